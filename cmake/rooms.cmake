@@ -1,0 +1,22 @@
+# tune_room(name SOURCES ... LINK ...): a static library of one room.
+function(tune_room name)
+  cmake_parse_arguments(R "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${R_SOURCES})
+  target_link_libraries(${name} PUBLIC ${R_LINK})
+endfunction()
+
+# tune_test(name SOURCES ... LINK ... LABELS ... [TIMEOUT s]): a cmocka test, one process.
+function(tune_test name)
+  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  if(NOT CMOCKA_FOUND)
+    return()
+  endif()
+  add_executable(${name} ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE ${T_LINK} PkgConfig::CMOCKA)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 60)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77)
+endfunction()

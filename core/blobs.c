@@ -1,0 +1,74 @@
+#include "core/blobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void blobs_init(struct blobs *s, size_t max_bytes)
+{
+    *s = (struct blobs){.max_bytes = max_bytes};
+}
+
+void blobs_fini(struct blobs *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        free(s->items[i].data);
+    free(s->items);
+    *s = (struct blobs){.max_bytes = s->max_bytes};
+}
+
+const struct blob *blobs_get(const struct blobs *s, const char *hex)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->items[i].name.hex, hex) == 0)
+            return &s->items[i];
+    return NULL;
+}
+
+static enum err grow(struct blobs *s)
+{
+    const size_t cap = s->cap ? s->cap * 2 : 8;
+    struct blob *items;
+
+    if (s->n < s->cap)
+        return ERR_OK;
+    items = realloc(s->items, cap * sizeof *items);
+    if (!items)
+        return ERR_NOMEM;
+    s->items = items;
+    s->cap = cap;
+    return ERR_OK;
+}
+
+enum err blobs_put(struct blobs *s, const void *bytes, size_t n, struct sha256 *name)
+{
+    struct blob b = {.name = sha256_of(bytes, n), .n_bytes = n};
+
+    if (name)
+        *name = b.name;
+    if (blobs_get(s, b.name.hex))
+        return ERR_OK;
+    if (n > s->max_bytes || s->sum_bytes > s->max_bytes - n)
+        return ERR_LIMIT;
+    if (grow(s) != ERR_OK)
+        return ERR_NOMEM;
+    b.data = malloc(n + 1);
+    if (!b.data)
+        return ERR_NOMEM;
+    if (n)
+        memcpy(b.data, bytes, n);
+    b.data[n] = 0; /* text blobs can be read as C strings */
+    s->items[s->n++] = b;
+    s->sum_bytes += n;
+    return ERR_OK;
+}
+
+enum err blobs_merge(struct blobs *to, const struct blobs *from)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && i < from->n; i++)
+        e = blobs_put(to, from->items[i].data, from->items[i].n_bytes, NULL);
+    return e;
+}

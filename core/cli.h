@@ -1,0 +1,58 @@
+/* cli.h - command lines by table: --opt v, --opt=v, short letters, help that shows every default. */
+#ifndef TUNE_CORE_CLI_H
+#define TUNE_CORE_CLI_H
+
+#include "core/buf.h"
+#include "core/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cli_kind { CLI_FLAG, CLI_COUNT, CLI_TEXT, CLI_INT, CLI_REAL, CLI_DURATION /* "90s" "10m" "2h" or seconds */ };
+
+struct cli_option {
+    const char *name;      /* "trials", given as --trials */
+    char letter;           /* 'v' for -v, or 0 */
+    const char *alias;     /* another long name, or NULL */
+    enum cli_kind kind;
+    const char *argument;  /* "N", "URL"; NULL for flags */
+    const char *otherwise; /* the default as text, shown in help and parsed like input; NULL = none */
+    const char *environment; /* variable that gives the default when set, or NULL */
+    double min, max;       /* inclusive bounds of CLI_INT, CLI_REAL, CLI_DURATION (seconds); both 0 = no bounds */
+    const char *help;      /* one line */
+};
+
+#define CLI_MAX_OPTIONS 64
+
+struct cli_value {
+    bool given;       /* on the command line, not by default */
+    const char *text; /* lent from argv, the environment or the table; NULL when there is none */
+    int64_t number;   /* CLI_INT; CLI_FLAG and CLI_COUNT: times given */
+    double real;      /* CLI_REAL; CLI_DURATION in seconds */
+};
+
+struct cli {
+    const struct cli_option *options; /* ended by name == NULL */
+    struct cli_value values[CLI_MAX_OPTIONS];
+    const char **rest; /* arguments that are no options, in order; points into a copy: cli_fini */
+    int n_rest;
+    bool help;         /* --help or -h was given: nothing else was checked */
+};
+
+/* Parses argv[1..argc). ERR_INPUT names the argument and what was expected (with the nearest option's name for a
+ * misspelt one). Everything after "--" is rest. */
+enum err cli_parse(struct cli *c, const struct cli_option *options, int argc, char **argv, struct why *why);
+void cli_fini(struct cli *c);
+
+/* The value of an option of the table, by long name; asserts that it is in the table. */
+const struct cli_value *cli_get(const struct cli *c, const char *name);
+const char *cli_text(const struct cli *c, const char *name);
+int64_t cli_int(const struct cli *c, const char *name);
+double cli_real(const struct cli *c, const char *name);
+bool cli_flag(const struct cli *c, const char *name);
+
+/* One screen: usage line, summary, options with defaults and variables, then the example line. */
+void cli_help(const struct cli_option *options, const char *usage, const char *summary, const char *example,
+              struct buf *out);
+
+#endif

@@ -1,0 +1,81 @@
+#include "core/err.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    enum err e;
+    const char *name;
+    const char *words;
+} errors[] = {
+#define X(number, name, words) {ERR_##name, #name, words},
+    ERR_MAP(X)
+#undef X
+};
+
+#define N_ERRORS (sizeof errors / sizeof errors[0])
+
+const char *err_words(enum err e)
+{
+    for (size_t i = 0; i < N_ERRORS; i++)
+        if (errors[i].e == e)
+            return errors[i].words;
+    return "unknown error";
+}
+
+const char *err_name(enum err e)
+{
+    static _Thread_local char name[32];
+    const char *upper = "PROTOCOL";
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_ERRORS; i++)
+        if (errors[i].e == e)
+            upper = errors[i].name;
+    for (; upper[n] && n < sizeof name - 1; n++)
+        name[n] = (char)tolower((unsigned char)upper[n]);
+    name[n] = '\0';
+    return name;
+}
+
+enum err err_by_name(const char *name)
+{
+    for (size_t i = 0; name && i < N_ERRORS; i++)
+        if (strcmp(err_name(errors[i].e), name) == 0)
+            return errors[i].e;
+    return ERR_PROTOCOL;
+}
+
+enum err why_set(struct why *why, enum err e, const char *format, ...)
+{
+    va_list args;
+
+    if (!why)
+        return e;
+    va_start(args, format);
+    vsnprintf(why->text, sizeof why->text, format, args);
+    va_end(args);
+    return e;
+}
+
+enum err why_prefix(struct why *why, enum err e, const char *format, ...)
+{
+    char tail[sizeof why->text];
+    va_list args;
+    size_t n, room;
+
+    if (!why)
+        return e;
+    memcpy(tail, why->text, sizeof tail);
+    va_start(args, format);
+    vsnprintf(why->text, sizeof why->text, format, args);
+    va_end(args);
+    n = strlen(why->text);
+    room = sizeof why->text - 1 - n;
+    strncat(why->text, ": ", room);
+    strncat(why->text, tail, room > 2 ? room - 2 : 0);
+    return e;
+}

@@ -1,0 +1,167 @@
+#include "core/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READ_STEP 65536u
+
+static enum err read_all(int fd, struct buf *out)
+{
+    for (;;) {
+        size_t want = READ_STEP;
+        char *to;
+        ssize_t n;
+
+        if (out->len < out->max_bytes && out->max_bytes - out->len < want)
+            want = out->max_bytes - out->len;
+        if (out->len == out->max_bytes) { /* full: only the end of the file is good news now */
+            char one;
+
+            n = read(fd, &one, 1);
+            return n == 0 ? ERR_OK : n > 0 ? ERR_LIMIT : ERR_IO;
+        }
+        to = buf_room(out, want);
+        if (!to)
+            return out->failed;
+        n = read(fd, to, want);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return ERR_IO;
+        out->len += (size_t)n;
+        out->data[out->len] = '\0';
+        if (n == 0)
+            return ERR_OK;
+    }
+}
+
+enum err file_read(const char *path, struct buf *out, struct why *why)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    enum err e;
+
+    if (fd < 0)
+        return why_set(why, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %s", path, strerror(errno));
+    e = read_all(fd, out);
+    if (e == ERR_LIMIT)
+        why_set(why, e, "%s: larger than %zu bytes", path, out->max_bytes);
+    else if (e)
+        why_set(why, e, "%s: %s", path, e == ERR_IO ? strerror(errno) : err_words(e));
+    close(fd);
+    return e;
+}
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+    while (n) {
+        const ssize_t done = write(fd, p, n);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return false;
+        p += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+enum err file_replace(const char *path, const void *bytes, size_t n, unsigned mode, struct why *why)
+{
+    char side[PATH_MAX];
+    int fd, saved;
+
+    if (snprintf(side, sizeof side, "%s.XXXXXX", path) >= (int)sizeof side)
+        return why_set(why, ERR_LIMIT, "path too long: %s", path);
+    fd = mkostemp(side, O_CLOEXEC);
+    if (fd < 0)
+        return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+    if (fchmod(fd, mode) == 0 && write_all(fd, bytes, n) && fsync(fd) == 0 && rename(side, path) == 0) {
+        close(fd);
+        return ERR_OK;
+    }
+    saved = errno;
+    close(fd);
+    unlink(side);
+    return why_set(why, ERR_IO, "%s: %s", path, strerror(saved));
+}
+
+enum err file_append(const char *path, const void *bytes, size_t n, bool durable, struct why *why)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    bool ok;
+
+    if (fd < 0)
+        return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+    ok = write(fd, bytes, n) == (ssize_t)n && (!durable || fsync(fd) == 0);
+    if (!ok)
+        why_set(why, ERR_IO, "%s: %s", path, errno ? strerror(errno) : "short write");
+    close(fd);
+    return ok ? ERR_OK : ERR_IO;
+}
+
+enum err dir_make(const char *path, unsigned mode, struct why *why)
+{
+    char part[PATH_MAX];
+
+    if (!*path || strlen(path) >= sizeof part)
+        return why_set(why, ERR_INPUT, "bad directory name '%s'", path);
+    strcpy(part, path);
+    for (char *p = part + 1;; p++) {
+        const char c = *p;
+
+        if (c != '/' && c != '\0')
+            continue;
+        *p = '\0';
+        if (mkdir(part, mode) != 0 && errno != EEXIST)
+            return why_set(why, ERR_IO, "%s: %s", part, strerror(errno));
+        *p = c;
+        if (!c)
+            return ERR_OK;
+    }
+}
+
+enum err dir_temporary(const char *stem, char *out, size_t n_out, struct why *why)
+{
+    const char *base = getenv("TMPDIR");
+
+    if (!base || !*base)
+        base = "/tmp";
+    if (snprintf(out, n_out, "%s/%s.XXXXXX", base, stem) >= (int)n_out)
+        return why_set(why, ERR_LIMIT, "TMPDIR is too long");
+    if (!mkdtemp(out))
+        return why_set(why, ERR_IO, "%s: %s", out, strerror(errno));
+    return ERR_OK;
+}
+
+static void remove_at(int at, const char *name)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *entry;
+
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        unlinkat(at, name, 0);
+        return;
+    }
+    while ((entry = readdir(dir)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            remove_at(dirfd(dir), entry->d_name);
+    closedir(dir);
+    unlinkat(at, name, AT_REMOVEDIR);
+}
+
+void dir_remove(const char *path)
+{
+    if (path && *path)
+        remove_at(AT_FDCWD, path);
+}

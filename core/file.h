@@ -1,0 +1,29 @@
+/* file.h - whole files in and out: reading with a cap, replacing by rename, appending with one write. */
+#ifndef TUNE_CORE_FILE_H
+#define TUNE_CORE_FILE_H
+
+#include "core/buf.h"
+#include "core/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Reads all of `path` behind the content of `out`; ERR_LIMIT beyond out->max_bytes, ERR_NOT_FOUND, ERR_IO. */
+enum err file_read(const char *path, struct buf *out, struct why *why);
+
+/* Replaces `path` as one step: writes a neighbour, fsyncs it, renames it. mode e.g. 0644. */
+enum err file_replace(const char *path, const void *bytes, size_t n, unsigned mode, struct why *why);
+
+/* Appends with one write(2) to a file opened O_APPEND (made with 0644 when missing); fsync when `durable`. */
+enum err file_append(const char *path, const void *bytes, size_t n, bool durable, struct why *why);
+
+/* mkdir -p. */
+enum err dir_make(const char *path, unsigned mode, struct why *why);
+
+/* Makes a fresh directory "<base>/<stem>.XXXXXX", where base is TMPDIR or /tmp; writes its path (PATH_MAX) into `out`. */
+enum err dir_temporary(const char *stem, char *out, size_t n_out, struct why *why);
+
+/* Removes a directory and all below it, following no links. Never fails: what cannot be removed stays. */
+void dir_remove(const char *path);
+
+#endif

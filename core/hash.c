@@ -1,0 +1,130 @@
+#include "core/hash.h"
+
+#include <mbedtls/md.h>
+#include <mbedtls/sha256.h>
+#include <mbedtls/version.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/random.h>
+
+void sha256_raw(const void *bytes, size_t n, uint8_t out[SHA256_BYTES])
+{
+#if MBEDTLS_VERSION_MAJOR >= 3
+    (void)mbedtls_sha256(bytes, n, out, 0);
+#else
+    (void)mbedtls_sha256_ret(bytes, n, out, 0);
+#endif
+}
+
+struct sha256 sha256_of(const void *bytes, size_t n)
+{
+    uint8_t raw[SHA256_BYTES];
+    struct sha256 h;
+
+    sha256_raw(n ? bytes : "", n, raw);
+    hex_encode(raw, sizeof raw, h.hex);
+    return h;
+}
+
+static int nibble(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+bool sha256_is_hex(const char *text)
+{
+    size_t n = 0;
+
+    if (!text)
+        return false;
+    for (; text[n]; n++)
+        if (n == SHA256_HEX || nibble(text[n]) < 0)
+            return false;
+    return n == SHA256_HEX;
+}
+
+void hmac_sha256(const void *key, size_t n_key, const void *a, size_t n_a, const void *b, size_t n_b,
+                 uint8_t out[SHA256_BYTES])
+{
+    mbedtls_md_context_t c;
+
+    mbedtls_md_init(&c);
+    memset(out, 0, SHA256_BYTES);
+    if (mbedtls_md_setup(&c, mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), 1) == 0) {
+        mbedtls_md_hmac_starts(&c, key, n_key);
+        mbedtls_md_hmac_update(&c, a, n_a);
+        if (n_b)
+            mbedtls_md_hmac_update(&c, b, n_b);
+        mbedtls_md_hmac_finish(&c, out);
+    }
+    mbedtls_md_free(&c);
+}
+
+bool bytes_equal_ct(const void *a, const void *b, size_t n)
+{
+    const volatile uint8_t *x = a, *y = b;
+    uint8_t diff = 0;
+
+    for (size_t i = 0; i < n; i++)
+        diff |= (uint8_t)(x[i] ^ y[i]);
+    return diff == 0;
+}
+
+static uint32_t crc_table[256];
+static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
+
+static void make_crc_table(void)
+{
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t c = i;
+
+        for (int k = 0; k < 8; k++)
+            c = (c >> 1) ^ (UINT32_C(0x82f63b78) & -(c & 1));
+        crc_table[i] = c;
+    }
+}
+
+uint32_t crc32c(const void *bytes, size_t n)
+{
+    const uint8_t *p = bytes;
+    uint32_t c = UINT32_MAX;
+
+    pthread_once(&crc_once, make_crc_table);
+    for (size_t i = 0; i < n; i++)
+        c = (c >> 8) ^ crc_table[(c ^ p[i]) & 0xff];
+    return ~c;
+}
+
+void hex_encode(const void *bytes, size_t n, char *out)
+{
+    const uint8_t *p = bytes;
+
+    for (size_t i = 0; i < n; i++) {
+        out[2 * i] = "0123456789abcdef"[p[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[p[i] & 15];
+    }
+    out[2 * n] = '\0';
+}
+
+enum err hex_decode(const char *text, void *out, size_t n)
+{
+    uint8_t *p = out;
+
+    if (strlen(text) != 2 * n)
+        return ERR_INPUT;
+    for (size_t i = 0; i < 2 * n; i++)
+        if (nibble(text[i]) < 0)
+            return ERR_INPUT;
+    for (size_t i = 0; i < n; i++)
+        p[i] = (uint8_t)(nibble(text[2 * i]) << 4 | nibble(text[2 * i + 1]));
+    return ERR_OK;
+}
+
+enum err random_bytes(void *out, size_t n)
+{
+    return getrandom(out, n, 0) == (ssize_t)n ? ERR_OK : ERR_IO;
+}

@@ -1,0 +1,228 @@
+#include "core/json.h"
+
+#include <math.h>
+#include <string.h>
+
+/* cJSON's own depth limit is 1000: a cheap scan refuses deeper text before any tree is built. */
+static bool depth_is_sane(const char *text, size_t n)
+{
+    int depth = 0;
+    bool in_string = false;
+
+    for (size_t i = 0; i < n; i++) {
+        const char c = text[i];
+
+        if (in_string) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > JSON_MAX_DEPTH)
+                return false;
+        } else if (c == '}' || c == ']') {
+            depth--;
+        }
+    }
+    return true;
+}
+
+static bool only_space_follows(const char *p, const char *end)
+{
+    for (; p < end; p++)
+        if (*p != ' ' && *p != '\n' && *p != '\r' && *p != '\t')
+            return false;
+    return true;
+}
+
+enum err json_parse(const char *text, size_t n, cJSON **out, struct why *why)
+{
+    const char *end = NULL;
+    cJSON *tree;
+
+    if (!depth_is_sane(text, n))
+        return why_set(why, ERR_LIMIT, "JSON nested deeper than %d", JSON_MAX_DEPTH);
+    if (memchr(text, '\0', n))
+        return why_set(why, ERR_INPUT, "JSON with a NUL byte");
+    tree = cJSON_ParseWithLengthOpts(text, n, &end, 0);
+    if (!tree)
+        return why_set(why, ERR_INPUT, "not JSON at byte %zu", end ? (size_t)(end - text) : 0);
+    if (!only_space_follows(end, text + n)) {
+        cJSON_Delete(tree);
+        return why_set(why, ERR_INPUT, "text after the JSON value at byte %zu", (size_t)(end - text));
+    }
+    *out = tree;
+    return ERR_OK;
+}
+
+enum err json_print(const cJSON *tree, struct buf *out)
+{
+    char *text = cJSON_PrintUnformatted(tree);
+    enum err e;
+
+    if (!text)
+        return ERR_NOMEM;
+    e = buf_puts(out, text);
+    cJSON_free(text);
+    return e;
+}
+
+static enum err find(const cJSON *object, const char *name, const cJSON **out, struct why *why)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    if (!item)
+        return why_set(why, ERR_INPUT, "'%s' is missing", name);
+    *out = item;
+    return ERR_OK;
+}
+
+static bool has(const cJSON *object, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, name) != NULL;
+}
+
+enum err json_get_text(const cJSON *object, const char *name, const char **out, struct why *why)
+{
+    const cJSON *item = NULL;
+    enum err e = find(object, name, &item, why);
+
+    if (e)
+        return e;
+    if (!cJSON_IsString(item) || !item->valuestring)
+        return why_set(why, ERR_INPUT, "'%s' is not a string", name);
+    *out = item->valuestring;
+    return ERR_OK;
+}
+
+enum err json_get_i64(const cJSON *object, const char *name, int64_t min, int64_t max, int64_t *out, struct why *why)
+{
+    const cJSON *item = NULL;
+    enum err e = find(object, name, &item, why);
+    double v;
+
+    if (e)
+        return e;
+    v = item->valuedouble;
+    if (!cJSON_IsNumber(item) || !(fabs(v) <= (double)JSON_EXACT_MAX) || v != floor(v))
+        return why_set(why, ERR_INPUT, "'%s' is not an integer", name);
+    if ((int64_t)v < min || (int64_t)v > max)
+        return why_set(why, ERR_INPUT, "'%s' is %.0f, not in %lld..%lld", name, v, (long long)min, (long long)max);
+    *out = (int64_t)v;
+    return ERR_OK;
+}
+
+enum err json_get_real(const cJSON *object, const char *name, double *out, struct why *why)
+{
+    const cJSON *item = NULL;
+    enum err e = find(object, name, &item, why);
+
+    if (e)
+        return e;
+    if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble))
+        return why_set(why, ERR_INPUT, "'%s' is not a number", name);
+    *out = item->valuedouble;
+    return ERR_OK;
+}
+
+enum err json_get_bool(const cJSON *object, const char *name, bool *out, struct why *why)
+{
+    const cJSON *item = NULL;
+    enum err e = find(object, name, &item, why);
+
+    if (e)
+        return e;
+    if (!cJSON_IsBool(item))
+        return why_set(why, ERR_INPUT, "'%s' is not true or false", name);
+    *out = cJSON_IsTrue(item);
+    return ERR_OK;
+}
+
+enum err json_get_array(const cJSON *object, const char *name, const cJSON **out, struct why *why)
+{
+    const cJSON *item = NULL;
+    enum err e = find(object, name, &item, why);
+
+    if (e)
+        return e;
+    if (!cJSON_IsArray(item))
+        return why_set(why, ERR_INPUT, "'%s' is not an array", name);
+    *out = item;
+    return ERR_OK;
+}
+
+enum err json_get_object(const cJSON *object, const char *name, const cJSON **out, struct why *why)
+{
+    const cJSON *item = NULL;
+    enum err e = find(object, name, &item, why);
+
+    if (e)
+        return e;
+    if (!cJSON_IsObject(item))
+        return why_set(why, ERR_INPUT, "'%s' is not an object", name);
+    *out = item;
+    return ERR_OK;
+}
+
+enum err json_text_or(const cJSON *object, const char *name, const char *otherwise, const char **out, struct why *why)
+{
+    if (has(object, name))
+        return json_get_text(object, name, out, why);
+    *out = otherwise;
+    return ERR_OK;
+}
+
+enum err json_i64_or(const cJSON *object, const char *name, int64_t otherwise, int64_t min, int64_t max, int64_t *out,
+                     struct why *why)
+{
+    if (has(object, name))
+        return json_get_i64(object, name, min, max, out, why);
+    *out = otherwise;
+    return ERR_OK;
+}
+
+enum err json_real_or(const cJSON *object, const char *name, double otherwise, double *out, struct why *why)
+{
+    if (has(object, name))
+        return json_get_real(object, name, out, why);
+    *out = otherwise;
+    return ERR_OK;
+}
+
+enum err json_bool_or(const cJSON *object, const char *name, bool otherwise, bool *out, struct why *why)
+{
+    if (has(object, name))
+        return json_get_bool(object, name, out, why);
+    *out = otherwise;
+    return ERR_OK;
+}
+
+void json_add_text(cJSON *object, const char *name, const char *text, bool *ok)
+{
+    *ok = cJSON_AddStringToObject(object, name, text) && *ok;
+}
+
+void json_add_i64(cJSON *object, const char *name, int64_t value, bool *ok)
+{
+    *ok = cJSON_AddNumberToObject(object, name, (double)value) && *ok;
+}
+
+void json_add_real(cJSON *object, const char *name, double value, bool *ok)
+{
+    *ok = cJSON_AddNumberToObject(object, name, value) && *ok;
+}
+
+void json_add_bool(cJSON *object, const char *name, bool value, bool *ok)
+{
+    *ok = cJSON_AddBoolToObject(object, name, value) && *ok;
+}
+
+void json_add_item(cJSON *object, const char *name, cJSON *takes, bool *ok)
+{
+    if (takes && cJSON_AddItemToObject(object, name, takes))
+        return;
+    cJSON_Delete(takes);
+    *ok = false;
+}

@@ -1,0 +1,246 @@
+#include "core/proc.h"
+
+#include "core/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* All that happens between vfork-like fork and exec: only async-signal-safe calls on data made before. */
+struct start {
+    const struct proc_options *o;
+    char **env;
+    cpu_set_t cpus;
+    pid_t parent;
+    int null_fd, fail_fd;
+};
+
+static void move_fd(int from, int to, int null_fd)
+{
+    dup2(from >= 0 ? from : null_fd, to);
+}
+
+static void close_from(int first)
+{
+    if (syscall(SYS_close_range, (unsigned)first, ~0u, 0u) == 0)
+        return;
+    for (int fd = first; fd < 1024; fd++)
+        close(fd);
+}
+
+static void limit(int what, int64_t bytes)
+{
+    const struct rlimit l = {(rlim_t)bytes, (rlim_t)bytes};
+
+    setrlimit((__rlimit_resource_t)what, &l);
+}
+
+static void become_child(const struct start *s)
+{
+    const struct proc_options *o = s->o;
+    int fail = s->fail_fd, e;
+    sigset_t none;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != s->parent)
+        _exit(127);
+    if (o->own_group)
+        setpgid(0, 0);
+    for (int sig = 1; sig < 32; sig++)
+        signal(sig, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    limit(RLIMIT_CORE, o->core_bytes);
+    if (o->data_bytes > 0)
+        limit(RLIMIT_DATA, o->data_bytes);
+    if (o->cpus)
+        sched_setaffinity(0, sizeof s->cpus, &s->cpus);
+    fail = fcntl(fail, F_DUPFD, 10);
+    move_fd(o->in_fd, 0, s->null_fd);
+    move_fd(o->out_fd, 1, s->null_fd);
+    move_fd(o->err_fd, 2, s->null_fd);
+    if (o->pass_fd >= 0)
+        dup2(o->pass_fd, 3);
+    dup2(fail, 4);
+    fcntl(4, F_SETFD, FD_CLOEXEC);
+    close_from(5);
+    if (o->pass_fd < 0)
+        close(3);
+    execve(o->argv[0], (char *const *)o->argv, s->env);
+    e = errno;
+    (void)!write(4, &e, sizeof e);
+    _exit(127);
+}
+
+static size_t name_len(const char *entry)
+{
+    return strcspn(entry, "=") + 1;
+}
+
+static char **merged_env(const char *const *add)
+{
+    size_t n = 0, n_add = 0, n_out = 0;
+    char **env;
+
+    while (environ[n])
+        n++;
+    while (add && add[n_add])
+        n_add++;
+    env = calloc(n + n_add + 1, sizeof *env);
+    if (!env)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        bool replaced = false;
+
+        for (size_t j = 0; j < n_add; j++)
+            replaced |= strncmp(environ[i], add[j], name_len(add[j])) == 0;
+        if (!replaced)
+            env[n_out++] = environ[i];
+    }
+    for (size_t j = 0; j < n_add; j++)
+        env[n_out++] = (char *)(uintptr_t)add[j];
+    return env;
+}
+
+static enum err await_exec(int fd, pid_t pid, const char *path, struct why *why)
+{
+    int e = 0;
+    ssize_t n;
+
+    do
+        n = read(fd, &e, sizeof e);
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof e)
+        return ERR_OK;
+    waitpid(pid, NULL, 0);
+    return why_set(why, ERR_IO, "cannot start %s: %s", path, strerror(e));
+}
+
+enum err proc_start(const struct proc_options *o, pid_t *pid, struct why *why)
+{
+    struct start s = {.o = o, .parent = getpid(), .null_fd = -1, .fail_fd = -1};
+    int pipe_fd[2] = {-1, -1};
+    enum err e = ERR_IO;
+    pid_t child;
+
+    CPU_ZERO(&s.cpus);
+    for (int i = 0; i < o->n_cpus; i++)
+        CPU_SET((size_t)o->cpus[i], &s.cpus);
+    s.env = merged_env(o->env_add);
+    s.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (!s.env || s.null_fd < 0 || pipe2(pipe_fd, O_CLOEXEC) != 0) {
+        why_set(why, e, "cannot start %s: %s", o->argv[0], strerror(errno));
+        goto out;
+    }
+    s.fail_fd = pipe_fd[1];
+    child = (pid_t)syscall(SYS_fork); /* no atfork handlers: nng's would panic in the child, which only execs */
+    if (child == 0)
+        become_child(&s);
+    close(pipe_fd[1]);
+    pipe_fd[1] = -1;
+    if (child < 0) {
+        why_set(why, e, "cannot start %s: %s", o->argv[0], strerror(errno));
+        goto out;
+    }
+    e = await_exec(pipe_fd[0], child, o->argv[0], why);
+    if (!e)
+        *pid = child;
+out:
+    for (int i = 0; i < 2; i++)
+        if (pipe_fd[i] >= 0)
+            close(pipe_fd[i]);
+    if (s.null_fd >= 0)
+        close(s.null_fd);
+    free(s.env);
+    return e;
+}
+
+void proc_kill(pid_t pid, int signal, bool group)
+{
+    if (pid > 0)
+        kill(group ? -pid : pid, signal);
+}
+
+enum err proc_wait(pid_t pid, int64_t timeout_ms, int *status)
+{
+    const int64_t end = clock_now_ns() + timeout_ms * 1000000;
+    int64_t nap_ms = 1;
+
+    for (;;) {
+        const pid_t done = waitpid(pid, status, timeout_ms < 0 ? 0 : WNOHANG);
+
+        if (done == pid)
+            return ERR_OK;
+        if (done < 0 && errno != EINTR)
+            return ERR_NOT_FOUND;
+        if (timeout_ms >= 0 && clock_now_ns() >= end)
+            return ERR_TIMEOUT;
+        if (timeout_ms >= 0) {
+            clock_sleep_ms(nap_ms);
+            nap_ms = nap_ms < 10 ? nap_ms + 1 : 10;
+        }
+    }
+}
+
+int64_t proc_rss_bytes(pid_t pid)
+{
+    char path[64];
+    long long pages = -1;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    f = fopen(path, "re");
+    if (!f)
+        return -1;
+    if (fscanf(f, "%*s %lld", &pages) != 1)
+        pages = -1;
+    fclose(f);
+    return pages < 0 ? -1 : pages * sysconf(_SC_PAGESIZE);
+}
+
+enum err proc_own_dir(char *out, size_t n_out)
+{
+    char path[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    char *slash;
+
+    if (n <= 0)
+        return ERR_IO;
+    path[n] = '\0';
+    slash = strrchr(path, '/');
+    if (!slash || (size_t)(slash - path) >= n_out)
+        return ERR_LIMIT;
+    *slash = '\0';
+    strcpy(out, path);
+    return ERR_OK;
+}
+
+int proc_cpus(int *cpus, int max)
+{
+    cpu_set_t set;
+    int n = 0;
+
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET((size_t)i, &set)) {
+            if (cpus && n < max)
+                cpus[n] = i;
+            n++;
+        }
+    return n ? n : 1;
+}

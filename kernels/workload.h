@@ -1,0 +1,38 @@
+/* workload.h - an operator with all its sizes: one line of text, the same everywhere.
+ * `operator dtype key=value ...`, keys in the operator's order, defaults left out. */
+#ifndef TUNE_KERNELS_WORKLOAD_H
+#define TUNE_KERNELS_WORKLOAD_H
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "runtime/dtype.h"
+
+#include <stdint.h>
+
+#define WORKLOAD_MAX_KEYS 24
+#define WORKLOAD_MAX_TEXT 1024
+
+struct operator;
+
+struct workload {
+    const struct operator *op;
+    enum dtype dtype;
+    /* One entry per key of the operator: plain numbers in v[0]; a pair (stride, dilation) in v[0..1]; pad in v[0..3] =
+     * top left bottom right; a word (layout, acc, epilogue) as its position in the key's list in v[0]. */
+    struct {
+        int64_t v[4];
+    } key[WORKLOAD_MAX_KEYS];
+};
+
+/* ERR_INPUT names the key and what was expected (unknown operator: the operators there are; a missing key; c=0; a window
+ * larger than the padded input; more than 64 bits; the same key twice). */
+enum err workload_parse(const char *text, struct workload *out, struct why *why);
+
+/* The canonical text: parse(text(w)) == w, and equal workloads have equal text. */
+enum err workload_text(const struct workload *w, struct buf *out);
+
+/* Value of an integer key by name, or of one part of a pair or pad (`i_part`); asserts that the operator has it. */
+int64_t workload_get(const struct workload *w, const char *key);
+int64_t workload_part(const struct workload *w, const char *key, int i_part);
+
+#endif

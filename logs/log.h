@@ -1,0 +1,36 @@
+/* log.h - logs are files of records: append, scan, best. */
+#ifndef TUNE_LOGS_LOG_H
+#define TUNE_LOGS_LOG_H
+
+#include "logs/record.h"
+
+/* Appends one record with one write(2); a torn last line of an earlier crash is closed with '\n' first. */
+enum err log_append(const char *path, const struct record *r, struct why *why);
+/* The same for a line that is already text (as the tracker stored it). */
+enum err log_append_line(const char *path, const char *line, size_t n, struct why *why);
+
+/* A line that was skipped: its file, number from 1, and why. */
+typedef void log_warn(const char *path, int64_t i_line, const char *why, void *arg);
+
+/* Calls `each` with every good record in file order until it returns false; bad lines go to `warn` (may be NULL).
+ * ERR_NOT_FOUND, ERR_IO; never fails because of content. Lines over RECORD_MAX_BYTES are skipped without being held. */
+enum err log_scan(const char *path, bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg),
+                  log_warn *warn, void *arg, struct why *why);
+
+/* The best record per (workload, fingerprint). Finals beat redo and search records of the same job and fingerprint; then the
+ * smaller value where anchors agree, else the smaller time. Only status ok. */
+struct best_set;
+enum err best_new(struct best_set **out);
+void best_free(struct best_set *b);
+enum err best_add(struct best_set *b, const struct record *r);
+size_t best_n(const struct best_set *b);
+const struct record *best_at(const struct best_set *b, size_t i); /* lends; order of first appearance */
+const struct record *best_find(const struct best_set *b, const char *workload, const char *fingerprint); /* fingerprint NULL = any */
+
+/* Writes the set as a log of its own, by rename. */
+enum err best_write(const struct best_set *b, const char *path, struct why *why);
+
+/* "x.jsonl" -> "x.best.jsonl". */
+enum err best_path(const char *log_path, char *out, size_t n_out);
+
+#endif

@@ -1,0 +1,51 @@
+/* device.h - devices by table: open one, load a program on it, run it, read and write its buffers.
+ * Runs in a child process of the agent (or inside libtune): a device call may crash or hang, and that is the child's end. */
+#ifndef TUNE_RUNTIME_DEVICE_H
+#define TUNE_RUNTIME_DEVICE_H
+
+#include "core/blobs.h"
+#include "runtime/device_desc.h"
+#include "runtime/program.h"
+
+struct device; /* each backend's own */
+struct loaded;
+
+/* What happened while loading; filled on failure too. */
+struct load_report {
+    int64_t build_ns;  /* compiling, the first enqueue's share included where the backend compiles there */
+    bool build_cached; /* the binary came from a cache */
+    char *log;         /* compiler output, at most 16 KiB; free() it; NULL = none */
+};
+
+struct device_ops {
+    const char *name, *summary;
+    /* Calls `each` for every device of this backend; ERR_NOT_FOUND when there is none, with words on what is missing. */
+    enum err (*list)(bool (*each)(const char *selector, const struct device_desc *d, void *arg), void *arg,
+                     struct why *why);
+    /* selector: "" = the first device, "p.d" (OpenCL), "i" (CUDA), a file (replay). May block for seconds. */
+    enum err (*open)(const char *selector, struct device **out, struct why *why);
+    void (*close)(struct device *d);
+    const struct device_desc *(*describe)(const struct device *d); /* lends */
+    /* Builds the modules, allocates and fills the buffers, and asks the built kernels for their own limits.
+     * `cache_dir`: where binaries may be kept between processes, or NULL. ERR_COMPILE, ERR_LIMITS, ERR_DEVICE. */
+    enum err (*load)(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
+                     struct loaded **out, struct load_report *report, struct why *why);
+    void (*unload)(struct loaded *l);
+    /* Runs all launches of one phase once and waits. device_ns: from the first start to the last end by the device's own
+     * clock, wall_ns: by the host's; both may be NULL. ERR_DEVICE. */
+    enum err (*run)(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns, struct why *why);
+    /* Whole buffers to and from host memory (n_elems * element bytes). */
+    enum err (*write)(struct loaded *l, int i_buffer, const void *data, struct why *why);
+    enum err (*read)(struct loaded *l, int i_buffer, void *data, struct why *why);
+    /* True for a backend that answers from records: verification is skipped and run() reports recorded times. */
+    bool simulated;
+};
+
+/* All backends, NULL-ended: opencl, replay (cuda comes with its own issue). */
+extern const struct device_ops *const device_table[];
+const struct device_ops *device_find(const char *name);
+
+/* Splits "opencl:0.1" into a backend and a selector (lent from `text`, "" when absent). ERR_INPUT lists the backends. */
+enum err device_parse(const char *text, const struct device_ops **ops, const char **selector, struct why *why);
+
+#endif

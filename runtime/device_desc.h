@@ -1,0 +1,40 @@
+/* device_desc.h - what the upper rooms may know of a device: facts that shape a search space, and its fingerprint. */
+#ifndef TUNE_RUNTIME_DEVICE_DESC_H
+#define TUNE_RUNTIME_DEVICE_DESC_H
+
+#include "core/err.h"
+#include "core/hash.h"
+#include "core/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum device_class { DEVICE_CPU, DEVICE_GPU, DEVICE_MALI, DEVICE_OTHER };
+
+struct device_desc {
+    char api[16];            /* "opencl", "cuda", "replay" */
+    enum device_class kind;
+    char platform[96], platform_version[128], vendor[96], name[160], driver[96];
+    char extensions[2048];   /* space-separated, sorted */
+    int64_t units;           /* compute units (CPU: threads used) */
+    int64_t threads;         /* host threads the runtime uses (PoCL), 0 elsewhere */
+    int64_t max_work_group;  /* work-items in a group */
+    int64_t max_local[3];    /* per dimension */
+    int64_t local_bytes;     /* local (shared) memory of a group */
+    int64_t constant_bytes;
+    int64_t global_bytes, max_alloc_bytes;
+    int64_t vector_bits;     /* natural SIMD width of f32 code: 512 AVX-512, 256 AVX2, 128 Mali or NEON; 0 scalar */
+    bool fp16;               /* arithmetic in half */
+    bool shares_host;        /* memory, cores or heat shared with the host: building may disturb timing */
+    double peak_gflops;      /* measured FMA peak of all units used, 0 = not measured */
+};
+
+/* sha256 over api, platform and version, vendor, name, driver, units, extensions, threads (no clocks, no host). */
+struct sha256 device_desc_fingerprint(const struct device_desc *d);
+
+cJSON *device_desc_to_json(const struct device_desc *d); /* NULL on lack of memory */
+enum err device_desc_from_json(const cJSON *object, struct device_desc *out, struct why *why);
+
+const char *device_class_name(enum device_class c); /* "cpu" "gpu" "mali" "other" */
+
+#endif

@@ -1,0 +1,182 @@
+/* program.h - the narrow waist: a config made concrete. All that a device needs to build, check and time it, nothing else.
+ * Text form: docs/program-format.md (JSON, schema 1). Sources and expected values are blobs named by SHA-256. */
+#ifndef TUNE_RUNTIME_PROGRAM_H
+#define TUNE_RUNTIME_PROGRAM_H
+
+#include "core/blobs.h"
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
+#include "runtime/dtype.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROGRAM_SCHEMA 1
+#define PROGRAM_MAX_BYTES ((size_t)4 << 20) /* of JSON */
+#define PROGRAM_MAX_MODULES 16
+#define PROGRAM_MAX_BUFFERS 64
+#define PROGRAM_MAX_LAUNCHES 4096
+#define PROGRAM_MAX_ARGS 32
+#define PROGRAM_MAX_PASSES 8
+#define PROGRAM_MAX_CHECKS 8
+#define PROGRAM_ID_BYTES 40
+
+enum program_lang { LANG_OPENCL_C, LANG_CUDA_C, LANG_PTX, LANG_CUBIN, LANG_CLBIN, N_LANGS };
+enum buffer_role { ROLE_INPUT, ROLE_WEIGHT, ROLE_PACKED, ROLE_OUTPUT, ROLE_STATE, ROLE_SCRATCH, N_ROLES };
+/* int: uniform integers in [lo, hi]; normal: Irwin-Hall sum of 12 uniforms, mean lo, standard deviation hi;
+ * none: content undefined (outputs of a check run start as NaN, integers as all bits set). */
+enum fill_kind { FILL_NONE, FILL_ZERO, FILL_VALUE, FILL_INT, FILL_NORMAL, FILL_BLOB, N_FILLS };
+enum launch_op { LAUNCH_KERNEL, LAUNCH_FILL, LAUNCH_COPY, N_LAUNCH_OPS };
+/* pack: once at load, not timed; run: the timed work; reference: run once before checking, fills buffers to compare with. */
+enum launch_phase { PHASE_PACK, PHASE_RUN, PHASE_REFERENCE, N_PHASES };
+enum arg_kind { ARG_BUFFER, ARG_I32, ARG_U32, ARG_I64, ARG_F32, ARG_LOCAL, N_ARGS };
+/* sample: elements at given indices against given values; project: sums along one axis with random integer weights
+ * (covers every element, exact data only); buffer: all elements against another buffer (a reference's output). */
+enum check_kind { CHECK_SAMPLE, CHECK_PROJECT, CHECK_BUFFER, N_CHECKS };
+
+struct program_define {
+    char name[PROGRAM_ID_BYTES];
+    char value[64];
+};
+
+struct program_module {
+    char id[PROGRAM_ID_BYTES];
+    enum program_lang lang;
+    struct sha256 source; /* blob */
+    char *options;        /* compiler options, "" = none */
+    struct program_define *defines;
+    size_t n_defines;
+};
+
+struct program_fill {
+    enum fill_kind kind;
+    uint64_t seed;      /* < 2^53 */
+    double lo, hi;      /* bounds; value uses lo */
+    struct sha256 blob; /* FILL_BLOB: raw little-endian elements, exactly the buffer's bytes */
+};
+
+struct program_buffer {
+    char id[PROGRAM_ID_BYTES];
+    enum buffer_role role;
+    enum dtype dtype;
+    int64_t shape[8]; /* for people and bundles; product == n_elems */
+    int n_dims;
+    char layout[24]; /* "nchw", "" */
+    int64_t n_elems;
+    struct program_fill fill; /* content for timing, and for a pass that does not name the buffer */
+    bool reset_each_run;      /* filled anew before every run */
+};
+
+struct program_arg {
+    enum arg_kind kind;
+    int i_buffer;    /* ARG_BUFFER */
+    int64_t integer; /* ARG_I32, ARG_U32, ARG_I64; ARG_LOCAL: bytes */
+    double real;     /* ARG_F32 */
+};
+
+struct program_launch {
+    char id[PROGRAM_ID_BYTES];
+    enum launch_op op;
+    enum launch_phase phase;
+    int i_module;
+    char kernel[64];
+    int64_t grid[3];  /* work-groups */
+    int64_t block[3]; /* work-items in a group */
+    struct program_arg *args; /* fill: {buffer, f32 value}; copy: {to, from, i64 bytes} */
+    size_t n_args;
+    int queue;  /* 0..7 */
+    int *after; /* indices of earlier launches of the same phase that must have ended; same queue = in order anyway */
+    size_t n_after;
+};
+
+struct program_check {
+    enum check_kind kind;
+    int i_buffer;
+    int i_reference;       /* CHECK_BUFFER */
+    double tolerance;      /* |y - ref| <= tolerance * scale; 0 = equal (after conversion to the buffer's dtype) */
+    int64_t n;             /* CHECK_SAMPLE: number of samples */
+    struct sha256 indices; /* u64 LE [n]; hex "" = elements 0..n-1 */
+    struct sha256 values;  /* f64 LE: [n], or [outer*inner] of CHECK_PROJECT */
+    struct sha256 scale;   /* f64 LE [n]; hex "" = 1 */
+    int64_t outer, axis, inner; /* CHECK_PROJECT: y viewed as [outer][axis][inner]; weights program_project_weight(seed, i) */
+    uint64_t seed;
+};
+
+struct program_pass_fill {
+    int i_buffer;
+    struct program_fill fill;
+};
+
+/* One verification run: buffers filled anew, pack + reference + run launches once, then checks. */
+struct program_pass {
+    char id[16]; /* "exact", "random" */
+    struct program_pass_fill *fills;
+    size_t n_fills;
+    struct program_check checks[PROGRAM_MAX_CHECKS];
+    size_t n_checks;
+};
+
+struct program {
+    char *workload;      /* workload text, or a person's own name */
+    char *template_id;   /* "conv2d/spatial_pack"; "" for a person's own kernel */
+    int template_version;
+    cJSON *knobs;        /* object, names to values; owned */
+    char numerics[24];   /* "exact", "f32", "f16" ... class of the arithmetic */
+    double flops, flops_effective, bytes_min; /* of one run */
+    double build_s, run_s;   /* limits; 0 = the job's */
+    int64_t memory_bytes;    /* limit of the child, 0 = the job's */
+    char api[16];            /* "opencl" */
+    char std[16];            /* "CL1.2" */
+    char extensions[256];    /* all needed, space-separated */
+    int64_t needs_work_group, needs_local_bytes; /* refused as `limits` before building */
+    struct program_module *modules;
+    size_t n_modules;
+    struct program_buffer *buffers;
+    size_t n_buffers;
+    struct program_launch *launches;
+    size_t n_launches;
+    struct program_pass *passes;
+    size_t n_passes;
+};
+
+/* The caller's memory, all empty; fini frees what the program owns and accepts half-made ones. */
+void program_init(struct program *p);
+void program_fini(struct program *p);
+
+/* Builders: append zeroed entries and lend them until the next append of the same kind; NULL on lack of memory or a full table. */
+struct program_module *program_add_module(struct program *p, const char *id, enum program_lang lang, const char *options);
+enum err program_define(struct program_module *m, const char *name, int64_t value);
+enum err program_define_text(struct program_module *m, const char *name, const char *value);
+struct program_buffer *program_add_buffer(struct program *p, const char *id, enum buffer_role role, enum dtype t,
+                                          int64_t n_elems);
+struct program_launch *program_add_kernel(struct program *p, enum launch_phase phase, int i_module, const char *kernel,
+                                          const int64_t grid[3], const int64_t block[3]);
+enum err program_arg_buffer(struct program_launch *l, int i_buffer);
+enum err program_arg_int(struct program_launch *l, enum arg_kind kind, int64_t value);
+struct program_pass *program_add_pass(struct program *p, const char *id);
+enum err program_pass_fill_add(struct program_pass *pass, int i_buffer, const struct program_fill *fill);
+struct program_check *program_pass_check_add(struct program_pass *pass, enum check_kind kind, int i_buffer);
+int program_find_buffer(const struct program *p, const char *id); /* -1 when there is none */
+
+/* Checks every index, size, name and limit of an untrusted program: ERR_INPUT or ERR_LIMIT with words. */
+enum err program_check_sane(const struct program *p, struct why *why);
+
+/* Canonical compact JSON (equal programs give equal bytes), and its hash: the identity of a trial's work. */
+enum err program_to_json(const struct program *p, struct buf *out);
+enum err program_from_json(const char *text, size_t n, struct program *out, struct why *why); /* sane-checked */
+enum err program_hash(const struct program *p, struct sha256 *out);
+
+/* Calls `each` with the name of every blob the program needs, once each. */
+void program_each_blob(const struct program *p, void (*each)(const char *hex, void *arg), void *arg);
+
+/* Weight of position `i` along a projected axis: an integer in [1, 2^20]. Values stay exact in a double while
+ * axis * max|y| * 2^20 < 2^53. */
+double program_project_weight(uint64_t seed, int64_t i);
+
+/* Fills elements [0, n) of host memory; the same on every machine (no libm). blobs may be NULL unless FILL_BLOB. */
+enum err fill_elems(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs);
+/* Element `i` of such a fill, as the double that the buffer holds after conversion to `t`. */
+double fill_elem(const struct program_fill *f, enum dtype t, int64_t i);
+
+#endif

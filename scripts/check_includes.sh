@@ -1,0 +1,46 @@
+#!/bin/sh
+# check_includes.sh - fails on any include that docs/design.md's table of rooms does not allow.
+set -eu
+cd "$(dirname "$0")/.."
+
+# room: what it may include, as prefixes of root-relative paths
+allowed() {
+    program="runtime/program.h runtime/dtype.h runtime/device_desc.h"
+    wire="tracker/client.h tracker/protocol.h"
+    case "$1" in
+    core) echo "core/" ;;
+    search_space) echo "core/ search_space/" ;;
+    cost_model) echo "core/ cost_model/" ;;
+    logs) echo "core/ logs/" ;;
+    runtime) echo "core/ runtime/" ;;
+    kernels) echo "core/ search_space/ kernels/ $program" ;;
+    libtune) echo "core/ search_space/ logs/ runtime/ kernels/ libtune/" ;;
+    tracker) echo "core/ tracker/" ;;
+    agent) echo "core/ runtime/ logs/ agent/ $wire" ;;
+    tuner) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ tuner/ $wire" ;;
+    esac
+}
+
+found=0
+checked=0
+for room in core search_space cost_model logs runtime kernels libtune tracker agent tuner; do
+    [ -d "$room" ] || continue
+    prefixes=$(allowed "$room")
+    report=$(find "$room" -name '*.[ch]' -exec grep -HnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' {} + |
+        awk -v room="$room" -v prefixes="$prefixes" '
+            BEGIN { n = split(prefixes, prefix, " ") }
+            {
+                path = $0; sub(/^[^"]*"/, "", path); sub(/".*/, "", path)
+                place = $0; sub(/:[[:space:]]*#.*/, "", place)
+                if (path !~ /\//) { generated = path ~ /\.inc$/; if (generated) next }
+                for (i = 1; i <= n; i++) if (index(path, prefix[i]) == 1) next
+                printf "%s: %s may not include \"%s\" (allowed: %s)\n", place, room, path, prefixes
+            }')
+    checked=$((checked + 1))
+    if [ -n "$report" ]; then
+        printf '%s\n' "$report"
+        found=1
+    fi
+done
+[ "$found" -eq 0 ] || exit 1
+echo "include directions: $checked rooms, all as the design allows"

@@ -1,0 +1,21 @@
+# common.sh - what the scripts share; sourced, with the working directory set to the top of the tree.
+
+say() {
+    printf '\n== %s\n' "$*"
+}
+
+fail() {
+    printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+    exit 1
+}
+
+# build PRESET: configures and builds quietly; shows the whole output when that fails.
+build() {
+    build_log=$(mktemp)
+    if ! { cmake --preset "$1" && cmake --build --preset "$1"; } >"$build_log" 2>&1; then
+        cat "$build_log" >&2
+        rm -f "$build_log"
+        fail "the build with preset '$1' failed"
+    fi
+    rm -f "$build_log"
+}

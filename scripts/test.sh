@@ -1,0 +1,42 @@
+#!/bin/sh
+# test.sh - installs, builds and runs all tests: unit, farm, opencl, bench (smoke). Exit 0 when all of them pass.
+#   test.sh [LABEL...]   only these labels
+# Tests on recorded spaces and logs read them from the directory TUNE_TEST_DATA; they skip, and say so, without it.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+: "${TUNE_TEST_DATA:=}"
+export TUNE_TEST_DATA
+
+say "packages and build"
+scripts/install_deps.sh
+build release
+
+jobs=$(nproc)
+summary=""
+failed=0
+# run LABEL JOBS: one label; tests that time something or start whole farms run one by one.
+run() {
+    say "tests: $1"
+    began=$(date +%s)
+    result=passed
+    ctest --preset release -L "^$1\$" -LE '^(slow|fuzz)$' -j "$2" || result=FAILED
+    [ "$result" = passed ] || failed=1
+    summary="$summary
+  $(printf '%-8s %-7s %4d s' "$1" "$result" $(($(date +%s) - began)))"
+}
+
+[ $# -gt 0 ] || set -- unit farm opencl bench
+for label in "$@"; do
+    case "$label" in
+    unit) run unit "$jobs" ;;
+    *) run "$label" 1 ;;
+    esac
+done
+
+say "summary$summary"
+if [ -z "$TUNE_TEST_DATA" ]; then
+    echo "TUNE_TEST_DATA is not set: tests on recorded data were skipped"
+fi
+[ "$failed" -eq 0 ] || fail "some tests failed"
+echo "all tests passed"

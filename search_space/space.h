@@ -18,6 +18,10 @@
 #define SPACE_MAX_KNOBS 48
 #define SPACE_MAX_VALUES 4096 /* per knob */
 #define SPACE_NAME_BYTES 48   /* of a knob or quantity, with the NUL */
+#define SPACE_WORD_BYTES 64   /* of a word, with the NUL */
+#define SPACE_MAX_CONSTANTS 128
+#define SPACE_MAX_QUANTITIES 128
+#define SPACE_MAX_CONSTRAINTS 128
 
 /* A knob's value: a number, or a word (`text` not NULL). Numbers compare by value, words by text. */
 struct value {
@@ -32,7 +36,8 @@ struct config {
 
 struct space;
 
-/* Building. Names: [a-z_][a-zA-Z0-9_.]*, unique over knobs, constants and quantities. ERR_INPUT, ERR_LIMIT, ERR_NOMEM. */
+/* Building. Names: as expr_is_name, unique over knobs, constants and quantities. Values of a knob: at least one, finite,
+ * each once; words: printable, without white space, quotes and '='. ERR_INPUT, ERR_LIMIT, ERR_NOMEM. */
 enum err space_new(struct space **out);
 void space_free(struct space *s);
 enum err space_add_knob(struct space *s, const char *name, const double *values, size_t n, struct why *why);
@@ -42,8 +47,12 @@ enum err space_add_knob_words(struct space *s, const char *name, const char *con
 enum err space_add_constant(struct space *s, const char *name, double value, struct why *why);
 /* A derived quantity: usable in later expressions and a feature for cost models. */
 enum err space_add_quantity(struct space *s, const char *name, const char *expression, struct why *why);
-/* A config is valid when every constraint is true (non-zero). */
+/* A config is valid when every constraint is true (non-zero); one that cannot be computed (x / 0) is not true. */
 enum err space_add_constraint(struct space *s, const char *expression, struct why *why);
+/* A constraint in C, for sets that no expression describes. Keeps `arg`; `keep` must be pure and callable from several
+ * threads; `text` says for people what it asks. */
+typedef bool space_keep(const struct space *s, const struct config *c, void *arg);
+enum err space_add_filter(struct space *s, space_keep *keep, void *arg, const char *text, struct why *why);
 /* Compiles everything; ERR_LIMIT when the product passes 2^63. After this, no more add_*. */
 enum err space_seal(struct space *s, struct why *why);
 
@@ -92,8 +101,8 @@ cJSON *space_config_to_json(const struct space *s, const struct config *c);
 enum err space_config_from_json(const struct space *s, const cJSON *object, struct config *out, struct why *why);
 
 /* Features for cost models, fixed names and order per space: each numeric knob (value), log2 of each always-positive
- * numeric knob, one 0/1 column per word of word knobs, each derived quantity (NAN where it cannot be computed) and
- * log2(1+q) of always non-negative quantities is left to the model. */
+ * numeric knob, one 0/1 column per word of word knobs, each derived quantity (NAN where it cannot be computed). Names:
+ * "vc", "log2(vc)", "order=hwc", the quantity's. */
 size_t space_n_features(const struct space *s);
 const char *space_feature_name(const struct space *s, size_t i);
 void space_features(const struct space *s, const struct config *c, float *row);

@@ -17,28 +17,33 @@ struct client_options {
     const char *key_file; /* NULL = no authentication (loopback only) */
     const char *role;     /* "tune" "work" "agent" */
     const char *name;     /* of this peer, for status pages */
-    /* Called while the tracker is out of reach, about once a second, with how long it has been; false = give up. NULL = wait for ever. */
+    /* Called while the tracker is out of reach, about once a second, with how long it has been; false = give up. NULL =
+     * wait for ever. */
     bool (*waiting)(int64_t out_ms, void *arg);
     void *arg;
 };
 
-/* Says hello: three tries in 10 s, then ERR_UNREACHABLE; ERR_AUTH for a wrong or missing key, ERR_PROTOCOL for no common version. */
+/* Says hello: three tries in 10 s, then ERR_UNREACHABLE; ERR_AUTH for a wrong or missing key, ERR_PROTOCOL for no
+ * common version. */
 enum err client_open(const struct client_options *options, struct client **out, struct why *why);
 
 /* Never blocks for long; outstanding calls of other threads end with ERR_CANCELLED. */
 void client_close(struct client *c);
 
-/* Sends `op` with `args` (takes; NULL = {}) and, when not NULL, all blobs of `attach` (sum <= 3 MiB); waits for the reply as
- * long as it takes through reconnects (same request id: the tracker executes it once). wait_ms: what a long poll may take at the
- * tracker (0 = an ordinary call). *result (may be NULL) is the reply's `result` object: cJSON_Delete it. Blobs of the reply are
- * added to `received` when it is not NULL. Errors of the tracker come back as such, with its words. */
+/* Sends `op` with `args` (takes; NULL = {}) and, when not NULL, all blobs of `attach` (sum <= 3 MiB); waits for the
+ * reply as long as it takes through reconnects (same request id: the tracker executes it once). wait_ms: what a long
+ * poll may take at the tracker (0 = an ordinary call). *result (may be NULL) is the reply's `result` object:
+ * cJSON_Delete it. Blobs of the reply are added to `received` when it is not NULL. Errors of the tracker come back as
+ * such, with its words. */
 enum err client_call(struct client *c, const char *op, cJSON *takes_args, const struct blobs *attach, int64_t wait_ms,
                      cJSON **result, struct blobs *received, struct why *why);
 
-/* Makes sure that the tracker has all blobs of the set (asks which are missing, sends those in chunks of at most 1 MiB). */
+/* Makes sure that the tracker has all blobs of the set (asks which are missing, sends those in chunks of at most 1
+ * MiB). */
 enum err client_put_blobs(struct client *c, const struct blobs *set, struct why *why);
 
-/* Adds the blob of that name to `set`, fetched in chunks and checked against its name; nothing to do when it is there. */
+/* Adds the blob of that name to `set`, fetched in chunks and checked against its name; nothing to do when it is there.
+ */
 enum err client_get_blob(struct client *c, const char *hex, struct blobs *set, struct why *why);
 
 /* True once after client_call noticed that the tracker was restarted (its boot id changed): register again. */

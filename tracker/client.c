@@ -1,0 +1,746 @@
+#include "tracker/client.h"
+
+#include "core/clock.h"
+#include "tracker/protocol.h"
+
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/req.h>
+#include <nng/transport/tcp/tcp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SEND_MS 1000   /* waiting for a connection before the callback is asked */
+#define REPLY_MS 10000 /* an ordinary call; long polls add wait_ms */
+#define OPEN_TRIES 3
+#define OPEN_MS 3300      /* of one try */
+#define RECONNECT_MS 2000 /* nng 1.5 redials at once in half of the draws below its maximum */
+
+/* One request on its way: a context and an aio of its own, in the client's list so that client_close finds it. */
+struct flight {
+    nng_ctx ctx;
+    nng_aio *aio;
+    bool done;
+    struct client *client;
+    struct flight *next;
+};
+
+struct client {
+    nng_socket socket;
+    char *url, *role, *name;
+    bool (*waiting)(int64_t out_ms, void *arg);
+    void *arg;
+    bool has_key;
+    struct key key;
+    pthread_mutex_t hello_lock; /* one hello at a time */
+    pthread_mutex_t lock;       /* all below */
+    pthread_cond_t changed;
+    char session[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1], boot[REQUEST_ID_HEX + 1];
+    int64_t ctr, epoch; /* epoch: number of hellos that went well */
+    bool closed, restarted;
+    int n_calls;
+    struct flight *flights;
+};
+
+/* A decoded reply; lends blobs from its nng message. */
+struct reply {
+    nng_msg *raw;
+    struct message message;
+};
+
+static void reply_fini(struct reply *r)
+{
+    message_fini(&r->message);
+    if (r->raw)
+        nng_msg_free(r->raw);
+    *r = (struct reply){0};
+}
+
+static void wait_changed(struct client *c, int64_t ms)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += (ms % 1000) * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    pthread_cond_timedwait(&c->changed, &c->lock, &t);
+}
+
+/* ---- flights ---- */
+
+static void flight_done(void *arg)
+{
+    struct flight *f = arg;
+
+    pthread_mutex_lock(&f->client->lock);
+    f->done = true;
+    pthread_cond_broadcast(&f->client->changed);
+    pthread_mutex_unlock(&f->client->lock);
+}
+
+static enum err flight_open(struct client *c, struct flight *f)
+{
+    *f = (struct flight){.client = c};
+    if (nng_aio_alloc(&f->aio, flight_done, f) != 0)
+        return ERR_NOMEM;
+    if (nng_ctx_open(&f->ctx, c->socket) != 0) {
+        nng_aio_free(f->aio);
+        return ERR_CANCELLED;
+    }
+    pthread_mutex_lock(&c->lock);
+    f->next = c->flights;
+    c->flights = f;
+    pthread_mutex_unlock(&c->lock);
+    return ERR_OK;
+}
+
+static void flight_close(struct client *c, struct flight *f)
+{
+    pthread_mutex_lock(&c->lock);
+    for (struct flight **p = &c->flights; *p; p = &(*p)->next)
+        if (*p == f) {
+            *p = f->next;
+            break;
+        }
+    pthread_mutex_unlock(&c->lock);
+    nng_ctx_close(f->ctx);
+    nng_aio_free(f->aio);
+}
+
+/* Runs one half of an exchange to its end; ERR_UNREACHABLE when the connection went, ERR_TIMEOUT, ERR_CANCELLED. */
+static enum err flight_run(struct client *c, struct flight *f, void (*start)(nng_ctx, nng_aio *), int64_t timeout_ms)
+{
+    bool closed;
+
+    pthread_mutex_lock(&c->lock);
+    closed = c->closed;
+    f->done = closed;
+    pthread_mutex_unlock(&c->lock);
+    if (closed)
+        return ERR_CANCELLED;
+    nng_aio_set_timeout(f->aio, (nng_duration)timeout_ms);
+    start(f->ctx, f->aio);
+    pthread_mutex_lock(&c->lock);
+    while (!f->done)
+        wait_changed(c, 1000);
+    closed = c->closed;
+    pthread_mutex_unlock(&c->lock);
+    nng_aio_wait(f->aio); /* the callback has returned */
+    switch (nng_aio_result(f->aio)) {
+    case 0:
+        return ERR_OK;
+    case NNG_ETIMEDOUT:
+        return closed ? ERR_CANCELLED : ERR_TIMEOUT;
+    case NNG_ENOMEM:
+        return ERR_NOMEM;
+    default:
+        return closed ? ERR_CANCELLED : ERR_UNREACHABLE;
+    }
+}
+
+/* ---- one exchange ---- */
+
+static enum err send_bytes(struct client *c, struct flight *f, const struct buf *bytes)
+{
+    nng_msg *m;
+    enum err e;
+
+    if (nng_msg_alloc(&m, 0) != 0)
+        return ERR_NOMEM;
+    if (nng_msg_append(m, bytes->data, bytes->len) != 0) {
+        nng_msg_free(m);
+        return ERR_NOMEM;
+    }
+    nng_aio_set_msg(f->aio, m);
+    e = flight_run(c, f, nng_ctx_send, SEND_MS);
+    if (e)
+        nng_msg_free(m);
+    return e == ERR_TIMEOUT ? ERR_UNREACHABLE : e;
+}
+
+/* Only these two may come without a MAC where a key is in use: they carry nothing and lead to a hello or a pause. */
+static bool may_be_unsigned(const cJSON *json)
+{
+    const cJSON *err = cJSON_GetObjectItemCaseSensitive(json, "err");
+
+    return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "hello")) ||
+           (cJSON_IsString(err) && strcmp(err->valuestring, "busy") == 0);
+}
+
+static enum err check_reply(struct client *c, const struct reply *r, const char *id, const char *nonce, struct why *why)
+{
+    const cJSON *json = r->message.json, *got = cJSON_GetObjectItemCaseSensitive(json, "id");
+    const cJSON *err = cJSON_GetObjectItemCaseSensitive(json, "err");
+
+    if (!cJSON_IsBool(cJSON_GetObjectItemCaseSensitive(json, "ok")))
+        return why_set(why, ERR_PROTOCOL, "the tracker's reply has no 'ok'");
+    if (c->has_key && !may_be_unsigned(json)) {
+        const bool right =
+            r->message.has_mac && message_mac_is_right(nng_msg_body(r->raw), nng_msg_len(r->raw), &c->key, nonce);
+
+        if (!right && cJSON_IsString(err) && strcmp(err->valuestring, "auth") == 0)
+            return why_set(why, ERR_AUTH, "the tracker at %s refuses this key", c->url);
+        if (!right)
+            return why_set(why, ERR_AUTH, "the tracker at %s does not know this key", c->url);
+    }
+    if (cJSON_IsString(got) && got->valuestring[0] && strcmp(got->valuestring, id) != 0)
+        return why_set(why, ERR_PROTOCOL, "the tracker's reply is for another request");
+    return ERR_OK;
+}
+
+/* Sends `request` once and waits for its reply. */
+static enum err exchange(struct client *c, cJSON *request, const struct blobs *attach, const char *id,
+                         const char *nonce, int64_t timeout_ms, struct reply *out, struct why *why)
+{
+    struct reply r = {0};
+    struct flight f;
+    struct buf bytes;
+    enum err e;
+
+    buf_init(&bytes, MESSAGE_MAX_BYTES + 64);
+    e = message_encode(request, attach, c->has_key ? &c->key : NULL, nonce, &bytes);
+    if (e == ERR_LIMIT)
+        why_set(why, e, "request over %zu bytes", MESSAGE_MAX_BYTES);
+    if (!e)
+        e = flight_open(c, &f);
+    if (e) {
+        buf_fini(&bytes);
+        return e;
+    }
+    e = send_bytes(c, &f, &bytes);
+    buf_fini(&bytes);
+    if (!e)
+        e = flight_run(c, &f, nng_ctx_recv, timeout_ms);
+    if (!e)
+        r.raw = nng_aio_get_msg(f.aio);
+    flight_close(c, &f);
+    if (!e)
+        e = message_decode(nng_msg_body(r.raw), nng_msg_len(r.raw), &r.message, why);
+    if (!e)
+        e = check_reply(c, &r, id, nonce, why);
+    if (e) {
+        reply_fini(&r);
+        return e;
+    }
+    *out = r;
+    return ERR_OK;
+}
+
+/* ---- hello ---- */
+
+static cJSON *hello_args(const struct client *c, const char *nonce)
+{
+    cJSON *args = cJSON_CreateObject(), *versions = cJSON_CreateArray();
+    bool ok = args && versions;
+
+    if (ok) {
+        cJSON_AddItemToArray(versions, cJSON_CreateNumber(PROTOCOL_VERSION));
+        json_add_text(args, "role", c->role, &ok);
+        json_add_text(args, "name", c->name, &ok);
+        json_add_text(args, "nonce", nonce, &ok);
+        json_add_item(args, "versions", versions, &ok);
+        versions = NULL;
+    }
+    if (ok)
+        return args;
+    cJSON_Delete(versions);
+    cJSON_Delete(args);
+    return NULL;
+}
+
+static enum err accept_hello(struct client *c, const cJSON *result, const char *nonce, struct why *why)
+{
+    const char *session, *boot, *server_nonce;
+    enum err e = json_get_text(result, "session", &session, why);
+
+    if (!e)
+        e = json_get_text(result, "boot", &boot, why);
+    if (!e)
+        e = json_get_text(result, "nonce", &server_nonce, why);
+    if (e || strlen(session) >= sizeof c->session || strlen(boot) >= sizeof c->boot ||
+        strlen(server_nonce) > REQUEST_ID_HEX)
+        return why_set(why, ERR_PROTOCOL, "the tracker's answer to hello is not understood");
+    pthread_mutex_lock(&c->lock);
+    c->restarted |= c->boot[0] && strcmp(c->boot, boot) != 0;
+    strcpy(c->session, session);
+    strcpy(c->boot, boot);
+    memcpy(c->nonce, nonce, REQUEST_ID_HEX);
+    strcpy(c->nonce + REQUEST_ID_HEX, server_nonce);
+    c->ctr = 0;
+    c->epoch++;
+    pthread_mutex_unlock(&c->lock);
+    return ERR_OK;
+}
+
+/* The error that a reply carries, with the tracker's words. */
+static enum err error_of(const cJSON *json, struct why *why)
+{
+    const cJSON *err = cJSON_GetObjectItemCaseSensitive(json, "err");
+    const cJSON *words = cJSON_GetObjectItemCaseSensitive(json, "why");
+    const enum err e = cJSON_IsString(err) ? err_by_name(err->valuestring) : ERR_PROTOCOL;
+
+    return why_set(why, e ? e : ERR_PROTOCOL, "%s", cJSON_IsString(words) ? words->valuestring : err_words(e));
+}
+
+static enum err hello_once(struct client *c, int64_t timeout_ms, struct why *why)
+{
+    char id[REQUEST_ID_HEX + 1], nonce[REQUEST_ID_HEX + 1];
+    cJSON *request = cJSON_CreateObject();
+    bool ok = request != NULL;
+    struct reply r = {0};
+    enum err e = ok ? random_hex(id, REQUEST_ID_HEX) : ERR_NOMEM;
+
+    if (!e)
+        e = random_hex(nonce, REQUEST_ID_HEX);
+    if (!e) {
+        json_add_text(request, "op", "hello", &ok);
+        json_add_text(request, "id", id, &ok);
+        json_add_item(request, "args", hello_args(c, nonce), &ok);
+        e = ok ? exchange(c, request, NULL, id, nonce, timeout_ms, &r, why) : ERR_NOMEM;
+    }
+    cJSON_Delete(request);
+    if (e)
+        return e;
+    if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "ok")))
+        e = error_of(r.message.json, why);
+    else
+        e = accept_hello(c, cJSON_GetObjectItemCaseSensitive(r.message.json, "result"), nonce, why);
+    reply_fini(&r);
+    return e;
+}
+
+/* Says hello again unless another thread did since `epoch`. */
+static enum err hello_again(struct client *c, int64_t epoch, struct why *why)
+{
+    enum err e = ERR_OK;
+    bool fresh;
+
+    pthread_mutex_lock(&c->hello_lock);
+    pthread_mutex_lock(&c->lock);
+    fresh = c->epoch != epoch;
+    pthread_mutex_unlock(&c->lock);
+    if (!fresh)
+        e = hello_once(c, REPLY_MS, why);
+    pthread_mutex_unlock(&c->hello_lock);
+    return e;
+}
+
+/* ---- open and close ---- */
+
+static enum err open_socket(struct client *c, struct why *why)
+{
+    nng_dialer d;
+    int rv = nng_req0_open(&c->socket);
+
+    if (rv != 0)
+        return why_set(why, ERR_IO, "cannot open a socket: %s", nng_strerror(rv));
+    nng_socket_set_size(c->socket, NNG_OPT_RECVMAXSZ, MESSAGE_MAX_BYTES + 4096);
+    nng_socket_set_ms(c->socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
+    nng_socket_set_ms(c->socket, NNG_OPT_RECONNMINT, RECONNECT_MS);
+    nng_socket_set_ms(c->socket, NNG_OPT_RECONNMAXT, RECONNECT_MS);
+    rv = nng_dialer_create(&d, c->socket, c->url);
+    if (rv != 0)
+        return why_set(why, ERR_INPUT, "%s is no address of a tracker: %s; expected e.g. %s", c->url, nng_strerror(rv),
+                       PROTOCOL_DEFAULT_URL);
+    nng_dialer_set_bool(d, NNG_OPT_TCP_KEEPALIVE, true);
+    rv = nng_dialer_start(d, NNG_FLAG_NONBLOCK);
+    if (rv != 0)
+        return why_set(why, ERR_INPUT, "%s cannot be dialled: %s", c->url, nng_strerror(rv));
+    return ERR_OK;
+}
+
+static enum err first_hello(struct client *c, struct why *why)
+{
+    enum err e = ERR_UNREACHABLE;
+
+    for (int i = 0; i < OPEN_TRIES; i++) {
+        const int64_t end_ns = clock_now_ns() + (int64_t)OPEN_MS * 1000000;
+
+        do
+            e = hello_once(c, OPEN_MS, why);
+        while (e == ERR_UNREACHABLE && clock_now_ns() < end_ns);
+        if (e != ERR_UNREACHABLE && e != ERR_TIMEOUT)
+            return e;
+    }
+    return why_set(why, ERR_UNREACHABLE, "no tracker answers at %s (tried %d times in %d s)", c->url, OPEN_TRIES,
+                   OPEN_TRIES * OPEN_MS / 1000 + 1);
+}
+
+static enum err copy_options(struct client *c, const struct client_options *o)
+{
+    c->url = strdup(o->url ? o->url : PROTOCOL_DEFAULT_URL);
+    c->role = strdup(o->role ? o->role : "tune");
+    c->name = strdup(o->name ? o->name : "");
+    c->waiting = o->waiting;
+    c->arg = o->arg;
+    return c->url && c->role && c->name ? ERR_OK : ERR_NOMEM;
+}
+
+static struct client *client_new(void)
+{
+    struct client *c = calloc(1, sizeof *c);
+    pthread_condattr_t attr;
+
+    if (!c)
+        return NULL;
+    c->socket.id = 0;
+    pthread_mutex_init(&c->hello_lock, NULL);
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    return c;
+}
+
+enum err client_open(const struct client_options *options, struct client **out, struct why *why)
+{
+    struct client *c = client_new();
+    enum err e = c ? copy_options(c, options) : ERR_NOMEM;
+
+    if (!e && options->key_file) {
+        e = key_load(options->key_file, &c->key, why);
+        c->has_key = !e;
+    }
+    if (!e)
+        e = open_socket(c, why);
+    if (!e)
+        e = first_hello(c, why);
+    if (e) {
+        client_close(c);
+        return e;
+    }
+    *out = c;
+    return ERR_OK;
+}
+
+void client_close(struct client *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->lock);
+    c->closed = true;
+    pthread_cond_broadcast(&c->changed);
+    while (c->n_calls > 0) {
+        for (struct flight *f = c->flights; f; f = f->next)
+            nng_aio_abort(f->aio, NNG_ECANCELED); /* calls its callback from another thread: no lock is taken here */
+        wait_changed(c, 50);
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (c->socket.id)
+        nng_close(c->socket);
+    pthread_cond_destroy(&c->changed);
+    pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->hello_lock);
+    explicit_bzero(&c->key, sizeof c->key);
+    free(c->url);
+    free(c->role);
+    free(c->name);
+    free(c);
+}
+
+bool client_tracker_restarted(struct client *c)
+{
+    bool was;
+
+    pthread_mutex_lock(&c->lock);
+    was = c->restarted;
+    c->restarted = false;
+    pthread_mutex_unlock(&c->lock);
+    return was;
+}
+
+/* ---- calls ---- */
+
+struct call {
+    const char *op;
+    cJSON *args;
+    const struct blobs *attach;
+    int64_t wait_ms;
+    char id[REQUEST_ID_HEX + 1];
+    int64_t out_since_ns; /* 0 while the tracker answers */
+};
+
+static cJSON *request_of(struct client *c, const struct call *call, char nonce[2 * REQUEST_ID_HEX + 1], int64_t *epoch)
+{
+    cJSON *request = cJSON_CreateObject();
+    bool ok = request != NULL;
+
+    pthread_mutex_lock(&c->lock);
+    json_add_text(request, "op", call->op, &ok);
+    json_add_text(request, "id", call->id, &ok);
+    json_add_text(request, "session", c->session, &ok);
+    json_add_i64(request, "ctr", ++c->ctr, &ok);
+    strcpy(nonce, c->nonce);
+    *epoch = c->epoch;
+    pthread_mutex_unlock(&c->lock);
+    if (ok && !cJSON_AddItemReferenceToObject(request, "args", call->args))
+        ok = false;
+    if (ok)
+        return request;
+    cJSON_Delete(request);
+    return NULL;
+}
+
+/* Pauses and asks the callback; ERR_UNREACHABLE when it gives up. */
+static enum err stay_out(struct client *c, struct call *call, int64_t pause_ms, struct why *why)
+{
+    const int64_t now_ns = clock_now_ns();
+    bool closed;
+
+    if (!call->out_since_ns)
+        call->out_since_ns = now_ns;
+    pthread_mutex_lock(&c->lock);
+    if (!c->closed)
+        wait_changed(c, pause_ms);
+    closed = c->closed;
+    pthread_mutex_unlock(&c->lock);
+    if (closed)
+        return ERR_CANCELLED;
+    if (c->waiting && !c->waiting((now_ns - call->out_since_ns) / 1000000, c->arg))
+        return why_set(why, ERR_UNREACHABLE, "the tracker at %s does not answer", c->url);
+    return ERR_OK;
+}
+
+static enum err take_result(struct reply *r, cJSON **result, struct blobs *received)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; received && !e && i < r->message.n_blobs; i++)
+        e = blobs_put(received, r->message.blobs[i].data, r->message.blobs[i].n_bytes, NULL);
+    if (!e && result) {
+        cJSON *got = cJSON_DetachItemFromObjectCaseSensitive(r->message.json, "result");
+
+        if (!got)
+            got = cJSON_CreateObject();
+        if (!got)
+            return ERR_NOMEM;
+        *result = got;
+    }
+    return e;
+}
+
+/* One try. *again turns true when the same request has to be sent once more. */
+static enum err call_once(struct client *c, struct call *call, cJSON **result, struct blobs *received, bool *again,
+                          struct why *why)
+{
+    char nonce[2 * REQUEST_ID_HEX + 1];
+    struct reply r = {0};
+    int64_t epoch;
+    cJSON *request = request_of(c, call, nonce, &epoch);
+    enum err e =
+        request ? exchange(c, request, call->attach, call->id, nonce, call->wait_ms + REPLY_MS, &r, why) : ERR_NOMEM;
+
+    cJSON_Delete(request);
+    *again = e == ERR_UNREACHABLE || e == ERR_TIMEOUT;
+    if (*again)
+        return stay_out(c, call, 50, why);
+    if (e)
+        return e;
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "hello"))) {
+        *again = true;
+        e = hello_again(c, epoch, why);
+        if (e == ERR_UNREACHABLE || e == ERR_TIMEOUT)
+            e = stay_out(c, call, 50, why);
+    } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(r.message.json, "ok"))) {
+        e = take_result(&r, result, received);
+    } else {
+        e = error_of(r.message.json, why);
+        *again = e == ERR_BUSY;
+        if (*again)
+            e = stay_out(c, call, 250, why);
+    }
+    reply_fini(&r);
+    return e;
+}
+
+static bool enter(struct client *c)
+{
+    bool ok;
+
+    pthread_mutex_lock(&c->lock);
+    ok = !c->closed;
+    c->n_calls += ok;
+    pthread_mutex_unlock(&c->lock);
+    return ok;
+}
+
+static void leave(struct client *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->n_calls--;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+enum err client_call(struct client *c, const char *op, cJSON *takes_args, const struct blobs *attach, int64_t wait_ms,
+                     cJSON **result, struct blobs *received, struct why *why)
+{
+    struct call call = {.op = op, .args = takes_args, .attach = attach, .wait_ms = wait_ms};
+    bool again = true;
+    enum err e = ERR_OK;
+
+    if (!enter(c)) {
+        cJSON_Delete(takes_args);
+        return ERR_CANCELLED;
+    }
+    if (!call.args)
+        call.args = cJSON_CreateObject();
+    if (call.args && wait_ms > 0 && !cJSON_HasObjectItem(call.args, "wait_ms"))
+        cJSON_AddNumberToObject(call.args, "wait_ms", (double)wait_ms);
+    e = call.args ? random_hex(call.id, REQUEST_ID_HEX) : ERR_NOMEM;
+    while (!e && again)
+        e = call_once(c, &call, result, received, &again, why);
+    cJSON_Delete(call.args);
+    leave(c);
+    return e;
+}
+
+/* ---- blobs ---- */
+
+static enum err put_chunk(struct client *c, const struct blob *b, size_t offset, struct why *why)
+{
+    const size_t n = b->n_bytes - offset < MESSAGE_CHUNK_BYTES ? b->n_bytes - offset : MESSAGE_CHUNK_BYTES;
+    cJSON *args = cJSON_CreateObject();
+    bool ok = args != NULL;
+    struct blobs one;
+    enum err e;
+
+    json_add_text(args, "sha256", b->name.hex, &ok);
+    json_add_i64(args, "offset", (int64_t)offset, &ok);
+    json_add_i64(args, "total", (int64_t)b->n_bytes, &ok);
+    blobs_init(&one, MESSAGE_CHUNK_BYTES);
+    e = ok ? blobs_put(&one, b->data + offset, n, NULL) : ERR_NOMEM;
+    if (e)
+        cJSON_Delete(args);
+    else
+        e = client_call(c, "blob_put", args, &one, 0, NULL, NULL, why);
+    blobs_fini(&one);
+    return e;
+}
+
+static enum err put_large(struct client *c, const struct blob *b, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (size_t offset = 0; !e && offset < b->n_bytes; offset += MESSAGE_CHUNK_BYTES)
+        e = put_chunk(c, b, offset, why);
+    return e;
+}
+
+static enum err flush_small(struct client *c, struct blobs *group, struct why *why)
+{
+    enum err e = group->n ? client_call(c, "blob_put", NULL, group, 0, NULL, NULL, why) : ERR_OK;
+
+    blobs_fini(group);
+    return e;
+}
+
+/* Sends the blobs named in `missing`: large ones in chunks, small ones many to a message. */
+static enum err put_missing(struct client *c, const struct blobs *set, const cJSON *missing, struct why *why)
+{
+    const cJSON *name;
+    struct blobs group;
+    enum err e = ERR_OK;
+
+    blobs_init(&group, MESSAGE_CHUNK_BYTES);
+    cJSON_ArrayForEach(name, missing)
+    {
+        const struct blob *b = cJSON_IsString(name) ? blobs_get(set, name->valuestring) : NULL;
+
+        if (!b || e)
+            continue;
+        if (b->n_bytes > BLOB_MAX_BYTES)
+            e = why_set(why, ERR_LIMIT, "a blob of %zu bytes: at most %zu", b->n_bytes, BLOB_MAX_BYTES);
+        else if (b->n_bytes > MESSAGE_CHUNK_BYTES)
+            e = put_large(c, b, why);
+        else {
+            if (group.sum_bytes + b->n_bytes > MESSAGE_CHUNK_BYTES || group.n == MESSAGE_MAX_BLOBS)
+                e = flush_small(c, &group, why);
+            if (!e)
+                e = blobs_put(&group, b->data, b->n_bytes, NULL);
+        }
+    }
+    if (!e)
+        e = flush_small(c, &group, why);
+    blobs_fini(&group);
+    return e;
+}
+
+enum err client_put_blobs(struct client *c, const struct blobs *set, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && i < set->n;) {
+        cJSON *args = cJSON_CreateObject(), *names = cJSON_CreateArray(), *result = NULL;
+        bool ok = args && names;
+
+        for (size_t n = 0; ok && i < set->n && n < MESSAGE_MAX_BLOBS; i++, n++)
+            cJSON_AddItemToArray(names, cJSON_CreateString(set->items[i].name.hex));
+        json_add_item(args, "sha256", names, &ok);
+        if (!ok) {
+            cJSON_Delete(args);
+            return ERR_NOMEM;
+        }
+        e = client_call(c, "blob_have", args, NULL, 0, &result, NULL, why);
+        if (!e)
+            e = put_missing(c, set, cJSON_GetObjectItemCaseSensitive(result, "missing"), why);
+        cJSON_Delete(result);
+    }
+    return e;
+}
+
+/* Fetches one chunk behind `whole`; *total is what the tracker says the blob has. */
+static enum err get_chunk(struct client *c, const char *hex, struct buf *whole, int64_t *total, struct why *why)
+{
+    cJSON *args = cJSON_CreateObject(), *result = NULL;
+    bool ok = args != NULL;
+    struct blobs got;
+    enum err e;
+
+    json_add_text(args, "sha256", hex, &ok);
+    json_add_i64(args, "offset", (int64_t)whole->len, &ok);
+    json_add_i64(args, "bytes", (int64_t)MESSAGE_CHUNK_BYTES, &ok);
+    if (!ok) {
+        cJSON_Delete(args);
+        return ERR_NOMEM;
+    }
+    blobs_init(&got, MESSAGE_CHUNK_BYTES);
+    e = client_call(c, "blob_get", args, NULL, 0, &result, &got, why);
+    if (!e)
+        e = json_get_i64(result, "total", 0, (int64_t)BLOB_MAX_BYTES, total, why);
+    if (!e && got.n != 1)
+        e = why_set(why, ERR_PROTOCOL, "the tracker sent %zu chunks, expected 1", got.n);
+    if (!e)
+        e = buf_append(whole, got.items[0].data, got.items[0].n_bytes);
+    if (!e && got.items[0].n_bytes == 0 && (int64_t)whole->len < *total)
+        e = why_set(why, ERR_PROTOCOL, "the tracker sent an empty chunk");
+    blobs_fini(&got);
+    cJSON_Delete(result);
+    return e;
+}
+
+enum err client_get_blob(struct client *c, const char *hex, struct blobs *set, struct why *why)
+{
+    struct buf whole;
+    int64_t total = 1;
+    enum err e = ERR_OK;
+
+    if (blobs_get(set, hex))
+        return ERR_OK;
+    buf_init(&whole, BLOB_MAX_BYTES);
+    do
+        e = get_chunk(c, hex, &whole, &total, why);
+    while (!e && (int64_t)whole.len < total);
+    if (!e && strcmp(sha256_of(whole.data, whole.len).hex, hex) != 0)
+        e = why_set(why, ERR_PROTOCOL, "blob %.12s.. arrived with another content", hex);
+    if (!e)
+        e = blobs_put(set, whole.len ? whole.data : "", whole.len, NULL);
+    buf_fini(&whole);
+    return e;
+}

@@ -1,0 +1,263 @@
+#include "tracker/protocol.h"
+
+#include "core/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char magic[4] = {'T', 'U', 'N', '1'};
+
+static void put_u32(unsigned char *p, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        p[i] = (unsigned char)(v >> (8 * i));
+}
+
+static uint32_t get_u32(const unsigned char *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+enum err random_hex(char *out, size_t n_hex)
+{
+    unsigned char raw[64];
+
+    if (n_hex / 2 > sizeof raw || random_bytes(raw, n_hex / 2) != ERR_OK)
+        return ERR_IO;
+    hex_encode(raw, n_hex / 2, out);
+    return ERR_OK;
+}
+
+bool name_is_sane(const char *text)
+{
+    static const char allowed[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._:@+-";
+    const size_t n = strlen(text);
+
+    return n >= 1 && n <= 64 && strspn(text, allowed) == n;
+}
+
+enum err key_load(const char *path, struct key *out, struct why *why)
+{
+    struct buf text;
+    struct stat st;
+    enum err e;
+
+    if (stat(path, &st) != 0)
+        return why_set(why, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "key file %s: %s", path, strerror(errno));
+    if (st.st_mode & 077)
+        return why_set(why, ERR_AUTH, "key file %s may be read by others: expected mode 0600 (chmod 600 %s)", path,
+                       path);
+    buf_init(&text, 128);
+    e = file_read(path, &text, why);
+    if (!e && text.len && text.data[text.len - 1] == '\n')
+        text.data[--text.len] = '\0';
+    if (!e && (text.len != 2 * sizeof out->bytes || hex_decode(text.data, out->bytes, sizeof out->bytes) != ERR_OK))
+        e = why_set(why, ERR_INPUT, "key file %s: expected 64 hex digits, as `tune keygen` writes them", path);
+    else if (e == ERR_LIMIT)
+        e = why_set(why, ERR_INPUT, "key file %s: expected 64 hex digits, as `tune keygen` writes them", path);
+    if (text.data)
+        explicit_bzero(text.data, text.len);
+    buf_fini(&text);
+    return e;
+}
+
+enum err key_make(const char *path, struct why *why)
+{
+    char text[66];
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    enum err e;
+
+    if (fd < 0)
+        return why_set(why, errno == EEXIST ? ERR_EXISTS : ERR_IO, "key file %s: %s", path, strerror(errno));
+    e = random_hex(text, 64);
+    text[64] = '\n';
+    if (!e && (write(fd, text, 65) != 65 || fsync(fd) != 0))
+        e = ERR_IO;
+    if (e)
+        why_set(why, e, "key file %s: cannot be written", path);
+    close(fd);
+    return e;
+}
+
+static enum err add_blob_names(cJSON *json, const struct blobs *blobs)
+{
+    cJSON *names = cJSON_CreateArray();
+    bool ok = names != NULL;
+
+    for (size_t i = 0; ok && i < blobs->n; i++) {
+        cJSON *one = cJSON_CreateObject();
+
+        ok = one != NULL;
+        if (!ok)
+            break;
+        json_add_text(one, "sha256", blobs->items[i].name.hex, &ok);
+        json_add_i64(one, "bytes", (int64_t)blobs->items[i].n_bytes, &ok);
+        cJSON_AddItemToArray(names, one);
+    }
+    if (!ok) {
+        cJSON_Delete(names);
+        return ERR_NOMEM;
+    }
+    cJSON_DeleteItemFromObjectCaseSensitive(json, "blobs");
+    json_add_item(json, "blobs", names, &ok);
+    return ok ? ERR_OK : ERR_NOMEM;
+}
+
+static void append_mac(struct buf *out, size_t start, const struct key *key, const char *nonce)
+{
+    uint8_t mac[SHA256_BYTES];
+
+    if (out->failed)
+        return;
+    hmac_sha256(key->bytes, sizeof key->bytes, nonce, strlen(nonce), out->data + start, out->len - start, mac);
+    buf_append(out, mac, sizeof mac);
+}
+
+enum err message_encode(cJSON *json, const struct blobs *blobs, const struct key *key, const char *nonce,
+                        struct buf *out)
+{
+    const size_t start = out->len;
+    unsigned char head[MESSAGE_HEADER_BYTES];
+    size_t n_json;
+
+    if (blobs && blobs->n > MESSAGE_MAX_BLOBS)
+        return ERR_LIMIT;
+    if (blobs && blobs->n && add_blob_names(json, blobs) != ERR_OK)
+        return ERR_NOMEM;
+    memset(head, 0, sizeof head);
+    buf_append(out, head, sizeof head);
+    if (json_print(json, out) != ERR_OK)
+        return out->failed ? out->failed : ERR_NOMEM;
+    n_json = out->len - start - sizeof head;
+    for (size_t i = 0; blobs && i < blobs->n; i++)
+        buf_append(out, blobs->items[i].data, blobs->items[i].n_bytes);
+    if (out->failed)
+        return out->failed;
+    memcpy(out->data + start, magic, sizeof magic);
+    put_u32((unsigned char *)out->data + start + 4, PROTOCOL_VERSION);
+    put_u32((unsigned char *)out->data + start + 8, (uint32_t)n_json);
+    if (key)
+        append_mac(out, start, key, nonce);
+    if (!out->failed && out->len - start > MESSAGE_MAX_BYTES)
+        return ERR_LIMIT;
+    return out->failed;
+}
+
+static enum err take_blob(const cJSON *entry, const unsigned char **p, size_t *n_left, struct message_blob *out,
+                          struct why *why)
+{
+    struct sha256 is;
+    const char *name;
+    int64_t bytes;
+    enum err e = json_get_text(entry, "sha256", &name, why);
+
+    if (!e)
+        e = json_get_i64(entry, "bytes", 0, (int64_t)MESSAGE_MAX_BYTES, &bytes, why);
+    if (e)
+        return e;
+    if (!sha256_is_hex(name))
+        return why_set(why, ERR_PROTOCOL, "a blob's name is no SHA-256");
+    if ((size_t)bytes > *n_left)
+        return why_set(why, ERR_PROTOCOL, "a blob of %lld bytes where %zu bytes are left", (long long)bytes, *n_left);
+    is = sha256_of(*p, (size_t)bytes);
+    if (strcmp(is.hex, name) != 0)
+        return why_set(why, ERR_PROTOCOL, "blob %.12s.. has another content than its name says", name);
+    *out = (struct message_blob){.name = is, .data = *p, .n_bytes = (size_t)bytes};
+    *p += bytes;
+    *n_left -= (size_t)bytes;
+    return ERR_OK;
+}
+
+static enum err take_blobs(struct message *m, const unsigned char *p, size_t n_left, struct why *why)
+{
+    const cJSON *names = cJSON_GetObjectItemCaseSensitive(m->json, "blobs"), *entry;
+    const int n = names ? cJSON_GetArraySize(names) : 0;
+    enum err e = ERR_OK;
+
+    if (names && !cJSON_IsArray(names))
+        return why_set(why, ERR_PROTOCOL, "'blobs' must be a list");
+    if (n > MESSAGE_MAX_BLOBS)
+        return why_set(why, ERR_LIMIT, "%d blobs in a message: at most %d", n, MESSAGE_MAX_BLOBS);
+    if (n) {
+        m->blobs = calloc((size_t)n, sizeof *m->blobs);
+        if (!m->blobs)
+            return ERR_NOMEM;
+        cJSON_ArrayForEach(entry, names)
+        {
+            e = take_blob(entry, &p, &n_left, &m->blobs[m->n_blobs], why);
+            if (e)
+                return e;
+            m->n_blobs++;
+        }
+    }
+    if (n_left != 0 && n_left != SHA256_BYTES)
+        return why_set(why, ERR_PROTOCOL, "%zu bytes behind the last blob: expected 0 or a MAC of %d", n_left,
+                       SHA256_BYTES);
+    m->has_mac = n_left == SHA256_BYTES;
+    return ERR_OK;
+}
+
+/* Counts an upper bound of the values in JSON text, so that no huge tree is ever built. */
+static bool too_many_values(const char *text, size_t n)
+{
+    size_t n_values = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_values += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    return n_values > MESSAGE_MAX_VALUES;
+}
+
+enum err message_decode(const void *bytes, size_t n, struct message *out, struct why *why)
+{
+    const unsigned char *p = bytes;
+    struct message m = {0};
+    size_t n_json;
+    enum err e;
+
+    if (n > MESSAGE_MAX_BYTES)
+        return why_set(why, ERR_LIMIT, "message of %zu bytes: at most %zu", n, MESSAGE_MAX_BYTES);
+    if (n < MESSAGE_HEADER_BYTES || memcmp(p, magic, sizeof magic) != 0)
+        return why_set(why, ERR_PROTOCOL, "not a message of tune: expected 'TUN1'");
+    if (get_u32(p + 4) != PROTOCOL_VERSION)
+        return why_set(why, ERR_PROTOCOL, "protocol version %u: expected %d", (unsigned)get_u32(p + 4),
+                       PROTOCOL_VERSION);
+    n_json = get_u32(p + 8);
+    if (n_json > n - MESSAGE_HEADER_BYTES)
+        return why_set(why, ERR_PROTOCOL, "%zu bytes of JSON announced, %zu there", n_json, n - MESSAGE_HEADER_BYTES);
+    if (too_many_values((const char *)p + MESSAGE_HEADER_BYTES, n_json))
+        return why_set(why, ERR_LIMIT, "over %d JSON values in a message", MESSAGE_MAX_VALUES);
+    e = json_parse((const char *)p + MESSAGE_HEADER_BYTES, n_json, &m.json, why);
+    if (!e && !cJSON_IsObject(m.json))
+        e = why_set(why, ERR_PROTOCOL, "a message must be a JSON object");
+    if (!e)
+        e = take_blobs(&m, p + MESSAGE_HEADER_BYTES + n_json, n - MESSAGE_HEADER_BYTES - n_json, why);
+    if (e) {
+        message_fini(&m);
+        return e == ERR_INPUT ? ERR_PROTOCOL : e;
+    }
+    *out = m;
+    return ERR_OK;
+}
+
+void message_fini(struct message *m)
+{
+    if (!m)
+        return;
+    cJSON_Delete(m->json);
+    free(m->blobs);
+    *m = (struct message){0};
+}
+
+bool message_mac_is_right(const void *bytes, size_t n, const struct key *key, const char *nonce)
+{
+    uint8_t mac[SHA256_BYTES];
+
+    if (n < MESSAGE_HEADER_BYTES + sizeof mac)
+        return false;
+    hmac_sha256(key->bytes, sizeof key->bytes, nonce, strlen(nonce), bytes, n - sizeof mac, mac);
+    return bytes_equal_ct(mac, (const unsigned char *)bytes + n - sizeof mac, sizeof mac);
+}

@@ -1,0 +1,72 @@
+/* protocol.h - messages of the wire: bytes to JSON and blobs and back, with hard limits; keys and their MACs.
+ * docs/protocol.md. */
+#ifndef TUNE_TRACKER_PROTOCOL_H
+#define TUNE_TRACKER_PROTOCOL_H
+
+#include "core/blobs.h"
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/hash.h"
+#include "core/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROTOCOL_VERSION 1
+#define PROTOCOL_DEFAULT_URL "tcp://127.0.0.1:9477"
+#define MESSAGE_MAX_BYTES ((size_t)4 << 20) /* of a whole message */
+#define MESSAGE_HEADER_BYTES ((size_t)12)
+#define MESSAGE_MAX_BLOBS 256
+#define MESSAGE_CHUNK_BYTES ((size_t)1 << 20)  /* largest piece of a blob in blob_put and blob_get */
+#define MESSAGE_ATTACH_BYTES ((size_t)3 << 20) /* largest sum of blobs attached to one message */
+#define MESSAGE_MAX_VALUES 65536          /* JSON values of a message: a tree takes some 100 times the bytes of "0," */
+#define BLOB_MAX_BYTES ((size_t)64 << 20) /* of one blob */
+#define REQUEST_ID_HEX 32
+
+/* A shared secret; the file holds 64 hex digits and a newline, mode 0600. */
+struct key {
+    uint8_t bytes[32];
+};
+
+/* Reads a key file. ERR_AUTH when others than its owner may read it, ERR_INPUT when it is no key, ERR_NOT_FOUND,
+ * ERR_IO. */
+enum err key_load(const char *path, struct key *out, struct why *why);
+
+/* Makes a fresh key file of mode 0600. ERR_EXISTS when there is a file already, ERR_IO. */
+enum err key_make(const char *path, struct why *why);
+
+/* A piece of a decoded message; lends from the message's bytes. */
+struct message_blob {
+    struct sha256 name;
+    const unsigned char *data;
+    size_t n_bytes;
+};
+
+struct message {
+    cJSON *json; /* an object; owned */
+    struct message_blob *blobs;
+    size_t n_blobs;
+    bool has_mac;
+};
+
+/* Appends a message to `out`: adds the member "blobs" to `json` (an object) when `blobs` (may be NULL) has some, and a
+ * MAC over nonce and message when `key` is not NULL. ERR_LIMIT over MESSAGE_MAX_BYTES, ERR_NOMEM. */
+enum err message_encode(cJSON *json, const struct blobs *blobs, const struct key *key, const char *nonce,
+                        struct buf *out);
+
+/* Decodes exactly `n` bytes, which must outlive `out`: lengths, JSON and the hash of every blob are checked, the MAC is
+ * not. ERR_PROTOCOL or ERR_LIMIT with words. */
+enum err message_decode(const void *bytes, size_t n, struct message *out, struct why *why);
+void message_fini(struct message *m);
+
+/* True when the last 32 bytes are the MAC of nonce and the bytes before them under `key`. */
+bool message_mac_is_right(const void *bytes, size_t n, const struct key *key, const char *nonce);
+
+/* Fresh random lower-case hex: n_hex digits (even) and a NUL. ERR_IO. */
+enum err random_hex(char *out, size_t n_hex);
+
+/* True for 1 to 64 characters of [0-9A-Za-z._:@+-]: keys, agent ids, names. */
+bool name_is_sane(const char *text);
+
+#endif

@@ -82,7 +82,9 @@ void record_init(struct record *r);
 void record_fini(struct record *r);
 enum err record_copy(struct record *to, const struct record *from);
 
-/* One line with '\n' and the CRC as its last member. */
+/* Appends one line with '\n', the CRC its last member. ERR_LIMIT for a line over RECORD_MAX_BYTES, more than
+ * RECORD_MAX_SAMPLES samples or an integer beyond 2^53; ERR_NOMEM. `why` is cut at 4 KiB; its bytes that are no UTF-8
+ * become '?'. */
 enum err record_print(const struct record *r, struct buf *line);
 
 /* Parses one line (with or without '\n'); ERR_INPUT with words for torn, damaged (CRC) or foreign lines and for a newer

@@ -1,0 +1,209 @@
+#include "logs/log.h"
+
+#include "core/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK_BYTES 65536
+
+static enum err io_error(const char *path, struct why *why)
+{
+    return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+}
+
+/* True when the file has bytes and its last one is no '\n'. */
+static bool is_torn(int fd)
+{
+    struct stat st;
+    char last;
+
+    return fstat(fd, &st) == 0 && st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
+}
+
+/* Under the lock: another process cannot die in mid-line between the look at the last byte and the write. */
+static enum err append_locked(int fd, const char *path, const char *line, size_t n, struct why *why)
+{
+    struct buf text;
+    ssize_t done;
+    enum err e;
+
+    buf_init(&text, n + 2);
+    if (is_torn(fd))
+        buf_puts(&text, "\n");
+    buf_append(&text, line, n);
+    if (line[n - 1] != '\n')
+        buf_puts(&text, "\n");
+    e = text.failed;
+    if (!e) {
+        done = write(fd, text.data, text.len);
+        if (done < 0)
+            e = io_error(path, why);
+        else if ((size_t)done != text.len)
+            e = why_set(why, ERR_IO, "%s: only %zd of %zu bytes written", path, done, text.len);
+    }
+    buf_fini(&text);
+    return e;
+}
+
+static bool lock_file(int fd)
+{
+    int got;
+
+    do
+        got = flock(fd, LOCK_EX);
+    while (got != 0 && errno == EINTR);
+    return got == 0;
+}
+
+enum err log_append_line(const char *path, const char *line, size_t n, struct why *why)
+{
+    const char *end = n ? memchr(line, '\n', n) : NULL;
+    enum err e;
+    int fd;
+
+    if (n == 0 || n > RECORD_MAX_BYTES || line[0] == '\n' || (end && end != line + n - 1))
+        return why_set(why, ERR_INPUT, "%s: expected one line of 1 to %d bytes", path, RECORD_MAX_BYTES);
+    fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return io_error(path, why);
+    e = lock_file(fd) ? append_locked(fd, path, line, n, why) : io_error(path, why);
+    close(fd);
+    return e;
+}
+
+enum err log_append(const char *path, const struct record *r, struct why *why)
+{
+    struct buf line;
+    enum err e;
+
+    buf_init(&line, RECORD_MAX_BYTES);
+    e = record_print(r, &line);
+    if (e)
+        why_set(why, e, "%s: record %s: %s", path, r->id, err_words(e));
+    else
+        e = log_append_line(path, line.data, line.len, why);
+    buf_fini(&line);
+    return e;
+}
+
+struct scan {
+    const char *path;
+    bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg);
+    log_warn *warn;
+    void *arg;
+    struct buf line; /* the line so far, when it spans chunks */
+    bool too_long;   /* the line so far was dropped for its length */
+    int64_t i_line;
+};
+
+/* One whole line without its '\n'; false when the caller has had enough. */
+static bool take_line(struct scan *s, const char *line, size_t n)
+{
+    struct record r;
+    struct why why;
+    bool more;
+
+    s->i_line++;
+    if (n == 0)
+        return true;
+    if (record_parse(line, n, &r, &why) != ERR_OK) {
+        if (s->warn)
+            s->warn(s->path, s->i_line, why.text, s->arg);
+        return true;
+    }
+    more = s->each(&r, line, n, s->arg);
+    record_fini(&r);
+    return more;
+}
+
+static void drop_long_line(struct scan *s)
+{
+    char words[64];
+
+    s->i_line++;
+    s->too_long = false;
+    snprintf(words, sizeof words, "longer than %d bytes", RECORD_MAX_BYTES);
+    if (s->warn)
+        s->warn(s->path, s->i_line, words, s->arg);
+}
+
+/* Ends the line that `bytes` complete. */
+static bool end_line(struct scan *s, const char *bytes, size_t n)
+{
+    bool more = true;
+
+    if (s->line.len == 0 && !s->too_long)
+        return take_line(s, bytes, n);
+    if (!s->too_long && buf_append(&s->line, bytes, n) != ERR_OK)
+        s->too_long = true;
+    if (s->too_long)
+        drop_long_line(s);
+    else
+        more = take_line(s, s->line.data, s->line.len);
+    buf_clear(&s->line);
+    return more;
+}
+
+static bool take_chunk(struct scan *s, const char *chunk, size_t n)
+{
+    const char *end;
+
+    while (n && (end = memchr(chunk, '\n', n))) {
+        const size_t n_line = (size_t)(end - chunk);
+
+        if (!end_line(s, chunk, n_line))
+            return false;
+        chunk += n_line + 1;
+        n -= n_line + 1;
+    }
+    if (!s->too_long && buf_append(&s->line, chunk, n) != ERR_OK) {
+        buf_clear(&s->line);
+        s->too_long = true;
+    }
+    return true;
+}
+
+static enum err scan_fd(struct scan *s, int fd, struct why *why)
+{
+    char chunk[CHUNK_BYTES];
+
+    for (;;) {
+        const ssize_t n = read(fd, chunk, sizeof chunk);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return io_error(s->path, why);
+        if (n == 0)
+            break;
+        if (!take_chunk(s, chunk, (size_t)n))
+            return ERR_OK;
+    }
+    if (s->line.len || s->too_long)
+        (void)end_line(s, "", 0);
+    return ERR_OK;
+}
+
+enum err log_scan(const char *path, bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg),
+                  log_warn *warn, void *arg, struct why *why)
+{
+    struct scan s = {.path = path, .each = each, .warn = warn, .arg = arg};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    enum err e;
+
+    if (fd < 0 && errno == ENOENT)
+        return why_set(why, ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
+    if (fd < 0)
+        return io_error(path, why);
+    buf_init(&s.line, RECORD_MAX_BYTES);
+    e = scan_fd(&s, fd, why);
+    buf_fini(&s.line);
+    close(fd);
+    return e;
+}

@@ -1,0 +1,31 @@
+#include "tuner/strategies/breed.h"
+
+static uint16_t turned(struct rng *rng, uint16_t choice, size_t n_values)
+{
+    const uint64_t draw = rng_below(rng, 4);
+    const uint64_t other = rng_below(rng, n_values - 1);
+
+    if (draw == 0 && choice > 0)
+        return (uint16_t)(choice - 1);
+    if (draw == 1 && (size_t)choice + 1 < n_values)
+        return (uint16_t)(choice + 1);
+    return (uint16_t)(other + (other >= choice));
+}
+
+void breed(const struct space *space, struct rng *rng, const struct config *mother, const struct config *father,
+           struct config *child)
+{
+    const size_t n_knobs = space_n_knobs(space);
+    uint64_t n_turning = 0;
+
+    *child = (struct config){{0}};
+    for (size_t i = 0; i < n_knobs; i++)
+        n_turning += space_n_values(space, i) > 1;
+    for (size_t i = 0; i < n_knobs; i++) {
+        const size_t n_values = space_n_values(space, i);
+
+        child->choice[i] = rng_below(rng, 2) ? mother->choice[i] : father->choice[i];
+        if (n_values > 1 && rng_below(rng, n_turning) == 0)
+            child->choice[i] = turned(rng, child->choice[i], n_values);
+    }
+}

@@ -1,0 +1,100 @@
+#include "tuner/strategies/history.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void history_init(struct history *h)
+{
+    *h = (struct history){0};
+}
+
+void history_fini(struct history *h)
+{
+    free(h->items);
+    *h = (struct history){0};
+}
+
+static struct outcome *find(struct history *h, const struct space *space, const struct config *c)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (space_config_equal(space, &h->items[i].config, c))
+            return &h->items[i];
+    return NULL;
+}
+
+static enum err add(struct history *h, struct ground *ground, const struct outcome *o)
+{
+    const uint64_t index = space_index(ground->space, &o->config);
+    const double value = isfinite(o->value) ? o->value : (double)NAN;
+    struct outcome *old = ground_is_taken(ground, index) ? find(h, ground->space, &o->config) : NULL;
+
+    if (old) {
+        h->n_ok += isnan(old->value) && !isnan(value);
+        old->value = isnan(value) ? old->value : value;
+        return ERR_OK;
+    }
+    if (h->n == h->cap) {
+        const size_t cap = h->cap ? 2 * h->cap : 64;
+        struct outcome *items = realloc(h->items, cap * sizeof(*items));
+
+        if (!items)
+            return ERR_NOMEM;
+        h->items = items;
+        h->cap = cap;
+    }
+    h->items[h->n++] = (struct outcome){o->config, value};
+    h->n_ok += !isnan(value);
+    return ground_take(ground, index);
+}
+
+enum err history_tell(struct history *h, struct ground *ground, const struct outcome *outcomes, size_t n)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < n; i++)
+        if (!space_config_in_range(ground->space, &outcomes[i].config))
+            return ERR_INPUT;
+    for (size_t i = 0; e == ERR_OK && i < n; i++)
+        e = add(h, ground, &outcomes[i]);
+    return e;
+}
+
+double history_best(const struct history *h)
+{
+    double best = INFINITY;
+
+    for (size_t i = 0; i < h->n; i++)
+        best = fmin(best, h->items[i].value);
+    return best;
+}
+
+double history_worst(const struct history *h)
+{
+    double worst = -INFINITY;
+
+    for (size_t i = 0; i < h->n; i++)
+        worst = fmax(worst, h->items[i].value);
+    return worst;
+}
+
+size_t history_top(const struct history *h, size_t n, size_t *best)
+{
+    size_t n_best = 0;
+
+    for (size_t i = 0; i < h->n; i++) {
+        const double value = h->items[i].value;
+        size_t place = n_best;
+
+        if (isnan(value))
+            continue;
+        while (place > 0 && h->items[best[place - 1]].value > value)
+            place--;
+        if (place == n)
+            continue;
+        n_best += n_best < n;
+        for (size_t j = n_best - 1; j > place; j--)
+            best[j] = best[j - 1];
+        best[place] = i;
+    }
+    return n_best;
+}

@@ -1,0 +1,27 @@
+/* pool.h - open configs with their features: what the model strategy chooses from. */
+#ifndef TUNE_TUNER_STRATEGIES_POOL_H
+#define TUNE_TUNER_STRATEGIES_POOL_H
+
+#include "tuner/strategies/history.h"
+
+#define POOL_MAX_ALL 20000 /* open configs of a listed space are all taken up to this number */
+#define POOL_DRAWS 4000    /* uniform draws otherwise */
+#define POOL_PARENTS 8     /* whose neighbours and children join then */
+#define POOL_CHILDREN 2000
+
+struct pool {
+    const struct space *space;
+    size_t n_features;
+    struct config *configs;
+    float *rows; /* [n][n_features] */
+    size_t n, cap;
+    enum err failed; /* sticky, while filling */
+};
+
+void pool_init(struct pool *p, const struct space *space);
+void pool_fini(struct pool *p);
+
+/* Fills the pool anew with open configs, each once, in an order that depends only on its arguments. ERR_NOMEM. */
+enum err pool_fill(struct pool *p, const struct ground *ground, const struct history *history, struct rng *rng);
+
+#endif

@@ -1,5 +1,6 @@
 /* device.h - devices by table: open one, load a program on it, run it, read and write its buffers.
- * Runs in a child process of the agent (or inside libtune): a device call may crash or hang, and that is the child's end. */
+ * Runs in a child process of the agent (or inside libtune): a device call may crash or hang, and that is the child's
+ * end. */
 #ifndef TUNE_RUNTIME_DEVICE_H
 #define TUNE_RUNTIME_DEVICE_H
 
@@ -19,7 +20,8 @@ struct load_report {
 
 struct device_ops {
     const char *name, *summary;
-    /* Calls `each` for every device of this backend; ERR_NOT_FOUND when there is none, with words on what is missing. */
+    /* Calls `each` for every device of this backend; ERR_NOT_FOUND when there is none, with words on what is missing.
+     */
     enum err (*list)(bool (*each)(const char *selector, const struct device_desc *d, void *arg), void *arg,
                      struct why *why);
     /* selector: "" = the first device, "p.d" (OpenCL), "i" (CUDA), a file (replay). May block for seconds. */
@@ -31,8 +33,8 @@ struct device_ops {
     enum err (*load)(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
                      struct loaded **out, struct load_report *report, struct why *why);
     void (*unload)(struct loaded *l);
-    /* Runs all launches of one phase once and waits. device_ns: from the first start to the last end by the device's own
-     * clock, wall_ns: by the host's; both may be NULL. ERR_DEVICE. */
+    /* Runs all launches of one phase once and waits. device_ns: from the first start to the last end by the device's
+     * own clock, wall_ns: by the host's; both may be NULL. ERR_DEVICE. */
     enum err (*run)(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns, struct why *why);
     /* Whole buffers to and from host memory (n_elems * element bytes). */
     enum err (*write)(struct loaded *l, int i_buffer, const void *data, struct why *why);
@@ -45,7 +47,8 @@ struct device_ops {
 extern const struct device_ops *const device_table[];
 const struct device_ops *device_find(const char *name);
 
-/* Splits "opencl:0.1" into a backend and a selector (lent from `text`, "" when absent). ERR_INPUT lists the backends. */
+/* Splits "opencl:0.1" into a backend and a selector (lent from `text`, "" when absent). ERR_INPUT lists the backends.
+ */
 enum err device_parse(const char *text, const struct device_ops **ops, const char **selector, struct why *why);
 
 #endif

@@ -12,21 +12,21 @@
 enum device_class { DEVICE_CPU, DEVICE_GPU, DEVICE_MALI, DEVICE_OTHER };
 
 struct device_desc {
-    char api[16];            /* "opencl", "cuda", "replay" */
+    char api[16]; /* "opencl", "cuda", "replay" */
     enum device_class kind;
     char platform[96], platform_version[128], vendor[96], name[160], driver[96];
-    char extensions[2048];   /* space-separated, sorted */
-    int64_t units;           /* compute units (CPU: threads used) */
-    int64_t threads;         /* host threads the runtime uses (PoCL), 0 elsewhere */
-    int64_t max_work_group;  /* work-items in a group */
-    int64_t max_local[3];    /* per dimension */
-    int64_t local_bytes;     /* local (shared) memory of a group */
+    char extensions[2048];  /* space-separated, sorted */
+    int64_t units;          /* compute units (CPU: threads used) */
+    int64_t threads;        /* host threads the runtime uses (PoCL), 0 elsewhere */
+    int64_t max_work_group; /* work-items in a group */
+    int64_t max_local[3];   /* per dimension */
+    int64_t local_bytes;    /* local (shared) memory of a group */
     int64_t constant_bytes;
     int64_t global_bytes, max_alloc_bytes;
-    int64_t vector_bits;     /* natural SIMD width of f32 code: 512 AVX-512, 256 AVX2, 128 Mali or NEON; 0 scalar */
-    bool fp16;               /* arithmetic in half */
-    bool shares_host;        /* memory, cores or heat shared with the host: building may disturb timing */
-    double peak_gflops;      /* measured FMA peak of all units used, 0 = not measured */
+    int64_t vector_bits; /* natural SIMD width of f32 code: 512 AVX-512, 256 AVX2, 128 Mali or NEON; 0 scalar */
+    bool fp16;           /* arithmetic in half */
+    bool shares_host;    /* memory, cores or heat shared with the host: building may disturb timing */
+    double peak_gflops;  /* measured FMA peak of all units used, 0 = not measured */
 };
 
 /* sha256 over api, platform and version, vendor, name, driver, units, extensions, threads (no clocks, no host). */

@@ -6,18 +6,18 @@
 #include <stdint.h>
 
 /* X(number, NAME, "name", bytes) */
-#define DTYPE_MAP(X)      \
-    X(0, F32, "f32", 4)   \
-    X(1, F16, "f16", 2)   \
-    X(2, I8, "i8", 1)     \
-    X(3, I32, "i32", 4)   \
+#define DTYPE_MAP(X)                                                                                                   \
+    X(0, F32, "f32", 4)                                                                                                \
+    X(1, F16, "f16", 2)                                                                                                \
+    X(2, I8, "i8", 1)                                                                                                  \
+    X(3, I32, "i32", 4)                                                                                                \
     X(4, U8, "u8", 1)
 
 enum dtype {
 #define X(number, NAME, name, bytes) DTYPE_##NAME = number,
     DTYPE_MAP(X)
 #undef X
-    N_DTYPES
+        N_DTYPES
 };
 
 const char *dtype_name(enum dtype t);

@@ -1,5 +1,5 @@
-/* program.h - the narrow waist: a config made concrete. All that a device needs to build, check and time it, nothing else.
- * Text form: docs/program-format.md (JSON, schema 1). Sources and expected values are blobs named by SHA-256. */
+/* program.h - the narrow waist: a config made concrete. All that a device needs to build, check and time it, nothing
+ * else. Text form: docs/program-format.md (JSON, schema 1). Sources and expected values are blobs named by SHA-256. */
 #ifndef TUNE_RUNTIME_PROGRAM_H
 #define TUNE_RUNTIME_PROGRAM_H
 
@@ -20,6 +20,10 @@
 #define PROGRAM_MAX_ARGS 32
 #define PROGRAM_MAX_PASSES 8
 #define PROGRAM_MAX_CHECKS 8
+#define PROGRAM_MAX_DEFINES 128
+#define PROGRAM_MAX_AFTER 32
+#define PROGRAM_MAX_BUFFER_BYTES ((int64_t)8 << 30) /* of all buffers together */
+#define PROGRAM_MAX_SAMPLES ((int64_t)1 << 24)      /* values of one check */
 #define PROGRAM_ID_BYTES 40
 
 enum program_lang { LANG_OPENCL_C, LANG_CUDA_C, LANG_PTX, LANG_CUBIN, LANG_CLBIN, N_LANGS };
@@ -28,7 +32,8 @@ enum buffer_role { ROLE_INPUT, ROLE_WEIGHT, ROLE_PACKED, ROLE_OUTPUT, ROLE_STATE
  * none: content undefined (outputs of a check run start as NaN, integers as all bits set). */
 enum fill_kind { FILL_NONE, FILL_ZERO, FILL_VALUE, FILL_INT, FILL_NORMAL, FILL_BLOB, N_FILLS };
 enum launch_op { LAUNCH_KERNEL, LAUNCH_FILL, LAUNCH_COPY, N_LAUNCH_OPS };
-/* pack: once at load, not timed; run: the timed work; reference: run once before checking, fills buffers to compare with. */
+/* pack: once at load, not timed; run: the timed work; reference: run once before checking, fills buffers to compare
+ * with. */
 enum launch_phase { PHASE_PACK, PHASE_RUN, PHASE_REFERENCE, N_PHASES };
 enum arg_kind { ARG_BUFFER, ARG_I32, ARG_U32, ARG_I64, ARG_F32, ARG_LOCAL, N_ARGS };
 /* sample: elements at given indices against given values; project: sums along one axis with random integer weights
@@ -81,8 +86,8 @@ struct program_launch {
     enum launch_phase phase;
     int i_module;
     char kernel[64];
-    int64_t grid[3];  /* work-groups */
-    int64_t block[3]; /* work-items in a group */
+    int64_t grid[3];          /* work-groups */
+    int64_t block[3];         /* work-items in a group */
     struct program_arg *args; /* fill: {buffer, f32 value}; copy: {to, from, i64 bytes} */
     size_t n_args;
     int queue;  /* 0..7 */
@@ -99,7 +104,8 @@ struct program_check {
     struct sha256 indices; /* u64 LE [n]; hex "" = elements 0..n-1 */
     struct sha256 values;  /* f64 LE: [n], or [outer*inner] of CHECK_PROJECT */
     struct sha256 scale;   /* f64 LE [n]; hex "" = 1 */
-    int64_t outer, axis, inner; /* CHECK_PROJECT: y viewed as [outer][axis][inner]; weights program_project_weight(seed, i) */
+    int64_t outer, axis,
+        inner; /* CHECK_PROJECT: y viewed as [outer][axis][inner]; weights program_project_weight(seed, i) */
     uint64_t seed;
 };
 
@@ -118,17 +124,17 @@ struct program_pass {
 };
 
 struct program {
-    char *workload;      /* workload text, or a person's own name */
-    char *template_id;   /* "conv2d/spatial_pack"; "" for a person's own kernel */
+    char *workload;    /* workload text, or a person's own name */
+    char *template_id; /* "conv2d/spatial_pack"; "" for a person's own kernel */
     int template_version;
-    cJSON *knobs;        /* object, names to values; owned */
-    char numerics[24];   /* "exact", "f32", "f16" ... class of the arithmetic */
-    double flops, flops_effective, bytes_min; /* of one run */
-    double build_s, run_s;   /* limits; 0 = the job's */
-    int64_t memory_bytes;    /* limit of the child, 0 = the job's */
-    char api[16];            /* "opencl" */
-    char std[16];            /* "CL1.2" */
-    char extensions[256];    /* all needed, space-separated */
+    cJSON *knobs;                                /* object, names to values; owned */
+    char numerics[24];                           /* "exact", "f32", "f16" ... class of the arithmetic */
+    double flops, flops_effective, bytes_min;    /* of one run */
+    double build_s, run_s;                       /* limits; 0 = the job's */
+    int64_t memory_bytes;                        /* limit of the child, 0 = the job's */
+    char api[16];                                /* "opencl" */
+    char std[16];                                /* "CL1.2" */
+    char extensions[256];                        /* all needed, space-separated */
     int64_t needs_work_group, needs_local_bytes; /* refused as `limits` before building */
     struct program_module *modules;
     size_t n_modules;
@@ -144,16 +150,22 @@ struct program {
 void program_init(struct program *p);
 void program_fini(struct program *p);
 
-/* Builders: append zeroed entries and lend them until the next append of the same kind; NULL on lack of memory or a full table. */
-struct program_module *program_add_module(struct program *p, const char *id, enum program_lang lang, const char *options);
+/* Builders: append zeroed entries and lend them until the next append of the same kind; NULL on lack of memory or a
+ * full table. */
+struct program_module *program_add_module(struct program *p, const char *id, enum program_lang lang,
+                                          const char *options);
 enum err program_define(struct program_module *m, const char *name, int64_t value);
 enum err program_define_text(struct program_module *m, const char *name, const char *value);
 struct program_buffer *program_add_buffer(struct program *p, const char *id, enum buffer_role role, enum dtype t,
                                           int64_t n_elems);
+/* The id of a launch is "l0", "l1", ... until the caller writes another. */
+struct program_launch *program_add_launch(struct program *p, enum launch_op op, enum launch_phase phase);
 struct program_launch *program_add_kernel(struct program *p, enum launch_phase phase, int i_module, const char *kernel,
                                           const int64_t grid[3], const int64_t block[3]);
 enum err program_arg_buffer(struct program_launch *l, int i_buffer);
 enum err program_arg_int(struct program_launch *l, enum arg_kind kind, int64_t value);
+enum err program_arg_real(struct program_launch *l, double value); /* ARG_F32 */
+enum err program_after(struct program_launch *l, int i_launch);
 struct program_pass *program_add_pass(struct program *p, const char *id);
 enum err program_pass_fill_add(struct program_pass *pass, int i_buffer, const struct program_fill *fill);
 struct program_check *program_pass_check_add(struct program_pass *pass, enum check_kind kind, int i_buffer);
@@ -174,9 +186,11 @@ void program_each_blob(const struct program *p, void (*each)(const char *hex, vo
  * axis * max|y| * 2^20 < 2^53. */
 double program_project_weight(uint64_t seed, int64_t i);
 
-/* Fills elements [0, n) of host memory; the same on every machine (no libm). blobs may be NULL unless FILL_BLOB. */
+/* Fills elements [0, n) of host memory; the same on every machine (no libm). FILL_NONE sets all bits (NaN). blobs may
+ * be NULL unless FILL_BLOB: ERR_NOT_FOUND, ERR_INPUT when the blob is of another size. */
 enum err fill_elems(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs);
-/* Element `i` of such a fill, as the double that the buffer holds after conversion to `t`. */
+/* Element `i` of such a fill, as the double that the buffer holds after conversion to `t`; NAN for FILL_NONE and
+ * FILL_BLOB. */
 double fill_elem(const struct program_fill *f, enum dtype t, int64_t i);
 
 #endif

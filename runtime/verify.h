@@ -8,23 +8,24 @@
 struct verify_report {
     char pass[16];
     char buffer[PROGRAM_ID_BYTES];
-    int64_t i_elem;      /* -1: nothing to tell */
+    int64_t i_elem; /* -1: nothing to tell */
     double got, wanted;
-    double worst;        /* largest |got - wanted| / scale over all checks */
+    double worst; /* largest |got - wanted| / scale over all checks */
     int64_t n_compared, n_wrong;
 };
 
 /* Runs every pass: fills, pack + reference + run, checks; outputs start as NaN (integers: all bits set).
  * ERR_WRONG with words naming element and values; ERR_DEVICE as the device says. Afterwards the buffers hold the
  * timing fills again and `pack` has run on them. */
-enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
-                        struct verify_report *report, struct why *why);
+enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                        const struct blobs *blobs, struct verify_report *report, struct why *why);
 
 /* Fills the buffers for timing and runs the pack phase. */
 enum err verify_prepare_timing(const struct device_ops *ops, struct loaded *l, const struct program *p,
                                const struct blobs *blobs, struct why *why);
 
-/* A hash of the output buffers as they are now: equal before and after timing means that the kernel still writes the same. */
+/* A hash of the output buffers as they are now: equal before and after timing means that the kernel still writes the
+ * same. */
 enum err verify_output_hash(const struct device_ops *ops, struct loaded *l, const struct program *p, struct sha256 *out,
                             struct why *why);
 

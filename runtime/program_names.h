@@ -1,0 +1,15 @@
+/* program_names.h - words of a program's text form, shared by its reader and its writer; indexed by the enums. */
+#ifndef TUNE_RUNTIME_PROGRAM_NAMES_H
+#define TUNE_RUNTIME_PROGRAM_NAMES_H
+
+#include "runtime/program.h"
+
+static const char *const program_lang_names[N_LANGS] = {"opencl-c", "cuda-c", "ptx", "cubin", "clbin"};
+static const char *const program_role_names[N_ROLES] = {"input", "weight", "packed", "output", "state", "scratch"};
+static const char *const program_fill_names[N_FILLS] = {"none", "zero", "value", "int", "normal", "blob"};
+static const char *const program_op_names[N_LAUNCH_OPS] = {"kernel", "fill", "copy"};
+static const char *const program_phase_names[N_PHASES] = {"pack", "run", "reference"};
+static const char *const program_arg_names[N_ARGS] = {"buf", "i32", "u32", "i64", "f32", "local"};
+static const char *const program_check_names[N_CHECKS] = {"sample", "project", "buffer"};
+
+#endif

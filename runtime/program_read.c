@@ -1,0 +1,635 @@
+/* program_read.c - a program from untrusted JSON. Unknown members are refused: a misspelt one must not pass for a
+ * default. */
+#include "runtime/program.h"
+#include "runtime/program_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Refuses members that are not in `known` (space-separated words) and members that stand twice. */
+static enum err only_members(const cJSON *o, const char *what, const char *known, struct why *why)
+{
+    const cJSON *m;
+
+    if (!cJSON_IsObject(o))
+        return why_set(why, ERR_INPUT, "%s is not an object", what);
+    cJSON_ArrayForEach(m, o)
+    {
+        const size_t n = strlen(m->string);
+        const char *at = n ? strstr(known, m->string) : NULL;
+
+        while (at && !((at == known || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')))
+            at = strstr(at + 1, m->string);
+        if (!at)
+            return why_set(why, ERR_INPUT, "%s: unknown member '%.40s', expected one of: %s", what, m->string, known);
+        if (cJSON_GetObjectItemCaseSensitive(o, m->string) != m)
+            return why_set(why, ERR_INPUT, "%s: member '%s' twice", what, m->string);
+    }
+    return ERR_OK;
+}
+
+/* Text of a member, "" when it is missing, into a fixed array. */
+static enum err read_fixed(const cJSON *o, const char *name, char *out, size_t n_out, struct why *why)
+{
+    const char *text = "";
+    enum err e = json_text_or(o, name, "", &text, why);
+
+    if (e)
+        return e;
+    if (strlen(text) >= n_out)
+        return why_set(why, ERR_LIMIT, "'%s' is longer than %zu bytes", name, n_out - 1);
+    strcpy(out, text);
+    return ERR_OK;
+}
+
+static enum err read_hash(const cJSON *o, const char *name, struct sha256 *out, struct why *why)
+{
+    return read_fixed(o, name, out->hex, sizeof out->hex, why);
+}
+
+static enum err read_heap(const cJSON *o, const char *name, char **out, struct why *why)
+{
+    const char *text = "";
+    enum err e = json_text_or(o, name, "", &text, why);
+
+    if (e)
+        return e;
+    *out = strdup(text);
+    return *out ? ERR_OK : ERR_NOMEM;
+}
+
+/* A word of a list of names; a missing member is word `otherwise`, or an error when that is -1. */
+static enum err read_word(const cJSON *o, const char *name, const char *const *words, int n, int otherwise, int *out,
+                          struct why *why)
+{
+    const char *text = otherwise >= 0 ? words[otherwise] : "";
+    enum err e = otherwise >= 0 ? json_text_or(o, name, text, &text, why) : json_get_text(o, name, &text, why);
+
+    for (int i = 0; !e && i < n; i++)
+        if (strcmp(words[i], text) == 0) {
+            *out = i;
+            return ERR_OK;
+        }
+    return e ? e : why_set(why, ERR_INPUT, "'%s' is '%.40s', expected '%s' or one of its kind", name, text, words[0]);
+}
+
+static enum err read_seed(const cJSON *o, uint64_t *out, struct why *why)
+{
+    int64_t v = 0;
+    enum err e = json_i64_or(o, "seed", 0, 0, JSON_EXACT_MAX - 1, &v, why);
+
+    *out = (uint64_t)v;
+    return e;
+}
+
+/* The member as a list, NULL when it is missing. */
+static enum err optional_list(const cJSON *o, const char *name, const cJSON **out, struct why *why)
+{
+    *out = NULL;
+    return cJSON_GetObjectItemCaseSensitive(o, name) ? json_get_array(o, name, out, why) : ERR_OK;
+}
+
+/* A list of 1..max numbers, or `n_exact` when that is not 0; its length goes to *n. */
+static enum err read_numbers(const cJSON *o, const char *name, int max, int n_exact, int64_t *out, int *n,
+                             struct why *why)
+{
+    const cJSON *list = NULL, *item;
+    int i = 0;
+    enum err e = optional_list(o, name, &list, why);
+
+    if (e || (!list && !n_exact))
+        return e;
+    cJSON_ArrayForEach(item, list)
+    {
+        const double v = item->valuedouble;
+
+        if (i >= max || !cJSON_IsNumber(item) || !(v >= 0 && v <= (double)JSON_EXACT_MAX) || v != (double)(int64_t)v)
+            return why_set(why, ERR_INPUT, "'%s' is not a list of at most %d whole numbers", name, max);
+        out[i++] = (int64_t)v;
+    }
+    if (n_exact && i != n_exact)
+        return why_set(why, ERR_INPUT, "'%s' is not a list of %d whole numbers", name, n_exact);
+    if (n)
+        *n = i;
+    return ERR_OK;
+}
+
+static enum err read_defines(const cJSON *o, struct program_module *m, struct why *why)
+{
+    const cJSON *list = NULL, *d;
+    enum err e = ERR_OK;
+
+    if (!cJSON_GetObjectItemCaseSensitive(o, "defines"))
+        return ERR_OK;
+    e = json_get_object(o, "defines", &list, why);
+    if (e)
+        return e;
+    cJSON_ArrayForEach(d, list)
+    {
+        if (!cJSON_IsString(d))
+            return why_set(why, ERR_INPUT, "define '%.40s' is not a string", d->string);
+        e = program_define_text(m, d->string, d->valuestring);
+        if (e)
+            return why_set(why, e, "define '%.40s': name or value too long, or more than %d defines", d->string,
+                           PROGRAM_MAX_DEFINES);
+    }
+    return ERR_OK;
+}
+
+static enum err read_module(struct program *p, const cJSON *o, struct why *why)
+{
+    struct program_module *m;
+    const char *id = NULL, *options = "";
+    int lang = 0;
+    enum err e = only_members(o, "module", "id lang sha256 options defines", why);
+
+    if (!e)
+        e = json_get_text(o, "id", &id, why);
+    if (!e)
+        e = json_text_or(o, "options", "", &options, why);
+    if (!e)
+        e = read_word(o, "lang", program_lang_names, N_LANGS, -1, &lang, why);
+    if (e)
+        return e;
+    m = program_add_module(p, id, (enum program_lang)lang, options);
+    if (!m)
+        return why_set(why, ERR_LIMIT, "module: id too long, or more than %d modules", PROGRAM_MAX_MODULES);
+    e = read_hash(o, "sha256", &m->source, why);
+    return e ? e : read_defines(o, m, why);
+}
+
+static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *why)
+{
+    int kind = 0;
+    enum err e = read_word(o, "kind", program_fill_names, N_FILLS, -1, &kind, why);
+
+    f->kind = (enum fill_kind)kind;
+    if (!e)
+        e = read_seed(o, &f->seed, why);
+    if (!e)
+        e = json_real_or(o, "lo", 0, &f->lo, why);
+    if (!e)
+        e = json_real_or(o, "hi", 0, &f->hi, why);
+    return e ? e : read_hash(o, "sha256", &f->blob, why);
+}
+
+static enum err read_buffer_fill(const cJSON *o, struct program_buffer *b, struct why *why)
+{
+    const cJSON *fill = cJSON_GetObjectItemCaseSensitive(o, "fill");
+    enum err e = fill ? only_members(fill, "fill", "kind seed lo hi sha256", why) : ERR_OK;
+
+    return fill && !e ? read_fill(fill, &b->fill, why) : e;
+}
+
+static const char *const reset_names[] = {"once", "each_run"};
+
+static enum err read_buffer_kind(const cJSON *o, int *role, enum dtype *dtype, struct why *why)
+{
+    const char *type = NULL;
+    int t;
+    enum err e = read_word(o, "role", program_role_names, N_ROLES, -1, role, why);
+
+    if (!e)
+        e = json_get_text(o, "dtype", &type, why);
+    if (e)
+        return e;
+    t = dtype_by_name(type);
+    if (t < 0)
+        return why_set(why, ERR_INPUT, "'dtype' is '%.40s', expected f32, f16, i8, i32 or u8", type);
+    *dtype = (enum dtype)t;
+    return ERR_OK;
+}
+
+static enum err read_buffer(struct program *p, const cJSON *o, struct why *why)
+{
+    struct program_buffer *b;
+    const char *id = NULL;
+    int role = 0, reset = 0;
+    enum dtype dtype = DTYPE_F32;
+    int64_t n_elems = 0;
+    enum err e = only_members(o, "buffer", "id role dtype elems shape layout fill reset", why);
+
+    if (!e)
+        e = json_get_text(o, "id", &id, why);
+    if (!e)
+        e = read_buffer_kind(o, &role, &dtype, why);
+    if (!e)
+        e = json_get_i64(o, "elems", 1, PROGRAM_MAX_BUFFER_BYTES, &n_elems, why);
+    if (e)
+        return e;
+    b = program_add_buffer(p, id, (enum buffer_role)role, dtype, n_elems);
+    if (!b)
+        return why_set(why, ERR_LIMIT, "buffer: id too long, or more than %d buffers", PROGRAM_MAX_BUFFERS);
+    e = read_numbers(o, "shape", 8, 0, b->shape, &b->n_dims, why);
+    if (!e)
+        e = read_fixed(o, "layout", b->layout, sizeof b->layout, why);
+    if (!e)
+        e = read_word(o, "reset", reset_names, 2, 0, &reset, why);
+    b->reset_each_run = reset == 1;
+    return e ? e : read_buffer_fill(o, b, why);
+}
+
+/* A buffer's name as an index. */
+static enum err read_ref(const struct program *p, const cJSON *o, const char *name, int *out, struct why *why)
+{
+    const char *id = NULL;
+    enum err e = json_get_text(o, name, &id, why);
+
+    if (e)
+        return e;
+    *out = program_find_buffer(p, id);
+    return *out >= 0 ? ERR_OK : why_set(why, ERR_INPUT, "'%s' names no buffer: '%.40s'", name, id);
+}
+
+static enum err read_arg(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
+{
+    const char *name = cJSON_IsObject(o) && o->child && !o->child->next ? o->child->string : "";
+    int kind = 0, i_buffer = -1;
+    int64_t integer = 0;
+    double real = 0;
+    enum err e;
+
+    while (kind < N_ARGS && strcmp(name, program_arg_names[kind]) != 0)
+        kind++;
+    if (kind == N_ARGS)
+        return why_set(why, ERR_INPUT,
+                       "an argument is {\"buf\": name} or one of i32, u32, i64, f32, local with a number");
+    if (kind == ARG_BUFFER) {
+        e = read_ref(p, o, name, &i_buffer, why);
+        return e ? e : program_arg_buffer(l, i_buffer);
+    }
+    if (kind == ARG_F32) {
+        e = json_get_real(o, name, &real, why);
+        return e ? e : program_arg_real(l, real);
+    }
+    e = json_get_i64(o, name, -JSON_EXACT_MAX, JSON_EXACT_MAX, &integer, why);
+    return e ? e : program_arg_int(l, (enum arg_kind)kind, integer);
+}
+
+static enum err read_args(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
+{
+    const cJSON *list = NULL, *a;
+    enum err e = optional_list(o, "args", &list, why);
+
+    if (e)
+        return e;
+    cJSON_ArrayForEach(a, list)
+    {
+        e = read_arg(p, l, a, why);
+        if (e)
+            return e == ERR_LIMIT ? why_set(why, e, "more than %d arguments", PROGRAM_MAX_ARGS) : e;
+    }
+    return ERR_OK;
+}
+
+static enum err read_kernel(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
+{
+    const char *module = NULL;
+    size_t i = 0;
+    enum err e = json_get_text(o, "module", &module, why);
+
+    if (e)
+        return e;
+    while (i < p->n_modules && strcmp(p->modules[i].id, module) != 0)
+        i++;
+    if (i == p->n_modules)
+        return why_set(why, ERR_INPUT, "'module' names no module: '%.40s'", module);
+    l->i_module = (int)i;
+    e = read_fixed(o, "kernel", l->kernel, sizeof l->kernel, why);
+    if (!e)
+        e = read_numbers(o, "grid", 3, 3, l->grid, NULL, why);
+    return e ? e : read_numbers(o, "block", 3, 3, l->block, NULL, why);
+}
+
+/* Names of launches, sorted, while they are read. */
+struct launch_names {
+    struct launch_name {
+        const char *id; /* lent by the tree */
+        int i;
+    } * sorted;
+    size_t n;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct launch_name *)a)->id, ((const struct launch_name *)b)->id);
+}
+
+static enum err names_of(const cJSON *list, struct launch_names *out, struct why *why)
+{
+    const cJSON *l;
+    int i = 0;
+
+    out->sorted = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *out->sorted);
+    if (!out->sorted)
+        return ERR_NOMEM;
+    cJSON_ArrayForEach(l, list)
+    {
+        enum err e = json_get_text(l, "id", &out->sorted[i].id, why);
+
+        if (e)
+            return why_prefix(why, e, "launch %d", i);
+        out->sorted[i].i = i;
+        i++;
+    }
+    out->n = (size_t)i;
+    qsort(out->sorted, out->n, sizeof *out->sorted, by_id);
+    return ERR_OK;
+}
+
+static enum err read_after(struct program_launch *l, const cJSON *o, const struct launch_names *names, struct why *why)
+{
+    const cJSON *list = NULL, *item;
+    enum err e = optional_list(o, "after", &list, why);
+
+    if (e)
+        return e;
+    cJSON_ArrayForEach(item, list)
+    {
+        struct launch_name key = {.id = cJSON_IsString(item) ? item->valuestring : ""}, *found;
+
+        found = bsearch(&key, names->sorted, names->n, sizeof key, by_id);
+        if (!found)
+            return why_set(why, ERR_INPUT, "'after' names no launch: '%.40s'", key.id);
+        e = program_after(l, found->i);
+        if (e)
+            return why_set(why, e, "'after' names more than %d launches", PROGRAM_MAX_AFTER);
+    }
+    return ERR_OK;
+}
+
+static enum err read_launch(struct program *p, const cJSON *o, const struct launch_names *names, struct why *why)
+{
+    struct program_launch *l;
+    int op = 0, phase = 0;
+    int64_t queue = 0;
+    enum err e = only_members(o, "launch", "id op phase module kernel grid block args queue after", why);
+
+    if (!e)
+        e = read_word(o, "op", program_op_names, N_LAUNCH_OPS, LAUNCH_KERNEL, &op, why);
+    if (!e)
+        e = read_word(o, "phase", program_phase_names, N_PHASES, PHASE_RUN, &phase, why);
+    if (!e)
+        e = json_i64_or(o, "queue", 0, 0, 7, &queue, why);
+    if (e)
+        return e;
+    l = program_add_launch(p, (enum launch_op)op, (enum launch_phase)phase);
+    if (!l)
+        return why_set(why, ERR_LIMIT, "more than %d launches", PROGRAM_MAX_LAUNCHES);
+    l->queue = (int)queue;
+    e = read_fixed(o, "id", l->id, sizeof l->id, why);
+    if (!e && op == LAUNCH_KERNEL)
+        e = read_kernel(p, l, o, why);
+    if (!e)
+        e = read_args(p, l, o, why);
+    return e ? e : read_after(l, o, names, why);
+}
+
+static enum err read_launches(struct program *p, const cJSON *list, struct why *why)
+{
+    struct launch_names names = {0};
+    const cJSON *l;
+    enum err e = names_of(list, &names, why);
+
+    cJSON_ArrayForEach(l, list)
+    {
+        if (e)
+            break;
+        e = read_launch(p, l, &names, why);
+        if (e)
+            why_prefix(why, e, "launch %zu", p->n_launches);
+    }
+    free(names.sorted);
+    return e;
+}
+
+static enum err read_view(const cJSON *o, struct program_check *c, struct why *why)
+{
+    enum err e = json_get_i64(o, "outer", 1, JSON_EXACT_MAX, &c->outer, why);
+
+    if (!e)
+        e = json_get_i64(o, "axis", 1, JSON_EXACT_MAX, &c->axis, why);
+    return e ? e : json_get_i64(o, "inner", 1, JSON_EXACT_MAX, &c->inner, why);
+}
+
+static const char *const check_members[N_CHECKS] = {
+    [CHECK_SAMPLE] = "kind buffer tolerance n indices values scale",
+    [CHECK_PROJECT] = "kind buffer values outer axis inner seed",
+    [CHECK_BUFFER] = "kind buffer reference tolerance",
+};
+
+static enum err read_check_blobs(const cJSON *o, struct program_check *c, struct why *why)
+{
+    enum err e = read_hash(o, "indices", &c->indices, why);
+
+    if (!e)
+        e = read_hash(o, "values", &c->values, why);
+    return e ? e : read_hash(o, "scale", &c->scale, why);
+}
+
+static enum err read_check(struct program *p, struct program_pass *pass, const cJSON *o, struct why *why)
+{
+    struct program_check *c;
+    int kind = 0, i_buffer = 0;
+    enum err e = read_word(o, "kind", program_check_names, N_CHECKS, -1, &kind, why);
+
+    if (!e)
+        e = only_members(o, "check", check_members[kind], why);
+    if (!e)
+        e = read_ref(p, o, "buffer", &i_buffer, why);
+    if (e)
+        return e;
+    c = program_pass_check_add(pass, (enum check_kind)kind, i_buffer);
+    if (!c)
+        return why_set(why, ERR_LIMIT, "more than %d checks", PROGRAM_MAX_CHECKS);
+    if (kind == CHECK_BUFFER)
+        e = read_ref(p, o, "reference", &c->i_reference, why);
+    if (kind == CHECK_PROJECT)
+        e = read_view(o, c, why);
+    if (!e)
+        e = json_real_or(o, "tolerance", 0, &c->tolerance, why);
+    if (!e)
+        e = json_i64_or(o, "n", 0, 0, PROGRAM_MAX_SAMPLES, &c->n, why);
+    if (!e)
+        e = read_seed(o, &c->seed, why);
+    return e ? e : read_check_blobs(o, c, why);
+}
+
+static enum err read_pass_fill(struct program *p, struct program_pass *pass, const cJSON *o, struct why *why)
+{
+    struct program_fill fill = {0};
+    int i_buffer = 0;
+    enum err e = only_members(o, "fill", "buffer kind seed lo hi sha256", why);
+
+    if (!e)
+        e = read_ref(p, o, "buffer", &i_buffer, why);
+    if (!e)
+        e = read_fill(o, &fill, why);
+    return e ? e : program_pass_fill_add(pass, i_buffer, &fill);
+}
+
+static enum err read_pass(struct program *p, const cJSON *o, struct why *why)
+{
+    const cJSON *list = NULL, *item;
+    const char *id = NULL;
+    struct program_pass *pass;
+    enum err e = only_members(o, "pass", "id fills checks", why);
+
+    if (!e)
+        e = json_get_text(o, "id", &id, why);
+    if (e)
+        return e;
+    pass = program_add_pass(p, id);
+    if (!pass)
+        return why_set(why, ERR_LIMIT, "pass: id too long, or more than %d passes", PROGRAM_MAX_PASSES);
+    e = optional_list(o, "fills", &list, why);
+    for (item = list ? list->child : NULL; !e && item; item = item->next)
+        e = read_pass_fill(p, pass, item, why);
+    if (!e)
+        e = optional_list(o, "checks", &list, why);
+    for (item = !e && list ? list->child : NULL; !e && item; item = item->next)
+        e = read_check(p, pass, item, why);
+    return e;
+}
+
+/* Calls `each` for the items of an optional list, naming the item that fails. */
+static enum err read_list(struct program *p, const cJSON *o, const char *name,
+                          enum err (*each)(struct program *, const cJSON *, struct why *), struct why *why)
+{
+    const cJSON *list = NULL, *item;
+    int i = 0;
+    enum err e = optional_list(o, name, &list, why);
+
+    if (e)
+        return e;
+    cJSON_ArrayForEach(item, list)
+    {
+        e = each(p, item, why);
+        if (e)
+            return why_prefix(why, e, "%s[%d]", name, i);
+        i++;
+    }
+    return ERR_OK;
+}
+
+/* An optional object whose members are all known; NULL when it is missing. */
+static enum err optional_object(const cJSON *o, const char *name, const char *known, const cJSON **out, struct why *why)
+{
+    *out = cJSON_GetObjectItemCaseSensitive(o, name);
+    return *out ? only_members(*out, name, known, why) : ERR_OK;
+}
+
+static enum err read_cost(struct program *p, const cJSON *o, struct why *why)
+{
+    const cJSON *cost = NULL;
+    enum err e = optional_object(o, "cost", "flops flops_effective bytes_min", &cost, why);
+
+    if (e || !cost)
+        return e;
+    e = json_real_or(cost, "flops", 0, &p->flops, why);
+    if (!e)
+        e = json_real_or(cost, "flops_effective", 0, &p->flops_effective, why);
+    return e ? e : json_real_or(cost, "bytes_min", 0, &p->bytes_min, why);
+}
+
+static enum err read_limits(struct program *p, const cJSON *o, struct why *why)
+{
+    const cJSON *limits = NULL;
+    enum err e = optional_object(o, "limits", "build_s run_s memory", &limits, why);
+
+    if (e || !limits)
+        return e;
+    e = json_real_or(limits, "build_s", 0, &p->build_s, why);
+    if (!e)
+        e = json_real_or(limits, "run_s", 0, &p->run_s, why);
+    return e ? e : json_i64_or(limits, "memory", 0, 0, JSON_EXACT_MAX, &p->memory_bytes, why);
+}
+
+static enum err read_requires(struct program *p, const cJSON *o, struct why *why)
+{
+    const cJSON *needs = NULL;
+    enum err e = optional_object(o, "requires", "api std extensions wg_max local_bytes", &needs, why);
+
+    if (e || !needs)
+        return e;
+    e = read_fixed(needs, "api", p->api, sizeof p->api, why);
+    if (!e)
+        e = read_fixed(needs, "std", p->std, sizeof p->std, why);
+    if (!e)
+        e = read_fixed(needs, "extensions", p->extensions, sizeof p->extensions, why);
+    if (!e)
+        e = json_i64_or(needs, "wg_max", 0, 0, JSON_EXACT_MAX, &p->needs_work_group, why);
+    return e ? e : json_i64_or(needs, "local_bytes", 0, 0, JSON_EXACT_MAX, &p->needs_local_bytes, why);
+}
+
+static enum err read_head(struct program *p, const cJSON *o, struct why *why)
+{
+    const cJSON *knobs = cJSON_GetObjectItemCaseSensitive(o, "knobs");
+    int64_t schema = 0, version = 0;
+    enum err e = json_get_i64(o, "schema", PROGRAM_SCHEMA, PROGRAM_SCHEMA, &schema, why);
+
+    if (!e)
+        e = read_heap(o, "workload", &p->workload, why);
+    if (!e)
+        e = read_heap(o, "template", &p->template_id, why);
+    if (!e)
+        e = json_i64_or(o, "template_version", 0, 0, INT32_MAX, &version, why);
+    if (e)
+        return e;
+    p->template_version = (int)version;
+    if (knobs) {
+        p->knobs = cJSON_Duplicate(knobs, 1);
+        if (!p->knobs)
+            return ERR_NOMEM;
+    }
+    e = read_fixed(o, "numerics", p->numerics, sizeof p->numerics, why);
+    if (!e)
+        e = read_cost(p, o, why);
+    if (!e)
+        e = read_limits(p, o, why);
+    return e ? e : read_requires(p, o, why);
+}
+
+static enum err read_program(struct program *p, const cJSON *o, struct why *why)
+{
+    const cJSON *launches = NULL;
+    enum err e = only_members(o, "program",
+                              "schema workload template template_version knobs numerics cost limits requires modules "
+                              "buffers launches verify",
+                              why);
+
+    if (!e)
+        e = read_head(p, o, why);
+    if (!e)
+        e = read_list(p, o, "modules", read_module, why);
+    if (!e)
+        e = read_list(p, o, "buffers", read_buffer, why);
+    if (!e)
+        e = optional_list(o, "launches", &launches, why);
+    if (!e && launches)
+        e = read_launches(p, launches, why);
+    if (!e)
+        e = read_list(p, o, "verify", read_pass, why);
+    return e ? e : program_check_sane(p, why);
+}
+
+enum err program_from_json(const char *text, size_t n, struct program *out, struct why *why)
+{
+    struct program p;
+    cJSON *tree = NULL;
+    enum err e;
+
+    if (n > PROGRAM_MAX_BYTES)
+        return why_set(why, ERR_LIMIT, "a program is at most %zu bytes of JSON", PROGRAM_MAX_BYTES);
+    e = json_parse(text, n, &tree, why);
+    if (e)
+        return e;
+    program_init(&p);
+    e = read_program(&p, tree, why);
+    cJSON_Delete(tree);
+    if (e)
+        program_fini(&p);
+    else
+        *out = p;
+    return e;
+}

@@ -1,0 +1,58 @@
+/* tune_vectors.h - test vectors of a bundle: inputs by rule, expected outputs by value, for every layer. The values
+ * come from a double-precision computation of the operator's definition, not from any kernel. For tests; a deployment
+ * need not link it. */
+#ifndef TUNE_VECTORS_H
+#define TUNE_VECTORS_H
+
+#include "tune_layer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum tune_vector_kind { TUNE_VECTOR_VALUE, TUNE_VECTOR_INT, TUNE_VECTOR_NORMAL };
+
+/* Content of one tensor: a constant lo; integers uniform in [lo, hi]; or normal with mean lo, standard deviation hi. */
+struct tune_vector_fill {
+    const char *tensor;
+    enum tune_vector_kind kind;
+    uint64_t seed;
+    double lo, hi;
+};
+
+/* One check: with these inputs, these elements of `tensor` have these values within tolerance * scale. */
+struct tune_vector {
+    const char *workload, *pass;
+    const struct tune_vector_fill *fills;
+    int n_fills;
+    const char *tensor;
+    double tolerance; /* 0 = equal */
+    size_t n;
+    const uint64_t *indices;
+    const double *values;
+    const double *scale; /* NULL = 1 */
+};
+
+/* What a comparison found: the worst element, its place, both values. */
+struct tune_vector_result {
+    size_t n_wrong;
+    uint64_t i_worst;
+    double got, wanted, worst; /* worst = |got - wanted| / scale */
+};
+
+/* All vectors of the bundle; their number goes to *n. */
+const struct tune_vector *tune_vectors_all(size_t *n);
+
+/* Writes the content of tensor `t` for this vector into `data` (t->n_bytes). TUNE_BAD_ARGUMENT when the vector does not
+ * name the tensor or its dtype is not f32, i8, u8 or i32. */
+enum tune_status tune_vectors_fill(const struct tune_vector *v, const struct tune_tensor *t, void *data);
+
+/* Compares `data`, the content of tensor `t` after a run. True (1) when every element is right. */
+int tune_vectors_check(const struct tune_vector *v, const struct tune_tensor *t, const void *data,
+                       struct tune_vector_result *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,142 @@
+#include "core/csvz.h"
+
+#include "core/buf.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define READ_STEP 65536u
+
+static enum err read_text(const char *path, struct buf *out, struct why *why)
+{
+    gzFile f;
+    char *to;
+    int n = 0, status = Z_OK;
+
+    errno = 0;
+    f = gzopen(path, "rbe");
+    if (!f)
+        return why_set(why, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %s", path, strerror(errno));
+    while ((to = buf_room(out, READ_STEP)) && (n = gzread(f, to, READ_STEP)) > 0) {
+        out->len += (size_t)n;
+        out->data[out->len] = '\0';
+    }
+    (void)gzerror(f, &status);
+    if (gzclose_r(f) != Z_OK || n < 0 || status != Z_OK)
+        return why_set(why, ERR_IO, "%s: cannot be read, or cut short", path);
+    if (out->failed)
+        return why_set(why, out->failed, "%s: %s", path, err_words(out->failed));
+    return ERR_OK;
+}
+
+static size_t count(const char *text, size_t n, char c)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        found += text[i] == c;
+    return found;
+}
+
+/* Cuts one line, of n bytes and a NUL, into cells; false when it has not exactly n_cells. */
+static bool split(char *line, size_t n, const char **cells, size_t n_cells)
+{
+    size_t i = 0;
+
+    if (n && line[n - 1] == '\r')
+        line[--n] = '\0';
+    if (count(line, n, ',') + 1 != n_cells)
+        return false;
+    for (;;) {
+        char *comma = strchr(line, ',');
+
+        cells[i++] = line;
+        if (!comma)
+            return true;
+        *comma = '\0';
+        line = comma + 1;
+    }
+}
+
+static enum err split_all(struct csvz *t, size_t n_text, const char *path, struct why *why)
+{
+    const size_t n_lines = count(t->text, n_text, '\n') + (n_text && t->text[n_text - 1] != '\n');
+    char *at = t->text, *end = t->text + n_text;
+
+    if (n_lines == 0 || memchr(t->text, '\0', n_text))
+        return why_set(why, ERR_INPUT, "%s: expected text with a line of column names first", path);
+    t->n_columns = count(t->text, strcspn(t->text, "\n"), ',') + 1;
+    t->n_rows = n_lines - 1;
+    t->cells = calloc(n_lines * t->n_columns, sizeof *t->cells);
+    if (!t->cells)
+        return why_set(why, ERR_NOMEM, "%s: %s", path, err_words(ERR_NOMEM));
+    for (size_t i = 0; i < n_lines; i++) {
+        char *stop = memchr(at, '\n', (size_t)(end - at));
+
+        stop = stop ? stop : end;
+        *stop = '\0';
+        if (!split(at, (size_t)(stop - at), t->cells + i * t->n_columns, t->n_columns))
+            return why_set(why, ERR_INPUT, "%s:%zu: expected %zu cells", path, i + 1, t->n_columns);
+        at = stop + 1;
+    }
+    return ERR_OK;
+}
+
+enum err csvz_read(const char *path, struct csvz *out, struct why *why)
+{
+    struct csvz t = {.text = NULL};
+    struct buf text;
+    size_t n_text;
+    enum err e;
+
+    buf_init(&text, CSVZ_MAX_BYTES);
+    e = read_text(path, &text, why);
+    n_text = text.len;
+    if (!e) {
+        t.text = buf_take(&text);
+        e = split_all(&t, n_text, path, why);
+    }
+    buf_fini(&text);
+    if (e)
+        csvz_fini(&t);
+    else
+        *out = t;
+    return e;
+}
+
+void csvz_fini(struct csvz *t)
+{
+    if (!t)
+        return;
+    free(t->text);
+    free(t->cells);
+    *t = (struct csvz){.text = NULL};
+}
+
+int csvz_column(const struct csvz *t, const char *name)
+{
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (strcmp(t->cells[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+const char *csvz_text(const struct csvz *t, size_t i_row, size_t i_column)
+{
+    assert(i_row < t->n_rows && i_column < t->n_columns);
+    return t->cells[(i_row + 1) * t->n_columns + i_column];
+}
+
+double csvz_number(const struct csvz *t, size_t i_row, size_t i_column)
+{
+    const char *text = csvz_text(t, i_row, i_column);
+    char *end = NULL;
+    const double v = strtod(text, &end);
+
+    return end == text || *end ? NAN : v;
+}

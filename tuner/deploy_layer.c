@@ -27,11 +27,13 @@ enum err deploy_symbol(const char *workload, char *out, size_t n_out)
 static enum err check_record(const struct record *r, struct why *why)
 {
     if (r->workload == NULL || r->status != STATUS_OK) {
-        return why_set(why, ERR_INPUT, "%s: the record's status is %s; only layers that were measured well can be deployed",
+        return why_set(why, ERR_INPUT,
+                       "%s: the record's status is %s; only layers that were measured well can be deployed",
                        r->workload != NULL ? r->workload : "record without a workload", status_name(r->status));
     }
     if (r->template_id[0] == '\0') {
-        return why_set(why, ERR_INPUT, "%s: measured from a program file; deploy needs a record of a template", r->workload);
+        return why_set(why, ERR_INPUT, "%s: measured from a program file; deploy needs a record of a template",
+                       r->workload);
     }
     return ERR_OK;
 }
@@ -44,8 +46,8 @@ static enum err read_device(struct deploy_layer *l, struct why *why)
         return why_set(why, e, "%s: the record does not describe its device: %s", l->record.workload, inner.text);
     }
     if (strcmp(l->device.api, "opencl") != 0) {
-        return why_set(why, ERR_UNSUPPORTED, "%s: measured on a %s device; bundles hold OpenCL kernels", l->record.workload,
-                       l->device.api);
+        return why_set(why, ERR_UNSUPPORTED, "%s: measured on a %s device; bundles hold OpenCL kernels",
+                       l->record.workload, l->device.api);
     }
     return ERR_OK;
 }
@@ -78,7 +80,8 @@ static enum err compare_hash(struct deploy_layer *l, const struct template *t, s
     }
     if (strcmp(hash.hex, l->record.program.hex) != 0) {
         return why_set(why, ERR_STALE,
-                       "%s: %s (version %d) makes program %.12s, the record measured %.12s with version %lld; tune this layer again",
+                       "%s: %s (version %d) makes program %.12s, the record measured %.12s with version %lld; tune "
+                       "this layer again",
                        l->record.workload, t->id, t->version, hash.hex, l->record.program.hex,
                        (long long)l->record.template_version);
     }

@@ -1,0 +1,137 @@
+#include "kernels/network.h"
+
+#include "core/buf.h"
+#include "kernels/embedded.h"
+#include "kernels/template.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NETWORKS 64
+#define MAX_LAYERS 512
+
+static struct network networks[MAX_NETWORKS];
+static const char *names[MAX_NETWORKS + 1];
+static size_t n_networks;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Some device that refuses no template for its size: whether a layer can be tuned at all is asked, not how well. */
+static struct device_desc any_device(void)
+{
+    return (struct device_desc){.api = "opencl",
+                                .kind = DEVICE_CPU,
+                                .units = 1,
+                                .threads = 1,
+                                .max_work_group = 1024,
+                                .max_local = {1024, 1024, 1024},
+                                .local_bytes = 1 << 16,
+                                .constant_bytes = 1 << 16,
+                                .global_bytes = INT64_C(1) << 40,
+                                .max_alloc_bytes = INT64_C(1) << 40,
+                                .vector_bits = 128};
+}
+
+static bool some_template_fits(const struct workload *w, struct why *why)
+{
+    const struct device_desc d = any_device();
+
+    why_set(why, ERR_UNSUPPORTED, "no template computes it");
+    for (const struct template *const *t = template_table; *t; t++)
+        if (strcmp((*t)->operator_name, w->op->name) == 0 && (*t)->fit(w, &d, why) > FIT_BASELINE)
+            return true;
+    return false;
+}
+
+static char *copy(const char *text, size_t n)
+{
+    char *out = malloc(n + 1);
+
+    if (out) {
+        memcpy(out, text, n);
+        out[n] = '\0';
+    }
+    return out;
+}
+
+/* "name | count | workload": the three fields without the blanks round the bars. */
+static bool parse_line(const char *line, size_t n, struct network_layer *out)
+{
+    const char *bar = memchr(line, '|', n), *end = line + n, *second;
+    struct workload w;
+    struct why why;
+    char *workload;
+
+    second = bar ? memchr(bar + 1, '|', (size_t)(end - bar - 1)) : NULL;
+    if (!second || bar == line || second + 2 >= end)
+        return false;
+    out->count = atoi(bar + 1);
+    out->name = copy(line, (size_t)(bar - line) - 1);
+    workload = copy(second + 2, (size_t)(end - second) - 2);
+    if (!out->name || !workload || out->count < 1)
+        return false;
+    out->workload = workload;
+    if (workload_parse(workload, &w, &why) != ERR_OK || !some_template_fits(&w, &why)) {
+        struct buf words;
+
+        buf_init(&words, 4096);
+        buf_printf(&words, "%s (%s)", workload, why.text);
+        out->skipped = buf_take(&words);
+        out->workload = NULL;
+        free(workload);
+    }
+    return true;
+}
+
+static void parse_network(const struct embedded *file)
+{
+    struct network_layer *layers = calloc(MAX_LAYERS, sizeof *layers);
+    const char *dot = strrchr(file->name, '.'), *p = file->text;
+    size_t n = 0;
+
+    if (!layers || !dot || n_networks == MAX_NETWORKS) {
+        free(layers);
+        return;
+    }
+    while (*p && n < MAX_LAYERS) {
+        const size_t len = strcspn(p, "\n");
+
+        if (*p != '#' && parse_line(p, len, &layers[n]))
+            n++;
+        p += len + (p[len] == '\n');
+    }
+    names[n_networks] = copy(file->name, (size_t)(dot - file->name));
+    networks[n_networks] = (struct network){.name = names[n_networks], .layers = layers, .n_layers = n};
+    n_networks += names[n_networks] != NULL;
+}
+
+static void parse_all(void)
+{
+    for (const struct embedded *file = embedded_networks; file->name; file++)
+        parse_network(file);
+}
+
+enum err network_find(const char *name, const struct network **out, struct why *why)
+{
+    struct buf list;
+
+    pthread_once(&once, parse_all);
+    for (size_t i = 0; i < n_networks; i++)
+        if (strcmp(networks[i].name, name) == 0) {
+            *out = &networks[i];
+            return ERR_OK;
+        }
+    buf_init(&list, 4096);
+    for (size_t i = 0; i < n_networks; i++)
+        buf_printf(&list, " %s", networks[i].name);
+    why_set(why, ERR_NOT_FOUND, "unknown network '%s'; there are:%s", name, buf_text(&list));
+    buf_fini(&list);
+    return ERR_NOT_FOUND;
+}
+
+const char *const *network_names(void)
+{
+    pthread_once(&once, parse_all);
+    return names;
+}

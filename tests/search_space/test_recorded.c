@@ -1,0 +1,113 @@
+/* Recorded spaces: small ones made here. */
+#include "search_space/recorded.h"
+
+#include "core/file.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+static const char head[] = "tile,mode,status,time_ms,cost_ms,compile_ms,verify_ms,bench_ms,framework_ms\n";
+static const char params[] =
+    "\"params\":[{\"name\":\"tile\",\"values\":[1,2]},{\"name\":\"mode\",\"values\":[\"a\",\"b\"]}]";
+
+/* Writes X.json and X.csv.gz into a fresh directory and opens them. */
+static enum err open_made(const char *restrictions, const char *rows, struct recorded **out, struct why *why)
+{
+    char dir[256], path[300], json[600];
+    gzFile gz;
+    enum err e;
+
+    assert_int_equal(dir_temporary("recorded", dir, sizeof dir, NULL), ERR_OK);
+    snprintf(path, sizeof path, "%s/x.json", dir);
+    snprintf(json, sizeof json, "{\"space\":\"x\",%s,\"restrictions\":%s}", params, restrictions);
+    assert_int_equal(file_replace(path, json, strlen(json), 0644, NULL), ERR_OK);
+    snprintf(path, sizeof path, "%s/x.csv.gz", dir);
+    gz = gzopen(path, "wb");
+    assert_non_null(gz);
+    gzputs(gz, head);
+    gzputs(gz, rows);
+    gzclose(gz);
+    snprintf(path, sizeof path, "%s/x.json", dir);
+    e = recorded_open(path, out, why);
+    dir_remove(dir);
+    return e;
+}
+
+static void rows_and_configs_name_each_other(void **state)
+{
+    struct recorded *r = NULL;
+    struct config c;
+    struct why why = {""};
+
+    (void)state;
+    if (open_made("[\"tile < 2 or mode == 'b'\"]",
+                  "2,b,ok,1.5,100,50,1,40,9\n1,a,compile,,20,20,0,0,0\n1,b,ok,2.5,90,50,1,30,9\n", &r, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(recorded_n_rows(r), 3);
+    assert_string_equal(recorded_name(r), "x");
+    for (int64_t i = 0; i < 3; i++)
+        assert_int_equal(recorded_find(r, &recorded_row(r, (size_t)i)->config), i);
+    assert_int_equal(space_config_parse(recorded_space(r), "tile=1 mode=a", &c, NULL), ERR_OK);
+    assert_int_equal(recorded_find(r, &c), 1);
+    assert_true(isnan(recorded_row(r, 1)->time_ms));
+    assert_string_equal(recorded_row(r, 1)->status, "compile");
+    assert_int_equal(space_config_parse(recorded_space(r), "tile=2 mode=a", &c, NULL), ERR_OK);
+    assert_int_equal(recorded_find(r, &c), -1);
+    assert_true(recorded_optimum_ms(r) == 1.5);
+    recorded_close(r);
+}
+
+static void unknown_restrictions_make_the_rows_the_constraint(void **state)
+{
+    struct recorded *r = NULL;
+    bool exact;
+
+    (void)state;
+    assert_int_equal(open_made("null", "2,b,ok,1.5,100,50,1,40,9\n", &r, NULL), ERR_OK);
+    assert_int_equal((int)space_count_valid(recorded_space(r), 100, &exact), 1);
+    recorded_close(r);
+}
+
+static void malformed_recordings_are_refused_with_the_line(void **state)
+{
+    static const struct {
+        const char *restrictions, *rows, *words;
+    } bad[] = {
+        {"[]", "2,b,ok,1.5,100\n", "csv.gz:2: expected 9 cells"},
+        {"[]", "3,b,ok,1.5,100,50,1,40,9\n", "line 2: '3' is not a value of knob 'tile'"},
+        {"[]", "1,a,ok,1,1,1,1,1,1\n1,a,ok,1,1,1,1,1,1\n", "again"},
+        {"[\"tile > 1\"]", "1,a,ok,1,1,1,1,1,1\n", "not valid under 'tile > 1'"},
+        {"[\"tile > \"]", "", "at the end"},
+        {"[3]", "", "expected strings"},
+        {"3", "", "expected an array or null"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct recorded *r = NULL;
+        struct why why = {""};
+        enum err e = open_made(bad[i].restrictions, bad[i].rows, &r, &why);
+
+        if (e != ERR_INPUT || !strstr(why.text, bad[i].words))
+            fail_msg("case %zu: got %s '%s', expected '%s'", i, err_name(e), why.text, bad[i].words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_and_configs_name_each_other),
+        cmocka_unit_test(unknown_restrictions_make_the_rows_the_constraint),
+        cmocka_unit_test(malformed_recordings_are_refused_with_the_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

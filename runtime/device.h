@@ -13,7 +13,7 @@ struct loaded;
 
 /* What happened while loading; filled on failure too. */
 struct load_report {
-    int64_t build_ns;  /* compiling, the first enqueue's share included where the backend compiles there */
+    int64_t build_ns;  /* compiling; PoCL makes code at the first run() only: add that run's wall time */
     bool build_cached; /* the binary came from a cache */
     char *log;         /* compiler output, at most 16 KiB; free() it; NULL = none */
 };
@@ -29,7 +29,9 @@ struct device_ops {
     void (*close)(struct device *d);
     const struct device_desc *(*describe)(const struct device *d); /* lends */
     /* Builds the modules, allocates and fills the buffers, and asks the built kernels for their own limits.
-     * `cache_dir`: where binaries may be kept between processes, or NULL. ERR_COMPILE, ERR_LIMITS, ERR_DEVICE. */
+     * Borrows `p` and `blobs` for the call, `d` until unload. PoCL compiles at the first run(), whose wall time counts
+     * as build. `cache_dir`: where binaries may be kept between processes, or NULL. ERR_COMPILE, ERR_LIMITS,
+     * ERR_DEVICE. */
     enum err (*load)(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
                      struct loaded **out, struct load_report *report, struct why *why);
     void (*unload)(struct loaded *l);
@@ -39,6 +41,9 @@ struct device_ops {
     /* Whole buffers to and from host memory (n_elems * element bytes). */
     enum err (*write)(struct loaded *l, int i_buffer, const void *data, struct why *why);
     enum err (*read)(struct loaded *l, int i_buffer, void *data, struct why *why);
+    /* ERR_WRONG, naming the buffer, when a kernel has written behind the end of one; NULL for a backend without guards.
+     */
+    enum err (*check_guards)(struct loaded *l, struct why *why);
     /* True for a backend that answers from records: verification is skipped and run() reports recorded times. */
     bool simulated;
 };

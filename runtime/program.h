@@ -177,6 +177,8 @@ enum err program_check_sane(const struct program *p, struct why *why);
 /* Canonical compact JSON (equal programs give equal bytes), and its hash: the identity of a trial's work. */
 enum err program_to_json(const struct program *p, struct buf *out);
 enum err program_from_json(const char *text, size_t n, struct program *out, struct why *why); /* sane-checked */
+/* A deep copy; `out` is initialised by this call. ERR_INPUT when `p` is not sane. */
+enum err program_copy(const struct program *p, struct program *out, struct why *why);
 enum err program_hash(const struct program *p, struct sha256 *out);
 
 /* Calls `each` with the name of every blob the program needs, once each. */

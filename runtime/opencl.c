@@ -1,0 +1,596 @@
+/* opencl.c - the OpenCL backend: opens devices, loads programs, runs their launches with profiling. */
+#include "runtime/opencl.h"
+
+#include "core/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Behind each buffer stands a band that no kernel may write. What kernels may only read has other bytes there than what
+ * they may write, so that a copied NaN shows too; both are NaN or far off, so that reading them shows in the results.
+ */
+#define GUARD_BYTES ((size_t)4096)
+#define GUARD_READ 0xff
+#define GUARD_WRITTEN 0xa5
+
+struct loaded {
+    struct device *device;                  /* borrowed */
+    struct program program;                 /* own copy */
+    cl_command_queue queues[OPENCL_QUEUES]; /* NULL = not used; 0 is always there */
+    cl_program *programs;                   /* one a module */
+    cl_mem *mems, *pristine;                /* one a buffer; pristine: what a buffer with reset_each_run starts with */
+    cl_kernel *kernels;                     /* one a launch; NULL for fill and copy */
+    cl_event *events;                       /* one a launch, while running */
+};
+
+/* Opening. */
+
+static enum err cl_open(const char *selector, struct device **out, struct why *why)
+{
+    struct device *d = calloc(1, sizeof *d);
+    cl_int error = CL_SUCCESS;
+    enum err e = d ? opencl_pick(selector, &d->platform, &d->id, why) : ERR_NOMEM;
+
+    if (e) {
+        free(d);
+        return e;
+    }
+    opencl_describe(d->platform, d->id, &d->desc);
+    d->pocl = strstr(d->desc.platform, "Portable Computing Language") != NULL;
+    d->context = clCreateContext(NULL, 1, &d->id, NULL, NULL, &error);
+    if (error != CL_SUCCESS) {
+        free(d);
+        return opencl_failed(why, ERR_DEVICE, "clCreateContext", error);
+    }
+    *out = d;
+    return ERR_OK;
+}
+
+static void cl_close(struct device *d)
+{
+    if (!d)
+        return;
+    if (d->context)
+        clReleaseContext(d->context);
+    free(d);
+}
+
+static const struct device_desc *cl_describe(const struct device *d)
+{
+    return &d->desc;
+}
+
+/* Limits that are known before anything is built. */
+
+static bool has_extensions(const char *have, const char *needed, char *missing, size_t n_missing)
+{
+    char list[256], *rest = NULL;
+
+    snprintf(list, sizeof list, "%s", needed);
+    for (char *w = strtok_r(list, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+        char padded[2100], word[260];
+
+        snprintf(padded, sizeof padded, " %s ", have);
+        snprintf(word, sizeof word, " %s ", w);
+        if (!strstr(padded, word)) {
+            snprintf(missing, n_missing, "%s", w);
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum err check_needs(const struct device_desc *d, const struct program *p, struct why *why)
+{
+    char missing[256];
+
+    if (p->api[0] && strcmp(p->api, "opencl") != 0)
+        return why_set(why, ERR_LIMITS, "the program is for %s, the device is OpenCL", p->api);
+    for (size_t i = 0; i < p->n_modules; i++)
+        if (p->modules[i].lang != LANG_OPENCL_C)
+            return why_set(why, ERR_LIMITS, "module '%s' is not OpenCL C", p->modules[i].id);
+    if (!has_extensions(d->extensions, p->extensions, missing, sizeof missing))
+        return why_set(why, ERR_LIMITS, "the device has no extension %s", missing);
+    if (p->needs_work_group > d->max_work_group)
+        return why_set(why, ERR_LIMITS, "needs work-groups of %lld, the device has at most %lld",
+                       (long long)p->needs_work_group, (long long)d->max_work_group);
+    if (p->needs_local_bytes > d->local_bytes)
+        return why_set(why, ERR_LIMITS, "needs %lld bytes of local memory, the device has %lld",
+                       (long long)p->needs_local_bytes, (long long)d->local_bytes);
+    return ERR_OK;
+}
+
+static enum err check_memory(const struct device_desc *d, const struct program *p, struct why *why)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        const struct program_buffer *b = &p->buffers[i];
+        const int64_t n = b->n_elems * (int64_t)dtype_bytes(b->dtype) + (int64_t)GUARD_BYTES;
+
+        sum += b->reset_each_run ? 2 * n : n;
+        if (n > d->max_alloc_bytes)
+            return why_set(why, ERR_LIMITS, "buffer '%s' has %lld bytes, the device allocates at most %lld", b->id,
+                           (long long)n, (long long)d->max_alloc_bytes);
+    }
+    if (sum > d->global_bytes)
+        return why_set(why, ERR_LIMITS, "buffers of %lld bytes, the device has %lld", (long long)sum,
+                       (long long)d->global_bytes);
+    return ERR_OK;
+}
+
+static enum err check_launch(const struct device_desc *d, const struct program_launch *l, struct why *why)
+{
+    int64_t items = 1, local = 0;
+
+    for (int i = 0; i < 3; i++) {
+        items *= l->block[i];
+        if (l->block[i] > d->max_local[i])
+            return why_set(why, ERR_LIMITS, "launch '%s': %lld work-items in dimension %d, the device has at most %lld",
+                           l->id, (long long)l->block[i], i, (long long)d->max_local[i]);
+    }
+    if (items > d->max_work_group)
+        return why_set(why, ERR_LIMITS, "launch '%s': work-groups of %lld, the device has at most %lld", l->id,
+                       (long long)items, (long long)d->max_work_group);
+    for (size_t i = 0; i < l->n_args; i++)
+        local += l->args[i].kind == ARG_LOCAL ? l->args[i].integer : 0;
+    if (local > d->local_bytes)
+        return why_set(why, ERR_LIMITS, "launch '%s': %lld bytes of local memory, the device has %lld", l->id,
+                       (long long)local, (long long)d->local_bytes);
+    return ERR_OK;
+}
+
+static enum err check_limits(const struct device_desc *d, const struct program *p, struct why *why)
+{
+    enum err e = check_needs(d, p, why);
+
+    if (!e)
+        e = check_memory(d, p, why);
+    for (size_t i = 0; !e && i < p->n_launches; i++)
+        e = check_launch(d, &p->launches[i], why);
+    return e;
+}
+
+/* Loading. */
+
+static size_t bytes_of(const struct loaded *l, size_t i_buffer)
+{
+    const struct program_buffer *b = &l->program.buffers[i_buffer];
+
+    return (size_t)b->n_elems * dtype_bytes(b->dtype);
+}
+
+static unsigned char guard_of(const struct loaded *l, size_t i_buffer)
+{
+    const enum buffer_role role = l->program.buffers[i_buffer].role;
+
+    return role == ROLE_INPUT || role == ROLE_WEIGHT ? GUARD_READ : GUARD_WRITTEN;
+}
+
+static enum err make_queues(struct loaded *l, struct why *why)
+{
+    const struct program *p = &l->program;
+    bool used[OPENCL_QUEUES] = {true};
+    cl_int error = CL_SUCCESS;
+
+    for (size_t i = 0; i < p->n_launches; i++)
+        used[p->launches[i].queue] = true;
+    for (int i = 0; i < OPENCL_QUEUES; i++) {
+        if (used[i])
+            l->queues[i] = clCreateCommandQueue(l->device->context, l->device->id, CL_QUEUE_PROFILING_ENABLE, &error);
+        if (error != CL_SUCCESS)
+            return opencl_failed(why, ERR_DEVICE, "clCreateCommandQueue", error);
+    }
+    return ERR_OK;
+}
+
+static enum err make_programs(struct loaded *l, const struct blobs *blobs, const char *cache_dir,
+                              struct load_report *report, struct why *why)
+{
+    const int64_t start_ns = clock_now_ns();
+    enum err e = ERR_OK;
+
+    report->build_cached = l->program.n_modules > 0;
+    for (size_t i = 0; !e && i < l->program.n_modules; i++)
+        e = opencl_build(l->device, &l->program.modules[i], &l->program, blobs, cache_dir, &l->programs[i], report,
+                         why);
+    report->build_ns = clock_now_ns() - start_ns;
+    return e;
+}
+
+static cl_int set_arg(struct loaded *l, cl_kernel kernel, cl_uint i, const struct program_arg *a)
+{
+    const cl_int i32 = (cl_int)a->integer;
+    const cl_uint u32 = (cl_uint)a->integer;
+    const cl_long i64 = (cl_long)a->integer;
+    const cl_float f32 = (cl_float)a->real;
+
+    switch (a->kind) {
+    case ARG_BUFFER:
+        return clSetKernelArg(kernel, i, sizeof(cl_mem), &l->mems[a->i_buffer]);
+    case ARG_I32:
+        return clSetKernelArg(kernel, i, sizeof i32, &i32);
+    case ARG_U32:
+        return clSetKernelArg(kernel, i, sizeof u32, &u32);
+    case ARG_I64:
+        return clSetKernelArg(kernel, i, sizeof i64, &i64);
+    case ARG_F32:
+        return clSetKernelArg(kernel, i, sizeof f32, &f32);
+    default:
+        return clSetKernelArg(kernel, i, (size_t)a->integer, NULL);
+    }
+}
+
+static enum err set_args(struct loaded *l, cl_kernel kernel, const struct program_launch *launch, struct why *why)
+{
+    cl_uint n = 0;
+
+    if (clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof n, &n, NULL) == CL_SUCCESS && n != launch->n_args)
+        return why_set(why, ERR_COMPILE, "launch '%s': kernel %s takes %u arguments, the launch gives %zu", launch->id,
+                       launch->kernel, (unsigned)n, launch->n_args);
+    for (size_t i = 0; i < launch->n_args; i++) {
+        const cl_int error = set_arg(l, kernel, (cl_uint)i, &launch->args[i]);
+
+        if (error != CL_SUCCESS)
+            return why_set(why, ERR_COMPILE, "launch '%s': argument %zu of kernel %s: %s", launch->id, i,
+                           launch->kernel, opencl_error_name(error));
+    }
+    return ERR_OK;
+}
+
+/* What only the built kernel can say: on many devices its work-group limit falls with its registers. */
+static enum err ask_kernel(struct loaded *l, cl_kernel kernel, const struct program_launch *launch, struct why *why)
+{
+    const cl_device_id id = l->device->id;
+    const int64_t items = launch->block[0] * launch->block[1] * launch->block[2];
+    size_t max = 0, fixed[3] = {0};
+    cl_ulong local = 0;
+
+    if (clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof max, &max, NULL) == CL_SUCCESS &&
+        items > (int64_t)max)
+        return why_set(why, ERR_LIMITS, "launch '%s': work-groups of %lld, the built kernel %s allows %zu", launch->id,
+                       (long long)items, launch->kernel, max);
+    if (clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL) == CL_SUCCESS &&
+        local > (cl_ulong)l->device->desc.local_bytes)
+        return why_set(why, ERR_LIMITS, "launch '%s': kernel %s uses %llu bytes of local memory, the device has %lld",
+                       launch->id, launch->kernel, (unsigned long long)local, (long long)l->device->desc.local_bytes);
+    if (clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof fixed, fixed, NULL) ==
+            CL_SUCCESS &&
+        fixed[0])
+        for (int i = 0; i < 3; i++)
+            if ((int64_t)fixed[i] != launch->block[i])
+                return why_set(why, ERR_LIMITS, "launch '%s': kernel %s requires work-groups of %zu x %zu x %zu",
+                               launch->id, launch->kernel, fixed[0], fixed[1], fixed[2]);
+    return ERR_OK;
+}
+
+static enum err make_kernel(struct loaded *l, size_t i, struct why *why)
+{
+    const struct program_launch *launch = &l->program.launches[i];
+    cl_int error = CL_SUCCESS;
+    enum err e;
+
+    if (launch->op != LAUNCH_KERNEL)
+        return ERR_OK;
+    l->kernels[i] = clCreateKernel(l->programs[launch->i_module], launch->kernel, &error);
+    if (error == CL_INVALID_KERNEL_NAME)
+        return why_set(why, ERR_COMPILE, "module '%s' has no kernel named %s", l->program.modules[launch->i_module].id,
+                       launch->kernel);
+    if (error != CL_SUCCESS)
+        return opencl_failed(why, ERR_DEVICE, "clCreateKernel", error);
+    e = set_args(l, l->kernels[i], launch, why);
+    return e ? e : ask_kernel(l, l->kernels[i], launch, why);
+}
+
+static enum err make_mem(struct loaded *l, size_t i, cl_mem *out, struct why *why)
+{
+    const size_t n = bytes_of(l, i) + GUARD_BYTES;
+    cl_int error = CL_SUCCESS;
+
+    *out = clCreateBuffer(l->device->context, CL_MEM_READ_WRITE, n, NULL, &error);
+    if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_INVALID_BUFFER_SIZE)
+        return why_set(why, ERR_LIMITS, "buffer '%s' of %zu bytes: %s", l->program.buffers[i].id, n,
+                       opencl_error_name(error));
+    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clCreateBuffer", error);
+}
+
+static enum err write_guard(struct loaded *l, size_t i, struct why *why)
+{
+    unsigned char guard[GUARD_BYTES];
+    cl_int error;
+
+    memset(guard, guard_of(l, i), sizeof guard);
+    error = clEnqueueWriteBuffer(l->queues[0], l->mems[i], CL_TRUE, bytes_of(l, i), sizeof guard, guard, 0, NULL, NULL);
+    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clEnqueueWriteBuffer", error);
+}
+
+static enum err cl_write(struct loaded *l, int i_buffer, const void *data, struct why *why)
+{
+    const size_t n = bytes_of(l, (size_t)i_buffer);
+    cl_int error = clEnqueueWriteBuffer(l->queues[0], l->mems[i_buffer], CL_TRUE, 0, n, data, 0, NULL, NULL);
+
+    if (error == CL_SUCCESS && l->pristine[i_buffer])
+        error = clEnqueueWriteBuffer(l->queues[0], l->pristine[i_buffer], CL_TRUE, 0, n, data, 0, NULL, NULL);
+    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clEnqueueWriteBuffer", error);
+}
+
+static enum err cl_read(struct loaded *l, int i_buffer, void *data, struct why *why)
+{
+    const cl_int error = clEnqueueReadBuffer(l->queues[0], l->mems[i_buffer], CL_TRUE, 0, bytes_of(l, (size_t)i_buffer),
+                                             data, 0, NULL, NULL);
+
+    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clEnqueueReadBuffer", error);
+}
+
+static enum err make_buffer(struct loaded *l, size_t i, const struct blobs *blobs, struct why *why)
+{
+    const struct program_buffer *b = &l->program.buffers[i];
+    void *data = malloc(bytes_of(l, i));
+    enum err e = data ? fill_elems(&b->fill, b->dtype, data, b->n_elems, blobs) : ERR_NOMEM;
+
+    if (e)
+        why_set(why, e, "fill of buffer '%s': %s", b->id, err_words(e));
+    if (!e)
+        e = make_mem(l, i, &l->mems[i], why);
+    if (!e && b->reset_each_run)
+        e = make_mem(l, i, &l->pristine[i], why);
+    if (!e)
+        e = write_guard(l, i, why);
+    if (!e)
+        e = cl_write(l, (int)i, data, why);
+    free(data);
+    return e;
+}
+
+static void cl_unload(struct loaded *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; l->kernels && i < l->program.n_launches; i++)
+        if (l->kernels[i])
+            clReleaseKernel(l->kernels[i]);
+    for (size_t i = 0; l->mems && l->pristine && i < l->program.n_buffers; i++) {
+        if (l->mems[i])
+            clReleaseMemObject(l->mems[i]);
+        if (l->pristine[i])
+            clReleaseMemObject(l->pristine[i]);
+    }
+    for (size_t i = 0; l->programs && i < l->program.n_modules; i++)
+        if (l->programs[i])
+            clReleaseProgram(l->programs[i]);
+    for (int i = 0; i < OPENCL_QUEUES; i++)
+        if (l->queues[i])
+            clReleaseCommandQueue(l->queues[i]);
+    free(l->kernels);
+    free(l->mems);
+    free(l->pristine);
+    free(l->programs);
+    free(l->events);
+    program_fini(&l->program);
+    free(l);
+}
+
+static enum err new_loaded(struct device *d, const struct program *p, struct loaded **out, struct why *why)
+{
+    struct loaded *l = calloc(1, sizeof *l);
+    enum err e = l ? program_copy(p, &l->program, why) : ERR_NOMEM;
+
+    if (e) {
+        free(l);
+        return e;
+    }
+    l->device = d;
+    l->programs = calloc(p->n_modules + 1, sizeof *l->programs);
+    l->mems = calloc(p->n_buffers + 1, sizeof *l->mems);
+    l->pristine = calloc(p->n_buffers + 1, sizeof *l->pristine);
+    l->kernels = calloc(p->n_launches + 1, sizeof *l->kernels);
+    l->events = calloc(p->n_launches + 1, sizeof *l->events);
+    *out = l;
+    return l->programs && l->mems && l->pristine && l->kernels && l->events ? ERR_OK : ERR_NOMEM;
+}
+
+static enum err cl_load(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
+                        struct loaded **out, struct load_report *report, struct why *why)
+{
+    struct load_report unwanted = {0}, *r = report ? report : &unwanted;
+    struct loaded *l = NULL;
+    enum err e;
+
+    *r = (struct load_report){0};
+    e = check_limits(&d->desc, p, why);
+    if (!e)
+        e = new_loaded(d, p, &l, why);
+    if (!e)
+        e = make_queues(l, why);
+    if (!e)
+        e = make_programs(l, blobs, cache_dir, r, why);
+    for (size_t i = 0; !e && i < p->n_buffers; i++)
+        e = make_buffer(l, i, blobs, why);
+    for (size_t i = 0; !e && i < p->n_launches; i++)
+        e = make_kernel(l, i, why);
+    free(unwanted.log);
+    if (e)
+        cl_unload(l);
+    else
+        *out = l;
+    return e;
+}
+
+/* Running. */
+
+static cl_int enqueue_kernel(struct loaded *l, size_t i, cl_uint n_wait, const cl_event *wait)
+{
+    const struct program_launch *launch = &l->program.launches[i];
+    size_t global[3], local[3];
+
+    for (int d = 0; d < 3; d++) {
+        local[d] = (size_t)launch->block[d];
+        global[d] = (size_t)(launch->grid[d] * launch->block[d]);
+    }
+    return clEnqueueNDRangeKernel(l->queues[launch->queue], l->kernels[i], 3, NULL, global, local, n_wait, wait,
+                                  &l->events[i]);
+}
+
+static cl_int enqueue_fill(struct loaded *l, size_t i, cl_uint n_wait, const cl_event *wait)
+{
+    const struct program_launch *launch = &l->program.launches[i];
+    const int to = launch->args[0].i_buffer;
+    const enum dtype t = l->program.buffers[to].dtype;
+    char pattern[8] = {0};
+
+    dtype_store(t, pattern, 0, launch->args[1].real);
+    return clEnqueueFillBuffer(l->queues[launch->queue], l->mems[to], pattern, dtype_bytes(t), 0,
+                               bytes_of(l, (size_t)to), n_wait, wait, &l->events[i]);
+}
+
+static cl_int enqueue_copy(struct loaded *l, size_t i, cl_uint n_wait, const cl_event *wait)
+{
+    const struct program_launch *launch = &l->program.launches[i];
+    const struct program_arg *a = launch->args;
+
+    return clEnqueueCopyBuffer(l->queues[launch->queue], l->mems[a[1].i_buffer], l->mems[a[0].i_buffer], 0, 0,
+                               (size_t)a[2].integer, n_wait, wait, &l->events[i]);
+}
+
+static cl_int (*const enqueuers[N_LAUNCH_OPS])(struct loaded *, size_t, cl_uint, const cl_event *) = {
+    [LAUNCH_KERNEL] = enqueue_kernel, [LAUNCH_FILL] = enqueue_fill, [LAUNCH_COPY] = enqueue_copy};
+
+static enum err enqueue(struct loaded *l, enum launch_phase phase, struct why *why)
+{
+    for (size_t i = 0; i < l->program.n_launches; i++) {
+        const struct program_launch *launch = &l->program.launches[i];
+        cl_event wait[PROGRAM_MAX_AFTER];
+        cl_int error;
+
+        if (launch->phase != phase)
+            continue;
+        for (size_t a = 0; a < launch->n_after; a++)
+            wait[a] = l->events[launch->after[a]];
+        error = enqueuers[launch->op](l, i, (cl_uint)launch->n_after, launch->n_after ? wait : NULL);
+        if (error != CL_SUCCESS) {
+            l->events[i] = NULL;
+            return why_set(why, ERR_DEVICE, "launch '%s': %s", launch->id, opencl_error_name(error));
+        }
+    }
+    return ERR_OK;
+}
+
+/* Everything is handed to the device before anything is waited for: queues may wait for one another. */
+static enum err finish(struct loaded *l, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (int i = 1; i < OPENCL_QUEUES; i++)
+        if (l->queues[i])
+            clFlush(l->queues[i]);
+    for (int i = 0; i < OPENCL_QUEUES; i++) {
+        const cl_int error = l->queues[i] ? clFinish(l->queues[i]) : CL_SUCCESS;
+
+        if (error != CL_SUCCESS && !e)
+            e = opencl_failed(why, ERR_DEVICE, "clFinish", error);
+    }
+    return e;
+}
+
+/* Looks at every event of the phase: did it end well, and when? */
+static enum err collect(struct loaded *l, int64_t *device_ns, struct why *why)
+{
+    cl_ulong first = CL_ULONG_MAX, last = 0, start = 0, end = 0;
+
+    for (size_t i = 0; i < l->program.n_launches; i++) {
+        const char *id = l->program.launches[i].id;
+        cl_int state = CL_COMPLETE, error;
+
+        if (!l->events[i])
+            continue;
+        error = clGetEventInfo(l->events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+        if (error != CL_SUCCESS || state < 0)
+            return why_set(why, ERR_DEVICE, "launch '%s': %s", id, opencl_error_name(error ? error : state));
+        error = clGetEventProfilingInfo(l->events[i], CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+        if (error == CL_SUCCESS)
+            error = clGetEventProfilingInfo(l->events[i], CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+        if (error != CL_SUCCESS)
+            return why_set(why, ERR_DEVICE, "launch '%s': profiling: %s", id, opencl_error_name(error));
+        first = start < first ? start : first;
+        last = end > last ? end : last;
+    }
+    if (device_ns)
+        *device_ns = last > first ? (int64_t)(last - first) : 0;
+    return ERR_OK;
+}
+
+static enum err reset_buffers(struct loaded *l, struct why *why)
+{
+    cl_int error = CL_SUCCESS;
+
+    for (size_t i = 0; error == CL_SUCCESS && i < l->program.n_buffers; i++)
+        if (l->pristine[i])
+            error = clEnqueueCopyBuffer(l->queues[0], l->pristine[i], l->mems[i], 0, 0, bytes_of(l, i), 0, NULL, NULL);
+    if (error == CL_SUCCESS)
+        error = clFinish(l->queues[0]);
+    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "reset of buffers", error);
+}
+
+static void drop_events(struct loaded *l)
+{
+    for (size_t i = 0; i < l->program.n_launches; i++)
+        if (l->events[i]) {
+            clReleaseEvent(l->events[i]);
+            l->events[i] = NULL;
+        }
+}
+
+static enum err cl_run(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns, struct why *why)
+{
+    enum err e = phase == PHASE_RUN ? reset_buffers(l, why) : ERR_OK, finished;
+    int64_t start_ns, end_ns;
+
+    if (e)
+        return e;
+    start_ns = clock_now_ns();
+    e = enqueue(l, phase, why);
+    finished = finish(l, e ? NULL : why);
+    end_ns = clock_now_ns();
+    if (!e)
+        e = finished;
+    if (!e)
+        e = collect(l, device_ns, why);
+    if (!e && wall_ns)
+        *wall_ns = end_ns - start_ns;
+    drop_events(l);
+    return e;
+}
+
+static enum err cl_check_guards(struct loaded *l, struct why *why)
+{
+    unsigned char guard[GUARD_BYTES];
+
+    for (size_t i = 0; i < l->program.n_buffers; i++) {
+        const unsigned char expected = guard_of(l, i);
+        const cl_int error =
+            clEnqueueReadBuffer(l->queues[0], l->mems[i], CL_TRUE, bytes_of(l, i), sizeof guard, guard, 0, NULL, NULL);
+
+        if (error != CL_SUCCESS)
+            return opencl_failed(why, ERR_DEVICE, "clEnqueueReadBuffer", error);
+        for (size_t b = 0; b < sizeof guard; b++)
+            if (guard[b] != expected)
+                return why_set(why, ERR_WRONG, "wrote behind the end of %s, %zu bytes", l->program.buffers[i].id, b);
+    }
+    return ERR_OK;
+}
+
+const struct device_ops opencl_device_ops = {
+    .name = "opencl",
+    .summary = "OpenCL devices through the ICD loader: opencl[:PLATFORM.DEVICE]",
+    .list = opencl_list,
+    .open = cl_open,
+    .close = cl_close,
+    .describe = cl_describe,
+    .load = cl_load,
+    .unload = cl_unload,
+    .run = cl_run,
+    .write = cl_write,
+    .read = cl_read,
+    .check_guards = cl_check_guards,
+};

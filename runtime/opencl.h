@@ -1,0 +1,42 @@
+/* opencl.h - what the files of the OpenCL backend share. Nobody else includes this. */
+#ifndef TUNE_RUNTIME_OPENCL_H
+#define TUNE_RUNTIME_OPENCL_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+#include "runtime/device.h"
+
+#define OPENCL_QUEUES 8
+
+struct device {
+    cl_platform_id platform;
+    cl_device_id id;
+    cl_context context;
+    struct device_desc desc;
+    bool pocl; /* keeps its own cache of binaries in POCL_CACHE_DIR */
+};
+
+/* "CL_OUT_OF_RESOURCES" or "CL error -123". */
+const char *opencl_error_name(cl_int error);
+
+/* `e` with the call's and the error's names. */
+enum err opencl_failed(struct why *why, enum err e, const char *call, cl_int error);
+
+/* Finds device "p.d" ("" = 0.0); ERR_NOT_FOUND, ERR_INPUT. */
+enum err opencl_pick(const char *selector, cl_platform_id *platform, cl_device_id *device, struct why *why);
+
+/* Facts of a device; what a driver does not tell stays empty or zero. */
+void opencl_describe(cl_platform_id platform, cl_device_id device, struct device_desc *out);
+
+enum err opencl_list(bool (*each)(const char *selector, const struct device_desc *d, void *arg), void *arg,
+                     struct why *why);
+
+/* Builds one module of `p`: gives a program. build_cached and log are updated; ERR_COMPILE with the log's first error.
+ */
+enum err opencl_build(struct device *d, const struct program_module *m, const struct program *p,
+                      const struct blobs *blobs, const char *cache_dir, cl_program *out, struct load_report *report,
+                      struct why *why);
+
+#endif

@@ -1,0 +1,216 @@
+/* opencl_build.c - one module from text (or a kept binary) to a built cl_program. */
+#include "core/file.h"
+#include "runtime/opencl.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOG_BYTES ((size_t)16 << 10)
+#define OPTIONS_BYTES ((size_t)64 << 10)
+#define BINARY_BYTES ((size_t)64 << 20)
+
+/* "-cl-std=CL1.2 OPTIONS -D NAME=value ...": names and values were checked to be free of spaces and quotes. */
+static enum err put_options(const struct program_module *m, const struct program *p, struct buf *out)
+{
+    if (p->std[0] && !(m->options && strstr(m->options, "-cl-std")))
+        buf_printf(out, "-cl-std=%s ", p->std);
+    buf_puts(out, m->options ? m->options : "");
+    for (size_t i = 0; i < m->n_defines; i++)
+        buf_printf(out, " -D %s=%s", m->defines[i].name, m->defines[i].value);
+    return out->failed;
+}
+
+/* Name of a build: device, driver, source and options. */
+static struct sha256 build_name(const struct device *d, const struct program_module *m, const char *options)
+{
+    const struct sha256 device = device_desc_fingerprint(&d->desc), opts = sha256_of(options, strlen(options));
+    char text[3 * SHA256_HEX + 1];
+
+    snprintf(text, sizeof text, "%s%s%s", device.hex, m->source.hex, opts.hex);
+    return sha256_of(text, strlen(text));
+}
+
+/* Where traces of a build are kept. PoCL's own cache goes with its directory, and so do our markers of it. */
+static bool cache_path(const struct device *d, const char *cache_dir, const struct sha256 *name, char *out,
+                       size_t n_out)
+{
+    const char *pocl = getenv("POCL_CACHE_DIR"), *dir = d->pocl && pocl ? pocl : cache_dir;
+
+    if (!dir || !dir[0])
+        return false;
+    return snprintf(out, n_out, "%s/tune-%s.%s", dir, name->hex, d->pocl ? "seen" : "clbin") < (int)n_out;
+}
+
+static void append_log(struct load_report *report, const char *id, const char *text)
+{
+    struct buf log;
+
+    if (!text[strspn(text, " \t\r\n")])
+        return;
+    buf_init(&log, 2 * LOG_BYTES);
+    buf_printf(&log, "%s[%s]\n%s", report->log ? report->log : "", id, text);
+    if (log.len > LOG_BYTES)
+        log.data[LOG_BYTES] = '\0';
+    if (log.data) {
+        free(report->log);
+        report->log = buf_take(&log);
+    }
+    buf_fini(&log);
+}
+
+/* The compiler's words, at most LOG_BYTES; free() them. NULL when there are none. */
+static char *take_log(cl_program program, cl_device_id device)
+{
+    size_t n = 0;
+    char *text;
+
+    if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n) != CL_SUCCESS || n < 2 ||
+        n > ((size_t)64 << 20))
+        return NULL;
+    text = calloc(1, n + 1);
+    if (text && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, n, text, NULL) != CL_SUCCESS)
+        text[0] = '\0';
+    if (text && n > LOG_BYTES)
+        text[LOG_BYTES] = '\0';
+    return text;
+}
+
+/* The line that says most: the first with "error", else the first that is not empty. */
+static void first_words(const char *log, char *out, size_t n_out)
+{
+    const char *at = strstr(log, "error");
+    size_t n;
+
+    while (at && at > log && at[-1] != '\n')
+        at--;
+    if (!at)
+        at = log + strspn(log, " \t\r\n");
+    n = strcspn(at, "\r\n");
+    snprintf(out, n_out, "%.*s", (int)(n < n_out ? n : n_out - 1), at);
+}
+
+static enum err compile_failed(struct device *d, cl_program program, const struct program_module *m, cl_int error,
+                               struct load_report *report, struct why *why)
+{
+    char *log = take_log(program, d->id), words[600] = "";
+
+    if (log) {
+        append_log(report, m->id, log);
+        first_words(log, words, sizeof words);
+        free(log);
+    }
+    return why_set(why, error == CL_OUT_OF_HOST_MEMORY ? ERR_NOMEM : ERR_COMPILE, "module '%s': %s%s%s", m->id,
+                   opencl_error_name(error), words[0] ? ": " : "", words);
+}
+
+static enum err finish_build(struct device *d, cl_program program, const struct program_module *m, const char *options,
+                             struct load_report *report, struct why *why)
+{
+    const cl_int error = clBuildProgram(program, 1, &d->id, options, NULL, NULL);
+    char *log;
+
+    if (error != CL_SUCCESS)
+        return compile_failed(d, program, m, error, report, why);
+    log = take_log(program, d->id);
+    if (log)
+        append_log(report, m->id, log);
+    free(log);
+    return ERR_OK;
+}
+
+/* A program from a kept binary; NULL when there is none or the driver does not take it any more. */
+static cl_program from_cache(struct device *d, const char *path, const char *options)
+{
+    struct buf bytes;
+    cl_program program = NULL;
+    cl_int error = CL_SUCCESS, status = CL_SUCCESS;
+
+    buf_init(&bytes, BINARY_BYTES);
+    if (file_read(path, &bytes, NULL) == ERR_OK && bytes.len) {
+        const unsigned char *data = (const unsigned char *)bytes.data;
+
+        program = clCreateProgramWithBinary(d->context, 1, &d->id, &bytes.len, &data, &status, &error);
+        if (error != CL_SUCCESS)
+            program = NULL;
+    }
+    buf_fini(&bytes);
+    if (program && (status != CL_SUCCESS || clBuildProgram(program, 1, &d->id, options, NULL, NULL) != CL_SUCCESS)) {
+        clReleaseProgram(program);
+        program = NULL;
+    }
+    return program;
+}
+
+/* Keeps the binary by rename; a cache that cannot be written is no error. */
+static void keep_binary(cl_program program, const char *path)
+{
+    size_t n = 0;
+    unsigned char *data;
+
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL) != CL_SUCCESS || n == 0 ||
+        n > BINARY_BYTES)
+        return;
+    data = malloc(n);
+    if (data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, &data, NULL) == CL_SUCCESS)
+        (void)file_replace(path, data, n, 0600, NULL);
+    free(data);
+}
+
+static enum err from_source(struct device *d, const struct program_module *m, const struct blobs *blobs,
+                            const char *options, cl_program *out, struct load_report *report, struct why *why)
+{
+    const struct blob *source = blobs ? blobs_get(blobs, m->source.hex) : NULL;
+    const char *text;
+    cl_program program;
+    cl_int error = CL_SUCCESS;
+    enum err e;
+
+    if (!source)
+        return why_set(why, ERR_NOT_FOUND, "module '%s': source %.12s is not among the blobs", m->id, m->source.hex);
+    text = (const char *)source->data;
+    program = clCreateProgramWithSource(d->context, 1, &text, &source->n_bytes, &error);
+    if (error != CL_SUCCESS)
+        return opencl_failed(why, ERR_DEVICE, "clCreateProgramWithSource", error);
+    e = finish_build(d, program, m, options, report, why);
+    if (e)
+        clReleaseProgram(program);
+    else
+        *out = program;
+    return e;
+}
+
+enum err opencl_build(struct device *d, const struct program_module *m, const struct program *p,
+                      const struct blobs *blobs, const char *cache_dir, cl_program *out, struct load_report *report,
+                      struct why *why)
+{
+    struct buf options;
+    struct sha256 name;
+    char path[PATH_MAX];
+    bool keeps, seen;
+    enum err e;
+
+    buf_init(&options, OPTIONS_BYTES);
+    e = put_options(m, p, &options);
+    if (e) {
+        buf_fini(&options);
+        return why_set(why, e, "module '%s': options over %zu bytes", m->id, OPTIONS_BYTES);
+    }
+    name = build_name(d, m, buf_text(&options));
+    keeps = cache_path(d, cache_dir, &name, path, sizeof path);
+    seen = keeps && access(path, R_OK) == 0;
+    *out = seen && !d->pocl ? from_cache(d, path, buf_text(&options)) : NULL;
+    if (!*out) {
+        seen = seen && d->pocl;
+        e = from_source(d, m, blobs, buf_text(&options), out, report, why);
+        if (!e && keeps && !seen && d->pocl)
+            (void)file_replace(path, "1\n", 2, 0600, NULL);
+        else if (!e && keeps && !seen)
+            keep_binary(*out, path);
+    }
+    report->build_cached = report->build_cached && seen;
+    buf_fini(&options);
+    return e;
+}

@@ -1,0 +1,353 @@
+#include "runtime/verify.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct check_run {
+    const struct device_ops *ops;
+    struct loaded *loaded;
+    const struct program *program;
+    const struct blobs *blobs;
+    const struct program_pass *pass;
+    struct verify_report *report;
+    bool by_sum; /* the report's worst place is a sum of CHECK_PROJECT, not one element */
+};
+
+/* Whole buffers. */
+
+static size_t bytes_of(const struct program_buffer *b)
+{
+    return (size_t)b->n_elems * dtype_bytes(b->dtype);
+}
+
+static enum err fill_buffer(const struct device_ops *ops, struct loaded *l, const struct program *p, size_t i,
+                            const struct program_fill *fill, const struct blobs *blobs, struct why *why)
+{
+    const struct program_buffer *b = &p->buffers[i];
+    void *data = malloc(bytes_of(b));
+    enum err e = data ? fill_elems(fill, b->dtype, data, b->n_elems, blobs) : ERR_NOMEM;
+
+    if (e)
+        why_set(why, e, "fill of buffer '%s': %s", b->id, err_words(e));
+    else
+        e = ops->write(l, (int)i, data, why);
+    free(data);
+    return e;
+}
+
+/* A buffer's contents; free() them. */
+static enum err read_buffer(const struct check_run *r, int i_buffer, void **out, struct why *why)
+{
+    void *data = malloc(bytes_of(&r->program->buffers[i_buffer]));
+    enum err e = data ? r->ops->read(r->loaded, i_buffer, data, why) : ERR_NOMEM;
+
+    if (e)
+        free(data);
+    else
+        *out = data;
+    return e;
+}
+
+static const struct program_fill *fill_of(const struct program *p, const struct program_pass *pass, size_t i)
+{
+    for (size_t f = 0; pass && f < pass->n_fills; f++)
+        if (pass->fills[f].i_buffer == (int)i)
+            return &pass->fills[f].fill;
+    return &p->buffers[i].fill;
+}
+
+static enum err fill_all(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                         const struct program_pass *pass, const struct blobs *blobs, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && i < p->n_buffers; i++)
+        e = fill_buffer(ops, l, p, i, fill_of(p, pass, i), blobs, why);
+    return e;
+}
+
+/* Blobs of a check. */
+
+/* Lends n 8-byte values; ERR_NOT_FOUND, ERR_INPUT when the blob is of another size. An empty name gives NULL. */
+static enum err values_of(const struct check_run *r, const struct sha256 *name, int64_t n, const char *what,
+                          const unsigned char **out, struct why *why)
+{
+    const struct blob *b;
+
+    *out = NULL;
+    if (!name->hex[0])
+        return ERR_OK;
+    b = r->blobs ? blobs_get(r->blobs, name->hex) : NULL;
+    if (!b)
+        return why_set(why, ERR_NOT_FOUND, "pass %s: blob %.12s (%s) is missing", r->pass->id, name->hex, what);
+    if (b->n_bytes != (size_t)n * 8)
+        return why_set(why, ERR_INPUT, "pass %s: blob %.12s (%s) has %zu bytes, expected %zu", r->pass->id, name->hex,
+                       what, b->n_bytes, (size_t)n * 8);
+    *out = b->data;
+    return ERR_OK;
+}
+
+static double real_at(const unsigned char *values, int64_t i)
+{
+    double v;
+
+    memcpy(&v, values + 8 * i, sizeof v);
+    return v;
+}
+
+static uint64_t index_at(const unsigned char *values, int64_t i)
+{
+    uint64_t v;
+
+    memcpy(&v, values + 8 * i, sizeof v);
+    return v;
+}
+
+/* Comparing. */
+
+/* The value that a buffer of this type would hold. */
+static double converted(enum dtype t, double v)
+{
+    char one[8];
+
+    dtype_store(t, one, 0, v);
+    return dtype_load(t, one, 0);
+}
+
+/* |got - wanted| / scale; infinite for NaN and for a difference on scale 0. */
+static double distance(double got, double wanted, double scale)
+{
+    const double d = fabs(got - wanted);
+
+    if (got == wanted)
+        return 0;
+    return isnan(d) || scale <= 0 ? INFINITY : d / scale;
+}
+
+/* Takes one comparison into the report: the worst stays, but a wrong element says more than a wrong sum. */
+static void note(struct check_run *r, const char *buffer, int64_t i_elem, double got, double wanted, double d,
+                 bool wrong, bool by_sum)
+{
+    struct verify_report *v = r->report;
+    bool better = v->i_elem < 0 || d > v->worst;
+
+    if (v->n_wrong && by_sum != r->by_sum)
+        better = wrong && !by_sum;
+    v->n_compared++;
+    v->n_wrong += wrong;
+    if (!better)
+        return;
+    if (v->i_elem < 0 || strcmp(v->buffer, buffer) != 0 || strcmp(v->pass, r->pass->id) != 0) {
+        snprintf(v->pass, sizeof v->pass, "%s", r->pass->id);
+        snprintf(v->buffer, sizeof v->buffer, "%s", buffer);
+    }
+    v->i_elem = i_elem;
+    v->got = got;
+    v->wanted = wanted;
+    v->worst = d;
+    r->by_sum = by_sum;
+}
+
+static void compare(struct check_run *r, const struct program_buffer *b, int64_t i, double got, double wanted,
+                    double tolerance, double scale)
+{
+    const double w = tolerance > 0 ? wanted : converted(b->dtype, wanted), d = distance(got, w, scale);
+
+    note(r, b->id, i, got, w, d, !(d <= tolerance), false);
+}
+
+static enum err run_sample(struct check_run *r, const struct program_check *c, const void *data, struct why *why)
+{
+    const struct program_buffer *b = &r->program->buffers[c->i_buffer];
+    const unsigned char *indices = NULL, *values = NULL, *scale = NULL;
+    enum err e = values_of(r, &c->indices, c->n, "indices", &indices, why);
+
+    if (!e)
+        e = values_of(r, &c->values, c->n, "values", &values, why);
+    if (!e)
+        e = values_of(r, &c->scale, c->n, "scale", &scale, why);
+    for (int64_t i = 0; !e && i < c->n; i++) {
+        const uint64_t at = indices ? index_at(indices, i) : (uint64_t)i;
+
+        if (at >= (uint64_t)b->n_elems)
+            return why_set(why, ERR_INPUT,
+                           "pass %s: sample %" PRId64 " is element %" PRIu64 " of %s, which has %" PRId64, r->pass->id,
+                           i, at, b->id, b->n_elems);
+        compare(r, b, (int64_t)at, dtype_load(b->dtype, data, at), real_at(values, i), c->tolerance,
+                scale ? real_at(scale, i) : 1);
+    }
+    return e;
+}
+
+/* sums[inner] += weights . y[axis][inner] of one outer index. */
+static void add_slab(const struct program_buffer *b, const struct program_check *c, const void *data, int64_t outer,
+                     const double *weights, double *sums)
+{
+    const size_t first = (size_t)(outer * c->axis * c->inner);
+
+    memset(sums, 0, (size_t)c->inner * sizeof *sums);
+    for (int64_t a = 0; a < c->axis; a++) {
+        const size_t row = first + (size_t)(a * c->inner);
+
+        for (int64_t k = 0; k < c->inner; k++)
+            sums[k] += weights[a] * dtype_load(b->dtype, data, row + (size_t)k);
+    }
+}
+
+/* A wrong sum, told by an element that is no number when there is one along the axis. */
+static void note_sum(struct check_run *r, const struct program_buffer *b, const struct program_check *c,
+                     const void *data, int64_t outer, int64_t k, double got, double wanted)
+{
+    const int64_t first = outer * c->axis * c->inner + k;
+
+    for (int64_t a = 0; !isfinite(got) && a < c->axis; a++) {
+        const double v = dtype_load(b->dtype, data, (size_t)(first + a * c->inner));
+
+        if (!isfinite(v)) {
+            note(r, b->id, first + a * c->inner, v, NAN, INFINITY, true, false);
+            return;
+        }
+    }
+    note(r, b->id, first, got, wanted, distance(got, wanted, 1), got != wanted, true);
+}
+
+static enum err run_project(struct check_run *r, const struct program_check *c, const void *data, struct why *why)
+{
+    const struct program_buffer *b = &r->program->buffers[c->i_buffer];
+    const unsigned char *values = NULL;
+    double *weights = malloc((size_t)c->axis * sizeof *weights), *sums = malloc((size_t)c->inner * sizeof *sums);
+    enum err e = weights && sums ? values_of(r, &c->values, c->outer * c->inner, "values", &values, why) : ERR_NOMEM;
+
+    for (int64_t a = 0; !e && a < c->axis; a++)
+        weights[a] = program_project_weight(c->seed, a);
+    for (int64_t o = 0; !e && o < c->outer; o++) {
+        add_slab(b, c, data, o, weights, sums);
+        for (int64_t k = 0; k < c->inner; k++)
+            note_sum(r, b, c, data, o, k, sums[k], real_at(values, o * c->inner + k));
+    }
+    free(weights);
+    free(sums);
+    return e;
+}
+
+static enum err run_reference(struct check_run *r, const struct program_check *c, const void *data, struct why *why)
+{
+    const struct program_buffer *b = &r->program->buffers[c->i_buffer], *ref = &r->program->buffers[c->i_reference];
+    void *wanted = NULL;
+    enum err e = read_buffer(r, c->i_reference, &wanted, why);
+
+    for (int64_t i = 0; !e && i < b->n_elems; i++)
+        compare(r, b, i, dtype_load(b->dtype, data, (size_t)i), dtype_load(ref->dtype, wanted, (size_t)i), c->tolerance,
+                1);
+    free(wanted);
+    return e;
+}
+
+static enum err (*const runners[N_CHECKS])(struct check_run *, const struct program_check *, const void *,
+                                           struct why *) = {
+    [CHECK_SAMPLE] = run_sample, [CHECK_PROJECT] = run_project, [CHECK_BUFFER] = run_reference};
+
+static enum err run_checks(struct check_run *r, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && i < r->pass->n_checks; i++) {
+        const struct program_check *c = &r->pass->checks[i];
+        void *data = NULL;
+
+        e = read_buffer(r, c->i_buffer, &data, why);
+        if (!e)
+            e = runners[c->kind](r, c, data, why);
+        free(data);
+    }
+    return e;
+}
+
+static enum err tell_wrong(const struct check_run *r, struct why *why)
+{
+    const struct verify_report *v = r->report;
+
+    if (r->by_sum)
+        return why_set(why, ERR_WRONG,
+                       "pass %s: the weighted sum from %s[%" PRId64 "] is %.9g, expected %.9g; %" PRId64 " of %" PRId64
+                       " wrong",
+                       v->pass, v->buffer, v->i_elem, v->got, v->wanted, v->n_wrong, v->n_compared);
+    if (isnan(v->wanted))
+        return why_set(why, ERR_WRONG,
+                       "pass %s: %s[%" PRId64 "] is %.9g, expected a number; %" PRId64 " of %" PRId64 " wrong", v->pass,
+                       v->buffer, v->i_elem, v->got, v->n_wrong, v->n_compared);
+    return why_set(why, ERR_WRONG, "pass %s: %s[%" PRId64 "] is %.9g, expected %.9g; %" PRId64 " of %" PRId64 " wrong",
+                   v->pass, v->buffer, v->i_elem, v->got, v->wanted, v->n_wrong, v->n_compared);
+}
+
+static enum err run_pass(struct check_run *r, struct why *why)
+{
+    static const enum launch_phase phases[] = {PHASE_PACK, PHASE_REFERENCE, PHASE_RUN};
+    enum err e = fill_all(r->ops, r->loaded, r->program, r->pass, r->blobs, why);
+
+    for (size_t i = 0; !e && i < sizeof phases / sizeof phases[0]; i++)
+        e = r->ops->run(r->loaded, phases[i], NULL, NULL, why);
+    if (!e && r->ops->check_guards) {
+        e = r->ops->check_guards(r->loaded, why);
+        if (e == ERR_WRONG)
+            return why_prefix(why, e, "pass %s", r->pass->id);
+    }
+    if (!e)
+        e = run_checks(r, why);
+    return !e && r->report->n_wrong ? tell_wrong(r, why) : e;
+}
+
+enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                        const struct blobs *blobs, struct verify_report *report, struct why *why)
+{
+    struct verify_report unwanted, *v = report ? report : &unwanted;
+    struct check_run r = {.ops = ops, .loaded = l, .program = p, .blobs = blobs, .report = v};
+    enum err e = ERR_OK;
+
+    *v = (struct verify_report){.i_elem = -1};
+    if (ops->simulated) /* nothing to compare, but a recorded failure shows as it would here */
+        return ops->run(l, PHASE_RUN, NULL, NULL, why);
+    for (size_t i = 0; !e && i < p->n_passes; i++) {
+        r.pass = &p->passes[i];
+        e = run_pass(&r, why);
+    }
+    return e ? e : verify_prepare_timing(ops, l, p, blobs, why);
+}
+
+enum err verify_prepare_timing(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                               const struct blobs *blobs, struct why *why)
+{
+    enum err e;
+
+    if (ops->simulated)
+        return ERR_OK;
+    e = fill_all(ops, l, p, NULL, blobs, why);
+    return e ? e : ops->run(l, PHASE_PACK, NULL, NULL, why);
+}
+
+enum err verify_output_hash(const struct device_ops *ops, struct loaded *l, const struct program *p, struct sha256 *out,
+                            struct why *why)
+{
+    const struct check_run r = {.ops = ops, .loaded = l, .program = p};
+    char all[PROGRAM_MAX_BUFFERS * SHA256_HEX + 1] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; !ops->simulated && i < p->n_buffers; i++) {
+        void *data = NULL;
+        enum err e;
+
+        if (p->buffers[i].role != ROLE_OUTPUT)
+            continue;
+        e = read_buffer(&r, (int)i, &data, why);
+        if (e)
+            return e;
+        memcpy(all + n, sha256_of(data, bytes_of(&p->buffers[i])).hex, SHA256_HEX);
+        n += SHA256_HEX;
+        free(data);
+    }
+    *out = sha256_of(all, n);
+    return ERR_OK;
+}

@@ -1,0 +1,273 @@
+/* Records: text and back byte for byte, checksums, what is refused. */
+#include "sample.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void print(const struct record *r, struct buf *line)
+{
+    buf_init(line, 4 * RECORD_MAX_BYTES);
+    assert_int_equal(record_print(r, line), ERR_OK);
+}
+
+/* record -> line -> record -> line: the lines are equal. */
+static void check_round_trip(const struct record *r)
+{
+    struct buf first, second;
+    struct record back;
+    struct why why = {""};
+
+    print(r, &first);
+    if (record_parse(first.data, first.len, &back, &why))
+        fail_msg("%s\n%s", why.text, first.data);
+    print(&back, &second);
+    assert_string_equal(first.data, second.data);
+    buf_fini(&first);
+    buf_fini(&second);
+    record_fini(&back);
+}
+
+static void a_record_survives_text_and_back_byte_for_byte(void **state)
+{
+    struct record full = sample_record("t1"), empty;
+
+    (void)state;
+    check_round_trip(&full);
+    full.status = STATUS_COMPILE;
+    strcpy(full.stage, "build");
+    full.why = strdup("a.cl:3: error: \"x\" \\ \t\x01 \xc3\xa4");
+    full.censored = full.build_cached = true;
+    check_round_trip(&full);
+    record_fini(&full);
+    record_init(&empty);
+    check_round_trip(&empty);
+}
+
+static void doubles_come_back_exactly(void **state)
+{
+    struct record r = sample_record("t1"), back;
+    struct buf line;
+
+    (void)state;
+    r.time_ns = 0.1 + 0.2;
+    print(&r, &line);
+    assert_int_equal(record_parse(line.data, line.len, &back, NULL), ERR_OK);
+    assert_true(back.time_ns == r.time_ns && back.lnratio == r.lnratio);
+    for (size_t i = 0; i < r.n_samples; i++)
+        assert_true(back.samples_ns[i] == r.samples_ns[i]);
+    assert_true(back.anchor.epoch == 1 && back.anchor.bridge == 0.25 && back.anchor.n_samples == 3);
+    assert_int_equal(back.ts_ms, r.ts_ms);
+    buf_fini(&line);
+    record_fini(&back);
+    record_fini(&r);
+}
+
+static void a_line_is_one_object_with_its_sum_last(void **state)
+{
+    struct record r = sample_record("t1");
+    char expected[40];
+    struct buf line;
+    cJSON *json = NULL;
+
+    (void)state;
+    print(&r, &line);
+    assert_ptr_equal(strchr(line.data, '\n'), line.data + line.len - 1);
+    assert_int_equal(json_parse(line.data, line.len, &json, NULL), ERR_OK);
+    assert_string_equal(cJSON_GetArrayItem(json, cJSON_GetArraySize(json) - 1)->string, "crc32c");
+    snprintf(expected, sizeof expected, ",\"crc32c\":\"%08x\"}\n", crc32c(line.data, line.len - 22));
+    assert_string_equal(line.data + line.len - 22, expected);
+    cJSON_Delete(json);
+    buf_fini(&line);
+    record_fini(&r);
+}
+
+static void every_flipped_bit_is_noticed(void **state)
+{
+    struct record r = sample_record("t1"), out;
+    struct buf line;
+
+    (void)state;
+    print(&r, &line);
+    for (size_t i = 0; i + 1 < line.len; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            line.data[i] = (char)(line.data[i] ^ (1 << bit));
+            assert_int_equal(record_parse(line.data, line.len, &out, NULL), ERR_INPUT);
+            line.data[i] = (char)(line.data[i] ^ (1 << bit));
+        }
+    for (size_t n = 0; n + 1 < line.len; n++)
+        assert_int_equal(record_parse(line.data, n, &out, NULL), ERR_INPUT);
+    assert_int_equal(record_parse(line.data, line.len - 1, &out, NULL), ERR_OK);
+    record_fini(&out);
+    buf_fini(&line);
+    record_fini(&r);
+}
+
+/* A line made by hand with a right sum. */
+static enum err parse_made(const char *members, struct record *out, struct why *why)
+{
+    char line[3000];
+    int n = snprintf(line, sizeof line, "{%s", members);
+
+    snprintf(line + n, sizeof line - (size_t)n, ",\"crc32c\":\"%08x\"}\n", crc32c(line, (size_t)n));
+    return record_parse(line, strlen(line), out, why);
+}
+
+#define LEAST "\"id\":\"t1\",\"workload\":\"w\",\"template\":\"x/y\",\"knobs\":{},\"status\":\"ok\""
+
+static void unknown_and_missing_members_are_fine(void **state)
+{
+    struct record r;
+    struct why why = {""};
+
+    (void)state;
+    if (parse_made("\"schema\":1,\"future\":[1,{}]," LEAST, &r, &why))
+        fail_msg("%s", why.text);
+    assert_string_equal(r.id, "t1");
+    assert_true(isnan(r.lnratio) && r.time_ns == 0 && !r.device && !r.why);
+    record_fini(&r);
+}
+
+static void bad_members_are_refused_by_name(void **state)
+{
+    static const struct {
+        const char *members, *words;
+    } bad[] = {
+        {LEAST, "'schema' is missing"},
+        {"\"schema\":2," LEAST, "schema 2 is newer than 1"},
+        {"\"schema\":0," LEAST, "'schema'"},
+        {"\"schema\":1,\"id\":\"t1\"", "'workload' is missing"},
+        {"\"schema\":1,\"time_ns\":\"fast\"," LEAST, "'time_ns': expected a number"},
+        {"\"schema\":1,\"rounds\":1.5," LEAST, "'rounds' is not an integer"},
+        {"\"schema\":1,\"censored\":1," LEAST, "'censored': expected true or false"},
+        {"\"schema\":1,\"program\":\"abc\"," LEAST, "'program': expected 64"},
+        {"\"schema\":1,\"anchor\":{\"hash\":\"1\"}," LEAST, "anchor: 'hash'"},
+        {"\"schema\":1,\"samples_ns\":{}," LEAST, "'samples_ns': expected an array"},
+        {"\"schema\":1,\"samples_ns\":[true]," LEAST, "'samples_ns'"},
+        {"\"schema\":1,\"knobs\":{\"a\":[]}," LEAST, "knob 'a'"},
+        {"\"schema\":1,\"status\":\"great\"," LEAST, "'status': expected ok"},
+        {"\"schema\":1,\"purpose\":\"a purpose too long\"," LEAST, "at most 15 bytes"},
+        {"\"schema\":1,\"canary\":3," LEAST, "'canary'"},
+        {"\"schema\":1,\"device\":3," LEAST, "'device'"},
+        {"\"schema\":1,,", "not JSON"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct record r;
+        struct why why = {""};
+        enum err e = parse_made(bad[i].members, &r, &why);
+
+        if (e != ERR_INPUT || !strstr(why.text, bad[i].words))
+            fail_msg("%s: got %s '%s', expected '%s'", bad[i].members, err_name(e), why.text, bad[i].words);
+    }
+}
+
+static void compiler_words_are_cut_and_made_utf8(void **state)
+{
+    struct record r = sample_record("t1"), back;
+    struct buf line;
+
+    (void)state;
+    r.why = malloc(9001);
+    assert_non_null(r.why);
+    memset(r.why, 'x', 9000);
+    memcpy(r.why, "\xff\xc3(\xe2\x82\xac\xed\xa0\x80", 9);
+    memcpy(r.why + 4095, "\xc3\xa4", 2);
+    r.why[9000] = '\0';
+    print(&r, &line);
+    assert_int_equal(record_parse(line.data, line.len, &back, NULL), ERR_OK);
+    assert_int_equal(strlen(back.why), 4095);
+    assert_memory_equal(back.why, "\?\?(\xe2\x82\xac\?\?\?x", 10);
+    buf_fini(&line);
+    record_fini(&back);
+    record_fini(&r);
+}
+
+static void what_does_not_fit_a_line_is_refused(void **state)
+{
+    struct record r = sample_record("t1");
+    char *big = calloc(RECORD_MAX_BYTES + 1, 1);
+    struct buf line;
+
+    (void)state;
+    assert_non_null(big);
+    memset(big, 'x', RECORD_MAX_BYTES);
+    buf_init(&line, 4 * RECORD_MAX_BYTES);
+    cJSON_AddStringToObject(r.device, "big", big);
+    assert_int_equal(record_print(&r, &line), ERR_LIMIT);
+    cJSON_DeleteItemFromObject(r.device, "big");
+    r.seed = INT64_MAX;
+    assert_int_equal(record_print(&r, &line), ERR_LIMIT);
+    r.seed = JSON_EXACT_MAX;
+    assert_int_equal(record_print(&r, &line), ERR_OK);
+    free(big);
+    buf_fini(&line);
+    record_fini(&r);
+}
+
+static void statuses_have_names_both_ways(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_STATUSES; i++)
+        assert_int_equal(status_by_name(status_name((enum record_status)i)), i);
+    assert_int_equal(status_by_name("fine"), -1);
+    assert_int_equal(status_by_name(NULL), -1);
+}
+
+static void value_and_gflops_follow_the_anchor_and_the_status(void **state)
+{
+    struct record r = sample_record("t1");
+
+    (void)state;
+    assert_true(record_value(&r) == r.lnratio + 0.25);
+    assert_true(fabs(record_gflops(&r) - 134217728 / r.time_ns) < 1e-12);
+    r.lnratio = NAN;
+    assert_true(record_value(&r) == log(r.time_ns));
+    r.status = STATUS_WRONG;
+    assert_true(isnan(record_value(&r)));
+    r.time_ns = 0;
+    assert_true(record_gflops(&r) == 0);
+    record_fini(&r);
+}
+
+static void copies_are_deep(void **state)
+{
+    struct record r = sample_record("t1"), copy;
+    struct buf a, b;
+
+    (void)state;
+    assert_int_equal(record_copy(&copy, &r), ERR_OK);
+    print(&r, &a);
+    record_fini(&r);
+    print(&copy, &b);
+    assert_string_equal(a.data, b.data);
+    buf_fini(&a);
+    buf_fini(&b);
+    record_fini(&copy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_survives_text_and_back_byte_for_byte),
+        cmocka_unit_test(doubles_come_back_exactly),
+        cmocka_unit_test(a_line_is_one_object_with_its_sum_last),
+        cmocka_unit_test(every_flipped_bit_is_noticed),
+        cmocka_unit_test(unknown_and_missing_members_are_fine),
+        cmocka_unit_test(bad_members_are_refused_by_name),
+        cmocka_unit_test(compiler_words_are_cut_and_made_utf8),
+        cmocka_unit_test(what_does_not_fit_a_line_is_refused),
+        cmocka_unit_test(statuses_have_names_both_ways),
+        cmocka_unit_test(value_and_gflops_follow_the_anchor_and_the_status),
+        cmocka_unit_test(copies_are_deep),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

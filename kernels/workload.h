@@ -15,7 +15,7 @@
 struct operator;
 
 struct workload {
-    const struct operator *op;
+    const struct operator* op;
     enum dtype dtype;
     /* One entry per key of the operator: plain numbers in v[0]; a pair (stride, dilation) in v[0..1]; pad in v[0..3] =
      * top left bottom right; a word (layout, acc, epilogue) as its position in the key's list in v[0]. */
@@ -24,8 +24,8 @@ struct workload {
     } key[WORKLOAD_MAX_KEYS];
 };
 
-/* ERR_INPUT names the key and what was expected (unknown operator: the operators there are; a missing key; c=0; a window
- * larger than the padded input; more than 64 bits; the same key twice). */
+/* ERR_INPUT names the key and what was expected (unknown operator: the operators there are; a missing key; c=0; a
+ * window larger than the padded input; more than 64 bits; the same key twice). */
 enum err workload_parse(const char *text, struct workload *out, struct why *why);
 
 /* The canonical text: parse(text(w)) == w, and equal workloads have equal text. */

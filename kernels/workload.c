@@ -1,0 +1,284 @@
+#include "kernels/workload.h"
+
+#include "kernels/operator.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define MAX_TOKEN 128
+#define BLANKS " \t"
+
+static int n_parts(enum key_kind kind)
+{
+    static const int parts[] = {[KEY_INT] = 1, [KEY_PAIR] = 2, [KEY_PAD] = 4, [KEY_WORD] = 1};
+
+    return parts[kind];
+}
+
+/* The next blank-separated token of *at into token[]; false at the end of the text. */
+static bool next_token(const char **at, char token[MAX_TOKEN], enum err *e, struct why *why)
+{
+    const char *from = *at + strspn(*at, BLANKS);
+    const size_t n = strcspn(from, BLANKS);
+
+    *at = from + n;
+    if (!n)
+        return false;
+    if (n >= MAX_TOKEN) {
+        *e = why_set(why, ERR_INPUT, "workload: a word of %zu characters; expected key=value", n);
+        return false;
+    }
+    memcpy(token, from, n);
+    token[n] = '\0';
+    return true;
+}
+
+static enum err check_characters(const char *text, struct why *why)
+{
+    const size_t n = strnlen(text, WORKLOAD_MAX_TEXT);
+
+    if (n >= WORKLOAD_MAX_TEXT)
+        return why_set(why, ERR_LIMIT, "workload: longer than %d characters", WORKLOAD_MAX_TEXT - 1);
+    for (size_t i = 0; i < n; i++)
+        if (text[i] != '\t' && (text[i] < ' ' || text[i] > '~'))
+            return why_set(why, ERR_INPUT,
+                           "workload: byte 0x%02x at %zu is not text; expected e.g. \"dense f32 m=1 n=8 k=8\"",
+                           (unsigned)(unsigned char)text[i], i);
+    return ERR_OK;
+}
+
+/* A decimal number of 64 bits at *at, which moves behind it. */
+static enum err parse_number(const char **at, const char *key, int64_t *out, struct why *why)
+{
+    const char *p = *at;
+    const bool negative = *p == '-';
+    int64_t v = 0;
+
+    p += negative;
+    if (!isdigit((unsigned char)*p))
+        return why_set(why, ERR_INPUT, "%s=%s: expected a whole number", key, *at);
+    for (; isdigit((unsigned char)*p); p++)
+        if (__builtin_mul_overflow(v, (int64_t)10, &v) || __builtin_add_overflow(v, (int64_t)(*p - '0'), &v))
+            return why_set(why, ERR_INPUT, "%s: the number does not fit in 64 bits", key);
+    *out = negative ? -v : v;
+    *at = p;
+    return ERR_OK;
+}
+
+static enum err parse_list(const char *text, const struct operator_key *key, int64_t list[4], int *n, struct why *why)
+{
+    const char *at = text;
+    enum err e;
+
+    for (*n = 0; *n < n_parts(key->kind);) {
+        e = parse_number(&at, key->name, &list[*n], why);
+        if (e)
+            return e;
+        if (list[*n] < key->min || list[*n] > key->max)
+            return why_set(why, ERR_INPUT, "%s=%lld: expected %lld to %lld (%s)", key->name, (long long)list[*n],
+                           (long long)key->min, (long long)key->max, key->help);
+        ++*n;
+        if (*at != ',')
+            break;
+        at++;
+    }
+    if (*at)
+        return why_set(why, ERR_INPUT, "%s=%s: expected %s", key->name, text,
+                       key->kind == KEY_INT    ? "one number"
+                       : key->kind == KEY_PAIR ? "one number or h,w"
+                                               : "one number, h,w or top,left,bottom,right");
+    return ERR_OK;
+}
+
+static enum err parse_word(const char *text, const struct operator_key *key, int64_t *out, struct why *why)
+{
+    struct buf known;
+    enum err e;
+
+    for (int i = 0; key->words[i]; i++)
+        if (strcmp(key->words[i], text) == 0) {
+            *out = i;
+            return ERR_OK;
+        }
+    buf_init(&known, 512);
+    for (int i = 0; key->words[i]; i++)
+        buf_printf(&known, "%s%s", i ? ", " : "", key->words[i]);
+    e = why_set(why, ERR_INPUT, "%s=%s: expected one of %s", key->name, text, buf_text(&known));
+    buf_fini(&known);
+    return e;
+}
+
+static enum err parse_value(const char *text, const struct operator_key *key, int64_t v[4], struct why *why)
+{
+    int64_t list[4] = {0, 0, 0, 0};
+    int n = 0;
+    enum err e;
+
+    if (key->kind == KEY_WORD)
+        return parse_word(text, key, &v[0], why);
+    e = parse_list(text, key, list, &n, why);
+    if (e)
+        return e;
+    if (n == 3)
+        return why_set(why, ERR_INPUT, "%s=%s: expected one number, h,w or top,left,bottom,right", key->name, text);
+    for (int i = 0; i < n_parts(key->kind); i++)
+        v[i] = list[n == 1 ? 0 : n == 2 ? i % 2 : i];
+    return ERR_OK;
+}
+
+static int find_key(const struct operator* op, const char *name, size_t n)
+{
+    for (int i = 0; op->keys[i].name; i++)
+        if (strlen(op->keys[i].name) == n && memcmp(op->keys[i].name, name, n) == 0)
+            return i;
+    return -1;
+}
+
+static enum err unknown_key(const struct operator* op, const char *token, struct why *why)
+{
+    struct buf known;
+    enum err e;
+
+    buf_init(&known, 1024);
+    for (int i = 0; op->keys[i].name; i++)
+        buf_printf(&known, "%s%s", i ? " " : "", op->keys[i].name);
+    e = why_set(why, ERR_INPUT, "%s: no key in \"%s\"; %s has the keys %s, written key=value", op->name, token,
+                op->name, buf_text(&known));
+    buf_fini(&known);
+    return e;
+}
+
+static enum err unknown_operator(const char *name, struct why *why)
+{
+    struct buf known;
+    enum err e;
+
+    buf_init(&known, 512);
+    for (int i = 0; operator_table[i]; i++)
+        buf_printf(&known, "%s%s", i ? ", " : "", operator_table[i]->name);
+    e = why_set(why, ERR_INPUT, "unknown operator \"%s\"; expected one of %s", name, buf_text(&known));
+    buf_fini(&known);
+    return e;
+}
+
+static enum err parse_head(const char **at, struct workload *w, struct why *why)
+{
+    char token[MAX_TOKEN];
+    enum err e = ERR_OK;
+    int t;
+
+    if (!next_token(at, token, &e, why))
+        return e ? e : why_set(why, ERR_INPUT, "empty workload; expected e.g. \"dense f32 m=1 n=8 k=8\"");
+    w->op = operator_find(token);
+    if (!w->op)
+        return unknown_operator(token, why);
+    if (!next_token(at, token, &e, why))
+        return e ? e : why_set(why, ERR_INPUT, "%s: the dtype is missing; expected e.g. f32", w->op->name);
+    t = dtype_by_name(token);
+    if (t < 0 || !(w->op->dtypes & (1u << t)))
+        return why_set(why, ERR_INPUT, "%s: \"%s\" is no dtype of it; expected f32, f16 or i8", w->op->name, token);
+    w->dtype = (enum dtype)t;
+    return ERR_OK;
+}
+
+static enum err parse_pair(const char *token, struct workload *w, bool seen[WORKLOAD_MAX_KEYS], struct why *why)
+{
+    const char *sign = strchr(token, '=');
+    const int i = sign ? find_key(w->op, token, (size_t)(sign - token)) : -1;
+
+    if (i < 0)
+        return unknown_key(w->op, token, why);
+    if (seen[i])
+        return why_set(why, ERR_INPUT, "%s: %s is given twice", w->op->name, w->op->keys[i].name);
+    seen[i] = true;
+    return parse_value(sign + 1, &w->op->keys[i], w->key[i].v, why);
+}
+
+static enum err fill_defaults(struct workload *w, const bool seen[WORKLOAD_MAX_KEYS], struct why *why)
+{
+    for (int i = 0; w->op->keys[i].name; i++) {
+        const struct operator_key *key = &w->op->keys[i];
+
+        if (seen[i])
+            continue;
+        if (key->required)
+            return why_set(why, ERR_INPUT, "%s: %s is missing (%s)", w->op->name, key->name, key->help);
+        for (int part = 0; key->kind != KEY_WORD && part < n_parts(key->kind); part++)
+            w->key[i].v[part] = key->otherwise;
+    }
+    return ERR_OK;
+}
+
+enum err workload_parse(const char *text, struct workload *out, struct why *why)
+{
+    struct workload w = {0};
+    bool seen[WORKLOAD_MAX_KEYS] = {false};
+    char token[MAX_TOKEN];
+    const char *at = text;
+    enum err e = check_characters(text, why);
+
+    if (!e)
+        e = parse_head(&at, &w, why);
+    while (!e && next_token(&at, token, &e, why))
+        e = parse_pair(token, &w, seen, why);
+    if (!e)
+        e = fill_defaults(&w, seen, why);
+    if (!e)
+        e = w.op->check(&w, why);
+    if (!e)
+        *out = w;
+    return e;
+}
+
+static bool is_default(const struct operator_key *key, const int64_t v[4])
+{
+    if (key->required)
+        return false;
+    if (key->kind == KEY_WORD)
+        return v[0] == 0;
+    for (int i = 0; i < n_parts(key->kind); i++)
+        if (v[i] != key->otherwise)
+            return false;
+    return true;
+}
+
+static void put_value(const struct operator_key *key, const int64_t v[4], struct buf *out)
+{
+    int n = n_parts(key->kind);
+
+    buf_printf(out, " %s=", key->name);
+    if (key->kind == KEY_WORD) {
+        buf_puts(out, key->words[v[0]]);
+        return;
+    }
+    if (n == 4 && v[0] == v[2] && v[1] == v[3])
+        n = 2;
+    if (n == 2 && v[0] == v[1])
+        n = 1;
+    for (int i = 0; i < n; i++)
+        buf_printf(out, "%s%lld", i ? "," : "", (long long)v[i]);
+}
+
+enum err workload_text(const struct workload *w, struct buf *out)
+{
+    buf_printf(out, "%s %s", w->op->name, dtype_name(w->dtype));
+    for (int i = 0; w->op->keys[i].name; i++)
+        if (!is_default(&w->op->keys[i], w->key[i].v))
+            put_value(&w->op->keys[i], w->key[i].v, out);
+    return out->failed;
+}
+
+int64_t workload_get(const struct workload *w, const char *key)
+{
+    return workload_part(w, key, 0);
+}
+
+int64_t workload_part(const struct workload *w, const char *key, int i_part)
+{
+    const int i = find_key(w->op, key, strlen(key));
+
+    assert(i >= 0 && i_part >= 0 && i_part < 4);
+    return w->key[i].v[i_part];
+}

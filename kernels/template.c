@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct template *const template_table[] = {&conv2d_naive, &dense_naive, NULL};
+const struct template *const template_table[] = {&conv2d_direct_tile, &conv2d_naive, &dense_gemm_packed, &dense_naive,
+                                                 NULL};
 
 static char kernel_dir[PATH_MAX];
 

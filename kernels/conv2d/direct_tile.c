@@ -1,0 +1,193 @@
+#include "kernels/build.h"
+#include "kernels/conv2d/conv2d.h"
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    if (conv_supported(w, why))
+        return FIT_NONE;
+    return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
+}
+
+static const struct build_knob knobs[] = {
+    {"vec", {4, 8, 16, BUILD_END}},
+    {"nv", {1, 2, 3, 4, BUILD_END}},
+    {"vh", {1, 2, 3, 4, 7, BUILD_END}},
+    {"vw", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 28, BUILD_END}},
+    {"cb", {1, 2, 3, 4, 8, 16, 32, 64, BUILD_END}},
+    {"ku", {1, 2, 4, 8, BUILD_END}},
+    {"us", {0, 1, BUILD_END}},
+    {"tiles", {1, 2, 4, 8, BUILD_END}},
+    {"wg", {1, 2, 4, 8, 16, BUILD_END}},
+    {"order", {0, 1, 2, BUILD_END}},
+    {0},
+};
+
+static const char *const quantities[][2] = {
+    {"accumulators", "vh * vw * nv * ceil_div(vec, lanes)"},
+    {"registers", "accumulators + nv * ceil_div(vec, lanes) + 1"},
+    {"waste_k", "ceil_div(size_k, nv * vec) * nv * vec / size_k"},
+    {"waste_p", "ceil_div(size_p, vh) * vh / size_p"},
+    {"waste_q", "ceil_div(size_q, vw * tiles) * vw * tiles / size_q"},
+    {"waste_c", "ceil_div(size_c, cb) * cb / size_c"},
+    {"waste", "waste_k * waste_p * waste_q * waste_c"},
+    {"lane_use", "min(vec, lanes) / lanes"},
+    {"loads_per_fma", "(nv + vh * vw) / (vh * vw * nv)"},
+    {"weight_bytes", "nv * vec * size_c * size_r * size_s * 4"},
+    {"block_bytes", "nv * vec * cb * size_r * size_s * 4"},
+    {"input_bytes", "(vh * stride_h + size_r) * (vw * tiles * stride_w + size_s) * size_c * 4"},
+    {"items", "size_n * ceil_div(size_k, nv * vec) * ceil_div(size_p, vh) * ceil_div(size_q, vw * tiles)"},
+    {"groups", "ceil_div(items, wg)"},
+    {"body", "accumulators * ku * (1 + us * (size_s - 1))"},
+    {NULL, NULL},
+};
+
+/* A register file holds 32 vectors; a few more spill but can still be fair. Long unrolled bodies compile for seconds.
+ */
+static const char *const constraints[] = {
+    "registers <= 33",
+    "accumulators >= 2",
+    "vec <= lanes",
+    "ku <= cb",
+    "body <= 512",
+    "cb <= max(4, size_c)",
+    "vh <= size_p",
+    "vw < 2 * size_q",
+    "tiles == 1 or vw * tiles < size_q + vw",
+    "wg <= max_group and wg <= items",
+    "(nv - 1) * vec < size_k",
+    NULL,
+};
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d);
+    enum err e = build_constants(s,
+                                 (const struct build_named[]){{"size_n", (double)z.n},
+                                                              {"size_c", (double)z.c},
+                                                              {"size_k", (double)z.k},
+                                                              {"size_r", (double)z.r},
+                                                              {"size_s", (double)z.s},
+                                                              {"size_p", (double)z.p},
+                                                              {"size_q", (double)z.q},
+                                                              {"stride_h", (double)z.stride_h},
+                                                              {"stride_w", (double)z.stride_w},
+                                                              {"lanes", (double)lanes},
+                                                              {"max_group", (double)build_max_group(d)},
+                                                              {NULL, 0}},
+                                 why);
+
+    if (!e)
+        e = build_knobs(s, knobs, why);
+    if (!e)
+        e = build_quantities(s, quantities, why);
+    return e ? e : build_constraints(s, constraints, why);
+}
+
+/* The width of a row of pixels up to 14 that wastes least, the wider one of two equals. */
+static int64_t best_width(int64_t q)
+{
+    int64_t best = 1;
+    double best_cost = 1e9;
+
+    for (int64_t v = 1; v <= 14; v++) {
+        const double cost = (double)(CEIL(q, v) * v) * (1.0 + 2.0 / (double)v);
+
+        if (v != 11 && cost <= best_cost) {
+            best_cost = cost;
+            best = v;
+        }
+    }
+    return best;
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), width = best_width(z.q);
+    const int64_t nv = z.k > lanes ? 2 : 1, vh = width <= 7 && z.p > 1 ? (width <= 4 ? 3 : 2) : 1;
+
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"vec", lanes},
+                                               {"nv", nv},
+                                               {"vh", vh < z.p ? vh : z.p},
+                                               {"vw", width},
+                                               {"cb", z.c < 16 ? (z.c < 4 ? z.c : 4) : 16},
+                                               {"ku", z.c < 2 ? 1 : 2},
+                                               {"tiles", 1},
+                                               {"wg", 1},
+                                               {"order", 0},
+                                               {NULL, 0}},
+                 out);
+    if (space_is_valid(s, out, NULL))
+        return ERR_OK;
+    return build_make_valid(s, (const char *const[]){"vw", "vh", "ku", "nv", NULL}, out);
+}
+
+/* Extent of the packed input along one axis: what `n` outputs read. */
+static int64_t reach(int64_t n, int64_t stride, int64_t window, int64_t dilation)
+{
+    return (n - 1) * stride + (window - 1) * dilation + 1;
+}
+
+static enum err add_defines(struct program_module *m, const struct conv_shape *z, const struct space *s,
+                            const struct config *c)
+{
+    static const char *const same[][2] = {{"VEC", "vec"},     {"NV", "nv"},      {"VH", "vh"}, {"VW", "vw"},
+                                          {"CB", "cb"},       {"KU", "ku"},      {"US", "us"}, {"WG", "wg"},
+                                          {"TILES", "tiles"}, {"ORDER", "order"}};
+    enum err e = conv_define_shape(m, z);
+
+    for (size_t i = 0; !e && i < sizeof same / sizeof same[0]; i++)
+        e = program_define(m, same[i][0], space_int(s, c, same[i][1]));
+    return e;
+}
+
+static enum err program(const struct workload *w, const struct device_desc *d, const struct space *s,
+                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const int64_t nr = space_int(s, c, "nv") * space_int(s, c, "vec"), cb = space_int(s, c, "cb");
+    const int64_t vh = space_int(s, c, "vh"), wide = space_int(s, c, "vw") * space_int(s, c, "tiles");
+    const int64_t c_blocks = CEIL(z.c, cb), k_blocks = CEIL(z.k, nr), wg = space_int(s, c, "wg");
+    const int64_t hp = reach(CEIL(z.p, vh) * vh, z.stride_h, z.r, z.dil_h);
+    const int64_t wp = reach(CEIL(z.q, wide) * wide, z.stride_w, z.s, z.dil_w), one[] = {1, 1, 1};
+    const int64_t items = z.n * k_blocks * CEIL(z.p, vh) * CEIL(z.q, wide);
+    struct program_module *m;
+    int xp, wpacked;
+    enum err e = build_tensors(w, p);
+
+    (void)d;
+    if (!e)
+        e = build_buffer(p, "xp", ROLE_SCRATCH, z.n * c_blocks * cb * hp * wp, &xp, why);
+    if (!e)
+        e = build_buffer(p, "wp", ROLE_PACKED, k_blocks * nr * c_blocks * cb * z.r * z.s, &wpacked, why);
+    if (!e)
+        e = build_module(p, blobs, "conv2d/direct_tile.cl", &m, why);
+    if (!e)
+        e = add_defines(m, &z, s, c);
+    if (!e)
+        e = build_launch(p, PHASE_PACK, "direct_tile_pack_w", (const int64_t[]){k_blocks, c_blocks, 1}, one,
+                         (const int[]){1, wpacked, -1});
+    if (!e)
+        e = build_launch(p, PHASE_RUN, "direct_tile_pack_x", (const int64_t[]){hp, c_blocks, z.n}, one,
+                         (const int[]){0, xp, -1});
+    if (!e)
+        e = build_launch(p, PHASE_RUN, "direct_tile", (const int64_t[]){CEIL(items, wg), 1, 1},
+                         (const int64_t[]){wg, 1, 1}, (const int[]){xp, wpacked, 2, -1});
+    return e;
+}
+
+const struct template conv2d_direct_tile = {
+    .id = "conv2d/direct_tile",
+    .operator_name = "conv2d",
+    .version = 1,
+    .summary = "CPU: vector registers hold a tile of pixels x channels over packed weights and padded input",
+    .tolerance = 2e-6,
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+};

@@ -133,10 +133,11 @@ static void source_lines(size_t i_layer, size_t i_module, const struct blob *sou
 /* Options as the measuring device gave them to the compiler: standard, own options, defines. */
 static void module_options(const struct program *p, const struct program_module *m, struct buf *out)
 {
-    buf_printf(out, "-cl-std=%s", p->std[0] != '\0' ? p->std : "CL1.2");
-    if (m->options != NULL && m->options[0] != '\0') {
-        buf_printf(out, " %s", m->options);
+    const char *own = m->options != NULL ? m->options : "";
+    if (p->std[0] != '\0' && strstr(own, "-cl-std") == NULL) {
+        buf_printf(out, "-cl-std=%s ", p->std);
     }
+    buf_puts(out, own);
     for (size_t i = 0; i < m->n_defines; i++) {
         buf_printf(out, " -D %s=%s", m->defines[i].name, m->defines[i].value);
     }

@@ -1,0 +1,82 @@
+/* The bundle's own fills agree with those that programs are verified with. */
+#include "runtime/program.h"
+#include "tune_vectors.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static void fills_agree(enum fill_kind kind, enum tune_vector_kind vector_kind, double lo, double hi)
+{
+    enum { N = 1000 };
+    float expected[N], made[N];
+    struct program_fill fill = {.kind = kind, .seed = 77, .lo = lo, .hi = hi};
+    struct tune_vector_fill vector_fill = {"x", vector_kind, 77, lo, hi};
+    struct tune_vector v = {.workload = "w", .pass = "p", .fills = &vector_fill, .n_fills = 1};
+    struct tune_tensor t = {"x", "f32", "", TUNE_INPUT, 2, {10, 100}, sizeof made};
+    assert_int_equal(fill_elems(&fill, DTYPE_F32, expected, N, NULL), ERR_OK);
+    assert_int_equal(tune_vectors_fill(&v, &t, made), TUNE_OK);
+    assert_memory_equal(made, expected, sizeof made);
+}
+
+static void vectors_fill_as_programs_do(void **state)
+{
+    (void)state;
+    fills_agree(FILL_INT, TUNE_VECTOR_INT, -7, 7);
+    fills_agree(FILL_INT, TUNE_VECTOR_INT, 0, 1000000);
+    fills_agree(FILL_NORMAL, TUNE_VECTOR_NORMAL, 0, 1);
+    fills_agree(FILL_NORMAL, TUNE_VECTOR_NORMAL, 0.3, 0.0625);
+    fills_agree(FILL_VALUE, TUNE_VECTOR_VALUE, 2.5, 0);
+}
+
+static void vectors_refuse_unknown_tensors(void **state)
+{
+    float data[4];
+    struct tune_vector_fill fill = {"x", TUNE_VECTOR_INT, 1, 0, 1};
+    struct tune_vector v = {.fills = &fill, .n_fills = 1};
+    struct tune_tensor t = {"z", "f32", "", TUNE_INPUT, 1, {4}, sizeof data};
+    (void)state;
+    assert_int_equal(tune_vectors_fill(&v, &t, data), TUNE_BAD_ARGUMENT);
+}
+
+static void vectors_name_the_worst_element(void **state)
+{
+    static const uint64_t indices[] = {0, 2, 3};
+    static const double values[] = {1, 2, 3}, scale[] = {1, 10, 1};
+    const float data[] = {1, 99, 2.5f, 3};
+    struct tune_vector v = {.tolerance = 0.01, .n = 3, .indices = indices, .values = values, .scale = scale};
+    struct tune_tensor t = {"y", "f32", "", TUNE_OUTPUT, 1, {4}, sizeof data};
+    struct tune_vector_result result;
+    (void)state;
+    assert_false(tune_vectors_check(&v, &t, data, &result));
+    assert_int_equal(result.n_wrong, 1);
+    assert_int_equal(result.i_worst, 2);
+    assert_true(fabs(result.worst - 0.05) < 1e-9);
+    v.tolerance = 0.06;
+    assert_true(tune_vectors_check(&v, &t, data, &result));
+}
+
+static void vectors_call_nan_wrong(void **state)
+{
+    static const uint64_t indices[] = {0};
+    static const double values[] = {1};
+    const float data[] = {NAN};
+    struct tune_vector v = {.tolerance = 1e9, .n = 1, .indices = indices, .values = values};
+    struct tune_tensor t = {"y", "f32", "", TUNE_OUTPUT, 1, {1}, sizeof data};
+    struct tune_vector_result result;
+    (void)state;
+    assert_false(tune_vectors_check(&v, &t, data, &result));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vectors_fill_as_programs_do),
+        cmocka_unit_test(vectors_refuse_unknown_tensors),
+        cmocka_unit_test(vectors_name_the_worst_element),
+        cmocka_unit_test(vectors_call_nan_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

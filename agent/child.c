@@ -1,0 +1,266 @@
+#include "agent/child.h"
+
+#include "agent/child_ops.h"
+#include "agent/frame.h"
+#include "agent/pin.h"
+#include "agent/sandbox.h"
+#include "agent/workdir.h"
+#include "core/clock.h"
+#include "runtime/verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define MAX_WHY_BYTES 4096                 /* as in records */
+#define MAX_FILE_BYTES ((rlim_t)512 << 20) /* of anything a child writes: compiler caches, stderr */
+
+void child_at(struct child *c, const char *stage, int i_item)
+{
+    cJSON *frame = cJSON_CreateObject();
+    bool ok = frame != NULL;
+
+    json_add_text(frame, "at", stage, &ok);
+    json_add_i64(frame, "i", i_item, &ok);
+    frame_send(c->fd, frame);
+}
+
+void child_program_init(struct child_program *p)
+{
+    memset(p, 0, sizeof *p);
+    program_init(&p->program);
+    blobs_init(&p->blobs, CHILD_MAX_BLOB_BYTES);
+}
+
+void child_program_fini(struct child *c, struct child_program *p)
+{
+    if (p->loaded)
+        c->ops->unload(p->loaded);
+    free(p->report.log);
+    program_fini(&p->program);
+    blobs_fini(&p->blobs);
+}
+
+struct blob_reader {
+    const char *dir;
+    struct blobs *into;
+    enum err e;
+    struct why *why;
+};
+
+static void read_blob(const char *hex, void *arg)
+{
+    struct blob_reader *r = arg;
+
+    if (!r->e)
+        r->e = workdir_load_blob(r->dir, hex, r->into, r->why);
+}
+
+enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why)
+{
+    struct blob_reader r = {c->dir, &p->blobs, ERR_OK, why};
+    const struct blob *text;
+    enum err e = workdir_load_blob(c->dir, hex, &p->blobs, why);
+
+    if (e)
+        return e;
+    text = blobs_get(&p->blobs, hex);
+    e = program_from_json((const char *)text->data, text->n_bytes, &p->program, why);
+    if (e)
+        return e;
+    p->parsed = true;
+    program_each_blob(&p->program, read_blob, &r);
+    return r.e;
+}
+
+enum err child_program_load(struct child *c, struct child_program *p, struct why *why)
+{
+    return c->ops->load(c->device, &p->program, &p->blobs, c->cache_dir, &p->loaded, &p->report, why);
+}
+
+double child_canary_ns(struct child *c)
+{
+    double ns = 0;
+
+    if (!c->canary_tried) {
+        c->canary_tried = true;
+        canary_open(c->ops, c->device, c->cache_dir, &c->canary, NULL);
+    }
+    if (c->canary && canary_time(c->canary, CANARY_MAX_MS, &ns, NULL))
+        return 0;
+    return ns;
+}
+
+enum record_status status_of_err(enum err e)
+{
+    static const struct {
+        enum err e;
+        enum record_status status;
+    } map[] = {{ERR_OK, STATUS_OK},          {ERR_COMPILE, STATUS_COMPILE}, {ERR_LIMITS, STATUS_LIMITS},
+               {ERR_LIMIT, STATUS_LIMITS},   {ERR_NOMEM, STATUS_LIMITS},    {ERR_WRONG, STATUS_WRONG},
+               {ERR_TIMEOUT, STATUS_TIMEOUT}};
+
+    for (size_t i = 0; i < sizeof map / sizeof *map; i++)
+        if (map[i].e == e)
+            return map[i].status;
+    return STATUS_RUNTIME;
+}
+
+cJSON *child_describe(struct child *c, const cJSON *request)
+{
+    cJSON *reply = cJSON_CreateObject();
+    bool ok = reply != NULL, want_canary = false;
+    double ns = 0;
+
+    json_bool_or(request, "canary", false, &want_canary, NULL);
+    if (want_canary)
+        ns = child_canary_ns(c);
+    json_add_item(reply, "device", device_desc_to_json(c->ops->describe(c->device)), &ok);
+    json_add_bool(reply, "simulated", c->ops->simulated, &ok);
+    json_add_real(reply, "canary_ns", ns, &ok);
+    json_add_real(reply, "gflops", ns > 0 ? canary_flops(c->canary) / ns : 0, &ok);
+    if (ok)
+        return reply;
+    cJSON_Delete(reply);
+    return NULL;
+}
+
+/* Compiler output behind the words: that is what a person wants to see. */
+static void add_words(cJSON *reply, enum err e, const struct why *why, const char *log, bool *ok)
+{
+    struct buf text;
+
+    buf_init(&text, MAX_WHY_BYTES);
+    if (e)
+        buf_puts(&text, why->text);
+    if (e == ERR_COMPILE && log && *log && !strstr(why->text, log))
+        buf_printf(&text, "\n%.*s", MAX_WHY_BYTES - (int)sizeof why->text - 2, log);
+    json_add_text(reply, "why", buf_text(&text), ok);
+    buf_fini(&text);
+}
+
+static cJSON *verify_reply(enum err e, const char *stage, const struct why *why, const struct load_report *report,
+                           double verify_ms)
+{
+    cJSON *reply = cJSON_CreateObject();
+    bool ok = reply != NULL;
+
+    json_add_text(reply, "status", status_name(status_of_err(e)), &ok);
+    json_add_text(reply, "stage", e ? stage : "", &ok);
+    add_words(reply, e, why, report->log, &ok);
+    json_add_real(reply, "build_ms", (double)report->build_ns * 1e-6, &ok);
+    json_add_bool(reply, "build_cached", report->build_cached, &ok);
+    json_add_real(reply, "verify_ms", verify_ms, &ok);
+    if (ok)
+        return reply;
+    cJSON_Delete(reply);
+    return NULL;
+}
+
+cJSON *child_verify(struct child *c, const cJSON *request)
+{
+    struct verify_report report;
+    struct child_program p;
+    struct why why = {""};
+    const char *hex = "", *stage = "prepare";
+    int64_t from = clock_now_ns();
+    cJSON *reply;
+    enum err e;
+
+    child_program_init(&p);
+    child_at(c, "build", -1);
+    e = json_get_text(request, "program", &hex, &why);
+    if (!e)
+        e = child_program_read(c, &p, hex, &why);
+    if (!e) {
+        stage = "build";
+        e = child_program_load(c, &p, &why);
+        from = clock_now_ns();
+    }
+    if (!e && !c->ops->simulated) {
+        stage = "verify";
+        child_at(c, "verify", -1);
+        e = verify_program(c->ops, p.loaded, &p.program, &p.blobs, &report, &why);
+    }
+    reply = verify_reply(e, stage, &why, &p.report, p.loaded ? (double)(clock_now_ns() - from) * 1e-6 : 0);
+    child_program_fini(c, &p);
+    return reply;
+}
+
+static cJSON *answer(struct child *c, const cJSON *request)
+{
+    static const struct {
+        const char *op;
+        cJSON *(*answer)(struct child *c, const cJSON *request);
+    } ops[] = {{"describe", child_describe}, {"verify", child_verify}, {"time", child_time}};
+    const char *op = "";
+
+    json_get_text(request, "op", &op, NULL);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(ops[i].op, op) == 0)
+            return ops[i].answer(c, request);
+    return NULL;
+}
+
+/* A device that cannot be opened answers every request with the words. */
+static int refuse(int fd, const struct why *why)
+{
+    cJSON *reply = cJSON_CreateObject();
+    bool ok = reply != NULL;
+
+    json_add_text(reply, "refused", why->text, &ok);
+    frame_send(fd, reply);
+    return 1;
+}
+
+static int serve(struct child *c)
+{
+    struct frame_reader reader;
+    cJSON *request = NULL;
+    enum err e = ERR_OK;
+
+    frame_reader_init(&reader, c->fd);
+    while (!e && frame_read(&reader, -1, &request, NULL) == ERR_OK) {
+        e = frame_send(c->fd, answer(c, request));
+        cJSON_Delete(request);
+        request = NULL;
+    }
+    frame_reader_fini(&reader);
+    return e ? 1 : 0;
+}
+
+static enum err open_device(struct child *c, const char *mode, const char *device, struct why *why)
+{
+    static struct pin_threads before;
+    const char *selector = "";
+    enum err e = device_parse(device, &c->ops, &selector, why);
+
+    if (e)
+        return e;
+    pin_note_threads(&before);
+    e = c->ops->open(selector, &c->device, why);
+    if (!e && strcmp(mode, "build") != 0 && c->ops->describe(c->device)->kind == DEVICE_CPU)
+        pin_new_threads(&before);
+    return e;
+}
+
+int child_main(int argc, char **argv)
+{
+    const struct rlimit files = {MAX_FILE_BYTES, MAX_FILE_BYTES};
+    struct child c = {.fd = SANDBOX_DEVICE_FD};
+    struct why why = {""};
+    int code;
+
+    if (argc != 6)
+        return 1;
+    c.dir = argv[4];
+    c.cache_dir = *argv[5] ? argv[5] : NULL;
+    setrlimit(RLIMIT_FSIZE, &files);
+    if (open_device(&c, argv[2], argv[3], &why))
+        return refuse(c.fd, &why);
+    code = serve(&c);
+    canary_close(c.canary);
+    c.ops->close(c.device);
+    return code;
+}

@@ -1,0 +1,53 @@
+/* child_ops.h - inside a child: its device and the answers to its requests. */
+#ifndef TUNE_AGENT_CHILD_OPS_H
+#define TUNE_AGENT_CHILD_OPS_H
+
+#include "agent/canary.h"
+#include "core/json.h"
+#include "logs/record.h"
+#include "runtime/device.h"
+
+#define CHILD_MAX_BLOB_BYTES ((size_t)1 << 31) /* of one request's programs; the parent watches the process anyway */
+#define CANARY_MAX_MS 60
+
+struct child {
+    int fd; /* of the stream to the parent */
+    const struct device_ops *ops;
+    struct device *device;
+    const char *dir;       /* of blobs */
+    const char *cache_dir; /* NULL = none */
+    struct canary *canary; /* NULL: none for this device, or not asked for yet */
+    bool canary_tried;
+};
+
+/* A program with all its blobs, as read from the work directory. */
+struct child_program {
+    struct program program;
+    struct blobs blobs;
+    struct loaded *loaded;
+    struct load_report report;
+    bool parsed;
+};
+
+void child_program_init(struct child_program *p);
+void child_program_fini(struct child *c, struct child_program *p);
+
+/* Reads and parses; then loads on the device. */
+enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why);
+enum err child_program_load(struct child *c, struct child_program *p, struct why *why);
+
+/* Tells the parent where this child is; i_item -1 = nowhere in particular. */
+void child_at(struct child *c, const char *stage, int i_item);
+
+/* Median canary time, 0 where there is no canary. */
+double child_canary_ns(struct child *c);
+
+/* The status of a trial that failed with `e`. */
+enum record_status status_of_err(enum err e);
+
+/* Answers; NULL on lack of memory. */
+cJSON *child_describe(struct child *c, const cJSON *request);
+cJSON *child_verify(struct child *c, const cJSON *request);
+cJSON *child_time(struct child *c, const cJSON *request);
+
+#endif

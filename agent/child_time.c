@@ -1,0 +1,210 @@
+#include "agent/child_ops.h"
+#include "agent/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One request: the batch, its programs, and what failed before it could be timed. */
+struct timed {
+    struct child *child;
+    struct measure_batch batch;
+    struct measure_item items[TIMING_MAX_BATCH], anchor;
+    struct child_program programs[TIMING_MAX_BATCH], anchor_program;
+    const char *stage[TIMING_MAX_BATCH]; /* where items[i].e happened */
+    double canary_before, canary_after;
+};
+
+static double real_or(const cJSON *object, const char *name, double otherwise)
+{
+    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    return cJSON_IsNumber(member) ? member->valuedouble : otherwise;
+}
+
+static int int_within(const cJSON *object, const char *name, int otherwise, int min, int max)
+{
+    const double v = real_or(object, name, otherwise);
+
+    return v < min ? min : v > max ? max : (int)v;
+}
+
+static void read_rules(const cJSON *o, struct timing_rules *r)
+{
+    r->rounds = int_within(o, "rounds", 5, 1, TIMING_MAX_ROUNDS);
+    r->rounds_near_best = int_within(o, "rounds_near_best", 9, 1, TIMING_MAX_ROUNDS);
+    r->min_calls = int_within(o, "min_calls", 3, 1, 1000);
+    r->warmup = int_within(o, "warmup", 1, 0, 100);
+    r->min_slot_ns = real_or(o, "min_slot_ns", 5e6);
+    r->best_ns = real_or(o, "best_ns", 0);
+    r->best_lnratio = real_or(o, "best_lnratio", NAN);
+    r->bridge = real_or(o, "bridge", 0);
+}
+
+static void note_slot(int i, void *arg)
+{
+    child_at(arg, "time", i);
+}
+
+static enum err read_and_load(struct timed *t, struct child_program *p, const char *hex, int i, struct why *why)
+{
+    enum err e;
+
+    child_at(t->child, "load", i);
+    e = child_program_read(t->child, p, hex, why);
+    return e ? e : child_program_load(t->child, p, why);
+}
+
+static void load_item(struct timed *t, int i, const cJSON *trial)
+{
+    struct measure_item *m = &t->items[i];
+    const char *hex = "";
+
+    t->stage[i] = "load";
+    read_rules(trial, &m->rules);
+    m->e = json_get_text(trial, "program", &hex, &m->why);
+    if (!m->e)
+        m->e = read_and_load(t, &t->programs[i], hex, i, &m->why);
+    if (m->e)
+        return;
+    t->stage[i] = "time";
+    m->program = &t->programs[i].program;
+    m->loaded = t->programs[i].loaded;
+}
+
+/* The anchor goes by the rules of the first trial. */
+static void load_anchor(struct timed *t, const cJSON *request)
+{
+    const char *hex = "";
+
+    if (json_text_or(request, "anchor", "", &hex, NULL) || !*hex)
+        return;
+    if (read_and_load(t, &t->anchor_program, hex, TIMING_ANCHOR, &t->anchor.why))
+        return;
+    t->anchor.program = &t->anchor_program.program;
+    t->anchor.loaded = t->anchor_program.loaded;
+    t->anchor.rules = t->items[0].rules;
+    t->anchor.rules.best_ns = 0;
+    t->batch.anchor = &t->anchor;
+}
+
+static void run_batch(struct timed *t)
+{
+    struct child *c = t->child;
+
+    t->batch.ops = c->ops;
+    if (c->ops->simulated) {
+        measure_simulated(&t->batch);
+        return;
+    }
+    child_at(c, "time", MEASURE_CANARY);
+    t->canary_before = child_canary_ns(c);
+    measure_batch(&t->batch);
+    child_at(c, "time", MEASURE_CANARY);
+    t->canary_after = child_canary_ns(c);
+}
+
+static cJSON *samples_of(const struct timing_series *s)
+{
+    double ns[RECORD_MAX_SAMPLES] = {0};
+    int n = s->n < RECORD_MAX_SAMPLES ? s->n : RECORD_MAX_SAMPLES;
+
+    for (int i = 0; i < n; i++)
+        ns[i] = s->slots[i].ns;
+    return cJSON_CreateDoubleArray(ns, n);
+}
+
+/* The anchor as interpolated at each of the candidate's slots: what its ratio was taken with. */
+static cJSON *anchor_samples_of(const struct timed *t, const struct timing_series *s)
+{
+    double ns[RECORD_MAX_SAMPLES] = {0};
+    int n = s->n < RECORD_MAX_SAMPLES ? s->n : RECORD_MAX_SAMPLES;
+
+    if (!t->batch.anchor || t->anchor.e || t->anchor.series.n == 0)
+        return cJSON_CreateDoubleArray(ns, 0);
+    for (int i = 0; i < n; i++)
+        ns[i] = exp(timing_anchor_ln(&t->anchor.series, s->slots[i].at_ns));
+    return cJSON_CreateDoubleArray(ns, n);
+}
+
+static cJSON *trial_reply(const struct timed *t, int i, bool *ok)
+{
+    const struct measure_item *m = &t->items[i];
+    const bool timed = !m->e && m->series.n > 0;
+    cJSON *o = cJSON_CreateObject();
+
+    *ok = *ok && o;
+    json_add_text(o, "status", status_name(m->e ? status_of_err(m->e) : timed ? STATUS_OK : STATUS_RUNTIME), ok);
+    json_add_text(o, "stage", timed ? "" : t->stage[i], ok);
+    json_add_text(o, "why", timed ? "" : m->e ? m->why.text : "no run of it could be timed", ok);
+    json_add_real(o, "device_ms", m->spent_ns * 1e-6, ok);
+    if (!timed)
+        return o;
+    json_add_real(o, "time_ns", m->value.time_ns, ok);
+    if (!isnan(m->value.lnratio))
+        json_add_real(o, "lnratio", m->value.lnratio, ok);
+    json_add_real(o, "se", m->value.se, ok);
+    json_add_i64(o, "rounds", m->series.n, ok);
+    json_add_i64(o, "calls", m->series.calls, ok);
+    json_add_bool(o, "censored", m->censored, ok);
+    json_add_item(o, "samples", samples_of(&m->series), ok);
+    json_add_item(o, "anchors", anchor_samples_of(t, &m->series), ok);
+    return o;
+}
+
+static cJSON *batch_reply(const struct timed *t)
+{
+    cJSON *reply = cJSON_CreateObject(), *trials = cJSON_CreateArray();
+    bool ok = reply && trials;
+    const double canary_ns = t->canary_after > 0 ? 0.5 * (t->canary_before + t->canary_after) : t->canary_before;
+
+    for (int i = 0; ok && i < t->batch.n_items; i++)
+        cJSON_AddItemToArray(trials, trial_reply(t, i, &ok));
+    json_add_item(reply, "trials", trials, &ok);
+    json_add_real(reply, "canary_before", t->canary_before, &ok);
+    json_add_real(reply, "canary_after", t->canary_after, &ok);
+    json_add_real(reply, "gflops", canary_ns > 0 ? canary_flops(t->child->canary) / canary_ns : 0, &ok);
+    json_add_text(reply, "anchor_why", t->anchor.why.text, &ok);
+    if (ok)
+        return reply;
+    cJSON_Delete(reply);
+    return NULL;
+}
+
+static void fini(struct timed *t)
+{
+    for (int i = 0; i < t->batch.n_items; i++)
+        child_program_fini(t->child, &t->programs[i]);
+    child_program_fini(t->child, &t->anchor_program);
+    free(t);
+}
+
+cJSON *child_time(struct child *c, const cJSON *request)
+{
+    struct timed *t = calloc(1, sizeof *t);
+    const cJSON *trials = NULL, *trial;
+    cJSON *reply;
+
+    if (!t)
+        return NULL;
+    t->child = c;
+    t->batch.items = t->items;
+    t->batch.before_slot = note_slot;
+    t->batch.arg = c;
+    child_program_init(&t->anchor_program);
+    rng_init(&t->batch.rng, (uint64_t)real_or(request, "seed", 1));
+    json_get_array(request, "trials", &trials, NULL);
+    cJSON_ArrayForEach(trial, trials)
+    {
+        if (t->batch.n_items == TIMING_MAX_BATCH)
+            break;
+        child_program_init(&t->programs[t->batch.n_items]);
+        load_item(t, t->batch.n_items, trial);
+        t->batch.n_items++;
+    }
+    load_anchor(t, request);
+    run_batch(t);
+    reply = batch_reply(t);
+    fini(t);
+    return reply;
+}

@@ -1,0 +1,701 @@
+#include "agent/farm.h"
+
+#include "agent/host.h"
+#include "core/clock.h"
+#include "tracker/client.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEASE_WAIT_MS 20000
+#define RENEW_S 10
+#define RETRY_MS 1000
+#define MAX_HELD (4 * TIMING_MAX_BATCH)
+#define MAX_TRIAL_BLOB_BYTES ((size_t)1 << 31)
+
+struct batch {
+    struct trial *trials[TIMING_MAX_BATCH];
+    int n;
+};
+
+struct farm {
+    struct farm_options options;
+    struct rig *rig;
+    struct client *client;
+    struct trial_agent self;
+    char nonce[2 * 16 + 1];
+    pthread_mutex_t lock; /* all below */
+    pthread_cond_t changed;
+    struct trial *held[MAX_HELD]; /* leased and not answered yet: renewed */
+    int n_held;
+    struct batch next; /* verified, waits for the timing thread; n 0 = empty */
+    bool timing;       /* the timing thread is at work */
+    int64_t done, failed;
+    bool drain;
+    char current[96];
+};
+
+static void tell(struct farm *f, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void tell(struct farm *f, int level, const char *format, ...)
+{
+    char line[1400];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (f->options.log)
+        f->options.log(level, line, f->options.arg);
+}
+
+static bool stopping(const struct farm *f)
+{
+    return atomic_load(f->options.stop);
+}
+
+static void nap(struct farm *f, int64_t ms)
+{
+    for (int64_t t = 0; t < ms && !stopping(f); t += 50)
+        clock_sleep_ms(50);
+}
+
+/* ---- registering ---- */
+
+static bool still_waiting(int64_t out_ms, void *arg)
+{
+    struct farm *f = arg;
+
+    if (out_ms > 0 && out_ms % 30000 < 1000)
+        tell(f, 0, "the tracker %s is out of reach for %lld s", f->options.url, (long long)(out_ms / 1000));
+    return !stopping(f);
+}
+
+static enum err enroll(struct farm *f, struct why *why)
+{
+    cJSON *args = cJSON_CreateObject(), *reply = NULL;
+    bool ok = args != NULL;
+    enum err e;
+
+    json_add_text(args, "agent", f->options.name, &ok);
+    json_add_text(args, "nonce", f->nonce, &ok);
+    json_add_text(args, "key", f->options.key, &ok);
+    json_add_text(args, "fingerprint", f->rig->fingerprint.hex, &ok);
+    json_add_item(args, "device", device_desc_to_json(&f->rig->desc), &ok);
+    json_add_text(args, "version", TUNE_VERSION, &ok);
+    json_add_bool(args, "mix", f->options.mix, &ok);
+    if (!ok) {
+        cJSON_Delete(args);
+        return why_set(why, ERR_NOMEM, "out of memory");
+    }
+    e = client_call(f->client, "agent_register", args, NULL, 0, &reply, NULL, why);
+    cJSON_Delete(reply);
+    return e;
+}
+
+/* Errors that no waiting mends. */
+static bool is_final(enum err e)
+{
+    return e == ERR_AUTH || e == ERR_PROTOCOL || e == ERR_EXISTS || e == ERR_INPUT || e == ERR_NOT_FOUND;
+}
+
+static enum err connect_to_tracker(struct farm *f, struct why *why)
+{
+    const struct client_options o = {.url = f->options.url,
+                                     .key_file = f->options.key_file,
+                                     .role = "agent",
+                                     .name = f->options.name,
+                                     .waiting = still_waiting,
+                                     .arg = f};
+    bool told = false;
+
+    for (;;) {
+        const enum err e = client_open(&o, &f->client, why);
+
+        if (!e || is_final(e))
+            return e;
+        if (stopping(f))
+            return why_set(why, ERR_CANCELLED, "stopped while waiting for the tracker");
+        if (!told)
+            tell(f, 0, "%s; waiting for it", why->text);
+        told = true;
+        nap(f, RETRY_MS);
+    }
+}
+
+enum err farm_open(const struct farm_options *options, struct rig *rig, struct farm **out, struct why *why)
+{
+    struct farm *f = calloc(1, sizeof *f);
+    unsigned char nonce[16];
+    pthread_condattr_t attr;
+    enum err e;
+
+    if (!f)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    f->options = *options;
+    f->rig = rig;
+    f->self = (struct trial_agent){options->name, options->key, rig->fingerprint};
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&f->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    e = random_bytes(nonce, sizeof nonce);
+    hex_encode(nonce, sizeof nonce, f->nonce);
+    if (!e)
+        e = connect_to_tracker(f, why);
+    if (!e)
+        e = enroll(f, why);
+    if (e) {
+        client_close(f->client);
+        free(f);
+        return e;
+    }
+    *out = f;
+    return ERR_OK;
+}
+
+static void enroll_again(struct farm *f)
+{
+    struct why why = {""};
+
+    while (!stopping(f)) {
+        const enum err e = enroll(f, &why);
+
+        if (!e)
+            return;
+        tell(f, 0, "cannot register again: %s", why.text);
+        nap(f, RETRY_MS);
+    }
+}
+
+/* ---- held trials ---- */
+
+static bool hold(struct farm *f, struct trial *t)
+{
+    bool ok;
+
+    pthread_mutex_lock(&f->lock);
+    ok = f->n_held < MAX_HELD;
+    if (ok)
+        f->held[f->n_held++] = t;
+    pthread_mutex_unlock(&f->lock);
+    return ok;
+}
+
+static void let_go(struct farm *f, struct trial *t)
+{
+    pthread_mutex_lock(&f->lock);
+    for (int i = 0; i < f->n_held; i++)
+        if (f->held[i] == t) {
+            f->held[i] = f->held[--f->n_held];
+            break;
+        }
+    pthread_mutex_unlock(&f->lock);
+    trial_free(t);
+}
+
+static void count(struct farm *f, const struct record *r)
+{
+    pthread_mutex_lock(&f->lock);
+    f->done++;
+    f->failed += r->status != STATUS_OK;
+    pthread_mutex_unlock(&f->lock);
+}
+
+void farm_counts(struct farm *f, int64_t *done, int64_t *failed)
+{
+    pthread_mutex_lock(&f->lock);
+    *done = f->done;
+    *failed = f->failed;
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- results ---- */
+
+static cJSON *envelope_of(const struct record *r, bool *ok)
+{
+    cJSON *o = cJSON_CreateObject();
+
+    *ok = *ok && o;
+    json_add_text(o, "key", r->key, ok);
+    json_add_text(o, "fingerprint", r->fingerprint.hex, ok);
+    json_add_text(o, "program", r->program.hex, ok);
+    json_add_text(o, "status", status_name(r->status), ok);
+    json_add_real(o, "time_ns", r->time_ns, ok);
+    json_add_real(o, "flops", r->flops, ok);
+    json_add_real(o, "device_ms", r->device_ms, ok);
+    return o;
+}
+
+static cJSON *result_args(const struct trial *t, const struct buf *line)
+{
+    cJSON *args = cJSON_CreateObject();
+    bool ok = args != NULL;
+
+    json_add_text(args, "trial", t->id, &ok);
+    json_add_i64(args, "token", t->token, &ok);
+    json_add_item(args, "envelope", envelope_of(&t->record, &ok), &ok);
+    json_add_text(args, "record", buf_text(line), &ok);
+    if (ok)
+        return args;
+    cJSON_Delete(args);
+    return NULL;
+}
+
+static void tell_result(struct farm *f, const struct trial *t)
+{
+    const struct record *r = &t->record;
+
+    if (r->status == STATUS_OK)
+        tell(f, 1, "%s ok %.1f GFLOPS %.3f ms ratio %.4f +- %.4f (%s)", t->id, record_gflops(r), r->time_ns * 1e-6,
+             exp(r->lnratio), r->se, r->workload);
+    else
+        tell(f, 1, "%s %s at %s: %.300s", t->id, status_name(r->status), r->stage, r->why ? r->why : "");
+}
+
+static enum err send_record(struct farm *f, struct trial *t, struct why *why)
+{
+    struct buf line;
+    cJSON *args;
+    enum err e;
+
+    buf_init(&line, RECORD_MAX_BYTES);
+    e = record_print(&t->record, &line);
+    args = e ? NULL : result_args(t, &line);
+    if (!e && !args)
+        e = ERR_NOMEM;
+    if (e)
+        why_set(why, e, "cannot write a record: %s", err_words(e));
+    else
+        e = client_call(f->client, "trial_result", args, NULL, 0, NULL, NULL, why);
+    buf_fini(&line);
+    return e;
+}
+
+/* Sends the record of a finished trial (a dropped one has none) and frees the trial. */
+static void answer(struct farm *f, struct trial *t)
+{
+    struct why why = {""};
+    enum err e;
+
+    if (t->finished && !atomic_load(&t->dropped)) {
+        rig_complete(f->rig, t);
+        e = send_record(f, t, &why);
+        if (e && !stopping(f))
+            tell(f, 0, "%s: the record was not taken: %s", t->id, why.text);
+        if (!e) {
+            tell_result(f, t);
+            count(f, &t->record);
+        }
+    }
+    let_go(f, t);
+}
+
+/* ---- blobs ---- */
+
+struct fetcher {
+    struct farm *farm;
+    struct blobs *set;
+    enum err e;
+    struct why why;
+};
+
+static void fetch(const char *hex, void *arg)
+{
+    struct fetcher *x = arg;
+    struct workdir *dir = &x->farm->rig->dir;
+
+    if (x->e || workdir_has(dir, hex))
+        return;
+    x->e = client_get_blob(x->farm->client, hex, x->set, &x->why);
+    if (!x->e)
+        x->e = workdir_put(dir, x->set, hex, &x->why);
+}
+
+/* Text of a program that is in the work directory or fetched now; lends from x->set. */
+static const struct blob *program_text(struct fetcher *x, const char *hex)
+{
+    fetch(hex, x);
+    if (!x->e && !blobs_get(x->set, hex))
+        x->e = workdir_load_blob(x->farm->rig->dir.path, hex, x->set, &x->why);
+    return x->e ? NULL : blobs_get(x->set, hex);
+}
+
+static void fetch_anchor(struct fetcher *x, struct trial *t)
+{
+    struct program p;
+    const struct blob *b;
+
+    if (!t->anchor_name.hex[0])
+        return;
+    program_init(&p);
+    b = program_text(x, t->anchor_name.hex);
+    if (b && !program_from_json((const char *)b->data, b->n_bytes, &p, &x->why))
+        program_each_blob(&p, fetch, x);
+    program_fini(&p);
+    if (!x->e)
+        return;
+    tell(x->farm, 0, "the anchor %.12s cannot be fetched: %s", t->anchor_name.hex, x->why.text);
+    t->anchor_name.hex[0] = '\0';
+    x->e = ERR_OK;
+}
+
+/* All blobs of a trial into the work directory; a trial that lacks one is finished. */
+static void fetch_trial(struct farm *f, struct trial *t)
+{
+    struct blobs set;
+    struct fetcher x = {.farm = f, .set = &set};
+    const struct blob *b;
+
+    blobs_init(&set, MAX_TRIAL_BLOB_BYTES);
+    b = program_text(&x, t->program_name.hex);
+    if (b)
+        trial_take_program(t, b->data, b->n_bytes);
+    if (b && !t->finished)
+        program_each_blob(&t->program, fetch, &x);
+    if (!x.e && !t->finished)
+        fetch_anchor(&x, t);
+    if (x.e && !stopping(f))
+        trial_fail(t, STATUS_RUNTIME, "prepare", x.why.text);
+    blobs_fini(&set);
+}
+
+/* ---- leasing and verifying ---- */
+
+static cJSON *lease_args(const struct farm *f)
+{
+    cJSON *args = cJSON_CreateObject();
+    bool ok = args != NULL;
+
+    json_add_text(args, "key", f->options.key, &ok);
+    json_add_text(args, "fingerprint", f->rig->fingerprint.hex, &ok);
+    json_add_text(args, "agent", f->options.name, &ok);
+    json_add_text(args, "session_nonce", f->nonce, &ok);
+    json_add_i64(args, "max", f->options.batch, &ok);
+    json_add_i64(args, "wait_ms", LEASE_WAIT_MS, &ok);
+    if (ok)
+        return args;
+    cJSON_Delete(args);
+    return NULL;
+}
+
+static void take_leases(struct farm *f, const cJSON *reply, struct batch *b)
+{
+    const cJSON *list = NULL, *lease;
+    struct why why = {""};
+
+    b->n = 0;
+    json_get_array(reply, "trials", &list, NULL);
+    cJSON_ArrayForEach(lease, list)
+    {
+        struct trial *t = NULL;
+
+        if (b->n == TIMING_MAX_BATCH || trial_new(lease, &f->self, &t, &why)) {
+            tell(f, 0, "a lease was left alone: %s", b->n == TIMING_MAX_BATCH ? "more than asked for" : why.text);
+            continue;
+        }
+        if (hold(f, t))
+            b->trials[b->n++] = t;
+        else
+            trial_free(t);
+    }
+}
+
+static void lease(struct farm *f, struct batch *b)
+{
+    struct why why = {""};
+    cJSON *reply = NULL;
+    enum err e;
+
+    b->n = 0;
+    e = client_call(f->client, "trial_lease", lease_args(f), NULL, LEASE_WAIT_MS, &reply, NULL, &why);
+    if (client_tracker_restarted(f->client) || e == ERR_STALE || e == ERR_NOT_FOUND) {
+        tell(f, 0, "the tracker was restarted or forgot this agent: registering again");
+        enroll_again(f);
+    } else if (e && !stopping(f)) {
+        tell(f, 0, "cannot lease trials: %s", why.text);
+        nap(f, RETRY_MS);
+    }
+    if (!e)
+        take_leases(f, reply, b);
+    cJSON_Delete(reply);
+}
+
+/* Has the anchor's binary made once per compiler cache. */
+static void warm_anchor(struct farm *f, const struct trial *t)
+{
+    static char last[SHA256_HEX + 1];
+    static int64_t generation = -1;
+
+    if (strcmp(last, t->anchor_name.hex) == 0 && generation == f->rig->generation)
+        return;
+    rig_warm_anchor(f->rig, t);
+    strcpy(last, t->anchor_name.hex);
+    generation = f->rig->generation;
+}
+
+/* Verifies all of a leased batch; what failed is answered at once, the rest stays in `b`. */
+static void verify_batch(struct farm *f, struct batch *b)
+{
+    int n = 0;
+
+    rig_begin_batch(f->rig);
+    for (int i = 0; i < b->n; i++) {
+        struct trial *t = b->trials[i];
+
+        if (stopping(f))
+            break;
+        if (!atomic_load(&t->dropped)) {
+            fetch_trial(f, t);
+            if (!t->finished)
+                warm_anchor(f, t);
+            rig_verify(f->rig, t);
+        }
+        if (t->finished || atomic_load(&t->dropped))
+            answer(f, t);
+        else
+            b->trials[n++] = t;
+    }
+    b->n = n;
+}
+
+/* ---- timing ---- */
+
+static void time_batch(struct farm *f, struct batch *b)
+{
+    int from = 0, n = 0;
+
+    for (int i = 0; i < b->n; i++) {
+        if (atomic_load(&b->trials[i]->dropped))
+            answer(f, b->trials[i]);
+        else
+            b->trials[n++] = b->trials[i];
+    }
+    while (from < n && !stopping(f)) {
+        const int size = rig_batch_size(b->trials + from, n - from);
+
+        rig_time(f->rig, b->trials + from, size);
+        for (int i = from; i < from + size && !stopping(f); i++)
+            answer(f, b->trials[i]);
+        from += size;
+    }
+}
+
+/* Waits until the timing thread has taken the batch before, then leaves this one to it. */
+static void hand_over(struct farm *f, const struct batch *b)
+{
+    if (b->n == 0)
+        return;
+    pthread_mutex_lock(&f->lock);
+    while (f->next.n && !stopping(f))
+        pthread_cond_wait(&f->changed, &f->lock);
+    f->next = *b;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void *timing_thread(void *arg)
+{
+    struct farm *f = arg;
+    struct batch b;
+
+    while (!stopping(f)) {
+        pthread_mutex_lock(&f->lock);
+        while (f->next.n == 0)
+            pthread_cond_wait(&f->changed, &f->lock);
+        b = f->next;
+        f->next.n = 0;
+        f->timing = true;
+        pthread_cond_broadcast(&f->changed);
+        pthread_mutex_unlock(&f->lock);
+        time_batch(f, &b);
+        pthread_mutex_lock(&f->lock);
+        f->timing = false;
+        pthread_cond_broadcast(&f->changed);
+        pthread_mutex_unlock(&f->lock);
+    }
+    for (;;)
+        pause(); /* the timing child dies with this thread; the process ends both */
+    return NULL;
+}
+
+static bool draining(struct farm *f)
+{
+    bool drain;
+
+    pthread_mutex_lock(&f->lock);
+    drain = f->drain;
+    pthread_mutex_unlock(&f->lock);
+    return drain;
+}
+
+static void leave(struct farm *f)
+{
+    pthread_mutex_lock(&f->lock);
+    while (f->next.n || f->timing)
+        pthread_cond_wait(&f->changed, &f->lock);
+    pthread_mutex_unlock(&f->lock);
+    tell(f, 0, "the tracker asks this agent to leave");
+    kill(getpid(), SIGTERM);
+}
+
+static void *lease_thread(void *arg)
+{
+    struct farm *f = arg;
+    const bool overlap = f->options.overlap && rig_overlaps(f->rig);
+    struct batch b;
+
+    while (!stopping(f) && !draining(f)) {
+        lease(f, &b);
+        workdir_trim(&f->rig->dir, f->rig->dir.stamp - 1);
+        verify_batch(f, &b);
+        if (stopping(f))
+            break;
+        if (overlap)
+            hand_over(f, &b);
+        else
+            time_batch(f, &b);
+    }
+    if (!stopping(f))
+        leave(f);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* ---- renewing ---- */
+
+static cJSON *renew_args(struct farm *f, int *n)
+{
+    cJSON *args = cJSON_CreateObject(), *list = cJSON_CreateArray();
+    bool ok = args && list;
+
+    json_add_text(args, "agent", f->options.name, &ok);
+    pthread_mutex_lock(&f->lock);
+    *n = f->n_held;
+    for (int i = 0; ok && i < f->n_held; i++) {
+        cJSON *item = cJSON_CreateObject();
+
+        ok = item && cJSON_AddItemToArray(list, item);
+        json_add_text(item, "trial", f->held[i]->id, &ok);
+        json_add_i64(item, "token", f->held[i]->token, &ok);
+    }
+    pthread_mutex_unlock(&f->lock);
+    json_add_item(args, "trials", list, &ok);
+    if (ok)
+        return args;
+    cJSON_Delete(args);
+    return NULL;
+}
+
+static void drop(struct farm *f, const cJSON *reply, const char *name)
+{
+    const cJSON *list = NULL, *id;
+
+    json_get_array(reply, name, &list, NULL);
+    cJSON_ArrayForEach(id, list)
+    {
+        pthread_mutex_lock(&f->lock);
+        for (int i = 0; i < f->n_held; i++)
+            if (cJSON_IsString(id) && strcmp(f->held[i]->id, id->valuestring) == 0)
+                atomic_store(&f->held[i]->dropped, true);
+        pthread_mutex_unlock(&f->lock);
+    }
+}
+
+static void renew(struct farm *f)
+{
+    cJSON *args, *reply = NULL;
+    int n = 0;
+
+    args = renew_args(f, &n);
+    if (n == 0) {
+        cJSON_Delete(args);
+        return;
+    }
+    if (client_call(f->client, "trial_renew", args, NULL, 0, &reply, NULL, NULL) == ERR_OK) {
+        drop(f, reply, "lost");
+        drop(f, reply, "cancelled");
+    }
+    cJSON_Delete(reply);
+}
+
+static void beat(struct farm *f)
+{
+    cJSON *args = cJSON_CreateObject(), *reply = NULL;
+    bool ok = args != NULL, drain = false;
+    int64_t done, failed;
+    int n_held;
+
+    farm_counts(f, &done, &failed);
+    pthread_mutex_lock(&f->lock);
+    n_held = f->n_held;
+    pthread_mutex_unlock(&f->lock);
+    json_add_text(args, "agent", f->options.name, &ok);
+    json_add_text(args, "state", n_held ? "busy" : "idle", &ok);
+    json_add_i64(args, "current", n_held, &ok);
+    if (!isnan(host_temperature_c()))
+        json_add_real(args, "temperature", host_temperature_c(), &ok);
+    if (!isnan(host_load()))
+        json_add_real(args, "load", host_load(), &ok);
+    json_add_i64(args, "done", done, &ok);
+    json_add_i64(args, "failed", failed, &ok);
+    if (!ok) {
+        cJSON_Delete(args);
+        return;
+    }
+    if (client_call(f->client, "agent_beat", args, NULL, 0, &reply, NULL, NULL) == ERR_OK)
+        json_bool_or(reply, "drain", false, &drain, NULL);
+    cJSON_Delete(reply);
+    if (!drain)
+        return;
+    pthread_mutex_lock(&f->lock);
+    f->drain = true;
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void *beat_thread(void *arg)
+{
+    struct farm *f = arg;
+
+    while (!stopping(f)) {
+        renew(f);
+        beat(f);
+        nap(f, RENEW_S * 1000);
+    }
+    return NULL;
+}
+
+enum err farm_start(struct farm *f, struct why *why)
+{
+    void *(*const bodies[])(void *) = {timing_thread, lease_thread, beat_thread};
+
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        pthread_t thread;
+
+        if (pthread_create(&thread, NULL, bodies[i], f) != 0)
+            return why_set(why, ERR_NOMEM, "cannot start a thread");
+        pthread_detach(thread);
+    }
+    return ERR_OK;
+}
+
+void farm_bye(struct farm *f)
+{
+    cJSON *args = cJSON_CreateObject();
+    bool ok = args != NULL;
+
+    json_add_text(args, "agent", f->options.name, &ok);
+    if (ok)
+        client_call(f->client, "agent_bye", args, NULL, 0, NULL, NULL, NULL);
+    else
+        cJSON_Delete(args);
+}

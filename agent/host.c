@@ -1,0 +1,118 @@
+#include "agent/host.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_ZONES 64
+
+/* The first number of a small file; NAN when there is none. */
+static double read_number(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    double v = NAN;
+
+    if (!f)
+        return NAN;
+    if (fscanf(f, "%lf", &v) != 1)
+        v = NAN;
+    fclose(f);
+    return v;
+}
+
+double host_load(void)
+{
+    return read_number("/proc/loadavg");
+}
+
+/* The value of the `nth` line (from 0) of /proc/cpuinfo or /proc/meminfo that begins with `name`. */
+static double read_line(const char *path, const char *name, int nth)
+{
+    FILE *f = fopen(path, "re");
+    char line[512];
+    double v = NAN;
+
+    while (f && fgets(line, sizeof line, f)) {
+        const char *colon = strchr(line, ':');
+
+        if (strncmp(line, name, strlen(name)) != 0 || !colon || nth-- > 0)
+            continue;
+        if (sscanf(colon + 1, "%lf", &v) != 1)
+            v = NAN;
+        break;
+    }
+    if (f)
+        fclose(f);
+    return v;
+}
+
+double host_clock_mhz(int cpu)
+{
+    char path[96];
+    double khz;
+
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
+    khz = read_number(path);
+    return isnan(khz) ? read_line("/proc/cpuinfo", "cpu MHz", cpu) : khz * 1e-3;
+}
+
+double host_temperature_c(void)
+{
+    double hottest = NAN;
+
+    for (int i = 0; i < MAX_ZONES; i++) {
+        char path[64];
+        double milli;
+
+        snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", i);
+        milli = read_number(path);
+        if (isnan(milli))
+            break;
+        if (isnan(hottest) || milli * 1e-3 > hottest)
+            hottest = milli * 1e-3;
+    }
+    return hottest;
+}
+
+static int64_t meminfo_bytes(const char *name)
+{
+    const double kib = read_line("/proc/meminfo", name, 0);
+
+    return isnan(kib) ? 0 : (int64_t)(kib * 1024);
+}
+
+int64_t host_available_bytes(void)
+{
+    return meminfo_bytes("MemAvailable");
+}
+
+int64_t host_total_bytes(void)
+{
+    return meminfo_bytes("MemTotal");
+}
+
+static void add_if_known(cJSON *o, const char *name, double v, bool *ok)
+{
+    if (!isnan(v))
+        json_add_real(o, name, v, ok);
+}
+
+cJSON *host_device_object(const struct device_desc *d, int threads, double peak_gflops, int cpu)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    json_add_text(o, "name", d->name, &ok);
+    json_add_text(o, "driver", d->driver, &ok);
+    if (threads > 0)
+        json_add_i64(o, "threads", threads, &ok);
+    if (peak_gflops > 0)
+        json_add_real(o, "peak_gflops", round(peak_gflops * 10) / 10, &ok);
+    add_if_known(o, "load", host_load(), &ok);
+    add_if_known(o, "clock_mhz", cpu >= 0 ? round(host_clock_mhz(cpu)) : NAN, &ok);
+    add_if_known(o, "temperature_c", host_temperature_c(), &ok);
+    if (ok)
+        return o;
+    cJSON_Delete(o);
+    return NULL;
+}

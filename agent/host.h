@@ -1,0 +1,21 @@
+/* host.h - what the machine tells of itself round a measurement, and a trial's device object. */
+#ifndef TUNE_AGENT_HOST_H
+#define TUNE_AGENT_HOST_H
+
+#include "core/json.h"
+#include "runtime/device_desc.h"
+
+/* Load average of the last minute; clock of a CPU in MHz; temperature of the hottest zone in degrees Celsius: NAN where
+ * it cannot be read. */
+double host_load(void);
+double host_clock_mhz(int cpu);
+double host_temperature_c(void);
+
+/* Bytes that a process may still take without swapping; 0 = not known. */
+int64_t host_available_bytes(void);
+int64_t host_total_bytes(void);
+
+/* {name, driver, threads, peak_gflops, load, clock_mhz, temperature_c}: what was readable. NULL on lack of memory. */
+cJSON *host_device_object(const struct device_desc *d, int threads, double peak_gflops, int cpu);
+
+#endif

@@ -1,0 +1,105 @@
+#include "agent/lock.h"
+
+#include "core/clock.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool slug_char(int c)
+{
+    return islower(c) || isdigit(c) || c == '.' || c == '_';
+}
+
+void slug_of(const char *text, char *out, size_t n_out)
+{
+    size_t n = 0;
+
+    for (; *text && n + 1 < n_out; text++) {
+        const int c = tolower((unsigned char)*text);
+
+        if (slug_char(c))
+            out[n++] = (char)c;
+        else if (n && out[n - 1] != '-')
+            out[n++] = '-';
+    }
+    while (n && out[n - 1] == '-')
+        n--;
+    out[n] = '\0';
+    if (!n)
+        snprintf(out, n_out, "x");
+}
+
+void lock_name_of_device(const struct device_desc *d, const char *selector, char *out, size_t n_out)
+{
+    char raw[sizeof d->name + 64];
+
+    if (d->kind == DEVICE_CPU)
+        snprintf(raw, sizeof raw, "cpu");
+    else
+        snprintf(raw, sizeof raw, "%s-%.32s", d->name, *selector ? selector : "0");
+    slug_of(raw, out, n_out);
+}
+
+/* Without O_CREAT first: in a sticky directory the kernel may refuse O_CREAT on another user's file. */
+static int open_shared(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0666);
+    if (fd >= 0)
+        fchmod(fd, 0666);
+    else if (errno == EEXIST)
+        fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    return fd;
+}
+
+enum err lock_open(const char *name, int *fd, struct why *why)
+{
+    const char *dir = getenv("TUNE_LOCK_DIR");
+    char path[PATH_MAX];
+    int made;
+
+    snprintf(path, sizeof path, "%s/tune-%s.lock", dir && *dir ? dir : "/tmp", name);
+    made = open_shared(path);
+    if (made < 0)
+        return why_set(why, ERR_IO, "cannot open the lock %s: %s", path, strerror(errno));
+    *fd = made;
+    return ERR_OK;
+}
+
+void lock_close(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+enum err lock_take(int fd, int64_t timeout_ms)
+{
+    const int64_t end = clock_now_ns() + timeout_ms * 1000000;
+
+    for (;;) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return ERR_OK;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return ERR_IO;
+        if (clock_now_ns() >= end)
+            return ERR_BUSY;
+        clock_sleep_ms(2);
+    }
+}
+
+void lock_release(int fd)
+{
+    if (fd >= 0)
+        flock(fd, LOCK_UN);
+}

@@ -1,0 +1,336 @@
+/* tune-agent - measures trials of a tracker on one device of this machine. docs/agent.md. */
+#include "agent/child.h"
+#include "agent/farm.h"
+#include "agent/lock.h"
+#include "core/cli.h"
+#include "core/clock.h"
+#include "core/proc.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define BYE_MS 1500 /* for goodbye to a tracker that may be gone */
+#define MAX_NAMES 256
+#define EXIT_USAGE 1
+#define EXIT_UNREACHABLE 3
+
+static const struct cli_option options[] = {
+    {.name = "tracker",
+     .kind = CLI_TEXT,
+     .argument = "URL",
+     .otherwise = "tcp://127.0.0.1:9477",
+     .environment = "TUNE_TRACKER",
+     .help = "the tracker to work for"},
+    {.name = "device",
+     .kind = CLI_TEXT,
+     .argument = "DEVICE",
+     .otherwise = "opencl",
+     .help = "opencl[:p.d], cuda[:i] or replay:FILE"},
+    {.name = "key",
+     .kind = CLI_TEXT,
+     .argument = "SLUG",
+     .environment = "TUNE_KEY",
+     .help = "the farm's name for this kind of device (default: made from its name)"},
+    {.name = "key-file",
+     .kind = CLI_TEXT,
+     .argument = "FILE",
+     .environment = "TUNE_KEY_FILE",
+     .help = "shared secret of the farm, from `tune keygen`"},
+    {.name = "name", .kind = CLI_TEXT, .argument = "ID", .help = "of this agent (default: host, key and a number)"},
+    {.name = "threads",
+     .kind = CLI_INT,
+     .argument = "N",
+     .otherwise = "0",
+     .max = 1024,
+     .help = "worker threads of a CPU device; 0 = all CPUs but one"},
+    {.name = "batch",
+     .kind = CLI_INT,
+     .argument = "N",
+     .otherwise = "8",
+     .min = 1,
+     .max = TIMING_MAX_BATCH,
+     .help = "trials leased and timed together"},
+    {.name = "no-overlap", .kind = CLI_FLAG, .help = "never build while timing"},
+    {.name = "mix", .kind = CLI_FLAG, .help = "register although the key holds another fingerprint"},
+    {.name = "self-test", .kind = CLI_FLAG, .help = "describe the device, run its canary, print one line and leave"},
+    {.name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "tell of each trial (-v), of more (-vv)"},
+    {.name = "quiet", .letter = 'q', .kind = CLI_FLAG, .help = "only errors"},
+    {.name = "version", .kind = CLI_FLAG, .help = "print the version and leave"},
+    {.name = NULL},
+};
+
+static atomic_bool stop;
+
+static void log_line(int level, const char *line, void *arg)
+{
+    const int *verbosity = arg;
+
+    if (level <= *verbosity)
+        fprintf(stderr, "tune-agent: %s\n", line);
+}
+
+static int verbosity_of(const struct cli *c)
+{
+    return cli_flag(c, "quiet") ? -1 : (int)cli_int(c, "verbose");
+}
+
+static int fail(const struct why *why, int code)
+{
+    fprintf(stderr, "tune-agent: %s\n", why->text);
+    return code;
+}
+
+static int help(void)
+{
+    struct buf text;
+
+    buf_init(&text, 65536);
+    cli_help(options, "tune-agent [options]", "Measures trials of a tracker on one device of this machine.",
+             "tune-agent --tracker tcp://farm:9477 --key-file farm.key --key rk3399-mali", &text);
+    fputs(buf_text(&text), stdout);
+    buf_fini(&text);
+    return 0;
+}
+
+/* ---- what the agent calls itself ---- */
+
+static void default_key(const struct device_desc *d, char *out, size_t n_out)
+{
+    char raw[sizeof d->api + sizeof d->name + 2];
+
+    snprintf(raw, sizeof raw, "%s-%s", d->api, d->name);
+    slug_of(raw, out, n_out > 49 ? 49 : n_out);
+}
+
+/* "<host>-<key>-<i>" with the first i that no living agent of this machine has: the same again after a restart, so that
+ * the tracker knows whose leases are void. The lock is held until the process ends. */
+static enum err default_name(const char *key, char *out, size_t n_out, struct why *why)
+{
+    char host[24], slug[24], short_key[33];
+
+    if (gethostname(host, sizeof host) != 0)
+        strcpy(host, "host");
+    host[sizeof host - 1] = '\0';
+    slug_of(host, slug, sizeof slug);
+    slug_of(key, short_key, sizeof short_key);
+    for (int i = 0; i < MAX_NAMES; i++) {
+        char lock[LOCK_NAME_BYTES];
+        enum err e;
+        int fd;
+
+        snprintf(out, n_out, "%s-%s-%d", slug, short_key, i);
+        snprintf(lock, sizeof lock, "agent-%s", out);
+        e = lock_open(lock, &fd, why);
+        if (e)
+            return e;
+        if (lock_take(fd, 0) == ERR_OK)
+            return ERR_OK;
+        lock_close(fd);
+    }
+    return why_set(why, ERR_BUSY, "%d agents of key %s run on this machine already", MAX_NAMES, key);
+}
+
+/* ---- life ---- */
+
+static void end_now(int signal)
+{
+    (void)signal;
+    _exit(0);
+}
+
+/* SIGALRM ends a goodbye that takes too long, whatever it is stuck in. */
+static void limit_goodbye(void)
+{
+    const struct sigaction act = {.sa_handler = end_now};
+    const struct itimerval in = {.it_value = {.tv_sec = BYE_MS / 1000, .tv_usec = BYE_MS % 1000 * 1000}};
+
+    sigaction(SIGALRM, &act, NULL);
+    setitimer(ITIMER_REAL, &in, NULL);
+}
+
+static void stop_rig(struct rig *rig)
+{
+    atomic_store(&stop, true);
+    rig_kill(rig);
+    clock_sleep_ms(60);
+    rig_kill(rig);
+    workdir_close(&rig->dir);
+}
+
+static void block_signals(sigset_t *ends)
+{
+    sigemptyset(ends);
+    sigaddset(ends, SIGTERM);
+    sigaddset(ends, SIGINT);
+    sigaddset(ends, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, ends, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* Everything but timing keeps off the CPUs that time. */
+static void keep_off_timing_cpus(const struct rig *rig)
+{
+    cpu_set_t set;
+
+    if (!rig->cpus.overlap || rig->threads == 0)
+        return;
+    CPU_ZERO(&set);
+    for (int i = 0; i < rig->cpus.n_other; i++)
+        CPU_SET((size_t)rig->cpus.other[i], &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+/* A thread of its own, because the main one may be waiting for a tracker when the signal comes. */
+struct ender {
+    struct rig *rig;
+    _Atomic(struct farm *) farm;
+    sigset_t ends;
+    int *verbosity;
+};
+
+static void *end_by_signal(void *arg)
+{
+    struct ender *x = arg;
+    struct farm *farm;
+    int signal;
+
+    sigwait(&x->ends, &signal);
+    limit_goodbye();
+    stop_rig(x->rig);
+    farm = atomic_load(&x->farm);
+    if (farm) {
+        int64_t done, failed;
+        char line[96];
+
+        farm_counts(farm, &done, &failed);
+        snprintf(line, sizeof line, "ended; %lld records sent, %lld of them failures", (long long)done,
+                 (long long)failed);
+        log_line(0, line, x->verbosity);
+        farm_bye(farm);
+    }
+    _exit(0);
+}
+
+static int exit_code_of(enum err e)
+{
+    return e == ERR_UNREACHABLE ? EXIT_UNREACHABLE : EXIT_USAGE;
+}
+
+static void greet(const struct rig *rig, const struct farm_options *o, int *verbosity)
+{
+    char line[512];
+
+    snprintf(line, sizeof line, "%s serves key %s with %s (%s%s%d threads), fingerprint %.12s", o->name, o->key,
+             rig->desc.name, rig->desc.driver, *rig->desc.driver ? ", " : "", rig->threads, rig->fingerprint.hex);
+    log_line(0, line, verbosity);
+}
+
+static int serve(const struct cli *c, struct rig *rig, struct ender *ender, int *verbosity)
+{
+    char key[64], name[96];
+    struct farm_options o = {
+        .url = cli_text(c, "tracker"),
+        .key_file = cli_text(c, "key-file"),
+        .key = cli_text(c, "key"),
+        .name = cli_text(c, "name"),
+        .batch = (int)cli_int(c, "batch"),
+        .overlap = !cli_flag(c, "no-overlap"),
+        .mix = cli_flag(c, "mix"),
+        .stop = &stop,
+        .log = log_line,
+        .arg = verbosity,
+    };
+    struct why why = {""};
+    struct farm *farm = NULL;
+    enum err e = ERR_OK;
+
+    if (!o.key) {
+        default_key(&rig->desc, key, sizeof key);
+        o.key = key;
+    }
+    if (!o.name) {
+        e = default_name(o.key, name, sizeof name, &why);
+        o.name = name;
+    }
+    if (!e)
+        e = farm_open(&o, rig, &farm, &why);
+    if (!e) {
+        greet(rig, &o, verbosity);
+        e = farm_start(farm, &why);
+        atomic_store(&ender->farm, farm);
+    }
+    if (e) {
+        stop_rig(rig);
+        return fail(&why, exit_code_of(e));
+    }
+    for (;;)
+        pause(); /* the children of this thread's making die with it; `ender` ends the process */
+}
+
+static int self_test(struct rig *rig)
+{
+    printf("%s: %s; %s; units %lld; threads %d; fingerprint %.12s; canary %.3f ms, %.1f GFLOPS\n", rig->options.device,
+           rig->desc.name, rig->desc.driver, (long long)rig->desc.units, rig->threads, rig->fingerprint.hex,
+           rig->canary_ns * 1e-6, rig->canary_gflops);
+    rig_close(rig);
+    return 0;
+}
+
+static int run(const struct cli *c)
+{
+    static struct rig rig;
+    static struct ender ender;
+    static int verbosity;
+    const struct rig_options o = {.device = cli_text(c, "device"),
+                                  .threads = (int)cli_int(c, "threads"),
+                                  .stop = &stop,
+                                  .log = log_line,
+                                  .arg = &verbosity};
+    struct why why = {""};
+    pthread_t thread;
+
+    verbosity = verbosity_of(c);
+    block_signals(&ender.ends);
+    ender.rig = &rig;
+    ender.verbosity = &verbosity;
+    workdir_sweep();
+    if (pthread_create(&thread, NULL, end_by_signal, &ender) != 0)
+        return EXIT_USAGE;
+    if (rig_open(&rig, &o, cli_flag(c, "self-test"), &why))
+        return fail(&why, EXIT_USAGE);
+    if (cli_flag(c, "self-test"))
+        return self_test(&rig);
+    keep_off_timing_cpus(&rig);
+    return serve(c, &rig, &ender, &verbosity);
+}
+
+int main(int argc, char **argv)
+{
+    struct why why = {""};
+    struct cli c;
+    int code;
+
+    if (argc > 1 && strcmp(argv[1], "--child") == 0)
+        return child_main(argc, argv);
+    if (cli_parse(&c, options, argc, argv, &why))
+        return fail(&why, EXIT_USAGE);
+    if (c.help)
+        code = help();
+    else if (cli_flag(&c, "version"))
+        code =
+            printf("tune-agent %s (wire 1, record %d, timing %s)\n", TUNE_VERSION, RECORD_SCHEMA, TIMING_PROTOCOL) < 0;
+    else if (c.n_rest) {
+        why_set(&why, ERR_INPUT, "unexpected argument '%s': tune-agent takes only options (see --help)", c.rest[0]);
+        code = fail(&why, EXIT_USAGE);
+    } else
+        code = run(&c);
+    cli_fini(&c);
+    return code;
+}

@@ -1,0 +1,215 @@
+#include "agent/measure.h"
+
+#include "core/clock.h"
+#include "runtime/verify.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CALLS 4096 /* of a slot: 5 ms of calls of 1 us and more */
+
+static enum err run_once(struct measure_batch *b, struct measure_item *m, double *ns)
+{
+    int64_t device_ns = 0, wall_ns = 0;
+    enum err e;
+
+    e = b->ops->run(m->loaded, PHASE_RUN, &device_ns, &wall_ns, &m->why);
+    if (e) {
+        m->e = e;
+        return e;
+    }
+    m->spent_ns += (double)wall_ns;
+    m->call_ns = (double)(device_ns > 0 ? device_ns : wall_ns);
+    if (m->call_ns < 1)
+        m->call_ns = 1;
+    *ns = m->call_ns;
+    return ERR_OK;
+}
+
+static void slot(struct measure_batch *b, struct measure_item *m)
+{
+    double calls[MAX_CALLS], sum = 0, ns;
+    const int64_t from = clock_now_ns();
+    int n = 0;
+
+    if (timing_wants_warmup(&m->rules, m->call_ns))
+        for (int i = 0; i < m->rules.warmup; i++)
+            if (run_once(b, m, &ns))
+                return;
+    while (n < MAX_CALLS && !timing_slot_full(&m->rules, n, sum)) {
+        if (run_once(b, m, &ns))
+            return;
+        calls[n++] = ns;
+        sum += ns;
+    }
+    timing_add(&m->series, 0.5 * ((double)from + (double)clock_now_ns()), calls, n);
+}
+
+/* Poisons what a run has to write, so that a kernel which writes nothing any more is seen. */
+static enum err poison_outputs(struct measure_batch *b, struct measure_item *m)
+{
+    for (size_t i = 0; i < m->program->n_buffers; i++) {
+        const struct program_buffer *buffer = &m->program->buffers[i];
+        const size_t n = (size_t)buffer->n_elems * dtype_bytes(buffer->dtype);
+        void *bytes;
+        enum err e;
+
+        if (buffer->role != ROLE_OUTPUT)
+            continue;
+        bytes = malloc(n);
+        if (!bytes)
+            return why_set(&m->why, ERR_NOMEM, "out of memory for %zu bytes of an output", n);
+        memset(bytes, 0xff, n);
+        e = b->ops->write(m->loaded, (int)i, bytes, &m->why);
+        free(bytes);
+        if (e)
+            return e;
+    }
+    return ERR_OK;
+}
+
+/* Fills, packs, runs once and notes what came out. */
+static void prepare(struct measure_batch *b, struct measure_item *m, int i)
+{
+    double ns;
+
+    if (b->before_slot)
+        b->before_slot(i, b->arg);
+    m->e = verify_prepare_timing(b->ops, m->loaded, m->program, b->blobs, &m->why);
+    if (!m->e)
+        m->e = run_once(b, m, &ns);
+    if (!m->e)
+        m->e = verify_output_hash(b->ops, m->loaded, m->program, &m->output, &m->why);
+    if (!m->e && i >= 0 && timing_hopeless(&m->rules, ns)) {
+        timing_add(&m->series, (double)clock_now_ns() - ns / 2, &ns, 1);
+        m->censored = true;
+    }
+}
+
+static void check_again(struct measure_batch *b, struct measure_item *m, int i)
+{
+    struct sha256 now;
+    double ns;
+
+    if (m->e || !m->loaded)
+        return;
+    if (b->before_slot)
+        b->before_slot(i, b->arg);
+    m->e = poison_outputs(b, m);
+    if (!m->e)
+        m->e = run_once(b, m, &ns);
+    if (!m->e)
+        m->e = verify_output_hash(b->ops, m->loaded, m->program, &now, &m->why);
+    if (!m->e && strcmp(now.hex, m->output.hex) != 0)
+        m->e = why_set(&m->why, ERR_WRONG, "the outputs after %lld timed calls differ from those of the first",
+                       (long long)m->series.calls);
+}
+
+static bool anchored(const struct measure_batch *b)
+{
+    return b->anchor && b->anchor->loaded && !b->anchor->e;
+}
+
+static const struct timing_series *anchor_series(const struct measure_batch *b)
+{
+    return anchored(b) && b->anchor->series.n ? &b->anchor->series : NULL;
+}
+
+static void estimate_all(struct measure_batch *b)
+{
+    for (int i = 0; i < b->n_items; i++)
+        if (b->items[i].loaded && !b->items[i].e && b->items[i].series.n)
+            timing_estimate(&b->items[i].series, anchor_series(b), &b->items[i].value);
+}
+
+/* The fastest of the batch other than `not_this`: what a candidate is compared with besides the best known. */
+static const struct timing_value *best_other(const struct measure_batch *b, int not_this)
+{
+    const struct measure_item *best = NULL;
+
+    for (int i = 0; i < b->n_items; i++) {
+        const struct measure_item *m = &b->items[i];
+
+        if (i != not_this && m->loaded && !m->e && m->series.n && (!best || m->value.time_ns < best->value.time_ns))
+            best = m;
+    }
+    return best ? &best->value : NULL;
+}
+
+/* The candidates that deserve round `round` (from 0). */
+static int choose_live(struct measure_batch *b, int round, int *live)
+{
+    int n = 0;
+
+    for (int i = 0; i < b->n_items; i++) {
+        struct measure_item *m = &b->items[i];
+        double gap = NAN;
+
+        if (!m->loaded || m->e || m->censored)
+            continue;
+        if (m->series.n)
+            gap = timing_gap(&m->rules, &m->value, best_other(b, i));
+        if (round == 1 && timing_censored(gap))
+            m->censored = true;
+        else if (round < timing_rounds_wanted(&m->rules, gap))
+            live[n++] = i;
+    }
+    return n;
+}
+
+static void run_round(struct measure_batch *b, const int *live, int n_live)
+{
+    int plan[2 * TIMING_MAX_BATCH + 1];
+    const int n = timing_plan(&b->rng, live, n_live, anchored(b), plan);
+
+    for (int i = 0; i < n; i++) {
+        struct measure_item *m = plan[i] == TIMING_ANCHOR ? b->anchor : &b->items[plan[i]];
+
+        if (m->e)
+            continue;
+        if (b->before_slot)
+            b->before_slot(plan[i], b->arg);
+        slot(b, m);
+    }
+}
+
+void measure_batch(struct measure_batch *b)
+{
+    int live[TIMING_MAX_BATCH], n_live;
+
+    if (b->anchor && b->anchor->loaded)
+        prepare(b, b->anchor, TIMING_ANCHOR);
+    for (int i = 0; i < b->n_items; i++)
+        if (b->items[i].loaded)
+            prepare(b, &b->items[i], i);
+    for (int round = 0; round < TIMING_MAX_ROUNDS; round++) {
+        n_live = choose_live(b, round, live);
+        if (n_live == 0)
+            break;
+        run_round(b, live, n_live);
+        estimate_all(b);
+    }
+    if (anchored(b) && b->anchor->series.n == 0)
+        slot(b, b->anchor); /* every candidate was hopeless: one slot to compare with */
+    for (int i = 0; i < b->n_items; i++)
+        check_again(b, &b->items[i], i);
+    estimate_all(b);
+}
+
+void measure_simulated(struct measure_batch *b)
+{
+    double ns;
+
+    if (b->anchor && b->anchor->loaded && !(b->anchor->e = run_once(b, b->anchor, &ns)))
+        timing_add(&b->anchor->series, 0, &ns, 1);
+    for (int i = 0; i < b->n_items; i++) {
+        struct measure_item *m = &b->items[i];
+
+        if (!m->loaded || run_once(b, m, &ns))
+            continue;
+        timing_add(&m->series, 0, &ns, 1);
+        timing_estimate(&m->series, anchor_series(b), &m->value);
+        m->value.se = 0;
+    }
+}

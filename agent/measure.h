@@ -1,0 +1,46 @@
+/* measure.h - in a child: times a batch of loaded programs on a device by the rules of timing.h. */
+#ifndef TUNE_AGENT_MEASURE_H
+#define TUNE_AGENT_MEASURE_H
+
+#include "agent/timing.h"
+#include "runtime/device.h"
+
+#define MEASURE_CANARY (-2)
+
+/* One candidate (or the anchor) of a batch. loaded NULL: it failed already and takes no part. */
+struct measure_item {
+    const struct program *program;
+    struct loaded *loaded;
+    struct timing_rules rules;
+    /* Filled by measure_batch: */
+    enum err e; /* ERR_OK; ERR_DEVICE a run failed; ERR_WRONG the outputs changed while timing */
+    struct why why;
+    struct timing_series series;
+    struct timing_value value;
+    double call_ns;       /* of the last call; 0 = none yet */
+    double spent_ns;      /* wall time of all its calls */
+    struct sha256 output; /* of the first run */
+    bool censored;
+};
+
+struct measure_batch {
+    const struct device_ops *ops;
+    const struct blobs *blobs;
+    struct measure_item *items;
+    int n_items;
+    struct measure_item *anchor; /* NULL = none */
+    struct rng rng;
+    /* Told before each slot, so that the parent's clock for it starts anew; i is an index of items, TIMING_ANCHOR or
+     * MEASURE_CANARY. */
+    void (*before_slot)(int i, void *arg);
+    void *arg;
+};
+
+/* Prepares all items, runs the rounds, checks the outputs once more and fills series, value, censored, e and why of
+ * each. A failing anchor is dropped: the candidates are then timed without one. */
+void measure_batch(struct measure_batch *b);
+
+/* The same for a backend that answers from records: one run each, no warm-up, se 0. */
+void measure_simulated(struct measure_batch *b);
+
+#endif

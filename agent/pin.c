@@ -1,0 +1,70 @@
+#include "agent/pin.h"
+
+#include "core/proc.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pin_free(const int *cpus, int n, struct pin_plan *out)
+{
+    if (n > PIN_MAX_CPUS)
+        n = PIN_MAX_CPUS;
+    memcpy(out->timing, cpus, (size_t)n * sizeof *cpus);
+    memcpy(out->other, cpus, (size_t)n * sizeof *cpus);
+    out->n_timing = out->n_other = n;
+    out->overlap = true;
+}
+
+void pin_split(const int *cpus, int n, int threads, struct pin_plan *out)
+{
+    pin_free(cpus, n, out);
+    out->overlap = threads < out->n_other;
+    if (!out->overlap)
+        return;
+    out->n_timing = threads;
+    out->n_other -= threads;
+    memcpy(out->timing, cpus + out->n_other, (size_t)threads * sizeof *cpus);
+}
+
+void pin_note_threads(struct pin_threads *t)
+{
+    DIR *dir = opendir("/proc/self/task");
+    const struct dirent *entry;
+
+    t->n = 0;
+    while (dir && (entry = readdir(dir)) && t->n < PIN_MAX_CPUS)
+        if (entry->d_name[0] != '.')
+            t->tids[t->n++] = atoi(entry->d_name);
+    if (dir)
+        closedir(dir);
+}
+
+static bool known(const struct pin_threads *t, int tid)
+{
+    for (int i = 0; i < t->n; i++)
+        if (t->tids[i] == tid)
+            return true;
+    return false;
+}
+
+int pin_new_threads(const struct pin_threads *before)
+{
+    static struct pin_threads now;
+    int cpus[PIN_MAX_CPUS], n_pinned = 0;
+    const int n_cpus = proc_cpus(cpus, PIN_MAX_CPUS);
+
+    pin_note_threads(&now);
+    for (int i = 0; i < now.n; i++) {
+        cpu_set_t set;
+
+        if (known(before, now.tids[i]))
+            continue;
+        CPU_ZERO(&set);
+        CPU_SET((size_t)cpus[n_pinned % n_cpus], &set);
+        if (sched_setaffinity(now.tids[i], sizeof set, &set) == 0)
+            n_pinned++;
+    }
+    return n_pinned;
+}

@@ -1,0 +1,479 @@
+#include "agent/rig.h"
+
+#include "agent/host.h"
+#include "agent/lock.h"
+#include "core/clock.h"
+#include "core/proc.h"
+#include "runtime/device.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define START_S 30.0        /* a child's way to its first request: runtime and device */
+#define CANARY_APART 0.10   /* canaries further apart than this: something else ran */
+#define BATCH_MEMORY_PART 2 /* a batch holds at most the memory limit over this */
+#define TIME_SPARE_BYTES ((int64_t)512 << 20)
+
+static void tell(const struct rig *r, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void tell(const struct rig *r, int level, const char *format, ...)
+{
+    char line[1400];
+    va_list args;
+
+    if (!r->options.log)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    r->options.log(level, line, r->options.arg);
+}
+
+static bool stopping(const struct rig *r)
+{
+    return r->options.stop && atomic_load(r->options.stop);
+}
+
+/* ---- children ---- */
+
+static enum err start_child(struct rig *r, struct sandbox *s, const char *mode, int64_t generation, struct why *why)
+{
+    const bool timing = strcmp(mode, "time") == 0;
+    char cache[PATH_MAX + 32];
+    const struct sandbox_options o = {
+        .mode = mode,
+        .device = r->options.device,
+        .dir = r->dir.path,
+        .cache_dir = cache,
+        .threads = r->threads,
+        .cpus = r->cpus.n_timing ? (timing ? r->cpus.timing : r->cpus.other) : NULL,
+        .n_cpus = timing ? r->cpus.n_timing : r->cpus.n_other,
+        .data_bytes = host_total_bytes(),
+        .stop = r->options.stop,
+    };
+
+    if (stopping(r))
+        return why_set(why, ERR_CANCELLED, "the agent stops");
+    workdir_cache(&r->dir, generation, cache, sizeof cache);
+    return sandbox_start(s, &o, why);
+}
+
+static cJSON *request_of(const char *op)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    json_add_text(o, "op", op, &ok);
+    if (ok)
+        return o;
+    cJSON_Delete(o);
+    return NULL;
+}
+
+/* The job's limit, or what the machine has left where that is less. */
+static int64_t memory_limit(int64_t bytes)
+{
+    const int64_t left = host_available_bytes();
+
+    return left > 0 && left < bytes ? left : bytes;
+}
+
+void rig_kill(struct rig *r)
+{
+    proc_kill(r->build.pid, SIGKILL, true);
+    proc_kill(r->time.pid, SIGKILL, true);
+}
+
+/* ---- open ---- */
+
+static enum err ask_description(struct rig *r, bool canary, struct why *why)
+{
+    const struct sandbox_limits limits = {.build_s = START_S, .run_s = START_S};
+    cJSON *request = request_of("describe"), *reply = NULL;
+    const cJSON *device = NULL;
+    const char *refused = NULL;
+    struct sandbox_end end;
+    bool ok = request != NULL;
+    enum err e;
+
+    json_add_bool(request, "canary", canary, &ok);
+    sandbox_ask(&r->time, request, &limits, &reply, &end);
+    if (end.fate != SANDBOX_REPLIED)
+        return why_set(why, ERR_CHILD, "cannot ask the device %s: %s", r->options.device, end.words.text);
+    if (json_get_text(reply, "refused", &refused, NULL) == ERR_OK) {
+        e = why_set(why, ERR_DEVICE, "cannot open the device %s: %s", r->options.device, refused);
+        cJSON_Delete(reply);
+        return e;
+    }
+    e = json_get_object(reply, "device", &device, why);
+    if (!e)
+        e = device_desc_from_json(device, &r->desc, why);
+    json_bool_or(reply, "simulated", false, &r->simulated, NULL);
+    json_real_or(reply, "canary_ns", 0, &r->canary_ns, NULL);
+    json_real_or(reply, "gflops", 0, &r->canary_gflops, NULL);
+    cJSON_Delete(reply);
+    return e;
+}
+
+/* What is known of the machine before the device has been asked: a CPU runtime would start this many workers. */
+static void plan_cpus(struct rig *r, bool cpu_device)
+{
+    int cpus[PIN_MAX_CPUS];
+    int n = proc_cpus(cpus, PIN_MAX_CPUS);
+
+    if (n > PIN_MAX_CPUS)
+        n = PIN_MAX_CPUS;
+    if (!cpu_device) {
+        r->threads = 0;
+        pin_free(cpus, n, &r->cpus);
+        return;
+    }
+    r->threads = r->options.threads > 0 ? r->options.threads : n > 1 ? n - 1 : 1;
+    pin_split(cpus, n, r->threads, &r->cpus);
+}
+
+static enum err describe(struct rig *r, bool canary, struct why *why)
+{
+    enum err e;
+
+    plan_cpus(r, true);
+    e = start_child(r, &r->time, "time", 0, why);
+    if (!e)
+        e = ask_description(r, canary, why);
+    if (e)
+        return e;
+    r->time_generation = 0;
+    r->fingerprint = device_desc_fingerprint(&r->desc);
+    atomic_store(&r->gflops, r->canary_gflops);
+    if (r->desc.kind == DEVICE_CPU && !r->simulated)
+        return ERR_OK;
+    plan_cpus(r, false);
+    sandbox_end_child(&r->time); /* it was started for a CPU device */
+    r->time_generation = -1;
+    return ERR_OK;
+}
+
+enum err rig_open(struct rig *r, const struct rig_options *options, bool canary, struct why *why)
+{
+    const struct device_ops *ops;
+    const char *selector = "";
+    char name[LOCK_NAME_BYTES];
+    enum err e;
+
+    memset(r, 0, sizeof *r);
+    r->options = *options;
+    r->lock_fd = r->dir.lock_fd = -1;
+    r->time_generation = -1;
+    sandbox_init(&r->build);
+    sandbox_init(&r->time);
+    e = device_parse(options->device, &ops, &selector, why);
+    if (!e)
+        e = workdir_open(&r->dir, why);
+    if (!e)
+        e = describe(r, canary, why);
+    if (!e && !r->simulated) {
+        lock_name_of_device(&r->desc, selector, name, sizeof name);
+        e = lock_open(name, &r->lock_fd, why);
+    }
+    if (e)
+        rig_close(r);
+    return e;
+}
+
+void rig_close(struct rig *r)
+{
+    sandbox_end_child(&r->build);
+    sandbox_end_child(&r->time);
+    lock_close(r->lock_fd);
+    r->lock_fd = -1;
+    workdir_close(&r->dir);
+}
+
+bool rig_overlaps(const struct rig *r)
+{
+    return r->cpus.overlap && !r->simulated;
+}
+
+/* ---- build and verify ---- */
+
+void rig_begin_batch(struct rig *r)
+{
+    if (r->n_built < RIG_CHILD_TRIALS || r->simulated)
+        return;
+    sandbox_end_child(&r->build);
+    r->generation++;
+    r->n_built = 0;
+}
+
+static void ask_verify(struct rig *r, const struct trial *t, const char *program, cJSON **reply,
+                       struct sandbox_end *end)
+{
+    const struct sandbox_limits limits = {
+        .build_s = t->build_s, .run_s = t->run_s, .start_s = START_S, .memory_bytes = memory_limit(t->memory_bytes)};
+    cJSON *request = request_of("verify");
+    bool ok = request != NULL;
+    enum err e = ERR_OK;
+
+    json_add_text(request, "program", program, &ok);
+    if (r->build.pid <= 0)
+        e = start_child(r, &r->build, "build", r->generation, &end->words);
+    if (e) {
+        cJSON_Delete(request);
+        memset(end->stage, 0, sizeof end->stage);
+        strcpy(end->stage, "start");
+        end->fate = e == ERR_CANCELLED ? SANDBOX_CANCELLED : SANDBOX_DIED;
+        return;
+    }
+    sandbox_ask(&r->build, request, &limits, reply, end);
+}
+
+/* What a child's end means for the trial that it worked on. */
+static void fail_by_end(struct trial *t, const struct sandbox_end *end)
+{
+    static const enum record_status by_fate[] = {
+        [SANDBOX_DIED] = STATUS_CRASH, [SANDBOX_TIMEOUT] = STATUS_TIMEOUT, [SANDBOX_MEMORY] = STATUS_LIMITS};
+
+    if (end->fate != SANDBOX_CANCELLED && end->fate != SANDBOX_REPLIED)
+        trial_fail(t, by_fate[end->fate], end->stage, end->words.text);
+}
+
+static bool keeps_child(enum record_status s)
+{
+    return s == STATUS_OK || s == STATUS_COMPILE || s == STATUS_LIMITS;
+}
+
+static void warn_first_death(const struct rig *r, const struct trial *t, const struct sandbox_end *end)
+{
+    tell(r, 1, "%s: %s; once more, alone", t->id, end->words.text);
+}
+
+void rig_verify(struct rig *r, struct trial *t)
+{
+    struct sandbox_end end = {.fate = SANDBOX_DIED};
+    cJSON *reply = NULL;
+
+    if (t->finished)
+        return;
+    ask_verify(r, t, t->program_name.hex, &reply, &end);
+    if (end.fate == SANDBOX_DIED && !stopping(r)) {
+        warn_first_death(r, t, &end);
+        ask_verify(r, t, t->program_name.hex, &reply, &end);
+    }
+    if (stopping(r) && end.fate != SANDBOX_REPLIED)
+        return;
+    t->generation = r->generation;
+    t->verified_ns = clock_now_ns();
+    r->n_built++;
+    if (end.fate == SANDBOX_REPLIED)
+        trial_take_verify(t, reply);
+    fail_by_end(t, &end);
+    if (t->finished && !keeps_child(t->record.status))
+        sandbox_end_child(&r->build);
+    cJSON_Delete(reply);
+}
+
+void rig_warm_anchor(struct rig *r, const struct trial *t)
+{
+    struct sandbox_end end = {.fate = SANDBOX_DIED};
+    cJSON *reply = NULL;
+
+    if (!t->anchor_name.hex[0] || r->simulated)
+        return;
+    ask_verify(r, t, t->anchor_name.hex, &reply, &end);
+    if (end.fate != SANDBOX_REPLIED)
+        tell(r, 0, "the anchor %.12s cannot be built: %s", t->anchor_name.hex, end.words.text);
+    cJSON_Delete(reply);
+}
+
+/* ---- timing ---- */
+
+static cJSON *time_request(struct trial *const *trials, int n, bool anchored)
+{
+    cJSON *request = request_of("time"), *list = cJSON_CreateArray();
+    bool ok = request && list;
+
+    json_add_text(request, "anchor", anchored ? trials[0]->anchor_name.hex : "", &ok);
+    json_add_i64(request, "seed", clock_now_ns() % 1000000007, &ok);
+    for (int i = 0; ok && i < n; i++) {
+        cJSON *item = trial_time_request(trials[i]);
+
+        ok = item && cJSON_AddItemToArray(list, item);
+    }
+    json_add_item(request, "trials", list, &ok);
+    if (ok)
+        return request;
+    cJSON_Delete(request);
+    return NULL;
+}
+
+static struct sandbox_limits time_limits(struct trial *const *trials, int n)
+{
+    struct sandbox_limits l = {.start_s = START_S};
+    int64_t bytes = 0;
+
+    for (int i = 0; i < n; i++) {
+        l.build_s = fmax(l.build_s, trials[i]->build_s);
+        l.run_s = fmax(l.run_s, trials[i]->run_s);
+        bytes += trials[i]->buffer_bytes;
+        if (trials[i]->memory_bytes > l.memory_bytes)
+            l.memory_bytes = trials[i]->memory_bytes;
+    }
+    bytes = 2 * bytes + TIME_SPARE_BYTES; /* with the anchor and what the fills take on the host */
+    l.memory_bytes = memory_limit(bytes > l.memory_bytes ? bytes : l.memory_bytes);
+    return l;
+}
+
+/* A timing child on the compiler cache that holds these binaries; older caches are of no more use. */
+static enum err want_time_child(struct rig *r, int64_t generation, struct why *why)
+{
+    if (r->time.pid > 0 && r->time_generation == generation && (r->n_timed < RIG_CHILD_TRIALS || r->simulated))
+        return ERR_OK;
+    sandbox_end_child(&r->time);
+    for (int64_t g = r->time_generation; g >= 0 && g < generation; g++)
+        workdir_drop_cache(&r->dir, g);
+    r->time_generation = generation;
+    r->n_timed = 0;
+    return start_child(r, &r->time, "time", generation, why);
+}
+
+static void ask_time(struct rig *r, struct trial *const *trials, int n, bool anchored, cJSON **reply,
+                     struct sandbox_end *end)
+{
+    const struct sandbox_limits limits = time_limits(trials, n);
+    const enum err e = want_time_child(r, trials[n - 1]->generation, &end->words);
+
+    if (e) {
+        end->fate = e == ERR_CANCELLED ? SANDBOX_CANCELLED : SANDBOX_DIED;
+        strcpy(end->stage, "start");
+        return;
+    }
+    sandbox_ask(&r->time, time_request(trials, n, anchored), &limits, reply, end);
+    r->n_timed += n;
+}
+
+/* One CPU of those that time, for its clock. */
+static int timing_cpu(const struct rig *r)
+{
+    return r->threads > 0 && r->cpus.n_timing ? r->cpus.timing[0] : -1;
+}
+
+static void take_batch(struct rig *r, struct trial *const *trials, int n, const cJSON *reply)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(reply, "trials"), *gflops;
+    const char *refused = NULL, *anchor_why = "";
+
+    gflops = cJSON_GetObjectItemCaseSensitive(reply, "gflops");
+    if (cJSON_IsNumber(gflops) && gflops->valuedouble > 0)
+        atomic_store(&r->gflops, gflops->valuedouble);
+    json_text_or(reply, "anchor_why", "", &anchor_why, NULL);
+    if (*anchor_why)
+        tell(r, 0, "timed without the anchor %.12s: %s", trials[0]->anchor_name.hex, anchor_why);
+    json_get_text(reply, "refused", &refused, NULL);
+    for (int i = 0; i < n; i++) {
+        const cJSON *item = cJSON_GetArrayItem(list, i);
+
+        if (item)
+            trial_take_time(trials[i], item, reply);
+        else
+            trial_fail(trials[i], STATUS_RUNTIME, "time",
+                       refused ? refused : "the child gave no answer for this trial");
+        if (!keeps_child(trials[i]->record.status))
+            r->n_timed = RIG_CHILD_TRIALS;
+    }
+}
+
+/* One candidate in a fresh child; without its anchor when that was what the child died of. */
+static void time_alone(struct rig *r, struct trial *t)
+{
+    struct sandbox_end end = {.fate = SANDBOX_DIED, .i_item = -1};
+    cJSON *reply = NULL;
+
+    sandbox_end_child(&r->time);
+    ask_time(r, &t, 1, true, &reply, &end);
+    if (end.fate != SANDBOX_REPLIED && end.fate != SANDBOX_CANCELLED && end.i_item == TIMING_ANCHOR &&
+        t->anchor_name.hex[0] && !stopping(r))
+        ask_time(r, &t, 1, false, &reply, &end);
+    if (end.fate == SANDBOX_REPLIED)
+        take_batch(r, &t, 1, reply);
+    else if (!stopping(r))
+        fail_by_end(t, &end);
+    cJSON_Delete(reply);
+}
+
+/* Without an anchor nothing else tells that the machine was busy. */
+static bool is_disturbed(struct trial *const *trials, const cJSON *reply)
+{
+    double before = 0, after = 0;
+
+    json_real_or(reply, "canary_before", 0, &before, NULL);
+    json_real_or(reply, "canary_after", 0, &after, NULL);
+    return !trials[0]->anchor_name.hex[0] && before > 0 && after > 0 && fabs(log(after / before)) > CANARY_APART;
+}
+
+static void time_together(struct rig *r, struct trial *const *trials, int n)
+{
+    struct sandbox_end end = {.fate = SANDBOX_DIED, .i_item = -1};
+    cJSON *reply = NULL;
+
+    ask_time(r, trials, n, true, &reply, &end);
+    if (end.fate == SANDBOX_REPLIED && is_disturbed(trials, reply)) {
+        tell(r, 1, "the canary changed while %d trials were timed: once more", n);
+        cJSON_Delete(reply);
+        reply = NULL;
+        ask_time(r, trials, n, true, &reply, &end);
+    }
+    if (end.fate == SANDBOX_REPLIED) {
+        take_batch(r, trials, n, reply);
+    } else if (end.fate != SANDBOX_CANCELLED) {
+        warn_first_death(r, trials[0], &end);
+        for (int i = 0; i < n && !stopping(r); i++)
+            time_alone(r, trials[i]);
+    }
+    cJSON_Delete(reply);
+}
+
+static bool take_device(struct rig *r)
+{
+    while (r->lock_fd >= 0 && lock_take(r->lock_fd, 100) != ERR_OK)
+        if (stopping(r))
+            return false;
+    return true;
+}
+
+void rig_time(struct rig *r, struct trial *const *trials, int n)
+{
+    if (!take_device(r))
+        return;
+    for (int i = 0; i < n; i++)
+        trials[i]->record.wait_ms = (double)(clock_now_ns() - trials[i]->verified_ns) * 1e-6;
+    time_together(r, trials, n);
+    lock_release(r->lock_fd);
+}
+
+void rig_complete(struct rig *r, struct trial *t)
+{
+    cJSON_Delete(t->record.device);
+    t->record.device = host_device_object(&r->desc, r->threads, atomic_load(&r->gflops), timing_cpu(r));
+}
+
+int rig_batch_size(struct trial *const *trials, int n)
+{
+    const int64_t most = trials[0]->memory_bytes / BATCH_MEMORY_PART;
+    int64_t bytes = 2 * trials[0]->buffer_bytes; /* an anchor takes about as much as a candidate */
+    int n_fit = 1;
+
+    while (n_fit < n && n_fit < TIMING_MAX_BATCH) {
+        const struct trial *t = trials[n_fit];
+
+        bytes += t->buffer_bytes;
+        if (bytes > most || strcmp(t->anchor_name.hex, trials[0]->anchor_name.hex) != 0 ||
+            strcmp(t->record.workload, trials[0]->record.workload) != 0)
+            break;
+        n_fit++;
+    }
+    return n_fit;
+}

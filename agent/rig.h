@@ -1,0 +1,73 @@
+/* rig.h - one device and its two children: trials go in, finished records come out, whatever the kernels do.
+ * One thread may verify while another times; each side has its own child. */
+#ifndef TUNE_AGENT_RIG_H
+#define TUNE_AGENT_RIG_H
+
+#include "agent/pin.h"
+#include "agent/sandbox.h"
+#include "agent/trial.h"
+#include "agent/workdir.h"
+#include "runtime/device_desc.h"
+
+#define RIG_CHILD_TRIALS 64 /* after which a child is replaced */
+
+struct rig_options {
+    const char *device; /* "opencl:0.0", "replay:FILE" */
+    int threads;        /* of a CPU runtime; 0 = all CPUs but one */
+    const atomic_bool *stop;
+    /* Told of things a person may want to know; may be NULL. level 0 = warning, 1 = -v, 2 = -vv. */
+    void (*log)(int level, const char *line, void *arg);
+    void *arg;
+};
+
+struct rig {
+    struct rig_options options;
+    struct workdir dir;
+    struct device_desc desc;
+    struct sha256 fingerprint;
+    bool simulated;
+    int threads; /* used; 0 = not a CPU runtime */
+    struct pin_plan cpus;
+    double canary_ns, canary_gflops; /* at the start, when asked for */
+    int lock_fd;
+    struct sandbox build, time;
+    int n_built, n_timed;    /* trials since the compiler cache, and the timing child, are new */
+    int64_t generation;      /* of the compiler cache the build child uses */
+    int64_t time_generation; /* ... and that the timing child was started with; -1 = none yet */
+    _Atomic double gflops;   /* the canary's last figure */
+};
+
+/* Makes the work directory, asks a child what the device is (with its canary when `canary`) and opens the device's
+ * lock. ERR_CHILD, ERR_DEVICE, ERR_NOT_FOUND with words. */
+enum err rig_open(struct rig *r, const struct rig_options *options, bool canary, struct why *why);
+void rig_close(struct rig *r);
+
+/* Ends both children now, from any thread: for an agent that stops. Call with the stop flag set, so that none is
+ * started again. */
+void rig_kill(struct rig *r);
+
+/* May verifying and timing go on at the same time without a CPU in common? */
+bool rig_overlaps(const struct rig *r);
+
+/* Before the first rig_verify of a batch: a new build child and compiler cache when the old one has served long enough.
+ */
+void rig_begin_batch(struct rig *r);
+
+/* Builds and verifies one trial whose blobs are in r->dir: afterwards it is finished (failed) or ready to be timed.
+ * Cancelled by the stop flag it is neither. */
+void rig_verify(struct rig *r, struct trial *t);
+
+/* Makes an anchor's binary ready in the compiler's cache, so that timing does not have to build it. */
+void rig_warm_anchor(struct rig *r, const struct trial *t);
+
+/* Times trials of one anchor (1..TIMING_MAX_BATCH) together, under the device's lock; all are finished afterwards but
+ * for the stop flag. */
+void rig_time(struct rig *r, struct trial *const *trials, int n);
+
+/* Adds the device object to a record that is about to be sent. */
+void rig_complete(struct rig *r, struct trial *t);
+
+/* Splits: how many of the first trials fit one timing batch: same anchor, same workload, sum of memory. At least 1. */
+int rig_batch_size(struct trial *const *trials, int n);
+
+#endif

@@ -1,0 +1,238 @@
+#include "agent/sandbox.h"
+
+#include "core/clock.h"
+#include "core/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WATCH_MS 20          /* how often memory and the stop flag are looked at */
+#define MAX_STDERR (1 << 16) /* of a child, kept between requests */
+#define MAX_TAIL 600         /* bytes of stderr shown */
+
+void sandbox_init(struct sandbox *s)
+{
+    memset(s, 0, sizeof *s);
+    s->fd = s->err_fd = -1;
+}
+
+void sandbox_end_child(struct sandbox *s)
+{
+    int status;
+
+    if (s->pid > 0) {
+        proc_kill(s->pid, SIGKILL, true);
+        proc_kill(s->pid, SIGKILL, false); /* it may not have its group yet */
+        proc_wait(s->pid, -1, &status);
+        frame_reader_fini(&s->reader);
+    }
+    if (s->fd >= 0)
+        close(s->fd);
+    if (s->err_fd >= 0)
+        close(s->err_fd);
+    s->pid = 0;
+    s->fd = s->err_fd = -1;
+}
+
+static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, int child_fd, struct why *why)
+{
+    char exe[PATH_MAX], threads[64], cache[PATH_MAX + 32];
+    const ssize_t n_exe = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    const char *argv[] = {exe, "--child", o->mode, o->device, o->dir, o->cache_dir, NULL};
+    const char *env[4] = {NULL};
+    struct proc_options p = {.argv = argv, .env_add = env, .in_fd = -1, .out_fd = -1};
+    int n_env = 0;
+
+    if (n_exe <= 0)
+        return why_set(why, ERR_IO, "cannot find the agent's own program: %s", strerror(errno));
+    exe[n_exe] = '\0';
+    if (o->threads > 0) {
+        snprintf(threads, sizeof threads, "POCL_MAX_PTHREAD_COUNT=%d", o->threads);
+        env[n_env++] = threads;
+        env[n_env++] = "POCL_AFFINITY=0"; /* the child pins its workers itself: PoCL knows no list of CPUs */
+    }
+    if (*o->cache_dir) {
+        snprintf(cache, sizeof cache, "POCL_CACHE_DIR=%s", o->cache_dir);
+        env[n_env++] = cache;
+    }
+    p.err_fd = s->err_fd;
+    p.pass_fd = child_fd;
+    p.data_bytes = o->data_bytes;
+    p.cpus = o->cpus;
+    p.n_cpus = o->n_cpus;
+    p.own_group = true;
+    return proc_start(&p, &s->pid, why);
+}
+
+enum err sandbox_start(struct sandbox *s, const struct sandbox_options *o, struct why *why)
+{
+    int pair[2];
+    enum err e;
+
+    sandbox_end_child(s);
+    s->stop = o->stop;
+    if (*o->cache_dir && mkdir(o->cache_dir, 0700) != 0 && errno != EEXIST)
+        return why_set(why, ERR_IO, "cannot make %s: %s", o->cache_dir, strerror(errno));
+    s->err_fd = memfd_create("stderr", MFD_CLOEXEC);
+    if (s->err_fd < 0 || fcntl(s->err_fd, F_SETFL, O_APPEND) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return why_set(why, ERR_IO, "cannot make a socket pair: %s", strerror(errno));
+    e = exec_child(s, o, pair[1], why);
+    close(pair[1]);
+    s->fd = pair[0];
+    if (e) {
+        s->pid = 0;
+        sandbox_end_child(s);
+        return e;
+    }
+    frame_reader_init(&s->reader, s->fd);
+    return ERR_OK;
+}
+
+static off_t stderr_bytes(int fd)
+{
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 ? st.st_size : 0;
+}
+
+/* The last lines a child wrote to stderr, on one line. */
+static void stderr_tail(int fd, char *out, size_t n_out)
+{
+    const off_t end = stderr_bytes(fd);
+    const off_t from = end > MAX_TAIL ? end - MAX_TAIL : 0;
+    ssize_t n = end > 0 ? pread(fd, out, n_out - 1 < MAX_TAIL ? n_out - 1 : MAX_TAIL, from) : 0;
+
+    if (n < 0)
+        n = 0;
+    while (n && (out[n - 1] == '\n' || out[n - 1] == ' '))
+        n--;
+    out[n] = '\0';
+    for (ssize_t i = 0; i < n; i++)
+        if ((unsigned char)out[i] < ' ')
+            out[i] = out[i] == '\n' ? ';' : ' ';
+}
+
+static void describe_death(struct sandbox *s, struct sandbox_end *end)
+{
+    char tail[MAX_TAIL + 1], how[64] = "left";
+    int status = 0;
+
+    if (proc_wait(s->pid, 2000, &status) == ERR_OK) {
+        proc_kill(s->pid, SIGKILL, true); /* what it left behind */
+        s->pid = 0;
+        frame_reader_fini(&s->reader);
+        if (WIFSIGNALED(status))
+            snprintf(how, sizeof how, "died of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else
+            snprintf(how, sizeof how, "ended with code %d", WEXITSTATUS(status));
+    }
+    stderr_tail(s->err_fd, tail, sizeof tail);
+    why_set(&end->words, ERR_CHILD, "the child process %s during %s%s%s", how, end->stage, *tail ? ": " : "", tail);
+}
+
+static double limit_of(const struct sandbox_limits *l, const char *stage)
+{
+    if (strcmp(stage, "start") == 0 && l->start_s > 0)
+        return l->start_s;
+    if (strcmp(stage, "build") == 0 || strcmp(stage, "load") == 0 || strcmp(stage, "start") == 0)
+        return l->build_s;
+    return l->run_s;
+}
+
+/* Is there a reason to end the child now? */
+static bool over_limits(struct sandbox *s, const struct sandbox_limits *l, int64_t since_ns, struct sandbox_end *end)
+{
+    const double spent_s = (double)(clock_now_ns() - since_ns) * 1e-9, allowed_s = limit_of(l, end->stage);
+    const int64_t rss = proc_rss_bytes(s->pid);
+
+    if (s->stop && atomic_load(s->stop)) {
+        end->fate = SANDBOX_CANCELLED;
+        why_set(&end->words, ERR_CANCELLED, "the agent stops");
+    } else if (l->memory_bytes > 0 && rss > l->memory_bytes) {
+        end->fate = SANDBOX_MEMORY;
+        why_set(&end->words, ERR_LIMITS, "memory: the child held %lld MiB during %s, the limit is %lld MiB",
+                (long long)(rss >> 20), end->stage, (long long)(l->memory_bytes >> 20));
+    } else if (spent_s > allowed_s) {
+        end->fate = SANDBOX_TIMEOUT;
+        why_set(&end->words, ERR_TIMEOUT, "%s took longer than %.3g s", end->stage, allowed_s);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* A progress frame renews the time limit; true for the final one. */
+static bool is_final(const cJSON *frame, struct sandbox_end *end, int64_t *since_ns)
+{
+    const char *stage = NULL;
+    int64_t i = -1;
+
+    if (json_get_text(frame, "at", &stage, NULL))
+        return true;
+    json_i64_or(frame, "i", -1, -1, 1000, &i, NULL);
+    *since_ns = clock_now_ns();
+    snprintf(end->stage, sizeof end->stage, "%s", stage);
+    end->i_item = (int)i;
+    return false;
+}
+
+static void await_reply(struct sandbox *s, const struct sandbox_limits *l, cJSON **reply, struct sandbox_end *end)
+{
+    int64_t since_ns = clock_now_ns();
+
+    for (;;) {
+        cJSON *frame = NULL;
+        const enum err e = frame_read(&s->reader, WATCH_MS, &frame, &end->words);
+
+        if (e == ERR_OK && is_final(frame, end, &since_ns)) {
+            end->fate = SANDBOX_REPLIED;
+            *reply = frame;
+            return;
+        }
+        cJSON_Delete(frame);
+        if (e && e != ERR_TIMEOUT) {
+            end->fate = SANDBOX_DIED;
+            if (e == ERR_PROTOCOL)
+                proc_kill(s->pid, SIGKILL, true);
+            describe_death(s, end);
+            return;
+        }
+        if (over_limits(s, l, since_ns, end))
+            return;
+    }
+}
+
+void sandbox_ask(struct sandbox *s, cJSON *request, const struct sandbox_limits *l, cJSON **reply,
+                 struct sandbox_end *end)
+{
+    memset(end, 0, sizeof *end);
+    end->i_item = -1;
+    snprintf(end->stage, sizeof end->stage, "start");
+    if (stderr_bytes(s->err_fd) > MAX_STDERR)
+        (void)!ftruncate(s->err_fd, 0);
+    if (s->pid <= 0) {
+        cJSON_Delete(request);
+        end->fate = SANDBOX_DIED;
+        why_set(&end->words, ERR_CHILD, "there is no child process");
+        return;
+    }
+    if (frame_send(s->fd, request) == ERR_OK) {
+        await_reply(s, l, reply, end);
+    } else {
+        end->fate = SANDBOX_DIED;
+        describe_death(s, end);
+    }
+    if (end->fate != SANDBOX_REPLIED)
+        sandbox_end_child(s);
+}

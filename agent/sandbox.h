@@ -1,0 +1,66 @@
+/* sandbox.h - the parent's end of one child: start it, ask it, watch its time and memory, end it. The parent survives
+ * whatever the child does; nothing the child says is trusted beyond its own trials. */
+#ifndef TUNE_AGENT_SANDBOX_H
+#define TUNE_AGENT_SANDBOX_H
+
+#include "agent/frame.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SANDBOX_DEVICE_FD 3 /* the child's end of the stream */
+
+struct sandbox_options {
+    const char *mode;      /* "build" "time" "describe": of --child */
+    const char *device;    /* "opencl:0.0" */
+    const char *dir;       /* the agent's work directory */
+    const char *cache_dir; /* compiler caches; "" = none */
+    int threads;           /* worker threads of a CPU runtime; 0 = leave it alone */
+    const int *cpus;       /* where it may run; NULL = as the parent. Copied by exec. */
+    int n_cpus;
+    int64_t data_bytes;      /* RLIMIT_DATA; 0 = none */
+    const atomic_bool *stop; /* true: give up at once; may be NULL */
+};
+
+struct sandbox {
+    pid_t pid; /* 0 = no child */
+    int fd;
+    int err_fd; /* its stderr, a file without a name */
+    struct frame_reader reader;
+    const atomic_bool *stop;
+};
+
+/* What a request may spend, by the stage the child reports: start_s until it reports one (0 = build_s), build_s for
+ * build and load, run_s for all others. */
+struct sandbox_limits {
+    double start_s, build_s, run_s;
+    int64_t memory_bytes; /* resident; 0 = unlimited */
+};
+
+enum sandbox_fate { SANDBOX_REPLIED, SANDBOX_DIED, SANDBOX_TIMEOUT, SANDBOX_MEMORY, SANDBOX_CANCELLED };
+
+/* How a request ended. Anything but REPLIED and the child is gone already. */
+struct sandbox_end {
+    enum sandbox_fate fate;
+    char stage[16];   /* the last one reported: start load build verify time */
+    int i_item;       /* the trial of the request it was at; -1 = none */
+    struct why words; /* for people, with the last lines of the child's stderr */
+};
+
+/* The caller's memory, no child yet. */
+void sandbox_init(struct sandbox *s);
+
+/* Starts a child (ending an earlier one); ERR_IO with words. Call from a thread that lives as long as the process: the
+ * child dies with the thread that started it. */
+enum err sandbox_start(struct sandbox *s, const struct sandbox_options *o, struct why *why);
+
+/* Kills the child with all it started and waits for its end; nothing to do when there is none. */
+void sandbox_end_child(struct sandbox *s);
+
+/* Sends a request (takes it) and waits for its reply, which is given when end->fate is REPLIED. */
+void sandbox_ask(struct sandbox *s, cJSON *takes_request, const struct sandbox_limits *limits, cJSON **reply,
+                 struct sandbox_end *end);
+
+#endif

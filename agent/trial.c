@@ -1,0 +1,243 @@
+#include "agent/trial.h"
+
+#include "core/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double real_or(const cJSON *object, const char *name, double otherwise)
+{
+    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    return cJSON_IsNumber(member) ? member->valuedouble : otherwise;
+}
+
+static const char *text_or(const cJSON *object, const char *name, const char *otherwise)
+{
+    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    return cJSON_IsString(member) && member->valuestring ? member->valuestring : otherwise;
+}
+
+#define COPY(to, from) snprintf(to, sizeof(to), "%.*s", (int)sizeof(to) - 1, from)
+
+static int within(double v, int min, int max)
+{
+    return v >= max ? max : v > min ? (int)v : min;
+}
+
+static void read_rules(struct trial *t, const cJSON *body)
+{
+    const cJSON *timing = cJSON_GetObjectItemCaseSensitive(body, "timing");
+    const cJSON *limits = cJSON_GetObjectItemCaseSensitive(body, "limits");
+    const cJSON *anchor = cJSON_GetObjectItemCaseSensitive(body, "anchor");
+    struct timing_rules *r = &t->rules;
+
+    r->rounds = within(real_or(timing, "rounds", 5), 1, TIMING_MAX_ROUNDS);
+    r->rounds_near_best = within(real_or(timing, "rounds_near_best", 9), 1, TIMING_MAX_ROUNDS);
+    r->min_calls = within(real_or(timing, "min_calls", 3), 1, 1000);
+    r->warmup = within(real_or(timing, "warmup", 1), 0, 100);
+    r->min_slot_ns = 1e6 * fmin(fmax(real_or(timing, "min_slot_ms", 5), 0.01), 1e4);
+    r->best_ns = real_or(timing, "best_ns", 0);
+    r->best_lnratio = real_or(timing, "best_lnratio", NAN);
+    r->bridge = t->record.anchor.bridge = real_or(anchor, "bridge", 0);
+    t->record.anchor.epoch = (int64_t)fmin(fmax(real_or(anchor, "epoch", 0), 0), 1e9);
+    t->build_s = fmin(fmax(real_or(limits, "build_s", 10), 0.1), 3600);
+    t->run_s = fmin(fmax(real_or(limits, "run_s", 10), 0.1), 3600);
+    t->memory_bytes = (int64_t)fmin(fmax(real_or(limits, "memory_bytes", 2147483648.0), 1048576), 1e15);
+}
+
+static void read_body(struct trial *t, const cJSON *lease, const struct trial_agent *agent)
+{
+    const cJSON *body = cJSON_GetObjectItemCaseSensitive(lease, "body");
+    struct record *r = &t->record;
+
+    COPY(r->id, t->id);
+    COPY(r->job, text_or(lease, "job", ""));
+    COPY(r->purpose, text_or(lease, "purpose", text_or(body, "purpose", "search")));
+    COPY(r->proposed_by, text_or(body, "proposed_by", "user"));
+    COPY(r->key, text_or(body, "key", agent->key));
+    COPY(r->agent, agent->name);
+    COPY(r->protocol, TIMING_PROTOCOL);
+    r->seed = (int64_t)fmin(fmax(real_or(body, "seed", 0), -9e15), 9e15);
+    r->program = t->program_name;
+    r->fingerprint = agent->fingerprint;
+    read_rules(t, body);
+}
+
+enum err trial_new(const cJSON *lease, const struct trial_agent *agent, struct trial **out, struct why *why)
+{
+    struct trial *t = calloc(1, sizeof *t);
+    const char *id = NULL, *program = NULL, *anchor = NULL;
+    enum err e;
+
+    if (!t)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    record_init(&t->record);
+    program_init(&t->program);
+    atomic_init(&t->dropped, false);
+    e = json_get_text(lease, "trial", &id, why);
+    if (!e)
+        e = json_get_i64(lease, "token", 0, JSON_EXACT_MAX, &t->token, why);
+    if (!e)
+        e = json_get_text(lease, "program", &program, why);
+    if (!e)
+        e = json_text_or(lease, "anchor", "", &anchor, why);
+    if (!e && (strlen(id) >= sizeof t->id || !sha256_is_hex(program) || (*anchor && !sha256_is_hex(anchor))))
+        e = why_set(why, ERR_PROTOCOL, "a leased trial without a sane id, program or anchor");
+    if (e) {
+        trial_free(t);
+        return e == ERR_NOMEM ? e : ERR_PROTOCOL;
+    }
+    COPY(t->id, id);
+    COPY(t->program_name.hex, program);
+    COPY(t->anchor_name.hex, anchor);
+    read_body(t, lease, agent);
+    t->leased_ns = clock_now_ns();
+    *out = t;
+    return ERR_OK;
+}
+
+void trial_free(struct trial *t)
+{
+    if (!t)
+        return;
+    program_fini(&t->program);
+    record_fini(&t->record);
+    free(t);
+}
+
+static void finish(struct trial *t)
+{
+    t->record.ts_ms = clock_wall_ms();
+    t->finished = true;
+}
+
+void trial_fail(struct trial *t, enum record_status status, const char *stage, const char *why)
+{
+    struct record *r = &t->record;
+
+    if (t->finished)
+        return;
+    r->status = status;
+    COPY(r->stage, stage);
+    free(r->why);
+    r->why = strdup(why);
+    finish(t);
+}
+
+void trial_take_program(struct trial *t, const void *text, size_t n)
+{
+    struct why why = {""};
+    struct record *r = &t->record;
+    const enum err e = program_from_json(text, n, &t->program, &why);
+
+    if (e) {
+        trial_fail(t, STATUS_RUNTIME, "prepare", why.text);
+        return;
+    }
+    free(r->workload);
+    cJSON_Delete(r->knobs);
+    r->workload = strdup(t->program.workload ? t->program.workload : "");
+    COPY(r->template_id, t->program.template_id ? t->program.template_id : "");
+    r->template_version = t->program.template_version;
+    r->knobs = t->program.knobs ? cJSON_Duplicate(t->program.knobs, true) : NULL;
+    r->flops = t->program.flops;
+    for (size_t i = 0; i < t->program.n_buffers; i++)
+        t->buffer_bytes += t->program.buffers[i].n_elems * (int64_t)dtype_bytes(t->program.buffers[i].dtype);
+    if (t->program.build_s > 0)
+        t->build_s = fmin(t->build_s, t->program.build_s);
+    if (t->program.run_s > 0)
+        t->run_s = fmin(t->run_s, t->program.run_s);
+    if (t->program.memory_bytes > 0 && t->program.memory_bytes < t->memory_bytes)
+        t->memory_bytes = t->program.memory_bytes;
+}
+
+static enum record_status status_of(const cJSON *reply)
+{
+    const int s = status_by_name(text_or(reply, "status", ""));
+
+    return s < 0 ? STATUS_CRASH : (enum record_status)s;
+}
+
+void trial_take_verify(struct trial *t, const cJSON *reply)
+{
+    const enum record_status status = status_of(reply);
+
+    t->record.build_ms = real_or(reply, "build_ms", 0);
+    t->record.verify_ms = real_or(reply, "verify_ms", 0);
+    t->record.build_cached = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "build_cached"));
+    if (cJSON_HasObjectItem(reply, "refused"))
+        trial_fail(t, STATUS_RUNTIME, "prepare", text_or(reply, "refused", ""));
+    else if (status != STATUS_OK)
+        trial_fail(t, status, text_or(reply, "stage", "build"), text_or(reply, "why", ""));
+}
+
+static size_t take_samples(const cJSON *item, const char *name, double **out)
+{
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(item, name), *v;
+    double *samples = calloc(RECORD_MAX_SAMPLES, sizeof *samples);
+    size_t n = 0;
+
+    free(*out);
+    *out = samples;
+    if (!samples)
+        return 0;
+    cJSON_ArrayForEach(v, array)
+    {
+        if (n < RECORD_MAX_SAMPLES && cJSON_IsNumber(v))
+            samples[n++] = v->valuedouble;
+    }
+    return n;
+}
+
+void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
+{
+    struct record *r = &t->record;
+    const enum record_status status = status_of(item);
+
+    r->device_ms = real_or(item, "device_ms", 0);
+    r->canary_before = real_or(batch, "canary_before", 0);
+    r->canary_after = real_or(batch, "canary_after", 0);
+    if (status != STATUS_OK) {
+        trial_fail(t, status, text_or(item, "stage", "time"), text_or(item, "why", ""));
+        return;
+    }
+    r->status = STATUS_OK;
+    r->time_ns = real_or(item, "time_ns", 0);
+    r->lnratio = real_or(item, "lnratio", NAN);
+    r->se = real_or(item, "se", NAN);
+    r->rounds = (int64_t)real_or(item, "rounds", 0);
+    r->calls = (int64_t)real_or(item, "calls", 0);
+    r->censored = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "censored"));
+    r->n_samples = take_samples(item, "samples", &r->samples_ns);
+    if (!isnan(r->lnratio)) {
+        r->anchor.hash = t->anchor_name;
+        r->anchor.n_samples = take_samples(item, "anchors", &r->anchor.samples_ns);
+    }
+    finish(t);
+}
+
+cJSON *trial_time_request(const struct trial *t)
+{
+    const struct timing_rules *r = &t->rules;
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    json_add_text(o, "program", t->program_name.hex, &ok);
+    json_add_i64(o, "rounds", r->rounds, &ok);
+    json_add_i64(o, "rounds_near_best", r->rounds_near_best, &ok);
+    json_add_i64(o, "min_calls", r->min_calls, &ok);
+    json_add_i64(o, "warmup", r->warmup, &ok);
+    json_add_real(o, "min_slot_ns", r->min_slot_ns, &ok);
+    json_add_real(o, "best_ns", r->best_ns, &ok);
+    if (!isnan(r->best_lnratio))
+        json_add_real(o, "best_lnratio", r->best_lnratio, &ok);
+    json_add_real(o, "bridge", r->bridge, &ok);
+    if (ok)
+        return o;
+    cJSON_Delete(o);
+    return NULL;
+}

@@ -1,0 +1,54 @@
+/* trial.h - one leased trial in the agent: what was asked, and the record that grows from it. */
+#ifndef TUNE_AGENT_TRIAL_H
+#define TUNE_AGENT_TRIAL_H
+
+#include "agent/timing.h"
+#include "logs/record.h"
+#include "runtime/program.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct trial {
+    char id[SHA256_HEX + 1];
+    int64_t token;
+    struct sha256 program_name, anchor_name; /* blobs; anchor hex "" = none */
+    struct timing_rules rules;
+    double build_s, run_s;
+    int64_t memory_bytes;
+    struct program program;
+    int64_t buffer_bytes; /* of the program */
+    struct record record;
+    bool finished;       /* the record is whole: nothing more is to be done but to send it */
+    atomic_bool dropped; /* the tracker took it back, or it was cancelled: no record */
+    int64_t leased_ns, verified_ns;
+    int64_t generation; /* of the compiler cache its binary is in */
+};
+
+/* What an agent knows of itself and writes into every record; lends. */
+struct trial_agent {
+    const char *name, *key;
+    struct sha256 fingerprint;
+};
+
+/* From one entry of trial_lease's answer; ERR_PROTOCOL when it has no id, token or program, ERR_NOMEM. A body that
+ * lacks something gets the protocol's defaults. */
+enum err trial_new(const cJSON *lease, const struct trial_agent *agent, struct trial **out, struct why *why);
+void trial_free(struct trial *t);
+
+/* Parses the program and copies its identity into the record; a program that is not sane finishes the trial. */
+void trial_take_program(struct trial *t, const void *text, size_t n);
+
+/* Ends the trial with a failure. */
+void trial_fail(struct trial *t, enum record_status status, const char *stage, const char *why);
+
+/* Takes a child's answer to `verify`: finishes the trial unless it is ok. */
+void trial_take_verify(struct trial *t, const cJSON *reply);
+
+/* Takes one trial of a child's answer to `time`, with what the whole batch had in common: finishes the trial. */
+void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch);
+
+/* The rules as the child wants them; NULL on lack of memory. */
+cJSON *trial_time_request(const struct trial *t);
+
+#endif

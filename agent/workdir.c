@@ -1,0 +1,221 @@
+#include "agent/workdir.h"
+
+#include "core/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ORPHAN_S 600 /* a directory without a lock file is in the making, unless it is this old */
+
+static const char *base_dir(void)
+{
+    const char *dir = getenv("TMPDIR");
+
+    return dir && *dir ? dir : "/tmp";
+}
+
+/* The lock is taken under another name first: a file named "lock" that is free always means a dead owner. */
+static enum err take_lock(struct workdir *w, struct why *why)
+{
+    char made[PATH_MAX + 16], final[PATH_MAX + 16];
+
+    snprintf(made, sizeof made, "%s/lock.new", w->path);
+    snprintf(final, sizeof final, "%s/lock", w->path);
+    w->lock_fd = open(made, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (w->lock_fd < 0 || flock(w->lock_fd, LOCK_EX | LOCK_NB) != 0 || rename(made, final) != 0)
+        return why_set(why, ERR_IO, "cannot lock %s: %s", w->path, strerror(errno));
+    return ERR_OK;
+}
+
+enum err workdir_open(struct workdir *w, struct why *why)
+{
+    char blobs[PATH_MAX + 16];
+    enum err e;
+
+    memset(w, 0, sizeof *w);
+    w->lock_fd = -1;
+    e = dir_temporary(WORKDIR_STEM, w->path, sizeof w->path - 100, why);
+    if (e) {
+        w->path[0] = '\0';
+        return e;
+    }
+    e = take_lock(w, why);
+    if (!e) {
+        snprintf(blobs, sizeof blobs, "%s/blobs", w->path);
+        e = dir_make(blobs, 0700, why);
+    }
+    if (e)
+        workdir_close(w);
+    return e;
+}
+
+void workdir_close(struct workdir *w)
+{
+    if (w->path[0])
+        dir_remove(w->path);
+    if (w->lock_fd >= 0)
+        close(w->lock_fd);
+    free(w->blobs);
+    memset(w, 0, sizeof *w);
+    w->lock_fd = -1;
+}
+
+static bool owner_is_dead(const char *path)
+{
+    char lock[PATH_MAX + 16];
+    struct stat st;
+    bool dead;
+    int fd;
+
+    if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+        return false;
+    snprintf(lock, sizeof lock, "%s/lock", path);
+    fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno == ENOENT && time(NULL) - st.st_mtime > ORPHAN_S;
+    dead = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    close(fd);
+    return dead;
+}
+
+int workdir_sweep(void)
+{
+    DIR *dir = opendir(base_dir());
+    const struct dirent *entry;
+    int n = 0;
+
+    while (dir && (entry = readdir(dir))) {
+        char path[PATH_MAX];
+
+        if (strncmp(entry->d_name, WORKDIR_STEM ".", strlen(WORKDIR_STEM) + 1) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", base_dir(), entry->d_name);
+        if (!owner_is_dead(path))
+            continue;
+        dir_remove(path);
+        n++;
+    }
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+static struct workdir_blob *find(struct workdir *w, const char *hex)
+{
+    for (size_t i = 0; i < w->n_blobs; i++)
+        if (strcmp(w->blobs[i].name.hex, hex) == 0)
+            return &w->blobs[i];
+    return NULL;
+}
+
+bool workdir_has(struct workdir *w, const char *hex)
+{
+    struct workdir_blob *b = find(w, hex);
+
+    if (b)
+        b->used = ++w->stamp;
+    return b != NULL;
+}
+
+static void blob_path(const char *dir, const char *hex, char *out, size_t n_out)
+{
+    snprintf(out, n_out, "%s/blobs/%s", dir, hex);
+}
+
+static enum err grow(struct workdir *w)
+{
+    const size_t cap = w->cap_blobs ? 2 * w->cap_blobs : 64;
+    struct workdir_blob *more;
+
+    if (w->n_blobs < w->cap_blobs)
+        return ERR_OK;
+    more = realloc(w->blobs, cap * sizeof *more);
+    if (!more)
+        return ERR_NOMEM;
+    w->blobs = more;
+    w->cap_blobs = cap;
+    return ERR_OK;
+}
+
+enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex, struct why *why)
+{
+    const struct blob *b = blobs_get(set, hex);
+    char path[PATH_MAX + 80];
+    enum err e;
+
+    if (workdir_has(w, hex))
+        return ERR_OK;
+    if (!b)
+        return why_set(why, ERR_NOT_FOUND, "blob %.12s is missing", hex);
+    if (grow(w))
+        return why_set(why, ERR_NOMEM, "out of memory");
+    blob_path(w->path, hex, path, sizeof path);
+    e = file_append(path, b->data, b->n_bytes, false, why);
+    if (e) {
+        unlink(path);
+        return e;
+    }
+    w->blobs[w->n_blobs].name = b->name;
+    w->blobs[w->n_blobs].n_bytes = (int64_t)b->n_bytes;
+    w->blobs[w->n_blobs].used = ++w->stamp;
+    w->n_blobs++;
+    w->sum_bytes += (int64_t)b->n_bytes;
+    return ERR_OK;
+}
+
+void workdir_trim(struct workdir *w, int64_t stamp)
+{
+    for (size_t i = 0; i < w->n_blobs && w->sum_bytes > WORKDIR_MAX_BLOB_BYTES;) {
+        char path[PATH_MAX + 80];
+
+        if (w->blobs[i].used > stamp) {
+            i++;
+            continue;
+        }
+        blob_path(w->path, w->blobs[i].name.hex, path, sizeof path);
+        unlink(path);
+        w->sum_bytes -= w->blobs[i].n_bytes;
+        w->blobs[i] = w->blobs[--w->n_blobs];
+    }
+}
+
+void workdir_cache(const struct workdir *w, int64_t generation, char *out, size_t n_out)
+{
+    snprintf(out, n_out, "%s/cache.%lld", w->path, (long long)generation);
+}
+
+void workdir_drop_cache(const struct workdir *w, int64_t generation)
+{
+    char path[PATH_MAX + 32];
+
+    workdir_cache(w, generation, path, sizeof path);
+    dir_remove(path);
+}
+
+enum err workdir_load_blob(const char *dir, const char *hex, struct blobs *into, struct why *why)
+{
+    char path[PATH_MAX + 80];
+    struct sha256 name;
+    struct buf bytes;
+    enum err e;
+
+    if (blobs_get(into, hex))
+        return ERR_OK;
+    blob_path(dir, hex, path, sizeof path);
+    buf_init(&bytes, into->max_bytes);
+    e = file_read(path, &bytes, why);
+    if (!e)
+        e = blobs_put(into, buf_text(&bytes), bytes.len, &name);
+    if (!e && strcmp(name.hex, hex) != 0)
+        e = why_set(why, ERR_PROTOCOL, "blob %.12s is damaged", hex);
+    buf_fini(&bytes);
+    return e;
+}

@@ -1,0 +1,56 @@
+/* workdir.h - an agent's temporary directory: blobs for its children, compiler caches by generation, their stderr.
+ * A lock file in it tells the living from the dead: the next agent to start removes what a killed one left. */
+#ifndef TUNE_AGENT_WORKDIR_H
+#define TUNE_AGENT_WORKDIR_H
+
+#include "core/blobs.h"
+#include "core/err.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WORKDIR_STEM "tune-agent"
+#define WORKDIR_MAX_BLOB_BYTES ((int64_t)1 << 30) /* on disk, of blobs not in use */
+
+struct workdir_blob {
+    struct sha256 name;
+    int64_t n_bytes;
+    int64_t used; /* stamp of the last use */
+};
+
+struct workdir {
+    char path[PATH_MAX];
+    int lock_fd;
+    struct workdir_blob *blobs;
+    size_t n_blobs, cap_blobs;
+    int64_t sum_bytes, stamp;
+};
+
+/* Makes a fresh directory "<TMPDIR or /tmp>/tune-agent.XXXXXX" with its lock. */
+enum err workdir_open(struct workdir *w, struct why *why);
+
+/* Removes the directory with all in it. */
+void workdir_close(struct workdir *w);
+
+/* Removes the directories of agents that are dead (their lock is free); returns how many. */
+int workdir_sweep(void);
+
+/* Is the blob here? True stamps it as used. */
+bool workdir_has(struct workdir *w, const char *hex);
+
+/* Writes a blob of the set that is not here yet; ERR_NOT_FOUND when the set lacks it. Not thread-safe. */
+enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex, struct why *why);
+
+/* Forgets blobs not used since `stamp` while the sum is over WORKDIR_MAX_BLOB_BYTES. */
+void workdir_trim(struct workdir *w, int64_t stamp);
+
+/* Path of a compiler cache; each generation is a directory of its own. */
+void workdir_cache(const struct workdir *w, int64_t generation, char *out, size_t n_out);
+void workdir_drop_cache(const struct workdir *w, int64_t generation);
+
+/* In a child, which knows the directory's path only: reads a blob and checks it against its name. */
+enum err workdir_load_blob(const char *path, const char *hex, struct blobs *into, struct why *why);
+
+#endif

@@ -1,0 +1,234 @@
+/* A parent and a child that misbehaves in every way: this program is both (--child). */
+#include "agent/sandbox.h"
+#include "core/clock.h"
+#include "core/proc.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* ---- the child ---- */
+
+static void say(const char *json)
+{
+    frame_send(SANDBOX_DEVICE_FD, cJSON_Parse(json));
+}
+
+static void eat_memory(void)
+{
+    for (;;) {
+        char *piece = malloc(4 << 20);
+
+        if (piece)
+            memset(piece, 1, 4 << 20);
+        usleep(1000);
+    }
+}
+
+static void do_as_told(const char *op)
+{
+    if (strcmp(op, "answer") == 0)
+        say("{\"ok\":true}");
+    else if (strcmp(op, "segfault") == 0)
+        raise(SIGSEGV);
+    else if (strcmp(op, "abort") == 0) {
+        fprintf(stderr, "LLVM ERROR: Cannot select\n");
+        abort();
+    } else if (strcmp(op, "exit") == 0)
+        _exit(3);
+    else if (strcmp(op, "garbage") == 0)
+        (void)!write(SANDBOX_DEVICE_FD, "\xff\xff\xff\xff????", 8);
+    else if (strcmp(op, "eat") == 0)
+        eat_memory();
+    else if (strcmp(op, "stages") == 0) {
+        for (int i = 0; i < 6; i++) {
+            say("{\"at\":\"time\",\"i\":2}");
+            usleep(100000);
+        }
+        say("{\"ok\":true}");
+    }
+    say("{\"at\":\"verify\",\"i\":3}");
+    if (strcmp(op, "grandchild") == 0 && fork() == 0)
+        pause();
+    pause();
+}
+
+static int child(void)
+{
+    struct frame_reader r;
+    cJSON *request = NULL;
+    const char *op = "";
+
+    frame_reader_init(&r, SANDBOX_DEVICE_FD);
+    while (frame_read(&r, -1, &request, NULL) == ERR_OK) {
+        json_get_text(request, "op", &op, NULL);
+        if (strcmp(op, "answer") == 0)
+            say("{\"ok\":true}");
+        else
+            do_as_told(op);
+    }
+    return 0;
+}
+
+/* ---- the parent ---- */
+
+static const struct sandbox_limits limits = {.start_s = 5, .build_s = 0.5, .run_s = 0.3, .memory_bytes = 128 << 20};
+
+static void start(struct sandbox *s, const atomic_bool *stop)
+{
+    const struct sandbox_options o = {.mode = "x", .device = "x", .dir = "/", .cache_dir = "", .stop = stop};
+    struct why why = {""};
+
+    sandbox_init(s);
+    if (sandbox_start(s, &o, &why))
+        fail_msg("%s", why.text);
+}
+
+static enum sandbox_fate ask(struct sandbox *s, const char *op, struct sandbox_end *end)
+{
+    cJSON *request = cJSON_CreateObject(), *reply = NULL;
+
+    cJSON_AddStringToObject(request, "op", op);
+    sandbox_ask(s, request, &limits, &reply, end);
+    assert_int_equal(reply != NULL, end->fate == SANDBOX_REPLIED);
+    cJSON_Delete(reply);
+    return end->fate;
+}
+
+static void expect(const char *op, enum sandbox_fate fate, const char *words)
+{
+    struct sandbox s;
+    struct sandbox_end end;
+    pid_t pid;
+
+    start(&s, NULL);
+    pid = s.pid;
+    assert_int_equal(ask(&s, op, &end), fate);
+    if (!strstr(end.words.text, words))
+        fail_msg("'%s' does not say '%s'", end.words.text, words);
+    if (fate != SANDBOX_REPLIED) {
+        assert_int_equal(s.pid, 0);
+        assert_int_equal(kill(pid, 0), -1);
+        assert_int_equal(errno, ESRCH);
+        assert_int_equal(ask(&s, "answer", &end), SANDBOX_DIED); /* there is none to ask */
+    }
+    sandbox_end_child(&s);
+}
+
+static void a_child_answers_again_and_again(void **state)
+{
+    struct sandbox s;
+    struct sandbox_end end;
+
+    (void)state;
+    start(&s, NULL);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(ask(&s, "answer", &end), SANDBOX_REPLIED);
+    sandbox_end_child(&s);
+    sandbox_end_child(&s);
+}
+
+static void death_is_told_with_its_signal_and_last_words(void **state)
+{
+    (void)state;
+    expect("segfault", SANDBOX_DIED, "signal 11");
+    expect("abort", SANDBOX_DIED, "LLVM ERROR: Cannot select");
+    expect("exit", SANDBOX_DIED, "ended with code 3");
+}
+
+static void garbage_from_a_child_is_its_end(void **state)
+{
+    (void)state;
+    expect("garbage", SANDBOX_DIED, "child process");
+}
+
+static void a_stage_over_its_time_is_ended(void **state)
+{
+    const int64_t from = clock_now_ns();
+
+    (void)state;
+    expect("hang", SANDBOX_TIMEOUT, "verify took longer than 0.3 s");
+    assert_true(clock_now_ns() - from < 2000000000);
+}
+
+static void progress_renews_the_time(void **state)
+{
+    (void)state;
+    expect("stages", SANDBOX_REPLIED, "");
+}
+
+static void memory_over_the_limit_is_ended(void **state)
+{
+    (void)state;
+    expect("eat", SANDBOX_MEMORY, "memory: the child held");
+}
+
+static void the_item_and_stage_of_a_death_are_known(void **state)
+{
+    struct sandbox s;
+    struct sandbox_end end;
+
+    (void)state;
+    start(&s, NULL);
+    assert_int_equal(ask(&s, "hang", &end), SANDBOX_TIMEOUT);
+    assert_string_equal(end.stage, "verify");
+    assert_int_equal(end.i_item, 3);
+}
+
+static void the_stop_flag_ends_a_request_at_once(void **state)
+{
+    atomic_bool stop = true;
+    struct sandbox s;
+    struct sandbox_end end;
+    const int64_t from = clock_now_ns();
+
+    (void)state;
+    start(&s, &stop);
+    assert_int_equal(ask(&s, "hang", &end), SANDBOX_CANCELLED);
+    assert_true(clock_now_ns() - from < 1000000000);
+}
+
+static void grandchildren_end_with_the_child(void **state)
+{
+    struct sandbox s;
+    struct sandbox_end end;
+    pid_t group;
+    int status = 0;
+
+    (void)state;
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans come to this process */
+    start(&s, NULL);
+    group = s.pid;
+    assert_int_equal(ask(&s, "grandchild", &end), SANDBOX_TIMEOUT);
+    assert_true(waitpid(-group, &status, 0) > 0);
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_answers_again_and_again),
+        cmocka_unit_test(death_is_told_with_its_signal_and_last_words),
+        cmocka_unit_test(garbage_from_a_child_is_its_end),
+        cmocka_unit_test(a_stage_over_its_time_is_ended),
+        cmocka_unit_test(progress_renews_the_time),
+        cmocka_unit_test(memory_over_the_limit_is_ended),
+        cmocka_unit_test(the_item_and_stage_of_a_death_are_known),
+        cmocka_unit_test(the_stop_flag_ends_a_request_at_once),
+        cmocka_unit_test(grandchildren_end_with_the_child),
+    };
+
+    if (argc > 1 && strcmp(argv[1], "--child") == 0)
+        return child();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

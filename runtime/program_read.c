@@ -217,6 +217,8 @@ static enum err read_buffer(struct program *p, const cJSON *o, struct why *why)
         e = json_get_i64(o, "elems", 1, PROGRAM_MAX_BUFFER_BYTES, &n_elems, why);
     if (e)
         return e;
+    if (program_find_buffer(p, id) >= 0)
+        return why_set(why, ERR_INPUT, "two buffers are named '%.40s'", id);
     b = program_add_buffer(p, id, (enum buffer_role)role, dtype, n_elems);
     if (!b)
         return why_set(why, ERR_LIMIT, "buffer: id too long, or more than %d buffers", PROGRAM_MAX_BUFFERS);

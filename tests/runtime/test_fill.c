@@ -1,0 +1,230 @@
+#include "core/clock.h"
+#include "core/rng.h"
+#include "runtime/program.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* The value of a half by its definition, in doubles. */
+static double half_by_definition(unsigned h)
+{
+    const double sign = h & 0x8000 ? -1 : 1, fraction = h & 0x3ff;
+    const int exponent = (int)(h >> 10 & 0x1f);
+
+    if (exponent == 31)
+        return fraction > 0 ? (double)NAN : sign * (double)INFINITY;
+    return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
+}
+
+static void every_half_has_its_value_and_comes_back(void **state)
+{
+    (void)state;
+    for (unsigned h = 0; h < 65536; h++) {
+        const double wanted = half_by_definition(h);
+        const float got = half_to_float((uint16_t)h);
+
+        if (isnan(wanted)) {
+            assert_true(isnan(got) && isnan(half_to_float(half_from_float(got))));
+            continue;
+        }
+        assert_true((double)got == wanted && !signbit(got) == !signbit(wanted));
+        assert_int_equal(half_from_float(got), h);
+    }
+}
+
+static void floats_between_two_halves_go_to_the_nearer_or_even_one(void **state)
+{
+    (void)state;
+    for (unsigned h = 0; h < 0x7c00; h++) { /* up to the largest finite one; its upper neighbour counts as 65536 */
+        const double low = half_by_definition(h), high = h == 0x7bff ? 65536 : half_by_definition(h + 1);
+        const float middle = (float)((low + high) / 2);
+
+        assert_int_equal(half_from_float(middle), h & 1 ? h + 1 : h);
+        assert_int_equal(half_from_float(nextafterf(middle, 0)), h);
+        assert_int_equal(half_from_float(nextafterf(middle, INFINITY)), h + 1);
+        assert_int_equal(half_from_float(-nextafterf(middle, 0)), h | 0x8000);
+    }
+    assert_int_equal(half_from_float(INFINITY), 0x7c00);
+    assert_int_equal(half_from_float(3e38f), 0x7c00);
+    assert_int_equal(half_from_float(1e-40f), 0);
+}
+
+static void stores_round_and_saturate(void **state)
+{
+    int8_t i8[4];
+    uint8_t u8[2];
+    int32_t i32[2];
+
+    (void)state;
+    dtype_store(DTYPE_I8, i8, 0, 200);
+    dtype_store(DTYPE_I8, i8, 1, -200);
+    dtype_store(DTYPE_I8, i8, 2, 2.5);
+    dtype_store(DTYPE_I8, i8, 3, NAN);
+    dtype_store(DTYPE_U8, u8, 0, -1);
+    dtype_store(DTYPE_U8, u8, 1, 254.6);
+    dtype_store(DTYPE_I32, i32, 0, 1e20);
+    dtype_store(DTYPE_I32, i32, 1, -5);
+    assert_int_equal(i8[0], 127);
+    assert_int_equal(i8[1], -128);
+    assert_int_equal(i8[2], 2);
+    assert_int_equal(i8[3], 0);
+    assert_int_equal(u8[0], 0);
+    assert_int_equal(u8[1], 255);
+    assert_int_equal(i32[0], INT32_MAX);
+    assert_true(dtype_load(DTYPE_I32, i32, 1) == -5);
+    assert_int_equal(dtype_by_name("f16"), DTYPE_F16);
+    assert_int_equal(dtype_by_name("f17"), -1);
+}
+
+/* splitmix64 as published, apart from the project's own generator. */
+static uint64_t splitmix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint64_t word_at(uint64_t seed, uint64_t i)
+{
+    const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
+
+    return splitmix(splitmix(seed + step) + (i + 1) * step);
+}
+
+static void int_fill_is_the_scaled_high_half_of_the_stream(void **state)
+{
+    const struct program_fill f = {.kind = FILL_INT, .seed = 42, .lo = -3, .hi = 3};
+    float data[1000];
+    int seen[7] = {0};
+
+    (void)state;
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 1000, NULL), ERR_OK);
+    for (int i = 0; i < 1000; i++) {
+        /* floor(word * 7 / 2^64) in long division by parts */
+        const uint64_t w = word_at(42, (uint64_t)i), high = w >> 32, low = w & 0xffffffff;
+        const uint64_t k = (high * 7 + (low * 7 >> 32)) >> 32;
+
+        assert_true(data[i] == (float)k - 3);
+        assert_true(fill_elem(&f, DTYPE_F32, i) == (double)data[i]);
+        seen[k]++;
+    }
+    for (int k = 0; k < 7; k++)
+        assert_in_range(seen[k], 100, 190);
+}
+
+static void normal_fill_is_the_sum_of_twelve_uniforms(void **state)
+{
+    const struct program_fill f = {.kind = FILL_NORMAL, .seed = 3, .lo = 1, .hi = 0.5};
+    float data[4096];
+    double mean = 0, square = 0;
+
+    (void)state;
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 4096, NULL), ERR_OK);
+    for (int i = 0; i < 4096; i++) {
+        double sum = 0;
+
+        for (int k = 0; k < 12; k++)
+            sum += (double)(word_at(3, (uint64_t)(3 * i + k / 4)) >> 16 * (k % 4) & 0xffff);
+        assert_true(data[i] == (float)(1 + 0.5 * ((sum - 6 * 65535.0) / 65536)));
+        mean += (double)data[i] / 4096;
+        square += ((double)data[i] - 1) * ((double)data[i] - 1) / 4096;
+    }
+    assert_true(fabs(mean - 1) < 0.03);
+    assert_true(fabs(sqrt(square) - 0.5) < 0.03);
+}
+
+static void empty_fill_is_no_number(void **state)
+{
+    const struct program_fill f = {.kind = FILL_NONE};
+    float f32[3] = {0};
+    uint16_t f16[3] = {0};
+    int32_t i32[3] = {0};
+
+    (void)state;
+    fill_elems(&f, DTYPE_F32, f32, 3, NULL);
+    fill_elems(&f, DTYPE_F16, f16, 3, NULL);
+    fill_elems(&f, DTYPE_I32, i32, 3, NULL);
+    assert_true(isnan(f32[2]) && isnan(half_to_float(f16[2])) && i32[2] == -1);
+}
+
+static void value_fill_reaches_every_element(void **state)
+{
+    const struct program_fill f = {.kind = FILL_VALUE, .lo = -2};
+    int8_t data[5001];
+
+    (void)state;
+    data[5000] = 77;
+    fill_elems(&f, DTYPE_I8, data, 5000, NULL);
+    for (int i = 0; i < 5000; i++)
+        assert_int_equal(data[i], -2);
+    assert_int_equal(data[5000], 77);
+}
+
+static void blob_fill_wants_the_exact_size(void **state)
+{
+    struct blobs blobs;
+    struct program_fill f = {.kind = FILL_BLOB};
+    float data[2] = {0}, from[2] = {1.5f, -2};
+
+    (void)state;
+    blobs_init(&blobs, 1 << 20);
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 2, &blobs), ERR_NOT_FOUND);
+    blobs_put(&blobs, from, sizeof from, &f.blob);
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 1, &blobs), ERR_INPUT);
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 2, &blobs), ERR_OK);
+    assert_memory_equal(data, from, sizeof from);
+    blobs_fini(&blobs);
+}
+
+static void project_weights_are_whole_and_bounded(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < 1000; i++) {
+        const double w = program_project_weight(11, i);
+
+        assert_true(w >= 1 && w <= 1 << 20 && w == floor(w));
+        assert_true(w == (double)(word_at(11, (uint64_t)i) % (1 << 20)) + 1);
+    }
+}
+
+/* Printed, never asserted. */
+static void large_fills_print_their_speed(void **state)
+{
+    const struct program_fill normal = {.kind = FILL_NORMAL, .seed = 1, .hi = 1}, ints = {.kind = FILL_INT, .hi = 3};
+    const int64_t n = (int64_t)4 << 20;
+    float *data = malloc((size_t)n * sizeof *data);
+    int64_t t0, t1, t2;
+
+    (void)state;
+    t0 = clock_now_ns();
+    fill_elems(&normal, DTYPE_F32, data, n, NULL);
+    t1 = clock_now_ns();
+    fill_elems(&ints, DTYPE_F32, data, n, NULL);
+    t2 = clock_now_ns();
+    printf("16 MiB of f32: normal %.1f ms, int %.1f ms\n", (double)(t1 - t0) / 1e6, (double)(t2 - t1) / 1e6);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_half_has_its_value_and_comes_back),
+        cmocka_unit_test(floats_between_two_halves_go_to_the_nearer_or_even_one),
+        cmocka_unit_test(stores_round_and_saturate),
+        cmocka_unit_test(int_fill_is_the_scaled_high_half_of_the_stream),
+        cmocka_unit_test(normal_fill_is_the_sum_of_twelve_uniforms),
+        cmocka_unit_test(empty_fill_is_no_number),
+        cmocka_unit_test(value_fill_reaches_every_element),
+        cmocka_unit_test(blob_fill_wants_the_exact_size),
+        cmocka_unit_test(project_weights_are_whole_and_bounded),
+        cmocka_unit_test(large_fills_print_their_speed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -28,7 +28,7 @@ struct gbdt_options gbdt_defaults(void)
                                  .max_depth = 6,
                                  .rate = 0.08,
                                  .row_share = 0.7,
-                                 .column_share = 0.8,
+                                 .column_share = 1,
                                  .l2 = 1,
                                  .min_child = 1};
 }

@@ -68,15 +68,6 @@ double history_best(const struct history *h)
     return best;
 }
 
-double history_worst(const struct history *h)
-{
-    double worst = -INFINITY;
-
-    for (size_t i = 0; i < h->n; i++)
-        worst = fmax(worst, h->items[i].value);
-    return worst;
-}
-
 size_t history_top(const struct history *h, size_t n, size_t *best)
 {
     size_t n_best = 0;

@@ -19,9 +19,8 @@ void history_fini(struct history *h);
  * ERR_NOMEM. */
 enum err history_tell(struct history *h, struct ground *ground, const struct outcome *outcomes, size_t n);
 
-/* Least and largest value; needs n_ok > 0. */
+/* The least value; needs n_ok > 0. */
 double history_best(const struct history *h);
-double history_worst(const struct history *h);
 
 /* Numbers of the `n` best configs, ascending by value (ties: first told first), into best[n]; returns how many. */
 size_t history_top(const struct history *h, size_t n, size_t *best);

@@ -11,13 +11,15 @@
 
 #define N_INIT 16    /* configs proposed before the model is asked */
 #define DRAWS 16     /* uniform draws for each of them */
-#define SPREAD 0.5   /* bonus for disagreement, in units of the spread */
-#define EXPLORE 0.05 /* share of uniform draws among the proposals */
+#define SHARPNESS 3  /* of the target: at 20 % more time than the best it is at .58 */
+#define SPREAD 1     /* bonus for disagreement, in units of the spread */
+#define EXPLORE 0.03 /* share of uniform draws among the proposals */
 
 struct strategy {
     struct start start;
     struct ground ground;
     struct history history;
+    struct features features;
     struct pool pool;
     struct rng rng;
     const struct model_ops *model_ops;
@@ -48,7 +50,8 @@ static enum err init(struct strategy **out, const struct space *space, const str
         fini(s);
         return e;
     }
-    pool_init(&s->pool, space);
+    features_init(&s->features, space);
+    pool_init(&s->pool, &s->features);
     s->model_ops = options->cost_model ? model_find(options->cost_model) : model_table[0];
     if (!s->model_ops) {
         fini(s);
@@ -113,20 +116,21 @@ static enum err ask_init(struct strategy *s, size_t n, struct proposal *out, siz
     return ERR_OK;
 }
 
-/* ln-like values against features; a failed config counts as the worst that was seen. */
+/* The target is the share of the best throughput, sharpened: exp(SHARPNESS * (best - value)) with the sign turned, as
+ * values are logarithms of time. It spends the trees on telling good configs from the best; a failed config is 0. */
 static enum err fit(struct strategy *s, struct model *m)
 {
     const struct history *h = &s->history;
-    const size_t n_features = s->pool.n_features;
+    const size_t n_features = s->features.n;
     float *rows = malloc(h->n * n_features * sizeof(*rows) + 1), *targets = malloc(h->n * sizeof(*targets));
-    const double best = history_best(h), worst = history_worst(h);
+    const double best = history_best(h);
     enum err e = rows && targets ? ERR_OK : ERR_NOMEM;
 
     for (size_t i = 0; e == ERR_OK && i < h->n; i++) {
         const double value = h->items[i].value;
 
-        space_features(s->ground.space, &h->items[i].config, rows + i * n_features);
-        targets[i] = (float)((isnan(value) ? worst : value) - best);
+        features_row(&s->features, &h->items[i].config, rows + i * n_features);
+        targets[i] = isnan(value) ? 0 : (float)-exp(SHARPNESS * (best - value));
     }
     if (e == ERR_OK)
         e = s->model_ops->fit(m, &(struct model_data){rows, targets, NULL, h->n, n_features});

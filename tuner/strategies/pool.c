@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pool_init(struct pool *p, const struct space *space)
+void pool_init(struct pool *p, const struct features *features)
 {
-    *p = (struct pool){.space = space, .n_features = space_n_features(space)};
+    *p = (struct pool){.features = features};
 }
 
 void pool_fini(struct pool *p)
@@ -26,7 +26,7 @@ static enum err widen(struct pool *p)
     if (!configs)
         return ERR_NOMEM;
     p->configs = configs;
-    rows = realloc(p->rows, cap * p->n_features * sizeof(*rows) + 1);
+    rows = realloc(p->rows, cap * p->features->n * sizeof(*rows) + 1);
     if (!rows)
         return ERR_NOMEM;
     p->rows = rows;
@@ -41,7 +41,7 @@ static void add(struct pool *p, const struct config *c)
     if (p->failed)
         return;
     p->configs[p->n] = *c;
-    space_features(p->space, c, p->rows + p->n * p->n_features);
+    features_row(p->features, c, p->rows + p->n * p->features->n);
     p->n++;
 }
 
@@ -55,7 +55,7 @@ struct filter {
 static bool add_new(const struct config *c, void *arg)
 {
     struct filter *f = arg;
-    const uint64_t index = space_index(f->pool->space, c);
+    const uint64_t index = space_index(f->ground->space, c);
 
     if (!ground_is_open(f->ground, c) || ground_is_taken(&f->seen, index))
         return true;
@@ -70,14 +70,14 @@ static void add_listed(struct pool *p, const struct ground *ground)
     struct config c;
 
     for (size_t i = 0; i < ground->n_valid; i++)
-        if (!ground_is_taken(ground, ground->valid[i]) && space_at(p->space, ground->valid[i], &c) == ERR_OK)
+        if (!ground_is_taken(ground, ground->valid[i]) && space_at(ground->space, ground->valid[i], &c) == ERR_OK)
             add(p, &c);
 }
 
 /* Uniform draws, then what lies around the best configs. */
 static void add_drawn(struct pool *p, const struct ground *ground, const struct history *history, struct rng *rng)
 {
-    struct filter f = {.pool = p, .ground = ground, .seen = {.space = p->space}};
+    struct filter f = {.pool = p, .ground = ground, .seen = {.space = ground->space}};
     size_t best[POOL_PARENTS];
     const size_t n_best = history_top(history, POOL_PARENTS, best);
     struct config c;
@@ -85,11 +85,11 @@ static void add_drawn(struct pool *p, const struct ground *ground, const struct 
     for (size_t i = 0; i < POOL_DRAWS && ground_sample(ground, rng, &c) == ERR_OK; i++)
         add_new(&c, &f);
     for (size_t i = 0; i < n_best; i++)
-        space_neighbours(p->space, &history->items[best[i]].config, add_new, &f);
+        space_neighbours(ground->space, &history->items[best[i]].config, add_new, &f);
     for (size_t i = 0; n_best > 0 && i < POOL_CHILDREN; i++) {
         const struct config *mother = &history->items[best[rng_below(rng, n_best)]].config;
 
-        breed(p->space, rng, mother, &history->items[best[rng_below(rng, n_best)]].config, &c);
+        breed(ground->space, rng, mother, &history->items[best[rng_below(rng, n_best)]].config, &c);
         add_new(&c, &f);
     }
     ground_fini(&f.seen);

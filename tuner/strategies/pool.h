@@ -2,6 +2,7 @@
 #ifndef TUNE_TUNER_STRATEGIES_POOL_H
 #define TUNE_TUNER_STRATEGIES_POOL_H
 
+#include "tuner/strategies/features.h"
 #include "tuner/strategies/history.h"
 
 #define POOL_MAX_ALL 20000 /* open configs of a listed space are all taken up to this number */
@@ -10,15 +11,15 @@
 #define POOL_CHILDREN 2000
 
 struct pool {
-    const struct space *space;
-    size_t n_features;
+    const struct features *features;
     struct config *configs;
-    float *rows; /* [n][n_features] */
+    float *rows; /* [n][features->n] */
     size_t n, cap;
     enum err failed; /* sticky, while filling */
 };
 
-void pool_init(struct pool *p, const struct space *space);
+/* Keeps `features`. */
+void pool_init(struct pool *p, const struct features *features);
 void pool_fini(struct pool *p);
 
 /* Fills the pool anew with open configs, each once, in an order that depends only on its arguments. ERR_NOMEM. */

@@ -26,7 +26,7 @@ char *buf_room(struct buf *b, size_t n)
 
     if (b->failed)
         return NULL;
-    if (n > b->max_bytes || b->len > b->max_bytes - n) {
+    if (n > b->max_bytes || b->len > b->max_bytes - n || n >= (size_t)-1 - b->len) {
         b->failed = ERR_LIMIT;
         return NULL;
     }

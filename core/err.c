@@ -41,10 +41,20 @@ const char *err_name(enum err e)
     return name;
 }
 
+/* Not through err_name: `name` may be what it returned last. */
+static int is_lower_of(const char *name, const char *upper)
+{
+    while (*upper && *name == (char)tolower((unsigned char)*upper)) {
+        name++;
+        upper++;
+    }
+    return !*upper && !*name;
+}
+
 enum err err_by_name(const char *name)
 {
     for (size_t i = 0; name && i < N_ERRORS; i++)
-        if (strcmp(err_name(errors[i].e), name) == 0)
+        if (is_lower_of(name, errors[i].name))
             return errors[i].e;
     return ERR_PROTOCOL;
 }

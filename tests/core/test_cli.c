@@ -1,0 +1,163 @@
+/* Command lines: defaults, variables, forms of options, and words for what is wrong. */
+#include "core/cli.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct cli_option options[] = {
+    {"trials", 'n', NULL, CLI_INT, "N", "100", NULL, 1, 1000000, "trials to measure"},
+    {"strategy", 0, "tuner", CLI_TEXT, "NAME", "model", NULL, 0, 0, "how to search"},
+    {"time", 0, NULL, CLI_DURATION, "T", NULL, NULL, 0.001, 864000, "budget"},
+    {"noise", 0, NULL, CLI_REAL, "X", "0.5", NULL, 0, 0, "how noisy"},
+    {"tracker", 0, NULL, CLI_TEXT, "URL", NULL, "TUNE_TEST_TRACKER", 0, 0, "where"},
+    {"seed", 0, NULL, CLI_INT, "N", NULL, NULL, 0, 0, "of random numbers"},
+    {"verbose", 'v', NULL, CLI_COUNT, NULL, NULL, NULL, 0, 0, "say more"},
+    {"json", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "for machines"},
+    {.name = NULL},
+};
+
+#define PARSE(c, why, ...) parse(c, why, (char *[]){"tune", __VA_ARGS__, NULL})
+
+static enum err parse(struct cli *c, struct why *why, char **argv)
+{
+    int argc = 0;
+
+    while (argv[argc])
+        argc++;
+    return cli_parse(c, options, argc, argv, why);
+}
+
+static void defaults_hold_until_something_is_given(void **state)
+{
+    struct cli c;
+
+    (void)state;
+    assert_int_equal(PARSE(&c, NULL, "conv2d"), ERR_OK);
+    assert_int_equal(cli_int(&c, "trials"), 100);
+    assert_false(cli_get(&c, "trials")->given);
+    assert_string_equal(cli_text(&c, "strategy"), "model");
+    assert_null(cli_text(&c, "time"));
+    assert_true(cli_real(&c, "noise") == 0.5);
+    assert_false(cli_flag(&c, "json"));
+    assert_int_equal(c.n_rest, 1);
+    assert_string_equal(c.rest[0], "conv2d");
+    cli_fini(&c);
+    cli_fini(NULL);
+}
+
+static void options_come_in_all_usual_forms(void **state)
+{
+    struct cli c;
+
+    (void)state;
+    assert_int_equal(PARSE(&c, NULL, "--trials=5", "a", "--tuner", "random", "-vv", "--json", "--time", "2m", "-v",
+                           "--", "--json", "-x"),
+                     ERR_OK);
+    assert_int_equal(cli_int(&c, "trials"), 5);
+    assert_true(cli_get(&c, "trials")->given);
+    assert_string_equal(cli_text(&c, "strategy"), "random");
+    assert_string_equal(cli_text(&c, "tuner"), "random");
+    assert_int_equal(cli_int(&c, "verbose"), 3);
+    assert_true(cli_flag(&c, "json"));
+    assert_true(cli_real(&c, "time") == 120);
+    assert_int_equal(c.n_rest, 3);
+    assert_string_equal(c.rest[1], "--json");
+    cli_fini(&c);
+    assert_int_equal(PARSE(&c, NULL, "-n7", "-", "--time=1.5h", "--seed", "-9223372036854775808"), ERR_OK);
+    assert_int_equal(cli_int(&c, "trials"), 7);
+    assert_true(cli_real(&c, "time") == 5400);
+    assert_true(cli_int(&c, "seed") == INT64_MIN);
+    assert_string_equal(c.rest[0], "-");
+    cli_fini(&c);
+}
+
+static void variables_give_defaults(void **state)
+{
+    struct cli c;
+
+    (void)state;
+    setenv("TUNE_TEST_TRACKER", "tcp://a", 1);
+    assert_int_equal(PARSE(&c, NULL, "x"), ERR_OK);
+    assert_string_equal(cli_text(&c, "tracker"), "tcp://a");
+    assert_false(cli_get(&c, "tracker")->given);
+    cli_fini(&c);
+    assert_int_equal(PARSE(&c, NULL, "--tracker", "tcp://b"), ERR_OK);
+    assert_string_equal(cli_text(&c, "tracker"), "tcp://b");
+    cli_fini(&c);
+    unsetenv("TUNE_TEST_TRACKER");
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    static const struct {
+        char *a, *b;
+        const char *words;
+    } bad[] = {
+        {"--trails", "5", "did you mean --trials?"},
+        {"--zzzzzzzz", NULL, "unknown option --zzzzzzzz"},
+        {"-q", NULL, "unknown option -q"},
+        {"--trials", NULL, "--trials needs a value (N)"},
+        {"-n", NULL, "-n needs a value"},
+        {"--trials", "0", "from 1 to 1e+06"},
+        {"--trials", "1000001", "from 1 to"},
+        {"--trials", "ten", "expected an integer"},
+        {"--trials=", NULL, "expected an integer"},
+        {"--seed", "9223372036854775808", "at most 64 bits"},
+        {"--noise", "nan", "expected a number"},
+        {"--noise", "1x", "expected a number"},
+        {"--time", "5 weeks", "such as 90s"},
+        {"--time", "-5s", "from 0.001"},
+        {"--json=yes", NULL, "--json takes no value"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char *argv[] = {"tune", bad[i].a, bad[i].b, NULL};
+        struct why why = {""};
+        struct cli c;
+        enum err e = parse(&c, &why, argv);
+
+        if (e != ERR_INPUT || !strstr(why.text, bad[i].words))
+            fail_msg("%s %s: got %s '%s', expected '%s'", bad[i].a, bad[i].b ? bad[i].b : "", err_name(e), why.text,
+                     bad[i].words);
+        cli_fini(&c);
+    }
+}
+
+static void help_shows_every_option_with_its_default(void **state)
+{
+    struct cli c;
+    struct buf out;
+
+    (void)state;
+    assert_int_equal(PARSE(&c, NULL, "--nonsense", "--help"), ERR_OK);
+    assert_true(c.help);
+    cli_fini(&c);
+    buf_init(&out, 10000);
+    cli_help(options, "tune run ...", "Tunes.", "tune run x", &out);
+    for (const struct cli_option *o = options; o->name; o++)
+        assert_non_null(strstr(buf_text(&out), o->name));
+    assert_non_null(strstr(buf_text(&out), "[100]"));
+    assert_non_null(strstr(buf_text(&out), "$TUNE_TEST_TRACKER"));
+    assert_non_null(strstr(buf_text(&out), "tune run x"));
+    buf_fini(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_hold_until_something_is_given),
+        cmocka_unit_test(options_come_in_all_usual_forms),
+        cmocka_unit_test(variables_give_defaults),
+        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(help_shows_every_option_with_its_default),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* Children: they start, are limited, are killed, and die with their parent. The test runs itself as the child. */
+#include "core/clock.h"
+#include "core/proc.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char self[PATH_MAX + 16];
+
+/* Starts this program again with `what`; its output goes to out_fd. */
+static enum err start(const char *what, int out_fd, int64_t data_bytes, bool group, pid_t *pid)
+{
+    const char *argv[] = {self, what, NULL};
+    const char *env[] = {"TUNE_TEST_WORD=given", NULL};
+    const struct proc_options o = {.argv = argv,
+                                   .env_add = env,
+                                   .in_fd = -1,
+                                   .out_fd = out_fd,
+                                   .err_fd = 2,
+                                   .pass_fd = -1,
+                                   .data_bytes = data_bytes,
+                                   .own_group = group};
+
+    return proc_start(&o, pid, NULL);
+}
+
+static int run(const char *what, int64_t data_bytes)
+{
+    int status = -1;
+    pid_t pid = 0;
+
+    assert_int_equal(start(what, 2, data_bytes, false, &pid), ERR_OK);
+    assert_int_equal(proc_wait(pid, 10000, &status), ERR_OK);
+    return status;
+}
+
+static void children_report_their_exit_and_see_their_environment(void **state)
+{
+    (void)state;
+    setenv("TUNE_TEST_WORD", "inherited", 1);
+    assert_int_equal(WEXITSTATUS(run("exit-7", 0)), 7);
+    assert_int_equal(run("environment", 0), 0);
+}
+
+static void a_program_that_is_not_there_is_an_error_with_its_name(void **state)
+{
+    const char *argv[] = {"/nonexistent/program", NULL};
+    const struct proc_options o = {.argv = argv, .in_fd = -1, .out_fd = -1, .err_fd = -1, .pass_fd = -1};
+    struct why why = {""};
+    pid_t pid = 0;
+
+    (void)state;
+    assert_int_equal(proc_start(&o, &pid, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "/nonexistent/program: No such file"));
+    assert_int_equal(pid, 0);
+}
+
+static void memory_over_the_limit_is_refused_to_the_child(void **state)
+{
+    (void)state;
+    assert_int_equal(WEXITSTATUS(run("allocate", 0)), 0);
+    assert_int_equal(WEXITSTATUS(run("allocate", 32 << 20)), 1);
+}
+
+static void no_other_descriptor_is_inherited(void **state)
+{
+    int fd[2];
+
+    (void)state;
+    assert_int_equal(pipe(fd), 0);
+    assert_int_equal(run("descriptors", 0), 0);
+    close(fd[0]);
+    close(fd[1]);
+}
+
+static void waiting_ends_in_time_and_killing_kills(void **state)
+{
+    int status = 0;
+    pid_t pid = 0;
+
+    (void)state;
+    assert_int_equal(start("sleep", 2, 0, true, &pid), ERR_OK);
+    assert_int_equal(proc_wait(pid, 0, &status), ERR_TIMEOUT);
+    assert_int_equal(proc_wait(pid, 30, &status), ERR_TIMEOUT);
+    assert_true(proc_rss_bytes(pid) > 0);
+    proc_kill(pid, SIGKILL, true);
+    assert_int_equal(proc_wait(pid, -1, &status), ERR_OK);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(proc_wait(pid, 0, &status), ERR_NOT_FOUND);
+    proc_kill(0, SIGKILL, true); /* ignored: 0 would be everyone */
+    proc_kill(-1, SIGKILL, false);
+}
+
+/* True when the process is gone, or a zombie, within 5 s. */
+static bool dies(pid_t pid)
+{
+    char path[64], status = 'R';
+
+    for (int i = 0; i < 500; i++) {
+        FILE *f;
+
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        f = fopen(path, "re");
+        if (!f)
+            return true;
+        if (fscanf(f, "%*d (%*[^)]) %c", &status) != 1)
+            status = 'R';
+        fclose(f);
+        if (status == 'Z' || status == 'X')
+            return true;
+        clock_sleep_ms(10);
+    }
+    return false;
+}
+
+static void a_child_dies_with_its_parent(void **state)
+{
+    int fd[2], status;
+    pid_t parent = 0, grandchild = 0;
+
+    (void)state;
+    assert_int_equal(pipe(fd), 0);
+    assert_int_equal(start("parent", fd[1], 0, false, &parent), ERR_OK);
+    close(fd[1]);
+    assert_int_equal(read(fd[0], &grandchild, sizeof grandchild), sizeof grandchild);
+    assert_int_equal(kill(grandchild, 0), 0);
+    proc_kill(parent, SIGKILL, false);
+    assert_int_equal(proc_wait(parent, 10000, &status), ERR_OK);
+    assert_true(dies(grandchild));
+    close(fd[0]);
+}
+
+static void there_is_at_least_one_cpu(void **state)
+{
+    int cpus[1024];
+
+    (void)state;
+    assert_true(proc_cpus(cpus, 1024) >= 1);
+    assert_int_equal(proc_cpus(NULL, 0), proc_cpus(cpus, 1));
+}
+
+static int be_parent(void)
+{
+    pid_t pid = 0;
+
+    if (start("sleep", 2, 0, false, &pid) != ERR_OK || write(1, &pid, sizeof pid) != (ssize_t)sizeof pid)
+        return 1;
+    pause();
+    return 0;
+}
+
+static int be_child(const char *what)
+{
+    if (strcmp(what, "exit-7") == 0)
+        return 7;
+    if (strcmp(what, "environment") == 0)
+        return strcmp(getenv("TUNE_TEST_WORD"), "given") != 0;
+    if (strcmp(what, "allocate") == 0) {
+        void *p = mmap(NULL, 256 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        return p == MAP_FAILED;
+    }
+    if (strcmp(what, "descriptors") == 0) {
+        for (int fd = 3; fd < 1024; fd++)
+            if (fcntl(fd, F_GETFD) >= 0)
+                return 1;
+        return 0;
+    }
+    if (strcmp(what, "parent") == 0)
+        return be_parent();
+    pause();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(children_report_their_exit_and_see_their_environment),
+        cmocka_unit_test(a_program_that_is_not_there_is_an_error_with_its_name),
+        cmocka_unit_test(memory_over_the_limit_is_refused_to_the_child),
+        cmocka_unit_test(no_other_descriptor_is_inherited),
+        cmocka_unit_test(waiting_ends_in_time_and_killing_kills),
+        cmocka_unit_test(a_child_dies_with_its_parent),
+        cmocka_unit_test(there_is_at_least_one_cpu),
+    };
+    char dir[PATH_MAX];
+
+    if (proc_own_dir(dir, sizeof dir) != ERR_OK)
+        return 1;
+    snprintf(self, sizeof self, "%s/test_proc", dir);
+    if (argc > 1)
+        return be_child(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

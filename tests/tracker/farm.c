@@ -1,0 +1,207 @@
+#include "tests/tracker/farm.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/hash.h"
+#include "core/proc.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static void read_url(struct farm *f, int fd)
+{
+    char line[256] = "";
+    size_t n = 0;
+
+    while (n < sizeof line - 1 && read(fd, line + n, 1) == 1 && line[n] != '\n')
+        n++;
+    line[n] = '\0';
+    if (strncmp(line, "listening on ", 13) != 0)
+        fail_msg("the tracker said '%s'", line);
+    snprintf(f->url, sizeof f->url, "%.100s", line + 13);
+}
+
+static void launch(struct farm *f, const char *listen)
+{
+    char bin[4096], program[5000], store[300];
+    const char *argv[32] = {program, "--listen", listen, "--store", store, "--workers", "0"};
+    int n = 7, fds[2];
+    struct why why;
+    struct proc_options o = {.argv = argv, .in_fd = -1, .err_fd = 2, .pass_fd = -1};
+
+    assert_int_equal(proc_own_dir(bin, sizeof bin), ERR_OK);
+    snprintf(program, sizeof program, "%s/../bin/tune-tracker", bin);
+    snprintf(store, sizeof store, "%s/store", f->dir);
+    if (f->key_file) {
+        argv[n++] = "--key";
+        argv[n++] = f->key_file;
+    }
+    for (int i = 0; f->more[i]; i++)
+        argv[n++] = f->more[i];
+    argv[n] = NULL;
+    assert_int_equal(pipe(fds), 0);
+    o.out_fd = fds[1];
+    if (proc_start(&o, &f->pid, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    close(fds[1]);
+    read_url(f, fds[0]);
+    close(fds[0]);
+}
+
+void farm_start(struct farm *f)
+{
+    struct why why;
+
+    assert_int_equal(dir_temporary("tune-test", f->dir, sizeof f->dir, &why), ERR_OK);
+    launch(f, "tcp://127.0.0.1:0");
+}
+
+static void end(struct farm *f, int signal)
+{
+    int status;
+
+    kill(f->pid, signal);
+    if (proc_wait(f->pid, 10000, &status) != ERR_OK) {
+        kill(f->pid, SIGKILL);
+        proc_wait(f->pid, -1, &status);
+        fail_msg("the tracker did not end within 10 s");
+    }
+    f->pid = 0;
+}
+
+void farm_crash(struct farm *f)
+{
+    end(f, SIGKILL);
+}
+
+void farm_restart(struct farm *f)
+{
+    char url[128];
+
+    snprintf(url, sizeof url, "%s", f->url);
+    launch(f, url);
+}
+
+void farm_stop(struct farm *f)
+{
+    if (f->pid)
+        end(f, SIGTERM);
+    dir_remove(f->dir);
+}
+
+struct client *farm_client(const struct farm *f, const char *name)
+{
+    const struct client_options o = {.url = f->url, .key_file = f->key_file, .role = "tune", .name = name};
+    struct client *c = NULL;
+    struct why why = {""};
+
+    if (client_open(&o, &c, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    return c;
+}
+
+static cJSON *args_of(const char *format, va_list list)
+{
+    char text[65536];
+    cJSON *args = NULL;
+
+    vsnprintf(text, sizeof text, format, list);
+    for (char *p = text; *p; p++)
+        if (*p == '\'')
+            *p = '"';
+    if (json_parse(text, strlen(text), &args, NULL) != ERR_OK)
+        fail_msg("bad JSON in the test: %s", text);
+    return args;
+}
+
+cJSON *farm_call(struct client *c, enum err *e, int64_t wait_ms, const char *op, const char *format, ...)
+{
+    cJSON *result = NULL;
+    va_list list;
+
+    va_start(list, format);
+    *e = client_call(c, op, args_of(format, list), NULL, wait_ms, &result, NULL, NULL);
+    va_end(list);
+    return result;
+}
+
+static cJSON *must(struct client *c, const char *op, cJSON *args)
+{
+    struct why why = {""};
+    cJSON *result = NULL;
+    const enum err e = client_call(c, op, args, NULL, 0, &result, NULL, &why);
+
+    if (e)
+        fail_msg("%s: %s: %s", op, err_name(e), why.text);
+    return result;
+}
+
+cJSON *farm_must(struct client *c, const char *op, const char *format, ...)
+{
+    cJSON *args;
+    va_list list;
+
+    va_start(list, format);
+    args = args_of(format, list);
+    va_end(list);
+    return must(c, op, args);
+}
+
+void farm_do(struct client *c, const char *op, const char *format, ...)
+{
+    cJSON *args;
+    va_list list;
+
+    va_start(list, format);
+    args = args_of(format, list);
+    va_end(list);
+    cJSON_Delete(must(c, op, args));
+}
+
+const char *text_in(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+
+    if (!cJSON_IsString(item))
+        fail_msg("no text '%s' in a result", name);
+    return item->valuestring;
+}
+
+int64_t number_in(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+
+    if (!cJSON_IsNumber(item) && !cJSON_IsBool(item))
+        fail_msg("no number '%s' in a result", name);
+    return cJSON_IsBool(item) ? cJSON_IsTrue(item) : (int64_t)item->valuedouble;
+}
+
+int count_in(const cJSON *o, const char *name)
+{
+    return cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(o, name));
+}
+
+const cJSON *item_in(const cJSON *o, const char *name, int i)
+{
+    const cJSON *item = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(o, name), i);
+
+    if (!item)
+        fail_msg("no item %d in '%s'", i, name);
+    return item;
+}
+
+const char *hash_of(int n)
+{
+    static struct sha256 ring[16];
+    static int i;
+
+    i = (i + 1) % 16;
+    ring[i] = sha256_of(&n, sizeof n);
+    return ring[i].hex;
+}

@@ -1,0 +1,42 @@
+/* farm.h - a real tune-tracker on 127.0.0.1 with a store of its own, and shorthands of calls, for tests. */
+#ifndef TUNE_TESTS_TRACKER_FARM_H
+#define TUNE_TESTS_TRACKER_FARM_H
+
+#include "core/json.h"
+#include "tracker/client.h"
+
+#include <sys/types.h>
+
+struct farm {
+    char dir[256], url[128];
+    const char *key_file; /* or NULL */
+    const char *more[12]; /* further options of the tracker, NULL-ended */
+    pid_t pid;
+};
+
+/* Makes a fresh directory and starts a tracker in it; every failure is one of the test. */
+void farm_start(struct farm *f);
+/* kill -9, and a new one on the same port and store. */
+void farm_crash(struct farm *f);
+void farm_restart(struct farm *f);
+/* Ends the tracker and removes its directory. */
+void farm_stop(struct farm *f);
+struct client *farm_client(const struct farm *f, const char *name);
+
+/* A call whose arguments are JSON text (with ' for ") made by printf. Gives the result (cJSON_Delete), or NULL when it
+ * failed with *e. */
+cJSON *farm_call(struct client *c, enum err *e, int64_t wait_ms, const char *op, const char *format, ...);
+/* The same, failing the test unless it went well; and the same without a result. */
+cJSON *farm_must(struct client *c, const char *op, const char *format, ...);
+void farm_do(struct client *c, const char *op, const char *format, ...);
+
+/* Members of a result, failing the test when they are not there. */
+const char *text_in(const cJSON *o, const char *name);
+int64_t number_in(const cJSON *o, const char *name);
+int count_in(const cJSON *o, const char *name);
+const cJSON *item_in(const cJSON *o, const char *name, int i);
+
+/* A SHA-256 in hex made of a number, for programs and fingerprints. */
+const char *hash_of(int n);
+
+#endif

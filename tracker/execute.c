@@ -1,0 +1,192 @@
+#include "tracker/execute.h"
+
+#include <string.h>
+
+#define MAX_POLL_JSON 8192 /* a parked request keeps its tree: it has to be small */
+
+void request_fini(struct request *r)
+{
+    message_fini(&r->message);
+}
+
+static cJSON *reply_json(struct call *c, const char *id, enum err e)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    json_add_bool(o, "ok", e == ERR_OK, &ok);
+    json_add_text(o, "id", id, &ok);
+    if (e) {
+        json_add_text(o, "err", err_name(e), &ok);
+        json_add_text(o, "why", c->why.text[0] ? c->why.text : err_words(e), &ok);
+        if (c->hello)
+            json_add_bool(o, "hello", true, &ok);
+    } else {
+        json_add_item(o, "result", c->result, &ok);
+        c->result = NULL;
+    }
+    if (ok)
+        return o;
+    cJSON_Delete(o);
+    return NULL;
+}
+
+/* Encodes the reply and, where the operation changed something, remembers its JSON. */
+static void encode_reply(struct tracker *t, struct call *c, const struct request *r, enum err e, struct buf *reply)
+{
+    cJSON *json = reply_json(c, r->id, e);
+    const struct key *key = r->nonce[0] ? t->o.key : NULL;
+    struct buf text;
+
+    if (json && r->op && r->op->writes && r->id[0] && !c->hello && e != ERR_BUSY) {
+        buf_init(&text, MESSAGE_MAX_BYTES);
+        if (json_print(json, &text) == ERR_OK)
+            answered_add(t, r->id, text.data, text.len);
+        buf_fini(&text);
+    }
+    if (json && message_encode(json, e ? NULL : &c->out, key, r->nonce, reply) == ERR_LIMIT) {
+        cJSON_Delete(json);
+        buf_clear(reply);
+        reply->failed = ERR_OK;
+        why_set(&c->why, ERR_LIMIT, "the reply would have over %zu bytes: ask for less", MESSAGE_MAX_BYTES);
+        json = reply_json(c, r->id, ERR_LIMIT);
+        if (json)
+            message_encode(json, NULL, key, r->nonce, reply);
+    }
+    cJSON_Delete(json);
+    t->stats.refused += e != ERR_OK;
+}
+
+/* Answers a repeated request as before. */
+static void encode_again(struct tracker *t, const struct answered *a, const struct request *r, struct buf *reply)
+{
+    cJSON *json;
+
+    if (json_parse(a->reply, a->n_reply, &json, NULL) != ERR_OK)
+        return;
+    message_encode(json, NULL, r->nonce[0] ? t->o.key : NULL, r->nonce, reply);
+    cJSON_Delete(json);
+}
+
+static void call_init(struct call *c, struct tracker *t, const struct request *r)
+{
+    static cJSON nothing = {.type = cJSON_Object};
+
+    *c = (struct call){.t = t, .id = r->id, .message = &r->message};
+    c->args = cJSON_GetObjectItemCaseSensitive(r->message.json, "args");
+    if (!cJSON_IsObject(c->args))
+        c->args = &nothing;
+    c->result = cJSON_CreateObject();
+    blobs_init(&c->out, MESSAGE_ATTACH_BYTES);
+}
+
+static void call_fini(struct call *c)
+{
+    cJSON_Delete(c->result);
+    blobs_fini(&c->out);
+}
+
+/* Finds id and operation of a decoded request. */
+static enum err read_request(struct request *r, struct why *why)
+{
+    const char *name = "";
+    enum err e = json_get_text(r->message.json, "id", &r->id, why);
+
+    if (e || strlen(r->id) != REQUEST_ID_HEX) {
+        r->id = "";
+        return e ? e : why_set(why, ERR_INPUT, "'id' must have %d hex digits", REQUEST_ID_HEX);
+    }
+    e = json_get_text(r->message.json, "op", &name, why);
+    if (e)
+        return e;
+    r->op = op_find(name);
+    return r->op ? ERR_OK : why_set(why, ERR_UNSUPPORTED, "'%.40s' is no operation of this tracker", name);
+}
+
+static enum err read_wait(struct tracker *t, struct call *c, struct request *r)
+{
+    int64_t wait_ms;
+    enum err e = json_i64_or(c->args, "wait_ms", 0, 0, JSON_EXACT_MAX, &wait_ms, &c->why);
+
+    if (!e && r->op->wake && r->n_bytes > MAX_POLL_JSON)
+        e = why_set(&c->why, ERR_LIMIT, "a request that waits may have %d bytes", MAX_POLL_JSON);
+    if (wait_ms > MAX_WAIT_MS)
+        wait_ms = MAX_WAIT_MS;
+    r->deadline_ns = tracker_now_ns(t) + wait_ms * 1000000;
+    c->last = wait_ms == 0;
+    return e;
+}
+
+/* Errors after which the state in memory may not be what the store has. */
+static bool is_fatal(const struct op *op, enum err e)
+{
+    return op && op->run != op_backup && (e == ERR_IO || e == ERR_NOMEM);
+}
+
+static enum outcome_of_request finish(struct tracker *t, struct call *c, struct request *r, enum err e,
+                                      struct buf *reply)
+{
+    if (!e && c->park) {
+        call_fini(c);
+        return REQUEST_PARKED;
+    }
+    if (is_fatal(r->op, e)) {
+        call_fini(c);
+        request_fini(r);
+        return REQUEST_STORE_FAILED;
+    }
+    encode_reply(t, c, r, e, reply);
+    call_fini(c);
+    request_fini(r);
+    return REQUEST_ANSWERED;
+}
+
+enum outcome_of_request request_start(struct tracker *t, const void *bytes, size_t n, struct request *r,
+                                      struct buf *reply)
+{
+    const struct answered *before;
+    struct why why = {""};
+    struct call c;
+    enum err e;
+
+    *r = (struct request){.bytes = bytes, .n_bytes = n, .id = ""};
+    t->stats.requests++;
+    e = message_decode(bytes, n, &r->message, &why);
+    if (!e)
+        e = read_request(r, &why);
+    call_init(&c, t, r);
+    c.why = why;
+    if (!c.result)
+        e = ERR_NOMEM;
+    if (!e) {
+        e = session_check(&c, bytes, n);
+        if (c.nonce)
+            strcpy(r->nonce, c.nonce);
+    }
+    if (e) {
+        r->op = NULL;
+        return finish(t, &c, r, e, reply);
+    }
+    before = r->op->writes ? answered_find(t, r->id) : NULL;
+    if (before) {
+        encode_again(t, before, r, reply);
+        call_fini(&c);
+        request_fini(r);
+        return REQUEST_ANSWERED;
+    }
+    e = read_wait(t, &c, r);
+    if (!e)
+        e = r->op->run(&c);
+    return finish(t, &c, r, e, reply);
+}
+
+enum outcome_of_request request_again(struct tracker *t, struct request *r, bool last, struct buf *reply)
+{
+    struct call c;
+    enum err e;
+
+    call_init(&c, t, r);
+    c.last = last;
+    e = c.result ? r->op->run(&c) : ERR_NOMEM;
+    return finish(t, &c, r, e, reply);
+}

@@ -1,0 +1,30 @@
+/* execute.h - from the bytes of a request to the bytes of its reply: decoding, sessions, answered requests, long polls.
+ */
+#ifndef TUNE_TRACKER_EXECUTE_H
+#define TUNE_TRACKER_EXECUTE_H
+
+#include "tracker/state.h"
+
+/* A request under way. One that waits keeps its decoded message; its bytes must live as long. */
+struct request {
+    const void *bytes;
+    size_t n_bytes;
+    struct message message;
+    const struct op *op;
+    const char *id;                     /* lent from the message; "" when it has none */
+    char nonce[2 * REQUEST_ID_HEX + 1]; /* of the reply's MAC; "" = unsigned */
+    int64_t deadline_ns;                /* of a long poll */
+};
+
+enum outcome_of_request { REQUEST_ANSWERED, REQUEST_PARKED, REQUEST_STORE_FAILED };
+
+/* Executes a fresh request; `reply` gets the reply's bytes unless it is parked. The request is used up unless it is
+ * parked. */
+enum outcome_of_request request_start(struct tracker *t, const void *bytes, size_t n, struct request *r,
+                                      struct buf *reply);
+
+/* Tries a parked request again; `last`: answer now with what there is. */
+enum outcome_of_request request_again(struct tracker *t, struct request *r, bool last, struct buf *reply);
+void request_fini(struct request *r);
+
+#endif

@@ -1,0 +1,26 @@
+/* server.h - the tracker's socket and its core loop: contexts of nng hand requests to one thread, which executes up to
+ * 128 of them in one transaction and replies after the commit. */
+#ifndef TUNE_TRACKER_SERVER_H
+#define TUNE_TRACKER_SERVER_H
+
+#include "tracker/state.h"
+
+struct server;
+
+/* Listens and starts the core loop, which owns `t` from now on. `url` may have port 0. ERR_IO, ERR_INPUT. */
+enum err server_start(struct tracker *t, const char *url, struct server **out, struct why *why);
+
+/* The address with the real port. */
+const char *server_url(const struct server *s);
+
+/* Runs `render` in the core loop, so that it may read the state, and waits for it. ERR_BUSY when too many wait already.
+ */
+enum err server_page(struct server *s, enum err (*render)(struct tracker *t, struct buf *out), struct buf *out);
+
+/* True when the core loop ended because the store failed; `why` says how. */
+bool server_failed(struct server *s, struct why *why);
+
+/* Finishes the batch at hand, commits and stops the core loop. The socket stays: end the process with _exit. */
+void server_stop(struct server *s);
+
+#endif

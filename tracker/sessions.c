@@ -1,0 +1,229 @@
+/* sessions.c - hello, authentication, replay window, and the table of answered requests. */
+#include "tracker/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- answered requests ---- */
+
+const struct answered *answered_find(const struct tracker *t, const char *id)
+{
+    return table_get_text(&t->answered, id);
+}
+
+static void forget_oldest(struct tracker *t)
+{
+    struct answered *a = t->oldest_answered;
+
+    t->oldest_answered = a->next;
+    if (!a->next)
+        t->newest_answered = NULL;
+    t->answered_bytes -= a->n_reply;
+    table_remove_text(&t->answered, a->id);
+    free(a->reply);
+    free(a);
+}
+
+void answered_add(struct tracker *t, const char *id, const char *reply, size_t n)
+{
+    struct answered *a = calloc(1, sizeof *a);
+    char *copy = malloc(n + 1);
+
+    if (!a || !copy || table_put_text(&t->answered, id, a) != ERR_OK) {
+        free(a);
+        free(copy);
+        return; /* out of memory: a repeat is executed again, which every operation bears */
+    }
+    memcpy(copy, reply, n + 1);
+    *a = (struct answered){.reply = copy, .n_reply = n, .at_ns = tracker_now_ns(t)};
+    memcpy(a->id, id, strlen(id) + 1);
+    *(t->newest_answered ? &t->newest_answered->next : &t->oldest_answered) = a;
+    t->newest_answered = a;
+    t->answered_bytes += n;
+    while (t->answered.n > ANSWERED_MAX || t->answered_bytes > ANSWERED_BYTES)
+        forget_oldest(t);
+}
+
+void answered_expire(struct tracker *t)
+{
+    while (t->oldest_answered && t->oldest_answered->at_ns < tracker_now_ns(t) - (int64_t)ANSWERED_MS * 1000000)
+        forget_oldest(t);
+}
+
+/* ---- sessions ---- */
+
+static void unlink_session(struct tracker *t, struct session *s)
+{
+    *(s->prev ? &s->prev->next : &t->oldest_session) = s->next;
+    *(s->next ? &s->next->prev : &t->newest_session) = s->prev;
+}
+
+static void link_newest(struct tracker *t, struct session *s)
+{
+    s->prev = t->newest_session;
+    s->next = NULL;
+    *(s->prev ? &s->prev->next : &t->oldest_session) = s;
+    t->newest_session = s;
+}
+
+static enum err add_session(struct tracker *t, struct session **out)
+{
+    struct session *s = calloc(1, sizeof *s);
+    enum err e = s ? random_hex(s->id, REQUEST_ID_HEX) : ERR_NOMEM;
+
+    if (!e)
+        e = table_put_text(&t->sessions, s->id, s);
+    if (e) {
+        free(s);
+        return e;
+    }
+    link_newest(t, s);
+    if (t->sessions.n > MAX_SESSIONS) {
+        struct session *old = t->oldest_session;
+
+        unlink_session(t, old);
+        table_remove_text(&t->sessions, old->id);
+        free(old);
+    }
+    *out = s;
+    return ERR_OK;
+}
+
+void sessions_fini(struct tracker *t)
+{
+    for (struct session *s = t->oldest_session, *next; s; s = next) {
+        next = s->next;
+        free(s);
+    }
+    while (t->oldest_answered)
+        forget_oldest(t);
+    table_fini(&t->sessions);
+    table_fini(&t->answered);
+}
+
+static enum err has_version(const cJSON *args, struct why *why)
+{
+    const cJSON *versions, *v;
+    enum err e = json_get_array(args, "versions", &versions, why);
+
+    if (e)
+        return e;
+    cJSON_ArrayForEach(v, versions)
+    {
+        if (cJSON_IsNumber(v) && v->valuedouble == PROTOCOL_VERSION)
+            return ERR_OK;
+    }
+    return why_set(why, ERR_PROTOCOL, "no common version: this tracker speaks version %d", PROTOCOL_VERSION);
+}
+
+enum err op_hello(struct call *c)
+{
+    const char *role, *name, *nonce;
+    char own[REQUEST_ID_HEX + 1];
+    struct session *s;
+    bool ok = true;
+    enum err e = json_text_or(c->args, "role", "", &role, &c->why);
+
+    if (!e)
+        e = json_text_or(c->args, "name", "", &name, &c->why);
+    if (!e)
+        e = json_get_text(c->args, "nonce", &nonce, &c->why);
+    if (!e)
+        e = has_version(c->args, &c->why);
+    if (!e)
+        e = random_hex(own, REQUEST_ID_HEX);
+    if (!e)
+        e = add_session(c->t, &s);
+    if (e)
+        return e;
+    text_copy(s->role, sizeof s->role, role);
+    text_copy(s->name, sizeof s->name, name);
+    memcpy(s->nonce, nonce, REQUEST_ID_HEX); /* session_check has seen its length */
+    memcpy(s->nonce + REQUEST_ID_HEX, own, REQUEST_ID_HEX + 1);
+    json_add_text(c->result, "session", s->id, &ok);
+    json_add_i64(c->result, "version", PROTOCOL_VERSION, &ok);
+    json_add_text(c->result, "boot", c->t->boot, &ok);
+    json_add_text(c->result, "nonce", own, &ok);
+    json_add_text(c->result, "server", "tune-tracker " TUNE_VERSION, &ok);
+    return ok ? ERR_OK : ERR_NOMEM;
+}
+
+static void set_nonce(struct call *c, const char *nonce)
+{
+    text_copy(c->nonce_bytes, sizeof c->nonce_bytes, nonce);
+    c->nonce = c->nonce_bytes;
+}
+
+static enum err check_mac(struct call *c, const void *bytes, size_t n, const char *nonce)
+{
+    const struct key *key = c->t->o.key;
+
+    if (!key)
+        return c->message->has_mac ? why_set(&c->why, ERR_AUTH, "this tracker uses no key: leave --key out") : ERR_OK;
+    if (!c->message->has_mac)
+        return why_set(&c->why, ERR_AUTH, "this tracker wants a key: --key FILE");
+    if (!message_mac_is_right(bytes, n, key, nonce))
+        return why_set(&c->why, ERR_AUTH, "the key is not this tracker's");
+    set_nonce(c, nonce);
+    return ERR_OK;
+}
+
+/* Takes a counter once: ERR_AUTH when it was seen or is older than the window. */
+static enum err take_ctr(struct call *c, struct session *s, int64_t ctr)
+{
+    if (ctr > s->ctr) {
+        const int64_t step = ctr - s->ctr;
+
+        s->window = (step < 64 ? s->window << step : 0) | 1;
+        s->ctr = ctr;
+        return ERR_OK;
+    }
+    if (s->ctr - ctr >= 64 || (s->window >> (s->ctr - ctr) & 1)) {
+        c->hello = true;
+        return why_set(&c->why, ERR_AUTH, "a message was seen before");
+    }
+    s->window |= (uint64_t)1 << (s->ctr - ctr);
+    return ERR_OK;
+}
+
+static enum err check_hello(struct call *c, const void *bytes, size_t n)
+{
+    const char *nonce;
+    enum err e = json_get_text(c->args, "nonce", &nonce, &c->why);
+
+    if (e)
+        return e;
+    if (strlen(nonce) != REQUEST_ID_HEX || strspn(nonce, "0123456789abcdef") != REQUEST_ID_HEX)
+        return why_set(&c->why, ERR_INPUT, "'nonce' must be %d hex digits", REQUEST_ID_HEX);
+    return check_mac(c, bytes, n, nonce);
+}
+
+enum err session_check(struct call *c, const void *bytes, size_t n)
+{
+    const cJSON *op = cJSON_GetObjectItemCaseSensitive(c->message->json, "op");
+    const char *id;
+    struct session *s;
+    int64_t ctr;
+    enum err e;
+
+    if (cJSON_IsString(op) && strcmp(op->valuestring, "hello") == 0)
+        return check_hello(c, bytes, n);
+    e = json_get_text(c->message->json, "session", &id, &c->why);
+    if (!e)
+        e = json_get_i64(c->message->json, "ctr", 1, JSON_EXACT_MAX, &ctr, &c->why);
+    if (e)
+        return e;
+    s = table_get_text(&c->t->sessions, id);
+    if (!s) {
+        c->hello = true;
+        return why_set(&c->why, ERR_STALE, "unknown session: say hello");
+    }
+    e = check_mac(c, bytes, n, s->nonce);
+    if (!e)
+        e = take_ctr(c, s, ctr);
+    if (e)
+        return e;
+    unlink_session(c->t, s);
+    link_newest(c->t, s);
+    return ERR_OK;
+}

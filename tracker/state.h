@@ -1,0 +1,240 @@
+/* state.h - all that one tracker knows while it runs. One thread (server.c's core loop) owns it; the store is its
+ * memory beyond a crash. */
+#ifndef TUNE_TRACKER_STATE_H
+#define TUNE_TRACKER_STATE_H
+
+#include "core/blobs.h"
+#include "core/clock.h"
+#include "core/json.h"
+#include "tracker/protocol.h"
+#include "tracker/store.h"
+#include "tracker/table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MAX_ATTEMPTS 5
+#define MAX_SESSIONS 8192
+#define MAX_AGENTS 4096
+#define MAX_OPEN_TRIALS 4096 /* of one job: a tuner that runs ahead of its devices is told `busy` */
+#define MAX_LEASE 64         /* trials in one lease */
+#define MAX_RECORD_BYTES 65536
+#define MAX_BODY_BYTES ((size_t)1 << 20)
+#define MAX_WAIT_MS 25000
+#define ANSWERED_MAX 4096
+#define ANSWERED_BYTES ((size_t)16 << 20)
+#define ANSWERED_MS 600000
+
+struct agent;
+struct lane;
+
+struct job {
+    int64_t id;
+    char *title, *user, *key, *request;
+    int64_t priority, created_ms, done_ms, seq, token;
+    enum job_state state;
+    bool leased;
+    int64_t deadline_ns;
+    int64_t n_open, n_leased, n_done, n_lost;
+    double best_gflops, best_ns;
+    char *progress; /* JSON of the last renewal, or NULL */
+};
+
+/* An open or leased trial; its body and the rest of its row are in the store. */
+struct trial {
+    int64_t id, n, token, attempts;
+    struct job *job;
+    struct lane *lane;
+    char fingerprint[SHA256_HEX + 1]; /* "" = any */
+    bool leased;
+    struct agent *agent; /* of the lease; NULL for a lease of before a restart */
+    int64_t deadline_ns;
+    double charged_ms;         /* what the lane was charged at the grant */
+    struct trial *prev, *next; /* in the lane's open list or the tracker's leased list */
+};
+
+struct trial_list {
+    struct trial *first, *last;
+};
+
+/* The open trials of one job for one key. Lanes of a key share its devices by time used. */
+struct lane {
+    struct job *job;
+    char key[65];
+    struct trial_list open;
+    double used_ms, mean_ms; /* weighted device time so far; guess for the next trial */
+    struct lane *next;       /* of the same key */
+};
+
+/* A farm slug: its lanes. */
+struct slug {
+    struct lane *lanes;
+    double floor_ms; /* used_ms of the lane served last: newcomers start there and owe nothing */
+};
+
+struct agent {
+    char id[65], key[65], fingerprint[SHA256_HEX + 1], nonce[65], version[65];
+    char *device, *current; /* JSON, or NULL */
+    char state[33];
+    int64_t seen_ns, seen_ms, done, failed, n_leased;
+    double temperature, load;
+    bool gone, drain;
+};
+
+struct session {
+    char id[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1], role[33], name[129];
+    int64_t ctr;
+    uint64_t window;             /* bit i: ctr - i was seen */
+    struct session *prev, *next; /* by last use */
+};
+
+/* A request that was executed, with its reply, for those who ask again. */
+struct answered {
+    char id[REQUEST_ID_HEX + 1];
+    char *reply;
+    size_t n_reply;
+    int64_t at_ns;
+    struct answered *next;
+};
+
+struct tracker_options {
+    const struct store_ops *ops;
+    struct store *store;
+    const char *where;                /* the store's place, for backups */
+    const struct key *key;            /* NULL = no authentication */
+    int64_t lease_ms, retention_days; /* retention 0 = keep all */
+    bool allow_backup;
+    struct clock clock;
+};
+
+struct stats {
+    int64_t requests, refused, grants, results, duplicates, expired, lost, answered_from_store, commits, batches_ops;
+};
+
+struct tracker {
+    struct tracker_options o;
+    char boot[REQUEST_ID_HEX + 1];
+    int64_t started_ms, next_job, next_trial, retained_ns;
+    struct table jobs, trials, agents, slugs, sessions, answered, requests; /* requests: id that made a job -> job */
+    struct trial_list leased;
+    struct session *oldest_session, *newest_session;
+    struct answered *oldest_answered, *newest_answered;
+    size_t answered_bytes;
+    unsigned woken; /* WAKE_ bits since the parked calls were tried last */
+    struct stats stats;
+};
+
+enum { WAKE_TRIALS = 1, WAKE_RECORDS = 2, WAKE_JOBS = 4 };
+
+/* One request under execution. */
+struct call {
+    struct tracker *t;
+    const char *id;
+    const cJSON *args;
+    const struct message *message; /* its blobs */
+    bool last;                     /* a long poll at its end: answer with what there is */
+    bool park;                     /* out: nothing yet, try again when woken */
+    bool hello;                    /* out: the client must say hello again */
+    cJSON *result;                 /* an object to add to */
+    struct blobs out;              /* attached to the reply */
+    const char *nonce;             /* out: of the MAC of the reply; NULL = unsigned */
+    char nonce_bytes[2 * REQUEST_ID_HEX + 1];
+    struct why why;
+};
+
+typedef enum err op_fn(struct call *c);
+
+struct op {
+    const char *name;
+    op_fn *run;
+    bool writes;   /* repeats are answered from the table of answered requests */
+    unsigned wake; /* a long poll woken by these bits; 0 = never parked */
+};
+
+extern const struct op op_table[]; /* ended by name == NULL */
+const struct op *op_find(const char *name);
+
+/* ---- tracker.c ---- */
+
+/* Loads the store; every lease found there has one full period of grace. Keeps what the options point at. */
+enum err tracker_new(const struct tracker_options *options, struct tracker **out, struct why *why);
+void tracker_free(struct tracker *t);
+int64_t tracker_now_ns(const struct tracker *t);
+
+/* Copies text, cut to n_out - 1 bytes. */
+void text_copy(char *out, size_t n_out, const char *text);
+
+/* Ends leases whose time is over, forgets old sessions' answers, applies the retention; to be called every 100 ms or
+ * so. ERR_IO when the store failed. */
+enum err tracker_tick(struct tracker *t);
+
+/* ---- sessions.c ---- */
+op_fn op_hello;
+/* Session and MAC of a request; sets the nonce of the reply. ERR_STALE with c->hello for an unknown session, ERR_AUTH.
+ */
+enum err session_check(struct call *c, const void *bytes, size_t n);
+void sessions_fini(struct tracker *t);
+/* The reply given to request `id` before, or NULL. */
+const struct answered *answered_find(const struct tracker *t, const char *id);
+void answered_add(struct tracker *t, const char *id, const char *reply, size_t n);
+void answered_expire(struct tracker *t);
+
+/* ---- jobs.c ---- */
+op_fn op_job_submit, op_job_lease, op_job_renew, op_job_done, op_job_release, op_job_cancel, op_job_list, op_job_status,
+    op_record_wait, op_requeue;
+void job_free(struct job *j);
+void job_load(const struct job_row *row, void *tracker);
+/* The job named by the member "job" of the arguments. ERR_INPUT, ERR_NOT_FOUND. */
+enum err job_of(struct call *c, struct job **out);
+/* Appends a record to its job and counts it; the caller changes the trial. */
+enum err job_record(struct tracker *t, struct job *j, struct record_row *row);
+void jobs_tick(struct tracker *t);
+cJSON *job_json(const struct job *j);
+
+/* ---- trials.c ---- */
+op_fn op_trial_add, op_trial_lease, op_trial_renew, op_trial_result, op_trial_release;
+void trial_load(const struct trial_row *row, void *tracker);
+/* Sends back to the queue all that an agent holds; attempts are counted when `counted`. */
+enum err trials_of_agent_back(struct tracker *t, const struct agent *a, bool counted);
+/* Forgets the open and leased trials of a job (the store has them cancelled). */
+void trials_forget(struct tracker *t, const struct job *j);
+enum err trials_tick(struct tracker *t);
+void trials_fini(struct tracker *t);
+enum err id_parse(const char *text, char kind, int64_t *out);
+
+/* ---- lanes.c ---- */
+/* Puts an open trial into its lane (at the front when it comes back), making what is missing. ERR_NOMEM. */
+enum err lane_add(struct tracker *t, struct trial *tr, const char *key, bool front);
+/* The next open trial for this key and fingerprint, taken out of its lane and charged; NULL when there is none. From
+ * the lane `stay` when it is not NULL (one lease is one batch of one job), else by fair share. */
+struct trial *lane_take(struct tracker *t, const char *key, const char *fingerprint, struct lane *stay);
+/* Corrects the charge of a trial by what it cost; cost < 0 gives the charge back. */
+void lane_settle(struct trial *tr, double cost_ms);
+void lane_drop(struct trial *tr);
+void lanes_forget(struct tracker *t, const struct job *j);
+void lanes_fini(struct tracker *t);
+void list_append(struct trial_list *l, struct trial *tr);
+void list_prepend(struct trial_list *l, struct trial *tr);
+void list_remove(struct trial_list *l, struct trial *tr);
+
+/* ---- agents.c ---- */
+op_fn op_agent_register, op_agent_beat, op_agent_bye, op_devices;
+/* The living agent named by the member "agent". ERR_INPUT, ERR_NOT_FOUND: it has to register. */
+enum err agent_of(struct call *c, struct agent **out);
+void agent_free(struct agent *a);
+const char *agent_state(const struct tracker *t, const struct agent *a);
+void agents_tick(struct tracker *t);
+
+/* ---- blob_ops.c, admin.c ---- */
+op_fn op_blob_have, op_blob_put, op_blob_get, op_status, op_backup;
+
+/* ---- lost.c ---- */
+/* Appends the log line of a record of status lost (docs/log-format.md). */
+enum err lost_line(const struct trial_row *row, const char *key, int64_t ts_ms, struct buf *out);
+
+/* ---- pages.c ---- */
+/* The status page, and figures for Prometheus. */
+enum err page_html(struct tracker *t, struct buf *out);
+enum err page_metrics(struct tracker *t, struct buf *out);
+
+#endif

@@ -1,0 +1,101 @@
+/* store.h - what the tracker keeps for good, behind one table of functions (docs/adding-a-store.md).
+ * One thread uses a store. Writes between two commits are one transaction: they survive together or not at all. */
+#ifndef TUNE_TRACKER_STORE_H
+#define TUNE_TRACKER_STORE_H
+
+#include "core/buf.h"
+#include "core/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Numbers are stored: never reused. */
+enum job_state { JOB_OPEN = 0, JOB_DONE = 1, JOB_FAILED = 2, JOB_CANCELLED = 3 };
+enum trial_state { TRIAL_OPEN = 0, TRIAL_LEASED = 1, TRIAL_DONE = 2, TRIAL_LOST = 3, TRIAL_CANCELLED = 4 };
+
+/* Text members are borrowed by writes and lent during callbacks of reads; */
+struct job_row {
+    int64_t id;
+    const char *title, *user, *key, *body, *summary, *request; /* request: id of the request that made it */
+    int64_t priority, created_ms, done_ms;
+    enum job_state state;
+    int64_t token;
+    bool leased;
+    int64_t seq;                              /* of its last record; reads only */
+    int64_t n_open, n_leased, n_done, n_lost; /* reads only */
+    double best_gflops, best_ns;              /* reads only; 0 = none */
+};
+
+struct trial_row {
+    int64_t id, job, n;
+    const char *key, *fingerprint, *program, *anchor, *purpose, *protocol, *body;
+    enum trial_state state;
+    int64_t token, attempts;
+    const char *agent;   /* of the living lease, "" without */
+    int64_t answered_by; /* trial whose record answers this one; 0 = its own */
+};
+
+struct record_row {
+    int64_t job, seq, trial, n;
+    const char *line, *status, *key, *fingerprint, *program, *purpose, *protocol;
+    double time_ns, flops, device_ms;
+    int64_t created_ms;
+};
+
+struct store;
+
+struct store_ops {
+    const char *name;
+    /* Opens or makes the store in directory `where`. ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker
+     * has it, ERR_IO. */
+    enum err (*open)(const char *where, struct store **out, struct why *why);
+    void (*close)(struct store *s);
+    /* Makes all writes since the last commit durable; may block for a disk's flush. After an error the store is
+     * unusable. */
+    enum err (*commit)(struct store *s, struct why *why);
+
+    /* Inserts when body is not NULL; else changes what changes: a job's done_ms, state, token, leased and summary (when
+     * not NULL), a trial's state, token, attempts, agent and answered_by. */
+    enum err (*job_put)(struct store *s, const struct job_row *row);
+    enum err (*trial_put)(struct store *s, const struct trial_row *row);
+    /* Inserts one record; a record of that trial of status lost is replaced. */
+    enum err (*record_put)(struct store *s, const struct record_row *row);
+
+    /* All jobs by id (body and summary NULL), or the one with id `only` complete; trials that are open or leased by id.
+     */
+    enum err (*each_job)(struct store *s, int64_t only, void (*each)(const struct job_row *, void *), void *arg);
+    enum err (*each_live_trial)(struct store *s, void (*each)(const struct trial_row *, void *), void *arg);
+    /* The first trial id that was never given out. */
+    enum err (*next_trial)(struct store *s, int64_t *out);
+    /* One trial by id, or by (job, n) when id is 0. ERR_NOT_FOUND. */
+    enum err (*trial_get)(struct store *s, int64_t id, int64_t job, int64_t n,
+                          void (*each)(const struct trial_row *, void *), void *arg);
+    /* Records of a job after `seq` in order, at most max; or of one trial when trial is not 0. */
+    enum err (*each_record)(struct store *s, int64_t job, int64_t seq, int64_t trial, int64_t max,
+                            bool (*each)(const struct record_row *, void *), void *arg);
+    /* The newest record of status ok with these four, as each_record gives it. ERR_NOT_FOUND. */
+    enum err (*record_find)(struct store *s, const struct record_row *like,
+                            bool (*each)(const struct record_row *, void *), void *arg);
+    /* Lost trials of a job (or the one trial) become open again with no attempts; `each` sees them as they are then. */
+    enum err (*requeue)(struct store *s, int64_t job, int64_t trial, void (*each)(const struct trial_row *, void *),
+                        void *arg);
+    /* Open and leased trials of a job become cancelled. */
+    enum err (*cancel)(struct store *s, int64_t job);
+
+    /* A piece of a blob; *stored tells that the blob is complete and has the content of its name (else its pieces are
+     * dropped: ERR_INPUT). blob_get appends up to n bytes from offset. ERR_NOT_FOUND. */
+    enum err (*blob_put)(struct store *s, const char *hex, int64_t offset, int64_t total, const void *bytes, size_t n,
+                         bool *stored);
+    enum err (*blob_get)(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out);
+
+    /* Removes jobs finished before `before_ms` with their trials and records, and blobs not asked for since then. */
+    enum err (*retain)(struct store *s, int64_t before_ms, int64_t *n_jobs);
+    /* Copies all that is committed in the store `where` to a fresh file, also while a tracker has it open. ERR_EXISTS,
+     * ERR_NOT_FOUND, ERR_IO. */
+    enum err (*backup)(const char *where, const char *path, int64_t *n_bytes, struct why *why);
+};
+
+extern const struct store_ops *const store_table[]; /* NULL-ended, the default first */
+const struct store_ops *store_find(const char *name);
+
+#endif

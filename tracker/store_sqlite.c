@@ -1,0 +1,803 @@
+/* store_sqlite.c - the embedded store: one SQLite file, WAL, synchronous FULL, one transaction for all writes between
+ * two commits. */
+#include "tracker/store.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/hash.h"
+#include "tracker/protocol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCHEMA_VERSION 1
+#define DAY_MS ((int64_t)86400000)
+
+static const char schema[] =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    "INSERT INTO meta VALUES('schema', 1);"
+    "CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, user TEXT NOT NULL, key TEXT NOT "
+    "NULL, body TEXT NOT NULL,"
+    " summary TEXT NOT NULL DEFAULT '', request TEXT NOT NULL, priority INTEGER NOT NULL, created_ms INTEGER NOT NULL,"
+    " done_ms INTEGER NOT NULL DEFAULT 0, state INTEGER NOT NULL, token INTEGER NOT NULL, leased INTEGER NOT NULL);"
+    "CREATE TABLE trials(id INTEGER PRIMARY KEY AUTOINCREMENT, job INTEGER NOT NULL, n INTEGER NOT NULL, key TEXT NOT "
+    "NULL,"
+    " fingerprint TEXT NOT NULL, program TEXT NOT NULL, anchor TEXT NOT NULL, purpose TEXT NOT NULL, protocol TEXT NOT "
+    "NULL,"
+    " body TEXT NOT NULL, state INTEGER NOT NULL, token INTEGER NOT NULL, attempts INTEGER NOT NULL, agent TEXT NOT "
+    "NULL,"
+    " answered_by INTEGER NOT NULL, UNIQUE(job, n));"
+    "CREATE INDEX trials_live ON trials(id) WHERE state < 2;"
+    "CREATE TABLE records(job INTEGER NOT NULL, seq INTEGER NOT NULL, trial INTEGER NOT NULL UNIQUE, n INTEGER NOT "
+    "NULL,"
+    " line TEXT NOT NULL, status TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, program TEXT NOT NULL,"
+    " purpose TEXT NOT NULL, protocol TEXT NOT NULL, time_ns REAL NOT NULL, flops REAL NOT NULL, device_ms REAL NOT "
+    "NULL,"
+    " created_ms INTEGER NOT NULL, PRIMARY KEY(job, seq)) WITHOUT ROWID;"
+    "CREATE INDEX records_same ON records(program, fingerprint, purpose, protocol) WHERE status = 'ok';"
+    "CREATE TABLE blobs(sha256 TEXT PRIMARY KEY, used_ms INTEGER NOT NULL, bytes BLOB NOT NULL);"
+    "CREATE TABLE pieces(sha256 TEXT NOT NULL, at INTEGER NOT NULL, made_ms INTEGER NOT NULL, bytes BLOB NOT NULL,"
+    " PRIMARY KEY(sha256, at));";
+
+#define JOB_COLUMNS "id, title, user, key, request, priority, created_ms, done_ms, state, token, leased, body, summary"
+#define JOB_SUMS                                                                                                       \
+    "(SELECT coalesce(max(seq), 0) FROM records r WHERE r.job = jobs.id),"                                             \
+    "(SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 0),"                                           \
+    "(SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 1),"                                           \
+    "(SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 2),"                                           \
+    "(SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 3),"                                           \
+    "(SELECT max(flops / time_ns) FROM records r WHERE r.job = jobs.id AND status = 'ok' AND time_ns > 0),"            \
+    "(SELECT min(time_ns) FROM records r WHERE r.job = jobs.id AND status = 'ok' AND time_ns > 0)"
+#define TRIAL_COLUMNS                                                                                                  \
+    "id, job, n, key, fingerprint, program, anchor, purpose, protocol, body, state, token, attempts, agent, "          \
+    "answered_by"
+#define RECORD_COLUMNS                                                                                                 \
+    "job, seq, trial, n, line, status, key, fingerprint, program, purpose, protocol, time_ns, flops, device_ms, "      \
+    "created_ms"
+
+/* X(name, SQL): prepared once. */
+#define SQL_MAP(X)                                                                                                     \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                                        \
+    X(COMMIT, "COMMIT")                                                                                                \
+    X(JOB_PUT, "INSERT INTO jobs(id, title, user, key, request, priority, created_ms, done_ms, state, token, leased, " \
+               "body, summary) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,coalesce(?13,''))")                       \
+    X(JOB_SET,                                                                                                         \
+      "UPDATE jobs SET done_ms = ?8, state = ?9, token = ?10, leased = ?11, summary = coalesce(?13, summary) "         \
+      "WHERE id = ?1")                                                                                                 \
+    X(TRIAL_PUT, "INSERT INTO trials(" TRIAL_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)")   \
+    X(TRIAL_SET, "UPDATE trials SET state = ?11, token = ?12, attempts = ?13, agent = ?14, answered_by = ?15 "         \
+                 "WHERE id = ?1")                                                                                      \
+    X(RECORD_DROP_LOST, "DELETE FROM records WHERE trial = ? AND status = 'lost'")                                     \
+    X(RECORD_PUT, "INSERT INTO records(" RECORD_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")                     \
+    X(JOBS, "SELECT " JOB_COLUMNS ", " JOB_SUMS " FROM jobs ORDER BY id")                                              \
+    X(JOB, "SELECT " JOB_COLUMNS ", " JOB_SUMS " FROM jobs WHERE id = ?")                                              \
+    X(LIVE, "SELECT " TRIAL_COLUMNS " FROM trials WHERE state < 2 ORDER BY id")                                        \
+    X(TRIAL, "SELECT " TRIAL_COLUMNS " FROM trials WHERE id = ?")                                                      \
+    X(TRIAL_N, "SELECT " TRIAL_COLUMNS " FROM trials WHERE job = ? AND n = ?")                                         \
+    X(RECORDS, "SELECT " RECORD_COLUMNS " FROM records WHERE job = ? AND seq > ? ORDER BY seq LIMIT ?")                \
+    X(RECORD_OF, "SELECT " RECORD_COLUMNS " FROM records WHERE trial = ?")                                             \
+    X(RECORD_SAME, "SELECT " RECORD_COLUMNS " FROM records WHERE status = 'ok' AND program = ? AND fingerprint = ? "   \
+                   "AND purpose = ? AND protocol = ? ORDER BY created_ms DESC LIMIT 1")                                \
+    X(LOST_OF_JOB, "SELECT " TRIAL_COLUMNS " FROM trials WHERE job = ? AND state = 3 ORDER BY id")                     \
+    X(REQUEUE_JOB, "UPDATE trials SET state = 0, attempts = 0, agent = '' WHERE job = ? AND state = 3")                \
+    X(REQUEUE, "UPDATE trials SET state = 0, attempts = 0, agent = '' WHERE id = ? AND state = 3")                     \
+    X(CANCEL, "UPDATE trials SET state = 4, agent = '' WHERE job = ? AND state < 2")                                   \
+    X(BLOB_USED, "UPDATE blobs SET used_ms = ?2 WHERE sha256 = ?1 AND used_ms < ?2 - 86400000")                        \
+    X(BLOB_SIZE, "SELECT rowid, length(bytes), used_ms FROM blobs WHERE sha256 = ?")                                   \
+    X(BLOB_PUT, "INSERT OR IGNORE INTO blobs VALUES(?1, ?2, ?3)")                                                      \
+    X(PIECE_PUT, "INSERT OR REPLACE INTO pieces VALUES(?1, ?2, ?3, ?4)")                                               \
+    X(PIECE_SUM, "SELECT coalesce(sum(length(bytes)), 0) FROM pieces WHERE sha256 = ?")                                \
+    X(PIECES, "SELECT at, bytes FROM pieces WHERE sha256 = ? ORDER BY at")                                             \
+    X(PIECES_DROP, "DELETE FROM pieces WHERE sha256 = ?")                                                              \
+    X(OLD_JOBS, "SELECT count(*) FROM jobs WHERE state > 0 AND done_ms < ?")                                           \
+    X(OLD_RECORDS, "DELETE FROM records WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")           \
+    X(OLD_TRIALS, "DELETE FROM trials WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")             \
+    X(DROP_JOBS, "DELETE FROM jobs WHERE state > 0 AND done_ms < ?")                                                   \
+    X(OLD_BLOBS, "DELETE FROM blobs WHERE used_ms < ?")                                                                \
+    X(OLD_PIECES, "DELETE FROM pieces WHERE made_ms < ?")
+
+enum sql {
+#define X(name, text) SQL_##name,
+    SQL_MAP(X)
+#undef X
+        N_SQL
+};
+
+static const char *const sql_text[] = {
+#define X(name, text) text,
+    SQL_MAP(X)
+#undef X
+};
+
+struct store {
+    sqlite3 *db;
+    sqlite3_stmt *stmt[N_SQL];
+    bool writing; /* a transaction is open */
+    int lock_fd;
+};
+
+/* ---- statements ---- */
+
+static enum err err_of(int rc)
+{
+    return rc == SQLITE_NOMEM ? ERR_NOMEM : ERR_IO;
+}
+
+static sqlite3_stmt *ready(struct store *s, enum sql which)
+{
+    sqlite3_reset(s->stmt[which]);
+    sqlite3_clear_bindings(s->stmt[which]);
+    return s->stmt[which];
+}
+
+static enum err run(sqlite3_stmt *q)
+{
+    const int rc = sqlite3_step(q);
+
+    sqlite3_reset(q);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW ? ERR_OK : err_of(rc);
+}
+
+static enum err begin(struct store *s)
+{
+    enum err e;
+
+    if (s->writing)
+        return ERR_OK;
+    e = run(ready(s, SQL_BEGIN));
+    s->writing = !e;
+    return e;
+}
+
+static void bind_text(sqlite3_stmt *q, int i, const char *text)
+{
+    if (text)
+        sqlite3_bind_text(q, i, text, -1, SQLITE_STATIC);
+}
+
+static const char *text_at(sqlite3_stmt *q, int i)
+{
+    const char *text = (const char *)sqlite3_column_text(q, i);
+
+    return text ? text : "";
+}
+
+static enum err run_i64(struct store *s, enum sql which, int64_t value)
+{
+    sqlite3_stmt *q = ready(s, which);
+    enum err e = begin(s);
+
+    sqlite3_bind_int64(q, 1, value);
+    return e ? e : run(q);
+}
+
+static enum err run_text(struct store *s, enum sql which, const char *text, int64_t second)
+{
+    sqlite3_stmt *q = ready(s, which);
+    enum err e = begin(s);
+
+    bind_text(q, 1, text);
+    if (sqlite3_bind_parameter_count(q) > 1)
+        sqlite3_bind_int64(q, 2, second);
+    return e ? e : run(q);
+}
+
+/* ---- opening ---- */
+
+static enum err exec(sqlite3 *db, const char *text, struct why *why)
+{
+    return sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK
+               ? ERR_OK
+               : why_set(why, ERR_IO, "store: %s", sqlite3_errmsg(db));
+}
+
+static int64_t one_number(sqlite3 *db, const char *text)
+{
+    sqlite3_stmt *q = NULL;
+    int64_t v = -1;
+
+    if (sqlite3_prepare_v2(db, text, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW)
+        v = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    return v;
+}
+
+static enum err check_schema(sqlite3 *db, const char *path, struct why *why)
+{
+    int64_t version;
+    enum err e;
+
+    if (one_number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'meta'") == 0) {
+        e = exec(db, "BEGIN IMMEDIATE", why);
+        if (!e)
+            e = exec(db, schema, why);
+        return e ? e : exec(db, "COMMIT", why);
+    }
+    version = one_number(db, "SELECT value FROM meta WHERE name = 'schema'");
+    if (version < 1)
+        return why_set(why, ERR_IO, "%s is no store of a tracker", path);
+    if (version > SCHEMA_VERSION)
+        return why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d", path,
+                       (long long)version, SCHEMA_VERSION);
+    return ERR_OK;
+}
+
+static enum err set_up(struct store *s, const char *path, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    sqlite3_busy_timeout(s->db, 2000);
+    e = exec(s->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192;", why);
+    if (!e)
+        e = check_schema(s->db, path, why);
+    for (int i = 0; !e && i < N_SQL; i++)
+        if (sqlite3_prepare_v3(s->db, sql_text[i], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[i], NULL) != SQLITE_OK)
+            e = why_set(why, ERR_IO, "store %s: %s", path, sqlite3_errmsg(s->db));
+    return e;
+}
+
+static enum err store_path(const char *where, const char *name, char out[PATH_MAX], struct why *why)
+{
+    return snprintf(out, PATH_MAX, "%s/%s", where, name) < PATH_MAX
+               ? ERR_OK
+               : why_set(why, ERR_LIMIT, "the store's path is too long");
+}
+
+/* A second tracker on one store would hand out each lease twice. */
+static enum err take_lock(struct store *s, const char *where, struct why *why)
+{
+    char path[PATH_MAX];
+    enum err e = store_path(where, "lock", path, why);
+
+    if (e)
+        return e;
+    s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (s->lock_fd < 0)
+        return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+    if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0)
+        return why_set(why, ERR_BUSY, "the store %s is in use by another tracker", where);
+    return ERR_OK;
+}
+
+static void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    if (s->lock_fd >= 0)
+        close(s->lock_fd);
+    for (int i = 0; i < N_SQL; i++)
+        sqlite3_finalize(s->stmt[i]);
+    sqlite3_close(s->db);
+    free(s);
+}
+
+static enum err store_open(const char *where, struct store **out, struct why *why)
+{
+    struct store *s = calloc(1, sizeof *s);
+    char path[PATH_MAX];
+    enum err e;
+
+    if (!s)
+        return ERR_NOMEM;
+    s->lock_fd = -1;
+    e = dir_make(where, 0700, why);
+    if (!e)
+        e = store_path(where, "tracker.sqlite", path, why);
+    if (!e)
+        e = take_lock(s, where, why);
+    if (!e && sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+                  SQLITE_OK)
+        e = why_set(why, ERR_IO, "store %s: %s", path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
+    if (!e)
+        e = set_up(s, path, why);
+    if (e) {
+        store_close(s);
+        return e;
+    }
+    *out = s;
+    return ERR_OK;
+}
+
+static enum err store_commit(struct store *s, struct why *why)
+{
+    if (!s->writing)
+        return ERR_OK;
+    if (run(ready(s, SQL_COMMIT)) != ERR_OK)
+        return why_set(why, ERR_IO, "store: %s", sqlite3_errmsg(s->db));
+    s->writing = false;
+    return ERR_OK;
+}
+
+/* ---- jobs ---- */
+
+static enum err job_put(struct store *s, const struct job_row *r)
+{
+    sqlite3_stmt *q = ready(s, r->body ? SQL_JOB_PUT : SQL_JOB_SET);
+    enum err e = begin(s);
+
+    sqlite3_bind_int64(q, 1, r->id);
+    bind_text(q, 2, r->title ? r->title : "");
+    bind_text(q, 3, r->user ? r->user : "");
+    bind_text(q, 4, r->key ? r->key : "");
+    bind_text(q, 5, r->request ? r->request : "");
+    sqlite3_bind_int64(q, 6, r->priority);
+    sqlite3_bind_int64(q, 7, r->created_ms);
+    sqlite3_bind_int64(q, 8, r->done_ms);
+    sqlite3_bind_int(q, 9, (int)r->state);
+    sqlite3_bind_int64(q, 10, r->token);
+    sqlite3_bind_int(q, 11, r->leased);
+    bind_text(q, 12, r->body);
+    bind_text(q, 13, r->summary);
+    return e ? e : run(q);
+}
+
+static struct job_row job_at(sqlite3_stmt *q)
+{
+    return (struct job_row){.id = sqlite3_column_int64(q, 0),
+                            .title = text_at(q, 1),
+                            .user = text_at(q, 2),
+                            .key = text_at(q, 3),
+                            .request = text_at(q, 4),
+                            .priority = sqlite3_column_int64(q, 5),
+                            .created_ms = sqlite3_column_int64(q, 6),
+                            .done_ms = sqlite3_column_int64(q, 7),
+                            .state = (enum job_state)sqlite3_column_int(q, 8),
+                            .token = sqlite3_column_int64(q, 9),
+                            .leased = sqlite3_column_int(q, 10) != 0,
+                            .body = text_at(q, 11),
+                            .summary = text_at(q, 12),
+                            .seq = sqlite3_column_int64(q, 13),
+                            .n_open = sqlite3_column_int64(q, 14),
+                            .n_leased = sqlite3_column_int64(q, 15),
+                            .n_done = sqlite3_column_int64(q, 16),
+                            .n_lost = sqlite3_column_int64(q, 17),
+                            .best_gflops = sqlite3_column_double(q, 18),
+                            .best_ns = sqlite3_column_double(q, 19)};
+}
+
+static enum err each_job(struct store *s, int64_t only, void (*each)(const struct job_row *, void *), void *arg)
+{
+    sqlite3_stmt *q = ready(s, only ? SQL_JOB : SQL_JOBS);
+    int rc;
+
+    if (only)
+        sqlite3_bind_int64(q, 1, only);
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
+        const struct job_row row = job_at(q);
+
+        each(&row, arg);
+    }
+    sqlite3_reset(q);
+    return rc == SQLITE_DONE ? ERR_OK : err_of(rc);
+}
+
+/* ---- trials ---- */
+
+static enum err trial_put(struct store *s, const struct trial_row *r)
+{
+    sqlite3_stmt *q = ready(s, r->body ? SQL_TRIAL_PUT : SQL_TRIAL_SET);
+    const char *const texts[] = {r->key, r->fingerprint, r->program, r->anchor, r->purpose, r->protocol};
+    enum err e = begin(s);
+
+    sqlite3_bind_int64(q, 1, r->id);
+    sqlite3_bind_int64(q, 2, r->job);
+    sqlite3_bind_int64(q, 3, r->n);
+    for (int i = 0; i < 6; i++)
+        bind_text(q, 4 + i, texts[i] ? texts[i] : "");
+    bind_text(q, 10, r->body);
+    sqlite3_bind_int(q, 11, (int)r->state);
+    sqlite3_bind_int64(q, 12, r->token);
+    sqlite3_bind_int64(q, 13, r->attempts);
+    bind_text(q, 14, r->agent ? r->agent : "");
+    sqlite3_bind_int64(q, 15, r->answered_by);
+    return e ? e : run(q);
+}
+
+static enum err give_trials(sqlite3_stmt *q, int64_t *n, void (*each)(const struct trial_row *, void *), void *arg)
+{
+    int rc;
+
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
+        const struct trial_row row = {.id = sqlite3_column_int64(q, 0),
+                                      .job = sqlite3_column_int64(q, 1),
+                                      .n = sqlite3_column_int64(q, 2),
+                                      .key = text_at(q, 3),
+                                      .fingerprint = text_at(q, 4),
+                                      .program = text_at(q, 5),
+                                      .anchor = text_at(q, 6),
+                                      .purpose = text_at(q, 7),
+                                      .protocol = text_at(q, 8),
+                                      .body = text_at(q, 9),
+                                      .state = (enum trial_state)sqlite3_column_int(q, 10),
+                                      .token = sqlite3_column_int64(q, 11),
+                                      .attempts = sqlite3_column_int64(q, 12),
+                                      .agent = text_at(q, 13),
+                                      .answered_by = sqlite3_column_int64(q, 14)};
+
+        (*n)++;
+        each(&row, arg);
+    }
+    sqlite3_reset(q);
+    return rc == SQLITE_DONE ? ERR_OK : err_of(rc);
+}
+
+static enum err each_live_trial(struct store *s, void (*each)(const struct trial_row *, void *), void *arg)
+{
+    int64_t n = 0;
+
+    return give_trials(ready(s, SQL_LIVE), &n, each, arg);
+}
+
+static enum err trial_get(struct store *s, int64_t id, int64_t job, int64_t n,
+                          void (*each)(const struct trial_row *, void *), void *arg)
+{
+    sqlite3_stmt *q = ready(s, id ? SQL_TRIAL : SQL_TRIAL_N);
+    int64_t n_found = 0;
+    enum err e;
+
+    sqlite3_bind_int64(q, 1, id ? id : job);
+    if (!id)
+        sqlite3_bind_int64(q, 2, n);
+    e = give_trials(q, &n_found, each, arg);
+    return e ? e : n_found ? ERR_OK : ERR_NOT_FOUND;
+}
+
+static enum err next_trial(struct store *s, int64_t *out)
+{
+    *out = one_number(s->db, "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'trials'), 0) + 1");
+    return *out > 0 ? ERR_OK : ERR_IO;
+}
+
+/* The rows that change are shown first, as they will be: a statement must not read what it updates. */
+struct shown {
+    void (*each)(const struct trial_row *, void *);
+    void *arg;
+};
+
+static void show_open(const struct trial_row *row, void *arg)
+{
+    const struct shown *s = arg;
+    struct trial_row after = *row;
+
+    if (row->state != TRIAL_LOST)
+        return;
+    after.state = TRIAL_OPEN;
+    after.attempts = 0;
+    after.agent = "";
+    s->each(&after, s->arg);
+}
+
+static enum err requeue(struct store *s, int64_t job, int64_t trial, void (*each)(const struct trial_row *, void *),
+                        void *arg)
+{
+    struct shown shown = {each, arg};
+    sqlite3_stmt *q = ready(s, trial ? SQL_TRIAL : SQL_LOST_OF_JOB);
+    int64_t n = 0;
+    enum err e;
+
+    sqlite3_bind_int64(q, 1, trial ? trial : job);
+    e = give_trials(q, &n, show_open, &shown);
+    return e ? e : run_i64(s, trial ? SQL_REQUEUE : SQL_REQUEUE_JOB, trial ? trial : job);
+}
+
+static enum err cancel(struct store *s, int64_t job)
+{
+    return run_i64(s, SQL_CANCEL, job);
+}
+
+/* ---- records ---- */
+
+static enum err record_put(struct store *s, const struct record_row *r)
+{
+    const char *const texts[] = {r->line, r->status, r->key, r->fingerprint, r->program, r->purpose, r->protocol};
+    enum err e = run_i64(s, SQL_RECORD_DROP_LOST, r->trial);
+    sqlite3_stmt *q = ready(s, SQL_RECORD_PUT);
+
+    sqlite3_bind_int64(q, 1, r->job);
+    sqlite3_bind_int64(q, 2, r->seq);
+    sqlite3_bind_int64(q, 3, r->trial);
+    sqlite3_bind_int64(q, 4, r->n);
+    for (int i = 0; i < 7; i++)
+        bind_text(q, 5 + i, texts[i] ? texts[i] : "");
+    sqlite3_bind_double(q, 12, r->time_ns);
+    sqlite3_bind_double(q, 13, r->flops);
+    sqlite3_bind_double(q, 14, r->device_ms);
+    sqlite3_bind_int64(q, 15, r->created_ms);
+    return e ? e : run(q);
+}
+
+static struct record_row record_at(sqlite3_stmt *q)
+{
+    return (struct record_row){.job = sqlite3_column_int64(q, 0),
+                               .seq = sqlite3_column_int64(q, 1),
+                               .trial = sqlite3_column_int64(q, 2),
+                               .n = sqlite3_column_int64(q, 3),
+                               .line = text_at(q, 4),
+                               .status = text_at(q, 5),
+                               .key = text_at(q, 6),
+                               .fingerprint = text_at(q, 7),
+                               .program = text_at(q, 8),
+                               .purpose = text_at(q, 9),
+                               .protocol = text_at(q, 10),
+                               .time_ns = sqlite3_column_double(q, 11),
+                               .flops = sqlite3_column_double(q, 12),
+                               .device_ms = sqlite3_column_double(q, 13),
+                               .created_ms = sqlite3_column_int64(q, 14)};
+}
+
+static enum err give_records(sqlite3_stmt *q, int64_t *n, bool (*each)(const struct record_row *, void *), void *arg)
+{
+    bool more = true;
+    int rc = SQLITE_DONE;
+
+    while (more && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+        const struct record_row row = record_at(q);
+
+        (*n)++;
+        more = each(&row, arg);
+    }
+    sqlite3_reset(q);
+    return !more || rc == SQLITE_DONE ? ERR_OK : err_of(rc);
+}
+
+static enum err each_record(struct store *s, int64_t job, int64_t seq, int64_t trial, int64_t max,
+                            bool (*each)(const struct record_row *, void *), void *arg)
+{
+    sqlite3_stmt *q = ready(s, trial ? SQL_RECORD_OF : SQL_RECORDS);
+    int64_t n = 0;
+
+    sqlite3_bind_int64(q, 1, trial ? trial : job);
+    if (!trial) {
+        sqlite3_bind_int64(q, 2, seq);
+        sqlite3_bind_int64(q, 3, max);
+    }
+    return give_records(q, &n, each, arg);
+}
+
+static enum err record_find(struct store *s, const struct record_row *like,
+                            bool (*each)(const struct record_row *, void *), void *arg)
+{
+    sqlite3_stmt *q = ready(s, SQL_RECORD_SAME);
+    int64_t n = 0;
+    enum err e;
+
+    bind_text(q, 1, like->program);
+    bind_text(q, 2, like->fingerprint);
+    bind_text(q, 3, like->purpose);
+    bind_text(q, 4, like->protocol);
+    e = give_records(q, &n, each, arg);
+    return e ? e : n ? ERR_OK : ERR_NOT_FOUND;
+}
+
+/* ---- blobs ---- */
+
+static enum err put_whole(struct store *s, const char *hex, const void *bytes, size_t n)
+{
+    sqlite3_stmt *q = ready(s, SQL_BLOB_PUT);
+    enum err e = begin(s);
+
+    bind_text(q, 1, hex);
+    sqlite3_bind_int64(q, 2, clock_wall_ms());
+    if (n)
+        sqlite3_bind_blob64(q, 3, bytes, n, SQLITE_STATIC);
+    else
+        sqlite3_bind_zeroblob(q, 3, 0);
+    return e ? e : run(q);
+}
+
+static enum err put_piece(struct store *s, const char *hex, int64_t offset, const void *bytes, size_t n)
+{
+    sqlite3_stmt *q = ready(s, SQL_PIECE_PUT);
+    enum err e = begin(s);
+
+    bind_text(q, 1, hex);
+    sqlite3_bind_int64(q, 2, offset);
+    sqlite3_bind_int64(q, 3, clock_wall_ms());
+    sqlite3_bind_blob64(q, 4, bytes, n, SQLITE_STATIC);
+    return e ? e : run(q);
+}
+
+/* Bytes of all pieces of a blob that are there. */
+static int64_t pieces_bytes(struct store *s, const char *hex)
+{
+    sqlite3_stmt *q = ready(s, SQL_PIECE_SUM);
+    int64_t sum = 0;
+
+    bind_text(q, 1, hex);
+    if (sqlite3_step(q) == SQLITE_ROW)
+        sum = sqlite3_column_int64(q, 0);
+    sqlite3_reset(q);
+    return sum;
+}
+
+/* Puts the pieces together; they must lie one behind the other and have the content of the name. */
+static enum err join_pieces(struct store *s, const char *hex, struct buf *whole)
+{
+    sqlite3_stmt *q = ready(s, SQL_PIECES);
+    enum err e = ERR_OK;
+
+    bind_text(q, 1, hex);
+    while (!e && sqlite3_step(q) == SQLITE_ROW) {
+        if (sqlite3_column_int64(q, 0) != (int64_t)whole->len)
+            e = ERR_INPUT;
+        else
+            e = buf_append(whole, sqlite3_column_blob(q, 1), (size_t)sqlite3_column_bytes(q, 1));
+    }
+    sqlite3_reset(q);
+    if (!e && strcmp(sha256_of(whole->data, whole->len).hex, hex) != 0)
+        e = ERR_INPUT;
+    return e;
+}
+
+static enum err finish_pieces(struct store *s, const char *hex, int64_t total)
+{
+    struct buf whole;
+    enum err e;
+
+    buf_init(&whole, (size_t)total);
+    e = join_pieces(s, hex, &whole);
+    if (!e)
+        e = put_whole(s, hex, whole.data, whole.len);
+    buf_fini(&whole);
+    if (!e || e == ERR_INPUT) {
+        const enum err dropped = run_text(s, SQL_PIECES_DROP, hex, 0);
+
+        e = e ? e : dropped;
+    }
+    return e;
+}
+
+static enum err blob_put(struct store *s, const char *hex, int64_t offset, int64_t total, const void *bytes, size_t n,
+                         bool *stored)
+{
+    enum err e;
+
+    if (offset == 0 && (int64_t)n == total) {
+        if (strcmp(sha256_of(bytes, n).hex, hex) != 0)
+            return ERR_INPUT;
+        *stored = true;
+        return put_whole(s, hex, bytes, n);
+    }
+    e = put_piece(s, hex, offset, bytes, n);
+    if (e || pieces_bytes(s, hex) < total)
+        return e;
+    e = finish_pieces(s, hex, total);
+    *stored = !e;
+    return e;
+}
+
+static enum err read_part(struct store *s, int64_t rowid, int64_t offset, size_t n, struct buf *out)
+{
+    sqlite3_blob *b = NULL;
+    char *room = buf_room(out, n);
+    int rc;
+
+    if (!room)
+        return out->failed;
+    rc = sqlite3_blob_open(s->db, "main", "blobs", "bytes", rowid, 0, &b);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_blob_read(b, room, (int)n, (int)offset);
+    sqlite3_blob_close(b);
+    if (rc != SQLITE_OK)
+        return err_of(rc);
+    out->len += n;
+    out->data[out->len] = '\0';
+    return ERR_OK;
+}
+
+static enum err blob_get(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out)
+{
+    sqlite3_stmt *q = ready(s, SQL_BLOB_SIZE);
+    int64_t rowid, bytes, used_ms;
+
+    bind_text(q, 1, hex);
+    if (sqlite3_step(q) != SQLITE_ROW) {
+        sqlite3_reset(q);
+        return ERR_NOT_FOUND;
+    }
+    rowid = sqlite3_column_int64(q, 0);
+    bytes = sqlite3_column_int64(q, 1);
+    used_ms = sqlite3_column_int64(q, 2);
+    sqlite3_reset(q);
+    *total = bytes;
+    if (used_ms < clock_wall_ms() - DAY_MS && run_text(s, SQL_BLOB_USED, hex, clock_wall_ms()) != ERR_OK)
+        return ERR_IO;
+    if (!n || offset >= bytes)
+        return ERR_OK;
+    if ((int64_t)n > bytes - offset)
+        n = (size_t)(bytes - offset);
+    return read_part(s, rowid, offset, n, out);
+}
+
+/* ---- upkeep ---- */
+
+static enum err retain(struct store *s, int64_t before_ms, int64_t *n_jobs)
+{
+    static const enum sql steps[] = {SQL_OLD_RECORDS, SQL_OLD_TRIALS, SQL_DROP_JOBS, SQL_OLD_BLOBS, SQL_OLD_PIECES};
+    sqlite3_stmt *q = ready(s, SQL_OLD_JOBS);
+    enum err e = ERR_OK;
+
+    sqlite3_bind_int64(q, 1, before_ms);
+    *n_jobs = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
+    sqlite3_reset(q);
+    for (size_t i = 0; !e && i < sizeof steps / sizeof *steps; i++)
+        e = run_i64(s, steps[i], before_ms);
+    return e;
+}
+
+static enum err copy_to(const char *path, const char *to_path, struct why *why)
+{
+    sqlite3 *from = NULL, *to = NULL;
+    sqlite3_backup *b = NULL;
+    enum err e = ERR_OK;
+    int rc = sqlite3_open_v2(path, &from, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_open(to_path, &to);
+    if (rc == SQLITE_OK) {
+        sqlite3_busy_timeout(from, 5000);
+        b = sqlite3_backup_init(to, "main", from, "main");
+        if (b) {
+            sqlite3_backup_step(b, -1); /* all in one read transaction */
+            sqlite3_backup_finish(b);
+        }
+        rc = sqlite3_errcode(to);
+    }
+    if (rc != SQLITE_OK)
+        e = why_set(why, ERR_IO, "backup of %s to %s: %s", path, to_path, sqlite3_errstr(rc));
+    sqlite3_close(to);
+    sqlite3_close(from);
+    return e;
+}
+
+static enum err backup(const char *where, const char *path, int64_t *n_bytes, struct why *why)
+{
+    char from[PATH_MAX];
+    struct stat st;
+    enum err e = store_path(where, "tracker.sqlite", from, why);
+
+    if (!e && stat(from, &st) != 0)
+        e = why_set(why, ERR_NOT_FOUND, "there is no store in %s", where);
+    if (!e && stat(path, &st) == 0)
+        e = why_set(why, ERR_EXISTS, "%s exists already", path);
+    if (e)
+        return e;
+    e = copy_to(from, path, why);
+    if (!e)
+        e = stat(path, &st) == 0 ? ERR_OK : ERR_IO;
+    if (e)
+        unlink(path);
+    else
+        *n_bytes = (int64_t)st.st_size;
+    return e;
+}
+
+const struct store_ops store_sqlite = {
+    .name = "sqlite",
+    .open = store_open,
+    .close = store_close,
+    .commit = store_commit,
+    .job_put = job_put,
+    .trial_put = trial_put,
+    .record_put = record_put,
+    .each_job = each_job,
+    .each_live_trial = each_live_trial,
+    .next_trial = next_trial,
+    .trial_get = trial_get,
+    .each_record = each_record,
+    .record_find = record_find,
+    .requeue = requeue,
+    .cancel = cancel,
+    .blob_put = blob_put,
+    .blob_get = blob_get,
+    .retain = retain,
+    .backup = backup,
+};

@@ -1,0 +1,112 @@
+#include "tracker/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RETAIN_EVERY_NS ((int64_t)3600 * 1000000000)
+#define DAY_MS ((int64_t)86400000)
+
+int64_t tracker_now_ns(const struct tracker *t)
+{
+    return t->o.clock.now_ns(t->o.clock.arg);
+}
+
+void text_copy(char *out, size_t n_out, const char *text)
+{
+    const size_t n = strnlen(text, n_out - 1);
+
+    memcpy(out, text, n);
+    out[n] = '\0';
+}
+
+static enum err load(struct tracker *t)
+{
+    enum err e = t->o.ops->each_job(t->o.store, 0, job_load, t);
+
+    if (!e)
+        e = t->o.ops->each_live_trial(t->o.store, trial_load, t);
+    return e ? e : t->o.ops->next_trial(t->o.store, &t->next_trial);
+}
+
+enum err tracker_new(const struct tracker_options *options, struct tracker **out, struct why *why)
+{
+    struct tracker *t = calloc(1, sizeof *t);
+    enum err e;
+
+    if (!t)
+        return ERR_NOMEM;
+    t->o = *options;
+    t->started_ms = clock_wall_ms();
+    t->next_job = 1;
+    e = random_hex(t->boot, REQUEST_ID_HEX);
+    if (!e)
+        e = load(t);
+    if (e) {
+        tracker_free(t);
+        return why_set(why, e, "the store cannot be loaded: %s", err_words(e));
+    }
+    *out = t;
+    return ERR_OK;
+}
+
+void tracker_free(struct tracker *t)
+{
+    struct agent *a;
+    struct job *j;
+    size_t at = 0;
+
+    if (!t)
+        return;
+    trials_fini(t);
+    lanes_fini(t);
+    while ((j = table_next(&t->jobs, &at)) != NULL)
+        job_free(j);
+    at = 0;
+    while ((a = table_next(&t->agents, &at)) != NULL)
+        agent_free(a);
+    table_fini(&t->jobs);
+    table_fini(&t->agents);
+    table_fini(&t->requests);
+    sessions_fini(t);
+    free(t);
+}
+
+/* A job that the store forgets is forgotten here: one a call, for the table changes. */
+static bool drop_old_job(struct tracker *t, int64_t before_ms)
+{
+    struct job *j;
+    size_t at = 0;
+
+    while ((j = table_next(&t->jobs, &at)) != NULL)
+        if (j->state != JOB_OPEN && j->done_ms < before_ms) {
+            trials_forget(t, j);
+            table_remove_i64(&t->jobs, j->id);
+            table_remove_text(&t->requests, j->request);
+            job_free(j);
+            return true;
+        }
+    return false;
+}
+
+static enum err retain(struct tracker *t)
+{
+    const int64_t before_ms = clock_wall_ms() - t->o.retention_days * DAY_MS, now = tracker_now_ns(t);
+    int64_t n;
+
+    if (t->o.retention_days <= 0 || (t->retained_ns && now < t->retained_ns + RETAIN_EVERY_NS))
+        return ERR_OK;
+    t->retained_ns = now ? now : 1;
+    while (drop_old_job(t, before_ms))
+        ;
+    return t->o.ops->retain(t->o.store, before_ms, &n);
+}
+
+enum err tracker_tick(struct tracker *t)
+{
+    enum err e = trials_tick(t);
+
+    jobs_tick(t);
+    agents_tick(t);
+    answered_expire(t);
+    return e ? e : retain(t);
+}

@@ -1,0 +1,39 @@
+/* anchor.h - the frozen program that candidates of one workload are timed against, its epochs and their bridges. */
+#ifndef TUNE_TUNER_ANCHOR_H
+#define TUNE_TUNER_ANCHOR_H
+
+#include "logs/record.h"
+
+#include <stdbool.h>
+
+#define ANCHOR_RATIO 4.0 /* a best config this much faster opens a new epoch */
+#define ANCHOR_BRIDGE_ROUNDS 25
+
+/* Values of a task are ln(time) on the scale of the first anchor: ln(t0) + bridge + lnratio. */
+struct anchor {
+    struct sha256 hash; /* program; hex "" = none yet: trials are timed alone */
+    int64_t epoch;
+    double bridge;         /* ln(this anchor / first anchor); 0 for the first */
+    double ln_t0;          /* ln ns of the first anchor when it was chosen */
+    struct sha256 refused; /* a successor whose bridge could not be measured: not tried again */
+    bool bridging;         /* a bridge trial is under way */
+};
+
+/* Freezes the first anchor. */
+void anchor_first(struct anchor *a, const struct sha256 *hash, double time_ns);
+
+/* The value of a record on the task's scale, NAN unless it is ok: by its anchor where it has one, else ln(time). A
+ * record that was timed against an anchor of another job (not in `chain`) counts by its time. */
+double anchor_value(const struct anchor *a, const struct record *r, bool same_chain);
+
+/* True when `value` (of the program `hash`) is so far below the anchor's own that a new epoch should open. */
+bool anchor_wants_epoch(const struct anchor *a, double value, const struct sha256 *hash);
+
+/* Takes the record of a bridge trial (purpose redo, timed against the present anchor): opens the epoch, or notes the
+ * refusal. */
+void anchor_bridge(struct anchor *a, const struct record *r);
+
+/* A best value in terms of the present anchor: what a trial's best_lnratio says. */
+double anchor_lnratio(const struct anchor *a, double value);
+
+#endif

@@ -1,0 +1,101 @@
+/* best.c - `tune best`: the best configs of logs. */
+#include "tuner/cmd/cmd.h"
+
+#include "tuner/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct cli_option options[] = {
+    OPT_KEY,
+    {"output", 'o', NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0, "write the best records as a log of their own"},
+    OPT_JSON,
+    OPT_END};
+
+struct gathering {
+    struct best_set *best;
+    const char *key;
+    enum err failed;
+};
+
+static bool take(const struct record *r, const char *line, size_t n, void *arg)
+{
+    struct gathering *g = arg;
+
+    (void)line;
+    (void)n;
+    if (!g->key || strcmp(g->key, r->key) == 0)
+        g->failed = best_add(g->best, r);
+    return g->failed == ERR_OK;
+}
+
+static void print_record(const struct record *r)
+{
+    char *knobs = cJSON_PrintUnformatted(r->knobs);
+    double median_ms, spread_ms;
+
+    table_spread(r, &median_ms, &spread_ms);
+    printf("%s\n  %s: %.3f ms +- %.1f %%, %.1f GFLOPS, %s %s (%s)\n", r->workload, r->key, median_ms,
+           median_ms > 0 ? 100 * spread_ms / median_ms : 0, record_gflops(r), r->template_id, knobs ? knobs : "",
+           r->purpose);
+    cJSON_free(knobs);
+}
+
+static enum err print_json(const struct record *r)
+{
+    struct buf line;
+    enum err e;
+
+    buf_init(&line, RECORD_MAX_BYTES);
+    e = record_print(r, &line);
+    if (!e)
+        fputs(buf_text(&line), stdout);
+    buf_fini(&line);
+    return e;
+}
+
+static int print_all(const struct cli *c, const struct best_set *best)
+{
+    const char *path = cli_text(c, "output");
+    struct why why = {""};
+    enum err e = ERR_OK;
+
+    if (best_n(best) == 0) {
+        fputs("tune: no valid config in these logs\n", stderr);
+        return EXIT_NO_CONFIG;
+    }
+    for (size_t i = 0; i < best_n(best) && !e; i++) {
+        if (cli_flag(c, "json"))
+            e = print_json(best_at(best, i));
+        else
+            print_record(best_at(best, i));
+    }
+    if (!e && path)
+        e = best_write(best, path, &why);
+    return e ? cmd_fail(e, &why) : EXIT_FINE;
+}
+
+static int run(const struct cli *c)
+{
+    struct gathering g = {.key = cli_text(c, "key")};
+    struct why why = {""};
+    enum err e = c->n_rest ? best_new(&g.best) : why_set(&why, ERR_INPUT, "no log: expected e.g. conv.jsonl");
+    int code;
+
+    for (int i = 0; i < c->n_rest && !e; i++) {
+        e = log_scan(c->rest[i], take, cmd_log_warning, &g, &why);
+        e = e ? e : g.failed;
+    }
+    code = e ? cmd_fail(e, &why) : print_all(c, g.best);
+    best_free(g.best);
+    return code;
+}
+
+const struct subcommand cmd_best = {
+    .name = "best",
+    .summary = "the best configs of logs",
+    .usage = "best LOG... [options]",
+    .example = "tune best conv.jsonl dense.jsonl -o all.best.jsonl",
+    .options = options,
+    .run = run,
+};

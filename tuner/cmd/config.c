@@ -1,0 +1,63 @@
+#include "tuner/cmd/config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum err choose_arm(const struct task *t, const char *wanted, size_t *i_arm, struct why *why)
+{
+    for (size_t i = 0; i < t->n_arms; i++)
+        if (wanted ? strcmp(t->arms[i].id, wanted) == 0 : !t->arms[i].baseline && !t->arms[i].possible) {
+            *i_arm = i;
+            return ERR_OK;
+        }
+    for (size_t i = 0; i < t->n_arms && !wanted; i++)
+        if (!t->arms[i].baseline) {
+            *i_arm = i;
+            return ERR_OK;
+        }
+    return why_set(why, ERR_INPUT, "template %s does not fit %s", wanted ? wanted : "", t->text);
+}
+
+static enum err choose_config(const struct arm *a, const char *text, struct config *out, struct why *why)
+{
+    const char *violated = NULL;
+    enum err e;
+
+    if (!text) {
+        *out = a->fallback;
+        return a->has_fallback ? ERR_OK
+                               : why_set(why, ERR_INPUT, "%s has no default here: name one with --config", a->id);
+    }
+    e = space_config_parse(a->space, text, out, why);
+    if (!e && !space_is_valid(a->space, out, &violated))
+        e = why_set(why, ERR_INPUT, "the config is not valid: %s", violated ? violated : "a constraint fails");
+    return e;
+}
+
+enum err cmd_config(const struct cli *c, const struct device_desc *d, struct task *t, size_t *i_arm, struct config *out,
+                    struct why *why)
+{
+    const char *wanted = cli_text(c, "template");
+    struct job_layer layer;
+    struct job j;
+    enum err e;
+
+    job_init(&j);
+    snprintf(j.strategy, sizeof j.strategy, "random");
+    if (wanted)
+        snprintf(j.templates, sizeof j.templates, "%s", wanted);
+    e = job_add_layer(&j, c->n_rest ? c->rest[0] : "", "", 1);
+    if (!e) {
+        layer = j.layers[0];
+        e = task_init(t, &j, &layer, d, why);
+    }
+    job_fini(&j);
+    if (e)
+        return e;
+    e = choose_arm(t, wanted, i_arm, why);
+    if (!e)
+        e = choose_config(&t->arms[*i_arm], cli_text(c, "config"), out, why);
+    if (e)
+        task_fini(t);
+    return e;
+}

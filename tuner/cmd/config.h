@@ -1,0 +1,17 @@
+/* config.h - one config from the command line: workload, --template, --config. */
+#ifndef TUNE_TUNER_CMD_CONFIG_H
+#define TUNE_TUNER_CMD_CONFIG_H
+
+#include "tuner/cmd/cmd.h"
+
+#define OPT_CONFIG                                                                                                     \
+    {                                                                                                                  \
+        "config", 'c', NULL, CLI_TEXT, "KNOBS", NULL, NULL, 0, 0, "\"vc=4 vw=4 ...\"; else the template's default"     \
+    }
+
+/* A task of one workload, and the arm and config that were named in it: --template or the first of the best fit;
+ * --config or the default. ERR_INPUT for a config that is not valid, with the constraint. task_fini when done. */
+enum err cmd_config(const struct cli *c, const struct device_desc *d, struct task *t, size_t *i_arm, struct config *out,
+                    struct why *why);
+
+#endif

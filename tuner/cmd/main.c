@@ -1,0 +1,94 @@
+/* main.c - `tune`: finds the subcommand in the table, parses its options, runs it. */
+#include "tuner/cmd/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const struct subcommand cmd_run, cmd_submit, cmd_work, cmd_list, cmd_status, cmd_attach, cmd_cancel, cmd_devices,
+    cmd_spaces, cmd_best, cmd_show, cmd_measure, cmd_recheck, cmd_doctor, cmd_keygen;
+#ifdef TUNE_HAVE_DEPLOY
+extern const struct subcommand cmd_deploy;
+#endif
+
+const struct subcommand *const subcommand_table[] = {&cmd_run,    &cmd_submit,  &cmd_work,    &cmd_list,   &cmd_status,
+                                                     &cmd_attach, &cmd_cancel,  &cmd_devices, &cmd_spaces, &cmd_best,
+                                                     &cmd_show,   &cmd_measure, &cmd_recheck,
+#ifdef TUNE_HAVE_DEPLOY
+                                                     &cmd_deploy,
+#endif
+                                                     &cmd_doctor, &cmd_keygen,  NULL};
+
+static void print_overview(FILE *to)
+{
+    fputs("usage: tune SUBCOMMAND [options]\n"
+          "Finds fast kernels for deep-learning layers by measuring candidates on real devices.\n\nsubcommands:\n",
+          to);
+    for (size_t i = 0; subcommand_table[i]; i++)
+        fprintf(to, "  %-10s %s\n", subcommand_table[i]->name, subcommand_table[i]->summary);
+    fputs("\n`tune SUBCOMMAND --help` shows its options, their defaults and an example.\n"
+          "\nexample:\n  tune run \"dense f32 m=64 n=2048 k=512\" --trials 40 -o dense.jsonl\n",
+          to);
+}
+
+static const struct subcommand *find(const char *name)
+{
+    for (size_t i = 0; subcommand_table[i]; i++)
+        if (strcmp(subcommand_table[i]->name, name) == 0)
+            return subcommand_table[i];
+    return NULL;
+}
+
+static int print_help(const struct subcommand *s)
+{
+    struct buf text;
+    char usage[256];
+
+    buf_init(&text, 65536);
+    snprintf(usage, sizeof usage, "tune %s", s->usage);
+    cli_help(s->options, usage, s->summary, s->example, &text);
+    fputs(buf_text(&text), stdout);
+    buf_fini(&text);
+    return EXIT_FINE;
+}
+
+static int run(const struct subcommand *s, int argc, char **argv)
+{
+    struct why why = {""};
+    struct cli c;
+    const enum err e = cli_parse(&c, s->options, argc, argv, &why);
+    int code;
+
+    if (e)
+        code = cmd_fail(e, &why);
+    else
+        code = c.help ? print_help(s) : s->run(&c);
+    cli_fini(&c);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "--help";
+    const struct subcommand *s;
+    int code;
+
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_overview(argc > 1 ? stdout : stderr);
+        return argc > 1 ? EXIT_FINE : EXIT_USAGE;
+    }
+    if (strcmp(name, "--version") == 0) {
+        printf("tune %s (protocol 1, log schema 1, program schema 1)\n", TUNE_VERSION);
+        return EXIT_FINE;
+    }
+    s = find(name);
+    if (!s) {
+        fprintf(stderr, "tune: no subcommand \"%s\"; tune --help lists them\n", name);
+        return EXIT_USAGE;
+    }
+    code = run(s, argc - 1, argv + 1);
+    if (fflush(stdout) != 0)
+        fputs("tune: standard output could not be written\n", stderr);
+    fflush(stderr);
+    _exit(code); /* the wire library's threads need no farewell */
+}

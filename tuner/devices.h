@@ -1,0 +1,27 @@
+/* devices.h - the devices a tracker knows of, as its `devices` call tells them. */
+#ifndef TUNE_TUNER_DEVICES_H
+#define TUNE_TUNER_DEVICES_H
+
+#include "core/json.h"
+#include "runtime/device_desc.h"
+#include "tracker/client.h"
+
+/* What a job needs to know of its device key. */
+struct device_choice {
+    char key[64];
+    struct device_desc desc;
+    struct sha256 fingerprint;
+    size_t n_agents; /* living agents with this key and fingerprint */
+};
+
+/* Picks the device of `key` ("" = the only key there is). ERR_NOT_FOUND: no agent at all (with words); ERR_INPUT: a key
+ * that no agent has, or none given where there are several; the words list the keys. */
+enum err devices_choose(struct client *c, const char *key, struct device_choice *out, struct why *why);
+
+/* The same from the result of the call. */
+enum err devices_choose_from(const cJSON *devices_result, const char *key, struct device_choice *out, struct why *why);
+
+/* Prints the table of `tune devices` (address of agents, key, state, what it does). */
+enum err devices_print(const cJSON *devices_result, int64_t now_ms, struct buf *out);
+
+#endif

@@ -1,0 +1,96 @@
+#include "tuner/failures.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void failures_init(struct failures *f)
+{
+    *f = (struct failures){.n_kinds = 0};
+}
+
+void failures_fini(struct failures *f)
+{
+    if (!f)
+        return;
+    free(f->first_log);
+    f->first_log = NULL;
+}
+
+/* Numbers differ from config to config where the cause is the same. */
+static void fold(const char *from, char *to, size_t n)
+{
+    size_t k = 0;
+
+    for (; *from && k + 1 < n; from++) {
+        const bool digit = isdigit((unsigned char)*from);
+
+        if (digit && k && to[k - 1] == '#')
+            continue;
+        to[k++] = digit ? '#' : *from;
+    }
+    to[k] = '\0';
+}
+
+void failures_add_words(struct failures *f, enum record_status s, const char *words)
+{
+    struct failure_kind k = {.count = 1};
+
+    if ((unsigned)s < N_STATUSES)
+        f->by_status[s]++;
+    snprintf(k.message, sizeof k.message, "%s: %.*s", status_name(s), (int)strcspn(words, "\n"), words);
+    fold(k.message, k.folded, sizeof k.folded);
+    for (size_t i = 0; i < f->n_kinds; i++)
+        if (strcmp(f->kinds[i].folded, k.folded) == 0) {
+            f->kinds[i].count++;
+            return;
+        }
+    if (f->n_kinds < FAILURES_MAX_KINDS)
+        f->kinds[f->n_kinds++] = k;
+}
+
+void failures_add(struct failures *f, const struct record *r)
+{
+    if (r->status == STATUS_OK) {
+        f->by_status[STATUS_OK]++;
+        return;
+    }
+    failures_add_words(f, r->status, r->why ? r->why : "no words");
+    if (r->status == STATUS_COMPILE && r->why && !f->first_log)
+        f->first_log = strdup(r->why);
+}
+
+void failures_line(const struct failures *f, struct buf *out)
+{
+    bool any = false;
+
+    for (int s = 0; s < N_STATUSES; s++)
+        if (s != STATUS_OK && f->by_status[s] > 0) {
+            buf_printf(out, "%s%s %lld", any ? " " : "", status_name((enum record_status)s),
+                       (long long)f->by_status[s]);
+            any = true;
+        }
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct failure_kind *x = a, *y = b;
+
+    return (x->count < y->count) - (x->count > y->count);
+}
+
+void failures_explain(const struct failures *f, struct buf *out)
+{
+    struct failure_kind sorted[FAILURES_MAX_KINDS];
+
+    if (f->n_kinds == 0)
+        return;
+    memcpy(sorted, f->kinds, f->n_kinds * sizeof sorted[0]);
+    qsort(sorted, f->n_kinds, sizeof sorted[0], by_count);
+    buf_puts(out, "most frequent failures:\n");
+    for (size_t i = 0; i < f->n_kinds && i < 3; i++)
+        buf_printf(out, "%6lld x %s\n", (long long)sorted[i].count, sorted[i].message);
+    if (f->first_log)
+        buf_printf(out, "the compiler's first words:\n%s\n", f->first_log);
+}

@@ -1,0 +1,235 @@
+#include "tuner/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void job_init(struct job *j)
+{
+    *j = (struct job){.trials = 100,
+                      .strategy = "model",
+                      .timing = {.rounds = 5, .rounds_near_best = 9, .min_calls = 3, .warmup = 1, .min_slot_ms = 5},
+                      .build_s = 60,
+                      .run_s = 10,
+                      .memory_bytes = (int64_t)2 << 30};
+}
+
+void job_fini(struct job *j)
+{
+    if (!j)
+        return;
+    for (size_t i = 0; i < j->n_layers; i++) {
+        free(j->layers[i].workload);
+        free(j->layers[i].name);
+    }
+    free(j->layers);
+    j->layers = NULL;
+    j->n_layers = 0;
+}
+
+enum err job_add_layer(struct job *j, const char *workload, const char *name, int64_t count)
+{
+    struct job_layer *grown;
+    struct job_layer l = {.count = count};
+
+    if (j->n_layers >= JOB_MAX_LAYERS)
+        return ERR_LIMIT;
+    grown = realloc(j->layers, (j->n_layers + 1) * sizeof *grown);
+    if (!grown)
+        return ERR_NOMEM;
+    j->layers = grown;
+    l.workload = strdup(workload);
+    l.name = strdup(name ? name : "");
+    if (!l.workload || !l.name) {
+        free(l.workload);
+        free(l.name);
+        return ERR_NOMEM;
+    }
+    j->layers[j->n_layers++] = l;
+    return ERR_OK;
+}
+
+static cJSON *layers_json(const struct job *j, bool *ok)
+{
+    cJSON *list = cJSON_CreateArray();
+
+    for (size_t i = 0; i < j->n_layers; i++) {
+        cJSON *o = cJSON_CreateObject();
+
+        json_add_text(o, "workload", j->layers[i].workload, ok);
+        json_add_text(o, "name", j->layers[i].name, ok);
+        json_add_i64(o, "count", j->layers[i].count, ok);
+        if (!cJSON_AddItemToArray(list, o)) {
+            cJSON_Delete(o);
+            *ok = false;
+        }
+    }
+    return list;
+}
+
+static cJSON *timing_json(const struct job_timing *t, bool *ok)
+{
+    cJSON *o = cJSON_CreateObject();
+
+    json_add_i64(o, "rounds", t->rounds, ok);
+    json_add_i64(o, "rounds_near_best", t->rounds_near_best, ok);
+    json_add_i64(o, "min_calls", t->min_calls, ok);
+    json_add_i64(o, "warmup", t->warmup, ok);
+    json_add_real(o, "min_slot_ms", t->min_slot_ms, ok);
+    return o;
+}
+
+enum err job_text(const struct job *j, struct buf *out)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+    enum err e;
+
+    json_add_i64(o, "schema", JOB_SCHEMA, &ok);
+    json_add_item(o, "layers", layers_json(j, &ok), &ok);
+    json_add_text(o, "network", j->network, &ok);
+    json_add_text(o, "templates", j->templates, &ok);
+    json_add_text(o, "key", j->key, &ok);
+    json_add_text(o, "replay", j->replay, &ok);
+    json_add_i64(o, "trials", j->trials, &ok);
+    json_add_real(o, "time_s", j->time_s, &ok);
+    json_add_i64(o, "early_stopping", j->early_stopping, &ok);
+    json_add_text(o, "strategy", j->strategy, &ok);
+    json_add_i64(o, "seed", j->seed, &ok);
+    json_add_item(o, "timing", timing_json(&j->timing, &ok), &ok);
+    json_add_real(o, "build_s", j->build_s, &ok);
+    json_add_real(o, "run_s", j->run_s, &ok);
+    json_add_i64(o, "memory_bytes", j->memory_bytes, &ok);
+    e = ok ? json_print(o, out) : ERR_NOMEM;
+    cJSON_Delete(o);
+    return e;
+}
+
+static enum err copy_text(const cJSON *o, const char *name, char *out, size_t n_out, struct why *why)
+{
+    const char *text;
+    enum err e = json_text_or(o, name, "", &text, why);
+
+    if (e)
+        return e;
+    if (strlen(text) >= n_out)
+        return why_set(why, ERR_LIMIT, "job: \"%s\" is longer than %zu bytes", name, n_out - 1);
+    memcpy(out, text, strlen(text) + 1);
+    return ERR_OK;
+}
+
+static enum err parse_layers(const cJSON *o, struct job *out, struct why *why)
+{
+    const cJSON *list, *item;
+    enum err e = json_get_array(o, "layers", &list, why);
+
+    for (item = e ? NULL : list->child; item && !e; item = item->next) {
+        const char *workload, *name;
+        int64_t count;
+
+        e = json_get_text(item, "workload", &workload, why);
+        if (!e)
+            e = json_text_or(item, "name", "", &name, why);
+        if (!e)
+            e = json_i64_or(item, "count", 1, 1, 1000000, &count, why);
+        if (!e && (e = job_add_layer(out, workload, name, count)))
+            why_set(why, e, "job: %s (at most %d layers)", err_words(e), JOB_MAX_LAYERS);
+    }
+    return e;
+}
+
+static enum err parse_timing(const cJSON *o, struct job_timing *t, struct why *why)
+{
+    const cJSON *timing;
+    enum err e = json_get_object(o, "timing", &timing, why);
+
+    if (!e)
+        e = json_get_i64(timing, "rounds", 1, 64, &t->rounds, why);
+    if (!e)
+        e = json_get_i64(timing, "rounds_near_best", 1, 64, &t->rounds_near_best, why);
+    if (!e)
+        e = json_get_i64(timing, "min_calls", 1, 1000000, &t->min_calls, why);
+    if (!e)
+        e = json_get_i64(timing, "warmup", 0, 1000, &t->warmup, why);
+    if (!e)
+        e = json_get_real(timing, "min_slot_ms", &t->min_slot_ms, why);
+    return e;
+}
+
+static enum err parse_numbers(const cJSON *o, struct job *out, struct why *why)
+{
+    enum err e = json_get_i64(o, "trials", 1, 1000000, &out->trials, why);
+
+    if (!e)
+        e = json_get_real(o, "time_s", &out->time_s, why);
+    if (!e)
+        e = json_get_i64(o, "early_stopping", 0, 1000000, &out->early_stopping, why);
+    if (!e)
+        e = json_get_i64(o, "seed", 0, JSON_EXACT_MAX, &out->seed, why);
+    if (!e)
+        e = json_get_real(o, "build_s", &out->build_s, why);
+    if (!e)
+        e = json_get_real(o, "run_s", &out->run_s, why);
+    if (!e)
+        e = json_get_i64(o, "memory_bytes", 1, JSON_EXACT_MAX, &out->memory_bytes, why);
+    return e;
+}
+
+static enum err parse_texts(const cJSON *o, struct job *out, struct why *why)
+{
+    enum err e = copy_text(o, "network", out->network, sizeof out->network, why);
+
+    if (!e)
+        e = copy_text(o, "templates", out->templates, sizeof out->templates, why);
+    if (!e)
+        e = copy_text(o, "key", out->key, sizeof out->key, why);
+    if (!e)
+        e = copy_text(o, "replay", out->replay, sizeof out->replay, why);
+    if (!e)
+        e = copy_text(o, "strategy", out->strategy, sizeof out->strategy, why);
+    return e;
+}
+
+enum err job_parse(const char *text, size_t n, struct job *out, struct why *why)
+{
+    cJSON *o = NULL;
+    struct job j;
+    int64_t schema = 0;
+    enum err e = json_parse(text, n, &o, why);
+
+    job_init(&j);
+    if (!e)
+        e = json_get_i64(o, "schema", 1, JSON_EXACT_MAX, &schema, why);
+    if (!e && schema != JOB_SCHEMA)
+        e = why_set(why, ERR_INPUT, "job: schema %lld, this tune knows %d", (long long)schema, JOB_SCHEMA);
+    if (!e)
+        e = parse_layers(o, &j, why);
+    if (!e)
+        e = parse_texts(o, &j, why);
+    if (!e)
+        e = parse_numbers(o, &j, why);
+    if (!e)
+        e = parse_timing(o, &j.timing, why);
+    cJSON_Delete(o);
+    if (e)
+        job_fini(&j);
+    else
+        *out = j;
+    return e;
+}
+
+bool job_allows_template(const struct job *j, const char *id)
+{
+    const size_t n = strlen(id);
+    const char *p = j->templates;
+
+    if (!*p)
+        return true;
+    while (*p) {
+        const size_t len = strcspn(p, ",");
+
+        if (len == n && strncmp(p, id, n) == 0)
+            return true;
+        p += len + (p[len] == ',');
+    }
+    return false;
+}

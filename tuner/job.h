@@ -1,0 +1,59 @@
+/* job.h - a tuning order: workloads x device key x budget x strategy; its text is the body that a tracker stores. */
+#ifndef TUNE_TUNER_JOB_H
+#define TUNE_TUNER_JOB_H
+
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JOB_SCHEMA 1
+#define JOB_MAX_LAYERS 512
+#define JOB_PROTOCOL "rounds-1" /* name of the timing protocol in trials and records */
+
+/* One workload of a job, and how often it stands in the network. */
+struct job_layer {
+    char *workload; /* canonical text */
+    char *name;     /* of the layer, "" = none */
+    int64_t count;
+};
+
+struct job_timing {
+    int64_t rounds, rounds_near_best, min_calls, warmup;
+    double min_slot_ms;
+};
+
+struct job {
+    struct job_layer *layers;
+    size_t n_layers;
+    char network[64];
+    char templates[512]; /* ids separated by commas, "" = those that fit best */
+    char key[64];
+    char replay[512];       /* a recorded space instead of workloads: path of its .json, "" = none */
+    int64_t trials;         /* for each layer */
+    double time_s;          /* 0 = no limit */
+    int64_t early_stopping; /* 0 = never */
+    char strategy[32];
+    int64_t seed;
+    struct job_timing timing;
+    double build_s, run_s;
+    int64_t memory_bytes;
+};
+
+/* Defaults of every number, no layers. */
+void job_init(struct job *j);
+void job_fini(struct job *j);
+
+/* Appends a layer (copies the texts). ERR_LIMIT beyond JOB_MAX_LAYERS, ERR_NOMEM. */
+enum err job_add_layer(struct job *j, const char *workload, const char *name, int64_t count);
+
+/* The text of a job, and back; ERR_INPUT names the member. parse(text(j)) has the same text. */
+enum err job_text(const struct job *j, struct buf *out);
+enum err job_parse(const char *text, size_t n, struct job *out, struct why *why);
+
+/* True when `id` is allowed by the job's list of templates. */
+bool job_allows_template(const struct job *j, const char *id);
+
+#endif

@@ -1,0 +1,138 @@
+#include "tuner/joblog.h"
+
+#include "core/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t line_hash(const char *line, size_t n)
+{
+    uint8_t raw[SHA256_BYTES];
+    uint64_t h;
+
+    while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+        n--;
+    sha256_raw(line, n, raw);
+    memcpy(&h, raw, sizeof h);
+    return h ? h : 1;
+}
+
+static enum err grow(struct joblog *l)
+{
+    const size_t cap = l->cap_seen ? l->cap_seen * 2 : 1024;
+    uint64_t *grown = calloc(cap, sizeof *grown);
+
+    if (!grown)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < l->cap_seen; i++) {
+        size_t k = (size_t)l->seen[i] & (cap - 1);
+
+        if (!l->seen[i])
+            continue;
+        while (grown[k])
+            k = (k + 1) & (cap - 1);
+        grown[k] = l->seen[i];
+    }
+    free(l->seen);
+    l->seen = grown;
+    l->cap_seen = cap;
+    return ERR_OK;
+}
+
+/* ERR_EXISTS when the line was seen before. */
+static enum err note_seen(struct joblog *l, const char *line, size_t n)
+{
+    const uint64_t h = line_hash(line, n);
+    size_t k;
+
+    if (2 * l->n_seen >= l->cap_seen && grow(l))
+        return ERR_NOMEM;
+    for (k = (size_t)h & (l->cap_seen - 1); l->seen[k]; k = (k + 1) & (l->cap_seen - 1))
+        if (l->seen[k] == h)
+            return ERR_EXISTS;
+    l->seen[k] = h;
+    l->n_seen++;
+    return ERR_OK;
+}
+
+struct opening {
+    struct joblog *log;
+    void (*each)(const struct record *r, void *arg);
+    void *arg;
+    log_warn *warn;
+    enum err failed;
+};
+
+static bool take(const struct record *r, const char *line, size_t n, void *arg)
+{
+    struct opening *o = arg;
+    const enum err e = note_seen(o->log, line, n);
+
+    if (e == ERR_EXISTS)
+        return true;
+    o->failed = e ? e : best_add(o->log->best, r);
+    if (!o->failed && o->each)
+        o->each(r, o->arg);
+    return o->failed == ERR_OK;
+}
+
+static void pass_warning(const char *path, int64_t i_line, const char *words, void *arg)
+{
+    const struct opening *o = arg;
+
+    if (o->warn)
+        o->warn(path, i_line, words, o->arg);
+}
+
+enum err joblog_open(struct joblog *l, const char *path, void (*each)(const struct record *r, void *arg),
+                     log_warn *warn, void *arg, struct why *why)
+{
+    struct opening o = {.log = l, .each = each, .arg = arg, .warn = warn};
+    enum err e;
+
+    *l = (struct joblog){.is_stdout = strcmp(path, "-") == 0};
+    if (strlen(path) >= sizeof l->path)
+        return why_set(why, ERR_LIMIT, "%s: the path is too long", path);
+    snprintf(l->path, sizeof l->path, "%s", path);
+    e = best_new(&l->best);
+    if (!e)
+        e = grow(l);
+    if (e || l->is_stdout)
+        return e;
+    e = best_path(path, l->best_path, sizeof l->best_path);
+    if (e)
+        return why_set(why, e, "%s: no name for its best log", path);
+    e = log_scan(path, take, pass_warning, &o, why);
+    if (e == ERR_NOT_FOUND)
+        e = file_append(path, "", 0, false,
+                        why); /* a path that cannot be written is told before anything is measured */
+    return e ? e : o.failed;
+}
+
+void joblog_close(struct joblog *l)
+{
+    if (!l)
+        return;
+    free(l->seen);
+    best_free(l->best);
+    *l = (struct joblog){.n_seen = 0};
+}
+
+enum err joblog_line(struct joblog *l, const struct record *r, const char *line, size_t n, struct why *why)
+{
+    enum err e = note_seen(l, line, n);
+
+    if (e == ERR_EXISTS)
+        return ERR_OK;
+    if (!e && l->is_stdout)
+        e = fwrite(line, 1, n, stdout) == n && (line[n - 1] == '\n' || fputc('\n', stdout) != EOF) ? ERR_OK : ERR_IO;
+    else if (!e)
+        e = log_append_line(l->path, line, n, why);
+    return e ? e : best_add(l->best, r);
+}
+
+enum err joblog_write_best(struct joblog *l, struct why *why)
+{
+    return l->is_stdout || best_n(l->best) == 0 ? ERR_OK : best_write(l->best, l->best_path, why);
+}

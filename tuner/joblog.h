@@ -1,0 +1,27 @@
+/* joblog.h - the log of one run: every line once, byte for byte; its best log beside it. */
+#ifndef TUNE_TUNER_JOBLOG_H
+#define TUNE_TUNER_JOBLOG_H
+
+#include "logs/log.h"
+
+struct joblog {
+    char path[4096], best_path[4096];
+    uint64_t *seen; /* open-addressed set of line hashes, 0 = empty */
+    size_t n_seen, cap_seen;
+    struct best_set *best;
+    bool is_stdout;
+};
+
+/* Reads what `path` holds already ("-" = standard output): each good record goes to `each` (may be NULL).
+ * A missing file is an empty one. Damaged lines are named on `warn`. */
+enum err joblog_open(struct joblog *l, const char *path, void (*each)(const struct record *r, void *arg),
+                     log_warn *warn, void *arg, struct why *why);
+void joblog_close(struct joblog *l);
+
+/* Appends a line unless the log has it already. */
+enum err joblog_line(struct joblog *l, const struct record *r, const char *line, size_t n, struct why *why);
+
+/* Writes the best log by rename; nothing when no record is ok. */
+enum err joblog_write_best(struct joblog *l, struct why *why);
+
+#endif

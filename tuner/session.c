@@ -1,0 +1,503 @@
+#include "tuner/session.h"
+
+#include "core/clock.h"
+#include "tuner/trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POLL_MS 400
+#define RENEW_NS ((int64_t)5 * 1000 * 1000 * 1000)
+
+static enum err wait_for_device(struct session *s, struct why *why)
+{
+    const int64_t start = clock_now_ns();
+    bool told = false;
+
+    for (;;) {
+        const enum err e = devices_choose(s->o.client, s->o.job->key, &s->device, why);
+        const int64_t waited_ms = (clock_now_ns() - start) / 1000000;
+
+        if (e != ERR_NOT_FOUND || (s->o.wait_device_ms >= 0 && waited_ms >= s->o.wait_device_ms))
+            return e;
+        if (s->o.interrupted && s->o.interrupted())
+            return why_set(why, ERR_CANCELLED, "interrupted while waiting for a device");
+        if (s->o.farm && localfarm_check(s->o.farm, why))
+            return ERR_CHILD;
+        if (!told && waited_ms > 2000) {
+            progress_note(s->o.progress, "waiting: %s", why->text);
+            told = true;
+        }
+        clock_sleep_ms(300);
+    }
+}
+
+static enum err make_tasks(struct session *s, struct why *why)
+{
+    const struct job *j = s->o.job;
+    const size_t n = j->replay[0] ? 1 : j->n_layers;
+
+    s->tasks = calloc(n + 1, sizeof *s->tasks);
+    if (!s->tasks)
+        return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    for (; s->n_tasks < n; s->n_tasks++) {
+        struct task *t = &s->tasks[s->n_tasks];
+        const enum err e = j->replay[0] ? task_init_replay(t, j, &s->device.desc, why)
+                                        : task_init(t, j, &j->layers[s->n_tasks], &s->device.desc, why);
+
+        if (e)
+            return e;
+    }
+    return ERR_OK;
+}
+
+static bool take_warm(const struct record *r, const char *line, size_t n, void *arg)
+{
+    struct session *s = arg;
+
+    (void)line;
+    (void)n;
+    for (size_t i = 0; i < s->n_tasks; i++)
+        task_take(&s->tasks[i], r, ORIGIN_WARM);
+    return true;
+}
+
+static bool take_own(const struct record *r, const char *line, size_t n, void *arg)
+{
+    struct session *s = arg;
+
+    (void)line;
+    (void)n;
+    for (size_t i = 0; i < s->n_tasks; i++)
+        task_take(&s->tasks[i], r, ORIGIN_LOG);
+    return true;
+}
+
+/* Stored records of this job: what an earlier session got. They go to the log and to the tasks. */
+static enum err take_stored(struct session *s, struct why *why)
+{
+    for (;;) {
+        cJSON *args = cJSON_CreateObject(), *result = NULL;
+        const cJSON *list, *item;
+        bool ok = args != NULL;
+        int n = 0;
+        enum err e;
+
+        json_add_text(args, "job", s->o.job_id, &ok);
+        json_add_i64(args, "after", s->after, &ok);
+        json_add_i64(args, "max", 64, &ok);
+        json_add_i64(args, "wait_ms", 0, &ok);
+        e = client_call(s->o.client, "record_wait", args, NULL, 0, &result, NULL, why);
+        if (!e)
+            e = json_get_array(result, "records", &list, why);
+        for (item = e ? NULL : list->child; item && !e; item = item->next, n++) {
+            const char *line;
+            int64_t number, seq;
+
+            e = json_get_text(item, "record", &line, why);
+            if (!e)
+                e = json_get_i64(item, "n", 0, JSON_EXACT_MAX, &number, why);
+            if (!e)
+                e = json_get_i64(item, "seq", 0, JSON_EXACT_MAX, &seq, why);
+            if (!e)
+                e = session_record(s, number, line, strlen(line), why);
+            if (!e)
+                s->after = seq;
+        }
+        cJSON_Delete(result);
+        if (e || n == 0)
+            return e;
+    }
+}
+
+static enum err count_stored(struct session *s, struct why *why)
+{
+    cJSON *args = cJSON_CreateObject(), *result = NULL;
+    const cJSON *trials;
+    bool ok = args != NULL;
+    int64_t open = 0, leased = 0, done = 0, lost = 0;
+    enum err e;
+
+    json_add_text(args, "job", s->o.job_id, &ok);
+    e = client_call(s->o.client, "job_status", args, NULL, 0, &result, NULL, why);
+    if (!e)
+        e = json_get_object(result, "trials", &trials, why);
+    if (!e)
+        e = json_i64_or(trials, "open", 0, 0, JSON_EXACT_MAX, &open, why);
+    if (!e)
+        e = json_i64_or(trials, "leased", 0, 0, JSON_EXACT_MAX, &leased, why);
+    if (!e)
+        e = json_i64_or(trials, "done", 0, 0, JSON_EXACT_MAX, &done, why);
+    if (!e)
+        e = json_i64_or(trials, "lost", 0, 0, JSON_EXACT_MAX, &lost, why);
+    cJSON_Delete(result);
+    if (e)
+        return e;
+    s->first_n = open + leased + done + lost;
+    return take_stored(s, why);
+}
+
+static enum err hash_of(const struct measured *m, struct sha256 *hash, void *arg)
+{
+    const struct task *t = arg;
+    struct blobs blobs;
+    struct program p;
+    enum err e;
+
+    blobs_init(&blobs, (size_t)1 << 30);
+    e = task_program(t, m->i_arm, &m->config, &p, &blobs, NULL);
+    if (!e) {
+        e = program_hash(&p, hash);
+        program_fini(&p);
+    }
+    blobs_fini(&blobs);
+    return e;
+}
+
+/* The tracker may lack the anchor's blobs (another store): send them again. */
+static enum err put_anchor(struct session *s, struct task *t, struct why *why)
+{
+    struct trial_batch b;
+    enum err e = trial_batch_init(&b, s->o.job, &s->device);
+
+    for (size_t i = 0; i < t->n_all && !e; i++)
+        if (strcmp(t->all[i].record.program.hex, t->anchor.hash.hex) == 0) {
+            e = trial_batch_add(&b, t, TRIAL_SEARCH, t->all[i].i_arm, &t->all[i].config, "init", 0, NULL, why);
+            if (!e)
+                e = client_put_blobs(s->o.client, &b.blobs, why);
+            break;
+        }
+    trial_batch_fini(&b);
+    return e;
+}
+
+static enum err restore(struct session *s, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < s->n_tasks && !e; i++) {
+        struct task *t = &s->tasks[i];
+
+        e = task_restore_anchor(t, hash_of, t);
+        if (!e && t->anchor.hash.hex[0])
+            e = put_anchor(s, t, why);
+        s->n_start += t->n_counted;
+    }
+    return e;
+}
+
+enum err session_init(struct session *s, const struct session_options *o, struct why *why)
+{
+    enum err e;
+
+    *s = (struct session){.o = *o, .start_ns = clock_now_ns()};
+    failures_init(&s->failures);
+    e = wait_for_device(s, why);
+    if (!e)
+        e = make_tasks(s, why);
+    if (!e && o->log && !o->log->is_stdout)
+        e = log_scan(o->log->path, take_own, NULL, s, why);
+    if (!e && o->stored)
+        e = count_stored(s, why);
+    if (!e)
+        e = restore(s, why);
+    if (!e && o->records)
+        e = log_scan(o->records, take_warm, NULL, s, why);
+    return e;
+}
+
+void session_fini(struct session *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->n_tasks; i++)
+        task_fini(&s->tasks[i]);
+    free(s->tasks);
+    free(s->sent);
+    failures_fini(&s->failures);
+    *s = (struct session){.n_tasks = 0};
+}
+
+static void event_measured(struct session *s, const struct task *t, const struct record *r, bool better)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    json_add_text(o, "workload", t ? t->text : "", &ok);
+    json_add_text(o, "template", r->template_id, &ok);
+    json_add_text(o, "purpose", r->purpose, &ok);
+    json_add_text(o, "status", status_name(r->status), &ok);
+    json_add_real(o, "time_ns", r->time_ns, &ok);
+    json_add_real(o, "gflops", record_gflops(r), &ok);
+    json_add_text(o, "agent", r->agent, &ok);
+    if (r->knobs)
+        json_add_item(o, "knobs", cJSON_Duplicate(r->knobs, 1), &ok);
+    progress_event(s->o.progress, better ? "best" : "measured", o);
+}
+
+static struct sent *find_sent(struct session *s, int64_t n)
+{
+    const int64_t i = n - s->first_n;
+
+    return i >= 0 && (size_t)i < s->n_sent && !s->sent[i].done ? &s->sent[i] : NULL;
+}
+
+static void note_failure(struct session *s, const struct task *t, const struct record *r)
+{
+    failures_add(&s->failures, r);
+    if (r->status != STATUS_OK && s->o.progress->verbosity > 0)
+        progress_note(s->o.progress, "%s: %s: %s", t ? t->text : "", status_name(r->status), r->why ? r->why : "");
+}
+
+/* A record of this session's own trial, or (sent == NULL) of an earlier session of the job. */
+static enum err take_record(struct session *s, struct sent *sent, const struct record *r)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < s->n_tasks && !e; i++) {
+        struct task *t = &s->tasks[i];
+        const int best = t->i_best;
+
+        if ((sent && sent->i_task != i) || (!sent && !task_knows(t, r)))
+            continue;
+        if (sent && sent->kind == TRIAL_BRIDGE)
+            anchor_bridge(&t->anchor, r);
+        else if (sent && sent->kind == TRIAL_SEARCH && !task_knows(t, r))
+            e = task_refuse(t, sent->i_arm, &sent->config);
+        else
+            e = task_take(t, r, ORIGIN_JOB);
+        s->i_current = i;
+        note_failure(s, t, r);
+        event_measured(s, t, r, t->i_best != best);
+    }
+    return e;
+}
+
+enum err session_record(struct session *s, int64_t n, const char *line, size_t n_line, struct why *why)
+{
+    struct sent *sent = find_sent(s, n);
+    struct record r;
+    enum err e;
+
+    record_init(&r);
+    e = record_parse(line, n_line, &r, NULL);
+    if (e) { /* a foreign or damaged record ends its trial, no more */
+        r.status = STATUS_LOST;
+        e = ERR_OK;
+    } else if (s->o.log) {
+        e = joblog_line(s->o.log, &r, line, n_line, why);
+    }
+    if (!e && (e = take_record(s, sent, &r)))
+        why_set(why, e, "%s", err_words(e));
+    if (sent) {
+        sent->done = true;
+        s->tasks[sent->i_task].n_in_flight--;
+    }
+    if (r.time_ns > 0)
+        s->current_gflops = record_gflops(&r);
+    record_fini(&r);
+    return e;
+}
+
+static enum err renew(struct session *s, struct why *why)
+{
+    cJSON *args, *progress, *result = NULL;
+    int64_t done = 0;
+    bool ok = true, cancel = false;
+    enum err e;
+
+    if (clock_now_ns() - s->last_renew_ns < RENEW_NS)
+        return ERR_OK;
+    args = cJSON_CreateObject();
+    progress = cJSON_CreateObject();
+    for (size_t i = 0; i < s->n_tasks; i++)
+        done += s->tasks[i].n_counted;
+    json_add_i64(progress, "done", done, &ok);
+    json_add_i64(progress, "total", (int64_t)s->n_tasks * s->o.job->trials, &ok);
+    json_add_text(args, "job", s->o.job_id, &ok);
+    json_add_i64(args, "token", s->o.token, &ok);
+    json_add_item(args, "progress", progress, &ok);
+    e = client_call(s->o.client, "job_renew", args, NULL, 0, &result, NULL, why);
+    s->last_renew_ns = clock_now_ns();
+    if (!e)
+        e = json_bool_or(result, "cancel", false, &cancel, why);
+    cJSON_Delete(result);
+    s->cancelled |= cancel;
+    if (e == ERR_STALE) {
+        s->lease_lost = true;
+        return ERR_OK;
+    }
+    return e;
+}
+
+static enum err receive(struct session *s, int64_t wait_ms, int *n_got, struct why *why)
+{
+    cJSON *args = cJSON_CreateObject(), *result = NULL;
+    const cJSON *list, *item;
+    bool ok = args != NULL;
+    enum err e;
+
+    *n_got = 0;
+    json_add_text(args, "job", s->o.job_id, &ok);
+    json_add_i64(args, "after", s->after, &ok);
+    json_add_i64(args, "max", 64, &ok);
+    json_add_i64(args, "wait_ms", wait_ms, &ok);
+    e = client_call(s->o.client, "record_wait", args, NULL, wait_ms, &result, NULL, why);
+    if (!e)
+        e = json_get_array(result, "records", &list, why);
+    for (item = e ? NULL : list->child; item && !e; item = item->next) {
+        const char *line;
+        int64_t n, seq;
+
+        e = json_get_text(item, "record", &line, why);
+        if (!e)
+            e = json_get_i64(item, "n", 0, JSON_EXACT_MAX, &n, why);
+        if (!e)
+            e = json_get_i64(item, "seq", 0, JSON_EXACT_MAX, &seq, why);
+        if (!e)
+            e = session_record(s, n, line, strlen(line), why);
+        if (!e) {
+            s->after = seq;
+            (*n_got)++;
+        }
+    }
+    cJSON_Delete(result);
+    return e;
+}
+
+static void draw(struct session *s, bool force)
+{
+    struct progress_state p = {.n_tasks = s->n_tasks,
+                               .i_task = s->i_current,
+                               .eta_s = -1,
+                               .key = s->device.key,
+                               .n_devices = s->device.n_agents,
+                               .current_gflops = s->current_gflops};
+    const struct task *t = &s->tasks[s->i_current];
+    const int64_t now = clock_now_ns();
+    struct buf failed;
+    int64_t fresh;
+
+    buf_init(&failed, 256);
+    failures_line(&s->failures, &failed);
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        p.done += s->tasks[i].n_counted;
+        p.total += s->tasks[i].phase >= TASK_FINALS ? s->tasks[i].n_counted : s->o.job->trials;
+    }
+    p.task = t->name[0] ? t->name : t->text;
+    p.best_gflops = t->i_best >= 0 ? record_gflops(&t->all[t->i_best].record) : 0;
+    p.failures = buf_text(&failed);
+    fresh = p.done - s->n_start;
+    if (fresh > 2)
+        p.eta_s = (double)(p.total - p.done) * (double)(now - s->start_ns) / 1e9 / (double)fresh;
+    progress_draw(s->o.progress, &p, now, force);
+    buf_fini(&failed);
+}
+
+static bool all_done(const struct session *s)
+{
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (s->tasks[i].phase != TASK_DONE)
+            return false;
+    return true;
+}
+
+static enum err look_at_devices(struct session *s, int64_t *last_ns)
+{
+    struct device_choice now;
+
+    if (clock_now_ns() - *last_ns < RENEW_NS)
+        return ERR_OK;
+    *last_ns = clock_now_ns();
+    if (devices_choose(s->o.client, s->device.key, &now, NULL) == ERR_OK && now.n_agents != s->device.n_agents) {
+        cJSON *o = cJSON_CreateObject();
+        bool ok = o != NULL;
+
+        json_add_text(o, "key", now.key, &ok);
+        json_add_i64(o, "agents", (int64_t)now.n_agents, &ok);
+        progress_event(s->o.progress, "device", o);
+        s->device.n_agents = now.n_agents;
+    }
+    return ERR_OK;
+}
+
+enum err session_run(struct session *s, enum session_end *end, struct why *why)
+{
+    enum err e = ERR_OK;
+    int64_t devices_ns = clock_now_ns();
+
+    *end = SESSION_DONE;
+    while (!e) {
+        int n;
+
+        if (s->o.interrupted && s->o.interrupted()) {
+            *end = SESSION_INTERRUPTED;
+            break;
+        }
+        e = s->o.farm ? localfarm_check(s->o.farm, why) : ERR_OK;
+        if (!e)
+            e = renew(s, why);
+        if (!e)
+            e = session_fill(s, why);
+        if (e || s->cancelled || s->lease_lost || all_done(s))
+            break;
+        e = receive(s, POLL_MS, &n, why);
+        if (!e)
+            e = look_at_devices(s, &devices_ns);
+        draw(s, false);
+    }
+    if (e == ERR_CANCELLED || (e && s->o.interrupted && s->o.interrupted())) {
+        *end = SESSION_INTERRUPTED;
+        e = ERR_OK;
+    }
+    if (e == ERR_STALE) {
+        s->lease_lost = true;
+        e = ERR_OK;
+    }
+    if (s->cancelled)
+        *end = SESSION_CANCELLED;
+    if (s->lease_lost)
+        *end = SESSION_LEASE_LOST;
+    draw(s, true);
+    progress_pause(s->o.progress);
+    return e;
+}
+
+void session_drain(struct session *s)
+{
+    int n = 1;
+
+    for (int i = 0; i < 16 && n > 0; i++)
+        if (receive(s, 0, &n, NULL))
+            break;
+}
+
+bool session_has_best(const struct session *s)
+{
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (task_winner(&s->tasks[i]))
+            return true;
+    return false;
+}
+
+enum err session_close(struct session *s, const char *state, struct why *why)
+{
+    cJSON *args = cJSON_CreateObject(), *summary = cJSON_CreateObject();
+    bool ok = args && summary;
+    int64_t done = 0;
+
+    json_add_text(args, "job", s->o.job_id, &ok);
+    json_add_i64(args, "token", s->o.token, &ok);
+    if (!*state) {
+        cJSON_Delete(summary);
+        return client_call(s->o.client, "job_release", args, NULL, 0, NULL, NULL, why);
+    }
+    for (size_t i = 0; i < s->n_tasks; i++)
+        done += s->tasks[i].n_counted;
+    json_add_i64(summary, "trials", done, &ok);
+    json_add_text(args, "state", state, &ok);
+    json_add_item(args, "summary", summary, &ok);
+    return client_call(s->o.client, "job_done", args, NULL, 0, NULL, NULL, why);
+}

@@ -1,0 +1,78 @@
+/* session.h - drives one job to its end: asks strategies, sends trials, takes records, freezes anchors, measures
+ * finals. */
+#ifndef TUNE_TUNER_SESSION_H
+#define TUNE_TUNER_SESSION_H
+
+#include "tracker/client.h"
+#include "tuner/devices.h"
+#include "tuner/failures.h"
+#include "tuner/job.h"
+#include "tuner/joblog.h"
+#include "tuner/localfarm.h"
+#include "tuner/progress.h"
+#include "tuner/task.h"
+
+#define SESSION_BATCH 8 /* trials proposed at once */
+
+enum session_end { SESSION_DONE, SESSION_INTERRUPTED, SESSION_CANCELLED, SESSION_LEASE_LOST };
+
+/* A trial that was sent: where its record belongs. */
+struct sent {
+    size_t i_task, i_arm;
+    struct config config;
+    int kind; /* enum trial_kind */
+    bool done;
+};
+
+struct session_options {
+    struct client *client;
+    const struct job *job;
+    const char *job_id;
+    int64_t token;
+    struct joblog *log;  /* where records go first; NULL = nowhere */
+    const char *records; /* a log of earlier jobs that only informs, or NULL */
+    struct progress *progress;
+    bool (*interrupted)(void);
+    struct localfarm *farm; /* looked after while waiting; NULL = somebody else's farm */
+    int64_t wait_device_ms; /* how long to wait for the first device; -1 = for ever */
+    bool stored;            /* the job may hold records of an earlier session (tune work) */
+};
+
+struct session {
+    struct session_options o;
+    struct device_choice device;
+    struct task *tasks;
+    size_t n_tasks;
+    struct sent *sent; /* by trial number - first_n */
+    size_t n_sent, cap_sent;
+    int64_t first_n, after;
+    int64_t start_ns, last_renew_ns, n_start; /* n_start: counted before this session began */
+    double current_gflops;
+    size_t i_current;
+    bool cancelled, lease_lost;
+    struct failures failures;
+};
+
+/* Makes the tasks for the device and takes in stored records and logs; nothing is measured yet. ERR_INPUT for what
+ * the job names wrongly, ERR_NOT_FOUND for no device or no template, ERR_CANCELLED when interrupted. */
+enum err session_init(struct session *s, const struct session_options *o, struct why *why);
+void session_fini(struct session *s);
+
+/* The loop. ERR_OK with how it ended; errors are those of the tracker or the log. */
+enum err session_run(struct session *s, enum session_end *end, struct why *why);
+
+/* Takes in what the tracker has by now without waiting, so that an interrupted run loses nothing measured. */
+void session_drain(struct session *s);
+
+/* Gives the job back or ends it at the tracker: state "done", "failed", "cancelled", or "" to release it for `tune
+ * work`. */
+enum err session_close(struct session *s, const char *state, struct why *why);
+
+/* True when at least one task has a valid config. */
+bool session_has_best(const struct session *s);
+
+/* Internal to the session's files. */
+enum err session_fill(struct session *s, struct why *why); /* keeps agents busy */
+enum err session_record(struct session *s, int64_t n, const char *line, size_t n_line, struct why *why);
+
+#endif

@@ -1,0 +1,289 @@
+/* session_fill.c - what to measure next: defaults, baseline, searched batches, bridges, finals; enough that no agent
+ * waits. */
+#include "tuner/session.h"
+
+#include "core/clock.h"
+#include "tuner/trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCHES_PER_AGENT 2
+
+static enum err note_sent(struct session *s, size_t i_task, size_t i_arm, const struct config *c, int kind)
+{
+    if (s->n_sent == s->cap_sent) {
+        const size_t cap = s->cap_sent ? s->cap_sent * 2 : 128;
+        struct sent *grown = realloc(s->sent, cap * sizeof *grown);
+
+        if (!grown)
+            return ERR_NOMEM;
+        s->sent = grown;
+        s->cap_sent = cap;
+    }
+    s->sent[s->n_sent++] = (struct sent){.i_task = i_task, .i_arm = i_arm, .config = *c, .kind = kind};
+    s->tasks[i_task].n_in_flight++;
+    return ERR_OK;
+}
+
+static int64_t next_n(const struct session *s)
+{
+    return s->first_n + (int64_t)s->n_sent;
+}
+
+/* One trial into the batch; a config that makes no program is told as failed. */
+static enum err add(struct session *s, struct trial_batch *b, size_t i_task, enum trial_kind kind, size_t i_arm,
+                    const struct config *c, const char *by)
+{
+    struct task *t = &s->tasks[i_task];
+    struct why why = {""};
+    enum err e = trial_batch_add(b, t, kind, i_arm, c, by, next_n(s), NULL, &why);
+
+    if (e == ERR_NOMEM)
+        return e;
+    if (e) {
+        failures_add_words(&s->failures, STATUS_LIMITS, why.text);
+        return task_refuse(t, i_arm, c);
+    }
+    return note_sent(s, i_task, i_arm, c, kind);
+}
+
+/* Answers that the store had already come back at once; record_wait may repeat them: done trials are ignored then. */
+static enum err take_answers(struct session *s, const cJSON *answers, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (const cJSON *a = answers->child; a && !e; a = a->next) {
+        const cJSON *record = cJSON_GetObjectItemCaseSensitive(a, "record");
+        int64_t n;
+
+        if (!cJSON_IsString(record))
+            continue;
+        e = json_get_i64(a, "n", 0, JSON_EXACT_MAX, &n, why);
+        if (!e)
+            e = session_record(s, n, record->valuestring, strlen(record->valuestring), why);
+    }
+    return e;
+}
+
+static enum err send(struct session *s, struct trial_batch *b, struct why *why)
+{
+    cJSON *answers = NULL, *o;
+    bool ok = true;
+    const int64_t n = (int64_t)b->n;
+    enum err e = n ? trial_batch_send(b, s->o.client, s->o.job_id, s->o.token, &answers, why) : ERR_OK;
+
+    if (!e && answers)
+        e = take_answers(s, answers, why);
+    cJSON_Delete(answers);
+    if (!e && n) {
+        o = cJSON_CreateObject();
+        json_add_i64(o, "trials", n, &ok);
+        json_add_text(o, "job", s->o.job_id, &ok);
+        progress_event(s->o.progress, "submitted", o);
+    }
+    return e;
+}
+
+static enum err send_defaults(struct session *s, size_t i_task, struct why *why)
+{
+    struct task *t = &s->tasks[i_task];
+    struct trial_batch b;
+    enum err e = trial_batch_init(&b, s->o.job, &s->device);
+
+    for (size_t i = 0; i < t->n_arms && !e; i++) {
+        const struct arm *a = &t->arms[i];
+
+        if (a->baseline || !a->has_fallback || task_fallback(t, i))
+            continue;
+        e = add(s, &b, i_task, TRIAL_SEARCH, i, &a->fallback, "init");
+        t->arms[i].n_trials++;
+    }
+    t->phase = TASK_DEFAULTS;
+    if (!e)
+        e = send(s, &b, why);
+    trial_batch_fini(&b);
+    return e;
+}
+
+static enum err send_baseline(struct session *s, size_t i_task, struct why *why)
+{
+    struct task *t = &s->tasks[i_task];
+    struct trial_batch b;
+    enum err e = trial_batch_init(&b, s->o.job, &s->device);
+
+    t->baseline_sent = true;
+    for (size_t i = 0; i < t->n_arms && !e; i++)
+        if (t->arms[i].baseline && t->arms[i].has_fallback && !task_fallback(t, i))
+            e = add(s, &b, i_task, TRIAL_BASELINE, i, &t->arms[i].fallback, "init");
+    if (!e)
+        e = send(s, &b, why);
+    trial_batch_fini(&b);
+    return e;
+}
+
+static enum err send_bridge(struct session *s, size_t i_task, struct why *why)
+{
+    struct task *t = &s->tasks[i_task];
+    const struct measured *best = &t->all[t->i_best];
+    struct trial_batch b;
+    enum err e = trial_batch_init(&b, s->o.job, &s->device);
+
+    if (!e)
+        e = add(s, &b, i_task, TRIAL_BRIDGE, best->i_arm, &best->config, best->record.proposed_by);
+    t->anchor.bridging = b.n > 0;
+    if (!e)
+        e = send(s, &b, why);
+    trial_batch_fini(&b);
+    return e;
+}
+
+static enum err send_search(struct session *s, size_t i_task, size_t n, struct why *why)
+{
+    struct task *t = &s->tasks[i_task];
+    struct task_proposal proposals[SESSION_BATCH];
+    struct trial_batch b;
+    size_t got = 0;
+    enum err e = task_ask(t, n, proposals, &got);
+
+    if (e)
+        return why_set(why, e, "strategy %s: %s", s->o.job->strategy, err_words(e));
+    if (got == 0) {
+        t->exhausted = true;
+        return ERR_OK;
+    }
+    e = trial_batch_init(&b, s->o.job, &s->device);
+    for (size_t i = 0; i < got && !e; i++)
+        e = add(s, &b, i_task, TRIAL_SEARCH, proposals[i].i_arm, &proposals[i].config, proposals[i].by);
+    if (!e)
+        e = send(s, &b, why);
+    trial_batch_fini(&b);
+    return e;
+}
+
+static bool has_final(const struct task *t, const struct measured *m)
+{
+    return task_finest(t, m) != m;
+}
+
+/* The best five and the default, interleaved; nothing when the log has them all from an earlier run. */
+static enum err send_finals(struct session *s, size_t i_task, struct why *why)
+{
+    struct task *t = &s->tasks[i_task];
+    const struct measured *list[TASK_FINALISTS + 1], *before = task_best_fallback(t);
+    size_t n = task_top(t, TASK_FINALISTS, list), n_known = 0;
+    bool listed = false;
+    struct trial_batch b;
+    enum err e;
+
+    t->phase = TASK_FINALS;
+    for (size_t i = 0; i < n; i++)
+        listed |= list[i] == before;
+    if (before && !listed)
+        list[n++] = before;
+    for (size_t i = 0; i < n; i++)
+        n_known += has_final(t, list[i]);
+    if (n_known == n || s->o.job->replay[0])
+        return ERR_OK;
+    e = trial_batch_init(&b, s->o.job, &s->device);
+    for (size_t i = 0; i < n && !e; i++)
+        e = add(s, &b, i_task, TRIAL_FINAL, list[i]->i_arm, &list[i]->config, list[i]->record.proposed_by);
+    if (!e)
+        e = send(s, &b, why);
+    trial_batch_fini(&b);
+    return e;
+}
+
+static bool time_is_up(const struct session *s)
+{
+    return s->o.job->time_s > 0 && (double)(clock_now_ns() - s->start_ns) / 1e9 >= s->o.job->time_s;
+}
+
+static bool search_over(const struct session *s, const struct task *t)
+{
+    const struct job *j = s->o.job;
+
+    return t->exhausted || t->n_counted + t->n_refused >= j->trials || time_is_up(s) ||
+           (j->early_stopping > 0 && t->since_better >= j->early_stopping);
+}
+
+/* How many more may be proposed for a task now; 0 while the defaults are out. */
+static size_t room_of(const struct session *s, const struct task *t)
+{
+    const int64_t left = s->o.job->trials - t->n_counted - t->n_refused - t->n_in_flight;
+
+    if (t->phase != TASK_SEARCH || search_over(s, t) || left <= 0)
+        return 0;
+    return left < SESSION_BATCH ? (size_t)left : SESSION_BATCH;
+}
+
+/* Moves a task through its phases as far as it can go without waiting. */
+static enum err advance(struct session *s, size_t i_task, struct why *why)
+{
+    struct task *t = &s->tasks[i_task];
+    enum err e = ERR_OK;
+
+    if (t->phase == TASK_NEW)
+        e = send_defaults(s, i_task, why);
+    if (!e && t->phase == TASK_DEFAULTS && t->n_in_flight == 0)
+        t->phase = TASK_SEARCH;
+    if (!e && t->phase == TASK_SEARCH)
+        task_freeze_anchor(t);
+    if (!e && t->phase == TASK_SEARCH && !t->baseline_sent)
+        e = send_baseline(s, i_task, why);
+    if (!e && t->phase == TASK_SEARCH && t->i_best >= 0 &&
+        anchor_wants_epoch(&t->anchor, t->all[t->i_best].value, &t->all[t->i_best].record.program))
+        e = send_bridge(s, i_task, why);
+    if (!e && t->phase == TASK_SEARCH && search_over(s, t) && t->n_in_flight == 0)
+        e = send_finals(s, i_task, why);
+    if (!e && t->phase == TASK_FINALS && t->n_in_flight == 0) {
+        t->phase = TASK_DONE;
+        if (s->o.log)
+            e = joblog_write_best(s->o.log, why);
+    }
+    return e;
+}
+
+/* The task that is the least far on, among those with room; n_tasks when there is none. Round robin in effect: each
+ * batch moves its task behind the others. */
+static size_t neediest(const struct session *s)
+{
+    int64_t least = INT64_MAX;
+    size_t found = s->n_tasks;
+
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        const struct task *t = &s->tasks[i];
+        const int64_t taken = t->n_counted + t->n_in_flight;
+
+        if (room_of(s, t) > 0 && taken < least) {
+            least = taken;
+            found = i;
+        }
+    }
+    return found;
+}
+
+enum err session_fill(struct session *s, struct why *why)
+{
+    const int64_t agents = s->device.n_agents > 0 ? (int64_t)s->device.n_agents : 1;
+    const int64_t target = SESSION_BATCH * BATCHES_PER_AGENT * agents;
+    int64_t in_flight = 0;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < s->n_tasks && !e; i++) {
+        if (s->tasks[i].phase != TASK_NEW || in_flight < target)
+            e = advance(s, i, why);
+        in_flight += s->tasks[i].n_in_flight;
+    }
+    while (!e && in_flight + SESSION_BATCH <= target) {
+        const size_t i = neediest(s);
+        const int64_t before = i < s->n_tasks ? s->tasks[i].n_in_flight : 0;
+
+        if (i == s->n_tasks)
+            return ERR_OK;
+        e = send_search(s, i, room_of(s, &s->tasks[i]), why);
+        in_flight += s->tasks[i].n_in_flight - before;
+    }
+    return e;
+}

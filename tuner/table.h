@@ -1,0 +1,20 @@
+/* table.h - the table at the end of a run: per layer naive, default, best, ties; for a network the sums before and
+ * after. */
+#ifndef TUNE_TUNER_TABLE_H
+#define TUNE_TUNER_TABLE_H
+
+#include "core/buf.h"
+#include "core/json.h"
+#include "tuner/task.h"
+
+/* Appends the table of all tasks. `log` and `best_log` are named at the end; NULL = none. */
+void table_print(const struct task *tasks, size_t n, const char *network, const char *log, const char *best_log,
+                 struct buf *out);
+
+/* The same facts as an array of objects. NULL on lack of memory. */
+cJSON *table_json(const struct task *tasks, size_t n);
+
+/* Median of the slot times and half of the range that holds the middle half of them, in ms. */
+void table_spread(const struct record *r, double *median_ms, double *spread_ms);
+
+#endif

@@ -1,0 +1,369 @@
+#include "tuner/task.h"
+
+#include "tuner/allocate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void free_measured(struct measured *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        record_fini(&list[i].record);
+    free(list);
+}
+
+void task_fini(struct task *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n_arms; i++) {
+        if (t->arms[i].strategy)
+            t->arms[i].ops->fini(t->arms[i].strategy);
+        space_free(t->arms[i].own_space);
+        recorded_close(t->arms[i].recorded);
+    }
+    free_measured(t->all, t->n_all);
+    free_measured(t->finals, t->n_finals);
+    free(t->text);
+    free(t->name);
+    *t = (struct task){.i_best = -1};
+}
+
+static struct measured *append(struct measured **list, size_t *n, size_t *cap)
+{
+    if (*n == *cap) {
+        const size_t grown_cap = *cap ? *cap * 2 : 32;
+        struct measured *grown = realloc(*list, grown_cap * sizeof *grown);
+
+        if (!grown)
+            return NULL;
+        *list = grown;
+        *cap = grown_cap;
+    }
+    (*list)[*n] = (struct measured){.value = NAN};
+    record_init(&(*list)[*n].record);
+    return &(*list)[*n];
+}
+
+static int find_arm(const struct task *t, const struct record *r)
+{
+    for (size_t i = 0; i < t->n_arms; i++)
+        if (strcmp(t->arms[i].id, r->template_id) == 0 && t->arms[i].version == r->template_version)
+            return (int)i;
+    return -1;
+}
+
+bool task_knows(const struct task *t, const struct record *r)
+{
+    return r->workload && strcmp(r->workload, t->text) == 0 && strcmp(r->fingerprint.hex, t->fingerprint.hex) == 0 &&
+           r->status != STATUS_LOST && find_arm(t, r) >= 0;
+}
+
+static struct measured *find(const struct task *t, struct measured *list, size_t n, size_t i_arm,
+                             const struct config *c)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].i_arm == i_arm && space_config_equal(t->arms[i_arm].space, &list[i].config, c))
+            return &list[i];
+    return NULL;
+}
+
+/* Is the record's anchor of this task's chain? Only then its ratio says more than its time. */
+static bool same_chain(const struct task *t, const struct record *r, enum origin origin)
+{
+    if (!r->anchor.hash.hex[0] || !t->anchor.hash.hex[0])
+        return false;
+    return origin != ORIGIN_WARM ||
+           (strcmp(r->anchor.hash.hex, t->anchor.hash.hex) == 0 && r->anchor.bridge == t->anchor.bridge);
+}
+
+static enum err tell(struct task *t, const struct measured *m)
+{
+    const struct arm *a = &t->arms[m->i_arm];
+    const struct outcome o = {.config = m->config, .value = m->value};
+
+    return a->strategy ? a->ops->tell(a->strategy, &o, 1) : ERR_OK;
+}
+
+static void note_best(struct task *t, size_t i, enum origin origin)
+{
+    const struct measured *m = &t->all[i];
+
+    if (origin == ORIGIN_JOB && m->counted)
+        t->since_better++;
+    if (t->arms[m->i_arm].baseline || isnan(m->value))
+        return;
+    if (t->i_best < 0 || m->value < t->all[t->i_best].value) {
+        t->i_best = (int)i;
+        t->since_better = 0;
+    }
+}
+
+static enum err take_search(struct task *t, const struct record *r, size_t i_arm, const struct config *c,
+                            enum origin origin)
+{
+    struct arm *a = &t->arms[i_arm];
+    struct measured *m = find(t, t->all, t->n_all, i_arm, c);
+    enum err e;
+
+    if (m)
+        return ERR_OK;
+    m = append(&t->all, &t->n_all, &t->cap_all);
+    if (!m || record_copy(&m->record, r))
+        return ERR_NOMEM;
+    m->i_arm = i_arm;
+    m->config = *c;
+    m->value = anchor_value(&t->anchor, r, same_chain(t, r, origin));
+    m->counted = origin != ORIGIN_WARM && !a->baseline;
+    t->n_all++;
+    t->n_counted += m->counted;
+    t->n_failed += r->status != STATUS_OK && origin != ORIGIN_WARM;
+    if (origin != ORIGIN_JOB)
+        a->n_trials++;
+    e = tell(t, m);
+    note_best(t, t->n_all - 1, origin);
+    return e;
+}
+
+static enum err take_final(struct task *t, const struct record *r, size_t i_arm, const struct config *c,
+                           enum origin origin)
+{
+    struct measured *m = find(t, t->finals, t->n_finals, i_arm, c);
+
+    if (!m) {
+        m = append(&t->finals, &t->n_finals, &t->cap_finals);
+        if (!m)
+            return ERR_NOMEM;
+        t->n_finals++;
+    }
+    record_fini(&m->record);
+    record_init(&m->record);
+    m->i_arm = i_arm;
+    m->config = *c;
+    m->value = anchor_value(&t->anchor, r, same_chain(t, r, origin));
+    return record_copy(&m->record, r);
+}
+
+enum err task_take(struct task *t, const struct record *r, enum origin origin)
+{
+    struct config c;
+    int i_arm;
+
+    if (!task_knows(t, r))
+        return ERR_OK;
+    i_arm = find_arm(t, r);
+    if (space_config_from_json(t->arms[i_arm].space, r->knobs, &c, NULL))
+        return ERR_OK;
+    if (strcmp(r->purpose, "search") == 0)
+        return take_search(t, r, (size_t)i_arm, &c, origin);
+    if (strcmp(r->purpose, "final") == 0 && origin != ORIGIN_WARM)
+        return take_final(t, r, (size_t)i_arm, &c, origin);
+    return ERR_OK;
+}
+
+enum err task_refuse(struct task *t, size_t i_arm, const struct config *c)
+{
+    const struct measured m = {.i_arm = i_arm, .config = *c, .value = NAN};
+
+    t->n_failed++;
+    t->n_refused++;
+    return tell(t, &m);
+}
+
+void task_freeze_anchor(struct task *t)
+{
+    const struct measured *best = t->i_best >= 0 ? &t->all[t->i_best] : NULL;
+
+    if (!t->anchor.hash.hex[0] && best)
+        anchor_first(&t->anchor, &best->record.program, best->record.time_ns);
+}
+
+/* Values again from the records, after the anchor became known; strategies hear the new ones. */
+static enum err revalue(struct task *t)
+{
+    enum err e = ERR_OK;
+
+    t->i_best = -1;
+    for (size_t i = 0; i < t->n_all && !e; i++) {
+        t->all[i].value = anchor_value(&t->anchor, &t->all[i].record, t->all[i].counted);
+        e = tell(t, &t->all[i]);
+        note_best(t, i, ORIGIN_LOG);
+    }
+    for (size_t i = 0; i < t->n_finals; i++)
+        t->finals[i].value = anchor_value(&t->anchor, &t->finals[i].record, true);
+    return e;
+}
+
+static const struct measured *by_program(const struct task *t, const char *hex)
+{
+    for (size_t i = 0; i < t->n_all; i++)
+        if (strcmp(t->all[i].record.program.hex, hex) == 0 && t->all[i].record.status == STATUS_OK)
+            return &t->all[i];
+    return NULL;
+}
+
+enum err task_restore_anchor(struct task *t,
+                             enum err (*build)(const struct measured *m, struct sha256 *hash, void *arg), void *arg)
+{
+    const struct record *newest = NULL, *first = NULL;
+    const struct measured *now, *origin;
+    struct sha256 rebuilt = {""};
+
+    for (size_t i = 0; i < t->n_all; i++) {
+        const struct record *r = &t->all[i].record;
+
+        if (!t->all[i].counted || !r->anchor.hash.hex[0])
+            continue;
+        if (!newest || r->anchor.epoch >= newest->anchor.epoch)
+            newest = r;
+        if (!first && r->anchor.epoch == 0)
+            first = r;
+    }
+    if (!newest || !first)
+        return ERR_OK;
+    now = by_program(t, newest->anchor.hash.hex);
+    origin = by_program(t, first->anchor.hash.hex);
+    if (!now || !origin || build(now, &rebuilt, arg) || strcmp(rebuilt.hex, newest->anchor.hash.hex) != 0)
+        return ERR_OK;
+    anchor_first(&t->anchor, &newest->anchor.hash, origin->record.time_ns);
+    t->anchor.epoch = newest->anchor.epoch;
+    t->anchor.bridge = newest->anchor.bridge;
+    return revalue(t);
+}
+
+static double best_of_arm(const struct task *t, size_t i_arm)
+{
+    double best = NAN;
+
+    for (size_t i = 0; i < t->n_all; i++)
+        if (t->all[i].i_arm == i_arm && !isnan(t->all[i].value) && !(t->all[i].value >= best))
+            best = t->all[i].value;
+    return best;
+}
+
+enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n_out)
+{
+    struct allocate_arm arms[TASK_MAX_ARMS];
+
+    for (size_t i = 0; i < t->n_arms; i++)
+        arms[i] = (struct allocate_arm){.best = best_of_arm(t, i),
+                                        .n_trials = t->arms[i].n_trials,
+                                        .possible = t->arms[i].possible,
+                                        .exhausted = t->arms[i].exhausted || t->arms[i].baseline};
+    for (*n_out = 0; *n_out < n;) {
+        size_t share[TASK_MAX_ARMS] = {0}, sum = 0;
+
+        for (size_t i; *n_out + sum < n && (i = allocate_next(arms, t->n_arms)) < t->n_arms; sum++) {
+            arms[i].n_trials++;
+            share[i]++;
+        }
+        if (sum == 0)
+            return ERR_OK;
+        for (size_t i = 0; i < t->n_arms; i++) {
+            struct proposal p[64];
+            size_t got = 0;
+            const size_t want = share[i] < 64 ? share[i] : 64;
+            enum err e = want ? t->arms[i].ops->ask(t->arms[i].strategy, want, p, &got) : ERR_OK;
+
+            if (e)
+                return e;
+            for (size_t k = 0; k < got; k++)
+                out[(*n_out)++] = (struct task_proposal){.i_arm = i, .config = p[k].config, .by = p[k].by};
+            t->arms[i].n_trials += got;
+            t->arms[i].exhausted |= got < want;
+            arms[i].exhausted = t->arms[i].exhausted || t->arms[i].baseline;
+        }
+    }
+    return ERR_OK;
+}
+
+const struct measured *task_fallback(const struct task *t, size_t i_arm)
+{
+    const struct arm *a = &t->arms[i_arm];
+
+    return a->has_fallback ? find(t, t->all, t->n_all, i_arm, &a->fallback) : NULL;
+}
+
+const struct measured *task_best_fallback(const struct task *t)
+{
+    const struct measured *best = NULL;
+
+    for (size_t i = 0; i < t->n_arms; i++) {
+        const struct measured *m = t->arms[i].baseline ? NULL : task_fallback(t, i);
+
+        if (m && !isnan(m->value) && (!best || m->value < best->value))
+            best = m;
+    }
+    return best;
+}
+
+const struct measured *task_baseline(const struct task *t)
+{
+    for (size_t i = 0; i < t->n_all; i++)
+        if (t->arms[t->all[i].i_arm].baseline)
+            return &t->all[i];
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = (*(const struct measured *const *)a)->value, y = (*(const struct measured *const *)b)->value;
+
+    return x < y ? -1 : x > y;
+}
+
+size_t task_top(const struct task *t, size_t n, const struct measured **out)
+{
+    const struct measured **good = calloc(t->n_all + 1, sizeof(*good));
+    size_t n_good = 0;
+
+    if (!good)
+        return 0;
+    for (size_t i = 0; i < t->n_all; i++)
+        if (!isnan(t->all[i].value) && !t->arms[t->all[i].i_arm].baseline && !t->all[i].record.censored)
+            good[n_good++] = &t->all[i];
+    qsort(good, n_good, sizeof(*good), by_value);
+    if (n_good > n)
+        n_good = n;
+    for (size_t i = 0; i < n_good; i++)
+        out[i] = good[i];
+    free(good);
+    return n_good;
+}
+
+const struct measured *task_finest(const struct task *t, const struct measured *m)
+{
+    const struct measured *f = find(t, t->finals, t->n_finals, m->i_arm, &m->config);
+
+    return f && !isnan(f->value) ? f : m;
+}
+
+const struct measured *task_winner(const struct task *t)
+{
+    const struct measured *best = NULL;
+
+    for (size_t i = 0; i < t->n_finals; i++)
+        if (!isnan(t->finals[i].value) && (!best || t->finals[i].value < best->value))
+            best = &t->finals[i];
+    if (!best && t->i_best >= 0)
+        best = &t->all[t->i_best];
+    return best;
+}
+
+bool measured_tie(const struct measured *a, const struct measured *b)
+{
+    const double se = sqrt(a->record.se * a->record.se + b->record.se * b->record.se);
+
+    return fabs(a->value - b->value) < fmax(0.01, 2 * se);
+}
+
+size_t task_n_ties(const struct task *t)
+{
+    const struct measured *w = task_winner(t);
+    size_t n = 0;
+
+    for (size_t i = 0; w && i < t->n_finals; i++)
+        n += &t->finals[i] != w && !isnan(t->finals[i].value) && measured_tie(w, &t->finals[i]);
+    return n;
+}

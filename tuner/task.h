@@ -1,0 +1,129 @@
+/* task.h - one workload of a job on one device: its templates with their spaces and strategies, what was measured, the
+ * best. */
+#ifndef TUNE_TUNER_TASK_H
+#define TUNE_TUNER_TASK_H
+
+#include "core/blobs.h"
+#include "kernels/template.h"
+#include "logs/record.h"
+#include "search_space/recorded.h"
+#include "tuner/anchor.h"
+#include "tuner/job.h"
+#include "tuner/strategy.h"
+
+#define TASK_MAX_ARMS 16
+#define TASK_FINALISTS 5
+
+/* One template of a task. */
+struct arm {
+    const struct template *template; /* NULL: a recorded space (replay) */
+    char id[64];
+    int version;
+    bool possible; /* fits less well than the best */
+    bool baseline; /* measured once, never searched */
+    const struct space *space;
+    struct space *own_space;   /* what `space` lends, unless recorded */
+    struct recorded *recorded; /* replay: what `space` lends */
+    struct strategy *strategy;
+    const struct strategy_ops *ops;
+    struct config fallback;
+    bool has_fallback;
+    bool exhausted;
+    size_t n_trials; /* proposed, or found in logs */
+};
+
+/* One measured config: a copy of its record and where it belongs. */
+struct measured {
+    size_t i_arm;
+    struct config config;
+    struct record record;
+    double value; /* see anchor.h; NAN = failed */
+    bool counted; /* a trial of this job's budget */
+};
+
+enum task_phase { TASK_NEW, TASK_DEFAULTS, TASK_SEARCH, TASK_FINALS, TASK_DONE };
+
+struct task {
+    char *text, *name; /* canonical workload; layer */
+    int64_t count;
+    struct workload workload;
+    struct device_desc device;
+    struct sha256 fingerprint;
+    struct arm arms[TASK_MAX_ARMS];
+    size_t n_arms;
+    struct measured *all; /* search records, each config once */
+    size_t n_all, cap_all;
+    struct measured *finals;
+    size_t n_finals, cap_finals;
+    struct anchor anchor;
+    enum task_phase phase;
+    int64_t n_counted, n_in_flight, n_failed;
+    int64_t n_refused;    /* configs that could not become programs */
+    int64_t since_better; /* counted trials since the best improved */
+    int i_best;           /* in all[], -1 = none */
+    bool baseline_sent, exhausted;
+};
+
+/* How a record came to the task. */
+enum origin { ORIGIN_JOB, ORIGIN_LOG, ORIGIN_WARM };
+
+/* Makes the task's templates, spaces and strategies for a device. ERR_INPUT for a bad workload or template name,
+ * ERR_NOT_FOUND when no template fits, with words. */
+enum err task_init(struct task *t, const struct job *j, const struct job_layer *layer, const struct device_desc *device,
+                   struct why *why);
+/* The same for a recorded space: job.replay. */
+enum err task_init_replay(struct task *t, const struct job *j, const struct device_desc *device, struct why *why);
+void task_fini(struct task *t);
+
+/* Does this record measure the task's workload with one of its templates (same version) on its device? */
+bool task_knows(const struct task *t, const struct record *r);
+
+/* Takes a record in (copies it): searched configs are told to their strategy, finals kept beside. ERR_NOMEM; records
+ * that the task does not know are ignored. */
+enum err task_take(struct task *t, const struct record *r, enum origin origin);
+
+/* After records of an earlier run were taken in: finds the anchor they were timed against, so that the job goes on
+ * with it. `rebuilt` (hash of the program made anew from the anchor's config) is asked for with `build`; on any doubt
+ * the anchor stays empty. */
+enum err task_restore_anchor(struct task *t,
+                             enum err (*build)(const struct measured *m, struct sha256 *hash, void *arg), void *arg);
+
+/* When no anchor is frozen yet and a config is ok: freezes the best so far as the anchor. */
+void task_freeze_anchor(struct task *t);
+
+/* Notes a config that could not even become a program. */
+enum err task_refuse(struct task *t, size_t i_arm, const struct config *c);
+
+/* The next proposals, all told apart: at most n; *n_out 0 = all templates are exhausted. */
+struct task_proposal {
+    size_t i_arm;
+    struct config config;
+    const char *by;
+};
+enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n_out);
+
+/* The program of a config; `out` is initialised, sources and expected values go into `blobs`. */
+enum err task_program(const struct task *t, size_t i_arm, const struct config *c, struct program *out,
+                      struct blobs *blobs, struct why *why);
+
+/* The search record of an arm's default or of the baseline; NULL when it was not measured. */
+const struct measured *task_fallback(const struct task *t, size_t i_arm);
+const struct measured *task_best_fallback(const struct task *t);
+const struct measured *task_baseline(const struct task *t);
+
+/* The best configs by value, ok, no baseline, at most n; returns how many. */
+size_t task_top(const struct task *t, size_t n, const struct measured **out);
+
+/* The final measurement of the same config, or the search one when there is none. */
+const struct measured *task_finest(const struct task *t, const struct measured *m);
+
+/* The winner: the finalist with the smallest value, else the best of the search; NULL = no valid config. */
+const struct measured *task_winner(const struct task *t);
+
+/* True when two measurements cannot be told apart: |difference| < max(1 %, 2 combined standard errors). */
+bool measured_tie(const struct measured *a, const struct measured *b);
+
+/* How many finalists tie with the winner (the winner not counted). */
+size_t task_n_ties(const struct task *t);
+
+#endif

@@ -1,0 +1,163 @@
+/* task_init.c - making a task: which templates, their spaces and strategies; and the programs of its configs. */
+#include "tuner/task.h"
+
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum err start_strategy(struct arm *a, const struct job *j, size_t i_arm, struct why *why)
+{
+    const struct strategy_options options = {.seed = (uint64_t)j->seed + i_arm,
+                                             .budget = (size_t)j->trials,
+                                             .first = a->has_fallback ? &a->fallback : NULL,
+                                             .n_first = a->has_fallback};
+    enum err e;
+
+    a->ops = strategy_find(j->strategy);
+    if (!a->ops)
+        return why_set(why, ERR_INPUT, "no strategy \"%s\"; expected model, random, grid or genetic", j->strategy);
+    e = a->ops->init(&a->strategy, a->space, &options);
+    return e ? why_set(why, e, "strategy %s: %s", j->strategy, err_words(e)) : ERR_OK;
+}
+
+static enum err add_arm(struct task *t, const struct job *j, const struct template *tp, enum fit fit, struct why *why)
+{
+    struct arm *a = &t->arms[t->n_arms];
+    enum err e;
+
+    if (t->n_arms == TASK_MAX_ARMS)
+        return why_set(why, ERR_LIMIT, "more than %d templates for one workload", TASK_MAX_ARMS);
+    *a = (struct arm){
+        .template = tp, .version = tp->version, .possible = fit == FIT_POSSIBLE, .baseline = fit == FIT_BASELINE};
+    snprintf(a->id, sizeof a->id, "%s", tp->id);
+    e = template_space(tp, &t->workload, &t->device, &a->own_space, why);
+    if (e)
+        return e;
+    a->space = a->own_space;
+    t->n_arms++;
+    a->has_fallback = tp->fallback(&t->workload, &t->device, a->space, &a->fallback) == ERR_OK;
+    return a->baseline ? ERR_OK : start_strategy(a, j, t->n_arms - 1, why);
+}
+
+static enum err check_templates(const struct task *t, const struct job *j, struct why *why)
+{
+    const char *p = j->templates;
+
+    while (*p) {
+        char id[64];
+        const size_t n = strcspn(p, ",");
+        const struct template *tp;
+
+        snprintf(id, sizeof id, "%.*s", (int)n, p);
+        tp = template_find(id);
+        if (!tp)
+            return why_set(why, ERR_INPUT, "no template \"%s\"; tune spaces WORKLOAD lists them", id);
+        if (j->n_layers == 1 && strcmp(tp->operator_name, t->workload.op->name) != 0)
+            return why_set(why, ERR_INPUT, "template %s computes %s, not %s", id, tp->operator_name,
+                           t->workload.op->name);
+        p += n + (p[n] == ',');
+    }
+    return ERR_OK;
+}
+
+static enum err add_templates(struct task *t, const struct job *j, struct why *why)
+{
+    struct why last = {""};
+    enum err e = check_templates(t, j, why);
+
+    for (size_t i = 0; template_table[i] && !e; i++) {
+        const struct template *tp = template_table[i];
+        enum fit fit;
+
+        if (strcmp(tp->operator_name, t->workload.op->name) != 0)
+            continue;
+        fit = tp->fit(&t->workload, &t->device, &last);
+        if (fit == FIT_NONE || (fit != FIT_BASELINE && !job_allows_template(j, tp->id)))
+            continue;
+        if (fit == FIT_BASELINE && j->templates[0] && job_allows_template(j, tp->id))
+            fit = FIT_GOOD; /* asked for by name: searched like any other */
+        e = add_arm(t, j, tp, fit, why);
+    }
+    for (size_t i = 0; i < t->n_arms && !e; i++)
+        if (!t->arms[i].baseline)
+            return ERR_OK;
+    return e ? e
+             : why_set(why, ERR_NOT_FOUND, "no template fits %s on %s%s%s", t->text, t->device.name,
+                       last.text[0] ? ": " : "", last.text);
+}
+
+static enum err set_names(struct task *t, const char *text, const char *name, int64_t count)
+{
+    t->text = strdup(text);
+    t->name = strdup(name);
+    t->count = count;
+    return t->text && t->name ? ERR_OK : ERR_NOMEM;
+}
+
+enum err task_init(struct task *t, const struct job *j, const struct job_layer *layer, const struct device_desc *device,
+                   struct why *why)
+{
+    struct buf text;
+    enum err e;
+
+    *t = (struct task){.i_best = -1, .device = *device, .fingerprint = device_desc_fingerprint(device)};
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    e = workload_parse(layer->workload, &t->workload, why);
+    if (!e && (e = workload_text(&t->workload, &text)))
+        why_set(why, e, "%s", err_words(e));
+    if (!e && (e = set_names(t, buf_text(&text), layer->name, layer->count)))
+        why_set(why, e, "%s", err_words(e));
+    if (!e)
+        e = add_templates(t, j, why);
+    buf_fini(&text);
+    if (e)
+        task_fini(t);
+    return e;
+}
+
+/* "convolution-RTX_3090" is kernel "convolution" on a device: the template is replay/convolution. */
+static void replay_id(const char *name, char *out, size_t n_out)
+{
+    snprintf(out, n_out, "replay/%.*s", (int)strcspn(name, "-"), name);
+}
+
+enum err task_init_replay(struct task *t, const struct job *j, const struct device_desc *device, struct why *why)
+{
+    struct arm *a = &t->arms[0];
+    char text[256];
+    enum err e;
+
+    *t = (struct task){.i_best = -1, .device = *device, .fingerprint = device_desc_fingerprint(device), .n_arms = 1};
+    *a = (struct arm){.version = 1};
+    e = recorded_open(j->replay, &a->recorded, why);
+    if (!e) {
+        a->space = recorded_space(a->recorded);
+        replay_id(recorded_name(a->recorded), a->id, sizeof a->id);
+        snprintf(text, sizeof text, "replay space=%s", recorded_name(a->recorded));
+        e = set_names(t, text, "", 1);
+    }
+    if (!e)
+        e = start_strategy(a, j, 0, why);
+    if (e)
+        task_fini(t);
+    return e;
+}
+
+enum err task_program(const struct task *t, size_t i_arm, const struct config *c, struct program *out,
+                      struct blobs *blobs, struct why *why)
+{
+    const struct arm *a = &t->arms[i_arm];
+
+    if (a->template)
+        return template_program(a->template, &t->workload, &t->device, a->space, c, out, blobs, why);
+    program_init(out);
+    out->workload = strdup(t->text);
+    out->template_id = strdup(a->id);
+    out->template_version = a->version;
+    out->knobs = space_config_to_json(a->space, c);
+    snprintf(out->api, sizeof out->api, "replay");
+    if (out->workload && out->template_id && out->knobs)
+        return ERR_OK;
+    program_fini(out);
+    return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+}

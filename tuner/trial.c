@@ -1,0 +1,175 @@
+#include "tuner/trial.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BATCH_MAX_BYTES ((size_t)1 << 30)
+
+/* How each kind of trial differs from the job's own timing; 0 = as the job says. */
+static const struct {
+    const char *purpose;
+    int64_t rounds, min_calls;
+    double run_factor; /* of the run limit */
+    bool censor;       /* may be given up against the best */
+} kinds[N_TRIAL_KINDS] = {
+    [TRIAL_SEARCH] = {"search", 0, 0, 1, true},
+    [TRIAL_BASELINE] = {"search", 1, 1, 12, false},
+    [TRIAL_BRIDGE] = {"redo", ANCHOR_BRIDGE_ROUNDS, 0, 3, false},
+    [TRIAL_FINAL] = {"final", 15, 0, 3, false},
+};
+
+enum err trial_batch_init(struct trial_batch *b, const struct job *job, const struct device_choice *device)
+{
+    *b = (struct trial_batch){.job = job, .device = device, .trials = cJSON_CreateArray()};
+    blobs_init(&b->blobs, BATCH_MAX_BYTES);
+    return b->trials ? ERR_OK : ERR_NOMEM;
+}
+
+void trial_batch_fini(struct trial_batch *b)
+{
+    blobs_fini(&b->blobs);
+    cJSON_Delete(b->trials);
+    b->trials = NULL;
+}
+
+static cJSON *timing(const struct trial_batch *b, const struct task *t, enum trial_kind kind, bool *ok)
+{
+    const struct job_timing *jt = &b->job->timing;
+    const struct measured *best = t && t->i_best >= 0 && kinds[kind].censor ? &t->all[t->i_best] : NULL;
+    const int64_t rounds = kinds[kind].rounds ? kinds[kind].rounds : jt->rounds;
+    const int64_t near = rounds > jt->rounds_near_best || kind != TRIAL_SEARCH ? rounds : jt->rounds_near_best;
+    cJSON *o = cJSON_CreateObject();
+
+    json_add_text(o, "protocol", JOB_PROTOCOL, ok);
+    json_add_i64(o, "rounds", rounds, ok);
+    json_add_i64(o, "rounds_near_best", near, ok);
+    json_add_i64(o, "min_calls", kinds[kind].min_calls ? kinds[kind].min_calls : jt->min_calls, ok);
+    json_add_real(o, "min_slot_ms", kind == TRIAL_BASELINE ? 0 : jt->min_slot_ms, ok);
+    json_add_i64(o, "warmup", kind == TRIAL_BASELINE ? 0 : jt->warmup, ok);
+    json_add_real(o, "best_ns", best ? best->record.time_ns : 0, ok);
+    if (best && t->anchor.hash.hex[0] && kind != TRIAL_BASELINE)
+        json_add_real(o, "best_lnratio", anchor_lnratio(&t->anchor, best->value), ok);
+    else
+        json_add_item(o, "best_lnratio", cJSON_CreateNull(), ok);
+    return o;
+}
+
+static cJSON *limits(const struct trial_batch *b, enum trial_kind kind, bool *ok)
+{
+    cJSON *o = cJSON_CreateObject();
+
+    json_add_real(o, "build_s", b->job->build_s, ok);
+    json_add_real(o, "run_s", b->job->run_s * kinds[kind].run_factor, ok);
+    json_add_i64(o, "memory_bytes", b->job->memory_bytes, ok);
+    return o;
+}
+
+static cJSON *body(const struct trial_batch *b, const struct task *t, enum trial_kind kind, const char *by, bool *ok)
+{
+    cJSON *o = cJSON_CreateObject(), *anchor = cJSON_CreateObject();
+
+    json_add_text(o, "purpose", kinds[kind].purpose, ok);
+    json_add_text(o, "proposed_by", by, ok);
+    json_add_i64(o, "seed", b->job->seed, ok);
+    json_add_text(o, "key", b->device->key, ok);
+    json_add_item(o, "timing", timing(b, t, kind, ok), ok);
+    json_add_i64(anchor, "epoch", t ? t->anchor.epoch : 0, ok);
+    json_add_real(anchor, "bridge", t ? t->anchor.bridge : 0, ok);
+    json_add_item(o, "anchor", anchor, ok);
+    json_add_item(o, "limits", limits(b, kind, ok), ok);
+    return o;
+}
+
+static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind kind, const char *program,
+                    const char *by, int64_t n)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    json_add_i64(o, "n", n, &ok);
+    json_add_text(o, "key", b->device->key, &ok);
+    json_add_text(o, "fingerprint", b->device->fingerprint.hex, &ok);
+    json_add_text(o, "program", program, &ok);
+    json_add_text(o, "anchor", t && kind != TRIAL_BASELINE ? t->anchor.hash.hex : "", &ok);
+    json_add_text(o, "purpose", kinds[kind].purpose, &ok);
+    json_add_text(o, "protocol", JOB_PROTOCOL, &ok);
+    json_add_item(o, "body", body(b, t, kind, by, &ok), &ok);
+    if (!ok || !cJSON_AddItemToArray(b->trials, o)) {
+        cJSON_Delete(o);
+        return ERR_NOMEM;
+    }
+    b->n++;
+    return ERR_OK;
+}
+
+static enum err put_program(struct trial_batch *b, const struct program *p, struct sha256 *name)
+{
+    struct buf text;
+    enum err e;
+
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    e = program_to_json(p, &text);
+    if (!e)
+        e = blobs_put(&b->blobs, buf_text(&text), text.len, name);
+    buf_fini(&text);
+    return e;
+}
+
+enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial_kind kind, size_t i_arm,
+                         const struct config *c, const char *by, int64_t n, struct sha256 *program, struct why *why)
+{
+    struct program p;
+    struct sha256 name = {""};
+    enum err e = task_program(t, i_arm, c, &p, &b->blobs, why);
+
+    if (e)
+        return e;
+    e = put_program(b, &p, &name);
+    program_fini(&p);
+    if (!e)
+        e = add(b, t, kind, name.hex, by, n);
+    if (!e && program)
+        *program = name;
+    return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
+}
+
+enum err trial_batch_add_program(struct trial_batch *b, const struct program *p, int64_t n, struct sha256 *program,
+                                 struct why *why)
+{
+    struct sha256 name = {""};
+    enum err e = put_program(b, p, &name);
+
+    if (!e)
+        e = add(b, NULL, TRIAL_SEARCH, name.hex, "user", n);
+    if (!e && program)
+        *program = name;
+    return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
+}
+
+enum err trial_batch_send(struct trial_batch *b, struct client *c, const char *job_id, int64_t token, cJSON **result,
+                          struct why *why)
+{
+    cJSON *args = cJSON_CreateObject(), *reply = NULL;
+    bool ok = args != NULL;
+    enum err e = client_put_blobs(c, &b->blobs, why);
+
+    json_add_text(args, "job", job_id, &ok);
+    json_add_i64(args, "token", token, &ok);
+    json_add_item(args, "trials", b->trials, &ok);
+    b->trials = NULL;
+    if (e || !ok) {
+        cJSON_Delete(args);
+        return e ? e : why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    }
+    e = client_call(c, "trial_add", args, NULL, 0, &reply, NULL, why);
+    if (!e) {
+        *result = cJSON_DetachItemFromObject(reply, "trials");
+        if (!cJSON_IsArray(*result)) {
+            cJSON_Delete(*result);
+            *result = NULL;
+            e = why_set(why, ERR_PROTOCOL, "trial_add: the reply has no array \"trials\"");
+        }
+    }
+    cJSON_Delete(reply);
+    return e;
+}

@@ -1,0 +1,37 @@
+/* trial.h - trials on the way to the tracker: programs as blobs, bodies as docs/protocol.md has them. */
+#ifndef TUNE_TUNER_TRIAL_H
+#define TUNE_TUNER_TRIAL_H
+
+#include "tracker/client.h"
+#include "tuner/devices.h"
+#include "tuner/task.h"
+
+/* What kind of measurement is asked for. */
+enum trial_kind { TRIAL_SEARCH, TRIAL_BASELINE, TRIAL_BRIDGE, TRIAL_FINAL, N_TRIAL_KINDS };
+
+/* A batch being filled: its programs' blobs, and the array `trials` of trial_add. */
+struct trial_batch {
+    struct blobs blobs;
+    cJSON *trials;
+    size_t n;
+    const struct job *job;
+    const struct device_choice *device;
+};
+
+enum err trial_batch_init(struct trial_batch *b, const struct job *job, const struct device_choice *device);
+void trial_batch_fini(struct trial_batch *b);
+
+/* Adds one trial of a config; its number in the job is `n`, its program's name goes to *program (may be NULL).
+ * `anchored` false = timed alone. ERR_INPUT or ERR_LIMIT when the config makes no program. */
+enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial_kind kind, size_t i_arm,
+                         const struct config *c, const char *by, int64_t n, struct sha256 *program, struct why *why);
+
+/* Adds a trial of a program that is finished already (its blobs are in b->blobs), timed alone. */
+enum err trial_batch_add_program(struct trial_batch *b, const struct program *p, int64_t n, struct sha256 *program,
+                                 struct why *why);
+
+/* Sends blobs, then trials. *result: the reply's `trials` array with what the store had already: cJSON_Delete it. */
+enum err trial_batch_send(struct trial_batch *b, struct client *c, const char *job_id, int64_t token, cJSON **result,
+                          struct why *why);
+
+#endif

@@ -420,10 +420,10 @@ enum err program_check_sane(const struct program *p, struct why *why)
         e = check_module(p, i, why);
     for (size_t i = 0; !e && i < p->n_buffers; i++)
         e = check_buffer(p, i, &left_bytes, why);
-    for (size_t i = 0; !e && i < p->n_launches; i++)
-        e = check_launch(p, i, why);
     if (!e)
         e = check_launch_names(p, why);
+    for (size_t i = 0; !e && i < p->n_launches; i++)
+        e = check_launch(p, i, why);
     if (!e)
         e = check_phases(p, why);
     for (size_t i = 0; !e && i < p->n_passes; i++)

@@ -125,7 +125,7 @@ static void names_and_references_are_checked(void **state)
     refuses("\"id\":\"x\"", "\"id\":\"y\"", "two buffers");
     refuses("\"id\":\"x\"", "\"id\":\"x y\"", "no buffer");
     refuses("\"id\":\"l0\"", "\"id\":\"l 0\"", "");
-    refuses("\"id\":\"l1\"", "\"id\":\"l2\"", "two launches");
+    refuses("\"id\":\"l0\"", "\"id\":\"l1\"", "two launches");
     refuses("{\"buf\":\"packed\"}", "{\"buf\":\"nothing\"}", "no buffer");
     refuses("{\"buf\":\"packed\"}", "{\"buf\":7}", "not a string");
     refuses("\"module\":\"main\"", "\"module\":\"other\"", "no module");

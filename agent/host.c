@@ -99,15 +99,17 @@ static void add_if_known(cJSON *o, const char *name, double v, bool *ok)
 
 cJSON *host_device_object(const struct device_desc *d, int threads, double peak_gflops, int cpu)
 {
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = device_desc_to_json(d); /* whole: `tune deploy` builds the program anew from it */
     bool ok = o != NULL;
 
-    json_add_text(o, "name", d->name, &ok);
-    json_add_text(o, "driver", d->driver, &ok);
-    if (threads > 0)
+    if (threads > 0 && d->threads != threads) {
+        cJSON_DeleteItemFromObjectCaseSensitive(o, "threads");
         json_add_i64(o, "threads", threads, &ok);
-    if (peak_gflops > 0)
+    }
+    if (peak_gflops > 0) {
+        cJSON_DeleteItemFromObjectCaseSensitive(o, "peak_gflops");
         json_add_real(o, "peak_gflops", round(peak_gflops * 10) / 10, &ok);
+    }
     add_if_known(o, "load", host_load(), &ok);
     add_if_known(o, "clock_mhz", cpu >= 0 ? round(host_clock_mhz(cpu)) : NAN, &ok);
     add_if_known(o, "temperature_c", host_temperature_c(), &ok);

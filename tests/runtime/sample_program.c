@@ -1,7 +1,6 @@
 #include "sample_program.h"
 
-#include <assert.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void add_buffers(struct program *p)
@@ -94,7 +93,8 @@ void sample_program(struct program *p)
     p->needs_local_bytes = 256;
     m = program_add_module(p, "main", LANG_OPENCL_C, "-cl-fast-relaxed-math");
     m->source = sha256_of("source", 6);
-    assert(program_define(m, "TM", -4) == ERR_OK && program_define_text(m, "T", "float4") == ERR_OK);
+    if (program_define(m, "TM", -4) != ERR_OK || program_define_text(m, "T", "float4") != ERR_OK)
+        abort();
     add_buffers(p);
     add_launches(p);
     add_passes(p);

@@ -4,7 +4,7 @@
 
 #include "runtime/program.h"
 
-/* Initialises and builds it; program_fini. Asserts on lack of memory. */
+/* Initialises and builds it; program_fini. Aborts on lack of memory. */
 void sample_program(struct program *p);
 
 #endif

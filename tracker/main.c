@@ -1,7 +1,9 @@
 /* main.c - tune-tracker: the farm's one host. */
 #include "core/cli.h"
 #include "core/proc.h"
+#include "tracker/http.h"
 #include "tracker/server.h"
+#include "tracker/workers.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -15,11 +17,12 @@ static const struct cli_option options[] = {
     {"listen", 'l', NULL, CLI_TEXT, "URL", PROTOCOL_DEFAULT_URL, NULL, 0, 0,
      "address to listen on; port 0 = any free one"},
     {"store", 's', NULL, CLI_TEXT, "DIR", "tune-store", NULL, 0, 0, "directory of jobs, trials, records and blobs"},
-    {"key", 'k', NULL, CLI_TEXT, "FILE", NULL, "TUNE_KEY_FILE", 0, 0,
+    {"key", 'k', "key-file", CLI_TEXT, "FILE", NULL, "TUNE_KEY_FILE", 0, 0,
      "key that every peer must know (see `tune keygen`)"},
     {"insecure", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "listen beyond this machine without a key"},
     {"workers", 'w', NULL, CLI_INT, "N", "1", NULL, 0, 64, "processes `tune work` to keep running for submitted jobs"},
     {"lease", 0, NULL, CLI_DURATION, "TIME", "30s", NULL, 0.1, 3600, "how long a lease lives without renewal"},
+    {"http", 0, NULL, CLI_TEXT, "ADDR:PORT", NULL, NULL, 0, 0, "serve the status page, /metrics and /healthz there"},
     {"retention", 0, NULL, CLI_INT, "DAYS", "0", NULL, 0, 36500, "forget jobs that ended longer ago; 0 = never"},
     {"allow-backup", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "let peers ask for a backup to a path of this host"},
     {"backup", 0, NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0,
@@ -44,42 +47,85 @@ static bool is_loopback(const char *url)
     return false;
 }
 
+static enum err load_key(const struct cli *c, struct key *key, struct tracker_options *o, struct why *why)
+{
+    const char *file = cli_text(c, "key");
+    enum err e;
+
+    if (!file && !is_loopback(cli_text(c, "listen")) && !cli_flag(c, "insecure"))
+        return why_set(why, ERR_AUTH,
+                       "%s is reachable by others: give --key FILE (`tune keygen` makes one), or --insecure",
+                       cli_text(c, "listen"));
+    if (!file)
+        return ERR_OK;
+    e = key_load(file, key, why);
+    if (!e)
+        o->key = key;
+    return e;
+}
+
+/* Opens everything; prints the addresses when all is ready. */
+static enum err start(const struct cli *c, struct tracker_options *o, struct server **s, struct workers *w,
+                      struct why *why)
+{
+    struct http *h = NULL;
+    struct tracker *t;
+    enum err e = o->ops->open(o->where, &o->store, why);
+
+    if (!e)
+        e = tracker_new(o, &t, why);
+    if (!e)
+        e = server_start(t, cli_text(c, "listen"), s, why);
+    if (!e && cli_text(c, "http"))
+        e = http_start(*s, cli_text(c, "http"), &h, why);
+    if (!e)
+        e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key"), why);
+    if (e)
+        return e;
+    printf("listening on %s\n", server_url(*s));
+    if (h)
+        printf("status page at %s\n", http_url(h));
+    fflush(stdout);
+    return ERR_OK;
+}
+
 static int run(const struct cli *c, const sigset_t *signals)
 {
     struct tracker_options o = {.ops = store_table[0], .where = cli_text(c, "store"), .clock = clock_monotonic()};
     const struct timespec nap = {0, 100000000};
+    static struct workers w;
     struct why why = {""};
-    struct tracker *t;
     struct server *s;
     struct key key;
     int got = 0;
 
-    if (!is_loopback(cli_text(c, "listen")) && !cli_text(c, "key") && !cli_flag(c, "insecure"))
-        return complain((why_set(&why, ERR_AUTH,
-                                 "%s is reachable by others: give --key FILE (tune keygen makes one), or --insecure",
-                                 cli_text(c, "listen")),
-                         &why),
-                        1);
-    if (cli_text(c, "key")) {
-        if (key_load(cli_text(c, "key"), &key, &why) != ERR_OK)
-            return complain(&why, 1);
-        o.key = &key;
-    }
     o.lease_ms = (int64_t)(cli_real(c, "lease") * 1000);
     o.retention_days = cli_int(c, "retention");
     o.allow_backup = cli_flag(c, "allow-backup");
-    if (o.ops->open(o.where, &o.store, &why) != ERR_OK || tracker_new(&o, &t, &why) != ERR_OK)
+    if (load_key(c, &key, &o, &why) != ERR_OK || start(c, &o, &s, &w, &why) != ERR_OK)
         return complain(&why, 1);
-    if (server_start(t, cli_text(c, "listen"), &s, &why) != ERR_OK)
-        return complain(&why, 1);
-    printf("listening on %s\n", server_url(s));
-    fflush(stdout);
-    while (got <= 0 && !server_failed(s, &why))
+    while (got <= 0 && !server_failed(s, &why)) {
+        workers_tick(&w);
         got = sigtimedwait(signals, NULL, &nap);
+    }
+    workers_stop(&w);
     if (got <= 0)
         return complain(&why, 1);
     server_stop(s);
+    if (server_failed(s, &why))
+        return complain(&why, 1);
     o.ops->close(o.store);
+    return 0;
+}
+
+static int make_backup(const struct cli *c)
+{
+    struct why why = {""};
+    int64_t n_bytes;
+
+    if (store_table[0]->backup(cli_text(c, "store"), cli_text(c, "backup"), &n_bytes, &why) != ERR_OK)
+        return complain(&why, 1);
+    printf("%s: %lld bytes\n", cli_text(c, "backup"), (long long)n_bytes);
     return 0;
 }
 
@@ -105,7 +151,7 @@ int main(int argc, char **argv)
         fputs(buf_text(&help), stdout);
         return 0;
     }
-    code = run(&c, &signals);
+    code = cli_text(&c, "backup") ? make_backup(&c) : run(&c, &signals);
     fflush(NULL);
     _exit(code); /* nng 1.5 may deadlock when closed */
 }

@@ -455,7 +455,7 @@ static enum err read_lease(struct call *c, struct agent **a, const char **key, c
     if (!e)
         e = json_i64_or(c->args, "max", 1, 1, MAX_LEASE, max, &c->why);
     if (!e && strcmp(nonce, (*a)->nonce) != 0)
-        e = why_set(&c->why, ERR_STALE, "another process registered as agent %s", (*a)->id);
+        e = why_set(&c->why, ERR_EXISTS, "another process registered as agent %s", (*a)->id);
     return e;
 }
 

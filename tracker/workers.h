@@ -1,0 +1,35 @@
+/* workers.h - keeps N processes `tune work` running beside the tracker. Used by one thread, which must live as long as
+ * they do: a child dies with the thread that started it. */
+#ifndef TUNE_TRACKER_WORKERS_H
+#define TUNE_TRACKER_WORKERS_H
+
+#include "core/err.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define MAX_WORKERS 64
+
+struct worker {
+    pid_t pid; /* 0 = not running */
+    int64_t started_ns, again_ns;
+    int64_t pause_ms; /* before the next start; doubles up to a minute while it dies young */
+};
+
+struct workers {
+    char program[4096], url[300];
+    const char *key_file; /* or NULL */
+    int n;
+    struct worker all[MAX_WORKERS];
+};
+
+/* Finds `tune` beside the running program. ERR_NOT_FOUND when it is not there and n > 0. */
+enum err workers_init(struct workers *w, int n, const char *url, const char *key_file, struct why *why);
+
+/* Starts those that are not running and whose pause is over; to be called a few times a second. */
+void workers_tick(struct workers *w);
+
+/* Ends all: SIGTERM, 5 s later SIGKILL. */
+void workers_stop(struct workers *w);
+
+#endif

@@ -12,6 +12,14 @@ uint64_t rng_at(uint64_t seed, uint64_t index)
     return mix(mix(seed + UINT64_C(0x9e3779b97f4a7c15)) + (index + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
+void rng_at_each(uint64_t seed, uint64_t index, uint64_t *out, size_t n)
+{
+    const uint64_t step = UINT64_C(0x9e3779b97f4a7c15), base = mix(seed + step);
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = mix(base + (index + i + 1) * step);
+}
+
 void rng_init(struct rng *r, uint64_t seed)
 {
     for (int i = 0; i < 4; i++)

@@ -10,12 +10,14 @@
 
 /* Uniform over the integers of [lo, hi]: the high half of random * span (Lemire 2019 without the rejection: the bias is
  * below span / 2^64). */
-static double int_value(const struct program_fill *f, int64_t i)
+static void make_ints(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
     const uint64_t span = (uint64_t)(f->hi - f->lo) + 1;
-    const unsigned __int128 wide = (unsigned __int128)rng_at(f->seed, (uint64_t)i) * span;
+    uint64_t words[CHUNK];
 
-    return f->lo + (double)(uint64_t)(wide >> 64);
+    rng_at_each(f->seed, (uint64_t)first, words, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = f->lo + (double)(int64_t)((unsigned __int128)words[i] * span >> 64);
 }
 
 static uint32_t sum_of_four(uint64_t r)
@@ -25,31 +27,30 @@ static uint32_t sum_of_four(uint64_t r)
 
 /* Irwin-Hall: the sum of twelve 16-bit uniforms has mean 12 * 65535 / 2 and variance 65536^2 - 1; the quotient is
  * exact. */
-static double normal_value(const struct program_fill *f, int64_t i)
+static void make_normals(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
-    const uint64_t at = 3 * (uint64_t)i;
-    const uint32_t sum =
-        sum_of_four(rng_at(f->seed, at)) + sum_of_four(rng_at(f->seed, at + 1)) + sum_of_four(rng_at(f->seed, at + 2));
-    const double z = ((double)sum - 393210.0) / 65536.0, scaled = f->hi * z;
+    uint64_t words[3 * CHUNK];
 
-    return f->lo + scaled;
+    rng_at_each(f->seed, 3 * (uint64_t)first, words, 3 * n);
+    for (size_t i = 0; i < n; i++) {
+        const int32_t sum =
+            (int32_t)(sum_of_four(words[3 * i]) + sum_of_four(words[3 * i + 1]) + sum_of_four(words[3 * i + 2]));
+        const double scaled = f->hi * ((double)(sum - 393210) * 0x1p-16);
+
+        out[i] = f->lo + scaled;
+    }
 }
 
-static double zero_value(const struct program_fill *f, int64_t i)
+static void make_constants(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
-    (void)f;
-    (void)i;
-    return 0;
+    (void)first;
+    for (size_t i = 0; i < n; i++)
+        out[i] = f->kind == FILL_VALUE ? f->lo : 0;
 }
 
-static double constant_value(const struct program_fill *f, int64_t i)
-{
-    (void)i;
-    return f->lo;
-}
-
-static double (*const values[N_FILLS])(const struct program_fill *, int64_t) = {
-    [FILL_ZERO] = zero_value, [FILL_VALUE] = constant_value, [FILL_INT] = int_value, [FILL_NORMAL] = normal_value};
+/* Values of at most CHUNK elements from `first` on, before conversion; NULL where there is no formula. */
+static void (*const makers[N_FILLS])(const struct program_fill *, int64_t first, size_t n, double *out) = {
+    [FILL_ZERO] = make_constants, [FILL_VALUE] = make_constants, [FILL_INT] = make_ints, [FILL_NORMAL] = make_normals};
 
 static enum err fill_blob(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs)
 {
@@ -63,50 +64,46 @@ static enum err fill_blob(const struct program_fill *f, enum dtype t, void *data
     return ERR_OK;
 }
 
-static void fill_f32(const struct program_fill *f, float *data, int64_t n)
+static void store(enum dtype t, void *data, size_t at, const double *values, size_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        data[i] = (float)values[f->kind](f, i);
-}
-
-/* Constant contents of large buffers: one chunk is made and copied. */
-static void fill_constant(double value, enum dtype t, char *data, int64_t n)
-{
-    const size_t n_bytes = dtype_bytes(t);
-    const size_t total = (size_t)n * n_bytes;
-    const size_t head = n < CHUNK ? (size_t)n : CHUNK;
-
-    for (size_t i = 0; i < head; i++)
-        dtype_store(t, data, i, value);
-    for (size_t at = head * n_bytes; at < total; at += CHUNK * n_bytes)
-        memcpy(data + at, data, total - at < CHUNK * n_bytes ? total - at : CHUNK * n_bytes);
+    if (t == DTYPE_F32) /* by far the most frequent, so not one call for each element */
+        for (size_t i = 0; i < n; i++)
+            ((float *)data)[at + i] = (float)values[i];
+    else
+        for (size_t i = 0; i < n; i++)
+            dtype_store(t, data, at + i, values[i]);
 }
 
 enum err fill_elems(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs)
 {
+    double values[CHUNK];
+
     if ((unsigned)f->kind >= N_FILLS || n < 0)
         return ERR_INPUT;
     if (f->kind == FILL_BLOB)
         return fill_blob(f, t, data, n, blobs);
-    if (f->kind == FILL_NONE) /* all bits set: NaN in f32 and f16 */
+    if (f->kind == FILL_NONE) { /* all bits set: NaN in f32 and f16 */
         memset(data, 0xff, (size_t)n * dtype_bytes(t));
-    else if (f->kind == FILL_ZERO || f->kind == FILL_VALUE)
-        fill_constant(f->kind == FILL_ZERO ? 0 : f->lo, t, data, n);
-    else if (t == DTYPE_F32)
-        fill_f32(f, data, n);
-    else
-        for (int64_t i = 0; i < n; i++)
-            dtype_store(t, data, (size_t)i, values[f->kind](f, i));
+        return ERR_OK;
+    }
+    for (int64_t first = 0; first < n; first += CHUNK) {
+        const size_t n_chunk = n - first < CHUNK ? (size_t)(n - first) : CHUNK;
+
+        makers[f->kind](f, first, n_chunk, values);
+        store(t, data, (size_t)first, values, n_chunk);
+    }
     return ERR_OK;
 }
 
 double fill_elem(const struct program_fill *f, enum dtype t, int64_t i)
 {
+    double value;
     char one[8];
 
-    if ((unsigned)f->kind >= N_FILLS || !values[f->kind])
+    if ((unsigned)f->kind >= N_FILLS || !makers[f->kind])
         return NAN;
-    dtype_store(t, one, 0, values[f->kind](f, i));
+    makers[f->kind](f, i, 1, &value);
+    dtype_store(t, one, 0, value);
     return dtype_load(t, one, 0);
 }
 

@@ -266,7 +266,7 @@ void opencl_describe(cl_platform_id platform, cl_device_id device, struct device
     put_limits(device, &d);
     d.kind = class_of(device, d.name);
     d.vector_bits = 32 * uint_of(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-    if (d.kind == DEVICE_MALI) /* Midgard and Bifrost alike report 4; later drivers report 1 */
+    if (d.kind == DEVICE_MALI) /* whatever width the driver prefers */
         d.vector_bits = 128;
     else if (d.kind != DEVICE_CPU && d.vector_bits == 32)
         d.vector_bits = 0; /* one lane a work-item: scalar code is natural */

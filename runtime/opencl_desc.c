@@ -189,7 +189,7 @@ static int by_text(const void *a, const void *b)
 /* Sorted words of the driver's list, as many as fit. */
 static void put_extensions(cl_device_id device, char *out, size_t n_out)
 {
-    char text[8192], *words[512], *rest = NULL;
+    char text[8192], *words[512] = {NULL}, *rest = NULL;
     size_t n = 0, at = 0;
 
     text_of(device, CL_DEVICE_EXTENSIONS, text, sizeof text);

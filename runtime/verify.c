@@ -303,7 +303,7 @@ static enum err run_pass(struct check_run *r, struct why *why)
 enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,
                         const struct blobs *blobs, struct verify_report *report, struct why *why)
 {
-    struct verify_report unwanted, *v = report ? report : &unwanted;
+    struct verify_report unwanted = {.i_elem = -1}, *v = report ? report : &unwanted;
     struct check_run r = {.ops = ops, .loaded = l, .program = p, .blobs = blobs, .report = v};
     enum err e = ERR_OK;
 

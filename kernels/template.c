@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct template *const template_table[] = {&conv2d_direct_tile, &conv2d_naive, &dense_gemm_packed, &dense_naive,
-                                                 NULL};
+const struct template *const template_table[] = {
+    &conv2d_direct_tile, &conv2d_spatial_pack, &conv2d_im2col_gemm, &conv2d_naive,
+    &dense_gemm_packed,  &dense_gemm_direct,   &dense_naive,        NULL};
 
 static char kernel_dir[PATH_MAX];
 

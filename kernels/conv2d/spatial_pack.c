@@ -1,0 +1,223 @@
+/* Named after the layouts of its packed tensors; knobs as in TVM's conv2d_nchw_spatial_pack for Mali, with tails
+ * allowed. */
+#include "kernels/build.h"
+#include "kernels/conv2d/conv2d.h"
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    if (conv_supported(w, why))
+        return FIT_NONE;
+    return d->kind == DEVICE_MALI ? FIT_GOOD : FIT_POSSIBLE;
+}
+
+static const struct build_knob knobs[] = {
+    {"vc", {1, 2, 4, 8, 16, BUILD_END}},
+    {"vh", {1, 2, 3, 4, 5, 6, 7, 8, BUILD_END}},
+    {"vw", {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, BUILD_END}},
+    {"co_t", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
+    {"oh_t", {1, 2, 4, 7, 8, 14, 16, BUILD_END}},
+    {"ow_t", {1, 2, 4, 7, 8, 14, 16, 32, BUILD_END}},
+    {"chw", {0, 1, BUILD_END}},
+    {"unroll_kh", {0, 1, BUILD_END}},
+    {"unroll_kw", {0, 1, BUILD_END}},
+    {"ann_vh", {0, 1, BUILD_END}},
+    {"ann_vw", {0, 1, BUILD_END}},
+    {"ann_vc", {0, 1, 2, BUILD_END}},
+    {0},
+};
+
+static const char *const quantities[][2] = {
+    {"tile", "vc * vh * vw"},
+    {"accumulators", "vh * vw * ceil_div(vc, lanes)"},
+    {"work_items", "co_t * oh_t * ow_t"},
+    {"tiles_k", "ceil_div(size_k, vc)"},
+    {"tiles_p", "ceil_div(size_p, vh)"},
+    {"tiles_q", "ceil_div(size_q, vw)"},
+    {"waste_k", "ceil_div(tiles_k, co_t) * co_t * vc / size_k"},
+    {"waste_p", "ceil_div(tiles_p, oh_t) * oh_t * vh / size_p"},
+    {"waste_q", "ceil_div(tiles_q, ow_t) * ow_t * vw / size_q"},
+    {"waste", "waste_k * waste_p * waste_q"},
+    {"groups", "size_n * ceil_div(tiles_k, co_t) * ceil_div(tiles_p, oh_t) * ceil_div(tiles_q, ow_t)"},
+    {"loads_per_fma", "(vc + vh * vw) / tile"},
+    {"window", "((vh - 1) * stride_h + size_r) * ((vw - 1) * stride_w + size_s)"},
+    {"input_growth", "window / (vh * vw * stride_h * stride_w)"},
+    {"weight_bytes", "vc * co_t * size_c * size_r * size_s * 4"},
+    {"body", "(1 + unroll_kh * (size_r - 1)) * (1 + unroll_kw * (size_s - 1)) * (1 + ann_vh * (vh - 1)) * "
+             "(1 + ann_vw * (vw - 1)) * (1 + (ann_vc == 1) * (vc - 1))"},
+    {NULL, NULL},
+};
+
+/* A vector of channels takes part in no loop order, so chw with it would be the same config twice; so would annotations
+ * of loops of one pass. */
+static const char *const constraints[] = {
+    "work_items <= max_group",
+    "ow_t <= max_x and oh_t <= max_y and co_t <= max_z",
+    "co_t < 2 * tiles_k",
+    "oh_t < 2 * tiles_p",
+    "ow_t < 2 * tiles_q",
+    "vc < 2 * size_k and vh < 2 * size_p and vw < 2 * size_q",
+    "accumulators <= 64 and tile <= 512",
+    "body <= 600",
+    "ann_vc != 2 or (vc > 1 and chw == 0)",
+    "vh > 1 or ann_vh == 0",
+    "vw > 1 or ann_vw == 0",
+    "vc > 1 or (ann_vc == 0 and chw == 0)",
+    "size_r > 1 or unroll_kh == 0",
+    "size_s > 1 or unroll_kw == 0",
+    NULL,
+};
+
+static double local_limit(const struct device_desc *d, int i)
+{
+    return d->max_local[i] > 0 ? (double)d->max_local[i] : (double)build_max_group(d);
+}
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const struct build_named constants[] = {{"size_n", (double)z.n},
+                                            {"size_c", (double)z.c},
+                                            {"size_k", (double)z.k},
+                                            {"size_r", (double)z.r},
+                                            {"size_s", (double)z.s},
+                                            {"size_p", (double)z.p},
+                                            {"size_q", (double)z.q},
+                                            {"stride_h", (double)z.stride_h},
+                                            {"stride_w", (double)z.stride_w},
+                                            {"lanes", (double)build_vector(d)},
+                                            {"max_group", (double)build_max_group(d)},
+                                            {"max_x", local_limit(d, 0)},
+                                            {"max_y", local_limit(d, 1)},
+                                            {"max_z", local_limit(d, 2)},
+                                            {NULL, 0}};
+    enum err e = build_constants(s, constants, why);
+
+    if (!e)
+        e = build_knobs(s, knobs, why);
+    if (!e)
+        e = build_quantities(s, quantities, why);
+    return e ? e : build_constraints(s, constraints, why);
+}
+
+/* On Mali 4 channels fill 128 bits and 4 pixels the registers (the schedule of the first posts on it); a CPU wants its
+ * whole vectors and a row of pixels in the other registers. */
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const bool cpu = d->kind == DEVICE_CPU;
+    const int64_t lanes = cpu ? build_vector(d) : 4;
+
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"vc", z.k > 1 && lanes > 1 ? lanes : 1},
+                                               {"vh", cpu && z.p > 1 ? 2 : 1},
+                                               {"vw", cpu ? (z.q % 14 == 0  ? 14
+                                                             : z.q % 7 == 0 ? 7
+                                                                            : 8)
+                                                          : 4},
+                                               {"co_t", cpu ? 1 : 8},
+                                               {"oh_t", 1},
+                                               {"ow_t", cpu ? 1 : 4},
+                                               {"unroll_kh", 0},
+                                               {"unroll_kw", z.s > 1 && z.s <= 5},
+                                               {"ann_vh", cpu && z.p > 1},
+                                               {"ann_vw", z.q > 1},
+                                               {"ann_vc", z.k > 1 && lanes > 1 ? 2 : 0},
+                                               {NULL, 0}},
+                 out);
+    if (space_is_valid(s, out, NULL))
+        return ERR_OK;
+    return build_make_valid(
+        s, (const char *const[]){"vw", "co_t", "ow_t", "vc", "vh", "unroll_kw", "ann_vw", "ann_vh", "ann_vc", NULL},
+        out);
+}
+
+static enum err add_defines(struct program_module *m, const struct conv_shape *z, const struct space *s,
+                            const struct config *c)
+{
+    static const char *const same[][2] = {{"VC", "vc"},
+                                          {"VH", "vh"},
+                                          {"VW", "vw"},
+                                          {"CO_T", "co_t"},
+                                          {"OH_T", "oh_t"},
+                                          {"OW_T", "ow_t"},
+                                          {"CHW", "chw"},
+                                          {"VEC", "vc"},
+                                          {"UNROLL_R", "unroll_kh"},
+                                          {"UNROLL_S", "unroll_kw"},
+                                          {"ANN_VH", "ann_vh"},
+                                          {"ANN_VW", "ann_vw"},
+                                          {"ANN_VC", "ann_vc"}};
+    enum err e = conv_define_shape(m, z);
+
+    for (size_t i = 0; !e && i < sizeof same / sizeof same[0]; i++)
+        e = program_define(m, same[i][0], space_int(s, c, same[i][1]));
+    return e;
+}
+
+/* Elements of one packed tile of one channel. */
+static int64_t tile_elems(const struct conv_shape *z, int64_t vh, int64_t vw)
+{
+    if (z->dil_h > 1 || z->dil_w > 1)
+        return z->r * z->s * vh * vw;
+    return ((vh - 1) * z->stride_h + z->r) * ((vw - 1) * z->stride_w + z->s);
+}
+
+static enum err add_launches(const struct conv_shape *z, const struct space *s, const struct config *c,
+                             const int buffers[3], struct program *p)
+{
+    const int64_t kt = space_int(s, c, "tiles_k"), pt = space_int(s, c, "tiles_p"), qt = space_int(s, c, "tiles_q");
+    const int64_t one[] = {1, 1, 1};
+    const int64_t block[] = {space_int(s, c, "ow_t"), space_int(s, c, "oh_t"), space_int(s, c, "co_t")};
+    const int64_t grid[] = {CEIL(qt, block[0]), CEIL(pt, block[1]), z->n * CEIL(kt, block[2])};
+    enum err e = build_launch(p, PHASE_PACK, "spatial_pack_w", (const int64_t[]){kt, z->c, 1}, one,
+                              (const int[]){1, buffers[1], -1});
+
+    if (!e)
+        e = build_launch(p, PHASE_RUN, "spatial_pack_x", (const int64_t[]){pt * qt, z->c, z->n}, one,
+                         (const int[]){0, buffers[0], -1});
+    if (!e)
+        e = build_launch(p, PHASE_RUN, "spatial_pack", grid, block,
+                         (const int[]){buffers[0], buffers[1], buffers[2], -1});
+    if (!e)
+        e = build_launch(p, PHASE_RUN, "spatial_unpack", (const int64_t[]){z->p, z->k, z->n}, one,
+                         (const int[]){buffers[2], 2, -1});
+    return e;
+}
+
+static enum err program(const struct workload *w, const struct device_desc *d, const struct space *s,
+                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const int64_t vc = space_int(s, c, "vc"), vh = space_int(s, c, "vh"), vw = space_int(s, c, "vw");
+    const int64_t tiles = space_int(s, c, "tiles_p") * space_int(s, c, "tiles_q"), kt = space_int(s, c, "tiles_k");
+    struct program_module *m;
+    int buffers[3];
+    enum err e = build_tensors(w, p);
+
+    (void)d;
+    if (!e)
+        e = build_buffer(p, "data_vec", ROLE_SCRATCH, z.n * tiles * z.c * tile_elems(&z, vh, vw), &buffers[0], why);
+    if (!e)
+        e = build_buffer(p, "kernel_vec", ROLE_PACKED, kt * vc * z.c * z.r * z.s, &buffers[1], why);
+    if (!e)
+        e = build_buffer(p, "conv", ROLE_SCRATCH, z.n * kt * tiles * vh * vw * vc, &buffers[2], why);
+    if (!e)
+        e = build_module(p, blobs, "conv2d/spatial_pack.cl", &m, why);
+    if (!e)
+        e = add_defines(m, &z, s, c);
+    return e ? e : add_launches(&z, s, c, buffers, p);
+}
+
+const struct template conv2d_spatial_pack = {
+    .id = "conv2d/spatial_pack",
+    .operator_name = "conv2d",
+    .version = 1,
+    .summary = "Mali: input and weights packed into tiles, a register tile a work-item, unpacking",
+    .tolerance = 2e-6,
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+};

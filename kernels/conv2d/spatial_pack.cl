@@ -1,0 +1,201 @@
+/* spatial_pack.cl - y[n,k,p,q] = sum over c,r,s of x[n,c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], f32, nchw and kcrs.
+ * Three kernels: pack x into tiles, convolve tiles, unpack y. A work-item computes VH x VW pixels x VC channels.
+ * No dilation: data[n][p/VH][q/VW][c][BH][BW], BH = (VH-1)*SH+R, BW = (VW-1)*SW+S; with dilation [c][r][s][VH][VW] instead.
+ * kernel_vec[k/VC][c][r][s][k%VC]; conv[n][k/VC][p/VH][q/VW][p%VH][q%VW][k%VC].
+ * Knobs: VC VH VW tile; CO_T OH_T OW_T work-items of a group along k p q; CHW order of the tile's loops (0: vh vw vc, 1: vc vh
+ * vw); UNROLL_R UNROLL_S; ANN_VH ANN_VW: 1 unrolled, 0 not; ANN_VC: 2 vector of VC lanes, 1 unrolled, 0 not.
+ * Launch (conv): local (OW_T, OH_T, CO_T); groups (ceil(QT / OW_T), ceil(PT_ / OH_T), NB * ceil(KT / CO_T)). */
+#ifndef C
+#define NB 1
+#define C 3
+#define H 8
+#define W 8
+#define K 4
+#define R 3
+#define S 3
+#define SH 1
+#define SW 1
+#define DH 1
+#define DW 1
+#define PT 1
+#define PL 1
+#define P 8
+#define Q 8
+#endif
+#ifndef VC
+#define VC 4
+#define VH 1
+#define VW 4
+#define CO_T 1
+#define OH_T 1
+#define OW_T 1
+#define CHW 0
+#define UNROLL_R 1
+#define UNROLL_S 1
+#define ANN_VH 1
+#define ANN_VW 1
+#define ANN_VC 2
+#endif
+
+#define KT CEIL_DIV(K, VC)
+#define PTS CEIL_DIV(P, VH)
+#define QTS CEIL_DIV(Q, VW)
+#if DH > 1 || DW > 1
+#define TILE (R * S * VH * VW)
+#define AT(r, s, i, j) ((((r) * S + (s)) * VH + (i)) * VW + (j))
+#else
+#define BH ((VH - 1) * SH + R)
+#define BW ((VW - 1) * SW + S)
+#define TILE (BH * BW)
+#define AT(r, s, i, j) (((i) * SH + (r)) * BW + (j) * SW + (s))
+#endif
+#if UNROLL_R
+#define LOOP_R UNROLL
+#else
+#define LOOP_R
+#endif
+#if UNROLL_S
+#define LOOP_S UNROLL
+#else
+#define LOOP_S
+#endif
+#if ANN_VH
+#define LOOP_VH UNROLL
+#else
+#define LOOP_VH
+#endif
+#if ANN_VW
+#define LOOP_VW UNROLL
+#else
+#define LOOP_VW
+#endif
+#if ANN_VC == 1
+#define LOOP_VC UNROLL
+#else
+#define LOOP_VC
+#endif
+
+DEVICE float input_at(GLOBAL const float *x, int n, int c, int h, int w)
+{
+    return h >= 0 && h < H && w >= 0 && w < W ? x[((n * C + c) * H + h) * W + w] : 0.0f;
+}
+
+KERNEL WG_SIZE(1, 1, 1) spatial_pack_x(GLOBAL const float *RESTRICT x, GLOBAL float *RESTRICT data)
+{
+    const int qt = GRP(0) % QTS, pt = GRP(0) / QTS, c = GRP(1), n = GRP(2);
+    GLOBAL float *to = data + (long)(((n * PTS + pt) * QTS + qt) * C + c) * TILE;
+    const int h0 = pt * VH * SH - PT, w0 = qt * VW * SW - PL;
+
+#if DH > 1 || DW > 1
+    for (int r = 0; r < R; r++)
+        for (int s = 0; s < S; s++)
+            for (int i = 0; i < VH; i++)
+                for (int j = 0; j < VW; j++)
+                    to[AT(r, s, i, j)] = input_at(x, n, c, h0 + i * SH + r * DH, w0 + j * SW + s * DW);
+#else
+    for (int a = 0; a < BH; a++)
+        for (int b = 0; b < BW; b++)
+            to[a * BW + b] = input_at(x, n, c, h0 + a, w0 + b);
+#endif
+}
+
+KERNEL WG_SIZE(1, 1, 1) spatial_pack_w(GLOBAL const float *RESTRICT w, GLOBAL float *RESTRICT wp)
+{
+    const int kt = GRP(0), c = GRP(1);
+
+    for (int rs = 0; rs < R * S; rs++)
+        for (int v = 0; v < VC; v++)
+            wp[((long)(kt * C + c) * R * S + rs) * VC + v] =
+                kt * VC + v < K ? w[((kt * VC + v) * C + c) * R * S + rs] : 0.0f;
+}
+
+KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const float *RESTRICT data, GLOBAL const float *RESTRICT wp,
+                                              GLOBAL float *RESTRICT conv)
+{
+    const int qt = GRP(0) * OW_T + LID(0), pt = GRP(1) * OH_T + LID(1);
+    const int kt = GRP(2) % CEIL_DIV(KT, CO_T) * CO_T + LID(2), n = GRP(2) / CEIL_DIV(KT, CO_T);
+    GLOBAL const float *RESTRICT a = data + (long)((n * PTS + pt) * QTS + qt) * C * TILE;
+    GLOBAL const float *RESTRICT b = wp + (long)kt * C * R * S * VC;
+    GLOBAL float *to = conv + (long)(((n * KT + kt) * PTS + pt) * QTS + qt) * VH * VW * VC;
+#if ANN_VC == 2
+    VT acc[VH][VW];
+#else
+    float acc[VH][VW][VC];
+#endif
+
+    if (qt >= QTS || pt >= PTS || kt >= KT)
+        return;
+    LOOP_VH
+    for (int i = 0; i < VH; i++)
+        LOOP_VW
+        for (int j = 0; j < VW; j++) {
+#if ANN_VC == 2
+            acc[i][j] = VSET(0.0f);
+#else
+            LOOP_VC
+            for (int v = 0; v < VC; v++)
+                acc[i][j][v] = 0.0f;
+#endif
+        }
+    for (int c = 0; c < C; c++) {
+        LOOP_R
+        for (int r = 0; r < R; r++) {
+            LOOP_S
+            for (int s = 0; s < S; s++) {
+#if ANN_VC == 2
+                const VT weight = VLOAD(b + ((c * R + r) * S + s) * VC);
+
+                LOOP_VH
+                for (int i = 0; i < VH; i++)
+                    LOOP_VW
+                    for (int j = 0; j < VW; j++)
+                        acc[i][j] = VFMA(VSET(a[c * TILE + AT(r, s, i, j)]), weight, acc[i][j]);
+#elif CHW
+                LOOP_VC
+                for (int v = 0; v < VC; v++) {
+                    const float weight = b[((c * R + r) * S + s) * VC + v];
+
+                    LOOP_VH
+                    for (int i = 0; i < VH; i++)
+                        LOOP_VW
+                        for (int j = 0; j < VW; j++)
+                            acc[i][j][v] = FMA1(a[c * TILE + AT(r, s, i, j)], weight, acc[i][j][v]);
+                }
+#else
+                LOOP_VH
+                for (int i = 0; i < VH; i++)
+                    LOOP_VW
+                    for (int j = 0; j < VW; j++) {
+                        const float pixel = a[c * TILE + AT(r, s, i, j)];
+
+                        LOOP_VC
+                        for (int v = 0; v < VC; v++)
+                            acc[i][j][v] = FMA1(pixel, b[((c * R + r) * S + s) * VC + v], acc[i][j][v]);
+                    }
+#endif
+            }
+        }
+    }
+    LOOP_VH
+    for (int i = 0; i < VH; i++)
+        LOOP_VW
+        for (int j = 0; j < VW; j++) {
+#if ANN_VC == 2
+            VSTORE(acc[i][j], to + (i * VW + j) * VC);
+#else
+            LOOP_VC
+            for (int v = 0; v < VC; v++)
+                to[(i * VW + j) * VC + v] = acc[i][j][v];
+#endif
+        }
+}
+
+/* One item a row of one output channel. */
+KERNEL WG_SIZE(1, 1, 1) spatial_unpack(GLOBAL const float *RESTRICT conv, GLOBAL float *RESTRICT y)
+{
+    const int p = GRP(0), k = GRP(1), n = GRP(2);
+    GLOBAL const float *from = conv + ((long)((n * KT + k / VC) * PTS + p / VH) * QTS * VH + p % VH) * VW * VC + k % VC;
+
+    for (int q = 0; q < Q; q++)
+        y[((n * K + k) * P + p) * Q + q] = from[((q / VW) * VH * VW + q % VW) * VC];
+}

@@ -1,0 +1,153 @@
+/* Knobs are those of CLBlast's XgemmDirect, with work-groups down to one item for CPUs and the arithmetic's lanes
+ * apart. */
+#include "kernels/build.h"
+#include "kernels/dense/dense.h"
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    if (dense_supported(w, why))
+        return FIT_NONE;
+    return d->kind == DEVICE_CPU ? FIT_POSSIBLE : FIT_GOOD;
+}
+
+static const struct build_knob knobs[] = {
+    {"wgd", {8, 16, 32, 64, BUILD_END}},
+    {"mdimcd", {1, 2, 4, 8, 16, 32, BUILD_END}},
+    {"ndimcd", {1, 2, 4, 8, 16, 32, BUILD_END}},
+    {"mdimad", {1, 2, 4, 8, 16, 32, BUILD_END}},
+    {"ndimbd", {1, 2, 4, 8, 16, 32, BUILD_END}},
+    {"kwid", {1, 2, 8, 16, BUILD_END}},
+    {"vwmd", {1, 2, 4, 8, BUILD_END}},
+    {"vwnd", {1, 2, 4, 8, BUILD_END}},
+    {"vec", {1, 2, 4, 8, 16, BUILD_END}},
+    {"pada", {0, 1, BUILD_END}},
+    {"padb", {0, 1, BUILD_END}},
+    {0},
+};
+
+static const char *const quantities[][2] = {
+    {"work_items", "mdimcd * ndimcd"},
+    {"rows", "wgd / mdimcd"},
+    {"columns", "wgd / ndimcd"},
+    {"accumulators", "rows * columns / vec * ceil_div(vec, lanes)"},
+    {"local_bytes", "wgd * (2 * wgd + pada + padb) * 4"},
+    {"waste_m", "ceil_div(size_m, wgd) * wgd / size_m"},
+    {"waste_n", "ceil_div(size_n, wgd) * wgd / size_n"},
+    {"waste_k", "ceil_div(size_k, wgd) * wgd / size_k"},
+    {"waste", "waste_m * waste_n * waste_k"},
+    {"lane_use", "min(vec, lanes) / lanes"},
+    {"loads_per_fma", "(rows + columns / vec) / (rows * columns / vec)"},
+    {"groups", "ceil_div(size_m, wgd) * ceil_div(size_n, wgd)"},
+    {"body", "accumulators * kwid"},
+    {NULL, NULL},
+};
+
+static const char *const constraints[] = {
+    "work_items <= max_group",
+    "ndimcd <= max_x and mdimcd <= max_y",
+    "local_bytes <= max_local",
+    "wgd % kwid == 0",
+    "wgd % mdimcd == 0",
+    "wgd % (ndimcd * vec) == 0",
+    "wgd % (mdimad * vwmd) == 0 and work_items % mdimad == 0 and wgd * mdimad % work_items == 0",
+    "wgd % (ndimbd * vwnd) == 0 and work_items % ndimbd == 0 and wgd * ndimbd % work_items == 0",
+    "accumulators <= 64",
+    "body <= 512",
+    "wgd == 8 or wgd < 2 * max(size_m, size_n)",
+    NULL,
+};
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct dense_shape z = dense_shape_of(w);
+    const struct build_named constants[] = {
+        {"size_m", (double)z.m},
+        {"size_n", (double)z.n},
+        {"size_k", (double)z.k},
+        {"lanes", (double)build_vector(d)},
+        {"max_group", (double)build_max_group(d)},
+        {"max_local", (double)build_max_local(d)},
+        {"max_x", (double)(d->max_local[0] > 0 ? d->max_local[0] : build_max_group(d))},
+        {"max_y", (double)(d->max_local[1] > 0 ? d->max_local[1] : build_max_group(d))},
+        {NULL, 0}};
+    enum err e = build_constants(s, constants, why);
+
+    if (!e)
+        e = build_knobs(s, knobs, why);
+    if (!e)
+        e = build_quantities(s, quantities, why);
+    return e ? e : build_constraints(s, constraints, why);
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const bool cpu = d->kind == DEVICE_CPU;
+    const int64_t lanes = build_vector(d), tile = cpu ? (lanes < 8 ? 8 : lanes) : 32;
+    const int64_t items = cpu ? 1 : 8;
+
+    (void)w;
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"wgd", tile},
+                                               {"mdimcd", items},
+                                               {"ndimcd", items},
+                                               {"mdimad", items},
+                                               {"ndimbd", items},
+                                               {"kwid", 2},
+                                               {"vwmd", 1},
+                                               {"vwnd", 1},
+                                               {"vec", cpu ? lanes : 4},
+                                               {"pada", 0},
+                                               {"padb", 0},
+                                               {NULL, 0}},
+                 out);
+    if (space_is_valid(s, out, NULL))
+        return ERR_OK;
+    return build_make_valid(
+        s, (const char *const[]){"wgd", "vec", "mdimcd", "ndimcd", "mdimad", "ndimbd", "kwid", NULL}, out);
+}
+
+static enum err add_defines(struct program_module *m, const struct dense_shape *z, const struct space *s,
+                            const struct config *c)
+{
+    static const char *const same[][2] = {{"WGD", "wgd"},       {"MDIMCD", "mdimcd"}, {"NDIMCD", "ndimcd"},
+                                          {"MDIMAD", "mdimad"}, {"NDIMBD", "ndimbd"}, {"KWID", "kwid"},
+                                          {"VWMD", "vwmd"},     {"VWND", "vwnd"},     {"VEC", "vec"},
+                                          {"PADA", "pada"},     {"PADB", "padb"}};
+    enum err e = dense_define_shape(m, z);
+
+    for (size_t i = 0; !e && i < sizeof same / sizeof same[0]; i++)
+        e = program_define(m, same[i][0], space_int(s, c, same[i][1]));
+    return e;
+}
+
+static enum err program(const struct workload *w, const struct device_desc *d, const struct space *s,
+                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why)
+{
+    const struct dense_shape z = dense_shape_of(w);
+    const int64_t wgd = space_int(s, c, "wgd"), grid[] = {CEIL(z.n, wgd), CEIL(z.m, wgd), 1};
+    const int64_t block[] = {space_int(s, c, "ndimcd"), space_int(s, c, "mdimcd"), 1};
+    struct program_module *m;
+    enum err e = build_tensors(w, p);
+
+    (void)d;
+    if (!e)
+        e = build_module(p, blobs, "dense/gemm_direct.cl", &m, why);
+    if (!e)
+        e = add_defines(m, &z, s, c);
+    p->needs_local_bytes = space_int(s, c, "local_bytes");
+    return e ? e : build_launch(p, PHASE_RUN, "gemm_direct", grid, block, (const int[]){0, 1, 2, -1});
+}
+
+const struct template dense_gemm_direct = {
+    .id = "dense/gemm_direct",
+    .operator_name = "dense",
+    .version = 1,
+    .summary = "tiles through local memory, any size, nothing packed",
+    .tolerance = 2e-6,
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+};

@@ -224,7 +224,8 @@ static enum err fit(struct model *m, const struct model_data *data)
 }
 
 /* Mean and standard deviation over forests for n <= BINS_BLOCK rows. */
-static void predict_block(const struct model *m, const uint8_t *codes, size_t n, float *scores, float *spread)
+static void predict_block(const struct model *m, const uint8_t *codes, struct tree_scratch *scratch, size_t n,
+                          float *scores, float *spread)
 {
     const size_t n_forests = m->options.n_forests, n_trees = m->options.n_trees;
     double sum[BINS_BLOCK] = {0}, squares[BINS_BLOCK] = {0};
@@ -233,7 +234,7 @@ static void predict_block(const struct model *m, const uint8_t *codes, size_t n,
         float answers[BINS_BLOCK] = {0};
 
         for (size_t j = 0; j < n_trees; j++)
-            tree_add_block(&m->fit.trees[i * n_trees + j], codes, answers);
+            tree_add_block(&m->fit.trees[i * n_trees + j], codes, scratch, answers);
         for (size_t j = 0; j < n; j++) {
             sum[j] += (double)answers[j];
             squares[j] += (double)answers[j] * (double)answers[j];
@@ -250,6 +251,7 @@ static void predict_block(const struct model *m, const uint8_t *codes, size_t n,
 
 static enum err predict(const struct model *m, const float *rows, size_t n, float *scores, float *spread)
 {
+    struct tree_scratch scratch;
     uint8_t *codes;
 
     if (m->fit.n_trees == 0)
@@ -257,11 +259,12 @@ static enum err predict(const struct model *m, const float *rows, size_t n, floa
     codes = malloc((m->fit.bins.n_columns + 1) * BINS_BLOCK);
     if (!codes)
         return ERR_NOMEM;
+    tree_scratch_init(&scratch);
     for (size_t i = 0; i < n; i += BINS_BLOCK) {
         const size_t n_block = n - i < BINS_BLOCK ? n - i : BINS_BLOCK;
 
         bins_code_block(&m->fit.bins, rows + i * m->fit.bins.n_features, n_block, codes);
-        predict_block(m, codes, n_block, scores + i, spread ? spread + i : NULL);
+        predict_block(m, codes, &scratch, n_block, scores + i, spread ? spread + i : NULL);
     }
     free(codes);
     return ERR_OK;

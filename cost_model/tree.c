@@ -4,7 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODES 256
+/* The same function for wider vectors where the processor has them. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&               \
+    !defined(__SANITIZE_THREAD__)
+#define CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
+#define CLONES
+#endif
 
 /* Sums over the rows of one node that have one code in one column. */
 struct cell {
@@ -288,38 +294,42 @@ void tree_fini(struct tree *t)
     *t = (struct tree){0};
 }
 
+void tree_scratch_init(struct tree_scratch *s)
+{
+    for (size_t i = 0; i < TREE_MAX_LEAVES; i++)
+        memset(s->fixed[i], (int)i, BINS_BLOCK);
+}
+
+/* What each row reaches by one node: whole numbers only, so that every vector width gives the same. */
+static inline void choose_sides(struct tree_node node, const uint8_t *restrict codes, const uint8_t *restrict left,
+                                const uint8_t *restrict right, uint8_t *restrict out)
+{
+    for (size_t j = 0; j < BINS_BLOCK; j++) {
+        const uint8_t l = left[j], r = right[j];
+        const uint8_t mask = (uint8_t) - ((uint8_t)(codes[j] - node.shift) > node.threshold);
+
+        out[j] = (uint8_t)((r & mask) | (l & (uint8_t)~mask));
+    }
+}
+
 /* Which leaf each row reaches: children stand behind their node, so one pass from the last node to the first replaces
  * every pointer by the leaves below it; 64 rows side by side and no branch, which compilers turn into vectors. */
-static const uint8_t *leaves_of_block(const struct tree *t, const uint8_t *codes, uint8_t leaf[][BINS_BLOCK])
+CLONES static const uint8_t *leaves_of_block(const struct tree *t, const uint8_t *codes, struct tree_scratch *s)
 {
     for (size_t i = t->n_nodes; i-- > 0;) {
         const struct tree_node node = t->nodes[i];
-        const uint8_t *own = codes + (size_t)node.i_column * BINS_BLOCK;
-        uint8_t fixed[2][BINS_BLOCK];
-        const uint8_t *left = leaf[node.left], *right = leaf[node.right];
 
-        if (node.left_is_leaf)
-            left = memset(fixed[0], node.left, BINS_BLOCK);
-        if (node.right_is_leaf)
-            right = memset(fixed[1], node.right, BINS_BLOCK);
-        for (size_t j = 0; j < BINS_BLOCK; j++) {
-            const uint8_t mask = (uint8_t) - ((uint8_t)(own[j] - node.shift) > node.threshold);
-
-            leaf[i][j] = (uint8_t)((right[j] & mask) | (left[j] & (uint8_t)~mask));
-        }
+        choose_sides(node, codes + (size_t)node.i_column * BINS_BLOCK,
+                     node.left_is_leaf ? s->fixed[node.left] : s->reached[node.left],
+                     node.right_is_leaf ? s->fixed[node.right] : s->reached[node.right], s->reached[i]);
     }
-    return leaf[0];
+    return t->n_nodes > 0 ? s->reached[0] : s->fixed[0];
 }
 
-void tree_add_block(const struct tree *t, const uint8_t *codes, float *sums)
+void tree_add_block(const struct tree *t, const uint8_t *codes, struct tree_scratch *s, float *sums)
 {
-    uint8_t leaf[TREE_MAX_LEAVES][BINS_BLOCK];
-    const uint8_t *reached = leaf[0];
+    const uint8_t *reached = leaves_of_block(t, codes, s);
 
-    if (t->n_nodes == 0)
-        memset(leaf[0], 0, BINS_BLOCK);
-    else
-        reached = leaves_of_block(t, codes, leaf);
     for (size_t j = 0; j < BINS_BLOCK; j++)
         sums[j] += t->leaves[reached[j]];
 }

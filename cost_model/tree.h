@@ -51,8 +51,16 @@ enum err tree_grow(struct tree_grower *g, uint32_t *rows, size_t n_rows, const b
                    struct tree *out);
 void tree_fini(struct tree *t);
 
+/* Where tree_add_block works; made once for many trees. */
+struct tree_scratch {
+    uint8_t reached[TREE_MAX_LEAVES][BINS_BLOCK]; /* by node: the leaf that each row reaches from there */
+    uint8_t fixed[TREE_MAX_LEAVES][BINS_BLOCK];   /* rows of equal numbers: leaves as children */
+};
+
+void tree_scratch_init(struct tree_scratch *s);
+
 /* Adds the tree's answers for a block of codes[n_columns][BINS_BLOCK] to sums[BINS_BLOCK]. */
-void tree_add_block(const struct tree *t, const uint8_t *codes, float *sums);
+void tree_add_block(const struct tree *t, const uint8_t *codes, struct tree_scratch *s, float *sums);
 
 /* The answer for row `i` of codes[n_columns][n]. */
 float tree_at(const struct tree *t, const uint8_t *codes, size_t n, size_t i);

@@ -79,14 +79,17 @@ enum err child_program_load(struct child *c, struct child_program *p, struct why
     return c->ops->load(c->device, &p->program, &p->blobs, c->cache_dir, &p->loaded, &p->report, why);
 }
 
+void child_open_canary(struct child *c)
+{
+    if (!c->canary_tried)
+        canary_open(c->ops, c->device, c->cache_dir, &c->canary, NULL);
+    c->canary_tried = true;
+}
+
 double child_canary_ns(struct child *c)
 {
     double ns = 0;
 
-    if (!c->canary_tried) {
-        c->canary_tried = true;
-        canary_open(c->ops, c->device, c->cache_dir, &c->canary, NULL);
-    }
     if (c->canary && canary_time(c->canary, CANARY_MAX_MS, &ns, NULL))
         return 0;
     return ns;
@@ -114,8 +117,10 @@ cJSON *child_describe(struct child *c, const cJSON *request)
     double ns = 0;
 
     json_bool_or(request, "canary", false, &want_canary, NULL);
-    if (want_canary)
+    if (want_canary) {
+        child_open_canary(c);
         ns = child_canary_ns(c);
+    }
     json_add_item(reply, "device", device_desc_to_json(c->ops->describe(c->device)), &ok);
     json_add_bool(reply, "simulated", c->ops->simulated, &ok);
     json_add_real(reply, "canary_ns", ns, &ok);

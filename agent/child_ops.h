@@ -39,6 +39,9 @@ enum err child_program_load(struct child *c, struct child_program *p, struct why
 /* Tells the parent where this child is; i_item -1 = nowhere in particular. */
 void child_at(struct child *c, const char *stage, int i_item);
 
+/* Builds the canary once in a child's life, where the device can have one. */
+void child_open_canary(struct child *c);
+
 /* Median canary time, 0 where there is no canary. */
 double child_canary_ns(struct child *c);
 

@@ -97,6 +97,8 @@ static void run_batch(struct timed *t)
         measure_simulated(&t->batch);
         return;
     }
+    child_at(c, "load", MEASURE_CANARY);
+    child_open_canary(c);
     child_at(c, "time", MEASURE_CANARY);
     t->canary_before = child_canary_ns(c);
     measure_batch(&t->batch);

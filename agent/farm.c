@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define LEASE_WAIT_MS 20000
-#define RENEW_S 10
+#define RENEW_MAX_MS 10000 /* at most; else a third of what a lease lives */
 #define RETRY_MS 1000
 #define MAX_HELD (4 * TIMING_MAX_BATCH)
 #define MAX_TRIAL_BLOB_BYTES ((size_t)1 << 31)
@@ -31,6 +31,7 @@ struct farm {
     struct client *client;
     struct trial_agent self;
     char nonce[2 * 16 + 1];
+    atomic_int renew_ms;
     pthread_mutex_t lock; /* all below */
     pthread_cond_t changed;
     struct trial *held[MAX_HELD]; /* leased and not answered yet: renewed */
@@ -81,6 +82,7 @@ static bool still_waiting(int64_t out_ms, void *arg)
 static enum err enroll(struct farm *f, struct why *why)
 {
     cJSON *args = cJSON_CreateObject(), *reply = NULL;
+    int64_t lease_ms = 3 * RENEW_MAX_MS;
     bool ok = args != NULL;
     enum err e;
 
@@ -96,6 +98,8 @@ static enum err enroll(struct farm *f, struct why *why)
         return why_set(why, ERR_NOMEM, "out of memory");
     }
     e = client_call(f->client, "agent_register", args, NULL, 0, &reply, NULL, why);
+    json_i64_or(reply, "lease_ms", 3 * RENEW_MAX_MS, 1, JSON_EXACT_MAX, &lease_ms, NULL);
+    atomic_store(&f->renew_ms, lease_ms / 3 < RENEW_MAX_MS ? (int)(lease_ms / 3) : RENEW_MAX_MS);
     cJSON_Delete(reply);
     return e;
 }
@@ -253,10 +257,13 @@ static cJSON *result_args(const struct trial *t, const struct buf *line)
 static void tell_result(struct farm *f, const struct trial *t)
 {
     const struct record *r = &t->record;
+    char ratio[64] = "no anchor";
 
+    if (!isnan(r->lnratio))
+        snprintf(ratio, sizeof ratio, "%.4f of the anchor", exp(r->lnratio));
     if (r->status == STATUS_OK)
-        tell(f, 1, "%s ok %.1f GFLOPS %.3f ms ratio %.4f +- %.4f (%s)", t->id, record_gflops(r), r->time_ns * 1e-6,
-             exp(r->lnratio), r->se, r->workload);
+        tell(f, 1, "%s ok %.1f GFLOPS %.4g ms +- %.1f %%, %s (%s)", t->id, record_gflops(r), r->time_ns * 1e-6,
+             100 * r->se, ratio, r->workload);
     else
         tell(f, 1, "%s %s at %s: %.300s", t->id, status_name(r->status), r->stage, r->why ? r->why : "");
 }
@@ -409,6 +416,13 @@ static void take_leases(struct farm *f, const cJSON *reply, struct batch *b)
     }
 }
 
+static void note_drain(struct farm *f)
+{
+    pthread_mutex_lock(&f->lock);
+    f->drain = true;
+    pthread_mutex_unlock(&f->lock);
+}
+
 static void lease(struct farm *f, struct batch *b)
 {
     struct why why = {""};
@@ -417,13 +431,19 @@ static void lease(struct farm *f, struct batch *b)
 
     b->n = 0;
     e = client_call(f->client, "trial_lease", lease_args(f), NULL, LEASE_WAIT_MS, &reply, NULL, &why);
-    if (client_tracker_restarted(f->client) || e == ERR_STALE || e == ERR_NOT_FOUND) {
-        tell(f, 0, "the tracker was restarted or forgot this agent: registering again");
+    if (client_tracker_restarted(f->client) || e == ERR_NOT_FOUND) {
+        tell(f, 0, "the tracker was restarted: registering again");
         enroll_again(f);
+    } else if (e == ERR_STALE) {
+        tell(f, 0, "%s: leaving", why.text);
+        kill(getpid(), SIGTERM);
+        nap(f, LEASE_WAIT_MS);
     } else if (e && !stopping(f)) {
         tell(f, 0, "cannot lease trials: %s", why.text);
         nap(f, RETRY_MS);
     }
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "drain")))
+        note_drain(f);
     if (!e)
         take_leases(f, reply, b);
     cJSON_Delete(reply);
@@ -614,6 +634,7 @@ static void drop(struct farm *f, const cJSON *reply, const char *name)
 static void renew(struct farm *f)
 {
     cJSON *args, *reply = NULL;
+    enum err e;
     int n = 0;
 
     args = renew_args(f, &n);
@@ -621,9 +642,12 @@ static void renew(struct farm *f)
         cJSON_Delete(args);
         return;
     }
-    if (client_call(f->client, "trial_renew", args, NULL, 0, &reply, NULL, NULL) == ERR_OK) {
+    e = client_call(f->client, "trial_renew", args, NULL, 0, &reply, NULL, NULL);
+    if (!e) {
         drop(f, reply, "lost");
         drop(f, reply, "cancelled");
+    } else if (e == ERR_NOT_FOUND) {
+        enroll_again(f); /* the tracker was restarted while all threads were at work */
     }
     cJSON_Delete(reply);
 }
@@ -654,12 +678,9 @@ static void beat(struct farm *f)
     }
     if (client_call(f->client, "agent_beat", args, NULL, 0, &reply, NULL, NULL) == ERR_OK)
         json_bool_or(reply, "drain", false, &drain, NULL);
+    if (drain)
+        note_drain(f);
     cJSON_Delete(reply);
-    if (!drain)
-        return;
-    pthread_mutex_lock(&f->lock);
-    f->drain = true;
-    pthread_mutex_unlock(&f->lock);
 }
 
 static void *beat_thread(void *arg)
@@ -669,7 +690,7 @@ static void *beat_thread(void *arg)
     while (!stopping(f)) {
         renew(f);
         beat(f);
-        nap(f, RENEW_S * 1000);
+        nap(f, atomic_load(&f->renew_ms));
     }
     return NULL;
 }

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/proc.h"
+#include "samples.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,8 +17,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define N 4096
-
 static struct rig rig;
 static char tmp[PATH_MAX];
 
@@ -27,91 +26,11 @@ static void log_line(int level, const char *line, void *arg)
     print_message("[%d] %s\n", level, line);
 }
 
-/* ---- programs: y[i] = x[i] + 1 in many ways ---- */
-
-#define HEAD                                                                                                           \
-    "__kernel void f(__global const float *x, __global float *y, int n)\n{\n    const int i = get_global_id(0);\n"
-
-static const char good[] = HEAD "    y[i] = x[i] + 1.0f;\n}\n";
-static const char slower[] =
-    HEAD "    float s = 0;\n    for (int k = 0; k < 2000; k++)\n        s = fma(s, 0.5f, x[i]);\n"
-         "    y[i] = s == 1234.5f ? s : x[i] + 1.0f;\n}\n";
-static const char wrong[] = HEAD "    y[i] = x[i] + (i == 77 ? 2.0f : 1.0f);\n}\n";
-static const char broken[] = HEAD "    y[i] = x[i] + no_such_name;\n}\n";
-static const char endless[] = HEAD "    volatile int go = 1;\n    while (go)\n        ;\n    y[i] = x[i] + 1.0f;\n}\n";
-static const char wild[] = HEAD "    __global float *p = (__global float *)((size_t)y & 0xfff);\n    p[i] = 1.0f;\n"
-                                "    y[i] = x[i] + 1.0f;\n}\n";
-/* Right at first, and writes nothing after some 40 runs: `n` is the run counter kept in y's last element's neighbour.
- */
-static const char lazy[] =
-    "__kernel void f(__global const float *x, __global float *y, int n, __global int *runs)\n{\n"
-    "    const int i = get_global_id(0);\n    if (runs[i]++ < 12)\n        y[i] = x[i] + 1.0f;\n}\n";
-/* Dies once it has run often: verified well, kills whoever times it. */
-static const char bomb[] = "__kernel void f(__global const float *x, __global float *y, int n, __global int *runs)\n{\n"
-                           "    const int i = get_global_id(0);\n    if (runs[i]++ > 12)\n"
-                           "        ((__global float *)((size_t)y & 0xfff))[i] = 1.0f;\n    y[i] = x[i] + 1.0f;\n}\n";
-
-struct make {
-    struct program p;
-    struct blobs blobs;
-};
-
-static void add_reference_values(struct make *m)
+static struct sha256 store(struct sample *m)
 {
-    static double values[N];
-    const struct program_fill fill = m->p.buffers[0].fill;
-    struct program_pass *pass = program_add_pass(&m->p, "exact");
-    struct program_check *c = program_pass_check_add(pass, CHECK_SAMPLE, 1);
-
-    for (int i = 0; i < N; i++)
-        values[i] = fill_elem(&fill, DTYPE_F32, i) + 1;
-    c->n = N;
-    blobs_put(&m->blobs, values, sizeof values, &c->values);
-}
-
-static void make_program(struct make *m, const char *source, int64_t block)
-{
-    const int64_t grid[3] = {N / block, 1, 1}, group[3] = {block, 1, 1};
-    struct program_buffer *x, *y, *runs;
-    struct program_module *module;
-    struct program_launch *l;
-
-    program_init(&m->p);
-    blobs_init(&m->blobs, 1 << 26);
-    m->p.workload = strdup("test f32 n=4096");
-    m->p.template_id = strdup("");
-    m->p.flops = N;
-    strcpy(m->p.api, "opencl");
-    x = program_add_buffer(&m->p, "x", ROLE_INPUT, DTYPE_F32, N);
-    x->fill = (struct program_fill){.kind = FILL_INT, .seed = 1, .lo = -8, .hi = 8};
-    y = program_add_buffer(&m->p, "y", ROLE_OUTPUT, DTYPE_F32, N);
-    y->fill.kind = FILL_NONE;
-    module = program_add_module(&m->p, "m", LANG_OPENCL_C, "");
-    blobs_put(&m->blobs, source, strlen(source), &module->source);
-    if (strstr(source, "runs")) {
-        runs = program_add_buffer(&m->p, "runs", ROLE_STATE, DTYPE_I32, N);
-        runs->fill.kind = FILL_ZERO;
-    }
-    l = program_add_kernel(&m->p, PHASE_RUN, 0, "f", grid, group);
-    program_arg_buffer(l, 0);
-    program_arg_buffer(l, 1);
-    program_arg_int(l, ARG_I32, N);
-    if (strstr(source, "runs"))
-        program_arg_buffer(l, 2);
-    add_reference_values(m);
-}
-
-static struct sha256 store(struct make *m)
-{
-    struct buf text;
-    struct sha256 name;
+    const struct sha256 name = sample_seal(m);
     struct why why = {""};
 
-    buf_init(&text, PROGRAM_MAX_BYTES);
-    if (program_to_json(&m->p, &text))
-        fail_msg("no JSON");
-    blobs_put(&m->blobs, text.data, text.len, &name);
-    buf_fini(&text);
     for (size_t i = 0; i < m->blobs.n; i++)
         if (workdir_put(&rig.dir, &m->blobs, m->blobs.items[i].name.hex, &why))
             fail_msg("%s", why.text);
@@ -119,7 +38,7 @@ static struct sha256 store(struct make *m)
 }
 
 /* A leased trial of it, as a tracker would send. */
-static struct trial *lease(struct make *m, const char *anchor, const char *limits)
+static struct trial *lease(struct sample *m, const char *anchor, const char *limits)
 {
     static const struct trial_agent self = {.name = "a0", .key = "k"};
     const struct sha256 name = store(m);
@@ -140,11 +59,10 @@ static struct trial *lease(struct make *m, const char *anchor, const char *limit
     return t;
 }
 
-static void drop(struct make *m, struct trial *t)
+static void drop(struct sample *m, struct trial *t)
 {
     trial_free(t);
-    program_fini(&m->p);
-    blobs_fini(&m->blobs);
+    sample_fini(m);
 }
 
 #define LIMITS "{\"build_s\":20,\"run_s\":2,\"memory_bytes\":1000000000}"
@@ -168,10 +86,10 @@ static void run_both(struct trial *t)
 
 static void one(const char *source, enum record_status status, const char *stage, const char *words)
 {
-    struct make m;
+    struct sample m;
     struct trial *t;
 
-    make_program(&m, source, 64);
+    sample_make(&m, source, 64);
     t = lease(&m, "", LIMITS);
     run_both(t);
     expect(t, status, stage, words);
@@ -180,11 +98,11 @@ static void one(const char *source, enum record_status status, const char *stage
 
 static void a_good_program_is_ok(void **state)
 {
-    struct make m;
+    struct sample m;
     struct trial *t;
 
     (void)state;
-    make_program(&m, good, 64);
+    sample_make(&m, sample_good, 64);
     t = lease(&m, "", LIMITS);
     run_both(t);
     expect(t, STATUS_OK, "", "");
@@ -197,13 +115,13 @@ static void a_good_program_is_ok(void **state)
 static void a_wrong_answer_is_wrong(void **state)
 {
     (void)state;
-    one(wrong, STATUS_WRONG, "verify", "77");
+    one(sample_wrong, STATUS_WRONG, "verify", "77");
 }
 
 static void what_does_not_compile_says_why(void **state)
 {
     (void)state;
-    one(broken, STATUS_COMPILE, "build", "no_such_name");
+    one(sample_broken, STATUS_COMPILE, "build", "no_such_name");
 }
 
 static void an_endless_loop_is_a_timeout(void **state)
@@ -211,23 +129,23 @@ static void an_endless_loop_is_a_timeout(void **state)
     const int64_t from = clock_now_ns();
 
     (void)state;
-    one(endless, STATUS_TIMEOUT, "verify", "longer than 2 s");
+    one(sample_endless, STATUS_TIMEOUT, "verify", "longer than 2 s");
     print_message("endless loop ended after %.2f s\n", (double)(clock_now_ns() - from) * 1e-9);
 }
 
 static void a_wild_write_is_a_crash(void **state)
 {
     (void)state;
-    one(wild, STATUS_CRASH, "verify", "signal");
+    one(sample_wild, STATUS_CRASH, "verify", "signal");
 }
 
 static void a_group_too_large_is_over_the_limits(void **state)
 {
-    struct make m;
+    struct sample m;
     struct trial *t;
 
     (void)state;
-    make_program(&m, good, 64);
+    sample_make(&m, sample_good, 64);
     m.p.launches[0].block[0] = 8192;
     m.p.launches[0].grid[0] = 1;
     t = lease(&m, "", LIMITS);
@@ -240,12 +158,12 @@ static void a_group_too_large_is_over_the_limits(void **state)
 /* 40 scratch buffers of 32 MiB, all touched: over the job's limit of 600 MB. */
 static void eating_memory_is_over_the_limits(void **state)
 {
-    struct make m;
+    struct sample m;
     struct trial *t;
     char id[16];
 
     (void)state;
-    make_program(&m, good, 64);
+    sample_make(&m, sample_good, 64);
     for (int i = 0; i < 40; i++) {
         struct program_buffer *b;
 
@@ -265,20 +183,20 @@ static void eating_memory_is_over_the_limits(void **state)
 static void a_kernel_that_stops_writing_is_wrong(void **state)
 {
     (void)state;
-    one(lazy, STATUS_WRONG, "time", "outputs after");
+    one(sample_lazy, STATUS_WRONG, "time", "outputs after");
 }
 
 /* Three good ones and the bomb in one batch: only the bomb is blamed. */
 static void one_crash_in_a_batch_harms_no_other(void **state)
 {
-    const char *const sources[] = {good, bomb, slower};
-    struct make m[3];
+    const char *const sources[] = {sample_good, sample_bomb, sample_slower};
+    struct sample m[3];
     struct trial *t[3];
     char anchor[65];
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        make_program(&m[i], sources[i], i == 2 ? 32 : 64);
+        sample_make(&m[i], sources[i], i == 2 ? 32 : 64);
         if (i == 0)
             snprintf(anchor, sizeof anchor, "%s", store(&m[0]).hex);
         t[i] = lease(&m[i], anchor, LIMITS);
@@ -297,13 +215,13 @@ static void one_crash_in_a_batch_harms_no_other(void **state)
 /* The anchor against itself is 1; a kernel with 2,000 more steps is slower. */
 static void ratios_are_to_the_anchor(void **state)
 {
-    struct make m[2];
+    struct sample m[2];
     struct trial *t[2];
     struct sha256 anchor;
 
     (void)state;
-    make_program(&m[0], good, 64);
-    make_program(&m[1], slower, 64);
+    sample_make(&m[0], sample_good, 64);
+    sample_make(&m[1], sample_slower, 64);
     anchor = store(&m[0]);
     for (int i = 0; i < 2; i++) {
         t[i] = lease(&m[i], anchor.hex, LIMITS);

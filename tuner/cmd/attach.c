@@ -124,7 +124,7 @@ static int finish(struct following *f, const char *state)
                   (long long)f->n_failed);
     if (!is_over(state))
         return EXIT_INTERRUPTED;
-    return f->best_gflops > 0 ? EXIT_FINE : EXIT_NO_CONFIG;
+    return f->n_records > f->n_failed ? EXIT_FINE : EXIT_NO_CONFIG;
 }
 
 static int run(const struct cli *c)

@@ -1,0 +1,43 @@
+#!/bin/sh
+# bad_input.sh BIN - bad input gets exit code 1 and one clear line that names what was wrong or expected.
+bin=$1
+. "$(dirname "$0")/farm.sh"
+
+# refused CODE WORDS ARGUMENTS...: exit code, words in the one line on standard error, nothing measured
+refused() {
+    code=$1
+    words=$2
+    shift 2
+    got=0
+    timeout 30 "$bin/tune" "$@" >"$dir/stdout.out" 2>"$dir/stderr.out" </dev/null || got=$?
+    [ "$got" -eq "$code" ] || fail "tune $*: exit code $got, expected $code"
+    lines=$(wc -l <"$dir/stderr.out")
+    [ "$lines" -eq 1 ] || fail "tune $*: $lines lines on standard error, expected one"
+    grep -qiE -e "$words" "$dir/stderr.out" || fail "tune $*: no '$words' in: $(cat "$dir/stderr.out")"
+    echo "refused: $(cut -c1-160 "$dir/stderr.out")"
+}
+
+out="$dir/x.jsonl"
+conv="conv2d f32 n=1 c=8 h=8 w=8 k=8 r=3 s=3"
+refused 1 "conv3d" run "conv3d f32 n=1" -o "$out"
+refused 1 "q" run "$conv q=3" -o "$out"
+refused 1 "c" run "conv2d f32 n=1 c=0 h=8 w=8 k=8 r=3 s=3" -o "$out"
+refused 1 "k" run "conv2d f32 n=1 c=8 h=8 w=8 r=3 s=3" -o "$out"
+refused 1 "window|padded" run "conv2d f32 n=1 c=8 h=2 w=8 k=8 r=3 s=3" -o "$out"
+refused 1 "c" run "conv2d f32 n=1 c=99999999999999999999999 h=8 w=8 k=8 r=3 s=3" -o "$out"
+refused 1 "c" run "conv2d f32 n=1 c=8 c=8 h=8 w=8 k=8 r=3 s=3" -o "$out"
+refused 1 "f31" run "conv2d f31 n=1 c=8 h=8 w=8 k=8 r=3 s=3" -o "$out"
+refused 1 "workload" run -o "$out"
+refused 1 "workload|f32" run "" -o "$out"
+refused 1 "trial" run "$conv" --trials 0 -o "$out"
+refused 1 "trial" run "$conv" --trials many -o "$out"
+refused 1 "trials" run "$conv" --trails 3 -o "$out"
+refused 1 "strategy|magic" run "$conv" --strategy magic -o "$out"
+refused 1 "vgg" run --network vgg-17 -o "$out"
+refused 1 "template|conv2d/none" run "$conv" --template conv2d/none -o "$out"
+refused 1 "vulkan" run "$conv" --device vulkan -o "$out"
+refused 1 "subcommand" tunes
+refused 3 "reach|tracker" run "$conv" --tracker tcp://127.0.0.1:1 -o "$out"
+refused 1 "deploy|log" deploy -o "$dir/bundle"
+refused 1 "missing.best.jsonl" deploy "$dir/missing.best.jsonl" -o "$dir/bundle"
+[ ! -s "$out" ] || fail "a refused run left records"

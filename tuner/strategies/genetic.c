@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define POPULATION 24
+#define POPULATION 16
 #define TRIES 64 /* children tried for one proposal */
 
 struct strategy {

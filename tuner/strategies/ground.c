@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define EMPTY UINT64_MAX
-#define MAX_TRIES 10000
+#define MAX_TRIES 200000 /* draws of a sparse space before it counts as exhausted */
 
 static enum err list_valid(struct ground *g)
 {

@@ -30,7 +30,7 @@ enum err ground_take(struct ground *g, uint64_t index);
 bool ground_is_open(const struct ground *g, const struct config *c);
 
 /* A uniform open config (not taken by this). ERR_NOT_FOUND: none is left, or in a space too large to list, none was
- * found in some 10,000 draws. */
+ * found in 200,000 draws. */
 enum err ground_sample(const struct ground *g, struct rng *rng, struct config *out);
 
 #endif

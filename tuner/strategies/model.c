@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define N_INIT 16    /* configs proposed before the model is asked */
+#define MAX_INIT 16 /* configs of the start, at most a third of the budget but no fewer than MIN_INIT */
+#define MIN_INIT 4
 #define DRAWS 16     /* uniform draws for each of them */
 #define SHARPNESS 3  /* of the target: at 20 % more time than the best it is at .58 */
 #define SPREAD 1     /* bonus for disagreement, in units of the spread */
@@ -24,7 +25,8 @@ struct strategy {
     struct rng rng;
     const struct model_ops *model_ops;
     uint64_t seed;
-    struct config proposed[N_INIT]; /* before the model is asked */
+    size_t n_init;                    /* configs proposed, or told before, when the model begins */
+    struct config proposed[MAX_INIT]; /* by this start */
     size_t n_proposed;
 };
 
@@ -37,6 +39,13 @@ static void fini(struct strategy *s)
     history_fini(&s->history);
     pool_fini(&s->pool);
     free(s);
+}
+
+static size_t n_init_of(size_t budget)
+{
+    const size_t n = budget / 3;
+
+    return budget == 0 || n > MAX_INIT ? MAX_INIT : n < MIN_INIT ? MIN_INIT : n;
 }
 
 static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
@@ -59,6 +68,7 @@ static enum err init(struct strategy **out, const struct space *space, const str
     }
     rng_init(&s->rng, options->seed);
     s->seed = options->seed;
+    s->n_init = n_init_of(options->budget);
     *out = s;
     return ERR_OK;
 }
@@ -103,7 +113,7 @@ static enum err sample_apart(struct strategy *s, struct config *out)
 
 static enum err ask_init(struct strategy *s, size_t n, struct proposal *out, size_t *n_out)
 {
-    while (*n_out < n && s->n_proposed < N_INIT) {
+    while (*n_out < n && s->ground.n_taken < s->n_init) {
         struct config c;
         enum err e = sample_apart(s, &c);
 

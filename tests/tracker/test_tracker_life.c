@@ -105,7 +105,6 @@ static void a_trial_goes_from_tuner_to_agent_and_back(void **state)
     client_close(c);
 }
 
-
 static void a_lease_that_is_not_renewed_goes_to_another_agent(void **state)
 {
     struct client *c = farm_client(*state, "both");
@@ -145,7 +144,8 @@ static void a_lease_lives_while_it_is_renewed(void **state)
     for (int i = 0; i < 8; i++) {
         clock_sleep_ms(100);
         r = farm_must(c, "trial_renew", "{'agent':'a1','trials':[{'trial':'%s','token':%d}]}",
-                      text_in(item_in(first, "trials", 0), "trial"), (int)number_in(item_in(first, "trials", 0), "token"));
+                      text_in(item_in(first, "trials", 0), "trial"),
+                      (int)number_in(item_in(first, "trials", 0), "token"));
         assert_int_equal(count_in(r, "lost"), 0);
         cJSON_Delete(r);
     }
@@ -222,7 +222,8 @@ static void another_fingerprint_under_one_key_is_refused_unless_asked_for(void *
     enum err e;
 
     register_agent(c, "a1", "n1");
-    cJSON_Delete(farm_call(c, &e, 0, "agent_register", "{'agent':'b','nonce':'x','key':'cpu','fingerprint':'%s'}", hash_of(-2)));
+    cJSON_Delete(
+        farm_call(c, &e, 0, "agent_register", "{'agent':'b','nonce':'x','key':'cpu','fingerprint':'%s'}", hash_of(-2)));
     assert_int_equal(e, ERR_EXISTS);
     farm_do(c, "agent_register", "{'agent':'b','nonce':'x','key':'cpu','fingerprint':'%s','mix':true}", hash_of(-2));
     farm_do(c, "agent_bye", "{'agent':'b'}");
@@ -236,11 +237,12 @@ static void a_trial_measured_before_is_answered_from_the_store(void **state)
     cJSON *r;
 
     submit(c, 0, 0, job);
-    r = farm_must(c, "trial_add",
-                  "{'job':'%s','token':1,'trials':[{'n':7,'key':'cpu','fingerprint':'%s','program':'%s','purpose':'search',"
-                  "'protocol':'rounds-1','body':{}},{'n':8,'key':'cpu','fingerprint':'%s','program':'%s','purpose':'final',"
-                  "'protocol':'rounds-1','body':{}}]}",
-                  job, hash_of(-1), hash_of(100), hash_of(-1), hash_of(100));
+    r = farm_must(
+        c, "trial_add",
+        "{'job':'%s','token':1,'trials':[{'n':7,'key':'cpu','fingerprint':'%s','program':'%s','purpose':'search',"
+        "'protocol':'rounds-1','body':{}},{'n':8,'key':'cpu','fingerprint':'%s','program':'%s','purpose':'final',"
+        "'protocol':'rounds-1','body':{}}]}",
+        job, hash_of(-1), hash_of(100), hash_of(-1), hash_of(100));
     assert_string_equal(text_in(item_in(r, "trials", 0), "state"), "done");
     assert_memory_equal(text_in(item_in(r, "trials", 0), "record"), "line of t", 9);
     assert_string_equal(text_in(item_in(r, "trials", 1), "state"), "open");

@@ -1,0 +1,216 @@
+#include "core/file.h"
+#include "core/rng.h"
+#include "tracker/protocol.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static const struct key key = {{1, 2, 3, 4}};
+
+/* A message with two blobs, one of them empty. */
+static void make(struct buf *out, const struct key *k)
+{
+    cJSON *json = cJSON_CreateObject();
+    struct blobs blobs;
+    bool ok = true;
+
+    json_add_text(json, "op", "status", &ok);
+    json_add_i64(json, "ctr", 7, &ok);
+    blobs_init(&blobs, 1000);
+    blobs_put(&blobs, "kernel", 6, NULL);
+    blobs_put(&blobs, "", 0, NULL);
+    buf_init(out, MESSAGE_MAX_BYTES);
+    assert_int_equal(message_encode(json, &blobs, k, "nonce", out), ERR_OK);
+    blobs_fini(&blobs);
+    cJSON_Delete(json);
+}
+
+/* Decodes from a heap copy of exactly n bytes, so that a sanitizer sees any byte too far. */
+static enum err decode(const void *bytes, size_t n, struct message *m)
+{
+    void *copy = malloc(n ? n : 1);
+    struct why why = {""};
+    enum err e;
+
+    memcpy(copy, bytes, n);
+    e = message_decode(copy, n, m, &why);
+    if (e && e != ERR_NOMEM)
+        assert_true(why.text[0] != '\0');
+    if (e || !m->n_blobs) {
+        free(copy);
+        return e;
+    }
+    for (size_t i = 0; i < m->n_blobs; i++)
+        assert_string_equal(sha256_of(m->blobs[i].data, m->blobs[i].n_bytes).hex, m->blobs[i].name.hex);
+    message_fini(m);
+    free(copy);
+    return ERR_OK;
+}
+
+static void a_message_comes_out_as_it_went_in(void **state)
+{
+    struct message m;
+    struct buf b;
+
+    (void)state;
+    make(&b, NULL);
+    assert_int_equal(message_decode(b.data, b.len, &m, NULL), ERR_OK);
+    assert_int_equal(m.n_blobs, 2);
+    assert_memory_equal(m.blobs[0].data, "kernel", 6);
+    assert_int_equal(m.blobs[1].n_bytes, 0);
+    assert_false(m.has_mac);
+    message_fini(&m);
+    buf_fini(&b);
+}
+
+static void every_truncation_is_refused(void **state)
+{
+    struct message m;
+    struct buf b;
+
+    (void)state;
+    for (int with_key = 0; with_key < 2; with_key++) {
+        make(&b, with_key ? &key : NULL);
+        for (size_t n = 0; n < b.len; n++) {
+            const enum err e = decode(b.data, n, &m);
+
+            if (e == ERR_OK &&
+                !(with_key && n == b.len - SHA256_BYTES)) /* without its MAC it is a message, but has_mac is false */
+                fail_msg("%zu of %zu bytes were taken", n, b.len);
+        }
+        buf_fini(&b);
+    }
+}
+
+static void a_changed_bit_is_refused_under_a_key(void **state)
+{
+    struct message m;
+    struct buf b;
+
+    (void)state;
+    make(&b, &key);
+    assert_true(message_mac_is_right(b.data, b.len, &key, "nonce"));
+    assert_false(message_mac_is_right(b.data, b.len, &key, "other"));
+    assert_false(message_mac_is_right(b.data, 20, &key, "nonce"));
+    for (size_t i = 0; i < b.len; i++) {
+        b.data[i] = (char)(b.data[i] ^ 1 << (i % 8));
+        assert_false(message_mac_is_right(b.data, b.len, &key, "nonce"));
+        decode(b.data, b.len, &m);
+        b.data[i] = (char)(b.data[i] ^ 1 << (i % 8));
+    }
+    buf_fini(&b);
+}
+
+static void bad_lengths_and_heads_are_refused(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } bad[] = {
+        {"", 0},
+        {"GET / HTTP/1.1\r\n\r\n", 18},
+        {"TUN1\1\0\0\0\377\377\377\377{}", 14},
+        {"TUN1\2\0\0\0\2\0\0\0{}", 14},
+        {"TUN1\1\0\0\0\2\0\0\0[]", 14},
+        {"TUN1\1\0\0\0\2\0\0\0{}x", 15},
+        {"TUN1\1\0\0\0\14\0\0\0{\"blobs\":{}}", 24},
+        {"TUN1\1\0\0\0\15\0\0\0{\"blobs\":[1]}", 25},
+        {"TUN1\1\0\0\0\0\0\0\0", 12},
+    };
+    struct message m;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (decode(bad[i].bytes, bad[i].n, &m) == ERR_OK)
+            fail_msg("case %zu was taken", i);
+}
+
+static void a_message_over_four_mebibytes_is_refused_by_both_ends(void **state)
+{
+    char *zeros = calloc(1, MESSAGE_MAX_BYTES + 1);
+    cJSON *json = cJSON_CreateObject();
+    struct blobs blobs;
+    struct message m;
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 2 * MESSAGE_MAX_BYTES);
+    blobs_init(&blobs, 2 * MESSAGE_MAX_BYTES);
+    blobs_put(&blobs, zeros, MESSAGE_MAX_BYTES, NULL);
+    assert_int_equal(message_encode(json, &blobs, NULL, "", &b), ERR_LIMIT);
+    assert_int_equal(message_decode(zeros, MESSAGE_MAX_BYTES + 1, &m, NULL), ERR_LIMIT);
+    cJSON_Delete(json);
+    blobs_fini(&blobs);
+    buf_fini(&b);
+    free(zeros);
+}
+
+static void json_of_too_many_values_is_refused_before_it_is_parsed(void **state)
+{
+    const size_t n = 200000;
+    unsigned char *bytes = malloc(12 + n);
+    struct message m;
+
+    (void)state;
+    memcpy(bytes, "TUN1\1\0\0\0", 8);
+    for (int i = 0; i < 4; i++)
+        bytes[8 + i] = (unsigned char)(n >> (8 * i));
+    memset(bytes + 12, ',', n);
+    assert_int_equal(message_decode(bytes, 12 + n, &m, NULL), ERR_LIMIT);
+    free(bytes);
+}
+
+static void a_key_file_is_made_once_and_read_by_its_owner_only(void **state)
+{
+    char dir[256], path[300];
+    struct key a, b;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-key", dir, sizeof dir, &why), ERR_OK);
+    snprintf(path, sizeof path, "%s/farm.key", dir);
+    assert_int_equal(key_load(path, &a, &why), ERR_NOT_FOUND);
+    assert_int_equal(key_make(path, &why), ERR_OK);
+    assert_int_equal(key_make(path, &why), ERR_EXISTS);
+    assert_int_equal(key_load(path, &a, &why), ERR_OK);
+    assert_int_equal(key_load(path, &b, &why), ERR_OK);
+    assert_memory_equal(&a, &b, sizeof a);
+    chmod(path, 0644);
+    assert_int_equal(key_load(path, &a, &why), ERR_AUTH);
+    chmod(path, 0600);
+    assert_int_equal(file_replace(path, "short\n", 6, 0600, &why), ERR_OK);
+    assert_int_equal(key_load(path, &a, &why), ERR_INPUT);
+    dir_remove(dir);
+}
+
+static void names_have_no_markup_and_no_paths(void **state)
+{
+    (void)state;
+    assert_true(name_is_sane("rk3399-mali"));
+    assert_false(name_is_sane(""));
+    assert_false(name_is_sane("a/b"));
+    assert_false(name_is_sane("<b>"));
+    assert_false(name_is_sane("01234567890123456789012345678901234567890123456789012345678901234"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_comes_out_as_it_went_in),
+        cmocka_unit_test(every_truncation_is_refused),
+        cmocka_unit_test(a_changed_bit_is_refused_under_a_key),
+        cmocka_unit_test(bad_lengths_and_heads_are_refused),
+        cmocka_unit_test(a_message_over_four_mebibytes_is_refused_by_both_ends),
+        cmocka_unit_test(json_of_too_many_values_is_refused_before_it_is_parsed),
+        cmocka_unit_test(a_key_file_is_made_once_and_read_by_its_owner_only),
+        cmocka_unit_test(names_have_no_markup_and_no_paths),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

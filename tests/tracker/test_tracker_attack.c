@@ -1,0 +1,306 @@
+/* Strangers at the tracker's port: garbage, lengths of 4 GB, thousands of silent connections, wrong keys, repeated
+ * messages. */
+#include "tests/tracker/farm.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/proc.h"
+#include "core/rng.h"
+#include "tracker/protocol.h"
+
+#include <arpa/inet.h>
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/req.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define N_SILENT 2000
+#define RSS_ALLOWED ((int64_t)64 << 20)
+
+static int dial(int port)
+{
+    const struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof a) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int port_of(const char *url)
+{
+    return atoi(strrchr(url, ':') + 1);
+}
+
+static void still_serves(const struct farm *f, int64_t idle_bytes, const char *after)
+{
+    struct client *c = farm_client(f, "witness");
+    const int64_t now = proc_rss_bytes(f->pid);
+
+    farm_do(c, "status", "{}");
+    client_close(c);
+    printf("%s: resident %.1f MiB above idle\n", after, (double)(now - idle_bytes) / 1048576);
+    if (now - idle_bytes > RSS_ALLOWED)
+        fail_msg("resident %lld bytes, %lld at rest", (long long)now, (long long)idle_bytes);
+}
+
+static void throw_garbage(int port)
+{
+    static const unsigned char sp_head[8] = {0, 'S', 'P', 0, 0, 0x30, 0, 0};
+    unsigned char bytes[512];
+    struct rng rng;
+
+    rng_init(&rng, 3);
+    for (int i = 0; i < 200; i++) {
+        const int fd = dial(port);
+        size_t n = 0;
+
+        if (fd < 0)
+            continue;
+        if (i % 2) { /* a right beginning, then nonsense */
+            memcpy(bytes, sp_head, n = sizeof sp_head);
+            memset(bytes + n, i % 4 == 1 ? 0 : 0xff, 8);
+            bytes[n + 7] = (unsigned char)rng_below(&rng, 64);
+            n += 8;
+        }
+        while (n < sizeof bytes)
+            bytes[n++] = (unsigned char)rng_next(&rng);
+        (void)!send(fd, bytes, sizeof bytes, MSG_NOSIGNAL);
+        close(fd);
+    }
+}
+
+/* Announces 4 GB and more behind a right beginning and sends a little. */
+static void announce_gigabytes(int port, int fds[64])
+{
+    static const unsigned char head[16] = {0, 'S', 'P', 0, 0, 0x30, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+    unsigned char some[4096] = {0};
+
+    for (int i = 0; i < 64; i++) {
+        fds[i] = dial(port);
+        if (fds[i] < 0)
+            continue;
+        (void)!send(fds[i], head, sizeof head, MSG_NOSIGNAL);
+        for (int k = 0; k < 64; k++)
+            (void)!send(fds[i], some, sizeof some, MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+}
+
+static void strangers_are_closed_or_ignored(void **state)
+{
+    struct farm f = {.more = {NULL}};
+    static int silent[N_SILENT];
+    int big[64], n_open = 0;
+    int64_t idle;
+    struct rlimit l;
+    struct client *c;
+
+    (void)state;
+    getrlimit(RLIMIT_NOFILE, &l);
+    l.rlim_cur = l.rlim_max < 4096 ? l.rlim_max : 4096;
+    setrlimit(RLIMIT_NOFILE, &l);
+    farm_start(&f);
+    c = farm_client(&f, "first");
+    farm_do(c, "status", "{}");
+    client_close(c);
+    idle = proc_rss_bytes(f.pid);
+    throw_garbage(port_of(f.url));
+    still_serves(&f, idle, "garbage");
+    announce_gigabytes(port_of(f.url), big);
+    still_serves(&f, idle, "4 GB announced");
+    for (int i = 0; i < N_SILENT; i++)
+        n_open += (silent[i] = dial(port_of(f.url))) >= 0;
+    printf("%d silent connections\n", n_open);
+    still_serves(&f, idle, "silent connections");
+    for (int i = 0; i < 64; i++)
+        if (big[i] >= 0)
+            close(big[i]);
+    for (int i = 0; i < N_SILENT; i++)
+        if (silent[i] >= 0)
+            close(silent[i]);
+    still_serves(&f, idle, "after all");
+    farm_stop(&f);
+}
+
+/* ---- hand-made messages ---- */
+
+static nng_msg *raw_exchange(nng_socket s, const void *bytes, size_t n)
+{
+    nng_msg *m = NULL;
+
+    assert_int_equal(nng_msg_alloc(&m, 0), 0);
+    assert_int_equal(nng_msg_append(m, bytes, n), 0);
+    assert_int_equal(nng_sendmsg(s, m, 0), 0);
+    assert_int_equal(nng_recvmsg(s, &m, 0), 0);
+    return m;
+}
+
+/* The reply's "err", or "" when it went well. */
+static void exchange(nng_socket s, const struct buf *b, char err[32], cJSON **json)
+{
+    nng_msg *m = raw_exchange(s, b->data, b->len);
+    struct message got;
+    const cJSON *name;
+
+    assert_int_equal(message_decode(nng_msg_body(m), nng_msg_len(m), &got, NULL), ERR_OK);
+    name = cJSON_GetObjectItem(got.json, "err");
+    snprintf(err, 32, "%s", name ? name->valuestring : "");
+    if (json) {
+        *json = got.json;
+        got.json = NULL;
+    }
+    message_fini(&got);
+    nng_msg_free(m);
+}
+
+static void encode(struct buf *b, const struct key *key, const char *nonce, const char *format, ...)
+{
+    char text[2048];
+    cJSON *json = NULL;
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    assert_int_equal(json_parse(text, strlen(text), &json, NULL), ERR_OK);
+    buf_init(b, MESSAGE_MAX_BYTES);
+    assert_int_equal(message_encode(json, NULL, key, nonce, b), ERR_OK);
+    cJSON_Delete(json);
+}
+
+#define ID "0123456789abcdef0123456789abcdef"
+
+static void only_those_who_know_the_key_are_served_and_only_once(void **state)
+{
+    struct farm f = {.more = {NULL}};
+    char dir[256], good[300], bad[300], err[32], nonce[65];
+    struct client_options o = {.role = "tune", .name = "x"};
+    struct client *c = NULL;
+    struct why why = {""};
+    cJSON *hello;
+    struct key key;
+    nng_socket s;
+    struct buf b;
+
+    (void)state;
+    dir_temporary("tune-key", dir, sizeof dir, NULL);
+    snprintf(good, sizeof good, "%s/good", dir);
+    snprintf(bad, sizeof bad, "%s/bad", dir);
+    key_make(good, NULL);
+    key_make(bad, NULL);
+    key_load(good, &key, NULL);
+    f.key_file = good;
+    farm_start(&f);
+    o.url = f.url;
+    assert_int_equal(client_open(&o, &c, &why), ERR_AUTH);
+    o.key_file = bad;
+    assert_int_equal(client_open(&o, &c, &why), ERR_AUTH);
+    c = farm_client(&f, "right");
+    farm_do(c, "status", "{}");
+    client_close(c);
+
+    nng_req0_open(&s);
+    nng_dial(s, f.url, NULL, 0);
+    encode(&b, &key, ID, "{\"op\":\"hello\",\"id\":\"%s\",\"args\":{\"nonce\":\"%s\",\"versions\":[1]}}", ID, ID);
+    exchange(s, &b, err, &hello);
+    buf_fini(&b);
+    assert_string_equal(err, "");
+    snprintf(nonce, sizeof nonce, "%s%s", ID, text_in(cJSON_GetObjectItem(hello, "result"), "nonce"));
+    encode(&b, &key, nonce, "{\"op\":\"status\",\"id\":\"%s\",\"session\":\"%s\",\"ctr\":1}", ID,
+           text_in(cJSON_GetObjectItem(hello, "result"), "session"));
+    exchange(s, &b, err, NULL);
+    assert_string_equal(err, "");
+    exchange(s, &b, err, NULL); /* the same bytes again */
+    assert_string_equal(err, "auth");
+    b.data[b.len - 1] ^= 1;
+    exchange(s, &b, err, NULL);
+    assert_string_equal(err, "auth");
+    buf_fini(&b);
+    encode(&b, &key, nonce, "{\"op\":\"status\",\"id\":\"%s\",\"session\":\"%s\",\"ctr\":1}", ID, ID);
+    exchange(s, &b, err, NULL);
+    assert_string_equal(err, "stale");
+    buf_fini(&b);
+    cJSON_Delete(hello);
+    nng_close(s);
+    farm_stop(&f);
+    dir_remove(dir);
+}
+
+/* ---- the HTTP side ---- */
+
+static void get(int port, const char *path, char *out, size_t n_out)
+{
+    const int fd = dial(port);
+    char request[256];
+    ssize_t got;
+    size_t n = 0;
+
+    assert_true(fd >= 0);
+    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path);
+    assert_true(send(fd, request, strlen(request), MSG_NOSIGNAL) > 0);
+    while (n < n_out - 1 && (got = recv(fd, out + n, n_out - 1 - n, 0)) > 0)
+        n += (size_t)got;
+    out[n] = '\0';
+    close(fd);
+}
+
+/* A free port: bound once and given back. */
+static int free_port(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    socklen_t n = sizeof a;
+
+    bind(fd, (struct sockaddr *)&a, sizeof a);
+    getsockname(fd, (struct sockaddr *)&a, &n);
+    close(fd);
+    return ntohs(a.sin_port);
+}
+
+static void the_status_page_escapes_what_peers_call_their_jobs(void **state)
+{
+    static char page[262144];
+    const int port = free_port();
+    char where[64];
+    struct farm f = {.more = {"--http", where, NULL}};
+    struct client *c;
+
+    (void)state;
+    snprintf(where, sizeof where, "127.0.0.1:%d", port);
+    farm_start(&f);
+    c = farm_client(&f, "x");
+    farm_do(c, "job_submit", "{'title':'<script>alert(1)</script>&','user':'<i>','body':'b'}");
+    get(port, "/", page, sizeof page);
+    assert_non_null(strstr(page, "&lt;script&gt;alert(1)&lt;/script&gt;&amp;"));
+    assert_null(strstr(page, "<script"));
+    assert_null(strstr(page, "<i>"));
+    get(port, "/metrics", page, sizeof page);
+    assert_non_null(strstr(page, "\ntune_tracker_jobs 1\n"));
+    get(port, "/healthz", page, sizeof page);
+    assert_non_null(strstr(page, " 200 "));
+    get(port, "/../../etc/passwd", page, sizeof page);
+    assert_null(strstr(page, "root:"));
+    client_close(c);
+    farm_stop(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strangers_are_closed_or_ignored),
+        cmocka_unit_test(only_those_who_know_the_key_are_served_and_only_once),
+        cmocka_unit_test(the_status_page_escapes_what_peers_call_their_jobs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

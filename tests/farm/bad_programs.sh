@@ -7,6 +7,7 @@ examples=$2
 
 start_tracker
 start_agent only --key test --device opencl
+wait_agent only
 
 # measured PROGRAM STATUS...: one of these statuses
 measured() {

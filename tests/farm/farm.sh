@@ -53,6 +53,16 @@ start_agent() {
     children="$children $agent"
 }
 
+# wait_agent NAME: until the tracker knows it.
+wait_agent() {
+    tries=0
+    until "$bin/tune" devices --tracker "$url" --json 2>/dev/null | grep -q "\"agent\":\"$1\""; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || fail "agent $1 does not register"
+        sleep 0.1
+    done
+}
+
 # member NAME FILE: values of a text or number member in a file of JSON lines, one a line.
 member() {
     sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\)\"\{0,1\}[,}].*/\1/p" "$2"

@@ -16,6 +16,8 @@ one_moment() {
     first=$agent
     start_agent second --device "replay:$dir/space.json" --key test --batch 4
     second=$agent
+    wait_agent first
+    wait_agent second
     "$bin/tune" run --tracker "$url" --key test --device "replay:$dir/space.json" --strategy random --trials "$trials" --seed "$1" -q \
         -o "$dir/run.jsonl" >"$dir/run.out" 2>&1 &
     run=$!
@@ -86,7 +88,7 @@ check() {
     echo "seed $1: $trials trials, log and store agree, first $(grep -c '"agent":"first"' "$dir/run.jsonl"), second $n"
 }
 
-recorded_space space 100
+recorded_space space 80
 seed=$2
 while [ "$seed" -le "$3" ]; do
     one_moment "$seed"

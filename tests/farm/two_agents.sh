@@ -7,6 +7,8 @@ layer="conv2d f32 n=1 c=8 h=14 w=14 k=16 r=3 s=3 stride=1 pad=1"
 start_tracker
 start_agent first --key test --device opencl --threads 1 --batch 2
 start_agent second --key test --device opencl --threads 1 --batch 2
+wait_agent first
+wait_agent second
 "$bin/tune" run "$layer" --tracker "$url" --key test --trials 12 --strategy random --seed 1 --repeat 2 --min-repeat-ms 1 -q -o "$dir/farm.jsonl" >"$dir/run.out" 2>&1 ||
     fail "tune run through the tracker ended with $?"
 for name in first second; do

@@ -1,0 +1,23 @@
+# bash completion of tune(1): subcommands, the options of each (asked from --help), files.
+_tune()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    local verbs="run submit work list status attach cancel devices spaces best show measure recheck deploy doctor keygen"
+
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W "$verbs --help --version" -- "$cur"))
+        return
+    fi
+    case $prev in
+    --strategy | --tuner) COMPREPLY=($(compgen -W "model random grid genetic" -- "$cur")) ;;
+    --network) COMPREPLY=($(compgen -W "vgg-16 vgg-19 resnet-18 resnet-50 inception-v3" -- "$cur")) ;;
+    --device) COMPREPLY=($(compgen -W "opencl replay:" -- "$cur")) ;;
+    *)
+        case $cur in
+        -*) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" "${COMP_WORDS[1]}" --help 2>/dev/null | grep -o -- '--[a-z-]*' | sort -u)" -- "$cur")) ;;
+        *) COMPREPLY=($(compgen -f -- "$cur")) ;;
+        esac
+        ;;
+    esac
+}
+complete -o filenames -F _tune tune

@@ -2,105 +2,132 @@
 
 #include "core/buf.h"
 #include "kernels/embedded.h"
-#include "kernels/workload.h"
+#include "kernels/template.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NETWORKS 32
+#define MAX_NETWORKS 64
 #define MAX_LAYERS 512
 
 static struct network networks[MAX_NETWORKS];
 static const char *names[MAX_NETWORKS + 1];
-static enum err parse_error; /* of the built-in texts: only lack of memory, as the tests parse them all */
+static size_t n_networks;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* "conv1_1 2 conv2d f32 ...", or "... skip conv2d f32 ..." for what cannot be tuned yet; cuts `line` into its parts. */
-static enum err parse_line(char *line, struct network_layer *out)
+/* Some device that refuses no template for its size: whether a layer can be tuned at all is asked, not how well. */
+static struct device_desc any_device(void)
 {
-    char *count = strchr(line, ' '), *rest = count ? strchr(count + 1, ' ') : NULL;
-
-    if (!rest)
-        return ERR_INPUT;
-    *count++ = '\0';
-    *rest++ = '\0';
-    *out = (struct network_layer){.name = line, .count = atoi(count)};
-    if (strncmp(rest, "skip ", 5) == 0)
-        out->skipped = rest + 5;
-    else
-        out->workload = rest;
-    return out->count > 0 ? ERR_OK : ERR_INPUT;
+    return (struct device_desc){.api = "opencl",
+                                .kind = DEVICE_CPU,
+                                .units = 1,
+                                .threads = 1,
+                                .max_work_group = 1024,
+                                .max_local = {1024, 1024, 1024},
+                                .local_bytes = 1 << 16,
+                                .constant_bytes = 1 << 16,
+                                .global_bytes = INT64_C(1) << 40,
+                                .max_alloc_bytes = INT64_C(1) << 40,
+                                .vector_bits = 128};
 }
 
-/* Replaces the text of a workload by its canonical form, the identity everywhere else. */
-static enum err make_canonical(struct network_layer *layer)
+static bool some_template_fits(const struct workload *w, struct why *why)
 {
+    const struct device_desc d = any_device();
+
+    why_set(why, ERR_UNSUPPORTED, "no template computes it");
+    for (const struct template *const *t = template_table; *t; t++)
+        if (strcmp((*t)->operator_name, w->op->name) == 0 && (*t)->fit(w, &d, why) > FIT_BASELINE)
+            return true;
+    return false;
+}
+
+static char *copy(const char *text, size_t n)
+{
+    char *out = malloc(n + 1);
+
+    if (out) {
+        memcpy(out, text, n);
+        out[n] = '\0';
+    }
+    return out;
+}
+
+/* "name | count | workload": the three fields without the blanks round the bars. */
+static bool parse_line(const char *line, size_t n, struct network_layer *out)
+{
+    const char *bar = memchr(line, '|', n), *end = line + n, *second;
     struct workload w;
-    struct buf text;
-    enum err e = workload_parse(layer->workload, &w, NULL);
+    struct why why;
+    char *workload;
 
-    if (e)
-        return e;
-    buf_init(&text, WORKLOAD_MAX_TEXT);
-    e = workload_text(&w, &text);
-    layer->workload = buf_take(&text);
-    return e;
+    second = bar ? memchr(bar + 1, '|', (size_t)(end - bar - 1)) : NULL;
+    if (!second || bar == line || second + 2 >= end)
+        return false;
+    out->count = atoi(bar + 1);
+    out->name = copy(line, (size_t)(bar - line) - 1);
+    workload = copy(second + 2, (size_t)(end - second) - 2);
+    if (!out->name || !workload || out->count < 1)
+        return false;
+    out->workload = workload;
+    if (workload_parse(workload, &w, &why) != ERR_OK || !some_template_fits(&w, &why)) {
+        struct buf words;
+
+        buf_init(&words, 4096);
+        buf_printf(&words, "%s (%s)", workload, why.text);
+        out->skipped = buf_take(&words);
+        out->workload = NULL;
+        free(workload);
+    }
+    return true;
 }
 
-static enum err parse_network(const char *text, struct network *out)
+static void parse_network(const struct embedded *file)
 {
     struct network_layer *layers = calloc(MAX_LAYERS, sizeof *layers);
-    char *copy = strdup(text), *at = copy, *line;
-    enum err e = layers && copy ? ERR_OK : ERR_NOMEM;
+    const char *dot = strrchr(file->name, '.'), *p = file->text;
+    size_t n = 0;
 
-    out->layers = layers;
-    while (!e && (line = strsep(&at, "\n"))) {
-        if (line[0] == '#' || line[0] == '\0')
-            continue;
-        if (out->n_layers == MAX_LAYERS)
-            return ERR_LIMIT;
-        e = parse_line(line, &layers[out->n_layers]);
-        if (!e && layers[out->n_layers].workload)
-            e = make_canonical(&layers[out->n_layers]);
-        out->n_layers += !e;
+    if (!layers || !dot || n_networks == MAX_NETWORKS) {
+        free(layers);
+        return;
     }
-    return e;
+    while (*p && n < MAX_LAYERS) {
+        const size_t len = strcspn(p, "\n");
+
+        if (*p != '#' && parse_line(p, len, &layers[n]))
+            n++;
+        p += len + (p[len] == '\n');
+    }
+    names[n_networks] = copy(file->name, (size_t)(dot - file->name));
+    networks[n_networks] = (struct network){.name = names[n_networks], .layers = layers, .n_layers = n};
+    n_networks += names[n_networks] != NULL;
 }
 
 static void parse_all(void)
 {
-    for (size_t i = 0; embedded_networks[i].name && i < MAX_NETWORKS; i++) {
-        const char *name = embedded_networks[i].name;
-        enum err e = parse_network(embedded_networks[i].text, &networks[i]);
-
-        names[i] = strndup(name, strlen(name) - strlen(".net"));
-        networks[i].name = names[i];
-        if (e || !names[i])
-            parse_error = e ? e : ERR_NOMEM;
-    }
+    for (const struct embedded *file = embedded_networks; file->name; file++)
+        parse_network(file);
 }
 
 enum err network_find(const char *name, const struct network **out, struct why *why)
 {
-    struct buf known;
-    enum err e;
+    struct buf list;
 
     pthread_once(&once, parse_all);
-    if (parse_error)
-        return why_set(why, parse_error, "built-in networks: %s", err_words(parse_error));
-    for (size_t i = 0; names[i]; i++)
-        if (strcmp(names[i], name) == 0) {
+    for (size_t i = 0; i < n_networks; i++)
+        if (strcmp(networks[i].name, name) == 0) {
             *out = &networks[i];
             return ERR_OK;
         }
-    buf_init(&known, 1024);
-    for (size_t i = 0; names[i]; i++)
-        buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
-    e = why_set(why, ERR_NOT_FOUND, "unknown network \"%s\"; expected one of %s", name, buf_text(&known));
-    buf_fini(&known);
-    return e;
+    buf_init(&list, 4096);
+    for (size_t i = 0; i < n_networks; i++)
+        buf_printf(&list, " %s", networks[i].name);
+    why_set(why, ERR_NOT_FOUND, "unknown network '%s'; there are:%s", name, buf_text(&list));
+    buf_fini(&list);
+    return ERR_NOT_FOUND;
 }
 
 const char *const *network_names(void)

@@ -176,24 +176,31 @@ KERNEL WG_SIZE(MDIMC, NDIMC, 1) im2col_gemm(GLOBAL const float *RESTRICT wp, GLO
         BARRIER();
 #endif
     }
-    UNROLL
-    for (int m = 0; m < MWI; m++) {
-        const int k = mt * MWG + ROW(m);
-
+    if (nt * NWG + NWG <= PQ) {
         UNROLL
-        for (int v = 0; v < NVI; v++) {
-            const int pq = nt * NWG + COLUMN(v);
-            GLOBAL float *to = y + (long)(n * K + k) * PQ + pq;
+        for (int m = 0; m < MWI; m++) {
+            const int k = mt * MWG + ROW(m);
 
-            if (k < K && pq + VEC <= PQ) {
-                VSTORE(acc[m][v], to);
-            } else if (k < K) {
-                float out[VEC];
-
-                PRIVATE_STORE(acc[m][v], out);
-                for (int j = 0; j < VEC && pq + j < PQ; j++)
-                    to[j] = out[j];
+            if (k < K) {
+                UNROLL
+                for (int v = 0; v < NVI; v++)
+                    VSTORE(acc[m][v], y + (long)(n * K + k) * PQ + nt * NWG + COLUMN(v));
             }
         }
+    } else {
+        float out[MWI * NVI][VEC];
+
+        UNROLL
+        for (int m = 0; m < MWI; m++)
+            UNROLL
+            for (int v = 0; v < NVI; v++)
+                PRIVATE_STORE(acc[m][v], out[m * NVI + v]);
+        for (int m = 0; m < MWI; m++)
+            for (int v = 0; v < NVI; v++) {
+                const int k = mt * MWG + ROW(m), pq = nt * NWG + COLUMN(v);
+
+                for (int j = 0; j < VEC && k < K && pq + j < PQ; j++)
+                    y[(long)(n * K + k) * PQ + pq + j] = out[m * NVI + v][j];
+            }
     }
 }

@@ -106,26 +106,34 @@ KERNEL WG_SIZE(WG, 1, 1) gemm_packed(GLOBAL const float *RESTRICT x, GLOBAL cons
                         acc[i][v] = VFMA(value, weight[v], acc[i][v]);
                 }
             }
-            UNROLL
-            for (int i = 0; i < MR; i++)
-                if (tile * MR + i < M) {
-                    GLOBAL float *row = y + (long)(tile * MR + i) * N + block * NR;
+            if (block * NR + NR <= N) {
+                UNROLL
+                for (int i = 0; i < MR; i++)
+                    if (tile * MR + i < M) {
+                        GLOBAL float *row = y + (long)(tile * MR + i) * N + block * NR;
 
-                    UNROLL
-                    for (int v = 0; v < NV; v++) {
-                        if (block * NR + (v + 1) * VEC <= N) {
+                        UNROLL
+                        for (int v = 0; v < NV; v++) {
                             if (kb)
                                 acc[i][v] = VADD(acc[i][v], VLOAD(row + v * VEC));
                             VSTORE(acc[i][v], row + v * VEC);
-                        } else {
-                            float out[VEC];
-
-                            PRIVATE_STORE(acc[i][v], out);
-                            for (int j = 0; j < VEC && block * NR + v * VEC + j < N; j++)
-                                row[v * VEC + j] = out[j] + (kb ? row[v * VEC + j] : 0.0f);
                         }
                     }
-                }
+            } else {
+                float out[MR][NR];
+
+                UNROLL
+                for (int i = 0; i < MR; i++)
+                    UNROLL
+                    for (int v = 0; v < NV; v++)
+                        PRIVATE_STORE(acc[i][v], &out[i][v * VEC]);
+                for (int i = 0; i < MR && tile * MR + i < M; i++)
+                    for (int n = block * NR; n < N; n++) {
+                        GLOBAL float *to = y + (long)(tile * MR + i) * N + n;
+
+                        *to = out[i][n - block * NR] + (kb ? *to : 0.0f);
+                    }
+            }
         }
     }
 }

@@ -198,8 +198,8 @@ const cJSON *item_in(const cJSON *o, const char *name, int i)
 
 const char *hash_of(int n)
 {
-    static struct sha256 ring[16];
-    static int i;
+    static _Thread_local struct sha256 ring[16];
+    static _Thread_local int i;
 
     i = (i + 1) % 16;
     ring[i] = sha256_of(&n, sizeof n);

@@ -108,7 +108,7 @@ static void *agent_main(void *arg)
         w->failed |= e != ERR_OK;
         cJSON_ArrayForEach(grant, cJSON_GetObjectItem(r, "trials"))
         {
-            clock_sleep_ms(2);
+            clock_sleep_ms(10);
             answer_one(w, c, grant);
         }
         cJSON_Delete(r);

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define MAX_WHY_BYTES 4096                 /* as in records */
+#define MAX_WHY_BYTES 4096 /* as in records */
+#define MAX_LOG_BYTES 65536
 #define MAX_FILE_BYTES ((rlim_t)512 << 20) /* of anything a child writes: compiler caches, stderr */
 
 void child_at(struct child *c, const char *stage, int i_item)
@@ -131,29 +132,49 @@ cJSON *child_describe(struct child *c, const cJSON *request)
     return NULL;
 }
 
+/* Appends `text` with the compiler's temporary files called kernel.cl: equal mistakes then have equal words. */
+static void append_without_paths(struct buf *out, const char *text, const char *dir)
+{
+    const size_t n_dir = strlen(dir);
+    const char *at;
+
+    while (n_dir && (at = strstr(text, dir))) {
+        const size_t n_path = strcspn(at, ": \n\t\"'");
+
+        buf_append(out, text, (size_t)(at - text));
+        buf_puts(out, "kernel.cl");
+        text = at + n_path;
+    }
+    buf_puts(out, text);
+}
+
 /* Compiler output behind the words: that is what a person wants to see. */
-static void add_words(cJSON *reply, enum err e, const struct why *why, const char *log, bool *ok)
+static void add_words(const struct child *c, cJSON *reply, enum err e, const struct why *why, const char *log, bool *ok)
 {
     struct buf text;
 
-    buf_init(&text, MAX_WHY_BYTES);
+    buf_init(&text, MAX_LOG_BYTES);
     if (e)
-        buf_puts(&text, why->text);
-    if (e == ERR_COMPILE && log && *log && !strstr(why->text, log))
-        buf_printf(&text, "\n%.*s", MAX_WHY_BYTES - (int)sizeof why->text - 2, log);
+        append_without_paths(&text, why->text, c->dir);
+    if (e == ERR_COMPILE && log && *log && !strstr(why->text, log)) {
+        buf_puts(&text, "\n");
+        append_without_paths(&text, log, c->dir);
+    }
+    if (text.len > MAX_WHY_BYTES)
+        text.data[MAX_WHY_BYTES] = '\0';
     json_add_text(reply, "why", buf_text(&text), ok);
     buf_fini(&text);
 }
 
-static cJSON *verify_reply(enum err e, const char *stage, const struct why *why, const struct load_report *report,
-                           double verify_ms)
+static cJSON *verify_reply(const struct child *c, enum err e, const char *stage, const struct why *why,
+                           const struct load_report *report, double verify_ms)
 {
     cJSON *reply = cJSON_CreateObject();
     bool ok = reply != NULL;
 
     json_add_text(reply, "status", status_name(status_of_err(e)), &ok);
     json_add_text(reply, "stage", e ? stage : "", &ok);
-    add_words(reply, e, why, report->log, &ok);
+    add_words(c, reply, e, why, report->log, &ok);
     json_add_real(reply, "build_ms", (double)report->build_ns * 1e-6, &ok);
     json_add_bool(reply, "build_cached", report->build_cached, &ok);
     json_add_real(reply, "verify_ms", verify_ms, &ok);
@@ -188,7 +209,7 @@ cJSON *child_verify(struct child *c, const cJSON *request)
         child_at(c, "verify", -1);
         e = verify_program(c->ops, p.loaded, &p.program, &p.blobs, &report, &why);
     }
-    reply = verify_reply(e, stage, &why, &p.report, p.loaded ? (double)(clock_now_ns() - from) * 1e-6 : 0);
+    reply = verify_reply(c, e, stage, &why, &p.report, p.loaded ? (double)(clock_now_ns() - from) * 1e-6 : 0);
     child_program_fini(c, &p);
     return reply;
 }
@@ -243,6 +264,8 @@ static enum err open_device(struct child *c, const char *mode, const char *devic
 
     if (e)
         return e;
+    if (strcmp(mode, "time") == 0)
+        unsetenv("TUNE_REPLAY_DELAY"); /* the build child waits for the recorded cost, once */
     pin_note_threads(&before);
     e = c->ops->open(selector, &c->device, why);
     if (!e && strcmp(mode, "build") != 0 && c->ops->describe(c->device)->kind == DEVICE_CPU)

@@ -59,13 +59,18 @@ static void start_tracker(const char *listen)
     assert_int_equal(strncmp(url, "tcp://", 6), 0);
 }
 
-static pid_t start_agent(const char *name)
+static pid_t start_agent_on(const char *name, const char *device, const char *key)
 {
     char exe[PATH_MAX];
-    const char *argv[] = {exe, "--tracker", url, "--device", "opencl", "--key", "test-key", "--name", name, "-v", NULL};
+    const char *argv[] = {exe, "--tracker", url, "--device", device, "--key", key, "--name", name, "-v", NULL};
 
     snprintf(exe, sizeof exe, "%s/tune-agent", bin);
     return start(argv, -1);
+}
+
+static pid_t start_agent(const char *name)
+{
+    return start_agent_on(name, "opencl", "test-key");
 }
 
 static void end(pid_t *pid, int signal, int64_t within_ms)
@@ -123,6 +128,7 @@ static cJSON *parse(const char *format, ...)
 
 struct job {
     char id[32];
+    const char *key;
     int64_t token;
     cJSON *trials; /* args being gathered */
     int n;
@@ -131,10 +137,10 @@ struct job {
     int n_records;
 };
 
-static void open_job(struct job *j)
+static void open_job_on(struct job *j, const char *key)
 {
     cJSON *r = call("job_submit",
-                    parse("{\"title\":\"t\",\"user\":\"u\",\"key\":\"test-key\",\"body\":\"x\",\"lease\":true}"), 0);
+                    parse("{\"title\":\"t\",\"user\":\"u\",\"key\":\"%s\",\"body\":\"x\",\"lease\":true}", key), 0);
     const char *id;
 
     memset(j, 0, sizeof *j);
@@ -143,30 +149,58 @@ static void open_job(struct job *j)
     snprintf(j->id, sizeof j->id, "%s", id);
     cJSON_Delete(r);
     j->trials = cJSON_CreateArray();
+    j->key = key;
+}
+
+static void open_job(struct job *j)
+{
+    open_job_on(j, "test-key");
+}
+
+static void add_sample(struct job *j, struct sample *takes, const char *anchor)
+{
+    struct why why = {""};
+
+    snprintf(j->program[j->n], sizeof j->program[j->n], "%s", sample_seal(takes).hex);
+    if (client_put_blobs(client, &takes->blobs, &why))
+        fail_msg("%s", why.text);
+    sample_fini(takes);
+    cJSON_AddItemToArray(
+        j->trials,
+        parse(
+            "{\"n\":%d,\"key\":\"%s\",\"fingerprint\":\"\",\"program\":\"%s\",\"anchor\":\"%s\",\"purpose\":\"search\","
+            "\"protocol\":\"rounds-1\",\"body\":{\"purpose\":\"search\",\"proposed_by\":\"user\",\"timing\":{"
+            "\"rounds\":3,"
+            "\"rounds_near_best\":3,\"min_slot_ms\":1},\"limits\":{\"build_s\":20,\"run_s\":2}}}",
+            j->n, j->key, j->program[j->n], anchor));
+    j->n++;
 }
 
 /* `salt` makes otherwise equal programs differ. */
 static void add(struct job *j, const char *source, int salt, const char *anchor)
 {
     struct sample m;
-    struct why why = {""};
-    char text[32];
+    char knobs[48];
 
     sample_make(&m, source, 64);
-    snprintf(text, sizeof text, "s%d", salt);
-    cJSON_AddStringToObject(m.p.knobs ? m.p.knobs : (m.p.knobs = cJSON_CreateObject()), "salt", text);
-    snprintf(j->program[j->n], sizeof j->program[j->n], "%s", sample_seal(&m).hex);
-    if (client_put_blobs(client, &m.blobs, &why))
-        fail_msg("%s", why.text);
-    sample_fini(&m);
-    cJSON_AddItemToArray(j->trials,
-                         parse("{\"n\":%d,\"key\":\"test-key\",\"fingerprint\":\"\",\"program\":\"%s\",\"anchor\":\"%"
-                               "s\",\"purpose\":\"search\","
-                               "\"protocol\":\"rounds-1\",\"body\":{\"purpose\":\"search\",\"proposed_by\":\"user\","
-                               "\"timing\":{\"rounds\":3,"
-                               "\"rounds_near_best\":3,\"min_slot_ms\":1},\"limits\":{\"build_s\":20,\"run_s\":2}}}",
-                               j->n, j->program[j->n], anchor));
-    j->n++;
+    snprintf(knobs, sizeof knobs, "{\"salt\":%d}", salt);
+    m.p.knobs = cJSON_Parse(knobs);
+    add_sample(j, &m, anchor);
+}
+
+/* What a replay device runs: knobs, nothing else. */
+static void add_knobs(struct job *j, const char *knobs, const char *anchor)
+{
+    struct sample m;
+
+    program_init(&m.p);
+    blobs_init(&m.blobs, 1 << 20);
+    m.p.workload = strdup("toy");
+    m.p.template_id = strdup("");
+    m.p.flops = 1e6;
+    strcpy(m.p.api, "replay");
+    m.p.knobs = cJSON_Parse(knobs);
+    add_sample(j, &m, anchor);
 }
 
 static void submit(struct job *j)
@@ -330,6 +364,45 @@ static void a_tracker_killed_and_started_again_loses_nothing(void **state)
     assert_int_equal(n_work_dirs(), 0);
 }
 
+static void write_file(const char *name, const char *text)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s", tmp, name);
+    assert_int_equal(file_replace(path, text, strlen(text), 0600, NULL), ERR_OK);
+}
+
+static void a_recorded_space_answers_as_a_device_would(void **state)
+{
+    static struct job j;
+    char device[PATH_MAX + 32];
+    const struct record *r;
+
+    (void)state;
+    write_file("toy.csv",
+               "bx,status,time_ms,cost_ms,compile_ms\n1,ok,2.5,1,40\n2,compile,,1,45\n3,runtime,,1,41\n4,ok,5,1,1\n");
+    write_file("toy.json", "{\"space\":\"toy-card\",\"device\":\"card\",\"params\":[{\"name\":\"bx\"}]}");
+    snprintf(device, sizeof device, "replay:%s/toy.json", tmp);
+    agents[0] = start_agent_on("a0", device, "toy");
+    open_job_on(&j, "toy");
+    for (int i = 0; i < 4; i++) {
+        char knobs[32];
+
+        snprintf(knobs, sizeof knobs, "{\"bx\":%d}", i + 1);
+        add_knobs(&j, knobs, i ? j.program[0] : "");
+    }
+    submit(&j);
+    gather(&j, 4, 20000);
+    assert_int_equal(record_of(&j, 1)->status, STATUS_COMPILE);
+    assert_int_equal(record_of(&j, 2)->status, STATUS_RUNTIME);
+    r = record_of(&j, 0);
+    assert_true(r->status == STATUS_OK && r->time_ns == 2.5e6 && r->se == 0);
+    r = record_of(&j, 3);
+    assert_true(r->status == STATUS_OK && r->time_ns == 5e6 && r->lnratio > 0.693 && r->lnratio < 0.694);
+    close_job(&j);
+    end(&agents[0], SIGTERM, 2000);
+}
+
 static int open_farm(void **state)
 {
     struct client_options o = {.url = url, .role = "tune", .name = "test"};
@@ -362,6 +435,7 @@ static int close_farm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_recorded_space_answers_as_a_device_would),
         cmocka_unit_test(every_misbehaviour_gets_its_record_and_the_farm_goes_on),
         cmocka_unit_test(a_polite_end_gives_leases_back_and_cleans_up),
         cmocka_unit_test(a_killed_agents_trials_go_to_another),

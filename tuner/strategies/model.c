@@ -218,6 +218,8 @@ static enum err ask(struct strategy *s, size_t n, struct proposal *out, size_t *
         e = ask_init(s, n, out, &n_done);
     if (e == ERR_OK && n_done < n && s->history.n_ok > 1)
         e = ask_model(s, n, out, &n_done);
+    if (e == ERR_NOT_FOUND)
+        e = ERR_OK; /* the pool is used up: draw */
     while (e == ERR_OK && n_done < n) {
         struct config c;
 

@@ -82,8 +82,9 @@ static void add_drawn(struct pool *p, const struct ground *ground, const struct 
     const size_t n_best = history_top(history, POOL_PARENTS, best);
     struct config c;
 
-    for (size_t i = 0; i < POOL_DRAWS && ground_sample(ground, rng, &c) == ERR_OK; i++)
-        add_new(&c, &f);
+    for (size_t i = 0; i < POOL_TRIES && p->n < POOL_DRAWS; i++)
+        if (space_at(ground->space, rng_below(rng, space_size(ground->space)), &c) == ERR_OK)
+            add_new(&c, &f);
     for (size_t i = 0; i < n_best; i++)
         space_neighbours(ground->space, &history->items[best[i]].config, add_new, &f);
     for (size_t i = 0; n_best > 0 && i < POOL_CHILDREN; i++) {

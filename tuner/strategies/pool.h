@@ -6,7 +6,8 @@
 #include "tuner/strategies/history.h"
 
 #define POOL_MAX_ALL 20000 /* open configs of a listed space are all taken up to this number */
-#define POOL_DRAWS 4000    /* uniform draws otherwise */
+#define POOL_TRIES 40000   /* else: uniform draws from the product, so many at most, */
+#define POOL_DRAWS 4000    /* until so many are open */
 #define POOL_PARENTS 8     /* whose neighbours and children join then */
 #define POOL_CHILDREN 2000
 

@@ -20,7 +20,7 @@ struct strategy_options {
     size_t n_first;
 };
 
-/* One answer: value is to be minimised (a record's value); NAN = the config failed. */
+/* One answer: value is to be minimised (a record's value: a logarithm of time); NAN = the config failed. */
 struct outcome {
     struct config config;
     double value;

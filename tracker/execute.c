@@ -182,9 +182,15 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
 
 enum outcome_of_request request_again(struct tracker *t, struct request *r, bool last, struct buf *reply)
 {
+    const struct answered *before = r->op->writes ? answered_find(t, r->id) : NULL;
     struct call c;
     enum err e;
 
+    if (before) { /* its client came again by another connection, and was served there */
+        encode_again(t, before, r, reply);
+        request_fini(r);
+        return REQUEST_ANSWERED;
+    }
     call_init(&c, t, r);
     c.last = last;
     e = c.result ? r->op->run(&c) : ERR_NOMEM;

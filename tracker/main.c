@@ -52,6 +52,9 @@ static enum err load_key(const struct cli *c, struct key *key, struct tracker_op
     const char *file = cli_text(c, "key");
     enum err e;
 
+    if (!strstr(cli_text(c, "listen"), "://"))
+        return why_set(why, ERR_INPUT, "'%s' is no address: expected e.g. %s", cli_text(c, "listen"),
+                       PROTOCOL_DEFAULT_URL);
     if (!file && !is_loopback(cli_text(c, "listen")) && !cli_flag(c, "insecure"))
         return why_set(why, ERR_AUTH,
                        "%s is reachable by others: give --key FILE (`tune keygen` makes one), or --insecure",

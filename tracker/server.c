@@ -62,6 +62,7 @@ struct server {
     struct why why;
     struct slot *parked[MAX_PARKED]; /* the core loop's own */
     int n_parked;
+    int64_t ticked_ns;
 };
 
 /* ---- on nng's threads ---- */
@@ -151,10 +152,8 @@ static void pipe_event(nng_pipe p, nng_pipe_ev ev, void *arg)
     bool refuse = false;
 
     pthread_mutex_lock(&sv->lock);
-    if (ev == NNG_PIPE_EV_ADD_PRE) {
-        refuse = sv->n_pipes >= sv->max_pipes;
-    } else if (ev == NNG_PIPE_EV_ADD_POST) {
-        sv->n_pipes++;
+    if (ev == NNG_PIPE_EV_ADD_PRE) { /* every pipe that was announced so is announced when it goes, refused ones too */
+        refuse = ++sv->n_pipes > sv->max_pipes;
     } else {
         sv->n_pipes--;
         if (sv->n_gone < (int)(sizeof sv->gone / sizeof *sv->gone))
@@ -349,6 +348,17 @@ static void answer_pages(struct server *sv, struct page *p)
     }
 }
 
+/* Deadlines are looked at a few times in the shortest lease, not with every batch. */
+static bool tick(struct server *sv)
+{
+    const int64_t now = tracker_now_ns(sv->tracker);
+
+    if (sv->ticked_ns && now < sv->ticked_ns + (int64_t)TICK_MS / 2 * 1000000)
+        return true;
+    sv->ticked_ns = now;
+    return tracker_tick(sv->tracker) == ERR_OK;
+}
+
 /* One turn: requests of one transaction, then the commit, then the replies. Requests that come while a commit waits for
  * the disk make the next batch, so nobody is kept waiting for company. */
 static bool turn(struct server *sv, struct batch *b)
@@ -356,7 +366,7 @@ static bool turn(struct server *sv, struct batch *b)
     struct tracker *t = sv->tracker;
     struct slot *s;
     int n = 0;
-    bool ok = tracker_tick(t) == ERR_OK;
+    bool ok = tick(sv);
 
     while (ok && n < BATCH && (s = next_queued(sv)) != NULL) {
         n++;
@@ -457,7 +467,6 @@ static enum err open_socket(struct server *sv, const char *url, struct why *why)
     nng_socket_set_size(sv->socket, NNG_OPT_RECVMAXSZ,
                         MESSAGE_MAX_BYTES + 4096); /* before listen: its default is no limit */
     nng_pipe_notify(sv->socket, NNG_PIPE_EV_ADD_PRE, pipe_event, sv);
-    nng_pipe_notify(sv->socket, NNG_PIPE_EV_ADD_POST, pipe_event, sv);
     nng_pipe_notify(sv->socket, NNG_PIPE_EV_REM_POST, pipe_event, sv);
     e = open_slots(sv, why);
     return e ? e : listen_on(sv, url, why);

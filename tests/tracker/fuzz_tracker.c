@@ -1,5 +1,5 @@
-/* Random and damaged requests straight into a tracker: none may crash it, each gets a reply or is parked, and the books stay in order.
- * Usage: fuzz_tracker [seconds] [seed]; 5 s by default. */
+/* Random and damaged requests straight into a tracker: none may crash it, each gets a reply or is parked, and the books
+ * stay in order. Usage: fuzz_tracker [seconds] [seed]; 5 s by default. */
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/rng.h"
@@ -9,16 +9,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"job",  "token", "trials",  "trial",  "key",     "fingerprint", "agent", "nonce",    "max",   "after",
-                                    "n",    "body",  "program", "record", "envelope", "status",     "state", "title",    "lease", "wait_ms",
-                                    "user", "mix",   "counted", "sha256", "offset",  "total",       "bytes", "priority", "path",  "summary"};
+static const char *const names[] = {
+    "job",  "token", "trials",  "trial",  "key",      "fingerprint", "agent", "nonce",    "max",   "after",
+    "n",    "body",  "program", "record", "envelope", "status",      "state", "title",    "lease", "wait_ms",
+    "user", "mix",   "counted", "sha256", "offset",   "total",       "bytes", "priority", "path",  "summary"};
 static const char *const values[] = {
-    "1", "0", "-1", "2", "1e300", "9007199254740993", "true", "null", "\"\"", "\"j1\"", "\"j2\"", "\"t1\"", "\"t2\"", "\"t3\"", "\"cpu\"", "\"a1\"",
-    "\"ok\"", "\"lost\"", "\"<b>\"", "{}", "[]", "[{}]", "{\"status\":\"ok\"}", "\"done\"", "\"cancelled\"",
+    "1",
+    "0",
+    "-1",
+    "2",
+    "1e300",
+    "9007199254740993",
+    "true",
+    "null",
+    "\"\"",
+    "\"j1\"",
+    "\"j2\"",
+    "\"t1\"",
+    "\"t2\"",
+    "\"t3\"",
+    "\"cpu\"",
+    "\"a1\"",
+    "\"ok\"",
+    "\"lost\"",
+    "\"<b>\"",
+    "{}",
+    "[]",
+    "[{}]",
+    "{\"status\":\"ok\"}",
+    "\"done\"",
+    "\"cancelled\"",
     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"",
-    "[{\"n\":1,\"key\":\"cpu\",\"program\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"body\":{}}]",
-    "[{\"n\":2,\"key\":\"cpu\",\"program\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"body\":{}}]",
-    "[{\"trial\":\"t1\",\"token\":1}]", "[\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"};
+    "[{\"n\":1,\"key\":\"cpu\",\"program\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\","
+    "\"body\":{}}]",
+    "[{\"n\":2,\"key\":\"cpu\",\"program\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\","
+    "\"body\":{}}]",
+    "[{\"trial\":\"t1\",\"token\":1}]",
+    "[\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"};
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -54,12 +81,14 @@ static void random_trial(struct fuzz *f, struct buf *out)
 
     if (rng_below(&f->rng, 2))
         buf_printf(out,
-                   "\"op\":\"trial_add\",\"args\":{\"job\":\"j%u\",\"token\":1,\"trials\":[{\"n\":%u,\"key\":\"cpu\",\"program\":"
+                   "\"op\":\"trial_add\",\"args\":{\"job\":\"j%u\",\"token\":1,\"trials\":[{\"n\":%u,\"key\":\"cpu\","
+                   "\"program\":"
                    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"body\":{\"x\":%u}}]}",
                    job, n, n);
     else
         buf_printf(out,
-                   "\"op\":\"%s\",\"args\":{\"agent\":\"a1\",\"trial\":\"t%u\",\"token\":1,\"trials\":[{\"trial\":\"t%u\",\"token\":1}],"
+                   "\"op\":\"%s\",\"args\":{\"agent\":\"a1\",\"trial\":\"t%u\",\"token\":1,\"trials\":[{\"trial\":\"t%"
+                   "u\",\"token\":1}],"
                    "\"envelope\":{\"status\":\"ok\"},\"record\":\"x\"}",
                    rng_below(&f->rng, 2) ? "trial_result" : "trial_release", n, n);
 }
@@ -70,8 +99,8 @@ static void make_json(struct fuzz *f, struct buf *out)
 
     while (op_table[n_ops].name)
         n_ops++;
-    buf_printf(out, "{\"id\":\"%016llx%016llx\",\"session\":\"%s\",\"ctr\":%lld,", (unsigned long long)rng_below(&f->rng, 4000),
-               0ull, f->session, (long long)++f->ctr);
+    buf_printf(out, "{\"id\":\"%016llx%016llx\",\"session\":\"%s\",\"ctr\":%lld,",
+               (unsigned long long)rng_below(&f->rng, 4000), 0ull, f->session, (long long)++f->ctr);
     switch (rng_below(&f->rng, 3)) {
     case 0:
         buf_printf(out, "\"op\":\"%s\",\"args\":{", op_table[rng_below(&f->rng, n_ops)].name);
@@ -187,9 +216,11 @@ static int run(struct fuzz *f, double seconds)
         make_message(f, &bytes);
         ok = execute(f, &bytes, &reply);
         if (n % 200 == 0)
-            ok = ok && tracker_tick(f->t) == ERR_OK && f->t->o.ops->commit(f->t->o.store, NULL) == ERR_OK && books_agree(f);
+            ok = ok && tracker_tick(f->t) == ERR_OK && f->t->o.ops->commit(f->t->o.store, NULL) == ERR_OK &&
+                 books_agree(f);
         if (!ok) {
-            fprintf(stderr, "request %ld: no reply, or the books do not agree: %.*s\n", n, (int)bytes.len, bytes.data + 12);
+            fprintf(stderr, "request %ld: no reply, or the books do not agree: %.*s\n", n, (int)bytes.len,
+                    bytes.data + 12);
             return 1;
         }
         buf_fini(&bytes);

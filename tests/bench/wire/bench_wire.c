@@ -1,5 +1,5 @@
-/* Cycles a second of "lease a trial, send its result", each durable (SQLite WAL, synchronous FULL) before its reply, through the
- * real program and client.c. Usage: bench_wire [clients] [seconds]. */
+/* Cycles a second of "lease a trial, send its result", each durable (SQLite WAL, synchronous FULL) before its reply,
+ * through the real program and client.c. Usage: bench_wire [clients] [seconds]. */
 #include "tests/tracker/farm.h"
 
 #include "core/clock.h"
@@ -62,9 +62,10 @@ static void *load_main(void *arg)
             feed(c, job, &n);
         r = farm_must(c, "trial_lease", "{'agent':'%s','max':1}", name);
         grant = item_in(r, "trials", 0);
-        farm_do(c, "trial_result",
-                "{'trial':'%s','token':1,'envelope':{'status':'ok','time_ns':1,'flops':1,'device_ms':1},'record':'%0500d'}",
-                text_in(grant, "trial"), 1);
+        farm_do(
+            c, "trial_result",
+            "{'trial':'%s','token':1,'envelope':{'status':'ok','time_ns':1,'flops':1,'device_ms':1},'record':'%0500d'}",
+            text_in(grant, "trial"), 1);
         cJSON_Delete(r);
         l->n_cycles++;
         took_ns = clock_now_ns() - start_ns;
@@ -95,8 +96,8 @@ static void measure(int n_clients, double seconds)
         sum += all[i].n_cycles;
         worst_ns = all[i].worst_ns > worst_ns ? all[i].worst_ns : worst_ns;
     }
-    printf("%2d clients: %.0f lease+result cycles/s (2 durable calls each), worst %.1f ms\n", n_clients, (double)sum / seconds,
-           (double)worst_ns / 1e6);
+    printf("%2d clients: %.0f lease+result cycles/s (2 durable calls each), worst %.1f ms\n", n_clients,
+           (double)sum / seconds, (double)worst_ns / 1e6);
     farm_stop(&f);
 }
 

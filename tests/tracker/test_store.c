@@ -1,0 +1,319 @@
+/* Every store of the table keeps the contract of tracker/store.h. */
+#include "core/file.h"
+#include "core/hash.h"
+#include "tracker/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sqlite3.h>
+#include <cmocka.h>
+
+struct place {
+    const struct store_ops *ops;
+    struct store *s;
+    char dir[256];
+};
+
+static void open_store(struct place *p)
+{
+    struct why why = {""};
+
+    if (p->ops->open(p->dir, &p->s, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+}
+
+static void reopen(struct place *p)
+{
+    p->ops->close(p->s);
+    open_store(p);
+}
+
+static void each_store(void (*test)(struct place *p))
+{
+    for (size_t i = 0; store_table[i]; i++) {
+        struct place p = {.ops = store_table[i]};
+
+        assert_int_equal(dir_temporary("tune-store", p.dir, sizeof p.dir, NULL), ERR_OK);
+        open_store(&p);
+        test(&p);
+        p.ops->close(p.s);
+        dir_remove(p.dir);
+    }
+}
+
+static void put_job(struct place *p, int64_t id, enum job_state state, int64_t done_ms)
+{
+    const struct job_row row = {.id = id,
+                                .title = "t",
+                                .user = "u",
+                                .key = "k",
+                                .body = "body",
+                                .request = "r",
+                                .token = 1,
+                                .state = state,
+                                .done_ms = done_ms};
+
+    assert_int_equal(p->ops->job_put(p->s, &row), ERR_OK);
+}
+
+static void put_trial(struct place *p, int64_t id, int64_t job, enum trial_state state)
+{
+    const struct trial_row row = {.id = id,
+                                  .job = job,
+                                  .n = id,
+                                  .key = "k",
+                                  .program = "p",
+                                  .purpose = "search",
+                                  .protocol = "x",
+                                  .body = "{}",
+                                  .state = state};
+
+    assert_int_equal(p->ops->trial_put(p->s, &row), ERR_OK);
+}
+
+static enum err put_record(struct place *p, int64_t job, int64_t seq, int64_t trial, const char *status)
+{
+    const struct record_row row = {.job = job,
+                                   .seq = seq,
+                                   .trial = trial,
+                                   .n = trial,
+                                   .line = "line",
+                                   .status = status,
+                                   .program = "p",
+                                   .fingerprint = "f",
+                                   .purpose = "search",
+                                   .protocol = "x",
+                                   .time_ns = 2,
+                                   .flops = 6};
+
+    return p->ops->record_put(p->s, &row);
+}
+
+static void commit(struct place *p)
+{
+    assert_int_equal(p->ops->commit(p->s, NULL), ERR_OK);
+}
+
+static void last_job(const struct job_row *row, void *arg)
+{
+    struct job_row *out = arg;
+
+    *out = *row;
+    out->title = out->body = NULL;
+    if (strcmp(row->title, "t") != 0 || strcmp(row->key, "k") != 0)
+        out->id = -1;
+}
+
+static void count_trial(const struct trial_row *row, void *arg)
+{
+    int *counts = arg;
+
+    counts[row->state]++;
+}
+
+static bool count_record(const struct record_row *row, void *arg)
+{
+    assert_string_equal(row->line, "line");
+    ++*(int *)arg;
+    return true;
+}
+
+static void keeps(struct place *p)
+{
+    struct job_row row = {0};
+    int counts[5] = {0}, n = 0;
+    int64_t next;
+
+    put_job(p, 1, JOB_OPEN, 0);
+    put_trial(p, 1, 1, TRIAL_OPEN);
+    put_trial(p, 2, 1, TRIAL_LEASED);
+    put_trial(p, 3, 1, TRIAL_DONE);
+    assert_int_equal(put_record(p, 1, 1, 3, "ok"), ERR_OK);
+    commit(p);
+    put_job(p, 2, JOB_OPEN, 0); /* never committed */
+    reopen(p);
+    assert_int_equal(p->ops->each_job(p->s, 0, last_job, &row), ERR_OK);
+    assert_int_equal(row.id, 1);
+    assert_int_equal(row.seq, 1);
+    assert_int_equal(row.n_open, 1);
+    assert_int_equal(row.n_done, 1);
+    assert_true(row.best_gflops > 2.99 && row.best_gflops < 3.01);
+    assert_int_equal(p->ops->each_live_trial(p->s, count_trial, counts), ERR_OK);
+    assert_int_equal(counts[TRIAL_OPEN], 1);
+    assert_int_equal(counts[TRIAL_LEASED], 1);
+    assert_int_equal(p->ops->each_record(p->s, 1, 0, 0, 10, count_record, &n), ERR_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(p->ops->next_trial(p->s, &next), ERR_OK);
+    assert_int_equal(next, 4);
+}
+
+static void a_store_keeps_what_was_committed_and_no_more(void **state)
+{
+    (void)state;
+    each_store(keeps);
+}
+
+static void once(struct place *p)
+{
+    int n = 0, counts[5] = {0};
+    struct record_row like = {.program = "p", .fingerprint = "f", .purpose = "search", .protocol = "x"};
+
+    put_job(p, 1, JOB_OPEN, 0);
+    put_trial(p, 1, 1, TRIAL_LOST);
+    assert_int_equal(put_record(p, 1, 1, 1, "lost"), ERR_OK);
+    assert_int_equal(p->ops->record_find(p->s, &like, count_record, &n), ERR_NOT_FOUND);
+    assert_int_equal(p->ops->requeue(p->s, 1, 0, count_trial, counts), ERR_OK);
+    assert_int_equal(counts[TRIAL_OPEN], 1);
+    assert_int_equal(put_record(p, 1, 2, 1, "ok"), ERR_OK);
+    assert_int_not_equal(put_record(p, 1, 3, 1, "ok"), ERR_OK);
+    assert_int_equal(p->ops->record_find(p->s, &like, count_record, &n), ERR_OK);
+    assert_int_equal(n, 1);
+    commit(p);
+}
+
+static void a_trial_has_one_record_and_a_lost_one_gives_way(void **state)
+{
+    (void)state;
+    each_store(once);
+}
+
+static void chunks(struct place *p)
+{
+    const char *text = "0123456789";
+    const struct sha256 name = sha256_of(text, 10), other = sha256_of("x", 1);
+    bool stored = false;
+    int64_t total = 0;
+    struct buf b;
+
+    buf_init(&b, 100);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 6, 10, text + 6, 4, &stored), ERR_OK);
+    assert_false(stored);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 6, 10, text + 6, 4, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_get(p->s, name.hex, 0, 10, &total, &b), ERR_NOT_FOUND);
+    assert_int_equal(p->ops->blob_put(p->s, name.hex, 0, 10, text, 6, &stored), ERR_OK);
+    assert_true(stored);
+    assert_int_equal(p->ops->blob_get(p->s, name.hex, 3, 4, &total, &b), ERR_OK);
+    assert_string_equal(buf_text(&b), "3456");
+    assert_int_equal(total, 10);
+    assert_int_equal(p->ops->blob_put(p->s, other.hex, 0, 10, text, 10, &stored), ERR_INPUT);
+    assert_int_equal(p->ops->blob_put(p->s, other.hex, 0, 10, text, 5, &stored), ERR_OK);
+    assert_int_equal(p->ops->blob_put(p->s, other.hex, 5, 10, text, 5, &stored), ERR_INPUT);
+    buf_fini(&b);
+}
+
+static void blobs_come_in_any_order_and_only_with_the_content_of_their_name(void **state)
+{
+    (void)state;
+    each_store(chunks);
+}
+
+static void forgets(struct place *p)
+{
+    struct job_row row = {0};
+    int64_t n = 0, next;
+
+    put_job(p, 1, JOB_DONE, 1000);
+    put_trial(p, 1, 1, TRIAL_DONE);
+    put_record(p, 1, 1, 1, "ok");
+    put_job(p, 2, JOB_DONE, 3000);
+    put_job(p, 3, JOB_OPEN, 0);
+    assert_int_equal(p->ops->retain(p->s, 2000, &n), ERR_OK);
+    assert_int_equal(n, 1);
+    commit(p);
+    assert_int_equal(p->ops->each_job(p->s, 1, last_job, &row), ERR_OK);
+    assert_int_equal(row.id, 0);
+    assert_int_equal(p->ops->each_job(p->s, 2, last_job, &row), ERR_OK);
+    assert_int_equal(row.id, 2);
+    assert_int_equal(p->ops->next_trial(p->s, &next), ERR_OK);
+    assert_int_equal(next, 2); /* ids are never used again */
+}
+
+static void old_jobs_are_forgotten_and_their_ids_never_reused(void **state)
+{
+    (void)state;
+    each_store(forgets);
+}
+
+static void backs_up(struct place *p)
+{
+    struct place copy = {.ops = p->ops};
+    struct job_row row = {0};
+    char path[300];
+    struct why why = {""};
+    int64_t n;
+
+    put_job(p, 1, JOB_OPEN, 0);
+    commit(p);
+    assert_int_equal(dir_temporary("tune-backup", copy.dir, sizeof copy.dir, NULL), ERR_OK);
+    snprintf(path, sizeof path, "%s/tracker.sqlite", copy.dir);
+    assert_int_equal(p->ops->backup(p->dir, path, &n, &why), ERR_OK);
+    assert_int_equal(p->ops->backup(p->dir, path, &n, &why), ERR_EXISTS);
+    assert_int_equal(p->ops->backup(copy.dir + 4, "/nowhere/x", &n, &why), ERR_NOT_FOUND);
+    open_store(&copy);
+    assert_int_equal(copy.ops->each_job(copy.s, 1, last_job, &row), ERR_OK);
+    assert_int_equal(row.id, 1);
+    copy.ops->close(copy.s);
+    dir_remove(copy.dir);
+}
+
+static void a_backup_of_an_open_store_is_a_store(void **state)
+{
+    (void)state;
+    each_store(backs_up);
+}
+
+static void alone(struct place *p)
+{
+    struct store *second = NULL;
+    struct why why = {""};
+
+    assert_int_equal(p->ops->open(p->dir, &second, &why), ERR_BUSY);
+}
+
+static void a_second_tracker_is_kept_out(void **state)
+{
+    (void)state;
+    each_store(alone);
+}
+
+static void a_store_of_a_newer_program_or_of_nobody_is_left_alone(void **state)
+{
+    const struct store_ops *ops = store_find("sqlite");
+    char dir[256], path[300];
+    struct store *s = NULL;
+    struct why why = {""};
+    sqlite3 *db;
+
+    (void)state;
+    dir_temporary("tune-store", dir, sizeof dir, NULL);
+    snprintf(path, sizeof path, "%s/tracker.sqlite", dir);
+    assert_int_equal(ops->open(dir, &s, &why), ERR_OK);
+    ops->close(s);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE meta SET value = 99", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(ops->open(dir, &s, &why), ERR_UNSUPPORTED);
+    file_replace(path,
+                 "this is no database, but long enough to be looked at............................................", 96,
+                 0600, &why);
+    assert_int_equal(ops->open(dir, &s, &why), ERR_IO);
+    dir_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_store_keeps_what_was_committed_and_no_more),
+        cmocka_unit_test(a_trial_has_one_record_and_a_lost_one_gives_way),
+        cmocka_unit_test(blobs_come_in_any_order_and_only_with_the_content_of_their_name),
+        cmocka_unit_test(old_jobs_are_forgotten_and_their_ids_never_reused),
+        cmocka_unit_test(a_backup_of_an_open_store_is_a_store),
+        cmocka_unit_test(a_second_tracker_is_kept_out),
+        cmocka_unit_test(a_store_of_a_newer_program_or_of_nobody_is_left_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

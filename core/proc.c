@@ -146,7 +146,8 @@ enum err proc_start(const struct proc_options *o, pid_t *pid, struct why *why)
         goto out;
     }
     s.fail_fd = pipe_fd[1];
-    child = (pid_t)syscall(SYS_fork); /* no atfork handlers: nng's would panic in the child, which only execs */
+    /* No atfork handlers: nng's would panic in the child, which only execs. Not SYS_fork: arm64 has none. */
+    child = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
     if (child == 0)
         become_child(&s);
     close(pipe_fd[1]);

@@ -21,8 +21,10 @@ static void log_path(const struct localfarm *f, const char *who, char *out, size
 
 static enum err start(struct localfarm *f, const char *who, const char *const *argv, pid_t *pid, struct why *why)
 {
+    static const char *const env[] = {"TUNE_KEY_FILE=",
+                                      NULL}; /* a private farm has no key, whatever the user's other farm has */
     char path[600];
-    struct proc_options o = {.argv = argv, .in_fd = -1, .pass_fd = -1, .own_group = true};
+    struct proc_options o = {.argv = argv, .env_add = env, .in_fd = -1, .pass_fd = -1, .own_group = true};
     enum err e;
 
     if (access(argv[0], X_OK) != 0)

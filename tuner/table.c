@@ -42,7 +42,10 @@ static void cell(struct buf *out, const struct measured *m)
     else if (isnan(m->value))
         buf_printf(out, " %21s", status_name(m->record.status));
     else {
-        snprintf(text, sizeof text, "%.1f GF %.3f ms", record_gflops(&m->record), m->record.time_ns / 1e6);
+        if (m->record.flops > 0)
+            snprintf(text, sizeof text, "%.1f GF %.3f ms", record_gflops(&m->record), m->record.time_ns / 1e6);
+        else
+            snprintf(text, sizeof text, "%.3f ms", m->record.time_ns / 1e6);
         buf_printf(out, " %21s", text);
     }
 }

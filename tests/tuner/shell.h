@@ -1,0 +1,67 @@
+/* shell.h - runs the real `tune` of the build for tests. */
+#ifndef TUNE_TESTS_TUNER_SHELL_H
+#define TUNE_TESTS_TUNER_SHELL_H
+
+#include "core/buf.h"
+#include "core/file.h"
+#include "core/proc.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Starts `tune` with the arguments (NULL-ended, without the program), output of both kinds into `path`. */
+static inline pid_t tune_start(const char *path, const char *const *args)
+{
+    const char *argv[32];
+    static const char *const env[] = {"TUNE_TRACKER=", "TUNE_KEY_FILE=", NULL};
+    struct proc_options o = {.argv = argv, .env_add = env, .in_fd = -1, .pass_fd = -1};
+    const char *dir = getenv("TUNE_BIN_DIR");
+    char program[4096];
+    pid_t pid = 0;
+    size_t n = 1;
+
+    snprintf(program, sizeof program, "%s/tune", dir ? dir : "bin");
+    argv[0] = program;
+    while (args[n - 1] && n < 31) {
+        argv[n] = args[n - 1];
+        n++;
+    }
+    argv[n] = NULL;
+    o.out_fd = o.err_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (proc_start(&o, &pid, NULL) != ERR_OK)
+        pid = -1;
+    close(o.out_fd);
+    return pid;
+}
+
+/* The exit code, -1 when it was killed, did not end in time, or never started. */
+static inline int tune_end(pid_t pid, int64_t timeout_ms)
+{
+    int status = 0;
+
+    if (pid <= 0 || proc_wait(pid, timeout_ms, &status) != ERR_OK) {
+        proc_kill(pid, SIGKILL, false);
+        return -1;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Runs it to the end; what it said is in `said` (initialised by the caller). */
+static inline int tune_run(const char *dir, const char *const *args, struct buf *said)
+{
+    char path[4096];
+    int code;
+
+    snprintf(path, sizeof path, "%s/said", dir);
+    code = tune_end(tune_start(path, args), 150000);
+    buf_clear(said);
+    file_read(path, said, NULL);
+    return code;
+}
+
+#endif

@@ -1,0 +1,140 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "core/clock.h"
+#include "logs/log.h"
+#include "tests/tuner/shell.h"
+
+#define WORKLOAD "dense f32 m=8 n=32 k=16"
+
+static char dir[256], log_file[300], best_file[300];
+
+struct counts {
+    int n, n_search, n_final, n_naive, n_twice;
+    struct sha256 programs[256];
+};
+
+static bool count(const struct record *r, const char *line, size_t n, void *arg)
+{
+    struct counts *c = arg;
+    const bool search = strcmp(r->purpose, "search") == 0;
+
+    (void)line;
+    (void)n;
+    if (search)
+        for (int i = 0; i < c->n_search; i++)
+            c->n_twice += strcmp(c->programs[i].hex, r->program.hex) == 0;
+    if (search)
+        c->programs[c->n_search++] = r->program;
+    c->n++;
+    c->n_final += strcmp(r->purpose, "final") == 0;
+    c->n_naive += strstr(r->template_id, "naive") != NULL;
+    return c->n < 250;
+}
+
+static struct counts read_log(void)
+{
+    struct counts c = {.n = 0};
+
+    log_scan(log_file, count, NULL, &c, NULL);
+    return c;
+}
+
+static int run(const char *trials, struct buf *said)
+{
+    const char *const args[] = {"run", WORKLOAD, "--trials", trials, "--strategy", "random", "-o", log_file, NULL};
+
+    return tune_run(dir, args, said);
+}
+
+/* The whole way, once: interrupted, resumed, done; and again with nothing left to do. */
+static void a_run_is_interrupted_resumed_and_finished(void **state)
+{
+    const char *const args[] = {"run", WORKLOAD, "--trials", "200", "--strategy", "random", "-o", log_file, NULL};
+    char path[300];
+    struct buf said;
+    struct counts first, second, third;
+    int64_t asked_ns;
+    pid_t pid;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    snprintf(path, sizeof path, "%s/interrupted", dir);
+    pid = tune_start(path, args);
+    for (int i = 0; i < 600 && read_log().n < 2; i++)
+        clock_sleep_ms(100);
+    asked_ns = clock_now_ns();
+    proc_kill(pid, SIGINT, false);
+    assert_int_equal(tune_end(pid, 20000), 4);
+    print_message("Ctrl-C to the end: %.1f s\n", (double)(clock_now_ns() - asked_ns) / 1e9);
+    first = read_log();
+    assert_true(first.n >= 2);
+    {
+        char trials[16];
+
+        snprintf(trials, sizeof trials, "%d", first.n_search - first.n_naive + 2);
+        assert_int_equal(run(trials, &said), 0);
+        second = read_log();
+        assert_int_equal(second.n_search - second.n_naive, first.n_search - first.n_naive + 2);
+        assert_int_equal(second.n_twice, 0);
+        assert_int_equal(second.n_naive, 1);
+        assert_true(second.n_final >= 1);
+        assert_int_equal(access(best_file, R_OK), 0);
+        assert_non_null(strstr(buf_text(&said), "best:"));
+        assert_int_equal(run(trials, &said), 0);
+        third = read_log();
+        assert_int_equal(third.n, second.n);
+    }
+    buf_fini(&said);
+}
+
+static void a_dry_run_measures_nothing(void **state)
+{
+    char path[300];
+    const char *const args[] = {"run", WORKLOAD, "--dry-run", "-o", path, NULL};
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    snprintf(path, sizeof path, "%s/dry.jsonl", dir);
+    assert_int_equal(tune_run(dir, args, &said), 0);
+    assert_non_null(strstr(buf_text(&said), "valid"));
+    assert_int_not_equal(access(path, F_OK), 0);
+    buf_fini(&said);
+}
+
+static bool has_opencl(void)
+{
+    static const char *const args[] = {"doctor", NULL};
+    struct buf said;
+    int code;
+
+    buf_init(&said, 1 << 20);
+    code = tune_run(dir, args, &said);
+    buf_fini(&said);
+    return code == 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_is_interrupted_resumed_and_finished),
+        cmocka_unit_test(a_dry_run_measures_nothing),
+    };
+    int failed;
+
+    if (dir_temporary("tune-test", dir, sizeof dir, NULL))
+        return 1;
+    snprintf(log_file, sizeof log_file, "%s/x.jsonl", dir);
+    snprintf(best_file, sizeof best_file, "%s/x.best.jsonl", dir);
+    if (!has_opencl()) {
+        dir_remove(dir);
+        puts("skipped: no OpenCL device here");
+        return 77;
+    }
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    dir_remove(dir);
+    return failed;
+}

@@ -1,0 +1,302 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "tuner/task.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORKLOAD "dense f32 m=8 n=32 k=16"
+
+static struct device_desc cpu(void)
+{
+    struct device_desc d = {.kind = DEVICE_CPU,
+                            .units = 1,
+                            .threads = 1,
+                            .max_work_group = 4096,
+                            .local_bytes = 65536,
+                            .global_bytes = (int64_t)1 << 30,
+                            .max_alloc_bytes = (int64_t)1 << 28,
+                            .vector_bits = 512};
+
+    snprintf(d.api, sizeof d.api, "opencl");
+    snprintf(d.name, sizeof d.name, "test cpu");
+    for (int i = 0; i < 3; i++)
+        d.max_local[i] = 4096;
+    return d;
+}
+
+static void start(struct task *t)
+{
+    const struct device_desc d = cpu();
+    struct why why = {""};
+    struct job j;
+
+    job_init(&j);
+    snprintf(j.strategy, sizeof j.strategy, "random");
+    snprintf(j.templates, sizeof j.templates, "dense/gemm_packed");
+    assert_int_equal(job_add_layer(&j, WORKLOAD, "fc", 3), ERR_OK);
+    assert_int_equal(task_init(t, &j, &j.layers[0], &d, &why), ERR_OK);
+    job_fini(&j);
+}
+
+static size_t searched_arm(const struct task *t)
+{
+    for (size_t i = 0; i < t->n_arms; i++)
+        if (!t->arms[i].baseline)
+            return i;
+    fail();
+    return 0;
+}
+
+/* A record of one config as an agent would send it. */
+static void make(const struct task *t, size_t i_arm, const struct config *c, double time_ns, struct record *r)
+{
+    record_init(r);
+    r->workload = strdup(t->text);
+    snprintf(r->template_id, sizeof r->template_id, "%s", t->arms[i_arm].id);
+    r->template_version = t->arms[i_arm].version;
+    r->knobs = space_config_to_json(t->arms[i_arm].space, c);
+    r->fingerprint = t->fingerprint;
+    snprintf(r->purpose, sizeof r->purpose, "search");
+    r->status = time_ns > 0 ? STATUS_OK : STATUS_RUNTIME;
+    r->time_ns = time_ns;
+    r->lnratio = NAN;
+    r->program = sha256_of(c, sizeof *c);
+    r->flops = 8192;
+}
+
+static void take(struct task *t, const struct config *c, double time_ns, double lnratio, const char *purpose,
+                 enum origin origin)
+{
+    struct record r;
+
+    make(t, searched_arm(t), c, time_ns, &r);
+    snprintf(r.purpose, sizeof r.purpose, "%s", purpose);
+    r.lnratio = lnratio;
+    if (!isnan(lnratio)) {
+        r.anchor.hash = t->anchor.hash;
+        r.anchor.epoch = t->anchor.epoch;
+        r.anchor.bridge = t->anchor.bridge;
+    }
+    assert_int_equal(task_take(t, &r, origin), ERR_OK);
+    record_fini(&r);
+}
+
+static void ask(struct task *t, struct task_proposal *p, size_t n)
+{
+    size_t got = 0;
+
+    assert_int_equal(task_ask(t, n, p, &got), ERR_OK);
+    assert_int_equal(got, n);
+}
+
+static void defaults_become_the_anchor(void **state)
+{
+    struct task t;
+    struct task_proposal p[4];
+
+    (void)state;
+    start(&t);
+    take(&t, &t.arms[searched_arm(&t)].fallback, 1000, NAN, "search", ORIGIN_JOB);
+    task_freeze_anchor(&t);
+    assert_true(t.anchor.hash.hex[0] != '\0');
+    ask(&t, p, 4);
+    take(&t, &p[0].config, 520, -0.7, "search", ORIGIN_JOB); /* the ratio counts, not the time */
+    assert_true(fabs(t.all[t.i_best].value - (log(1000) - 0.7)) < 1e-12);
+    assert_int_equal(t.n_counted, 2);
+    assert_ptr_equal(task_best_fallback(&t), &t.all[0]);
+    task_fini(&t);
+}
+
+static void a_config_is_counted_once(void **state)
+{
+    struct task t;
+    struct task_proposal p[1];
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 1);
+    take(&t, &p[0].config, 1000, NAN, "search", ORIGIN_JOB);
+    take(&t, &p[0].config, 900, NAN, "search", ORIGIN_JOB);
+    assert_int_equal(t.n_counted, 1);
+    assert_int_equal(t.n_all, 1);
+    task_fini(&t);
+}
+
+static void warm_records_inform_but_do_not_count(void **state)
+{
+    struct task t;
+    struct task_proposal p[2];
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 2);
+    take(&t, &p[0].config, 1000, NAN, "search", ORIGIN_WARM);
+    take(&t, &p[1].config, 0, NAN, "search", ORIGIN_LOG);
+    assert_int_equal(t.n_counted, 1);
+    assert_int_equal(t.n_failed, 1);
+    assert_int_equal(t.i_best, 0);
+    task_fini(&t);
+}
+
+static void records_of_other_work_are_left_alone(void **state)
+{
+    struct task t;
+    struct record r;
+    struct config c;
+
+    (void)state;
+    start(&t);
+    c = t.arms[searched_arm(&t)].fallback;
+    make(&t, searched_arm(&t), &c, 1000, &r);
+    assert_true(task_knows(&t, &r));
+    r.template_version++;
+    assert_false(task_knows(&t, &r));
+    r.template_version--;
+    r.fingerprint = sha256_of("x", 1);
+    assert_false(task_knows(&t, &r));
+    record_fini(&r);
+    task_fini(&t);
+}
+
+static void a_proposal_comes_once(void **state)
+{
+    struct task t;
+    struct task_proposal p[40];
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 40);
+    for (int i = 0; i < 40; i++)
+        for (int k = 0; k < i; k++)
+            assert_false(p[i].i_arm == p[k].i_arm &&
+                         space_config_equal(t.arms[p[i].i_arm].space, &p[i].config, &p[k].config));
+    task_fini(&t);
+}
+
+static void a_four_times_faster_best_opens_an_epoch(void **state)
+{
+    struct anchor a = {.epoch = 0};
+    const struct sha256 first = sha256_of("a", 1), next = sha256_of("b", 1);
+    struct record bridge;
+
+    (void)state;
+    anchor_first(&a, &first, 1000);
+    assert_false(anchor_wants_epoch(&a, log(1000) - log(3.9), &next));
+    assert_true(anchor_wants_epoch(&a, log(1000) - log(4.1), &next));
+    record_init(&bridge);
+    bridge.status = STATUS_OK;
+    bridge.lnratio = -1.5;
+    bridge.program = next;
+    bridge.anchor.hash = first;
+    anchor_bridge(&a, &bridge);
+    assert_int_equal(a.epoch, 1);
+    assert_string_equal(a.hash.hex, next.hex);
+    assert_true(fabs(a.bridge + 1.5) < 1e-12);
+    bridge.time_ns = 200; /* a record of the new epoch: its own ratio plus the bridge */
+    bridge.lnratio = 0.25;
+    bridge.anchor.bridge = a.bridge;
+    assert_true(fabs(anchor_value(&a, &bridge, true) - (log(1000) - 1.25)) < 1e-12);
+    assert_true(fabs(anchor_lnratio(&a, log(1000) - 1.25) - 0.25) < 1e-12);
+    record_fini(&bridge);
+}
+
+static void a_failed_bridge_is_not_tried_again(void **state)
+{
+    struct anchor a = {.epoch = 0};
+    const struct sha256 first = sha256_of("a", 1), next = sha256_of("b", 1);
+    struct record bridge;
+
+    (void)state;
+    anchor_first(&a, &first, 1000);
+    record_init(&bridge);
+    bridge.status = STATUS_TIMEOUT;
+    bridge.program = next;
+    anchor_bridge(&a, &bridge);
+    assert_int_equal(a.epoch, 0);
+    assert_false(anchor_wants_epoch(&a, 0, &next));
+    record_fini(&bridge);
+}
+
+static enum err same_program(const struct measured *m, struct sha256 *hash, void *arg)
+{
+    (void)arg;
+    *hash = m->record.program;
+    return ERR_OK;
+}
+
+static void an_interrupted_run_finds_its_anchor_again(void **state)
+{
+    struct task t;
+    struct task_proposal p[1];
+    struct sha256 anchor;
+
+    (void)state;
+    start(&t);
+    take(&t, &t.arms[searched_arm(&t)].fallback, 1000, NAN, "search", ORIGIN_LOG);
+    task_freeze_anchor(&t);
+    anchor = t.anchor.hash;
+    ask(&t, p, 1);
+    take(&t, &p[0].config, 800, -0.5, "search", ORIGIN_LOG);
+    t.anchor = (struct anchor){.epoch = 0}; /* as after a new start */
+    assert_int_equal(task_restore_anchor(&t, same_program, NULL), ERR_OK);
+    assert_string_equal(t.anchor.hash.hex, anchor.hex);
+    assert_true(fabs(t.all[t.i_best].value - (log(1000) - 0.5)) < 1e-12);
+    task_fini(&t);
+}
+
+static void ties_follow_the_standard_errors(void **state)
+{
+    struct measured a = {.value = 1.0}, b = {.value = 1.009};
+
+    (void)state;
+    assert_true(measured_tie(&a, &b)); /* under one percent */
+    b.value = 1.011;
+    assert_false(measured_tie(&a, &b));
+    a.record.se = b.record.se = 0.005;
+    assert_true(measured_tie(&a, &b)); /* 2 * 0.00707 */
+    b.value = 1.02;
+    assert_false(measured_tie(&a, &b));
+}
+
+static void finals_overrule_the_search(void **state)
+{
+    struct task t;
+    struct task_proposal p[2];
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 2);
+    take(&t, &p[0].config, 1000, NAN, "search", ORIGIN_JOB);
+    take(&t, &p[1].config, 990, NAN, "search", ORIGIN_JOB);
+    assert_ptr_equal(task_winner(&t), &t.all[1]);
+    take(&t, &p[0].config, 800, NAN, "final", ORIGIN_JOB);
+    take(&t, &p[1].config, 802, NAN, "final", ORIGIN_JOB);
+    assert_ptr_equal(task_winner(&t), &t.finals[0]);
+    assert_int_equal(task_n_ties(&t), 1);
+    assert_int_equal(t.n_counted, 2);
+    task_fini(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_become_the_anchor),
+        cmocka_unit_test(a_config_is_counted_once),
+        cmocka_unit_test(warm_records_inform_but_do_not_count),
+        cmocka_unit_test(records_of_other_work_are_left_alone),
+        cmocka_unit_test(a_proposal_comes_once),
+        cmocka_unit_test(a_four_times_faster_best_opens_an_epoch),
+        cmocka_unit_test(a_failed_bridge_is_not_tried_again),
+        cmocka_unit_test(an_interrupted_run_finds_its_anchor_again),
+        cmocka_unit_test(ties_follow_the_standard_errors),
+        cmocka_unit_test(finals_overrule_the_search),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -25,6 +25,7 @@ struct worker {
     atomic_bool *stop;
     char told[N_TRIALS];
     int n_answered;
+    int64_t work_ms; /* of one trial: long enough that all crashes fall into the work */
     bool failed;
     pthread_t thread;
 };
@@ -108,7 +109,7 @@ static void *agent_main(void *arg)
         w->failed |= e != ERR_OK;
         cJSON_ArrayForEach(grant, cJSON_GetObjectItem(r, "trials"))
         {
-            clock_sleep_ms(10);
+            clock_sleep_ms(w->work_ms);
             answer_one(w, c, grant);
         }
         cJSON_Delete(r);
@@ -209,8 +210,10 @@ static void killing_the_tracker_loses_nothing_that_was_acknowledged(void **state
     t.farm = &f;
     rng_init(&rng, (uint64_t)setting("TUNE_SEED", 1));
     farm_start(&f);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        w[i].work_ms = 2 * setting("TUNE_CRASHES", 8);
         pthread_create(&w[i].thread, NULL, agent_main, &w[i]);
+    }
     pthread_create(&t.thread, NULL, tuner_main, &t);
     while (atomic_load(&t.n_seen) < N_TRIALS && !t.failed && !w[0].failed && !w[1].failed) {
         const int before = atomic_load(&t.n_seen);

@@ -57,7 +57,7 @@ static enum err renew(const struct measure_options *o, int64_t *last_ns, struct 
     cJSON *args;
     bool ok = true;
 
-    if (clock_now_ns() - *last_ns < INT64_C(5000000000))
+    if (clock_now_ns() - *last_ns < INT64_C(1000000000))
         return ERR_OK;
     *last_ns = clock_now_ns();
     args = cJSON_CreateObject();

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define POLL_MS 400
-#define RENEW_NS ((int64_t)5 * 1000 * 1000 * 1000)
+#define RENEW_NS ((int64_t)1000 * 1000 * 1000) /* leases may be as short as a few seconds */
+#define DEVICES_NS ((int64_t)5 * 1000 * 1000 * 1000)
 
 static enum err wait_for_device(struct session *s, struct why *why)
 {
@@ -75,70 +76,6 @@ static bool take_own(const struct record *r, const char *line, size_t n, void *a
     return true;
 }
 
-/* Stored records of this job: what an earlier session got. They go to the log and to the tasks. */
-static enum err take_stored(struct session *s, struct why *why)
-{
-    for (;;) {
-        cJSON *args = cJSON_CreateObject(), *result = NULL;
-        const cJSON *list, *item;
-        bool ok = args != NULL;
-        int n = 0;
-        enum err e;
-
-        json_add_text(args, "job", s->o.job_id, &ok);
-        json_add_i64(args, "after", s->after, &ok);
-        json_add_i64(args, "max", 64, &ok);
-        json_add_i64(args, "wait_ms", 0, &ok);
-        e = client_call(s->o.client, "record_wait", args, NULL, 0, &result, NULL, why);
-        if (!e)
-            e = json_get_array(result, "records", &list, why);
-        for (item = e ? NULL : list->child; item && !e; item = item->next, n++) {
-            const char *line;
-            int64_t number, seq;
-
-            e = json_get_text(item, "record", &line, why);
-            if (!e)
-                e = json_get_i64(item, "n", 0, JSON_EXACT_MAX, &number, why);
-            if (!e)
-                e = json_get_i64(item, "seq", 0, JSON_EXACT_MAX, &seq, why);
-            if (!e)
-                e = session_record(s, number, line, strlen(line), why);
-            if (!e)
-                s->after = seq;
-        }
-        cJSON_Delete(result);
-        if (e || n == 0)
-            return e;
-    }
-}
-
-static enum err count_stored(struct session *s, struct why *why)
-{
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
-    const cJSON *trials;
-    bool ok = args != NULL;
-    int64_t open = 0, leased = 0, done = 0, lost = 0;
-    enum err e;
-
-    json_add_text(args, "job", s->o.job_id, &ok);
-    e = client_call(s->o.client, "job_status", args, NULL, 0, &result, NULL, why);
-    if (!e)
-        e = json_get_object(result, "trials", &trials, why);
-    if (!e)
-        e = json_i64_or(trials, "open", 0, 0, JSON_EXACT_MAX, &open, why);
-    if (!e)
-        e = json_i64_or(trials, "leased", 0, 0, JSON_EXACT_MAX, &leased, why);
-    if (!e)
-        e = json_i64_or(trials, "done", 0, 0, JSON_EXACT_MAX, &done, why);
-    if (!e)
-        e = json_i64_or(trials, "lost", 0, 0, JSON_EXACT_MAX, &lost, why);
-    cJSON_Delete(result);
-    if (e)
-        return e;
-    s->first_n = open + leased + done + lost;
-    return take_stored(s, why);
-}
-
 static enum err hash_of(const struct measured *m, struct sha256 *hash, void *arg)
 {
     const struct task *t = arg;
@@ -185,26 +122,6 @@ static enum err restore(struct session *s, struct why *why)
             e = put_anchor(s, t, why);
         s->n_start += t->n_counted;
     }
-    return e;
-}
-
-enum err session_init(struct session *s, const struct session_options *o, struct why *why)
-{
-    enum err e;
-
-    *s = (struct session){.o = *o, .start_ns = clock_now_ns()};
-    failures_init(&s->failures);
-    e = wait_for_device(s, why);
-    if (!e)
-        e = make_tasks(s, why);
-    if (!e && o->log && !o->log->is_stdout)
-        e = log_scan(o->log->path, take_own, NULL, s, why);
-    if (!e && o->stored)
-        e = count_stored(s, why);
-    if (!e)
-        e = restore(s, why);
-    if (!e && o->records)
-        e = log_scan(o->records, take_warm, NULL, s, why);
     return e;
 }
 
@@ -367,6 +284,75 @@ static enum err receive(struct session *s, int64_t wait_ms, int *n_got, struct w
     return e;
 }
 
+/* Trials of the job at the tracker: all, and those without a record yet. */
+static enum err count_trials(struct session *s, int64_t *n, int64_t *n_waiting, struct why *why)
+{
+    cJSON *args = cJSON_CreateObject(), *result = NULL;
+    const cJSON *trials;
+    bool ok = args != NULL;
+    int64_t open = 0, leased = 0, done = 0, lost = 0;
+    enum err e;
+
+    json_add_text(args, "job", s->o.job_id, &ok);
+    e = client_call(s->o.client, "job_status", args, NULL, 0, &result, NULL, why);
+    if (!e)
+        e = json_get_object(result, "trials", &trials, why);
+    if (!e)
+        e = json_i64_or(trials, "open", 0, 0, JSON_EXACT_MAX, &open, why);
+    if (!e)
+        e = json_i64_or(trials, "leased", 0, 0, JSON_EXACT_MAX, &leased, why);
+    if (!e)
+        e = json_i64_or(trials, "done", 0, 0, JSON_EXACT_MAX, &done, why);
+    if (!e)
+        e = json_i64_or(trials, "lost", 0, 0, JSON_EXACT_MAX, &lost, why);
+    cJSON_Delete(result);
+    *n = open + leased + done + lost;
+    *n_waiting = open + leased;
+    return e;
+}
+
+/* What an earlier session of this job left: its records, and first of all those of its trials that are still on the
+ * way, so that no config is proposed twice. */
+static enum err take_over(struct session *s, struct why *why)
+{
+    for (;;) {
+        int64_t n_waiting = 0;
+        int n = 0;
+        enum err e = count_trials(s, &s->first_n, &n_waiting, why);
+
+        if (!e)
+            e = renew(s, why);
+        if (!e && s->lease_lost)
+            e = why_set(why, ERR_STALE, "the lease of job %s went to another", s->o.job_id);
+        if (!e && (s->cancelled || (s->o.interrupted && s->o.interrupted())))
+            e = why_set(why, ERR_CANCELLED, "job %s: %s", s->o.job_id, s->cancelled ? "cancelled" : "interrupted");
+        if (!e)
+            e = receive(s, n_waiting ? POLL_MS : 0, &n, why);
+        if (e || (n == 0 && n_waiting == 0))
+            return e;
+    }
+}
+
+enum err session_init(struct session *s, const struct session_options *o, struct why *why)
+{
+    enum err e;
+
+    *s = (struct session){.o = *o, .start_ns = clock_now_ns()};
+    failures_init(&s->failures);
+    e = wait_for_device(s, why);
+    if (!e)
+        e = make_tasks(s, why);
+    if (!e && o->log && !o->log->is_stdout)
+        e = log_scan(o->log->path, take_own, NULL, s, why);
+    if (!e && o->stored)
+        e = take_over(s, why);
+    if (!e)
+        e = restore(s, why);
+    if (!e && o->records)
+        e = log_scan(o->records, take_warm, NULL, s, why);
+    return e;
+}
+
 static void draw(struct session *s, bool force)
 {
     struct progress_state p = {.n_tasks = s->n_tasks,
@@ -408,7 +394,7 @@ static enum err look_at_devices(struct session *s, int64_t *last_ns)
 {
     struct device_choice now;
 
-    if (clock_now_ns() - *last_ns < RENEW_NS)
+    if (clock_now_ns() - *last_ns < DEVICES_NS)
         return ERR_OK;
     *last_ns = clock_now_ns();
     if (devices_choose(s->o.client, s->device.key, &now, NULL) == ERR_OK && now.n_agents != s->device.n_agents) {

@@ -82,8 +82,8 @@ static void drive(struct client *c, struct leased *l, struct progress *p)
     const enum err e = session_init(&s, &o, &why);
 
     progress_note(p, "job %s: %zu workloads", l->id, l->job.n_layers);
-    if (e == ERR_CANCELLED)
-        session_close(&s, "", NULL);
+    if (e == ERR_CANCELLED || e == ERR_STALE)
+        session_close(&s, s.cancelled ? "cancelled" : "", NULL);
     else if (e) {
         cmd_fail(e, &why);
         fail_job(c, l);

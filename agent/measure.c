@@ -27,25 +27,6 @@ static enum err run_once(struct measure_batch *b, struct measure_item *m, double
     return ERR_OK;
 }
 
-static void slot(struct measure_batch *b, struct measure_item *m)
-{
-    double calls[MAX_CALLS], sum = 0, ns;
-    const int64_t from = clock_now_ns();
-    int n = 0;
-
-    if (timing_wants_warmup(&m->rules, m->call_ns))
-        for (int i = 0; i < m->rules.warmup; i++)
-            if (run_once(b, m, &ns))
-                return;
-    while (n < MAX_CALLS && !timing_slot_full(&m->rules, n, sum)) {
-        if (run_once(b, m, &ns))
-            return;
-        calls[n++] = ns;
-        sum += ns;
-    }
-    timing_add(&m->series, 0.5 * ((double)from + (double)clock_now_ns()), calls, n);
-}
-
 /* Poisons what a run has to write, so that a kernel which writes nothing any more is seen. */
 static enum err poison_outputs(struct measure_batch *b, struct measure_item *m)
 {
@@ -69,36 +50,80 @@ static enum err poison_outputs(struct measure_batch *b, struct measure_item *m)
     return ERR_OK;
 }
 
-/* Fills, packs, runs once and notes what came out. */
+/* The first run of all: notes what came out. True when that call alone is a slot, or as much as this candidate gets. */
+static bool first_run(struct measure_batch *b, struct measure_item *m, bool candidate)
+{
+    const int64_t from = clock_now_ns();
+    double ns, at;
+
+    if (run_once(b, m, &ns))
+        return true;
+    at = 0.5 * ((double)from + (double)clock_now_ns());
+    m->e = verify_output_hash(b->ops, m->loaded, m->program, &m->output, &m->why);
+    if (m->e)
+        return true;
+    m->censored = candidate && timing_hopeless(&m->rules, ns);
+    if (!m->censored && !timing_slot_full(&m->rules, 1, ns))
+        return false;
+    timing_add(&m->series, at, &ns, 1);
+    return true;
+}
+
+/* Calls this long are slots of their own: what they write is poisoned before each, so that no further run is needed in
+ * the end. */
+static bool is_long(const struct measure_item *m)
+{
+    return timing_slot_full(&m->rules, 1, m->call_ns);
+}
+
+static void slot(struct measure_batch *b, struct measure_item *m, bool candidate)
+{
+    double calls[MAX_CALLS], sum = 0, ns;
+    int64_t from;
+    int n = 0;
+
+    if (!m->output.hex[0] && first_run(b, m, candidate))
+        return;
+    m->poisoned = candidate && is_long(m);
+    if (m->poisoned && (m->e = poison_outputs(b, m)) != ERR_OK)
+        return;
+    from = clock_now_ns();
+    if (timing_wants_warmup(&m->rules, m->call_ns))
+        for (int i = 0; i < m->rules.warmup; i++)
+            if (run_once(b, m, &ns))
+                return;
+    while (n < MAX_CALLS && !timing_slot_full(&m->rules, n, sum)) {
+        if (run_once(b, m, &ns))
+            return;
+        calls[n++] = ns;
+        sum += ns;
+    }
+    timing_add(&m->series, 0.5 * ((double)from + (double)clock_now_ns()), calls, n);
+}
+
 static void prepare(struct measure_batch *b, struct measure_item *m, int i)
 {
-    double ns;
-
     if (b->before_slot)
         b->before_slot(i, b->arg);
     m->e = verify_prepare_timing(b->ops, m->loaded, m->program, b->blobs, &m->why);
-    if (!m->e)
-        m->e = run_once(b, m, &ns);
-    if (!m->e)
-        m->e = verify_output_hash(b->ops, m->loaded, m->program, &m->output, &m->why);
-    if (!m->e && i >= 0 && timing_hopeless(&m->rules, ns)) {
-        timing_add(&m->series, (double)clock_now_ns() - ns / 2, &ns, 1);
-        m->censored = true;
-    }
 }
 
+/* Does it still write what it wrote at first? A censored one is no candidate for anything: its single answer was
+ * checked by verification. */
 static void check_again(struct measure_batch *b, struct measure_item *m, int i)
 {
     struct sha256 now;
     double ns;
 
-    if (m->e || !m->loaded)
+    if (m->e || !m->loaded || m->censored)
         return;
     if (b->before_slot)
         b->before_slot(i, b->arg);
-    m->e = poison_outputs(b, m);
-    if (!m->e)
-        m->e = run_once(b, m, &ns);
+    if (!m->poisoned) {
+        m->e = poison_outputs(b, m);
+        if (!m->e)
+            m->e = run_once(b, m, &ns);
+    }
     if (!m->e)
         m->e = verify_output_hash(b->ops, m->loaded, m->program, &now, &m->why);
     if (!m->e && strcmp(now.hex, m->output.hex) != 0)
@@ -170,7 +195,7 @@ static void run_round(struct measure_batch *b, const int *live, int n_live)
             continue;
         if (b->before_slot)
             b->before_slot(plan[i], b->arg);
-        slot(b, m);
+        slot(b, m, m != b->anchor);
     }
 }
 
@@ -191,7 +216,7 @@ void measure_batch(struct measure_batch *b)
         estimate_all(b);
     }
     if (anchored(b) && b->anchor->series.n == 0)
-        slot(b, b->anchor); /* every candidate was hopeless: one slot to compare with */
+        slot(b, b->anchor, false); /* every candidate was hopeless: one slot to compare with */
     for (int i = 0; i < b->n_items; i++)
         check_again(b, &b->items[i], i);
     estimate_all(b);

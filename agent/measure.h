@@ -21,6 +21,7 @@ struct measure_item {
     double spent_ns;      /* wall time of all its calls */
     struct sha256 output; /* of the first run */
     bool censored;
+    bool poisoned; /* the outputs were overwritten before the last slot */
 };
 
 struct measure_batch {

@@ -88,6 +88,26 @@ static enum err check_farm(void *arg, struct why *why)
     return l->is_private ? localfarm_check(&l->farm, why) : ERR_OK;
 }
 
+/* What is to be confirmed is also what all, itself included, are timed against. */
+static enum err anchor_on_best(struct checked *c, struct why *why)
+{
+    struct sha256 hash;
+    struct program p;
+    struct blobs blobs;
+    enum err e;
+
+    blobs_init(&blobs, (size_t)1 << 30);
+    e = task_program(&c->task, c->list[0]->i_arm, &c->list[0]->config, &p, &blobs, why);
+    if (!e) {
+        e = program_hash(&p, &hash);
+        program_fini(&p);
+    }
+    blobs_fini(&blobs);
+    if (!e)
+        anchor_first(&c->task.anchor, &hash, c->list[0]->record.time_ns);
+    return e;
+}
+
 static enum err measure(struct recheck *k, struct checked *c, struct why *why)
 {
     struct measure_options o = {
@@ -96,14 +116,11 @@ static enum err measure(struct recheck *k, struct checked *c, struct why *why)
     char id[40];
     enum err e = trial_batch_init(&b, &k->job, &k->device);
 
-    for (size_t i = 0; i < c->n && !e; i++) {
-        struct sha256 program;
-
-        e = trial_batch_add(&b, &c->task, TRIAL_FINAL, c->list[i]->i_arm, &c->list[i]->config, "user", (int64_t)i,
-                            &program, why);
-        if (!e && i == 0) /* what is to be confirmed is also what the others are timed against */
-            anchor_first(&c->task.anchor, &program, c->list[0]->record.time_ns);
-    }
+    if (!e)
+        e = anchor_on_best(c, why);
+    for (size_t i = 0; i < c->n && !e; i++)
+        e = trial_batch_add(&b, &c->task, TRIAL_FINAL, c->list[i]->i_arm, &c->list[i]->config, "user", (int64_t)i, NULL,
+                            why);
     if (!e)
         e = cmd_submit_job(k->link->client, &k->job, true, id, &o.token, why);
     o.job_id = id;
@@ -123,17 +140,17 @@ static void judge(struct recheck *k, const struct checked *c)
     for (size_t i = 1; i < c->n; i++)
         if (!isnan(c->now[i].value) && (isnan(winner->value) || c->now[i].value < winner->value))
             winner = &c->now[i];
-    printf("%s\n  %s: was %.3f ms, ", c->task.text, c->task.arms[c->list[0]->i_arm].id,
+    printf("%s\n  %s: was %.4g ms, ", c->task.text, c->task.arms[c->list[0]->i_arm].id,
            c->list[0]->record.time_ns / 1e6);
     if (isnan(best->value)) {
         printf("now %s: %s\n", status_name(best->record.status), best->record.why ? best->record.why : "");
         k->n_broken++;
     } else if (winner != best && !measured_tie(winner, best)) {
-        printf("now %.3f ms; no longer wins: a runner-up (%s) takes %.3f ms\n", best->record.time_ns / 1e6,
+        printf("now %.4g ms; no longer wins: a runner-up (%s) takes %.4g ms\n", best->record.time_ns / 1e6,
                c->task.arms[c->list[winner - c->now]->i_arm].id, winner->record.time_ns / 1e6);
         k->n_beaten++;
     } else {
-        printf("now %.3f ms; still the best\n", best->record.time_ns / 1e6);
+        printf("now %.4g ms; still the best\n", best->record.time_ns / 1e6);
         k->n_ok++;
     }
 }

@@ -43,9 +43,9 @@ static void cell(struct buf *out, const struct measured *m)
         buf_printf(out, " %21s", status_name(m->record.status));
     else {
         if (m->record.flops > 0)
-            snprintf(text, sizeof text, "%.1f GF %.3f ms", record_gflops(&m->record), m->record.time_ns / 1e6);
+            snprintf(text, sizeof text, "%.1f GF %.4g ms", record_gflops(&m->record), m->record.time_ns / 1e6);
         else
-            snprintf(text, sizeof text, "%.3f ms", m->record.time_ns / 1e6);
+            snprintf(text, sizeof text, "%.4g ms", m->record.time_ns / 1e6);
         buf_printf(out, " %21s", text);
     }
 }

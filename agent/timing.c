@@ -1,5 +1,6 @@
 #include "agent/timing.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,7 @@ void timing_estimate(const struct timing_series *s, const struct timing_series *
     const bool anchored = anchors && anchors->n > 0;
     double time[TIMING_MAX_ANCHORS], ln[TIMING_MAX_ANCHORS], middle;
 
+    assert(s->n >= 1);
     for (int i = 0; i < s->n; i++) {
         time[i] = s->slots[i].ns;
         ln[i] = log(s->slots[i].ns) - (anchored ? timing_anchor_ln(anchors, s->slots[i].at_ns) : 0);

@@ -45,7 +45,7 @@ static const char *const quantities[][2] = {
  */
 static const char *const constraints[] = {
     "registers <= 33",
-    "accumulators >= 2",
+    "accumulators >= min(2, size_p * size_q)",
     "vec <= lanes",
     "ku <= cb",
     "body <= 512",

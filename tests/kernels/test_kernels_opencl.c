@@ -1,0 +1,113 @@
+/* Every template computes every small shape right on the first OpenCL device: the default and random configs. */
+#include "core/rng.h"
+#include "tests/kernels/shapes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/kernels/run_opencl.h"
+
+static const struct device_ops *ops;
+static struct device *device;
+
+static void verify_config(const struct template *t, const struct workload *w, const struct space *s,
+                          const struct config *c, const char *shape)
+{
+    const struct device_desc *d = ops->describe(device);
+    struct program p;
+    struct blobs blobs;
+    struct buf text;
+    struct why why = {""};
+
+    buf_init(&text, 4096);
+    blobs_init(&blobs, (size_t)1 << 28);
+    space_config_text(s, c, &text);
+    if (template_program(t, w, d, s, c, &p, &blobs, &why) || load_and_verify(ops, device, &p, &blobs, &why))
+        fail_msg("%s | %s | %s: %s", t->id, shape, buf_text(&text), why.text);
+    program_fini(&p);
+    blobs_fini(&blobs);
+    buf_fini(&text);
+}
+
+static void verify_shape(const struct template *t, size_t i_shape)
+{
+    const struct device_desc *d = ops->describe(device);
+    struct workload w;
+    struct space *s = NULL;
+    struct config c;
+    struct rng rng;
+
+    rng_init(&rng, 100 + i_shape);
+    assert_int_equal(workload_parse(small_shapes[i_shape], &w, NULL), ERR_OK);
+    if (strcmp(w.op->name, t->operator_name) != 0)
+        return;
+    assert_int_equal(template_space(t, &w, d, &s, NULL), ERR_OK);
+    assert_int_equal(t->fallback(&w, d, s, &c), ERR_OK);
+    verify_config(t, &w, s, &c, small_shapes[i_shape]);
+    if (i_shape % 2 && space_size(s) > 1 && space_sample(s, &rng, 1000000, &c) == ERR_OK)
+        verify_config(t, &w, s, &c, small_shapes[i_shape]);
+    space_free(s);
+}
+
+static void every_template_computes_every_shape(void **state)
+{
+    (void)state;
+    for (size_t k = 0; template_table[k]; k++)
+        for (size_t i = 0; i < N_SMALL_SHAPES; i++)
+            verify_shape(template_table[k], i);
+}
+
+/* Every file compiles without any define, as its defaults promise. */
+static void every_kernel_file_compiles_alone(void **state)
+{
+    (void)state;
+    for (size_t k = 0; template_table[k]; k++) {
+        char name[128];
+        struct program p;
+        struct program_module *m;
+        struct blobs blobs;
+        struct buf text;
+        struct loaded *l = NULL;
+        struct load_report report = {0};
+        struct why why = {""};
+
+        snprintf(name, sizeof name, "%s.cl", template_table[k]->id);
+        buf_init(&text, (size_t)1 << 20);
+        blobs_init(&blobs, (size_t)1 << 20);
+        program_init(&p);
+        snprintf(p.api, sizeof p.api, "opencl");
+        assert_int_equal(kernel_text(name, &text), ERR_OK);
+        m = program_add_module(&p, "alone", LANG_OPENCL_C, "");
+        assert_non_null(m);
+        assert_int_equal(blobs_put(&blobs, buf_text(&text), text.len, &m->source), ERR_OK);
+        if (ops->load(device, &p, &blobs, NULL, &l, &report, &why))
+            fail_msg("%s: %s\n%s", name, why.text, report.log ? report.log : "");
+        ops->unload(l);
+        free(report.log);
+        program_fini(&p);
+        blobs_fini(&blobs);
+        buf_fini(&text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_file_compiles_alone),
+        cmocka_unit_test(every_template_computes_every_shape),
+    };
+    int failed;
+
+    ops = device_find("opencl");
+    device = ops ? open_first(ops) : NULL;
+    if (!device)
+        return 77;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    ops->close(device);
+    return failed;
+}

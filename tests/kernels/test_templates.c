@@ -1,0 +1,233 @@
+/* Templates without a device: spaces, defaults and programs on many kinds of device. */
+#include "kernels/network.h"
+#include "kernels/template.h"
+#include "tests/kernels/shapes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct device_desc devices[] = {
+    {.api = "opencl",
+     .kind = DEVICE_CPU,
+     .max_work_group = 4096,
+     .max_local = {4096, 4096, 4096},
+     .local_bytes = 1 << 20,
+     .vector_bits = 512},
+    {.api = "opencl",
+     .kind = DEVICE_CPU,
+     .max_work_group = 4096,
+     .max_local = {4096, 4096, 4096},
+     .local_bytes = 1 << 20,
+     .vector_bits = 256},
+    {.api = "opencl",
+     .kind = DEVICE_CPU,
+     .max_work_group = 64,
+     .max_local = {64, 64, 64},
+     .local_bytes = 4096,
+     .vector_bits = 128},
+    {.api = "opencl",
+     .kind = DEVICE_MALI,
+     .max_work_group = 256,
+     .max_local = {256, 256, 256},
+     .local_bytes = 32768,
+     .vector_bits = 128},
+    {.api = "opencl",
+     .kind = DEVICE_GPU,
+     .max_work_group = 1024,
+     .max_local = {1024, 1024, 64},
+     .local_bytes = 49152,
+     .vector_bits = 0},
+    {.api = "opencl", .kind = DEVICE_OTHER},
+};
+#define N_DEVICES (sizeof devices / sizeof devices[0])
+
+/* Calls `each` for all templates x shapes x devices that fit. */
+static void for_all(void (*each)(const struct template *t, const struct workload *w, const struct device_desc *d,
+                                 const struct space *s, const char *text))
+{
+    for (size_t i = 0; i < N_SMALL_SHAPES; i++)
+        for (size_t j = 0; j < N_DEVICES; j++)
+            for (size_t k = 0; template_table[k]; k++) {
+                const struct template *t = template_table[k];
+                struct space *s = NULL;
+                struct workload w;
+                struct why why = {""};
+
+                assert_int_equal(workload_parse(small_shapes[i], &w, &why), ERR_OK);
+                if (strcmp(t->operator_name, w.op->name) != 0)
+                    continue;
+                if (template_space(t, &w, &devices[j], &s, &why))
+                    fail_msg("%s, %s, device %zu: %s", t->id, small_shapes[i], j, why.text);
+                each(t, &w, &devices[j], s, small_shapes[i]);
+                space_free(s);
+            }
+}
+
+static void check_fallback(const struct template *t, const struct workload *w, const struct device_desc *d,
+                           const struct space *s, const char *text)
+{
+    const char *violated = "";
+    struct config c;
+
+    if (t->fallback(w, d, s, &c))
+        fail_msg("%s has no default for %s on class %s", t->id, text, device_class_name(d->kind));
+    if (!space_config_in_range(s, &c) || !space_is_valid(s, &c, &violated))
+        fail_msg("%s: the default for %s on class %s violates %s", t->id, text, device_class_name(d->kind), violated);
+}
+
+static void every_space_holds_its_default(void **state)
+{
+    (void)state;
+    for_all(check_fallback);
+}
+
+static void check_program(const struct template *t, const struct workload *w, const struct device_desc *d,
+                          const struct space *s, const char *text)
+{
+    struct rng rng;
+
+    rng_init(&rng, 7);
+    for (int i = 0; i < 4; i++) {
+        struct program p;
+        struct blobs blobs;
+        struct why why = {""};
+        struct config c;
+
+        if (i == 0)
+            assert_int_equal(t->fallback(w, d, s, &c), ERR_OK);
+        else if (space_sample(s, &rng, 1000000, &c))
+            continue;
+        blobs_init(&blobs, (size_t)1 << 28);
+        if (template_program(t, w, d, s, &c, &p, &blobs, &why))
+            fail_msg("%s on %s: %s", t->id, text, why.text);
+        assert_int_equal(program_check_sane(&p, &why), ERR_OK);
+        assert_true(p.flops == w->op->flops(w));
+        assert_int_equal(p.n_passes, 2);
+        assert_true(d->max_work_group == 0 || p.needs_work_group <= d->max_work_group);
+        assert_true(d->local_bytes == 0 || p.needs_local_bytes <= d->local_bytes);
+        program_fini(&p);
+        blobs_fini(&blobs);
+    }
+}
+
+static void programs_are_sane_and_within_the_device(void **state)
+{
+    (void)state;
+    for_all(check_program);
+}
+
+static void check_features(const struct template *t, const struct workload *w, const struct device_desc *d,
+                           const struct space *s, const char *text)
+{
+    float row[512];
+    struct config c;
+
+    assert_true(space_n_features(s) <= 512);
+    assert_int_equal(t->fallback(w, d, s, &c), ERR_OK);
+    space_features(s, &c, row);
+    for (size_t i = 0; i < space_n_features(s); i++)
+        if (row[i] != row[i])
+            fail_msg("%s on %s: %s cannot be computed", t->id, text, space_feature_name(s, i));
+}
+
+static void derived_quantities_can_be_computed(void **state)
+{
+    (void)state;
+    for_all(check_features);
+}
+
+/* Layers of the networks are large: only their spaces and defaults are made here. */
+static void layers_of_networks_have_defaults(void **state)
+{
+    (void)state;
+    for (const char *const *name = network_names(); *name; name++) {
+        const struct network *net;
+
+        assert_int_equal(network_find(*name, &net, NULL), ERR_OK);
+        for (size_t i = 0; i < net->n_layers; i++)
+            for (size_t k = 0; net->layers[i].workload && template_table[k]; k++) {
+                const struct template *t = template_table[k];
+                struct space *s = NULL;
+                struct workload w;
+
+                assert_int_equal(workload_parse(net->layers[i].workload, &w, NULL), ERR_OK);
+                if (strcmp(t->operator_name, w.op->name) != 0)
+                    continue;
+                assert_int_equal(template_space(t, &w, &devices[0], &s, NULL), ERR_OK);
+                check_fallback(t, &w, &devices[0], s, net->layers[i].workload);
+                space_free(s);
+            }
+    }
+}
+
+static void what_cannot_be_tuned_yet_is_refused_with_words(void **state)
+{
+    static const char *const texts[][2] = {
+        {"conv2d f16 n=1 c=4 h=4 w=4 k=4 r=1 s=1", "f16"},
+        {"conv2d i8 n=1 c=4 h=4 w=4 k=4 r=1 s=1", "i8"},
+        {"conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1 groups=2", "groups=2"},
+        {"conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1 layout=nchw4c", "layout=nchw4c"},
+        {"conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1 acc=f16", "acc=f16"},
+        {"conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1 epilogue=relu", "epilogue=relu"},
+        {"dense i8 m=1 n=1 k=1", "i8"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        for (size_t k = 0; template_table[k]; k++) {
+            struct workload w;
+            struct why why = {""};
+
+            assert_int_equal(workload_parse(texts[i][0], &w, &why), ERR_OK);
+            if (strcmp(template_table[k]->operator_name, w.op->name) != 0)
+                continue;
+            assert_int_equal(template_table[k]->fit(&w, &devices[0], &why), FIT_NONE);
+            if (!strstr(why.text, texts[i][1]))
+                fail_msg("%s: \"%s\"", texts[i][0], why.text);
+        }
+}
+
+static void equal_configs_give_equal_programs(void **state)
+{
+    const struct template *t = template_find("conv2d/direct_tile");
+    struct sha256 hash[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct workload w;
+        struct space *s = NULL;
+        struct config c;
+        struct program p;
+        struct blobs blobs;
+
+        blobs_init(&blobs, (size_t)1 << 28);
+        assert_int_equal(workload_parse(small_shapes[0], &w, NULL), ERR_OK);
+        assert_int_equal(template_space(t, &w, &devices[0], &s, NULL), ERR_OK);
+        assert_int_equal(t->fallback(&w, &devices[0], s, &c), ERR_OK);
+        assert_int_equal(template_program(t, &w, &devices[0], s, &c, &p, &blobs, NULL), ERR_OK);
+        assert_int_equal(program_hash(&p, &hash[i]), ERR_OK);
+        program_fini(&p);
+        blobs_fini(&blobs);
+        space_free(s);
+    }
+    assert_string_equal(hash[0].hex, hash[1].hex);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_space_holds_its_default),
+        cmocka_unit_test(programs_are_sane_and_within_the_device),
+        cmocka_unit_test(derived_quantities_can_be_computed),
+        cmocka_unit_test(layers_of_networks_have_defaults),
+        cmocka_unit_test(what_cannot_be_tuned_yet_is_refused_with_words),
+        cmocka_unit_test(equal_configs_give_equal_programs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

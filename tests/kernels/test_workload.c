@@ -1,0 +1,149 @@
+/* Workload texts: what is read, what is written, what is refused with which words. */
+#include "kernels/network.h"
+#include "kernels/operator.h"
+#include "kernels/workload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define VGG "conv2d f32 n=1 c=256 h=56 w=56 k=256 r=3 s=3"
+
+static const struct {
+    const char *text, *canonical;
+} good[] = {
+    {VGG " stride=1 pad=1", VGG " pad=1"},
+    {VGG " pad=1,1", VGG " pad=1"},
+    {VGG " pad=1,2,1,2", VGG " pad=1,2"},
+    {VGG " pad=1,0,2,1 stride=2,1 dilation=2,2", VGG " stride=2,1 pad=1,0,2,1 dilation=2"},
+    {"  conv2d\tf32 k=8 s=1 r=1 w=5 h=4 c=3 n=2 groups=1 layout=nchw ", "conv2d f32 n=2 c=3 h=4 w=5 k=8 r=1 s=1"},
+    {"conv2d i8 n=1 c=4 h=4 w=4 k=4 r=1 s=1 layout=nchw4c epilogue=relu",
+     "conv2d i8 n=1 c=4 h=4 w=4 k=4 r=1 s=1 layout=nchw4c epilogue=relu"},
+    {"dense f32 k=3 n=2 m=1", "dense f32 m=1 n=2 k=3"},
+};
+
+static const struct {
+    const char *text, *words; /* words: what the message must contain */
+} bad[] = {
+    {"", "empty"},
+    {"pool2d f32 n=1", "unknown operator \"pool2d\"; expected one of conv2d, dense"},
+    {"dense", "dtype is missing"},
+    {"dense f64 m=1 n=1 k=1", "f64"},
+    {"dense f32 m=1 n=1", "k is missing"},
+    {"dense f32 m=1 n=1 k=1 q=2", "q=2"},
+    {"dense f32 m=1 n=1 k", "key=value"},
+    {"dense f32 m=1 n=1 k=", "expected a whole number"},
+    {"dense f32 m=1 n=1 k=two", "expected a whole number"},
+    {"dense f32 m=1 n=1 k=2x", "expected one number"},
+    {"dense f32 m=1 n=1 k=1 k=1", "given twice"},
+    {"dense f32 m=1 n=1 k=18446744073709551617", "64 bits"},
+    {"dense f32 m=1 n=1 k=9223372036854775807", "expected 1 to"},
+    {"dense f32 m=-1 n=1 k=1", "expected 1 to"},
+    {"dense f32 m=16777216 n=16777216 k=1", "more than"},
+    {"dense f32 m=1 n=1 k=1 \x01", "0x01"},
+    {"conv2d f32 n=1 c=0 h=5 w=5 k=1 r=1 s=1", "c=0"},
+    {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=7 s=7", "larger than the padded input"},
+    {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=3 s=3 dilation=3", "larger than the padded input"},
+    {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 pad=1,2,3", "top,left,bottom,right"},
+    {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 stride=0", "stride=0"},
+    {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 layout=nhwc", "nchw4c"},
+    {"conv2d f32 n=1 c=3 h=5 w=5 k=4 r=1 s=1 groups=2", "does not divide"},
+    {"conv2d f32 n=16777216 c=16777216 h=16777216 w=16777216 k=1 r=1 s=1", "more than"},
+};
+
+static void a_workload_is_written_in_its_canonical_form(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct workload w, again;
+        struct why why = {""};
+        struct buf text;
+
+        buf_init(&text, WORKLOAD_MAX_TEXT);
+        if (workload_parse(good[i].text, &w, &why))
+            fail_msg("%s: %s", good[i].text, why.text);
+        assert_int_equal(workload_text(&w, &text), ERR_OK);
+        assert_string_equal(buf_text(&text), good[i].canonical);
+        assert_int_equal(workload_parse(buf_text(&text), &again, NULL), ERR_OK);
+        assert_memory_equal(&w, &again, sizeof w);
+        buf_fini(&text);
+    }
+}
+
+static void bad_texts_are_refused_with_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct workload w;
+        struct why why = {""};
+        const enum err e = workload_parse(bad[i].text, &w, &why);
+
+        if (e != ERR_INPUT && e != ERR_LIMIT)
+            fail_msg("\"%s\" gives %s", bad[i].text, err_words(e));
+        if (!strstr(why.text, bad[i].words))
+            fail_msg("\"%s\": \"%s\" does not say \"%s\"", bad[i].text, why.text, bad[i].words);
+    }
+}
+
+static void a_text_over_the_limit_is_refused(void **state)
+{
+    char text[2 * WORKLOAD_MAX_TEXT];
+    struct workload w;
+
+    (void)state;
+    memset(text, 'a', sizeof text);
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(workload_parse(text, &w, NULL), ERR_LIMIT);
+}
+
+static void texts_of_networks_are_canonical(void **state)
+{
+    (void)state;
+    for (const char *const *name = network_names(); *name; name++) {
+        const struct network *net;
+
+        assert_int_equal(network_find(*name, &net, NULL), ERR_OK);
+        for (size_t i = 0; i < net->n_layers; i++) {
+            struct workload w;
+            struct buf text;
+
+            if (!net->layers[i].workload)
+                continue;
+            buf_init(&text, WORKLOAD_MAX_TEXT);
+            assert_int_equal(workload_parse(net->layers[i].workload, &w, NULL), ERR_OK);
+            assert_int_equal(workload_text(&w, &text), ERR_OK);
+            assert_string_equal(buf_text(&text), net->layers[i].workload);
+            buf_fini(&text);
+        }
+    }
+}
+
+static void flops_and_bytes_count_each_product_and_element(void **state)
+{
+    struct workload w;
+
+    (void)state;
+    assert_int_equal(workload_parse(VGG " pad=1", &w, NULL), ERR_OK);
+    assert_true(w.op->flops(&w) == 3699376128.0);
+    assert_true(w.op->bytes_min(&w) == 4.0 * (2 * 256 * 56 * 56 + 256 * 256 * 9));
+    assert_int_equal(workload_parse("dense f32 m=2 n=3 k=5", &w, NULL), ERR_OK);
+    assert_true(w.op->flops(&w) == 60.0);
+    assert_true(w.op->bytes_min(&w) == 4.0 * (10 + 15 + 6));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_workload_is_written_in_its_canonical_form),
+        cmocka_unit_test(bad_texts_are_refused_with_words),
+        cmocka_unit_test(a_text_over_the_limit_is_refused),
+        cmocka_unit_test(texts_of_networks_are_canonical),
+        cmocka_unit_test(flops_and_bytes_count_each_product_and_element),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

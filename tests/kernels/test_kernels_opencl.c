@@ -65,11 +65,14 @@ static void every_template_computes_every_shape(void **state)
 /* Every file compiles without any define, as its defaults promise. */
 static void every_kernel_file_compiles_alone(void **state)
 {
+    const int64_t one[] = {1, 1, 1};
+
     (void)state;
     for (size_t k = 0; template_table[k]; k++) {
         char name[128];
         struct program p;
         struct program_module *m;
+        struct program_launch *launch;
         struct blobs blobs;
         struct buf text;
         struct loaded *l = NULL;
@@ -82,9 +85,14 @@ static void every_kernel_file_compiles_alone(void **state)
         program_init(&p);
         snprintf(p.api, sizeof p.api, "opencl");
         assert_int_equal(kernel_text(name, &text), ERR_OK);
+        buf_puts(&text, "KERNEL WG_SIZE(1, 1, 1) alone(GLOBAL float *y) { y[0] = 0.0f; }\n"); /* something to launch */
         m = program_add_module(&p, "alone", LANG_OPENCL_C, "");
         assert_non_null(m);
         assert_int_equal(blobs_put(&blobs, buf_text(&text), text.len, &m->source), ERR_OK);
+        assert_non_null(program_add_buffer(&p, "y", ROLE_OUTPUT, DTYPE_F32, 1));
+        launch = program_add_kernel(&p, PHASE_RUN, 0, "alone", one, one);
+        assert_non_null(launch);
+        assert_int_equal(program_arg_buffer(launch, 0), ERR_OK);
         if (ops->load(device, &p, &blobs, NULL, &l, &report, &why))
             fail_msg("%s: %s\n%s", name, why.text, report.log ? report.log : "");
         ops->unload(l);

@@ -1,4 +1,5 @@
-/* bundle_files.h - the parts of a bundle that are the same in every bundle (libtune/bundle), as text inside the program. */
+/* bundle_files.h - the parts of a bundle that are the same in every bundle (libtune/bundle), as text inside the
+ * program. */
 #ifndef TUNE_LIBTUNE_BUNDLE_FILES_H
 #define TUNE_LIBTUNE_BUNDLE_FILES_H
 

@@ -17,6 +17,7 @@ static const struct build_knob knobs[] = {
     {"ku", {1, 2, 4, 8, BUILD_END}},
     {"us", {0, 1, BUILD_END}},
     {"tiles", {1, 2, 4, 8, BUILD_END}},
+    {"pass", {0, 1, BUILD_END}},
     {"wg", {1, 2, 4, 8, 16, BUILD_END}},
     {"order", {0, 1, 2, BUILD_END}},
     {0},
@@ -34,6 +35,7 @@ static const char *const quantities[][2] = {
     {"loads_per_fma", "(nv + vh * vw) / (vh * vw * nv)"},
     {"weight_bytes", "nv * vec * size_c * size_r * size_s * 4"},
     {"block_bytes", "nv * vec * cb * size_r * size_s * 4"},
+    {"sum_bytes", "pass * tiles * vh * vw * nv * vec * 4"},
     {"input_bytes", "(vh * stride_h + size_r) * (vw * tiles * stride_w + size_s) * size_c * 4"},
     {"items", "size_n * ceil_div(size_k, nv * vec) * ceil_div(size_p, vh) * ceil_div(size_q, vw * tiles)"},
     {"groups", "ceil_div(items, wg)"},
@@ -53,6 +55,8 @@ static const char *const constraints[] = {
     "vh <= size_p",
     "vw < 2 * size_q",
     "tiles == 1 or vw * tiles < size_q + vw",
+    "pass == 0 or (tiles > 1 and cb < size_c)",
+    "sum_bytes <= 32768",
     "wg <= max_group and wg <= items",
     "(nv - 1) * vec < size_k",
     NULL,
@@ -107,6 +111,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const struct conv_shape z = conv_shape_of(w);
     const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), width = best_width(z.q);
     const int64_t nv = z.k > lanes ? 2 : 1, vh = width <= 7 && z.p > 1 ? (width <= 4 ? 3 : 2) : 1;
+    const int64_t cb = z.c < 16 ? (z.c < 4 ? z.c : 4) : 16, across = CEIL(z.q, width);
+    const int64_t tiles = across >= 8 ? 8 : across >= 4 ? 4 : across >= 2 ? 2 : 1;
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -114,16 +120,17 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"nv", nv},
                                                {"vh", vh < z.p ? vh : z.p},
                                                {"vw", width},
-                                               {"cb", z.c < 16 ? (z.c < 4 ? z.c : 4) : 16},
-                                               {"ku", z.c < 2 ? 1 : 2},
-                                               {"tiles", 1},
+                                               {"cb", cb},
+                                               {"ku", 1},
+                                               {"tiles", tiles},
+                                               {"pass", tiles > 1 && cb < z.c},
                                                {"wg", 1},
                                                {"order", 0},
                                                {NULL, 0}},
                  out);
     if (space_is_valid(s, out, NULL))
         return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"vw", "vh", "ku", "nv", NULL}, out);
+    return build_make_valid(s, (const char *const[]){"tiles", "vw", "vh", "pass", "nv", NULL}, out);
 }
 
 /* Extent of the packed input along one axis: what `n` outputs read. */
@@ -135,9 +142,9 @@ static int64_t reach(int64_t n, int64_t stride, int64_t window, int64_t dilation
 static enum err add_defines(struct program_module *m, const struct conv_shape *z, const struct space *s,
                             const struct config *c)
 {
-    static const char *const same[][2] = {{"VEC", "vec"},     {"NV", "nv"},      {"VH", "vh"}, {"VW", "vw"},
-                                          {"CB", "cb"},       {"KU", "ku"},      {"US", "us"}, {"WG", "wg"},
-                                          {"TILES", "tiles"}, {"ORDER", "order"}};
+    static const char *const same[][2] = {{"VEC", "vec"},     {"NV", "nv"},     {"VH", "vh"},      {"VW", "vw"},
+                                          {"CB", "cb"},       {"KU", "ku"},     {"US", "us"},      {"WG", "wg"},
+                                          {"TILES", "tiles"}, {"PASS", "pass"}, {"ORDER", "order"}};
     enum err e = conv_define_shape(m, z);
 
     for (size_t i = 0; !e && i < sizeof same / sizeof same[0]; i++)

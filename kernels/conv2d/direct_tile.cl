@@ -2,7 +2,8 @@
  * One work-item computes TILES tiles of VH x VW pixels x NR = NV*VEC output channels in vector registers.
  * xp[n][c/CB][row][column][c%CB]: input padded by zeros so far that no tile needs a guard; wp[k/NR][c/CB][r][s][c%CB][k%NR].
  * Knobs: VEC lanes; NV vectors of channels; VH VW pixels; CB channels of a block; KU unroll of the loop over them; US unroll
- * of the loop over s; TILES tiles a work-item, one after the other along q; WG work-items a group; ORDER which axis is fastest:
+ * of the loop over s; TILES tiles a work-item, one after the other along q; PASS 1 = a block of channels is done for all tiles
+ * before the next one, so that its weights stay in the first cache; WG work-items a group; ORDER which axis is fastest:
  * 0 q then p then k (weights stay in cache), 1 k then q then p (input stays in cache), 2 p then q then k.
  * Launch: local (WG, 1, 1); groups (ceil(NB*KBLOCKS*PTILES*QGROUPS / WG), 1, 1). Packing: one item a row; one a (k block, c block). */
 #ifndef C
@@ -30,6 +31,7 @@
 #define KU 1
 #define US 0
 #define TILES 1
+#define PASS 0
 #define WG 1
 #define ORDER 0
 #endif
@@ -82,6 +84,54 @@ KERNEL WG_SIZE(1, 1, 1) direct_tile_pack_w(GLOBAL const float *RESTRICT w, GLOBA
             }
 }
 
+typedef VT tile_sum[VH * VW][NV];
+
+/* acc += one block of CB channels: all taps of the window. */
+#define ADD_BLOCK(acc, cb, q0)                                                                                         \
+    for (int r = 0; r < R; r++) {                                                                                      \
+        UNROLL_S                                                                                                       \
+        for (int s = 0; s < S; s++) {                                                                                  \
+            GLOBAL const float *RESTRICT a =                                                                           \
+                xp + (((long)(n * CBLOCKS + (cb)) * HP + p0 * SH + r * DH) * WP + (q0)*SW + s * DW) * CB;              \
+            GLOBAL const float *RESTRICT b = wp + (((long)(kb * CBLOCKS + (cb)) * R + r) * S + s) * CB * NR;           \
+                                                                                                                       \
+            UNROLL_BY(KU)                                                                                              \
+            for (int ch = 0; ch < CB; ch++) {                                                                          \
+                VT weight[NV];                                                                                         \
+                                                                                                                       \
+                UNROLL                                                                                                 \
+                for (int v = 0; v < NV; v++)                                                                           \
+                    weight[v] = VLOAD(b + ch * NR + v * VEC);                                                          \
+                UNROLL                                                                                                 \
+                for (int i = 0; i < VH; i++)                                                                           \
+                    UNROLL                                                                                             \
+                    for (int j = 0; j < VW; j++) {                                                                     \
+                        const VT pixel = VSET(a[(i * SH * WP + j * SW) * CB + ch]);                                    \
+                                                                                                                       \
+                        UNROLL                                                                                         \
+                        for (int v = 0; v < NV; v++)                                                                   \
+                            acc[i * VW + j][v] = VFMA(pixel, weight[v], acc[i * VW + j][v]);                           \
+                    }                                                                                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+/* Writes one tile, the part of it that lies inside the output. */
+#define STORE_TILE(acc, q0)                                                                                            \
+    {                                                                                                                  \
+        float out[VH * VW][NR];                                                                                        \
+                                                                                                                       \
+        UNROLL                                                                                                         \
+        for (int i = 0; i < VH * VW; i++)                                                                              \
+            UNROLL                                                                                                     \
+            for (int v = 0; v < NV; v++)                                                                               \
+                PRIVATE_STORE(acc[i][v], &out[i][v * VEC]);                                                            \
+        for (int k = kb * NR; k < kb * NR + NR && k < K; k++)                                                          \
+            for (int i = 0; i < VH && p0 + i < P; i++)                                                                 \
+                for (int j = 0; j < VW && (q0) + j < Q; j++)                                                           \
+                    y[((n * K + k) * P + p0 + i) * Q + (q0) + j] = out[i * VW + j][k - kb * NR];                       \
+    }
+
 KERNEL WG_SIZE(WG, 1, 1) direct_tile(GLOBAL const float *RESTRICT xp, GLOBAL const float *RESTRICT wp,
                                      GLOBAL float *RESTRICT y)
 {
@@ -93,13 +143,35 @@ KERNEL WG_SIZE(WG, 1, 1) direct_tile(GLOBAL const float *RESTRICT xp, GLOBAL con
 #else
     const int pt = item % PTILES, qg = item / PTILES % QGROUPS, kb = item / (QGROUPS * PTILES) % KBLOCKS;
 #endif
-    const int n = item / (KBLOCKS * QGROUPS * PTILES), p0 = pt * VH;
+    const int n = item / (KBLOCKS * QGROUPS * PTILES), p0 = pt * VH, first = qg * TILES * VW;
+#if PASS
+    tile_sum sums[TILES];
+#endif
 
     if (item >= ITEMS)
         return;
+#if PASS
+    for (int cb = 0; cb < CBLOCKS; cb++)
+        for (int tile = 0; tile < TILES; tile++) {
+            tile_sum acc;
+
+            UNROLL
+            for (int i = 0; i < VH * VW; i++)
+                UNROLL
+                for (int v = 0; v < NV; v++)
+                    acc[i][v] = cb ? sums[tile][i][v] : VSET(0.0f);
+            ADD_BLOCK(acc, cb, first + tile * VW)
+            UNROLL
+            for (int i = 0; i < VH * VW; i++)
+                UNROLL
+                for (int v = 0; v < NV; v++)
+                    sums[tile][i][v] = acc[i][v];
+        }
+    for (int tile = 0; tile < TILES; tile++)
+        STORE_TILE(sums[tile], first + tile * VW)
+#else
     for (int tile = 0; tile < TILES; tile++) {
-        const int q0 = (qg * TILES + tile) * VW;
-        VT acc[VH * VW][NV];
+        tile_sum acc;
 
         UNROLL
         for (int i = 0; i < VH * VW; i++)
@@ -107,45 +179,8 @@ KERNEL WG_SIZE(WG, 1, 1) direct_tile(GLOBAL const float *RESTRICT xp, GLOBAL con
             for (int v = 0; v < NV; v++)
                 acc[i][v] = VSET(0.0f);
         for (int cb = 0; cb < CBLOCKS; cb++)
-            for (int r = 0; r < R; r++) {
-                UNROLL_S
-                for (int s = 0; s < S; s++) {
-                    GLOBAL const float *RESTRICT a =
-                        xp + (((long)(n * CBLOCKS + cb) * HP + p0 * SH + r * DH) * WP + q0 * SW + s * DW) * CB;
-                    GLOBAL const float *RESTRICT b = wp + (((long)(kb * CBLOCKS + cb) * R + r) * S + s) * CB * NR;
-
-                    UNROLL_BY(KU)
-                    for (int c = 0; c < CB; c++) {
-                        VT weight[NV];
-
-                        UNROLL
-                        for (int v = 0; v < NV; v++)
-                            weight[v] = VLOAD(b + c * NR + v * VEC);
-                        UNROLL
-                        for (int i = 0; i < VH; i++)
-                            UNROLL
-                            for (int j = 0; j < VW; j++) {
-                                const VT pixel = VSET(a[(i * SH * WP + j * SW) * CB + c]);
-
-                                UNROLL
-                                for (int v = 0; v < NV; v++)
-                                    acc[i * VW + j][v] = VFMA(pixel, weight[v], acc[i * VW + j][v]);
-                            }
-                    }
-                }
-            }
-        {
-            float out[VH * VW][NR];
-
-            UNROLL
-            for (int i = 0; i < VH * VW; i++)
-                UNROLL
-                for (int v = 0; v < NV; v++)
-                    PRIVATE_STORE(acc[i][v], &out[i][v * VEC]);
-            for (int k = kb * NR; k < kb * NR + NR && k < K; k++)
-                for (int i = 0; i < VH && p0 + i < P; i++)
-                    for (int j = 0; j < VW && q0 + j < Q; j++)
-                        y[((n * K + k) * P + p0 + i) * Q + q0 + j] = out[i * VW + j][k - kb * NR];
-        }
+            ADD_BLOCK(acc, cb, first + tile * VW)
+        STORE_TILE(acc, first + tile * VW)
     }
+#endif
 }

@@ -49,7 +49,7 @@ static const char *const constraints[] = {
     "body <= 512",
     "ku <= size_k",
     "mr < size_m + 2 or mr == 1",
-    "tiles == 1 or mr * tiles < size_m + mr",
+    "tiles == 1 or mr * tiles < 2 * size_m + mr",
     "kc < size_k or kc == 16777216",
     "kc == 16777216 or kc % ku == 0",
     "wg <= max_group and wg <= items",

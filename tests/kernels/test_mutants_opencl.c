@@ -23,8 +23,7 @@ static const struct mutant mutants[] = {
     {"conv2d/naive", "r and s swapped", "* R + r) * S + s]", "* S + s) * R + r]"},
     {"conv2d/naive", "uninitialised accumulator", "float sum = 0.0f", "float sum = y[i]"},
 
-    {"conv2d/direct_tile", "missing last term", "c < CB; c++) {\n                        VT",
-     "c < CB - 1; c++) {\n                        VT"},
+    {"conv2d/direct_tile", "missing last term", "ch < CB; ch++", "ch < CB - 1; ch++"},
     {"conv2d/direct_tile", "wrong pad", "h = row - PT;", "h = row - PT + 1;"},
     {"conv2d/direct_tile", "unguarded tail", "k < kb * NR + NR && k < K", "k < kb * NR + NR"},
     {"conv2d/direct_tile", "r and s swapped", "* R + r) * S + s) * CB * NR", "* S + s) * R + r) * CB * NR"},

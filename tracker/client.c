@@ -255,7 +255,7 @@ static cJSON *hello_args(const struct client *c, const char *nonce)
 
 static enum err accept_hello(struct client *c, const cJSON *result, const char *nonce, struct why *why)
 {
-    const char *session, *boot, *server_nonce;
+    const char *session = NULL, *boot = NULL, *server_nonce = NULL;
     enum err e = json_get_text(result, "session", &session, why);
 
     if (!e)

@@ -17,7 +17,7 @@ static const struct cli_option options[] = {
     {"listen", 'l', NULL, CLI_TEXT, "URL", PROTOCOL_DEFAULT_URL, NULL, 0, 0,
      "address to listen on; port 0 = any free one"},
     {"store", 's', NULL, CLI_TEXT, "DIR", "tune-store", NULL, 0, 0, "directory of jobs, trials, records and blobs"},
-    {"key", 'k', "key-file", CLI_TEXT, "FILE", NULL, "TUNE_KEY_FILE", 0, 0,
+    {"key-file", 'k', "key", CLI_TEXT, "FILE", NULL, "TUNE_KEY_FILE", 0, 0,
      "key that every peer must know (see `tune keygen`)"},
     {"insecure", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "listen beyond this machine without a key"},
     {"workers", 'w', NULL, CLI_INT, "N", "1", NULL, 0, 64, "processes `tune work` to keep running for submitted jobs"},
@@ -49,7 +49,7 @@ static bool is_loopback(const char *url)
 
 static enum err load_key(const struct cli *c, struct key *key, struct tracker_options *o, struct why *why)
 {
-    const char *file = cli_text(c, "key");
+    const char *file = cli_text(c, "key-file");
     enum err e;
 
     if (!strstr(cli_text(c, "listen"), "://"))
@@ -57,7 +57,7 @@ static enum err load_key(const struct cli *c, struct key *key, struct tracker_op
                        PROTOCOL_DEFAULT_URL);
     if (!file && !is_loopback(cli_text(c, "listen")) && !cli_flag(c, "insecure"))
         return why_set(why, ERR_AUTH,
-                       "%s is reachable by others: give --key FILE (`tune keygen` makes one), or --insecure",
+                       "%s is reachable by others: give --key-file FILE (`tune keygen` makes one), or --insecure",
                        cli_text(c, "listen"));
     if (!file)
         return ERR_OK;
@@ -82,7 +82,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
     if (!e && cli_text(c, "http"))
         e = http_start(*s, cli_text(c, "http"), &h, why);
     if (!e)
-        e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key"), why);
+        e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key-file"), why);
     if (e)
         return e;
     printf("listening on %s\n", server_url(*s));

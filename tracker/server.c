@@ -519,7 +519,7 @@ enum err server_page(struct server *s, enum err (*render)(struct tracker *t, str
     if (s->n_pages < MAX_PAGES && !s->stopping) {
         s->n_pages++;
         p.next = s->pages;
-        s->pages = &p;
+        s->pages = &p; // cppcheck-suppress autoVariables ; this call waits until it is done and unlinked
         pthread_cond_signal(&s->work);
         while (!p.done)
             pthread_cond_wait(&s->page_done, &s->lock);

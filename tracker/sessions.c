@@ -161,7 +161,7 @@ static enum err check_mac(struct call *c, const void *bytes, size_t n, const cha
     if (!key)
         return c->message->has_mac ? why_set(&c->why, ERR_AUTH, "this tracker uses no key: leave --key out") : ERR_OK;
     if (!c->message->has_mac)
-        return why_set(&c->why, ERR_AUTH, "this tracker wants a key: --key FILE");
+        return why_set(&c->why, ERR_AUTH, "this tracker wants a key: --key-file FILE");
     if (!message_mac_is_right(bytes, n, key, nonce))
         return why_set(&c->why, ERR_AUTH, "the key is not this tracker's");
     set_nonce(c, nonce);

@@ -443,7 +443,7 @@ static enum err grant(struct call *c, struct agent *a, struct trial *tr, struct 
 
 static enum err read_lease(struct call *c, struct agent **a, const char **key, const char **fingerprint, int64_t *max)
 {
-    const char *nonce;
+    const char *nonce = NULL;
     enum err e = agent_of(c, a);
 
     if (!e)

@@ -21,7 +21,8 @@ struct blobs {
 void blobs_init(struct blobs *s, size_t max_bytes);
 void blobs_fini(struct blobs *s);
 
-/* Copies bytes into the set (once: equal content is kept once) and tells their name (`name` may be NULL). ERR_LIMIT, ERR_NOMEM. */
+/* Copies bytes into the set (equal content is kept once) and tells their name (`name` may be NULL). ERR_LIMIT,
+ * ERR_NOMEM. */
 enum err blobs_put(struct blobs *s, const void *bytes, size_t n, struct sha256 *name);
 
 /* Lends a blob by hex name; NULL when it is not in the set. The pointer lives until the set changes. */

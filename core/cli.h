@@ -11,15 +11,15 @@
 enum cli_kind { CLI_FLAG, CLI_COUNT, CLI_TEXT, CLI_INT, CLI_REAL, CLI_DURATION /* "90s" "10m" "2h" or seconds */ };
 
 struct cli_option {
-    const char *name;      /* "trials", given as --trials */
-    char letter;           /* 'v' for -v, or 0 */
-    const char *alias;     /* another long name, or NULL */
+    const char *name;  /* "trials", given as --trials */
+    char letter;       /* 'v' for -v, or 0 */
+    const char *alias; /* another long name, or NULL */
     enum cli_kind kind;
-    const char *argument;  /* "N", "URL"; NULL for flags */
-    const char *otherwise; /* the default as text, shown in help and parsed like input; NULL = none */
+    const char *argument;    /* "N", "URL"; NULL for flags */
+    const char *otherwise;   /* the default as text, shown in help and parsed like input; NULL = none */
     const char *environment; /* variable that gives the default when set, or NULL */
-    double min, max;       /* inclusive bounds of CLI_INT, CLI_REAL, CLI_DURATION (seconds); both 0 = no bounds */
-    const char *help;      /* one line */
+    double min, max;         /* inclusive bounds of CLI_INT, CLI_REAL, CLI_DURATION (seconds); both 0 = no bounds */
+    const char *help;        /* one line */
 };
 
 #define CLI_MAX_OPTIONS 64
@@ -36,7 +36,7 @@ struct cli {
     struct cli_value values[CLI_MAX_OPTIONS];
     const char **rest; /* arguments that are no options, in order; points into a copy: cli_fini */
     int n_rest;
-    bool help;         /* --help or -h was given: nothing else was checked */
+    bool help; /* --help or -h was given: nothing else was checked */
 };
 
 /* Parses argv[1..argc). ERR_INPUT names the argument and what was expected (with the nearest option's name for a

@@ -10,8 +10,8 @@
 #define CSVZ_MAX_BYTES ((size_t)256 << 20) /* of the text */
 
 struct csvz {
-    char *text;          /* all of the file, commas and line ends made NUL */
-    const char **cells;  /* the names, then the rows: row-major [1 + n_rows][n_columns] */
+    char *text;         /* all of the file, commas and line ends made NUL */
+    const char **cells; /* the names, then the rows: row-major [1 + n_rows][n_columns] */
     size_t n_columns, n_rows;
 };
 

@@ -3,26 +3,26 @@
 #define TUNE_CORE_ERR_H
 
 /* Numbers are fixed for ever: they travel on the wire and stand in logs. X(number, NAME, "words") */
-#define ERR_MAP(X)                                        \
-    X(0, OK, "ok")                                        \
-    X(1, NOMEM, "out of memory")                          \
-    X(2, INPUT, "bad input")                              \
-    X(3, LIMIT, "over a limit")                           \
-    X(4, IO, "input or output failed")                    \
-    X(5, NOT_FOUND, "not found")                          \
-    X(6, EXISTS, "exists already")                        \
-    X(7, BUSY, "busy")                                    \
-    X(8, TIMEOUT, "timed out")                            \
-    X(9, PROTOCOL, "protocol violated")                   \
-    X(10, AUTH, "not authorised")                         \
-    X(11, UNREACHABLE, "peer not reachable")              \
-    X(12, DEVICE, "device failed")                        \
-    X(13, UNSUPPORTED, "not supported here")              \
-    X(14, CANCELLED, "cancelled")                         \
-    X(15, STALE, "lease or token is stale")               \
-    X(16, CHILD, "child process died")                    \
-    X(17, COMPILE, "kernel did not compile")              \
-    X(18, LIMITS, "kernel needs more than the device has") \
+#define ERR_MAP(X)                                                                                                     \
+    X(0, OK, "ok")                                                                                                     \
+    X(1, NOMEM, "out of memory")                                                                                       \
+    X(2, INPUT, "bad input")                                                                                           \
+    X(3, LIMIT, "over a limit")                                                                                        \
+    X(4, IO, "input or output failed")                                                                                 \
+    X(5, NOT_FOUND, "not found")                                                                                       \
+    X(6, EXISTS, "exists already")                                                                                     \
+    X(7, BUSY, "busy")                                                                                                 \
+    X(8, TIMEOUT, "timed out")                                                                                         \
+    X(9, PROTOCOL, "protocol violated")                                                                                \
+    X(10, AUTH, "not authorised")                                                                                      \
+    X(11, UNREACHABLE, "peer not reachable")                                                                           \
+    X(12, DEVICE, "device failed")                                                                                     \
+    X(13, UNSUPPORTED, "not supported here")                                                                           \
+    X(14, CANCELLED, "cancelled")                                                                                      \
+    X(15, STALE, "lease or token is stale")                                                                            \
+    X(16, CHILD, "child process died")                                                                                 \
+    X(17, COMPILE, "kernel did not compile")                                                                           \
+    X(18, LIMITS, "kernel needs more than the device has")                                                             \
     X(19, WRONG, "kernel gave a wrong answer")
 
 enum err {

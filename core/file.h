@@ -20,7 +20,8 @@ enum err file_append(const char *path, const void *bytes, size_t n, bool durable
 /* mkdir -p. */
 enum err dir_make(const char *path, unsigned mode, struct why *why);
 
-/* Makes a fresh directory "<base>/<stem>.XXXXXX", where base is TMPDIR or /tmp; writes its path (PATH_MAX) into `out`. */
+/* Makes a fresh directory "<base>/<stem>.XXXXXX", where base is TMPDIR or /tmp; writes its path (PATH_MAX) into `out`.
+ */
 enum err dir_temporary(const char *stem, char *out, size_t n_out, struct why *why);
 
 /* Removes a directory and all below it, following no links. Never fails: what cannot be removed stays. */

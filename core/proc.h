@@ -17,7 +17,7 @@ struct proc_options {
     int64_t core_bytes;         /* RLIMIT_CORE of the child; usually 0 */
     const int *cpus;            /* the CPUs the child may run on; NULL = as the parent */
     int n_cpus;
-    bool own_group;             /* a process group of its own, so that proc_kill reaches grandchildren */
+    bool own_group; /* a process group of its own, so that proc_kill reaches grandchildren */
 };
 
 /* Starts a child. It dies with the parent's death (PR_SET_PDEATHSIG, checked against a race), inherits no other
@@ -27,7 +27,8 @@ enum err proc_start(const struct proc_options *options, pid_t *pid, struct why *
 /* Sends `signal` to the child's group when it has one, else to it alone. pid <= 0 is ignored. */
 void proc_kill(pid_t pid, int signal, bool group);
 
-/* Waits until the child ends or `timeout_ms` passes (0 = look once, -1 = for ever): ERR_TIMEOUT, else `status` as waitpid's. */
+/* Waits until the child ends or `timeout_ms` passes (0 = look once, -1 = for ever): ERR_TIMEOUT, else `status` as
+ * waitpid's. */
 enum err proc_wait(pid_t pid, int64_t timeout_ms, int *status);
 
 /* Resident bytes of a process from /proc, or -1. */

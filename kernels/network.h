@@ -20,7 +20,7 @@ struct network {
 };
 
 /* All networks in alphabetical order; NULL-ended list of names; parsed on first use, never freed. */
-enum err network_find(const char *name, const struct network **out, struct why *why); /* ERR_NOT_FOUND lists the names */
+enum err network_find(const char *name, const struct network **out, struct why *why); /* ERR_NOT_FOUND: the names */
 const char *const *network_names(void);
 
 #endif

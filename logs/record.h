@@ -16,21 +16,21 @@
 #define RECORD_MAX_SAMPLES 64
 
 /* X(number, NAME, "name"): numbers never reused; names are the log's. */
-#define STATUS_MAP(X)         \
-    X(0, OK, "ok")            \
-    X(1, COMPILE, "compile")  \
-    X(2, LIMITS, "limits")    \
-    X(3, RUNTIME, "runtime")  \
-    X(4, WRONG, "wrong")      \
-    X(5, TIMEOUT, "timeout")  \
-    X(6, CRASH, "crash")      \
+#define STATUS_MAP(X)                                                                                                  \
+    X(0, OK, "ok")                                                                                                     \
+    X(1, COMPILE, "compile")                                                                                           \
+    X(2, LIMITS, "limits")                                                                                             \
+    X(3, RUNTIME, "runtime")                                                                                           \
+    X(4, WRONG, "wrong")                                                                                               \
+    X(5, TIMEOUT, "timeout")                                                                                           \
+    X(6, CRASH, "crash")                                                                                               \
     X(7, LOST, "lost")
 
 enum record_status {
 #define X(number, NAME, name) STATUS_##NAME = number,
     STATUS_MAP(X)
 #undef X
-    N_STATUSES
+        N_STATUSES
 };
 
 const char *status_name(enum record_status s);
@@ -47,35 +47,35 @@ struct record_anchor {
 struct record {
     char id[SHA256_HEX + 1]; /* trial id given by the tracker */
     char job[40];
-    char purpose[16];        /* search | redo | final */
+    char purpose[16]; /* search | redo | final */
     char *workload;
     char template_id[64];
     int64_t template_version;
-    cJSON *knobs;            /* by name; owned */
+    cJSON *knobs; /* by name; owned */
     enum record_status status;
-    char stage[16];          /* prepare | build | load | verify | time: where a failure happened */
-    char *why;               /* words, compiler log included, at most 4 KiB; NULL when ok */
-    double time_ns;          /* median of the slot medians; 0 when not timed */
-    double lnratio;          /* median of ln(slot / interpolated anchor); NAN without an anchor */
-    double se;               /* 1.25 * 1.48 * MAD / sqrt(rounds), of lnratio (or of ln time without an anchor) */
-    int64_t rounds, calls;   /* slots timed; calls in all of them */
-    double *samples_ns;      /* one median per slot */
+    char stage[16];        /* prepare | build | load | verify | time: where a failure happened */
+    char *why;             /* words, compiler log included, at most 4 KiB; NULL when ok */
+    double time_ns;        /* median of the slot medians; 0 when not timed */
+    double lnratio;        /* median of ln(slot / interpolated anchor); NAN without an anchor */
+    double se;             /* 1.25 * 1.48 * MAD / sqrt(rounds), of lnratio (or of ln time without an anchor) */
+    int64_t rounds, calls; /* slots timed; calls in all of them */
+    double *samples_ns;    /* one median per slot */
     size_t n_samples;
     struct record_anchor anchor;
     double canary_before, canary_after; /* ns of the FMA canary round the batch; 0 = not taken */
-    bool censored;           /* over 3x the best after its first round: no more rounds were spent */
+    bool censored;                      /* over 3x the best after its first round: no more rounds were spent */
     double build_ms;
     bool build_cached;
-    double verify_ms, device_ms, wait_ms; /* shares of the trial's wall time: checking, timing, waiting for the device */
-    double flops;            /* of one run, as GFLOPS are counted */
-    char proposed_by[16];    /* init | model | explore | random | grid | genetic | user */
+    double verify_ms, device_ms, wait_ms; /* shares of the trial's time: checking, timing, waiting for the device */
+    double flops;                         /* of one run, as GFLOPS are counted */
+    char proposed_by[16];                 /* init | model | explore | random | grid | genetic | user */
     struct sha256 program, fingerprint;
-    cJSON *device;           /* name, driver, peak_gflops, clocks, temperature, load: what was readable; owned */
-    char protocol[32];       /* of timing, "rounds-1" */
-    char key[64];            /* the farm's slug */
+    cJSON *device;     /* name, driver, peak_gflops, clocks, temperature, load: what was readable; owned */
+    char protocol[32]; /* of timing, "rounds-1" */
+    char key[64];      /* the farm's slug */
     char agent[64];
     int64_t seed;
-    int64_t ts_ms;           /* wall clock at the end of the measurement */
+    int64_t ts_ms; /* wall clock at the end of the measurement */
 };
 
 void record_init(struct record *r);

@@ -1,7 +1,7 @@
 /* expr.h - small expressions over named numbers and words, compiled once and evaluated often; see docs/expressions.md.
- * Grammar: or and not || && !, chained comparisons == != < <= > >=, `in {a, b}`, `not in`, + -, * / // %, unary - +, ( ),
- * numbers, true false, 'words' in single or double quotes, names, min(a,b..), max(a,b..), ceil_div(a,b). / is true
- * division, // and % round to minus infinity as Python's do. Text is never run as code; depth and length are bounded. */
+ * Grammar: or and not || && !, chained comparisons == != < <= > >=, `in {a, b}`, `not in`, + -, * / // %, unary - and
+ * +, ( ), numbers, true false, 'words' in single or double quotes, names, min(a,b..), max(a,b..), ceil_div(a,b). / is
+ * true division, // and % round down as Python's do. Text is never run as code; depth and length are bounded. */
 #ifndef TUNE_SEARCH_SPACE_EXPR_H
 #define TUNE_SEARCH_SPACE_EXPR_H
 
@@ -29,7 +29,8 @@ enum err expr_compile(const char *text, expr_resolve *resolve, void *arg, struct
 void expr_free(struct expr *e);
 
 /* Evaluates with slots[i] for the name resolved to i; a slot that holds NAN has no value. ERR_INPUT for such a slot,
- * words in arithmetic, division by zero and overflow, each only where evaluation gets there (and, or, in stop early). */
+ * words in arithmetic, division by zero and overflow, each only where evaluation gets there (and, or, in stop
+ * early). */
 enum err expr_eval(const struct expr *e, const struct expr_value *slots, double *out);
 
 /* True when the expression mentions the slot. */

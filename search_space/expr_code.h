@@ -10,14 +10,14 @@
 
 /* Stack effects: ( before -- after ); `arg` is a constant, slot, or jump target. */
 enum op_code {
-    OP_NUMBER,     /* ( -- numbers[arg] ) */
-    OP_WORD,       /* ( -- words[arg] ) */
-    OP_SLOT,       /* ( -- slots[arg] ) */
-    OP_NEG,        /* ( a -- -a ) */
-    OP_PLUS,       /* ( a -- a ), a number */
-    OP_NOT,        /* ( a -- a == 0 ) */
-    OP_BOOL,       /* ( a -- a != 0 ) */
-    OP_ADD,        /* ( a b -- c ), so all arithmetic and comparisons */
+    OP_NUMBER, /* ( -- numbers[arg] ) */
+    OP_WORD,   /* ( -- words[arg] ) */
+    OP_SLOT,   /* ( -- slots[arg] ) */
+    OP_NEG,    /* ( a -- -a ) */
+    OP_PLUS,   /* ( a -- a ), a number */
+    OP_NOT,    /* ( a -- a == 0 ) */
+    OP_BOOL,   /* ( a -- a != 0 ) */
+    OP_ADD,    /* ( a b -- c ), so all arithmetic and comparisons */
     OP_SUB,
     OP_MUL,
     OP_DIV,
@@ -32,11 +32,11 @@ enum op_code {
     OP_LE,
     OP_GT,
     OP_GE,
-    OP_CHAIN,      /* ( a b -- b ), or ( a b -- 0 ) and jump when the comparison of the next instruction, which it skips, fails */
-    OP_AND,        /* ( a -- ), or ( a -- 0 ) and jump when a is false */
-    OP_OR,         /* ( a -- ), or ( a -- 1 ) and jump when a is true */
-    OP_IN,         /* ( x e -- x ), or ( x e -- 1 ) and jump when x == e */
-    OP_IN_END,     /* ( x -- 0 ) */
+    OP_CHAIN,  /* ( a b -- b ), or ( a b -- 0 ) and jump when the comparison of the next instruction (skipped) fails */
+    OP_AND,    /* ( a -- ), or ( a -- 0 ) and jump when a is false */
+    OP_OR,     /* ( a -- ), or ( a -- 1 ) and jump when a is true */
+    OP_IN,     /* ( x e -- x ), or ( x e -- 1 ) and jump when x == e */
+    OP_IN_END, /* ( x -- 0 ) */
 };
 
 struct instruction {

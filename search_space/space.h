@@ -2,7 +2,8 @@
  *
  * A space is built (add_*), sealed once, and from then on read-only and shareable between threads.
  * Index = mixed radix over the product of all value lists, first knob least significant; it runs over the whole
- * product, valid or not. Expressions: see docs/expressions.md (arithmetic, comparisons also chained, and or not, in {..}). */
+ * product, valid or not. Expressions: see docs/expressions.md (arithmetic, comparisons also chained, and or not, in
+ * {..}). */
 #ifndef TUNE_SEARCH_SPACE_SPACE_H
 #define TUNE_SEARCH_SPACE_SPACE_H
 
@@ -36,8 +37,8 @@ struct config {
 
 struct space;
 
-/* Building. Names: as expr_is_name, unique over knobs, constants and quantities. Values of a knob: at least one, finite,
- * each once; words: printable, without white space, quotes and '='. ERR_INPUT, ERR_LIMIT, ERR_NOMEM. */
+/* Building. Names: as expr_is_name, unique over knobs, constants and quantities. Values of a knob: at least one,
+ * finite, each once; words: printable, without white space, quotes and '='. ERR_INPUT, ERR_LIMIT, ERR_NOMEM. */
 enum err space_new(struct space **out);
 void space_free(struct space *s);
 enum err space_add_knob(struct space *s, const char *name, const double *values, size_t n, struct why *why);
@@ -82,7 +83,7 @@ enum err space_at(const struct space *s, uint64_t index, struct config *out); /*
 /* A uniform valid config by rejection; ERR_NOT_FOUND after max_tries failures. */
 enum err space_sample(const struct space *s, struct rng *rng, uint64_t max_tries, struct config *out);
 
-/* Number of valid configs: exact when the product is at most `max_walk`, else estimated from `max_walk` uniform draws. */
+/* Number of valid configs: exact when the product is at most `max_walk`, else estimated from `max_walk` draws. */
 double space_count_valid(const struct space *s, uint64_t max_walk, bool *exact);
 
 /* Calls `each` with every valid config that differs from `c` in exactly one knob (numbers: all other values), in a

@@ -1,4 +1,5 @@
-/* strategy.h - strategies by table: which configs of one space to measure next. A seed repeats a run given the same measurements. */
+/* strategy.h - strategies by table: which configs of one space to measure next. A seed repeats a run given the same
+ * measurements. */
 #ifndef TUNE_TUNER_STRATEGY_H
 #define TUNE_TUNER_STRATEGY_H
 
@@ -35,8 +36,9 @@ struct strategy_ops {
     const char *name, *summary;
     /* Keeps `space` (it outlives the strategy). */
     enum err (*init)(struct strategy **out, const struct space *space, const struct strategy_options *options);
-    /* Up to n valid proposals, each config at most once in the life of the strategy (also not what tell brought in first);
-     * *n_out == 0 means that the space is exhausted as far as this strategy can tell. May compute for some 10 ms. */
+    /* Up to n valid proposals, each config at most once in the life of the strategy (also not what tell brought in
+     * first); *n_out == 0 means that the space is exhausted as far as this strategy can tell. May compute for some 10
+     * ms. */
     enum err (*ask)(struct strategy *s, size_t n, struct proposal *out, size_t *n_out);
     /* Results in any order, also of configs that were never asked (earlier records). */
     enum err (*tell)(struct strategy *s, const struct outcome *outcomes, size_t n);

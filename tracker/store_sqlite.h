@@ -1,0 +1,90 @@
+/* store_sqlite.h - the text of store_sqlite.c: the schema and every statement. */
+#ifndef TUNE_TRACKER_STORE_SQLITE_H
+#define TUNE_TRACKER_STORE_SQLITE_H
+
+#define SCHEMA_VERSION 1
+
+static const char schema[] =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    "INSERT INTO meta VALUES('schema', 1);"
+    "CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, user TEXT NOT NULL, key TEXT NOT "
+    "NULL, body TEXT NOT NULL,"
+    " summary TEXT NOT NULL DEFAULT '', request TEXT NOT NULL, priority INTEGER NOT NULL, created_ms INTEGER NOT NULL,"
+    " done_ms INTEGER NOT NULL DEFAULT 0, state INTEGER NOT NULL, token INTEGER NOT NULL, leased INTEGER NOT NULL);"
+    "CREATE TABLE trials(id INTEGER PRIMARY KEY AUTOINCREMENT, job INTEGER NOT NULL, n INTEGER NOT NULL, key TEXT NOT "
+    "NULL,"
+    " fingerprint TEXT NOT NULL, program TEXT NOT NULL, anchor TEXT NOT NULL, purpose TEXT NOT NULL, protocol TEXT NOT "
+    "NULL,"
+    " body TEXT NOT NULL, state INTEGER NOT NULL, token INTEGER NOT NULL, attempts INTEGER NOT NULL, agent TEXT NOT "
+    "NULL,"
+    " answered_by INTEGER NOT NULL, UNIQUE(job, n));"
+    "CREATE INDEX trials_live ON trials(id) WHERE state < 2;"
+    "CREATE TABLE records(job INTEGER NOT NULL, seq INTEGER NOT NULL, trial INTEGER NOT NULL UNIQUE, n INTEGER NOT "
+    "NULL,"
+    " line TEXT NOT NULL, status TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, program TEXT NOT NULL,"
+    " purpose TEXT NOT NULL, protocol TEXT NOT NULL, time_ns REAL NOT NULL, flops REAL NOT NULL, device_ms REAL NOT "
+    "NULL,"
+    " created_ms INTEGER NOT NULL, PRIMARY KEY(job, seq)) WITHOUT ROWID;"
+    "CREATE INDEX records_same ON records(program, fingerprint, purpose, protocol) WHERE status = 'ok';"
+    "CREATE TABLE blobs(sha256 TEXT PRIMARY KEY, used_ms INTEGER NOT NULL, bytes BLOB NOT NULL);"
+    "CREATE TABLE pieces(sha256 TEXT NOT NULL, at INTEGER NOT NULL, made_ms INTEGER NOT NULL, bytes BLOB NOT NULL,"
+    " PRIMARY KEY(sha256, at));";
+
+#define JOB_COLUMNS "id, title, user, key, request, priority, created_ms, done_ms, state, token, leased, body, summary"
+#define JOB_SUMS                                                                                                       \
+    "(SELECT coalesce(max(seq), 0) FROM records r WHERE r.job = jobs.id),"                                             \
+    "(SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 0),"                                           \
+    "(SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 1),"                                           \
+    "(SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 2),"                                           \
+    "(SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 3),"                                           \
+    "(SELECT max(flops / time_ns) FROM records r WHERE r.job = jobs.id AND status = 'ok' AND time_ns > 0),"            \
+    "(SELECT min(time_ns) FROM records r WHERE r.job = jobs.id AND status = 'ok' AND time_ns > 0)"
+#define TRIAL_COLUMNS                                                                                                  \
+    "id, job, n, key, fingerprint, program, anchor, purpose, protocol, body, state, token, attempts, agent, "          \
+    "answered_by"
+#define RECORD_COLUMNS                                                                                                 \
+    "job, seq, trial, n, line, status, key, fingerprint, program, purpose, protocol, time_ns, flops, device_ms, "      \
+    "created_ms"
+
+/* X(name, SQL): prepared once. */
+#define SQL_MAP(X)                                                                                                     \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                                        \
+    X(COMMIT, "COMMIT")                                                                                                \
+    X(JOB_PUT, "INSERT INTO jobs(id, title, user, key, request, priority, created_ms, done_ms, state, token, leased, " \
+               "body, summary) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,coalesce(?13,''))")                       \
+    X(JOB_SET,                                                                                                         \
+      "UPDATE jobs SET done_ms = ?8, state = ?9, token = ?10, leased = ?11, summary = coalesce(?13, summary) "         \
+      "WHERE id = ?1")                                                                                                 \
+    X(TRIAL_PUT, "INSERT INTO trials(" TRIAL_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)")   \
+    X(TRIAL_SET, "UPDATE trials SET state = ?11, token = ?12, attempts = ?13, agent = ?14, answered_by = ?15 "         \
+                 "WHERE id = ?1")                                                                                      \
+    X(RECORD_DROP_LOST, "DELETE FROM records WHERE trial = ? AND status = 'lost'")                                     \
+    X(RECORD_PUT, "INSERT INTO records(" RECORD_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")                     \
+    X(JOBS, "SELECT " JOB_COLUMNS ", " JOB_SUMS " FROM jobs ORDER BY id")                                              \
+    X(JOB, "SELECT " JOB_COLUMNS ", " JOB_SUMS " FROM jobs WHERE id = ?")                                              \
+    X(LIVE, "SELECT " TRIAL_COLUMNS " FROM trials WHERE state < 2 ORDER BY id")                                        \
+    X(TRIAL, "SELECT " TRIAL_COLUMNS " FROM trials WHERE id = ?")                                                      \
+    X(TRIAL_N, "SELECT " TRIAL_COLUMNS " FROM trials WHERE job = ? AND n = ?")                                         \
+    X(RECORDS, "SELECT " RECORD_COLUMNS " FROM records WHERE job = ? AND seq > ? ORDER BY seq LIMIT ?")                \
+    X(RECORD_OF, "SELECT " RECORD_COLUMNS " FROM records WHERE trial = ?")                                             \
+    X(RECORD_SAME, "SELECT " RECORD_COLUMNS " FROM records WHERE status = 'ok' AND program = ? AND fingerprint = ? "   \
+                   "AND purpose = ? AND protocol = ? ORDER BY created_ms DESC LIMIT 1")                                \
+    X(LOST_OF_JOB, "SELECT " TRIAL_COLUMNS " FROM trials WHERE job = ? AND state = 3 ORDER BY id")                     \
+    X(REQUEUE_JOB, "UPDATE trials SET state = 0, attempts = 0, agent = '' WHERE job = ? AND state = 3")                \
+    X(REQUEUE, "UPDATE trials SET state = 0, attempts = 0, agent = '' WHERE id = ? AND state = 3")                     \
+    X(CANCEL, "UPDATE trials SET state = 4, agent = '' WHERE job = ? AND state < 2")                                   \
+    X(BLOB_USED, "UPDATE blobs SET used_ms = ?2 WHERE sha256 = ?1 AND used_ms < ?2 - 86400000")                        \
+    X(BLOB_SIZE, "SELECT rowid, length(bytes), used_ms FROM blobs WHERE sha256 = ?")                                   \
+    X(BLOB_PUT, "INSERT OR IGNORE INTO blobs VALUES(?1, ?2, ?3)")                                                      \
+    X(PIECE_PUT, "INSERT OR REPLACE INTO pieces VALUES(?1, ?2, ?3, ?4)")                                               \
+    X(PIECE_SUM, "SELECT coalesce(sum(length(bytes)), 0) FROM pieces WHERE sha256 = ?")                                \
+    X(PIECES, "SELECT at, bytes FROM pieces WHERE sha256 = ? ORDER BY at")                                             \
+    X(PIECES_DROP, "DELETE FROM pieces WHERE sha256 = ?")                                                              \
+    X(OLD_JOBS, "SELECT count(*) FROM jobs WHERE state > 0 AND done_ms < ?")                                           \
+    X(OLD_RECORDS, "DELETE FROM records WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")           \
+    X(OLD_TRIALS, "DELETE FROM trials WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")             \
+    X(DROP_JOBS, "DELETE FROM jobs WHERE state > 0 AND done_ms < ?")                                                   \
+    X(OLD_BLOBS, "DELETE FROM blobs WHERE used_ms < ?")                                                                \
+    X(OLD_PIECES, "DELETE FROM pieces WHERE made_ms < ?")
+
+#endif

@@ -36,7 +36,7 @@ void pin_note_threads(struct pin_threads *t)
     t->n = 0;
     while (dir && (entry = readdir(dir)) && t->n < PIN_MAX_CPUS)
         if (entry->d_name[0] != '.')
-            t->tids[t->n++] = atoi(entry->d_name);
+            t->tids[t->n++] = (int)strtol(entry->d_name, NULL, 10);
     if (dir)
         closedir(dir);
 }

@@ -89,6 +89,7 @@ static double standard_error(const double *values, int n, double median)
 {
     double far[TIMING_MAX_ANCHORS];
 
+    assert(n >= 1);
     for (int i = 0; i < n; i++)
         far[i] = fabs(values[i] - median);
     return 1.25 * 1.48 * timing_median(far, n) / sqrt(n);

@@ -35,7 +35,7 @@ const char *err_name(enum err e)
     for (size_t i = 0; i < N_ERRORS; i++)
         if (errors[i].e == e)
             upper = errors[i].name;
-    for (; upper[n] && n < sizeof name - 1; n++)
+    for (; n < sizeof name - 1 && upper[n]; n++)
         name[n] = (char)tolower((unsigned char)upper[n]);
     name[n] = '\0';
     return name;

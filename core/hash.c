@@ -19,7 +19,7 @@ void sha256_raw(const void *bytes, size_t n, uint8_t out[SHA256_BYTES])
 struct sha256 sha256_of(const void *bytes, size_t n)
 {
     uint8_t raw[SHA256_BYTES];
-    struct sha256 h;
+    struct sha256 h = {""};
 
     sha256_raw(n ? bytes : "", n, raw);
     hex_encode(raw, sizeof raw, h.hex);

@@ -66,7 +66,7 @@ static bool parse_line(const char *line, size_t n, struct network_layer *out)
     second = bar ? memchr(bar + 1, '|', (size_t)(end - bar - 1)) : NULL;
     if (!second || bar == line || second + 2 >= end)
         return false;
-    out->count = atoi(bar + 1);
+    out->count = (int)strtol(bar + 1, NULL, 10);
     out->name = copy(line, (size_t)(bar - line) - 1);
     workload = copy(second + 2, (size_t)(end - second) - 2);
     if (!out->name || !workload || out->count < 1)

@@ -162,6 +162,7 @@ enum err expr_eval(const struct expr *e, const struct expr_value *slots, double 
     struct expr_value stack[EXPR_MAX_STACK + 1], *top = stack;
     size_t i = 0;
 
+    *top = (struct expr_value){NAN, NULL}; /* what an expression without code would give */
     while (i < e->n_code) {
         const struct instruction in = e->code[i];
         bool ok;

@@ -101,7 +101,8 @@ static int check_layer(struct tune_op *op, const struct tune_layer *l, enum tune
 /* Median of some runs, inputs and outputs staying on the device. */
 static double median_ms(struct tune_op *op, enum tune_status *s)
 {
-    double samples[TIMED_RUNS];
+    double samples[TIMED_RUNS] = {0};
+
     *s = tune_op_run(op); /* warm-up */
     for (int i = 0; i < TIMED_RUNS && *s == TUNE_OK; i++) {
         double start = now_ms();

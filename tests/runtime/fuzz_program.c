@@ -1,5 +1,5 @@
 /* fuzz_program.c - every truncation and many seeded mutations of a program are refused or parsed, never a crash; what
- * is parsed prints to a text that parses to the same bytes. FUZZ_ROUNDS=N asks for more mutations. */
+ * is parsed prints to a text that parses to the same bytes. `fuzz_program [iterations [seed]]`. */
 #include "core/rng.h"
 #include "sample_program.h"
 
@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+static long iterations = 20000;
+static uint64_t seed = 1;
 
 static void take(const char *text, size_t n)
 {
@@ -67,20 +70,18 @@ static void mutate(struct rng *rng, char *text, size_t *n)
 
 static void mutations_never_crash(void **state)
 {
-    const char *rounds = getenv("FUZZ_ROUNDS");
-    const long n_rounds = rounds ? strtol(rounds, NULL, 10) : 20000;
     struct program p;
     struct buf text;
     struct rng rng;
     char *work;
 
     (void)state;
-    rng_init(&rng, 1);
+    rng_init(&rng, seed);
     sample_program(&p);
     buf_init(&text, PROGRAM_MAX_BYTES);
     assert_int_equal(program_to_json(&p, &text), ERR_OK);
     work = malloc(text.len + 256);
-    for (long i = 0; i < n_rounds; i++) {
+    for (long i = 0; i < iterations; i++) {
         size_t n = text.len;
 
         memcpy(work, text.data, n);
@@ -113,10 +114,14 @@ static void truncations_are_refused(void **state)
     program_fini(&p);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(truncations_are_refused),
                                        cmocka_unit_test(mutations_never_crash)};
 
+    if (argc > 1)
+        iterations = strtol(argv[1], NULL, 10);
+    if (argc > 2)
+        seed = strtoull(argv[2], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ static size_t mutate(struct rng *rng, char *text, size_t n)
 
 int main(int argc, char **argv)
 {
-    const long iterations = argc > 1 ? atol(argv[1]) : 100000;
+    const long iterations = argc > 1 ? strtol(argv[1], NULL, 10) : 100000;
     const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     char text[MAX_TEXT];
     struct rng rng;

@@ -1,5 +1,5 @@
 /* Random and damaged requests straight into a tracker: none may crash it, each gets a reply or is parked, and the books
- * stay in order. Usage: fuzz_tracker [seconds] [seed]; 5 s by default. */
+ * stay in order. `fuzz_tracker [iterations [seed]]`. */
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/rng.h"
@@ -200,12 +200,9 @@ static bool books_agree(struct fuzz *f)
     return n_live == 0 && n_leased == n_jobs_leased;
 }
 
-static int run(struct fuzz *f, double seconds)
+static int run(struct fuzz *f, long iterations)
 {
-    const int64_t end_ns = clock_now_ns() + (int64_t)(seconds * 1e9);
-    long n = 0;
-
-    for (; clock_now_ns() < end_ns; n++) {
+    for (long n = 0; n < iterations; n++) {
         struct buf bytes, reply;
         bool ok;
 
@@ -226,7 +223,7 @@ static int run(struct fuzz *f, double seconds)
         buf_fini(&bytes);
         buf_fini(&reply);
     }
-    printf("%ld requests, %lld refused, %lld grants, %lld results, %lld jobs\n", n, (long long)f->t->stats.refused,
+    printf("%ld requests, %lld refused, %lld grants, %lld results, %lld jobs\n", iterations, (long long)f->t->stats.refused,
            (long long)f->t->stats.grants, (long long)f->t->stats.results, (long long)f->t->jobs.n);
     return 0;
 }
@@ -242,7 +239,7 @@ int main(int argc, char **argv)
     rng_init(&f.rng, argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
     if (dir_temporary("tune-fuzz", dir, sizeof dir, &why) == ERR_OK && o.ops->open(dir, &o.store, &why) == ERR_OK &&
         tracker_new(&o, &f.t, &why) == ERR_OK)
-        code = run(&f, argc > 1 ? atof(argv[1]) : 5.0);
+        code = run(&f, argc > 1 ? strtol(argv[1], NULL, 10) : 20000);
     else
         fprintf(stderr, "%s\n", why.text);
     tracker_free(f.t);

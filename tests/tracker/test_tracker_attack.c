@@ -39,7 +39,7 @@ static int dial(int port)
 
 static int port_of(const char *url)
 {
-    return atoi(strrchr(url, ':') + 1);
+    return (int)strtol(strrchr(url, ':') + 1, NULL, 10);
 }
 
 static void still_serves(const struct farm *f, int64_t idle_bytes, const char *after)

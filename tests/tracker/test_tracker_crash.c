@@ -178,7 +178,7 @@ static int64_t setting(const char *name, int64_t otherwise)
 {
     const char *text = getenv(name);
 
-    return text && *text ? atoll(text) : otherwise;
+    return text && *text ? strtoll(text, NULL, 10) : otherwise;
 }
 
 static void check_books(const struct tuner *t, const struct worker w[2])

@@ -120,8 +120,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(bench)};
 
     if (argc > 1)
-        only_clients = atoi(argv[1]) < MAX_CLIENTS ? atoi(argv[1]) : MAX_CLIENTS;
+        only_clients = strtol(argv[1], NULL, 10) < MAX_CLIENTS ? (int)strtol(argv[1], NULL, 10) : MAX_CLIENTS;
     if (argc > 2)
-        seconds = atof(argv[2]);
+        seconds = strtod(argv[2], NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,8 +223,9 @@ static int run(struct fuzz *f, long iterations)
         buf_fini(&bytes);
         buf_fini(&reply);
     }
-    printf("%ld requests, %lld refused, %lld grants, %lld results, %lld jobs\n", iterations, (long long)f->t->stats.refused,
-           (long long)f->t->stats.grants, (long long)f->t->stats.results, (long long)f->t->jobs.n);
+    printf("%ld requests, %lld refused, %lld grants, %lld results, %lld jobs\n", iterations,
+           (long long)f->t->stats.refused, (long long)f->t->stats.grants, (long long)f->t->stats.results,
+           (long long)f->t->jobs.n);
     return 0;
 }
 

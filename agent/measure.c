@@ -108,14 +108,14 @@ static void prepare(struct measure_batch *b, struct measure_item *m, int i)
     m->e = verify_prepare_timing(b->ops, m->loaded, m->program, b->blobs, &m->why);
 }
 
-/* Does it still write what it wrote at first? A censored one is no candidate for anything: its single answer was
- * checked by verification. */
+/* Does it still write what it wrote at first? A censored one is no candidate for anything, and one that ran once (a
+ * baseline) has nothing later to compare: their single answers were checked by verification. */
 static void check_again(struct measure_batch *b, struct measure_item *m, int i)
 {
     struct sha256 now;
     double ns;
 
-    if (m->e || !m->loaded || m->censored)
+    if (m->e || !m->loaded || m->censored || m->series.calls == 1)
         return;
     if (b->before_slot)
         b->before_slot(i, b->arg);

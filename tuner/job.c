@@ -1,5 +1,6 @@
 #include "tuner/job.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ static cJSON *layers_json(const struct job *j, bool *ok)
         json_add_text(o, "workload", j->layers[i].workload, ok);
         json_add_text(o, "name", j->layers[i].name, ok);
         json_add_i64(o, "count", j->layers[i].count, ok);
+        json_add_i64(o, "trials", j->layers[i].trials, ok);
         if (!cJSON_AddItemToArray(list, o)) {
             cJSON_Delete(o);
             *ok = false;
@@ -123,16 +125,20 @@ static enum err parse_layers(const cJSON *o, struct job *out, struct why *why)
     enum err e = json_get_array(o, "layers", &list, why);
 
     for (item = e ? NULL : list->child; item && !e; item = item->next) {
-        const char *workload, *name;
-        int64_t count;
+        const char *workload = NULL, *name = NULL;
+        int64_t count, trials = 0;
 
         e = json_get_text(item, "workload", &workload, why);
         if (!e)
             e = json_text_or(item, "name", "", &name, why);
         if (!e)
             e = json_i64_or(item, "count", 1, 1, 1000000, &count, why);
+        if (!e)
+            e = json_i64_or(item, "trials", 0, 0, JOB_MAX_TRIALS, &trials, why);
         if (!e && (e = job_add_layer(out, workload, name, count)))
             why_set(why, e, "job: %s (at most %d layers)", err_words(e), JOB_MAX_LAYERS);
+        if (!e)
+            out->layers[out->n_layers - 1].trials = trials;
     }
     return e;
 }
@@ -157,7 +163,7 @@ static enum err parse_timing(const cJSON *o, struct job_timing *t, struct why *w
 
 static enum err parse_numbers(const cJSON *o, struct job *out, struct why *why)
 {
-    enum err e = json_get_i64(o, "trials", 1, 1000000, &out->trials, why);
+    enum err e = json_get_i64(o, "trials", 1, JOB_MAX_TRIALS, &out->trials, why);
 
     if (!e)
         e = json_get_real(o, "time_s", &out->time_s, why);
@@ -215,6 +221,46 @@ enum err job_parse(const char *text, size_t n, struct job *out, struct why *why)
     else
         *out = j;
     return e;
+}
+
+int64_t job_trials(const struct job *j, size_t i)
+{
+    return i < j->n_layers && j->layers[i].trials > 0 ? j->layers[i].trials : j->trials;
+}
+
+/* The next number of a list, *text behind it and its comma; 0 = there is none. */
+static int64_t next_number(const char **text)
+{
+    char *end;
+    long long n;
+
+    if (!isdigit((unsigned char)**text))
+        return 0;
+    n = strtoll(*text, &end, 10);
+    if ((*end != ',' || !end[1]) && *end)
+        return 0;
+    *text = end + (*end == ',');
+    return n <= JOB_MAX_TRIALS ? n : 0;
+}
+
+enum err job_set_trials(struct job *j, const char *text, struct why *why)
+{
+    int64_t numbers[JOB_MAX_LAYERS];
+    const char *p = text;
+    size_t n = 0;
+
+    do {
+        if (n == JOB_MAX_LAYERS || (numbers[n] = next_number(&p)) < 1)
+            return why_set(why, ERR_INPUT, "--trials %s: expected a number from 1 to %d, or one for each workload: 60,40",
+                           text, JOB_MAX_TRIALS);
+        n++;
+    } while (*p);
+    if (n > 1 && n != j->n_layers)
+        return why_set(why, ERR_INPUT, "--trials %s: %zu numbers for %zu workloads", text, n, j->n_layers);
+    j->trials = numbers[0];
+    for (size_t i = 0; i < j->n_layers; i++)
+        j->layers[i].trials = n > 1 ? numbers[i] : 0;
+    return ERR_OK;
 }
 
 bool job_allows_template(const struct job *j, const char *id)

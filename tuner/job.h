@@ -7,17 +7,20 @@
 #include "core/json.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define JOB_SCHEMA 1
 #define JOB_MAX_LAYERS 512
+#define JOB_MAX_TRIALS 1000000
 #define JOB_PROTOCOL "rounds-1" /* name of the timing protocol in trials and records */
 
-/* One workload of a job, and how often it stands in the network. */
+/* One workload of a job, how often it stands in the network, and its budget. */
 struct job_layer {
     char *workload; /* canonical text */
     char *name;     /* of the layer, "" = none */
     int64_t count;
+    int64_t trials; /* 0 = as the job says */
 };
 
 struct job_timing {
@@ -32,7 +35,7 @@ struct job {
     char templates[512]; /* ids separated by commas, "" = those that fit best */
     char key[64];
     char replay[512];       /* a recorded space instead of workloads: path of its .json, "" = none */
-    int64_t trials;         /* for each layer */
+    int64_t trials;         /* for each layer that names no number of its own */
     double time_s;          /* 0 = no limit */
     int64_t early_stopping; /* 0 = never */
     char strategy[32];
@@ -52,6 +55,12 @@ enum err job_add_layer(struct job *j, const char *workload, const char *name, in
 /* The text of a job, and back; ERR_INPUT names the member. parse(text(j)) has the same text. */
 enum err job_text(const struct job *j, struct buf *out);
 enum err job_parse(const char *text, size_t n, struct job *out, struct why *why);
+
+/* Budget of layer `i` (of the recorded space where there are no layers). */
+int64_t job_trials(const struct job *j, size_t i);
+
+/* Sets the budgets from text: "60" for all layers, "60,40" one for each in order. ERR_INPUT with words. */
+enum err job_set_trials(struct job *j, const char *text, struct why *why);
 
 /* True when `id` is allowed by the job's list of templates. */
 bool job_allows_template(const struct job *j, const char *id);

@@ -46,7 +46,7 @@ static enum err make_tasks(struct session *s, struct why *why)
     for (; s->n_tasks < n; s->n_tasks++) {
         struct task *t = &s->tasks[s->n_tasks];
         const enum err e = j->replay[0] ? task_init_replay(t, j, &s->device.desc, why)
-                                        : task_init(t, j, &j->layers[s->n_tasks], &s->device.desc, why);
+                                        : task_init(t, j, s->n_tasks, &s->device.desc, why);
 
         if (e)
             return e;
@@ -221,7 +221,7 @@ enum err session_record(struct session *s, int64_t n, const char *line, size_t n
 static enum err renew(struct session *s, struct why *why)
 {
     cJSON *args, *progress, *result = NULL;
-    int64_t done = 0;
+    int64_t done = 0, total = 0;
     bool ok = true, cancel = false;
     enum err e;
 
@@ -229,10 +229,12 @@ static enum err renew(struct session *s, struct why *why)
         return ERR_OK;
     args = cJSON_CreateObject();
     progress = cJSON_CreateObject();
-    for (size_t i = 0; i < s->n_tasks; i++)
+    for (size_t i = 0; i < s->n_tasks; i++) {
         done += s->tasks[i].n_counted;
+        total += s->tasks[i].budget;
+    }
     json_add_i64(progress, "done", done, &ok);
-    json_add_i64(progress, "total", (int64_t)s->n_tasks * s->o.job->trials, &ok);
+    json_add_i64(progress, "total", total, &ok);
     json_add_text(args, "job", s->o.job_id, &ok);
     json_add_i64(args, "token", s->o.token, &ok);
     json_add_item(args, "progress", progress, &ok);
@@ -370,7 +372,7 @@ static void draw(struct session *s, bool force)
     failures_line(&s->failures, &failed);
     for (size_t i = 0; i < s->n_tasks; i++) {
         p.done += s->tasks[i].n_counted;
-        p.total += s->tasks[i].phase >= TASK_FINALS ? s->tasks[i].n_counted : s->o.job->trials;
+        p.total += s->tasks[i].phase >= TASK_FINALS ? s->tasks[i].n_counted : s->tasks[i].budget;
     }
     p.task = t->name[0] ? t->name : t->text;
     p.best_gflops = t->i_best >= 0 ? record_gflops(&t->all[t->i_best].record) : 0;

@@ -107,13 +107,13 @@ static enum err send_defaults(struct session *s, size_t i_task, struct why *why)
     return e;
 }
 
+/* Once, and last: one call of it may take seconds. */
 static enum err send_baseline(struct session *s, size_t i_task, struct why *why)
 {
     struct task *t = &s->tasks[i_task];
     struct trial_batch b;
     enum err e = trial_batch_init(&b, s->o.job, &s->device);
 
-    t->baseline_sent = true;
     for (size_t i = 0; i < t->n_arms && !e; i++)
         if (t->arms[i].baseline && t->arms[i].has_fallback && !task_fallback(t, i))
             e = add(s, &b, i_task, TRIAL_BASELINE, i, &t->arms[i].fallback, "init");
@@ -204,14 +204,14 @@ static bool search_over(const struct session *s, const struct task *t)
 {
     const struct job *j = s->o.job;
 
-    return t->exhausted || t->n_counted + t->n_refused >= j->trials || time_is_up(s) ||
+    return t->exhausted || t->n_counted + t->n_refused >= t->budget || time_is_up(s) ||
            (j->early_stopping > 0 && t->since_better >= j->early_stopping);
 }
 
 /* How many more may be proposed for a task now; 0 while the defaults are out. */
 static size_t room_of(const struct session *s, const struct task *t)
 {
-    const int64_t left = s->o.job->trials - t->n_counted - t->n_refused - t->n_in_flight;
+    const int64_t left = t->budget - t->n_counted - t->n_refused - t->n_in_flight;
 
     if (t->phase != TASK_SEARCH || search_over(s, t) || left <= 0)
         return 0;
@@ -230,13 +230,14 @@ static enum err advance(struct session *s, size_t i_task, struct why *why)
         t->phase = TASK_SEARCH;
     if (!e && t->phase == TASK_SEARCH)
         task_freeze_anchor(t);
-    if (!e && t->phase == TASK_SEARCH && !t->baseline_sent)
-        e = send_baseline(s, i_task, why);
     if (!e && t->phase == TASK_SEARCH && t->i_best >= 0 &&
         anchor_wants_epoch(&t->anchor, t->all[t->i_best].value, &t->all[t->i_best].record.program))
         e = send_bridge(s, i_task, why);
-    if (!e && t->phase == TASK_SEARCH && search_over(s, t) && t->n_in_flight == 0)
+    if (!e && t->phase == TASK_SEARCH && search_over(s, t) && t->n_in_flight == 0) {
         e = send_finals(s, i_task, why);
+        if (!e)
+            e = send_baseline(s, i_task, why);
+    }
     if (!e && t->phase == TASK_FINALS && t->n_in_flight == 0) {
         t->phase = TASK_DONE;
         if (s->o.log)
@@ -245,16 +246,16 @@ static enum err advance(struct session *s, size_t i_task, struct why *why)
     return e;
 }
 
-/* The task that is the least far on, among those with room; n_tasks when there is none. Round robin in effect: each
- * batch moves its task behind the others. */
+/* The task that has the least part of its budget out, among those with room; n_tasks when there is none. Round robin in
+ * effect: each batch moves its task behind the others. */
 static size_t neediest(const struct session *s)
 {
-    int64_t least = INT64_MAX;
+    double least = INFINITY;
     size_t found = s->n_tasks;
 
     for (size_t i = 0; i < s->n_tasks; i++) {
         const struct task *t = &s->tasks[i];
-        const int64_t taken = t->n_counted + t->n_in_flight;
+        const double taken = (double)(t->n_counted + t->n_in_flight) / (double)t->budget;
 
         if (room_of(s, t) > 0 && taken < least) {
             least = taken;

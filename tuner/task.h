@@ -57,19 +57,20 @@ struct task {
     size_t n_finals, cap_finals;
     struct anchor anchor;
     enum task_phase phase;
+    int64_t budget; /* counted trials at the most */
     int64_t n_counted, n_in_flight, n_failed;
     int64_t n_refused;    /* configs that could not become programs */
     int64_t since_better; /* counted trials since the best improved */
     int i_best;           /* in all[], -1 = none */
-    bool baseline_sent, exhausted;
+    bool exhausted;
 };
 
 /* How a record came to the task. */
 enum origin { ORIGIN_JOB, ORIGIN_LOG, ORIGIN_WARM };
 
-/* Makes the task's templates, spaces and strategies for a device. ERR_INPUT for a bad workload or template name,
+/* Makes the templates, spaces and strategies of layer `i_layer` of a job for a device. ERR_INPUT for a bad workload or template name,
  * ERR_NOT_FOUND when no template fits, with words. */
-enum err task_init(struct task *t, const struct job *j, const struct job_layer *layer, const struct device_desc *device,
+enum err task_init(struct task *t, const struct job *j, size_t i_layer, const struct device_desc *device,
                    struct why *why);
 /* The same for a recorded space: job.replay. */
 enum err task_init_replay(struct task *t, const struct job *j, const struct device_desc *device, struct why *why);

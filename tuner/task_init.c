@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum err start_strategy(struct arm *a, const struct job *j, size_t i_arm, struct why *why)
+static enum err start_strategy(struct arm *a, const struct job *j, size_t i_arm, int64_t budget, struct why *why)
 {
     const struct strategy_options options = {.seed = (uint64_t)j->seed + i_arm,
-                                             .budget = (size_t)j->trials,
+                                             .budget = (size_t)budget,
                                              .first = a->has_fallback ? &a->fallback : NULL,
                                              .n_first = a->has_fallback};
     enum err e;
@@ -36,7 +36,7 @@ static enum err add_arm(struct task *t, const struct job *j, const struct templa
     a->space = a->own_space;
     t->n_arms++;
     a->has_fallback = tp->fallback(&t->workload, &t->device, a->space, &a->fallback) == ERR_OK;
-    return a->baseline ? ERR_OK : start_strategy(a, j, t->n_arms - 1, why);
+    return a->baseline ? ERR_OK : start_strategy(a, j, t->n_arms - 1, t->budget, why);
 }
 
 static enum err check_templates(const struct task *t, const struct job *j, struct why *why)
@@ -94,13 +94,17 @@ static enum err set_names(struct task *t, const char *text, const char *name, in
     return t->text && t->name ? ERR_OK : ERR_NOMEM;
 }
 
-enum err task_init(struct task *t, const struct job *j, const struct job_layer *layer, const struct device_desc *device,
+enum err task_init(struct task *t, const struct job *j, size_t i_layer, const struct device_desc *device,
                    struct why *why)
 {
+    const struct job_layer *layer = &j->layers[i_layer];
     struct buf text;
     enum err e;
 
-    *t = (struct task){.i_best = -1, .device = *device, .fingerprint = device_desc_fingerprint(device)};
+    *t = (struct task){.i_best = -1,
+                       .device = *device,
+                       .fingerprint = device_desc_fingerprint(device),
+                       .budget = job_trials(j, i_layer)};
     buf_init(&text, WORKLOAD_MAX_TEXT);
     e = workload_parse(layer->workload, &t->workload, why);
     if (!e && (e = workload_text(&t->workload, &text)))
@@ -127,7 +131,11 @@ enum err task_init_replay(struct task *t, const struct job *j, const struct devi
     char text[256];
     enum err e;
 
-    *t = (struct task){.i_best = -1, .device = *device, .fingerprint = device_desc_fingerprint(device), .n_arms = 1};
+    *t = (struct task){.i_best = -1,
+                       .device = *device,
+                       .fingerprint = device_desc_fingerprint(device),
+                       .budget = job_trials(j, 0),
+                       .n_arms = 1};
     *a = (struct arm){.version = 1};
     e = recorded_open(j->replay, &a->recorded, why);
     if (!e) {
@@ -137,7 +145,7 @@ enum err task_init_replay(struct task *t, const struct job *j, const struct devi
         e = set_names(t, text, "", 1);
     }
     if (!e)
-        e = start_strategy(a, j, 0, why);
+        e = start_strategy(a, j, 0, t->budget, why);
     if (e)
         task_fini(t);
     return e;

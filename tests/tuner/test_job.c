@@ -16,6 +16,7 @@ static void fill(struct job *j)
     memcpy(j->templates, "dense/gemm_direct,dense/gemm_packed", 36);
     memcpy(j->key, "rk3399", 7);
     j->trials = 77;
+    j->layers[0].trials = 5;
     j->time_s = 12.5;
     j->seed = 9;
     j->timing.min_slot_ms = 2.5;
@@ -37,6 +38,8 @@ static void job_text_survives_parsing(void **state)
     assert_int_equal(b.n_layers, 2);
     assert_int_equal(b.layers[0].count, 2);
     assert_int_equal(b.trials, 77);
+    assert_int_equal(job_trials(&b, 0), 5);
+    assert_int_equal(job_trials(&b, 1), 77);
     job_fini(&a);
     job_fini(&b);
     buf_fini(&first);
@@ -76,6 +79,30 @@ static void job_cut_anywhere_is_refused(void **state)
         assert_int_not_equal(job_parse(buf_text(&text), n, &b, NULL), ERR_OK);
     job_fini(&a);
     buf_fini(&text);
+}
+
+static void trials_are_one_number_or_one_for_each_workload(void **state)
+{
+    static const char *const bad[] = {"", "0", "x", "5,", ",5", "5,6,7", "5,x", "5,0", "1000001", "5 6", "-5", "5,,6"};
+    struct why why = {""};
+    struct job j;
+
+    (void)state;
+    fill(&j);
+    assert_int_equal(job_trials(&j, 1), 77);
+    assert_int_equal(job_set_trials(&j, "60,40", &why), ERR_OK);
+    assert_int_equal(job_trials(&j, 0), 60);
+    assert_int_equal(job_trials(&j, 1), 40);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (job_set_trials(&j, bad[i], &why) != ERR_INPUT)
+            fail_msg("\"%s\" is taken", bad[i]);
+    assert_int_equal(job_trials(&j, 1), 40);
+    job_fini(&j);
+    fill(&j);
+    assert_int_equal(job_set_trials(&j, "9", &why), ERR_OK);
+    assert_int_equal(job_trials(&j, 0), 9);
+    assert_int_equal(job_trials(&j, 1), 9);
+    job_fini(&j);
 }
 
 static void job_lists_templates_by_whole_names(void **state)
@@ -137,6 +164,7 @@ int main(void)
         cmocka_unit_test(job_text_survives_parsing),
         cmocka_unit_test(job_refuses_what_it_does_not_understand),
         cmocka_unit_test(job_cut_anywhere_is_refused),
+        cmocka_unit_test(trials_are_one_number_or_one_for_each_workload),
         cmocka_unit_test(job_lists_templates_by_whole_names),
         cmocka_unit_test(allocation_prefers_the_better_template_but_explores),
         cmocka_unit_test(allocation_gives_possible_templates_a_tenth),

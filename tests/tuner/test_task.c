@@ -40,7 +40,7 @@ static void start(struct task *t)
     snprintf(j.strategy, sizeof j.strategy, "random");
     snprintf(j.templates, sizeof j.templates, "dense/gemm_packed");
     assert_int_equal(job_add_layer(&j, WORKLOAD, "fc", 3), ERR_OK);
-    assert_int_equal(task_init(t, &j, &j.layers[0], &d, &why), ERR_OK);
+    assert_int_equal(task_init(t, &j, 0, &d, &why), ERR_OK);
     job_fini(&j);
 }
 

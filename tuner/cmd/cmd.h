@@ -83,7 +83,7 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
     }
 #define OPT_JOB                                                                                                        \
     OPT_KEY, OPT_TEMPLATE, {"network", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "all layers of a network"},        \
-        {"trials", 0, NULL, CLI_INT, "N", "100", NULL, 1, 1000000, "configs to measure for each workload"},            \
+        {"trials", 0, NULL, CLI_TEXT, "N[,N]", "100", NULL, 0, 0, "configs to measure: of all workloads, or of each"}, \
         {"time", 0, NULL, CLI_DURATION, "T", NULL, NULL, 1, 31536000, "stop proposing after this time, e.g. 10m"},     \
         {"early-stopping",                                                                                             \
          0,                                                                                                            \

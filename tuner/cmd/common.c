@@ -162,6 +162,9 @@ static enum err add_workload(struct job *j, const char *text, struct why *why)
     buf_init(&canonical, WORKLOAD_MAX_TEXT);
     if (!e)
         e = workload_text(&w, &canonical);
+    for (size_t i = 0; !e && i < j->n_layers; i++)
+        if (strcmp(j->layers[i].workload, buf_text(&canonical)) == 0)
+            e = why_set(why, ERR_INPUT, "%s is given twice", text);
     if (!e)
         e = job_add_layer(j, buf_text(&canonical), "", 1);
     buf_fini(&canonical);
@@ -220,7 +223,8 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
         e = why_set(why, ERR_INPUT, "no strategy \"%s\"; expected model, random, grid or genetic", j.strategy);
     if (!e)
         e = add_work(c, &j, why);
-    j.trials = cli_int(c, "trials");
+    if (!e)
+        e = job_set_trials(&j, cli_text(c, "trials"), why);
     j.time_s = cli_real(c, "time");
     j.early_stopping = cli_int(c, "early-stopping");
     j.seed = cli_int(c, "seed");

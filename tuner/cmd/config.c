@@ -38,7 +38,6 @@ enum err cmd_config(const struct cli *c, const struct device_desc *d, struct tas
                     struct why *why)
 {
     const char *wanted = cli_text(c, "template");
-    struct job_layer layer;
     struct job j;
     enum err e;
 
@@ -47,10 +46,8 @@ enum err cmd_config(const struct cli *c, const struct device_desc *d, struct tas
     if (wanted)
         snprintf(j.templates, sizeof j.templates, "%s", wanted);
     e = job_add_layer(&j, c->n_rest ? c->rest[0] : "", "", 1);
-    if (!e) {
-        layer = j.layers[0];
-        e = task_init(t, &j, &layer, d, why);
-    }
+    if (!e)
+        e = task_init(t, &j, 0, d, why);
     job_fini(&j);
     if (e)
         return e;

@@ -165,7 +165,7 @@ static enum err prepare(struct recheck *k, const struct record *r, const char *l
     snprintf(j.strategy, sizeof j.strategy, "random");
     e = job_add_layer(&j, r->workload, "", 1);
     if (!e)
-        e = task_init(&c->task, &j, &j.layers[0], &k->device.desc, why);
+        e = task_init(&c->task, &j, 0, &k->device.desc, why);
     job_fini(&j);
     if (!e)
         e = task_take(&c->task, r, ORIGIN_WARM);

@@ -30,7 +30,7 @@ static void print_plan(const struct session *s)
         const struct task *t = &s->tasks[i];
 
         printf("%s%s%s  (x %lld): %lld trials, %lld done\n", t->name, *t->name ? ": " : "", t->text,
-               (long long)t->count, (long long)s->o.job->trials, (long long)t->n_counted);
+               (long long)t->count, (long long)t->budget, (long long)t->n_counted);
         for (size_t k = 0; k < t->n_arms; k++) {
             bool exact;
             const double n = space_count_valid(t->arms[k].space, 100000, &exact);

@@ -295,13 +295,12 @@ static void answer(struct farm *f, struct trial *t)
 
     if (t->finished && !atomic_load(&t->dropped)) {
         rig_complete(f->rig, t);
+        tell_result(f, t); /* before it is sent: whatever the tracker has from this agent, the agent has told of */
         e = send_record(f, t, &why);
         if (e && !stopping(f))
             tell(f, 0, "%s: the record was not taken: %s", t->id, why.text);
-        if (!e) {
-            tell_result(f, t);
+        if (!e)
             count(f, &t->record);
-        }
     }
     let_go(f, t);
 }

@@ -100,7 +100,7 @@ static void check_program(const struct template *t, const struct workload *w, co
 
         if (i == 0)
             assert_int_equal(t->fallback(w, d, s, &c), ERR_OK);
-        else if (space_sample(s, &rng, 1000000, &c))
+        else if (space_sample(s, &rng, 50000, &c))
             continue;
         blobs_init(&blobs, (size_t)1 << 28);
         if (template_program(t, w, d, s, &c, &p, &blobs, &why))

@@ -251,8 +251,9 @@ enum err job_set_trials(struct job *j, const char *text, struct why *why)
 
     do {
         if (n == JOB_MAX_LAYERS || (numbers[n] = next_number(&p)) < 1)
-            return why_set(why, ERR_INPUT, "--trials %s: expected a number from 1 to %d, or one for each workload: 60,40",
-                           text, JOB_MAX_TRIALS);
+            return why_set(why, ERR_INPUT,
+                           "--trials %s: expected a number from 1 to %d, or one for each workload: 60,40", text,
+                           JOB_MAX_TRIALS);
         n++;
     } while (*p);
     if (n > 1 && n != j->n_layers)

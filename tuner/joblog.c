@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static uint64_t line_hash(const char *line, size_t n)
 {
@@ -104,16 +106,22 @@ enum err joblog_open(struct joblog *l, const char *path, void (*each)(const stru
     if (e)
         return why_set(why, e, "%s: no name for its best log", path);
     e = log_scan(path, take, pass_warning, &o, why);
-    if (e == ERR_NOT_FOUND)
+    if (e == ERR_NOT_FOUND) {
         e = file_append(path, "", 0, false,
                         why); /* a path that cannot be written is told before anything is measured */
+        l->made = !e;
+    }
     return e ? e : o.failed;
 }
 
 void joblog_close(struct joblog *l)
 {
+    struct stat s;
+
     if (!l)
         return;
+    if (l->made && l->n_seen == 0 && stat(l->path, &s) == 0 && s.st_size == 0)
+        unlink(l->path);
     free(l->seen);
     best_free(l->best);
     *l = (struct joblog){.n_seen = 0};

@@ -9,13 +9,14 @@ struct joblog {
     uint64_t *seen; /* open-addressed set of line hashes, 0 = empty */
     size_t n_seen, cap_seen;
     struct best_set *best;
-    bool is_stdout;
+    bool is_stdout, made; /* made: there was no such file before */
 };
 
 /* Reads what `path` holds already ("-" = standard output): each good record goes to `each` (may be NULL).
  * A missing file is an empty one. Damaged lines are named on `warn`. */
 enum err joblog_open(struct joblog *l, const char *path, void (*each)(const struct record *r, void *arg),
                      log_warn *warn, void *arg, struct why *why);
+/* Removes a log that was made by open and got no line. */
 void joblog_close(struct joblog *l);
 
 /* Appends a line unless the log has it already. */

@@ -133,3 +133,20 @@ void progress_event(struct progress *p, const char *event, cJSON *takes_fields)
     buf_fini(&line);
     cJSON_Delete(o);
 }
+
+void progress_measured(struct progress *p, const struct record *r, bool better)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    json_add_text(o, "workload", r->workload ? r->workload : "", &ok);
+    json_add_text(o, "template", r->template_id, &ok);
+    json_add_text(o, "purpose", r->purpose, &ok);
+    json_add_text(o, "status", status_name(r->status), &ok);
+    json_add_real(o, "time_ns", r->time_ns, &ok);
+    json_add_real(o, "gflops", record_gflops(r), &ok);
+    json_add_text(o, "agent", r->agent, &ok);
+    if (r->knobs)
+        json_add_item(o, "knobs", cJSON_Duplicate(r->knobs, 1), &ok);
+    progress_event(p, better ? "best" : "measured", o);
+}

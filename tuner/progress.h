@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "core/json.h"
+#include "logs/record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +56,8 @@ void progress_line(const struct progress_state *s, int width, struct buf *out);
 
 /* "4m10s", "1h02m", "38s"; "?" for negative. */
 void duration_text(double s, char *out, size_t n_out);
+
+/* The event of a record: "best" when it is better than all before, else "measured". */
+void progress_measured(struct progress *p, const struct record *r, bool better);
 
 #endif

@@ -137,23 +137,6 @@ void session_fini(struct session *s)
     *s = (struct session){.n_tasks = 0};
 }
 
-static void event_measured(struct session *s, const struct task *t, const struct record *r, bool better)
-{
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o != NULL;
-
-    json_add_text(o, "workload", t ? t->text : "", &ok);
-    json_add_text(o, "template", r->template_id, &ok);
-    json_add_text(o, "purpose", r->purpose, &ok);
-    json_add_text(o, "status", status_name(r->status), &ok);
-    json_add_real(o, "time_ns", r->time_ns, &ok);
-    json_add_real(o, "gflops", record_gflops(r), &ok);
-    json_add_text(o, "agent", r->agent, &ok);
-    if (r->knobs)
-        json_add_item(o, "knobs", cJSON_Duplicate(r->knobs, 1), &ok);
-    progress_event(s->o.progress, better ? "best" : "measured", o);
-}
-
 static struct sent *find_sent(struct session *s, int64_t n)
 {
     const int64_t i = n - s->first_n;
@@ -187,7 +170,7 @@ static enum err take_record(struct session *s, struct sent *sent, const struct r
             e = task_take(t, r, ORIGIN_JOB);
         s->i_current = i;
         note_failure(s, t, r);
-        event_measured(s, t, r, t->i_best != best);
+        progress_measured(s->o.progress, r, t->i_best != best);
     }
     return e;
 }
@@ -392,6 +375,17 @@ static bool all_done(const struct session *s)
     return true;
 }
 
+static void event_device(struct session *s)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    json_add_text(o, "key", s->device.key, &ok);
+    json_add_text(o, "name", s->device.desc.name, &ok);
+    json_add_i64(o, "agents", (int64_t)s->device.n_agents, &ok);
+    progress_event(s->o.progress, "device", o);
+}
+
 static enum err look_at_devices(struct session *s, int64_t *last_ns)
 {
     struct device_choice now;
@@ -400,13 +394,8 @@ static enum err look_at_devices(struct session *s, int64_t *last_ns)
         return ERR_OK;
     *last_ns = clock_now_ns();
     if (devices_choose(s->o.client, s->device.key, &now, NULL) == ERR_OK && now.n_agents != s->device.n_agents) {
-        cJSON *o = cJSON_CreateObject();
-        bool ok = o != NULL;
-
-        json_add_text(o, "key", now.key, &ok);
-        json_add_i64(o, "agents", (int64_t)now.n_agents, &ok);
-        progress_event(s->o.progress, "device", o);
         s->device.n_agents = now.n_agents;
+        event_device(s);
     }
     return ERR_OK;
 }
@@ -417,6 +406,7 @@ enum err session_run(struct session *s, enum session_end *end, struct why *why)
     int64_t devices_ns = clock_now_ns();
 
     *end = SESSION_DONE;
+    event_device(s);
     while (!e) {
         int n;
 

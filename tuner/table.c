@@ -2,28 +2,14 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int by_size(const void *a, const void *b)
+#define WIDTH 100 /* columns of the table */
+#define LABEL 16  /* of them for the layer's name */
+
+double table_error_percent(const struct record *r)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-void table_spread(const struct record *r, double *median_ms, double *spread_ms)
-{
-    double sorted[RECORD_MAX_SAMPLES];
-    const size_t n = r->n_samples < RECORD_MAX_SAMPLES ? r->n_samples : RECORD_MAX_SAMPLES;
-
-    *median_ms = r->time_ns / 1e6;
-    *spread_ms = 0;
-    if (n < 2)
-        return;
-    memcpy(sorted, r->samples_ns, n * sizeof sorted[0]);
-    qsort(sorted, n, sizeof sorted[0], by_size);
-    *spread_ms = (sorted[(3 * n) / 4] - sorted[n / 4]) / 2e6;
+    return r->se > 0 ? 100 * r->se : 0;
 }
 
 static double peak_of(const struct record *r)
@@ -33,64 +19,138 @@ static double peak_of(const struct record *r)
     return cJSON_IsNumber(peak) && peak->valuedouble > 0 ? peak->valuedouble : 0;
 }
 
-static void cell(struct buf *out, const struct measured *m)
-{
-    char text[64];
+/* What is told of one task. */
+struct row {
+    const struct task *task;
+    const struct measured *naive, *before, *best; /* NULL = not measured */
+    char label[LABEL + 1];
+    bool tie; /* best and default cannot be told apart */
+};
 
-    if (!m)
-        buf_printf(out, " %21s", "-");
-    else if (isnan(m->value))
-        buf_printf(out, " %21s", status_name(m->record.status));
-    else {
-        if (m->record.flops > 0)
-            snprintf(text, sizeof text, "%.1f GF %.4g ms", record_gflops(&m->record), m->record.time_ns / 1e6);
-        else
-            snprintf(text, sizeof text, "%.4g ms", m->record.time_ns / 1e6);
-        buf_printf(out, " %21s", text);
-    }
+static struct row row_of(const struct task *t, size_t i)
+{
+    const struct measured *before = task_best_fallback(t);
+    struct row r = {.task = t, .naive = task_baseline(t), .best = task_winner(t)};
+
+    r.before = before ? task_finest(t, before) : NULL;
+    r.tie = r.before && r.best && measured_tie(r.before, r.best);
+    if (*t->name)
+        snprintf(r.label, sizeof r.label, "%s", t->name);
+    else
+        snprintf(r.label, sizeof r.label, "%zu", i + 1);
+    return r;
 }
 
-static void print_knobs(struct buf *out, const cJSON *knobs)
+static void time_text(double ms, char *out, size_t n_out)
 {
-    for (const cJSON *k = knobs ? knobs->child : NULL; k; k = k->next) {
-        if (cJSON_IsString(k))
-            buf_printf(out, " %s=%s", k->string, k->valuestring);
-        else
-            buf_printf(out, " %s=%.15g", k->string, k->valuedouble);
-    }
+    snprintf(out, n_out, ms >= 100 ? "%.0f ms" : ms >= 10 ? "%.1f ms" : ms >= 1 ? "%.2f ms" : "%.4f ms", ms);
 }
 
-static void row(const struct task *t, struct buf *out)
+static void print_time(struct buf *out, const struct measured *m)
 {
-    const struct measured *best = task_winner(t), *before = task_best_fallback(t), *naive = task_baseline(t);
-    const size_t ties = task_n_ties(t);
-    double median_ms, spread_ms;
+    char text[32] = "-";
 
-    buf_printf(out, "%s%s%s", t->name, *t->name ? ": " : "", t->text);
-    if (t->count > 1)
-        buf_printf(out, "  (x %lld)", (long long)t->count);
-    buf_puts(out, "\n ");
-    cell(out, naive);
-    before = before ? task_finest(t, before) : NULL;
-    cell(out, before);
-    cell(out, best);
+    if (m && isnan(m->value))
+        snprintf(text, sizeof text, "%s", status_name(m->record.status));
+    else if (m)
+        time_text(m->record.time_ns / 1e6, text, sizeof text);
+    buf_printf(out, " %11s", text);
+}
+
+/* Speed-up of `best` over `m`, by the values when those compare, else by times. */
+static void print_gain(struct buf *out, const struct row *r, const struct measured *m, bool by_value)
+{
+    char text[32] = "-";
+
+    if (m && !isnan(m->value)) {
+        const double ratio = by_value ? exp(m->value - r->best->value) : m->record.time_ns / r->best->record.time_ns;
+
+        snprintf(text, sizeof text, ratio >= 100 ? "%.0fx" : ratio >= 10 ? "%.1fx" : "%.2fx", ratio);
+    }
+    buf_printf(out, " %10s", text);
+}
+
+static void print_row(const struct row *r, struct buf *out)
+{
+    const struct measured *best = r->best;
+    char text[32] = "-";
+
+    buf_printf(out, "%-*s", LABEL, r->label);
+    print_time(out, r->naive);
+    print_time(out, r->before);
+    print_time(out, best);
     if (!best) {
         buf_puts(out, "  no valid config\n");
         return;
     }
-    table_spread(&best->record, &median_ms, &spread_ms);
-    buf_printf(out, "  +- %.1f %%", 100 * spread_ms / median_ms);
-    if (peak_of(&best->record) > 0)
-        buf_printf(out, "  %5.1f %%", 100 * record_gflops(&best->record) / peak_of(&best->record));
+    buf_printf(out, " %5.1f%%", table_error_percent(&best->record));
+    if (best->record.flops > 0)
+        snprintf(text, sizeof text, "%.1f", record_gflops(&best->record));
+    buf_printf(out, " %8s", text);
+    snprintf(text, sizeof text, "-");
+    if (best->record.flops > 0 && peak_of(&best->record) > 0)
+        snprintf(text, sizeof text, "%.0f%%", 100 * record_gflops(&best->record) / peak_of(&best->record));
+    buf_printf(out, " %5s", text);
+    print_gain(out, r, r->naive, false);
+    if (r->tie)
+        buf_printf(out, " %10s", "tie");
     else
-        buf_puts(out, "      -  ");
-    if (before)
-        buf_printf(out, "  %.2fx", exp(before->value - best->value));
-    if (ties)
-        buf_printf(out, "  tie with %zu", ties);
-    buf_printf(out, "\n  best: %s", t->arms[best->i_arm].id);
-    print_knobs(out, best->record.knobs);
+        print_gain(out, r, r->before, true);
     buf_puts(out, "\n");
+}
+
+/* Appends a word to a paragraph that is indented by two and broken at the table's width; *column is where it stands. */
+static void print_word(struct buf *out, size_t *column, const char *word)
+{
+    if (*column + 1 + strlen(word) > WIDTH) {
+        buf_puts(out, "\n   ");
+        *column = 3;
+    }
+    buf_printf(out, " %s", word);
+    *column += 1 + strlen(word);
+}
+
+static void print_config(const struct row *r, struct buf *out)
+{
+    const struct task *t = r->task;
+    size_t column = 7;
+    char word[256];
+
+    buf_puts(out, "  best:");
+    print_word(out, &column, t->arms[r->best->i_arm].id);
+    for (const cJSON *k = r->best->record.knobs ? r->best->record.knobs->child : NULL; k; k = k->next) {
+        if (cJSON_IsString(k))
+            snprintf(word, sizeof word, "%s=%s", k->string, k->valuestring);
+        else
+            snprintf(word, sizeof word, "%s=%.15g", k->string, k->valuedouble);
+        print_word(out, &column, word);
+    }
+    buf_puts(out, "\n");
+}
+
+static void print_ties(const struct row *r, struct buf *out)
+{
+    const size_t ties = task_n_ties(r->task);
+    const bool is_default = r->before == r->best;
+
+    if (is_default)
+        buf_puts(out, "  it is the default: nothing better was found\n");
+    else if (r->tie)
+        buf_printf(out, "  not told apart from the default: %s\n", r->task->arms[r->before->i_arm].id);
+    if (ties > (size_t)(r->tie && !is_default))
+        buf_printf(out, "  ties with %zu of the finalists\n", ties);
+}
+
+static void print_layer(const struct row *r, struct buf *out)
+{
+    buf_printf(out, "%s: %s", r->label, r->task->text);
+    if (r->task->count > 1)
+        buf_printf(out, "  (x %lld)", (long long)r->task->count);
+    buf_puts(out, "\n");
+    if (!r->best)
+        return;
+    print_config(r, out);
+    print_ties(r, out);
 }
 
 static void sums(const struct task *tasks, size_t n, const char *network, struct buf *out)
@@ -99,13 +159,12 @@ static void sums(const struct task *tasks, size_t n, const char *network, struct
     size_t n_summed = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const struct measured *before = task_best_fallback(&tasks[i]), *after = task_winner(&tasks[i]);
+        const struct row r = row_of(&tasks[i], i);
 
-        if (!before || !after)
+        if (!r.before || isnan(r.before->value) || !r.best)
             continue;
-        before = task_finest(&tasks[i], before);
-        before_ms += (double)tasks[i].count * before->record.time_ns / 1e6;
-        after_ms += (double)tasks[i].count * after->record.time_ns / 1e6;
+        before_ms += (double)tasks[i].count * r.before->record.time_ns / 1e6;
+        after_ms += (double)tasks[i].count * r.best->record.time_ns / 1e6;
         n_summed++;
     }
     if (n_summed)
@@ -116,9 +175,19 @@ static void sums(const struct task *tasks, size_t n, const char *network, struct
 void table_print(const struct task *tasks, size_t n, const char *network, const char *log, const char *best_log,
                  struct buf *out)
 {
-    buf_printf(out, "  %21s %21s %21s  %s\n", "naive", "default", "best", "spread  of peak  speed-up over default");
-    for (size_t i = 0; i < n; i++)
-        row(&tasks[i], out);
+    for (size_t i = 0; i < n; i++) {
+        const struct row r = row_of(&tasks[i], i);
+
+        print_layer(&r, out);
+    }
+    buf_printf(out, "\n%-*s %11s %11s %11s %6s %8s %5s %10s %10s\n", LABEL, "layer", "naive", "default", "best", "+-",
+               "GFLOPS", "peak", "/ naive", "/ default");
+    for (size_t i = 0; i < n; i++) {
+        const struct row r = row_of(&tasks[i], i);
+
+        print_row(&r, out);
+    }
+    buf_puts(out, "times are medians, +- the standard error; peak: of the device's FMA peak, measured beside it\n");
     if (network && *network)
         sums(tasks, n, network, out);
     if (log)
@@ -136,6 +205,7 @@ static cJSON *measured_json(const struct task *t, const struct measured *m, bool
     json_add_text(o, "template", t->arms[m->i_arm].id, ok);
     json_add_text(o, "status", status_name(m->record.status), ok);
     json_add_real(o, "time_ns", m->record.time_ns, ok);
+    json_add_real(o, "error_percent", table_error_percent(&m->record), ok);
     json_add_real(o, "gflops", record_gflops(&m->record), ok);
     json_add_item(o, "knobs", cJSON_Duplicate(m->record.knobs, 1), ok);
     return o;
@@ -148,7 +218,7 @@ cJSON *table_json(const struct task *tasks, size_t n)
 
     for (size_t i = 0; i < n && ok; i++) {
         const struct task *t = &tasks[i];
-        const struct measured *best = task_winner(t), *before = task_best_fallback(t), *naive = task_baseline(t);
+        const struct row r = row_of(t, i);
         cJSON *o = cJSON_CreateObject();
 
         json_add_text(o, "workload", t->text, &ok);
@@ -157,12 +227,13 @@ cJSON *table_json(const struct task *tasks, size_t n)
         json_add_i64(o, "trials", t->n_counted, &ok);
         json_add_i64(o, "failed", t->n_failed, &ok);
         json_add_i64(o, "ties", (int64_t)task_n_ties(t), &ok);
-        if (naive)
-            json_add_item(o, "naive", measured_json(t, naive, &ok), &ok);
-        if (before)
-            json_add_item(o, "default", measured_json(t, task_finest(t, before), &ok), &ok);
-        if (best)
-            json_add_item(o, "best", measured_json(t, best, &ok), &ok);
+        json_add_bool(o, "ties_with_default", r.tie, &ok);
+        if (r.naive)
+            json_add_item(o, "naive", measured_json(t, r.naive, &ok), &ok);
+        if (r.before)
+            json_add_item(o, "default", measured_json(t, r.before, &ok), &ok);
+        if (r.best)
+            json_add_item(o, "best", measured_json(t, r.best, &ok), &ok);
         cJSON_AddItemToArray(list, o);
     }
     if (ok)

@@ -14,7 +14,8 @@ void table_print(const struct task *tasks, size_t n, const char *network, const 
 /* The same facts as an array of objects. NULL on lack of memory. */
 cJSON *table_json(const struct task *tasks, size_t n);
 
-/* Median of the slot times and half of the range that holds the middle half of them, in ms. */
-void table_spread(const struct record *r, double *median_ms, double *spread_ms);
+/* Standard error of what a record's value is the median of (its ratio to the anchor, or its time), in percent of the
+ * time. */
+double table_error_percent(const struct record *r);
 
 #endif

@@ -68,8 +68,8 @@ struct task {
 /* How a record came to the task. */
 enum origin { ORIGIN_JOB, ORIGIN_LOG, ORIGIN_WARM };
 
-/* Makes the templates, spaces and strategies of layer `i_layer` of a job for a device. ERR_INPUT for a bad workload or template name,
- * ERR_NOT_FOUND when no template fits, with words. */
+/* Makes the templates, spaces and strategies of layer `i_layer` of a job for a device. ERR_INPUT for a bad workload or
+ * template name, ERR_NOT_FOUND when no template fits, with words. */
 enum err task_init(struct task *t, const struct job *j, size_t i_layer, const struct device_desc *device,
                    struct why *why);
 /* The same for a recorded space: job.replay. */

@@ -10,6 +10,7 @@
 #include "tuner/progress.h"
 #include "tuner/table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,14 +100,13 @@ static void failures_show_the_first_compiler_log_once(void **state)
     failures_fini(&f);
 }
 
-static void spread_is_half_the_middle_half(void **state)
+static void the_error_is_that_of_the_value(void **state)
 {
-    double samples[] = {5e6, 1e6, 4e6, 2e6, 3e6}, median_ms, spread_ms;
-    struct record r = {.time_ns = 3e6, .samples_ns = samples, .n_samples = 5};
+    const struct record r = {.se = 0.004}, unknown = {.se = NAN};
 
     (void)state;
-    table_spread(&r, &median_ms, &spread_ms);
-    assert_true(median_ms == 3 && spread_ms == 1);
+    assert_true(fabs(table_error_percent(&r) - 0.4) < 1e-12);
+    assert_true(table_error_percent(&unknown) == 0);
 }
 
 static cJSON *parse(const char *text)
@@ -189,7 +189,7 @@ int main(void)
         cmocka_unit_test(durations_read_well),
         cmocka_unit_test(failures_group_messages_that_differ_in_numbers),
         cmocka_unit_test(failures_show_the_first_compiler_log_once),
-        cmocka_unit_test(spread_is_half_the_middle_half),
+        cmocka_unit_test(the_error_is_that_of_the_value),
         cmocka_unit_test(a_device_key_must_exist_and_be_named_when_there_are_several),
         cmocka_unit_test(a_log_takes_each_line_once),
         cmocka_unit_test(a_log_that_cannot_be_written_is_told_at_once),

@@ -24,6 +24,7 @@ struct following {
 static enum err take(struct following *f, const char *line, struct why *why)
 {
     struct record r;
+    bool better;
     enum err e;
 
     record_init(&r);
@@ -33,14 +34,11 @@ static enum err take(struct following *f, const char *line, struct why *why)
     if (!e && r.status != STATUS_OK)
         f->n_failed++;
     f->n_records++;
-    if (!e && record_gflops(&r) > f->best_gflops && r.status == STATUS_OK) {
-        cJSON *o = cJSON_CreateObject();
-        bool ok = o != NULL;
-
+    better = !e && r.status == STATUS_OK && record_gflops(&r) > f->best_gflops;
+    if (!e)
+        progress_measured(&f->progress, &r, better);
+    if (better) {
         f->best_gflops = record_gflops(&r);
-        json_add_text(o, "workload", r.workload, &ok);
-        json_add_real(o, "gflops", f->best_gflops, &ok);
-        progress_event(&f->progress, "best", o);
         progress_note(&f->progress, "%lld records, %lld failed, best %.1f GFLOPS: %s %s", (long long)f->n_records,
                       (long long)f->n_failed, f->best_gflops, r.workload, r.template_id);
     }
@@ -113,6 +111,18 @@ static enum err follow(struct following *f, char *state, size_t n_state, struct 
     return e;
 }
 
+static void event_done(struct following *f, const char *state)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    json_add_text(o, "job", f->job, &ok);
+    json_add_text(o, "end", is_over(state) ? state : "interrupted", &ok);
+    json_add_i64(o, "records", f->n_records, &ok);
+    json_add_i64(o, "failed", f->n_failed, &ok);
+    progress_event(&f->progress, "done", o);
+}
+
 static int finish(struct following *f, const char *state)
 {
     struct why why = {""};
@@ -122,6 +132,7 @@ static int finish(struct following *f, const char *state)
         return cmd_fail(e, &why);
     progress_note(&f->progress, "job %s: %s, %lld records, %lld failed", f->job, state, (long long)f->n_records,
                   (long long)f->n_failed);
+    event_done(f, state);
     if (!is_over(state))
         return EXIT_INTERRUPTED;
     return f->n_records > f->n_failed ? EXIT_FINE : EXIT_NO_CONFIG;

@@ -32,12 +32,9 @@ static bool take(const struct record *r, const char *line, size_t n, void *arg)
 static void print_record(const struct record *r)
 {
     char *knobs = cJSON_PrintUnformatted(r->knobs);
-    double median_ms, spread_ms;
 
-    table_spread(r, &median_ms, &spread_ms);
-    printf("%s\n  %s: %.3f ms +- %.1f %%, %.1f GFLOPS, %s %s (%s)\n", r->workload, r->key, median_ms,
-           median_ms > 0 ? 100 * spread_ms / median_ms : 0, record_gflops(r), r->template_id, knobs ? knobs : "",
-           r->purpose);
+    printf("%s\n  %s: %.4g ms +- %.1f %%, %.1f GFLOPS, %s %s (%s)\n", r->workload, r->key, r->time_ns / 1e6,
+           table_error_percent(r), record_gflops(r), r->template_id, knobs ? knobs : "", r->purpose);
     cJSON_free(knobs);
 }
 

@@ -185,11 +185,11 @@ static enum err copy(const struct cli *c, const char *option, char *out, size_t 
 
 static enum err add_work(const struct cli *c, struct job *j, struct why *why)
 {
-    const char *network = cli_text(c, "network"), *device = cmd_has(c, "device") ? cli_text(c, "device") : "";
+    const char *network = cli_text(c, "network"), *device = cmd_has(c, "device") ? cli_text(c, "device") : NULL;
     char absolute[PATH_MAX];
     enum err e = ERR_OK;
 
-    if (strncmp(device, "replay:", 7) == 0) {
+    if (device && strncmp(device, "replay:", 7) == 0) {
         if (c->n_rest || network)
             return why_set(why, ERR_INPUT, "a replay device brings its own work: no workload, no --network");
         if (!realpath(device + 7, absolute) || strlen(absolute) >= sizeof j->replay)

@@ -31,16 +31,12 @@ struct result {
 
 static void print_record(const struct record *r)
 {
-    double median_ms, spread_ms;
-
     printf("%s\n  %s %s", r->workload ? r->workload : "", r->template_id, status_name(r->status));
     if (r->stage[0])
         printf(" (%s)", r->stage);
-    if (r->status == STATUS_OK) {
-        table_spread(r, &median_ms, &spread_ms);
-        printf(": %.4f ms +- %.1f %%, %.2f GFLOPS, %lld rounds, built in %.0f ms", median_ms,
-               100 * spread_ms / median_ms, record_gflops(r), (long long)r->rounds, r->build_ms);
-    }
+    if (r->status == STATUS_OK)
+        printf(": %.4f ms +- %.1f %%, %.2f GFLOPS, %lld rounds, built in %.0f ms", r->time_ns / 1e6,
+               table_error_percent(r), record_gflops(r), (long long)r->rounds, r->build_ms);
     printf("\n");
     if (r->why)
         printf("  %s\n", r->why);

@@ -2,8 +2,16 @@
 #include "tuner/cmd/cmd.h"
 
 #include <stdio.h>
+#include <string.h>
 
-static const struct cli_option options[] = {OPT_TRACKER_DEFAULT, OPT_KEY_FILE, OPT_JOB, OPT_JSON, OPT_QUIET, OPT_END};
+static const struct cli_option options[] = {OPT_TRACKER_DEFAULT,
+                                            OPT_KEY_FILE,
+                                            {"device", 0, NULL, CLI_TEXT, "replay:FILE", NULL, NULL, 0, 0,
+                                             "a recorded space instead of workloads, readable where `tune work` runs"},
+                                            OPT_JOB,
+                                            OPT_JSON,
+                                            OPT_QUIET,
+                                            OPT_END};
 
 /* A key that no device has is a mistake more often than a device that comes later. */
 static enum err check_key(struct client *c, struct job *j, struct why *why)
@@ -38,9 +46,14 @@ static int run(const struct cli *c)
     struct why why = {""};
     struct job j;
     char id[40] = "";
-    enum err e = cmd_job(c, &j, &why);
+    const char *device = cli_text(c, "device");
+    enum err e;
 
     cmd_catch_interrupts();
+    if (device && strncmp(device, "replay:", 7) != 0)
+        return cmd_fail(why_set(&why, ERR_INPUT, "--device %s: a submitted job names its device by --key", device),
+                        &why);
+    e = cmd_job(c, &j, &why);
     if (e)
         return cmd_fail(e, &why);
     e = submit(c, &j, id, &why);

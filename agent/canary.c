@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define WINDOW 5
+#define SHORT_WINDOW 3
 #define AGREE 0.01
 #define STEPS 300000 /* of the inner loop on a CPU: about 0.6 ms of 16 lanes of two FMA pipes at 3 GHz */
 #define GPU_STEPS 4096
@@ -131,18 +132,39 @@ static bool agree(const double *ns)
     return most <= least * (1 + AGREE);
 }
 
+static enum err run_once(struct canary *c, double *ns, struct why *why)
+{
+    int64_t device_ns = 0, wall_ns = 0;
+    const enum err e = c->ops->run(c->loaded, PHASE_RUN, &device_ns, &wall_ns, why);
+
+    *ns = (double)(device_ns > 0 ? device_ns : wall_ns);
+    return e;
+}
+
+enum err canary_now(struct canary *c, double *ns, struct why *why)
+{
+    double runs[SHORT_WINDOW];
+
+    for (int i = 0; i < SHORT_WINDOW; i++) {
+        const enum err e = run_once(c, &runs[i], why);
+
+        if (e)
+            return e;
+    }
+    *ns = timing_median(runs, SHORT_WINDOW);
+    return ERR_OK;
+}
+
 enum err canary_time(struct canary *c, int64_t max_ms, double *ns, struct why *why)
 {
     const int64_t end = clock_now_ns() + max_ms * 1000000;
     double window[WINDOW];
 
     for (int n = 0;; n++) {
-        int64_t device_ns = 0, wall_ns = 0;
-        const enum err e = c->ops->run(c->loaded, PHASE_RUN, &device_ns, &wall_ns, why);
+        const enum err e = run_once(c, &window[n % WINDOW], why);
 
         if (e)
             return e;
-        window[n % WINDOW] = (double)(device_ns > 0 ? device_ns : wall_ns);
         if (n + 1 >= WINDOW && (agree(window) || clock_now_ns() >= end))
             break;
     }

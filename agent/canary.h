@@ -16,6 +16,9 @@ void canary_close(struct canary *c);
 /* Median of five runs once the last five agree within 1 %, or after at most max_ms; ns of one run. */
 enum err canary_time(struct canary *c, int64_t max_ms, double *ns, struct why *why);
 
+/* Median of three runs, one after another. */
+enum err canary_now(struct canary *c, double *ns, struct why *why);
+
 /* Arithmetic of one run, in FLOP. */
 double canary_flops(const struct canary *c);
 

@@ -8,7 +8,8 @@
 #include "runtime/device.h"
 
 #define CHILD_MAX_BLOB_BYTES ((size_t)1 << 31) /* of one request's programs; the parent watches the process anyway */
-#define CANARY_MAX_MS 60
+#define CHILD_FILL_BYTES ((size_t)128 << 20)   /* of inputs kept for the next candidate */
+#define CANARY_MAX_MS 20
 
 struct child {
     int fd; /* of the stream to the parent */
@@ -42,8 +43,9 @@ void child_at(struct child *c, const char *stage, int i_item);
 /* Builds the canary once in a child's life, where the device can have one. */
 void child_open_canary(struct child *c);
 
-/* Median canary time, 0 where there is no canary. */
+/* Median canary time, 0 where there is no canary: once warm, or of three runs as it is now. */
 double child_canary_ns(struct child *c);
+double child_canary_now_ns(struct child *c);
 
 /* The status of a trial that failed with `e`. */
 enum record_status status_of_err(enum err e);

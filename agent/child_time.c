@@ -39,11 +39,17 @@ static void read_rules(const cJSON *o, struct timing_rules *r)
     r->best_ns = real_or(o, "best_ns", 0);
     r->best_lnratio = real_or(o, "best_lnratio", NAN);
     r->bridge = real_or(o, "bridge", 0);
+    r->may_censor = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "may_censor"));
 }
 
 static void note_slot(int i, void *arg)
 {
     child_at(arg, "time", i);
+}
+
+static double note_canary(void *arg)
+{
+    return child_canary_now_ns(arg);
 }
 
 static enum err read_and_load(struct timed *t, struct child_program *p, const char *hex, int i, struct why *why)
@@ -103,7 +109,15 @@ static void run_batch(struct timed *t)
     t->canary_before = child_canary_ns(c);
     measure_batch(&t->batch);
     child_at(c, "time", MEASURE_CANARY);
-    t->canary_after = child_canary_ns(c);
+    t->canary_after = child_canary_now_ns(c);
+}
+
+/* What the cores reached while this batch was timed. */
+static double gflops_of(struct timed *t)
+{
+    const double ns = t->batch.n_canaries ? timing_median(t->batch.canary_ns, t->batch.n_canaries) : t->canary_before;
+
+    return ns > 0 ? canary_flops(t->child->canary) / ns : 0;
 }
 
 static cJSON *samples_of(const struct timing_series *s)
@@ -154,18 +168,17 @@ static cJSON *trial_reply(const struct timed *t, int i, bool *ok)
     return o;
 }
 
-static cJSON *batch_reply(const struct timed *t)
+static cJSON *batch_reply(struct timed *t)
 {
     cJSON *reply = cJSON_CreateObject(), *trials = cJSON_CreateArray();
     bool ok = reply && trials;
-    const double canary_ns = t->canary_after > 0 ? 0.5 * (t->canary_before + t->canary_after) : t->canary_before;
 
     for (int i = 0; ok && i < t->batch.n_items; i++)
         cJSON_AddItemToArray(trials, trial_reply(t, i, &ok));
     json_add_item(reply, "trials", trials, &ok);
     json_add_real(reply, "canary_before", t->canary_before, &ok);
     json_add_real(reply, "canary_after", t->canary_after, &ok);
-    json_add_real(reply, "gflops", canary_ns > 0 ? canary_flops(t->child->canary) / canary_ns : 0, &ok);
+    json_add_real(reply, "gflops", gflops_of(t), &ok);
     json_add_text(reply, "anchor_why", t->anchor.why.text, &ok);
     if (ok)
         return reply;
@@ -192,6 +205,7 @@ cJSON *child_time(struct child *c, const cJSON *request)
     t->child = c;
     t->batch.items = t->items;
     t->batch.before_slot = note_slot;
+    t->batch.canary = note_canary;
     t->batch.arg = c;
     child_program_init(&t->anchor_program);
     rng_init(&t->batch.rng, (uint64_t)real_or(request, "seed", 1));

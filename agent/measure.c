@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LONG_CALL_NS 50e6
 #define MAX_CALLS 4096 /* of a slot: 5 ms of calls of 1 us and more */
 
 static enum err run_once(struct measure_batch *b, struct measure_item *m, double *ns)
@@ -69,11 +70,11 @@ static bool first_run(struct measure_batch *b, struct measure_item *m, bool cand
     return true;
 }
 
-/* Calls this long are slots of their own: what they write is poisoned before each, so that no further run is needed in
- * the end. */
+/* Of calls this long what they write is poisoned before each slot, so that no further run is needed in the end. Shorter
+ * ones would feel the poison in their caches. */
 static bool is_long(const struct measure_item *m)
 {
-    return timing_slot_full(&m->rules, 1, m->call_ns);
+    return m->call_ns >= LONG_CALL_NS;
 }
 
 static void slot(struct measure_batch *b, struct measure_item *m, bool candidate)
@@ -175,12 +176,24 @@ static int choose_live(struct measure_batch *b, int round, int *live)
             continue;
         if (m->series.n)
             gap = timing_gap(&m->rules, &m->value, best_other(b, i));
-        if (round == 1 && timing_censored(gap))
+        if (round == 1 && timing_censored(&m->rules, gap))
             m->censored = true;
         else if (round < timing_rounds_wanted(&m->rules, gap))
             live[n++] = i;
     }
     return n;
+}
+
+static void run_canary(struct measure_batch *b)
+{
+    double ns = 0;
+
+    if (b->before_slot)
+        b->before_slot(MEASURE_CANARY, b->arg);
+    if (b->canary)
+        ns = b->canary(b->arg);
+    if (ns > 0)
+        b->canary_ns[b->n_canaries++] = ns;
 }
 
 static void run_round(struct measure_batch *b, const int *live, int n_live)
@@ -212,6 +225,7 @@ void measure_batch(struct measure_batch *b)
         n_live = choose_live(b, round, live);
         if (n_live == 0)
             break;
+        run_canary(b);
         run_round(b, live, n_live);
         estimate_all(b);
     }

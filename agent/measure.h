@@ -34,7 +34,12 @@ struct measure_batch {
     /* Told before each slot, so that the parent's clock for it starts anew; i is an index of items, TIMING_ANCHOR or
      * MEASURE_CANARY. */
     void (*before_slot)(int i, void *arg);
+    /* Time of the canary just now, in ns; 0 = it failed. Called once in each round; NULL = there is none. */
+    double (*canary)(void *arg);
     void *arg;
+    /* Filled by measure_batch: */
+    double canary_ns[TIMING_MAX_ROUNDS];
+    int n_canaries;
 };
 
 /* Prepares all items, runs the rounds, checks the outputs once more and fills series, value, censored, e and why of

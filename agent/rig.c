@@ -457,8 +457,10 @@ void rig_time(struct rig *r, struct trial *const *trials, int n)
 
 void rig_complete(struct rig *r, struct trial *t)
 {
+    const double peak = t->peak_gflops > 0 ? t->peak_gflops : atomic_load(&r->gflops);
+
     cJSON_Delete(t->record.device);
-    t->record.device = host_device_object(&r->desc, r->threads, atomic_load(&r->gflops), timing_cpu(r));
+    t->record.device = host_device_object(&r->desc, r->threads, peak, timing_cpu(r));
 }
 
 int rig_batch_size(struct trial *const *trials, int n)

@@ -8,7 +8,7 @@
 #define NEAR_BEST 0.0953     /* ln 1.1 */
 #define CENSORED_OVER 1.0986 /* ln 3 */
 #define HOPELESS_TIMES 5.0
-#define LONG_SLOTS 10.0 /* a slot never goes on past this many times its minimum */
+#define LONG_SLOTS 2.0 /* a slot never goes on past this many times its minimum */
 
 static int ascending(const void *a, const void *b)
 {
@@ -46,7 +46,7 @@ int timing_plan(struct rng *rng, const int *live, int n_live, bool anchored, int
 
 bool timing_wants_warmup(const struct timing_rules *r, double call_ns)
 {
-    return r->warmup > 0 && call_ns <= 2 * r->min_slot_ns;
+    return r->warmup > 0 && call_ns <= LONG_SLOTS * r->min_slot_ns;
 }
 
 bool timing_slot_full(const struct timing_rules *r, int calls, double sum_ns)
@@ -131,12 +131,13 @@ double timing_gap(const struct timing_rules *r, const struct timing_value *v, co
 
 bool timing_hopeless(const struct timing_rules *r, double first_call_ns)
 {
-    return r->best_ns > 0 && first_call_ns > HOPELESS_TIMES * r->best_ns && first_call_ns > r->min_slot_ns;
+    return r->may_censor && r->best_ns > 0 && first_call_ns > HOPELESS_TIMES * r->best_ns &&
+           first_call_ns > r->min_slot_ns;
 }
 
-bool timing_censored(double gap)
+bool timing_censored(const struct timing_rules *r, double gap)
 {
-    return gap > CENSORED_OVER;
+    return r->may_censor && gap > CENSORED_OVER;
 }
 
 int timing_rounds_wanted(const struct timing_rules *r, double gap)

@@ -22,6 +22,7 @@ struct timing_rules {
     double min_slot_ns;
     double best_ns, best_lnratio; /* best_lnratio includes its bridge */
     double bridge;                /* of this trial's anchor */
+    bool may_censor;              /* may be given up when it is far from the best: false for finals */
 };
 
 /* One slot: the median of its calls, and the middle of its span on a common clock. */
@@ -52,7 +53,7 @@ int timing_plan(struct rng *rng, const int *live, int n_live, bool anchored, int
  */
 bool timing_wants_warmup(const struct timing_rules *r, double call_ns);
 
-/* Is a slot full? min_calls and min_slot_ns are reached; or ten times min_slot_ns is, whatever the number of calls. */
+/* Is a slot full? min_calls and min_slot_ns are reached; or twice min_slot_ns is, whatever the number of calls. */
 bool timing_slot_full(const struct timing_rules *r, int calls, double sum_ns);
 
 /* Adds a slot of `n` calls (sorts them); a full series drops it. */
@@ -68,11 +69,11 @@ void timing_estimate(const struct timing_series *s, const struct timing_series *
  * no best is known. */
 double timing_gap(const struct timing_rules *r, const struct timing_value *v, const struct timing_value *batch_best);
 
-/* The first call of a candidate: over five times the best, so one sample says enough. */
+/* The first call of a candidate: over five times the best, so one sample says enough. Never when !may_censor. */
 bool timing_hopeless(const struct timing_rules *r, double first_call_ns);
 
-/* After round 1: over three times the best. */
-bool timing_censored(double gap);
+/* After round 1: over three times the best. Never when !may_censor. */
+bool timing_censored(const struct timing_rules *r, double gap);
 
 /* Rounds a candidate deserves: more within 10 % of the best, or where no best is known. */
 int timing_rounds_wanted(const struct timing_rules *r, double gap);

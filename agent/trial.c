@@ -68,6 +68,7 @@ static void read_body(struct trial *t, const cJSON *lease, const struct trial_ag
     r->program = t->program_name;
     r->fingerprint = agent->fingerprint;
     read_rules(t, body);
+    t->rules.may_censor = strcmp(r->purpose, "search") == 0;
 }
 
 enum err trial_new(const cJSON *lease, const struct trial_agent *agent, struct trial **out, struct why *why)
@@ -205,6 +206,7 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
     r->device_ms = real_or(item, "device_ms", 0);
     r->canary_before = real_or(batch, "canary_before", 0);
     r->canary_after = real_or(batch, "canary_after", 0);
+    t->peak_gflops = real_or(batch, "gflops", 0);
     if (status != STATUS_OK) {
         trial_fail(t, status, text_or(item, "stage", "time"), text_or(item, "why", ""));
         return;
@@ -240,6 +242,7 @@ cJSON *trial_time_request(const struct trial *t)
     if (!isnan(r->best_lnratio))
         json_add_real(o, "best_lnratio", r->best_lnratio, &ok);
     json_add_real(o, "bridge", r->bridge, &ok);
+    json_add_bool(o, "may_censor", r->may_censor, &ok);
     if (ok)
         return o;
     cJSON_Delete(o);

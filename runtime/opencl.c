@@ -2,6 +2,7 @@
 #include "runtime/opencl.h"
 
 #include "core/clock.h"
+#include "runtime/fill_cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -326,8 +327,8 @@ static enum err cl_read(struct loaded *l, int i_buffer, void *data, struct why *
 static enum err make_buffer(struct loaded *l, size_t i, const struct blobs *blobs, struct why *why)
 {
     const struct program_buffer *b = &l->program.buffers[i];
-    void *data = malloc(bytes_of(l, i));
-    enum err e = data ? fill_elems(&b->fill, b->dtype, data, b->n_elems, blobs) : ERR_NOMEM;
+    struct fill_use use = {.data = NULL};
+    enum err e = fill_lend(&b->fill, b->dtype, b->n_elems, blobs, &use);
 
     if (e)
         why_set(why, e, "fill of buffer '%s': %s", b->id, err_words(e));
@@ -338,8 +339,8 @@ static enum err make_buffer(struct loaded *l, size_t i, const struct blobs *blob
     if (!e)
         e = write_guard(l, i, why);
     if (!e)
-        e = cl_write(l, (int)i, data, why);
-    free(data);
+        e = cl_write(l, (int)i, use.data, why);
+    fill_done(&use);
     return e;
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/verify.h"
 
+#include "runtime/fill_cache.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,14 +29,14 @@ static enum err fill_buffer(const struct device_ops *ops, struct loaded *l, cons
                             const struct program_fill *fill, const struct blobs *blobs, struct why *why)
 {
     const struct program_buffer *b = &p->buffers[i];
-    void *data = malloc(bytes_of(b));
-    enum err e = data ? fill_elems(fill, b->dtype, data, b->n_elems, blobs) : ERR_NOMEM;
+    struct fill_use use = {.data = NULL};
+    enum err e = fill_lend(fill, b->dtype, b->n_elems, blobs, &use);
 
     if (e)
         why_set(why, e, "fill of buffer '%s': %s", b->id, err_words(e));
     else
-        e = ops->write(l, (int)i, data, why);
-    free(data);
+        e = ops->write(l, (int)i, use.data, why);
+    fill_done(&use);
     return e;
 }
 
@@ -253,16 +255,22 @@ static enum err (*const runners[N_CHECKS])(struct check_run *, const struct prog
 static enum err run_checks(struct check_run *r, struct why *why)
 {
     enum err e = ERR_OK;
+    void *data = NULL;
+    int i_data = -1;
 
     for (size_t i = 0; !e && i < r->pass->n_checks; i++) {
         const struct program_check *c = &r->pass->checks[i];
-        void *data = NULL;
 
-        e = read_buffer(r, c->i_buffer, &data, why);
+        if (c->i_buffer != i_data) { /* several checks of one buffer share its contents */
+            free(data);
+            data = NULL;
+            i_data = c->i_buffer;
+            e = read_buffer(r, i_data, &data, why);
+        }
         if (!e)
             e = runners[c->kind](r, c, data, why);
-        free(data);
     }
+    free(data);
     return e;
 }
 
@@ -288,8 +296,13 @@ static enum err run_pass(struct check_run *r, struct why *why)
     static const enum launch_phase phases[] = {PHASE_PACK, PHASE_REFERENCE, PHASE_RUN};
     enum err e = fill_all(r->ops, r->loaded, r->program, r->pass, r->blobs, why);
 
-    for (size_t i = 0; !e && i < sizeof phases / sizeof phases[0]; i++)
-        e = r->ops->run(r->loaded, phases[i], NULL, NULL, why);
+    r->report->run_ns = 0;
+    for (size_t i = 0; !e && i < sizeof phases / sizeof phases[0]; i++) {
+        int64_t wall_ns = 0;
+
+        e = r->ops->run(r->loaded, phases[i], NULL, &wall_ns, why);
+        r->report->run_ns += wall_ns;
+    }
     if (!e && r->ops->check_guards) {
         e = r->ops->check_guards(r->loaded, why);
         if (e == ERR_WRONG)
@@ -298,6 +311,16 @@ static enum err run_pass(struct check_run *r, struct why *why)
     if (!e)
         e = run_checks(r, why);
     return !e && r->report->n_wrong ? tell_wrong(r, why) : e;
+}
+
+enum err verify_pass(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
+                     size_t i_pass, struct verify_report *report, struct why *why)
+{
+    struct check_run r = {
+        .ops = ops, .loaded = l, .program = p, .blobs = blobs, .pass = &p->passes[i_pass], .report = report};
+
+    *report = (struct verify_report){.i_elem = -1};
+    return run_pass(&r, why);
 }
 
 enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,

@@ -12,9 +12,14 @@ struct verify_report {
     double got, wanted;
     double worst; /* largest |got - wanted| / scale over all checks */
     int64_t n_compared, n_wrong;
+    int64_t run_ns; /* wall time of the last pass's launches: the first pass's holds what the driver compiles late */
 };
 
-/* Runs every pass: fills, pack + reference + run, checks; outputs start as NaN (integers: all bits set).
+/* Runs one pass of a device that is not simulated: fills, pack + reference + run, checks. */
+enum err verify_pass(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
+                     size_t i_pass, struct verify_report *report, struct why *why);
+
+/* Runs every pass, one after another; outputs start as NaN (integers: all bits set).
  * ERR_WRONG with words naming element and values; ERR_DEVICE as the device says. Afterwards the buffers hold the
  * timing fills again and `pack` has run on them. */
 enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,

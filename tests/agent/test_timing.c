@@ -10,8 +10,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-static const struct timing_rules plain = {
-    .rounds = 5, .rounds_near_best = 9, .min_calls = 3, .warmup = 1, .min_slot_ns = 5e6, .best_lnratio = NAN};
+static const struct timing_rules plain = {.rounds = 5,
+                                          .rounds_near_best = 9,
+                                          .min_calls = 3,
+                                          .warmup = 1,
+                                          .min_slot_ns = 5e6,
+                                          .best_lnratio = NAN,
+                                          .may_censor = true};
 
 static void assert_near(double got, double wanted, double tolerance)
 {
@@ -78,10 +83,10 @@ static void a_slot_is_full_by_calls_and_time(void **state)
 {
     (void)state;
     assert_false(timing_slot_full(&plain, 0, 0));
-    assert_false(timing_slot_full(&plain, 3, 1e6));  /* three calls, too short */
-    assert_false(timing_slot_full(&plain, 2, 20e6)); /* long enough, too few */
+    assert_false(timing_slot_full(&plain, 3, 1e6)); /* three calls, too short */
+    assert_false(timing_slot_full(&plain, 2, 9e6)); /* long enough, too few */
     assert_true(timing_slot_full(&plain, 3, 6e6));
-    assert_true(timing_slot_full(&plain, 1, 60e6)); /* one long call is a slot */
+    assert_true(timing_slot_full(&plain, 1, 11e6)); /* one long call is a slot */
     assert_true(timing_wants_warmup(&plain, 0));
     assert_true(timing_wants_warmup(&plain, 1e6));
     assert_false(timing_wants_warmup(&plain, 60e6));
@@ -248,9 +253,9 @@ static void rounds_are_spent_where_they_tell(void **state)
     assert_int_equal(timing_rounds_wanted(&r, NAN), 9);
     r.rounds = 15;
     assert_int_equal(timing_rounds_wanted(&r, 0), 15);
-    assert_true(timing_censored(log(3.1)));
-    assert_false(timing_censored(log(2.9)));
-    assert_false(timing_censored(NAN));
+    assert_true(timing_censored(&r, log(3.1)));
+    assert_false(timing_censored(&r, log(2.9)));
+    assert_false(timing_censored(&r, NAN));
 }
 
 static void a_hopeless_first_call_is_enough(void **state)
@@ -264,6 +269,17 @@ static void a_hopeless_first_call_is_enough(void **state)
     assert_false(timing_hopeless(&r, 49e6));
     r.best_ns = 1000;
     assert_false(timing_hopeless(&r, 1e6)); /* cheap enough to be measured properly */
+}
+
+static void finals_are_never_given_up(void **state)
+{
+    struct timing_rules r = plain;
+
+    (void)state;
+    r.best_ns = 10e6;
+    assert_true(timing_hopeless(&r, 1e9) && timing_censored(&r, log(100)));
+    r.may_censor = false;
+    assert_false(timing_hopeless(&r, 1e9) || timing_censored(&r, log(100)));
 }
 
 static void a_full_series_drops_slots(void **state)
@@ -294,6 +310,7 @@ int main(void)
         cmocka_unit_test(gap_uses_the_ratio_where_both_have_one),
         cmocka_unit_test(rounds_are_spent_where_they_tell),
         cmocka_unit_test(a_hopeless_first_call_is_enough),
+        cmocka_unit_test(finals_are_never_given_up),
         cmocka_unit_test(a_full_series_drops_slots),
     };
 

@@ -38,6 +38,7 @@ static void a_bare_lease_gets_the_protocols_defaults(void **state)
     assert_true(isnan(t->rules.best_lnratio));
     assert_true(t->build_s == 10 && t->run_s == 10);
     assert_string_equal(t->record.purpose, "search");
+    assert_true(t->rules.may_censor);
     assert_string_equal(t->record.key, "local-cpu");
     assert_string_equal(t->anchor_name.hex, "");
     trial_free(t);
@@ -61,6 +62,7 @@ static void a_body_is_copied_into_the_record(void **state)
     assert_string_equal(t->record.key, "k");
     assert_int_equal(t->record.seed, 7);
     assert_int_equal(t->rules.rounds, 15);
+    assert_false(t->rules.may_censor);
     assert_true(t->rules.best_lnratio == -0.5 && t->rules.bridge == 0.25 && t->record.anchor.bridge == 0.25);
     assert_int_equal(t->record.anchor.epoch, 2);
     assert_true(t->build_s == 3 && t->run_s == 2 && t->memory_bytes == 1048576);
@@ -132,7 +134,7 @@ static void answers_of_children_make_records_that_print(void **state)
     cJSON *item =
         cJSON_Parse("{\"status\":\"ok\",\"time_ns\":1000,\"lnratio\":-0.5,\"se\":0.01,\"rounds\":2,\"calls\":6,"
                     "\"samples\":[1000,1001],\"anchors\":[1600,1700],\"device_ms\":1}");
-    cJSON *batch = cJSON_Parse("{\"canary_before\":10,\"canary_after\":11}");
+    cJSON *batch = cJSON_Parse("{\"canary_before\":10,\"canary_after\":11,\"gflops\":95.5}");
 
     (void)state;
     buf_init(&line, RECORD_MAX_BYTES);
@@ -142,6 +144,7 @@ static void answers_of_children_make_records_that_print(void **state)
     assert_false(t->finished);
     trial_take_time(t, item, batch);
     assert_true(t->finished);
+    assert_true(t->peak_gflops == 95.5);
     assert_int_equal(record_print(&t->record, &line), ERR_OK);
     assert_int_equal(record_parse(buf_text(&line), line.len, &back, NULL), ERR_OK);
     assert_int_equal(back.n_samples, 2);

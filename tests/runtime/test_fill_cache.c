@@ -1,0 +1,121 @@
+/* Kept contents of fills are those that would be made anew, and no more are kept than was allowed. */
+#include "runtime/fill_cache.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define N 1000
+#define BYTES (N * sizeof(float))
+
+static const struct program_fill normal = {.kind = FILL_NORMAL, .seed = 21, .lo = 0, .hi = 1};
+
+static void assert_is(const struct program_fill *f, const struct fill_use *u)
+{
+    float wanted[N];
+
+    assert_int_equal(fill_elems(f, DTYPE_F32, wanted, N, NULL), ERR_OK);
+    assert_memory_equal(u->data, wanted, BYTES);
+}
+
+static void use(const struct program_fill *f)
+{
+    struct fill_use u;
+
+    assert_int_equal(fill_lend(f, DTYPE_F32, N, NULL, &u), ERR_OK);
+    assert_is(f, &u);
+    fill_done(&u);
+}
+
+static void nothing_is_kept_without_a_limit(void **state)
+{
+    (void)state;
+    fill_cache_limit(0);
+    use(&normal);
+    assert_int_equal(fill_cache_bytes(), 0);
+}
+
+static void equal_fills_are_made_once(void **state)
+{
+    const struct program_fill other = {.kind = FILL_NORMAL, .seed = 22, .lo = 0, .hi = 1};
+    int64_t before;
+
+    (void)state;
+    fill_cache_limit(10 * BYTES);
+    before = fill_cache_made();
+    for (int i = 0; i < 3; i++) {
+        use(&normal);
+        use(&other);
+    }
+    assert_int_equal(fill_cache_made() - before, 2);
+    assert_int_equal(fill_cache_bytes(), 2 * BYTES);
+}
+
+static void the_limit_holds_and_the_last_used_stay(void **state)
+{
+    struct program_fill f = normal;
+    int64_t before;
+
+    (void)state;
+    fill_cache_limit(0);
+    fill_cache_limit(2 * BYTES);
+    for (f.seed = 1; f.seed <= 5; f.seed++) {
+        use(&f);
+        use(&normal);
+        assert_true(fill_cache_bytes() <= 2 * BYTES);
+    }
+    before = fill_cache_made();
+    use(&normal);
+    assert_int_equal(fill_cache_made(), before);
+    fill_cache_limit(BYTES / 2); /* too small for any: made each time */
+    assert_int_equal(fill_cache_bytes(), 0);
+    use(&normal);
+    assert_int_equal(fill_cache_bytes(), 0);
+}
+
+static void more_fills_than_places_are_all_right(void **state)
+{
+    struct program_fill f = normal;
+
+    (void)state;
+    fill_cache_limit(1000 * BYTES);
+    for (f.seed = 1; f.seed <= 100; f.seed++)
+        use(&f);
+    assert_true(fill_cache_bytes() <= 100 * BYTES);
+}
+
+static void a_blob_is_lent_as_it_is(void **state)
+{
+    struct program_fill f = {.kind = FILL_BLOB};
+    const float data[2] = {1, 2};
+    struct fill_use u;
+    struct blobs blobs;
+
+    (void)state;
+    blobs_init(&blobs, 1000);
+    assert_int_equal(blobs_put(&blobs, data, sizeof data, &f.blob), ERR_OK);
+    assert_int_equal(fill_lend(&f, DTYPE_F32, 2, &blobs, &u), ERR_OK);
+    assert_ptr_equal(u.data, blobs_get(&blobs, f.blob.hex)->data);
+    fill_done(&u);
+    assert_int_equal(fill_lend(&f, DTYPE_F32, 3, &blobs, &u), ERR_INPUT);
+    assert_int_equal(fill_lend(&f, DTYPE_F32, 2, NULL, &u), ERR_NOT_FOUND);
+    blobs_fini(&blobs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_kept_without_a_limit),
+        cmocka_unit_test(equal_fills_are_made_once),
+        cmocka_unit_test(the_limit_holds_and_the_last_used_stay),
+        cmocka_unit_test(more_fills_than_places_are_all_right),
+        cmocka_unit_test(a_blob_is_lent_as_it_is),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -51,6 +51,30 @@ KERNEL WG_SIZE(1, 1, 1) gemm_packed_pack_x(GLOBAL const float *RESTRICT x, GLOBA
     }
 }
 
+#if PX
+#define X_AT(i, k) a[(k)*MR + (i)]
+#else
+#define X_AT(i, k) a[i][k]
+#endif
+
+/* One k: the products of MR values of x and NV vectors of weights. */
+#define STEP(k)                                                                                                        \
+    do {                                                                                                               \
+        VT weight[NV];                                                                                                 \
+                                                                                                                       \
+        UNROLL                                                                                                         \
+        for (int v = 0; v < NV; v++)                                                                                   \
+            weight[v] = VLOAD(b + (k)*NR + v * VEC);                                                                   \
+        UNROLL                                                                                                         \
+        for (int i = 0; i < MR; i++) {                                                                                 \
+            const VT value = VSET(X_AT(i, k));                                                                         \
+                                                                                                                       \
+            UNROLL                                                                                                     \
+            for (int v = 0; v < NV; v++)                                                                               \
+                acc[i][v] = VFMA(value, weight[v], acc[i][v]);                                                         \
+        }                                                                                                              \
+    } while (0)
+
 /* x is xp when PX. Rows past the last one read row M-1 again and are not stored. */
 KERNEL WG_SIZE(WG, 1, 1) gemm_packed(GLOBAL const float *RESTRICT x, GLOBAL const float *RESTRICT wp,
                                      GLOBAL float *RESTRICT y)
@@ -86,26 +110,14 @@ KERNEL WG_SIZE(WG, 1, 1) gemm_packed(GLOBAL const float *RESTRICT x, GLOBAL cons
                 UNROLL
                 for (int v = 0; v < NV; v++)
                     acc[i][v] = VSET(0.0f);
-            UNROLL_BY(KU)
-            for (int k = 0; k < n_k; k++) {
-                VT weight[NV];
-
+            for (int k = 0; k < n_k / KU * KU; k += KU)
                 UNROLL
-                for (int v = 0; v < NV; v++)
-                    weight[v] = VLOAD(b + k * NR + v * VEC);
-                UNROLL
-                for (int i = 0; i < MR; i++) {
-#if PX
-                    const VT value = VSET(a[k * MR + i]);
-#else
-                    const VT value = VSET(a[i][k]);
+                for (int u = 0; u < KU; u++)
+                    STEP(k + u);
+#if K % KU
+            for (int k = n_k / KU * KU; k < n_k; k++)
+                STEP(k);
 #endif
-
-                    UNROLL
-                    for (int v = 0; v < NV; v++)
-                        acc[i][v] = VFMA(value, weight[v], acc[i][v]);
-                }
-            }
             if (block * NR + NR <= N) {
                 UNROLL
                 for (int i = 0; i < MR; i++)

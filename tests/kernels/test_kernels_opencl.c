@@ -34,7 +34,8 @@ static void verify_config(const struct template *t, const struct workload *w, co
     buf_fini(&text);
 }
 
-static void verify_shape(const struct template *t, size_t i_shape)
+/* The default config and `n_random` others of a shape of the template's operator. */
+static void verify_shape(const struct template *t, const char *shape, uint64_t seed, int n_random)
 {
     const struct device_desc *d = ops->describe(device);
     struct workload w;
@@ -42,15 +43,15 @@ static void verify_shape(const struct template *t, size_t i_shape)
     struct config c;
     struct rng rng;
 
-    rng_init(&rng, 100 + i_shape);
-    assert_int_equal(workload_parse(small_shapes[i_shape], &w, NULL), ERR_OK);
+    rng_init(&rng, seed);
+    assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
     if (strcmp(w.op->name, t->operator_name) != 0)
         return;
     assert_int_equal(template_space(t, &w, d, &s, NULL), ERR_OK);
     assert_int_equal(t->fallback(&w, d, s, &c), ERR_OK);
-    verify_config(t, &w, s, &c, small_shapes[i_shape]);
-    if (i_shape % 2 && space_size(s) > 1 && space_sample(s, &rng, 1000000, &c) == ERR_OK)
-        verify_config(t, &w, s, &c, small_shapes[i_shape]);
+    verify_config(t, &w, s, &c, shape);
+    for (int i = 0; i < n_random && space_size(s) > 1 && space_sample(s, &rng, 1000000, &c) == ERR_OK; i++)
+        verify_config(t, &w, s, &c, shape);
     space_free(s);
 }
 
@@ -59,7 +60,18 @@ static void every_template_computes_every_shape(void **state)
     (void)state;
     for (size_t k = 0; template_table[k]; k++)
         for (size_t i = 0; i < N_SMALL_SHAPES; i++)
-            verify_shape(template_table[k], i);
+            verify_shape(template_table[k], small_shapes[i], 100 + i, i % 2);
+}
+
+/* A classifier's last layer: one row, sums of thousands, blocks of k that do not end together. */
+static void gemm_packed_computes_one_long_row(void **state)
+{
+    const struct template *t = template_find("dense/gemm_packed");
+
+    (void)state;
+    assert_non_null(t);
+    verify_shape(t, "dense f32 m=1 n=1000 k=4096", 1, 2);
+    verify_shape(t, "dense f32 m=3 n=70 k=1301", 2, 2);
 }
 
 /* Every file compiles without any define, as its defaults promise. */
@@ -108,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_file_compiles_alone),
         cmocka_unit_test(every_template_computes_every_shape),
+        cmocka_unit_test(gemm_packed_computes_one_long_row),
     };
     int failed;
 

@@ -1,0 +1,235 @@
+/* The references against a second computation of the definitions: every output by scattering (each input element goes
+ * to the outputs it reaches), where the references gather; integer data in int64_t. Sizes and output sizes are written
+ * out here, so that a wrong reading of a workload shows as well. */
+#include "kernels/conv2d/conv2d.h"
+#include "kernels/dense/dense.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+struct conv_case {
+    const char *workload;
+    int n, c, h, w, k, r, s, stride_h, stride_w, dil_h, dil_w, top, left, p, q;
+};
+
+static const struct conv_case conv_cases[] = {
+    {"conv2d f32 n=1 c=3 h=6 w=5 k=4 r=3 s=3", 1, 3, 6, 5, 4, 3, 3, 1, 1, 1, 1, 0, 0, 4, 3},
+    {"conv2d f32 n=1 c=4 h=7 w=9 k=5 r=3 s=3 pad=1", 1, 4, 7, 9, 5, 3, 3, 1, 1, 1, 1, 1, 1, 7, 9},
+    {"conv2d f32 n=1 c=3 h=11 w=8 k=6 r=3 s=3 stride=2 pad=1", 1, 3, 11, 8, 6, 3, 3, 2, 2, 1, 1, 1, 1, 6, 4},
+    {"conv2d f32 n=1 c=2 h=10 w=9 k=3 r=3 s=2 pad=2 dilation=2,3", 1, 2, 10, 9, 3, 3, 2, 1, 1, 2, 3, 2, 2, 10, 10},
+    {"conv2d f32 n=2 c=3 h=9 w=8 k=6 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2", 2, 3, 9, 8, 6, 2, 3, 2, 1, 1, 2, 1,
+     0, 6, 5},
+    {"conv2d f32 n=3 c=5 h=4 w=4 k=7 r=1 s=1", 3, 5, 4, 4, 7, 1, 1, 1, 1, 1, 1, 0, 0, 4, 4},
+    {"conv2d f32 n=2 c=2 h=3 w=4 k=2 r=1 s=5 stride=1,3 pad=0,4,1,2", 2, 2, 3, 4, 2, 1, 5, 1, 3, 1, 1, 0, 4, 4, 2},
+    {"conv2d f32 n=2 c=3 h=40 w=40 k=5 r=3 s=3 pad=1", 2, 3, 40, 40, 5, 3, 3, 1, 1, 1, 1, 1, 1, 40, 40}, /* sampled */
+    {"conv2d f32 n=1 c=1 h=1 w=1 k=1 r=1 s=1", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1},
+};
+
+struct dense_case {
+    const char *workload;
+    int m, n, k;
+};
+
+static const struct dense_case dense_cases[] = {
+    {"dense f32 m=1 n=1 k=1", 1, 1, 1},           {"dense f32 m=5 n=7 k=11", 5, 7, 11},
+    {"dense f32 m=1 n=130 k=77", 1, 130, 77},     {"dense f32 m=96 n=80 k=9", 96, 80, 9}, /* sampled */
+    {"dense f32 m=33 n=18 k=1100", 33, 18, 1100},
+};
+
+/* All outputs of one pass: sums, exact ones also as integers, and sums of magnitudes. */
+struct outputs {
+    double *sum, *magnitude;
+    int64_t *integer;
+    int64_t n;
+};
+
+static void outputs_init(struct outputs *y, int64_t n)
+{
+    y->n = n;
+    y->sum = calloc((size_t)n, sizeof *y->sum);
+    y->magnitude = calloc((size_t)n, sizeof *y->magnitude);
+    y->integer = calloc((size_t)n, sizeof *y->integer);
+    assert_true(y->sum && y->magnitude && y->integer);
+}
+
+static void outputs_fini(struct outputs *y)
+{
+    free(y->sum);
+    free(y->magnitude);
+    free(y->integer);
+}
+
+static void add(struct outputs *y, int64_t at, double x, double w)
+{
+    y->sum[at] += x * w;
+    y->magnitude[at] += x * w < 0 ? -(x * w) : x * w;
+    y->integer[at] += (int64_t)x * (int64_t)w;
+}
+
+/* The output position that input position `at` reaches through window element `i`; -1 = none. */
+static int reached(int at, int before, int i, int dilation, int stride, int n_out)
+{
+    const int from = at + before - i * dilation;
+
+    return from >= 0 && from % stride == 0 && from / stride < n_out ? from / stride : -1;
+}
+
+static void scatter_one(const struct conv_case *z, const int at[4], double x, const struct program_fill *w,
+                        struct outputs *y)
+{
+    for (int k = 0; k < z->k; k++)
+        for (int r = 0; r < z->r; r++)
+            for (int s = 0; s < z->s; s++) {
+                const int p = reached(at[2], z->top, r, z->dil_h, z->stride_h, z->p);
+                const int q = reached(at[3], z->left, s, z->dil_w, z->stride_w, z->q);
+
+                if (p >= 0 && q >= 0)
+                    add(y, ((at[0] * z->k + k) * z->p + p) * z->q + q, x,
+                        fill_elem(w, DTYPE_F32, ((k * z->c + at[1]) * z->r + r) * z->s + s));
+            }
+}
+
+static void conv_outputs(const struct conv_case *z, const struct program_fill *x, const struct program_fill *w,
+                         struct outputs *y)
+{
+    int64_t i = 0;
+
+    outputs_init(y, (int64_t)z->n * z->k * z->p * z->q);
+    for (int n = 0; n < z->n; n++)
+        for (int c = 0; c < z->c; c++)
+            for (int h = 0; h < z->h; h++)
+                for (int v = 0; v < z->w; v++)
+                    scatter_one(z, (const int[]){n, c, h, v}, fill_elem(x, DTYPE_F32, i++), w, y);
+}
+
+static void dense_outputs(const struct dense_case *z, const struct program_fill *x, const struct program_fill *w,
+                          struct outputs *y)
+{
+    outputs_init(y, (int64_t)z->m * z->n);
+    for (int k = 0; k < z->k; k++)
+        for (int m = 0; m < z->m; m++)
+            for (int n = 0; n < z->n; n++)
+                add(y, m * z->n + n, fill_elem(x, DTYPE_F32, m * z->k + k), fill_elem(w, DTYPE_F32, n * z->k + k));
+}
+
+/* Samples are distinct enough to mean something: all elements when they are few, else corners among them. */
+static void check_samples(const char *workload, const struct expected *e, const struct outputs *exact,
+                          const struct outputs *random)
+{
+    assert_true(e->n_samples >= 64 || (int64_t)e->n_samples == exact->n);
+    for (size_t i = 0; i < e->n_samples; i++) {
+        const int64_t at = (int64_t)e->indices[i];
+        double d;
+
+        assert_in_range(e->indices[i], 0, exact->n - 1);
+        if (e->exact[i] != (double)exact->integer[at])
+            fail_msg("%s: exact y[%lld] is %g by the reference, %lld here", workload, (long long)at, e->exact[i],
+                     (long long)exact->integer[at]);
+        d = e->random[i] - random->sum[at];
+        if (!((d < 0 ? -d : d) <= 1e-13 * random->magnitude[at]))
+            fail_msg("%s: random y[%lld] is %.17g by the reference, %.17g here", workload, (long long)at, e->random[i],
+                     random->sum[at]);
+        d = e->scale[i] - random->magnitude[at];
+        if (!((d < 0 ? -d : d) <= 1e-13 * random->magnitude[at]))
+            fail_msg("%s: scale of y[%lld] is %.17g by the reference, %.17g here", workload, (long long)at, e->scale[i],
+                     random->magnitude[at]);
+    }
+}
+
+/* y seen as [outer][axis][inner]. */
+static void check_projection(const char *workload, const struct expected *e, int64_t outer, int64_t axis, int64_t inner,
+                             const struct outputs *y)
+{
+    assert_int_equal(e->outer, outer);
+    assert_int_equal(e->axis, axis);
+    assert_int_equal(e->inner, inner);
+    for (int64_t i = 0; i < outer * inner; i++) {
+        int64_t sum = 0;
+
+        for (int64_t a = 0; a < axis; a++)
+            sum += (int64_t)program_project_weight(SEED_PROJECT, a) *
+                   y->integer[(i / inner * axis + a) * inner + i % inner];
+        if (e->project[i] != (double)sum)
+            fail_msg("%s: projected sum %lld is %.17g by the reference, %lld here", workload, (long long)i,
+                     e->project[i], (long long)sum);
+    }
+}
+
+static void conv_reference_is_the_definition(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof conv_cases / sizeof conv_cases[0]; i++) {
+        const struct conv_case *z = &conv_cases[i];
+        struct workload w;
+        struct expected e = {0};
+        struct outputs exact, random;
+
+        assert_int_equal(workload_parse(z->workload, &w, NULL), ERR_OK);
+        assert_int_equal(conv_reference(&w, &e), ERR_OK);
+        conv_outputs(z, &e.x_exact, &e.w_exact, &exact);
+        conv_outputs(z, &e.x_random, &e.w_random, &random);
+        check_samples(z->workload, &e, &exact, &random);
+        check_projection(z->workload, &e, z->n, z->k, (int64_t)z->p * z->q, &exact);
+        outputs_fini(&exact);
+        outputs_fini(&random);
+        expected_fini(&e);
+    }
+}
+
+static void dense_reference_is_the_definition(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof dense_cases / sizeof dense_cases[0]; i++) {
+        const struct dense_case *z = &dense_cases[i];
+        struct workload w;
+        struct expected e = {0};
+        struct outputs exact, random;
+
+        assert_int_equal(workload_parse(z->workload, &w, NULL), ERR_OK);
+        assert_int_equal(dense_reference(&w, &e), ERR_OK);
+        dense_outputs(z, &e.x_exact, &e.w_exact, &exact);
+        dense_outputs(z, &e.x_random, &e.w_random, &random);
+        check_samples(z->workload, &e, &exact, &random);
+        check_projection(z->workload, &e, z->m, z->n, 1, &exact);
+        outputs_fini(&exact);
+        outputs_fini(&random);
+        expected_fini(&e);
+    }
+}
+
+/* Nothing above would show it if the integer data were all zeros, or the same everywhere. */
+static void exact_data_varies(void **state)
+{
+    struct workload w;
+    struct expected e = {0};
+    int64_t seen[15] = {0}, n_values = 0;
+
+    (void)state;
+    assert_int_equal(workload_parse("dense f32 m=5 n=7 k=11", &w, NULL), ERR_OK);
+    assert_int_equal(dense_reference(&w, &e), ERR_OK);
+    for (int i = 0; i < 1000; i++) {
+        const int v = (int)fill_elem(&e.x_exact, DTYPE_F32, i);
+
+        assert_in_range(v + 7, 0, 14);
+        n_values += seen[v + 7]++ == 0;
+    }
+    assert_int_equal(n_values, 15);
+    assert_int_not_equal(e.x_exact.seed, e.w_exact.seed);
+    expected_fini(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conv_reference_is_the_definition),
+        cmocka_unit_test(dense_reference_is_the_definition),
+        cmocka_unit_test(exact_data_varies),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

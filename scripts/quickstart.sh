@@ -18,8 +18,7 @@ bin=build/bin
 say "tuning two layers: VGG-16's conv3_2 and a dense layer"
 mkdir -p out
 rm -f out/quickstart.jsonl out/quickstart.best.jsonl
-"$bin/tune" run "$conv" --trials "${TRIALS_CONV:-60}" --seed 1 -o out/quickstart.jsonl
-"$bin/tune" run "$dense" --trials "${TRIALS_DENSE:-40}" --seed 1 -o out/quickstart.jsonl
+"$bin/tune" run "$conv" "$dense" --trials "${TRIALS_CONV:-60},${TRIALS_DENSE:-40}" --seed 1 -o out/quickstart.jsonl
 
 say "the best kernels as files for a deployment build: out/bundle"
 rm -rf out/bundle out/bundle-build

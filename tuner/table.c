@@ -24,7 +24,7 @@ struct row {
     const struct task *task;
     const struct measured *naive, *before, *best; /* NULL = not measured */
     char label[LABEL + 1];
-    bool tie; /* best and default cannot be told apart */
+    bool tie; /* best and default are two configs that cannot be told apart */
 };
 
 static struct row row_of(const struct task *t, size_t i)
@@ -33,7 +33,7 @@ static struct row row_of(const struct task *t, size_t i)
     struct row r = {.task = t, .naive = task_baseline(t), .best = task_winner(t)};
 
     r.before = before ? task_finest(t, before) : NULL;
-    r.tie = r.before && r.best && measured_tie(r.before, r.best);
+    r.tie = r.before && r.best && r.before != r.best && measured_tie(r.before, r.best);
     if (*t->name)
         snprintf(r.label, sizeof r.label, "%s", t->name);
     else
@@ -131,13 +131,12 @@ static void print_config(const struct row *r, struct buf *out)
 static void print_ties(const struct row *r, struct buf *out)
 {
     const size_t ties = task_n_ties(r->task);
-    const bool is_default = r->before == r->best;
 
-    if (is_default)
+    if (r->before == r->best)
         buf_puts(out, "  it is the default: nothing better was found\n");
     else if (r->tie)
         buf_printf(out, "  not told apart from the default: %s\n", r->task->arms[r->before->i_arm].id);
-    if (ties > (size_t)(r->tie && !is_default))
+    if (ties > (size_t)r->tie)
         buf_printf(out, "  ties with %zu of the finalists\n", ties);
 }
 

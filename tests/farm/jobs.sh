@@ -182,6 +182,15 @@ anchors_are_bridged() {
         }' "$dir/values" || fail "the epochs do not agree"
 }
 
+events_say_what_a_run_does() {
+    run_on fast events --trials 10 --seed 6 --json >"$dir/events.out" || fail "--json: exit code $?"
+    head -n 1 "$dir/events.out" | grep -q '"event":"device".*"agents":1' || fail "the first event is not the device"
+    [ "$(member trials "$dir/events.out" | awk '{ n += $1 } END { print n }')" -ge 10 ] || fail "less than 10 trials were submitted"
+    [ "$(grep -c -e '"event":"measured"' -e '"event":"best"' "$dir/events.out")" -eq 10 ] || fail "not one event for each record"
+    tail -n 1 "$dir/events.out" | grep -q '"event":"done".*"end":"done".*"best":{' || fail "the last event has no result"
+    [ "$(member seq "$dir/events.out" | awk '$1 != NR')" = "" ] || fail "events are not numbered from 1"
+}
+
 recorded_space fast 2
 recorded_space slow 60
 recorded_space bad 2
@@ -196,7 +205,8 @@ for key in fast slow bad steep; do
 done
 for fact in submitted_job_is_driven_by_work_and_followed work_takes_over_from_a_killed_run \
     interrupted_run_is_cancelled_and_goes_on_from_its_log time_budget_ends_a_run early_stopping_waits_for_as_many_as_it_says \
-    wholly_failed_run_is_explained known_configs_come_from_the_store earlier_records_are_not_measured_again anchors_are_bridged; do
+    wholly_failed_run_is_explained known_configs_come_from_the_store earlier_records_are_not_measured_again events_say_what_a_run_does \
+    anchors_are_bridged; do
     began=$(date +%s)
     $fact
     echo "ok: $fact, $(($(date +%s) - began)) s"

@@ -90,6 +90,93 @@ static void a_run_is_interrupted_resumed_and_finished(void **state)
     buf_fini(&said);
 }
 
+struct places {
+    int n[2], n_searched[2], i_naive[2], i_last_search[2];
+};
+
+static const char *const two[] = {"dense f32 m=8 n=16 k=16", "dense f32 m=4 n=32 k=8"};
+
+static bool place(const struct record *r, const char *line, size_t n, void *arg)
+{
+    struct places *p = arg;
+    const int w = strcmp(r->workload, two[1]) == 0;
+
+    (void)line;
+    (void)n;
+    p->n[w]++;
+    if (strstr(r->template_id, "naive"))
+        p->i_naive[w] = p->n[w];
+    else if (strcmp(r->purpose, "search") == 0) {
+        p->n_searched[w]++;
+        p->i_last_search[w] = p->n[w];
+    }
+    return true;
+}
+
+static bool is_final(const struct record *r, const char *line, size_t n, void *arg)
+{
+    int *n_final = arg;
+
+    (void)line;
+    (void)n;
+    *n_final += strcmp(r->purpose, "final") == 0;
+    return true;
+}
+
+/* Best against runners-up: what it says depends on times, but it must know its own log. */
+static void recheck(const char *best, struct buf *said)
+{
+    const char *const args[] = {"recheck", best, NULL};
+    const int code = tune_run(dir, args, said);
+
+    if (code != 0 && code != 2)
+        fail_msg("exit %d, said: %s", code, buf_text(said));
+    assert_non_null(strstr(buf_text(said), "0 broken, 0 skipped"));
+    assert_non_null(strstr(buf_text(said), code ? "no longer wins" : "2 still the best, 0 beaten"));
+}
+
+static void workloads_of_one_job_have_their_own_budgets(void **state)
+{
+    char log[300], best[300];
+    const char *const args[] = {"run", two[0],       two[1],   "--trials", "7,4", "--repeat", "2", "--min-repeat-ms",
+                                "1",   "--strategy", "random", "-o",       log,   NULL};
+    struct places p = {.n = {0}};
+    struct buf said;
+    int n_final = 0;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    snprintf(log, sizeof log, "%s/two.jsonl", dir);
+    snprintf(best, sizeof best, "%s/two.best.jsonl", dir);
+    if (tune_run(dir, args, &said) != 0)
+        fail_msg("said: %s", buf_text(&said));
+    assert_int_equal(log_scan(log, place, NULL, &p, NULL), ERR_OK);
+    assert_int_equal(p.n_searched[0], 7);
+    assert_int_equal(p.n_searched[1], 4);
+    for (int i = 0; i < 2; i++) /* the naive template holds nothing up */
+        assert_true(p.i_naive[i] > p.i_last_search[i]);
+    assert_non_null(strstr(buf_text(&said), two[0]));
+    assert_non_null(strstr(buf_text(&said), two[1]));
+    assert_int_equal(log_scan(best, is_final, NULL, &n_final, NULL), ERR_OK);
+    assert_int_equal(n_final, 2);
+    recheck(best, &said);
+    buf_fini(&said);
+}
+
+static void a_refused_run_leaves_no_log(void **state)
+{
+    char path[300];
+    const char *const args[] = {"run", WORKLOAD, "--device", "opencl:99.99", "-o", path, NULL};
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    snprintf(path, sizeof path, "%s/refused.jsonl", dir);
+    assert_int_equal(tune_run(dir, args, &said), 1);
+    assert_int_not_equal(access(path, F_OK), 0);
+    buf_fini(&said);
+}
+
 static void a_dry_run_measures_nothing(void **state)
 {
     char path[300];
@@ -121,6 +208,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_is_interrupted_resumed_and_finished),
+        cmocka_unit_test(workloads_of_one_job_have_their_own_budgets),
+        cmocka_unit_test(a_refused_run_leaves_no_log),
         cmocka_unit_test(a_dry_run_measures_nothing),
     };
     int failed;

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "tuner/table.h"
 #include "tuner/task.h"
 
 #include <math.h>
@@ -283,6 +284,61 @@ static void finals_overrule_the_search(void **state)
     task_fini(&t);
 }
 
+/* The table of a task whose default took 1000 ns and another config `time_ns` in the finals. */
+static void print_finals(double time_ns, struct buf *out)
+{
+    struct task t;
+    struct task_proposal p[1];
+    const struct config *fallback;
+
+    start(&t);
+    ask(&t, p, 1);
+    fallback = &t.arms[searched_arm(&t)].fallback;
+    if (space_config_equal(t.arms[searched_arm(&t)].space, fallback, &p[0].config))
+        ask(&t, p, 1);
+    take(&t, fallback, 1000, NAN, "search", ORIGIN_JOB);
+    take(&t, &p[0].config, time_ns, NAN, "search", ORIGIN_JOB);
+    take(&t, fallback, 1000, NAN, "final", ORIGIN_JOB);
+    take(&t, &p[0].config, time_ns, NAN, "final", ORIGIN_JOB);
+    buf_clear(out);
+    table_print(&t, 1, "", "x.jsonl", "x.best.jsonl", out);
+    task_fini(&t);
+}
+
+static void the_table_tells_a_gain_a_tie_and_a_default_that_stands(void **state)
+{
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 65536);
+    print_finals(500, &said);
+    assert_non_null(strstr(buf_text(&said), "2.00x\n"));
+    assert_null(strstr(buf_text(&said), "the default:"));
+    print_finals(995, &said); /* half a percent is a tie */
+    assert_non_null(strstr(buf_text(&said), "tie\n"));
+    assert_non_null(strstr(buf_text(&said), "not told apart from the default: dense/gemm_packed"));
+    assert_null(strstr(buf_text(&said), "1.01x"));
+    print_finals(1500, &said); /* never slower than the default of the same finals */
+    assert_non_null(strstr(buf_text(&said), "it is the default: nothing better was found"));
+    assert_non_null(strstr(buf_text(&said), "1.00x\n"));
+    assert_non_null(strstr(buf_text(&said), "log: x.jsonl   best: x.best.jsonl\n"));
+    buf_fini(&said);
+}
+
+static void the_table_fits_100_columns(void **state)
+{
+    struct buf said;
+    const char *line, *end;
+
+    (void)state;
+    buf_init(&said, 65536);
+    print_finals(500, &said);
+    for (line = buf_text(&said); (end = strchr(line, '\n')) != NULL; line = end + 1)
+        if (end - line > 100)
+            fail_msg("%d columns: %.*s", (int)(end - line), (int)(end - line), line);
+    buf_fini(&said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +352,8 @@ int main(void)
         cmocka_unit_test(an_interrupted_run_finds_its_anchor_again),
         cmocka_unit_test(ties_follow_the_standard_errors),
         cmocka_unit_test(finals_overrule_the_search),
+        cmocka_unit_test(the_table_tells_a_gain_a_tie_and_a_default_that_stands),
+        cmocka_unit_test(the_table_fits_100_columns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

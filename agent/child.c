@@ -44,6 +44,14 @@ void child_program_fini(struct child *c, struct child_program *p)
     blobs_fini(&p->blobs);
 }
 
+void child_drop_anchor(struct child *c)
+{
+    if (c->anchor)
+        child_program_fini(c, c->anchor);
+    free(c->anchor);
+    c->anchor = NULL;
+}
+
 struct blob_reader {
     const char *dir;
     struct blobs *into;
@@ -319,6 +327,7 @@ int child_main(int argc, char **argv)
     if (open_device(&c, argv[2], argv[3], &why))
         return refuse(c.fd, &why);
     code = serve(&c);
+    child_drop_anchor(&c);
     canary_close(c.canary);
     c.ops->close(c.device);
     return code;

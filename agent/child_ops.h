@@ -11,6 +11,8 @@
 #define CHILD_FILL_BYTES ((size_t)128 << 20)   /* of inputs kept for the next candidate */
 #define CANARY_MAX_MS 20
 
+struct child_program;
+
 struct child {
     int fd; /* of the stream to the parent */
     const struct device_ops *ops;
@@ -19,6 +21,8 @@ struct child {
     const char *cache_dir; /* NULL = none */
     struct canary *canary; /* NULL: none for this device, or not asked for yet */
     bool canary_tried;
+    struct child_program *anchor; /* the last one timed, loaded: most batches have the same; NULL = none */
+    char anchor_hex[SHA256_HEX + 1];
 };
 
 /* A program with all its blobs, as read from the work directory. */
@@ -32,6 +36,9 @@ struct child_program {
 
 void child_program_init(struct child_program *p);
 void child_program_fini(struct child *c, struct child_program *p);
+
+/* Unloads the anchor; nothing to do when there is none. */
+void child_drop_anchor(struct child *c);
 
 /* Reads and parses; then loads on the device. */
 enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why);

@@ -2,6 +2,7 @@
 #include "agent/measure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ struct timed {
     struct child *child;
     struct measure_batch batch;
     struct measure_item items[TIMING_MAX_BATCH], anchor;
-    struct child_program programs[TIMING_MAX_BATCH], anchor_program;
+    struct child_program programs[TIMING_MAX_BATCH];
     const char *stage[TIMING_MAX_BATCH]; /* where items[i].e happened */
     double canary_before, canary_after;
 };
@@ -78,6 +79,27 @@ static void load_item(struct timed *t, int i, const cJSON *trial)
     m->loaded = t->programs[i].loaded;
 }
 
+/* The anchor of the batch before, or another one in its place. */
+static enum err want_anchor(struct timed *t, const char *hex, struct why *why)
+{
+    struct child *c = t->child;
+    enum err e;
+
+    if (c->anchor && strcmp(c->anchor_hex, hex) == 0)
+        return ERR_OK;
+    child_drop_anchor(c);
+    c->anchor = calloc(1, sizeof *c->anchor);
+    if (!c->anchor)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    child_program_init(c->anchor);
+    e = read_and_load(t, c->anchor, hex, TIMING_ANCHOR, why);
+    if (e)
+        child_drop_anchor(c);
+    else
+        snprintf(c->anchor_hex, sizeof c->anchor_hex, "%s", hex);
+    return e;
+}
+
 /* The anchor goes by the rules of the first trial. */
 static void load_anchor(struct timed *t, const cJSON *request)
 {
@@ -85,10 +107,10 @@ static void load_anchor(struct timed *t, const cJSON *request)
 
     if (json_text_or(request, "anchor", "", &hex, NULL) || !*hex)
         return;
-    if (read_and_load(t, &t->anchor_program, hex, TIMING_ANCHOR, &t->anchor.why))
+    if (want_anchor(t, hex, &t->anchor.why))
         return;
-    t->anchor.program = &t->anchor_program.program;
-    t->anchor.loaded = t->anchor_program.loaded;
+    t->anchor.program = &t->child->anchor->program;
+    t->anchor.loaded = t->child->anchor->loaded;
     t->anchor.rules = t->items[0].rules;
     t->anchor.rules.best_ns = 0;
     t->batch.anchor = &t->anchor;
@@ -190,7 +212,8 @@ static void fini(struct timed *t)
 {
     for (int i = 0; i < t->batch.n_items; i++)
         child_program_fini(t->child, &t->programs[i]);
-    child_program_fini(t->child, &t->anchor_program);
+    if (t->anchor.e)
+        child_drop_anchor(t->child);
     free(t);
 }
 
@@ -207,7 +230,6 @@ cJSON *child_time(struct child *c, const cJSON *request)
     t->batch.before_slot = note_slot;
     t->batch.canary = note_canary;
     t->batch.arg = c;
-    child_program_init(&t->anchor_program);
     rng_init(&t->batch.rng, (uint64_t)real_or(request, "seed", 1));
     json_get_array(request, "trials", &trials, NULL);
     cJSON_ArrayForEach(trial, trials)

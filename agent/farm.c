@@ -20,14 +20,22 @@
 #define MAX_HELD (4 * TIMING_MAX_BATCH)
 #define MAX_TRIAL_BLOB_BYTES ((size_t)1 << 31)
 
-struct batch {
-    struct trial *trials[TIMING_MAX_BATCH];
+struct queue {
+    struct trial *trials[MAX_HELD];
     int n;
+};
+
+/* A builder and its number. */
+struct builder {
+    struct farm *farm;
+    int i;
 };
 
 struct farm {
     struct farm_options options;
     struct rig *rig;
+    bool overlap;
+    struct builder builders[RIG_MAX_BUILDERS];
     struct client *client;
     struct trial_agent self;
     char nonce[2 * 16 + 1];
@@ -36,8 +44,13 @@ struct farm {
     pthread_cond_t changed;
     struct trial *held[MAX_HELD]; /* leased and not answered yet: renewed */
     int n_held;
-    struct batch next; /* verified, waits for the timing thread; n 0 = empty */
-    bool timing;       /* the timing thread is at work */
+    struct queue leased; /* with all blobs here: wait for a builder */
+    struct queue ready;  /* verified: wait for the timing thread */
+    int n_builders;      /* threads started */
+    int n_building;
+    bool timing;               /* the timing thread is at work */
+    char warm[SHA256_HEX + 1]; /* the anchor last made ready, in this compiler cache */
+    int64_t warm_generation;
     int64_t done, failed;
     bool drain;
     char current[96];
@@ -145,6 +158,7 @@ enum err farm_open(const struct farm_options *options, struct rig *rig, struct f
         return why_set(why, ERR_NOMEM, "out of memory");
     f->options = *options;
     f->rig = rig;
+    f->overlap = options->overlap && rig_overlaps(rig);
     f->self = (struct trial_agent){options->name, options->key, rig->fingerprint};
     pthread_mutex_init(&f->lock, NULL);
     pthread_condattr_init(&attr);
@@ -202,6 +216,7 @@ static void let_go(struct farm *f, struct trial *t)
             f->held[i] = f->held[--f->n_held];
             break;
         }
+    pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->lock);
     trial_free(t);
 }
@@ -374,7 +389,7 @@ static void fetch_trial(struct farm *f, struct trial *t)
     blobs_fini(&set);
 }
 
-/* ---- leasing and verifying ---- */
+/* ---- leasing ---- */
 
 static cJSON *lease_args(const struct farm *f)
 {
@@ -393,23 +408,23 @@ static cJSON *lease_args(const struct farm *f)
     return NULL;
 }
 
-static void take_leases(struct farm *f, const cJSON *reply, struct batch *b)
+static void take_leases(struct farm *f, const cJSON *reply, struct queue *out)
 {
     const cJSON *list = NULL, *lease;
     struct why why = {""};
 
-    b->n = 0;
     json_get_array(reply, "trials", &list, NULL);
     cJSON_ArrayForEach(lease, list)
     {
         struct trial *t = NULL;
 
-        if (b->n == TIMING_MAX_BATCH || trial_new(lease, &f->self, &t, &why)) {
-            tell(f, 0, "a lease was left alone: %s", b->n == TIMING_MAX_BATCH ? "more than asked for" : why.text);
+        if (out->n == TIMING_MAX_BATCH || trial_new(lease, &f->self, &t, &why)) {
+            tell(f, 0, "a lease was left alone: %s", out->n == TIMING_MAX_BATCH ? "more than asked for" : why.text);
             continue;
         }
+        t->blob_stamp = f->rig->dir.stamp;
         if (hold(f, t))
-            b->trials[b->n++] = t;
+            out->trials[out->n++] = t;
         else
             trial_free(t);
     }
@@ -422,13 +437,13 @@ static void note_drain(struct farm *f)
     pthread_mutex_unlock(&f->lock);
 }
 
-static void lease(struct farm *f, struct batch *b)
+static void lease(struct farm *f, struct queue *out)
 {
     struct why why = {""};
     cJSON *reply = NULL;
     enum err e;
 
-    b->n = 0;
+    out->n = 0;
     e = client_call(f->client, "trial_lease", lease_args(f), NULL, LEASE_WAIT_MS, &reply, NULL, &why);
     if (client_tracker_restarted(f->client) || e == ERR_NOT_FOUND) {
         tell(f, 0, "the tracker was restarted: registering again");
@@ -444,97 +459,180 @@ static void lease(struct farm *f, struct batch *b)
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "drain")))
         note_drain(f);
     if (!e)
-        take_leases(f, reply, b);
+        take_leases(f, reply, out);
     cJSON_Delete(reply);
 }
 
-/* Has the anchor's binary made once per compiler cache. */
-static void warm_anchor(struct farm *f, const struct trial *t)
-{
-    static char last[SHA256_HEX + 1];
-    static int64_t generation = -1;
+/* ---- building ---- */
 
-    if (strcmp(last, t->anchor_name.hex) == 0 && generation == f->rig->generation)
-        return;
-    rig_warm_anchor(f->rig, t);
-    strcpy(last, t->anchor_name.hex);
-    generation = f->rig->generation;
+/* Has the anchor's binary made once per compiler cache, by the first builder that meets it. */
+static void warm_anchor(struct farm *f, int i_builder, const struct trial *t)
+{
+    const int64_t generation = rig_generation(f->rig);
+    bool warm;
+
+    pthread_mutex_lock(&f->lock);
+    warm = strcmp(f->warm, t->anchor_name.hex) == 0 && generation == f->warm_generation;
+    strcpy(f->warm, t->anchor_name.hex);
+    f->warm_generation = generation;
+    pthread_mutex_unlock(&f->lock);
+    if (!warm)
+        rig_warm_anchor(f->rig, i_builder, t);
 }
 
-/* Verifies all of a leased batch; what failed is answered at once, the rest stays in `b`. */
-static void verify_batch(struct farm *f, struct batch *b)
+/* All below with the lock held, but for the threads themselves. */
+
+static struct trial *remove_at(struct queue *q, int i)
 {
-    int n = 0;
+    struct trial *t = q->trials[i];
 
-    rig_begin_batch(f->rig);
-    for (int i = 0; i < b->n; i++) {
-        struct trial *t = b->trials[i];
+    q->n--;
+    memmove(&q->trials[i], &q->trials[i + 1], (size_t)(q->n - i) * sizeof *q->trials);
+    return t;
+}
 
-        if (stopping(f))
-            break;
-        if (!atomic_load(&t->dropped)) {
-            fetch_trial(f, t);
-            if (!t->finished)
-                warm_anchor(f, t);
-            rig_verify(f->rig, t);
-        }
-        if (t->finished || atomic_load(&t->dropped))
-            answer(f, t);
-        else
-            b->trials[n++] = t;
+static bool is_full(const struct farm *f)
+{
+    return f->ready.n >= f->options.batch;
+}
+
+/* Where building and timing share CPUs they take turns: a batch is built, then timed. */
+static bool may_build(const struct farm *f)
+{
+    return f->leased.n > 0 && (f->overlap || (!f->timing && !is_full(f)));
+}
+
+static struct trial *wait_for_leased(struct farm *f)
+{
+    struct trial *t;
+
+    pthread_mutex_lock(&f->lock);
+    while (!may_build(f))
+        pthread_cond_wait(&f->changed, &f->lock);
+    t = remove_at(&f->leased, 0);
+    f->n_building++;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+    return t;
+}
+
+/* What can be timed waits for the timing thread; anything else is answered at once. */
+static void take_built(struct farm *f, struct trial *t)
+{
+    const bool timed = !t->finished && !atomic_load(&t->dropped);
+
+    if (!timed)
+        answer(f, t);
+    pthread_mutex_lock(&f->lock);
+    if (timed) {
+        t->built = true;
+        f->ready.trials[f->ready.n++] = t;
     }
-    b->n = n;
+    f->n_building--;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void *builder_thread(void *arg)
+{
+    const struct builder *b = arg;
+    struct farm *f = b->farm;
+
+    while (!stopping(f)) {
+        struct trial *t = wait_for_leased(f);
+
+        if (!atomic_load(&t->dropped)) {
+            warm_anchor(f, b->i, t);
+            rig_verify(f->rig, b->i, t);
+        }
+        if (!stopping(f))
+            take_built(f, t);
+    }
+    for (;;)
+        pause(); /* the build child dies with this thread; the process ends both */
+    return NULL;
 }
 
 /* ---- timing ---- */
 
-static void time_batch(struct farm *f, struct batch *b)
+/* Finalists and the like are compared with each other: they wait until all of them are here. */
+static bool is_complete(const struct farm *f, const struct trial *t)
 {
-    int from = 0, n = 0;
+    if (t->rules.may_censor || is_full(f))
+        return true;
+    for (int i = 0; i < f->n_held; i++) {
+        const struct trial *other = f->held[i];
 
-    for (int i = 0; i < b->n; i++) {
+        if (!other->built && !atomic_load(&other->dropped) && strcmp(other->record.job, t->record.job) == 0 &&
+            strcmp(other->record.purpose, t->record.purpose) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* The first of the ready trials that may be timed now; -1 = none. */
+static int first_complete(const struct farm *f)
+{
+    for (int i = 0; i < f->ready.n; i++)
+        if (is_complete(f, f->ready.trials[i]))
+            return i;
+    return -1;
+}
+
+/* Moves what goes with ready trial `first` into one batch: whatever there is now, no waiting for more. */
+static void gather(struct farm *f, int first, struct queue *out)
+{
+    struct queue *ready = &f->ready;
+
+    out->trials[0] = remove_at(ready, first);
+    out->n = 1;
+    for (int i = 0; i < ready->n && out->n < f->options.batch;) {
+        out->trials[out->n] = ready->trials[i];
+        if (rig_batch_size(out->trials, out->n + 1) == out->n + 1) {
+            remove_at(ready, i);
+            out->n++;
+        } else {
+            i++;
+        }
+    }
+}
+
+static void wait_for_ready(struct farm *f, struct queue *out)
+{
+    int first;
+
+    pthread_mutex_lock(&f->lock);
+    while ((first = first_complete(f)) < 0 || !(f->overlap || (f->n_building == 0 && (f->leased.n == 0 || is_full(f)))))
+        pthread_cond_wait(&f->changed, &f->lock);
+    gather(f, first, out);
+    f->timing = true;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* Times all but those that were taken back, and answers each. */
+static void time_batch(struct farm *f, struct queue *b)
+{
+    int n = 0;
+
+    for (int i = 0; i < b->n; i++)
         if (atomic_load(&b->trials[i]->dropped))
             answer(f, b->trials[i]);
         else
             b->trials[n++] = b->trials[i];
-    }
-    while (from < n && !stopping(f)) {
-        const int size = rig_batch_size(b->trials + from, n - from);
-
-        rig_time(f->rig, b->trials + from, size);
-        for (int i = from; i < from + size && !stopping(f); i++)
-            answer(f, b->trials[i]);
-        from += size;
-    }
-}
-
-/* Waits until the timing thread has taken the batch before, then leaves this one to it. */
-static void hand_over(struct farm *f, const struct batch *b)
-{
-    if (b->n == 0)
-        return;
-    pthread_mutex_lock(&f->lock);
-    while (f->next.n && !stopping(f))
-        pthread_cond_wait(&f->changed, &f->lock);
-    f->next = *b;
-    pthread_cond_broadcast(&f->changed);
-    pthread_mutex_unlock(&f->lock);
+    if (n > 0)
+        rig_time(f->rig, b->trials, n);
+    for (int i = 0; i < n && !stopping(f); i++)
+        answer(f, b->trials[i]);
 }
 
 static void *timing_thread(void *arg)
 {
     struct farm *f = arg;
-    struct batch b;
+    struct queue b;
 
     while (!stopping(f)) {
-        pthread_mutex_lock(&f->lock);
-        while (f->next.n == 0)
-            pthread_cond_wait(&f->changed, &f->lock);
-        b = f->next;
-        f->next.n = 0;
-        f->timing = true;
-        pthread_cond_broadcast(&f->changed);
-        pthread_mutex_unlock(&f->lock);
+        wait_for_ready(f, &b);
         time_batch(f, &b);
         pthread_mutex_lock(&f->lock);
         f->timing = false;
@@ -545,6 +643,8 @@ static void *timing_thread(void *arg)
         pause(); /* the timing child dies with this thread; the process ends both */
     return NULL;
 }
+
+/* ---- the lease thread ---- */
 
 static bool draining(struct farm *f)
 {
@@ -559,29 +659,64 @@ static bool draining(struct farm *f)
 static void leave(struct farm *f)
 {
     pthread_mutex_lock(&f->lock);
-    while (f->next.n || f->timing)
+    while (f->leased.n || f->n_building || f->ready.n || f->timing)
         pthread_cond_wait(&f->changed, &f->lock);
     pthread_mutex_unlock(&f->lock);
     tell(f, 0, "the tracker asks this agent to leave");
     kill(getpid(), SIGTERM);
 }
 
+/* The next lease is taken while the last trials of the one before are being built, so that no builder waits; not while
+ * a whole batch waits for the device: another agent may be free. */
+static void wait_for_room(struct farm *f)
+{
+    pthread_mutex_lock(&f->lock);
+    while (f->leased.n >= f->n_builders || is_full(f) || f->n_held > MAX_HELD - TIMING_MAX_BATCH)
+        pthread_cond_wait(&f->changed, &f->lock);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* Forgets blobs that no held trial needs. */
+static void trim_blobs(struct farm *f)
+{
+    int64_t oldest = f->rig->dir.stamp;
+
+    pthread_mutex_lock(&f->lock);
+    for (int i = 0; i < f->n_held; i++)
+        if (f->held[i]->blob_stamp < oldest)
+            oldest = f->held[i]->blob_stamp;
+    pthread_mutex_unlock(&f->lock);
+    workdir_trim(&f->rig->dir, oldest);
+}
+
+static void fetch_all(struct farm *f, const struct queue *b)
+{
+    for (int i = 0; i < b->n && !stopping(f); i++) {
+        struct trial *t = b->trials[i];
+
+        if (!atomic_load(&t->dropped))
+            fetch_trial(f, t);
+        if (t->finished || atomic_load(&t->dropped)) {
+            answer(f, t);
+            continue;
+        }
+        pthread_mutex_lock(&f->lock);
+        f->leased.trials[f->leased.n++] = t;
+        pthread_cond_broadcast(&f->changed);
+        pthread_mutex_unlock(&f->lock);
+    }
+}
+
 static void *lease_thread(void *arg)
 {
     struct farm *f = arg;
-    const bool overlap = f->options.overlap && rig_overlaps(f->rig);
-    struct batch b;
+    struct queue b;
 
     while (!stopping(f) && !draining(f)) {
+        wait_for_room(f);
+        trim_blobs(f);
         lease(f, &b);
-        workdir_trim(&f->rig->dir, f->rig->dir.stamp - 1);
-        verify_batch(f, &b);
-        if (stopping(f))
-            break;
-        if (overlap)
-            hand_over(f, &b);
-        else
-            time_batch(f, &b);
+        fetch_all(f, &b);
     }
     if (!stopping(f))
         leave(f);
@@ -694,18 +829,29 @@ static void *beat_thread(void *arg)
     return NULL;
 }
 
+static bool start_thread(void *(*body)(void *), void *arg)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, body, arg) != 0)
+        return false;
+    pthread_detach(thread);
+    return true;
+}
+
 enum err farm_start(struct farm *f, struct why *why)
 {
     void *(*const bodies[])(void *) = {timing_thread, lease_thread, beat_thread};
+    bool ok = true;
 
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
-        pthread_t thread;
-
-        if (pthread_create(&thread, NULL, bodies[i], f) != 0)
-            return why_set(why, ERR_NOMEM, "cannot start a thread");
-        pthread_detach(thread);
+    f->n_builders = f->overlap ? f->rig->n_builders : 1;
+    for (int i = 0; i < f->n_builders && ok; i++) {
+        f->builders[i] = (struct builder){f, i};
+        ok = start_thread(builder_thread, &f->builders[i]);
     }
-    return ERR_OK;
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies && ok; i++)
+        ok = start_thread(bodies[i], f);
+    return ok ? ERR_OK : why_set(why, ERR_NOMEM, "cannot start a thread");
 }
 
 void farm_bye(struct farm *f)

@@ -11,8 +11,8 @@
 struct farm_options {
     const char *url, *key_file; /* key_file NULL = none */
     const char *name, *key;
-    int batch;    /* trials leased at once, 1..TIMING_MAX_BATCH */
-    bool overlap; /* verify one batch while another is timed, where the rig allows it */
+    int batch;    /* trials leased at once, and timed together at most; 1..TIMING_MAX_BATCH */
+    bool overlap; /* verify while others are timed, where the rig allows it */
     bool mix;     /* register under a key that holds another fingerprint */
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
@@ -25,8 +25,8 @@ struct farm;
  * another fingerprint; ERR_AUTH, ERR_PROTOCOL, ERR_CANCELLED. Keeps `rig`. */
 enum err farm_open(const struct farm_options *options, struct rig *rig, struct farm **out, struct why *why);
 
-/* Starts the threads: leasing and verifying, timing, renewing. When the tracker asks this agent to leave, its held
- * trials are finished and SIGTERM is sent to the process. */
+/* Starts the threads: leasing, one for each build child, timing, renewing. When the tracker asks this agent to leave,
+ * its held trials are finished and SIGTERM is sent to the process. */
 enum err farm_start(struct farm *f, struct why *why);
 
 /* After the stop flag is set: gives the leases back (agent_bye). The threads end with the process. */

@@ -57,6 +57,12 @@ static const struct cli_option options[] = {
      .min = 1,
      .max = TIMING_MAX_BATCH,
      .help = "trials leased and timed together"},
+    {.name = "builders",
+     .kind = CLI_INT,
+     .argument = "N",
+     .otherwise = "0",
+     .max = RIG_MAX_BUILDERS,
+     .help = "build children; 0 = one for each CPU that does not time (other devices than CPUs: 1)"},
     {.name = "no-overlap", .kind = CLI_FLAG, .help = "never build while timing"},
     {.name = "mix", .kind = CLI_FLAG, .help = "register although the key holds another fingerprint"},
     {.name = "self-test", .kind = CLI_FLAG, .help = "describe the device, run its canary, print one line and leave"},
@@ -290,6 +296,7 @@ static int run(const struct cli *c)
     static int verbosity;
     const struct rig_options o = {.device = cli_text(c, "device"),
                                   .threads = (int)cli_int(c, "threads"),
+                                  .builders = (int)cli_int(c, "builders"),
                                   .stop = &stop,
                                   .log = log_line,
                                   .arg = &verbosity};

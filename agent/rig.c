@@ -84,7 +84,8 @@ static int64_t memory_limit(int64_t bytes)
 
 void rig_kill(struct rig *r)
 {
-    proc_kill(r->build.pid, SIGKILL, true);
+    for (int i = 0; i < r->n_builders; i++)
+        proc_kill(r->builders[i].child.pid, SIGKILL, true);
     proc_kill(r->time.pid, SIGKILL, true);
 }
 
@@ -157,6 +158,18 @@ static enum err describe(struct rig *r, bool canary, struct why *why)
     return ERR_OK;
 }
 
+/* Verification runs on the device too: beside the timing of a GPU that would be felt, so one is enough there. */
+static int count_builders(const struct rig *r)
+{
+    int n = r->options.builders;
+
+    if (n <= 0)
+        n = r->threads > 0 && r->cpus.overlap ? r->cpus.n_other : 1;
+    if (r->simulated)
+        n = 1;
+    return n < RIG_MAX_BUILDERS ? n : RIG_MAX_BUILDERS;
+}
+
 enum err rig_open(struct rig *r, const struct rig_options *options, bool canary, struct why *why)
 {
     const struct device_ops *ops;
@@ -168,13 +181,17 @@ enum err rig_open(struct rig *r, const struct rig_options *options, bool canary,
     r->options = *options;
     r->lock_fd = r->dir.lock_fd = -1;
     r->time_generation = -1;
-    sandbox_init(&r->build);
+    pthread_mutex_init(&r->lock, NULL);
+    for (int i = 0; i < RIG_MAX_BUILDERS; i++)
+        sandbox_init(&r->builders[i].child);
     sandbox_init(&r->time);
     e = device_parse(options->device, &ops, &selector, why);
     if (!e)
         e = workdir_open(&r->dir, why);
     if (!e)
         e = describe(r, canary, why);
+    if (!e)
+        r->n_builders = count_builders(r);
     if (!e && !r->simulated) {
         lock_name_of_device(&r->desc, selector, name, sizeof name);
         e = lock_open(name, &r->lock_fd, why);
@@ -186,7 +203,8 @@ enum err rig_open(struct rig *r, const struct rig_options *options, bool canary,
 
 void rig_close(struct rig *r)
 {
-    sandbox_end_child(&r->build);
+    for (int i = 0; i < RIG_MAX_BUILDERS; i++)
+        sandbox_end_child(&r->builders[i].child);
     sandbox_end_child(&r->time);
     lock_close(r->lock_fd);
     r->lock_fd = -1;
@@ -200,27 +218,49 @@ bool rig_overlaps(const struct rig *r)
 
 /* ---- build and verify ---- */
 
-void rig_begin_batch(struct rig *r)
+int64_t rig_generation(struct rig *r)
 {
-    if (r->n_built < RIG_CHILD_TRIALS || r->simulated)
-        return;
-    sandbox_end_child(&r->build);
-    r->generation++;
-    r->n_built = 0;
+    int64_t generation;
+
+    pthread_mutex_lock(&r->lock);
+    if (r->n_built >= RIG_CHILD_TRIALS && !r->simulated) {
+        r->generation++;
+        r->n_built = 0;
+    }
+    generation = r->generation;
+    pthread_mutex_unlock(&r->lock);
+    return generation;
 }
 
-static void ask_verify(struct rig *r, const struct trial *t, const char *program, cJSON **reply,
+static void count_built(struct rig *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->n_built++;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* A build child on the compiler cache of now. */
+static enum err want_build_child(struct rig *r, struct rig_builder *b, struct why *why)
+{
+    const int64_t generation = rig_generation(r);
+
+    if (b->child.pid > 0 && b->generation == generation)
+        return ERR_OK;
+    sandbox_end_child(&b->child);
+    b->generation = generation;
+    return start_child(r, &b->child, "build", generation, why);
+}
+
+static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial *t, const char *program, cJSON **reply,
                        struct sandbox_end *end)
 {
     const struct sandbox_limits limits = {
         .build_s = t->build_s, .run_s = t->run_s, .start_s = START_S, .memory_bytes = memory_limit(t->memory_bytes)};
     cJSON *request = request_of("verify");
     bool ok = request != NULL;
-    enum err e = ERR_OK;
+    const enum err e = want_build_child(r, b, &end->words);
 
     json_add_text(request, "program", program, &ok);
-    if (r->build.pid <= 0)
-        e = start_child(r, &r->build, "build", r->generation, &end->words);
     if (e) {
         cJSON_Delete(request);
         memset(end->stage, 0, sizeof end->stage);
@@ -228,7 +268,7 @@ static void ask_verify(struct rig *r, const struct trial *t, const char *program
         end->fate = e == ERR_CANCELLED ? SANDBOX_CANCELLED : SANDBOX_DIED;
         return;
     }
-    sandbox_ask(&r->build, request, &limits, reply, end);
+    sandbox_ask(&b->child, request, &limits, reply, end);
 }
 
 /* What a child's end means for the trial that it worked on. */
@@ -251,39 +291,40 @@ static void warn_first_death(const struct rig *r, const struct trial *t, const s
     tell(r, 1, "%s: %s; once more, alone", t->id, end->words.text);
 }
 
-void rig_verify(struct rig *r, struct trial *t)
+void rig_verify(struct rig *r, int i_builder, struct trial *t)
 {
+    struct rig_builder *b = &r->builders[i_builder];
     struct sandbox_end end = {.fate = SANDBOX_DIED};
     cJSON *reply = NULL;
 
     if (t->finished)
         return;
-    ask_verify(r, t, t->program_name.hex, &reply, &end);
+    ask_verify(r, b, t, t->program_name.hex, &reply, &end);
     if (end.fate == SANDBOX_DIED && !stopping(r)) {
         warn_first_death(r, t, &end);
-        ask_verify(r, t, t->program_name.hex, &reply, &end);
+        ask_verify(r, b, t, t->program_name.hex, &reply, &end);
     }
     if (stopping(r) && end.fate != SANDBOX_REPLIED)
         return;
-    t->generation = r->generation;
+    t->generation = b->generation;
     t->verified_ns = clock_now_ns();
-    r->n_built++;
+    count_built(r);
     if (end.fate == SANDBOX_REPLIED)
         trial_take_verify(t, reply);
     fail_by_end(t, &end);
     if (t->finished && !keeps_child(t->record.status))
-        sandbox_end_child(&r->build);
+        sandbox_end_child(&b->child);
     cJSON_Delete(reply);
 }
 
-void rig_warm_anchor(struct rig *r, const struct trial *t)
+void rig_warm_anchor(struct rig *r, int i_builder, const struct trial *t)
 {
     struct sandbox_end end = {.fate = SANDBOX_DIED};
     cJSON *reply = NULL;
 
     if (!t->anchor_name.hex[0] || r->simulated)
         return;
-    ask_verify(r, t, t->anchor_name.hex, &reply, &end);
+    ask_verify(r, &r->builders[i_builder], t, t->anchor_name.hex, &reply, &end);
     if (end.fate != SANDBOX_REPLIED)
         tell(r, 0, "the anchor %.12s cannot be built: %s", t->anchor_name.hex, end.words.text);
     cJSON_Delete(reply);
@@ -327,13 +368,16 @@ static struct sandbox_limits time_limits(struct trial *const *trials, int n)
     return l;
 }
 
-/* A timing child on the compiler cache that holds these binaries; older caches are of no more use. */
+/* A timing child on the compiler cache that holds these binaries. Older caches are of no more use, but for the last
+ * one: a builder may be at work in it still, and what it makes there late is built again. */
 static enum err want_time_child(struct rig *r, int64_t generation, struct why *why)
 {
+    if (generation < r->time_generation)
+        generation = r->time_generation;
     if (r->time.pid > 0 && r->time_generation == generation && (r->n_timed < RIG_CHILD_TRIALS || r->simulated))
         return ERR_OK;
     sandbox_end_child(&r->time);
-    for (int64_t g = r->time_generation; g >= 0 && g < generation; g++)
+    for (int64_t g = r->time_generation > 0 ? r->time_generation - 1 : 0; g < generation - 1; g++)
         workdir_drop_cache(&r->dir, g);
     r->time_generation = generation;
     r->n_timed = 0;
@@ -474,7 +518,8 @@ int rig_batch_size(struct trial *const *trials, int n)
 
         bytes += t->buffer_bytes;
         if (bytes > most || strcmp(t->anchor_name.hex, trials[0]->anchor_name.hex) != 0 ||
-            strcmp(t->record.workload, trials[0]->record.workload) != 0)
+            strcmp(t->record.workload, trials[0]->record.workload) != 0 ||
+            strcmp(t->record.purpose, trials[0]->record.purpose) != 0 || t->generation != trials[0]->generation)
             break;
         n_fit++;
     }

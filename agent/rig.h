@@ -1,5 +1,5 @@
-/* rig.h - one device and its two children: trials go in, finished records come out, whatever the kernels do.
- * One thread may verify while another times; each side has its own child. */
+/* rig.h - one device and its children: trials go in, finished records come out, whatever the kernels do.
+ * One thread for each builder may verify while another times; each has its own child. */
 #ifndef TUNE_AGENT_RIG_H
 #define TUNE_AGENT_RIG_H
 
@@ -9,15 +9,25 @@
 #include "agent/workdir.h"
 #include "runtime/device_desc.h"
 
+#include <pthread.h>
+
 #define RIG_CHILD_TRIALS 64 /* after which a child is replaced */
+#define RIG_MAX_BUILDERS 8
 
 struct rig_options {
     const char *device; /* "opencl:0.0", "replay:FILE" */
     int threads;        /* of a CPU runtime; 0 = all CPUs but one */
+    int builders;       /* build children, at most RIG_MAX_BUILDERS; 0 = one for each CPU that does not time */
     const atomic_bool *stop;
     /* Told of things a person may want to know; may be NULL. level 0 = warning, 1 = -v, 2 = -vv. */
     void (*log)(int level, const char *line, void *arg);
     void *arg;
+};
+
+/* A build child, and the compiler cache that it was started with. */
+struct rig_builder {
+    struct sandbox child;
+    int64_t generation;
 };
 
 struct rig {
@@ -30,9 +40,13 @@ struct rig {
     struct pin_plan cpus;
     double canary_ns, canary_gflops; /* at the start, when asked for */
     int lock_fd;
-    struct sandbox build, time;
-    int n_built, n_timed;    /* trials since the compiler cache, and the timing child, are new */
-    int64_t generation;      /* of the compiler cache the build child uses */
+    struct rig_builder builders[RIG_MAX_BUILDERS];
+    int n_builders;
+    struct sandbox time;
+    pthread_mutex_t lock;    /* of the two below */
+    int n_built;             /* trials since the compiler cache is new */
+    int64_t generation;      /* of the compiler cache that build children start with */
+    int n_timed;             /* trials since the timing child is new */
     int64_t time_generation; /* ... and that the timing child was started with; -1 = none yet */
     _Atomic double gflops;   /* the canary's last figure */
 };
@@ -42,23 +56,22 @@ struct rig {
 enum err rig_open(struct rig *r, const struct rig_options *options, bool canary, struct why *why);
 void rig_close(struct rig *r);
 
-/* Ends both children now, from any thread: for an agent that stops. Call with the stop flag set, so that none is
+/* Ends all children now, from any thread: for an agent that stops. Call with the stop flag set, so that none is
  * started again. */
 void rig_kill(struct rig *r);
 
 /* May verifying and timing go on at the same time without a CPU in common? */
 bool rig_overlaps(const struct rig *r);
 
-/* Before the first rig_verify of a batch: a new build child and compiler cache when the old one has served long enough.
- */
-void rig_begin_batch(struct rig *r);
+/* The compiler cache that a trial built now would go into; a new one when the old one has served long enough. */
+int64_t rig_generation(struct rig *r);
 
 /* Builds and verifies one trial whose blobs are in r->dir: afterwards it is finished (failed) or ready to be timed.
- * Cancelled by the stop flag it is neither. */
-void rig_verify(struct rig *r, struct trial *t);
+ * Cancelled by the stop flag it is neither. One thread at a time for each builder, 0..n_builders-1. */
+void rig_verify(struct rig *r, int i_builder, struct trial *t);
 
 /* Makes an anchor's binary ready in the compiler's cache, so that timing does not have to build it. */
-void rig_warm_anchor(struct rig *r, const struct trial *t);
+void rig_warm_anchor(struct rig *r, int i_builder, const struct trial *t);
 
 /* Times trials of one anchor (1..TIMING_MAX_BATCH) together, under the device's lock; all are finished afterwards but
  * for the stop flag. */
@@ -67,7 +80,8 @@ void rig_time(struct rig *r, struct trial *const *trials, int n);
 /* Adds the device object to a record that is about to be sent. */
 void rig_complete(struct rig *r, struct trial *t);
 
-/* Splits: how many of the first trials fit one timing batch: same anchor, same workload, sum of memory. At least 1. */
+/* Splits: how many of the first trials fit one timing batch: same anchor, workload, purpose and compiler cache, sum of
+ * memory. At least 1. */
 int rig_batch_size(struct trial *const *trials, int n);
 
 #endif

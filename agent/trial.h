@@ -24,6 +24,8 @@ struct trial {
     int64_t leased_ns, verified_ns;
     double peak_gflops; /* of the canary beside it; 0 = it was not timed */
     int64_t generation; /* of the compiler cache its binary is in */
+    int64_t blob_stamp; /* its blobs in the work directory were used after this */
+    bool built;         /* no more to be done but timing; under the farm's lock */
 };
 
 /* What an agent knows of itself and writes into every record; lends. */

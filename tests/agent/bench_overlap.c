@@ -38,7 +38,7 @@ static void build_fresh(int salt)
     snprintf(lease, sizeof lease, "{\"trial\":\"t1\",\"token\":1,\"program\":\"%s\"}", name.hex);
     json = cJSON_Parse(lease);
     if (trial_new(json, &self, &t, NULL) == ERR_OK)
-        rig_verify(&rig, t);
+        rig_verify(&rig, 0, t);
     trial_free(t);
     cJSON_Delete(json);
     sample_fini(&m);

@@ -78,8 +78,7 @@ static void expect(struct trial *t, enum record_status status, const char *stage
 
 static void run_both(struct trial *t)
 {
-    rig_begin_batch(&rig);
-    rig_verify(&rig, t);
+    rig_verify(&rig, 0, t);
     if (!t->finished)
         rig_time(&rig, &t, 1);
 }
@@ -200,7 +199,7 @@ static void one_crash_in_a_batch_harms_no_other(void **state)
         if (i == 0)
             snprintf(anchor, sizeof anchor, "%s", store(&m[0]).hex);
         t[i] = lease(&m[i], anchor, LIMITS);
-        rig_verify(&rig, t[i]);
+        rig_verify(&rig, 0, t[i]);
         assert_false(t[i]->finished);
     }
     assert_int_equal(rig_batch_size(t, 3), 3);
@@ -225,8 +224,8 @@ static void ratios_are_to_the_anchor(void **state)
     anchor = store(&m[0]);
     for (int i = 0; i < 2; i++) {
         t[i] = lease(&m[i], anchor.hex, LIMITS);
-        rig_warm_anchor(&rig, t[i]);
-        rig_verify(&rig, t[i]);
+        rig_warm_anchor(&rig, 0, t[i]);
+        rig_verify(&rig, 0, t[i]);
     }
     rig_time(&rig, t, 2);
     for (int i = 0; i < 2; i++) {
@@ -245,7 +244,7 @@ static void ratios_are_to_the_anchor(void **state)
 static void children_leave_nothing_behind(void **state)
 {
     char path[PATH_MAX];
-    const pid_t build = rig.build.pid, time = rig.time.pid;
+    const pid_t build = rig.builders[0].child.pid, time = rig.time.pid;
 
     (void)state;
     strcpy(path, rig.dir.path);

@@ -67,7 +67,9 @@ static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, i
     }
     p.err_fd = s->err_fd;
     p.pass_fd = child_fd;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* their shadow memory is over any limit */
     p.data_bytes = o->data_bytes;
+#endif
     p.cpus = o->cpus;
     p.n_cpus = o->n_cpus;
     p.own_group = true;

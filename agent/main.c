@@ -73,6 +73,7 @@ static const struct cli_option options[] = {
 };
 
 static atomic_bool stop;
+static atomic_bool opened; /* the rig is whole, another thread may end it */
 
 static void log_line(int level, const char *line, void *arg)
 {
@@ -161,13 +162,18 @@ static void limit_goodbye(void)
     setitimer(ITIMER_REAL, &in, NULL);
 }
 
+/* Other threads may still be using the rig. One that is being opened sees `stop` and is undone by who opens it. */
 static void stop_rig(struct rig *rig)
 {
     atomic_store(&stop, true);
+    for (int i = 0; i < 100 && !atomic_load(&opened); i++)
+        clock_sleep_ms(10);
+    if (!atomic_load(&opened))
+        return;
     rig_kill(rig);
     clock_sleep_ms(60);
     rig_kill(rig);
-    workdir_close(&rig->dir);
+    workdir_remove(&rig->dir);
 }
 
 static void block_signals(sigset_t *ends)
@@ -311,9 +317,10 @@ static int run(const struct cli *c)
     if (pthread_create(&thread, NULL, end_by_signal, &ender) != 0)
         return EXIT_USAGE;
     if (rig_open(&rig, &o, cli_flag(c, "self-test"), &why))
-        return fail(&why, EXIT_USAGE);
+        return atomic_load(&stop) ? 0 : fail(&why, EXIT_USAGE);
     if (cli_flag(c, "self-test"))
         return self_test(&rig);
+    atomic_store(&opened, true);
     keep_off_timing_cpus(&rig);
     return serve(c, &rig, &ender, &verbosity);
 }

@@ -28,19 +28,20 @@ void sandbox_init(struct sandbox *s)
 
 void sandbox_end_child(struct sandbox *s)
 {
+    const pid_t pid = s->pid;
     int status;
 
-    if (s->pid > 0) {
-        proc_kill(s->pid, SIGKILL, true);
-        proc_kill(s->pid, SIGKILL, false); /* it may not have its group yet */
-        proc_wait(s->pid, -1, &status);
+    if (pid > 0) {
+        proc_kill(pid, SIGKILL, true);
+        proc_kill(pid, SIGKILL, false); /* it may not have its group yet */
+        s->pid = 0;                     /* before its number can be another's */
+        proc_wait(pid, -1, &status);
         frame_reader_fini(&s->reader);
     }
     if (s->fd >= 0)
         close(s->fd);
     if (s->err_fd >= 0)
         close(s->err_fd);
-    s->pid = 0;
     s->fd = s->err_fd = -1;
 }
 
@@ -51,7 +52,9 @@ static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, i
     const char *argv[] = {exe, "--child", o->mode, o->device, o->dir, o->cache_dir, NULL};
     const char *env[4] = {NULL};
     struct proc_options p = {.argv = argv, .env_add = env, .in_fd = -1, .out_fd = -1};
+    pid_t pid = 0;
     int n_env = 0;
+    enum err e;
 
     if (n_exe <= 0)
         return why_set(why, ERR_IO, "cannot find the agent's own program: %s", strerror(errno));
@@ -73,7 +76,10 @@ static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, i
     p.cpus = o->cpus;
     p.n_cpus = o->n_cpus;
     p.own_group = true;
-    return proc_start(&p, &s->pid, why);
+    e = proc_start(&p, &pid, why);
+    if (!e)
+        s->pid = pid;
+    return e;
 }
 
 enum err sandbox_start(struct sandbox *s, const struct sandbox_options *o, struct why *why)

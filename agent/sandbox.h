@@ -25,7 +25,7 @@ struct sandbox_options {
 };
 
 struct sandbox {
-    pid_t pid; /* 0 = no child */
+    _Atomic pid_t pid; /* 0 = no child; others may kill it */
     int fd;
     int err_fd; /* its stderr, a file without a name */
     struct frame_reader reader;

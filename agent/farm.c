@@ -1,5 +1,6 @@
 #include "agent/farm.h"
 
+#include "agent/fetch.h"
 #include "agent/host.h"
 #include "core/clock.h"
 #include "tracker/client.h"
@@ -18,7 +19,6 @@
 #define RENEW_MAX_MS 10000 /* at most; else a third of what a lease lives */
 #define RETRY_MS 1000
 #define MAX_HELD (4 * TIMING_MAX_BATCH)
-#define MAX_TRIAL_BLOB_BYTES ((size_t)1 << 31)
 
 struct queue {
     struct trial *trials[MAX_HELD];
@@ -318,75 +318,6 @@ static void answer(struct farm *f, struct trial *t)
             count(f, &t->record);
     }
     let_go(f, t);
-}
-
-/* ---- blobs ---- */
-
-struct fetcher {
-    struct farm *farm;
-    struct blobs *set;
-    enum err e;
-    struct why why;
-};
-
-static void fetch(const char *hex, void *arg)
-{
-    struct fetcher *x = arg;
-    struct workdir *dir = &x->farm->rig->dir;
-
-    if (x->e || workdir_has(dir, hex))
-        return;
-    x->e = client_get_blob(x->farm->client, hex, x->set, &x->why);
-    if (!x->e)
-        x->e = workdir_put(dir, x->set, hex, &x->why);
-}
-
-/* Text of a program that is in the work directory or fetched now; lends from x->set. */
-static const struct blob *program_text(struct fetcher *x, const char *hex)
-{
-    fetch(hex, x);
-    if (!x->e && !blobs_get(x->set, hex))
-        x->e = workdir_load_blob(x->farm->rig->dir.path, hex, x->set, &x->why);
-    return x->e ? NULL : blobs_get(x->set, hex);
-}
-
-static void fetch_anchor(struct fetcher *x, struct trial *t)
-{
-    struct program p;
-    const struct blob *b;
-
-    if (!t->anchor_name.hex[0])
-        return;
-    program_init(&p);
-    b = program_text(x, t->anchor_name.hex);
-    if (b && !program_from_json((const char *)b->data, b->n_bytes, &p, &x->why))
-        program_each_blob(&p, fetch, x);
-    program_fini(&p);
-    if (!x->e)
-        return;
-    tell(x->farm, 0, "the anchor %.12s cannot be fetched: %s", t->anchor_name.hex, x->why.text);
-    t->anchor_name.hex[0] = '\0';
-    x->e = ERR_OK;
-}
-
-/* All blobs of a trial into the work directory; a trial that lacks one is finished. */
-static void fetch_trial(struct farm *f, struct trial *t)
-{
-    struct blobs set;
-    struct fetcher x = {.farm = f, .set = &set};
-    const struct blob *b;
-
-    blobs_init(&set, MAX_TRIAL_BLOB_BYTES);
-    b = program_text(&x, t->program_name.hex);
-    if (b)
-        trial_take_program(t, b->data, b->n_bytes);
-    if (b && !t->finished)
-        program_each_blob(&t->program, fetch, &x);
-    if (!x.e && !t->finished)
-        fetch_anchor(&x, t);
-    if (x.e && !stopping(f))
-        trial_fail(t, STATUS_RUNTIME, "prepare", x.why.text);
-    blobs_fini(&set);
 }
 
 /* ---- leasing ---- */
@@ -693,9 +624,10 @@ static void fetch_all(struct farm *f, const struct queue *b)
 {
     for (int i = 0; i < b->n && !stopping(f); i++) {
         struct trial *t = b->trials[i];
+        struct why why = {""};
 
-        if (!atomic_load(&t->dropped))
-            fetch_trial(f, t);
+        if (!atomic_load(&t->dropped) && !fetch_trial(f->client, &f->rig->dir, f->options.stop, t, &why))
+            tell(f, 0, "%s: its anchor cannot be fetched: %s", t->id, why.text);
         if (t->finished || atomic_load(&t->dropped)) {
             answer(f, t);
             continue;

@@ -1,0 +1,75 @@
+#include "agent/fetch.h"
+
+#define MAX_TRIAL_BLOB_BYTES ((size_t)1 << 31)
+
+struct fetcher {
+    struct client *client;
+    struct workdir *dir;
+    struct blobs *set;
+    enum err e;
+    struct why why;
+};
+
+static void fetch(const char *hex, void *arg)
+{
+    struct fetcher *x = arg;
+
+    if (x->e || workdir_has(x->dir, hex))
+        return;
+    x->e = client_get_blob(x->client, hex, x->set, &x->why);
+    if (!x->e)
+        x->e = workdir_put(x->dir, x->set, hex, &x->why);
+}
+
+/* Text of a program that is in the work directory or fetched now; lends from x->set. */
+static const struct blob *program_text(struct fetcher *x, const char *hex)
+{
+    fetch(hex, x);
+    if (!x->e && !blobs_get(x->set, hex))
+        x->e = workdir_load_blob(x->dir->path, hex, x->set, &x->why);
+    return x->e ? NULL : blobs_get(x->set, hex);
+}
+
+/* False, with the trial's anchor given up, when it cannot be had. */
+static bool fetch_anchor(struct fetcher *x, struct trial *t)
+{
+    struct program p;
+    const struct blob *b;
+
+    if (!t->anchor_name.hex[0])
+        return true;
+    program_init(&p);
+    b = program_text(x, t->anchor_name.hex);
+    if (b && !program_from_json((const char *)b->data, b->n_bytes, &p, &x->why))
+        program_each_blob(&p, fetch, x);
+    program_fini(&p);
+    if (!x->e)
+        return true;
+    t->anchor_name.hex[0] = '\0';
+    x->e = ERR_OK;
+    return false;
+}
+
+bool fetch_trial(struct client *client, struct workdir *dir, const atomic_bool *stop, struct trial *t,
+                 struct why *anchor_why)
+{
+    struct blobs set;
+    struct fetcher x = {.client = client, .dir = dir, .set = &set};
+    const struct blob *b;
+    bool anchored = true;
+
+    blobs_init(&set, MAX_TRIAL_BLOB_BYTES);
+    b = program_text(&x, t->program_name.hex);
+    if (b)
+        trial_take_program(t, b->data, b->n_bytes);
+    if (b && !t->finished)
+        program_each_blob(&t->program, fetch, &x);
+    if (!x.e && !t->finished)
+        anchored = fetch_anchor(&x, t);
+    if (x.e && !atomic_load(stop))
+        trial_fail(t, STATUS_RUNTIME, "prepare", x.why.text);
+    if (!anchored)
+        *anchor_why = x.why;
+    blobs_fini(&set);
+    return anchored;
+}

@@ -1,0 +1,16 @@
+/* fetch.h - from the tracker into the work directory: everything a trial's programs are made of. */
+#ifndef TUNE_AGENT_FETCH_H
+#define TUNE_AGENT_FETCH_H
+
+#include "agent/trial.h"
+#include "agent/workdir.h"
+#include "tracker/client.h"
+
+#include <stdatomic.h>
+
+/* All blobs of a trial into `dir`; a trial that lacks one is finished, unless `stop` is set. False, with words, when
+ * the anchor could not be had: the trial goes on without. */
+bool fetch_trial(struct client *client, struct workdir *dir, const atomic_bool *stop, struct trial *t,
+                 struct why *anchor_why);
+
+#endif

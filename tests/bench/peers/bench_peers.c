@@ -16,8 +16,7 @@
 #define MAX_CALLS 256
 #define PEAK_MS 8
 #define WRONG_OVER 1e-4
-#define MIN_ROUNDS 3
-#define PATIENCE_NS 1e10 /* of one contender; after that MIN_ROUNDS are enough */
+#define PATIENCE_NS 1e10 /* of one contender: then it leaves, after one round at least */
 
 static const struct cli_option options[] = {
     {.name = "rounds",
@@ -242,7 +241,7 @@ static enum err slot(struct contender *c, int64_t least_ns, double *ns, struct w
 
 static bool enough_of(const struct contender *c)
 {
-    return c->n_rounds >= MIN_ROUNDS && c->spent_ns > PATIENCE_NS;
+    return c->n_rounds > 0 && c->spent_ns > PATIENCE_NS;
 }
 
 static enum err round_of(struct bench *b, int i_round, struct why *why)
@@ -308,7 +307,10 @@ static void print_row(const struct bench *b, const struct contender *c, double p
         printf("%.2f | ", peer_ns / ns);
     else
         printf("- | ");
-    printf("%.1e | %s |\n", c->difference, c->note);
+    printf("%.1e | ", c->difference);
+    if (c->n_rounds < b->rounds)
+        printf("%d round%s; ", c->n_rounds, c->n_rounds == 1 ? "" : "s");
+    printf("%s |\n", c->note);
 }
 
 static void print_table(const struct bench *b)

@@ -128,7 +128,7 @@ static cJSON *parse(const char *format, ...)
 
 struct job {
     char id[32];
-    const char *key;
+    const char *key, *purpose;
     int64_t token;
     cJSON *trials; /* args being gathered */
     int n;
@@ -150,6 +150,7 @@ static void open_job_on(struct job *j, const char *key)
     cJSON_Delete(r);
     j->trials = cJSON_CreateArray();
     j->key = key;
+    j->purpose = "search";
 }
 
 static void open_job(struct job *j)
@@ -167,12 +168,11 @@ static void add_sample(struct job *j, struct sample *takes, const char *anchor)
     sample_fini(takes);
     cJSON_AddItemToArray(
         j->trials,
-        parse(
-            "{\"n\":%d,\"key\":\"%s\",\"fingerprint\":\"\",\"program\":\"%s\",\"anchor\":\"%s\",\"purpose\":\"search\","
-            "\"protocol\":\"rounds-1\",\"body\":{\"purpose\":\"search\",\"proposed_by\":\"user\",\"timing\":{"
-            "\"rounds\":3,"
-            "\"rounds_near_best\":3,\"min_slot_ms\":1},\"limits\":{\"build_s\":20,\"run_s\":2}}}",
-            j->n, j->key, j->program[j->n], anchor));
+        parse("{\"n\":%d,\"key\":\"%s\",\"fingerprint\":\"\",\"program\":\"%s\",\"anchor\":\"%s\",\"purpose\":\"%s\","
+              "\"protocol\":\"rounds-1\",\"body\":{\"purpose\":\"%s\",\"proposed_by\":\"user\",\"timing\":{"
+              "\"rounds\":3,"
+              "\"rounds_near_best\":3,\"min_slot_ms\":1},\"limits\":{\"build_s\":20,\"run_s\":2}}}",
+              j->n, j->key, j->program[j->n], anchor, j->purpose, j->purpose));
     j->n++;
 }
 
@@ -296,6 +296,28 @@ static void every_misbehaviour_gets_its_record_and_the_farm_goes_on(void **state
         assert_string_equal(r->agent, "a0");
         assert_string_equal(r->protocol, "rounds-1");
         assert_non_null(r->device);
+    }
+    close_job(&j);
+}
+
+/* One batch has one canary; the first finalist is ready long before the last. */
+static void finalists_are_timed_together(void **state)
+{
+    static struct job j;
+
+    (void)state;
+    open_job(&j);
+    j.purpose = "final";
+    for (int i = 0; i < 5; i++)
+        add(&j, sample_good, 50 + i, i ? j.program[0] : "");
+    for (int i = 5; i < 7; i++) /* one that is 5,000 times slower than the anchor gets all its rounds, too */
+        add(&j, sample_slower, 50 + i, j.program[0]);
+    submit(&j);
+    gather(&j, 7, 40000);
+    for (int i = 1; i < 7; i++) {
+        assert_int_equal(record_of(&j, i)->status, STATUS_OK);
+        assert_int_equal(record_of(&j, i)->rounds, 3);
+        assert_true(record_of(&j, i)->canary_before == record_of(&j, 1)->canary_before);
     }
     close_job(&j);
 }
@@ -438,6 +460,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest replay[] = {cmocka_unit_test(a_recorded_space_answers_as_a_device_would)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_misbehaviour_gets_its_record_and_the_farm_goes_on),
+        cmocka_unit_test(finalists_are_timed_together),
         cmocka_unit_test(a_polite_end_gives_leases_back_and_cleans_up),
         cmocka_unit_test(a_killed_agents_trials_go_to_another),
         cmocka_unit_test(a_tracker_killed_and_started_again_loses_nothing),

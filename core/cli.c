@@ -23,7 +23,7 @@ static bool takes_argument(const struct cli_option *o)
 
 static enum err out_of_bounds(const struct cli_option *o, const char *text, struct why *why)
 {
-    return why_set(why, ERR_INPUT, "--%s %s: expected a number from %g to %g", o->name, text, o->min, o->max);
+    return why_set(why, ERR_INPUT, "--%s %s: expected a number from %.16g to %.16g", o->name, text, o->min, o->max);
 }
 
 static bool in_bounds(const struct cli_option *o, double v)

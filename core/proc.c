@@ -229,6 +229,17 @@ enum err proc_own_dir(char *out, size_t n_out)
     return ERR_OK;
 }
 
+void proc_keep_standard_fds(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= 2);
+    if (fd > 2)
+        close(fd);
+}
+
 int proc_cpus(int *cpus, int max)
 {
     cpu_set_t set;

@@ -37,6 +37,10 @@ int64_t proc_rss_bytes(pid_t pid);
 /* Path of the running program's own directory, without a final '/', into out; e.g. to find its siblings. */
 enum err proc_own_dir(char *out, size_t n_out);
 
+/* Opens /dev/null for each of 0, 1 and 2 that is closed, so that no file or socket of ours gets a number that people
+ * print to. To be called first in main, before anything else is opened. */
+void proc_keep_standard_fds(void);
+
 /* Number of CPUs this process may run on; at least 1. Their numbers go to cpus[max] when it is not NULL. */
 int proc_cpus(int *cpus, int max);
 

@@ -27,6 +27,7 @@ static const struct cli_option options[] = {
     {"allow-backup", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "let peers ask for a backup to a path of this host"},
     {"backup", 0, NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0,
      "copy the store to FILE, also while a tracker uses it, and exit"},
+    {"version", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "print the version and leave"},
     {NULL, 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -140,6 +141,7 @@ int main(int argc, char **argv)
     struct buf help;
     int code;
 
+    proc_keep_standard_fds();
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
@@ -150,9 +152,15 @@ int main(int argc, char **argv)
     if (c.help) {
         buf_init(&help, 65536);
         cli_help(options, "tune-tracker [options]", "Keeps jobs and results, and lends trials to agents.",
-                 "tune-tracker --listen tcp://0.0.0.0:9477 --key farm.key --store /var/lib/tune", &help);
+                 "tune-tracker --listen tcp://0.0.0.0:9477 --key-file farm.key --store /var/lib/tune", &help);
         fputs(buf_text(&help), stdout);
         return 0;
+    }
+    if (cli_flag(&c, "version"))
+        return printf("tune-tracker %s (wire %d)\n", TUNE_VERSION, PROTOCOL_VERSION) < 0;
+    if (c.n_rest) {
+        why_set(&why, ERR_INPUT, "unexpected argument '%s': tune-tracker takes only options (see --help)", c.rest[0]);
+        return complain(&why, 1);
     }
     code = cli_text(&c, "backup") ? make_backup(&c) : run(&c, &signals);
     fflush(NULL);

@@ -104,7 +104,7 @@ static void what_is_wrong_is_said(void **state)
         {"-q", NULL, "unknown option -q"},
         {"--trials", NULL, "--trials needs a value (N)"},
         {"-n", NULL, "-n needs a value"},
-        {"--trials", "0", "from 1 to 1e+06"},
+        {"--trials", "0", "from 1 to 1000000"},
         {"--trials", "1000001", "from 1 to"},
         {"--trials", "ten", "expected an integer"},
         {"--trials=", NULL, "expected an integer"},

@@ -160,6 +160,21 @@ static void there_is_at_least_one_cpu(void **state)
     assert_int_equal(proc_cpus(NULL, 0), proc_cpus(cpus, 1));
 }
 
+static void a_file_never_gets_the_number_of_a_closed_standard_stream(void **state)
+{
+    (void)state;
+    assert_int_equal(WEXITSTATUS(run("closed-streams", 0)), 3);
+}
+
+/* The number of the first file opened after all three standard streams were closed. */
+static int be_closed(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        close(fd);
+    proc_keep_standard_fds();
+    return open("/dev/zero", O_RDONLY);
+}
+
 static int be_parent(void)
 {
     pid_t pid = 0;
@@ -187,6 +202,8 @@ static int be_child(const char *what)
                 return 1;
         return 0;
     }
+    if (strcmp(what, "closed-streams") == 0)
+        return be_closed();
     if (strcmp(what, "parent") == 0)
         return be_parent();
     pause();
@@ -203,6 +220,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(waiting_ends_in_time_and_killing_kills),
         cmocka_unit_test(a_child_dies_with_its_parent),
         cmocka_unit_test(there_is_at_least_one_cpu),
+        cmocka_unit_test(a_file_never_gets_the_number_of_a_closed_standard_stream),
     };
     char dir[PATH_MAX];
 

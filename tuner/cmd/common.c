@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_LOG_WARNINGS 10 /* a log of noise does not fill the screen */
+
 static volatile sig_atomic_t n_interrupts;
 
 static void on_signal(int number)
@@ -295,8 +297,15 @@ void cmd_end_job(struct client *c, const char *job_id, int64_t token, const char
 
 void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *arg)
 {
+    static int n_told;
+
     (void)arg;
-    fprintf(stderr, "tune: %s:%lld: %s (line skipped)\n", path, (long long)i_line, words);
+    if (n_told < MAX_LOG_WARNINGS)
+        fprintf(stderr, "tune: %s:%lld: %s (line skipped)\n", path, (long long)i_line, words);
+    else if (n_told == MAX_LOG_WARNINGS)
+        fprintf(stderr, "tune: %s:%lld: skipped too; further lines are skipped without a word\n", path,
+                (long long)i_line);
+    n_told += n_told <= MAX_LOG_WARNINGS;
 }
 
 static void print_results(struct session *s, struct progress *p, enum session_end end)

@@ -38,12 +38,6 @@ static bool take(const struct record *r, const char *line, size_t n_line, void *
     return c->failed == ERR_OK;
 }
 
-static void warn(const char *path, int64_t i_line, const char *why, void *arg)
-{
-    (void)arg;
-    fprintf(stderr, "tune: %s:%lld: skipped: %s\n", path, (long long)i_line, why);
-}
-
 /* One kernel per workload: a log of several devices needs a choice. */
 static enum err check_unique(const struct best_set *best, struct why *why)
 {
@@ -71,7 +65,7 @@ static enum err choose(const struct cli *c, const char *path, struct chosen *out
     if (e != ERR_OK) {
         return why_set(why, e, "out of memory");
     }
-    e = log_scan(path, take, warn, out, why);
+    e = log_scan(path, take, cmd_log_warning, out, why);
     e = e == ERR_OK ? out->failed : e;
     if (e == ERR_OK && best_n(out->best) == 0) {
         e = why_set(why, ERR_NOT_FOUND, "%s has no record with status ok%s; expected a log of `tune run -o`", path,

@@ -1,4 +1,5 @@
 /* main.c - `tune`: finds the subcommand in the table, parses its options, runs it. */
+#include "core/proc.h"
 #include "tuner/cmd/cmd.h"
 
 #include <stdio.h>
@@ -73,6 +74,7 @@ int main(int argc, char **argv)
     const struct subcommand *s;
     int code;
 
+    proc_keep_standard_fds();
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_overview(argc > 1 ? stdout : stderr);
         return argc > 1 ? EXIT_FINE : EXIT_USAGE;
@@ -87,8 +89,11 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     code = run(s, argc - 1, argv + 1);
-    if (fflush(stdout) != 0)
+    if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("tune: standard output could not be written\n", stderr);
+        if (code == EXIT_FINE)
+            code = EXIT_USAGE;
+    }
     fflush(stderr);
     _exit(code); /* the wire library's threads need no farewell */
 }

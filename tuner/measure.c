@@ -115,15 +115,33 @@ enum err measure_batch(const struct measure_options *o, struct trial_batch *b,
     return e ? e : wait_all(o, &w, why);
 }
 
+/* Whether `name` stays in its folder or below: a stranger's program reads no other file of the person who tries it. */
+static bool stays_below(const char *name)
+{
+    const char *up = name;
+
+    if (name[0] == '/')
+        return false;
+    while ((up = strstr(up, "..")) != NULL) {
+        if ((up == name || up[-1] == '/') && (up[2] == '/' || up[2] == '\0'))
+            return false;
+        up += 2;
+    }
+    return true;
+}
+
 /* The file `name` beside `path`, into the blobs. */
 static enum err put_file(const char *path, const char *name, struct blobs *blobs, struct sha256 *hash, struct why *why)
 {
     const char *slash = strrchr(path, '/');
-    const int n_dir = slash && name[0] != '/' ? (int)(slash - path + 1) : 0;
+    const int n_dir = slash ? (int)(slash - path + 1) : 0;
     char full[4096];
     struct buf bytes;
     enum err e;
 
+    if (!stays_below(name))
+        return why_set(why, ERR_INPUT, "%s: '%s' is not beside it: expected a file in the program's folder or below",
+                       path, name);
     if (snprintf(full, sizeof full, "%.*s%s", n_dir, path, name) >= (int)sizeof full)
         return why_set(why, ERR_LIMIT, "%s: the path is too long", name);
     buf_init(&bytes, FILE_MAX_BYTES);

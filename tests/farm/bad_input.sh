@@ -17,6 +17,17 @@ refused() {
     echo "refused: $(cut -c1-160 "$dir/stderr.out")"
 }
 
+# unheard WORDS ARGUMENTS...: what was asked for and could not be written is no success
+unheard() {
+    words=$1
+    shift
+    got=0
+    "$bin/tune" "$@" >/dev/full 2>"$dir/stderr.out" || got=$?
+    [ "$got" -eq 1 ] || fail "tune $* into a full device: exit code $got, expected 1"
+    grep -q "$words" "$dir/stderr.out" || fail "tune $*: no '$words' in: $(cat "$dir/stderr.out")"
+}
+
+echo '{"schema":1,"modules":[{"id":"m","lang":"opencl-c","source_file":"a/../../etc/passwd"}]}' >"$dir/stray.json"
 out="$dir/x.jsonl"
 conv="conv2d f32 n=1 c=8 h=8 w=8 k=8 r=3 s=3"
 refused 1 "conv3d" run "conv3d f32 n=1" -o "$out"
@@ -40,4 +51,13 @@ refused 1 "subcommand" tunes
 refused 3 "reach|tracker" run "$conv" --tracker tcp://127.0.0.1:1 -o "$out"
 refused 1 "deploy|log" deploy -o "$dir/bundle"
 refused 1 "missing.best.jsonl" deploy "$dir/missing.best.jsonl" -o "$dir/bundle"
+refused 1 "beside" measure --program "$dir/stray.json"
 [ ! -s "$out" ] || fail "a refused run left records"
+unheard "could not be written" run --help
+got=0
+"$bin/tune-tracker" tcp://127.0.0.1:0 2>"$dir/stderr.out" || got=$?
+[ "$got" -eq 1 ] || fail "tune-tracker took an argument that is no option: exit code $got"
+head -c 100000 /dev/urandom >"$dir/noise.jsonl"
+"$bin/tune" best "$dir/noise.jsonl" >/dev/null 2>"$dir/stderr.out" && fail "noise has a best config"
+lines=$(wc -l <"$dir/stderr.out")
+[ "$lines" -le 12 ] || fail "noise as a log gives $lines lines on standard error, expected at most 12"

@@ -32,7 +32,7 @@ static const struct cli_option options[] = {
      .kind = CLI_TEXT,
      .argument = "DEVICE",
      .otherwise = "opencl",
-     .help = "opencl[:p.d], cuda[:i] or replay:FILE"},
+     .help = "opencl[:p.d] or replay:FILE"},
     {.name = "key",
      .kind = CLI_TEXT,
      .argument = "SLUG",
@@ -331,6 +331,7 @@ int main(int argc, char **argv)
     struct cli c;
     int code;
 
+    proc_keep_standard_fds();
     if (argc > 1 && strcmp(argv[1], "--child") == 0)
         return child_main(argc, argv);
     if (cli_parse(&c, options, argc, argv, &why))

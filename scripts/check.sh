@@ -76,7 +76,7 @@ sanitized() {
 # Left out: statistics over recorded spaces (minutes, no code that other tests do not run), and more of the same kills; with threads
 # also what has none.
 step_asan() { sanitized asan-ubsan '^(unit|farm|fuzz)$' '_recorded$|farm_kills_[23]'; }
-step_tsan() { sanitized tsan '^farm$|^unit$' '_recorded|farm_kills|test_(strategies|templates|cost_model|log|space|record)$'; }
+step_tsan() { sanitized tsan '^farm$|^unit$' '_recorded|farm_kills|test_(strategies|templates|cost_model|log|space|record|references)$'; }
 
 # valgrind_one TEST: exit 77 is a test that skips.
 valgrind_one() {
@@ -86,11 +86,11 @@ valgrind_one() {
     [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || { cat "$work/valgrind.txt"; echo "$1 under valgrind: exit $rc"; return 1; }
 }
 
-# Left out: as for the sanitizers, and test_proc, whose limit of memory valgrind takes upon itself.
+# Left out: as for the sanitizers, what takes minutes here, and test_proc, whose limit of memory valgrind takes upon itself.
 step_valgrind() {
     [ -d build-gcc ] || compile gcc || return 1
     n=0
-    for test in $(ctest --test-dir build-gcc -N -L '^unit$' -LE '^(slow|opencl)$' -E '_recorded|test_(strategies|templates|proc)$' |
+    for test in $(ctest --test-dir build-gcc -N -L '^unit$' -LE '^(slow|opencl)$' -E '_recorded|test_(strategies|templates|proc|log|references)$' |
         sed -n 's/^ *Test *#[0-9]*: //p'); do
         valgrind_one "$test" || return 1
         n=$((n + 1))

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define WIDTH 100 /* columns of the table */
-#define LABEL 16  /* of them for the layer's name */
+#define LABEL 20  /* of them for the layer's name */
 
 double table_error_percent(const struct record *r)
 {
@@ -46,14 +46,23 @@ static void time_text(double ms, char *out, size_t n_out)
     snprintf(out, n_out, ms >= 100 ? "%.0f ms" : ms >= 10 ? "%.1f ms" : ms >= 1 ? "%.2f ms" : "%.4f ms", ms);
 }
 
-static void print_time(struct buf *out, const struct measured *m)
+/* Time of the default: best's, times their ratio to the same anchor where both have one, so that a host whose speed
+ * changes between two slots does not make one of them look faster. */
+static double before_ms(const struct row *r)
+{
+    if (r->best && !isnan(r->best->record.lnratio) && !isnan(r->before->record.lnratio))
+        return r->best->record.time_ns / 1e6 * exp(r->before->value - r->best->value);
+    return r->before->record.time_ns / 1e6;
+}
+
+static void print_time(struct buf *out, const struct measured *m, double ms)
 {
     char text[32] = "-";
 
     if (m && isnan(m->value))
         snprintf(text, sizeof text, "%s", status_name(m->record.status));
     else if (m)
-        time_text(m->record.time_ns / 1e6, text, sizeof text);
+        time_text(ms, text, sizeof text);
     buf_printf(out, " %11s", text);
 }
 
@@ -76,9 +85,9 @@ static void print_row(const struct row *r, struct buf *out)
     char text[32] = "-";
 
     buf_printf(out, "%-*s", LABEL, r->label);
-    print_time(out, r->naive);
-    print_time(out, r->before);
-    print_time(out, best);
+    print_time(out, r->naive, r->naive ? r->naive->record.time_ns / 1e6 : 0);
+    print_time(out, r->before, r->before ? before_ms(r) : 0);
+    print_time(out, best, best ? best->record.time_ns / 1e6 : 0);
     if (!best) {
         buf_puts(out, "  no valid config\n");
         return;
@@ -154,7 +163,7 @@ static void print_layer(const struct row *r, struct buf *out)
 
 static void sums(const struct task *tasks, size_t n, const char *network, struct buf *out)
 {
-    double before_ms = 0, after_ms = 0;
+    double before = 0, after = 0;
     size_t n_summed = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -162,13 +171,13 @@ static void sums(const struct task *tasks, size_t n, const char *network, struct
 
         if (!r.before || isnan(r.before->value) || !r.best)
             continue;
-        before_ms += (double)tasks[i].count * r.before->record.time_ns / 1e6;
-        after_ms += (double)tasks[i].count * r.best->record.time_ns / 1e6;
+        before += (double)tasks[i].count * before_ms(&r);
+        after += (double)tasks[i].count * r.best->record.time_ns / 1e6;
         n_summed++;
     }
     if (n_summed)
         buf_printf(out, "%s, %zu of %zu layers, sum of count x time: default %.3f ms, best %.3f ms, %.2fx\n", network,
-                   n_summed, n, before_ms, after_ms, before_ms / after_ms);
+                   n_summed, n, before, after, before / after);
 }
 
 void table_print(const struct task *tasks, size_t n, const char *network, const char *log, const char *best_log,
@@ -186,7 +195,8 @@ void table_print(const struct task *tasks, size_t n, const char *network, const 
 
         print_row(&r, out);
     }
-    buf_puts(out, "times are medians, +- the standard error; peak: of the device's FMA peak, measured beside it\n");
+    buf_puts(out,
+             "medians (default: best x their ratio to one anchor), +- standard error, peak: of the FMA peak beside\n");
     if (network && *network)
         sums(tasks, n, network, out);
     if (log)

@@ -126,7 +126,7 @@ static enum err parse_layers(const cJSON *o, struct job *out, struct why *why)
 
     for (item = e ? NULL : list->child; item && !e; item = item->next) {
         const char *workload = NULL, *name = NULL;
-        int64_t count, trials = 0;
+        int64_t count = 1, trials = 0;
 
         e = json_get_text(item, "workload", &workload, why);
         if (!e)

@@ -2,6 +2,8 @@
 
 #include "core/file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,13 +89,27 @@ static void pass_warning(const char *path, int64_t i_line, const char *words, vo
         o->warn(path, i_line, words, o->arg);
 }
 
+/* Holds the log until joblog_close: two runs on one log would each measure all of it. The lock is the open file's own
+ * (OFD), so appending, which opens and locks the file in another way, does not drop it; it ends with the process. */
+static enum err hold(struct joblog *l, struct why *why)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    l->lock_fd = open(l->path, O_RDWR | O_CLOEXEC);
+    if (l->lock_fd < 0)
+        return why_set(why, ERR_IO, "%s: %s", l->path, strerror(errno));
+    if (fcntl(l->lock_fd, F_OFD_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES))
+        return ERR_OK; /* a file system without locks holds nobody up */
+    return why_set(why, ERR_BUSY, "%s: another run is writing this log; give -o another name or wait for it", l->path);
+}
+
 enum err joblog_open(struct joblog *l, const char *path, void (*each)(const struct record *r, void *arg),
                      log_warn *warn, void *arg, struct why *why)
 {
     struct opening o = {.log = l, .each = each, .arg = arg, .warn = warn};
     enum err e;
 
-    *l = (struct joblog){.is_stdout = strcmp(path, "-") == 0};
+    *l = (struct joblog){.is_stdout = strcmp(path, "-") == 0, .lock_fd = -1};
     if (strlen(path) >= sizeof l->path)
         return why_set(why, ERR_LIMIT, "%s: the path is too long", path);
     snprintf(l->path, sizeof l->path, "%s", path);
@@ -111,7 +127,9 @@ enum err joblog_open(struct joblog *l, const char *path, void (*each)(const stru
                         why); /* a path that cannot be written is told before anything is measured */
         l->made = !e;
     }
-    return e ? e : o.failed;
+    if (!e)
+        e = o.failed;
+    return e ? e : hold(l, why);
 }
 
 void joblog_close(struct joblog *l)
@@ -122,9 +140,11 @@ void joblog_close(struct joblog *l)
         return;
     if (l->made && l->n_seen == 0 && stat(l->path, &s) == 0 && s.st_size == 0)
         unlink(l->path);
+    if (l->lock_fd >= 0)
+        close(l->lock_fd);
     free(l->seen);
     best_free(l->best);
-    *l = (struct joblog){.n_seen = 0};
+    *l = (struct joblog){.lock_fd = -1};
 }
 
 enum err joblog_line(struct joblog *l, const struct record *r, const char *line, size_t n, struct why *why)

@@ -10,10 +10,11 @@ struct joblog {
     size_t n_seen, cap_seen;
     struct best_set *best;
     bool is_stdout, made; /* made: there was no such file before */
+    int lock_fd;          /* holds the log for this process; -1 = not held */
 };
 
 /* Reads what `path` holds already ("-" = standard output): each good record goes to `each` (may be NULL).
- * A missing file is an empty one. Damaged lines are named on `warn`. */
+ * A missing file is an empty one. Damaged lines are named on `warn`. ERR_BUSY when another run writes this log now. */
 enum err joblog_open(struct joblog *l, const char *path, void (*each)(const struct record *r, void *arg),
                      log_warn *warn, void *arg, struct why *why);
 /* Removes a log that was made by open and got no line. */

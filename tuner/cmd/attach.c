@@ -142,7 +142,7 @@ static int run(const struct cli *c)
 {
     const char *path = cli_text(c, "output");
     struct why why = {""};
-    struct joblog log = {.n_seen = 0};
+    struct joblog log = {.lock_fd = -1};
     struct following f = {.log = path ? &log : NULL};
     struct link l = {.client = NULL};
     char state[32] = "";

@@ -74,7 +74,7 @@ static int run_job(const struct cli *c, struct job *j)
 {
     const bool json = cli_flag(c, "json");
     struct progress progress;
-    struct joblog log = {.n_seen = 0};
+    struct joblog log = {.lock_fd = -1};
     struct why why = {""};
     struct link l;
     struct session_options o = {.job = j, .progress = &progress, .interrupted = cmd_interrupted, .wait_device_ms = -1};

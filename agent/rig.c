@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define START_S 30.0        /* a child's way to its first request: runtime and device */
 #define CANARY_APART 0.10   /* canaries further apart than this: something else ran */
@@ -60,6 +61,21 @@ static enum err start_child(struct rig *r, struct sandbox *s, const char *mode, 
         return why_set(why, ERR_CANCELLED, "the agent stops");
     workdir_cache(&r->dir, generation, cache, sizeof cache);
     return sandbox_start(s, &o, why);
+}
+
+/* The same while serving. That this program cannot be started (it was replaced, the machine is out of processes) is no
+ * fault of a kernel: the agent leaves, and its leases go to others. */
+static enum err replace_child(struct rig *r, struct sandbox *s, const char *mode, int64_t generation, struct why *why)
+{
+    const enum err e = start_child(r, s, mode, generation, why);
+
+    if (e == ERR_OK || e == ERR_CANCELLED)
+        return e;
+    tell(r, 0, "leaving: %s", why->text);
+    kill(getpid(), SIGTERM);
+    while (!stopping(r)) /* the signal's own thread sets the flag */
+        clock_sleep_ms(10);
+    return ERR_CANCELLED;
 }
 
 static cJSON *request_of(const char *op)
@@ -248,7 +264,7 @@ static enum err want_build_child(struct rig *r, struct rig_builder *b, struct wh
         return ERR_OK;
     sandbox_end_child(&b->child);
     b->generation = generation;
-    return start_child(r, &b->child, "build", generation, why);
+    return replace_child(r, &b->child, "build", generation, why);
 }
 
 static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial *t, const char *program, cJSON **reply,
@@ -381,7 +397,7 @@ static enum err want_time_child(struct rig *r, int64_t generation, struct why *w
         workdir_drop_cache(&r->dir, g);
     r->time_generation = generation;
     r->n_timed = 0;
-    return start_child(r, &r->time, "time", generation, why);
+    return replace_child(r, &r->time, "time", generation, why);
 }
 
 static void ask_time(struct rig *r, struct trial *const *trials, int n, bool anchored, cJSON **reply,

@@ -338,6 +338,18 @@ enum err session_init(struct session *s, const struct session_options *o, struct
     return e;
 }
 
+/* The highest reading so far, for the progress line: it never falls, whereas the winner is chosen by its ratio to the
+ * anchor and may have been timed in a slow moment. */
+static double best_reading(const struct task *t)
+{
+    double best = 0;
+
+    for (size_t i = 0; i < t->n_all; i++)
+        if (!isnan(t->all[i].value))
+            best = fmax(best, record_gflops(&t->all[i].record));
+    return best;
+}
+
 static void draw(struct session *s, bool force)
 {
     struct progress_state p = {.n_tasks = s->n_tasks,
@@ -358,7 +370,7 @@ static void draw(struct session *s, bool force)
         p.total += s->tasks[i].phase >= TASK_FINALS ? s->tasks[i].n_counted : s->tasks[i].budget;
     }
     p.task = t->name[0] ? t->name : t->text;
-    p.best_gflops = t->i_best >= 0 ? record_gflops(&t->all[t->i_best].record) : 0;
+    p.best_gflops = best_reading(t);
     p.failures = buf_text(&failed);
     fresh = p.done - s->n_start;
     if (fresh > 2)

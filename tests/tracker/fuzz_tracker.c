@@ -52,8 +52,8 @@ static const char *const values[] = {
 /* Requests that go well often, so that there are jobs, agents and leases to damage. */
 static const char *const usual[] = {
     "\"op\":\"job_submit\",\"args\":{\"body\":\"b\",\"key\":\"cpu\",\"lease\":true}",
-    "\"op\":\"agent_register\",\"args\":{\"agent\":\"a1\",\"nonce\":\"n\",\"key\":\"cpu\",\"fingerprint\":"
-    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
+    ("\"op\":\"agent_register\",\"args\":{\"agent\":\"a1\",\"nonce\":\"n\",\"key\":\"cpu\",\"fingerprint\":"
+     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}"),
     "\"op\":\"trial_lease\",\"args\":{\"agent\":\"a1\",\"max\":2}",
     "\"op\":\"record_wait\",\"args\":{\"job\":\"j1\",\"after\":0}",
     "\"op\":\"job_lease\",\"args\":{\"wait_ms\":5}",

@@ -133,12 +133,31 @@ static int make_backup(const struct cli *c)
     return 0;
 }
 
+/* What is said without running: help, version, what is wrong with the command line. */
+static int say_only(const struct cli *c, struct why *why)
+{
+    struct buf help;
+    int code;
+
+    if (cli_flag(c, "version"))
+        return printf("tune-tracker %s (wire %d)\n", TUNE_VERSION, PROTOCOL_VERSION) < 0;
+    if (!c->help) {
+        why_set(why, ERR_INPUT, "unexpected argument '%s': tune-tracker takes only options (see --help)", c->rest[0]);
+        return complain(why, 1);
+    }
+    buf_init(&help, 65536);
+    cli_help(c->options, "tune-tracker [options]", "Keeps jobs and results, and lends trials to agents.",
+             "tune-tracker --listen tcp://0.0.0.0:9477 --key-file farm.key --store /var/lib/tune", &help);
+    code = fputs(buf_text(&help), stdout) < 0;
+    buf_fini(&help);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     struct why why = {""};
     sigset_t signals;
     struct cli c;
-    struct buf help;
     int code;
 
     proc_keep_standard_fds();
@@ -148,21 +167,15 @@ int main(int argc, char **argv)
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread starts */
     signal(SIGPIPE, SIG_IGN);
     if (cli_parse(&c, options, argc, argv, &why) != ERR_OK)
-        return complain(&why, 1);
-    if (c.help) {
-        buf_init(&help, 65536);
-        cli_help(options, "tune-tracker [options]", "Keeps jobs and results, and lends trials to agents.",
-                 "tune-tracker --listen tcp://0.0.0.0:9477 --key-file farm.key --store /var/lib/tune", &help);
-        fputs(buf_text(&help), stdout);
-        return 0;
-    }
-    if (cli_flag(&c, "version"))
-        return printf("tune-tracker %s (wire %d)\n", TUNE_VERSION, PROTOCOL_VERSION) < 0;
-    if (c.n_rest) {
-        why_set(&why, ERR_INPUT, "unexpected argument '%s': tune-tracker takes only options (see --help)", c.rest[0]);
-        return complain(&why, 1);
-    }
-    code = cli_text(&c, "backup") ? make_backup(&c) : run(&c, &signals);
-    fflush(NULL);
+        code = complain(&why, 1);
+    else if (c.help || cli_flag(&c, "version") || c.n_rest)
+        code = say_only(&c, &why);
+    else if (cli_text(&c, "backup"))
+        code = make_backup(&c);
+    else
+        code = run(&c, &signals);
+    cli_fini(&c);
+    if (fflush(stdout) != 0 && code == 0)
+        code = 1;
     _exit(code); /* nng 1.5 may deadlock when closed */
 }

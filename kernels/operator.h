@@ -44,8 +44,8 @@ struct operator
     /* Adds the verification passes to a program whose buffers carry the tensors' names: "exact" (integer data, every
      * element covered by CHECK_PROJECT and a sample by CHECK_SAMPLE) and "random" (normal data, a sample with scale
      * sum|x||w| and `tolerance`). Expected values come from a double or int64 computation of the definition,
-     * independent of all templates; they depend on the workload alone, so callers cache them (expect_cache below).
-     * ERR_NOMEM, ERR_LIMIT. */
+     * independent of all templates; they depend on the workload alone, so callers cache them (expect_passes in
+     * kernels/expect.h). ERR_NOMEM, ERR_LIMIT. */
     enum err (*expect)(const struct workload *w, double tolerance, struct program *p, struct blobs *blobs);
 };
 

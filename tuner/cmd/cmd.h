@@ -124,6 +124,9 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
 /* Ends the client and the private farm. */
 void link_close(struct link *l);
 
+/* A whole subcommand that asks a tracker once: opens the link, calls `ask`, closes it; gives the exit code. */
+int cmd_ask(const struct cli *c, enum err (*ask)(struct client *client, const struct cli *c, struct why *why));
+
 /* Fills a job from OPT_JOB and the workloads in `rest` (or --network, or --device replay:FILE). ERR_INPUT with words.
  */
 enum err cmd_job(const struct cli *c, struct job *out, struct why *why);

@@ -125,6 +125,20 @@ void link_close(struct link *l)
     localfarm_end(&l->farm);
 }
 
+int cmd_ask(const struct cli *c, enum err (*ask)(struct client *client, const struct cli *c, struct why *why))
+{
+    struct why why = {""};
+    struct link l;
+    enum err e;
+
+    cmd_catch_interrupts();
+    e = link_open(&l, c, "tune", &why);
+    if (!e)
+        e = ask(l.client, c, &why);
+    link_close(&l);
+    return e ? cmd_fail(e, &why) : EXIT_FINE;
+}
+
 void cmd_timing(const struct cli *c, struct job *out)
 {
     out->timing.rounds = cli_int(c, "repeat");

@@ -69,16 +69,7 @@ static enum err list(struct client *client, const struct cli *c, struct why *why
 
 static int run(const struct cli *c)
 {
-    struct why why = {""};
-    struct link l;
-    enum err e;
-
-    cmd_catch_interrupts();
-    e = link_open(&l, c, "tune", &why);
-    if (!e)
-        e = list(l.client, c, &why);
-    link_close(&l);
-    return e ? cmd_fail(e, &why) : EXIT_FINE;
+    return cmd_ask(c, list);
 }
 
 const struct subcommand cmd_list = {

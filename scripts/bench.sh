@@ -30,7 +30,7 @@ peers() {
     build/bin/bench_peers --log "$best" 2>/dev/null
 }
 
-# score FILE: for each run of bench_replay_search "space share", the share being fastest / best found.
+# score FILE: for each run of `tune replay` "space share", the share being fastest / best found.
 score() {
     sed 's/{"space":"\([^"]*\)".*"traj":\[\([0-9,]*\)\].*/\1 \2/' "$1" | awk -v dir="$TUNE_TEST_DATA/replay" '
         function load(space,   command, column, i, n, field, row) {
@@ -68,7 +68,7 @@ replay() {
     fi
     dir=$(mktemp -d)
     for strategy in model random; do
-        build/bin/bench_replay_search --strategy "$strategy" --seeds 3 --budget 100 --batch 8 "$TUNE_TEST_DATA"/replay/*.json >"$dir/$strategy"
+        build/bin/tune replay --strategy "$strategy" --seeds 3 --budget 100 "$TUNE_TEST_DATA"/replay/*.json >"$dir/$strategy"
         score "$dir/$strategy" >"$dir/$strategy.share"
     done
     echo "Fastest time of the space / best found after 100 evaluations, mean of 3 seeds."

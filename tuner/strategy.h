@@ -25,6 +25,7 @@ struct strategy_options {
 struct outcome {
     struct config config;
     double value;
+    double cost_s; /* wall time of the whole evaluation, build included; NAN or 0 = not known */
 };
 
 struct proposal {

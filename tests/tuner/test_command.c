@@ -10,7 +10,7 @@
 static char dir[256];
 
 static const char *const verbs[] = {"run",    "submit", "work", "list",    "status",  "attach", "cancel", "devices",
-                                    "spaces", "best",   "show", "measure", "recheck", "doctor", "keygen"};
+                                    "spaces", "best",   "show", "measure", "recheck", "replay", "doctor", "keygen"};
 
 static void every_subcommand_has_help_with_an_example(void **state)
 {
@@ -61,6 +61,10 @@ static void bad_input_gets_one_clear_line_and_exit_1(void **state)
         {"best", NULL},
         {"best", "/nonexistent.jsonl", NULL},
         {"keygen", NULL},
+        {"replay", NULL},
+        {"replay", "--space", "/nonexistent.json", NULL},
+        {"replay", "--space", "/nonexistent.json", "--strategy", "luck", NULL},
+        {"replay", "--space", "/nonexistent.json", "--model", "luck", NULL},
     };
     struct buf said;
 

@@ -42,7 +42,7 @@ static enum err add(struct history *h, struct ground *ground, const struct outco
         h->items = items;
         h->cap = cap;
     }
-    h->items[h->n++] = (struct outcome){o->config, value};
+    h->items[h->n++] = (struct outcome){o->config, value, o->cost_s};
     h->n_ok += !isnan(value);
     return ground_take(ground, index);
 }

@@ -10,7 +10,7 @@ packages="gcc libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev lib
 for argument in "$@"; do
     case "$argument" in
     --check-tools) packages="$packages valgrind clang clang-format cppcheck universal-ctags git" ;;
-    --bench) packages="$packages libopenblas-dev libclblast-dev" ;;
+    --bench) packages="$packages libopenblas-dev libclblast-dev python3-venv libgomp1" ;;
     *)
         echo "install_deps.sh: unknown argument '$argument'; expected --check-tools or --bench" >&2
         exit 1

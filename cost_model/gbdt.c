@@ -1,5 +1,6 @@
 #include "cost_model/gbdt.h"
 
+#include "cost_model/coded_table.h"
 #include "cost_model/data.h"
 #include "cost_model/tree.h"
 
@@ -8,8 +9,8 @@
 #include <string.h>
 
 struct fit {
-    struct bins bins;
-    struct tree *trees; /* forest by forest */
+    struct coded_cuts *cuts; /* kept */
+    struct tree *trees;      /* forest by forest */
     size_t n_trees;
     double base;
     float *importance; /* [n_features] */
@@ -64,7 +65,7 @@ static void fit_fini(struct fit *f)
         tree_fini(&f->trees[i]);
     free(f->trees);
     free(f->importance);
-    bins_fini(&f->bins);
+    coded_cuts_drop(f->cuts);
     *f = (struct fit){0};
 }
 
@@ -99,7 +100,7 @@ static void identity(uint32_t *indices, size_t n)
         indices[i] = (uint32_t)i;
 }
 
-static void copy_weights(const struct model_data *data, float *weights)
+static void copy_weights(const struct coded_data *data, float *weights)
 {
     double sum = 0;
 
@@ -109,23 +110,23 @@ static void copy_weights(const struct model_data *data, float *weights)
         weights[i] = (float)((double)data->weights[i] * (double)data->n / sum);
 }
 
-static enum err work_init(struct work *w, const struct model *m, const struct model_data *data, struct fit *f)
+static enum err work_init(struct work *w, const struct model *m, const struct coded_data *data)
 {
     const struct gbdt_options *o = &m->options;
     const struct tree_options tree = {o->max_depth, o->l2, o->min_child, 1e-12, o->rate};
-    enum err e = bins_fit(&f->bins, data->rows, data->n, data->n_features, &w->codes);
-    const size_t n_columns = f->bins.n_columns;
+    const size_t n_columns = data->table->cuts->bins.n_columns;
 
-    if (e)
-        return e;
+    w->codes = malloc(n_columns * data->n + 1);
     w->residuals = malloc(data->n * sizeof(*w->residuals));
     w->weights = data->weights ? malloc(data->n * sizeof(*w->weights)) : NULL;
     w->rows = malloc(data->n * sizeof(*w->rows));
     w->use = calloc(n_columns + 1, sizeof(*w->use));
     w->gains = calloc(n_columns + 1, sizeof(*w->gains));
     w->columns = malloc((n_columns + 1) * sizeof(*w->columns));
-    if (!w->residuals || (data->weights && !w->weights) || !w->rows || !w->use || !w->gains || !w->columns)
+    if (!w->codes || !w->residuals || (data->weights && !w->weights) || !w->rows || !w->use || !w->gains || !w->columns)
         return ERR_NOMEM;
+    for (size_t i = 0; i < n_columns; i++)
+        coded_column(data->table, i, data->rows, data->n, w->codes + i * data->n);
     if (data->weights)
         copy_weights(data, w->weights);
     identity(w->rows, data->n);
@@ -168,12 +169,17 @@ static enum err grow_tree(struct work *w, const struct gbdt_options *o, const st
     return e;
 }
 
-static enum err grow_forest(struct work *w, const struct model *m, const struct model_data *data, struct fit *f)
+static double known_of(const struct coded_data *data, size_t i)
+{
+    return data->offsets ? (double)data->offsets[i] : 0;
+}
+
+static enum err grow_forest(struct work *w, const struct model *m, const struct coded_data *data, struct fit *f)
 {
     for (size_t i = 0; i < data->n; i++)
-        w->residuals[i] = (float)((double)data->targets[i] - f->base);
+        w->residuals[i] = (float)((double)data->targets[i] - known_of(data, i) - f->base);
     for (size_t i = 0; i < m->options.n_trees; i++) {
-        const enum err e = grow_tree(w, &m->options, &f->bins, data->n, &f->trees[f->n_trees]);
+        const enum err e = grow_tree(w, &m->options, &f->cuts->bins, data->n, &f->trees[f->n_trees]);
 
         if (e)
             return e;
@@ -184,28 +190,56 @@ static enum err grow_forest(struct work *w, const struct model *m, const struct 
 
 static enum err keep_importance(const struct work *w, struct fit *f)
 {
+    const struct bins *bins = &f->cuts->bins;
     double sum = 0;
 
-    f->importance = calloc(f->bins.n_features, sizeof(*f->importance));
+    f->importance = calloc(bins->n_features, sizeof(*f->importance));
     if (!f->importance)
         return ERR_NOMEM;
-    for (size_t i = 0; i < f->bins.n_columns; i++)
+    for (size_t i = 0; i < bins->n_columns; i++)
         sum += w->gains[i];
-    for (size_t i = 0; sum > 0 && i < f->bins.n_columns; i++)
-        f->importance[f->bins.columns[i].i_feature] = (float)(w->gains[i] / sum);
+    for (size_t i = 0; sum > 0 && i < bins->n_columns; i++)
+        f->importance[bins->columns[i].i_feature] = (float)(w->gains[i] / sum);
     return ERR_OK;
 }
 
-static enum err fit(struct model *m, const struct model_data *data)
+/* The mean, by weight, of what is left to learn. */
+static double mean_left(const struct coded_data *data)
+{
+    double sum = 0, sum_weights = 0;
+
+    for (size_t i = 0; i < data->n; i++) {
+        const double weight = data->weights ? (double)data->weights[i] : 1.0;
+
+        sum += weight * ((double)data->targets[i] - known_of(data, i));
+        sum_weights += weight;
+    }
+    return sum / sum_weights;
+}
+
+static enum err check(const struct coded_data *data)
+{
+    for (size_t i = 0; i < data->n; i++) {
+        if ((data->rows ? data->rows[i] : i) >= data->table->n)
+            return ERR_INPUT;
+        if (data->offsets && !isfinite(data->offsets[i]))
+            return ERR_INPUT;
+    }
+    return model_data_check(
+        &(struct model_data){NULL, data->targets, data->weights, data->n, data->table->cuts->bins.n_features});
+}
+
+enum err gbdt_fit_coded(struct model *m, const struct coded_data *data)
 {
     struct fit f = {0};
     struct work w = {0};
-    enum err e = model_data_check(data);
+    enum err e = check(data);
 
     if (e)
         return e;
-    e = work_init(&w, m, data, &f);
-    f.base = model_data_mean(data);
+    e = work_init(&w, m, data);
+    f.cuts = coded_cuts_keep(data->table->cuts);
+    f.base = mean_left(data);
     f.trees = calloc(m->options.n_forests * m->options.n_trees, sizeof(*f.trees));
     if (!f.trees)
         e = ERR_NOMEM;
@@ -221,6 +255,21 @@ static enum err fit(struct model *m, const struct model_data *data)
     fit_fini(&m->fit);
     m->fit = f;
     return ERR_OK;
+}
+
+static enum err fit(struct model *m, const struct model_data *data)
+{
+    struct coded *table;
+    enum err e = model_data_check(data);
+
+    if (e == ERR_OK)
+        e = coded_new(&table, data->rows, data->n, data->n_features);
+    if (e)
+        return e;
+    e = gbdt_fit_coded(
+        m, &(struct coded_data){.table = table, .targets = data->targets, .weights = data->weights, .n = data->n});
+    coded_free(table);
+    return e;
 }
 
 /* Mean and standard deviation over forests for n <= BINS_BLOCK rows. */
@@ -252,18 +301,75 @@ static void predict_block(const struct model *m, const uint8_t *codes, struct tr
 static enum err predict(const struct model *m, const float *rows, size_t n, float *scores, float *spread)
 {
     struct tree_scratch scratch;
+    const struct bins *bins;
     uint8_t *codes;
 
     if (m->fit.n_trees == 0)
         return ERR_INPUT;
-    codes = malloc((m->fit.bins.n_columns + 1) * BINS_BLOCK);
+    bins = &m->fit.cuts->bins;
+    codes = malloc((bins->n_columns + 1) * BINS_BLOCK);
     if (!codes)
         return ERR_NOMEM;
     tree_scratch_init(&scratch);
     for (size_t i = 0; i < n; i += BINS_BLOCK) {
         const size_t n_block = n - i < BINS_BLOCK ? n - i : BINS_BLOCK;
 
-        bins_code_block(&m->fit.bins, rows + i * m->fit.bins.n_features, n_block, codes);
+        bins_code_block(bins, rows + i * bins->n_features, n_block, codes);
+        predict_block(m, codes, &scratch, n_block, scores + i, spread ? spread + i : NULL);
+    }
+    free(codes);
+    return ERR_OK;
+}
+
+static enum err check_table(const struct model *m, const struct coded *table)
+{
+    return m->fit.n_trees > 0 && m->fit.cuts == table->cuts ? ERR_OK : ERR_INPUT;
+}
+
+enum err gbdt_predict_coded(const struct model *m, const struct coded *table, size_t first, size_t n, float *scores,
+                            float *spread)
+{
+    struct tree_scratch scratch;
+    enum err e = check_table(m, table);
+
+    if (e || first > table->n || n > table->n - first)
+        return ERR_INPUT;
+    tree_scratch_init(&scratch);
+    for (size_t i = first; i < first + n;) {
+        const size_t skip = i % BINS_BLOCK, left = first + n - i;
+        const size_t n_block = left < BINS_BLOCK - skip ? left : BINS_BLOCK - skip;
+        float block[2][BINS_BLOCK];
+
+        predict_block(m, coded_block(table, i / BINS_BLOCK), &scratch, BINS_BLOCK, block[0], spread ? block[1] : NULL);
+        memcpy(scores + i - first, block[0] + skip, n_block * sizeof(*scores));
+        if (spread)
+            memcpy(spread + i - first, block[1] + skip, n_block * sizeof(*spread));
+        i += n_block;
+    }
+    return ERR_OK;
+}
+
+enum err gbdt_predict_listed(const struct model *m, const struct coded *table, const uint32_t *rows, size_t n,
+                             float *scores, float *spread)
+{
+    struct tree_scratch scratch;
+    uint8_t *codes;
+    enum err e = check_table(m, table);
+
+    for (size_t i = 0; i < n; i++)
+        if (rows[i] >= table->n)
+            return ERR_INPUT;
+    if (e)
+        return e;
+    codes = calloc(table->cuts->bins.n_columns + 1, BINS_BLOCK);
+    if (!codes)
+        return ERR_NOMEM;
+    tree_scratch_init(&scratch);
+    for (size_t i = 0; i < n; i += BINS_BLOCK) {
+        const size_t n_block = n - i < BINS_BLOCK ? n - i : BINS_BLOCK;
+
+        for (size_t j = 0; j < table->cuts->bins.n_columns; j++)
+            coded_column(table, j, rows + i, n_block, codes + j * BINS_BLOCK);
         predict_block(m, codes, &scratch, n_block, scores + i, spread ? spread + i : NULL);
     }
     free(codes);
@@ -274,7 +380,7 @@ static enum err importance(const struct model *m, float *out)
 {
     if (m->fit.n_trees == 0)
         return ERR_INPUT;
-    memcpy(out, m->fit.importance, m->fit.bins.n_features * sizeof(*out));
+    memcpy(out, m->fit.importance, m->fit.cuts->bins.n_features * sizeof(*out));
     return ERR_OK;
 }
 

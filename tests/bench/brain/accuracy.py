@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""How well cost models rank configs they have not seen: ours beside XGBoost, LightGBM and AutoTVM's settings, on the same splits.
+
+Prints, for each number of training rows, the mean over seeds and then over sets (geometric for regret), and the paired differences
+ours - peer of the sets' means with their standard errors. Peers' scores are kept in --cache and computed once.
+"""
+import argparse
+import csv
+import math
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from measures import HIGHER_IS_BETTER, MEASURES, judge, mean, sets_in, split
+from models import PEERS, Ours
+
+GOALS = {"spearman": "within .005", "recall1": "better", "recall5": "-", "regret32": "better"}
+
+
+class Cache:
+    """Scores of one model in a CSV, by (set, n, seed); lines are added as they come."""
+
+    def __init__(self, directory, model):
+        self.path, self.scores = Path(directory, model + ".csv"), {}
+        if self.path.exists():
+            with open(self.path, newline="") as file:
+                for row in csv.DictReader(file):
+                    key = row["set"], int(row["n"]), int(row["seed"])
+                    self.scores[key] = {m: float(row[m]) for m in MEASURES}
+
+    def get(self, key, compute):
+        if key not in self.scores:
+            self.scores[key] = compute()
+            new = not self.path.exists()
+            with open(self.path, "a") as file:
+                if new:
+                    file.write("set,n,seed," + ",".join(MEASURES) + "\n")
+                file.write("%s,%d,%d," % key + ",".join("%.6f" % self.scores[key][m] for m in MEASURES) + "\n")
+        return self.scores[key]
+
+
+def score_peer(peer, data, train, test):
+    return judge(data.time_ms[test], peer(data.params[train], data.time_ms[train], data.params[test]))
+
+
+def collect(args, sets):
+    """Returns scores[model][n][set name] = one dict of measures a seed."""
+    models = [m for m in args.models.split(",") if m]
+    caches = {m: Cache(args.cache, m) for m in models}
+    ours = Ours(args.tune, args.train_args.split()) if args.tune else None
+    scores = {m: {} for m in models + (["ours"] if ours else [])}
+    for data in sets:
+        for n in args.sizes:
+            if n > 0.61 * len(data):
+                continue
+            for seed in range(args.seeds):
+                train, test = split(len(data), n, seed)
+                for m in models:
+                    got = caches[m].get((data.name, n, seed), lambda: score_peer(PEERS[m], data, train, test))
+                    scores[m].setdefault(n, {}).setdefault(data.name, []).append(got)
+                if ours:
+                    got = judge(data.time_ms[test], ours(data, train, test))
+                    scores["ours"].setdefault(n, {}).setdefault(data.name, []).append(got)
+        print(f"# {data.name} done", file=sys.stderr, flush=True)
+    return scores
+
+
+def set_means(by_set, measure):
+    """Mean over seeds, one for each set by name."""
+    return np.array([mean(measure, [seed[measure] for seed in by_set[name]]) for name in sorted(by_set)])
+
+
+def print_means(scores, sizes):
+    print("\nMeans over sets\n\n| n | sets | model | " + " | ".join(MEASURES) + " |\n|---|---|---|" + "---|" * len(MEASURES))
+    for n in sizes:
+        for m in scores:
+            if n in scores[m]:
+                cells = ["%.4f" % mean(x, set_means(scores[m][n], x)) for x in MEASURES]
+                print(f"| {n} | {len(scores[m][n])} | {m} | " + " | ".join(cells) + " |")
+
+
+def differences(ours, peer, n, measure):
+    """Paired differences of set means; of logarithms for regret."""
+    a, b = set_means(ours[n], measure), set_means(peer[n], measure)
+    return np.log(a) - np.log(b) if measure.startswith("regret") else a - b
+
+
+def standard_error(d):
+    return d.std(ddof=1) / math.sqrt(len(d)) if len(d) > 1 else math.nan
+
+
+def print_differences(scores, sizes):
+    """ours - peer, with the judgement whether a difference is worse by more than two standard errors."""
+    print("\nours - peer, paired over sets, +- standard error (ln for regret); ! = worse by more than two standard errors\n")
+    print("| n | peer | " + " | ".join(MEASURES) + " |\n|---|---|" + "---|" * len(MEASURES))
+    for peer in [m for m in scores if m != "ours"]:
+        over_n = {m: [] for m in MEASURES}
+        for n in [n for n in sizes if n in scores["ours"] and n in scores[peer]]:
+            cells = []
+            for m in MEASURES:
+                d = differences(scores["ours"], scores[peer], n, m)
+                over_n[m].append(d.mean())
+                worse = -d.mean() if HIGHER_IS_BETTER[m] else d.mean()
+                cells.append("%+.4f +- %.4f%s" % (d.mean(), standard_error(d), " !" if worse > 2 * standard_error(d) else ""))
+            print(f"| {n} | {peer} | " + " | ".join(cells) + " |")
+        print(f"| mean over n | {peer} | " + " | ".join("%+.4f" % np.mean(over_n[m]) for m in MEASURES) + " |")
+    print("| goal, mean over n | | " + " | ".join(GOALS[m] for m in MEASURES) + " |")
+
+
+def print_sets(scores, sizes):
+    """Ours and the peers for each set, for finding where a model falls short."""
+    print("\nBy set: " + " / ".join(MEASURES) + "\n")
+    for n in sizes:
+        for name in sorted({name for m in scores for name in scores[m].get(n, {})}):
+            for m in scores:
+                cells = ["%.3f" % mean(x, [seed[x] for seed in scores[m][n][name]]) for x in MEASURES]
+                print(f"{n:5d} {name:24s} {m:10s} " + " ".join(cells))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, help="directory of recorded sets (.csv, .csv.gz)")
+    parser.add_argument("--sets", default="", help="only these, comma-separated")
+    parser.add_argument("--sizes", type=lambda s: [int(n) for n in s.split(",")], default=[64, 256, 1024, 4096])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--models", default="xgb_tuned,lgb_tuned,atvm_reg", help="peers; empty for none")
+    parser.add_argument("--tune", default="", help="the tune program; without it only peers")
+    parser.add_argument("--train-args", default="", help="added to tune model train")
+    parser.add_argument("--cache", default="out/peers_cache", help="directory of the peers' scores")
+    parser.add_argument("--by-set", action="store_true", help="also print each set")
+    args = parser.parse_args()
+    os.makedirs(args.cache, exist_ok=True)
+    scores = collect(args, sets_in(args.data, [s for s in args.sets.split(",") if s]))
+    print(f"{args.seeds} seeds")
+    print_means(scores, args.sizes)
+    if "ours" in scores:
+        print_differences(scores, args.sizes)
+    if args.by_set:
+        print_sets(scores, args.sizes)
+
+
+if __name__ == "__main__":
+    main()

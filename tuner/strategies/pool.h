@@ -2,7 +2,7 @@
 #ifndef TUNE_TUNER_STRATEGIES_POOL_H
 #define TUNE_TUNER_STRATEGIES_POOL_H
 
-#include "tuner/strategies/features.h"
+#include "tuner/learn/features.h"
 #include "tuner/strategies/history.h"
 
 #define POOL_MAX_ALL 20000 /* open configs of a listed space are all taken up to this number */

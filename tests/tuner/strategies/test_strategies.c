@@ -2,7 +2,7 @@
 #include "tuner/strategy.h"
 
 #include "cost_model/model.h"
-#include "tuner/strategies/features.h"
+#include "tuner/learn/features.h"
 #include "tuner/strategies/history.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* features.h - what the model strategy tells its cost model of a config: the space's own features, and two kinds that
+/* features.h - what a cost model is told of a config: the space's own features, and two kinds that
  * need no knowledge of the kernel: how even a whole number is, and products of sizes. */
-#ifndef TUNE_TUNER_STRATEGIES_FEATURES_H
-#define TUNE_TUNER_STRATEGIES_FEATURES_H
+#ifndef TUNE_TUNER_LEARN_FEATURES_H
+#define TUNE_TUNER_LEARN_FEATURES_H
 
 #include "search_space/space.h"
 

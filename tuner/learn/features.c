@@ -1,4 +1,4 @@
-#include "tuner/strategies/features.h"
+#include "tuner/learn/features.h"
 
 #include <math.h>
 

@@ -5,40 +5,16 @@ Prints, for each number of training rows, the mean over seeds and then over sets
 ours - peer of the sets' means with their standard errors. Peers' scores are kept in --cache and computed once.
 """
 import argparse
-import csv
 import math
-import os
 import sys
-from pathlib import Path
 
 import numpy as np
 
+from cache import Cache
 from measures import HIGHER_IS_BETTER, MEASURES, judge, mean, sets_in, split
 from models import PEERS, Ours
 
 GOALS = {"spearman": "within .005", "recall1": "better", "recall5": "-", "regret32": "better"}
-
-
-class Cache:
-    """Scores of one model in a CSV, by (set, n, seed); lines are added as they come."""
-
-    def __init__(self, directory, model):
-        self.path, self.scores = Path(directory, model + ".csv"), {}
-        if self.path.exists():
-            with open(self.path, newline="") as file:
-                for row in csv.DictReader(file):
-                    key = row["set"], int(row["n"]), int(row["seed"])
-                    self.scores[key] = {m: float(row[m]) for m in MEASURES}
-
-    def get(self, key, compute):
-        if key not in self.scores:
-            self.scores[key] = compute()
-            new = not self.path.exists()
-            with open(self.path, "a") as file:
-                if new:
-                    file.write("set,n,seed," + ",".join(MEASURES) + "\n")
-                file.write("%s,%d,%d," % key + ",".join("%.6f" % self.scores[key][m] for m in MEASURES) + "\n")
-        return self.scores[key]
 
 
 def score_peer(peer, data, train, test):
@@ -131,7 +107,6 @@ def main():
     parser.add_argument("--cache", default="out/peers_cache", help="directory of the peers' scores")
     parser.add_argument("--by-set", action="store_true", help="also print each set")
     args = parser.parse_args()
-    os.makedirs(args.cache, exist_ok=True)
     scores = collect(args, sets_in(args.data, [s for s in args.sets.split(",") if s]))
     print(f"{args.seeds} seeds")
     print_means(scores, args.sizes)

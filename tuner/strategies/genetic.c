@@ -2,95 +2,85 @@
  * mutation of single knobs (Goldberg 1989). Needs no model, and no scale of the values: only their order. */
 #include "tuner/strategies/table.h"
 
+#include "tuner/strategies/base.h"
 #include "tuner/strategies/breed.h"
-#include "tuner/strategies/start.h"
+#include "tuner/strategies/near.h"
 
 #include <stdlib.h>
 
 #define POPULATION 16
-#define TRIES 64 /* children tried for one proposal */
+#define N_INIT 16
+#define TRIES 8 /* children bred for one proposal, before one that is not open is moved to the nearest that is */
 
 struct strategy {
-    struct start start;
-    struct ground ground;
-    struct history history;
-    struct rng rng;
+    struct base base;
 };
 
 static void fini(struct strategy *s)
 {
     if (!s)
         return;
-    start_fini(&s->start);
-    ground_fini(&s->ground);
-    history_fini(&s->history);
+    base_fini(&s->base);
     free(s);
 }
 
 static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
 {
     struct strategy *s = calloc(1, sizeof(*s));
-    enum err e = s ? ground_init(&s->ground, space) : ERR_NOMEM;
+    const enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
 
-    if (e == ERR_OK)
-        e = start_init(&s->start, options);
-    if (e) {
+    if (e)
         fini(s);
-        return e;
-    }
-    rng_init(&s->rng, options->seed);
-    *out = s;
-    return ERR_OK;
+    else
+        *out = s;
+    return e;
 }
 
 static const struct config *tournament(struct strategy *s, const size_t *best, size_t n_best)
 {
-    const uint64_t a = rng_below(&s->rng, n_best), b = rng_below(&s->rng, n_best);
+    const uint64_t a = rng_below(&s->base.rng, n_best), b = rng_below(&s->base.rng, n_best);
 
-    return &s->history.items[best[a < b ? a : b]].config;
+    return &s->base.history.items[best[a < b ? a : b]].config;
 }
 
 /* An open child of the population. ERR_NOT_FOUND when none turns up. */
 static enum err child_of(struct strategy *s, const size_t *best, size_t n_best, struct config *out)
 {
+    struct base *b = &s->base;
+
     for (int i = 0; i < TRIES; i++) {
         const struct config *mother = tournament(s, best, n_best), *father = tournament(s, best, n_best);
 
-        breed(s->ground.space, &s->rng, mother, father, out);
-        if (ground_is_open(&s->ground, out))
+        breed(b->ground.space, &b->rng, mother, father, out);
+        if (ground_is_open(&b->ground, out))
             return ERR_OK;
     }
-    return ERR_NOT_FOUND;
+    return near_open(&b->ground, &b->rng, out);
+}
+
+static enum err next(struct strategy *s, struct config *out, const char **by)
+{
+    struct base *b = &s->base;
+    size_t best[POPULATION];
+    size_t n_best;
+
+    if (b->ground.n_taken < N_INIT)
+        return base_sample_apart(b, out, by);
+    n_best = history_top(&b->history, POPULATION, best);
+    *by = "genetic";
+    if (n_best > 1 && child_of(s, best, n_best, out) == ERR_OK)
+        return ERR_OK;
+    return base_explore(b, out, by);
 }
 
 static enum err ask(struct strategy *s, size_t n, struct proposal *out, size_t *n_out)
 {
-    size_t best[POPULATION], n_done = 0;
-    const size_t n_best = history_top(&s->history, POPULATION, best);
-    enum err e = start_ask(&s->start, &s->ground, n, out, &n_done);
-
-    while (e == ERR_OK && n_done < n) {
-        const bool is_first = s->ground.n_taken < POPULATION || n_best < 2;
-        struct config c;
-
-        e = is_first ? ERR_NOT_FOUND : child_of(s, best, n_best, &c);
-        if (e == ERR_OK) {
-            e = propose(&s->ground, &c, "genetic", out, &n_done);
-            continue;
-        }
-        e = ground_sample(&s->ground, &s->rng, &c);
-        if (e == ERR_OK)
-            e = propose(&s->ground, &c, is_first ? "init" : "explore", out, &n_done);
-    }
-    if (e && e != ERR_NOT_FOUND)
-        return e;
-    *n_out = n_done;
-    return ERR_OK;
+    return base_ask(&s->base, s, next, n, out, n_out);
 }
 
 static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t n)
 {
-    return history_tell(&s->history, &s->ground, outcomes, n);
+    return history_tell(&s->base.history, &s->base.ground, outcomes, n);
 }
 
 const struct strategy_ops genetic_ops = {

@@ -92,7 +92,8 @@ static void tell(const struct strategy_ops *ops, struct strategy *s, const struc
     struct outcome outcomes[MAX_ASK];
 
     for (size_t i = 0; i < n; i++)
-        outcomes[i] = (struct outcome){proposals[i].config, measure(space, &proposals[i].config, fails)};
+        outcomes[i] =
+            (struct outcome){.config = proposals[i].config, .value = measure(space, &proposals[i].config, fails)};
     assert_int_equal(ops->tell(s, outcomes, n), ERR_OK);
 }
 
@@ -211,7 +212,7 @@ static void strategies_go_on_when_every_config_fails(void **state)
             struct outcome o[MAX_ASK];
 
             for (size_t j = 0; j < n; j++)
-                o[j] = (struct outcome){p[j].config, (double)NAN};
+                o[j] = (struct outcome){.config = p[j].config, .value = (double)NAN};
             assert_int_equal(ops->tell(strategy, o, n), ERR_OK);
             n_all += n;
         }
@@ -232,7 +233,7 @@ static void strategies_never_propose_what_they_were_told_first(void **state)
         struct config c;
 
         assert_int_equal(space_at(s, 3 * i, &c), ERR_OK);
-        told[n_told++] = (struct outcome){c, measure(s, &c, true)};
+        told[n_told++] = (struct outcome){.config = c, .value = measure(s, &c, true)};
     }
     for (size_t i = 0; strategy_table[i]; i++) {
         const struct strategy_ops *ops = strategy_table[i];
@@ -281,7 +282,7 @@ static void strategies_begin_with_the_first_configs_that_are_valid(void **state)
 static void strategies_refuse_configs_of_another_space(void **state)
 {
     struct space *s = small_space();
-    struct outcome o = {{{9999}}, 1};
+    struct outcome o = {.config = {{9999}}, .value = 1};
 
     (void)state;
     for (size_t i = 0; strategy_table[i]; i++) {

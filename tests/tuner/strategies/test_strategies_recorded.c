@@ -40,7 +40,7 @@ static double share_of_optimum(const struct strategy_ops *ops, const struct reco
             assert_true(i_row >= 0);
             time_ms = recorded_row(r, (size_t)i_row)->time_ms;
             best_ms = fmin(best_ms, time_ms);
-            told[i] = (struct outcome){p[i].config, log(time_ms)};
+            told[i] = (struct outcome){.config = p[i].config, .value = log(time_ms)};
         }
         assert_int_equal(ops->tell(s, told, n_out), ERR_OK);
     }

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 from cache import Cache
+from figures import add_figures
 from measures import HIGHER_IS_BETTER, MEASURES, judge, mean, sets_in, split
 from models import PEERS, Ours
 
@@ -85,6 +86,19 @@ def print_differences(scores, sizes):
     print("| goal, mean over n | | " + " | ".join(GOALS[m] for m in MEASURES) + " |")
 
 
+def figures_of(scores, sizes):
+    """Rows for the table of figures: ours beside the better of the two tuned peers."""
+    rows = []
+    for measure in ("recall1", "regret32", "spearman"):
+        columns = {m: [mean(measure, set_means(scores[m][n], measure)) for n in sizes if n in scores[m]] for m in scores}
+        columns = {m: values + [mean(measure, values)] for m, values in columns.items()}
+        for i, n in enumerate([f"n={n}" for n in sizes if n in scores["ours"]] + ["mean over n"]):
+            peers = {m: columns[m][i] for m in ("xgb_tuned", "lgb_tuned") if m in columns}
+            best = (max if HIGHER_IS_BETTER[measure] else min)(peers, key=peers.get)
+            rows.append((f"{measure}, {n}", GOALS[measure], "%.3f (%s)" % (peers[best], best), "%.3f" % columns["ours"][i]))
+    return rows
+
+
 def print_sets(scores, sizes):
     """Ours and the peers for each set, for finding where a model falls short."""
     print("\nBy set: " + " / ".join(MEASURES) + "\n")
@@ -105,6 +119,7 @@ def main():
     parser.add_argument("--tune", default="", help="the tune program; without it only peers")
     parser.add_argument("--train-args", default="", help="added to tune model train")
     parser.add_argument("--cache", default="out/peers_cache", help="directory of the peers' scores")
+    parser.add_argument("--figures", default="", help="file that figure, goal, peer and ours are added to")
     parser.add_argument("--by-set", action="store_true", help="also print each set")
     args = parser.parse_args()
     scores = collect(args, sets_in(args.data, [s for s in args.sets.split(",") if s]))
@@ -112,6 +127,7 @@ def main():
     print_means(scores, args.sizes)
     if "ours" in scores:
         print_differences(scores, args.sizes)
+        add_figures(args.figures, figures_of(scores, args.sizes))
     if args.by_set:
         print_sets(scores, args.sizes)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from figures import add_figures
 from spaces import Space
 
 LEVELS = (0.90, 0.95, 0.98)
@@ -150,6 +151,36 @@ def print_table(scored, names, budgets):
     print("\n".join(text for _, text in sorted(rows)))
 
 
+def figures_of(scored, names, budgets, scales):
+    """ours, ours_b16, ours_warm beside the best of the other methods at the same thing."""
+    rows, mean = [], {m: np.mean([s["curves"][name].mean(axis=0) for name in s["curves"]], axis=0) for m, s in scored.items()}
+    cold = [m for m in mean if not m.startswith("ours") and "history" not in m]
+
+    def against(peers, ours, figure, goal, value, text, best=max):
+        known = {m: value(m) for m in peers if m in scored and value(m) is not None}
+        peer = best(known, key=known.get) if known else None
+        mine = value(ours) if ours in scored else None
+        rows.append((figure, goal, f"{text % known[peer]} ({peer})" if peer else "-", "not reached" if mine is None else text % mine))
+
+    def evaluations(level):
+        return lambda m: int(np.argmax(mean[m] >= level)) + 1 if (mean[m] >= level).any() else None
+
+    for k, goal in zip((25, 50, 100, 200), (".85", ".92", ".96", ".99")):
+        if k <= max(budgets):
+            against(cold, "ours", f"search, share of optimum @{k}", goal, lambda m, k=k: mean[m][k - 1], "%.3f")
+    for level, goal in zip(LEVELS, ("25", "52", "91")):
+        against(cold, "ours", f"search, evaluations to {level:.2f}", goal, evaluations(level), "%d", min)
+    against([m for m in cold if m.endswith("b16")], "ours_b16", "search, batches of 16, evaluations to 0.95", "64", evaluations(0.95), "%d", min)
+    for level, goal in ((0.95, "10"), (0.98, "25")):
+        against(["xgb_history_b8"], "ours_warm", f"search, warmed, evaluations to {level:.2f}", goal, evaluations(level), "%d", min)
+    timed = [name for name in names if "_milo" in name and scales[name].limit >= 20]
+    if timed:
+        against(cold, "ours", f"search, P over recorded time, {len(timed)} spaces", ".50, then .70",
+                lambda m: float(np.mean([scored[m]["p_time"][name] for name in timed])) if set(timed) <= set(scored[m]["p_time"]) else None, "%.3f")
+    against(cold, "ours", "search, CPU ms an evaluation, worst space", "<= 10", lambda m: max(scored[m]["overhead"].values()), "%.2f", min)
+    return rows
+
+
 def print_below_random(scored, names, budgets, baseline):
     """Spaces where a method's mean is below random search by more than two standard errors at some budget."""
     for method, s in scored.items():
@@ -177,6 +208,7 @@ def main():
     parser.add_argument("files", nargs="+", help="JSON lines")
     parser.add_argument("--data", required=True, help="directory of recorded spaces")
     parser.add_argument("--budgets", type=lambda s: [int(n) for n in s.split(",")], default=[25, 50, 100, 200, 400])
+    parser.add_argument("--figures", default="", help="file that figure, goal, peer and ours are added to")
     parser.add_argument("--per-kernel", action="store_true")
     parser.add_argument("--per-space", action="store_true")
     args = parser.parse_args()
@@ -200,6 +232,7 @@ def main():
     if baseline:
         print()
         print_below_random(everywhere, names, args.budgets, baseline)
+    add_figures(args.figures, figures_of(scored, names, args.budgets, scales) if args.figures else [])
 
 
 if __name__ == "__main__":

@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from cache import Cache
+from figures import add_figures
 from measures import MEASURES, judge, mean, sets_in, split
 from models import ROUNDS, Ours, always_positive, features, log_times, xgb_tuned
 
 FEW = ("convmilo__A4000>convmilo__MI250X", "convmilo__MI250X>convmilo__W6600", "convmilo__W6600>convmilo__A6000",
        "convold__RTX2080Ti>convold__RTX3090", "dedisp__A4000>dedisp__MI250X", "dedisp__W6600>dedisp__A6000",
        "kttpnpoly__RTX2080Ti>kttpnpoly__RTX3090", "pnpoly__RTXTitan>pnpoly__RTX3090")
+WRONG = ("ours, wrong kernel", "ours, shuffled")
 
 
 def settings():
@@ -114,22 +116,43 @@ def run_pair(args, scores, source, target, other, place):
     print(f"# {pair} done", file=sys.stderr, flush=True)
 
 
+def over_pairs(by_pair, measure):
+    """Mean over seeds, then over pairs."""
+    return mean(measure, [mean(measure, [seed[measure] for seed in seeds]) for seeds in by_pair.values()])
+
+
+def ratios(scores, n, model, measure):
+    """A wrong source against none, one ratio a pair."""
+    plain, wrong = scores["ours, no source"][n], scores[model][n]
+    return np.array([mean(measure, [s[measure] for s in wrong[pair]]) / mean(measure, [s[measure] for s in plain[pair]]) for pair in plain])
+
+
+def figures_of(scores, sizes):
+    rows = []
+    for measure in ("regret32", "recall1"):
+        for n in sizes:
+            peer, ours = over_pairs(scores["naive"][n], measure), over_pairs(scores["ours"][n], measure)
+            rows.append((f"transfer, {measure}, n={n}", "better", "%.3f" % peer, "%.3f" % ours))
+    for model in WRONG if WRONG[0] in scores else ():
+        worst = max(mean("regret32", ratios(scores, n, model, "regret32")) for n in sizes if n)
+        rows.append((f"{model} against no source, regret32, worst n", "<= 1.05", "-", "%.3f" % worst))
+    return rows
+
+
 def print_tables(scores, sizes):
     print("| n | pairs | model | " + " | ".join(MEASURES) + " |\n|---|---|---|" + "---|" * len(MEASURES))
     for n in sizes:
         for model in [m for m in scores if n in scores[m]]:
-            cells = [mean(x, [mean(x, [s[x] for s in seeds]) for seeds in scores[model][n].values()]) for x in MEASURES]
+            cells = [over_pairs(scores[model][n], x) for x in MEASURES]
             print(f"| {n} | {len(scores[model][n])} | {model} | " + " | ".join("%.4f" % c for c in cells) + " |")
-    if "ours, no source" not in scores:
+    if WRONG[0] not in scores:
         return
     print("\nA wrong source against none: ratio of regret@32 and of recall@5% (goal: none worse by more than 5 %)\n")
     print("| n | wrong source | regret32 ratio | recall5 ratio | worst pair, regret32 ratio |\n|---|---|---|---|---|")
     for n in [n for n in sizes if n]:
-        plain = scores["ours, no source"][n]
-        for model in ("ours, wrong kernel", "ours, shuffled"):
-            by_pair = lambda s, x: np.array([mean(x, [seed[x] for seed in s[pair]]) for pair in plain])
-            ratio = by_pair(scores[model][n], "regret32") / by_pair(plain, "regret32")
-            recall = by_pair(scores[model][n], "recall5").mean() / by_pair(plain, "recall5").mean()
+        for model in WRONG:
+            ratio = ratios(scores, n, model, "regret32")
+            recall = over_pairs(scores[model][n], "recall5") / over_pairs(scores["ours, no source"][n], "recall5")
             print("| %d | %s | %.4f | %.4f | %.3f |" % (n, model, mean("regret32", ratio), recall, ratio.max()))
 
 
@@ -142,6 +165,7 @@ def main():
     parser.add_argument("--tune", default="", help="the tune program; without it only peers")
     parser.add_argument("--train-args", default="", help="added to tune model train")
     parser.add_argument("--wrong", action="store_true", help="also the cost of wrong sources")
+    parser.add_argument("--figures", default="", help="file that figure, goal, peer and ours are added to")
     parser.add_argument("--cache", default="out/peers_cache", help="directory of the peers' scores")
     args = parser.parse_args()
     sets, scores = sets_in(args.data), {}
@@ -156,6 +180,8 @@ def main():
             run_pair(args, scores, source, target, foreign[len(target.name) % len(foreign)] if foreign else source, place)
     print(f"{args.seeds} seeds")
     print_tables(scores, args.sizes)
+    if args.tune:
+        add_figures(args.figures, figures_of(scores, args.sizes))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,457 @@
+/* Forward: states between levels, a state being what each open relation still allows; equal states are one. Backward:
+ * counts and edges; nodes with the same edges are one, those without any way on are dropped. */
+#include "search_space/valid_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOWHERE UINT32_MAX
+#define MAX_WORDS 64
+
+/* Where an id stands in a state's words. */
+struct field {
+    uint32_t word, shift;
+    uint64_t mask; /* 0: it is not there */
+};
+
+/* A relation that a level's knob belongs to. */
+struct touch {
+    struct relation *relation;
+    size_t i_level;        /* of the relation */
+    struct field from, to; /* from.mask 0: begins here; to.mask 0: ends here */
+    const uint32_t *row;   /* of the state at hand */
+};
+
+struct keep {
+    struct field from, to;
+};
+
+struct states {
+    size_t n_words, n, cap, n_slots;
+    uint64_t *keys; /* [n][n_words] */
+    uint32_t *slots;
+};
+
+struct join {
+    struct valid_set *v;
+    struct valid_group *g;
+    struct relation *relations;
+    size_t n_relations;
+    const struct domain *domains;
+    size_t *bytes_left;
+    struct touch *touches; /* [n_relations], of the level at hand */
+    struct keep *keeps;
+    struct field *fields; /* [n_relations], of the boundary at hand */
+    size_t *at;           /* [n_relations]: the relation's next level */
+    size_t n_touches, n_keeps;
+    struct states states[2];             /* before and after the level at hand */
+    uint32_t *children[SPACE_MAX_KNOBS]; /* a level's [n_states][n_values] */
+    size_t n_states[SPACE_MAX_KNOBS];
+};
+
+static enum err spend(struct join *j, size_t bytes)
+{
+    if (bytes > *j->bytes_left)
+        return ERR_LIMIT;
+    *j->bytes_left -= bytes;
+    return ERR_OK;
+}
+
+static size_t hash_words(const uint64_t *words, size_t n)
+{
+    uint64_t h = 0xa4093822299f31d0u;
+
+    for (size_t i = 0; i < n; i++) {
+        h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return (size_t)h;
+}
+
+static bool same_words(const uint64_t *a, const uint64_t *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
+static uint32_t *find_slot(const struct states *s, const uint64_t *key)
+{
+    size_t i = hash_words(key, s->n_words) & (s->n_slots - 1);
+
+    while (s->slots[i] && !same_words(s->keys + (s->slots[i] - 1) * s->n_words, key, s->n_words))
+        i = (i + 1) & (s->n_slots - 1);
+    return &s->slots[i];
+}
+
+static enum err grow(struct join *j, struct states *s)
+{
+    const size_t cap = s->cap ? 4 * s->cap : 64, n_slots = 2 * cap;
+    uint64_t *keys;
+    uint32_t *slots;
+    enum err e = spend(j, (cap - s->cap) * (s->n_words * sizeof *keys + 2 * sizeof *slots));
+
+    if (e)
+        return e;
+    keys = realloc(s->keys, cap * s->n_words * sizeof *keys);
+    if (!keys)
+        return ERR_NOMEM;
+    s->keys = keys;
+    slots = calloc(n_slots, sizeof *slots);
+    if (!slots)
+        return ERR_NOMEM;
+    free(s->slots);
+    s->slots = slots;
+    s->n_slots = n_slots;
+    s->cap = cap;
+    for (size_t i = 0; i < s->n; i++)
+        *find_slot(s, s->keys + i * s->n_words) = (uint32_t)i + 1;
+    return ERR_OK;
+}
+
+static enum err enter(struct join *j, struct states *s, const uint64_t *key, uint32_t *out)
+{
+    uint32_t *slot;
+
+    if (s->n == s->cap) {
+        const enum err e = grow(j, s);
+
+        if (e)
+            return e;
+    }
+    slot = find_slot(s, key);
+    if (!*slot) {
+        memcpy(s->keys + s->n * s->n_words, key, s->n_words * sizeof *key);
+        *slot = (uint32_t)++s->n;
+    }
+    *out = *slot - 1;
+    return ERR_OK;
+}
+
+static void states_fini(struct join *j, struct states *s)
+{
+    *j->bytes_left += s->cap * (s->n_words * sizeof *s->keys + 2 * sizeof *s->slots);
+    free(s->keys);
+    free(s->slots);
+    *s = (struct states){.n = 0};
+}
+
+static uint64_t mask_for(const struct relation *r, size_t i_level)
+{
+    const uint64_t most = r->machine ? UINT32_MAX : r->levels[i_level].n_rows + RELATION_ROW;
+    uint64_t mask = 1;
+
+    while (mask < most)
+        mask = mask << 1 | 1;
+    return mask;
+}
+
+/* The next free place for an id of a relation whose next level is i_level. */
+static struct field take_field(const struct relation *r, size_t i_level, uint32_t *word, uint32_t *shift)
+{
+    struct field f = {*word, *shift, mask_for(r, i_level)};
+    const uint32_t bits = (uint32_t)__builtin_popcountll(f.mask);
+
+    if (f.shift + bits > 64) {
+        f.word++;
+        f.shift = 0;
+    }
+    *word = f.word;
+    *shift = f.shift + bits;
+    return f;
+}
+
+/* Fills touches and keeps for a level and gives fields to what stays open behind it. */
+static enum err plan_level(struct join *j, size_t i_knob, size_t *n_words)
+{
+    uint32_t word = 0, shift = 0;
+
+    j->n_touches = j->n_keeps = 0;
+    for (size_t i = 0; i < j->n_relations; i++) {
+        struct relation *r = &j->relations[i];
+        const struct field from = j->fields[i];
+        const bool is_touched = r->scope >> i_knob & 1, is_open = j->at[i] > 0 && j->at[i] < r->n_levels;
+        const bool ends = is_touched && j->at[i] + 1 == r->n_levels;
+        struct field to = {0, 0, 0};
+
+        if (!is_touched && !is_open)
+            continue;
+        if (!ends)
+            to = take_field(r, j->at[i] + is_touched, &word, &shift);
+        if (is_touched)
+            j->touches[j->n_touches++] = (struct touch){r, j->at[i]++, from, to, NULL};
+        else
+            j->keeps[j->n_keeps++] = (struct keep){from, to};
+        j->fields[i] = to;
+    }
+    *n_words = word + 1;
+    return word < MAX_WORDS ? ERR_OK : ERR_LIMIT;
+}
+
+static uint64_t get(const uint64_t *key, struct field f)
+{
+    return key[f.word] >> f.shift & f.mask;
+}
+
+/* Loads what a state allows: rows of the touched relations; key words that do not depend on the value. */
+static enum err load_state(struct join *j, const uint64_t *key, uint64_t *base, size_t n_words)
+{
+    memset(base, 0, n_words * sizeof *base);
+    for (size_t i = 0; i < j->n_keeps; i++)
+        base[j->keeps[i].to.word] |= get(key, j->keeps[i].from) << j->keeps[i].to.shift;
+    for (size_t i = 0; i < j->n_touches; i++) {
+        struct touch *t = &j->touches[i];
+        const uint32_t id = t->from.mask ? (uint32_t)get(key, t->from) : t->relation->root;
+
+        t->row = id == RELATION_TRUE ? NULL : relation_row(t->relation, t->i_level, id);
+        if (t->row && t->row[0] == RELATION_OPEN) {
+            const enum err e = relation_open_row(t->relation, t->i_level, id - RELATION_ROW);
+
+            if (e)
+                return e;
+            t->row = relation_row(t->relation, t->i_level, id);
+        }
+    }
+    return ERR_OK;
+}
+
+/* The key behind value v; false when a relation forbids it. */
+static bool step(const struct join *j, size_t v, uint64_t *key)
+{
+    for (size_t i = 0; i < j->n_touches; i++) {
+        const struct touch *t = &j->touches[i];
+        const uint32_t id = t->row ? t->row[v] : RELATION_TRUE;
+
+        if (id == RELATION_FALSE)
+            return false;
+        key[t->to.word] |= (id & t->to.mask) << t->to.shift;
+    }
+    return true;
+}
+
+static enum err forward_level(struct join *j, size_t i_level)
+{
+    const size_t i_knob = j->v->levels[i_level].i_knob, n_values = j->domains[i_knob].n;
+    struct states *before = &j->states[0], *after = &j->states[1];
+    uint64_t base[MAX_WORDS], key[MAX_WORDS];
+    uint32_t *children;
+    enum err e = plan_level(j, i_knob, &after->n_words);
+
+    if (!e)
+        e = spend(j, before->n * n_values * sizeof *children);
+    if (e)
+        return e;
+    children = malloc((before->n * n_values + 1) * sizeof *children);
+    if (!children)
+        return ERR_NOMEM;
+    j->children[i_level] = children;
+    j->n_states[i_level] = before->n;
+    for (size_t i = 0; i < before->n && !e; i++) {
+        e = load_state(j, before->keys + i * before->n_words, base, after->n_words);
+        for (size_t v = 0; v < n_values && !e; v++) {
+            uint32_t *child = &children[i * n_values + v];
+
+            memcpy(key, base, after->n_words * sizeof *key);
+            if (step(j, v, key))
+                e = enter(j, after, key, child);
+            else
+                *child = NOWHERE;
+        }
+    }
+    return e;
+}
+
+static enum err forward(struct join *j)
+{
+    const uint64_t nothing[1] = {0};
+    uint32_t root;
+    enum err e;
+
+    j->states[0].n_words = 1;
+    e = enter(j, &j->states[0], nothing, &root);
+    for (size_t l = j->g->first; l < j->g->end && !e; l++) {
+        e = forward_level(j, l);
+        states_fini(j, &j->states[0]);
+        j->states[0] = j->states[1];
+        j->states[1] = (struct states){.n = 0};
+    }
+    return e;
+}
+
+/* The level behind, as nodes: what each state has become, and how many ways each node has. */
+struct behind {
+    uint32_t *nodes;
+    uint64_t *counts;
+};
+
+/* The level being made. */
+struct maker {
+    struct valid_level *level;
+    size_t cap_nodes, cap_edges, n_slots;
+    uint32_t *slots;
+    uint64_t *counts;
+};
+
+static bool widen(struct maker *m, size_t n_more)
+{
+    struct valid_level *l = m->level;
+    const size_t cap = 2 * (l->n_edges + n_more) + 64;
+    uint16_t *choice;
+    uint32_t *child;
+    uint64_t *before;
+
+    if (l->n_edges + n_more <= m->cap_edges)
+        return true;
+    choice = realloc(l->choice, cap * sizeof *choice);
+    if (choice)
+        l->choice = choice;
+    child = realloc(l->child, cap * sizeof *child);
+    if (child)
+        l->child = child;
+    before = realloc(l->before, cap * sizeof *before);
+    if (before)
+        l->before = before;
+    m->cap_edges = cap;
+    return choice && child && before;
+}
+
+static size_t hash_edges(const struct valid_level *l, size_t first, size_t n)
+{
+    uint64_t h = 0x452821e638d01377u;
+
+    for (size_t i = first; i < first + n; i++) {
+        h = (h ^ ((uint64_t)l->child[i] << 16 | l->choice[i])) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return (size_t)h;
+}
+
+static bool same_edges(const struct valid_level *l, uint32_t i_node, size_t first, size_t n)
+{
+    const size_t from = l->first[i_node];
+
+    return l->first[i_node + 1] - from == n &&
+           memcmp(l->choice + from, l->choice + first, n * sizeof *l->choice) == 0 &&
+           memcmp(l->child + from, l->child + first, n * sizeof *l->child) == 0;
+}
+
+/* Makes the edges behind the last node a node, or finds the one that has the same. */
+static uint32_t end_node(struct maker *m, size_t n_edges, uint64_t count)
+{
+    struct valid_level *l = m->level;
+    size_t slot = hash_edges(l, l->n_edges, n_edges) & (m->n_slots - 1);
+
+    while (m->slots[slot] && !same_edges(l, m->slots[slot] - 1, l->n_edges, n_edges))
+        slot = (slot + 1) & (m->n_slots - 1);
+    if (!m->slots[slot]) {
+        m->counts[l->n_nodes] = count;
+        l->n_edges += n_edges;
+        l->first[++l->n_nodes] = (uint32_t)l->n_edges;
+        m->slots[slot] = (uint32_t)l->n_nodes;
+    }
+    return m->slots[slot] - 1;
+}
+
+static uint32_t make_node(struct maker *m, const uint32_t *children, const struct domain *d, const struct behind *b)
+{
+    struct valid_level *l = m->level;
+    size_t at = l->n_edges;
+    uint64_t count = 0;
+
+    for (size_t v = 0; v < d->n; v++) {
+        const uint32_t node = children[v] == NOWHERE ? NOWHERE : b->nodes[children[v]];
+
+        if (node == NOWHERE)
+            continue;
+        l->choice[at] = d->choices[v];
+        l->child[at] = node;
+        l->before[at++] = count;
+        count += b->counts[node];
+    }
+    return at > l->n_edges ? end_node(m, at - l->n_edges, count) : NOWHERE;
+}
+
+static enum err maker_init(struct maker *m, struct valid_level *level, size_t n_states)
+{
+    *m = (struct maker){.level = level};
+    for (m->n_slots = 16; m->n_slots < 2 * n_states; m->n_slots *= 2)
+        ;
+    m->slots = calloc(m->n_slots, sizeof *m->slots);
+    m->counts = malloc((n_states + 1) * sizeof *m->counts);
+    level->first = calloc(n_states + 1, sizeof *level->first);
+    return m->slots && m->counts && level->first ? ERR_OK : ERR_NOMEM;
+}
+
+static enum err backward_level(struct join *j, size_t i_level, struct behind *b)
+{
+    const struct domain *d = &j->domains[j->v->levels[i_level].i_knob];
+    const size_t n = j->n_states[i_level];
+    struct maker m;
+    uint32_t *nodes = malloc((n + 1) * sizeof *nodes);
+    enum err e = maker_init(&m, &j->v->levels[i_level], n);
+
+    if (!nodes)
+        e = ERR_NOMEM;
+    for (size_t i = 0; i < n && !e; i++) {
+        if (m.level->n_edges > UINT32_MAX - d->n)
+            e = ERR_LIMIT;
+        else if (!widen(&m, d->n))
+            e = ERR_NOMEM;
+        else
+            nodes[i] = make_node(&m, j->children[i_level] + i * d->n, d, b);
+    }
+    free(m.slots);
+    free(b->nodes);
+    free(b->counts);
+    *b = (struct behind){nodes, m.counts};
+    return e;
+}
+
+static enum err backward(struct join *j)
+{
+    struct behind b = {calloc(1, sizeof *b.nodes), calloc(1, sizeof *b.counts)};
+    enum err e = b.nodes && b.counts ? ERR_OK : ERR_NOMEM;
+
+    if (!e)
+        b.counts[0] = 1;
+    for (size_t l = j->g->end; l-- > j->g->first && !e;) {
+        e = backward_level(j, l, &b);
+        free(j->children[l]);
+        *j->bytes_left += j->n_states[l] * j->domains[j->v->levels[l].i_knob].n * sizeof *j->children[l];
+        j->children[l] = NULL;
+    }
+    if (!e) {
+        j->g->root = b.nodes[0];
+        j->g->count = b.nodes[0] == NOWHERE ? 0 : b.counts[b.nodes[0]];
+    }
+    free(b.nodes);
+    free(b.counts);
+    return e;
+}
+
+enum err valid_join(struct valid_set *v, struct valid_group *g, struct relation *relations, size_t n_relations,
+                    const struct domain *domains, size_t *bytes_left)
+{
+    struct join j = {.v = v, .g = g, .relations = relations, .n_relations = n_relations, .domains = domains};
+    enum err e = ERR_NOMEM;
+
+    j.bytes_left = bytes_left;
+    j.touches = calloc(n_relations + 1, sizeof *j.touches);
+    j.keeps = calloc(n_relations + 1, sizeof *j.keeps);
+    j.fields = calloc(n_relations + 1, sizeof *j.fields);
+    j.at = calloc(n_relations + 1, sizeof *j.at);
+    if (j.touches && j.keeps && j.fields && j.at)
+        e = forward(&j);
+    states_fini(&j, &j.states[0]);
+    states_fini(&j, &j.states[1]);
+    if (!e)
+        e = backward(&j);
+    for (size_t l = g->first; l < g->end; l++)
+        free(j.children[l]);
+    free(j.touches);
+    free(j.keeps);
+    free(j.fields);
+    free(j.at);
+    return e;
+}

@@ -79,7 +79,7 @@ class Run:
         rows = list(dict.fromkeys(line["traj"]))[:max(cap, scale.limit)]
         time_ms = space.time_ms[rows]
         self.best = np.minimum.accumulate(np.where(np.isfinite(time_ms), time_ms, np.inf))
-        self.overhead_ms = line.get("overhead_ms", 0.0) / max(1, len(rows))
+        self.overhead_ms = line.get("overhead_ms", 0.0) / len(set(line["traj"]))
         self.clock_ms = np.cumsum(scale.cost_ms[rows] + line.get("overhead_ms", 0.0) / max(1, len(line["traj"])))
         self.rank = np.where(np.isfinite(self.best), np.searchsorted(scale.times, self.best), len(scale.times) - 1)
 

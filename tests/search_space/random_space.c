@@ -126,6 +126,33 @@ static void put_condition(struct writer *w, int depth)
     }
 }
 
+/* What kernels ask for: products below a limit, one divides another, a switch that frees from a rule. */
+static void put_usual(struct writer *w)
+{
+    const unsigned long long a = rng_below(w->rng, w->n_knobs), b = rng_below(w->rng, w->n_knobs);
+    const unsigned long long limit = 1 + rng_below(w->rng, 40);
+
+    switch (rng_below(w->rng, 6)) {
+    case 0:
+        buf_printf(&w->text, "k%llu * k%llu <= %llu", a, b, limit);
+        break;
+    case 1:
+        buf_printf(&w->text, "k%llu %% k%llu == 0 or limit > %llu", a, b, limit);
+        break;
+    case 2:
+        buf_printf(&w->text, "%llu <= k%llu * k%llu", limit, a, b);
+        break;
+    case 3:
+        buf_printf(&w->text, "k%llu + k%llu < %llu and k1 != 3", a, b, limit);
+        break;
+    case 4:
+        buf_printf(&w->text, "k%llu > 1 or k%llu == k1 - %llu", a, b, limit % 4);
+        break;
+    default:
+        buf_printf(&w->text, "k%llu // (k%llu - 1) < %llu", a, b, limit % 4);
+    }
+}
+
 /* Values as tuning knows them: counted, powers of two, or a mixed bag. */
 static double value_of(struct rng *rng, uint64_t kind, size_t i)
 {
@@ -158,7 +185,10 @@ static void add_knob(struct space *s, struct writer *w, size_t i, size_t max_val
 static void add_constraint(struct space *s, struct writer *w)
 {
     buf_clear(&w->text);
-    put_condition(w, (int)rng_below(w->rng, 4));
+    if (one_in(w, 2))
+        put_usual(w);
+    else
+        put_condition(w, (int)rng_below(w->rng, 4));
     if (w->text.failed || w->text.len > MAX_TEXT || space_add_constraint(s, buf_text(&w->text), NULL))
         abort();
 }
@@ -184,7 +214,7 @@ struct space *random_space(struct rng *rng, size_t n_knobs, size_t max_values)
             abort();
         w.n_quantities++;
     }
-    for (uint64_t n = 1 + rng_below(rng, 3) * rng_below(rng, 2); n > 0; n--)
+    for (uint64_t n = 1 + rng_below(rng, 3); n > 0; n--)
         add_constraint(s, &w);
     buf_fini(&w.text);
     if (space_seal(s, &why)) {

@@ -1,74 +1,221 @@
 #include "cost_model/bins.h"
 
+#include "cost_model/clones.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
+#define DIGIT 11 /* bits that one pass of the sort looks at */
+#define DIGITS (1u << DIGIT)
+#define FEW_VALUES 24 /* of a feature: found without sorting */
+#define FEW_CUTS 16   /* compared with each value in turn */
 
-    return (x > y) - (x < y);
+struct scratch {
+    uint32_t *keys, *spare; /* [n] ordered like the floats they stand for */
+    float *values;          /* [n] distinct ones, ascending */
+    uint32_t *counts;       /* [n] how often each occurs */
+    uint8_t *codes;         /* [n_features][n] */
+};
+
+/* Whole numbers that compare like the floats; -0 counts as 0. */
+static inline uint32_t key_of(float v)
+{
+    uint32_t bits;
+
+    v += 0.0f;
+    memcpy(&bits, &v, sizeof(bits));
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-/* Sorted distinct finite values of one feature into values[n], how often each occurs into counts[n]. */
-static size_t distinct(const float *rows, size_t n, size_t n_features, size_t i_feature, float *values, size_t *counts)
+static inline float value_of(uint32_t key)
 {
-    size_t n_values = 0, n_distinct = 0;
+    const uint32_t bits = key & 0x80000000u ? key & 0x7fffffffu : ~key;
+    float v;
 
-    for (size_t i = 0; i < n; i++) {
-        const float v = rows[i * n_features + i_feature];
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
 
-        if (isfinite(v))
-            values[n_values++] = v;
+/* One pass of a radix sort, by the digit that begins at `shift`. */
+static void sort_pass(const uint32_t *from, uint32_t *to, size_t n, unsigned shift)
+{
+    uint32_t starts[DIGITS + 1] = {0};
+
+    for (size_t i = 0; i < n; i++)
+        starts[(from[i] >> shift & (DIGITS - 1)) + 1]++;
+    for (size_t i = 0; i < DIGITS; i++)
+        starts[i + 1] += starts[i];
+    for (size_t i = 0; i < n; i++)
+        to[starts[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+static void sort_few(uint32_t *keys, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const uint32_t key = keys[i];
+        size_t j = i;
+
+        for (; j > 0 && keys[j - 1] > key; j--)
+            keys[j] = keys[j - 1];
+        keys[j] = key;
     }
-    qsort(values, n_values, sizeof(*values), by_value);
-    for (size_t i = 0; i < n_values; i++) {
-        if (n_distinct > 0 && values[n_distinct - 1] == values[i]) {
-            counts[n_distinct - 1]++;
+}
+
+/* Leaves the sorted keys in s->keys. */
+static void sort_keys(struct scratch *s, size_t n)
+{
+    uint32_t *other;
+
+    if (n <= 48) {
+        sort_few(s->keys, n);
+        return;
+    }
+    sort_pass(s->keys, s->spare, n, 0);
+    sort_pass(s->spare, s->keys, n, DIGIT);
+    sort_pass(s->keys, s->spare, n, 2 * DIGIT);
+    other = s->keys;
+    s->keys = s->spare;
+    s->spare = other;
+}
+
+/* While a feature has few values they are found without sorting: keys seen so far, ascending. */
+struct few {
+    uint32_t keys[FEW_VALUES], counts[FEW_VALUES];
+    size_t n;
+};
+
+/* False when there are more of them. */
+static bool count_few(struct few *few, const float *rows, size_t n, size_t n_features)
+{
+    size_t last = 0;
+
+    few->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float v = rows[i * n_features];
+        uint32_t key;
+        size_t at = 0;
+
+        if (!isfinite(v))
+            continue;
+        key = key_of(v);
+        if (few->n > 0 && few->keys[last] == key) {
+            few->counts[last]++;
             continue;
         }
-        values[n_distinct] = values[i];
-        counts[n_distinct++] = 1;
+        while (at < few->n && few->keys[at] < key)
+            at++;
+        last = at;
+        if (at < few->n && few->keys[at] == key) {
+            few->counts[at]++;
+            continue;
+        }
+        if (few->n == FEW_VALUES)
+            return false;
+        memmove(few->keys + at + 1, few->keys + at, (few->n - at) * sizeof(*few->keys));
+        memmove(few->counts + at + 1, few->counts + at, (few->n - at) * sizeof(*few->counts));
+        few->keys[at] = key;
+        few->counts[at] = 1;
+        few->n++;
+    }
+    return true;
+}
+
+/* Sorted distinct finite values of one feature, and how often each occurs; returns their number. */
+static size_t distinct(const float *rows, size_t n, size_t n_features, struct scratch *s)
+{
+    struct few few;
+    size_t n_keys = 0, n_distinct = 0;
+
+    if (count_few(&few, rows, n, n_features)) {
+        for (size_t i = 0; i < few.n; i++)
+            s->values[i] = value_of(few.keys[i]);
+        memcpy(s->counts, few.counts, few.n * sizeof(*s->counts));
+        return few.n;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(rows[i * n_features]))
+            s->keys[n_keys++] = key_of(rows[i * n_features]);
+    sort_keys(s, n_keys);
+    for (size_t i = 0; i < n_keys; i++) {
+        if (i > 0 && s->keys[i - 1] == s->keys[i]) {
+            s->counts[n_distinct - 1]++;
+            continue;
+        }
+        s->values[n_distinct] = value_of(s->keys[i]);
+        s->counts[n_distinct++] = 1;
     }
     return n_distinct;
 }
 
-/* A cut between each two neighbours while they are few, else about every sum/BINS_MAX rows. */
-static size_t make_cuts(const float *values, const size_t *counts, size_t n_values, float *cuts)
+/* A number that is not below `low` and below `high`, in the middle when there is one. */
+static float between(float low, float high)
 {
-    size_t n_cuts = 0, sum = 0, taken = 0;
+    const float middle = 0.5f * low + 0.5f * high;
+
+    return middle >= low && middle < high ? middle : low;
+}
+
+/* A cut between each two neighbours while they are few, else about every sum/BINS_MAX rows. Fills in the values at both
+ * ends of each range; returns the number of cuts. */
+static size_t make_cuts(const struct scratch *s, size_t n_values, float *cuts, float *low, float *high)
+{
+    size_t n_cuts = 0, sum = 0, taken = 0, seen = 0;
 
     for (size_t i = 0; i < n_values; i++)
-        sum += counts[i];
-    for (size_t i = 0, seen = 0; i + 1 < n_values && n_cuts < BINS_MAX - 1; i++) {
-        seen += counts[i];
-        if (n_values > BINS_MAX && (seen - taken) * (BINS_MAX - 1) < sum)
+        sum += s->counts[i];
+    for (size_t i = 0; i < n_values; i++) {
+        if (seen == taken)
+            low[n_cuts + 1] = s->values[i];
+        high[n_cuts + 1] = s->values[i];
+        seen += s->counts[i];
+        if (i + 1 == n_values || n_cuts == BINS_MAX - 1 ||
+            (n_values > BINS_MAX && (seen - taken) * (BINS_MAX - 1) < sum))
             continue;
-        cuts[n_cuts++] = values[i] + 0.5f * (values[i + 1] - values[i]);
+        cuts[n_cuts++] = between(s->values[i], s->values[i + 1]);
         taken = seen;
     }
     return n_cuts;
 }
 
-static uint8_t code_of(const struct bin_column *column, float value)
+/* Codes of BINS_BLOCK values: 1 + the number of cuts below; one compare with each cut while these are few, else halving
+ * without a branch. */
+CLONES static void code_values(const float *restrict values, const float *restrict cuts, size_t n_cuts,
+                               uint8_t *restrict out)
 {
-    size_t low = 0, n = column->n_cuts;
+    uint32_t below[BINS_BLOCK] = {0}, bits[BINS_BLOCK];
 
-    if (!isfinite(value))
-        return BINS_MISSING;
-    while (n > 0) { /* first cut that is not below the value */
-        const size_t half = n / 2;
-
-        if (column->cuts[low + half] < value) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
+    if (n_cuts <= FEW_CUTS) {
+        for (size_t i = 0; i < n_cuts; i++)
+            for (size_t j = 0; j < BINS_BLOCK; j++)
+                below[j] += cuts[i] < values[j];
+    } else {
+        for (size_t n = n_cuts, half; n > 0; n -= half) {
+            half = (n + 1) / 2;
+            for (size_t j = 0; j < BINS_BLOCK; j++)
+                below[j] += cuts[below[j] + half - 1] < values[j] ? (uint32_t)half : 0;
         }
     }
-    return (uint8_t)(1 + low);
+    memcpy(bits, values, sizeof(bits));
+    for (size_t j = 0; j < BINS_BLOCK; j++)
+        out[j] = (bits[j] & 0x7fffffffu) < 0x7f800000u ? (uint8_t)(1 + below[j]) : BINS_MISSING;
+}
+
+/* Codes one feature of n rows. */
+static void code_feature(const struct bin_column *column, const float *rows, size_t n, size_t n_features, uint8_t *out)
+{
+    float values[BINS_BLOCK] = {0};
+    uint8_t codes[BINS_BLOCK];
+
+    for (size_t i = 0; i < n; i += BINS_BLOCK) {
+        const size_t n_block = n - i < BINS_BLOCK ? n - i : BINS_BLOCK;
+
+        for (size_t j = 0; j < n_block; j++)
+            values[j] = rows[(i + j) * n_features + column->i_feature];
+        code_values(values, column->cuts, column->n_cuts, codes);
+        memcpy(out + i, codes, n_block);
+    }
 }
 
 /* True when some two rows differ in the new column and no earlier column has the same codes. */
@@ -84,42 +231,40 @@ static bool tells_more(const uint8_t *codes, size_t n, size_t n_columns)
     return true;
 }
 
-struct scratch {
-    float *values;
-    size_t *counts;
-    uint8_t *codes;
-};
-
 static void learn(struct bins *b, const float *rows, size_t n, struct scratch *s)
 {
-    float *cuts = b->cuts;
+    float *numbers = b->numbers;
 
     for (size_t i = 0; i < b->n_features; i++) {
         struct bin_column *column = &b->columns[b->n_columns];
-        const size_t n_values = distinct(rows, n, b->n_features, i, s->values, s->counts);
+        const size_t n_values = distinct(rows + i, n, b->n_features, s);
+        const size_t most = n_values < BINS_MAX ? n_values : BINS_MAX;
+        float *low = numbers + most, *high = low + most + 1;
 
         column->i_feature = i;
-        column->cuts = cuts;
-        column->n_cuts = make_cuts(s->values, s->counts, n_values, cuts);
-        for (size_t j = 0; j < n; j++)
-            s->codes[b->n_columns * n + j] = code_of(column, rows[j * b->n_features + i]);
+        column->n_cuts = make_cuts(s, n_values, numbers, low, high);
+        column->cuts = numbers;
+        column->low = low;
+        column->high = high;
+        code_feature(column, rows, n, b->n_features, s->codes + b->n_columns * n);
         if (!tells_more(s->codes, n, b->n_columns))
             continue;
-        cuts += column->n_cuts;
+        numbers = high + most + 1;
         b->n_columns++;
     }
 }
 
 enum err bins_fit(struct bins *b, const float *rows, size_t n, size_t n_features, uint8_t **codes)
 {
-    const size_t max_cuts = n < BINS_MAX ? n : BINS_MAX;
-    struct scratch s = {malloc(n * sizeof(float)), malloc(n * sizeof(size_t)), malloc(n * n_features)};
+    const size_t most = n < BINS_MAX ? n : BINS_MAX;
+    struct scratch s = {malloc(n * sizeof(uint32_t)), malloc(n * sizeof(uint32_t)), malloc(n * sizeof(float)),
+                        malloc(n * sizeof(uint32_t)), malloc(n * n_features)};
     enum err e = ERR_OK;
 
     *b = (struct bins){.n_features = n_features};
     b->columns = malloc(n_features * sizeof(*b->columns));
-    b->cuts = malloc(n_features * max_cuts * sizeof(*b->cuts));
-    if (!s.values || !s.counts || !s.codes || !b->columns || !b->cuts) {
+    b->numbers = malloc(n_features * (3 * most + 2) * sizeof(*b->numbers));
+    if (!s.keys || !s.spare || !s.values || !s.counts || !s.codes || !b->columns || !b->numbers) {
         bins_fini(b);
         free(s.codes);
         e = ERR_NOMEM;
@@ -127,6 +272,8 @@ enum err bins_fit(struct bins *b, const float *rows, size_t n, size_t n_features
         learn(b, rows, n, &s);
         *codes = s.codes;
     }
+    free(s.keys);
+    free(s.spare);
     free(s.values);
     free(s.counts);
     return e;
@@ -137,18 +284,25 @@ void bins_fini(struct bins *b)
     if (!b)
         return;
     free(b->columns);
-    free(b->cuts);
+    free(b->numbers);
     *b = (struct bins){0};
 }
 
-void bins_code_block(const struct bins *b, const float *rows, size_t n, uint8_t *codes)
+void bins_code_column(const struct bins *b, size_t i_column, const float *rows, size_t n, uint8_t *codes)
 {
-    for (size_t i = 0; i < b->n_columns; i++) {
-        const struct bin_column *column = &b->columns[i];
-        uint8_t *own = codes + i * BINS_BLOCK;
+    code_feature(&b->columns[i_column], rows, n, b->n_features, codes);
+}
 
-        for (size_t j = 0; j < n; j++)
-            own[j] = code_of(column, rows[j * b->n_features + column->i_feature]);
-        memset(own + n, BINS_MISSING, BINS_BLOCK - n);
+uint8_t bins_code(const struct bin_column *column, float value)
+{
+    const float *cuts = column->cuts;
+    size_t below = 0;
+
+    if (!isfinite(value))
+        return BINS_MISSING;
+    for (size_t n = column->n_cuts, half; n > 0; n -= half) {
+        half = (n + 1) / 2;
+        below += cuts[below + half - 1] < value ? half : 0;
     }
+    return (uint8_t)(1 + below);
 }

@@ -20,13 +20,16 @@ struct coded {
 struct coded_cuts *coded_cuts_keep(struct coded_cuts *cuts);
 void coded_cuts_drop(struct coded_cuts *cuts);
 
+/* coded_like by bare cuts. */
+enum err coded_like_cuts(struct coded **out, struct coded_cuts *cuts, const float *rows, size_t n);
+
 /* Lends the codes of rows [BINS_BLOCK * i_block ...): [n_columns][BINS_BLOCK]. */
 static inline const uint8_t *coded_block(const struct coded *c, size_t i_block)
 {
     return c->codes + i_block * c->cuts->bins.n_columns * BINS_BLOCK;
 }
 
-/* Copies the code of one column for rows[n] (NULL: the first n). */
-void coded_column(const struct coded *c, size_t i_column, const uint32_t *rows, size_t n, uint8_t *out);
+/* Copies the codes of rows[n] (NULL: the first n) into out[n_columns][n]. */
+void coded_columns(const struct coded *c, const uint32_t *rows, size_t n, uint8_t *out);
 
 #endif

@@ -1,26 +1,13 @@
 #include "cost_model/gbdt.h"
 
-#include "cost_model/coded_table.h"
+#include "cost_model/boost.h"
 #include "cost_model/data.h"
-#include "cost_model/tree.h"
+#include "cost_model/gbdt_model.h"
+#include "cost_model/loss.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct fit {
-    struct coded_cuts *cuts; /* kept */
-    struct tree *trees;      /* forest by forest */
-    size_t n_trees;
-    double base;
-    float *importance; /* [n_features] */
-};
-
-struct model {
-    struct gbdt_options options;
-    uint64_t seed;
-    struct fit fit;
-};
 
 struct gbdt_options gbdt_defaults(void)
 {
@@ -31,17 +18,36 @@ struct gbdt_options gbdt_defaults(void)
                                  .row_share = 0.7,
                                  .column_share = 1,
                                  .l2 = 1,
-                                 .min_child = 1};
+                                 .min_child = 1,
+                                 .min_gain = 1e-12,
+                                 .n_threads = 1};
+}
+
+static bool in_range(double value, double above, double most)
+{
+    return value > above && value <= most;
+}
+
+static bool are_valid(const struct gbdt_options *o)
+{
+    if (o->n_forests == 0 || o->n_trees == 0 || !in_range(o->rate, 0, 1) || !in_range(o->row_share, 0, 1) ||
+        !in_range(o->column_share, 0, 1) || !(o->l2 >= 0) || !isfinite(o->l2) || !(o->min_child > 0) ||
+        !isfinite(o->min_child) || !(o->min_gain >= 0))
+        return false;
+    if (o->n_forests > GBDT_MAX_TREES || o->n_trees > GBDT_MAX_TREES / o->n_forests)
+        return false;
+    if (!(o->held_back >= 0 && o->held_back < 1) || (unsigned)o->loss > GBDT_LISTWISE)
+        return false;
+    if (o->max_leaves == 0)
+        return o->max_depth >= 1 && o->max_depth <= TREE_MAX_DEPTH;
+    return o->max_leaves >= 2 && o->max_leaves <= TREE_MAX_LEAVES;
 }
 
 enum err gbdt_new(struct model **out, uint64_t seed, const struct gbdt_options *options)
 {
-    const struct gbdt_options *o = options;
     struct model *m;
 
-    if (o->n_forests == 0 || o->n_trees == 0 || o->max_depth == 0 || o->max_depth > TREE_MAX_DEPTH ||
-        !(o->rate > 0 && o->rate <= 1) || !(o->row_share > 0 && o->row_share <= 1) ||
-        !(o->column_share > 0 && o->column_share <= 1) || !(o->l2 >= 0) || !(o->min_child > 0))
+    if (!are_valid(options))
         return ERR_INPUT;
     m = calloc(1, sizeof(*m));
     if (!m)
@@ -59,211 +65,156 @@ static enum err init(struct model **out, uint64_t seed)
     return gbdt_new(out, seed, &options);
 }
 
-static void fit_fini(struct fit *f)
+void gbdt_fit_fini(struct gbdt_fit *f, size_t n_forests)
 {
-    for (size_t i = 0; i < f->n_trees; i++)
+    for (size_t i = 0; f->trees && f->first && i < f->first[n_forests]; i++)
         tree_fini(&f->trees[i]);
     free(f->trees);
-    free(f->importance);
+    free(f->first);
+    free(f->gains);
+    forest_fini(&f->forest);
     coded_cuts_drop(f->cuts);
-    *f = (struct fit){0};
+    *f = (struct gbdt_fit){0};
 }
 
-/* What one fit works with. */
-struct work {
-    uint8_t *codes;    /* [n_columns][n] */
-    float *residuals;  /* [n], of the forest being grown */
-    float *weights;    /* [n], mean 1; NULL when the data has none */
-    uint32_t *rows;    /* [n], a permutation; the tree takes its first ones */
-    bool *use;         /* [n_columns] */
-    double *gains;     /* [n_columns] */
-    uint32_t *columns; /* [n_columns], a permutation */
-    struct tree_grower *grower;
-    struct rng rng;
-};
-
-static void work_fini(struct work *w)
+enum err gbdt_fit_finish(struct gbdt_fit *f, size_t n_forests)
 {
-    free(w->codes);
-    free(w->residuals);
-    free(w->weights);
-    free(w->rows);
-    free(w->use);
-    free(w->gains);
-    free(w->columns);
-    tree_grower_free(w->grower);
+    return forest_init(&f->forest, f->trees, f->first[n_forests]);
 }
 
-static void identity(uint32_t *indices, size_t n)
+/* Targets, weights and offsets that a loss can work with. */
+static enum err check(const struct model *m, const struct coded_data *data)
 {
-    for (size_t i = 0; i < n; i++)
-        indices[i] = (uint32_t)i;
-}
-
-static void copy_weights(const struct coded_data *data, float *weights)
-{
+    const bool takes_failed = loss_table[m->options.loss]->takes_failed;
     double sum = 0;
 
-    for (size_t i = 0; i < data->n; i++)
-        sum += (double)data->weights[i];
-    for (size_t i = 0; i < data->n; i++)
-        weights[i] = (float)((double)data->weights[i] * (double)data->n / sum);
-}
-
-static enum err work_init(struct work *w, const struct model *m, const struct coded_data *data)
-{
-    const struct gbdt_options *o = &m->options;
-    const struct tree_options tree = {o->max_depth, o->l2, o->min_child, 1e-12, o->rate};
-    const size_t n_columns = data->table->cuts->bins.n_columns;
-
-    w->codes = malloc(n_columns * data->n + 1);
-    w->residuals = malloc(data->n * sizeof(*w->residuals));
-    w->weights = data->weights ? malloc(data->n * sizeof(*w->weights)) : NULL;
-    w->rows = malloc(data->n * sizeof(*w->rows));
-    w->use = calloc(n_columns + 1, sizeof(*w->use));
-    w->gains = calloc(n_columns + 1, sizeof(*w->gains));
-    w->columns = malloc((n_columns + 1) * sizeof(*w->columns));
-    if (!w->codes || !w->residuals || (data->weights && !w->weights) || !w->rows || !w->use || !w->gains || !w->columns)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < n_columns; i++)
-        coded_column(data->table, i, data->rows, data->n, w->codes + i * data->n);
-    if (data->weights)
-        copy_weights(data, w->weights);
-    identity(w->rows, data->n);
-    identity(w->columns, n_columns);
-    rng_init(&w->rng, m->seed);
-    return tree_grower_new(&w->grower, &(struct tree_data){w->codes, w->residuals, w->weights, data->n, n_columns},
-                           &tree);
-}
-
-/* Brings a uniform sample without replacement to the front; returns its size, at least 1. */
-static size_t choose(struct rng *rng, uint32_t *indices, size_t n, double share)
-{
-    size_t n_chosen = (size_t)ceil(share * (double)n - 1e-9);
-
-    n_chosen = n_chosen < 1 ? 1 : n_chosen > n ? n : n_chosen;
-    for (size_t i = 0; n_chosen < n && i < n_chosen; i++) {
-        const size_t j = i + (size_t)rng_below(rng, n - i);
-        const uint32_t index = indices[i];
-
-        indices[i] = indices[j];
-        indices[j] = index;
-    }
-    return n_chosen;
-}
-
-static enum err grow_tree(struct work *w, const struct gbdt_options *o, const struct bins *bins, size_t n,
-                          struct tree *out)
-{
-    const size_t n_rows = choose(&w->rng, w->rows, n, o->row_share);
-    size_t n_used = 0;
-    enum err e;
-
-    if (bins->n_columns > 0)
-        n_used = choose(&w->rng, w->columns, bins->n_columns, o->column_share);
-    for (size_t i = 0; i < bins->n_columns; i++)
-        w->use[w->columns[i]] = i < n_used;
-    e = tree_grow(w->grower, w->rows, n_rows, w->use, w->gains, out);
-    for (size_t i = 0; e == ERR_OK && i < n; i++)
-        w->residuals[i] -= tree_at(out, w->codes, n, i);
-    return e;
-}
-
-static double known_of(const struct coded_data *data, size_t i)
-{
-    return data->offsets ? (double)data->offsets[i] : 0;
-}
-
-static enum err grow_forest(struct work *w, const struct model *m, const struct coded_data *data, struct fit *f)
-{
-    for (size_t i = 0; i < data->n; i++)
-        w->residuals[i] = (float)((double)data->targets[i] - known_of(data, i) - f->base);
-    for (size_t i = 0; i < m->options.n_trees; i++) {
-        const enum err e = grow_tree(w, &m->options, &f->cuts->bins, data->n, &f->trees[f->n_trees]);
-
-        if (e)
-            return e;
-        f->n_trees++;
-    }
-    return ERR_OK;
-}
-
-static enum err keep_importance(const struct work *w, struct fit *f)
-{
-    const struct bins *bins = &f->cuts->bins;
-    double sum = 0;
-
-    f->importance = calloc(bins->n_features, sizeof(*f->importance));
-    if (!f->importance)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < bins->n_columns; i++)
-        sum += w->gains[i];
-    for (size_t i = 0; sum > 0 && i < bins->n_columns; i++)
-        f->importance[bins->columns[i].i_feature] = (float)(w->gains[i] / sum);
-    return ERR_OK;
-}
-
-/* The mean, by weight, of what is left to learn. */
-static double mean_left(const struct coded_data *data)
-{
-    double sum = 0, sum_weights = 0;
-
+    if (data->n == 0)
+        return ERR_INPUT;
+    if (data->n > MODEL_MAX_ROWS)
+        return ERR_LIMIT;
     for (size_t i = 0; i < data->n; i++) {
         const double weight = data->weights ? (double)data->weights[i] : 1.0;
 
-        sum += weight * ((double)data->targets[i] - known_of(data, i));
-        sum_weights += weight;
+        if ((data->rows ? data->rows[i] : i) >= data->table->n || (data->offsets && !isfinite(data->offsets[i])))
+            return ERR_INPUT;
+        if (!isfinite(data->targets[i]) && !(takes_failed && data->targets[i] > 0))
+            return ERR_INPUT;
+        if (!isfinite(weight) || weight < 0)
+            return ERR_INPUT;
+        sum += weight;
     }
-    return sum / sum_weights;
+    return sum > 0 && isfinite(sum) ? ERR_OK : ERR_INPUT;
 }
 
-static enum err check(const struct coded_data *data)
+static enum err copy_tree(const struct tree *t, struct tree *out)
 {
-    for (size_t i = 0; i < data->n; i++) {
-        if ((data->rows ? data->rows[i] : i) >= data->table->n)
-            return ERR_INPUT;
-        if (data->offsets && !isfinite(data->offsets[i]))
-            return ERR_INPUT;
+    struct tree copy = {malloc((t->n_nodes + 1) * sizeof(*t->nodes)), malloc(t->n_leaves * sizeof(*t->leaves)),
+                        t->n_nodes, t->n_leaves};
+
+    if (!copy.nodes || !copy.leaves) {
+        tree_fini(&copy);
+        return ERR_NOMEM;
     }
-    return model_data_check(
-        &(struct model_data){NULL, data->targets, data->weights, data->n, data->table->cuts->bins.n_features});
+    memcpy(copy.nodes, t->nodes, t->n_nodes * sizeof(*t->nodes));
+    memcpy(copy.leaves, t->leaves, t->n_leaves * sizeof(*t->leaves));
+    *out = copy;
+    return ERR_OK;
+}
+
+/* Copies the trees of one forest of the old fit behind those of the new one. */
+static enum err keep_trees(const struct model *m, size_t i_forest, struct gbdt_fit *f)
+{
+    const struct gbdt_fit *old = &m->fit;
+    enum err e = ERR_OK;
+
+    for (size_t i = old->first[i_forest]; e == ERR_OK && i < old->first[i_forest + 1]; i++) {
+        e = copy_tree(&old->trees[i], &f->trees[f->first[i_forest + 1]]);
+        f->first[i_forest + 1] += e == ERR_OK;
+        f->first[m->options.n_forests] = f->first[i_forest + 1];
+    }
+    return e;
+}
+
+/* Fits n_trees more to each forest, behind those of the old fit when `keep`. */
+static enum err boost_all(const struct model *m, struct booster *b, size_t n_trees, bool keep, struct gbdt_fit *f)
+{
+    const size_t n_forests = m->options.n_forests;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; e == ERR_OK && i < n_forests; i++) {
+        size_t n_grown = 0;
+
+        f->first[i + 1] = f->first[i];
+        if (keep)
+            e = keep_trees(m, i, f);
+        if (e)
+            break;
+        e = booster_start(b, f->base, keep ? &m->fit : NULL, i);
+        if (e == ERR_OK)
+            e = booster_run(b, n_trees, f->trees + f->first[i + 1], &n_grown);
+        f->first[i + 1] += n_grown;
+        f->first[n_forests] = f->first[i + 1];
+    }
+    return e;
+}
+
+static enum err new_fit(struct model *m, const struct coded_data *data, size_t n_trees, bool keep)
+{
+    const size_t n_forests = m->options.n_forests, n_old = keep ? m->fit.first[n_forests] : 0;
+    struct gbdt_fit f = {.cuts = coded_cuts_keep(data->table->cuts)};
+    struct booster *b = NULL;
+    enum err e = ERR_NOMEM;
+
+    f.trees = calloc(n_old + n_forests * n_trees, sizeof(*f.trees));
+    f.first = calloc(n_forests + 1, sizeof(*f.first));
+    f.gains = calloc(f.cuts->bins.n_features, sizeof(*f.gains));
+    if (f.trees && f.first && f.gains)
+        e = booster_new(&b, &m->options, keep ? rng_at(m->seed, n_old) : m->seed, data);
+    if (e == ERR_OK) {
+        f.base = keep ? m->fit.base : booster_base(b);
+        if (keep)
+            memcpy(f.gains, m->fit.gains, f.cuts->bins.n_features * sizeof(*f.gains));
+        e = boost_all(m, b, n_trees, keep, &f);
+        booster_add_gains(b, f.gains);
+    }
+    if (e == ERR_OK)
+        e = gbdt_fit_finish(&f, n_forests);
+    booster_free(b);
+    if (e) {
+        gbdt_fit_fini(&f, n_forests);
+        return e;
+    }
+    gbdt_fit_fini(&m->fit, n_forests);
+    m->fit = f;
+    return ERR_OK;
 }
 
 enum err gbdt_fit_coded(struct model *m, const struct coded_data *data)
 {
-    struct fit f = {0};
-    struct work w = {0};
-    enum err e = check(data);
+    const enum err e = check(m, data);
+
+    return e ? e : new_fit(m, data, m->options.n_trees, false);
+}
+
+enum err gbdt_continue_coded(struct model *m, const struct coded_data *data, size_t n_more)
+{
+    const enum err e = check(m, data);
 
     if (e)
         return e;
-    e = work_init(&w, m, data);
-    f.cuts = coded_cuts_keep(data->table->cuts);
-    f.base = mean_left(data);
-    f.trees = calloc(m->options.n_forests * m->options.n_trees, sizeof(*f.trees));
-    if (!f.trees)
-        e = ERR_NOMEM;
-    for (size_t i = 0; e == ERR_OK && i < m->options.n_forests; i++)
-        e = grow_forest(&w, m, data, &f);
-    if (e == ERR_OK)
-        e = keep_importance(&w, &f);
-    work_fini(&w);
-    if (e) {
-        fit_fini(&f);
-        return e;
-    }
-    fit_fini(&m->fit);
-    m->fit = f;
-    return ERR_OK;
+    if (!m->fit.cuts || m->fit.cuts != data->table->cuts || n_more == 0)
+        return ERR_INPUT;
+    if (n_more > GBDT_MAX_TREES / m->options.n_forests ||
+        gbdt_n_trees(m) + n_more * m->options.n_forests > GBDT_MAX_TREES)
+        return ERR_LIMIT;
+    return new_fit(m, data, n_more, true);
 }
 
 static enum err fit(struct model *m, const struct model_data *data)
 {
     struct coded *table;
-    enum err e = model_data_check(data);
+    enum err e = coded_new(&table, data->rows, data->n, data->n_features);
 
-    if (e == ERR_OK)
-        e = coded_new(&table, data->rows, data->n, data->n_features);
     if (e)
         return e;
     e = gbdt_fit_coded(
@@ -272,115 +223,39 @@ static enum err fit(struct model *m, const struct model_data *data)
     return e;
 }
 
-/* Mean and standard deviation over forests for n <= BINS_BLOCK rows. */
-static void predict_block(const struct model *m, const uint8_t *codes, struct tree_scratch *scratch, size_t n,
-                          float *scores, float *spread)
+enum err gbdt_continue(struct model *m, const struct model_data *data, size_t n_more)
 {
-    const size_t n_forests = m->options.n_forests, n_trees = m->options.n_trees;
-    double sum[BINS_BLOCK] = {0}, squares[BINS_BLOCK] = {0};
+    struct coded *table;
+    enum err e;
 
-    for (size_t i = 0; i < n_forests; i++) {
-        float answers[BINS_BLOCK] = {0};
-
-        for (size_t j = 0; j < n_trees; j++)
-            tree_add_block(&m->fit.trees[i * n_trees + j], codes, scratch, answers);
-        for (size_t j = 0; j < n; j++) {
-            sum[j] += (double)answers[j];
-            squares[j] += (double)answers[j] * (double)answers[j];
-        }
-    }
-    for (size_t j = 0; j < n; j++) {
-        const double mean = sum[j] / (double)n_forests, variance = squares[j] / (double)n_forests - mean * mean;
-
-        scores[j] = (float)(m->fit.base + mean);
-        if (spread)
-            spread[j] = variance > 0 ? (float)sqrt(variance) : 0;
-    }
-}
-
-static enum err predict(const struct model *m, const float *rows, size_t n, float *scores, float *spread)
-{
-    struct tree_scratch scratch;
-    const struct bins *bins;
-    uint8_t *codes;
-
-    if (m->fit.n_trees == 0)
+    if (!m->fit.cuts || data->n_features != m->fit.cuts->bins.n_features)
         return ERR_INPUT;
-    bins = &m->fit.cuts->bins;
-    codes = malloc((bins->n_columns + 1) * BINS_BLOCK);
-    if (!codes)
-        return ERR_NOMEM;
-    tree_scratch_init(&scratch);
-    for (size_t i = 0; i < n; i += BINS_BLOCK) {
-        const size_t n_block = n - i < BINS_BLOCK ? n - i : BINS_BLOCK;
-
-        bins_code_block(bins, rows + i * bins->n_features, n_block, codes);
-        predict_block(m, codes, &scratch, n_block, scores + i, spread ? spread + i : NULL);
-    }
-    free(codes);
-    return ERR_OK;
-}
-
-static enum err check_table(const struct model *m, const struct coded *table)
-{
-    return m->fit.n_trees > 0 && m->fit.cuts == table->cuts ? ERR_OK : ERR_INPUT;
-}
-
-enum err gbdt_predict_coded(const struct model *m, const struct coded *table, size_t first, size_t n, float *scores,
-                            float *spread)
-{
-    struct tree_scratch scratch;
-    enum err e = check_table(m, table);
-
-    if (e || first > table->n || n > table->n - first)
-        return ERR_INPUT;
-    tree_scratch_init(&scratch);
-    for (size_t i = first; i < first + n;) {
-        const size_t skip = i % BINS_BLOCK, left = first + n - i;
-        const size_t n_block = left < BINS_BLOCK - skip ? left : BINS_BLOCK - skip;
-        float block[2][BINS_BLOCK];
-
-        predict_block(m, coded_block(table, i / BINS_BLOCK), &scratch, BINS_BLOCK, block[0], spread ? block[1] : NULL);
-        memcpy(scores + i - first, block[0] + skip, n_block * sizeof(*scores));
-        if (spread)
-            memcpy(spread + i - first, block[1] + skip, n_block * sizeof(*spread));
-        i += n_block;
-    }
-    return ERR_OK;
-}
-
-enum err gbdt_predict_listed(const struct model *m, const struct coded *table, const uint32_t *rows, size_t n,
-                             float *scores, float *spread)
-{
-    struct tree_scratch scratch;
-    uint8_t *codes;
-    enum err e = check_table(m, table);
-
-    for (size_t i = 0; i < n; i++)
-        if (rows[i] >= table->n)
-            return ERR_INPUT;
+    e = coded_like_cuts(&table, m->fit.cuts, data->rows, data->n);
     if (e)
         return e;
-    codes = calloc(table->cuts->bins.n_columns + 1, BINS_BLOCK);
-    if (!codes)
-        return ERR_NOMEM;
-    tree_scratch_init(&scratch);
-    for (size_t i = 0; i < n; i += BINS_BLOCK) {
-        const size_t n_block = n - i < BINS_BLOCK ? n - i : BINS_BLOCK;
+    e = gbdt_continue_coded(
+        m, &(struct coded_data){.table = table, .targets = data->targets, .weights = data->weights, .n = data->n},
+        n_more);
+    coded_free(table);
+    return e;
+}
 
-        for (size_t j = 0; j < table->cuts->bins.n_columns; j++)
-            coded_column(table, j, rows + i, n_block, codes + j * BINS_BLOCK);
-        predict_block(m, codes, &scratch, n_block, scores + i, spread ? spread + i : NULL);
-    }
-    free(codes);
-    return ERR_OK;
+size_t gbdt_n_trees(const struct model *m)
+{
+    return m->fit.cuts ? m->fit.first[m->options.n_forests] : 0;
 }
 
 static enum err importance(const struct model *m, float *out)
 {
-    if (m->fit.n_trees == 0)
+    const struct gbdt_fit *f = &m->fit;
+    double sum = 0;
+
+    if (!f->cuts)
         return ERR_INPUT;
-    memcpy(out, m->fit.importance, m->fit.cuts->bins.n_features * sizeof(*out));
+    for (size_t i = 0; i < f->cuts->bins.n_features; i++)
+        sum += f->gains[i];
+    for (size_t i = 0; i < f->cuts->bins.n_features; i++)
+        out[i] = sum > 0 ? (float)(f->gains[i] / sum) : 0;
     return ERR_OK;
 }
 
@@ -388,10 +263,12 @@ static void fini(struct model *m)
 {
     if (!m)
         return;
-    fit_fini(&m->fit);
+    gbdt_fit_fini(&m->fit, m->options.n_forests);
     free(m);
 }
 
 const struct model_ops gbdt_ops = {
-    "gbdt", "gradient-boosted regression trees, mean and spread of several forests", init, fit, predict, importance,
+    "gbdt",       "gradient-boosted regression trees, mean and spread of several forests",
+    init,         fit,
+    gbdt_predict, importance,
     fini};

@@ -382,7 +382,7 @@ static void gbdt_refuses_options_out_of_range(void **state)
         o[i] = gbdt_defaults();
     o[0].n_forests = 0;
     o[1].n_trees = 0;
-    o[2].max_depth = 8;
+    o[2].max_depth = 9;
     o[3].rate = 0;
     o[4].row_share = 1.5;
     o[5].column_share = -1;
@@ -397,7 +397,7 @@ static void bins_keep_order_and_merge_columns_that_say_the_same(void **state)
 {
     enum { n = 2000 };
     static float rows[n * 4];
-    static uint8_t block[4 * BINS_BLOCK];
+    uint8_t again[20];
     struct bins b;
     uint8_t *codes = NULL;
 
@@ -414,12 +414,17 @@ static void bins_keep_order_and_merge_columns_that_say_the_same(void **state)
     for (size_t i = 1; i < n; i++)
         assert_true(codes[i] >= codes[i - 1] && codes[i] >= 1 && codes[i] <= BINS_MAX);
     assert_true(codes[n - 1] > 200);
+    for (size_t i = 0; i < n; i++) {
+        const struct bin_column *c = &b.columns[0];
+
+        assert_int_equal(bins_code(c, rows[i * 4]), codes[i]);
+        assert_true(c->low[codes[i]] <= rows[i * 4] && rows[i * 4] <= c->high[codes[i]]);
+    }
     for (size_t i = 0; i < 10; i++)
         rows[i * 4] = NAN;
-    bins_code_block(&b, rows, 20, block);
-    assert_int_equal(block[0], BINS_MISSING);
-    assert_int_equal(block[15], codes[15]);
-    assert_int_equal(block[20], BINS_MISSING);
+    bins_code_column(&b, 0, rows, 20, again);
+    assert_int_equal(again[0], BINS_MISSING);
+    assert_int_equal(again[15], codes[15]);
     free(codes);
     bins_fini(&b);
 }

@@ -207,6 +207,21 @@ static int choice_of(const struct space *s, size_t i_knob, const char *text, dou
     return -1;
 }
 
+/* ms of a config that ran; NaN for one that failed, which is also what an empty cell says. */
+static enum err read_time(const struct csvz *t, const struct columns *c, size_t i, double *out, struct why *why)
+{
+    const char *text = csvz_text(t, i, (size_t)c->time);
+    const double ms = csvz_number(t, i, (size_t)c->time);
+
+    *out = NAN;
+    if (strcmp(csvz_text(t, i, (size_t)c->status), "ok") != 0 || !*text)
+        return ERR_OK;
+    if (!(ms > 0 && isfinite(ms)))
+        return why_set(why, ERR_INPUT, "line %zu: time_ms '%.60s': expected a number above 0", i + 2, text);
+    *out = ms;
+    return ERR_OK;
+}
+
 static enum err read_row(struct recorded *r, const struct columns *c, size_t i, struct why *why)
 {
     const struct csvz *t = &r->table;
@@ -222,14 +237,13 @@ static enum err read_row(struct recorded *r, const struct columns *c, size_t i, 
         row->config.choice[k] = (uint16_t)v;
     }
     row->status = csvz_text(t, i, (size_t)c->status);
-    row->time_ms = strcmp(row->status, "ok") == 0 ? csvz_number(t, i, (size_t)c->time) : NAN;
     row->cost_ms = csvz_number(t, i, (size_t)c->cost);
     row->compile_ms = csvz_number(t, i, (size_t)c->compile);
     row->verify_ms = csvz_number(t, i, (size_t)c->verify);
     row->bench_ms = csvz_number(t, i, (size_t)c->bench);
     row->framework_ms = csvz_number(t, i, (size_t)c->framework);
     r->places[i] = (struct place){space_index(r->space, &row->config), i};
-    return ERR_OK;
+    return read_time(t, c, i, &row->time_ms, why);
 }
 
 /* Each config at most once, and valid: the recording and its restrictions agree. */

@@ -1,5 +1,7 @@
 #include "tuner/replay.h"
 
+#include "core/buf.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,6 +15,20 @@ static double cpu_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+/* A space says that a config is valid which nobody recorded. */
+static enum err not_recorded(const struct recorded *recorded, const struct config *c, struct why *why)
+{
+    struct buf text;
+
+    buf_init(&text, 1000);
+    if (space_config_text(recorded_space(recorded), c, &text))
+        buf_clear(&text);
+    why_set(why, ERR_NOT_FOUND, "no row is recorded for the valid config '%.400s': is the .csv.gz cut short?",
+            buf_text(&text));
+    buf_fini(&text);
+    return ERR_NOT_FOUND;
+}
+
 /* Looks n proposals up; their rows go behind out->rows[out->n]. */
 static enum err look_up(const struct recorded *recorded, const struct proposal *proposals, size_t n,
                         struct outcome *outcomes, struct replay_run *out, struct why *why)
@@ -22,7 +38,7 @@ static enum err look_up(const struct recorded *recorded, const struct proposal *
         const struct recorded_row *row = i_row < 0 ? NULL : recorded_row(recorded, (size_t)i_row);
 
         if (!row)
-            return why_set(why, ERR_NOT_FOUND, "the recording has no row for a valid config");
+            return not_recorded(recorded, &proposals[i].config, why);
         out->rows[out->n++] = (size_t)i_row;
         outcomes[i] =
             (struct outcome){.config = proposals[i].config, .value = log(row->time_ms), .cost_s = row->cost_ms * 1e-3};

@@ -84,6 +84,8 @@ static void malformed_recordings_are_refused_with_the_line(void **state)
         {"[]", "2,b,ok,1.5,100\n", "csv.gz:2: expected 9 cells"},
         {"[]", "3,b,ok,1.5,100,50,1,40,9\n", "line 2: '3' is not a value of knob 'tile'"},
         {"[]", "1,a,ok,1,1,1,1,1,1\n1,a,ok,1,1,1,1,1,1\n", "again"},
+        {"[]", "1,a,ok,nan,1,1,1,1,1\n", "line 2: time_ms 'nan': expected a number above 0"},
+        {"[]", "1,a,ok,1,1,1,1,1,1\n1,b,ok,-5,1,1,1,1,1\n", "line 3: time_ms '-5'"},
         {"[\"tile > 1\"]", "1,a,ok,1,1,1,1,1,1\n", "not valid under 'tile > 1'"},
         {"[\"tile > \"]", "", "at the end"},
         {"[3]", "", "expected strings"},

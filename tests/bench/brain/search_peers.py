@@ -39,6 +39,15 @@ def kernel_tuner_results(space):
     return results
 
 
+def restrictions_of(space):
+    """As recorded; where they are unknown, the recorded configs are the restriction."""
+    if space.restrictions is not None:
+        return list(space.restrictions)
+    from constraint import FunctionConstraint
+    known = set(space.configs)
+    return [FunctionConstraint(lambda *config: config in known)]
+
+
 def kernel_tuner_run(space, strategy, budget, seed):
     """One run in Kernel Tuner's own simulation runner, with its default settings, sequential."""
     from kernel_tuner import interface, util
@@ -48,7 +57,7 @@ def kernel_tuner_run(space, strategy, budget, seed):
     runner = SimulationRunner(None, options(kernel_name=space.kernel), options(quiet=True), 1, None)
     runner.visited_results = Visited()
     # A fresh object for each run: it keeps neighbours that earlier runs have visited, which would be a leak.
-    searchspace = Searchspace(dict(space.values), list(space.restrictions), 10**9)
+    searchspace = Searchspace(dict(space.values), restrictions_of(space), 10**9)
     # dual_annealing holds revisits against its own limit: only the budget of evaluations shall count.
     own_limit = 10**7 if strategy == "dual_annealing" else budget
     tuning = options(strategy_options=options(max_fevals=own_limit), objective=["time"], objective_higher_is_better=[False], metrics=None,

@@ -193,12 +193,13 @@ def print_below_random(scored, names, budgets, baseline):
                     print(f"{method} is below {baseline} on {name} @{k}: {x.mean():.3f} < {y.mean():.3f} (s.e. {error:.3f})")
 
 
-def read_runs(files):
+def read_runs(files, spaces, seeds):
+    """Lines of some spaces (all without a list) and of the first seeds, by method, space and seed; the last line counts."""
     runs = collections.defaultdict(lambda: collections.defaultdict(dict))
     for path in files:
         for line in Path(path).read_text().splitlines():
             run = json.loads(line)
-            if run["traj"]:
+            if run["traj"] and (not spaces or run["space"] in spaces) and run["seed"] < seeds:
                 runs[run.get("method", Path(path).stem)][run["space"]][run["seed"]] = run
     return runs
 
@@ -207,12 +208,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", help="JSON lines")
     parser.add_argument("--data", required=True, help="directory of recorded spaces")
+    parser.add_argument("--spaces", default="", help="only these, comma-separated")
+    parser.add_argument("--seeds", type=int, default=10**9, help="only runs of seeds below this")
     parser.add_argument("--budgets", type=lambda s: [int(n) for n in s.split(",")], default=[25, 50, 100, 200, 400])
     parser.add_argument("--figures", default="", help="file that figure, goal, peer and ours are added to")
     parser.add_argument("--per-kernel", action="store_true")
     parser.add_argument("--per-space", action="store_true")
     args = parser.parse_args()
-    runs, cap = read_runs(args.files), max(args.budgets)
+    runs, cap = read_runs(args.files, args.spaces.split(",") if args.spaces else (), args.seeds), max(args.budgets)
+    if not runs:
+        raise SystemExit("no runs in " + ", ".join(args.files))
     names = sorted({name for by_space in runs.values() for name in by_space})
     spaces = {name: Space(Path(args.data, name + ".json")) for name in names}
     scales = {name: Scale(spaces[name], cap) for name in names}

@@ -240,6 +240,11 @@ enum err gbdt_continue(struct model *m, const struct model_data *data, size_t n_
     return e;
 }
 
+void gbdt_set_threads(struct model *m, size_t n_threads)
+{
+    m->options.n_threads = n_threads;
+}
+
 size_t gbdt_n_trees(const struct model *m)
 {
     return m->fit.cuts ? m->fit.first[m->options.n_forests] : 0;

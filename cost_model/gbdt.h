@@ -47,6 +47,9 @@ enum err gbdt_continue_coded(struct model *m, const struct coded_data *data, siz
 /* The same for floats, which are coded by the cuts of the fit. */
 enum err gbdt_continue(struct model *m, const struct model_data *data, size_t n_more);
 
+/* Changes options.n_threads. */
+void gbdt_set_threads(struct model *m, size_t n_threads);
+
 size_t gbdt_n_trees(const struct model *m); /* of all forests; 0 without a fit */
 
 #endif

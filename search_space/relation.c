@@ -1,5 +1,6 @@
 #include "search_space/relation.h"
 
+#include "search_space/mix.h"
 #include "search_space/relation_machine.h"
 
 #include <stdlib.h>
@@ -48,13 +49,11 @@ static uint32_t verdict(const uint32_t *row, size_t n)
 
 static size_t hash_row(const uint32_t *row, size_t n)
 {
-    uint64_t h = 0x13198a2e03707344u;
+    uint64_t h = MIX_BEGIN;
 
-    for (size_t i = 0; i < n; i++) {
-        h = (h ^ row[i]) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-    }
-    return (size_t)h;
+    for (size_t i = 0; i < n; i++)
+        h = mix_word(h, row[i]);
+    return mix_end(h);
 }
 
 struct merger {

@@ -1,5 +1,7 @@
 #include "search_space/relation_machine.h"
 
+#include "search_space/mix.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -167,21 +169,27 @@ static bool grow_states(struct states *s)
 
 static size_t hash_key(const double *key, size_t width)
 {
-    uint64_t h = 0x243f6a8885a308d3u, bits;
+    uint64_t h = MIX_BEGIN;
 
-    for (size_t i = 0; i < width; i++) {
-        memcpy(&bits, &key[i], sizeof bits);
-        h = (h ^ bits) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-    }
-    return (size_t)h;
+    for (size_t i = 0; i < width; i++)
+        h = mix_word(h, mix_bits(key[i]));
+    return mix_end(h);
+}
+
+/* Bit by bit: a NAN is itself. */
+static bool same_key(const double *a, const double *b, size_t width)
+{
+    for (size_t i = 0; i < width; i++)
+        if (mix_bits(a[i]) != mix_bits(b[i]))
+            return false;
+    return true;
 }
 
 static uint32_t *find_slot(const struct states *s, const double *key)
 {
     size_t i = hash_key(key, s->width) & (s->n_slots - 1);
 
-    while (s->slots[i] && memcmp(s->keys + (s->slots[i] - 1) * s->width, key, s->width * sizeof *key) != 0)
+    while (s->slots[i] && !same_key(s->keys + (s->slots[i] - 1) * s->width, key, s->width))
         i = (i + 1) & (s->n_slots - 1);
     return &s->slots[i];
 }

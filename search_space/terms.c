@@ -1,5 +1,7 @@
 #include "search_space/terms.h"
 
+#include "search_space/mix.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,28 +14,14 @@ static uint32_t fail(struct terms *t, enum err e)
     return TERMS_NONE;
 }
 
-static uint64_t mix(uint64_t h, uint64_t x)
+static size_t hash_of(const struct term *x)
 {
-    h = (h ^ x) * 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 29);
-}
-
-static uint64_t bits_of(double v)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static uint64_t hash_of(const struct term *x)
-{
-    return mix(mix(mix(x->op, x->a), x->b), bits_of(x->value));
+    return mix_end(mix_word(mix_word(mix_word(x->op, x->a), x->b), mix_bits(x->value)));
 }
 
 static bool is_same(const struct term *x, const struct term *y)
 {
-    return x->op == y->op && x->a == y->a && x->b == y->b && bits_of(x->value) == bits_of(y->value) &&
+    return x->op == y->op && x->a == y->a && x->b == y->b && mix_bits(x->value) == mix_bits(y->value) &&
            x->is_word == y->is_word;
 }
 

@@ -1,5 +1,6 @@
 /* Forward: states between levels, a state being what each open relation still allows; equal states are one. Backward:
  * counts and edges; nodes with the same edges are one, those without any way on are dropped. */
+#include "search_space/mix.h"
 #include "search_space/valid_private.h"
 
 #include <stdlib.h>
@@ -59,13 +60,11 @@ static enum err spend(struct join *j, size_t bytes)
 
 static size_t hash_words(const uint64_t *words, size_t n)
 {
-    uint64_t h = 0xa4093822299f31d0u;
+    uint64_t h = MIX_BEGIN;
 
-    for (size_t i = 0; i < n; i++) {
-        h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-    }
-    return (size_t)h;
+    for (size_t i = 0; i < n; i++)
+        h = mix_word(h, words[i]);
+    return mix_end(h);
 }
 
 static bool same_words(const uint64_t *a, const uint64_t *b, size_t n)
@@ -318,13 +317,11 @@ static bool widen(struct maker *m, size_t n_more)
 
 static size_t hash_edges(const struct valid_level *l, size_t first, size_t n)
 {
-    uint64_t h = 0x452821e638d01377u;
+    uint64_t h = MIX_BEGIN;
 
-    for (size_t i = first; i < first + n; i++) {
-        h = (h ^ ((uint64_t)l->child[i] << 16 | l->choice[i])) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-    }
-    return (size_t)h;
+    for (size_t i = first; i < first + n; i++)
+        h = mix_word(h, (uint64_t)l->child[i] << 16 | l->choice[i]);
+    return mix_end(h);
 }
 
 static bool same_edges(const struct valid_level *l, uint32_t i_node, size_t first, size_t n)

@@ -1,0 +1,32 @@
+/* mix.h - hashes of short runs of 64-bit words, for tables within one process. Multiplication carries upwards only, so
+ * that words whose low bits are all alike (whole numbers as doubles) need the high bits folded down twice. */
+#ifndef TUNE_SEARCH_SPACE_MIX_H
+#define TUNE_SEARCH_SPACE_MIX_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MIX_BEGIN 0x243f6a8885a308d3u
+
+static inline uint64_t mix_word(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+}
+
+static inline size_t mix_end(uint64_t h)
+{
+    h *= 0xd6e8feb86659fd93u;
+    return (size_t)(h ^ h >> 32);
+}
+
+static inline uint64_t mix_bits(double v)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+#endif

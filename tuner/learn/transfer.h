@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define TRANSFER_MAX_SOURCES 64
+#define TRANSFER_MAX_KNOBS 256
 #define TRANSFER_MAX_ROWS ((size_t)1 << 20) /* of a source */
 
 struct transfer;
@@ -23,17 +24,19 @@ struct transfer_rows {
     size_t n, n_knobs;
 };
 
-/* A score is on the scale of the target's ln time once it has measurements, else comparable among configs only. */
+/* What is expected of a config; all of it comparable among configs of one call only. */
 struct transfer_score {
-    double mean;   /* lower = faster */
-    double sd;     /* how far the truth may lie from the mean, > 0 */
+    double mean; /* ln time above the best measurement of the target, or of the sources before there is one */
+    double sd;   /* how far the truth may lie from the mean, > 0 */
+    double hope; /* lower = sooner worth a trial: the mean's share of throughput less one deviation, negative = good */
     double p_fail; /* in [0, 1] */
 };
 
 /* The number that stands for a word in a row of knobs; the same in every process. */
 double transfer_word(const char *word);
 
-/* A target with these knobs and no sources yet. Copies the names. ERR_INPUT for no knobs or a name twice. */
+/* A target with these knobs and no sources yet. Copies the names. ERR_INPUT for no knobs, ERR_LIMIT beyond the maximum.
+ */
 enum err transfer_new(struct transfer **out, const char *const *names, size_t n_knobs, uint64_t seed);
 void transfer_free(struct transfer *t);
 
@@ -48,7 +51,11 @@ const char *transfer_label(const struct transfer *t, size_t i_source);
  * `knobs` is row-major [n][n_knobs] in the order of transfer_new. */
 size_t transfer_n_columns(const struct transfer *t);
 const char *transfer_column_name(const struct transfer *t, size_t i);
-enum err transfer_columns(const struct transfer *t, const double *knobs, size_t n, float *columns);
+enum err transfer_columns(struct transfer *t, const double *knobs, size_t n, float *columns);
+
+/* Optional, before tell: configs that the target has, knobs[n][n_knobs]; they set the units in which knobs differ. Else
+ * the sources' configs and those told do. ERR_NOMEM. */
+enum err transfer_space(struct transfer *t, const double *knobs, size_t n);
 
 /* Learns from ALL measurements of the target so far (replaces what was told before): knobs[n][n_knobs], their columns,
  * values[n] ln time or NAN = failed. n == 0 is allowed. ERR_NOMEM. */
@@ -61,9 +68,9 @@ enum err transfer_predict(const struct transfer *t, const double *knobs, const f
 /* How far a source is followed now, 0 (ignored) to 1. */
 double transfer_trust(const struct transfer *t, size_t i_source);
 
-/* An order of first picks: numbers of up to n_picks of the configs, those that sources hold best, in turns between
- * sources and their common ranking, no two nearly the same. Returns how many. */
-size_t transfer_first(const struct transfer *t, const double *knobs, const float *columns, size_t n, size_t *picks,
-                      size_t n_picks);
+/* An order of first picks: numbers of up to n_picks of n configs, the best of all sources' common ranking and of each
+ * source in turns, no config twice. *n_out: how many. ERR_NOMEM. */
+enum err transfer_first(const struct transfer *t, const float *columns, size_t n, size_t *picks, size_t n_picks,
+                        size_t *n_out);
 
 #endif

@@ -1,13 +1,33 @@
-/* spaces.c - `tune spaces`: the templates of a workload, their knobs and the sizes of their spaces. */
+/* spaces.c - `tune spaces`: the templates of a workload, their knobs and the sizes of their spaces; with --file, the
+ * valid configs of a space in JSON. */
 #include "tuner/cmd/cmd.h"
 
+#include "core/clock.h"
 #include "kernels/template.h"
+#include "search_space/space_file.h"
+#include "search_space/valid_set.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_option options[] = {OPT_TRACKER, OPT_KEY_FILE, OPT_KEY,     OPT_DEVICE,
-                                            OPT_THREADS, OPT_TEMPLATE, OPT_VERBOSE, OPT_END};
+static const struct cli_option options[] = {
+    {"file", 0, NULL, CLI_TEXT, "F.json", NULL, NULL, 0, 0, "a space in JSON instead of a workload's templates"},
+    {"count", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "of --file: only the number of valid configs"},
+    {"list", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "of --file: all valid configs, one a line"},
+    {"index", 0, NULL, CLI_INT, "I", NULL, NULL, 0, 9007199254740992.0, "of --file: line I of --list, counted from 0"},
+    {"sample", 0, NULL, CLI_INT, "N", NULL, NULL, 0, 9007199254740992.0,
+     "of --file: N uniform draws, each from all valid configs"},
+    {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "repeats the draws of --sample"},
+    {"config", 0, NULL, CLI_TEXT, "\"A=1 B=2\"", NULL, NULL, 0, 0,
+     "of --file: is it valid, and which line of --list is it"},
+    OPT_TRACKER,
+    OPT_KEY_FILE,
+    OPT_KEY,
+    OPT_DEVICE,
+    OPT_THREADS,
+    OPT_TEMPLATE,
+    OPT_VERBOSE,
+    OPT_END};
 
 static const char *const fit_words[] = {"does not fit", "baseline", "possible", "good"};
 
@@ -27,16 +47,30 @@ static void print_knob(const struct space *s, size_t i)
     printf("%s\n", n > 24 ? " ..." : "");
 }
 
+/* "N" or, where not even the set can be built, "about N". */
+static void print_size(const struct space *s)
+{
+    struct valid_set *v = NULL;
+    bool exact = true;
+
+    printf("    %zu knobs, %llu configs, ", space_n_knobs(s), (unsigned long long)space_size(s));
+    if (valid_set_new(s, 0, &v, NULL) == ERR_OK) {
+        printf("%llu valid\n", (unsigned long long)valid_set_count(v));
+    } else {
+        const double n = space_count_valid(s, 200000, &exact);
+
+        printf("%s%.0f valid\n", exact ? "" : "about ", n);
+    }
+    valid_set_free(v);
+}
+
 static void print_space(const struct template *t, const struct workload *w, const struct device_desc *d,
                         const struct space *s, bool verbose)
 {
     struct config fallback;
     struct buf text;
-    bool exact;
-    const double n = space_count_valid(s, 200000, &exact);
 
-    printf("    %zu knobs, %llu configs, %s%.0f valid\n", space_n_knobs(s), (unsigned long long)space_size(s),
-           exact ? "" : "about ", n);
+    print_size(s);
     for (size_t i = 0; i < space_n_knobs(s); i++)
         print_knob(s, i);
     for (size_t i = 0; verbose && i < space_n_constraints(s); i++)
@@ -89,6 +123,170 @@ static enum err print_workload(const struct cli *c, const char *line, const stru
     return e;
 }
 
+/* A space in a file, with all its valid configs. */
+struct file_space {
+    struct space *space;
+    struct valid_set *valid;
+    double build_ms; /* from the parsed JSON on */
+};
+
+static enum err file_space_open(struct file_space *f, const char *path, struct why *why)
+{
+    bool is_known = true;
+    int64_t from;
+    enum err e = space_file_read(path, &f->space, &is_known, why);
+
+    if (e)
+        return e;
+    if (!is_known)
+        fprintf(stderr, "tune: %s: restrictions are null: every config counts as valid\n", path);
+    from = clock_now_ns();
+    e = valid_set_new(f->space, 0, &f->valid, why);
+    f->build_ms = (double)(clock_now_ns() - from) / 1e6;
+    return e ? why_prefix(why, e, "%.300s", path) : ERR_OK;
+}
+
+static void file_space_close(struct file_space *f)
+{
+    valid_set_free(f->valid);
+    space_free(f->space);
+}
+
+static void print_config(const struct space *s, const struct config *c)
+{
+    struct buf text;
+
+    buf_init(&text, SPACE_MAX_KNOBS * (SPACE_NAME_BYTES + SPACE_WORD_BYTES));
+    if (space_config_text(s, c, &text) == ERR_OK)
+        puts(buf_text(&text));
+    buf_fini(&text);
+}
+
+static void print_listed(const struct file_space *f, uint64_t first, uint64_t n)
+{
+    struct config c;
+
+    for (uint64_t i = first; i < first + n && !cmd_interrupted() && !ferror(stdout); i++)
+        if (valid_set_at(f->valid, i, &c) == ERR_OK)
+            print_config(f->space, &c);
+}
+
+static void print_sampled(const struct file_space *f, int64_t n, uint64_t seed)
+{
+    struct config c;
+    struct rng rng;
+
+    rng_init(&rng, seed);
+    for (int64_t i = 0; i < n && !cmd_interrupted() && !ferror(stdout); i++)
+        if (valid_set_sample(f->valid, &rng, &c) == ERR_OK)
+            print_config(f->space, &c);
+}
+
+/* Says whether a config is valid and where it stands; EXIT_NO_CONFIG when it is not. */
+static int print_found(const struct file_space *f, const char *text)
+{
+    const char *violated = "";
+    struct why why = {""};
+    struct config c;
+    uint64_t rank;
+    const enum err e = space_config_parse(f->space, text, &c, &why);
+
+    if (e)
+        return cmd_fail(e, &why);
+    if (valid_set_rank(f->valid, &c, &rank) == ERR_OK) {
+        printf("valid: line %llu of %llu, index %llu of the product\n", (unsigned long long)rank,
+               (unsigned long long)valid_set_count(f->valid), (unsigned long long)space_index(f->space, &c));
+        return EXIT_FINE;
+    }
+    (void)space_is_valid(f->space, &c, &violated);
+    printf("not valid: %s\n", violated);
+    return EXIT_NO_CONFIG;
+}
+
+static void print_count(const struct file_space *f, bool verbose)
+{
+    const struct valid_set_size size = valid_set_size(f->valid);
+
+    printf("%llu", (unsigned long long)valid_set_count(f->valid));
+    if (verbose)
+        printf(" of %llu, found in %.3f ms; %zu groups of knobs, %zu nodes, %zu edges, %zu bytes",
+               (unsigned long long)space_size(f->space), f->build_ms, size.n_groups, size.n_nodes, size.n_edges,
+               size.bytes);
+    printf("\n");
+}
+
+static void print_summary(const struct file_space *f, bool verbose)
+{
+    printf("%zu knobs, %llu configs, %llu valid\n", space_n_knobs(f->space), (unsigned long long)space_size(f->space),
+           (unsigned long long)valid_set_count(f->valid));
+    for (size_t i = 0; i < space_n_knobs(f->space); i++)
+        print_knob(f->space, i);
+    for (size_t i = 0; verbose && i < space_n_constraints(f->space); i++)
+        printf("    with %s\n", space_constraint_text(f->space, i));
+}
+
+/* Line I of the list; a space without any is told apart from an index beyond the last. */
+static int print_indexed(const struct file_space *f, uint64_t index)
+{
+    const uint64_t n = valid_set_count(f->valid);
+    struct why why;
+
+    if (index < n) {
+        print_listed(f, index, 1);
+        return EXIT_FINE;
+    }
+    why_set(&why, ERR_INPUT, "--index %llu: expected 0 to %llu", (unsigned long long)index, (unsigned long long)n - 1);
+    return cmd_fail(ERR_INPUT, &why);
+}
+
+static int print_asked(const struct cli *c, const struct file_space *f)
+{
+    const bool verbose = cli_int(c, "verbose") > 0;
+
+    if (cli_flag(c, "count"))
+        print_count(f, verbose);
+    else if (cli_get(c, "config")->given)
+        return print_found(f, cli_text(c, "config"));
+    if (valid_set_count(f->valid) == 0) {
+        fprintf(stderr, "tune: %s: the constraints leave no config\n", cli_text(c, "file"));
+        return EXIT_NO_CONFIG;
+    }
+    if (cli_flag(c, "count"))
+        return EXIT_FINE;
+    if (cli_get(c, "index")->given)
+        return print_indexed(f, (uint64_t)cli_int(c, "index"));
+    if (cli_get(c, "sample")->given)
+        print_sampled(f, cli_int(c, "sample"), (uint64_t)cli_int(c, "seed"));
+    else if (cli_flag(c, "list"))
+        print_listed(f, 0, valid_set_count(f->valid));
+    else
+        print_summary(f, verbose);
+    return EXIT_FINE;
+}
+
+static int run_file(const struct cli *c)
+{
+    struct file_space f = {NULL, NULL, 0};
+    struct why why = {""};
+    enum err e = c->n_rest ? why_set(&why, ERR_INPUT, "'%.60s': expected --file or workloads, not both", c->rest[0])
+                           : file_space_open(&f, cli_text(c, "file"), &why);
+    const int code = e ? cmd_fail(e, &why) : print_asked(c, &f);
+
+    file_space_close(&f);
+    return code;
+}
+
+/* The first option that means something with --file only, or NULL. */
+static const char *file_option(const struct cli *c)
+{
+    static const char *const names[] = {"count", "list", "index", "sample", "config"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (cli_get(c, names[i])->given)
+            return names[i];
+    return NULL;
+}
+
 static int run(const struct cli *c)
 {
     struct device_choice d;
@@ -98,6 +296,10 @@ static int run(const struct cli *c)
                            : why_set(&why, ERR_INPUT, "no workload: expected e.g. \"dense f32 m=64 n=2048 k=512\"");
 
     cmd_catch_interrupts();
+    if (cli_get(c, "file")->given)
+        return run_file(c);
+    if (file_option(c))
+        e = why_set(&why, ERR_INPUT, "--%s asks about a space in a file: expected --file F.json too", file_option(c));
     if (!e)
         e = cmd_device(c, &d, &why);
     for (int i = 0; i < c->n_rest && !e; i++)
@@ -108,7 +310,7 @@ static int run(const struct cli *c)
 const struct subcommand cmd_spaces = {
     .name = "spaces",
     .summary = "the templates of a workload, their knobs and the sizes of their spaces",
-    .usage = "spaces WORKLOAD... [options]",
+    .usage = "spaces WORKLOAD... | --file F.json [options]",
     .example = "tune spaces \"dense f32 m=64 n=2048 k=512\" -v",
     .options = options,
     .run = run,

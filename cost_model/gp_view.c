@@ -1,0 +1,219 @@
+#include "cost_model/clones.h"
+#include "cost_model/gp_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 64 /* rows of the table worked on at once */
+
+struct gp_view {
+    const struct gp *g;
+    float *columns;   /* [n / BLOCK, rounded up][n_columns][BLOCK] */
+    size_t n, n_room; /* rows; with those that fill up the last block */
+    float *parts;     /* [n_done][n_room] factor^-1 kernel(measured, row) */
+    float *known;     /* [n_room] sum of parts^2 */
+    uint64_t *serial; /* [n_done] of the measured rows in parts */
+    size_t n_done, cap;
+};
+
+enum err gp_view_new(struct gp_view **out, const struct gp *g, const float *rows, size_t n)
+{
+    const size_t width = g->shape.n_columns;
+    struct gp_view *v = calloc(1, sizeof(*v));
+
+    if (!v)
+        return ERR_NOMEM;
+    v->g = g;
+    v->n = n;
+    v->n_room = (n + BLOCK - 1) / BLOCK * BLOCK;
+    v->columns = calloc(v->n_room * width + 1, sizeof(*v->columns));
+    v->known = calloc(v->n_room + 1, sizeof(*v->known));
+    if (!v->columns || !v->known) {
+        gp_view_free(v);
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < width; k++)
+            v->columns[(i / BLOCK * width + k) * BLOCK + i % BLOCK] = rows[i * width + k];
+    *out = v;
+    return ERR_OK;
+}
+
+void gp_view_free(struct gp_view *v)
+{
+    if (!v)
+        return;
+    free(v->columns);
+    free(v->parts);
+    free(v->known);
+    free(v->serial);
+    free(v);
+}
+
+static enum err widen(struct gp_view *v)
+{
+    const size_t cap = v->g->cap;
+    float *parts;
+    uint64_t *serial;
+
+    if (v->cap >= cap)
+        return ERR_OK;
+    parts = realloc(v->parts, cap * v->n_room * sizeof(*parts) + 1);
+    if (!parts)
+        return ERR_NOMEM;
+    v->parts = parts;
+    serial = realloc(v->serial, cap * sizeof(*serial));
+    if (!serial)
+        return ERR_NOMEM;
+    v->serial = serial;
+    v->cap = cap;
+    return ERR_OK;
+}
+
+/* e^-x for 0 <= x, within 3e-7 of the truth: 2^-(i + f), i whole, f in [0, 1) by its Taylor series. */
+static inline float fall(float x)
+{
+    const float t = (x < 80 ? x : 80) * 1.44269504f;
+    const int32_t whole = (int32_t)t;
+    const float f = ((float)whole - t) * 0.69314718f;
+    const float series =
+        1 + f * (1 + f * (0.5f +
+                          f * (0.166666667f + f * (0.0416666667f + f * (0.00833333333f +
+                                                                        f * (0.00138888889f + f * 0.000198412698f))))));
+    const int32_t bits = (127 - whole) << 23;
+    float power;
+
+    memcpy(&power, &bits, sizeof power);
+    return power * series;
+}
+
+/* out[BLOCK]: the kernel of a measured row, in lengths, with a block of columns[n_columns][BLOCK]. */
+CLONES static void kernel_block(const float *row, const float *columns, const float *inverse, size_t n_columns,
+                                float scale, float *out)
+{
+    float distance2[BLOCK] = {0};
+
+    for (size_t k = 0; k < n_columns; k++) {
+        const float centre = row[k], by = inverse[k];
+
+        for (size_t i = 0; i < BLOCK; i++) {
+            const float apart = (columns[k * BLOCK + i] - centre) * by;
+
+            distance2[i] += apart * apart;
+        }
+    }
+    for (size_t i = 0; i < BLOCK; i++) {
+        const float r = sqrtf(5 * distance2[i]);
+
+        out[i] = scale * (1 + r + r * r * (1.0f / 3)) * fall(r);
+    }
+}
+
+/* part[BLOCK] := (part - sum of factor[j] parts[j]) / factor[n]; adds its square to known. Parts lie n_room apart. */
+CLONES static void reduce_block(const double *factor, const float *parts, size_t n, size_t n_room, float *part,
+                                float *known)
+{
+    const float last = (float)(1 / factor[n]);
+
+    for (size_t j = 0; j < n; j++) {
+        const float share = (float)factor[j];
+
+        for (size_t i = 0; i < BLOCK; i++)
+            part[i] -= share * parts[j * n_room + i];
+    }
+    for (size_t i = 0; i < BLOCK; i++) {
+        part[i] *= last;
+        known[i] += part[i] * part[i];
+    }
+}
+
+CLONES static void add_block(const float *part, float share, float *sum)
+{
+    for (size_t i = 0; i < BLOCK; i++)
+        sum[i] += share * part[i];
+}
+
+CLONES static void forget_block(const float *part, float *known)
+{
+    for (size_t i = 0; i < BLOCK; i++)
+        known[i] -= part[i] * part[i];
+}
+
+/* The parts of one block of the table for the measured rows from v->n_done on. */
+static void update_block(struct gp_view *v, size_t i_block, const float *inverse, float scale)
+{
+    const struct gp *g = v->g;
+    const size_t width = g->shape.n_columns;
+    const float *columns = v->columns + i_block * BLOCK * width;
+    float *parts = v->parts + i_block * BLOCK;
+
+    for (size_t j = v->n_done; j < g->n; j++) {
+        float *part = parts + j * v->n_room;
+
+        kernel_block(g->rows + j * width, columns, inverse, width, scale, part);
+        reduce_block(g->factor + j * g->cap, parts, j, v->n_room, part, v->known + i_block * BLOCK);
+    }
+}
+
+/* Drops what was computed for measured rows that are others now. */
+static void truncate_parts(struct gp_view *v)
+{
+    size_t n_same = 0;
+
+    while (n_same < v->n_done && n_same < v->g->n && v->serial[n_same] == v->g->serial[n_same])
+        n_same++;
+    if (n_same == 0)
+        memset(v->known, 0, v->n_room * sizeof(*v->known));
+    for (size_t j = n_same; n_same > 0 && j < v->n_done; j++)
+        for (size_t i = 0; i < v->n_room; i += BLOCK)
+            forget_block(v->parts + j * v->n_room + i, v->known + i);
+    v->n_done = n_same;
+}
+
+enum err gp_view_update(struct gp_view *v)
+{
+    const struct gp *g = v->g;
+    double lengths[GP_MAX_COLUMNS];
+    float inverse[GP_MAX_COLUMNS];
+    const enum err e = widen(v);
+
+    if (e)
+        return e;
+    truncate_parts(v);
+    gp_inverse_lengths(&g->shape, lengths);
+    for (size_t k = 0; k < g->shape.n_columns; k++)
+        inverse[k] = (float)lengths[k];
+    for (size_t i = 0; i < v->n_room / BLOCK; i++)
+        update_block(v, i, inverse, (float)exp(2 * gp_log_scale(&g->shape)));
+    memcpy(v->serial, g->serial, g->n * sizeof(*g->serial));
+    v->n_done = g->n;
+    return ERR_OK;
+}
+
+void gp_view_mean(const struct gp_view *v, const double *targets, float *mean)
+{
+    double weighed[GP_MAX_ROWS];
+
+    memcpy(weighed, targets ? targets : v->g->weighed, v->n_done * sizeof(*weighed));
+    if (targets)
+        gp_solve_lower(v->g->factor, 0, v->n_done, v->g->cap, weighed);
+    for (size_t i = 0; i < v->n; i += BLOCK) {
+        float sum[BLOCK] = {0};
+
+        for (size_t j = 0; j < v->n_done; j++)
+            add_block(v->parts + j * v->n_room + i, (float)weighed[j], sum);
+        memcpy(mean + i, sum, (v->n - i < BLOCK ? v->n - i : BLOCK) * sizeof(*sum));
+    }
+}
+
+void gp_view_sd(const struct gp_view *v, float *sd)
+{
+    const float scale = (float)exp(2 * gp_log_scale(&v->g->shape));
+
+    for (size_t i = 0; i < v->n; i++) {
+        const float left = scale - v->known[i];
+
+        sd[i] = left > 1e-8f ? sqrtf(left) : 1e-4f;
+    }
+}

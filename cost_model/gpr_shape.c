@@ -1,4 +1,4 @@
-#include "cost_model/gp_private.h"
+#include "cost_model/gprr_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,16 +13,16 @@
 #define MOST 4.0 /* of any logarithm, both ways */
 #define JITTER 1e-6
 
-void gp_shape_init(struct gp_shape *s, size_t n_columns)
+void gpr_shape_init(struct gpr_shape *s, size_t n_columns)
 {
-    *s = (struct gp_shape){.n_columns = n_columns};
+    *s = (struct gpr_shape){.n_columns = n_columns};
     for (size_t i = 0; i < n_columns; i++)
         s->logs[i] = LENGTH_MEAN;
     s->logs[n_columns] = NOISE_MEAN;
     s->logs[n_columns + 1] = 0;
 }
 
-double gp_kernel(double distance2, double *slope)
+double gpr_kernel(double distance2, double *slope)
 {
     const double r = sqrt(5 * distance2), fall = exp(-r);
 
@@ -31,13 +31,13 @@ double gp_kernel(double distance2, double *slope)
     return (1 + r + r * r / 3) * fall;
 }
 
-void gp_inverse_lengths(const struct gp_shape *s, double *out)
+void gpr_inverse_lengths(const struct gpr_shape *s, double *out)
 {
     for (size_t i = 0; i < s->n_columns; i++)
         out[i] = exp(-s->logs[i]);
 }
 
-double gp_distance2(const float *a, const float *b, const double *inverse, size_t n_columns)
+double gpr_distance2(const float *a, const float *b, const double *inverse, size_t n_columns)
 {
     double sum = 0;
 
@@ -49,14 +49,14 @@ double gp_distance2(const float *a, const float *b, const double *inverse, size_
     return sum;
 }
 
-bool gp_factor(double *matrix, size_t first, size_t n, size_t stride)
+bool gpr_factor(double *matrix, size_t first, size_t n, size_t stride)
 {
     for (size_t i = first; i < n; i++) {
         double *row = matrix + i * stride;
 
         for (size_t j = 0; j <= i; j++) {
             const double *other = matrix + j * stride;
-            const double sum = row[j] - gp_dot(row, other, j);
+            const double sum = row[j] - gpr_dot(row, other, j);
 
             if (j < i)
                 row[j] = sum / other[j];
@@ -69,10 +69,10 @@ bool gp_factor(double *matrix, size_t first, size_t n, size_t stride)
     return true;
 }
 
-void gp_solve_lower(const double *factor, size_t first, size_t n, size_t stride, double *x)
+void gpr_solve_lower(const double *factor, size_t first, size_t n, size_t stride, double *x)
 {
     for (size_t i = first; i < n; i++)
-        x[i] = (x[i] - gp_dot(factor + i * stride, x, i)) / factor[i * stride + i];
+        x[i] = (x[i] - gpr_dot(factor + i * stride, x, i)) / factor[i * stride + i];
 }
 
 /* Room for one look at the posterior; all matrices [n][n]. */
@@ -84,19 +84,19 @@ struct look {
     double *weighed;                           /* [n] kernel^-1 targets */
 };
 
-static void fill(const struct gp_shape *s, struct look *l)
+static void fill(const struct gpr_shape *s, struct look *l)
 {
-    const double scale = exp(2 * gp_log_scale(s)), noise = exp(2 * gp_log_noise(s)) + JITTER;
-    double inverse[GP_MAX_COLUMNS];
+    const double scale = exp(2 * gpr_log_scale(s)), noise = exp(2 * gpr_log_noise(s)) + JITTER;
+    double inverse[GPR_MAX_COLUMNS];
 
-    gp_inverse_lengths(s, inverse);
+    gpr_inverse_lengths(s, inverse);
     for (size_t i = 0; i < l->n; i++)
         for (size_t j = 0; j <= i; j++) {
             const size_t at = i * l->n + j;
             const float *a = l->rows + i * s->n_columns, *b = l->rows + j * s->n_columns;
             double slope;
 
-            l->kernel[at] = scale * gp_kernel(gp_distance2(a, b, inverse, s->n_columns), &slope);
+            l->kernel[at] = scale * gpr_kernel(gpr_distance2(a, b, inverse, s->n_columns), &slope);
             l->slope[at] = scale * slope;
             l->factor[at] = l->kernel[at] + (i == j ? noise : 0);
         }
@@ -115,41 +115,41 @@ static void invert(struct look *l)
         for (size_t i = c; i < n; i++) {
             const double *row = l->factor + i * n;
 
-            column[i] = (column[i] - gp_dot(row + c, column + c, i - c)) / row[i];
+            column[i] = (column[i] - gpr_dot(row + c, column + c, i - c)) / row[i];
         }
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++)
-            l->inverse[i * n + j] = gp_dot(l->inverse + i * n + i, l->inverse + j * n + i, n - i);
+            l->inverse[i * n + j] = gpr_dot(l->inverse + i * n + i, l->inverse + j * n + i, n - i);
     for (size_t i = 0; i < n; i++) {
-        l->weighed[i] = gp_dot(l->inverse + i * n, l->targets, i);
+        l->weighed[i] = gpr_dot(l->inverse + i * n, l->targets, i);
         for (size_t j = i; j < n; j++)
             l->weighed[i] += l->inverse[j * n + i] * l->targets[j];
     }
 }
 
 /* The prior's part of the slopes. */
-static void add_prior(const struct gp_shape *s, double *slopes)
+static void add_prior(const struct gpr_shape *s, double *slopes)
 {
     const size_t n = s->n_columns;
 
     for (size_t i = 0; i < n; i++)
         slopes[i] = (s->logs[i] - LENGTH_MEAN) / (LENGTH_SD * LENGTH_SD);
-    slopes[n] = (gp_log_noise(s) - NOISE_MEAN) / (NOISE_SD * NOISE_SD);
-    slopes[n + 1] = gp_log_scale(s) / (SCALE_SD * SCALE_SD);
+    slopes[n] = (gpr_log_noise(s) - NOISE_MEAN) / (NOISE_SD * NOISE_SD);
+    slopes[n + 1] = gpr_log_scale(s) / (SCALE_SD * SCALE_SD);
 }
 
 /* The slopes of the negative log posterior by shape.logs; false when the kernel matrix is none. */
-static bool slopes_of(const struct gp_shape *s, struct look *l, double *slopes)
+static bool slopes_of(const struct gpr_shape *s, struct look *l, double *slopes)
 {
-    const double noise = exp(2 * gp_log_noise(s));
-    double inverse[GP_MAX_COLUMNS];
+    const double noise = exp(2 * gpr_log_noise(s));
+    double inverse[GPR_MAX_COLUMNS];
 
     fill(s, l);
-    if (!gp_factor(l->factor, 0, l->n, l->n))
+    if (!gpr_factor(l->factor, 0, l->n, l->n))
         return false;
     invert(l);
-    gp_inverse_lengths(s, inverse);
+    gpr_inverse_lengths(s, inverse);
     add_prior(s, slopes);
     for (size_t i = 0; i < l->n; i++)
         for (size_t j = 0; j <= i; j++) {
@@ -182,7 +182,7 @@ static enum err look_init(struct look *l, const float *rows, const double *targe
 }
 
 /* One step of each logarithm: faster while its slope keeps its sign, slower after a turn. */
-static void step(struct gp_shape *s, const double *slopes, double *last, double *pace)
+static void step(struct gpr_shape *s, const double *slopes, double *last, double *pace)
 {
     for (size_t i = 0; i < s->n_columns + 2; i++) {
         const double turn = slopes[i] * last[i];
@@ -194,9 +194,9 @@ static void step(struct gp_shape *s, const double *slopes, double *last, double 
     }
 }
 
-enum err gp_shape_improve(struct gp_shape *s, const float *rows, const double *targets, size_t n, size_t n_steps)
+enum err gpr_shape_improve(struct gpr_shape *s, const float *rows, const double *targets, size_t n, size_t n_steps)
 {
-    double slopes[GP_MAX_COLUMNS + 2], last[GP_MAX_COLUMNS + 2] = {0}, pace[GP_MAX_COLUMNS + 2];
+    double slopes[GPR_MAX_COLUMNS + 2], last[GPR_MAX_COLUMNS + 2] = {0}, pace[GPR_MAX_COLUMNS + 2];
     struct look l;
     const enum err e = look_init(&l, rows, targets, n);
 

@@ -1,4 +1,4 @@
-#include "cost_model/gp_private.h"
+#include "cost_model/gprr_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,21 +6,21 @@
 
 #define JITTER 1e-6
 
-enum err gp_new(struct gp **out, size_t n_columns)
+enum err gpr_new(struct gpr **out, size_t n_columns)
 {
-    struct gp *g;
+    struct gpr *g;
 
-    if (n_columns == 0 || n_columns > GP_MAX_COLUMNS)
+    if (n_columns == 0 || n_columns > GPR_MAX_COLUMNS)
         return ERR_LIMIT;
     g = calloc(1, sizeof(*g));
     if (!g)
         return ERR_NOMEM;
-    gp_shape_init(&g->shape, n_columns);
+    gpr_shape_init(&g->shape, n_columns);
     *out = g;
     return ERR_OK;
 }
 
-void gp_free(struct gp *g)
+void gpr_free(struct gpr *g)
 {
     if (!g)
         return;
@@ -31,11 +31,11 @@ void gp_free(struct gp *g)
     free(g);
 }
 
-static enum err check(const struct gp *g, const float *rows, const double *targets, size_t n)
+static enum err check(const struct gpr *g, const float *rows, const double *targets, size_t n)
 {
     if (n == 0)
         return ERR_INPUT;
-    if (n > GP_MAX_ROWS)
+    if (n > GPR_MAX_ROWS)
         return ERR_LIMIT;
     for (size_t i = 0; i < n * g->shape.n_columns; i++)
         if (!isfinite(rows[i]))
@@ -47,9 +47,9 @@ static enum err check(const struct gp *g, const float *rows, const double *targe
 }
 
 /* Room for n rows; the factor's rows stay where they are, each `cap` long. */
-static enum err widen(struct gp *g, size_t n)
+static enum err widen(struct gpr *g, size_t n)
 {
-    const size_t cap = n <= 64 ? 64 : n <= 128 ? 128 : n <= 256 ? 256 : GP_MAX_ROWS;
+    const size_t cap = n <= 64 ? 64 : n <= 128 ? 128 : n <= 256 ? 256 : GPR_MAX_ROWS;
     float *rows;
     uint64_t *serial;
     double *factor, *weighed;
@@ -74,7 +74,7 @@ static enum err widen(struct gp *g, size_t n)
 }
 
 /* How many rows are the first ones of the last fit. */
-static size_t n_kept(const struct gp *g, const float *rows, size_t n)
+static size_t n_kept(const struct gpr *g, const float *rows, size_t n)
 {
     const size_t width = g->shape.n_columns;
     size_t i = 0;
@@ -85,29 +85,29 @@ static size_t n_kept(const struct gp *g, const float *rows, size_t n)
 }
 
 /* The factor's rows from `first` on; noise grows until the matrix has one. */
-static bool factor_from(struct gp *g, size_t first, size_t n)
+static bool factor_from(struct gpr *g, size_t first, size_t n)
 {
-    const double scale = exp(2 * gp_log_scale(&g->shape)), noise = exp(2 * gp_log_noise(&g->shape)) + JITTER;
+    const double scale = exp(2 * gpr_log_scale(&g->shape)), noise = exp(2 * gpr_log_noise(&g->shape)) + JITTER;
     const size_t width = g->shape.n_columns;
-    double inverse[GP_MAX_COLUMNS];
+    double inverse[GPR_MAX_COLUMNS];
 
-    gp_inverse_lengths(&g->shape, inverse);
+    gpr_inverse_lengths(&g->shape, inverse);
     for (size_t i = first; i < n; i++)
         for (size_t j = 0; j <= i; j++)
             g->factor[i * g->cap + j] =
-                scale * gp_kernel(gp_distance2(g->rows + i * width, g->rows + j * width, inverse, width), NULL) +
+                scale * gpr_kernel(gpr_distance2(g->rows + i * width, g->rows + j * width, inverse, width), NULL) +
                 (i == j ? noise : 0);
-    return gp_factor(g->factor, first, n, g->cap);
+    return gpr_factor(g->factor, first, n, g->cap);
 }
 
-enum err gp_fit(struct gp *g, const float *rows, const double *targets, size_t n, size_t n_steps)
+enum err gpr_fit(struct gpr *g, const float *rows, const double *targets, size_t n, size_t n_steps)
 {
     const size_t width = g->shape.n_columns;
     enum err e = check(g, rows, targets, n);
     size_t first;
 
     if (e == ERR_OK && n_steps > 0)
-        e = gp_shape_improve(&g->shape, rows, targets, n, n_steps);
+        e = gpr_shape_improve(&g->shape, rows, targets, n, n_steps);
     if (e == ERR_OK)
         e = widen(g, n);
     if (e)
@@ -121,12 +121,12 @@ enum err gp_fit(struct gp *g, const float *rows, const double *targets, size_t n
     for (size_t i = first; i < n; i++)
         g->serial[i] = ++g->last;
     memcpy(g->weighed, targets, n * sizeof(*targets));
-    gp_solve_lower(g->factor, 0, n, g->cap, g->weighed);
+    gpr_solve_lower(g->factor, 0, n, g->cap, g->weighed);
     g->n = n;
     return ERR_OK;
 }
 
-size_t gp_n_rows(const struct gp *g)
+size_t gpr_n_rows(const struct gpr *g)
 {
     return g->n;
 }

@@ -4,7 +4,7 @@
 #include <cmocka.h>
 
 #include "core/rng.h"
-#include "cost_model/gp.h"
+#include "cost_model/gpr.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,16 +41,16 @@ static void it_learns_a_smooth_function(void **state)
 {
     float mean[N_TABLE], sd[N_TABLE];
     double wrong = 0, spread = 0;
-    struct gp_view *view;
-    struct gp *g;
+    struct gpr_view *view;
+    struct gpr *g;
 
     (void)state;
-    assert_int_equal(gp_new(&g, WIDTH), ERR_OK);
-    assert_int_equal(gp_view_new(&view, g, table, N_TABLE), ERR_OK);
-    assert_int_equal(gp_fit(g, rows, targets, N, 30), ERR_OK);
-    assert_int_equal(gp_view_update(view), ERR_OK);
-    gp_view_mean(view, NULL, mean);
-    gp_view_sd(view, sd);
+    assert_int_equal(gpr_new(&g, WIDTH), ERR_OK);
+    assert_int_equal(gpr_view_new(&view, g, table, N_TABLE), ERR_OK);
+    assert_int_equal(gpr_fit(g, rows, targets, N, 30), ERR_OK);
+    assert_int_equal(gpr_view_update(view), ERR_OK);
+    gpr_view_mean(view, NULL, mean);
+    gpr_view_sd(view, sd);
     for (size_t i = 0; i < N_TABLE; i++) {
         const double y = truth(table + i * WIDTH);
 
@@ -61,8 +61,8 @@ static void it_learns_a_smooth_function(void **state)
     }
     if (wrong > 0.02 * spread)
         fail_msg("squared error %g of %g", wrong, spread);
-    gp_view_free(view);
-    gp_free(g);
+    gpr_view_free(view);
+    gpr_free(g);
 }
 
 /* The answer for a measured row, asked with little noise, is what was measured; far away it is the prior. */
@@ -72,95 +72,95 @@ static void it_repeats_what_was_measured_and_knows_what_it_does_not(void **state
     const float measured[3 * 1] = {-4, 0.5f, 5};
     const double y[3] = {-1, 0.5, 0.8};
     float mean[2], sd[2];
-    struct gp_view *view;
-    struct gp *g;
+    struct gpr_view *view;
+    struct gpr *g;
 
     (void)state;
-    assert_int_equal(gp_new(&g, 1), ERR_OK);
-    assert_int_equal(gp_view_new(&view, g, asked, 2), ERR_OK);
-    assert_int_equal(gp_fit(g, measured, y, 3, 0), ERR_OK);
-    assert_int_equal(gp_view_update(view), ERR_OK);
-    gp_view_mean(view, NULL, mean);
-    gp_view_sd(view, sd);
+    assert_int_equal(gpr_new(&g, 1), ERR_OK);
+    assert_int_equal(gpr_view_new(&view, g, asked, 2), ERR_OK);
+    assert_int_equal(gpr_fit(g, measured, y, 3, 0), ERR_OK);
+    assert_int_equal(gpr_view_update(view), ERR_OK);
+    gpr_view_mean(view, NULL, mean);
+    gpr_view_sd(view, sd);
     assert_true(fabs((double)mean[0] - 0.5) < 0.05);
     assert_true((double)sd[0] < 0.1);
     assert_true(fabs((double)mean[1]) < 1e-3);
     assert_true(fabs((double)sd[1] - 1) < 1e-3);
-    gp_view_free(view);
-    gp_free(g);
+    gpr_view_free(view);
+    gpr_free(g);
 }
 
 /* A view that grew row by row, and lost some again, answers as one made at once. */
 static void a_view_that_grew_answers_as_a_new_one(void **state)
 {
     float grown[N_TABLE], fresh[N_TABLE], grown_sd[N_TABLE], fresh_sd[N_TABLE];
-    struct gp_view *view, *other;
-    struct gp *g;
+    struct gpr_view *view, *other;
+    struct gpr *g;
 
     (void)state;
-    assert_int_equal(gp_new(&g, WIDTH), ERR_OK);
-    assert_int_equal(gp_view_new(&view, g, table, N_TABLE), ERR_OK);
-    assert_int_equal(gp_view_new(&other, g, table, N_TABLE), ERR_OK);
+    assert_int_equal(gpr_new(&g, WIDTH), ERR_OK);
+    assert_int_equal(gpr_view_new(&view, g, table, N_TABLE), ERR_OK);
+    assert_int_equal(gpr_view_new(&other, g, table, N_TABLE), ERR_OK);
     for (size_t n = 5; n <= 30; n++) {
-        assert_int_equal(gp_fit(g, rows, targets, n, n % 10 == 0 ? 3 : 0), ERR_OK);
-        assert_int_equal(gp_view_update(view), ERR_OK);
+        assert_int_equal(gpr_fit(g, rows, targets, n, n % 10 == 0 ? 3 : 0), ERR_OK);
+        assert_int_equal(gpr_view_update(view), ERR_OK);
     }
     for (size_t i = 20 * WIDTH; i < 30 * WIDTH; i++) /* the last ten become others */
         rows[i] = rows[i + 10 * WIDTH];
-    assert_int_equal(gp_fit(g, rows, targets, 28, 0), ERR_OK);
-    assert_int_equal(gp_view_update(view), ERR_OK);
-    assert_int_equal(gp_view_update(other), ERR_OK);
-    gp_view_mean(view, NULL, grown);
-    gp_view_mean(other, NULL, fresh);
-    gp_view_sd(view, grown_sd);
-    gp_view_sd(other, fresh_sd);
+    assert_int_equal(gpr_fit(g, rows, targets, 28, 0), ERR_OK);
+    assert_int_equal(gpr_view_update(view), ERR_OK);
+    assert_int_equal(gpr_view_update(other), ERR_OK);
+    gpr_view_mean(view, NULL, grown);
+    gpr_view_mean(other, NULL, fresh);
+    gpr_view_sd(view, grown_sd);
+    gpr_view_sd(other, fresh_sd);
     for (size_t i = 0; i < N_TABLE; i++) {
         assert_true(fabs((double)grown[i] - (double)fresh[i]) < 1e-4);
         assert_true(fabs((double)grown_sd[i] - (double)fresh_sd[i]) < 1e-3);
     }
-    gp_view_free(view);
-    gp_view_free(other);
-    gp_free(g);
+    gpr_view_free(view);
+    gpr_view_free(other);
+    gpr_free(g);
 }
 
 static void another_quantity_shares_the_kernel(void **state)
 {
     double twice[N];
     float mean[N_TABLE], doubled[N_TABLE];
-    struct gp_view *view;
-    struct gp *g;
+    struct gpr_view *view;
+    struct gpr *g;
 
     (void)state;
     for (size_t i = 0; i < N; i++)
         twice[i] = 2 * targets[i];
-    assert_int_equal(gp_new(&g, WIDTH), ERR_OK);
-    assert_int_equal(gp_view_new(&view, g, table, N_TABLE), ERR_OK);
-    assert_int_equal(gp_fit(g, rows, targets, N, 5), ERR_OK);
-    assert_int_equal(gp_view_update(view), ERR_OK);
-    gp_view_mean(view, NULL, mean);
-    gp_view_mean(view, twice, doubled);
+    assert_int_equal(gpr_new(&g, WIDTH), ERR_OK);
+    assert_int_equal(gpr_view_new(&view, g, table, N_TABLE), ERR_OK);
+    assert_int_equal(gpr_fit(g, rows, targets, N, 5), ERR_OK);
+    assert_int_equal(gpr_view_update(view), ERR_OK);
+    gpr_view_mean(view, NULL, mean);
+    gpr_view_mean(view, twice, doubled);
     for (size_t i = 0; i < N_TABLE; i++)
         assert_true(fabs(2 * (double)mean[i] - (double)doubled[i]) < 1e-3);
-    gp_view_free(view);
-    gp_free(g);
+    gpr_view_free(view);
+    gpr_free(g);
 }
 
 static void it_refuses_what_it_cannot_fit(void **state)
 {
     const double bad[1] = {NAN};
     const float gap[WIDTH] = {0, NAN, 0};
-    struct gp *g = NULL;
+    struct gpr *g = NULL;
 
     (void)state;
-    assert_int_equal(gp_new(&g, 0), ERR_LIMIT);
-    assert_int_equal(gp_new(&g, GP_MAX_COLUMNS + 1), ERR_LIMIT);
-    assert_int_equal(gp_new(&g, WIDTH), ERR_OK);
-    assert_int_equal(gp_fit(g, rows, targets, 0, 0), ERR_INPUT);
-    assert_int_equal(gp_fit(g, rows, bad, 1, 0), ERR_INPUT);
-    assert_int_equal(gp_fit(g, gap, targets, 1, 0), ERR_INPUT);
-    gp_free(g);
-    gp_free(NULL);
-    gp_view_free(NULL);
+    assert_int_equal(gpr_new(&g, 0), ERR_LIMIT);
+    assert_int_equal(gpr_new(&g, GPR_MAX_COLUMNS + 1), ERR_LIMIT);
+    assert_int_equal(gpr_new(&g, WIDTH), ERR_OK);
+    assert_int_equal(gpr_fit(g, rows, targets, 0, 0), ERR_INPUT);
+    assert_int_equal(gpr_fit(g, rows, bad, 1, 0), ERR_INPUT);
+    assert_int_equal(gpr_fit(g, gap, targets, 1, 0), ERR_INPUT);
+    gpr_free(g);
+    gpr_free(NULL);
+    gpr_view_free(NULL);
 }
 
 /* Equal rows with different answers, and constant answers, are no reason to stop. */
@@ -169,8 +169,8 @@ static void rows_that_contradict_each_other_are_fitted(void **state)
     float same[20 * WIDTH];
     double y[20], flat[20];
     float mean[1];
-    struct gp_view *view;
-    struct gp *g;
+    struct gpr_view *view;
+    struct gpr *g;
 
     (void)state;
     for (size_t i = 0; i < 20; i++) {
@@ -179,18 +179,18 @@ static void rows_that_contradict_each_other_are_fitted(void **state)
         y[i] = i % 2 ? 1 : -1;
         flat[i] = 0;
     }
-    assert_int_equal(gp_new(&g, WIDTH), ERR_OK);
-    assert_int_equal(gp_view_new(&view, g, same, 1), ERR_OK);
-    assert_int_equal(gp_fit(g, same, y, 20, 50), ERR_OK);
-    assert_int_equal(gp_view_update(view), ERR_OK);
-    gp_view_mean(view, NULL, mean);
+    assert_int_equal(gpr_new(&g, WIDTH), ERR_OK);
+    assert_int_equal(gpr_view_new(&view, g, same, 1), ERR_OK);
+    assert_int_equal(gpr_fit(g, same, y, 20, 50), ERR_OK);
+    assert_int_equal(gpr_view_update(view), ERR_OK);
+    gpr_view_mean(view, NULL, mean);
     assert_true(fabs((double)mean[0]) < 0.5);
-    assert_int_equal(gp_fit(g, rows, flat, 20, 50), ERR_OK);
-    assert_int_equal(gp_view_update(view), ERR_OK);
-    gp_view_mean(view, NULL, mean);
+    assert_int_equal(gpr_fit(g, rows, flat, 20, 50), ERR_OK);
+    assert_int_equal(gpr_view_update(view), ERR_OK);
+    gpr_view_mean(view, NULL, mean);
     assert_true(fabs((double)mean[0]) < 1e-3);
-    gp_view_free(view);
-    gp_free(g);
+    gpr_view_free(view);
+    gpr_free(g);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 #include "cost_model/clones.h"
-#include "cost_model/gp_private.h"
+#include "cost_model/gprr_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #define BLOCK 64 /* rows of the table worked on at once */
 
-struct gp_view {
-    const struct gp *g;
+struct gpr_view {
+    const struct gpr *g;
     float *columns;   /* [n / BLOCK, rounded up][n_columns][BLOCK] */
     size_t n, n_room; /* rows; with those that fill up the last block */
     float *parts;     /* [n_done][n_room] factor^-1 kernel(measured, row) */
@@ -17,10 +17,10 @@ struct gp_view {
     size_t n_done, cap;
 };
 
-enum err gp_view_new(struct gp_view **out, const struct gp *g, const float *rows, size_t n)
+enum err gpr_view_new(struct gpr_view **out, const struct gpr *g, const float *rows, size_t n)
 {
     const size_t width = g->shape.n_columns;
-    struct gp_view *v = calloc(1, sizeof(*v));
+    struct gpr_view *v = calloc(1, sizeof(*v));
 
     if (!v)
         return ERR_NOMEM;
@@ -30,7 +30,7 @@ enum err gp_view_new(struct gp_view **out, const struct gp *g, const float *rows
     v->columns = calloc(v->n_room * width + 1, sizeof(*v->columns));
     v->known = calloc(v->n_room + 1, sizeof(*v->known));
     if (!v->columns || !v->known) {
-        gp_view_free(v);
+        gpr_view_free(v);
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++)
@@ -40,7 +40,7 @@ enum err gp_view_new(struct gp_view **out, const struct gp *g, const float *rows
     return ERR_OK;
 }
 
-void gp_view_free(struct gp_view *v)
+void gpr_view_free(struct gpr_view *v)
 {
     if (!v)
         return;
@@ -51,7 +51,7 @@ void gp_view_free(struct gp_view *v)
     free(v);
 }
 
-static enum err widen(struct gp_view *v)
+static enum err widen(struct gpr_view *v)
 {
     const size_t cap = v->g->cap;
     float *parts;
@@ -141,9 +141,9 @@ CLONES static void forget_block(const float *part, float *known)
 }
 
 /* The parts of one block of the table for the measured rows from v->n_done on. */
-static void update_block(struct gp_view *v, size_t i_block, const float *inverse, float scale)
+static void update_block(struct gpr_view *v, size_t i_block, const float *inverse, float scale)
 {
-    const struct gp *g = v->g;
+    const struct gpr *g = v->g;
     const size_t width = g->shape.n_columns;
     const float *columns = v->columns + i_block * BLOCK * width;
     float *parts = v->parts + i_block * BLOCK;
@@ -157,7 +157,7 @@ static void update_block(struct gp_view *v, size_t i_block, const float *inverse
 }
 
 /* Drops what was computed for measured rows that are others now. */
-static void truncate_parts(struct gp_view *v)
+static void truncate_parts(struct gpr_view *v)
 {
     size_t n_same = 0;
 
@@ -171,33 +171,33 @@ static void truncate_parts(struct gp_view *v)
     v->n_done = n_same;
 }
 
-enum err gp_view_update(struct gp_view *v)
+enum err gpr_view_update(struct gpr_view *v)
 {
-    const struct gp *g = v->g;
-    double lengths[GP_MAX_COLUMNS];
-    float inverse[GP_MAX_COLUMNS];
+    const struct gpr *g = v->g;
+    double lengths[GPR_MAX_COLUMNS];
+    float inverse[GPR_MAX_COLUMNS];
     const enum err e = widen(v);
 
     if (e)
         return e;
     truncate_parts(v);
-    gp_inverse_lengths(&g->shape, lengths);
+    gpr_inverse_lengths(&g->shape, lengths);
     for (size_t k = 0; k < g->shape.n_columns; k++)
         inverse[k] = (float)lengths[k];
     for (size_t i = 0; i < v->n_room / BLOCK; i++)
-        update_block(v, i, inverse, (float)exp(2 * gp_log_scale(&g->shape)));
+        update_block(v, i, inverse, (float)exp(2 * gpr_log_scale(&g->shape)));
     memcpy(v->serial, g->serial, g->n * sizeof(*g->serial));
     v->n_done = g->n;
     return ERR_OK;
 }
 
-void gp_view_mean(const struct gp_view *v, const double *targets, float *mean)
+void gpr_view_mean(const struct gpr_view *v, const double *targets, float *mean)
 {
-    double weighed[GP_MAX_ROWS];
+    double weighed[GPR_MAX_ROWS];
 
     memcpy(weighed, targets ? targets : v->g->weighed, v->n_done * sizeof(*weighed));
     if (targets)
-        gp_solve_lower(v->g->factor, 0, v->n_done, v->g->cap, weighed);
+        gpr_solve_lower(v->g->factor, 0, v->n_done, v->g->cap, weighed);
     for (size_t i = 0; i < v->n; i += BLOCK) {
         float sum[BLOCK] = {0};
 
@@ -207,9 +207,9 @@ void gp_view_mean(const struct gp_view *v, const double *targets, float *mean)
     }
 }
 
-void gp_view_sd(const struct gp_view *v, float *sd)
+void gpr_view_sd(const struct gpr_view *v, float *sd)
 {
-    const float scale = (float)exp(2 * gp_log_scale(&v->g->shape));
+    const float scale = (float)exp(2 * gpr_log_scale(&v->g->shape));
 
     for (size_t i = 0; i < v->n; i++) {
         const float left = scale - v->known[i];

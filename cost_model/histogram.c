@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define WORDS (PACKED_MAX_CODES / 64)
+#define SCORED 64 /* candidates side by side */
 
 enum err histogram_init(struct histogram *h, const struct packed *p)
 {
@@ -16,8 +17,8 @@ enum err histogram_init(struct histogram *h, const struct packed *p)
     h->wide = malloc((2 * n_wide + 1) * sizeof(*h->wide));
     h->wide_cell = h->wide ? h->wide + n_wide : NULL;
     h->sparse = calloc(p->n_cells + 1, sizeof(*h->sparse));
-    h->left = malloc((p->n_cells + 1) * sizeof(*h->left));
-    h->scores = malloc((p->n_cells + 1) * sizeof(*h->scores));
+    h->left = malloc((p->n_cells + SCORED) * sizeof(*h->left));
+    h->scores = malloc((p->n_cells + SCORED) * sizeof(*h->scores));
     h->codes = malloc(p->n_cells + 1);
     h->starts = malloc((n_wide + 1) * sizeof(*h->starts));
     if (!h->lanes || !h->wide || !h->sparse || !h->left || !h->scores || !h->codes || !h->starts) {
@@ -147,27 +148,44 @@ static size_t all_narrow_sums(struct histogram *h, const cell_t *cells)
     return n;
 }
 
-/* Scores all candidates; one whose side is too light gets 0. Returns the highest score. As floats >= 0 are ordered like
- * their bits, these are compared as whole numbers. */
-CLONES static int32_t score_all(const cell_t *restrict left, size_t n, cell_t all, struct scan_rule rule,
-                                int32_t *restrict scores)
+/* Scores SCORED candidates; one whose side is too light gets 0. As floats >= 0 are ordered like their bits, these are
+ * compared as whole numbers. */
+__attribute__((always_inline)) static inline int32_t score_some(const cell_t *restrict left, cell_t all,
+                                                                struct scan_rule rule, int32_t *restrict scores)
 {
     const int32_t all_gradient = cell_gradient(all), all_weight = cell_weight(all);
-    int32_t most = 0;
+    int32_t light[SCORED], most = 0;
+    float score[SCORED];
 
-    for (size_t i = 0; i < n; i++) {
-        const int32_t left_weight = (int32_t)(uint32_t)left[i], right_weight = all_weight - left_weight;
+    for (size_t i = 0; i < SCORED; i++) {
+        const int32_t left_weight = (int32_t)left[i], right_weight = all_weight - left_weight;
         const int32_t left_gradient = (int32_t)(left[i] >> 32);
         const float g = (float)left_gradient, q = (float)(all_gradient - left_gradient);
         const float w = (float)left_weight + rule.l2, v = (float)right_weight + rule.l2;
-        const float score = (g * g * v + q * q * w) / (w * v);
-        const int32_t lighter = left_weight < right_weight ? left_weight : right_weight;
-        int32_t bits;
 
-        memcpy(&bits, &score, sizeof(bits));
-        bits = lighter >= rule.min_weight ? bits : 0;
+        score[i] = (g * g * v + q * q * w) / (w * v);
+        light[i] = left_weight < right_weight ? left_weight : right_weight;
+    }
+    memcpy(scores, score, sizeof(score));
+    for (size_t i = 0; i < SCORED; i++) {
+        const int32_t bits = scores[i] & -(light[i] >= rule.min_weight);
+
         scores[i] = bits;
         most = bits > most ? bits : most;
+    }
+    return most;
+}
+
+/* Scores n candidates, rounded up to SCORED: `left` is 0 behind them. Returns the highest score. */
+CLONES static int32_t score_all(const cell_t *restrict left, size_t n, cell_t all, struct scan_rule rule,
+                                int32_t *restrict scores)
+{
+    int32_t most = 0;
+
+    for (size_t i = 0; i < n; i += SCORED) {
+        const int32_t own = score_some(left + i, all, rule, scores + i);
+
+        most = own > most ? own : most;
     }
     return most;
 }
@@ -217,8 +235,11 @@ static struct split wide_split(const struct histogram *h, size_t at)
 
 static struct split best_of(struct histogram *h, size_t n_narrow, size_t n, cell_t all, struct scan_rule rule)
 {
-    const int32_t most = score_all(h->left, n, all, rule, h->scores);
+    int32_t most;
     size_t at;
+
+    memset(h->left + n, 0, SCORED * sizeof(*h->left));
+    most = score_all(h->left, n, all, rule, h->scores);
 
     if (most == 0)
         return (struct split){0};

@@ -1,4 +1,4 @@
-#include "cost_model/gprr_private.h"
+#include "cost_model/gpr_private.h"
 
 #include <math.h>
 #include <stdlib.h>

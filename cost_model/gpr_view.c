@@ -1,5 +1,5 @@
 #include "cost_model/clones.h"
-#include "cost_model/gprr_private.h"
+#include "cost_model/gpr_private.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -68,7 +68,7 @@ struct record {
     bool build_cached;
     double verify_ms, device_ms, wait_ms; /* shares of the trial's time: checking, timing, waiting for the device */
     double flops;                         /* of one run, as GFLOPS are counted */
-    char proposed_by[16];                 /* init | model | explore | random | grid | genetic | user */
+    char proposed_by[16];                 /* init | explore | user, or a strategy's name */
     struct sha256 program, fingerprint;
     cJSON *device;     /* name, driver, peak_gflops, clocks, temperature, load: what was readable; owned */
     char protocol[32]; /* of timing, "rounds-1" */

@@ -1,10 +1,12 @@
 #include "tuner/strategy.h"
 
+#include "core/buf.h"
 #include "tuner/strategies/table.h"
 
 #include <string.h>
 
-const struct strategy_ops *const strategy_table[] = {&model_strategy_ops, &random_ops, &grid_ops, &genetic_ops, NULL};
+const struct strategy_ops *const strategy_table[] = {
+    &model_strategy_ops, &random_ops, &grid_ops, &genetic_ops, &annealing_ops, &diffevo_ops, &pso_ops, &ils_ops, NULL};
 
 const struct strategy_ops *strategy_find(const char *name)
 {
@@ -12,4 +14,21 @@ const struct strategy_ops *strategy_find(const char *name)
         if (strcmp(strategy_table[i]->name, name) == 0)
             return strategy_table[i];
     return NULL;
+}
+
+enum err strategy_named(const char *name, const struct strategy_ops **out, struct why *why)
+{
+    const struct strategy_ops *found = strategy_find(name);
+    struct buf list;
+
+    if (found) {
+        *out = found;
+        return ERR_OK;
+    }
+    buf_init(&list, 1024);
+    for (size_t i = 0; strategy_table[i]; i++)
+        buf_printf(&list, "%s%s", i ? ", " : "", strategy_table[i]->name);
+    why_set(why, ERR_INPUT, "no strategy \"%.60s\": expected one of %s", name, buf_text(&list));
+    buf_fini(&list);
+    return ERR_INPUT;
 }

@@ -30,7 +30,7 @@ struct outcome {
 
 struct proposal {
     struct config config;
-    const char *by; /* lent, static: "init" "model" "explore" "random" "grid" "genetic" */
+    const char *by; /* lent, static: "init" "explore", or the name of the strategy */
 };
 
 struct strategy_ops {
@@ -48,5 +48,7 @@ struct strategy_ops {
 
 extern const struct strategy_ops *const strategy_table[]; /* NULL-ended, the default (model) first */
 const struct strategy_ops *strategy_find(const char *name);
+/* The same, or ERR_INPUT with the names there are. */
+enum err strategy_named(const char *name, const struct strategy_ops **out, struct why *why);
 
 #endif

@@ -11,11 +11,10 @@ static enum err start_strategy(struct arm *a, const struct job *j, size_t i_arm,
                                              .budget = (size_t)budget,
                                              .first = a->has_fallback ? &a->fallback : NULL,
                                              .n_first = a->has_fallback};
-    enum err e;
+    enum err e = strategy_named(j->strategy, &a->ops, why);
 
-    a->ops = strategy_find(j->strategy);
-    if (!a->ops)
-        return why_set(why, ERR_INPUT, "no strategy \"%s\"; expected model, random, grid or genetic", j->strategy);
+    if (e)
+        return e;
     e = a->ops->init(&a->strategy, a->space, &options);
     return e ? why_set(why, e, "strategy %s: %s", j->strategy, err_words(e)) : ERR_OK;
 }

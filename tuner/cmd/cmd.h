@@ -95,7 +95,8 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
          1,                                                                                                            \
          1000000,                                                                                                      \
          "stop a workload after N trials without a better one"},                                                       \
-        {"strategy", 0, "tuner", CLI_TEXT, "NAME", "model", NULL, 0, 0, "model, random, grid or genetic"},             \
+        {"strategy", 0,    "tuner", CLI_TEXT, "NAME",                                                                  \
+         "model",    NULL, 0,       0,        "model, genetic, annealing, diffevo, pso, ils, random, grid"},           \
         {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "repeats a run, given the same times"},      \
         OPT_TIMING
 #define OPT_END                                                                                                        \

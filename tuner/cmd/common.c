@@ -226,6 +226,7 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
 
 enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
 {
+    const struct strategy_ops *ops;
     struct job j;
     enum err e;
 
@@ -235,8 +236,8 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
         e = copy(c, "template", j.templates, sizeof j.templates, why);
     if (!e)
         e = copy(c, "strategy", j.strategy, sizeof j.strategy, why);
-    if (!e && !strategy_find(j.strategy))
-        e = why_set(why, ERR_INPUT, "no strategy \"%s\"; expected model, random, grid or genetic", j.strategy);
+    if (!e)
+        e = strategy_named(j.strategy, &ops, why);
     if (!e)
         e = add_work(c, &j, why);
     if (!e)

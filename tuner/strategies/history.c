@@ -14,21 +14,24 @@ void history_fini(struct history *h)
     *h = (struct history){0};
 }
 
-static struct outcome *find(struct history *h, const struct space *space, const struct config *c)
+size_t history_find(const struct history *h, const struct space *space, const struct config *c)
 {
-    for (size_t i = 0; i < h->n; i++)
-        if (space_config_equal(space, &h->items[i].config, c))
-            return &h->items[i];
-    return NULL;
+    size_t i = 0;
+
+    while (i < h->n && !space_config_equal(space, &h->items[i].config, c))
+        i++;
+    return i;
 }
 
 static enum err add(struct history *h, struct ground *ground, const struct outcome *o)
 {
     const uint64_t index = space_index(ground->space, &o->config);
     const double value = isfinite(o->value) ? o->value : (double)NAN;
-    struct outcome *old = ground_is_taken(ground, index) ? find(h, ground->space, &o->config) : NULL;
+    const size_t i_old = ground_is_taken(ground, index) ? history_find(h, ground->space, &o->config) : h->n;
 
-    if (old) {
+    if (i_old < h->n) {
+        struct outcome *old = &h->items[i_old];
+
         h->n_ok += isnan(old->value) && !isnan(value);
         old->value = isnan(value) ? old->value : value;
         return ERR_OK;
@@ -66,6 +69,34 @@ double history_best(const struct history *h)
     for (size_t i = 0; i < h->n; i++)
         best = fmin(best, h->items[i].value);
     return best;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Only now and then counted anew: it changes slowly. */
+double history_spread(struct history *h)
+{
+    double *values;
+    size_t n = 0;
+
+    if (h->n_ok < 3 || h->n_ok <= h->n_spread + h->n_spread / 8)
+        return h->spread;
+    values = malloc(h->n_ok * sizeof(*values));
+    for (size_t i = 0; values && i < h->n; i++)
+        if (!isnan(h->items[i].value))
+            values[n++] = h->items[i].value;
+    if (values) {
+        qsort(values, n, sizeof(*values), by_value);
+        h->spread = values[n / 2] - values[0];
+        h->n_spread = n;
+    }
+    free(values);
+    return h->spread;
 }
 
 size_t history_top(const struct history *h, size_t n, size_t *best)

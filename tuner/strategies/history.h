@@ -8,7 +8,9 @@
 struct history {
     struct outcome *items;
     size_t n, cap;
-    size_t n_ok; /* of them with a value */
+    size_t n_ok;   /* of them with a value */
+    double spread; /* see history_spread, as of n_spread values */
+    size_t n_spread;
 };
 
 void history_init(struct history *h);
@@ -19,8 +21,14 @@ void history_fini(struct history *h);
  * ERR_NOMEM. */
 enum err history_tell(struct history *h, struct ground *ground, const struct outcome *outcomes, size_t n);
 
+/* The number of a config's item; h->n when it was never told. */
+size_t history_find(const struct history *h, const struct space *space, const struct config *c);
+
 /* The least value; needs n_ok > 0. */
 double history_best(const struct history *h);
+
+/* What separates the median value from the least; 0 with fewer than three values. */
+double history_spread(struct history *h);
 
 /* Numbers of the `n` best configs, ascending by value (ties: first told first), into best[n]; returns how many. */
 size_t history_top(const struct history *h, size_t n, size_t *best);

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#define MAX_ASK 16
+#define MAX_ASK 64
 
 /* 6 * 5 * 3 * 2 = 180 configs; 3 knobs of numbers, one of words. */
 static struct space *small_space(void)
@@ -338,14 +338,84 @@ static double best_of(const struct strategy_ops *ops, const char *cost_model)
     return best;
 }
 
-static void model_and_genetic_learn_what_random_does_not(void **state)
+static bool is_blind(const struct strategy_ops *ops)
+{
+    return ops == strategy_find("random") || ops == strategy_find("grid");
+}
+
+static void strategies_that_are_not_blind_learn_what_random_does_not(void **state)
 {
     const double by_random = best_of(strategy_find("random"), NULL);
 
     (void)state;
-    assert_true(best_of(strategy_find("genetic"), NULL) < by_random);
+    for (size_t i = 0; strategy_table[i]; i++)
+        if (!is_blind(strategy_table[i]) && best_of(strategy_table[i], NULL) >= by_random)
+            fail_msg("%s: %g, random %g", strategy_table[i]->name, best_of(strategy_table[i], NULL), by_random);
     for (size_t i = 0; model_table[i]; i++)
         assert_true(best_of(strategy_find("model"), model_table[i]->name) < by_random);
+}
+
+/* Batches of 64, of which every third result never comes. */
+static void strategies_go_on_when_results_never_come(void **state)
+{
+    struct space *s = large_space();
+
+    (void)state;
+    for (size_t i = 0; strategy_table[i]; i++) {
+        const struct strategy_ops *ops = strategy_table[i];
+        struct strategy *strategy = started(ops, s, 2);
+        double first = INFINITY, later = INFINITY;
+
+        for (size_t round = 0; round < 6; round++) {
+            struct proposal p[MAX_ASK];
+            double *best = round == 0 ? &first : &later;
+
+            assert_int_equal(asked(ops, strategy, MAX_ASK, p), MAX_ASK);
+            for (size_t j = 0; j < MAX_ASK; j++) {
+                const double value = measure(s, &p[j].config, false);
+
+                if (j % 3 == 0)
+                    continue;
+                tell(ops, strategy, s, &p[j], 1, false);
+                *best = fmin(*best, value);
+            }
+        }
+        if (!is_blind(ops) && later >= first)
+            fail_msg("%s: %g after %g", ops->name, later, first);
+        ops->fini(strategy);
+    }
+    space_free(s);
+}
+
+/* What is told before the first ask counts as if it had been asked for: the search begins around it. */
+static void strategies_that_are_not_blind_begin_from_what_they_were_told(void **state)
+{
+    struct space *s = large_space();
+
+    (void)state;
+    for (size_t i = 0; strategy_table[i]; i++) {
+        const struct strategy_ops *ops = strategy_table[i];
+        double best[2] = {INFINITY, INFINITY};
+
+        for (size_t told = 0; told < 2 && !is_blind(ops); told++) {
+            struct strategy *strategy = started(ops, s, 3), *teacher = started(strategy_find("genetic"), s, 9);
+            struct proposal p[MAX_ASK];
+
+            for (size_t round = 0; told && round < 10; round++) {
+                assert_int_equal(asked(strategy_find("genetic"), teacher, 16, p), 16);
+                tell(strategy_find("genetic"), teacher, s, p, 16, false);
+                tell(ops, strategy, s, p, 16, false);
+            }
+            assert_int_equal(asked(ops, strategy, 32, p), 32);
+            for (size_t j = 0; j < 32; j++)
+                best[told] = fmin(best[told], measure(s, &p[j].config, false));
+            ops->fini(strategy);
+            strategy_find("genetic")->fini(teacher);
+        }
+        if (!is_blind(ops) && best[1] >= best[0])
+            fail_msg("%s: %g told, %g untold", ops->name, best[1], best[0]);
+    }
+    space_free(s);
 }
 
 static void strategies_are_found_by_name_and_model_is_the_default(void **state)
@@ -448,7 +518,9 @@ int main(void)
         cmocka_unit_test(strategies_begin_with_the_first_configs_that_are_valid),
         cmocka_unit_test(strategies_refuse_configs_of_another_space),
         cmocka_unit_test(strategies_take_results_late_and_in_any_order),
-        cmocka_unit_test(model_and_genetic_learn_what_random_does_not),
+        cmocka_unit_test(strategies_that_are_not_blind_learn_what_random_does_not),
+        cmocka_unit_test(strategies_go_on_when_results_never_come),
+        cmocka_unit_test(strategies_that_are_not_blind_begin_from_what_they_were_told),
         cmocka_unit_test(strategies_are_found_by_name_and_model_is_the_default),
         cmocka_unit_test(grid_follows_the_index),
         cmocka_unit_test(history_keeps_the_latest_value_and_ranks_by_value),

@@ -3,14 +3,13 @@
 #include "search_space/mix.h"
 #include "search_space/relation_machine.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static enum err set_levels(const struct terms *t, uint64_t scope, const uint8_t *place, struct relation *r)
 {
-    r->levels = calloc((size_t)__builtin_popcountll(scope), sizeof *r->levels);
+    r->levels = arena_take(t->arena, (size_t)__builtin_popcountll(scope) * sizeof *r->levels);
     if (!r->levels)
-        return ERR_NOMEM;
+        return t->arena->failed;
     for (uint64_t left = scope; left; left &= left - 1) {
         const size_t i_knob = (size_t)__builtin_ctzll(left);
         size_t at = r->n_levels++;
@@ -57,6 +56,7 @@ static size_t hash_row(const uint32_t *row, size_t n)
 }
 
 struct merger {
+    struct arena *arena;
     uint32_t *ids; /* what each old row has become */
     uint32_t *slots;
     size_t n_slots;
@@ -66,17 +66,14 @@ struct merger {
 static enum err merge_level(struct relation_level *level, bool is_last, struct merger *m)
 {
     const size_t n = level->n_values;
-    uint32_t *ids = malloc((level->n_rows + 1) * sizeof *ids);
+    uint32_t *ids = arena_take(m->arena, level->n_rows * sizeof *ids);
     size_t kept = 0;
 
-    for (m->n_slots = 16; m->n_slots < 2 * level->n_rows; m->n_slots *= 2)
+    for (m->n_slots = 8; m->n_slots < 2 * level->n_rows; m->n_slots *= 2)
         ;
-    free(m->slots);
-    m->slots = calloc(m->n_slots, sizeof *m->slots);
-    if (!ids || !m->slots) {
-        free(ids);
-        return ERR_NOMEM;
-    }
+    m->slots = arena_zero(m->arena, m->n_slots * sizeof *m->slots);
+    if (!ids || !m->slots)
+        return m->arena->failed;
     for (size_t i = 0; i < level->n_rows; i++) {
         uint32_t *row = level->next + i * n, *to = level->next + kept * n;
         size_t slot;
@@ -96,22 +93,19 @@ static enum err merge_level(struct relation_level *level, bool is_last, struct m
         ids[i] = m->slots[slot] - 1 + RELATION_ROW;
     }
     level->n_rows = kept;
-    free(m->ids);
     m->ids = ids;
     return ERR_OK;
 }
 
-static enum err merge(struct relation *r)
+static enum err merge(struct arena *arena, struct relation *r)
 {
-    struct merger m = {.ids = NULL};
+    struct merger m = {.arena = arena};
     enum err e = ERR_OK;
 
     for (size_t l = r->n_levels; l-- > 0 && !e;)
         e = merge_level(&r->levels[l], l + 1 == r->n_levels, &m);
     if (!e && r->root >= RELATION_ROW)
         r->root = m.ids[r->root - RELATION_ROW];
-    free(m.ids);
-    free(m.slots);
     return e;
 }
 
@@ -127,14 +121,10 @@ enum err relation_build(const struct terms *t, const uint32_t *roots, size_t n_r
     if (!e)
         e = work_out(&r, max_entries, &all);
     if (!e && all)
-        e = merge(&r);
-    if (!e && all) {
-        relation_machine_free(r.machine, r.n_levels);
+        e = merge(t->arena, &r);
+    if (all)
         r.machine = NULL;
-    }
-    if (e)
-        relation_fini(&r);
-    else
+    if (!e)
         *out = r;
     return e;
 }
@@ -142,13 +132,4 @@ enum err relation_build(const struct terms *t, const uint32_t *roots, size_t n_r
 enum err relation_open_row(struct relation *r, size_t i_level, size_t i_row)
 {
     return relation_machine_expand(r, i_level, i_row, 1);
-}
-
-void relation_fini(struct relation *r)
-{
-    relation_machine_free(r->machine, r->n_levels);
-    for (size_t i = 0; i < r->n_levels; i++)
-        free(r->levels[i].next);
-    free(r->levels);
-    *r = (struct relation){.n_levels = 0};
 }

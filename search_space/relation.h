@@ -28,13 +28,12 @@ struct relation {
     struct relation_machine *machine; /* works out open rows; NULL: there are none, and no two rows mean the same */
 };
 
-/* Builds the relation of `roots` (all over the same knobs, at least one) with knobs in order of place[knob]. Rows up to
- * about `max_entries` entries are worked out at once and merged where they mean the same; beyond that rows are worked
- * out when they are asked for, and only those with equal intermediate values are one. Keeps `t`. ERR_NOMEM, ERR_LIMIT.
- */
+/* Builds, in the arena of `t`, the relation of `roots` (all over the same knobs, at least one) with knobs in order of
+ * place[knob]. Rows up to about `max_entries` entries are worked out at once and merged where they mean the same;
+ * beyond that rows are worked out when they are asked for, and only those with equal intermediate values are one. Keeps
+ * `t`. ERR_NOMEM, ERR_LIMIT. */
 enum err relation_build(const struct terms *t, const uint32_t *roots, size_t n_roots, const uint8_t *place,
                         size_t max_entries, struct relation *out);
-void relation_fini(struct relation *r);
 
 /* Works out an open row. ERR_NOMEM, ERR_LIMIT. */
 enum err relation_open_row(struct relation *r, size_t i_level, size_t i_row);

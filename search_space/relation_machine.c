@@ -4,35 +4,11 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MIN_COLUMN 16
-#define MAX_COLUMN 1024 /* rows evaluated together: a few columns stay in the first cache */
+#define MAX_COLUMN 256 /* rows evaluated together: all columns stay in the first cache */
 #define MIN_REST 24     /* combinations still to come that make looking ahead by ranges worth its time */
-
-static void states_fini(struct states *s)
-{
-    free(s->steps);
-    free(s->keys);
-    free(s->ids);
-    free(s->slots);
-    free(s->of_row);
-}
-
-void relation_machine_free(struct relation_machine *m, size_t n_levels)
-{
-    if (!m)
-        return;
-    for (size_t i = 0; m->states && i < n_levels; i++)
-        states_fini(&m->states[i]);
-    free(m->states);
-    free(m->steps);
-    free(m->columns);
-    free(m->ranges);
-    free(m->rest);
-    free(m);
-}
 
 /* The level whose knob is the last of `knobs`, or -1. */
 static int8_t ready_level(const struct relation *r, uint64_t knobs)
@@ -103,9 +79,9 @@ static enum err list_states(struct relation_machine *m, const struct relation *r
     for (size_t l = 0; l < r->n_levels; l++) {
         struct states *s = &m->states[l];
 
-        s->steps = malloc((m->n_steps + 1) * sizeof *s->steps);
+        s->steps = arena_take(m->terms->arena, m->n_steps * sizeof *s->steps);
         if (!s->steps)
-            return ERR_NOMEM;
+            return m->terms->arena->failed;
         for (size_t i = 0; i < m->n_steps; i++)
             if (is_state_of(&m->steps[i], l))
                 s->steps[s->width++] = (uint32_t)i;
@@ -131,14 +107,16 @@ static void measure(struct relation_machine *m, const struct relation *r)
 
 static enum err make_scratch(struct relation_machine *m, const struct relation *r)
 {
-    m->rest = malloc((r->n_levels + 1) * sizeof *m->rest);
+    struct arena *a = m->terms->arena;
+
+    m->rest = arena_take(a, (r->n_levels + 1) * sizeof *m->rest);
     if (!m->rest)
-        return ERR_NOMEM;
+        return a->failed;
     measure(m, r);
-    m->columns = malloc(m->n_steps * m->n_column * sizeof *m->columns);
-    m->ranges = malloc(m->n_steps * sizeof *m->ranges);
+    m->columns = arena_take(a, m->n_steps * m->n_column * sizeof *m->columns);
+    m->ranges = arena_take(a, m->n_steps * sizeof *m->ranges);
     if (!m->columns || !m->ranges)
-        return ERR_NOMEM;
+        return a->failed;
     for (size_t i = 0; i < m->n_steps; i++)
         if (m->steps[i].op == TERM_CONST)
             for (size_t k = 0; k < m->n_column; k++)
@@ -146,25 +124,15 @@ static enum err make_scratch(struct relation_machine *m, const struct relation *
     return ERR_OK;
 }
 
-static bool grow_states(struct states *s)
+static bool grow_states(struct arena *a, struct states *s)
 {
-    const size_t cap = s->cap ? 4 * s->cap : 32;
-    double *keys = realloc(s->keys, cap * (s->width + 1) * sizeof *keys);
-    uint32_t *ids, *of_row;
+    const size_t cap = s->cap ? 2 * s->cap : 16;
 
-    if (!keys)
-        return false;
-    s->keys = keys;
-    ids = realloc(s->ids, cap * sizeof *ids);
-    if (!ids)
-        return false;
-    s->ids = ids;
-    of_row = realloc(s->of_row, cap * sizeof *of_row);
-    if (!of_row)
-        return false;
-    s->of_row = of_row;
+    s->keys = arena_grow(a, s->keys, s->cap * s->width * sizeof *s->keys, cap * s->width * sizeof *s->keys);
+    s->ids = arena_grow(a, s->ids, s->cap * sizeof *s->ids, cap * sizeof *s->ids);
+    s->of_row = arena_grow(a, s->of_row, s->cap * sizeof *s->of_row, cap * sizeof *s->of_row);
     s->cap = cap;
-    return true;
+    return !a->failed;
 }
 
 static size_t hash_key(const double *key, size_t width)
@@ -194,14 +162,13 @@ static uint32_t *find_slot(const struct states *s, const double *key)
     return &s->slots[i];
 }
 
-static bool widen(struct states *s)
+static bool widen(struct arena *a, struct states *s)
 {
-    const size_t n_slots = s->n_slots ? 4 * s->n_slots : 64;
-    uint32_t *slots = calloc(n_slots, sizeof *slots);
+    const size_t n_slots = s->n_slots ? 4 * s->n_slots : 32;
+    uint32_t *slots = arena_zero(a, n_slots * sizeof *slots);
 
     if (!slots)
         return false;
-    free(s->slots);
     s->slots = slots;
     s->n_slots = n_slots;
     for (size_t i = 0; i < s->n; i++)
@@ -231,17 +198,17 @@ static uint32_t look_ahead(const struct relation_machine *m, const struct states
     return is_true ? RELATION_TRUE : RELATION_ROW;
 }
 
-static enum err append_row(struct relation_level *level, uint32_t *id)
+static enum err append_row(struct arena *a, struct relation_level *level, uint32_t *id)
 {
     if (level->n_rows == level->cap_rows) {
-        const size_t cap = level->cap_rows ? 2 * level->cap_rows : 16;
+        const size_t cap = level->cap_rows ? 2 * level->cap_rows : 8, row = level->n_values * sizeof(uint32_t);
         uint32_t *next;
 
         if (cap > RELATION_MAX_ROWS)
             return ERR_LIMIT;
-        next = realloc(level->next, cap * level->n_values * sizeof *next);
+        next = arena_grow(a, level->next, level->cap_rows * row, cap * row);
         if (!next)
-            return ERR_NOMEM;
+            return a->failed;
         level->next = next;
         level->cap_rows = cap;
     }
@@ -254,22 +221,23 @@ static enum err append_row(struct relation_level *level, uint32_t *id)
 static enum err enter(struct relation *r, size_t i_level, const double *key, uint32_t *id)
 {
     struct relation_machine *m = r->machine;
+    struct arena *a = m->terms->arena;
     struct states *s = &m->states[i_level];
     uint32_t *slot;
 
-    if (2 * s->n >= s->n_slots && !widen(s))
-        return ERR_NOMEM;
+    if (2 * s->n >= s->n_slots && !widen(a, s))
+        return a->failed;
     slot = find_slot(s, key);
     if (*slot) {
         *id = s->ids[*slot - 1];
         return ERR_OK;
     }
-    if (s->n == s->cap && !grow_states(s))
-        return ERR_NOMEM;
+    if (s->n == s->cap && !grow_states(a, s))
+        return a->failed;
     memcpy(s->keys + s->n * s->width, key, s->width * sizeof *key);
     *id = m->rest[i_level] >= MIN_REST ? look_ahead(m, s, i_level, key) : RELATION_ROW;
     if (*id == RELATION_ROW) {
-        const enum err e = append_row(&r->levels[i_level], id);
+        const enum err e = append_row(a, &r->levels[i_level], id);
 
         if (e)
             return e;
@@ -282,29 +250,25 @@ static enum err enter(struct relation *r, size_t i_level, const double *key, uin
 
 enum err relation_machine_new(const struct terms *t, const uint32_t *roots, size_t n_roots, struct relation *r)
 {
-    struct relation_machine *m = calloc(1, sizeof *m);
-    uint32_t *place = calloc(t->n, sizeof *place);
+    struct relation_machine *m = arena_zero(t->arena, sizeof *m);
+    uint32_t *place = arena_zero(t->arena, t->n * sizeof *place);
     const double nothing = 0;
-    enum err e = ERR_NOMEM;
+    enum err e;
 
-    r->machine = m;
     if (!m || !place)
-        goto end;
+        return t->arena->failed;
+    r->machine = m;
     m->terms = t;
     m->n_steps = mark_needed(t, roots, n_roots, place);
-    m->steps = malloc(m->n_steps * sizeof *m->steps);
-    m->states = calloc(r->n_levels, sizeof *m->states);
+    m->steps = arena_take(t->arena, m->n_steps * sizeof *m->steps);
+    m->states = arena_zero(t->arena, r->n_levels * sizeof *m->states);
     if (!m->steps || !m->states)
-        goto end;
+        return t->arena->failed;
     list_steps(m, r, roots, n_roots, place);
     e = list_states(m, r);
     if (!e)
         e = make_scratch(m, r);
-    if (!e)
-        e = enter(r, 0, &nothing, &r->root);
-end:
-    free(place);
-    return e;
+    return e ? e : enter(r, 0, &nothing, &r->root);
 }
 
 /* Columns of what earlier levels computed, and of the level's knob, for n rows from `first` on. */

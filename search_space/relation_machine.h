@@ -41,7 +41,6 @@ struct relation_machine {
 
 /* A machine for `roots`, with one row (the empty state) at level 0 of `r`, whose levels are set up. */
 enum err relation_machine_new(const struct terms *t, const uint32_t *roots, size_t n_roots, struct relation *r);
-void relation_machine_free(struct relation_machine *m, size_t n_levels);
 
 /* Works out rows first..first+n-1 of a level. */
 enum err relation_machine_expand(struct relation *r, size_t i_level, size_t first, size_t n);

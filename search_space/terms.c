@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static uint32_t fail(struct terms *t, enum err e)
@@ -36,17 +35,13 @@ static uint32_t *slot_of(const struct terms *t, const struct term *x)
 
 static bool grow(struct terms *t)
 {
-    const size_t cap = t->cap ? 2 * t->cap : 128, n_slots = 2 * cap;
-    struct term *items = realloc(t->items, cap * sizeof *items);
-    uint32_t *slots;
+    const size_t cap = t->cap ? 2 * t->cap : 64, n_slots = 2 * cap;
+    struct term *items = arena_grow(t->arena, t->items, t->cap * sizeof *items, cap * sizeof *items);
+    uint32_t *slots = items ? arena_zero(t->arena, n_slots * sizeof *slots) : NULL;
 
-    if (!items)
-        return false;
-    t->items = items;
-    slots = calloc(n_slots, sizeof *slots);
     if (!slots)
         return false;
-    free(t->slots);
+    t->items = items;
     t->slots = slots;
     t->n_slots = n_slots;
     t->cap = cap;
@@ -65,7 +60,7 @@ static uint32_t put(struct terms *t, const struct term *x)
     if (t->n >= TERMS_MAX)
         return fail(t, ERR_LIMIT);
     if (t->n == t->cap && !grow(t))
-        return fail(t, ERR_NOMEM);
+        return fail(t, t->arena->failed);
     slot = slot_of(t, x);
     if (!*slot) {
         *slot = (uint32_t)t->n;
@@ -74,23 +69,15 @@ static uint32_t put(struct terms *t, const struct term *x)
     return *slot;
 }
 
-void terms_init(struct terms *t, const struct space *s, struct domain *domains)
+void terms_init(struct terms *t, struct arena *arena, const struct space *s, struct domain *domains)
 {
-    *t = (struct terms){.space = s, .domains = domains};
+    *t = (struct terms){.space = s, .arena = arena, .domains = domains};
     if (!grow(t)) {
-        fail(t, ERR_NOMEM);
+        fail(t, arena->failed);
         return;
     }
     t->items[TERMS_NONE] = (struct term){.op = TERM_CONST, .value = NAN, .in = {0, 0, true}};
     t->n = 1;
-}
-
-void terms_fini(struct terms *t)
-{
-    free(t->items);
-    free(t->slots);
-    free(t->words);
-    *t = (struct terms){.n = 0};
 }
 
 static bool is_small_integer(double v)
@@ -121,10 +108,16 @@ uint32_t terms_word(struct terms *t, const char *word)
     for (size_t i = 0; i < t->n_words; i++)
         if (strcmp(t->words[i], word) == 0)
             return put_const(t, (double)i, true);
-    words = realloc(t->words, (t->n_words + 1) * sizeof *words);
-    if (!words)
-        return fail(t, ERR_NOMEM);
-    t->words = words;
+    words = t->words;
+    if (t->n_words == t->cap_words) {
+        const size_t cap = t->cap_words ? 2 * t->cap_words : 16;
+
+        words = arena_grow(t->arena, words, t->cap_words * sizeof *words, cap * sizeof *words);
+        if (!words)
+            return fail(t, t->arena->failed);
+        t->words = words;
+        t->cap_words = cap;
+    }
     words[t->n_words++] = word;
     return put_const(t, (double)(t->n_words - 1), true);
 }

@@ -7,6 +7,7 @@
 #ifndef TUNE_SEARCH_SPACE_TERMS_H
 #define TUNE_SEARCH_SPACE_TERMS_H
 
+#include "search_space/arena.h"
 #include "search_space/space_private.h"
 
 #define TERMS_MAX (1u << 18) /* of one pool */
@@ -62,18 +63,18 @@ struct domain {
 
 struct terms {
     const struct space *space;
+    struct arena *arena;    /* borrowed: of everything here */
     struct domain *domains; /* borrowed: one a knob */
     struct term *items;
     uint32_t *slots; /* open addressing over items; 0 = empty */
     const char **words;
     uint32_t quantities[SPACE_MAX_QUANTITIES]; /* their terms once decoded, else 0 */
-    size_t n, cap, n_slots, n_words;
+    size_t n, cap, n_slots, n_words, cap_words;
     enum err failed; /* first failure, sticky: ERR_NOMEM, ERR_LIMIT; terms are TERMS_NONE from then on */
 };
 
-/* Keeps `s` and `domains`. The pool holds TERMS_NONE. */
-void terms_init(struct terms *t, const struct space *s, struct domain *domains);
-void terms_fini(struct terms *t);
+/* Keeps `arena`, `s` and `domains`; all memory is the arena's. The pool holds TERMS_NONE. */
+void terms_init(struct terms *t, struct arena *arena, const struct space *s, struct domain *domains);
 
 /* The term of an operation, simplified where its value is known. */
 uint32_t terms_add(struct terms *t, enum term_op op, uint32_t a, uint32_t b);

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* A jump whose landing place has not been reached: the left side of and, or, a link of a chain, a member of in. */
 struct pending {
@@ -144,11 +143,14 @@ static void decode_plain(struct decoder *d, struct instruction in)
 
 uint32_t terms_of_expr(struct terms *t, const struct expr *e)
 {
-    struct decoder d = {.t = t, .e = e, .pending = calloc(e->n_code + 1, sizeof *d.pending)};
-    uint32_t result;
+    struct decoder d;
 
+    d.t = t;
+    d.e = e;
+    d.n_stack = d.n_pending = 0;
+    d.pending = arena_take(t->arena, e->n_code * sizeof *d.pending);
     if (!d.pending) {
-        t->failed = t->failed ? t->failed : ERR_NOMEM;
+        t->failed = t->failed ? t->failed : t->arena->failed;
         return TERMS_NONE;
     }
     for (size_t i = 0; i < e->n_code; i++) {
@@ -162,7 +164,5 @@ uint32_t terms_of_expr(struct terms *t, const struct expr *e)
             decode_plain(&d, e->code[i]);
         land(&d, i + 1);
     }
-    result = pop(&d);
-    free(d.pending);
-    return result;
+    return pop(&d);
 }

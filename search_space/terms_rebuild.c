@@ -160,10 +160,13 @@ static uint32_t copy(struct rebuild *r, uint32_t i)
 
 void terms_rebuild(struct terms *to, const struct terms *from, const uint8_t *place, uint32_t *roots, size_t n)
 {
-    struct rebuild r = {.to = to, .from = from, .place = place};
+    struct rebuild r;
 
-    r.needed = calloc(from->n, sizeof *r.needed);
-    r.map = calloc(from->n, sizeof *r.map);
+    r.to = to;
+    r.from = from;
+    r.place = place;
+    r.needed = arena_zero(to->arena, from->n * sizeof *r.needed);
+    r.map = arena_zero(to->arena, from->n * sizeof *r.map);
     for (size_t i = 0; i < from->n_words; i++)
         (void)terms_word(to, from->words[i]); /* words keep their numbers: the domains hold them */
     if (r.needed && r.map) {
@@ -178,8 +181,6 @@ void terms_rebuild(struct terms *to, const struct terms *from, const uint8_t *pl
         for (size_t i = 0; i < n; i++)
             roots[i] = r.map[roots[i]];
     } else if (!to->failed) {
-        to->failed = ERR_NOMEM;
+        to->failed = to->arena->failed;
     }
-    free(r.needed);
-    free(r.map);
 }

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIRST_CHUNK ((size_t)60 << 10) /* enough for most kernels' spaces, below malloc's way to the system */
+#define FIRST_STORE ((size_t)8 << 10)
 #define MAX_ENTRIES ((size_t)4 << 20) /* of a relation that is worked out before it is joined */
 
 struct build {
     const struct space *space;
+    struct arena arena; /* of everything but the set */
     struct domain domains[SPACE_MAX_KNOBS];
-    uint16_t *choices; /* of all domains */
-    double *values;
     struct terms decoded, ordered;
     uint32_t *roots; /* conjuncts: all must be true */
     size_t n_roots, cap_roots;
@@ -20,23 +21,20 @@ struct build {
     struct relation *relations;
     size_t n_relations;
     bool is_empty; /* some constraint is never true */
-    size_t bytes_left;
 };
 
 static enum err make_domains(struct build *b)
 {
     const struct space *s = b->space;
-    size_t n = 0, at = 0;
 
-    for (size_t i = 0; i < s->n_knobs; i++)
-        n += s->knobs[i].n;
-    b->choices = malloc(n * sizeof *b->choices);
-    b->values = malloc(n * sizeof *b->values);
-    if (!b->choices || !b->values)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < s->n_knobs; at += s->knobs[i++].n)
-        b->domains[i] = (struct domain){b->choices + at, b->values + at, s->knobs[i].n, s->knobs[i].words, true};
-    return ERR_OK;
+    for (size_t i = 0; i < s->n_knobs; i++) {
+        struct domain *d = &b->domains[i];
+
+        *d = (struct domain){.n = s->knobs[i].n, .is_word = s->knobs[i].words, .is_integer = true};
+        d->choices = arena_take(&b->arena, d->n * sizeof *d->choices);
+        d->values = arena_take(&b->arena, d->n * sizeof *d->values);
+    }
+    return b->arena.failed;
 }
 
 /* Values as numbers; a word's is that of its term. */
@@ -60,10 +58,10 @@ static enum err put_root(struct build *b, uint32_t root)
 {
     if (b->n_roots == b->cap_roots) {
         const size_t cap = b->cap_roots ? 2 * b->cap_roots : 64;
-        uint32_t *roots = realloc(b->roots, cap * sizeof *roots);
+        uint32_t *roots = arena_grow(&b->arena, b->roots, b->cap_roots * sizeof *roots, cap * sizeof *roots);
 
         if (!roots)
-            return ERR_NOMEM;
+            return b->arena.failed;
         b->roots = roots;
         b->cap_roots = cap;
     }
@@ -167,7 +165,6 @@ static enum err narrow(struct build *b, uint32_t root)
     if (r.root >= RELATION_ROW)
         keep_values(&b->domains[r.levels[0].i_knob], relation_row(&r, 0, r.root));
     b->is_empty |= r.root == RELATION_FALSE;
-    relation_fini(&r);
     return ERR_OK;
 }
 
@@ -188,11 +185,11 @@ static enum err narrow_domains(struct build *b)
 
 static enum err choose_order(struct build *b)
 {
-    uint64_t *scopes = malloc((b->n_roots + 1) * sizeof *scopes);
+    uint64_t *scopes = arena_take(&b->arena, b->n_roots * sizeof *scopes);
     size_t n_values[SPACE_MAX_KNOBS], n_scopes = 0;
 
     if (!scopes)
-        return ERR_NOMEM;
+        return b->arena.failed;
     for (size_t i = 0; i < b->space->n_knobs; i++)
         n_values[i] = b->domains[i].n;
     for (size_t i = 0; i < b->n_roots; i++) {
@@ -205,13 +202,12 @@ static enum err choose_order(struct build *b)
         n_scopes += k == n_scopes;
     }
     knob_order_choose(scopes, n_scopes, n_values, b->space->n_knobs, &b->order);
-    free(scopes);
     return ERR_OK;
 }
 
 static enum err put_in_order(struct build *b)
 {
-    terms_init(&b->ordered, b->space, b->domains);
+    terms_init(&b->ordered, &b->arena, b->space, b->domains);
     terms_rebuild(&b->ordered, &b->decoded, b->order.place, b->roots, b->n_roots);
     if (!b->ordered.failed)
         drop_decided(b, &b->ordered);
@@ -225,9 +221,9 @@ static enum err make_relations(struct build *b)
     size_t left = b->n_roots;
     enum err e = ERR_OK;
 
-    b->relations = calloc(b->n_roots + 1, sizeof *b->relations);
+    b->relations = arena_take(&b->arena, b->n_roots * sizeof *b->relations);
     if (!b->relations)
-        return ERR_NOMEM;
+        return b->arena.failed;
     for (uint32_t *from = b->roots; left > 0 && !e && !b->is_empty;) {
         struct relation *r = &b->relations[b->n_relations];
         size_t n = 1;
@@ -243,10 +239,7 @@ static enum err make_relations(struct build *b)
         if (e)
             break;
         b->is_empty |= r->root == RELATION_FALSE;
-        if (r->root == RELATION_TRUE)
-            relation_fini(r);
-        else
-            b->n_relations++;
+        b->n_relations += r->root != RELATION_TRUE;
         from += n;
         left -= n;
     }
@@ -283,23 +276,11 @@ static enum err join_groups(struct build *b, struct valid_set *v)
         for (size_t l = g->first; l < g->end; l++)
             knobs |= (uint64_t)1 << b->order.knobs[l];
         n = gather(b->relations + done, b->n_relations - done, knobs);
-        e = valid_join(v, g, b->relations + done, n, b->domains, &b->bytes_left);
+        e = valid_join(v, g, b->relations + done, n, b->domains, &b->arena);
         done += n;
         v->n_diagram *= e ? 1 : g->count;
     }
     return e;
-}
-
-static void fini(struct build *b)
-{
-    for (size_t i = 0; i < b->n_relations; i++)
-        relation_fini(&b->relations[i]);
-    free(b->relations);
-    free(b->roots);
-    free(b->choices);
-    free(b->values);
-    terms_fini(&b->decoded);
-    terms_fini(&b->ordered);
 }
 
 static enum err build(struct build *b, struct valid_set *v)
@@ -308,7 +289,7 @@ static enum err build(struct build *b, struct valid_set *v)
 
     if (e)
         return e;
-    terms_init(&b->decoded, b->space, b->domains);
+    terms_init(&b->decoded, &b->arena, b->space, b->domains);
     fill_domains(b);
     e = b->decoded.failed ? b->decoded.failed : decode(b);
     if (!e)
@@ -366,19 +347,22 @@ static enum err filter(struct valid_set *v, struct why *why)
 
 enum err valid_set_new(const struct space *s, size_t max_bytes, struct valid_set **out, struct why *why)
 {
-    struct build b = {.space = s, .bytes_left = max_bytes ? max_bytes : VALID_SET_BYTES};
+    struct build b = {.space = s};
     struct valid_set *v = calloc(1, sizeof *v);
-    enum err e = ERR_NOMEM;
+    enum err e;
 
     assert(s->sealed && "the set of a sealed space");
-    if (v) {
-        v->space = s;
-        e = build(&b, v);
-    }
-    fini(&b);
+    if (!v)
+        return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    v->space = s;
+    max_bytes = max_bytes ? max_bytes : VALID_SET_BYTES;
+    arena_init(&b.arena, FIRST_CHUNK, max_bytes);
+    arena_init(&v->store, FIRST_STORE, max_bytes);
+    e = build(&b, v);
+    arena_fini(&b.arena);
     if (e == ERR_LIMIT)
         why_set(why, e, "the constraints tie too many knobs together to find all valid configs in %zu MiB",
-                (max_bytes ? max_bytes : VALID_SET_BYTES) >> 20);
+                max_bytes >> 20);
     else if (e)
         why_set(why, e, "%s", err_words(e));
     if (!e) {

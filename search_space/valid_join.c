@@ -3,7 +3,6 @@
 #include "search_space/mix.h"
 #include "search_space/valid_private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NOWHERE UINT32_MAX
@@ -39,7 +38,7 @@ struct join {
     struct relation *relations;
     size_t n_relations;
     const struct domain *domains;
-    size_t *bytes_left;
+    struct arena *scratch;
     struct touch *touches; /* [n_relations], of the level at hand */
     struct keep *keeps;
     struct field *fields; /* [n_relations], of the boundary at hand */
@@ -49,14 +48,6 @@ struct join {
     uint32_t *children[SPACE_MAX_KNOBS]; /* a level's [n_states][n_values] */
     size_t n_states[SPACE_MAX_KNOBS];
 };
-
-static enum err spend(struct join *j, size_t bytes)
-{
-    if (bytes > *j->bytes_left)
-        return ERR_LIMIT;
-    *j->bytes_left -= bytes;
-    return ERR_OK;
-}
 
 static size_t hash_words(const uint64_t *words, size_t n)
 {
@@ -84,23 +75,15 @@ static uint32_t *find_slot(const struct states *s, const uint64_t *key)
     return &s->slots[i];
 }
 
-static enum err grow(struct join *j, struct states *s)
+static enum err grow(struct arena *a, struct states *s)
 {
-    const size_t cap = s->cap ? 4 * s->cap : 64, n_slots = 2 * cap;
-    uint64_t *keys;
-    uint32_t *slots;
-    enum err e = spend(j, (cap - s->cap) * (s->n_words * sizeof *keys + 2 * sizeof *slots));
+    const size_t cap = s->cap ? 4 * s->cap : 16, n_slots = 2 * cap, key = s->n_words * sizeof *s->keys;
+    uint64_t *keys = arena_grow(a, s->keys, s->cap * key, cap * key);
+    uint32_t *slots = arena_zero(a, n_slots * sizeof *slots);
 
-    if (e)
-        return e;
-    keys = realloc(s->keys, cap * s->n_words * sizeof *keys);
-    if (!keys)
-        return ERR_NOMEM;
+    if (!keys || !slots)
+        return a->failed;
     s->keys = keys;
-    slots = calloc(n_slots, sizeof *slots);
-    if (!slots)
-        return ERR_NOMEM;
-    free(s->slots);
     s->slots = slots;
     s->n_slots = n_slots;
     s->cap = cap;
@@ -114,7 +97,7 @@ static enum err enter(struct join *j, struct states *s, const uint64_t *key, uin
     uint32_t *slot;
 
     if (s->n == s->cap) {
-        const enum err e = grow(j, s);
+        const enum err e = grow(j->scratch, s);
 
         if (e)
             return e;
@@ -126,14 +109,6 @@ static enum err enter(struct join *j, struct states *s, const uint64_t *key, uin
     }
     *out = *slot - 1;
     return ERR_OK;
-}
-
-static void states_fini(struct join *j, struct states *s)
-{
-    *j->bytes_left += s->cap * (s->n_words * sizeof *s->keys + 2 * sizeof *s->slots);
-    free(s->keys);
-    free(s->slots);
-    *s = (struct states){.n = 0};
 }
 
 static uint64_t mask_for(const struct relation *r, size_t i_level)
@@ -237,13 +212,11 @@ static enum err forward_level(struct join *j, size_t i_level)
     uint32_t *children;
     enum err e = plan_level(j, i_knob, &after->n_words);
 
-    if (!e)
-        e = spend(j, before->n * n_values * sizeof *children);
     if (e)
         return e;
-    children = malloc((before->n * n_values + 1) * sizeof *children);
+    children = arena_take(j->scratch, before->n * n_values * sizeof *children);
     if (!children)
-        return ERR_NOMEM;
+        return j->scratch->failed;
     j->children[i_level] = children;
     j->n_states[i_level] = before->n;
     for (size_t i = 0; i < before->n && !e; i++) {
@@ -271,7 +244,6 @@ static enum err forward(struct join *j)
     e = enter(j, &j->states[0], nothing, &root);
     for (size_t l = j->g->first; l < j->g->end && !e; l++) {
         e = forward_level(j, l);
-        states_fini(j, &j->states[0]);
         j->states[0] = j->states[1];
         j->states[1] = (struct states){.n = 0};
     }
@@ -284,36 +256,13 @@ struct behind {
     uint64_t *counts;
 };
 
-/* The level being made. */
+/* The level being made, in scratch memory that has room for an edge a cell. */
 struct maker {
-    struct valid_level *level;
-    size_t cap_nodes, cap_edges, n_slots;
-    uint32_t *slots;
+    struct valid_level level;
     uint64_t *counts;
+    uint32_t *slots;
+    size_t n_slots;
 };
-
-static bool widen(struct maker *m, size_t n_more)
-{
-    struct valid_level *l = m->level;
-    const size_t cap = 2 * (l->n_edges + n_more) + 64;
-    uint16_t *choice;
-    uint32_t *child;
-    uint64_t *before;
-
-    if (l->n_edges + n_more <= m->cap_edges)
-        return true;
-    choice = realloc(l->choice, cap * sizeof *choice);
-    if (choice)
-        l->choice = choice;
-    child = realloc(l->child, cap * sizeof *child);
-    if (child)
-        l->child = child;
-    before = realloc(l->before, cap * sizeof *before);
-    if (before)
-        l->before = before;
-    m->cap_edges = cap;
-    return choice && child && before;
-}
 
 static size_t hash_edges(const struct valid_level *l, size_t first, size_t n)
 {
@@ -336,7 +285,7 @@ static bool same_edges(const struct valid_level *l, uint32_t i_node, size_t firs
 /* Makes the edges behind the last node a node, or finds the one that has the same. */
 static uint32_t end_node(struct maker *m, size_t n_edges, uint64_t count)
 {
-    struct valid_level *l = m->level;
+    struct valid_level *l = &m->level;
     size_t slot = hash_edges(l, l->n_edges, n_edges) & (m->n_slots - 1);
 
     while (m->slots[slot] && !same_edges(l, m->slots[slot] - 1, l->n_edges, n_edges))
@@ -352,7 +301,7 @@ static uint32_t end_node(struct maker *m, size_t n_edges, uint64_t count)
 
 static uint32_t make_node(struct maker *m, const uint32_t *children, const struct domain *d, const struct behind *b)
 {
-    struct valid_level *l = m->level;
+    struct valid_level *l = &m->level;
     size_t at = l->n_edges;
     uint64_t count = 0;
 
@@ -369,15 +318,39 @@ static uint32_t make_node(struct maker *m, const uint32_t *children, const struc
     return at > l->n_edges ? end_node(m, at - l->n_edges, count) : NOWHERE;
 }
 
-static enum err maker_init(struct maker *m, struct valid_level *level, size_t n_states)
+static enum err maker_init(struct maker *m, struct arena *a, size_t n_states, size_t n_cells)
 {
-    *m = (struct maker){.level = level};
-    for (m->n_slots = 16; m->n_slots < 2 * n_states; m->n_slots *= 2)
+    *m = (struct maker){.level = {.n_nodes = 0}};
+    for (m->n_slots = 8; m->n_slots < 2 * n_states; m->n_slots *= 2)
         ;
-    m->slots = calloc(m->n_slots, sizeof *m->slots);
-    m->counts = malloc((n_states + 1) * sizeof *m->counts);
-    level->first = calloc(n_states + 1, sizeof *level->first);
-    return m->slots && m->counts && level->first ? ERR_OK : ERR_NOMEM;
+    m->slots = arena_zero(a, m->n_slots * sizeof *m->slots);
+    m->counts = arena_take(a, n_states * sizeof *m->counts);
+    m->level.first = arena_zero(a, (n_states + 1) * sizeof *m->level.first);
+    m->level.choice = arena_take(a, n_cells * sizeof *m->level.choice);
+    m->level.child = arena_take(a, n_cells * sizeof *m->level.child);
+    m->level.before = arena_take(a, n_cells * sizeof *m->level.before);
+    return a->failed;
+}
+
+static void *copy(struct arena *a, const void *from, size_t bytes)
+{
+    void *to = arena_take(a, bytes);
+
+    return to ? memcpy(to, from, bytes) : NULL;
+}
+
+/* Copies a level out of the scratch memory. */
+static enum err store(struct arena *a, const struct valid_level *from, struct valid_level *to)
+{
+    const size_t i_knob = to->i_knob;
+
+    *to = *from;
+    to->i_knob = i_knob;
+    to->first = copy(a, from->first, (from->n_nodes + 1) * sizeof *from->first);
+    to->choice = copy(a, from->choice, from->n_edges * sizeof *from->choice);
+    to->child = copy(a, from->child, from->n_edges * sizeof *from->child);
+    to->before = copy(a, from->before, from->n_edges * sizeof *from->before);
+    return a->failed;
 }
 
 static enum err backward_level(struct join *j, size_t i_level, struct behind *b)
@@ -385,70 +358,52 @@ static enum err backward_level(struct join *j, size_t i_level, struct behind *b)
     const struct domain *d = &j->domains[j->v->levels[i_level].i_knob];
     const size_t n = j->n_states[i_level];
     struct maker m;
-    uint32_t *nodes = malloc((n + 1) * sizeof *nodes);
-    enum err e = maker_init(&m, &j->v->levels[i_level], n);
+    uint32_t *nodes = arena_take(j->scratch, n * sizeof *nodes);
+    enum err e = n * d->n > UINT32_MAX ? ERR_LIMIT : maker_init(&m, j->scratch, n, n * d->n);
 
-    if (!nodes)
-        e = ERR_NOMEM;
-    for (size_t i = 0; i < n && !e; i++) {
-        if (m.level->n_edges > UINT32_MAX - d->n)
-            e = ERR_LIMIT;
-        else if (!widen(&m, d->n))
-            e = ERR_NOMEM;
-        else
-            nodes[i] = make_node(&m, j->children[i_level] + i * d->n, d, b);
-    }
-    free(m.slots);
-    free(b->nodes);
-    free(b->counts);
+    if (e)
+        return e;
+    for (size_t i = 0; i < n; i++)
+        nodes[i] = make_node(&m, j->children[i_level] + i * d->n, d, b);
     *b = (struct behind){nodes, m.counts};
-    return e;
+    return store(&j->v->store, &m.level, &j->v->levels[i_level]);
 }
 
 static enum err backward(struct join *j)
 {
-    struct behind b = {calloc(1, sizeof *b.nodes), calloc(1, sizeof *b.counts)};
-    enum err e = b.nodes && b.counts ? ERR_OK : ERR_NOMEM;
+    uint32_t end = 0;
+    uint64_t one = 1;
+    struct behind b = {&end, &one};
+    enum err e = ERR_OK;
 
-    if (!e)
-        b.counts[0] = 1;
-    for (size_t l = j->g->end; l-- > j->g->first && !e;) {
+    for (size_t l = j->g->end; l-- > j->g->first && !e;)
         e = backward_level(j, l, &b);
-        free(j->children[l]);
-        *j->bytes_left += j->n_states[l] * j->domains[j->v->levels[l].i_knob].n * sizeof *j->children[l];
-        j->children[l] = NULL;
-    }
     if (!e) {
         j->g->root = b.nodes[0];
         j->g->count = b.nodes[0] == NOWHERE ? 0 : b.counts[b.nodes[0]];
     }
-    free(b.nodes);
-    free(b.counts);
     return e;
 }
 
 enum err valid_join(struct valid_set *v, struct valid_group *g, struct relation *relations, size_t n_relations,
-                    const struct domain *domains, size_t *bytes_left)
+                    const struct domain *domains, struct arena *scratch)
 {
-    struct join j = {.v = v, .g = g, .relations = relations, .n_relations = n_relations, .domains = domains};
-    enum err e = ERR_NOMEM;
+    struct join j;
+    enum err e;
 
-    j.bytes_left = bytes_left;
-    j.touches = calloc(n_relations + 1, sizeof *j.touches);
-    j.keeps = calloc(n_relations + 1, sizeof *j.keeps);
-    j.fields = calloc(n_relations + 1, sizeof *j.fields);
-    j.at = calloc(n_relations + 1, sizeof *j.at);
-    if (j.touches && j.keeps && j.fields && j.at)
-        e = forward(&j);
-    states_fini(&j, &j.states[0]);
-    states_fini(&j, &j.states[1]);
-    if (!e)
-        e = backward(&j);
-    for (size_t l = g->first; l < g->end; l++)
-        free(j.children[l]);
-    free(j.touches);
-    free(j.keeps);
-    free(j.fields);
-    free(j.at);
-    return e;
+    j.v = v;
+    j.g = g;
+    j.relations = relations;
+    j.n_relations = n_relations;
+    j.domains = domains;
+    j.scratch = scratch;
+    j.states[0] = j.states[1] = (struct states){.n = 0};
+    j.touches = arena_take(scratch, n_relations * sizeof *j.touches);
+    j.keeps = arena_take(scratch, n_relations * sizeof *j.keeps);
+    j.fields = arena_zero(scratch, n_relations * sizeof *j.fields);
+    j.at = arena_zero(scratch, n_relations * sizeof *j.at);
+    if (scratch->failed)
+        return scratch->failed;
+    e = forward(&j);
+    return e ? e : backward(&j);
 }

@@ -28,6 +28,7 @@ struct valid_group {
 
 struct valid_set {
     const struct space *space;
+    struct arena store; /* of the levels */
     struct valid_level levels[SPACE_MAX_KNOBS];
     struct valid_group groups[SPACE_MAX_KNOBS];
     size_t n_levels, n_groups;
@@ -37,9 +38,9 @@ struct valid_set {
     uint64_t count;
 };
 
-/* Joins the relations of one group's knobs into its diagram (valid_join.c); *bytes_left shrinks by what it uses. */
+/* Joins the relations of one group's knobs into its diagram (valid_join.c); `scratch` for what is not kept. */
 enum err valid_join(struct valid_set *v, struct valid_group *g, struct relation *relations, size_t n_relations,
-                    const struct domain *domains, size_t *bytes_left);
+                    const struct domain *domains, struct arena *scratch);
 
 /* The edge of a node for a choice, or SIZE_MAX. */
 size_t valid_edge_of_choice(const struct valid_level *l, uint32_t node, uint16_t choice);

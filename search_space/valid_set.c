@@ -8,12 +8,7 @@ void valid_set_free(struct valid_set *v)
 {
     if (!v)
         return;
-    for (size_t i = 0; i < v->n_levels; i++) {
-        free(v->levels[i].first);
-        free(v->levels[i].choice);
-        free(v->levels[i].child);
-        free(v->levels[i].before);
-    }
+    arena_fini(&v->store);
     free(v->kept);
     free(v);
 }

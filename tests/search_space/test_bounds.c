@@ -1,0 +1,75 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "search_space/bounds.h"
+
+#include <math.h>
+
+static const int64_t sizes[] = {4, 8, 16, 32};
+
+/* Knobs a, b, c of 4 8 16 32, a constant `limit` of 256, a quantity `items` = a * b / c, and one constraint. */
+static struct space *space_with(const char *constraint)
+{
+    struct space *s;
+
+    assert_int_equal(space_new(&s), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "a", NULL, 4, sizes), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "b", NULL, 4, sizes), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "c", NULL, 4, sizes), ERR_OK);
+    assert_int_equal(space_add_constant(s, "limit", 256, NULL), ERR_OK);
+    assert_int_equal(space_add_quantity(s, "items", "a * b / c", NULL), ERR_OK);
+    assert_int_equal(space_add_constraint(s, constraint, NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    return s;
+}
+
+/* At a=8 b=16 c=4. */
+static double only_value(const char *constraint)
+{
+    const struct config c = {{1, 2, 0}};
+    struct space *s = space_with(constraint);
+    double value = NAN;
+    struct bounds *b;
+
+    assert_int_equal(bounds_new(&b, s, 128, 1024), ERR_OK);
+    if (bounds_n(b) == 1)
+        value = bounds_value(b, 0, &c);
+    bounds_free(b);
+    space_free(s);
+    return value;
+}
+
+static void products_that_a_constraint_bounds_are_found(void **state)
+{
+    (void)state;
+    assert_true(only_value("a * b <= 512") == 128);
+    assert_true(only_value("16 <= a * b <= 512") == 128);
+    assert_true(only_value("512 >= a * c") == 32);
+    assert_true(only_value("a * c < limit") == 32);
+    assert_true(only_value("items <= limit / 2") == 32);
+    assert_true(only_value("a * b <= 512 and a * b <= 256") == 128);
+    assert_true(only_value("a % 4 == 0 and b * c < 700") == 64);
+}
+
+static void other_constraints_are_left_out(void **state)
+{
+    (void)state;
+    assert_true(isnan(only_value("a * b <= 64")));
+    assert_true(isnan(only_value("a * b * c <= 20000")));
+    assert_true(isnan(only_value("a + b * c <= 512")));
+    assert_true(isnan(only_value("a * b >= 256")));
+    assert_true(isnan(only_value("a * b <= 512 or c == 4")));
+    assert_true(isnan(only_value("a * b % c == 0")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_that_a_constraint_bounds_are_found),
+        cmocka_unit_test(other_constraints_are_left_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -79,14 +79,400 @@ static void the_set_is_what_the_constraints_say(void **state)
         valid_set_free(v);
         space_free(s);
     }
-    
+
     assert_true(n_some > N_SPACES / 5); /* the generator makes constraints that leave some and forbid some */
+}
+
+static void ranks_follow_the_order_of_the_set(void **state)
+{
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, SEED + 1);
+    for (int i = 0; i < 200; i++) {
+        struct space *s = random_space(&rng, 2 + (size_t)rng_below(&rng, 4), 5);
+        struct valid_set *v = set_of(s);
+        struct config before, c;
+
+        for (uint64_t rank = 0; rank < valid_set_count(v); rank++) {
+            size_t place = 0;
+
+            assert_int_equal(valid_set_at(v, rank, &c), ERR_OK);
+            while (rank && before.choice[valid_set_knob(v, place)] == c.choice[valid_set_knob(v, place)])
+                place++;
+            if (rank)
+                assert_true(before.choice[valid_set_knob(v, place)] < c.choice[valid_set_knob(v, place)]);
+            before = c;
+        }
+        valid_set_free(v);
+        space_free(s);
+    }
+}
+
+static void a_list_from_anywhere_holds_what_ranks_give(void **state)
+{
+    struct rng rng;
+    uint64_t indices[64];
+    struct config c;
+
+    (void)state;
+    rng_init(&rng, SEED + 2);
+    for (int i = 0; i < 300; i++) {
+        struct space *s = random_space(&rng, 2 + (size_t)rng_below(&rng, 4), 5);
+        struct valid_set *v = set_of(s);
+        const uint64_t count = valid_set_count(v), first = rng_below(&rng, count + 1);
+        const uint64_t left = count - first, n = left < 64 ? left : 64;
+
+        assert_int_equal(valid_set_list(v, first, n, indices), ERR_OK);
+        for (uint64_t k = 0; k < n; k++) {
+            assert_int_equal(valid_set_at(v, first + k, &c), ERR_OK);
+            assert_int_equal(indices[k], space_index(s, &c));
+        }
+        assert_int_equal(valid_set_list(v, first, left + 1, indices), ERR_LIMIT);
+        valid_set_free(v);
+        space_free(s);
+    }
+}
+
+struct seen {
+    const struct space *s;
+    uint64_t indices[256];
+    size_t n, stop_after;
+};
+
+static bool note(const struct config *c, void *arg)
+{
+    struct seen *seen = arg;
+
+    assert_true(seen->n < 256);
+    seen->indices[seen->n++] = space_index(seen->s, c);
+    return seen->n != seen->stop_after;
+}
+
+static void neighbours_are_those_of_the_space_in_the_same_order(void **state)
+{
+    struct rng rng;
+    struct config c;
+
+    (void)state;
+    rng_init(&rng, SEED + 3);
+    for (int i = 0; i < 600; i++) {
+        struct space *s = random_space(&rng, 2 + (size_t)rng_below(&rng, 5), 5);
+        struct valid_set *v = set_of(s);
+
+        for (int k = 0; k < 20; k++) { /* of valid configs and of others */
+            struct seen ours = {.s = s}, theirs = {.s = s};
+
+            assert_int_equal(space_at(s, rng_below(&rng, space_size(s)), &c), ERR_OK);
+            valid_set_neighbours(v, &c, VALID_ANY_VALUE, note, &ours);
+            space_neighbours(s, &c, note, &theirs);
+            assert_int_equal(ours.n, theirs.n);
+            assert_memory_equal(ours.indices, theirs.indices, ours.n * sizeof ours.indices[0]);
+            if (ours.n < 2)
+                continue;
+            ours = (struct seen){.s = s, .stop_after = 1};
+            valid_set_neighbours(v, &c, VALID_ANY_VALUE, note, &ours);
+            assert_int_equal(ours.n, 1);
+        }
+        valid_set_free(v);
+        space_free(s);
+    }
+}
+
+/* The nearest valid choices of one knob below and above, found by asking. */
+static void expect_adjacent(const struct space *s, const struct config *c, struct seen *expected)
+{
+    for (size_t k = 0; k < space_n_knobs(s); k++)
+        for (int step = -1; step <= 1; step += 2) {
+            struct config n = *c;
+
+            for (int at = (int)c->choice[k] + step; at >= 0 && at < (int)space_n_values(s, k); at += step) {
+                n.choice[k] = (uint16_t)at;
+                if (!space_is_valid(s, &n, NULL))
+                    continue;
+                note(&n, expected);
+                break;
+            }
+        }
+}
+
+static void adjacent_neighbours_are_the_nearest_valid_values(void **state)
+{
+    struct rng rng;
+    struct config c;
+
+    (void)state;
+    rng_init(&rng, SEED + 4);
+    for (int i = 0; i < 400; i++) {
+        struct space *s = random_space(&rng, 2 + (size_t)rng_below(&rng, 5), 6);
+        struct valid_set *v = set_of(s);
+
+        for (int k = 0; k < 20; k++) {
+            struct seen ours = {.s = s}, expected = {.s = s};
+
+            assert_int_equal(space_at(s, rng_below(&rng, space_size(s)), &c), ERR_OK);
+            valid_set_neighbours(v, &c, VALID_ADJACENT, note, &ours);
+            expect_adjacent(s, &c, &expected);
+            assert_int_equal(ours.n, expected.n);
+            assert_memory_equal(ours.indices, expected.indices, ours.n * sizeof ours.indices[0]);
+        }
+        valid_set_free(v);
+        space_free(s);
+    }
+}
+
+static const double powers[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+
+/* 10^n raw configs: n knobs of 10 powers of two, their product at most 2^limit. */
+static struct space *product_space(size_t n, unsigned limit)
+{
+    struct space *s = NULL;
+    struct buf text;
+    char name[24];
+
+    buf_init(&text, 4096);
+    assert_int_equal(space_new(&s), ERR_OK);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "k%zu", i);
+        assert_int_equal(space_add_knob(s, name, powers, 10, NULL), ERR_OK);
+        buf_printf(&text, "%s%s", i ? " * " : "", name);
+    }
+    buf_printf(&text, " <= %.0f", ldexp(1, (int)limit));
+    assert_int_equal(space_add_constraint(s, buf_text(&text), NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    buf_fini(&text);
+    return s;
+}
+
+/* How many ways n digits 0..9 add up to at most `limit`. */
+static uint64_t digit_sums(size_t n, unsigned limit)
+{
+    uint64_t ways[256] = {1}, total = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (unsigned sum = 255; sum < 256; sum--)
+            for (unsigned digit = 1; digit < 10 && digit <= sum; digit++)
+                ways[sum] += ways[sum - digit];
+    for (unsigned sum = 0; sum <= limit; sum++)
+        total += ways[sum];
+    return total;
+}
+
+static void a_million_million_configs_are_counted_in_little_memory(void **state)
+{
+    struct space *s = product_space(12, 40);
+    struct valid_set *v = NULL;
+    struct config c, back;
+    struct rng rng;
+    uint64_t rank;
+
+    (void)state;
+    assert_int_equal(space_size(s), 1000000000000u);
+    assert_int_equal(valid_set_new(s, (size_t)4 << 20, &v, NULL), ERR_OK);
+    assert_int_equal(valid_set_count(v), digit_sums(12, 40));
+    assert_true(valid_set_size(v).bytes < 100000);
+    rng_init(&rng, 5);
+    for (int i = 0; i < 1000; i++) {
+        const uint64_t wanted = rng_below(&rng, valid_set_count(v));
+
+        assert_int_equal(valid_set_at(v, wanted, &c), ERR_OK);
+        assert_true(space_is_valid(s, &c, NULL));
+        assert_int_equal(valid_set_rank(v, &c, &rank), ERR_OK);
+        assert_int_equal(rank, wanted);
+        assert_int_equal(valid_set_sample(v, &rng, &back), ERR_OK);
+        assert_true(space_is_valid(s, &back, NULL));
+    }
+    valid_set_free(v);
+    space_free(s);
+}
+
+static void samples_are_uniform(void **state)
+{
+    enum { N = 60000 };
+    struct space *s = product_space(3, 6);
+    struct valid_set *v = set_of(s);
+    const uint64_t count = valid_set_count(v);
+    unsigned hits[1000] = {0};
+    const double expected = (double)N / (double)count;
+    double chi2 = 0;
+    struct config c;
+    struct rng rng;
+
+    (void)state;
+    assert_int_equal(count, digit_sums(3, 6));
+    rng_init(&rng, 7);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(valid_set_sample(v, &rng, &c), ERR_OK);
+        hits[space_index(s, &c)]++;
+    }
+    for (uint64_t i = 0; i < space_size(s); i++) {
+        assert_int_equal(space_at(s, i, &c), ERR_OK);
+        if (space_is_valid(s, &c, NULL))
+            chi2 += (hits[i] - expected) * (hits[i] - expected) / expected;
+        else
+            assert_int_equal(hits[i], 0);
+    }
+    /* mean n-1, deviation sqrt(2 (n-1)): six deviations never happen by chance, and the seed is fixed */
+    if (fabs(chi2 - (double)count) > 6 * sqrt(2 * (double)count))
+        fail_msg("chi-square %g over %llu configs", chi2, (unsigned long long)count);
+    valid_set_free(v);
+    space_free(s);
+}
+
+static void an_empty_set_answers_everything(void **state)
+{
+    static const char *const never[] = {"a > 4", "a / 0 == 1", "a * b == 7", "a == 'x'", "not (a < b or a >= b)", "0"};
+    static const double values[] = {1, 2, 4};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof never / sizeof never[0]; i++) {
+        struct space *s = NULL;
+        struct valid_set *v;
+        struct seen seen = {.n = 0};
+        struct config c = {.choice = {0}};
+        struct rng rng;
+        uint64_t rank;
+
+        rng_init(&rng, 1);
+        assert_int_equal(space_new(&s), ERR_OK);
+        assert_int_equal(space_add_knob(s, "a", values, 3, NULL), ERR_OK);
+        assert_int_equal(space_add_knob(s, "b", values, 3, NULL), ERR_OK);
+        assert_int_equal(space_add_constraint(s, never[i], NULL), ERR_OK);
+        assert_int_equal(space_seal(s, NULL), ERR_OK);
+        v = set_of(s);
+        assert_int_equal(valid_set_count(v), 0);
+        assert_int_equal(valid_set_at(v, 0, &c), ERR_LIMIT);
+        assert_int_equal(valid_set_rank(v, &c, &rank), ERR_NOT_FOUND);
+        assert_int_equal(valid_set_sample(v, &rng, &c), ERR_NOT_FOUND);
+        assert_int_equal(valid_set_list(v, 0, 0, NULL), ERR_OK);
+        valid_set_neighbours(v, &c, VALID_ANY_VALUE, note, &seen);
+        assert_int_equal(seen.n, 0);
+        valid_set_free(v);
+        space_free(s);
+    }
+}
+
+static bool keeps_odd_sums(const struct space *s, const struct config *c, void *arg)
+{
+    size_t sum = *(const size_t *)arg;
+
+    for (size_t i = 0; i < space_n_knobs(s); i++)
+        sum += c->choice[i];
+    return sum % 2;
+}
+
+static void constraints_in_c_are_asked_too(void **state)
+{
+    static size_t start = 1;
+    struct space *s = NULL;
+    struct valid_set *v;
+    struct seen ours, theirs;
+    struct config c;
+
+    (void)state;
+    assert_int_equal(space_new(&s), ERR_OK);
+    for (int i = 0; i < 3; i++) {
+        char name[24];
+
+        snprintf(name, sizeof name, "k%d", i);
+        assert_int_equal(space_add_knob(s, name, powers, 10, NULL), ERR_OK);
+    }
+    assert_int_equal(space_add_constraint(s, "k0 * k1 <= 64", NULL), ERR_OK);
+    assert_int_equal(space_add_filter(s, keeps_odd_sums, &start, "an odd sum", NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    v = set_of(s);
+    check_against_product(s, v);
+    for (uint64_t i = 0; i < 100; i++) {
+        ours = (struct seen){.s = s};
+        theirs = (struct seen){.s = s};
+        assert_int_equal(space_at(s, i * 7, &c), ERR_OK);
+        valid_set_neighbours(v, &c, VALID_ANY_VALUE, note, &ours);
+        space_neighbours(s, &c, note, &theirs);
+        assert_int_equal(ours.n, theirs.n);
+        assert_memory_equal(ours.indices, theirs.indices, ours.n * sizeof ours.indices[0]);
+    }
+    valid_set_free(v);
+    space_free(s);
+}
+
+static bool keeps_all(const struct space *s, const struct config *c, void *arg)
+{
+    (void)s;
+    (void)c;
+    (void)arg;
+    return true;
+}
+
+static void what_passes_a_limit_is_refused_with_words(void **state)
+{
+    struct space *large = product_space(6, 20), *filtered = NULL;
+    struct valid_set *v = NULL;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(valid_set_new(large, 20000, &v, &why), ERR_LIMIT);
+    assert_non_null(strstr(why.text, "tie too many knobs"));
+    assert_int_equal(space_new(&filtered), ERR_OK);
+    for (int i = 0; i < 7; i++) {
+        char name[24];
+
+        snprintf(name, sizeof name, "k%d", i);
+        assert_int_equal(space_add_knob(filtered, name, powers, 10, NULL), ERR_OK);
+    }
+    assert_int_equal(space_add_filter(filtered, keeps_all, NULL, "anything", NULL), ERR_OK);
+    assert_int_equal(space_seal(filtered, NULL), ERR_OK);
+    assert_int_equal(valid_set_new(filtered, 0, &v, &why), ERR_LIMIT);
+    assert_non_null(strstr(why.text, "constraints in C"));
+    assert_null(v);
+    space_free(large);
+    space_free(filtered);
+}
+
+/* Six knobs of 12 values, tied by two constraints that share no intermediate value but the knobs themselves. */
+static void tangled_constraints_are_found_exactly(void **state)
+{
+    static const double values[] = {1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31};
+    struct space *s = NULL;
+    struct valid_set *v;
+    struct config c;
+    uint64_t n = 0;
+
+    (void)state;
+    assert_int_equal(space_new(&s), ERR_OK);
+    for (int i = 0; i < 5; i++) {
+        char name[24];
+
+        snprintf(name, sizeof name, "k%d", i);
+        assert_int_equal(space_add_knob(s, name, values, 12, NULL), ERR_OK);
+    }
+    assert_int_equal(space_add_constraint(s, "(k0 * 7 + k1 * 11 + k2 * k3 + k4 * 3) % 5 == 2", NULL), ERR_OK);
+    assert_int_equal(space_add_constraint(s, "k0 % 3 == (k4 + k1 * k2) % 7 or k3 / k2 > k1 / k0", NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    v = set_of(s);
+    for (uint64_t i = 0; i < space_size(s); i++) {
+        assert_int_equal(space_at(s, i, &c), ERR_OK);
+        assert_int_equal(valid_set_has(v, &c), space_is_valid(s, &c, NULL));
+        n += valid_set_has(v, &c);
+    }
+    assert_int_equal(valid_set_count(v), n);
+    valid_set_free(v);
+    space_free(s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_set_is_what_the_constraints_say),
+        cmocka_unit_test(ranks_follow_the_order_of_the_set),
+        cmocka_unit_test(a_list_from_anywhere_holds_what_ranks_give),
+        cmocka_unit_test(neighbours_are_those_of_the_space_in_the_same_order),
+        cmocka_unit_test(adjacent_neighbours_are_the_nearest_valid_values),
+        cmocka_unit_test(a_million_million_configs_are_counted_in_little_memory),
+        cmocka_unit_test(samples_are_uniform),
+        cmocka_unit_test(an_empty_set_answers_everything),
+        cmocka_unit_test(constraints_in_c_are_asked_too),
+        cmocka_unit_test(what_passes_a_limit_is_refused_with_words),
+        cmocka_unit_test(tangled_constraints_are_found_exactly),
     };
 
     return cmocka_run_group_tests_name("valid_set", tests, NULL, NULL);

@@ -34,7 +34,7 @@ static enum err out_of_memory(struct parser *p)
 
 static void skip_space(struct parser *p)
 {
-    while (isspace((unsigned char)*p->at))
+    while (*p->at == ' ' || (*p->at >= '\t' && *p->at <= '\r'))
         p->at++;
 }
 
@@ -61,9 +61,12 @@ static size_t name_length(const char *s)
 
 static bool next_is(struct parser *p, const char *token)
 {
-    const size_t n = strlen(token);
+    size_t n;
 
     skip_space(p);
+    if (*p->at != *token) /* nearly always */
+        return false;
+    n = strlen(token);
     if (strncmp(p->at, token, n) != 0)
         return false;
     return !is_name_start(token[0]) || !is_name_byte(p->at[n]);

@@ -145,7 +145,7 @@ static void order_group(const struct chooser *c, uint8_t *out)
 }
 
 /* All knobs tied to those of `group`. */
-static uint64_t close(const uint64_t *scopes, size_t n_scopes, uint64_t group)
+static uint64_t all_tied(const uint64_t *scopes, size_t n_scopes, uint64_t group)
 {
     uint64_t before;
 
@@ -158,21 +158,40 @@ static uint64_t close(const uint64_t *scopes, size_t n_scopes, uint64_t group)
     return group;
 }
 
+/* The groups, those with few combinations first: lists of configs run fastest over what stands last. */
+static size_t list_groups(const struct chooser *c, size_t n_knobs, uint64_t *groups)
+{
+    uint64_t done = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_knobs; i++) {
+        const uint64_t group = all_tied(c->scopes, c->n_scopes, (uint64_t)1 << i);
+        size_t at = n;
+
+        if (done >> i & 1)
+            continue;
+        for (; at > 0 && product(c, groups[at - 1]) > product(c, group); at--)
+            groups[at] = groups[at - 1];
+        groups[at] = group;
+        n++;
+        done |= group;
+    }
+    return n;
+}
+
 void knob_order_choose(const uint64_t *scopes, size_t n_scopes, const size_t *n_values, size_t n_knobs,
                        struct knob_order *out)
 {
     struct chooser c = {scopes, n_scopes, n_values, 0};
-    uint64_t done = 0;
+    uint64_t groups[SPACE_MAX_KNOBS];
 
-    *out = (struct knob_order){.n = 0};
-    for (size_t i = 0; i < n_knobs; i++) {
-        if (done >> i & 1)
-            continue;
-        c.group = close(scopes, n_scopes, (uint64_t)1 << i);
+    out->n = 0;
+    out->n_groups = list_groups(&c, n_knobs, groups);
+    for (size_t i = 0; i < out->n_groups; i++) {
+        c.group = groups[i];
         order_group(&c, out->knobs + out->n);
         out->n += (size_t)__builtin_popcountll(c.group);
-        out->group_ends[out->n_groups++] = out->n;
-        done |= c.group;
+        out->group_ends[i] = out->n;
     }
     for (size_t i = 0; i < out->n; i++)
         out->place[out->knobs[i]] = (uint8_t)i;

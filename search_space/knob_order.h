@@ -12,7 +12,7 @@ struct knob_order {
     size_t n_groups;
 };
 
-/* `scopes`: the knobs of each constraint as bits; n_values[knob] >= 1. Groups come in order of their first knob. Within
+/* `scopes`: the knobs of each constraint as bits; n_values[knob] >= 1. Groups with few combinations come first. Within
  * one the order is greedy from several starts (with exchanges where that promises to pay): few states open between
  * knobs, by the estimate min(product of the open knobs' values, product over open constraints of what was set or is
  * left). */

@@ -8,7 +8,7 @@
 
 #define MIN_COLUMN 16
 #define MAX_COLUMN 256 /* rows evaluated together: all columns stay in the first cache */
-#define MIN_REST 24     /* combinations still to come that make looking ahead by ranges worth its time */
+#define MIN_REST 24    /* combinations still to come that make looking ahead by ranges worth its time */
 
 /* The level whose knob is the last of `knobs`, or -1. */
 static int8_t ready_level(const struct relation *r, uint64_t knobs)

@@ -2,8 +2,8 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static size_t n_columns(const struct knob *k)
 {
@@ -20,6 +20,15 @@ static struct feature *add(struct space *s, int kind, size_t i, size_t i_value)
     return f;
 }
 
+/* Appends to a feature's name, which is long enough for all its parts. */
+static char *append(char *to, const char *part)
+{
+    const size_t n = strlen(part);
+
+    memcpy(to, part, n + 1);
+    return to + n;
+}
+
 static void list_knob(struct space *s, size_t i)
 {
     const struct knob *k = &s->knobs[i];
@@ -27,16 +36,16 @@ static void list_knob(struct space *s, size_t i)
 
     for (size_t v = 0; k->words && v < k->n; v++) {
         f = add(s, FEATURE_WORD, i, v);
-        snprintf(f->name, sizeof f->name, "%s=%s", k->name, k->values[v].text);
+        append(append(append(f->name, k->name), "="), k->values[v].text);
     }
     if (k->words)
         return;
     f = add(s, FEATURE_KNOB, i, 0);
-    snprintf(f->name, sizeof f->name, "%s", k->name);
+    append(f->name, k->name);
     if (!k->positive)
         return;
     f = add(s, FEATURE_LOG2, i, 0);
-    snprintf(f->name, sizeof f->name, "log2(%s)", k->name);
+    append(append(append(f->name, "log2("), k->name), ")");
 }
 
 enum err space_list_features(struct space *s)
@@ -47,7 +56,7 @@ enum err space_list_features(struct space *s)
         n += n_columns(&s->knobs[i]);
     free(s->features);
     s->n_features = 0;
-    s->features = calloc(n, sizeof *s->features);
+    s->features = malloc(n * sizeof *s->features);
     if (!s->features)
         return ERR_NOMEM;
     for (size_t i = 0; i < s->n_knobs; i++)
@@ -55,7 +64,7 @@ enum err space_list_features(struct space *s)
     for (size_t i = 0; i < s->n_quantities; i++) {
         struct feature *f = add(s, FEATURE_QUANTITY, i, 0);
 
-        snprintf(f->name, sizeof f->name, "%s", s->quantities[i].name);
+        append(f->name, s->quantities[i].name);
     }
     return ERR_OK;
 }

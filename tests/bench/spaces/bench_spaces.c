@@ -1,10 +1,10 @@
 /* bench_spaces.c - how long it takes from a space's JSON text to all its valid configs: bench_spaces [-r N] [-d DIR]
  * FILE.json..
  *
- * One JSON line a file: raw and valid configs; CPU ms of the least of N builds (default 21), from text to a set that
- * answers count, i-th, rank and sample; the same and a list of all configs; ns of one i-th config, one rank, one sample
- * and one call for neighbours; the set's size. -d: writes the raw indices, ascending, as 64-bit integers to
- * DIR/NAME.u64, for peers.py to compare. */
+ * One JSON line a file: raw and valid configs; CPU ms of the least of N builds (default 21), from parsed JSON to a set
+ * that answers count, i-th, rank and sample; the same from JSON text; from parsed JSON to a list of all configs; ns of
+ * one i-th config, one rank, one sample and one call for neighbours; the set's size. -d: writes the raw indices,
+ * ascending, as 64-bit integers to DIR/NAME.u64, for peers.py to compare. */
 #include "core/buf.h"
 #include "core/file.h"
 #include "search_space/space_file.h"
@@ -28,15 +28,26 @@ static double cpu_ms(void)
 }
 
 struct timing {
-    double build_ms, list_ms; /* least: text to set, set to list */
+    double parse_ms, build_ms, list_ms; /* least: text to JSON, JSON to set, set to list */
     double at_ns, rank_ns, sample_ns, neighbours_ns;
 };
 
-static enum err build(const struct buf *text, struct space **s, struct valid_set **v, struct why *why)
+static enum err build(const cJSON *object, struct space **s, struct valid_set **v, struct why *why)
 {
-    enum err e = space_file_parse(buf_text(text), text->len, s, NULL, why);
+    enum err e = space_new(s);
 
+    if (!e)
+        e = space_file_add(*s, object, NULL, why);
+    if (!e)
+        e = space_seal(*s, why);
     return e ? e : valid_set_new(*s, 0, v, why);
+}
+
+static void note_least(double *least, double from)
+{
+    const double ms = cpu_ms() - from;
+
+    *least = ms < *least ? ms : *least;
 }
 
 static bool count_one(const struct config *c, void *arg)
@@ -92,8 +103,9 @@ static void print_line(const char *name, const struct valid_set *v, const struct
 {
     const struct valid_set_size size = valid_set_size(v);
 
-    printf("{\"space\":\"%s\",\"raw\":%llu,\"valid\":%llu,\"build_ms\":%.4f,", name,
-           (unsigned long long)space_size(valid_set_space(v)), (unsigned long long)valid_set_count(v), t->build_ms);
+    printf("{\"space\":\"%s\",\"raw\":%llu,\"valid\":%llu,\"build_ms\":%.4f,\"text_ms\":%.4f,", name,
+           (unsigned long long)space_size(valid_set_space(v)), (unsigned long long)valid_set_count(v), t->build_ms,
+           t->parse_ms + t->build_ms);
     if (valid_set_count(v) <= MAX_LISTED)
         printf("\"listed_ms\":%.4f,", t->build_ms + t->list_ms);
     printf("\"at_ns\":%.0f,\"rank_ns\":%.0f,\"sample_ns\":%.0f,\"neighbours_ns\":%.0f,\"groups\":%zu,\"nodes\":%zu,"
@@ -101,9 +113,46 @@ static void print_line(const char *name, const struct valid_set *v, const struct
            t->at_ns, t->rank_ns, t->sample_ns, t->neighbours_ns, size.n_groups, size.n_nodes, size.n_edges, size.bytes);
 }
 
+/* One build, its list and, the last time, all else. */
+static enum err bench_once(const struct buf *text, const char *name, const char *dir, bool is_last, struct timing *t,
+                           struct why *why)
+{
+    struct space *s = NULL;
+    struct valid_set *v = NULL;
+    cJSON *object = NULL;
+    uint64_t *indices = NULL, n = 0;
+    double from = cpu_ms();
+    enum err e = json_parse(buf_text(text), text->len, &object, why);
+
+    note_least(&t->parse_ms, from);
+    from = cpu_ms();
+    if (!e)
+        e = build(object, &s, &v, why);
+    note_least(&t->build_ms, from);
+    if (!e) {
+        from = cpu_ms();
+        n = valid_set_count(v);
+        indices = n <= MAX_LISTED ? malloc((size_t)n * sizeof *indices + 1) : NULL;
+        if (indices)
+            (void)valid_set_list(v, 0, n, indices);
+        note_least(&t->list_ms, from);
+    }
+    if (!e && is_last) {
+        if (n > 0)
+            time_queries(v, t);
+        print_line(name, v, t);
+        e = dir && indices ? dump(dir, name, indices, n, why) : ERR_OK;
+    }
+    free(indices);
+    valid_set_free(v);
+    space_free(s);
+    cJSON_Delete(object);
+    return e;
+}
+
 static enum err bench(const char *path, long repeats, const char *dir, struct why *why)
 {
-    struct timing t = {.build_ms = 1e300, .list_ms = 1e300};
+    struct timing t = {.parse_ms = 1e300, .build_ms = 1e300, .list_ms = 1e300};
     char copy[4096], *name;
     struct buf text;
     enum err e;
@@ -113,37 +162,10 @@ static enum err bench(const char *path, long repeats, const char *dir, struct wh
     name[strcspn(name, ".")] = '\0';
     buf_init(&text, SPACE_FILE_MAX_BYTES);
     e = file_read(path, &text, why);
-    for (long i = 0; i < repeats && !e; i++) {
-        struct space *s = NULL;
-        struct valid_set *v = NULL;
-        uint64_t *indices = NULL, n;
-        double from = cpu_ms(), ms;
-
-        e = build(&text, &s, &v, why);
-        ms = cpu_ms() - from;
-        t.build_ms = ms < t.build_ms ? ms : t.build_ms;
-        n = e ? 0 : valid_set_count(v);
-        if (!e && n <= MAX_LISTED) {
-            from = cpu_ms();
-            indices = malloc((size_t)n * sizeof *indices + 1);
-            if (indices)
-                (void)valid_set_list(v, 0, n, indices);
-            ms = cpu_ms() - from;
-            t.list_ms = ms < t.list_ms ? ms : t.list_ms;
-        }
-        if (!e && i + 1 == repeats) {
-            if (n > 0)
-                time_queries(v, &t);
-            print_line(name, v, &t);
-            if (dir && indices)
-                e = dump(dir, name, indices, n, why);
-        }
-        free(indices);
-        valid_set_free(v);
-        space_free(s);
-    }
+    for (long i = 0; i < repeats && !e; i++)
+        e = bench_once(&text, name, dir, i + 1 == repeats, &t, why);
     buf_fini(&text);
-    return e;
+    return e ? why_prefix(why, e, "%s", path) : ERR_OK;
 }
 
 int main(int argc, char **argv)

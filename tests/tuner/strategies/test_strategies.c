@@ -2,7 +2,6 @@
 #include "tuner/strategy.h"
 
 #include "cost_model/model.h"
-#include "tuner/learn/features.h"
 #include "tuner/strategies/history.h"
 
 #include <math.h>
@@ -483,30 +482,6 @@ static void history_keeps_the_latest_value_and_ranks_by_value(void **state)
     space_free(s);
 }
 
-static void features_add_evenness_and_products(void **state)
-{
-    struct space *s = small_space();
-    struct features f;
-    struct config c;
-    struct why why = {""};
-    float row[64];
-    size_t n;
-
-    (void)state;
-    features_init(&f, s);
-    n = space_n_features(s);
-    assert_int_equal(f.n_aligned, 3); /* x y z */
-    assert_int_equal(f.n_factors, 2); /* x y */
-    assert_int_equal(f.n, n + 3 + 1);
-    assert_int_equal(space_config_parse(s, "x=6 y=4 z=0 order=row", &c, &why), ERR_OK);
-    features_row(&f, &c, row);
-    assert_float_equal(row[n], 1, 0);
-    assert_float_equal(row[n + 1], 2, 0);
-    assert_float_equal(row[n + 2], 40, 0);
-    assert_float_equal(row[n + 3], log2(24), 1e-5);
-    space_free(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -524,7 +499,6 @@ int main(void)
         cmocka_unit_test(strategies_are_found_by_name_and_model_is_the_default),
         cmocka_unit_test(grid_follows_the_index),
         cmocka_unit_test(history_keeps_the_latest_value_and_ranks_by_value),
-        cmocka_unit_test(features_add_evenness_and_products),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,19 +35,42 @@ recorded() {
     return 1
 }
 
+# program NAME: where the build has put it.
+program() {
+    if [ -x "$bin/$1" ]; then echo "$bin/$1"; else echo "$bin/../tests/$1"; fi
+}
+
 bench() {
     script=$1
     shift
     "$PEERS_PYTHON" "$brain/$script" --figures "$work/figures" "$@"
 }
 
+# told KIND: the text of a bench in C goes on, its figures to the table.
+told() {
+    cat "$work/$1"
+    "$PEERS_PYTHON" "$brain/speed_figures.py" "$1" --figures "$work/figures" <"$work/$1"
+}
+
+recorded_spaces() {
+    for space in convolution_milo-A4000 dedispersion_milo-A4000; do
+        [ ! -f "$TUNE_TEST_DATA/replay/$space.json" ] || echo "$TUNE_TEST_DATA/replay/$space.json"
+    done
+}
+
 part_spaces() {
-    "$PEERS_PYTHON" tests/bench/spaces/peers.py --bench "$bin/../tests/bench_spaces" --figures "$work/figures" $(pick --quick "")
+    at=tests/bench/spaces
+    # shellcheck disable=SC2046 # lists of words are meant
+    "$PEERS_PYTHON" $at/peers.py --bench "$(program bench_spaces)" $(pick "--rounds 1 --repeats 1 --limit 30" "") \
+        $(pick "$at/gemm.json $at/gemm_wide.json" "$(echo $at/*.json)") $(recorded_spaces) >"$work/spaces"
+    told spaces
 }
 
 part_trees() {
-    "$bin/../tests/bench_trees" --xgboost "$LIBXGBOOST" --lightgbm "$LIB_LIGHTGBM" $(pick --quick "") | tee "$work/trees"
-    grep '^| ' "$work/trees" >>"$work/figures"
+    # shellcheck disable=SC2046
+    "$(program bench_trees)" --xgboost "$LIBXGBOOST" --lightgbm "$LIB_LIGHTGBM" \
+        $(pick "--max-rows 4096 --rows 20000 --repeats 3" "--max-rows 262144") >"$work/trees"
+    told trees
 }
 
 part_accuracy() {
@@ -80,7 +103,7 @@ part_search() {
 report() {
     echo "# The brain beside its peers, $(date +%Y-%m-%d)"
     echo
-    echo "Command: \`scripts/bench_brain.sh$(pick " --quick" "")$parts\`. $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg) at the start."
+    echo "Command: \`scripts/bench_brain.sh$(pick " --quick" "")$parts\`. $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $(nproc --all) CPUs, load $(cut -d' ' -f1 /proc/loadavg) at the start."
     for part in $parts; do
         say "$part" >&2
         echo

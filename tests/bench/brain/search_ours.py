@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Our search on recorded spaces through tune replay, a JSON line a run: `ours` one at a time, `ours_b16` in batches of 16,
-`ours_warm` with the other devices' records of the same kernel as history."""
+`ours_warm` with the other devices' records of the same kernel as history; any other method is a strategy's name."""
 import argparse
 import subprocess
 
@@ -8,7 +8,8 @@ from spaces import spaces_in
 
 
 def replay(args, space, method, *more):
-    words = [args.tune, "replay", "--space", space.path, "--strategy", args.strategy, "--budget", str(args.budget), "--seeds", str(args.seeds),
+    strategy = args.strategy if method.startswith("ours") else method
+    words = [args.tune, "replay", "--space", space.path, "--strategy", strategy, "--budget", str(args.budget), "--seeds", str(args.seeds),
              "--method", method, *more]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
@@ -23,7 +24,7 @@ def main():
     parser.add_argument("--data", required=True, help="directory of recorded spaces")
     parser.add_argument("--spaces", default="", help="only these, comma-separated")
     parser.add_argument("--methods", default="ours,ours_b16,ours_warm")
-    parser.add_argument("--strategy", default="auto")
+    parser.add_argument("--strategy", default="auto", help="that of ours, ours_b16 and ours_warm")
     parser.add_argument("--budget", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--out", required=True, help="JSON lines; replaced")
@@ -36,8 +37,8 @@ def main():
             others = [o.path for o in spaces if o.kernel == space.kernel and o.configs == space.configs and o.name != space.name]
             if method == "ours_warm" and not others:
                 continue
-            more = {"ours": (), "ours_b16": ("--batch", "16"), "ours_warm": ("--history", ",".join(others))}[method]
-            replay(args, space, method, *more)
+            more = {"ours_b16": ("--batch", "16"), "ours_warm": ("--history", ",".join(others))}
+            replay(args, space, method, *more.get(method, ()))
 
 
 if __name__ == "__main__":

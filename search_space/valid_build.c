@@ -8,7 +8,7 @@
 
 #define FIRST_CHUNK ((size_t)60 << 10) /* enough for most kernels' spaces, below malloc's way to the system */
 #define FIRST_STORE ((size_t)8 << 10)
-#define MAX_ENTRIES ((size_t)4 << 20) /* of a relation that is worked out before it is joined */
+#define MAX_ENTRIES ((size_t)2 << 20) /* of a relation that is worked out before it is joined */
 
 struct build {
     const struct space *space;

@@ -7,7 +7,12 @@
  * Ranks run from 0 to the number of configs - 1: lexicographic over the knobs in the set's own order
  * (valid_set_knob(v, 0) is most significant), each knob's values in the order of its list. The order of knobs follows
  * from the space alone, but may change from one version of this library to the next: what is stored is the raw index of
- * space.h (mixed radix over the whole product, first knob least significant) or the knobs by name, never a rank. */
+ * space.h (mixed radix over the whole product, first knob least significant) or the knobs by name, never a rank.
+ *
+ * In a search: valid_set_new once a space; where valid_set_count is small enough to keep a list, valid_set_list gives
+ * all raw indices; else valid_set_sample draws without rejection, and the search has seen all when it has taken
+ * valid_set_count configs. valid_set_has asks less than space_is_valid (about 0.1 us). On ERR_LIMIT space_sample is
+ * left. */
 #ifndef TUNE_SEARCH_SPACE_VALID_SET_H
 #define TUNE_SEARCH_SPACE_VALID_SET_H
 

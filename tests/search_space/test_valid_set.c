@@ -459,6 +459,42 @@ static void tangled_constraints_are_found_exactly(void **state)
     space_free(s);
 }
 
+/* One constraint over six knobs of 16 values whose 16.8 million combinations no shared value sums up: what is worked
+ * out beforehand stops at a limit, the rest is worked out where the other constraints leave a way. */
+static void what_is_too_large_to_tabulate_is_worked_out_where_it_is_needed(void **state)
+{
+    static const char tangle[] = "(k0 * 1.1 + k1 * 1.01 + k2 * 1.001 + k3 * 1.0001) * k4 % (k5 + 0.3) > 2.5";
+    struct space *s = NULL;
+    struct valid_set *v;
+    uint64_t n = 0;
+    double values[16];
+
+    (void)state;
+    for (int i = 0; i < 16; i++)
+        values[i] = i + 0.37 * (i % 5);
+    assert_int_equal(space_new(&s), ERR_OK);
+    for (int i = 0; i < 6; i++) {
+        char name[24];
+
+        snprintf(name, sizeof name, "k%d", i);
+        assert_int_equal(space_add_knob(s, name, values, 16, NULL), ERR_OK);
+    }
+    assert_int_equal(space_add_constraint(s, tangle, NULL), ERR_OK);
+    assert_int_equal(space_add_constraint(s, "k1 == k0 and k3 == k2 and k4 < k5", NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    v = set_of(s);
+    for (unsigned i = 0; i < 65536; i++) {
+        const uint16_t a = i % 16, b = i / 16 % 16;
+        const struct config c = {.choice = {a, a, b, b, (uint16_t)(i / 256 % 16), (uint16_t)(i / 4096)}};
+
+        assert_int_equal(valid_set_has(v, &c), space_is_valid(s, &c, NULL));
+        n += valid_set_has(v, &c);
+    }
+    assert_int_equal(valid_set_count(v), n);
+    valid_set_free(v);
+    space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +509,7 @@ int main(void)
         cmocka_unit_test(constraints_in_c_are_asked_too),
         cmocka_unit_test(what_passes_a_limit_is_refused_with_words),
         cmocka_unit_test(tangled_constraints_are_found_exactly),
+        cmocka_unit_test(what_is_too_large_to_tabulate_is_worked_out_where_it_is_needed),
     };
 
     return cmocka_run_group_tests_name("valid_set", tests, NULL, NULL);

@@ -24,8 +24,7 @@ struct part {
 
 /* A node as rows are led through it while they are packed. */
 struct packed_node {
-    uint32_t i_byte;
-    uint8_t threshold;
+    struct packed_test test;
     int16_t child[2];
 };
 
@@ -129,10 +128,17 @@ static double unit_of(const float *values, size_t n)
     return sum > 0 ? ((double)HISTOGRAM_MOST - (double)n) / sum : 1;
 }
 
-static inline int32_t rounded(double v)
+/* The nearest whole numbers of values * unit. */
+CLONES static void round_all(const float *restrict values, size_t n, double unit, int32_t *restrict out)
 {
-    return (int32_t)(v + (v < 0 ? -0.5 : 0.5));
+    for (size_t i = 0; i < n; i++) {
+        const double v = (double)values[i] * unit;
+
+        out[i] = (int32_t)(v + copysign(0.5, v));
+    }
 }
+
+#define ROUNDED 256 /* values at once */
 
 /* Writes gradients and weights into the records. */
 static void put_gradients(struct grower *g, const struct grow_round *round)
@@ -142,11 +148,18 @@ static void put_gradients(struct grower *g, const struct grow_round *round)
 
     g->gradient_unit = unit_of(round->gradients, n);
     g->weight_unit = round->weights ? unit_of(round->weights, n) : 1;
-    for (size_t i = 0; i < n; i++, at += stride) {
-        const int32_t weight = round->weights ? rounded((double)round->weights[i] * g->weight_unit) : 1;
-        const cell_t own = cell_of(rounded((double)round->gradients[i] * g->gradient_unit), weight);
+    for (size_t i = 0; i < n; i += ROUNDED) {
+        const size_t n_some = n - i < ROUNDED ? n - i : ROUNDED;
+        int32_t gradients[ROUNDED], weights[ROUNDED];
 
-        memcpy(at, &own, sizeof(own));
+        round_all(round->gradients + i, n_some, g->gradient_unit, gradients);
+        if (round->weights)
+            round_all(round->weights + i, n_some, g->weight_unit, weights);
+        for (size_t j = 0; j < n_some; j++, at += stride) {
+            const cell_t own = cell_of(gradients[j], round->weights ? weights[j] : 1);
+
+            memcpy(at, &own, sizeof(own));
+        }
     }
     g->rule.l2 = (float)(g->options.l2 * g->weight_unit);
     g->rule.min_weight = (int32_t)fmin(fmax(ceil(g->options.min_child * g->weight_unit - 1e-6), 1), HISTOGRAM_MOST);
@@ -256,8 +269,7 @@ static void add_node(struct grower *g, const struct split *s, bool heavy_right)
         node->threshold = middle(&g->bins->columns[c->i_column], below, above);
     while (code + 1 < s->above && c->table_code[code + 1] <= node->threshold && c->table_code[code + 1] != BINS_MISSING)
         code++;
-    packed->i_byte = PACKED_CODES_AT + s->i_column;
-    packed->threshold = (uint8_t)(code * c->step + c->lane);
+    packed->test = packed_test_of(g->p, s->i_column, code);
 }
 
 static inline void copy_record(uint8_t *to, const uint8_t *from, size_t stride)
@@ -267,35 +279,36 @@ static inline void copy_record(uint8_t *to, const uint8_t *from, size_t stride)
 }
 
 /* Copies the rows that go left to the front of their part of the buffer and the others to its end; returns the number
- * of the first. Each row is written to both open places, and one of them moves on: no branch to guess. */
-static inline size_t divide_by(const struct part *p, uint8_t *to, const struct packed_node *node, size_t stride)
+ * of the first. */
+static inline size_t divide_by(const struct part *p, uint8_t *to, struct packed_test test, size_t stride)
 {
+    const uint8_t *base = p->rows.base;
+    const uint32_t *list = p->rows.list;
     size_t n_left = 0, end = p->rows.n;
 
     for (size_t i = 0; i < p->rows.n; i++) {
-        const uint8_t *record = p->rows.base + (p->rows.list ? p->rows.list[i] : i) * stride;
-        const size_t right = record[node->i_byte] > node->threshold;
+        const uint8_t *record = base + (list ? list[i] : i) * stride;
+        const size_t right = packed_is_right(test, record); /* 0 or 1, and no branch to guess */
 
-        copy_record(to + n_left * stride, record, stride);
-        copy_record(to + (end - 1) * stride, record, stride);
-        n_left += 1 - right;
         end -= right;
+        copy_record(to + (n_left ^ ((n_left ^ end) & -right)) * stride, record, stride);
+        n_left += 1 - right;
     }
     return n_left;
 }
 
-static size_t divide(const struct part *p, uint8_t *to, const struct packed_node *node, size_t stride)
+static size_t divide(const struct part *p, uint8_t *to, struct packed_test test, size_t stride)
 {
-    return stride == 32   ? divide_by(p, to, node, 32)
-           : stride == 48 ? divide_by(p, to, node, 48)
-                          : divide_by(p, to, node, stride);
+    return stride == 32   ? divide_by(p, to, test, 32)
+           : stride == 48 ? divide_by(p, to, test, 48)
+                          : divide_by(p, to, test, stride);
 }
 
 /* Both sides are leaves: their rows need not be moved any more. */
 static void end_in_two_leaves(struct grower *g, struct part *p, struct tree_node *node, cell_t left)
 {
     const float values[2] = {value_of(g, left), value_of(g, p->sum - left)};
-    const struct packed_node *by = &g->packed_nodes[node - g->nodes];
+    const struct packed_test test = g->packed_nodes[node - g->nodes].test;
     const size_t stride = g->p->stride;
 
     node->child[0] = add_leaf(g, values[0]);
@@ -303,7 +316,7 @@ static void end_in_two_leaves(struct grower *g, struct part *p, struct tree_node
     for (size_t i = 0; i < p->rows.n; i++) {
         const uint8_t *record = p->rows.base + (p->rows.list ? p->rows.list[i] : i) * stride;
 
-        g->answers[row_of(record)] += values[record[by->i_byte] > by->threshold];
+        g->answers[row_of(record)] += values[packed_is_right(test, record)];
     }
     put_cells(g, p->cells);
 }
@@ -360,7 +373,7 @@ static void split_part(struct grower *g, struct part *p)
         end_in_two_leaves(g, p, node, left_sum);
         return;
     }
-    n_left = divide(p, to, &g->packed_nodes[node - g->nodes], stride);
+    n_left = divide(p, to, g->packed_nodes[node - g->nodes].test, stride);
     for (int i = 0; i < 2; i++)
         side[i] = (struct part){.rows = {to + (i ? n_left * stride : 0), NULL, i ? p->rows.n - n_left : n_left},
                                 .depth = p->depth + 1,
@@ -404,7 +417,7 @@ static enum err answer_others(struct grower *g, const struct grow_round *round)
         if (in[i])
             continue;
         while (at >= 0)
-            at = g->packed_nodes[at].child[record[g->packed_nodes[at].i_byte] > g->packed_nodes[at].threshold];
+            at = g->packed_nodes[at].child[packed_is_right(g->packed_nodes[at].test, record)];
         g->answers[i] += g->leaves[~at];
     }
     free(in);

@@ -6,22 +6,27 @@
 #include <string.h>
 
 #define WORDS (PACKED_MAX_CODES / 64)
-#define SCORED 64 /* candidates side by side */
+#define SCORED 32   /* candidates side by side */
+#define TINY 32     /* so few rows are compared with each other, column by column */
+#define LANES 8     /* of them side by side */
+#define NO_CODE 255 /* wide columns have codes up to 254 */
+#define PAIR_CELLS (PACKED_NARROW * PACKED_NARROW)
 
 enum err histogram_init(struct histogram *h, const struct packed *p)
 {
     const size_t n_wide = p->n_columns - p->n_narrow;
+    const size_t n_candidates = p->n_cells + n_wide * (TINY + PACKED_MAX_CODES) + SCORED;
 
     *h = (struct histogram){.p = p};
-    h->lanes = calloc(p->n_groups * PACKED_LANES + 1, sizeof(*h->lanes));
-    h->wide = malloc((2 * n_wide + 1) * sizeof(*h->wide));
-    h->wide_cell = h->wide ? h->wide + n_wide : NULL;
+    h->lanes = calloc(p->n_groups * PACKED_NARROW_LANES + 1, sizeof(*h->lanes));
     h->sparse = calloc(p->n_cells + 1, sizeof(*h->sparse));
-    h->left = malloc((p->n_cells + SCORED) * sizeof(*h->left));
-    h->scores = malloc((p->n_cells + SCORED) * sizeof(*h->scores));
-    h->codes = malloc(p->n_cells + 1);
-    h->starts = malloc((n_wide + 1) * sizeof(*h->starts));
-    if (!h->lanes || !h->wide || !h->sparse || !h->left || !h->scores || !h->codes || !h->starts) {
+    h->pairs = malloc((p->n_pairs * PAIR_CELLS + 1) * sizeof(*h->pairs));
+    h->left = malloc(n_candidates * sizeof(*h->left));
+    h->scores = malloc(n_candidates * sizeof(*h->scores));
+    h->codes = malloc(n_candidates);
+    h->starts = malloc((p->n_groups + 1) * sizeof(*h->starts));
+    h->listed = malloc((p->n_columns + 1) * sizeof(*h->listed));
+    if (!h->lanes || !h->sparse || !h->pairs || !h->left || !h->scores || !h->codes || !h->starts || !h->listed) {
         histogram_fini(h);
         return ERR_NOMEM;
     }
@@ -32,12 +37,13 @@ enum err histogram_init(struct histogram *h, const struct packed *p)
 void histogram_fini(struct histogram *h)
 {
     free(h->lanes);
-    free(h->wide);
     free(h->sparse);
+    free(h->pairs);
     free(h->left);
     free(h->scores);
     free(h->codes);
     free(h->starts);
+    free(h->listed);
     *h = (struct histogram){0};
 }
 
@@ -45,17 +51,10 @@ void histogram_use(struct histogram *h, const bool *use)
 {
     const struct packed *p = h->p;
 
-    h->n_wide = 0;
     for (size_t i = 0; i < p->n_columns; i++) {
         const struct packed_column *c = &p->columns[i];
-        const bool on = !use || use[c->i_column];
 
-        if (i < p->n_narrow) {
-            h->lanes[i] = on ? ~(cell_t)0 : 0;
-        } else if (on) {
-            h->wide[h->n_wide] = (uint32_t)i;
-            h->wide_cell[h->n_wide++] = c->first_cell;
-        }
+        h->lanes[c->i_group * PACKED_NARROW_LANES + c->lane] = !use || use[c->i_column] ? ~(cell_t)0 : 0;
     }
 }
 
@@ -72,38 +71,76 @@ static inline cell_t own_of(const uint8_t *record)
     return own;
 }
 
-/* Adds one row to the cells of all narrow columns. */
-static inline void add_narrow(const struct packed *p, const uint8_t *codes, cell_t own, cell_t *cells)
+static inline uint32_t chunk_at(const uint8_t *at)
 {
-    for (size_t i = 0; i < p->n_groups; i++, codes += PACKED_LANES) {
-        cell_t *group = cells + p->groups[i].first_cell;
-        const size_t width = p->groups[i].width;
-        size_t j = 0;
+    uint32_t chunk;
 
-        for (; j + 4 <= width; j += 4) {
-            group[codes[j]] += own;
-            group[codes[j + 1]] += own;
-            group[codes[j + 2]] += own;
-            group[codes[j + 3]] += own;
+    memcpy(&chunk, at, sizeof(chunk));
+    return chunk;
+}
+
+/* Sums by code from sums by pairs of codes, for both columns of a pair. */
+CLONES static void split_pair(const cell_t *restrict pair, cell_t *restrict even, cell_t *restrict odd)
+{
+    for (size_t j = 0; j < PACKED_NARROW; j++)
+        odd[j] = 0;
+    for (size_t i = 0; i < PACKED_NARROW; i++) {
+        cell_t sum = 0;
+
+        for (size_t j = 0; j < PACKED_NARROW; j++) {
+            odd[j] += pair[i * PACKED_NARROW + j];
+            sum += pair[i * PACKED_NARROW + j];
         }
-        for (; j < width; j++)
-            group[codes[j]] += own;
+        even[i] = sum;
     }
 }
 
-void histogram_fill(const struct histogram *h, const struct row_span *rows, cell_t *cells)
+static void split_pairs(const struct histogram *h, cell_t *cells)
 {
     const struct packed *p = h->p;
 
+    for (size_t i = 0; i < p->n_narrow; i += 2) {
+        cell_t *own = cells + i / PACKED_NARROW_LANES * (PACKED_NARROW * PACKED_NARROW_LANES) + i % PACKED_NARROW_LANES;
+        cell_t even[PACKED_NARROW], odd[PACKED_NARROW];
+
+        split_pair(h->pairs + i / 2 * PAIR_CELLS, even, odd);
+        for (size_t code = 0; code < PACKED_NARROW; code++) {
+            own[code * PACKED_NARROW_LANES] = even[code];
+            own[code * PACKED_NARROW_LANES + 1] = odd[code];
+        }
+    }
+}
+
+/* Adds one row to four columns. */
+static inline void add_chunk(cell_t *cells, uint32_t codes, size_t step, size_t apart, cell_t own)
+{
+    cells[(codes & 255) * step] += own;
+    cells[(codes >> 8 & 255) * step + apart] += own;
+    cells[(codes >> 16 & 255) * step + 2 * apart] += own;
+    cells[(codes >> 24) * step + 3 * apart] += own;
+}
+
+void histogram_fill(struct histogram *h, const struct row_span *rows, cell_t *restrict cells)
+{
+    const struct packed *p = h->p;
+    const struct packed_group *wide = p->groups + p->n_narrow_groups;
+    const size_t n_pairs = p->n_pairs, n_wide = p->n_groups - p->n_narrow_groups, n_rows = rows->n;
+    const size_t wide_at = p->wide_at;
+    cell_t *restrict pairs = h->pairs;
+
+    memset(pairs, 0, n_pairs * PAIR_CELLS * sizeof(*pairs));
     memset(cells, 0, p->n_cells * sizeof(*cells));
-    for (size_t i = 0; i < rows->n; i++) {
-        const uint8_t *record = record_at(p, rows, i), *codes = record + PACKED_CODES_AT;
+    for (size_t i = 0; i < n_rows; i++) {
+        const uint8_t *record = record_at(p, rows, i);
         const cell_t own = own_of(record);
 
-        add_narrow(p, codes, own, cells);
-        for (size_t j = 0; j < h->n_wide; j++)
-            cells[h->wide_cell[j] + codes[h->wide[j]]] += own;
+        for (size_t j = 0; j < n_pairs; j += PACKED_CHUNK)
+            add_chunk(pairs + j * PAIR_CELLS, chunk_at(record + PACKED_CODES_AT + j), 1, PAIR_CELLS, own);
+        for (size_t j = 0; j < n_wide; j++)
+            add_chunk(cells + wide[j].first_cell, chunk_at(record + wide_at + j * PACKED_CHUNK), PACKED_WIDE_LANES, 1,
+                      own);
     }
+    split_pairs(h, cells);
 }
 
 cell_t histogram_sum(const struct packed *p, const struct row_span *rows)
@@ -123,28 +160,45 @@ CLONES void histogram_subtract(const struct histogram *h, cell_t *restrict large
         large[i] -= small[i];
 }
 
-/* Sums from the lowest code on for 16 columns at once: the left sides of their splits. */
-CLONES static size_t narrow_sums(const cell_t *restrict cells, size_t n_codes, const cell_t *restrict lanes,
-                                 cell_t *restrict out)
+/* Sums from the lowest code on, all columns of a group at once: the left sides of their splits. */
+CLONES static void narrow_sums(const cell_t *restrict cells, size_t n_codes, const cell_t *restrict lanes,
+                               cell_t *restrict out)
 {
-    cell_t sum[PACKED_LANES] = {0};
+    cell_t sum[PACKED_NARROW_LANES] = {0};
 
     for (size_t i = 0; i + 1 < n_codes; i++)
-        for (size_t j = 0; j < PACKED_LANES; j++) {
-            sum[j] += cells[i * PACKED_LANES + j];
-            out[i * PACKED_LANES + j] = sum[j] & lanes[j];
+        for (size_t j = 0; j < PACKED_NARROW_LANES; j++) {
+            sum[j] += cells[i * PACKED_NARROW_LANES + j];
+            out[i * PACKED_NARROW_LANES + j] = sum[j] & lanes[j];
         }
-    return (n_codes - 1) * PACKED_LANES;
 }
 
-static size_t all_narrow_sums(struct histogram *h, const cell_t *cells)
+CLONES static void wide_sums(const cell_t *restrict cells, size_t n_codes, const cell_t *restrict lanes,
+                             cell_t *restrict out)
 {
-    const struct packed *p = h->p;
+    cell_t sum[PACKED_WIDE_LANES] = {0};
+
+    for (size_t i = 0; i + 1 < n_codes; i++)
+        for (size_t j = 0; j < PACKED_WIDE_LANES; j++) {
+            sum[j] += cells[i * PACKED_WIDE_LANES + j];
+            out[i * PACKED_WIDE_LANES + j] = sum[j] & lanes[j];
+        }
+}
+
+/* Candidates of the first n_groups groups from their cells; returns how many. */
+static size_t group_sums(struct histogram *h, const cell_t *cells, size_t n_groups)
+{
     size_t n = 0;
 
-    for (size_t i = 0; i < p->n_groups; i++)
-        n += narrow_sums(cells + p->groups[i].first_cell, p->groups[i].n_codes, h->lanes + i * PACKED_LANES,
-                         h->left + n);
+    for (size_t i = 0; i < n_groups; i++) {
+        const struct packed_group *g = &h->p->groups[i];
+
+        h->starts[i] = (uint32_t)n;
+        (g->n_lanes == PACKED_WIDE_LANES ? wide_sums : narrow_sums)(cells + g->first_cell, g->n_codes,
+                                                                    h->lanes + i * PACKED_NARROW_LANES, h->left + n);
+        n += (g->n_codes - 1) * g->n_lanes;
+    }
+    h->starts[n_groups] = (uint32_t)n;
     return n;
 }
 
@@ -176,145 +230,236 @@ __attribute__((always_inline)) static inline int32_t score_some(const cell_t *re
     return most;
 }
 
-/* Scores n candidates, rounded up to SCORED: `left` is 0 behind them. Returns the highest score. */
-CLONES static int32_t score_all(const cell_t *restrict left, size_t n, cell_t all, struct scan_rule rule,
-                                int32_t *restrict scores)
+/* The highest score and where SCORED candidates with it begin. */
+struct best {
+    int32_t score;
+    size_t at;
+};
+
+/* Scores n candidates, rounded up to SCORED: `left` is 0 behind them. */
+CLONES static struct best score_all(const cell_t *restrict left, size_t n, cell_t all, struct scan_rule rule,
+                                    int32_t *restrict scores)
 {
-    int32_t most = 0;
+    struct best best = {0, 0};
 
     for (size_t i = 0; i < n; i += SCORED) {
         const int32_t own = score_some(left + i, all, rule, scores + i);
 
-        most = own > most ? own : most;
+        if (own > best.score)
+            best = (struct best){own, i};
     }
-    return most;
+    return best;
 }
 
-static size_t first_of(const int32_t *scores, int32_t wanted)
+/* The best of n candidates; its place, or SIZE_MAX when none is allowed. */
+static size_t best_of(struct histogram *h, size_t n, cell_t all, struct scan_rule rule)
 {
-    size_t i = 0;
+    struct best best;
 
-    while (scores[i] != wanted)
-        i++;
-    return i;
+    for (size_t i = 0; i < SCORED; i++)
+        h->left[n + i] = 0;
+    best = score_all(h->left, n, all, rule, h->scores);
+    if (best.score == 0)
+        return SIZE_MAX;
+    while (h->scores[best.at] != best.score)
+        best.at++;
+    return best.at;
 }
 
-/* The split of candidate `at` of the narrow columns. The next code that a row has is where the sum changes again. */
-static struct split narrow_split(const struct histogram *h, size_t at)
+/* The split of a candidate that came from cells. The next code that a row has is where the sum changes again. */
+static struct split group_split(const struct histogram *h, size_t at)
 {
     const struct packed *p = h->p;
+    const struct packed_group *g = p->groups;
     struct split s = {.score = h->scores[at], .left = h->left[at]};
-    size_t i_group = 0, i = at, n_codes, above;
+    size_t i = 0, n_codes, above;
 
-    while (i >= (p->groups[i_group].n_codes - 1) * PACKED_LANES)
-        i -= (p->groups[i_group++].n_codes - 1) * PACKED_LANES;
-    s.i_column = (uint32_t)(i_group * PACKED_LANES + i % PACKED_LANES);
-    s.below = (uint16_t)(i / PACKED_LANES);
+    while (at >= h->starts[i + 1])
+        i++;
+    g += i;
+    s.i_column = (uint32_t)(g->first_column + (at - h->starts[i]) % g->n_lanes);
+    s.below = (uint16_t)((at - h->starts[i]) / g->n_lanes);
     n_codes = p->columns[s.i_column].n_codes;
     above = s.below + 1u;
-    for (size_t next = at + PACKED_LANES; above + 1 < n_codes && h->left[next] == s.left; next += PACKED_LANES)
+    for (size_t next = at + g->n_lanes; above + 1 < n_codes && h->left[next] == s.left; next += g->n_lanes)
         above++;
     s.above = (uint16_t)above;
     return s;
 }
 
-/* The same of a wide column, whose candidates carry their codes; the one of the highest code is never chosen. */
-static struct split wide_split(const struct histogram *h, size_t at)
-{
-    struct split s = {.score = h->scores[at], .left = h->left[at], .below = h->codes[at]};
-    size_t i = 0, next = at + 1;
-
-    while (at >= h->starts[i + 1])
-        i++;
-    while (h->left[next] == s.left)
-        next++;
-    s.i_column = h->wide[i];
-    s.above = h->codes[next];
-    return s;
-}
-
-static struct split best_of(struct histogram *h, size_t n_narrow, size_t n, cell_t all, struct scan_rule rule)
-{
-    int32_t most;
-    size_t at;
-
-    memset(h->left + n, 0, SCORED * sizeof(*h->left));
-    most = score_all(h->left, n, all, rule, h->scores);
-
-    if (most == 0)
-        return (struct split){0};
-    at = first_of(h->scores, most);
-    return at < n_narrow ? narrow_split(h, at) : wide_split(h, at);
-}
-
 struct split histogram_scan(struct histogram *h, const cell_t *cells, cell_t all, struct scan_rule rule)
 {
-    const size_t n_narrow = all_narrow_sums(h, cells);
-    size_t n = n_narrow;
+    const size_t n = group_sums(h, cells, h->p->n_groups), at = best_of(h, n, all, rule);
 
-    for (size_t i = 0; i < h->n_wide; i++) {
-        const size_t n_codes = h->p->columns[h->wide[i]].n_codes;
-        const cell_t *own = cells + h->wide_cell[i];
-        cell_t sum = 0;
-
-        h->starts[i] = (uint32_t)n;
-        for (size_t code = 0; code < n_codes; code++, n++) {
-            sum += own[code];
-            h->left[n] = sum;
-            h->codes[n] = (uint8_t)code;
-        }
-    }
-    h->starts[h->n_wide] = (uint32_t)n;
-    return best_of(h, n_narrow, n, all, rule);
+    return at == SIZE_MAX ? (struct split){0} : group_split(h, at);
 }
 
-/* Sums one wide column over few rows; adds a candidate for each code they have and clears the cells again. */
-static size_t wide_sums(struct histogram *h, const struct row_span *rows, size_t i, size_t n)
+/* Few rows. */
+
+/* Cells in a group by the bytes of its pairs: first those of even columns, then of odd ones. */
+static inline void cells_of_pairs(const uint8_t *pairs, uint8_t *cells)
 {
-    const uint32_t i_byte = PACKED_CODES_AT + h->wide[i];
-    cell_t *own = h->sparse + h->wide_cell[i], sum = 0;
+    static const uint8_t even_lanes[8] = {0, 2, 4, 6, 8, 10, 12, 14}, odd_lanes[8] = {1, 3, 5, 7, 9, 11, 13, 15};
+    const uint64_t digits = 0x0707070707070707u;
+    uint64_t both, even, odd;
+
+    memcpy(&both, pairs, sizeof(both));
+    memcpy(&even, even_lanes, sizeof(even));
+    memcpy(&odd, odd_lanes, sizeof(odd));
+    even |= (both >> 3 & digits) << 4;
+    odd |= (both & digits) << 4;
+    memcpy(cells, &even, sizeof(even));
+    memcpy(cells + sizeof(even), &odd, sizeof(odd));
+}
+
+/* Adds few rows to the cells of all narrow columns. Lanes without a column are filled with anything: none of them may
+ * split. */
+static void fill_narrow(struct histogram *h, const struct row_span *rows)
+{
+    const struct packed *p = h->p;
+    const size_t n_groups = p->n_narrow_groups, n_rows = rows->n;
+    cell_t *restrict cells = h->sparse;
+
+    for (size_t i = 0; i < n_rows; i++) {
+        const uint8_t *record = record_at(p, rows, i), *pairs = record + PACKED_CODES_AT;
+        const cell_t own = own_of(record);
+
+        for (size_t j = 0; j < n_groups; j++, pairs += PACKED_NARROW_LANES / 2) {
+            cell_t *restrict group = cells + j * PACKED_NARROW * PACKED_NARROW_LANES;
+            uint8_t at[PACKED_NARROW_LANES];
+
+            cells_of_pairs(pairs, at);
+            for (size_t k = 0; k < PACKED_NARROW_LANES; k++)
+                group[at[k]] += own;
+        }
+    }
+}
+
+CLONES static void clear(cell_t *cells, size_t n)
+{
+    for (size_t i = 0; i < n; i += PACKED_NARROW_LANES)
+        memset(cells + i, 0, PACKED_NARROW_LANES * sizeof(*cells));
+}
+
+typedef int64_t lanes_t __attribute__((vector_size(LANES * sizeof(int64_t)), aligned(sizeof(int64_t))));
+
+/* For LANES of n rows the sums over all whose code is not above their own. */
+CLONES static void sums_not_above(const int64_t *lanes, const int64_t *codes, const cell_t *own, size_t n, cell_t *out)
+{
+    const lanes_t mine = *(const lanes_t *)(const void *)lanes;
+    lanes_t sum = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        const lanes_t code = codes[i] + (lanes_t){0}, value = (int64_t)own[i] + (lanes_t){0};
+
+        sum += (mine >= code) & value;
+    }
+    memcpy(out, &sum, sizeof(sum));
+}
+
+/* A candidate for each row, in the order of the rows; own: their sums. */
+static size_t tiny_candidates(struct histogram *h, const struct row_span *rows, const cell_t *own, size_t i_column,
+                              size_t at)
+{
+    const struct packed *p = h->p;
+    const struct packed_column *c = &p->columns[i_column];
+    const size_t n = rows->n, n_lanes = (n + LANES - 1) / LANES * LANES;
+    const uint8_t *byte = rows->base + c->i_byte;
+    int64_t codes[TINY] = {0};
+
+    memset(h->codes + at, NO_CODE, TINY);
+    for (size_t i = 0; i < n; i++)
+        codes[i] = h->codes[at + i] = byte[(rows->list ? rows->list[i] : i) * p->stride];
+    for (size_t i = 0; i < n; i += LANES)
+        sums_not_above(codes + i, codes, own, n, h->left + at + i);
+    if (h->lanes[c->i_group * PACKED_NARROW_LANES + c->lane] == 0)
+        memset(h->left + at, 0, n * sizeof(*h->left));
+    for (size_t i = n; i < n_lanes; i++)
+        h->left[at + i] = 0;
+    return n_lanes;
+}
+
+/* A candidate for each code that a row has; leaves the cells 0 again. */
+static size_t few_candidates(struct histogram *h, const struct row_span *rows, size_t i_column, size_t at)
+{
+    const struct packed *p = h->p;
+    const struct packed_column *c = &p->columns[i_column];
+    const cell_t lane = h->lanes[c->i_group * PACKED_NARROW_LANES + c->lane];
+    cell_t *restrict cells = h->sparse + p->groups[c->i_group].first_cell + c->lane;
+    cell_t *restrict left = h->left + at, sum = 0;
+    uint8_t *restrict codes = h->codes + at;
     uint64_t used[WORDS] = {0};
+    size_t n = 0;
 
-    for (size_t j = 0; j < rows->n; j++) {
-        const uint8_t *record = record_at(h->p, rows, j);
-        const uint8_t code = record[i_byte];
+    for (size_t i = 0; i < rows->n; i++) {
+        const uint8_t *record = record_at(p, rows, i), code = record[c->i_byte];
 
-        own[code] += own_of(record);
+        cells[code * PACKED_WIDE_LANES] += own_of(record);
         used[code / 64] |= (uint64_t)1 << (code % 64);
     }
     for (size_t word = 0; word < WORDS; word++)
-        for (uint64_t left = used[word]; left; left &= left - 1, n++) {
-            const size_t code = word * 64 + (size_t)__builtin_ctzll(left);
+        for (uint64_t open = used[word]; open; open &= open - 1, n++) {
+            const size_t code = word * 64 + (size_t)__builtin_ctzll(open);
 
-            sum += own[code];
-            own[code] = 0;
-            h->left[n] = sum;
-            h->codes[n] = (uint8_t)code;
+            sum += cells[code * PACKED_WIDE_LANES];
+            cells[code * PACKED_WIDE_LANES] = 0;
+            left[n] = sum & lane;
+            codes[n] = (uint8_t)code;
         }
+    return n;
+}
+
+/* The split of a candidate of a wide column: of equal ones in its group the one of the lowest code, then of the
+ * earliest column. */
+static struct split listed_split(const struct histogram *h, size_t at)
+{
+    const struct packed *p = h->p;
+    struct split s = {.score = h->scores[at], .below = NO_CODE};
+    size_t i = p->n_narrow, i_group;
+
+    while (at >= h->listed[i + 1])
+        i++;
+    for (i_group = p->columns[i].i_group; i < p->n_columns && p->columns[i].i_group == i_group; i++)
+        for (size_t j = h->listed[i]; j < h->listed[i + 1]; j++)
+            if (h->scores[j] == s.score && h->codes[j] < s.below) {
+                s.i_column = (uint32_t)i;
+                s.below = h->codes[j];
+                s.left = h->left[j];
+            }
+    s.above = NO_CODE;
+    for (size_t j = h->listed[s.i_column]; j < h->listed[s.i_column + 1]; j++)
+        if (h->codes[j] > s.below && h->codes[j] < s.above)
+            s.above = h->codes[j];
+    return s;
+}
+
+/* Candidates of all wide columns behind the first n; returns the number of all. */
+static size_t list_wide(struct histogram *h, const struct row_span *rows, size_t n)
+{
+    const struct packed *p = h->p;
+    const bool is_tiny = rows->n <= TINY;
+    cell_t own[TINY];
+
+    for (size_t i = 0; is_tiny && i < rows->n; i++)
+        own[i] = own_of(record_at(p, rows, i));
+    for (size_t i = p->n_narrow; i < p->n_columns; i++) {
+        h->listed[i] = (uint32_t)n;
+        n += is_tiny ? tiny_candidates(h, rows, own, i, n) : few_candidates(h, rows, i, n);
+    }
+    h->listed[p->n_columns] = (uint32_t)n;
     return n;
 }
 
 struct split histogram_scan_rows(struct histogram *h, const struct row_span *rows, cell_t all, struct scan_rule rule)
 {
     const struct packed *p = h->p;
-    size_t n_narrow = 0, n;
+    size_t n_narrow, at;
 
-    for (size_t i = 0; i < rows->n; i++) {
-        const uint8_t *record = record_at(p, rows, i);
-
-        add_narrow(p, record + PACKED_CODES_AT, own_of(record), h->sparse);
-    }
-    if (p->n_groups > 0) {
-        const struct packed_group *last = &p->groups[p->n_groups - 1];
-
-        n_narrow = all_narrow_sums(h, h->sparse);
-        memset(h->sparse, 0, (last->first_cell + last->n_codes * PACKED_LANES) * sizeof(*h->sparse));
-    }
-    n = n_narrow;
-    for (size_t i = 0; i < h->n_wide; i++) {
-        h->starts[i] = (uint32_t)n;
-        n = wide_sums(h, rows, i, n);
-    }
-    h->starts[h->n_wide] = (uint32_t)n;
-    return best_of(h, n_narrow, n, all, rule);
+    fill_narrow(h, rows);
+    n_narrow = group_sums(h, h->sparse, p->n_narrow_groups);
+    clear(h->sparse, p->n_narrow_groups * PACKED_NARROW_LANES * PACKED_NARROW);
+    at = best_of(h, list_wide(h, rows, n_narrow), all, rule);
+    if (at == SIZE_MAX)
+        return (struct split){0};
+    return at < n_narrow ? group_split(h, at) : listed_split(h, at);
 }

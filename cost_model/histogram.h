@@ -41,26 +41,25 @@ struct split {
 
 struct histogram {
     const struct packed *p;
-    cell_t *lanes;       /* [n_groups * PACKED_LANES]: all bits where the column may split */
-    uint32_t *wide;      /* [n_wide] wide columns that may split */
-    uint32_t *wide_cell; /* where the cells of each begin */
-    size_t n_wide;
-    cell_t *sparse; /* [n_cells], all 0 between calls */
-    cell_t *left;   /* candidates: sums of their left side */
-    int32_t *scores;
-    uint8_t *codes;   /* of candidates of wide columns */
-    uint32_t *starts; /* [n_wide + 1] */
+    cell_t *lanes;    /* [n_groups][PACKED_NARROW_LANES]: all bits where the column may split */
+    cell_t *sparse;   /* [n_cells], all 0 between calls */
+    cell_t *pairs;    /* [n_pairs][PACKED_NARROW][PACKED_NARROW] */
+    cell_t *left;     /* candidates: sums of their left side */
+    int32_t *scores;  /* of candidates */
+    uint8_t *codes;   /* of candidates of wide columns from few rows */
+    uint32_t *starts; /* [n_groups + 1] where the candidates of a group begin */
+    uint32_t *listed; /* [n_columns + 1] where those of a wide column begin that were listed from few rows */
 };
 
 /* Borrows `p`. ERR_NOMEM. */
 enum err histogram_init(struct histogram *h, const struct packed *p);
 void histogram_fini(struct histogram *h);
 
-/* Chooses the columns of the next calls; use[n_columns of the table], NULL = all. */
+/* Chooses the columns that may split from now on; use[n_columns of the table], NULL = all. */
 void histogram_use(struct histogram *h, const bool *use);
 
-/* cells[n_cells] of some rows; only columns in use are filled. */
-void histogram_fill(const struct histogram *h, const struct row_span *rows, cell_t *cells);
+/* cells[n_cells] of some rows, many rather than few. */
+void histogram_fill(struct histogram *h, const struct row_span *rows, cell_t *cells);
 cell_t histogram_sum(const struct packed *p, const struct row_span *rows);
 
 /* large -= small */
@@ -72,7 +71,8 @@ struct scan_rule {
     int32_t min_weight; /* >= 1, of each side */
 };
 
-/* The best split by filled cells; `all` is the sum over the rows. The earliest of equals: so both scans agree. */
+/* The best split by filled cells; `all` is the sum over the rows. Of equals the one of the earliest group, there of the
+ * lowest code, there of the earliest column: so all ways to scan agree. */
 struct split histogram_scan(struct histogram *h, const cell_t *cells, cell_t all, struct scan_rule rule);
 
 /* The same straight from few rows, where most cells would be empty. */

@@ -49,48 +49,54 @@ static int by_codes(const void *a, const void *b)
     return (int)x->missing_high - (int)y->missing_high;
 }
 
-/* Gives each column its lane and its cells. */
+/* Puts the column into the last group, or into a new one when that is full or of the other kind. */
+static void join_group(struct packed *p, struct packed_column *c, bool is_narrow)
+{
+    const uint32_t n_lanes = is_narrow ? PACKED_NARROW_LANES : PACKED_WIDE_LANES;
+    const uint32_t n_rows = is_narrow ? PACKED_NARROW : c->n_codes;
+    struct packed_group *group = p->n_groups > 0 ? &p->groups[p->n_groups - 1] : NULL;
+
+    if (!group || group->width == n_lanes || group->n_lanes != n_lanes) {
+        group = &p->groups[p->n_groups++];
+        *group = (struct packed_group){
+            .first_cell = (uint32_t)p->n_cells, .n_lanes = n_lanes, .first_column = (uint32_t)(c - p->columns)};
+    }
+    c->i_group = (uint16_t)(p->n_groups - 1);
+    c->lane = (uint8_t)group->width++;
+    p->n_cells = group->first_cell + n_rows * n_lanes;
+    group->n_codes = c->n_codes; /* they come by number of codes */
+    p->n_narrow += is_narrow;
+    p->n_narrow_groups += is_narrow && c->lane == 0;
+}
+
+static size_t round_up(size_t n, size_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+/* Gives each column its lane, its cells and its byte. */
 static void place(struct packed *p)
 {
-    size_t i = 0;
-
     qsort(p->columns, p->n_columns, sizeof(*p->columns), by_codes);
-    while (p->n_narrow < p->n_columns && p->columns[p->n_narrow].n_codes <= PACKED_NARROW)
-        p->n_narrow++;
-    for (; i < p->n_narrow; i++) {
-        struct packed_column *c = &p->columns[i];
-        struct packed_group *group = &p->groups[i / PACKED_LANES];
-
-        if (i % PACKED_LANES == 0) {
-            *group = (struct packed_group){.first_cell = (uint32_t)p->n_cells};
-            p->n_groups++;
-        }
-        c->lane = (uint8_t)(i % PACKED_LANES);
-        c->step = PACKED_LANES;
-        c->first_cell = group->first_cell;
-        group->width++;
-        group->n_codes = c->n_codes;
-        if (i + 1 == p->n_narrow || group->width == PACKED_LANES)
-            p->n_cells += group->n_codes * PACKED_LANES;
-    }
-    for (; i < p->n_columns; i++) {
-        p->columns[i].step = 1;
-        p->columns[i].first_cell = (uint32_t)p->n_cells;
-        p->n_cells += (p->columns[i].n_codes + 7u) & ~7u;
-    }
-    p->stride = (PACKED_CODES_AT + p->n_columns + 15) & ~(size_t)15;
+    for (size_t i = 0; i < p->n_columns; i++)
+        join_group(p, &p->columns[i], p->columns[i].n_codes <= PACKED_NARROW);
+    p->n_pairs = round_up((p->n_narrow + 1) / 2, PACKED_CHUNK);
+    p->wide_at = PACKED_CODES_AT + round_up(p->n_pairs, PACKED_NARROW_LANES / 2);
+    p->stride = round_up(p->wide_at + round_up(p->n_columns - p->n_narrow, PACKED_CHUNK), 16);
+    for (size_t i = 0; i < p->n_columns; i++)
+        p->columns[i].i_byte = (uint32_t)(i < p->n_narrow ? PACKED_CODES_AT + i / 2 : p->wide_at + (i - p->n_narrow));
 }
 
 static void write_column(struct packed *p, size_t i, const uint8_t *codes)
 {
     const struct packed_column *c = &p->columns[i];
-    uint8_t byte_of[PACKED_MAX_CODES];
-    uint8_t *at = p->records + PACKED_CODES_AT + i;
+    const size_t digit = i < p->n_narrow && i % 2 == 0 ? PACKED_NARROW : 1;
+    uint8_t own[PACKED_MAX_CODES], *at = p->records + c->i_byte;
 
     for (size_t j = 0; j < c->n_codes; j++)
-        byte_of[c->table_code[j]] = (uint8_t)(j * c->step + c->lane);
+        own[c->table_code[j]] = (uint8_t)(j * digit);
     for (size_t j = 0; j < p->n; j++, at += p->stride)
-        *at = byte_of[codes[j]];
+        *at = (uint8_t)(*at + own[codes[j]]);
 }
 
 /* codes[n_columns of the table][n] */
@@ -126,7 +132,7 @@ enum err packed_init(struct packed *p, const struct coded *table, const uint32_t
 
     *p = (struct packed){.n = n};
     p->columns = malloc(most * sizeof(*p->columns));
-    p->groups = malloc((most / PACKED_LANES + 1) * sizeof(*p->groups));
+    p->groups = malloc((most + 1) * sizeof(*p->groups));
     p->table_codes = malloc(most * PACKED_MAX_CODES);
     if (codes && p->columns && p->groups && p->table_codes) {
         coded_columns(table, rows, n, codes);

@@ -2,8 +2,7 @@
 #include "tuner/learn/transfer.h"
 
 #include "core/hash.h"
-#include "tuner/learn/transfer_gp.h"
-#include "tuner/learn/transfer_source.h"
+#include "tuner/learn/transfer_private.h"
 
 #include <assert.h>
 #include <math.h>
@@ -13,25 +12,9 @@
 
 #define SHARPNESS 2       /* of shares: at 20 % more time than the best a config's is .69 */
 #define LEAST_SHARE 0.02  /* below this, shares are continued by a straight line */
-#define COLUMN_BYTES 32   /* of a column's name */
-#define N_COLUMNS 2       /* of a source: above, fails */
 #define WORDS_FROM 0x1p52 /* numbers from here on stand for words */
 #define BEST_KEPT 4       /* of too many rows, the best 1 in so many are kept; others evenly */
 #define UNKNOWN_SD 0.5    /* of a share, before any measurement */
-
-struct transfer {
-    char **names;
-    size_t n_knobs;
-    struct transfer_source sources[TRANSFER_MAX_SOURCES];
-    size_t n_sources;
-    char (*column_names)[COLUMN_BYTES];
-    uint64_t seed;
-    /* Units of distance: (value, or log2 of it) less centre, over spread. */
-    bool *words, *logs, has_units;
-    float *centres, *spreads;
-    struct gp gp; /* n == 0 before a tell */
-    size_t n_told, n_failed;
-};
 
 double transfer_word(const char *word)
 {
@@ -71,7 +54,7 @@ enum err transfer_new(struct transfer **out, const char *const *names, size_t n_
     t->n_knobs = n_knobs;
     t->seed = seed;
     t->names = calloc(n_knobs, sizeof(*t->names));
-    t->column_names = calloc(TRANSFER_MAX_SOURCES * N_COLUMNS, sizeof(*t->column_names));
+    t->column_names = calloc(TRANSFER_MAX_SOURCES * TRANSFER_COLUMNS, sizeof(*t->column_names));
     t->words = calloc(n_knobs, sizeof(*t->words));
     t->logs = calloc(n_knobs, sizeof(*t->logs));
     t->centres = calloc(n_knobs, sizeof(*t->centres));
@@ -89,7 +72,7 @@ enum err transfer_new(struct transfer **out, const char *const *names, size_t n_
 
 enum err transfer_add_source(struct transfer *t, const char *label, const struct transfer_rows *rows, struct why *why)
 {
-    static const char *const kinds[N_COLUMNS] = {"above", "fails"};
+    static const char *const kinds[TRANSFER_COLUMNS] = {"above", "fails"};
     const size_t at = t->n_sources;
     enum err e;
 
@@ -99,8 +82,8 @@ enum err transfer_add_source(struct transfer *t, const char *label, const struct
                              why);
     if (e)
         return e;
-    for (size_t i = 0; i < N_COLUMNS; i++)
-        snprintf(t->column_names[at * N_COLUMNS + i], COLUMN_BYTES, "source%zu.%s", at + 1, kinds[i]);
+    for (size_t i = 0; i < TRANSFER_COLUMNS; i++)
+        snprintf(t->column_names[at * TRANSFER_COLUMNS + i], TRANSFER_COLUMN_BYTES, "source%zu.%s", at + 1, kinds[i]);
     t->n_sources++;
     return ERR_OK;
 }
@@ -117,7 +100,7 @@ const char *transfer_label(const struct transfer *t, size_t i_source)
 
 size_t transfer_n_columns(const struct transfer *t)
 {
-    return t->n_sources * N_COLUMNS;
+    return t->n_sources * TRANSFER_COLUMNS;
 }
 
 const char *transfer_column_name(const struct transfer *t, size_t i)
@@ -134,8 +117,8 @@ enum err transfer_columns(struct transfer *t, const double *knobs, size_t n, flo
     for (size_t k = 0; e == ERR_OK && k < t->n_sources; k++) {
         e = transfer_source_ask(&t->sources[k], knobs, t->n_knobs, n, answers);
         for (size_t i = 0; e == ERR_OK && i < n; i++) {
-            columns[i * width + k * N_COLUMNS] = (float)answers[i].above;
-            columns[i * width + k * N_COLUMNS + 1] = (float)answers[i].fail;
+            columns[i * width + k * TRANSFER_COLUMNS] = (float)answers[i].above;
+            columns[i * width + k * TRANSFER_COLUMNS + 1] = (float)answers[i].fail;
         }
     }
     free(answers);
@@ -203,12 +186,12 @@ static double share_of(double above)
 }
 
 /* What sources say as shares, [n][n_sources]. */
-static void shares_of(const struct transfer *t, const float *columns, size_t n, float *shares)
+void transfer_shares(const struct transfer *t, const float *columns, size_t n, float *shares)
 {
     for (size_t i = 0; i < n * t->n_sources; i++) {
-        const double fails = (double)columns[i * N_COLUMNS + 1];
+        const double fails = (double)columns[i * TRANSFER_COLUMNS + 1];
 
-        shares[i] = (float)(share_of((double)columns[i * N_COLUMNS]) * (isnan(fails) ? 1 : 1 - fails));
+        shares[i] = (float)(share_of((double)columns[i * TRANSFER_COLUMNS]) * (isnan(fails) ? 1 : 1 - fails));
     }
 }
 
@@ -220,11 +203,6 @@ static double above_of(double share)
     return s > LEAST_SHARE ? -log(s) / SHARPNESS : (-log(LEAST_SHARE) + (LEAST_SHARE - s) / LEAST_SHARE) / SHARPNESS;
 }
 
-struct ranked {
-    double value;
-    size_t i;
-};
-
 static int by_value(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
@@ -232,6 +210,11 @@ static int by_value(const void *a, const void *b)
     if (x->value != y->value)
         return x->value < y->value ? -1 : 1;
     return x->i < y->i ? -1 : 1;
+}
+
+void transfer_sort(struct ranked *order, size_t n)
+{
+    qsort(order, n, sizeof(*order), by_value);
 }
 
 /* Which rows to learn from: all, or the best ones and of the others every so many. Gives their number. */
@@ -250,7 +233,7 @@ static enum err choose_rows(const double *values, size_t n, size_t *rows, size_t
         return ERR_NOMEM;
     for (size_t i = 0; i < n; i++)
         order[i] = (struct ranked){isfinite(values[i]) ? values[i] : (double)INFINITY, i};
-    qsort(order, n, sizeof(*order), by_value);
+    transfer_sort(order, n);
     for (size_t i = 0; i < n_best; i++)
         rows[i] = order[i].i;
     for (size_t i = n_best; i < *n_rows; i++)
@@ -322,7 +305,7 @@ enum err transfer_tell(struct transfer *t, const double *knobs, const float *col
     e = gather(t, knobs, columns, values, n, &d);
     if (e == ERR_OK) {
         places_of(t, d.knobs, d.n, d.places);
-        shares_of(t, d.columns, d.n, d.shares);
+        transfer_shares(t, d.columns, d.n, d.shares);
         e = gp_fit(&gp, &(struct gp_data){d.places, d.shares, d.targets, t->words, d.n, t->n_knobs, t->n_sources});
     }
     if (e == ERR_OK) {
@@ -338,6 +321,11 @@ double transfer_trust(const struct transfer *t, size_t i_source)
     return t->gp.n ? t->gp.trust[i_source] : 1;
 }
 
+double transfer_belief(const struct transfer *t)
+{
+    return t->n_sources == 0 ? 0 : t->gp.n ? t->gp.belief : 1;
+}
+
 /* The sources' share of failures at a config, those believed most counting most; without any, the target's own. */
 static double fails_of(const struct transfer *t, const float *columns)
 {
@@ -345,7 +333,7 @@ static double fails_of(const struct transfer *t, const float *columns)
 
     sum = weights * ((double)t->n_failed + 0.1) / ((double)t->n_told + 1);
     for (size_t k = 0; k < t->n_sources; k++) {
-        const double fails = (double)columns[k * N_COLUMNS + 1], weight = transfer_trust(t, k);
+        const double fails = (double)columns[k * TRANSFER_COLUMNS + 1], weight = transfer_trust(t, k);
 
         sum += isnan(fails) ? 0 : weight * fails;
         weights += isnan(fails) ? 0 : weight;
@@ -373,7 +361,7 @@ enum err transfer_predict(const struct transfer *t, const double *knobs, const f
     enum err e = places && shares && means && sds ? ERR_OK : ERR_NOMEM;
 
     if (e == ERR_OK) {
-        shares_of(t, columns, n, shares);
+        transfer_shares(t, columns, n, shares);
         if (t->gp.n) {
             places_of(t, knobs, n, places);
             e = gp_predict(&t->gp, places, shares, n, means, sds);
@@ -392,54 +380,5 @@ enum err transfer_predict(const struct transfer *t, const double *knobs, const f
     free(shares);
     free(means);
     free(sds);
-    return e;
-}
-
-/* The configs in the order of one source, or of all (i_source == n_sources), as numbers into order[n]. */
-static void order_by(const struct transfer *t, const float *shares, size_t n, size_t i_source, struct ranked *order)
-{
-    for (size_t i = 0; i < n; i++) {
-        const float *row = shares + i * t->n_sources;
-        double value = 0;
-
-        for (size_t k = 0; k < t->n_sources; k++)
-            value += i_source == t->n_sources || i_source == k ? (double)row[k] : 0;
-        order[i] = (struct ranked){value, i};
-    }
-    qsort(order, n, sizeof(*order), by_value);
-}
-
-static bool is_among(const size_t *picks, size_t n_picks, size_t i)
-{
-    for (size_t j = 0; j < n_picks; j++) {
-        if (picks[j] == i)
-            return true;
-    }
-    return false;
-}
-
-enum err transfer_first(const struct transfer *t, const float *columns, size_t n, size_t *picks, size_t n_picks,
-                        size_t *n_out)
-{
-    const size_t n_orders = t->n_sources > 1 ? t->n_sources + 1 : t->n_sources;
-    float *shares = malloc(n * t->n_sources * sizeof(*shares) + 1);
-    struct ranked *orders = malloc(n_orders * n * sizeof(*orders) + 1);
-    size_t next[TRANSFER_MAX_SOURCES + 1] = {0}, n_picked = 0;
-    const enum err e = shares && orders ? ERR_OK : ERR_NOMEM;
-
-    if (e == ERR_OK)
-        shares_of(t, columns, n, shares);
-    for (size_t k = 0; e == ERR_OK && k < n_orders; k++)
-        order_by(t, shares, n, n_orders == 1 ? 0 : (t->n_sources + k) % n_orders, orders + k * n);
-    for (size_t k = 0; e == ERR_OK && n_orders && n_picked < n_picks && n_picked < n; k = (k + 1) % n_orders) {
-        while (next[k] < n && is_among(picks, n_picked, orders[k * n + next[k]].i))
-            next[k]++;
-        if (next[k] < n)
-            picks[n_picked++] = orders[k * n + next[k]].i;
-    }
-    if (e == ERR_OK)
-        *n_out = n_picked;
-    free(shares);
-    free(orders);
     return e;
 }

@@ -68,6 +68,16 @@ enum err transfer_predict(const struct transfer *t, const double *knobs, const f
 /* How far a source is followed now, 0 (ignored) to 1. */
 double transfer_trust(const struct transfer *t, size_t i_source);
 
+/* One ranking of a list of configs, scores[n], lower = faster: a mean of logarithms of ranks. It follows the sources'
+ * own order where little was told, transfer_predict, and two models of the target where given (or NULL): `with` had the
+ * columns among its features, `without` not; the less the sources are trusted, the more `without` decides alone.
+ * ERR_NOMEM. */
+enum err transfer_rank(const struct transfer *t, const double *knobs, const float *columns, size_t n, const float *with,
+                       const float *without, double *scores);
+
+/* How far the sources are believed as a whole, 0 to 1; 1 before any tell, 0 with none. */
+double transfer_belief(const struct transfer *t);
+
 /* An order of first picks: numbers of up to n_picks of n configs, the best of all sources' common ranking and of each
  * source in turns, no config twice. *n_out: how many. ERR_NOMEM. */
 enum err transfer_first(const struct transfer *t, const float *columns, size_t n, size_t *picks, size_t n_picks,

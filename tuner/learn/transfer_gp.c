@@ -299,25 +299,28 @@ static enum err add_part(struct fit *f, const struct trial *t, double weight)
     return ERR_OK;
 }
 
-/* How far each source counts: belief in hypotheses that use it, each times the weight it has there. */
-static void learn_trust(struct gp *g, double believed)
+/* A source's share in the mean of a part, 1 = as believed at first. */
+static double share_in(const struct gp *g, const struct gp_part *p, size_t k)
+{
+    if (p->i_mean == GP_MEAN_NONE)
+        return 0;
+    if (p->i_mean == GP_MEAN_ALL)
+        return fmin(1, fmax(0, 1 + p->slopes[k] * (double)g->n_sources));
+    return fmin(1, fmax(0, (p->i_mean == 2 + k ? 1 : 0) + p->slopes[k]));
+}
+
+/* How far each source counts: belief in hypotheses that use it, each times its share there. */
+static void learn_trust(struct gp *g)
 {
     double of_parts = 0;
 
     for (size_t i = 0; i < g->n_parts; i++) {
-        const struct gp_part *p = &g->parts[i];
-
-        of_parts += p->i_mean == GP_MEAN_NONE ? 0 : p->weight;
-        for (size_t k = 0; p->i_mean != GP_MEAN_NONE && k < g->n_sources; k++) {
-            const double mean = p->i_mean == GP_MEAN_ALL ? 1 / (double)g->n_sources : p->i_mean == 2 + k ? 1 : 0;
-
-            g->trust[k] +=
-                p->weight *
-                fmin(1, fmax(0, (mean + p->slopes[k]) * (p->i_mean == GP_MEAN_ALL ? (double)g->n_sources : 1)));
-        }
+        of_parts += g->parts[i].i_mean == GP_MEAN_NONE ? 0 : g->parts[i].weight;
+        for (size_t k = 0; k < g->n_sources; k++)
+            g->trust[k] += g->parts[i].weight * share_in(g, &g->parts[i], k);
     }
     for (size_t k = 0; k < g->n_sources; k++)
-        g->trust[k] = of_parts > 0 ? fmin(1, g->trust[k] / of_parts) * believed : 0;
+        g->trust[k] = of_parts > 0 ? fmin(1, g->trust[k] / of_parts) * g->belief : 0;
 }
 
 /* Keeps the hypotheses that count. */
@@ -341,10 +344,11 @@ static enum err choose(struct fit *f)
         e = add_part(f, &f->trials[i], weight);
         kept += weight;
     }
-    for (size_t i = 0; i < f->g->n_parts; i++)
+    for (size_t i = 0; kept > 0 && i < f->g->n_parts; i++)
         f->g->parts[i].weight /= kept;
+    f->g->belief = sum > 0 ? believed / sum : 0;
     if (e == ERR_OK)
-        learn_trust(f->g, believed / sum);
+        learn_trust(f->g);
     return e;
 }
 

@@ -45,6 +45,7 @@ struct gp {
     float *sources;
     bool *words;
     double *trust; /* [n_sources], in [0, 1] */
+    double belief; /* in hypotheses that use sources at all */
 };
 
 /* Learns from data->n >= 1 rows, at most GP_MAX_ROWS (asserted). ERR_NOMEM leaves `g` empty. */

@@ -385,12 +385,48 @@ static enum err backward(struct join *j)
     return e;
 }
 
+/* A level whose every value leads to the one node behind it, which has `count` ways. */
+static enum err make_free_level(struct arena *a, struct valid_level *l, const struct domain *d, uint64_t count)
+{
+    l->n_nodes = 1;
+    l->n_edges = d->n;
+    l->first = arena_take(a, 2 * sizeof *l->first);
+    l->choice = copy(a, d->choices, d->n * sizeof *l->choice);
+    l->child = arena_zero(a, d->n * sizeof *l->child);
+    l->before = arena_take(a, d->n * sizeof *l->before);
+    if (a->failed)
+        return a->failed;
+    l->first[0] = 0;
+    l->first[1] = (uint32_t)d->n;
+    for (size_t i = 0; i < d->n; i++)
+        l->before[i] = i * count;
+    return ERR_OK;
+}
+
+/* A group of which nothing is asked: all constraints on it have turned out to be always true. */
+static enum err make_free(struct valid_set *v, struct valid_group *g, const struct domain *domains)
+{
+    enum err e = ERR_OK;
+
+    g->root = 0;
+    g->count = 1;
+    for (size_t l = g->end; l-- > g->first && !e;) {
+        const struct domain *d = &domains[v->levels[l].i_knob];
+
+        e = make_free_level(&v->store, &v->levels[l], d, g->count);
+        g->count *= d->n;
+    }
+    return e;
+}
+
 enum err valid_join(struct valid_set *v, struct valid_group *g, struct relation *relations, size_t n_relations,
                     const struct domain *domains, struct arena *scratch)
 {
     struct join j;
     enum err e;
 
+    if (n_relations == 0)
+        return make_free(v, g, domains);
     j.v = v;
     j.g = g;
     j.relations = relations;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_ROWS 96                        /* a node of so many is summed afresh, without cells kept for its children */
+#define FEW_ROWS 32                        /* a node of so many is summed afresh, without cells kept for its children */
+#define CELLS_A_ROW 36                     /* and one with so many cells for each row */
 #define MAX_CELLS_BYTES ((size_t)64 << 20) /* of cells kept for open nodes; beyond it children are summed afresh */
 
 /* A node not yet split: its rows stand together in one of the buffers. */
@@ -188,12 +189,18 @@ static bool is_deep_enough(const struct grower *g, const struct part *p)
            cell_weight(p->sum) < 2 * (int64_t)g->rule.min_weight;
 }
 
+/* Few enough to be scanned without cells. */
+static bool are_few(const struct grower *g, const struct row_span *rows)
+{
+    return rows->n <= FEW_ROWS || rows->n < g->p->n_cells / CELLS_A_ROW;
+}
+
 /* Finds the best split; cells of the part, when it has any, are filled. */
 static void judge(struct grower *g, struct part *p)
 {
     if (p->cells) {
         p->best = histogram_scan(&g->histogram, p->cells, p->sum, g->rule);
-    } else if (p->rows.n > FEW_ROWS && (p->cells = take_cells(g))) {
+    } else if (!are_few(g, &p->rows) && (p->cells = take_cells(g))) {
         histogram_fill(&g->histogram, &p->rows, p->cells);
         p->best = histogram_scan(&g->histogram, p->cells, p->sum, g->rule);
     } else {
@@ -324,7 +331,7 @@ static void end_in_two_leaves(struct grower *g, struct part *p, struct tree_node
 /* Hands the parent's cells down: the smaller side is summed, the larger one is the rest. */
 static void share_cells(struct grower *g, cell_t *cells, struct part *small, struct part *large)
 {
-    if (!cells || is_deep_enough(g, large) || large->rows.n <= FEW_ROWS) {
+    if (!cells || is_deep_enough(g, large) || are_few(g, &large->rows)) {
         put_cells(g, cells);
         return;
     }

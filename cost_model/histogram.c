@@ -365,11 +365,13 @@ static size_t tiny_candidates(struct histogram *h, const struct row_span *rows, 
     const struct packed_column *c = &p->columns[i_column];
     const size_t n = rows->n, n_lanes = (n + LANES - 1) / LANES * LANES;
     const uint8_t *byte = rows->base + c->i_byte;
-    int64_t codes[TINY] = {0};
+    uint8_t *restrict listed = h->codes + at;
+    int64_t codes[TINY];
 
-    memset(h->codes + at, NO_CODE, TINY);
     for (size_t i = 0; i < n; i++)
-        codes[i] = h->codes[at + i] = byte[(rows->list ? rows->list[i] : i) * p->stride];
+        codes[i] = listed[i] = byte[(rows->list ? rows->list[i] : i) * p->stride];
+    for (size_t i = n; i < n_lanes; i++)
+        codes[i] = listed[i] = NO_CODE;
     for (size_t i = 0; i < n; i += LANES)
         sums_not_above(codes + i, codes, own, n, h->left + at + i);
     if (h->lanes[c->i_group * PACKED_NARROW_LANES + c->lane] == 0)

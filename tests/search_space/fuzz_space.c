@@ -1,7 +1,10 @@
-/* Feeds mutated expressions, configs and JSON to the parsers: `fuzz_space [iterations [seed]]`, or, built with
- * -fsanitize=fuzzer -DFUZZ_LIBFUZZER, as a libFuzzer target. What compiles must evaluate without a fault. */
+/* Feeds mutated expressions, configs, JSON and descriptions of spaces to the parsers: `fuzz_space [iterations [seed]]`,
+ * or, built with -fsanitize=fuzzer -DFUZZ_LIBFUZZER, as a libFuzzer target. What compiles must evaluate without a
+ * fault, and the set of valid configs must be what the constraint says of each. */
 #include "search_space/expr.h"
 #include "search_space/space.h"
+#include "search_space/space_file.h"
+#include "search_space/valid_set.h"
 
 #include "core/rng.h"
 
@@ -35,6 +38,55 @@ static void try_expression(const char *text)
         abort();
     }
     expr_free(e);
+}
+
+static void check_set(const struct space *s)
+{
+    struct valid_set *v = NULL;
+    uint64_t n = 0;
+    struct config c;
+    struct why why;
+
+    if (valid_set_new(s, (size_t)64 << 20, &v, &why) != ERR_OK)
+        return;
+    for (uint64_t i = 0; i < space_size(s); i++) {
+        if (space_at(s, i, &c) != ERR_OK || valid_set_has(v, &c) != space_is_valid(s, &c, NULL)) {
+            fprintf(stderr, "the set and the constraint differ at %llu\n", (unsigned long long)i);
+            abort();
+        }
+        n += valid_set_has(v, &c);
+    }
+    if (n != valid_set_count(v))
+        abort();
+    valid_set_free(v);
+}
+
+/* The text as the only constraint on three knobs of numbers and one of words. */
+static void try_constraint(const char *text)
+{
+    static const double values[] = {3, -2, 0, 0.5};
+    static const char *const words[] = {"vec", "x"};
+    struct space *s = NULL;
+
+    if (space_new(&s) || space_add_knob(s, "a", values, 4, NULL) || space_add_knob(s, "b", values, 4, NULL) ||
+        space_add_knob(s, "c", values, 3, NULL) || space_add_knob_words(s, "d", words, 2, NULL) ||
+        space_add_constraint(s, text, NULL))
+        abort();
+    if (space_seal(s, NULL) == ERR_OK)
+        check_set(s);
+    space_free(s);
+}
+
+static void try_file(const char *text, size_t n)
+{
+    struct space *s = NULL;
+    struct why why;
+
+    if (space_file_parse(text, n, &s, NULL, &why) != ERR_OK)
+        return;
+    if (space_size(s) <= 4096)
+        check_set(s);
+    space_free(s);
 }
 
 static void try_config(const char *text, size_t n)
@@ -72,7 +124,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         memcpy(text, data, n);
     text[n] = '\0';
     try_expression(text);
+    try_constraint(text);
     try_config(text, n);
+    try_file(text, n);
     free(text);
     return 0;
 }
@@ -87,6 +141,9 @@ static const char *const seeds[] = {
     "a=1 w=x",
     "a=-4 w=y",
     "{\"a\":2.5,\"w\":\"x\"}",
+    "a * b * c <= 1 or d != 'x' and a // b in {0, c}",
+    "{\"params\":[{\"name\":\"a\",\"values\":[1,2,4]},{\"name\":\"b\",\"values\":[3,5]}],\"restrictions\":[\"a*b<9\"]}",
+    "{\"ConfigurationSpace\":{\"TuningParameters\":[{\"Name\":\"a\",\"Values\":\"['x','y']\"}],\"Conditions\":[]}}",
 };
 #define N_SEEDS (sizeof seeds / sizeof seeds[0])
 

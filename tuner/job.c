@@ -95,6 +95,9 @@ enum err job_text(const struct job *j, struct buf *out)
     json_add_i64(o, "trials", j->trials, &ok);
     json_add_real(o, "time_s", j->time_s, &ok);
     json_add_i64(o, "early_stopping", j->early_stopping, &ok);
+    json_add_real(o, "target_gflops", j->target_gflops, &ok);
+    json_add_real(o, "target_ns", j->target_ns, &ok);
+    json_add_real(o, "min_gain", j->min_gain, &ok);
     json_add_text(o, "strategy", j->strategy, &ok);
     json_add_i64(o, "seed", j->seed, &ok);
     json_add_item(o, "timing", timing_json(&j->timing, &ok), &ok);
@@ -170,6 +173,12 @@ static enum err parse_numbers(const cJSON *o, struct job *out, struct why *why)
     if (!e)
         e = json_get_i64(o, "early_stopping", 0, 1000000, &out->early_stopping, why);
     if (!e)
+        e = json_real_or(o, "target_gflops", 0, &out->target_gflops, why);
+    if (!e)
+        e = json_real_or(o, "target_ns", 0, &out->target_ns, why);
+    if (!e)
+        e = json_real_or(o, "min_gain", 0, &out->min_gain, why);
+    if (!e)
         e = json_get_i64(o, "seed", 0, JSON_EXACT_MAX, &out->seed, why);
     if (!e)
         e = json_get_real(o, "build_s", &out->build_s, why);
@@ -226,6 +235,14 @@ enum err job_parse(const char *text, size_t n, struct job *out, struct why *why)
 int64_t job_trials(const struct job *j, size_t i)
 {
     return i < j->n_layers && j->layers[i].trials > 0 ? j->layers[i].trials : j->trials;
+}
+
+bool job_shares_budget(const struct job *j)
+{
+    for (size_t i = 0; i < j->n_layers; i++)
+        if (j->layers[i].trials > 0)
+            return false;
+    return j->network[0] && j->n_layers > 1;
 }
 
 /* The next number of a list, *text behind it and its comma; 0 = there is none. */

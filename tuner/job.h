@@ -35,9 +35,12 @@ struct job {
     char templates[512]; /* ids separated by commas, "" = those that fit best */
     char key[64];
     char replay[512];       /* a recorded space instead of workloads: path of its .json, "" = none */
-    int64_t trials;         /* for each layer that names no number of its own */
+    int64_t trials;         /* of each layer that names no number of its own; a network's share the sum */
     double time_s;          /* 0 = no limit */
-    int64_t early_stopping; /* 0 = never */
+    int64_t early_stopping; /* trials of a task without a better one that end it; 0 = never */
+    double target_gflops;   /* a task ends at this rate, 0 = none */
+    double target_ns;       /* or at this time, 0 = none */
+    double min_gain;        /* or when its next trials are expected to gain less: a share, 0 = never */
     char strategy[32];
     int64_t seed;
     struct job_timing timing;
@@ -58,6 +61,9 @@ enum err job_parse(const char *text, size_t n, struct job *out, struct why *why)
 
 /* Budget of layer `i` (of the recorded space where there are no layers). */
 int64_t job_trials(const struct job *j, size_t i);
+
+/* True when the layers of a network draw on one budget, job.trials for each of them on average. */
+bool job_shares_budget(const struct job *j);
 
 /* Sets the budgets from text: "60" for all layers, "60,40" one for each in order. ERR_INPUT with words. */
 enum err job_set_trials(struct job *j, const char *text, struct why *why);

@@ -214,8 +214,8 @@ static enum err renew(struct session *s, struct why *why)
     progress = cJSON_CreateObject();
     for (size_t i = 0; i < s->n_tasks; i++) {
         done += s->tasks[i].n_counted;
-        total += s->tasks[i].budget;
     }
+    total = session_total(s);
     json_add_i64(progress, "done", done, &ok);
     json_add_i64(progress, "total", total, &ok);
     json_add_text(args, "job", s->o.job_id, &ok);
@@ -323,6 +323,7 @@ enum err session_init(struct session *s, const struct session_options *o, struct
     enum err e;
 
     *s = (struct session){.o = *o, .start_ns = clock_now_ns()};
+    rng_init(&s->rng, (uint64_t)o->job->seed);
     failures_init(&s->failures);
     e = wait_for_device(s, why);
     if (!e)
@@ -369,6 +370,8 @@ static void draw(struct session *s, bool force)
         p.done += s->tasks[i].n_counted;
         p.total += s->tasks[i].phase >= TASK_FINALS ? s->tasks[i].n_counted : s->tasks[i].budget;
     }
+    if (job_shares_budget(s->o.job))
+        p.total = session_total(s);
     p.task = t->name[0] ? t->name : t->text;
     p.best_gflops = best_reading(t);
     p.failures = buf_text(&failed);

@@ -51,6 +51,7 @@ struct session {
     size_t i_current;
     bool cancelled, lease_lost;
     struct failures failures;
+    struct rng rng; /* for what is carried between tasks */
 };
 
 /* Makes the tasks for the device and takes in stored records and logs; nothing is measured yet. ERR_INPUT for what
@@ -72,6 +73,14 @@ enum err session_close(struct session *s, const char *state, struct why *why);
 bool session_has_best(const struct session *s);
 
 /* Internal to the session's files. */
+#define SESSION_LEAST 8 /* trials that each task of a shared budget gets before the gains decide */
+int64_t session_total(const struct session *s); /* counted trials that all tasks may have together */
+/* Why the search of a task ends now, and how many more may be proposed for it now. */
+enum stop_reason session_stop(const struct session *s, const struct task *t);
+size_t session_room(const struct session *s, const struct task *t);
+/* The task that gets the next batch: of a shared budget by expected gain (share.h), else the one with the least part of
+ * its own budget out. n_tasks when none has room. */
+size_t session_next_task(const struct session *s);
 enum err session_fill(struct session *s, struct why *why); /* keeps agents busy */
 enum err session_record(struct session *s, int64_t n, const char *line, size_t n_line, struct why *why);
 

@@ -3,6 +3,7 @@
 #include "tuner/session.h"
 
 #include "core/clock.h"
+#include "tuner/sibling.h"
 #include "tuner/trial.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define BATCHES_PER_AGENT 2
+#define SESSION_HINTS 2 /* of a batch may come from other tasks */
 
 static enum err note_sent(struct session *s, size_t i_task, size_t i_arm, const struct config *c, int kind)
 {
@@ -139,14 +141,40 @@ static enum err send_bridge(struct session *s, size_t i_task, struct why *why)
     return e;
 }
 
+static bool was_sent(const struct session *s, size_t i_task, const struct task_proposal *p)
+{
+    const struct space *space = s->tasks[i_task].arms[p->i_arm].space;
+
+    for (size_t i = 0; i < s->n_sent; i++)
+        if (s->sent[i].i_task == i_task && s->sent[i].i_arm == p->i_arm &&
+            space_config_equal(space, &s->sent[i].config, &p->config))
+            return true;
+    return false;
+}
+
+/* What other layers of the network found best and this one has not tried. */
+static size_t hints(struct session *s, size_t i_task, size_t n, struct task_proposal *out)
+{
+    size_t n_out = 0;
+    const size_t n_hints = sibling_hints(s->tasks, s->n_tasks, i_task, &s->rng, n, out);
+
+    for (size_t i = 0; i < n_hints; i++)
+        if (!was_sent(s, i_task, &out[i])) {
+            s->tasks[i_task].arms[out[i].i_arm].n_trials++;
+            out[n_out++] = out[i];
+        }
+    return n_out;
+}
+
 static enum err send_search(struct session *s, size_t i_task, size_t n, struct why *why)
 {
     struct task *t = &s->tasks[i_task];
     struct task_proposal proposals[SESSION_BATCH];
     struct trial_batch b;
-    size_t got = 0;
-    enum err e = task_ask(t, n, proposals, &got);
+    size_t got = hints(s, i_task, n < SESSION_HINTS ? n : SESSION_HINTS, proposals), asked = 0;
+    enum err e = task_ask(t, n - got, proposals + got, &asked);
 
+    got += asked;
     if (e)
         return why_set(why, e, "strategy %s: %s", s->o.job->strategy, err_words(e));
     if (got == 0) {
@@ -195,29 +223,6 @@ static enum err send_finals(struct session *s, size_t i_task, struct why *why)
     return e;
 }
 
-static bool time_is_up(const struct session *s)
-{
-    return s->o.job->time_s > 0 && (double)(clock_now_ns() - s->start_ns) / 1e9 >= s->o.job->time_s;
-}
-
-static bool search_over(const struct session *s, const struct task *t)
-{
-    const struct job *j = s->o.job;
-
-    return t->exhausted || t->n_counted + t->n_refused >= t->budget || time_is_up(s) ||
-           (j->early_stopping > 0 && t->since_better >= j->early_stopping);
-}
-
-/* How many more may be proposed for a task now; 0 while the defaults are out. */
-static size_t room_of(const struct session *s, const struct task *t)
-{
-    const int64_t left = t->budget - t->n_counted - t->n_refused - t->n_in_flight;
-
-    if (t->phase != TASK_SEARCH || search_over(s, t) || left <= 0)
-        return 0;
-    return left < SESSION_BATCH ? (size_t)left : SESSION_BATCH;
-}
-
 /* Moves a task through its phases as far as it can go without waiting. */
 static enum err advance(struct session *s, size_t i_task, struct why *why)
 {
@@ -233,7 +238,9 @@ static enum err advance(struct session *s, size_t i_task, struct why *why)
     if (!e && t->phase == TASK_SEARCH && t->i_best >= 0 &&
         anchor_wants_epoch(&t->anchor, t->all[t->i_best].value, &t->all[t->i_best].record.program))
         e = send_bridge(s, i_task, why);
-    if (!e && t->phase == TASK_SEARCH && search_over(s, t) && t->n_in_flight == 0) {
+    if (!e && t->phase == TASK_SEARCH && t->stop == STOP_NONE)
+        t->stop = session_stop(s, t);
+    if (!e && t->phase == TASK_SEARCH && t->stop != STOP_NONE && t->n_in_flight == 0) {
         e = send_finals(s, i_task, why);
         if (!e)
             e = send_baseline(s, i_task, why);
@@ -244,25 +251,6 @@ static enum err advance(struct session *s, size_t i_task, struct why *why)
             e = joblog_write_best(s->o.log, why);
     }
     return e;
-}
-
-/* The task that has the least part of its budget out, among those with room; n_tasks when there is none. Round robin in
- * effect: each batch moves its task behind the others. */
-static size_t neediest(const struct session *s)
-{
-    double least = INFINITY;
-    size_t found = s->n_tasks;
-
-    for (size_t i = 0; i < s->n_tasks; i++) {
-        const struct task *t = &s->tasks[i];
-        const double taken = (double)(t->n_counted + t->n_in_flight) / (double)t->budget;
-
-        if (room_of(s, t) > 0 && taken < least) {
-            least = taken;
-            found = i;
-        }
-    }
-    return found;
 }
 
 enum err session_fill(struct session *s, struct why *why)
@@ -278,12 +266,12 @@ enum err session_fill(struct session *s, struct why *why)
         in_flight += s->tasks[i].n_in_flight;
     }
     while (!e && in_flight + SESSION_BATCH <= target) {
-        const size_t i = neediest(s);
+        const size_t i = session_next_task(s);
         const int64_t before = i < s->n_tasks ? s->tasks[i].n_in_flight : 0;
 
         if (i == s->n_tasks)
             return ERR_OK;
-        e = send_search(s, i, room_of(s, &s->tasks[i]), why);
+        e = send_search(s, i, session_room(s, &s->tasks[i]), why);
         in_flight += s->tasks[i].n_in_flight - before;
     }
     return e;

@@ -1,5 +1,7 @@
 #include "tuner/table.h"
 
+#include "tuner/stop.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +12,6 @@
 double table_error_percent(const struct record *r)
 {
     return r->se > 0 ? 100 * r->se : 0;
-}
-
-static double peak_of(const struct record *r)
-{
-    const cJSON *peak = cJSON_GetObjectItemCaseSensitive(r->device, "peak_gflops");
-
-    return cJSON_IsNumber(peak) && peak->valuedouble > 0 ? peak->valuedouble : 0;
 }
 
 /* What is told of one task. */
@@ -97,8 +92,8 @@ static void print_row(const struct row *r, struct buf *out)
         snprintf(text, sizeof text, "%.1f", record_gflops(&best->record));
     buf_printf(out, " %8s", text);
     snprintf(text, sizeof text, "-");
-    if (best->record.flops > 0 && peak_of(&best->record) > 0)
-        snprintf(text, sizeof text, "%.0f%%", 100 * record_gflops(&best->record) / peak_of(&best->record));
+    if (best->record.flops > 0 && task_peak_gflops(&best->record) > 0)
+        snprintf(text, sizeof text, "%.0f%%", 100 * record_gflops(&best->record) / task_peak_gflops(&best->record));
     buf_printf(out, " %5s", text);
     print_gain(out, r, r->naive, false);
     if (r->tie)
@@ -149,12 +144,27 @@ static void print_ties(const struct row *r, struct buf *out)
         buf_printf(out, "  ties with %zu of the finalists\n", ties);
 }
 
-static void print_layer(const struct row *r, struct buf *out)
+/* "  60 trials, 3 failed; stopped: ..." */
+static void print_trials(const struct row *r, const struct job *job, struct buf *out)
+{
+    const struct task *t = r->task;
+
+    buf_printf(out, "  %lld trials", (long long)t->n_counted);
+    if (t->n_failed > 0)
+        buf_printf(out, ", %lld failed", (long long)t->n_failed);
+    if (t->stop != STOP_NONE)
+        buf_puts(out, "; ");
+    stop_words(job, t, out);
+    buf_puts(out, "\n");
+}
+
+static void print_layer(const struct row *r, const struct job *job, struct buf *out)
 {
     buf_printf(out, "%s: %s", r->label, r->task->text);
     if (r->task->count > 1)
         buf_printf(out, "  (x %lld)", (long long)r->task->count);
     buf_puts(out, "\n");
+    print_trials(r, job, out);
     if (!r->best)
         return;
     print_config(r, out);
@@ -180,13 +190,13 @@ static void sums(const struct task *tasks, size_t n, const char *network, struct
                    n_summed, n, before, after, before / after);
 }
 
-void table_print(const struct task *tasks, size_t n, const char *network, const char *log, const char *best_log,
+void table_print(const struct job *job, const struct task *tasks, size_t n, const char *log, const char *best_log,
                  struct buf *out)
 {
     for (size_t i = 0; i < n; i++) {
         const struct row r = row_of(&tasks[i], i);
 
-        print_layer(&r, out);
+        print_layer(&r, job, out);
     }
     buf_printf(out, "\n%-*s %11s %11s %11s %6s %8s %5s %10s %10s\n", LABEL, "layer", "naive", "default", "best", "+-",
                "GFLOPS", "peak", "/ naive", "/ default");
@@ -197,8 +207,8 @@ void table_print(const struct task *tasks, size_t n, const char *network, const 
     }
     buf_puts(out,
              "medians (default: best x their ratio to one anchor), +- standard error, peak: of the FMA peak beside\n");
-    if (network && *network)
-        sums(tasks, n, network, out);
+    if (job->network[0])
+        sums(tasks, n, job->network, out);
     if (log)
         buf_printf(out, "log: %s", log);
     if (log && best_log)
@@ -235,6 +245,9 @@ cJSON *table_json(const struct task *tasks, size_t n)
         json_add_i64(o, "count", t->count, &ok);
         json_add_i64(o, "trials", t->n_counted, &ok);
         json_add_i64(o, "failed", t->n_failed, &ok);
+        json_add_text(o, "stopped", stop_name(t->stop), &ok);
+        if (!isnan(task_gain(t, 0, GAIN_AHEAD)))
+            json_add_real(o, "expected_gain", 1 - exp(-task_gain(t, 0, GAIN_AHEAD)), &ok);
         json_add_i64(o, "ties", (int64_t)task_n_ties(t), &ok);
         json_add_bool(o, "ties_with_default", r.tie, &ok);
         if (r.naive)

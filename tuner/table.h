@@ -7,8 +7,8 @@
 #include "core/json.h"
 #include "tuner/task.h"
 
-/* Appends the table of all tasks. `log` and `best_log` are named at the end; NULL = none. */
-void table_print(const struct task *tasks, size_t n, const char *network, const char *log, const char *best_log,
+/* Appends the table of all tasks of a job. `log` and `best_log` are named at the end; NULL = none. */
+void table_print(const struct job *job, const struct task *tasks, size_t n, const char *log, const char *best_log,
                  struct buf *out);
 
 /* The same facts as an array of objects. NULL on lack of memory. */

@@ -92,7 +92,10 @@ static void note_best(struct task *t, size_t i, enum origin origin)
 
     if (origin == ORIGIN_JOB && m->counted)
         t->since_better++;
-    if (t->arms[m->i_arm].baseline || isnan(m->value))
+    if (t->arms[m->i_arm].baseline)
+        return;
+    gain_add(&t->gain, m->value);
+    if (isnan(m->value))
         return;
     if (t->i_best < 0 || m->value < t->all[t->i_best].value) {
         t->i_best = (int)i;
@@ -185,6 +188,7 @@ static enum err revalue(struct task *t)
     enum err e = ERR_OK;
 
     t->i_best = -1;
+    t->gain = (struct gain){.n = 0};
     for (size_t i = 0; i < t->n_all && !e; i++) {
         t->all[i].value = anchor_value(&t->anchor, &t->all[i].record, t->all[i].counted);
         e = tell(t, &t->all[i]);
@@ -242,6 +246,14 @@ static double best_of_arm(const struct task *t, size_t i_arm)
     return best;
 }
 
+bool task_was_hinted(const struct task *t, size_t i_arm, const struct config *c)
+{
+    for (size_t i = 0; i < t->n_hinted; i++)
+        if (t->hinted[i].i_arm == i_arm && space_config_equal(t->arms[i_arm].space, &t->hinted[i].config, c))
+            return true;
+    return false;
+}
+
 enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n_out)
 {
     struct allocate_arm arms[TASK_MAX_ARMS];
@@ -269,7 +281,8 @@ enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n
             if (e)
                 return e;
             for (size_t k = 0; k < got; k++)
-                out[(*n_out)++] = (struct task_proposal){.i_arm = i, .config = p[k].config, .by = p[k].by};
+                if (!task_was_hinted(t, i, &p[k].config))
+                    out[(*n_out)++] = (struct task_proposal){.i_arm = i, .config = p[k].config, .by = p[k].by};
             t->arms[i].n_trials += got;
             t->arms[i].exhausted |= got < want;
             arms[i].exhausted = t->arms[i].exhausted || t->arms[i].baseline;
@@ -304,6 +317,24 @@ const struct measured *task_baseline(const struct task *t)
         if (t->arms[t->all[i].i_arm].baseline)
             return &t->all[i];
     return NULL;
+}
+
+double task_peak_gflops(const struct record *r)
+{
+    const cJSON *peak = cJSON_GetObjectItemCaseSensitive(r->device, "peak_gflops");
+
+    return cJSON_IsNumber(peak) && peak->valuedouble > 0 ? peak->valuedouble : 0;
+}
+
+double task_gain(const struct task *t, double ahead, double n_more)
+{
+    const struct record *best = t->i_best >= 0 ? &t->all[t->i_best].record : NULL;
+    const double gain = gain_expected(&t->gain, ahead, n_more);
+    const double peak = best && t->workload.op && t->workload.dtype == DTYPE_F32 ? task_peak_gflops(best) : 0;
+
+    if (peak > 0 && record_gflops(best) > 0 && record_gflops(best) < peak)
+        return fmin(gain, log(peak / record_gflops(best)));
+    return gain;
 }
 
 static int by_value(const void *a, const void *b)

@@ -8,11 +8,13 @@
 #include "logs/record.h"
 #include "search_space/recorded.h"
 #include "tuner/anchor.h"
+#include "tuner/gain.h"
 #include "tuner/job.h"
 #include "tuner/strategy.h"
 
 #define TASK_MAX_ARMS 16
 #define TASK_FINALISTS 5
+#define TASK_MAX_HINTS 32
 
 /* One template of a task. */
 struct arm {
@@ -41,6 +43,16 @@ struct measured {
     bool counted; /* a trial of this job's budget */
 };
 
+/* What is to be measured next. */
+struct task_proposal {
+    size_t i_arm;
+    struct config config;
+    const char *by;
+};
+
+/* Why the search of a task ended; see stop.h. */
+enum stop_reason { STOP_NONE, STOP_TRIALS, STOP_TIME, STOP_PATIENCE, STOP_TARGET, STOP_GAIN, STOP_EXHAUSTED };
+
 enum task_phase { TASK_NEW, TASK_DEFAULTS, TASK_SEARCH, TASK_FINALS, TASK_DONE };
 
 struct task {
@@ -62,6 +74,10 @@ struct task {
     int64_t n_refused;    /* configs that could not become programs */
     int64_t since_better; /* counted trials since the best improved */
     int i_best;           /* in all[], -1 = none */
+    struct gain gain;     /* of all[] but the baseline, in their order */
+    enum stop_reason stop;
+    struct task_proposal hinted[TASK_MAX_HINTS]; /* configs from elsewhere that its strategies did not propose */
+    size_t n_hinted;
     bool exhausted;
 };
 
@@ -96,12 +112,10 @@ void task_freeze_anchor(struct task *t);
 enum err task_refuse(struct task *t, size_t i_arm, const struct config *c);
 
 /* The next proposals, all told apart: at most n; *n_out 0 = all templates are exhausted. */
-struct task_proposal {
-    size_t i_arm;
-    struct config config;
-    const char *by;
-};
 enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n_out);
+
+/* True for a config that is in `hinted`: task_ask leaves it out. */
+bool task_was_hinted(const struct task *t, size_t i_arm, const struct config *c);
 
 /* The program of a config; `out` is initialised, sources and expected values go into `blobs`. */
 enum err task_program(const struct task *t, size_t i_arm, const struct config *c, struct program *out,
@@ -114,6 +128,13 @@ const struct measured *task_baseline(const struct task *t);
 
 /* The best configs by value, ok, no baseline, at most n; returns how many. */
 size_t task_top(const struct task *t, size_t n, const struct measured **out);
+
+/* Expected drop of ln time by trials ahead .. ahead + n_more - 1 from now (see gain.h), no more than there is up to the
+ * device's peak where that is known and not passed yet. NAN = not known. */
+double task_gain(const struct task *t, double ahead, double n_more);
+
+/* The FMA peak in GFLOPS that was measured beside a record; 0 = none was. */
+double task_peak_gflops(const struct record *r);
 
 /* The final measurement of the same config, or the search one when there is none. */
 const struct measured *task_finest(const struct task *t, const struct measured *m);

@@ -290,7 +290,9 @@ static void print_finals(double time_ns, struct buf *out)
     struct task t;
     struct task_proposal p[1];
     const struct config *fallback;
+    struct job j;
 
+    job_init(&j);
     start(&t);
     ask(&t, p, 1);
     fallback = &t.arms[searched_arm(&t)].fallback;
@@ -301,7 +303,7 @@ static void print_finals(double time_ns, struct buf *out)
     take(&t, fallback, 1000, NAN, "final", ORIGIN_JOB);
     take(&t, &p[0].config, time_ns, NAN, "final", ORIGIN_JOB);
     buf_clear(out);
-    table_print(&t, 1, "", "x.jsonl", "x.best.jsonl", out);
+    table_print(&j, &t, 1, "x.jsonl", "x.best.jsonl", out);
     task_fini(&t);
 }
 

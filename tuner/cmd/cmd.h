@@ -81,23 +81,27 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
     {                                                                                                                  \
         "run-timeout", 0, NULL, CLI_DURATION, "T", "10s", NULL, 0.1, 3600, "longest run of a config"                   \
     }
-#define OPT_JOB                                                                                                        \
-    OPT_KEY, OPT_TEMPLATE, {"network", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "all layers of a network"},        \
-        {"trials", 0, NULL, CLI_TEXT, "N[,N]", "100", NULL, 0, 0, "configs to measure: of all workloads, or of each"}, \
-        {"time", 0, NULL, CLI_DURATION, "T", NULL, NULL, 1, 31536000, "stop proposing after this time, e.g. 10m"},     \
-        {"early-stopping",                                                                                             \
-         0,                                                                                                            \
-         NULL,                                                                                                         \
-         CLI_INT,                                                                                                      \
-         "N",                                                                                                          \
-         NULL,                                                                                                         \
-         NULL,                                                                                                         \
-         1,                                                                                                            \
-         1000000,                                                                                                      \
-         "stop a workload after N trials without a better one"},                                                       \
-        {"strategy", 0,    "tuner", CLI_TEXT, "NAME",                                                                  \
-         "model",    NULL, 0,       0,        "model, genetic, annealing, diffevo, pso, ils, random, grid"},           \
-        {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "repeats a run, given the same times"},      \
+#define OPT_JOB                                                                                                         \
+    OPT_KEY, OPT_TEMPLATE, {"network", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "all layers of a network"},         \
+        {"trials", 0,    NULL, CLI_TEXT, "N[,N]",                                                                       \
+         "100",    NULL, 0,    0,        "configs to measure of each workload; a network shares the sum"},              \
+        {"time", 0, NULL, CLI_DURATION, "T", NULL, NULL, 1, 31536000, "stop proposing after this time, e.g. 10m"},      \
+        {"patience",                                                                                                    \
+         0,                                                                                                             \
+         "early-stopping",                                                                                              \
+         CLI_INT,                                                                                                       \
+         "N",                                                                                                           \
+         NULL,                                                                                                          \
+         NULL,                                                                                                          \
+         1,                                                                                                             \
+         1000000,                                                                                                       \
+         "stop a workload after N trials without a better one"},                                                        \
+        {"target", 0, NULL, CLI_TEXT, "T", NULL, NULL, 0, 0, "stop a workload at this rate or time: 500GFLOPS, 1.2ms"}, \
+        {"min-gain", 0,    NULL, CLI_TEXT, "P%",                                                                        \
+         NULL,       NULL, 0,    0,        "stop a workload when the next 100 trials are expected to gain less"},       \
+        {"strategy", 0,    "tuner", CLI_TEXT, "NAME",                                                                   \
+         "model",    NULL, 0,       0,        "model, genetic, annealing, diffevo, pso, ils, random, grid"},            \
+        {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "repeats a run, given the same times"},       \
         OPT_TIMING
 #define OPT_END                                                                                                        \
     {                                                                                                                  \

@@ -4,6 +4,7 @@
 #include "kernels/network.h"
 #include "kernels/template.h"
 #include "kernels/workload.h"
+#include "tuner/stop.h"
 #include "tuner/table.h"
 
 #include <limits.h>
@@ -242,8 +243,12 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
         e = add_work(c, &j, why);
     if (!e)
         e = job_set_trials(&j, cli_text(c, "trials"), why);
+    if (!e && cli_text(c, "target"))
+        e = stop_parse_target(cli_text(c, "target"), &j.target_gflops, &j.target_ns, why);
+    if (!e && cli_text(c, "min-gain"))
+        e = stop_parse_gain(cli_text(c, "min-gain"), &j.min_gain, why);
     j.time_s = cli_real(c, "time");
-    j.early_stopping = cli_int(c, "early-stopping");
+    j.early_stopping = cli_int(c, "patience");
     j.seed = cli_int(c, "seed");
     cmd_timing(c, &j);
     if (e)
@@ -343,7 +348,7 @@ static void print_results(struct session *s, struct progress *p, enum session_en
         return;
     }
     buf_init(&text, (size_t)4 << 20);
-    table_print(s->tasks, s->n_tasks, s->o.job->network, log ? log->path : NULL, log ? log->best_path : NULL, &text);
+    table_print(s->o.job, s->tasks, s->n_tasks, log ? log->path : NULL, log ? log->best_path : NULL, &text);
     fputs(buf_text(&text), log && log->is_stdout ? stderr : stdout);
     buf_fini(&text);
 }

@@ -10,7 +10,8 @@
 #define DIGIT 11 /* bits that one pass of the sort looks at */
 #define DIGITS (1u << DIGIT)
 #define FEW_VALUES 24 /* of a feature: found without sorting */
-#define FEW_CUTS 16   /* compared with each value in turn */
+#define FEW_CUTS 24   /* compared with each value in turn */
+#define LANES 16      /* values side by side */
 
 struct scratch {
     uint32_t *keys, *spare; /* [n] ordered like the floats they stand for */
@@ -179,27 +180,48 @@ static size_t make_cuts(const struct scratch *s, size_t n_values, float *cuts, f
     return n_cuts;
 }
 
-/* Codes of BINS_BLOCK values: 1 + the number of cuts below; one compare with each cut while these are few, else halving
- * without a branch. */
-CLONES static void code_values(const float *restrict values, const float *restrict cuts, size_t n_cuts,
-                               uint8_t *restrict out)
-{
-    uint32_t below[BINS_BLOCK] = {0}, bits[BINS_BLOCK];
+typedef float floats_t __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
+typedef int32_t counts_t __attribute__((vector_size(LANES * sizeof(int32_t)), aligned(sizeof(int32_t))));
 
-    if (n_cuts <= FEW_CUTS) {
-        for (size_t i = 0; i < n_cuts; i++)
-            for (size_t j = 0; j < BINS_BLOCK; j++)
-                below[j] += cuts[i] < values[j];
-    } else {
-        for (size_t n = n_cuts, half; n > 0; n -= half) {
-            half = (n + 1) / 2;
-            for (size_t j = 0; j < BINS_BLOCK; j++)
-                below[j] += cuts[below[j] + half - 1] < values[j] ? (uint32_t)half : 0;
-        }
+/* How many of few cuts are below each of BINS_BLOCK values. */
+CLONES static void count_each(const float *values, const float *cuts, size_t n_cuts, int32_t *below)
+{
+    for (size_t i = 0; i < BINS_BLOCK; i += LANES) {
+        const floats_t mine = *(const floats_t *)(const void *)(values + i);
+        counts_t sum = {0};
+
+        for (size_t j = 0; j < n_cuts; j++)
+            sum -= cuts[j] + (floats_t){0} < mine;
+        memcpy(below + i, &sum, sizeof(sum));
     }
-    memcpy(bits, values, sizeof(bits));
-    for (size_t j = 0; j < BINS_BLOCK; j++)
-        out[j] = (bits[j] & 0x7fffffffu) < 0x7f800000u ? (uint8_t)(1 + below[j]) : BINS_MISSING;
+}
+
+/* The same of many: halves them without a branch to guess. */
+static void search_each(const float *values, const float *cuts, size_t n_cuts, int32_t *below)
+{
+    memset(below, 0, BINS_BLOCK * sizeof(*below));
+    for (size_t n = n_cuts, half; n > 0; n -= half) {
+        const float *last;
+
+        half = (n + 1) / 2;
+        last = cuts + half - 1;
+        for (size_t j = 0; j < BINS_BLOCK; j++)
+            below[j] += (int32_t)half & -(int32_t)(last[below[j]] < values[j]);
+    }
+}
+
+/* Codes of BINS_BLOCK values: 1 + the number of cuts below. */
+static void code_values(const float *values, const struct bin_column *column, uint8_t *out)
+{
+    int32_t below[BINS_BLOCK];
+
+    (column->n_cuts <= FEW_CUTS ? count_each : search_each)(values, column->cuts, column->n_cuts, below);
+    for (size_t i = 0; i < BINS_BLOCK; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &values[i], sizeof(bits));
+        out[i] = (uint8_t)((1 + below[i]) & -((bits & 0x7fffffffu) < 0x7f800000u)); /* or BINS_MISSING */
+    }
 }
 
 /* Codes one feature of n rows. */
@@ -213,7 +235,7 @@ static void code_feature(const struct bin_column *column, const float *rows, siz
 
         for (size_t j = 0; j < n_block; j++)
             values[j] = rows[(i + j) * n_features + column->i_feature];
-        code_values(values, column->cuts, column->n_cuts, codes);
+        code_values(values, column, codes);
         memcpy(out + i, codes, n_block);
     }
 }

@@ -92,22 +92,30 @@ static uint32_t offset_of(const uint32_t *plane_of, const struct tree_node *node
     return (plane_of[2 * node->i_column + node->missing_right] - 1) * BINS_BLOCK;
 }
 
-/* Fills up what hangs below `child` to a full tree of height `height`. */
-static void pad(struct forest_padded_node *out, float *leaves, const struct tree *t, const uint32_t *plane_of,
-                int16_t child, size_t height)
+/* Where a tree is filled up to a full one. */
+struct padding {
+    const struct tree *tree;
+    const uint32_t *plane_of;
+    struct forest_heap_node *heap;
+};
+
+/* Fills up what hangs below `child`, which is node i_heap of the full tree, to a full tree of height `height`. */
+static void pad(const struct padding *p, int16_t child, size_t height, size_t i_heap, struct forest_padded_node *out,
+                float *leaves)
 {
     const size_t n_below = height > 0 ? ((size_t)1 << (height - 1)) - 1 : 0, half = n_below + 1;
     struct forest_padded_node *own = out + 2 * n_below;
-    const struct tree_node *node = child >= 0 ? &t->nodes[child] : NULL;
+    const struct tree_node *node = child >= 0 ? &p->tree->nodes[child] : NULL;
 
     if (height == 0) {
-        *leaves = t->leaves[~child];
+        *leaves = p->tree->leaves[~child];
         return;
     }
     memset(own->threshold, node ? node->threshold - 128 : 127, sizeof(own->threshold));
-    own->offset = node ? offset_of(plane_of, node) : 0;
-    pad(out, leaves, t, plane_of, node ? node->child[0] : child, height - 1);
-    pad(out + n_below, leaves + half, t, plane_of, node ? node->child[1] : child, height - 1);
+    own->offset = node ? offset_of(p->plane_of, node) : 0;
+    p->heap[i_heap] = (struct forest_heap_node){(uint16_t)(own->offset / BINS_BLOCK), own->threshold[0]};
+    pad(p, node ? node->child[0] : child, height - 1, 2 * i_heap + 1, out, leaves);
+    pad(p, node ? node->child[1] : child, height - 1, 2 * i_heap + 2, out + n_below, leaves + half);
 }
 
 static uint32_t slot_of(int16_t child)
@@ -135,17 +143,18 @@ static enum err fill(struct forest *f, const struct tree *trees, const uint32_t 
 
     plan(f, trees, &n_padded, &n_nodes, &n_leaves);
     f->padded = malloc((n_padded + 1) * sizeof(*f->padded));
+    f->heaps = malloc((n_padded + 1) * sizeof(*f->heaps));
     f->nodes = malloc((n_nodes + 1) * sizeof(*f->nodes));
     f->leaves = aligned_alloc(LEAVES_ALIGN, (n_leaves + 16) * sizeof(*f->leaves));
-    if (!f->padded || !f->nodes || !f->leaves)
+    if (!f->padded || !f->heaps || !f->nodes || !f->leaves)
         return ERR_NOMEM;
     memset(f->leaves, 0, (n_leaves + 16) * sizeof(*f->leaves));
     for (size_t i = 0; i < f->n_trees; i++) {
         const struct forest_tree *own = &f->trees[i];
 
         if (own->is_padded)
-            pad(f->padded + own->first_node, f->leaves + own->first_leaf, &trees[i], plane_of,
-                trees[i].n_nodes > 0 ? 0 : ~0, own->depth);
+            pad(&(struct padding){&trees[i], plane_of, f->heaps + own->first_node}, trees[i].n_nodes > 0 ? 0 : ~0,
+                own->depth, 0, f->padded + own->first_node, f->leaves + own->first_leaf);
         else
             copy_any(f->nodes + own->first_node, f->leaves + own->first_leaf, &trees[i], plane_of);
     }
@@ -174,6 +183,7 @@ void forest_fini(struct forest *f)
         return;
     free(f->trees);
     free(f->padded);
+    free(f->heaps);
     free(f->nodes);
     free(f->leaves);
     free(f->planes);
@@ -193,19 +203,13 @@ void forest_planes(const struct forest *f, const uint8_t *columns, int8_t *plane
                    (uint8_t *)planes + i * BINS_BLOCK);
 }
 
-static size_t padded_leaf(const struct forest_padded_node *nodes, size_t depth, const int8_t *planes)
+static size_t padded_leaf(const struct forest_heap_node *heap, size_t depth, const int8_t *planes)
 {
-    size_t leaf = 0;
+    size_t at = 0;
 
-    for (size_t height = depth; height-- > 0;) {
-        const size_t n_below = ((size_t)1 << height) - 1;
-        const struct forest_padded_node *node = nodes + 2 * n_below;
-        const size_t right = planes[node->offset / BINS_BLOCK] > node->threshold[0];
-
-        nodes += right * n_below;
-        leaf = 2 * leaf + right;
-    }
-    return leaf;
+    for (size_t i = 0; i < depth; i++)
+        at = 2 * at + 1 + (planes[heap[at].i_plane] > heap[at].threshold);
+    return at + 1 - ((size_t)1 << depth);
 }
 
 static size_t any_leaf(const struct forest_node *nodes, size_t n_nodes, const int8_t *planes)
@@ -224,7 +228,7 @@ float forest_add_row(const struct forest *f, size_t first, size_t n, const int8_
 {
     for (size_t i = first; i < first + n; i++) {
         const struct forest_tree *t = &f->trees[i];
-        const size_t leaf = t->is_padded ? padded_leaf(f->padded + t->first_node, t->depth, planes)
+        const size_t leaf = t->is_padded ? padded_leaf(f->heaps + t->first_node, t->depth, planes)
                                          : any_leaf(f->nodes + t->first_node, t->n_nodes, planes);
 
         sum += f->leaves[t->first_leaf + leaf];

@@ -20,6 +20,12 @@ struct forest_padded_node {
     uint32_t offset;     /* of the plane in a block, bytes */
 };
 
+/* The same for one row alone: children of node i are 2i + 1 and 2i + 2. */
+struct forest_heap_node {
+    uint16_t i_plane;
+    int8_t threshold;
+};
+
 struct forest_node {
     int8_t threshold[4];
     uint32_t offset;
@@ -41,6 +47,7 @@ struct forest {
     const struct forest_path *path; /* may be set to another supported one */
     struct forest_tree *trees;
     struct forest_padded_node *padded;
+    struct forest_heap_node *heaps; /* of padded trees, at the same places */
     struct forest_node *nodes;
     float *leaves; /* each tree's begin at a multiple of 16 */
     struct forest_plane *planes;

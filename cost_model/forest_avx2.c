@@ -15,8 +15,7 @@ static bool is_supported(void)
 
 INLINE __m256i is_right(const int8_t *codes, const int8_t *threshold)
 {
-    return _mm256_cmpgt_epi8(_mm256_loadu_si256((const __m256i *)(const void *)codes),
-                             _mm256_set1_epi32(*(const int32_t *)(const void *)threshold));
+    return _mm256_cmpgt_epi8(_mm256_loadu_si256((const __m256i *)(const void *)codes), _mm256_set1_epi8(*threshold));
 }
 
 /* Leaves reached below a node of height H by 32 rows. */

@@ -4,6 +4,7 @@
 #if defined(__x86_64__)
 
 #include <immintrin.h>
+#include <string.h>
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
 #define INLINE AVX512 __attribute__((always_inline)) static inline
@@ -21,8 +22,14 @@ struct pair {
 
 INLINE __m512i threshold_of(const int8_t *threshold)
 {
-    return _mm512_set1_epi32(*(const int32_t *)(const void *)threshold);
+    int32_t four;
+
+    memcpy(&four, threshold, sizeof(four));
+    return _mm512_set1_epi32(four);
 }
+
+/* Both halves are computed here and now: compilers would rather finish one block first and spill the other's codes. */
+#define KEEP_TOGETHER(p) __asm__("" : "+v"((p).a), "+v"((p).b))
 
 /* Leaves reached below a node of height H. */
 
@@ -34,9 +41,11 @@ INLINE __m512i threshold_of(const int8_t *threshold)
         const __m512i threshold = threshold_of(own->threshold), bit = _mm512_set1_epi8(1 << (H - 1));                  \
         const __mmask64 k = _mm512_cmpgt_epi8_mask(_mm512_loadu_si512(a + own->offset), threshold);                    \
         const __mmask64 l = _mm512_cmpgt_epi8_mask(_mm512_loadu_si512(b + own->offset), threshold);                    \
+        struct pair out = {_mm512_mask_add_epi8(left.a, k, right.a, bit),                                              \
+                           _mm512_mask_add_epi8(left.b, l, right.b, bit)};                                             \
                                                                                                                        \
-        return (struct pair){_mm512_mask_add_epi8(left.a, k, right.a, bit),                                            \
-                             _mm512_mask_add_epi8(left.b, l, right.b, bit)};                                           \
+        KEEP_TOGETHER(out);                                                                                            \
+        return out;                                                                                                    \
     }
 
 INLINE struct pair full_0(const struct forest_padded_node *nodes, const int8_t *a, const int8_t *b)

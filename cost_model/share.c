@@ -2,19 +2,22 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define MAX_THREADS 64
-#define SHARES 8 /* for each thread, so that a slow one does not keep the others waiting */
+#define SHARES 3 /* a thread takes the part 1 / (threads * SHARES) of what is left: the last parts are small */
 
 /* Lives until its last user leaves: a helper may come late, when all is done and the caller gone. */
 struct work {
     share_fn *fn;
     void *context;
-    size_t n, share;
-    atomic_size_t next;
+    size_t n, step, divisor;
+    size_t next; /* guarded by the lock, as what is below */
     atomic_int n_users;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock;
     pthread_cond_t is_done;
     size_t n_done;
     enum err first_error;
@@ -29,22 +32,36 @@ static void leave(struct work *w)
     free(w);
 }
 
+/* Takes the next part; false when there is none. */
+static bool take(struct work *w, size_t *begin, size_t *end)
+{
+    const size_t left = w->n - w->next;
+    size_t share = (left / w->divisor / w->step + 1) * w->step;
+
+    share = share > left ? left : share;
+    *begin = w->next;
+    *end = w->next += share;
+    return share > 0;
+}
+
 static void take_shares(struct work *w)
 {
-    size_t begin;
+    size_t begin, end;
 
-    while ((begin = atomic_fetch_add(&w->next, w->share)) < w->n) {
-        const size_t end = w->n - begin < w->share ? w->n : begin + w->share;
-        const enum err e = w->fn(w->context, begin, end);
+    pthread_mutex_lock(&w->lock);
+    while (take(w, &begin, &end)) {
+        enum err e;
 
+        pthread_mutex_unlock(&w->lock);
+        e = w->fn(w->context, begin, end);
         pthread_mutex_lock(&w->lock);
         w->n_done += end - begin;
         if (e && !w->first_error)
             w->first_error = e;
-        if (w->n_done == w->n)
-            pthread_cond_signal(&w->is_done);
-        pthread_mutex_unlock(&w->lock);
     }
+    if (w->n_done == w->n)
+        pthread_cond_signal(&w->is_done);
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void *help(void *argument)
@@ -70,22 +87,47 @@ static void start_helpers(struct work *w, size_t n)
     pthread_attr_destroy(&attributes);
 }
 
+/* Cores on which nothing runs at this moment, as Linux counts; where it does not say, as many as there are. A helper
+ * that has to wait for a core only delays its caller. */
+static size_t idle_cores(void)
+{
+    const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    FILE *f = fopen("/proc/loadavg", "re");
+    long n_running = 1;
+
+    if (f) {
+        if (fscanf(f, "%*s %*s %*s %ld", &n_running) != 1)
+            n_running = 1;
+        fclose(f);
+    }
+    return n_cores > n_running ? (size_t)(n_cores - n_running) : 0;
+}
+
 enum err share_out(share_fn *fn, void *context, size_t n, size_t step, size_t n_threads)
 {
-    struct work *w = n_threads > 1 && n > step ? calloc(1, sizeof(*w)) : NULL;
+    size_t n_helpers = n_threads > 1 && n > step ? n_threads - 1 : 0;
+    struct work *w = NULL;
     enum err e;
 
+    if (n_helpers > 0) {
+        const size_t n_idle = idle_cores();
+
+        n_helpers = n_helpers > MAX_THREADS ? MAX_THREADS : n_helpers;
+        n_helpers = n_helpers > n_idle ? n_idle : n_helpers;
+    }
+    if (n_helpers > 0)
+        w = calloc(1, sizeof(*w));
     if (!w)
         return n > 0 ? fn(context, 0, n) : ERR_OK;
-    n_threads = n_threads > MAX_THREADS ? MAX_THREADS : n_threads;
     w->fn = fn;
     w->context = context;
     w->n = n;
-    w->share = (n / (n_threads * SHARES) / step + 1) * step;
+    w->step = step;
+    w->divisor = (n_helpers + 1) * SHARES;
     atomic_init(&w->n_users, 1);
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->is_done, NULL);
-    start_helpers(w, n_threads - 1);
+    start_helpers(w, n_helpers);
     take_shares(w);
     pthread_mutex_lock(&w->lock);
     while (w->n_done < w->n)

@@ -154,11 +154,10 @@ static bool train_all(const struct field *f, const struct cli *c)
     return true;
 }
 
-/* Least time for all rows in batches; processor time for one thread, else the time that passes. */
+/* Time for all rows in batches. */
 static double time_batches(const struct contender *who, void *model, const struct table *t, size_t batch, int n_threads,
-                           float *scores)
+                           clockid_t clock, float *scores)
 {
-    const clockid_t clock = n_threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
     const size_t n = batch == 1 ? (t->n < 2000 ? t->n : 2000) : t->n;
     const double start = seconds(clock);
 
@@ -167,22 +166,26 @@ static double time_batches(const struct contender *who, void *model, const struc
     return (seconds(clock) - start) / (double)n;
 }
 
+/* Processor time of one thread when n_threads is 0, else the time that passes with so many. */
 static void predict_line(const struct field *f, void *const *models, const struct table *t, size_t batch, int n_threads,
                          size_t repeats, float *scores)
 {
+    const clockid_t clock = n_threads == 0 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    const int n_used = n_threads == 0 ? 1 : n_threads;
     double least[MAX_CONTENDERS];
 
     for (size_t i = 0; i < f->n; i++)
         least[i] = INFINITY;
     for (size_t r = 0; r < repeats; r++)
         for (size_t i = 0; i < f->n; i++)
-            least[i] = fmin(least[i], time_batches(f->who[i], models[i], t, batch, n_threads, scores));
+            least[i] = fmin(least[i], time_batches(f->who[i], models[i], t, batch, n_used, clock, scores));
     printf("%8zu", batch);
     for (size_t i = 0; i < f->n; i++)
         printf(" %18.3f", batch == 1 ? least[i] * 1e6 : 1e-6 / least[i]);
     if (f->n > 1)
         printf(" %8.2fx", least[1] / least[0]);
-    printf("  %s, %d thread%s\n", batch == 1 ? "us a row" : "M rows/s", n_threads, n_threads > 1 ? "s" : "");
+    printf("  %s, %d thread%s, %s\n", batch == 1 ? "us a row" : "M rows/s", n_used, n_used > 1 ? "s" : "",
+           n_threads == 0 ? "processor time" : "time that passes");
     fflush(stdout);
 }
 
@@ -202,10 +205,11 @@ static bool predict_all(const struct field *f, const struct cli *c)
     printf("prediction: 300 trees of depth %zu, %zu features\n", shape.depth, n_features);
     print_names(f, "batch");
     for (size_t batch = 1; good && batch <= n; batch = batch == 1 ? 128 : batch == 128 ? 4096 : batch * 1000)
-        predict_line(f, models, &test, batch, 1, repeats, scores);
+        predict_line(f, models, &test, batch, 0, repeats, scores);
     if (good) {
-        predict_line(f, models, &test, n, 1, repeats, scores);
-        predict_line(f, models, &test, n, 2, repeats, scores);
+        predict_line(f, models, &test, n, 0, repeats, scores);
+        for (int n_threads = 1; n_threads <= 2; n_threads++)
+            predict_line(f, models, &test, n, n_threads, repeats, scores);
     }
     for (size_t i = 0; i < f->n; i++)
         if (models[i])

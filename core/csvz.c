@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -132,11 +133,40 @@ const char *csvz_text(const struct csvz *t, size_t i_row, size_t i_column)
     return t->cells[(i_row + 1) * t->n_columns + i_column];
 }
 
+/* Plain decimals such as -12.75 whose digits fit 2^53: the quotient of two exact numbers is rounded once, as strtod's
+ * result is (Clinger 1990). False: something else. */
+static bool plain_number(const char *text, double *out)
+{
+    static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const bool minus = *text == '-';
+    const char *at = text + minus, *point = NULL;
+    uint64_t digits = 0;
+    size_t n = 0;
+
+    for (; n <= 15 && ((*at >= '0' && *at <= '9') || (*at == '.' && !point)); at++) {
+        if (*at == '.') {
+            point = at;
+        } else {
+            digits = 10 * digits + (uint64_t)(*at - '0');
+            n++;
+        }
+    }
+    if (*at || n == 0 || n > 15)
+        return false;
+    *out = (double)digits / powers[point ? (size_t)(at - point) - 1 : 0];
+    *out = minus ? -*out : *out;
+    return true;
+}
+
 double csvz_number(const struct csvz *t, size_t i_row, size_t i_column)
 {
     const char *text = csvz_text(t, i_row, i_column);
     char *end = NULL;
-    const double v = strtod(text, &end);
+    double v;
 
+    if (plain_number(text, &v))
+        return v;
+    v = strtod(text, &end);
     return end == text || *end ? NAN : v;
 }

@@ -2,6 +2,7 @@
 
 #include "core/csvz.h"
 #include "core/file.h"
+#include "search_space/space_file.h"
 
 #include <limits.h>
 #include <math.h>
@@ -30,60 +31,6 @@ static enum err out_of_memory(struct why *why)
     return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
 }
 
-static enum err add_numbers(struct space *s, const char *name, const cJSON *values, size_t n, struct why *why)
-{
-    double *numbers = calloc(n + 1, sizeof *numbers);
-    const cJSON *v;
-    size_t i = 0;
-    enum err e = numbers ? ERR_OK : out_of_memory(why);
-
-    cJSON_ArrayForEach(v, values)
-    {
-        if (!e && !cJSON_IsNumber(v))
-            e = why_set(why, ERR_INPUT, "knob '%.60s': expected only numbers, or only words", name);
-        if (!e)
-            numbers[i++] = v->valuedouble;
-    }
-    if (!e)
-        e = space_add_knob(s, name, numbers, n, why);
-    free(numbers);
-    return e;
-}
-
-static enum err add_words(struct space *s, const char *name, const cJSON *values, size_t n, struct why *why)
-{
-    const char **words = calloc(n + 1, sizeof *words);
-    const cJSON *v;
-    size_t i = 0;
-    enum err e = words ? ERR_OK : out_of_memory(why);
-
-    cJSON_ArrayForEach(v, values)
-    {
-        if (!e && (!cJSON_IsString(v) || !v->valuestring))
-            e = why_set(why, ERR_INPUT, "knob '%.60s': expected only numbers, or only words", name);
-        if (!e)
-            words[i++] = v->valuestring;
-    }
-    if (!e)
-        e = space_add_knob_words(s, name, words, n, why);
-    free(words);
-    return e;
-}
-
-static enum err add_knob(struct space *s, const cJSON *param, struct why *why)
-{
-    const char *name = NULL;
-    const cJSON *values = NULL;
-    enum err e = json_get_text(param, "name", &name, why);
-
-    if (!e)
-        e = json_get_array(param, "values", &values, why);
-    if (e)
-        return why_prefix(why, e, "params");
-    return cJSON_IsString(values->child) ? add_words(s, name, values, (size_t)cJSON_GetArraySize(values), why)
-                                         : add_numbers(s, name, values, (size_t)cJSON_GetArraySize(values), why);
-}
-
 static int by_index(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
@@ -105,45 +52,20 @@ static bool has_row(const struct space *s, const struct config *c, void *arg)
     return recorded_find(arg, c) >= 0;
 }
 
-static enum err add_restrictions(struct recorded *r, const cJSON *object, struct why *why)
-{
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "restrictions"), *text;
-    enum err e = ERR_OK;
-
-    if (!list || cJSON_IsNull(list))
-        return space_add_filter(r->space, has_row, r, "the recording has a row for it", why);
-    if (!cJSON_IsArray(list))
-        return why_set(why, ERR_INPUT, "'restrictions': expected an array or null");
-    cJSON_ArrayForEach(text, list)
-    {
-        if (!e && (!cJSON_IsString(text) || !text->valuestring))
-            e = why_set(why, ERR_INPUT, "'restrictions': expected strings");
-        if (!e)
-            e = space_add_constraint(r->space, text->valuestring, why);
-    }
-    return e;
-}
-
 static enum err read_space(struct recorded *r, const cJSON *object, struct why *why)
 {
-    const cJSON *params = NULL, *param;
     const char *name = NULL;
+    bool is_known = true;
     enum err e = json_text_or(object, "space", "", &name, why);
 
-    if (!e)
-        e = json_get_array(object, "params", &params, why);
     if (!e && space_new(&r->space))
         e = out_of_memory(why);
     if (e)
         return e;
     snprintf(r->name, sizeof r->name, "%s", name);
-    cJSON_ArrayForEach(param, params)
-    {
-        if (!e)
-            e = add_knob(r->space, param, why);
-    }
-    if (!e)
-        e = add_restrictions(r, object, why);
+    e = space_file_add(r->space, object, &is_known, why);
+    if (!e && !is_known)
+        e = space_add_filter(r->space, has_row, r, "the recording has a row for it", why);
     return e ? e : space_seal(r->space, why);
 }
 

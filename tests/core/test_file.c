@@ -1,6 +1,7 @@
 /* Whole files in and out, directories, and gzipped tables. */
 #include "core/csvz.h"
 #include "core/file.h"
+#include "core/rng.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -122,6 +123,54 @@ static void gzipped_tables_are_read_by_name(void **state)
     csvz_fini(NULL);
 }
 
+static void numbers_of_a_table_are_those_of_strtod(void **state)
+{
+    static const char *const odd[] = {"0",
+                                      "-0",
+                                      "1.",
+                                      ".5",
+                                      "-.25",
+                                      "123456789012345",
+                                      "1234567890123456",
+                                      "1e3",
+                                      "+2",
+                                      " 2",
+                                      "0.1e-5",
+                                      "9e999",
+                                      "3.14159265358979323",
+                                      "0.000000000000001",
+                                      "1.2.3",
+                                      "-",
+                                      ".",
+                                      "4x",
+                                      "0x10",
+                                      "nan"};
+    const char *cells[1 + 1];
+    const struct csvz t = {.cells = cells, .n_columns = 1, .n_rows = 1};
+    struct rng rng;
+    char text[64];
+
+    (void)state;
+    rng_init(&rng, 3);
+    cells[1] = text;
+    for (size_t i = 0; i < 20000; i++) {
+        char *end = NULL;
+        double expected, v;
+
+        if (i < sizeof odd / sizeof odd[0])
+            snprintf(text, sizeof text, "%s", odd[i]);
+        else
+            snprintf(text, sizeof text, "%.*f", (int)rng_below(&rng, 12),
+                     (rng_unit(&rng) - 0.5) * (double)(1u << rng_below(&rng, 31)));
+        expected = strtod(text, &end);
+        v = csvz_number(&t, 0, 0);
+        if (end == text || *end)
+            assert_true(isnan(v));
+        else if (!isnan(expected) && memcmp(&v, &expected, sizeof v) != 0)
+            fail_msg("%s: %.17g, not %.17g", text, v, expected);
+    }
+}
+
 static void broken_tables_are_refused(void **state)
 {
     struct csvz t;
@@ -151,6 +200,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(directories_are_made_with_parents_and_removed_with_children, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(gzipped_tables_are_read_by_name, make_dir, remove_dir),
+        cmocka_unit_test(numbers_of_a_table_are_those_of_strtod),
         cmocka_unit_test_setup_teardown(broken_tables_are_refused, make_dir, remove_dir),
     };
 

@@ -5,12 +5,14 @@
 #define MAX_STARTS 12
 #define MUCH_WORK 20000 /* estimated cells above which exchanges are tried */
 #define MAX_PASSES 4
+#define MAX_VISITS 1000000u /* of constraints while choosing, but for the first order: some milliseconds */
 
 struct chooser {
     const uint64_t *scopes;
     size_t n_scopes;
     const size_t *n_values;
     uint64_t group;
+    size_t n_visits; /* of constraints so far */
 };
 
 static double product(const struct chooser *c, uint64_t knobs)
@@ -23,11 +25,12 @@ static double product(const struct chooser *c, uint64_t knobs)
 }
 
 /* About how many states are open when the knobs of `set` are. */
-static double n_states(const struct chooser *c, uint64_t set)
+static double n_states(struct chooser *c, uint64_t set)
 {
     double apart = 1;
     uint64_t open = 0;
 
+    c->n_visits += c->n_scopes;
     for (size_t i = 0; i < c->n_scopes; i++) {
         const uint64_t inside = c->scopes[i] & set, outside = c->scopes[i] & ~set;
         double before, behind;
@@ -47,7 +50,7 @@ static double n_states(const struct chooser *c, uint64_t set)
     return 1;
 }
 
-static double cost_of(const struct chooser *c, const uint8_t *knobs, size_t n)
+static double cost_of(struct chooser *c, const uint8_t *knobs, size_t n)
 {
     double cost = 0;
     uint64_t set = 0;
@@ -59,7 +62,7 @@ static double cost_of(const struct chooser *c, const uint8_t *knobs, size_t n)
     return cost;
 }
 
-static uint8_t best_next(const struct chooser *c, uint64_t set)
+static uint8_t best_next(struct chooser *c, uint64_t set)
 {
     double least = 0;
     uint8_t best = UINT8_MAX;
@@ -76,7 +79,7 @@ static uint8_t best_next(const struct chooser *c, uint64_t set)
     return best;
 }
 
-static void greedy(const struct chooser *c, uint8_t start, uint8_t *knobs, size_t n)
+static void greedy(struct chooser *c, uint8_t start, uint8_t *knobs, size_t n)
 {
     uint64_t set = (uint64_t)1 << start;
 
@@ -99,13 +102,13 @@ static void move(uint8_t *knobs, size_t from, size_t to)
 }
 
 /* Moves single knobs elsewhere while that lowers the cost. */
-static void improve(const struct chooser *c, uint8_t *knobs, size_t n, double cost)
+static void improve(struct chooser *c, uint8_t *knobs, size_t n, double cost)
 {
     bool better = true;
 
     for (int pass = 0; pass < MAX_PASSES && better; pass++) {
         better = false;
-        for (size_t from = 0; from < n; from++)
+        for (size_t from = 0; from < n && c->n_visits < MAX_VISITS; from++)
             for (size_t to = 0; to < n; to++) {
                 double now;
 
@@ -123,7 +126,7 @@ static void improve(const struct chooser *c, uint8_t *knobs, size_t n, double co
     }
 }
 
-static void order_group(const struct chooser *c, uint8_t *out)
+static void order_group(struct chooser *c, uint8_t *out)
 {
     const size_t n = (size_t)__builtin_popcountll(c->group);
     uint8_t knobs[SPACE_MAX_KNOBS];
@@ -133,6 +136,8 @@ static void order_group(const struct chooser *c, uint8_t *out)
     for (uint64_t left = c->group; left && n_starts < MAX_STARTS; left &= left - 1, n_starts++) {
         double cost;
 
+        if (n_starts && c->n_visits > MAX_VISITS)
+            break;
         greedy(c, (uint8_t)__builtin_ctzll(left), knobs, n);
         cost = cost_of(c, knobs, n);
         if (least >= 0 && cost >= least)
@@ -182,7 +187,7 @@ static size_t list_groups(const struct chooser *c, size_t n_knobs, uint64_t *gro
 void knob_order_choose(const uint64_t *scopes, size_t n_scopes, const size_t *n_values, size_t n_knobs,
                        struct knob_order *out)
 {
-    struct chooser c = {scopes, n_scopes, n_values, 0};
+    struct chooser c = {scopes, n_scopes, n_values, 0, 0};
     uint64_t groups[SPACE_MAX_KNOBS];
 
     out->n = 0;

@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 extern const struct subcommand cmd_run, cmd_submit, cmd_work, cmd_list, cmd_status, cmd_attach, cmd_cancel, cmd_devices,
-    cmd_spaces, cmd_best, cmd_show, cmd_measure, cmd_recheck, cmd_replay, cmd_doctor, cmd_keygen;
+    cmd_spaces, cmd_best, cmd_show, cmd_measure, cmd_model, cmd_recheck, cmd_replay, cmd_doctor, cmd_keygen;
 #ifdef TUNE_HAVE_DEPLOY
 extern const struct subcommand cmd_deploy;
 #endif
 
-const struct subcommand *const subcommand_table[] = {&cmd_run,    &cmd_submit,  &cmd_work,    &cmd_list,   &cmd_status,
-                                                     &cmd_attach, &cmd_cancel,  &cmd_devices, &cmd_spaces, &cmd_best,
-                                                     &cmd_show,   &cmd_measure, &cmd_recheck, &cmd_replay,
+const struct subcommand *const subcommand_table[] = {&cmd_run,    &cmd_submit,  &cmd_work,    &cmd_list,    &cmd_status,
+                                                     &cmd_attach, &cmd_cancel,  &cmd_devices, &cmd_spaces,  &cmd_best,
+                                                     &cmd_show,   &cmd_measure, &cmd_model,   &cmd_recheck, &cmd_replay,
 #ifdef TUNE_HAVE_DEPLOY
                                                      &cmd_deploy,
 #endif

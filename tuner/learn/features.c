@@ -71,7 +71,7 @@ static void add_knobs(struct features *f, enum features_set set)
             add(f, WORD, i, w, 0);
         if (k->n_words > 0 || k->n_values < 2)
             continue;
-        if (set != FEATURES_DERIVED)
+        if (set >= FEATURES_SOME)
             add(f, VALUE, i, 0, 0);
         if (k->whole && !k->all_powers && k->n_values > 2)
             add(f, EVENNESS, i, 0, 0);
@@ -85,7 +85,8 @@ static void add_pair(struct features *f, enum features_set set, size_t a, size_t
     const struct features_knob *ka = &f->knobs[a], *kb = &f->knobs[b];
     const bool ragged = ka->whole && kb->whole && !(ka->all_powers && kb->all_powers);
 
-    add(f, PRODUCT, a, b, 0);
+    if (set != FEATURES_RAGGED)
+        add(f, PRODUCT, a, b, 0);
     if (set != FEATURES_DERIVED && ragged)
         add(f, WASTE_OF_TWO, a, b, 0);
     if (set != FEATURES_ALL)

@@ -14,6 +14,7 @@
 #define FEATURES_EXTENT 4096.0 /* which power of two hardly matters (docs/notes/cost-model.md) */
 
 enum features_set {
+    FEATURES_RAGGED,  /* evenness, waste and words: what the places of numbers on an axis do not tell */
     FEATURES_DERIVED, /* evenness and products of two, without the knobs themselves */
     FEATURES_SOME,    /* knobs, evenness, products of two, waste: good while rows are few */
     FEATURES_ALL,     /* and ratios, products of three, evenness of products */

@@ -1,0 +1,168 @@
+/* model.c - `tune model train|predict|eval`: cost models of measured configs in tables; see docs/cost-model.md. */
+#include "core/file.h"
+#include "tuner/cmd/cmd.h"
+#include "tuner/cmd/model_eval.h"
+#include "tuner/learn/model_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cli_option options[] = {
+    {"in", 'i', NULL, CLI_TEXT, "F.csv", NULL, NULL, 0, 0,
+     "table of configs: a column a knob, time_ms and status, in any order; may be gzipped"},
+    {"out", 'o', NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0,
+     "train: the model; predict: one score a line, lower = faster; eval: all scores as CSV"},
+    {"model", 'm', NULL, CLI_TEXT, "M.json", NULL, NULL, 0, 0, "predict: a model that train wrote"},
+    {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "train: repeats a model; eval: the first split"},
+    {"sizes", 0, NULL, CLI_TEXT, "N[,N]", "64,256,1024,4096", NULL, 0, 0, "eval: numbers of training rows"},
+    {"seeds", 0, NULL, CLI_INT, "K", "3", NULL, 1, 10000, "eval: splits of each table and size"},
+    OPT_END,
+};
+
+static enum err need(const struct cli *c, const char *verb, const char *option, struct why *why)
+{
+    if (cli_text(c, option) && *cli_text(c, option))
+        return ERR_OK;
+    return why_set(why, ERR_INPUT, "tune model %s needs --%s", verb, option);
+}
+
+static enum err no_more(const struct cli *c, struct why *why)
+{
+    return c->n_rest > 1 ? why_set(why, ERR_INPUT, "stray argument \"%.60s\"", c->rest[1]) : ERR_OK;
+}
+
+static enum err train(const struct cli *c, struct why *why)
+{
+    struct records r = {0};
+    struct columns columns = {0};
+    struct ensemble *m = NULL;
+    enum err e = no_more(c, why);
+
+    if (e == ERR_OK)
+        e = need(c, "train", "in", why);
+    if (e == ERR_OK)
+        e = need(c, "train", "out", why);
+    if (e == ERR_OK)
+        e = records_read(cli_text(c, "in"), &r, &columns, why);
+    if (e)
+        return e;
+    e = ensemble_fit(&m, &(struct ensemble_data){columns.knobs, r.values, r.times, NULL, r.n, r.n_knobs, 0},
+                     (uint64_t)cli_int(c, "seed"), why);
+    if (e)
+        why_prefix(why, e, "%s", cli_text(c, "in"));
+    else
+        e = model_file_write(cli_text(c, "out"), &columns, m, why);
+    ensemble_free(m);
+    columns_fini(&columns);
+    records_fini(&r);
+    return e;
+}
+
+static enum err write_scores(const char *path, const float *scores, size_t n, struct why *why)
+{
+    struct buf out;
+    enum err e;
+
+    buf_init(&out, MODEL_FILE_MAX_BYTES);
+    for (size_t i = 0; i < n && !out.failed; i++)
+        buf_printf(&out, "%.9g\n", (double)scores[i]);
+    e = out.failed ? why_set(why, out.failed, "%s: %s", path, err_words(out.failed))
+                   : file_replace(path, buf_text(&out), out.len, 0644, why);
+    buf_fini(&out);
+    return e;
+}
+
+static enum err predict(const struct cli *c, struct why *why)
+{
+    struct records r = {0};
+    struct columns columns = {0};
+    struct ensemble *m = NULL;
+    float *scores = NULL;
+    enum err e = no_more(c, why);
+
+    for (size_t i = 0; e == ERR_OK && i < 3; i++)
+        e = need(c, "predict", (const char *const[]){"model", "in", "out"}[i], why);
+    if (e == ERR_OK)
+        e = model_file_read(cli_text(c, "model"), &columns, &m, why);
+    if (e == ERR_OK)
+        e = records_read_as(cli_text(c, "in"), &columns, false, &r, why);
+    if (e == ERR_OK) {
+        scores = malloc((r.n + 1) * sizeof *scores);
+        e = scores ? ensemble_predict(m, r.values, NULL, r.n, scores) : ERR_NOMEM;
+        if (e)
+            why_set(why, e, "%s", err_words(e));
+    }
+    if (e == ERR_OK)
+        e = write_scores(cli_text(c, "out"), scores, r.n, why);
+    free(scores);
+    ensemble_free(m);
+    columns_fini(&columns);
+    records_fini(&r);
+    return e;
+}
+
+/* "64,256" into sizes; returns how many, 0 for a malformed list. */
+static size_t parse_sizes(const char *text, size_t sizes[MODEL_EVAL_MAX_SIZES])
+{
+    size_t n = 0;
+
+    for (;;) {
+        char *end;
+        const unsigned long v = strtoul(text, &end, 10);
+
+        if (*text < '1' || *text > '9' || (*end && *end != ',') || v < 2 || v > RECORDS_MAX_ROWS ||
+            n == MODEL_EVAL_MAX_SIZES)
+            return 0;
+        sizes[n++] = v;
+        if (!*end)
+            return n;
+        text = end + 1;
+    }
+}
+
+static enum err eval(const struct cli *c, struct why *why)
+{
+    struct model_eval o = {.seed = (uint64_t)cli_int(c, "seed"), .n_seeds = (size_t)cli_int(c, "seeds")};
+    const char *one = cli_text(c, "in");
+
+    o.n_sizes = parse_sizes(cli_text(c, "sizes"), o.sizes);
+    if (o.n_sizes == 0)
+        return why_set(why, ERR_INPUT, "--sizes %.60s: expected up to %d numbers from 2 on, separated by commas",
+                       cli_text(c, "sizes"), MODEL_EVAL_MAX_SIZES);
+    o.paths = one ? &one : c->rest + 1;
+    o.n_paths = one ? 1 : (size_t)(c->n_rest - 1);
+    o.out = cli_text(c, "out");
+    if (o.n_paths == 0)
+        return why_set(why, ERR_INPUT, "tune model eval needs tables: expected F.csv...");
+    if (one && c->n_rest > 1)
+        return no_more(c, why);
+    return model_eval(&o, why);
+}
+
+static int run(const struct cli *c)
+{
+    static const struct {
+        const char *name;
+        enum err (*run)(const struct cli *c, struct why *why);
+    } verbs[] = {{"train", train}, {"predict", predict}, {"eval", eval}};
+    struct why why = {""};
+    enum err e = c->n_rest
+                     ? why_set(&why, ERR_INPUT, "tune model \"%.40s\": expected train, predict or eval", c->rest[0])
+                     : why_set(&why, ERR_INPUT, "tune model: expected train, predict or eval");
+
+    cmd_catch_interrupts();
+    for (size_t i = 0; c->n_rest > 0 && i < sizeof verbs / sizeof verbs[0]; i++)
+        if (strcmp(c->rest[0], verbs[i].name) == 0)
+            e = verbs[i].run(c, &why);
+    return e ? cmd_fail(e, &why) : EXIT_FINE;
+}
+
+const struct subcommand cmd_model = {
+    .name = "model",
+    .summary = "cost models: learn from measured configs, rank others, judge the ranking",
+    .usage = "model train|predict|eval [options]",
+    .example = "tune model train --in measured.csv --out model.json",
+    .options = options,
+    .run = run,
+};

@@ -11,6 +11,8 @@
 #include <stddef.h>
 
 struct strategy;
+struct strategy_ops;
+struct transfer;
 
 struct strategy_options {
     uint64_t seed;
@@ -19,6 +21,10 @@ struct strategy_options {
     /* Configs to propose first (a template's default, earlier bests); may be NULL. Borrowed during init. */
     const struct config *first;
     size_t n_first;
+    /* For warm_ops (strategies/warm.h) alone: records of other devices, used by one strategy at a time, and the
+     * strategy that takes turns with them (NULL = the default). */
+    struct transfer *history;
+    const struct strategy_ops *inner;
 };
 
 /* One answer: value is to be minimised (a record's value: a logarithm of time); NAN = the config failed. */

@@ -1,7 +1,9 @@
 /* replay.c - `tune replay`: runs a strategy on recorded spaces; a JSON line a run. */
 #include "cost_model/model.h"
 #include "tuner/cmd/cmd.h"
+#include "tuner/learn/transfer_recorded.h"
 #include "tuner/replay.h"
+#include "tuner/strategies/warm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,8 @@
 static const struct cli_option options[] = {
     {"space", 0, NULL, CLI_TEXT, "F[,G]", NULL, NULL, 0, 0, "recorded spaces: X.json, with X.csv.gz beside it"},
     {"strategy", 0, "tuner", CLI_TEXT, "NAME", "model", NULL, 0, 0, "one of the table of strategies"},
+    {"history", 0, NULL, CLI_TEXT, "F[,G]", NULL, NULL, 0, 0,
+     "recorded spaces of other devices that warm the strategy; the one that is run on is left out"},
     {"model", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "cost model of the strategy, instead of its own choice"},
     {"budget", 0, NULL, CLI_INT, "N", "100", NULL, 1, 1e6, "evaluations of a run"},
     {"batch", 0, NULL, CLI_INT, "N", "1", NULL, 1, REPLAY_MAX_BATCH, "configs asked for at a time"},
@@ -87,6 +91,39 @@ static enum err print_run(FILE *to, const char *space, uint64_t seed, const char
     return e;
 }
 
+/* Adds the recorded space of a path to `t`, unless it is the one that is run on. */
+static enum err add_history(struct transfer *t, const char *path, const char *target, struct why *why)
+{
+    struct recorded *recorded = NULL;
+    enum err e = recorded_open(path, &recorded, why);
+
+    if (e == ERR_OK && strcmp(recorded_name(recorded), target) != 0)
+        e = transfer_add_recorded(t, recorded, why);
+    recorded_close(recorded);
+    return e;
+}
+
+/* What --history names, for one recorded space; NULL without the option. */
+static enum err read_history(const struct cli *c, const struct recorded *recorded, struct transfer **out,
+                             struct why *why)
+{
+    const char *given = cli_text(c, "history");
+    struct names names = {.text = strdup(given ? given : "")};
+    enum err e = names.text ? ERR_OK : ERR_NOMEM;
+
+    *out = NULL;
+    if (e == ERR_OK)
+        e = names_add(&names, names.text, why);
+    if (e == ERR_OK && names.n)
+        e = transfer_new_for(out, recorded_space(recorded), (uint64_t)cli_int(c, "seed"));
+    if (e == ERR_NOMEM)
+        why_set(why, e, "%s", err_words(e));
+    for (size_t i = 0; e == ERR_OK && i < names.n; i++)
+        e = add_history(*out, names.list[i], recorded_name(recorded), why);
+    free(names.text);
+    return e;
+}
+
 static enum err replay_space(const struct cli *c, const struct strategy_ops *ops, const char *path, FILE *to,
                              struct why *why)
 {
@@ -95,6 +132,12 @@ static enum err replay_space(const struct cli *c, const struct strategy_ops *ops
     struct recorded *recorded = NULL;
     enum err e = recorded_open(path, &recorded, why);
 
+    if (e == ERR_OK)
+        e = read_history(c, recorded, &o.strategy.history, why);
+    if (o.strategy.history) {
+        o.strategy.inner = ops;
+        o.ops = &warm_ops;
+    }
     o.strategy.budget = (size_t)cli_int(c, "budget");
     o.strategy.cost_model = cli_text(c, "model");
     for (int64_t i = 0; e == ERR_OK && i < cli_int(c, "seeds") && !cmd_interrupted(); i++) {

@@ -68,6 +68,10 @@ enum err transfer_predict(const struct transfer *t, const double *knobs, const f
 /* How far a source is followed now, 0 (ignored) to 1. */
 double transfer_trust(const struct transfer *t, size_t i_source);
 
+/* The best configs of a source in order, in the target's knobs: knobs[n][n_knobs], NAN where the source has no such
+ * knob. Returns how many, at most n. */
+size_t transfer_best_of(const struct transfer *t, size_t i_source, size_t n, double *knobs);
+
 /* One ranking of a list of configs, scores[n], lower = faster: a mean of logarithms of ranks. It follows the sources'
  * own order where little was told, transfer_predict, and two models of the target where given (or NULL): `with` had the
  * columns among its features, `without` not; the less the sources are trusted, the more `without` decides alone.

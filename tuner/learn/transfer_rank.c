@@ -23,6 +23,33 @@ static void order_by(const struct transfer *t, const float *shares, size_t n, co
     transfer_sort(order, n);
 }
 
+size_t transfer_best_of(const struct transfer *t, size_t i_source, size_t n, double *knobs)
+{
+    const struct transfer_source *s = &t->sources[i_source];
+    size_t n_out = 0, last = SIZE_MAX;
+
+    while (n_out < n) {
+        size_t best = SIZE_MAX;
+
+        for (size_t i = 0; i < s->n_groups; i++) {
+            const bool later =
+                last == SIZE_MAX || s->values[i] > s->values[last] || (s->values[i] == s->values[last] && i > last);
+
+            if (later && (best == SIZE_MAX ? !isnan(s->values[i]) : s->values[i] < s->values[best]))
+                best = i;
+        }
+        if (best == SIZE_MAX)
+            break;
+        for (size_t j = 0; j < t->n_knobs; j++)
+            knobs[n_out * t->n_knobs + j] = (double)NAN;
+        for (size_t j = 0; j < s->n_shared; j++)
+            knobs[n_out * t->n_knobs + s->shared[j]] = s->keys[best * s->n_shared + j];
+        last = best;
+        n_out++;
+    }
+    return n_out;
+}
+
 static bool is_among(const size_t *picks, size_t n_picks, size_t i)
 {
     for (size_t j = 0; j < n_picks; j++) {

@@ -130,3 +130,16 @@ size_t gpr_n_rows(const struct gpr *g)
 {
     return g->n;
 }
+
+double gpr_mean_of(const struct gpr *g, const float *row)
+{
+    const size_t width = g->shape.n_columns;
+    const double scale = exp(2 * gpr_log_scale(&g->shape));
+    double inverse[GPR_MAX_COLUMNS], part[GPR_MAX_ROWS];
+
+    gpr_inverse_lengths(&g->shape, inverse);
+    for (size_t i = 0; i < g->n; i++)
+        part[i] = scale * gpr_kernel(gpr_distance2(g->rows + i * width, row, inverse, width), NULL);
+    gpr_solve_lower(g->factor, 0, g->n, g->cap, part);
+    return gpr_dot(part, g->weighed, g->n);
+}

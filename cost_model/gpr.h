@@ -25,6 +25,9 @@ enum err gpr_fit(struct gpr *g, const float *rows, const double *targets, size_t
 
 size_t gpr_n_rows(const struct gpr *g);
 
+/* The mean of one row[n_columns]; 0 before any fit. */
+double gpr_mean_of(const struct gpr *g, const float *row);
+
 /* A table of rows that is asked about again and again: a new measurement costs one pass over it, as long as the lengths
  * stay. */
 struct gpr_view;

@@ -83,6 +83,7 @@ static void it_repeats_what_was_measured_and_knows_what_it_does_not(void **state
     gpr_view_mean(view, NULL, mean);
     gpr_view_sd(view, sd);
     assert_true(fabs((double)mean[0] - 0.5) < 0.05);
+    assert_true(fabs((double)mean[0] - gpr_mean_of(g, asked)) < 1e-4);
     assert_true((double)sd[0] < 0.1);
     assert_true(fabs((double)mean[1]) < 1e-3);
     assert_true(fabs((double)sd[1] - 1) < 1e-3);

@@ -1,108 +1,115 @@
-/* model.c - the default strategy: a space-filling start, then rounds of fitting a cost model to all that was told and
- * proposing the open configs that it scores best, less a bonus for those its parts disagree on. */
+/* model.c - a few likely and spread-out configs, then the open config from which the model expects to gain most, again
+ * and again. Few measurements are modelled by a Gaussian process; many, or where a cost model is named, by that. */
 #include "tuner/strategies/table.h"
 
-#include "cost_model/model.h"
-#include "tuner/strategies/pool.h"
-#include "tuner/strategies/start.h"
+#include "tuner/strategies/base.h"
+#include "tuner/strategies/scorer.h"
+#include "tuner/strategies/near.h"
+#include "tuner/strategies/surrogate.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define MAX_INIT 16 /* configs of the start, at most a third of the budget but no fewer than MIN_INIT */
-#define MIN_INIT 4
-#define DRAWS 16     /* uniform draws for each of them */
-#define SHARPNESS 3  /* of the target: at 20 % more time than the best it is at .58 */
-#define SPREAD 1     /* bonus for disagreement, in units of the spread */
-#define EXPLORE 0.03 /* share of uniform draws among the proposals */
+#define N_INIT 4    /* configs of the start, earlier results included */
+#define DRAWS 16    /* likely draws for each of them */
+#define NEAR 0.25   /* share of picks that differ in one knob at most from one of */
+#define NEAR_BEST 3 /* so many best configs */
+#define TRIES 64    /* uniform draws for a likely one */
+#define LIKELY 0.17 /* chance of a draw to be taken, by each doubt */
 
 struct strategy {
-    struct start start;
-    struct ground ground;
-    struct history history;
-    struct features features;
+    struct base base;
+    struct axes axes;
+    struct prior prior;
     struct pool pool;
-    struct rng rng;
-    const struct model_ops *model_ops;
-    uint64_t seed;
-    size_t n_init;                    /* configs proposed, or told before, when the model begins */
-    struct config proposed[MAX_INIT]; /* by this start */
-    size_t n_proposed;
+    struct surrogate surrogate;
+    struct scorer scorer;
+    const struct model_ops *named; /* cost model asked for, or NULL */
+    struct config *awaited;        /* proposed and not told yet */
+    size_t n_awaited, cap_awaited;
 };
 
 static void fini(struct strategy *s)
 {
     if (!s)
         return;
-    start_fini(&s->start);
-    ground_fini(&s->ground);
-    history_fini(&s->history);
+    base_fini(&s->base);
+    axes_fini(&s->axes);
+    prior_fini(&s->prior);
     pool_fini(&s->pool);
+    surrogate_fini(&s->surrogate);
+    scorer_fini(&s->scorer);
+    free(s->awaited);
     free(s);
-}
-
-static size_t n_init_of(size_t budget)
-{
-    const size_t n = budget / 3;
-
-    return budget == 0 || n > MAX_INIT ? MAX_INIT : n < MIN_INIT ? MIN_INIT : n;
 }
 
 static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
 {
     struct strategy *s = calloc(1, sizeof(*s));
-    enum err e = s ? ground_init(&s->ground, space) : ERR_NOMEM;
+    enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
 
     if (e == ERR_OK)
-        e = start_init(&s->start, options);
+        e = axes_init(&s->axes, space);
+    if (e == ERR_OK)
+        e = prior_init(&s->prior, space);
+    if (e == ERR_OK)
+        e = surrogate_init(&s->surrogate, &s->axes, &s->prior);
+    if (e == ERR_OK && options->cost_model && !(s->named = model_find(options->cost_model)))
+        e = ERR_INPUT;
     if (e) {
         fini(s);
         return e;
     }
-    features_init(&s->features, space);
-    pool_init(&s->pool, &s->features);
-    s->model_ops = options->cost_model ? model_find(options->cost_model) : model_table[0];
-    if (!s->model_ops) {
-        fini(s);
-        return ERR_INPUT;
-    }
-    rng_init(&s->rng, options->seed);
-    s->seed = options->seed;
-    s->n_init = n_init_of(options->budget);
+    pool_init(&s->pool, &s->axes, &s->prior);
+    scorer_init(&s->scorer, space, s->named ? s->named : model_table[0], options->seed);
     *out = s;
     return ERR_OK;
 }
 
-/* How far apart two configs are: over knobs, the distance of their places in the value list as a share of its length,
- * and something for being different at all. */
-static double distance(const struct space *space, const struct config *a, const struct config *b)
+/* An open config that little speaks against: each doubt makes it less likely. */
+static enum err draw_likely(struct strategy *s, struct config *out)
 {
-    double sum = 0;
+    double least = INFINITY;
 
-    for (size_t i = 0; i < space_n_knobs(space); i++) {
-        const size_t n_values = space_n_values(space, i);
-        const double apart = fabs((double)a->choice[i] - (double)b->choice[i]);
+    for (int i = 0; i < TRIES; i++) {
+        struct config c;
+        const enum err e = ground_sample(&s->base.ground, &s->base.rng, &c);
+        double doubts;
 
-        if (apart > 0)
-            sum += 0.5 + 0.5 * apart / (double)(n_values - 1);
+        if (e)
+            return e;
+        doubts = prior_doubts(&s->prior, &c);
+        if (doubts < least) {
+            least = doubts;
+            *out = c;
+        }
+        if (rng_unit(&s->base.rng) < pow(LIKELY, doubts)) {
+            *out = c;
+            return ERR_OK;
+        }
     }
-    return sum;
+    return ERR_OK;
 }
 
-/* Of some uniform draws the one farthest from all that was proposed so far. */
-static enum err sample_apart(struct strategy *s, struct config *out)
+/* Of some likely draws the one farthest from all that was told or is awaited. */
+static enum err draw_apart(struct strategy *s, struct config *out)
 {
+    const struct history *h = &s->base.history;
+    const struct space *space = s->base.ground.space;
     double farthest = -1;
 
     for (int i = 0; i < DRAWS; i++) {
         double nearest = INFINITY;
         struct config c;
-        const enum err e = ground_sample(&s->ground, &s->rng, &c);
+        const enum err e = draw_likely(s, &c);
 
         if (e)
             return e;
-        for (size_t j = 0; j < s->n_proposed; j++)
-            nearest = fmin(nearest, distance(s->ground.space, &c, &s->proposed[j]));
+        for (size_t j = 0; j < h->n; j++)
+            nearest = fmin(nearest, near_distance(space, &c, &h->items[j].config));
+        for (size_t j = 0; j < s->n_awaited; j++)
+            nearest = fmin(nearest, near_distance(space, &c, &s->awaited[j]));
         if (nearest > farthest) {
             farthest = nearest;
             *out = c;
@@ -111,121 +118,192 @@ static enum err sample_apart(struct strategy *s, struct config *out)
     return ERR_OK;
 }
 
+static enum err await(struct strategy *s, const struct config *c)
+{
+    if (s->n_awaited == s->cap_awaited) {
+        const size_t cap = s->cap_awaited ? 2 * s->cap_awaited : 64;
+        struct config *awaited = realloc(s->awaited, cap * sizeof(*awaited));
+
+        if (!awaited)
+            return ERR_NOMEM;
+        s->awaited = awaited;
+        s->cap_awaited = cap;
+    }
+    s->awaited[s->n_awaited++] = *c;
+    return ERR_OK;
+}
+
+static enum err put(struct strategy *s, const struct config *c, const char *by, struct proposal *out, size_t *n_out)
+{
+    const enum err e = propose(&s->base.ground, c, by, out, n_out);
+
+    return e ? e : await(s, c);
+}
+
+/* Spread-out configs until there are N_INIT, and, while nothing has succeeded, on and on. */
 static enum err ask_init(struct strategy *s, size_t n, struct proposal *out, size_t *n_out)
-{
-    while (*n_out < n && s->ground.n_taken < s->n_init) {
-        struct config c;
-        enum err e = sample_apart(s, &c);
-
-        if (e == ERR_OK)
-            e = propose(&s->ground, &c, "init", out, n_out);
-        if (e)
-            return e;
-        s->proposed[s->n_proposed++] = c;
-    }
-    return ERR_OK;
-}
-
-/* The target is the share of the best throughput, sharpened: exp(SHARPNESS * (best - value)) with the sign turned, as
- * values are logarithms of time. It spends the trees on telling good configs from the best; a failed config is 0. */
-static enum err fit(struct strategy *s, struct model *m)
-{
-    const struct history *h = &s->history;
-    const size_t n_features = s->features.n;
-    float *rows = malloc(h->n * n_features * sizeof(*rows) + 1), *targets = malloc(h->n * sizeof(*targets));
-    const double best = history_best(h);
-    enum err e = rows && targets ? ERR_OK : ERR_NOMEM;
-
-    for (size_t i = 0; e == ERR_OK && i < h->n; i++) {
-        const double value = h->items[i].value;
-
-        features_row(&s->features, &h->items[i].config, rows + i * n_features);
-        targets[i] = isnan(value) ? 0 : (float)-exp(SHARPNESS * (best - value));
-    }
-    if (e == ERR_OK)
-        e = s->model_ops->fit(m, &(struct model_data){rows, targets, NULL, h->n, n_features});
-    free(rows);
-    free(targets);
-    return e;
-}
-
-/* The open config of the pool with the least score - SPREAD * spread. ERR_NOT_FOUND when none is open. */
-static enum err best_of(const struct strategy *s, const float *scores, const float *spread, struct config *out)
-{
-    double least = INFINITY;
-    size_t i_best = s->pool.n;
-
-    for (size_t i = 0; i < s->pool.n; i++) {
-        const double hoped = (double)scores[i] - SPREAD * (double)spread[i];
-
-        if (hoped >= least || ground_is_taken(&s->ground, space_index(s->ground.space, &s->pool.configs[i])))
-            continue;
-        least = hoped;
-        i_best = i;
-    }
-    if (i_best == s->pool.n)
-        return ERR_NOT_FOUND;
-    *out = s->pool.configs[i_best];
-    return ERR_OK;
-}
-
-static enum err pick(struct strategy *s, const float *scores, const float *spread, size_t n, struct proposal *out,
-                     size_t *n_out)
 {
     enum err e = ERR_OK;
 
-    while (e == ERR_OK && *n_out < n) {
-        const bool explore = rng_unit(&s->rng) < EXPLORE;
+    while (e == ERR_OK && *n_out < n && (s->base.ground.n_taken < N_INIT || s->base.history.n_ok == 0)) {
         struct config c;
 
-        e = explore ? ground_sample(&s->ground, &s->rng, &c) : best_of(s, scores, spread, &c);
+        e = draw_apart(s, &c);
         if (e == ERR_OK)
-            e = propose(&s->ground, &c, explore ? "explore" : "model", out, n_out);
+            e = put(s, &c, "init", out, n_out);
     }
     return e;
 }
 
-static enum err ask_model(struct strategy *s, size_t n, struct proposal *out, size_t *n_out)
+/* True for a config that differs from one of the best in one knob at most. */
+static bool is_near(const struct strategy *s, const struct config *c, const size_t *best, size_t n_best)
 {
-    struct model *m = NULL;
-    float *scores = NULL;
-    enum err e = s->model_ops->init(&m, rng_at(s->seed, s->history.n));
+    const size_t n_knobs = space_n_knobs(s->base.ground.space);
 
-    if (e)
-        return e;
-    e = fit(s, m);
+    for (size_t i = 0; i < n_best; i++) {
+        const struct config *b = &s->base.history.items[best[i]].config;
+        size_t apart = 0;
+
+        for (size_t k = 0; k < n_knobs && apart < 2; k++)
+            apart += c->choice[k] != b->choice[k];
+        if (apart < 2)
+            return true;
+    }
+    return false;
+}
+
+/* The open config of the pool with the highest gain, or the number of configs there when none is open. */
+static size_t best_of(const struct strategy *s, const double *gain, bool near)
+{
+    size_t best[8];
+    const size_t n_best = near ? history_top(&s->base.history, (size_t)NEAR_BEST, best) : 0;
+    const struct ground *g = &s->base.ground;
+    double most = -INFINITY;
+    size_t i_best = s->pool.n;
+
+    for (size_t i = 0; i < s->pool.n; i++)
+        if (gain[i] > most && (!near || is_near(s, &s->pool.configs[i], best, n_best)) &&
+            !ground_is_taken(g, space_index(g->space, &s->pool.configs[i]))) {
+            most = gain[i];
+            i_best = i;
+        }
+    return i_best;
+}
+
+/* Numbers of some configs of the highest gain, of a pool that is not all of the space. */
+static size_t top_of(const struct strategy *s, const double *gain, size_t *top)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->pool.n; i++) {
+        size_t place = n;
+
+        while (place > 0 && gain[top[place - 1]] < gain[i])
+            place--;
+        if (place == POOL_PARENTS)
+            continue;
+        n += n < POOL_PARENTS;
+        for (size_t j = n - 1; j > place; j--)
+            top[j] = top[j - 1];
+        top[place] = i;
+    }
+    return n;
+}
+
+#define GENERATIONS 3 /* of configs bred from those of the highest gain, where a pool is not all of the space */
+
+/* The gains of all configs of the pool, which may grow by what is bred from the best of them. */
+static enum err look(struct strategy *s, double **gain)
+{
+    enum err e = surrogate_look(&s->surrogate, &s->pool, !s->pool.is_all);
+
+    for (int i = 0; e == ERR_OK; i++) {
+        size_t top[POOL_PARENTS], n_top;
+        double *wider = realloc(*gain, s->pool.n * sizeof(*wider) + 1);
+
+        if (!wider)
+            return ERR_NOMEM;
+        *gain = wider;
+        surrogate_gain(&s->surrogate, &s->pool, *gain);
+        if (s->pool.is_all || i == GENERATIONS)
+            break;
+        n_top = top_of(s, *gain, top);
+        e = pool_breed(&s->pool, &s->base.ground, top, n_top, &s->base.rng);
+        if (e == ERR_OK)
+            e = surrogate_look(&s->surrogate, &s->pool, true);
+    }
+    return e;
+}
+
+static enum err ask_surrogate(struct strategy *s, size_t n, struct proposal *out, size_t *n_out)
+{
+    double *gain = NULL;
+    enum err e = surrogate_learn(&s->surrogate, &s->base.history, s->awaited, s->n_awaited);
+
     if (e == ERR_OK)
-        e = pool_fill(&s->pool, &s->ground, &s->history, &s->rng);
+        e = pool_fill(&s->pool, &s->base.ground, &s->base.history, &s->base.rng);
     if (e == ERR_OK)
-        scores = malloc(2 * s->pool.n * sizeof(*scores) + 1);
-    if (e == ERR_OK && !scores)
-        e = ERR_NOMEM;
+        e = look(s, &gain);
+    while (e == ERR_OK && *n_out < n) {
+        const bool near = rng_unit(&s->base.rng) < NEAR;
+        size_t i = best_of(s, gain, near);
+
+        if (near && i == s->pool.n)
+            i = best_of(s, gain, false);
+        if (i == s->pool.n)
+            break;
+        e = put(s, &s->pool.configs[i], "model", out, n_out);
+        if (e == ERR_OK && *n_out < n)
+            e = surrogate_expect(&s->surrogate, &s->pool, i);
+        if (e == ERR_OK)
+            surrogate_gain(&s->surrogate, &s->pool, gain);
+    }
+    free(gain);
+    return e;
+}
+
+static enum err ask_scorer(struct strategy *s, size_t n, struct proposal *out, size_t *n_out)
+{
+    double *gain = NULL;
+    enum err e = pool_fill(&s->pool, &s->base.ground, &s->base.history, &s->base.rng);
+
     if (e == ERR_OK)
-        e = s->model_ops->predict(m, s->pool.rows, s->pool.n, scores, scores + s->pool.n);
+        gain = malloc(s->pool.n * sizeof(*gain) + 1);
     if (e == ERR_OK)
-        e = pick(s, scores, scores + s->pool.n, n, out, n_out);
-    free(scores);
-    s->model_ops->fini(m);
+        e = gain ? scorer_gain(&s->scorer, &s->base.history, &s->pool, gain) : ERR_NOMEM;
+    while (e == ERR_OK && *n_out < n) {
+        const size_t i = best_of(s, gain, false);
+
+        if (i == s->pool.n)
+            break;
+        e = put(s, &s->pool.configs[i], "model", out, n_out);
+    }
+    free(gain);
     return e;
 }
 
 static enum err ask(struct strategy *s, size_t n, struct proposal *out, size_t *n_out)
 {
+    const struct history *h = &s->base.history;
     size_t n_done = 0;
-    enum err e = start_ask(&s->start, &s->ground, n, out, &n_done);
+    enum err e = start_ask(&s->base.start, &s->base.ground, n, out, &n_done);
 
+    for (size_t i = 0; e == ERR_OK && i < n_done; i++)
+        e = await(s, &out[i].config);
     if (e == ERR_OK)
         e = ask_init(s, n, out, &n_done);
-    if (e == ERR_OK && n_done < n && s->history.n_ok > 1)
-        e = ask_model(s, n, out, &n_done);
-    if (e == ERR_NOT_FOUND)
-        e = ERR_OK; /* the pool is used up: draw */
-    while (e == ERR_OK && n_done < n) {
+    if (e == ERR_OK && n_done < n) {
+        if (s->named || h->n + s->n_awaited + (n - n_done) > SURROGATE_MAX)
+            e = ask_scorer(s, n, out, &n_done);
+        else
+            e = ask_surrogate(s, n, out, &n_done);
+    }
+    while (e == ERR_OK && n_done < n) { /* the pool is used up: draw */
         struct config c;
 
-        e = ground_sample(&s->ground, &s->rng, &c);
+        e = ground_sample(&s->base.ground, &s->base.rng, &c);
         if (e == ERR_OK)
-            e = propose(&s->ground, &c, "explore", out, &n_done);
+            e = put(s, &c, "explore", out, &n_done);
     }
     if (e && e != ERR_NOT_FOUND)
         return e;
@@ -233,10 +311,23 @@ static enum err ask(struct strategy *s, size_t n, struct proposal *out, size_t *
     return ERR_OK;
 }
 
+static void forget_awaited(struct strategy *s, const struct config *c)
+{
+    for (size_t i = 0; i < s->n_awaited; i++)
+        if (space_config_equal(s->base.ground.space, &s->awaited[i], c)) {
+            s->awaited[i] = s->awaited[--s->n_awaited];
+            return;
+        }
+}
+
 static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t n)
 {
-    return history_tell(&s->history, &s->ground, outcomes, n);
+    const enum err e = history_tell(&s->base.history, &s->base.ground, outcomes, n);
+
+    for (size_t i = 0; e == ERR_OK && i < n; i++)
+        forget_awaited(s, &outcomes[i].config);
+    return e;
 }
 
 const struct strategy_ops model_strategy_ops = {
-    "model", "a cost model fitted to what was measured; the default", init, ask, tell, fini};
+    "model", "expected improvement by a model of what was measured", init, ask, tell, fini};

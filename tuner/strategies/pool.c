@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pool_init(struct pool *p, const struct features *features)
+void pool_init(struct pool *p, const struct axes *axes, const struct prior *prior)
 {
-    *p = (struct pool){.features = features};
+    *p = (struct pool){.axes = axes, .prior = prior};
 }
 
 void pool_fini(struct pool *p)
 {
     free(p->configs);
     free(p->rows);
+    free(p->doubts);
     *p = (struct pool){0};
 }
 
@@ -21,15 +22,19 @@ static enum err widen(struct pool *p)
 {
     const size_t cap = p->cap ? 2 * p->cap : 1024;
     struct config *configs = realloc(p->configs, cap * sizeof(*configs));
-    float *rows;
+    float *rows, *doubts;
 
     if (!configs)
         return ERR_NOMEM;
     p->configs = configs;
-    rows = realloc(p->rows, cap * p->features->n * sizeof(*rows) + 1);
+    rows = realloc(p->rows, cap * p->axes->n * sizeof(*rows));
     if (!rows)
         return ERR_NOMEM;
     p->rows = rows;
+    doubts = realloc(p->doubts, cap * sizeof(*doubts));
+    if (!doubts)
+        return ERR_NOMEM;
+    p->doubts = doubts;
     p->cap = cap;
     return ERR_OK;
 }
@@ -41,7 +46,8 @@ static void add(struct pool *p, const struct config *c)
     if (p->failed)
         return;
     p->configs[p->n] = *c;
-    features_row(p->features, c, p->rows + p->n * p->features->n);
+    p->doubts[p->n] = (float)prior_doubts(p->prior, c);
+    axes_row(p->axes, c, p->rows + p->n * p->axes->n);
     p->n++;
 }
 
@@ -70,39 +76,74 @@ static void add_listed(struct pool *p, const struct ground *ground)
     struct config c;
 
     for (size_t i = 0; i < ground->n_valid; i++)
-        if (!ground_is_taken(ground, ground->valid[i]) && space_at(ground->space, ground->valid[i], &c) == ERR_OK)
+        if (space_at(ground->space, ground->valid[i], &c) == ERR_OK)
             add(p, &c);
+    p->is_all = true;
+}
+
+/* The neighbours of the parents, then children of two each. */
+static void add_family(struct filter *f, const struct config *const *parents, size_t n, size_t n_children,
+                       struct rng *rng)
+{
+    const struct space *space = f->ground->space;
+    struct config child;
+
+    for (size_t i = 0; i < n; i++)
+        space_neighbours(space, parents[i], add_new, f);
+    for (size_t i = 0; n > 0 && i < n_children; i++) {
+        const struct config *mother = parents[rng_below(rng, n)];
+
+        breed(space, rng, mother, parents[rng_below(rng, n)], &child);
+        add_new(&child, f);
+    }
 }
 
 /* Uniform draws, then what lies around the best configs. */
 static void add_drawn(struct pool *p, const struct ground *ground, const struct history *history, struct rng *rng)
 {
     struct filter f = {.pool = p, .ground = ground, .seen = {.space = ground->space}};
+    const struct config *parents[POOL_PARENTS];
     size_t best[POOL_PARENTS];
     const size_t n_best = history_top(history, POOL_PARENTS, best);
     struct config c;
 
-    for (size_t i = 0; i < POOL_TRIES && p->n < POOL_DRAWS; i++)
-        if (space_at(ground->space, rng_below(rng, space_size(ground->space)), &c) == ERR_OK)
-            add_new(&c, &f);
-    for (size_t i = 0; i < n_best; i++)
-        space_neighbours(ground->space, &history->items[best[i]].config, add_new, &f);
-    for (size_t i = 0; n_best > 0 && i < POOL_CHILDREN; i++) {
-        const struct config *mother = &history->items[best[rng_below(rng, n_best)]].config;
-
-        breed(ground->space, rng, mother, &history->items[best[rng_below(rng, n_best)]].config, &c);
+    for (size_t i = 0; i < POOL_DRAWS && ground_sample(ground, rng, &c) == ERR_OK; i++)
         add_new(&c, &f);
-    }
+    for (size_t i = 0; i < n_best; i++)
+        parents[i] = &history->items[best[i]].config;
+    add_family(&f, parents, n_best, POOL_CHILDREN, rng);
     ground_fini(&f.seen);
 }
 
 enum err pool_fill(struct pool *p, const struct ground *ground, const struct history *history, struct rng *rng)
 {
+    if (p->is_all)
+        return ERR_OK;
     p->n = 0;
     p->failed = ERR_OK;
     if (ground->is_listed && ground->n_valid <= POOL_MAX_ALL)
         add_listed(p, ground);
     else
         add_drawn(p, ground, history, rng);
+    return p->failed;
+}
+
+enum err pool_breed(struct pool *p, const struct ground *ground, const size_t *parents, size_t n, struct rng *rng)
+{
+    struct filter f = {.pool = p, .ground = ground, .seen = {.space = ground->space}};
+    struct config copies[POOL_PARENTS];
+    const struct config *list[POOL_PARENTS];
+
+    if (p->is_all)
+        return ERR_OK;
+    n = n < POOL_PARENTS ? n : POOL_PARENTS;
+    for (size_t i = 0; i < n; i++) {
+        copies[i] = p->configs[parents[i]]; /* the pool may move while it grows */
+        list[i] = &copies[i];
+    }
+    for (size_t i = 0; p->failed == ERR_OK && i < p->n; i++)
+        p->failed = ground_take(&f.seen, space_index(ground->space, &p->configs[i]));
+    add_family(&f, list, n, POOL_CHILDREN / 4, rng);
+    ground_fini(&f.seen);
     return p->failed;
 }

@@ -16,9 +16,11 @@ struct share_task {
 };
 
 /* The task for the next batch, n when none is open. A task below `minimum` trials, or below a tenth of an equal part
- * of all that is out, comes first, the one with fewest; so nobody starves. Else the largest time_ns x (1 - exp(-gain)):
- * the nanoseconds the batch is expected to save. A task without a valid config counts as one of mean time whose gain is
- * 1/2 at first and falls as 1 / trials; a gain not known counts as 1/2. Ties: the first. */
+ * of all that is out, comes first, the one with fewest; so nobody starves. Else the largest time_ns x (1 - exp(-g)):
+ * the nanoseconds the batch is expected to save, where g is half the task's own gain and half what gains x trials are
+ * on average over all tasks, by its trials: a single curve is a noisy witness. A task without a valid config counts as
+ * one of mean time whose gain is 1/2 at first and falls as 1 / trials; a gain not known counts as 1/2. Ties: the first.
+ */
 size_t share_next(const struct share_task *tasks, size_t n, int64_t minimum);
 
 #endif

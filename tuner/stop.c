@@ -57,7 +57,7 @@ static void reason_words(const struct job *j, const struct task *t, struct buf *
             buf_printf(out, "the target of %.6g GFLOPS is reached", j->target_gflops);
         break;
     case STOP_TRIALS:
-        buf_printf(out, "%lld trials done", (long long)t->n_counted);
+        buf_puts(out, job_shares_budget(j) ? "the trials of the network are spent" : "its trials are spent");
         break;
     case STOP_EXHAUSTED:
         buf_puts(out, "no config is left");

@@ -1,0 +1,187 @@
+/* Facts about the expected gain of further trials, and about when a search stops. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/rng.h"
+#include "tuner/gain.h"
+#include "tuner/stop.h"
+
+#include <math.h>
+#include <string.h>
+
+static double draw(struct rng *rng)
+{
+    return -log(1 - rng_unit(rng)) * 0.2; /* exponential above 0: a tail that ends there */
+}
+
+static void expected_gain_of_independent_draws_is_of_the_size_of_the_real_one(void **state)
+{
+    double expected = 0, real = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct gain g = {.n = 0};
+        double best = INFINITY, later;
+        struct rng rng;
+
+        rng_init(&rng, seed);
+        for (int i = 0; i < 40; i++) {
+            const double v = draw(&rng);
+
+            gain_add(&g, -1 / (1 + v)); /* values fall towards -1 */
+            best = fmin(best, -1 / (1 + v));
+        }
+        expected += gain_expected(&g, 0, 100) / 200;
+        later = best;
+        for (int i = 0; i < 100; i++)
+            later = fmin(later, -1 / (1 + draw(&rng)));
+        real += (best - later) / 200;
+    }
+    if (expected > 6 * real || expected < real / 6)
+        fail_msg("expected %g, real %g", expected, real);
+}
+
+static void expected_gain_falls_while_nothing_improves(void **state)
+{
+    struct gain g = {.n = 0};
+    double before, idle;
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        gain_add(&g, 1.0 - 0.02 * i);
+    before = gain_expected(&g, 0, 100);
+    for (int i = 0; i < 90; i++) {
+        gain_add(&g, 1.0);
+        assert_true(gain_expected(&g, 0, 100) > 0);
+    }
+    idle = gain_expected(&g, 0, 100);
+    assert_true(idle < before / 2);
+    gain_add(&g, 0.3); /* a great step: more may come */
+    assert_true(gain_expected(&g, 0, 100) > 3 * idle);
+}
+
+static void gains_ahead_add_up_and_grow_smaller(void **state)
+{
+    struct gain g = {.n = 0};
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 1);
+    for (int i = 0; i < 30; i++)
+        gain_add(&g, i % 5 == 0 ? (double)NAN : draw(&rng));
+    assert_int_equal(g.n, 30);
+    assert_float_equal(gain_expected(&g, 0, 0), 0, 0);
+    assert_true(fabs(gain_expected(&g, 0, 8) + gain_expected(&g, 8, 8) - gain_expected(&g, 0, 16)) < 1e-12);
+    assert_true(gain_expected(&g, 8, 8) < gain_expected(&g, 0, 8));
+    assert_true(gain_expected(&g, 0, 1e9) < 1);
+}
+
+static void nothing_is_expected_of_what_is_not_known(void **state)
+{
+    struct gain g = {.n = 0};
+
+    (void)state;
+    assert_true(isnan(gain_expected(&g, 0, 100)));
+    for (int i = 0; i < 50; i++)
+        gain_add(&g, (double)NAN);
+    assert_true(isnan(gain_expected(&g, 0, 100)));
+    gain_add(&g, 1);
+    assert_false(isnan(gain_expected(&g, 0, 100)));
+    for (int i = 0; i < 3 * GAIN_RECORDS; i++) /* more records than it remembers */
+        gain_add(&g, 1 - 0.01 * i);
+    assert_true(gain_expected(&g, 0, 100) > 0.01);
+}
+
+static void a_target_is_a_rate_or_a_time(void **state)
+{
+    static const char *const bad[] = {"",       "500",         "GFLOPS", "-3ms", "0us", "1.2 parsecs",
+                                      "nan ms", "1e999GFLOPS", "5msx"};
+    double gflops = -1, ns = -1;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(stop_parse_target("1.5TFLOPS", &gflops, &ns, &why), ERR_OK);
+    assert_float_equal(gflops, 1500, 1e-9);
+    assert_float_equal(ns, 0, 0);
+    assert_int_equal(stop_parse_target("80 us", &gflops, &ns, &why), ERR_OK);
+    assert_float_equal(gflops, 0, 0);
+    assert_float_equal(ns, 80000, 1e-6);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        why.text[0] = '\0';
+        assert_int_equal(stop_parse_target(bad[i], &gflops, &ns, &why), ERR_INPUT);
+        assert_non_null(strstr(why.text, "--target"));
+    }
+}
+
+static void a_least_gain_is_a_percentage(void **state)
+{
+    static const char *const bad[] = {"", "1", "0%", "100%", "-1%", "%", "nan%", "1%%", "0.01 x"};
+    double share = -1;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(stop_parse_gain("0.5 %", &share, &why), ERR_OK);
+    assert_float_equal(share, 0.005, 1e-12);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(stop_parse_gain(bad[i], &share, &why), ERR_INPUT);
+}
+
+static void each_limit_ends_a_search_with_its_own_words(void **state)
+{
+    struct measured best = {.record = {.time_ns = 1e6, .flops = 5e8}}; /* 500 GFLOPS */
+    struct task t = {.all = &best, .i_best = 0, .n_counted = 40, .since_better = 9};
+    struct job j;
+    struct buf said;
+
+    (void)state;
+    job_init(&j);
+    buf_init(&said, 4096);
+    for (int i = 0; i < 40; i++)
+        gain_add(&t.gain, i < 2 ? 2 - i : 1);
+    assert_int_equal(stop_reason_of(&j, &t, 1, false), STOP_NONE);
+    assert_int_equal(stop_reason_of(&j, &t, 0, false), STOP_TRIALS);
+    assert_int_equal(stop_reason_of(&j, &t, 1, true), STOP_TIME);
+    j.early_stopping = 10;
+    assert_int_equal(stop_reason_of(&j, &t, 1, false), STOP_NONE);
+    t.since_better = 10;
+    assert_int_equal(stop_reason_of(&j, &t, 1, false), STOP_PATIENCE);
+    j.target_gflops = 501;
+    j.target_ns = 0.9e6;
+    assert_int_not_equal(stop_reason_of(&j, &t, 1, false), STOP_TARGET);
+    j.target_gflops = 499;
+    assert_int_equal(stop_reason_of(&j, &t, 1, false), STOP_TARGET);
+    j.target_gflops = 0;
+    j.target_ns = 1e6;
+    assert_int_equal(stop_reason_of(&j, &t, 1, false), STOP_TARGET);
+    j.target_ns = 0;
+    j.early_stopping = 0;
+    j.min_gain = 0.99;
+    assert_int_equal(stop_reason_of(&j, &t, 1, false), STOP_GAIN);
+    t.stop = STOP_GAIN;
+    stop_words(&j, &t, &said);
+    assert_non_null(strstr(buf_text(&said), "stopped: expected gain of the next 100 trials "));
+    assert_non_null(strstr(buf_text(&said), " % < 99 %"));
+    t.gain.n = STOP_MIN_SEEN - 1; /* too early to say */
+    assert_int_equal(stop_reason_of(&j, &t, 1, false), STOP_NONE);
+    t.exhausted = true;
+    assert_int_equal(stop_reason_of(&j, &t, 1, false), STOP_EXHAUSTED);
+    buf_fini(&said);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(expected_gain_of_independent_draws_is_of_the_size_of_the_real_one),
+        cmocka_unit_test(expected_gain_falls_while_nothing_improves),
+        cmocka_unit_test(gains_ahead_add_up_and_grow_smaller),
+        cmocka_unit_test(nothing_is_expected_of_what_is_not_known),
+        cmocka_unit_test(a_target_is_a_rate_or_a_time),
+        cmocka_unit_test(a_least_gain_is_a_percentage),
+        cmocka_unit_test(each_limit_ends_a_search_with_its_own_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* Facts about one budget for several tasks, and about what they teach each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/rng.h"
+#include "tuner/gain.h"
+#include "tuner/share.h"
+#include "tuner/sibling.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_TASKS 12
+#define BATCH 8
+
+/* A made-up layer: time = floor * (1 + worst * u^(1/shape)), u uniform: the larger `shape`, the rarer are times near
+ * the floor. A search that learns draws from a range that shrinks with its trials instead. */
+struct layer {
+    double floor_ns, worst, shape, count, best_ns;
+    struct gain gain;
+    int64_t n;
+};
+
+static void layers_init(struct layer *layers, struct rng *rng)
+{
+    for (size_t i = 0; i < N_TASKS; i++)
+        layers[i] = (struct layer){.floor_ns = 1e5 * exp(3 * rng_unit(rng)),
+                                   .worst = 1 + 9 * rng_unit(rng),
+                                   .shape = 1 + 4 * rng_unit(rng),
+                                   .count = 1 + (double)rng_below(rng, 6),
+                                   .best_ns = INFINITY};
+}
+
+static void measure(struct layer *l, bool learns, struct rng *rng)
+{
+    for (int i = 0; i < BATCH; i++, l->n++) {
+        const double u = rng_unit(rng);
+        const double over = learns ? u * exp(-(double)l->n / (20 * l->shape)) : pow(u, 1 / l->shape);
+        const double time_ns = l->floor_ns * (1 + l->worst * over);
+
+        l->best_ns = fmin(l->best_ns, time_ns);
+        gain_add(&l->gain, log(time_ns));
+    }
+}
+
+static size_t by_gain(const struct layer *layers)
+{
+    struct share_task tasks[N_TASKS];
+
+    for (size_t i = 0; i < N_TASKS; i++)
+        tasks[i] =
+            (struct share_task){.time_ns = isinf(layers[i].best_ns) ? (double)NAN : layers[i].count * layers[i].best_ns,
+                                .gain = gain_expected(&layers[i].gain, 0, BATCH),
+                                .n_out = layers[i].n,
+                                .open = true};
+    return share_next(tasks, N_TASKS, BATCH);
+}
+
+/* Batches until the total is at most `goal` times that of all floors. */
+static size_t batches_until(double goal, bool learns, uint64_t seed, bool shared)
+{
+    struct layer layers[N_TASKS];
+    double total = INFINITY, floors = 0;
+    struct rng rng;
+    size_t n = 0;
+
+    rng_init(&rng, seed);
+    layers_init(layers, &rng);
+    for (size_t i = 0; i < N_TASKS; i++)
+        floors += layers[i].count * layers[i].floor_ns;
+    for (; n < 600 && total > goal * floors; n++) {
+        measure(&layers[shared ? by_gain(layers) : n % N_TASKS], learns, &rng);
+        total = 0;
+        for (size_t i = 0; i < N_TASKS; i++)
+            total += layers[i].count * layers[i].best_ns;
+    }
+    return n;
+}
+
+static void compare(double goal, bool learns)
+{
+    size_t in_turn = 0, shared = 0;
+
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        in_turn += batches_until(goal, learns, seed, false);
+        shared += batches_until(goal, learns, seed, true);
+    }
+    print_message("batches of %d to %.2f times the floors, a mean of 40 jobs: in turn %.1f, shared %.1f\n", BATCH, goal,
+                  (double)in_turn / 40, (double)shared / 40);
+    assert_true(10 * shared < 9 * in_turn);
+}
+
+static void a_shared_budget_reaches_a_total_in_fewer_trials_than_taking_turns(void **state)
+{
+    (void)state;
+    compare(2.0, false);
+    compare(1.05, true);
+}
+
+static void nobody_starves(void **state)
+{
+    struct share_task tasks[3] = {{.time_ns = 1e9, .gain = 1, .open = true},
+                                  {.time_ns = 1, .gain = 1e-9, .open = true},
+                                  {.time_ns = 1e9, .gain = 1, .open = false}};
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        tasks[share_next(tasks, 3, 2)].n_out += BATCH;
+    assert_int_equal(tasks[2].n_out, 0); /* it takes no more */
+    assert_true(tasks[1].n_out >= 20);   /* a tenth of an equal part of 800 */
+    assert_true(tasks[0].n_out >= 700);
+}
+
+static void the_untouched_come_first_and_hopes_without_a_config_fade(void **state)
+{
+    struct share_task tasks[2] = {{.time_ns = 100, .gain = 0.1, .n_out = 16, .open = true},
+                                  {.time_ns = (double)NAN, .gain = (double)NAN, .open = true}};
+    int64_t n_in_vain;
+
+    (void)state;
+    assert_int_equal(share_next(tasks, 2, 8), 1);
+    for (n_in_vain = 0; n_in_vain < 400 && share_next(tasks, 2, 8) == 1; n_in_vain += BATCH)
+        tasks[1].n_out += BATCH;
+    assert_in_range(n_in_vain, 16, 100);
+    tasks[0].open = tasks[1].open = false;
+    assert_int_equal(share_next(tasks, 2, 8), 2);
+}
+
+static struct space *space_of(int64_t largest, const char *extra)
+{
+    const int64_t sizes[] = {1, 2, 4, largest};
+    const char *const words[] = {"row", "column"};
+    struct space *s = NULL;
+    struct why why = {""};
+
+    assert_int_equal(space_new(&s), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "tile", &why, 4, sizes), ERR_OK);
+    assert_int_equal(space_add_knob_words(s, "order", words, 2, &why), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, extra, &why, 3, (const int64_t[]){0, 1, 2}), ERR_OK);
+    assert_int_equal(space_seal(s, &why), ERR_OK);
+    return s;
+}
+
+static void a_config_is_carried_over_by_the_names_of_knobs(void **state)
+{
+    struct space *from = space_of(64, "unroll"), *to = space_of(7, "other");
+    const struct config otherwise = {.choice = {0, 0, 2}};
+    struct config c, carried;
+    struct why why = {""};
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 256);
+    assert_int_equal(space_config_parse(from, "tile=64 order=column unroll=1", &c, &why), ERR_OK);
+    sibling_carry(from, &c, to, &otherwise, &carried);
+    assert_int_equal(space_config_text(to, &carried, &text), ERR_OK);
+    assert_string_equal(buf_text(&text), "tile=7 order=column other=2");
+    buf_fini(&text);
+    space_free(from);
+    space_free(to);
+}
+
+static void start(struct task *t, size_t i_layer)
+{
+    struct device_desc d = {.kind = DEVICE_CPU,
+                            .units = 1,
+                            .threads = 1,
+                            .max_work_group = 4096,
+                            .local_bytes = 65536,
+                            .global_bytes = (int64_t)1 << 30,
+                            .max_alloc_bytes = (int64_t)1 << 28,
+                            .vector_bits = 512,
+                            .max_local = {4096, 4096, 4096}};
+    struct why why = {""};
+    struct job j;
+
+    snprintf(d.api, sizeof d.api, "opencl");
+    snprintf(d.name, sizeof d.name, "test cpu");
+    job_init(&j);
+    snprintf(j.strategy, sizeof j.strategy, "random");
+    snprintf(j.templates, sizeof j.templates, "dense/gemm_packed");
+    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=64 k=64", "a", 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=128 k=64", "b", 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=4096 k=64", "c", 1), ERR_OK);
+    assert_int_equal(task_init(t, &j, i_layer, &d, &why), ERR_OK);
+    job_fini(&j);
+}
+
+/* Tells a task n configs of its own strategy; the last one is the best. */
+static void teach(struct task *t, size_t n)
+{
+    struct task_proposal p[32];
+    size_t got = 0;
+
+    assert_int_equal(task_ask(t, n, p, &got), ERR_OK);
+    assert_int_equal(got, n);
+    for (size_t i = 0; i < n; i++) {
+        struct record r;
+
+        record_init(&r);
+        r.workload = strdup(t->text);
+        snprintf(r.template_id, sizeof r.template_id, "%s", t->arms[p[i].i_arm].id);
+        r.template_version = t->arms[p[i].i_arm].version;
+        r.knobs = space_config_to_json(t->arms[p[i].i_arm].space, &p[i].config);
+        r.fingerprint = t->fingerprint;
+        snprintf(r.purpose, sizeof r.purpose, "search");
+        r.time_ns = 1e6 / (double)(i + 1);
+        r.lnratio = (double)NAN;
+        assert_int_equal(task_take(t, &r, ORIGIN_JOB), ERR_OK);
+        record_fini(&r);
+    }
+}
+
+static void layers_try_the_best_config_of_the_layer_most_like_them_once(void **state)
+{
+    struct task tasks[3];
+    struct task_proposal hint[4], later[32];
+    struct rng rng;
+    size_t n = 0;
+
+    (void)state;
+    rng_init(&rng, 1);
+    for (size_t i = 0; i < 3; i++)
+        start(&tasks[i], i);
+    assert_int_equal(sibling_hints(tasks, 3, 0, &rng, 2, hint), 0); /* nobody knows anything */
+    teach(&tasks[1], SIBLING_LEAST);
+    teach(&tasks[2], SIBLING_LEAST - 1); /* too little to teach */
+    n = sibling_hints(tasks, 3, 0, &rng, 4, hint);
+    assert_int_equal(n, 1);
+    assert_true(space_is_valid(tasks[0].arms[hint[0].i_arm].space, &hint[0].config, NULL));
+    assert_string_equal(hint[0].by, "sibling");
+    assert_int_equal(sibling_hints(tasks, 3, 0, &rng, 4, hint + 1), 0);
+    while (task_ask(&tasks[0], 32, later, &n) == ERR_OK && n > 0) /* nor does its own strategy bring it again */
+        for (size_t i = 0; i < n; i++)
+            assert_false(space_config_equal(tasks[0].arms[hint[0].i_arm].space, &later[i].config, &hint[0].config));
+    for (size_t i = 0; i < 3; i++)
+        task_fini(&tasks[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shared_budget_reaches_a_total_in_fewer_trials_than_taking_turns),
+        cmocka_unit_test(nobody_starves),
+        cmocka_unit_test(the_untouched_come_first_and_hopes_without_a_config_fade),
+        cmocka_unit_test(a_config_is_carried_over_by_the_names_of_knobs),
+        cmocka_unit_test(layers_try_the_best_config_of_the_layer_most_like_them_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -161,6 +161,13 @@ static const struct cli_option *by_name(const struct cli *c, const char *name, s
     return NULL;
 }
 
+/* As set_value, of a value on the command line. */
+static enum err take_value(struct cli *c, const struct cli_option *o, const char *text, struct why *why)
+{
+    c->texts[c->n_texts++] = (struct cli_given){o, text};
+    return set_value(o, &c->values[o - c->options], text, why);
+}
+
 static enum err take_long(struct cli *c, int argc, char **argv, int *i, struct why *why)
 {
     const char *name = argv[*i] + 2, *equals = strchr(name, '=');
@@ -185,7 +192,7 @@ static enum err take_long(struct cli *c, int argc, char **argv, int *i, struct w
     if (!equals && *i + 1 >= argc)
         return why_set(why, ERR_INPUT, "--%s needs a value (%s)", o->name, o->argument);
     v->given = true;
-    return set_value(o, v, equals ? equals + 1 : argv[++*i], why);
+    return take_value(c, o, equals ? equals + 1 : argv[++*i], why);
 }
 
 static const struct cli_option *by_letter(const struct cli *c, char letter)
@@ -213,10 +220,10 @@ static enum err take_short(struct cli *c, int argc, char **argv, int *i, struct 
             continue;
         }
         if (p[1])
-            return set_value(o, v, p + 1, why);
+            return take_value(c, o, p + 1, why);
         if (*i + 1 >= argc)
             return why_set(why, ERR_INPUT, "-%c needs a value (%s)", *p, o->argument);
-        return set_value(o, v, argv[++*i], why);
+        return take_value(c, o, argv[++*i], why);
     }
     return ERR_OK;
 }
@@ -237,7 +244,8 @@ enum err cli_parse(struct cli *c, const struct cli_option *options, int argc, ch
     *c = (struct cli){.options = options};
     (void)count(options);
     c->rest = calloc((size_t)argc + 1, sizeof *c->rest);
-    if (!c->rest)
+    c->texts = calloc((size_t)argc + 1, sizeof *c->texts);
+    if (!c->rest || !c->texts)
         return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     c->help = wants_help(argc, argv);
     if (c->help)
@@ -261,8 +269,10 @@ void cli_fini(struct cli *c)
     if (!c)
         return;
     free(c->rest);
+    free(c->texts);
     c->rest = NULL;
-    c->n_rest = 0;
+    c->texts = NULL;
+    c->n_rest = c->n_texts = 0;
 }
 
 const struct cli_value *cli_get(const struct cli *c, const char *name)
@@ -276,6 +286,22 @@ const struct cli_value *cli_get(const struct cli *c, const char *name)
 const char *cli_text(const struct cli *c, const char *name)
 {
     return cli_get(c, name)->text;
+}
+
+int cli_texts(const struct cli *c, const char *name, const char **out, int max)
+{
+    const struct cli_option *o = by_name(c, name, strlen(name));
+    int n = 0;
+
+    assert(o && "option is not in the table");
+    for (int i = 0; i < c->n_texts; i++) {
+        if (c->texts[i].option != o)
+            continue;
+        if (n < max)
+            out[n] = c->texts[i].text;
+        n++;
+    }
+    return n;
 }
 
 int64_t cli_int(const struct cli *c, const char *name)

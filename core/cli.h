@@ -31,11 +31,18 @@ struct cli_value {
     double real;      /* CLI_REAL; CLI_DURATION in seconds */
 };
 
+struct cli_given {
+    const struct cli_option *option;
+    const char *text;
+};
+
 struct cli {
     const struct cli_option *options; /* ended by name == NULL */
     struct cli_value values[CLI_MAX_OPTIONS];
     const char **rest; /* arguments that are no options, in order; points into a copy: cli_fini */
     int n_rest;
+    struct cli_given *texts; /* all values on the command line, in order, for options that may be repeated */
+    int n_texts;
     bool help; /* --help or -h was given: nothing else was checked */
 };
 
@@ -50,6 +57,10 @@ const char *cli_text(const struct cli *c, const char *name);
 int64_t cli_int(const struct cli *c, const char *name);
 double cli_real(const struct cli *c, const char *name);
 bool cli_flag(const struct cli *c, const char *name);
+
+/* Every value that was given of an option, in order, at most `max`: what a repeatable option has; returns how many were
+ * given, which may be more. The default does not count. */
+int cli_texts(const struct cli *c, const char *name, const char **out, int max);
 
 /* One screen: usage line, summary, options with defaults and variables, then the example line. */
 void cli_help(const struct cli_option *options, const char *usage, const char *summary, const char *example,

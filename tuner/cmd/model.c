@@ -3,6 +3,7 @@
 #include "tuner/cmd/cmd.h"
 #include "tuner/cmd/model_eval.h"
 #include "tuner/learn/model_file.h"
+#include "tuner/learn/transfer_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@ static const struct cli_option options[] = {
      "table of configs: a column a knob, time_ms and status, in any order; may be gzipped"},
     {"out", 'o', NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0,
      "train: the model; predict: one score a line, lower = faster; eval: all scores as CSV"},
+    {"source", 0, NULL, CLI_TEXT, "S.csv", NULL, NULL, 0, 0,
+     "train: a table of another device, shape or version of the kernel; may be given again; then --in needs no rows"},
     {"model", 'm', NULL, CLI_TEXT, "M.json", NULL, NULL, 0, 0, "predict: a model that train wrote"},
     {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "train: repeats a model; eval: the first split"},
     {"sizes", 0, NULL, CLI_TEXT, "N[,N]", "64,256,1024,4096", NULL, 0, 0, "eval: numbers of training rows"},
@@ -32,6 +35,23 @@ static enum err no_more(const struct cli *c, struct why *why)
     return c->n_rest > 1 ? why_set(why, ERR_INPUT, "stray argument \"%.60s\"", c->rest[1]) : ERR_OK;
 }
 
+/* As train, with what other devices tell. */
+static enum err train_with_sources(const struct cli *c, struct why *why)
+{
+    const char *sources[TRANSFER_MAX_SOURCES];
+    const int n = cli_texts(c, "source", sources, TRANSFER_MAX_SOURCES);
+    struct transfer_model *m = NULL;
+    enum err e;
+
+    if (n > TRANSFER_MAX_SOURCES)
+        return why_set(why, ERR_LIMIT, "%d sources, expected at most %d", n, TRANSFER_MAX_SOURCES);
+    e = transfer_model_train(&m, cli_text(c, "in"), sources, (size_t)n, (uint64_t)cli_int(c, "seed"), why);
+    if (e == ERR_OK)
+        e = transfer_model_write(m, cli_text(c, "out"), why);
+    transfer_model_free(m);
+    return e;
+}
+
 static enum err train(const struct cli *c, struct why *why)
 {
     struct records r = {0};
@@ -43,6 +63,8 @@ static enum err train(const struct cli *c, struct why *why)
         e = need(c, "train", "in", why);
     if (e == ERR_OK)
         e = need(c, "train", "out", why);
+    if (e == ERR_OK && cli_get(c, "source")->given)
+        return train_with_sources(c, why);
     if (e == ERR_OK)
         e = records_read(cli_text(c, "in"), &r, &columns, why);
     if (e)
@@ -73,6 +95,30 @@ static enum err write_scores(const char *path, const float *scores, size_t n, st
     return e;
 }
 
+/* As predict, with a model that has sources. */
+static enum err predict_with_sources(const struct cli *c, struct why *why)
+{
+    struct transfer_model *m = NULL;
+    struct records r = {0};
+    float *scores = NULL;
+    enum err e = transfer_model_read(&m, cli_text(c, "model"), why);
+
+    if (e == ERR_OK)
+        e = records_read_as(cli_text(c, "in"), transfer_model_columns(m), false, &r, why);
+    if (e == ERR_OK) {
+        scores = malloc((r.n + 1) * sizeof *scores);
+        e = scores ? transfer_model_predict(m, r.values, r.n, scores) : ERR_NOMEM;
+        if (e)
+            why_set(why, e, "%s", err_words(e));
+    }
+    if (e == ERR_OK)
+        e = write_scores(cli_text(c, "out"), scores, r.n, why);
+    free(scores);
+    records_fini(&r);
+    transfer_model_free(m);
+    return e;
+}
+
 static enum err predict(const struct cli *c, struct why *why)
 {
     struct records r = {0};
@@ -83,6 +129,8 @@ static enum err predict(const struct cli *c, struct why *why)
 
     for (size_t i = 0; e == ERR_OK && i < 3; i++)
         e = need(c, "predict", (const char *const[]){"model", "in", "out"}[i], why);
+    if (e == ERR_OK && transfer_model_is(cli_text(c, "model")))
+        return predict_with_sources(c, why);
     if (e == ERR_OK)
         e = model_file_read(cli_text(c, "model"), &columns, &m, why);
     if (e == ERR_OK)

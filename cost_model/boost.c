@@ -200,6 +200,20 @@ enum err booster_start(struct booster *b, double base, const struct gbdt_fit *ea
     return earlier ? add_earlier(b, earlier, i_forest) : ERR_OK;
 }
 
+/* Brings the mean curvature to 1, so that options in units of a row mean the same for every loss. */
+static void level(struct booster *b)
+{
+    double sum = 0, scale;
+
+    for (size_t i = 0; i < b->n_learn; i++)
+        sum += (double)b->curvatures[b->rows[i]];
+    scale = sum > 0 ? (double)b->n_learn / sum : 1;
+    for (size_t i = 0; i < b->n; i++) {
+        b->curvatures[i] = (float)((double)b->curvatures[i] * scale);
+        b->gradients[i] = (float)((double)b->gradients[i] * scale);
+    }
+}
+
 static enum err grow_one(struct booster *b, struct tree *out)
 {
     const size_t n_columns = b->data->table->cuts->bins.n_columns;
@@ -213,6 +227,8 @@ static enum err grow_one(struct booster *b, struct tree *out)
 
     if (e)
         return e;
+    if (b->curvatures)
+        level(b);
     if (b->options.row_share < 1)
         round.n_rows = choose(&b->rng, b->sample, b->n_learn, b->options.row_share);
     round.rows = round.n_rows < b->n ? b->sample : NULL;

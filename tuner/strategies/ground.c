@@ -4,9 +4,34 @@
 #include <string.h>
 
 #define EMPTY UINT64_MAX
+#define MAX_SET_BYTES ((size_t)64 << 20)
 #define MAX_TRIES 200000 /* draws of a sparse space before it counts as exhausted */
 
-static enum err list_valid(struct ground *g)
+static int ascending(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static enum err list_set(struct ground *g)
+{
+    const uint64_t n = valid_set_count(g->set);
+
+    g->valid = malloc((size_t)n * sizeof(*g->valid) + 1);
+    if (!g->valid)
+        return ERR_NOMEM;
+    g->n_valid = (size_t)n;
+    g->is_listed = true;
+    if (n == 0)
+        return ERR_OK;
+    (void)valid_set_list(g->set, 0, n, g->valid);
+    qsort(g->valid, g->n_valid, sizeof(*g->valid), ascending);
+    return ERR_OK;
+}
+
+/* Of a space without a set: by asking each config of a small product. */
+static enum err list_walk(struct ground *g)
 {
     const uint64_t size = space_size(g->space);
     struct config c;
@@ -23,14 +48,22 @@ static enum err list_valid(struct ground *g)
 
 enum err ground_init(struct ground *g, const struct space *space)
 {
+    enum err e;
+
     *g = (struct ground){.space = space};
-    return space_size(space) <= GROUND_MAX_WALK ? list_valid(g) : ERR_OK;
+    e = valid_set_new(space, MAX_SET_BYTES, &g->set, NULL);
+    if (e == ERR_LIMIT)
+        return space_size(space) <= GROUND_MAX_WALK ? list_walk(g) : ERR_OK;
+    if (e)
+        return e;
+    return valid_set_count(g->set) <= GROUND_MAX_WALK ? list_set(g) : ERR_OK;
 }
 
 void ground_fini(struct ground *g)
 {
     free(g->taken);
     free(g->valid);
+    valid_set_free(g->set);
     *g = (struct ground){0};
 }
 
@@ -84,7 +117,7 @@ enum err ground_take(struct ground *g, uint64_t index)
 bool ground_is_open(const struct ground *g, const struct config *c)
 {
     return space_config_in_range(g->space, c) && !ground_is_taken(g, space_index(g->space, c)) &&
-           space_is_valid(g->space, c, NULL);
+           (g->set ? valid_set_has(g->set, c) : space_is_valid(g->space, c, NULL));
 }
 
 /* The open config number `i_open` of the list, counted from 0. */
@@ -118,7 +151,7 @@ enum err ground_sample(const struct ground *g, struct rng *rng, struct config *o
     if (g->is_listed)
         return sample_list(g, rng, out);
     for (int i = 0; i < 32; i++) {
-        const enum err e = space_sample(g->space, rng, MAX_TRIES, &c);
+        const enum err e = g->set ? valid_set_sample(g->set, rng, &c) : space_sample(g->space, rng, MAX_TRIES, &c);
 
         if (e)
             return e;

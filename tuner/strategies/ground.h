@@ -4,19 +4,21 @@
 
 #include "core/rng.h"
 #include "search_space/space.h"
+#include "search_space/valid_set.h"
 
-#define GROUND_MAX_WALK (1u << 17) /* products up to this are listed */
+#define GROUND_MAX_WALK (1u << 17) /* so many valid configs are listed */
 
 struct ground {
     const struct space *space;
-    uint64_t *taken; /* open addressing over indices; UINT64_MAX = empty */
+    struct valid_set *set; /* all valid configs; NULL where the space ties too much together */
+    uint64_t *taken;       /* open addressing over indices; UINT64_MAX = empty */
     size_t n_taken, n_slots;
     bool is_listed;
     uint64_t *valid; /* when listed: all valid indices, ascending */
     size_t n_valid;
 };
 
-/* Keeps `space`. Lists its valid configs when the product is small enough. ERR_NOMEM. */
+/* Keeps `space`. Finds its valid configs and lists them when they are few enough. ERR_NOMEM. */
 enum err ground_init(struct ground *g, const struct space *space);
 void ground_fini(struct ground *g);
 
@@ -29,8 +31,8 @@ enum err ground_take(struct ground *g, uint64_t index);
 /* True for a config in range, valid and not taken. */
 bool ground_is_open(const struct ground *g, const struct config *c);
 
-/* A uniform open config (not taken by this). ERR_NOT_FOUND: none is left, or in a space too large to list, none was
- * found in 200,000 draws. */
+/* A uniform open config (not taken by this). ERR_NOT_FOUND: none is left, or, where they are not listed, none was found
+ * in some draws (without a set: 200,000 tries each). */
 enum err ground_sample(const struct ground *g, struct rng *rng, struct config *out);
 
 #endif

@@ -136,6 +136,16 @@ early_stopping_waits_for_as_many_as_it_says() {
     [ $((n - best)) -ge 40 ] || fail "--early-stopping 40: $n records, the best is number $best"
 }
 
+a_run_ends_when_little_is_to_be_gained_or_the_target_is_reached() {
+    run_on fast gained --trials 400 --seed 4 --min-gain 20% -q >"$dir/gained.out" 2>&1 || fail "--min-gain: exit code $?"
+    n=$(n_search gained)
+    [ "$n" -ge 32 ] && [ "$n" -lt 400 ] || fail "--min-gain 20%: $n records"
+    grep -q "stopped: expected gain of the next 100 trials .* < 20 %" "$dir/gained.out" || fail "--min-gain: the reason is not told"
+    run_on fast aimed --trials 400 --seed 4 --target 1000s -q >"$dir/aimed.out" 2>&1 || fail "--target: exit code $?"
+    grep -q "stopped: the target of 1e+06 ms is reached" "$dir/aimed.out" || fail "--target: the reason is not told"
+    [ "$(n_search aimed)" -lt 40 ] || fail "--target 1000s: $(n_search aimed) records"
+}
+
 wholly_failed_run_is_explained() {
     code=0
     run_on bad failed --trials 12 >"$dir/failed.out" 2>&1 || code=$?
@@ -205,6 +215,7 @@ for key in fast slow bad steep; do
 done
 for fact in submitted_job_is_driven_by_work_and_followed work_takes_over_from_a_killed_run \
     interrupted_run_is_cancelled_and_goes_on_from_its_log time_budget_ends_a_run early_stopping_waits_for_as_many_as_it_says \
+        a_run_ends_when_little_is_to_be_gained_or_the_target_is_reached \
     wholly_failed_run_is_explained known_configs_come_from_the_store earlier_records_are_not_measured_again events_say_what_a_run_does \
     anchors_are_bridged; do
     began=$(date +%s)

@@ -17,6 +17,8 @@ static const struct cli_option options[] = {
     {"source", 0, NULL, CLI_TEXT, "S.csv", NULL, NULL, 0, 0,
      "train: a table of another device, shape or version of the kernel; may be given again; then --in needs no rows"},
     {"model", 'm', NULL, CLI_TEXT, "M.json", NULL, NULL, 0, 0, "predict: a model that train wrote"},
+    {"space", 0, NULL, CLI_TEXT, "F.json", NULL, NULL, 0, 0,
+     "train, eval: the space, whose constraints and launch formulas become features; a model keeps it"},
     {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "train: repeats a model; eval: the first split"},
     {"sizes", 0, NULL, CLI_TEXT, "N[,N]", "64,256,1024,4096", NULL, 0, 0, "eval: numbers of training rows"},
     {"seeds", 0, NULL, CLI_INT, "K", "3", NULL, 1, 10000, "eval: splits of each table and size"},
@@ -54,9 +56,8 @@ static enum err train_with_sources(const struct cli *c, struct why *why)
 
 static enum err train(const struct cli *c, struct why *why)
 {
+    struct model_file m = {.space = NULL};
     struct records r = {0};
-    struct columns columns = {0};
-    struct ensemble *m = NULL;
     enum err e = no_more(c, why);
 
     if (e == ERR_OK)
@@ -64,19 +65,20 @@ static enum err train(const struct cli *c, struct why *why)
     if (e == ERR_OK)
         e = need(c, "train", "out", why);
     if (e == ERR_OK && cli_get(c, "source")->given)
-        return train_with_sources(c, why);
+        return cli_text(c, "space") ? why_set(why, ERR_INPUT, "--space does not go together with --source")
+                                    : train_with_sources(c, why);
     if (e == ERR_OK)
-        e = records_read(cli_text(c, "in"), &r, &columns, why);
-    if (e)
-        return e;
-    e = ensemble_fit(&m, &(struct ensemble_data){columns.knobs, r.values, r.times, NULL, r.n, r.n_knobs, 0},
-                     (uint64_t)cli_int(c, "seed"), why);
-    if (e)
-        why_prefix(why, e, "%s", cli_text(c, "in"));
-    else
-        e = model_file_write(cli_text(c, "out"), &columns, m, why);
-    ensemble_free(m);
-    columns_fini(&columns);
+        e = records_read(cli_text(c, "in"), &r, &m.columns, why);
+    if (e == ERR_OK && cli_text(c, "space"))
+        e = model_file_take_space(&m, cli_text(c, "space"), why);
+    if (e == ERR_OK) {
+        e = model_file_learn(&m, m.columns.knobs, r.values, r.times, r.n, (uint64_t)cli_int(c, "seed"), why);
+        if (e)
+            why_prefix(why, e, "%s", cli_text(c, "in"));
+    }
+    if (e == ERR_OK)
+        e = model_file_write(cli_text(c, "out"), &m, why);
+    model_file_fini(&m);
     records_fini(&r);
     return e;
 }
@@ -119,11 +121,27 @@ static enum err predict_with_sources(const struct cli *c, struct why *why)
     return e;
 }
 
+/* A space that is named although the model has one must be the same. */
+static enum err check_space(const struct cli *c, struct model_file *m, struct why *why)
+{
+    struct model_file other = {.columns = m->columns};
+    enum err e;
+
+    if (!cli_text(c, "space"))
+        return ERR_OK;
+    e = model_file_take_space(&other, cli_text(c, "space"), why);
+    if (e == ERR_OK && !(m->space && cJSON_Compare(m->space, other.space, true)))
+        e = why_set(why, ERR_INPUT, "%s: the model was trained %s", cli_text(c, "space"),
+                    m->space ? "with another space" : "without a space");
+    other.columns = (struct columns){0};
+    model_file_fini(&other);
+    return e;
+}
+
 static enum err predict(const struct cli *c, struct why *why)
 {
+    struct model_file m = {.space = NULL};
     struct records r = {0};
-    struct columns columns = {0};
-    struct ensemble *m = NULL;
     float *scores = NULL;
     enum err e = no_more(c, why);
 
@@ -132,20 +150,21 @@ static enum err predict(const struct cli *c, struct why *why)
     if (e == ERR_OK && transfer_model_is(cli_text(c, "model")))
         return predict_with_sources(c, why);
     if (e == ERR_OK)
-        e = model_file_read(cli_text(c, "model"), &columns, &m, why);
+        e = model_file_read(cli_text(c, "model"), &m, why);
     if (e == ERR_OK)
-        e = records_read_as(cli_text(c, "in"), &columns, false, &r, why);
+        e = check_space(c, &m, why);
+    if (e == ERR_OK)
+        e = records_read_as(cli_text(c, "in"), &m.columns, false, &r, why);
     if (e == ERR_OK) {
         scores = malloc((r.n + 1) * sizeof *scores);
-        e = scores ? ensemble_predict(m, r.values, NULL, r.n, scores) : ERR_NOMEM;
+        e = scores ? model_file_predict(&m, r.values, r.n, scores) : ERR_NOMEM;
         if (e)
             why_set(why, e, "%s", err_words(e));
     }
     if (e == ERR_OK)
         e = write_scores(cli_text(c, "out"), scores, r.n, why);
     free(scores);
-    ensemble_free(m);
-    columns_fini(&columns);
+    model_file_fini(&m);
     records_fini(&r);
     return e;
 }
@@ -181,6 +200,7 @@ static enum err eval(const struct cli *c, struct why *why)
     o.paths = one ? &one : c->rest + 1;
     o.n_paths = one ? 1 : (size_t)(c->n_rest - 1);
     o.out = cli_text(c, "out");
+    o.space = cli_text(c, "space");
     if (o.n_paths == 0)
         return why_set(why, ERR_INPUT, "tune model eval needs tables: expected F.csv...");
     if (one && c->n_rest > 1)

@@ -1,9 +1,8 @@
 #include "tuner/cmd/model_eval.h"
 
 #include "core/file.h"
-#include "tuner/learn/ensemble.h"
 #include "tuner/learn/judge.h"
-#include "tuner/learn/records.h"
+#include "tuner/learn/model_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,13 +81,13 @@ static enum err shuffle(const struct records *from, const struct columns *c, siz
     return e;
 }
 
-static enum err judge_rest(const struct split *s, const struct ensemble *m, size_t n, double out[N_MEASURES])
+static enum err judge_rest(const struct split *s, const struct model_file *m, size_t n, double out[N_MEASURES])
 {
     const size_t n_rest = s->r.n - n, n_test = n_rest < JUDGE_MAX_TEST ? n_rest : JUDGE_MAX_TEST;
     float *scores = malloc((n_test + 1) * sizeof *scores);
     double best = INFINITY;
     size_t n_ok = 0;
-    enum err e = scores ? ensemble_predict(m, s->r.values + n * s->r.n_knobs, NULL, n_test, scores) : ERR_NOMEM;
+    enum err e = scores ? model_file_predict(m, s->r.values + n * s->r.n_knobs, n_test, scores) : ERR_NOMEM;
 
     for (size_t i = 0; i < n; i++)
         best = fmin(best, s->r.times[i]);
@@ -100,13 +99,11 @@ static enum err judge_rest(const struct split *s, const struct ensemble *m, size
     return e;
 }
 
-static enum err one_split(struct split *s, size_t n, uint64_t seed, double out[N_MEASURES], double *fit_s,
-                          struct why *why)
+static enum err one_split(struct split *s, struct model_file *m, size_t n, uint64_t seed, double out[N_MEASURES],
+                          double *fit_s, struct why *why)
 {
-    const struct ensemble_data data = {s->knobs, s->r.values, s->r.times, NULL, n, s->r.n_knobs, 0};
     const double start_s = cpu_s();
-    struct ensemble *m = NULL;
-    enum err e = ensemble_fit(&m, &data, seed, why);
+    enum err e = model_file_learn(m, s->knobs, s->r.values, s->r.times, n, seed, why);
 
     if (e)
         return e;
@@ -114,7 +111,6 @@ static enum err one_split(struct split *s, size_t n, uint64_t seed, double out[N
     e = judge_rest(s, m, n, out);
     if (e)
         why_set(why, e, "%s", e == ERR_INPUT ? "no row of the test part is ok" : err_words(e));
-    ensemble_free(m);
     return e;
 }
 
@@ -127,7 +123,7 @@ static void add_csv(struct buf *csv, const char *name, size_t n, uint64_t seed, 
 }
 
 /* All splits of one table into n training rows and the rest: their mean. */
-static enum err one_size(struct eval *v, const struct records *r, const struct columns *c, struct split *s,
+static enum err one_size(struct eval *v, const struct records *r, struct model_file *file, struct split *s,
                          const char *name, size_t i_size, struct why *why)
 {
     const size_t n = v->o->sizes[i_size], n_seeds = v->o->n_seeds;
@@ -137,9 +133,9 @@ static enum err one_size(struct eval *v, const struct records *r, const struct c
     for (size_t i = 0; e == ERR_OK && i < n_seeds; i++) {
         const uint64_t seed = v->o->seed + i;
 
-        e = shuffle(r, c, n, seed, s);
+        e = shuffle(r, &file->columns, n, seed, s);
         if (e == ERR_OK)
-            e = one_split(s, n, seed, values, &fit_s, why);
+            e = one_split(s, file, n, seed, values, &fit_s, why);
         for (size_t m = 0; e == ERR_OK && m < N_MEASURES; m++)
             all[m * n_seeds + i] = values[m];
         if (e == ERR_OK)
@@ -160,24 +156,26 @@ static enum err one_size(struct eval *v, const struct records *r, const struct c
 static enum err one_table(struct eval *v, const char *path, struct why *why)
 {
     struct records r = {0};
-    struct columns c = {0};
+    struct model_file m = {.space = NULL};
     struct split s = {0};
     char name[64];
-    enum err e = records_read(path, &r, &c, why);
+    enum err e = records_read(path, &r, &m.columns, why);
 
     if (e)
         return e;
     table_name(path, name);
     s.r = (struct records){r.n, r.n_knobs, malloc(r.n * r.n_knobs * sizeof(double)), malloc(r.n * sizeof(double))};
-    s.knobs = malloc(c.n * sizeof *s.knobs);
+    s.knobs = malloc(m.columns.n * sizeof *s.knobs);
     if (!s.r.values || !s.r.times || !s.knobs)
         e = why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    if (e == ERR_OK && v->o->space)
+        e = model_file_take_space(&m, v->o->space, why);
     for (size_t i = 0; e == ERR_OK && i < v->o->n_sizes; i++)
         if ((double)v->o->sizes[i] <= MODEL_EVAL_SHARE * (double)r.n)
-            e = one_size(v, &r, &c, &s, name, i, why);
+            e = one_size(v, &r, &m, &s, name, i, why);
     free(s.knobs);
     records_fini(&s.r);
-    columns_fini(&c);
+    model_file_fini(&m);
     records_fini(&r);
     return e ? why_prefix(why, e, "%s", path) : ERR_OK;
 }

@@ -14,6 +14,7 @@
 struct model_eval {
     const char *const *paths; /* [n_paths] */
     const char *out;          /* CSV of every split, or NULL */
+    const char *space;        /* description of all tables' space, or NULL */
     size_t sizes[MODEL_EVAL_MAX_SIZES];
     size_t n_paths, n_sizes, n_seeds;
     uint64_t seed; /* of the first split; the next ones count up */

@@ -16,8 +16,8 @@
 /* What the forests are: sharpness s makes the target -(best / time)^s, 0 the logarithm of time; care c weighs a row by
  * (best / time)^c, so that trees are spent where it is fast. */
 static const struct ensemble_recipe recipes[ENSEMBLE_N_FORESTS] = {
-    {0, 2, FEATURES_ALL, 0},  {0, 0, FEATURES_SOME, 0}, {1, 0, FEATURES_ALL, 0},
-    {1, 0, FEATURES_SOME, 0}, {3, 0, FEATURES_ALL, 0},  {3, 0, FEATURES_SOME, 0},
+    {0, 2, FEATURES_ALL, 64}, {0, 0, FEATURES_SOME, 0}, {1, 0, FEATURES_ALL, 64},
+    {1, 0, FEATURES_SOME, 0}, {3, 0, FEATURES_ALL, 64}, {3, 0, FEATURES_SOME, 0},
 };
 
 static double least_time(const struct ensemble_data *d)

@@ -9,10 +9,10 @@ static char dir[256];
 
 static const char *at(const char *name)
 {
-    static char paths[4][512];
+    static char paths[8][512];
     static size_t i;
 
-    i = (i + 1) % 4;
+    i = (i + 1) % 8;
     snprintf(paths[i], sizeof paths[i], "%s/%s", dir, name);
     return paths[i];
 }
@@ -202,6 +202,36 @@ static void bad_models_get_one_clear_line(void **state)
     buf_fini(&model);
 }
 
+static void a_model_keeps_its_space(void **state)
+{
+    static const char *const other = "{\"params\":[{\"name\":\"x\",\"values\":[16,32]}],\"restrictions\":[]}";
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    put_table("train.csv", false);
+    put_table("blind.csv", true);
+    put("s.json", "{\"params\":[{\"name\":\"x\",\"values\":[16,32,64,128]},{\"name\":\"y\",\"values\":[1,2,3,4,5,6]}],"
+                  "\"restrictions\":[\"x * y <= 1024\"],\"launch\":{\"local\":[\"x\",\"y\"]}}");
+    put("other.json", other);
+    assert_int_equal(run(&said, (const char *const[]){"model", "train", "--in", at("train.csv"), "--space",
+                                                      at("s.json"), "--out", at("ms.json"), NULL}),
+                     0);
+    for (size_t i = 0; i < 3; i++) {
+        const char *const space = i == 0 ? "s.json" : i == 1 ? "other.json" : "none.json";
+        const int code =
+            run(&said, (const char *const[]){"model", "predict", "--model", at("ms.json"), "--in", at("blind.csv"),
+                                             "--space", at(space), "--out", at("p.txt"), NULL});
+
+        if (code != (i > 0) || n_lines(buf_text(&said)) != (i > 0))
+            fail_msg("%s: exit %d, said: %s", space, code, buf_text(&said));
+    }
+    assert_int_equal(run(&said, (const char *const[]){"model", "predict", "--model", at("ms.json"), "--in",
+                                                      at("blind.csv"), "--out", at("p.txt"), NULL}),
+                     0);
+    buf_fini(&said);
+}
+
 static void bad_arguments_get_one_clear_line(void **state)
 {
     static const char *const cases[][8] = {
@@ -236,7 +266,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_scores_a_table_without_times), cmocka_unit_test(training_twice_writes_the_same_file),
         cmocka_unit_test(eval_prints_each_size_and_the_mean),   cmocka_unit_test(bad_tables_get_one_clear_line),
-        cmocka_unit_test(bad_models_get_one_clear_line),        cmocka_unit_test(bad_arguments_get_one_clear_line),
+        cmocka_unit_test(bad_models_get_one_clear_line),        cmocka_unit_test(a_model_keeps_its_space),
+        cmocka_unit_test(bad_arguments_get_one_clear_line),
     };
     int failed;
 

@@ -202,10 +202,12 @@ void valid_set_neighbours(const struct valid_set *v, const struct config *c, enu
 {
     struct neighbours n = {v, each, arg, *c};
     struct trace t = {.n_failed = 0};
-    size_t level_of[SPACE_MAX_KNOBS], group_of[SPACE_MAX_KNOBS];
-    bool goes_on = v->count > 0;
+    size_t level_of[SPACE_MAX_KNOBS] = {0}, group_of[SPACE_MAX_KNOBS] = {0};
+    bool goes_on = true;
 
-    for (size_t g = 0; g < v->n_groups && goes_on; g++) {
+    if (v->count == 0)
+        return;
+    for (size_t g = 0; g < v->n_groups; g++) {
         follow_group(v, c, g, &t);
         for (size_t i = v->groups[g].first; i < v->groups[g].end; i++) {
             level_of[v->levels[i].i_knob] = i;

@@ -1,3 +1,4 @@
+#include "search_space/arith.h"
 #include "search_space/expr_code.h"
 
 #include <math.h>
@@ -8,31 +9,6 @@ static bool equal(const struct expr_value *a, const struct expr_value *b)
     if (a->text && b->text)
         return a->text == b->text || strcmp(a->text, b->text) == 0;
     return !a->text && !b->text && a->number == b->number;
-}
-
-static bool is_small_integer(double x)
-{
-    return fabs(x) < 0x1p53 && (double)(int64_t)x == x;
-}
-
-/* Python's: the result has the sign of b. Integers, the usual case, need no fmod. */
-static double modulo(double a, double b)
-{
-    double r;
-
-    if (is_small_integer(a) && is_small_integer(b))
-        r = (double)((int64_t)a % (int64_t)b);
-    else
-        r = fmod(a, b);
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
-
-/* Python's float floor division: (a - a mod b) / b is an integer but for rounding. */
-static double floor_div(double a, double b)
-{
-    const double quotient = (a - modulo(a, b)) / b, below = floor(quotient);
-
-    return quotient - below > 0.5 ? below + 1 : below;
 }
 
 static bool compare(unsigned code, double a, double b)
@@ -75,13 +51,13 @@ static bool binary(unsigned code, struct expr_value *a, const struct expr_value 
         x /= y;
         break;
     case OP_FLOOR_DIV:
-        x = floor_div(x, y);
+        x = arith_floor_div(x, y);
         break;
     case OP_MOD:
-        x = modulo(x, y);
+        x = arith_mod(x, y);
         break;
     case OP_CEIL_DIV:
-        x = -floor_div(-x, y);
+        x = arith_ceil_div(x, y);
         break;
     case OP_MIN:
         x = y < x ? y : x;

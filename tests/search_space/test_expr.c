@@ -1,5 +1,8 @@
 /* Expressions: values as Python gives them, and one clear line for what is no expression. */
+#include "search_space/arith.h"
 #include "search_space/expr.h"
+
+#include "core/rng.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -273,6 +276,30 @@ static void uses_names_every_slot_once_mentioned(void **state)
     expr_free(e);
 }
 
+/* Against 64-bit integers, up to the last whole number of a double, many quotients next to a whole one. */
+static void remainders_of_whole_numbers_are_exact(void **state)
+{
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 17);
+    for (int i = 0; i < 300000; i++) {
+        const int64_t b = (int64_t)(1 + rng_below(&rng, (uint64_t)1 << (1 + rng_below(&rng, 52))));
+        const int64_t most = ((int64_t)1 << 53) / b - 1,
+                      q = most > 0 ? (int64_t)rng_below(&rng, (uint64_t)most + 1) : 0;
+        const int64_t near[] = {q * b, q * b + 1, q * b + b - 1, q * b - 1};
+        const int64_t a = near[rng_below(&rng, 4)] * (rng_below(&rng, 2) ? 1 : -1), d = rng_below(&rng, 2) ? b : -b;
+        int64_t r = a % d;
+
+        if (r != 0 && (r < 0) != (d < 0))
+            r += d;
+        if (arith_mod((double)a, (double)d) != (double)r)
+            fail_msg("%lld %% %lld: %.17g, not %lld", (long long)a, (long long)d, arith_mod((double)a, (double)d),
+                     (long long)r);
+        assert_true(arith_floor_div((double)a, (double)d) == (double)((a - r) / d));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +312,7 @@ int main(void)
         cmocka_unit_test(depth_and_length_are_bounded),
         cmocka_unit_test(names_are_told_from_reserved_words),
         cmocka_unit_test(uses_names_every_slot_once_mentioned),
+        cmocka_unit_test(remainders_of_whole_numbers_are_exact),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

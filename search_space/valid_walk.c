@@ -5,6 +5,7 @@
 /* A path through all groups' diagrams, one edge a level, and the raw index of what it has chosen so far. */
 struct walk {
     const struct valid_set *v;
+    size_t first, last;                    /* its levels */
     uint64_t stride[SPACE_MAX_KNOBS];      /* of a level's choice in the raw index */
     uint32_t node_behind[SPACE_MAX_KNOBS]; /* root of the next group behind a group's last level, else NOWHERE */
     size_t edge[SPACE_MAX_KNOBS], end[SPACE_MAX_KNOBS];
@@ -13,11 +14,14 @@ struct walk {
 
 #define NOWHERE UINT32_MAX
 
-static void walk_init(struct walk *w, const struct valid_set *v)
+/* Over the groups [first_group, end_group). */
+static void walk_init(struct walk *w, const struct valid_set *v, size_t first_group, size_t end_group)
 {
     uint64_t stride[SPACE_MAX_KNOBS] = {1};
 
     w->v = v;
+    w->first = v->groups[first_group].first;
+    w->last = v->groups[end_group - 1].end - 1;
     for (size_t i = 1; i < v->n_levels; i++)
         stride[i] = stride[i - 1] * space_n_values(v->space, i - 1);
     for (size_t i = 0; i < v->n_levels; i++) {
@@ -26,7 +30,7 @@ static void walk_init(struct walk *w, const struct valid_set *v)
     }
     for (size_t i = 0; i + 1 < v->n_groups; i++)
         w->node_behind[v->groups[i].end - 1] = v->groups[i + 1].root;
-    w->index[0] = 0;
+    w->index[w->first] = 0;
 }
 
 static void set_edge(struct walk *w, size_t level, size_t edge)
@@ -50,14 +54,14 @@ static void enter_first(struct walk *w, size_t level, uint32_t node)
 /* To the first config behind the edge of `level`. */
 static void descend(struct walk *w, size_t level)
 {
-    for (; level + 1 < w->v->n_levels; level++)
+    for (; level < w->last; level++)
         enter_first(w, level + 1, behind(w, level));
 }
 
 /* To the next value of the last level but one, or of one further up; false behind the last config. */
 static bool advance(struct walk *w)
 {
-    for (size_t level = w->v->n_levels - 1; level-- > 0;) {
+    for (size_t level = w->last; level-- > w->first;) {
         if (w->edge[level] + 1 < w->end[level]) {
             set_edge(w, level, w->edge[level] + 1);
             descend(w, level);
@@ -84,26 +88,81 @@ static void seek(struct walk *w, uint64_t rank)
     }
 }
 
-static void list_diagram(const struct valid_set *v, uint64_t first, uint64_t n, uint64_t *indices)
+/* The raw indices of `n` configs from the one that the walk stands on. */
+static void list_walk(struct walk *w, uint64_t n, uint64_t *indices)
 {
-    const size_t last = v->n_levels - 1;
-    const uint16_t *choice = v->levels[last].choice;
-    struct walk w;
+    const size_t last = w->last;
+    const uint16_t *choice = w->v->levels[last].choice;
 
-    walk_init(&w, v);
-    seek(&w, first);
     for (;;) {
-        const uint64_t base = w.index[last], stride = w.stride[last];
-        size_t m = w.end[last] - w.edge[last];
+        const uint64_t base = w->index[last], stride = w->stride[last];
+        size_t m = w->end[last] - w->edge[last];
 
         m = m < n ? m : (size_t)n;
         for (size_t i = 0; i < m; i++)
-            indices[i] = base + choice[w.edge[last] + i] * stride;
+            indices[i] = base + choice[w->edge[last] + i] * stride;
         indices += m;
         n -= m;
-        if (n == 0 || !advance(&w))
+        if (n == 0 || !advance(w))
             return;
     }
+}
+
+/* What a group's choices add to the raw index, for all of them. */
+static void list_group(const struct valid_set *v, size_t i_group, uint64_t *parts)
+{
+    const struct valid_group *g = &v->groups[i_group];
+    struct walk w;
+
+    walk_init(&w, v, i_group, i_group + 1);
+    enter_first(&w, g->first, g->root);
+    descend(&w, g->first);
+    list_walk(&w, g->count, parts);
+}
+
+/* Makes of the n indices of all groups behind a group those of the group too: a copy of them for each of its parts. The
+ * parts wait at the end of the list, where copies, made in order, overwrite only those that have been used. */
+static void multiply(const struct valid_set *v, size_t i_group, uint64_t n, uint64_t *indices)
+{
+    const uint64_t count = v->groups[i_group].count, own = indices[0];
+    uint64_t *parts = indices + count * n - count, first;
+
+    if (n == 1) {
+        list_group(v, i_group, indices);
+        for (uint64_t i = 0; i < count; i++)
+            indices[i] += own;
+        return;
+    }
+    list_group(v, i_group, count == 1 ? &first : parts);
+    first = count == 1 ? first : parts[0];
+    for (uint64_t k = 1; k < count; k++) {
+        const uint64_t part = parts[k];
+
+        for (uint64_t i = 0; i < n; i++)
+            indices[k * n + i] = indices[i] + part;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        indices[i] += first;
+}
+
+static void list_all(const struct valid_set *v, uint64_t *indices)
+{
+    uint64_t n = v->groups[v->n_groups - 1].count;
+
+    list_group(v, v->n_groups - 1, indices);
+    for (size_t g = v->n_groups - 1; g-- > 0;) {
+        multiply(v, g, n, indices);
+        n *= v->groups[g].count;
+    }
+}
+
+static void list_some(const struct valid_set *v, uint64_t first, uint64_t n, uint64_t *indices)
+{
+    struct walk w;
+
+    walk_init(&w, v, 0, v->n_groups);
+    seek(&w, first);
+    list_walk(&w, n, indices);
 }
 
 enum err valid_set_list(const struct valid_set *v, uint64_t first, uint64_t n, uint64_t *indices)
@@ -112,8 +171,10 @@ enum err valid_set_list(const struct valid_set *v, uint64_t first, uint64_t n, u
 
     if (first > v->count || n > v->count - first)
         return ERR_LIMIT;
-    if (n > 0 && !v->is_filtered)
-        list_diagram(v, first, n, indices);
+    if (n > 0 && !v->is_filtered && n == v->count)
+        list_all(v, indices);
+    else if (n > 0 && !v->is_filtered)
+        list_some(v, first, n, indices);
     for (uint64_t i = 0; i < n && v->is_filtered; i++) {
         (void)valid_set_at(v, first + i, &c);
         indices[i] = space_index(v->space, &c);

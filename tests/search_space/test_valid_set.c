@@ -109,6 +109,31 @@ static void ranks_follow_the_order_of_the_set(void **state)
     }
 }
 
+static void a_list_of_all_holds_what_ranks_give(void **state)
+{
+    struct rng rng;
+    struct config c;
+
+    (void)state;
+    rng_init(&rng, SEED + 5);
+    for (int i = 0; i < 500; i++) {
+        struct space *s = random_space(&rng, 2 + (size_t)rng_below(&rng, 6), 4);
+        struct valid_set *v = set_of(s);
+        const uint64_t count = valid_set_count(v);
+        uint64_t *indices = malloc((size_t)count * sizeof *indices + 1);
+
+        assert_non_null(indices);
+        assert_int_equal(valid_set_list(v, 0, count, indices), ERR_OK);
+        for (uint64_t rank = 0; rank < count; rank++) {
+            assert_int_equal(valid_set_at(v, rank, &c), ERR_OK);
+            assert_int_equal(indices[rank], space_index(s, &c));
+        }
+        free(indices);
+        valid_set_free(v);
+        space_free(s);
+    }
+}
+
 static void a_list_from_anywhere_holds_what_ranks_give(void **state)
 {
     struct rng rng;
@@ -500,6 +525,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_set_is_what_the_constraints_say),
         cmocka_unit_test(ranks_follow_the_order_of_the_set),
+        cmocka_unit_test(a_list_of_all_holds_what_ranks_give),
         cmocka_unit_test(a_list_from_anywhere_holds_what_ranks_give),
         cmocka_unit_test(neighbours_are_those_of_the_space_in_the_same_order),
         cmocka_unit_test(adjacent_neighbours_are_the_nearest_valid_values),

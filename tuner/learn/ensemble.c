@@ -15,7 +15,7 @@
 
 /* What the forests are: sharpness s makes the target -(best / time)^s, 0 the logarithm of time; care c weighs a row by
  * (best / time)^c, so that trees are spent where it is fast. */
-static const struct ensemble_recipe recipes[ENSEMBLE_N_FORESTS] = {
+const struct ensemble_recipe ensemble_recipes[ENSEMBLE_N_FORESTS] = {
     {0, 2, FEATURES_ALL, 64}, {0, 0, FEATURES_SOME, 0}, {1, 0, FEATURES_ALL, 64},
     {1, 0, FEATURES_SOME, 0}, {3, 0, FEATURES_ALL, 64}, {3, 0, FEATURES_SOME, 0},
 };
@@ -69,10 +69,10 @@ static float *rows_of(const struct ensemble *m, enum features_set set, const dou
     return rows;
 }
 
-static enum err fit_forest(struct ensemble *m, size_t i, const struct ensemble_data *d, const struct coded *table,
-                           float *targets, float *weights)
+static enum err fit_forest(struct ensemble *m, size_t i, const struct ensemble_data *d, uint64_t seed,
+                           const struct coded *table, float *targets, float *weights)
 {
-    const struct ensemble_recipe *r = &recipes[i];
+    const struct ensemble_recipe *r = &ensemble_recipes[i];
     struct gbdt_options o = gbdt_defaults();
     enum err e;
 
@@ -83,14 +83,14 @@ static enum err fit_forest(struct ensemble *m, size_t i, const struct ensemble_d
     o.max_leaves = r->max_leaves;
     o.max_depth = r->max_leaves > 0 ? 0 : 6;
     aim(d, r->sharpness, r->care, targets, weights);
-    e = gbdt_new(&m->forests[i], rng_at(m->seed, i), &o);
+    e = gbdt_new(&m->forests[i], rng_at(seed, i), &o);
     if (e)
         return e;
     return gbdt_fit_coded(m->forests[i],
                           &(struct coded_data){.table = table, .targets = targets, .weights = weights, .n = d->n});
 }
 
-static enum err fit_forests(struct ensemble *m, const struct ensemble_data *d)
+static enum err fit_forests(struct ensemble *m, const struct ensemble_data *d, uint64_t seed)
 {
     float *targets = malloc(2 * d->n * sizeof *targets);
     enum err e = targets ? ERR_OK : ERR_NOMEM;
@@ -102,8 +102,8 @@ static enum err fit_forests(struct ensemble *m, const struct ensemble_data *d)
 
         e = rows ? coded_new(&table, rows, d->n, m->features[all].n + m->n_extra) : ERR_NOMEM;
         for (size_t i = 0; e == ERR_OK && i < ENSEMBLE_N_FORESTS; i++)
-            if (recipes[i].set == set)
-                e = fit_forest(m, i, d, table, targets, targets + d->n);
+            if (ensemble_recipes[i].set == set)
+                e = fit_forest(m, i, d, seed, table, targets, targets + d->n);
         coded_free(table);
         free(rows);
     }
@@ -165,60 +165,80 @@ static enum err check(const struct ensemble_data *d, struct why *why)
         return why_set(why, ERR_INPUT, "%zu of %zu rows are ok, expected at least 2 to learn from", n_ok, d->n);
     if (!differ)
         return why_set(why, ERR_INPUT, "all times are %g: nothing to learn", least);
-    if (!rows_differ(d))
-        return why_set(why, ERR_INPUT, "no column takes two values: nothing to learn from");
     if (d->n_knobs == 0 || d->n_knobs > FEATURES_MAX_KNOBS || d->n_extra > ENSEMBLE_MAX_EXTRA)
         return why_set(why, ERR_LIMIT, "%zu columns, expected 1 to %d", d->n_knobs, FEATURES_MAX_KNOBS);
     return ERR_OK;
 }
 
-/* A copy of the data; NULL parts where there is no memory. */
-static bool keep(struct ensemble *m, const struct ensemble_data *d)
+enum err ensemble_fit_process(struct ensemble *m, const struct ensemble_data *d, struct why *why)
 {
-    const size_t n_values = d->n * d->n_knobs, n_extra = d->n * d->n_extra;
+    enum err e = check(d, why);
 
-    m->values = malloc(n_values * sizeof *m->values);
+    if (e)
+        return e;
+    e = fit_process(m, d);
+    if (e)
+        return why_set(why, e, "%s", err_words(e));
+    m->process_weight = m->process ? ENSEMBLE_N_FORESTS / (1 + (double)d->n / GP_HALF) : 0;
+    return ERR_OK;
+}
+
+/* A copy of the rows that the Gaussian process has, for the file. */
+static enum err keep(struct ensemble *m, const struct ensemble_data *d)
+{
+    m->values = malloc(d->n * d->n_knobs * sizeof *m->values);
     m->times = malloc(d->n * sizeof *m->times);
-    m->extra = n_extra > 0 ? malloc(n_extra * sizeof *m->extra) : NULL;
-    if (!m->values || !m->times || (n_extra > 0 && !m->extra))
-        return false;
-    memcpy(m->values, d->values, n_values * sizeof *m->values);
+    if (!m->values || !m->times)
+        return ERR_NOMEM;
+    memcpy(m->values, d->values, d->n * d->n_knobs * sizeof *m->values);
     memcpy(m->times, d->times, d->n * sizeof *m->times);
-    if (n_extra > 0)
-        memcpy(m->extra, d->extra, n_extra * sizeof *m->extra);
-    return true;
+    m->n = d->n;
+    return ERR_OK;
+}
+
+enum err ensemble_new(struct ensemble **out, const struct features_knob *knobs, size_t n_knobs, size_t n_extra,
+                      struct why *why)
+{
+    struct ensemble *m = calloc(1, sizeof *m);
+    enum err e = m ? ERR_OK : ERR_NOMEM;
+
+    if (e == ERR_OK)
+        e = features_list(&m->features[0], knobs, n_knobs, FEATURES_SOME);
+    if (e == ERR_OK)
+        e = features_list(&m->features[1], knobs, n_knobs, FEATURES_ALL);
+    if (e) {
+        free(m);
+        return why_set(why, e, "%s", err_words(e));
+    }
+    m->n_knobs = n_knobs;
+    m->n_extra = n_extra;
+    *out = m;
+    return ERR_OK;
 }
 
 enum err ensemble_fit(struct ensemble **out, const struct ensemble_data *data, uint64_t seed, struct why *why)
 {
-    struct ensemble *m;
+    struct ensemble *m = NULL;
     enum err e = check(data, why);
 
+    if (e == ERR_OK && !rows_differ(data))
+        e = why_set(why, ERR_INPUT, "no column takes two values: nothing to learn from");
+    if (e == ERR_OK)
+        e = ensemble_new(&m, data->knobs, data->n_knobs, data->n_extra, why);
     if (e)
         return e;
-    m = calloc(1, sizeof *m);
-    if (!m)
-        return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
-    m->n_knobs = data->n_knobs;
-    m->n_extra = data->n_extra;
-    m->seed = seed;
-    m->n = data->n;
-    e = keep(m, data) ? ERR_OK : ERR_NOMEM;
-    if (e == ERR_OK)
-        e = features_list(&m->features[0], data->knobs, data->n_knobs, FEATURES_SOME);
-    if (e == ERR_OK)
-        e = features_list(&m->features[1], data->knobs, data->n_knobs, FEATURES_ALL);
-    if (e == ERR_OK)
-        e = fit_forests(m, data);
+    e = fit_forests(m, data, seed);
     if (e == ERR_OK && data->n <= ENSEMBLE_GP_ROWS)
-        e = fit_process(m, data);
-    m->process_weight = m->process ? ENSEMBLE_N_FORESTS / (1 + (double)data->n / GP_HALF) : 0;
-    if (e) {
+        e = keep(m, data);
+    if (e)
+        why_set(why, e, "%s", err_words(e));
+    else if (m->n > 0)
+        e = ensemble_fit_process(m, data, why);
+    if (e)
         ensemble_free(m);
-        return why_set(why, e, "%s", err_words(e));
-    }
-    *out = m;
-    return ERR_OK;
+    else
+        *out = m;
+    return e;
 }
 
 void ensemble_free(struct ensemble *m)
@@ -231,7 +251,6 @@ void ensemble_free(struct ensemble *m)
     points_fini(&m->points);
     free(m->values);
     free(m->times);
-    free(m->extra);
     free(m);
 }
 
@@ -250,7 +269,7 @@ static enum err add_forests(const struct ensemble *m, bool all, const float *row
     enum err e = ERR_OK;
 
     for (size_t i = 0; e == ERR_OK && i < ENSEMBLE_N_FORESTS; i++) {
-        if ((recipes[i].set == FEATURES_ALL) != all)
+        if ((ensemble_recipes[i].set == FEATURES_ALL) != all)
             continue;
         e = gbdt_ops.predict(m->forests[i], rows, n, part, NULL);
         for (size_t j = 0; e == ERR_OK && j < n; j++)

@@ -20,15 +20,22 @@ struct ensemble_recipe {
 
 struct ensemble {
     size_t n_knobs, n_extra;
-    uint64_t seed;
-    size_t n; /* rows learned from: kept for the file */
-    double *values, *times;
-    float *extra;                /* NULL when n_extra is 0 */
     struct features features[2]; /* FEATURES_SOME, FEATURES_ALL */
     struct model *forests[ENSEMBLE_N_FORESTS];
     struct points points;
     struct gpr *process;   /* NULL: none */
     double process_weight; /* a forest has 1 */
+    size_t n;              /* rows of the process, kept for the file: */
+    double *values, *times;
 };
+
+extern const struct ensemble_recipe ensemble_recipes[ENSEMBLE_N_FORESTS];
+
+/* One without its parts yet. ERR_LIMIT, ERR_NOMEM. */
+enum err ensemble_new(struct ensemble **out, const struct features_knob *knobs, size_t n_knobs, size_t n_extra,
+                      struct why *why);
+
+/* Learns the Gaussian process. ERR_INPUT as ensemble_fit, ERR_NOMEM. */
+enum err ensemble_fit_process(struct ensemble *m, const struct ensemble_data *d, struct why *why);
 
 #endif

@@ -1,6 +1,7 @@
 #include "tuner/learn/features.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MOST 0x1p40      /* larger numbers count as not whole */
@@ -158,6 +159,28 @@ void features_of(const struct features *f, const double *values, float *row)
         logs[i] = f->knobs[i].positive && f->knobs[i].n_words == 0 ? log2_or_nan(values[i]) : (double)NAN;
     for (size_t i = 0; i < f->n_columns; i++)
         row[i] = (float)column_of(&f->columns[i], values, logs);
+}
+
+void features_name(const struct features *f, size_t i, char *name)
+{
+    static const struct {
+        const char *name;
+        int n_knobs;
+    } kinds[] = {[VALUE] = {"value", 1},
+                 [WORD] = {"word", 2}, /* a knob and the word's number */
+                 [EVENNESS] = {"evenness", 1},
+                 [WASTE] = {"waste", 1},
+                 [PRODUCT] = {"product", 2},
+                 [RATIO] = {"ratio", 2},
+                 [WASTE_OF_TWO] = {"waste", 2},
+                 [EVENNESS_OF_TWO] = {"evenness", 2},
+                 [PRODUCT_OF_THREE] = {"product", 3}};
+    const struct features_column *o = &f->columns[i];
+    const uint8_t of[] = {o->a, o->b, o->c};
+    size_t used = (size_t)snprintf(name, FEATURES_NAME_BYTES, "%s", kinds[o->kind].name);
+
+    for (int k = 0; k < kinds[o->kind].n_knobs; k++)
+        used += (size_t)snprintf(name + used, FEATURES_NAME_BYTES - used, " %u", of[k]);
 }
 
 void features_init(struct features *f, const struct space *space)

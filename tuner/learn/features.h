@@ -11,6 +11,7 @@
 #define FEATURES_MAX_TRIPLES 8    /* and in threes */
 #define FEATURES_MAX_COLUMNS 2048 /* columns beyond are left out */
 #define FEATURES_SEEN 3
+#define FEATURES_NAME_BYTES 48
 #define FEATURES_EXTENT 4096.0 /* which power of two hardly matters (docs/notes/cost-model.md) */
 
 enum features_set {
@@ -49,6 +50,9 @@ enum err features_list(struct features *f, const struct features_knob *knobs, si
 
 /* row[f->n] of values[n_knobs]; NAN where a value is NAN, or is not positive where others were. */
 void features_of(const struct features *f, const double *values, float *row);
+
+/* "product 0 3": what column i is of which knobs by number; `name` has FEATURES_NAME_BYTES. */
+void features_name(const struct features *f, size_t i, char *name);
 
 /* For a space: its own features, then FEATURES_DERIVED. Keeps `space`; its words form no columns of this list. */
 void features_init(struct features *f, const struct space *space);

@@ -5,30 +5,35 @@
 #include "core/file.h"
 #include "core/proc.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define START_MS 15000
+
+static struct localfarm *volatile live; /* for localfarm_abandon */
 
 static void log_path(const struct localfarm *f, const char *who, char *out, size_t n_out)
 {
     snprintf(out, n_out, "%s/%s.log", f->dir, who);
 }
 
+/* Its own files lie in the farm's directory, and it has no key, whatever the user's other farm has. */
 static enum err start(struct localfarm *f, const char *who, const char *const *argv, pid_t *pid, struct why *why)
 {
-    static const char *const env[] = {"TUNE_KEY_FILE=",
-                                      NULL}; /* a private farm has no key, whatever the user's other farm has */
-    char path[600];
+    char path[600], tmpdir[600];
+    const char *const env[] = {"TUNE_KEY_FILE=", tmpdir, NULL};
     struct proc_options o = {.argv = argv, .env_add = env, .in_fd = -1, .pass_fd = -1, .own_group = true};
     enum err e;
 
     if (access(argv[0], X_OK) != 0)
         return why_set(why, ERR_NOT_FOUND, "%s is not there: a private farm needs it beside tune", argv[0]);
+    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", f->dir);
     log_path(f, who, path, sizeof path);
     o.out_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (o.out_fd < 0)
@@ -130,6 +135,7 @@ enum err localfarm_start(struct localfarm *f, const struct localfarm_options *o,
     e = dir_temporary("tune-farm", f->dir, sizeof f->dir, why);
     if (e)
         return e;
+    live = f;
     snprintf(program, sizeof program, "%s/tune-tracker", own);
     snprintf(store, sizeof store, "%s/store", f->dir);
     e = start(f, "tune-tracker", argv, &f->tracker, why);
@@ -171,9 +177,40 @@ void localfarm_end(struct localfarm *f)
 {
     if (!f)
         return;
+    live = NULL;
     end_child(&f->agent);
     end_child(&f->tracker);
     if (f->dir[0])
         dir_remove(f->dir);
     f->dir[0] = '\0';
+}
+
+/* Its own children die with the agent (proc_start). */
+static void kill_child(pid_t pid)
+{
+    if (pid <= 0)
+        return;
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+void localfarm_abandon(void)
+{
+    struct localfarm *f = live;
+    char *const argv[] = {"rm", "-rf", "--", f ? f->dir : NULL, NULL};
+    pid_t pid;
+
+    if (!f)
+        return;
+    kill_child(f->agent);
+    kill_child(f->tracker);
+    pid = vfork();
+    if (pid == 0) {
+        execv("/bin/rm", argv);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
 }

@@ -31,6 +31,10 @@ enum err localfarm_start(struct localfarm *f, const struct localfarm_options *o,
 /* ERR_CHILD with its last words when the tracker or the agent has ended by itself. */
 enum err localfarm_check(struct localfarm *f, struct why *why);
 
+/* For a signal handler that is about to end the process: kills the children of the farm that was started last and not
+ * ended, and removes its directory. Only calls that are safe there; where rm is missing the directory stays. */
+void localfarm_abandon(void);
+
 /* Ends both (SIGTERM, after five seconds SIGKILL) and removes the directory. */
 void localfarm_end(struct localfarm *f);
 

@@ -7,6 +7,8 @@
 #include "logs/log.h"
 #include "tests/tuner/shell.h"
 
+#include <dirent.h>
+
 #define WORKLOAD "dense f32 m=8 n=32 k=16"
 
 static char dir[256], log_file[300], best_file[300];
@@ -179,6 +181,44 @@ static void a_refused_run_leaves_no_log(void **state)
     buf_fini(&said);
 }
 
+static size_t n_entries(const char *path)
+{
+    DIR *folder = opendir(path);
+    size_t n = 0;
+
+    while (folder && readdir(folder))
+        n++;
+    if (folder)
+        closedir(folder);
+    return n - 2; /* . and .. */
+}
+
+static void a_second_interrupt_ends_at_once_and_leaves_no_files(void **state)
+{
+    char path[300], temporary[300], said[300];
+    const char *const args[] = {"run", WORKLOAD, "--trials", "200", "-o", path, NULL};
+    pid_t pid;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/twice.jsonl", dir);
+    snprintf(said, sizeof said, "%s/twice", dir);
+    snprintf(temporary, sizeof temporary, "%s/temporary", dir);
+    assert_int_equal(dir_make(temporary, 0700, NULL), ERR_OK);
+    setenv("TMPDIR", temporary, 1);
+    pid = tune_start(said, args);
+    unsetenv("TMPDIR");
+    for (int i = 0; i < 600 && access(path, F_OK); i++)
+        clock_sleep_ms(100);
+    for (int i = 0; i < 600 && n_entries(temporary) == 0; i++)
+        clock_sleep_ms(10);
+    assert_int_equal(n_entries(temporary), 1); /* of the private farm */
+    clock_sleep_ms(1000);
+    proc_kill(pid, SIGINT, false);
+    proc_kill(pid, SIGTERM, false); /* two of one kind at once would be one */
+    assert_int_equal(tune_end(pid, 5000), 4);
+    assert_int_equal(n_entries(temporary), 0);
+}
+
 static void a_dry_run_measures_nothing(void **state)
 {
     char path[300];
@@ -212,6 +252,7 @@ int main(void)
         cmocka_unit_test(a_run_is_interrupted_resumed_and_finished),
         cmocka_unit_test(workloads_of_one_job_have_their_own_budgets),
         cmocka_unit_test(a_refused_run_leaves_no_log),
+        cmocka_unit_test(a_second_interrupt_ends_at_once_and_leaves_no_files),
         cmocka_unit_test(a_dry_run_measures_nothing),
     };
     int failed;

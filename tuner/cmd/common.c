@@ -21,8 +21,10 @@ static volatile sig_atomic_t n_interrupts;
 static void on_signal(int number)
 {
     (void)number;
-    if (++n_interrupts > 1)
-        _exit(EXIT_INTERRUPTED); /* children end with their parent */
+    if (++n_interrupts > 1) {
+        localfarm_abandon();
+        _exit(EXIT_INTERRUPTED);
+    }
 }
 
 void cmd_catch_interrupts(void)

@@ -5,7 +5,10 @@
 #include "contender.h"
 
 #include "core/cli.h"
+#include "core/file.h"
 #include "core/rng.h"
+#include "cost_model/gbdt.h"
+#include "cost_model/gbdt_json.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -189,6 +192,38 @@ static void predict_line(const struct field *f, void *const *models, const struc
     fflush(stdout);
 }
 
+/* Reads XGBoost's own model and says how far its answers and ours are apart: as floats are added in another order, some
+ * 1e-7 of them. */
+static bool same_trees(void *model, const struct table *t, float *scores)
+{
+    char directory[4096], path[4200];
+    float *ours_scores = malloc(t->n * sizeof(*ours_scores));
+    double most = 0, largest = 0;
+    struct why why = {""};
+    struct model *m = NULL;
+    bool good = ours_scores && dir_temporary("bench_trees", directory, sizeof(directory), &why) == ERR_OK;
+
+    if (good) {
+        snprintf(path, sizeof(path), "%s/x.json", directory);
+        good = xgboost_save(model, path) && gbdt_load_xgboost(&m, path, &why) == ERR_OK &&
+               xgboost.predict(model, t, 0, t->n, 1, scores) &&
+               gbdt_ops.predict(m, t->rows, t->n, ours_scores, NULL) == ERR_OK;
+        dir_remove(directory);
+    }
+    for (size_t i = 0; good && i < t->n; i++) {
+        most = fmax(most, fabs((double)scores[i] - (double)ours_scores[i]));
+        largest = fmax(largest, fabs((double)scores[i]));
+    }
+    if (good)
+        printf("XGBoost's own trees, read from its file: largest difference %.2g of answers up to %.2g, %zu rows\n",
+               most, largest, t->n);
+    else
+        fprintf(stderr, "bench_trees: %s\n", why.text);
+    gbdt_ops.fini(m);
+    free(ours_scores);
+    return good;
+}
+
 static bool predict_all(const struct field *f, const struct cli *c)
 {
     const struct shape shape = {300, (size_t)cli_int(c, "depth"), 0.1};
@@ -211,12 +246,71 @@ static bool predict_all(const struct field *f, const struct cli *c)
         for (int n_threads = 1; n_threads <= 2; n_threads++)
             predict_line(f, models, &test, n, n_threads, repeats, scores);
     }
+    for (size_t i = 0; good && i < f->n; i++)
+        if (f->who[i] == &xgboost)
+            good = same_trees(models[i], &test, scores);
     for (size_t i = 0; i < f->n; i++)
         if (models[i])
             f->who[i]->drop(models[i]);
     drop_table(&train);
     drop_table(&test);
     free(scores);
+    return good;
+}
+
+/* What a search does between measurements: 300 trees in all fitted to few of the rows of a coded table, then all of its
+ * rows scored with their spread. */
+static bool refit_line(const struct coded *table, const float *targets, size_t n, size_t depth, size_t repeats)
+{
+    struct gbdt_options o = gbdt_defaults();
+    const size_t n_all = coded_n_rows(table);
+    uint32_t *rows = malloc(n * sizeof(*rows));
+    float *own = malloc(n * sizeof(*own)), *scores = malloc(2 * n_all * sizeof(*scores));
+    double fit = INFINITY, predict = INFINITY;
+    bool good = rows && own && scores;
+
+    o.n_forests = 4;
+    o.n_trees = 75;
+    o.max_depth = depth;
+    for (size_t i = 0; good && i < n; i++) {
+        rows[i] = (uint32_t)(i * 7919 % n_all);
+        own[i] = targets[rows[i]];
+    }
+    for (size_t r = 0; good && r < repeats; r++) {
+        const struct coded_data data = {.table = table, .rows = rows, .targets = own, .n = n};
+        double start = seconds(CLOCK_THREAD_CPUTIME_ID);
+        struct model *m = NULL;
+
+        good = gbdt_new(&m, r, &o) == ERR_OK && gbdt_fit_coded(m, &data) == ERR_OK;
+        fit = fmin(fit, seconds(CLOCK_THREAD_CPUTIME_ID) - start);
+        start = seconds(CLOCK_THREAD_CPUTIME_ID);
+        good = good && gbdt_predict_coded(m, table, 0, n_all, scores, scores + n_all) == ERR_OK;
+        predict = fmin(predict, seconds(CLOCK_THREAD_CPUTIME_ID) - start);
+        gbdt_ops.fini(m);
+    }
+    printf("%8zu %8zu %10.2f %10.2f\n", n, depth, fit * 1e3, predict * 1e3);
+    free(rows);
+    free(own);
+    free(scores);
+    return good;
+}
+
+static bool refit_all(const struct cli *c)
+{
+    const size_t n = (size_t)cli_int(c, "rows") < 18000 ? (size_t)cli_int(c, "rows") : 18000;
+    struct coded *table = NULL;
+    struct table t;
+    bool good =
+        make_table(&t, n, (size_t)cli_int(c, "features"), 3) && coded_new(&table, t.rows, t.n, t.n_features) == ERR_OK;
+
+    printf("refit: 4 forests of 75 trees on some rows of a coded table, then all %zu scored, ms of processor time\n",
+           n);
+    printf("%8s %8s %10s %10s\n", "rows", "depth", "fit", "score all");
+    for (size_t depth = 3; good && depth <= 6; depth++)
+        for (size_t n_fit = 16; good && n_fit <= 400 && n_fit <= n; n_fit *= 5)
+            good = refit_line(table, t.targets, n_fit, depth, (size_t)cli_int(c, "repeats"));
+    coded_free(table);
+    drop_table(&t);
     return good;
 }
 
@@ -245,7 +339,7 @@ int main(int argc, char **argv)
         add(&f, &lightgbm_31, cli_text(&c, "lightgbm"));
         add(&f, &lightgbm_64, cli_text(&c, "lightgbm"));
     }
-    if (!train_all(&f, &c) || !predict_all(&f, &c)) {
+    if (!train_all(&f, &c) || !predict_all(&f, &c) || !refit_all(&c)) {
         fprintf(stderr, "bench_trees: a contender failed, or memory\n");
         e = ERR_NOMEM;
     }

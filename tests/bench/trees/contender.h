@@ -27,4 +27,7 @@ struct contender {
 
 extern const struct contender ours, xgboost, lightgbm_31, lightgbm_64;
 
+/* Writes a model of XGBoost as JSON; path ends in .json. */
+bool xgboost_save(void *model, const char *path);
+
 #endif

@@ -16,6 +16,7 @@ struct api {
     int (*update)(void *booster, int round, void *matrix);
     int (*predict)(void *booster, const char *values, const char *config, void *matrix, const uint64_t **shape,
                    uint64_t *n_dimensions, const float **out);
+    int (*save)(void *booster, const char *path);
     int (*free)(void *booster);
 };
 
@@ -32,6 +33,7 @@ static bool open(const char *path)
                    {"XGBoosterCreate", &api.create},
                    {"XGBoosterSetParam", &api.set},
                    {"XGBoosterUpdateOneIter", &api.update},
+                   {"XGBoosterSaveModel", &api.save},
                    {"XGBoosterPredictFromDense", &api.predict},
                    {"XGBoosterFree", &api.free}};
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -101,6 +103,11 @@ static bool predict(void *model, const struct table *t, size_t first, size_t n, 
 static void drop(void *model)
 {
     api.free(model);
+}
+
+bool xgboost_save(void *model, const char *path)
+{
+    return api.save(model, path) == 0;
 }
 
 const struct contender xgboost = {"xgboost hist", open, train, predict, drop};

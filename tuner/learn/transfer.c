@@ -14,6 +14,7 @@
 #define LEAST_SHARE 0.02  /* below this, shares are continued by a straight line */
 #define WORDS_FROM 0x1p52 /* numbers from here on stand for words */
 #define BEST_KEPT 4       /* of too many rows, the best 1 in so many are kept; others evenly */
+#define LEAST_PRIOR 0.05  /* belief in a source none of whose values the target has */
 #define UNKNOWN_SD 0.5    /* of a share, before any measurement */
 
 double transfer_word(const char *word)
@@ -72,7 +73,7 @@ enum err transfer_new(struct transfer **out, const char *const *names, size_t n_
 
 enum err transfer_add_source(struct transfer *t, const char *label, const struct transfer_rows *rows, struct why *why)
 {
-    static const char *const kinds[TRANSFER_COLUMNS] = {"above", "fails"};
+    static const char *const kinds[TRANSFER_COLUMNS] = {"above", "fails", "like"};
     const size_t at = t->n_sources;
     enum err e;
 
@@ -119,6 +120,7 @@ enum err transfer_columns(struct transfer *t, const double *knobs, size_t n, flo
         for (size_t i = 0; e == ERR_OK && i < n; i++) {
             columns[i * width + k * TRANSFER_COLUMNS] = (float)answers[i].above;
             columns[i * width + k * TRANSFER_COLUMNS + 1] = (float)answers[i].fail;
+            columns[i * width + k * TRANSFER_COLUMNS + 2] = answers[i].like ? 1 : 0;
         }
     }
     free(answers);
@@ -246,6 +248,7 @@ static enum err choose_rows(const double *values, size_t n, size_t *rows, size_t
 struct told {
     double *knobs, *targets;
     float *columns, *places, *shares;
+    double priors[TRANSFER_MAX_SOURCES];
     size_t n;
 };
 
@@ -284,6 +287,19 @@ static enum err gather(const struct transfer *t, const double *knobs, const floa
     return ERR_OK;
 }
 
+/* Belief in each source before its times are looked at: few of the target's configs are like any of another kernel's.
+ */
+static void expect_of_sources(const struct transfer *t, struct told *d)
+{
+    for (size_t k = 0; k < t->n_sources; k++) {
+        double sum = 0;
+
+        for (size_t i = 0; i < d->n; i++)
+            sum += (double)d->columns[i * transfer_n_columns(t) + k * TRANSFER_COLUMNS + 2];
+        d->priors[k] = fmax(sum / (double)d->n, LEAST_PRIOR);
+    }
+}
+
 enum err transfer_tell(struct transfer *t, const double *knobs, const float *columns, const double *values, size_t n)
 {
     struct told d = {.n = 0};
@@ -306,7 +322,9 @@ enum err transfer_tell(struct transfer *t, const double *knobs, const float *col
     if (e == ERR_OK) {
         places_of(t, d.knobs, d.n, d.places);
         transfer_shares(t, d.columns, d.n, d.shares);
-        e = gp_fit(&gp, &(struct gp_data){d.places, d.shares, d.targets, t->words, d.n, t->n_knobs, t->n_sources});
+        expect_of_sources(t, &d);
+        e = gp_fit(&gp,
+                   &(struct gp_data){d.places, d.shares, d.targets, t->words, d.priors, d.n, t->n_knobs, t->n_sources});
     }
     if (e == ERR_OK) {
         gp_fini(&t->gp);

@@ -211,7 +211,8 @@ struct trial {
 
 struct fit {
     struct gp *g;
-    const double *targets;
+    const double *targets, *priors;
+    double prior; /* in sources as a whole */
     struct matrices matrices;
     double *factor, *rest; /* [n][n], [n] */
     struct trial *trials;
@@ -254,9 +255,10 @@ static void try_shape(struct fit *f, size_t i_shape, size_t i_slope)
         return;
     for (size_t i = 0; i < n; i++)
         log_det += log(f->factor[i * n + i]);
-    try_mean(f, i_shape, i_slope, i_slope == 0 ? GP_MEAN_NONE : GP_MEAN_ALL, log_det, singles ? .5 : 1);
+    try_mean(f, i_shape, i_slope, i_slope == 0 ? GP_MEAN_NONE : GP_MEAN_ALL, log_det,
+             (i_slope == 0 ? 1 : f->prior) * (singles ? .5 : 1));
     for (size_t k = 0; singles && k < n_sources; k++)
-        try_mean(f, i_shape, i_slope, 2 + k, log_det, .5 / (double)n_sources);
+        try_mean(f, i_shape, i_slope, 2 + k, log_det, f->priors[k] * .5 / (double)n_sources);
 }
 
 static int by_evidence(const void *a, const void *b)
@@ -373,10 +375,12 @@ static enum err copy(struct gp *g, const struct gp_data *data)
 
 enum err gp_fit(struct gp *g, const struct gp_data *data)
 {
-    struct fit f = {.g = g, .targets = data->targets};
+    struct fit f = {.g = g, .targets = data->targets, .priors = data->priors};
     enum err e = copy(g, data);
 
     assert(data->n >= 1 && data->n <= GP_MAX_ROWS);
+    for (size_t k = 0; k < data->n_sources; k++)
+        f.prior += data->priors[k] / (double)data->n_sources;
     if (e == ERR_OK)
         e = matrices_init(&f.matrices, g);
     f.factor = malloc(g->n * g->n * sizeof(*f.factor));

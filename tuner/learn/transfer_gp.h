@@ -19,7 +19,8 @@
 struct gp_data {
     const float *places, *sources;
     const double *targets;
-    const bool *words; /* [n_dims] */
+    const bool *words;    /* [n_dims] */
+    const double *priors; /* [n_sources] belief in each before it is looked at, in (0, 1] */
     size_t n, n_dims, n_sources;
 };
 

@@ -5,7 +5,7 @@
 #include "tuner/learn/transfer_gp.h"
 #include "tuner/learn/transfer_source.h"
 
-#define TRANSFER_COLUMNS 2       /* of a source: above, fails */
+#define TRANSFER_COLUMNS 3       /* of a source: above, fails, like */
 #define TRANSFER_COLUMN_BYTES 32 /* of a column's name */
 
 struct transfer {

@@ -25,6 +25,8 @@ void transfer_source_fini(struct transfer_source *s)
     free(s->fails);
     free(s->slots);
     free(s->logs);
+    free(s->seen);
+    free(s->first_seen);
     *s = (struct transfer_source){.label = NULL};
 }
 
@@ -169,6 +171,54 @@ static enum err group(struct transfer_source *s, const struct transfer_rows *row
     return e;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Lists the values of each knob. */
+static enum err list_seen(struct transfer_source *s)
+{
+    size_t n = 0;
+
+    s->seen = malloc(s->n_groups * s->n_shared * sizeof(*s->seen));
+    s->first_seen = malloc((s->n_shared + 1) * sizeof(*s->first_seen));
+    if (!s->seen || !s->first_seen)
+        return ERR_NOMEM;
+    for (size_t j = 0; j < s->n_shared; j++) {
+        const size_t first = s->first_seen[j] = n;
+        size_t last = first;
+
+        for (size_t i = 0; i < s->n_groups; i++) {
+            const double x = s->keys[i * s->n_shared + j];
+
+            if (!isnan(x))
+                s->seen[last++] = x;
+        }
+        qsort(s->seen + first, last - first, sizeof(*s->seen), by_number);
+        for (size_t i = first; i < last; i++) {
+            if (n == first || s->seen[i] > s->seen[n - 1])
+                s->seen[n++] = s->seen[i];
+        }
+    }
+    s->first_seen[s->n_shared] = n;
+    return ERR_OK;
+}
+
+static bool has_seen(const struct transfer_source *s, const double *key)
+{
+    for (size_t j = 0; j < s->n_shared; j++) {
+        const size_t first = s->first_seen[j];
+
+        if (!isnan(key[j]) &&
+            !bsearch(key + j, s->seen + first, s->first_seen[j + 1] - first, sizeof(*s->seen), by_number))
+            return false;
+    }
+    return true;
+}
+
 enum err transfer_source_init(struct transfer_source *s, const char *const *names, size_t n_names, const char *label,
                               const struct transfer_rows *rows, uint64_t seed, struct why *why)
 {
@@ -185,6 +235,8 @@ enum err transfer_source_init(struct transfer_source *s, const char *const *name
         e = why_set(why, ERR_INPUT, "%.200s: no knob in common with the target, expected some of its names", label);
     else if (e == ERR_OK && (e = group(s, rows, columns)) == ERR_INPUT)
         why_set(why, e, "%.200s: no row that ran, expected at least one with a time", label);
+    if (e == ERR_OK)
+        e = list_seen(s);
     if (e == ERR_NOMEM)
         why_set(why, e, "%s", err_words(e));
     if (e)
@@ -258,8 +310,11 @@ enum err transfer_source_ask(struct transfer_source *s, const double *knobs, siz
         for (size_t j = 0; j < s->n_shared; j++)
             key[j] = knobs[i * n_knobs + s->shared[j]];
         at = s->slots[slot_of(s, key)];
-        out[i] = (struct transfer_answer){at == UINT32_MAX ? (double)NAN : s->values[at],
-                                          at == UINT32_MAX ? (double)NAN : (double)s->fails[at]};
+        out[i] = (struct transfer_answer){
+            .above = at == UINT32_MAX ? (double)NAN : s->values[at],
+            .fail = at == UINT32_MAX ? (double)NAN : (double)s->fails[at],
+            .like = at != UINT32_MAX || has_seen(s, key),
+        };
         if (at == UINT32_MAX)
             missing[n_missing++] = i;
     }

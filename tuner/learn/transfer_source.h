@@ -19,6 +19,8 @@ struct transfer_source {
     float *fails;    /* [n_groups] share of failures */
     uint32_t *slots; /* open addressing over groups; UINT32_MAX = empty */
     size_t n_slots;
+    double *seen;        /* distinct values of each shared knob, ascending, knob by knob */
+    size_t *first_seen;  /* [n_shared + 1] where each knob's begin */
     bool *logs;          /* [n_shared] always positive: log2 is a feature too */
     struct model *model; /* of the groups, for configs that it never measured; NULL until first needed */
     uint64_t seed;
@@ -28,6 +30,7 @@ struct transfer_source {
 struct transfer_answer {
     double above; /* ln time above its best; NAN = failed there */
     double fail;  /* share of failures; NAN = never measured there */
+    bool like;    /* each value that it shares is one that the source has measured somewhere */
 };
 
 /* Copies what it needs; errors as transfer_add_source. `s` is empty on failure. */

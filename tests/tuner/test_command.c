@@ -9,8 +9,9 @@
 
 static char dir[256];
 
-static const char *const verbs[] = {"run",    "submit", "work", "list",    "status",  "attach", "cancel", "devices",
-                                    "spaces", "best",   "show", "measure", "recheck", "replay", "doctor", "keygen"};
+static const char *const verbs[] = {"run",    "submit",  "work",   "list",   "status", "attach",
+                                    "cancel", "devices", "spaces", "best",   "show",   "measure",
+                                    "model",  "recheck", "replay", "doctor", "keygen"};
 
 static void every_subcommand_has_help_with_an_example(void **state)
 {

@@ -7,7 +7,7 @@
 void job_init(struct job *j)
 {
     *j = (struct job){.trials = 100,
-                      .strategy = "model",
+                      .strategy = "auto",
                       .timing = {.rounds = 5, .rounds_near_best = 9, .min_calls = 3, .warmup = 1, .min_slot_ms = 5},
                       .build_s = 60,
                       .run_s = 10,

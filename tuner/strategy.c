@@ -6,7 +6,8 @@
 #include <string.h>
 
 const struct strategy_ops *const strategy_table[] = {
-    &model_strategy_ops, &random_ops, &grid_ops, &genetic_ops, &annealing_ops, &diffevo_ops, &pso_ops, &ils_ops, NULL};
+    &auto_ops,      &model_strategy_ops, &random_ops, &grid_ops, &genetic_ops,
+    &annealing_ops, &diffevo_ops,        &pso_ops,    &ils_ops,  NULL};
 
 const struct strategy_ops *strategy_find(const char *name)
 {

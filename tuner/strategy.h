@@ -52,7 +52,7 @@ struct strategy_ops {
     void (*fini)(struct strategy *s);
 };
 
-extern const struct strategy_ops *const strategy_table[]; /* NULL-ended, the default (model) first */
+extern const struct strategy_ops *const strategy_table[]; /* NULL-ended, the default (auto) first */
 const struct strategy_ops *strategy_find(const char *name);
 /* The same, or ERR_INPUT with the names there are. */
 enum err strategy_named(const char *name, const struct strategy_ops **out, struct why *why);

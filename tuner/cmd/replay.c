@@ -13,7 +13,7 @@
 
 static const struct cli_option options[] = {
     {"space", 0, NULL, CLI_TEXT, "F[,G]", NULL, NULL, 0, 0, "recorded spaces: X.json, with X.csv.gz beside it"},
-    {"strategy", 0, "tuner", CLI_TEXT, "NAME", "model", NULL, 0, 0, "one of the table of strategies"},
+    {"strategy", 0, "tuner", CLI_TEXT, "NAME", "auto", NULL, 0, 0, "one of the table of strategies"},
     {"history", 0, NULL, CLI_TEXT, "F[,G]", NULL, NULL, 0, 0,
      "recorded spaces of other devices that warm the strategy; the one that is run on is left out"},
     {"model", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "cost model of the strategy, instead of its own choice"},
@@ -210,7 +210,7 @@ const struct subcommand cmd_replay = {
     .name = "replay",
     .summary = "a strategy run on recorded spaces; a JSON line a run",
     .usage = "replay --space FILE.json[,FILE.json] [options]",
-    .example = "tune replay --space convolution.json --strategy model --budget 100 --seeds 20 -o runs.jsonl",
+    .example = "tune replay --space convolution.json --strategy auto --budget 100 --seeds 20 -o runs.jsonl",
     .options = options,
     .run = run,
 };

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COST 1.0    /* power of the expected cost that a gain is divided by, in auto */
 #define N_INIT 4    /* configs of the start, earlier results included */
 #define DRAWS 16    /* likely draws for each of them */
-#define NEAR 0.25   /* share of picks that differ in one knob at most from one of */
+#define NEAR 0.1   /* share of picks that differ in one knob at most from one of */
 #define NEAR_BEST 3 /* so many best configs */
 #define TRIES 64    /* uniform draws for a likely one */
 #define LIKELY 0.17 /* chance of a draw to be taken, by each doubt */
@@ -44,7 +45,8 @@ static void fini(struct strategy *s)
     free(s);
 }
 
-static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
+static enum err init_with(double cost_power, const struct space *space, const struct strategy_options *options,
+                          struct strategy **out)
 {
     struct strategy *s = calloc(1, sizeof(*s));
     enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
@@ -61,10 +63,21 @@ static enum err init(struct strategy **out, const struct space *space, const str
         fini(s);
         return e;
     }
+    s->surrogate.cost_power = cost_power;
     pool_init(&s->pool, &s->axes, &s->prior);
     scorer_init(&s->scorer, space, s->named ? s->named : model_table[0], options->seed);
     *out = s;
     return ERR_OK;
+}
+
+static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
+{
+    return init_with(0, space, options, out);
+}
+
+static enum err init_auto(struct strategy **out, const struct space *space, const struct strategy_options *options)
+{
+    return init_with(COST, space, options, out);
 }
 
 /* An open config that little speaks against: each doubt makes it less likely. */
@@ -331,3 +344,6 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
 
 const struct strategy_ops model_strategy_ops = {
     "model", "expected improvement by a model of what was measured", init, ask, tell, fini};
+
+const struct strategy_ops auto_ops = {
+    "auto", "needs no choice: model, and cheap evaluations first; the default", init_auto, ask, tell, fini};

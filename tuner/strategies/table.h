@@ -4,7 +4,7 @@
 
 #include "tuner/strategy.h"
 
-extern const struct strategy_ops model_strategy_ops, random_ops, grid_ops, genetic_ops, annealing_ops, diffevo_ops,
-    pso_ops, ils_ops;
+extern const struct strategy_ops auto_ops, model_strategy_ops, random_ops, grid_ops, genetic_ops, annealing_ops,
+    diffevo_ops, pso_ops, ils_ops;
 
 #endif

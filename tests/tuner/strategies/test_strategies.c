@@ -427,14 +427,14 @@ static void strategies_that_are_not_blind_begin_from_what_they_were_told(void **
     space_free(s);
 }
 
-static void strategies_are_found_by_name_and_model_is_the_default(void **state)
+static void strategies_are_found_by_name_and_auto_is_the_default(void **state)
 {
     struct space *s = small_space();
     const struct strategy_options o = {.cost_model = "oracle"};
     struct strategy *strategy = NULL;
 
     (void)state;
-    assert_string_equal(strategy_table[0]->name, "model");
+    assert_string_equal(strategy_table[0]->name, "auto");
     for (size_t i = 0; strategy_table[i]; i++)
         assert_ptr_equal(strategy_find(strategy_table[i]->name), strategy_table[i]);
     assert_null(strategy_find("luck"));
@@ -506,7 +506,7 @@ int main(void)
         cmocka_unit_test(strategies_that_are_not_blind_learn_what_random_does_not),
         cmocka_unit_test(strategies_go_on_when_results_never_come),
         cmocka_unit_test(strategies_that_are_not_blind_begin_from_what_they_were_told),
-        cmocka_unit_test(strategies_are_found_by_name_and_model_is_the_default),
+        cmocka_unit_test(strategies_are_found_by_name_and_auto_is_the_default),
         cmocka_unit_test(grid_follows_the_index),
         cmocka_unit_test(history_keeps_the_latest_value_and_ranks_by_value),
     };

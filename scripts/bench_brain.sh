@@ -75,13 +75,20 @@ part_trees() {
 
 part_accuracy() {
     recorded costmodel || return 0
-    bench accuracy.py --tune "$bin/tune" --data "$TUNE_TEST_DATA/costmodel" --cache "$cache" --seeds "$(pick 1 10)" \
-        --sets "$(pick convmilo__A4000,dedisp__MI250X,pnpoly__RTX3090,gemm17__nv "")"
+    sets=$(pick convmilo__A4000,dedisp__MI250X,pnpoly__RTX3090,gemm17__nv "")
+    seeds=$(pick 1 10)
+    if [ -n "$sets" ]; then
+        set -- $(echo "$sets" | sed "s#[^,]*#$TUNE_TEST_DATA/costmodel/&.csv.gz#g; s/,/ /g")
+    else
+        set -- "$TUNE_TEST_DATA"/costmodel/*.csv.gz
+    fi
+    "$bin/tune" model eval --seeds "$seeds" --out "$work/ours.csv" "$@" >"$work/eval"
+    bench accuracy.py --evaluated "$work/ours.csv" --data "$TUNE_TEST_DATA/costmodel" --cache "$cache" --seeds "$seeds" --sets "$sets"
 }
 
 part_transfer() {
     recorded costmodel || return 0
-    bench transfer.py --tune "$bin/tune" --data "$TUNE_TEST_DATA/costmodel" --cache "$cache" --seeds "$(pick 1 5)" --wrong \
+    bench transfer.py --tune "$bin/tune" --data "$TUNE_TEST_DATA/costmodel" --cache "$cache" --seeds "$(pick 1 5)" $(pick "" --wrong) \
         $(pick "--pairs convmilo__A4000>convmilo__MI250X,dedisp__W6600>dedisp__A6000" "")
 }
 

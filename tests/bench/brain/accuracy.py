@@ -5,6 +5,7 @@ Prints, for each number of training rows, the mean over seeds and then over sets
 ours - peer of the sets' means with their standard errors. Peers' scores are kept in --cache and computed once.
 """
 import argparse
+import csv
 import math
 import sys
 
@@ -26,8 +27,8 @@ def collect(args, sets):
     """Returns scores[model][n][set name] = one dict of measures a seed."""
     models = [m for m in args.models.split(",") if m]
     caches = {m: Cache(args.cache, m) for m in models}
-    ours = Ours(args.tune, args.train_args.split()) if args.tune else None
-    scores = {m: {} for m in models + (["ours"] if ours else [])}
+    ours = Ours(args.tune, args.train_args.split()) if args.tune and not args.evaluated else None
+    scores = {m: {} for m in models + (["ours"] if args.tune or args.evaluated else [])}
     for data in sets:
         for n in args.sizes:
             if n > 0.61 * len(data):
@@ -41,7 +42,18 @@ def collect(args, sets):
                     got = judge(data.time_ms[test], ours(data, train, test))
                     scores["ours"].setdefault(n, {}).setdefault(data.name, []).append(got)
         print(f"# {data.name} done", file=sys.stderr, flush=True)
+    if args.evaluated:
+        read_evaluated(args, {data.name for data in sets}, scores["ours"])
     return scores
+
+
+def read_evaluated(args, names, into):
+    """Ours from what tune model eval wrote: the same splits and measures, computed in one process."""
+    with open(args.evaluated, newline="") as file:
+        for row in csv.DictReader(file):
+            n = int(row["n"])
+            if row["set"] in names and n in args.sizes and int(row["seed"]) < args.seeds:
+                into.setdefault(n, {}).setdefault(row["set"], []).append({m: float(row[m]) for m in MEASURES})
 
 
 def set_means(by_set, measure):
@@ -117,6 +129,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--models", default="xgb_tuned,lgb_tuned,atvm_reg", help="peers; empty for none")
     parser.add_argument("--tune", default="", help="the tune program; without it only peers")
+    parser.add_argument("--evaluated", default="", help="CSV of tune model eval --out: takes ours from there, which is quicker")
     parser.add_argument("--train-args", default="", help="added to tune model train")
     parser.add_argument("--cache", default="out/peers_cache", help="directory of the peers' scores")
     parser.add_argument("--figures", default="", help="file that figure, goal, peer and ours are added to")

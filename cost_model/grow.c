@@ -281,8 +281,8 @@ static void add_node(struct grower *g, const struct split *s, bool heavy_right)
 
 static inline void copy_record(uint8_t *to, const uint8_t *from, size_t stride)
 {
-    for (size_t i = 0; i < stride; i += 16)
-        memcpy(to + i, from + i, 16);
+    for (size_t i = 0; i < stride; i += 8)
+        memcpy(to + i, from + i, 8);
 }
 
 /* Copies the rows that go left to the front of their part of the buffer and the others to its end; returns the number
@@ -306,9 +306,16 @@ static inline size_t divide_by(const struct part *p, uint8_t *to, struct packed_
 
 static size_t divide(const struct part *p, uint8_t *to, struct packed_test test, size_t stride)
 {
-    return stride == 32   ? divide_by(p, to, test, 32)
-           : stride == 48 ? divide_by(p, to, test, 48)
-                          : divide_by(p, to, test, stride);
+    switch (stride) { /* the usual ones are copied without a loop */
+    case 24:
+        return divide_by(p, to, test, 24);
+    case 32:
+        return divide_by(p, to, test, 32);
+    case 40:
+        return divide_by(p, to, test, 40);
+    default:
+        return divide_by(p, to, test, stride);
+    }
 }
 
 /* Both sides are leaves: their rows need not be moved any more. */

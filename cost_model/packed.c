@@ -82,7 +82,7 @@ static void place(struct packed *p)
         join_group(p, &p->columns[i], p->columns[i].n_codes <= PACKED_NARROW);
     p->n_pairs = round_up((p->n_narrow + 1) / 2, PACKED_CHUNK);
     p->wide_at = PACKED_CODES_AT + round_up(p->n_pairs, PACKED_NARROW_LANES / 2);
-    p->stride = round_up(p->wide_at + round_up(p->n_columns - p->n_narrow, PACKED_CHUNK), 16);
+    p->stride = round_up(p->wide_at + round_up(p->n_columns - p->n_narrow, PACKED_CHUNK), 8);
     for (size_t i = 0; i < p->n_columns; i++)
         p->columns[i].i_byte = (uint32_t)(i < p->n_narrow ? PACKED_CODES_AT + i / 2 : p->wide_at + (i - p->n_narrow));
 }

@@ -39,7 +39,7 @@ struct packed {
     size_t n, n_columns, n_narrow, n_groups, n_narrow_groups, n_cells;
     size_t n_pairs;   /* bytes of narrow columns, rounded up to chunks; the rest are 0 */
     size_t wide_at;   /* where the bytes of wide columns begin in a record; those are rounded up to chunks too */
-    size_t stride;    /* bytes of a record, a multiple of 16 */
+    size_t stride;    /* bytes of a record, a multiple of 8 */
     uint8_t *records; /* [n][stride]; gradients are for the grower to write */
     uint8_t *table_codes;
 };

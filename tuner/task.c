@@ -81,7 +81,9 @@ static bool same_chain(const struct task *t, const struct record *r, enum origin
 static enum err tell(struct task *t, const struct measured *m)
 {
     const struct arm *a = &t->arms[m->i_arm];
-    const struct outcome o = {.config = m->config, .value = m->value};
+    const struct record *r = &m->record;
+    const struct outcome o = {
+        .config = m->config, .value = m->value, .cost_s = (r->build_ms + r->verify_ms + r->device_ms) / 1e3};
 
     return a->strategy ? a->ops->tell(a->strategy, &o, 1) : ERR_OK;
 }

@@ -13,14 +13,19 @@
 
 enum err surrogate_init(struct surrogate *s, const struct axes *axes, const struct prior *prior)
 {
+    enum err e;
+
     *s = (struct surrogate){.axes = axes, .prior = prior};
-    return gpr_new(&s->g, axes->n);
+    e = gpr_new(&s->g, axes->n);
+    return e ? e : gpr_new(&s->steady, axes->n);
 }
 
 void surrogate_fini(struct surrogate *s)
 {
     gpr_view_free(s->view);
+    gpr_view_free(s->look);
     gpr_free(s->g);
+    gpr_free(s->steady);
     free(s->rows);
     free(s->targets);
     free(s->mean);
@@ -121,6 +126,19 @@ static void set_others(struct surrogate *s, const struct history *h)
         s->costs[i] = isnan(s->costs[i]) ? 0 : (s->costs[i] - s->cost) / s->cost_spread;
 }
 
+static bool has_others(const struct surrogate *s)
+{
+    return s->failing > 0 || s->cost_power > 0;
+}
+
+/* Both processes on the first n rows. */
+static enum err fit(struct surrogate *s, size_t n)
+{
+    const enum err e = gpr_fit(s->g, s->rows, s->targets, n, 0);
+
+    return e || !has_others(s) ? e : gpr_fit(s->steady, s->rows, s->failed, n, 0);
+}
+
 /* How many measurements may come before lengths are improved again. */
 static size_t patience(size_t n)
 {
@@ -181,13 +199,13 @@ enum err surrogate_learn(struct surrogate *s, struct history *h, const struct co
         if (isnan(s->targets[i]))
             s->targets[i] = s->believed[i];
     if (e == ERR_OK)
-        e = gpr_fit(s->g, s->rows, s->targets, h->n, 0);
+        e = fit(s, h->n);
     for (size_t i = h->n; e == ERR_OK && i < h->n + n_awaited; i++) {
         axes_row(s->axes, &awaited[i - h->n], s->rows + i * s->axes->n);
         believe(s, i, gpr_mean_of(s->g, s->rows + i * s->axes->n));
     }
     if (e == ERR_OK && n_awaited > 0)
-        e = gpr_fit(s->g, s->rows, s->targets, h->n + n_awaited, 0);
+        e = fit(s, h->n + n_awaited);
     s->n = h->n;
     return e;
 }
@@ -210,6 +228,17 @@ static enum err make_room(struct surrogate *s, size_t n)
     return ERR_OK;
 }
 
+static enum err ask_others(struct surrogate *s)
+{
+    const enum err e = gpr_view_update(s->look);
+
+    if (e)
+        return e;
+    gpr_view_mean(s->look, s->failed, s->fails);
+    gpr_view_mean(s->look, s->costs, s->dear);
+    return ERR_OK;
+}
+
 static enum err ask_view(struct surrogate *s)
 {
     const enum err e = gpr_view_update(s->view);
@@ -218,11 +247,14 @@ static enum err ask_view(struct surrogate *s)
         return e;
     gpr_view_mean(s->view, NULL, s->mean);
     gpr_view_sd(s->view, s->sd);
-    if (s->failing > 0)
-        gpr_view_mean(s->view, s->failed, s->fails);
-    if (s->cost_power > 0)
-        gpr_view_mean(s->view, s->costs, s->dear);
-    return ERR_OK;
+    return has_others(s) ? ask_others(s) : ERR_OK;
+}
+
+static enum err view_of(struct gpr_view **view, const struct gpr *g, const struct pool *p)
+{
+    gpr_view_free(*view);
+    *view = NULL;
+    return gpr_view_new(view, g, p->rows, p->n);
 }
 
 enum err surrogate_look(struct surrogate *s, const struct pool *p, bool is_new)
@@ -230,9 +262,9 @@ enum err surrogate_look(struct surrogate *s, const struct pool *p, bool is_new)
     enum err e = make_room(s, p->n);
 
     if (e == ERR_OK && (is_new || !s->view)) {
-        gpr_view_free(s->view);
-        s->view = NULL;
-        e = gpr_view_new(&s->view, s->g, p->rows, p->n);
+        e = view_of(&s->view, s->g, p);
+        if (e == ERR_OK)
+            e = view_of(&s->look, s->steady, p);
     }
     return e ? e : ask_view(s);
 }
@@ -271,6 +303,6 @@ enum err surrogate_expect(struct surrogate *s, const struct pool *p, size_t i)
         return e;
     memcpy(s->rows + n * width, p->rows + i * width, width * sizeof(*s->rows));
     believe(s, n, (double)s->mean[i]);
-    e = gpr_fit(s->g, s->rows, s->targets, n + 1, 0);
+    e = fit(s, n + 1);
     return e ? e : ask_view(s);
 }

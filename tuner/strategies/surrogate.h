@@ -11,9 +11,10 @@
 struct surrogate {
     const struct axes *axes;
     const struct prior *prior;
-    double cost_power; /* gain is divided by the expected cost to this power; 0: cost does not matter */
-    struct gpr *g;
-    struct gpr_view *view; /* of the pool */
+    double cost_power;            /* gain is divided by the expected cost to this power; 0: cost does not matter */
+    struct gpr *g;                /* of times: its lengths are learned */
+    struct gpr *steady;           /* of failures and costs, which may hang on other knobs: its lengths stay */
+    struct gpr_view *view, *look; /* what they say of the pool */
     /* One for each measured config in the order of the history, then for each that is expected. */
     float *rows;     /* [n][axes->n] */
     double *targets; /* [n] */

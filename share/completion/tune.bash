@@ -9,7 +9,7 @@ _tune()
         return
     fi
     case $prev in
-    --strategy | --tuner) COMPREPLY=($(compgen -W "model genetic annealing diffevo pso ils random grid" -- "$cur")) ;;
+    --strategy | --tuner) COMPREPLY=($(compgen -W "auto model genetic annealing diffevo pso ils random grid" -- "$cur")) ;;
     --network) COMPREPLY=($(compgen -W "vgg-16 vgg-19 resnet-18 resnet-50 inception-v3" -- "$cur")) ;;
     --device) COMPREPLY=($(compgen -W "opencl replay:" -- "$cur")) ;;
     *)

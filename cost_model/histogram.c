@@ -7,7 +7,7 @@
 
 #define WORDS (PACKED_MAX_CODES / 64)
 #define SCORED 32   /* candidates side by side */
-#define TINY 32     /* so few rows are compared with each other, column by column */
+#define TINY 64     /* so few rows are compared with each other, column by column */
 #define LANES 8     /* of them side by side */
 #define NO_CODE 255 /* wide columns have codes up to 254 */
 #define PAIR_CELLS (PACKED_NARROW * PACKED_NARROW)
@@ -77,6 +77,13 @@ static inline uint32_t chunk_at(const uint8_t *at)
 
     memcpy(&chunk, at, sizeof(chunk));
     return chunk;
+}
+
+/* n: a multiple of PACKED_NARROW_LANES. */
+CLONES static void clear(cell_t *cells, size_t n)
+{
+    for (size_t i = 0; i < n; i += PACKED_NARROW_LANES)
+        memset(cells + i, 0, PACKED_NARROW_LANES * sizeof(*cells));
 }
 
 /* Sums by code from sums by pairs of codes, for both columns of a pair. */
@@ -256,8 +263,7 @@ static size_t best_of(struct histogram *h, size_t n, cell_t all, struct scan_rul
 {
     struct best best;
 
-    for (size_t i = 0; i < SCORED; i++)
-        h->left[n + i] = 0;
+    clear(h->left + n, SCORED);
     best = score_all(h->left, n, all, rule, h->scores);
     if (best.score == 0)
         return SIZE_MAX;
@@ -335,26 +341,56 @@ static void fill_narrow(struct histogram *h, const struct row_span *rows)
     }
 }
 
-CLONES static void clear(cell_t *cells, size_t n)
-{
-    for (size_t i = 0; i < n; i += PACKED_NARROW_LANES)
-        memset(cells + i, 0, PACKED_NARROW_LANES * sizeof(*cells));
-}
-
 typedef int64_t lanes_t __attribute__((vector_size(LANES * sizeof(int64_t)), aligned(sizeof(int64_t))));
 
-/* For LANES of n rows the sums over all whose code is not above their own. */
-CLONES static void sums_not_above(const int64_t *lanes, const int64_t *codes, const cell_t *own, size_t n, cell_t *out)
+/* For n_vectors * LANES rows, a constant where it is called, the sums over all n rows whose code is not above theirs.
+ */
+__attribute__((always_inline)) static inline void sum_not_above(const int64_t *codes, const cell_t *own, size_t n,
+                                                                size_t n_vectors, cell_t *out)
 {
-    const lanes_t mine = *(const lanes_t *)(const void *)lanes;
-    lanes_t sum = {0};
+    lanes_t mine[TINY / LANES], sum[TINY / LANES];
 
+    for (size_t j = 0; j < n_vectors; j++) {
+        mine[j] = *(const lanes_t *)(const void *)(codes + j * LANES);
+        sum[j] = (lanes_t){0};
+    }
     for (size_t i = 0; i < n; i++) {
         const lanes_t code = codes[i] + (lanes_t){0}, value = (int64_t)own[i] + (lanes_t){0};
 
-        sum += (mine >= code) & value;
+        for (size_t j = 0; j < n_vectors; j++)
+            sum[j] += (mine[j] >= code) & value;
     }
-    memcpy(out, &sum, sizeof(sum));
+    memcpy(out, sum, n_vectors * sizeof(*sum));
+}
+
+/* The same for n rows; codes and out have room for as many vectors as they begin. */
+CLONES static void sums_not_above(const int64_t *codes, const cell_t *own, size_t n, cell_t *out)
+{
+    switch ((n + LANES - 1) / LANES) {
+    case 1:
+        sum_not_above(codes, own, n, 1, out);
+        break;
+    case 2:
+        sum_not_above(codes, own, n, 2, out);
+        break;
+    case 3:
+        sum_not_above(codes, own, n, 3, out);
+        break;
+    case 4:
+        sum_not_above(codes, own, n, 4, out);
+        break;
+    case 5:
+        sum_not_above(codes, own, n, 5, out);
+        break;
+    case 6:
+        sum_not_above(codes, own, n, 6, out);
+        break;
+    case 7:
+        sum_not_above(codes, own, n, 7, out);
+        break;
+    default:
+        sum_not_above(codes, own, n, 8, out);
+    }
 }
 
 /* A candidate for each row, in the order of the rows; own: their sums. */
@@ -372,8 +408,7 @@ static size_t tiny_candidates(struct histogram *h, const struct row_span *rows, 
         codes[i] = listed[i] = byte[(rows->list ? rows->list[i] : i) * p->stride];
     for (size_t i = n; i < n_lanes; i++)
         codes[i] = listed[i] = NO_CODE;
-    for (size_t i = 0; i < n; i += LANES)
-        sums_not_above(codes + i, codes, own, n, h->left + at + i);
+    sums_not_above(codes, own, n, h->left + at);
     if (h->lanes[c->i_group * PACKED_NARROW_LANES + c->lane] == 0)
         memset(h->left + at, 0, n * sizeof(*h->left));
     for (size_t i = n; i < n_lanes; i++)

@@ -340,7 +340,7 @@ static double best_of_seed(const struct strategy_ops *ops, const char *cost_mode
 /* The mean over some seeds: one draw may be lucky. */
 static double best_of(const struct strategy_ops *ops, const char *cost_model)
 {
-    enum { N = 5 };
+    enum { N = 3 };
     double sum = 0;
 
     for (uint64_t seed = 5; seed < 5 + N; seed++)

@@ -7,6 +7,7 @@
 
 #include "core/rng.h"
 #include "tuner/gain.h"
+#include "tuner/session.h"
 #include "tuner/share.h"
 #include "tuner/sibling.h"
 
@@ -241,6 +242,47 @@ static void layers_try_the_best_config_of_the_layer_most_like_them_once(void **s
         task_fini(&tasks[i]);
 }
 
+/* Batches are counted without being measured: who gets how many is what matters. */
+static void layers_of_a_network_spend_the_sum_of_their_trials_and_no_more(void **state)
+{
+    struct task tasks[3];
+    struct job j;
+    struct session s = {.tasks = tasks, .n_tasks = 3, .o = {.job = &j}};
+    int64_t n_out = 0;
+
+    (void)state;
+    job_init(&j);
+    snprintf(j.network, sizeof j.network, "net");
+    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=64 k=64", "a", 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=128 k=64", "b", 1), ERR_OK);
+    assert_true(job_shares_budget(&j));
+    for (size_t i = 0; i < 3; i++) {
+        start(&tasks[i], i);
+        tasks[i].budget = 50;
+        tasks[i].phase = TASK_SEARCH;
+        teach(&tasks[i], 10);
+        n_out += 10;
+    }
+    tasks[1].count = 1000; /* nearly all of the network's time */
+    for (size_t i; (i = session_next_task(&s)) < 3;) {
+        const int64_t n = (int64_t)session_room(&s, &tasks[i]);
+
+        assert_in_range(n, 1, SESSION_BATCH);
+        tasks[i].n_counted += n;
+        n_out += n;
+    }
+    assert_int_equal(n_out, session_total(&s));
+    assert_int_equal(n_out, 150);
+    assert_true(tasks[1].n_counted > 100);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(session_stop(&s, &tasks[i]), STOP_TRIALS);
+    for (size_t i = 0; i < 3; i++)
+        task_fini(&tasks[i]);
+    assert_int_equal(job_set_trials(&j, "60,40", NULL), ERR_OK);
+    assert_false(job_shares_budget(&j)); /* each has its own then */
+    job_fini(&j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +291,7 @@ int main(void)
         cmocka_unit_test(the_untouched_come_first_and_hopes_without_a_config_fade),
         cmocka_unit_test(a_config_is_carried_over_by_the_names_of_knobs),
         cmocka_unit_test(layers_try_the_best_config_of_the_layer_most_like_them_once),
+        cmocka_unit_test(layers_of_a_network_spend_the_sum_of_their_trials_and_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,8 @@ static const struct cli_option options[] = {
     {"model", 'm', NULL, CLI_TEXT, "M.json", NULL, NULL, 0, 0, "predict: a model that train wrote"},
     {"space", 0, NULL, CLI_TEXT, "F.json", NULL, NULL, 0, 0,
      "train, eval: the space, whose constraints and launch formulas become features; a model keeps it"},
+    {"late", 0, NULL, CLI_TEXT, "A[,B]", NULL, NULL, 0, 0,
+     "train: columns known only after a build (registers, spills); a second stage ranks by them where they are known"},
     {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "train: repeats a model; eval: the first split"},
     {"sizes", 0, NULL, CLI_TEXT, "N[,N]", "64,256,1024,4096", NULL, 0, 0, "eval: numbers of training rows"},
     {"seeds", 0, NULL, CLI_INT, "K", "3", NULL, 1, 10000, "eval: splits of each table and size"},
@@ -54,6 +56,43 @@ static enum err train_with_sources(const struct cli *c, struct why *why)
     return e;
 }
 
+static enum err train_second(const struct cli *c, struct model_file *m, const struct records *r, struct why *why)
+{
+    float *late = NULL;
+    size_t n = 0;
+    enum err e =
+        records_read_numbers(cli_text(c, "in"), (const char *const *)m->second.names, m->second.n, &late, &n, why);
+
+    if (e == ERR_OK && !late)
+        e = why_set(why, ERR_INPUT, "%s:1: one of the late columns %.60s is not there", cli_text(c, "in"),
+                    cli_text(c, "late"));
+    if (e)
+        return e;
+    e = model_file_learn_second(m, r->values, late, r->times, n, (uint64_t)cli_int(c, "seed"), why);
+    if (e)
+        why_prefix(why, e, "%s: rows with late columns", cli_text(c, "in"));
+    free(late);
+    return e;
+}
+
+/* Ranks anew what was built, where the table tells. */
+static enum err rerank(const struct cli *c, const struct model_file *m, const struct records *r, float *scores,
+                       struct why *why)
+{
+    float *late = NULL;
+    size_t n = 0;
+    enum err e =
+        records_read_numbers(cli_text(c, "in"), (const char *const *)m->second.names, m->second.n, &late, &n, why);
+
+    if (e == ERR_OK && late) {
+        e = model_file_rerank(m, r->values, late, n, scores);
+        if (e)
+            why_set(why, e, "%s", err_words(e));
+    }
+    free(late);
+    return e;
+}
+
 static enum err train(const struct cli *c, struct why *why)
 {
     struct model_file m = {.space = NULL};
@@ -65,10 +104,14 @@ static enum err train(const struct cli *c, struct why *why)
     if (e == ERR_OK)
         e = need(c, "train", "out", why);
     if (e == ERR_OK && cli_get(c, "source")->given)
-        return cli_text(c, "space") ? why_set(why, ERR_INPUT, "--space does not go together with --source")
-                                    : train_with_sources(c, why);
+        return cli_text(c, "space") || cli_text(c, "late")
+                   ? why_set(why, ERR_INPUT, "--space and --late do not go together with --source")
+                   : train_with_sources(c, why);
+    if (e == ERR_OK && cli_text(c, "late"))
+        e = model_file_name_second(&m, cli_text(c, "late"), why);
     if (e == ERR_OK)
-        e = records_read(cli_text(c, "in"), &r, &m.columns, why);
+        e = records_read_without(cli_text(c, "in"), (const char *const *)m.second.names, m.second.n, &r, &m.columns,
+                                 why);
     if (e == ERR_OK && cli_text(c, "space"))
         e = model_file_take_space(&m, cli_text(c, "space"), why);
     if (e == ERR_OK) {
@@ -76,6 +119,8 @@ static enum err train(const struct cli *c, struct why *why)
         if (e)
             why_prefix(why, e, "%s", cli_text(c, "in"));
     }
+    if (e == ERR_OK && m.second.n > 0)
+        e = train_second(c, &m, &r, why);
     if (e == ERR_OK)
         e = model_file_write(cli_text(c, "out"), &m, why);
     model_file_fini(&m);
@@ -161,6 +206,8 @@ static enum err predict(const struct cli *c, struct why *why)
         if (e)
             why_set(why, e, "%s", err_words(e));
     }
+    if (e == ERR_OK && m.second.n > 0)
+        e = rerank(c, &m, &r, scores, why);
     if (e == ERR_OK)
         e = write_scores(cli_text(c, "out"), scores, r.n, why);
     free(scores);

@@ -15,6 +15,9 @@ void model_file_fini(struct model_file *m)
     if (!m)
         return;
     ensemble_free(m->ensemble);
+    ensemble_free(m->second.ensemble);
+    for (size_t i = 0; i < m->second.n; i++)
+        free(m->second.names[i]);
     derived_free(m->derived);
     cJSON_Delete(m->space);
     columns_fini(&m->columns);
@@ -49,13 +52,18 @@ enum err model_file_take_space(struct model_file *m, const char *path, struct wh
     return ERR_OK;
 }
 
+static size_t n_derived(const struct model_file *m)
+{
+    return m->derived ? derived_n(m->derived) : 0;
+}
+
 /* Features beyond the columns' own, [n][*width]; NULL with ERR_OK when there are none. */
 static enum err extra_of(const struct model_file *m, const double *values, size_t n, float **out, size_t *width)
 {
     enum err e;
 
     *out = NULL;
-    *width = m->derived ? derived_n(m->derived) : 0;
+    *width = n_derived(m);
     if (*width == 0)
         return ERR_OK;
     *out = malloc(n * *width * sizeof **out + 1);
@@ -104,6 +112,44 @@ enum err model_file_predict(const struct model_file *m, const double *values, si
     return e;
 }
 
+static enum err write_second(const struct second *s, struct buf *out)
+{
+    cJSON *names = cJSON_CreateStringArray((const char *const *)s->names, (int)s->n);
+    enum err e = names ? ERR_OK : ERR_NOMEM;
+
+    buf_puts(out, ",\"second\":{\"late\":");
+    if (e == ERR_OK)
+        e = json_print(names, out);
+    buf_puts(out, ",\"ensemble\":");
+    if (e == ERR_OK)
+        e = ensemble_write(s->ensemble, out);
+    buf_puts(out, "}");
+    cJSON_Delete(names);
+    return e;
+}
+
+static enum err read_second(const cJSON *object, struct model_file *m, struct why *why)
+{
+    const cJSON *late = NULL, *name, *ensemble = NULL;
+    enum err e = json_get_array(object, "late", &late, why);
+
+    if (e == ERR_OK)
+        e = json_get_object(object, "ensemble", &ensemble, why);
+    cJSON_ArrayForEach(name, late)
+    {
+        if (e == ERR_OK && !cJSON_IsString(name))
+            e = why_set(why, ERR_INPUT, "late: expected texts");
+        if (e == ERR_OK)
+            e = model_file_name_second(m, name->valuestring, why);
+    }
+    if (e == ERR_OK)
+        e = ensemble_read(&m->second.ensemble, m->columns.knobs, m->columns.n, ensemble, why);
+    if (e == ERR_OK && ensemble_n_extra(m->second.ensemble) != n_derived(m) + m->second.n)
+        e = why_set(why, ERR_INPUT, "second: learned from %zu more features, expected %zu",
+                    ensemble_n_extra(m->second.ensemble), n_derived(m) + m->second.n);
+    return e;
+}
+
 enum err model_file_write(const char *path, const struct model_file *m, struct why *why)
 {
     struct buf out;
@@ -119,6 +165,8 @@ enum err model_file_write(const char *path, const struct model_file *m, struct w
     buf_puts(&out, ",\"ensemble\":");
     if (e == ERR_OK)
         e = ensemble_write(m->ensemble, &out);
+    if (e == ERR_OK && m->second.n > 0)
+        e = write_second(&m->second, &out);
     if (e == ERR_OK)
         e = buf_puts(&out, "}\n");
     if (e)
@@ -161,9 +209,11 @@ static enum err read_parts(cJSON *root, struct model_file *m, struct why *why)
         e = derived_new(&m->derived, m->space, &m->columns, why);
     if (e == ERR_OK)
         e = ensemble_read(&m->ensemble, m->columns.knobs, m->columns.n, ensemble, why);
-    if (e == ERR_OK && ensemble_n_extra(m->ensemble) != (m->derived ? derived_n(m->derived) : 0))
+    if (e == ERR_OK && ensemble_n_extra(m->ensemble) != n_derived(m))
         e = why_set(why, ERR_INPUT, "learned from %zu derived features, its space has %zu",
-                    ensemble_n_extra(m->ensemble), m->derived ? derived_n(m->derived) : 0);
+                    ensemble_n_extra(m->ensemble), n_derived(m));
+    if (e == ERR_OK && cJSON_HasObjectItem(root, "second"))
+        e = read_second(cJSON_GetObjectItemCaseSensitive(root, "second"), m, why);
     return e;
 }
 

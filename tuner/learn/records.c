@@ -163,8 +163,22 @@ static enum err learn_words(struct columns *c, size_t i, const struct csvz *t, s
     return ERR_OK;
 }
 
+struct names {
+    const char *const *list;
+    size_t n;
+};
+
+static bool is_named(const struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (strcmp(names->list[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* A column of words is one whose first cell is no number. */
-static enum err learn_columns(struct columns *c, const struct csvz *t, const char *path, struct why *why)
+static enum err learn_columns(struct columns *c, const struct csvz *t, const struct names *without, const char *path,
+                              struct why *why)
 {
     enum err e = ERR_OK;
 
@@ -178,7 +192,7 @@ static enum err learn_columns(struct columns *c, const struct csvz *t, const cha
 
         if (csvz_column(t, name) != (int)j)
             return why_set(why, ERR_INPUT, "%s:1: two columns are called \"%.60s\"", path, name);
-        if (is_outcome(name))
+        if (is_outcome(name) || is_named(without, name))
             continue;
         if (c->n == FEATURES_MAX_KNOBS)
             return why_set(why, ERR_LIMIT, "%s:1: more than %d columns", path, FEATURES_MAX_KNOBS);
@@ -202,6 +216,13 @@ static enum err check_shape(const struct csvz *t, const char *path, struct why *
 
 enum err records_read(const char *path, struct records *out, struct columns *c, struct why *why)
 {
+    return records_read_without(path, NULL, 0, out, c, why);
+}
+
+enum err records_read_without(const char *path, const char *const *names, size_t n_names, struct records *out,
+                              struct columns *c, struct why *why)
+{
+    const struct names without = {names, n_names};
     struct csvz t = {.text = NULL};
     struct columns own = {0};
     enum err e = csvz_read(path, &t, why);
@@ -209,7 +230,7 @@ enum err records_read(const char *path, struct records *out, struct columns *c, 
     if (e == ERR_OK)
         e = check_shape(&t, path, why);
     if (e == ERR_OK)
-        e = learn_columns(&own, &t, path, why);
+        e = learn_columns(&own, &t, &without, path, why);
     if (e == ERR_OK && own.n == 0)
         e = why_set(why, ERR_INPUT, "%s:1: no column of a knob, expected some beside time_ms and status", path);
     if (e == ERR_OK)
@@ -234,6 +255,47 @@ enum err records_read_as(const char *path, const struct columns *c, bool timed, 
         e = check_shape(&t, path, why);
     if (e == ERR_OK)
         e = take(&t, path, c, timed, out, why);
+    csvz_fini(&t);
+    return e;
+}
+
+static enum err read_sparse(const struct csvz *t, const char *path, const char *const *names, size_t n_names,
+                            float *out, struct why *why)
+{
+    for (size_t j = 0; j < n_names; j++) {
+        const size_t i_column = (size_t)csvz_column(t, names[j]);
+
+        for (size_t i = 0; i < t->n_rows; i++) {
+            const double v = csvz_number(t, i, i_column);
+
+            if (!isfinite(v) && *csvz_text(t, i, i_column))
+                return bad_cell(path, i, names[j], csvz_text(t, i, i_column), "a finite number, or nothing", why);
+            out[i * n_names + j] = (float)v;
+        }
+    }
+    return ERR_OK;
+}
+
+enum err records_read_numbers(const char *path, const char *const *names, size_t n_names, float **out, size_t *n,
+                              struct why *why)
+{
+    struct csvz t = {.text = NULL};
+    float *numbers = NULL;
+    enum err e = csvz_read(path, &t, why);
+    bool found = e == ERR_OK;
+
+    for (size_t j = 0; found && j < n_names; j++)
+        found = csvz_column(&t, names[j]) >= 0;
+    if (found) {
+        numbers = malloc((t.n_rows * n_names + 1) * sizeof *numbers);
+        e = numbers ? read_sparse(&t, path, names, n_names, numbers, why) : no_memory(path, why);
+    }
+    if (e == ERR_OK) {
+        *out = numbers;
+        *n = t.n_rows;
+    } else {
+        free(numbers);
+    }
     csvz_fini(&t);
     return e;
 }

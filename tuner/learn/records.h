@@ -36,6 +36,15 @@ void records_fini(struct records *r);
  * 0, no rows; ERR_LIMIT, ERR_NOT_FOUND, ERR_IO, ERR_NOMEM. */
 enum err records_read(const char *path, struct records *out, struct columns *c, struct why *why);
 
+/* The same without some columns. */
+enum err records_read_without(const char *path, const char *const *names, size_t n_names, struct records *out,
+                              struct columns *c, struct why *why);
+
+/* Only these columns, numbers of which some cells may be empty: row-major (*out)[n][n_names], NAN = empty; free it.
+ * NULL when one of the columns is not there. ERR_INPUT for other cells. */
+enum err records_read_numbers(const char *path, const char *const *names, size_t n_names, float **out, size_t *n,
+                              struct why *why);
+
 /* Reads the columns that `c` names, found by name; others are passed over. With `timed`, time_ms and status too. */
 enum err records_read_as(const char *path, const struct columns *c, bool timed, struct records *out, struct why *why);
 

@@ -11,7 +11,7 @@
 #define N_TREES 300 /* in each forest */
 #define GP_SHARPNESS 2
 #define GP_STEPS 40
-#define GP_HALF 64 /* rows at which the Gaussian process counts half as much as all forests; less with more */
+#define GP_HALF 256 /* rows at which the Gaussian process counts half as much as all forests; less with more */
 
 /* What the forests are: sharpness s makes the target -(best / time)^s, 0 the logarithm of time; care c weighs a row by
  * (best / time)^c, so that trees are spent where it is fast. */

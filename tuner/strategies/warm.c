@@ -18,6 +18,8 @@
 #define PARENTS 4        /* and all that differ in one knob from the best that were told */
 #define FIRST 3          /* proposals that follow the sources alone, at the most */
 #define PATIENCE 12      /* evaluations without a better one that halve the turns of records */
+#define OWN_START 4      /* own proposals that the inner strategy hears of before it hears of those from records */
+#define BORNE_OUT 0.8    /* belief from which on it hears of everything */
 #define MAX_TOLD 128     /* measurements from which on the inner strategy knows best */
 
 struct candidates {
@@ -35,10 +37,16 @@ struct strategy {
     struct history history;
     struct rng rng;
     struct candidates candidates;
-    struct config *awaited;
+    struct awaited {
+        struct config config;
+        bool is_inner; /* the inner strategy's own */
+    } * awaited;
     size_t n_awaited, cap_awaited;
-    size_t n_follow; /* proposals that follow the sources alone */
-    size_t n_first;  /* configs of options->first that the inner strategy proposes before anything else */
+    struct outcome *held; /* results of records' proposals that the inner strategy does not know yet: poor ones would
+                             take the place of its start */
+    size_t n_held, n_own; /* n_own: results of its own */
+    size_t n_follow;      /* proposals that follow the sources alone */
+    size_t n_first;       /* configs of options->first that the inner strategy proposes before anything else */
     size_t n_proposed;
     double credit; /* of turns for records */
     double best;
@@ -57,6 +65,7 @@ static void fini(struct strategy *s)
     free(s->candidates.knobs);
     free(s->candidates.columns);
     free(s->awaited);
+    free(s->held);
     free(s);
 }
 
@@ -240,24 +249,25 @@ static enum err init(struct strategy **out, const struct space *space, const str
     return e;
 }
 
-static enum err await(struct strategy *s, const struct config *c)
+static enum err await(struct strategy *s, const struct config *c, bool is_inner)
 {
     if (s->n_awaited == s->cap_awaited) {
         const size_t cap = s->cap_awaited ? 2 * s->cap_awaited : 16;
-        struct config *grown = realloc(s->awaited, cap * sizeof(*grown));
+        struct awaited *grown = realloc(s->awaited, cap * sizeof(*grown));
 
         if (!grown)
             return ERR_NOMEM;
         s->awaited = grown;
         s->cap_awaited = cap;
     }
-    s->awaited[s->n_awaited++] = *c;
+    s->awaited[s->n_awaited++] = (struct awaited){*c, is_inner};
     return ERR_OK;
 }
 
-static enum err give(struct strategy *s, const struct config *c, const char *by, struct proposal *out, size_t *n_out)
+static enum err give(struct strategy *s, const struct config *c, const char *by, bool is_inner, struct proposal *out,
+                     size_t *n_out)
 {
-    enum err e = await(s, c);
+    enum err e = await(s, c, is_inner);
 
     if (e == ERR_OK)
         e = propose(&s->ground, c, by, out, n_out);
@@ -288,7 +298,7 @@ static enum err learn(struct strategy *s)
     enum err e = knobs && values && columns ? ERR_OK : ERR_NOMEM;
 
     for (size_t i = 0; e == ERR_OK && i < n; i++)
-        transfer_knobs_of(s->ground.space, i < n_told ? &s->history.items[i].config : &s->awaited[i - n_told],
+        transfer_knobs_of(s->ground.space, i < n_told ? &s->history.items[i].config : &s->awaited[i - n_told].config,
                           knobs + i * n_knobs);
     for (size_t i = 0; e == ERR_OK && i < n_told; i++)
         values[i] = s->history.items[i].value;
@@ -362,7 +372,7 @@ static enum err ask_records(struct strategy *s, size_t n, struct proposal *out, 
                 e = hope(s, &c);
         }
         if (e == ERR_OK)
-            e = give(s, &c, "history", out, n_out);
+            e = give(s, &c, "history", false, out, n_out);
     }
     return e == ERR_NOT_FOUND ? ERR_OK : e;
 }
@@ -381,7 +391,7 @@ static enum err ask_inner(struct strategy *s, size_t n, struct proposal *out, si
         e = got ? s->inner_ops->ask(s->inner, n_wanted, got, &n_got) : ERR_NOMEM;
         for (size_t i = 0; e == ERR_OK && i < n_got; i++) {
             if (!ground_is_taken(&s->ground, space_index(s->ground.space, &got[i].config)))
-                e = give(s, &got[i].config, got[i].by, out, n_out);
+                e = give(s, &got[i].config, got[i].by, true, out, n_out);
         }
         free(got);
         if (e == ERR_OK && n_got == 0)
@@ -437,14 +447,48 @@ static enum err ask(struct strategy *s, size_t n, struct proposal *out, size_t *
     return e;
 }
 
-static void unawait(struct strategy *s, const struct config *c)
+/* Forgets a config that was awaited. False when it is a proposal of records, which the inner strategy did not make. */
+static bool unawait(struct strategy *s, const struct config *c)
 {
     for (size_t i = 0; i < s->n_awaited; i++) {
-        if (space_config_equal(s->ground.space, &s->awaited[i], c)) {
+        if (space_config_equal(s->ground.space, &s->awaited[i].config, c)) {
+            const bool is_inner = s->awaited[i].is_inner;
+
             s->awaited[i] = s->awaited[--s->n_awaited];
-            return;
+            s->n_own += is_inner;
+            return is_inner;
         }
     }
+    return true;
+}
+
+static enum err hold(struct strategy *s, const struct outcome *o)
+{
+    struct outcome *grown = realloc(s->held, (s->n_held + 1) * sizeof(*grown));
+
+    if (!grown)
+        return ERR_NOMEM;
+    s->held = grown;
+    s->held[s->n_held++] = *o;
+    return ERR_OK;
+}
+
+/* True once measurements speak for the sources. */
+static bool is_borne_out(const struct strategy *s)
+{
+    return s->history.n > FIRST && transfer_belief(s->transfer) > BORNE_OUT;
+}
+
+/* Tells the inner strategy a result, or keeps it until it has made its own start. */
+static enum err tell_inner(struct strategy *s, const struct outcome *o)
+{
+    enum err e = unawait(s, &o->config) ? s->inner_ops->tell(s->inner, o, 1) : hold(s, o);
+
+    if (e == ERR_OK && s->n_held && (s->n_own >= OWN_START || is_borne_out(s))) {
+        e = s->inner_ops->tell(s->inner, s->held, s->n_held);
+        s->n_held = 0;
+    }
+    return e;
 }
 
 struct adding {
@@ -483,7 +527,9 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
     if (e)
         return e;
     for (size_t i = 0; i < n; i++) {
-        unawait(s, &outcomes[i].config);
+        e = tell_inner(s, &outcomes[i]);
+        if (e)
+            return e;
         if (outcomes[i].value < s->best) {
             s->best = outcomes[i].value;
             better = true;
@@ -492,10 +538,7 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
             s->n_stale++;
         }
     }
-    e = s->inner_ops->tell(s->inner, outcomes, n);
-    if (e == ERR_OK && better)
-        e = widen(s);
-    return e;
+    return better ? widen(s) : ERR_OK;
 }
 
 const struct strategy_ops warm_ops = {

@@ -8,21 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START "{\"format\":\"tune transfer model\""
+#define FORMAT "tune transfer model"
 #define VERSION 1
 #define MAX_BYTES ((size_t)1 << 30)
 
+/* Looks at the beginning only: the other format may be large. */
 bool transfer_model_is(const char *path)
 {
-    char start[sizeof(START)] = "";
+    char start[128] = "";
     FILE *file = fopen(path, "re");
-    size_t n;
 
     if (!file)
         return false;
-    n = fread(start, 1, sizeof(START) - 1, file);
+    start[fread(start, 1, sizeof(start) - 1, file)] = '\0';
     fclose(file);
-    return n == sizeof(START) - 1 && strcmp(start, START) == 0;
+    return strstr(start, "\"" FORMAT "\"") != NULL;
 }
 
 static void write_text(struct buf *out, const char *text)
@@ -77,7 +77,8 @@ enum err transfer_model_write(const struct transfer_model *m, const char *path, 
     enum err e;
 
     buf_init(&out, MAX_BYTES);
-    buf_printf(&out, START ",\"version\":%d,\"seed\":%llu,\"columns\":", VERSION, (unsigned long long)m->seed);
+    buf_printf(&out, "{\"format\":\"" FORMAT "\",\"version\":%d,\"seed\":%llu,\"columns\":", VERSION,
+               (unsigned long long)m->seed);
     e = columns_write(&m->columns, &out);
     buf_puts(&out, ",\"sources\":[");
     for (size_t i = 0; i < m->n_sources; i++) {

@@ -193,7 +193,8 @@ static enum err predict(const struct cli *c, struct why *why)
     for (size_t i = 0; e == ERR_OK && i < 3; i++)
         e = need(c, "predict", (const char *const[]){"model", "in", "out"}[i], why);
     if (e == ERR_OK && transfer_model_is(cli_text(c, "model")))
-        return predict_with_sources(c, why);
+        return cli_text(c, "space") ? why_set(why, ERR_INPUT, "--space does not go together with a model of --source")
+                                    : predict_with_sources(c, why);
     if (e == ERR_OK)
         e = model_file_read(cli_text(c, "model"), &m, why);
     if (e == ERR_OK)

@@ -12,7 +12,7 @@ struct gpr_view {
     const struct gpr *g;
     float *columns;   /* [n / BLOCK, rounded up][n_columns][BLOCK] */
     size_t n, n_room; /* rows; with those that fill up the last block */
-    float *parts;     /* [n_done][n_room] factor^-1 kernel(measured, row) */
+    float *parts;     /* [n_room / BLOCK][cap][BLOCK] factor^-1 kernel(measured, row), n_done of each cap */
     float *known;     /* [n_room] sum of parts^2 */
     uint64_t *serial; /* [n_done] of the measured rows in parts */
     size_t n_done, cap;
@@ -60,16 +60,21 @@ static enum err widen(struct gpr_view *v)
 
     if (v->cap >= cap)
         return ERR_OK;
-    parts = realloc(v->parts, cap * v->n_room * sizeof(*parts) + 1);
-    if (!parts)
-        return ERR_NOMEM;
+    parts = malloc(cap * v->n_room * sizeof(*parts) + 1);
+    serial = malloc(cap * sizeof(*serial));
+    free(v->parts);
+    free(v->serial);
     v->parts = parts;
-    serial = realloc(v->serial, cap * sizeof(*serial));
-    if (!serial)
-        return ERR_NOMEM;
     v->serial = serial;
-    v->cap = cap;
-    return ERR_OK;
+    v->n_done = 0;
+    v->cap = parts && serial ? cap : 0;
+    memset(v->known, 0, v->n_room * sizeof(*v->known));
+    return v->cap ? ERR_OK : ERR_NOMEM;
+}
+
+static float *parts_of(const struct gpr_view *v, size_t i_block, size_t j)
+{
+    return v->parts + (i_block * v->cap + j) * BLOCK;
 }
 
 /* out[i] := e^-r[i], 0 <= r <= MOST_FALL, within 3e-7 of the truth: 2^-(i + f), i whole, f in [0, 1) by its Taylor
@@ -119,9 +124,8 @@ CLONES static void kernel_block(const float *row, const float *columns, const fl
         out[i] *= scale * (1 + r[i] + r[i] * r[i] * (1.0f / 3));
 }
 
-/* part[BLOCK] := (part - sum of factor[j] parts[j]) / factor[n]; adds its square to known. Parts lie n_room apart. */
-CLONES static void reduce_block(const double *factor, const float *parts, size_t n, size_t n_room, float *part,
-                                float *known)
+/* part[BLOCK] := (part - sum of factor[j] parts[j][BLOCK]) / factor[n]; adds its square to known. */
+CLONES static void reduce_block(const double *factor, const float *parts, size_t n, float *part, float *known)
 {
     const float last = (float)(1 / factor[n]);
 
@@ -129,7 +133,7 @@ CLONES static void reduce_block(const double *factor, const float *parts, size_t
         const float share = (float)factor[j];
 
         for (size_t i = 0; i < BLOCK; i++)
-            part[i] -= share * parts[j * n_room + i];
+            part[i] -= share * parts[j * BLOCK + i];
     }
     for (size_t i = 0; i < BLOCK; i++) {
         part[i] *= last;
@@ -155,13 +159,13 @@ static void update_block(struct gpr_view *v, size_t i_block, const float *invers
     const struct gpr *g = v->g;
     const size_t width = g->shape.n_columns;
     const float *columns = v->columns + i_block * BLOCK * width;
-    float *parts = v->parts + i_block * BLOCK;
+    float *parts = parts_of(v, i_block, 0);
 
     for (size_t j = v->n_done; j < g->n; j++) {
-        float *part = parts + j * v->n_room;
+        float *part = parts + j * BLOCK;
 
         kernel_block(g->rows + j * width, columns, inverse, width, scale, part);
-        reduce_block(g->factor + j * g->cap, parts, j, v->n_room, part, v->known + i_block * BLOCK);
+        reduce_block(g->factor + j * g->cap, parts, j, part, v->known + i_block * BLOCK);
     }
 }
 
@@ -176,7 +180,7 @@ static void truncate_parts(struct gpr_view *v)
         memset(v->known, 0, v->n_room * sizeof(*v->known));
     for (size_t j = n_same; n_same > 0 && j < v->n_done; j++)
         for (size_t i = 0; i < v->n_room; i += BLOCK)
-            forget_block(v->parts + j * v->n_room + i, v->known + i);
+            forget_block(parts_of(v, i / BLOCK, j), v->known + i);
     v->n_done = n_same;
 }
 
@@ -211,7 +215,7 @@ void gpr_view_mean(const struct gpr_view *v, const double *targets, float *mean)
         float sum[BLOCK] = {0};
 
         for (size_t j = 0; j < v->n_done; j++)
-            add_block(v->parts + j * v->n_room + i, (float)weighed[j], sum);
+            add_block(parts_of(v, i / BLOCK, j), (float)weighed[j], sum);
         memcpy(mean + i, sum, (v->n - i < BLOCK ? v->n - i : BLOCK) * sizeof(*sum));
     }
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define MAX_BOUNDS 16
+#define MAX_SIZES 32
 #define FIRST_CHUNK 16384
 #define MAX_BYTES ((size_t)64 << 20)
 
@@ -16,7 +17,8 @@ struct bounds {
     struct terms terms;
     struct domain domains[SPACE_MAX_KNOBS];
     uint32_t found[MAX_BOUNDS];
-    size_t n;
+    uint32_t sizes[MAX_SIZES];
+    size_t n, n_sizes;
     double least, most;
 };
 
@@ -100,6 +102,34 @@ static void look(struct bounds *b, uint32_t root)
     }
 }
 
+static void note_size(struct bounds *b, uint32_t size)
+{
+    const struct term *x = &b->terms.items[size];
+    const bool is_several = (x->knobs & (x->knobs - 1)) != 0;
+
+    if (!is_several || !(x->in.lo > 0) || !(x->in.hi > x->in.lo) || x->in.error || b->n_sizes == MAX_SIZES)
+        return;
+    for (size_t i = 0; i < b->n_sizes; i++)
+        if (b->sizes[i] == size)
+            return;
+    b->sizes[b->n_sizes++] = size;
+}
+
+/* Notes the sizes of all divisions that a term asks about: the divisor and the quotient. */
+static void look_for_sizes(struct bounds *b, uint32_t i)
+{
+    const struct term x = b->terms.items[i];
+
+    if (x.op == TERM_CONST || x.op == TERM_KNOB)
+        return;
+    if (x.op == TERM_MOD && is_product(&b->terms, x.a) && is_product(&b->terms, x.b)) {
+        note_size(b, x.b);
+        note_size(b, terms_add(&b->terms, TERM_DIV, x.a, x.b));
+    }
+    look_for_sizes(b, x.a);
+    look_for_sizes(b, x.b);
+}
+
 enum err bounds_new(struct bounds **out, const struct space *s, double least, double most)
 {
     struct bounds *b = calloc(1, sizeof *b);
@@ -113,8 +143,12 @@ enum err bounds_new(struct bounds **out, const struct space *s, double least, do
     for (size_t i = 0; i < s->n_knobs && !e; i++)
         e = make_domain(b, &b->domains[i], &s->knobs[i]);
     for (size_t i = 0; i < s->n_constraints && !e; i++) {
-        if (!s->constraints[i].keep)
-            look(b, terms_of_expr(&b->terms, s->constraints[i].expr));
+        if (!s->constraints[i].keep) {
+            const uint32_t root = terms_of_expr(&b->terms, s->constraints[i].expr);
+
+            look(b, root);
+            look_for_sizes(b, root);
+        }
         e = b->terms.failed;
     }
     if (e)
@@ -155,4 +189,16 @@ static double value_of(const struct bounds *b, uint32_t i, const struct config *
 double bounds_value(const struct bounds *b, size_t i, const struct config *c)
 {
     return i < b->n ? value_of(b, b->found[i], c) : NAN;
+}
+
+size_t bounds_n_sizes(const struct bounds *b)
+{
+    return b->n_sizes;
+}
+
+double bounds_size(const struct bounds *b, size_t i, const struct config *c)
+{
+    const struct range in = b->terms.items[b->sizes[i]].in;
+
+    return log2(value_of(b, b->sizes[i], c) / in.lo) / log2(in.hi / in.lo);
 }

@@ -1,5 +1,7 @@
-/* bounds.h - which products of knobs the constraints of a space bound: in "a * b / c <= 1024" it is a * b / c. Such a
- * product with the bound of a work-group is, as a rule, its number of work-items. */
+/* bounds.h - the products and quotients of knobs that the constraints of a space speak of. Those that a constraint
+ * bounds
+ * ("a * b / c <= 1024") with the bound of a work-group are, as a rule, its number of work-items; all are sizes that
+ * mean something: "m % (a * v) == 0" says that m / (a * v) is a number of pieces. */
 #ifndef TUNE_SEARCH_SPACE_BOUNDS_H
 #define TUNE_SEARCH_SPACE_BOUNDS_H
 
@@ -16,5 +18,11 @@ void bounds_free(struct bounds *b);
 size_t bounds_n(const struct bounds *b);
 /* The number `i` bounds at a config; NAN where it cannot be computed. */
 double bounds_value(const struct bounds *b, size_t i, const struct config *c);
+
+/* Divisors and quotients of the remainders (x % y) in constraints, of two knobs or more, positive for all values of
+ * these. */
+size_t bounds_n_sizes(const struct bounds *b);
+/* A size's logarithm as a share of its range, in [0, 1]. */
+double bounds_size(const struct bounds *b, size_t i, const struct config *c);
 
 #endif

@@ -64,11 +64,28 @@ static void other_constraints_are_left_out(void **state)
     assert_true(isnan(only_value("a * b % c == 0")));
 }
 
+static void what_a_constraint_divides_by_is_a_size(void **state)
+{
+    const struct config low = {{0, 0, 0}}, some = {{3, 1, 0}};
+    struct space *s = space_with("a % (b * c) == 0 or a * c <= 512");
+    struct bounds *b;
+
+    (void)state;
+    assert_int_equal(bounds_new(&b, s, 128, 1024), ERR_OK);
+    assert_int_equal(bounds_n_sizes(b), 2); /* b * c is 16..1024, a / (b * c) is 1/256..2 */
+    assert_true(fabs(bounds_size(b, 0, &low)) < 1e-12);
+    assert_true(fabs(bounds_size(b, 0, &some) - 1.0 / 6) < 1e-12); /* 32 */
+    assert_true(fabs(bounds_size(b, 1, &some) - 8.0 / 9) < 1e-12); /* 32 / 32 */
+    bounds_free(b);
+    space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_that_a_constraint_bounds_are_found),
         cmocka_unit_test(other_constraints_are_left_out),
+        cmocka_unit_test(what_a_constraint_divides_by_is_a_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

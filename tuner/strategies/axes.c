@@ -93,16 +93,19 @@ static enum err add_numbers(struct axes *a, size_t i_knob)
     return e ? e : add(a, i_knob, oddness, 0);
 }
 
-enum err axes_init(struct axes *a, const struct space *space)
+enum err axes_init(struct axes *a, const struct space *space, const struct bounds *sizes)
 {
     enum err e = ERR_OK;
 
-    *a = (struct axes){.space = space};
+    *a = (struct axes){.space = space, .sizes = sizes};
     for (size_t i = 0; e == ERR_OK && i < space_n_knobs(space); i++)
         if (space_n_values(space, i) > 1)
             e = space_knob_value(space, i, 0).text ? add_words(a, i) : add_numbers(a, i);
     if (e == ERR_OK && a->n == 0 && space_n_knobs(space) > 0)
         e = add(a, 0, NULL, 0);
+    a->n_own = a->n;
+    a->n += sizes ? bounds_n_sizes(sizes) : 0;
+    a->n = a->n < AXES_MAX ? a->n : AXES_MAX;
     if (e)
         axes_fini(a);
     return e;
@@ -110,13 +113,15 @@ enum err axes_init(struct axes *a, const struct space *space)
 
 void axes_fini(struct axes *a)
 {
-    for (size_t i = 0; i < a->n; i++)
+    for (size_t i = 0; i < a->n_own; i++)
         free(a->at[i]);
-    a->n = 0;
+    a->n = a->n_own = 0;
 }
 
 void axes_row(const struct axes *a, const struct config *c, float *row)
 {
-    for (size_t i = 0; i < a->n; i++)
+    for (size_t i = a->n_own; i < a->n; i++)
+        row[i] = (float)bounds_size(a->sizes, i - a->n_own, c);
+    for (size_t i = 0; i < a->n_own; i++)
         row[i] = a->at[i][c->choice[a->i_knob[i]]];
 }

@@ -14,7 +14,7 @@
 #define COST 1.0    /* power of the expected cost that a gain is divided by, in auto */
 #define N_INIT 4    /* configs of the start, earlier results included */
 #define DRAWS 16    /* likely draws for each of them */
-#define NEAR 0.1   /* share of picks that differ in one knob at most from one of */
+#define NEAR 0.1    /* share of picks that differ in one knob at most from one of */
 #define NEAR_BEST 3 /* so many best configs */
 #define TRIES 64    /* uniform draws for a likely one */
 #define LIKELY 0.17 /* chance of a draw to be taken, by each doubt */
@@ -52,9 +52,9 @@ static enum err init_with(double cost_power, const struct space *space, const st
     enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
 
     if (e == ERR_OK)
-        e = axes_init(&s->axes, space);
-    if (e == ERR_OK)
         e = prior_init(&s->prior, space);
+    if (e == ERR_OK)
+        e = axes_init(&s->axes, space, s->prior.items);
     if (e == ERR_OK)
         e = surrogate_init(&s->surrogate, &s->axes, &s->prior);
     if (e == ERR_OK && options->cost_model && !(s->named = model_find(options->cost_model)))

@@ -234,8 +234,10 @@ static enum err ask_others(struct surrogate *s)
 
     if (e)
         return e;
-    gpr_view_mean(s->look, s->failed, s->fails);
-    gpr_view_mean(s->look, s->costs, s->dear);
+    if (s->failing > 0)
+        gpr_view_mean(s->look, s->failed, s->fails);
+    if (s->cost_power > 0)
+        gpr_view_mean(s->look, s->costs, s->dear);
     return ERR_OK;
 }
 
@@ -275,12 +277,18 @@ static double expected(const struct surrogate *s, const struct pool *p, size_t i
     return (double)s->mean[i] + s->doubt * ((double)p->doubts[i] - s->doubts);
 }
 
-/* Of a normal variable: how far it lies below `best`, on average. */
+/* Of a normal variable: how far it lies below `best`, on average. With u deviations to go it is sd (u P(u) + p(u));
+ * where the tail P is small it comes from p (Abramowitz and Stegun 1964, 26.2.17), beyond 4 from its expansion. */
 static double improvement(double best, double mean, double sd)
 {
-    const double u = (best - mean) / sd;
+    const double u = (best - mean) / sd, x = fabs(u), p = 0.39894228040143268 * exp(-0.5 * x * x);
+    const double t = 1 / (1 + 0.2316419 * x);
+    const double tail =
+        p * t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
 
-    return sd * (u * 0.5 * erfc(-u * 0.70710678118654752) + 0.39894228040143268 * exp(-0.5 * u * u));
+    if (u >= 0)
+        return sd * (u * (1 - tail) + p);
+    return x > 4 ? sd * p / (x * x + 3) : sd * (p - x * tail);
 }
 
 void surrogate_gain(const struct surrogate *s, const struct pool *p, double *gain)

@@ -40,7 +40,7 @@ static void axes_lie_between_0_and_1_and_tell_configs_apart(void **state)
     struct axes axes;
 
     (void)state;
-    assert_int_equal(axes_init(&axes, s), ERR_OK);
+    assert_int_equal(axes_init(&axes, s, NULL), ERR_OK);
     assert_int_equal(axes.n, 3 + 1 + 1 + 3); /* width with evenness and oddness; words one each */
     axes_row(&axes, &a, of_a);
     axes_row(&axes, &b, of_b);
@@ -64,7 +64,7 @@ static void a_space_of_one_config_has_an_axis(void **state)
     assert_int_equal(space_new(&s), ERR_OK);
     assert_int_equal(space_add_knob_ints(s, "x", NULL, 1, (const int64_t[]){4}), ERR_OK);
     assert_int_equal(space_seal(s, NULL), ERR_OK);
-    assert_int_equal(axes_init(&axes, s), ERR_OK);
+    assert_int_equal(axes_init(&axes, s, NULL), ERR_OK);
     assert_int_equal(axes.n, 1);
     axes_fini(&axes);
     space_free(s);
@@ -104,7 +104,7 @@ static void stage_init(struct stage *t)
     rng_init(&t->rng, 1);
     history_init(&t->history);
     assert_int_equal(ground_init(&t->ground, t->space), ERR_OK);
-    assert_int_equal(axes_init(&t->axes, t->space), ERR_OK);
+    assert_int_equal(axes_init(&t->axes, t->space, NULL), ERR_OK);
     assert_int_equal(prior_init(&t->prior, t->space), ERR_OK);
     pool_init(&t->pool, &t->axes, &t->prior);
     assert_int_equal(surrogate_init(&t->surrogate, &t->axes, &t->prior), ERR_OK);

@@ -403,67 +403,139 @@ enum err gp_fit(struct gp *g, const struct gp_data *data)
     return e;
 }
 
-/* Where gp_predict works. */
+#define BLOCK 16 /* places that are answered at once */
+
+/* Where gp_predict works, for a block of places. */
 struct scratch {
-    float *sums, *products, *far;
-    double *k;
+    float *sums, *products; /* [BLOCK][n] */
+    float *far, *factor;    /* [n]; [n][n]: of the first part, in floats */
+    float (*solved)[BLOCK]; /* [n] */
+    double *k;              /* [n] */
 };
 
-/* Mean and variance of one part, from kernels at one place. */
-static void ask_part(const struct gp *g, const struct gp_part *p, const float *sources, const struct scratch *s,
-                     double *mean, double *variance)
+static void scratch_fini(struct scratch *s)
 {
-    const struct shape *shape = &shapes[p->i_shape];
-    double own = OFFSET + shape->sums + shape->products;
-
-    for (size_t i = 0; i < g->n; i++)
-        s->k[i] = OFFSET + shape->sums * (double)s->sums[i] + shape->products * (double)s->products[i];
-    *mean = mean_at(p->i_mean, sources, g->n_sources) + dot(s->k, p->alpha, g->n);
-    for (size_t k = 0; k < g->n_sources; k++)
-        *mean += p->slopes[k] * (double)sources[k];
-    if (!variance)
-        return;
-    for (size_t k = 0; p->slope_sd > 0 && k < g->n_sources; k++) {
-        const double weight = p->slope_sd * p->slope_sd * (double)sources[k];
-
-        own += weight * (double)sources[k];
-        for (size_t i = 0; i < g->n; i++)
-            s->k[i] += weight * (double)g->sources[i * g->n_sources + k];
-    }
-    solve_lower(p->factor, g->n, s->k);
-    *variance = p->scale * fmax(own - dot(s->k, s->k, g->n), JITTER);
+    free(s->sums);
+    free(s->products);
+    free(s->far);
+    free(s->factor);
+    free(s->solved);
+    free(s->k);
 }
 
-/* The parts' average at one place; their disagreement adds to the variance, which is otherwise the first part's. */
-static void ask(const struct gp *g, const float *place, const float *sources, const struct scratch *s, double *mean,
-                double *sd)
+static enum err scratch_init(struct scratch *s, const struct gp *g)
 {
-    double first = 0, sum = 0, squares = 0, reach = 0;
+    s->sums = malloc(BLOCK * g->n * sizeof(*s->sums));
+    s->products = malloc(BLOCK * g->n * sizeof(*s->products));
+    s->far = malloc(g->n * sizeof(*s->far));
+    s->factor = malloc(g->n * g->n * sizeof(*s->factor));
+    s->solved = malloc(g->n * sizeof(*s->solved));
+    s->k = malloc(g->n * sizeof(*s->k));
+    if (!s->sums || !s->products || !s->far || !s->factor || !s->solved || !s->k)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < g->n * g->n; i++)
+        s->factor[i] = (float)g->parts[0].factor[i];
+    return ERR_OK;
+}
 
+/* Covariance of a place with all rows, but for what sources add, from its kernels. */
+static double covariance(const struct gp_part *p, float sums, float products)
+{
+    return OFFSET + shapes[p->i_shape].sums * (double)sums + shapes[p->i_shape].products * (double)products;
+}
+
+static double mean_of(const struct gp *g, const struct gp_part *p, const float *sources, const float *sums,
+                      const float *products, double *k)
+{
+    double mean = mean_at(p->i_mean, sources, g->n_sources);
+
+    for (size_t i = 0; i < g->n; i++)
+        k[i] = covariance(p, sums[i], products[i]);
+    mean += dot(k, p->alpha, g->n);
+    for (size_t j = 0; j < g->n_sources; j++)
+        mean += p->slopes[j] * (double)sources[j];
+    return mean;
+}
+
+/* What sources add to a covariance. */
+static double source_covariance(const struct gp *g, const struct gp_part *p, const float *a, const float *b)
+{
+    double sum = 0;
+
+    for (size_t k = 0; p->slope_sd > 0 && k < g->n_sources; k++)
+        sum += (double)a[k] * (double)b[k];
+    return p->slope_sd * p->slope_sd * sum;
+}
+
+/* Variances of n <= BLOCK places by the first part, whose kernels are in `s`. */
+static void variances_of(const struct gp *g, const float *sources, size_t n, const struct scratch *s, double *out)
+{
+    const struct gp_part *p = &g->parts[0];
+    float squares[BLOCK] = {0};
+
+    for (size_t i = 0; i < g->n; i++) {
+        float *x = s->solved[i];
+
+        for (size_t b = 0; b < BLOCK; b++)
+            x[b] = b < n ? (float)(covariance(p, s->sums[b * g->n + i], s->products[b * g->n + i]) +
+                                   source_covariance(g, p, sources + b * g->n_sources, g->sources + i * g->n_sources))
+                         : 0;
+        for (size_t j = 0; j < i; j++) {
+            const float l = s->factor[i * g->n + j], *y = s->solved[j];
+
+            for (size_t b = 0; b < BLOCK; b++)
+                x[b] -= l * y[b];
+        }
+        for (size_t b = 0; b < BLOCK; b++) {
+            x[b] /= s->factor[i * g->n + i];
+            squares[b] += x[b] * x[b];
+        }
+    }
+    for (size_t b = 0; b < n; b++) {
+        const float *own = sources + b * g->n_sources;
+
+        out[b] = p->scale * fmax(covariance(p, 1, 1) + source_covariance(g, p, own, own) - (double)squares[b], JITTER);
+    }
+}
+
+/* The parts' averages at n <= BLOCK places; their disagreement adds to the variance, which is otherwise the first
+ * part's. */
+static void ask(const struct gp *g, const float *places, const float *sources, size_t n, const struct scratch *s,
+                double *mean, double *sd)
+{
+    double first[BLOCK] = {0}, squares[BLOCK] = {0}, reach = 0;
+
+    for (size_t b = 0; b < n; b++)
+        mean[b] = 0;
     for (size_t i = 0; i < g->n_parts; i++) {
         const struct gp_part *p = &g->parts[i];
-        double m;
 
-        if (shapes[p->i_shape].reach != reach)
-            kernels(g, reach = shapes[p->i_shape].reach, place, s->sums, s->products, s->far);
-        ask_part(g, p, sources, s, &m, sd && i == 0 ? &first : NULL);
-        sum += p->weight * m;
-        squares += p->weight * m * m;
+        for (size_t b = 0; shapes[p->i_shape].reach != reach && b < n; b++)
+            kernels(g, shapes[p->i_shape].reach, places + b * g->n_dims, s->sums + b * g->n, s->products + b * g->n,
+                    s->far);
+        reach = shapes[p->i_shape].reach;
+        if (sd && i == 0)
+            variances_of(g, sources, n, s, first);
+        for (size_t b = 0; b < n; b++) {
+            const double m =
+                mean_of(g, p, sources + b * g->n_sources, s->sums + b * g->n, s->products + b * g->n, s->k);
+
+            mean[b] += p->weight * m;
+            squares[b] += p->weight * m * m;
+        }
     }
-    *mean = sum;
-    if (sd)
-        *sd = sqrt(first + fmax(squares - sum * sum, 0));
+    for (size_t b = 0; sd && b < n; b++)
+        sd[b] = sqrt(first[b] + fmax(squares[b] - mean[b] * mean[b], 0));
 }
 
 enum err gp_predict(const struct gp *g, const float *places, const float *sources, size_t n, double *mean, double *sd)
 {
-    float *memory = malloc(3 * g->n * sizeof(*memory) + 1);
-    const struct scratch s = {memory, memory + g->n, memory + 2 * g->n, malloc(g->n * sizeof(double) + 1)};
-    const enum err e = memory && s.k ? ERR_OK : ERR_NOMEM;
+    struct scratch s = {.k = NULL};
+    const enum err e = scratch_init(&s, g);
 
-    for (size_t i = 0; e == ERR_OK && i < n; i++)
-        ask(g, places + i * g->n_dims, sources + i * g->n_sources, &s, mean + i, sd ? sd + i : NULL);
-    free(memory);
-    free(s.k);
+    for (size_t i = 0; e == ERR_OK && i < n; i += BLOCK)
+        ask(g, places + i * g->n_dims, g->n_sources ? sources + i * g->n_sources : NULL, n - i < BLOCK ? n - i : BLOCK,
+            &s, mean + i, sd ? sd + i : NULL);
+    scratch_fini(&s);
     return e;
 }

@@ -212,6 +212,32 @@ static size_t padded_leaf(const struct forest_heap_node *heap, size_t depth, con
     return at + 1 - ((size_t)1 << depth);
 }
 
+#define TOGETHER 4 /* trees that a row goes down at once: their loads do not wait for each other */
+
+static bool are_alike(const struct forest_tree *t)
+{
+    for (size_t i = 0; i < TOGETHER; i++)
+        if (!t[i].is_padded || t[i].depth != t[0].depth)
+            return false;
+    return true;
+}
+
+/* The sum and the answers of TOGETHER padded trees of one depth, in their order. */
+static float add_alike(const struct forest *f, const struct forest_tree *t, const int8_t *planes, float sum)
+{
+    const struct forest_heap_node *heap[TOGETHER];
+    size_t at[TOGETHER] = {0};
+
+    for (size_t j = 0; j < TOGETHER; j++)
+        heap[j] = f->heaps + t[j].first_node;
+    for (size_t i = 0; i < t->depth; i++)
+        for (size_t j = 0; j < TOGETHER; j++)
+            at[j] = 2 * at[j] + 1 + (planes[heap[j][at[j]].i_plane] > heap[j][at[j]].threshold);
+    for (size_t j = 0; j < TOGETHER; j++)
+        sum += f->leaves[t[j].first_leaf + at[j] + 1 - ((size_t)1 << t->depth)];
+    return sum;
+}
+
 static size_t any_leaf(const struct forest_node *nodes, size_t n_nodes, const int8_t *planes)
 {
     size_t slot = TREE_MAX_LEAVES; /* the root */
@@ -226,10 +252,17 @@ static size_t any_leaf(const struct forest_node *nodes, size_t n_nodes, const in
 
 float forest_add_row(const struct forest *f, size_t first, size_t n, const int8_t *planes, float sum)
 {
-    for (size_t i = first; i < first + n; i++) {
+    for (size_t i = first, end = first + n; i < end; i++) {
         const struct forest_tree *t = &f->trees[i];
-        const size_t leaf = t->is_padded ? padded_leaf(f->heaps + t->first_node, t->depth, planes)
-                                         : any_leaf(f->nodes + t->first_node, t->n_nodes, planes);
+        size_t leaf;
+
+        if (end - i >= TOGETHER && are_alike(t)) {
+            sum = add_alike(f, t, planes, sum);
+            i += TOGETHER - 1;
+            continue;
+        }
+        leaf = t->is_padded ? padded_leaf(f->heaps + t->first_node, t->depth, planes)
+                            : any_leaf(f->nodes + t->first_node, t->n_nodes, planes);
 
         sum += f->leaves[t->first_leaf + leaf];
     }

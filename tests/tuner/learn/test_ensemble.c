@@ -68,7 +68,7 @@ static void it_ranks_configs_that_it_has_not_seen(void **state)
     static const struct {
         size_t n;
         double spearman;
-    } cases[] = {{60, .6}, {300, .85}, {600, .9}};
+    } cases[] = {{60, .6}, {200, .85}, {600, .9}};
     struct made *m = made();
     float *scores = malloc(N_ALL * sizeof *scores);
 
@@ -92,7 +92,7 @@ static void it_ranks_configs_that_it_has_not_seen(void **state)
 static void the_same_data_and_seed_give_the_same_scores(void **state)
 {
     struct made *m = made();
-    const struct ensemble_data d = data_of(m, 200);
+    const struct ensemble_data d = data_of(m, 100);
     struct ensemble *a = fitted(&d, 3), *b = fitted(&d, 3), *c = fitted(&d, 4);
     float x[100], y[100], z[100];
 
@@ -128,7 +128,7 @@ static void a_score_does_not_depend_on_the_rows_beside_it(void **state)
 static void the_unit_of_time_does_not_matter(void **state)
 {
     struct made *m = made();
-    struct ensemble_data d = data_of(m, 150);
+    struct ensemble_data d = data_of(m, 100);
     struct ensemble *a = fitted(&d, 0), *b;
     float x[100], y[100];
 
@@ -148,7 +148,7 @@ static void the_unit_of_time_does_not_matter(void **state)
 static void text_brings_back_the_same_scores(void **state)
 {
     struct made *m = made();
-    const struct ensemble_data d = data_of(m, 120);
+    const struct ensemble_data d = data_of(m, 80);
     struct ensemble *a = fitted(&d, 9), *b = NULL;
     struct why why = {""};
     cJSON *tree = NULL;

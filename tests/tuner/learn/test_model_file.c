@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#define N_ALL 600
-#define N_TRAIN 300
+#define N_ALL 400
+#define N_TRAIN 150
 
 static char dir[256];
 
@@ -118,7 +118,7 @@ static void what_a_build_tells_ranks_the_built_rows_and_no_others(void **state)
     assert_int_equal(model_file_predict(&m, t.r.values, t.n, first), ERR_OK);
     memcpy(second, first, sizeof second);
     assert_int_equal(model_file_rerank(&m, t.r.values, t.late, t.n, second), ERR_OK);
-    if (!(spearman(&t, second, true) > 0.9 && spearman(&t, second, true) > spearman(&t, first, true) + 0.1))
+    if (!(spearman(&t, second, true) > 0.85 && spearman(&t, second, true) > spearman(&t, first, true) + 0.2))
         fail_msg("%g with what the build told, %g without", spearman(&t, second, true), spearman(&t, first, true));
     for (size_t i = 0; i < t.n; i++)
         if (isnan(t.late[2 * i]))

@@ -33,6 +33,23 @@ static enum err parse(struct cli *c, struct why *why, char **argv)
     return cli_parse(c, options, argc, argv, why);
 }
 
+static void all_values_of_a_repeated_option_are_kept_in_order(void **state)
+{
+    const char *texts[2] = {NULL, NULL};
+    struct cli c;
+
+    (void)state;
+    assert_int_equal(PARSE(&c, NULL, "--strategy", "a", "-n5", "--tuner=b", "--strategy", "c"), ERR_OK);
+    assert_int_equal(cli_texts(&c, "strategy", texts, 2), 3);
+    assert_string_equal(texts[0], "a");
+    assert_string_equal(texts[1], "b");
+    assert_string_equal(cli_text(&c, "strategy"), "c");
+    assert_int_equal(cli_texts(&c, "trials", texts, 2), 1);
+    assert_string_equal(texts[0], "5");
+    assert_int_equal(cli_texts(&c, "noise", texts, 2), 0);
+    cli_fini(&c);
+}
+
 static void defaults_hold_until_something_is_given(void **state)
 {
     struct cli c;
@@ -154,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_hold_until_something_is_given),
         cmocka_unit_test(options_come_in_all_usual_forms),
+        cmocka_unit_test(all_values_of_a_repeated_option_are_kept_in_order),
         cmocka_unit_test(variables_give_defaults),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(help_shows_every_option_with_its_default),

@@ -124,6 +124,8 @@ static void look_for_sizes(struct bounds *b, uint32_t i)
         return;
     if (x.op == TERM_MOD && is_product(&b->terms, x.a) && is_product(&b->terms, x.b)) {
         note_size(b, x.b);
+        if (b->terms.items[x.b].op == TERM_DIV || b->terms.items[x.b].op == TERM_FLOOR_DIV)
+            note_size(b, b->terms.items[x.b].a);
         note_size(b, terms_add(&b->terms, TERM_DIV, x.a, x.b));
     }
     look_for_sizes(b, x.a);

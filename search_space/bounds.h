@@ -19,8 +19,8 @@ size_t bounds_n(const struct bounds *b);
 /* The number `i` bounds at a config; NAN where it cannot be computed. */
 double bounds_value(const struct bounds *b, size_t i, const struct config *c);
 
-/* Divisors and quotients of the remainders (x % y) in constraints, of two knobs or more, positive for all values of
- * these. */
+/* Divisors and quotients of the remainders (x % y) in constraints, and what such a divisor divides in turn; of two
+ * knobs or more, positive for all values of these. */
 size_t bounds_n_sizes(const struct bounds *b);
 /* A size's logarithm as a share of its range, in [0, 1]. */
 double bounds_size(const struct bounds *b, size_t i, const struct config *c);

@@ -78,6 +78,12 @@ static void what_a_constraint_divides_by_is_a_size(void **state)
     assert_true(fabs(bounds_size(b, 1, &some) - 8.0 / 9) < 1e-12); /* 32 / 32 */
     bounds_free(b);
     space_free(s);
+    s = space_with("64 % (a * b / c) == 0");
+    assert_int_equal(bounds_new(&b, s, 128, 1024), ERR_OK);
+    assert_int_equal(bounds_n_sizes(b), 3);                        /* a * b / c, a * b, 64 / (a * b / c) */
+    assert_true(fabs(bounds_size(b, 1, &some) - 4.0 / 6) < 1e-12); /* 32 * 8 of 16..1024 */
+    bounds_free(b);
+    space_free(s);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 #include "tuner/session.h"
 
 #include "core/clock.h"
+#include "tuner/earlier.h"
 #include "tuner/trial.h"
 
 #include <math.h>
@@ -63,6 +64,33 @@ static bool take_warm(const struct record *r, const char *line, size_t n, void *
     for (size_t i = 0; i < s->n_tasks; i++)
         task_take(&s->tasks[i], r, ORIGIN_WARM);
     return true;
+}
+
+static bool gather(const struct record *r, const char *line, size_t n, void *arg)
+{
+    (void)line;
+    (void)n;
+    earlier_add(arg, r);
+    return true;
+}
+
+/* Records of other devices and shapes warm the searches, before anything is told to them. */
+static enum err warm(struct session *s, struct why *why)
+{
+    struct earlier earlier = {0};
+    enum err e = log_scan(s->o.records, gather, NULL, &earlier, why);
+
+    for (size_t i = 0; i < s->n_tasks && !e; i++) {
+        const struct task *t = &s->tasks[i];
+        size_t n = 0;
+
+        e = earlier_warm(&earlier, &s->tasks[i], s->o.job, &n, why);
+        if (!e && n)
+            progress_note(s->o.progress, "%s: warmed by %zu earlier search%s", t->name[0] ? t->name : t->text, n,
+                          n == 1 ? "" : "es");
+    }
+    earlier_fini(&earlier);
+    return e;
 }
 
 static bool take_own(const struct record *r, const char *line, size_t n, void *arg)
@@ -328,6 +356,8 @@ enum err session_init(struct session *s, const struct session_options *o, struct
     e = wait_for_device(s, why);
     if (!e)
         e = make_tasks(s, why);
+    if (!e && o->records)
+        e = warm(s, why);
     if (!e && o->log && !o->log->is_stdout)
         e = log_scan(o->log->path, take_own, NULL, s, why);
     if (!e && o->stored)

@@ -1,6 +1,7 @@
 #include "tuner/task.h"
 
 #include "tuner/allocate.h"
+#include "tuner/learn/transfer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ void task_fini(struct task *t)
     for (size_t i = 0; i < t->n_arms; i++) {
         if (t->arms[i].strategy)
             t->arms[i].ops->fini(t->arms[i].strategy);
+        transfer_free(t->arms[i].history);
         space_free(t->arms[i].own_space);
         recorded_close(t->arms[i].recorded);
     }

@@ -28,6 +28,7 @@ struct arm {
     struct recorded *recorded; /* replay: what `space` lends */
     struct strategy *strategy;
     const struct strategy_ops *ops;
+    struct transfer *history; /* what warms the strategy; NULL = nothing */
     struct config fallback;
     bool has_fallback;
     bool exhausted;
@@ -91,6 +92,10 @@ enum err task_init(struct task *t, const struct job *j, size_t i_layer, const st
 /* The same for a recorded space: job.replay. */
 enum err task_init_replay(struct task *t, const struct job *j, const struct device_desc *device, struct why *why);
 void task_fini(struct task *t);
+
+/* Starts the strategy of one template anew, warmed by `history` (takes it, also on failure), before anything was told.
+ */
+enum err task_warm(struct task *t, const struct job *j, size_t i_arm, struct transfer *history, struct why *why);
 
 /* Does this record measure the task's workload with one of its templates (same version) on its device? */
 bool task_knows(const struct task *t, const struct record *r);

@@ -1,22 +1,41 @@
 /* task_init.c - making a task: which templates, their spaces and strategies; and the programs of its configs. */
 #include "tuner/task.h"
 
+#include "tuner/learn/transfer.h"
+#include "tuner/strategies/warm.h"
+
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
 static enum err start_strategy(struct arm *a, const struct job *j, size_t i_arm, int64_t budget, struct why *why)
 {
-    const struct strategy_options options = {.seed = (uint64_t)j->seed + i_arm,
-                                             .budget = (size_t)budget,
-                                             .first = a->has_fallback ? &a->fallback : NULL,
-                                             .n_first = a->has_fallback};
+    struct strategy_options options = {.seed = (uint64_t)j->seed + i_arm,
+                                       .budget = (size_t)budget,
+                                       .first = a->has_fallback ? &a->fallback : NULL,
+                                       .n_first = a->has_fallback,
+                                       .history = a->history};
     enum err e = strategy_named(j->strategy, &a->ops, why);
 
     if (e)
         return e;
+    if (a->history) {
+        options.inner = a->ops;
+        a->ops = &warm_ops;
+    }
     e = a->ops->init(&a->strategy, a->space, &options);
     return e ? why_set(why, e, "strategy %s: %s", j->strategy, err_words(e)) : ERR_OK;
+}
+
+enum err task_warm(struct task *t, const struct job *j, size_t i_arm, struct transfer *history, struct why *why)
+{
+    struct arm *a = &t->arms[i_arm];
+
+    a->ops->fini(a->strategy);
+    a->strategy = NULL;
+    transfer_free(a->history);
+    a->history = history;
+    return start_strategy(a, j, i_arm, t->budget, why);
 }
 
 static enum err add_arm(struct task *t, const struct job *j, const struct template *tp, enum fit fit, struct why *why)

@@ -435,11 +435,13 @@ static size_t n_turns(struct strategy *s, size_t n)
 
 static enum err ask(struct strategy *s, size_t n, struct proposal *out, size_t *n_out)
 {
-    const size_t turns = n_turns(s, n);
+    const size_t turns = n_turns(s, n), ahead = s->n_proposed < s->n_first ? s->n_first - s->n_proposed : 0;
     enum err e;
 
     *n_out = 0;
-    e = s->n_proposed < s->n_first ? ask_inner(s, n - turns, out, n_out) : ask_records(s, turns, out, n_out);
+    e = ask_inner(s, ahead < n ? ahead : n, out, n_out);
+    if (e == ERR_OK)
+        e = ask_records(s, turns, out, n_out);
     if (e == ERR_OK)
         e = ask_inner(s, n - *n_out, out, n_out);
     if (e == ERR_OK && *n_out < n)

@@ -1,0 +1,242 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "tuner/earlier.h"
+#include "tuner/learn/transfer.h"
+#include "tuner/strategies/warm.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct device_desc cpu(void)
+{
+    struct device_desc d = {.kind = DEVICE_CPU,
+                            .units = 1,
+                            .threads = 1,
+                            .max_work_group = 4096,
+                            .local_bytes = 65536,
+                            .global_bytes = (int64_t)1 << 30,
+                            .max_alloc_bytes = (int64_t)1 << 28,
+                            .vector_bits = 512};
+
+    snprintf(d.api, sizeof d.api, "opencl");
+    snprintf(d.name, sizeof d.name, "test cpu");
+    for (int i = 0; i < 3; i++)
+        d.max_local[i] = 4096;
+    return d;
+}
+
+static void start(struct job *j, struct task *t, const char *workload, const char *strategy)
+{
+    const struct device_desc d = cpu();
+    struct why why = {""};
+
+    job_init(j);
+    snprintf(j->strategy, sizeof j->strategy, "%s", strategy);
+    snprintf(j->templates, sizeof j->templates, "dense/gemm_packed");
+    assert_int_equal(job_add_layer(j, workload, "fc", 1), ERR_OK);
+    assert_int_equal(task_init(t, j, 0, &d, &why), ERR_OK);
+}
+
+static void end(struct job *j, struct task *t)
+{
+    task_fini(t);
+    job_fini(j);
+}
+
+static size_t searched_arm(const struct task *t)
+{
+    for (size_t i = 0; i < t->n_arms; i++)
+        if (!t->arms[i].baseline)
+            return i;
+    fail();
+    return 0;
+}
+
+/* A record of a config of `t`, as if of another device. */
+static void add(struct earlier *e, const struct task *t, const struct config *c, double time_ns, bool same_device,
+                const char *purpose)
+{
+    const struct arm *a = &t->arms[searched_arm(t)];
+    struct record r;
+
+    record_init(&r);
+    r.workload = strdup(t->text);
+    snprintf(r.template_id, sizeof r.template_id, "%s", a->id);
+    r.template_version = a->version;
+    r.knobs = space_config_to_json(a->space, c);
+    r.fingerprint = same_device ? t->fingerprint : sha256_of("other", 5);
+    snprintf(r.purpose, sizeof r.purpose, "%s", purpose);
+    r.status = time_ns > 0 ? STATUS_OK : STATUS_RUNTIME;
+    r.time_ns = time_ns;
+    earlier_add(e, &r);
+    record_fini(&r);
+}
+
+/* Smooth in the places of all knobs' values: least at the config `centre`. */
+static double time_of(const struct space *space, const struct config *c, const struct config *centre)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < space_n_knobs(space); i++) {
+        const double apart = (double)c->choice[i] - (double)centre->choice[i];
+
+        sum += apart * apart / (double)(space_n_values(space, i) * space_n_values(space, i));
+    }
+    return 1000 * (1 + sum);
+}
+
+/* n configs drawn from the space of `t` and their times round `centre`; gives the least of them. */
+static double fill(struct earlier *e, const struct task *t, size_t n, bool same_device, const char *purpose)
+{
+    const struct arm *a = &t->arms[searched_arm(t)];
+    double least = INFINITY;
+    struct config c;
+    struct rng rng;
+
+    rng_init(&rng, 7);
+    for (size_t i = 0; i < n; i++) {
+        double time_ns;
+
+        assert_int_equal(space_sample(a->space, &rng, 100000, &c), ERR_OK);
+        time_ns = time_of(a->space, &c, &a->fallback);
+        least = time_ns < least ? time_ns : least;
+        add(e, t, &c, time_ns, same_device, purpose);
+    }
+    return least;
+}
+
+static void what_is_best_elsewhere_is_proposed_early(void **state)
+{
+    struct earlier earlier = {0};
+    struct task_proposal p[8];
+    struct why why = {""};
+    struct job j;
+    struct task t;
+    size_t n_used = 0, n = 0;
+    double best_there, least = INFINITY;
+
+    (void)state;
+    start(&j, &t, "dense f32 m=8 n=32 k=16", "auto");
+    best_there = fill(&earlier, &t, 60, false, "search");
+    assert_int_equal(earlier_warm(&earlier, &t, &j, &n_used, &why), ERR_OK);
+    assert_int_equal(n_used, 1);
+    assert_int_equal(task_ask(&t, 8, p, &n), ERR_OK);
+    for (size_t i = 0; i < n; i++) {
+        const struct arm *a = &t.arms[p[i].i_arm];
+
+        if (strcmp(p[i].by, "history") == 0)
+            least = fmin(least, time_of(a->space, &p[i].config, &a->fallback));
+    }
+    for (size_t i = 0; i < n; i++) printf("%s %g\n", p[i].by, time_of(t.arms[p[i].i_arm].space, &p[i].config, &t.arms[p[i].i_arm].fallback));
+    printf("best there %g n %zu size %g\n", best_there, n, (double)space_size(t.arms[searched_arm(&t)].space));
+    assert_true(least <= best_there);
+    earlier_fini(&earlier);
+    end(&j, &t);
+}
+
+static void another_shape_warms_too(void **state)
+{
+    struct earlier earlier = {0};
+    struct why why = {""};
+    struct job j, k;
+    struct task t, other;
+    size_t n_used = 0;
+
+    (void)state;
+    start(&j, &t, "dense f32 m=8 n=32 k=16", "model");
+    start(&k, &other, "dense f32 m=16 n=64 k=32", "model");
+    fill(&earlier, &other, 30, true, "search");
+    assert_int_equal(earlier_warm(&earlier, &t, &j, &n_used, &why), ERR_OK);
+    assert_int_equal(n_used, 1);
+    assert_ptr_equal(t.arms[searched_arm(&t)].ops, &warm_ops);
+    earlier_fini(&earlier);
+    end(&j, &t);
+    end(&k, &other);
+}
+
+/* The task's own records are told as measurements, finals repeat searches, failures alone tell no order. */
+static void what_is_no_other_search_warms_nothing(void **state)
+{
+    struct earlier earlier = {0};
+    struct why why = {""};
+    struct config c;
+    struct job j;
+    struct task t;
+    size_t n_used = 9;
+
+    (void)state;
+    start(&j, &t, "dense f32 m=8 n=32 k=16", "auto");
+    c = t.arms[searched_arm(&t)].fallback;
+    fill(&earlier, &t, 20, true, "search");
+    fill(&earlier, &t, 20, false, "final");
+    add(&earlier, &t, &c, 0, false, "search");
+    assert_int_equal(earlier_warm(&earlier, &t, &j, &n_used, &why), ERR_OK);
+    assert_int_equal(n_used, 0);
+    assert_null(t.arms[searched_arm(&t)].history);
+    earlier_fini(&earlier);
+    end(&j, &t);
+}
+
+static void a_strategy_chosen_for_itself_stays_as_it_is(void **state)
+{
+    struct earlier earlier = {0};
+    struct why why = {""};
+    struct job j;
+    struct task t;
+    size_t n_used = 9;
+
+    (void)state;
+    start(&j, &t, "dense f32 m=8 n=32 k=16", "random");
+    fill(&earlier, &t, 20, false, "search");
+    assert_int_equal(earlier_warm(&earlier, &t, &j, &n_used, &why), ERR_OK);
+    assert_int_equal(n_used, 0);
+    earlier_fini(&earlier);
+    end(&j, &t);
+}
+
+/* Sources of the same workload come first, then the longest, and no more than the limit. */
+static void the_nearest_searches_are_taken(void **state)
+{
+    struct earlier earlier = {0};
+    struct why why = {""};
+    struct job j;
+    struct task t;
+    size_t n_used = 0;
+
+    (void)state;
+    start(&j, &t, "dense f32 m=8 n=32 k=16", "auto");
+    for (int i = 0; i < EARLIER_MAX_SOURCES + 4; i++) {
+        char workload[64];
+        struct job k;
+        struct task other;
+
+        snprintf(workload, sizeof workload, "dense f32 m=8 n=32 k=%d", 32 + 16 * i);
+        start(&k, &other, workload, "auto");
+        fill(&earlier, &other, 4 + (size_t)i % 5, true, "search");
+        end(&k, &other);
+    }
+    fill(&earlier, &t, 2, false, "search");
+    assert_int_equal(earlier_warm(&earlier, &t, &j, &n_used, &why), ERR_OK);
+    assert_int_equal(n_used, EARLIER_MAX_SOURCES);
+    assert_string_equal(transfer_label(t.arms[searched_arm(&t)].history, 0), t.text);
+    earlier_fini(&earlier);
+    end(&j, &t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_best_elsewhere_is_proposed_early),
+        cmocka_unit_test(another_shape_warms_too),
+        cmocka_unit_test(what_is_no_other_search_warms_nothing),
+        cmocka_unit_test(a_strategy_chosen_for_itself_stays_as_it_is),
+        cmocka_unit_test(the_nearest_searches_are_taken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+#include "tuner/earlier.h"
+
+#include "tuner/learn/transfer_recorded.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+    cJSON *knobs;
+    double value; /* ln ns; NAN = failed */
+};
+
+struct earlier_search {
+    char template_id[64];
+    int64_t version;
+    char *workload;
+    struct sha256 fingerprint;
+    struct row *rows;
+    size_t n, cap, n_ok;
+};
+
+void earlier_fini(struct earlier *e)
+{
+    if (!e)
+        return;
+    for (size_t i = 0; i < e->n; i++) {
+        for (size_t k = 0; k < e->searches[i].n; k++)
+            cJSON_Delete(e->searches[i].rows[k].knobs);
+        free(e->searches[i].rows);
+        free(e->searches[i].workload);
+    }
+    free(e->searches);
+    *e = (struct earlier){0};
+}
+
+/* Room for one more item of a list. */
+static void *widen(void *list, size_t n, size_t *cap, size_t n_item)
+{
+    const size_t more = *cap ? *cap * 2 : 16;
+    void *grown;
+
+    if (n < *cap)
+        return list;
+    grown = realloc(list, more * n_item);
+    if (grown)
+        *cap = more;
+    return grown;
+}
+
+static struct earlier_search *find(struct earlier *e, const struct record *r)
+{
+    for (size_t i = e->n; i-- > 0;) { /* records of one search stand together */
+        struct earlier_search *s = &e->searches[i];
+
+        if (s->version == r->template_version && strcmp(s->template_id, r->template_id) == 0 &&
+            strcmp(s->fingerprint.hex, r->fingerprint.hex) == 0 && strcmp(s->workload, r->workload) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+static struct earlier_search *search_of(struct earlier *e, const struct record *r)
+{
+    struct earlier_search *s = find(e, r);
+    void *grown;
+
+    if (s)
+        return s;
+    grown = widen(e->searches, e->n, &e->cap, sizeof *e->searches);
+    if (!grown)
+        return NULL;
+    e->searches = grown;
+    s = &e->searches[e->n];
+    *s = (struct earlier_search){
+        .version = r->template_version, .fingerprint = r->fingerprint, .workload = strdup(r->workload)};
+    memcpy(s->template_id, r->template_id, sizeof s->template_id);
+    if (!s->workload)
+        return NULL;
+    e->n++;
+    return s;
+}
+
+void earlier_add(struct earlier *e, const struct record *r)
+{
+    const bool ok = r->status == STATUS_OK && r->time_ns > 0;
+    struct earlier_search *s;
+    struct row row;
+    void *grown;
+
+    if (e->failed || e->n_rows == EARLIER_MAX_ROWS || !r->workload || !r->knobs || r->status == STATUS_LOST ||
+        (r->status == STATUS_OK && !ok) || strcmp(r->purpose, "search") != 0)
+        return;
+    s = search_of(e, r);
+    grown = s ? widen(s->rows, s->n, &s->cap, sizeof *s->rows) : NULL;
+    row = (struct row){grown ? cJSON_Duplicate(r->knobs, true) : NULL, ok ? log(r->time_ns) : (double)NAN};
+    if (grown)
+        s->rows = grown;
+    if (!row.knobs) {
+        e->failed = ERR_NOMEM;
+        return;
+    }
+    s->rows[s->n++] = row;
+    s->n_ok += ok;
+    e->n_rows++;
+}
+
+/* Is there something to learn that the task will not be told as its own? */
+static bool is_source(const struct earlier_search *s, const struct task *t, const struct arm *a)
+{
+    const bool own = s->version == a->version && strcmp(s->workload, t->text) == 0 &&
+                     strcmp(s->fingerprint.hex, t->fingerprint.hex) == 0;
+
+    return !own && s->n_ok > 0 && strcmp(s->template_id, a->id) == 0;
+}
+
+static bool is_nearer(const struct earlier_search *a, const struct earlier_search *b, const struct task *t)
+{
+    const bool same_a = strcmp(a->workload, t->text) == 0, same_b = strcmp(b->workload, t->text) == 0;
+
+    return same_a != same_b ? same_a : a->n > b->n;
+}
+
+/* The nearest searches for one template, in order; returns how many. */
+static size_t nearest(const struct earlier *e, const struct task *t, const struct arm *a,
+                      const struct earlier_search *out[EARLIER_MAX_SOURCES])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < e->n; i++) {
+        const struct earlier_search *s = &e->searches[i];
+        size_t k;
+
+        if (!is_source(s, t, a))
+            continue;
+        if (n == EARLIER_MAX_SOURCES && !is_nearer(s, out[n - 1], t))
+            continue;
+        n += n < EARLIER_MAX_SOURCES;
+        for (k = n - 1; k > 0 && is_nearer(s, out[k - 1], t); k--)
+            out[k] = out[k - 1];
+        out[k] = s;
+    }
+    return n;
+}
+
+static double knob_of(const cJSON *knobs, const char *name)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(knobs, name);
+
+    if (cJSON_IsString(v))
+        return transfer_word(v->valuestring);
+    return cJSON_IsNumber(v) ? v->valuedouble : (double)NAN;
+}
+
+static enum err add_source(struct transfer *t, const struct space *space, const struct earlier_search *s)
+{
+    const size_t n_knobs = space_n_knobs(space);
+    const char *names[SPACE_MAX_KNOBS];
+    double *knobs = malloc(s->n * n_knobs * sizeof(*knobs) + 1), *values = malloc(s->n * sizeof(*values) + 1);
+    enum err e = knobs && values ? ERR_OK : ERR_NOMEM;
+
+    for (size_t k = 0; k < n_knobs; k++)
+        names[k] = space_knob_name(space, k);
+    for (size_t i = 0; i < s->n && !e; i++) {
+        for (size_t k = 0; k < n_knobs; k++)
+            knobs[i * n_knobs + k] = knob_of(s->rows[i].knobs, names[k]);
+        values[i] = s->rows[i].value;
+    }
+    if (!e)
+        e = transfer_add_source(t, s->workload, &(struct transfer_rows){names, knobs, values, s->n, n_knobs}, NULL);
+    free(knobs);
+    free(values);
+    return e == ERR_NOMEM ? e : ERR_OK; /* a version without a knob in common tells nothing */
+}
+
+static enum err warm_arm(const struct earlier *e, struct task *t, size_t i_arm, const struct job *j, size_t *n_used,
+                         struct why *why)
+{
+    const struct earlier_search *sources[EARLIER_MAX_SOURCES];
+    struct arm *a = &t->arms[i_arm];
+    const size_t n = nearest(e, t, a, sources);
+    struct transfer *history = NULL;
+    enum err err;
+
+    if (n == 0)
+        return ERR_OK;
+    err = transfer_new_for(&history, a->space, (uint64_t)j->seed + i_arm);
+    for (size_t i = 0; i < n && !err; i++)
+        err = add_source(history, a->space, sources[i]);
+    if (!err && transfer_n_sources(history) > 0) {
+        *n_used += transfer_n_sources(history);
+        return task_warm(t, j, i_arm, history, why);
+    }
+    transfer_free(history);
+    return err ? why_set(why, err, "%s", err_words(err)) : ERR_OK;
+}
+
+enum err earlier_warm(const struct earlier *e, struct task *t, const struct job *j, size_t *n_used, struct why *why)
+{
+    enum err err = e->failed;
+
+    *n_used = 0;
+    if (err)
+        return why_set(why, err, "%s", err_words(err));
+    for (size_t i = 0; i < t->n_arms && !err; i++)
+        if (!t->arms[i].baseline && (strcmp(j->strategy, "auto") == 0 || strcmp(j->strategy, "model") == 0))
+            err = warm_arm(e, t, i, j, n_used, why);
+    return err;
+}

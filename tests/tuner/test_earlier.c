@@ -132,8 +132,6 @@ static void what_is_best_elsewhere_is_proposed_early(void **state)
         if (strcmp(p[i].by, "history") == 0)
             least = fmin(least, time_of(a->space, &p[i].config, &a->fallback));
     }
-    for (size_t i = 0; i < n; i++) printf("%s %g\n", p[i].by, time_of(t.arms[p[i].i_arm].space, &p[i].config, &t.arms[p[i].i_arm].fallback));
-    printf("best there %g n %zu size %g\n", best_there, n, (double)space_size(t.arms[searched_arm(&t)].space));
     assert_true(least <= best_there);
     earlier_fini(&earlier);
     end(&j, &t);

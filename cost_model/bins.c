@@ -191,7 +191,7 @@ CLONES static void count_each(const float *values, const float *cuts, size_t n_c
         counts_t sum = {0};
 
         for (size_t j = 0; j < n_cuts; j++)
-            sum -= cuts[j] + (floats_t){0} < mine;
+            sum -= (cuts[j] + (floats_t){0}) < mine;
         memcpy(below + i, &sum, sizeof(sum));
     }
 }
@@ -215,7 +215,10 @@ static void code_values(const float *values, const struct bin_column *column, ui
 {
     int32_t below[BINS_BLOCK];
 
-    (column->n_cuts <= FEW_CUTS ? count_each : search_each)(values, column->cuts, column->n_cuts, below);
+    if (column->n_cuts <= FEW_CUTS)
+        count_each(values, column->cuts, column->n_cuts, below);
+    else
+        search_each(values, column->cuts, column->n_cuts, below);
     for (size_t i = 0; i < BINS_BLOCK; i++) {
         uint32_t bits;
 

@@ -267,7 +267,7 @@ static enum err read_tree(struct gbdt_parts *p, const cJSON *object, struct why 
     struct tree_node nodes[TREE_MAX_LEAVES];
     float leaves[TREE_MAX_LEAVES];
     double *numbers = NULL, *values = NULL;
-    size_t n_numbers = 0, n_leaves;
+    size_t n_numbers = 0, n_leaves = 0;
     enum err e = take_numbers(object, "nodes", 0, 5 * (TREE_MAX_LEAVES - 1), &numbers, &n_numbers, why);
 
     if (e == ERR_OK && n_numbers % 5 != 0)

@@ -297,7 +297,9 @@ struct split histogram_scan(struct histogram *h, const cell_t *cells, cell_t all
 {
     const size_t n = group_sums(h, cells, h->p->n_groups), at = best_of(h, n, all, rule);
 
-    return at == SIZE_MAX ? (struct split){0} : group_split(h, at);
+    if (at == SIZE_MAX)
+        return (struct split){0};
+    return group_split(h, at);
 }
 
 /* Few rows. */

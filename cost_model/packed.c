@@ -91,7 +91,7 @@ static void write_column(struct packed *p, size_t i, const uint8_t *codes)
 {
     const struct packed_column *c = &p->columns[i];
     const size_t digit = i < p->n_narrow && i % 2 == 0 ? PACKED_NARROW : 1;
-    uint8_t own[PACKED_MAX_CODES], *at = p->records + c->i_byte;
+    uint8_t own[PACKED_MAX_CODES] = {0}, *at = p->records + c->i_byte;
 
     for (size_t j = 0; j < c->n_codes; j++)
         own[c->table_code[j]] = (uint8_t)(j * digit);

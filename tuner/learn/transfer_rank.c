@@ -23,6 +23,12 @@ static void order_by(const struct transfer *t, const float *shares, size_t n, co
     transfer_sort(order, n);
 }
 
+/* Is value i behind value j in ascending order, ties by place? */
+static bool is_behind(const double *values, size_t i, size_t j)
+{
+    return i > j ? values[i] >= values[j] : values[i] > values[j];
+}
+
 size_t transfer_best_of(const struct transfer *t, size_t i_source, size_t n, double *knobs)
 {
     const struct transfer_source *s = &t->sources[i_source];
@@ -32,8 +38,7 @@ size_t transfer_best_of(const struct transfer *t, size_t i_source, size_t n, dou
         size_t best = SIZE_MAX;
 
         for (size_t i = 0; i < s->n_groups; i++) {
-            const bool later =
-                last == SIZE_MAX || s->values[i] > s->values[last] || (s->values[i] == s->values[last] && i > last);
+            const bool later = last == SIZE_MAX || is_behind(s->values, i, last);
 
             if (later && (best == SIZE_MAX ? !isnan(s->values[i]) : s->values[i] < s->values[best]))
                 best = i;
@@ -81,7 +86,8 @@ enum err transfer_first(const struct transfer *t, const float *columns, size_t n
         transfer_shares(t, columns, n, shares);
     for (size_t k = 0; e == ERR_OK && k < n_orders; k++)
         order_by(t, shares, n, turn_weights(t, k, weights), orders + k * n);
-    for (size_t k = 0; e == ERR_OK && n_orders && n_picked < n_picks && n_picked < n; k = (k + 1) % n_orders) {
+    for (size_t k = 0; e == ERR_OK && k < n_orders && n_picked < n_picks && n_picked < n;
+         k = k + 1 < n_orders ? k + 1 : 0) {
         while (next[k] < n && is_among(picks, n_picked, orders[k * n + next[k]].i))
             next[k]++;
         if (next[k] < n)

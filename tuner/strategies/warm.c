@@ -74,20 +74,22 @@ static enum err reserve(struct strategy *s, size_t n)
     struct candidates *all = &s->candidates;
     const size_t cap = n > 2 * all->cap ? n : 2 * all->cap, n_knobs = space_n_knobs(s->ground.space);
     const size_t width = transfer_n_columns(s->transfer);
-    struct config *configs;
-    double *knobs;
-    float *columns;
+    void *grown;
 
     if (n <= all->cap)
         return ERR_OK;
-    configs = realloc(all->configs, cap * sizeof(*configs));
-    all->configs = configs ? configs : all->configs;
-    knobs = realloc(all->knobs, cap * n_knobs * sizeof(*knobs));
-    all->knobs = knobs ? knobs : all->knobs;
-    columns = realloc(all->columns, cap * width * sizeof(*columns) + 1);
-    all->columns = columns ? columns : all->columns;
-    if (!configs || !knobs || !columns)
+    grown = realloc(all->configs, cap * sizeof(*all->configs));
+    if (!grown)
         return ERR_NOMEM;
+    all->configs = grown;
+    grown = realloc(all->knobs, cap * n_knobs * sizeof(*all->knobs) + 1);
+    if (!grown)
+        return ERR_NOMEM;
+    all->knobs = grown;
+    grown = realloc(all->columns, cap * width * sizeof(*all->columns) + 1);
+    if (!grown)
+        return ERR_NOMEM;
+    all->columns = grown;
     all->cap = cap;
     return ERR_OK;
 }

@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #define READ_STEP 65536u
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* that spreadsheets write before UTF-8 */
 
 static enum err read_text(const char *path, struct buf *out, struct why *why)
 {
@@ -44,14 +45,15 @@ static size_t count(const char *text, size_t n, char c)
     return found;
 }
 
-/* Cuts one line, of n bytes and a NUL, into cells; false when it has not exactly n_cells. */
-static bool split(char *line, size_t n, const char **cells, size_t n_cells)
+/* Cuts one line, of n bytes and a NUL, into cells; false when it has not exactly n_cells. *n_found: how many. */
+static bool split(char *line, size_t n, const char **cells, size_t n_cells, size_t *n_found)
 {
     size_t i = 0;
 
     if (n && line[n - 1] == '\r')
         line[--n] = '\0';
-    if (count(line, n, ',') + 1 != n_cells)
+    *n_found = count(line, n, ',') + 1;
+    if (*n_found != n_cells)
         return false;
     for (;;) {
         char *comma = strchr(line, ',');
@@ -68,6 +70,7 @@ static enum err split_all(struct csvz *t, size_t n_text, const char *path, struc
 {
     const size_t n_lines = count(t->text, n_text, '\n') + (n_text && t->text[n_text - 1] != '\n');
     char *at = t->text, *end = t->text + n_text;
+    size_t n_found = 0;
 
     if (n_lines == 0 || memchr(t->text, '\0', n_text))
         return why_set(why, ERR_INPUT, "%s: expected text with a line of column names first", path);
@@ -76,13 +79,17 @@ static enum err split_all(struct csvz *t, size_t n_text, const char *path, struc
     t->cells = calloc(n_lines * t->n_columns, sizeof *t->cells);
     if (!t->cells)
         return why_set(why, ERR_NOMEM, "%s: %s", path, err_words(ERR_NOMEM));
+    if (strncmp(at, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+        at += strlen(BYTE_ORDER_MARK);
     for (size_t i = 0; i < n_lines; i++) {
         char *stop = memchr(at, '\n', (size_t)(end - at));
 
         stop = stop ? stop : end;
         *stop = '\0';
-        if (!split(at, (size_t)(stop - at), t->cells + i * t->n_columns, t->n_columns))
-            return why_set(why, ERR_INPUT, "%s:%zu: expected %zu cells", path, i + 1, t->n_columns);
+        if (strchr(at, '"'))
+            return why_set(why, ERR_INPUT, "%s:%zu: a quotation mark, expected cells without any", path, i + 1);
+        if (!split(at, (size_t)(stop - at), t->cells + i * t->n_columns, t->n_columns, &n_found))
+            return why_set(why, ERR_INPUT, "%s:%zu: expected %zu cells, found %zu", path, i + 1, t->n_columns, n_found);
         at = stop + 1;
     }
     return ERR_OK;

@@ -73,11 +73,28 @@ static bool write_all(int fd, const char *p, size_t n)
     return true;
 }
 
+/* Into what is no file but a device or a pipe, such as /dev/stdout: a rename would put a file in its place. */
+static enum err write_into(const char *path, const void *bytes, size_t n, struct why *why)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    const bool ok = fd >= 0 && write_all(fd, bytes, n);
+    const int saved = errno;
+
+    if (fd >= 0)
+        close(fd);
+    return ok ? ERR_OK : why_set(why, ERR_IO, "%s: %s", path, strerror(saved));
+}
+
 enum err file_replace(const char *path, const void *bytes, size_t n, unsigned mode, struct why *why)
 {
     char side[PATH_MAX];
+    struct stat there;
     int fd, saved;
 
+    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode))
+        return why_set(why, ERR_IO, "%s: %s", path, strerror(EISDIR));
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        return write_into(path, bytes, n, why);
     if (snprintf(side, sizeof side, "%s.XXXXXX", path) >= (int)sizeof side)
         return why_set(why, ERR_LIMIT, "path too long: %s", path);
     fd = mkostemp(side, O_CLOEXEC);

@@ -11,7 +11,8 @@
 /* Reads all of `path` behind the content of `out`; ERR_LIMIT beyond out->max_bytes, ERR_NOT_FOUND, ERR_IO. */
 enum err file_read(const char *path, struct buf *out, struct why *why);
 
-/* Replaces `path` as one step: writes a neighbour, fsyncs it, renames it. mode e.g. 0644. */
+/* Replaces `path` as one step: writes a neighbour, fsyncs it, renames it. mode e.g. 0644. What is no file but a device
+ * or a pipe is written into. */
 enum err file_replace(const char *path, const void *bytes, size_t n, unsigned mode, struct why *why);
 
 /* Appends with one write(2) to a file opened O_APPEND (made with 0644 when missing); fsync when `durable`. */

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,25 @@ static void files_are_replaced_and_read_whole(void **state)
     assert_int_equal(b.len, 0);
     assert_int_equal(file_read(dir, &b, NULL), ERR_IO);
     buf_fini(&b);
+}
+
+static void a_pipe_is_written_into_not_replaced(void **state)
+{
+    struct stat st;
+    char said[4] = "";
+    int fd;
+
+    (void)state;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(file_replace(path, "abc", 3, 0644, NULL), ERR_OK);
+    assert_int_equal(read(fd, said, 3), 3);
+    assert_string_equal(said, "abc");
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+    close(fd);
+    assert_int_equal(file_replace(dir, "abc", 3, 0644, NULL), ERR_IO);
 }
 
 static void appending_adds_at_the_end(void **state)
@@ -183,7 +203,15 @@ static void broken_tables_are_refused(void **state)
     assert_int_equal(csvz_read(path, &t, &why), ERR_INPUT);
     put_gz("a,b\n1\n");
     assert_int_equal(csvz_read(path, &t, &why), ERR_INPUT);
-    assert_non_null(strstr(why.text, ":2: expected 2 cells"));
+    assert_non_null(strstr(why.text, ":2: expected 2 cells, found 1"));
+    put_gz("a,b\n1,\"2\"\n");
+    assert_int_equal(csvz_read(path, &t, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, ":2: a quotation mark"));
+    put_gz("\xef\xbb\xbf"
+           "a,b\n1,2\n");
+    assert_int_equal(csvz_read(path, &t, &why), ERR_OK);
+    assert_int_equal(csvz_column(&t, "a"), 0);
+    csvz_fini(&t);
     put_gz("a,b\n1,2\n");
     buf_init(&b, 1000);
     assert_int_equal(file_read(path, &b, NULL), ERR_OK);
@@ -196,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_are_replaced_and_read_whole, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_pipe_is_written_into_not_replaced, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(appending_adds_at_the_end, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(directories_are_made_with_parents_and_removed_with_children, make_dir,
                                         remove_dir),

@@ -195,6 +195,15 @@ static void print_means(const struct eval *v)
     }
 }
 
+static enum err check_any(const struct eval *v, struct why *why)
+{
+    for (size_t i = 0; i < v->o->n_sizes; i++)
+        if (v->n_tables[i] > 0)
+            return ERR_OK;
+    return why_set(why, ERR_INPUT, "--sizes: no table is large enough, expected a size of at most %.0f %% of its rows",
+                   100 * MODEL_EVAL_SHARE);
+}
+
 enum err model_eval(const struct model_eval *o, struct why *why)
 {
     struct eval v = {.o = o};
@@ -215,6 +224,8 @@ enum err model_eval(const struct model_eval *o, struct why *why)
         print_header();
     for (size_t i = 0; e == ERR_OK && i < o->n_paths; i++)
         e = one_table(&v, o->paths[i], why);
+    if (e == ERR_OK)
+        e = check_any(&v, why);
     if (e == ERR_OK)
         print_means(&v);
     if (e == ERR_OK && o->out)

@@ -14,6 +14,8 @@ enum err model_file_name_second(struct model_file *m, const char *names, struct 
             return why_set(why, ERR_INPUT, "late columns \"%.60s\": expected names separated by commas", names);
         if (m->second.n == SECOND_MAX)
             return why_set(why, ERR_LIMIT, "more than %d late columns", SECOND_MAX);
+        if ((n == 7 && strncmp(at, "time_ms", n) == 0) || (n == 6 && strncmp(at, "status", n) == 0))
+            return why_set(why, ERR_INPUT, "late column %.*s: expected what a build tells, not an outcome", (int)n, at);
         for (size_t i = 0; i < m->second.n; i++)
             if (strlen(m->second.names[i]) == n && strncmp(m->second.names[i], at, n) == 0)
                 return why_set(why, ERR_INPUT, "late column %.60s is named twice", m->second.names[i]);

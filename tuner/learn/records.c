@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WORDS 256 /* of one column */
+#define MAX_WORDS 256     /* of one column */
+#define MIN_TIME_MS 1e-30 /* so that no ratio of times, nor its cube, leaves a double */
+#define MAX_TIME_MS 1e30
 
 static enum err no_memory(const char *path, struct why *why)
 {
@@ -75,7 +77,8 @@ static enum err find_column(const struct csvz *t, const char *path, const char *
     const int i = csvz_column(t, name);
 
     if (i < 0)
-        return why_set(why, ERR_INPUT, "%s:1: no column %.60s", path, name);
+        return why_set(why, ERR_INPUT, "%s:1: no column %.60s; %.40s is the first of %zu", path, name, t->cells[0],
+                       t->n_columns);
     *out = (size_t)i;
     return ERR_OK;
 }
@@ -100,6 +103,8 @@ static enum err read_times(const struct csvz *t, const char *path, struct record
             continue;
         if (!isfinite(v) || v <= 0)
             return bad_cell(path, i, "time_ms", csvz_text(t, i, i_time), "a time above 0, as status is ok", why);
+        if (v < MIN_TIME_MS || v > MAX_TIME_MS)
+            return bad_cell(path, i, "time_ms", csvz_text(t, i, i_time), "ms from 1e-30 to 1e30", why);
         r->times[i] = v;
     }
     return ERR_OK;
@@ -190,6 +195,8 @@ static enum err learn_columns(struct columns *c, const struct csvz *t, const str
     for (size_t j = 0; e == ERR_OK && j < t->n_columns; j++) {
         const char *name = t->cells[j];
 
+        if (!*name)
+            return why_set(why, ERR_INPUT, "%s:1: column %zu has no name", path, j + 1);
         if (csvz_column(t, name) != (int)j)
             return why_set(why, ERR_INPUT, "%s:1: two columns are called \"%.60s\"", path, name);
         if (is_outcome(name) || is_named(without, name))

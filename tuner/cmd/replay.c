@@ -13,7 +13,8 @@
 
 static const struct cli_option options[] = {
     {"space", 0, NULL, CLI_TEXT, "F[,G]", NULL, NULL, 0, 0, "recorded spaces: X.json, with X.csv.gz beside it"},
-    {"strategy", 0, "tuner", CLI_TEXT, "NAME", "auto", NULL, 0, 0, "one of the table of strategies"},
+    {"strategy", 0, "tuner", CLI_TEXT, "NAME", "auto", NULL, 0, 0,
+     "auto, model, genetic, annealing, diffevo, pso, ils, random, grid"},
     {"history", 0, NULL, CLI_TEXT, "F[,G]", NULL, NULL, 0, 0,
      "recorded spaces of other devices that warm the strategy; the one that is run on is left out"},
     {"model", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "cost model of the strategy, instead of its own choice"},
@@ -168,16 +169,34 @@ static enum err unknown_strategy(const char *name, struct why *why)
     return ERR_INPUT;
 }
 
-static enum err replay_all(const struct cli *c, const struct names *names, FILE *to, struct why *why)
+/* All that can be refused before the output is emptied. */
+static enum err check(const struct cli *c, const struct names *names, struct why *why)
 {
-    const struct strategy_ops *ops = strategy_find(cli_text(c, "strategy"));
     const char *model = cli_text(c, "model");
     enum err e = ERR_OK;
 
-    if (!ops)
+    if (!strategy_find(cli_text(c, "strategy")))
         return unknown_strategy(cli_text(c, "strategy"), why);
     if (model && !model_find(model))
         return why_set(why, ERR_INPUT, "no cost model '%.60s'", model);
+    for (size_t i = 0; e == ERR_OK && i < names->n; i++) {
+        struct recorded *recorded = NULL;
+        struct transfer *history = NULL;
+
+        e = recorded_open(names->list[i], &recorded, why);
+        if (e == ERR_OK && i == 0)
+            e = read_history(c, recorded, &history, why);
+        transfer_free(history);
+        recorded_close(recorded);
+    }
+    return e;
+}
+
+static enum err replay_all(const struct cli *c, const struct names *names, FILE *to, struct why *why)
+{
+    const struct strategy_ops *ops = strategy_find(cli_text(c, "strategy"));
+    enum err e = ERR_OK;
+
     for (size_t i = 0; e == ERR_OK && i < names->n && !cmd_interrupted(); i++)
         e = replay_space(c, ops, names->list[i], to, why);
     return e;
@@ -192,6 +211,8 @@ static int run(const struct cli *c)
     enum err e = read_names(c, &names, &why);
 
     cmd_catch_interrupts();
+    if (e == ERR_OK)
+        e = check(c, &names, &why);
     if (e == ERR_OK && path && !(to = fopen(path, "we"))) {
         e = why_set(&why, ERR_IO, "%.200s: cannot be written", path);
         to = stdout;

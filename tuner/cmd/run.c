@@ -70,6 +70,36 @@ static int run_session(const struct cli *c, struct session_options *o, struct li
     return code;
 }
 
+static bool count(const struct record *r, const char *line, size_t n_line, void *arg)
+{
+    size_t *n = arg;
+
+    (void)r;
+    (void)line;
+    (void)n_line;
+    n[0]++;
+    return true;
+}
+
+static void count_bad(const char *path, int64_t i_line, const char *words, void *arg)
+{
+    size_t *n = arg;
+
+    n[1]++;
+    cmd_log_warning(path, i_line, words, NULL);
+}
+
+/* Tells damaged lines of --records; a file that has no others is no log. */
+static enum err check_records(const char *path, struct why *why)
+{
+    size_t n[2] = {0, 0};
+    enum err e = path ? log_scan(path, count, count_bad, n, why) : ERR_OK;
+
+    if (e == ERR_OK && n[0] == 0 && n[1] > 0)
+        e = why_set(why, ERR_INPUT, "--records %.200s: expected a log, no line of it is a record", path);
+    return e;
+}
+
 static int run_job(const struct cli *c, struct job *j)
 {
     const bool json = cli_flag(c, "json");
@@ -83,7 +113,9 @@ static int run_job(const struct cli *c, struct job *j)
 
     progress_init(&progress, cli_flag(c, "quiet") || cli_flag(c, "dry-run"), json);
     progress.verbosity = (int)cli_int(c, "verbose");
-    e = cli_flag(c, "dry-run") ? ERR_OK : joblog_open(&log, cli_text(c, "output"), NULL, cmd_log_warning, NULL, &why);
+    e = check_records(cli_text(c, "records"), &why);
+    if (!e && !cli_flag(c, "dry-run"))
+        e = joblog_open(&log, cli_text(c, "output"), NULL, cmd_log_warning, NULL, &why);
     if (!e)
         e = link_open(&l, c, "tune", &why);
     if (e) {

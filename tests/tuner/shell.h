@@ -64,4 +64,15 @@ static inline int tune_run(const char *dir, const char *const *args, struct buf 
     return code;
 }
 
+/* A path in a folder; eight of them live at once. */
+static inline const char *tune_at(const char *dir, const char *name)
+{
+    static char paths[8][512];
+    static size_t i;
+
+    i = (i + 1) % 8;
+    snprintf(paths[i], sizeof paths[i], "%s/%s", dir, name);
+    return paths[i];
+}
+
 #endif

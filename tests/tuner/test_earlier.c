@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "tests/tuner/cpu.h"
 #include "tuner/earlier.h"
 #include "tuner/learn/transfer.h"
 #include "tuner/strategies/warm.h"
@@ -12,27 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct device_desc cpu(void)
-{
-    struct device_desc d = {.kind = DEVICE_CPU,
-                            .units = 1,
-                            .threads = 1,
-                            .max_work_group = 4096,
-                            .local_bytes = 65536,
-                            .global_bytes = (int64_t)1 << 30,
-                            .max_alloc_bytes = (int64_t)1 << 28,
-                            .vector_bits = 512};
-
-    snprintf(d.api, sizeof d.api, "opencl");
-    snprintf(d.name, sizeof d.name, "test cpu");
-    for (int i = 0; i < 3; i++)
-        d.max_local[i] = 4096;
-    return d;
-}
-
 static void start(struct job *j, struct task *t, const char *workload, const char *strategy)
 {
-    const struct device_desc d = cpu();
+    const struct device_desc d = test_cpu();
     struct why why = {""};
 
     job_init(j);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "tests/tuner/cpu.h"
 #include "tuner/table.h"
 #include "tuner/task.h"
 
@@ -13,27 +14,9 @@
 
 #define WORKLOAD "dense f32 m=8 n=32 k=16"
 
-static struct device_desc cpu(void)
-{
-    struct device_desc d = {.kind = DEVICE_CPU,
-                            .units = 1,
-                            .threads = 1,
-                            .max_work_group = 4096,
-                            .local_bytes = 65536,
-                            .global_bytes = (int64_t)1 << 30,
-                            .max_alloc_bytes = (int64_t)1 << 28,
-                            .vector_bits = 512};
-
-    snprintf(d.api, sizeof d.api, "opencl");
-    snprintf(d.name, sizeof d.name, "test cpu");
-    for (int i = 0; i < 3; i++)
-        d.max_local[i] = 4096;
-    return d;
-}
-
 static void start(struct task *t)
 {
-    const struct device_desc d = cpu();
+    const struct device_desc d = test_cpu();
     struct why why = {""};
     struct job j;
 

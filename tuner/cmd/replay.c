@@ -156,29 +156,15 @@ static enum err replay_space(const struct cli *c, const struct strategy_ops *ops
     return e;
 }
 
-/* "model, random, grid": what the table has. */
-static enum err unknown_strategy(const char *name, struct why *why)
-{
-    struct buf list;
-
-    buf_init(&list, 1024);
-    for (size_t i = 0; strategy_table[i]; i++)
-        buf_printf(&list, "%s%s", i ? ", " : "", strategy_table[i]->name);
-    why_set(why, ERR_INPUT, "no strategy '%.60s': expected one of %s", name, buf_text(&list));
-    buf_fini(&list);
-    return ERR_INPUT;
-}
-
 /* All that can be refused before the output is emptied. */
 static enum err check(const struct cli *c, const struct names *names, struct why *why)
 {
     const char *model = cli_text(c, "model");
-    enum err e = ERR_OK;
+    const struct strategy_ops *ops;
+    enum err e = strategy_named(cli_text(c, "strategy"), &ops, why);
 
-    if (!strategy_find(cli_text(c, "strategy")))
-        return unknown_strategy(cli_text(c, "strategy"), why);
-    if (model && !model_find(model))
-        return why_set(why, ERR_INPUT, "no cost model '%.60s'", model);
+    if (e == ERR_OK && model && !model_find(model))
+        e = why_set(why, ERR_INPUT, "no cost model '%.60s'", model);
     for (size_t i = 0; e == ERR_OK && i < names->n; i++) {
         struct recorded *recorded = NULL;
         struct transfer *history = NULL;

@@ -7,7 +7,6 @@
 #include "tuner/strategies/near.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define N_INIT 12
 #define HOT 0.1 /* first and last temperature, as shares of what separates the median from the best told */
@@ -18,29 +17,14 @@
 #define TRIES 8    /* steps drawn for one proposal, before one that is not open is moved to the nearest that is */
 
 struct strategy {
-    struct base base;
+    struct base base; /* first: base_new */
     size_t i_current; /* item of the history; no meaning before any is ok */
     size_t n_told, n_stuck;
 };
 
-static void fini(struct strategy *s)
-{
-    if (!s)
-        return;
-    base_fini(&s->base);
-    free(s);
-}
-
 static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
 {
-    struct strategy *s = calloc(1, sizeof(*s));
-    const enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
-
-    if (e)
-        fini(s);
-    else
-        *out = s;
-    return e;
+    return base_new(out, sizeof(struct strategy), space, options);
 }
 
 static enum err step(struct strategy *s, struct config *out)
@@ -112,4 +96,4 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
 }
 
 const struct strategy_ops annealing_ops = {
-    "annealing", "simulated annealing: a walk that accepts ever fewer losses", init, ask, tell, fini};
+    "annealing", "simulated annealing: a walk that accepts ever fewer losses", init, ask, tell, base_free};

@@ -3,6 +3,7 @@
 #include "tuner/strategies/near.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define DRAWS 16 /* uniform draws for one config of a spread-out start */
 
@@ -22,6 +23,27 @@ void base_fini(struct base *b)
     start_fini(&b->start);
     ground_fini(&b->ground);
     history_fini(&b->history);
+}
+
+enum err base_new(struct strategy **out, size_t n_bytes, const struct space *space,
+                  const struct strategy_options *options)
+{
+    struct base *b = calloc(1, n_bytes);
+    const enum err e = b ? base_init(b, space, options) : ERR_NOMEM;
+
+    if (e)
+        base_free((struct strategy *)b);
+    else
+        *out = (struct strategy *)b;
+    return e;
+}
+
+void base_free(struct strategy *s)
+{
+    if (!s)
+        return;
+    base_fini((struct base *)s);
+    free(s);
 }
 
 enum err base_ask(struct base *b, struct strategy *s, base_next *next, size_t n, struct proposal *out, size_t *n_out)

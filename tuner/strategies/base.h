@@ -22,6 +22,12 @@ struct base {
 enum err base_init(struct base *b, const struct space *space, const struct strategy_options *options);
 void base_fini(struct base *b);
 
+/* For strategies that need no other end than their base's, which is the first member of their struct: init makes
+ * n_bytes, zero but for the base; fini is base_free. ERR_NOMEM. */
+enum err base_new(struct strategy **out, size_t n_bytes, const struct space *space,
+                  const struct strategy_options *options);
+void base_free(struct strategy *s);
+
 /* The next config of a strategy, open and not taken by this, and the word for it. ERR_NOT_FOUND: there is none. */
 typedef enum err base_next(struct strategy *s, struct config *out, const char **by);
 

@@ -16,7 +16,7 @@
 #define NONE SIZE_MAX
 
 struct strategy {
-    struct base base;
+    struct base base; /* first: base_new */
     struct pending pending;
     size_t members[MEMBERS]; /* items of the history; NONE = none yet */
     bool begun[MEMBERS];     /* a first config is out */
@@ -25,24 +25,17 @@ struct strategy {
 
 static void fini(struct strategy *s)
 {
-    if (!s)
-        return;
-    base_fini(&s->base);
-    pending_fini(&s->pending);
-    free(s);
+    if (s)
+        pending_fini(&s->pending);
+    base_free(s);
 }
 
 static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
 {
-    struct strategy *s = calloc(1, sizeof(*s));
-    const enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
+    const enum err e = base_new(out, sizeof(struct strategy), space, options);
 
-    for (size_t i = 0; s && i < MEMBERS; i++)
-        s->members[i] = NONE;
-    if (e)
-        fini(s);
-    else
-        *out = s;
+    for (size_t i = 0; e == ERR_OK && i < MEMBERS; i++)
+        (*out)->members[i] = NONE;
     return e;
 }
 

@@ -6,34 +6,17 @@
 #include "tuner/strategies/breed.h"
 #include "tuner/strategies/near.h"
 
-#include <stdlib.h>
-
 #define POPULATION 16
 #define N_INIT 16
 #define TRIES 8 /* children bred for one proposal, before one that is not open is moved to the nearest that is */
 
 struct strategy {
-    struct base base;
+    struct base base; /* first: base_new */
 };
-
-static void fini(struct strategy *s)
-{
-    if (!s)
-        return;
-    base_fini(&s->base);
-    free(s);
-}
 
 static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
 {
-    struct strategy *s = calloc(1, sizeof(*s));
-    const enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
-
-    if (e)
-        fini(s);
-    else
-        *out = s;
-    return e;
+    return base_new(out, sizeof(struct strategy), space, options);
 }
 
 static const struct config *tournament(struct strategy *s, const size_t *best, size_t n_best)
@@ -84,4 +67,4 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
 }
 
 const struct strategy_ops genetic_ops = {
-    "genetic", "crossover and mutation of the best configs so far", init, ask, tell, fini};
+    "genetic", "crossover and mutation of the best configs so far", init, ask, tell, base_free};

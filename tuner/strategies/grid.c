@@ -3,33 +3,16 @@
 
 #include "tuner/strategies/base.h"
 
-#include <stdlib.h>
-
 #define MAX_STEPS (UINT64_C(1) << 24) /* configs looked at for one proposal */
 
 struct strategy {
-    struct base base;
-    uint64_t next; /* index in the product */
+    struct base base; /* first: base_new */
+    uint64_t next;    /* index in the product */
 };
-
-static void fini(struct strategy *s)
-{
-    if (!s)
-        return;
-    base_fini(&s->base);
-    free(s);
-}
 
 static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
 {
-    struct strategy *s = calloc(1, sizeof(*s));
-    const enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
-
-    if (e)
-        fini(s);
-    else
-        *out = s;
-    return e;
+    return base_new(out, sizeof(struct strategy), space, options);
 }
 
 /* The first open config from `next` on. ERR_NOT_FOUND at the end, or after MAX_STEPS of a sparse product. */
@@ -56,4 +39,4 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
 }
 
 const struct strategy_ops grid_ops = {
-    "grid", "all valid configs in index order, the first knob fastest", init, ask, tell, fini};
+    "grid", "all valid configs in index order, the first knob fastest", init, ask, tell, base_free};

@@ -7,8 +7,6 @@
 #include "tuner/strategies/breed.h"
 #include "tuner/strategies/near.h"
 
-#include <stdlib.h>
-
 #define N_INIT 12
 #define PATIENCE 1.0 /* neighbours tried without a gain before a kick, times the number of knobs */
 #define KICKED 3     /* knobs that a kick turns */
@@ -16,29 +14,14 @@
 #define TRIES 8
 
 struct strategy {
-    struct base base;
-    size_t i_home; /* item of the history; no meaning before any is ok */
-    size_t n_idle; /* told since the last gain */
+    struct base base; /* first: base_new */
+    size_t i_home;    /* item of the history; no meaning before any is ok */
+    size_t n_idle;    /* told since the last gain */
 };
-
-static void fini(struct strategy *s)
-{
-    if (!s)
-        return;
-    base_fini(&s->base);
-    free(s);
-}
 
 static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
 {
-    struct strategy *s = calloc(1, sizeof(*s));
-    const enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
-
-    if (e)
-        fini(s);
-    else
-        *out = s;
-    return e;
+    return base_new(out, sizeof(struct strategy), space, options);
 }
 
 /* Home is one of the best now, and the config is some knobs away from it. */
@@ -108,4 +91,4 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
     return e;
 }
 
-const struct strategy_ops ils_ops = {"ils", "iterated local search with kicks", init, ask, tell, fini};
+const struct strategy_ops ils_ops = {"ils", "iterated local search with kicks", init, ask, tell, base_free};

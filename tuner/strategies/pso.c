@@ -22,7 +22,7 @@ struct particle {
 };
 
 struct strategy {
-    struct base base;
+    struct base base; /* first: base_new */
     struct pending pending;
     struct particle particles[PARTICLES];
     size_t i_next;
@@ -30,24 +30,17 @@ struct strategy {
 
 static void fini(struct strategy *s)
 {
-    if (!s)
-        return;
-    base_fini(&s->base);
-    pending_fini(&s->pending);
-    free(s);
+    if (s)
+        pending_fini(&s->pending);
+    base_free(s);
 }
 
 static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
 {
-    struct strategy *s = calloc(1, sizeof(*s));
-    const enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
+    const enum err e = base_new(out, sizeof(struct strategy), space, options);
 
-    for (size_t i = 0; s && i < PARTICLES; i++)
-        s->particles[i].best = NONE;
-    if (e)
-        fini(s);
-    else
-        *out = s;
+    for (size_t i = 0; e == ERR_OK && i < PARTICLES; i++)
+        (*out)->particles[i].best = NONE;
     return e;
 }
 

@@ -3,30 +3,13 @@
 
 #include "tuner/strategies/base.h"
 
-#include <stdlib.h>
-
 struct strategy {
-    struct base base;
+    struct base base; /* first: base_new */
 };
-
-static void fini(struct strategy *s)
-{
-    if (!s)
-        return;
-    base_fini(&s->base);
-    free(s);
-}
 
 static enum err init(struct strategy **out, const struct space *space, const struct strategy_options *options)
 {
-    struct strategy *s = calloc(1, sizeof(*s));
-    const enum err e = s ? base_init(&s->base, space, options) : ERR_NOMEM;
-
-    if (e)
-        fini(s);
-    else
-        *out = s;
-    return e;
+    return base_new(out, sizeof(struct strategy), space, options);
 }
 
 static enum err next(struct strategy *s, struct config *out, const char **by)
@@ -45,4 +28,4 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
     return history_tell(&s->base.history, &s->base.ground, outcomes, n);
 }
 
-const struct strategy_ops random_ops = {"random", "uniform draws without replacement", init, ask, tell, fini};
+const struct strategy_ops random_ops = {"random", "uniform draws without replacement", init, ask, tell, base_free};

@@ -9,12 +9,7 @@ static char dir[256];
 
 static const char *at(const char *name)
 {
-    static char paths[8][512];
-    static size_t i;
-
-    i = (i + 1) % 8;
-    snprintf(paths[i], sizeof paths[i], "%s/%s", dir, name);
-    return paths[i];
+    return tune_at(dir, name);
 }
 
 static void put(const char *name, const char *text)

@@ -1,91 +1,150 @@
 #include "kernels/build.h"
 
-#include "kernels/expect.h"
+#include "kernels/epilogue.h"
 
-#include <string.h>
+#include <ctype.h>
+#include <stdio.h>
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 #define MAX_SOURCE ((size_t)1 << 20)
 
-enum err build_tensors(const struct workload *w, struct program *p)
+int64_t build_int(const struct build *b, const char *name)
 {
-    struct tensor list[OPERATOR_MAX_TENSORS];
-    const size_t n = w->op->tensors(w, list);
-
-    for (size_t i = 0; i < n; i++) {
-        struct program_buffer *b = program_add_buffer(p, list[i].name, list[i].role, list[i].dtype, list[i].n_elems);
-
-        if (!b)
-            return ERR_NOMEM;
-        b->n_dims = list[i].n_dims;
-        memcpy(b->shape, list[i].shape, sizeof b->shape);
-        strncpy(b->layout, list[i].layout, sizeof b->layout - 1);
-        if (list[i].role == ROLE_INPUT)
-            b->fill = (struct program_fill){.kind = FILL_NORMAL, .seed = SEED_X_RANDOM, .lo = 0, .hi = 1};
-        else if (list[i].role == ROLE_WEIGHT)
-            b->fill = (struct program_fill){.kind = FILL_NORMAL, .seed = SEED_W_RANDOM, .lo = 0, .hi = 0.0625};
-    }
-    return ERR_OK;
+    return space_int(b->s, b->c, name);
 }
 
-enum err build_buffer(struct program *p, const char *id, enum buffer_role role, int64_t n_elems, int *out,
-                      struct why *why)
+const char *build_word(const struct build *b, const char *name)
 {
-    struct program_buffer *b;
+    return space_value(b->s, b->c, (size_t)space_find_knob(b->s, name)).text;
+}
 
-    if (n_elems > MAX_ELEMS)
-        return why_set(why, ERR_LIMIT, "buffer %s of %lld elements; the most is %lld", id, (long long)n_elems,
+int build_tensor(const struct build *b, const char *name)
+{
+    return program_find_buffer(b->p, name);
+}
+
+int build_buffer(struct build *b, const char *id, enum buffer_role role, enum dtype t, int64_t n_elems)
+{
+    struct program_buffer *to;
+
+    if (b->e)
+        return -1;
+    if (n_elems > MAX_ELEMS) {
+        b->e = why_set(b->why, ERR_LIMIT, "buffer %s of %lld elements; the most is %lld", id, (long long)n_elems,
                        (long long)MAX_ELEMS);
-    b = program_add_buffer(p, id, role, DTYPE_F32, n_elems);
-    if (!b)
-        return ERR_NOMEM;
-    b->n_dims = 1;
-    b->shape[0] = n_elems;
-    *out = program_find_buffer(p, id);
-    return ERR_OK;
+        return -1;
+    }
+    to = program_add_buffer(b->p, id, role, t, n_elems);
+    if (!to) {
+        b->e = ERR_NOMEM;
+        return -1;
+    }
+    to->n_dims = 1;
+    to->shape[0] = n_elems;
+    return program_find_buffer(b->p, id);
 }
 
-enum err build_module(struct program *p, struct blobs *blobs, const char *name, struct program_module **out,
-                      struct why *why)
+static struct program_module *last_module(struct build *b)
 {
-    struct program_module *m;
+    return &b->p->modules[b->p->n_modules - 1];
+}
+
+void build_define(struct build *b, const char *name, int64_t value)
+{
+    if (!b->e)
+        b->e = program_define(last_module(b), name, value);
+}
+
+void build_defines(struct build *b, const struct build_define *list)
+{
+    for (; list->name; list++)
+        build_define(b, list->name, list->value);
+}
+
+/* Knobs under their names in capitals. */
+static void define_knobs(struct build *b)
+{
+    for (size_t i = 0; i < space_n_knobs(b->s); i++) {
+        const struct value v = space_knob_value(b->s, i, b->c->choice[i]);
+        char name[PROGRAM_ID_BYTES];
+        size_t n = 0;
+
+        if (v.text || v.number != (double)(int64_t)v.number)
+            continue;
+        for (const char *from = space_knob_name(b->s, i); *from && n + 1 < sizeof name; from++)
+            name[n++] = (char)toupper((unsigned char)*from);
+        name[n] = '\0';
+        build_define(b, name, (int64_t)v.number);
+    }
+}
+
+/* What the preamble asks about the workload; parts that are off are left out, so that texts keep their hashes. */
+static void define_workload(struct build *b)
+{
+    static const char *const names[] = {"EPI_BIAS", "EPI_RELU", "EPI_ADD", "OUT_I8"};
+    const unsigned bits = workload_has(b->w, "epilogue") ? epilogue_of(b->w) : 0;
+
+    if (b->w->dtype != DTYPE_F32)
+        build_define(b, "DT", b->w->dtype);
+    if (sums_in_half(b->w, b->d)) {
+        build_define(b, "SUM_HALF", 1);
+        snprintf(b->p->extensions, sizeof b->p->extensions, "cl_khr_fp16");
+    }
+    for (int i = 0; i < 4; i++)
+        if (bits & (1u << i))
+            build_define(b, names[i], 1);
+}
+
+void build_module(struct build *b, const char *name)
+{
+    struct program_module *m = NULL;
     struct buf text;
-    enum err e;
 
+    if (b->e)
+        return;
     buf_init(&text, MAX_SOURCE);
-    e = kernel_text(name, &text);
-    if (e)
-        e = why_set(why, e, "kernel file %s: %s", name, err_words(e));
-    m = e ? NULL : program_add_module(p, "kernels", LANG_OPENCL_C, "");
-    if (!e)
-        e = m ? blobs_put(blobs, buf_text(&text), text.len, &m->source) : ERR_NOMEM;
+    b->e = kernel_text(name, &text);
+    if (b->e)
+        why_set(b->why, b->e, "kernel file %s: %s", name, err_words(b->e));
+    else
+        m = program_add_module(b->p, b->p->n_modules ? name : "kernels", LANG_OPENCL_C, "");
+    if (!b->e)
+        b->e = m ? blobs_put(b->blobs, buf_text(&text), text.len, &m->source) : ERR_NOMEM;
     buf_fini(&text);
-    if (!e)
-        *out = m;
-    return e;
+    define_knobs(b);
+    define_workload(b);
 }
 
-enum err build_defines(struct program_module *m, const struct build_define *list)
+void build_launch(struct build *b, enum launch_phase phase, const char *kernel, const int64_t grid[3],
+                  const int64_t block[3], const int *buffers)
 {
-    enum err e = ERR_OK;
-
-    for (; !e && list->name; list++)
-        e = program_define(m, list->name, list->value);
-    return e;
-}
-
-enum err build_launch(struct program *p, enum launch_phase phase, const char *kernel, const int64_t grid[3],
-                      const int64_t block[3], const int *buffers)
-{
-    struct program_launch *l = program_add_kernel(p, phase, 0, kernel, grid, block);
     const int64_t items = block[0] * block[1] * block[2];
-    enum err e = l ? ERR_OK : ERR_NOMEM;
+    struct program_launch *l;
 
-    for (; !e && *buffers >= 0; buffers++)
-        e = program_arg_buffer(l, *buffers);
-    if (items > p->needs_work_group)
-        p->needs_work_group = items;
-    return e;
+    if (b->e)
+        return;
+    l = program_add_kernel(b->p, phase, (int)b->p->n_modules - 1, kernel, grid, block);
+    b->e = l ? ERR_OK : ERR_NOMEM;
+    for (; !b->e && *buffers >= 0; buffers++)
+        b->e = program_arg_buffer(l, *buffers);
+    if (items > b->p->needs_work_group)
+        b->p->needs_work_group = items;
+}
+
+void build_last_launch(struct build *b, const char *kernel, const int64_t grid[3], const int64_t block[3],
+                       const int *buffers)
+{
+    static const char *const names[] = {"y", "bias", "residual", "scale"};
+    int all[PROGRAM_MAX_ARGS];
+    size_t n = 0;
+
+    for (; *buffers >= 0; buffers++)
+        all[n++] = *buffers;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (build_tensor(b, names[i]) >= 0)
+            all[n++] = build_tensor(b, names[i]);
+    all[n] = -1;
+    build_launch(b, PHASE_RUN, kernel, grid, block, all);
 }
 
 enum err build_constants(struct space *s, const struct build_named *list, struct why *why)
@@ -127,6 +186,18 @@ enum err build_constraints(struct space *s, const char *const *list, struct why 
     for (; !e && *list; list++)
         e = space_add_constraint(s, *list, why);
     return e;
+}
+
+enum err build_space(struct space *s, const struct build_named *constants, const struct build_knob *knobs,
+                     const char *const (*quantities)[2], const char *const *constraints, struct why *why)
+{
+    enum err e = build_constants(s, constants, why);
+
+    if (!e)
+        e = build_knobs(s, knobs, why);
+    if (!e)
+        e = build_quantities(s, quantities, why);
+    return e ? e : build_constraints(s, constraints, why);
 }
 
 void build_choose(const struct space *s, const struct build_define *list, struct config *out)
@@ -174,6 +245,11 @@ int64_t build_vector(const struct device_desc *d)
 int64_t build_max_group(const struct device_desc *d)
 {
     return d->max_work_group > 0 ? d->max_work_group : 256;
+}
+
+int64_t build_max_side(const struct device_desc *d, int axis)
+{
+    return d->max_local[axis] > 0 ? d->max_local[axis] : build_max_group(d);
 }
 
 int64_t build_max_local(const struct device_desc *d)

@@ -4,28 +4,53 @@
 
 #include "kernels/template.h"
 
-/* Adds the operator's tensors as buffers, with the fills for timing (the random pass's). ERR_NOMEM. */
-enum err build_tensors(const struct workload *w, struct program *p);
-
-/* Adds a buffer of role PACKED or SCRATCH without content; its index to *out. ERR_LIMIT beyond 2^31-1 elements. */
-enum err build_buffer(struct program *p, const char *id, enum buffer_role role, int64_t n_elems, int *out,
-                      struct why *why);
-
-/* Adds a module from a kernel file, its text into `blobs`. ERR_NOMEM, ERR_NOT_FOUND. */
-enum err build_module(struct program *p, struct blobs *blobs, const char *name, struct program_module **out,
-                      struct why *why);
-
 struct build_define {
     const char *name;
     int64_t value;
 };
 
-/* Adds defines up to the entry with name == NULL. */
-enum err build_defines(struct program_module *m, const struct build_define *list);
+/* A program under construction, for a template's program(). The first error is kept in `e` and later calls do nothing,
+ * so a template lists its parts and never asks. The operator's tensors are there already, buffers 0 .. n-1 in the
+ * operator's order. */
+struct build {
+    const struct workload *w;
+    const struct device_desc *d;
+    const struct space *s;
+    const struct config *c;
+    struct program *p;
+    struct blobs *blobs;
+    struct why *why;
+    enum err e;
+};
 
-/* Adds a launch of module 0 over buffers (`buffers` ends with -1). ERR_NOMEM. */
-enum err build_launch(struct program *p, enum launch_phase phase, const char *kernel, const int64_t grid[3],
-                      const int64_t block[3], const int *buffers);
+/* A knob's or quantity's value in this config. */
+int64_t build_int(const struct build *b, const char *name);
+
+const char *build_word(const struct build *b, const char *name); /* of a knob of words */
+
+/* The index of a tensor's buffer by name ("y", "bias"); -1 when the workload has none. */
+int build_tensor(const struct build *b, const char *name);
+
+/* Adds a buffer of role PACKED or SCRATCH without content and tells its index. ERR_LIMIT beyond 2^31-1 elements. */
+int build_buffer(struct build *b, const char *id, enum buffer_role role, enum dtype t, int64_t n_elems);
+
+/* Adds a module from a kernel file with its defines: every knob whose value is a number under its name in capitals
+ * (vc -> VC), DT, SUM_HALF and the EPI_* of the workload, OUT_I8. */
+void build_module(struct build *b, const char *name);
+
+/* Defines of the module added last, up to the entry with name == NULL; or one. */
+void build_defines(struct build *b, const struct build_define *list);
+void build_define(struct build *b, const char *name, int64_t value);
+
+/* Adds a launch of the module added last over buffers (`buffers` ends with -1). Its groups may not be larger than the
+ * device allows: ERR_LIMIT. */
+void build_launch(struct build *b, enum launch_phase phase, const char *kernel, const int64_t grid[3],
+                  const int64_t block[3], const int *buffers);
+
+/* The same for the kernel that writes the output through STORE_Y*: appends what Y_PARAMS declares (y and the epilogue's
+ * tensors) to its buffers. */
+void build_last_launch(struct build *b, const char *kernel, const int64_t grid[3], const int64_t block[3],
+                       const int *buffers);
 
 struct build_named {
     const char *name;
@@ -43,6 +68,10 @@ enum err build_knobs(struct space *s, const struct build_knob *list, struct why 
 enum err build_quantities(struct space *s, const char *const (*list)[2], struct why *why);
 enum err build_constraints(struct space *s, const char *const *list, struct why *why);
 
+/* All four, in this order, stopping at the first error. */
+enum err build_space(struct space *s, const struct build_named *constants, const struct build_knob *knobs,
+                     const char *const (*quantities)[2], const char *const *constraints, struct why *why);
+
 /* Sets knobs to the listed values where the space has them, else to the nearest smaller value (words: left as they
  * are). */
 void build_choose(const struct space *s, const struct build_define *list, struct config *out);
@@ -57,6 +86,7 @@ int64_t build_vector(const struct device_desc *d);
 /* Threads of a work-group and bytes of local memory that the device allows; defaults (256, 32 KiB) where it does not
  * say. */
 int64_t build_max_group(const struct device_desc *d);
+int64_t build_max_side(const struct device_desc *d, int axis); /* of one side of a group */
 int64_t build_max_local(const struct device_desc *d);
 
 #define CEIL(a, b) (((a) + (b)-1) / (b))

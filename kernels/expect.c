@@ -7,12 +7,18 @@
 #define N_CACHED 8
 #define MAX_BLOB_BYTES ((size_t)1 << 30)
 
-/* One workload's expected outputs as blobs. */
+/* One output's values as blobs. */
+struct kept_output {
+    struct sha256 indices, exact, random, scale, project;
+};
+
+/* One workload's expected outputs. */
 struct entry {
     char *workload;
+    enum exact_data data;
     uint64_t used; /* for the least recently used */
     struct blobs blobs;
-    struct sha256 indices, exact, random, scale, project;
+    struct kept_output outputs[EXPECT_MAX_OUTPUTS];
     struct expected head; /* fills and sizes; its arrays are gone */
 };
 
@@ -20,33 +26,112 @@ static struct entry cache[N_CACHED];
 static uint64_t n_uses;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+void expected_begin(const struct workload *w, enum exact_data data, struct expected *e)
+{
+    memset(e, 0, sizeof *e);
+    e->n_tensors = w->op->tensors(w, e->tensors);
+    e->has_exact = data != EXACT_NONE;
+}
+
+struct tensor *expected_tensor(struct expected *e, const char *name)
+{
+    for (size_t i = 0; i < e->n_tensors; i++)
+        if (strcmp(e->tensors[i].name, name) == 0)
+            return &e->tensors[i];
+    return NULL;
+}
+
+static void widen(enum dtype t, const void *from, float *to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (float)dtype_load(t, from, (size_t)i);
+}
+
+float *expected_data(const struct tensor *t, bool exact, const struct blobs *blobs)
+{
+    const size_t n = (size_t)t->n_elems;
+    float *out = malloc(n * sizeof *out);
+    void *stored = t->dtype == DTYPE_F32 ? out : malloc(n * dtype_bytes(t->dtype));
+
+    if (!out || !stored || fill_elems(exact ? &t->exact : &t->random, t->dtype, stored, t->n_elems, blobs)) {
+        if (stored != out)
+            free(stored);
+        free(out);
+        return NULL;
+    }
+    if (stored != out) {
+        widen(t->dtype, stored, out, t->n_elems);
+        free(stored);
+    }
+    return out;
+}
+
+static enum err output_alloc(struct expected_output *o, bool has_exact)
+{
+    const size_t n = o->n_samples, n_project = (size_t)(o->outer * o->inner);
+
+    o->lanes = o->lanes ? o->lanes : 1;
+    o->indices = calloc(n, sizeof *o->indices);
+    o->random = calloc(n, sizeof *o->random);
+    o->scale = calloc(n, sizeof *o->scale);
+    o->exact = calloc(n, sizeof *o->exact);
+    o->project = has_exact && o->outer ? calloc(n_project, sizeof *o->project) : NULL;
+    return o->indices && o->random && o->scale && o->exact && (!has_exact || !o->outer || o->project) ? ERR_OK
+                                                                                                      : ERR_NOMEM;
+}
+
 enum err expected_alloc(struct expected *e)
 {
-    e->indices = calloc(e->n_samples, sizeof *e->indices);
-    e->exact = calloc(e->n_samples, sizeof *e->exact);
-    e->random = calloc(e->n_samples, sizeof *e->random);
-    e->scale = calloc(e->n_samples, sizeof *e->scale);
-    e->project = calloc((size_t)(e->outer * e->inner), sizeof *e->project);
-    return e->indices && e->exact && e->random && e->scale && e->project ? ERR_OK : ERR_NOMEM;
+    enum err failed = ERR_OK;
+
+    for (size_t i = 0; !failed && i < e->n_outputs; i++)
+        failed = output_alloc(&e->outputs[i], e->has_exact);
+    return failed;
 }
 
 void expected_fini(struct expected *e)
 {
-    free(e->indices);
-    free(e->exact);
-    free(e->random);
-    free(e->scale);
-    free(e->project);
-    e->indices = NULL;
-    e->exact = e->random = e->scale = e->project = NULL;
+    for (size_t i = 0; i < e->n_outputs; i++) {
+        struct expected_output *o = &e->outputs[i];
+
+        free(o->indices);
+        free(o->exact);
+        free(o->random);
+        free(o->scale);
+        free(o->project);
+        o->indices = NULL;
+        o->exact = o->random = o->scale = o->project = NULL;
+    }
 }
 
-void expected_fills(struct expected *e, double bound)
+void tensor_fills(struct tensor *t, uint64_t seed, double bound, double sd)
 {
-    e->x_exact = (struct program_fill){.kind = FILL_INT, .seed = SEED_X_EXACT, .lo = -bound, .hi = bound};
-    e->w_exact = (struct program_fill){.kind = FILL_INT, .seed = SEED_W_EXACT, .lo = -bound, .hi = bound};
-    e->x_random = (struct program_fill){.kind = FILL_NORMAL, .seed = SEED_X_RANDOM, .lo = 0, .hi = 1};
-    e->w_random = (struct program_fill){.kind = FILL_NORMAL, .seed = SEED_W_RANDOM, .lo = 0, .hi = 0.0625};
+    t->exact = (struct program_fill){.kind = FILL_INT, .seed = seed, .lo = -bound, .hi = bound};
+    t->random = t->exact;
+    if (t->dtype == DTYPE_F32 || t->dtype == DTYPE_F16)
+        t->random = (struct program_fill){.kind = FILL_NORMAL, .lo = 0, .hi = sd};
+    t->random.seed = seed + SEED_RANDOM;
+}
+
+void product_fills(struct tensor *x, struct tensor *w, double terms, double axis)
+{
+    const double bound = x->dtype == DTYPE_F16 ? 1 : exact_bound(terms, axis);
+
+    tensor_fills(x, SEED_X, x->dtype == DTYPE_I8 ? 127 : bound, 1);
+    tensor_fills(w, SEED_W, x->dtype == DTYPE_I8 ? 127 : bound, 0.0625);
+    if (x->dtype == DTYPE_I8)
+        x->exact.lo = x->random.lo = w->exact.lo = w->random.lo = -128;
+}
+
+void winograd_fills(enum exact_data data, struct tensor *x, struct tensor *w)
+{
+    const double bound = data == EXACT_WINOGRAD4 || x->dtype == DTYPE_F16 ? 1 : x->exact.hi < 3 ? x->exact.hi : 3;
+
+    if (data != EXACT_WINOGRAD2 && data != EXACT_WINOGRAD4)
+        return;
+    x->exact.lo = w->exact.lo = -bound;
+    x->exact.hi = w->exact.hi = bound;
+    w->exact.step = data == EXACT_WINOGRAD2 ? 4 : 576;
 }
 
 double exact_bound(double terms, double axis)
@@ -72,35 +157,36 @@ static void forget(struct entry *slot)
     memset(slot, 0, sizeof *slot);
 }
 
-static enum err to_blobs(struct entry *slot, const struct expected *e)
+static enum err output_to_blobs(struct blobs *blobs, const struct expected_output *o, struct kept_output *kept)
 {
-    const size_t n = e->n_samples * sizeof(double);
-    enum err failed;
+    const size_t n = o->n_samples * sizeof(double);
+    enum err failed = blobs_put(blobs, o->indices, o->n_samples * sizeof *o->indices, &kept->indices);
 
-    failed = blobs_put(&slot->blobs, e->indices, e->n_samples * sizeof *e->indices, &slot->indices);
     if (!failed)
-        failed = blobs_put(&slot->blobs, e->exact, n, &slot->exact);
+        failed = blobs_put(blobs, o->exact, n, &kept->exact);
     if (!failed)
-        failed = blobs_put(&slot->blobs, e->random, n, &slot->random);
+        failed = blobs_put(blobs, o->random, n, &kept->random);
     if (!failed)
-        failed = blobs_put(&slot->blobs, e->scale, n, &slot->scale);
-    if (!failed)
-        failed = blobs_put(&slot->blobs, e->project, (size_t)(e->outer * e->inner) * sizeof(double), &slot->project);
+        failed = blobs_put(blobs, o->scale, n, &kept->scale);
+    if (!failed && o->project)
+        failed = blobs_put(blobs, o->project, (size_t)(o->outer * o->inner) * sizeof(double), &kept->project);
     return failed;
 }
 
-static enum err compute_entry(const struct workload *w, const char *text,
-                              enum err (*compute)(const struct workload *w, struct expected *e), struct entry *slot)
+static enum err compute_entry(const struct workload *w, const char *text, enum exact_data data, struct entry *slot)
 {
-    struct expected e = {0};
-    enum err failed = compute(w, &e);
+    struct expected e;
+    enum err failed;
 
+    expected_begin(w, data, &e);
+    failed = w->op->reference(w, data, &e);
     forget(slot);
     blobs_init(&slot->blobs, MAX_BLOB_BYTES);
-    if (!failed)
-        failed = to_blobs(slot, &e);
+    for (size_t i = 0; !failed && i < e.n_outputs; i++)
+        failed = output_to_blobs(&slot->blobs, &e.outputs[i], &slot->outputs[i]);
     expected_fini(&e);
     slot->head = e;
+    slot->data = data;
     if (!failed && !(slot->workload = strdup(text)))
         failed = ERR_NOMEM;
     if (failed)
@@ -109,21 +195,20 @@ static enum err compute_entry(const struct workload *w, const char *text,
 }
 
 /* The entry of a workload, computed on a miss; the lock is held. */
-static enum err find_entry(const struct workload *w, const char *text,
-                           enum err (*compute)(const struct workload *w, struct expected *e), struct entry **out)
+static enum err find_entry(const struct workload *w, const char *text, enum exact_data data, struct entry **out)
 {
     struct entry *slot = &cache[0];
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < N_CACHED; i++)
-        if (cache[i].workload && strcmp(cache[i].workload, text) == 0) {
+        if (cache[i].workload && cache[i].data == data && strcmp(cache[i].workload, text) == 0) {
             slot = &cache[i];
             goto found;
         }
     for (size_t i = 1; i < N_CACHED; i++)
         if (cache[i].used < slot->used)
             slot = &cache[i];
-    e = compute_entry(w, text, compute, slot);
+    e = compute_entry(w, text, data, slot);
 found:
     if (!e)
         slot->used = ++n_uses;
@@ -131,62 +216,79 @@ found:
     return e;
 }
 
-static enum err add_fills(struct program *p, struct program_pass *pass, const struct program_fill *x,
-                          const struct program_fill *w)
+/* Tensors that a program has baked into its text have no buffer to fill. */
+static enum err add_fills(struct program *p, struct program_pass *pass, const struct expected *from, bool exact)
 {
-    enum err e = program_pass_fill_add(pass, program_find_buffer(p, "x"), x);
+    enum err e = ERR_OK;
 
-    return e ? e : program_pass_fill_add(pass, program_find_buffer(p, "w"), w);
+    for (size_t i = 0; !e && i < from->n_tensors; i++) {
+        const struct tensor *t = &from->tensors[i];
+        const int buffer = program_find_buffer(p, t->name);
+
+        if (t->role != ROLE_OUTPUT && buffer >= 0)
+            e = program_pass_fill_add(pass, buffer, exact ? &t->exact : &t->random);
+    }
+    return e;
 }
 
-static enum err add_sample(struct program *p, struct program_pass *pass, const struct entry *from,
-                           const struct sha256 *values, double tolerance)
+static enum err add_sample(struct program *p, struct program_pass *pass, const struct expected_output *o,
+                           const struct kept_output *kept, const struct sha256 *values, double tolerance)
 {
-    struct program_check *c = program_pass_check_add(pass, CHECK_SAMPLE, program_find_buffer(p, "y"));
+    struct program_check *c = program_pass_check_add(pass, CHECK_SAMPLE, program_find_buffer(p, o->tensor));
 
     if (!c)
         return ERR_NOMEM;
     c->tolerance = tolerance;
-    c->n = (int64_t)from->head.n_samples;
-    c->indices = from->indices;
+    c->n = (int64_t)o->n_samples;
+    c->indices = kept->indices;
     c->values = *values;
     if (tolerance > 0)
-        c->scale = from->scale;
+        c->scale = kept->scale;
     return ERR_OK;
 }
 
-static enum err add_project(struct program *p, struct program_pass *pass, const struct entry *from)
+static enum err add_project(struct program *p, struct program_pass *pass, const struct expected_output *o,
+                            const struct kept_output *kept)
 {
-    struct program_check *c = program_pass_check_add(pass, CHECK_PROJECT, program_find_buffer(p, "y"));
+    struct program_check *c = program_pass_check_add(pass, CHECK_PROJECT, program_find_buffer(p, o->tensor));
 
     if (!c)
         return ERR_NOMEM;
-    c->values = from->project;
-    c->outer = from->head.outer;
-    c->axis = from->head.axis;
-    c->inner = from->head.inner;
+    c->values = kept->project;
+    c->outer = o->outer;
+    c->axis = o->axis;
+    c->inner = o->inner;
+    c->lanes = o->lanes > 1 ? o->lanes : 0;
     c->seed = SEED_PROJECT;
     return ERR_OK;
 }
 
-static enum err add_passes(const struct entry *from, double tolerance, struct program *p)
+static enum err add_exact(const struct entry *from, struct program *p)
 {
     struct program_pass *pass = program_add_pass(p, "exact");
-    enum err e = pass ? add_fills(p, pass, &from->head.x_exact, &from->head.w_exact) : ERR_NOMEM;
+    enum err e = pass ? add_fills(p, pass, &from->head, true) : ERR_NOMEM;
 
-    if (!e)
-        e = add_sample(p, pass, from, &from->exact, 0);
-    if (!e)
-        e = add_project(p, pass, from);
-    if (e)
-        return e;
-    pass = program_add_pass(p, "random");
-    e = pass ? add_fills(p, pass, &from->head.x_random, &from->head.w_random) : ERR_NOMEM;
-    return e ? e : add_sample(p, pass, from, &from->random, tolerance);
+    for (size_t i = 0; !e && i < from->head.n_outputs; i++) {
+        const struct expected_output *o = &from->head.outputs[i];
+
+        e = add_sample(p, pass, o, &from->outputs[i], &from->outputs[i].exact, 0);
+        if (!e && from->outputs[i].project.hex[0])
+            e = add_project(p, pass, o, &from->outputs[i]);
+    }
+    return e;
 }
 
-enum err expect_passes(const struct workload *w, double tolerance,
-                       enum err (*compute)(const struct workload *w, struct expected *e), struct program *p,
+static enum err add_random(const struct entry *from, double tolerance, struct program *p)
+{
+    struct program_pass *pass = program_add_pass(p, "random");
+    enum err e = pass ? add_fills(p, pass, &from->head, false) : ERR_NOMEM;
+
+    for (size_t i = 0; !e && i < from->head.n_outputs; i++)
+        e = add_sample(p, pass, &from->head.outputs[i], &from->outputs[i], &from->outputs[i].random, tolerance);
+    return e;
+}
+
+enum err expect_passes(const struct workload *w, const struct numerics *numerics, struct program *p,
                        struct blobs *blobs)
 {
     struct entry *from;
@@ -197,11 +299,13 @@ enum err expect_passes(const struct workload *w, double tolerance,
     e = workload_text(w, &text);
     if (!e) {
         pthread_mutex_lock(&lock);
-        e = find_entry(w, buf_text(&text), compute, &from);
+        e = find_entry(w, buf_text(&text), numerics->data, &from);
         if (!e)
             e = blobs_merge(blobs, &from->blobs);
+        if (!e && from->head.has_exact)
+            e = add_exact(from, p);
         if (!e)
-            e = add_passes(from, tolerance, p);
+            e = add_random(from, numerics->tolerance, p);
         pthread_mutex_unlock(&lock);
     }
     buf_fini(&text);

@@ -1,42 +1,76 @@
-/* expect.h - expected outputs of a workload: fills, samples and projections that its references make; kept per
+/* expect.h - expected outputs of a workload: fills, samples and projections that its reference makes; kept per
  * workload. */
 #ifndef TUNE_KERNELS_EXPECT_H
 #define TUNE_KERNELS_EXPECT_H
 
 #include "core/blobs.h"
+#include "kernels/operator.h"
+#include "kernels/template.h"
 #include "kernels/workload.h"
 #include "runtime/program.h"
 
 #define EXPECT_MAX_SAMPLES 4096
+#define EXPECT_MAX_OUTPUTS 4
 
-/* Seeds of the fills: of x and w in the exact pass, in the random pass (also used for timing), of projection weights.
- */
+/* Seeds of the fills of the exact pass; the random pass (also used for timing) has SEED_RANDOM more. */
 enum {
-    SEED_X_EXACT = 11,
-    SEED_W_EXACT = 12,
-    SEED_X_RANDOM = 21,
-    SEED_W_RANDOM = 22,
+    SEED_X = 11,
+    SEED_W = 12,
+    SEED_BIAS = 13,
+    SEED_RESIDUAL = 14,
+    SEED_SCALE = 15,
+    SEED_OFFSET = 16,
+    SEED_RANDOM = 10,
     SEED_PROJECT = 31,
     SEED_SAMPLE = 41
 };
 
-/* What a reference computes into: arrays of the caller. */
-struct expected {
-    struct program_fill x_exact, w_exact, x_random, w_random;
-    size_t n_samples;       /* <= EXPECT_MAX_SAMPLES, chosen by the operator */
-    uint64_t *indices;      /* [n_samples] into y */
+/* What is expected of one output tensor. */
+struct expected_output {
+    const char *tensor;     /* "y" */
+    size_t n_samples;       /* <= EXPECT_MAX_SAMPLES, chosen by the reference */
+    uint64_t *indices;      /* [n_samples] into the tensor as stored */
     double *exact, *random; /* [n_samples] */
-    double *scale;          /* [n_samples]: sum |x||w| of the random pass */
-    int64_t outer, axis, inner;
-    double *project; /* [outer * inner] */
+    double *scale;          /* [n_samples]: sum |x||w| of the random pass (1 = absolute tolerance) */
+    /* The tensor seen as [outer][axis][inner][lanes], projected over axis and lanes; outer = 0: no projection. */
+    int64_t outer, axis, inner, lanes;
+    double *project; /* [outer * inner] of the exact pass */
 };
 
-/* Allocates the arrays of `e` from its n_samples, outer and inner; ERR_NOMEM. expected_fini frees them. */
+/* What a reference computes. Begins with the operator's tensors and has_exact = (data != EXACT_NONE); the reference may
+ * change fills, gives outputs and their sizes, then calls expected_alloc and computes. */
+struct expected {
+    struct tensor tensors[OPERATOR_MAX_TENSORS]; /* with the fills of both passes */
+    size_t n_tensors;
+    bool has_exact;
+    struct expected_output outputs[EXPECT_MAX_OUTPUTS];
+    size_t n_outputs;
+};
+
+/* The operator's tensors into an empty `e`. */
+void expected_begin(const struct workload *w, enum exact_data data, struct expected *e);
+
+/* The tensor of this name; NULL when the workload has none. Lent. */
+struct tensor *expected_tensor(struct expected *e, const char *name);
+
+/* A tensor's data of one pass on the host: f32 holds f16, int8 and f32 values exactly. free() it. NULL on lack of
+ * memory. Weights of kind blob: from `blobs`. */
+float *expected_data(const struct tensor *t, bool exact, const struct blobs *blobs);
+
+/* Allocates the arrays of all outputs from their sizes; ERR_NOMEM. expected_fini frees them. */
 enum err expected_alloc(struct expected *e);
 void expected_fini(struct expected *e);
 
-/* Fills of the two passes: exact integers in [-bound, bound], and normal with standard deviation 1 (w: 1/16). */
-void expected_fills(struct expected *e, double bound);
+/* Gives a tensor its fills. Floats: integers in [-bound, bound], and normal with standard deviation `sd`; integer
+ * types: [-bound, bound] in both passes. */
+void tensor_fills(struct tensor *t, uint64_t seed, double bound, double sd);
+
+/* Fills of the factors x and w of sums of `terms` products, projected over `axis` of them: f32 in exact integers up to
+ * 7, f16 in -1..1, i8 over all its values; normal x (deviation 1) and w (1/16). */
+void product_fills(struct tensor *x, struct tensor *w, double terms, double axis);
+
+/* The same for the exact pass of Winograd's transforms; EXACT_PLAIN changes nothing. */
+void winograd_fills(enum exact_data data, struct tensor *x, struct tensor *w);
 
 /* The largest bound <= 7 for which sums of `terms` products stay exact in f32 and projections over `axis` of them exact
  * in a double; 0 when there is none. */
@@ -46,10 +80,9 @@ double exact_bound(double terms, double axis);
  * n_elems. */
 size_t sample_count(double terms, int64_t n_elems);
 
-/* Adds both passes for the outputs of `w` to `p`. `compute` fills an expected (which it allocates) on a miss of the
- * cache, which holds the last few workloads; safe to call from several threads. */
-enum err expect_passes(const struct workload *w, double tolerance,
-                       enum err (*compute)(const struct workload *w, struct expected *e), struct program *p,
+/* Adds both passes for the outputs of `w` to `p`, whose buffers carry the tensors' names. The cache holds the last few
+ * workloads; safe to call from several threads. */
+enum err expect_passes(const struct workload *w, const struct numerics *numerics, struct program *p,
                        struct blobs *blobs);
 
 #endif

@@ -38,8 +38,8 @@ static bool some_template_fits(const struct workload *w, struct why *why)
     const struct device_desc d = any_device();
 
     why_set(why, ERR_UNSUPPORTED, "no template computes it");
-    for (const struct template *const *t = template_table; *t; t++)
-        if (strcmp((*t)->operator_name, w->op->name) == 0 && (*t)->fit(w, &d, why) > FIT_BASELINE)
+    for (const struct template *const *t = w->op->templates; *t; t++)
+        if ((*t)->fit(w, &d, why) > FIT_BASELINE)
             return true;
     return false;
 }

@@ -25,10 +25,19 @@ struct tensor {
     int n_dims;
     int64_t shape[8];
     int64_t n_elems;
-    const char *layout; /* "nchw" "kcrs" "nk" ... */
+    const char *layout;         /* "nchw" "kcrs" "nk" ... */
+    struct program_fill exact;  /* inputs and weights: of the exact pass (a reference may choose others) */
+    struct program_fill random; /* of the random pass, and for timing */
 };
 
-#define OPERATOR_MAX_TENSORS 8
+#define OPERATOR_MAX_TENSORS 16
+
+/* Which integer data the exact pass fills in; Winograd's transforms need multiples that keep its quotients whole. None:
+ * the arithmetic of a config is exact on no data, only the random pass is run. */
+enum exact_data { EXACT_PLAIN, EXACT_WINOGRAD2, EXACT_WINOGRAD4, EXACT_NONE };
+
+struct expected;
+struct template;
 
 struct operator
 {
@@ -41,12 +50,12 @@ struct operator
     double (*flops)(const struct workload *w);     /* as GFLOPS are counted: knobs.md section 0 */
     double (*bytes_min)(const struct workload *w); /* inputs + weights + outputs once */
     size_t (*tensors)(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS]);
-    /* Adds the verification passes to a program whose buffers carry the tensors' names: "exact" (integer data, every
-     * element covered by CHECK_PROJECT and a sample by CHECK_SAMPLE) and "random" (normal data, a sample with scale
-     * sum|x||w| and `tolerance`). Expected values come from a double or int64 computation of the definition,
-     * independent of all templates; they depend on the workload alone, so callers cache them (expect_passes in
-     * kernels/expect.h). ERR_NOMEM, ERR_LIMIT. */
-    enum err (*expect)(const struct workload *w, double tolerance, struct program *p, struct blobs *blobs);
+    /* Computes expected outputs from the definition, in double or int64, independent of all templates: an exact pass
+     * (integer data: samples, and a projection that covers every element) and a random pass (normal data: samples with
+     * scale sum |x||w|). They depend on the workload and `data` alone; expect_passes (kernels/expect.h) keeps them.
+     * ERR_NOMEM, ERR_LIMIT. */
+    enum err (*reference)(const struct workload *w, enum exact_data data, struct expected *out);
+    const struct template *const *templates; /* the ways to compute it, NULL-ended; kernels/template.h */
 };
 
 extern const struct operator* const operator_table[]; /* NULL-ended */

@@ -1,13 +1,23 @@
 /* preamble.h - the dialect of every kernel file: OpenCL C 1.2 or CUDA C behind the same names. Pasted in front of a
- * kernel. Kernels use C99 scalars, these names and their own -D parameters, nothing else. Vectors: VT has VEC lanes (2
- * 4 8 16). */
+ * kernel. Kernels use C99 scalars, these names and their own -D parameters, nothing else.
+ * DT: type of inputs and weights, 0 f32, 1 f16, 2 i8. ELEM: such an element in memory; SUM: what sums are made in
+ * (float; half with SUM_HALF; int for i8); OUT: an element of y. VT: a vector of VEC (1 2 4 8 16) SUMs.
+ * LOAD1(p) STORE1(p, v): one ELEM as SUM; VLOAD(p) VSTORE(v, p): VEC of them; p is a GLOBAL ELEM pointer.
+ * SUM_VLOAD SUM_VSTORE: VEC SUMs in global memory; LOCAL_*, PRIVATE_*: in local and private arrays of SUM.
+ * y and what the epilogue adds are declared by Y_PARAMS (last in a kernel's list) and written by STORE_Y(i, k, sum):
+ * element i of y, channel k; STORE_YK(i, k, v): VEC elements i.. of channels k..; STORE_YQ(i, k, v): VEC elements i..
+ * of channel k. */
 #ifndef VEC
 #define VEC 4
+#endif
+#ifndef DT
+#define DT 0
 #endif
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 #define CEIL_DIV(a, b) (((a) + (b)-1) / (b))
 #define UNROLL _Pragma("unroll")
+#define NO_UNROLL _Pragma("unroll 1")
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 #define UNROLL_BY(n) _Pragma(TEXT(unroll n))
@@ -15,6 +25,8 @@
 #define KERNEL extern "C" __global__ void
 #define DEVICE static __device__ __forceinline__
 #define GLOBAL
+#define CONSTANT
+#define LOCAL
 #define LOCAL_ARRAY __shared__
 #define RESTRICT __restrict__
 #define BARRIER() __syncthreads()
@@ -22,6 +34,9 @@
 #define GRP(d) ((int)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
 #define WG_SIZE(x, y, z) __launch_bounds__((x) * (y) * (z))
 #define FMA1(a, b, c) fmaf((a), (b), (c))
+typedef float ELEM;
+typedef float SUM;
+typedef float OUT;
 struct VT {
     float v[VEC];
 };
@@ -51,29 +66,195 @@ DEVICE VT VADD(VT a, VT b)
     UNROLL for (int i = 0; i < VEC; i++) a.v[i] += b.v[i];
     return a;
 }
-#define PRIVATE_STORE(a, p) VSTORE(a, p)
+DEVICE VT VRELU(VT a)
+{
+    UNROLL for (int i = 0; i < VEC; i++) a.v[i] = fmaxf(a.v[i], 0.0f);
+    return a;
+}
+#define LOAD1(p) (*(p))
+#define STORE1(p, v) (*(p) = (v))
+#define SUM_VLOAD(p) VLOAD(p)
+#define SUM_VSTORE(a, p) VSTORE(a, p)
+#define LOCAL_VLOAD(p) VLOAD(p)
+#define LOCAL_VSTORE(a, p) VSTORE(a, p)
+#define PRIVATE_VLOAD(p) VLOAD(p)
+#define PRIVATE_VSTORE(a, p) VSTORE(a, p)
 #else
 #define KERNEL __kernel void
 #define DEVICE static inline
 #define GLOBAL __global
+#define CONSTANT __constant
+#define LOCAL __local
 #define LOCAL_ARRAY __local
 #define RESTRICT restrict
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define LID(d) ((int)get_local_id(d))
 #define GRP(d) ((int)get_group_id(d))
 #define WG_SIZE(x, y, z) __attribute__((reqd_work_group_size(x, y, z)))
-#define FMA1(a, b, c) fma((a), (b), (c))
-#if VEC == 1
-#define VT float
-#define VLOAD(p) (*(p))
-#define VSTORE(a, p) (*(p) = (a))
+#if DT == 0
+#define ELEM float
+#elif DT == 1
+#define ELEM half
 #else
-#define VT CAT(float, VEC)
-#define VLOAD(p) CAT(vload, VEC)(0, (p))
-#define VSTORE(a, p) CAT(vstore, VEC)((a), 0, (p))
+#define ELEM char
+#endif
+#if DT == 2
+#define SUM int
+#elif defined(SUM_HALF)
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define SUM half
+#else
+#define SUM float
+#endif
+#if VEC == 1
+#define VT SUM
+#else
+#define VT CAT(SUM, VEC)
+#endif
+#if DT == 2
+#define FMA1(a, b, c) ((a) * (b) + (c))
+#define VFMA(a, b, c) ((a) * (b) + (c))
+#else
+#define FMA1(a, b, c) fma((a), (b), (c))
+#define VFMA(a, b, c) fma((a), (b), (c))
 #endif
 #define VSET(a) ((VT)(a))
-#define VFMA(a, b, c) fma((a), (b), (c))
 #define VADD(a, b) ((a) + (b))
-#define PRIVATE_STORE(a, p) VSTORE(a, p)
+#define VRELU(a) max((a), VSET(0))
+/* Vectors in memory. PoCL's vloadn is a call that costs its compiler seconds where there are many; vectors of lower
+ * alignment behind a pointer are the same code in a tenth of the time. */
+#if VEC == 1
+#define SUM_VLOAD(p) (*(p))
+#define SUM_VSTORE(a, p) (*(p) = (a))
+#define LOCAL_VLOAD(p) (*(p))
+#define LOCAL_VSTORE(a, p) (*(p) = (a))
+#define PRIVATE_VLOAD(p) (*(p))
+#define PRIVATE_VSTORE(a, p) (*(p) = (a))
+#elif defined(POCL_DEVICE_ADDRESS_BITS)
+typedef SUM sum_vector __attribute__((ext_vector_type(VEC), aligned(sizeof(SUM))));
+#define SUM_VLOAD(p) (*(GLOBAL const sum_vector *)(p))
+#define SUM_VSTORE(a, p) (*(GLOBAL sum_vector *)(p) = (a))
+#define LOCAL_VLOAD(p) (*(LOCAL const sum_vector *)(p))
+#define LOCAL_VSTORE(a, p) (*(LOCAL sum_vector *)(p) = (a))
+#define PRIVATE_VLOAD(p) (*(const __private sum_vector *)(p))
+#define PRIVATE_VSTORE(a, p) (*(__private sum_vector *)(p) = (a))
+#else
+#define SUM_VLOAD(p) CAT(vload, VEC)(0, (p))
+#define SUM_VSTORE(a, p) CAT(vstore, VEC)((a), 0, (p))
+#define LOCAL_VLOAD(p) SUM_VLOAD(p)
+#define LOCAL_VSTORE(a, p) SUM_VSTORE(a, p)
+#define PRIVATE_VLOAD(p) SUM_VLOAD(p)
+#define PRIVATE_VSTORE(a, p) SUM_VSTORE(a, p)
+#endif
+/* Elements as sums: f16 is stored in half and summed in float where there is no arithmetic in half. */
+#if DT == 0 || defined(SUM_HALF)
+#define LOAD1(p) (*(p))
+#define STORE1(p, v) (*(p) = (v))
+#define VLOAD(p) SUM_VLOAD(p)
+#define VSTORE(a, p) SUM_VSTORE(a, p)
+#elif DT == 1
+#define LOAD1(p) vload_half(0, (p))
+#define STORE1(p, v) vstore_half((v), 0, (p))
+#if VEC == 1
+#define VLOAD(p) LOAD1(p)
+#define VSTORE(a, p) STORE1(p, a)
+#else
+#define VLOAD(p) CAT(vload_half, VEC)(0, (p))
+#define VSTORE(a, p) CAT(vstore_half, VEC)((a), 0, (p))
+#endif
+#else
+#define LOAD1(p) ((int)*(p))
+#define STORE1(p, v) (*(p) = (char)(v))
+#if VEC == 1
+#define VLOAD(p) LOAD1(p)
+#define VSTORE(a, p) STORE1(p, a)
+#else
+#define VLOAD(p) CAT(convert_int, VEC)(CAT(vload, VEC)(0, (p)))
+#define VSTORE(a, p) CAT(vstore, VEC)(CAT(convert_char, VEC)(a), 0, (p))
+#endif
+#endif
+/* Outputs. */
+#if DT == 2 && !defined(OUT_I8)
+#define OUT int
+#elif DT == 2
+#define OUT char
+#else
+#define OUT ELEM
+#endif
+#endif
+/* The epilogue: bias, residual, ReLU, requantisation, in this order. */
+#if DT == 2
+#define WIDE int /* type of bias and residual in memory */
+#define WIDE_LOAD1(p) (*(p))
+#define WIDE_VLOAD(p) SUM_VLOAD(p)
+#else
+#define WIDE ELEM
+#define WIDE_LOAD1(p) LOAD1(p)
+#define WIDE_VLOAD(p) VLOAD(p)
+#endif
+#ifdef EPI_BIAS
+#define BIAS_PARAM , GLOBAL const WIDE *RESTRICT bias
+#define BIAS_ARG , bias
+#define ADD_BIAS(v, k) ((v) + WIDE_LOAD1(bias + (k)))
+#define VADD_BIAS_K(v, k) VADD((v), WIDE_VLOAD(bias + (k)))
+#define VADD_BIAS_Q(v, k) VADD((v), VSET(WIDE_LOAD1(bias + (k))))
+#else
+#define BIAS_PARAM
+#define BIAS_ARG
+#define ADD_BIAS(v, k) (v)
+#define VADD_BIAS_K(v, k) (v)
+#define VADD_BIAS_Q(v, k) (v)
+#endif
+#ifdef EPI_ADD
+#define RESIDUAL_PARAM , GLOBAL const WIDE *RESTRICT residual
+#define RESIDUAL_ARG , residual
+#define ADD_RESIDUAL(v, i) ((v) + WIDE_LOAD1(residual + (i)))
+#define VADD_RESIDUAL(v, i) VADD((v), WIDE_VLOAD(residual + (i)))
+#else
+#define RESIDUAL_PARAM
+#define RESIDUAL_ARG
+#define ADD_RESIDUAL(v, i) (v)
+#define VADD_RESIDUAL(v, i) (v)
+#endif
+#ifdef EPI_RELU
+#define RELU1(v) ((v) > 0 ? (v) : (SUM)0)
+#define VRELU_IF(v) VRELU(v)
+#else
+#define RELU1(v) (v)
+#define VRELU_IF(v) (v)
+#endif
+#ifdef OUT_I8
+#define SCALE_PARAM , GLOBAL const float *RESTRICT scale
+#define SCALE_ARG , scale
+#else
+#define SCALE_PARAM
+#define SCALE_ARG
+#endif
+#define Y_PARAMS GLOBAL OUT *RESTRICT y BIAS_PARAM RESIDUAL_PARAM SCALE_PARAM
+#define Y_ARGS y BIAS_ARG RESIDUAL_ARG SCALE_ARG /* to hand Y_PARAMS on to a DEVICE function */
+#define EPILOGUE1(i, k, v) RELU1(ADD_RESIDUAL(ADD_BIAS((v), (k)), (i)))
+#define EPILOGUE_K(i, k, v) VRELU_IF(VADD_RESIDUAL(VADD_BIAS_K((v), (k)), (i)))
+#define EPILOGUE_Q(i, k, v) VRELU_IF(VADD_RESIDUAL(VADD_BIAS_Q((v), (k)), (i)))
+#ifdef OUT_I8
+#define STORE_Y(i, k, v) y[i] = convert_char_sat_rte((float)EPILOGUE1(i, k, v) * scale[k])
+#elif DT == 2
+#define STORE_Y(i, k, v) y[i] = EPILOGUE1(i, k, v)
+#else
+#define STORE_Y(i, k, v) STORE1(y + (i), EPILOGUE1(i, k, v))
+#endif
+#if VEC == 1
+#define STORE_YK(i, k, v) STORE_Y(i, k, v)
+#define STORE_YQ(i, k, v) STORE_Y(i, k, v)
+#elif defined(OUT_I8)
+#define FLOAT_VT(v) CAT(convert_float, VEC)(v)
+#define REQUANTISED(v) CAT(CAT(convert_char, VEC), _sat_rte)(v)
+#define STORE_YK(i, k, v)                                                                                              \
+    CAT(vstore, VEC)(REQUANTISED(FLOAT_VT(EPILOGUE_K(i, k, v)) * CAT(vload, VEC)(0, scale + (k))), 0, y + (i))
+#define STORE_YQ(i, k, v) CAT(vstore, VEC)(REQUANTISED(FLOAT_VT(EPILOGUE_Q(i, k, v)) * scale[k]), 0, y + (i))
+#elif DT == 2
+#define STORE_YK(i, k, v) SUM_VSTORE(EPILOGUE_K(i, k, v), y + (i))
+#define STORE_YQ(i, k, v) SUM_VSTORE(EPILOGUE_Q(i, k, v), y + (i))
+#else
+#define STORE_YK(i, k, v) VSTORE(EPILOGUE_K(i, k, v), y + (i))
+#define STORE_YQ(i, k, v) VSTORE(EPILOGUE_Q(i, k, v), y + (i))
 #endif

@@ -1,25 +1,33 @@
 #include "kernels/template.h"
 
 #include "core/file.h"
-#include "kernels/conv2d/conv2d.h"
-#include "kernels/dense/dense.h"
+#include "kernels/build.h"
 #include "kernels/embedded.h"
+#include "kernels/expect.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-const struct template *const template_table[] = {
-    &conv2d_direct_tile, &conv2d_spatial_pack, &conv2d_im2col_gemm, &conv2d_naive,
-    &dense_gemm_packed,  &dense_gemm_direct,   &dense_naive,        NULL};
+#define MAX_INCLUDES 4
+#define MAX_KERNEL_TEXT ((size_t)1 << 20)
 
 static char kernel_dir[PATH_MAX];
 
+bool template_computes(const struct template *t, const struct operator* op)
+{
+    for (const struct template *const *of = op->templates; *of; of++)
+        if (*of == t)
+            return true;
+    return false;
+}
+
 const struct template *template_find(const char *id)
 {
-    for (size_t i = 0; template_table[i]; i++)
-        if (strcmp(template_table[i]->id, id) == 0)
-            return template_table[i];
+    for (size_t i = 0; operator_table[i]; i++)
+        for (const struct template *const *t = operator_table[i]->templates; *t; t++)
+            if (strcmp((*t)->id, id) == 0)
+                return *t;
     return NULL;
 }
 
@@ -43,6 +51,46 @@ enum err template_space(const struct template *t, const struct workload *w, cons
     return e;
 }
 
+bool sums_in_half(const struct workload *w, const struct device_desc *d)
+{
+    return w->dtype == DTYPE_F16 && workload_has(w, "acc") && workload_get(w, "acc") == 1 && d->fp16;
+}
+
+struct numerics numerics_of(const struct workload *w, const struct device_desc *d)
+{
+    if (w->dtype == DTYPE_F32)
+        return (struct numerics){"f32", EXACT_PLAIN, 2e-6};
+    if (w->dtype != DTYPE_F16)
+        return (struct numerics){"exact", EXACT_PLAIN, 0};
+    return sums_in_half(w, d) ? (struct numerics){"f16", EXACT_PLAIN, 1e-2}
+                              : (struct numerics){"f16-f32", EXACT_PLAIN, 2e-3};
+}
+
+/* The operator's tensors as the first buffers, filled for timing. */
+static enum err add_tensors(const struct workload *w, struct program *p)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    const size_t n = w->op->tensors(w, list);
+
+    for (size_t i = 0; i < n; i++) {
+        struct program_buffer *b = program_add_buffer(p, list[i].name, list[i].role, list[i].dtype, list[i].n_elems);
+
+        if (!b)
+            return ERR_NOMEM;
+        b->n_dims = list[i].n_dims;
+        memcpy(b->shape, list[i].shape, sizeof b->shape);
+        snprintf(b->layout, sizeof b->layout, "%s", list[i].layout);
+        b->fill = list[i].random;
+    }
+    return ERR_OK;
+}
+
+static enum err add_kernels(const struct template *t, struct build *b)
+{
+    t->program(b);
+    return b->e;
+}
+
 static enum err describe(const struct template *t, const struct workload *w, const struct device_desc *d,
                          const struct space *s, const struct config *c, struct program *p)
 {
@@ -60,7 +108,6 @@ static enum err describe(const struct template *t, const struct workload *w, con
     p->knobs = space_config_to_json(s, c);
     p->flops = p->flops_effective = w->op->flops(w);
     p->bytes_min = w->op->bytes_min(w);
-    snprintf(p->numerics, sizeof p->numerics, "%s", dtype_name(w->dtype));
     snprintf(p->api, sizeof p->api, "%s", strcmp(d->api, "cuda") == 0 ? "cuda" : "opencl");
     snprintf(p->std, sizeof p->std, "CL1.2");
     return p->template_id && p->knobs ? ERR_OK : ERR_NOMEM;
@@ -70,6 +117,8 @@ enum err template_program(const struct template *t, const struct workload *w, co
                           const struct space *s, const struct config *c, struct program *out, struct blobs *blobs,
                           struct why *why)
 {
+    struct build b = {.w = w, .d = d, .s = s, .c = c, .p = out, .blobs = blobs, .why = why};
+    struct numerics numerics = numerics_of(w, d);
     const char *violated = NULL;
     enum err e;
 
@@ -79,9 +128,14 @@ enum err template_program(const struct template *t, const struct workload *w, co
                        violated ? violated : "the lists of values");
     e = describe(t, w, d, s, c, out);
     if (!e)
-        e = t->program(w, d, s, c, out, blobs, why);
+        e = add_tensors(w, out);
     if (!e)
-        e = w->op->expect(w, t->tolerance, out, blobs);
+        e = add_kernels(t, &b);
+    if (t->numerics)
+        t->numerics(w, s, c, &numerics);
+    snprintf(out->numerics, sizeof out->numerics, "%s", numerics.name);
+    if (!e)
+        e = expect_passes(w, &numerics, out, blobs);
     return e ? e : program_check_sane(out, why);
 }
 
@@ -90,7 +144,7 @@ void template_set_kernel_dir(const char *dir)
     snprintf(kernel_dir, sizeof kernel_dir, "%s", dir ? dir : "");
 }
 
-static enum err append_file(const char *name, struct buf *out)
+static enum err read_file(const char *name, struct buf *out)
 {
     char path[PATH_MAX + 256];
 
@@ -104,11 +158,39 @@ static enum err append_file(const char *name, struct buf *out)
     return ERR_NOT_FOUND;
 }
 
+/* Appends a file; its lines `#include "NAME"` are replaced by that file, not deeper than MAX_INCLUDES. */
+static enum err append_file(const char *name, int depth, struct buf *out)
+{
+    static const char word[] = "#include \"";
+    struct buf text;
+    enum err e = depth < MAX_INCLUDES ? ERR_OK : ERR_LIMIT;
+
+    buf_init(&text, MAX_KERNEL_TEXT);
+    if (!e)
+        e = read_file(name, &text);
+    for (const char *line = e ? "" : buf_text(&text); !e && *line;) {
+        const size_t n = strcspn(line, "\n"), n_line = n + (line[n] == '\n');
+        const char *quote = memchr(line + sizeof word - 1, '"', n < sizeof word ? 0 : n - (sizeof word - 1));
+        char included[128];
+
+        if (strncmp(line, word, sizeof word - 1) == 0 && quote) {
+            snprintf(included, sizeof included, "%.*s", (int)(quote - line - (int)sizeof word + 1),
+                     line + sizeof word - 1);
+            e = append_file(included, depth + 1, out);
+        } else {
+            e = buf_append(out, line, n_line);
+        }
+        line += n_line;
+    }
+    buf_fini(&text);
+    return e;
+}
+
 enum err kernel_text(const char *name, struct buf *out)
 {
-    enum err e = append_file("preamble.h", out);
+    enum err e = append_file("preamble.h", 0, out);
 
     if (!e)
         e = buf_puts(out, "#line 1\n");
-    return e ? e : append_file(name, out);
+    return e ? e : append_file(name, 0, out);
 }

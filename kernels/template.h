@@ -9,16 +9,23 @@
 #include "runtime/program.h"
 #include "search_space/space.h"
 
+struct build;
+
+/* Class of a config's arithmetic: what its results may be compared with, and how closely. */
+struct numerics {
+    const char *name;     /* "f32" "f16" "f16-f32" (stored, summed) "exact" "f32-winograd4"; at most 23 of a-z 0-9 - */
+    enum exact_data data; /* of the exact pass */
+    double tolerance;     /* of the random pass, in sums of magnitudes: knobs.md section 11; 0 = bit for bit */
+};
+
 /* How well a template suits a device: templates with the best fit are searched when none is named; baselines never. */
 enum fit { FIT_NONE, FIT_BASELINE, FIT_POSSIBLE, FIT_GOOD };
 
 struct template
 {
-    const char *id; /* "conv2d/spatial_pack" */
-    const char *operator_name;
+    const char *id;      /* "conv2d/spatial_pack": the operator's name, and the way */
     int version;         /* raised when the text or the meaning of a knob changes; records carry it */
     const char *summary; /* one line for `tune spaces` */
-    double tolerance;    /* of the random pass: knobs.md section 11 */
     /* May this template compute `w` on `d`? With words when not. */
     enum fit (*fit)(const struct workload *w, const struct device_desc *d, struct why *why);
     /* Knobs, derived quantities and constraints, sealed by the caller. */
@@ -26,13 +33,23 @@ struct template
     /* The default config: valid, sensible on `d` without any measuring (at least 10x the naive template on a CPU). */
     enum err (*fallback)(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out);
-    /* Buffers, modules (sources into `blobs`), launches, needs; everything but passes, names and knobs, which the
-     * caller of template_program adds. */
-    enum err (*program)(const struct workload *w, const struct device_desc *d, const struct space *s,
-                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why);
+    /* Buffers, modules, launches, needs through kernels/build.h; everything but the operator's tensors, passes, names
+     * and knobs, which template_program adds before and after. */
+    void (*program)(struct build * b);
+    /* May be NULL: numerics_of(w, d), the plain class of the workload's dtype and acc. Changes what it must. */
+    void (*numerics)(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);
 };
 
-extern const struct template *const template_table[]; /* NULL-ended */
+/* f32: 2e-6; f16 summed in f32: 2e-3; f16 summed in f16 where the workload permits and the device can: 1e-2; i8: 0. */
+struct numerics numerics_of(const struct workload *w, const struct device_desc *d);
+
+/* Sums in half: dtype f16, acc=f16, and the device has arithmetic in half. */
+bool sums_in_half(const struct workload *w, const struct device_desc *d);
+
+/* Is it one of the operator's templates? */
+bool template_computes(const struct template *t, const struct operator* op);
+
+/* By id, among the templates of all operators; NULL when there is none. */
 const struct template *template_find(const char *id);
 
 /* Builds and seals the space. */

@@ -270,6 +270,11 @@ enum err workload_text(const struct workload *w, struct buf *out)
     return out->failed;
 }
 
+bool workload_has(const struct workload *w, const char *key)
+{
+    return find_key(w->op, key, strlen(key)) >= 0;
+}
+
 int64_t workload_get(const struct workload *w, const char *key)
 {
     return workload_part(w, key, 0);

@@ -7,6 +7,7 @@
 #include "core/err.h"
 #include "runtime/dtype.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define WORKLOAD_MAX_KEYS 24
@@ -30,6 +31,9 @@ enum err workload_parse(const char *text, struct workload *out, struct why *why)
 
 /* The canonical text: parse(text(w)) == w, and equal workloads have equal text. */
 enum err workload_text(const struct workload *w, struct buf *out);
+
+/* Does the workload's operator have this key? */
+bool workload_has(const struct workload *w, const char *key);
 
 /* Value of an integer key by name, or of one part of a pair or pad (`i_part`); asserts that the operator has it. */
 int64_t workload_get(const struct workload *w, const char *key);

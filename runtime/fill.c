@@ -13,11 +13,12 @@
 static void make_ints(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
     const uint64_t span = (uint64_t)(f->hi - f->lo) + 1;
+    const double step = f->step == 0 ? 1 : f->step;
     uint64_t words[CHUNK];
 
     rng_at_each(f->seed, (uint64_t)first, words, n);
     for (size_t i = 0; i < n; i++)
-        out[i] = f->lo + (double)(int64_t)((unsigned __int128)words[i] * span >> 64);
+        out[i] = (f->lo + (double)(int64_t)((unsigned __int128)words[i] * span >> 64)) * step;
 }
 
 static uint32_t sum_of_four(uint64_t r)

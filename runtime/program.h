@@ -58,6 +58,7 @@ struct program_fill {
     enum fill_kind kind;
     uint64_t seed;      /* < 2^53 */
     double lo, hi;      /* bounds; value uses lo */
+    double step;        /* FILL_INT: multiples of it instead of whole numbers, lo * step .. hi * step; 0 = 1 */
     struct sha256 blob; /* FILL_BLOB: raw little-endian elements, exactly the buffer's bytes */
 };
 
@@ -104,8 +105,9 @@ struct program_check {
     struct sha256 indices; /* u64 LE [n]; hex "" = elements 0..n-1 */
     struct sha256 values;  /* f64 LE: [n], or [outer*inner] of CHECK_PROJECT */
     struct sha256 scale;   /* f64 LE [n]; hex "" = 1 */
-    int64_t outer, axis,
-        inner; /* CHECK_PROJECT: y viewed as [outer][axis][inner]; weights program_project_weight(seed, i) */
+    /* CHECK_PROJECT: y viewed as [outer][axis][inner][lanes]; summed over axis and lanes with weights
+     * program_project_weight(seed, axis index * lanes + lane). 0 lanes = 1. */
+    int64_t outer, axis, inner, lanes;
     uint64_t seed;
 };
 

@@ -147,7 +147,7 @@ static enum err check_fill(const struct program_fill *f, const char *buffer, str
         return why_set(why, ERR_INPUT, "buffer '%s': unknown kind of fill", buffer);
     if (f->seed >= (uint64_t)JSON_EXACT_MAX)
         return why_set(why, ERR_INPUT, "buffer '%s': a seed is below 2^53", buffer);
-    if (!isfinite(f->lo) || !isfinite(f->hi))
+    if (!isfinite(f->lo) || !isfinite(f->hi) || !isfinite(f->step))
         return why_set(why, ERR_INPUT, "buffer '%s': a bound of the fill is no number", buffer);
     if (f->kind == FILL_INT && !(f->lo == rint(f->lo) && f->hi == rint(f->hi) && f->lo <= f->hi &&
                                  f->lo >= -(double)JSON_EXACT_MAX && f->hi <= (double)JSON_EXACT_MAX))
@@ -328,9 +328,14 @@ static enum err check_sample(const struct program *p, const struct program_check
 
 static bool view_fits(const struct program_check *c, int64_t n)
 {
-    if (c->outer < 1 || c->axis < 1 || c->inner < 1 || n % c->outer || n / c->outer % c->axis)
-        return false;
-    return n / c->outer / c->axis == c->inner;
+    const int64_t parts[] = {c->outer, c->axis, c->inner, c->lanes ? c->lanes : 1};
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i] < 1 || n % parts[i])
+            return false;
+        n /= parts[i];
+    }
+    return n == 1;
 }
 
 static enum err check_project(const struct program *p, const struct program_check *c, struct why *why)
@@ -338,7 +343,7 @@ static enum err check_project(const struct program *p, const struct program_chec
     const struct program_buffer *b = &p->buffers[c->i_buffer];
 
     if (!view_fits(c, b->n_elems))
-        return why_set(why, ERR_INPUT, "project of '%s': outer * axis * inner is not %lld", b->id,
+        return why_set(why, ERR_INPUT, "project of '%s': outer * axis * inner * lanes is not %lld", b->id,
                        (long long)b->n_elems);
     if (c->outer * c->inner > PROGRAM_MAX_SAMPLES)
         return why_set(why, ERR_LIMIT, "project of '%s': more than %lld sums", b->id, (long long)PROGRAM_MAX_SAMPLES);

@@ -170,13 +170,15 @@ static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *wh
         e = json_real_or(o, "lo", 0, &f->lo, why);
     if (!e)
         e = json_real_or(o, "hi", 0, &f->hi, why);
+    if (!e)
+        e = json_real_or(o, "step", 0, &f->step, why);
     return e ? e : read_hash(o, "sha256", &f->blob, why);
 }
 
 static enum err read_buffer_fill(const cJSON *o, struct program_buffer *b, struct why *why)
 {
     const cJSON *fill = cJSON_GetObjectItemCaseSensitive(o, "fill");
-    enum err e = fill ? only_members(fill, "fill", "kind seed lo hi sha256", why) : ERR_OK;
+    enum err e = fill ? only_members(fill, "fill", "kind seed lo hi step sha256", why) : ERR_OK;
 
     return fill && !e ? read_fill(fill, &b->fill, why) : e;
 }
@@ -405,18 +407,22 @@ static enum err read_launches(struct program *p, const cJSON *list, struct why *
     return e;
 }
 
+#define MAX_LANES 4096
+
 static enum err read_view(const cJSON *o, struct program_check *c, struct why *why)
 {
     enum err e = json_get_i64(o, "outer", 1, JSON_EXACT_MAX, &c->outer, why);
 
     if (!e)
         e = json_get_i64(o, "axis", 1, JSON_EXACT_MAX, &c->axis, why);
-    return e ? e : json_get_i64(o, "inner", 1, JSON_EXACT_MAX, &c->inner, why);
+    if (!e)
+        e = json_get_i64(o, "inner", 1, JSON_EXACT_MAX, &c->inner, why);
+    return e ? e : json_i64_or(o, "lanes", 0, 0, MAX_LANES, &c->lanes, why);
 }
 
 static const char *const check_members[N_CHECKS] = {
     [CHECK_SAMPLE] = "kind buffer tolerance n indices values scale",
-    [CHECK_PROJECT] = "kind buffer values outer axis inner seed",
+    [CHECK_PROJECT] = "kind buffer values outer axis inner lanes seed",
     [CHECK_BUFFER] = "kind buffer reference tolerance",
 };
 
@@ -461,7 +467,7 @@ static enum err read_pass_fill(struct program *p, struct program_pass *pass, con
 {
     struct program_fill fill = {0};
     int i_buffer = 0;
-    enum err e = only_members(o, "fill", "buffer kind seed lo hi sha256", why);
+    enum err e = only_members(o, "fill", "buffer kind seed lo hi step sha256", why);
 
     if (!e)
         e = read_ref(p, o, "buffer", &i_buffer, why);

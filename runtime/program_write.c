@@ -70,6 +70,7 @@ static void put_fill(cJSON *o, const struct program_fill *f, bool *ok)
     add_i64(o, "seed", (int64_t)f->seed, ok);
     add_real(o, "lo", f->lo, ok);
     add_real(o, "hi", f->hi, ok);
+    add_real(o, "step", f->step, ok);
     add_text(o, "sha256", f->blob.hex, ok);
 }
 
@@ -148,6 +149,7 @@ static cJSON *of_check(const struct program *p, const struct program_check *c, b
         json_add_i64(o, "outer", c->outer, ok);
         json_add_i64(o, "axis", c->axis, ok);
         json_add_i64(o, "inner", c->inner, ok);
+        add_i64(o, "lanes", c->lanes, ok);
         add_i64(o, "seed", (int64_t)c->seed, ok);
     }
     return o;

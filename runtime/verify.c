@@ -184,32 +184,37 @@ static enum err run_sample(struct check_run *r, const struct program_check *c, c
     return e;
 }
 
-/* sums[inner] += weights . y[axis][inner] of one outer index. */
+static int64_t lanes_of(const struct program_check *c)
+{
+    return c->lanes ? c->lanes : 1;
+}
+
+/* sums[inner] += weights . y[axis][inner][lanes] of one outer index. */
 static void add_slab(const struct program_buffer *b, const struct program_check *c, const void *data, int64_t outer,
                      const double *weights, double *sums)
 {
-    const size_t first = (size_t)(outer * c->axis * c->inner);
+    const int64_t lanes = lanes_of(c);
+    size_t at = (size_t)(outer * c->axis * c->inner * lanes);
 
     memset(sums, 0, (size_t)c->inner * sizeof *sums);
-    for (int64_t a = 0; a < c->axis; a++) {
-        const size_t row = first + (size_t)(a * c->inner);
-
+    for (int64_t a = 0; a < c->axis; a++)
         for (int64_t k = 0; k < c->inner; k++)
-            sums[k] += weights[a] * dtype_load(b->dtype, data, row + (size_t)k);
-    }
+            for (int64_t lane = 0; lane < lanes; lane++)
+                sums[k] += weights[a * lanes + lane] * dtype_load(b->dtype, data, at++);
 }
 
 /* A wrong sum, told by an element that is no number when there is one along the axis. */
 static void note_sum(struct check_run *r, const struct program_buffer *b, const struct program_check *c,
                      const void *data, int64_t outer, int64_t k, double got, double wanted)
 {
-    const int64_t first = outer * c->axis * c->inner + k;
+    const int64_t lanes = lanes_of(c), first = (outer * c->axis * c->inner + k) * lanes;
 
-    for (int64_t a = 0; !isfinite(got) && a < c->axis; a++) {
-        const double v = dtype_load(b->dtype, data, (size_t)(first + a * c->inner));
+    for (int64_t a = 0; !isfinite(got) && a < c->axis * lanes; a++) {
+        const int64_t at = first + a / lanes * c->inner * lanes + a % lanes;
+        const double v = dtype_load(b->dtype, data, (size_t)at);
 
         if (!isfinite(v)) {
-            note(r, b->id, first + a * c->inner, v, NAN, INFINITY, true, false);
+            note(r, b->id, at, v, NAN, INFINITY, true, false);
             return;
         }
     }
@@ -220,10 +225,11 @@ static enum err run_project(struct check_run *r, const struct program_check *c, 
 {
     const struct program_buffer *b = &r->program->buffers[c->i_buffer];
     const unsigned char *values = NULL;
-    double *weights = malloc((size_t)c->axis * sizeof *weights), *sums = malloc((size_t)c->inner * sizeof *sums);
+    const int64_t n_weights = c->axis * lanes_of(c);
+    double *weights = malloc((size_t)n_weights * sizeof *weights), *sums = malloc((size_t)c->inner * sizeof *sums);
     enum err e = weights && sums ? values_of(r, &c->values, c->outer * c->inner, "values", &values, why) : ERR_NOMEM;
 
-    for (int64_t a = 0; !e && a < c->axis; a++)
+    for (int64_t a = 0; !e && a < n_weights; a++)
         weights[a] = program_project_weight(c->seed, a);
     for (int64_t o = 0; !e && o < c->outer; o++) {
         add_slab(b, c, data, o, weights, sums);

@@ -70,9 +70,8 @@ static enum err check_templates(const struct task *t, const struct job *j, struc
         tp = template_find(id);
         if (!tp)
             return why_set(why, ERR_INPUT, "no template \"%s\"; tune spaces WORKLOAD lists them", id);
-        if (j->n_layers == 1 && strcmp(tp->operator_name, t->workload.op->name) != 0)
-            return why_set(why, ERR_INPUT, "template %s computes %s, not %s", id, tp->operator_name,
-                           t->workload.op->name);
+        if (j->n_layers == 1 && !template_computes(tp, t->workload.op))
+            return why_set(why, ERR_INPUT, "template %s does not compute %s", id, t->workload.op->name);
         p += n + (p[n] == ',');
     }
     return ERR_OK;
@@ -83,13 +82,10 @@ static enum err add_templates(struct task *t, const struct job *j, struct why *w
     struct why last = {""};
     enum err e = check_templates(t, j, why);
 
-    for (size_t i = 0; template_table[i] && !e; i++) {
-        const struct template *tp = template_table[i];
-        enum fit fit;
+    for (const struct template *const *of = t->workload.op->templates; *of && !e; of++) {
+        const struct template *tp = *of;
+        enum fit fit = tp->fit(&t->workload, &t->device, &last);
 
-        if (strcmp(tp->operator_name, t->workload.op->name) != 0)
-            continue;
-        fit = tp->fit(&t->workload, &t->device, &last);
         if (fit == FIT_NONE || (fit != FIT_BASELINE && !job_allows_template(j, tp->id)))
             continue;
         if (fit == FIT_BASELINE && j->templates[0] && job_allows_template(j, tp->id))

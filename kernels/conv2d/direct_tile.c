@@ -3,7 +3,7 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (conv_supported(w, why))
+    if (conv_within("conv2d/direct_tile", 0, w, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
 }
@@ -24,14 +24,14 @@ static const struct build_knob knobs[] = {
 };
 
 static const char *const quantities[][2] = {
-    {"accumulators", "vh * vw * nv * ceil_div(vec, lanes)"},
-    {"registers", "accumulators + nv * ceil_div(vec, lanes) + 1"},
+    {"accumulators", "vh * vw * nv * ceil_div(vec, max(lanes, 4))"},
+    {"registers", "accumulators + nv * ceil_div(vec, max(lanes, 4)) + 1"},
     {"waste_k", "ceil_div(size_k, nv * vec) * nv * vec / size_k"},
     {"waste_p", "ceil_div(size_p, vh) * vh / size_p"},
     {"waste_q", "ceil_div(size_q, vw * tiles) * vw * tiles / size_q"},
     {"waste_c", "ceil_div(size_c, cb) * cb / size_c"},
     {"waste", "waste_k * waste_p * waste_q * waste_c"},
-    {"lane_use", "min(vec, lanes) / lanes"},
+    {"lane_use", "min(vec, lanes) / max(lanes, 4)"},
     {"loads_per_fma", "(nv + vh * vw) / (vh * vw * nv)"},
     {"weight_bytes", "nv * vec * size_c * size_r * size_s * 4"},
     {"block_bytes", "nv * vec * cb * size_r * size_s * 4"},
@@ -48,7 +48,7 @@ static const char *const quantities[][2] = {
 static const char *const constraints[] = {
     "registers <= 33",
     "accumulators >= min(2, size_p * size_q)",
-    "vec <= lanes",
+    "vec <= max(lanes, 4)",
     "ku <= cb",
     "body <= 512",
     "cb <= max(4, size_c)",
@@ -64,28 +64,7 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct conv_shape z = conv_shape_of(w);
-    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d);
-    enum err e = build_constants(s,
-                                 (const struct build_named[]){{"size_n", (double)z.n},
-                                                              {"size_c", (double)z.c},
-                                                              {"size_k", (double)z.k},
-                                                              {"size_r", (double)z.r},
-                                                              {"size_s", (double)z.s},
-                                                              {"size_p", (double)z.p},
-                                                              {"size_q", (double)z.q},
-                                                              {"stride_h", (double)z.stride_h},
-                                                              {"stride_w", (double)z.stride_w},
-                                                              {"lanes", (double)lanes},
-                                                              {"max_group", (double)build_max_group(d)},
-                                                              {NULL, 0}},
-                                 why);
-
-    if (!e)
-        e = build_knobs(s, knobs, why);
-    if (!e)
-        e = build_quantities(s, quantities, why);
-    return e ? e : build_constraints(s, constraints, why);
+    return conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
 /* The width of a row of pixels up to 14 that wastes least, the wider one of two equals. */
@@ -139,60 +118,32 @@ static int64_t reach(int64_t n, int64_t stride, int64_t window, int64_t dilation
     return (n - 1) * stride + (window - 1) * dilation + 1;
 }
 
-static enum err add_defines(struct program_module *m, const struct conv_shape *z, const struct space *s,
-                            const struct config *c)
+static void program(struct build *b)
 {
-    static const char *const same[][2] = {{"VEC", "vec"},     {"NV", "nv"},     {"VH", "vh"},      {"VW", "vw"},
-                                          {"CB", "cb"},       {"KU", "ku"},     {"US", "us"},      {"WG", "wg"},
-                                          {"TILES", "tiles"}, {"PASS", "pass"}, {"ORDER", "order"}};
-    enum err e = conv_define_shape(m, z);
-
-    for (size_t i = 0; !e && i < sizeof same / sizeof same[0]; i++)
-        e = program_define(m, same[i][0], space_int(s, c, same[i][1]));
-    return e;
-}
-
-static enum err program(const struct workload *w, const struct device_desc *d, const struct space *s,
-                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why)
-{
-    const struct conv_shape z = conv_shape_of(w);
-    const int64_t nr = space_int(s, c, "nv") * space_int(s, c, "vec"), cb = space_int(s, c, "cb");
-    const int64_t vh = space_int(s, c, "vh"), wide = space_int(s, c, "vw") * space_int(s, c, "tiles");
-    const int64_t c_blocks = CEIL(z.c, cb), k_blocks = CEIL(z.k, nr), wg = space_int(s, c, "wg");
+    const struct conv_shape z = conv_shape_of(b->w);
+    const int64_t nr = build_int(b, "nv") * build_int(b, "vec"), cb = build_int(b, "cb"), vh = build_int(b, "vh");
+    const int64_t wide = build_int(b, "vw") * build_int(b, "tiles"), wg = build_int(b, "wg");
+    const int64_t c_blocks = CEIL(z.c, cb), k_blocks = CEIL(z.k, nr);
     const int64_t hp = reach(CEIL(z.p, vh) * vh, z.stride_h, z.r, z.dil_h);
     const int64_t wp = reach(CEIL(z.q, wide) * wide, z.stride_w, z.s, z.dil_w), one[] = {1, 1, 1};
     const int64_t items = z.n * k_blocks * CEIL(z.p, vh) * CEIL(z.q, wide);
-    struct program_module *m;
-    int xp, wpacked;
-    enum err e = build_tensors(w, p);
+    const int xp = build_buffer(b, "xp", ROLE_SCRATCH, DTYPE_F32, z.n * c_blocks * cb * hp * wp);
+    const int packed = build_buffer(b, "wp", ROLE_PACKED, DTYPE_F32, k_blocks * nr * c_blocks * cb * z.r * z.s);
 
-    (void)d;
-    if (!e)
-        e = build_buffer(p, "xp", ROLE_SCRATCH, z.n * c_blocks * cb * hp * wp, &xp, why);
-    if (!e)
-        e = build_buffer(p, "wp", ROLE_PACKED, k_blocks * nr * c_blocks * cb * z.r * z.s, &wpacked, why);
-    if (!e)
-        e = build_module(p, blobs, "conv2d/direct_tile.cl", &m, why);
-    if (!e)
-        e = add_defines(m, &z, s, c);
-    if (!e)
-        e = build_launch(p, PHASE_PACK, "direct_tile_pack_w", (const int64_t[]){k_blocks, c_blocks, 1}, one,
-                         (const int[]){1, wpacked, -1});
-    if (!e)
-        e = build_launch(p, PHASE_RUN, "direct_tile_pack_x", (const int64_t[]){hp, c_blocks, z.n}, one,
-                         (const int[]){0, xp, -1});
-    if (!e)
-        e = build_launch(p, PHASE_RUN, "direct_tile", (const int64_t[]){CEIL(items, wg), 1, 1},
-                         (const int64_t[]){wg, 1, 1}, (const int[]){xp, wpacked, 2, -1});
-    return e;
+    build_module(b, "conv2d/direct_tile.cl");
+    conv_define_shape(b, &z);
+    build_launch(b, PHASE_PACK, "direct_tile_pack_w", (const int64_t[]){k_blocks, c_blocks, 1}, one,
+                 (const int[]){1, packed, -1});
+    build_launch(b, PHASE_RUN, "direct_tile_pack_x", (const int64_t[]){hp, c_blocks, z.n}, one,
+                 (const int[]){0, xp, -1});
+    build_last_launch(b, "direct_tile", (const int64_t[]){CEIL(items, wg), 1, 1}, (const int64_t[]){wg, 1, 1},
+                      (const int[]){xp, packed, -1});
 }
 
 const struct template conv2d_direct_tile = {
     .id = "conv2d/direct_tile",
-    .operator_name = "conv2d",
-    .version = 1,
+    .version = 2,
     .summary = "CPU: vector registers hold a tile of pixels x channels over packed weights and padded input",
-    .tolerance = 2e-6,
     .fit = fit,
     .space = space,
     .fallback = fallback,

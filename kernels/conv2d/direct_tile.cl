@@ -6,23 +6,7 @@
  * before the next one, so that its weights stay in the first cache; WG work-items a group; ORDER which axis is fastest:
  * 0 q then p then k (weights stay in cache), 1 k then q then p (input stays in cache), 2 p then q then k.
  * Launch: local (WG, 1, 1); groups (ceil(NB*KBLOCKS*PTILES*QGROUPS / WG), 1, 1). Packing: one item a row; one a (k block, c block). */
-#ifndef C
-#define NB 1
-#define C 3
-#define H 8
-#define W 8
-#define K 4
-#define R 3
-#define S 3
-#define SH 1
-#define SW 1
-#define DH 1
-#define DW 1
-#define PT 1
-#define PL 1
-#define P 8
-#define Q 8
-#endif
+#include "conv/conv.clh"
 #ifndef NV
 #define NV 1
 #define VH 1
@@ -125,7 +109,7 @@ typedef VT tile_sum[VH * VW][NV];
         for (int i = 0; i < VH * VW; i++)                                                                              \
             UNROLL                                                                                                     \
             for (int v = 0; v < NV; v++)                                                                               \
-                PRIVATE_STORE(acc[i][v], &out[i][v * VEC]);                                                            \
+                PRIVATE_VSTORE(acc[i][v], &out[i][v * VEC]);                                                            \
         for (int k = kb * NR; k < kb * NR + NR && k < K; k++)                                                          \
             for (int i = 0; i < VH && p0 + i < P; i++)                                                                 \
                 for (int j = 0; j < VW && (q0) + j < Q; j++)                                                           \

@@ -5,7 +5,7 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (conv_supported(w, why))
+    if (conv_within("conv2d/im2col_gemm", 0, w, why))
         return FIT_NONE;
     return d->kind == DEVICE_GPU ? FIT_GOOD : FIT_POSSIBLE;
 }
@@ -38,14 +38,14 @@ static const char *const quantities[][2] = {
     {"accumulators", "rows * columns / vwn * ceil_div(vwn, lanes)"},
     {"local_bytes", "(sa * kwg * mwg + sb * kwg * nwg) * 4"},
     {"waste_k", "ceil_div(size_k, mwg) * mwg / size_k"},
-    {"waste_pq", "ceil_div(size_pq, nwg) * nwg / size_pq"},
-    {"waste_i", "ceil_div(size_i, kwg) * kwg / size_i"},
+    {"waste_pq", "ceil_div((size_p * size_q), nwg) * nwg / (size_p * size_q)"},
+    {"waste_i", "ceil_div((size_c * size_r * size_s), kwg) * kwg / (size_c * size_r * size_s)"},
     {"waste", "waste_k * waste_pq * waste_i"},
     {"lane_use", "min(vwn, lanes) / lanes"},
     {"loads_per_fma", "(rows + columns / vwn) / (rows * columns / vwn)"},
-    {"groups", "size_n * ceil_div(size_k, mwg) * ceil_div(size_pq, nwg)"},
-    {"weight_bytes", "mwg * size_i * 4"},
-    {"panel_bytes", "nwg * size_i * 4"},
+    {"groups", "size_n * ceil_div(size_k, mwg) * ceil_div((size_p * size_q), nwg)"},
+    {"weight_bytes", "mwg * (size_c * size_r * size_s) * 4"},
+    {"panel_bytes", "nwg * (size_c * size_r * size_s) * 4"},
     {"body", "accumulators * kwi"},
     {NULL, NULL},
 };
@@ -61,7 +61,7 @@ static const char *const constraints[] = {
     "accumulators <= 64",
     "body <= 256",
     "mwg < 2 * size_k + 2",
-    "nwg < 2 * size_pq + 4",
+    "nwg < 2 * (size_p * size_q) + 4",
     "sa == 1 or (mdima == mdimc and vwm == 1)",
     "sa == 0 or (mwg % (mdima * vwm) == 0 and work_items % mdima == 0)",
     "sa == 0 or kwg * mdima % work_items == 0",
@@ -80,27 +80,9 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct conv_shape z = conv_shape_of(w);
-    const struct build_named constants[] = {
-        {"size_n", (double)z.n},
-        {"size_k", (double)z.k},
-        {"size_pq", (double)(z.p * z.q)},
-        {"size_i", (double)(z.c * z.r * z.s)},
-        {"lanes", (double)build_vector(d)},
-        {"max_group", (double)build_max_group(d)},
-        {"max_local", (double)build_max_local(d)},
-        {"max_x", (double)(d->max_local[0] > 0 ? d->max_local[0] : build_max_group(d))},
-        {"max_y", (double)(d->max_local[1] > 0 ? d->max_local[1] : build_max_group(d))},
-        {NULL, 0}};
-    enum err e = build_constants(s, constants, why);
+    enum err e = space_add_knob_words(s, "form", forms, 2, why);
 
-    if (!e)
-        e = space_add_knob_words(s, "form", forms, 2, why);
-    if (!e)
-        e = build_knobs(s, knobs, why);
-    if (!e)
-        e = build_quantities(s, quantities, why);
-    return e ? e : build_constraints(s, constraints, why);
+    return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
 static const struct build_define cpu_choice[] = {
@@ -133,78 +115,35 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     return build_make_valid(s, (const char *const[]){"vwn", "nwg", "mwg", "kwi", NULL}, out);
 }
 
-static enum err add_defines(struct program_module *m, const struct conv_shape *z, const struct space *s,
-                            const struct config *c, bool fused, int64_t col_wg)
+static void program(struct build *b)
 {
-    static const char *const same[][2] = {
-        {"MWG", "mwg"},     {"NWG", "nwg"},     {"KWG", "kwg"}, {"MDIMC", "mdimc"}, {"NDIMC", "ndimc"},
-        {"MDIMA", "mdima"}, {"NDIMB", "ndimb"}, {"KWI", "kwi"}, {"VWM", "vwm"},     {"VEC", "vwn"},
-        {"STRM", "strm"},   {"STRN", "strn"},   {"SA", "sa"},   {"SB", "sb"},       {"SWAP", "swap"}};
-    enum err e = conv_define_shape(m, z);
+    const struct conv_shape z = conv_shape_of(b->w);
+    const int64_t mwg = build_int(b, "mwg"), nwg = build_int(b, "nwg"), kwg = build_int(b, "kwg");
+    const int64_t items = build_int(b, "work_items"), rows = CEIL(z.c * z.r * z.s, kwg) * kwg;
+    const int64_t k_tiles = CEIL(z.k, mwg), n_tiles = CEIL(z.p * z.q, nwg), one[] = {1, 1, 1};
+    const int64_t block[] = {build_int(b, "mdimc"), build_int(b, "ndimc"), 1};
+    const int64_t col_wg = items == 1 ? 1 : items < nwg ? items : nwg;
+    const bool fused = build_word(b, "form")[0] == 'f', swap = build_int(b, "swap") != 0;
+    const int64_t grid[] = {swap ? n_tiles : k_tiles, swap ? k_tiles : n_tiles, z.n};
+    const int wp = build_buffer(b, "wp", ROLE_PACKED, DTYPE_F32, k_tiles * rows * mwg);
+    const int cols = fused ? 0 : build_buffer(b, "cols", ROLE_SCRATCH, DTYPE_F32, z.n * n_tiles * rows * nwg);
 
-    for (size_t i = 0; !e && i < sizeof same / sizeof same[0]; i++)
-        e = program_define(m, same[i][0], space_int(s, c, same[i][1]));
-    if (!e)
-        e = program_define(m, "FUSED", fused);
-    return e ? e : program_define(m, "COL_WG", col_wg);
-}
-
-/* Sizes that buffers and launches share. */
-struct plan {
-    bool fused;
-    int64_t rows, k_tiles, n_tiles, col_wg; /* rows: padded i */
-    int wp, cols;
-};
-
-static enum err add_launches(const struct conv_shape *z, const struct plan *a, const struct space *s,
-                             const struct config *c, struct program *p)
-{
-    const int64_t block[] = {space_int(s, c, "mdimc"), space_int(s, c, "ndimc"), 1}, one[] = {1, 1, 1};
-    const bool swap = space_int(s, c, "swap") != 0;
-    const int64_t grid[] = {swap ? a->n_tiles : a->k_tiles, swap ? a->k_tiles : a->n_tiles, z->n};
-    enum err e = build_launch(p, PHASE_PACK, "im2col_pack_w", (const int64_t[]){a->k_tiles, a->rows, 1}, one,
-                              (const int[]){1, a->wp, -1});
-
-    if (!e && !a->fused)
-        e = build_launch(p, PHASE_RUN, "im2col", (const int64_t[]){a->n_tiles, z->c, z->n},
-                         (const int64_t[]){a->col_wg, 1, 1}, (const int[]){0, a->cols, -1});
-    if (!e)
-        e = build_launch(p, PHASE_RUN, "im2col_gemm", grid, block, (const int[]){a->wp, a->cols, 2, -1});
-    return e;
-}
-
-static enum err program(const struct workload *w, const struct device_desc *d, const struct space *s,
-                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why)
-{
-    const struct conv_shape z = conv_shape_of(w);
-    const int64_t mwg = space_int(s, c, "mwg"), nwg = space_int(s, c, "nwg"), kwg = space_int(s, c, "kwg");
-    const int64_t items = space_int(s, c, "work_items");
-    struct plan a = {.rows = CEIL(z.c * z.r * z.s, kwg) * kwg, .k_tiles = CEIL(z.k, mwg)};
-    struct program_module *m;
-    enum err e = build_tensors(w, p);
-
-    (void)d;
-    a.n_tiles = CEIL(z.p * z.q, nwg);
-    a.fused = space_value(s, c, 0).text && space_value(s, c, 0).text[0] == 'f';
-    a.col_wg = items == 1 ? 1 : items < nwg ? items : nwg;
-    if (!e)
-        e = build_buffer(p, "wp", ROLE_PACKED, a.k_tiles * a.rows * mwg, &a.wp, why);
-    if (!e && !a.fused)
-        e = build_buffer(p, "cols", ROLE_SCRATCH, z.n * a.n_tiles * a.rows * nwg, &a.cols, why);
-    if (!e)
-        e = build_module(p, blobs, "conv2d/im2col_gemm.cl", &m, why);
-    if (!e)
-        e = add_defines(m, &z, s, c, a.fused, a.col_wg);
-    p->needs_local_bytes = space_int(s, c, "local_bytes");
-    return e ? e : add_launches(&z, &a, s, c, p);
+    build_module(b, "conv2d/im2col_gemm.cl");
+    conv_define_shape(b, &z);
+    build_defines(b, (const struct build_define[]){
+                         {"VEC", build_int(b, "vwn")}, {"FUSED", fused}, {"COL_WG", col_wg}, {NULL, 0}});
+    b->p->needs_local_bytes = build_int(b, "local_bytes");
+    build_launch(b, PHASE_PACK, "im2col_pack_w", (const int64_t[]){k_tiles, rows, 1}, one, (const int[]){1, wp, -1});
+    if (!fused)
+        build_launch(b, PHASE_RUN, "im2col", (const int64_t[]){n_tiles, z.c, z.n}, (const int64_t[]){col_wg, 1, 1},
+                     (const int[]){0, cols, -1});
+    build_last_launch(b, "im2col_gemm", grid, block, (const int[]){wp, cols, -1});
 }
 
 const struct template conv2d_im2col_gemm = {
     .id = "conv2d/im2col_gemm",
-    .operator_name = "conv2d",
-    .version = 1,
+    .version = 2,
     .summary = "matrix product over patches of the input: written out first, or gathered while loading",
-    .tolerance = 2e-6,
     .fit = fit,
     .space = space,
     .fallback = fallback,

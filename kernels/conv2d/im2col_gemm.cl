@@ -4,23 +4,7 @@
  * Knobs: MWG NWG KWG tile of a group along k pq i; MDIMC NDIMC its work-items; MDIMA NDIMB their shape while loading;
  * KWI unroll along i; VWM VEC lanes of loads along k and of arithmetic along pq; STRM STRN strided items; SA SB local memory.
  * Launch: local (MDIMC, NDIMC, 1); groups (ceil(K / MWG), ceil(P*Q / NWG), NB), the first two exchanged when SWAP. */
-#ifndef C
-#define NB 1
-#define C 3
-#define H 8
-#define W 8
-#define K 4
-#define R 3
-#define S 3
-#define SH 1
-#define SW 1
-#define DH 1
-#define DW 1
-#define PT 1
-#define PL 1
-#define P 8
-#define Q 8
-#endif
+#include "conv/conv.clh"
 #ifndef MWG
 #define MWG 8
 #define NWG 16
@@ -155,7 +139,7 @@ KERNEL WG_SIZE(MDIMC, NDIMC, 1) im2col_gemm(GLOBAL const float *RESTRICT wp, GLO
             UNROLL
             for (int v = 0; v < NVI; v++)
 #if SB
-                pixels[v] = VLOAD(b_tile + i * NWG + COLUMN(v));
+                pixels[v] = LOCAL_VLOAD(b_tile + i * NWG + COLUMN(v));
 #else
                 pixels[v] = VLOAD(panel + (i0 + i) * NWG + COLUMN(v));
 #endif
@@ -194,7 +178,7 @@ KERNEL WG_SIZE(MDIMC, NDIMC, 1) im2col_gemm(GLOBAL const float *RESTRICT wp, GLO
         for (int m = 0; m < MWI; m++)
             UNROLL
             for (int v = 0; v < NVI; v++)
-                PRIVATE_STORE(acc[m][v], out[m * NVI + v]);
+                PRIVATE_VSTORE(acc[m][v], out[m * NVI + v]);
         for (int m = 0; m < MWI; m++)
             for (int v = 0; v < NVI; v++) {
                 const int k = mt * MWG + ROW(m), pq = nt * NWG + COLUMN(v);

@@ -4,7 +4,9 @@
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     (void)d;
-    return conv_supported(w, why) ? FIT_NONE : FIT_BASELINE;
+    return conv_within("conv2d/naive", CONV_F16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why)
+               ? FIT_NONE
+               : FIT_BASELINE;
 }
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
@@ -24,30 +26,20 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     return ERR_OK;
 }
 
-static enum err program(const struct workload *w, const struct device_desc *d, const struct space *s,
-                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why)
+static void program(struct build *b)
 {
-    const struct conv_shape z = conv_shape_of(w);
+    const struct conv_shape z = conv_shape_of(b->w);
     const int64_t grid[] = {CEIL(z.n * z.k * z.p * z.q, 64), 1, 1}, block[] = {64, 1, 1};
-    struct program_module *m;
-    enum err e = build_tensors(w, p);
 
-    (void)d;
-    (void)s;
-    (void)c;
-    if (!e)
-        e = build_module(p, blobs, "conv2d/naive.cl", &m, why);
-    if (!e)
-        e = conv_define_shape(m, &z);
-    return e ? e : build_launch(p, PHASE_RUN, "conv2d_naive", grid, block, (const int[]){0, 1, 2, -1});
+    build_module(b, "conv2d/naive.cl");
+    conv_define_shape(b, &z);
+    build_last_launch(b, "conv2d_naive", grid, block, (const int[]){0, 1, -1});
 }
 
 const struct template conv2d_naive = {
     .id = "conv2d/naive",
-    .operator_name = "conv2d",
-    .version = 1,
+    .version = 2,
     .summary = "one output a work-item, from the definition: the baseline",
-    .tolerance = 2e-6,
     .fit = fit,
     .space = space,
     .fallback = fallback,

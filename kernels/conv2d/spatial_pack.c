@@ -5,7 +5,7 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (conv_supported(w, why))
+    if (conv_within("conv2d/spatial_pack", 0, w, why))
         return FIT_NONE;
     return d->kind == DEVICE_MALI ? FIT_GOOD : FIT_POSSIBLE;
 }
@@ -67,36 +67,9 @@ static const char *const constraints[] = {
     NULL,
 };
 
-static double local_limit(const struct device_desc *d, int i)
-{
-    return d->max_local[i] > 0 ? (double)d->max_local[i] : (double)build_max_group(d);
-}
-
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct conv_shape z = conv_shape_of(w);
-    const struct build_named constants[] = {{"size_n", (double)z.n},
-                                            {"size_c", (double)z.c},
-                                            {"size_k", (double)z.k},
-                                            {"size_r", (double)z.r},
-                                            {"size_s", (double)z.s},
-                                            {"size_p", (double)z.p},
-                                            {"size_q", (double)z.q},
-                                            {"stride_h", (double)z.stride_h},
-                                            {"stride_w", (double)z.stride_w},
-                                            {"lanes", (double)build_vector(d)},
-                                            {"max_group", (double)build_max_group(d)},
-                                            {"max_x", local_limit(d, 0)},
-                                            {"max_y", local_limit(d, 1)},
-                                            {"max_z", local_limit(d, 2)},
-                                            {NULL, 0}};
-    enum err e = build_constants(s, constants, why);
-
-    if (!e)
-        e = build_knobs(s, knobs, why);
-    if (!e)
-        e = build_quantities(s, quantities, why);
-    return e ? e : build_constraints(s, constraints, why);
+    return conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
 /* On Mali 4 channels fill 128 bits and 4 pixels the registers (the schedule of the first posts on it); a CPU wants its
@@ -133,29 +106,6 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
         out);
 }
 
-static enum err add_defines(struct program_module *m, const struct conv_shape *z, const struct space *s,
-                            const struct config *c)
-{
-    static const char *const same[][2] = {{"VC", "vc"},
-                                          {"VH", "vh"},
-                                          {"VW", "vw"},
-                                          {"CO_T", "co_t"},
-                                          {"OH_T", "oh_t"},
-                                          {"OW_T", "ow_t"},
-                                          {"CHW", "chw"},
-                                          {"VEC", "vc"},
-                                          {"UNROLL_R", "unroll_kh"},
-                                          {"UNROLL_S", "unroll_kw"},
-                                          {"ANN_VH", "ann_vh"},
-                                          {"ANN_VW", "ann_vw"},
-                                          {"ANN_VC", "ann_vc"}};
-    enum err e = conv_define_shape(m, z);
-
-    for (size_t i = 0; !e && i < sizeof same / sizeof same[0]; i++)
-        e = program_define(m, same[i][0], space_int(s, c, same[i][1]));
-    return e;
-}
-
 /* Elements of one packed tile of one channel. */
 static int64_t tile_elems(const struct conv_shape *z, int64_t vh, int64_t vw)
 {
@@ -164,58 +114,35 @@ static int64_t tile_elems(const struct conv_shape *z, int64_t vh, int64_t vw)
     return ((vh - 1) * z->stride_h + z->r) * ((vw - 1) * z->stride_w + z->s);
 }
 
-static enum err add_launches(const struct conv_shape *z, const struct space *s, const struct config *c,
-                             const int buffers[3], struct program *p)
+static void program(struct build *b)
 {
-    const int64_t kt = space_int(s, c, "tiles_k"), pt = space_int(s, c, "tiles_p"), qt = space_int(s, c, "tiles_q");
-    const int64_t one[] = {1, 1, 1};
-    const int64_t block[] = {space_int(s, c, "ow_t"), space_int(s, c, "oh_t"), space_int(s, c, "co_t")};
-    const int64_t grid[] = {CEIL(qt, block[0]), CEIL(pt, block[1]), z->n * CEIL(kt, block[2])};
-    enum err e = build_launch(p, PHASE_PACK, "spatial_pack_w", (const int64_t[]){kt, z->c, 1}, one,
-                              (const int[]){1, buffers[1], -1});
+    const struct conv_shape z = conv_shape_of(b->w);
+    const int64_t vc = build_int(b, "vc"), vh = build_int(b, "vh"), vw = build_int(b, "vw"), one[] = {1, 1, 1};
+    const int64_t kt = build_int(b, "tiles_k"), pt = build_int(b, "tiles_p"), qt = build_int(b, "tiles_q");
+    const int64_t block[] = {build_int(b, "ow_t"), build_int(b, "oh_t"), build_int(b, "co_t")};
+    const int64_t grid[] = {CEIL(qt, block[0]), CEIL(pt, block[1]), z.n * CEIL(kt, block[2])};
+    const int data_vec =
+        build_buffer(b, "data_vec", ROLE_SCRATCH, DTYPE_F32, z.n * pt * qt * z.c * tile_elems(&z, vh, vw));
+    const int kernel_vec = build_buffer(b, "kernel_vec", ROLE_PACKED, DTYPE_F32, kt * vc * z.c * z.r * z.s);
+    const int conv = build_buffer(b, "conv", ROLE_SCRATCH, DTYPE_F32, z.n * kt * pt * qt * vh * vw * vc);
 
-    if (!e)
-        e = build_launch(p, PHASE_RUN, "spatial_pack_x", (const int64_t[]){pt * qt, z->c, z->n}, one,
-                         (const int[]){0, buffers[0], -1});
-    if (!e)
-        e = build_launch(p, PHASE_RUN, "spatial_pack", grid, block,
-                         (const int[]){buffers[0], buffers[1], buffers[2], -1});
-    if (!e)
-        e = build_launch(p, PHASE_RUN, "spatial_unpack", (const int64_t[]){z->p, z->k, z->n}, one,
-                         (const int[]){buffers[2], 2, -1});
-    return e;
-}
-
-static enum err program(const struct workload *w, const struct device_desc *d, const struct space *s,
-                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why)
-{
-    const struct conv_shape z = conv_shape_of(w);
-    const int64_t vc = space_int(s, c, "vc"), vh = space_int(s, c, "vh"), vw = space_int(s, c, "vw");
-    const int64_t tiles = space_int(s, c, "tiles_p") * space_int(s, c, "tiles_q"), kt = space_int(s, c, "tiles_k");
-    struct program_module *m;
-    int buffers[3];
-    enum err e = build_tensors(w, p);
-
-    (void)d;
-    if (!e)
-        e = build_buffer(p, "data_vec", ROLE_SCRATCH, z.n * tiles * z.c * tile_elems(&z, vh, vw), &buffers[0], why);
-    if (!e)
-        e = build_buffer(p, "kernel_vec", ROLE_PACKED, kt * vc * z.c * z.r * z.s, &buffers[1], why);
-    if (!e)
-        e = build_buffer(p, "conv", ROLE_SCRATCH, z.n * kt * tiles * vh * vw * vc, &buffers[2], why);
-    if (!e)
-        e = build_module(p, blobs, "conv2d/spatial_pack.cl", &m, why);
-    if (!e)
-        e = add_defines(m, &z, s, c);
-    return e ? e : add_launches(&z, s, c, buffers, p);
+    build_module(b, "conv2d/spatial_pack.cl");
+    conv_define_shape(b, &z);
+    build_defines(b, (const struct build_define[]){{"VEC", vc},
+                                                   {"UNROLL_R", build_int(b, "unroll_kh")},
+                                                   {"UNROLL_S", build_int(b, "unroll_kw")},
+                                                   {NULL, 0}});
+    build_launch(b, PHASE_PACK, "spatial_pack_w", (const int64_t[]){kt, z.c, 1}, one, (const int[]){1, kernel_vec, -1});
+    build_launch(b, PHASE_RUN, "spatial_pack_x", (const int64_t[]){pt * qt, z.c, z.n}, one,
+                 (const int[]){0, data_vec, -1});
+    build_launch(b, PHASE_RUN, "spatial_pack", grid, block, (const int[]){data_vec, kernel_vec, conv, -1});
+    build_last_launch(b, "spatial_unpack", (const int64_t[]){z.p, z.k, z.n}, one, (const int[]){conv, -1});
 }
 
 const struct template conv2d_spatial_pack = {
     .id = "conv2d/spatial_pack",
-    .operator_name = "conv2d",
-    .version = 1,
+    .version = 2,
     .summary = "Mali: input and weights packed into tiles, a register tile a work-item, unpacking",
-    .tolerance = 2e-6,
     .fit = fit,
     .space = space,
     .fallback = fallback,

@@ -5,23 +5,7 @@
  * Knobs: VC VH VW tile; CO_T OH_T OW_T work-items of a group along k p q; CHW order of the tile's loops (0: vh vw vc, 1: vc vh
  * vw); UNROLL_R UNROLL_S; ANN_VH ANN_VW: 1 unrolled, 0 not; ANN_VC: 2 vector of VC lanes, 1 unrolled, 0 not.
  * Launch (conv): local (OW_T, OH_T, CO_T); groups (ceil(QT / OW_T), ceil(PT_ / OH_T), NB * ceil(KT / CO_T)). */
-#ifndef C
-#define NB 1
-#define C 3
-#define H 8
-#define W 8
-#define K 4
-#define R 3
-#define S 3
-#define SH 1
-#define SW 1
-#define DH 1
-#define DW 1
-#define PT 1
-#define PL 1
-#define P 8
-#define Q 8
-#endif
+#include "conv/conv.clh"
 #ifndef VC
 #define VC 4
 #define VH 1

@@ -2,6 +2,8 @@
 #ifndef TUNE_KERNELS_DENSE_DENSE_H
 #define TUNE_KERNELS_DENSE_DENSE_H
 
+#include "kernels/build.h"
+#include "kernels/epilogue.h"
 #include "kernels/expect.h"
 #include "kernels/operator.h"
 #include "kernels/template.h"
@@ -13,14 +15,22 @@ struct dense_shape {
 
 struct dense_shape dense_shape_of(const struct workload *w);
 
-/* f32 without an epilogue: what all templates of today compute. ERR_UNSUPPORTED with words. */
-enum err dense_supported(const struct workload *w, struct why *why);
+/* What a template can do beyond f32 without an epilogue. */
+enum { DENSE_F16 = 1, DENSE_I8 = 2, DENSE_EPILOGUE = 4 };
+
+/* ERR_UNSUPPORTED with words naming what this template (by its id) lacks for `w`. */
+enum err dense_within(const char *template_id, unsigned caps, const struct workload *w, struct why *why);
+
+/* size_m size_n size_k elem_bytes lanes max_group max_x max_y max_z max_local as constants, then the lists. */
+enum err dense_space(const struct workload *w, const struct device_desc *d, const struct build_knob *knobs,
+                     const char *const (*quantities)[2], const char *const *constraints, struct space *s,
+                     struct why *why);
 
 /* Defines M N K. */
-enum err dense_define_shape(struct program_module *m, const struct dense_shape *s);
+void dense_define_shape(struct build *b, const struct dense_shape *s);
 
 /* Expected outputs from the definition (ref.c), in double. */
-enum err dense_reference(const struct workload *w, struct expected *e);
+enum err dense_reference(const struct workload *w, enum exact_data data, struct expected *e);
 
 extern const struct operator operator_dense;
 extern const struct template dense_naive, dense_gemm_packed, dense_gemm_direct;

@@ -5,7 +5,7 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (dense_supported(w, why))
+    if (dense_within("dense/gemm_direct", 0, w, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_POSSIBLE : FIT_GOOD;
 }
@@ -59,24 +59,7 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct dense_shape z = dense_shape_of(w);
-    const struct build_named constants[] = {
-        {"size_m", (double)z.m},
-        {"size_n", (double)z.n},
-        {"size_k", (double)z.k},
-        {"lanes", (double)build_vector(d)},
-        {"max_group", (double)build_max_group(d)},
-        {"max_local", (double)build_max_local(d)},
-        {"max_x", (double)(d->max_local[0] > 0 ? d->max_local[0] : build_max_group(d))},
-        {"max_y", (double)(d->max_local[1] > 0 ? d->max_local[1] : build_max_group(d))},
-        {NULL, 0}};
-    enum err e = build_constants(s, constants, why);
-
-    if (!e)
-        e = build_knobs(s, knobs, why);
-    if (!e)
-        e = build_quantities(s, quantities, why);
-    return e ? e : build_constraints(s, constraints, why);
+    return dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -108,44 +91,22 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
         s, (const char *const[]){"wgd", "vec", "mdimcd", "ndimcd", "mdimad", "ndimbd", "kwid", NULL}, out);
 }
 
-static enum err add_defines(struct program_module *m, const struct dense_shape *z, const struct space *s,
-                            const struct config *c)
+static void program(struct build *b)
 {
-    static const char *const same[][2] = {{"WGD", "wgd"},       {"MDIMCD", "mdimcd"}, {"NDIMCD", "ndimcd"},
-                                          {"MDIMAD", "mdimad"}, {"NDIMBD", "ndimbd"}, {"KWID", "kwid"},
-                                          {"VWMD", "vwmd"},     {"VWND", "vwnd"},     {"VEC", "vec"},
-                                          {"PADA", "pada"},     {"PADB", "padb"}};
-    enum err e = dense_define_shape(m, z);
+    const struct dense_shape z = dense_shape_of(b->w);
+    const int64_t wgd = build_int(b, "wgd"), grid[] = {CEIL(z.n, wgd), CEIL(z.m, wgd), 1};
+    const int64_t block[] = {build_int(b, "ndimcd"), build_int(b, "mdimcd"), 1};
 
-    for (size_t i = 0; !e && i < sizeof same / sizeof same[0]; i++)
-        e = program_define(m, same[i][0], space_int(s, c, same[i][1]));
-    return e;
-}
-
-static enum err program(const struct workload *w, const struct device_desc *d, const struct space *s,
-                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why)
-{
-    const struct dense_shape z = dense_shape_of(w);
-    const int64_t wgd = space_int(s, c, "wgd"), grid[] = {CEIL(z.n, wgd), CEIL(z.m, wgd), 1};
-    const int64_t block[] = {space_int(s, c, "ndimcd"), space_int(s, c, "mdimcd"), 1};
-    struct program_module *m;
-    enum err e = build_tensors(w, p);
-
-    (void)d;
-    if (!e)
-        e = build_module(p, blobs, "dense/gemm_direct.cl", &m, why);
-    if (!e)
-        e = add_defines(m, &z, s, c);
-    p->needs_local_bytes = space_int(s, c, "local_bytes");
-    return e ? e : build_launch(p, PHASE_RUN, "gemm_direct", grid, block, (const int[]){0, 1, 2, -1});
+    build_module(b, "dense/gemm_direct.cl");
+    dense_define_shape(b, &z);
+    b->p->needs_local_bytes = build_int(b, "local_bytes");
+    build_last_launch(b, "gemm_direct", grid, block, (const int[]){0, 1, -1});
 }
 
 const struct template dense_gemm_direct = {
     .id = "dense/gemm_direct",
-    .operator_name = "dense",
-    .version = 1,
+    .version = 2,
     .summary = "tiles through local memory, any size, nothing packed",
-    .tolerance = 2e-6,
     .fit = fit,
     .space = space,
     .fallback = fallback,

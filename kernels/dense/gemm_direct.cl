@@ -65,7 +65,7 @@ KERNEL WG_SIZE(NDIMCD, MDIMCD, 1) gemm_direct(GLOBAL const float *RESTRICT x, GL
 
             UNROLL
             for (int v = 0; v < NVI; v++)
-                weights[v] = VLOAD(b_tile + k * LDB + (LID(0) * NVI + v) * VEC);
+                weights[v] = LOCAL_VLOAD(b_tile + k * LDB + (LID(0) * NVI + v) * VEC);
             UNROLL
             for (int i = 0; i < MWI; i++) {
                 const VT value = VSET(a_tile[k * LDA + LID(1) * MWI + i]);
@@ -86,7 +86,7 @@ KERNEL WG_SIZE(NDIMCD, MDIMCD, 1) gemm_direct(GLOBAL const float *RESTRICT x, GL
             const int n = n0 + (LID(0) * NVI + v) * VEC;
             float out[VEC];
 
-            PRIVATE_STORE(acc[i][v], out);
+            PRIVATE_VSTORE(acc[i][v], out);
             for (int j = 0; j < VEC && m < M && n + j < N; j++)
                 y[(long)m * N + n + j] = out[j];
         }

@@ -5,7 +5,7 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (dense_supported(w, why))
+    if (dense_within("dense/gemm_packed", 0, w, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
 }
@@ -24,12 +24,12 @@ static const struct build_knob knobs[] = {
 };
 
 static const char *const quantities[][2] = {
-    {"accumulators", "mr * nv * ceil_div(vec, lanes)"},
-    {"registers", "accumulators + nv * ceil_div(vec, lanes) + 1"},
+    {"accumulators", "mr * nv * ceil_div(vec, max(lanes, 4))"},
+    {"registers", "accumulators + nv * ceil_div(vec, max(lanes, 4)) + 1"},
     {"waste_m", "ceil_div(size_m, mr) * mr / size_m"},
     {"waste_n", "ceil_div(size_n, nv * vec) * nv * vec / size_n"},
     {"waste", "waste_m * waste_n"},
-    {"lane_use", "min(vec, lanes) / lanes"},
+    {"lane_use", "min(vec, lanes) / max(lanes, 4)"},
     {"loads_per_fma", "(nv + mr) / (mr * nv)"},
     {"block", "min(kc, size_k)"},
     {"panel_bytes", "nv * vec * block * 4"},
@@ -45,7 +45,7 @@ static const char *const quantities[][2] = {
 static const char *const constraints[] = {
     "registers <= 33",
     "accumulators >= min(4, size_m)",
-    "vec <= lanes",
+    "vec <= max(lanes, 4)",
     "body <= 512",
     "ku <= size_k",
     "mr < size_m + 2 or mr == 1",
@@ -60,22 +60,7 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct dense_shape z = dense_shape_of(w);
-    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d);
-    enum err e = build_constants(s,
-                                 (const struct build_named[]){{"size_m", (double)z.m},
-                                                              {"size_n", (double)z.n},
-                                                              {"size_k", (double)z.k},
-                                                              {"lanes", (double)lanes},
-                                                              {"max_group", (double)build_max_group(d)},
-                                                              {NULL, 0}},
-                                 why);
-
-    if (!e)
-        e = build_knobs(s, knobs, why);
-    if (!e)
-        e = build_quantities(s, quantities, why);
-    return e ? e : build_constraints(s, constraints, why);
+    return dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 
 /* The number of rows up to `most` that wastes least of m, the larger of two equals. */
@@ -119,58 +104,31 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     return build_make_valid(s, (const char *const[]){"nv", "ku", "mr", NULL}, out);
 }
 
-static enum err add_defines(struct program_module *m, const struct dense_shape *z, const struct space *s,
-                            const struct config *c)
+static void program(struct build *b)
 {
-    static const char *const same[][2] = {{"VEC", "vec"}, {"NV", "nv"},       {"MR", "mr"},
-                                          {"KC", "kc"},   {"KU", "ku"},       {"WG", "wg"},
-                                          {"PX", "px"},   {"TILES", "tiles"}, {"ORDER", "order"}};
-    enum err e = dense_define_shape(m, z);
-
-    for (size_t i = 0; !e && i < sizeof same / sizeof same[0]; i++)
-        e = program_define(m, same[i][0], space_int(s, c, same[i][1]));
-    return e;
-}
-
-static enum err program(const struct workload *w, const struct device_desc *d, const struct space *s,
-                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why)
-{
-    const struct dense_shape z = dense_shape_of(w);
-    const int64_t nr = space_int(s, c, "nv") * space_int(s, c, "vec"), mr = space_int(s, c, "mr");
+    const struct dense_shape z = dense_shape_of(b->w);
+    const int64_t nr = build_int(b, "nv") * build_int(b, "vec"), mr = build_int(b, "mr"), wg = build_int(b, "wg");
     const int64_t blocks = CEIL(z.n, nr), tiles = CEIL(z.m, mr), steps = CEIL(z.k, PACK_STEP), one[] = {1, 1, 1};
-    const int64_t wg = space_int(s, c, "wg"), items = CEIL(z.m, mr * space_int(s, c, "tiles")) * blocks;
-    const bool pack_x = space_int(s, c, "px") != 0;
-    struct program_module *m;
-    int wp, xp = 0;
-    enum err e = build_tensors(w, p);
+    const int64_t items = CEIL(z.m, mr * build_int(b, "tiles")) * blocks;
+    const bool pack_x = build_int(b, "px") != 0;
+    const int wp = build_buffer(b, "wp", ROLE_PACKED, DTYPE_F32, blocks * nr * z.k);
+    const int xp = pack_x ? build_buffer(b, "xp", ROLE_SCRATCH, DTYPE_F32, tiles * mr * z.k) : 0;
 
-    (void)d;
-    if (!e)
-        e = build_buffer(p, "wp", ROLE_PACKED, blocks * nr * z.k, &wp, why);
-    if (!e && pack_x)
-        e = build_buffer(p, "xp", ROLE_SCRATCH, tiles * mr * z.k, &xp, why);
-    if (!e)
-        e = build_module(p, blobs, "dense/gemm_packed.cl", &m, why);
-    if (!e)
-        e = add_defines(m, &z, s, c);
-    if (!e)
-        e = build_launch(p, PHASE_PACK, "gemm_packed_pack_w", (const int64_t[]){blocks, steps, 1}, one,
-                         (const int[]){1, wp, -1});
-    if (!e && pack_x)
-        e = build_launch(p, PHASE_RUN, "gemm_packed_pack_x", (const int64_t[]){tiles, steps, 1}, one,
-                         (const int[]){0, xp, -1});
-    if (!e)
-        e = build_launch(p, PHASE_RUN, "gemm_packed", (const int64_t[]){CEIL(items, wg), 1, 1},
-                         (const int64_t[]){wg, 1, 1}, (const int[]){xp, wp, 2, -1});
-    return e;
+    build_module(b, "dense/gemm_packed.cl");
+    dense_define_shape(b, &z);
+    build_launch(b, PHASE_PACK, "gemm_packed_pack_w", (const int64_t[]){blocks, steps, 1}, one,
+                 (const int[]){1, wp, -1});
+    if (pack_x)
+        build_launch(b, PHASE_RUN, "gemm_packed_pack_x", (const int64_t[]){tiles, steps, 1}, one,
+                     (const int[]){0, xp, -1});
+    build_last_launch(b, "gemm_packed", (const int64_t[]){CEIL(items, wg), 1, 1}, (const int64_t[]){wg, 1, 1},
+                      (const int[]){xp, wp, -1});
 }
 
 const struct template dense_gemm_packed = {
     .id = "dense/gemm_packed",
-    .operator_name = "dense",
-    .version = 1,
+    .version = 2,
     .summary = "CPU: vector registers hold rows x columns over packed weights, k in blocks",
-    .tolerance = 2e-6,
     .fit = fit,
     .space = space,
     .fallback = fallback,

@@ -138,7 +138,7 @@ KERNEL WG_SIZE(WG, 1, 1) gemm_packed(GLOBAL const float *RESTRICT x, GLOBAL cons
                 for (int i = 0; i < MR; i++)
                     UNROLL
                     for (int v = 0; v < NV; v++)
-                        PRIVATE_STORE(acc[i][v], &out[i][v * VEC]);
+                        PRIVATE_VSTORE(acc[i][v], &out[i][v * VEC]);
                 for (int i = 0; i < MR && tile * MR + i < M; i++)
                     for (int n = block * NR; n < N; n++) {
                         GLOBAL float *to = y + (long)(tile * MR + i) * N + n;

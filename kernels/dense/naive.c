@@ -4,7 +4,7 @@
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     (void)d;
-    return dense_supported(w, why) ? FIT_NONE : FIT_BASELINE;
+    return dense_within("dense/naive", DENSE_F16 | DENSE_I8 | DENSE_EPILOGUE, w, why) ? FIT_NONE : FIT_BASELINE;
 }
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
@@ -24,30 +24,20 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     return ERR_OK;
 }
 
-static enum err program(const struct workload *w, const struct device_desc *d, const struct space *s,
-                        const struct config *c, struct program *p, struct blobs *blobs, struct why *why)
+static void program(struct build *b)
 {
-    const struct dense_shape z = dense_shape_of(w);
+    const struct dense_shape z = dense_shape_of(b->w);
     const int64_t grid[] = {CEIL(z.m * z.n, 64), 1, 1}, block[] = {64, 1, 1};
-    struct program_module *m;
-    enum err e = build_tensors(w, p);
 
-    (void)d;
-    (void)s;
-    (void)c;
-    if (!e)
-        e = build_module(p, blobs, "dense/naive.cl", &m, why);
-    if (!e)
-        e = dense_define_shape(m, &z);
-    return e ? e : build_launch(p, PHASE_RUN, "dense_naive", grid, block, (const int[]){0, 1, 2, -1});
+    build_module(b, "dense/naive.cl");
+    dense_define_shape(b, &z);
+    build_last_launch(b, "dense_naive", grid, block, (const int[]){0, 1, -1});
 }
 
 const struct template dense_naive = {
     .id = "dense/naive",
-    .operator_name = "dense",
-    .version = 1,
+    .version = 2,
     .summary = "one output a work-item, from the definition: the baseline",
-    .tolerance = 2e-6,
     .fit = fit,
     .space = space,
     .fallback = fallback,

@@ -1,4 +1,4 @@
-/* naive.cl - y[m,n] = sum over k of x[m,k] * w[n,k], f32, row-major. One output a work-item: the baseline. No knobs.
+/* naive.cl - y[m,n] = sum over k of x[m,k] * w[n,k], row-major, all types and epilogues. One output a work-item: the baseline. No knobs.
  * Launch: local (64, 1, 1); groups (ceil(M*N / 64), 1, 1). */
 #ifndef M
 #define M 4
@@ -6,16 +6,15 @@
 #define K 16
 #endif
 
-KERNEL WG_SIZE(64, 1, 1) dense_naive(GLOBAL const float *RESTRICT x, GLOBAL const float *RESTRICT w,
-                                     GLOBAL float *RESTRICT y)
+KERNEL WG_SIZE(64, 1, 1) dense_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
 {
     const int i = GRP(0) * 64 + LID(0);
     const int m = i / N, n = i % N;
-    float sum = 0.0f;
+    SUM sum = 0;
 
     if (i >= M * N)
         return;
     for (int k = 0; k < K; k++)
-        sum += x[m * K + k] * w[n * K + k];
-    y[i] = sum;
+        sum += LOAD1(x + m * K + k) * LOAD1(w + (long)n * K + k);
+    STORE_Y(i, n, sum);
 }

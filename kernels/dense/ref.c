@@ -5,80 +5,139 @@
 
 #include <stdlib.h>
 
-static double element(const struct dense_shape *s, const struct program_fill *x, const struct program_fill *w,
-                      uint64_t index, double *magnitudes)
+/* Tensors of the workload; NULL where it has none. */
+struct parts {
+    const struct tensor *x, *w, *bias, *residual, *scale;
+    bool exact;
+    unsigned bits;
+};
+
+static struct parts parts_of(const struct workload *w, struct expected *e, bool exact)
+{
+    return (struct parts){expected_tensor(e, "x"),
+                          expected_tensor(e, "w"),
+                          expected_tensor(e, "bias"),
+                          expected_tensor(e, "residual"),
+                          expected_tensor(e, "scale"),
+                          exact,
+                          epilogue_of(w)};
+}
+
+static double at(const struct parts *a, const struct tensor *t, int64_t i)
+{
+    return t ? fill_elem(a->exact ? &t->exact : &t->random, t->dtype, i) : 0;
+}
+
+static double magnitude(double v)
+{
+    return v < 0 ? -v : v;
+}
+
+static double element(const struct dense_shape *s, const struct parts *a, uint64_t index, double *scale)
 {
     const int64_t m = (int64_t)index / s->n, n = (int64_t)index % s->n;
-    double sum = 0, sum_magnitudes = 0;
+    const double bias = at(a, a->bias, n), residual = at(a, a->residual, (int64_t)index);
+    double sum = 0;
 
+    *scale = magnitude(bias) + magnitude(residual);
     for (int64_t k = 0; k < s->k; k++) {
-        const double product = fill_elem(x, DTYPE_F32, m * s->k + k) * fill_elem(w, DTYPE_F32, n * s->k + k);
+        const double product = at(a, a->x, m * s->k + k) * at(a, a->w, n * s->k + k);
 
         sum += product;
-        sum_magnitudes += product < 0 ? -product : product;
+        *scale += magnitude(product);
     }
-    *magnitudes = sum_magnitudes;
-    return sum;
+    return epilogue_apply(a->bits, sum, bias, residual, at(a, a->scale, n));
 }
 
 static void choose(const struct dense_shape *s, size_t n, uint64_t *indices)
 {
     const uint64_t total = (uint64_t)(s->m * s->n);
     const int64_t ms[] = {0, s->m - 1, s->m / 2}, ns[] = {0, s->n - 1, s->n / 2};
-    size_t at = 0;
+    size_t i_next = 0;
 
     if ((uint64_t)n == total) {
-        for (; at < n; at++)
-            indices[at] = at;
+        for (; i_next < n; i_next++)
+            indices[i_next] = i_next;
         return;
     }
-    for (int64_t i = 0; i < 9 && at < n; i++)
-        indices[at++] = (uint64_t)(ms[i / 3] * s->n + ns[i % 3]);
-    for (; at < n; at++)
-        indices[at] = rng_at(SEED_SAMPLE, at) % total;
+    for (int64_t i = 0; i < 9 && i_next < n; i++)
+        indices[i_next++] = (uint64_t)(ms[i / 3] * s->n + ns[i % 3]);
+    for (; i_next < n; i_next++)
+        indices[i_next] = rng_at(SEED_SAMPLE, i_next) % total;
 }
 
-/* project[m] = sum over k of x[m,k] * (sum over n of project_weight(n) * w[n,k]). */
-static enum err project(const struct dense_shape *s, struct expected *e)
+/* project[m] = sum over k of x[m,k] * (sum over n of project_weight(n) * w[n,k]), and what a linear epilogue adds. */
+static enum err project_linear(const struct dense_shape *s, const struct parts *a, double *project)
 {
-    double *weights = calloc((size_t)s->k, sizeof *weights);
+    double *weights = calloc((size_t)s->k, sizeof *weights), biases = 0;
 
     if (!weights)
         return ERR_NOMEM;
     for (int64_t n = 0; n < s->n; n++) {
         const double weight = program_project_weight(SEED_PROJECT, n);
 
+        biases += weight * at(a, a->bias, n);
         for (int64_t k = 0; k < s->k; k++)
-            weights[k] += weight * fill_elem(&e->w_exact, DTYPE_F32, n * s->k + k);
+            weights[k] += weight * at(a, a->w, n * s->k + k);
+        for (int64_t m = 0; a->residual && m < s->m; m++)
+            project[m] += weight * at(a, a->residual, m * s->n + n);
     }
-    for (int64_t m = 0; m < s->m; m++)
+    for (int64_t m = 0; m < s->m; m++) {
+        project[m] += biases;
         for (int64_t k = 0; k < s->k; k++)
-            e->project[m] += weights[k] * fill_elem(&e->x_exact, DTYPE_F32, m * s->k + k);
+            project[m] += weights[k] * at(a, a->x, m * s->k + k);
+    }
     free(weights);
     return ERR_OK;
 }
 
-enum err dense_reference(const struct workload *w, struct expected *e)
+/* Projections of what is not linear: every output is computed, from x as a whole and w row by row. */
+static enum err project_all(const struct dense_shape *s, const struct parts *a, double *project)
+{
+    float *x = expected_data(a->x, true, NULL);
+    double *row = malloc((size_t)s->k * sizeof *row);
+
+    for (int64_t n = 0; x && row && n < s->n; n++) {
+        const double weight = program_project_weight(SEED_PROJECT, n);
+
+        for (int64_t k = 0; k < s->k; k++)
+            row[k] = at(a, a->w, n * s->k + k);
+        for (int64_t m = 0; m < s->m; m++) {
+            double sum = 0;
+
+            for (int64_t k = 0; k < s->k; k++)
+                sum += row[k] * (double)x[m * s->k + k];
+            project[m] += weight * epilogue_apply(a->bits, sum, at(a, a->bias, n), at(a, a->residual, m * s->n + n),
+                                                  at(a, a->scale, n));
+        }
+    }
+    free(row);
+    free(x);
+    return x && row ? ERR_OK : ERR_NOMEM;
+}
+
+enum err dense_reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
     const struct dense_shape s = dense_shape_of(w);
-    const double bound = exact_bound((double)s.k, (double)s.n);
+    const struct parts exact = parts_of(w, e, true), random = parts_of(w, e, false);
+    struct expected_output *o = &e->outputs[0];
     double ignored;
     enum err failed;
 
-    if (bound < 1)
+    (void)data;
+    if (w->dtype == DTYPE_F32 && exact_bound((double)s.k, (double)s.n) < 1)
         return ERR_LIMIT;
-    e->n_samples = sample_count((double)s.k, s.m * s.n);
-    e->outer = s.m;
-    e->axis = s.n;
-    e->inner = 1;
-    expected_fills(e, bound);
+    e->n_outputs = 1;
+    *o = (struct expected_output){
+        .tensor = "y", .n_samples = sample_count((double)s.k, s.m * s.n), .outer = s.m, .axis = s.n, .inner = 1};
     failed = expected_alloc(e);
     if (failed)
         return failed;
-    choose(&s, e->n_samples, e->indices);
-    for (size_t i = 0; i < e->n_samples; i++) {
-        e->exact[i] = element(&s, &e->x_exact, &e->w_exact, e->indices[i], &ignored);
-        e->random[i] = element(&s, &e->x_random, &e->w_random, e->indices[i], &e->scale[i]);
+    choose(&s, o->n_samples, o->indices);
+    for (size_t i = 0; i < o->n_samples; i++) {
+        o->exact[i] = element(&s, &exact, o->indices[i], &ignored);
+        o->random[i] = element(&s, &random, o->indices[i], &o->scale[i]);
     }
-    return project(&s, e);
+    return epilogue_is_linear(exact.bits) ? project_linear(&s, &exact, o->project)
+                                          : project_all(&s, &exact, o->project);
 }

@@ -1,6 +1,7 @@
 /* Every template computes every small shape right on the first OpenCL device: the default and random configs. */
 #include "core/rng.h"
-#include "tests/kernels/shapes.h"
+#include "kernels/embedded.h"
+#include "tests/kernels/cases.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +46,7 @@ static void verify_shape(const struct template *t, const char *shape, uint64_t s
 
     rng_init(&rng, seed);
     assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
-    if (strcmp(w.op->name, t->operator_name) != 0)
+    if (!template_computes(t, w.op) || t->fit(&w, d, NULL) == FIT_NONE)
         return;
     assert_int_equal(template_space(t, &w, d, &s, NULL), ERR_OK);
     assert_int_equal(t->fallback(&w, d, s, &c), ERR_OK);
@@ -58,9 +59,15 @@ static void verify_shape(const struct template *t, const char *shape, uint64_t s
 static void every_template_computes_every_shape(void **state)
 {
     (void)state;
-    for (size_t k = 0; template_table[k]; k++)
-        for (size_t i = 0; i < N_SMALL_SHAPES; i++)
-            verify_shape(template_table[k], small_shapes[i], 100 + i, i % 2);
+    for (const struct cases *const *cases = cases_table; *cases; cases++)
+        for (int i = 0; (*cases)->shapes[i]; i++) {
+            const char *shape = (*cases)->shapes[i];
+            struct workload w;
+
+            assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
+            for (const struct template *const *t = w.op->templates; *t; t++)
+                verify_shape(*t, shape, 100 + (uint64_t)i, i % 2);
+        }
 }
 
 /* A classifier's last layer: one row, sums of thousands, blocks of k that do not end together. */
@@ -74,45 +81,47 @@ static void gemm_packed_computes_one_long_row(void **state)
     verify_shape(t, "dense f32 m=3 n=70 k=1301", 2, 2);
 }
 
-/* Every file compiles without any define, as its defaults promise. */
-static void every_kernel_file_compiles_alone(void **state)
+static void compile_alone(const char *name)
 {
     const int64_t one[] = {1, 1, 1};
+    struct program p;
+    struct program_module *m;
+    struct program_launch *launch;
+    struct blobs blobs;
+    struct buf text;
+    struct loaded *l = NULL;
+    struct load_report report = {0};
+    struct why why = {""};
 
+    buf_init(&text, (size_t)1 << 20);
+    blobs_init(&blobs, (size_t)1 << 20);
+    program_init(&p);
+    snprintf(p.api, sizeof p.api, "opencl");
+    assert_int_equal(kernel_text(name, &text), ERR_OK);
+    buf_puts(&text, "KERNEL WG_SIZE(1, 1, 1) alone(GLOBAL float *y) { y[0] = 0.0f; }\n"); /* something to launch */
+    m = program_add_module(&p, "alone", LANG_OPENCL_C, "");
+    assert_non_null(m);
+    assert_int_equal(blobs_put(&blobs, buf_text(&text), text.len, &m->source), ERR_OK);
+    assert_non_null(program_add_buffer(&p, "y", ROLE_OUTPUT, DTYPE_F32, 1));
+    launch = program_add_kernel(&p, PHASE_RUN, 0, "alone", one, one);
+    assert_non_null(launch);
+    assert_int_equal(program_arg_buffer(launch, 0), ERR_OK);
+    if (ops->load(device, &p, &blobs, NULL, &l, &report, &why))
+        fail_msg("%s: %s\n%s", name, why.text, report.log ? report.log : "");
+    ops->unload(l);
+    free(report.log);
+    program_fini(&p);
+    blobs_fini(&blobs);
+    buf_fini(&text);
+}
+
+/* Every kernel file compiles without any define, as its defaults promise. */
+static void every_kernel_file_compiles_alone(void **state)
+{
     (void)state;
-    for (size_t k = 0; template_table[k]; k++) {
-        char name[128];
-        struct program p;
-        struct program_module *m;
-        struct program_launch *launch;
-        struct blobs blobs;
-        struct buf text;
-        struct loaded *l = NULL;
-        struct load_report report = {0};
-        struct why why = {""};
-
-        snprintf(name, sizeof name, "%s.cl", template_table[k]->id);
-        buf_init(&text, (size_t)1 << 20);
-        blobs_init(&blobs, (size_t)1 << 20);
-        program_init(&p);
-        snprintf(p.api, sizeof p.api, "opencl");
-        assert_int_equal(kernel_text(name, &text), ERR_OK);
-        buf_puts(&text, "KERNEL WG_SIZE(1, 1, 1) alone(GLOBAL float *y) { y[0] = 0.0f; }\n"); /* something to launch */
-        m = program_add_module(&p, "alone", LANG_OPENCL_C, "");
-        assert_non_null(m);
-        assert_int_equal(blobs_put(&blobs, buf_text(&text), text.len, &m->source), ERR_OK);
-        assert_non_null(program_add_buffer(&p, "y", ROLE_OUTPUT, DTYPE_F32, 1));
-        launch = program_add_kernel(&p, PHASE_RUN, 0, "alone", one, one);
-        assert_non_null(launch);
-        assert_int_equal(program_arg_buffer(launch, 0), ERR_OK);
-        if (ops->load(device, &p, &blobs, NULL, &l, &report, &why))
-            fail_msg("%s: %s\n%s", name, why.text, report.log ? report.log : "");
-        ops->unload(l);
-        free(report.log);
-        program_fini(&p);
-        blobs_fini(&blobs);
-        buf_fini(&text);
-    }
+    for (const struct embedded *f = embedded_kernels; f->name; f++)
+        if (strlen(f->name) > 3 && strcmp(f->name + strlen(f->name) - 3, ".cl") == 0)
+            compile_alone(f->name);
 }
 
 int main(void)

@@ -1,9 +1,11 @@
 /* The references against a second computation of the definitions: every output by scattering (each input element goes
  * to the outputs it reaches), where the references gather; integer data in int64_t. Sizes and output sizes are written
  * out here, so that a wrong reading of a workload shows as well. */
+#include "kernels/conv/ref.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/dense/dense.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,19 +17,291 @@
 struct conv_case {
     const char *workload;
     int n, c, h, w, k, r, s, stride_h, stride_w, dil_h, dil_w, top, left, p, q;
+    int groups, x_lanes, y_lanes; /* 0 = 1 */
+    bool bias, add, relu, requant;
 };
 
 static const struct conv_case conv_cases[] = {
-    {"conv2d f32 n=1 c=3 h=6 w=5 k=4 r=3 s=3", 1, 3, 6, 5, 4, 3, 3, 1, 1, 1, 1, 0, 0, 4, 3},
-    {"conv2d f32 n=1 c=4 h=7 w=9 k=5 r=3 s=3 pad=1", 1, 4, 7, 9, 5, 3, 3, 1, 1, 1, 1, 1, 1, 7, 9},
-    {"conv2d f32 n=1 c=3 h=11 w=8 k=6 r=3 s=3 stride=2 pad=1", 1, 3, 11, 8, 6, 3, 3, 2, 2, 1, 1, 1, 1, 6, 4},
-    {"conv2d f32 n=1 c=2 h=10 w=9 k=3 r=3 s=2 pad=2 dilation=2,3", 1, 2, 10, 9, 3, 3, 2, 1, 1, 2, 3, 2, 2, 10, 10},
-    {"conv2d f32 n=2 c=3 h=9 w=8 k=6 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2", 2, 3, 9, 8, 6, 2, 3, 2, 1, 1, 2, 1,
-     0, 6, 5},
-    {"conv2d f32 n=3 c=5 h=4 w=4 k=7 r=1 s=1", 3, 5, 4, 4, 7, 1, 1, 1, 1, 1, 1, 0, 0, 4, 4},
-    {"conv2d f32 n=2 c=2 h=3 w=4 k=2 r=1 s=5 stride=1,3 pad=0,4,1,2", 2, 2, 3, 4, 2, 1, 5, 1, 3, 1, 1, 0, 4, 4, 2},
-    {"conv2d f32 n=2 c=3 h=40 w=40 k=5 r=3 s=3 pad=1", 2, 3, 40, 40, 5, 3, 3, 1, 1, 1, 1, 1, 1, 40, 40}, /* sampled */
-    {"conv2d f32 n=1 c=1 h=1 w=1 k=1 r=1 s=1", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1},
+    {"conv2d f32 n=1 c=3 h=6 w=5 k=4 r=3 s=3", 1, 3, 6, 5, 4, 3, 3, 1, 1, 1, 1, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 0},
+    {"conv2d f32 n=1 c=4 h=7 w=9 k=5 r=3 s=3 pad=1", 1, 4, 7, 9, 5, 3, 3, 1, 1, 1, 1, 1, 1, 7, 9, 0, 0, 0, 0, 0, 0, 0},
+    {"conv2d f32 n=1 c=3 h=11 w=8 k=6 r=3 s=3 stride=2 pad=1",
+     1,
+     3,
+     11,
+     8,
+     6,
+     3,
+     3,
+     2,
+     2,
+     1,
+     1,
+     1,
+     1,
+     6,
+     4,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0},
+    {"conv2d f32 n=1 c=2 h=10 w=9 k=3 r=3 s=2 pad=2 dilation=2,3",
+     1,
+     2,
+     10,
+     9,
+     3,
+     3,
+     2,
+     1,
+     1,
+     2,
+     3,
+     2,
+     2,
+     10,
+     10,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0},
+    {"conv2d f32 n=2 c=3 h=9 w=8 k=6 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2",
+     2,
+     3,
+     9,
+     8,
+     6,
+     2,
+     3,
+     2,
+     1,
+     1,
+     2,
+     1,
+     0,
+     6,
+     5,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0},
+    {"conv2d f32 n=3 c=5 h=4 w=4 k=7 r=1 s=1", 3, 5, 4, 4, 7, 1, 1, 1, 1, 1, 1, 0, 0, 4, 4, 0, 0, 0, 0, 0, 0, 0},
+    {"conv2d f32 n=2 c=2 h=3 w=4 k=2 r=1 s=5 stride=1,3 pad=0,4,1,2",
+     2,
+     2,
+     3,
+     4,
+     2,
+     1,
+     5,
+     1,
+     3,
+     1,
+     1,
+     0,
+     4,
+     4,
+     2,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0},
+    {"conv2d f32 n=2 c=3 h=40 w=40 k=5 r=3 s=3 pad=1",
+     2,
+     3,
+     40,
+     40,
+     5,
+     3,
+     3,
+     1,
+     1,
+     1,
+     1,
+     1,
+     1,
+     40,
+     40,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0}, /* sampled */
+    {"conv2d f32 n=1 c=1 h=1 w=1 k=1 r=1 s=1", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0},
+    {"conv2d f32 n=2 c=6 h=5 w=6 k=4 r=3 s=3 pad=1 groups=2",
+     2,
+     6,
+     5,
+     6,
+     4,
+     3,
+     3,
+     1,
+     1,
+     1,
+     1,
+     1,
+     1,
+     5,
+     6,
+     2,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0},
+    {"conv2d f32 n=2 c=8 h=5 w=6 k=12 r=3 s=2 layout=nchw4c",
+     2,
+     8,
+     5,
+     6,
+     12,
+     3,
+     2,
+     1,
+     1,
+     1,
+     1,
+     0,
+     0,
+     3,
+     5,
+     0,
+     4,
+     4,
+     0,
+     0,
+     0,
+     0},
+    {"conv2d f32 n=1 c=3 h=5 w=6 k=16 r=3 s=3 stride=2 pad=1 layout=nchw8c epilogue=bias_add",
+     1,
+     3,
+     5,
+     6,
+     16,
+     3,
+     3,
+     2,
+     2,
+     1,
+     1,
+     1,
+     1,
+     3,
+     3,
+     0,
+     1,
+     8,
+     1,
+     1,
+     0,
+     0},
+    {"conv2d f32 n=2 c=4 h=5 w=5 k=4 r=1 s=1 epilogue=bias_add_relu",
+     2,
+     4,
+     5,
+     5,
+     4,
+     1,
+     1,
+     1,
+     1,
+     1,
+     1,
+     0,
+     0,
+     5,
+     5,
+     0,
+     0,
+     0,
+     1,
+     1,
+     1,
+     0},
+    {"conv2d f16 n=1 c=8 h=6 w=5 k=4 r=3 s=3 pad=1 layout=nchw8c epilogue=relu",
+     1,
+     8,
+     6,
+     5,
+     4,
+     3,
+     3,
+     1,
+     1,
+     1,
+     1,
+     1,
+     1,
+     6,
+     5,
+     0,
+     8,
+     1,
+     0,
+     0,
+     1,
+     0},
+    {"conv2d i8 n=1 c=8 h=6 w=5 k=8 r=3 s=3 pad=1 layout=nchw4c",
+     1,
+     8,
+     6,
+     5,
+     8,
+     3,
+     3,
+     1,
+     1,
+     1,
+     1,
+     1,
+     1,
+     6,
+     5,
+     0,
+     4,
+     4,
+     0,
+     0,
+     0,
+     0},
+    {"conv2d i8 n=2 c=8 h=6 w=5 k=8 r=3 s=3 pad=1 groups=4 epilogue=bias_add_relu_requant",
+     2,
+     8,
+     6,
+     5,
+     8,
+     3,
+     3,
+     1,
+     1,
+     1,
+     1,
+     1,
+     1,
+     6,
+     5,
+     4,
+     0,
+     0,
+     1,
+     1,
+     1,
+     1},
 };
 
 struct dense_case {
@@ -79,32 +353,90 @@ static int reached(int at, int before, int i, int dilation, int stride, int n_ou
     return from >= 0 && from % stride == 0 && from / stride < n_out ? from / stride : -1;
 }
 
-static void scatter_one(const struct conv_case *z, const int at[4], double x, const struct program_fill *w,
-                        struct outputs *y)
+static int or_one(int v)
 {
-    for (int k = 0; k < z->k; k++)
+    return v ? v : 1;
+}
+
+/* Place of channel `c` of `n_c` at image position `i` of `n_i` in blocks of `lanes` channels. */
+static int64_t stored_at(int n, int c, int n_c, int64_t i, int64_t n_i, int lanes)
+{
+    return (((int64_t)n * (n_c / lanes) + c / lanes) * n_i + i) * lanes + c % lanes;
+}
+
+struct fills {
+    const struct program_fill *x, *w, *bias, *residual, *scale;
+    enum dtype dtype;
+};
+
+static struct fills fills_of(struct expected *e, bool exact)
+{
+    static const char *const names[] = {"x", "w", "bias", "residual", "scale"};
+    const struct program_fill *found[5];
+
+    for (int i = 0; i < 5; i++) {
+        const struct tensor *t = expected_tensor(e, names[i]);
+
+        found[i] = !t ? NULL : exact ? &t->exact : &t->random;
+    }
+    return (struct fills){found[0], found[1], found[2], found[3], found[4], expected_tensor(e, "x")->dtype};
+}
+
+static enum dtype sums_type(const struct fills *f)
+{
+    return f->dtype == DTYPE_I8 ? DTYPE_I32 : f->dtype;
+}
+
+static void scatter_one(const struct conv_case *z, const int at[4], double x, const struct fills *f, struct outputs *y)
+{
+    const int cg = z->c / or_one(z->groups), kg = z->k / or_one(z->groups), group = at[1] / cg;
+
+    for (int k = group * kg; k < group * kg + kg; k++)
         for (int r = 0; r < z->r; r++)
             for (int s = 0; s < z->s; s++) {
                 const int p = reached(at[2], z->top, r, z->dil_h, z->stride_h, z->p);
                 const int q = reached(at[3], z->left, s, z->dil_w, z->stride_w, z->q);
 
                 if (p >= 0 && q >= 0)
-                    add(y, ((at[0] * z->k + k) * z->p + p) * z->q + q, x,
-                        fill_elem(w, DTYPE_F32, ((k * z->c + at[1]) * z->r + r) * z->s + s));
+                    add(y, stored_at(at[0], k, z->k, p * z->q + q, (int64_t)z->p * z->q, or_one(z->y_lanes)), x,
+                        fill_elem(f->w, f->dtype, ((k * cg + at[1] % cg) * z->r + r) * z->s + s));
             }
 }
 
-static void conv_outputs(const struct conv_case *z, const struct program_fill *x, const struct program_fill *w,
-                         struct outputs *y)
+/* The epilogue by the words of its definition. */
+static void finish_one(const struct conv_case *z, const struct fills *f, int k, int64_t i, struct outputs *y)
 {
-    int64_t i = 0;
+    if (z->bias)
+        add(y, i, fill_elem(f->bias, sums_type(f), k), 1);
+    if (z->add)
+        add(y, i, fill_elem(f->residual, sums_type(f), i), 1);
+    if (z->relu && y->sum[i] < 0)
+        y->sum[i] = 0;
+    if (z->requant) {
+        const float scaled = (float)y->sum[i] * (float)fill_elem(f->scale, DTYPE_F32, k);
+        const double nearest = nearbyint((double)scaled);
+
+        y->sum[i] = nearest > 127 ? 127 : nearest < -128 ? -128 : nearest;
+    }
+    y->integer[i] = (int64_t)y->sum[i];
+}
+
+static void conv_outputs(const struct conv_case *z, const struct fills *f, struct outputs *y)
+{
+    const int64_t n_in = (int64_t)z->h * z->w, n_out = (int64_t)z->p * z->q;
 
     outputs_init(y, (int64_t)z->n * z->k * z->p * z->q);
     for (int n = 0; n < z->n; n++)
         for (int c = 0; c < z->c; c++)
-            for (int h = 0; h < z->h; h++)
-                for (int v = 0; v < z->w; v++)
-                    scatter_one(z, (const int[]){n, c, h, v}, fill_elem(x, DTYPE_F32, i++), w, y);
+            for (int i = 0; i < (int)n_in; i++)
+                scatter_one(z, (const int[]){n, c, i / z->w, i % z->w},
+                            fill_elem(f->x, f->dtype, stored_at(n, c, z->c, i, n_in, or_one(z->x_lanes))), f, y);
+    for (int64_t i = 0; i < y->n; i++) {
+        const int lanes = or_one(z->y_lanes);
+        const int64_t block = i / lanes / n_out;
+
+        finish_one(z, f, (int)(block % (z->k / lanes)) * lanes + (int)(i % lanes), i, y);
+    }
 }
 
 static void dense_outputs(const struct dense_case *z, const struct program_fill *x, const struct program_fill *w,
@@ -118,7 +450,7 @@ static void dense_outputs(const struct dense_case *z, const struct program_fill 
 }
 
 /* Samples are distinct enough to mean something: all elements when they are few, else corners among them. */
-static void check_samples(const char *workload, const struct expected *e, const struct outputs *exact,
+static void check_samples(const char *workload, const struct expected_output *e, const struct outputs *exact,
                           const struct outputs *random)
 {
     assert_true(e->n_samples >= 64 || (int64_t)e->n_samples == exact->n);
@@ -142,18 +474,20 @@ static void check_samples(const char *workload, const struct expected *e, const 
 }
 
 /* y seen as [outer][axis][inner]. */
-static void check_projection(const char *workload, const struct expected *e, int64_t outer, int64_t axis, int64_t inner,
-                             const struct outputs *y)
+static void check_projection(const char *workload, const struct expected_output *e, int64_t outer, int64_t axis,
+                             int64_t inner, const struct outputs *y)
 {
+    const int64_t lanes = e->lanes;
+
     assert_int_equal(e->outer, outer);
-    assert_int_equal(e->axis, axis);
+    assert_int_equal(e->axis * lanes, axis);
     assert_int_equal(e->inner, inner);
     for (int64_t i = 0; i < outer * inner; i++) {
         int64_t sum = 0;
 
         for (int64_t a = 0; a < axis; a++)
             sum += (int64_t)program_project_weight(SEED_PROJECT, a) *
-                   y->integer[(i / inner * axis + a) * inner + i % inner];
+                   y->integer[((i / inner * (axis / lanes) + a / lanes) * inner + i % inner) * lanes + a % lanes];
         if (e->project[i] != (double)sum)
             fail_msg("%s: projected sum %lld is %.17g by the reference, %lld here", workload, (long long)i,
                      e->project[i], (long long)sum);
@@ -166,15 +500,19 @@ static void conv_reference_is_the_definition(void **state)
     for (size_t i = 0; i < sizeof conv_cases / sizeof conv_cases[0]; i++) {
         const struct conv_case *z = &conv_cases[i];
         struct workload w;
-        struct expected e = {0};
+        struct expected e;
         struct outputs exact, random;
+        struct fills of_exact, of_random;
 
         assert_int_equal(workload_parse(z->workload, &w, NULL), ERR_OK);
-        assert_int_equal(conv_reference(&w, &e), ERR_OK);
-        conv_outputs(z, &e.x_exact, &e.w_exact, &exact);
-        conv_outputs(z, &e.x_random, &e.w_random, &random);
-        check_samples(z->workload, &e, &exact, &random);
-        check_projection(z->workload, &e, z->n, z->k, (int64_t)z->p * z->q, &exact);
+        expected_begin(&w, EXACT_PLAIN, &e);
+        assert_int_equal(conv_reference(&w, EXACT_PLAIN, &e), ERR_OK);
+        of_exact = fills_of(&e, true);
+        of_random = fills_of(&e, false);
+        conv_outputs(z, &of_exact, &exact);
+        conv_outputs(z, &of_random, &random);
+        check_samples(z->workload, &e.outputs[0], &exact, &random);
+        check_projection(z->workload, &e.outputs[0], z->n, z->k, (int64_t)z->p * z->q, &exact);
         outputs_fini(&exact);
         outputs_fini(&random);
         expected_fini(&e);
@@ -187,15 +525,16 @@ static void dense_reference_is_the_definition(void **state)
     for (size_t i = 0; i < sizeof dense_cases / sizeof dense_cases[0]; i++) {
         const struct dense_case *z = &dense_cases[i];
         struct workload w;
-        struct expected e = {0};
+        struct expected e;
         struct outputs exact, random;
 
         assert_int_equal(workload_parse(z->workload, &w, NULL), ERR_OK);
-        assert_int_equal(dense_reference(&w, &e), ERR_OK);
-        dense_outputs(z, &e.x_exact, &e.w_exact, &exact);
-        dense_outputs(z, &e.x_random, &e.w_random, &random);
-        check_samples(z->workload, &e, &exact, &random);
-        check_projection(z->workload, &e, z->m, z->n, 1, &exact);
+        expected_begin(&w, EXACT_PLAIN, &e);
+        assert_int_equal(dense_reference(&w, EXACT_PLAIN, &e), ERR_OK);
+        dense_outputs(z, &e.tensors[0].exact, &e.tensors[1].exact, &exact);
+        dense_outputs(z, &e.tensors[0].random, &e.tensors[1].random, &random);
+        check_samples(z->workload, &e.outputs[0], &exact, &random);
+        check_projection(z->workload, &e.outputs[0], z->m, z->n, 1, &exact);
         outputs_fini(&exact);
         outputs_fini(&random);
         expected_fini(&e);
@@ -206,20 +545,20 @@ static void dense_reference_is_the_definition(void **state)
 static void exact_data_varies(void **state)
 {
     struct workload w;
-    struct expected e = {0};
+    struct expected e;
     int64_t seen[15] = {0}, n_values = 0;
 
     (void)state;
     assert_int_equal(workload_parse("dense f32 m=5 n=7 k=11", &w, NULL), ERR_OK);
-    assert_int_equal(dense_reference(&w, &e), ERR_OK);
+    expected_begin(&w, EXACT_PLAIN, &e);
     for (int i = 0; i < 1000; i++) {
-        const int v = (int)fill_elem(&e.x_exact, DTYPE_F32, i);
+        const int v = (int)fill_elem(&e.tensors[0].exact, DTYPE_F32, i);
 
         assert_in_range(v + 7, 0, 14);
         n_values += seen[v + 7]++ == 0;
     }
     assert_int_equal(n_values, 15);
-    assert_int_not_equal(e.x_exact.seed, e.w_exact.seed);
+    assert_int_not_equal(e.tensors[0].exact.seed, e.tensors[1].exact.seed);
     expected_fini(&e);
 }
 

@@ -1,7 +1,7 @@
 /* Templates without a device: spaces, defaults and programs on many kinds of device. */
 #include "kernels/network.h"
 #include "kernels/template.h"
-#include "tests/kernels/shapes.h"
+#include "tests/kernels/cases.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,26 +46,43 @@ static const struct device_desc devices[] = {
 };
 #define N_DEVICES (sizeof devices / sizeof devices[0])
 
-/* Calls `each` for all templates x shapes x devices that fit. */
-static void for_all(void (*each)(const struct template *t, const struct workload *w, const struct device_desc *d,
-                                 const struct space *s, const char *text))
+static const struct operator* operator_of(const char *text)
 {
-    for (size_t i = 0; i < N_SMALL_SHAPES; i++)
-        for (size_t j = 0; j < N_DEVICES; j++)
-            for (size_t k = 0; template_table[k]; k++) {
-                const struct template *t = template_table[k];
-                struct space *s = NULL;
-                struct workload w;
-                struct why why = {""};
+    struct workload w;
+    struct why why = {""};
 
-                assert_int_equal(workload_parse(small_shapes[i], &w, &why), ERR_OK);
-                if (strcmp(t->operator_name, w.op->name) != 0)
-                    continue;
-                if (template_space(t, &w, &devices[j], &s, &why))
-                    fail_msg("%s, %s, device %zu: %s", t->id, small_shapes[i], j, why.text);
-                each(t, &w, &devices[j], s, small_shapes[i]);
-                space_free(s);
-            }
+    if (workload_parse(text, &w, &why))
+        fail_msg("%s: %s", text, why.text);
+    return w.op;
+}
+
+typedef void each_fn(const struct template *t, const struct workload *w, const struct device_desc *d,
+                     const struct space *s, const char *text);
+
+static void for_all_templates(const char *text, const struct device_desc *d, each_fn *each)
+{
+    for (const struct template *const *t = operator_of(text)->templates; *t; t++) {
+        struct space *s = NULL;
+        struct workload w;
+        struct why why = {""};
+
+        assert_int_equal(workload_parse(text, &w, &why), ERR_OK);
+        if ((*t)->fit(&w, d, &why) == FIT_NONE)
+            continue;
+        if (template_space(*t, &w, d, &s, &why))
+            fail_msg("%s, %s, class %s: %s", (*t)->id, text, device_class_name(d->kind), why.text);
+        each(*t, &w, d, s, text);
+        space_free(s);
+    }
+}
+
+/* Calls `each` for all templates x shapes x devices that fit. */
+static void for_all(each_fn *each)
+{
+    for (const struct cases *const *cases = cases_table; *cases; cases++)
+        for (const char *const *shape = (*cases)->shapes; *shape; shape++)
+            for (size_t j = 0; j < N_DEVICES; j++)
+                for_all_templates(*shape, &devices[j], each);
 }
 
 static void check_fallback(const struct template *t, const struct workload *w, const struct device_desc *d,
@@ -150,46 +167,29 @@ static void layers_of_networks_have_defaults(void **state)
 
         assert_int_equal(network_find(*name, &net, NULL), ERR_OK);
         for (size_t i = 0; i < net->n_layers; i++)
-            for (size_t k = 0; net->layers[i].workload && template_table[k]; k++) {
-                const struct template *t = template_table[k];
-                struct space *s = NULL;
-                struct workload w;
-
-                assert_int_equal(workload_parse(net->layers[i].workload, &w, NULL), ERR_OK);
-                if (strcmp(t->operator_name, w.op->name) != 0)
-                    continue;
-                assert_int_equal(template_space(t, &w, &devices[0], &s, NULL), ERR_OK);
-                check_fallback(t, &w, &devices[0], s, net->layers[i].workload);
-                space_free(s);
-            }
+            if (net->layers[i].workload)
+                for_all_templates(net->layers[i].workload, &devices[0], check_fallback);
     }
 }
 
-static void what_cannot_be_tuned_yet_is_refused_with_words(void **state)
+static void what_a_template_lacks_is_said_in_words(void **state)
 {
-    static const char *const texts[][2] = {
-        {"conv2d f16 n=1 c=4 h=4 w=4 k=4 r=1 s=1", "f16"},
-        {"conv2d i8 n=1 c=4 h=4 w=4 k=4 r=1 s=1", "i8"},
-        {"conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1 groups=2", "groups=2"},
-        {"conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1 layout=nchw4c", "layout=nchw4c"},
-        {"conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1 acc=f16", "acc=f16"},
-        {"conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1 epilogue=relu", "epilogue=relu"},
-        {"dense i8 m=1 n=1 k=1", "i8"},
+    static const char *const texts[][3] = {
+        {"conv2d/spatial_pack", "conv2d i8 n=1 c=4 h=4 w=4 k=4 r=1 s=1", "i8"},
+        {"conv2d/spatial_pack", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1 groups=2", "groups=2"},
+        {"dense/gemm_direct", "dense i8 m=1 n=1 k=1", "i8"},
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        for (size_t k = 0; template_table[k]; k++) {
-            struct workload w;
-            struct why why = {""};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct workload w;
+        struct why why = {""};
 
-            assert_int_equal(workload_parse(texts[i][0], &w, &why), ERR_OK);
-            if (strcmp(template_table[k]->operator_name, w.op->name) != 0)
-                continue;
-            assert_int_equal(template_table[k]->fit(&w, &devices[0], &why), FIT_NONE);
-            if (!strstr(why.text, texts[i][1]))
-                fail_msg("%s: \"%s\"", texts[i][0], why.text);
-        }
+        assert_int_equal(workload_parse(texts[i][1], &w, &why), ERR_OK);
+        assert_int_equal(template_find(texts[i][0])->fit(&w, &devices[0], &why), FIT_NONE);
+        if (!strstr(why.text, texts[i][2]) || !strstr(why.text, texts[i][0]))
+            fail_msg("%s: \"%s\"", texts[i][1], why.text);
+    }
 }
 
 static void equal_configs_give_equal_programs(void **state)
@@ -206,7 +206,7 @@ static void equal_configs_give_equal_programs(void **state)
         struct blobs blobs;
 
         blobs_init(&blobs, (size_t)1 << 28);
-        assert_int_equal(workload_parse(small_shapes[0], &w, NULL), ERR_OK);
+        assert_int_equal(workload_parse(cases_table[0]->shapes[0], &w, NULL), ERR_OK);
         assert_int_equal(template_space(t, &w, &devices[0], &s, NULL), ERR_OK);
         assert_int_equal(t->fallback(&w, &devices[0], s, &c), ERR_OK);
         assert_int_equal(template_program(t, &w, &devices[0], s, &c, &p, &blobs, NULL), ERR_OK);
@@ -225,7 +225,7 @@ int main(void)
         cmocka_unit_test(programs_are_sane_and_within_the_device),
         cmocka_unit_test(derived_quantities_can_be_computed),
         cmocka_unit_test(layers_of_networks_have_defaults),
-        cmocka_unit_test(what_cannot_be_tuned_yet_is_refused_with_words),
+        cmocka_unit_test(what_a_template_lacks_is_said_in_words),
         cmocka_unit_test(equal_configs_give_equal_programs),
     };
 

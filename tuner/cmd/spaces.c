@@ -116,10 +116,9 @@ static enum err print_workload(const struct cli *c, const char *line, const stru
     if (!e)
         printf("%s: %.4g GFLOP on %s\n", buf_text(&text), w.op->flops(&w) / 1e9, d->name);
     buf_fini(&text);
-    for (size_t i = 0; template_table[i] && !e; i++)
-        if (strcmp(template_table[i]->operator_name, w.op->name) == 0 &&
-            (!only || strcmp(template_table[i]->id, only) == 0))
-            e = print_template(template_table[i], &w, d, cli_int(c, "verbose") > 0, why);
+    for (const struct template *const *t = w.op->templates; *t && !e; t++)
+        if (!only || strcmp((*t)->id, only) == 0)
+            e = print_template(*t, &w, d, cli_int(c, "verbose") > 0, why);
     return e;
 }
 

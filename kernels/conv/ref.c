@@ -1,0 +1,290 @@
+#include "kernels/conv/ref.h"
+
+#include "core/rng.h"
+
+#include <stdlib.h>
+
+/* Elements of an output as logical indices. */
+struct place {
+    int64_t n, k, p, q;
+};
+
+static struct place place_of(const struct conv_shape *s, int64_t i)
+{
+    const int64_t lane = i % s->y_lanes, q = i / s->y_lanes % s->q, p = i / (s->y_lanes * s->q) % s->p;
+    const int64_t block = i / (s->y_lanes * s->q * s->p), blocks = s->k / s->y_lanes;
+
+    return (struct place){block / blocks, block % blocks * s->y_lanes + lane, p, q};
+}
+
+static int64_t index_of(const struct conv_shape *s, struct place a)
+{
+    const int64_t block = a.n * (s->k / s->y_lanes) + a.k / s->y_lanes;
+
+    return ((block * s->p + a.p) * s->q + a.q) * s->y_lanes + a.k % s->y_lanes;
+}
+
+/* In place of [n][c/lanes][h][w][lanes]: [n][c][h][w]. NULL on lack of memory; takes `x`. */
+static float *to_nchw(const struct conv_shape *s, float *x)
+{
+    const int64_t image = s->h * s->w, lanes = s->x_lanes;
+    float *out;
+
+    if (!x || lanes == 1)
+        return x;
+    out = malloc((size_t)(s->n * s->c * image) * sizeof *out);
+    for (int64_t block = 0; out && block < s->n * s->c / lanes; block++)
+        for (int64_t i = 0; i < image; i++)
+            for (int64_t l = 0; l < lanes; l++)
+                out[(block * lanes + l) * image + i] = x[(block * image + i) * lanes + l];
+    free(x);
+    return out;
+}
+
+/* Data of a tensor that the workload may lack; false on lack of memory. */
+static bool make(struct expected *e, const char *name, bool exact, float **out)
+{
+    const struct tensor *t = expected_tensor(e, name);
+
+    *out = t ? expected_data(t, exact, NULL) : NULL;
+    return !t || *out;
+}
+
+enum err conv_data_make(struct expected *e, const struct conv_shape *s, bool exact, struct conv_data *out)
+{
+    bool ok;
+
+    *out = (struct conv_data){NULL};
+    ok = make(e, "x", exact, &out->x) && make(e, "w", exact, &out->w) && make(e, "bias", exact, &out->bias) &&
+         make(e, "residual", exact, &out->residual) && make(e, "scale", exact, &out->scale);
+    out->x = to_nchw(s, out->x);
+    return ok && out->x ? ERR_OK : ERR_NOMEM;
+}
+
+void conv_data_fini(struct conv_data *d)
+{
+    free(d->x);
+    free(d->w);
+    free(d->bias);
+    free(d->residual);
+    free(d->scale);
+    *d = (struct conv_data){NULL};
+}
+
+static double magnitude(double v)
+{
+    return v < 0 ? -v : v;
+}
+
+/* The sum of products of one output, and of their magnitudes. */
+static double sum_of(const struct conv_shape *s, const struct conv_data *d, struct place a, double *magnitudes)
+{
+    const int64_t cg = s->c / s->groups, c0 = a.k / (s->k / s->groups) * cg;
+    double sum = 0, sum_magnitudes = 0;
+
+    for (int64_t c = 0; c < cg; c++)
+        for (int64_t r = 0; r < s->r; r++)
+            for (int64_t t = 0; t < s->s; t++) {
+                const int64_t y = a.p * s->stride_h + r * s->dil_h - s->top;
+                const int64_t x = a.q * s->stride_w + t * s->dil_w - s->left;
+                double product;
+
+                if (y < 0 || y >= s->h || x < 0 || x >= s->w)
+                    continue;
+                product = (double)d->x[((a.n * s->c + c0 + c) * s->h + y) * s->w + x] *
+                          (double)d->w[((a.k * cg + c) * s->r + r) * s->s + t];
+                sum += product;
+                sum_magnitudes += magnitude(product);
+            }
+    *magnitudes = sum_magnitudes;
+    return sum;
+}
+
+static double finish(unsigned bits, const struct conv_data *d, int64_t k, int64_t index, double sum)
+{
+    return epilogue_apply(bits, sum, d->bias ? (double)d->bias[k] : 0, d->residual ? (double)d->residual[index] : 0,
+                          d->scale ? (double)d->scale[k] : 0);
+}
+
+/* Output element `index` as the kernel must write it, and the scale of its tolerance. */
+static double element(const struct conv_shape *s, unsigned bits, const struct conv_data *d, int64_t index,
+                      double *scale)
+{
+    const struct place a = place_of(s, index);
+    const double sum = sum_of(s, d, a, scale);
+
+    if (d->bias)
+        *scale += magnitude((double)d->bias[a.k]);
+    if (d->residual)
+        *scale += magnitude((double)d->residual[index]);
+    return finish(bits, d, a.k, index, sum);
+}
+
+void conv_choose_samples(const struct conv_shape *s, size_t n, uint64_t *indices)
+{
+    const int64_t ks[] = {0, s->k - 1, s->k / 2}, ps[] = {0, s->p - 1, s->p / 2}, qs[] = {0, s->q - 1, s->q / 2};
+    const uint64_t total = (uint64_t)(s->n * s->k) * (uint64_t)(s->p * s->q);
+    size_t at = 0;
+
+    if ((uint64_t)n == total) {
+        for (; at < n; at++)
+            indices[at] = at;
+        return;
+    }
+    for (int64_t i = 0; i < 54 && at < n; i++)
+        indices[at++] =
+            (uint64_t)index_of(s, (struct place){i / 27 ? s->n - 1 : 0, ks[i % 3], ps[i / 3 % 3], qs[i / 9 % 3]});
+    for (; at < n; at++)
+        indices[at] = rng_at(SEED_SAMPLE, at) % total;
+}
+
+/* Projections by linearity: of all channels at once. */
+
+/* weights[c,r,s] = sum over the k of c's group of project_weight(k) * w[k,c,r,s]. */
+static double *combine_weights(const struct conv_shape *s, const float *w)
+{
+    const int64_t n = s->c / s->groups * s->r * s->s;
+    double *sum = calloc((size_t)(n * s->groups), sizeof *sum);
+
+    for (int64_t k = 0; sum && k < s->k; k++) {
+        const double weight = program_project_weight(SEED_PROJECT, k);
+        double *to = sum + k / (s->k / s->groups) * n;
+
+        for (int64_t i = 0; i < n; i++)
+            to[i] += weight * (double)w[k * n + i];
+    }
+    return sum;
+}
+
+/* Adds weight * one shifted row of x to one row of outputs. */
+static void add_row(const struct conv_shape *s, const float *row, double weight, int64_t shift, double *to)
+{
+    int64_t q0 = 0, q1 = s->q;
+
+    while (q0 < q1 && q0 * s->stride_w + shift < 0)
+        q0++;
+    while (q1 > q0 && (q1 - 1) * s->stride_w + shift >= s->w)
+        q1--;
+    if (s->stride_w == 1)
+        for (int64_t q = q0; q < q1; q++)
+            to[q] += weight * (double)row[q + shift];
+    else
+        for (int64_t q = q0; q < q1; q++)
+            to[q] += weight * (double)row[q * s->stride_w + shift];
+}
+
+/* Adds channels [c0, c0 + n_c) of image n with weights [n_c][r][s] to row p of outputs. */
+static void add_channels(const struct conv_shape *s, const float *x, const double *weights, int64_t n, int64_t c0,
+                         int64_t n_c, int64_t p, double *to)
+{
+    for (int64_t c = 0; c < n_c; c++)
+        for (int64_t r = 0; r < s->r; r++) {
+            const int64_t y = p * s->stride_h + r * s->dil_h - s->top;
+
+            if (y < 0 || y >= s->h)
+                continue;
+            for (int64_t t = 0; t < s->s; t++)
+                add_row(s, x + ((n * s->c + c0 + c) * s->h + y) * s->w, weights[(c * s->r + r) * s->s + t],
+                        t * s->dil_w - s->left, to);
+        }
+}
+
+/* to[q] += weight of k * (bias and residual) over all k: the linear part of an epilogue. */
+static void project_addends(const struct conv_shape *s, const struct conv_data *d, int64_t n, int64_t p, double *to)
+{
+    for (int64_t k = 0; (d->bias || d->residual) && k < s->k; k++) {
+        const double weight = program_project_weight(SEED_PROJECT, k);
+
+        for (int64_t q = 0; q < s->q; q++) {
+            const int64_t i = index_of(s, (struct place){n, k, p, q});
+
+            to[q] += weight * ((d->bias ? (double)d->bias[k] : 0) + (d->residual ? (double)d->residual[i] : 0));
+        }
+    }
+}
+
+static enum err project_linear(const struct conv_shape *s, const struct conv_data *d, double *project)
+{
+    double *weights = combine_weights(s, d->w);
+
+    for (int64_t i = 0; weights && i < s->n * s->p; i++) {
+        add_channels(s, d->x, weights, i / s->p, 0, s->c, i % s->p, project + i * s->q);
+        project_addends(s, d, i / s->p, i % s->p, project + i * s->q);
+    }
+    free(weights);
+    return weights ? ERR_OK : ERR_NOMEM;
+}
+
+/* Projections of what is not linear: every output is computed. */
+static enum err project_all(const struct conv_shape *s, unsigned bits, const struct conv_data *d, double *project)
+{
+    const int64_t cg = s->c / s->groups, n_w = cg * s->r * s->s;
+    double *row = malloc((size_t)s->q * sizeof *row), *weights = malloc((size_t)n_w * sizeof *weights);
+
+    for (int64_t k = 0; row && weights && k < s->k; k++) {
+        const double weight = program_project_weight(SEED_PROJECT, k);
+
+        for (int64_t i = 0; i < n_w; i++)
+            weights[i] = (double)d->w[k * n_w + i];
+        for (int64_t i = 0; i < s->n * s->p; i++) {
+            for (int64_t q = 0; q < s->q; q++)
+                row[q] = 0;
+            add_channels(s, d->x, weights, i / s->p, k / (s->k / s->groups) * cg, cg, i % s->p, row);
+            for (int64_t q = 0; q < s->q; q++)
+                project[i * s->q + q] +=
+                    weight * finish(bits, d, k, index_of(s, (struct place){i / s->p, k, i % s->p, q}), row[q]);
+        }
+    }
+    free(weights);
+    free(row);
+    return row && weights ? ERR_OK : ERR_NOMEM;
+}
+
+enum err conv_reference_of(const struct workload *w, const struct conv_data *exact, const struct conv_data *random,
+                           struct expected *e)
+{
+    const struct conv_shape s = conv_shape_of(w);
+    const unsigned bits = workload_has(w, "epilogue") ? epilogue_of(w) : 0;
+    struct expected_output *o = &e->outputs[0];
+    double ignored;
+    enum err failed;
+
+    e->n_outputs = 1;
+    *o = (struct expected_output){.tensor = "y",
+                                  .n_samples = sample_count(conv_terms(&s), s.n * s.k * s.p * s.q),
+                                  .outer = s.n,
+                                  .axis = s.k / s.y_lanes,
+                                  .inner = s.p * s.q,
+                                  .lanes = s.y_lanes};
+    failed = expected_alloc(e);
+    if (failed)
+        return failed;
+    conv_choose_samples(&s, o->n_samples, o->indices);
+    for (size_t i = 0; i < o->n_samples; i++) {
+        if (e->has_exact)
+            o->exact[i] = element(&s, bits, exact, (int64_t)o->indices[i], &ignored);
+        o->random[i] = element(&s, bits, random, (int64_t)o->indices[i], &o->scale[i]);
+    }
+    if (!e->has_exact)
+        return ERR_OK;
+    return epilogue_is_linear(bits) ? project_linear(&s, exact, o->project) : project_all(&s, bits, exact, o->project);
+}
+
+enum err conv_reference(const struct workload *w, enum exact_data data, struct expected *e)
+{
+    const struct conv_shape s = conv_shape_of(w);
+    struct conv_data exact = {NULL}, random = {NULL};
+    enum err failed;
+
+    if (w->dtype == DTYPE_F32 && exact_bound(conv_terms(&s), (double)s.k) < 1)
+        return ERR_LIMIT;
+    winograd_fills(data, expected_tensor(e, "x"), expected_tensor(e, "w"));
+    failed = conv_data_make(e, &s, true, &exact);
+    if (!failed)
+        failed = conv_data_make(e, &s, false, &random);
+    if (!failed)
+        failed = conv_reference_of(w, &exact, &random, e);
+    conv_data_fini(&exact);
+    conv_data_fini(&random);
+    return failed;
+}

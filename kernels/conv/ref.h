@@ -1,0 +1,29 @@
+/* ref.h - convolution by its definition, in double: what the operators of the family expect of their outputs. */
+#ifndef TUNE_KERNELS_CONV_REF_H
+#define TUNE_KERNELS_CONV_REF_H
+
+#include "kernels/conv/shape.h"
+#include "kernels/expect.h"
+
+/* One pass's tensors on the host: x in nchw whatever its layout, the others as stored; NULL where the workload has
+ * none. Integers are exact in float. */
+struct conv_data {
+    float *x, *w, *bias, *residual, *scale;
+};
+
+/* Samples and projection of y by the definition with groups, layouts and epilogue. operator->reference of conv2d and
+ * depthwise_conv2d. */
+enum err conv_reference(const struct workload *w, enum exact_data data, struct expected *e);
+
+/* The same with the caller's data (which stays the caller's); the tensors' fills must be those the data came from. */
+enum err conv_reference_of(const struct workload *w, const struct conv_data *exact, const struct conv_data *random,
+                           struct expected *e);
+
+/* The data of one pass from the tensors' fills; ERR_NOMEM. conv_data_fini frees it. */
+enum err conv_data_make(struct expected *e, const struct conv_shape *s, bool exact, struct conv_data *out);
+void conv_data_fini(struct conv_data *d);
+
+/* Corners and last rows, columns, channels first, the rest random: indices into y as stored. */
+void conv_choose_samples(const struct conv_shape *s, size_t n, uint64_t *indices);
+
+#endif

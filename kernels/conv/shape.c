@@ -1,0 +1,239 @@
+#include "kernels/conv/shape.h"
+
+#include "kernels/expect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_TERMS ((int64_t)1 << 24)
+#define MAX_ELEMS (((int64_t)1 << 31) - 1)
+
+const char *const conv_layouts[] = {"nchw", "nchw4c", "nchw8c", "nchw16c", NULL};
+const char *const conv_accs[] = {"f32", "f16", NULL};
+
+static const int64_t layout_lanes[] = {1, 4, 8, 16};
+
+static int64_t extent(int64_t size, int64_t before, int64_t after, int64_t window, int64_t dilation, int64_t stride)
+{
+    const int64_t room = size + before + after - ((window - 1) * dilation + 1);
+
+    return room < 0 ? 0 : room / stride + 1;
+}
+
+static int64_t get_or(const struct workload *w, const char *key, int64_t otherwise)
+{
+    return workload_has(w, key) ? workload_get(w, key) : otherwise;
+}
+
+struct conv_shape conv_shape_of(const struct workload *w)
+{
+    const int64_t lanes = layout_lanes[get_or(w, "layout", 0)], c = workload_get(w, "c");
+    const bool depthwise = workload_has(w, "mult");
+    struct conv_shape s = {.n = workload_get(w, "n"),
+                           .c = c,
+                           .h = workload_get(w, "h"),
+                           .w = workload_get(w, "w"),
+                           .k = depthwise ? c * workload_get(w, "mult") : workload_get(w, "k"),
+                           .r = workload_get(w, "r"),
+                           .s = workload_get(w, "s"),
+                           .groups = depthwise ? c : get_or(w, "groups", 1)};
+
+    s.stride_h = workload_part(w, "stride", 0);
+    s.stride_w = workload_part(w, "stride", 1);
+    s.dil_h = workload_part(w, "dilation", 0);
+    s.dil_w = workload_part(w, "dilation", 1);
+    s.top = workload_part(w, "pad", 0);
+    s.left = workload_part(w, "pad", 1);
+    s.bottom = workload_part(w, "pad", 2);
+    s.right = workload_part(w, "pad", 3);
+    s.p = extent(s.h, s.top, s.bottom, s.r, s.dil_h, s.stride_h);
+    s.q = extent(s.w, s.left, s.right, s.s, s.dil_w, s.stride_w);
+    s.x_lanes = s.c % lanes ? 1 : lanes;
+    s.y_lanes = s.k % lanes ? 1 : lanes;
+    return s;
+}
+
+double conv_terms(const struct conv_shape *s)
+{
+    return (double)(s->c / s->groups) * (double)(s->r * s->s);
+}
+
+double conv_flops(const struct workload *w)
+{
+    const struct conv_shape s = conv_shape_of(w);
+
+    return 2.0 * (double)(s.n * s.k) * (double)(s.p * s.q) * conv_terms(&s);
+}
+
+double conv_bytes_min(const struct workload *w)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    const size_t n = w->op->tensors(w, list);
+    double bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += (double)list[i].n_elems * (double)dtype_bytes(list[i].dtype);
+    return bytes;
+}
+
+static enum err check_elems(const struct workload *w, const char *tensor, const int64_t shape[4], struct why *why)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < 4; i++)
+        if (__builtin_mul_overflow(n, shape[i], &n) || n > MAX_ELEMS)
+            return why_set(why, ERR_LIMIT, "%s: %s of %lld x %lld x %lld x %lld has more than %lld elements",
+                           w->op->name, tensor, (long long)shape[0], (long long)shape[1], (long long)shape[2],
+                           (long long)shape[3], (long long)MAX_ELEMS);
+    return ERR_OK;
+}
+
+static enum err check_sizes(const struct workload *w, const struct conv_shape *s, struct why *why)
+{
+    enum err e =
+        check_elems(w, "x", (const int64_t[]){s->n, s->c, s->h + s->top + s->bottom, s->w + s->left + s->right}, why);
+
+    if (!e)
+        e = check_elems(w, "w", (const int64_t[]){s->k, s->c / s->groups, s->r, s->s}, why);
+    if (!e)
+        e = check_elems(w, "y", (const int64_t[]){s->n, s->k, s->p, s->q}, why);
+    if (!e && conv_terms(s) > (double)MAX_TERMS)
+        e = why_set(why, ERR_LIMIT, "%s: sums of %.0f products; the most is %lld", w->op->name, conv_terms(s),
+                    (long long)MAX_TERMS);
+    return e;
+}
+
+static enum err check_layout(const struct workload *w, const struct conv_shape *s, struct why *why)
+{
+    const int64_t i = get_or(w, "layout", 0);
+
+    if (i && s->x_lanes == 1 && s->y_lanes == 1)
+        return why_set(why, ERR_INPUT,
+                       "%s: layout=%s needs input or output channels in multiples of %lld, not %lld and %lld",
+                       w->op->name, conv_layouts[i], (long long)layout_lanes[i], (long long)s->c, (long long)s->k);
+    return ERR_OK;
+}
+
+enum err conv_check(const struct workload *w, struct why *why)
+{
+    const struct conv_shape s = conv_shape_of(w);
+    enum err e;
+
+    if (s.p < 1 || s.q < 1)
+        return why_set(why, ERR_INPUT, "%s: the window covers %lld x %lld, larger than the padded input %lld x %lld",
+                       w->op->name, (long long)((s.r - 1) * s.dil_h + 1), (long long)((s.s - 1) * s.dil_w + 1),
+                       (long long)(s.h + s.top + s.bottom), (long long)(s.w + s.left + s.right));
+    if (s.c % s.groups || s.k % s.groups)
+        return why_set(why, ERR_INPUT, "%s: groups=%lld does not divide c=%lld and k=%lld", w->op->name,
+                       (long long)s.groups, (long long)s.c, (long long)s.k);
+    e = check_sizes(w, &s, why);
+    if (!e)
+        e = check_layout(w, &s, why);
+    return !e && workload_has(w, "epilogue") ? epilogue_check(w, why) : e;
+}
+
+static struct tensor tensor4(const char *name, enum buffer_role role, enum dtype t, const char *layout,
+                             const int64_t shape[4])
+{
+    struct tensor x = {.name = name, .role = role, .dtype = t, .n_dims = 4, .layout = layout};
+
+    memcpy(x.shape, shape, 4 * sizeof shape[0]);
+    x.n_elems = shape[0] * shape[1] * shape[2] * shape[3];
+    return x;
+}
+
+/* A tensor of images: [n][c][h][w], or [n][c/lanes][h][w][lanes]. */
+static struct tensor images(const char *name, enum buffer_role role, enum dtype t, int64_t lanes,
+                            const int64_t shape[4])
+{
+    struct tensor x = tensor4(name, role, t, "nchw", shape);
+
+    if (lanes > 1) {
+        x.layout = lanes == 4 ? conv_layouts[1] : lanes == 8 ? conv_layouts[2] : conv_layouts[3];
+        x.n_dims = 5;
+        x.shape[1] /= lanes;
+        x.shape[4] = lanes;
+    }
+    return x;
+}
+
+size_t conv_tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS])
+{
+    const struct conv_shape s = conv_shape_of(w);
+    const bool has_epilogue = workload_has(w, "epilogue");
+    const enum dtype y = has_epilogue ? epilogue_output_dtype(w) : w->dtype == DTYPE_I8 ? DTYPE_I32 : w->dtype;
+
+    out[0] = images("x", ROLE_INPUT, w->dtype, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
+    out[1] = tensor4("w", ROLE_WEIGHT, w->dtype, "kcrs", (const int64_t[]){s.k, s.c / s.groups, s.r, s.s});
+    out[2] = images("y", ROLE_OUTPUT, y, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
+    product_fills(&out[0], &out[1], conv_terms(&s) + 2, (double)s.k);
+    return has_epilogue ? epilogue_tensors(w, s.k, conv_terms(&s), &out[2], out, 3) : 3;
+}
+
+enum err conv_within(const char *id, unsigned caps, const struct workload *w, struct why *why)
+{
+    const struct conv_shape s = conv_shape_of(w);
+
+    if ((w->dtype == DTYPE_F16 && !(caps & CONV_F16)) || (w->dtype == DTYPE_I8 && !(caps & CONV_I8)))
+        return why_set(why, ERR_UNSUPPORTED, "%s does not compute dtype %s", id, dtype_name(w->dtype));
+    if (s.groups != 1 && !(caps & CONV_GROUPS))
+        return why_set(why, ERR_UNSUPPORTED, "%s computes one group, not groups=%lld", id, (long long)s.groups);
+    if (get_or(w, "layout", 0) && !(caps & CONV_LAYOUTS))
+        return why_set(why, ERR_UNSUPPORTED, "%s computes layout=nchw, not layout=%s", id,
+                       conv_layouts[get_or(w, "layout", 0)]);
+    if (get_or(w, "epilogue", 0) && !(caps & CONV_EPILOGUE))
+        return why_set(why, ERR_UNSUPPORTED, "%s computes epilogue=none, not epilogue=%s", id,
+                       epilogue_words[epilogue_of(w)]);
+    return ERR_OK;
+}
+
+enum err conv_space(const struct workload *w, const struct device_desc *d, const struct build_knob *knobs,
+                    const char *const (*quantities)[2], const char *const *constraints, struct space *s,
+                    struct why *why)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const struct build_named constants[] = {{"size_n", (double)z.n},
+                                            {"size_c", (double)z.c},
+                                            {"size_cg", (double)(z.c / z.groups)},
+                                            {"size_h", (double)z.h},
+                                            {"size_w", (double)z.w},
+                                            {"size_k", (double)z.k},
+                                            {"size_kg", (double)(z.k / z.groups)},
+                                            {"size_r", (double)z.r},
+                                            {"size_s", (double)z.s},
+                                            {"size_p", (double)z.p},
+                                            {"size_q", (double)z.q},
+                                            {"stride_h", (double)z.stride_h},
+                                            {"stride_w", (double)z.stride_w},
+                                            {"dil_h", (double)z.dil_h},
+                                            {"dil_w", (double)z.dil_w},
+                                            {"groups_n", (double)z.groups},
+                                            {"x_lanes", (double)z.x_lanes},
+                                            {"y_lanes", (double)z.y_lanes},
+                                            {"elem_bytes", (double)dtype_bytes(w->dtype)},
+                                            {"lanes", (double)build_vector(d)},
+                                            {"max_group", (double)build_max_group(d)},
+                                            {"max_x", (double)build_max_side(d, 0)},
+                                            {"max_y", (double)build_max_side(d, 1)},
+                                            {"max_z", (double)build_max_side(d, 2)},
+                                            {"max_local", (double)build_max_local(d)},
+                                            {NULL, 0}};
+
+    return build_space(s, constants, knobs, quantities, constraints, why);
+}
+
+void conv_define_shape(struct build *b, const struct conv_shape *s)
+{
+    const struct build_define list[] = {{"NB", s->n},        {"C", s->c},      {"H", s->h},      {"W", s->w},
+                                        {"K", s->k},         {"R", s->r},      {"S", s->s},      {"SH", s->stride_h},
+                                        {"SW", s->stride_w}, {"DH", s->dil_h}, {"DW", s->dil_w}, {"PT", s->top},
+                                        {"PL", s->left},     {"P", s->p},      {"Q", s->q},      {NULL, 0}};
+
+    build_defines(b, list);
+    if (s->groups > 1)
+        build_define(b, "GROUPS", s->groups);
+    if (s->x_lanes > 1)
+        build_define(b, "XL", s->x_lanes);
+    if (s->y_lanes > 1)
+        build_define(b, "YL", s->y_lanes);
+}

@@ -1,0 +1,59 @@
+/* shape.h - sizes that the operators of the convolution family share (conv2d, depthwise_conv2d, deformable_conv2d,
+ * sparse_conv2d), their keys, checks, tensors and what a template may say of what it supports. */
+#ifndef TUNE_KERNELS_CONV_SHAPE_H
+#define TUNE_KERNELS_CONV_SHAPE_H
+
+#include "kernels/build.h"
+#include "kernels/epilogue.h"
+#include "kernels/operator.h"
+
+/* y[n,k,p,q] = sum over c,r,s of x[n, c0(k) + c, p*stride_h + r*dil_h - top, q*stride_w + s*dil_w - left] * w[k,c,r,s];
+ * c runs over the c / groups channels of k's group, which begin at c0(k) = k / (k_all / groups) * (c_all / groups). */
+struct conv_shape {
+    int64_t n, c, h, w, k, r, s;
+    int64_t stride_h, stride_w, dil_h, dil_w, top, left, bottom, right, groups;
+    int64_t p, q;             /* output rows and columns; < 1 when the window is larger than the padded input */
+    int64_t x_lanes, y_lanes; /* channels stored together: 1 (nchw), or 4 8 16 (nchw4c ..: [n][c/4][h][w][4]) */
+};
+
+/* Words of the key "layout"; every tensor whose channels are a multiple of the word's lanes has that layout, the others
+ * (the 3 channels of an image) are nchw. */
+extern const char *const conv_layouts[], *const conv_accs[];
+
+/* A depthwise workload has k = c * mult and groups = c. */
+struct conv_shape conv_shape_of(const struct workload *w);
+
+double conv_terms(const struct conv_shape *s); /* products of one sum */
+double conv_flops(const struct workload *w);
+double conv_bytes_min(const struct workload *w);
+
+/* Empty outputs, groups that do not divide, tensors over 2^31-1 elements, layouts that fit no tensor, epilogues:
+ * ERR_INPUT, ERR_LIMIT with words that begin with the operator's name. */
+enum err conv_check(const struct workload *w, struct why *why);
+
+/* x, w, y (layouts as above; weights [k][c/groups][r][s]) and the epilogue's, with their fills. */
+size_t conv_tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS]);
+
+/* What a template can do beyond f32, nchw, one group, no epilogue. */
+enum {
+    CONV_F16 = 1,      /* storage in half; sums in float, or in half where sums_in_half() */
+    CONV_I8 = 2,       /* int8 with int32 sums */
+    CONV_GROUPS = 4,   /* groups > 1 */
+    CONV_LAYOUTS = 8,  /* x and y in channel blocks */
+    CONV_EPILOGUE = 16 /* all of kernels/epilogue.h */
+};
+
+/* ERR_UNSUPPORTED with words naming what this template (by its id) lacks for `w`. */
+enum err conv_within(const char *template_id, unsigned caps, const struct workload *w, struct why *why);
+
+/* size_n size_c (of a group: size_cg) size_h size_w size_k (of a group: size_kg) size_r size_s size_p size_q stride_h
+ * stride_w dil_h dil_w groups_n x_lanes y_lanes elem_bytes lanes max_group max_x max_y max_z max_local as constants,
+ * then the lists: knobs, quantities, constraints. */
+enum err conv_space(const struct workload *w, const struct device_desc *d, const struct build_knob *knobs,
+                    const char *const (*quantities)[2], const char *const *constraints, struct space *s,
+                    struct why *why);
+
+/* Defines of kernels/conv/conv.clh: NB C H W K R S, SH SW, DH DW, PT PL, P Q, GROUPS, XL YL. */
+void conv_define_shape(struct build *b, const struct conv_shape *s);
+
+#endif

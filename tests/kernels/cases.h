@@ -1,0 +1,19 @@
+/* cases.h - what the tests of kernels run, operator by operator: small workloads that between them have every trait a
+ * template must handle, and seeded bugs that the check must find. One file cases_*.c an operator or family of
+ * templates, one line in cases.c. */
+#ifndef TUNE_TESTS_KERNELS_CASES_H
+#define TUNE_TESTS_KERNELS_CASES_H
+
+/* A bug: `from` becomes `to` wherever it stands in the template's text, its default config for `workload` is run. */
+struct mutant {
+    const char *template_id, *workload, *name, *from, *to;
+};
+
+struct cases {
+    const char *const *shapes;    /* workloads, NULL-ended: square, ragged, tiny, strided, dilated, batched ... */
+    const struct mutant *mutants; /* ended by template_id == NULL; five of each template */
+};
+
+extern const struct cases *const cases_table[]; /* NULL-ended */
+
+#endif

@@ -1,0 +1,62 @@
+#include "tests/kernels/cases.h"
+
+#include <stddef.h>
+
+#define SHAPE "conv2d f32 n=1 c=5 h=10 w=9 k=7 r=3 s=3 pad=1"
+
+static const char *const shapes[] = {
+    "conv2d f32 n=1 c=16 h=14 w=14 k=32 r=3 s=3 pad=1",                           /* square */
+    "conv2d f32 n=1 c=5 h=13 w=17 k=19 r=3 s=2 pad=1",                            /* ragged */
+    "conv2d f32 n=1 c=1 h=1 w=1 k=1 r=1 s=1",                                     /* tiny */
+    "conv2d f32 n=1 c=8 h=15 w=15 k=16 r=3 s=3 stride=2 pad=1",                   /* strided */
+    "conv2d f32 n=1 c=4 h=12 w=12 k=8 r=3 s=3 pad=2 dilation=2",                  /* dilated */
+    "conv2d f32 n=1 c=3 h=9 w=8 k=6 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2", /* asymmetric */
+    "conv2d f32 n=2 c=6 h=7 w=7 k=10 r=3 s=3 pad=1",                              /* batch */
+    "conv2d f32 n=1 c=24 h=7 w=7 k=40 r=1 s=1",                                   /* 1x1 */
+    "conv2d f32 n=1 c=3 h=23 w=23 k=16 r=7 s=7 stride=2 pad=3",                   /* 7x7 */
+    "conv2d f16 n=1 c=8 h=9 w=10 k=12 r=3 s=3 pad=1",
+    "conv2d f16 n=1 c=16 h=7 w=7 k=16 r=3 s=3 pad=1 layout=nchw8c acc=f16 epilogue=bias_relu",
+    "conv2d i8 n=1 c=8 h=9 w=10 k=12 r=3 s=3 pad=1",
+    "conv2d i8 n=1 c=3 h=9 w=10 k=5 r=3 s=3 stride=2 pad=1",
+    "conv2d i8 n=1 c=8 h=6 w=7 k=8 r=3 s=3 pad=1 layout=nchw4c epilogue=bias_add_relu_requant",
+    "conv2d f32 n=1 c=32 h=9 w=10 k=32 r=3 s=3 pad=1 layout=nchw16c",
+    "conv2d f32 n=2 c=3 h=9 w=10 k=16 r=3 s=3 stride=2 pad=1 layout=nchw16c epilogue=bias_relu", /* an image, blocked
+                                                                                                    out */
+    "conv2d f32 n=1 c=16 h=7 w=9 k=24 r=1 s=1 layout=nchw8c epilogue=bias_add_relu",
+    "conv2d f32 n=1 c=5 h=8 w=9 k=7 r=3 s=3 pad=1 epilogue=bias_add_relu",
+    "conv2d f32 n=1 c=12 h=8 w=9 k=18 r=3 s=3 pad=1 groups=3",
+    "conv2d i8 n=1 c=16 h=7 w=7 k=32 r=3 s=3 pad=1 groups=4",
+    NULL,
+};
+
+static const struct mutant mutants[] = {
+    {"conv2d/naive", SHAPE, "missing last term", "c < CG; c++", "c < CG - 1; c++"},
+    {"conv2d/naive", SHAPE, "wrong pad", "r * DH - PT", "r * DH - PT + 1"},
+    {"conv2d/naive", SHAPE, "unguarded tail", "if (i >= (long)NB * K * P * Q)", "if (i < 0)"},
+    {"conv2d/naive", SHAPE, "r and s swapped", "W_AT(k, c, r, s))", "W_AT(k, c, s, r))"},
+    {"conv2d/naive", SHAPE, "uninitialised accumulator", "SUM sum = 0;", "SUM sum = LOAD1(y + i);"},
+
+    {"conv2d/direct_tile", SHAPE, "missing last term", "ch < CB; ch++", "ch < CB - 1; ch++"},
+    {"conv2d/direct_tile", SHAPE, "wrong pad", "h = row - PT;", "h = row - PT + 1;"},
+    {"conv2d/direct_tile", SHAPE, "unguarded tail", "k < kb * NR + NR && k < K", "k < kb * NR + NR"},
+    {"conv2d/direct_tile", SHAPE, "r and s swapped", "* R + r) * S + s) * CB * NR", "* S + s) * R + r) * CB * NR"},
+    {"conv2d/direct_tile", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
+
+    {"conv2d/spatial_pack", SHAPE, "missing last term", "c < C; c++)", "c < C - 1; c++)"},
+    {"conv2d/spatial_pack", SHAPE, "wrong pad", "h0 = pt * VH * SH - PT", "h0 = pt * VH * SH - PT + 1"},
+    {"conv2d/spatial_pack", SHAPE, "unguarded tail", "w >= 0 && w < W", "w >= 0"},
+    {"conv2d/spatial_pack", SHAPE, "r and s swapped", "VLOAD(b + ((c * R + r) * S + s) * VC)",
+     "VLOAD(b + ((c * S + s) * R + r) * VC)"},
+    {"conv2d/spatial_pack", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(to[0])"},
+
+    {"conv2d/im2col_gemm", SHAPE, "missing last term", "for (int i = 0; i < KWG; i++)",
+     "for (int i = 0; i < KWG - (i0 + KWG == IP) * (1 + IP - I); i++)"},
+    {"conv2d/im2col_gemm", SHAPE, "wrong pad", "h0 = pq / Q * SH - PT", "h0 = pq / Q * SH - PT + 1"},
+    {"conv2d/im2col_gemm", SHAPE, "unguarded tail", "k < K && pq + j < PQ", "k < K"},
+    {"conv2d/im2col_gemm", SHAPE, "r and s swapped", "(c * R + r) * S + s) * NWG", "(c * S + s) * R + r) * NWG"},
+    {"conv2d/im2col_gemm", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
+
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct cases cases_conv2d = {shapes, mutants};

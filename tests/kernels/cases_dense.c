@@ -1,0 +1,45 @@
+#include "tests/kernels/cases.h"
+
+#include <stddef.h>
+
+#define SHAPE "dense f32 m=5 n=19 k=37"
+
+static const char *const shapes[] = {
+    "dense f32 m=16 n=64 k=64",   /* square */
+    "dense f32 m=13 n=37 k=51",   /* ragged */
+    "dense f32 m=1 n=1 k=1",      /* tiny */
+    "dense f32 m=1 n=130 k=77",   /* one row */
+    "dense f32 m=33 n=18 k=1100", /* long sums */
+    "dense f16 m=5 n=19 k=37",
+    "dense f16 m=16 n=32 k=64 acc=f16 epilogue=bias_relu",
+    "dense i8 m=5 n=19 k=36",
+    "dense i8 m=1 n=64 k=128 epilogue=bias_relu_requant",
+    "dense f32 m=7 n=21 k=33 epilogue=bias_add_relu",
+    NULL,
+};
+
+static const struct mutant mutants[] = {
+    {"dense/naive", SHAPE, "missing last term", "k < K; k++", "k < K - 1; k++"},
+    {"dense/naive", SHAPE, "wrong row", "x + m * K + k", "x + (m + 1) % M * K + k"},
+    {"dense/naive", SHAPE, "unguarded tail", "if (i >= M * N)", "if (i < 0)"},
+    {"dense/naive", SHAPE, "m and n swapped", "STORE_Y(i, n", "STORE_Y(n * M + m, n"},
+    {"dense/naive", SHAPE, "uninitialised accumulator", "SUM sum = 0;", "SUM sum = LOAD1(y + i);"},
+
+    {"dense/gemm_packed", SHAPE, "missing last term", "k < n_k; k++", "k < n_k - 1; k++"},
+    {"dense/gemm_packed", SHAPE, "wrong row", "int m = tile * MR + i;", "int m = tile * MR + i + 1;"},
+    {"dense/gemm_packed", SHAPE, "unguarded tail", "n = block * NR; n < N; n++", "n = block * NR; n < N + 1; n++"},
+    {"dense/gemm_packed", SHAPE, "transposed panel",
+     "[((long)block * K + k) * NR + i] =", "[(long)block * K * NR + i * K + k] ="},
+    {"dense/gemm_packed", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
+
+    {"dense/gemm_direct", SHAPE, "missing last term", "k0 < K; k0 += WGD", "k0 + WGD < K; k0 += WGD"},
+    {"dense/gemm_direct", SHAPE, "wrong row", "m = m0 + row, k", "m = m0 + row + 1, k"},
+    {"dense/gemm_direct", SHAPE, "unguarded tail", "j < VEC && m < M && n + j < N", "j < VEC && m < M"},
+    {"dense/gemm_direct", SHAPE, "transposed tile", "a_tile[(column + j) * LDA + row]",
+     "a_tile[row * LDA + column + j]"},
+    {"dense/gemm_direct", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
+
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct cases cases_dense = {shapes, mutants};

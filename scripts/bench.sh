@@ -27,7 +27,7 @@ shares() {
 peers() {
     echo "## Beside OpenBLAS and CLBlast"
     echo
-    build/bin/bench_peers --log "$best" 2>/dev/null
+    build/bin/bench_ops --layouts own --with clblast --without onednn,ort --rounds 15 --slot 10 --log "$best" "$conv" "$dense" 2>/dev/null
 }
 
 # score FILE: for each run of `tune replay` "space share", the share being fastest / best found.

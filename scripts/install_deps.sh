@@ -2,15 +2,20 @@
 # install_deps.sh - the Debian packages that tune needs; silent and quick when all of them are there.
 #   install_deps.sh                what building, testing and tuning need
 #   install_deps.sh --check-tools  and what scripts/check.sh needs besides
-#   install_deps.sh --bench        and the libraries that scripts/bench.sh compares with
+#   install_deps.sh --bench        and the libraries that scripts/bench.sh and scripts/bench_ops.sh compare with: OpenBLAS and
+#                                  CLBlast from Debian, oneDNN and onnxruntime from PyPI into TUNE_PEERS, outside the tree
 set -eu
 
 packages="gcc libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev libcurl4-openssl-dev libsqlite3-dev
     libmbedtls-dev libcmocka-dev zlib1g-dev ocl-icd-opencl-dev pocl-opencl-icd"
+peers=""
 for argument in "$@"; do
     case "$argument" in
     --check-tools) packages="$packages valgrind clang clang-format cppcheck universal-ctags git" ;;
-    --bench) packages="$packages libopenblas-dev libclblast-dev python3-venv libgomp1" ;;
+    --bench)
+        packages="$packages libopenblas-dev libclblast-dev python3-venv libgomp1"
+        peers="${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}"
+        ;;
     *)
         echo "install_deps.sh: unknown argument '$argument'; expected --check-tools or --bench" >&2
         exit 1
@@ -26,7 +31,25 @@ for package in $packages; do
     *) missing="$missing $package" ;;
     esac
 done
-[ -n "$missing" ] || exit 0
+
+# What Debian does not have. Pinned: the oneDNN is the last one on PyPI that is built with GCC's OpenMP.
+install_peers() {
+    [ -n "$peers" ] || return 0
+    [ ! -f "$peers/complete-1" ] || return 0
+    echo "installing into $peers: oneDNN 2023.2.0, onnxruntime"
+    if ! python3 -m venv "$peers" ||
+        ! "$peers/bin/pip" install --quiet --disable-pip-version-check onednn-cpu-gomp==2023.2.0 \
+            onednn-devel-cpu-gomp==2023.2.0 onnxruntime==1.31.1 onnx==1.23.2 numpy; then
+        echo "install_deps.sh: pip could not install the peers into $peers; the benches leave them out" >&2
+        return 0
+    fi
+    : >"$peers/complete-1"
+}
+
+if [ -z "$missing" ]; then
+    install_peers
+    exit 0
+fi
 
 as_root=""
 if [ "$(id -u)" -ne 0 ]; then
@@ -52,3 +75,4 @@ if ! install; then
         exit 1
     fi
 fi
+install_peers

@@ -1,5 +1,5 @@
 /* clblast.c - CLBlast as a peer, on the same OpenCL device as our kernels, in a context of its own. */
-#include "tests/bench/peers/contender.h"
+#include "tests/bench/ops/contender.h"
 
 #ifdef HAVE_CLBLAST
 #define CL_TARGET_OPENCL_VERSION 120
@@ -15,22 +15,35 @@ struct blast {
     cl_mem x, w, y;
 };
 
+static CLBlastStatusCode convolve(struct blast *b)
+{
+    const struct conv_sizes *s = &b->task->conv;
+
+    return CLBlastSconvgemm(CLBlastKernelModeCrossCorrelation, (size_t)s->c, (size_t)s->h, (size_t)s->w, (size_t)s->r,
+                            (size_t)s->s, (size_t)s->pad[0], (size_t)s->pad[1], (size_t)s->stride[0],
+                            (size_t)s->stride[1], (size_t)s->dilation[0], (size_t)s->dilation[1], (size_t)s->k,
+                            (size_t)s->n, b->x, 0, b->w, 0, b->y, 0, &b->queue, NULL);
+}
+
+static CLBlastStatusCode multiply(struct blast *b)
+{
+    const struct gemm_sizes *s = &b->task->gemm;
+
+    if (s->b == 1)
+        return CLBlastSgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, (size_t)s->m, (size_t)s->n,
+                            (size_t)s->k, 1, b->x, 0, (size_t)s->k, b->w, 0, (size_t)s->k, 0, b->y, 0, (size_t)s->n,
+                            &b->queue, NULL);
+    return CLBlastSgemmStridedBatched(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, (size_t)s->m,
+                                      (size_t)s->n, (size_t)s->k, 1, b->x, 0, (size_t)s->k, (size_t)(s->m * s->k), b->w,
+                                      0, (size_t)s->k, (size_t)(s->n * s->k), 0, b->y, 0, (size_t)s->n,
+                                      (size_t)(s->m * s->n), (size_t)s->b, &b->queue, NULL);
+}
+
 static enum err run(struct contender *c, struct why *why)
 {
     struct blast *b = c->own;
-    const struct conv_shape *s = &b->task->conv_shape;
-    const struct dense_shape *d = &b->task->dense_shape;
-    CLBlastStatusCode status;
+    const CLBlastStatusCode status = b->task->kind == TASK_CONV ? convolve(b) : multiply(b);
 
-    if (b->task->conv)
-        status = CLBlastSconvgemm(CLBlastKernelModeCrossCorrelation, (size_t)s->c, (size_t)s->h, (size_t)s->w,
-                                  (size_t)s->r, (size_t)s->s, (size_t)s->top, (size_t)s->left, (size_t)s->stride_h,
-                                  (size_t)s->stride_w, (size_t)s->dil_h, (size_t)s->dil_w, (size_t)s->k, (size_t)s->n,
-                                  b->x, 0, b->w, 0, b->y, 0, &b->queue, NULL);
-    else
-        status = CLBlastSgemm(CLBlastLayoutRowMajor, CLBlastTransposeNo, CLBlastTransposeYes, (size_t)d->m,
-                              (size_t)d->n, (size_t)d->k, 1, b->x, 0, (size_t)d->k, b->w, 0, (size_t)d->k, 0, b->y, 0,
-                              (size_t)d->n, &b->queue, NULL);
     if (status != CLBlastSuccess)
         return why_set(why, ERR_DEVICE, "CLBlast answers %d", (int)status);
     if (clFinish(b->queue) != CL_SUCCESS)
@@ -103,23 +116,32 @@ static enum err prepare(struct blast *b, struct why *why)
     return ERR_OK;
 }
 
+static enum err computes(const struct task *t, struct why *why)
+{
+    const struct conv_sizes *s = &t->conv;
+
+    if (t->workload.dtype != DTYPE_F32 || (t->kind != TASK_CONV && t->kind != TASK_GEMM))
+        return why_set(why, ERR_UNSUPPORTED, "not compared here");
+    if (t->kind == TASK_CONV && (s->pad[0] != s->pad[2] || s->pad[1] != s->pad[3] || s->groups > 1))
+        return why_set(why, ERR_UNSUPPORTED, "no groups, no other padding at the end");
+    return ERR_OK;
+}
+
 enum err clblast(const struct task *t, struct contender *out, struct why *why)
 {
-    const struct conv_shape *s = &t->conv_shape;
-    struct blast *b = calloc(1, sizeof *b);
+    const enum err e = computes(t, why);
+    struct blast *b = e ? NULL : calloc(1, sizeof *b);
 
-    snprintf(out->name, sizeof out->name, "CLBlast %s", t->conv ? "Sconvgemm" : "Sgemm");
+    snprintf(out->name, sizeof out->name, "CLBlast %s", t->kind == TASK_CONV ? "Sconvgemm" : "Sgemm");
     snprintf(out->note, sizeof out->note, "%s", "its defaults for a CPU, not tuned here");
-    out->peer = true;
+    out->class = CLASS_BASELINE;
     if (!b)
-        return ERR_NOMEM;
+        return e ? e : ERR_NOMEM;
     out->own = b;
     out->run = run;
     out->output = output;
     out->fini = fini;
     b->task = t;
-    if (t->conv && (s->top != s->bottom || s->left != s->right))
-        return why_set(why, ERR_UNSUPPORTED, "CLBlast has no convolution with other padding at the end");
     return prepare(b, why);
 }
 

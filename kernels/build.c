@@ -188,6 +188,17 @@ enum err build_constraints(struct space *s, const char *const *list, struct why 
     return e;
 }
 
+enum err build_split_knob(struct space *s, const char *name, int64_t n, int64_t most, struct why *why)
+{
+    int64_t values[40];
+    size_t n_values = 0;
+
+    for (int64_t v = 1; v <= n && v <= most && n_values < sizeof values / sizeof values[0]; v++)
+        if (n % v == 0 || (v & (v - 1)) == 0)
+            values[n_values++] = v;
+    return space_add_knob_ints(s, name, why, n_values, values);
+}
+
 enum err build_space(struct space *s, const struct build_named *constants, const struct build_knob *knobs,
                      const char *const (*quantities)[2], const char *const *constraints, struct why *why)
 {

@@ -68,6 +68,10 @@ enum err build_knobs(struct space *s, const struct build_knob *list, struct why 
 enum err build_quantities(struct space *s, const char *const (*list)[2], struct why *why);
 enum err build_constraints(struct space *s, const char *const *list, struct why *why);
 
+/* A knob over the divisors of n and the powers of two, up to min(n, most): one part of a split of an axis of n
+ * (AutoTVM's splits are those whose product divides n; with others the last tile is not full). */
+enum err build_split_knob(struct space *s, const char *name, int64_t n, int64_t most, struct why *why);
+
 /* All four, in this order, stopping at the first error. */
 enum err build_space(struct space *s, const struct build_named *constants, const struct build_knob *knobs,
                      const char *const (*quantities)[2], const char *const *constraints, struct why *why);

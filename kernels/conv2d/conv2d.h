@@ -6,6 +6,7 @@
 #include "kernels/template.h"
 
 extern const struct operator operator_conv2d;
-extern const struct template conv2d_naive, conv2d_direct_tile, conv2d_spatial_pack, conv2d_im2col_gemm;
+extern const struct template conv2d_naive, conv2d_direct_tile, conv2d_spatial_pack, conv2d_im2col_gemm, conv2d_direct,
+    conv2d_group;
 
 #endif

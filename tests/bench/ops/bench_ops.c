@@ -5,6 +5,7 @@
 #include "tests/bench/ops/ours.h"
 #include "tests/bench/ops/peak.h"
 #include "tests/bench/ops/place.h"
+#include "tests/bench/ops/summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,9 @@ static const struct cli_option options[] = {
      .otherwise = BENCH_OPS_PEERS "/bin/python",
      .help = "a Python with onnxruntime"},
     {.name = "no-verify", .kind = CLI_FLAG, .help = "do not check our results before"},
+    {.name = "table",
+     .kind = CLI_FLAG,
+     .help = "prints one table of the --json files that are given; measures nothing"},
     {.name = "smoke", .kind = CLI_FLAG, .help = "tiny workloads, two rounds"},
     {.name = NULL},
 };
@@ -326,6 +330,8 @@ int main(int argc, char **argv)
 
     if (!e && c.help) {
         help();
+    } else if (!e && cli_flag(&c, "table")) {
+        e = summary_print(c.rest, c.n_rest, stdout, &why);
     } else if (!e && !c.n_rest && !cli_flag(&c, "smoke")) {
         e = why_set(&why, ERR_INPUT, "no workload; expected e.g. \"dense f32 m=64 n=2048 k=512\"");
     } else if (!e) {

@@ -14,7 +14,8 @@
 enum contender_class { CLASS_PLAIN, CLASS_BLOCKED, CLASS_BASELINE, N_CLASSES };
 
 struct contender {
-    char name[96], note[320], numerics[24];
+    char name[96], note[320];
+    char numerics[24], template[64], layout[16], how[16]; /* ours; how: default, tuned, given */
     bool ours;
     enum contender_class class;
     void *own;

@@ -59,19 +59,19 @@ static bool same_data(const struct pick *p, const char *text)
 
 static void describe(const struct pick *p, const char *how, struct contender *out)
 {
-    const char *layout = "", *acc = "";
+    const char *layout, *acc;
     struct buf text, knobs;
-    char plain[64] = "";
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
     buf_init(&knobs, 4096);
-    if (!workload_text(&p->workload, &text)) {
-        layout = strstr(buf_text(&text), " layout=");
-        acc = strstr(buf_text(&text), " acc=");
-        (void)sscanf(layout ? layout : "", " layout=%63s", plain);
-    }
-    out->class = plain[0] ? CLASS_BLOCKED : CLASS_PLAIN;
-    snprintf(out->name, sizeof out->name, "ours %s%s%s%s, %s", p->template->id, plain[0] ? " " : "", plain,
+    (void)workload_text(&p->workload, &text);
+    layout = strstr(buf_text(&text), " layout=");
+    acc = strstr(buf_text(&text), " acc=f16");
+    (void)sscanf(layout ? layout : "", " layout=%15s", out->layout);
+    snprintf(out->template, sizeof out->template, "%s", p->template->id);
+    snprintf(out->how, sizeof out->how, "%s", how);
+    out->class = out->layout[0] ? CLASS_BLOCKED : CLASS_PLAIN;
+    snprintf(out->name, sizeof out->name, "ours %s%s%s%s, %s", p->template->id, layout ? " " : "", out->layout,
              acc ? " acc=f16" : "", how);
     if (!space_config_text(p->space, &p->config, &knobs))
         snprintf(out->note, sizeof out->note, "%s", buf_text(&knobs));

@@ -112,6 +112,9 @@ enum err bench_json(const struct bench *b, FILE *to)
         json_add_text(line, "layouts", class_names[c->class], &ok);
         json_add_bool(line, "ours", c->ours, &ok);
         json_add_bool(line, "right", c->n_rounds && contender_right(b, c), &ok);
+        json_add_text(line, "template", c->template, &ok);
+        json_add_text(line, "layout", c->layout, &ok);
+        json_add_text(line, "how", c->how, &ok);
         json_add_text(line, "numerics", c->numerics, &ok);
         json_add_text(line, "note", c->note, &ok);
         if (c->n_rounds && contender_right(b, c))

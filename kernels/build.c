@@ -23,6 +23,11 @@ int build_tensor(const struct build *b, const char *name)
     return program_find_buffer(b->p, name);
 }
 
+enum dtype build_sums(const struct build *b)
+{
+    return b->w->dtype == DTYPE_I8 ? DTYPE_I32 : sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
+}
+
 int build_buffer(struct build *b, const char *id, enum buffer_role role, enum dtype t, int64_t n_elems)
 {
     struct program_buffer *to;

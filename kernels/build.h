@@ -31,6 +31,9 @@ const char *build_word(const struct build *b, const char *name); /* of a knob of
 /* The index of a tensor's buffer by name ("y", "bias"); -1 when the workload has none. */
 int build_tensor(const struct build *b, const char *name);
 
+/* The type of SUM in the kernel: f32, f16 where sums are made in half, i32 for i8. */
+enum dtype build_sums(const struct build *b);
+
 /* Adds a buffer of role PACKED or SCRATCH without content and tells its index. ERR_LIMIT beyond 2^31-1 elements. */
 int build_buffer(struct build *b, const char *id, enum buffer_role role, enum dtype t, int64_t n_elems);
 

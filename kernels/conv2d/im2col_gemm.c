@@ -5,7 +5,7 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (conv_within("conv2d/im2col_gemm", 0, w, why))
+    if (conv_within("conv2d/im2col_gemm", CONV_F16 | CONV_I8 | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
         return FIT_NONE;
     return d->kind == DEVICE_GPU ? FIT_GOOD : FIT_POSSIBLE;
 }
@@ -44,8 +44,8 @@ static const char *const quantities[][2] = {
     {"lane_use", "min(vwn, lanes) / lanes"},
     {"loads_per_fma", "(rows + columns / vwn) / (rows * columns / vwn)"},
     {"groups", "size_n * ceil_div(size_k, mwg) * ceil_div((size_p * size_q), nwg)"},
-    {"weight_bytes", "mwg * (size_c * size_r * size_s) * 4"},
-    {"panel_bytes", "nwg * (size_c * size_r * size_s) * 4"},
+    {"weight_bytes", "mwg * (size_c * size_r * size_s) * elem_bytes"},
+    {"panel_bytes", "nwg * (size_c * size_r * size_s) * elem_bytes"},
     {"body", "accumulators * kwi"},
     {NULL, NULL},
 };
@@ -125,8 +125,8 @@ static void program(struct build *b)
     const int64_t col_wg = items == 1 ? 1 : items < nwg ? items : nwg;
     const bool fused = build_word(b, "form")[0] == 'f', swap = build_int(b, "swap") != 0;
     const int64_t grid[] = {swap ? n_tiles : k_tiles, swap ? k_tiles : n_tiles, z.n};
-    const int wp = build_buffer(b, "wp", ROLE_PACKED, DTYPE_F32, k_tiles * rows * mwg);
-    const int cols = fused ? 0 : build_buffer(b, "cols", ROLE_SCRATCH, DTYPE_F32, z.n * n_tiles * rows * nwg);
+    const int wp = build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, k_tiles * rows * mwg);
+    const int cols = fused ? 0 : build_buffer(b, "cols", ROLE_SCRATCH, b->w->dtype, z.n * n_tiles * rows * nwg);
 
     build_module(b, "conv2d/im2col_gemm.cl");
     conv_define_shape(b, &z);
@@ -142,7 +142,7 @@ static void program(struct build *b)
 
 const struct template conv2d_im2col_gemm = {
     .id = "conv2d/im2col_gemm",
-    .version = 2,
+    .version = 3,
     .summary = "matrix product over patches of the input: written out first, or gathered while loading",
     .fit = fit,
     .space = space,

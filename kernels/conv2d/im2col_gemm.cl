@@ -1,4 +1,4 @@
-/* im2col_gemm.cl - y[n,k,pq] = sum over i of w[k,i] * col[n,i,pq], i = (c*R + r)*S + s, col the patches of x; f32, nchw, kcrs.
+/* im2col_gemm.cl - y[n,k,pq] = sum over i of w[k,i] * col[n,i,pq], i = (c*R + r)*S + s, col the patches of x; all types, layouts, epilogues.
  * Explicit form: im2col writes panels cols[n][pq/NWG][i][pq%NWG]. Fused form: patches are gathered into local memory.
  * Weights wp[k/MWG][i][k%MWG]; both padded by zeros to whole panels and to KWG along i.
  * Knobs: MWG NWG KWG tile of a group along k pq i; MDIMC NDIMC its work-items; MDIMA NDIMB their shape while loading;
@@ -32,31 +32,31 @@
 #define MWI (MWG / MDIMC)
 #define NVI (NWG / (NDIMC * VEC))
 
-KERNEL WG_SIZE(1, 1, 1) im2col_pack_w(GLOBAL const float *RESTRICT w, GLOBAL float *RESTRICT wp)
+KERNEL WG_SIZE(1, 1, 1) im2col_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL ELEM *RESTRICT wp)
 {
     const int tile = GRP(0), i = GRP(1);
 
     for (int m = 0; m < MWG; m++) {
         const int k = tile * MWG + m;
 
-        wp[((long)tile * IP + i) * MWG + m] = k < K && i < I ? w[k * I + i] : 0.0f;
+        STORE1(wp + ((long)tile * IP + i) * MWG + m, k < K && i < I ? LOAD1(w + (long)k * I + i) : (SUM)0);
     }
 }
 
 /* One patch element: 0 in the padding and beyond the last pixel and row. */
-DEVICE float patch(GLOBAL const float *x, int n, int i, int pq)
+DEVICE SUM patch(GLOBAL const ELEM *x, int n, int i, int pq)
 {
     const int c = i / (R * S), r = i / S % R, s = i % S;
     const int h = pq / Q * SH + r * DH - PT, w = pq % Q * SW + s * DW - PL;
 
-    return i < I && pq < PQ && h >= 0 && h < H && w >= 0 && w < W ? x[((n * C + c) * H + h) * W + w] : 0.0f;
+    return i < I && pq < PQ && h >= 0 && h < H && w >= 0 && w < W ? LOAD1(x + X_AT(n, c, h, w)) : (SUM)0;
 }
 
 /* One group a (panel, channel); the last channel's also writes the zero rows from I to IP. */
-KERNEL WG_SIZE(COL_WG, 1, 1) im2col(GLOBAL const float *RESTRICT x, GLOBAL float *RESTRICT cols)
+KERNEL WG_SIZE(COL_WG, 1, 1) im2col(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *RESTRICT cols)
 {
     const int tile = GRP(0), c = GRP(1), n = GRP(2);
-    GLOBAL float *to = cols + (long)(n * NT + tile) * IP * NWG;
+    GLOBAL ELEM *to = cols + (long)(n * NT + tile) * IP * NWG;
 
     for (int j = LID(0); j < NWG; j += COL_WG) {
         const int pq = tile * NWG + j, h0 = pq / Q * SH - PT, w0 = pq % Q * SW - PL;
@@ -66,10 +66,10 @@ KERNEL WG_SIZE(COL_WG, 1, 1) im2col(GLOBAL const float *RESTRICT x, GLOBAL float
                 const int h = h0 + r * DH, w = w0 + s * DW;
                 const int inside = pq < PQ && h >= 0 && h < H && w >= 0 && w < W;
 
-                to[((c * R + r) * S + s) * NWG + j] = inside ? x[((n * C + c) * H + h) * W + w] : 0.0f;
+                STORE1(to + ((c * R + r) * S + s) * NWG + j, inside ? LOAD1(x + X_AT(n, c, h, w)) : (SUM)0);
             }
         for (int i = c == C - 1 ? I : IP; i < IP; i++)
-            to[i * NWG + j] = 0.0f;
+            STORE1(to + i * NWG + j, (SUM)0);
     }
 }
 
@@ -86,19 +86,19 @@ KERNEL WG_SIZE(COL_WG, 1, 1) im2col(GLOBAL const float *RESTRICT x, GLOBAL float
 #endif
 
 /* b is cols, or x in the fused form. */
-KERNEL WG_SIZE(MDIMC, NDIMC, 1) im2col_gemm(GLOBAL const float *RESTRICT wp, GLOBAL const float *RESTRICT b,
-                                            GLOBAL float *RESTRICT y)
+KERNEL WG_SIZE(MDIMC, NDIMC, 1) im2col_gemm(GLOBAL const ELEM *RESTRICT wp, GLOBAL const ELEM *RESTRICT b,
+                                            Y_PARAMS)
 {
     const int mt = GRP(SWAP), nt = GRP(1 - SWAP), n = GRP(2);
-    GLOBAL const float *RESTRICT a = wp + (long)mt * IP * MWG;
+    GLOBAL const ELEM *RESTRICT a = wp + (long)mt * IP * MWG;
 #if !FUSED
-    GLOBAL const float *RESTRICT panel = b + (long)(n * NT + nt) * IP * NWG;
+    GLOBAL const ELEM *RESTRICT panel = b + (long)(n * NT + nt) * IP * NWG;
 #endif
 #if SA
-    LOCAL_ARRAY float a_tile[KWG * MWG];
+    LOCAL_ARRAY SUM a_tile[KWG * MWG];
 #endif
 #if SB
-    LOCAL_ARRAY float b_tile[KWG * NWG];
+    LOCAL_ARRAY SUM b_tile[KWG * NWG];
 #endif
 #if SA || SB
     const int id = LID(1) * MDIMC + LID(0);
@@ -109,14 +109,14 @@ KERNEL WG_SIZE(MDIMC, NDIMC, 1) im2col_gemm(GLOBAL const float *RESTRICT wp, GLO
     for (int i = 0; i < MWI; i++)
         UNROLL
         for (int v = 0; v < NVI; v++)
-            acc[i][v] = VSET(0.0f);
+            acc[i][v] = VSET(0);
     for (int i0 = 0; i0 < IP; i0 += KWG) {
 #if SA
         for (int row = id / MDIMA; row < KWG; row += WG / MDIMA)
             for (int column = id % MDIMA * VWM; column < MWG; column += MDIMA * VWM)
                 UNROLL
                 for (int j = 0; j < VWM; j++)
-                    a_tile[row * MWG + column + j] = a[(i0 + row) * MWG + column + j];
+                    a_tile[row * MWG + column + j] = LOAD1(a + (i0 + row) * MWG + column + j);
 #endif
 #if SB
         for (int row = id / NDIMB; row < KWG; row += WG / NDIMB)
@@ -126,7 +126,7 @@ KERNEL WG_SIZE(MDIMC, NDIMC, 1) im2col_gemm(GLOBAL const float *RESTRICT wp, GLO
 #if FUSED
                     b_tile[row * NWG + column + j] = patch(b, n, i0 + row, nt * NWG + column + j);
 #else
-                    b_tile[row * NWG + column + j] = panel[(i0 + row) * NWG + column + j];
+                    b_tile[row * NWG + column + j] = LOAD1(panel + (i0 + row) * NWG + column + j);
 #endif
 #endif
 #if SA || SB
@@ -148,7 +148,7 @@ KERNEL WG_SIZE(MDIMC, NDIMC, 1) im2col_gemm(GLOBAL const float *RESTRICT wp, GLO
 #if SA
                 const VT weight = VSET(a_tile[i * MWG + ROW(m)]);
 #else
-                const VT weight = VSET(a[(i0 + i) * MWG + ROW(m)]);
+                const VT weight = VSET(LOAD1(a + (i0 + i) * MWG + ROW(m)));
 #endif
 
                 UNROLL
@@ -160,31 +160,31 @@ KERNEL WG_SIZE(MDIMC, NDIMC, 1) im2col_gemm(GLOBAL const float *RESTRICT wp, GLO
         BARRIER();
 #endif
     }
-    if (nt * NWG + NWG <= PQ) {
-        UNROLL
-        for (int m = 0; m < MWI; m++) {
-            const int k = mt * MWG + ROW(m);
+    UNROLL
+    for (int m = 0; m < MWI; m++) {
+        const int k = mt * MWG + ROW(m);
 
-            if (k < K) {
-                UNROLL
-                for (int v = 0; v < NVI; v++)
-                    VSTORE(acc[m][v], y + (long)(n * K + k) * PQ + nt * NWG + COLUMN(v));
+        UNROLL
+        for (int v = 0; v < NVI; v++) {
+            const int pq = nt * NWG + COLUMN(v);
+
+            if (k >= K)
+                continue;
+#if YL == 1
+            if (pq + VEC <= PQ) {
+                const long at = (long)(n * K + k) * PQ + pq;
+
+                STORE_YQ(at, k, acc[m][v]);
+                continue;
+            }
+#endif
+            {
+                SUM out[VEC];
+
+                PRIVATE_VSTORE(acc[m][v], out);
+                for (int j = 0; j < VEC && pq + j < PQ; j++)
+                    STORE_Y(Y_AT(n, k, (pq + j) / Q, (pq + j) % Q), k, out[j]);
             }
         }
-    } else {
-        float out[MWI * NVI][VEC];
-
-        UNROLL
-        for (int m = 0; m < MWI; m++)
-            UNROLL
-            for (int v = 0; v < NVI; v++)
-                PRIVATE_VSTORE(acc[m][v], out[m * NVI + v]);
-        for (int m = 0; m < MWI; m++)
-            for (int v = 0; v < NVI; v++) {
-                const int k = mt * MWG + ROW(m), pq = nt * NWG + COLUMN(v);
-
-                for (int j = 0; j < VEC && k < K && pq + j < PQ; j++)
-                    y[(long)(n * K + k) * PQ + pq + j] = out[m * NVI + v][j];
-            }
     }
 }

@@ -5,7 +5,7 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (conv_within("conv2d/spatial_pack", 0, w, why))
+    if (conv_within("conv2d/spatial_pack", CONV_F16 | CONV_I8 | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
         return FIT_NONE;
     return d->kind == DEVICE_MALI ? FIT_GOOD : FIT_POSSIBLE;
 }
@@ -41,7 +41,7 @@ static const char *const quantities[][2] = {
     {"loads_per_fma", "(vc + vh * vw) / tile"},
     {"window", "((vh - 1) * stride_h + size_r) * ((vw - 1) * stride_w + size_s)"},
     {"input_growth", "window / (vh * vw * stride_h * stride_w)"},
-    {"weight_bytes", "vc * co_t * size_c * size_r * size_s * 4"},
+    {"weight_bytes", "vc * co_t * size_c * size_r * size_s * elem_bytes"},
     {"body", "(1 + unroll_kh * (size_r - 1)) * (1 + unroll_kw * (size_s - 1)) * (1 + ann_vh * (vh - 1)) * "
              "(1 + ann_vw * (vw - 1)) * (1 + (ann_vc == 1) * (vc - 1))"},
     {NULL, NULL},
@@ -122,9 +122,9 @@ static void program(struct build *b)
     const int64_t block[] = {build_int(b, "ow_t"), build_int(b, "oh_t"), build_int(b, "co_t")};
     const int64_t grid[] = {CEIL(qt, block[0]), CEIL(pt, block[1]), z.n * CEIL(kt, block[2])};
     const int data_vec =
-        build_buffer(b, "data_vec", ROLE_SCRATCH, DTYPE_F32, z.n * pt * qt * z.c * tile_elems(&z, vh, vw));
-    const int kernel_vec = build_buffer(b, "kernel_vec", ROLE_PACKED, DTYPE_F32, kt * vc * z.c * z.r * z.s);
-    const int conv = build_buffer(b, "conv", ROLE_SCRATCH, DTYPE_F32, z.n * kt * pt * qt * vh * vw * vc);
+        build_buffer(b, "data_vec", ROLE_SCRATCH, b->w->dtype, z.n * pt * qt * z.c * tile_elems(&z, vh, vw));
+    const int kernel_vec = build_buffer(b, "kernel_vec", ROLE_PACKED, b->w->dtype, kt * vc * z.c * z.r * z.s);
+    const int conv = build_buffer(b, "conv", ROLE_SCRATCH, build_sums(b), z.n * kt * pt * qt * vh * vw * vc);
 
     build_module(b, "conv2d/spatial_pack.cl");
     conv_define_shape(b, &z);
@@ -141,7 +141,7 @@ static void program(struct build *b)
 
 const struct template conv2d_spatial_pack = {
     .id = "conv2d/spatial_pack",
-    .version = 2,
+    .version = 3,
     .summary = "Mali: input and weights packed into tiles, a register tile a work-item, unpacking",
     .fit = fit,
     .space = space,

@@ -1,4 +1,4 @@
-/* spatial_pack.cl - y[n,k,p,q] = sum over c,r,s of x[n,c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], f32, nchw and kcrs.
+/* spatial_pack.cl - y[n,k,p,q] = sum over c,r,s of x[n,c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], all types, layouts and epilogues.
  * Three kernels: pack x into tiles, convolve tiles, unpack y. A work-item computes VH x VW pixels x VC channels.
  * No dilation: data[n][p/VH][q/VW][c][BH][BW], BH = (VH-1)*SH+R, BW = (VW-1)*SW+S; with dilation [c][r][s][VH][VW] instead.
  * kernel_vec[k/VC][c][r][s][k%VC]; conv[n][k/VC][p/VH][q/VW][p%VH][q%VW][k%VC].
@@ -59,15 +59,15 @@
 #define LOOP_VC
 #endif
 
-DEVICE float input_at(GLOBAL const float *x, int n, int c, int h, int w)
+DEVICE SUM input_at(GLOBAL const ELEM *x, int n, int c, int h, int w)
 {
-    return h >= 0 && h < H && w >= 0 && w < W ? x[((n * C + c) * H + h) * W + w] : 0.0f;
+    return h >= 0 && h < H && w >= 0 && w < W ? LOAD1(x + X_AT(n, c, h, w)) : (SUM)0;
 }
 
-KERNEL WG_SIZE(1, 1, 1) spatial_pack_x(GLOBAL const float *RESTRICT x, GLOBAL float *RESTRICT data)
+KERNEL WG_SIZE(1, 1, 1) spatial_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *RESTRICT data)
 {
     const int qt = GRP(0) % QTS, pt = GRP(0) / QTS, c = GRP(1), n = GRP(2);
-    GLOBAL float *to = data + (long)(((n * PTS + pt) * QTS + qt) * C + c) * TILE;
+    GLOBAL ELEM *to = data + (long)(((n * PTS + pt) * QTS + qt) * C + c) * TILE;
     const int h0 = pt * VH * SH - PT, w0 = qt * VW * SW - PL;
 
 #if DH > 1 || DW > 1
@@ -75,36 +75,36 @@ KERNEL WG_SIZE(1, 1, 1) spatial_pack_x(GLOBAL const float *RESTRICT x, GLOBAL fl
         for (int s = 0; s < S; s++)
             for (int i = 0; i < VH; i++)
                 for (int j = 0; j < VW; j++)
-                    to[AT(r, s, i, j)] = input_at(x, n, c, h0 + i * SH + r * DH, w0 + j * SW + s * DW);
+                    STORE1(to + AT(r, s, i, j), input_at(x, n, c, h0 + i * SH + r * DH, w0 + j * SW + s * DW));
 #else
     for (int a = 0; a < BH; a++)
         for (int b = 0; b < BW; b++)
-            to[a * BW + b] = input_at(x, n, c, h0 + a, w0 + b);
+            STORE1(to + a * BW + b, input_at(x, n, c, h0 + a, w0 + b));
 #endif
 }
 
-KERNEL WG_SIZE(1, 1, 1) spatial_pack_w(GLOBAL const float *RESTRICT w, GLOBAL float *RESTRICT wp)
+KERNEL WG_SIZE(1, 1, 1) spatial_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL ELEM *RESTRICT wp)
 {
     const int kt = GRP(0), c = GRP(1);
 
     for (int rs = 0; rs < R * S; rs++)
         for (int v = 0; v < VC; v++)
-            wp[((long)(kt * C + c) * R * S + rs) * VC + v] =
-                kt * VC + v < K ? w[((kt * VC + v) * C + c) * R * S + rs] : 0.0f;
+            STORE1(wp + ((long)(kt * C + c) * R * S + rs) * VC + v,
+                   kt * VC + v < K ? LOAD1(w + ((long)(kt * VC + v) * C + c) * R * S + rs) : (SUM)0);
 }
 
-KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const float *RESTRICT data, GLOBAL const float *RESTRICT wp,
-                                              GLOBAL float *RESTRICT conv)
+KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const ELEM *RESTRICT data, GLOBAL const ELEM *RESTRICT wp,
+                                              GLOBAL SUM *RESTRICT conv)
 {
     const int qt = GRP(0) * OW_T + LID(0), pt = GRP(1) * OH_T + LID(1);
     const int kt = GRP(2) % CEIL_DIV(KT, CO_T) * CO_T + LID(2), n = GRP(2) / CEIL_DIV(KT, CO_T);
-    GLOBAL const float *RESTRICT a = data + (long)((n * PTS + pt) * QTS + qt) * C * TILE;
-    GLOBAL const float *RESTRICT b = wp + (long)kt * C * R * S * VC;
-    GLOBAL float *to = conv + (long)(((n * KT + kt) * PTS + pt) * QTS + qt) * VH * VW * VC;
+    GLOBAL const ELEM *RESTRICT a = data + (long)((n * PTS + pt) * QTS + qt) * C * TILE;
+    GLOBAL const ELEM *RESTRICT b = wp + (long)kt * C * R * S * VC;
+    GLOBAL SUM *to = conv + (long)(((n * KT + kt) * PTS + pt) * QTS + qt) * VH * VW * VC;
 #if ANN_VC == 2
     VT acc[VH][VW];
 #else
-    float acc[VH][VW][VC];
+    SUM acc[VH][VW][VC];
 #endif
 
     if (qt >= QTS || pt >= PTS || kt >= KT)
@@ -114,11 +114,11 @@ KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const float *RESTRICT data,
         LOOP_VW
         for (int j = 0; j < VW; j++) {
 #if ANN_VC == 2
-            acc[i][j] = VSET(0.0f);
+            acc[i][j] = VSET(0);
 #else
             LOOP_VC
             for (int v = 0; v < VC; v++)
-                acc[i][j][v] = 0.0f;
+                acc[i][j][v] = 0;
 #endif
         }
     for (int c = 0; c < C; c++) {
@@ -133,28 +133,28 @@ KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const float *RESTRICT data,
                 for (int i = 0; i < VH; i++)
                     LOOP_VW
                     for (int j = 0; j < VW; j++)
-                        acc[i][j] = VFMA(VSET(a[c * TILE + AT(r, s, i, j)]), weight, acc[i][j]);
+                        acc[i][j] = VFMA(VSET(LOAD1(a + c * TILE + AT(r, s, i, j))), weight, acc[i][j]);
 #elif CHW
                 LOOP_VC
                 for (int v = 0; v < VC; v++) {
-                    const float weight = b[((c * R + r) * S + s) * VC + v];
+                    const SUM weight = LOAD1(b + ((c * R + r) * S + s) * VC + v);
 
                     LOOP_VH
                     for (int i = 0; i < VH; i++)
                         LOOP_VW
                         for (int j = 0; j < VW; j++)
-                            acc[i][j][v] = FMA1(a[c * TILE + AT(r, s, i, j)], weight, acc[i][j][v]);
+                            acc[i][j][v] = FMA1(LOAD1(a + c * TILE + AT(r, s, i, j)), weight, acc[i][j][v]);
                 }
 #else
                 LOOP_VH
                 for (int i = 0; i < VH; i++)
                     LOOP_VW
                     for (int j = 0; j < VW; j++) {
-                        const float pixel = a[c * TILE + AT(r, s, i, j)];
+                        const SUM pixel = LOAD1(a + c * TILE + AT(r, s, i, j));
 
                         LOOP_VC
                         for (int v = 0; v < VC; v++)
-                            acc[i][j][v] = FMA1(pixel, b[((c * R + r) * S + s) * VC + v], acc[i][j][v]);
+                            acc[i][j][v] = FMA1(pixel, LOAD1(b + ((c * R + r) * S + s) * VC + v), acc[i][j][v]);
                     }
 #endif
             }
@@ -165,7 +165,7 @@ KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const float *RESTRICT data,
         LOOP_VW
         for (int j = 0; j < VW; j++) {
 #if ANN_VC == 2
-            VSTORE(acc[i][j], to + (i * VW + j) * VC);
+            SUM_VSTORE(acc[i][j], to + (i * VW + j) * VC);
 #else
             LOOP_VC
             for (int v = 0; v < VC; v++)
@@ -175,11 +175,11 @@ KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const float *RESTRICT data,
 }
 
 /* One item a row of one output channel. */
-KERNEL WG_SIZE(1, 1, 1) spatial_unpack(GLOBAL const float *RESTRICT conv, GLOBAL float *RESTRICT y)
+KERNEL WG_SIZE(1, 1, 1) spatial_unpack(GLOBAL const SUM *RESTRICT conv, Y_PARAMS)
 {
     const int p = GRP(0), k = GRP(1), n = GRP(2);
-    GLOBAL const float *from = conv + ((long)((n * KT + k / VC) * PTS + p / VH) * QTS * VH + p % VH) * VW * VC + k % VC;
+    GLOBAL const SUM *from = conv + ((long)((n * KT + k / VC) * PTS + p / VH) * QTS * VH + p % VH) * VW * VC + k % VC;
 
     for (int q = 0; q < Q; q++)
-        y[((n * K + k) * P + p) * Q + q] = from[((q / VW) * VH * VW + q % VW) * VC];
+        STORE_Y(Y_AT(n, k, p, q), k, from[((q / VW) * VH * VW + q % VW) * VC]);
 }

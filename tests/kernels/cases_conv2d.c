@@ -47,14 +47,14 @@ static const struct mutant mutants[] = {
     {"conv2d/spatial_pack", SHAPE, "unguarded tail", "w >= 0 && w < W", "w >= 0"},
     {"conv2d/spatial_pack", SHAPE, "r and s swapped", "VLOAD(b + ((c * R + r) * S + s) * VC)",
      "VLOAD(b + ((c * S + s) * R + r) * VC)"},
-    {"conv2d/spatial_pack", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(to[0])"},
+    {"conv2d/spatial_pack", SHAPE, "uninitialised accumulator", "VSET(0)", "VSET(to[0])"},
 
     {"conv2d/im2col_gemm", SHAPE, "missing last term", "for (int i = 0; i < KWG; i++)",
      "for (int i = 0; i < KWG - (i0 + KWG == IP) * (1 + IP - I); i++)"},
     {"conv2d/im2col_gemm", SHAPE, "wrong pad", "h0 = pq / Q * SH - PT", "h0 = pq / Q * SH - PT + 1"},
-    {"conv2d/im2col_gemm", SHAPE, "unguarded tail", "k < K && pq + j < PQ", "k < K"},
+    {"conv2d/im2col_gemm", SHAPE, "unguarded tail", "j < VEC && pq + j < PQ", "j < VEC"},
     {"conv2d/im2col_gemm", SHAPE, "r and s swapped", "(c * R + r) * S + s) * NWG", "(c * S + s) * R + r) * NWG"},
-    {"conv2d/im2col_gemm", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
+    {"conv2d/im2col_gemm", SHAPE, "uninitialised accumulator", "VSET(0)", "VSET(y[0])"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

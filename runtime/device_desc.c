@@ -25,6 +25,7 @@ static const struct {
 #member, offsetof(struct device_desc, member), sizeof((struct device_desc *)0)->member                         \
     }
     TEXT(api), TEXT(platform), TEXT(platform_version), TEXT(vendor), TEXT(name), TEXT(driver), TEXT(extensions),
+    TEXT(dots),
 #undef TEXT
 };
 
@@ -62,7 +63,8 @@ struct sha256 device_desc_fingerprint(const struct device_desc *d)
     int n = 0;
 
     for (size_t i = 0; i < COUNT(texts); i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s=%s\n", texts[i].name, text_at(d, i));
+        if (text_at(d, i) != d->dots || d->dots[0]) /* devices without any keep the fingerprints they had */
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s=%s\n", texts[i].name, text_at(d, i));
     n += snprintf(text + n, sizeof text - (size_t)n, "units=%lld\nthreads=%lld\n", (long long)d->units,
                   (long long)d->threads);
     return sha256_of(text, (size_t)n);

@@ -16,6 +16,7 @@ struct device_desc {
     enum device_class kind;
     char platform[96], platform_version[128], vendor[96], name[160], driver[96];
     char extensions[2048];  /* space-separated, sorted */
+    char dots[64];          /* words for products of int8 that were tried and found: "tune_vnni", "tune_dp4a"; or "" */
     int64_t units;          /* compute units (CPU: threads used) */
     int64_t threads;        /* host threads the runtime uses (PoCL), 0 elsewhere */
     int64_t max_work_group; /* work-items in a group */
@@ -29,7 +30,8 @@ struct device_desc {
     double peak_gflops;  /* measured FMA peak of all units used, 0 = not measured */
 };
 
-/* sha256 over api, platform and version, vendor, name, driver, units, extensions, threads (no clocks, no host). */
+/* sha256 over api, platform and version, vendor, name, driver, extensions, dots (where there are any: two processors of
+ * one name may differ in them), units, threads (no clocks, no host). */
 struct sha256 device_desc_fingerprint(const struct device_desc *d);
 
 cJSON *device_desc_to_json(const struct device_desc *d); /* NULL on lack of memory */

@@ -44,6 +44,7 @@ static enum err cl_open(const char *selector, struct device **out, struct why *w
         free(d);
         return opencl_failed(why, ERR_DEVICE, "clCreateContext", error);
     }
+    opencl_probe_dots(d->context, d->id, &d->desc);
     *out = d;
     return ERR_OK;
 }
@@ -64,15 +65,15 @@ static const struct device_desc *cl_describe(const struct device *d)
 
 /* Limits that are known before anything is built. */
 
-static bool has_extensions(const char *have, const char *needed, char *missing, size_t n_missing)
+static bool has_extensions(const struct device_desc *d, const char *needed, char *missing, size_t n_missing)
 {
     char list[256], *rest = NULL;
 
     snprintf(list, sizeof list, "%s", needed);
     for (char *w = strtok_r(list, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
-        char padded[2100], word[260];
+        char padded[sizeof d->extensions + sizeof d->dots + 3], word[260];
 
-        snprintf(padded, sizeof padded, " %s ", have);
+        snprintf(padded, sizeof padded, " %s %s ", d->extensions, d->dots);
         snprintf(word, sizeof word, " %s ", w);
         if (!strstr(padded, word)) {
             snprintf(missing, n_missing, "%s", w);
@@ -91,7 +92,7 @@ static enum err check_needs(const struct device_desc *d, const struct program *p
     for (size_t i = 0; i < p->n_modules; i++)
         if (p->modules[i].lang != LANG_OPENCL_C)
             return why_set(why, ERR_LIMITS, "module '%s' is not OpenCL C", p->modules[i].id);
-    if (!has_extensions(d->extensions, p->extensions, missing, sizeof missing))
+    if (!has_extensions(d, p->extensions, missing, sizeof missing))
         return why_set(why, ERR_LIMITS, "the device has no extension %s", missing);
     if (p->needs_work_group > d->max_work_group)
         return why_set(why, ERR_LIMITS, "needs work-groups of %lld, the device has at most %lld",

@@ -30,6 +30,9 @@ enum err opencl_pick(const char *selector, cl_platform_id *platform, cl_device_i
 /* Facts of a device; what a driver does not tell stays empty or zero. */
 void opencl_describe(cl_platform_id platform, cl_device_id device, struct device_desc *out);
 
+/* Fills `dots` of a described device: instructions that no extension names are tried once a process. */
+void opencl_probe_dots(cl_context context, cl_device_id device, struct device_desc *d);
+
 enum err opencl_list(bool (*each)(const char *selector, const struct device_desc *d, void *arg), void *arg,
                      struct why *why);
 

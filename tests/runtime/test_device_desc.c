@@ -55,6 +55,9 @@ static void fingerprint_follows_driver_and_threads_but_no_speed(void **state)
     d = sample;
     strcpy(d.driver, "1.3");
     assert_string_not_equal(device_desc_fingerprint(&d).hex, device_desc_fingerprint(&sample).hex);
+    d = sample;
+    strcpy(d.dots, "tune_vnni");
+    assert_string_not_equal(device_desc_fingerprint(&d).hex, device_desc_fingerprint(&sample).hex);
 }
 
 static void fingerprint_takes_texts_of_any_length(void **state)

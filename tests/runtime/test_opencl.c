@@ -181,6 +181,9 @@ static void needs_over_the_device_are_limits(void **state)
     strcpy(s.program.extensions, "cl_none_such");
     expect(&s, ERR_LIMITS, "cl_none_such");
     vector_add(&s, add_text);
+    strcpy(s.program.extensions, "tune_none_such"); /* an instruction for products of int8: kernels/gemm/dot.clh */
+    expect(&s, ERR_LIMITS, "tune_none_such");
+    vector_add(&s, add_text);
     strcpy(s.program.api, "cuda");
     expect(&s, ERR_LIMITS, "cuda");
     vector_add(&s, "__kernel __attribute__((reqd_work_group_size(32, 1, 1)))\n"

@@ -1,0 +1,150 @@
+/* opencl_dots.c - which instructions for products of int8 a device has beyond what its extensions say. */
+#include "runtime/opencl.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV
+#define CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
+#define CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV 0x4001
+#endif
+
+#define LANES 16
+
+/* y = sum of four products of unsigned bytes of u and signed bytes of s, in every lane: the text that templates use. */
+static const char vnni_text[] =
+    "__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void probe(__global const int16 *u,\n"
+    "    __global const int16 *s, __global int16 *y)\n"
+    "{\n"
+    "    int16 sum = y[0];\n"
+    "    __asm__(\"vpdpbusd %2, %1, %0\" : \"+v\"(sum) : \"v\"(u[0]), \"v\"(s[0]));\n"
+    "    y[0] = sum;\n"
+    "}\n";
+
+static bool cpu_has_vnni(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
+struct lanes {
+    unsigned char u[4 * LANES];
+    signed char s[4 * LANES];
+    int y[LANES];
+};
+
+static void fill(struct lanes *a)
+{
+    for (int i = 0; i < 4 * LANES; i++) {
+        a->u[i] = (unsigned char)(i % 8 < 4 ? 255 - i : 37 * i); /* the first lanes would saturate 16 bits */
+        a->s[i] = (signed char)(i % 8 < 4 ? -128 + i / 8 : 127 - 29 * i);
+    }
+    for (int i = 0; i < LANES; i++)
+        a->y[i] = 1000 * i;
+}
+
+static bool is_right(const struct lanes *a, const int got[LANES])
+{
+    for (int i = 0; i < LANES; i++) {
+        int sum = a->y[i];
+
+        for (int k = 0; k < 4; k++)
+            sum += a->u[4 * i + k] * a->s[4 * i + k];
+        if (got[i] != sum)
+            return false;
+    }
+    return true;
+}
+
+static cl_mem copy_of(cl_context context, const void *data, size_t n_bytes, cl_int *error)
+{
+    return clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n_bytes, (void *)data, error);
+}
+
+static bool run_probe(cl_context context, cl_command_queue queue, cl_kernel kernel)
+{
+    struct lanes a;
+    int got[LANES] = {0};
+    cl_int error[3] = {0};
+    cl_mem mems[3];
+    const size_t one = 1;
+    bool ok = true;
+
+    fill(&a);
+    mems[0] = copy_of(context, a.u, sizeof a.u, &error[0]);
+    mems[1] = copy_of(context, a.s, sizeof a.s, &error[1]);
+    mems[2] = copy_of(context, a.y, sizeof a.y, &error[2]);
+    for (cl_uint i = 0; i < 3; i++)
+        ok = ok && error[i] == CL_SUCCESS && clSetKernelArg(kernel, i, sizeof mems[i], &mems[i]) == CL_SUCCESS;
+    ok = ok && clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL) == CL_SUCCESS &&
+         clEnqueueReadBuffer(queue, mems[2], CL_TRUE, 0, sizeof got, got, 0, NULL, NULL) == CL_SUCCESS;
+    for (int i = 0; i < 3; i++)
+        if (mems[i])
+            clReleaseMemObject(mems[i]);
+    return ok && is_right(&a, got);
+}
+
+static bool build_and_run(cl_context context, cl_device_id device)
+{
+    const char *text = vnni_text;
+    cl_int error;
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &error);
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &error);
+    cl_kernel kernel = NULL;
+    bool ok = program && queue && clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS;
+
+    if (ok)
+        kernel = clCreateKernel(program, "probe", &error);
+    ok = ok && kernel && run_probe(context, queue, kernel);
+    if (kernel)
+        clReleaseKernel(kernel);
+    if (queue)
+        clReleaseCommandQueue(queue);
+    if (program)
+        clReleaseProgram(program);
+    return ok;
+}
+
+/* Once a process. Asked only where compiler and processor cannot fail at it: an unknown instruction may abort. */
+static bool has_vnni(cl_context context, cl_device_id device, const struct device_desc *d)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static int known = -1;
+    bool has;
+
+    if (d->kind != DEVICE_CPU || d->vector_bits != 512 || !strstr(d->platform, "Portable Computing Language") ||
+        !cpu_has_vnni())
+        return false;
+    pthread_mutex_lock(&lock);
+    if (known < 0)
+        known = build_and_run(context, device);
+    has = known == 1;
+    pthread_mutex_unlock(&lock);
+    return has;
+}
+
+/* __dp4a: sm_61, sm_70 and later, by the number that NVIDIA's driver tells. */
+static bool has_dp4a(cl_device_id device, const struct device_desc *d)
+{
+    cl_uint major = 0, minor = 0;
+
+    if (!strstr(d->extensions, "cl_nv_device_attribute_query"))
+        return false;
+    clGetDeviceInfo(device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, sizeof minor, &minor, NULL);
+    return major >= 7 || (major == 6 && minor == 1);
+}
+
+void opencl_probe_dots(cl_context context, cl_device_id device, struct device_desc *d)
+{
+    snprintf(d->dots, sizeof d->dots, "%s",
+             has_vnni(context, device, d) ? "tune_vnni"
+             : has_dp4a(device, d)        ? "tune_dp4a"
+                                          : "");
+}

@@ -79,6 +79,8 @@ DEVICE VT VRELU(VT a)
 #define LOCAL_VSTORE(a, p) VSTORE(a, p)
 #define PRIVATE_VLOAD(p) VLOAD(p)
 #define PRIVATE_VSTORE(a, p) VSTORE(a, p)
+#define PREFETCH1(p) ((void)0)
+#define PREFETCH2(p) ((void)0)
 #else
 #define KERNEL __kernel void
 #define DEVICE static inline
@@ -145,6 +147,14 @@ typedef SUM sum_vector __attribute__((ext_vector_type(VEC), aligned(sizeof(SUM))
 #define LOCAL_VSTORE(a, p) SUM_VSTORE(a, p)
 #define PRIVATE_VLOAD(p) SUM_VLOAD(p)
 #define PRIVATE_VSTORE(a, p) SUM_VSTORE(a, p)
+#endif
+/* Ask for the cache line at p, into the first or the second level. */
+#ifdef POCL_DEVICE_ADDRESS_BITS
+#define PREFETCH1(p) __builtin_prefetch((const void *)(size_t)(p), 0, 3)
+#define PREFETCH2(p) __builtin_prefetch((const void *)(size_t)(p), 0, 2)
+#else
+#define PREFETCH1(p) ((void)0)
+#define PREFETCH2(p) ((void)0)
 #endif
 /* Elements as sums: f16 is stored in half and summed in float where there is no arithmetic in half. */
 #if DT == 0 || defined(SUM_HALF)

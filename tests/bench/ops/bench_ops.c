@@ -336,6 +336,7 @@ int main(int argc, char **argv)
         e = why_set(&why, ERR_INPUT, "no workload; expected e.g. \"dense f32 m=64 n=2048 k=512\"");
     } else if (!e) {
         set_up(&b, &o, &c);
+        place_restart(b.task.threads, argv);
         place_process(b.task.threads);
         e = bench_all(&b, &o, &why);
     }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -30,6 +31,12 @@ static void pin(int thread, int i_cpu)
     CPU_ZERO(&one);
     CPU_SET((size_t)cpus[i_cpu % n_cpus], &one);
     (void)sched_setaffinity(thread, sizeof one, &one);
+}
+
+void place_restart(int threads, char **argv)
+{
+    if (threads > 1 && !getenv("GOMP_SPINCOUNT") && setenv("GOMP_SPINCOUNT", "1000", 1) == 0)
+        (void)execv("/proc/self/exe", argv); /* libgomp has read its variables already */
 }
 
 void place_process(int threads)
@@ -78,6 +85,12 @@ static int tasks(int *out)
 
 void place_known(void)
 {
+    cpu_set_t all;
+
+    CPU_ZERO(&all);
+    for (int i = 0; i < n_cpus; i++)
+        CPU_SET((size_t)cpus[i], &all);
+    (void)sched_setaffinity(0, sizeof all, &all);
     n_known = tasks(known);
 }
 
@@ -93,6 +106,8 @@ void place_new(int i_first)
     const int n = tasks(now);
     int i_cpu = i_first;
 
+    if (n_cpus)
+        pin(0, 0);
     for (int i = 0; i < n && n_cpus > 1; i++) {
         bool old = false;
 

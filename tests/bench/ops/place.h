@@ -2,6 +2,10 @@
 #ifndef TUNE_TESTS_BENCH_OPS_PLACE_H
 #define TUNE_TESTS_BENCH_OPS_PLACE_H
 
+/* OpenMP's threads wait awake for 15 ms after their work and so take a CPU from whoever comes next: with more than one
+ * thread the program starts once more with a shorter wait. Call first in main. */
+void place_restart(int threads, char **argv);
+
 /* The process, and with it the threads that runtimes start later, onto the last `threads` CPUs that it may use; tells
  * PoCL, OpenBLAS and OpenMP how many threads to use. Call before any of them starts. */
 void place_process(int threads);
@@ -9,7 +13,9 @@ void place_process(int threads);
 /* Each OpenMP thread onto a CPU of its own; call once OpenMP may start its threads. */
 void place_openmp(void);
 
-/* Threads that started since the last call of place_known: one a CPU in turn, from the i_first-th of the chosen. */
+/* From place_known to place_new the calling thread may use all chosen CPUs, so that a library which counts them when it
+ * starts counts right; then it gets the first one again, and threads that started in between get one each in turn, from
+ * the i_first-th. */
 void place_known(void);
 void place_new(int i_first);
 

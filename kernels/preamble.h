@@ -4,6 +4,8 @@
  * (float; half with SUM_HALF; int for i8); OUT: an element of y. VT: a vector of VEC (1 2 4 8 16) SUMs.
  * LOAD1(p) STORE1(p, v): one ELEM as SUM; VLOAD(p) VSTORE(v, p): VEC of them; p is a GLOBAL ELEM pointer.
  * SUM_VLOAD SUM_VSTORE: VEC SUMs in global memory; LOCAL_*, PRIVATE_*: in local and private arrays of SUM.
+ * POISON_LOCAL(array, n, item, items): debugging (TUNE_POISON): work-item `item` of `items` fills its part of a local array
+ * of SUM with what no sum survives; nothing else. Stands in front of the first write of every local array.
  * y and what the epilogue adds are declared by Y_PARAMS (last in a kernel's list) and written by STORE_Y(i, k, sum):
  * element i of y, channel k; STORE_YK(i, k, v): VEC elements i.. of channels k..; STORE_YQ(i, k, v): VEC elements i..
  * of channel k. */
@@ -21,6 +23,14 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 #define UNROLL_BY(n) _Pragma(TEXT(unroll n))
+#ifdef TUNE_POISON
+#define POISON_LOCAL(array, n, item, items)                                                                            \
+    for (int at_ = (item); at_ < (n); at_ += (items))                                                                  \
+        (array)[at_] = POISON;                                                                                         \
+    BARRIER()
+#else
+#define POISON_LOCAL(array, n, item, items)
+#endif
 #ifdef TUNE_CUDA
 #define KERNEL extern "C" __global__ void
 #define DEVICE static __device__ __forceinline__
@@ -34,6 +44,7 @@
 #define GRP(d) ((int)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
 #define WG_SIZE(x, y, z) __launch_bounds__((x) * (y) * (z))
 #define FMA1(a, b, c) fmaf((a), (b), (c))
+#define POISON __int_as_float(0x7fffffff)
 typedef float ELEM;
 typedef float SUM;
 typedef float OUT;
@@ -114,6 +125,11 @@ DEVICE VT VRELU(VT a)
 #define VT CAT(SUM, VEC)
 #endif
 #if DT == 2
+#define POISON 0x5a5a5a5a
+#else
+#define POISON NAN
+#endif
+#if DT == 2
 #define FMA1(a, b, c) ((a) * (b) + (c))
 #define VFMA(a, b, c) ((a) * (b) + (c))
 #else
@@ -123,6 +139,8 @@ DEVICE VT VRELU(VT a)
 #define VSET(a) ((VT)(a))
 #define VADD(a, b) ((a) + (b))
 #define VRELU(a) max((a), VSET(0))
+#define VEVEN(a, b) ((VT)((a).even, (b).even)) /* VEC > 1 */
+#define VODD(a, b) ((VT)((a).odd, (b).odd))
 /* Vectors in memory. PoCL's vloadn is a call that costs its compiler seconds where there are many; vectors of lower
  * alignment behind a pointer are the same code in a tenth of the time. */
 #if VEC == 1

@@ -7,7 +7,7 @@
 set -eu
 
 packages="gcc libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev libcurl4-openssl-dev libsqlite3-dev
-    libmbedtls-dev libcmocka-dev zlib1g-dev ocl-icd-opencl-dev pocl-opencl-icd"
+    libmbedtls-dev libcmocka-dev zlib1g-dev ocl-icd-opencl-dev pocl-opencl-icd oclgrind"
 peers=""
 for argument in "$@"; do
     case "$argument" in

@@ -121,6 +121,8 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL c
     const int item = ((nt * F_T + ft) * Y_T + yt) * X_T + xt;
     SUM acc[G_V][N_OWN][F_OWN][Y_OWN][X_OWN];
 
+    POISON_LOCAL(xs, X_STAGED, item, ITEMS);
+    POISON_LOCAL(ws, W_STAGED, item, ITEMS);
     UNROLL
     for (int g = 0; g < G_V; g++)
         UNROLL

@@ -105,6 +105,12 @@ KERNEL WG_SIZE(MDIMC, NDIMC, 1) im2col_gemm(GLOBAL const ELEM *RESTRICT wp, GLOB
 #endif
     VT acc[MWI][NVI];
 
+#if SA
+    POISON_LOCAL(a_tile, KWG * MWG, id, WG);
+#endif
+#if SB
+    POISON_LOCAL(b_tile, KWG * NWG, id, WG);
+#endif
     UNROLL
     for (int i = 0; i < MWI; i++)
         UNROLL

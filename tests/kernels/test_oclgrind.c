@@ -1,0 +1,148 @@
+/* Runs a drawn sample of every template on whatever OpenCL device there is, meant for Oclgrind (oclgrind.sh), which
+ * looks for accesses out of bounds, races and divergent barriers while results are verified as always.
+ * Arguments: seed, and how many shapes of each template; or "race": a kernel with a bug. */
+#include "core/rng.h"
+#include "tests/kernels/cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/kernels/run_opencl.h"
+
+#define MAX_FLOPS 1.5e6 /* Oclgrind takes some 0.2 s for a million */
+
+struct sample {
+    const struct device_ops *ops;
+    struct device *device;
+    struct rng rng;
+    int n_run, n_failed;
+};
+
+static void run_config(struct sample *sample, const struct template *t, const struct workload *w, const struct space *s,
+                       const struct config *c, const char *shape)
+{
+    struct program p;
+    struct blobs blobs;
+    struct buf text;
+    struct why why = {""};
+
+    buf_init(&text, 4096);
+    blobs_init(&blobs, (size_t)1 << 28);
+    space_config_text(s, c, &text);
+    printf("%s | %s | %s\n", t->id, shape, buf_text(&text));
+    fflush(stdout);
+    sample->n_run++;
+    if (template_program(t, w, sample->ops->describe(sample->device), s, c, &p, &blobs, &why) ||
+        load_and_verify(sample->ops, sample->device, &p, &blobs, &why)) {
+        printf("FAILED: %s\n", why.text);
+        sample->n_failed++;
+    }
+    program_fini(&p);
+    blobs_fini(&blobs);
+    buf_fini(&text);
+}
+
+/* A random config of one shape, the default where the space has no other. */
+static void run_shape(struct sample *sample, const struct template *t, const char *shape, bool by_default)
+{
+    const struct device_desc *d = sample->ops->describe(sample->device);
+    struct space *s = NULL;
+    struct workload w;
+    struct config c;
+    struct why why = {""};
+
+    if (workload_parse(shape, &w, &why) || template_space(t, &w, d, &s, &why)) {
+        printf("FAILED: %s | %s: %s\n", t->id, shape, why.text);
+        sample->n_failed++;
+        return;
+    }
+    if (!by_default && space_sample(s, &sample->rng, 100000, &c) == ERR_OK)
+        run_config(sample, t, &w, s, &c, shape);
+    else if (t->fallback(&w, d, s, &c) == ERR_OK)
+        run_config(sample, t, &w, s, &c, shape);
+    space_free(s);
+}
+
+/* A config of conv2d/direct with many work-items and no barriers: Oclgrind must tell races (oclgrind.sh sees to it). */
+static int run_race(struct sample *sample)
+{
+    const struct template *t = template_find("conv2d/direct");
+    const struct device_desc *d = sample->ops->describe(sample->device);
+    struct space *s = NULL;
+    struct workload w;
+    struct config c = {{0}};
+    struct program p;
+    struct blobs blobs;
+    struct buf text;
+    enum err e = workload_parse("conv2d f32 n=1 c=4 h=8 w=8 k=4 r=3 s=3 pad=1", &w, NULL);
+
+    buf_init(&text, (size_t)1 << 20);
+    blobs_init(&blobs, (size_t)1 << 28);
+    if (!e)
+        e = template_space(t, &w, d, &s, NULL);
+    while (!e && space_int(s, &c, "work_items") < 16)
+        e = space_sample(s, &sample->rng, 100000, &c);
+    if (!e)
+        e = template_program(t, &w, d, s, &c, &p, &blobs, NULL);
+    if (!e) {
+        buf_puts(&text, "#define barrier(flags)\n");
+        buf_puts(&text, (const char *)blobs_get(&blobs, p.modules[0].source.hex)->data);
+        e = blobs_put(&blobs, buf_text(&text), text.len, &p.modules[0].source);
+        if (!e)
+            (void)load_and_verify(sample->ops, sample->device, &p, &blobs, NULL);
+        program_fini(&p);
+    }
+    blobs_fini(&blobs);
+    buf_fini(&text);
+    space_free(s);
+    return e ? 2 : 0;
+}
+
+/* The shapes that a template computes and that are small enough; how many. */
+static size_t shapes_of(const struct sample *sample, const struct template *t, const char **out, size_t max)
+{
+    size_t n = 0;
+
+    for (const struct cases *const *cases = cases_table; *cases; cases++)
+        for (const char *const *shape = (*cases)->shapes; *shape && n < max; shape++) {
+            struct workload w;
+
+            if (!workload_parse(*shape, &w, NULL) && template_computes(t, w.op) && w.op->flops(&w) <= MAX_FLOPS &&
+                t->fit(&w, sample->ops->describe(sample->device), NULL) != FIT_NONE)
+                out[n++] = *shape;
+        }
+    return n;
+}
+
+static void run_template(struct sample *sample, const struct template *t, int n_shapes)
+{
+    const char *shapes[256];
+    size_t n = shapes_of(sample, t, shapes, 256);
+
+    for (int i = 0; i < n_shapes && n > 0; i++) {
+        const size_t pick = (size_t)rng_below(&sample->rng, n);
+
+        run_shape(sample, t, shapes[pick], i == 0);
+        shapes[pick] = shapes[--n];
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct sample sample = {.ops = device_find("opencl")};
+    const int n_shapes = argc > 2 ? atoi(argv[2]) : 2;
+
+    rng_init(&sample.rng, argc > 1 ? strtoull(argv[1], NULL, 10) : 1);
+    sample.device = sample.ops ? open_first(sample.ops) : NULL;
+    if (!sample.device)
+        return 77;
+    if (argc > 1 && strcmp(argv[1], "race") == 0)
+        return run_race(&sample);
+    for (size_t i = 0; operator_table[i]; i++)
+        for (const struct template *const *t = operator_table[i]->templates; *t; t++)
+            run_template(&sample, *t, n_shapes);
+    sample.ops->close(sample.device);
+    printf("%d configs, %d failed\n", sample.n_run, sample.n_failed);
+    return sample.n_failed ? 1 : 0;
+}

@@ -1,0 +1,327 @@
+#include "kernels/conv2d/i8_tile.h"
+
+#include "kernels/conv2d/conv2d.h"
+#include "kernels/gemm/dot.h"
+
+#define EXACT_PRODUCTS 1024 /* of bytes, whose sum is exact in f32: 1024 * 2^14 = 2^24 */
+
+static const struct build_knob knobs[] = {
+    {"vk", {4, 8, 16, BUILD_END}},
+    {"nv", {1, 2, 3, 4, 6, 8, BUILD_END}},
+    {"vh", {1, 2, 3, 4, 7, BUILD_END}},
+    {"vw", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 28, BUILD_END}},
+    {"cb", {4, 8, 16, 32, 64, 128, 256, BUILD_END}},
+    {"ku", {1, 2, 4, 8, BUILD_END}},
+    {"us", {0, 1, BUILD_END}},
+    {"tiles", {1, 2, 4, 8, 16, BUILD_END}},
+    {"wg", {1, 2, 4, 8, 16, BUILD_END}},
+    {"order", {0, 1, BUILD_END}},
+    {"in_place", {0, 1, BUILD_END}},
+    {0},
+};
+
+/* rows and columns: of pixels as the kernel sees them, one row where the window is one pixel. */
+static const char *const quantities[][2] = {
+    {"one_row", "size_r * size_s == 1 and (in_place == 0 or stride_h * stride_w == 1)"},
+    {"rows", "size_p - one_row * (size_p - 1)"},
+    {"columns", "size_q + one_row * (size_p - 1) * size_q"},
+    {"block", "cb + in_place * (x_block - cb)"},
+    {"steps", "ceil_div(block, 4 - 3 * (dot == 'fma'))"},
+    {"accumulators", "vh * vw * nv * ceil_div(vk, max(lanes, 4))"},
+    {"weight_registers", "nv * ceil_div(vk, max(lanes, 4)) * (1 + 3 * (dot == 'mul4'))"},
+    {"registers", "accumulators + weight_registers + 1"},
+    {"waste_k", "ceil_div(size_kg, nv * vk) * nv * vk / size_kg"},
+    {"waste_p", "ceil_div(rows, vh) * vh / rows"},
+    {"waste_q", "ceil_div(columns, vw) * vw / columns"},
+    {"waste_c", "ceil_div(size_cg, block) * block / size_cg"},
+    {"waste", "waste_k * waste_p * waste_q * waste_c"},
+    {"lane_use", "min(vk, lanes) / max(lanes, 4)"},
+    {"loads_per_fma", "(nv + vh * vw) / (vh * vw * nv)"},
+    {"operand_bytes", "1 + 3 * (dot == 'fma')"},
+    {"weight_bytes", "nv * vk * size_cg * size_r * size_s * operand_bytes"},
+    {"input_bytes", "((vh - 1) * stride_h + size_r) * ((vw - 1) * stride_w + size_s) * size_cg * operand_bytes"},
+    {"packed_bytes", "(1 - in_place) * size_n * size_c * size_h * size_w * operand_bytes"},
+    {"items", "size_n * groups_n * ceil_div(size_kg, nv * vk) * ceil_div(rows, vh) * ceil_div(columns, vw * tiles)"},
+    {"groups", "ceil_div(items, wg)"},
+    {"body", "accumulators * ku * (1 + us * (size_s - 1))"},
+    {NULL, NULL},
+};
+
+/* A register file holds 32 vectors; a few more spill but can still be fair. Long unrolled bodies compile for seconds.
+ */
+static const char *const constraints[] = {
+    "registers <= 33 or accumulators == 1",
+    "vk <= max(lanes, 4)",
+    "dot != 'vnni' or vk == 16",
+    "in_place == 0 or (can_in_place == 1 and dot != 'fma' and cb == 4)",
+    "in_place == 0 or (vh <= rows and vw <= columns)",
+    "dot != 'fma' or cb * size_r * size_s <= exact_products",
+    "cb == 4 or cb < 2 * size_cg",
+    "vh <= rows and vw < columns + 2",
+    "tiles == 1 or vw * tiles < columns + vw",
+    "ku == 1 or ku <= steps",
+    "us == 0 or size_s > 1",
+    "body <= 512",
+    "wg <= max_group and wg <= items",
+    "nv == 1 or (nv - 1) * vk < size_kg",
+    NULL,
+};
+
+/* Channels of one block of x as stored that belong to one group. */
+static int64_t own_block(const struct conv_shape *z)
+{
+    int64_t a = z->x_lanes, b = z->c / z->groups;
+
+    while (b) {
+        const int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Can x be read as it lies: channels by fours, no window over the border. */
+static bool can_in_place(const struct conv_shape *z)
+{
+    return z->x_lanes % 4 == 0 && own_block(z) % 4 == 0 && z->top == 0 && z->left == 0 &&
+           (z->p - 1) * z->stride_h + (z->r - 1) * z->dil_h < z->h &&
+           (z->q - 1) * z->stride_w + (z->s - 1) * z->dil_w < z->w;
+}
+
+enum err i8_tile_space(const struct conv_shape *z, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct build_named constants[] = {{"size_n", (double)z->n},
+                                            {"size_c", (double)z->c},
+                                            {"size_cg", (double)(z->c / z->groups)},
+                                            {"size_h", (double)z->h},
+                                            {"size_w", (double)z->w},
+                                            {"size_k", (double)z->k},
+                                            {"size_kg", (double)(z->k / z->groups)},
+                                            {"size_r", (double)z->r},
+                                            {"size_s", (double)z->s},
+                                            {"size_p", (double)z->p},
+                                            {"size_q", (double)z->q},
+                                            {"stride_h", (double)z->stride_h},
+                                            {"stride_w", (double)z->stride_w},
+                                            {"groups_n", (double)z->groups},
+                                            {"x_lanes", (double)z->x_lanes},
+                                            {"y_lanes", (double)z->y_lanes},
+                                            {"x_block", (double)own_block(z)},
+                                            {"can_in_place", can_in_place(z)},
+                                            {"exact_products", EXACT_PRODUCTS},
+                                            {"lanes", (double)build_vector(d)},
+                                            {"max_group", (double)build_max_group(d)},
+                                            {NULL, 0}};
+    enum err e = dot_add_knob(s, d, DOT_VECTORS, 4 * z->r * z->s <= EXACT_PRODUCTS, why);
+
+    return e ? e : build_space(s, constants, knobs, quantities, constraints, why);
+}
+
+/* The shape of a tile with at most `most` accumulators: what it wastes at the borders and its loads decide. */
+struct tile {
+    int64_t nv, vh, vw;
+};
+
+static double cost(const struct tile *t, int64_t kg, int64_t vk, int64_t rows, int64_t columns)
+{
+    const double waste_k = (double)(CEIL(kg, t->nv * vk) * t->nv * vk) / (double)kg;
+    const double waste_p = (double)(CEIL(rows, t->vh) * t->vh) / (double)rows;
+    const double waste_q = (double)(CEIL(columns, t->vw) * t->vw) / (double)columns;
+    const double pixels = (double)(t->vh * t->vw), n = pixels * (double)t->nv;
+
+    return waste_k * waste_p * waste_q * (1 + ((double)t->nv + pixels) / n) * (n < 8 ? 8 / n : 1);
+}
+
+static struct tile best_tile(int64_t kg, int64_t vk, int64_t rows, int64_t columns, int64_t most)
+{
+    struct tile best = {1, 1, 1};
+    double least = 1e30;
+
+    for (int64_t nv = 1; nv <= 4; nv++)
+        for (int64_t vh = 1; vh <= 4 && vh <= rows; vh++)
+            for (int64_t vw = 1; vw <= 16 && vw <= columns; vw++) {
+                const struct tile t = {nv, vh, vw};
+
+                if (nv * vh * vw > most || vw == 11 || vw == 15 || (nv > 1 && (nv - 1) * vk >= kg))
+                    continue;
+                if (cost(&t, kg, vk, rows, columns) < least) {
+                    least = cost(&t, kg, vk, rows, columns);
+                    best = t;
+                }
+            }
+    return best;
+}
+
+enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *d, const struct space *s,
+                          struct config *out)
+{
+    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), kg = z->k / z->groups, cg = z->c / z->groups;
+    const char *dot = space_knob_value(s, (size_t)space_find_knob(s, "dot"), 0).text;
+    const bool vnni = dot[0] == 'v', floats = dot[0] == 'f', one = z->r * z->s == 1;
+    const bool in_place = vnni && can_in_place(z) && one, row = one && (!in_place || z->stride_h * z->stride_w == 1);
+    const int64_t rows = row ? 1 : z->p, columns = row ? z->p * z->q : z->q;
+    const struct tile t = best_tile(kg, lanes, rows, columns, dot[0] == 'm' ? 18 : 28);
+    const int64_t most_cb = floats ? EXACT_PRODUCTS / (z->r * z->s) : 64;
+    const int64_t cb = in_place || (!floats && z->x_lanes == 1) ? 4 : own_block(z) < 16 || cg % 64 ? own_block(z) : 64;
+
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"vk", lanes},
+                                               {"nv", t.nv},
+                                               {"vh", t.vh},
+                                               {"vw", t.vw},
+                                               {"cb", floats && z->x_lanes == 1 ? 16
+                                                      : cb < most_cb            ? cb
+                                                                                : most_cb},
+                                               {"ku", 1},
+                                               {"us", 0},
+                                               {"tiles", 4},
+                                               {"wg", 1},
+                                               {"order", 0},
+                                               {"in_place", in_place},
+                                               {NULL, 0}},
+                 out);
+    if (space_is_valid(s, out, NULL))
+        return ERR_OK;
+    return build_make_valid(s, (const char *const[]){"tiles", "cb", "vw", "vh", "nv", NULL}, out);
+}
+
+/* Extent of the packed input along one axis: what `n` outputs read. */
+static int64_t reach(int64_t n, int64_t stride, int64_t window, int64_t dilation)
+{
+    return (n - 1) * stride + (window - 1) * dilation + 1;
+}
+
+/* Lanes of one store: those of a vector, or the channels that y stores together. */
+static int64_t store_lanes(const struct conv_shape *z, int64_t vk)
+{
+    return z->y_lanes % vk == 0 || z->y_lanes == z->k ? vk : vk % z->y_lanes == 0 ? z->y_lanes : 1;
+}
+
+/* Sizes that the program and the kernel share. */
+struct sizes {
+    int64_t rows, columns, nr, block, c_blocks, k_blocks, hp, wp;
+    bool in_place, vnni, floats;
+};
+
+static struct sizes sizes_of(const struct build *b, const struct conv_shape *z)
+{
+    const int64_t wide = build_int(b, "vw") * build_int(b, "tiles"), vh = build_int(b, "vh");
+    const bool one_row = build_int(b, "one_row") != 0;
+    struct sizes a = {.rows = build_int(b, "rows"),
+                      .columns = build_int(b, "columns"),
+                      .nr = build_int(b, "nv") * build_int(b, "vk"),
+                      .block = build_int(b, "block"),
+                      .in_place = build_int(b, "in_place") != 0,
+                      .vnni = build_word(b, "dot")[0] == 'v',
+                      .floats = build_word(b, "dot")[0] == 'f'};
+
+    a.c_blocks = CEIL(z->c / z->groups, a.block);
+    a.k_blocks = z->groups * CEIL(z->k / z->groups, a.nr);
+    a.hp = reach(CEIL(a.rows, vh) * vh, one_row ? 1 : z->stride_h, z->r, z->dil_h);
+    a.wp = reach(CEIL(a.columns, wide) * wide, one_row ? 1 : z->stride_w, z->s, z->dil_w);
+    return a;
+}
+
+/* Packed x as operands of the kernel, or x itself; the sums' corrections where there are any: -1 when not. */
+static int pack_x(struct build *b, const struct conv_shape *z, const struct sizes *a)
+{
+    const int64_t one[] = {1, 1, 1}, per_step = a->floats ? 1 : 4;
+    const int64_t packed_rows = z->r * z->s == 1 ? z->p : a->hp;
+    int xp;
+
+    if (a->in_place)
+        return 0;
+    xp = build_buffer(b, "xp", ROLE_SCRATCH, a->floats ? DTYPE_F32 : DTYPE_I32,
+                      z->n * z->groups * a->c_blocks * a->hp * a->wp * (a->block / per_step));
+    build_launch(b, PHASE_RUN, "i8_tile_pack_x", (const int64_t[]){packed_rows, a->c_blocks, z->n * z->groups}, one,
+                 (const int[]){0, xp, -1});
+    return xp;
+}
+
+static int pack_sums(struct build *b, const struct conv_shape *z, const struct sizes *a)
+{
+    const int64_t one[] = {1, 1, 1};
+    int sums;
+
+    if (!a->vnni)
+        return -1;
+    if (!a->in_place) {
+        sums = build_buffer(b, "sums", ROLE_PACKED, DTYPE_I32, a->k_blocks * a->nr);
+        build_launch(b, PHASE_PACK, "i8_tile_sum_w", (const int64_t[]){a->k_blocks, 1, 1}, one,
+                     (const int[]){1, sums, -1});
+        return sums;
+    }
+    sums = build_buffer(b, "sums", ROLE_SCRATCH, DTYPE_I32, z->n * z->groups * z->h * z->w);
+    build_launch(b, PHASE_RUN, "i8_tile_sum_x",
+                 (const int64_t[]){z->x_lanes > 16 ? z->n * z->h * z->w : CEIL(z->h * z->w, 16),
+                                   z->x_lanes > 16 ? 1 : z->n * z->groups, 1},
+                 one, (const int[]){0, sums, -1});
+    return sums;
+}
+
+void i8_tile_program(struct build *b, const struct conv_shape *z)
+{
+    const struct sizes a = sizes_of(b, z);
+    const int64_t one[] = {1, 1, 1}, wg = build_int(b, "wg"), per_step = a.floats ? 1 : 4;
+    const int64_t n_weights = a.k_blocks * a.nr * a.c_blocks * (a.block / per_step) * z->r * z->s;
+    const int wp = build_buffer(b, "wp", ROLE_PACKED, a.floats ? DTYPE_F32 : DTYPE_I32, n_weights);
+    int xp, sums;
+
+    build_module(b, "conv2d/i8_tile.cl");
+    conv_define_shape(b, z);
+    dot_define(b);
+    build_define(b, "XBLOCK", own_block(z));
+    build_define(b, "VEC", store_lanes(z, build_int(b, "vk")));
+    build_launch(b, PHASE_PACK, "i8_tile_pack_w", (const int64_t[]){a.k_blocks, a.c_blocks, 1}, one,
+                 (const int[]){1, wp, -1});
+    xp = pack_x(b, z, &a);
+    sums = pack_sums(b, z, &a);
+    build_last_launch(b, "i8_tile", (const int64_t[]){CEIL(build_int(b, "items"), wg), 1, 1},
+                      (const int64_t[]){wg, 1, 1},
+                      a.vnni ? (const int[]){xp, wp, sums, -1} : (const int[]){xp, wp, -1});
+}
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    if (w->dtype != DTYPE_I8) {
+        why_set(why, ERR_UNSUPPORTED, "conv2d/i8_tile computes dtype i8, not %s", dtype_name(w->dtype));
+        return FIT_NONE;
+    }
+    if (conv_within("conv2d/i8_tile", CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
+        return FIT_NONE;
+    return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
+}
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct conv_shape z = conv_shape_of(w);
+
+    return i8_tile_space(&z, d, s, why);
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const struct conv_shape z = conv_shape_of(w);
+
+    return i8_tile_fallback(&z, d, s, out);
+}
+
+static void program(struct build *b)
+{
+    const struct conv_shape z = conv_shape_of(b->w);
+
+    i8_tile_program(b, &z);
+}
+
+const struct template conv2d_i8_tile = {
+    .id = "conv2d/i8_tile",
+    .version = 1,
+    .summary = "CPU: int8, four channels a step in vector registers (VNNI where it is found)",
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+};

@@ -1,0 +1,414 @@
+/* i8_tile.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], int8 with int32 sums, for CPUs; all
+ * layouts, groups and epilogues. dense is the case of one row of M pixels with K channels stored together.
+ * One work-item computes TILES tiles of VH x VW pixels x NR = NV*VK output channels in vector registers; a step multiplies
+ * four channels of a pixel by four of each output channel (gemm/dot.clh).
+ * wp[k block][c/B][r][s][c%B/4][NR][4]; xp[n][g][c/B][row][column][B] with zeros around and after the last channel, or x itself
+ * (IN_PLACE: no padding, channels stored by fours; B = XBLOCK, else CB). A 1x1 window's packed x has its output pixels only.
+ * vnni multiplies unsigned by signed: packed x holds x + 128, and sums[k] = -128 * (sum of w) is where the sums begin; in place the
+ * weights hold w + 128, and sums[n][g][pixel] = 128 * (sum of x) is taken off at the end. fma: xp and wp hold floats,
+ * wp[..][c%B][NR]; a block has at most 1024 products, whose sum is exact.
+ * Knobs: VK lanes; NV vectors of channels; VH VW pixels; CB channels of a block; KU unroll of the steps of a block; US unroll
+ * of the loop over s; TILES tiles a work-item along q; WG work-items a group; ORDER fastest axis: 0 q, p, k (weights stay in cache),
+ * 1 k, q, p (input stays in cache); DOT; IN_PLACE.
+ * Launch: local (WG, 1, 1); groups (ceil(NB*KBLOCKS*PTILES*QGROUPS / WG), 1, 1). Packing: one item a row; one a (k block, c block). */
+#include "conv/conv.clh"
+#ifndef NV
+#define VK 4
+#define NV 1
+#define VH 1
+#define VW 4
+#define CB 4
+#define KU 1
+#define US 0
+#define TILES 1
+#define WG 1
+#define ORDER 0
+#define DOT 0
+#define IN_PLACE 0
+#define XBLOCK 4
+#endif
+#define DOT_U8_B IN_PLACE
+#include "gemm/dot.clh"
+
+#define VNNI (DOT == 4)
+#define FLOATS (DOT == 5)
+#if IN_PLACE
+#define B XBLOCK
+#define PIXEL (XL / 4) /* ints from a pixel to the next */
+#else
+#define B CB
+#define PIXEL STEPS
+#endif
+#if FLOATS
+#define STEPS B /* of a block: channels, or fours of them */
+#define OPERAND float
+#else
+#define STEPS (B / 4)
+#define OPERAND int
+#endif
+#define NR (NV * VK)
+#define CBLOCKS CEIL_DIV(CG, B)
+#define GBLOCKS CEIL_DIV(KG, NR) /* blocks of output channels of a group, of all */
+#define KBLOCKS (GROUPS * GBLOCKS)
+/* Pixels as one row where the window is one pixel; steps of the window in x as stored. */
+#if R == 1 && S == 1 && (!IN_PLACE || (SH == 1 && SW == 1))
+#define ROWS 1
+#define COLUMNS (P * Q)
+#define STEP_H 1
+#define STEP_W 1
+#else
+#define ROWS P
+#define COLUMNS Q
+#define STEP_H SH
+#define STEP_W SW
+#endif
+#define PTILES CEIL_DIV(ROWS, VH)
+#define QGROUPS CEIL_DIV(COLUMNS, VW * TILES)
+#define ITEMS (NB * KBLOCKS * PTILES * QGROUPS)
+#if IN_PLACE && R == 1 && S == 1 && SH == 1 && SW == 1
+#define HP 1
+#define WP (H * W)
+#elif IN_PLACE
+#define HP H
+#define WP W
+#else
+#define HP ((PTILES * VH - 1) * STEP_H + (R - 1) * DH + 1)
+#define WP ((QGROUPS * TILES * VW - 1) * STEP_W + (S - 1) * DW + 1)
+#endif
+#if US
+#define UNROLL_S UNROLL
+#else
+#define UNROLL_S
+#endif
+#if VNNI
+#define SUMS_PARAM , GLOBAL const int *RESTRICT sums
+#define ZERO (IN_PLACE ? 0 : (int)0x80808080) /* four zeros as the packed input holds them */
+#else
+#define SUMS_PARAM
+#define ZERO 0
+#endif
+
+/* One pixel's channels c.. of group g as an operand. */
+DEVICE OPERAND input_at(GLOBAL const char *x, int n, int g, int c, int h, int w)
+{
+#if FLOATS
+    return c < CG && h >= 0 && h < H && w >= 0 && w < W ? (float)x[X_AT(n, g * CG + c, h, w)] : 0.0f;
+#else
+    int v = 0;
+
+    if (h >= 0 && h < H && w >= 0 && w < W)
+        UNROLL
+        for (int i = 0; i < 4; i++)
+            if (c + i < CG)
+                v |= (int)(uchar)x[X_AT(n, g * CG + c + i, h, w)] << (8 * i);
+    return v ^ ZERO;
+#endif
+}
+
+#if !IN_PLACE
+#if R == 1 && S == 1 /* only pixels that the window meets */
+#define PACK_ROWS P
+#define PACK_COLUMNS Q
+#define PACK_H SH
+#define PACK_W SW
+#else
+#define PACK_ROWS HP
+#define PACK_COLUMNS WP
+#define PACK_H 1
+#define PACK_W 1
+#endif
+
+/* The part of a packed row that lies inside the image: columns begin .. end-1. */
+#define INSIDE_BEGIN CEIL_DIV(PL, PACK_W)
+#define INSIDE_END ((W - 1 + PL) / PACK_W + 1)
+
+KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_x(GLOBAL const char *RESTRICT x, GLOBAL OPERAND *RESTRICT xp)
+{
+    const int row = GRP(0), cb = GRP(1), g = GRP(2) % GROUPS, n = GRP(2) / GROUPS, h = row * PACK_H - PT;
+    GLOBAL OPERAND *to =
+        xp + (((long)((n * GROUPS + g) * CBLOCKS + cb) * HP) * WP + (long)row * PACK_COLUMNS) * STEPS;
+    const int inside = h >= 0 && h < H && INSIDE_BEGIN < PACK_COLUMNS;
+    const int begin = inside ? INSIDE_BEGIN : PACK_COLUMNS;
+    const int end = inside ? (INSIDE_END < PACK_COLUMNS ? INSIDE_END : PACK_COLUMNS) : PACK_COLUMNS;
+
+    for (int i = 0; i < begin * STEPS; i++)
+        to[i] = ZERO;
+#if !FLOATS && XL % 4 == 0 && (CG % B == 0 && XL % B == 0)
+    {
+        const int c = g * CG + cb * B;
+        GLOBAL const int *from = (GLOBAL const int *)(x + X_AT(n, c, h, -PL));
+
+        for (int i = begin; i < end; i++)
+            UNROLL
+            for (int step = 0; step < STEPS; step++)
+                to[i * STEPS + step] = from[i * PACK_W * (XL / 4) + step] ^ ZERO;
+    }
+#elif !FLOATS && XL == 1 && CG % B == 0
+    for (int step = 0; step < STEPS; step++) {
+        GLOBAL const uchar *from = (GLOBAL const uchar *)(x + X_AT(n, g * CG + cb * B + 4 * step, h, -PL));
+
+        for (int i = begin; i < end; i++) {
+            const int at = i * PACK_W;
+
+            to[i * STEPS + step] = ((int)from[at] | (int)from[at + H * W] << 8 | (int)from[at + 2 * H * W] << 16 |
+                                    (int)from[at + 3 * H * W] << 24) ^
+                                   ZERO;
+        }
+    }
+#else
+    for (int i = begin; i < end; i++)
+        for (int step = 0; step < STEPS; step++)
+            to[i * STEPS + step] = input_at(x, n, g, cb * B + step * (FLOATS ? 1 : 4), h, i * PACK_W - PL);
+#endif
+    for (int i = end * STEPS; i < PACK_COLUMNS * STEPS; i++)
+        to[i] = ZERO;
+}
+#endif
+
+/* One channel's weight for output channel k of group g: zero after the last. */
+DEVICE int weight_at(GLOBAL const char *w, int g, int k, int c, int rs)
+{
+    return k < KG && c < CG ? w[W_AT(g * KG + k, c, rs / S, rs % S)] : 0;
+}
+
+KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_w(GLOBAL const char *RESTRICT w, GLOBAL OPERAND *RESTRICT wp)
+{
+    const int kb = GRP(0), cb = GRP(1), g = kb / GBLOCKS, k0 = kb % GBLOCKS * NR;
+    GLOBAL OPERAND *to = wp + (long)(kb * CBLOCKS + cb) * R * S * STEPS * NR;
+
+    for (int rs = 0; rs < R * S; rs++)
+        for (int step = 0; step < STEPS; step++)
+            for (int i = 0; i < NR; i++) {
+#if FLOATS
+                to[(rs * STEPS + step) * NR + i] = (float)weight_at(w, g, k0 + i, cb * B + step, rs);
+#else
+                int v = 0;
+
+                for (int j = 0; j < 4; j++)
+                    v |= (int)(uchar)weight_at(w, g, k0 + i, cb * B + 4 * step + j, rs) << (8 * j);
+                to[(rs * STEPS + step) * NR + i] = VNNI && IN_PLACE ? v ^ (int)0x80808080 : v;
+#endif
+            }
+}
+
+/* What the 128s added to x come to in each sum, negative. */
+KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_w(GLOBAL const char *RESTRICT w, GLOBAL int *RESTRICT sums)
+{
+    const int kb = GRP(0), g = kb / GBLOCKS, k0 = kb % GBLOCKS * NR;
+
+    for (int i = 0; i < NR; i++) {
+        int sum = 0;
+
+        for (int c = 0; c < CG; c++)
+            for (int rs = 0; rs < R * S; rs++)
+                sum += weight_at(w, g, k0 + i, c, rs);
+        sums[kb * NR + i] = -128 * sum;
+    }
+}
+
+#if IN_PLACE && VNNI
+#define EVERY_128 ((INT_V)0x80808080)
+#if XL <= 16
+/* What the 128s added to w come to, of 16 pixels; where there are fewer the last ones are read again from the first. */
+KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_x(GLOBAL const char *RESTRICT x, GLOBAL int *RESTRICT sums)
+{
+    const int g = GRP(1) % GROUPS, n = GRP(1) / GROUPS, n_pixels = H * W;
+    const int p0 = GRP(0) * 16 + 16 <= n_pixels ? GRP(0) * 16 : n_pixels - 16;
+    int parts[16 * PIXEL];
+
+    if (n_pixels >= 16) {
+        INT_V acc[PIXEL];
+
+        UNROLL
+        for (int i = 0; i < PIXEL; i++)
+            acc[i] = (INT_V)0;
+        for (int cb = 0; cb < CBLOCKS; cb++) {
+            GLOBAL const int *from = (GLOBAL const int *)(x + X_AT(n, (g * CG + cb * B) / XL * XL, 0, p0));
+
+            UNROLL
+            for (int i = 0; i < PIXEL; i++) {
+                const INT_V v = INT_VLOAD(from + 16 * i);
+
+                __asm__("vpdpbusd %2, %1, %0" : "+v"(acc[i]) : "v"(EVERY_128), "v"(v));
+            }
+        }
+        UNROLL
+        for (int i = 0; i < PIXEL; i++)
+            PRIVATE_INT_VSTORE(acc[i], parts + 16 * i);
+        for (int i = GRP(0) * 16 - p0; i < 16; i++) {
+            int sum = 0;
+
+            UNROLL
+            for (int j = 0; j < STEPS; j++)
+                sum += parts[i * PIXEL + g * CG % XL / 4 + j];
+            sums[(n * GROUPS + g) * n_pixels + p0 + i] = sum;
+        }
+    } else {
+        for (int i = 0; i < n_pixels; i++) {
+            int sum = 0;
+
+            for (int c = 0; c < CG; c++)
+                sum += x[X_AT(n, g * CG + c, 0, i)];
+            sums[(n * GROUPS + g) * n_pixels + i] = 128 * sum;
+        }
+    }
+}
+#else
+/* The same for a pixel's (a row's) channels in one piece. */
+KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_x(GLOBAL const char *RESTRICT x, GLOBAL int *RESTRICT sums)
+{
+    GLOBAL const int *from = (GLOBAL const int *)x + (long)GRP(0) * PIXEL;
+    INT_V acc = (INT_V)0;
+    int parts[VK], sum = 0;
+
+    for (int i = 0; i + VK <= PIXEL; i += VK) {
+        const INT_V v = INT_VLOAD(from + i);
+
+        __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(EVERY_128), "v"(v));
+    }
+    PRIVATE_INT_VSTORE(acc, parts);
+    for (int i = 0; i < VK; i++)
+        sum += parts[i];
+    for (int i = PIXEL / VK * VK * 4; i < PIXEL * 4; i++)
+        sum += 128 * x[(long)GRP(0) * PIXEL * 4 + i];
+    sums[GRP(0)] = sum;
+}
+#endif
+#endif
+
+#if FLOATS
+typedef FLOAT_V WEIGHT_V;
+#define WEIGHT_VLOAD(p) FLOAT_VLOAD(p)
+#define MULTIPLY(c, a, b) c = fma((FLOAT_V)(a), (b), c)
+#else
+typedef INT_V WEIGHT_V;
+#define WEIGHT_VLOAD(p) INT_VLOAD(p)
+#define MULTIPLY(c, a, b) VDOT4(c, a, b)
+#endif
+
+/* acc += one block of B channels: all taps of the window. */
+#define ADD_BLOCK(acc, cb)                                                                                             \
+    for (int r = 0; r < R; r++) {                                                                                      \
+        UNROLL_S                                                                                                       \
+        for (int s = 0; s < S; s++) {                                                                                  \
+            GLOBAL const OPERAND *RESTRICT a = FROM(cb) + ((long)(r * DH) * WP + s * DW) * PIXEL;                      \
+            GLOBAL const OPERAND *RESTRICT b = wp + (((long)(kb * CBLOCKS + (cb)) * R + r) * S + s) * STEPS * NR;      \
+                                                                                                                       \
+            UNROLL_BY(KU)                                                                                              \
+            for (int step = 0; step < STEPS; step++) {                                                                 \
+                WEIGHT_V weight[NV];                                                                                   \
+                                                                                                                       \
+                UNROLL                                                                                                 \
+                for (int v = 0; v < NV; v++)                                                                           \
+                    weight[v] = WEIGHT_VLOAD(b + step * NR + v * VK);                                                  \
+                UNROLL                                                                                                 \
+                for (int i = 0; i < VH * VW; i++) {                                                                    \
+                    const OPERAND pixel = a[(i / VW * STEP_H * WP + i % VW * STEP_W) * PIXEL + step];                  \
+                                                                                                                       \
+                    UNROLL                                                                                             \
+                    for (int v = 0; v < NV; v++)                                                                       \
+                        MULTIPLY(acc[i][v], pixel, weight[v]);                                                         \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+/* The first operand of the tile's first pixel in block cb. */
+#if IN_PLACE
+#define FROM(cb)                                                                                                       \
+    ((GLOBAL const int *)(x + (((long)(n * (C / XL) + (g * CG + (cb)*B) / XL) * HP + p0 * STEP_H) * WP + q0 * STEP_W) * XL + \
+                          (g * CG + (cb)*B) % XL))
+#else
+#define FROM(cb)                                                                                                       \
+    ((GLOBAL const OPERAND *)x + (((long)((n * GROUPS + g) * CBLOCKS + (cb)) * HP + p0 * STEP_H) * WP + q0 * STEP_W) * PIXEL)
+#endif
+
+/* x is xp unless IN_PLACE; then the last tiles begin earlier instead of reading behind the image. */
+KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const char *RESTRICT x, GLOBAL const OPERAND *RESTRICT wp SUMS_PARAM, Y_PARAMS)
+{
+    const int item = GRP(0) * WG + LID(0);
+#if ORDER == 0
+    const int qg = item % QGROUPS, pt = item / QGROUPS % PTILES, kb = item / (QGROUPS * PTILES) % KBLOCKS;
+#else
+    const int kb = item % KBLOCKS, qg = item / KBLOCKS % QGROUPS, pt = item / (KBLOCKS * QGROUPS) % PTILES;
+#endif
+    const int n = item / (KBLOCKS * QGROUPS * PTILES), g = kb / GBLOCKS, k0 = kb % GBLOCKS * NR;
+    const int p_first = pt * VH, p0 = IN_PLACE && p_first + VH > ROWS ? ROWS - VH : p_first;
+
+    if (item >= ITEMS)
+        return;
+    for (int tile = 0; tile < TILES; tile++) {
+        const int q_first = (qg * TILES + tile) * VW, q0 = IN_PLACE && q_first + VW > COLUMNS ? COLUMNS - VW : q_first;
+        INT_V acc[VH * VW][NV];
+
+        if (q_first >= COLUMNS)
+            return;
+        UNROLL
+        for (int i = 0; i < VH * VW; i++)
+            UNROLL
+            for (int v = 0; v < NV; v++)
+#if VNNI && !IN_PLACE
+                acc[i][v] = INT_VLOAD(sums + kb * NR + v * VK);
+#else
+                acc[i][v] = (INT_V)(0);
+#endif
+        for (int cb = 0; cb < CBLOCKS; cb++) {
+#if FLOATS
+            FLOAT_V part[VH * VW][NV];
+
+            UNROLL
+            for (int i = 0; i < VH * VW; i++)
+                UNROLL
+                for (int v = 0; v < NV; v++)
+                    part[i][v] = (FLOAT_V)(0.0f);
+            ADD_BLOCK(part, cb)
+            UNROLL
+            for (int i = 0; i < VH * VW; i++)
+                UNROLL
+                for (int v = 0; v < NV; v++)
+                    acc[i][v] += CAT(convert_int, VK)(part[i][v]);
+#else
+            ADD_BLOCK(acc, cb)
+#endif
+        }
+#if VNNI && IN_PLACE
+        UNROLL
+        for (int i = 0; i < VH * VW; i++) {
+            int extra = 0;
+
+            for (int r = 0; r < R; r++)
+                for (int s = 0; s < S; s++)
+                    extra += sums[((n * GROUPS + g) * HP + (p0 + i / VW) * STEP_H + r * DH) * WP + (q0 + i % VW) * STEP_W + s * DW];
+            UNROLL
+            for (int v = 0; v < NV; v++)
+                acc[i][v] -= (INT_V)(extra);
+        }
+#endif
+        {
+            int out[VH * VW][NR];
+
+            UNROLL
+            for (int i = 0; i < VH * VW; i++)
+                UNROLL
+                for (int v = 0; v < NV; v++)
+                    PRIVATE_INT_VSTORE(acc[i][v], &out[i][v * VK]);
+#if VEC > 1
+            if (KG % NR == 0 || k0 + NR <= KG) {
+                UNROLL
+                for (int i = 0; i < VH * VW; i++)
+                    if (p0 + i / VW >= p_first && q0 + i % VW >= q_first && p0 + i / VW < ROWS && q0 + i % VW < COLUMNS)
+                        UNROLL
+                        for (int j = 0; j < NR; j += VEC) {
+                            const int k = g * KG + k0 + j;
+
+                            STORE_YK(Y_AT(n, k, p0 + i / VW, q0 + i % VW), k, PRIVATE_VLOAD(&out[i][j]));
+                        }
+            } else
+#endif
+                for (int k = g * KG + k0; k < g * KG + k0 + NR && k < g * KG + KG; k++)
+                    for (int i = p_first - p0; i < VH && p0 + i < ROWS; i++)
+                        for (int j = q_first - q0; j < VW && q0 + j < COLUMNS; j++)
+                            STORE_Y(Y_AT(n, k, p0 + i, q0 + j), k, out[i * VW + j][k - g * KG - k0]);
+        }
+    }
+}

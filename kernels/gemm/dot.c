@@ -1,0 +1,56 @@
+#include "kernels/gemm/dot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Fastest first. `number` is DOT in dot.clh; needs: a word of the device's extensions or dots. */
+static const struct {
+    const char *word, *needs;
+    int number;
+    bool scalars, vectors;
+} dots[] = {
+    {"vnni", "tune_vnni", 4, false, true},
+    {"dp4a", "tune_dp4a", 3, true, false},
+    {"khr", "cl_khr_integer_dot_product", 1, true, false},
+    {"arm", "cl_arm_integer_dot_product_int8", 2, true, false},
+    {"fma", "", 5, false, true},
+    {"mul4", "", 0, true, true},
+};
+
+#define N_DOTS (sizeof dots / sizeof dots[0])
+
+static bool has(const struct device_desc *d, const char *word)
+{
+    char list[sizeof d->extensions + sizeof d->dots + 3], padded[64];
+
+    snprintf(list, sizeof list, " %s %s ", d->extensions, d->dots);
+    snprintf(padded, sizeof padded, " %s ", word);
+    return !word[0] || strstr(list, padded);
+}
+
+enum err dot_add_knob(struct space *s, const struct device_desc *d, enum dot_form form, bool exact_in_f32,
+                      struct why *why)
+{
+    const char *words[N_DOTS];
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_DOTS; i++) {
+        if (!(form == DOT_SCALARS ? dots[i].scalars : dots[i].vectors) || !has(d, dots[i].needs))
+            continue;
+        if (exact_in_f32 || strcmp(dots[i].word, "fma") != 0)
+            words[n++] = dots[i].word;
+    }
+    return space_add_knob_words(s, "dot", words, n, why);
+}
+
+void dot_define(struct build *b)
+{
+    const char *word = build_word(b, "dot");
+
+    for (size_t i = 0; i < N_DOTS; i++)
+        if (strcmp(dots[i].word, word) == 0) {
+            build_define(b, "DOT", dots[i].number);
+            if (dots[i].needs[0])
+                snprintf(b->p->extensions, sizeof b->p->extensions, "%s", dots[i].needs);
+        }
+}

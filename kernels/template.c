@@ -66,6 +66,16 @@ struct numerics numerics_of(const struct workload *w, const struct device_desc *
                               : (struct numerics){"f16-f32", EXACT_PLAIN, 2e-3};
 }
 
+struct numerics template_numerics(const struct template *t, const struct workload *w, const struct device_desc *d,
+                                  const struct space *s, const struct config *c)
+{
+    struct numerics numerics = numerics_of(w, d);
+
+    if (t->numerics)
+        t->numerics(w, s, c, &numerics);
+    return numerics;
+}
+
 /* The operator's tensors as the first buffers, filled for timing. */
 static enum err add_tensors(const struct workload *w, struct program *p)
 {
@@ -106,7 +116,8 @@ static enum err describe(const struct template *t, const struct workload *w, con
     p->template_version = t->version;
     cJSON_Delete(p->knobs);
     p->knobs = space_config_to_json(s, c);
-    p->flops = p->flops_effective = w->op->flops(w);
+    p->flops = w->op->flops(w);
+    p->flops_effective = w->op->flops_effective ? w->op->flops_effective(w) : p->flops;
     p->bytes_min = w->op->bytes_min(w);
     snprintf(p->api, sizeof p->api, "%s", strcmp(d->api, "cuda") == 0 ? "cuda" : "opencl");
     snprintf(p->std, sizeof p->std, "CL1.2");
@@ -118,7 +129,7 @@ enum err template_program(const struct template *t, const struct workload *w, co
                           struct why *why)
 {
     struct build b = {.w = w, .d = d, .s = s, .c = c, .p = out, .blobs = blobs, .why = why};
-    struct numerics numerics = numerics_of(w, d);
+    struct numerics numerics;
     const char *violated = NULL;
     enum err e;
 
@@ -131,8 +142,7 @@ enum err template_program(const struct template *t, const struct workload *w, co
         e = add_tensors(w, out);
     if (!e)
         e = add_kernels(t, &b);
-    if (t->numerics)
-        t->numerics(w, s, c, &numerics);
+    numerics = template_numerics(t, w, d, s, c);
     snprintf(out->numerics, sizeof out->numerics, "%s", numerics.name);
     if (!e)
         e = expect_passes(w, &numerics, out, blobs);

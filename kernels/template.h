@@ -43,6 +43,10 @@ struct template
 /* f32: 2e-6; f16 summed in f32: 2e-3; f16 summed in f16 where the workload permits and the device can: 1e-2; i8: 0. */
 struct numerics numerics_of(const struct workload *w, const struct device_desc *d);
 
+/* The class of one config. */
+struct numerics template_numerics(const struct template *t, const struct workload *w, const struct device_desc *d,
+                                  const struct space *s, const struct config *c);
+
 /* Sums in half: dtype f16, acc=f16, and the device has arithmetic in half. */
 bool sums_in_half(const struct workload *w, const struct device_desc *d);
 

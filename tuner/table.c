@@ -132,6 +132,20 @@ static void print_config(const struct row *r, struct buf *out)
     buf_puts(out, "\n");
 }
 
+/* Arithmetic that is not the plain one of the dtype is said: Winograd's errors are larger. */
+static void print_numerics(const struct row *r, struct buf *out)
+{
+    const struct task *t = r->task;
+    const struct arm *a = &t->arms[r->best->i_arm];
+    struct numerics n;
+
+    if (!a->template)
+        return;
+    n = template_numerics(a->template, &t->workload, &t->device, a->space, &r->best->config);
+    if (strcmp(n.name, numerics_of(&t->workload, &t->device).name) != 0)
+        buf_printf(out, "  numerics: %s, errors up to %g of the sum of magnitudes\n", n.name, n.tolerance);
+}
+
 static void print_ties(const struct row *r, struct buf *out)
 {
     const size_t ties = task_n_ties(r->task);
@@ -168,6 +182,7 @@ static void print_layer(const struct row *r, const struct job *job, struct buf *
     if (!r->best)
         return;
     print_config(r, out);
+    print_numerics(r, out);
     print_ties(r, out);
 }
 

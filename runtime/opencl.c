@@ -22,7 +22,13 @@ struct loaded {
     cl_program *programs;                   /* one a module */
     cl_mem *mems, *pristine;                /* one a buffer; pristine: what a buffer with reset_each_run starts with */
     cl_kernel *kernels;                     /* one a launch; NULL for fill and copy */
-    cl_event *events;                       /* one a launch, while running */
+    /* While running: what has been started, and each launch's latest event (lent from there; NULL = not yet). */
+    struct started {
+        cl_event event;
+        size_t i_launch;
+    } * started;
+    size_t n_started, cap_started;
+    cl_event *latest;
 };
 
 /* Opening. */
@@ -201,11 +207,11 @@ static enum err make_programs(struct loaded *l, const struct blobs *blobs, const
     return e;
 }
 
-static cl_int set_arg(struct loaded *l, cl_kernel kernel, cl_uint i, const struct program_arg *a)
+static cl_int set_arg(struct loaded *l, cl_kernel kernel, cl_uint i, const struct program_arg *a, int64_t integer)
 {
-    const cl_int i32 = (cl_int)a->integer;
-    const cl_uint u32 = (cl_uint)a->integer;
-    const cl_long i64 = (cl_long)a->integer;
+    const cl_int i32 = (cl_int)integer;
+    const cl_uint u32 = (cl_uint)integer;
+    const cl_long i64 = (cl_long)integer;
     const cl_float f32 = (cl_float)a->real;
 
     switch (a->kind) {
@@ -220,7 +226,7 @@ static cl_int set_arg(struct loaded *l, cl_kernel kernel, cl_uint i, const struc
     case ARG_F32:
         return clSetKernelArg(kernel, i, sizeof f32, &f32);
     default:
-        return clSetKernelArg(kernel, i, (size_t)a->integer, NULL);
+        return clSetKernelArg(kernel, i, (size_t)integer, NULL);
     }
 }
 
@@ -232,7 +238,7 @@ static enum err set_args(struct loaded *l, cl_kernel kernel, const struct progra
         return why_set(why, ERR_COMPILE, "launch '%s': kernel %s takes %u arguments, the launch gives %zu", launch->id,
                        launch->kernel, (unsigned)n, launch->n_args);
     for (size_t i = 0; i < launch->n_args; i++) {
-        const cl_int error = set_arg(l, kernel, (cl_uint)i, &launch->args[i]);
+        const cl_int error = set_arg(l, kernel, (cl_uint)i, &launch->args[i], launch->args[i].integer);
 
         if (error != CL_SUCCESS)
             return why_set(why, ERR_COMPILE, "launch '%s': argument %zu of kernel %s: %s", launch->id, i,
@@ -368,7 +374,8 @@ static void cl_unload(struct loaded *l)
     free(l->mems);
     free(l->pristine);
     free(l->programs);
-    free(l->events);
+    free(l->started);
+    free(l->latest);
     program_fini(&l->program);
     free(l);
 }
@@ -387,9 +394,9 @@ static enum err new_loaded(struct device *d, const struct program *p, struct loa
     l->mems = calloc(p->n_buffers + 1, sizeof *l->mems);
     l->pristine = calloc(p->n_buffers + 1, sizeof *l->pristine);
     l->kernels = calloc(p->n_launches + 1, sizeof *l->kernels);
-    l->events = calloc(p->n_launches + 1, sizeof *l->events);
+    l->latest = calloc(p->n_launches + 1, sizeof *l->latest);
     *out = l;
-    return l->programs && l->mems && l->pristine && l->kernels && l->events ? ERR_OK : ERR_NOMEM;
+    return l->programs && l->mems && l->pristine && l->kernels && l->latest ? ERR_OK : ERR_NOMEM;
 }
 
 static enum err cl_load(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
@@ -421,61 +428,117 @@ static enum err cl_load(struct device *d, const struct program *p, const struct 
 
 /* Running. */
 
-static cl_int enqueue_kernel(struct loaded *l, size_t i, cl_uint n_wait, const cl_event *wait)
+/* One launch of one iteration: its place, what it waits for, where its event goes. */
+struct start {
+    size_t i_launch;
+    cl_uint n_wait;
+    const cl_event *wait;
+    cl_event *event;
+};
+
+static cl_int enqueue_kernel(struct loaded *l, const struct start *s)
 {
-    const struct program_launch *launch = &l->program.launches[i];
+    const struct program_launch *launch = &l->program.launches[s->i_launch];
     size_t global[3], local[3];
 
     for (int d = 0; d < 3; d++) {
         local[d] = (size_t)launch->block[d];
         global[d] = (size_t)(launch->grid[d] * launch->block[d]);
     }
-    return clEnqueueNDRangeKernel(l->queues[launch->queue], l->kernels[i], 3, NULL, global, local, n_wait, wait,
-                                  &l->events[i]);
+    return clEnqueueNDRangeKernel(l->queues[launch->queue], l->kernels[s->i_launch], 3, NULL, global, local, s->n_wait,
+                                  s->wait, s->event);
 }
 
-static cl_int enqueue_fill(struct loaded *l, size_t i, cl_uint n_wait, const cl_event *wait)
+static cl_int enqueue_fill(struct loaded *l, const struct start *s)
 {
-    const struct program_launch *launch = &l->program.launches[i];
+    const struct program_launch *launch = &l->program.launches[s->i_launch];
     const int to = launch->args[0].i_buffer;
     const enum dtype t = l->program.buffers[to].dtype;
     char pattern[8] = {0};
 
     dtype_store(t, pattern, 0, launch->args[1].real);
     return clEnqueueFillBuffer(l->queues[launch->queue], l->mems[to], pattern, dtype_bytes(t), 0,
-                               bytes_of(l, (size_t)to), n_wait, wait, &l->events[i]);
+                               bytes_of(l, (size_t)to), s->n_wait, s->wait, s->event);
 }
 
-static cl_int enqueue_copy(struct loaded *l, size_t i, cl_uint n_wait, const cl_event *wait)
+static cl_int enqueue_copy(struct loaded *l, const struct start *s)
 {
-    const struct program_launch *launch = &l->program.launches[i];
+    const struct program_launch *launch = &l->program.launches[s->i_launch];
     const struct program_arg *a = launch->args;
 
     return clEnqueueCopyBuffer(l->queues[launch->queue], l->mems[a[1].i_buffer], l->mems[a[0].i_buffer], 0, 0,
-                               (size_t)a[2].integer, n_wait, wait, &l->events[i]);
+                               (size_t)a[2].integer, s->n_wait, s->wait, s->event);
 }
 
-static cl_int (*const enqueuers[N_LAUNCH_OPS])(struct loaded *, size_t, cl_uint, const cl_event *) = {
+static cl_int (*const enqueuers[N_LAUNCH_OPS])(struct loaded *, const struct start *) = {
     [LAUNCH_KERNEL] = enqueue_kernel, [LAUNCH_FILL] = enqueue_fill, [LAUNCH_COPY] = enqueue_copy};
+
+/* Arguments that change with the iteration; a kernel keeps those of its last start. */
+static cl_int bump_args(struct loaded *l, size_t i_launch, const int64_t *iteration)
+{
+    const struct program_launch *launch = &l->program.launches[i_launch];
+    cl_int error = CL_SUCCESS;
+
+    for (size_t i = 0; error == CL_SUCCESS && i < launch->n_args; i++)
+        if (program_arg_bumps(&launch->args[i]))
+            error = set_arg(l, l->kernels[i_launch], (cl_uint)i, &launch->args[i],
+                            program_arg_value(&launch->args[i], iteration));
+    return error;
+}
+
+/* Room for one more event. */
+static struct started *next_started(struct loaded *l)
+{
+    if (l->n_started == l->cap_started) {
+        const size_t cap = l->cap_started ? 2 * l->cap_started : 64;
+        struct started *grown = realloc(l->started, cap * sizeof *grown);
+
+        if (!grown)
+            return NULL;
+        l->started = grown;
+        l->cap_started = cap;
+    }
+    return &l->started[l->n_started];
+}
+
+struct enqueuing {
+    struct loaded *l;
+    struct why *why;
+};
+
+static enum err enqueue_one(size_t i_launch, const int64_t *iteration, void *arg)
+{
+    const struct enqueuing *to = arg;
+    struct loaded *l = to->l;
+    const struct program_launch *launch = &l->program.launches[i_launch];
+    struct started *started = next_started(l);
+    cl_event wait[PROGRAM_MAX_AFTER];
+    struct start s = {.i_launch = i_launch, .wait = wait};
+    cl_int error;
+
+    if (!started)
+        return ERR_NOMEM;
+    for (size_t a = 0; a < launch->n_after; a++)
+        if (l->latest[launch->after[a]])
+            wait[s.n_wait++] = l->latest[launch->after[a]];
+    s.wait = s.n_wait ? wait : NULL;
+    s.event = &started->event;
+    error = bump_args(l, i_launch, iteration);
+    if (error == CL_SUCCESS)
+        error = enqueuers[launch->op](l, &s);
+    if (error != CL_SUCCESS)
+        return why_set(to->why, ERR_DEVICE, "launch '%s': %s", launch->id, opencl_error_name(error));
+    started->i_launch = i_launch;
+    l->latest[i_launch] = started->event;
+    l->n_started++;
+    return ERR_OK;
+}
 
 static enum err enqueue(struct loaded *l, enum launch_phase phase, struct why *why)
 {
-    for (size_t i = 0; i < l->program.n_launches; i++) {
-        const struct program_launch *launch = &l->program.launches[i];
-        cl_event wait[PROGRAM_MAX_AFTER];
-        cl_int error;
+    struct enqueuing to = {l, why};
 
-        if (launch->phase != phase)
-            continue;
-        for (size_t a = 0; a < launch->n_after; a++)
-            wait[a] = l->events[launch->after[a]];
-        error = enqueuers[launch->op](l, i, (cl_uint)launch->n_after, launch->n_after ? wait : NULL);
-        if (error != CL_SUCCESS) {
-            l->events[i] = NULL;
-            return why_set(why, ERR_DEVICE, "launch '%s': %s", launch->id, opencl_error_name(error));
-        }
-    }
-    return ERR_OK;
+    return program_each_run(&l->program, phase, enqueue_one, &to);
 }
 
 /* Everything is handed to the device before anything is waited for: queues may wait for one another. */
@@ -500,18 +563,17 @@ static enum err collect(struct loaded *l, int64_t *device_ns, struct why *why)
 {
     cl_ulong first = CL_ULONG_MAX, last = 0, start = 0, end = 0;
 
-    for (size_t i = 0; i < l->program.n_launches; i++) {
-        const char *id = l->program.launches[i].id;
+    for (size_t i = 0; i < l->n_started; i++) {
+        const char *id = l->program.launches[l->started[i].i_launch].id;
+        const cl_event event = l->started[i].event;
         cl_int state = CL_COMPLETE, error;
 
-        if (!l->events[i])
-            continue;
-        error = clGetEventInfo(l->events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+        error = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
         if (error != CL_SUCCESS || state < 0)
             return why_set(why, ERR_DEVICE, "launch '%s': %s", id, opencl_error_name(error ? error : state));
-        error = clGetEventProfilingInfo(l->events[i], CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+        error = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
         if (error == CL_SUCCESS)
-            error = clGetEventProfilingInfo(l->events[i], CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+            error = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
         if (error != CL_SUCCESS)
             return why_set(why, ERR_DEVICE, "launch '%s': profiling: %s", id, opencl_error_name(error));
         first = start < first ? start : first;
@@ -536,11 +598,11 @@ static enum err reset_buffers(struct loaded *l, struct why *why)
 
 static void drop_events(struct loaded *l)
 {
+    for (size_t i = 0; i < l->n_started; i++)
+        clReleaseEvent(l->started[i].event);
+    l->n_started = 0;
     for (size_t i = 0; i < l->program.n_launches; i++)
-        if (l->events[i]) {
-            clReleaseEvent(l->events[i]);
-            l->events[i] = NULL;
-        }
+        l->latest[i] = NULL;
 }
 
 static enum err cl_run(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns, struct why *why)

@@ -35,6 +35,7 @@ void program_fini(struct program *p)
     free(p->modules);
     free(p->buffers);
     free(p->launches);
+    free(p->loops);
     free(p->passes);
     free(p->workload);
     free(p->template_id);
@@ -192,6 +193,16 @@ enum err program_after(struct program_launch *l, int i_launch)
     if (!a)
         return l->n_after >= PROGRAM_MAX_AFTER ? ERR_LIMIT : ERR_NOMEM;
     *a = i_launch;
+    return ERR_OK;
+}
+
+enum err program_add_loop(struct program *p, int first, int last, int64_t count)
+{
+    struct program_loop *l = APPEND(p->loops, p->n_loops, PROGRAM_MAX_LOOPS);
+
+    if (!l)
+        return p->n_loops >= PROGRAM_MAX_LOOPS ? ERR_LIMIT : ERR_NOMEM;
+    *l = (struct program_loop){first, last, count};
     return ERR_OK;
 }
 

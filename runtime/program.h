@@ -22,6 +22,9 @@
 #define PROGRAM_MAX_CHECKS 8
 #define PROGRAM_MAX_DEFINES 128
 #define PROGRAM_MAX_AFTER 32
+#define PROGRAM_MAX_LOOPS 256
+#define PROGRAM_MAX_NEST 3                          /* loops around a launch */
+#define PROGRAM_MAX_RUNS ((int64_t)1 << 18)         /* launches of a phase, each as often as its loops repeat it */
 #define PROGRAM_MAX_BUFFER_BYTES ((int64_t)8 << 30) /* of all buffers together */
 #define PROGRAM_MAX_SAMPLES ((int64_t)1 << 24)      /* values of one check */
 #define PROGRAM_ID_BYTES 40
@@ -79,6 +82,8 @@ struct program_arg {
     int i_buffer;    /* ARG_BUFFER */
     int64_t integer; /* ARG_I32, ARG_U32, ARG_I64; ARG_LOCAL: bytes */
     double real;     /* ARG_F32 */
+    /* ARG_I32, ARG_U32, ARG_I64: added an iteration of each loop around the launch, outermost first */
+    int64_t bump[PROGRAM_MAX_NEST];
 };
 
 struct program_launch {
@@ -91,9 +96,18 @@ struct program_launch {
     int64_t block[3];         /* work-items in a group */
     struct program_arg *args; /* fill: {buffer, f32 value}; copy: {to, from, i64 bytes} */
     size_t n_args;
-    int queue;  /* 0..7 */
-    int *after; /* indices of earlier launches of the same phase that must have ended; same queue = in order anyway */
+    int queue; /* 0..7 */
+    /* Indices of launches of the same phase whose latest start must have ended: earlier ones, or any that shares a loop
+     * with this one (that of the iteration before). Same queue = in order anyway. */
+    int *after;
     size_t n_after;
+};
+
+/* Launches first .. last (inclusive, of one phase) are run `count` times, in order. Loops lie within one another or
+ * apart, in the order of `first`, the outer one first. */
+struct program_loop {
+    int first, last;
+    int64_t count;
 };
 
 struct program_check {
@@ -144,6 +158,8 @@ struct program {
     size_t n_buffers;
     struct program_launch *launches;
     size_t n_launches;
+    struct program_loop *loops;
+    size_t n_loops;
     struct program_pass *passes;
     size_t n_passes;
 };
@@ -168,10 +184,20 @@ enum err program_arg_buffer(struct program_launch *l, int i_buffer);
 enum err program_arg_int(struct program_launch *l, enum arg_kind kind, int64_t value);
 enum err program_arg_real(struct program_launch *l, double value); /* ARG_F32 */
 enum err program_after(struct program_launch *l, int i_launch);
+/* ERR_LIMIT, ERR_NOMEM. What it may hold is checked by program_check_sane. */
+enum err program_add_loop(struct program *p, int first, int last, int64_t count);
 struct program_pass *program_add_pass(struct program *p, const char *id);
 enum err program_pass_fill_add(struct program_pass *pass, int i_buffer, const struct program_fill *fill);
 struct program_check *program_pass_check_add(struct program_pass *pass, enum check_kind kind, int i_buffer);
 int program_find_buffer(const struct program *p, const char *id); /* -1 when there is none */
+
+/* Calls `each` for the launches of one phase in the order in which they run, as often as their loops repeat them;
+ * iteration: [PROGRAM_MAX_NEST] of the loops around it, outermost first, the rest 0. Stops at the first error. */
+enum err program_each_run(const struct program *p, enum launch_phase phase,
+                          enum err (*each)(size_t i_launch, const int64_t *iteration, void *arg), void *arg);
+/* A whole number's value in an iteration; does the argument change at all? */
+int64_t program_arg_value(const struct program_arg *a, const int64_t *iteration);
+bool program_arg_bumps(const struct program_arg *a);
 
 /* Checks every index, size, name and limit of an untrusted program: ERR_INPUT or ERR_LIMIT with words. */
 enum err program_check_sane(const struct program *p, struct why *why);

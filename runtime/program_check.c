@@ -1,5 +1,5 @@
 /* program_check.c - is an untrusted program sane? Every index, size, name and limit. */
-#include "runtime/program.h"
+#include "runtime/program_loops.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -287,8 +287,11 @@ static enum err check_launch(const struct program *p, size_t i, struct why *why)
         if (!arg_is_sane(p, &l->args[a]))
             return why_set(why, ERR_INPUT, "launch '%s': argument %zu is out of range", l->id, a);
     for (size_t a = 0; a < l->n_after; a++)
-        if (l->after[a] < 0 || (size_t)l->after[a] >= i || p->launches[l->after[a]].phase != l->phase)
-            return why_set(why, ERR_INPUT, "launch '%s': 'after' names earlier launches of the same phase", l->id);
+        if (l->after[a] < 0 || (size_t)l->after[a] >= p->n_launches || p->launches[l->after[a]].phase != l->phase ||
+            ((size_t)l->after[a] >= i && !program_share_loop(p, i, (size_t)l->after[a])))
+            return why_set(why, ERR_INPUT,
+                           "launch '%s': 'after' names earlier launches of the same phase, or any in a loop with it",
+                           l->id);
     return launch_checks[l->op](p, l, why);
 }
 
@@ -418,7 +421,7 @@ enum err program_check_sane(const struct program *p, struct why *why)
     enum err e;
 
     if (p->n_modules > PROGRAM_MAX_MODULES || p->n_buffers > PROGRAM_MAX_BUFFERS ||
-        p->n_launches > PROGRAM_MAX_LAUNCHES || p->n_passes > PROGRAM_MAX_PASSES)
+        p->n_launches > PROGRAM_MAX_LAUNCHES || p->n_loops > PROGRAM_MAX_LOOPS || p->n_passes > PROGRAM_MAX_PASSES)
         return why_set(why, ERR_LIMIT, "too many modules, buffers, launches or passes");
     e = check_head(p, why);
     for (size_t i = 0; !e && i < p->n_modules; i++)
@@ -429,6 +432,8 @@ enum err program_check_sane(const struct program *p, struct why *why)
         e = check_launch_names(p, why);
     for (size_t i = 0; !e && i < p->n_launches; i++)
         e = check_launch(p, i, why);
+    if (!e)
+        e = program_check_loops(p, why);
     if (!e)
         e = check_phases(p, why);
     for (size_t i = 0; !e && i < p->n_passes; i++)

@@ -245,9 +245,31 @@ static enum err read_ref(const struct program *p, const cJSON *o, const char *na
     return *out >= 0 ? ERR_OK : why_set(why, ERR_INPUT, "'%s' names no buffer: '%.40s'", name, id);
 }
 
+/* The bumps of a whole number, one for each loop around its launch. */
+static enum err read_bump(struct program_launch *l, const cJSON *o, struct why *why)
+{
+    const cJSON *list = NULL, *item;
+    int i = 0;
+    enum err e = optional_list(o, "bump", &list, why);
+
+    if (e)
+        return e;
+    cJSON_ArrayForEach(item, list)
+    {
+        const double v = item->valuedouble;
+
+        if (i >= PROGRAM_MAX_NEST || !cJSON_IsNumber(item) || !(v >= -0x1p31 && v <= 0x1p31) || v != (double)(int64_t)v)
+            return why_set(why, ERR_INPUT, "'bump' is not a list of at most %d whole numbers within 2^31",
+                           PROGRAM_MAX_NEST);
+        l->args[l->n_args - 1].bump[i++] = (int64_t)v;
+    }
+    return ERR_OK;
+}
+
 static enum err read_arg(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
 {
-    const char *name = cJSON_IsObject(o) && o->child && !o->child->next ? o->child->string : "";
+    const char *name = cJSON_IsObject(o) && o->child ? o->child->string : "";
+    const cJSON *more = name[0] ? o->child->next : NULL;
     int kind = 0, i_buffer = -1;
     int64_t integer = 0;
     double real = 0;
@@ -255,19 +277,20 @@ static enum err read_arg(const struct program *p, struct program_launch *l, cons
 
     while (kind < N_ARGS && strcmp(name, program_arg_names[kind]) != 0)
         kind++;
-    if (kind == N_ARGS)
+    if (kind == N_ARGS || (more && (strcmp(more->string, "bump") != 0 || more->next)))
         return why_set(why, ERR_INPUT,
-                       "an argument is {\"buf\": name} or one of i32, u32, i64, f32, local with a number");
+                       "an argument is {\"buf\": name} or one of i32, u32, i64, f32, local with a number, and 'bump'");
     if (kind == ARG_BUFFER) {
         e = read_ref(p, o, name, &i_buffer, why);
-        return e ? e : program_arg_buffer(l, i_buffer);
-    }
-    if (kind == ARG_F32) {
+        e = e ? e : program_arg_buffer(l, i_buffer);
+    } else if (kind == ARG_F32) {
         e = json_get_real(o, name, &real, why);
-        return e ? e : program_arg_real(l, real);
+        e = e ? e : program_arg_real(l, real);
+    } else {
+        e = json_get_i64(o, name, -JSON_EXACT_MAX, JSON_EXACT_MAX, &integer, why);
+        e = e ? e : program_arg_int(l, (enum arg_kind)kind, integer);
     }
-    e = json_get_i64(o, name, -JSON_EXACT_MAX, JSON_EXACT_MAX, &integer, why);
-    return e ? e : program_arg_int(l, (enum arg_kind)kind, integer);
+    return e ? e : read_bump(l, o, why);
 }
 
 static enum err read_args(const struct program *p, struct program_launch *l, const cJSON *o, struct why *why)
@@ -341,6 +364,15 @@ static enum err names_of(const cJSON *list, struct launch_names *out, struct why
     return ERR_OK;
 }
 
+/* The index of the launch of this name; -1 when there is none. */
+static int find_launch(const struct launch_names *names, const char *id)
+{
+    struct launch_name key = {.id = id}, *found;
+
+    found = bsearch(&key, names->sorted, names->n, sizeof key, by_id);
+    return found ? found->i : -1;
+}
+
 static enum err read_after(struct program_launch *l, const cJSON *o, const struct launch_names *names, struct why *why)
 {
     const cJSON *list = NULL, *item;
@@ -350,12 +382,12 @@ static enum err read_after(struct program_launch *l, const cJSON *o, const struc
         return e;
     cJSON_ArrayForEach(item, list)
     {
-        struct launch_name key = {.id = cJSON_IsString(item) ? item->valuestring : ""}, *found;
+        const char *id = cJSON_IsString(item) ? item->valuestring : "";
+        const int i = find_launch(names, id);
 
-        found = bsearch(&key, names->sorted, names->n, sizeof key, by_id);
-        if (!found)
-            return why_set(why, ERR_INPUT, "'after' names no launch: '%.40s'", key.id);
-        e = program_after(l, found->i);
+        if (i < 0)
+            return why_set(why, ERR_INPUT, "'after' names no launch: '%.40s'", id);
+        e = program_after(l, i);
         if (e)
             return why_set(why, e, "'after' names more than %d launches", PROGRAM_MAX_AFTER);
     }
@@ -389,7 +421,41 @@ static enum err read_launch(struct program *p, const cJSON *o, const struct laun
     return e ? e : read_after(l, o, names, why);
 }
 
-static enum err read_launches(struct program *p, const cJSON *list, struct why *why)
+static enum err read_loop(struct program *p, const cJSON *o, const struct launch_names *names, struct why *why)
+{
+    const char *first = NULL, *last = NULL;
+    int64_t count = 0;
+    enum err e = only_members(o, "loop", "first last count", why);
+
+    if (!e)
+        e = json_get_text(o, "first", &first, why);
+    if (!e)
+        e = json_get_text(o, "last", &last, why);
+    if (!e)
+        e = json_get_i64(o, "count", 1, PROGRAM_MAX_RUNS, &count, why);
+    if (!e)
+        e = program_add_loop(p, find_launch(names, first), find_launch(names, last), count);
+    return e == ERR_LIMIT ? why_set(why, e, "more than %d loops", PROGRAM_MAX_LOOPS) : e;
+}
+
+static enum err read_loops(struct program *p, const cJSON *o, const struct launch_names *names, struct why *why)
+{
+    const cJSON *list = NULL, *l;
+    enum err e = optional_list(o, "loops", &list, why);
+
+    cJSON_ArrayForEach(l, list)
+    {
+        if (e)
+            break;
+        e = read_loop(p, l, names, why);
+        if (e)
+            why_prefix(why, e, "loop %zu", p->n_loops);
+    }
+    return e;
+}
+
+/* Launches of `list`, and the program's loops over them. */
+static enum err read_launches(struct program *p, const cJSON *list, const cJSON *o, struct why *why)
 {
     struct launch_names names = {0};
     const cJSON *l;
@@ -403,6 +469,8 @@ static enum err read_launches(struct program *p, const cJSON *list, struct why *
         if (e)
             why_prefix(why, e, "launch %zu", p->n_launches);
     }
+    if (!e)
+        e = read_loops(p, o, &names, why);
     free(names.sorted);
     return e;
 }
@@ -603,7 +671,7 @@ static enum err read_program(struct program *p, const cJSON *o, struct why *why)
     const cJSON *launches = NULL;
     enum err e = only_members(o, "program",
                               "schema workload template template_version knobs numerics cost limits requires modules "
-                              "buffers launches verify",
+                              "buffers launches loops verify",
                               why);
 
     if (!e)
@@ -614,8 +682,8 @@ static enum err read_program(struct program *p, const cJSON *o, struct why *why)
         e = read_list(p, o, "buffers", read_buffer, why);
     if (!e)
         e = optional_list(o, "launches", &launches, why);
-    if (!e && launches)
-        e = read_launches(p, launches, why);
+    if (!e)
+        e = read_launches(p, launches, o, why);
     if (!e)
         e = read_list(p, o, "verify", read_pass, why);
     return e ? e : program_check_sane(p, why);

@@ -104,6 +104,13 @@ static cJSON *of_arg(const struct program *p, const struct program_arg *a, bool 
         json_add_real(o, program_arg_names[a->kind], a->real, ok);
     else
         json_add_i64(o, program_arg_names[a->kind], a->integer, ok);
+    if (program_arg_bumps(a)) {
+        cJSON *bump = cJSON_CreateArray();
+
+        for (int i = 0; i < PROGRAM_MAX_NEST; i++)
+            push(bump, cJSON_CreateNumber((double)a->bump[i]), ok);
+        json_add_item(o, "bump", bump, ok);
+    }
     return o;
 }
 
@@ -129,6 +136,16 @@ static cJSON *of_launch(const struct program *p, const struct program_launch *l,
     for (size_t i = 0; i < l->n_after; i++)
         push(after, cJSON_CreateString(p->launches[l->after[i]].id), ok);
     add_sub(o, "after", after, ok);
+    return o;
+}
+
+static cJSON *of_loop(const struct program *p, const struct program_loop *l, bool *ok)
+{
+    cJSON *o = cJSON_CreateObject();
+
+    json_add_text(o, "first", p->launches[l->first].id, ok);
+    json_add_text(o, "last", p->launches[l->last].id, ok);
+    json_add_i64(o, "count", l->count, ok);
     return o;
 }
 
@@ -204,7 +221,7 @@ static void put_head(cJSON *o, const struct program *p, bool *ok)
 static void put_lists(cJSON *o, const struct program *p, bool *ok)
 {
     cJSON *modules = cJSON_CreateArray(), *buffers = cJSON_CreateArray(), *launches = cJSON_CreateArray(),
-          *passes = cJSON_CreateArray();
+          *loops = cJSON_CreateArray(), *passes = cJSON_CreateArray();
 
     for (size_t i = 0; i < p->n_modules; i++)
         push(modules, of_module(&p->modules[i], ok), ok);
@@ -212,11 +229,14 @@ static void put_lists(cJSON *o, const struct program *p, bool *ok)
         push(buffers, of_buffer(&p->buffers[i], ok), ok);
     for (size_t i = 0; i < p->n_launches; i++)
         push(launches, of_launch(p, &p->launches[i], ok), ok);
+    for (size_t i = 0; i < p->n_loops; i++)
+        push(loops, of_loop(p, &p->loops[i], ok), ok);
     for (size_t i = 0; i < p->n_passes; i++)
         push(passes, of_pass(p, &p->passes[i], ok), ok);
     add_sub(o, "modules", modules, ok);
     add_sub(o, "buffers", buffers, ok);
     add_sub(o, "launches", launches, ok);
+    add_sub(o, "loops", loops, ok);
     add_sub(o, "verify", passes, ok);
 }
 

@@ -221,9 +221,10 @@ static void launch_args(size_t i_layer, size_t i_launch, const struct program_la
     for (size_t i = 0; i < l->n_args; i++) {
         const struct program_arg *a = &l->args[i];
         long long number = a->kind == ARG_BUFFER ? (long long)a->i_buffer : (long long)a->integer;
-        buf_printf(out, "    {%s, %lld, %.17g},\n", kinds[a->kind], a->kind == ARG_F32 ? 0 : number, a->real);
+        buf_printf(out, "    {%s, %lld, %.17g, {%lld, %lld, %lld}},\n", kinds[a->kind], a->kind == ARG_F32 ? 0 : number,
+                   a->real, (long long)a->bump[0], (long long)a->bump[1], (long long)a->bump[2]);
     }
-    buf_puts(out, l->n_args == 0 ? "    {TUNE_ARG_I32, 0, 0},\n};\n" : "};\n");
+    buf_puts(out, l->n_args == 0 ? "    {TUNE_ARG_I32, 0, 0, {0, 0, 0}},\n};\n" : "};\n");
 }
 
 static void launches(size_t i_layer, const struct program *p, struct buf *out)
@@ -246,6 +247,29 @@ static void launches(size_t i_layer, const struct program *p, struct buf *out)
                    (long long)l->block[2], i_layer, i, l->n_args);
     }
     buf_puts(out, "};\n");
+}
+
+/* Index of a launch among those that the bundle has. */
+static int bundled_index(const struct program *p, int i_launch)
+{
+    int n = 0;
+    for (int i = 0; i < i_launch; i++) {
+        n += p->launches[i].phase != PHASE_REFERENCE;
+    }
+    return n;
+}
+
+static void loops(size_t i_layer, const struct program *p, struct buf *out)
+{
+    buf_printf(out, "static const struct tune_plan_loop l%zu_loops[] = {\n", i_layer);
+    for (size_t i = 0; i < p->n_loops; i++) {
+        const struct program_loop *l = &p->loops[i];
+        if (p->launches[l->first].phase != PHASE_REFERENCE) {
+            buf_printf(out, "    {%d, %d, %lld},\n", bundled_index(p, l->first), bundled_index(p, l->last),
+                       (long long)l->count);
+        }
+    }
+    buf_puts(out, "    {0, 0, 0},\n};\n");
 }
 
 static void tensors(size_t i_layer, const struct program *p, struct buf *out)
@@ -275,8 +299,9 @@ static void plan(size_t i, struct buf *out)
 {
     buf_printf(out,
                "static const struct tune_plan l%zu_plan = {l%zu_modules, " LENGTH ", l%zu_buffers, " LENGTH
-               ", l%zu_launches, " LENGTH "};\n\n",
-               i, i, i, "modules", i, "modules", i, i, "buffers", i, "buffers", i, i, "launches", i, "launches");
+               ", l%zu_launches, " LENGTH ", l%zu_loops, " LENGTH " - 1};\n\n",
+               i, i, i, "modules", i, "modules", i, i, "buffers", i, "buffers", i, i, "launches", i, "launches", i, i,
+               "loops", i, "loops");
 }
 
 static void knobs_text(const cJSON *knobs, struct buf *out)
@@ -376,6 +401,7 @@ enum err deploy_text_tables(const struct deploy_layer *layers, size_t n, struct 
         }
         buffers(i, &layers[i], out);
         launches(i, &layers[i].program, out);
+        loops(i, &layers[i].program, out);
         tensors(i, &layers[i].program, out);
         plan(i, out);
     }

@@ -205,11 +205,17 @@ static enum tune_status make_buffers(struct tune_op *op)
     return TUNE_OK;
 }
 
-static cl_int set_arg(struct tune_op *op, cl_kernel kernel, cl_uint i, const struct tune_plan_arg *a)
+/* Sets an argument to its value in an iteration of the loops around its launch. */
+static cl_int set_arg(struct tune_op *op, cl_kernel kernel, cl_uint i, const struct tune_plan_arg *a,
+                      const int64_t *iteration)
 {
-    cl_int i32 = (cl_int)a->integer;
-    cl_uint u32 = (cl_uint)a->integer;
-    cl_long i64 = (cl_long)a->integer;
+    int64_t integer = a->integer;
+    for (int d = 0; d < TUNE_PLAN_NEST; d++) {
+        integer += a->bump[d] * iteration[d];
+    }
+    cl_int i32 = (cl_int)integer;
+    cl_uint u32 = (cl_uint)integer;
+    cl_long i64 = (cl_long)integer;
     cl_float f32 = (cl_float)a->real;
     switch (a->kind) {
     case TUNE_ARG_BUFFER:
@@ -233,13 +239,14 @@ static enum tune_status make_kernels(struct tune_op *op)
     const struct tune_plan *plan = op->layer->plan;
     for (int i = 0; i < plan->n_launches; i++) {
         const struct tune_plan_launch *l = &plan->launches[i];
+        const int64_t start[TUNE_PLAN_NEST] = {0};
         cl_int code = CL_SUCCESS;
         if (l->op != TUNE_OP_KERNEL) {
             continue;
         }
         op->kernels[i] = clCreateKernel(op->programs[l->i_module], l->kernel, &code);
         for (int j = 0; code == CL_SUCCESS && j < l->n_args; j++) {
-            code = set_arg(op, op->kernels[i], (cl_uint)j, &l->args[j]);
+            code = set_arg(op, op->kernels[i], (cl_uint)j, &l->args[j], start);
         }
         if (code != CL_SUCCESS) {
             return failed(op->c, TUNE_DEVICE_FAILED, "%s: kernel %s: OpenCL error %d", op->layer->workload, l->kernel,
@@ -403,15 +410,59 @@ static cl_int enqueue(struct tune_op *op, int i_launch)
     return clEnqueueNDRangeKernel(op->c->queue, op->kernels[i_launch], 3, NULL, global, l->block, 0, NULL, NULL);
 }
 
-static enum tune_status launch_all(struct tune_op *op, int pack)
+static int bumps(const struct tune_plan_arg *a)
+{
+    for (int d = 0; d < TUNE_PLAN_NEST; d++) {
+        if (a->bump[d] != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* One launch of one iteration; a kernel keeps the arguments of its last start. */
+static cl_int launch_one(struct tune_op *op, int i_launch, const int64_t *iteration)
+{
+    const struct tune_plan_launch *l = &op->layer->plan->launches[i_launch];
+    cl_int code = CL_SUCCESS;
+    for (int i = 0; code == CL_SUCCESS && i < l->n_args; i++) {
+        if (bumps(&l->args[i])) {
+            code = set_arg(op, op->kernels[i_launch], (cl_uint)i, &l->args[i], iteration);
+        }
+    }
+    return code == CL_SUCCESS ? enqueue(op, i_launch) : code;
+}
+
+/* Launches first .. last of one kind, whose loops begin at i_loop. */
+static cl_int launch_range(struct tune_op *op, int pack, int first, int last, int i_loop, int depth, int64_t *iteration)
 {
     const struct tune_plan *plan = op->layer->plan;
     cl_int code = CL_SUCCESS;
-    for (int i = 0; code == CL_SUCCESS && i < plan->n_launches; i++) {
-        if (plan->launches[i].pack == pack) {
-            code = enqueue(op, i);
+    for (int i = first; code == CL_SUCCESS && i <= last; i++) {
+        while (i_loop < plan->n_loops && plan->loops[i_loop].first < i) {
+            i_loop++;
         }
+        if (plan->launches[i].pack != pack) {
+            continue;
+        }
+        if (i_loop == plan->n_loops || plan->loops[i_loop].first != i || depth == TUNE_PLAN_NEST) {
+            code = launch_one(op, i, iteration);
+            continue;
+        }
+        for (int64_t n = 0; code == CL_SUCCESS && n < plan->loops[i_loop].count; n++) {
+            iteration[depth] = n;
+            code = launch_range(op, pack, i, plan->loops[i_loop].last, i_loop + 1, depth + 1, iteration);
+        }
+        iteration[depth] = 0;
+        i = plan->loops[i_loop].last;
     }
+    return code;
+}
+
+static enum tune_status launch_all(struct tune_op *op, int pack)
+{
+    int64_t iteration[TUNE_PLAN_NEST] = {0};
+    cl_int code = launch_range(op, pack, 0, op->layer->plan->n_launches - 1, 0, 0, iteration);
     if (code == CL_SUCCESS) {
         code = clFinish(op->c->queue);
     }

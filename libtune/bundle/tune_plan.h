@@ -25,10 +25,13 @@ struct tune_plan_buffer {
     int each_run;               /* filled anew before every run, not only at first */
 };
 
+#define TUNE_PLAN_NEST 3 /* loops around a launch */
+
 struct tune_plan_arg {
     enum tune_plan_arg_kind kind;
     int64_t integer; /* buffer index, number, or bytes of local memory */
     double real;
+    int64_t bump[TUNE_PLAN_NEST]; /* added an iteration of each loop around the launch, outermost first */
 };
 
 struct tune_plan_launch {
@@ -41,6 +44,13 @@ struct tune_plan_launch {
     int n_args;
 };
 
+/* Launches first .. last run `count` times. Loops lie within one another or apart, by their first launch, the outer one
+ * first. */
+struct tune_plan_loop {
+    int first, last;
+    int64_t count;
+};
+
 /* Launches run in this order on one queue. */
 struct tune_plan {
     const struct tune_plan_module *modules;
@@ -49,6 +59,8 @@ struct tune_plan {
     int n_buffers;
     const struct tune_plan_launch *launches;
     int n_launches;
+    const struct tune_plan_loop *loops; /* one more behind the last, of count 0 */
+    int n_loops;
 };
 
 #endif

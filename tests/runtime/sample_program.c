@@ -37,8 +37,13 @@ static void add_launches(struct program *p)
     program_arg_int(l, ARG_I64, (int64_t)1 << 50);
     program_arg_real(l, 0.1);
     program_arg_int(l, ARG_LOCAL, 256);
+    l->args[1].bump[0] = 5;
+    l->args[3].bump[1] = -((int64_t)1 << 30);
     l->queue = 3;
     program_after(l, 1);
+    program_after(l, 2);
+    program_add_loop(p, 1, 2, 4);
+    program_add_loop(p, 2, 2, 3);
     l = program_add_launch(p, LAUNCH_COPY, PHASE_REFERENCE);
     program_arg_buffer(l, 4);
     program_arg_buffer(l, 0);

@@ -266,6 +266,46 @@ static void queues_wait_for_one_another(void **state)
     expect(&s, ERR_OK, "");
 }
 
+/* Queue 1 adds outer * 10 + inner into x, queue 0 then doubles it; each waits for the other, the first also for the
+ * second's iteration before. */
+static void launches_repeat_with_bumped_arguments(void **state)
+{
+    struct sample s = {.program = {0}};
+    struct program_launch *l;
+    struct program_check *c;
+    double wanted = 1;
+
+    (void)state;
+    program_init(&s.program);
+    blobs_init(&s.blobs, 1 << 20);
+    add_text_module(&s, "__kernel void add(__global int *x, int v) { x[0] += v; }\n"
+                        "__kernel void twice(__global int *x) { x[0] *= 2; }\n");
+    program_add_buffer(&s.program, "x", ROLE_OUTPUT, DTYPE_I32, 1);
+    l = program_add_launch(&s.program, LAUNCH_FILL, PHASE_RUN);
+    program_arg_buffer(l, 0);
+    program_arg_real(l, 1);
+    l = add_run(&s, "add", 1, 1);
+    program_arg_buffer(l, 0);
+    program_arg_int(l, ARG_I32, 1);
+    l->args[1].bump[0] = 10;
+    l->args[1].bump[1] = 1;
+    l->queue = 1;
+    program_after(l, 0);
+    program_after(l, 2);
+    l = add_run(&s, "twice", 1, 1);
+    program_arg_buffer(l, 0);
+    program_after(l, 1);
+    program_add_loop(&s.program, 1, 2, 2);
+    program_add_loop(&s.program, 1, 2, 3);
+    for (int outer = 0; outer < 2; outer++)
+        for (int inner = 0; inner < 3; inner++)
+            wanted = 2 * (wanted + 1 + 10 * outer + inner);
+    c = program_pass_check_add(program_add_pass(&s.program, "exact"), CHECK_SAMPLE, 0);
+    c->n = 1;
+    blobs_put(&s.blobs, &wanted, sizeof wanted, &c->values);
+    expect(&s, ERR_OK, "");
+}
+
 /* y += 1 over a state that is reset: after any number of runs it is 5 + 1; a fill and a copy go before. */
 static void state_is_reset_before_each_run(void **state)
 {
@@ -427,6 +467,7 @@ int main(void)
         cmocka_unit_test(sources_that_are_missing_are_named),
         cmocka_unit_test(defines_reach_the_compiler),
         cmocka_unit_test(queues_wait_for_one_another),
+        cmocka_unit_test(launches_repeat_with_bumped_arguments),
         cmocka_unit_test(state_is_reset_before_each_run),
         cmocka_unit_test(reference_buffers_are_compared),
         cmocka_unit_test(output_hash_changes_with_the_output),

@@ -130,9 +130,9 @@ static void names_and_references_are_checked(void **state)
     refuses("{\"buf\":\"packed\"}", "{\"buf\":7}", "not a string");
     refuses("\"module\":\"main\"", "\"module\":\"other\"", "no module");
     refuses("\"kernel\":\"pack\"", "\"kernel\":\"pack(\"", "identifier");
-    refuses("\"after\":[\"l1\"]", "\"after\":[\"l2\"]", "earlier");
-    refuses("\"after\":[\"l1\"]", "\"after\":[\"l0\"]", "same phase");
-    refuses("\"after\":[\"l1\"]", "\"after\":[\"no\"]", "no launch");
+    refuses("\"after\":[\"l1\",\"l2\"]", "\"after\":[\"l1\",\"l3\"]", "earlier");
+    refuses("\"after\":[\"l1\",\"l2\"]", "\"after\":[\"l0\"]", "same phase");
+    refuses("\"after\":[\"l1\",\"l2\"]", "\"after\":[\"no\"]", "no launch");
     refuses("\"queue\":3", "\"queue\":8", "queue");
     refuses("\"reference\":\"ref\"", "\"reference\":\"y\"", "another buffer");
     refuses("\"TM\":\"-4\"", "\"TM\":\"4 -I/etc\"", "define");
@@ -164,6 +164,44 @@ static void unknown_and_repeated_members_are_refused(void **state)
     refuses("\"vc\":4", "\"vc\":4,\"vc\":5", "twice");
     refuses("\"vc\":4", "\"vc\":[4]", "knob");
     refuses("\"vc\":4", "\"vc\":1e999", "knob");
+}
+
+static void loops_are_checked(void **state)
+{
+    (void)state;
+    refuses("\"first\":\"l1\",\"last\":\"l2\"", "\"first\":\"l9\",\"last\":\"l2\"", "first");
+    refuses("\"first\":\"l1\",\"last\":\"l2\"", "\"first\":\"l2\",\"last\":\"l1\"", "first");
+    refuses("\"first\":\"l1\",\"last\":\"l2\"", "\"first\":\"l0\",\"last\":\"l2\"", "one phase");
+    refuses("\"first\":\"l2\",\"last\":\"l2\"", "\"first\":\"l0\",\"last\":\"l0\"", "first launch");
+    refuses("\"count\":4", "\"count\":0", "count");
+    refuses("\"count\":4", "\"count\":200000", "more than");
+    refuses("\"bump\":[5,0,0]", "\"bump\":[5,0,1]", "bump");
+    refuses("\"bump\":[5,0,0]", "\"bump\":[1073741824,0,0]", "range");
+    refuses("\"bump\":[5,0,0]", "\"bump\":[5,0.5]", "bump");
+    refuses("\"f32\":0.1", "\"f32\":0.1,\"bump\":[1]", "whole numbers");
+}
+
+/* What was run, as text: launch(outer,inner) */
+static enum err note(size_t i_launch, const int64_t *iteration, void *arg)
+{
+    buf_printf(arg, "%zu(%d,%d) ", i_launch, (int)iteration[0], (int)iteration[1]);
+    return ERR_OK;
+}
+
+static void launches_repeat_in_their_loops(void **state)
+{
+    struct program p;
+    struct buf runs;
+
+    (void)state;
+    sample_program(&p);
+    p.loops[0].count = 2;
+    buf_init(&runs, 1000);
+    assert_int_equal(program_each_run(&p, PHASE_RUN, note, &runs), ERR_OK);
+    assert_string_equal(buf_text(&runs), "1(0,0) 2(0,0) 2(0,1) 2(0,2) 1(1,0) 2(1,0) 2(1,1) 2(1,2) ");
+    assert_int_equal(program_arg_value(&p.launches[2].args[1], (int64_t[]){2, 1, 0}), -6 + 10);
+    buf_fini(&runs);
+    program_fini(&p);
 }
 
 static void too_many_launches_are_refused(void **state)
@@ -212,6 +250,8 @@ int main(void)
         cmocka_unit_test(names_and_references_are_checked),
         cmocka_unit_test(seeds_and_fills_are_checked),
         cmocka_unit_test(unknown_and_repeated_members_are_refused),
+        cmocka_unit_test(loops_are_checked),
+        cmocka_unit_test(launches_repeat_in_their_loops),
         cmocka_unit_test(too_many_launches_are_refused),
         cmocka_unit_test(long_text_is_refused),
         cmocka_unit_test(fini_takes_half_made_programs),

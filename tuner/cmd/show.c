@@ -56,6 +56,9 @@ static void print_program(const struct program *p, const struct blobs *blobs)
     puts("launches:");
     for (size_t i = 0; i < p->n_launches; i++)
         print_launch(p, &p->launches[i]);
+    for (size_t i = 0; i < p->n_loops; i++)
+        printf("  %s to %s, %lld times\n", p->launches[p->loops[i].first].id, p->launches[p->loops[i].last].id,
+               (long long)p->loops[i].count);
     printf("%.4g GFLOP a run\n*/\n", p->flops / 1e9);
 }
 

@@ -1,0 +1,104 @@
+/* tile_rows.cl - y[n,k,p,q] = sum over r,s of x[n,k/KG,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,0,r,s], all types, nchw, for CPUs: a
+ * vector's lanes are neighbours along q.
+ * One work-item computes ROWS rows of one channel: it copies the input rows they need into a private array, with zeros where
+ * the window leaves the image and columns sorted by their remainder mod SW, so that every vector load afterwards is
+ * contiguous and unguarded; then register tiles of VH rows x VW vectors.
+ * Knobs: VEC lanes; VH VW rows and vectors of a tile; ROWS rows of an item.
+ * Launch: local (1, 1, 1); groups (NB * K * ceil(P / ROWS), 1, 1). */
+#include "conv/conv.clh"
+#ifndef VH
+#define VH 2
+#define VW 1
+#define ROWS 4
+#endif
+
+#define CHUNKS CEIL_DIV(P, ROWS)
+#define VECTORS CEIL_DIV(Q, VEC)
+#define TILES CEIL_DIV(VECTORS, VW)
+#define IN_H ((VH - 1) * SH + (R - 1) * DH + 1)                         /* input rows of a tile */
+#define STAGED ((CEIL_DIV(ROWS, VH) * VH - 1) * SH + (R - 1) * DH + 1)  /* and of an item */
+/* Column c of the padded input stands at (c % SW) * PITCH + c / SW of its row. */
+#define PITCH (CEIL_DIV(TILES * VW * VEC + (S - 1) * DW / SW, VEC) * VEC)
+#define SHIFT(s) ((s)*DW % SW * PITCH + (s)*DW / SW)
+/* First and past the last place of remainder m that lies in the image. */
+#define BEGIN(m) ((PL - (m) + SW - 1) / SW)
+#define END_(m) ((PL + W - (m) + SW - 1) / SW)
+#define END(m) (END_(m) < PITCH ? END_(m) : PITCH)
+
+/* One input row into the staged rows; `from` is the row, or not looked at when it lies outside the image. */
+DEVICE void stage_row(GLOBAL const ELEM *from, int inside, SUM *to)
+{
+    UNROLL
+    for (int i = 0; i < SW * PITCH; i += VEC)
+        PRIVATE_VSTORE(VSET(0), to + i);
+    if (inside) {
+        UNROLL
+        for (int m = 0; m < SW; m++)
+            for (int i = BEGIN(m); i < END(m); i++)
+                to[m * PITCH + i] = LOAD1(from + i * SW + m - PL);
+    }
+}
+
+KERNEL WG_SIZE(1, 1, 1)
+depthwise_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
+{
+    const int item = GRP(0), chunk = item % CHUNKS, k = item / CHUNKS % K, n = item / (CHUNKS * K);
+    const int begin = chunk * ROWS, end = begin + ROWS < P ? begin + ROWS : P;
+    GLOBAL const ELEM *RESTRICT plane = x + (long)(n * C + k / KG) * H * W;
+    const long at = (long)(n * K + k) * P * Q;
+    SUM weight[R * S], staged[STAGED * SW * PITCH];
+
+    UNROLL
+    for (int i = 0; i < R * S; i++)
+        weight[i] = LOAD1(w + k * R * S + i);
+    for (int row = 0; row < STAGED; row++) {
+        const int h = begin * SH + row - PT;
+
+        stage_row(plane + (long)h * W, h >= 0 && h < H, staged + row * SW * PITCH);
+    }
+    for (int p0 = begin; p0 < end; p0 += VH)
+        for (int t = 0; t < TILES; t++) {
+            const SUM *from = staged + (p0 - begin) * SH * SW * PITCH + t * VW * VEC;
+            VT acc[VH][VW];
+
+            UNROLL
+            for (int i = 0; i < VH; i++)
+                UNROLL
+                for (int j = 0; j < VW; j++)
+                    acc[i][j] = VSET(0);
+            UNROLL
+            for (int row = 0; row < IN_H; row++)
+                UNROLL
+                for (int s = 0; s < S; s++)
+                    UNROLL
+                    for (int j = 0; j < VW; j++) {
+                        const VT pixels = PRIVATE_VLOAD(from + row * SW * PITCH + SHIFT(s) + j * VEC);
+
+                        UNROLL
+                        for (int i = 0; i < VH; i++) {
+                            const int r = row - i * SH;
+
+                            if (r >= 0 && r % DH == 0 && r / DH < R)
+                                acc[i][j] = VFMA(pixels, VSET(weight[r / DH * S + s]), acc[i][j]);
+                        }
+                    }
+            UNROLL
+            for (int i = 0; i < VH; i++)
+                UNROLL
+                for (int j = 0; j < VW; j++) {
+                    const int q = (t * VW + j) * VEC;
+
+                    if (p0 + i >= end || q >= Q)
+                        continue;
+                    if (q + VEC <= Q) {
+                        STORE_YQ(at + (long)(p0 + i) * Q + q, k, acc[i][j]);
+                    } else {
+                        SUM out[VEC];
+
+                        PRIVATE_VSTORE(acc[i][j], out);
+                        for (int l = 0; l < Q % VEC; l++)
+                            STORE_Y(at + (long)(p0 + i) * Q + q + l, k, out[l]);
+                    }
+                }
+        }
+}

@@ -1,5 +1,5 @@
 # ops.sh - what tune_ops.sh and bench_ops.sh share; sourced after common.sh, with the working directory at the top of the tree.
-# TUNE_BIN: where the programs are, instead of building; TUNE_TIMED: a command in front of each run that measures.
+# TUNE_BIN: where the programs are, instead of building; TUNE_TIMED: a command in front of each measuring run of the bench.
 # shellcheck shell=sh
 
 networks="vgg-16 resnet-50 mobilenet-v1"
@@ -46,12 +46,13 @@ ops_tune() {
     [ ! -s "$3.best.jsonl" ] || return 0
     part=$(dirname "$3")/part/$(basename "$3")
     mkdir -p "$(dirname "$part")"
-    if $TUNE_TIMED "$bin/tune" run "$1" --trials "$2" --seed 1 --threads "${threads:-1}" -q -o "$part.jsonl" >"$3.out" 2>&1 &&
+    if "$bin/tune" run "$1" --trials "$2" --seed 1 --threads "${threads:-1}" -q -o "$part.jsonl" >"$3.out" 2>&1 &&
         [ -s "$part.best.jsonl" ]; then
         mv "$part.jsonl" "$3.jsonl"
         mv "$part.best.jsonl" "$3.best.jsonl"
         rm -f "$3.out"
     else
-        printf 'not tuned: %s: %s\n' "$1" "$(tail -n 1 "$3.out")"
+        printf 'not tuned: %s: %s\n' "$1" "$(grep '^tune: ' "$3.out" || tail -n 1 "$3.out")"
+        rm -f "$part.jsonl" "$part.best.jsonl"
     fi
 }

@@ -52,8 +52,8 @@ static enum err fill_entry(const struct program *p, int i_buffer, const struct p
                        p->buffers[i_buffer].id);
     }
     double lo = f->kind == FILL_ZERO ? 0.0 : f->lo;
-    return buf_printf(out, "    {\"%s\", %s, %" PRIu64 "u, %.17g, %.17g},\n", p->buffers[i_buffer].id, kinds[f->kind],
-                      f->seed, lo, f->hi);
+    return buf_printf(out, "    {\"%s\", %s, %" PRIu64 "u, %.17g, %.17g, %.17g},\n", p->buffers[i_buffer].id,
+                      kinds[f->kind], f->seed, lo, f->hi, f->step);
 }
 
 static enum err fills(size_t i_vector, const struct program *p, const struct program_pass *pass, struct buf *out,

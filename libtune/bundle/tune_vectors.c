@@ -27,7 +27,7 @@ static uint64_t multiply_high(uint64_t a, uint64_t b)
 static double integer_at(const struct tune_vector_fill *f, uint64_t i)
 {
     uint64_t span = (uint64_t)(f->hi - f->lo) + 1;
-    return f->lo + (double)multiply_high(random_at(f->seed, i), span);
+    return (f->lo + (double)multiply_high(random_at(f->seed, i), span)) * (f->step == 0.0 ? 1.0 : f->step);
 }
 
 /* Irwin-Hall: the sum of twelve 16-bit uniforms. */
@@ -59,10 +59,45 @@ static int64_t n_elems(const struct tune_tensor *t)
     return n;
 }
 
+/* IEEE binary16 <-> binary32. The magnitude's last bits are rounded to nearest even by adding them to a number whose
+ * last place is that of the half. */
+static uint16_t half_from_float(float value)
+{
+    uint32_t bits, sign;
+    memcpy(&bits, &value, sizeof bits);
+    sign = bits >> 16 & 0x8000u;
+    bits &= 0x7fffffffu;
+    if (bits >= 0x47800000u) { /* 65536 and more, infinity, NaN */
+        return (uint16_t)(sign | (bits > 0x7f800000u ? 0x7e00u : 0x7c00u));
+    }
+    if (bits < 0x38800000u) { /* subnormal: in units of 2^-24 */
+        float magnitude, shifted;
+        uint32_t units;
+        memcpy(&magnitude, &bits, sizeof magnitude);
+        shifted = magnitude + 0.5f;
+        memcpy(&units, &shifted, sizeof units);
+        return (uint16_t)(sign | (units - 0x3f000000u));
+    }
+    bits += 0xfffu + (bits >> 13 & 1u);
+    return (uint16_t)(sign | (bits - 0x38000000u) >> 13);
+}
+
+static double half_to_double(uint16_t half)
+{
+    int exponent = half >> 10 & 31;
+    double mantissa = (double)(half & 1023);
+    double magnitude = exponent == 31  ? (mantissa == 0.0 ? (double)INFINITY : (double)NAN)
+                       : exponent == 0 ? ldexp(mantissa, -24)
+                                       : ldexp(mantissa + 1024.0, exponent - 25);
+    return half & 0x8000 ? -magnitude : magnitude;
+}
+
 static int store(const char *dtype, void *data, int64_t i, double value)
 {
     if (strcmp(dtype, "f32") == 0) {
         ((float *)data)[i] = (float)value;
+    } else if (strcmp(dtype, "f16") == 0) {
+        ((uint16_t *)data)[i] = half_from_float((float)value);
     } else if (strcmp(dtype, "i8") == 0) {
         ((int8_t *)data)[i] = (int8_t)value;
     } else if (strcmp(dtype, "u8") == 0) {
@@ -79,6 +114,9 @@ static double load(const char *dtype, const void *data, uint64_t i)
 {
     if (strcmp(dtype, "f32") == 0) {
         return (double)((const float *)data)[i];
+    }
+    if (strcmp(dtype, "f16") == 0) {
+        return half_to_double(((const uint16_t *)data)[i]);
     }
     if (strcmp(dtype, "i32") == 0) {
         return (double)((const int32_t *)data)[i];

@@ -12,12 +12,13 @@ extern "C" {
 
 enum tune_vector_kind { TUNE_VECTOR_VALUE, TUNE_VECTOR_INT, TUNE_VECTOR_NORMAL };
 
-/* Content of one tensor: a constant lo; integers uniform in [lo, hi]; or normal with mean lo, standard deviation hi. */
+/* Content of one tensor: a constant lo; integers uniform in [lo, hi], times step where that is not 0; or normal with
+ * mean lo, standard deviation hi. */
 struct tune_vector_fill {
     const char *tensor;
     enum tune_vector_kind kind;
     uint64_t seed;
-    double lo, hi;
+    double lo, hi, step;
 };
 
 /* One check: with these inputs, these elements of `tensor` have these values within tolerance * scale. */
@@ -44,7 +45,7 @@ struct tune_vector_result {
 const struct tune_vector *tune_vectors_all(size_t *n);
 
 /* Writes the content of tensor `t` for this vector into `data` (t->n_bytes). TUNE_BAD_ARGUMENT when the vector does not
- * name the tensor or its dtype is not f32, i8, u8 or i32. */
+ * name the tensor or its dtype is not f32, f16, i8, u8 or i32. */
 enum tune_status tune_vectors_fill(const struct tune_vector *v, const struct tune_tensor *t, void *data);
 
 /* Compares `data`, the content of tensor `t` after a run. True (1) when every element is right. */

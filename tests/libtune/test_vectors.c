@@ -13,7 +13,7 @@ static void fills_agree(enum fill_kind kind, enum tune_vector_kind vector_kind, 
     enum { N = 1000 };
     float expected[N], made[N];
     struct program_fill fill = {.kind = kind, .seed = 77, .lo = lo, .hi = hi};
-    struct tune_vector_fill vector_fill = {"x", vector_kind, 77, lo, hi};
+    struct tune_vector_fill vector_fill = {"x", vector_kind, 77, lo, hi, 0};
     struct tune_vector v = {.workload = "w", .pass = "p", .fills = &vector_fill, .n_fills = 1};
     struct tune_tensor t = {"x", "f32", "", TUNE_INPUT, 2, {10, 100}, sizeof made};
     assert_int_equal(fill_elems(&fill, DTYPE_F32, expected, N, NULL), ERR_OK);
@@ -31,10 +31,32 @@ static void vectors_fill_as_programs_do(void **state)
     fills_agree(FILL_VALUE, TUNE_VECTOR_VALUE, 2.5, 0);
 }
 
+/* Of f16, whose conversion the bundle brings itself; with a step, and with values among the subnormals. */
+static void vectors_fill_halves_as_programs_do(void **state)
+{
+    static const struct program_fill fills[] = {{.kind = FILL_INT, .seed = 5, .lo = -3, .hi = 3, .step = 4},
+                                                {.kind = FILL_NORMAL, .seed = 6, .lo = 0, .hi = 1},
+                                                {.kind = FILL_NORMAL, .seed = 7, .lo = 0, .hi = 1e-5},
+                                                {.kind = FILL_NORMAL, .seed = 8, .lo = 0, .hi = 40000}};
+    enum { N = 4000 };
+    uint16_t expected[N], made[N];
+    (void)state;
+    for (size_t i = 0; i < sizeof fills / sizeof fills[0]; i++) {
+        const struct program_fill *f = &fills[i];
+        struct tune_vector_fill vector_fill = {
+            "x", f->kind == FILL_INT ? TUNE_VECTOR_INT : TUNE_VECTOR_NORMAL, f->seed, f->lo, f->hi, f->step};
+        struct tune_vector v = {.workload = "w", .pass = "p", .fills = &vector_fill, .n_fills = 1};
+        struct tune_tensor t = {"x", "f16", "", TUNE_INPUT, 1, {N}, sizeof made};
+        assert_int_equal(fill_elems(f, DTYPE_F16, expected, N, NULL), ERR_OK);
+        assert_int_equal(tune_vectors_fill(&v, &t, made), TUNE_OK);
+        assert_memory_equal(made, expected, sizeof made);
+    }
+}
+
 static void vectors_refuse_unknown_tensors(void **state)
 {
     float data[4];
-    struct tune_vector_fill fill = {"x", TUNE_VECTOR_INT, 1, 0, 1};
+    struct tune_vector_fill fill = {"x", TUNE_VECTOR_INT, 1, 0, 1, 0};
     struct tune_vector v = {.fills = &fill, .n_fills = 1};
     struct tune_tensor t = {"z", "f32", "", TUNE_INPUT, 1, {4}, sizeof data};
     (void)state;
@@ -73,9 +95,8 @@ static void vectors_call_nan_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vectors_fill_as_programs_do),
-        cmocka_unit_test(vectors_refuse_unknown_tensors),
-        cmocka_unit_test(vectors_name_the_worst_element),
+        cmocka_unit_test(vectors_fill_as_programs_do),    cmocka_unit_test(vectors_fill_halves_as_programs_do),
+        cmocka_unit_test(vectors_refuse_unknown_tensors), cmocka_unit_test(vectors_name_the_worst_element),
         cmocka_unit_test(vectors_call_nan_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

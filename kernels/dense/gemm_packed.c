@@ -2,24 +2,26 @@
 #include "kernels/dense/dense.h"
 
 #define PACK_STEP 64
+#define ALL 16777216 /* every value not under it: one config says "all of them" */
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (dense_within("dense/gemm_packed", 0, w, why))
+    if (dense_within("dense/gemm_packed", DENSE_F16 | DENSE_EPILOGUE, w, why))
         return FIT_NONE;
-    return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
+    return d->kind == DEVICE_CPU && workload_get(w, "m") > DENSE_GEMV_ROWS ? FIT_GOOD : FIT_POSSIBLE;
 }
 
 static const struct build_knob knobs[] = {
     {"vec", {4, 8, 16, BUILD_END}},
     {"mr", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 28, BUILD_END}},
     {"nv", {1, 2, 3, 4, 6, 8, BUILD_END}},
-    {"kc", {64, 128, 192, 256, 384, 512, 1024, 16777216, BUILD_END}},
+    {"kc", {64, 128, 192, 256, 384, 512, 1024, 2048, ALL, BUILD_END}},
     {"ku", {1, 2, 4, 8, 16, BUILD_END}},
-    {"tiles", {1, 2, 4, 8, 16, 32, BUILD_END}},
-    {"wg", {1, 2, 4, 8, 16, BUILD_END}},
+    {"tiles", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64, BUILD_END}},
+    {"nt", {1, 2, 4, 8, 16, 32, 64, 128, ALL, BUILD_END}},
     {"order", {0, 1, BUILD_END}},
-    {"px", {0, 1, BUILD_END}},
+    {"px", {0, 1, 2, BUILD_END}},
+    {"pf", {0, 1, BUILD_END}},
     {0},
 };
 
@@ -32,29 +34,34 @@ static const char *const quantities[][2] = {
     {"lane_use", "min(vec, lanes) / max(lanes, 4)"},
     {"loads_per_fma", "(nv + mr) / (mr * nv)"},
     {"block", "min(kc, size_k)"},
-    {"panel_bytes", "nv * vec * block * 4"},
-    {"rows_bytes", "mr * tiles * block * 4"},
+    {"panels", "ceil_div(size_n, nv * vec)"},
+    {"panels_item", "min(nt, panels)"},
+    {"panel_bytes", "nv * vec * block * elem_bytes"},
+    {"rows_bytes", "mr * tiles * block * elem_bytes"},
+    {"copy_bytes", "(px == 2) * mr * tiles * (block + 32) * sum_bytes"},
+    {"sums_bytes", "(kc < size_k) * panels_item * tiles * mr * nv * vec * sum_bytes"},
+    {"local_bytes", "copy_bytes + sums_bytes"},
     {"passes", "ceil_div(size_k, kc)"},
-    {"items", "ceil_div(size_m, mr * tiles) * ceil_div(size_n, nv * vec)"},
-    {"groups", "ceil_div(items, wg)"},
+    {"groups", "ceil_div(size_m, mr * tiles) * ceil_div(panels, nt)"},
     {"body", "accumulators * ku"},
     {NULL, NULL},
 };
 
-/* kc beyond k is one config, not several: only the last value says "all of k". */
+/* A knob beyond what there is to divide is one config, not several: only the last value says "all". */
 static const char *const constraints[] = {
     "registers <= 33",
     "accumulators >= min(4, size_m)",
     "vec <= max(lanes, 4)",
     "body <= 512",
     "ku <= size_k",
-    "mr < size_m + 2 or mr == 1",
-    "tiles == 1 or mr * tiles < 2 * size_m + mr",
+    "mr <= size_m",
+    "tiles == 1 or mr * (tiles - 1) < size_m",
     "kc < size_k or kc == 16777216",
+    "nt < panels or (nt == 16777216 and panels > 1) or (nt == 1 and panels == 1)",
     "kc == 16777216 or kc % ku == 0",
-    "wg <= max_group and wg <= items",
     "nv == 1 or (nv - 1) * vec < size_n",
-    "px == 0 or size_m > 1",
+    "local_bytes <= max_local",
+    "order == 0 or groups > 1",
     NULL,
 };
 
@@ -80,54 +87,79 @@ static int64_t best_rows(int64_t m, int64_t most)
     return best;
 }
 
+static int64_t clamp(int64_t v, int64_t most)
+{
+    return v < 1 ? 1 : v > most ? most : v;
+}
+
+/* Rows of x that are used together fill half of a second-level cache, sums that wait a quarter; one work-item takes all
+ * columns unless there are several threads to feed. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct dense_shape z = dense_shape_of(w);
-    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), rows = best_rows(z.m, 14);
+    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), rows = best_rows(z.m, 13);
+    const int64_t nv = clamp(CEIL(z.n, lanes), rows <= 4 ? 4 : 2), panels = CEIL(z.n, nv * lanes);
+    const int64_t local = build_max_local(d) < (896 << 10) ? build_max_local(d) : 896 << 10;
+    const int64_t kc = z.k > 2048 && z.m > 4 ? 1024 : ALL, block = kc < z.k ? kc : z.k;
+    const int64_t tiles = clamp(local / 2 / ((block + 32) * 4 * rows), CEIL(z.m, rows));
+    const int64_t waiting = local / 4 / (tiles * rows * nv * lanes * 4), threads = d->threads ? d->threads : d->units;
+    const int64_t share = panels * CEIL(z.m, rows * tiles) / (4 * threads);
+    const int64_t nt = clamp(threads > 1 ? share : ALL, kc < z.k ? waiting : ALL);
 
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"vec", lanes},
                                                {"mr", rows},
-                                               {"nv", rows <= 2 ? 4 : 2},
-                                               {"kc", z.k > 1024 && z.m > 14 ? 512 : 16777216},
+                                               {"nv", nv},
+                                               {"kc", kc},
                                                {"ku", z.k < 4 ? 1 : 4},
-                                               {"tiles", 1},
-                                               {"wg", 1},
+                                               {"tiles", tiles},
+                                               {"nt", nt < panels  ? nt
+                                                      : panels > 1 ? ALL
+                                                                   : 1},
                                                {"order", 0},
-                                               {"px", z.m > 1},
+                                               {"px", z.m > 1 ? 2 : 0},
+                                               {"pf", 1},
                                                {NULL, 0}},
                  out);
-    if (space_is_valid(s, out, NULL))
-        return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"nv", "ku", "mr", NULL}, out);
+    for (size_t i = 0; i < 4 && !space_is_valid(s, out, NULL); i++) {
+        static const char *const names[][2] = {{"tiles", NULL}, {"px", NULL}, {"mr", NULL}, {"order", NULL}};
+
+        (void)build_make_valid(s, names[i], out);
+    }
+    return build_make_valid(s, (const char *const[]){"ku", "nv", "nt", NULL}, out);
+}
+
+static int64_t odd_lines(int64_t n)
+{
+    return (CEIL(n, 16) | 1) * 16;
 }
 
 static void program(struct build *b)
 {
     const struct dense_shape z = dense_shape_of(b->w);
-    const int64_t nr = build_int(b, "nv") * build_int(b, "vec"), mr = build_int(b, "mr"), wg = build_int(b, "wg");
-    const int64_t blocks = CEIL(z.n, nr), tiles = CEIL(z.m, mr), steps = CEIL(z.k, PACK_STEP), one[] = {1, 1, 1};
-    const int64_t items = CEIL(z.m, mr * build_int(b, "tiles")) * blocks;
-    const bool pack_x = build_int(b, "px") != 0;
-    const int wp = build_buffer(b, "wp", ROLE_PACKED, DTYPE_F32, blocks * nr * z.k);
-    const int xp = pack_x ? build_buffer(b, "xp", ROLE_SCRATCH, DTYPE_F32, tiles * mr * z.k) : 0;
+    const int64_t nr = build_int(b, "nv") * build_int(b, "vec");
+    const int64_t panels = CEIL(z.n, nr), steps = CEIL(z.k, PACK_STEP), one[] = {1, 1, 1};
+    const bool copy_x = build_int(b, "px") == 1;
+    const enum dtype sum = sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
+    const int wp = build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, panels * nr * z.k);
+    const int xp = copy_x ? build_buffer(b, "xp", ROLE_SCRATCH, sum, z.m * odd_lines(z.k)) : 0;
 
     build_module(b, "dense/gemm_packed.cl");
     dense_define_shape(b, &z);
-    build_launch(b, PHASE_PACK, "gemm_packed_pack_w", (const int64_t[]){blocks, steps, 1}, one,
+    b->p->needs_local_bytes = build_int(b, "local_bytes");
+    build_launch(b, PHASE_PACK, "gemm_packed_pack_w", (const int64_t[]){panels, steps, 1}, one,
                  (const int[]){1, wp, -1});
-    if (pack_x)
-        build_launch(b, PHASE_RUN, "gemm_packed_pack_x", (const int64_t[]){tiles, steps, 1}, one,
-                     (const int[]){0, xp, -1});
-    build_last_launch(b, "gemm_packed", (const int64_t[]){CEIL(items, wg), 1, 1}, (const int64_t[]){wg, 1, 1},
+    if (copy_x)
+        build_launch(b, PHASE_RUN, "gemm_packed_copy_x", (const int64_t[]){z.m, 1, 1}, one, (const int[]){0, xp, -1});
+    build_last_launch(b, "gemm_packed", (const int64_t[]){build_int(b, "groups"), 1, 1}, one,
                       (const int[]){xp, wp, -1});
 }
 
 const struct template dense_gemm_packed = {
     .id = "dense/gemm_packed",
-    .version = 2,
+    .version = 3,
     .summary = "CPU: vector registers hold rows x columns over packed weights, k in blocks",
     .fit = fit,
     .space = space,

@@ -1,9 +1,11 @@
-/* gemm_packed.cl - y[m,n] = sum over k of x[m,k] * w[n,k], f32, row-major, for CPUs.
- * One work-item computes TILES tiles of MR rows x NR = NV*VEC columns of y in vector registers, with the sum over k in blocks
- * of KC (partial sums wait in y). wp[n/NR][k][n%NR] packed at load; xp[m/MR][k][m%MR] packed in the timed run when PX.
- * Knobs: VEC lanes; MR rows; NV vectors; KC block of k; KU unroll; TILES tiles of rows a work-item; WG work-items a group, along
- * the faster axis; ORDER 0: m fastest (the weights' panel stays in cache), 1: n fastest; PX pack x.
- * Launch: local (WG, 1, 1); groups (ceil(ceil(M / (MR*TILES)) * ceil(N / NR) / WG), 1, 1). */
+/* gemm_packed.cl - y[m,n] = sum over k of x[m,k] * w[n,k], f32 f16, all epilogues, row-major, for CPUs.
+ * One work-item computes TILES tiles of MR rows x NT panels of NR = NV*VEC columns, a tile at a time in vector registers; k in
+ * blocks of KC, partial sums in local memory. Weights are packed at load: wp[k/KC][n/NR][k%KC][n%NR], so that they stream; while
+ * a panel is used, the next one is asked for. x is read in place (PX 0), from a copy with rows of odd numbers of cache lines
+ * (PX 1, a launch of the timed run), or so copied by each work-item into local memory (PX 2).
+ * Knobs: VEC lanes; MR rows; NV vectors; KC block of k; KU unroll; TILES; NT; ORDER of work-items 0: m fastest, 1: n fastest;
+ * PX; PF 1: prefetch the next panel.
+ * Launch: local (1, 1, 1); groups (ceil(M / (MR*TILES)) * ceil(ceil(N / NR) / NT), 1, 1). */
 #ifndef M
 #define M 4
 #define N 8
@@ -12,139 +14,177 @@
 #ifndef MR
 #define MR 4
 #define NV 1
-#define KC 1024
+#define KC 16777216
 #define KU 1
 #define TILES 1
-#define WG 1
+#define NT 1
 #define ORDER 0
-#define PX 1
+#define PX 0
+#define PF 1
 #endif
 
 #define NR (NV * VEC)
-#define MTILES CEIL_DIV(M, MR)
-#define MGROUPS CEIL_DIV(M, MR * TILES)
-#define NBLOCKS CEIL_DIV(N, NR)
-#define ITEMS (MGROUPS * NBLOCKS)
+#define PANELS CEIL_DIV(N, NR)
+#define MGROUPS CEIL_DIV(M, MR *TILES)
+#define NPANELS (NT < PANELS ? NT : PANELS) /* of a work-item */
+#define NGROUPS CEIL_DIV(PANELS, NPANELS)
+#define KB (KC < K ? KC : K) /* the longest block */
+#define ODD_LINES(n) ((CEIL_DIV(n, 16) | 1) * 16)
 #define KSTEP 64
 
-KERNEL WG_SIZE(1, 1, 1) gemm_packed_pack_w(GLOBAL const float *RESTRICT w, GLOBAL float *RESTRICT wp)
+KERNEL WG_SIZE(1, 1, 1) gemm_packed_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL ELEM *RESTRICT wp)
 {
-    const int block = GRP(0), k0 = GRP(1) * KSTEP;
+    const int panel = GRP(0), k0 = GRP(1) * KSTEP;
 
     for (int i = 0; i < NR; i++) {
-        const int n = block * NR + i;
+        const int n = panel * NR + i;
 
-        for (int k = k0; k < k0 + KSTEP && k < K; k++)
-            wp[((long)block * K + k) * NR + i] = n < N ? w[(long)n * K + k] : 0.0f;
+        for (int k = k0; k < k0 + KSTEP && k < K; k++) {
+            const int kb = k / KB * KB, n_k = K - kb < KB ? K - kb : KB;
+
+            STORE1(wp + ((long)kb * PANELS + (long)panel * n_k + (k - kb)) * NR + i,
+                   n < N ? LOAD1(w + (long)n * K + k) : 0);
+        }
     }
 }
 
-KERNEL WG_SIZE(1, 1, 1) gemm_packed_pack_x(GLOBAL const float *RESTRICT x, GLOBAL float *RESTRICT xp)
-{
-    const int tile = GRP(0), k0 = GRP(1) * KSTEP;
-
-    for (int i = 0; i < MR; i++) {
-        const int m = tile * MR + i;
-
-        for (int k = k0; k < k0 + KSTEP && k < K; k++)
-            xp[((long)tile * K + k) * MR + i] = m < M ? x[(long)m * K + k] : 0.0f;
-    }
-}
-
-#if PX
-#define X_AT(i, k) a[(k)*MR + (i)]
-#else
-#define X_AT(i, k) a[i][k]
-#endif
-
-/* One k: the products of MR values of x and NV vectors of weights. */
-#define STEP(k)                                                                                                        \
+/* A row of x, or a block of it, in SUMs. */
+#define COPY_ROW(from, to, n_k, STORE)                                                                                 \
     do {                                                                                                               \
-        VT weight[NV];                                                                                                 \
+        int k_ = 0;                                                                                                    \
                                                                                                                        \
-        UNROLL                                                                                                         \
-        for (int v = 0; v < NV; v++)                                                                                   \
-            weight[v] = VLOAD(b + (k)*NR + v * VEC);                                                                   \
-        UNROLL                                                                                                         \
-        for (int i = 0; i < MR; i++) {                                                                                 \
-            const VT value = VSET(X_AT(i, k));                                                                         \
-                                                                                                                       \
-            UNROLL                                                                                                     \
-            for (int v = 0; v < NV; v++)                                                                               \
-                acc[i][v] = VFMA(value, weight[v], acc[i][v]);                                                         \
-        }                                                                                                              \
+        for (; k_ + VEC <= (n_k); k_ += VEC)                                                                           \
+            STORE(VLOAD((from) + k_), (to) + k_);                                                                      \
+        for (; k_ < (n_k); k_++)                                                                                       \
+            (to)[k_] = LOAD1((from) + k_);                                                                             \
     } while (0)
 
-/* x is xp when PX. Rows past the last one read row M-1 again and are not stored. */
-KERNEL WG_SIZE(WG, 1, 1) gemm_packed(GLOBAL const float *RESTRICT x, GLOBAL const float *RESTRICT wp,
-                                     GLOBAL float *RESTRICT y)
+KERNEL WG_SIZE(1, 1, 1) gemm_packed_copy_x(GLOBAL const ELEM *RESTRICT x, GLOBAL SUM *RESTRICT xp)
 {
-    const int item = GRP(0) * WG + LID(0);
+    GLOBAL const ELEM *from = x + (long)GRP(0) * K;
+    GLOBAL SUM *to = xp + (long)GRP(0) * ODD_LINES(K);
+
+    COPY_ROW(from, to, K, SUM_VSTORE);
+}
+
+#if PX == 0
+#define X_ELEM GLOBAL const ELEM
+#define X_STRIDE K
+#define GEMM_A(i, k) LOAD1(a + (i)*X_STRIDE + (k))
+#elif PX == 1
+#define X_ELEM GLOBAL const SUM
+#define X_STRIDE ODD_LINES(K)
+#define GEMM_A(i, k) a[(i)*X_STRIDE + (k)]
+#else
+#define X_ELEM GLOBAL const ELEM
+#define X_STRIDE ODD_LINES(KB)
+#define GEMM_A(i, k) a[(i)*X_STRIDE + (k)]
+#endif
+#define GEMM_B(k, v) VLOAD(b + (k)*NR + (v)*VEC)
+#if PF
+#define AHEAD CEIL_DIV(NR, TILES) /* elements of the next panel to ask for at each k */
+#define LINE (64 / (int)sizeof(ELEM))
+#define GEMM_AHEAD(k)                                                                                                  \
+    UNROLL                                                                                                             \
+    for (int j_ = 0; j_ < AHEAD; j_ += LINE)                                                                           \
+        PREFETCH2(ahead + (k)*AHEAD + j_)
+#endif
+
+#include "gemm/micro.clh"
+
+/* VEC sums of row m, from column n on; those of the columns there are. */
+#if N % VEC == 0
+#define PUT(m, n, v) STORE_YK((long)(m)*N + (n), n, v)
+#else
+#define PUT(m, n, v)                                                                                                   \
+    do {                                                                                                               \
+        SUM out_[VEC];                                                                                                 \
+                                                                                                                       \
+        if ((n) + VEC <= N) {                                                                                          \
+            STORE_YK((long)(m)*N + (n), n, v);                                                                         \
+        } else {                                                                                                       \
+            PRIVATE_VSTORE(v, out_);                                                                                   \
+            for (int j_ = 0; (n) + j_ < N; j_++)                                                                       \
+                STORE_Y((long)(m)*N + (n) + j_, (n) + j_, out_[j_]);                                                   \
+        }                                                                                                              \
+    } while (0)
+#endif
+
+/* x is xp when PX == 1. Rows of a last tile that there are not: with PX 2 the last row again, else the tile begins
+ * earlier. */
+KERNEL WG_SIZE(1, 1, 1) gemm_packed(X_ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp, Y_PARAMS)
+{
+#if PX == 2
+    LOCAL_ARRAY SUM rows[MR * TILES * X_STRIDE];
+#endif
+#if KC < K
+    LOCAL_ARRAY SUM sums[NPANELS * TILES * MR * NR];
+#endif
 #if ORDER == 0
-    const int group = item % MGROUPS, block = item / MGROUPS;
+    const int m0 = GRP(0) % MGROUPS * TILES * MR, panel0 = GRP(0) / MGROUPS * NPANELS;
 #else
-    const int block = item % NBLOCKS, group = item / NBLOCKS;
+    const int m0 = GRP(0) / NGROUPS * TILES * MR, panel0 = GRP(0) % NGROUPS * NPANELS;
 #endif
+    const int m_end = m0 + TILES * MR < M ? m0 + TILES * MR : M, n_panels = PANELS - panel0 < NPANELS ? PANELS - panel0 : NPANELS;
 
-    if (item >= ITEMS)
-        return;
-    for (int kb = 0; kb < K; kb += KC) {
-        const int n_k = K - kb < KC ? K - kb : KC;
+    for (int kb = 0; kb < K; kb += KB) {
+        const int n_k = K - kb < KB ? K - kb : KB;
 
-        for (int tile = group * TILES; tile < group * TILES + TILES && tile < MTILES; tile++) {
-            GLOBAL const float *RESTRICT b = wp + ((long)block * K + kb) * NR;
-#if PX
-            GLOBAL const float *RESTRICT a = x + ((long)tile * K + kb) * MR;
+#if PX == 2
+        for (int i = 0; i < CEIL_DIV(m_end - m0, MR) * MR; i++) {
+            GLOBAL const ELEM *from = x + (long)(m0 + i < M ? m0 + i : M - 1) * K + kb;
+
+            COPY_ROW(from, rows + i * X_STRIDE, n_k, LOCAL_VSTORE);
+        }
+#endif
+        for (int panel = 0; panel < n_panels; panel++) {
+            GLOBAL const ELEM *b = wp + ((long)kb * PANELS + (long)(panel0 + panel) * n_k) * NR;
+
+            for (int tile = 0; tile * MR < m_end - m0; tile++) {
+                const int m = m0 + tile * MR, n = (panel0 + panel) * NR;
+#if PF
+                GLOBAL const ELEM *ahead = b + n_k * (NR + tile * AHEAD);
+#endif
+#if PX == 2
+                LOCAL const SUM *a = rows + tile * MR * X_STRIDE;
+                const int row0 = m;
 #else
-            GLOBAL const float *RESTRICT a[MR];
+                const int row0 = m < M - MR ? m : M - MR;
+                X_ELEM *a = x + (long)row0 * X_STRIDE + kb;
 #endif
-            VT acc[MR][NV];
+                VT acc[MR][NV];
 
-#if !PX
-            UNROLL
-            for (int i = 0; i < MR; i++)
-                a[i] = x + (long)(tile * MR + i < M ? tile * MR + i : M - 1) * K + kb;
-#endif
-            UNROLL
-            for (int i = 0; i < MR; i++)
-                UNROLL
-                for (int v = 0; v < NV; v++)
-                    acc[i][v] = VSET(0.0f);
-            for (int k = 0; k < n_k / KU * KU; k += KU)
-                UNROLL
-                for (int u = 0; u < KU; u++)
-                    STEP(k + u);
-#if K % KU
-            for (int k = n_k / KU * KU; k < n_k; k++)
-                STEP(k);
-#endif
-            if (block * NR + NR <= N) {
-                UNROLL
-                for (int i = 0; i < MR; i++)
-                    if (tile * MR + i < M) {
-                        GLOBAL float *row = y + (long)(tile * MR + i) * N + block * NR;
-
-                        UNROLL
-                        for (int v = 0; v < NV; v++) {
-                            if (kb)
-                                acc[i][v] = VADD(acc[i][v], VLOAD(row + v * VEC));
-                            VSTORE(acc[i][v], row + v * VEC);
-                        }
-                    }
-            } else {
-                float out[MR][NR];
+#if KC < K
+                LOCAL SUM *partial = sums + (panel * TILES + tile) * MR * NR;
 
                 UNROLL
                 for (int i = 0; i < MR; i++)
                     UNROLL
                     for (int v = 0; v < NV; v++)
-                        PRIVATE_VSTORE(acc[i][v], &out[i][v * VEC]);
-                for (int i = 0; i < MR && tile * MR + i < M; i++)
-                    for (int n = block * NR; n < N; n++) {
-                        GLOBAL float *to = y + (long)(tile * MR + i) * N + n;
-
-                        *to = out[i][n - block * NR] + (kb ? *to : 0.0f);
-                    }
+                        acc[i][v] = kb ? LOCAL_VLOAD(partial + i * NR + v * VEC) : VSET(0);
+#else
+                GEMM_ZERO(acc, MR)
+#endif
+                GEMM_RUN(acc, MR, n_k);
+#if KC < K
+                if (kb + KB < K) {
+                    UNROLL
+                    for (int i = 0; i < MR; i++)
+                        UNROLL
+                        for (int v = 0; v < NV; v++)
+                            LOCAL_VSTORE(acc[i][v], partial + i * NR + v * VEC);
+                    continue;
+                }
+#endif
+                UNROLL
+                for (int i = 0; i < MR; i++) {
+                    if (M % MR && (row0 + i < m || row0 + i >= M))
+                        continue;
+                    UNROLL
+                    for (int v = 0; v < NV; v++)
+                        if (N % NR == 0 || n + v * VEC < N)
+                            PUT(row0 + i, n + v * VEC, acc[i][v]);
+                }
             }
         }
     }

@@ -59,6 +59,7 @@ enum err dense_space(const struct workload *w, const struct device_desc *d, cons
                                             {"size_n", (double)z.n},
                                             {"size_k", (double)z.k},
                                             {"elem_bytes", (double)dtype_bytes(w->dtype)},
+                                            {"sum_bytes", sums_in_half(w, d) ? 2.0 : 4.0},
                                             {"lanes", (double)build_vector(d)},
                                             {"max_group", (double)build_max_group(d)},
                                             {"max_x", (double)build_max_side(d, 0)},

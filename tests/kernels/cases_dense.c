@@ -12,6 +12,7 @@ static const char *const shapes[] = {
     "dense f32 m=33 n=18 k=1100", /* long sums */
     "dense f16 m=5 n=19 k=37",
     "dense f16 m=16 n=32 k=64 acc=f16 epilogue=bias_relu",
+    "dense f16 m=26 n=70 k=150 epilogue=bias_add",
     "dense i8 m=5 n=19 k=36",
     "dense i8 m=1 n=64 k=128 epilogue=bias_relu_requant",
     "dense f32 m=7 n=21 k=33 epilogue=bias_add_relu",
@@ -25,12 +26,11 @@ static const struct mutant mutants[] = {
     {"dense/naive", SHAPE, "m and n swapped", "STORE_Y(i, n", "STORE_Y(n * M + m, n"},
     {"dense/naive", SHAPE, "uninitialised accumulator", "SUM sum = 0;", "SUM sum = LOAD1(y + i);"},
 
-    {"dense/gemm_packed", SHAPE, "missing last term", "k < n_k; k++", "k < n_k - 1; k++"},
-    {"dense/gemm_packed", SHAPE, "wrong row", "int m = tile * MR + i;", "int m = tile * MR + i + 1;"},
-    {"dense/gemm_packed", SHAPE, "unguarded tail", "n = block * NR; n < N; n++", "n = block * NR; n < N + 1; n++"},
-    {"dense/gemm_packed", SHAPE, "transposed panel",
-     "[((long)block * K + k) * NR + i] =", "[(long)block * K * NR + i * K + k] ="},
-    {"dense/gemm_packed", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
+    {"dense/gemm_packed", SHAPE, "missing last term", "k_ < (n_k); k_++)", "k_ < (n_k) - 1; k_++)"},
+    {"dense/gemm_packed", SHAPE, "wrong row", "m0 + i < M ? m0 + i", "m0 + i < M ? m0 + 1 - i % 2"},
+    {"dense/gemm_packed", SHAPE, "unguarded tail", "(n) + j_ < N; j_++", "(n) + j_ < N + 1; j_++"},
+    {"dense/gemm_packed", SHAPE, "transposed panel", "(k - kb)) * NR + i,", "i) * K + (k - kb),"},
+    {"dense/gemm_packed", SHAPE, "uninitialised accumulator", "acc[i_][v_] = VSET(0);", "acc[i_][v_] = VSET(LOAD1(y));"},
 
     {"dense/gemm_direct", SHAPE, "missing last term", "k0 < K; k0 += WGD", "k0 + WGD < K; k0 += WGD"},
     {"dense/gemm_direct", SHAPE, "wrong row", "m = m0 + row, k", "m = m0 + row + 1, k"},

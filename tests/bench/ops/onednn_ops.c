@@ -23,16 +23,17 @@ static enum err whole_types(const struct task *t, enum form form, dnnl_data_type
 static void name_it(struct contender *out, const struct task *t, const char *what, enum form form)
 {
     static const struct {
-        const char *words, *words_whole;
+        const char *words, *suffix;
         enum contender_class class;
-    } names[] = {[FORM_PLAIN] = {"plain", "channels last u8s8s32", CLASS_PLAIN},
-                 [FORM_BLOCKED] = {"blocked", "blocked u8s8s32", CLASS_BLOCKED},
-                 [FORM_REORDER] = {"reordered", "reordered u8s8s32", CLASS_PLAIN},
-                 [FORM_S8] = {"", "blocked s8s8s32", CLASS_BASELINE}};
+    } names[] = {[FORM_PLAIN] = {"plain", " u8s8s32", CLASS_PLAIN},
+                 [FORM_BLOCKED] = {"blocked", " u8s8s32", CLASS_BLOCKED},
+                 [FORM_REORDER] = {"reordered", " u8s8s32", CLASS_PLAIN},
+                 [FORM_S8] = {"blocked", " s8s8s32", CLASS_BASELINE}};
+    const bool whole = t->workload.dtype == DTYPE_I8, last = whole && t->kind == TASK_CONV && form == FORM_PLAIN;
 
-    out->class = names[form].class;
-    snprintf(out->name, sizeof out->name, "oneDNN%s %s", what,
-             t->workload.dtype == DTYPE_I8 ? names[form].words_whole : names[form].words);
+    out->class = last ? CLASS_BLOCKED : names[form].class; /* channels last is nobody's nchw */
+    snprintf(out->name, sizeof out->name, "oneDNN%s %s%s", what, last ? "channels last" : names[form].words,
+             whole ? names[form].suffix : "");
 }
 
 /* x, w and y of a primitive whose descriptor exists, from the task's data. */
@@ -64,8 +65,6 @@ static enum err conv(const struct task *t, enum form form, struct contender *out
     enum err e = whole_types(t, form, &x_type, &y_type);
 
     name_it(out, t, "", form);
-    if (whole && form == FORM_PLAIN)
-        out->class = CLASS_BLOCKED; /* channels last is nobody's nchw */
     if (!e)
         e = dnn_begin(t, out, &d, why);
     if (!e)

@@ -2,10 +2,10 @@
  * f16, nchw or in blocks of VEC channels; w kcrs. U, V, products, sums: SUM.
  * A block is ROWS rows of tiles of one image: TILES = ROWS * NW tiles in PANELS of MR. For all e of the ALPHA x ALPHA places:
  *   V[e][panel][c/VEC][MR][VEC] = B^T d B, a vector of channels at a time; nchw input is transposed into a padded strip first;
- *   U[k/KR][e][c][KR] = G w G^T, packed once, KR = NV * VEC; products[e][tile][KR] = V[e] * U[e];
+ *   U[k/KR][e][c][KR] (FUSED), U[e][k/KR][c][KR] = G w G^T, packed once, KR = NV * VEC; products[e][tile][KR] = V[e] * U[e];
  *   y = A^T products A, in vectors of channels; for nchw through z[pixel][VEC], transposed into vectors of pixels.
  * Knobs: M 2 4; VEC lanes; NV vectors of channels and MR tiles in registers; ROWS rows of tiles of a block; KU channels unrolled;
- * FUSED 1: one work-item does a block from x to y in local memory; 0: three launches over global scratch, each place's U read once.
+ * AHEAD 1: the next panel of U is prefetched; FUSED 1: one work-item does a block from x to y in local memory; 0: three launches over global scratch, each place's U read once.
  * Launch: local 1; groups: pack (KB, CV * VEC); FUSED (BLOCKS); else in (CV, BLOCKS), gemm (KB, AREA), out (KB, BLOCKS). */
 #include "conv2d/winograd.clh"
 #ifndef MR
@@ -14,6 +14,7 @@
 #define ROWS 1
 #define KU 1
 #define FUSED 1
+#define AHEAD 1
 #endif
 
 #define CV CEIL_DIV(C, VEC)
@@ -24,13 +25,18 @@
 #define BLOCKS_H CEIL_DIV(NH, ROWS)
 #define V_PLACE (PANELS * CV * MR * VEC)
 #define PRODUCTS_PLACE (PANELS * MR * KR)
+#define U_PANEL (CV * VEC * KR)
 #define STRIP_H (ROWS * M + 2)
 #define STRIP_W (NW * M + 2)
 #if FUSED
+#define U_PLACE(kb, e) ((long)((kb)*AREA + (e)) * U_PANEL)
+#define U_SHARERS PANELS
 #define SCRATCH LOCAL
 #define SCRATCH_VSTORE LOCAL_VSTORE
 #define SCRATCH_VLOAD LOCAL_VLOAD
 #else
+#define U_PLACE(kb, e) ((long)((e)*KB + (kb)) * U_PANEL)
+#define U_SHARERS (NB * BLOCKS_H * PANELS)
 #define SCRATCH GLOBAL
 #define SCRATCH_VSTORE SUM_VSTORE
 #define SCRATCH_VLOAD SUM_VLOAD
@@ -57,7 +63,7 @@ KERNEL WG_SIZE(1, 1, 1) winograd_tile_pack(GLOBAL const ELEM *RESTRICT w, GLOBAL
     const int kb = GRP(0), c = GRP(1);
 
     for (int i = 0; i < KR; i++)
-        TRANSFORM_WEIGHT(u + ((long)kb * AREA * CV * VEC + c) * KR + i, CV * VEC * KR, w, kb * KR + i, c)
+        TRANSFORM_WEIGHT(u + U_PLACE(kb, 0) + c * KR + i, U_PLACE(0, 1), w, kb * KR + i, c)
 }
 
 #if XL == 1
@@ -151,9 +157,22 @@ DEVICE void transform_input(GLOBAL const ELEM *RESTRICT x, SCRATCH SUM *RESTRICT
     }
 }
 
-/* products[MR][KR] of one panel at one place: all channels. */
-DEVICE void multiply(GLOBAL const SUM *RESTRICT u, SCRATCH const SUM *RESTRICT v, SCRATCH SUM *RESTRICT products)
+/* Each of the panels that use one panel of U asks for its part of the next one, in lines of 16 elements. */
+#define U_LINES CEIL_DIV(VEC * KR, 16 * U_SHARERS)
+#if AHEAD
+#define ASK(next, cv)                                                                                                  \
+    UNROLL                                                                                                             \
+    for (int line = 0; line < U_LINES; line++)                                                                         \
+        PREFETCH2((next) + ((cv)*U_LINES + line) * 16);
+#else
+#define ASK(next, cv)
+#endif
+
+/* products[MR][KR] of panel `sharer` of those that use this u, at one place: all channels. */
+DEVICE void multiply(GLOBAL const SUM *RESTRICT u, SCRATCH const SUM *RESTRICT v, SCRATCH SUM *RESTRICT products,
+                     int sharer)
 {
+    GLOBAL const SUM *next = u + U_PANEL + sharer * CV * U_LINES * 16;
     VT acc[MR][NV];
 
     UNROLL
@@ -162,6 +181,7 @@ DEVICE void multiply(GLOBAL const SUM *RESTRICT u, SCRATCH const SUM *RESTRICT v
         for (int k = 0; k < NV; k++)
             acc[i][k] = VSET(0);
     for (int cv = 0; cv < CV; cv++) {
+        ASK(next, cv)
         UNROLL_BY(KU)
         for (int c = 0; c < VEC; c++) {
             VT weight[NV];
@@ -249,7 +269,7 @@ DEVICE void transform_output(SCRATCH const SUM *RESTRICT products, int n, int k,
             OUTPUT_1D(VECTOR_F, VT, AT_D, AT_MIDS)
             UNROLL
             for (int b = 0; b < M; b++)
-                if ((P % M == 0 || p + a < P) && (Q % M == 0 || q + b < Q))
+                if ((P % (ROWS * M) == 0 || p + a < P) && (Q % M == 0 || q + b < Q))
                     STORE_PIXEL(p + a, q + b, d[b]);
         }
     }
@@ -273,8 +293,8 @@ KERNEL WG_SIZE(1, 1, 1) winograd_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL cons
     for (int kb = 0; kb < KB; kb++) {
         for (int e = 0; e < AREA; e++)
             for (int panel = 0; panel < PANELS; panel++)
-                multiply(u + (long)(kb * AREA + e) * CV * VEC * KR, v + (e * PANELS + panel) * CV * MR * VEC,
-                         products + (e * PANELS + panel) * MR * KR);
+                multiply(u + U_PLACE(kb, e), v + (e * PANELS + panel) * CV * MR * VEC,
+                         products + (e * PANELS + panel) * MR * KR, panel);
         for (int i = 0; i < NV; i++)
             transform_output(products + i * VEC, n, kb * KR + i * VEC, row0 Z_ARG, Y_ARGS);
     }
@@ -297,9 +317,9 @@ KERNEL WG_SIZE(1, 1, 1) winograd_tile_gemm(GLOBAL const SUM *RESTRICT u, GLOBAL 
 
     for (int block = 0; block < BLOCKS; block++)
         for (int panel = 0; panel < PANELS; panel++)
-            multiply(u + (long)(kb * AREA + e) * CV * VEC * KR,
-                     v + block * BLOCK_SIZE(V_PLACE) + (e * PANELS + panel) * CV * MR * VEC,
-                     products + (kb * BLOCKS + block) * BLOCK_SIZE(PRODUCTS_PLACE) + (e * PANELS + panel) * MR * KR);
+            multiply(u + U_PLACE(kb, e), v + block * BLOCK_SIZE(V_PLACE) + (e * PANELS + panel) * CV * MR * VEC,
+                     products + (kb * BLOCKS + block) * BLOCK_SIZE(PRODUCTS_PLACE) + (e * PANELS + panel) * MR * KR,
+                     block * PANELS + panel);
 }
 
 KERNEL WG_SIZE(1, 1, 1) winograd_tile_out(GLOBAL const SUM *RESTRICT products, Y_PARAMS)

@@ -40,6 +40,7 @@
 #define LOCAL_ARRAY __shared__
 #define RESTRICT __restrict__
 #define BARRIER() __syncthreads()
+#define BARRIER_ALL() __syncthreads()
 #define LID(d) ((int)((d) == 0 ? threadIdx.x : (d) == 1 ? threadIdx.y : threadIdx.z))
 #define GRP(d) ((int)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
 #define WG_SIZE(x, y, z) __launch_bounds__((x) * (y) * (z))
@@ -77,6 +78,31 @@ DEVICE VT VADD(VT a, VT b)
     UNROLL for (int i = 0; i < VEC; i++) a.v[i] += b.v[i];
     return a;
 }
+DEVICE VT VSUB(VT a, VT b)
+{
+    UNROLL for (int i = 0; i < VEC; i++) a.v[i] -= b.v[i];
+    return a;
+}
+DEVICE VT VMUL(VT a, VT b)
+{
+    UNROLL for (int i = 0; i < VEC; i++) a.v[i] *= b.v[i];
+    return a;
+}
+DEVICE VT VDIV(VT a, VT b)
+{
+    UNROLL for (int i = 0; i < VEC; i++) a.v[i] /= b.v[i];
+    return a;
+}
+DEVICE VT VCLAMP(VT a, float lo, float hi)
+{
+    UNROLL for (int i = 0; i < VEC; i++) a.v[i] = fminf(fmaxf(a.v[i], lo), hi);
+    return a;
+}
+DEVICE VT VSTEP(VT a)
+{
+    UNROLL for (int i = 0; i < VEC; i++) a.v[i] = a.v[i] > 0.0f ? 1.0f : 0.0f;
+    return a;
+}
 DEVICE VT VRELU(VT a)
 {
     UNROLL for (int i = 0; i < VEC; i++) a.v[i] = fmaxf(a.v[i], 0.0f);
@@ -101,6 +127,7 @@ DEVICE VT VRELU(VT a)
 #define LOCAL_ARRAY __local
 #define RESTRICT restrict
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define BARRIER_ALL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE) /* local and global memory */
 #define LID(d) ((int)get_local_id(d))
 #define GRP(d) ((int)get_group_id(d))
 #define WG_SIZE(x, y, z) __attribute__((reqd_work_group_size(x, y, z)))
@@ -138,6 +165,11 @@ DEVICE VT VRELU(VT a)
 #endif
 #define VSET(a) ((VT)(a))
 #define VADD(a, b) ((a) + (b))
+#define VSUB(a, b) ((a) - (b))
+#define VMUL(a, b) ((a) * (b))
+#define VDIV(a, b) ((a) / (b))
+#define VCLAMP(a, lo, hi) clamp((a), (SUM)(lo), (SUM)(hi))
+#define VSTEP(a) (VSET(1) - step((a), VSET(0))) /* 1 where a > 0, else 0 */
 #define VRELU(a) max((a), VSET(0))
 #define VEVEN(a, b) ((VT)((a).even, (b).even)) /* VEC > 1 */
 #define VODD(a, b) ((VT)((a).odd, (b).odd))

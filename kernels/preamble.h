@@ -118,6 +118,18 @@ DEVICE VT VRELU(VT a)
 #define PRIVATE_VSTORE(a, p) VSTORE(a, p)
 #define PREFETCH1(p) ((void)0)
 #define PREFETCH2(p) ((void)0)
+DEVICE VT VZIP_LOW(VT a, VT b)
+{
+    VT r;
+    UNROLL for (int i = 0; i < VEC; i++) r.v[i] = i % 2 ? b.v[i / 2] : a.v[i / 2];
+    return r;
+}
+DEVICE VT VZIP_HIGH(VT a, VT b)
+{
+    VT r;
+    UNROLL for (int i = 0; i < VEC; i++) r.v[i] = i % 2 ? b.v[(VEC + i) / 2] : a.v[(VEC + i) / 2];
+    return r;
+}
 #else
 #define KERNEL __kernel void
 #define DEVICE static inline
@@ -197,6 +209,24 @@ typedef SUM sum_vector __attribute__((ext_vector_type(VEC), aligned(sizeof(SUM))
 #define LOCAL_VSTORE(a, p) SUM_VSTORE(a, p)
 #define PRIVATE_VLOAD(p) SUM_VLOAD(p)
 #define PRIVATE_VSTORE(a, p) SUM_VSTORE(a, p)
+#endif
+/* VZIP_LOW, VZIP_HIGH: the lower (upper) halves of two vectors, interleaved: a0 b0 a1 b1 ... */
+#if VEC == 2
+#define VZIP_LOW(a, b) ((VT)((a).s0, (b).s0))
+#define VZIP_HIGH(a, b) ((VT)((a).s1, (b).s1))
+#elif VEC == 4
+#define VZIP_LOW(a, b) ((VT)((a).s0, (b).s0, (a).s1, (b).s1))
+#define VZIP_HIGH(a, b) ((VT)((a).s2, (b).s2, (a).s3, (b).s3))
+#elif VEC == 8
+#define VZIP_LOW(a, b) ((VT)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3))
+#define VZIP_HIGH(a, b) ((VT)((a).s4, (b).s4, (a).s5, (b).s5, (a).s6, (b).s6, (a).s7, (b).s7))
+#elif VEC == 16
+#define VZIP_LOW(a, b)                                                                                                 \
+    ((VT)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3, (a).s4, (b).s4, (a).s5, (b).s5, (a).s6,      \
+          (b).s6, (a).s7, (b).s7))
+#define VZIP_HIGH(a, b)                                                                                                \
+    ((VT)((a).s8, (b).s8, (a).s9, (b).s9, (a).sa, (b).sa, (a).sb, (b).sb, (a).sc, (b).sc, (a).sd, (b).sd, (a).se,      \
+          (b).se, (a).sf, (b).sf))
 #endif
 /* Ask for the cache line at p, into the first or the second level. */
 #ifdef POCL_DEVICE_ADDRESS_BITS

@@ -1,10 +1,63 @@
 #include "kernels/build.h"
 #include "kernels/conv2d/conv2d.h"
 
+#include <math.h>
+
+/* 1x1 windows that step over every pixel see one long row: no edges within the image. */
+static struct conv_shape flat_shape(const struct workload *w)
+{
+    struct conv_shape z = conv_shape_of(w);
+
+    if (z.r * z.s * z.stride_h * z.stride_w == 1 && z.p == z.h && z.q == z.w) {
+        z.w = z.q = z.h * z.w;
+        z.h = z.p = 1;
+    }
+    return z;
+}
+
+/* Extent of the input along one axis: what `n` outputs read. */
+static int64_t reach(int64_t n, int64_t stride, int64_t window, int64_t dilation)
+{
+    return (n - 1) * stride + (window - 1) * dilation + 1;
+}
+
+/* Does a window reach beyond the input? */
+static bool is_padded(const struct conv_shape *z)
+{
+    return z->top || z->left || reach(z->p, z->stride_h, z->r, z->dil_h) > z->h ||
+           reach(z->q, z->stride_w, z->s, z->dil_w) > z->w;
+}
+
+/* Does each tap of the window see at most the first or the last output of a row beyond the input? */
+static bool is_thinly_padded(const struct conv_shape *z)
+{
+    const int64_t right = reach(z->q, z->stride_w, z->s, z->dil_w) - z->left - z->w;
+    /* Taps below `left` see the first output beyond the left edge, those from `from` on the last one beyond the right.
+     */
+    const int64_t from = z->left + z->w - (z->q - 1) * z->stride_w;
+
+    return z->left <= z->stride_w && right <= z->stride_w && CEIL(from, z->dil_w) * z->dil_w >= z->left;
+}
+
+/* Channels of x that stand together within a group. */
+static int64_t channels_together(const struct conv_shape *z)
+{
+    return z->c / z->groups % z->x_lanes ? 1 : z->x_lanes;
+}
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (conv_within("conv2d/direct_tile", 0, w, why))
+    const struct conv_shape z = conv_shape_of(w);
+    const int64_t least = z.r * z.s * channels_together(&z) * 4;
+
+    if (conv_within("conv2d/direct_tile", CONV_F16 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
         return FIT_NONE;
+    if (2 * least > build_max_local(d)) {
+        why_set(why, ERR_UNSUPPORTED,
+                "conv2d/direct_tile keeps a window in local memory: %lld bytes, the device has %lld", (long long)least,
+                (long long)build_max_local(d));
+        return FIT_NONE;
+    }
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
 }
 
@@ -13,32 +66,45 @@ static const struct build_knob knobs[] = {
     {"nv", {1, 2, 3, 4, BUILD_END}},
     {"vh", {1, 2, 3, 4, 7, BUILD_END}},
     {"vw", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 28, BUILD_END}},
-    {"cb", {1, 2, 3, 4, 8, 16, 32, 64, BUILD_END}},
-    {"ku", {1, 2, 4, 8, BUILD_END}},
+    {"cb", {1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, BUILD_END}},
+    {"ku", {1, 2, 4, 8, 16, BUILD_END}},
     {"us", {0, 1, BUILD_END}},
-    {"tiles", {1, 2, 4, 8, BUILD_END}},
+    {"tp", {1, 2, 4, 7, 8, 14, 16, 28, BUILD_END}},
+    {"tq", {1, 2, 4, 7, 8, 14, 16, 28, 32, 64, BUILD_END}},
+    {"kt", {1, 2, 4, 8, 16, 32, BUILD_END}},
     {"pass", {0, 1, BUILD_END}},
-    {"wg", {1, 2, 4, 8, 16, BUILD_END}},
-    {"order", {0, 1, 2, BUILD_END}},
+    {"pack", {0, 1, BUILD_END}},
+    {"skip", {0, 1, BUILD_END}},
+    {"order", {0, 1, BUILD_END}},
+    {"pf", {0, 1, BUILD_END}},
     {0},
 };
 
 static const char *const quantities[][2] = {
     {"accumulators", "vh * vw * nv * ceil_div(vec, max(lanes, 4))"},
     {"registers", "accumulators + nv * ceil_div(vec, max(lanes, 4)) + 1"},
-    {"waste_k", "ceil_div(size_k, nv * vec) * nv * vec / size_k"},
-    {"waste_p", "ceil_div(size_p, vh) * vh / size_p"},
-    {"waste_q", "ceil_div(size_q, vw * tiles) * vw * tiles / size_q"},
-    {"waste_c", "ceil_div(size_c, cb) * cb / size_c"},
+    {"ci", "max(together, (together == 1) * cb)"},
+    {"waste_k", "ceil_div(size_kg, nv * vec) * nv * vec / size_kg"},
+    {"waste_p", "ceil_div(rows, vh) * vh / rows"},
+    {"waste_q", "ceil_div(cols, vw) * vw / cols"},
+    {"waste_c", "ceil_div(size_cg, cb) * cb / size_cg"},
     {"waste", "waste_k * waste_p * waste_q * waste_c"},
     {"lane_use", "min(vec, lanes) / max(lanes, 4)"},
     {"loads_per_fma", "(nv + vh * vw) / (vh * vw * nv)"},
-    {"weight_bytes", "nv * vec * size_c * size_r * size_s * 4"},
-    {"block_bytes", "nv * vec * cb * size_r * size_s * 4"},
-    {"sum_bytes", "pass * tiles * vh * vw * nv * vec * 4"},
-    {"input_bytes", "(vh * stride_h + size_r) * (vw * tiles * stride_w + size_s) * size_c * 4"},
-    {"items", "size_n * ceil_div(size_k, nv * vec) * ceil_div(size_p, vh) * ceil_div(size_q, vw * tiles)"},
-    {"groups", "ceil_div(items, wg)"},
+    {"weight_bytes", "nv * vec * size_cg * size_r * size_s * elem_bytes"},
+    {"block_bytes", "nv * vec * cb * size_r * size_s * elem_bytes"},
+    {"region_h", "tp * vh"},
+    {"region_w", "tq * vw"},
+    {"input_h", "(region_h - 1) * (stride_h - (size_r == 1) * (stride_h - 1)) + (size_r - 1) * dil_h + 1"},
+    {"input_w", "(region_w - 1) * (stride_w - (size_s == 1) * (stride_w - 1)) + (size_s - 1) * dil_w + 1"},
+    {"copied_c", "pass * cb + (1 - pass) * ceil_div(size_cg, cb) * cb"},
+    {"input_bytes", "input_h * input_w * ceil_div(size_cg, cb) * cb * 4"},
+    {"copy_bytes", "pack * input_h * input_w * copied_c * 4"},
+    {"copies_per_fma", "pack * input_h * input_w / (region_h * region_w * size_r * size_s * nv * vec * kt)"},
+    {"sum_bytes", "pass * kt * region_h * region_w * nv * vec * 4"},
+    {"pass_bytes", "block_bytes + input_h * input_w * cb * 4 + sum_bytes"},
+    {"groups", "size_n * groups_n * ceil_div(ceil_div(size_kg, nv * vec), kt) * ceil_div(rows, region_h) * "
+               "ceil_div(cols, region_w)"},
     {"body", "accumulators * ku * (1 + us * (size_s - 1))"},
     {NULL, NULL},
 };
@@ -47,103 +113,157 @@ static const char *const quantities[][2] = {
  */
 static const char *const constraints[] = {
     "registers <= 33",
-    "accumulators >= min(2, size_p * size_q)",
+    "accumulators >= min(2, rows * cols)",
     "vec <= max(lanes, 4)",
-    "ku <= cb",
+    "ku <= ci",
+    "ku == 1 or ci % ku == 0",
     "body <= 512",
-    "cb <= max(4, size_c)",
-    "vh <= size_p",
-    "vw < 2 * size_q",
-    "tiles == 1 or vw * tiles < size_q + vw",
-    "pass == 0 or (tiles > 1 and cb < size_c)",
-    "sum_bytes <= 32768",
-    "wg <= max_group and wg <= items",
-    "(nv - 1) * vec < size_k",
+    "us == 0 or size_s > 1",
+    "cb <= max(4, size_cg)",
+    "cb % together == 0",
+    "vh <= rows",
+    "vw <= cols",
+    "tp == 1 or (tp - 1) * vh < rows",
+    "tq == 1 or (tq - 1) * vw < cols",
+    "kt == 1 or (kt - 1) * nv * vec < size_kg",
+    "pass == 0 or cb < size_cg",
+    "pf == 0 or pass == 1",
+    "pack == 1 or (together == x_lanes and size_cg % cb == 0 and elem_bytes == 4)",
+    "pack == 1 or padded == 0 or (thin_padded == 1 and skip == 1 and vh == 1 and vw > 1)",
+    "skip == 0 or (padded == 1 and size_s > 1 and us == 0 and vw > 1)",
+    "copy_bytes + sum_bytes <= max_local",
+    "(nv - 1) * vec < size_kg",
     NULL,
 };
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    return conv_space(w, d, knobs, quantities, constraints, s, why);
+    const struct conv_shape z = flat_shape(w);
+    const struct build_named own[] = {{"rows", (double)z.p},
+                                      {"cols", (double)z.q},
+                                      {"padded", is_padded(&z)},
+                                      {"thin_padded", is_thinly_padded(&z)},
+                                      {"together", (double)channels_together(&z)},
+                                      {NULL, 0}};
+    const enum err e = build_constants(s, own, why);
+
+    return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
-/* The width of a row of pixels up to 14 that wastes least, the wider one of two equals. */
-static int64_t best_width(int64_t q)
+static int64_t least(int64_t a, int64_t b)
 {
-    int64_t best = 1;
-    double best_cost = 1e9;
+    return a < b ? a : b;
+}
 
-    for (int64_t v = 1; v <= 14; v++) {
-        const double cost = (double)(CEIL(q, v) * v) * (1.0 + 2.0 / (double)v);
+struct tile {
+    int64_t nv, vh, vw;
+};
 
-        if (v != 11 && cost <= best_cost) {
-            best_cost = cost;
-            best = v;
-        }
-    }
+/* Cycles that all tiles take a tap and channel, on a core with two FMAs and two loads a cycle: the default's model. */
+static double tile_cost(const struct conv_shape *z, int64_t vec, const struct tile *t)
+{
+    const double sums = (double)(t->nv * t->vh * t->vw), loads = (double)(t->nv + t->vh * t->vw);
+    const double tiles = (double)(CEIL(z->k / z->groups, t->nv * vec) * CEIL(z->p, t->vh) * CEIL(z->q, t->vw));
+    const double beyond = (double)(z->top + z->bottom) / (double)(z->p * z->r * z->stride_h);
+    const double latency = 4, cycles = fmax(fmax(sums / 2, latency), (sums + loads + 1) / 4);
+
+    /* A tile of one row leaves out the taps that see padding only. */
+    return tiles * (cycles + 0.3) * (t->vh == 1 ? 1 - fmin(beyond, 0.5) : 1);
+}
+
+/* The cheapest tile that registers hold (half as many where vectors are of 256 bits). */
+static struct tile best_tile(const struct conv_shape *z, int64_t vec)
+{
+    const int64_t registers = vec == 8 ? 16 : 32;
+    struct tile best = {1, 1, 1};
+    double best_cost = tile_cost(z, vec, &best);
+
+    for (struct tile t = {1, 1, 1}; t.nv <= 4; t.nv++)
+        for (t.vh = 1; t.vh <= 4 && t.vh <= z->p; t.vh++)
+            for (t.vw = 1; t.vw <= 14 && t.vw <= z->q; t.vw++) {
+                const double cost = tile_cost(z, vec, &t);
+
+                if (t.vw == 11 || t.nv * (t.vh * t.vw + 1) + 1 > registers || cost >= best_cost)
+                    continue;
+                best_cost = cost;
+                best = t;
+            }
     return best;
+}
+
+/* Channels summed in one go: 16, or 128 of long 1x1 sums (their weights fill half of a first cache), which divide. */
+static int64_t best_block(const struct conv_shape *z)
+{
+    const int64_t cg = z->c / z->groups, together = channels_together(z);
+    int64_t cb = z->r * z->s == 1 && cg > 256 ? 128 : 16;
+
+    if (cg < 4 && z->s > 1)
+        return 1;
+    while (cb > together && cg % cb)
+        cb /= 2;
+    return cb < together ? together : cb;
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    const struct conv_shape z = conv_shape_of(w);
-    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), width = best_width(z.q);
-    const int64_t nv = z.k > lanes ? 2 : 1, vh = width <= 7 && z.p > 1 ? (width <= 4 ? 3 : 2) : 1;
-    const int64_t cb = z.c < 16 ? (z.c < 4 ? z.c : 4) : 16, across = CEIL(z.q, width);
-    const int64_t tiles = across >= 8 ? 8 : across >= 4 ? 4 : across >= 2 ? 2 : 1;
+    const struct conv_shape z = flat_shape(w);
+    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), cg = z.c / z.groups, cb = best_block(&z);
+    const struct tile t = best_tile(&z, lanes);
+    const bool thin = is_padded(&z) && is_thinly_padded(&z) && t.vw > 1 && z.s > 1;
+    const bool in_place = (!is_padded(&z) || (thin && t.vh == 1 && z.x_lanes > 1)) && w->dtype == DTYPE_F32 &&
+                          channels_together(&z) == z.x_lanes;
+    const bool pass = z.r * z.s == 1 ? cb == 128 : cg > cb;
+    const int64_t tq = least(CEIL(z.q, t.vw), 16), tp = least(CEIL(z.p, t.vh), 28 / tq);
+    const int64_t sums = tq * tp * t.vh * t.vw * t.nv * lanes * 4, k_blocks = CEIL(z.k / z.groups, t.nv * lanes);
+    const int64_t kt = pass && z.r * z.s > 1 && in_place ? 1 : pass && sums <= 262144 ? 262144 / sums : pass ? 1 : 32;
 
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"vec", lanes},
-                                               {"nv", nv},
-                                               {"vh", vh < z.p ? vh : z.p},
-                                               {"vw", width},
+                                               {"nv", t.nv},
+                                               {"vh", t.vh},
+                                               {"vw", t.vw},
                                                {"cb", cb},
-                                               {"ku", 1},
-                                               {"tiles", tiles},
-                                               {"pass", tiles > 1 && cb < z.c},
-                                               {"wg", 1},
-                                               {"order", 0},
+                                               {"ku", cb % 4 ? 1 : 4},
+                                               {"tp", tp},
+                                               {"tq", tq},
+                                               {"kt", least(kt, k_blocks)},
+                                               {"pass", pass},
+                                               {"pack", !in_place || cg % cb},
+                                               {"skip", thin},
+                                               {"pf", pass},
                                                {NULL, 0}},
                  out);
-    if (space_is_valid(s, out, NULL))
+    if (build_make_valid(s, (const char *const[]){"kt", "tp", "tq", NULL}, out) == ERR_OK)
         return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"tiles", "vw", "vh", "pass", "nv", NULL}, out);
-}
-
-/* Extent of the packed input along one axis: what `n` outputs read. */
-static int64_t reach(int64_t n, int64_t stride, int64_t window, int64_t dilation)
-{
-    return (n - 1) * stride + (window - 1) * dilation + 1;
+    return build_make_valid(s, (const char *const[]){"ku", "pf", "vw", "vh", "nv", "cb", "vec", NULL}, out);
 }
 
 static void program(struct build *b)
 {
-    const struct conv_shape z = conv_shape_of(b->w);
-    const int64_t nr = build_int(b, "nv") * build_int(b, "vec"), cb = build_int(b, "cb"), vh = build_int(b, "vh");
-    const int64_t wide = build_int(b, "vw") * build_int(b, "tiles"), wg = build_int(b, "wg");
-    const int64_t c_blocks = CEIL(z.c, cb), k_blocks = CEIL(z.k, nr);
-    const int64_t hp = reach(CEIL(z.p, vh) * vh, z.stride_h, z.r, z.dil_h);
-    const int64_t wp = reach(CEIL(z.q, wide) * wide, z.stride_w, z.s, z.dil_w), one[] = {1, 1, 1};
-    const int64_t items = z.n * k_blocks * CEIL(z.p, vh) * CEIL(z.q, wide);
-    const int xp = build_buffer(b, "xp", ROLE_SCRATCH, DTYPE_F32, z.n * c_blocks * cb * hp * wp);
-    const int packed = build_buffer(b, "wp", ROLE_PACKED, DTYPE_F32, k_blocks * nr * c_blocks * cb * z.r * z.s);
+    const struct conv_shape z = flat_shape(b->w);
+    const int64_t nr = build_int(b, "nv") * build_int(b, "vec"), cb = build_int(b, "cb");
+    const int64_t high = build_int(b, "vh") * build_int(b, "tp"), wide = build_int(b, "vw") * build_int(b, "tq");
+    const int64_t cg = z.c / z.groups, together = channels_together(&z), ci = together > 1 ? together : cb;
+    const int64_t k_blocks = CEIL(z.k / z.groups, nr), c_blocks = CEIL(cg, cb) * (cb / ci), one[] = {1, 1, 1};
+    const int64_t items = z.n * z.groups * CEIL(k_blocks, build_int(b, "kt")) * CEIL(z.p, high) * CEIL(z.q, wide);
+    const int packed =
+        build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, z.groups * k_blocks * nr * c_blocks * ci * z.r * z.s);
 
     build_module(b, "conv2d/direct_tile.cl");
     conv_define_shape(b, &z);
-    build_launch(b, PHASE_PACK, "direct_tile_pack_w", (const int64_t[]){k_blocks, c_blocks, 1}, one,
+    build_launch(b, PHASE_PACK, "direct_tile_pack_w", (const int64_t[]){k_blocks, c_blocks, z.groups}, one,
                  (const int[]){1, packed, -1});
-    build_launch(b, PHASE_RUN, "direct_tile_pack_x", (const int64_t[]){hp, c_blocks, z.n}, one,
-                 (const int[]){0, xp, -1});
-    build_last_launch(b, "direct_tile", (const int64_t[]){CEIL(items, wg), 1, 1}, (const int64_t[]){wg, 1, 1},
-                      (const int[]){xp, packed, -1});
+    build_last_launch(b, "direct_tile", (const int64_t[]){items, 1, 1}, one, (const int[]){0, packed, -1});
+    b->p->needs_local_bytes = build_int(b, "copy_bytes") + build_int(b, "sum_bytes");
 }
 
 const struct template conv2d_direct_tile = {
     .id = "conv2d/direct_tile",
-    .version = 2,
-    .summary = "CPU: vector registers hold a tile of pixels x channels over packed weights and padded input",
+    .version = 3,
+    .summary =
+        "CPU: vector registers hold a tile of pixels x channels over packed weights, input copied lazily or in place",
     .fit = fit,
     .space = space,
     .fallback = fallback,

@@ -26,6 +26,11 @@ static const char *const shapes[] = {
     "conv2d f32 n=1 c=5 h=8 w=9 k=7 r=3 s=3 pad=1 epilogue=bias_add_relu",
     "conv2d f32 n=1 c=12 h=8 w=9 k=18 r=3 s=3 pad=1 groups=3",
     "conv2d i8 n=1 c=16 h=7 w=7 k=32 r=3 s=3 pad=1 groups=4",
+    "conv2d f32 n=1 c=32 h=9 w=17 k=64 r=3 s=3 pad=1 groups=2 layout=nchw8c epilogue=bias",
+    "conv2d f32 n=1 c=32 h=5 w=6 k=32 r=3 s=3 pad=1 groups=8 layout=nchw16c", /* groups within a block of channels */
+    "conv2d f32 n=2 c=32 h=15 w=15 k=32 r=1 s=1 stride=2 layout=nchw16c",
+    "conv2d f32 n=1 c=16 h=20 w=33 k=20 r=5 s=1 stride=2,3 pad=2,0 layout=nchw4c epilogue=add",
+    "conv2d f16 n=1 c=24 h=8 w=11 k=16 r=3 s=3 stride=1,2 pad=1 layout=nchw4c groups=2 epilogue=relu",
     NULL,
 };
 
@@ -36,11 +41,13 @@ static const struct mutant mutants[] = {
     {"conv2d/naive", SHAPE, "r and s swapped", "W_AT(k, c, r, s))", "W_AT(k, c, s, r))"},
     {"conv2d/naive", SHAPE, "uninitialised accumulator", "SUM sum = 0;", "SUM sum = LOAD1(y + i);"},
 
-    {"conv2d/direct_tile", SHAPE, "missing last term", "ch < CB; ch++", "ch < CB - 1; ch++"},
-    {"conv2d/direct_tile", SHAPE, "wrong pad", "h = row - PT;", "h = row - PT + 1;"},
-    {"conv2d/direct_tile", SHAPE, "unguarded tail", "k < kb * NR + NR && k < K", "k < kb * NR + NR"},
-    {"conv2d/direct_tile", SHAPE, "r and s swapped", "* R + r) * S + s) * CB * NR", "* S + s) * R + r) * CB * NR"},
-    {"conv2d/direct_tile", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
+    {"conv2d/direct_tile", SHAPE, "missing last term", "ch < CI; ch++", "ch < CI - 1; ch++"},
+    {"conv2d/direct_tile", SHAPE, "wrong pad", "p_base * SH - PT", "p_base * SH - PT + 1"},
+    {"conv2d/direct_tile", SHAPE, "unguarded tail", "k < kb * NR + NR && k < KG", "k < kb * NR + NR"},
+    {"conv2d/direct_tile", SHAPE, "r and s swapped", "(r * S + s) * CI) * NR", "(s * R + r) * CI) * NR"},
+    {"conv2d/direct_tile", SHAPE, "uninitialised accumulator", "VSET((SUM)0)", "VSET((SUM)y[0])"},
+    {"conv2d/direct_tile", "conv2d f32 n=1 c=32 h=6 w=14 k=48 r=3 s=3 pad=1 layout=nchw16c",
+     "edge pixels left out twice", "ADD_TAP(acc, 1, VW)", "ADD_TAP(acc, 2, VW)"},
 
     {"conv2d/spatial_pack", SHAPE, "missing last term", "c < C; c++)", "c < C - 1; c++)"},
     {"conv2d/spatial_pack", SHAPE, "wrong pad", "h0 = pt * VH * SH - PT", "h0 = pt * VH * SH - PT + 1"},

@@ -1,0 +1,57 @@
+#include "tests/kernels/cases.h"
+
+#include <stddef.h>
+
+#define LSTM "rnn f32 i=5 h=7 b=6 t=4"
+#define GRU "rnn f32 cell=gru i=5 h=7 l=2 b=6 t=4"
+#define BACK "rnn f32 pass=bwd_data i=5 h=7 b=6 t=4"
+#define BACK_GRU "rnn f32 cell=gru pass=bwd_data i=5 h=7 l=2 b=6 t=4"
+#define GRADIENT "rnn f32 cell=gru pass=bwd_weight i=5 h=7 l=2 b=6 t=4"
+
+static const char *const shapes[] = {
+    LSTM,
+    "rnn f32 i=16 h=16 l=2 b=16 t=3",
+    "rnn f32 i=3 h=5 l=3 b=1 t=6", /* one column */
+    "rnn f32 i=1 h=1 b=1 t=1",     /* tiny */
+    GRU,
+    "rnn f32 cell=gru i=9 h=4 b=12 t=3",
+    "rnn f32 cell=tanh i=11 h=6 b=8 t=5",
+    "rnn f32 cell=tanh i=6 h=13 l=2 b=4 t=3",
+    "rnn f32 cell=relu i=4 h=3 b=8 t=3", /* whole numbers stay exact */
+    "rnn f32 cell=relu i=7 h=9 l=2 b=5 t=5",
+    BACK,
+    "rnn f32 pass=bwd_data i=9 h=5 l=2 b=4 t=3",
+    BACK_GRU,
+    "rnn f32 cell=gru pass=bwd_data i=16 h=16 b=16 t=3",
+    "rnn f32 cell=tanh pass=bwd_data i=3 h=11 b=2 t=6",
+    "rnn f32 cell=tanh pass=bwd_data i=4 h=6 l=2 b=16 t=2",
+    "rnn f32 cell=relu pass=bwd_data i=3 h=7 b=3 t=5",
+    "rnn f32 cell=relu pass=bwd_data i=12 h=7 l=3 b=8 t=4",
+    "rnn f32 pass=bwd_weight i=17 h=5 b=6 t=4",
+    "rnn f32 pass=bwd_weight i=16 h=32 l=2 b=16 t=5",
+    GRADIENT,
+    "rnn f32 cell=gru pass=bwd_weight i=20 h=33 b=4 t=2",
+    "rnn f32 cell=tanh pass=bwd_weight i=5 h=9 b=3 t=7",
+    "rnn f32 cell=tanh pass=bwd_weight i=5 h=18 l=2 b=8 t=3",
+    "rnn f32 cell=relu pass=bwd_weight i=6 h=7 b=5 t=3",
+    "rnn f32 cell=relu pass=bwd_weight i=3 h=4 l=3 b=2 t=2",
+    "rnn f16 i=6 h=8 l=2 b=8 t=4",
+    "rnn f16 cell=gru pass=bwd_data i=5 h=6 b=4 t=3",
+    "rnn f16 cell=tanh pass=bwd_weight i=5 h=7 l=2 b=6 t=4",
+    NULL,
+};
+
+static const struct mutant mutants[] = {
+    {"rnn/naive", LSTM, "missing last term", "k < n_k", "k < n_k - 1"},
+    {"rnn/naive", LSTM, "gates swapped", "VADD(zx[0], zh[0]), VADD(zx[1], zh[1])",
+     "VADD(zx[1], zh[1]), VADD(zx[0], zh[0])"},
+    {"rnn/naive", LSTM, "wrong step before", "(long)(t - 1) * STATE", "(long)t * STATE"},
+    {"rnn/naive", BACK, "wrong order of steps", "t = SIZE_T - 1 - back", "t = back"},
+    {"rnn/naive", LSTM, "unguarded tail", "item >= STATE", "item < 0"},
+    {"rnn/naive", BACK_GRU, "candidate's gradient for the state's", "d + 3 * STATE", "d + 2 * STATE"},
+    {"rnn/naive", GRADIENT, "state of the same step", "t - before", "t"},
+    {"rnn/naive", LSTM, "uninitialised accumulator", "VT sum = VSET(0.0f);", "VT sum = VLOAD(a);"},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct cases cases_rnn = {shapes, mutants};

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
-extern const struct cases cases_conv2d, cases_conv2d_gpu, cases_dense, cases_depthwise, cases_rnn;
+extern const struct cases cases_conv2d, cases_conv2d_gpu, cases_deformable, cases_dense, cases_depthwise;
 
-const struct cases *const cases_table[] = {&cases_conv2d, &cases_conv2d_gpu, &cases_dense, &cases_depthwise, &cases_rnn, NULL};
+const struct cases *const cases_table[] = {&cases_conv2d, &cases_conv2d_gpu, &cases_deformable,
+                                           &cases_dense,  &cases_depthwise,  NULL};

@@ -1,0 +1,46 @@
+#include "tests/kernels/cases.h"
+
+#include <stddef.h>
+
+#define SHAPE "deformable_conv2d f32 n=1 c=6 h=10 w=9 k=7 r=3 s=3 pad=1 deformable_groups=2"
+
+static const char *const shapes[] = {
+    "deformable_conv2d f32 n=1 c=16 h=8 w=8 k=32 r=3 s=3 pad=1",                                /* square */
+    "deformable_conv2d f32 n=1 c=5 h=9 w=13 k=19 r=3 s=2 pad=1",                                /* ragged */
+    "deformable_conv2d f32 n=1 c=1 h=1 w=1 k=1 r=1 s=1",                                        /* tiny */
+    "deformable_conv2d f32 n=1 c=8 h=11 w=11 k=16 r=3 s=3 stride=2 pad=1",                      /* strided */
+    "deformable_conv2d f32 n=1 c=40 h=7 w=7 k=20 r=3 s=3 pad=2 dilation=2 deformable_groups=2", /* dilated */
+    "deformable_conv2d f32 n=1 c=3 h=9 w=8 k=6 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2",    /* asymmetric */
+    "deformable_conv2d f32 n=2 c=6 h=7 w=7 k=10 r=3 s=3 pad=1 deformable_groups=3",             /* batch */
+    "deformable_conv2d f32 n=1 c=4 h=2 w=19 k=5 r=1 s=1 stride=1,2",                            /* 1x1 */
+    "deformable_conv2d f16 n=1 c=6 h=6 w=5 k=9 r=3 s=3 pad=1",
+    "deformable_conv2d f16 n=1 c=16 h=6 w=5 k=16 r=3 s=3 pad=1 deformable_groups=4 acc=f16",
+    NULL,
+};
+
+static const struct mutant mutants[] = {
+    {"deformable_conv2d/naive", SHAPE, "missing last term", "s < S; s++", "s < S - 1; s++"},
+    {"deformable_conv2d/naive", SHAPE, "wrong pad", "rs / S * DH)", "rs / S * DH + 1)"},
+    {"deformable_conv2d/naive", SHAPE, "unguarded tail", "if (i >= (long)NB * K * P * Q)", "if (i < 0)"},
+    {"deformable_conv2d/naive", SHAPE, "r and s swapped", "W_AT(k, c, r, s))", "W_AT(k, c, s, r))"},
+    {"deformable_conv2d/naive", SHAPE, "uninitialised accumulator", "SUM sum = 0;", "SUM sum = LOAD1(y + i);"},
+
+    {"deformable_conv2d/direct", SHAPE, "missing last term", "term < STAGED; term++", "term < STAGED - 1; term++"},
+    {"deformable_conv2d/direct", SHAPE, "far pixel not clamped", "x0 + 1 < W ? x0 + 1 : W - 1",
+     "x0 + 1 < W ? x0 + 1 : 0"},
+    {"deformable_conv2d/direct", SHAPE, "unguarded tail", "if (k < K && p < P && q < Q)", "if (k < K && p < P)"},
+    {"deformable_conv2d/direct", SHAPE, "axes of the offset swapped", "LOAD1(from + P * Q)", "LOAD1(from)"},
+    {"deformable_conv2d/direct", SHAPE, "uninitialised accumulator", "acc[f][i][j] = 0;", "acc[f][i][j] = LOAD1(y);"},
+
+    {"deformable_conv2d/im2col_gemm", SHAPE, "missing last term", "i < end; i++)", "i < end - 1; i++)"},
+    {"deformable_conv2d/im2col_gemm", SHAPE, "outside counts as inside", "x >= 0.0f &&", "x >= -1.0f &&"},
+    {"deformable_conv2d/im2col_gemm", SHAPE, "unguarded tail", "m < MR && pq + m < PQ", "m < MR"},
+    {"deformable_conv2d/im2col_gemm", SHAPE, "groups swapped", "* DG + group) * R * S + rs)",
+     "* DG + DG - 1 - group) * R * S + rs)"},
+    {"deformable_conv2d/im2col_gemm", SHAPE, "uninitialised accumulator", "acc[m][v] = VSET(0)",
+     "acc[m][v] = VSET(LOAD1(y))"},
+
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct cases cases_deformable = {shapes, mutants};

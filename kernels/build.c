@@ -204,6 +204,15 @@ enum err build_split_knob(struct space *s, const char *name, int64_t n, int64_t 
     return space_add_knob_ints(s, name, why, n_values, values);
 }
 
+enum err build_split_knobs(struct space *s, const struct build_split *list, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (; !e && list->name; list++)
+        e = build_split_knob(s, list->name, list->n, list->most, why);
+    return e;
+}
+
 enum err build_space(struct space *s, const struct build_named *constants, const struct build_knob *knobs,
                      const char *const (*quantities)[2], const char *const *constraints, struct why *why)
 {

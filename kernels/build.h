@@ -75,6 +75,13 @@ enum err build_constraints(struct space *s, const char *const *list, struct why 
  * (AutoTVM's splits are those whose product divides n; with others the last tile is not full). */
 enum err build_split_knob(struct space *s, const char *name, int64_t n, int64_t most, struct why *why);
 
+/* The same for several axes, up to the entry with name NULL. */
+struct build_split {
+    const char *name;
+    int64_t n, most;
+};
+enum err build_split_knobs(struct space *s, const struct build_split *list, struct why *why);
+
 /* All four, in this order, stopping at the first error. */
 enum err build_space(struct space *s, const struct build_named *constants, const struct build_knob *knobs,
                      const char *const (*quantities)[2], const char *const *constraints, struct why *why);

@@ -20,6 +20,26 @@ static inline struct device *open_first(const struct device_ops *ops)
     return d;
 }
 
+/* Part i of n of a long test, from the argument "i/n" (no argument: all of it): true when the next item is of it. */
+struct part {
+    unsigned long i, n, at;
+};
+
+static inline struct part part_of(int argc, char **argv)
+{
+    struct part p = {0, 1, 0};
+
+    if (argc > 1 && sscanf(argv[1], "%lu/%lu", &p.i, &p.n) != 2)
+        p = (struct part){0, 1, 0};
+    p.n += p.n == 0;
+    return p;
+}
+
+static inline bool part_has_next(struct part *p)
+{
+    return p->at++ % p->n == p->i;
+}
+
 /* Loads and verifies; the error of either step. */
 static inline enum err load_and_verify(const struct device_ops *ops, struct device *d, const struct program *p,
                                        const struct blobs *blobs, struct why *why)

@@ -1,5 +1,6 @@
 #include "kernels/operator.h"
 
+#include "kernels/batch_gemm/batch_gemm.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 #include "kernels/dense/dense.h"
@@ -8,9 +9,13 @@
 
 #include <string.h>
 
-const struct operator*
-    const operator_table[] = {&operator_conv2d,           &operator_dense,         &operator_deformable_conv2d,
-                              &operator_depthwise_conv2d, &operator_sparse_conv2d, NULL};
+const struct operator* const operator_table[] = {&operator_batch_gemm,
+                                                 &operator_conv2d,
+                                                 &operator_dense,
+                                                 &operator_deformable_conv2d,
+                                                 &operator_depthwise_conv2d,
+                                                 &operator_sparse_conv2d,
+                                                 NULL};
 
 const struct operator* operator_find(const char *name)
 {

@@ -5,6 +5,7 @@
 #include "kernels/build.h"
 #include "kernels/epilogue.h"
 #include "kernels/expect.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/operator.h"
 #include "kernels/template.h"
 
@@ -14,6 +15,7 @@ struct dense_shape {
 };
 
 struct dense_shape dense_shape_of(const struct workload *w);
+struct gemm_shape dense_gemm(const struct workload *w); /* the same as one matrix product */
 
 /* What a template can do beyond f32 without an epilogue. */
 enum { DENSE_F16 = 1, DENSE_I8 = 2, DENSE_EPILOGUE = 4 };
@@ -21,7 +23,7 @@ enum { DENSE_F16 = 1, DENSE_I8 = 2, DENSE_EPILOGUE = 4 };
 /* ERR_UNSUPPORTED with words naming what this template (by its id) lacks for `w`. */
 enum err dense_within(const char *template_id, unsigned caps, const struct workload *w, struct why *why);
 
-/* size_m size_n size_k elem_bytes sum_bytes lanes max_group max_x max_y max_z max_local as constants, then the lists. */
+/* The constants of gemm_space, then the lists. */
 enum err dense_space(const struct workload *w, const struct device_desc *d, const struct build_knob *knobs,
                      const char *const (*quantities)[2], const char *const *constraints, struct space *s,
                      struct why *why);
@@ -29,13 +31,13 @@ enum err dense_space(const struct workload *w, const struct device_desc *d, cons
 /* Defines M N K. */
 void dense_define_shape(struct build *b, const struct dense_shape *s);
 
-/* Expected outputs from the definition (ref.c), in double. */
+/* Expected outputs from the definition (gemm/ref.c), in double. */
 enum err dense_reference(const struct workload *w, enum exact_data data, struct expected *e);
 
 /* Up to so many rows a product is bound by reading its weights: templates of matrix times vector are the good ones. */
 #define DENSE_GEMV_ROWS 4
 
 extern const struct operator operator_dense;
-extern const struct template dense_naive, dense_gemm_packed, dense_gemm_direct;
+extern const struct template dense_naive, dense_gemv, dense_gemm_packed, dense_gemm_direct;
 
 #endif

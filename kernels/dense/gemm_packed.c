@@ -1,9 +1,6 @@
 #include "kernels/build.h"
 #include "kernels/dense/dense.h"
 
-#define PACK_STEP 64
-#define ALL 16777216 /* every value not under it: one config says "all of them" */
-
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (dense_within("dense/gemm_packed", DENSE_F16 | DENSE_EPILOGUE, w, why))
@@ -11,150 +8,26 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     return d->kind == DEVICE_CPU && workload_get(w, "m") > DENSE_GEMV_ROWS ? FIT_GOOD : FIT_POSSIBLE;
 }
 
-static const struct build_knob knobs[] = {
-    {"vec", {4, 8, 16, BUILD_END}},
-    {"mr", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 28, BUILD_END}},
-    {"nv", {1, 2, 3, 4, 6, 8, BUILD_END}},
-    {"kc", {64, 128, 192, 256, 384, 512, 1024, 2048, ALL, BUILD_END}},
-    {"ku", {1, 2, 4, 8, 16, BUILD_END}},
-    {"tiles", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64, BUILD_END}},
-    {"nt", {1, 2, 4, 8, 16, 32, 64, 128, ALL, BUILD_END}},
-    {"order", {0, 1, BUILD_END}},
-    {"px", {0, 1, 2, BUILD_END}},
-    {"pf", {0, 1, BUILD_END}},
-    {0},
-};
-
-static const char *const quantities[][2] = {
-    {"accumulators", "mr * nv * ceil_div(vec, max(lanes, 4))"},
-    {"registers", "accumulators + nv * ceil_div(vec, max(lanes, 4)) + 1"},
-    {"waste_m", "ceil_div(size_m, mr) * mr / size_m"},
-    {"waste_n", "ceil_div(size_n, nv * vec) * nv * vec / size_n"},
-    {"waste", "waste_m * waste_n"},
-    {"lane_use", "min(vec, lanes) / max(lanes, 4)"},
-    {"loads_per_fma", "(nv + mr) / (mr * nv)"},
-    {"block", "min(kc, size_k)"},
-    {"panels", "ceil_div(size_n, nv * vec)"},
-    {"panels_item", "min(nt, panels)"},
-    {"panel_bytes", "nv * vec * block * elem_bytes"},
-    {"rows_bytes", "mr * tiles * block * elem_bytes"},
-    {"copy_bytes", "(px == 2) * mr * tiles * (block + 32) * sum_bytes"},
-    {"sums_bytes", "(kc < size_k) * panels_item * tiles * mr * nv * vec * sum_bytes"},
-    {"local_bytes", "copy_bytes + sums_bytes"},
-    {"passes", "ceil_div(size_k, kc)"},
-    {"groups", "ceil_div(size_m, mr * tiles) * ceil_div(panels, nt)"},
-    {"body", "accumulators * ku"},
-    {NULL, NULL},
-};
-
-/* A knob beyond what there is to divide is one config, not several: only the last value says "all". */
-static const char *const constraints[] = {
-    "registers <= 33",
-    "accumulators >= min(4, size_m)",
-    "vec <= max(lanes, 4)",
-    "body <= 512",
-    "ku <= size_k",
-    "mr <= size_m",
-    "tiles == 1 or mr * (tiles - 1) < size_m",
-    "kc < size_k or kc == 16777216",
-    "nt < panels or (nt == 16777216 and panels > 1) or (nt == 1 and panels == 1)",
-    "kc == 16777216 or kc % ku == 0",
-    "nv == 1 or (nv - 1) * vec < size_n",
-    "local_bytes <= max_local",
-    "order == 0 or groups > 1",
-    NULL,
-};
-
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    return dense_space(w, d, knobs, quantities, constraints, s, why);
+    const struct gemm_shape z = dense_gemm(w);
+
+    return gemm_cpu_space(w, &z, d, false, s, why);
 }
 
-/* The number of rows up to `most` that wastes least of m, the larger of two equals. */
-static int64_t best_rows(int64_t m, int64_t most)
-{
-    int64_t best = 1;
-    double best_cost = 1e30;
-
-    for (int64_t v = 1; v <= most; v++) {
-        const double cost = (double)(CEIL(m, v) * v) * (1.0 + 2.0 / (double)v);
-
-        if (cost <= best_cost) {
-            best_cost = cost;
-            best = v;
-        }
-    }
-    return best;
-}
-
-static int64_t clamp(int64_t v, int64_t most)
-{
-    return v < 1 ? 1 : v > most ? most : v;
-}
-
-/* Rows of x that are used together fill half of a second-level cache, sums that wait a quarter; one work-item takes all
- * columns unless there are several threads to feed. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    const struct dense_shape z = dense_shape_of(w);
-    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), rows = best_rows(z.m, 13);
-    const int64_t nv = clamp(CEIL(z.n, lanes), rows <= 4 ? 4 : 2), panels = CEIL(z.n, nv * lanes);
-    const int64_t local = build_max_local(d) < (896 << 10) ? build_max_local(d) : 896 << 10;
-    const int64_t kc = z.k > 2048 && z.m > 4 ? 1024 : ALL, block = kc < z.k ? kc : z.k;
-    const int64_t tiles = clamp(local / 2 / ((block + 32) * 4 * rows), CEIL(z.m, rows));
-    const int64_t waiting = local / 4 / (tiles * rows * nv * lanes * 4), threads = d->threads ? d->threads : d->units;
-    const int64_t share = panels * CEIL(z.m, rows * tiles) / (4 * threads);
-    const int64_t nt = clamp(threads > 1 ? share : ALL, kc < z.k ? waiting : ALL);
+    const struct gemm_shape z = dense_gemm(w);
 
-    *out = (struct config){{0}};
-    build_choose(s,
-                 (const struct build_define[]){{"vec", lanes},
-                                               {"mr", rows},
-                                               {"nv", nv},
-                                               {"kc", kc},
-                                               {"ku", z.k < 4 ? 1 : 4},
-                                               {"tiles", tiles},
-                                               {"nt", nt < panels  ? nt
-                                                      : panels > 1 ? ALL
-                                                                   : 1},
-                                               {"order", 0},
-                                               {"px", z.m > 1 ? 2 : 0},
-                                               {"pf", 1},
-                                               {NULL, 0}},
-                 out);
-    for (size_t i = 0; i < 4 && !space_is_valid(s, out, NULL); i++) {
-        static const char *const names[][2] = {{"tiles", NULL}, {"px", NULL}, {"mr", NULL}, {"order", NULL}};
-
-        (void)build_make_valid(s, names[i], out);
-    }
-    return build_make_valid(s, (const char *const[]){"ku", "nv", "nt", NULL}, out);
-}
-
-static int64_t odd_lines(int64_t n)
-{
-    return (CEIL(n, 16) | 1) * 16;
+    return gemm_cpu_fallback(&z, d, false, s, out);
 }
 
 static void program(struct build *b)
 {
-    const struct dense_shape z = dense_shape_of(b->w);
-    const int64_t nr = build_int(b, "nv") * build_int(b, "vec");
-    const int64_t panels = CEIL(z.n, nr), steps = CEIL(z.k, PACK_STEP), one[] = {1, 1, 1};
-    const bool copy_x = build_int(b, "px") == 1;
-    const enum dtype sum = sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
-    const int wp = build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, panels * nr * z.k);
-    const int xp = copy_x ? build_buffer(b, "xp", ROLE_SCRATCH, sum, z.m * odd_lines(z.k)) : 0;
+    const struct gemm_shape z = dense_gemm(b->w);
 
-    build_module(b, "dense/gemm_packed.cl");
-    dense_define_shape(b, &z);
-    b->p->needs_local_bytes = build_int(b, "local_bytes");
-    build_launch(b, PHASE_PACK, "gemm_packed_pack_w", (const int64_t[]){panels, steps, 1}, one,
-                 (const int[]){1, wp, -1});
-    if (copy_x)
-        build_launch(b, PHASE_RUN, "gemm_packed_copy_x", (const int64_t[]){z.m, 1, 1}, one, (const int[]){0, xp, -1});
-    build_last_launch(b, "gemm_packed", (const int64_t[]){build_int(b, "groups"), 1, 1}, one,
-                      (const int[]){xp, wp, -1});
+    gemm_cpu_program(b, &z, "dense/gemm_packed.cl", false);
 }
 
 const struct template dense_gemm_packed = {

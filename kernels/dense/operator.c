@@ -2,7 +2,6 @@
 #include "kernels/dense/dense.h"
 
 #define MAX_SIZE ((int64_t)1 << 24)
-#define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
 static const char *const accs[] = {"f32", "f16", NULL};
 
@@ -20,23 +19,16 @@ struct dense_shape dense_shape_of(const struct workload *w)
     return (struct dense_shape){workload_get(w, "m"), workload_get(w, "n"), workload_get(w, "k")};
 }
 
-static enum err check_elems(const char *tensor, int64_t a, int64_t b, struct why *why)
+struct gemm_shape dense_gemm(const struct workload *w)
 {
-    if (a > MAX_ELEMS / b)
-        return why_set(why, ERR_LIMIT, "dense: %s of %lld x %lld has more than %lld elements", tensor, (long long)a,
-                       (long long)b, (long long)MAX_ELEMS);
-    return ERR_OK;
+    return (struct gemm_shape){1, workload_get(w, "m"), workload_get(w, "n"), workload_get(w, "k")};
 }
 
 static enum err check(const struct workload *w, struct why *why)
 {
-    const struct dense_shape s = dense_shape_of(w);
-    enum err e = check_elems("x", s.m, s.k, why);
+    const struct gemm_shape z = dense_gemm(w);
+    const enum err e = gemm_check_elems("dense", &z, why);
 
-    if (!e)
-        e = check_elems("w", s.n, s.k, why);
-    if (!e)
-        e = check_elems("y", s.m, s.n, why);
     return e ? e : epilogue_check(w, why);
 }
 
@@ -54,26 +46,22 @@ enum err dense_space(const struct workload *w, const struct device_desc *d, cons
                      const char *const (*quantities)[2], const char *const *constraints, struct space *s,
                      struct why *why)
 {
-    const struct dense_shape z = dense_shape_of(w);
-    const struct build_named constants[] = {{"size_m", (double)z.m},
-                                            {"size_n", (double)z.n},
-                                            {"size_k", (double)z.k},
-                                            {"elem_bytes", (double)dtype_bytes(w->dtype)},
-                                            {"sum_bytes", sums_in_half(w, d) ? 2.0 : 4.0},
-                                            {"lanes", (double)build_vector(d)},
-                                            {"max_group", (double)build_max_group(d)},
-                                            {"max_x", (double)build_max_side(d, 0)},
-                                            {"max_y", (double)build_max_side(d, 1)},
-                                            {"max_z", (double)build_max_side(d, 2)},
-                                            {"max_local", (double)build_max_local(d)},
-                                            {NULL, 0}};
+    const struct gemm_shape z = dense_gemm(w);
 
-    return build_space(s, constants, knobs, quantities, constraints, why);
+    return gemm_space(w, &z, d, knobs, quantities, constraints, s, why);
 }
 
 void dense_define_shape(struct build *b, const struct dense_shape *s)
 {
     build_defines(b, (const struct build_define[]){{"M", s->m}, {"N", s->n}, {"K", s->k}, {NULL, 0}});
+}
+
+enum err dense_reference(const struct workload *w, enum exact_data data, struct expected *e)
+{
+    const struct gemm_shape z = dense_gemm(w);
+
+    (void)data;
+    return gemm_reference(w, &z, e);
 }
 
 static double flops(const struct workload *w)
@@ -102,7 +90,8 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     return epilogue_tensors(w, s.n, (double)s.k, &out[2], out, 3);
 }
 
-static const struct template *const templates[] = {&dense_gemm_packed, &dense_gemm_direct, &dense_naive, NULL};
+static const struct template *const templates[] = {
+    &dense_gemm_packed, &dense_gemv, &dense_gemm_direct, &dense_naive, NULL};
 
 const struct operator operator_dense = {
     .name = "dense",

@@ -2,7 +2,8 @@
 
 #include <stddef.h>
 
-extern const struct cases cases_conv2d, cases_conv2d_gpu, cases_deformable, cases_dense, cases_depthwise;
+extern const struct cases cases_batch_gemm, cases_conv2d, cases_conv2d_gpu, cases_deformable, cases_dense,
+    cases_depthwise;
 
-const struct cases *const cases_table[] = {&cases_conv2d, &cases_conv2d_gpu, &cases_deformable,
-                                           &cases_dense,  &cases_depthwise,  NULL};
+const struct cases *const cases_table[] = {
+    &cases_batch_gemm, &cases_conv2d, &cases_conv2d_gpu, &cases_deformable, &cases_dense, &cases_depthwise, NULL};

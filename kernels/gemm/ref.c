@@ -1,7 +1,9 @@
-/* ref.c - dense by its definition, in double. The weights (up to 8 GB) are never held: their elements are made when
- * needed. */
+/* ref.c - matrix products by their definition, in double. The weights (up to 8 GB) are never held: their elements are
+ * made when needed. */
 #include "core/rng.h"
-#include "kernels/dense/dense.h"
+#include "kernels/epilogue.h"
+#include "kernels/expect.h"
+#include "kernels/gemm/gemm.h"
 
 #include <stdlib.h>
 
@@ -20,7 +22,7 @@ static struct parts parts_of(const struct workload *w, struct expected *e, bool 
                           expected_tensor(e, "residual"),
                           expected_tensor(e, "scale"),
                           exact,
-                          epilogue_of(w)};
+                          workload_has(w, "epilogue") ? epilogue_of(w) : 0};
 }
 
 static double at(const struct parts *a, const struct tensor *t, int64_t i)
@@ -33,15 +35,15 @@ static double magnitude(double v)
     return v < 0 ? -v : v;
 }
 
-static double element(const struct dense_shape *s, const struct parts *a, uint64_t index, double *scale)
+static double element(const struct gemm_shape *s, const struct parts *a, uint64_t index, double *scale)
 {
-    const int64_t m = (int64_t)index / s->n, n = (int64_t)index % s->n;
+    const int64_t m = (int64_t)index / s->n, n = (int64_t)index % s->n, row = m / s->m * s->n + n;
     const double bias = at(a, a->bias, n), residual = at(a, a->residual, (int64_t)index);
     double sum = 0;
 
     *scale = magnitude(bias) + magnitude(residual);
     for (int64_t k = 0; k < s->k; k++) {
-        const double product = at(a, a->x, m * s->k + k) * at(a, a->w, n * s->k + k);
+        const double product = at(a, a->x, m * s->k + k) * at(a, a->w, row * s->k + k);
 
         sum += product;
         *scale += magnitude(product);
@@ -49,10 +51,11 @@ static double element(const struct dense_shape *s, const struct parts *a, uint64
     return epilogue_apply(a->bits, sum, bias, residual, at(a, a->scale, n));
 }
 
-static void choose(const struct dense_shape *s, size_t n, uint64_t *indices)
+static void choose(const struct gemm_shape *s, size_t n, uint64_t *indices)
 {
-    const uint64_t total = (uint64_t)(s->m * s->n);
-    const int64_t ms[] = {0, s->m - 1, s->m / 2}, ns[] = {0, s->n - 1, s->n / 2};
+    const int64_t rows = s->b * s->m;
+    const uint64_t total = (uint64_t)(rows * s->n);
+    const int64_t ms[] = {0, rows - 1, rows / 2}, ns[] = {0, s->n - 1, s->n / 2};
     size_t i_next = 0;
 
     if ((uint64_t)n == total) {
@@ -67,8 +70,10 @@ static void choose(const struct dense_shape *s, size_t n, uint64_t *indices)
 }
 
 /* project[m] = sum over k of x[m,k] * (sum over n of project_weight(n) * w[n,k]), and what a linear epilogue adds. */
-static enum err project_linear(const struct dense_shape *s, const struct parts *a, double *project)
+static enum err project_linear(const struct gemm_shape *s, const struct parts *a, int64_t batch, double *project)
 {
+    const int64_t m0 = batch * s->m, n0 = batch * s->n;
+
     double *weights = calloc((size_t)s->k, sizeof *weights), biases = 0;
 
     if (!weights)
@@ -78,21 +83,21 @@ static enum err project_linear(const struct dense_shape *s, const struct parts *
 
         biases += weight * at(a, a->bias, n);
         for (int64_t k = 0; k < s->k; k++)
-            weights[k] += weight * at(a, a->w, n * s->k + k);
+            weights[k] += weight * at(a, a->w, (n0 + n) * s->k + k);
         for (int64_t m = 0; a->residual && m < s->m; m++)
-            project[m] += weight * at(a, a->residual, m * s->n + n);
+            project[m] += weight * at(a, a->residual, (m0 + m) * s->n + n);
     }
     for (int64_t m = 0; m < s->m; m++) {
         project[m] += biases;
         for (int64_t k = 0; k < s->k; k++)
-            project[m] += weights[k] * at(a, a->x, m * s->k + k);
+            project[m] += weights[k] * at(a, a->x, (m0 + m) * s->k + k);
     }
     free(weights);
     return ERR_OK;
 }
 
-/* Projections of what is not linear: every output is computed, from x as a whole and w row by row. */
-static enum err project_all(const struct dense_shape *s, const struct parts *a, double *project)
+/* Projections of what is not linear (one batch): every output is computed, from x as a whole and w row by row. */
+static enum err project_all(const struct gemm_shape *s, const struct parts *a, double *project)
 {
     float *x = expected_data(a->x, true, NULL);
     double *row = malloc((size_t)s->k * sizeof *row);
@@ -116,28 +121,32 @@ static enum err project_all(const struct dense_shape *s, const struct parts *a, 
     return x && row ? ERR_OK : ERR_NOMEM;
 }
 
-enum err dense_reference(const struct workload *w, enum exact_data data, struct expected *e)
+enum err gemm_reference(const struct workload *w, const struct gemm_shape *s, struct expected *e)
 {
-    const struct dense_shape s = dense_shape_of(w);
     const struct parts exact = parts_of(w, e, true), random = parts_of(w, e, false);
     struct expected_output *o = &e->outputs[0];
     double ignored;
     enum err failed;
 
-    (void)data;
-    if (w->dtype == DTYPE_F32 && exact_bound((double)s.k, (double)s.n) < 1)
+    if (w->dtype == DTYPE_F32 && exact_bound((double)s->k, (double)s->n) < 1)
         return ERR_LIMIT;
     e->n_outputs = 1;
-    *o = (struct expected_output){
-        .tensor = "y", .n_samples = sample_count((double)s.k, s.m * s.n), .outer = s.m, .axis = s.n, .inner = 1};
+    *o = (struct expected_output){.tensor = "y",
+                                  .n_samples = sample_count((double)s->k, s->b * s->m * s->n),
+                                  .outer = s->b * s->m,
+                                  .axis = s->n,
+                                  .inner = 1};
     failed = expected_alloc(e);
     if (failed)
         return failed;
-    choose(&s, o->n_samples, o->indices);
+    choose(s, o->n_samples, o->indices);
     for (size_t i = 0; i < o->n_samples; i++) {
-        o->exact[i] = element(&s, &exact, o->indices[i], &ignored);
-        o->random[i] = element(&s, &random, o->indices[i], &o->scale[i]);
+        o->exact[i] = element(s, &exact, o->indices[i], &ignored);
+        o->random[i] = element(s, &random, o->indices[i], &o->scale[i]);
     }
-    return epilogue_is_linear(exact.bits) ? project_linear(&s, &exact, o->project)
-                                          : project_all(&s, &exact, o->project);
+    if (!epilogue_is_linear(exact.bits))
+        return project_all(s, &exact, o->project);
+    for (int64_t batch = 0; !failed && batch < s->b; batch++)
+        failed = project_linear(s, &exact, batch, o->project + batch * s->m);
+    return failed;
 }

@@ -1,0 +1,42 @@
+#include "kernels/batch_gemm/batch_gemm.h"
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    if (w->dtype == DTYPE_I8) {
+        why_set(why, ERR_UNSUPPORTED, "batch_gemm/packed does not compute dtype i8");
+        return FIT_NONE;
+    }
+    return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
+}
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct gemm_shape z = batch_gemm_shape(w);
+
+    return gemm_cpu_space(w, &z, d, true, s, why);
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const struct gemm_shape z = batch_gemm_shape(w);
+
+    return gemm_cpu_fallback(&z, d, true, s, out);
+}
+
+static void program(struct build *b)
+{
+    const struct gemm_shape z = batch_gemm_shape(b->w);
+
+    gemm_cpu_program(b, &z, "batch_gemm/packed.cl", true);
+}
+
+const struct template batch_gemm_packed = {
+    .id = "batch_gemm/packed",
+    .version = 1,
+    .summary = "CPU: vector registers hold rows x columns, each work-item packs the panels it uses",
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+};

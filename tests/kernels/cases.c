@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 extern const struct cases cases_batch_gemm, cases_conv2d, cases_conv2d_gpu, cases_deformable, cases_dense,
-    cases_depthwise;
+    cases_depthwise, cases_winograd;
 
-const struct cases *const cases_table[] = {
-    &cases_batch_gemm, &cases_conv2d, &cases_conv2d_gpu, &cases_deformable, &cases_dense, &cases_depthwise, NULL};
+const struct cases *const cases_table[] = {&cases_batch_gemm, &cases_conv2d,    &cases_conv2d_gpu, &cases_deformable,
+                                           &cases_dense,      &cases_depthwise, &cases_winograd,   NULL};

@@ -1,0 +1,88 @@
+/* winograd_shared.cl - y[n,k,p,q] = sum over c,r,s of x[n,c,p+r-PT,q+s-PL] * w[k,c,r,s] by F(M x M, 3 x 3), products through local
+ * memory, for GPUs. x, y: f32 or f16 in any layout; w kcrs. U, V, products: SUM. Sizes rounded up: NTP tiles to FP_TILES, KP to
+ * F_TILE, CP channels c to RC_I.
+ *   U[e][c][k] = G w G^T, packed once; V[e][c][t] = B^T d B; products[e][k][t] = sum over c of U * V; y = A^T products A.
+ * Knobs: M 2 4; F_T F_R F_V work-items, their neighbouring channels k, their strips (strip j lies j * F_T * F_R on); P_T P_R P_V the
+ * same of tiles; RC_I channels c staged at once; UNROLL_STEP the most multiply-adds of an unrolled body; WG work-items of a
+ * group of the transforms.
+ * Launch: pack groups (KP, CP), local 1; in local (WG, 1, 1), groups (ceil(NTP * CP / WG)); gemm local (P_T, F_T, 1), groups
+ * (NTP / P_TILE, KP / F_TILE, AREA); out local (WG, 1, 1), groups (ceil(K * NT / WG)). */
+#include "conv2d/winograd.clh"
+#ifndef F_T
+#define F_T 2
+#define F_R 2
+#define F_V 1
+#define P_T 2
+#define P_R 2
+#define P_V 1
+#define RC_I 2
+#define UNROLL_STEP 128
+#define WG 1
+#endif
+
+#define F_TILE (F_V * F_T * F_R)
+#define P_TILE (P_V * P_T * P_R)
+#define KP (CEIL_DIV(K, F_TILE) * F_TILE)
+#define NTP (CEIL_DIV(NT, P_TILE) * P_TILE)
+#define CP (CEIL_DIV(C, RC_I) * RC_I)
+#define ITEMS (F_T * P_T)
+#if F_V * F_R * P_V * P_R * RC_I <= UNROLL_STEP
+#define UNROLL_C UNROLL
+#else
+#define UNROLL_C
+#endif
+#define V_STEP ((long)NTP * CP)
+#define X_TILES NTP
+#define X_CHANNELS CP
+#define V_PLACE_OF(t, c) ((long)(c)*NTP + (t))
+#define PRODUCT_STEP ((long)KP * NTP)
+#define WG_IN WG
+#define WG_OUT WG
+#include "conv2d/winograd_planes.clh"
+
+KERNEL WG_SIZE(1, 1, 1) winograd_pack(GLOBAL const ELEM *RESTRICT w, GLOBAL SUM *RESTRICT u)
+{
+    const int k = GRP(0), c = GRP(1);
+
+    TRANSFORM_WEIGHT(u + (long)c * KP + k, (long)CP * KP, w, k, c)
+}
+
+KERNEL WG_SIZE(P_T, F_T, 1) winograd_gemm(GLOBAL const SUM *RESTRICT u, GLOBAL const SUM *RESTRICT v,
+                                          GLOBAL SUM *RESTRICT products)
+{
+    LOCAL_ARRAY SUM us[RC_I * F_TILE], vs[RC_I * P_TILE];
+    const int pt = LID(0), ft = LID(1), item = ft * P_T + pt, t0 = GRP(0) * P_TILE, k0 = GRP(1) * F_TILE, e = GRP(2);
+    SUM acc[F_V * F_R][P_V * P_R];
+
+    POISON_LOCAL(us, RC_I * F_TILE, item, ITEMS);
+    POISON_LOCAL(vs, RC_I * P_TILE, item, ITEMS);
+    UNROLL
+    for (int i = 0; i < F_V * F_R; i++)
+        UNROLL
+        for (int j = 0; j < P_V * P_R; j++)
+            acc[i][j] = 0;
+    for (int c0 = 0; c0 < CP; c0 += RC_I) {
+        for (int i = item; i < RC_I * F_TILE; i += ITEMS)
+            us[i] = u[((long)e * CP + c0 + i / F_TILE) * KP + k0 + i % F_TILE];
+        for (int i = item; i < RC_I * P_TILE; i += ITEMS)
+            vs[i] = v[((long)e * CP + c0 + i / P_TILE) * NTP + t0 + i % P_TILE];
+        BARRIER();
+        UNROLL_C
+        for (int c = 0; c < RC_I; c++)
+            UNROLL
+            for (int i = 0; i < F_V * F_R; i++) {
+                const SUM weight = us[c * F_TILE + i / F_R * F_T * F_R + ft * F_R + i % F_R];
+
+                UNROLL
+                for (int j = 0; j < P_V * P_R; j++)
+                    acc[i][j] = FMA1(weight, vs[c * P_TILE + j / P_R * P_T * P_R + pt * P_R + j % P_R], acc[i][j]);
+            }
+        BARRIER();
+    }
+    UNROLL
+    for (int i = 0; i < F_V * F_R; i++)
+        UNROLL
+        for (int j = 0; j < P_V * P_R; j++)
+            products[((long)e * KP + k0 + i / F_R * F_T * F_R + ft * F_R + i % F_R) * NTP + t0 +
+                     j / P_R * P_T * P_R + pt * P_R + j % P_R] = acc[i][j];
+}

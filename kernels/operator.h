@@ -6,7 +6,9 @@
 #include "kernels/workload.h"
 #include "runtime/program.h"
 
-enum key_kind { KEY_INT, KEY_PAIR, KEY_PAD, KEY_WORD };
+/* KEY_FRACTION: a decimal number of at most 6 places, kept in millionths (also min, max, otherwise). KEY_HASH: sha256:
+ * and 64 hex digits, 64 bits in each part, the first digits in the first; all 0 when left out. */
+enum key_kind { KEY_INT, KEY_PAIR, KEY_PAD, KEY_WORD, KEY_FRACTION, KEY_HASH };
 
 struct operator_key {
     const char *name;
@@ -48,6 +50,8 @@ struct operator
      * ERR_LIMIT. */
     enum err (*check)(const struct workload *w, struct why *why);
     double (*flops)(const struct workload *w);     /* as GFLOPS are counted: knobs.md section 0 */
+    /* What is left of them when products with weights that are 0 are not counted; NULL = all. */
+    double (*flops_effective)(const struct workload *w);
     double (*bytes_min)(const struct workload *w); /* inputs + weights + outputs once */
     size_t (*tensors)(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS]);
     /* Computes expected outputs from the definition, in double or int64, independent of all templates: an exact pass

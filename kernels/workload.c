@@ -1,5 +1,6 @@
 #include "kernels/workload.h"
 
+#include "core/hash.h"
 #include "kernels/operator.h"
 
 #include <assert.h>
@@ -12,7 +13,8 @@
 
 static int n_parts(enum key_kind kind)
 {
-    static const int parts[] = {[KEY_INT] = 1, [KEY_PAIR] = 2, [KEY_PAD] = 4, [KEY_WORD] = 1};
+    static const int parts[] = {
+        [KEY_INT] = 1, [KEY_PAIR] = 2, [KEY_PAD] = 4, [KEY_WORD] = 1, [KEY_FRACTION] = 1, [KEY_HASH] = 4};
 
     return parts[kind];
 }
@@ -110,6 +112,54 @@ static enum err parse_word(const char *text, const struct operator_key *key, int
     return e;
 }
 
+/* A number with at most six digits behind the point, as millionths. */
+static enum err parse_fraction(const char *text, const struct operator_key *key, int64_t *out, struct why *why)
+{
+    const char *point = text + strspn(text, "0123456789"), *places = *point == '.' ? point + 1 : point;
+    const size_t n_places = strspn(places, "0123456789");
+    int64_t v = 0;
+
+    if (!*text || places[n_places] || point - text > 9 || n_places > 6 || point - text + (ptrdiff_t)n_places == 0)
+        return why_set(why, ERR_INPUT, "%s=%s: expected a number like 0.9, at most six digits behind the point",
+                       key->name, text);
+    for (const char *p = text; p < point; p++)
+        v = v * 10 + (*p - '0');
+    for (size_t i = 0; i < 6; i++)
+        v = v * 10 + (i < n_places ? places[i] - '0' : 0);
+    if (v < key->min || v > key->max)
+        return why_set(why, ERR_INPUT, "%s=%s: expected %g to %g (%s)", key->name, text, (double)key->min / 1e6,
+                       (double)key->max / 1e6, key->help);
+    *out = v;
+    return ERR_OK;
+}
+
+static enum err parse_hash(const char *text, const struct operator_key *key, int64_t v[4], struct why *why)
+{
+    static const char word[] = "sha256:";
+
+    if (strncmp(text, word, sizeof word - 1) != 0 || !sha256_is_hex(text + sizeof word - 1))
+        return why_set(why, ERR_INPUT, "%s=%s: expected sha256: and 64 lower-case hex digits (%s)", key->name, text,
+                       key->help);
+    for (int i = 0; i < 4; i++) {
+        uint64_t part = 0;
+
+        for (int j = 0; j < 16; j++) {
+            const char c = text[sizeof word - 1 + (size_t)(16 * i + j)];
+
+            part = part << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+        }
+        memcpy(&v[i], &part, sizeof part);
+    }
+    return ERR_OK;
+}
+
+void workload_hash_text(const int64_t v[4], char hex[65])
+{
+    for (int i = 0; i < 64; i++)
+        hex[i] = "0123456789abcdef"[(uint64_t)v[i / 16] >> (60 - 4 * (i % 16)) & 15];
+    hex[64] = '\0';
+}
+
 static enum err parse_value(const char *text, const struct operator_key *key, int64_t v[4], struct why *why)
 {
     int64_t list[4] = {0, 0, 0, 0};
@@ -118,6 +168,10 @@ static enum err parse_value(const char *text, const struct operator_key *key, in
 
     if (key->kind == KEY_WORD)
         return parse_word(text, key, &v[0], why);
+    if (key->kind == KEY_FRACTION)
+        return parse_fraction(text, key, &v[0], why);
+    if (key->kind == KEY_HASH)
+        return parse_hash(text, key, v, why);
     e = parse_list(text, key, list, &n, why);
     if (e)
         return e;
@@ -244,6 +298,27 @@ static bool is_default(const struct operator_key *key, const int64_t v[4])
     return true;
 }
 
+/* Fractions without the zeros at their end. */
+static void put_fraction(int64_t millionths, struct buf *out)
+{
+    int64_t places = millionths % 1000000;
+    int n = 6;
+
+    for (; n > 0 && places % 10 == 0; n--)
+        places /= 10;
+    buf_printf(out, "%lld", (long long)(millionths / 1000000));
+    if (n)
+        buf_printf(out, ".%0*lld", n, (long long)places);
+}
+
+static void put_hash(const int64_t v[4], struct buf *out)
+{
+    char hex[65];
+
+    workload_hash_text(v, hex);
+    buf_printf(out, "sha256:%s", hex);
+}
+
 static void put_value(const struct operator_key *key, const int64_t v[4], struct buf *out)
 {
     int n = n_parts(key->kind);
@@ -251,6 +326,13 @@ static void put_value(const struct operator_key *key, const int64_t v[4], struct
     buf_printf(out, " %s=", key->name);
     if (key->kind == KEY_WORD) {
         buf_puts(out, key->words[v[0]]);
+        return;
+    }
+    if (key->kind == KEY_FRACTION || key->kind == KEY_HASH) {
+        if (key->kind == KEY_HASH)
+            put_hash(v, out);
+        else
+            put_fraction(v[0], out);
         return;
     }
     if (n == 4 && v[0] == v[2] && v[1] == v[3])

@@ -19,7 +19,8 @@ struct workload {
     const struct operator* op;
     enum dtype dtype;
     /* One entry per key of the operator: plain numbers in v[0]; a pair (stride, dilation) in v[0..1]; pad in v[0..3] =
-     * top left bottom right; a word (layout, acc, epilogue) as its position in the key's list in v[0]. */
+     * top left bottom right; a word (layout, acc, epilogue) as its position in the key's list in v[0]; a fraction in millionths in v[0]; a
+     * hash in v[0..3]. */
     struct {
         int64_t v[4];
     } key[WORKLOAD_MAX_KEYS];
@@ -34,6 +35,9 @@ enum err workload_text(const struct workload *w, struct buf *out);
 
 /* Does the workload's operator have this key? */
 bool workload_has(const struct workload *w, const char *key);
+
+/* The 64 hex digits of a hash key's parts. */
+void workload_hash_text(const int64_t v[4], char hex[65]);
 
 /* Value of an integer key by name, or of one part of a pair or pad (`i_part`); asserts that the operator has it. */
 int64_t workload_get(const struct workload *w, const char *key);

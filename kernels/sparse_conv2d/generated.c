@@ -1,0 +1,278 @@
+#include "kernels/sparse_conv2d/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_TEXT ((size_t)8 << 20)
+#define HALF_CHUNK 128 /* as text.c */
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    (void)d;
+    return conv_within("sparse_conv2d/generated", CONV_GROUPS | CONV_EPILOGUE, w, why) ? FIT_NONE : FIT_GOOD;
+}
+
+static const struct build_knob knobs[] = {
+    {"vec", {1, 4, 8, 16, BUILD_END}},
+    {"x_r", {1, 2, 4, 7, 8, BUILD_END}},
+    {"y_r", {1, 2, 4, 7, 8, BUILD_END}},
+    {"n_r", {1, 2, 4, 8, BUILD_END}},
+    {"wg_x", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
+    {"wg_y", {1, 2, 4, 8, 16, BUILD_END}},
+    {"wg_n", {1, 2, 4, 8, BUILD_END}},
+    {"strip", {1, 2, 4, 7, 8, 14, 16, 28, 32, 56, 64, 112, 224, BUILD_END}},
+    {"flat", {0, 1, BUILD_END}},
+    {"unroll_cap", {1024, 4096, 16384, SPARSE_CAP_ALL, BUILD_END}},
+    {"sched", {0, 1, 2, BUILD_END}},
+    {0},
+};
+static const char *const layouts[] = {"NCHW", "CHWN"}, *const stages[] = {"none", "lmem"},
+                         *const values[] = {"const", "imm"}, *const orders[] = {"crs", "rsc"};
+
+static const char *const quantities[][2] = {
+    {"chwn", "layout == \"CHWN\""},
+    {"staged", "stage == \"lmem\""},
+    {"tile", "x_r * y_r * n_r"},
+    {"wide", "x_r * (chwn + (1 - chwn) * vec)"},
+    {"tall", "n_r * (chwn * vec + 1 - chwn)"},
+    {"row", "size_q + (size_s - 1) * dil_w // stride_w"},
+    {"grid_q", "size_q + flat * (size_p - 1) * row"},
+    {"grid_p", "1 + (1 - flat) * (size_p - 1)"},
+    {"tiles_x", "ceil_div(grid_q, wide)"},
+    {"tiles_y", "ceil_div(grid_p, y_r)"},
+    {"tiles_n", "ceil_div(size_n, tall)"},
+    {"waste", "tiles_x * tiles_y * tiles_n * wide * y_r * tall / (size_n * "
+              "size_p * size_q)"},
+    {"accumulators", "k_t * tile * ceil_div(vec, max(lanes, 1))"},
+    {"groups_k", "ceil_div(size_k, k_t)"},
+    {"blocks_c", "ceil_div(size_cg, c_blk)"},
+    {"nnz_per_output", "size_cg * size_r * size_s * density"},
+    {"total_fmas", "size_k * nnz_per_output * tile"},
+    {"unit_fmas", "total_fmas / (groups_k * blocks_c)"},
+    {"stage_rows", "wg_y * strip * y_r + (size_r - 1) * dil_h // stride_h"},
+    {"stage_columns", "wg_x * wide + (size_s - 1) * dil_w // stride_w"},
+    {"stage_bytes", "4 * staged * wg_n * n_r * c_blk * stride_h * stride_w * "
+                    "stage_rows * stage_columns"},
+    {"group", "wg_x * wg_y * wg_n"},
+    {"items", "tiles_n * tiles_x * tiles_y / strip"},
+    {NULL, NULL},
+};
+
+static const char *const constraints[] = {
+    "vec <= max(lanes, 4)",
+    "accumulators <= 64",
+    "flat == 0 or (not chwn and not staged and y_r == 1 and wg_y == 1)",
+    "not staged or (not chwn and groups_n == 1 and stage_bytes <= max_local)",
+    "not chwn or vec * n_r <= size_n",
+    "chwn or x_r == 1 or wide <= grid_q",
+    "x_r <= size_q and y_r <= size_p and n_r <= size_n",
+    "group <= max_group and wg_x <= max_x and wg_y <= max_y and wg_n <= max_z",
+    "wg_x < 2 * tiles_x and wg_y < 2 * tiles_y and wg_n < 2 * tiles_n",
+    "strip == 1 or strip < 2 * max(tiles_y, flat * tiles_x)",
+    "unit_fmas <= 1.1 * unroll_cap",
+    "unroll_cap <= 4096 or total_fmas * 4 > unroll_cap or unroll_cap == "
+    "16777216 and total_fmas > 16384",
+    "total_fmas <= 262144",
+    NULL,
+};
+
+static size_t list_k(int64_t k, int64_t out[40])
+{
+    static const int64_t all[] = {1, 2, 4, 6, 8, 10, 11, 12, 13, 14, 16, 18, 20, 22, 24, 26, 28, 32, 48, 64};
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && all[i] < k; i++)
+        out[n++] = all[i];
+    if (n == 0 || k <= 64)
+        out[n++] = k < 64 ? k : 64;
+    return n;
+}
+
+static size_t list_c(int64_t c, int64_t out[40])
+{
+    size_t n = 0;
+
+    for (int64_t v = 1; v < c && v <= 4096; v *= 2)
+        out[n++] = v;
+    out[n++] = c;
+    return n;
+}
+
+static enum err add_knobs(const struct conv_shape *z, struct space *s, struct why *why)
+{
+    int64_t list[40];
+    size_t n = list_k(z->k, list);
+    enum err e = space_add_knob_ints(s, "k_t", why, n, list);
+
+    n = list_c(z->c / z->groups, list);
+    if (!e)
+        e = space_add_knob_ints(s, "c_blk", why, n, list);
+    if (!e)
+        e = space_add_knob_words(s, "layout", layouts, 2, why);
+    if (!e)
+        e = space_add_knob_words(s, "stage", stages, 2, why);
+    if (!e)
+        e = space_add_knob_words(s, "values", values, 2, why);
+    return e ? e : space_add_knob_words(s, "nz_order", orders, 2, why);
+}
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const double density = (double)sparse_nnz(w) / (double)sparse_n_weights(&z);
+    enum err e = conv_space(w, d, knobs, (const char *const[][2]){{NULL, NULL}}, (const char *const[]){NULL}, s, why);
+
+    if (!e)
+        e = space_add_constant(s, "density", density, why);
+    if (!e)
+        e = add_knobs(&z, s, why);
+    if (!e)
+        e = build_quantities(s, quantities, why);
+    return e ? e : build_constraints(s, constraints, why);
+}
+
+/* Rows shorter than some vectors are better computed as one long row. */
+static bool flat_pays(const struct conv_shape *z, int64_t vec)
+{
+    const int64_t row = z->q + (z->s - 1) * z->dil_w / z->stride_w;
+
+    return z->p > 1 && CEIL((z->p - 1) * row + z->q, vec) * 8 < z->p * CEIL(z->q, vec) * 7;
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const bool cpu = d->kind == DEVICE_CPU;
+    const int64_t vec = cpu ? build_vector(d) : 1;
+    const int64_t k_t = cpu ? CEIL(z.k, CEIL(z.k, 27)) : 16;
+
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"vec", vec},
+                                               {"k_t", k_t},
+                                               {"c_blk", z.c / z.groups},
+                                               {"strip", cpu ? z.p : 1},
+                                               {"wg_x", cpu ? 1 : 32},
+                                               {"wg_y", cpu ? 1 : 4},
+                                               {"flat", cpu && flat_pays(&z, vec)},
+                                               {"unroll_cap", 4096},
+                                               {NULL, 0}},
+                 out);
+    if (space_is_valid(s, out, NULL))
+        return ERR_OK;
+    return build_make_valid(s, (const char *const[]){"c_blk", "wg_x", "wg_y", "strip", "k_t", "flat", "vec", NULL},
+                            out);
+}
+
+static void define_plan(struct build *b, const struct sparse_plan *p)
+{
+    const struct build_define list[] = {
+        {"STAGED", p->staged},
+        {"TILES_X", p->tiles_x},
+        {"TILES_Y", p->tiles_y},
+        {"TILES_N", p->tiles_n},
+        {"GRID_P", p->p},
+        {"GRID_Q", p->q},
+        {"GRID_N", p->n},
+        {"YN_STEP", p->y.n_step},
+        {"YK_STEP", p->y.k_step},
+        {"YP_STEP", p->y.p_step},
+        {"YQ_STEP", p->y.q_step},
+        {"Y_COPIED", p->y.copied},
+        {"STAGE_ROWS", p->stage_rows},
+        {"STAGE_COLUMNS", p->stage_columns},
+        {"STAGE_IMAGE", p->stage_image},
+        {"STAGE_ELEMS", p->stage_elems},
+        {NULL, 0},
+    };
+
+    sparse_define_copy(b, p);
+    build_defines(b, list);
+    if (p->blocks_c > 1)
+        build_define(b, "HAS_PART", 1);
+    if (p->constants)
+        build_define(b, "HALF_CHUNK", HALF_CHUNK);
+}
+
+/* The module's text: the fixed part, then the code of the weights. */
+static void add_module(struct build *b, const struct sparse_plan *p)
+{
+    struct program_module *m;
+    struct buf text;
+
+    build_module(b, "sparse_conv2d/generated.cl");
+    if (b->e)
+        return;
+    m = &b->p->modules[b->p->n_modules - 1];
+    buf_init(&text, MAX_TEXT);
+    b->e = kernel_text("sparse_conv2d/generated.cl", &text);
+    if (!b->e)
+        b->e = sparse_text(p, &text);
+    if (!b->e)
+        b->e = blobs_put(b->blobs, buf_text(&text), text.len, &m->source);
+    if (b->e == ERR_LIMIT)
+        why_set(b->why, b->e, "sparse_conv2d/generated: more than %zu bytes of kernel text", MAX_TEXT);
+    buf_fini(&text);
+}
+
+/* Buffers and launches; the fixed text's hash of build_module is replaced, its
+ * blob stays unused. */
+static void add_launches(struct build *b, const struct sparse_plan *p)
+{
+    const struct conv_shape *z = &p->z;
+    const int64_t images = p->layout == SPARSE_CHWN ? p->n : z->n, one[] = {1, 1, 1};
+    const int64_t strip_x = p->flat ? p->strip : 1, strip_y = p->flat ? 1 : p->strip;
+    const int64_t grid[] = {CEIL(p->tiles_x, p->wg_x * strip_x), CEIL(p->tiles_y, p->wg_y * strip_y),
+                            CEIL(p->tiles_n, p->wg_n)};
+    const int x = build_tensor(b, "x"), y = build_tensor(b, "y");
+    const int xp = p->x.copied ? build_buffer(b, "xp", ROLE_SCRATCH, DTYPE_F32, p->x.n_elems) : x;
+    const int yp = p->y.copied ? build_buffer(b, "yp", ROLE_SCRATCH, DTYPE_F32, p->y.n_elems) : y;
+    const int64_t parts = z->k * p->tiles_n * p->tiles_y * p->tiles_x * p->tile * p->vec;
+    const int part = p->blocks_c > 1 ? build_buffer(b, "part", ROLE_SCRATCH, DTYPE_F32, parts) : -1;
+
+    if (p->x.copied)
+        build_launch(b, PHASE_RUN, "sparse_copy_x", (const int64_t[]){z->c, images, 1}, one, (const int[]){x, xp, -1});
+    for (int64_t i = 0; i < p->n_kernels && !b->e; i++) {
+        char name[32];
+        const int first[] = {xp, part, -1}, out[] = {xp, part < 0 ? yp : part, part < 0 ? -1 : yp, -1};
+
+        snprintf(name, sizeof name, "sparse_%lld", (long long)i);
+        if (p->y.copied)
+            build_launch(b, PHASE_RUN, name, grid, (const int64_t[]){p->wg_x, p->wg_y, p->wg_n}, out);
+        else
+            build_last_launch(b, name, grid, (const int64_t[]){p->wg_x, p->wg_y, p->wg_n}, first);
+        if (!b->e && p->constants)
+            b->e = program_arg_int(&b->p->launches[b->p->n_launches - 1], ARG_I32, HALF_CHUNK);
+        if (!b->e && p->constants)
+            b->e = program_arg_int(&b->p->launches[b->p->n_launches - 1], ARG_I32, 0);
+    }
+    if (p->y.copied)
+        build_last_launch(b, "sparse_copy_y", (const int64_t[]){z->k, z->n, 1}, one, (const int[]){yp, -1});
+}
+
+static void program(struct build *b)
+{
+    struct sparse_plan p;
+
+    b->e = sparse_plan_make(b, &p);
+    if (b->e)
+        return;
+    add_module(b, &p);
+    conv_define_shape(b, &p.z);
+    define_plan(b, &p);
+    add_launches(b, &p);
+    b->p->needs_local_bytes = p.staged ? p.stage_elems * 4 : 0;
+    sparse_plan_fini(&p);
+}
+
+const struct template sparse_conv2d_generated = {
+    .id = "sparse_conv2d/generated",
+    .version = 1,
+    .summary = "code generated from the weights: a product for each nonzero, "
+               "positions and values in the code",
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+};

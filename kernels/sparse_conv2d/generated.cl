@@ -1,0 +1,140 @@
+/* generated.cl - y[n,k,p,q] = sum over the nonzeros w[k,c,r,s] of x[n,c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], f32, nchw:
+ * what does not depend on the weights. The kernels sparse_0, sparse_1 .. are appended by kernels/sparse_conv2d/text.c: straight-line
+ * code, one FMA a nonzero and output vector, positions as displacements, values as immediates or constants.
+ * xp: x padded by zeros, columns and rows dealt out by stride (conv/shape.h); yp: outputs with padding between rows (FLAT) or with
+ * images in the lanes (CHWN); part: sums between two blocks of input channels.
+ * Knobs: VEC lanes (along q; along n where CHWN); X_R Y_R N_R output vectors of a tile; K_T channels at a time; STRIP tiles a
+ * work-item, one after the other, so that the code stays in cache; WG_X WG_Y WG_N work-items of a group; FLAT 1 = rows of the padded
+ * input are one long row, the outputs between them are dropped; C_BLK input channels of a block; UNROLL_CAP FMAs of a kernel; SCHED
+ * taps that loads run ahead.
+ * Launch of sparse_*: local (WG_X, WG_Y, WG_N); groups (ceil(TILES_X / WG_X), ceil(TILES_Y / (WG_Y*STRIP)), ceil(TILES_N / WG_N)), where
+ * FLAT ceil(TILES_X / (WG_X*STRIP)). Copies: a group a channel and image. */
+#include "sparse_conv2d/copy.clh"
+#ifndef X_R
+#define X_R 1
+#define Y_R 1
+#define N_R 1
+#define WG_X 1
+#define WG_Y 1
+#define WG_N 1
+#define STRIP 1
+#define FLAT 0
+#define STAGED 0
+#define TILES_X 1
+#define TILES_Y P
+#define TILES_N 1
+#define GRID_P P
+#define GRID_Q Q
+#define YN_STEP 1
+#define YK_STEP 1
+#define YP_STEP 1
+#define YQ_STEP 1
+#define Y_COPIED 0
+#endif
+#if CHWN
+#define ACROSS X_R
+#define TALL (N_R * VEC)
+#else
+#define ACROSS (X_R * VEC)
+#define TALL N_R
+#endif
+
+/* One channel of one image from yp, with the epilogue. */
+KERNEL WG_SIZE(1, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_PARAMS)
+{
+    const int k = GRP(0), n = GRP(1);
+    GLOBAL const float *RESTRICT from = yp + (long)n * YN_STEP + (long)k * YK_STEP;
+
+    for (int p = 0; p < P; p++)
+        for (int q = 0; q < Q; q++)
+            STORE_Y(((long)(n * K + k) * P + p) * Q + q, k, from[(long)p * YP_STEP + (long)q * YQ_STEP]);
+}
+
+/* What the appended kernels are written with. */
+#define F(sum, x, v) sum = VFMA(x, VSET(v), sum);
+#if Y_COPIED
+#define OUT_PARAMS GLOBAL float *RESTRICT yp
+#else
+#define OUT_PARAMS Y_PARAMS
+#endif
+#ifdef HAS_PART
+#define PART_PARAM GLOBAL float *RESTRICT part,
+#define PART(k, e) (part + (((long)(tn * K + (k)) * TILES_Y + ty) * TILES_X + tx) * (X_R * Y_R * N_R * VEC) + (e)*VEC)
+#define KEEP_SUM(k, e, i, j, m, v) SUM_VSTORE(v, PART(k, e))
+#else
+#define PART_PARAM
+#endif
+#ifdef HALF_CHUNK
+#define CHUNK_PARAM , const int half_chunk, const int nil
+#else
+#define CHUNK_PARAM
+#endif
+#define Y_INDEX(k, i, j, m)                                                                                            \
+    ((long)(n0 + (m) * (CHWN ? VEC : 1)) * YN_STEP + (long)(k)*YK_STEP + (long)(p0 + (j)) * YP_STEP +                  \
+     (long)(q0 + (i) * (CHWN ? 1 : VEC)) * YQ_STEP)
+#if Y_COPIED
+#define PUT_SUM(k, e, i, j, m, v) SUM_VSTORE(v, yp + Y_INDEX(k, i, j, m))
+#elif Q < X_R * VEC
+#define PUT_SUM(k, e, i, j, m, v)                                                                                      \
+    {                                                                                                                  \
+        float lane[VEC];                                                                                               \
+                                                                                                                       \
+        PRIVATE_VSTORE(v, lane);                                                                                       \
+        for (int l = 0; l < Q; l++)                                                                                    \
+            STORE_Y(Y_INDEX(k, i, j, m) + l, k, lane[l]);                                                              \
+    }
+#else
+#define PUT_SUM(k, e, i, j, m, v) STORE_YQ(Y_INDEX(k, i, j, m), k, v)
+#endif
+#if FLAT
+#define ITEM_X ((GRP(0) * WG_X + LID(0)) * STRIP)
+#define ITEM_Y (GRP(1) * WG_Y + LID(1))
+#define STRIP_OF tx
+#define STRIP_END TILES_X
+#else
+#define ITEM_X (GRP(0) * WG_X + LID(0))
+#define ITEM_Y ((GRP(1) * WG_Y + LID(1)) * STRIP)
+#define STRIP_OF ty
+#define STRIP_END TILES_Y
+#endif
+#if STAGED
+#define XLOAD(p) LOCAL_VLOAD(p)
+#define STAGE_PARTS LOCAL_ARRAY float stage[STAGE_ELEMS];
+#define STAGE_N LAST_AT(GRP(2) * WG_N, N_R, NB)
+#define STAGE_P LAST_AT(GRP(1) * WG_Y * STRIP, Y_R, GRID_P)
+#define STAGE_Q LAST_AT(GRP(0) * WG_X, ACROSS, GRID_Q)
+#define STAGE(c0, c1)                                                                                                  \
+    BARRIER();                                                                                                         \
+    for (int i = (LID(2) * WG_Y + LID(1)) * WG_X + LID(0); i < STAGE_ELEMS; i += WG_X * WG_Y * WG_N) {                  \
+        const int column = i % STAGE_COLUMNS, row = i / STAGE_COLUMNS % STAGE_ROWS;                                    \
+        const int phase = i / (STAGE_COLUMNS * STAGE_ROWS) % (SH * SW);                                                \
+        const int c = c0 + i / (STAGE_COLUMNS * STAGE_ROWS * SH * SW) % C_BLK;                                         \
+        const int n = STAGE_N + i / (STAGE_COLUMNS * STAGE_ROWS * SH * SW * C_BLK);                                    \
+        const int h = STAGE_P + row, w = STAGE_Q + column;                                                             \
+                                                                                                                       \
+        stage[i] = c < c1 && n < NB && h < X_ROWS && w < X_COLUMNS                                                     \
+                       ? x[(long)n * XN_STEP + (long)c * XC_STEP + phase * XH_STEP + h * XR_STEP + w * XQ_STEP]        \
+                       : 0.0f;                                                                                         \
+    }                                                                                                                  \
+    BARRIER();
+#define INPUTS                                                                                                         \
+    const LOCAL float *a = stage + (n0 - STAGE_N) * STAGE_IMAGE + (p0 - STAGE_P) * STAGE_COLUMNS + (q0 - STAGE_Q)
+#else
+#define XLOAD(p) SUM_VLOAD(p)
+#define STAGE_PARTS
+#define INPUTS                                                                                                         \
+    GLOBAL const float *RESTRICT a = x + (long)n0 * XN_STEP + (long)p0 * XR_STEP + (long)q0 * XQ_STEP
+#endif
+#define KERNEL_BEGIN(name)                                                                                             \
+    KERNEL WG_SIZE(WG_X, WG_Y, WG_N)                                                                                   \
+    name(GLOBAL const float *RESTRICT x, PART_PARAM OUT_PARAMS CHUNK_PARAM)                                            \
+    {                                                                                                                  \
+        const int first_x = ITEM_X, first_y = ITEM_Y, tn = GRP(2) * WG_N + LID(2), n0 = LAST_AT(tn, TALL, GRID_N);     \
+        STAGE_PARTS
+#define KERNEL_END }
+#define TILES_BEGIN                                                                                                    \
+    if (first_x < TILES_X && first_y < TILES_Y && tn < TILES_N)                                                        \
+        for (int t = 0, tx = first_x, ty = first_y; t < STRIP && STRIP_OF < STRIP_END; t++, STRIP_OF++) {              \
+            const int p0 = LAST_AT(ty, Y_R, GRID_P), q0 = LAST_AT(tx, ACROSS, GRID_Q);                                   \
+            INPUTS;
+#define TILES_END }

@@ -1,0 +1,249 @@
+#include "kernels/sparse_conv2d/npy.h"
+
+#include "core/file.h"
+#include "runtime/dtype.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the header says. */
+struct header {
+    char type;    /* 'f' */
+    int n_bytes;  /* of an element */
+    bool swapped; /* big-endian */
+    bool by_columns;
+    int n_dims;
+    int64_t shape[NPY_MAX_DIMS], n_elems;
+};
+
+/* Text of the header, as far as it is read; it is not ended by a NUL. */
+struct scan {
+    const char *at, *end;
+};
+
+static void skip_blanks(struct scan *s)
+{
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n'))
+        s->at++;
+}
+
+static bool take(struct scan *s, char c)
+{
+    skip_blanks(s);
+    if (s->at >= s->end || *s->at != c)
+        return false;
+    s->at++;
+    return true;
+}
+
+static bool take_word(struct scan *s, const char *word)
+{
+    const size_t n = strlen(word);
+
+    skip_blanks(s);
+    if ((size_t)(s->end - s->at) < n || memcmp(s->at, word, n) != 0)
+        return false;
+    s->at += n;
+    return true;
+}
+
+/* A quoted string without escapes of at most n - 1 characters. */
+static bool take_string(struct scan *s, char *out, size_t n)
+{
+    size_t i = 0;
+    char quote;
+
+    skip_blanks(s);
+    if (s->at >= s->end || (*s->at != '\'' && *s->at != '"'))
+        return false;
+    quote = *s->at++;
+    for (; s->at < s->end && *s->at != quote && i + 1 < n; s->at++)
+        out[i++] = *s->at;
+    out[i] = '\0';
+    return take(s, quote);
+}
+
+static bool take_number(struct scan *s, int64_t *out)
+{
+    int64_t v = 0;
+
+    skip_blanks(s);
+    if (s->at >= s->end || !isdigit((unsigned char)*s->at))
+        return false;
+    for (; s->at < s->end && isdigit((unsigned char)*s->at); s->at++)
+        if (__builtin_mul_overflow(v, (int64_t)10, &v) || __builtin_add_overflow(v, (int64_t)(*s->at - '0'), &v))
+            return false;
+    *out = v;
+    return true;
+}
+
+static enum err read_type(struct scan *s, struct header *h, struct why *why)
+{
+    static const char *const known[] = {"f2", "f4", "f8"};
+    char text[16] = "";
+
+    if (take_string(s, text, sizeof text) && strchr("<>=|", text[0]) && text[0])
+        for (int i = 0; i < 3; i++)
+            if (strcmp(text + 1, known[i]) == 0) {
+                h->swapped = text[0] == '>';
+                h->n_bytes = 2 << i;
+                return ERR_OK;
+            }
+    return why_set(why, ERR_INPUT, "elements of type '%s'; expected '<f4', '<f2' or '<f8'", text);
+}
+
+static enum err read_shape(struct scan *s, struct header *h, struct why *why)
+{
+    h->n_dims = 0;
+    h->n_elems = 1;
+    if (!take(s, '('))
+        return why_set(why, ERR_INPUT, "no tuple behind 'shape'");
+    while (!take(s, ')')) {
+        if (h->n_dims == NPY_MAX_DIMS)
+            return why_set(why, ERR_LIMIT, "more than %d dimensions", NPY_MAX_DIMS);
+        if (!take_number(s, &h->shape[h->n_dims]) || h->shape[h->n_dims] < 1)
+            return why_set(why, ERR_INPUT, "dimension %d is no number from 1 on", h->n_dims);
+        if (__builtin_mul_overflow(h->n_elems, h->shape[h->n_dims], &h->n_elems) || h->n_elems > NPY_MAX_ELEMS)
+            return why_set(why, ERR_LIMIT, "more than %lld elements", (long long)NPY_MAX_ELEMS);
+        h->n_dims++;
+        if (!take(s, ',') && (s->at >= s->end || *s->at != ')'))
+            return why_set(why, ERR_INPUT, "expected , or ) behind dimension %d", h->n_dims - 1);
+    }
+    return ERR_OK;
+}
+
+/* The dictionary of the header; each of its three keys once, others are
+ * refused. */
+static enum err read_header(struct scan *s, struct header *h, struct why *why)
+{
+    unsigned seen = 0;
+
+    if (!take(s, '{'))
+        return why_set(why, ERR_INPUT, "the header is no dictionary");
+    while (!take(s, '}')) {
+        char key[16];
+        unsigned bit;
+        enum err e = ERR_OK;
+
+        if (!take_string(s, key, sizeof key) || !take(s, ':'))
+            return why_set(why, ERR_INPUT, "the header is no dictionary of descr, fortran_order and shape");
+        bit = strcmp(key, "descr") == 0 ? 1 : strcmp(key, "fortran_order") == 0 ? 2 : strcmp(key, "shape") == 0 ? 4 : 8;
+        if (bit == 8 || seen & bit)
+            return why_set(why, ERR_INPUT, "the header has a key '%s' too many", key);
+        seen |= bit;
+        if (bit == 1)
+            e = read_type(s, h, why);
+        else if (bit == 4)
+            e = read_shape(s, h, why);
+        else if (take_word(s, "True"))
+            h->by_columns = true;
+        else if (!take_word(s, "False"))
+            e = why_set(why, ERR_INPUT, "'fortran_order' is neither True nor False");
+        if (e)
+            return e;
+        if (!take(s, ',') && (s->at >= s->end || *s->at != '}'))
+            return why_set(why, ERR_INPUT, "expected , or } behind '%s'", key);
+    }
+    return seen == 7 ? ERR_OK : why_set(why, ERR_INPUT, "the header lacks one of descr, fortran_order, shape");
+}
+
+static float element(const struct header *h, const unsigned char *at)
+{
+    unsigned char b[8];
+    uint16_t half;
+    float f;
+    double d;
+
+    for (int i = 0; i < h->n_bytes; i++)
+        b[i] = at[h->swapped ? h->n_bytes - 1 - i : i];
+    if (h->n_bytes == 2) {
+        half = (uint16_t)(b[0] | b[1] << 8);
+        return half_to_float(half);
+    }
+    if (h->n_bytes == 4) {
+        memcpy(&f, b, sizeof f);
+        return f;
+    }
+    memcpy(&d, b, sizeof d);
+    return (float)d;
+}
+
+/* The place in the file of element `i` in row-major order. */
+static int64_t stored_at(const struct header *h, int64_t i)
+{
+    int64_t at = 0, step = 1;
+
+    if (!h->by_columns)
+        return i;
+    for (int d = h->n_dims; d-- > 0; i /= h->shape[d]) {
+        step = 1;
+        for (int before = 0; before < d; before++)
+            step *= h->shape[before];
+        at += i % h->shape[d] * step;
+    }
+    return at;
+}
+
+static enum err read_values(const struct header *h, const unsigned char *data, size_t n, struct npy *out,
+                            struct why *why)
+{
+    if (n != (size_t)h->n_elems * (size_t)h->n_bytes)
+        return why_set(why, ERR_INPUT, "%zu bytes of data; expected %zu", n, (size_t)h->n_elems * (size_t)h->n_bytes);
+    out->values = malloc((size_t)h->n_elems * sizeof *out->values);
+    if (!out->values)
+        return ERR_NOMEM;
+    for (int64_t i = 0; i < h->n_elems; i++)
+        out->values[i] = element(h, data + stored_at(h, i) * h->n_bytes);
+    out->n_dims = h->n_dims;
+    memcpy(out->shape, h->shape, sizeof out->shape);
+    out->n_elems = h->n_elems;
+    return ERR_OK;
+}
+
+enum err npy_parse(const void *bytes, size_t n, struct npy *out, struct why *why)
+{
+    const unsigned char *b = bytes;
+    struct header h = {.n_bytes = 0};
+    struct scan s;
+    size_t begin, n_header;
+    enum err e;
+
+    if (n < 12 || memcmp(b, "\x93NUMPY", 6) != 0)
+        return why_set(why, ERR_INPUT, "no .npy file: it does not begin with \\x93NUMPY");
+    if (b[6] < 1 || b[6] > 3)
+        return why_set(why, ERR_INPUT, "version %d of the format; expected 1 to 3", b[6]);
+    begin = b[6] == 1 ? 10 : 12;
+    n_header = b[6] == 1 ? (size_t)(b[8] | b[9] << 8)
+                         : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
+    if (n_header > NPY_MAX_HEADER)
+        return why_set(why, ERR_LIMIT, "a header of %zu bytes; the most is %d", n_header, NPY_MAX_HEADER);
+    if (n_header > n - begin)
+        return why_set(why, ERR_INPUT, "the file ends within its header");
+    s = (struct scan){(const char *)b + begin, (const char *)b + begin + n_header};
+    e = read_header(&s, &h, why);
+    return e ? e : read_values(&h, b + begin + n_header, n - begin - n_header, out, why);
+}
+
+enum err npy_read(const char *path, struct npy *out, struct why *why)
+{
+    struct buf bytes;
+    enum err e;
+
+    buf_init(&bytes, NPY_MAX_BYTES);
+    e = file_read(path, &bytes, why);
+    if (!e) {
+        e = npy_parse(buf_text(&bytes), bytes.len, out, why);
+        if (e)
+            why_prefix(why, e, "%s", path);
+    }
+    buf_fini(&bytes);
+    return e;
+}
+
+void npy_fini(struct npy *a)
+{
+    free(a->values);
+    a->values = NULL;
+}

@@ -17,6 +17,7 @@ static const struct build_knob knobs[] = {
     {"wg", {1, 2, 4, 8, 16, BUILD_END}},
     {"order", {0, 1, BUILD_END}},
     {"in_place", {0, 1, BUILD_END}},
+    {"ahead", {0, 4, 8, 16, 32, BUILD_END}},
     {0},
 };
 
@@ -57,6 +58,7 @@ static const char *const constraints[] = {
     "in_place == 0 or (vh <= rows and vw <= columns)",
     "dot != 'fma' or cb * size_r * size_s <= exact_products",
     "cb == 4 or cb < 2 * size_cg",
+    "in_place == 1 or x_block % 4 != 0 or x_block % cb == 0",
     "vh <= rows and vw < columns + 2",
     "tiles == 1 or vw * tiles < columns + vw",
     "ku == 1 or ku <= steps",
@@ -143,7 +145,8 @@ static struct tile best_tile(int64_t kg, int64_t vk, int64_t rows, int64_t colum
             for (int64_t vw = 1; vw <= 16 && vw <= columns; vw++) {
                 const struct tile t = {nv, vh, vw};
 
-                if (nv * vh * vw > most || vw == 11 || vw == 15 || (nv > 1 && (nv - 1) * vk >= kg))
+                if (nv * vh * vw > most || nv * (vh * vw + 1) > 31 || vw == 11 || vw == 15 ||
+                    (nv > 1 && (nv - 1) * vk >= kg))
                     continue;
                 if (cost(&t, kg, vk, rows, columns) < least) {
                     least = cost(&t, kg, vk, rows, columns);
@@ -156,14 +159,15 @@ static struct tile best_tile(int64_t kg, int64_t vk, int64_t rows, int64_t colum
 enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *d, const struct space *s,
                           struct config *out)
 {
-    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), kg = z->k / z->groups, cg = z->c / z->groups;
+    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), kg = z->k / z->groups;
     const char *dot = space_knob_value(s, (size_t)space_find_knob(s, "dot"), 0).text;
     const bool vnni = dot[0] == 'v', floats = dot[0] == 'f', one = z->r * z->s == 1;
     const bool in_place = vnni && can_in_place(z) && one, row = one && (!in_place || z->stride_h * z->stride_w == 1);
     const int64_t rows = row ? 1 : z->p, columns = row ? z->p * z->q : z->q;
     const struct tile t = best_tile(kg, lanes, rows, columns, dot[0] == 'm' ? 18 : 28);
-    const int64_t most_cb = floats ? EXACT_PRODUCTS / (z->r * z->s) : 64;
-    const int64_t cb = in_place || (!floats && z->x_lanes == 1) ? 4 : own_block(z) < 16 || cg % 64 ? own_block(z) : 64;
+    const int64_t across = CEIL(columns, t.vw), tiles = across < 2 ? 1 : across < 4 ? 2 : 4;
+    const int64_t most = floats ? EXACT_PRODUCTS / (z->r * z->s) : 16;
+    const int64_t cb = in_place ? 4 : own_block(z) % 4 ? (floats ? 16 : 4) : own_block(z) & -own_block(z);
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -171,20 +175,19 @@ enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *
                                                {"nv", t.nv},
                                                {"vh", t.vh},
                                                {"vw", t.vw},
-                                               {"cb", floats && z->x_lanes == 1 ? 16
-                                                      : cb < most_cb            ? cb
-                                                                                : most_cb},
-                                               {"ku", 1},
+                                               {"cb", cb < most ? cb : most},
+                                               {"ku", in_place || cb >= 16 ? 4 : 1},
                                                {"us", 0},
-                                               {"tiles", 4},
+                                               {"tiles", tiles},
                                                {"wg", 1},
                                                {"order", 0},
                                                {"in_place", in_place},
+                                               {"ahead", in_place ? 0 : 16},
                                                {NULL, 0}},
                  out);
     if (space_is_valid(s, out, NULL))
         return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"tiles", "cb", "vw", "vh", "nv", NULL}, out);
+    return build_make_valid(s, (const char *const[]){"ku", "tiles", "cb", "vw", "vh", "nv", NULL}, out);
 }
 
 /* Extent of the packed input along one axis: what `n` outputs read. */
@@ -193,10 +196,12 @@ static int64_t reach(int64_t n, int64_t stride, int64_t window, int64_t dilation
     return (n - 1) * stride + (window - 1) * dilation + 1;
 }
 
-/* Lanes of one store: those of a vector, or the channels that y stores together. */
+/* Lanes of one store: those of a vector, or the channels that y stores together; a group may not begin amidst them. */
 static int64_t store_lanes(const struct conv_shape *z, int64_t vk)
 {
-    return z->y_lanes % vk == 0 || z->y_lanes == z->k ? vk : vk % z->y_lanes == 0 ? z->y_lanes : 1;
+    const int64_t lanes = z->y_lanes % vk == 0 || z->y_lanes == z->k ? vk : vk % z->y_lanes == 0 ? z->y_lanes : 1;
+
+    return z->groups == 1 || z->k / z->groups % lanes == 0 ? lanes : 1;
 }
 
 /* Sizes that the program and the kernel share. */

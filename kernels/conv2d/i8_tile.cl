@@ -9,7 +9,8 @@
  * wp[..][c%B][NR]; a block has at most 1024 products, whose sum is exact.
  * Knobs: VK lanes; NV vectors of channels; VH VW pixels; CB channels of a block; KU unroll of the steps of a block; US unroll
  * of the loop over s; TILES tiles a work-item along q; WG work-items a group; ORDER fastest axis: 0 q, p, k (weights stay in cache),
- * 1 k, q, p (input stays in cache); DOT; IN_PLACE.
+ * 1 k, q, p (input stays in cache); DOT; IN_PLACE; AHEAD steps that weights are
+ * fetched ahead into the first cache, 0 not.
  * Launch: local (WG, 1, 1); groups (ceil(NB*KBLOCKS*PTILES*QGROUPS / WG), 1, 1). Packing: one item a row; one a (k block, c block). */
 #include "conv/conv.clh"
 #ifndef NV
@@ -25,6 +26,7 @@
 #define ORDER 0
 #define DOT 0
 #define IN_PLACE 0
+#define AHEAD 0
 #define XBLOCK 4
 #endif
 #define DOT_U8_B IN_PLACE
@@ -142,6 +144,13 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_x(GLOBAL const char *RESTRICT x, GLOBAL OPE
             UNROLL
             for (int step = 0; step < STEPS; step++)
                 to[i * STEPS + step] = from[i * PACK_W * (XL / 4) + step] ^ ZERO;
+    }
+#elif FLOATS && XL == 1 && CG % B == 0
+    for (int step = 0; step < STEPS; step++) {
+        GLOBAL const char *from = x + X_AT(n, g * CG + cb * B + step, h, -PL);
+
+        for (int i = begin; i < end; i++)
+            to[i * STEPS + step] = (float)from[i * PACK_W];
     }
 #elif !FLOATS && XL == 1 && CG % B == 0
     for (int step = 0; step < STEPS; step++) {
@@ -286,6 +295,16 @@ typedef INT_V WEIGHT_V;
 #define MULTIPLY(c, a, b) VDOT4(c, a, b)
 #endif
 
+/* Weights lie in the order of use, so those of AHEAD steps later are asked for without a look at the loops. */
+#if AHEAD
+#define AHEAD_OF(p)                                                                                                    \
+    UNROLL                                                                                                             \
+    for (int v = 0; v < NR; v += 16)                                                                                   \
+        PREFETCH1((p) + v);
+#else
+#define AHEAD_OF(p)
+#endif
+
 /* acc += one block of B channels: all taps of the window. */
 #define ADD_BLOCK(acc, cb)                                                                                             \
     for (int r = 0; r < R; r++) {                                                                                      \
@@ -301,6 +320,7 @@ typedef INT_V WEIGHT_V;
                 UNROLL                                                                                                 \
                 for (int v = 0; v < NV; v++)                                                                           \
                     weight[v] = WEIGHT_VLOAD(b + step * NR + v * VK);                                                  \
+                AHEAD_OF(b + (step + AHEAD) * NR)                                                                      \
                 UNROLL                                                                                                 \
                 for (int i = 0; i < VH * VW; i++) {                                                                    \
                     const OPERAND pixel = a[(i / VW * STEP_H * WP + i % VW * STEP_W) * PIXEL + step];                  \
@@ -321,6 +341,13 @@ typedef INT_V WEIGHT_V;
 #else
 #define FROM(cb)                                                                                                       \
     ((GLOBAL const OPERAND *)x + (((long)((n * GROUPS + g) * CBLOCKS + (cb)) * HP + p0 * STEP_H) * WP + q0 * STEP_W) * PIXEL)
+#endif
+
+/* What the sums of vector v of the block begin with. */
+#if VNNI && !IN_PLACE
+#define BEGIN(v) INT_VLOAD(sums + kb * NR + (v)*VK)
+#else
+#define BEGIN(v) ((INT_V)(0))
 #endif
 
 /* x is xp unless IN_PLACE; then the last tiles begin earlier instead of reading behind the image. */
@@ -347,11 +374,7 @@ KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const char *RESTRICT x, GLOBAL const OPE
         for (int i = 0; i < VH * VW; i++)
             UNROLL
             for (int v = 0; v < NV; v++)
-#if VNNI && !IN_PLACE
-                acc[i][v] = INT_VLOAD(sums + kb * NR + v * VK);
-#else
-                acc[i][v] = (INT_V)(0);
-#endif
+                acc[i][v] = BEGIN(v);
         for (int cb = 0; cb < CBLOCKS; cb++) {
 #if FLOATS
             FLOAT_V part[VH * VW][NV];

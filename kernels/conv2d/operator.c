@@ -30,6 +30,8 @@ static const struct template *const templates[] = {&conv2d_direct_tile,
                                                    &conv2d_winograd,
                                                    &conv2d_winograd_shared,
                                                    &conv2d_i8_tile,
+                                                   &conv2d_i8,
+                                                   &conv2d_group_i8,
                                                    &conv2d_naive,
                                                    NULL};
 

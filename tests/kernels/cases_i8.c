@@ -1,0 +1,75 @@
+/* int8: conv2d/i8_tile, conv2d/i8, conv2d/group_i8 and their forms of dense. Data are full-range bytes, compared bit
+ * for bit. */
+#include "tests/kernels/cases.h"
+
+#include <stddef.h>
+
+#define TILE "conv2d i8 n=1 c=12 h=6 w=5 k=20 r=3 s=3 pad=1 epilogue=bias"
+#define BLOCKED "conv2d i8 n=1 c=16 h=10 w=9 k=20 r=3 s=3 pad=1 layout=nchw4c"
+#define GROUPED "conv2d i8 n=1 c=16 h=10 w=9 k=24 r=3 s=3 pad=1 groups=2"
+#define MATRIX "dense i8 m=9 n=20 k=36 epilogue=bias"
+
+static const char *const shapes[] = {
+    "conv2d i8 n=1 c=32 h=9 w=10 k=48 r=3 s=3 pad=1 layout=nchw16c",
+    "conv2d i8 n=1 c=32 h=7 w=7 k=32 r=1 s=1 layout=nchw16c", /* in place */
+    "conv2d i8 n=2 c=48 h=9 w=11 k=32 r=1 s=1 stride=2 layout=nchw16c epilogue=bias_relu_requant",
+    "conv2d i8 n=1 c=20 h=8 w=9 k=20 r=2 s=3 layout=nchw4c epilogue=add",                      /* no padding */
+    "conv2d i8 n=1 c=6 h=9 w=8 k=10 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2",              /* no fours */
+    "conv2d i8 n=2 c=3 h=11 w=12 k=16 r=3 s=3 stride=2 pad=1 layout=nchw16c epilogue=requant", /* an image, blocked out
+                                                                                                */
+    "conv2d i8 n=1 c=1 h=1 w=1 k=1 r=1 s=1",
+    "conv2d i8 n=1 c=16 h=6 w=6 k=16 r=1 s=1 pad=1 stride=2 layout=nchw8c",
+    "conv2d i8 n=2 c=48 h=5 w=7 k=24 r=2 s=2 groups=4 layout=nchw8c", /* groups that begin amidst a block */
+    "conv2d i8 n=1 c=32 h=7 w=7 k=64 r=1 s=1 groups=4 layout=nchw16c epilogue=bias_add_relu_requant",
+    "conv2d i8 n=1 c=12 h=8 w=9 k=18 r=3 s=3 pad=1 groups=3",
+    "conv2d i8 n=1 c=16 h=9 w=9 k=24 r=3 s=3 pad=2 dilation=2 layout=nchw8c",
+    "dense i8 m=17 n=32 k=64 epilogue=bias_add_relu_requant",
+    "dense i8 m=1 n=70 k=132",
+    "dense i8 m=33 n=24 k=1100",
+    "dense i8 m=5 n=19 k=37 epilogue=requant",
+    "dense i8 m=1 n=1 k=1",
+    NULL,
+};
+
+static const struct mutant mutants[] = {
+    {"conv2d/i8_tile", TILE, "missing last term", "step < STEPS; step++) {",
+     "step < STEPS - (cb == CBLOCKS - 1); step++) {"},
+    {"conv2d/i8_tile", TILE, "wrong pad", "h = row * PACK_H - PT;", "h = row * PACK_H - PT + 1;"},
+    {"conv2d/i8_tile", TILE, "unguarded tail", "&& k < g * KG + KG; k++", "; k++"},
+    {"conv2d/i8_tile", TILE, "r and s swapped", "W_AT(g * KG + k, c, rs / S, rs % S)",
+     "W_AT(g * KG + k, c, rs % S, rs / S)"},
+    {"conv2d/i8_tile", TILE, "uninitialised accumulator", "acc[i][v] = BEGIN(v);",
+     "acc[i][v] = BEGIN(v) + (INT_V)(y[0]);"},
+
+    {"conv2d/i8", BLOCKED, "missing last term", "c < RC_I; c++", "c < RC_I - (step == N_STEPS - 1); c++"},
+    {"conv2d/i8", BLOCKED, "wrong pad", "DH - PT + i", "DH - PT + 1 + i"},
+    {"conv2d/i8", BLOCKED, "unguarded tail", "of < K4 && p < P && q < Q", "p < P && q < Q"},
+    {"conv2d/i8", BLOCKED, "r and s swapped", "rs / S, rs % S", "rs % S, rs / S"},
+    {"conv2d/i8", BLOCKED, "uninitialised accumulator", "acc[g][n][f][i][j][a] = 0;", "acc[g][n][f][i][j][a] = y[0];"},
+
+    {"conv2d/group_i8", GROUPED, "missing last term", "step < N_STEPS; step++", "step < N_STEPS - 1; step++"},
+    {"conv2d/group_i8", GROUPED, "channels of another group", "g * CG + c4 * 4, row", "c4 * 4, row"},
+    {"conv2d/group_i8", GROUPED, "unguarded tail", "of < K4 && p < P && q < Q", "of < K4 && p < P"},
+    {"conv2d/group_i8", GROUPED, "weights of another group", "(g * K4 + f) * C4", "f * C4"},
+    {"conv2d/group_i8", GROUPED, "uninitialised accumulator", "acc[g][n][f][i][j][a] = 0;",
+     "acc[g][n][f][i][j][a] = y[0];"},
+
+    {"dense/dense_i8", MATRIX, "missing last term", "c < RC_I; c++", "c < RC_I - (step == N_STEPS - 1); c++"},
+    {"dense/dense_i8", MATRIX, "wrong row", "q0 * SW + STEP_S(step)", "1 + q0 * SW + STEP_S(step)"},
+    {"dense/dense_i8", MATRIX, "unguarded tail", "of < K4 && p < P && q < Q", "of < K4 && p < P"},
+    {"dense/dense_i8", MATRIX, "k and n swapped", "w[W_AT(k + i, c + j", "w[W_AT(k + j, c + i"},
+    {"dense/dense_i8", MATRIX, "uninitialised accumulator", "acc[g][n][f][i][j][a] = 0;",
+     "acc[g][n][f][i][j][a] = y[0];"},
+
+    {"dense/dense_i8_tile", MATRIX, "missing last term", "step < STEPS; step++) {", "step < STEPS - 1; step++) {"},
+    {"dense/dense_i8_tile", MATRIX, "wrong row", "i % VW * STEP_W) * PIXEL", "(i + 1) % VW * STEP_W) * PIXEL"},
+    {"dense/dense_i8_tile", MATRIX, "unguarded tail", "&& k < g * KG + KG; k++", "; k++"},
+    {"dense/dense_i8_tile", MATRIX, "k and n swapped", "k0 + i, cb * B + 4 * step + j, rs) << (8 * j)",
+     "k0 + i, cb * B + 4 * step + 3 - j, rs) << (8 * j)"},
+    {"dense/dense_i8_tile", MATRIX, "uninitialised accumulator", "acc[i][v] = BEGIN(v);",
+     "acc[i][v] = BEGIN(v) + (INT_V)(y[0]);"},
+
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct cases cases_i8 = {shapes, mutants};

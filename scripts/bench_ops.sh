@@ -2,7 +2,7 @@
 # bench_ops.sh [--quick] [options] - our operators beside oneDNN, onnxruntime, OpenBLAS and CLBlast, in one run a layer, every
 # contender in each round next to the core's FMA peak. The last lines are a table and "geomean: packed A plain B".
 #   (without --quick)  the best log of scripts/tune_ops.sh (--log FILE, default docs/results/ops.best.jsonl) and our default
-#                      configs on all layers; writes the page docs/results/<date>-ops-<device>.md
+#                      configs on all layers; writes the page docs/results/<date>-ops-<device>-<threads>.md (with --set: DIR/page.md)
 #   --quick            8 named layers, tuned here with 60 trials each from nothing, then measured: under half an hour
 #   --resume           with --quick: keep what an earlier run has tuned
 #   --set SET          only these layers: vgg-16 resnet-50 mobilenet-v1 quick dense rnn i8 sparse; may be repeated
@@ -77,18 +77,21 @@ printf '%s\n' "$layers" | while IFS='|' read -r name workload; do
     printf '%s: %d s in all\n' "$name" $(($(date +%s) - start))
 done
 
-ls "$work"/*.json >/dev/null 2>&1 || fail "nothing was measured"
-"$bin/bench_ops" --table "$work"/*.json >"$work/table.txt"
+files=$(printf '%s\n' "$layers" | while IFS='|' read -r name workload; do [ ! -s "$work/$name.json" ] || printf '%s\n' "$work/$name.json"; done)
+[ -n "$files" ] || fail "nothing was measured"
+# shellcheck disable=SC2086 # a list of files is meant
+"$bin/bench_ops" --table $files >"$work/table.txt"
 if [ -z "$quick" ]; then
-    slug=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr -cs 'A-Za-z0-9' '-' | tr 'A-Z' 'a-z' | sed 's/-$//')
-    page="docs/results/$(date +%Y-%m-%d)-ops-${slug:-device}${sets:+-part}-$threads.md"
+    slug=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | tr -cs 'A-Za-z0-9' '-' | tr '[:upper:]' '[:lower:]' | sed 's/-$//')
+    page="docs/results/$(date +%Y-%m-%d)-ops-${slug:-device}-$threads.md"
+    [ -z "$sets" ] || page="$work/page.md"
     {
         printf '# %s, operators beside their peers, %s\n\n' "$(date +%Y-%m-%d)" "${slug:-device}"
         printf 'Command: `scripts/bench_ops.sh%s --threads %s`. %s\n\n' "$(for set in $sets; do printf ' --set %s' "$set"; done)" "$threads" \
             "$(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg) at the end."
         cat "$work/table.txt"
         printf '\n## Every contender\n\n'
-        cat "$work"/*.md
+        printf '%s\n' "$files" | sed 's/json$/md/' | while IFS= read -r file; do cat "$file"; done
     } >"$page"
     say "written: $page"
 fi

@@ -279,23 +279,26 @@ static enum err open_files(struct program_options *o, struct why *why)
 static enum err bench_all(struct bench *b, struct program_options *o, struct why *why)
 {
     const struct cli *c = o->cli;
-    enum err e = open_files(o, why);
+    enum err e = open_files(o, why), first = ERR_OK;
 
     if (!e)
         e = open_device(b, c, why);
-    if (c->n_rest)
-        for (int i = 0; !e && i < c->n_rest; i++)
-            e = bench_workload(b, o, c->rest[i], why);
-    else
-        for (const char *const *w = tiny; !e && *w; w++)
-            e = bench_workload(b, o, *w, why);
+    for (int i = 0; !e && i < c->n_rest; i++) {
+        const enum err failed = bench_workload(b, o, c->rest[i], why);
+
+        first = first ? first : failed;
+        if (failed && i + 1 < c->n_rest)
+            fprintf(stderr, "bench_ops: %s\n", why->text);
+    }
+    for (const char *const *w = tiny; !e && !c->n_rest && *w; w++)
+        e = bench_workload(b, o, *w, why);
     if (b->task.device)
         b->task.ops->close(b->task.device);
     if (o->json)
         fclose(o->json);
     best_free(o->best);
     peak_fini();
-    return e;
+    return e ? e : first;
 }
 
 static void set_up(struct bench *b, struct program_options *o, const struct cli *c)

@@ -51,6 +51,14 @@ static const struct mutant mutants[] = {
     {"rnn/naive", BACK_GRU, "candidate's gradient for the state's", "d + 3 * STATE", "d + 2 * STATE"},
     {"rnn/naive", GRADIENT, "state of the same step", "t - before", "t"},
     {"rnn/naive", LSTM, "uninitialised accumulator", "VT sum = VSET(0.0f);", "VT sum = VLOAD(a);"},
+    {"rnn/plan", LSTM, "missing last term", "GEMM_RUN(acc, G_REC_MR, SIZE_H)", "GEMM_RUN(acc, G_REC_MR, SIZE_H - 1)"},
+    {"rnn/plan", LSTM, "gates swapped", "put_cell(GATE(0), GATE(1)", "put_cell(GATE(1), GATE(0)"},
+    {"rnn/plan", GRU, "wrong step before", "(long)(t - 1) * STATE + column", "(long)t * STATE + column"},
+    {"rnn/plan", BACK, "wrong order of steps", "t = SIZE_T - 1 - past", "t = past"},
+    {"rnn/plan", "rnn f32 i=5 h=7 b=6 t=6", "unguarded tail", "chunk * COMB_IN + j < SIZE_T", "j < SIZE_T"},
+    {"rnn/plan", BACK_GRU, "candidate's gradient for the state's", "2 * SIZE_H ? SIZE_H : 0", "2 * SIZE_H ? 0 : 0"},
+    {"rnn/plan", LSTM, "uninitialised accumulator", "GEMM_ZERO(acc, G_REC_MR)",
+     "GEMM_ZERO(acc, G_REC_MR) acc[0][0] = VLOAD(y);"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

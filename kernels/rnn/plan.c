@@ -1,0 +1,589 @@
+#include "kernels/rnn/launch.h"
+#include "kernels/rnn/rnn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    if (rnn_shape_of(w).pass == RNN_BWD_WEIGHT) {
+        why_set(why, ERR_UNSUPPORTED,
+                "rnn/plan computes pass=fwd and pass=bwd_data, not pass=bwd_weight (rnn/wgrad does)");
+        return FIT_NONE;
+    }
+    return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
+}
+
+static const struct build_knob knobs[] = {
+    {"comb_gate", {0, 1, BUILD_END}},
+    {"streams", {1, 2, 4, 8, BUILD_END}},
+    {"fuse_pw", {0, 1, 2, BUILD_END}},
+    {"pretrans", {0, 1, BUILD_END}},
+    {"comb_in", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 50, 64, 100, 200, 65536, BUILD_END}},
+    {"wave", {0, 1, BUILD_END}},
+    {"persist", {0, 1, BUILD_END}},
+    {"concat_xh", {0, 1, BUILD_END}},
+    {"vec", {1, 2, 4, 8, 16, BUILD_END}},
+    {"g_in_mr", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, BUILD_END}},
+    {"g_in_nv", {1, 2, 3, 4, BUILD_END}},
+    {"g_in_ku", {1, 2, 4, 8, BUILD_END}},
+    {"g_in_order", {0, 1, BUILD_END}},
+    {"g_rec_mr", {1, 2, 3, 4, 6, 8, 9, 10, 12, 13, 14, 16, 20, 24, BUILD_END}},
+    {"g_rec_nv", {1, 2, 3, 4, BUILD_END}},
+    {"g_rec_ku", {1, 2, 4, 8, BUILD_END}},
+    {"pf", {0, 4, 8, 16, BUILD_END}},
+    {"wg", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
+    {0},
+};
+
+/* rec_gates: gates of one hidden unit within a recurrent tile; *_rows: rows that a tile may not exceed. */
+static const char *const quantities[][2] = {
+    {"rec_gates", "1 + (fuse_pw == 2) * fwd * (gates - 1)"},
+    {"rec_units", "g_rec_mr // rec_gates"},
+    {"rec_most", "size_h * (1 + fwd * (fuse_pw < 2) * comb_gate * (gates - 1))"},
+    {"in_most", "back * min(size_h, size_i) + fwd * size_h * (1 + comb_gate * (gates - 1))"},
+    {"in_registers", "(g_in_mr * g_in_nv + g_in_nv) * ceil_div(vec, max(lanes, 4)) + 1"},
+    {"rec_registers", "(g_rec_mr * g_rec_nv + g_rec_nv) * ceil_div(vec, max(lanes, 4)) + 1"},
+    {"lane_use", "min(vec, lanes) / max(lanes, 4)"},
+    {"in_loads_per_fma", "(g_in_mr + g_in_nv) / (g_in_mr * g_in_nv)"},
+    {"rec_loads_per_fma", "(g_rec_mr + g_rec_nv) / (g_rec_mr * g_rec_nv)"},
+    {"waste", "ceil_div(rec_most, rec_units) * rec_units / rec_most"},
+    {"chunk", "min(comb_in, size_t)"},
+    {"launches_a_step", "(gates - comb_gate * (gates - 1)) * (1 + (1 - concat_xh) / chunk) + (fuse_pw == 1) + (fuse_pw "
+                        "== 0) * (3 * gates + 1)"},
+    {"chunk_bytes", "(size_i + gates * size_h) * size_b * chunk * 4"},
+    {"weight_bytes", "gates * size_h * size_h * 4"},
+    {"body", "g_rec_mr * g_rec_nv * g_rec_ku + g_in_mr * g_in_nv * g_in_ku"},
+    {NULL, NULL},
+};
+
+/* Knobs that mean nothing beside another are fixed there. Waves are one launch for all layers and need no queues;
+ * packed panels and whole tiles are what local memory holds. */
+static const char *const constraints[] = {
+    "size_b % (vec * g_in_nv) == 0 and size_b % (vec * g_rec_nv) == 0",
+    "vec <= max(lanes, 4)",
+    "in_registers <= 33 and rec_registers <= 33",
+    "g_rec_mr % rec_gates == 0 and rec_units <= rec_most",
+    "g_in_mr <= in_most",
+    "body <= 512",
+    "comb_in <= size_t or comb_in == 65536",
+    "comb_in < size_t or comb_in == 65536",
+    "comb_gate == 1 or fuse_pw < 2",
+    "gates > 1 or comb_gate == 1",
+    "comb_gate == 0 or streams <= 2",
+    "back == 0 or (comb_gate == 1 and fuse_pw >= 1 and concat_xh == 0)",
+    "wave == 0 or (size_l >= 2 and streams == 1 and persist == 0)",
+    "persist == 0 or (fuse_pw == 2 and comb_gate == 1 and pretrans == 1 and streams == 1 and concat_xh == 0)",
+    "persist == 0 or (ceil_div(rec_most, rec_units) * g_rec_mr * (1 + back * (gates - 1)) * size_h * 4 <= max_local)",
+    "concat_xh == 0 or (fuse_pw >= 1 and streams == 1 and is_gru == 0 and g_in_mr == 1 and g_in_nv == 1 and g_in_ku == "
+    "1 "
+    "and g_in_order == 0 and (comb_in == 1 or size_t == 1))",
+    "pf == 0 or pretrans == 1",
+    "wg <= max_group and wg <= max_x",
+    "wg <= size_b * size_h",
+    NULL,
+};
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct rnn_shape z = rnn_shape_of(w);
+    const struct build_named constants[] = {{"size_i", (double)z.i},
+                                            {"size_h", (double)z.h},
+                                            {"size_l", (double)z.l},
+                                            {"size_b", (double)z.b},
+                                            {"size_t", (double)z.t},
+                                            {"gates", (double)z.gates},
+                                            {"back", z.pass == RNN_BWD_DATA},
+                                            {"fwd", z.pass != RNN_BWD_DATA},
+                                            {"is_gru", z.cell == RNN_GRU},
+                                            {"lanes", (double)build_vector(d)},
+                                            {"max_group", (double)build_max_group(d)},
+                                            {"max_x", (double)build_max_side(d, 0)},
+                                            {"max_local", (double)build_max_local(d)},
+                                            {NULL, 0}};
+
+    return build_space(s, constants, knobs, quantities, constraints, why);
+}
+
+/* The widest power of two of lanes that divides the batch. */
+static int64_t widest(int64_t b, int64_t lanes)
+{
+    int64_t vec = lanes < 4 ? 4 : lanes;
+
+    while (b % vec)
+        vec /= 2;
+    return vec;
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const struct rnn_shape z = rnn_shape_of(w);
+    const int64_t vec = widest(z.b, build_vector(d)), nv = z.b / vec % 2 ? 1 : 2;
+    const int64_t rows = nv == 2 ? 12 : 16, cpu = d->kind == DEVICE_CPU;
+
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"comb_gate", 1},
+                                               {"streams", 1},
+                                               {"fuse_pw", 2},
+                                               {"pretrans", 1},
+                                               {"comb_in", z.t <= 4 ? 65536 : 4},
+                                               {"vec", vec},
+                                               {"g_in_mr", cpu ? nv == 2 ? 14 : 16 : 4},
+                                               {"g_in_nv", cpu ? nv : 1},
+                                               {"g_in_ku", 4},
+                                               {"g_rec_mr", cpu            ? rows
+                                                            : z.gates == 3 ? 6
+                                                                           : 4},
+                                               {"g_rec_nv", cpu ? nv : 1},
+                                               {"g_rec_ku", 4},
+                                               {"pf", cpu ? 8 : 0},
+                                               {"wg", cpu ? 1 : 32},
+                                               {NULL, 0}},
+                 out);
+    /* rows a tile: whole hidden units, not more than there are */
+    for (int i = space_find_knob(s, "g_rec_mr"); out->choice[i] && !space_is_valid(s, out, NULL); out->choice[i]--)
+        for (int k = space_find_knob(s, "g_in_mr"), at = out->choice[k]; at >= 0; at--) {
+            out->choice[k] = (uint16_t)at;
+            if (space_is_valid(s, out, NULL))
+                return ERR_OK;
+        }
+    return build_make_valid(s, (const char *const[]){"g_in_mr", "g_rec_mr", "g_in_nv", "g_rec_nv", "wg", NULL}, out);
+}
+
+/* A program under construction: the knobs, buffers by role (-1: not there), launches that others wait for. */
+struct plan {
+    struct build *b;
+    struct rnn_shape s;
+    bool comb_gate, wave, persist, concat, packed, back;
+    int64_t streams, fuse, chunk, chunks, vec, wg;
+    int w_packed, r_packed, zx, zr, c, between, temporaries;
+    int last_pw, last_in; /* launches of the layer before */
+};
+
+/* A list of buffers that ends with -1. */
+struct buffers {
+    int at[PROGRAM_MAX_ARGS];
+    size_t n;
+};
+
+static void put(struct buffers *to, int i_buffer)
+{
+    to->at[to->n++] = i_buffer;
+    to->at[to->n] = -1;
+}
+
+/* A tensor that this workload may lack: then the first one stands there and is not touched. */
+static void put_tensor(const struct plan *p, struct buffers *to, const char *name)
+{
+    const int i = build_tensor(p->b, name);
+
+    put(to, i < 0 ? 0 : i);
+}
+
+static void put_input_weights(const struct plan *p, struct buffers *to)
+{
+    if (p->packed) {
+        put(to, p->w_packed);
+        return;
+    }
+    put_tensor(p, to, "w");
+    put_tensor(p, to, "w_up");
+}
+
+static int64_t in_tiles(const struct plan *p, int64_t layer)
+{
+    const int64_t rows = p->s.gates * p->s.h, mr = build_int(p->b, p->concat ? "g_rec_mr" : "g_in_mr");
+
+    if (p->back)
+        return CEIL(rnn_width(&p->s, layer), mr);
+    if (p->concat && p->fuse == 2)
+        return CEIL(p->s.h, mr / p->s.gates);
+    return CEIL(p->comb_gate ? rows : p->s.h, mr);
+}
+
+static int64_t rec_tiles(const struct plan *p)
+{
+    const int64_t mr = build_int(p->b, "g_rec_mr");
+
+    if (p->fuse == 2 && !p->back)
+        return CEIL(p->s.h, mr / p->s.gates);
+    return CEIL(p->back || !p->comb_gate ? p->s.h : p->s.gates * p->s.h, mr);
+}
+
+static int64_t gate_launches(const struct plan *p)
+{
+    return p->comb_gate ? 1 : p->s.gates;
+}
+
+static int64_t in_panels(const struct plan *p, int64_t layer)
+{
+    const int64_t n_k = p->back ? p->s.gates * p->s.h : rnn_width(&p->s, layer);
+
+    return gate_launches(p) * in_tiles(p, layer) * n_k * build_int(p->b, p->concat ? "g_rec_mr" : "g_in_mr");
+}
+
+static void pack(struct plan *p)
+{
+    struct build *b = p->b;
+    const int64_t n_k = p->back ? p->s.gates * p->s.h : p->s.h, gates = gate_launches(p);
+    const int64_t tiles = in_tiles(p, 0) > in_tiles(p, 1) ? in_tiles(p, 0) : in_tiles(p, 1);
+    const int up = p->s.l > 1 ? build_tensor(b, "w_up") : build_tensor(b, "w");
+
+    if (!p->packed)
+        return;
+    p->w_packed = build_buffer(b, "wp", ROLE_PACKED, DTYPE_F32, in_panels(p, 0) + (p->s.l - 1) * in_panels(p, 1));
+    p->r_packed =
+        build_buffer(b, "rp", ROLE_PACKED, DTYPE_F32, p->s.l * gates * rec_tiles(p) * n_k * build_int(b, "g_rec_mr"));
+    launch_add(b, PHASE_PACK, "rnn_pack_in", gates * tiles, 1, p->s.l,
+               (const int[]){build_tensor(b, "w"), up, p->w_packed, -1}, 0, NULL);
+    launch_add(b, PHASE_PACK, "rnn_pack_rec", gates * rec_tiles(p), 1, p->s.l,
+               (const int[]){build_tensor(b, "r"), p->r_packed, -1}, 0, NULL);
+}
+
+static void add_buffers(struct plan *p)
+{
+    struct build *b = p->b;
+    const int64_t state = p->s.h * p->s.b, sums = p->s.gates * state, layers = p->wave ? p->s.l : 1;
+    const int64_t steps = p->streams > 1 || p->persist ? p->chunks * p->chunk : p->chunk;
+
+    if (!p->back && !p->concat)
+        p->zx = build_buffer(b, "zx", ROLE_SCRATCH, DTYPE_F32,
+                             (layers - 1) * (p->streams > 1 ? p->s.t : p->chunk) * sums + steps * sums);
+    if (p->fuse < 2)
+        p->zr = build_buffer(b, "zr", ROLE_SCRATCH, DTYPE_F32, layers * (p->back ? state : sums));
+    p->c = build_buffer(b, "carry", ROLE_SCRATCH, DTYPE_F32, p->s.l * state);
+    if (p->s.l > 1)
+        p->between = build_buffer(b, "between", ROLE_SCRATCH, b->w->dtype, (p->s.l - 1) * p->s.t * state);
+    if (p->fuse == 0)
+        p->temporaries = build_buffer(b, "temporaries", ROLE_SCRATCH, DTYPE_F32, layers * 7 * state);
+}
+
+/* What a step's kernels take beyond weights: PW_PARAMS of the two .clh files. */
+static void put_cell(const struct plan *p, struct buffers *to)
+{
+    static const char *const kept[4][5] = {
+        {"cand", "gates", "cs", "c0", "dc0"}, {"cand", "gates", "q", "hs", "h0"}, {"cand", NULL}, {"cand", NULL}};
+
+    if (p->back) {
+        put_tensor(p, to, "dgates");
+        put_tensor(p, to, "dy");
+        put(to, p->between >= 0 ? p->between : build_tensor(p->b, "dx"));
+        put(to, p->c);
+        for (int i = 0; i < 5 && kept[p->s.cell][i]; i++)
+            put_tensor(p, to, kept[p->s.cell][i]);
+        return;
+    }
+    put_tensor(p, to, "h0");
+    put(to, p->between >= 0 ? p->between : build_tensor(p->b, "y"));
+    put_tensor(p, to, "y");
+    put_tensor(p, to, "bias");
+    put(to, p->zx >= 0 ? p->zx : p->c);
+    put_tensor(p, to, "hn");
+    if (p->s.cell == RNN_LSTM) {
+        put_tensor(p, to, "c0");
+        put(to, p->c);
+        put_tensor(p, to, "cn");
+    }
+}
+
+/* The buffers of rnn_step and rnn_persist. */
+static struct buffers step_buffers(const struct plan *p)
+{
+    struct buffers to = {.n = 0};
+
+    put(&to, p->packed ? p->r_packed : build_tensor(p->b, "r"));
+    if (p->concat) {
+        put_input_weights(p, &to);
+        put_tensor(p, &to, "x");
+    }
+    if (p->fuse == 2) {
+        put_cell(p, &to);
+    } else if (p->back) {
+        put_tensor(p, &to, "dgates");
+        put(&to, p->zr);
+    } else {
+        put_tensor(p, &to, "h0");
+        put(&to, p->between >= 0 ? p->between : build_tensor(p->b, "y"));
+        put_tensor(p, &to, "y");
+        put(&to, p->zr);
+    }
+    return to;
+}
+
+/* Queues: with several, the recurrent products have the first half and the inputs' products the other. */
+static int queue_of(const struct plan *p, bool input, int64_t gate)
+{
+    const int64_t half = p->streams / 2;
+
+    return p->streams == 1 ? 0 : (int)((input ? half : 0) + gate % half);
+}
+
+static void add_inputs(struct plan *p, int64_t layer, int *first)
+{
+    const int64_t tiles =
+        p->wave && in_tiles(p, 1) > in_tiles(p, 0) ? in_tiles(p, 1) : in_tiles(p, p->wave ? 0 : layer);
+    const int64_t columns = p->s.b / (p->vec * build_int(p->b, "g_in_nv"));
+    struct buffers buffers = {.n = 0};
+
+    put_input_weights(p, &buffers);
+    if (p->back) {
+        put_tensor(p, &buffers, "dgates");
+        put_tensor(p, &buffers, "dx");
+        put(&buffers, p->between >= 0 ? p->between : build_tensor(p->b, "dx"));
+    } else {
+        put_tensor(p, &buffers, "x");
+        put(&buffers, p->between >= 0 ? p->between : build_tensor(p->b, "x"));
+        put(&buffers, p->zx);
+    }
+    *first = launch_next(p->b);
+    for (int64_t gate = 0; gate < gate_launches(p); gate++) {
+        const int l = launch_add(p->b, PHASE_RUN, "rnn_in", tiles * columns * p->chunk, p->wg, p->wave ? p->s.l : 1,
+                                 buffers.at, 3, (const struct launch_int[]){{layer, {0}}, {gate, {0}}, {0, {1, 0}}});
+
+        launch_queue(p->b, l, queue_of(p, true, gate));
+    }
+}
+
+/* One operation of a cell; the codes are those of rnn_op. */
+struct cell_op {
+    int op, first, second, result, biases, gate;
+};
+
+enum {
+    ZR = 8,
+    ZX = 12,
+    H_BEFORE = 16,
+    C_BEFORE = 17,
+    H = 18,
+    C = 19,
+    ADD = 0,
+    MUL,
+    SIGMOID,
+    TANH,
+    RELU,
+    ONE_MINUS,
+    SAME
+};
+
+static const struct cell_op lstm_ops[] = {{ADD, ZR, ZX, 0, 3, 0},         {ADD, ZR + 1, ZX + 1, 1, 3, 1},
+                                          {ADD, ZR + 2, ZX + 2, 2, 3, 2}, {ADD, ZR + 3, ZX + 3, 3, 3, 3},
+                                          {SIGMOID, 0, 0, 0, 0, 0},       {SIGMOID, 1, 1, 1, 0, 0},
+                                          {TANH, 2, 2, 2, 0, 0},          {SIGMOID, 3, 3, 3, 0, 0},
+                                          {MUL, 1, C_BEFORE, 4, 0, 0},    {MUL, 0, 2, 5, 0, 0},
+                                          {ADD, 4, 5, C, 0, 0},           {TANH, C, C, 6, 0, 0},
+                                          {MUL, 3, 6, H, 0, 0},           {-1, 0, 0, 0, 0, 0}};
+static const struct cell_op gru_ops[] = {{ADD, ZR, ZX, 0, 3, 0},
+                                         {ADD, ZR + 1, ZX + 1, 1, 3, 1},
+                                         {SAME, ZR + 2, ZR + 2, 4, 2, 2},
+                                         {SAME, ZX + 2, ZX + 2, 2, 1, 2},
+                                         {SIGMOID, 0, 0, 0, 0, 0},
+                                         {SIGMOID, 1, 1, 1, 0, 0},
+                                         {MUL, 0, 4, 4, 0, 0},
+                                         {ADD, 2, 4, 2, 0, 0},
+                                         {TANH, 2, 2, 2, 0, 0},
+                                         {ONE_MINUS, 1, 1, 5, 0, 0},
+                                         {MUL, 5, 2, 5, 0, 0},
+                                         {MUL, 1, H_BEFORE, 6, 0, 0},
+                                         {ADD, 5, 6, H, 0, 0},
+                                         {-1, 0, 0, 0, 0, 0}};
+static const struct cell_op tanh_ops[] = {{ADD, ZR, ZX, 0, 3, 0}, {TANH, 0, 0, H, 0, 0}, {-1, 0, 0, 0, 0, 0}};
+static const struct cell_op relu_ops[] = {{ADD, ZR, ZX, 0, 3, 0}, {RELU, 0, 0, H, 0, 0}, {-1, 0, 0, 0, 0, 0}};
+
+/* The cell as launches of its own, when it is not within the recurrent product. The first one's index. */
+static int add_cell(struct plan *p, int64_t layer)
+{
+    static const struct cell_op *const cells[] = {lstm_ops, gru_ops, tanh_ops, relu_ops};
+    const struct launch_int at[] = {{layer, {0}}, {0, {1, 0}}, {0, {0, 1}}};
+    const int64_t items = p->s.h * p->s.b / p->vec, layers = p->wave ? p->s.l : 1;
+    const int first = launch_next(p->b);
+    struct buffers buffers = {.n = 0};
+
+    put(&buffers, p->zr);
+    if (p->fuse == 0)
+        put(&buffers, p->temporaries);
+    put_cell(p, &buffers);
+    if (p->fuse == 1)
+        launch_add(p->b, PHASE_RUN, "rnn_cell", items, p->wg, layers, buffers.at, 3, at);
+    for (const struct cell_op *o = cells[p->s.cell]; p->fuse == 0 && o->op >= 0; o++) {
+        const int codes[] = {o->op, o->first, o->second, o->result, o->biases, o->gate};
+        struct launch_int numbers[9] = {at[0], at[1], at[2]};
+
+        for (int i = 0; i < 6; i++)
+            numbers[3 + i].value = codes[i];
+        launch_add(p->b, PHASE_RUN, "rnn_op", items, p->wg, layers, buffers.at, 9, numbers);
+    }
+    return first;
+}
+
+/* The steps of a chunk, in a loop. in: the first inputs' launch, -1 when it comes later. */
+static void add_steps(struct plan *p, int64_t layer, int in)
+{
+    const int64_t columns = p->s.b / (p->vec * build_int(p->b, "g_rec_nv")), gates = gate_launches(p);
+    const struct buffers buffers = step_buffers(p);
+    const int first = launch_next(p->b);
+    int cell;
+
+    for (int64_t gate = 0; gate < gates; gate++) {
+        const int l =
+            launch_add(p->b, PHASE_RUN, "rnn_step", rec_tiles(p) * columns, p->wg, p->wave ? p->s.l : 1, buffers.at, 4,
+                       (const struct launch_int[]){{layer, {0}}, {gate, {0}}, {0, {1, 0}}, {0, {0, 1}}});
+
+        launch_queue(p->b, l, queue_of(p, false, gate));
+        launch_after(p->b, l, p->last_pw); /* which reads the sums of the layer before */
+    }
+    cell = p->fuse == 2 ? first : add_cell(p, layer);
+    for (int64_t gate = 0; gate < gates; gate++) {
+        if (cell != first) {
+            launch_after(p->b, cell, first + (int)gate);
+            launch_after(p->b, first + (int)gate, launch_next(p->b) - 1);
+        }
+        if (in >= 0)
+            launch_after(p->b, cell, in + (int)gate);
+    }
+    /* a backward step reads what the layer above handed down, a product over the inputs of that one */
+    if (p->back)
+        launch_after(p->b, cell, p->last_in);
+    launch_loop(p->b, first, p->chunk);
+}
+
+/* Loops are listed outer first; launch_loop appended the inner one before its end was known: exchange them. */
+static void outer_loop(struct plan *p, int first, size_t n_loops, int64_t count)
+{
+    struct program *to = p->b->p;
+
+    launch_loop(p->b, first, count);
+    if (!p->b->e && to->n_loops == n_loops + 2) {
+        const struct program_loop inner = to->loops[n_loops];
+
+        to->loops[n_loops] = to->loops[n_loops + 1];
+        to->loops[n_loops + 1] = inner;
+    }
+}
+
+/* A layer's launches; or with a wave those of all layers. */
+static void add_layer(struct plan *p, int64_t layer)
+{
+    const int64_t count = p->chunks + (p->wave ? p->s.l - 1 : 0);
+    const size_t n_loops = p->b->p->n_loops;
+    const int first = launch_next(p->b);
+    int in = -1;
+
+    if (!p->back && !p->concat) {
+        add_inputs(p, layer, &in);
+        for (int64_t gate = 0; gate < gate_launches(p); gate++)
+            launch_after(p->b, in + (int)gate, p->last_pw);
+    }
+    add_steps(p, layer, in);
+    p->last_pw = launch_next(p->b) - 1;
+    if (p->back) {
+        add_inputs(p, layer, &in);
+        launch_after(p->b, in, p->last_pw);
+        p->last_in = in;
+    }
+    outer_loop(p, first, n_loops, count);
+}
+
+static void add_persistent_layer(struct plan *p, int64_t layer)
+{
+    const struct buffers buffers = step_buffers(p);
+    int in = -1, first = launch_next(p->b);
+
+    if (!p->back) {
+        add_inputs(p, layer, &in);
+        launch_loop(p->b, first, p->chunks);
+    }
+    launch_add(p->b, PHASE_RUN, "rnn_persist", p->wg, p->wg, 1, buffers.at, 1,
+               (const struct launch_int[]){{layer, {0}}});
+    if (p->back) {
+        first = launch_next(p->b);
+        add_inputs(p, layer, &in);
+        launch_loop(p->b, first, p->chunks);
+    }
+}
+
+static void add_last(struct plan *p)
+{
+    const int64_t columns = p->s.b / (p->vec * build_int(p->b, "g_rec_nv"));
+    const int r = p->packed ? p->r_packed : build_tensor(p->b, "r");
+
+    launch_add(p->b, PHASE_RUN, "rnn_last", rec_tiles(p) * columns, p->wg, p->s.l,
+               (const int[]){r, build_tensor(p->b, "dgates"), p->c, build_tensor(p->b, "dh0"), -1}, 0, NULL);
+}
+
+static struct plan plan_of(struct build *b)
+{
+    const struct rnn_shape s = rnn_shape_of(b->w);
+    const int64_t comb_in = build_int(b, "comb_in"), chunk = comb_in < s.t ? comb_in : s.t;
+
+    return (struct plan){.b = b,
+                         .s = s,
+                         .comb_gate = build_int(b, "comb_gate") != 0,
+                         .wave = build_int(b, "wave") != 0,
+                         .persist = build_int(b, "persist") != 0,
+                         .concat = build_int(b, "concat_xh") != 0,
+                         .packed = build_int(b, "pretrans") != 0,
+                         .back = s.pass == RNN_BWD_DATA,
+                         .streams = build_int(b, "streams"),
+                         .fuse = build_int(b, "fuse_pw"),
+                         .chunk = chunk,
+                         .chunks = CEIL(s.t, chunk),
+                         .vec = build_int(b, "vec"),
+                         .wg = build_int(b, "wg"),
+                         .w_packed = -1,
+                         .r_packed = -1,
+                         .zx = -1,
+                         .zr = -1,
+                         .c = -1,
+                         .between = -1,
+                         .temporaries = -1,
+                         .last_pw = -1,
+                         .last_in = -1};
+}
+
+/* The size in place of "all steps". */
+static void define_chunk(struct build *b, int64_t chunk)
+{
+    struct program_module *m = &b->p->modules[b->p->n_modules - 1];
+
+    for (size_t i = 0; i < m->n_defines; i++)
+        if (strcmp(m->defines[i].name, "COMB_IN") == 0)
+            snprintf(m->defines[i].value, sizeof m->defines[i].value, "%lld", (long long)chunk);
+}
+
+static void program(struct build *b)
+{
+    struct plan p = plan_of(b);
+
+    build_module(b, "rnn/plan.cl");
+    rnn_define_shape(b, &p.s);
+    if (b->e)
+        return;
+    define_chunk(b, p.chunk);
+    pack(&p);
+    add_buffers(&p);
+    for (int64_t i = 0; i < (p.wave ? 1 : p.s.l); i++) {
+        const int64_t layer = p.back ? p.s.l - 1 - i : i;
+
+        if (p.persist)
+            add_persistent_layer(&p, layer);
+        else
+            add_layer(&p, layer);
+    }
+    if (p.back)
+        add_last(&p);
+    if (p.persist)
+        b->p->needs_local_bytes = rec_tiles(&p) * build_int(b, "g_rec_mr") * (p.back ? p.s.gates : 1) * p.s.h * 4;
+}
+
+const struct template rnn_plan = {
+    .id = "rnn/plan",
+    .version = 1,
+    .summary = "products of register tiles, steps in loops; every step of the cuDNN 5 post's ladder is a knob",
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+    .numerics = rnn_numerics,
+};

@@ -5,9 +5,9 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (dense_within("dense/gemm_direct", 0, w, why))
+    if (dense_within("dense/gemm_direct", DENSE_F16 | DENSE_EPILOGUE, w, why))
         return FIT_NONE;
-    return d->kind == DEVICE_CPU ? FIT_POSSIBLE : FIT_GOOD;
+    return d->kind == DEVICE_CPU || (d->kind == DEVICE_GPU && workload_get(w, "m") < 16) ? FIT_POSSIBLE : FIT_GOOD;
 }
 
 static const struct build_knob knobs[] = {
@@ -30,7 +30,7 @@ static const char *const quantities[][2] = {
     {"rows", "wgd / mdimcd"},
     {"columns", "wgd / ndimcd"},
     {"accumulators", "rows * columns / vec * ceil_div(vec, lanes)"},
-    {"local_bytes", "wgd * (2 * wgd + pada + padb) * 4"},
+    {"local_bytes", "wgd * (2 * wgd + pada + padb) * sum_bytes"},
     {"waste_m", "ceil_div(size_m, wgd) * wgd / size_m"},
     {"waste_n", "ceil_div(size_n, wgd) * wgd / size_n"},
     {"waste_k", "ceil_div(size_k, wgd) * wgd / size_k"},
@@ -105,7 +105,7 @@ static void program(struct build *b)
 
 const struct template dense_gemm_direct = {
     .id = "dense/gemm_direct",
-    .version = 2,
+    .version = 3,
     .summary = "tiles through local memory, any size, nothing packed",
     .fit = fit,
     .space = space,

@@ -1,4 +1,4 @@
-/* gemm_direct.cl - y[m,n] = sum over k of x[m,k] * w[n,k], f32, row-major, any size, no packing: tiles of x and w go through
+/* gemm_direct.cl - y[m,n] = sum over k of x[m,k] * w[n,k], f32 f16, all epilogues, row-major, any size, no packing: tiles of x and w go through
  * local memory, transposed to k first.
  * Knobs: WGD tile of a group along m, n and k; MDIMCD NDIMCD its work-items along m and n; MDIMAD NDIMBD items along k while
  * loading x and w; KWID unroll along k; VWMD VWND consecutive elements an item loads of x and w; VEC lanes of arithmetic along
@@ -28,11 +28,11 @@
 #define LDA (WGD + PADA)
 #define LDB (WGD + PADB)
 
-KERNEL WG_SIZE(NDIMCD, MDIMCD, 1) gemm_direct(GLOBAL const float *RESTRICT x, GLOBAL const float *RESTRICT w,
-                                              GLOBAL float *RESTRICT y)
+KERNEL WG_SIZE(NDIMCD, MDIMCD, 1) gemm_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w,
+                                              Y_PARAMS)
 {
-    LOCAL_ARRAY float a_tile[WGD * LDA];
-    LOCAL_ARRAY float b_tile[WGD * LDB];
+    LOCAL_ARRAY SUM a_tile[WGD * LDA];
+    LOCAL_ARRAY SUM b_tile[WGD * LDB];
     const int id = LID(1) * NDIMCD + LID(0), m0 = GRP(1) * WGD, n0 = GRP(0) * WGD;
     VT acc[MWI][NVI];
 
@@ -40,7 +40,7 @@ KERNEL WG_SIZE(NDIMCD, MDIMCD, 1) gemm_direct(GLOBAL const float *RESTRICT x, GL
     for (int i = 0; i < MWI; i++)
         UNROLL
         for (int v = 0; v < NVI; v++)
-            acc[i][v] = VSET(0.0f);
+            acc[i][v] = VSET(0);
     for (int k0 = 0; k0 < K; k0 += WGD) {
         for (int row = id / MDIMAD; row < WGD; row += WG / MDIMAD)
             for (int column = id % MDIMAD * VWMD; column < WGD; column += MDIMAD * VWMD)
@@ -48,7 +48,7 @@ KERNEL WG_SIZE(NDIMCD, MDIMCD, 1) gemm_direct(GLOBAL const float *RESTRICT x, GL
                 for (int j = 0; j < VWMD; j++) {
                     const int m = m0 + row, k = k0 + column + j;
 
-                    a_tile[(column + j) * LDA + row] = m < M && k < K ? x[(long)m * K + k] : 0.0f;
+                    a_tile[(column + j) * LDA + row] = m < M && k < K ? LOAD1(x + (long)m * K + k) : 0;
                 }
         for (int row = id / NDIMBD; row < WGD; row += WG / NDIMBD)
             for (int column = id % NDIMBD * VWND; column < WGD; column += NDIMBD * VWND)
@@ -56,7 +56,7 @@ KERNEL WG_SIZE(NDIMCD, MDIMCD, 1) gemm_direct(GLOBAL const float *RESTRICT x, GL
                 for (int j = 0; j < VWND; j++) {
                     const int n = n0 + row, k = k0 + column + j;
 
-                    b_tile[(column + j) * LDB + row] = n < N && k < K ? w[(long)n * K + k] : 0.0f;
+                    b_tile[(column + j) * LDB + row] = n < N && k < K ? LOAD1(w + (long)n * K + k) : 0;
                 }
         BARRIER();
         UNROLL_BY(KWID)
@@ -84,11 +84,11 @@ KERNEL WG_SIZE(NDIMCD, MDIMCD, 1) gemm_direct(GLOBAL const float *RESTRICT x, GL
         UNROLL
         for (int v = 0; v < NVI; v++) {
             const int n = n0 + (LID(0) * NVI + v) * VEC;
-            float out[VEC];
+            SUM out[VEC];
 
             PRIVATE_VSTORE(acc[i][v], out);
             for (int j = 0; j < VEC && m < M && n + j < N; j++)
-                y[(long)m * N + n + j] = out[j];
+                STORE_Y((long)m * N + n + j, n + j, out[j]);
         }
     }
 }

@@ -67,7 +67,9 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                  (const struct build_define[]){{"vec", vec},
                                                {"rows", rows},
                                                {"chains", z.m <= 2 && z.k >= 2 * vec ? 2 : 1},
-                                               {"turns", turns < 1 ? 1 : turns < 32 ? turns : 32},
+                                               {"turns", turns < 1     ? 1
+                                                         : turns < 128 ? turns
+                                                                       : 128},
                                                {"ahead", 2048},
                                                {"packed", 0},
                                                {NULL, 0}},

@@ -91,7 +91,8 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
 }
 
 static const struct template *const templates[] = {
-    &dense_gemm_packed, &dense_gemv, &dense_gemm_direct, &dense_i8_tile, &dense_i8, &dense_naive, NULL};
+    &dense_gemm_packed, &dense_gemv,    &dense_gemm_tiled, &dense_gemm_direct, &dense_small_batch,
+    &dense_dense,       &dense_i8_tile, &dense_i8,         &dense_naive,       NULL};
 
 const struct operator operator_dense = {
     .name = "dense",

@@ -11,10 +11,8 @@ static const char *const shapes[] = {
     "batch_gemm f32 b=5 m=1 n=20 k=33",   /* one row */
     "batch_gemm f32 b=2 m=33 n=1 k=20",   /* one column */
     "batch_gemm f32 b=2 m=15 n=18 k=700", /* long sums */
-    "batch_gemm f16 b=3 m=5 n=19 k=37",
-    "batch_gemm f16 b=2 m=17 n=40 k=72 acc=f16",
-    "batch_gemm i8 b=3 m=5 n=19 k=37",
-    NULL,
+    "batch_gemm f16 b=3 m=5 n=19 k=37",   "batch_gemm f16 b=2 m=17 n=40 k=72 acc=f16",
+    "batch_gemm i8 b=3 m=5 n=19 k=37",    NULL,
 };
 
 static const struct mutant mutants[] = {
@@ -27,8 +25,16 @@ static const struct mutant mutants[] = {
     {"batch_gemm/packed", SHAPE, "missing last term", "k_ < (n_k); k_++)", "k_ < (n_k) - 1; k_++)"},
     {"batch_gemm/packed", SHAPE, "wrong batch", "w + (long)batch * N * K", "w + (long)(batch / 2) * N * K"},
     {"batch_gemm/packed", SHAPE, "unguarded tail", "(n) + j_ < N; j_++", "(n) + j_ < N + 1; j_++"},
-    {"batch_gemm/packed", SHAPE, "not transposed", "next_[2 * i_] = VZIP_LOW(row_[i_]", "next_[2 * i_] = VZIP_HIGH(row_[i_]"},
-    {"batch_gemm/packed", SHAPE, "uninitialised accumulator", "acc[i_][v_] = VSET(0);", "acc[i_][v_] = VSET(LOAD1(y));"},
+    {"batch_gemm/packed", SHAPE, "not transposed", "next_[2 * i_] = VZIP_LOW(row_[i_]",
+     "next_[2 * i_] = VZIP_HIGH(row_[i_]"},
+    {"batch_gemm/packed", SHAPE, "uninitialised accumulator", "acc[i_][v_] = VSET(0);",
+     "acc[i_][v_] = VSET(LOAD1(y));"},
+
+    {"batch_gemm/tiled", SHAPE, "missing last term", "n < N && k < K ?", "n < N && k < K - 1 ?"},
+    {"batch_gemm/tiled", SHAPE, "wrong batch", "w + (long)batch * N * K", "w + (long)(batch / 2) * N * K"},
+    {"batch_gemm/tiled", SHAPE, "unguarded tail", "if (m < M && n < N)", "if (m < M)"},
+    {"batch_gemm/tiled", SHAPE, "transposed tile", "a_tile[at % K_I * MTILE + at / K_I]", "a_tile[at]"},
+    {"batch_gemm/tiled", SHAPE, "uninitialised accumulator", "acc[i][j] = 0;", "acc[i][j] = LOAD1(y);"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -3,15 +3,18 @@
 #include <stddef.h>
 
 #define SHAPE "dense f32 m=5 n=19 k=37"
+#define ROW "dense f32 m=2 n=19 k=37"
 
 static const char *const shapes[] = {
     "dense f32 m=16 n=64 k=64",   /* square */
     "dense f32 m=13 n=37 k=51",   /* ragged */
     "dense f32 m=1 n=1 k=1",      /* tiny */
     "dense f32 m=1 n=130 k=77",   /* one row */
+    "dense f32 m=3 n=45 k=70",    /* few rows */
     "dense f32 m=33 n=18 k=1100", /* long sums */
     "dense f16 m=5 n=19 k=37",
     "dense f16 m=16 n=32 k=64 acc=f16 epilogue=bias_relu",
+    "dense f16 m=1 n=70 k=300 acc=f16 epilogue=bias",
     "dense f16 m=26 n=70 k=150 epilogue=bias_add",
     "dense i8 m=5 n=19 k=36",
     "dense i8 m=1 n=64 k=128 epilogue=bias_relu_requant",
@@ -30,14 +33,41 @@ static const struct mutant mutants[] = {
     {"dense/gemm_packed", SHAPE, "wrong row", "m0 + i < M ? m0 + i", "m0 + i < M ? m0 + 1 - i % 2"},
     {"dense/gemm_packed", SHAPE, "unguarded tail", "(n) + j_ < N; j_++", "(n) + j_ < N + 1; j_++"},
     {"dense/gemm_packed", SHAPE, "transposed panel", "(k - kb)) * NR + i,", "i) * K + (k - kb),"},
-    {"dense/gemm_packed", SHAPE, "uninitialised accumulator", "acc[i_][v_] = VSET(0);", "acc[i_][v_] = VSET(LOAD1(y));"},
+    {"dense/gemm_packed", SHAPE, "uninitialised accumulator", "acc[i_][v_] = VSET(0);",
+     "acc[i_][v_] = VSET(LOAD1(y));"},
 
     {"dense/gemm_direct", SHAPE, "missing last term", "k0 < K; k0 += WGD", "k0 + WGD < K; k0 += WGD"},
     {"dense/gemm_direct", SHAPE, "wrong row", "m = m0 + row, k", "m = m0 + row + 1, k"},
     {"dense/gemm_direct", SHAPE, "unguarded tail", "j < VEC && m < M && n + j < N", "j < VEC && m < M"},
     {"dense/gemm_direct", SHAPE, "transposed tile", "a_tile[(column + j) * LDA + row]",
      "a_tile[row * LDA + column + j]"},
-    {"dense/gemm_direct", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
+    {"dense/gemm_direct", SHAPE, "uninitialised accumulator", "VSET(0)", "VSET(LOAD1(y))"},
+
+    {"dense/gemv", ROW, "missing last term", "i < K; i++", "i < K - 1; i++"},
+    {"dense/gemv", ROW, "wrong row", "(long)(n < N ? n : N - 1) * K", "(long)(n + 1 < N ? n + 1 : 0) * K"},
+    {"dense/gemv", ROW, "unguarded tail", "if (n < N)", "if (n < N + 1)"},
+    {"dense/gemv", ROW, "m and n swapped", "STORE_Y(m * N + n, n, sum)", "STORE_Y(n * M + m, n, sum)"},
+    {"dense/gemv", ROW, "uninitialised accumulator", "= VSET(0);", "= VSET(LOAD1(y));"},
+
+    {"dense/small_batch", SHAPE, "missing last term", "k < K; k += KT)", "k < K - 1; k += KT)"},
+    {"dense/small_batch", SHAPE, "wrong row", "ROW(x, m0 + i, M)", "ROW(x, m0 + i + 1, M)"},
+    {"dense/small_batch", SHAPE, "unguarded tail", "if (m < M && n < N)", "if (m < M)"},
+    {"dense/small_batch", SHAPE, "m and n swapped", "(long)m * N + n", "(long)n * M + m"},
+    {"dense/small_batch", SHAPE, "uninitialised accumulator", "acc[i][j] = VSET(0);", "acc[i][j] = VSET(LOAD1(y));"},
+
+    {"dense/dense", SHAPE, "missing last term", "k < K; k++)", "k < K - 1; k++)"},
+    {"dense/dense", SHAPE, "wrong row", "m0 + i < M ? m0 + i", "m0 + i < M - 1 ? m0 + i + 1"},
+    {"dense/dense", SHAPE, "unguarded tail", "n0 + j < N; j++", "j < N_R; j++"},
+    {"dense/dense", SHAPE, "transposed panel", "STORE1(wp + at, ",
+     "STORE1(wp + (long)panel * K * N_R + at % N_R * K + k, "},
+    {"dense/dense", SHAPE, "uninitialised accumulator", "acc[i] = VSET(0);", "acc[i] = VSET(LOAD1(y));"},
+
+    {"dense/gemm_tiled", SHAPE, "missing last term", "&& k_ < K ?", "&& k_ < K - 1 ?"},
+    {"dense/gemm_tiled", SHAPE, "wrong row", "a_tile[(k)*MWG + (m)]", "a_tile[(k)*MWG + ((m) + 1) % MWG]"},
+    {"dense/gemm_tiled", SHAPE, "unguarded tail", "m < M && n + j < N", "m < M"},
+    {"dense/gemm_tiled", SHAPE, "transposed tile", "a_tile[k * MWG + m + j] =", "a_tile[(m + j) * KWG + k] ="},
+    {"dense/gemm_tiled", SHAPE, "uninitialised accumulator", "acc[i][v] = VSET(0);",
+     "acc[i][v] = VSET(LOAD1(wt + GRP(0)) + 1);"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,0 +1,102 @@
+#include "kernels/batch_gemm/batch_gemm.h"
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    (void)why;
+    return d->kind == DEVICE_CPU && w->dtype != DTYPE_I8 ? FIT_POSSIBLE : FIT_GOOD;
+}
+
+static const struct build_knob knobs[] = {
+    {"unroll_step", {8, 16, 32, 64, BUILD_END}},
+    {"unroll_explicit", {0, 1, BUILD_END}},
+    {0},
+};
+
+static const char *const quantities[][2] = {
+    {"work_items", "m_t * n_t"},
+    {"accumulators", "m_r * n_r"},
+    {"local_bytes", "(m_t * m_r + n_t * n_r) * k_i * sum_bytes"},
+    {"m_groups", "ceil_div(size_m, m_t * m_r)"},
+    {"n_groups", "ceil_div(size_n, n_t * n_r)"},
+    {"groups", "size_b * m_groups * n_groups"},
+    {"waste", "m_groups * m_t * m_r * n_groups * n_t * n_r / (size_m * size_n)"},
+    {"waste_k", "ceil_div(size_k, k_i) * k_i / size_k"},
+    {"loads_per_fma", "(m_r + n_r) / (m_r * n_r)"},
+    {"body", "accumulators * k_i"},
+    {NULL, NULL},
+};
+
+/* Steps of unrolling that come to the same are one config. */
+static const char *const constraints[] = {
+    "work_items <= max_group",
+    "n_t <= max_x and m_t <= max_y",
+    "local_bytes <= max_local",
+    "accumulators <= 64",
+    "m_r == 1 or m_t * m_r < 2 * size_m",
+    "n_r == 1 or n_t * n_r < 2 * size_n",
+    "unroll_explicit == 0 or (body <= 512 and unroll_step == 8)",
+    "unroll_step == 8 or (accumulators * 2 <= unroll_step and body > unroll_step // 2)",
+    NULL,
+};
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct gemm_shape z = batch_gemm_shape(w);
+    enum err e = build_split_knob(s, "m_t", z.m, 64, why);
+
+    if (!e)
+        e = build_split_knob(s, "m_r", z.m, 16, why);
+    if (!e)
+        e = build_split_knob(s, "n_t", z.n, 64, why);
+    if (!e)
+        e = build_split_knob(s, "n_r", z.n, 16, why);
+    if (!e)
+        e = build_split_knob(s, "k_i", z.k, 64, why);
+    return e ? e : gemm_space(w, &z, d, knobs, quantities, constraints, s, why);
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const int64_t side = d->kind == DEVICE_CPU ? 4 : 8;
+
+    (void)w;
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"m_t", side},
+                                               {"m_r", 4},
+                                               {"n_t", side},
+                                               {"n_r", 4},
+                                               {"k_i", 16},
+                                               {"unroll_step", 32},
+                                               {"unroll_explicit", 0},
+                                               {NULL, 0}},
+                 out);
+    return build_make_valid(s, (const char *const[]){"unroll_step", "m_r", "n_r", "k_i", "m_t", "n_t", NULL}, out);
+}
+
+static void program(struct build *b)
+{
+    const struct gemm_shape z = batch_gemm_shape(b->w);
+    const int64_t tile = build_int(b, "accumulators"), step = build_int(b, "unroll_step");
+    int64_t body = 1;
+
+    while (2 * body * tile <= step && 2 * body <= build_int(b, "k_i"))
+        body *= 2;
+    build_module(b, "batch_gemm/tiled.cl");
+    gemm_define_shape(b, &z);
+    build_define(b, "UNROLL_BODY", body);
+    b->p->needs_local_bytes = build_int(b, "local_bytes");
+    build_last_launch(b, "batch_gemm_tiled", (const int64_t[]){build_int(b, "groups"), 1, 1},
+                      (const int64_t[]){build_int(b, "n_t"), build_int(b, "m_t"), 1}, (const int[]){0, 1, -1});
+}
+
+const struct template batch_gemm_tiled = {
+    .id = "batch_gemm/tiled",
+    .version = 1,
+    .summary = "GPU: rows of both factors staged in local memory, a tile of outputs a work-item",
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+};

@@ -1,0 +1,90 @@
+#include "kernels/build.h"
+#include "kernels/dense/dense.h"
+
+#define MAX_ROWS 64
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    const int64_t m = workload_get(w, "m");
+
+    if (dense_within("dense/small_batch", DENSE_F16 | DENSE_EPILOGUE, w, why))
+        return FIT_NONE;
+    if (m > MAX_ROWS) {
+        why_set(why, ERR_UNSUPPORTED, "dense/small_batch computes m = 1 to %d, not m=%lld", MAX_ROWS, (long long)m);
+        return FIT_NONE;
+    }
+    return d->kind == DEVICE_GPU && m < 16 ? FIT_GOOD : FIT_POSSIBLE;
+}
+
+static const struct build_knob knobs[] = {
+    {"kt", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, BUILD_END}},
+    {"m_r", {1, 2, 3, 4, 6, 8, BUILD_END}},
+    {"n_r", {1, 2, 4, 8, BUILD_END}},
+    {"vec", {1, 2, 4, 8, 16, BUILD_END}},
+    {0},
+};
+
+static const char *const quantities[][2] = {
+    {"accumulators", "m_r * n_r * vec"},
+    {"local_bytes", "m_r * n_r * kt * sum_bytes"},
+    {"m_groups", "ceil_div(size_m, m_r)"},
+    {"n_groups", "ceil_div(size_n, n_r)"},
+    {"groups", "m_groups * n_groups"},
+    {"waste", "m_groups * m_r * n_groups * n_r * ceil_div(size_k, kt * vec) * kt * vec / (size_m * size_n * size_k)"},
+    {"loads_per_fma", "(m_r + n_r) / (m_r * n_r)"},
+    {NULL, NULL},
+};
+
+static const char *const constraints[] = {
+    "kt <= max_group and kt <= max_x",
+    "local_bytes <= max_local",
+    "m_r * n_r * ceil_div(vec, max(lanes, 4)) <= 32",
+    "m_r == 1 or m_r < 2 * size_m",
+    "n_r == 1 or n_r < 2 * size_n",
+    "kt == 1 or kt * vec < 2 * size_k",
+    "vec == 1 or vec <= size_k",
+    NULL,
+};
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    return dense_space(w, d, knobs, quantities, constraints, s, why);
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const int64_t m = workload_get(w, "m");
+    const bool cpu = d->kind == DEVICE_CPU;
+
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"kt", cpu ? 1 : 128},
+                                               {"m_r", m < 4 ? m : 4},
+                                               {"n_r", cpu ? 4 : 2},
+                                               {"vec", cpu ? build_vector(d) : 4},
+                                               {NULL, 0}},
+                 out);
+    return build_make_valid(s, (const char *const[]){"kt", "vec", "n_r", "m_r", NULL}, out);
+}
+
+static void program(struct build *b)
+{
+    const struct dense_shape z = dense_shape_of(b->w);
+
+    build_module(b, "dense/small_batch.cl");
+    dense_define_shape(b, &z);
+    b->p->needs_local_bytes = build_int(b, "local_bytes");
+    build_last_launch(b, "dense_small_batch", (const int64_t[]){build_int(b, "groups"), 1, 1},
+                      (const int64_t[]){build_int(b, "kt"), 1, 1}, (const int[]){0, 1, -1});
+}
+
+const struct template dense_small_batch = {
+    .id = "dense/small_batch",
+    .version = 1,
+    .summary = "GPU, few rows: the work-items of a group share a sum over k",
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+};

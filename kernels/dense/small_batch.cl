@@ -1,0 +1,67 @@
+/* small_batch.cl - y[m,n] = sum over k of x[m,k] * w[n,k] for few rows m, f32 f16, all epilogues, for GPUs: KT work-items of a
+ * group share the sums over k of M_R x N_R outputs, reading rows of w next to each other; local memory adds them up.
+ * Knobs: KT work-items along k, a power of two; N_R rows of w, M_R rows of x of a group; VEC elements read at a time.
+ * Launch: local (KT, 1, 1); groups (ceil(M / M_R) * ceil(N / N_R), 1, 1). */
+#ifndef M
+#define BATCH 1
+#define M 4
+#define N 8
+#define K 16
+#endif
+#ifndef KT
+#define KT 16
+#define M_R 1
+#define N_R 2
+#endif
+
+#define NGROUPS CEIL_DIV(N, N_R)
+#define ROW(from, i, n) ((from) + (long)((i) < (n) ? (i) : (n)-1) * K)
+
+KERNEL WG_SIZE(KT, 1, 1) dense_small_batch(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
+{
+    LOCAL_ARRAY SUM sums[M_R * N_R * KT];
+    const int m0 = GRP(0) / NGROUPS * M_R, n0 = GRP(0) % NGROUPS * N_R;
+    VT acc[M_R][N_R];
+
+    UNROLL
+    for (int i = 0; i < M_R; i++)
+        UNROLL
+        for (int j = 0; j < N_R; j++)
+            acc[i][j] = VSET(0);
+    for (int k = LID(0) * VEC; k + VEC <= K; k += KT * VEC)
+        UNROLL
+        for (int j = 0; j < N_R; j++) {
+            const VT weight = VLOAD(ROW(w, n0 + j, N) + k);
+
+            UNROLL
+            for (int i = 0; i < M_R; i++)
+                acc[i][j] = VFMA(VLOAD(ROW(x, m0 + i, M) + k), weight, acc[i][j]);
+        }
+    UNROLL
+    for (int i = 0; i < M_R; i++)
+        UNROLL
+        for (int j = 0; j < N_R; j++) {
+            SUM lanes[VEC], sum = 0;
+
+            PRIVATE_VSTORE(acc[i][j], lanes);
+            UNROLL
+            for (int v = 0; v < VEC; v++)
+                sum += lanes[v];
+            for (int k = K / VEC * VEC + LID(0); k < K; k += KT)
+                sum += LOAD1(ROW(x, m0 + i, M) + k) * LOAD1(ROW(w, n0 + j, N) + k);
+            sums[(i * N_R + j) * KT + LID(0)] = sum;
+        }
+    for (int half_kt = KT / 2; half_kt > 0; half_kt /= 2) {
+        BARRIER();
+        if (LID(0) < half_kt)
+            for (int o = 0; o < M_R * N_R; o++)
+                sums[o * KT + LID(0)] += sums[o * KT + LID(0) + half_kt];
+    }
+    BARRIER();
+    for (int o = LID(0); o < M_R * N_R; o += KT) {
+        const int m = m0 + o / N_R, n = n0 + o % N_R;
+
+        if (m < M && n < N)
+            STORE_Y((long)m * N + n, n, sums[o * KT]);
+    }
+}

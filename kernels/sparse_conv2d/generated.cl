@@ -24,6 +24,7 @@
 #define TILES_Y P
 #define TILES_N 1
 #define GRID_P P
+#define GRID_N NB
 #define GRID_Q Q
 #define YN_STEP 1
 #define YK_STEP 1

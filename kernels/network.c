@@ -1,6 +1,7 @@
 #include "kernels/network.h"
 
 #include "core/buf.h"
+#include "kernels/conv/shape.h"
 #include "kernels/embedded.h"
 #include "kernels/template.h"
 
@@ -134,4 +135,62 @@ const char *const *network_names(void)
 {
     pthread_once(&once, parse_all);
     return names;
+}
+
+static bool is_word(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0)
+            return true;
+    return false;
+}
+
+static bool has_key(const struct operator* op, const char *name)
+{
+    for (const struct operator_key *k = op->keys; k->name; k++)
+        if (strcmp(k->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Parses "operator dtype rest[ layout=...]" and asks whether some template computes it. */
+static bool parse_as(const char *text, const char *dtype, const char *layout, struct workload *out, struct why *why)
+{
+    char all[WORKLOAD_MAX_TEXT];
+    const char *op_end = strchr(text, ' '), *rest = op_end ? strchr(op_end + 1, ' ') : NULL;
+
+    if (!rest)
+        return false;
+    snprintf(all, sizeof all, "%.*s %s%s%s%s", (int)(op_end - text), text, dtype, rest, layout ? " layout=" : "",
+             layout ? layout : "");
+    return workload_parse(all, out, why) == ERR_OK && some_template_fits(out, why);
+}
+
+enum err network_layer_as(const struct network_layer *l, const char *dtype, const char *layout, struct buf *out,
+                          struct why *note)
+{
+    static const char *const dtypes[] = {"f32", "f16", "i8", NULL};
+    struct workload listed, changed, blocked;
+    struct why why = {""};
+    enum err e = workload_parse(l->workload, &listed, note);
+
+    if (!e && dtype && !is_word(dtype, dtypes))
+        e = why_set(note, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
+    if (!e && layout && !is_word(layout, conv_layouts))
+        e = why_set(note, ERR_INPUT, "layout '%.20s': expected nchw, nchw4c, nchw8c or nchw16c", layout);
+    if (e)
+        return e;
+    why_set(note, ERR_OK, "%s", "");
+    changed = listed;
+    if (dtype && !parse_as(l->workload, dtype, NULL, &changed, &why)) {
+        why_set(note, ERR_OK, "stays %s: %s is not computed in %s", dtype_name(listed.dtype), listed.op->name, dtype);
+        changed = listed;
+    }
+    if (layout && has_key(changed.op, "layout")) {
+        if (parse_as(l->workload, dtype_name(changed.dtype), layout, &blocked, &why))
+            changed = blocked;
+        else
+            why_set(note, ERR_OK, "stays nchw: %s", why.text);
+    }
+    return workload_text(&changed, out);
 }

@@ -2,6 +2,7 @@
 #ifndef TUNE_KERNELS_NETWORK_H
 #define TUNE_KERNELS_NETWORK_H
 
+#include "core/buf.h"
 #include "core/err.h"
 
 #include <stddef.h>
@@ -22,5 +23,11 @@ struct network {
 /* All networks in alphabetical order; NULL-ended list of names; parsed on first use, never freed. */
 enum err network_find(const char *name, const struct network **out, struct why *why); /* ERR_NOT_FOUND: the names */
 const char *const *network_names(void);
+
+/* Appends a layer's workload in another dtype ("f16" "i8") and layout ("nchw16c"), NULL = as listed. What cannot have
+ * the dtype (no such kernel: deformable convolutions in i8) stays as it is, what cannot have the layout (the 3 channels
+ * of an image) stays nchw; `note` then says so, else it is empty. ERR_INPUT: no such dtype or layout. */
+enum err network_layer_as(const struct network_layer *l, const char *dtype, const char *layout, struct buf *out,
+                          struct why *note);
 
 #endif

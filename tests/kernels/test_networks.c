@@ -141,9 +141,69 @@ static void every_listed_name_is_found(void **state)
     }
 }
 
+/* The networks of the int8 post, in int8: convolutions and dense layers change, deformable ones stay, and every layer
+ * can be tuned. */
+static void the_int8_networks_have_all_their_layers(void **state)
+{
+    static const char *const names[] = {"vgg-19",         "resnet-50", "resnext-50-32x4d", "inception-v3", "drn-c-26",
+                                        "dcn-resnet-101", NULL};
+
+    (void)state;
+    for (const char *const *name = names; *name; name++) {
+        const struct network *net = NULL;
+
+        assert_int_equal(network_find(*name, &net, NULL), ERR_OK);
+        for (size_t k = 0; k < net->n_layers; k++) {
+            const bool deformable = strncmp(net->layers[k].workload, "deformable", 10) == 0;
+            struct workload w;
+            struct why note = {""};
+            struct buf text;
+
+            buf_init(&text, WORKLOAD_MAX_TEXT);
+            assert_int_equal(network_layer_as(&net->layers[k], "i8", "nchw16c", &text, &note), ERR_OK);
+            assert_int_equal(workload_parse(buf_text(&text), &w, NULL), ERR_OK);
+            assert_int_equal(w.dtype, deformable ? DTYPE_F32 : DTYPE_I8);
+            assert_int_equal(strstr(note.text, "stays f32") != NULL, deformable);
+            buf_fini(&text);
+        }
+    }
+}
+
+static void a_layer_takes_dtype_and_layout_as_far_as_it_can(void **state)
+{
+    static const char *const facts_as[][4] = {
+        /* listed, layout, becomes, note */
+        {"conv2d f32 n=1 c=3 h=8 w=8 k=16 r=3 s=3", "nchw16c", "conv2d i8 n=1 c=3 h=8 w=8 k=16 r=3 s=3 layout=nchw16c",
+         ""},
+        {"conv2d f32 n=1 c=3 h=8 w=8 k=10 r=3 s=3", "nchw4c", "conv2d i8 n=1 c=3 h=8 w=8 k=10 r=3 s=3", "stays nchw"},
+        {"dense f32 m=1 n=10 k=16", "nchw4c", "dense i8 m=1 n=10 k=16", ""},
+        {"dense f32 m=1 n=10 k=16", NULL, "dense i8 m=1 n=10 k=16", ""},
+    };
+    struct network_layer l = {.name = "one", .count = 1};
+    struct why why = {""};
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    for (size_t i = 0; i < sizeof facts_as / sizeof facts_as[0]; i++) {
+        l.workload = facts_as[i][0];
+        buf_clear(&text);
+        assert_int_equal(network_layer_as(&l, "i8", facts_as[i][1], &text, &why), ERR_OK);
+        assert_string_equal(buf_text(&text), facts_as[i][2]);
+        assert_int_equal(strncmp(why.text, facts_as[i][3], strlen(facts_as[i][3])), 0);
+    }
+    assert_int_equal(network_layer_as(&l, "i4", NULL, &text, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "f32, f16 or i8"));
+    assert_int_equal(network_layer_as(&l, "i8", "nhwc", &text, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "nchw16c"));
+    buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_int8_networks_have_all_their_layers),
+        cmocka_unit_test(a_layer_takes_dtype_and_layout_as_far_as_it_can),
         cmocka_unit_test(networks_have_the_known_layers_and_flops),
         cmocka_unit_test(no_layer_of_any_network_is_skipped),
         cmocka_unit_test(layers_are_those_of_the_outside_lists),

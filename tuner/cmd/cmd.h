@@ -4,6 +4,7 @@
 
 #include "core/cli.h"
 #include "core/err.h"
+#include "kernels/workload.h"
 #include "tracker/client.h"
 #include "tuner/job.h"
 #include "tuner/localfarm.h"
@@ -83,6 +84,8 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
     }
 #define OPT_JOB                                                                                                         \
     OPT_KEY, OPT_TEMPLATE, {"network", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "all layers of a network"},         \
+        {"dtype", 0, NULL, CLI_TEXT, "T", NULL, NULL, 0, 0, "the network's layers in f16 or i8 instead of f32"},        \
+        {"layout", 0, NULL, CLI_TEXT, "L", NULL, NULL, 0, 0, "the network's layers in nchw4c, nchw8c or nchw16c"},      \
         {"trials", 0,    NULL, CLI_TEXT, "N[,N]",                                                                       \
          "100",    NULL, 0,    0,        "configs to measure of each workload; a network shares the sum"},              \
         {"time", 0, NULL, CLI_DURATION, "T", NULL, NULL, 1, 31536000, "stop proposing after this time, e.g. 10m"},      \
@@ -164,5 +167,9 @@ enum err cmd_wait_device(struct link *l, const char *key, struct device_choice *
 
 /* The device that spaces and programs are made for: the tracker's or, with no tracker, the private farm.s. */
 enum err cmd_device(const struct cli *c, struct device_choice *out, struct why *why);
+
+/* Parses a workload as a person writes it: of weights=FILE.npy a copy is kept in the store of weights, the workload
+ * names it by its hash. ERR_INPUT and what reading the file says. */
+enum err cmd_workload(const char *text, struct workload *out, struct why *why);
 
 #endif

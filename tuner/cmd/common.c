@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "kernels/network.h"
+#include "kernels/sparse_conv2d/weights.h"
 #include "kernels/template.h"
 #include "kernels/workload.h"
 #include "tuner/stop.h"
@@ -153,17 +154,36 @@ void cmd_timing(const struct cli *c, struct job *out)
     out->run_s = cli_real(c, "run-timeout");
 }
 
-static enum err add_network(struct job *j, const char *name, bool quiet, struct why *why)
+/* One layer in the dtype and layout asked for; where it cannot have them the words tell what is tuned instead. */
+static enum err add_layer(struct job *j, const struct network_layer *l, const struct cli *c, bool quiet,
+                          struct why *why)
 {
+    struct buf text;
+    enum err e;
+
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    e = network_layer_as(l, cli_text(c, "dtype"), cli_text(c, "layout"), &text, why);
+    if (!e && why->text[0] && !quiet)
+        fprintf(stderr, "tune: %s: %s %s\n", cli_text(c, "network"), l->name, why->text);
+    if (!e)
+        e = job_add_layer(j, buf_text(&text), l->name, l->count);
+    buf_fini(&text);
+    return e;
+}
+
+static enum err add_network(struct job *j, const struct cli *c, bool quiet, struct why *why)
+{
+    const char *name = cli_text(c, "network"), *dtype = cli_text(c, "dtype"), *layout = cli_text(c, "layout");
     const struct network *n;
     enum err e = network_find(name, &n, why);
 
-    snprintf(j->network, sizeof j->network, "%s", name);
+    snprintf(j->network, sizeof j->network, "%s%s%s%s%s", name, dtype ? " " : "", dtype ? dtype : "", layout ? " " : "",
+             layout ? layout : "");
     for (size_t i = 0; !e && i < n->n_layers; i++) {
         const struct network_layer *l = &n->layers[i];
 
         if (l->workload)
-            e = job_add_layer(j, l->workload, l->name, l->count);
+            e = add_layer(j, l, c, quiet, why);
         else if (!quiet)
             fprintf(stderr, "tune: %s: %s is left out: %s\n", name, l->name, l->skipped ? l->skipped : "not supported");
     }
@@ -172,11 +192,26 @@ static enum err add_network(struct job *j, const char *name, bool quiet, struct 
     return e;
 }
 
+enum err cmd_workload(const char *text, struct workload *out, struct why *why)
+{
+    struct buf named;
+    enum err e;
+
+    buf_init(&named, WORKLOAD_MAX_TEXT);
+    e = weights_import(text, &named, why);
+    if (!e)
+        e = workload_parse(buf_text(&named), out, why);
+    else if (e == ERR_LIMIT && named.failed)
+        e = why_set(why, e, "workload: longer than %d characters", WORKLOAD_MAX_TEXT - 1);
+    buf_fini(&named);
+    return e;
+}
+
 static enum err add_workload(struct job *j, const char *text, struct why *why)
 {
     struct workload w;
     struct buf canonical;
-    enum err e = workload_parse(text, &w, why);
+    enum err e = cmd_workload(text, &w, why);
 
     buf_init(&canonical, WORKLOAD_MAX_TEXT);
     if (!e)
@@ -219,7 +254,9 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
     if (network && c->n_rest)
         return why_set(why, ERR_INPUT, "either workloads or --network, not both");
     if (network)
-        return add_network(j, network, cmd_has(c, "quiet") && cli_flag(c, "quiet"), why);
+        return add_network(j, c, cmd_has(c, "quiet") && cli_flag(c, "quiet"), why);
+    if (cli_text(c, "dtype") || cli_text(c, "layout"))
+        return why_set(why, ERR_INPUT, "--dtype and --layout are for --network; a workload names its own");
     if (c->n_rest == 0)
         return why_set(why, ERR_INPUT, "no workload: expected e.g. \"dense f32 m=64 n=2048 k=512\", or --network NAME");
     for (int i = 0; i < c->n_rest && !e; i++)

@@ -1,5 +1,7 @@
 #include "tuner/cmd/config.h"
 
+#include "tuner/cmd/cmd.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -38,17 +40,26 @@ enum err cmd_config(const struct cli *c, const struct device_desc *d, struct tas
                     struct why *why)
 {
     const char *wanted = cli_text(c, "template");
+    struct workload w;
+    struct buf text;
     struct job j;
-    enum err e;
+    enum err e = ERR_OK;
 
+    buf_init(&text, WORKLOAD_MAX_TEXT);
     job_init(&j);
     snprintf(j.strategy, sizeof j.strategy, "random");
     if (wanted)
         snprintf(j.templates, sizeof j.templates, "%s", wanted);
-    e = job_add_layer(&j, c->n_rest ? c->rest[0] : "", "", 1);
+    if (c->n_rest)
+        e = cmd_workload(c->rest[0], &w, why);
+    if (!e && c->n_rest)
+        e = workload_text(&w, &text);
+    if (!e)
+        e = job_add_layer(&j, buf_text(&text), "", 1);
     if (!e)
         e = task_init(t, &j, 0, d, why);
     job_fini(&j);
+    buf_fini(&text);
     if (e)
         return e;
     e = choose_arm(t, wanted, i_arm, why);

@@ -127,7 +127,7 @@ static int run(const struct cli *c)
     if ((c->n_rest == 1) == (cli_text(c, "program") != NULL))
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one workload, or --program FILE"), &why);
     if (c->n_rest)
-        e = workload_parse(c->rest[0], &w, &why);
+        e = cmd_workload(c->rest[0], &w, &why);
     job_init(&j);
     cmd_timing(c, &j);
     if (!e)

@@ -96,7 +96,7 @@ static int run(const struct cli *c)
     struct workload w;
     struct why why = {""};
     enum err e = c->n_rest == 1
-                     ? workload_parse(c->rest[0], &w, &why)
+                     ? cmd_workload(c->rest[0], &w, &why)
                      : why_set(&why, ERR_INPUT, "expected one workload, e.g. \"dense f32 m=64 n=2048 k=512\"");
 
     cmd_catch_interrupts();

@@ -105,7 +105,7 @@ static enum err print_workload(const struct cli *c, const char *line, const stru
     const char *only = cli_text(c, "template");
     struct workload w;
     struct buf text;
-    enum err e = workload_parse(line, &w, why);
+    enum err e = cmd_workload(line, &w, why);
 
     if (e)
         return e;
@@ -291,7 +291,7 @@ static int run(const struct cli *c)
     struct device_choice d;
     struct workload w;
     struct why why = {""};
-    enum err e = c->n_rest ? workload_parse(c->rest[0], &w, &why)
+    enum err e = c->n_rest ? cmd_workload(c->rest[0], &w, &why)
                            : why_set(&why, ERR_INPUT, "no workload: expected e.g. \"dense f32 m=64 n=2048 k=512\"");
 
     cmd_catch_interrupts();

@@ -59,6 +59,11 @@ static const struct mutant mutants[] = {
     {"rnn/plan", BACK_GRU, "candidate's gradient for the state's", "2 * SIZE_H ? SIZE_H : 0", "2 * SIZE_H ? 0 : 0"},
     {"rnn/plan", LSTM, "uninitialised accumulator", "GEMM_ZERO(acc, G_REC_MR)",
      "GEMM_ZERO(acc, G_REC_MR) acc[0][0] = VLOAD(y);"},
+    {"rnn/wgrad", GRADIENT, "missing last term", "GEMM_RUN(acc, MR, n_k)", "GEMM_RUN(acc, MR, n_k - 1)"},
+    {"rnn/wgrad", GRADIENT, "candidate's gradient for the state's", "? SIZE_H : 0", "? 0 : 0"},
+    {"rnn/wgrad", GRADIENT, "state of the same step", "t - before", "t"},
+    {"rnn/wgrad", GRADIENT, "unguarded tail", "column < width; column++", "column < width + 1; column++"},
+    {"rnn/wgrad", GRADIENT, "uninitialised accumulator", "VSET(0.0f)", "SUM_VLOAD(to)"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -54,22 +54,16 @@ static const char *const constraints[] = {
     NULL,
 };
 
-struct split {
-    const char *name;
-    int64_t n, most;
-};
-
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
     const struct conv_shape z = conv_shape_of(w);
     const int64_t items = build_max_group(d) < 1024 ? build_max_group(d) : 1024;
-    const struct split all[] = {{"f_v", z.k, 8},     {"f_t", z.k, items}, {"f_r", z.k, 16},  {"y_v", z.p, 8},
-                                {"y_t", z.p, items}, {"y_r", z.p, 16},    {"x_v", z.q, 8},   {"x_t", z.q, items},
-                                {"x_r", z.q, 16},    {"rc_i", z.c, 64},   {"ry_i", z.r, 16}, {"rx_i", z.s, 16}};
-    enum err e = ERR_OK;
+    const struct build_split all[] = {{"f_v", z.k, 8},     {"f_t", z.k, items}, {"f_r", z.k, 16},  {"y_v", z.p, 8},
+                                      {"y_t", z.p, items}, {"y_r", z.p, 16},    {"x_v", z.q, 8},   {"x_t", z.q, items},
+                                      {"x_r", z.q, 16},    {"rc_i", z.c, 64},   {"ry_i", z.r, 16}, {"rx_i", z.s, 16},
+                                      {NULL, 0, 0}};
+    const enum err e = build_split_knobs(s, all, why);
 
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && !e; i++)
-        e = build_split_knob(s, all[i].name, all[i].n, all[i].most, why);
     return e ? e : conv_space(w, d, last_knobs, quantities, constraints, s, why);
 }
 

@@ -99,7 +99,7 @@ static void program(struct build *b)
     const enum dtype sums = sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
     const int offset = build_tensor(b, "offset");
     const int xt = build_buffer(b, "xt", ROLE_SCRATCH, sums, z.n * groups * z.h * z.w * cp);
-    const int samples = build_buffer(b, "samples", ROLE_SCRATCH, sums, (z.n * z.p * z.q + mr) * terms);
+    const int samples = build_buffer(b, "samples", ROLE_SCRATCH, sums, (z.n * z.p * z.q + mr) * (terms + 16));
     const int wp = build_buffer(b, "wp", ROLE_PACKED, sums, k_blocks * terms * nr);
 
     build_module(b, "deformable_conv2d/im2col_gemm.cl");

@@ -1,7 +1,7 @@
 /* im2col_gemm.cl - y[n,k,p,q] = sum over c,r,s of sample(n,c,r,s,p,q) * w[k,c,r,s], f32 and f16, nchw: the samples written out,
  * then a matrix product. For CPUs: a vector's lanes are channels throughout, so that the four pixels of a sample are four
  * loads for VEC channels and their shares are computed once for a whole group of channels.
- * xt[n][group][h][w][CP]: x with channels last, groups padded by zeros to CP = whole vectors; samples[n][p][q][group][r][s][CP];
+ * xt[n][group][h][w][CP]: x with channels last, groups padded by zeros to CP = whole vectors; samples[n][p][q][group][r][s][CP], rows of LDA;
  * wp[k/NR][group][r][s][CP][k%NR], NR = NV*VEC, zeros where padded. All in SUM.
  * Knobs: VEC lanes; MR pixels x NV vectors of output channels in registers; KU unroll of the sum; IB terms of the sum done
  * for all tiles of an item before the next ones, so that its operands stay in cache (0 = all); TILES KT tiles of pixels and
@@ -19,6 +19,7 @@
 
 #define CP (CEIL_DIV(CD, VEC) * VEC)
 #define I (DG * R * S * CP)
+#define LDA (I + 16) /* a row of samples: rows of whole pages would meet in few sets of the cache */
 #define NR (NV * VEC)
 #define PQ (P * Q)
 #if IB
@@ -65,7 +66,7 @@ deformable_sample(GLOBAL const SUM *RESTRICT xt, GLOBAL const ELEM *RESTRICT off
             const struct place a = place_of(offset, n, group, rs, p, q);
             const VT s0 = VSET((SUM)a.share[0]), s1 = VSET((SUM)a.share[1]);
             const VT s2 = VSET((SUM)a.share[2]), s3 = VSET((SUM)a.share[3]);
-            GLOBAL SUM *RESTRICT to = samples + ((long)(n * P + p) * Q + q) * I + (group * R * S + rs) * CP;
+            GLOBAL SUM *RESTRICT to = samples + ((long)(n * P + p) * Q + q) * LDA + (group * R * S + rs) * CP;
 
             for (int c = 0; c < CP; c += VEC) {
                 VT sum = VFMA(s0, SUM_VLOAD(from + (long)a.at[0] * CP + c), VSET(0));
@@ -90,7 +91,7 @@ KERNEL WG_SIZE(1, 1, 1) deformable_gemm(GLOBAL const SUM *RESTRICT samples, GLOB
         for (int j = 0; j < KT && (GRP(1) * KT + j) * NR < K; j++)
             for (int t = 0; t < TILES && (GRP(0) * TILES + t) * MR < PQ; t++) {
                 const int kb = GRP(1) * KT + j, pq = (GRP(0) * TILES + t) * MR, end = i0 + STEP < I ? i0 + STEP : I;
-                GLOBAL const SUM *RESTRICT a = samples + ((long)n * PQ + pq) * I;
+                GLOBAL const SUM *RESTRICT a = samples + ((long)n * PQ + pq) * LDA;
                 GLOBAL const SUM *RESTRICT b = wp + (long)kb * I * NR;
                 VT acc[MR][NV];
 
@@ -112,7 +113,7 @@ KERNEL WG_SIZE(1, 1, 1) deformable_gemm(GLOBAL const SUM *RESTRICT samples, GLOB
                         weight[v] = SUM_VLOAD(b + (long)i * NR + v * VEC);
                     UNROLL
                     for (int m = 0; m < MR; m++) {
-                        const VT pixel = VSET(a[(long)m * I + i]);
+                        const VT pixel = VSET(a[(long)m * LDA + i]);
 
                         UNROLL
                         for (int v = 0; v < NV; v++)

@@ -6,6 +6,6 @@
 #include "kernels/template.h"
 
 extern const struct operator operator_depthwise_conv2d;
-extern const struct template depthwise_naive, depthwise_tile;
+extern const struct template depthwise_naive, depthwise_tile, depthwise_direct, depthwise_shared;
 
 #endif

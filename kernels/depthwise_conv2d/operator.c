@@ -20,7 +20,8 @@ static const struct operator_key keys[] = {
     {0},
 };
 
-static const struct template *const templates[] = {&depthwise_tile, &depthwise_naive, NULL};
+static const struct template *const templates[] = {&depthwise_tile, &depthwise_direct, &depthwise_shared,
+                                                   &depthwise_naive, NULL};
 
 const struct operator operator_depthwise_conv2d = {
     .name = "depthwise_conv2d",

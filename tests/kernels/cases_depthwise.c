@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #define SHAPE "depthwise_conv2d f32 n=1 c=5 h=10 w=9 r=3 s=3 pad=1"
+#define BLOCKED "depthwise_conv2d f32 n=1 c=32 h=9 w=10 r=3 s=3 pad=1 layout=nchw16c"
 
 static const char *const shapes[] = {
     "depthwise_conv2d f32 n=1 c=16 h=14 w=14 r=3 s=3 pad=1",                             /* square */
@@ -25,6 +26,7 @@ static const char *const shapes[] = {
     "depthwise_conv2d i8 n=1 c=6 h=9 w=11 r=3 s=3 stride=2 pad=1 mult=2 epilogue=bias_add_relu_requant",
     "depthwise_conv2d i8 n=1 c=16 h=9 w=10 r=3 s=3 pad=1 layout=nchw16c epilogue=bias_relu_requant",
     "depthwise_conv2d i8 n=1 c=8 h=9 w=10 r=3 s=3 pad=1 layout=nchw4c",
+    "depthwise_conv2d f32 n=1 c=2 h=40 w=40 r=12 s=11 pad=5", /* more window than is unrolled */
     NULL,
 };
 
@@ -34,6 +36,32 @@ static const struct mutant mutants[] = {
     {"depthwise_conv2d/naive", SHAPE, "unguarded tail", "if (i >= (long)NB * K * P * Q)", "if (i < 0)"},
     {"depthwise_conv2d/naive", SHAPE, "r and s swapped", "W_AT(k, c, r, s))", "W_AT(k, c, s, r))"},
     {"depthwise_conv2d/naive", SHAPE, "uninitialised accumulator", "SUM sum = 0;", "SUM sum = LOAD1(y + i);"},
+
+    {"depthwise_conv2d/tile", SHAPE, "missing last term", "s < S; s++", "s < S - 1; s++"},
+    {"depthwise_conv2d/tile", SHAPE, "wrong pad", "* SH + row - PT", "* SH + row - PT + 1"},
+    {"depthwise_conv2d/tile", SHAPE, "unguarded tail", "l < Q % VEC", "l < VEC"},
+    {"depthwise_conv2d/tile", SHAPE, "r and s swapped", "weight[r / DH * S + s]", "weight[s * S + r / DH]"},
+    {"depthwise_conv2d/tile", SHAPE, "uninitialised accumulator", "acc[i][j] = VSET(0)", "acc[i][j] = VSET(LOAD1(y))"},
+
+    {"depthwise_conv2d/tile", BLOCKED, "missing last term", "s / DW < S)", "s / DW < S - 1)"},
+    {"depthwise_conv2d/tile", BLOCKED, "wrong pad", "* SH + row - PT", "* SH + row - PT + 1"},
+    {"depthwise_conv2d/tile", BLOCKED, "unguarded edge", "h >= 0 && h < H", "h >= 0"},
+    {"depthwise_conv2d/tile", BLOCKED, "r and s swapped", "weight[r / DH * S + s / DW]", "weight[s / DW * S + r / DH]"},
+    {"depthwise_conv2d/tile", BLOCKED, "uninitialised accumulator", "acc[i][j] = VSET(0)",
+     "acc[i][j] = VSET(LOAD1(y))"},
+
+    {"depthwise_conv2d/direct", SHAPE, "missing last term", "s < S; s++", "s < S - 1; s++"},
+    {"depthwise_conv2d/direct", SHAPE, "wrong pad", "GRP(1) - PT", "GRP(1) - PT + 1"},
+    {"depthwise_conv2d/direct", SHAPE, "unguarded tail", "p < P && q + VEC <= Q", "p < P"},
+    {"depthwise_conv2d/direct", SHAPE, "r and s swapped", "k0 + c, r * S + s)", "k0 + c, s * S + r)"},
+    {"depthwise_conv2d/direct", SHAPE, "uninitialised accumulator", "acc[c][i][j] = VSET(0)",
+     "acc[c][i][j] = VSET(LOAD1(y))"},
+
+    {"depthwise_conv2d/shared", SHAPE, "missing last term", "s < S; s++", "s < S - 1; s++"},
+    {"depthwise_conv2d/shared", SHAPE, "wrong pad", "p0 * SH - PT", "p0 * SH - PT + 1"},
+    {"depthwise_conv2d/shared", SHAPE, "unguarded tail", "k < K && p < P && q < Q", "k < K && p < P"},
+    {"depthwise_conv2d/shared", SHAPE, "r and s swapped", "R * S + r * S + s]", "R * S + s * S + r]"},
+    {"depthwise_conv2d/shared", SHAPE, "uninitialised accumulator", "acc[f][i][j] = 0", "acc[f][i][j] = LOAD1(y)"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

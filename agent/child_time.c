@@ -77,6 +77,7 @@ static void load_item(struct timed *t, int i, const cJSON *trial)
     t->stage[i] = "time";
     m->program = &t->programs[i].program;
     m->loaded = t->programs[i].loaded;
+    m->blobs = &t->programs[i].blobs;
 }
 
 /* The anchor of the batch before, or another one in its place. */
@@ -111,6 +112,7 @@ static void load_anchor(struct timed *t, const cJSON *request)
         return;
     t->anchor.program = &t->child->anchor->program;
     t->anchor.loaded = t->child->anchor->loaded;
+    t->anchor.blobs = &t->child->anchor->blobs;
     t->anchor.rules = t->items[0].rules;
     t->anchor.rules.best_ns = 0;
     t->batch.anchor = &t->anchor;

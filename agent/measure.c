@@ -106,7 +106,7 @@ static void prepare(struct measure_batch *b, struct measure_item *m, int i)
 {
     if (b->before_slot)
         b->before_slot(i, b->arg);
-    m->e = verify_prepare_timing(b->ops, m->loaded, m->program, b->blobs, &m->why);
+    m->e = verify_prepare_timing(b->ops, m->loaded, m->program, m->blobs ? m->blobs : b->blobs, &m->why);
 }
 
 /* Does it still write what it wrote at first? A censored one is no candidate for anything, and one that ran once (a

@@ -11,6 +11,7 @@
 struct measure_item {
     const struct program *program;
     struct loaded *loaded;
+    const struct blobs *blobs; /* that fills of its buffers name; NULL = the batch's */
     struct timing_rules rules;
     /* Filled by measure_batch: */
     enum err e; /* ERR_OK; ERR_DEVICE a run failed; ERR_WRONG the outputs changed while timing */

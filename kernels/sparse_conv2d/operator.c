@@ -185,9 +185,8 @@ static enum err check_weights(const struct workload *w, struct why *why)
 
     if (from_file(w) == (sparsity > 0))
         return why_set(why, ERR_INPUT,
-                       "sparse_conv2d: expected %s sparsity=, a number between 0 "
-                       "and 1, or weights=",
-                       sparsity > 0 ? "one of" : "");
+                       "sparse_conv2d: expected either sparsity=, a number between 0 and 1, or weights=%s",
+                       sparsity > 0 ? ", not both" : "");
     if (from_file(w)) {
         hash_name(w, hex);
         return weights_look(hex, n, why);

@@ -219,6 +219,8 @@ enum err weights_import(const char *text, struct buf *out, struct why *why)
     after = value + strcspn(value, " \t");
     if (after == value || (size_t)(after - value) >= sizeof path)
         return why_set(why, ERR_INPUT, "weights=: expected a .npy file or sha256: and 64 hex digits");
+    if (strstr(text, " sparsity="))
+        return why_set(why, ERR_INPUT, "sparse_conv2d: expected one of sparsity= and weights=, not both");
     memcpy(path, value, (size_t)(after - value));
     path[after - value] = '\0';
     e = shape_of(text, (size_t)(key - text), after, &z, why);

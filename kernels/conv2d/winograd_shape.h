@@ -5,8 +5,8 @@
 #include "kernels/conv/shape.h"
 #include "kernels/template.h"
 
-/* Windows of 3 x 3, stride and dilation 1, one group, f32 or f16, `caps` of conv_within. ERR_UNSUPPORTED with words
- * that begin with the template's id. */
+/* Windows of 3 x 3, stride and dilation 1, pad up to 2, one group, f32 or f16, `caps` of conv_within. ERR_UNSUPPORTED
+ * with words that begin with the template's id. */
 enum err winograd_within(const char *id, unsigned caps, const struct workload *w, struct why *why);
 
 /* template->numerics of spaces with the knob `m`: class "...-winograd2" or "...-winograd4", its data and tolerance. */

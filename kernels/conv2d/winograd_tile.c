@@ -93,20 +93,18 @@ static double cost_of(const struct space *s, const struct config *c, double unit
     const double rows = (double)(space_int(s, c, "blocks") * space_int(s, c, "panels")) * mr;
     const double planes = (double)space_int(s, c, "area") * rows / vec;
     const double padded_c = (double)space_int(s, c, "padded_c"), padded_k = (double)space_int(s, c, "padded_k");
-    const double weights = (double)space_int(s, c, "weight_bytes"), near = 1 << 19, far = 1 << 24;
+    const double weights = (double)space_int(s, c, "weight_bytes"), near = 1 << 20, far = 1 << 24;
+    const double block = fused * (double)(space_int(s, c, "input_bytes") + space_int(s, c, "product_bytes"));
     const double scratch = (1 - fused) * 4 * vec * planes * (padded_c + padded_k);
     const double groups = (double)space_int(s, c, "groups");
+    const double weight_rate = weights + block < near ? 0.02 : weights < far ? 0.1 : 0.25;
+    const double scratch_rate = scratch < near / 2 ? 0.02 : scratch < far ? 0.3 : 0.8;
     double step = mr * nv / 2; /* cycles of one channel */
 
     step = step < (mr + nv) / 2 ? (mr + nv) / 2 : step;
     step = step < 4 ? 4 : step;
     return (planes * padded_c * padded_k / (mr * nv) * (step + 0.5) + 3 * planes * (padded_c + padded_k) +
-            (double)space_int(s, c, "weights_read") * (weights < near  ? 0.02
-                                                       : weights < far ? 0.1
-                                                                       : 0.25) +
-            scratch * (scratch < near  ? 0.02
-                       : scratch < far ? 0.3
-                                       : 0.8)) *
+            (double)space_int(s, c, "weights_read") * weight_rate + scratch * scratch_rate) *
            (double)CEIL((int64_t)groups, (int64_t)units) * units / groups;
 }
 

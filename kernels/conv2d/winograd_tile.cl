@@ -293,8 +293,8 @@ KERNEL WG_SIZE(1, 1, 1) winograd_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL cons
     for (int kb = 0; kb < KB; kb++) {
         for (int e = 0; e < AREA; e++)
             for (int panel = 0; panel < PANELS; panel++)
-                multiply(u + U_PLACE(kb, e), v + (e * PANELS + panel) * CV * MR * VEC,
-                         products + (e * PANELS + panel) * MR * KR, panel);
+                multiply(u + U_PLACE(kb, e), v + e * V_PLACE + panel * CV * MR * VEC,
+                         products + e * PRODUCTS_PLACE + panel * MR * KR, panel);
         for (int i = 0; i < NV; i++)
             transform_output(products + i * VEC, n, kb * KR + i * VEC, row0 Z_ARG, Y_ARGS);
     }
@@ -317,8 +317,8 @@ KERNEL WG_SIZE(1, 1, 1) winograd_tile_gemm(GLOBAL const SUM *RESTRICT u, GLOBAL 
 
     for (int block = 0; block < BLOCKS; block++)
         for (int panel = 0; panel < PANELS; panel++)
-            multiply(u + U_PLACE(kb, e), v + block * BLOCK_SIZE(V_PLACE) + (e * PANELS + panel) * CV * MR * VEC,
-                     products + (kb * BLOCKS + block) * BLOCK_SIZE(PRODUCTS_PLACE) + (e * PANELS + panel) * MR * KR,
+            multiply(u + U_PLACE(kb, e), v + block * BLOCK_SIZE(V_PLACE) + e * V_PLACE + panel * CV * MR * VEC,
+                     products + (kb * BLOCKS + block) * BLOCK_SIZE(PRODUCTS_PLACE) + e * PRODUCTS_PLACE + panel * MR * KR,
                      block * PANELS + panel);
 }
 

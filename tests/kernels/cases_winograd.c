@@ -10,7 +10,7 @@ static const char *const shapes[] = {
     "conv2d f32 n=1 c=1 h=1 w=1 k=1 r=3 s=3 pad=1",                    /* tiny */
     "conv2d f32 n=3 c=17 h=13 w=6 k=33 r=3 s=3 pad=0,1,2,1",           /* batch, asymmetric */
     "conv2d f32 n=1 c=8 h=9 w=31 k=16 r=3 s=3",                        /* no pad */
-    "conv2d f32 n=1 c=16 h=5 w=4 k=16 r=3 s=3 pad=3",                  /* tiles of zeros only */
+    "conv2d f32 n=1 c=16 h=5 w=4 k=16 r=3 s=3 pad=2",                  /* the most pad */
     "conv2d f32 n=2 c=32 h=20 w=12 k=48 r=3 s=3 pad=1 layout=nchw16c", /* rows of tiles left over */
     "conv2d f32 n=1 c=16 h=14 w=14 k=32 r=3 s=3 pad=1 layout=nchw16c epilogue=bias_add_relu",
     "conv2d f32 n=1 c=3 h=9 w=10 k=16 r=3 s=3 pad=1 layout=nchw16c epilogue=bias", /* only the output in blocks */

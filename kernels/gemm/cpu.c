@@ -14,7 +14,8 @@ static const struct build_knob knobs[] = {
     {"nt", {1, 2, 4, 8, 16, 32, 64, 128, ALL, BUILD_END}},
     {"order", {0, 1, BUILD_END}},
     {"px", {0, 1, 2, BUILD_END}},
-    {"pf", {0, 1, BUILD_END}},
+    {"pf", {0, 1, 2, BUILD_END}},
+    {"py", {0, 1, BUILD_END}},
     {0},
 };
 
@@ -67,21 +68,24 @@ enum err gemm_cpu_space(const struct workload *w, const struct gemm_shape *z, co
     return e ? e : gemm_space(w, z, d, knobs, quantities, constraints, s, why);
 }
 
-/* The number of rows up to `most` that wastes least of m, the larger of two equals. */
-static int64_t best_rows(int64_t m, int64_t most)
+/* The tile of rows x vectors that wastes least of y, and then loads least for each product. Vectors of 8 lanes have 16
+ * registers, others 32; three hold factors. */
+static void choose_tile(const struct gemm_shape *z, int64_t lanes, int64_t *rows, int64_t *vectors)
 {
-    int64_t best = 1;
-    double best_cost = 1e30;
+    const int64_t registers = lanes == 8 ? 16 : 32;
+    double best = 1e300;
 
-    for (int64_t v = 1; v <= most; v++) {
-        const double cost = (double)(CEIL(m, v) * v) * (1.0 + 2.0 / (double)v);
+    for (int64_t v = 1; v <= (z->m <= 6 ? 4 : 3); v++)
+        for (int64_t r = 1; r <= 14 && r <= (registers - 3 - v) / v && r <= z->m; r++) {
+            const double computed = (double)(CEIL(z->m, r) * r) * (double)(CEIL(z->n, v * lanes) * v * lanes);
+            const double cost = computed * (1 + 0.4 * (double)(r + v) / (double)(r * v));
 
-        if (cost <= best_cost) {
-            best_cost = cost;
-            best = v;
+            if (cost > best)
+                continue;
+            best = cost;
+            *rows = r;
+            *vectors = v;
         }
-    }
-    return best;
 }
 
 static int64_t clamp(int64_t v, int64_t most)
@@ -94,8 +98,12 @@ static int64_t clamp(int64_t v, int64_t most)
 enum err gemm_cpu_fallback(const struct gemm_shape *z, const struct device_desc *d, bool packs_w, const struct space *s,
                            struct config *out)
 {
-    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), rows = best_rows(z->m, 13);
-    const int64_t nv = clamp(CEIL(z->n, lanes), rows <= 4 ? 4 : 2), panels = CEIL(z->n, nv * lanes);
+    const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d);
+    int64_t rows = 1, nv = 1;
+
+    choose_tile(z, lanes, &rows, &nv);
+
+    const int64_t panels = CEIL(z->n, nv * lanes);
     const int64_t local = build_max_local(d) < (896 << 10) ? build_max_local(d) : 896 << 10;
     const int64_t fitting = packs_w ? local / 4 / (nv * lanes * 4) : 2048, most = fitting < 64 ? 64 : fitting;
     const int64_t kc = z->k <= most || (z->m <= 4 && !packs_w) ? ALL : most < 1024 ? most : 1024;
@@ -118,7 +126,8 @@ enum err gemm_cpu_fallback(const struct gemm_shape *z, const struct device_desc 
                                                                    : 1},
                                                {"order", 0},
                                                {"px", z->m > 1 ? 2 : 0},
-                                               {"pf", !packs_w},
+                                               {"pf", packs_w ? 0 : 2},
+                                               {"py", z->k >= 256},
                                                {NULL, 0}},
                  out);
     for (size_t i = 0; i < 4 && !space_is_valid(s, out, NULL); i++) {

@@ -1,10 +1,9 @@
-#include "kernels/build.h"
 #include "kernels/conv2d/conv2d.h"
+#include "kernels/conv2d/direct.h"
 
 #include <math.h>
 
-/* 1x1 windows that step over every pixel see one long row: no edges within the image. */
-static struct conv_shape flat_shape(const struct workload *w)
+struct conv_shape direct_flat_shape(const struct workload *w)
 {
     struct conv_shape z = conv_shape_of(w);
 
@@ -138,7 +137,7 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct conv_shape z = flat_shape(w);
+    const struct conv_shape z = direct_flat_shape(w);
     const struct build_named own[] = {{"rows", (double)z.p},
                                       {"cols", (double)z.q},
                                       {"padded", is_padded(&z)},
@@ -207,7 +206,7 @@ static int64_t best_block(const struct conv_shape *z)
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    const struct conv_shape z = flat_shape(w);
+    const struct conv_shape z = direct_flat_shape(w);
     const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), cg = z.c / z.groups, cb = best_block(&z);
     const struct tile t = best_tile(&z, lanes);
     const bool thin = is_padded(&z) && is_thinly_padded(&z) && t.vw > 1 && z.s > 1;
@@ -242,7 +241,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 
 static void program(struct build *b)
 {
-    const struct conv_shape z = flat_shape(b->w);
+    const struct conv_shape z = direct_flat_shape(b->w);
     const int64_t nr = build_int(b, "nv") * build_int(b, "vec"), cb = build_int(b, "cb");
     const int64_t high = build_int(b, "vh") * build_int(b, "tp"), wide = build_int(b, "vw") * build_int(b, "tq");
     const int64_t cg = z.c / z.groups, together = channels_together(&z), ci = together > 1 ? together : cb;

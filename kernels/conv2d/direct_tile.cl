@@ -98,25 +98,7 @@ KERNEL WG_SIZE(1, 1, 1) direct_tile_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL
 }
 
 #if PACK
-/* n elements, by vectors and one by one. */
-#define COPY_RUN(to, from, n)                                                                                          \
-    {                                                                                                                  \
-        int e = 0;                                                                                                     \
-                                                                                                                       \
-        for (; e + VEC <= (n); e += VEC)                                                                               \
-            LOCAL_VSTORE(VLOAD((from) + e), (to) + e);                                                                 \
-        for (; e < (n); e++)                                                                                           \
-            (to)[e] = LOAD1((from) + e);                                                                               \
-    }
-#define ZERO_RUN(to, n)                                                                                                \
-    {                                                                                                                  \
-        int e = 0;                                                                                                     \
-                                                                                                                       \
-        for (; e + VEC <= (n); e += VEC)                                                                               \
-            LOCAL_VSTORE(VSET((SUM)0), (to) + e);                                                                      \
-        for (; e < (n); e++)                                                                                           \
-            (to)[e] = (SUM)0;                                                                                          \
-    }
+#include "conv2d/direct_copy.clh"
 #if COL_STEP == 1 && PIXEL == XL
 #define COPY_PIXELS(to, from, n) COPY_RUN(to, from, (n) * PIXEL)
 #else

@@ -22,6 +22,7 @@ static const struct operator_key keys[] = {
 };
 
 static const struct template *const templates[] = {&conv2d_direct_tile,
+                                                   &conv2d_direct_row,
                                                    &conv2d_spatial_pack,
                                                    &conv2d_im2col_gemm,
                                                    &conv2d_direct,

@@ -49,6 +49,12 @@ static const struct mutant mutants[] = {
     {"conv2d/direct_tile", "conv2d f32 n=1 c=32 h=6 w=14 k=48 r=3 s=3 pad=1 layout=nchw16c",
      "edge pixels left out twice", "ADD_TAP(acc, 1, VW)", "ADD_TAP(acc, 2, VW)"},
 
+    {"conv2d/direct_row", SHAPE, "missing last term", "ch < CB; ch++", "ch < CB - 1; ch++"},
+    {"conv2d/direct_row", SHAPE, "wrong pad", "phase / COL_PHASES - PT", "phase / COL_PHASES - PT + 1"},
+    {"conv2d/direct_row", SHAPE, "unguarded tail", "(h) >= 0 && (h) < H", "(h) >= 0"},
+    {"conv2d/direct_row", SHAPE, "r and s swapped", "weights + (r * S + s)", "weights + (s * R + r)"},
+    {"conv2d/direct_row", SHAPE, "uninitialised accumulator", "VSET((SUM)0);", "VSET((SUM)y[0]);"},
+
     {"conv2d/spatial_pack", SHAPE, "missing last term", "c < C; c++)", "c < C - 1; c++)"},
     {"conv2d/spatial_pack", SHAPE, "wrong pad", "h0 = pt * VH * SH - PT", "h0 = pt * VH * SH - PT + 1"},
     {"conv2d/spatial_pack", SHAPE, "unguarded tail", "w >= 0 && w < W", "w >= 0"},

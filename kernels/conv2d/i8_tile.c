@@ -18,6 +18,7 @@ static const struct build_knob knobs[] = {
     {"order", {0, 1, BUILD_END}},
     {"in_place", {0, 1, BUILD_END}},
     {"ahead", {0, 4, 8, 16, 32, BUILD_END}},
+    {"kt", {1, 2, 4, 8, 16, 32, BUILD_END}},
     {0},
 };
 
@@ -42,7 +43,8 @@ static const char *const quantities[][2] = {
     {"weight_bytes", "nv * vk * size_cg * size_r * size_s * operand_bytes"},
     {"input_bytes", "((vh - 1) * stride_h + size_r) * ((vw - 1) * stride_w + size_s) * size_cg * operand_bytes"},
     {"packed_bytes", "(1 - in_place) * size_n * size_c * size_h * size_w * operand_bytes"},
-    {"items", "size_n * groups_n * ceil_div(size_kg, nv * vk) * ceil_div(rows, vh) * ceil_div(columns, vw * tiles)"},
+    {"blocks_k", "ceil_div(size_kg, nv * vk)"},
+    {"items", "size_n * groups_n * ceil_div(blocks_k, kt) * ceil_div(rows, vh) * ceil_div(columns, vw * tiles)"},
     {"groups", "ceil_div(items, wg)"},
     {"body", "accumulators * ku * (1 + us * (size_s - 1))"},
     {NULL, NULL},
@@ -63,6 +65,7 @@ static const char *const constraints[] = {
     "tiles == 1 or vw * tiles < columns + vw",
     "ku == 1 or ku <= steps",
     "us == 0 or size_s > 1",
+    "kt == 1 or kt < 2 * blocks_k",
     "body <= 512",
     "wg <= max_group and wg <= items",
     "nv == 1 or (nv - 1) * vk < size_kg",
@@ -140,7 +143,7 @@ static struct tile best_tile(int64_t kg, int64_t vk, int64_t rows, int64_t colum
     struct tile best = {1, 1, 1};
     double least = 1e30;
 
-    for (int64_t nv = 1; nv <= 4; nv++)
+    for (int64_t nv = 1; nv <= (columns < 10 ? 4 : 2); nv++)
         for (int64_t vh = 1; vh <= 4 && vh <= rows; vh++)
             for (int64_t vw = 1; vw <= 16 && vw <= columns; vw++) {
                 const struct tile t = {nv, vh, vw};
@@ -156,6 +159,14 @@ static struct tile best_tile(int64_t kg, int64_t vk, int64_t rows, int64_t colum
     return best;
 }
 
+/* The largest power of two up to `most` that is not over n. */
+static int64_t power_within(int64_t n, int64_t most)
+{
+    while (most > 1 && most > n)
+        most /= 2;
+    return most;
+}
+
 enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *d, const struct space *s,
                           struct config *out)
 {
@@ -165,7 +176,8 @@ enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *
     const bool in_place = vnni && can_in_place(z) && one, row = one && (!in_place || z->stride_h * z->stride_w == 1);
     const int64_t rows = row ? 1 : z->p, columns = row ? z->p * z->q : z->q;
     const struct tile t = best_tile(kg, lanes, rows, columns, dot[0] == 'm' ? 18 : 28);
-    const int64_t across = CEIL(columns, t.vw), tiles = across < 2 ? 1 : across < 4 ? 2 : 4;
+    const int64_t across = CEIL(columns, t.vw), tiles = in_place || across < 2 ? 1 : across < 4 ? 2 : 4;
+    const int64_t ahead = !in_place ? 16 : z->x_lanes > 16 ? 8 : 0;
     const int64_t most = floats ? EXACT_PRODUCTS / (z->r * z->s) : 16;
     const int64_t cb = in_place ? 4 : own_block(z) % 4 ? (floats ? 16 : 4) : own_block(z) & -own_block(z);
 
@@ -176,18 +188,19 @@ enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *
                                                {"vh", t.vh},
                                                {"vw", t.vw},
                                                {"cb", cb < most ? cb : most},
-                                               {"ku", in_place || cb >= 16 ? 4 : 1},
+                                               {"ku", power_within((in_place ? own_block(z) : cb) / 4, 4)},
                                                {"us", 0},
                                                {"tiles", tiles},
                                                {"wg", 1},
                                                {"order", 0},
                                                {"in_place", in_place},
-                                               {"ahead", in_place ? 0 : 16},
+                                               {"ahead", ahead},
+                                               {"kt", in_place ? power_within(CEIL(kg, t.nv * lanes), 8) : 1},
                                                {NULL, 0}},
                  out);
     if (space_is_valid(s, out, NULL))
         return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"ku", "tiles", "cb", "vw", "vh", "nv", NULL}, out);
+    return build_make_valid(s, (const char *const[]){"kt", "ku", "tiles", "cb", "vw", "vh", "nv", NULL}, out);
 }
 
 /* Extent of the packed input along one axis: what `n` outputs read. */
@@ -245,12 +258,18 @@ static int pack_x(struct build *b, const struct conv_shape *z, const struct size
     return xp;
 }
 
+/* Does each work-item add up its own pixels (OWN_SUMS of the kernel)? */
+static bool own_sums(const struct conv_shape *z, const struct sizes *a)
+{
+    return a->vnni && a->in_place && z->r * z->s == 1 && own_block(z) == z->x_lanes && z->x_lanes >= 16;
+}
+
 static int pack_sums(struct build *b, const struct conv_shape *z, const struct sizes *a)
 {
     const int64_t one[] = {1, 1, 1};
     int sums;
 
-    if (!a->vnni)
+    if (!a->vnni || own_sums(z, a))
         return -1;
     if (!a->in_place) {
         sums = build_buffer(b, "sums", ROLE_PACKED, DTYPE_I32, a->k_blocks * a->nr);
@@ -259,10 +278,8 @@ static int pack_sums(struct build *b, const struct conv_shape *z, const struct s
         return sums;
     }
     sums = build_buffer(b, "sums", ROLE_SCRATCH, DTYPE_I32, z->n * z->groups * z->h * z->w);
-    build_launch(b, PHASE_RUN, "i8_tile_sum_x",
-                 (const int64_t[]){z->x_lanes > 16 ? z->n * z->h * z->w : CEIL(z->h * z->w, 16),
-                                   z->x_lanes > 16 ? 1 : z->n * z->groups, 1},
-                 one, (const int[]){0, sums, -1});
+    build_launch(b, PHASE_RUN, "i8_tile_sum_x", (const int64_t[]){CEIL(z->h * z->w, 16), z->n * z->groups, 1}, one,
+                 (const int[]){0, sums, -1});
     return sums;
 }
 
@@ -285,7 +302,7 @@ void i8_tile_program(struct build *b, const struct conv_shape *z)
     sums = pack_sums(b, z, &a);
     build_last_launch(b, "i8_tile", (const int64_t[]){CEIL(build_int(b, "items"), wg), 1, 1},
                       (const int64_t[]){wg, 1, 1},
-                      a.vnni ? (const int[]){xp, wp, sums, -1} : (const int[]){xp, wp, -1});
+                      sums >= 0 ? (const int[]){xp, wp, sums, -1} : (const int[]){xp, wp, -1});
 }
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)

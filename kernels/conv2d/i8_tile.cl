@@ -5,9 +5,10 @@
  * wp[k block][c/B][r][s][c%B/4][NR][4]; xp[n][g][c/B][row][column][B] with zeros around and after the last channel, or x itself
  * (IN_PLACE: no padding, channels stored by fours; B = XBLOCK, else CB). A 1x1 window's packed x has its output pixels only.
  * vnni multiplies unsigned by signed: packed x holds x + 128, and sums[k] = -128 * (sum of w) is where the sums begin; in place the
- * weights hold w + 128, and sums[n][g][pixel] = 128 * (sum of x) is taken off at the end. fma: xp and wp hold floats,
+ * weights hold w + 128, and 128 * (sum of x) of the pixel is taken off at the end: a work-item makes it for its own pixels where
+ * their channels lie by 16 or more together (OWN_SUMS), else it is sums[n][g][pixel] of a kernel of its own. fma: xp and wp hold floats,
  * wp[..][c%B][NR]; a block has at most 1024 products, whose sum is exact.
- * Knobs: VK lanes; NV vectors of channels; VH VW pixels; CB channels of a block; KU unroll of the steps of a block; US unroll
+ * Knobs: VK lanes; NV vectors of channels; VH VW pixels; KT blocks of channels a work-item does for its pixels, one after the other; CB channels of a block; KU unroll of the steps of a block; US unroll
  * of the loop over s; TILES tiles a work-item along q; WG work-items a group; ORDER fastest axis: 0 q, p, k (weights stay in cache),
  * 1 k, q, p (input stays in cache); DOT; IN_PLACE; AHEAD steps that weights are
  * fetched ahead into the first cache, 0 not.
@@ -27,6 +28,7 @@
 #define DOT 0
 #define IN_PLACE 0
 #define AHEAD 0
+#define KT 1
 #define XBLOCK 4
 #endif
 #define DOT_U8_B IN_PLACE
@@ -52,6 +54,8 @@
 #define CBLOCKS CEIL_DIV(CG, B)
 #define GBLOCKS CEIL_DIV(KG, NR) /* blocks of output channels of a group, of all */
 #define KBLOCKS (GROUPS * GBLOCKS)
+#define GPARTS CEIL_DIV(GBLOCKS, KT) /* work-items along the blocks of a group, of all */
+#define KPARTS (GROUPS * GPARTS)
 /* Pixels as one row where the window is one pixel; steps of the window in x as stored. */
 #if R == 1 && S == 1 && (!IN_PLACE || (SH == 1 && SW == 1))
 #define ROWS 1
@@ -66,7 +70,7 @@
 #endif
 #define PTILES CEIL_DIV(ROWS, VH)
 #define QGROUPS CEIL_DIV(COLUMNS, VW * TILES)
-#define ITEMS (NB * KBLOCKS * PTILES * QGROUPS)
+#define ITEMS (NB * KPARTS * PTILES * QGROUPS)
 #if IN_PLACE && R == 1 && S == 1 && SH == 1 && SW == 1
 #define HP 1
 #define WP (H * W)
@@ -82,13 +86,13 @@
 #else
 #define UNROLL_S
 #endif
-#if VNNI
+#define OWN_SUMS (VNNI && IN_PLACE && R == 1 && S == 1 && XBLOCK == XL && XL >= 16)
+#if VNNI && !OWN_SUMS
 #define SUMS_PARAM , GLOBAL const int *RESTRICT sums
-#define ZERO (IN_PLACE ? 0 : (int)0x80808080) /* four zeros as the packed input holds them */
 #else
 #define SUMS_PARAM
-#define ZERO 0
 #endif
+#define ZERO (VNNI && !IN_PLACE ? (int)0x80808080 : 0) /* four zeros as the packed input holds them */
 
 /* One pixel's channels c.. of group g as an operand. */
 DEVICE OPERAND input_at(GLOBAL const char *x, int n, int g, int c, int h, int w)
@@ -215,9 +219,7 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_w(GLOBAL const char *RESTRICT w, GLOBAL int 
     }
 }
 
-#if IN_PLACE && VNNI
-#define EVERY_128 ((INT_V)0x80808080)
-#if XL <= 16
+#if IN_PLACE && VNNI && !OWN_SUMS
 /* What the 128s added to w come to, of 16 pixels; where there are fewer the last ones are read again from the first. */
 KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_x(GLOBAL const char *RESTRICT x, GLOBAL int *RESTRICT sums)
 {
@@ -238,7 +240,7 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_x(GLOBAL const char *RESTRICT x, GLOBAL int 
             for (int i = 0; i < PIXEL; i++) {
                 const INT_V v = INT_VLOAD(from + 16 * i);
 
-                __asm__("vpdpbusd %2, %1, %0" : "+v"(acc[i]) : "v"(EVERY_128), "v"(v));
+                __asm__("vpdpbusd %2, %1, %0" : "+v"(acc[i]) : "v"((INT_V)0x80808080), "v"(v));
             }
         }
         UNROLL
@@ -262,27 +264,87 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_x(GLOBAL const char *RESTRICT x, GLOBAL int 
         }
     }
 }
-#else
-/* The same for a pixel's (a row's) channels in one piece. */
-KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_x(GLOBAL const char *RESTRICT x, GLOBAL int *RESTRICT sums)
-{
-    GLOBAL const int *from = (GLOBAL const int *)x + (long)GRP(0) * PIXEL;
-    INT_V acc = (INT_V)0;
-    int parts[VK], sum = 0;
-
-    for (int i = 0; i + VK <= PIXEL; i += VK) {
-        const INT_V v = INT_VLOAD(from + i);
-
-        __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(EVERY_128), "v"(v));
-    }
-    PRIVATE_INT_VSTORE(acc, parts);
-    for (int i = 0; i < VK; i++)
-        sum += parts[i];
-    for (int i = PIXEL / VK * VK * 4; i < PIXEL * 4; i++)
-        sum += 128 * x[(long)GRP(0) * PIXEL * 4 + i];
-    sums[GRP(0)] = sum;
-}
 #endif
+
+#if OWN_SUMS
+#define EVERY_128(type) ((type)0x80808080)
+#define ADD_128(c, type, v) __asm__("vpdpbusd %2, %1, %0" : "+v"(c) : "v"(EVERY_128(type)), "v"(v))
+#define PIXEL_AT(i) ((i) / VW * STEP_H * WP + (i) % VW * STEP_W)
+#if XL == 16 && STEP_W == 1
+#define QUADS (VW / 4) /* of neighbours in one vector */
+#else
+#define QUADS 0
+#endif
+
+/* extra[i] = 128 * the sum of all channels of the tile's i-th pixel; from: the first channel of the first pixel. */
+DEVICE void sum_pixels(GLOBAL const int *from, int *extra)
+{
+#if XL == 16
+    int4 rest[VH * VW];
+#if QUADS
+    int16 quads[VH * QUADS];
+    int parts[16];
+#endif
+
+    UNROLL
+    for (int i = 0; i < VH * VW; i++)
+        rest[i] = (int4)(0);
+#if QUADS
+    UNROLL
+    for (int i = 0; i < VH * QUADS; i++)
+        quads[i] = (int16)(0);
+#endif
+    for (int cb = 0; cb < CBLOCKS; cb++, from += HP * WP * PIXEL) {
+#if QUADS
+        UNROLL
+        for (int i = 0; i < VH * QUADS; i++) {
+            const int16 v = INT_VLOAD(from + PIXEL_AT(i / QUADS * VW + i % QUADS * 4) * PIXEL);
+
+            ADD_128(quads[i], int16, v);
+        }
+#endif
+        UNROLL
+        for (int i = 0; i < VH * VW; i++)
+            if (i % VW >= QUADS * 4) {
+                const int4 v = vload4(0, from + PIXEL_AT(i) * PIXEL);
+
+                ADD_128(rest[i], int4, v);
+            }
+    }
+#if QUADS
+    UNROLL
+    for (int i = 0; i < VH * QUADS; i++) {
+        PRIVATE_INT_VSTORE(quads[i], parts);
+        UNROLL
+        for (int j = 0; j < 4; j++)
+            extra[i / QUADS * VW + i % QUADS * 4 + j] =
+                parts[4 * j] + parts[4 * j + 1] + parts[4 * j + 2] + parts[4 * j + 3];
+    }
+#endif
+    UNROLL
+    for (int i = 0; i < VH * VW; i++)
+        if (i % VW >= QUADS * 4)
+            extra[i] = rest[i].s0 + rest[i].s1 + rest[i].s2 + rest[i].s3;
+#else
+    for (int i = 0; i < VH * VW; i++) {
+        GLOBAL const int *row = from + PIXEL_AT(i) * PIXEL;
+        int16 sum = (int16)(0);
+        int parts[16], rest = 0;
+
+        for (int j = 0; j + 16 <= PIXEL; j += 16) {
+            const int16 v = INT_VLOAD(row + j);
+
+            ADD_128(sum, int16, v);
+        }
+        PRIVATE_INT_VSTORE(sum, parts);
+        for (int j = 0; j < 16; j++)
+            rest += parts[j];
+        for (int j = PIXEL / 16 * 64; j < PIXEL * 4; j++)
+            rest += 128 * ((GLOBAL const char *)row)[j];
+        extra[i] = rest;
+    }
+#endif
+}
 #endif
 
 #if FLOATS
@@ -355,21 +417,30 @@ KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const char *RESTRICT x, GLOBAL const OPE
 {
     const int item = GRP(0) * WG + LID(0);
 #if ORDER == 0
-    const int qg = item % QGROUPS, pt = item / QGROUPS % PTILES, kb = item / (QGROUPS * PTILES) % KBLOCKS;
+    const int qg = item % QGROUPS, pt = item / QGROUPS % PTILES, part = item / (QGROUPS * PTILES) % KPARTS;
 #else
-    const int kb = item % KBLOCKS, qg = item / KBLOCKS % QGROUPS, pt = item / (KBLOCKS * QGROUPS) % PTILES;
+    const int part = item % KPARTS, qg = item / KPARTS % QGROUPS, pt = item / (KPARTS * QGROUPS) % PTILES;
 #endif
-    const int n = item / (KBLOCKS * QGROUPS * PTILES), g = kb / GBLOCKS, k0 = kb % GBLOCKS * NR;
+    const int n = item / (KPARTS * QGROUPS * PTILES), g = part / GPARTS, k_first = part % GPARTS * KT;
     const int p_first = pt * VH, p0 = IN_PLACE && p_first + VH > ROWS ? ROWS - VH : p_first;
 
     if (item >= ITEMS)
         return;
     for (int tile = 0; tile < TILES; tile++) {
         const int q_first = (qg * TILES + tile) * VW, q0 = IN_PLACE && q_first + VW > COLUMNS ? COLUMNS - VW : q_first;
-        INT_V acc[VH * VW][NV];
+#if OWN_SUMS
+        int extra[VH * VW];
+#endif
 
         if (q_first >= COLUMNS)
             return;
+#if OWN_SUMS
+        sum_pixels(FROM(0), extra);
+#endif
+        for (int kg = k_first; kg < k_first + KT && kg < GBLOCKS; kg++) {
+        const int kb = g * GBLOCKS + kg, k0 = kg * NR;
+        INT_V acc[VH * VW][NV];
+
         UNROLL
         for (int i = 0; i < VH * VW; i++)
             UNROLL
@@ -397,14 +468,18 @@ KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const char *RESTRICT x, GLOBAL const OPE
 #if VNNI && IN_PLACE
         UNROLL
         for (int i = 0; i < VH * VW; i++) {
-            int extra = 0;
+#if OWN_SUMS
+            const int more = extra[i];
+#else
+            int more = 0;
 
             for (int r = 0; r < R; r++)
                 for (int s = 0; s < S; s++)
-                    extra += sums[((n * GROUPS + g) * HP + (p0 + i / VW) * STEP_H + r * DH) * WP + (q0 + i % VW) * STEP_W + s * DW];
+                    more += sums[((n * GROUPS + g) * HP + (p0 + i / VW) * STEP_H + r * DH) * WP + (q0 + i % VW) * STEP_W + s * DW];
+#endif
             UNROLL
             for (int v = 0; v < NV; v++)
-                acc[i][v] -= (INT_V)(extra);
+                acc[i][v] -= (INT_V)(more);
         }
 #endif
         {
@@ -432,6 +507,7 @@ KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const char *RESTRICT x, GLOBAL const OPE
                     for (int i = p_first - p0; i < VH && p0 + i < ROWS; i++)
                         for (int j = q_first - q0; j < VW && q0 + j < COLUMNS; j++)
                             STORE_Y(Y_AT(n, k, p0 + i, q0 + j), k, out[i * VW + j][k - g * KG - k0]);
+        }
         }
     }
 }

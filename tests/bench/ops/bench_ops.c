@@ -25,7 +25,11 @@ static const struct cli_option options[] = {
      .kind = CLI_TEXT,
      .argument = "LIST",
      .help = "of ours: own,nchw16c by default (i8: nchw4c too)"},
-    {.name = "with", .kind = CLI_TEXT, .argument = "LIST", .otherwise = "", .help = "also clblast, naive (slow ones)"},
+    {.name = "with",
+     .kind = CLI_TEXT,
+     .argument = "LIST",
+     .otherwise = "",
+     .help = "slow ones: clblast, naive, possible (templates that do not fit best)"},
     {.name = "without",
      .kind = CLI_TEXT,
      .argument = "LIST",
@@ -145,22 +149,43 @@ static void admit_peers(struct bench *b, const struct cli *c)
 #endif
 }
 
+/* Does the default config of a template with this fit take part, beside others whose best is `best`? */
+static bool wanted(const struct cli *c, enum fit fit, enum fit best)
+{
+    if (fit == FIT_BASELINE)
+        return listed(cli_text(c, "with"), "naive");
+    return fit != FIT_NONE && (fit == best || listed(cli_text(c, "with"), "possible"));
+}
+
+static void admit_defaults(struct bench *b, const struct program_options *o, const char *text)
+{
+    const struct template *const *templates = ours_templates(text);
+    enum fit best = FIT_NONE;
+    struct why why = {""};
+
+    for (size_t i = 0; templates && templates[i]; i++) {
+        const enum fit fit = ours_fit(&b->task, text, templates[i]);
+
+        best = fit > best ? fit : best;
+    }
+    for (size_t i = 0; templates && templates[i]; i++)
+        if (wanted(o->cli, ours_fit(&b->task, text, templates[i]), best)) {
+            next(b)->ours = true;
+            admit(b, ours_default(&b->task, text, templates[i], o->verify, &b->contenders[b->n], &why), &why);
+        }
+}
+
 /* Defaults and tuned configs for the workload in one layout. */
 static void admit_templates(struct bench *b, const struct program_options *o, const char *text)
 {
-    const enum fit least = listed(cli_text(o->cli, "with"), "naive") ? FIT_BASELINE : FIT_POSSIBLE;
-    const struct template *const *templates = ours_templates(text);
     struct why why = {""};
 
     if (o->best && best_find(o->best, text, NULL)) {
         next(b)->ours = true;
         admit(b, ours_best(&b->task, text, o->best, o->verify, &b->contenders[b->n], &why), &why);
     }
-    for (size_t i = 0; templates && templates[i] && !cli_flag(o->cli, "no-defaults"); i++)
-        if (ours_fit(&b->task, text, templates[i]) >= least) {
-            next(b)->ours = true;
-            admit(b, ours_default(&b->task, text, templates[i], o->verify, &b->contenders[b->n], &why), &why);
-        }
+    if (!cli_flag(o->cli, "no-defaults"))
+        admit_defaults(b, o, text);
 }
 
 /* The same convolution with dense weights: what a sparse kernel shall beat. Others: false. */

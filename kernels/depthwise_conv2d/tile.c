@@ -115,21 +115,40 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+/* The width from 4 to 8 that wastes least of a row of q outputs, the wider one of two equals. */
+static int64_t best_width(int64_t q)
+{
+    int64_t best = q < 4 ? q : 4;
+
+    for (int64_t v = 5; v <= 8; v++)
+        if (CEIL(q, v) * v <= CEIL(q, best) * best)
+            best = v;
+    return best;
+}
+
+/* Both forms are bound by memory on layers of networks: what counts is few instructions a byte, not reuse of registers.
+ */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct conv_shape z = conv_shape_of(w);
     const bool blocked = is_blocked(&z);
+    const int64_t width = blocked ? best_width(z.q) : 1, lanes = build_vector(d);
+    const int64_t vh = !blocked ? (z.p < 7 ? z.p : 7) : width < 6 && z.p > 1 ? 2 : 1;
 
     *out = (struct config){{0}};
-    build_choose(
-        s,
-        (const struct build_define[]){
-            {"vec", build_vector(d)}, {"vh", blocked ? 2 : 4}, {"vw", blocked ? 6 : 2}, {"rows", 14}, {NULL, 0}},
-        out);
+    build_choose(s,
+                 (const struct build_define[]){{"vec", lanes > 8 && z.q <= 8 ? 8 : lanes},
+                                               {"vh", vh},
+                                               {"vw", width},
+                                               {"rows", z.p < 28  ? z.p
+                                                        : blocked ? 14
+                                                                  : 28},
+                                               {NULL, 0}},
+                 out);
     if (space_is_valid(s, out, NULL))
         return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"vw", "vh", "rows", NULL}, out);
+    return build_make_valid(s, (const char *const[]){"rows", "vh", "vw", NULL}, out);
 }
 
 static void program(struct build *b)

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #define SHAPE "depthwise_conv2d f32 n=1 c=5 h=10 w=9 r=3 s=3 pad=1"
+#define WIDE "depthwise_conv2d f32 n=1 c=5 h=10 w=37 r=3 s=3 pad=1"
 #define BLOCKED "depthwise_conv2d f32 n=1 c=32 h=9 w=10 r=3 s=3 pad=1 layout=nchw16c"
 
 static const char *const shapes[] = {
@@ -59,7 +60,7 @@ static const struct mutant mutants[] = {
 
     {"depthwise_conv2d/shared", SHAPE, "missing last term", "s < S; s++", "s < S - 1; s++"},
     {"depthwise_conv2d/shared", SHAPE, "wrong pad", "p0 * SH - PT", "p0 * SH - PT + 1"},
-    {"depthwise_conv2d/shared", SHAPE, "unguarded tail", "k < K && p < P && q < Q", "k < K && p < P"},
+    {"depthwise_conv2d/shared", WIDE, "unguarded tail", "k < K && p < P && q < Q", "k < K && p < P"},
     {"depthwise_conv2d/shared", SHAPE, "r and s swapped", "R * S + r * S + s]", "R * S + s * S + r]"},
     {"depthwise_conv2d/shared", SHAPE, "uninitialised accumulator", "acc[f][i][j] = 0", "acc[f][i][j] = LOAD1(y)"},
 

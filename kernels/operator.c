@@ -5,17 +5,14 @@
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 #include "kernels/dense/dense.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "kernels/rnn/rnn.h"
 #include "kernels/sparse_conv2d/sparse.h"
 
 #include <string.h>
 
-const struct operator* const operator_table[] = {&operator_batch_gemm,
-                                                 &operator_conv2d,
-                                                 &operator_dense,
-                                                 &operator_deformable_conv2d,
-                                                 &operator_depthwise_conv2d,
-                                                 &operator_sparse_conv2d,
-                                                 NULL};
+const struct operator* const operator_table[] = {
+    &operator_batch_gemm,       &operator_conv2d, &operator_dense,         &operator_deformable_conv2d,
+    &operator_depthwise_conv2d, &operator_rnn,    &operator_sparse_conv2d, NULL};
 
 const struct operator* operator_find(const char *name)
 {

@@ -11,7 +11,7 @@ static char dir[256];
 
 static const char *const verbs[] = {"run",    "submit",  "work",   "list",   "status", "attach",
                                     "cancel", "devices", "spaces", "best",   "show",   "measure",
-                                    "model",  "recheck", "replay", "doctor", "keygen"};
+                                    "model",  "recheck", "replay", "ladder", "doctor", "keygen"};
 
 static void every_subcommand_has_help_with_an_example(void **state)
 {
@@ -70,6 +70,9 @@ static void bad_input_gets_one_clear_line_and_exit_1(void **state)
         {"best", NULL},
         {"best", "/nonexistent.jsonl", NULL},
         {"keygen", NULL},
+        {"ladder", NULL},
+        {"ladder", "dense f32 m=1 n=1 k=1", NULL},
+        {"ladder", "rnn", "cell=lstm pass=bwd_data i=4 h=4 b=4 t=2", NULL},
         {"replay", NULL},
         {"replay", "--space", "/nonexistent.json", NULL},
         {"replay", "--space", "/nonexistent.json", "--strategy", "luck", NULL},

@@ -128,6 +128,8 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
         e = add_knobs(&z, s, why);
     if (!e)
         e = build_quantities(s, quantities, why);
+    if (!e)
+        e = sparse_roofline(d, density, s, why);
     return e ? e : build_constraints(s, constraints, why);
 }
 
@@ -152,7 +154,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                  (const struct build_define[]){{"vec", vec},
                                                {"k_t", k_t},
                                                {"c_blk", z.c / z.groups},
-                                               {"strip", cpu ? z.p : 1},
+                                               {"strip", cpu ? 8 : 1},
                                                {"wg_x", cpu ? 1 : 32},
                                                {"wg_y", cpu ? 1 : 4},
                                                {"flat", cpu && flat_pays(&z, vec)},

@@ -52,6 +52,10 @@ struct sparse_plan {
 enum err sparse_plan_make(const struct build *b, struct sparse_plan *out);
 void sparse_plan_fini(struct sparse_plan *p);
 
+/* Adds to a space with the knobs and quantities of sparse_conv2d/generated: oi (FLOP a byte loaded), product_bytes (of
+ * code) and predicted_flops (the predicted time, in FLOPs at the device's peak). */
+enum err sparse_roofline(const struct device_desc *d, double density, struct space *s, struct why *why);
+
 /* The geometry alone, from the shape and the knobs that are set in `p` already. */
 void sparse_plan_lay(struct sparse_plan *p);
 

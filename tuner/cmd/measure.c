@@ -27,9 +27,10 @@ static const struct cli_option options[] = {
 struct result {
     const struct cli *cli;
     enum record_status status;
+    double predicted_flops; /* of the template's roofline, at the device's peak; 0 = it has none */
 };
 
-static void print_record(const struct record *r)
+static void print_record(const struct record *r, double predicted_flops)
 {
     printf("%s\n  %s %s", r->workload ? r->workload : "", r->template_id, status_name(r->status));
     if (r->stage[0])
@@ -38,6 +39,10 @@ static void print_record(const struct record *r)
         printf(": %.4f ms +- %.1f %%, %.2f GFLOPS, %lld rounds, built in %.0f ms", r->time_ns / 1e6,
                table_error_percent(r), record_gflops(r), (long long)r->rounds, r->build_ms);
     printf("\n");
+    if (r->status == STATUS_OK && predicted_flops > 0 && task_peak_gflops(r) > 0)
+        printf("  roofline: %.4f ms at the peak of %.1f GFLOPS; measured %.2f times that\n",
+               predicted_flops / task_peak_gflops(r) / 1e6, task_peak_gflops(r),
+               r->time_ns * task_peak_gflops(r) / predicted_flops);
     if (r->why)
         printf("  %s\n", r->why);
 }
@@ -52,11 +57,12 @@ static enum err take(int64_t n, const struct record *r, const char *line, void *
     if (cli_flag(result->cli, "json"))
         printf("%s%s", line, line[strlen(line) - 1] == '\n' ? "" : "\n");
     else
-        print_record(r);
+        print_record(r, result->predicted_flops);
     return path ? log_append_line(path, line, strlen(line), why) : ERR_OK;
 }
 
-static enum err fill(const struct cli *c, const struct device_choice *d, struct trial_batch *b, struct why *why)
+static enum err fill(const struct cli *c, const struct device_choice *d, struct trial_batch *b,
+                     struct result *result, struct why *why)
 {
     const char *path = cli_text(c, "program");
     struct config config;
@@ -76,6 +82,8 @@ static enum err fill(const struct cli *c, const struct device_choice *d, struct 
     e = cmd_config(c, &d->desc, &t, &i_arm, &config, why);
     if (e)
         return e;
+    if (space_eval(t.arms[i_arm].space, &config, "predicted_flops", &result->predicted_flops))
+        result->predicted_flops = 0;
     e = trial_batch_add(b, &t, TRIAL_SEARCH, i_arm, &config, "user", 0, NULL, why);
     task_fini(&t);
     return e;
@@ -101,7 +109,7 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
     snprintf(j->key, sizeof j->key, "%s", d.key);
     e = trial_batch_init(&b, j, &d);
     if (!e)
-        e = fill(c, &d, &b, why);
+        e = fill(c, &d, &b, result, why);
     if (!e)
         e = cmd_submit_job(l->client, j, true, id, &o.token, why);
     o.job_id = id;

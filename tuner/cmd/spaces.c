@@ -64,6 +64,19 @@ static void print_size(const struct space *s)
     valid_set_free(v);
 }
 
+/* What the template's roofline says of a config, where it has one. */
+static void print_prediction(const struct space *s, const struct config *c, double peak_gflops)
+{
+    double flops, oi;
+
+    if (space_eval(s, c, "predicted_flops", &flops) || space_eval(s, c, "oi", &oi))
+        return;
+    printf("    roofline: %.3g FLOP/byte, the time of %.4g GFLOP at peak", oi, flops / 1e9);
+    if (peak_gflops > 0)
+        printf(", %.4g ms", flops / peak_gflops / 1e6);
+    printf("\n");
+}
+
 static void print_space(const struct template *t, const struct workload *w, const struct device_desc *d,
                         const struct space *s, bool verbose)
 {
@@ -78,6 +91,8 @@ static void print_space(const struct template *t, const struct workload *w, cons
     buf_init(&text, 4096);
     if (t->fallback(w, d, s, &fallback) == ERR_OK && space_config_text(s, &fallback, &text) == ERR_OK)
         printf("    default: %s\n", buf_text(&text));
+    if (verbose)
+        print_prediction(s, &fallback, d->peak_gflops);
     buf_fini(&text);
 }
 

@@ -175,7 +175,8 @@ static void layers_of_networks_have_defaults(void **state)
 static void what_a_template_lacks_is_said_in_words(void **state)
 {
     static const char *const texts[][3] = {
-        {"conv2d/spatial_pack", "conv2d i8 n=1 c=4 h=4 w=4 k=4 r=1 s=1", "i8"},
+        {"dense/gemm_packed", "dense i8 m=9 n=9 k=9", "i8"},
+        {"dense/gemv", "dense f32 m=100 n=1 k=1", "m=100"},
         {"conv2d/spatial_pack", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1 groups=2", "groups=2"},
         {"conv2d/winograd", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=1 s=1", "1 x 1"},
         {"conv2d/winograd_tile", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3 stride=2 pad=1", "stride=2,2"},

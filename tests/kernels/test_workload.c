@@ -30,7 +30,7 @@ static const struct {
     const char *text, *words; /* words: what the message must contain */
 } bad[] = {
     {"", "empty"},
-    {"pool2d f32 n=1", "unknown operator \"pool2d\"; expected one of conv2d, dense"},
+    {"pool2d f32 n=1", "unknown operator \"pool2d\"; expected one of batch_gemm, conv2d, dense"},
     {"dense", "dtype is missing"},
     {"dense f64 m=1 n=1 k=1", "f64"},
     {"dense f32 m=1 n=1", "k is missing"},

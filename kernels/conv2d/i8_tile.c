@@ -18,6 +18,7 @@ static const struct build_knob knobs[] = {
     {"order", {0, 1, BUILD_END}},
     {"in_place", {0, 1, BUILD_END}},
     {"ahead", {0, 4, 8, 16, 32, BUILD_END}},
+    {"ahead_x", {0, 1, 2, 4, BUILD_END}},
     {"kt", {1, 2, 4, 8, 16, 32, BUILD_END}},
     {0},
 };
@@ -65,6 +66,7 @@ static const char *const constraints[] = {
     "tiles == 1 or vw * tiles < columns + vw",
     "ku == 1 or ku <= steps",
     "us == 0 or size_s > 1",
+    "ahead_x == 0 or (size_r * size_s == 1 and ahead_x < ceil_div(size_cg, block))",
     "kt == 1 or kt < 2 * blocks_k",
     "body <= 512",
     "wg <= max_group and wg <= items",
@@ -177,7 +179,7 @@ enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *
     const int64_t rows = row ? 1 : z->p, columns = row ? z->p * z->q : z->q;
     const struct tile t = best_tile(kg, lanes, rows, columns, dot[0] == 'm' ? 18 : 28);
     const int64_t across = CEIL(columns, t.vw), tiles = in_place || across < 2 ? 1 : across < 4 ? 2 : 4;
-    const int64_t ahead = !in_place ? 16 : z->x_lanes > 16 ? 8 : 0;
+    const int64_t cg = z->c / z->groups, near = t.nv * lanes * cg <= 16384; /* weights of a block stay in the cache */
     const int64_t most = floats ? EXACT_PRODUCTS / (z->r * z->s) : 16;
     const int64_t cb = in_place ? 4 : own_block(z) % 4 ? (floats ? 16 : 4) : own_block(z) & -own_block(z);
 
@@ -194,13 +196,15 @@ enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *
                                                {"wg", 1},
                                                {"order", 0},
                                                {"in_place", in_place},
-                                               {"ahead", ahead},
+                                               {"ahead", in_place && near ? 0 : 16},
+                                               {"ahead_x", one && cg > 2 * own_block(z) ? 2 : 0},
                                                {"kt", in_place ? power_within(CEIL(kg, t.nv * lanes), 8) : 1},
                                                {NULL, 0}},
                  out);
     if (space_is_valid(s, out, NULL))
         return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"kt", "ku", "tiles", "cb", "vw", "vh", "nv", NULL}, out);
+    return build_make_valid(s, (const char *const[]){"ahead_x", "kt", "ku", "tiles", "cb", "vw", "vh", "nv", NULL},
+                            out);
 }
 
 /* Extent of the packed input along one axis: what `n` outputs read. */

@@ -11,7 +11,7 @@
  * Knobs: VK lanes; NV vectors of channels; VH VW pixels; KT blocks of channels a work-item does for its pixels, one after the other; CB channels of a block; KU unroll of the steps of a block; US unroll
  * of the loop over s; TILES tiles a work-item along q; WG work-items a group; ORDER fastest axis: 0 q, p, k (weights stay in cache),
  * 1 k, q, p (input stays in cache); DOT; IN_PLACE; AHEAD steps that weights are
- * fetched ahead into the first cache, 0 not.
+ * fetched ahead into the first cache, AHEAD_X blocks that input is, 0 not.
  * Launch: local (WG, 1, 1); groups (ceil(NB*KBLOCKS*PTILES*QGROUPS / WG), 1, 1). Packing: one item a row; one a (k block, c block). */
 #include "conv/conv.clh"
 #ifndef NV
@@ -28,6 +28,7 @@
 #define DOT 0
 #define IN_PLACE 0
 #define AHEAD 0
+#define AHEAD_X 0
 #define KT 1
 #define XBLOCK 4
 #endif
@@ -367,8 +368,19 @@ typedef INT_V WEIGHT_V;
 #define AHEAD_OF(p)
 #endif
 
+/* A row of the tile's pixels in the block AHEAD_X blocks later, for windows of one pixel. */
+#if AHEAD_X
+#define AHEAD_OF_X(cb)                                                                                                 \
+    UNROLL                                                                                                             \
+    for (int i = 0; i < VW * STEP_W * PIXEL; i += 16)                                                                  \
+        PREFETCH1(FROM((cb) + AHEAD_X) + i);
+#else
+#define AHEAD_OF_X(cb)
+#endif
+
 /* acc += one block of B channels: all taps of the window. */
 #define ADD_BLOCK(acc, cb)                                                                                             \
+    AHEAD_OF_X(cb)                                                                                                     \
     for (int r = 0; r < R; r++) {                                                                                      \
         UNROLL_S                                                                                                       \
         for (int s = 0; s < S; s++) {                                                                                  \

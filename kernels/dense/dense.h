@@ -34,7 +34,7 @@ void dense_define_shape(struct build *b, const struct dense_shape *s);
 /* Expected outputs from the definition (gemm/ref.c), in double. */
 enum err dense_reference(const struct workload *w, enum exact_data data, struct expected *e);
 
-/* Up to so many rows a product is bound by reading its weights: templates of matrix times vector are the good ones. */
+/* Up to so many rows only templates of matrix times vector are good ones on CPUs. */
 #define DENSE_GEMV_ROWS 4
 
 extern const struct operator operator_dense;

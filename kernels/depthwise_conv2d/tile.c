@@ -82,8 +82,8 @@ static const char *const quantities[][2] = {
     {"in_rows", "(ceil_div(rows, vh) * vh - 1) * stride_h + (size_r - 1) * dil_h + 1"},
     {"row_reuse", "in_rows / rows"},
     {"pitch", "ceil_div(tiles * columns + (size_s - 1) * dil_w // stride_w, vec) * vec"},
-    {"staged_bytes", "(1 - blocked) * in_rows * stride_w * pitch * 4"},
-    {"items", "size_n * size_k / y_lanes * ceil_div(size_p, rows)"},
+    {"staged_bytes", "(1 - blocked) * kb * in_rows * stride_w * pitch * 4"},
+    {"items", "ceil_div(size_n * size_k / y_lanes, kb) * ceil_div(size_p, rows)"},
     {"body", "accumulators * size_r * size_s"},
     {NULL, NULL},
 };
@@ -98,6 +98,7 @@ static const char *const constraints[] = {
     "vec <= max(lanes, 4) or blocked",
     "blocked or vw < ceil_div(size_q, vec) + 1",
     "staged_bytes <= max_staged",
+    "kb == 1 or kb <= size_n * size_k",
     NULL,
 };
 
@@ -105,11 +106,10 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 {
     const struct conv_shape z = conv_shape_of(w);
     const struct build_knob any = {"vec", {4, 8, 16, BUILD_END}}, lanes = {"vec", {z.y_lanes, BUILD_END}};
-    const struct build_knob knobs[] = {is_blocked(&z) ? lanes : any,
-                                       knob_up_to("vh", z.p < 14 ? z.p : 14),
-                                       knob_up_to("vw", z.q < 14 ? z.q : 14),
-                                       knob_up_to("rows", z.p),
-                                       {0}};
+    const struct build_knob several = {"kb", {1, 2, 4, 8, BUILD_END}}, one = {"kb", {1, BUILD_END}};
+    const struct build_knob knobs[] = {is_blocked(&z) ? lanes : any,          knob_up_to("vh", z.p < 14 ? z.p : 14),
+                                       knob_up_to("vw", z.q < 14 ? z.q : 14), knob_up_to("rows", z.p),
+                                       is_blocked(&z) ? one : several,        {0}};
     const enum err e = space_add_constant(s, "max_staged", MAX_STAGED_BYTES, why);
 
     return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
@@ -144,18 +144,21 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"rows", z.p < 28  ? z.p
                                                         : blocked ? 14
                                                                   : 28},
+                                               {"kb", z.h * z.w > 256 ? 1
+                                                      : z.n * z.k < 8 ? z.n * z.k
+                                                                      : 8},
                                                {NULL, 0}},
                  out);
     if (space_is_valid(s, out, NULL))
         return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"rows", "vh", "vw", NULL}, out);
+    return build_make_valid(s, (const char *const[]){"kb", "rows", "vh", "vw", NULL}, out);
 }
 
 static void program(struct build *b)
 {
     const struct conv_shape z = conv_shape_of(b->w);
     const int64_t blocks = z.k / z.y_lanes, one[] = {1, 1, 1};
-    const int64_t grid[] = {z.n * blocks * CEIL(z.p, build_int(b, "rows")), 1, 1};
+    const int64_t grid[] = {CEIL(z.n * blocks, build_int(b, "kb")) * CEIL(z.p, build_int(b, "rows")), 1, 1};
     const enum dtype sums = b->w->dtype == DTYPE_I8 ? DTYPE_I32 : sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
     int weights = 1;
 
@@ -171,7 +174,7 @@ static void program(struct build *b)
 
 const struct template depthwise_tile = {
     .id = "depthwise_conv2d/tile",
-    .version = 1,
+    .version = 2,
     .summary = "CPU: register tiles over rows, every input vector loaded once; lanes along a row or along channels",
     .fit = fit,
     .space = space,

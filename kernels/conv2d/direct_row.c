@@ -124,10 +124,15 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 {
     const struct conv_shape z = direct_flat_shape(w);
     const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), cg = z.c / z.groups, kg = z.k / z.groups;
-    const int64_t room = least(build_max_local(d), 400000) / 4, rows = best_rows(&z);
+    const int64_t room = least(build_max_local(d), 440000) / 4;
+    /* 1x1 windows pay for copying: once for all channels. */
+    const int64_t rows = z.r * z.s == 1 ? least(best_rows(&z), 1 + room / (kg * (z.q + 1))) : best_rows(&z);
     const int64_t nv = least(lanes == 8 ? 2 : 3, CEIL(rows * z.q, lanes)), mr = least(lanes == 8 ? 6 : 8, kg);
     const bool flat = z.p * z.r * z.s == 1, few = cg < 4;
-    const int64_t cb = flat ? least(cg, 512) : least(cg, 16), across = CEIL(z.q, nv * lanes), blocks = CEIL(kg, mr);
+    const int64_t cb = least(cg, flat             ? 512
+                                 : z.r * z.s == 1 ? 64
+                                                  : 16),
+                  across = CEIL(z.q, nv * lanes), blocks = CEIL(kg, mr);
     const int64_t tq = flat ? least(across, 1 + room / (cb * nv * lanes)) : least(across, 5);
     const int64_t sums = flat && cb == cg ? 1 : rows * (least(z.q, tq * nv * lanes) + z.s) * mr;
 

@@ -141,18 +141,26 @@ static bool flat_pays(const struct conv_shape *z, int64_t vec)
     return z->p > 1 && CEIL((z->p - 1) * row + z->q, vec) * 8 < z->p * CEIL(z->q, vec) * 7;
 }
 
+/* So few that writing the outputs is most of the work: then pieces of rows that are as long as can be. */
+static bool few_products(const struct workload *w)
+{
+    return (double)sparse_nnz(w) < 8.0 * (double)workload_get(w, "k");
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct conv_shape z = conv_shape_of(w);
     const bool cpu = d->kind == DEVICE_CPU;
     const int64_t vec = cpu ? build_vector(d) : 1;
-    const int64_t k_t = cpu ? CEIL(z.k, CEIL(z.k, 27)) : 16;
+    const int64_t across = z.q / vec, x_r = cpu && few_products(w) && across > 1 ? (across < 7 ? across : 7) : 1;
+    const int64_t k_most = 28 / x_r, k_t = cpu ? CEIL(z.k, CEIL(z.k, k_most)) : 16;
 
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"vec", vec},
                                                {"k_t", k_t},
+                                               {"x_r", x_r},
                                                {"c_blk", z.c / z.groups},
                                                {"strip", cpu ? 8 : 1},
                                                {"wg_x", cpu ? 1 : 32},
@@ -163,8 +171,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                  out);
     if (space_is_valid(s, out, NULL))
         return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"c_blk", "wg_x", "wg_y", "strip", "k_t", "flat", "vec", NULL},
-                            out);
+    return build_make_valid(
+        s, (const char *const[]){"c_blk", "wg_x", "wg_y", "strip", "x_r", "k_t", "flat", "vec", NULL}, out);
 }
 
 static void define_plan(struct build *b, const struct sparse_plan *p)

@@ -10,7 +10,7 @@ bench=$1
 if grep -E 'wrong result|failed' "$dir/out"; then exit 1; fi
 grep -q '"ours":true,"right":true' "$dir/lines.json" || { echo "none of ours took part"; cat "$dir/out"; exit 1; }
 grep 'not there' "$dir/out" || true
-"$bench" --table "$dir/lines.json" | grep '^geomean: packed [0-9.]* plain [0-9.]*$'
+"$bench" --table "$dir/lines.json" | grep '^geomean: packed [0-9.-]* plain [0-9.-]*$'
 
 "$bench" --smoke --no-defaults --without peers --ours "dense/naive wg=64" "dense f32 m=3 n=5 k=7" | grep '^| ours dense/naive, given'
 "$bench" --smoke --no-defaults --without peers --ours "dense/naive wg=65" "dense f32 m=3 n=5 k=7" 2>&1 | grep "knob 'wg' does not have the value '65'"

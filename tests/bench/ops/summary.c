@@ -249,6 +249,16 @@ static void print_mean(FILE *to, const char *name, const struct mean *m)
         fprintf(to, " %s %.2f (%d rows, least %.2f)", name, exp(m->sum / m->n), m->n, m->least);
 }
 
+/* "1.07", or "-" when there is nothing to take a mean of. */
+static const char *mean_text(const struct mean *m, char out[32])
+{
+    if (m->n)
+        snprintf(out, 32, "%.2f", exp(m->sum / m->n));
+    else
+        snprintf(out, 32, "-");
+    return out;
+}
+
 /* f32 convolutions and products that memory does not bound: what the aims count. */
 static bool counts(const struct row *r)
 {
@@ -257,6 +267,7 @@ static bool counts(const struct row *r)
 
 static void print_means(FILE *to, const struct row *rows, size_t n)
 {
+    char texts[2][32];
     struct mean all = {0}, plain = {0}, direct = {0}, winograd = {0}, fallback = {0}, clblast = {0};
 
     for (size_t i = 0; i < n; i++) {
@@ -271,19 +282,20 @@ static void print_means(FILE *to, const struct row *rows, size_t n)
         mean_add(strstr(p->numerics, "winograd") ? &winograd : &direct, ratio(p, r->peer_blocked));
         mean_add(&plain, ratio(r->plain, r->peer_plain));
     }
-    fprintf(to, "of f32 convolutions and products:");
-    print_mean(to, "direct", &direct);
-    print_mean(to, "Winograd", &winograd);
-    print_mean(to, "plain", &plain);
-    fprintf(to, "\n");
+    if (all.n || plain.n) {
+        fprintf(to, "of f32 convolutions and products:");
+        print_mean(to, "direct", &direct);
+        print_mean(to, "Winograd", &winograd);
+        print_mean(to, "plain", &plain);
+        fprintf(to, "\n");
+    }
     if (fallback.n || clblast.n) {
         fprintf(to, "of all rows:");
         print_mean(to, "default / naive", &fallback);
         print_mean(to, "best / CLBlast", &clblast);
         fprintf(to, "\n");
     }
-    fprintf(to, "geomean: packed %.2f plain %.2f\n", all.n ? exp(all.sum / all.n) : 0,
-            plain.n ? exp(plain.sum / plain.n) : 0);
+    fprintf(to, "geomean: packed %s plain %s\n", mean_text(&all, texts[0]), mean_text(&plain, texts[1]));
 }
 
 static size_t collect(const struct lines *lines, int64_t threads, struct row *rows)

@@ -150,6 +150,15 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_x(GLOBAL const char *RESTRICT x, GLOBAL OPE
             for (int step = 0; step < STEPS; step++)
                 to[i * STEPS + step] = from[i * PACK_W * (XL / 4) + step] ^ ZERO;
     }
+#elif FLOATS && XL > 1 && CG % B == 0 && XL % B == 0
+    {
+        GLOBAL const char *from = x + X_AT(n, g * CG + cb * B, h, -PL);
+
+        for (int i = begin; i < end; i++)
+            UNROLL
+            for (int step = 0; step < STEPS; step++)
+                to[i * STEPS + step] = (float)from[i * PACK_W * XL + step];
+    }
 #elif FLOATS && XL == 1 && CG % B == 0
     for (int step = 0; step < STEPS; step++) {
         GLOBAL const char *from = x + X_AT(n, g * CG + cb * B + step, h, -PL);

@@ -88,6 +88,7 @@ static const char *const constraints[] = {
     "swap == 0 or (vectors > nv and k_together > 1)",
     "pf == 0 or swap == 1",
     "local_bytes <= max_local",
+    "order == 0 or (kt < k_blocks and (tp < rows or region_w < cols))",
     NULL,
 };
 

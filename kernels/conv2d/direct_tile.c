@@ -104,7 +104,7 @@ static const char *const quantities[][2] = {
     {"pass_bytes", "block_bytes + input_h * input_w * cb * 4 + sum_bytes"},
     {"groups", "size_n * groups_n * ceil_div(ceil_div(size_kg, nv * vec), kt) * ceil_div(rows, region_h) * "
                "ceil_div(cols, region_w)"},
-    {"body", "accumulators * ku * (1 + us * (size_s - 1))"},
+    {"body", "accumulators * ku * (1 + us * (size_s - 1)) * (1 + 2 * skip)"},
     {NULL, NULL},
 };
 
@@ -132,6 +132,7 @@ static const char *const constraints[] = {
     "skip == 0 or (padded == 1 and size_s > 1 and us == 0 and vw > 1)",
     "copy_bytes + sum_bytes <= max_local",
     "(nv - 1) * vec < size_kg",
+    "order == 0 or (kt * nv * vec < size_kg and (region_h < rows or region_w < cols))",
     NULL,
 };
 

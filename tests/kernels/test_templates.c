@@ -182,6 +182,8 @@ static void what_a_template_lacks_is_said_in_words(void **state)
         {"conv2d/winograd_tile", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3 stride=2 pad=1", "stride=2,2"},
         {"conv2d/winograd_shared", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3 pad=3", "pad=0 to 2"},
         {"dense/gemm_direct", "dense i8 m=1 n=1 k=1", "i8"},
+        {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=8 h=5 w=5 r=3 s=3 mult=2 layout=nchw8c", "mult=2"},
+        {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=2 h=40 w=40 r=12 s=11", "132"},
     };
 
     (void)state;

@@ -115,41 +115,43 @@ static int64_t widest(int64_t b, int64_t lanes)
     return vec;
 }
 
+static int64_t at_most(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct rnn_shape z = rnn_shape_of(w);
-    const int64_t vec = widest(z.b, build_vector(d)), nv = z.b / vec % 2 ? 1 : 2;
-    const int64_t rows = nv == 2 ? 12 : 16, cpu = d->kind == DEVICE_CPU;
+    const bool cpu = d->kind == DEVICE_CPU, back = z.pass == RNN_BWD_DATA;
+    const int64_t vec = widest(z.b, build_vector(d)), nv = cpu && z.b / vec % 2 == 0 ? 2 : 1;
+    const int64_t gates = back ? 1 : z.gates, rows = !cpu ? 4 : nv == 2 || gates == 3 ? 12 : 16;
+    const int64_t in_rows = back ? at_most(z.h, z.i) : z.gates * z.h;
+    int64_t wg = cpu ? 1 : at_most(32, build_max_group(d));
 
+    while (wg > z.b * z.h)
+        wg /= 2;
     *out = (struct config){{0}};
     build_choose(s,
-                 (const struct build_define[]){{"comb_gate", 1},
-                                               {"streams", 1},
-                                               {"fuse_pw", 2},
-                                               {"pretrans", 1},
-                                               {"comb_in", z.t <= 4 ? 65536 : 4},
-                                               {"vec", vec},
-                                               {"g_in_mr", cpu ? nv == 2 ? 14 : 16 : 4},
-                                               {"g_in_nv", cpu ? nv : 1},
-                                               {"g_in_ku", 4},
-                                               {"g_rec_mr", cpu            ? rows
-                                                            : z.gates == 3 ? 6
-                                                                           : 4},
-                                               {"g_rec_nv", cpu ? nv : 1},
-                                               {"g_rec_ku", 4},
-                                               {"pf", cpu ? 8 : 0},
-                                               {"wg", cpu ? 1 : 32},
-                                               {NULL, 0}},
+                 (const struct build_define[]){
+                     {"comb_gate", 1},
+                     {"streams", 1},
+                     {"fuse_pw", 2},
+                     {"pretrans", 1},
+                     {"comb_in", z.t <= 4 ? 65536 : 4},
+                     {"vec", vec},
+                     {"g_in_mr", at_most(cpu ? nv == 2 ? 14 : 16 : 4, in_rows)},
+                     {"g_in_nv", nv},
+                     {"g_in_ku", 4},
+                     {"g_rec_mr", at_most(rows < gates ? 1 : rows / gates, z.h) * gates}, /* whole hidden units */
+                     {"g_rec_nv", nv},
+                     {"g_rec_ku", 4},
+                     {"pf", cpu ? 16 : 0},
+                     {"wg", wg},
+                     {NULL, 0}},
                  out);
-    /* rows a tile: whole hidden units, not more than there are */
-    for (int i = space_find_knob(s, "g_rec_mr"); out->choice[i] && !space_is_valid(s, out, NULL); out->choice[i]--)
-        for (int k = space_find_knob(s, "g_in_mr"), at = out->choice[k]; at >= 0; at--) {
-            out->choice[k] = (uint16_t)at;
-            if (space_is_valid(s, out, NULL))
-                return ERR_OK;
-        }
-    return build_make_valid(s, (const char *const[]){"g_in_mr", "g_rec_mr", "g_in_nv", "g_rec_nv", "wg", NULL}, out);
+    return build_make_valid(s, (const char *const[]){"g_in_mr", "g_in_nv", "wg", "g_rec_mr", NULL}, out);
 }
 
 /* A program under construction: the knobs, buffers by role (-1: not there), launches that others wait for. */

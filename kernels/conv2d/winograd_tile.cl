@@ -8,6 +8,9 @@
  * AHEAD 1: the next panel of U is prefetched; FUSED 1: one work-item does a block from x to y in local memory; 0: three launches over global scratch, each place's U read once.
  * Launch: local 1; groups: pack (KB, CV * VEC); FUSED (BLOCKS); else in (CV, BLOCKS), gemm (KB, AREA), out (KB, BLOCKS). */
 #include "conv2d/winograd.clh"
+/* Its meaning for parameters of inlined functions is an intrinsic of LLVM that Oclgrind does not know; nothing here needs it. */
+#undef RESTRICT
+#define RESTRICT
 #ifndef MR
 #define MR 4
 #define NV 1
@@ -107,11 +110,13 @@ DEVICE void fill_strip(GLOBAL const ELEM *RESTRICT x, LOCAL SUM *RESTRICT strip,
 #define STRIP_PARAM , LOCAL SUM *RESTRICT strip
 #define STRIP_ARG , strip
 #define STRIP_ARRAY LOCAL_ARRAY SUM strip[STRIP_H * STRIP_W * VEC];
+#define POISON_STRIP POISON_LOCAL(strip, STRIP_H * STRIP_W * VEC, 0, 1);
 #define PIXEL(a, b) LOCAL_VLOAD(strip + ((i * M + (a)) * STRIP_W + j * M + (b)) * VEC)
 #else
 #define STRIP_PARAM
 #define STRIP_ARG
 #define STRIP_ARRAY
+#define POISON_STRIP
 #define INSIDE(a, b) (h + (a) >= 0 && h + (a) < H && left + (b) >= 0 && left + (b) < W)
 #define PIXEL(a, b) (whole || INSIDE(a, b) ? VLOAD(from + ((a)*W + (b)) * VEC) : VSET(0))
 #endif
@@ -210,6 +215,7 @@ DEVICE void multiply(GLOBAL const SUM *RESTRICT u, SCRATCH const SUM *RESTRICT v
 #define Z_PARAM , LOCAL SUM *RESTRICT z
 #define Z_ARG , z
 #define Z_ARRAY LOCAL_ARRAY SUM z[ROWS * M * Q * VEC];
+#define POISON_Z POISON_LOCAL(z, ROWS * M * Q * VEC, 0, 1);
 
 /* Writes z, rows p0 .. of VEC channels from k on. */
 DEVICE void store_pixels(LOCAL const SUM *RESTRICT z, int n, int k, int p0, Y_PARAMS)
@@ -240,6 +246,7 @@ DEVICE void store_pixels(LOCAL const SUM *RESTRICT z, int n, int k, int p0, Y_PA
 #define Z_PARAM
 #define Z_ARG
 #define Z_ARRAY
+#define POISON_Z
 #define STORE_PIXEL(p, q, value) STORE_YK(Y_AT(n, k, p, q), k, value)
 #endif
 
@@ -288,6 +295,10 @@ KERNEL WG_SIZE(1, 1, 1) winograd_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL cons
     Z_ARRAY
     const int n = GRP(0) / BLOCKS_H, row0 = GRP(0) % BLOCKS_H * ROWS;
 
+    POISON_LOCAL(v, AREA * V_PLACE, 0, 1);
+    POISON_LOCAL(products, AREA * PRODUCTS_PLACE, 0, 1);
+    POISON_STRIP
+    POISON_Z
     for (int cv = 0; cv < CV; cv++)
         transform_input(X_IMAGE(n), v, cv, row0 STRIP_ARG);
     for (int kb = 0; kb < KB; kb++) {
@@ -307,6 +318,7 @@ KERNEL WG_SIZE(1, 1, 1) winograd_tile_in(GLOBAL const ELEM *RESTRICT x, GLOBAL S
     STRIP_ARRAY
     const int cv = GRP(0), block = GRP(1);
 
+    POISON_STRIP
     transform_input(X_IMAGE(block / BLOCKS_H), v + block * BLOCK_SIZE(V_PLACE), cv, block % BLOCKS_H * ROWS STRIP_ARG);
 }
 
@@ -327,6 +339,7 @@ KERNEL WG_SIZE(1, 1, 1) winograd_tile_out(GLOBAL const SUM *RESTRICT products, Y
     Z_ARRAY
     const int kb = GRP(0), block = GRP(1);
 
+    POISON_Z
     for (int i = 0; i < NV; i++)
         transform_output(products + (kb * BLOCKS + block) * BLOCK_SIZE(PRODUCTS_PLACE) + i * VEC, block / BLOCKS_H,
                          kb * KR + i * VEC, block % BLOCKS_H * ROWS Z_ARG, Y_ARGS);

@@ -29,7 +29,7 @@ struct row {
     int64_t threads;
     const struct line *plain, *blocked;           /* ours */
     const struct line *peer_plain, *peer_blocked; /* the fastest */
-    const struct line *fallback, *naive, *clblast, *csr, *dense;
+    const struct line *fallback, *naive, *clblast, *csr, *dense, *dense_winograd;
 };
 
 static enum err read_line(const char *text, size_t n, struct line *l, struct why *why)
@@ -141,7 +141,7 @@ static void place(struct row *r, const struct line *l)
     if (!l->right || l->ms <= 0)
         return;
     if (l->ours && (strncmp(l->template, l->workload, n_operator) != 0 || l->template[n_operator] != '/')) {
-        keep_fastest(&r->dense, l);
+        keep_fastest(strstr(l->numerics, "winograd") ? &r->dense_winograd : &r->dense, l);
     } else if (l->ours && ends(l->template, "/naive")) {
         keep_fastest(&r->naive, l);
     } else if (l->ours) {
@@ -223,6 +223,7 @@ static void print_row(FILE *to, const struct row *r)
     print_ratio(to, ratio(best_of(r), r->clblast));
     if (r->dense || r->csr) {
         print_ratio(to, ratio(best_of(r), r->dense));
+        print_ratio(to, ratio(best_of(r), r->dense_winograd));
         print_ratio(to, ratio(best_of(r), r->csr));
     }
     fprintf(to, "\n");
@@ -327,7 +328,8 @@ static enum err print_table(const struct lines *lines, int64_t threads, FILE *to
         "and out against the best of oneDNN, onnxruntime and OpenBLAS. Ratios over 1: ours is faster.\n\n"
         "| workload | packed | ms | of peak | x oneDNN blocked | plain | ms | of peak | best plain peer | x it | "
         "default / naive | "
-        "best / CLBlast | sparse: x our dense | x CSR |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "best / CLBlast | sparse: x our dense | x our Winograd | x CSR "
+        "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
         (int)threads, threads == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++)
         print_row(to, &rows[i]);

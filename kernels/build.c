@@ -112,7 +112,7 @@ void build_module(struct build *b, const char *name)
     if (b->e)
         why_set(b->why, b->e, "kernel file %s: %s", name, err_words(b->e));
     else
-        m = program_add_module(b->p, b->p->n_modules ? name : "kernels", LANG_OPENCL_C, "");
+        m = program_add_module(b->p, b->p->n_modules ? name : "kernels", LANG_OPENCL_C, "-w");
     if (!b->e)
         b->e = m ? blobs_put(b->blobs, buf_text(&text), text.len, &m->source) : ERR_NOMEM;
     buf_fini(&text);
@@ -270,6 +270,13 @@ int64_t build_vector(const struct device_desc *d)
 int64_t build_max_group(const struct device_desc *d)
 {
     return d->max_work_group > 0 ? d->max_work_group : 256;
+}
+
+int64_t build_threads(const struct device_desc *d)
+{
+    const int64_t n = d->threads ? d->threads : d->units;
+
+    return n < 1 ? 1 : n;
 }
 
 int64_t build_max_side(const struct device_desc *d, int axis)

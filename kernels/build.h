@@ -97,6 +97,9 @@ enum err build_make_valid(const struct space *s, const char *const *names, struc
 /* The device's natural float vector: 16 8 4, or 1 for unknown. */
 int64_t build_vector(const struct device_desc *d);
 
+/* Host threads (a CPU) or compute units that run work-groups side by side; at least 1. */
+int64_t build_threads(const struct device_desc *d);
+
 /* Threads of a work-group and bytes of local memory that the device allows; defaults (256, 32 KiB) where it does not
  * say. */
 int64_t build_max_group(const struct device_desc *d);

@@ -214,7 +214,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const bool in_place = (!is_padded(&z) || (thin && t.vh == 1 && z.x_lanes > 1)) && w->dtype == DTYPE_F32 &&
                           channels_together(&z) == z.x_lanes && (z.x_lanes > 1 || z.h * z.w <= 256);
     const bool pass = z.r * z.s == 1 ? cb == 128 : cg > cb && cb > 1;
-    const int64_t tq = least(CEIL(z.q, t.vw), 16), tp = least(CEIL(z.p, t.vh), (z.r * z.s == 1 ? 4 : 32) / tq);
+    const int64_t tq = least(CEIL(z.q, t.vw), 16), most_tp = (z.r * z.s == 1 ? 4 : 32) / tq,
+                  tp = least(CEIL(z.p, t.vh), most_tp < 1 ? 1 : most_tp);
     const int64_t sums = tq * tp * t.vh * t.vw * t.nv * lanes * 4, k_blocks = CEIL(z.k / z.groups, t.nv * lanes);
     const int64_t kt = pass && z.r * z.s > 1 && in_place ? 1 : pass && sums <= 262144 ? 262144 / sums : pass ? 1 : 32;
 
@@ -226,7 +227,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"vw", t.vw},
                                                {"cb", cb},
                                                {"ku", cb % 4 ? 1 : 4},
-                                               {"tp", tp < 1 ? 1 : tp},
+                                               {"tp", tp},
                                                {"tq", tq},
                                                {"kt", least(kt, k_blocks)},
                                                {"pass", pass},

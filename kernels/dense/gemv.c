@@ -58,9 +58,9 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                          struct config *out)
 {
     const struct dense_shape z = dense_shape_of(w);
-    const int64_t lanes = build_vector(d), threads = d->threads ? d->threads : d->units;
+    const int64_t lanes = build_vector(d), threads = build_threads(d);
     const int64_t vec = lanes < z.k ? lanes : 1, rows = z.n < 4 ? 1 : 4;
-    const int64_t turns = z.n / (rows * 4 * (threads < 1 ? 1 : threads));
+    const int64_t turns = z.n / (rows * 4 * threads);
 
     *out = (struct config){{0}};
     build_choose(s,

@@ -109,7 +109,7 @@ enum err gemm_cpu_fallback(const struct gemm_shape *z, const struct device_desc 
     const int64_t kc = z->k <= most || (z->m <= 4 && !packs_w) ? ALL : most < 1024 ? most : 1024;
     const int64_t block = kc < z->k ? kc : z->k;
     const int64_t tiles = clamp(local / 2 / ((block + 32) * 4 * rows), CEIL(z->m, rows));
-    const int64_t waiting = local / 4 / (tiles * rows * nv * lanes * 4), threads = d->threads ? d->threads : d->units;
+    const int64_t waiting = local / 4 / (tiles * rows * nv * lanes * 4), threads = build_threads(d);
     const int64_t share = z->b * panels * CEIL(z->m, rows * tiles) / (4 * threads);
     const int64_t nt = clamp(threads > 1 ? share : ALL, kc < z->k ? waiting : ALL);
 

@@ -49,7 +49,7 @@ struct operator
     /* What the table of keys cannot say (window larger than the padded input, groups not dividing c). ERR_INPUT,
      * ERR_LIMIT. */
     enum err (*check)(const struct workload *w, struct why *why);
-    double (*flops)(const struct workload *w);     /* as GFLOPS are counted: knobs.md section 0 */
+    double (*flops)(const struct workload *w); /* as GFLOPS are counted: knobs.md section 0 */
     /* What is left of them when products with weights that are 0 are not counted; NULL = all. */
     double (*flops_effective)(const struct workload *w);
     double (*bytes_min)(const struct workload *w); /* inputs + weights + outputs once */

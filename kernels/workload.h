@@ -19,8 +19,8 @@ struct workload {
     const struct operator* op;
     enum dtype dtype;
     /* One entry per key of the operator: plain numbers in v[0]; a pair (stride, dilation) in v[0..1]; pad in v[0..3] =
-     * top left bottom right; a word (layout, acc, epilogue) as its position in the key's list in v[0]; a fraction in millionths in v[0]; a
-     * hash in v[0..3]. */
+     * top left bottom right; a word (layout, acc, epilogue) as its position in the key's list in v[0]; a fraction in
+     * millionths in v[0]; a hash in v[0..3]. */
     struct {
         int64_t v[4];
     } key[WORKLOAD_MAX_KEYS];

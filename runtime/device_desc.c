@@ -24,8 +24,8 @@ static const struct {
     {                                                                                                                  \
 #member, offsetof(struct device_desc, member), sizeof((struct device_desc *)0)->member                         \
     }
-    TEXT(api), TEXT(platform), TEXT(platform_version), TEXT(vendor), TEXT(name), TEXT(driver), TEXT(extensions),
-    TEXT(dots),
+    TEXT(api),  TEXT(platform), TEXT(platform_version), TEXT(vendor),
+    TEXT(name), TEXT(driver),   TEXT(extensions),       TEXT(dots),
 #undef TEXT
 };
 

@@ -61,8 +61,8 @@ static enum err take(int64_t n, const struct record *r, const char *line, void *
     return path ? log_append_line(path, line, strlen(line), why) : ERR_OK;
 }
 
-static enum err fill(const struct cli *c, const struct device_choice *d, struct trial_batch *b,
-                     struct result *result, struct why *why)
+static enum err fill(const struct cli *c, const struct device_choice *d, struct trial_batch *b, struct result *result,
+                     struct why *why)
 {
     const char *path = cli_text(c, "program");
     struct config config;

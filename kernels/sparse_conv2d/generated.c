@@ -50,9 +50,10 @@ static const char *const quantities[][2] = {
     {"total_fmas", "size_k * nnz_per_output * tile"},
     {"unit_fmas", "total_fmas / (groups_k * blocks_c)"},
     {"stage_rows", "wg_y * strip * y_r + (size_r - 1) * dil_h // stride_h"},
-    {"stage_columns", "wg_x * wide + (size_s - 1) * dil_w // stride_w"},
-    {"stage_bytes", "4 * staged * wg_n * n_r * c_blk * stride_h * stride_w * "
-                    "stage_rows * stage_columns"},
+    {"stage_columns", "min(wg_x * wide, max(size_q, wide)) + (size_s - 1) * dil_w // stride_w"},
+    {"stage_lines", "ceil_div(stage_columns, 16)"},
+    {"stage_bytes", "64 * staged * wg_n * n_r * c_blk * stride_h * stride_w * stage_rows * "
+                    "(stage_lines + 1 - stage_lines % 2)"},
     {"group", "wg_x * wg_y * wg_n"},
     {"items", "tiles_n * tiles_x * tiles_y / strip"},
     {NULL, NULL},
@@ -147,6 +148,41 @@ static bool few_products(const struct workload *w)
     return (double)sparse_nnz(w) < 8.0 * (double)workload_get(w, "k");
 }
 
+/* Inputs padded in local memory instead of a padded copy, which is a launch more and larger than the second cache; each
+ * kernel stages anew. */
+static bool staging_pays(const struct workload *w, const struct conv_shape *z, int64_t x_r)
+{
+    const bool padded = z->top || z->left || z->bottom || z->right || z->stride_h > 1 || z->stride_w > 1;
+
+    return z->groups == 1 && (padded || z->q < 16) && sparse_nnz(w) * x_r <= 2 * 4096;
+}
+
+/* Tiles of a strip: few rows are read twice, yet there is work for two threads. */
+static int64_t staged_strip(int64_t p)
+{
+    const int64_t n = CEIL(p, 16) > 2 || p <= 8 ? CEIL(p, 16) : 2;
+
+    return CEIL(p, n);
+}
+
+/* Changes the choice on CPUs: one work-group a strip of whole rows. False when that does not fit. */
+static bool choose_staged(const struct workload *w, const struct space *s, int64_t vec, struct config *c)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const int64_t lanes = z.q < vec && z.q % 8 == 0 ? 8 : vec;
+    const int64_t x_r = space_int(s, c, "x_r"), tiles = CEIL(z.q, lanes * x_r);
+    int64_t wg = 1;
+
+    while (wg < tiles)
+        wg *= 2;
+    build_choose(s,
+                 (const struct build_define[]){
+                     {"vec", lanes}, {"wg_x", wg}, {"strip", staged_strip(z.p)}, {"flat", 0}, {NULL, 0}},
+                 c);
+    c->choice[space_find_knob(s, "stage")] = 1;
+    return (lanes < vec || !flat_pays(&z, vec)) && staging_pays(w, &z, x_r) && space_is_valid(s, c, NULL);
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -155,6 +191,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const int64_t vec = cpu ? build_vector(d) : 1;
     const int64_t across = z.q / vec, x_r = cpu && few_products(w) && across > 1 ? (across < 7 ? across : 7) : 1;
     const int64_t k_most = 28 / x_r, k_t = cpu ? CEIL(z.k, CEIL(z.k, k_most)) : 16;
+    struct config staged;
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -169,6 +206,11 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"unroll_cap", 4096},
                                                {NULL, 0}},
                  out);
+    staged = *out;
+    if (cpu && choose_staged(w, s, vec, &staged)) {
+        *out = staged;
+        return ERR_OK;
+    }
     if (space_is_valid(s, out, NULL))
         return ERR_OK;
     return build_make_valid(
@@ -192,6 +234,9 @@ static void define_plan(struct build *b, const struct sparse_plan *p)
         {"Y_COPIED", p->y.copied},
         {"STAGE_ROWS", p->stage_rows},
         {"STAGE_COLUMNS", p->stage_columns},
+        {"STAGE_CHANNEL", p->stage_channel},
+        {"STAGE_ROW", p->stage_row},
+        {"STAGE_PHASE", p->stage_phase},
         {"STAGE_IMAGE", p->stage_image},
         {"STAGE_ELEMS", p->stage_elems},
         {NULL, 0},
@@ -278,7 +323,7 @@ static void program(struct build *b)
 
 const struct template sparse_conv2d_generated = {
     .id = "sparse_conv2d/generated",
-    .version = 1,
+    .version = 2,
     .summary = "code generated from the weights: a product for each nonzero, "
                "positions and values in the code",
     .fit = fit,

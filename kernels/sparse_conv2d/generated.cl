@@ -1,6 +1,7 @@
 /* generated.cl - y[n,k,p,q] = sum over the nonzeros w[k,c,r,s] of x[n,c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], f32, nchw:
  * what does not depend on the weights. The kernels sparse_0, sparse_1 .. are appended by kernels/sparse_conv2d/text.c: straight-line
  * code, one FMA a nonzero and output vector, positions as displacements, values as immediates or constants.
+ * STAGED: a group's part of x, padded, in local memory, no copy xp; else
  * xp: x padded by zeros, columns and rows dealt out by stride (conv/shape.h); yp: outputs with padding between rows (FLAT) or with
  * images in the lanes (CHWN); part: sums between two blocks of input channels.
  * Knobs: VEC lanes (along q; along n where CHWN); X_R Y_R N_R output vectors of a tile; K_T channels at a time; STRIP tiles a
@@ -20,6 +21,13 @@
 #define STRIP 1
 #define FLAT 0
 #define STAGED 0
+#define STAGE_ROWS 1
+#define STAGE_COLUMNS 1
+#define STAGE_CHANNEL 1
+#define STAGE_ROW 1
+#define STAGE_PHASE 1
+#define STAGE_IMAGE 1
+#define STAGE_ELEMS 1
 #define TILES_X 1
 #define TILES_Y P
 #define TILES_N 1
@@ -99,6 +107,38 @@ KERNEL WG_SIZE(1, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_PARAMS)
 #define STRIP_END TILES_Y
 #endif
 #if STAGED
+/* `columns` inputs of one row, of column w0 and every SW-th behind it; zeros outside of x and where not `inside`. */
+#if SW == 1
+#define PAD_LINE(to, from, inside, columns, w0)                                                                        \
+    {                                                                                                                  \
+        LOCAL float *line = to;                                                                                        \
+        GLOBAL const float *RESTRICT source = from;                                                                    \
+        const int lo = !(inside) ? columns : SMALLER(-SMALLER(w0, 0), columns);                                        \
+        const int hi = SMALLER(columns, W - (w0)) < lo ? lo : SMALLER(columns, W - (w0));                              \
+                                                                                                                       \
+        SPAN(0, lo, columns, columns, line[j] = 0.0f, LOCAL_VSTORE(VSET(0.0f), line + j))                              \
+        SPAN(hi, columns, columns, columns, line[j] = 0.0f, LOCAL_VSTORE(VSET(0.0f), line + j))                        \
+        SPAN(lo, hi, hi, hi - lo, line[j] = source[(w0) + j], LOCAL_VSTORE(SUM_VLOAD(source + (w0) + j), line + j))        \
+    }
+/* Elements [begin, end), a vector at a time where `room` before `last` takes one; the last vector overlaps. */
+#define SPAN(begin, end, last, room, one, vector)                                                                      \
+    if ((room) < VEC)                                                                                                  \
+        for (int j = begin; j < (end); j++)                                                                            \
+            one;                                                                                                       \
+    else                                                                                                               \
+        for (int at = begin; at < (end); at += VEC) {                                                                  \
+            const int j = SMALLER(at, (last)-VEC);                                                                     \
+                                                                                                                       \
+            vector;                                                                                                    \
+        }
+#else
+#define PAD_LINE(to, from, inside, columns, w0)                                                                        \
+    for (int j = 0; j < columns; j++) {                                                                                \
+        const int w = (w0) + j * SW;                                                                                   \
+                                                                                                                       \
+        (to)[j] = (inside) && w >= 0 && w < W ? (from)[w] : 0.0f;                                                      \
+    }
+#endif
 #define XLOAD(p) LOCAL_VLOAD(p)
 #define STAGE_PARTS LOCAL_ARRAY float stage[STAGE_ELEMS];
 #define STAGE_N LAST_AT(GRP(2) * WG_N, N_R, NB)
@@ -106,20 +146,19 @@ KERNEL WG_SIZE(1, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_PARAMS)
 #define STAGE_Q LAST_AT(GRP(0) * WG_X, ACROSS, GRID_Q)
 #define STAGE(c0, c1)                                                                                                  \
     BARRIER();                                                                                                         \
-    for (int i = (LID(2) * WG_Y + LID(1)) * WG_X + LID(0); i < STAGE_ELEMS; i += WG_X * WG_Y * WG_N) {                  \
-        const int column = i % STAGE_COLUMNS, row = i / STAGE_COLUMNS % STAGE_ROWS;                                    \
-        const int phase = i / (STAGE_COLUMNS * STAGE_ROWS) % (SH * SW);                                                \
-        const int c = c0 + i / (STAGE_COLUMNS * STAGE_ROWS * SH * SW) % C_BLK;                                         \
-        const int n = STAGE_N + i / (STAGE_COLUMNS * STAGE_ROWS * SH * SW * C_BLK);                                    \
-        const int h = STAGE_P + row, w = STAGE_Q + column;                                                             \
+    for (int i = (LID(2) * WG_Y + LID(1)) * WG_X + LID(0); i < WG_N * N_R * SH * SW * STAGE_ROWS * (c1 - c0);           \
+         i += WG_X * WG_Y * WG_N) {                                                                                    \
+        const int line_row = i % STAGE_ROWS, line_c = i / STAGE_ROWS % (c1 - c0);                                      \
+        const int phase = i / (STAGE_ROWS * (c1 - c0)) % (SH * SW), image = i / (STAGE_ROWS * (c1 - c0) * SH * SW);    \
+        const int h = (STAGE_P + line_row) * SH + phase / SW - PT, n = STAGE_N + image;                                \
                                                                                                                        \
-        stage[i] = c < c1 && n < NB && h < X_ROWS && w < X_COLUMNS                                                     \
-                       ? x[(long)n * XN_STEP + (long)c * XC_STEP + phase * XH_STEP + h * XR_STEP + w * XQ_STEP]        \
-                       : 0.0f;                                                                                         \
+        PAD_LINE(stage + image * STAGE_IMAGE + phase * STAGE_PHASE + line_row * STAGE_ROW + line_c * STAGE_CHANNEL,    \
+                 x + (((long)n * C + c0 + line_c) * H + h) * W, h >= 0 && h < H && n < NB, STAGE_COLUMNS,              \
+                 STAGE_Q * SW + phase % SW - PL)                                                                       \
     }                                                                                                                  \
     BARRIER();
 #define INPUTS                                                                                                         \
-    const LOCAL float *a = stage + (n0 - STAGE_N) * STAGE_IMAGE + (p0 - STAGE_P) * STAGE_COLUMNS + (q0 - STAGE_Q)
+    const LOCAL float *a = stage + (n0 - STAGE_N) * STAGE_IMAGE + (p0 - STAGE_P) * STAGE_ROW + (q0 - STAGE_Q)
 #else
 #define XLOAD(p) SUM_VLOAD(p)
 #define STAGE_PARTS

@@ -51,8 +51,8 @@ static void lay_input(struct sparse_plan *p)
     const int64_t columns = p->flat || p->layout == SPARSE_CHWN ? z->q + behind : max64(z->q, p->wide) + behind;
     struct sparse_input *x = &p->x;
 
-    x->copied = z->top || z->left || z->bottom || z->right || phases > 1 || p->flat || lanes > 1 ||
-                (p->layout == SPARSE_NCHW && z->q < p->wide);
+    x->copied = !p->staged && (z->top || z->left || z->bottom || z->right || phases > 1 || p->flat || lanes > 1 ||
+                               (p->layout == SPARSE_NCHW && z->q < p->wide));
     if (!x->copied) {
         *x = (struct sparse_input){false, z->c * z->h * z->w, z->h * z->w, 0, z->w, 1, z->h, z->w, 0};
         return;
@@ -90,18 +90,18 @@ static void lay_output(struct sparse_plan *p)
     y->n_elems = z->k * y->k_step * (lanes > 1 ? 1 : z->n);
 }
 
-/* The inputs of a work-group's outputs in local memory:
- * [image][channel][phase][row][column]. */
+/* The inputs of a work-group's outputs in local memory, padded: [image][phase][row][channel][column]. */
 static void lay_stage(struct sparse_plan *p)
 {
     const struct conv_shape *z = &p->z;
+    const int64_t across = p->wg_x * p->wide, all = max64(p->q, p->wide);
 
     p->stage_rows = p->wg_y * p->strip * p->y_r + (z->r - 1) * z->dil_h / z->stride_h;
-    p->stage_columns = p->wg_x * p->wide + (z->s - 1) * z->dil_w / z->stride_w;
-    p->stage_row = p->stage_columns;
+    p->stage_columns = (across < all ? across : all) + (z->s - 1) * z->dil_w / z->stride_w;
+    p->stage_channel = odd_lines(p->stage_columns);
+    p->stage_row = p->c_blk * p->stage_channel;
     p->stage_phase = p->stage_rows * p->stage_row;
-    p->stage_channel = z->stride_h * z->stride_w * p->stage_phase;
-    p->stage_image = p->c_blk * p->stage_channel;
+    p->stage_image = z->stride_h * z->stride_w * p->stage_phase;
     p->stage_elems = p->wg_n * p->n_r * p->stage_image;
 }
 

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #define SHAPE "sparse_conv2d f32 n=1 c=5 h=6 w=30 k=7 r=3 s=3 pad=1 sparsity=0.7"
+#define COPY_SHAPE "sparse_conv2d f32 n=1 c=6 h=6 w=30 k=8 r=3 s=3 pad=1 groups=2 sparsity=0.7" /* not staged */
 #define DENSE_SHAPE "sparse_conv2d f32 n=1 c=5 h=10 w=9 k=7 r=3 s=3 pad=1 sparsity=0.7"
 
 static const char *const shapes[] = {
@@ -23,9 +24,12 @@ static const char *const shapes[] = {
 
 static const struct mutant mutants[] = {
     {"sparse_conv2d/generated", SHAPE, "missing term", "v0[-128])", "0.0f)"},
-    {"sparse_conv2d/generated", SHAPE, "wrong pad", "row * SH + ph - PT", "row * SH + ph - PT + 1"},
+    {"sparse_conv2d/generated", SHAPE, "wrong pad", "phase / SW - PT", "phase / SW - PT + 1"},
     {"sparse_conv2d/generated", SHAPE, "unguarded tail", "q0 = LAST_AT(tx, ACROSS, GRID_Q)", "q0 = tx * ACROSS"},
-    {"sparse_conv2d/generated", SHAPE, "columns from right to left", "from[h * W + i]", "from[h * W + W - 1 - i]"},
+    {"sparse_conv2d/generated", SHAPE, "columns one to the left", "SUM_VLOAD(source + (w0) + j)",
+     "SUM_VLOAD(source + (w0) + j - (j > 1))"},
+    {"sparse_conv2d/generated", COPY_SHAPE, "wrong pad", "row * SH + ph - PT", "row * SH + ph - PT + 1"},
+    {"sparse_conv2d/generated", COPY_SHAPE, "columns from right to left", "from[h * W + i]", "from[h * W + W - 1 - i]"},
     {"sparse_conv2d/generated", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
 
     {"sparse_conv2d/csr", SHAPE, "missing last term", "i < row[k + 1]", "i + 1 < row[k + 1]"},

@@ -1,5 +1,5 @@
 /* naive.cl - y[b][m,n] = sum over k of x[b][m,k] * w[b][n,k], row-major, all types. One output a work-item: the baseline. No
- * knobs. Launch: local (64, 1, 1); groups (ceil(BATCH*M*N / 64), 1, 1). */
+ * knobs. Launch: local (WG, 1, 1); groups (ceil(BATCH*M*N / WG), 1, 1). */
 #ifndef M
 #define BATCH 2
 #define M 4
@@ -7,9 +7,13 @@
 #define K 16
 #endif
 
-KERNEL WG_SIZE(64, 1, 1) batch_gemm_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
+#ifndef WG
+#define WG 64
+#endif
+
+KERNEL WG_SIZE(WG, 1, 1) batch_gemm_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
 {
-    const long i = (long)GRP(0) * 64 + LID(0);
+    const long i = (long)GRP(0) * WG + LID(0);
     const long row = i / N, column = i / ((long)M * N) * N + i % N; /* of all rows of x, of w */
     SUM sum = 0;
 

@@ -2,12 +2,12 @@
  * layouts, groups and epilogues. For GPUs.
  * A work-group computes a tile of images x groups x channels (of a group) x rows x columns; along each axis it holds
  * V strips of T work-items with R neighbouring outputs each: output v*T*R + item*R + r of the tile.
- * Knobs: N_V N_T N_R, G_V (groups of channels, all in one work-item), F_V F_T F_R, Y_V Y_T Y_R, X_V X_T X_R; RC_I RY_I RX_I channels
- * and window elements staged in local memory at a time; ORDER of those stages, slowest first: 0 c r s, 1 c s r, 2 r c s, 3 r s c,
- * 4 s c r, 5 s r c; FUSE_YX shape of the group; UNROLL_STEP the staged loops are unrolled while the body stays below it.
+ * Knobs (axes and ORDER: conv/strips.clh): N_V N_T N_R, G_V (groups of channels, all in one work-item), F_V F_T F_R, Y_V Y_T Y_R, X_V X_T X_R; RC_I RY_I RX_I channels
+ * and window elements staged in local memory at a time; ORDER of those stages; FUSE_YX shape of the group; UNROLL_STEP the staged loops are unrolled while the body stays below it.
  * Launch: local (X_T, Y_T, N_T*F_T), fused (Y_T*X_T, F_T, N_T); groups (tiles of x, tiles of y, tiles of k, g and n), fused
  * (tiles of y and x, tiles of g and k, tiles of n). */
 #include "conv/conv.clh"
+#include "conv/strips.clh"
 #ifndef F_T
 #define F_V 1
 #define F_T 2
@@ -50,37 +50,10 @@
 #define STEPS_C CEIL_DIV(CG, RC_I)
 #define STEPS_R CEIL_DIV(R, RY_I)
 #define STEPS_S CEIL_DIV(S, RX_I)
-/* Place in the tile of a work-item's i-th output along an axis of T items with R_ neighbours each. */
-#define OWN(i, T, R_, item) ((i) / (R_) * (T) * (R_) + (item) * (R_) + (i) % (R_))
 #if RC_I * RY_I * RX_I * G_V * N_OWN * F_OWN * Y_OWN * X_OWN <= UNROLL_STEP
 #define LOOP_STAGED UNROLL
 #else
 #define LOOP_STAGED NO_UNROLL
-#endif
-#if ORDER == 0
-#define STEP_C (step / (STEPS_S * STEPS_R))
-#define STEP_R (step / STEPS_S % STEPS_R)
-#define STEP_S (step % STEPS_S)
-#elif ORDER == 1
-#define STEP_C (step / (STEPS_R * STEPS_S))
-#define STEP_R (step % STEPS_R)
-#define STEP_S (step / STEPS_R % STEPS_S)
-#elif ORDER == 2
-#define STEP_C (step / STEPS_S % STEPS_C)
-#define STEP_R (step / (STEPS_S * STEPS_C))
-#define STEP_S (step % STEPS_S)
-#elif ORDER == 3
-#define STEP_C (step % STEPS_C)
-#define STEP_R (step / (STEPS_C * STEPS_S))
-#define STEP_S (step / STEPS_C % STEPS_S)
-#elif ORDER == 4
-#define STEP_C (step / STEPS_R % STEPS_C)
-#define STEP_R (step % STEPS_R)
-#define STEP_S (step / (STEPS_R * STEPS_C))
-#else
-#define STEP_C (step % STEPS_C)
-#define STEP_R (step / STEPS_C % STEPS_R)
-#define STEP_S (step / (STEPS_C * STEPS_R))
 #endif
 #if FUSE_YX
 #define LX (Y_T * X_T)
@@ -134,8 +107,8 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL c
                     UNROLL
                     for (int j = 0; j < X_OWN; j++)
                         acc[g][n][f][i][j] = 0;
-    for (int step = 0; step < STEPS_C * STEPS_R * STEPS_S; step++) {
-        const int c0 = STEP_C * RC_I, r0 = STEP_R * RY_I, s0 = STEP_S * RX_I;
+    for (int step = 0; step < N_STEPS; step++) {
+        const int c0 = STEP_C(step) * RC_I, r0 = STEP_R(step) * RY_I, s0 = STEP_S(step) * RX_I;
 
         for (int at = item; at < X_STAGED; at += ITEMS) {
             const int j = at % IW, i = at / IW % IH, c = at / (IW * IH) % RC_I, g = at / (IW * IH * RC_I) % G_V;

@@ -12,6 +12,7 @@
  * Launch: local (X_T, Y_T, N_T*F_T), fused (Y_T*X_T, F_T, N_T); groups (tiles of x, tiles of y, tiles of k, g and n), fused
  * (tiles of y and x, tiles of g and k, tiles of n). Packing: one item a row of four channels; one a (k/4, c/4). */
 #include "conv/conv.clh"
+#include "conv/strips.clh"
 #include "gemm/dot.clh"
 #ifdef MATRIX
 #define F_V N_V
@@ -100,20 +101,11 @@
 #define STEPS_C CEIL_DIV(C4, RC_I)
 #define STEPS_R CEIL_DIV(R, RY_I)
 #define STEPS_S CEIL_DIV(S, RX_I)
-#define N_STEPS (STEPS_C * STEPS_R * STEPS_S)
-#define OWN(i, T, R_, item) ((i) / (R_) * (T) * (R_) + (item) * (R_) + (i) % (R_))
 #if RC_I * RY_I * RX_I * G_V * I_OWN * F_OWN * 4 * Y_OWN * X_OWN <= UNROLL_STEP
 #define LOOP_STAGED UNROLL
 #else
 #define LOOP_STAGED NO_UNROLL
 #endif
-/* The stage of each loop: divided by the stages of those inside it. */
-#define INSIDE_C (ORDER < 2 ? STEPS_R * STEPS_S : ORDER == 2 ? STEPS_S : ORDER == 4 ? STEPS_R : 1)
-#define INSIDE_R (ORDER == 2 || ORDER == 3 ? STEPS_C * STEPS_S : ORDER == 0 ? STEPS_S : ORDER == 5 ? STEPS_C : 1)
-#define INSIDE_S (ORDER > 3 ? STEPS_C * STEPS_R : ORDER == 1 ? STEPS_R : ORDER == 3 ? STEPS_C : 1)
-#define STEP_C(step) ((step) / (INSIDE_C) % STEPS_C)
-#define STEP_R(step) ((step) / (INSIDE_R) % STEPS_R)
-#define STEP_S(step) ((step) / (INSIDE_S) % STEPS_S)
 #if FUSE_YX
 #define LX (Y_T * X_T)
 #define LY F_T

@@ -1,11 +1,15 @@
 /* naive.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], all types, layouts, groups and
  * epilogues. One output a work-item, straight from the definition: the baseline. No knobs.
- * Launch: local (64, 1, 1); groups (ceil(NB*K*P*Q / 64), 1, 1). */
+ * Launch: local (WG, 1, 1); groups (ceil(NB*K*P*Q / WG), 1, 1). */
 #include "conv/conv.clh"
 
-KERNEL WG_SIZE(64, 1, 1) conv2d_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
+#ifndef WG
+#define WG 64
+#endif
+
+KERNEL WG_SIZE(WG, 1, 1) conv2d_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
 {
-    const long i = (long)GRP(0) * 64 + LID(0);
+    const long i = (long)GRP(0) * WG + LID(0);
     const int q = (int)(i % Q), p = (int)(i / Q % P), k = (int)(i / ((long)Q * P) % K), n = (int)(i / ((long)Q * P * K));
     const int c0 = k / KG * CG;
     SUM sum = 0;

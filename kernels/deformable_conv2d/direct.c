@@ -99,7 +99,7 @@ static void program(struct build *b)
 
 const struct template deformable_direct = {
     .id = "deformable_conv2d/direct",
-    .version = 1,
+    .version = 2,
     .summary = "GPU: samples and weights staged in local memory, strips of outputs a work-item",
     .fit = fit,
     .space = space,

@@ -7,6 +7,7 @@
  * unrolled while their body stays below it.
  * Launch: local (X_T, Y_T, F_T); groups (tiles of x, tiles of y, tiles of k * NB). */
 #include "deformable_conv2d/deform.clh"
+#include "conv/strips.clh"
 #ifndef F_T
 #define F_V 1
 #define F_T 2
@@ -37,11 +38,6 @@
 #define STEPS_C CEIL_DIV(C, RC_I)
 #define STEPS_R CEIL_DIV(R, RY_I)
 #define STEPS_S CEIL_DIV(S, RX_I)
-/* Stages between two values of one axis: those of the axes that run faster. */
-#define FASTER_C (ORDER < 2 ? STEPS_R * STEPS_S : ORDER == 2 ? STEPS_S : ORDER == 4 ? STEPS_R : 1)
-#define FASTER_R (ORDER == 2 || ORDER == 3 ? STEPS_C * STEPS_S : ORDER == 0 ? STEPS_S : ORDER == 5 ? STEPS_C : 1)
-#define FASTER_S (ORDER > 3 ? STEPS_C * STEPS_R : ORDER == 1 ? STEPS_R : ORDER == 3 ? STEPS_C : 1)
-#define STRIP(i, T, NEAR, item) ((i) / (NEAR) * (T) * (NEAR) + (item) * (NEAR) + (i) % (NEAR))
 #if STAGED * F_OWN * Y_OWN * X_OWN <= UNROLL_STEP
 #define LOOP_STAGED UNROLL
 #else
@@ -82,9 +78,9 @@ deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT off
             UNROLL
             for (int j = 0; j < X_OWN; j++)
                 acc[f][i][j] = 0;
-    for (int step = 0; step < STEPS_C * STEPS_R * STEPS_S; step++) {
-        const int c0 = step / FASTER_C % STEPS_C * RC_I, r0 = step / FASTER_R % STEPS_R * RY_I;
-        const int s0 = step / FASTER_S % STEPS_S * RX_I;
+    for (int step = 0; step < N_STEPS; step++) {
+        const int c0 = STEP_C(step) * RC_I, r0 = STEP_R(step) * RY_I;
+        const int s0 = STEP_S(step) * RX_I;
 
         for (int at = item; at < STAGED * PIXELS; at += ITEMS) {
             const int j = at % X_TILE, i = at / X_TILE % Y_TILE, term = at / PIXELS;
@@ -103,14 +99,14 @@ deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT off
         for (int term = 0; term < STAGED; term++)
             UNROLL
             for (int f = 0; f < F_OWN; f++) {
-                const SUM weight = ws[STRIP(f, F_T, F_R, LID(2)) * STAGED + term];
+                const SUM weight = ws[OWN(f, F_T, F_R, LID(2)) * STAGED + term];
 
                 UNROLL
                 for (int i = 0; i < Y_OWN; i++)
                     UNROLL
                     for (int j = 0; j < X_OWN; j++)
-                        acc[f][i][j] = FMA1(xs[term * PIXELS + STRIP(i, Y_T, Y_R, LID(1)) * X_TILE +
-                                               STRIP(j, X_T, X_R, LID(0))],
+                        acc[f][i][j] = FMA1(xs[term * PIXELS + OWN(i, Y_T, Y_R, LID(1)) * X_TILE +
+                                               OWN(j, X_T, X_R, LID(0))],
                                             weight, acc[f][i][j]);
             }
         BARRIER();
@@ -121,8 +117,8 @@ deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT off
         for (int i = 0; i < Y_OWN; i++)
             UNROLL
             for (int j = 0; j < X_OWN; j++) {
-                const int k = f0 + STRIP(f, F_T, F_R, LID(2)), p = p0 + STRIP(i, Y_T, Y_R, LID(1));
-                const int q = q0 + STRIP(j, X_T, X_R, LID(0));
+                const int k = f0 + OWN(f, F_T, F_R, LID(2)), p = p0 + OWN(i, Y_T, Y_R, LID(1));
+                const int q = q0 + OWN(j, X_T, X_R, LID(0));
 
                 if (k < K && p < P && q < Q)
                     STORE_Y(Y_AT(n, k, p, q), k, acc[f][i][j]);

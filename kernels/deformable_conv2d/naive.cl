@@ -1,12 +1,16 @@
 /* naive.cl - y[n,k,p,q] = sum over c,r,s of sample(n,c,r,s,p,q) * w[k,c,r,s], f32 and f16, nchw. One output a work-item, every
  * sample from the definition: the baseline. No knobs.
- * Launch: local (64, 1, 1); groups (ceil(NB*K*P*Q / 64), 1, 1). */
+ * Launch: local (WG, 1, 1); groups (ceil(NB*K*P*Q / WG), 1, 1). */
 #include "deformable_conv2d/deform.clh"
 
-KERNEL WG_SIZE(64, 1, 1) deformable_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT offset,
+#ifndef WG
+#define WG 64
+#endif
+
+KERNEL WG_SIZE(WG, 1, 1) deformable_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT offset,
                                           GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
 {
-    const long i = (long)GRP(0) * 64 + LID(0);
+    const long i = (long)GRP(0) * WG + LID(0);
     const int q = (int)(i % Q), p = (int)(i / Q % P), k = (int)(i / ((long)Q * P) % K), n = (int)(i / ((long)Q * P * K));
     SUM sum = 0;
 

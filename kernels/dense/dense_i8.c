@@ -94,7 +94,7 @@ static void program(struct build *b)
 
 const struct template dense_i8 = {
     .id = "dense/dense_i8",
-    .version = 1,
+    .version = 2,
     .summary = "GPU: int8 by fours of k, tiles in local memory",
     .fit = fit,
     .space = space,
@@ -104,7 +104,7 @@ const struct template dense_i8 = {
 
 const struct template dense_i8_tile = {
     .id = "dense/dense_i8_tile",
-    .version = 1,
+    .version = 2,
     .summary = "CPU: int8, rows x columns in vector registers over packed weights (VNNI where it is found)",
     .fit = fit_tile,
     .space = space_tile,

@@ -1,5 +1,5 @@
-#include "kernels/build.h"
 #include "kernels/dense/dense.h"
+#include "kernels/naive.h"
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
@@ -7,27 +7,10 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     return dense_within("dense/naive", DENSE_F16 | DENSE_I8 | DENSE_EPILOGUE, w, why) ? FIT_NONE : FIT_BASELINE;
 }
 
-static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
-{
-    (void)w;
-    (void)d;
-    return build_knobs(s, (const struct build_knob[]){{"wg", {64, BUILD_END}}, {0}}, why);
-}
-
-static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
-                         struct config *out)
-{
-    (void)w;
-    (void)d;
-    (void)s;
-    *out = (struct config){{0}};
-    return ERR_OK;
-}
-
 static void program(struct build *b)
 {
     const struct dense_shape z = dense_shape_of(b->w);
-    const int64_t grid[] = {CEIL(z.m * z.n, 64), 1, 1}, block[] = {64, 1, 1};
+    const int64_t wg = build_int(b, "wg"), grid[] = {CEIL(z.m * z.n, wg), 1, 1}, block[] = {wg, 1, 1};
 
     build_module(b, "dense/naive.cl");
     dense_define_shape(b, &z);
@@ -36,10 +19,10 @@ static void program(struct build *b)
 
 const struct template dense_naive = {
     .id = "dense/naive",
-    .version = 2,
+    .version = 3,
     .summary = "one output a work-item, from the definition: the baseline",
     .fit = fit,
-    .space = space,
-    .fallback = fallback,
+    .space = naive_space,
+    .fallback = naive_fallback,
     .program = program,
 };

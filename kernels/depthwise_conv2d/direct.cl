@@ -6,8 +6,6 @@
  * Launch: local (X_T, Y_T, C_T); groups (ceil(Q / (X_T*X_R)), ceil(P / (Y_T*Y_R)), NB * ceil(K / (C_T*C_R))). */
 #include "conv/conv.clh"
 #ifndef C_T
-#undef VEC
-#define VEC 1
 #define C_T 1
 #define C_R 1
 #define Y_T 2
@@ -16,7 +14,7 @@
 #define X_R 4
 #define ANN_C 0
 #define ANN_Y 1
-#define ANN_X 1
+#define ANN_X 2
 #define PAD_WG 4
 #endif
 

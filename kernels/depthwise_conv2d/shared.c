@@ -100,7 +100,7 @@ static void program(struct build *b)
 
 const struct template depthwise_shared = {
     .id = "depthwise_conv2d/shared",
-    .version = 1,
+    .version = 2,
     .summary = "GPU: the input of a tile and its weights in local memory, strips of outputs a work-item",
     .fit = fit,
     .space = space,

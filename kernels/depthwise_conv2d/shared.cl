@@ -6,6 +6,7 @@
  * stays below it.
  * Launch: local (X_T, Y_T, F_T); groups (tiles of x, tiles of y, tiles of k * NB). */
 #include "conv/conv.clh"
+#include "conv/strips.clh"
 #ifndef F_T
 #define F_V 1
 #define F_T 2
@@ -27,7 +28,6 @@
 #define IH ((Y_OWN * Y_T - 1) * SH + (R - 1) * DH + 1)
 #define IW ((X_OWN * X_T - 1) * SW + (S - 1) * DW + 1)
 #define ITEMS (F_T * Y_T * X_T)
-#define STRIP(i, T, NEAR, item) ((i) / (NEAR) * (T) * (NEAR) + (item) * (NEAR) + (i) % (NEAR))
 #if R * S * F_OWN * Y_OWN * X_OWN <= UNROLL_STEP
 #define LOOP_RS UNROLL
 #else
@@ -68,15 +68,15 @@ depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y
         for (int s = 0; s < S; s++)
             UNROLL
             for (int f = 0; f < F_OWN; f++) {
-                const int own = STRIP(f, F_T, F_R, LID(2));
+                const int own = OWN(f, F_T, F_R, LID(2));
                 const SUM weight = ws[own * R * S + r * S + s];
 
                 UNROLL
                 for (int i = 0; i < Y_OWN; i++)
                     UNROLL
                     for (int j = 0; j < X_OWN; j++)
-                        acc[f][i][j] = FMA1(xs[(own * IH + STRIP(i, Y_T, Y_R, LID(1)) * SH + r * DH) * IW +
-                                               STRIP(j, X_T, X_R, LID(0)) * SW + s * DW],
+                        acc[f][i][j] = FMA1(xs[(own * IH + OWN(i, Y_T, Y_R, LID(1)) * SH + r * DH) * IW +
+                                               OWN(j, X_T, X_R, LID(0)) * SW + s * DW],
                                             weight, acc[f][i][j]);
             }
     UNROLL
@@ -85,8 +85,8 @@ depthwise_shared(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y
         for (int i = 0; i < Y_OWN; i++)
             UNROLL
             for (int j = 0; j < X_OWN; j++) {
-                const int k = f0 + STRIP(f, F_T, F_R, LID(2)), p = p0 + STRIP(i, Y_T, Y_R, LID(1));
-                const int q = q0 + STRIP(j, X_T, X_R, LID(0));
+                const int k = f0 + OWN(f, F_T, F_R, LID(2)), p = p0 + OWN(i, Y_T, Y_R, LID(1));
+                const int q = q0 + OWN(j, X_T, X_R, LID(0));
 
                 if (k < K && p < P && q < Q)
                     STORE_Y(Y_AT(n, k, p, q), k, acc[f][i][j]);

@@ -1,31 +1,6 @@
 #include "kernels/rnn/launch.h"
 #include "kernels/rnn/rnn.h"
-
-static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
-{
-    (void)w;
-    (void)d;
-    (void)why;
-    return FIT_BASELINE;
-}
-
-static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
-{
-    const int64_t wg = build_max_group(d) < 64 ? build_max_group(d) : 64;
-
-    (void)w;
-    return space_add_knob_ints(s, "wg", why, 1, &wg);
-}
-
-static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
-                         struct config *out)
-{
-    (void)w;
-    (void)d;
-    (void)s;
-    *out = (struct config){{0}};
-    return ERR_OK;
-}
+#include "kernels/naive.h"
 
 /* A tensor that this cell or depth has, or the first one in its place: kernels take it and do not look. */
 static int tensor_or_first(const struct build *b, const char *name)
@@ -149,9 +124,9 @@ const struct template rnn_naive = {
     .id = "rnn/naive",
     .version = 1,
     .summary = "one work-item a result, a launch a step: the baseline",
-    .fit = fit,
-    .space = space,
-    .fallback = fallback,
+    .fit = naive_fit,
+    .space = naive_space,
+    .fallback = naive_fallback,
     .program = program,
     .numerics = rnn_numerics,
 };

@@ -7,6 +7,7 @@
 #include "runtime/verify.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The first OpenCL device; NULL (and words on stdout) when there is none. One thread, for the other tests' sake. */
 static inline struct device *open_first(const struct device_ops *ops)
@@ -38,6 +39,14 @@ static inline struct part part_of(int argc, char **argv)
 static inline bool part_has_next(struct part *p)
 {
     return p->at++ % p->n == p->i;
+}
+
+/* While working on one template: TUNE_ONLY=conv2d/direct leaves the others out. */
+static inline bool is_wanted(const char *template_id)
+{
+    const char *only = getenv("TUNE_ONLY");
+
+    return !only || strcmp(only, template_id) == 0;
 }
 
 /* Loads and verifies; the error of either step. */

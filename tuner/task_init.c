@@ -77,6 +77,18 @@ static enum err check_templates(const struct task *t, const struct job *j, struc
     return ERR_OK;
 }
 
+/* Why nothing fits: the reason of the last template that might have been taken. */
+static enum err nothing_fits(const struct task *t, const struct job *j, const struct why *last, struct why *why)
+{
+    if (!j->templates[0])
+        return why_set(why, ERR_NOT_FOUND, "no template fits %s on %s%s%s", t->text, t->device.name,
+                       last->text[0] ? ": " : "", last->text);
+    if (!last->text[0])
+        return why_set(why, ERR_NOT_FOUND, "none of the templates named (%s) computes %s: %s", j->templates,
+                       t->workload.op->name, t->text);
+    return why_set(why, ERR_NOT_FOUND, "no template named fits %s on %s: %s", t->text, t->device.name, last->text);
+}
+
 static enum err add_templates(struct task *t, const struct job *j, struct why *why)
 {
     struct why last = {""};
@@ -84,20 +96,22 @@ static enum err add_templates(struct task *t, const struct job *j, struct why *w
 
     for (const struct template *const *of = t->workload.op->templates; *of && !e; of++) {
         const struct template *tp = *of;
-        enum fit fit = tp->fit(&t->workload, &t->device, &last);
+        const bool is_allowed = job_allows_template(j, tp->id);
+        struct why reason = {""};
+        enum fit fit = tp->fit(&t->workload, &t->device, &reason);
 
-        if (fit == FIT_NONE || (fit != FIT_BASELINE && !job_allows_template(j, tp->id)))
+        if (fit == FIT_NONE && is_allowed)
+            last = reason;
+        if (fit == FIT_NONE || (fit != FIT_BASELINE && !is_allowed))
             continue;
-        if (fit == FIT_BASELINE && j->templates[0] && job_allows_template(j, tp->id))
+        if (fit == FIT_BASELINE && j->templates[0] && is_allowed)
             fit = FIT_GOOD; /* asked for by name: searched like any other */
         e = add_arm(t, j, tp, fit, why);
     }
     for (size_t i = 0; i < t->n_arms && !e; i++)
         if (!t->arms[i].baseline)
             return ERR_OK;
-    return e ? e
-             : why_set(why, ERR_NOT_FOUND, "no template fits %s on %s%s%s", t->text, t->device.name,
-                       last.text[0] ? ": " : "", last.text);
+    return e ? e : nothing_fits(t, j, &last, why);
 }
 
 static enum err set_names(struct task *t, const char *text, const char *name, int64_t count)

@@ -324,6 +324,33 @@ static void the_table_fits_100_columns(void **state)
     buf_fini(&said);
 }
 
+static void refused(const char *templates, const char *workload, const char *words)
+{
+    const struct device_desc d = test_cpu();
+    struct why why = {""};
+    struct task t;
+    struct job j;
+
+    job_init(&j);
+    snprintf(j.strategy, sizeof j.strategy, "random");
+    snprintf(j.templates, sizeof j.templates, "%s", templates);
+    assert_int_equal(job_add_layer(&j, workload, "", 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, workload, "", 1), ERR_OK);
+    assert_int_equal(task_init(&t, &j, 0, &d, &why), ERR_NOT_FOUND);
+    if (!strstr(why.text, words))
+        fail_msg("\"%s\" does not tell \"%s\"", why.text, words);
+    job_fini(&j);
+}
+
+/* The reason is that of the template that was asked for, not of another one. */
+static void a_refusal_is_that_of_the_template_named(void **state)
+{
+    (void)state;
+    refused("conv2d/i8", "conv2d i8 n=1 c=6 h=8 w=8 k=6 r=3 s=3", "c=6");
+    refused("conv2d/winograd_tile", "conv2d f32 n=1 c=8 h=8 w=8 k=8 r=5 s=5", "conv2d/winograd_tile");
+    refused("conv2d/direct_tile", "depthwise_conv2d f32 n=1 c=8 h=8 w=8 r=3 s=3", "computes depthwise_conv2d");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +366,7 @@ int main(void)
         cmocka_unit_test(finals_overrule_the_search),
         cmocka_unit_test(the_table_tells_a_gain_a_tie_and_a_default_that_stands),
         cmocka_unit_test(the_table_fits_100_columns),
+        cmocka_unit_test(a_refusal_is_that_of_the_template_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,6 +217,20 @@ static enum err unknown_operator(const char *name, struct why *why)
     return e;
 }
 
+static enum err unknown_dtype(const struct operator* op, const char *name, struct why *why)
+{
+    struct buf known;
+    enum err e;
+
+    buf_init(&known, 64);
+    for (int t = 0, n = 0; t < 32; t++)
+        if (op->dtypes & (1u << t))
+            buf_printf(&known, "%s%s", n++ ? ", " : "", dtype_name((enum dtype)t));
+    e = why_set(why, ERR_INPUT, "%s: \"%s\" is no dtype of it; expected one of %s", op->name, name, buf_text(&known));
+    buf_fini(&known);
+    return e;
+}
+
 static enum err parse_head(const char **at, struct workload *w, struct why *why)
 {
     char token[MAX_TOKEN];
@@ -232,7 +246,7 @@ static enum err parse_head(const char **at, struct workload *w, struct why *why)
         return e ? e : why_set(why, ERR_INPUT, "%s: the dtype is missing; expected e.g. f32", w->op->name);
     t = dtype_by_name(token);
     if (t < 0 || !(w->op->dtypes & (1u << t)))
-        return why_set(why, ERR_INPUT, "%s: \"%s\" is no dtype of it; expected f32, f16 or i8", w->op->name, token);
+        return unknown_dtype(w->op, token, why);
     w->dtype = (enum dtype)t;
     return ERR_OK;
 }

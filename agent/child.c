@@ -184,8 +184,9 @@ static void add_words(const struct child *c, cJSON *reply, enum err e, const str
     buf_fini(&text);
 }
 
-/* Runs all passes; each has the limit of a run to itself. *late_ns: what the first pass's launches took longer than the
- * last one's, which is the driver's compiler (PoCL makes code at the first run); 0 with one pass. */
+/* Runs all passes; each has the limit of a run to itself, the first one more for compiling. *late_ns: what the first
+ * pass's launches took longer than the last one's, which is the driver's compiler (PoCL makes code at the first run); 0
+ * with one pass. */
 static enum err verify_passes(struct child *c, struct child_program *p, int64_t *late_ns, struct why *why)
 {
     const size_t n = p->program.n_passes;
@@ -195,7 +196,7 @@ static enum err verify_passes(struct child *c, struct child_program *p, int64_t 
 
     *late_ns = 0;
     for (size_t i = 0; !e && i < n; i++) {
-        child_at(c, "verify", -1);
+        child_at(c, i == 0 ? "first" : "verify", -1);
         e = verify_pass(c->ops, p->loaded, &p->program, &p->blobs, i, &report, why);
         if (i == 0)
             first_ns = report.run_ns;

@@ -149,19 +149,23 @@ static void describe_death(struct sandbox *s, struct sandbox_end *end)
     why_set(&end->words, ERR_CHILD, "the child process %s during %s%s%s", how, end->stage, *tail ? ": " : "", tail);
 }
 
-static double limit_of(const struct sandbox_limits *l, const char *stage)
+static double limit_of(const struct sandbox_limits *l, const struct sandbox_end *end)
 {
+    const char *stage = end->stage;
+
     if (strcmp(stage, "start") == 0 && l->start_s > 0)
         return l->start_s;
     if (strcmp(stage, "build") == 0 || strcmp(stage, "load") == 0 || strcmp(stage, "start") == 0)
         return l->build_s;
+    if (end->first_run)
+        return l->run_s + (l->build_s < SANDBOX_LATE_S ? l->build_s : SANDBOX_LATE_S);
     return l->run_s;
 }
 
 /* Is there a reason to end the child now? */
 static bool over_limits(struct sandbox *s, const struct sandbox_limits *l, int64_t since_ns, struct sandbox_end *end)
 {
-    const double spent_s = (double)(clock_now_ns() - since_ns) * 1e-9, allowed_s = limit_of(l, end->stage);
+    const double spent_s = (double)(clock_now_ns() - since_ns) * 1e-9, allowed_s = limit_of(l, end);
     const int64_t rss = proc_rss_bytes(s->pid);
 
     if (s->stop && atomic_load(s->stop)) {
@@ -190,7 +194,8 @@ static bool is_final(const cJSON *frame, struct sandbox_end *end, int64_t *since
         return true;
     json_i64_or(frame, "i", -1, -1, 1000, &i, NULL);
     *since_ns = clock_now_ns();
-    snprintf(end->stage, sizeof end->stage, "%s", stage);
+    end->first_run = strcmp(stage, "first") == 0;
+    snprintf(end->stage, sizeof end->stage, "%s", end->first_run ? "verify" : stage);
     end->i_item = (int)i;
     return false;
 }

@@ -33,7 +33,9 @@ struct sandbox {
 };
 
 /* What a request may spend, by the stage the child reports: start_s until it reports one (0 = build_s), build_s for
- * build and load, run_s for all others. */
+ * build and load, run_s for all others, the first verification run ("first") with at most SANDBOX_LATE_S of build_s
+ * more: drivers compile then (PoCL makes a kernel's code when it first runs). */
+#define SANDBOX_LATE_S 20
 struct sandbox_limits {
     double start_s, build_s, run_s;
     int64_t memory_bytes; /* resident; 0 = unlimited */
@@ -45,6 +47,7 @@ enum sandbox_fate { SANDBOX_REPLIED, SANDBOX_DIED, SANDBOX_TIMEOUT, SANDBOX_MEMO
 struct sandbox_end {
     enum sandbox_fate fate;
     char stage[16];   /* the last one reported: start load build verify time */
+    bool first_run;   /* of stage verify: the child reported "first" */
     int i_item;       /* the trial of the request it was at; -1 = none */
     struct why words; /* for people, with the last lines of the child's stderr */
 };

@@ -88,20 +88,33 @@ static enum err send(struct session *s, struct trial_batch *b, struct why *why)
     return e;
 }
 
+/* The defaults of the templates that fit well, or of those that possibly do, as far as the budget reaches. */
+static enum err add_defaults(struct session *s, struct trial_batch *b, size_t i_task, bool possible)
+{
+    struct task *t = &s->tasks[i_task];
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < t->n_arms && !e && t->n_counted + t->n_refused + t->n_in_flight < t->budget; i++) {
+        const struct arm *a = &t->arms[i];
+
+        if (a->baseline || !a->has_fallback || a->possible != possible || task_fallback(t, i))
+            continue;
+        e = add(s, b, i_task, TRIAL_SEARCH, i, &a->fallback, "init");
+        t->arms[i].n_trials++;
+    }
+    return e;
+}
+
 static enum err send_defaults(struct session *s, size_t i_task, struct why *why)
 {
     struct task *t = &s->tasks[i_task];
     struct trial_batch b;
     enum err e = trial_batch_init(&b, s->o.job, &s->device);
 
-    for (size_t i = 0; i < t->n_arms && !e; i++) {
-        const struct arm *a = &t->arms[i];
-
-        if (a->baseline || !a->has_fallback || task_fallback(t, i))
-            continue;
-        e = add(s, &b, i_task, TRIAL_SEARCH, i, &a->fallback, "init");
-        t->arms[i].n_trials++;
-    }
+    if (!e)
+        e = add_defaults(s, &b, i_task, false);
+    if (!e)
+        e = add_defaults(s, &b, i_task, true);
     t->phase = TASK_DEFAULTS;
     if (!e)
         e = send(s, &b, why);

@@ -84,7 +84,7 @@ static void print_row(const struct row *r, struct buf *out)
     print_time(out, r->before, r->before ? before_ms(r) : 0);
     print_time(out, best, best ? best->record.time_ns / 1e6 : 0);
     if (!best) {
-        buf_puts(out, "  no valid config\n");
+        buf_puts(out, r->task->n_all ? "  no valid config\n" : "  not tried\n");
         return;
     }
     buf_printf(out, " %5.1f%%", table_error_percent(&best->record));

@@ -125,7 +125,7 @@ static enum err print_workload(const struct cli *c, const char *line, const stru
     if (e)
         return e;
     if (only && !template_find(only))
-        return why_set(why, ERR_INPUT, "no template \"%s\"", only);
+        return why_set(why, ERR_INPUT, "no template \"%s\"; expected one id, e.g. %s", only, w.op->templates[0]->id);
     buf_init(&text, WORKLOAD_MAX_TEXT);
     e = workload_text(&w, &text);
     if (!e)

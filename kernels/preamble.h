@@ -4,11 +4,11 @@
  * (float; half with SUM_HALF; int for i8); OUT: an element of y. VT: a vector of VEC (1 2 4 8 16) SUMs.
  * LOAD1(p) STORE1(p, v): one ELEM as SUM; VLOAD(p) VSTORE(v, p): VEC of them; p is a GLOBAL ELEM pointer.
  * SUM_VLOAD SUM_VSTORE: VEC SUMs in global memory; LOCAL_*, PRIVATE_*: in local and private arrays of SUM.
- * POISON_LOCAL(array, n, item, items): debugging (TUNE_POISON): work-item `item` of `items` fills its part of a local array
- * of SUM with what no sum survives; nothing else. Stands in front of the first write of every local array.
- * y and what the epilogue adds are declared by Y_PARAMS (last in a kernel's list) and written by STORE_Y(i, k, sum):
- * element i of y, channel k; STORE_YK(i, k, v): VEC elements i.. of channels k..; STORE_YQ(i, k, v): VEC elements i..
- * of channel k. */
+ * POISON_LOCAL(array, n, item, items): debugging (TUNE_POISON): work-item `item` of `items` fills its part of a local
+ * array of SUM with what no sum survives; nothing else. Stands in front of the first write of every local array. y and
+ * what the epilogue adds are declared by Y_PARAMS (last in a kernel's list) and written by STORE_Y(i, k, sum): element
+ * i of y, channel k; STORE_YK(i, k, v): VEC elements i.. of channels k..; STORE_YQ(i, k, v): VEC elements i.. of
+ * channel k. */
 #ifndef VEC
 #define VEC 4
 #endif

@@ -14,15 +14,13 @@ static const char *const shapes[] = {
 };
 
 static const struct mutant mutants[] = {
-    {"conv2d/direct", SHAPE, "missing last term", "step < N_STEPS",
-     "step < N_STEPS - 1"},
+    {"conv2d/direct", SHAPE, "missing last term", "step < N_STEPS", "step < N_STEPS - 1"},
     {"conv2d/direct", SHAPE, "wrong pad", "r0 * DH - PT + i", "r0 * DH - PT + 1 + i"},
     {"conv2d/direct", SHAPE, "unguarded tail", "of < KG && p < P && q < Q", "p < P && q < Q"},
     {"conv2d/direct", SHAPE, "r and s swapped", "* RY_I + r) * RX_I + s]", "* RY_I + s) * RX_I + r]"},
     {"conv2d/direct", SHAPE, "uninitialised accumulator", "acc[g][n][f][i][j] = 0;", "acc[g][n][f][i][j] = y[0];"},
 
-    {"conv2d/group", GROUPED, "missing last term", "step < N_STEPS",
-     "step < N_STEPS - 1"},
+    {"conv2d/group", GROUPED, "missing last term", "step < N_STEPS", "step < N_STEPS - 1"},
     {"conv2d/group", GROUPED, "channels of another group", "g * CG + c, row", "g + c, row"},
     {"conv2d/group", GROUPED, "unguarded tail", "of < KG && p < P && q < Q", "p < P && q < Q"},
     {"conv2d/group", GROUPED, "images swapped", "image = n0 + OWN(n, N_T, N_R, nt)",

@@ -7,6 +7,7 @@
 #include "core/blobs.h"
 #include "runtime/device_desc.h"
 #include "runtime/program.h"
+#include "runtime/sense.h"
 
 struct device; /* each backend's own */
 struct loaded;
@@ -44,6 +45,9 @@ struct device_ops {
     /* ERR_WRONG, naming the buffer, when a kernel has written behind the end of one; NULL for a backend without guards.
      */
     enum err (*check_guards)(struct loaded *l, struct why *why);
+    /* What the device's sensors say now; values that cannot be read stay unknown. Fills all of `out`; may take some
+     * milliseconds. ERR_DEVICE. NULL for a backend without sensors. */
+    enum err (*sense)(struct device *d, struct sense *out);
     /* True for a backend that answers from records: verification is skipped and run() reports recorded times. */
     bool simulated;
 };

@@ -644,6 +644,12 @@ static enum err cl_check_guards(struct loaded *l, struct why *why)
     return ERR_OK;
 }
 
+static enum err cl_sense(struct device *d, struct sense *out)
+{
+    sense_sysfs(NULL, d->desc.kind, out);
+    return ERR_OK;
+}
+
 const struct device_ops opencl_device_ops = {
     .name = "opencl",
     .summary = "OpenCL devices through the ICD loader: opencl[:PLATFORM.DEVICE]",
@@ -657,4 +663,5 @@ const struct device_ops opencl_device_ops = {
     .write = cl_write,
     .read = cl_read,
     .check_guards = cl_check_guards,
+    .sense = cl_sense,
 };

@@ -20,6 +20,30 @@ struct conv_shape {
  * (the 3 channels of an image) are nchw. */
 extern const char *const conv_layouts[], *const conv_accs[];
 
+/* Entries of the operators' tables of keys, in their order: the input, k, the window and its steps, the rest. */
+#define CONV_MAX_SIZE ((int64_t)1 << 24)
+#define CONV_KEY(...)                                                                                                  \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
+#define CONV_SIZE_KEY(name, help) CONV_KEY(name, KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, help)
+#define CONV_STEP_KEY(name, help) CONV_KEY(name, KEY_PAIR, false, 1, 4096, 1, NULL, help)
+#define CONV_WORD_KEY(name, words, help) CONV_KEY(name, KEY_WORD, false, 0, 0, 0, words, help)
+#define CONV_INPUT_KEYS                                                                                                \
+    CONV_SIZE_KEY("n", "batch"), CONV_SIZE_KEY("c", "input channels"), CONV_SIZE_KEY("h", "input rows"),               \
+        CONV_SIZE_KEY("w", "input columns")
+#define CONV_K_KEY CONV_SIZE_KEY("k", "output channels")
+#define CONV_WINDOW_KEYS                                                                                               \
+    CONV_KEY("r", KEY_INT, true, 1, 4096, 0, NULL, "window rows"),                                                     \
+        CONV_KEY("s", KEY_INT, true, 1, 4096, 0, NULL, "window columns"),                                              \
+        CONV_STEP_KEY("stride", "step of the window"),                                                                 \
+        CONV_KEY("pad", KEY_PAD, false, 0, 4096, 0, NULL, "zeros around the input"),                                   \
+        CONV_STEP_KEY("dilation", "distance between window elements")
+#define CONV_GROUPS_KEY CONV_KEY("groups", KEY_INT, false, 1, CONV_MAX_SIZE, 1, NULL, "groups of channels")
+#define CONV_LAYOUT_KEY CONV_WORD_KEY("layout", conv_layouts, "layout of input and output")
+#define CONV_ACC_KEY CONV_WORD_KEY("acc", conv_accs, "type of the sums")
+#define CONV_EPILOGUE_KEY CONV_WORD_KEY("epilogue", epilogue_words, "what is applied to the sums")
+
 /* A depthwise workload has k = c * mult and groups = c. */
 struct conv_shape conv_shape_of(const struct workload *w);
 

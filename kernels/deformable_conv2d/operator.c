@@ -1,24 +1,15 @@
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 #include "kernels/expect.h"
 
-#define MAX_SIZE ((int64_t)1 << 24)
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
-static const struct operator_key keys[] = {
-    {"n", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "batch"},
-    {"c", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "input channels"},
-    {"h", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "input rows"},
-    {"w", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "input columns"},
-    {"k", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "output channels"},
-    {"r", KEY_INT, true, 1, 4096, 0, NULL, "window rows"},
-    {"s", KEY_INT, true, 1, 4096, 0, NULL, "window columns"},
-    {"stride", KEY_PAIR, false, 1, 4096, 1, NULL, "step of the window"},
-    {"pad", KEY_PAD, false, 0, 4096, 0, NULL, "zeros around the input"},
-    {"dilation", KEY_PAIR, false, 1, 4096, 1, NULL, "distance between window elements"},
-    {"deformable_groups", KEY_INT, false, 1, MAX_SIZE, 1, NULL, "groups of input channels with offsets of their own"},
-    {"acc", KEY_WORD, false, 0, 0, 0, conv_accs, "type of the sums"},
-    {0},
-};
+static const struct operator_key keys[] = {CONV_INPUT_KEYS,
+                                           CONV_K_KEY,
+                                           CONV_WINDOW_KEYS,
+                                           CONV_KEY("deformable_groups", KEY_INT, false, 1, CONV_MAX_SIZE, 1, NULL,
+                                                    "groups of input channels with offsets of their own"),
+                                           CONV_ACC_KEY,
+                                           {0}};
 
 static enum err check(const struct workload *w, struct why *why)
 {

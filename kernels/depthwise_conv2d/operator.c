@@ -1,24 +1,14 @@
 #include "kernels/conv/ref.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 
-#define MAX_SIZE ((int64_t)1 << 24)
-
 static const struct operator_key keys[] = {
-    {"n", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "batch"},
-    {"c", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "input channels"},
-    {"h", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "input rows"},
-    {"w", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "input columns"},
-    {"r", KEY_INT, true, 1, 4096, 0, NULL, "window rows"},
-    {"s", KEY_INT, true, 1, 4096, 0, NULL, "window columns"},
-    {"stride", KEY_PAIR, false, 1, 4096, 1, NULL, "step of the window"},
-    {"pad", KEY_PAD, false, 0, 4096, 0, NULL, "zeros around the input"},
-    {"dilation", KEY_PAIR, false, 1, 4096, 1, NULL, "distance between window elements"},
-    {"mult", KEY_INT, false, 1, 4096, 1, NULL, "output channels of each input channel"},
-    {"layout", KEY_WORD, false, 0, 0, 0, conv_layouts, "layout of input and output"},
-    {"acc", KEY_WORD, false, 0, 0, 0, conv_accs, "type of the sums"},
-    {"epilogue", KEY_WORD, false, 0, 0, 0, epilogue_words, "what is applied to the sums"},
-    {0},
-};
+    CONV_INPUT_KEYS,
+    CONV_WINDOW_KEYS,
+    CONV_KEY("mult", KEY_INT, false, 1, 4096, 1, NULL, "output channels of each input channel"),
+    CONV_LAYOUT_KEY,
+    CONV_ACC_KEY,
+    CONV_EPILOGUE_KEY,
+    {0}};
 
 static const struct template *const templates[] = {&depthwise_tile, &depthwise_direct, &depthwise_shared,
                                                    &depthwise_naive, NULL};

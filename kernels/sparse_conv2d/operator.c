@@ -6,27 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SIZE ((int64_t)1 << 24)
 #define MAX_BOUND 255 /* drawn weights: multiples of 1/64 up to this many */
 
 static const struct operator_key keys[] = {
-    {"n", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "batch"},
-    {"c", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "input channels"},
-    {"h", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "input rows"},
-    {"w", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "input columns"},
-    {"k", KEY_INT, true, 1, MAX_SIZE, 0, NULL, "output channels"},
-    {"r", KEY_INT, true, 1, 4096, 0, NULL, "window rows"},
-    {"s", KEY_INT, true, 1, 4096, 0, NULL, "window columns"},
-    {"stride", KEY_PAIR, false, 1, 4096, 1, NULL, "step of the window"},
-    {"pad", KEY_PAD, false, 0, 4096, 0, NULL, "zeros around the input"},
-    {"dilation", KEY_PAIR, false, 1, 4096, 1, NULL, "distance between window elements"},
-    {"groups", KEY_INT, false, 1, MAX_SIZE, 1, NULL, "groups of channels"},
-    {"epilogue", KEY_WORD, false, 0, 0, 0, epilogue_words, "what is applied to the sums"},
-    {"sparsity", KEY_FRACTION, false, 1, 999999, 0, NULL, "part of the weights that is 0, drawn from the seed"},
-    {"seed", KEY_INT, false, 0, MAX_SIZE, 1, NULL, "of the drawn weights"},
-    {"weights", KEY_HASH, false, 0, 0, 0, NULL, "a .npy file, or sha256: and its name in the store"},
-    {0},
-};
+    CONV_INPUT_KEYS,
+    CONV_K_KEY,
+    CONV_WINDOW_KEYS,
+    CONV_GROUPS_KEY,
+    CONV_EPILOGUE_KEY,
+    CONV_KEY("sparsity", KEY_FRACTION, false, 1, 999999, 0, NULL, "part of the weights that is 0, drawn from the seed"),
+    CONV_KEY("seed", KEY_INT, false, 0, CONV_MAX_SIZE, 1, NULL, "of the drawn weights"),
+    CONV_KEY("weights", KEY_HASH, false, 0, 0, 0, NULL, "a .npy file, or sha256: and its name in the store"),
+    {0}};
 
 static bool from_file(const struct workload *w)
 {

@@ -93,7 +93,7 @@ static void define_workload(struct build *b)
         build_define(b, "DT", b->w->dtype);
     if (sums_in_half(b->w, b->d)) {
         build_define(b, "SUM_HALF", 1);
-        snprintf(b->p->extensions, sizeof b->p->extensions, "cl_khr_fp16");
+        snprintf(b->p->extensions, sizeof b->p->extensions, "%s", b->d->sm ? "fp16" : "cl_khr_fp16");
     }
     for (int i = 0; i < 4; i++)
         if (bits & (1u << i))
@@ -108,11 +108,11 @@ void build_module(struct build *b, const char *name)
     if (b->e)
         return;
     buf_init(&text, MAX_SOURCE);
-    b->e = kernel_text(name, &text);
+    b->e = kernel_text(name, kernel_lang(b->d), &text);
     if (b->e)
         why_set(b->why, b->e, "kernel file %s: %s", name, err_words(b->e));
     else
-        m = program_add_module(b->p, b->p->n_modules ? name : "kernels", LANG_OPENCL_C, "-w");
+        m = program_add_module(b->p, b->p->n_modules ? name : "kernels", kernel_lang(b->d), "-w");
     if (!b->e)
         b->e = m ? blobs_put(b->blobs, buf_text(&text), text.len, &m->source) : ERR_NOMEM;
     buf_fini(&text);

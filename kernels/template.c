@@ -119,8 +119,9 @@ static enum err describe(const struct template *t, const struct workload *w, con
     p->flops = w->op->flops(w);
     p->flops_effective = w->op->flops_effective ? w->op->flops_effective(w) : p->flops;
     p->bytes_min = w->op->bytes_min(w);
-    snprintf(p->api, sizeof p->api, "%s", strcmp(d->api, "cuda") == 0 ? "cuda" : "opencl");
-    snprintf(p->std, sizeof p->std, "CL1.2");
+    snprintf(p->api, sizeof p->api, "%s", kernel_lang(d) == LANG_CUDA_C ? "cuda" : "opencl");
+    if (kernel_lang(d) == LANG_OPENCL_C)
+        snprintf(p->std, sizeof p->std, "CL1.2");
     return p->template_id && p->knobs ? ERR_OK : ERR_NOMEM;
 }
 
@@ -196,10 +197,19 @@ static enum err append_file(const char *name, int depth, struct buf *out)
     return e;
 }
 
-enum err kernel_text(const char *name, struct buf *out)
+enum program_lang kernel_lang(const struct device_desc *d)
 {
-    enum err e = append_file("preamble.h", 0, out);
+    return strcmp(d->api, "cuda") == 0 ? LANG_CUDA_C : LANG_OPENCL_C;
+}
 
+enum err kernel_text(const char *name, enum program_lang lang, struct buf *out)
+{
+    const char *const parts[] = {"preamble.h", lang == LANG_CUDA_C ? "preamble_cuda.h" : "preamble_opencl.h",
+                                 "preamble_store.h"};
+    enum err e = lang == LANG_CUDA_C ? buf_puts(out, "#define TUNE_CUDA 1\n") : ERR_OK;
+
+    for (size_t i = 0; !e && i < sizeof parts / sizeof parts[0]; i++)
+        e = append_file(parts[i], 0, out);
     if (!e)
         e = buf_puts(out, "#line 1\n");
     return e ? e : append_file(name, 0, out);

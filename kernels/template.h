@@ -69,8 +69,11 @@ enum err template_program(const struct template *t, const struct workload *w, co
  * start. */
 void template_set_kernel_dir(const char *dir);
 
-/* The text of a kernel file ("conv2d/spatial_pack.cl") with the dialect's preamble in front: appended to out.
- * ERR_NOT_FOUND. */
-enum err kernel_text(const char *name, struct buf *out);
+/* The text of a kernel file ("conv2d/spatial_pack.cl") with the preamble of the dialect (opencl-c or cuda-c) in front:
+ * appended to out. ERR_NOT_FOUND. */
+enum err kernel_text(const char *name, enum program_lang lang, struct buf *out);
+
+/* The language of kernels for a device. */
+enum program_lang kernel_lang(const struct device_desc *d);
 
 #endif

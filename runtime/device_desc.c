@@ -39,6 +39,8 @@ static const struct {
     }
     NUMBER(units),          NUMBER(threads),      NUMBER(max_work_group),  NUMBER(local_bytes),
     NUMBER(constant_bytes), NUMBER(global_bytes), NUMBER(max_alloc_bytes), NUMBER(vector_bits),
+    NUMBER(sm), NUMBER(local_max_bytes), NUMBER(local_unit_bytes), NUMBER(local_reserved),
+    NUMBER(registers), NUMBER(unit_threads), NUMBER(unit_groups), NUMBER(cache_bytes),
 #undef NUMBER
 };
 
@@ -67,6 +69,8 @@ struct sha256 device_desc_fingerprint(const struct device_desc *d)
             n += snprintf(text + n, sizeof text - (size_t)n, "%s=%s\n", texts[i].name, text_at(d, i));
     n += snprintf(text + n, sizeof text - (size_t)n, "units=%lld\nthreads=%lld\n", (long long)d->units,
                   (long long)d->threads);
+    if (d->sm)
+        n += snprintf(text + n, sizeof text - (size_t)n, "sm=%lld\n", (long long)d->sm);
     return sha256_of(text, (size_t)n);
 }
 
@@ -91,7 +95,8 @@ cJSON *device_desc_to_json(const struct device_desc *d)
         json_add_text(object, texts[i].name, text_at(d, i), &ok);
     json_add_text(object, "kind", device_class_name(d->kind), &ok);
     for (size_t i = 0; i < COUNT(numbers); i++)
-        json_add_i64(object, numbers[i].name, number_at(d, i), &ok);
+        if (number_at(d, i) || numbers[i].offset < offsetof(struct device_desc, sm))
+            json_add_i64(object, numbers[i].name, number_at(d, i), &ok);
     ok = ok && add_max_local(object, d);
     json_add_bool(object, "fp16", d->fp16, &ok);
     json_add_bool(object, "shares_host", d->shares_host, &ok);

@@ -28,10 +28,20 @@ struct device_desc {
     bool fp16;           /* arithmetic in half */
     bool shares_host;    /* memory, cores or heat shared with the host: building may disturb timing */
     double peak_gflops;  /* measured FMA peak of all units used, 0 = not measured */
+    /* CUDA devices (0 elsewhere). max_work_group, max_local, local_bytes (without opt-in) and constant_bytes above hold
+     * for them too; `extensions` are the words of runtime/cuda_arch.h. */
+    int64_t sm;               /* compute capability, 10 * major + minor: 61, 90, 120 */
+    int64_t local_max_bytes;  /* shared memory of a block by opt-in */
+    int64_t local_unit_bytes; /* shared memory of a multiprocessor */
+    int64_t local_reserved;   /* of it taken by the system for each block */
+    int64_t registers;        /* 32-bit, of a multiprocessor */
+    int64_t unit_threads;     /* resident threads of a multiprocessor, at most */
+    int64_t unit_groups;      /* resident blocks */
+    int64_t cache_bytes;      /* L2 */
 };
 
 /* sha256 over api, platform and version, vendor, name, driver, extensions, dots (where there are any: two processors of
- * one name may differ in them), units, threads (no clocks, no host). */
+ * one name may differ in them), units, threads, sm (where there is one); no clocks, no host. */
 struct sha256 device_desc_fingerprint(const struct device_desc *d);
 
 cJSON *device_desc_to_json(const struct device_desc *d); /* NULL on lack of memory */

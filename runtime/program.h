@@ -97,6 +97,10 @@ struct program_launch {
     struct program_arg *args; /* fill: {buffer, f32 value}; copy: {to, from, i64 bytes} */
     size_t n_args;
     int queue; /* 0..7 */
+    /* CUDA: bytes of dynamic shared memory, and whether all groups must run at the same time (they wait for each other
+     * at a grid barrier; refused as `limits` where they do not fit). */
+    int64_t dyn_local;
+    bool cooperative;
     /* Indices of launches of the same phase whose latest start must have ended: earlier ones, or any that shares a loop
      * with this one (that of the iteration before). Same queue = in order anyway. */
     int *after;

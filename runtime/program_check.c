@@ -280,6 +280,8 @@ static enum err check_launch(const struct program *p, size_t i, struct why *why)
 
     if (!is_name(l->id))
         return why_set(why, ERR_INPUT, "launch %zu: a name is made of letters, digits, _ . -", i);
+    if (l->dyn_local < 0 || l->dyn_local > INT32_MAX)
+        return why_set(why, ERR_INPUT, "launch '%s': dyn_local is 0..%d bytes", l->id, INT32_MAX);
     if ((unsigned)l->op >= N_LAUNCH_OPS || (unsigned)l->phase >= N_PHASES || l->queue < 0 || l->queue >= N_QUEUES)
         return why_set(why, ERR_INPUT, "launch '%s': unknown op or phase, or a queue outside 0..%d", l->id,
                        N_QUEUES - 1);

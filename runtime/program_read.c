@@ -398,8 +398,9 @@ static enum err read_launch(struct program *p, const cJSON *o, const struct laun
 {
     struct program_launch *l;
     int op = 0, phase = 0;
-    int64_t queue = 0;
-    enum err e = only_members(o, "launch", "id op phase module kernel grid block args queue after", why);
+    int64_t queue = 0, dyn_local = 0;
+    bool cooperative = false;
+    enum err e = only_members(o, "launch", "id op phase module kernel grid block args queue after dyn_local cooperative", why);
 
     if (!e)
         e = read_word(o, "op", program_op_names, N_LAUNCH_OPS, LAUNCH_KERNEL, &op, why);
@@ -407,12 +408,18 @@ static enum err read_launch(struct program *p, const cJSON *o, const struct laun
         e = read_word(o, "phase", program_phase_names, N_PHASES, PHASE_RUN, &phase, why);
     if (!e)
         e = json_i64_or(o, "queue", 0, 0, 7, &queue, why);
+    if (!e)
+        e = json_i64_or(o, "dyn_local", 0, 0, INT32_MAX, &dyn_local, why);
+    if (!e)
+        e = json_bool_or(o, "cooperative", false, &cooperative, why);
     if (e)
         return e;
     l = program_add_launch(p, (enum launch_op)op, (enum launch_phase)phase);
     if (!l)
         return why_set(why, ERR_LIMIT, "more than %d launches", PROGRAM_MAX_LAUNCHES);
     l->queue = (int)queue;
+    l->dyn_local = dyn_local;
+    l->cooperative = cooperative;
     e = read_fixed(o, "id", l->id, sizeof l->id, why);
     if (!e && op == LAUNCH_KERNEL)
         e = read_kernel(p, l, o, why);

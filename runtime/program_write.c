@@ -133,6 +133,9 @@ static cJSON *of_launch(const struct program *p, const struct program_launch *l,
         push(args, of_arg(p, &l->args[i], ok), ok);
     add_sub(o, "args", args, ok);
     add_i64(o, "queue", l->queue, ok);
+    add_i64(o, "dyn_local", l->dyn_local, ok);
+    if (l->cooperative)
+        json_add_bool(o, "cooperative", true, ok);
     for (size_t i = 0; i < l->n_after; i++)
         push(after, cJSON_CreateString(p->launches[l->after[i]].id), ok);
     add_sub(o, "after", after, ok);

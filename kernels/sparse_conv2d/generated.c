@@ -261,7 +261,7 @@ static void add_module(struct build *b, const struct sparse_plan *p)
         return;
     m = &b->p->modules[b->p->n_modules - 1];
     buf_init(&text, MAX_TEXT);
-    b->e = kernel_text("sparse_conv2d/generated.cl", &text);
+    b->e = kernel_text("sparse_conv2d/generated.cl", kernel_lang(b->d), &text);
     if (!b->e)
         b->e = sparse_text(p, &text);
     if (!b->e)

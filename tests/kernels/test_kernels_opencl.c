@@ -112,7 +112,7 @@ static void compile_alone(const char *name)
     blobs_init(&blobs, (size_t)1 << 20);
     program_init(&p);
     snprintf(p.api, sizeof p.api, "opencl");
-    assert_int_equal(kernel_text(name, &text), ERR_OK);
+    assert_int_equal(kernel_text(name, LANG_OPENCL_C, &text), ERR_OK);
     buf_puts(&text, "KERNEL WG_SIZE(1, 1, 1) alone(GLOBAL float *y) { y[0] = 0.0f; }\n"); /* something to launch */
     m = program_add_module(&p, "alone", LANG_OPENCL_C, "");
     assert_non_null(m);

@@ -1,0 +1,270 @@
+/* preamble_cuda.h - the dialect in CUDA C++; see preamble.h. NVRTC has no include path here: f16 goes by PTX. With
+ * TUNE_EMULATED the same text is compiled for a CPU, for tests, and instructions are replaced by their meaning.
+ * Lanes of vectors are reached by lane(v, i), here only; kernels use the names of preamble.h. */
+#define KERNEL extern "C" __global__ void
+#define DEVICE static __device__ __forceinline__
+#define MEMBER __device__ __forceinline__
+#define GLOBAL
+#define CONSTANT __constant__ const /* of variables at file scope; not of pointers */
+#define LOCAL
+#define LOCAL_ARRAY __shared__
+#define RESTRICT __restrict__
+#define BARRIER() __syncthreads()
+#define BARRIER_ALL() __syncthreads() /* orders global memory within the block too */
+#define LID(d) ((int)((d) == 0 ? threadIdx.x : (d) == 1 ? threadIdx.y : threadIdx.z))
+#define GRP(d) ((int)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
+#define WG_SIZE(x, y, z) __launch_bounds__((x) * (y) * (z))
+#define PREFETCH1(p) ((void)0)
+#define PREFETCH2(p) ((void)0)
+typedef unsigned uint;
+#ifdef TUNE_EMULATED
+DEVICE float float_of_half(unsigned short bits)
+{
+    _Float16 h;
+    __builtin_memcpy(&h, &bits, 2);
+    return (float)h;
+}
+DEVICE unsigned short half_of_float(float x)
+{
+    const _Float16 h = (_Float16)x;
+    unsigned short bits;
+    __builtin_memcpy(&bits, &h, 2);
+    return bits;
+}
+#else
+DEVICE float float_of_half(unsigned short bits)
+{
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}
+DEVICE unsigned short half_of_float(float x)
+{
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+#endif
+/* An f16 in memory, and where sums are made in half a number. */
+struct half_t {
+    unsigned short bits;
+    half_t() = default;
+    MEMBER half_t(float x) : bits(half_of_float(x)) {}
+    MEMBER half_t(double x) : bits(half_of_float((float)x)) {}
+    MEMBER half_t(int x) : bits(half_of_float((float)x)) {}
+    MEMBER explicit operator float() const { return float_of_half(bits); }
+};
+#if DT == 0
+typedef float ELEM;
+#elif DT == 1
+typedef half_t ELEM;
+#else
+typedef signed char ELEM;
+#endif
+#if DT == 2
+typedef int SUM;
+#define POISON 0x5a5a5a5a
+#elif defined(SUM_HALF)
+typedef half_t SUM;
+#define POISON half_t(nanf(""))
+#else
+typedef float SUM;
+#define POISON nanf("")
+#endif
+#if DT == 2 && !defined(OUT_I8)
+typedef int OUT;
+#else
+typedef ELEM OUT;
+#endif
+/* Arithmetic in half: pairs where there are two, by the instructions of sm_53 and up. */
+#if defined(SUM_HALF) && !defined(TUNE_EMULATED)
+#define HALF_OP(name, op)                                                                                              \
+    DEVICE half_t name(half_t a, half_t b)                                                                             \
+    {                                                                                                                  \
+        half_t r;                                                                                                      \
+        asm(op ".f16 %0, %1, %2;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits));                                          \
+        return r;                                                                                                      \
+    }
+HALF_OP(operator+, "add.rn")
+HALF_OP(operator-, "sub.rn")
+HALF_OP(operator*, "mul.rn")
+DEVICE half_t fma_sum(half_t a, half_t b, half_t c)
+{
+    asm("fma.rn.f16 %0, %1, %2, %0;" : "+h"(c.bits) : "h"(a.bits), "h"(b.bits));
+    return c;
+}
+#elif defined(SUM_HALF)
+DEVICE half_t operator+(half_t a, half_t b) { return half_t((float)a + (float)b); }
+DEVICE half_t operator-(half_t a, half_t b) { return half_t((float)a - (float)b); }
+DEVICE half_t operator*(half_t a, half_t b) { return half_t((float)a * (float)b); }
+DEVICE half_t fma_sum(half_t a, half_t b, half_t c) { return half_t((double)(float)a * (float)b + (float)c); }
+#elif DT != 2
+DEVICE float fma_sum(float a, float b, float c) { return fmaf(a, b, c); }
+#endif
+#ifdef SUM_HALF
+DEVICE half_t operator/(half_t a, half_t b) { return half_t((float)a / (float)b); }
+DEVICE bool operator>(half_t a, half_t b) { return (float)a > (float)b; }
+DEVICE bool operator<(half_t a, half_t b) { return (float)a < (float)b; }
+DEVICE half_t &operator+=(half_t &a, half_t b) { return a = a + b; }
+#endif
+#if DT == 2
+DEVICE int fma_sum(int a, int b, int c) { return a * b + c; }
+#endif
+#define FMA1(a, b, c) fma_sum((a), (b), (c))
+/* Vectors: a number for VEC 1, else a struct of lanes with + - * / << >> by lane. */
+template <class T, int N> struct lanes {
+    T v[N];
+    lanes() = default;
+    MEMBER explicit lanes(T a)
+    {
+        UNROLL for (int i = 0; i < N; i++) v[i] = a;
+    }
+};
+#define LANES_OP(op)                                                                                                   \
+    template <class T, int N> DEVICE lanes<T, N> operator op(lanes<T, N> a, lanes<T, N> b)                             \
+    {                                                                                                                  \
+        UNROLL for (int i = 0; i < N; i++) a.v[i] = a.v[i] op b.v[i];                                                  \
+        return a;                                                                                                      \
+    }                                                                                                                  \
+    template <class T, int N> DEVICE lanes<T, N> &operator op##=(lanes<T, N> &a, lanes<T, N> b)                        \
+    {                                                                                                                  \
+        UNROLL for (int i = 0; i < N; i++) a.v[i] = a.v[i] op b.v[i];                                                  \
+        return a;                                                                                                      \
+    }
+LANES_OP(+)
+LANES_OP(-)
+LANES_OP(*)
+LANES_OP(/)
+#define LANES_SHIFT(op)                                                                                                \
+    template <class T, int N> DEVICE lanes<T, N> operator op(lanes<T, N> a, int by)                                    \
+    {                                                                                                                  \
+        UNROLL for (int i = 0; i < N; i++) a.v[i] = a.v[i] op by;                                                      \
+        return a;                                                                                                      \
+    }
+LANES_SHIFT(<<)
+LANES_SHIFT(>>)
+template <class T, int N> struct vector_of {
+    typedef lanes<T, N> type;
+};
+template <class T> struct vector_of<T, 1> {
+    typedef T type;
+};
+typedef vector_of<SUM, VEC>::type VT;
+/* Lane i of a vector or of a number. */
+template <class T, int N> DEVICE T &lane(lanes<T, N> &a, int i)
+{
+    return a.v[i];
+}
+template <class T> DEVICE T &lane(T &a, int)
+{
+    return a;
+}
+#define LANES_OF(name, expression)                                                                                     \
+    DEVICE VT name(VT a)                                                                                               \
+    {                                                                                                                  \
+        UNROLL for (int i = 0; i < VEC; i++)                                                                           \
+        {                                                                                                              \
+            const SUM x = lane(a, i);                                                                                  \
+            lane(a, i) = expression;                                                                                   \
+        }                                                                                                              \
+        return a;                                                                                                      \
+    }
+LANES_OF(VSTEP, x > (SUM)0 ? (SUM)1 : (SUM)0)
+LANES_OF(VRELU, x > (SUM)0 ? x : (SUM)0)
+DEVICE VT VSET(SUM a)
+{
+    return (VT)a;
+}
+DEVICE VT VFMA(VT a, VT b, VT c)
+{
+#if defined(SUM_HALF) && VEC > 1 && !defined(TUNE_EMULATED)
+    UNROLL for (int i = 0; i < VEC; i += 2)
+    {
+        unsigned x, y, z;
+        asm("mov.b32 %0, {%1, %2};" : "=r"(x) : "h"(a.v[i].bits), "h"(a.v[i + 1].bits));
+        asm("mov.b32 %0, {%1, %2};" : "=r"(y) : "h"(b.v[i].bits), "h"(b.v[i + 1].bits));
+        asm("mov.b32 %0, {%1, %2};" : "=r"(z) : "h"(c.v[i].bits), "h"(c.v[i + 1].bits));
+        asm("fma.rn.f16x2 %0, %1, %2, %0;" : "+r"(z) : "r"(x), "r"(y));
+        asm("mov.b32 {%0, %1}, %2;" : "=h"(c.v[i].bits), "=h"(c.v[i + 1].bits) : "r"(z));
+    }
+#else
+    UNROLL for (int i = 0; i < VEC; i++) lane(c, i) = fma_sum(lane(a, i), lane(b, i), lane(c, i));
+#endif
+    return c;
+}
+DEVICE VT VCLAMP(VT a, SUM lo, SUM hi)
+{
+    UNROLL for (int i = 0; i < VEC; i++)
+    {
+        const SUM x = lane(a, i);
+        lane(a, i) = x < lo ? lo : x > hi ? hi : x;
+    }
+    return a;
+}
+#define VADD(a, b) ((a) + (b))
+#define VSUB(a, b) ((a) - (b))
+#define VMUL(a, b) ((a) * (b))
+#define VDIV(a, b) ((a) / (b))
+/* Lane i of the result is lane (from) of a, or, from VEC on, of b. */
+#define LANES_SHUFFLE(name, from)                                                                                      \
+    DEVICE VT name(VT a, VT b)                                                                                         \
+    {                                                                                                                  \
+        VT r;                                                                                                          \
+        UNROLL for (int i = 0; i < VEC; i++) lane(r, i) = (from) < VEC ? lane(a, (from)) : lane(b, (from) - VEC);      \
+        return r;                                                                                                      \
+    }
+LANES_SHUFFLE(VEVEN, 2 * i)
+LANES_SHUFFLE(VODD, 2 * i + 1)
+LANES_SHUFFLE(VZIP_LOW, i % 2 ? VEC + i / 2 : i / 2)
+LANES_SHUFFLE(VZIP_HIGH, i % 2 ? VEC + (VEC + i) / 2 : (VEC + i) / 2)
+/* Memory. Pointers need no more than the alignment of one element. */
+template <class V, class T> DEVICE V load_lanes(const T *p)
+{
+    V r;
+    UNROLL for (int i = 0; i < (int)(sizeof(V) / sizeof(T)); i++) lane(r, i) = p[i];
+    return r;
+}
+template <class V, class T> DEVICE void store_lanes(V a, T *p)
+{
+    UNROLL for (int i = 0; i < (int)(sizeof(V) / sizeof(T)); i++) p[i] = lane(a, i);
+}
+#define SUM_VLOAD(p) load_lanes<VT, SUM>(p)
+#define SUM_VSTORE(a, p) store_lanes<VT, SUM>((a), (p))
+#define LOCAL_VLOAD(p) SUM_VLOAD(p)
+#define LOCAL_VSTORE(a, p) SUM_VSTORE(a, p)
+#define PRIVATE_VLOAD(p) SUM_VLOAD(p)
+#define PRIVATE_VSTORE(a, p) SUM_VSTORE(a, p)
+DEVICE SUM sum_of_elem(ELEM a)
+{
+    return (SUM)a;
+}
+DEVICE ELEM elem_of_sum(SUM a)
+{
+    return (ELEM)a;
+}
+#define LOAD1(p) sum_of_elem(*(p))
+#define STORE1(p, a) (*(p) = elem_of_sum(a))
+DEVICE VT VLOAD(const ELEM *p)
+{
+    VT r;
+    UNROLL for (int i = 0; i < VEC; i++) lane(r, i) = sum_of_elem(p[i]);
+    return r;
+}
+DEVICE void VSTORE(VT a, ELEM *p)
+{
+    UNROLL for (int i = 0; i < VEC; i++) p[i] = elem_of_sum(lane(a, i));
+}
+/* Requantisation: round to nearest even, saturate. */
+DEVICE signed char requantise1(float x)
+{
+    return (signed char)(int)fminf(fmaxf(rintf(x), -128.0f), 127.0f);
+}
+#define REQUANTISE1(f) requantise1(f)
+#if DT == 2 && VEC > 1
+DEVICE void vstore_requantised(VT a, const float *scale, int step, signed char *p)
+{
+    UNROLL for (int i = 0; i < VEC; i++) p[i] = requantise1((float)lane(a, i) * scale[i * step]);
+}
+#define VSTORE_REQUANTISED_K(a, s, p) vstore_requantised((a), (s), 1, (p))
+#define VSTORE_REQUANTISED_Q(a, s, p) vstore_requantised((a), &(s), 0, (p))
+#endif

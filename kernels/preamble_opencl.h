@@ -1,0 +1,150 @@
+/* preamble_opencl.h - the dialect in OpenCL C 1.2; see preamble.h. */
+#define KERNEL __kernel void
+#define DEVICE static inline
+#define GLOBAL __global
+#define CONSTANT __constant
+#define LOCAL __local
+#define LOCAL_ARRAY __local
+#define RESTRICT restrict
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define BARRIER_ALL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE) /* local and global memory */
+#define LID(d) ((int)get_local_id(d))
+#define GRP(d) ((int)get_group_id(d))
+#define WG_SIZE(x, y, z) __attribute__((reqd_work_group_size(x, y, z)))
+#if DT == 0
+#define ELEM float
+#elif DT == 1
+#define ELEM half
+#else
+#define ELEM char
+#endif
+#if DT == 2
+#define SUM int
+#elif defined(SUM_HALF)
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define SUM half
+#else
+#define SUM float
+#endif
+#if VEC == 1
+#define VT SUM
+#else
+#define VT CAT(SUM, VEC)
+#endif
+#if DT == 2
+#define POISON 0x5a5a5a5a
+#else
+#define POISON NAN
+#endif
+#if DT == 2
+#define FMA1(a, b, c) ((a) * (b) + (c))
+#define VFMA(a, b, c) ((a) * (b) + (c))
+#else
+#define FMA1(a, b, c) fma((a), (b), (c))
+#define VFMA(a, b, c) fma((a), (b), (c))
+#endif
+#define VSET(a) ((VT)(a))
+#define VADD(a, b) ((a) + (b))
+#define VSUB(a, b) ((a) - (b))
+#define VMUL(a, b) ((a) * (b))
+#define VDIV(a, b) ((a) / (b))
+#define VCLAMP(a, lo, hi) clamp((a), (SUM)(lo), (SUM)(hi))
+#define VSTEP(a) (VSET(1) - step((a), VSET(0))) /* 1 where a > 0, else 0 */
+#define VRELU(a) max((a), VSET(0))
+#define VEVEN(a, b) ((VT)((a).even, (b).even)) /* VEC > 1 */
+#define VODD(a, b) ((VT)((a).odd, (b).odd))
+/* Vectors in memory. PoCL's vloadn is a call that costs its compiler seconds where there are many; vectors of lower
+ * alignment behind a pointer are the same code in a tenth of the time. */
+#if VEC == 1
+#define SUM_VLOAD(p) (*(p))
+#define SUM_VSTORE(a, p) (*(p) = (a))
+#define LOCAL_VLOAD(p) (*(p))
+#define LOCAL_VSTORE(a, p) (*(p) = (a))
+#define PRIVATE_VLOAD(p) (*(p))
+#define PRIVATE_VSTORE(a, p) (*(p) = (a))
+#elif defined(POCL_DEVICE_ADDRESS_BITS)
+typedef SUM sum_vector __attribute__((ext_vector_type(VEC), aligned(sizeof(SUM))));
+#define SUM_VLOAD(p) (*(GLOBAL const sum_vector *)(p))
+#define SUM_VSTORE(a, p) (*(GLOBAL sum_vector *)(p) = (a))
+#define LOCAL_VLOAD(p) (*(LOCAL const sum_vector *)(p))
+#define LOCAL_VSTORE(a, p) (*(LOCAL sum_vector *)(p) = (a))
+#define PRIVATE_VLOAD(p) (*(const __private sum_vector *)(p))
+#define PRIVATE_VSTORE(a, p) (*(__private sum_vector *)(p) = (a))
+#else
+#define SUM_VLOAD(p) CAT(vload, VEC)(0, (p))
+#define SUM_VSTORE(a, p) CAT(vstore, VEC)((a), 0, (p))
+#define LOCAL_VLOAD(p) SUM_VLOAD(p)
+#define LOCAL_VSTORE(a, p) SUM_VSTORE(a, p)
+#define PRIVATE_VLOAD(p) SUM_VLOAD(p)
+#define PRIVATE_VSTORE(a, p) SUM_VSTORE(a, p)
+#endif
+/* VZIP_LOW, VZIP_HIGH: the lower (upper) halves of two vectors, interleaved: a0 b0 a1 b1 ... */
+#if VEC == 2
+#define VZIP_LOW(a, b) ((VT)((a).s0, (b).s0))
+#define VZIP_HIGH(a, b) ((VT)((a).s1, (b).s1))
+#elif VEC == 4
+#define VZIP_LOW(a, b) ((VT)((a).s0, (b).s0, (a).s1, (b).s1))
+#define VZIP_HIGH(a, b) ((VT)((a).s2, (b).s2, (a).s3, (b).s3))
+#elif VEC == 8
+#define VZIP_LOW(a, b) ((VT)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3))
+#define VZIP_HIGH(a, b) ((VT)((a).s4, (b).s4, (a).s5, (b).s5, (a).s6, (b).s6, (a).s7, (b).s7))
+#elif VEC == 16
+#define VZIP_LOW(a, b)                                                                                                 \
+    ((VT)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3, (a).s4, (b).s4, (a).s5, (b).s5, (a).s6,      \
+          (b).s6, (a).s7, (b).s7))
+#define VZIP_HIGH(a, b)                                                                                                \
+    ((VT)((a).s8, (b).s8, (a).s9, (b).s9, (a).sa, (b).sa, (a).sb, (b).sb, (a).sc, (b).sc, (a).sd, (b).sd, (a).se,      \
+          (b).se, (a).sf, (b).sf))
+#endif
+/* Ask for the cache line at p, into the first or the second level. */
+#ifdef POCL_DEVICE_ADDRESS_BITS
+#define PREFETCH1(p) __builtin_prefetch((const void *)(size_t)(p), 0, 3)
+#define PREFETCH2(p) __builtin_prefetch((const void *)(size_t)(p), 0, 2)
+#else
+#define PREFETCH1(p) ((void)0)
+#define PREFETCH2(p) ((void)0)
+#endif
+/* Elements as sums: f16 is stored in half and summed in float where there is no arithmetic in half. */
+#if DT == 0 || defined(SUM_HALF)
+#define LOAD1(p) (*(p))
+#define STORE1(p, v) (*(p) = (v))
+#define VLOAD(p) SUM_VLOAD(p)
+#define VSTORE(a, p) SUM_VSTORE(a, p)
+#elif DT == 1
+#define LOAD1(p) vload_half(0, (p))
+#define STORE1(p, v) vstore_half((v), 0, (p))
+#if VEC == 1
+#define VLOAD(p) LOAD1(p)
+#define VSTORE(a, p) STORE1(p, a)
+#else
+#define VLOAD(p) CAT(vload_half, VEC)(0, (p))
+#define VSTORE(a, p) CAT(vstore_half, VEC)((a), 0, (p))
+#endif
+#else
+#define LOAD1(p) ((int)*(p))
+#define STORE1(p, v) (*(p) = (char)(v))
+#if VEC == 1
+#define VLOAD(p) LOAD1(p)
+#define VSTORE(a, p) STORE1(p, a)
+#else
+#define VLOAD(p) CAT(convert_int, VEC)(CAT(vload, VEC)(0, (p)))
+#define VSTORE(a, p) CAT(vstore, VEC)(CAT(convert_char, VEC)(a), 0, (p))
+#endif
+#endif
+/* Outputs. */
+#if DT == 2 && !defined(OUT_I8)
+#define OUT int
+#elif DT == 2
+#define OUT char
+#else
+#define OUT ELEM
+#endif
+/* Requantisation: round to nearest even, saturate. Vectors: with a scale for each lane, or one for all. */
+#define REQUANTISE1(f) convert_char_sat_rte(f)
+#if DT == 2 && VEC > 1
+#define FLOAT_VT(v) CAT(convert_float, VEC)(v)
+#define REQUANTISED(v) CAT(CAT(convert_char, VEC), _sat_rte)(v)
+#define VSTORE_REQUANTISED_K(v, s, p)                                                                                  \
+    CAT(vstore, VEC)(REQUANTISED(FLOAT_VT(v) * CAT(vload, VEC)(0, (s))), 0, (p))
+#define VSTORE_REQUANTISED_Q(v, s, p) CAT(vstore, VEC)(REQUANTISED(FLOAT_VT(v) * (s)), 0, (p))
+#endif

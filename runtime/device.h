@@ -12,8 +12,22 @@
 struct device; /* each backend's own */
 struct loaded;
 
+/* What one kernel of a built module takes, as its compiler or driver told; -1 = not told. */
+struct kernel_resources {
+    char kernel[64];
+    int registers;   /* 32-bit, a work-item */
+    int local_bytes; /* local (shared) memory of a group, without what a launch adds */
+    int spill_bytes; /* stores and loads of registers to memory, a work-item */
+    int stack_bytes; /* private memory, a work-item */
+    int constant_bytes;
+    int max_group; /* work-items that its registers allow */
+};
+#define LOAD_MAX_RESOURCES 16
+
 /* What happened while loading; filled on failure too. */
 struct load_report {
+    struct kernel_resources resources[LOAD_MAX_RESOURCES]; /* of the launched kernels, each once; the first 16 */
+    int n_resources;
     int64_t build_ns;  /* compiling; PoCL makes code at the first run() only: add that run's wall time */
     bool build_cached; /* the binary came from a cache */
     char *log;         /* compiler output, at most 16 KiB; free() it; NULL = none */

@@ -2,11 +2,8 @@
 #ifndef TUNE_RUNTIME_OPENCL_H
 #define TUNE_RUNTIME_OPENCL_H
 
-#define CL_TARGET_OPENCL_VERSION 120
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
-
 #include "runtime/device.h"
+#include "runtime/opencl_api.h"
 
 #define OPENCL_QUEUES 8
 

@@ -85,8 +85,12 @@ enum err opencl_failed(struct why *why, enum err e, const char *call, cl_int err
 
 static enum err platforms(cl_platform_id out[MAX_PLATFORMS], cl_uint *n, struct why *why)
 {
-    const cl_int error = clGetPlatformIDs(MAX_PLATFORMS, out, n);
+    const enum err e = opencl_api_load(why);
+    cl_int error;
 
+    if (e)
+        return e;
+    error = clGetPlatformIDs(MAX_PLATFORMS, out, n);
     if (error != CL_SUCCESS || *n == 0)
         return why_set(why, ERR_NOT_FOUND,
                        "no OpenCL platform: install a driver, for a CPU the package pocl-opencl-icd");

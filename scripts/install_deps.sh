@@ -4,11 +4,14 @@
 #   install_deps.sh --check-tools  and what scripts/check.sh needs besides
 #   install_deps.sh --bench        and the libraries that scripts/bench.sh and scripts/bench_ops.sh compare with: OpenBLAS and
 #                                  CLBlast from Debian, oneDNN and onnxruntime from PyPI into TUNE_PEERS, outside the tree
+#   install_deps.sh --nvrtc12      and CUDA 12's NVRTC from PyPI (130 MB), the last that makes code for sm_50 to sm_72, into
+#                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvrtc12/venv
 set -eu
 
 packages="gcc libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev libcurl4-openssl-dev libsqlite3-dev
     libmbedtls-dev libcmocka-dev zlib1g-dev ocl-icd-opencl-dev pocl-opencl-icd oclgrind"
 peers=""
+nvrtc12=""
 for argument in "$@"; do
     case "$argument" in
     --check-tools) packages="$packages valgrind clang clang-format cppcheck universal-ctags git" ;;
@@ -16,8 +19,12 @@ for argument in "$@"; do
         packages="$packages libopenblas-dev libclblast-dev python3-venv libgomp1"
         peers="${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}"
         ;;
+    --nvrtc12)
+        packages="$packages python3-venv"
+        nvrtc12="${XDG_CACHE_HOME:-$HOME/.cache}/tune-nvrtc12/venv"
+        ;;
     *)
-        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools or --bench" >&2
+        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --bench or --nvrtc12" >&2
         exit 1
         ;;
     esac
@@ -46,8 +53,22 @@ install_peers() {
     : >"$peers/complete-1"
 }
 
+# Pinned: the last release of CUDA 12, and so the last that knows the architectures before sm_75.
+install_nvrtc12() {
+    [ -n "$nvrtc12" ] || return 0
+    [ ! -f "$nvrtc12/complete-1" ] || return 0
+    echo "installing into $nvrtc12: nvidia-cuda-nvrtc-cu12 12.9.86"
+    if ! python3 -m venv "$nvrtc12" ||
+        ! "$nvrtc12/bin/pip" install --quiet --disable-pip-version-check nvidia-cuda-nvrtc-cu12==12.9.86; then
+        echo "install_deps.sh: pip could not install NVRTC 12 into $nvrtc12; sm_50 to sm_72 cannot be compiled for" >&2
+        return 0
+    fi
+    : >"$nvrtc12/complete-1"
+}
+
 if [ -z "$missing" ]; then
     install_peers
+    install_nvrtc12
     exit 0
 fi
 
@@ -76,3 +97,4 @@ if ! install; then
     fi
 fi
 install_peers
+install_nvrtc12

@@ -323,7 +323,7 @@ static void program(struct build *b)
 
 const struct template sparse_conv2d_generated = {
     .id = "sparse_conv2d/generated",
-    .version = 2,
+    .version = 3,
     .summary = "code generated from the weights: a product for each nonzero, "
                "positions and values in the code",
     .fit = fit,

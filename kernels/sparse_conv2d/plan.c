@@ -142,7 +142,7 @@ static int64_t cut(int64_t all, int64_t n, int64_t i)
     return all * i / n;
 }
 
-static int64_t unit_nnz(const struct sparse_plan *p, const struct sparse_unit *u)
+int64_t sparse_unit_nnz(const struct sparse_plan *p, const struct sparse_unit *u)
 {
     int64_t n = 0, first;
 
@@ -159,7 +159,7 @@ static void deal_kernels(struct sparse_plan *p)
 
     p->n_kernels = 0;
     for (int64_t i = 0; i < p->n_units; i++) {
-        const int64_t nnz = unit_nnz(p, &p->units[i]);
+        const int64_t nnz = sparse_unit_nnz(p, &p->units[i]);
 
         if (i > 0 && (fmas + nnz * p->tile > p->cap || (p->constants && values + nnz > 16384))) {
             p->n_kernels++;

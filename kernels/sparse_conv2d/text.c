@@ -20,6 +20,7 @@ struct writer {
     struct buf *out;
     struct term *terms; /* room for the largest unit */
     int64_t n_values;   /* constants of the kernel so far */
+    int64_t all_values; /* of the kernel */
 };
 
 /* Steps of the input that the code reads: of the copy, or of the tile in local memory. */
@@ -79,12 +80,20 @@ static int64_t element_offset(const struct sparse_plan *p, int64_t e)
     return n * (chwn ? p->vec : image) + y * row_step(p) + x * (chwn ? p->x.column_step : p->vec);
 }
 
+/* Where in its chunk a pointer points: the middle, or the last value of a chunk that is shorter. */
+static int64_t pointed(const struct writer *w, int64_t chunk)
+{
+    const int64_t last = w->all_values - chunk * CHUNK - 1;
+
+    return last < CHUNK / 2 ? last : CHUNK / 2;
+}
+
 static void put_value(const struct writer *w, const struct term *t)
 {
     const int64_t i = t->i_value;
 
     if (w->p->constants)
-        buf_printf(w->out, "v%lld[%lld]", (long long)(i / CHUNK), (long long)(i % CHUNK - CHUNK / 2));
+        buf_printf(w->out, "v%lld[%lld]", (long long)(i / CHUNK), (long long)(i % CHUNK - pointed(w, i / CHUNK)));
     else
         buf_printf(w->out, "%.8ef", (double)t->value);
 }
@@ -156,8 +165,8 @@ static void put_stores(const struct writer *w, const struct sparse_unit *u)
 static void put_pointers(const struct writer *w, int64_t n)
 {
     for (int64_t v = w->n_values / CHUNK; n && v <= (w->n_values + n - 1) / CHUNK; v++)
-        buf_printf(w->out, "CONSTANT const float *v%lld = VALUES + %lld * half_chunk + t * nil;\n", (long long)v,
-                   (long long)(2 * v + 1));
+        buf_printf(w->out, "CONSTANT const float *v%lld = VALUES + (%lld * half_chunk - %lld) + t * nil;\n",
+                   (long long)v, (long long)(2 * v + 1), (long long)(CHUNK / 2 - pointed(w, v)));
 }
 
 static void put_unit(struct writer *w, const struct sparse_unit *u, bool stages)
@@ -194,6 +203,7 @@ static void put_constants(struct writer *w, int64_t i_kernel)
             buf_printf(w->out, "%s%.8ef,", at++ % 8 ? "" : "\n", (double)w->terms[j].value);
     }
     buf_puts(w->out, at ? "\n};\n" : "0.0f};\n");
+    w->all_values = at;
 }
 
 static void put_kernel(struct writer *w, int64_t i_kernel)
@@ -218,7 +228,7 @@ static void put_kernel(struct writer *w, int64_t i_kernel)
 
 enum err sparse_text(const struct sparse_plan *p, struct buf *out)
 {
-    struct writer w = {p, out, calloc((size_t)p->list.nnz + 1, sizeof *w.terms), 0};
+    struct writer w = {p, out, calloc((size_t)p->list.nnz + 1, sizeof *w.terms), 0, 0};
 
     if (!w.terms)
         return ERR_NOMEM;

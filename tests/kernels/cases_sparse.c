@@ -23,7 +23,7 @@ static const char *const shapes[] = {
 };
 
 static const struct mutant mutants[] = {
-    {"sparse_conv2d/generated", SHAPE, "missing term", "v0[-128])", "0.0f)"},
+    {"sparse_conv2d/generated", SHAPE, "missing term", "v0[-94])", "0.0f)"},
     {"sparse_conv2d/generated", SHAPE, "wrong pad", "phase / SW - PT", "phase / SW - PT + 1"},
     {"sparse_conv2d/generated", SHAPE, "unguarded tail", "q0 = LAST_AT(tx, ACROSS, GRID_Q)", "q0 = tx * ACROSS"},
     {"sparse_conv2d/generated", SHAPE, "columns one to the left", "SUM_VLOAD(source + (w0) + j)",

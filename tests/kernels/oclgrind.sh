@@ -1,6 +1,8 @@
 #!/bin/sh
 # A drawn sample of every template under Oclgrind, with several limits of work-groups and local memory: results are right, and
 # no access is out of bounds, no two work-items race, no barrier diverges. Local arrays start as NaN (TUNE_POISON).
+# Nothing is inlined: functions with `restrict` parameters or structures as results would become intrinsics of LLVM that Oclgrind 21.10
+# cannot create kernels of.
 # usage: oclgrind.sh TEST_PROGRAM [SEED [SHAPES_A_TEMPLATE]]
 set -eu
 program=$1 seed=${2:-1} shapes=${3:-1}
@@ -10,7 +12,6 @@ if ! command -v oclgrind >/dev/null; then
 fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-# Not among the findings: "exceeds static array size", which sparse_conv2d raises where it takes an address past its constants and steps back.
 failed=0
 oclgrind --data-races --max-errors 20 --log "$dir/log" "$program" race >"$dir/out" 2>&1 || true
 if ! grep -q "data race" "$dir/log"; then
@@ -23,9 +24,9 @@ for limits in "256 16384" "1024 32768" "1024 49152"; do
     group=${limits% *} bytes=${limits#* }
     echo "== work-groups of $group, $bytes bytes of local memory, seed $seed"
     status=0
-    oclgrind --data-races --max-errors 20 --max-wgsize "$group" --local-mem-size "$bytes" --build-options -DTUNE_POISON \
+    oclgrind --data-races --max-errors 20 --max-wgsize "$group" --local-mem-size "$bytes" --build-options "-DTUNE_POISON -fno-inline" \
         --log "$dir/log" "$program" "$seed" "$shapes" >"$dir/out" 2>&1 || status=$?
-    if [ "$status" -ne 0 ] || grep -qE "Invalid (read|write)|data race|divergence" "$dir/log"; then
+    if [ "$status" -ne 0 ] || grep -qE "Invalid (read|write)|data race|divergence|exceeds static" "$dir/log"; then
         failed=1
         grep -B1 -E "^FAILED" "$dir/out" || tail -2 "$dir/out"
         [ -s "$dir/log" ] && head -40 "$dir/log"

@@ -112,23 +112,23 @@ DEVICE int fma_sum(int a, int b, int c) { return a * b + c; }
 #endif
 #define FMA1(a, b, c) fma_sum((a), (b), (c))
 /* Vectors: a number for VEC 1, else a struct of lanes with + - * / << >> by lane. */
-template <class T, int N> struct lanes {
-    T v[N];
+template <class T_, int N_> struct lanes {
+    T_ v[N_];
     lanes() = default;
-    MEMBER explicit lanes(T a)
+    MEMBER explicit lanes(T_ a)
     {
-        UNROLL for (int i = 0; i < N; i++) v[i] = a;
+        UNROLL for (int i = 0; i < N_; i++) v[i] = a;
     }
 };
 #define LANES_OP(op)                                                                                                   \
-    template <class T, int N> DEVICE lanes<T, N> operator op(lanes<T, N> a, lanes<T, N> b)                             \
+    template <class T_, int N_> DEVICE lanes<T_, N_> operator op(lanes<T_, N_> a, lanes<T_, N_> b)                             \
     {                                                                                                                  \
-        UNROLL for (int i = 0; i < N; i++) a.v[i] = a.v[i] op b.v[i];                                                  \
+        UNROLL for (int i = 0; i < N_; i++) a.v[i] = a.v[i] op b.v[i];                                                  \
         return a;                                                                                                      \
     }                                                                                                                  \
-    template <class T, int N> DEVICE lanes<T, N> &operator op##=(lanes<T, N> &a, lanes<T, N> b)                        \
+    template <class T_, int N_> DEVICE lanes<T_, N_> &operator op##=(lanes<T_, N_> &a, lanes<T_, N_> b)                        \
     {                                                                                                                  \
-        UNROLL for (int i = 0; i < N; i++) a.v[i] = a.v[i] op b.v[i];                                                  \
+        UNROLL for (int i = 0; i < N_; i++) a.v[i] = a.v[i] op b.v[i];                                                  \
         return a;                                                                                                      \
     }
 LANES_OP(+)
@@ -136,26 +136,26 @@ LANES_OP(-)
 LANES_OP(*)
 LANES_OP(/)
 #define LANES_SHIFT(op)                                                                                                \
-    template <class T, int N> DEVICE lanes<T, N> operator op(lanes<T, N> a, int by)                                    \
+    template <class T_, int N_> DEVICE lanes<T_, N_> operator op(lanes<T_, N_> a, int by)                                    \
     {                                                                                                                  \
-        UNROLL for (int i = 0; i < N; i++) a.v[i] = a.v[i] op by;                                                      \
+        UNROLL for (int i = 0; i < N_; i++) a.v[i] = a.v[i] op by;                                                      \
         return a;                                                                                                      \
     }
 LANES_SHIFT(<<)
 LANES_SHIFT(>>)
-template <class T, int N> struct vector_of {
-    typedef lanes<T, N> type;
+template <class T_, int N_> struct vector_of {
+    typedef lanes<T_, N_> type;
 };
-template <class T> struct vector_of<T, 1> {
-    typedef T type;
+template <class T_> struct vector_of<T_, 1> {
+    typedef T_ type;
 };
 typedef vector_of<SUM, VEC>::type VT;
 /* Lane i of a vector or of a number. */
-template <class T, int N> DEVICE T &lane(lanes<T, N> &a, int i)
+template <class T_, int N_> DEVICE T_ &lane(lanes<T_, N_> &a, int i)
 {
     return a.v[i];
 }
-template <class T> DEVICE T &lane(T &a, int)
+template <class T_> DEVICE T_ &lane(T_ &a, int)
 {
     return a;
 }
@@ -218,15 +218,15 @@ LANES_SHUFFLE(VODD, 2 * i + 1)
 LANES_SHUFFLE(VZIP_LOW, i % 2 ? VEC + i / 2 : i / 2)
 LANES_SHUFFLE(VZIP_HIGH, i % 2 ? VEC + (VEC + i) / 2 : (VEC + i) / 2)
 /* Memory. Pointers need no more than the alignment of one element. */
-template <class V, class T> DEVICE V load_lanes(const T *p)
+template <class V_, class T_> DEVICE V_ load_lanes(const T_ *p)
 {
-    V r;
-    UNROLL for (int i = 0; i < (int)(sizeof(V) / sizeof(T)); i++) lane(r, i) = p[i];
+    V_ r;
+    UNROLL for (int i = 0; i < (int)(sizeof(V_) / sizeof(T_)); i++) lane(r, i) = p[i];
     return r;
 }
-template <class V, class T> DEVICE void store_lanes(V a, T *p)
+template <class V_, class T_> DEVICE void store_lanes(V_ a, T_ *p)
 {
-    UNROLL for (int i = 0; i < (int)(sizeof(V) / sizeof(T)); i++) p[i] = lane(a, i);
+    UNROLL for (int i = 0; i < (int)(sizeof(V_) / sizeof(T_)); i++) p[i] = lane(a, i);
 }
 #define SUM_VLOAD(p) load_lanes<VT, SUM>(p)
 #define SUM_VSTORE(a, p) store_lanes<VT, SUM>((a), (p))

@@ -10,9 +10,9 @@
 
 struct nvrtc;
 
-/* Loads libnvrtc: from `path`, or where it is NULL from the environment's TUNE_NVRTC, or else the newest of versions
- * 13, 12, 11 that the loader, CUDA_HOME or /usr/local/cuda has. ERR_NOT_FOUND names what was looked for. Thread-safe:
- * calls for one library are taken one after another. */
+/* Loads libnvrtc: from `path` (a file, or the folder it lies in), or where it is NULL from the environment's
+ * TUNE_NVRTC, or else the newest of versions 13, 12, 11 that the loader, CUDA_HOME or /usr/local/cuda has.
+ * ERR_NOT_FOUND names what was looked for. Thread-safe: calls for one library are taken one after another. */
 enum err nvrtc_open(const char *path, struct nvrtc **out, struct why *why);
 void nvrtc_close(struct nvrtc *n);
 
@@ -21,6 +21,11 @@ const char *nvrtc_path(const struct nvrtc *n);
 
 /* ERR_UNSUPPORTED when this NVRTC makes no code for the architecture; the words name versions that do. */
 enum err nvrtc_supports(const struct nvrtc *n, int sm, struct why *why);
+
+/* For which architecture to compile, for a device of `sm`: itself, or where a device is newer than this NVRTC the
+ * newest below it, as PTX, of which the driver makes code. as_ptx is only ever set. False when all it makes is newer.
+ */
+bool nvrtc_target(const struct nvrtc *n, int sm, int *target, bool *as_ptx);
 
 /* What came out: free with nvrtc_built_fini. */
 struct nvrtc_built {
@@ -37,6 +42,10 @@ void nvrtc_built_fini(struct nvrtc_built *b);
  * and to be freed in any case. as_ptx: PTX instead of a cubin. */
 enum err nvrtc_build(struct nvrtc *n, const struct program_module *m, const struct blobs *blobs, int sm, bool as_ptx,
                      struct nvrtc_built *out, struct why *why);
+
+/* Reads the assembler's figures (option -v) out of a compiler's log: gives a list, one a kernel; none is no error.
+ * ERR_NOMEM, ERR_LIMIT. */
+enum err nvrtc_read_resources(const char *log, struct kernel_resources **out, size_t *n_out);
 
 /* The name under which a module's cubin is kept in a cache directory ("tune-<64 hex>.cubin"): over architecture,
  * source, options and defines, not over the compiler's version, so that a file made elsewhere is found. `out` has

@@ -19,13 +19,17 @@ static const char stage_text[] =
     "{ __shared__ float s[256]; int i = blockIdx.x * 256 + threadIdx.x; s[threadIdx.x] = i < n ? x[i] * SCALE : 0;\n"
     "  __syncthreads(); if (i < n) y[i] = s[255 - threadIdx.x]; }\n";
 
-/* More values live than 32 registers hold. */
-static const char spill_text[] = "extern \"C\" __global__ void spill(float *x, int n)\n"
-                                 "{ float a[64];\n"
-                                 "  _Pragma(\"unroll\") for (int i = 0; i < 64; i++) a[i] = x[i * n];\n"
-                                 "  for (int j = 0; j < n; j++) { _Pragma(\"unroll\") for (int i = 0; i < 64; i++) "
-                                 "a[i] += a[(i * 7 + 3) & 63] * x[j]; }\n"
-                                 "  _Pragma(\"unroll\") for (int i = 0; i < 64; i++) x[i * n + 1] = a[i]; }\n";
+/* More values live at a time than 32 registers hold; a thread's own, so that uniform registers hold none. */
+static const char spill_text[] =
+    "extern \"C\" __global__ void spill(const float *x, float *y, int n)\n"
+    "{ float a[64]; const int t = threadIdx.x;\n"
+    "  _Pragma(\"unroll\") for (int i = 0; i < 64; i++) a[i] = x[i * n + t];\n"
+    "  __syncthreads();\n"
+    "  for (int j = 0; j < n; j++) {\n"
+    "    const float f = x[j + t];\n"
+    "    _Pragma(\"unroll\") for (int i = 0; i < 64; i++) a[i] = a[i] * f + a[(i + 1) & 63];\n"
+    "  }\n"
+    "  _Pragma(\"unroll\") for (int i = 0; i < 64; i++) y[i * n + t] = a[i]; }\n";
 
 struct sample {
     struct program program;

@@ -1,10 +1,16 @@
 #include "kernels/expect.h"
 
+#include "core/clock.h"
+
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define N_CACHED 8
+#define WATCH_NS ((int64_t)100 * 1000 * 1000)
 #define MAX_BLOB_BYTES ((size_t)1 << 30)
 
 /* One output's values as blobs. */
@@ -25,6 +31,15 @@ struct entry {
 static struct entry cache[N_CACHED];
 static uint64_t n_uses;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct expect_watch watch;
+
+struct expect_watch expect_set_watch(struct expect_watch next)
+{
+    const struct expect_watch before = watch;
+
+    watch = next;
+    return before;
+}
 
 void expected_begin(const struct workload *w, enum exact_data data, struct expected *e)
 {
@@ -173,46 +188,200 @@ static enum err output_to_blobs(struct blobs *blobs, const struct expected_outpu
     return failed;
 }
 
-static enum err compute_entry(const struct workload *w, const char *text, enum exact_data data, struct entry *slot)
+static void entry_free(struct entry *entry)
+{
+    if (entry)
+        forget(entry);
+    free(entry);
+}
+
+static enum err fill_entry(const struct workload *w, const char *text, enum exact_data data, struct entry *out)
 {
     struct expected e;
     enum err failed;
 
     expected_begin(w, data, &e);
     failed = w->op->reference(w, data, &e);
-    forget(slot);
-    blobs_init(&slot->blobs, MAX_BLOB_BYTES);
     for (size_t i = 0; !failed && i < e.n_outputs; i++)
-        failed = output_to_blobs(&slot->blobs, &e.outputs[i], &slot->outputs[i]);
+        failed = output_to_blobs(&out->blobs, &e.outputs[i], &out->outputs[i]);
     expected_fini(&e);
-    slot->head = e;
-    slot->data = data;
-    if (!failed && !(slot->workload = strdup(text)))
+    out->head = e;
+    out->data = data;
+    if (!failed && !(out->workload = strdup(text)))
         failed = ERR_NOMEM;
-    if (failed)
-        forget(slot);
     return failed;
 }
 
-/* The entry of a workload, computed on a miss; the lock is held. */
-static enum err find_entry(const struct workload *w, const char *text, enum exact_data data, struct entry **out)
+/* Computes an entry that belongs to nobody yet. */
+static enum err make_entry(const struct workload *w, const char *text, enum exact_data data, struct entry **out)
+{
+    struct entry *made = calloc(1, sizeof *made);
+    enum err e;
+
+    if (!made)
+        return ERR_NOMEM;
+    blobs_init(&made->blobs, MAX_BLOB_BYTES);
+    e = fill_entry(w, text, data, made);
+    if (e)
+        entry_free(made);
+    else
+        *out = made;
+    return e;
+}
+
+/* One computation on a thread of its own; the last one to leave frees it. */
+struct computing {
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool is_done, is_left; /* by the thread; by who waited */
+    struct workload w;
+    char text[WORKLOAD_MAX_TEXT];
+    enum exact_data data;
+    struct entry *entry; /* NULL = none, or taken */
+    enum err e;
+};
+
+static void computing_free(struct computing *c)
+{
+    entry_free(c->entry);
+    pthread_cond_destroy(&c->ended);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static struct computing *computing_new(const struct workload *w, const char *text, enum exact_data data)
+{
+    struct computing *c = calloc(1, sizeof *c);
+    pthread_condattr_t attr;
+
+    if (!c)
+        return NULL;
+    c->w = *w;
+    c->data = data;
+    snprintf(c->text, sizeof c->text, "%s", text);
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->ended, &attr);
+    pthread_condattr_destroy(&attr);
+    return c;
+}
+
+static void *compute(void *arg)
+{
+    struct computing *c = arg;
+    struct entry *made = NULL;
+    const enum err e = make_entry(&c->w, c->text, c->data, &made);
+    bool is_left;
+
+    pthread_mutex_lock(&c->lock);
+    c->entry = made;
+    c->e = e;
+    c->is_done = true;
+    is_left = c->is_left;
+    pthread_cond_signal(&c->ended);
+    pthread_mutex_unlock(&c->lock);
+    if (is_left)
+        computing_free(c);
+    return NULL;
+}
+
+/* Waits until the thread is done or the watch gives up. */
+static enum err wait_for(struct computing *c, struct entry **out)
+{
+    const int64_t begin_ns = clock_now_ns();
+    bool is_done, goes_on = true;
+    enum err e;
+
+    pthread_mutex_lock(&c->lock);
+    while (!c->is_done && goes_on) {
+        const int64_t until_ns = clock_now_ns() + WATCH_NS;
+        const struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
+
+        pthread_cond_timedwait(&c->ended, &c->lock, &until);
+        pthread_mutex_unlock(&c->lock); /* a watch may take its time */
+        goes_on = watch.go_on(&c->w, (double)(clock_now_ns() - begin_ns) * 1e-9, watch.arg);
+        pthread_mutex_lock(&c->lock);
+    }
+    is_done = c->is_done;
+    e = is_done ? c->e : ERR_CANCELLED;
+    if (is_done) {
+        *out = c->entry;
+        c->entry = NULL;
+    }
+    c->is_left = true;
+    pthread_mutex_unlock(&c->lock);
+    if (is_done)
+        computing_free(c);
+    return e;
+}
+
+/* Signals stay with the thread that waits. */
+static bool start_thread(struct computing *c)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    int failed;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&thread, NULL, compute, c);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed)
+        pthread_detach(thread);
+    return !failed;
+}
+
+static enum err make_watched(const struct workload *w, const char *text, enum exact_data data, struct entry **out)
+{
+    struct computing *c = watch.go_on ? computing_new(w, text, data) : NULL;
+
+    if (c && start_thread(c))
+        return wait_for(c, out);
+    if (c)
+        computing_free(c);
+    return make_entry(w, text, data, out);
+}
+
+/* The entry of a workload in the cache, or NULL; the lock is held. */
+static struct entry *look_up(const char *text, enum exact_data data)
+{
+    for (size_t i = 0; i < N_CACHED; i++)
+        if (cache[i].workload && cache[i].data == data && strcmp(cache[i].workload, text) == 0)
+            return &cache[i];
+    return NULL;
+}
+
+/* Puts an entry into the place of the one that was not used for the longest time; the lock is held. */
+static struct entry *keep(struct entry *takes_made)
 {
     struct entry *slot = &cache[0];
-    enum err e = ERR_OK;
 
-    for (size_t i = 0; i < N_CACHED; i++)
-        if (cache[i].workload && cache[i].data == data && strcmp(cache[i].workload, text) == 0) {
-            slot = &cache[i];
-            goto found;
-        }
     for (size_t i = 1; i < N_CACHED; i++)
         if (cache[i].used < slot->used)
             slot = &cache[i];
-    e = compute_entry(w, text, data, slot);
-found:
+    forget(slot);
+    *slot = *takes_made;
+    free(takes_made);
+    return slot;
+}
+
+/* The entry of a workload, computed on a miss; the lock is held, but not meanwhile. */
+static enum err find_entry(const struct workload *w, const char *text, enum exact_data data, struct entry **out)
+{
+    struct entry *made = NULL;
+    enum err e = ERR_OK;
+
+    *out = look_up(text, data);
+    if (!*out) {
+        pthread_mutex_unlock(&lock);
+        e = make_watched(w, text, data, &made);
+        pthread_mutex_lock(&lock);
+        if (!e)
+            *out = keep(made);
+    }
     if (!e)
-        slot->used = ++n_uses;
-    *out = slot;
+        (*out)->used = ++n_uses;
     return e;
 }
 

@@ -80,8 +80,19 @@ double exact_bound(double terms, double axis);
  * n_elems. */
 size_t sample_count(double terms, int64_t n_elems);
 
+/* Who waits while expected values are computed. `go_on` is called every tenth of a second on the thread that asked,
+ * with the workload and the time since the computation began; false gives it up. */
+struct expect_watch {
+    bool (*go_on)(const struct workload *w, double waited_s, void *arg); /* NULL: nobody looks, nothing is given up */
+    void *arg;
+};
+
+/* Sets who waits from now on, gives who waited before. A process has one; call it where no expect_passes runs. */
+struct expect_watch expect_set_watch(struct expect_watch next);
+
 /* Adds both passes for the outputs of `w` to `p`, whose buffers carry the tensors' names. The cache holds the last few
- * workloads; safe to call from several threads. */
+ * workloads; safe to call from several threads. ERR_CANCELLED: the watch gave up; what was begun ends unseen on a
+ * thread of its own. ERR_NOMEM, ERR_LIMIT. */
 enum err expect_passes(const struct workload *w, const struct numerics *numerics, struct program *p,
                        struct blobs *blobs);
 

@@ -145,8 +145,8 @@ enum err template_program(const struct template *t, const struct workload *w, co
         e = add_kernels(t, &b);
     numerics = template_numerics(t, w, d, s, c);
     snprintf(out->numerics, sizeof out->numerics, "%s", numerics.name);
-    if (!e)
-        e = expect_passes(w, &numerics, out, blobs);
+    if (!e && (e = expect_passes(w, &numerics, out, blobs)))
+        why_set(why, e, "expected values of %s: %s", out->workload, err_words(e));
     return e ? e : program_check_sane(out, why);
 }
 

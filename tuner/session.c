@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "tuner/earlier.h"
+#include "tuner/tell.h"
 #include "tuner/trial.h"
 
 #include <math.h>
@@ -162,6 +163,8 @@ void session_fini(struct session *s)
     free(s->tasks);
     free(s->sent);
     failures_fini(&s->failures);
+    if (s->is_watching)
+        expect_set_watch(s->former_watch);
     *s = (struct session){.n_tasks = 0};
 }
 
@@ -346,11 +349,26 @@ static enum err take_over(struct session *s, struct why *why)
     }
 }
 
+/* While expected values are computed the lease must not lapse, and who waits wants to know for what. */
+static bool go_on_computing(const struct workload *w, double waited_s, void *arg)
+{
+    struct session *s = arg;
+    char words[TELL_WORDS];
+
+    if (tell_computing(&s->told_s, w, waited_s, words))
+        progress_note(s->o.progress, "%s", words);
+    if (s->o.job_id && s->o.job_id[0])
+        (void)renew(s, NULL);
+    return !s->cancelled && !s->lease_lost && !(s->o.interrupted && s->o.interrupted());
+}
+
 enum err session_init(struct session *s, const struct session_options *o, struct why *why)
 {
     enum err e;
 
     *s = (struct session){.o = *o, .start_ns = clock_now_ns()};
+    s->former_watch = expect_set_watch((struct expect_watch){go_on_computing, s});
+    s->is_watching = true;
     rng_init(&s->rng, (uint64_t)o->job->seed);
     failures_init(&s->failures);
     e = wait_for_device(s, why);

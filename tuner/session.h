@@ -3,6 +3,7 @@
 #ifndef TUNE_TUNER_SESSION_H
 #define TUNE_TUNER_SESSION_H
 
+#include "kernels/expect.h"
 #include "tracker/client.h"
 #include "tuner/devices.h"
 #include "tuner/failures.h"
@@ -52,6 +53,9 @@ struct session {
     bool cancelled, lease_lost;
     struct failures failures;
     struct rng rng; /* for what is carried between tasks */
+    struct expect_watch former_watch;
+    bool is_watching; /* the expect_watch is this session's */
+    double told_s;    /* of tell_computing */
 };
 
 /* Makes the tasks for the device and takes in stored records and logs; nothing is measured yet. ERR_INPUT for what

@@ -42,7 +42,7 @@ static enum err add(struct session *s, struct trial_batch *b, size_t i_task, enu
     struct why why = {""};
     enum err e = trial_batch_add(b, t, kind, i_arm, c, by, next_n(s), NULL, &why);
 
-    if (e == ERR_NOMEM)
+    if (e == ERR_NOMEM || e == ERR_CANCELLED)
         return e;
     if (e) {
         failures_add_words(&s->failures, STATUS_LIMITS, why.text);

@@ -118,6 +118,9 @@ int cmd_fail(enum err e, const struct why *why);
 void cmd_catch_interrupts(void);
 bool cmd_interrupted(void);
 
+/* From now on computing expected values is told on standard error when it takes long, and Ctrl-C ends it. */
+void cmd_watch_computing(void);
+
 /* The way to a tracker: the one named by --tracker, or a private farm. */
 struct link {
     struct client *client;

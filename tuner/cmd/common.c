@@ -1,12 +1,14 @@
 #include "tuner/cmd/cmd.h"
 
 #include "core/clock.h"
+#include "kernels/expect.h"
 #include "kernels/network.h"
 #include "kernels/sparse_conv2d/weights.h"
 #include "kernels/template.h"
 #include "kernels/workload.h"
 #include "tuner/stop.h"
 #include "tuner/table.h"
+#include "tuner/tell.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -42,6 +44,22 @@ void cmd_catch_interrupts(void)
 bool cmd_interrupted(void)
 {
     return n_interrupts > 0;
+}
+
+static bool go_on_computing(const struct workload *w, double waited_s, void *arg)
+{
+    static double told_s;
+    char words[TELL_WORDS];
+
+    (void)arg;
+    if (tell_computing(&told_s, w, waited_s, words))
+        fprintf(stderr, "tune: %s\n", words);
+    return !cmd_interrupted();
+}
+
+void cmd_watch_computing(void)
+{
+    expect_set_watch((struct expect_watch){.go_on = go_on_computing});
 }
 
 int cmd_fail(enum err e, const struct why *why)

@@ -75,6 +75,7 @@ int main(int argc, char **argv)
     int code;
 
     proc_keep_standard_fds();
+    cmd_watch_computing();
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_overview(argc > 1 ? stdout : stderr);
         return argc > 1 ? EXIT_FINE : EXIT_USAGE;

@@ -65,6 +65,10 @@ static const struct cli_option options[] = {
      .help = "build children; 0 = one for each CPU that does not time (other devices than CPUs: 1)"},
     {.name = "no-overlap", .kind = CLI_FLAG, .help = "never build while timing"},
     {.name = "mix", .kind = CLI_FLAG, .help = "register although the key holds another fingerprint"},
+    {.name = "child-wrapper",
+     .kind = CLI_TEXT,
+     .argument = "CMD",
+     .help = "start children through this command, words cut at spaces: an emulator, nice, taskset"},
     {.name = "self-test", .kind = CLI_FLAG, .help = "describe the device, run its canary, print one line and leave"},
     {.name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "tell of each trial (-v), of more (-vv)"},
     {.name = "quiet", .letter = 'q', .kind = CLI_FLAG, .help = "only errors"},
@@ -303,6 +307,7 @@ static int run(const struct cli *c)
     const struct rig_options o = {.device = cli_text(c, "device"),
                                   .threads = (int)cli_int(c, "threads"),
                                   .builders = (int)cli_int(c, "builders"),
+                                  .child_wrapper = cli_text(c, "child-wrapper"),
                                   .stop = &stop,
                                   .log = log_line,
                                   .arg = &verbosity};

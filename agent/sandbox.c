@@ -1,5 +1,6 @@
 #include "agent/sandbox.h"
 
+#include "agent/wrapper.h"
 #include "core/clock.h"
 #include "core/proc.h"
 
@@ -45,20 +46,45 @@ void sandbox_end_child(struct sandbox *s)
     s->fd = s->err_fd = -1;
 }
 
-static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, int child_fd, struct why *why)
+#define N_CHILD_ARGS 6
+
+/* What is executed: this program as a child, behind the wrapper's words. */
+struct command {
+    struct wrapper wrapper;
+    char exe[PATH_MAX];
+    const char *argv[WRAPPER_MAX_WORDS + N_CHILD_ARGS + 1];
+};
+
+static enum err make_command(struct command *c, const struct sandbox_options *o, struct why *why)
 {
-    char exe[PATH_MAX], threads[64], cache[PATH_MAX + 32];
-    const ssize_t n_exe = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    const char *argv[] = {exe, "--child", o->mode, o->device, o->dir, o->cache_dir, NULL};
-    const char *env[4] = {NULL};
-    struct proc_options p = {.argv = argv, .env_add = env, .in_fd = -1, .out_fd = -1};
-    pid_t pid = 0;
-    int n_env = 0;
+    const char *own[N_CHILD_ARGS] = {c->exe, "--child", o->mode, o->device, o->dir, o->cache_dir};
+    const ssize_t n_exe = readlink("/proc/self/exe", c->exe, sizeof c->exe - 1);
     enum err e;
 
     if (n_exe <= 0)
         return why_set(why, ERR_IO, "cannot find the agent's own program: %s", strerror(errno));
-    exe[n_exe] = '\0';
+    c->exe[n_exe] = '\0';
+    e = wrapper_init(&c->wrapper, o->wrapper, why);
+    if (e)
+        return e;
+    memset(c->argv, 0, sizeof c->argv);
+    memcpy(c->argv, c->wrapper.argv, (size_t)c->wrapper.n * sizeof *c->argv);
+    memcpy(c->argv + c->wrapper.n, own, sizeof own);
+    return ERR_OK;
+}
+
+static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, int child_fd, struct why *why)
+{
+    struct command c;
+    char threads[64], cache[PATH_MAX + 32];
+    const char *env[4] = {NULL};
+    struct proc_options p = {.argv = c.argv, .env_add = env, .in_fd = -1, .out_fd = -1};
+    pid_t pid = 0;
+    int n_env = 0;
+    enum err e = make_command(&c, o, why);
+
+    if (e)
+        return e;
     if (o->threads > 0) {
         snprintf(threads, sizeof threads, "POCL_MAX_PTHREAD_COUNT=%d", o->threads);
         env[n_env++] = threads;

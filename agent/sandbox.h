@@ -17,6 +17,8 @@ struct sandbox_options {
     const char *device;    /* "opencl:0.0" */
     const char *dir;       /* the agent's work directory */
     const char *cache_dir; /* compiler caches; "" = none */
+    const char *wrapper;   /* "CMD ARGS" that the child is started through, which becomes it by exec or runs it within
+                            * itself (an emulator): what counts is the process started; NULL or "" = none */
     int threads;           /* worker threads of a CPU runtime; 0 = leave it alone */
     const int *cpus;       /* where it may run; NULL = as the parent. Copied by exec. */
     int n_cpus;

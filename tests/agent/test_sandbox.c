@@ -51,7 +51,12 @@ static void do_as_told(const char *op)
         (void)!write(SANDBOX_DEVICE_FD, "\xff\xff\xff\xff????", 8);
     else if (strcmp(op, "eat") == 0)
         eat_memory();
-    else if (strcmp(op, "stages") == 0) {
+    else if (strcmp(op, "wrapped") == 0) {
+        if (!getenv("TUNE_TEST_WRAPPED"))
+            _exit(4);
+        say("{\"ok\":true}");
+        return;
+    } else if (strcmp(op, "stages") == 0) {
         for (int i = 0; i < 6; i++) {
             say("{\"at\":\"time\",\"i\":2}");
             usleep(100000);
@@ -85,13 +90,20 @@ static int child(void)
 
 static const struct sandbox_limits limits = {.start_s = 5, .build_s = 0.5, .run_s = 0.3, .memory_bytes = 128 << 20};
 
-static void start(struct sandbox *s, const atomic_bool *stop)
+static enum err start_through(struct sandbox *s, const char *wrapper, const atomic_bool *stop, struct why *why)
 {
-    const struct sandbox_options o = {.mode = "x", .device = "x", .dir = "/", .cache_dir = "", .stop = stop};
-    struct why why = {""};
+    const struct sandbox_options o = {
+        .mode = "x", .device = "x", .dir = "/", .cache_dir = "", .wrapper = wrapper, .stop = stop};
 
     sandbox_init(s);
-    if (sandbox_start(s, &o, &why))
+    return sandbox_start(s, &o, why);
+}
+
+static void start(struct sandbox *s, const atomic_bool *stop)
+{
+    struct why why = {""};
+
+    if (start_through(s, NULL, stop, &why))
         fail_msg("%s", why.text);
 }
 
@@ -124,6 +136,39 @@ static void expect(const char *op, enum sandbox_fate fate, const char *words)
         assert_int_equal(ask(&s, "answer", &end), SANDBOX_DIED); /* there is none to ask */
     }
     sandbox_end_child(&s);
+}
+
+/* Its words arrive: env sets a variable that the child finds, and the child is still this program. */
+static void a_child_runs_through_a_wrapper(void **state)
+{
+    struct sandbox s;
+    struct sandbox_end end;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(start_through(&s, "  env  TUNE_TEST_WRAPPED=a nice -n 1 ", NULL, &why), ERR_OK);
+    assert_int_equal(ask(&s, "wrapped", &end), SANDBOX_REPLIED);
+    sandbox_end_child(&s);
+    start(&s, NULL);
+    assert_int_equal(ask(&s, "wrapped", &end), SANDBOX_DIED); /* not there without it */
+    sandbox_end_child(&s);
+}
+
+static void a_wrapper_that_is_not_there_is_named(void **state)
+{
+    static char many[5000];
+    struct sandbox s;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(start_through(&s, "no-such-emulator -L /", NULL, &why), ERR_NOT_FOUND);
+    assert_string_equal(why.text, "--child-wrapper: there is no program 'no-such-emulator'");
+    assert_int_equal(start_through(&s, "/etc/passwd", NULL, &why), ERR_NOT_FOUND);
+    for (int i = 0; i < 40; i++)
+        strcat(many, "nice ");
+    assert_int_equal(start_through(&s, many, NULL, &why), ERR_INPUT);
+    memset(many, 'x', sizeof many - 1);
+    assert_int_equal(start_through(&s, many, NULL, &why), ERR_INPUT);
 }
 
 static void a_child_answers_again_and_again(void **state)
@@ -218,6 +263,8 @@ static void grandchildren_end_with_the_child(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_runs_through_a_wrapper),
+        cmocka_unit_test(a_wrapper_that_is_not_there_is_named),
         cmocka_unit_test(a_child_answers_again_and_again),
         cmocka_unit_test(death_is_told_with_its_signal_and_last_words),
         cmocka_unit_test(garbage_from_a_child_is_its_end),

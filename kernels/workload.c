@@ -112,6 +112,33 @@ static enum err parse_word(const char *text, const struct operator_key *key, int
     return e;
 }
 
+/* Fractions without the zeros at their end. */
+static void put_fraction(int64_t millionths, struct buf *out)
+{
+    int64_t places = millionths % 1000000;
+    int n = 6;
+
+    for (; n > 0 && places % 10 == 0; n--)
+        places /= 10;
+    buf_printf(out, "%lld", (long long)(millionths / 1000000));
+    if (n)
+        buf_printf(out, ".%0*lld", n, (long long)places);
+}
+
+static enum err bad_fraction(const char *text, const struct operator_key *key, struct why *why)
+{
+    struct buf range;
+    enum err e;
+
+    buf_init(&range, 64);
+    put_fraction(key->min, &range);
+    buf_puts(&range, " to ");
+    put_fraction(key->max, &range);
+    e = why_set(why, ERR_INPUT, "%s=%s: expected %s (%s)", key->name, text, buf_text(&range), key->help);
+    buf_fini(&range);
+    return e;
+}
+
 /* A number with at most six digits behind the point, as millionths. */
 static enum err parse_fraction(const char *text, const struct operator_key *key, int64_t *out, struct why *why)
 {
@@ -127,8 +154,7 @@ static enum err parse_fraction(const char *text, const struct operator_key *key,
     for (size_t i = 0; i < 6; i++)
         v = v * 10 + (i < n_places ? places[i] - '0' : 0);
     if (v < key->min || v > key->max)
-        return why_set(why, ERR_INPUT, "%s=%s: expected %g to %g (%s)", key->name, text, (double)key->min / 1e6,
-                       (double)key->max / 1e6, key->help);
+        return bad_fraction(text, key, why);
     *out = v;
     return ERR_OK;
 }
@@ -150,6 +176,8 @@ static enum err parse_hash(const char *text, const struct operator_key *key, int
         }
         memcpy(&v[i], &part, sizeof part);
     }
+    if (!(v[0] | v[1] | v[2] | v[3])) /* stands for a key left out */
+        return why_set(why, ERR_INPUT, "%s=%s: no file has this hash (%s)", key->name, text, key->help);
     return ERR_OK;
 }
 
@@ -279,6 +307,15 @@ static enum err fill_defaults(struct workload *w, const bool seen[WORKLOAD_MAX_K
     return ERR_OK;
 }
 
+/* Sums in half are a permission for f16: with another dtype the same work would have two names. */
+static enum err check_acc(const struct workload *w, struct why *why)
+{
+    if (w->dtype == DTYPE_F16 || !workload_has(w, "acc") || workload_get(w, "acc") == 0)
+        return ERR_OK;
+    return why_set(why, ERR_INPUT, "%s %s: acc=f16 is for dtype f16; sums of %s are made in %s", w->op->name,
+                   dtype_name(w->dtype), dtype_name(w->dtype), w->dtype == DTYPE_I8 ? "i32" : "f32");
+}
+
 enum err workload_parse(const char *text, struct workload *out, struct why *why)
 {
     struct workload w = {0};
@@ -293,6 +330,8 @@ enum err workload_parse(const char *text, struct workload *out, struct why *why)
         e = parse_pair(token, &w, seen, why);
     if (!e)
         e = fill_defaults(&w, seen, why);
+    if (!e)
+        e = check_acc(&w, why);
     if (!e)
         e = w.op->check(&w, why);
     if (!e)
@@ -310,19 +349,6 @@ static bool is_default(const struct operator_key *key, const int64_t v[4])
         if (v[i] != key->otherwise)
             return false;
     return true;
-}
-
-/* Fractions without the zeros at their end. */
-static void put_fraction(int64_t millionths, struct buf *out)
-{
-    int64_t places = millionths % 1000000;
-    int n = 6;
-
-    for (; n > 0 && places % 10 == 0; n--)
-        places /= 10;
-    buf_printf(out, "%lld", (long long)(millionths / 1000000));
-    if (n)
-        buf_printf(out, ".%0*lld", n, (long long)places);
 }
 
 static void put_hash(const int64_t v[4], struct buf *out)

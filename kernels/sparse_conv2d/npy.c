@@ -1,12 +1,17 @@
 #include "kernels/sparse_conv2d/npy.h"
 
-#include "core/file.h"
+#include "core/buf.h"
 #include "runtime/dtype.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define BEGIN_BYTES 12 /* what tells where the header begins and ends */
+#define READ_STEP ((size_t)1 << 20)
 
 /* What the header says. */
 struct header {
@@ -189,8 +194,11 @@ static int64_t stored_at(const struct header *h, int64_t i)
 static enum err read_values(const struct header *h, const unsigned char *data, size_t n, struct npy *out,
                             struct why *why)
 {
-    if (n != (size_t)h->n_elems * (size_t)h->n_bytes)
-        return why_set(why, ERR_INPUT, "%zu bytes of data; expected %zu", n, (size_t)h->n_elems * (size_t)h->n_bytes);
+    const size_t need = (size_t)h->n_elems * (size_t)h->n_bytes;
+
+    if (n != need)
+        return why_set(why, ERR_INPUT, "%s %zu bytes of data; expected %zu", n > need ? "more than" : "only",
+                       n > need ? need : n, need);
     out->values = malloc((size_t)h->n_elems * sizeof *out->values);
     if (!out->values)
         return ERR_NOMEM;
@@ -202,43 +210,95 @@ static enum err read_values(const struct header *h, const unsigned char *data, s
     return ERR_OK;
 }
 
-enum err npy_parse(const void *bytes, size_t n, struct npy *out, struct why *why)
+/* Where the header's text begins and how long it is. */
+static enum err read_begin(const unsigned char *b, size_t n, size_t *begin, size_t *n_header, struct why *why)
 {
-    const unsigned char *b = bytes;
-    struct header h = {.n_bytes = 0};
-    struct scan s;
-    size_t begin, n_header;
-    enum err e;
-
-    if (n < 12 || memcmp(b, "\x93NUMPY", 6) != 0)
+    if (n < BEGIN_BYTES || memcmp(b, "\x93NUMPY", 6) != 0)
         return why_set(why, ERR_INPUT, "no .npy file: it does not begin with \\x93NUMPY");
     if (b[6] < 1 || b[6] > 3)
         return why_set(why, ERR_INPUT, "version %d of the format; expected 1 to 3", b[6]);
-    begin = b[6] == 1 ? 10 : 12;
-    n_header = b[6] == 1 ? (size_t)(b[8] | b[9] << 8)
-                         : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
-    if (n_header > NPY_MAX_HEADER)
-        return why_set(why, ERR_LIMIT, "a header of %zu bytes; the most is %d", n_header, NPY_MAX_HEADER);
-    if (n_header > n - begin)
+    *begin = b[6] == 1 ? 10 : 12;
+    *n_header = b[6] == 1 ? (size_t)(b[8] | b[9] << 8)
+                          : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
+    if (*n_header > NPY_MAX_HEADER)
+        return why_set(why, ERR_LIMIT, "a header of %zu bytes; the most is %d", *n_header, NPY_MAX_HEADER);
+    return ERR_OK;
+}
+
+static enum err read_text(const char *b, size_t n, size_t begin, size_t n_header, struct header *h, struct why *why)
+{
+    struct scan s = {b + begin, b + begin + n_header};
+
+    if (n < begin || n_header > n - begin)
         return why_set(why, ERR_INPUT, "the file ends within its header");
-    s = (struct scan){(const char *)b + begin, (const char *)b + begin + n_header};
-    e = read_header(&s, &h, why);
-    return e ? e : read_values(&h, b + begin + n_header, n - begin - n_header, out, why);
+    return read_header(&s, h, why);
+}
+
+enum err npy_parse(const void *bytes, size_t n, struct npy *out, struct why *why)
+{
+    struct header h = {.n_bytes = 0};
+    size_t begin = 0, n_header = 0;
+    enum err e = read_begin(bytes, n, &begin, &n_header, why);
+
+    if (!e)
+        e = read_text(bytes, n, begin, n_header, &h, why);
+    return e ? e : read_values(&h, (const unsigned char *)bytes + begin + n_header, n - begin - n_header, out, why);
+}
+
+/* Reads on until `out` holds `n` bytes, or the file ends. */
+static enum err read_up_to(FILE *f, size_t n, struct buf *out, struct why *why)
+{
+    while (out->len < n) {
+        const size_t want = n - out->len < READ_STEP ? n - out->len : READ_STEP;
+        char *to = buf_room(out, want);
+        size_t got;
+
+        if (!to)
+            return out->failed;
+        got = fread(to, 1, want, f);
+        out->len += got;
+        if (got < want && ferror(f))
+            return why_set(why, ERR_IO, "%s", strerror(errno));
+        if (got < want)
+            break;
+    }
+    return ERR_OK;
+}
+
+/* No more than the header says is read, and one byte: a device or a pipe may have no end. */
+static enum err read_stream(FILE *f, struct buf *bytes, struct npy *out, struct why *why)
+{
+    struct header h = {.n_bytes = 0};
+    size_t begin = 0, n_header = 0;
+    enum err e = read_up_to(f, BEGIN_BYTES, bytes, why);
+
+    if (!e)
+        e = read_begin((const unsigned char *)bytes->data, bytes->len, &begin, &n_header, why);
+    if (!e)
+        e = read_up_to(f, begin + n_header, bytes, why);
+    if (!e)
+        e = read_text(bytes->data, bytes->len, begin, n_header, &h, why);
+    if (!e)
+        e = read_up_to(f, begin + n_header + (size_t)h.n_elems * (size_t)h.n_bytes + 1, bytes, why);
+    return e ? e
+             : read_values(&h, (const unsigned char *)bytes->data + begin + n_header, bytes->len - begin - n_header,
+                           out, why);
 }
 
 enum err npy_read(const char *path, struct npy *out, struct why *why)
 {
+    FILE *f = fopen(path, "rbe");
     struct buf bytes;
     enum err e;
 
+    if (!f)
+        return why_set(why, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %s", path, strerror(errno));
     buf_init(&bytes, NPY_MAX_BYTES);
-    e = file_read(path, &bytes, why);
-    if (!e) {
-        e = npy_parse(buf_text(&bytes), bytes.len, out, why);
-        if (e)
-            why_prefix(why, e, "%s", path);
-    }
+    e = read_stream(f, &bytes, out, why);
+    if (e)
+        why_prefix(why, e, "%s", path);
     buf_fini(&bytes);
+    fclose(f);
     return e;
 }
 

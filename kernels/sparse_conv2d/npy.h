@@ -11,7 +11,7 @@
 #define NPY_MAX_DIMS 8
 #define NPY_MAX_HEADER 65536 /* bytes of the header's text */
 #define NPY_MAX_ELEMS ((int64_t)1 << 28)
-#define NPY_MAX_BYTES ((size_t)1 << 31) /* of a file */
+#define NPY_MAX_BYTES (((size_t)1 << 31) + NPY_MAX_HEADER + 16) /* of a file */
 
 struct npy {
     int n_dims;
@@ -25,8 +25,8 @@ struct npy {
  * expected; ERR_NOMEM. */
 enum err npy_parse(const void *bytes, size_t n, struct npy *out, struct why *why);
 
-/* The same from a file; words begin with its path. ERR_NOT_FOUND, ERR_IO too.
- */
+/* The same from a file, a device or a pipe; words begin with its path. Reads no further than the header says, and not
+ * beyond the first bytes of what is no .npy file. ERR_NOT_FOUND, ERR_IO too. */
 enum err npy_read(const char *path, struct npy *out, struct why *why);
 void npy_fini(struct npy *a);
 

@@ -136,6 +136,10 @@ static enum err check_values(const char *path, const struct npy *a, struct why *
         if (!isfinite(a->values[i]))
             return why_set(why, ERR_INPUT, "%s: element %lld is %s; expected finite numbers", path, (long long)i,
                            isnan(a->values[i]) ? "NaN" : "infinite");
+        if (fabsf(a->values[i]) > WEIGHTS_MAX)
+            return why_set(why, ERR_INPUT,
+                           "%s: element %lld is %g; expected magnitudes up to %g, so that sums stay finite", path,
+                           (long long)i, (double)a->values[i], (double)WEIGHTS_MAX);
         some |= a->values[i] < 0 || a->values[i] > 0;
     }
     return some ? ERR_OK : why_set(why, ERR_INPUT, "%s: all weights are 0; expected at least one other", path);
@@ -213,6 +217,8 @@ enum err weights_import(const char *text, struct buf *out, struct why *why)
     struct conv_shape z;
     enum err e;
 
+    if (key && strstr(text, " seed="))
+        return why_set(why, ERR_INPUT, "sparse_conv2d: seed= is for weights drawn by sparsity=, not for weights=");
     if (!key || strncmp(key + strlen(KEY), HASH, strlen(HASH)) == 0)
         return buf_puts(out, text);
     value = key + strlen(KEY);

@@ -7,6 +7,9 @@
 #include "core/err.h"
 #include "kernels/operator.h"
 
+/* The largest magnitude of a weight from a file: sums of 2^28 products with inputs up to 8 stay finite in f32. */
+#define WEIGHTS_MAX 1e28f
+
 /* Draws `kept` of `n` weights at positions uniform over all choices, multiples
  * of 1/64 other than 0 in
  * [-bound/64, bound/64]; the others are 0. The same everywhere for the same
@@ -33,7 +36,7 @@ enum err weights_look(const char *hex, int64_t n, struct why *why);
  * `weights=sha256:HEX` after reading the file, checking it against the
  * workload's shape and keeping a copy in the store. Texts without a path are
  * copied. ERR_INPUT names file and what was expected (shape, numbers that are
- * finite, at least one of them not 0). */
+ * finite and not over WEIGHTS_MAX, at least one of them not 0). */
 enum err weights_import(const char *text, struct buf *out, struct why *why);
 
 #endif

@@ -1,11 +1,13 @@
 /* Weights of sparse workloads: the draw, .npy files, the store; what is refused with which words. */
 #include "core/file.h"
+#include "kernels/expect.h"
 #include "kernels/sparse_conv2d/npy.h"
 #include "kernels/sparse_conv2d/sparse.h"
 #include "kernels/sparse_conv2d/weights.h"
 #include "runtime/dtype.h"
 
 #include <limits.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -195,6 +197,8 @@ static void weights_that_cannot_be_used_are_refused(void **state)
         {"nan.npy", right, __builtin_nanf(""), "NaN"},
         {"inf.npy", right, __builtin_inff(), "infinite"},
         {"zero.npy", right, 0, "all weights are 0"},
+        {"huge.npy", right, -3e38f, "is -3e+38; expected magnitudes up to 1e+28"},
+        {"large.npy", right, 1.001e28f, "expected magnitudes up to 1e+28"},
     };
 
     (void)state;
@@ -219,15 +223,19 @@ static void a_name_without_a_copy_and_no_weights_at_all_are_told(void **state)
 {
     static const char *const bad[][2] = {
         {SHAPE, "expected either sparsity="},
-        {SHAPE " sparsity=0", "expected 1e-06 to"},
-        {SHAPE " sparsity=1", "expected 1e-06 to"},
-        {SHAPE " sparsity=1.5", "expected 1e-06 to"},
+        {SHAPE " sparsity=0", "expected 0.000001 to 0.999999"},
+        {SHAPE " sparsity=1", "expected 0.000001 to 0.999999"},
+        {SHAPE " sparsity=1.5", "expected 0.000001 to 0.999999"},
         {SHAPE " sparsity=-0.5", "expected a number like 0.9"},
         {SHAPE " sparsity=0.1234567", "six digits"},
         {SHAPE " sparsity=.", "expected a number like 0.9"},
         {SHAPE " sparsity=0.999", "none of the 72 weights"},
         {SHAPE " weights=w.npy", "expected sha256:"},
         {SHAPE " weights=sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", "no file"},
+        {SHAPE " weights=sha256:0000000000000000000000000000000000000000000000000000000000000000",
+         "no file has this hash"},
+        {SHAPE " seed=3 weights=sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
+         "seed= is for weights drawn by sparsity="},
     };
 
     (void)state;
@@ -238,6 +246,87 @@ static void a_name_without_a_copy_and_no_weights_at_all_are_told(void **state)
         assert_int_not_equal(workload_parse(bad[i][0], &w, &why), ERR_OK);
         if (!strstr(why.text, bad[i][1]))
             fail_msg("%s: \"%s\" does not say \"%s\"", bad[i][0], why.text, bad[i][1]);
+    }
+}
+
+static void no_more_than_the_header_says_is_read(void **state)
+{
+    static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4, 3, 3), }";
+    static const struct {
+        const char *path;
+        enum err e;
+        const char *words;
+    } bad[] = {{"/dev/zero", ERR_INPUT, "/dev/zero: no .npy file"},
+               {"/dev/null", ERR_INPUT, "/dev/null: no .npy file"},
+               {"/", ERR_IO, "directory"},
+               {"/nonexistent.npy", ERR_NOT_FOUND, "/nonexistent.npy"}};
+    float values[73] = {1};
+    char path[PATH_MAX];
+    struct npy a = {.values = NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct why why = {""};
+
+        assert_int_equal(npy_read(bad[i].path, &a, &why), bad[i].e);
+        if (!strstr(why.text, bad[i].words))
+            fail_msg("%s: \"%s\" does not say \"%s\"", bad[i].path, why.text, bad[i].words);
+    }
+    for (size_t n = 71; n <= 73; n++) {
+        write_file("n.npy", header, values, n, path);
+        assert_int_equal(npy_read(path, &a, NULL), n == 72 ? ERR_OK : ERR_INPUT);
+        npy_fini(&a);
+    }
+}
+
+static void both_a_file_and_a_seed_are_refused(void **state)
+{
+    static const char *const texts[] = {SHAPE " weights=w.npy seed=3", SHAPE " seed=1 weights=w.npy"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct why why = {""};
+        struct buf named;
+
+        buf_init(&named, WORKLOAD_MAX_TEXT);
+        assert_int_equal(weights_import(texts[i], &named, &why), ERR_INPUT);
+        assert_non_null(strstr(why.text, "seed= is for weights drawn by sparsity="));
+        buf_fini(&named);
+    }
+}
+
+/* A device may give 0 for weights below the smallest normal number: what it may be off by is more than they add up to.
+ */
+static void weights_below_normal_numbers_may_be_flushed(void **state)
+{
+    static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4, 3, 3), }";
+    static const float magnitudes[] = {1e-42f, 1e-38f, 1};
+    float values[72];
+    char path[PATH_MAX], text[PATH_MAX + 128];
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct expected e;
+        struct workload w;
+        struct buf named;
+
+        for (int j = 0; j < 72; j++)
+            values[j] = j % 2 ? magnitudes[i] : -magnitudes[i];
+        write_file("tiny.npy", header, values, 72, path);
+        snprintf(text, sizeof text, SHAPE " weights=%s", path);
+        buf_init(&named, WORKLOAD_MAX_TEXT);
+        assert_int_equal(weights_import(text, &named, NULL), ERR_OK);
+        w = parse(buf_text(&named));
+        expected_begin(&w, EXACT_PLAIN, &e);
+        assert_int_equal(w.op->reference(&w, EXACT_PLAIN, &e), ERR_OK);
+        for (size_t j = 0; j < e.outputs[0].n_samples; j++) {
+            const double off = fabs(e.outputs[0].random[j]), allowed = 2e-6 * e.outputs[0].scale[j];
+
+            if ((i < 2 && off > allowed) || (i == 2 && allowed > 2e-6 * 36 * 8))
+                fail_msg("weights of %g: output %zu of %g, off by at most %g", (double)magnitudes[i], j, off, allowed);
+        }
+        expected_fini(&e);
+        buf_fini(&named);
     }
 }
 
@@ -286,6 +375,9 @@ int main(void)
         cmocka_unit_test(a_file_becomes_a_name_that_finds_its_copy),
         cmocka_unit_test(weights_that_cannot_be_used_are_refused),
         cmocka_unit_test(a_name_without_a_copy_and_no_weights_at_all_are_told),
+        cmocka_unit_test(no_more_than_the_header_says_is_read),
+        cmocka_unit_test(both_a_file_and_a_seed_are_refused),
+        cmocka_unit_test(weights_below_normal_numbers_may_be_flushed),
         cmocka_unit_test(fractions_have_one_text),
     };
 

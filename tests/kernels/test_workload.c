@@ -23,6 +23,7 @@ static const struct {
     {"  conv2d\tf32 k=8 s=1 r=1 w=5 h=4 c=3 n=2 groups=1 layout=nchw ", "conv2d f32 n=2 c=3 h=4 w=5 k=8 r=1 s=1"},
     {"conv2d i8 n=1 c=4 h=4 w=4 k=4 r=1 s=1 layout=nchw4c epilogue=relu",
      "conv2d i8 n=1 c=4 h=4 w=4 k=4 r=1 s=1 layout=nchw4c epilogue=relu"},
+    {"dense i8 k=3 n=2 m=1 acc=f32", "dense i8 m=1 n=2 k=3"},
     {"dense f32 k=3 n=2 m=1", "dense f32 m=1 n=2 k=3"},
 };
 
@@ -45,6 +46,8 @@ static const struct {
     {"dense f32 m=-1 n=1 k=1", "expected 1 to"},
     {"dense f32 m=16777216 n=16777216 k=1", "more than"},
     {"dense f32 m=1 n=1 k=1 \x01", "0x01"},
+    {"dense f32 m=1 n=1 k=1 acc=f16", "acc=f16 is for dtype f16; sums of f32 are made in f32"},
+    {"conv2d i8 n=1 c=4 h=5 w=5 k=4 r=1 s=1 acc=f16", "acc=f16 is for dtype f16; sums of i8 are made in i32"},
     {"conv2d f32 n=1 c=0 h=5 w=5 k=1 r=1 s=1", "c=0"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=7 s=7", "larger than the padded input"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=3 s=3 dilation=3", "larger than the padded input"},

@@ -1,0 +1,26 @@
+#!/bin/sh
+# check_cuda_compile.sh - compiles every template in every type for CUDA architectures, without a GPU: drawn configs through NVRTC,
+# and what the compiler says of registers, spills and shared memory held against what the search spaces say.
+#   check_cuda_compile.sh            20 configs and the defaults of each template, type and architecture: takes about an hour of
+#                                    two cores; results are kept by content, so that a run that was stopped goes on
+#   check_cuda_compile.sh --quick    a sample: the default and two configs of each template and type, an architecture each
+# sm_75 and newer by the newest NVRTC found, sm_52 to sm_70 by CUDA 12's (install_deps.sh --nvrtc12; --quick does without where it
+# is not installed). Other options go to the program: --only TEXT, --sm LIST, -j N, --table FILE, --help.
+# TUNE_CHECK_CUDA: the program, instead of building. The last line is "N passed, N failed"; 77 = no NVRTC here.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}
+quick=""
+for argument in "$@"; do
+    [ "$argument" != --quick ] || quick=yes
+done
+program=${TUNE_CHECK_CUDA:-}
+if [ -z "$program" ]; then
+    build release
+    program=build/tests/check_cuda_compile
+fi
+[ -n "$quick" ] || scripts/install_deps.sh --nvrtc12 >&2
+nvrtc12=$(find "$cache/tune-nvrtc12/venv/lib" -name 'libnvrtc.so.12' 2>/dev/null | head -n 1 || true)
+exec "$program" ${nvrtc12:+--nvrtc "$nvrtc12"} -j "$(nproc)" --keep "$cache/tune-nvrtc-results" "$@"

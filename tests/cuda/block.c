@@ -1,0 +1,334 @@
+#include "tests/cuda/block.h"
+
+#include "tests/cuda/fiber.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POISON 0xff     /* NaN as f32 and f16, -1 as integer */
+#define BAND_BYTES 1024 /* behind the dynamic shared memory of a launch */
+#define SIGNAL_BYTES ((size_t)64 << 10)
+
+enum state { READY, AT_BARRIER, AT_WARP, DONE };
+
+struct thread {
+    struct fiber *fiber; /* NULL: not started, or done */
+    enum state state;
+    struct emu_dim index;
+    int line; /* of what it waits at */
+    /* AT_WARP */
+    void (*op)(void *const *lanes, void *arg);
+    void *mine, *arg;
+    unsigned mask;
+    int whole;
+};
+
+static struct {
+    const struct block_launch *l;
+    struct emu_dim block;
+    int n;       /* threads */
+    int current; /* running one */
+    int n_done;
+    uint64_t interval; /* counts barriers */
+    struct thread threads[BLOCK_MAX_THREADS];
+    sigjmp_buf out;
+    volatile int error;
+    char words[256];
+} run;
+
+int block_thread(void)
+{
+    return run.current;
+}
+
+/* Threads. */
+
+static void thread_main(void *arg)
+{
+    struct thread *t = arg;
+
+    run.l->kernel->call(run.l->params);
+    t->state = DONE;
+    fiber_wait(t->fiber);
+}
+
+static void wait_as(enum state state, int line)
+{
+    struct thread *t = &run.threads[run.current];
+
+    t->state = state;
+    t->line = line;
+    fiber_wait(t->fiber);
+}
+
+static void barrier(int line)
+{
+    wait_as(AT_BARRIER, line);
+}
+
+void block_warp(void (*op)(void *const *lanes, void *arg), void *mine, void *arg, unsigned mask, int whole, int line)
+{
+    struct thread *t = &run.threads[run.current];
+
+    t->op = op;
+    t->mine = mine;
+    t->arg = arg;
+    t->mask = mask;
+    t->whole = whole;
+    wait_as(AT_WARP, line);
+}
+
+/* Leaves the launch from wherever it is. */
+void block_fail(int error, const char *words)
+{
+    run.error = error;
+    snprintf(run.words, sizeof run.words, "%s", words);
+    siglongjmp(run.out, 1);
+}
+
+static void go_on(int i)
+{
+    struct thread *t = &run.threads[i];
+
+    run.current = i;
+    if (!t->fiber) {
+        t->fiber = fiber_new(thread_main, t);
+        if (!t->fiber)
+            block_fail(2, "no memory for a stack");
+    }
+    run.l->module->place->thread = t->index;
+    fiber_go(t->fiber);
+    if (t->state == DONE) {
+        fiber_free(t->fiber);
+        t->fiber = NULL;
+        run.n_done++;
+    }
+}
+
+/* Warps. */
+
+static int last_of_warp(int first)
+{
+    return first + EMU_WARP < run.n ? first + EMU_WARP : run.n;
+}
+
+static void diverged(const struct thread *a, const struct thread *b, const char *what)
+{
+    char words[200];
+
+    snprintf(words, sizeof words, "%s: thread (%u,%u,%u) %s line %d, thread (%u,%u,%u) %s line %d", what, a->index.x,
+             a->index.y, a->index.z, a->state == DONE ? "ended," : "waits at", a->line, b->index.x, b->index.y,
+             b->index.z, b->state == DONE ? "ended," : "waits at", b->line);
+    block_fail(719, words);
+}
+
+/* All lanes that thread `i` waits for are there and want the same. */
+static bool warp_is_complete(int i, int first)
+{
+    const struct thread *t = &run.threads[i];
+
+    if (t->whole && last_of_warp(first) - first < EMU_WARP)
+        block_fail(719, "an instruction of a whole warp in a block whose last warp is not whole");
+    for (int k = first; k < last_of_warp(first); k++) {
+        const struct thread *other = &run.threads[k];
+
+        if (!(t->mask >> (k - first) & 1))
+            continue;
+        if (other->state == DONE)
+            diverged(t, other, "instruction of a warp");
+        if (other->state != AT_WARP || other->line != t->line || other->mask != t->mask || other->op != t->op)
+            return false; /* it may come yet; where nobody can go on release_barrier says so */
+    }
+    return true;
+}
+
+static void finish_warp(int i, int first)
+{
+    struct thread *t = &run.threads[i];
+    void *lanes[EMU_WARP] = {NULL};
+
+    for (int k = first; k < last_of_warp(first); k++)
+        if (t->mask >> (k - first) & 1) {
+            lanes[k - first] = run.threads[k].mine;
+            run.threads[k].state = READY;
+        }
+    t->op(lanes, t->arg);
+}
+
+static bool finish_warps(void)
+{
+    bool any = false;
+
+    for (int i = 0; i < run.n; i++)
+        if (run.threads[i].state == AT_WARP && warp_is_complete(i, i - i % EMU_WARP)) {
+            finish_warp(i, i - i % EMU_WARP);
+            any = true;
+        }
+    return any;
+}
+
+/* Blocks. */
+
+static bool release_barrier(void)
+{
+    for (int i = 1; i < run.n; i++)
+        if (run.threads[i].state != run.threads[0].state || run.threads[i].line != run.threads[0].line)
+            diverged(&run.threads[0], &run.threads[i], "divergent barrier");
+    for (int i = 0; i < run.n; i++)
+        run.threads[i].state = READY;
+    run.interval++;
+    return true;
+}
+
+/* The thread at place k of an order that is forwards, backwards or strided. */
+static int in_order(int k, uint64_t turn)
+{
+    switch (turn % 4) {
+    case 0:
+        return k;
+    case 2: /* every second one first */
+        return k < (run.n + 1) / 2 ? 2 * k : 2 * (k - (run.n + 1) / 2) + 1;
+    default:
+        return run.n - 1 - k;
+    }
+}
+
+static void run_block(void)
+{
+    const uint64_t turn = run.l->seed + run.block.x + run.block.y + run.block.z;
+
+    while (run.n_done < run.n) {
+        const uint64_t order = turn + run.interval;
+
+        for (int k = 0; k < run.n; k++)
+            if (run.threads[in_order(k, order)].state == READY)
+                go_on(in_order(k, order));
+        if (run.n_done < run.n && !finish_warps())
+            release_barrier();
+    }
+}
+
+static void start_block(void)
+{
+    const struct block_launch *l = run.l;
+    unsigned char *dynamic = l->module->dynamic;
+
+    l->module->place->block = run.block;
+    for (size_t i = 0; i < l->n_shared; i++)
+        memset(l->shared[i].at, POISON, l->shared[i].n_bytes);
+    memset(dynamic, POISON, l->dynamic_bytes + BAND_BYTES);
+    copies_start(run.n);
+    run.n_done = 0;
+    run.interval = 0;
+    for (int i = 0; i < run.n; i++)
+        run.threads[i].state = READY;
+}
+
+static void check_band(void)
+{
+    const unsigned char *band = run.l->module->dynamic + run.l->dynamic_bytes;
+
+    for (size_t i = 0; i < BAND_BYTES; i++)
+        if (band[i] != POISON)
+            block_fail(700, "written behind the end of dynamic shared memory");
+}
+
+static void run_blocks(void)
+{
+    const struct emu_dim g = run.l->grid;
+
+    for (run.block.z = 0; run.block.z < g.z; run.block.z++)
+        for (run.block.y = 0; run.block.y < g.y; run.block.y++)
+            for (run.block.x = 0; run.block.x < g.x; run.block.x++) {
+                start_block();
+                run_block();
+                check_band();
+            }
+}
+
+/* What the processor finds wrong: an access outside of every buffer, a misaligned vector, a trap. */
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    const struct emu_dim t = run.threads[run.current].index, b = run.block;
+    const char *what = "illegal address";
+
+    (void)context;
+    run.error = 700;
+    if (number == SIGILL) {
+        what = "index out of an array or misaligned access, found by a check";
+        run.error = 716;
+    } else if (number == SIGFPE) {
+        what = "division by zero";
+        run.error = 719;
+    } else if (!info->si_addr) {
+        what = "misaligned address";
+        run.error = 716;
+    }
+    snprintf(run.words, sizeof run.words, "%s at %p, block (%u,%u,%u), thread (%u,%u,%u)", what, info->si_addr, b.x,
+             b.y, b.z, t.x, t.y, t.z);
+    siglongjmp(run.out, 1);
+}
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+
+static void run_guarded(void)
+{
+    static char stack[SIGNAL_BYTES];
+    const stack_t mine = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK}, old[4];
+    stack_t old_stack;
+
+    action.sa_sigaction = on_signal;
+    sigemptyset(&action.sa_mask);
+    sigaltstack(&mine, &old_stack);
+    for (int i = 0; i < 4; i++)
+        sigaction(signals[i], &action, &old[i]);
+    if (!sigsetjmp(run.out, 1))
+        run_blocks();
+    for (int i = 0; i < 4; i++)
+        sigaction(signals[i], &old[i], NULL);
+    sigaltstack(&old_stack, NULL);
+}
+
+static void set_threads(const struct emu_dim s)
+{
+    int i = 0;
+
+    run.n = (int)(s.x * s.y * s.z);
+    for (unsigned z = 0; z < s.z; z++)
+        for (unsigned y = 0; y < s.y; y++)
+            for (unsigned x = 0; x < s.x; x++)
+                run.threads[i++] = (struct thread){.index = {x, y, z}};
+}
+
+int block_run_all(const struct block_launch *l, char words[256])
+{
+    run.l = l;
+    run.error = 0;
+    run.words[0] = '\0';
+    set_threads(l->size);
+    *l->module->services = &block_services;
+    l->module->place->grid = l->grid;
+    l->module->place->block_size = l->size;
+    run_guarded();
+    for (int i = 0; i < run.n; i++) /* after an error threads are left in the middle */
+        fiber_free(run.threads[i].fiber);
+    snprintf(words, 256, "%s", run.words);
+    return run.error;
+}
+
+const struct emu_services block_services = {
+    .barrier = barrier,
+    .warp = block_warp,
+    .mma = warp_mma,
+    .load_matrix = warp_load_matrix,
+    .copy_async = copies_add,
+    .copy_commit = copies_commit,
+    .copy_wait = copies_wait,
+    .fail = block_fail,
+    .half_to_float = warp_half_to_float,
+    .float_to_half = warp_float_to_half,
+};

@@ -1,0 +1,50 @@
+/* block.h - runs one block of an emulated kernel: every thread is a fiber that runs until the next place where it must
+ * wait for others. The order of the threads changes from block to block and from barrier to barrier. */
+#ifndef TUNE_TESTS_CUDA_BLOCK_H
+#define TUNE_TESTS_CUDA_BLOCK_H
+
+#include "tests/cuda/emulated_abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BLOCK_MAX_THREADS 1024
+
+/* A kernel about to run: lent for the launch. */
+struct block_launch {
+    const struct emu_module *module;
+    const struct emu_kernel *kernel;
+    void **params;
+    struct emu_dim grid, size;
+    size_t dynamic_bytes;
+    /* Shared memory of the module: filled with NaN before each block. [n_shared] */
+    const struct block_shared {
+        unsigned char *at;
+        size_t n_bytes;
+    } * shared;
+    size_t n_shared;
+    uint64_t seed;
+};
+
+/* Runs all blocks one after the other. 0, or the CUresult with words on thread and place (700 illegal address, 715
+ * trap, 716 misaligned, 719 divergent barrier and the like). One launch at a time in a process. */
+int block_run_all(const struct block_launch *l, char words[256]);
+
+extern const struct emu_services block_services;
+
+/* For the instructions of warps (warp.c): the services above, and fiber-local things of the running thread. */
+void block_warp(void (*op)(void *const *lanes, void *arg), void *mine, void *arg, unsigned mask, int whole, int line);
+void block_fail(int error, const char *words);
+int block_thread(void); /* index of the running thread in its block */
+void warp_mma(enum emu_mma form, unsigned *d, const unsigned *a, const unsigned *b, const unsigned *c, int line);
+void warp_load_matrix(unsigned *to, const void *row, int n, int transposed, int line);
+float warp_half_to_float(unsigned short bits);
+unsigned short warp_float_to_half(float x);
+/* cp.async (copies.c); start: nothing is pending; end: false when a thread ends with copies that nobody waited for. */
+void copies_start(int n_threads);
+void copies_add(void *to, const void *from, int n, int n_from);
+void copies_commit(void);
+void copies_wait(int n_pending);
+
+#endif

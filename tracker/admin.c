@@ -7,11 +7,14 @@ enum err op_status(struct call *c)
 {
     const struct tracker *t = c->t;
     const struct stats *s = &t->stats;
+    char waits[256];
+    enum err e = builds_waits(c->t, NULL, waits, sizeof waits);
     bool ok = true;
 
     json_add_text(c->result, "server", "tune-tracker " TUNE_VERSION, &ok);
     json_add_text(c->result, "boot", t->boot, &ok);
     json_add_i64(c->result, "started_ms", t->started_ms, &ok);
+    json_add_i64(c->result, "now_ms", clock_wall_ms(), &ok);
     json_add_i64(c->result, "jobs", (int64_t)t->jobs.n, &ok);
     json_add_i64(c->result, "trials_live", (int64_t)t->trials.n, &ok);
     json_add_i64(c->result, "agents", (int64_t)t->agents.n, &ok);
@@ -26,7 +29,11 @@ enum err op_status(struct call *c)
     json_add_i64(c->result, "answered_from_store", s->answered_from_store, &ok);
     json_add_i64(c->result, "commits", s->commits, &ok);
     json_add_i64(c->result, "lease_ms", t->o.lease_ms, &ok);
-    return ok ? ERR_OK : ERR_NOMEM;
+    json_add_i64(c->result, "builds", s->builds, &ok);
+    json_add_i64(c->result, "builds_failed", s->builds_failed, &ok);
+    if (waits[0])
+        json_add_text(c->result, "waits", waits, &ok);
+    return e ? e : ok ? ERR_OK : ERR_NOMEM;
 }
 
 enum err op_backup(struct call *c)

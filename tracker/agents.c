@@ -31,6 +31,19 @@ static void seen(struct tracker *t, struct agent *a)
 {
     a->seen_ns = tracker_now_ns(t);
     a->seen_ms = clock_wall_ms();
+    for (int i = 0; i < a->n_arches; i++)
+        a->arches[i]->seen_ns = a->seen_ns;
+}
+
+bool agents_build(const struct tracker *t, const char *key, const struct arch *arch)
+{
+    const struct agent *a;
+    size_t at = 0;
+
+    while ((a = table_next(&t->agents, &at)) != NULL)
+        if (a->arch == arch && a->builds_itself && !a->gone && !silent(t, a) && strcmp(a->key, key) == 0)
+            return true;
+    return false;
 }
 
 enum err agent_of(struct call *c, struct agent **out)
@@ -44,7 +57,7 @@ enum err agent_of(struct call *c, struct agent **out)
     a = table_get_text(&c->t->agents, id);
     if (!a || a->gone)
         return why_set(&c->why, ERR_NOT_FOUND, "agent %.64s is not registered", id);
-    if (!c->last) /* the end of a long poll is no sign of life */
+    if (!c->again) /* another try of a parked request is no sign of life */
         seen(c->t, a);
     *out = a;
     return ERR_OK;
@@ -76,9 +89,20 @@ static enum err add_text(cJSON *object, const char *name, const char *text)
     return ok ? ERR_OK : ERR_NOMEM;
 }
 
+static enum err check_arch(struct call *c, const char *name)
+{
+    const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+    return n > 0 && n < ARCH_BYTES && !name[n]
+               ? ERR_OK
+               : why_set(&c->why, ERR_INPUT,
+                         "'%.40s' is no architecture: expected 1 to %d of a-z, 0-9 and _, e.g. sm_61", name,
+                         ARCH_BYTES - 1);
+}
+
 struct registration {
-    const char *id, *nonce, *key, *fingerprint, *version;
-    bool mix;
+    const char *id, *nonce, *key, *fingerprint, *version, *arch;
+    bool mix, builds;
 };
 
 static enum err read_registration(struct call *c, struct registration *r)
@@ -95,6 +119,12 @@ static enum err read_registration(struct call *c, struct registration *r)
         e = json_text_or(c->args, "version", "", &r->version, &c->why);
     if (!e)
         e = json_bool_or(c->args, "mix", false, &r->mix, &c->why);
+    if (!e)
+        e = json_text_or(c->args, "arch", "", &r->arch, &c->why);
+    if (!e)
+        e = json_bool_or(c->args, "builds", true, &r->builds, &c->why);
+    if (!e && r->arch[0])
+        e = check_arch(c, r->arch);
     if (e)
         return e;
     if (!name_is_sane(r->id) || !name_is_sane(r->key))
@@ -137,6 +167,41 @@ static enum err find_or_make(struct call *c, const char *id, struct agent **out)
     return ERR_OK;
 }
 
+/* A new nonce is a new process: what the old one had leased goes back. */
+static enum err begin_session(struct call *c, struct agent *a, const char *nonce, const char *version)
+{
+    enum err e = ERR_OK;
+
+    if (strcmp(a->nonce, nonce) != 0)
+        e = trials_of_agent_back(c->t, a, true);
+    if (!e && strcmp(a->nonce, nonce) != 0)
+        e = builds_of_agent_back(c->t, a, true);
+    text_copy(a->nonce, sizeof a->nonce, nonce);
+    text_copy(a->version, sizeof a->version, version);
+    text_copy(a->state, sizeof a->state, "idle");
+    a->gone = a->drain = a->is_builder = false;
+    a->arch = NULL;
+    a->n_arches = 0;
+    return e;
+}
+
+/* What the device wants built is what its key wants from now on. */
+static enum err take_arch(struct tracker *t, struct agent *a, const struct registration *r)
+{
+    struct slug *s;
+
+    a->builds_itself = r->builds;
+    if (!r->arch[0])
+        return ERR_OK;
+    s = slug_of(t, a->key);
+    a->arch = s ? arch_of(t, r->arch) : NULL;
+    if (!a->arch)
+        return ERR_NOMEM;
+    slug_want(s, a);
+    t->woken |= WAKE_BUILDS;
+    return ERR_OK;
+}
+
 enum err op_agent_register(struct call *c)
 {
     struct registration r;
@@ -148,21 +213,87 @@ enum err op_agent_register(struct call *c)
         e = check_fingerprint(c, &r);
     if (!e)
         e = find_or_make(c, r.id, &a);
+    if (!e)
+        e = begin_session(c, a, r.nonce, r.version);
     if (e)
         return e;
-    if (strcmp(a->nonce, r.nonce) != 0)
-        e = trials_of_agent_back(c->t, a, true);
-    text_copy(a->nonce, sizeof a->nonce, r.nonce);
     text_copy(a->key, sizeof a->key, r.key);
     text_copy(a->fingerprint, sizeof a->fingerprint, r.fingerprint);
-    text_copy(a->version, sizeof a->version, r.version);
-    text_copy(a->state, sizeof a->state, "idle");
     free(a->device);
     a->device = text_of(c->args, "device", 65536);
-    a->gone = a->drain = false;
+    e = take_arch(c->t, a, &r);
     seen(c->t, a);
     json_add_i64(c->result, "lease_ms", c->t->o.lease_ms, &ok);
+    json_add_bool(c->result, "builds", true, &ok);
     return e ? e : ok ? ERR_OK : ERR_NOMEM;
+}
+
+static enum err take_arches(struct call *c, struct agent *a, const cJSON *names)
+{
+    const cJSON *name;
+
+    cJSON_ArrayForEach(name, names)
+    {
+        struct arch *arch = arch_of(c->t, name->valuestring);
+
+        if (!arch)
+            return ERR_NOMEM;
+        a->arches[a->n_arches++] = arch;
+    }
+    return ERR_OK;
+}
+
+static enum err check_arches(struct call *c, const cJSON *names)
+{
+    const cJSON *name;
+    const int n = cJSON_GetArraySize(names);
+
+    if (n < 1 || n > MAX_ARCHES)
+        return why_set(&c->why, ERR_INPUT, "'arches' has %d names: expected 1 to %d", n, MAX_ARCHES);
+    cJSON_ArrayForEach(name, names)
+    {
+        const enum err e = check_arch(c, cJSON_IsString(name) ? name->valuestring : "");
+
+        if (e)
+            return e;
+    }
+    return ERR_OK;
+}
+
+enum err op_builder_register(struct call *c)
+{
+    const char *id, *nonce, *version, *compiler;
+    const cJSON *arches;
+    struct agent *a = NULL;
+    bool ok = true;
+    enum err e = json_get_text(c->args, "agent", &id, &c->why);
+
+    if (!e)
+        e = json_get_text(c->args, "nonce", &nonce, &c->why);
+    if (!e)
+        e = json_text_or(c->args, "version", "", &version, &c->why);
+    if (!e)
+        e = json_text_or(c->args, "compiler", "", &compiler, &c->why);
+    if (!e)
+        e = json_get_array(c->args, "arches", &arches, &c->why);
+    if (!e && !name_is_sane(id))
+        e = why_set(&c->why, ERR_INPUT, "'agent' must be 1 to 64 of letters, digits and . _ : @ + -");
+    if (!e)
+        e = check_arches(c, arches);
+    if (!e)
+        e = find_or_make(c, id, &a);
+    if (!e)
+        e = begin_session(c, a, nonce, version);
+    if (!e)
+        e = take_arches(c, a, arches);
+    if (e)
+        return e;
+    a->is_builder = true;
+    a->key[0] = a->fingerprint[0] = '\0';
+    text_copy(a->compiler, sizeof a->compiler, compiler);
+    seen(c->t, a);
+    json_add_i64(c->result, "lease_ms", c->t->o.lease_ms, &ok);
+    return ok ? ERR_OK : ERR_NOMEM;
 }
 
 enum err op_agent_beat(struct call *c)
@@ -196,17 +327,32 @@ enum err op_agent_bye(struct call *c)
     if (e)
         return e == ERR_NOT_FOUND ? ERR_OK : e;
     a->gone = true;
-    return trials_of_agent_back(c->t, a, false);
+    for (int i = 0; i < a->n_arches; i++)
+        arch_recount(c->t, a->arches[i]);
+    e = trials_of_agent_back(c->t, a, false);
+    return e ? e : builds_of_agent_back(c->t, a, false);
 }
 
-static enum err add_device(const struct tracker *t, const struct agent *a, cJSON *list)
+static void add_arches(const struct agent *a, cJSON *o, bool *ok)
+{
+    cJSON *list = cJSON_CreateArray();
+
+    for (int i = 0; list && i < a->n_arches; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(a->arches[i]->name));
+    json_add_item(o, "arches", list, ok);
+    json_add_text(o, "compiler", a->compiler, ok);
+}
+
+static enum err add_agent(const struct tracker *t, const struct agent *a, cJSON *list)
 {
     cJSON *o = cJSON_CreateObject();
     bool ok = o != NULL;
 
-    json_add_text(o, "key", a->key, &ok);
+    if (!a->is_builder)
+        json_add_text(o, "key", a->key, &ok);
     json_add_text(o, "agent", a->id, &ok);
-    json_add_text(o, "fingerprint", a->fingerprint, &ok);
+    if (!a->is_builder)
+        json_add_text(o, "fingerprint", a->fingerprint, &ok);
     json_add_text(o, "version", a->version, &ok);
     json_add_text(o, "state", agent_state(t, a), &ok);
     json_add_i64(o, "last_seen_ms", a->seen_ms, &ok);
@@ -215,7 +361,15 @@ static enum err add_device(const struct tracker *t, const struct agent *a, cJSON
     json_add_i64(o, "failed", a->failed, &ok);
     json_add_real(o, "temperature", a->temperature, &ok);
     json_add_real(o, "load", a->load, &ok);
-    if (add_text(o, "device", a->device) != ERR_OK || add_text(o, "current", a->current) != ERR_OK)
+    if (a->is_builder)
+        add_arches(a, o, &ok);
+    else if (add_text(o, "device", a->device) != ERR_OK)
+        ok = false;
+    if (a->arch) {
+        json_add_text(o, "arch", a->arch->name, &ok);
+        json_add_bool(o, "builds", a->builds_itself, &ok);
+    }
+    if (add_text(o, "current", a->current) != ERR_OK)
         ok = false;
     cJSON_AddItemToArray(list, o);
     return ok ? ERR_OK : ERR_NOMEM;
@@ -223,14 +377,15 @@ static enum err add_device(const struct tracker *t, const struct agent *a, cJSON
 
 enum err op_devices(struct call *c)
 {
-    cJSON *list = cJSON_AddArrayToObject(c->result, "devices");
+    cJSON *devices = cJSON_AddArrayToObject(c->result, "devices");
+    cJSON *builders = cJSON_AddArrayToObject(c->result, "builders");
     const struct agent *a;
     size_t at = 0;
-    enum err e = list ? ERR_OK : ERR_NOMEM;
+    enum err e = devices && builders ? ERR_OK : ERR_NOMEM;
 
     while (!e && (a = table_next(&c->t->agents, &at)) != NULL)
         if (!a->gone)
-            e = add_device(c->t, a, list);
+            e = add_agent(c->t, a, a->is_builder ? builders : devices);
     return e;
 }
 

@@ -193,6 +193,7 @@ enum outcome_of_request request_again(struct tracker *t, struct request *r, bool
     }
     call_init(&c, t, r);
     c.last = last;
+    c.again = true;
     e = c.result ? r->op->run(&c) : ERR_NOMEM;
     return finish(t, &c, r, e, reply);
 }

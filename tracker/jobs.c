@@ -248,6 +248,18 @@ static enum err leased_job(struct call *c, struct job **out)
     return e;
 }
 
+/* "waits" for a person, when trials of the job cannot go on. */
+static enum err add_waits(struct call *c, const struct job *j)
+{
+    char words[256];
+    bool ok = true;
+    enum err e = builds_waits(c->t, j, words, sizeof words);
+
+    if (!e && words[0])
+        json_add_text(c->result, "waits", words, &ok);
+    return e ? e : ok ? ERR_OK : ERR_NOMEM;
+}
+
 enum err op_job_renew(struct call *c)
 {
     const cJSON *progress = cJSON_GetObjectItemCaseSensitive(c->args, "progress");
@@ -273,6 +285,8 @@ enum err op_job_renew(struct call *c)
     j->deadline_ns = lease_end(c->t);
     json_add_bool(c->result, "cancel", j->state == JOB_CANCELLED, &ok);
     json_add_i64(c->result, "deadline_ms", c->t->o.lease_ms, &ok);
+    if (!e)
+        e = add_waits(c, j);
     return e ? e : ok ? ERR_OK : ERR_NOMEM;
 }
 
@@ -441,7 +455,10 @@ enum err op_job_status(struct call *c)
         return e;
     cJSON_Delete(c->result);
     c->result = job_json(j);
-    return c->result ? c->t->o.ops->each_job(c->t->o.store, j->id, add_text_to_arg, c) : ERR_NOMEM;
+    if (!c->result)
+        return ERR_NOMEM;
+    e = add_waits(c, j);
+    return e ? e : c->t->o.ops->each_job(c->t->o.store, j->id, add_text_to_arg, c);
 }
 
 /* ---- records ---- */
@@ -525,18 +542,23 @@ enum err op_record_wait(struct call *c)
 struct requeued {
     struct tracker *t;
     int64_t n;
+    enum err e;
 };
 
 static void take_back(const struct trial_row *row, void *arg)
 {
     struct requeued *a = arg;
     struct job *j = table_get_i64(&a->t->jobs, row->job);
+    const struct trial *tr;
 
     if (!j)
         return;
     trial_load(row, a->t);
     j->n_lost--;
     a->n++;
+    tr = table_get_i64(&a->t->trials, row->id);
+    if (tr && !a->e)
+        a->e = builds_forgive(a->t, tr);
 }
 
 enum err op_requeue(struct call *c)
@@ -557,6 +579,8 @@ enum err op_requeue(struct call *c)
     }
     if (!e)
         e = c->t->o.ops->requeue(c->t->o.store, j ? j->id : 0, trial, take_back, &a);
+    if (!e)
+        e = a.e;
     json_add_i64(c->result, "requeued", a.n, &ok);
     return e ? e : ok ? ERR_OK : ERR_NOMEM;
 }

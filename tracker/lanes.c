@@ -30,7 +30,7 @@ void list_remove(struct trial_list *l, struct trial *tr)
     tr->prev = tr->next = NULL;
 }
 
-static struct slug *slug_of(struct tracker *t, const char *key)
+struct slug *slug_of(struct tracker *t, const char *key)
 {
     struct slug *s = table_get_text(&t->slugs, key);
 
@@ -41,6 +41,8 @@ static struct slug *slug_of(struct tracker *t, const char *key)
         free(s);
         s = NULL;
     }
+    if (s)
+        text_copy(s->key, sizeof s->key, key);
     return s;
 }
 
@@ -74,20 +76,27 @@ enum err lane_add(struct tracker *t, struct trial *tr, const char *key, bool fro
         l->used_ms = s->floor_ms; /* idle time is not saved up */
     tr->lane = l;
     (front ? list_prepend : list_append)(&l->open, tr);
-    t->woken |= WAKE_TRIALS;
+    t->woken |= WAKE_TRIALS | WAKE_BUILDS;
     return ERR_OK;
 }
 
-static struct trial *first_fitting(const struct lane *l, const char *fingerprint)
+static struct trial *first_fitting(struct tracker *t, const struct lane *l, const struct agent *a,
+                                   const char *fingerprint, enum err *e)
 {
-    for (struct trial *tr = l->open.first; tr; tr = tr->next)
-        if (!tr->fingerprint[0] || strcmp(tr->fingerprint, fingerprint) == 0)
+    for (struct trial *tr = l->open.first; tr && !*e; tr = tr->next) {
+        bool ready = true;
+
+        if (tr->fingerprint[0] && strcmp(tr->fingerprint, fingerprint) != 0)
+            continue;
+        if (a->arch)
+            *e = build_ready(t, a, tr, &ready);
+        if (!*e && ready)
             return tr;
+    }
     return NULL;
 }
 
-/* A step of priority doubles a job's share. */
-static double weight_of(const struct job *j)
+double job_weight(const struct job *j)
 {
     double w = 1.0;
 
@@ -98,7 +107,8 @@ static double weight_of(const struct job *j)
     return w;
 }
 
-struct trial *lane_take(struct tracker *t, const char *key, const char *fingerprint, struct lane *stay)
+struct trial *lane_take(struct tracker *t, const struct agent *a, const char *key, const char *fingerprint,
+                        struct lane *stay, enum err *e)
 {
     struct slug *s = table_get_text(&t->slugs, key);
     struct lane *best = NULL;
@@ -109,7 +119,7 @@ struct trial *lane_take(struct tracker *t, const char *key, const char *fingerpr
 
         if ((stay && l != stay) || !l->open.first || (best && l->used_ms >= best->used_ms))
             continue;
-        tr = first_fitting(l, fingerprint);
+        tr = first_fitting(t, l, a, fingerprint, e);
         if (tr) {
             best = l;
             found = tr;
@@ -120,7 +130,7 @@ struct trial *lane_take(struct tracker *t, const char *key, const char *fingerpr
     s->floor_ms = best->used_ms;
     list_remove(&best->open, found);
     found->charged_ms = best->mean_ms;
-    best->used_ms += found->charged_ms / weight_of(best->job);
+    best->used_ms += found->charged_ms / job_weight(best->job);
     return found;
 }
 
@@ -130,7 +140,7 @@ void lane_settle(struct trial *tr, double cost_ms)
 
     if (cost_ms > 0)
         l->mean_ms += (cost_ms - l->mean_ms) / 8;
-    l->used_ms += ((cost_ms > 0 ? cost_ms : 0) - tr->charged_ms) / weight_of(l->job);
+    l->used_ms += ((cost_ms > 0 ? cost_ms : 0) - tr->charged_ms) / job_weight(l->job);
     tr->charged_ms = 0;
 }
 

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_members(cJSON *o, const struct trial_row *row, const char *key, int64_t ts_ms, bool *ok)
+static void add_members(cJSON *o, const struct trial_row *row, const char *key, const char *why, int64_t ts_ms,
+                        bool *ok)
 {
     char text[24];
 
@@ -18,7 +19,7 @@ static void add_members(cJSON *o, const struct trial_row *row, const char *key, 
     json_add_text(o, "template", "", ok);
     json_add_item(o, "knobs", cJSON_CreateObject(), ok);
     json_add_text(o, "status", "lost", ok);
-    json_add_text(o, "why", "five agents took this trial and none answered; `tune requeue` tries it again", ok);
+    json_add_text(o, "why", why, ok);
     json_add_text(o, "program", row->program, ok);
     if (row->fingerprint[0])
         json_add_text(o, "fingerprint", row->fingerprint, ok);
@@ -27,14 +28,14 @@ static void add_members(cJSON *o, const struct trial_row *row, const char *key, 
     json_add_i64(o, "ts", ts_ms, ok);
 }
 
-enum err lost_line(const struct trial_row *row, const char *key, int64_t ts_ms, struct buf *out)
+enum err lost_line(const struct trial_row *row, const char *key, const char *why, int64_t ts_ms, struct buf *out)
 {
     cJSON *o = cJSON_CreateObject();
     bool ok = o != NULL;
     enum err e;
 
     if (o)
-        add_members(o, row, key, ts_ms, &ok);
+        add_members(o, row, key, why, ts_ms, &ok);
     e = ok ? json_print(o, out) : ERR_NOMEM;
     cJSON_Delete(o);
     if (e)

@@ -76,7 +76,7 @@ static void agent_rows(struct tracker *t, struct buf *out)
         if (a->gone)
             continue;
         buf_puts(out, "<tr>");
-        cell(out, a->key);
+        cell(out, a->is_builder ? "(builder)" : a->key);
         cell(out, a->id);
         cell(out, agent_state(t, a));
         buf_printf(out, "<td>%" PRId64 "</td><td>%" PRId64 "</td><td>%" PRId64 "</td><td>%" PRId64 " s ago</td></tr>\n",
@@ -140,6 +140,8 @@ enum err page_metrics(struct tracker *t, struct buf *out)
     figure(out, "leases_expired_total", "counter", "Leases that ran out.", s->expired);
     figure(out, "trials_lost_total", "counter", "Trials given up after five attempts.", s->lost);
     figure(out, "trials_answered_total", "counter", "Trials answered from the store.", s->answered_from_store);
+    figure(out, "builds_total", "counter", "Answers of builders.", s->builds);
+    figure(out, "builds_failed_total", "counter", "Answers of builders that are no code.", s->builds_failed);
     figure(out, "commits_total", "counter", "Turns of the core loop.", s->commits);
     return out->failed;
 }

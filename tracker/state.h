@@ -25,6 +25,10 @@
 #define ANSWERED_BYTES ((size_t)16 << 20)
 #define ANSWERED_MS 600000
 
+#define MAX_WANTS 4 /* architectures and fingerprints that the devices of one key may have at once */
+#define MAX_ARCHES 16
+#define ARCH_BYTES 17
+
 struct agent;
 struct lane;
 
@@ -46,6 +50,7 @@ struct trial {
     struct job *job;
     struct lane *lane;
     char fingerprint[SHA256_HEX + 1]; /* "" = any */
+    struct sha256 program, anchor;    /* anchor "" = none */
     bool leased;
     struct agent *agent; /* of the lease; NULL for a lease of before a restart */
     int64_t deadline_ns;
@@ -66,10 +71,37 @@ struct lane {
     struct lane *next;       /* of the same key */
 };
 
+/* An architecture that devices want code for: "sm_61". */
+struct arch {
+    char name[ARCH_BYTES];
+    int64_t seen_ns;  /* one of its builders was heard of then; 0 = none is there */
+    bool had_builder; /* at the last tick */
+};
+
+/* What the devices of a key want built. */
+struct want {
+    struct arch *arch;
+    char fingerprint[SHA256_HEX + 1];
+};
+
 /* A farm slug: its lanes. */
 struct slug {
+    char key[65];
     struct lane *lanes;
     double floor_ms; /* used_ms of the lane served last: newcomers start there and owe nothing */
+    struct want wants[MAX_WANTS];
+    int n_wants, i_want; /* i_want: the next to be replaced when there are more */
+};
+
+/* Code of one program for one architecture; what the store has of it is known here while somebody asks for it. */
+struct build {
+    struct sha256 program;
+    struct arch *arch;
+    bool answered, good; /* the store has an answer; it is code */
+    int64_t through;     /* the last trial that a failure answers */
+    int64_t attempts;    /* leases that ran out; MAX_ATTEMPTS = given up */
+    struct agent *agent; /* who has it leased, or NULL */
+    int64_t deadline_ns, used_ns;
 };
 
 struct agent {
@@ -79,6 +111,14 @@ struct agent {
     int64_t seen_ns, seen_ms, done, failed, n_leased;
     double temperature, load;
     bool gone, drain;
+    /* A device: what it wants built (NULL = nothing) and whether it can build that itself. */
+    struct arch *arch;
+    bool builds_itself;
+    /* A builder has no key and no device. */
+    bool is_builder;
+    struct arch *arches[MAX_ARCHES];
+    int n_arches;
+    char compiler[33];
 };
 
 struct session {
@@ -109,6 +149,7 @@ struct tracker_options {
 
 struct stats {
     int64_t requests, refused, grants, results, duplicates, expired, lost, answered_from_store, commits, batches_ops;
+    int64_t builds, builds_failed; /* answers of builders */
 };
 
 struct tracker {
@@ -116,6 +157,7 @@ struct tracker {
     char boot[REQUEST_ID_HEX + 1];
     int64_t started_ms, next_job, next_trial, retained_ns;
     struct table jobs, trials, agents, slugs, sessions, answered, requests; /* requests: id that made a job -> job */
+    struct table arches, builds;                                            /* by "sm_61", and "sm_61 <program>" */
     struct trial_list leased;
     struct session *oldest_session, *newest_session;
     struct answered *oldest_answered, *newest_answered;
@@ -124,7 +166,7 @@ struct tracker {
     struct stats stats;
 };
 
-enum { WAKE_TRIALS = 1, WAKE_RECORDS = 2, WAKE_JOBS = 4 };
+enum { WAKE_TRIALS = 1, WAKE_RECORDS = 2, WAKE_JOBS = 4, WAKE_BUILDS = 8 };
 
 /* One request under execution. */
 struct call {
@@ -133,6 +175,7 @@ struct call {
     const cJSON *args;
     const struct message *message; /* its blobs */
     bool last;                     /* a long poll at its end: answer with what there is */
+    bool again;                    /* it was parked */
     bool park;                     /* out: nothing yet, try again when woken */
     bool hello;                    /* out: the client must say hello again */
     cJSON *result;                 /* an object to add to */
@@ -196,6 +239,8 @@ op_fn op_trial_add, op_trial_lease, op_trial_renew, op_trial_result, op_trial_re
 void trial_load(const struct trial_row *row, void *tracker);
 /* Sends back to the queue all that an agent holds; attempts are counted when `counted`. */
 enum err trials_of_agent_back(struct tracker *t, const struct agent *a, bool counted);
+/* Ends an open or leased trial as lost, with these words in its record. */
+enum err trial_make_lost(struct tracker *t, struct trial *tr, const char *why);
 /* Forgets the open and leased trials of a job (the store has them cancelled). */
 void trials_forget(struct tracker *t, const struct job *j);
 enum err trials_tick(struct tracker *t);
@@ -205,9 +250,15 @@ enum err id_parse(const char *text, char kind, int64_t *out);
 /* ---- lanes.c ---- */
 /* Puts an open trial into its lane (at the front when it comes back), making what is missing. ERR_NOMEM. */
 enum err lane_add(struct tracker *t, struct trial *tr, const char *key, bool front);
-/* The next open trial for this key and fingerprint, taken out of its lane and charged; NULL when there is none. From
- * the lane `stay` when it is not NULL (one lease is one batch of one job), else by fair share. */
-struct trial *lane_take(struct tracker *t, const char *key, const char *fingerprint, struct lane *stay);
+/* The next open trial for this key and fingerprint that agent `a` may have now (build_ready), taken out of its lane and
+ * charged; NULL when there is none, or when a build could not be looked up (*e). From the lane `stay` when it is not
+ * NULL (one lease is one batch of one job), else by fair share. */
+struct trial *lane_take(struct tracker *t, const struct agent *a, const char *key, const char *fingerprint,
+                        struct lane *stay, enum err *e);
+/* The slug of a key, made when it is not there; NULL on lack of memory. */
+struct slug *slug_of(struct tracker *t, const char *key);
+/* A step of priority doubles a job's share. */
+double job_weight(const struct job *j);
 /* Corrects the charge of a trial by what it cost; cost < 0 gives the charge back. */
 void lane_settle(struct trial *tr, double cost_ms);
 void lane_drop(struct trial *tr);
@@ -218,19 +269,56 @@ void list_prepend(struct trial_list *l, struct trial *tr);
 void list_remove(struct trial_list *l, struct trial *tr);
 
 /* ---- agents.c ---- */
-op_fn op_agent_register, op_agent_beat, op_agent_bye, op_devices;
+op_fn op_agent_register, op_builder_register, op_agent_beat, op_agent_bye, op_devices;
 /* The living agent named by the member "agent". ERR_INPUT, ERR_NOT_FOUND: it has to register. */
 enum err agent_of(struct call *c, struct agent **out);
 void agent_free(struct agent *a);
 const char *agent_state(const struct tracker *t, const struct agent *a);
 void agents_tick(struct tracker *t);
 
+/* Does another agent of this key that can build for itself live? */
+bool agents_build(const struct tracker *t, const char *key, const struct arch *arch);
+
+/* ---- builds.c: code that is made elsewhere than it is run ---- */
+/* The architecture of that name, made when it is not there; NULL on lack of memory. */
+struct arch *arch_of(struct tracker *t, const char *name);
+/* Has a builder been heard of within a lease's time? */
+bool arch_has_builder(const struct tracker *t, const struct arch *arch);
+/* Of its builders one left: looks who is still there. */
+void arch_recount(struct tracker *t, struct arch *arch);
+/* Notes that a device of the slug wants code for `a->arch`. */
+void slug_want(struct slug *s, const struct agent *a);
+/* Does the want concern the trial? */
+bool want_fits(const struct want *w, const struct trial *tr);
+/* The build of a program, from memory, from the store, or fresh. ERR_NOMEM, ERR_IO. */
+enum err build_of(struct tracker *t, const char *program, struct arch *arch, struct build **out);
+/* Has it an answer that holds for the trial? */
+bool build_answers(const struct build *b, const struct trial *tr);
+/* May agent `a` run the trial now: is built what has to be, or is nobody there to build it but `a` itself? */
+enum err build_ready(struct tracker *t, const struct agent *a, const struct trial *tr, bool *out);
+/* Adds "built": {"program", "anchor"} with the answers there are to a trial's grant; *n_bytes grows by their size. */
+enum err build_add(struct tracker *t, const struct agent *a, const struct trial *tr, cJSON *grant, size_t *n_bytes);
+/* Stores what is known of it; the texts as in struct build_row, "" without an answer. */
+enum err build_save(struct tracker *t, const struct build *b, const char *status, const char *blobs, const char *body);
+/* Ends the lease; an attempt that counts may be the last one: the trials that nobody else can serve are lost then. */
+enum err build_back(struct tracker *t, struct build *b, bool counted);
+enum err builds_of_agent_back(struct tracker *t, const struct agent *a, bool counted);
+/* A lost trial comes back: what was given up for it is tried again. */
+enum err builds_forgive(struct tracker *t, const struct trial *tr);
+enum err builds_tick(struct tracker *t);
+void builds_fini(struct tracker *t);
+/* "5 trials wait for a builder of sm_61 (..)" about one job's open trials or all (NULL); "" when none does. */
+enum err builds_waits(struct tracker *t, const struct job *j, char *out, size_t n_out);
+
+/* ---- build_ops.c ---- */
+op_fn op_build_lease, op_build_renew, op_build_result, op_build_release;
+
 /* ---- blob_ops.c, admin.c ---- */
 op_fn op_blob_have, op_blob_put, op_blob_get, op_status, op_backup;
 
 /* ---- lost.c ---- */
 /* Appends the log line of a record of status lost (docs/log-format.md). */
-enum err lost_line(const struct trial_row *row, const char *key, int64_t ts_ms, struct buf *out);
+enum err lost_line(const struct trial_row *row, const char *key, const char *why, int64_t ts_ms, struct buf *out);
 
 /* ---- pages.c ---- */
 /* The status page, and figures for Prometheus. */

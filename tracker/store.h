@@ -42,6 +42,16 @@ struct record_row {
     int64_t created_ms;
 };
 
+/* Code made by a builder of one program for one architecture, or why there is none. */
+struct build_row {
+    const char *program, *arch;
+    const char *status; /* "" = not answered yet */
+    const char *blobs;  /* SHA-256 in hex of what the body names, with spaces between */
+    const char *body;   /* JSON, opaque */
+    int64_t through;    /* the last trial that this answer holds for */
+    int64_t attempts;
+};
+
 struct store;
 
 struct store_ops {
@@ -88,7 +98,13 @@ struct store_ops {
                          bool *stored);
     enum err (*blob_get)(struct store *s, const char *hex, int64_t offset, size_t n, int64_t *total, struct buf *out);
 
-    /* Removes jobs finished before `before_ms` with their trials and records, and blobs not asked for since then. */
+    /* Puts a build in the place of an earlier one of the same program and architecture; gives one. ERR_NOT_FOUND. */
+    enum err (*build_put)(struct store *s, const struct build_row *row);
+    enum err (*build_get)(struct store *s, const char *program, const char *arch,
+                          void (*each)(const struct build_row *, void *), void *arg);
+
+    /* Removes jobs finished before `before_ms` with their trials and records, blobs and builds not asked for since
+     * then. */
     enum err (*retain)(struct store *s, int64_t before_ms, int64_t *n_jobs);
     /* Copies all that is committed in the store `where` to a fresh file, also while a tracker has it open. ERR_EXISTS,
      * ERR_NOT_FOUND, ERR_IO. */

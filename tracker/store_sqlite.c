@@ -127,6 +127,19 @@ static int64_t one_number(sqlite3 *db, const char *text)
     return v;
 }
 
+/* A store of an earlier version gets what it lacks, all at once. */
+static enum err bring_up(sqlite3 *db, int64_t version, struct why *why)
+{
+    enum err e;
+
+    if (version == SCHEMA_VERSION)
+        return ERR_OK;
+    e = exec(db, "BEGIN IMMEDIATE", why);
+    for (int64_t v = version; !e && v < SCHEMA_VERSION; v++)
+        e = exec(db, schema_steps[v - 1], why);
+    return e ? e : exec(db, "COMMIT", why);
+}
+
 static enum err check_schema(sqlite3 *db, const char *path, struct why *why)
 {
     int64_t version;
@@ -144,7 +157,7 @@ static enum err check_schema(sqlite3 *db, const char *path, struct why *why)
     if (version > SCHEMA_VERSION)
         return why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d", path,
                        (long long)version, SCHEMA_VERSION);
-    return ERR_OK;
+    return bring_up(db, version, why);
 }
 
 static enum err set_up(struct store *s, const char *path, struct why *why)
@@ -634,11 +647,63 @@ static enum err blob_get(struct store *s, const char *hex, int64_t offset, size_
     return read_part(s, rowid, offset, n, out);
 }
 
+/* ---- builds ---- */
+
+static enum err build_put(struct store *s, const struct build_row *r)
+{
+    sqlite3_stmt *q = ready(s, SQL_BUILD_PUT);
+    const char *const texts[] = {r->program, r->arch, r->status, r->blobs, r->body};
+    enum err e = begin(s);
+
+    for (int i = 0; i < 5; i++)
+        bind_text(q, 1 + i, texts[i] ? texts[i] : "");
+    sqlite3_bind_int64(q, 6, r->through);
+    sqlite3_bind_int64(q, 7, r->attempts);
+    sqlite3_bind_int64(q, 8, clock_wall_ms());
+    return e ? e : run(q);
+}
+
+static enum err stamp_build(struct store *s, const char *program, const char *arch)
+{
+    sqlite3_stmt *q = ready(s, SQL_BUILD_USED);
+    enum err e = begin(s);
+
+    bind_text(q, 1, program);
+    bind_text(q, 2, arch);
+    sqlite3_bind_int64(q, 3, clock_wall_ms());
+    return e ? e : run(q);
+}
+
+static enum err build_get(struct store *s, const char *program, const char *arch,
+                          void (*each)(const struct build_row *, void *), void *arg)
+{
+    sqlite3_stmt *q = ready(s, SQL_BUILD);
+    struct build_row row = {.program = program, .arch = arch};
+    bool is_old;
+
+    bind_text(q, 1, program);
+    bind_text(q, 2, arch);
+    if (sqlite3_step(q) != SQLITE_ROW) {
+        sqlite3_reset(q);
+        return ERR_NOT_FOUND;
+    }
+    row.status = text_at(q, 0);
+    row.blobs = text_at(q, 1);
+    row.body = text_at(q, 2);
+    row.through = sqlite3_column_int64(q, 3);
+    row.attempts = sqlite3_column_int64(q, 4);
+    is_old = sqlite3_column_int64(q, 5) < clock_wall_ms() - DAY_MS;
+    each(&row, arg);
+    sqlite3_reset(q);
+    return is_old ? stamp_build(s, program, arch) : ERR_OK;
+}
+
 /* ---- upkeep ---- */
 
 static enum err retain(struct store *s, int64_t before_ms, int64_t *n_jobs)
 {
-    static const enum sql steps[] = {SQL_OLD_RECORDS, SQL_OLD_TRIALS, SQL_DROP_JOBS, SQL_OLD_BLOBS, SQL_OLD_PIECES};
+    static const enum sql steps[] = {SQL_OLD_RECORDS, SQL_OLD_TRIALS, SQL_DROP_JOBS,
+                                     SQL_OLD_BLOBS,   SQL_OLD_PIECES, SQL_OLD_BUILDS};
     sqlite3_stmt *q = ready(s, SQL_OLD_JOBS);
     enum err e = ERR_OK;
 
@@ -715,6 +780,8 @@ const struct store_ops store_sqlite = {
     .cancel = cancel,
     .blob_put = blob_put,
     .blob_get = blob_get,
+    .build_put = build_put,
+    .build_get = build_get,
     .retain = retain,
     .backup = backup,
 };

@@ -2,11 +2,16 @@
 #ifndef TUNE_TRACKER_STORE_SQLITE_H
 #define TUNE_TRACKER_STORE_SQLITE_H
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
+
+#define SCHEMA_BUILDS                                                                                                  \
+    "CREATE TABLE builds(program TEXT NOT NULL, arch TEXT NOT NULL, status TEXT NOT NULL, blobs TEXT NOT NULL,"        \
+    " body TEXT NOT NULL, through INTEGER NOT NULL, attempts INTEGER NOT NULL, used_ms INTEGER NOT NULL,"              \
+    " PRIMARY KEY(program, arch)) WITHOUT ROWID;"
 
 static const char schema[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "INSERT INTO meta VALUES('schema', 1);"
+    "INSERT INTO meta VALUES('schema', 2);"
     "CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, user TEXT NOT NULL, key TEXT NOT "
     "NULL, body TEXT NOT NULL,"
     " summary TEXT NOT NULL DEFAULT '', request TEXT NOT NULL, priority INTEGER NOT NULL, created_ms INTEGER NOT NULL,"
@@ -28,7 +33,12 @@ static const char schema[] =
     "CREATE INDEX records_same ON records(program, fingerprint, purpose, protocol) WHERE status = 'ok';"
     "CREATE TABLE blobs(sha256 TEXT PRIMARY KEY, used_ms INTEGER NOT NULL, bytes BLOB NOT NULL);"
     "CREATE TABLE pieces(sha256 TEXT NOT NULL, at INTEGER NOT NULL, made_ms INTEGER NOT NULL, bytes BLOB NOT NULL,"
-    " PRIMARY KEY(sha256, at));";
+    " PRIMARY KEY(sha256, at));" SCHEMA_BUILDS;
+
+/* [i]: from schema i + 1 to i + 2 */
+static const char *const schema_steps[SCHEMA_VERSION - 1] = {
+    SCHEMA_BUILDS "UPDATE meta SET value = 2 WHERE name = 'schema';",
+};
 
 #define JOB_COLUMNS "id, title, user, key, request, priority, created_ms, done_ms, state, token, leased, body, summary"
 #define JOB_SUMS                                                                                                       \
@@ -80,11 +90,15 @@ static const char schema[] =
     X(PIECE_SUM, "SELECT coalesce(sum(length(bytes)), 0) FROM pieces WHERE sha256 = ?")                                \
     X(PIECES, "SELECT at, bytes FROM pieces WHERE sha256 = ? ORDER BY at")                                             \
     X(PIECES_DROP, "DELETE FROM pieces WHERE sha256 = ?")                                                              \
+    X(BUILD_PUT, "INSERT OR REPLACE INTO builds VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                                      \
+    X(BUILD, "SELECT status, blobs, body, through, attempts, used_ms FROM builds WHERE program = ? AND arch = ?")      \
+    X(BUILD_USED, "UPDATE builds SET used_ms = ?3 WHERE program = ?1 AND arch = ?2")                                   \
     X(OLD_JOBS, "SELECT count(*) FROM jobs WHERE state > 0 AND done_ms < ?")                                           \
     X(OLD_RECORDS, "DELETE FROM records WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")           \
     X(OLD_TRIALS, "DELETE FROM trials WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")             \
     X(DROP_JOBS, "DELETE FROM jobs WHERE state > 0 AND done_ms < ?")                                                   \
     X(OLD_BLOBS, "DELETE FROM blobs WHERE used_ms < ?")                                                                \
-    X(OLD_PIECES, "DELETE FROM pieces WHERE made_ms < ?")
+    X(OLD_PIECES, "DELETE FROM pieces WHERE made_ms < ?")                                                              \
+    X(OLD_BUILDS, "DELETE FROM builds WHERE used_ms < ?")
 
 #endif

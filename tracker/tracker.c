@@ -59,6 +59,7 @@ void tracker_free(struct tracker *t)
         return;
     trials_fini(t);
     lanes_fini(t);
+    builds_fini(t);
     while ((j = table_next(&t->jobs, &at)) != NULL)
         job_free(j);
     at = 0;
@@ -105,6 +106,8 @@ enum err tracker_tick(struct tracker *t)
 {
     enum err e = trials_tick(t);
 
+    if (!e)
+        e = builds_tick(t);
     jobs_tick(t);
     agents_tick(t);
     answered_expire(t);

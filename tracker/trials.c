@@ -52,6 +52,8 @@ void trial_load(const struct trial_row *row, void *tracker)
         return;
     *tr = (struct trial){.id = row->id, .n = row->n, .token = row->token, .attempts = row->attempts, .job = j};
     text_copy(tr->fingerprint, sizeof tr->fingerprint, row->fingerprint);
+    text_copy(tr->program.hex, sizeof tr->program.hex, row->program);
+    text_copy(tr->anchor.hex, sizeof tr->anchor.hex, row->anchor);
     if (table_put_i64(&t->trials, tr->id, tr) != ERR_OK || lane_add(t, tr, row->key, false) != ERR_OK) {
         table_remove_i64(&t->trials, tr->id);
         free(tr);
@@ -132,7 +134,7 @@ void trials_fini(struct tracker *t)
 
 /* ---- the way back ---- */
 
-static enum err make_lost(struct tracker *t, struct trial *tr)
+enum err trial_make_lost(struct tracker *t, struct trial *tr, const char *why)
 {
     struct record_row record = {.trial = tr->id, .n = tr->n, .status = "lost"};
     struct known k = {0};
@@ -142,7 +144,7 @@ static enum err make_lost(struct tracker *t, struct trial *tr)
     buf_init(&line, MAX_RECORD_BYTES);
     e = t->o.ops->trial_get(t->o.store, tr->id, 0, 0, know, &k);
     if (!e)
-        e = lost_line(&k.row, k.key, clock_wall_ms(), &line);
+        e = lost_line(&k.row, k.key, why, clock_wall_ms(), &line);
     record.line = buf_text(&line);
     record.key = k.key;
     record.fingerprint = k.fingerprint;
@@ -170,7 +172,7 @@ static enum err send_back(struct tracker *t, struct trial *tr, bool counted)
     lane_settle(tr, -1);
     tr->attempts += counted;
     if (tr->attempts >= MAX_ATTEMPTS)
-        return make_lost(t, tr);
+        return trial_make_lost(t, tr, "five agents took this trial and none answered; `tune requeue` tries it again");
     unlease(t, tr);
     e = lane_add(t, tr, l->key, true);
     tr->job->n_open++;
@@ -391,7 +393,7 @@ enum err op_trial_add(struct call *c)
 /* ---- trial_lease ---- */
 
 struct grant {
-    cJSON *list;
+    cJSON *list, *last;
     size_t n_bytes;
     bool ok;
 };
@@ -420,6 +422,7 @@ static void add_grant(const struct trial_row *row, void *arg)
     json_add_i64(one, "attempt", row->attempts + 1, &g->ok);
     json_add_item(one, "body", body, &g->ok);
     cJSON_AddItemToArray(g->list, one);
+    g->last = one;
     g->n_bytes += strlen(row->body);
 }
 
@@ -438,7 +441,9 @@ static enum err grant(struct call *c, struct agent *a, struct trial *tr, struct 
     a->n_leased++;
     t->stats.grants++;
     e = save(t, tr, TRIAL_LEASED, 0);
-    return e ? e : t->o.ops->trial_get(t->o.store, tr->id, 0, 0, add_grant, g);
+    if (!e)
+        e = t->o.ops->trial_get(t->o.store, tr->id, 0, 0, add_grant, g);
+    return e || !a->arch || !g->ok ? e : build_add(t, a, tr, g->last, &g->n_bytes);
 }
 
 static enum err read_lease(struct call *c, struct agent **a, const char **key, const char **fingerprint, int64_t *max)
@@ -474,7 +479,8 @@ enum err op_trial_lease(struct call *c)
     g.list = cJSON_AddArrayToObject(c->result, "trials");
     if (!g.list)
         return ERR_NOMEM;
-    while (!e && !a->drain && max-- > 0 && g.n_bytes < LEASE_BYTES && (tr = lane_take(c->t, key, fingerprint, lane))) {
+    while (!e && !a->drain && max-- > 0 && g.n_bytes < LEASE_BYTES &&
+           (tr = lane_take(c->t, a, key, fingerprint, lane, &e))) {
         lane = tr->lane;
         e = grant(c, a, tr, &g);
     }

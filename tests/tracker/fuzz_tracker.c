@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {
-    "job",  "token", "trials",  "trial",  "key",      "fingerprint", "agent", "nonce",    "max",   "after",
-    "n",    "body",  "program", "record", "envelope", "status",      "state", "title",    "lease", "wait_ms",
-    "user", "mix",   "counted", "sha256", "offset",   "total",       "bytes", "priority", "path",  "summary"};
+static const char *const names[] = {"job",      "token",   "trials", "trial",  "key",    "fingerprint", "agent",
+                                    "nonce",    "max",     "after",  "n",      "body",   "program",     "record",
+                                    "envelope", "status",  "state",  "title",  "lease",  "wait_ms",     "user",
+                                    "mix",      "counted", "sha256", "offset", "total",  "bytes",       "priority",
+                                    "path",     "summary", "arch",   "arches", "builds", "blobs"};
 static const char *const values[] = {
     "1",
     "0",
@@ -45,6 +46,9 @@ static const char *const values[] = {
     "[{\"n\":2,\"key\":\"cpu\",\"program\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\","
     "\"body\":{}}]",
     "[{\"trial\":\"t1\",\"token\":1}]",
+    "\"sm_61\"",
+    "[\"sm_61\"]",
+    "[{\"program\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"arch\":\"sm_61\"}]",
     "[\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"};
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -55,6 +59,19 @@ static const char *const usual[] = {
     ("\"op\":\"agent_register\",\"args\":{\"agent\":\"a1\",\"nonce\":\"n\",\"key\":\"cpu\",\"fingerprint\":"
      "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}"),
     "\"op\":\"trial_lease\",\"args\":{\"agent\":\"a1\",\"max\":2}",
+    ("\"op\":\"agent_register\",\"args\":{\"agent\":\"a2\",\"nonce\":\"n\",\"key\":\"cpu\",\"arch\":\"sm_61\","
+     "\"builds\":"
+     "false,\"fingerprint\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}"),
+    "\"op\":\"trial_lease\",\"args\":{\"agent\":\"a2\",\"max\":2}",
+    "\"op\":\"builder_register\",\"args\":{\"agent\":\"b1\",\"nonce\":\"n\",\"arches\":[\"sm_61\"]}",
+    "\"op\":\"builder_register\",\"args\":{\"agent\":\"b1\",\"nonce\":\"m\",\"arches\":[\"sm_61\"]}",
+    "\"op\":\"build_lease\",\"args\":{\"agent\":\"b1\",\"max\":2}",
+    ("\"op\":\"build_result\",\"args\":{\"program\":"
+     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"arch\":\"sm_61\",\"status\":\"ok\","
+     "\"blobs\":[],\"body\":{}}"),
+    ("\"op\":\"build_result\",\"args\":{\"program\":"
+     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"arch\":\"sm_61\",\"status\":\"crash\","
+     "\"blobs\":[],\"body\":{}}"),
     "\"op\":\"record_wait\",\"args\":{\"job\":\"j1\",\"after\":0}",
     "\"op\":\"job_lease\",\"args\":{\"wait_ms\":5}",
 };
@@ -180,6 +197,24 @@ static bool say_hello(struct fuzz *f)
     return ok;
 }
 
+/* What each agent holds, by its own count and by the lists. */
+static bool holdings_agree(const struct tracker *t)
+{
+    const struct agent *a;
+    const struct build *b;
+    size_t at = 0;
+    int64_t n = 0;
+
+    while ((a = table_next(&t->agents, &at)) != NULL)
+        n += a->n_leased;
+    at = 0;
+    while ((b = table_next(&t->builds, &at)) != NULL)
+        n -= b->agent != NULL;
+    for (const struct trial *tr = t->leased.first; tr; tr = tr->next)
+        n -= tr->agent != NULL;
+    return n == 0;
+}
+
 /* The counts kept by hand must be those of the lists. */
 static bool books_agree(struct fuzz *f)
 {
@@ -197,7 +232,7 @@ static bool books_agree(struct fuzz *f)
         n_jobs_leased += j->n_leased;
         n_live -= j->n_open + j->n_leased;
     }
-    return n_live == 0 && n_leased == n_jobs_leased;
+    return n_live == 0 && n_leased == n_jobs_leased && holdings_agree(f->t);
 }
 
 static int run(struct fuzz *f, long iterations)
@@ -223,9 +258,9 @@ static int run(struct fuzz *f, long iterations)
         buf_fini(&bytes);
         buf_fini(&reply);
     }
-    printf("%ld requests, %lld refused, %lld grants, %lld results, %lld jobs\n", iterations,
+    printf("%ld requests, %lld refused, %lld grants, %lld results, %lld builds, %lld jobs\n", iterations,
            (long long)f->t->stats.refused, (long long)f->t->stats.grants, (long long)f->t->stats.results,
-           (long long)f->t->jobs.n);
+           (long long)f->t->stats.builds, (long long)f->t->jobs.n);
     return 0;
 }
 

@@ -237,6 +237,37 @@ static void old_jobs_are_forgotten_and_their_ids_never_reused(void **state)
     each_store(forgets);
 }
 
+static void read_build(const struct build_row *row, void *arg)
+{
+    snprintf(arg, 64, "%s %s %s %d %d", row->status, row->blobs, row->body, (int)row->through, (int)row->attempts);
+}
+
+static void keeps_builds(struct place *p)
+{
+    struct build_row row = {.program = "p", .arch = "sm_61", .attempts = 2};
+    char text[64] = "";
+    int64_t n;
+
+    assert_int_equal(p->ops->build_get(p->s, "p", "sm_61", read_build, text), ERR_NOT_FOUND);
+    assert_int_equal(p->ops->build_put(p->s, &row), ERR_OK);
+    row =
+        (struct build_row){.program = "p", .arch = "sm_61", .status = "ok", .blobs = "a b", .body = "{}", .through = 7};
+    assert_int_equal(p->ops->build_put(p->s, &row), ERR_OK);
+    commit(p);
+    reopen(p);
+    assert_int_equal(p->ops->build_get(p->s, "p", "sm_61", read_build, text), ERR_OK);
+    assert_string_equal(text, "ok a b {} 7 0");
+    assert_int_equal(p->ops->build_get(p->s, "p", "sm_75", read_build, text), ERR_NOT_FOUND);
+    assert_int_equal(p->ops->retain(p->s, INT64_C(9000000000000), &n), ERR_OK);
+    assert_int_equal(p->ops->build_get(p->s, "p", "sm_61", read_build, text), ERR_NOT_FOUND);
+}
+
+static void a_build_is_kept_by_program_and_architecture(void **state)
+{
+    (void)state;
+    each_store(keeps_builds);
+}
+
 static void backs_up(struct place *p)
 {
     struct place copy = {.ops = p->ops};
@@ -303,6 +334,35 @@ static void a_store_of_a_newer_program_or_of_nobody_is_left_alone(void **state)
     dir_remove(dir);
 }
 
+/* What the first schema lacked is made when a store of it is opened. */
+static void an_older_store_is_brought_up(void **state)
+{
+    struct place p = {.ops = store_find("sqlite")};
+    char path[300], text[64];
+    const struct build_row row = {.program = "p", .arch = "sm_61", .status = "ok"};
+    struct job_row job = {0};
+    sqlite3 *db;
+
+    (void)state;
+    dir_temporary("tune-store", p.dir, sizeof p.dir, NULL);
+    snprintf(path, sizeof path, "%s/tracker.sqlite", p.dir);
+    open_store(&p);
+    put_job(&p, 1, JOB_OPEN, 0);
+    commit(&p);
+    p.ops->close(p.s);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DROP TABLE builds; UPDATE meta SET value = 1", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    open_store(&p);
+    reopen(&p);
+    assert_int_equal(p.ops->each_job(p.s, 1, last_job, &job), ERR_OK);
+    assert_int_equal(job.id, 1);
+    assert_int_equal(p.ops->build_put(p.s, &row), ERR_OK);
+    assert_int_equal(p.ops->build_get(p.s, "p", "sm_61", read_build, text), ERR_OK);
+    p.ops->close(p.s);
+    dir_remove(p.dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +370,8 @@ int main(void)
         cmocka_unit_test(a_trial_has_one_record_and_a_lost_one_gives_way),
         cmocka_unit_test(blobs_come_in_any_order_and_only_with_the_content_of_their_name),
         cmocka_unit_test(old_jobs_are_forgotten_and_their_ids_never_reused),
+        cmocka_unit_test(a_build_is_kept_by_program_and_architecture),
+        cmocka_unit_test(an_older_store_is_brought_up),
         cmocka_unit_test(a_backup_of_an_open_store_is_a_store),
         cmocka_unit_test(a_second_tracker_is_kept_out),
         cmocka_unit_test(a_store_of_a_newer_program_or_of_nobody_is_left_alone),

@@ -6,6 +6,7 @@
 #                                  CLBlast from Debian, oneDNN and onnxruntime from PyPI into TUNE_PEERS, outside the tree
 #   install_deps.sh --nvrtc12      and CUDA 12's NVRTC from PyPI (130 MB), the last that makes code for sm_50 to sm_72, into
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvrtc12/venv
+#   install_deps.sh --arm64        and what scripts/build_arm64.sh and scripts/test_arm64.sh need: a cross compiler, an emulator
 set -eu
 
 packages="gcc libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev libcurl4-openssl-dev libsqlite3-dev
@@ -23,8 +24,9 @@ for argument in "$@"; do
         packages="$packages python3-venv"
         nvrtc12="${XDG_CACHE_HOME:-$HOME/.cache}/tune-nvrtc12/venv"
         ;;
+    --arm64) packages="$packages gcc-aarch64-linux-gnu dpkg-dev qemu-user-static" ;;
     *)
-        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --bench or --nvrtc12" >&2
+        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --bench, --nvrtc12 or --arm64" >&2
         exit 1
         ;;
     esac

@@ -1,6 +1,7 @@
 #include "kernels/conv/shape.h"
 
 #include "kernels/expect.h"
+#include "runtime/cuda_arch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -187,39 +188,55 @@ enum err conv_within(const char *id, unsigned caps, const struct workload *w, st
     return ERR_OK;
 }
 
+enum dtype conv_sums(const struct workload *w, const struct device_desc *d)
+{
+    return w->dtype == DTYPE_I8 ? DTYPE_I32 : sums_in_half(w, d) ? DTYPE_F16 : DTYPE_F32;
+}
+
+enum err conv_add_constants(const struct conv_shape *z, enum dtype elem, enum dtype sum, const struct device_desc *d,
+                            struct space *s, struct why *why)
+{
+    const struct build_named list[] = {{"size_n", (double)z->n},
+                                       {"size_c", (double)z->c},
+                                       {"size_cg", (double)(z->c / z->groups)},
+                                       {"size_h", (double)z->h},
+                                       {"size_w", (double)z->w},
+                                       {"size_k", (double)z->k},
+                                       {"size_kg", (double)(z->k / z->groups)},
+                                       {"size_r", (double)z->r},
+                                       {"size_s", (double)z->s},
+                                       {"size_p", (double)z->p},
+                                       {"size_q", (double)z->q},
+                                       {"stride_h", (double)z->stride_h},
+                                       {"stride_w", (double)z->stride_w},
+                                       {"dil_h", (double)z->dil_h},
+                                       {"dil_w", (double)z->dil_w},
+                                       {"groups_n", (double)z->groups},
+                                       {"x_lanes", (double)z->x_lanes},
+                                       {"y_lanes", (double)z->y_lanes},
+                                       {"elem_bytes", (double)dtype_bytes(elem)},
+                                       {"sum_elem_bytes", (double)dtype_bytes(sum)},
+                                       {"lanes", (double)build_vector(d)},
+                                       {"max_group", (double)build_max_group(d)},
+                                       {"max_x", (double)build_max_side(d, 0)},
+                                       {"max_y", (double)build_max_side(d, 1)},
+                                       {"max_z", (double)build_max_side(d, 2)},
+                                       {"max_grid", strcmp(d->api, "cuda") == 0 ? CUDA_MAX_GRID_YZ : MAX_ELEMS},
+                                       {"max_local", (double)build_max_local(d)},
+                                       {NULL, 0}};
+
+    return build_constants(s, list, why);
+}
+
 enum err conv_space(const struct workload *w, const struct device_desc *d, const struct build_knob *knobs,
                     const char *const (*quantities)[2], const char *const *constraints, struct space *s,
                     struct why *why)
 {
+    static const struct build_named none[] = {{NULL, 0}};
     const struct conv_shape z = conv_shape_of(w);
-    const struct build_named constants[] = {{"size_n", (double)z.n},
-                                            {"size_c", (double)z.c},
-                                            {"size_cg", (double)(z.c / z.groups)},
-                                            {"size_h", (double)z.h},
-                                            {"size_w", (double)z.w},
-                                            {"size_k", (double)z.k},
-                                            {"size_kg", (double)(z.k / z.groups)},
-                                            {"size_r", (double)z.r},
-                                            {"size_s", (double)z.s},
-                                            {"size_p", (double)z.p},
-                                            {"size_q", (double)z.q},
-                                            {"stride_h", (double)z.stride_h},
-                                            {"stride_w", (double)z.stride_w},
-                                            {"dil_h", (double)z.dil_h},
-                                            {"dil_w", (double)z.dil_w},
-                                            {"groups_n", (double)z.groups},
-                                            {"x_lanes", (double)z.x_lanes},
-                                            {"y_lanes", (double)z.y_lanes},
-                                            {"elem_bytes", (double)dtype_bytes(w->dtype)},
-                                            {"lanes", (double)build_vector(d)},
-                                            {"max_group", (double)build_max_group(d)},
-                                            {"max_x", (double)build_max_side(d, 0)},
-                                            {"max_y", (double)build_max_side(d, 1)},
-                                            {"max_z", (double)build_max_side(d, 2)},
-                                            {"max_local", (double)build_max_local(d)},
-                                            {NULL, 0}};
+    const enum err e = conv_add_constants(&z, w->dtype, conv_sums(w, d), d, s, why);
 
-    return build_space(s, constants, knobs, quantities, constraints, why);
+    return e ? e : build_space(s, none, knobs, quantities, constraints, why);
 }
 
 void conv_define_shape(struct build *b, const struct conv_shape *s)

@@ -70,9 +70,16 @@ enum {
 /* ERR_UNSUPPORTED with words naming what this template (by its id) lacks for `w`. */
 enum err conv_within(const char *template_id, unsigned caps, const struct workload *w, struct why *why);
 
+/* The type of SUM in kernels for `w`: f32, f16 where sums are made in half, i32 for i8. */
+enum dtype conv_sums(const struct workload *w, const struct device_desc *d);
+
 /* size_n size_c (of a group: size_cg) size_h size_w size_k (of a group: size_kg) size_r size_s size_p size_q stride_h
- * stride_w dil_h dil_w groups_n x_lanes y_lanes elem_bytes lanes max_group max_x max_y max_z max_local as constants,
- * then the lists: knobs, quantities, constraints. */
+ * stride_w dil_h dil_w groups_n x_lanes y_lanes, elem_bytes and sum_elem_bytes of elements in memory and of sums, lanes
+ * max_group max_x max_y max_z, max_grid (groups along y or z), max_local as constants. */
+enum err conv_add_constants(const struct conv_shape *z, enum dtype elem, enum dtype sum, const struct device_desc *d,
+                            struct space *s, struct why *why);
+
+/* These constants of `w`, then the lists: knobs, quantities, constraints. */
 enum err conv_space(const struct workload *w, const struct device_desc *d, const struct build_knob *knobs,
                     const char *const (*quantities)[2], const char *const *constraints, struct space *s,
                     struct why *why);

@@ -28,9 +28,9 @@ static const struct mutant mutants[] = {
     {"deformable_conv2d/direct", SHAPE, "missing last term", "term < STAGED; term++", "term < STAGED - 1; term++"},
     {"deformable_conv2d/direct", SHAPE, "far pixel not clamped", "x0 + 1 < W ? x0 + 1 : W - 1",
      "x0 + 1 < W ? x0 + 1 : 0"},
-    {"deformable_conv2d/direct", SHAPE, "unguarded tail", "if (k < K && p < P && q < Q)", "if (k < K && p < P)"},
+    {"deformable_conv2d/direct", SHAPE, "unguarded tail", "image < NB && p < P && q < Q", "image < NB && p < P"},
     {"deformable_conv2d/direct", SHAPE, "axes of the offset swapped", "LOAD1(from + P * Q)", "LOAD1(from)"},
-    {"deformable_conv2d/direct", SHAPE, "uninitialised accumulator", "acc[f][i][j] = 0;", "acc[f][i][j] = LOAD1(y);"},
+    {"deformable_conv2d/direct", SHAPE, "uninitialised accumulator", "= SUMS_OF(0);", "= SUMS_OF(LOAD1(y));"},
 
     {"deformable_conv2d/im2col_gemm", SHAPE, "missing last term", "i < end; i++)", "i < end - 1; i++)"},
     {"deformable_conv2d/im2col_gemm", SHAPE, "outside counts as inside", "x >= 0.0f &&", "x >= -1.0f &&"},

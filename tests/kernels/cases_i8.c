@@ -41,20 +41,20 @@ static const struct mutant mutants[] = {
     {"conv2d/i8_tile", TILE, "uninitialised accumulator", "acc[i][v] = BEGIN(v);",
      "acc[i][v] = BEGIN(v) + (INT_V)(y[0]);"},
 
-    {"conv2d/i8", BLOCKED, "missing last term", "c < RC_I; c++", "c < RC_I - (step == N_STEPS - 1); c++"},
+    {"conv2d/i8", BLOCKED, "missing last term", "c < RC_I; c++", "c < RC_I - (step == LAST_STEP - 1); c++"},
     {"conv2d/i8", BLOCKED, "wrong pad", "DH - PT + i", "DH - PT + 1 + i"},
     {"conv2d/i8", BLOCKED, "unguarded tail", "of < K4 && p < P && q < Q", "p < P && q < Q"},
     {"conv2d/i8", BLOCKED, "r and s swapped", "rs / S, rs % S", "rs % S, rs / S"},
     {"conv2d/i8", BLOCKED, "uninitialised accumulator", "acc[g][n][f][i][j][a] = 0;", "acc[g][n][f][i][j][a] = y[0];"},
 
-    {"conv2d/group_i8", GROUPED, "missing last term", "step < N_STEPS; step++", "step < N_STEPS - 1; step++"},
+    {"conv2d/group_i8", GROUPED, "missing last term", "step < LAST_STEP; step++", "step < LAST_STEP - 1; step++"},
     {"conv2d/group_i8", GROUPED, "channels of another group", "g * CG + c4 * 4, row", "c4 * 4, row"},
     {"conv2d/group_i8", GROUPED, "unguarded tail", "of < K4 && p < P && q < Q", "of < K4 && p < P"},
     {"conv2d/group_i8", GROUPED, "weights of another group", "(g * K4 + f) * C4", "f * C4"},
     {"conv2d/group_i8", GROUPED, "uninitialised accumulator", "acc[g][n][f][i][j][a] = 0;",
      "acc[g][n][f][i][j][a] = y[0];"},
 
-    {"dense/dense_i8", MATRIX, "missing last term", "c < RC_I; c++", "c < RC_I - (step == N_STEPS - 1); c++"},
+    {"dense/dense_i8", MATRIX, "missing last term", "c < RC_I; c++", "c < RC_I - (step == LAST_STEP - 1); c++"},
     {"dense/dense_i8", MATRIX, "wrong row", "q0 * SW + STEP_S(step)", "1 + q0 * SW + STEP_S(step)"},
     {"dense/dense_i8", MATRIX, "unguarded tail", "of < K4 && p < P && q < Q", "of < K4 && p < P"},
     {"dense/dense_i8", MATRIX, "k and n swapped", "w[W_AT(k + i, c + j", "w[W_AT(k + j, c + i"},

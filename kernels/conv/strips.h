@@ -1,0 +1,42 @@
+/* strips.h - the side of conv/strips.clh and conv/split.clh that makes spaces and launches: forms whose tiles lie in
+ * local memory, each axis in V strips of T work-items with R neighbours each. */
+#ifndef TUNE_KERNELS_CONV_STRIPS_H
+#define TUNE_KERNELS_CONV_STRIPS_H
+
+#include "kernels/conv/shape.h"
+
+/* One form over a shape. Knobs that a form lacks are constants of its space: 1, order and fuse_yx 0, the whole window
+ * staged. */
+struct strips {
+    int64_t f, g, c;                 /* sizes of the axes f and g, and of the sum's channels, as the form counts them */
+    int64_t f_unit;                  /* output channels of one f: 4 where they come by fours, else 1 */
+    int64_t most_f, most_c;          /* of the knobs f_r and rc_i */
+    int64_t unroll;                  /* the lower value of unroll_step; the upper one is 1500 */
+    bool grouped;                    /* knobs n_v n_t n_r, g_v and fuse_yx */
+    bool staged;                     /* knobs rc_i ry_i rx_i and order */
+    bool splits;                     /* the knob split */
+    enum dtype elem, sum;            /* in memory; of a sum */
+    const struct build_split *knobs; /* NULL, or others than those of the axes, with */
+    const char *const (*axes)[2];    /* n_tile .. x_tile, n_items .. x_items, f_own x_own, staged_c from them */
+};
+
+/* Constants of conv_add_constants and of the form, knobs, and the quantities that all forms have: tiles, n_items
+ * f_items y_items x_items (of a group, along each axis), f_own x_own (outputs of an item), terms (of the sum, staged at
+ * once), staged_rows, staged_columns. The form then adds x_staged, w_staged (elements) and local_bytes, and calls
+ * strips_add_constraints. */
+enum err strips_add_knobs(struct space *s, const struct strips *f, const struct conv_shape *z,
+                          const struct device_desc *d, struct why *why);
+
+/* The quantities that follow from these, and the constraints of all forms. */
+enum err strips_add_constraints(struct space *s, const struct device_desc *d, struct why *why);
+
+/* Turns a form's choice into a valid config, lowering knobs in the order of `lowered` where it is not; on a GPU, sums
+ * in as many parts as give its units two groups each, where the space can. */
+enum err strips_choose(const struct space *s, const struct device_desc *d, const struct build_define *choice,
+                       const char *const *lowered, struct config *out);
+
+/* The last launches of a program whose space is of strips_add_knobs: `kernel` over `buffers` (ended by -1), and what it
+ * writes. */
+void strips_launch(struct build *b, const struct conv_shape *z, const char *kernel, const int *buffers);
+
+#endif

@@ -43,6 +43,7 @@ struct expected {
     struct tensor tensors[OPERATOR_MAX_TENSORS]; /* with the fills of both passes */
     size_t n_tensors;
     bool has_exact;
+    bool no_sums; /* of the exact pass: outputs are compared one by one, no projection is kept */
     struct expected_output outputs[EXPECT_MAX_OUTPUTS];
     size_t n_outputs;
 };

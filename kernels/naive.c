@@ -20,8 +20,9 @@ enum err naive_fallback(const struct workload *w, const struct device_desc *d, c
 
 enum fit naive_fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    (void)w;
-    (void)d;
-    (void)why;
+    if (w->dtype == DTYPE_BF16 && !d->sm) {
+        why_set(why, ERR_UNSUPPORTED, "bf16 is computed on CUDA devices only");
+        return FIT_NONE;
+    }
     return FIT_BASELINE;
 }

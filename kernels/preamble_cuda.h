@@ -5,7 +5,7 @@
 #define DEVICE static __device__ __forceinline__
 #define MEMBER __device__ __forceinline__
 #define GLOBAL
-#define CONSTANT __constant__ const /* of variables at file scope; not of pointers */
+#define CONSTANT __constant__ /* of variables at file scope, not of pointers; not const: values would be folded into the code */
 #define LOCAL
 #define LOCAL_ARRAY __shared__
 #define RESTRICT __restrict__
@@ -54,10 +54,24 @@ struct half_t {
     MEMBER half_t(int x) : bits(half_of_float((float)x)) {}
     MEMBER explicit operator float() const { return float_of_half(bits); }
 };
+/* A bfloat16 in memory: the upper half of a float, rounded to nearest even. */
+struct bf16_t {
+    unsigned short bits;
+    bf16_t() = default;
+    MEMBER explicit bf16_t(float x)
+    {
+        const unsigned all = __float_as_uint(x);
+
+        bits = (unsigned short)(x == x ? (all + 0x7fff + (all >> 16 & 1)) >> 16 : 0x7fff);
+    }
+    MEMBER explicit operator float() const { return __uint_as_float((unsigned)bits << 16); }
+};
 #if DT == 0
 typedef float ELEM;
 #elif DT == 1
 typedef half_t ELEM;
+#elif DT == 5
+typedef bf16_t ELEM;
 #else
 typedef signed char ELEM;
 #endif

@@ -60,6 +60,8 @@ struct numerics numerics_of(const struct workload *w, const struct device_desc *
 {
     if (w->dtype == DTYPE_F32)
         return (struct numerics){"f32", EXACT_PLAIN, 2e-6};
+    if (w->dtype == DTYPE_BF16)
+        return (struct numerics){"bf16-f32", EXACT_PLAIN, 8e-3};
     if (w->dtype != DTYPE_F16)
         return (struct numerics){"exact", EXACT_PLAIN, 0};
     return sums_in_half(w, d) ? (struct numerics){"f16", EXACT_PLAIN, 1e-2}

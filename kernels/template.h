@@ -40,7 +40,8 @@ struct template
     void (*numerics)(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);
 };
 
-/* f32: 2e-6; f16 summed in f32: 2e-3; f16 summed in f16 where the workload permits and the device can: 1e-2; i8: 0. */
+/* f32: 2e-6; f16 summed in f32: 2e-3; f16 summed in f16 where the workload permits and the device can: 1e-2;
+ * bf16 summed in f32: 8e-3, four times the rounding of an output as for f16; i8: 0. */
 struct numerics numerics_of(const struct workload *w, const struct device_desc *d);
 
 /* The class of one config. */

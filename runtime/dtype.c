@@ -86,6 +86,20 @@ uint16_t half_from_float(float f)
     return (uint16_t)(sign | h);
 }
 
+float bf16_to_float(uint16_t b)
+{
+    return float_of((uint32_t)b << 16);
+}
+
+uint16_t bf16_from_float(float f)
+{
+    const uint32_t u = bits_of(f);
+
+    if ((u & 0x7fffffffu) > 0x7f800000u)
+        return (uint16_t)(u >> 16 | 0x40u);
+    return (uint16_t)shift_rounded(u, 16);
+}
+
 double dtype_load(enum dtype t, const void *data, size_t i)
 {
     float f;
@@ -99,6 +113,9 @@ double dtype_load(enum dtype t, const void *data, size_t i)
     case DTYPE_F16:
         memcpy(&h, (const char *)data + 2 * i, sizeof h);
         return (double)half_to_float(h);
+    case DTYPE_BF16:
+        memcpy(&h, (const char *)data + 2 * i, sizeof h);
+        return (double)bf16_to_float(h);
     case DTYPE_I32:
         memcpy(&n, (const char *)data + 4 * i, sizeof n);
         return n;
@@ -131,6 +148,10 @@ void dtype_store(enum dtype t, void *data, size_t i, double value)
         break;
     case DTYPE_F16:
         h = half_from_float(f);
+        memcpy((char *)data + 2 * i, &h, sizeof h);
+        break;
+    case DTYPE_BF16:
+        h = bf16_from_float(f);
         memcpy((char *)data + 2 * i, &h, sizeof h);
         break;
     case DTYPE_I32:

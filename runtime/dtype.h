@@ -11,7 +11,8 @@
     X(1, F16, "f16", 2)                                                                                                \
     X(2, I8, "i8", 1)                                                                                                  \
     X(3, I32, "i32", 4)                                                                                                \
-    X(4, U8, "u8", 1)
+    X(4, U8, "u8", 1)                                                                                                  \
+    X(5, BF16, "bf16", 2)
 
 enum dtype {
 #define X(number, NAME, name, bytes) DTYPE_##NAME = number,
@@ -31,5 +32,9 @@ void dtype_store(enum dtype t, void *data, size_t i, double value);
 /* IEEE binary16 <-> binary32, round to nearest even. */
 float half_to_float(uint16_t h);
 uint16_t half_from_float(float f);
+
+/* bfloat16 (the upper half of a binary32) <-> binary32, round to nearest even; NaN stays NaN. */
+float bf16_to_float(uint16_t b);
+uint16_t bf16_from_float(float f);
 
 #endif

@@ -67,14 +67,15 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
     return gemm_reference(w, &z, e);
 }
 
-static const struct template *const templates[] = {&batch_gemm_packed, &batch_gemm_tiled, &batch_gemm_naive, NULL};
+static const struct template *const templates[] = {&batch_gemm_packed, &batch_gemm_tiled, &batch_gemm_mma, &batch_gemm_naive,
+                                                   NULL};
 
 const struct operator operator_batch_gemm = {
     .name = "batch_gemm",
     .summary = "a batch of independent matrix products, the second factor transposed",
     .formula = "y[b,m,n] = sum over k of x[b,m,k] * w[b,n,k]",
     .keys = keys,
-    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_BF16 | 1u << DTYPE_I8,
     .check = check,
     .flops = flops,
     .bytes_min = bytes_min,

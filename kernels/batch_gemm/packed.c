@@ -2,8 +2,8 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (w->dtype == DTYPE_I8) {
-        why_set(why, ERR_UNSUPPORTED, "batch_gemm/packed does not compute dtype i8");
+    if (w->dtype == DTYPE_I8 || w->dtype == DTYPE_BF16) {
+        why_set(why, ERR_UNSUPPORTED, "batch_gemm/packed does not compute dtype %s", dtype_name(w->dtype));
         return FIT_NONE;
     }
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;

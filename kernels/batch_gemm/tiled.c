@@ -2,7 +2,10 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    (void)why;
+    if (w->dtype == DTYPE_BF16) {
+        why_set(why, ERR_UNSUPPORTED, "batch_gemm/tiled does not compute dtype bf16");
+        return FIT_NONE;
+    }
     return d->kind == DEVICE_CPU && w->dtype != DTYPE_I8 ? FIT_POSSIBLE : FIT_GOOD;
 }
 

@@ -265,7 +265,7 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
             o->exact[i] = element(&s, bits, exact, (int64_t)o->indices[i], &ignored);
         o->random[i] = element(&s, bits, random, (int64_t)o->indices[i], &o->scale[i]);
     }
-    if (!e->has_exact)
+    if (!o->project)
         return ERR_OK;
     return epilogue_is_linear(bits) ? project_linear(&s, exact, o->project) : project_all(&s, bits, exact, o->project);
 }

@@ -16,6 +16,7 @@ static const struct template *const templates[] = {&conv2d_direct_tile,
                                                    &conv2d_i8_tile,
                                                    &conv2d_i8,
                                                    &conv2d_group_i8,
+                                                   &conv2d_mma,
                                                    &conv2d_naive,
                                                    NULL};
 
@@ -24,7 +25,7 @@ const struct operator operator_conv2d = {
     .summary = "2-D convolution (cross-correlation) with padding, stride, dilation, groups",
     .formula = "y[n,k,p,q] = sum over c,r,s of x[n,c,p*stride+r*dilation-pad,q*stride+s*dilation-pad] * w[k,c,r,s]",
     .keys = keys,
-    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_BF16 | 1u << DTYPE_I8,
     .check = conv_check,
     .flops = conv_flops,
     .bytes_min = conv_bytes_min,

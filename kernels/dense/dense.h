@@ -39,6 +39,6 @@ enum err dense_reference(const struct workload *w, enum exact_data data, struct 
 
 extern const struct operator operator_dense;
 extern const struct template dense_naive, dense_gemv, dense_dense, dense_small_batch, dense_gemm_packed,
-    dense_gemm_direct, dense_gemm_tiled, dense_i8, dense_i8_tile;
+    dense_gemm_direct, dense_gemm_tiled, dense_i8, dense_i8_tile, dense_mma;
 
 #endif

@@ -34,7 +34,7 @@ static enum err check(const struct workload *w, struct why *why)
 
 enum err dense_within(const char *id, unsigned caps, const struct workload *w, struct why *why)
 {
-    if ((w->dtype == DTYPE_F16 && !(caps & DENSE_F16)) || (w->dtype == DTYPE_I8 && !(caps & DENSE_I8)))
+    if (w->dtype == DTYPE_BF16 || (w->dtype == DTYPE_F16 && !(caps & DENSE_F16)) || (w->dtype == DTYPE_I8 && !(caps & DENSE_I8)))
         return why_set(why, ERR_UNSUPPORTED, "%s does not compute dtype %s", id, dtype_name(w->dtype));
     if (epilogue_of(w) && !(caps & DENSE_EPILOGUE))
         return why_set(why, ERR_UNSUPPORTED, "%s computes epilogue=none, not epilogue=%s", id,
@@ -92,14 +92,15 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
 
 static const struct template *const templates[] = {
     &dense_gemm_packed, &dense_gemv,    &dense_gemm_tiled, &dense_gemm_direct, &dense_small_batch,
-    &dense_dense,       &dense_i8_tile, &dense_i8,         &dense_naive,       NULL};
+    &dense_dense,       &dense_i8_tile, &dense_i8,         &dense_mma,         &dense_naive,
+    NULL};
 
 const struct operator operator_dense = {
     .name = "dense",
     .summary = "fully connected layer, a matrix product with transposed weights",
     .formula = "y[m,n] = sum over k of x[m,k] * w[n,k]",
     .keys = keys,
-    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_BF16 | 1u << DTYPE_I8,
     .check = check,
     .flops = flops,
     .bytes_min = bytes_min,

@@ -144,6 +144,8 @@ enum err gemm_reference(const struct workload *w, const struct gemm_shape *s, st
         o->exact[i] = element(s, &exact, o->indices[i], &ignored);
         o->random[i] = element(s, &random, o->indices[i], &o->scale[i]);
     }
+    if (!o->project)
+        return ERR_OK;
     if (!epilogue_is_linear(exact.bits))
         return project_all(s, &exact, o->project);
     for (int64_t batch = 0; !failed && batch < s->b; batch++)

@@ -47,6 +47,8 @@ static void run_mutant(const struct mutant *m)
     buf_init(&text, (size_t)1 << 20);
     blobs_init(&blobs, (size_t)1 << 28);
     assert_int_equal(workload_parse(m->workload, &w, &why), ERR_OK);
+    if (t->fit(&w, d, NULL) == FIT_NONE) /* of CUDA alone, say: found there */
+        return;
     assert_int_equal(template_space(t, &w, d, &s, &why), ERR_OK);
     assert_int_equal(t->fallback(&w, d, s, &c), ERR_OK);
     assert_int_equal(template_program(t, &w, d, s, &c, &p, &blobs, &why), ERR_OK);

@@ -1,6 +1,7 @@
 /* Templates without a device: spaces, defaults and programs on many kinds of device. */
 #include "kernels/network.h"
 #include "kernels/template.h"
+#include "runtime/cuda_arch.h"
 #include "tests/kernels/cases.h"
 
 #include <setjmp.h>
@@ -11,7 +12,7 @@
 
 #include <cmocka.h>
 
-static const struct device_desc devices[] = {
+static const struct device_desc opencl_devices[] = {
     {.api = "opencl",
      .kind = DEVICE_CPU,
      .max_work_group = 4096,
@@ -44,7 +45,23 @@ static const struct device_desc devices[] = {
      .vector_bits = 0},
     {.api = "opencl", .kind = DEVICE_OTHER},
 };
-#define N_DEVICES (sizeof devices / sizeof devices[0])
+#define N_OPENCL (sizeof opencl_devices / sizeof opencl_devices[0])
+
+/* Architectures that differ in what templates ask for. */
+static const int cuda_devices[] = {53, 61, 75, 80, 90, 120};
+#define N_CUDA (sizeof cuda_devices / sizeof cuda_devices[0])
+#define N_DEVICES (N_OPENCL + N_CUDA)
+
+static struct device_desc devices[N_DEVICES];
+
+static int describe_devices(void **state)
+{
+    (void)state;
+    memcpy(devices, opencl_devices, sizeof opencl_devices);
+    for (size_t i = 0; i < N_CUDA; i++)
+        cuda_arch_describe(cuda_arch_find(cuda_devices[i]), 24, &devices[N_OPENCL + i]);
+    return 0;
+}
 
 static const struct operator* operator_of(const char *text)
 {
@@ -235,5 +252,5 @@ int main(void)
         cmocka_unit_test(equal_configs_give_equal_programs),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, describe_devices, NULL);
 }

@@ -22,6 +22,45 @@ static double half_by_definition(unsigned h)
     return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
 }
 
+/* A bfloat16 is 8 bits of exponent and 7 of fraction. */
+static double bf16_by_definition(unsigned b)
+{
+    const double sign = b & 0x8000 ? -1 : 1, fraction = b & 0x7f;
+    const int exponent = (int)(b >> 7 & 0xff);
+
+    if (exponent == 255)
+        return fraction > 0 ? (double)NAN : sign * (double)INFINITY;
+    return sign * (exponent ? ldexp(128 + fraction, exponent - 134) : ldexp(fraction, -133));
+}
+
+static void every_bf16_has_its_value_and_comes_back(void **state)
+{
+    (void)state;
+    for (unsigned b = 0; b < 65536; b++) {
+        const double wanted = bf16_by_definition(b);
+        const float got = bf16_to_float((uint16_t)b);
+
+        if (isnan(wanted)) {
+            assert_true(isnan(got) && isnan(bf16_to_float(bf16_from_float(got))));
+            continue;
+        }
+        assert_true((double)got == wanted && !signbit(got) == !signbit(wanted));
+        assert_int_equal(bf16_from_float(got), b);
+    }
+}
+
+static void floats_between_bf16s_go_to_the_nearest_or_the_even_one(void **state)
+{
+    (void)state;
+    for (unsigned b = 0; b < 0x7f7f; b++) {
+        const float middle = (float)((bf16_by_definition(b) + bf16_by_definition(b + 1)) / 2);
+
+        assert_int_equal(bf16_from_float(middle), b & 1 ? b + 1 : b);
+        assert_int_equal(bf16_from_float(nextafterf(middle, 0)), b);
+        assert_int_equal(bf16_from_float(nextafterf(middle, INFINITY)), b + 1);
+    }
+}
+
 static void every_half_has_its_value_and_comes_back(void **state)
 {
     (void)state;
@@ -214,6 +253,8 @@ static void large_fills_print_their_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_bf16_has_its_value_and_comes_back),
+        cmocka_unit_test(floats_between_bf16s_go_to_the_nearest_or_the_even_one),
         cmocka_unit_test(every_half_has_its_value_and_comes_back),
         cmocka_unit_test(floats_between_two_halves_go_to_the_nearer_or_even_one),
         cmocka_unit_test(stores_round_and_saturate),

@@ -1,0 +1,37 @@
+/* mma.h - templates on tensor cores: what dense, batch_gemm and conv2d share (mma.clh). */
+#ifndef TUNE_KERNELS_GEMM_MMA_H
+#define TUNE_KERNELS_GEMM_MMA_H
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/template.h"
+
+/* `products` independent ones of A (a rows) and B (b rows), both with k_bytes bytes of k contiguous. */
+struct mma_shape {
+    int64_t products, a, b, k_bytes;
+    int64_t width; /* bytes in one piece while loading: 16 8 4 2 1 */
+};
+
+/* ERR_UNSUPPORTED with words where the device has no tensor cores for this dtype. */
+enum err mma_within(const char *template_id, const struct workload *w, const struct device_desc *d, struct why *why);
+
+/* The largest piece, at most `most` bytes, that divides n_bytes. */
+int64_t mma_width(int64_t n_bytes, int64_t most);
+
+enum err mma_space(const struct mma_shape *z, const struct device_desc *d, struct space *s, struct why *why);
+
+/* Tiles of 128 x 128 on 8 warps, smaller ones and then a split of k until every multiprocessor has two. */
+enum err mma_fallback(const struct mma_shape *z, const struct device_desc *d, const struct space *s,
+                      struct config *out);
+
+/* Defines that mma.clh wants besides the knobs, of the module added last. */
+void mma_define(struct build *b, const struct mma_shape *z);
+
+/* The launches: `kernel` over `inputs` (two buffers), or where k is split into a buffer of parts, and NAME_add then.
+ * n_outputs: elements of y. */
+void mma_launch(struct build *b, const struct mma_shape *z, const char *kernel, const int inputs[2], int64_t n_outputs);
+
+/* A batch of matrix products over the tensors x and w as they lie (mma_gemm.clh). */
+struct mma_shape mma_gemm_shape(const struct gemm_shape *z, enum dtype t);
+void mma_gemm_program(struct build *b, const struct gemm_shape *z, const char *kernel_file);
+
+#endif

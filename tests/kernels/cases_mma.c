@@ -1,0 +1,50 @@
+#include "tests/kernels/cases.h"
+
+#include <stddef.h>
+
+#define DENSE "dense f16 m=37 n=29 k=88 epilogue=bias_relu"
+#define BATCH "batch_gemm i8 b=3 m=21 n=18 k=96"
+#define CONV "conv2d bf16 n=2 c=16 h=9 w=8 k=24 r=3 s=3 pad=1 layout=nchw16c"
+
+/* Tensor cores count in tiles of 16 x 8 over 32 bytes of k. */
+static const char *const shapes[] = {
+    "dense f16 m=64 n=64 k=128",                     /* whole tiles */
+    "dense bf16 m=33 n=17 k=40",                     /* ragged, rows in 16 bytes */
+    "dense i8 m=18 n=35 k=52 epilogue=bias_requant", /* rows in 4 bytes */
+    "dense f16 m=5 n=70 k=1031",                     /* rows in 2 bytes, k split */
+    "dense i8 m=1 n=9 k=301",                        /* rows in single bytes, one row */
+    "dense f16 m=20 n=30 k=64 acc=f16 epilogue=bias_add_relu",
+    "dense bf16 m=3 n=5 k=4000", /* too many terms for sums of outputs */
+    "batch_gemm f16 b=3 m=18 n=20 k=48",
+    "batch_gemm bf16 b=2 m=16 n=8 k=16",
+    "conv2d f16 n=1 c=32 h=10 w=11 k=40 r=3 s=3 pad=1",
+    "conv2d f16 n=2 c=20 h=9 w=7 k=18 r=3 s=2 stride=2,1 pad=1,0 dilation=1,2 epilogue=relu",
+    "conv2d i8 n=1 c=32 h=9 w=9 k=32 r=3 s=3 stride=2 pad=1 layout=nchw4c",
+    "conv2d i8 n=2 c=48 h=8 w=6 k=16 r=1 s=1 layout=nchw16c epilogue=bias_requant",
+    "conv2d bf16 n=1 c=16 h=8 w=8 k=16 r=3 s=3 pad=1 groups=2 layout=nchw8c",
+    "conv2d i8 n=1 c=3 h=12 w=12 k=20 r=7 s=7 stride=2 pad=3",
+    "conv2d f16 n=1 c=64 h=7 w=7 k=16 r=3 s=3 pad=1 layout=nchw16c epilogue=add_relu",
+    NULL,
+};
+
+static const struct mutant mutants[] = {
+    {"dense/mma", DENSE, "a tail of k that is read", "row ? K_BYTES - at : 0);\n}\nDEVICE void b_chunk",
+     "row ? 16 : 0);\n}\nDEVICE void b_chunk"},
+    {"dense/mma", DENSE, "unguarded rows", "i < M ? o->x", "i < M + 1 ? o->x"},
+    {"dense/mma", DENSE, "a fragment's rows swapped", "lane_id % 16) * PITCH", "lane_id % 16 ^ 8) * PITCH"},
+    {"dense/mma", DENSE, "an output's columns swapped", "LID(0) % 4 * 2 + e_ % 2", "LID(0) % 4 * 2 + 1 - e_ % 2"},
+    {"dense/mma", DENSE, "a stage too early", "WAIT_STAGES(STAGES - 2)", "WAIT_STAGES(STAGES - 1)"},
+    {"batch_gemm/mma", BATCH, "wrong matrix", "w + (long)b * N * K", "w + (long)(b / 2) * N * K"},
+    {"batch_gemm/mma", BATCH, "missing barrier", "BARRIER(); /* the stage", "/* the stage"},
+    {"batch_gemm/mma", BATCH, "k in half", "kb < KT; kb += 32", "kb < KT - 32; kb += 32"},
+    {"batch_gemm/mma", BATCH, "columns of the next warp", "LID(0) / 32 / WM * (NI * 8) + j_", "j_"},
+    {"batch_gemm/mma", BATCH, "uninitialised accumulator", "acc[i][j][e] = 0;", "acc[i][j][e] = e;"},
+    {"conv2d/mma", CONV, "no padding", "(unsigned)h < H && (unsigned)w < W", "h < H && w < W"},
+    {"conv2d/mma", CONV, "no dilation of columns", "tap % S * DW", "tap / S * DW"},
+    {"conv2d/mma", CONV, "missing last tap", "tap < R * S &&", "tap < R * S - 1 &&"},
+    {"conv2d/mma", CONV, "rows and columns swapped", "pixel_ / Q % P, pixel_ % Q)", "pixel_ % Q, pixel_ / Q % P)"},
+    {"conv2d/mma", CONV, "a group's channels too many", "if (k < K)\n        wp[i]", "if (k < K - 1)\n        wp[i]"},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct cases cases_mma = {shapes, mutants};

@@ -39,7 +39,9 @@ static const char *const fixed_flags[] = {"-x",
                                           "-nostdlib",
                                           "-Wl,-Bsymbolic",
                                           NULL};
-static const char *const default_flags[] = {"-O1", NULL};
+/* Checks that trap: indices of arrays whose size is known, alignment of what pointers of vectors read and write. */
+static const char *const default_flags[] = {"-O1", "-fsanitize=bounds,alignment", "-fsanitize-undefined-trap-on-error",
+                                            NULL};
 
 struct compiler {
     char own_dir[PATH_MAX - 256], cache[PATH_MAX - 200];

@@ -36,7 +36,7 @@ void copies_add(void *to, const void *from, int n, int n_from)
 
     if ((n != 4 && n != 8 && n != 16) || n_from < 0 || n_from > n)
         block_fail(715, "cp.async of a size that there is not");
-    if ((uintptr_t)to % (size_t)n || (uintptr_t)from % (size_t)n)
+    if ((uintptr_t)to % (size_t)n || (n_from && (uintptr_t)from % (size_t)n))
         block_fail(716, "cp.async with a misaligned address");
     if (p->n == p->cap) {
         const size_t cap = p->cap ? 2 * p->cap : 16;

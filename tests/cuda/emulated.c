@@ -17,17 +17,17 @@ static bool open_library(const char *path, void **out)
 {
     *out = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!*out)
-        printf("skipped: %s\n", dlerror());
+        printf("%s\n", dlerror());
     return *out != NULL;
 }
 
-bool emulated_open(void)
+int emulated_open(void)
 {
     void *driver, *compiler;
     char log[500], *image;
 
     if (!open_library(EMULATED_CUDA, &driver) || !open_library(EMULATED_NVRTC_PATH, &compiler))
-        return false;
+        return 1;
 #define FIND(f) cuda.f = (__typeof__(cuda.f))(uintptr_t)dlsym(driver, #f);
     EMULATED_DRIVER(FIND)
 #undef FIND
@@ -35,10 +35,11 @@ bool emulated_open(void)
     EMULATED_NVRTC(FIND)
 #undef FIND
     image = emulated_image("extern \"C\" __global__ void k() {}", "sm_80", log);
-    if (!image)
-        printf("skipped: %s\n", log);
     free(image);
-    return image != NULL;
+    if (image)
+        return 0;
+    printf("%s: %s\n", strstr(log, "no g++") ? "skipped" : "failed", log);
+    return strstr(log, "no g++") ? 77 : 1;
 }
 
 CUcontext emulated_start(const char *sm)

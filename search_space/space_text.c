@@ -109,10 +109,18 @@ static enum err open_knob(const struct space *s, const char *name, bool *seen, s
 
 static enum err all_seen(const struct space *s, const bool *seen, struct why *why)
 {
+    struct buf missing;
+    size_t n = 0;
+    enum err e = ERR_OK;
+
+    buf_init(&missing, SPACE_MAX_KNOBS * (SPACE_NAME_BYTES + 4));
     for (size_t i = 0; i < s->n_knobs; i++)
         if (!seen[i])
-            return why_set(why, ERR_INPUT, "knob '%s' is missing", s->knobs[i].name);
-    return ERR_OK;
+            buf_printf(&missing, "%s'%s'", n++ ? ", " : "", s->knobs[i].name);
+    if (n)
+        e = why_set(why, ERR_INPUT, "knob%s %s %s missing", n > 1 ? "s" : "", buf_text(&missing), n > 1 ? "are" : "is");
+    buf_fini(&missing);
+    return e;
 }
 
 static enum err parse_pair(const struct space *s, const char *pair, size_t n, bool *seen, struct config *out,

@@ -207,7 +207,7 @@ static void bad_configs_are_refused_with_the_knob_s_name(void **state)
         {"tile=1 wide=1 flag=0 order=3", "plain, swapped, z-curve"},
         {"size=1", "unknown knob 'size'"},
         {"tile", "expected name=value"},
-        {"", "'tile' is missing"},
+        {"", "knobs 'tile', 'wide', 'flag', 'order' are missing"},
     };
     struct space *s = small_space();
 

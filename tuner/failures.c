@@ -50,8 +50,34 @@ void failures_add_words(struct failures *f, enum record_status s, const char *wo
         f->kinds[f->n_kinds++] = k;
 }
 
+static const char build_remedy[] = "--build-timeout T allows a build more time";
+static const char run_remedy[] = "--run-timeout T allows a run more time, e.g. 60s "
+                                 "(to it 1 s for each 50 MB of buffers is added, which the host fills and checks)";
+
+static bool is_build(const struct record *r)
+{
+    return strcmp(r->stage, "build") == 0 || strcmp(r->stage, "load") == 0;
+}
+
+const char *failure_remedy(const struct record *r)
+{
+    if (r->status != STATUS_TIMEOUT || strcmp(r->stage, "start") == 0)
+        return "";
+    return is_build(r) ? build_remedy : run_remedy;
+}
+
+void failures_remedies(const struct failures *f, struct buf *out)
+{
+    if (f->over_build_s)
+        buf_printf(out, "%s\n", build_remedy);
+    if (f->over_run_s)
+        buf_printf(out, "%s\n", run_remedy);
+}
+
 void failures_add(struct failures *f, const struct record *r)
 {
+    f->over_build_s |= failure_remedy(r) == build_remedy;
+    f->over_run_s |= failure_remedy(r) == run_remedy;
     if (r->status == STATUS_OK) {
         f->by_status[STATUS_OK]++;
         return;
@@ -91,6 +117,7 @@ void failures_explain(const struct failures *f, struct buf *out)
     buf_puts(out, "most frequent failures:\n");
     for (size_t i = 0; i < f->n_kinds && i < 3; i++)
         buf_printf(out, "%6lld x %s\n", (long long)sorted[i].count, sorted[i].message);
+    failures_remedies(f, out);
     if (f->first_log)
         buf_printf(out, "the compiler's first words:\n%s\n", f->first_log);
 }

@@ -5,6 +5,8 @@
 #include "core/buf.h"
 #include "logs/record.h"
 
+#include <stdbool.h>
+
 #define FAILURES_MAX_KINDS 64
 #define FAILURES_MESSAGE_BYTES 160
 
@@ -18,7 +20,8 @@ struct failures {
     int64_t by_status[N_STATUSES];
     struct failure_kind kinds[FAILURES_MAX_KINDS];
     size_t n_kinds;
-    char *first_log; /* the first compiler's words in full; NULL = none */
+    bool over_build_s, over_run_s; /* timeouts: of which limit */
+    char *first_log;               /* the first compiler's words in full; NULL = none */
 };
 
 void failures_init(struct failures *f);
@@ -33,7 +36,13 @@ void failures_add_words(struct failures *f, enum record_status s, const char *wo
 /* "compile 3 limits 1", "" when nothing failed. */
 void failures_line(const struct failures *f, struct buf *out);
 
-/* The three most frequent messages with counts, then the first compiler log once. */
+/* Which option allows a config that ended by a timeout more time, in words; "" for other records. */
+const char *failure_remedy(const struct record *r);
+
+/* The words of all limits that were hit, a line each; nothing when none was. */
+void failures_remedies(const struct failures *f, struct buf *out);
+
+/* The three most frequent messages with counts, the limits that were hit, then the first compiler log once. */
 void failures_explain(const struct failures *f, struct buf *out);
 
 #endif

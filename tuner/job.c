@@ -283,11 +283,14 @@ enum err job_set_trials(struct job *j, const char *text, struct why *why)
 
 bool job_allows_template(const struct job *j, const char *id)
 {
-    const size_t n = strlen(id);
-    const char *p = j->templates;
+    return !j->templates[0] || job_list_has(j->templates, id);
+}
 
-    if (!*p)
-        return true;
+bool job_list_has(const char *list, const char *id)
+{
+    const size_t n = strlen(id);
+    const char *p = list;
+
     while (*p) {
         const size_t len = strcspn(p, ",");
 

@@ -52,6 +52,8 @@ static enum err make_tasks(struct session *s, struct why *why)
 
         if (e)
             return e;
+        if (t->note[0])
+            progress_note(s->o.progress, "%s: %s", t->name[0] ? t->name : t->text, t->note);
     }
     return ERR_OK;
 }

@@ -77,6 +77,7 @@ struct task {
     int i_best;           /* in all[], -1 = none */
     struct gain gain;     /* of all[] but the baseline, in their order */
     enum stop_reason stop;
+    char note[512]; /* what the job asked for and this task does otherwise, in words; "" = nothing */
     struct task_proposal hinted[TASK_MAX_HINTS]; /* configs from elsewhere that its strategies did not propose */
     size_t n_hinted;
     bool exhausted;
@@ -85,13 +86,17 @@ struct task {
 /* How a record came to the task. */
 enum origin { ORIGIN_JOB, ORIGIN_LOG, ORIGIN_WARM };
 
-/* Makes the templates, spaces and strategies of layer `i_layer` of a job for a device. ERR_INPUT for a bad workload or
+/* Makes the templates, spaces and strategies of layer `i_layer` of a job for a device. Of several layers, one that none
+ * of the templates named computes (or fits) has all of its own, and a note. ERR_INPUT for a bad workload or
  * template name, ERR_NOT_FOUND when no template fits, with words. */
 enum err task_init(struct task *t, const struct job *j, size_t i_layer, const struct device_desc *device,
                    struct why *why);
 /* The same for a recorded space: job.replay. */
 enum err task_init_replay(struct task *t, const struct job *j, const struct device_desc *device, struct why *why);
 void task_fini(struct task *t);
+
+/* Is each id of "a,b" a template, and does it compute one of the workloads (texts)? ERR_INPUT with words. */
+enum err task_check_templates(const char *list, const char *const *workloads, size_t n_workloads, struct why *why);
 
 /* Starts the strategy of one template anew, warmed by `history` (takes it, also on failure), before anything was told.
  */

@@ -57,46 +57,90 @@ static enum err add_arm(struct task *t, const struct job *j, const struct templa
     return a->baseline ? ERR_OK : start_strategy(a, j, t->n_arms - 1, t->budget, why);
 }
 
-static enum err check_templates(const struct task *t, const struct job *j, struct why *why)
+/* Does the template compute the operator that the text of a workload begins with? */
+static bool computes_text(const struct template *tp, const char *text)
 {
-    const char *p = j->templates;
+    char name[64];
+    const struct operator* op;
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " \t"), text);
+    op = operator_find(name);
+    return op && template_computes(tp, op);
+}
+
+enum err task_check_templates(const char *list, const char *const *workloads, size_t n_workloads, struct why *why)
+{
+    const char *p = list;
 
     while (*p) {
         char id[64];
         const size_t n = strcspn(p, ",");
         const struct template *tp;
+        bool computes = false;
 
         snprintf(id, sizeof id, "%.*s", (int)n, p);
         tp = template_find(id);
         if (!tp)
             return why_set(why, ERR_INPUT, "no template \"%s\"; tune spaces WORKLOAD lists them", id);
-        if (j->n_layers == 1 && !template_computes(tp, t->workload.op))
-            return why_set(why, ERR_INPUT, "template %s does not compute %s", id, t->workload.op->name);
+        for (size_t i = 0; i < n_workloads && !computes; i++)
+            computes = computes_text(tp, workloads[i]);
+        if (!computes && n_workloads == 1)
+            return why_set(why, ERR_INPUT, "template %s does not compute %.*s", id, (int)strcspn(workloads[0], " "),
+                           workloads[0]);
+        if (!computes)
+            return why_set(why, ERR_INPUT, "template %s computes none of the %zu workloads", id, n_workloads);
         p += n + (p[n] == ',');
     }
     return ERR_OK;
 }
 
-/* Why nothing fits: the reason of the last template that might have been taken. */
-static enum err nothing_fits(const struct task *t, const struct job *j, const struct why *last, struct why *why)
+static enum err check_templates(const struct job *j, struct why *why)
 {
-    if (!j->templates[0])
-        return why_set(why, ERR_NOT_FOUND, "no template fits %s on %s%s%s", t->text, t->device.name,
-                       last->text[0] ? ": " : "", last->text);
-    if (!last->text[0])
-        return why_set(why, ERR_NOT_FOUND, "none of the templates named (%s) computes %s: %s", j->templates,
-                       t->workload.op->name, t->text);
-    return why_set(why, ERR_NOT_FOUND, "no template named fits %s on %s: %s", t->text, t->device.name, last->text);
+    const char **texts = calloc(j->n_layers + 1, sizeof *texts);
+    enum err e;
+
+    if (!texts)
+        return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    for (size_t i = 0; i < j->n_layers; i++)
+        texts[i] = j->layers[i].workload;
+    e = task_check_templates(j->templates, texts, j->n_layers, why);
+    free(texts);
+    return e;
+}
+
+/* The list of templates for this task: the job's or, where none of it fits one layer of several, all ("", with a note).
+ */
+static const char *names_for(struct task *t, const struct job *j)
+{
+    struct why reason = {""};
+
+    if (!j->templates[0] || j->n_layers < 2)
+        return j->templates;
+    for (const struct template *const *of = t->workload.op->templates; *of; of++)
+        if (job_list_has(j->templates, (*of)->id) && (*of)->fit(&t->workload, &t->device, &reason) != FIT_NONE)
+            return j->templates;
+    snprintf(t->note, sizeof t->note, "%.200s %s%.200s: all templates are searched", j->templates,
+             reason.text[0] ? "does not fit: " : "does not compute ",
+             reason.text[0] ? reason.text : t->workload.op->name);
+    return "";
+}
+
+/* Why nothing fits: the reason of the last template that might have been taken. */
+static enum err nothing_fits(const struct task *t, const char *names, const struct why *last, struct why *why)
+{
+    return why_set(why, ERR_NOT_FOUND, "no template %sfits %s on %s%s%s", *names ? "named " : "", t->text,
+                   t->device.name, last->text[0] ? ": " : "", last->text);
 }
 
 static enum err add_templates(struct task *t, const struct job *j, struct why *why)
 {
     struct why last = {""};
-    enum err e = check_templates(t, j, why);
+    enum err e = check_templates(j, why);
+    const char *names = e ? "" : names_for(t, j);
 
     for (const struct template *const *of = t->workload.op->templates; *of && !e; of++) {
         const struct template *tp = *of;
-        const bool is_allowed = job_allows_template(j, tp->id);
+        const bool is_named = job_list_has(names, tp->id), is_allowed = !*names || is_named;
         struct why reason = {""};
         enum fit fit = tp->fit(&t->workload, &t->device, &reason);
 
@@ -104,14 +148,14 @@ static enum err add_templates(struct task *t, const struct job *j, struct why *w
             last = reason;
         if (fit == FIT_NONE || (fit != FIT_BASELINE && !is_allowed))
             continue;
-        if (fit == FIT_BASELINE && j->templates[0] && is_allowed)
+        if (fit == FIT_BASELINE && is_named)
             fit = FIT_GOOD; /* asked for by name: searched like any other */
         e = add_arm(t, j, tp, fit, why);
     }
     for (size_t i = 0; i < t->n_arms && !e; i++)
         if (!t->arms[i].baseline)
             return ERR_OK;
-    return e ? e : nothing_fits(t, j, &last, why);
+    return e ? e : nothing_fits(t, names, &last, why);
 }
 
 static enum err set_names(struct task *t, const char *text, const char *name, int64_t count)

@@ -100,6 +100,44 @@ static void failures_show_the_first_compiler_log_once(void **state)
     failures_fini(&f);
 }
 
+static void a_timeout_is_told_with_the_option_that_allows_more(void **state)
+{
+    static const struct {
+        enum record_status status;
+        const char *stage, *option;
+    } cases[] = {{STATUS_TIMEOUT, "build", "--build-timeout"},
+                 {STATUS_TIMEOUT, "load", "--build-timeout"},
+                 {STATUS_TIMEOUT, "verify", "--run-timeout"},
+                 {STATUS_TIMEOUT, "time", "--run-timeout"},
+                 {STATUS_CRASH, "time", NULL},
+                 {STATUS_OK, "", NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct failures f;
+        struct record r;
+        struct buf text;
+
+        failures_init(&f);
+        record_init(&r);
+        buf_init(&text, 4096);
+        r.status = cases[i].status;
+        snprintf(r.stage, sizeof r.stage, "%s", cases[i].stage);
+        failures_add(&f, &r);
+        failures_explain(&f, &text);
+        if (cases[i].option) {
+            assert_non_null(strstr(failure_remedy(&r), cases[i].option));
+            assert_non_null(strstr(buf_text(&text), cases[i].option));
+        } else {
+            assert_string_equal(failure_remedy(&r), "");
+            assert_null(strstr(buf_text(&text), "-timeout"));
+        }
+        buf_fini(&text);
+        record_fini(&r);
+        failures_fini(&f);
+    }
+}
+
 static void the_error_is_that_of_the_value(void **state)
 {
     const struct record r = {.se = 0.004}, unknown = {.se = NAN};
@@ -189,6 +227,7 @@ int main(void)
         cmocka_unit_test(durations_read_well),
         cmocka_unit_test(failures_group_messages_that_differ_in_numbers),
         cmocka_unit_test(failures_show_the_first_compiler_log_once),
+        cmocka_unit_test(a_timeout_is_told_with_the_option_that_allows_more),
         cmocka_unit_test(the_error_is_that_of_the_value),
         cmocka_unit_test(a_device_key_must_exist_and_be_named_when_there_are_several),
         cmocka_unit_test(a_log_takes_each_line_once),

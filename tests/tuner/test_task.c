@@ -324,19 +324,26 @@ static void the_table_fits_100_columns(void **state)
     buf_fini(&said);
 }
 
-static void refused(const char *templates, const char *workload, const char *words)
+/* A job with a list of templates and one or two (`other` not NULL) workloads. */
+static void named_job(const char *templates, const char *workload, const char *other, struct job *j)
+{
+    job_init(j);
+    snprintf(j->strategy, sizeof j->strategy, "random");
+    snprintf(j->templates, sizeof j->templates, "%s", templates);
+    assert_int_equal(job_add_layer(j, workload, "", 1), ERR_OK);
+    if (other)
+        assert_int_equal(job_add_layer(j, other, "", 1), ERR_OK);
+}
+
+static void refused(const char *templates, const char *workload, enum err e, const char *words)
 {
     const struct device_desc d = test_cpu();
     struct why why = {""};
     struct task t;
     struct job j;
 
-    job_init(&j);
-    snprintf(j.strategy, sizeof j.strategy, "random");
-    snprintf(j.templates, sizeof j.templates, "%s", templates);
-    assert_int_equal(job_add_layer(&j, workload, "", 1), ERR_OK);
-    assert_int_equal(job_add_layer(&j, workload, "", 1), ERR_OK);
-    assert_int_equal(task_init(&t, &j, 0, &d, &why), ERR_NOT_FOUND);
+    named_job(templates, workload, NULL, &j);
+    assert_int_equal(task_init(&t, &j, 0, &d, &why), e);
     if (!strstr(why.text, words))
         fail_msg("\"%s\" does not tell \"%s\"", why.text, words);
     job_fini(&j);
@@ -346,9 +353,41 @@ static void refused(const char *templates, const char *workload, const char *wor
 static void a_refusal_is_that_of_the_template_named(void **state)
 {
     (void)state;
-    refused("conv2d/i8", "conv2d i8 n=1 c=6 h=8 w=8 k=6 r=3 s=3", "c=6");
-    refused("conv2d/winograd_tile", "conv2d f32 n=1 c=8 h=8 w=8 k=8 r=5 s=5", "conv2d/winograd_tile");
-    refused("conv2d/direct_tile", "depthwise_conv2d f32 n=1 c=8 h=8 w=8 r=3 s=3", "computes depthwise_conv2d");
+    refused("conv2d/i8", "conv2d i8 n=1 c=6 h=8 w=8 k=6 r=3 s=3", ERR_NOT_FOUND, "c=6");
+    refused("conv2d/winograd_tile", "conv2d f32 n=1 c=8 h=8 w=8 k=8 r=5 s=5", ERR_NOT_FOUND, "conv2d/winograd_tile");
+    refused("conv2d/direct_tile", "depthwise_conv2d f32 n=1 c=8 h=8 w=8 r=3 s=3", ERR_INPUT,
+            "does not compute depthwise_conv2d");
+}
+
+/* Of several workloads a template named limits those it can compute; the others keep all of theirs, and it is said. */
+static void a_template_limits_the_workloads_it_computes(void **state)
+{
+    static const char conv[] = "conv2d f32 n=1 c=8 h=8 w=8 k=8 r=3 s=3",
+                      wide[] = "conv2d f32 n=1 c=8 h=8 w=8 k=8 r=5 s=5";
+    const struct device_desc d = test_cpu();
+    struct why why = {""};
+    struct task limited, other;
+    struct job j;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        named_job("conv2d/winograd_tile", conv, i ? wide : WORKLOAD, &j);
+        assert_int_equal(task_init(&limited, &j, 0, &d, &why), ERR_OK);
+        assert_int_equal(task_init(&other, &j, 1, &d, &why), ERR_OK);
+        assert_string_equal(limited.arms[searched_arm(&limited)].id, "conv2d/winograd_tile");
+        assert_int_equal(limited.n_arms, 2); /* and the baseline */
+        assert_string_equal(limited.note, "");
+        assert_true(other.n_arms > 2);
+        assert_non_null(strstr(other.note, "conv2d/winograd_tile"));
+        assert_non_null(strstr(other.note, "all templates are searched"));
+        task_fini(&limited);
+        task_fini(&other);
+        job_fini(&j);
+    }
+    named_job("dense/naive", conv, wide, &j);
+    assert_int_equal(task_init(&other, &j, 0, &d, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "dense/naive computes none of the 2 workloads"));
+    job_fini(&j);
 }
 
 int main(void)
@@ -367,6 +406,7 @@ int main(void)
         cmocka_unit_test(the_table_tells_a_gain_a_tie_and_a_default_that_stands),
         cmocka_unit_test(the_table_fits_100_columns),
         cmocka_unit_test(a_refusal_is_that_of_the_template_named),
+        cmocka_unit_test(a_template_limits_the_workloads_it_computes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

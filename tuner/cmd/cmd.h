@@ -70,6 +70,10 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
         "kernel-dir", 0, NULL, CLI_TEXT, "DIR", NULL, NULL, 0, 0,                                                      \
             "kernel texts from here instead of the built-in ones"                                                      \
     }
+#define OPT_TEMPLATE_ONE                                                                                               \
+    {                                                                                                                  \
+        "template", 0, NULL, CLI_TEXT, "ID", NULL, NULL, 0, 0, "this template; else the one that fits best"            \
+    }
 #define OPT_TEMPLATE                                                                                                   \
     {                                                                                                                  \
         "template", 0, NULL, CLI_TEXT, "ID[,ID]", NULL, NULL, 0, 0, "only these templates; else those that fit best"   \

@@ -420,6 +420,19 @@ static void explain(const struct session *s)
     buf_fini(&text);
 }
 
+/* What ran over a limit although others did not, the baseline for one. */
+static void note_limits(const struct session *s, struct progress *p)
+{
+    struct buf text;
+
+    buf_init(&text, 4096);
+    failures_remedies(&s->failures, &text);
+    if (text.len)
+        progress_note(p, "%lld over a limit of time: %.*s", (long long)s->failures.by_status[STATUS_TIMEOUT],
+                      (int)text.len - 1, buf_text(&text));
+    buf_fini(&text);
+}
+
 int cmd_drive(struct session *s, struct progress *p, const char *interrupted_state)
 {
     enum session_end end = SESSION_DONE;
@@ -433,6 +446,8 @@ int cmd_drive(struct session *s, struct progress *p, const char *interrupted_sta
     if (e)
         return cmd_fail(e, &why);
     print_results(s, p, end);
+    if (session_has_best(s))
+        note_limits(s, p);
     if (end == SESSION_LEASE_LOST) {
         fprintf(stderr, "tune: the job's lease went to another; tune attach %s follows it\n", s->o.job_id);
         return EXIT_INTERRUPTED;

@@ -45,6 +45,9 @@ enum err cmd_config(const struct cli *c, const struct device_desc *d, struct tas
     struct job j;
     enum err e = ERR_OK;
 
+    if (wanted && strchr(wanted, ','))
+        return why_set(why, ERR_INPUT, "--template %.200s: expected one id; tune run and tune spaces take a list",
+                       wanted);
     buf_init(&text, WORKLOAD_MAX_TEXT);
     job_init(&j);
     snprintf(j.strategy, sizeof j.strategy, "random");

@@ -2,6 +2,7 @@
 #include "tuner/cmd/config.h"
 
 #include "kernels/template.h"
+#include "tuner/failures.h"
 #include "tuner/measure.h"
 #include "tuner/table.h"
 
@@ -14,7 +15,7 @@ static const struct cli_option options[] = {
     OPT_KEY,
     OPT_DEVICE,
     OPT_THREADS,
-    OPT_TEMPLATE,
+    OPT_TEMPLATE_ONE,
     OPT_CONFIG,
     OPT_TIMING,
     {"program", 0, NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0,
@@ -45,6 +46,8 @@ static void print_record(const struct record *r, double predicted_flops)
                r->time_ns * task_peak_gflops(r) / predicted_flops);
     if (r->why)
         printf("  %s\n", r->why);
+    if (failure_remedy(r)[0])
+        printf("  %s\n", failure_remedy(r));
 }
 
 static enum err take(int64_t n, const struct record *r, const char *line, void *arg, struct why *why)

@@ -31,6 +31,8 @@ static void print_plan(const struct session *s)
 
         printf("%s%s%s  (x %lld): %lld trials, %lld done\n", t->name, *t->name ? ": " : "", t->text,
                (long long)t->count, (long long)t->budget, (long long)t->n_counted);
+        if (t->note[0])
+            printf("  %s\n", t->note);
         for (size_t k = 0; k < t->n_arms; k++) {
             bool exact;
             const double n = space_count_valid(t->arms[k].space, 100000, &exact);

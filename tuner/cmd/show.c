@@ -7,7 +7,7 @@
 
 static const struct cli_option options[] = {
     OPT_TRACKER, OPT_KEY_FILE,   OPT_KEY,
-    OPT_DEVICE,  OPT_THREADS,    OPT_TEMPLATE,
+    OPT_DEVICE,  OPT_THREADS,    OPT_TEMPLATE_ONE,
     OPT_CONFIG,  OPT_KERNEL_DIR, {"program", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "the program as JSON instead"},
     OPT_END};
 

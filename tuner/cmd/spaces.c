@@ -124,15 +124,13 @@ static enum err print_workload(const struct cli *c, const char *line, const stru
 
     if (e)
         return e;
-    if (only && !template_find(only))
-        return why_set(why, ERR_INPUT, "no template \"%s\"; expected one id, e.g. %s", only, w.op->templates[0]->id);
     buf_init(&text, WORKLOAD_MAX_TEXT);
     e = workload_text(&w, &text);
     if (!e)
         printf("%s: %.4g GFLOP on %s\n", buf_text(&text), w.op->flops(&w) / 1e9, d->name);
     buf_fini(&text);
     for (const struct template *const *t = w.op->templates; *t && !e; t++)
-        if (!only || strcmp((*t)->id, only) == 0)
+        if (!only || job_list_has(only, (*t)->id))
             e = print_template(*t, &w, d, cli_int(c, "verbose") > 0, why);
     return e;
 }
@@ -316,6 +314,8 @@ static int run(const struct cli *c)
         e = why_set(&why, ERR_INPUT, "--%s asks about a space in a file: expected --file F.json too", file_option(c));
     if (!e)
         e = cmd_device(c, &d, &why);
+    if (!e && cli_text(c, "template"))
+        e = task_check_templates(cli_text(c, "template"), c->rest, (size_t)c->n_rest, &why);
     for (int i = 0; i < c->n_rest && !e; i++)
         e = print_workload(c, c->rest[i], &d.desc, &why);
     return e ? cmd_fail(e, &why) : EXIT_FINE;

@@ -13,6 +13,7 @@ struct bench {
     int rounds;
     int64_t slot_ns;
     double patience_ns; /* of one contender: then it leaves, after one round at least */
+    bool on_host;       /* the device is a CPU: its peaks are measured */
     bool reads;         /* the read bandwidth is measured beside the FMA peak */
 };
 

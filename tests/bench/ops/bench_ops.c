@@ -2,6 +2,9 @@
  * rounds of all contenders, each slot next to the core's peaks. Prints a table for each workload; --json adds lines. */
 #include "core/cli.h"
 #include "tests/bench/ops/bench.h"
+#ifdef HAVE_CUDA_LIBS
+#include "tests/bench/ops/cuda_libs.h"
+#endif
 #include "tests/bench/ops/ours.h"
 #include "tests/bench/ops/peak.h"
 #include "tests/bench/ops/place.h"
@@ -34,7 +37,7 @@ static const struct cli_option options[] = {
      .kind = CLI_TEXT,
      .argument = "LIST",
      .otherwise = "",
-     .help = "leave out onednn, openblas, ort, csr"},
+     .help = "leave out onednn, openblas, ort, csr, cudnn, cublas, cusparse"},
     {.name = "threads",
      .kind = CLI_INT,
      .argument = "N",
@@ -57,7 +60,7 @@ static const struct cli_option options[] = {
      .max = 10000,
      .help = "least time of a contender in a round"},
     {.name = "patience", .kind = CLI_DURATION, .argument = "TIME", .otherwise = "20s", .help = "of a contender in all"},
-    {.name = "device", .kind = CLI_TEXT, .argument = "NAME", .otherwise = "opencl", .help = "opencl or opencl:P.D"},
+    {.name = "device", .kind = CLI_TEXT, .argument = "NAME", .otherwise = "opencl", .help = "opencl[:P.D] or cuda[:I]"},
     {.name = "json", .kind = CLI_TEXT, .argument = "FILE", .help = "appends a line for each contender"},
     {.name = "python",
      .kind = CLI_TEXT,
@@ -80,6 +83,10 @@ static const struct {
 #ifdef HAVE_ONEDNN
     {"onednn", onednn_plain, false},    {"onednn", onednn_reordered, false},  {"onednn", onednn_blocked, false},
     {"onednn", onednn_ip_plain, false}, {"onednn", onednn_ip_blocked, false}, {"onednn", onednn_s8s8, false},
+#endif
+#ifdef HAVE_CUDA_LIBS
+    {"cudnn", cudnn_conv, false},       {"cudnn", cudnn_rnn, false},          {"cublas", cublas, false},
+    {"cusparse", cusparse, false},
 #endif
     {"ort", onnxruntime, false},        {"openblas", openblas, false},        {"csr", csr, false},
     {"clblast", clblast, true},
@@ -267,6 +274,7 @@ static enum err open_device(struct bench *b, const struct cli *c, struct why *wh
     place_known();
     if (!e)
         e = t->ops->open(t->selector, &t->device, why);
+    b->on_host = !e && t->ops->describe(t->device)->kind == DEVICE_CPU;
     place_new(0);
     place_openmp();
     if (!e)

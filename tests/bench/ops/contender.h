@@ -33,6 +33,10 @@ struct contender {
     double difference; /* max |y - y of the first| / max |y of the first|; negative: not compared */
 };
 
+/* A slot by the device's own clock: one untimed `call`, then calls for least_ns; the median of what they tell. */
+enum err contender_device_slot(struct contender *c, enum err (*call)(struct contender *c, double *ns, struct why *why),
+                               int64_t least_ns, double *ns, struct why *why);
+
 /* Makes one contender (`out` zeroed by the caller, which calls out->fini when it is set, also after a failure).
  * ERR_UNSUPPORTED: it does not compute this; ERR_NOT_FOUND: it is not here; both with words. The task is borrowed until
  * fini. */

@@ -71,9 +71,12 @@ void bench_print(const struct bench *b, FILE *to)
 
     peaks(b, false, flops);
     peaks(b, true, reads);
-    fprintf(to, "\nFMA peak of %d thread%s before each slot: median %.1f GFLOPS (%.1f to %.1f), %d lanes",
-            b->task.threads, b->task.threads == 1 ? "" : "s", flops[1], flops[0], flops[2], peak_lanes());
-    if (b->reads)
+    if (b->on_host)
+        fprintf(to, "\nFMA peak of %d thread%s before each slot: median %.1f GFLOPS (%.1f to %.1f), %d lanes",
+                b->task.threads, b->task.threads == 1 ? "" : "s", flops[1], flops[0], flops[2], peak_lanes());
+    else
+        fprintf(to, "\nTimes are the device's, between events around a call");
+    if (b->on_host && b->reads)
         fprintf(to, "; reading memory: median %.1f GB/s (%.1f to %.1f)", reads[1], reads[0], reads[2]);
     fprintf(to, ".\n\n| contender | layouts | ms | GFLOPS | GB/s | of peak | of read bandwidth | x best plain peer | x "
                 "best blocked peer | |\n"

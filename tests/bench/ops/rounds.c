@@ -49,7 +49,7 @@ enum err bench_compare(struct bench *b, struct why *why)
 
 bool contender_right(const struct bench *b, const struct contender *c)
 {
-    const double limits[] = {[DTYPE_F32] = 1e-4, [DTYPE_F16] = 3e-2, [DTYPE_I8] = 0};
+    const double limits[] = {[DTYPE_F32] = 1e-4, [DTYPE_F16] = 3e-2, [DTYPE_I8] = 0, [DTYPE_BF16] = 3e-2};
 
     return c->difference <= limits[b->task.workload.dtype];
 }
@@ -73,14 +73,29 @@ static enum err calls(struct contender *c, int64_t least_ns, double *ns, struct 
     return e;
 }
 
+enum err contender_device_slot(struct contender *c, enum err (*call)(struct contender *c, double *ns, struct why *why),
+                               int64_t least_ns, double *ns, struct why *why)
+{
+    double each[MAX_CALLS];
+    enum err e = call(c, ns, why);
+    const int64_t start_ns = clock_now_ns();
+    int n = 0;
+
+    while (!e && n < MAX_CALLS && (n == 0 || clock_now_ns() - start_ns < least_ns))
+        e = call(c, &each[n++], why);
+    if (!e)
+        *ns = timing_median(each, n);
+    return e;
+}
+
 static enum err slot(struct bench *b, struct contender *c, struct why *why)
 {
     const int i = c->n_rounds;
     int64_t start_ns;
     enum err e;
 
-    c->peak[i] = peak_flops(PEAK_MS);
-    c->read_rate[i] = b->reads ? peak_read() : 0;
+    c->peak[i] = b->on_host ? peak_flops(PEAK_MS) : 0;
+    c->read_rate[i] = b->on_host && b->reads ? peak_read() : 0;
     start_ns = clock_now_ns();
     e = c->slot ? c->slot(c, b->slot_ns, &c->ns[i], why) : calls(c, b->slot_ns, &c->ns[i], why);
     c->spent_ns += (double)(clock_now_ns() - start_ns);
@@ -128,7 +143,7 @@ double contender_of_peak(const struct bench *b, const struct contender *c)
     double shares[MAX_ROUNDS];
 
     for (int i = 0; i < c->n_rounds; i++)
-        shares[i] = b->task.flops / c->ns[i] / c->peak[i];
+        shares[i] = c->peak[i] > 0 ? b->task.flops / c->ns[i] / c->peak[i] : 0;
     return timing_median(shares, c->n_rounds);
 }
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-extern const struct device_ops opencl_device_ops, replay_device_ops;
+extern const struct device_ops opencl_device_ops, cuda_device_ops, replay_device_ops;
 
-const struct device_ops *const device_table[] = {&opencl_device_ops, &replay_device_ops, NULL};
+const struct device_ops *const device_table[] = {&opencl_device_ops, &cuda_device_ops, &replay_device_ops, NULL};
 
 const struct device_ops *device_find(const char *name)
 {

@@ -40,10 +40,10 @@ static enum err ask(struct nvrtc *n, struct why *why)
     return ERR_OK;
 }
 
-enum err nvrtc_open(const char *path, struct nvrtc **out, struct why *why)
+static enum err open_nth(const char *path, size_t n_skip, struct nvrtc **out, struct why *why)
 {
     struct nvrtc *n = calloc(1, sizeof *n);
-    enum err e = n ? nvrtc_load(path, &n->calls, &n->handle, n->path, sizeof n->path, why) : ERR_NOMEM;
+    enum err e = n ? nvrtc_load(path, n_skip, &n->calls, &n->handle, n->path, sizeof n->path, why) : ERR_NOMEM;
 
     if (!e)
         e = ask(n, why);
@@ -52,6 +52,25 @@ enum err nvrtc_open(const char *path, struct nvrtc **out, struct why *why)
     else
         *out = n;
     return e;
+}
+
+enum err nvrtc_open(const char *path, struct nvrtc **out, struct why *why)
+{
+    return open_nth(path, 0, out, why);
+}
+
+enum err nvrtc_open_for(const char *path, int sm, int driver, struct nvrtc **out, struct why *why)
+{
+    struct nvrtc *n = NULL;
+
+    for (size_t i = 0; open_nth(path, i, &n, NULL) == ERR_OK; i++) {
+        if (nvrtc_supports(n, sm, NULL) == ERR_OK && n->version / 1000 <= driver / 1000) {
+            *out = n;
+            return ERR_OK;
+        }
+        nvrtc_close(n);
+    }
+    return nvrtc_open(path, out, why);
 }
 
 void nvrtc_close(struct nvrtc *n)
@@ -223,7 +242,7 @@ static enum err take_code(struct nvrtc *n, nvrtc_program program, bool as_ptx, s
 {
     size_t bytes = 0;
     nvrtc_result r = as_ptx ? n->calls.nvrtcGetPTXSize(program, &bytes) : n->calls.nvrtcGetCUBINSize(program, &bytes);
-    char *room = r || bytes < 2 ? NULL : buf_room(out, bytes);
+    char *room = r || bytes < 2 ? NULL : buf_room(out, bytes + 1);
 
     if (r || bytes < 2)
         return why_set(why, ERR_COMPILE, "NVRTC gave no code: %s", n->calls.nvrtcGetErrorString(r));
@@ -233,6 +252,7 @@ static enum err take_code(struct nvrtc *n, nvrtc_program program, bool as_ptx, s
     if (r)
         return why_set(why, ERR_COMPILE, "NVRTC gave no code: %s", n->calls.nvrtcGetErrorString(r));
     out->len += as_ptx ? bytes - 1 : bytes; /* PTX ends with a NUL */
+    out->data[out->len] = '\0';
     return ERR_OK;
 }
 

@@ -16,6 +16,10 @@ struct nvrtc;
 enum err nvrtc_open(const char *path, struct nvrtc **out, struct why *why);
 void nvrtc_close(struct nvrtc *n);
 
+/* The same, but of several that are found the newest that makes code for `sm` which a driver of this version takes
+ * (12040 = 12.4: cubins of its own major version and older ones); the newest of all where none does. */
+enum err nvrtc_open_for(const char *path, int sm, int driver, struct nvrtc **out, struct why *why);
+
 int nvrtc_version(const struct nvrtc *n); /* 13000 = 13.0 */
 const char *nvrtc_path(const struct nvrtc *n);
 

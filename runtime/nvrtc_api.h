@@ -47,9 +47,9 @@ struct nvrtc_calls {
     const char *(*nvrtcGetErrorString)(nvrtc_result result);
 };
 
-/* Loads a library and finds its calls: gives a handle of dlopen. `path` NULL searches as nvrtc_open says; `found` gets
- * the file (n_found bytes). ERR_NOT_FOUND with words. */
-enum err nvrtc_load(const char *path, struct nvrtc_calls *out, void **handle, char *found, size_t n_found,
-                    struct why *why);
+/* Loads a library and finds its calls: gives a handle of dlopen. `path` NULL searches as nvrtc_open says and passes
+ * over the first n_skip that are there; `found` gets the file (n_found bytes). ERR_NOT_FOUND with words. */
+enum err nvrtc_load(const char *path, size_t n_skip, struct nvrtc_calls *out, void **handle, char *found,
+                    size_t n_found, struct why *why);
 
 #endif

@@ -95,20 +95,27 @@ static enum err load_named(const char *path, struct nvrtc_calls *out, void **han
                    path);
 }
 
-enum err nvrtc_load(const char *path, struct nvrtc_calls *out, void **handle, char *found, size_t n_found,
-                    struct why *why)
+enum err nvrtc_load(const char *path, size_t n_skip, struct nvrtc_calls *out, void **handle, char *found,
+                    size_t n_found, struct why *why)
 {
     const char *named = path && *path ? path : getenv("TUNE_NVRTC"), *home = getenv("CUDA_HOME");
     char home_lib[PATH_MAX];
     const char *folders[] = {"", home_lib, "/usr/local/cuda/lib64"};
 
+    if (named && *named && n_skip)
+        return why_set(why, ERR_NOT_FOUND, "there is one NVRTC at '%s'", named);
     if (named && *named)
         return load_named(named, out, handle, found, n_found, why);
     snprintf(home_lib, sizeof home_lib, "%s/lib64", home ? home : "/usr/local/cuda");
     for (size_t i = 0; file_names[i]; i++)
-        for (size_t f = 0; f < sizeof folders / sizeof *folders; f++)
-            if (load_from(folders[f], file_names[i], out, handle, found, n_found) == ERR_OK)
+        for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
+            if (load_from(folders[f], file_names[i], out, handle, found, n_found))
+                continue;
+            if (n_skip-- == 0)
                 return ERR_OK;
+            dlclose(*handle);
+            *handle = NULL;
+        }
     return why_set(why, ERR_NOT_FOUND,
                    "no NVRTC: looked for libnvrtc.so.13, .so.12 and .so.11.2 where the loader does, in %s and in "
                    "/usr/local/cuda/lib64; name one with --nvrtc PATH or TUNE_NVRTC (PyPI: nvidia-cuda-nvrtc-cu12)",

@@ -1,0 +1,164 @@
+#include "runtime/cuda_driver.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cuda_calls cuda;
+
+static const char *const call_names[] = {
+#define X(name, arguments) #name,
+    CUDA_CALLS(X) CUDA_NEWER_CALLS(X)
+#undef X
+};
+
+#define COUNT(name, arguments) +1
+#define N_NEEDED ((size_t)(0 CUDA_CALLS(COUNT)))
+#define N_CALLS (sizeof call_names / sizeof call_names[0])
+static_assert(sizeof(struct cuda_calls) == N_CALLS * sizeof(void *), "one pointer a call and nothing else");
+
+static int version;
+
+/* Words. */
+
+const char *cuda_error_name(cuda_result error)
+{
+    static _Thread_local char number[32];
+    const char *name = NULL;
+
+    if (cuda.cuGetErrorName && cuda.cuGetErrorName(error, &name) == 0 && name)
+        return name;
+    snprintf(number, sizeof number, "CUDA error %d", error);
+    return number;
+}
+
+static const struct {
+    cuda_result error;
+    enum err e;
+    const char *advice;
+} meanings[] = {
+    {CUDA_OUT_OF_MEMORY, ERR_LIMITS, "the device has not enough memory left"},
+    {CUDA_STUB_LIBRARY, ERR_NOT_FOUND, "this libcuda.so.1 is the toolkit's stub: install NVIDIA's driver"},
+    {CUDA_OLD_DRIVER, ERR_DEVICE, "the driver is too old"},
+    {CUDA_NEEDS_NEWER_DRIVER, ERR_DEVICE, "the driver is too old"},
+    {CUDA_UNAVAILABLE, ERR_DEVICE, "another process has the device for itself (compute mode exclusive)"},
+    {CUDA_NO_DEVICE, ERR_NOT_FOUND, "the driver sees no device (nvidia-smi, CUDA_VISIBLE_DEVICES)"},
+    {CUDA_INVALID_IMAGE, ERR_COMPILE,
+     "the driver does not take this code: made by a newer NVRTC than the driver knows?"},
+    {CUDA_NO_BINARY, ERR_COMPILE, "the code was made for another architecture"},
+    {CUDA_INVALID_PTX, ERR_COMPILE, "the driver does not take this PTX"},
+    {CUDA_NO_JIT, ERR_COMPILE, "the driver has no compiler for PTX: give it cubins"},
+    {CUDA_NEW_PTX, ERR_COMPILE,
+     "this PTX is of a newer CUDA than the driver: use an NVRTC no newer than the driver, or cubins"},
+    {CUDA_ILLEGAL_ADDRESS, ERR_DEVICE, "a kernel read or wrote memory that is not its own"},
+    {CUDA_TOO_MANY_RESOURCES, ERR_LIMITS, "the launch needs more registers or shared memory than a block can have"},
+    {CUDA_LAUNCH_TIMEOUT, ERR_TIMEOUT, "a kernel ran longer than the device's run time limit for kernels allows"},
+    {CUDA_TOO_LARGE_COOPERATIVE, ERR_LIMITS, "not all blocks of a cooperative launch fit on the device"},
+    {CUDA_DRIVER_MISMATCH, ERR_DEVICE, "library and kernel module of the driver differ: reboot after an update"},
+    {CUDA_COMPAT_NOT_HERE, ERR_DEVICE, "forward compatibility is not for this device: use its own driver's libcuda"},
+};
+
+/* 700 to 719 are of running kernels; 701 is told before one runs. 214 and 220: memory and links that failed. */
+bool cuda_is_sticky(cuda_result error)
+{
+    return (error >= 700 && error < 720 && error != CUDA_TOO_MANY_RESOURCES && error != 704 && error != 705 &&
+            error != 708 && error != 711 && error != 712 && error != 713) ||
+           error == 214 || error == 220 || error == 226 || error == 999;
+}
+
+enum err cuda_failed(struct why *why, const char *what, cuda_result error)
+{
+    const char *lost = cuda_is_sticky(error) ? "; nothing more works in this process" : "";
+
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (meanings[i].error == error)
+            return why_set(why, meanings[i].e, "%s: %s: %s%s", what, cuda_error_name(error), meanings[i].advice, lost);
+    return why_set(why, ERR_DEVICE, "%s: %s%s", what, cuda_error_name(error), lost);
+}
+
+/* Loading. */
+
+static void *open_library(const char **path)
+{
+    const char *named = getenv("TUNE_CUDA_LIBRARY");
+    const char *const names[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", NULL};
+    void *library = NULL;
+
+    if (named && *named) {
+        *path = named;
+        return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+    }
+    for (size_t i = 0; !library && names[i]; i++) {
+        *path = names[i];
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    }
+    return library;
+}
+
+static enum err find_calls(void *library, const char *path, struct why *why)
+{
+    void *found[N_CALLS];
+
+    for (size_t i = 0; i < N_CALLS; i++) {
+        found[i] = dlsym(library, call_names[i]);
+        if (!found[i] && i < N_NEEDED)
+            return why_set(why, ERR_NOT_FOUND, "%s has no %s: the driver is too old, one of CUDA 10 or newer is needed",
+                           path, call_names[i]);
+    }
+    memcpy(&cuda, found, sizeof found);
+    return ERR_OK;
+}
+
+/* Kernels are loaded when their module is, not at their first start; devices are counted as nvidia-smi does. */
+static void set_defaults(void)
+{
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
+}
+
+static enum err load(struct why *why)
+{
+    const char *path = NULL;
+    void *library = open_library(&path);
+    cuda_result error;
+    enum err e;
+
+    if (!library && getenv("TUNE_CUDA_LIBRARY") && *getenv("TUNE_CUDA_LIBRARY"))
+        return why_set(why, ERR_NOT_FOUND, "TUNE_CUDA_LIBRARY: %s", dlerror());
+    if (!library)
+        return why_set(why, ERR_NOT_FOUND,
+                       "no NVIDIA driver: libcuda.so.1 is not there (install the driver; in a container start it with "
+                       "access to the GPU)");
+    e = find_calls(library, path, why);
+    if (e)
+        return e;
+    set_defaults();
+    error = cuda.cuInit(0);
+    if (error)
+        return cuda_failed(why, "cuInit", error);
+    error = cuda.cuDriverGetVersion(&version);
+    return error ? cuda_failed(why, "cuDriverGetVersion", error) : ERR_OK;
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct why loaded_why;
+static enum err loaded;
+
+static void load_once(void)
+{
+    loaded = load(&loaded_why);
+}
+
+enum err cuda_driver_load(struct why *why)
+{
+    pthread_once(&once, load_once);
+    return loaded ? why_set(why, loaded, "%s", loaded_why.text) : ERR_OK;
+}
+
+int cuda_driver_version(void)
+{
+    return version;
+}

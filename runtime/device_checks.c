@@ -1,0 +1,116 @@
+#include "runtime/device_checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD_READ 0xff
+#define GUARD_WRITTEN 0xa5
+
+size_t buffer_bytes(const struct program_buffer *b)
+{
+    return (size_t)b->n_elems * dtype_bytes(b->dtype);
+}
+
+unsigned char guard_byte(const struct program_buffer *b)
+{
+    return b->role == ROLE_INPUT || b->role == ROLE_WEIGHT ? GUARD_READ : GUARD_WRITTEN;
+}
+
+enum err guard_check(const struct program_buffer *b, const unsigned char *guard, struct why *why)
+{
+    const unsigned char expected = guard_byte(b);
+
+    for (size_t i = 0; i < GUARD_BYTES; i++)
+        if (guard[i] != expected)
+            return why_set(why, ERR_WRONG, "wrote behind the end of %s, %zu bytes", b->id, i);
+    return ERR_OK;
+}
+
+static bool has_extensions(const struct device_desc *d, const char *needed, char *missing, size_t n_missing)
+{
+    char list[256], *rest = NULL;
+
+    snprintf(list, sizeof list, "%s", needed);
+    for (char *w = strtok_r(list, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+        char padded[sizeof d->extensions + sizeof d->dots + 3], word[260];
+
+        snprintf(padded, sizeof padded, " %s %s ", d->extensions, d->dots);
+        snprintf(word, sizeof word, " %s ", w);
+        if (!strstr(padded, word)) {
+            snprintf(missing, n_missing, "%s", w);
+            return false;
+        }
+    }
+    return true;
+}
+
+enum err check_needs(const struct device_desc *d, const struct program *p, int64_t local_max, struct why *why)
+{
+    char missing[256];
+
+    if (p->api[0] && strcmp(p->api, d->api) != 0)
+        return why_set(why, ERR_LIMITS, "the program is for %s, the device is %s", p->api,
+                       strcmp(d->api, "cuda") == 0 ? "CUDA" : "OpenCL");
+    if (!has_extensions(d, p->extensions, missing, sizeof missing))
+        return why_set(why, ERR_LIMITS, "the device has no extension %s", missing);
+    if (p->needs_work_group > d->max_work_group)
+        return why_set(why, ERR_LIMITS, "needs work-groups of %lld, the device has at most %lld",
+                       (long long)p->needs_work_group, (long long)d->max_work_group);
+    if (p->needs_local_bytes > local_max)
+        return why_set(why, ERR_LIMITS, "needs %lld bytes of local memory, the device has %lld",
+                       (long long)p->needs_local_bytes, (long long)local_max);
+    return ERR_OK;
+}
+
+enum err check_memory(const struct device_desc *d, const struct program *p, struct why *why)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        const struct program_buffer *b = &p->buffers[i];
+        const int64_t n = (int64_t)(buffer_bytes(b) + GUARD_BYTES);
+
+        sum += b->reset_each_run ? 2 * n : n;
+        if (n > d->max_alloc_bytes)
+            return why_set(why, ERR_LIMITS, "buffer '%s' has %lld bytes, the device allocates at most %lld", b->id,
+                           (long long)n, (long long)d->max_alloc_bytes);
+    }
+    if (sum > d->global_bytes)
+        return why_set(why, ERR_LIMITS, "buffers of %lld bytes, the device has %lld", (long long)sum,
+                       (long long)d->global_bytes);
+    return ERR_OK;
+}
+
+enum err check_group(const struct device_desc *d, const struct program_launch *l, struct why *why)
+{
+    int64_t items = 1;
+
+    for (int i = 0; i < 3; i++) {
+        items *= l->block[i];
+        if (l->block[i] > d->max_local[i])
+            return why_set(why, ERR_LIMITS, "launch '%s': %lld work-items in dimension %d, the device has at most %lld",
+                           l->id, (long long)l->block[i], i, (long long)d->max_local[i]);
+    }
+    if (items > d->max_work_group)
+        return why_set(why, ERR_LIMITS, "launch '%s': work-groups of %lld, the device has at most %lld", l->id,
+                       (long long)items, (long long)d->max_work_group);
+    return ERR_OK;
+}
+
+void report_add_log(struct load_report *report, const char *id, const char *text)
+{
+    struct buf log;
+
+    if (!text[strspn(text, " \t\r\n")])
+        return;
+    buf_init(&log, 2 * LOAD_LOG_BYTES + 65536);
+    buf_printf(&log, "%s[%s]\n%.*s", report->log ? report->log : "", id, (int)LOAD_LOG_BYTES, text);
+    if (log.len > LOAD_LOG_BYTES)
+        log.data[LOAD_LOG_BYTES] = '\0';
+    if (log.data) {
+        free(report->log);
+        report->log = buf_take(&log);
+    }
+    buf_fini(&log);
+}

@@ -1,0 +1,38 @@
+/* device_checks.h - what backends that run kernels have in common: limits known before anything is built, the bands
+ * behind buffers, the log of a build. Included by the backends only. */
+#ifndef TUNE_RUNTIME_DEVICE_CHECKS_H
+#define TUNE_RUNTIME_DEVICE_CHECKS_H
+
+#include "runtime/device.h"
+
+/* Behind each buffer stands a band that no kernel may write. What kernels may only read has other bytes there than what
+ * they may write, so that a copied NaN shows too; both are NaN or far off, so that reading them shows in the results.
+ */
+#define GUARD_BYTES ((size_t)4096)
+
+#define LOAD_LOG_BYTES ((size_t)16 << 10) /* of a report's log */
+
+/* Bytes of a buffer without its band. */
+size_t buffer_bytes(const struct program_buffer *b);
+
+/* The byte that the band behind a buffer holds. */
+unsigned char guard_byte(const struct program_buffer *b);
+
+/* ERR_WRONG, naming the buffer, when a band read back holds anything else; guard: [GUARD_BYTES]. */
+enum err guard_check(const struct program_buffer *b, const unsigned char *guard, struct why *why);
+
+/* Does the device have all the program asks for: its API, extensions, group size, local memory (local_max: of a group,
+ * at most)? ERR_LIMITS with both numbers. */
+enum err check_needs(const struct device_desc *d, const struct program *p, int64_t local_max, struct why *why);
+
+/* Do the buffers fit, one by one and together? ERR_LIMITS. */
+enum err check_memory(const struct device_desc *d, const struct program *p, struct why *why);
+
+/* Is a group of a launch within the device's sizes? ERR_LIMITS. */
+enum err check_group(const struct device_desc *d, const struct program_launch *l, struct why *why);
+
+/* Appends "[id]" and a compiler's words to the report's log; white space only adds nothing, what is over LOAD_LOG_BYTES
+ * is cut. */
+void report_add_log(struct load_report *report, const char *id, const char *text);
+
+#endif

@@ -1,0 +1,137 @@
+#include "runtime/nvml.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names, arguments and numbers as in the public NVML API reference. */
+typedef int nvml_result; /* 0 = success */
+typedef void *nvml_handle;
+
+#define CLOCK_SM 1
+#define CLOCK_MEM 2
+#define SENSOR_GPU 0
+
+#define NVML_CALLS(X)                                                                                                  \
+    X(nvmlInit_v2, (void))                                                                                             \
+    X(nvmlDeviceGetHandleByUUID, (const char *uuid, nvml_handle *out))                                                 \
+    X(nvmlDeviceGetClockInfo, (nvml_handle d, unsigned clock, unsigned *mhz))                                          \
+    X(nvmlDeviceGetTemperature, (nvml_handle d, unsigned sensor, unsigned *celsius))                                   \
+    X(nvmlDeviceGetPowerUsage, (nvml_handle d, unsigned *mw))                                                          \
+    X(nvmlDeviceGetTotalEnergyConsumption, (nvml_handle d, unsigned long long *mj))                                    \
+    X(nvmlDeviceGetCurrentClocksThrottleReasons, (nvml_handle d, unsigned long long *reasons))                         \
+    X(nvmlSystemGetDriverVersion, (char *out, unsigned n_out))
+
+static struct calls { /* NULL: not exported */
+#define X(name, arguments) nvml_result(*name) arguments;
+    NVML_CALLS(X)
+#undef X
+} nvml;
+
+static const char *const call_names[] = {
+#define X(name, arguments) #name,
+    NVML_CALLS(X)
+#undef X
+};
+
+#define N_CALLS (sizeof call_names / sizeof call_names[0])
+static_assert(sizeof(struct calls) == N_CALLS * sizeof(void *), "one pointer a call and nothing else");
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool ready;
+
+static void load_once(void)
+{
+    const char *named = getenv("TUNE_NVML_LIBRARY");
+    void *library = dlopen(named && *named ? named : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), *found[N_CALLS];
+
+    if (!library)
+        return;
+    for (size_t i = 0; i < N_CALLS; i++)
+        found[i] = dlsym(library, call_names[i]);
+    memcpy(&nvml, found, sizeof found);
+    ready = nvml.nvmlInit_v2 && nvml.nvmlInit_v2() == 0;
+}
+
+static bool load(void)
+{
+    pthread_once(&once, load_once);
+    return ready;
+}
+
+bool nvml_find(const char *uuid, struct nvml_device *out)
+{
+    nvml_handle handle = NULL;
+
+    *out = (struct nvml_device){.handle = NULL};
+    if (!load() || !*uuid || !nvml.nvmlDeviceGetHandleByUUID || nvml.nvmlDeviceGetHandleByUUID(uuid, &handle))
+        return false;
+    out->handle = handle;
+    return handle != NULL;
+}
+
+bool nvml_driver_version(char *out, unsigned n_out)
+{
+    return load() && nvml.nvmlSystemGetDriverVersion && nvml.nvmlSystemGetDriverVersion(out, n_out) == 0;
+}
+
+/* Bits of the throttle reasons; an idle device is not held down. */
+static const struct {
+    unsigned long long bit;
+    const char *word;
+} reasons[] = {{0x2, "application-clocks"}, {0x4, "power-cap"},   {0x8, "hw-slowdown"},  {0x10, "sync-boost"},
+               {0x20, "thermal"},           {0x40, "hw-thermal"}, {0x80, "power-brake"}, {0x100, "display-clocks"}};
+
+static void put_reasons(unsigned long long bits, char *out, size_t n_out)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if ((bits & reasons[i].bit) && at + strlen(reasons[i].word) + 2 <= n_out)
+            at += (size_t)snprintf(out + at, n_out - at, "%s%s", at ? "," : "", reasons[i].word);
+}
+
+static bool clock_of(const struct nvml_device *d, unsigned clock, double *mhz)
+{
+    unsigned v = 0;
+
+    if (!nvml.nvmlDeviceGetClockInfo || nvml.nvmlDeviceGetClockInfo(d->handle, clock, &v))
+        return false;
+    *mhz = v;
+    return true;
+}
+
+void nvml_sense(const struct nvml_device *d, struct sense *out)
+{
+    unsigned long long big = 0;
+    unsigned v = 0;
+
+    *out = (struct sense){.known = 0};
+    if (!d->handle)
+        return;
+    if (clock_of(d, CLOCK_SM, &out->core_mhz))
+        out->known |= SENSE_CORE_MHZ;
+    if (clock_of(d, CLOCK_MEM, &out->mem_mhz))
+        out->known |= SENSE_MEM_MHZ;
+    if (nvml.nvmlDeviceGetTemperature && nvml.nvmlDeviceGetTemperature(d->handle, SENSOR_GPU, &v) == 0) {
+        out->temperature_c = v;
+        out->known |= SENSE_TEMPERATURE;
+    }
+    if (nvml.nvmlDeviceGetPowerUsage && nvml.nvmlDeviceGetPowerUsage(d->handle, &v) == 0) {
+        out->power_w = v * 1e-3;
+        out->known |= SENSE_POWER;
+    }
+    if (nvml.nvmlDeviceGetTotalEnergyConsumption && nvml.nvmlDeviceGetTotalEnergyConsumption(d->handle, &big) == 0) {
+        out->energy_j = (double)big * 1e-3;
+        out->known |= SENSE_ENERGY;
+    }
+    if (nvml.nvmlDeviceGetCurrentClocksThrottleReasons &&
+        nvml.nvmlDeviceGetCurrentClocksThrottleReasons(d->handle, &big) == 0) {
+        put_reasons(big, out->throttle, sizeof out->throttle);
+        out->known |= SENSE_THROTTLE;
+    }
+}

@@ -7,6 +7,7 @@
 #   --resume           with --quick: keep what an earlier run has tuned
 #   --set SET          only these layers: vgg-16 resnet-50 mobilenet-v1 quick dense rnn i8 sparse; may be repeated
 #   --trials N  --rounds N  --threads N  --work DIR (out/bench_ops)
+#   --device DEVICE    of our kernels (opencl); on cuda the peers are cuDNN, cuBLAS and cuSPARSE: scripts/gpu_check.sh
 #   --baselines        also our naive templates (default >= 10x naive) and CLBlast: minutes a layer
 # Run it on a machine that does nothing else. Environment: scripts/ops.sh.
 set -eu
@@ -20,7 +21,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --resume) resume=1 ;;
     --baselines) baselines=clblast,naive ;;
-    --set | --trials | --rounds | --threads | --work | --log)
+    --set | --trials | --rounds | --threads | --work | --log | --device)
         [ $# -gt 1 ] || fail "$1 needs a value"
         case "$1" in
         --set) sets="$sets $2" ;;
@@ -29,10 +30,11 @@ while [ $# -gt 0 ]; do
         --threads) threads=$2 ;;
         --work) work=$2 ;;
         --log) log=$2 ;;
+        --device) device=$2 ;;
         esac
         shift
         ;;
-    *) fail "unknown argument '$1'; expected --quick, --resume, --baselines, --set, --trials, --rounds, --threads, --work, --log" ;;
+    *) fail "unknown argument '$1'; expected --quick, --resume, --baselines, --set, --trials, --rounds, --threads, --work, --log, --device" ;;
     esac
     shift
 done
@@ -57,7 +59,7 @@ measure() {
         logs="--log $log"
     fi
     # shellcheck disable=SC2086 # lists of words are meant
-    set -- "$1" "$2" $logs ${baselines:+--with $baselines} --threads "$threads"
+    set -- "$1" "$2" $logs ${baselines:+--with $baselines} --threads "$threads" --device "$device"
     name=$1
     shift
     rm -f "$work/$name.json"

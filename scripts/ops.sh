@@ -3,6 +3,7 @@
 # shellcheck shell=sh
 
 networks="vgg-16 resnet-50 mobilenet-v1"
+device=opencl # of all measuring
 : "${TUNE_TIMED:=}"
 
 # ops_programs: sets bin, building when nobody says where they are.
@@ -24,7 +25,7 @@ ops_layers() {
     } | awk -F ' *[|] *' -v only="${1:-}" '
         /^#/ || NF < 3 { next }
         {
-            wanted = only == ""
+            wanted = only == "" && $1 !~ /gpu-/
             n = split($1, sets, ",")
             for (i = 1; i <= n; i++) if (sets[i] == only) wanted = 1
             if (wanted && !seen[$3]++) print $2 "|" $3
@@ -33,6 +34,11 @@ ops_layers() {
 
 # ops_layouts WORKLOAD: "suffix|workload" for each layout that is tuned.
 ops_layouts() {
+    case "$device:$1" in
+    cuda*:conv2d\ i8\ *) printf '%s\n' "nchw4c|$1 layout=nchw4c" "nchw16c|$1 layout=nchw16c" && return ;;
+    cuda*:conv2d\ f16\ * | cuda*:conv2d\ bf16\ *) printf '%s\n' "plain|$1" "nchw16c|$1 layout=nchw16c" && return ;;
+    cuda*) printf '%s\n' "plain|$1" && return ;;
+    esac
     case "$1" in
     conv2d\ i8\ *) printf '%s\n' "nchw4c|$1 layout=nchw4c" "nchw16c|$1 layout=nchw16c" ;;
     conv2d\ * | depthwise_conv2d\ *) printf '%s\n' "plain|$1" "nchw16c|$1 layout=nchw16c" ;;
@@ -46,7 +52,7 @@ ops_tune() {
     [ ! -s "$3.best.jsonl" ] || return 0
     part=$(dirname "$3")/part/$(basename "$3")
     mkdir -p "$(dirname "$part")"
-    if "$bin/tune" run "$1" --trials "$2" --seed 1 --threads "${threads:-1}" -q -o "$part.jsonl" >"$3.out" 2>&1 &&
+    if "$bin/tune" run "$1" --trials "$2" --seed 1 --device "$device" --threads "${threads:-1}" -q -o "$part.jsonl" >"$3.out" 2>&1 &&
         [ -s "$part.best.jsonl" ]; then
         mv "$part.jsonl" "$3.jsonl"
         mv "$part.best.jsonl" "$3.best.jsonl"

@@ -98,6 +98,9 @@ void task_fini(struct task *t);
 /* Is each id of "a,b" a template, and does it compute one of the workloads (texts)? ERR_INPUT with words. */
 enum err task_check_templates(const char *list, const char *const *workloads, size_t n_workloads, struct why *why);
 
+/* The same for a job's list and all its workloads; task_init checks it too. */
+enum err task_check_job(const struct job *j, struct why *why);
+
 /* Starts the strategy of one template anew, warmed by `history` (takes it, also on failure), before anything was told.
  */
 enum err task_warm(struct task *t, const struct job *j, size_t i_arm, struct transfer *history, struct why *why);

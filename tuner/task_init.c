@@ -63,6 +63,7 @@ static bool computes_text(const struct template *tp, const char *text)
     char name[64];
     const struct operator* op;
 
+    text += strspn(text, " \t");
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " \t"), text);
     op = operator_find(name);
     return op && template_computes(tp, op);
@@ -94,7 +95,7 @@ enum err task_check_templates(const char *list, const char *const *workloads, si
     return ERR_OK;
 }
 
-static enum err check_templates(const struct job *j, struct why *why)
+enum err task_check_job(const struct job *j, struct why *why)
 {
     const char **texts = calloc(j->n_layers + 1, sizeof *texts);
     enum err e;
@@ -135,7 +136,7 @@ static enum err nothing_fits(const struct task *t, const char *names, const stru
 static enum err add_templates(struct task *t, const struct job *j, struct why *why)
 {
     struct why last = {""};
-    enum err e = check_templates(j, why);
+    enum err e = task_check_job(j, why);
     const char *names = e ? "" : names_for(t, j);
 
     for (const struct template *const *of = t->workload.op->templates; *of && !e; of++) {

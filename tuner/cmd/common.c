@@ -300,6 +300,8 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
         e = add_work(c, &j, why);
     if (!e)
         e = job_set_trials(&j, cli_text(c, "trials"), why);
+    if (!e && j.n_layers)
+        e = task_check_job(&j, why);
     if (!e && cli_text(c, "target"))
         e = stop_parse_target(cli_text(c, "target"), &j.target_gflops, &j.target_ns, why);
     if (!e && cli_text(c, "min-gain"))

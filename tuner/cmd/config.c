@@ -36,6 +36,18 @@ static enum err choose_config(const struct arm *a, const char *text, struct conf
     return e;
 }
 
+enum err cmd_check_template(const struct cli *c, struct why *why)
+{
+    const char *wanted = cli_text(c, "template");
+
+    if (!wanted || !c->n_rest)
+        return ERR_OK;
+    if (strchr(wanted, ','))
+        return why_set(why, ERR_INPUT, "--template %.200s: expected one id; tune run and tune spaces take a list",
+                       wanted);
+    return task_check_templates(wanted, c->rest, (size_t)c->n_rest, why);
+}
+
 enum err cmd_config(const struct cli *c, const struct device_desc *d, struct task *t, size_t *i_arm, struct config *out,
                     struct why *why)
 {
@@ -45,9 +57,6 @@ enum err cmd_config(const struct cli *c, const struct device_desc *d, struct tas
     struct job j;
     enum err e = ERR_OK;
 
-    if (wanted && strchr(wanted, ','))
-        return why_set(why, ERR_INPUT, "--template %.200s: expected one id; tune run and tune spaces take a list",
-                       wanted);
     buf_init(&text, WORKLOAD_MAX_TEXT);
     job_init(&j);
     snprintf(j.strategy, sizeof j.strategy, "random");

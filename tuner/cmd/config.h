@@ -9,6 +9,9 @@
         "config", 'c', NULL, CLI_TEXT, "KNOBS", NULL, NULL, 0, 0, "\"vc=4 vw=4 ...\"; else the template's default"     \
     }
 
+/* Is --template, where it is given, the id of one template that computes the workload? ERR_INPUT with words. */
+enum err cmd_check_template(const struct cli *c, struct why *why);
+
 /* A task of one workload, and the arm and config that were named in it: --template or the first of the best fit;
  * --config or the default. ERR_INPUT for a config that is not valid, with the constraint. task_fini when done. */
 enum err cmd_config(const struct cli *c, const struct device_desc *d, struct task *t, size_t *i_arm, struct config *out,

@@ -139,6 +139,8 @@ static int run(const struct cli *c)
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one workload, or --program FILE"), &why);
     if (c->n_rest)
         e = cmd_workload(c->rest[0], &w, &why);
+    if (!e)
+        e = cmd_check_template(c, &why);
     job_init(&j);
     cmd_timing(c, &j);
     if (!e)

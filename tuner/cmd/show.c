@@ -99,6 +99,8 @@ static int run(const struct cli *c)
                      ? cmd_workload(c->rest[0], &w, &why)
                      : why_set(&why, ERR_INPUT, "expected one workload, e.g. \"dense f32 m=64 n=2048 k=512\"");
 
+    if (!e)
+        e = cmd_check_template(c, &why);
     cmd_catch_interrupts();
     template_set_kernel_dir(cli_text(c, "kernel-dir"));
     if (!e)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define TEMPLATE "rnn/plan"
+#define LAYERS 4 /* of the steps on all layers where the workload has one */
 
 /* J. Appleyard, "Optimizing Recurrent Neural Networks in cuDNN 5", NVIDIA 2016: LSTM, 512 hidden units, batch 64. */
 const struct ladder_step ladder_steps[] = {
@@ -18,6 +19,15 @@ const struct ladder_step ladder_steps[] = {
     {"the default config", false, 0, ""},
     {NULL, false, 0, NULL}};
 
+int64_t ladder_layers(const struct workload *w, size_t i_step)
+{
+    const int64_t l = workload_get(w, "l");
+
+    if (!ladder_steps[i_step].all_layers)
+        return 1;
+    return l > 1 ? l : LAYERS;
+}
+
 enum err ladder_workload(const struct workload *w, size_t i_step, struct buf *text, struct why *why)
 {
     struct workload one = *w;
@@ -27,7 +37,7 @@ enum err ladder_workload(const struct workload *w, size_t i_step, struct buf *te
                        "the ladder is one of rnn with pass=fwd, expected rnn \"cell=lstm i=512 h=512 b=64 t=100\"");
     for (size_t i = 0; w->op->keys[i].name; i++)
         if (strcmp(w->op->keys[i].name, "l") == 0)
-            one.key[i].v[0] = !ladder_steps[i_step].all_layers ? 1 : w->key[i].v[0] > 1 ? w->key[i].v[0] : 4;
+            one.key[i].v[0] = ladder_layers(w, i_step);
     return workload_text(&one, text);
 }
 

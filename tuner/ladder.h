@@ -21,6 +21,9 @@ extern const struct ladder_step ladder_steps[]; /* ended by name == NULL */
  */
 enum err ladder_workload(const struct workload *w, size_t i_step, struct buf *text, struct why *why);
 
+/* Layers of a step. */
+int64_t ladder_layers(const struct workload *w, size_t i_step);
+
 /* A task of a step's workload, and its config of the arm rnn/plan. task_fini when done. */
 enum err ladder_task(const struct workload *w, size_t i_step, const struct device_desc *d, struct task *t,
                      size_t *i_arm, struct config *out, struct why *why);

@@ -1,6 +1,7 @@
 /* ladder.c - `tune ladder`: the cuDNN 5 post's table of recurrent networks on a device. */
 #include "tuner/cmd/cmd.h"
 
+#include "core/clock.h"
 #include "kernels/template.h"
 #include "tuner/ladder.h"
 #include "tuner/measure.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 static const struct cli_option options[] = {OPT_TRACKER, OPT_KEY_FILE,   OPT_KEY,  OPT_DEVICE, OPT_THREADS,
-                                            OPT_TIMING,  OPT_KERNEL_DIR, OPT_JSON, OPT_END};
+                                            OPT_TIMING,  OPT_KERNEL_DIR, OPT_JSON, OPT_QUIET,  OPT_END};
 
 /* What came of each step. */
 struct results {
@@ -19,7 +20,10 @@ struct results {
         double ms, gflops;
         char why[200], knobs[512], workload[256];
     } step[LADDER_MAX_STEPS];
-    size_t n;
+    char key[64];
+    size_t n, n_here; /* steps; records of them that came */
+    struct link *link;
+    struct progress progress;
 };
 
 static enum err take(int64_t n, const struct record *r, const char *line, void *arg, struct why *why)
@@ -33,6 +37,7 @@ static enum err take(int64_t n, const struct record *r, const char *line, void *
     results->step[n].status = r->status;
     results->step[n].ms = r->time_ns / 1e6;
     results->step[n].gflops = record_gflops(r);
+    results->n_here++;
     snprintf(results->step[n].why, sizeof results->step[n].why, "%s", r->why ? r->why : "");
     return ERR_OK;
 }
@@ -58,17 +63,27 @@ static enum err add_step(const struct device_choice *d, size_t i, struct results
     return e;
 }
 
-static enum err check_farm(void *arg, struct why *why)
+/* The records of a batch come together when it is timed: until then the line shows that something goes on. */
+static enum err look(void *arg, struct why *why)
 {
-    struct link *l = arg;
+    struct results *results = arg;
+    struct link *l = results->link;
+    const struct progress_state p = {.n_tasks = 1,
+                                     .task = "steps of the ladder",
+                                     .done = (int64_t)results->n_here,
+                                     .total = (int64_t)results->n,
+                                     .eta_s = -1,
+                                     .n_devices = 1,
+                                     .key = results->key};
 
+    progress_draw(&results->progress, &p, clock_now_ns(), false);
     return l->is_private ? localfarm_check(&l->farm, why) : ERR_OK;
 }
 
 static enum err measure(const struct cli *c, struct link *l, struct job *j, struct results *results, char name[128],
                         struct why *why)
 {
-    struct measure_options o = {.client = l->client, .interrupted = cmd_interrupted, .check = check_farm, .arg = l};
+    struct measure_options o = {.client = l->client, .interrupted = cmd_interrupted, .check = look, .arg = results};
     struct device_choice d;
     struct trial_batch b;
     char id[40];
@@ -77,6 +92,7 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
     if (e)
         return e;
     snprintf(name, 128, "%.127s", d.desc.name);
+    snprintf(results->key, sizeof results->key, "%s", d.key);
     snprintf(j->key, sizeof j->key, "%s", d.key);
     e = trial_batch_init(&b, j, &d);
     for (; !e && ladder_steps[results->n].name && results->n < LADDER_MAX_STEPS; results->n++)
@@ -85,7 +101,10 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
         e = cmd_submit_job(l->client, j, true, id, &o.token, why);
     o.job_id = id;
     if (!e) {
+        progress_note(&results->progress, "%zu steps: each is built and verified, then all are timed together",
+                      results->n);
         e = measure_batch(&o, &b, take, results, why);
+        progress_pause(&results->progress);
         cmd_end_job(l->client, id, o.token, e ? "cancelled" : "done");
     }
     trial_batch_fini(&b);
@@ -102,8 +121,13 @@ static void print_row(const struct results *r, size_t i)
 {
     const struct ladder_step *s = &ladder_steps[i];
     const double m40 = s->m40_gflops, before = i ? r->step[i - 1].gflops : 0;
+    char name[64];
 
-    printf("%-28s", s->name);
+    if (s->all_layers)
+        snprintf(name, sizeof name, "%s, l=%lld", s->name, (long long)ladder_layers(r->workload, i));
+    else
+        snprintf(name, sizeof name, "%s", s->name);
+    printf("%-28s", name);
     if (r->step[i].status != STATUS_OK) {
         printf(" %s: %s\n", status_name(r->step[i].status), r->step[i].why);
         return;
@@ -122,13 +146,16 @@ static void print_row(const struct results *r, size_t i)
 
 static void print_table(const struct results *r, const char *device)
 {
-    printf("%s on %s; the last column: the post's table, an M40\n", r->step[0].workload, device);
+    size_t whole = 0; /* a step on all layers */
+
+    for (size_t i = 0; i < r->n; i++)
+        if (ladder_steps[i].all_layers)
+            whole = i;
+    printf("%s on %s\n", r->step[whole].workload, device);
+    printf("one layer (l=1) where a step names no other number; right of the bar the post's table, an M40\n");
     printf("%-28s %9s %8s %8s %8s  | %6s %7s %7s\n", "step", "ms", "GFLOPS", "step", "all", "GFLOPS", "step", "all");
     for (size_t i = 0; i < r->n; i++)
         print_row(r, i);
-    for (size_t i = 0; i < r->n; i++)
-        if (ladder_steps[i].all_layers)
-            printf("\"%s\" is %s\n", ladder_steps[i].name, r->step[i].workload);
 }
 
 static void print_json(const struct results *r)
@@ -187,6 +214,8 @@ static int run(const struct cli *c)
     template_set_kernel_dir(cli_text(c, "kernel-dir"));
     buf_init(&text, WORKLOAD_MAX_TEXT);
     results.workload = &w;
+    results.link = &l;
+    progress_init(&results.progress, cli_flag(c, "quiet"), false);
     if (!e)
         e = ladder_workload(&w, 0, &text, &why);
     buf_fini(&text);

@@ -105,8 +105,7 @@ static enum err parse_word(const char *text, const struct operator_key *key, int
             return ERR_OK;
         }
     buf_init(&known, 512);
-    for (int i = 0; key->words[i]; i++)
-        buf_printf(&known, "%s%s", i ? ", " : "", key->words[i]);
+    workload_key_range(key, &known);
     e = why_set(why, ERR_INPUT, "%s=%s: expected one of %s", key->name, text, buf_text(&known));
     buf_fini(&known);
     return e;
@@ -125,15 +124,29 @@ static void put_fraction(int64_t millionths, struct buf *out)
         buf_printf(out, ".%0*lld", n, (long long)places);
 }
 
+void workload_key_range(const struct operator_key *key, struct buf *out)
+{
+    if (key->kind == KEY_WORD) {
+        for (int i = 0; key->words[i]; i++)
+            buf_printf(out, "%s%s", i ? ", " : "", key->words[i]);
+    } else if (key->kind == KEY_HASH) {
+        buf_puts(out, "sha256: and 64 hex digits");
+    } else if (key->kind == KEY_FRACTION) {
+        put_fraction(key->min, out);
+        buf_puts(out, " to ");
+        put_fraction(key->max, out);
+    } else {
+        buf_printf(out, "%lld to %lld", (long long)key->min, (long long)key->max);
+    }
+}
+
 static enum err bad_fraction(const char *text, const struct operator_key *key, struct why *why)
 {
     struct buf range;
     enum err e;
 
     buf_init(&range, 64);
-    put_fraction(key->min, &range);
-    buf_puts(&range, " to ");
-    put_fraction(key->max, &range);
+    workload_key_range(key, &range);
     e = why_set(why, ERR_INPUT, "%s=%s: expected %s (%s)", key->name, text, buf_text(&range), key->help);
     buf_fini(&range);
     return e;

@@ -36,6 +36,10 @@ enum err workload_text(const struct workload *w, struct buf *out);
 /* Does the workload's operator have this key? */
 bool workload_has(const struct workload *w, const char *key);
 
+/* The values that a key of an operator takes, in words: "1 to 4096", "lstm, gru", "0.000001 to 0.999999". */
+struct operator_key;
+void workload_key_range(const struct operator_key *key, struct buf *out);
+
 /* The 64 hex digits of a hash key's parts. */
 void workload_hash_text(const int64_t v[4], char hex[65]);
 

@@ -46,6 +46,15 @@ refused 1 "trials" run "$conv" --trails 3 -o "$out"
 refused 1 "strategy|magic" run "$conv" --strategy magic -o "$out"
 refused 1 "vgg" run --network vgg-17 -o "$out"
 refused 1 "template|conv2d/none" run "$conv" --template conv2d/none -o "$out"
+refused 1 "does not compute dense" spaces "dense f32 m=8 n=8 k=8" --template conv2d/direct_tile
+refused 1 "none of the 2 workloads" run "$conv" "dense f32 m=8 n=8 k=8" --template rnn/naive -o "$out"
+refused 1 "expected one id" measure "$conv" --template conv2d/direct_tile,conv2d/naive
+refused 1 "knobs 'mdimcd', 'ndimcd'.* are missing" measure "dense f32 m=8 n=8 k=8" --template dense/gemm_direct -c "wgd=8"
+refused 1 "acc=f16 is for dtype f16" run "dense i8 m=8 n=8 k=8 acc=f16" -o "$out"
+refused 1 "0.000001 to 0.999999" run "sparse_$conv sparsity=1" -o "$out"
+refused 1 "seed=" run "sparse_$conv weights=w.npy seed=3" -o "$out"
+refused 1 "no file has this hash" run "sparse_$conv weights=sha256:$(printf %064d 0)" -o "$out"
+refused 1 "/dev/zero: no .npy file" run "sparse_$conv weights=/dev/zero" -o "$out"
 refused 1 "vulkan" run "$conv" --device vulkan -o "$out"
 refused 1 "subcommand" tunes
 refused 3 "reach|tracker" run "$conv" --tracker tcp://127.0.0.1:1 -o "$out"

@@ -219,6 +219,35 @@ static void a_second_interrupt_ends_at_once_and_leaves_no_files(void **state)
     assert_int_equal(n_entries(temporary), 0);
 }
 
+/* Every output of a product with ReLU is computed before anything is measured: half a minute here. */
+static void computing_expected_values_is_told_and_interrupted(void **state)
+{
+    static const char words[] = "computing expected values of dense f32 m=4096 n=4096 k=4096 epilogue=relu (137 GFLOP)";
+    char said_path[300], path[300];
+    const char *const args[] = {"run", "dense f32 m=4096 n=4096 k=4096 epilogue=relu", "-o", path, NULL};
+    struct buf said;
+    int64_t asked_ns;
+    pid_t pid;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    snprintf(path, sizeof path, "%s/long.jsonl", dir);
+    snprintf(said_path, sizeof said_path, "%s/long", dir);
+    pid = tune_start(said_path, args);
+    for (int i = 0; i < 300 && !strstr(buf_text(&said), words); i++) {
+        clock_sleep_ms(100);
+        buf_clear(&said);
+        file_read(said_path, &said, NULL);
+    }
+    asked_ns = clock_now_ns();
+    proc_kill(pid, SIGINT, false);
+    assert_int_equal(tune_end(pid, 10000), 4);
+    print_message("Ctrl-C to the end: %.1f s\n", (double)(clock_now_ns() - asked_ns) / 1e9);
+    if (!strstr(buf_text(&said), words))
+        fail_msg("not told: %s", buf_text(&said));
+    buf_fini(&said);
+}
+
 static void a_dry_run_measures_nothing(void **state)
 {
     char path[300];
@@ -253,6 +282,7 @@ int main(void)
         cmocka_unit_test(workloads_of_one_job_have_their_own_budgets),
         cmocka_unit_test(a_refused_run_leaves_no_log),
         cmocka_unit_test(a_second_interrupt_ends_at_once_and_leaves_no_files),
+        cmocka_unit_test(computing_expected_values_is_told_and_interrupted),
         cmocka_unit_test(a_dry_run_measures_nothing),
     };
     int failed;

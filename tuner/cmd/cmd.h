@@ -86,8 +86,13 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
     {                                                                                                                  \
         "run-timeout", 0, NULL, CLI_DURATION, "T", "10s", NULL, 0.1, 3600, "longest run of a config"                   \
     }
+/* The names in kernels/networks; test_docs holds them against the folder. */
+#define NETWORK_LIST                                                                                                   \
+    "dcn-resnet-101 drn-c-26 inception-v3 mobilenet-v1\n"                                                              \
+    "                          resnet-18 resnet-18-tv resnet-50 resnet-50-v1b resnext-50-32x4d vgg-16 vgg-19"
 #define OPT_JOB                                                                                                         \
-    OPT_KEY, OPT_TEMPLATE, {"network", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "all layers of a network"},         \
+    OPT_KEY, OPT_TEMPLATE,                                                                                              \
+        {"network", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "all layers of a network: " NETWORK_LIST},             \
         {"dtype", 0, NULL, CLI_TEXT, "T", NULL, NULL, 0, 0, "the network's layers in f16 or i8 instead of f32"},        \
         {"layout", 0, NULL, CLI_TEXT, "L", NULL, NULL, 0, 0, "the network's layers in nchw4c, nchw8c or nchw16c"},      \
         {"trials", 0,    NULL, CLI_TEXT, "N[,N]",                                                                       \

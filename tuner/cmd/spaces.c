@@ -3,6 +3,7 @@
 #include "tuner/cmd/cmd.h"
 
 #include "core/clock.h"
+#include "kernels/operator.h"
 #include "kernels/template.h"
 #include "search_space/space_file.h"
 #include "search_space/valid_set.h"
@@ -11,6 +12,7 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
+    {"keys", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "the keys of all operators and the values they take"},
     {"file", 0, NULL, CLI_TEXT, "F.json", NULL, NULL, 0, 0, "a space in JSON instead of a workload's templates"},
     {"count", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "of --file: only the number of valid configs"},
     {"list", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "of --file: all valid configs, one a line"},
@@ -133,6 +135,37 @@ static enum err print_workload(const struct cli *c, const char *line, const stru
         if (!only || job_list_has(only, (*t)->id))
             e = print_template(*t, &w, d, cli_int(c, "verbose") > 0, why);
     return e;
+}
+
+static void print_key(const struct operator_key *key)
+{
+    static const char *const forms[] = {
+        [KEY_INT] = "",  [KEY_PAIR] = "; or h,w", [KEY_PAD] = "; or h,w; or top,left,bottom,right",
+        [KEY_WORD] = "", [KEY_FRACTION] = "",     [KEY_HASH] = ""};
+    struct buf range;
+
+    buf_init(&range, 4096);
+    workload_key_range(key, &range);
+    printf("| `%s` | %s%s | ", key->name, buf_text(&range), forms[key->kind]);
+    if (key->required || key->kind == KEY_FRACTION || key->kind == KEY_HASH)
+        printf("%s", key->required ? "needed" : "none");
+    else if (key->kind == KEY_WORD)
+        printf("%s", key->words[0]);
+    else
+        printf("%lld", (long long)key->otherwise);
+    printf(" | %s |\n", key->help);
+    buf_fini(&range);
+}
+
+/* As a table of docs/operators.md. */
+static int print_keys(void)
+{
+    for (size_t i = 0; operator_table[i]; i++) {
+        printf("%s| %s | values | default | what it is |\n|---|---|---|---|\n", i ? "\n" : "", operator_table[i]->name);
+        for (const struct operator_key *key = operator_table[i]->keys; key->name; key++)
+            print_key(key);
+    }
+    return EXIT_FINE;
 }
 
 /* A space in a file, with all its valid configs. */
@@ -304,18 +337,21 @@ static int run(const struct cli *c)
     struct device_choice d;
     struct workload w;
     struct why why = {""};
-    enum err e = c->n_rest ? cmd_workload(c->rest[0], &w, &why)
-                           : why_set(&why, ERR_INPUT, "no workload: expected e.g. \"dense f32 m=64 n=2048 k=512\"");
+    enum err e;
 
     cmd_catch_interrupts();
+    if (cli_flag(c, "keys"))
+        return print_keys();
     if (cli_get(c, "file")->given)
         return run_file(c);
+    e = c->n_rest ? cmd_workload(c->rest[0], &w, &why)
+                  : why_set(&why, ERR_INPUT, "no workload: expected e.g. \"dense f32 m=64 n=2048 k=512\"");
     if (file_option(c))
         e = why_set(&why, ERR_INPUT, "--%s asks about a space in a file: expected --file F.json too", file_option(c));
-    if (!e)
-        e = cmd_device(c, &d, &why);
     if (!e && cli_text(c, "template"))
         e = task_check_templates(cli_text(c, "template"), c->rest, (size_t)c->n_rest, &why);
+    if (!e)
+        e = cmd_device(c, &d, &why);
     for (int i = 0; i < c->n_rest && !e; i++)
         e = print_workload(c, c->rest[i], &d.desc, &why);
     return e ? cmd_fail(e, &why) : EXIT_FINE;
@@ -324,7 +360,7 @@ static int run(const struct cli *c)
 const struct subcommand cmd_spaces = {
     .name = "spaces",
     .summary = "the templates of a workload, their knobs and the sizes of their spaces",
-    .usage = "spaces WORKLOAD... | --file F.json [options]",
+    .usage = "spaces WORKLOAD... | --keys | --file F.json [options]",
     .example = "tune spaces \"dense f32 m=64 n=2048 k=512\" -v",
     .options = options,
     .run = run,

@@ -1,0 +1,37 @@
+/* cuda_samples.h - small programs of CUDA C for tests of the CUDA backend. */
+#ifndef TUNE_TESTS_RUNTIME_CUDA_SAMPLES_H
+#define TUNE_TESTS_RUNTIME_CUDA_SAMPLES_H
+
+#include "runtime/verify.h"
+
+#define SAMPLE_N 1000 /* no multiple of the block */
+#define SAMPLE_BLOCK 64
+
+extern const char sample_add_text[];
+
+struct sample {
+    struct program program;
+    struct blobs blobs;
+};
+
+/* An empty program with one module of this text. */
+void sample_init(struct sample *s, const char *text);
+void sample_fini(struct sample *s);
+
+/* y = a + b over whole numbers of SAMPLE_N elements by kernel "add" of `text`; every element compared. Buffers a b y.
+ */
+void sample_add(struct sample *s, const char *text);
+
+/* Queue 0 puts x, queue 1 doubles it into y, queue 2 adds both: z = 21. Kernels that take their time. */
+void sample_queues(struct sample *s);
+
+/* x = 1; then 2 x 3 times: x = 2 * (x + 1 + 10 * outer + inner), on two queues that wait for each other. */
+void sample_loops(struct sample *s);
+
+struct program_launch *sample_launch(struct sample *s, const char *kernel, int64_t blocks, int64_t threads);
+
+/* Sets TUNE_CUDA_LIBRARY and TUNE_NVRTC to the emulated ones of this build. 0, or 77 with words where there is no g++.
+ */
+int sample_use_emulated(void);
+
+#endif

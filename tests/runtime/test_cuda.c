@@ -1,0 +1,514 @@
+/* The CUDA backend on the emulated driver (tests/cuda): small programs, right ones and each way of being wrong. */
+#include "core/file.h"
+#include "tests/runtime/cuda_samples.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const struct device_ops *ops;
+static struct device *device;
+static char cache[PATH_MAX], calls[PATH_MAX + 8]; /* calls: the emulated driver's log */
+
+/* Loads, verifies and unloads. */
+static enum err check(struct sample *s, struct verify_report *report, struct load_report *load, struct why *why)
+{
+    struct loaded *l = NULL;
+    enum err e;
+
+    why->text[0] = '\0';
+    e = ops->load(device, &s->program, &s->blobs, cache, &l, load, why);
+    if (!e)
+        e = verify_program(ops, l, &s->program, &s->blobs, report, why);
+    if (!e)
+        e = ops->check_guards(l, why);
+    if (l)
+        ops->unload(l);
+    return e;
+}
+
+static void expect(struct sample *s, enum err wanted, const char *words)
+{
+    struct verify_report report;
+    struct load_report load = {0};
+    struct why why;
+    const enum err e = check(s, &report, &load, &why);
+
+    if (e != wanted || !strstr(why.text, words))
+        fail_msg("%s '%s', expected %s with '%s'", err_name(e), why.text, err_words(wanted), words);
+    if (e == ERR_COMPILE && load.log)
+        assert_true(strlen(load.log) <= 16 << 10);
+    free(load.log);
+    sample_fini(s);
+}
+
+static void right_kernel_is_right(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    sample_add(&s, sample_add_text);
+    expect(&s, ERR_OK, "");
+}
+
+static void wrong_kernel_is_told_by_element(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    sample_add(&s, "extern \"C\" __global__ void add(const float *a, const float *b, float *y, int n)\n"
+                   "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n - 1) y[i] = a[i] + b[i]; }\n");
+    expect(&s, ERR_WRONG, "y[999] is ");
+}
+
+static void unguarded_tail_is_caught_behind_the_end(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    sample_add(&s, "extern \"C\" __global__ void add(const float *a, const float *b, float *y, int n)\n"
+                   "{ int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = a[i] + b[i]; }\n");
+    expect(&s, ERR_WRONG, "wrote behind the end of y");
+}
+
+static void text_that_does_not_compile_says_where(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    sample_add(&s, "extern \"C\" __global__ void add(const float *a) { nonsense }\n");
+    expect(&s, ERR_COMPILE, "nonsense");
+    sample_add(&s, "extern \"C\" __global__ void other(float *a) { a[0] = 1; }\n");
+    expect(&s, ERR_COMPILE, "no kernel named add");
+}
+
+static void defines_reach_the_compiler(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    sample_add(&s, "extern \"C\" __global__ void add(const float *a, const float *b, float *y, int n)\n"
+                   "{ TYPE i = blockIdx.x * blockDim.x + threadIdx.x + OFFSET - 3; if (i < n) y[i] = a[i] + b[i]; }\n");
+    program_define(&s.program.modules[0], "OFFSET", 3);
+    program_define_text(&s.program.modules[0], "TYPE", "int");
+    expect(&s, ERR_OK, "");
+}
+
+static void needs_over_the_device_are_limits(void **state)
+{
+    static const struct {
+        int64_t dim[3];
+        bool grid;
+        const char *words;
+    } cases[] = {{{1, 1, 65}, false, "65 work-items in dimension 2"},
+                 {{1024, 2, 1}, false, "work-groups of 2048"},
+                 {{1, 65536, 1}, true, "65536 blocks in dimension 1"}};
+    struct sample s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sample_add(&s, sample_add_text);
+        memcpy(cases[i].grid ? s.program.launches[0].grid : s.program.launches[0].block, cases[i].dim,
+               sizeof cases[i].dim);
+        expect(&s, ERR_LIMITS, cases[i].words);
+    }
+    sample_add(&s, sample_add_text);
+    strcpy(s.program.extensions, "no_such_unit");
+    expect(&s, ERR_LIMITS, "no extension no_such_unit");
+    sample_add(&s, sample_add_text);
+    strcpy(s.program.api, "opencl");
+    expect(&s, ERR_LIMITS, "the program is for opencl, the device is CUDA");
+    sample_add(&s, sample_add_text);
+    s.program.modules[0].lang = LANG_OPENCL_C;
+    expect(&s, ERR_LIMITS, "is not CUDA C");
+    sample_add(&s, sample_add_text);
+    s.program.launches[0].dyn_local = (int64_t)1 << 30;
+    expect(&s, ERR_LIMITS, "bytes of shared memory");
+    sample_add(&s, sample_add_text);
+    program_arg_int(&s.program.launches[0], ARG_LOCAL, 64);
+    expect(&s, ERR_LIMITS, "dyn_local");
+}
+
+static void built_kernel_s_own_limit_counts(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    sample_add(&s, "extern \"C\" __global__ void __launch_bounds__(32) add(const float *a, const float *b, float *y, "
+                   "int n)\n{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a[i] + b[i]; }\n");
+    expect(&s, ERR_LIMITS, "the built kernel add allows 32");
+}
+
+static void sources_that_are_missing_are_named(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    sample_add(&s, sample_add_text);
+    program_define(&s.program.modules[0], "NOT_KEPT", 1);
+    blobs_fini(&s.blobs);
+    expect(&s, ERR_NOT_FOUND, "among the blobs");
+}
+
+static void queues_wait_for_one_another(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    sample_queues(&s);
+    expect(&s, ERR_OK, "");
+    sample_queues(&s); /* the mutant: nobody waits; the emulated streams run in another order than they were filled */
+    for (int i = 1; i < 3; i++)
+        s.program.launches[i].n_after = 0;
+    expect(&s, ERR_WRONG, "z[0]");
+}
+
+static void launches_repeat_with_bumped_arguments(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    sample_loops(&s);
+    expect(&s, ERR_OK, "");
+}
+
+/* Reads a buffer of one whole number after each of `n` runs, which must all leave `wanted`. */
+static void run_and_read(struct loaded *l, int n, int i_buffer, int wanted)
+{
+    struct why why = {""};
+
+    for (int i = 0; i < n; i++) {
+        int64_t device_ns = -1, wall_ns = -1;
+        int got = -1;
+
+        if (ops->run(l, PHASE_RUN, &device_ns, &wall_ns, &why) || ops->read(l, i_buffer, &got, &why))
+            fail_msg("run %d: %s", i, why.text);
+        assert_int_equal(got, wanted);
+        assert_true(device_ns > 0 && wall_ns > 0);
+    }
+}
+
+static int count_calls(const char *name)
+{
+    char line[600];
+    FILE *f = fopen(calls, "r");
+    int n = 0;
+
+    while (f && fgets(line, sizeof line, f))
+        n += strncmp(line, name, strlen(name)) == 0;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+/* Directly first, then as a graph: the answers stay, and so does the order between queues. */
+static void launch_lists_become_graphs_and_say_the_same(void **state)
+{
+    static void (*const samples[])(struct sample *) = {sample_queues, sample_loops};
+    static const int i_buffer[] = {2, 0}, wanted[] = {21, 0};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const int graphs = count_calls("cuGraphLaunch");
+        struct sample s;
+        struct loaded *l = NULL;
+        struct why why = {""};
+        int first = 0;
+
+        samples[i](&s);
+        if (ops->load(device, &s.program, &s.blobs, cache, &l, NULL, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(ops->run(l, PHASE_RUN, NULL, NULL, &why), ERR_OK);
+        assert_int_equal(ops->read(l, i_buffer[i], &first, &why), ERR_OK);
+        if (wanted[i])
+            assert_int_equal(first, wanted[i]);
+        run_and_read(l, 9, i_buffer[i], first);
+        assert_true(count_calls("cuGraphLaunch") >= graphs + 3);
+        ops->unload(l);
+        sample_fini(&s);
+    }
+}
+
+static void single_launches_are_no_graphs(void **state)
+{
+    const int graphs = count_calls("cuGraphLaunch");
+    struct sample s;
+    struct loaded *l = NULL;
+
+    (void)state;
+    sample_add(&s, sample_add_text);
+    assert_int_equal(ops->load(device, &s.program, &s.blobs, cache, &l, NULL, NULL), ERR_OK);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(ops->run(l, PHASE_RUN, NULL, NULL, NULL), ERR_OK);
+    assert_int_equal(count_calls("cuGraphLaunch"), graphs);
+    ops->unload(l);
+    sample_fini(&s);
+}
+
+/* y += 1 over a state that is reset: after any number of runs it is 5 + 1; a fill and a copy of halves go with it. */
+static void state_is_reset_before_each_run(void **state)
+{
+    struct sample s;
+    struct program_buffer *b;
+    struct program_launch *l;
+    struct loaded *loaded = NULL;
+    struct why why = {""};
+    uint16_t z[4];
+    float y[4];
+
+    (void)state;
+    sample_init(&s, "extern \"C\" __global__ void inc(float *y) { y[blockIdx.x * 2 + threadIdx.x] += 1; }\n");
+    b = program_add_buffer(&s.program, "y", ROLE_STATE, DTYPE_F32, 4);
+    b->fill = (struct program_fill){.kind = FILL_VALUE, .lo = 5};
+    b->reset_each_run = true;
+    program_add_buffer(&s.program, "z", ROLE_OUTPUT, DTYPE_F16, 4);
+    program_arg_buffer(sample_launch(&s, "inc", 2, 2), 0);
+    l = program_add_launch(&s.program, LAUNCH_FILL, PHASE_RUN);
+    program_arg_buffer(l, 1);
+    program_arg_real(l, 2.5);
+    l = program_add_launch(&s.program, LAUNCH_COPY, PHASE_RUN);
+    program_arg_buffer(l, 1);
+    program_arg_buffer(l, 0);
+    program_arg_int(l, ARG_I64, 4);
+    if (ops->load(device, &s.program, &s.blobs, NULL, &loaded, NULL, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(ops->run(loaded, PHASE_RUN, NULL, NULL, &why), ERR_OK);
+    assert_int_equal(ops->read(loaded, 0, y, &why), ERR_OK);
+    assert_int_equal(ops->read(loaded, 1, z, &why), ERR_OK);
+    assert_true(y[0] == 6 && y[3] == 6);
+    assert_int_equal(memcmp(z, y, 4), 0);
+    assert_true(half_to_float(z[2]) == 2.5f && half_to_float(z[3]) == 2.5f);
+    ops->unload(loaded);
+    sample_fini(&s);
+}
+
+static const char shared_text[] =
+    "extern \"C\" __global__ void add(const float *a, const float *b, float *y, int n)\n"
+    "{ extern __shared__ float s[]; int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"
+    "  s[LAST - t] = i < n ? a[i] : 0; __syncthreads(); if (i < n) y[i] = s[LAST - t] + b[i]; }\n";
+
+static void more_shared_memory_is_asked_for(void **state)
+{
+    const int64_t bytes = ops->describe(device)->local_max_bytes;
+    struct sample s;
+
+    (void)state;
+    assert_true(bytes > 49152);
+    for (int over = 0; over < 2; over++) {
+        sample_add(&s, shared_text);
+        program_define(&s.program.modules[0], "LAST", bytes / 4 - 1);
+        s.program.launches[0].dyn_local = bytes + over;
+        expect(&s, over ? ERR_LIMITS : ERR_OK, over ? "bytes of shared memory" : "");
+    }
+    sample_add(&s, shared_text);
+    program_define(&s.program.modules[0], "LAST", 63);
+    s.program.launches[0].dyn_local = 256;
+    expect(&s, ERR_OK, "");
+}
+
+static void cooperative_launches_have_to_fit(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    sample_add(&s, sample_add_text);
+    s.program.launches[0].cooperative = true;
+    expect(&s, ERR_OK, "");
+    sample_add(&s, sample_add_text);
+    s.program.launches[0].cooperative = true;
+    s.program.launches[0].grid[0] = 1000000;
+    expect(&s, ERR_LIMITS, "1000000 blocks at the same time");
+}
+
+static void kernel_s_resources_are_reported(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* compiled, then kept */
+        struct load_report report = {0};
+        struct loaded *l = NULL;
+
+        sample_add(&s, "extern \"C\" __global__ void add(const float *a, const float *b, float *y, int n)\n"
+                       "{ __shared__ float t[64]; int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                       "  t[threadIdx.x] = i < n ? b[i] : 0; __syncthreads();\n"
+                       "  if (i < n) y[i] = a[i] + t[threadIdx.x]; }\n");
+        assert_int_equal(ops->load(device, &s.program, &s.blobs, cache, &l, &report, NULL), ERR_OK);
+        assert_int_equal(report.n_resources, 1);
+        assert_string_equal(report.resources[0].kernel, "add");
+        assert_int_equal(report.resources[0].local_bytes, 256);
+        assert_true(report.resources[0].registers >= 0 && report.resources[0].max_group >= 64);
+        assert_int_equal(report.build_cached, i == 1);
+        free(report.log);
+        ops->unload(l);
+        sample_fini(&s);
+    }
+}
+
+/* Compiled ahead, the device is not touched; then load finds it. */
+static void modules_are_compiled_ahead_of_loading(void **state)
+{
+    struct sample s;
+    struct load_report report = {0};
+    struct loaded *l = NULL;
+    struct why why = {""};
+    int before;
+
+    (void)state;
+    sample_add(&s, sample_add_text);
+    program_define(&s.program.modules[0], "AHEAD", 1);
+    before = count_calls("cu");
+    assert_int_equal(ops->compile(device, &s.program, &s.blobs, cache, &report, &why), ERR_OK);
+    assert_int_equal(count_calls("cu"), before);
+    assert_false(report.build_cached);
+    assert_true(report.build_ns > 0);
+    free(report.log);
+    assert_int_equal(ops->load(device, &s.program, &s.blobs, cache, &l, &report, &why), ERR_OK);
+    assert_true(report.build_cached);
+    free(report.log);
+    ops->unload(l);
+    sample_fini(&s);
+    sample_add(&s, "nonsense");
+    assert_int_equal(ops->compile(device, &s.program, &s.blobs, cache, &report, &why), ERR_COMPILE);
+    free(report.log);
+    sample_fini(&s);
+}
+
+static void device_is_described(void **state)
+{
+    const struct device_desc *d = ops->describe(device);
+    struct sense now;
+
+    (void)state;
+    assert_string_equal(d->api, "cuda");
+    assert_int_equal(d->sm, 80);
+    assert_int_equal(d->units, 108);
+    assert_int_equal(d->local_max_bytes, 163 * 1024);
+    assert_int_equal(d->max_local[2], 64);
+    assert_true(d->global_bytes > (int64_t)1 << 30);
+    assert_non_null(strstr(d->extensions, "cp_async"));
+    assert_int_equal(ops->sense(device, &now), ERR_OK);
+}
+
+static void selectors_are_read(void **state)
+{
+    static const struct {
+        const char *selector, *words;
+        enum err e;
+    } cases[] = {{"7", "no CUDA device 7: there is 1, numbered from 0", ERR_NOT_FOUND},
+                 {"x", "expected a number from 0 or a GPU-UUID", ERR_INPUT},
+                 {"0,fast", "unknown option 'fast'", ERR_INPUT},
+                 {"0,graph=maybe", "unknown option 'graph=maybe'", ERR_INPUT},
+                 {"GPU-00", "no CUDA device GPU-00", ERR_NOT_FOUND}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct device *none = NULL;
+        struct why why = {""};
+
+        assert_int_equal(ops->open(cases[i].selector, &none, &why), cases[i].e);
+        if (!strstr(why.text, cases[i].words))
+            fail_msg("'%s', expected '%s'", why.text, cases[i].words);
+        assert_null(none);
+    }
+}
+
+/* A cold cache is another device to records, and costs a write of more than the cache before each run. */
+static void cold_device_flushes_and_has_another_fingerprint(void **state)
+{
+    const struct sha256 warm = device_desc_fingerprint(ops->describe(device));
+    struct device *kept = device, *cold = NULL;
+    struct why why = {""};
+    struct sample s;
+    int before;
+
+    (void)state;
+    if (ops->open("0,cold,graph=off", &cold, &why))
+        fail_msg("%s", why.text);
+    assert_string_not_equal(device_desc_fingerprint(ops->describe(cold)).hex, warm.hex);
+    before = count_calls("cuMemsetD8Async");
+    device = cold;
+    sample_add(&s, sample_add_text);
+    expect(&s, ERR_OK, "");
+    device = kept;
+    assert_true(count_calls("cuMemsetD8Async") > before + 3); /* three bands, then a flush a run */
+    ops->close(cold);
+}
+
+static bool note_device(const char *selector, const struct device_desc *d, void *arg)
+{
+    char *out = arg;
+
+    snprintf(out, 200, "%s %s", selector, d->name);
+    return true;
+}
+
+static void devices_are_listed(void **state)
+{
+    char found[200] = "";
+
+    (void)state;
+    assert_int_equal(ops->list(note_device, found, NULL), ERR_OK);
+    assert_non_null(strstr(found, "0 "));
+    assert_non_null(strstr(found, "sm_80"));
+}
+
+static int open_device(void **state)
+{
+    struct why why = {""};
+
+    (void)state;
+    if (dir_temporary("tune-test-cuda", cache, sizeof cache, NULL))
+        return 1;
+    snprintf(calls, sizeof calls, "%s/calls", cache);
+    setenv("TUNE_CUDA_LOG", calls, 1);
+    setenv("TUNE_CUDA_SM", "80", 1);
+    ops = device_find("cuda");
+    if (!ops || ops->open("", &device, &why))
+        printf("%s\n", why.text);
+    return device ? 0 : 1;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    ops->close(device);
+    dir_remove(cache);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(right_kernel_is_right),
+        cmocka_unit_test(wrong_kernel_is_told_by_element),
+        cmocka_unit_test(unguarded_tail_is_caught_behind_the_end),
+        cmocka_unit_test(text_that_does_not_compile_says_where),
+        cmocka_unit_test(defines_reach_the_compiler),
+        cmocka_unit_test(needs_over_the_device_are_limits),
+        cmocka_unit_test(built_kernel_s_own_limit_counts),
+        cmocka_unit_test(sources_that_are_missing_are_named),
+        cmocka_unit_test(queues_wait_for_one_another),
+        cmocka_unit_test(launches_repeat_with_bumped_arguments),
+        cmocka_unit_test(launch_lists_become_graphs_and_say_the_same),
+        cmocka_unit_test(single_launches_are_no_graphs),
+        cmocka_unit_test(state_is_reset_before_each_run),
+        cmocka_unit_test(more_shared_memory_is_asked_for),
+        cmocka_unit_test(cooperative_launches_have_to_fit),
+        cmocka_unit_test(kernel_s_resources_are_reported),
+        cmocka_unit_test(modules_are_compiled_ahead_of_loading),
+        cmocka_unit_test(device_is_described),
+        cmocka_unit_test(selectors_are_read),
+        cmocka_unit_test(cold_device_flushes_and_has_another_fingerprint),
+        cmocka_unit_test(devices_are_listed),
+    };
+    const int missing = sample_use_emulated();
+
+    return missing ? missing : cmocka_run_group_tests(tests, open_device, close_device);
+}

@@ -1,0 +1,186 @@
+/* Each way in which a driver, a device or a kernel can fail: what the CUDA backend makes of it. Every case is a process
+ * of its own (this program with --case), since a process loads a driver once; the emulated driver fails as asked. */
+#include "core/file.h"
+#include "tests/runtime/cuda_samples.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char self[PATH_MAX], cache[PATH_MAX];
+
+/* ---- inside a case ---- */
+
+static const char wild_text[] = "extern \"C\" __global__ void add(const float *a, const float *b, float *y, int n)\n"
+                                "{ y[-((long long)n << 30)] = a[0]; }\n";
+
+/* Runs the program twice: the error, and whether the process is told to be of no more use. */
+static enum err load_and_run(const struct device_ops *ops, struct device *d, struct sample *s, struct why *why)
+{
+    struct loaded *l = NULL;
+    enum err e = ops->load(d, &s->program, &s->blobs, cache, &l, NULL, why);
+
+    for (int i = 0; !e && i < 2; i++)
+        e = ops->run(l, PHASE_RUN, NULL, NULL, why);
+    if (l && ops->lost_by(d) == l)
+        printf("lost ");
+    if (l)
+        ops->unload(l);
+    return e;
+}
+
+static enum err run_case(const char *name, struct why *why)
+{
+    const struct device_ops *ops = device_find("cuda");
+    struct device *d = NULL;
+    struct sample s;
+    enum err e = ops->open(getenv("SELECTOR") ? getenv("SELECTOR") : "", &d, why);
+
+    if (e)
+        return e;
+    sample_add(&s, strcmp(name, "wild") == 0 ? wild_text : sample_add_text);
+    if (strcmp(name, "cubin") == 0 || strcmp(name, "ptx") == 0)
+        s.program.modules[0].lang = strcmp(name, "ptx") ? LANG_CUBIN : LANG_PTX;
+    if (strcmp(name, "shared") == 0)
+        s.program.launches[0].dyn_local = 65536;
+    e = load_and_run(ops, d, &s, why);
+    if (e == ERR_DEVICE && ops->lost_by(d)) { /* what comes after the broken one is refused in words */
+        struct why later = {""};
+
+        if (load_and_run(ops, d, &s, &later) == ERR_DEVICE && strstr(later.text, "an earlier kernel has broken"))
+            printf("refused ");
+    }
+    sample_fini(&s);
+    ops->close(d);
+    return e;
+}
+
+static int case_main(const char *name)
+{
+    struct why why = {""};
+    const enum err e = run_case(name, &why);
+
+    printf("%s: %s\n", err_name(e), why.text);
+    return 0;
+}
+
+/* ---- outside ---- */
+
+static void expect(const char *environment, const char *name, const char *wanted, const char *words)
+{
+    char command[3 * PATH_MAX], line[2048] = "";
+    FILE *f;
+
+    snprintf(command, sizeof command, "CACHE='%s' %s '%s' --case %s 2>&1", cache, environment, self, name);
+    f = popen(command, "r");
+    assert_non_null(f);
+    if (!fgets(line, sizeof line, f))
+        line[0] = '\0';
+    pclose(f);
+    if (strncmp(line, wanted, strlen(wanted)) != 0 || !strstr(line, words))
+        fail_msg("%s: got '%s', expected '%s' with '%s'", environment, line, wanted, words);
+}
+
+static void nothing_fails_when_nothing_is_asked_to(void **state)
+{
+    (void)state;
+    expect("", "add", "ok: ", "");
+}
+
+static void machine_without_a_driver_is_told_in_a_line(void **state)
+{
+    (void)state;
+    expect("TUNE_CUDA_LIBRARY=/nowhere/libcuda.so.1", "add", "not_found: TUNE_CUDA_LIBRARY: /nowhere/libcuda.so.1", "");
+    expect("TUNE_CUDA_LIBRARY=libm.so.6", "add", "not_found: libm.so.6 has no cuInit", "driver is too old");
+    expect("TUNE_CUDA_SM=", "add", "not_found: cuInit: CUDA_ERROR_NO_DEVICE", "sees no device");
+    expect("TUNE_CUDA_FAIL=cuInit=34", "add", "not_found: ", "stub");
+    expect("TUNE_CUDA_FAIL=cuInit=803", "add", "device: ", "reboot");
+    expect("TUNE_CUDA_FAIL=cuInit=35", "add", "device: ", "too old");
+    expect("SELECTOR=3", "add", "not_found: no CUDA device 3", "there is 1");
+    expect("TUNE_CUDA_FAIL=cuCtxCreate=46", "add", "device: a context on", "compute mode exclusive");
+}
+
+static void lack_of_memory_is_a_limit(void **state)
+{
+    (void)state;
+    expect("TUNE_CUDA_FAIL=cuMemAlloc=2@2", "add", "limits: buffer 'b' of 8096 bytes: CUDA_ERROR_OUT_OF_MEMORY", "");
+    expect("TUNE_CUDA_MEMORY=10000", "add", "limits: buffers of ", "the device has 10000");
+    expect("TUNE_CUDA_FAIL=cuLaunchKernel=701@1", "add", "limits: launch 'l0': CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "");
+}
+
+static void kernels_that_fail_break_the_process_and_are_named(void **state)
+{
+    (void)state;
+    expect("", "wild", "lost refused device: running: CUDA_ERROR_ILLEGAL_ADDRESS", "nothing more works");
+    expect("TUNE_CUDA_FAIL=cuLaunchKernel=700@1", "add", "lost refused device: running: ", "not its own");
+    expect("TUNE_CUDA_FAIL=cuLaunchKernel=702@1", "add", "lost timeout: running: ", "run time limit");
+    expect("TUNE_CUDA_FAIL=cuLaunchKernel=719@1", "add", "lost refused device: running: ", "LAUNCH_FAILED");
+    expect("TUNE_CUDA_FAIL=cuLaunchKernel=1@1", "add", "device: launch 'l0': CUDA_ERROR_INVALID_VALUE", "");
+}
+
+static void code_that_the_driver_refuses_is_explained(void **state)
+{
+    (void)state;
+    expect("TUNE_CUDA_FAIL=cuModuleLoadDataEx=222", "add", "compile: module 'main': ", "no newer than the driver");
+    expect("TUNE_CUDA_FAIL=cuModuleLoadDataEx=209", "add", "compile: module 'main': ", "another architecture");
+    expect("TUNE_CUDA_FAIL=cuModuleLoadDataEx=200", "add", "compile: module 'main': ", "newer NVRTC");
+    expect("", "ptx", "compile: module 'main': CUDA_ERROR_", "");
+    expect("", "cubin", "compile: module 'main' is no cubin", "");
+}
+
+static void shared_memory_that_is_refused_is_a_limit(void **state)
+{
+    (void)state;
+    expect("TUNE_CUDA_SM=61", "shared", "limits: launch 'l0': 65536 bytes of shared memory, the device has 49152", "");
+    expect("TUNE_CUDA_FAIL=cuFuncSetAttribute=1", "shared", "limits: launch 'l0': ", "65536 bytes of dynamic");
+}
+
+static void missing_or_unfit_nvrtc_is_told(void **state)
+{
+    (void)state;
+    expect("", "add", "ok: ", "");
+    expect("TUNE_NVRTC=/nowhere/libnvrtc.so", "add", "ok: ", ""); /* what is kept needs none */
+    expect("TUNE_NVRTC=/nowhere/libnvrtc.so CACHE=", "add", "not_found: no NVRTC at '/nowhere/libnvrtc.so'", "");
+}
+
+static int start(void **state)
+{
+    (void)state;
+    return dir_temporary("tune-test-cuda", cache, sizeof cache, NULL) != ERR_OK;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    dir_remove(cache);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_fails_when_nothing_is_asked_to),
+        cmocka_unit_test(machine_without_a_driver_is_told_in_a_line),
+        cmocka_unit_test(lack_of_memory_is_a_limit),
+        cmocka_unit_test(kernels_that_fail_break_the_process_and_are_named),
+        cmocka_unit_test(code_that_the_driver_refuses_is_explained),
+        cmocka_unit_test(shared_memory_that_is_refused_is_a_limit),
+        cmocka_unit_test(missing_or_unfit_nvrtc_is_told),
+    };
+    int missing;
+
+    if (argc == 3 && strcmp(argv[1], "--case") == 0) {
+        snprintf(cache, sizeof cache, "%s", getenv("CACHE") ? getenv("CACHE") : "");
+        return case_main(argv[2]);
+    }
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 1)
+        return 1;
+    missing = sample_use_emulated();
+    return missing ? missing : cmocka_run_group_tests(tests, start, end);
+}

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #define MAX_ZONES 64
 
@@ -91,6 +92,15 @@ int64_t host_total_bytes(void)
     return meminfo_bytes("MemTotal");
 }
 
+/* "aarch64" and such; an emulated agent tells the machine that it believes to be on. */
+static void add_machine(cJSON *o, bool *ok)
+{
+    struct utsname u;
+
+    if (uname(&u) == 0)
+        json_add_text(o, "machine", u.machine, ok);
+}
+
 static void add_if_known(cJSON *o, const char *name, double v, bool *ok)
 {
     if (!isnan(v))
@@ -110,6 +120,7 @@ cJSON *host_device_object(const struct device_desc *d, int threads, double peak_
         cJSON_DeleteItemFromObjectCaseSensitive(o, "peak_gflops");
         json_add_real(o, "peak_gflops", round(peak_gflops * 10) / 10, &ok);
     }
+    add_machine(o, &ok);
     add_if_known(o, "load", host_load(), &ok);
     add_if_known(o, "clock_mhz", cpu >= 0 ? round(host_clock_mhz(cpu)) : NAN, &ok);
     add_if_known(o, "temperature_c", host_temperature_c(), &ok);

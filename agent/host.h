@@ -15,8 +15,8 @@ double host_temperature_c(void);
 int64_t host_available_bytes(void);
 int64_t host_total_bytes(void);
 
-/* the device's description with threads, peak_gflops, load, clock_mhz and temperature_c, as far as readable. NULL on
- * lack of memory. */
+/* the device's description with threads, peak_gflops, machine, load, clock_mhz and temperature_c, as far as readable.
+ * NULL on lack of memory. */
 cJSON *host_device_object(const struct device_desc *d, int threads, double peak_gflops, int cpu);
 
 #endif

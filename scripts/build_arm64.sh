@@ -3,7 +3,7 @@
 # with all but the C library linked in; prints their sizes. No root but for the packages it installs (install_deps.sh --arm64).
 #   build_arm64.sh [--sysroot DIR] [--out DIR] [--no-install]
 # Without --sysroot Debian's arm64 packages are unpacked into ${XDG_CACHE_HOME:-~/.cache}/tune-arm64/SUITE (half a minute, once).
-# --out: the build folder, build-arm64 by default. TUNE_ARM64_SUITE=bullseye builds for boards with an older C library.
+# --out: the build folder, build-arm64 by default. TUNE_ARM64_SUITE: another Debian.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"

@@ -78,7 +78,6 @@ static void watched_values_are_those_computed_unwatched(void **state)
     assert_int_equal(exact_hash(&w, watched), ERR_OK);
     assert_ptr_equal(expect_set_watch((struct expect_watch){NULL, NULL}).arg, &n_calls);
     assert_string_equal(watched, alone);
-    assert_true(n_calls >= 1);
 }
 
 static void a_long_computation_is_given_up_at_once(void **state)

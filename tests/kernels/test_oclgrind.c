@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/kernels/run_opencl.h"
+#include "tests/kernels/run_device.h"
 
 #define MAX_FLOPS 1.5e6 /* Oclgrind takes some 0.2 s for a million */
 
@@ -130,19 +130,21 @@ static void run_template(struct sample *sample, const struct template *t, int n_
 
 int main(int argc, char **argv)
 {
-    struct sample sample = {.ops = device_find("opencl")};
+    struct devices_under_test under;
+    struct sample sample = {.n_run = 0};
     const int n_shapes = argc > 2 ? atoi(argv[2]) : 2;
 
     rng_init(&sample.rng, argc > 1 ? strtoull(argv[1], NULL, 10) : 1);
-    sample.device = sample.ops ? open_first(sample.ops) : NULL;
-    if (!sample.device)
+    if (!open_devices("opencl", &under))
         return 77;
+    sample.ops = under.ops;
+    sample.device = under.list[0];
     if (argc > 1 && strcmp(argv[1], "race") == 0)
         return run_race(&sample);
     for (size_t i = 0; operator_table[i]; i++)
         for (const struct template *const *t = operator_table[i]->templates; *t; t++)
             run_template(&sample, *t, n_shapes);
-    sample.ops->close(sample.device);
+    close_devices(&under);
     printf("%d configs, %d failed\n", sample.n_run, sample.n_failed);
     return sample.n_failed ? 1 : 0;
 }

@@ -1,4 +1,5 @@
-/* Every template computes every small shape right on the first OpenCL device: the default and random configs. */
+/* Every template computes every small shape right on the devices of BACKEND: the default and random configs. Several
+ * devices share the shapes out (TUNE_ALL_DEVICES: each runs all). */
 #include "core/rng.h"
 #include "kernels/embedded.h"
 #include "tests/kernels/cases.h"
@@ -11,16 +12,16 @@
 
 #include <cmocka.h>
 
-#include "tests/kernels/run_opencl.h"
+#include "tests/kernels/run_device.h"
 
-static const struct device_ops *ops;
-static struct device *device;
+static struct devices_under_test under;
 static struct part part;
+static int n_failed, n_verified;
 
-static void verify_config(const struct template *t, const struct workload *w, const struct space *s,
+static void verify_config(const struct template *t, const struct workload *w, int i_device, const struct space *s,
                           const struct config *c, const char *shape)
 {
-    const struct device_desc *d = ops->describe(device);
+    const struct device_desc *d = under.ops->describe(under.list[i_device]);
     struct program p;
     struct blobs blobs;
     struct buf text;
@@ -29,17 +30,22 @@ static void verify_config(const struct template *t, const struct workload *w, co
     buf_init(&text, 4096);
     blobs_init(&blobs, (size_t)1 << 28);
     space_config_text(s, c, &text);
-    if (template_program(t, w, d, s, c, &p, &blobs, &why) || load_and_verify(ops, device, &p, &blobs, &why))
-        fail_msg("%s | %s | %s: %s", t->id, shape, buf_text(&text), why.text);
+    n_verified++;
+    if (template_program(t, w, d, s, c, &p, &blobs, &why) ||
+        load_and_verify(under.ops, under.list[i_device], &p, &blobs, &why)) {
+        printf("FAILED on %s: %s | %s | %s: %s\n", d->name, t->id, shape, buf_text(&text), why.text);
+        n_failed++;
+        reopen_device(&under, i_device);
+    }
     program_fini(&p);
     blobs_fini(&blobs);
     buf_fini(&text);
 }
 
 /* The default config and `n_random` others of a shape of the template's operator. */
-static void verify_shape(const struct template *t, const char *shape, uint64_t seed, int n_random)
+static void verify_shape(const struct template *t, const char *shape, int i_device, uint64_t seed, int n_random)
 {
-    const struct device_desc *d = ops->describe(device);
+    const struct device_desc *d = under.ops->describe(under.list[i_device]);
     struct workload w;
     struct space *s = NULL;
     struct config c;
@@ -51,10 +57,18 @@ static void verify_shape(const struct template *t, const char *shape, uint64_t s
         return;
     assert_int_equal(template_space(t, &w, d, &s, NULL), ERR_OK);
     assert_int_equal(t->fallback(&w, d, s, &c), ERR_OK);
-    verify_config(t, &w, s, &c, shape);
+    verify_config(t, &w, i_device, s, &c, shape);
     for (int i = 0; i < n_random && space_size(s) > 1 && space_sample(s, &rng, 1000000, &c) == ERR_OK; i++)
-        verify_config(t, &w, s, &c, shape);
+        verify_config(t, &w, i_device, s, &c, shape);
     space_free(s);
+}
+
+/* On the device whose turn it is, or on all. */
+static void verify_on_devices(const struct template *t, const char *shape, int turn, uint64_t seed, int n_random)
+{
+    for (int i = 0; i < under.n; i++)
+        if (i == turn % under.n || getenv("TUNE_ALL_DEVICES"))
+            verify_shape(t, shape, i, seed, n_random);
 }
 
 /* A template's own cases are those that hold its mutants. */
@@ -64,6 +78,15 @@ static bool is_of(const struct cases *cases, const struct template *t)
         if (strcmp(m->template_id, t->id) == 0)
             return true;
     return false;
+}
+
+static void none_failed(void)
+{
+    const int failed = n_failed, verified = n_verified;
+
+    n_failed = n_verified = 0;
+    printf("%d configs verified, %d failed\n", verified, failed);
+    assert_int_equal(failed, 0);
 }
 
 /* Of its own cases each template computes all shapes, of the others every third (TUNE_ALL_SHAPES: all). */
@@ -81,8 +104,9 @@ static void every_template_computes_every_shape(void **state)
             for (int k = 0; w.op->templates[k]; k++)
                 if (is_wanted(w.op->templates[k]->id) && (is_of(*cases, w.op->templates[k]) || (i + k) % step == 0) &&
                     part_has_next(&part))
-                    verify_shape(w.op->templates[k], shape, 100 + (uint64_t)i, i % 3 == 0);
+                    verify_on_devices(w.op->templates[k], shape, i + k, 100 + (uint64_t)i, i % 3 == 0);
         }
+    none_failed();
 }
 
 /* A classifier's last layer: one row, sums of thousands, blocks of k that do not end together. */
@@ -92,13 +116,15 @@ static void gemm_packed_computes_one_long_row(void **state)
 
     (void)state;
     assert_non_null(t);
-    verify_shape(t, "dense f32 m=1 n=1000 k=4096", 1, 2);
-    verify_shape(t, "dense f32 m=3 n=70 k=1301", 2, 2);
+    verify_on_devices(t, "dense f32 m=1 n=1000 k=4096", 0, 1, 2);
+    verify_on_devices(t, "dense f32 m=3 n=70 k=1301", 1, 2, 2);
+    none_failed();
 }
 
 static void compile_alone(const char *name)
 {
     const int64_t one[] = {1, 1, 1};
+    const enum program_lang lang = kernel_lang(under.ops->describe(under.list[0]));
     struct program p;
     struct program_module *m;
     struct program_launch *launch;
@@ -111,19 +137,19 @@ static void compile_alone(const char *name)
     buf_init(&text, (size_t)1 << 20);
     blobs_init(&blobs, (size_t)1 << 20);
     program_init(&p);
-    snprintf(p.api, sizeof p.api, "opencl");
-    assert_int_equal(kernel_text(name, LANG_OPENCL_C, &text), ERR_OK);
+    snprintf(p.api, sizeof p.api, "%s", under.ops->name);
+    assert_int_equal(kernel_text(name, lang, &text), ERR_OK);
     buf_puts(&text, "KERNEL WG_SIZE(1, 1, 1) alone(GLOBAL float *y) { y[0] = 0.0f; }\n"); /* something to launch */
-    m = program_add_module(&p, "alone", LANG_OPENCL_C, "");
+    m = program_add_module(&p, "alone", lang, "");
     assert_non_null(m);
     assert_int_equal(blobs_put(&blobs, buf_text(&text), text.len, &m->source), ERR_OK);
     assert_non_null(program_add_buffer(&p, "y", ROLE_OUTPUT, DTYPE_F32, 1));
     launch = program_add_kernel(&p, PHASE_RUN, 0, "alone", one, one);
     assert_non_null(launch);
     assert_int_equal(program_arg_buffer(launch, 0), ERR_OK);
-    if (ops->load(device, &p, &blobs, NULL, &l, &report, &why))
+    if (under.ops->load(under.list[0], &p, &blobs, NULL, &l, &report, &why))
         fail_msg("%s: %s\n%s", name, why.text, report.log ? report.log : "");
-    ops->unload(l);
+    under.ops->unload(l);
     free(report.log);
     program_fini(&p);
     blobs_fini(&blobs);
@@ -149,11 +175,9 @@ int main(int argc, char **argv)
     int failed;
 
     part = part_of(argc, argv);
-    ops = device_find("opencl");
-    device = ops ? open_first(ops) : NULL;
-    if (!device)
+    if (!open_devices(BACKEND, &under))
         return 77;
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    ops->close(device);
+    close_devices(&under);
     return failed;
 }

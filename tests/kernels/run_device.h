@@ -1,0 +1,123 @@
+/* run_device.h - what the tests of kernels on devices share: open devices of a backend, verification of a program. */
+#ifndef TUNE_TESTS_KERNELS_RUN_DEVICE_H
+#define TUNE_TESTS_KERNELS_RUN_DEVICE_H
+
+#include "kernels/template.h"
+#include "runtime/device.h"
+#include "runtime/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEVICES 8
+
+/* The devices that a test runs on. */
+struct devices_under_test {
+    const struct device_ops *ops;
+    struct device *list[MAX_DEVICES];
+    int n;
+};
+
+/* Emulated GPUs of four architectures (tests/cuda), unless another driver and compiler are named: then those of the
+ * machine. */
+static inline void choose_cuda(void)
+{
+#ifdef EMULATED_CUDA
+    setenv("TUNE_CUDA_LIBRARY", EMULATED_CUDA, 0);
+    setenv("TUNE_NVRTC", EMULATED_NVRTC, 0);
+    setenv("TUNE_NVRTC_VERSION", "12.8", 0); /* an emulated one that knows them all */
+    setenv("TUNE_CUDA_SM", "61,75,80,90", 0);
+#endif
+}
+
+/* "opencl": the first device, with one thread, for the other tests' sake. "cuda": all of them. False (and words on
+ * stdout) when there is none. */
+static inline bool open_devices(const char *backend, struct devices_under_test *d)
+{
+    const bool all = strcmp(backend, "cuda") == 0;
+    struct why why = {""};
+
+    setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);
+    if (all)
+        choose_cuda();
+    *d = (struct devices_under_test){.ops = device_find(backend)};
+    for (int i = 0; d->ops && i < (all ? MAX_DEVICES : 1); i++) {
+        char selector[16] = "";
+
+        if (all)
+            snprintf(selector, sizeof selector, "%d", i);
+        if (d->ops->open(selector, &d->list[i], &why))
+            break;
+        d->n++;
+    }
+    if (!d->n)
+        printf("skipped: %s\n", d->ops ? why.text : "not built in");
+    return d->n > 0;
+}
+
+static inline void close_devices(struct devices_under_test *d)
+{
+    for (int i = 0; i < d->n; i++)
+        d->ops->close(d->list[i]);
+}
+
+/* A kernel that went astray takes the context with it: another one, so that the next kernel has its chance. */
+static inline void reopen_device(struct devices_under_test *d, int i)
+{
+    char selector[16];
+
+    if (strcmp(d->ops->name, "cuda") != 0)
+        return;
+    snprintf(selector, sizeof selector, "%d", i);
+    d->ops->close(d->list[i]);
+    if (d->ops->open(selector, &d->list[i], NULL))
+        exit(1);
+}
+
+/* Part i of n of a long test, from the argument "i/n" (no argument: all of it): true when the next item is of it. */
+struct part {
+    unsigned long i, n, at;
+};
+
+static inline struct part part_of(int argc, char **argv)
+{
+    struct part p = {0, 1, 0};
+
+    if (argc > 1 && sscanf(argv[1], "%lu/%lu", &p.i, &p.n) != 2)
+        p = (struct part){0, 1, 0};
+    p.n += p.n == 0;
+    return p;
+}
+
+static inline bool part_has_next(struct part *p)
+{
+    return p->at++ % p->n == p->i;
+}
+
+/* While working on one template: TUNE_ONLY=conv2d/direct leaves the others out. */
+static inline bool is_wanted(const char *template_id)
+{
+    const char *only = getenv("TUNE_ONLY");
+
+    return !only || strcmp(only, template_id) == 0;
+}
+
+/* Loads and verifies; the error of either step. */
+static inline enum err load_and_verify(const struct device_ops *ops, struct device *d, const struct program *p,
+                                       const struct blobs *blobs, struct why *why)
+{
+    struct load_report report = {0};
+    struct loaded *l = NULL;
+    enum err e = ops->load(d, p, blobs, NULL, &l, &report, why);
+
+    if (!e) {
+        e = verify_program(ops, l, p, blobs, NULL, why);
+        ops->unload(l);
+    } else if (report.log) {
+        printf("%s\n", report.log);
+    }
+    free(report.log);
+    return e;
+}
+
+#endif

@@ -1,5 +1,6 @@
 #include "agent/child.h"
 
+#include "agent/built.h"
 #include "agent/child_ops.h"
 #include "agent/frame.h"
 #include "agent/pin.h"
@@ -144,6 +145,7 @@ cJSON *child_describe(struct child *c, const cJSON *request)
     json_add_bool(reply, "simulated", c->ops->simulated, &ok);
     json_add_real(reply, "canary_ns", ns, &ok);
     json_add_real(reply, "gflops", ns > 0 ? canary_flops(c->canary) / ns : 0, &ok);
+    child_add_compiler(c, reply, &ok);
     if (ok)
         return reply;
     cJSON_Delete(reply);
@@ -167,7 +169,7 @@ static void append_without_paths(struct buf *out, const char *text, const char *
 }
 
 /* Compiler output behind the words: that is what a person wants to see. */
-static void add_words(const struct child *c, cJSON *reply, enum err e, const struct why *why, const char *log, bool *ok)
+void child_add_words(const struct child *c, cJSON *reply, enum err e, const struct why *why, const char *log, bool *ok)
 {
     struct buf text;
 
@@ -214,10 +216,12 @@ static cJSON *verify_reply(const struct child *c, enum err e, const char *stage,
 
     json_add_text(reply, "status", status_name(status_of_err(e)), &ok);
     json_add_text(reply, "stage", e ? stage : "", &ok);
-    add_words(c, reply, e, why, report->log, &ok);
+    child_add_words(c, reply, e, why, report->log, &ok);
     json_add_real(reply, "build_ms", (double)report->build_ns * 1e-6, &ok);
     json_add_bool(reply, "build_cached", report->build_cached, &ok);
     json_add_real(reply, "verify_ms", verify_ms, &ok);
+    if (report->n_resources > 0)
+        json_add_item(reply, "resources", resources_json(report->resources, (size_t)report->n_resources), &ok);
     if (ok)
         return reply;
     cJSON_Delete(reply);
@@ -258,7 +262,8 @@ static cJSON *answer(struct child *c, const cJSON *request)
     static const struct {
         const char *op;
         cJSON *(*answer)(struct child *c, const cJSON *request);
-    } ops[] = {{"describe", child_describe}, {"verify", child_verify}, {"time", child_time}};
+    } ops[] = {{"describe", child_describe}, {"verify", child_verify}, {"time", child_time},
+               {"compiler", child_compiler}, {"compile", child_compile}};
     const char *op = "";
 
     json_get_text(request, "op", &op, NULL);
@@ -325,11 +330,13 @@ int child_main(int argc, char **argv)
     c.cache_dir = *argv[5] ? argv[5] : NULL;
     setrlimit(RLIMIT_FSIZE, &files);
     fill_cache_limit(CHILD_FILL_BYTES);
-    if (open_device(&c, argv[2], argv[3], &why))
+    if (strcmp(argv[2], "compile") != 0 && open_device(&c, argv[2], argv[3], &why))
         return refuse(c.fd, &why);
     code = serve(&c);
     child_drop_anchor(&c);
     canary_close(c.canary);
-    c.ops->close(c.device);
+    child_close_compiler(&c);
+    if (c.ops)
+        c.ops->close(c.device);
     return code;
 }

@@ -12,6 +12,7 @@
 #define CANARY_MAX_MS 20
 
 struct child_program;
+struct nvrtc;
 
 struct child {
     int fd; /* of the stream to the parent */
@@ -19,6 +20,7 @@ struct child {
     struct device *device;
     const char *dir;       /* of blobs */
     const char *cache_dir; /* NULL = none */
+    struct nvrtc *nvrtc;   /* loaded when it is wanted */
     struct canary *canary; /* NULL: none for this device, or not asked for yet */
     bool canary_tried;
     struct child_program *anchor; /* the last one timed, loaded: most batches have the same; NULL = none */
@@ -54,6 +56,9 @@ void child_open_canary(struct child *c);
 double child_canary_ns(struct child *c);
 double child_canary_now_ns(struct child *c);
 
+/* Adds "why": the words, and the compiler's behind them, with the child's own paths left out. */
+void child_add_words(const struct child *c, cJSON *reply, enum err e, const struct why *why, const char *log, bool *ok);
+
 /* The status of a trial that failed with `e`. */
 enum record_status status_of_err(enum err e);
 
@@ -61,5 +66,15 @@ enum record_status status_of_err(enum err e);
 cJSON *child_describe(struct child *c, const cJSON *request);
 cJSON *child_verify(struct child *c, const cJSON *request);
 cJSON *child_time(struct child *c, const cJSON *request);
+
+/* ---- child_build.c ---- */
+
+/* Adds "builds" and "builds_why" to the description of a CUDA device: is a compiler here that knows it? */
+void child_add_compiler(struct child *c, cJSON *reply, bool *ok);
+void child_close_compiler(struct child *c);
+
+/* Answers, of a child without a device too. */
+cJSON *child_compiler(struct child *c, const cJSON *request);
+cJSON *child_compile(struct child *c, const cJSON *request);
 
 #endif

@@ -30,6 +30,12 @@ static const struct blob *program_text(struct fetcher *x, const char *hex)
     return x->e ? NULL : blobs_get(x->set, hex);
 }
 
+static void fetch_code(struct fetcher *x, const struct built *code)
+{
+    for (int i = 0; i < code->n_files; i++)
+        fetch(code->files[i].blob.hex, x);
+}
+
 /* False, with the trial's anchor given up, when it cannot be had. */
 static bool fetch_anchor(struct fetcher *x, struct trial *t)
 {
@@ -42,12 +48,34 @@ static bool fetch_anchor(struct fetcher *x, struct trial *t)
     b = program_text(x, t->anchor_name.hex);
     if (b && !program_from_json((const char *)b->data, b->n_bytes, &p, &x->why))
         program_each_blob(&p, fetch, x);
+    if (!x->e && t->anchor_code.status != STATUS_OK)
+        x->e = why_set(&x->why, ERR_COMPILE, "%.900s", t->anchor_code.why);
+    fetch_code(x, &t->anchor_code);
     program_fini(&p);
     if (!x->e)
         return true;
     t->anchor_name.hex[0] = '\0';
     x->e = ERR_OK;
     return false;
+}
+
+enum err fetch_sources(struct client *client, struct workdir *dir, const char *hex, struct program *out,
+                       struct why *why)
+{
+    struct blobs set;
+    struct fetcher x = {.client = client, .dir = dir, .set = &set};
+    const struct blob *b;
+
+    blobs_init(&set, MAX_TRIAL_BLOB_BYTES);
+    b = program_text(&x, hex);
+    if (b)
+        x.e = program_from_json((const char *)b->data, b->n_bytes, out, &x.why);
+    for (size_t i = 0; b && i < out->n_modules; i++)
+        fetch(out->modules[i].source.hex, &x);
+    if (x.e)
+        *why = x.why;
+    blobs_fini(&set);
+    return x.e;
 }
 
 bool fetch_trial(struct client *client, struct workdir *dir, const atomic_bool *stop, struct trial *t,
@@ -63,7 +91,11 @@ bool fetch_trial(struct client *client, struct workdir *dir, const atomic_bool *
     if (b)
         trial_take_program(t, b->data, b->n_bytes);
     if (b && !t->finished)
+        trial_take_code(t);
+    if (b && !t->finished)
         program_each_blob(&t->program, fetch, &x);
+    if (!t->finished)
+        fetch_code(&x, &t->code);
     if (!x.e && !t->finished)
         anchored = fetch_anchor(&x, t);
     if (x.e && !atomic_load(stop))

@@ -13,4 +13,9 @@
 bool fetch_trial(struct client *client, struct workdir *dir, const atomic_bool *stop, struct trial *t,
                  struct why *anchor_why);
 
+/* A program and its modules' sources, but nothing that only runs need. `out` is empty, filled when all went well, to be
+ * finished by the caller in any case. */
+enum err fetch_sources(struct client *client, struct workdir *dir, const char *hex, struct program *out,
+                       struct why *why);
+
 #endif

@@ -1,4 +1,5 @@
 /* tune-agent - measures trials of a tracker on one device of this machine. docs/agent.md. */
+#include "agent/builder.h"
 #include "agent/child.h"
 #include "agent/farm.h"
 #include "agent/lock.h"
@@ -63,6 +64,12 @@ static const struct cli_option options[] = {
      .otherwise = "0",
      .max = RIG_MAX_BUILDERS,
      .help = "build children; 0 = one for each CPU that does not time (other devices than CPUs: 1)"},
+    {.name = "build-for",
+     .kind = CLI_TEXT,
+     .argument = "LIST",
+     .help = "with --no-device: compile for devices elsewhere, e.g. sm_61,sm_75,sm_90"},
+    {.name = "no-device", .kind = CLI_FLAG, .help = "serve no device (see --build-for)"},
+    {.name = "no-build", .kind = CLI_FLAG, .help = "of a CUDA device: leave compiling to builders"},
     {.name = "no-overlap", .kind = CLI_FLAG, .help = "never build while timing"},
     {.name = "mix", .kind = CLI_FLAG, .help = "register although the key holds another fingerprint"},
     {.name = "child-wrapper",
@@ -207,9 +214,31 @@ static void keep_off_timing_cpus(const struct rig *rig)
 struct ender {
     struct rig *rig;
     _Atomic(struct farm *) farm;
+    _Atomic(struct workshop *) workshop; /* instead of both */
     sigset_t ends;
     int *verbosity;
 };
+
+static void tell_counts(const char *what, int64_t done, int64_t failed, int *verbosity)
+{
+    char line[96];
+
+    snprintf(line, sizeof line, "ended; %lld %s sent, %lld of them failures", (long long)done, what,
+             (long long)failed);
+    log_line(0, line, verbosity);
+}
+
+static void end_workshop(struct workshop *w, int *verbosity)
+{
+    int64_t done, failed;
+
+    atomic_store(&stop, true);
+    builder_stop(w);
+    builder_counts(w, &done, &failed);
+    tell_counts("builds", done, failed, verbosity);
+    builder_bye(w);
+    _exit(0);
+}
 
 static void *end_by_signal(void *arg)
 {
@@ -219,16 +248,15 @@ static void *end_by_signal(void *arg)
 
     sigwait(&x->ends, &signal);
     limit_goodbye();
+    if (atomic_load(&x->workshop))
+        end_workshop(atomic_load(&x->workshop), x->verbosity);
     stop_rig(x->rig);
     farm = atomic_load(&x->farm);
     if (farm) {
         int64_t done, failed;
-        char line[96];
 
         farm_counts(farm, &done, &failed);
-        snprintf(line, sizeof line, "ended; %lld records sent, %lld of them failures", (long long)done,
-                 (long long)failed);
-        log_line(0, line, x->verbosity);
+        tell_counts("records", done, failed, x->verbosity);
         farm_bye(farm);
     }
     _exit(0);
@@ -290,6 +318,50 @@ static int serve(const struct cli *c, struct rig *rig, struct ender *ender, int 
         pause(); /* the children of this thread's making die with it; `ender` ends the process */
 }
 
+static int build(const struct cli *c, struct ender *ender, int *verbosity)
+{
+    char name[96], line[700];
+    struct builder_options o = {.url = cli_text(c, "tracker"),
+                                .key_file = cli_text(c, "key-file"),
+                                .name = cli_text(c, "name"),
+                                .child_wrapper = cli_text(c, "child-wrapper"),
+                                .n_children = (int)cli_int(c, "builders"),
+                                .stop = &stop,
+                                .log = log_line,
+                                .arg = verbosity};
+    struct why why = {""};
+    struct workshop *w = NULL;
+    enum err e = builder_read_sms(cli_text(c, "build-for"), &o, &why);
+
+    if (!e && !o.name) {
+        e = default_name("builder", name, sizeof name, &why);
+        o.name = name;
+    }
+    if (!e)
+        e = builder_open(&o, &w, &why);
+    if (!e) {
+        snprintf(line, sizeof line, "%s builds for %s with %s", o.name, cli_text(c, "build-for"), builder_compiler(w));
+        log_line(0, line, verbosity);
+        atomic_store(&ender->workshop, w);
+        e = builder_start(w, &why);
+    }
+    if (e)
+        return atomic_load(&stop) ? 0 : fail(&why, exit_code_of(e));
+    for (;;)
+        pause();
+}
+
+/* One agent serves a device or builds for others: which of both is said twice, so that neither is an accident. */
+static enum err check_mode(const struct cli *c, struct why *why)
+{
+    if (cli_flag(c, "no-device") && !cli_text(c, "build-for"))
+        return why_set(why, ERR_INPUT, "--no-device leaves nothing to do: expected --build-for sm_61,.. with it");
+    if (cli_text(c, "build-for") && !cli_flag(c, "no-device"))
+        return why_set(why, ERR_INPUT,
+                       "--build-for goes with --no-device: an agent builds or serves a device, start one for each");
+    return ERR_OK;
+}
+
 static int self_test(struct rig *rig)
 {
     printf("%s: %s; %s; units %lld; threads %d; fingerprint %.12s; canary %.3f ms, %.1f GFLOPS\n", rig->options.device,
@@ -308,12 +380,15 @@ static int run(const struct cli *c)
                                   .threads = (int)cli_int(c, "threads"),
                                   .builders = (int)cli_int(c, "builders"),
                                   .child_wrapper = cli_text(c, "child-wrapper"),
+                                  .no_build = cli_flag(c, "no-build"),
                                   .stop = &stop,
                                   .log = log_line,
                                   .arg = &verbosity};
     struct why why = {""};
     pthread_t thread;
 
+    if (check_mode(c, &why))
+        return fail(&why, EXIT_USAGE);
     verbosity = verbosity_of(c);
     block_signals(&ender.ends);
     ender.rig = &rig;
@@ -321,6 +396,8 @@ static int run(const struct cli *c)
     workdir_sweep();
     if (pthread_create(&thread, NULL, end_by_signal, &ender) != 0)
         return EXIT_USAGE;
+    if (cli_flag(c, "no-device"))
+        return build(c, &ender, &verbosity);
     if (rig_open(&rig, &o, cli_flag(c, "self-test"), &why))
         return atomic_load(&stop) ? 0 : fail(&why, EXIT_USAGE);
     if (cli_flag(c, "self-test"))

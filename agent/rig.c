@@ -108,6 +108,18 @@ void rig_kill(struct rig *r)
 
 /* ---- open ---- */
 
+static void take_compiler(struct rig *r, const cJSON *reply)
+{
+    const char *words = "";
+
+    json_bool_or(reply, "builds", true, &r->builds, NULL);
+    json_text_or(reply, "builds_why", "", &words, NULL);
+    why_set(&r->builds_why, ERR_OK, "%s", words);
+    if (r->options.no_build && r->builds)
+        why_set(&r->builds_why, ERR_OK, "--no-build leaves building to builders");
+    r->builds = r->builds && !r->options.no_build;
+}
+
 static enum err ask_description(struct rig *r, bool canary, struct why *why)
 {
     const struct sandbox_limits limits = {.build_s = START_S, .run_s = START_S};
@@ -133,6 +145,7 @@ static enum err ask_description(struct rig *r, bool canary, struct why *why)
     json_bool_or(reply, "simulated", false, &r->simulated, NULL);
     json_real_or(reply, "canary_ns", 0, &r->canary_ns, NULL);
     json_real_or(reply, "gflops", 0, &r->canary_gflops, NULL);
+    take_compiler(r, reply);
     cJSON_Delete(reply);
     return e;
 }
@@ -268,6 +281,26 @@ static enum err want_build_child(struct rig *r, struct rig_builder *b, struct wh
     return replace_child(r, &b->child, "build", generation, why);
 }
 
+/* Code made by a builder goes where the runtime looks for code it has made before. */
+static void place(const struct rig *r, int64_t generation, const struct built *code)
+{
+    char cache[PATH_MAX + 32], path[PATH_MAX + 32 + BUILT_NAME_BYTES + 1];
+    struct why why = {""};
+
+    workdir_cache(&r->dir, generation, cache, sizeof cache);
+    for (int i = 0; i < code->n_files; i++) {
+        snprintf(path, sizeof path, "%s/%s", cache, code->files[i].name);
+        if (workdir_link(&r->dir, code->files[i].blob.hex, path, &why))
+            tell(r, 0, "%s", why.text);
+    }
+}
+
+static void place_code(const struct rig *r, int64_t generation, const struct trial *t)
+{
+    place(r, generation, &t->code);
+    place(r, generation, &t->anchor_code);
+}
+
 static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial *t, const char *program, cJSON **reply,
                        struct sandbox_end *end)
 {
@@ -285,6 +318,7 @@ static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial 
         end->fate = e == ERR_CANCELLED ? SANDBOX_CANCELLED : SANDBOX_DIED;
         return;
     }
+    place_code(r, b->generation, t);
     sandbox_ask(&b->child, request, &limits, reply, end);
 }
 
@@ -412,6 +446,8 @@ static void ask_time(struct rig *r, struct trial *const *trials, int n, bool anc
         strcpy(end->stage, "start");
         return;
     }
+    for (int i = 0; i < n; i++)
+        place_code(r, r->time_generation, trials[i]);
     sandbox_ask(&r->time, time_request(trials, n, anchored), &limits, reply, end);
     r->n_timed += n;
 }

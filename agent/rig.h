@@ -19,6 +19,7 @@ struct rig_options {
     int threads;        /* of a CPU runtime; 0 = all CPUs but one */
     int builders;       /* build children, at most RIG_MAX_BUILDERS; 0 = one for each CPU that does not time */
     const char *child_wrapper; /* "CMD ARGS" that children are started through; NULL = none */
+    bool no_build;             /* leave building for a CUDA device to builders */
     const atomic_bool *stop;
     /* Told of things a person may want to know; may be NULL. level 0 = warning, 1 = -v, 2 = -vv. */
     void (*log)(int level, const char *line, void *arg);
@@ -40,6 +41,8 @@ struct rig {
     int threads; /* used; 0 = not a CPU runtime */
     struct pin_plan cpus;
     double canary_ns, canary_gflops; /* at the start, when asked for */
+    bool builds;                     /* a CUDA device: is a compiler here that knows it, and is it to be used? */
+    struct why builds_why;           /* else why not */
     int lock_fd;
     struct rig_builder builders[RIG_MAX_BUILDERS];
     int n_builders;

@@ -31,10 +31,20 @@ static int within(double v, int min, int max)
     return v >= max ? max : v > min ? (int)v : min;
 }
 
+void trial_limits(const cJSON *body, double *build_s, double *run_s, int64_t *memory_bytes)
+{
+    const cJSON *limits = cJSON_GetObjectItemCaseSensitive(body, "limits");
+
+    *build_s = fmin(fmax(real_or(limits, "build_s", 10), 0.1), 3600);
+    if (run_s)
+        *run_s = fmin(fmax(real_or(limits, "run_s", 10), 0.1), 3600);
+    if (memory_bytes)
+        *memory_bytes = (int64_t)fmin(fmax(real_or(limits, "memory_bytes", 2147483648.0), 1048576), 1e15);
+}
+
 static void read_rules(struct trial *t, const cJSON *body)
 {
     const cJSON *timing = cJSON_GetObjectItemCaseSensitive(body, "timing");
-    const cJSON *limits = cJSON_GetObjectItemCaseSensitive(body, "limits");
     const cJSON *anchor = cJSON_GetObjectItemCaseSensitive(body, "anchor");
     struct timing_rules *r = &t->rules;
 
@@ -47,9 +57,7 @@ static void read_rules(struct trial *t, const cJSON *body)
     r->best_lnratio = real_or(timing, "best_lnratio", NAN);
     r->bridge = t->record.anchor.bridge = real_or(anchor, "bridge", 0);
     t->record.anchor.epoch = (int64_t)fmin(fmax(real_or(anchor, "epoch", 0), 0), 1e9);
-    t->build_s = fmin(fmax(real_or(limits, "build_s", 10), 0.1), 3600);
-    t->run_s = fmin(fmax(real_or(limits, "run_s", 10), 0.1), 3600);
-    t->memory_bytes = (int64_t)fmin(fmax(real_or(limits, "memory_bytes", 2147483648.0), 1048576), 1e15);
+    trial_limits(body, &t->build_s, &t->run_s, &t->memory_bytes);
 }
 
 static void read_body(struct trial *t, const cJSON *lease, const struct trial_agent *agent)
@@ -71,8 +79,16 @@ static void read_body(struct trial *t, const cJSON *lease, const struct trial_ag
     t->rules.may_censor = strcmp(r->purpose, "search") == 0;
 }
 
+static enum err read_code(const cJSON *built, const char *name, struct built *out, struct why *why)
+{
+    const cJSON *object = cJSON_GetObjectItemCaseSensitive(built, name);
+
+    return object ? built_from_json(object, out, why) : ERR_OK;
+}
+
 enum err trial_new(const cJSON *lease, const struct trial_agent *agent, struct trial **out, struct why *why)
 {
+    const cJSON *built = cJSON_GetObjectItemCaseSensitive(lease, "built");
     struct trial *t = calloc(1, sizeof *t);
     const char *id = NULL, *program = NULL, *anchor = NULL;
     enum err e;
@@ -91,6 +107,10 @@ enum err trial_new(const cJSON *lease, const struct trial_agent *agent, struct t
         e = json_text_or(lease, "anchor", "", &anchor, why);
     if (!e && (strlen(id) >= sizeof t->id || !sha256_is_hex(program) || (*anchor && !sha256_is_hex(anchor))))
         e = why_set(why, ERR_PROTOCOL, "a leased trial without a sane id, program or anchor");
+    if (!e)
+        e = read_code(built, "program", &t->code, why);
+    if (!e)
+        e = read_code(built, "anchor", &t->anchor_code, why);
     if (e) {
         trial_free(t);
         return e == ERR_NOMEM ? e : ERR_PROTOCOL;
@@ -108,6 +128,8 @@ void trial_free(struct trial *t)
 {
     if (!t)
         return;
+    built_fini(&t->code);
+    built_fini(&t->anchor_code);
     program_fini(&t->program);
     record_fini(&t->record);
     free(t);
@@ -160,6 +182,21 @@ void trial_take_program(struct trial *t, const void *text, size_t n)
         t->memory_bytes = t->program.memory_bytes;
 }
 
+void trial_take_code(struct trial *t)
+{
+    struct record *r = &t->record;
+
+    COPY(r->built_by, t->code.by);
+    COPY(r->compiler, t->code.compiler);
+    if (!t->code.by[0])
+        return;
+    r->build_ms = t->code.build_ms;
+    cJSON_Delete(r->resources);
+    r->resources = t->code.resources ? cJSON_Duplicate(t->code.resources, true) : NULL;
+    if (t->code.status != STATUS_OK)
+        trial_fail(t, t->code.status, "build", t->code.why ? t->code.why : "");
+}
+
 static enum record_status status_of(const cJSON *reply)
 {
     const int s = status_by_name(text_or(reply, "status", ""));
@@ -170,8 +207,12 @@ static enum record_status status_of(const cJSON *reply)
 void trial_take_verify(struct trial *t, const cJSON *reply)
 {
     const enum record_status status = status_of(reply);
+    cJSON *resources = cJSON_GetObjectItemCaseSensitive(reply, "resources");
 
-    t->record.build_ms = real_or(reply, "build_ms", 0);
+    cJSON_Delete(t->record.resources);
+    t->record.resources =
+        resources_merge(cJSON_IsArray(resources) ? cJSON_Duplicate(resources, true) : NULL, t->code.resources);
+    t->record.build_ms = t->code.by[0] ? t->code.build_ms : real_or(reply, "build_ms", 0);
     t->record.verify_ms = real_or(reply, "verify_ms", 0);
     t->record.build_cached = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "build_cached"));
     if (cJSON_HasObjectItem(reply, "refused"))

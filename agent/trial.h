@@ -2,6 +2,7 @@
 #ifndef TUNE_AGENT_TRIAL_H
 #define TUNE_AGENT_TRIAL_H
 
+#include "agent/built.h"
 #include "agent/timing.h"
 #include "logs/record.h"
 #include "runtime/program.h"
@@ -17,6 +18,8 @@ struct trial {
     double build_s, run_s;
     int64_t memory_bytes;
     struct program program;
+    /* What a builder answered about the program and about the anchor's; empty where the lease brought none. */
+    struct built code, anchor_code;
     int64_t buffer_bytes; /* of the program */
     struct record record;
     bool finished;       /* the record is whole: nothing more is to be done but to send it */
@@ -39,8 +42,15 @@ struct trial_agent {
 enum err trial_new(const cJSON *lease, const struct trial_agent *agent, struct trial **out, struct why *why);
 void trial_free(struct trial *t);
 
+/* What a trial's body says of building and running, with the protocol's defaults; run_s and memory_bytes may be NULL.
+ */
+void trial_limits(const cJSON *body, double *build_s, double *run_s, int64_t *memory_bytes);
+
 /* Parses the program and copies its identity into the record; a program that is not sane finishes the trial. */
 void trial_take_program(struct trial *t, const void *text, size_t n);
+
+/* Copies what a builder answered into the record; a failure of its finishes the trial. */
+void trial_take_code(struct trial *t);
 
 /* Ends the trial with a failure. */
 void trial_fail(struct trial *t, enum record_status status, const char *stage, const char *why);

@@ -205,6 +205,16 @@ void workdir_drop_cache(const struct workdir *w, int64_t generation)
     dir_remove(path);
 }
 
+enum err workdir_link(const struct workdir *w, const char *hex, const char *to_path, struct why *why)
+{
+    char path[PATH_MAX + 80];
+
+    blob_path(w->path, hex, path, sizeof path);
+    return link(path, to_path) == 0 || errno == EEXIST
+               ? ERR_OK
+               : why_set(why, ERR_IO, "cannot make %s: %s", to_path, strerror(errno));
+}
+
 enum err workdir_load_blob(const char *dir, const char *hex, struct blobs *into, struct why *why)
 {
     char path[PATH_MAX + 80];

@@ -53,6 +53,10 @@ void workdir_trim(struct workdir *w, int64_t stamp);
 void workdir_cache(const struct workdir *w, int64_t generation, char *out, size_t n_out);
 void workdir_drop_cache(const struct workdir *w, int64_t generation);
 
+/* Gives a blob that is here a second name, e.g. in a compiler's cache; nothing to do when that is there. ERR_IO.
+ * Thread-safe. */
+enum err workdir_link(const struct workdir *w, const char *hex, const char *to_path, struct why *why);
+
 /* In a child, which knows the directory's path only: reads a blob and checks it against its name. */
 enum err workdir_load_blob(const char *path, const char *hex, struct blobs *into, struct why *why);
 

@@ -38,6 +38,7 @@ void record_fini(struct record *r)
     free(r->samples_ns);
     free(r->anchor.samples_ns);
     cJSON_Delete(r->device);
+    cJSON_Delete(r->resources);
     record_init(r);
 }
 
@@ -78,6 +79,7 @@ enum err record_copy(struct record *to, const struct record *from)
     r.samples_ns = copy_samples(from->samples_ns, from->n_samples, &ok);
     r.anchor.samples_ns = copy_samples(from->anchor.samples_ns, from->anchor.n_samples, &ok);
     r.device = copy_json(from->device, &ok);
+    r.resources = copy_json(from->resources, &ok);
     if (!ok) {
         record_fini(&r);
         return ERR_NOMEM;

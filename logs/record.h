@@ -66,6 +66,10 @@ struct record {
     bool censored;                      /* over 3x the best after its first round: no more rounds were spent */
     double build_ms;
     bool build_cached;
+    char built_by[64]; /* the builder whose code was run; "" = the agent built it itself */
+    char compiler[32]; /* of that builder: "NVRTC 12.9" */
+    cJSON
+        *resources; /* registers, local and spilled bytes .. of each kernel, as far as told; an array, owned, or NULL */
     double verify_ms, device_ms, wait_ms; /* shares of the trial's time: checking, timing, waiting for the device */
     double flops;                         /* of one run, as GFLOPS are counted */
     char proposed_by[16];                 /* init | explore | user, or a strategy's name */

@@ -290,6 +290,21 @@ static enum err get_device(const struct field *f, cJSON *object, cJSON *item, st
     return ERR_OK;
 }
 
+static void put_resources(const struct field *f, const struct record *r, cJSON *object, bool *ok)
+{
+    if (r->resources)
+        json_add_item(object, f->name, cJSON_Duplicate(r->resources, true), ok);
+}
+
+static enum err get_resources(const struct field *f, cJSON *object, cJSON *item, struct record *r, struct why *why)
+{
+    if (!cJSON_IsArray(item))
+        return wrong_type(f, "an array of objects such as {\"kernel\":\"conv\",\"registers\":40}", why);
+    cJSON_Delete(r->resources);
+    r->resources = cJSON_DetachItemViaPointer(object, item);
+    return ERR_OK;
+}
+
 static cJSON *samples_array(const double *samples, size_t n, bool *ok)
 {
     cJSON *array = cJSON_CreateArray();
@@ -406,6 +421,10 @@ static enum err get_canary(const struct field *f, cJSON *object, cJSON *item, st
     {                                                                                                                  \
         name, put_text, get_text, offsetof(struct record, member), sizeof((struct record *)0)->member, required        \
     }
+#define TEXT_IF_ANY(name, member)                                                                                      \
+    {                                                                                                                  \
+        name, put_text_if_any, get_text, offsetof(struct record, member), sizeof((struct record *)0)->member, false    \
+    }
 #define HASH(name, member)                                                                                             \
     {                                                                                                                  \
         name, put_text, get_hash, offsetof(struct record, member), sizeof((struct record *)0)->member, false           \
@@ -430,7 +449,7 @@ static const struct field fields[] = {
     PLAIN("template_version", i64, template_version),
     OWN("knobs", knobs, true),
     OWN("status", status, true),
-    {"stage", put_text_if_any, get_text, offsetof(struct record, stage), sizeof((struct record *)0)->stage, false},
+    TEXT_IF_ANY("stage", stage),
     OWN("why", why, false),
     PLAIN("time_ns", real, time_ns),
     PLAIN("lnratio", real, lnratio),
@@ -443,6 +462,9 @@ static const struct field fields[] = {
     PLAIN("censored", bool, censored),
     PLAIN("build_ms", real, build_ms),
     PLAIN("build_cached", bool, build_cached),
+    TEXT_IF_ANY("built_by", built_by),
+    TEXT_IF_ANY("compiler", compiler),
+    OWN("resources", resources, false),
     PLAIN("verify_ms", real, verify_ms),
     PLAIN("device_ms", real, device_ms),
     PLAIN("wait_ms", real, wait_ms),

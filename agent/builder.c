@@ -1,0 +1,645 @@
+#include "agent/builder.h"
+
+#include "agent/built.h"
+#include "agent/enlist.h"
+#include "agent/fetch.h"
+#include "agent/host.h"
+#include "agent/sandbox.h"
+#include "agent/workdir.h"
+#include "core/file.h"
+#include "core/proc.h"
+#include "tracker/protocol.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define START_S 30.0
+#define CHILD_BUILDS 64 /* after which a child is replaced */
+#define ARCH_BYTES 17
+
+/* One leased build. */
+struct order {
+    char program[SHA256_HEX + 1], arch[ARCH_BYTES], trial[24];
+    int sm;
+    double build_s;
+    int64_t memory_bytes, blob_stamp;
+    struct built built;
+    struct buf code[PROGRAM_MAX_MODULES]; /* of built.files */
+    bool taken;                           /* a thread is at work on it */
+    atomic_bool dropped;                  /* another builder has it */
+};
+
+struct forge {
+    struct workshop *workshop;
+    struct sandbox child;
+    int n_built; /* by this child */
+};
+
+struct workshop {
+    struct builder_options options;
+    struct enlist enlist;
+    struct workdir dir;
+    char compiler[32], compiler_words[400];
+    struct forge forges[BUILDER_MAX_CHILDREN];
+    int n_forges;
+    pthread_mutex_t lock; /* all below */
+    pthread_cond_t changed;
+    struct order *held[BUILDER_MAX_CHILDREN]; /* leased and not answered */
+    int n_held;
+    int64_t done, failed;
+};
+
+/* ---- options ---- */
+
+enum err builder_read_sms(const char *text, struct builder_options *out, struct why *why)
+{
+    const char *at = text;
+
+    out->n_sms = 0;
+    for (;;) {
+        const size_t n = strcspn(at, ",");
+        const size_t digits = n > 3 && strncmp(at, "sm_", 3) == 0 ? strspn(at + 3, "0123456789") : 0;
+
+        if (digits < 2 || digits > 3 || digits + 3 != n)
+            return why_set(why, ERR_INPUT, "'%.*s' is no architecture: expected a list such as sm_61,sm_75,sm_90",
+                           (int)(n < 40 ? n : 40), at);
+        if (out->n_sms == BUILDER_MAX_SMS)
+            return why_set(why, ERR_LIMIT, "over %d architectures for one builder", BUILDER_MAX_SMS);
+        out->sms[out->n_sms++] = atoi(at + 3);
+        if (!at[n])
+            return ERR_OK;
+        at += n + 1;
+    }
+}
+
+/* ---- the children ---- */
+
+static enum err start_child(struct workshop *w, struct forge *f, struct why *why)
+{
+    char cache[PATH_MAX + 32];
+    const struct sandbox_options o = {.mode = "compile",
+                                      .device = "none",
+                                      .dir = w->dir.path,
+                                      .cache_dir = cache,
+                                      .wrapper = w->options.child_wrapper,
+                                      .data_bytes = host_total_bytes(),
+                                      .stop = w->options.stop};
+
+    f->n_built = 0;
+    workdir_cache(&w->dir, 0, cache, sizeof cache);
+    return sandbox_start(&f->child, &o, why);
+}
+
+static enum err ask_compiler(struct workshop *w, struct forge *f, struct why *why)
+{
+    const struct sandbox_limits limits = {.build_s = START_S, .run_s = START_S};
+    cJSON *request = cJSON_CreateObject(), *reply = NULL;
+    const char *refused = NULL, *name = "", *path = "";
+    struct sandbox_end end;
+    bool ok = request != NULL;
+    enum err e;
+
+    json_add_text(request, "op", "compiler", &ok);
+    json_add_item(request, "sms", cJSON_CreateIntArray(w->options.sms, w->options.n_sms), &ok);
+    sandbox_ask(&f->child, request, &limits, &reply, &end);
+    if (end.fate != SANDBOX_REPLIED)
+        return why_set(why, ERR_CHILD, "cannot ask the compiler: %s", end.words.text);
+    e = json_get_text(reply, "refused", &refused, NULL) == ERR_OK
+            ? why_set(why, ERR_UNSUPPORTED, "--build-for: %s", refused)
+            : json_get_text(reply, "compiler", &name, why);
+    json_text_or(reply, "path", "", &path, NULL);
+    snprintf(w->compiler, sizeof w->compiler, "%s", name);
+    snprintf(w->compiler_words, sizeof w->compiler_words, "%s (%.300s)", name, path);
+    cJSON_Delete(reply);
+    return e;
+}
+
+/* ---- opening ---- */
+
+static void describe(cJSON *args, bool *ok, void *arg)
+{
+    const struct workshop *w = arg;
+    cJSON *list = cJSON_CreateArray();
+    char name[ARCH_BYTES];
+
+    for (int i = 0; list && i < w->options.n_sms; i++) {
+        snprintf(name, sizeof name, "sm_%d", w->options.sms[i]);
+        cJSON_AddItemToArray(list, cJSON_CreateString(name));
+    }
+    json_add_item(args, "arches", list, ok);
+    json_add_text(args, "compiler", w->compiler, ok);
+}
+
+static enum err enlist(struct workshop *w, struct why *why)
+{
+    const struct enlist_options o = {.url = w->options.url,
+                                     .key_file = w->options.key_file,
+                                     .name = w->options.name,
+                                     .op = "builder_register",
+                                     .describe = describe,
+                                     .describe_arg = w,
+                                     .stop = w->options.stop,
+                                     .log = w->options.log,
+                                     .log_arg = w->options.arg};
+    const enum err e = enlist_open(&w->enlist, &o, why);
+
+    return e == ERR_UNSUPPORTED
+               ? why_set(why, e, "the tracker %s is older than builders: it needs a newer tune-tracker", w->options.url)
+               : e;
+}
+
+static int count_forges(const struct builder_options *o)
+{
+    const int n = o->n_children > 0 ? o->n_children : proc_cpus(NULL, 0);
+
+    return n < BUILDER_MAX_CHILDREN ? n : BUILDER_MAX_CHILDREN;
+}
+
+enum err builder_open(const struct builder_options *options, struct workshop **out, struct why *why)
+{
+    struct workshop *w = calloc(1, sizeof *w);
+    enum err e;
+
+    if (!w)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    w->options = *options;
+    w->dir.lock_fd = -1;
+    w->n_forges = count_forges(options);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    for (int i = 0; i < w->n_forges; i++) {
+        w->forges[i].workshop = w;
+        sandbox_init(&w->forges[i].child);
+    }
+    e = workdir_open(&w->dir, why);
+    if (!e)
+        e = start_child(w, &w->forges[0], why);
+    if (!e)
+        e = ask_compiler(w, &w->forges[0], why);
+    sandbox_end_child(&w->forges[0].child); /* its threads start their own */
+    if (!e)
+        e = enlist(w, why);
+    if (e) {
+        workdir_close(&w->dir);
+        free(w);
+        return e;
+    }
+    *out = w;
+    return ERR_OK;
+}
+
+const char *builder_compiler(const struct workshop *w)
+{
+    return w->compiler_words;
+}
+
+/* ---- orders ---- */
+
+static void order_free(struct order *o)
+{
+    if (!o)
+        return;
+    for (int i = 0; i < PROGRAM_MAX_MODULES; i++)
+        buf_fini(&o->code[i]);
+    built_fini(&o->built);
+    free(o);
+}
+
+static void fail(struct order *o, enum record_status status, const char *words)
+{
+    free(o->built.why);
+    o->built.status = status;
+    o->built.why = strdup(words);
+    o->built.n_files = 0;
+}
+
+/* NULL, with words, for what is no build. */
+static struct order *order_new(const struct workshop *w, const cJSON *lease, struct why *why)
+{
+    const cJSON *body = cJSON_GetObjectItemCaseSensitive(lease, "body");
+    const char *program = "", *arch = "", *trial = "";
+    struct order *o;
+
+    json_text_or(lease, "trial", "", &trial, NULL);
+    if (json_get_text(lease, "program", &program, why) || json_get_text(lease, "arch", &arch, why))
+        return NULL;
+    if (!sha256_is_hex(program) || strncmp(arch, "sm_", 3) != 0 || strlen(arch) >= ARCH_BYTES) {
+        why_set(why, ERR_PROTOCOL, "a leased build of program '%.12s' for '%.20s'", program, arch);
+        return NULL;
+    }
+    o = calloc(1, sizeof *o);
+    if (!o)
+        return NULL;
+    for (int i = 0; i < PROGRAM_MAX_MODULES; i++)
+        buf_init(&o->code[i], BLOB_MAX_BYTES);
+    strcpy(o->program, program);
+    strcpy(o->arch, arch);
+    snprintf(o->trial, sizeof o->trial, "%s", trial);
+    o->sm = atoi(arch + 3);
+    trial_limits(body, &o->build_s, NULL, &o->memory_bytes);
+    o->blob_stamp = w->dir.stamp;
+    snprintf(o->built.by, sizeof o->built.by, "%s", w->options.name);
+    snprintf(o->built.compiler, sizeof o->built.compiler, "%s", w->compiler);
+    return o;
+}
+
+static void let_go(struct workshop *w, struct order *o, bool answered)
+{
+    pthread_mutex_lock(&w->lock);
+    for (int i = 0; i < w->n_held; i++)
+        if (w->held[i] == o) {
+            w->held[i] = w->held[--w->n_held];
+            break;
+        }
+    w->done += answered;
+    w->failed += answered && o->built.status != STATUS_OK;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    order_free(o);
+}
+
+void builder_counts(struct workshop *w, int64_t *done, int64_t *failed)
+{
+    pthread_mutex_lock(&w->lock);
+    *done = w->done;
+    *failed = w->failed;
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- answers ---- */
+
+static enum err put_code(struct workshop *w, struct order *o, struct why *why)
+{
+    struct blobs set;
+    enum err e = ERR_OK;
+
+    blobs_init(&set, PROGRAM_MAX_MODULES * BLOB_MAX_BYTES);
+    for (int i = 0; i < o->built.n_files && !e; i++)
+        e = blobs_put(&set, o->code[i].data, o->code[i].len, &o->built.files[i].blob);
+    if (!e)
+        e = client_put_blobs(w->enlist.client, &set, why);
+    blobs_fini(&set);
+    return e;
+}
+
+static cJSON *answer_args(const struct order *o)
+{
+    cJSON *args = cJSON_CreateObject(), *blobs = cJSON_CreateArray();
+    bool ok = args && blobs;
+
+    for (int i = 0; ok && i < o->built.n_files; i++)
+        ok = cJSON_AddItemToArray(blobs, cJSON_CreateString(o->built.files[i].blob.hex));
+    json_add_text(args, "program", o->program, &ok);
+    json_add_text(args, "arch", o->arch, &ok);
+    json_add_text(args, "status", status_name(o->built.status), &ok);
+    json_add_item(args, "blobs", blobs, &ok);
+    json_add_item(args, "body", built_to_json(&o->built), &ok);
+    if (ok)
+        return args;
+    cJSON_Delete(args);
+    return NULL;
+}
+
+static void tell_answer(const struct workshop *w, const struct order *o)
+{
+    size_t n_bytes = 0;
+
+    for (int i = 0; i < o->built.n_files; i++)
+        n_bytes += o->code[i].len;
+    if (o->built.status == STATUS_OK)
+        enlist_tell(&w->enlist, 1, "%s %.12s %s ok, %d files, %zu bytes, %.0f ms", o->trial, o->program, o->arch,
+                    o->built.n_files, n_bytes, o->built.build_ms);
+    else
+        enlist_tell(&w->enlist, 1, "%s %.12s %s %s: %.300s", o->trial, o->program, o->arch,
+                    status_name(o->built.status), o->built.why ? o->built.why : "");
+}
+
+/* Sends what came of an order and frees it. */
+static void answer(struct workshop *w, struct order *o)
+{
+    struct why why = {""};
+    enum err e = put_code(w, o, &why);
+
+    if (!e) {
+        tell_answer(w, o);
+        e = client_call(w->enlist.client, "build_result", answer_args(o), NULL, 0, NULL, NULL, &why);
+    }
+    if (e && !enlist_stopping(&w->enlist))
+        enlist_tell(&w->enlist, 0, "%s: the code was not taken: %s", o->trial, why.text);
+    let_go(w, o, !e);
+}
+
+/* ---- building ---- */
+
+static void read_code(struct workshop *w, struct order *o, const cJSON *reply)
+{
+    const cJSON *name, *names = cJSON_GetObjectItemCaseSensitive(reply, "files");
+    char cache[PATH_MAX + 32], path[PATH_MAX + 32 + BUILT_NAME_BYTES + 1];
+    struct why why = {""};
+
+    workdir_cache(&w->dir, 0, cache, sizeof cache);
+    cJSON_ArrayForEach(name, names)
+    {
+        const int i = o->built.n_files;
+
+        if (i == PROGRAM_MAX_MODULES || !cJSON_IsString(name) || strchr(name->valuestring, '/') ||
+            strlen(name->valuestring) >= BUILT_NAME_BYTES) {
+            fail(o, STATUS_CRASH, "the compiling child named its files wrongly");
+            return;
+        }
+        strcpy(o->built.files[i].name, name->valuestring);
+        snprintf(path, sizeof path, "%s/%s", cache, name->valuestring);
+        if (file_read(path, &o->code[i], &why)) {
+            fail(o, STATUS_RUNTIME, why.text);
+            return;
+        }
+        o->built.files[i].blob = sha256_of(o->code[i].data, o->code[i].len);
+        o->built.n_files++;
+    }
+}
+
+static void take_reply(struct workshop *w, struct order *o, const cJSON *reply)
+{
+    const cJSON *resources = cJSON_GetObjectItemCaseSensitive(reply, "resources");
+    const char *status = "", *words = "";
+    int number;
+
+    json_text_or(reply, "status", "", &status, NULL);
+    json_text_or(reply, "why", "", &words, NULL);
+    json_real_or(reply, "build_ms", 0, &o->built.build_ms, NULL);
+    number = status_by_name(status);
+    if (number != STATUS_OK) {
+        fail(o, number < 0 ? STATUS_CRASH : (enum record_status)number, words);
+        return;
+    }
+    o->built.resources = cJSON_GetArraySize(resources) > 0 ? cJSON_Duplicate(resources, true) : NULL;
+    read_code(w, o, reply);
+}
+
+static void ask_compile(struct workshop *w, struct forge *f, const struct order *o, cJSON **reply,
+                        struct sandbox_end *end)
+{
+    const struct sandbox_limits limits = {
+        .build_s = o->build_s, .run_s = o->build_s, .start_s = START_S, .memory_bytes = o->memory_bytes};
+    cJSON *request;
+    bool ok;
+
+    memset(end, 0, sizeof *end);
+    end->fate = SANDBOX_DIED;
+    if ((f->child.pid <= 0 || f->n_built >= CHILD_BUILDS) && start_child(w, f, &end->words)) {
+        enlist_leave(&w->enlist, end->words.text); /* no fault of a program: another builder has to do it */
+        enlist_nap(&w->enlist, ENLIST_WAIT_MS);
+        end->fate = SANDBOX_CANCELLED;
+        return;
+    }
+    f->n_built++;
+    request = cJSON_CreateObject();
+    ok = request != NULL;
+    json_add_text(request, "op", "compile", &ok);
+    json_add_text(request, "program", o->program, &ok);
+    json_add_i64(request, "sm", o->sm, &ok);
+    sandbox_ask(&f->child, request, &limits, reply, end);
+}
+
+static void compile(struct workshop *w, struct forge *f, struct order *o)
+{
+    static const enum record_status by_fate[] = {
+        [SANDBOX_DIED] = STATUS_CRASH, [SANDBOX_TIMEOUT] = STATUS_TIMEOUT, [SANDBOX_MEMORY] = STATUS_LIMITS};
+    struct sandbox_end end;
+    cJSON *reply = NULL;
+
+    ask_compile(w, f, o, &reply, &end);
+    if (end.fate == SANDBOX_DIED && !enlist_stopping(&w->enlist))
+        ask_compile(w, f, o, &reply, &end); /* once more, in a fresh child */
+    if (end.fate == SANDBOX_REPLIED)
+        take_reply(w, o, reply);
+    else if (end.fate != SANDBOX_CANCELLED)
+        fail(o, by_fate[end.fate], end.words.text);
+    cJSON_Delete(reply);
+}
+
+static struct order *first_untaken(const struct workshop *w)
+{
+    for (int i = 0; i < w->n_held; i++)
+        if (!w->held[i]->taken)
+            return w->held[i];
+    return NULL;
+}
+
+static void *forge_thread(void *arg)
+{
+    struct forge *f = arg;
+    struct workshop *w = f->workshop;
+
+    while (!enlist_stopping(&w->enlist)) {
+        struct order *o;
+
+        pthread_mutex_lock(&w->lock);
+        while (!(o = first_untaken(w)))
+            pthread_cond_wait(&w->changed, &w->lock);
+        o->taken = true;
+        pthread_mutex_unlock(&w->lock);
+        if (o->built.status == STATUS_OK && !atomic_load(&o->dropped))
+            compile(w, f, o);
+        if (enlist_stopping(&w->enlist))
+            break;
+        if (atomic_load(&o->dropped))
+            let_go(w, o, false);
+        else
+            answer(w, o);
+    }
+    for (;;)
+        pause(); /* the child dies with this thread; the process ends both */
+    return NULL;
+}
+
+/* ---- leasing ---- */
+
+static int wait_for_room(struct workshop *w)
+{
+    int n;
+
+    pthread_mutex_lock(&w->lock);
+    while ((n = w->n_forges - w->n_held) <= 0)
+        pthread_cond_wait(&w->changed, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    return n;
+}
+
+static void take_order(struct workshop *w, struct order *o)
+{
+    struct program program;
+    struct why why = {""};
+    enum err e;
+
+    program_init(&program);
+    e = fetch_sources(w->enlist.client, &w->dir, o->program, &program, &why);
+    if (e)
+        fail(o, STATUS_RUNTIME, why.text);
+    else if (program.build_s > 0)
+        o->build_s = fmin(o->build_s, program.build_s);
+    program_fini(&program);
+    if (e && enlist_stopping(&w->enlist)) {
+        order_free(o);
+        return;
+    }
+    pthread_mutex_lock(&w->lock);
+    w->held[w->n_held++] = o;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void lease(struct workshop *w, int max)
+{
+    cJSON *args = cJSON_CreateObject(), *reply;
+    const cJSON *list = NULL, *item;
+    bool ok = args != NULL;
+
+    json_add_i64(args, "max", max, &ok);
+    reply = enlist_lease(&w->enlist, "build_lease", args);
+    json_get_array(reply, "builds", &list, NULL);
+    cJSON_ArrayForEach(item, list)
+    {
+        struct why why = {""};
+        struct order *o = max-- > 0 ? order_new(w, item, &why) : NULL;
+
+        if (o)
+            take_order(w, o);
+        else
+            enlist_tell(&w->enlist, 0, "a build was left alone: %s", why.text);
+    }
+    cJSON_Delete(reply);
+}
+
+/* Forgets sources that no order needs. */
+static void trim_blobs(struct workshop *w)
+{
+    int64_t oldest = w->dir.stamp;
+
+    pthread_mutex_lock(&w->lock);
+    for (int i = 0; i < w->n_held; i++)
+        if (w->held[i]->blob_stamp < oldest)
+            oldest = w->held[i]->blob_stamp;
+    pthread_mutex_unlock(&w->lock);
+    workdir_trim(&w->dir, oldest);
+}
+
+static void *lease_thread(void *arg)
+{
+    struct workshop *w = arg;
+
+    while (!enlist_stopping(&w->enlist) && !atomic_load(&w->enlist.drain)) {
+        const int n = wait_for_room(w);
+
+        trim_blobs(w);
+        lease(w, n);
+    }
+    pthread_mutex_lock(&w->lock);
+    while (w->n_held > 0)
+        pthread_cond_wait(&w->changed, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    if (!enlist_stopping(&w->enlist))
+        enlist_leave(&w->enlist, "the tracker asks this agent to leave");
+    return NULL;
+}
+
+/* ---- renewing ---- */
+
+static cJSON *renew_args(struct workshop *w, int *n_held)
+{
+    cJSON *args = cJSON_CreateObject(), *list = cJSON_CreateArray();
+    bool ok = args && list;
+
+    json_add_text(args, "agent", w->options.name, &ok);
+    pthread_mutex_lock(&w->lock);
+    *n_held = w->n_held;
+    for (int i = 0; ok && i < w->n_held; i++) {
+        cJSON *one = cJSON_CreateObject();
+
+        ok = one && cJSON_AddItemToArray(list, one);
+        json_add_text(one, "program", w->held[i]->program, &ok);
+        json_add_text(one, "arch", w->held[i]->arch, &ok);
+    }
+    pthread_mutex_unlock(&w->lock);
+    json_add_item(args, "builds", list, &ok);
+    if (ok)
+        return args;
+    cJSON_Delete(args);
+    return NULL;
+}
+
+static void drop(struct workshop *w, const cJSON *lost)
+{
+    const char *program = "", *arch = "";
+
+    json_get_text(lost, "program", &program, NULL);
+    json_get_text(lost, "arch", &arch, NULL);
+    pthread_mutex_lock(&w->lock);
+    for (int i = 0; i < w->n_held; i++)
+        if (strcmp(w->held[i]->program, program) == 0 && strcmp(w->held[i]->arch, arch) == 0)
+            atomic_store(&w->held[i]->dropped, true);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static int renew(struct workshop *w)
+{
+    cJSON *reply = NULL;
+    const cJSON *item;
+    int n_held = 0;
+    cJSON *args = renew_args(w, &n_held);
+    enum err e;
+
+    if (n_held == 0) {
+        cJSON_Delete(args);
+        return 0;
+    }
+    e = client_call(w->enlist.client, "build_renew", args, NULL, 0, &reply, NULL, NULL);
+    if (e == ERR_NOT_FOUND)
+        enlist_again(&w->enlist); /* the tracker was restarted while all threads were at work */
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(reply, "lost")) drop(w, item);
+    cJSON_Delete(reply);
+    return n_held;
+}
+
+static void *beat_thread(void *arg)
+{
+    struct workshop *w = arg;
+
+    while (!enlist_stopping(&w->enlist)) {
+        const int n_held = renew(w);
+        int64_t done, failed;
+
+        builder_counts(w, &done, &failed);
+        enlist_beat(&w->enlist, n_held, done, failed);
+        enlist_nap(&w->enlist, atomic_load(&w->enlist.renew_ms));
+    }
+    return NULL;
+}
+
+/* ---- start and end ---- */
+
+enum err builder_start(struct workshop *w, struct why *why)
+{
+    bool ok = enlist_thread(lease_thread, w) && enlist_thread(beat_thread, w);
+
+    for (int i = 0; i < w->n_forges && ok; i++)
+        ok = enlist_thread(forge_thread, &w->forges[i]);
+    return ok ? ERR_OK : why_set(why, ERR_NOMEM, "cannot start a thread");
+}
+
+void builder_stop(struct workshop *w)
+{
+    for (int i = 0; i < w->n_forges; i++)
+        proc_kill(w->forges[i].child.pid, SIGKILL, true);
+    workdir_remove(&w->dir);
+}
+
+void builder_bye(struct workshop *w)
+{
+    enlist_bye(&w->enlist);
+}

@@ -1,0 +1,51 @@
+/* builder.h - an agent without a device: compiles programs for NVIDIA devices that are elsewhere, in children, several
+ * at a time, and sends the code to the tracker. docs/protocol.md tells how builds come and go. */
+#ifndef TUNE_AGENT_BUILDER_H
+#define TUNE_AGENT_BUILDER_H
+
+#include "core/err.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BUILDER_MAX_SMS 16
+#define BUILDER_MAX_CHILDREN 8
+
+struct builder_options {
+    const char *url, *key_file, *name; /* as struct farm_options */
+    const char *child_wrapper;         /* as struct rig_options */
+    int sms[BUILDER_MAX_SMS];          /* compute capabilities, 10 * major + minor */
+    int n_sms;
+    int n_children; /* builds at the same time; 0 = one for each CPU */
+    atomic_bool *stop;
+    void (*log)(int level, const char *line, void *arg);
+    void *arg;
+};
+
+struct workshop;
+
+/* Reads "sm_61,sm_75": ERR_INPUT names what is no architecture, ERR_LIMIT for too many. */
+enum err builder_read_sms(const char *text, struct builder_options *out, struct why *why);
+
+/* Starts a child, asks it for its compiler and whether that knows all architectures; then connects and registers, and
+ * waits for a tracker that is out of reach as long as it takes. ERR_NOT_FOUND: no NVRTC; ERR_UNSUPPORTED: one that does
+ * not know an architecture, or a tracker from before there were builders; else as farm_open. */
+enum err builder_open(const struct builder_options *options, struct workshop **out, struct why *why);
+
+/* "NVRTC 12.9 (/path)" */
+const char *builder_compiler(const struct workshop *w);
+
+/* Starts the threads, which end with the process; SIGTERM is sent to it when the tracker asks this agent to leave. */
+enum err builder_start(struct workshop *w, struct why *why);
+
+/* Ends all children and removes the work directory, from any thread, with the stop flag set. */
+void builder_stop(struct workshop *w);
+
+/* After that: gives the leases back. */
+void builder_bye(struct workshop *w);
+
+/* Builds answered so far, ok and failed. */
+void builder_counts(struct workshop *w, int64_t *done, int64_t *failed);
+
+#endif

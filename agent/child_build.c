@@ -1,0 +1,180 @@
+/* child_build.c - in a child: compiling for NVIDIA architectures, whether a device is there or not. */
+#include "agent/built.h"
+#include "agent/child_ops.h"
+#include "agent/workdir.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "runtime/nvrtc.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum err want_compiler(struct child *c, struct why *why)
+{
+    return c->nvrtc ? ERR_OK : nvrtc_open(NULL, &c->nvrtc, why);
+}
+
+static void compiler_name(const struct nvrtc *n, char *out, size_t n_out)
+{
+    const int version = nvrtc_version(n);
+
+    snprintf(out, n_out, "NVRTC %d.%d", version / 1000, version % 1000 / 10);
+}
+
+void child_close_compiler(struct child *c)
+{
+    nvrtc_close(c->nvrtc);
+    c->nvrtc = NULL;
+}
+
+void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
+{
+    const int sm = (int)c->ops->describe(c->device)->sm;
+    struct why why = {""};
+    enum err e;
+
+    if (sm <= 0)
+        return;
+    e = want_compiler(c, &why);
+    if (!e)
+        e = nvrtc_supports(c->nvrtc, sm, &why);
+    json_add_bool(reply, "builds", !e, ok);
+    json_add_text(reply, "builds_why", e ? why.text : "", ok);
+}
+
+static cJSON *refusal(const struct why *why)
+{
+    cJSON *reply = cJSON_CreateObject();
+    bool ok = reply != NULL;
+
+    json_add_text(reply, "refused", why->text, &ok);
+    return reply;
+}
+
+cJSON *child_compiler(struct child *c, const cJSON *request)
+{
+    const cJSON *sm, *sms = cJSON_GetObjectItemCaseSensitive(request, "sms");
+    char name[32];
+    struct why why = {""};
+    cJSON *reply;
+    bool ok;
+    enum err e = want_compiler(c, &why);
+
+    cJSON_ArrayForEach(sm, sms)
+    {
+        if (!e)
+            e = nvrtc_supports(c->nvrtc, sm->valueint, &why);
+    }
+    if (e)
+        return refusal(&why);
+    reply = cJSON_CreateObject();
+    ok = reply != NULL;
+    compiler_name(c->nvrtc, name, sizeof name);
+    json_add_text(reply, "compiler", name, &ok);
+    json_add_text(reply, "path", nvrtc_path(c->nvrtc), &ok);
+    return reply;
+}
+
+/* The program and its sources, as they lie in the work directory; expected values are not needed. */
+static enum err read_sources(struct child *c, struct child_program *p, const char *hex, struct why *why)
+{
+    const struct blob *text;
+    enum err e = workdir_load_blob(c->dir, hex, &p->blobs, why);
+
+    if (e)
+        return e;
+    text = blobs_get(&p->blobs, hex);
+    e = program_from_json((const char *)text->data, text->n_bytes, &p->program, why);
+    for (size_t i = 0; !e && i < p->program.n_modules; i++)
+        e = workdir_load_blob(c->dir, p->program.modules[i].source.hex, &p->blobs, why);
+    return e;
+}
+
+/* What one request makes. */
+struct compiled {
+    cJSON *files, *resources;
+    int64_t build_ns;
+    struct buf log;
+    bool ok;
+};
+
+static void note(struct compiled *x, const char *name, const struct nvrtc_built *b)
+{
+    cJSON *list = resources_json(b->resources, b->n_resources), *one;
+
+    x->ok = x->ok && cJSON_AddItemToArray(x->files, cJSON_CreateString(name));
+    while (list && (one = cJSON_DetachItemFromArray(list, 0)) != NULL)
+        cJSON_AddItemToArray(x->resources, one);
+    cJSON_Delete(list);
+}
+
+static enum err compile_module(struct child *c, const struct child_program *p, const struct program_module *m, int sm,
+                               struct compiled *x, struct why *why)
+{
+    char name[NVRTC_NAME_BYTES], path[PATH_MAX];
+    struct nvrtc_built b;
+    enum err e = nvrtc_build(c->nvrtc, m, &p->blobs, sm, false, &b, why);
+
+    x->build_ns += b.build_ns;
+    if (b.log)
+        buf_printf(&x->log, "%s", b.log);
+    nvrtc_cache_name(m, sm, name);
+    snprintf(path, sizeof path, "%s/%s", c->cache_dir, name);
+    if (!e)
+        e = file_replace(path, b.code.data, b.code.len, 0600, why);
+    if (!e)
+        note(x, name, &b);
+    nvrtc_built_fini(&b);
+    return e;
+}
+
+static cJSON *compile_reply(const struct child *c, enum err e, const char *stage, const struct why *why,
+                            struct compiled *x)
+{
+    cJSON *reply = cJSON_CreateObject();
+    bool ok = reply && x->ok;
+
+    json_add_text(reply, "status", status_name(status_of_err(e)), &ok);
+    json_add_text(reply, "stage", e ? stage : "", &ok);
+    child_add_words(c, reply, e, why, buf_text(&x->log), &ok);
+    json_add_real(reply, "build_ms", (double)x->build_ns * 1e-6, &ok);
+    json_add_item(reply, "files", x->files, &ok);
+    json_add_item(reply, "resources", x->resources, &ok);
+    if (ok)
+        return reply;
+    cJSON_Delete(reply);
+    return NULL;
+}
+
+cJSON *child_compile(struct child *c, const cJSON *request)
+{
+    struct compiled x = {.files = cJSON_CreateArray(), .resources = cJSON_CreateArray()};
+    const char *hex = "", *stage = "prepare";
+    struct child_program p;
+    struct why why = {""};
+    int64_t sm = 0;
+    cJSON *reply;
+    enum err e;
+
+    x.ok = x.files && x.resources;
+    buf_init(&x.log, BUILT_MAX_LOG);
+    child_program_init(&p);
+    child_at(c, "build", -1);
+    e = json_get_text(request, "program", &hex, &why);
+    if (!e)
+        e = json_get_i64(request, "sm", 1, 9999, &sm, &why);
+    if (!e)
+        e = read_sources(c, &p, hex, &why);
+    if (!e) {
+        stage = "build";
+        e = want_compiler(c, &why);
+    }
+    for (size_t i = 0; !e && i < p.program.n_modules; i++)
+        if (p.program.modules[i].lang == LANG_CUDA_C)
+            e = compile_module(c, &p, &p.program.modules[i], (int)sm, &x, &why);
+    reply = compile_reply(c, e, stage, &why, &x);
+    child_program_fini(c, &p);
+    buf_fini(&x.log);
+    return reply;
+}

@@ -1,0 +1,65 @@
+/* enlist.h - an agent in the service of a tracker: connecting, registering, showing that it lives, leaving. What it
+ * registers as (a device, a builder) is the caller's. */
+#ifndef TUNE_AGENT_ENLIST_H
+#define TUNE_AGENT_ENLIST_H
+
+#include "core/json.h"
+#include "tracker/client.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define ENLIST_RETRY_MS 1000
+#define ENLIST_WAIT_MS 20000 /* of a long poll */
+
+struct enlist_options {
+    const char *url, *key_file; /* key_file NULL = none */
+    const char *name;           /* of the agent */
+    const char *op;             /* the call that registers: "agent_register" */
+    /* Adds to the call's arguments what the agent is; its name and nonce are there already. */
+    void (*describe)(cJSON *args, bool *ok, void *arg);
+    void *describe_arg;
+    atomic_bool *stop;
+    void (*log)(int level, const char *line, void *arg);
+    void *log_arg;
+};
+
+struct enlist {
+    struct enlist_options options;
+    struct client *client;
+    char nonce[2 * 16 + 1];
+    atomic_int renew_ms; /* how often leases are to be renewed */
+    atomic_bool drain;   /* the tracker asks this agent to leave */
+    bool knows_builds;   /* the tracker hands out builds */
+};
+
+/* Connects and registers; waits for a tracker that is out of reach as long as it takes. ERR_EXISTS: another process or
+ * another fingerprint has the place; ERR_AUTH, ERR_PROTOCOL, ERR_UNSUPPORTED, ERR_CANCELLED. Borrows what the options
+ * point at. */
+enum err enlist_open(struct enlist *e, const struct enlist_options *options, struct why *why);
+void enlist_close(struct enlist *e);
+
+/* Registers with a tracker that was restarted, until it worked or the stop flag is set. */
+void enlist_again(struct enlist *e);
+
+/* One long poll for work: args (taken) go with the agent's name and nonce; gives the result, NULL when there is none
+ * for now. Restarts, drains and a second process of this name are seen to. */
+cJSON *enlist_lease(struct enlist *e, const char *op, cJSON *takes_args);
+
+/* Tells the tracker how this agent is; notes when it is asked to leave. */
+void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed);
+
+/* Gives the leases back. */
+void enlist_bye(struct enlist *e);
+
+/* Ends this process in good order, with words. */
+void enlist_leave(struct enlist *e, const char *words);
+
+bool enlist_stopping(const struct enlist *e);
+void enlist_nap(const struct enlist *e, int64_t ms); /* shorter when the stop flag is set */
+void enlist_tell(const struct enlist *e, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* A thread of its own that ends with the process. */
+bool enlist_thread(void *(*body)(void *), void *arg);
+
+#endif

@@ -1,0 +1,125 @@
+/* farm_lease.c - how work comes to the farm: leases, and the blobs that their trials are made of. */
+#include "agent/farm_parts.h"
+#include "agent/fetch.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* ---- leasing ---- */
+
+static cJSON *lease_args(const struct farm *f)
+{
+    cJSON *args = cJSON_CreateObject();
+    bool ok = args != NULL;
+
+    json_add_text(args, "key", f->options.key, &ok);
+    json_add_text(args, "fingerprint", f->rig->fingerprint.hex, &ok);
+    json_add_i64(args, "max", f->options.batch, &ok);
+    if (ok)
+        return args;
+    cJSON_Delete(args);
+    return NULL;
+}
+
+static void take_leases(struct farm *f, const cJSON *reply, struct queue *out)
+{
+    const cJSON *list = NULL, *lease;
+    struct why why = {""};
+
+    json_get_array(reply, "trials", &list, NULL);
+    cJSON_ArrayForEach(lease, list)
+    {
+        struct trial *t = NULL;
+
+        if (out->n == TIMING_MAX_BATCH || trial_new(lease, &f->self, &t, &why)) {
+            enlist_tell(&f->enlist, 0, "a lease was left alone: %s",
+                        out->n == TIMING_MAX_BATCH ? "more than asked for" : why.text);
+            continue;
+        }
+        t->blob_stamp = f->rig->dir.stamp;
+        if (farm_hold(f, t))
+            out->trials[out->n++] = t;
+        else
+            trial_free(t);
+    }
+}
+
+static void lease(struct farm *f, struct queue *out)
+{
+    cJSON *reply = enlist_lease(&f->enlist, "trial_lease", lease_args(f));
+
+    out->n = 0;
+    take_leases(f, reply, out);
+    cJSON_Delete(reply);
+}
+
+/* ---- the lease thread ---- */
+
+static void leave(struct farm *f)
+{
+    pthread_mutex_lock(&f->lock);
+    while (f->leased.n || f->n_building || f->ready.n || f->timing)
+        pthread_cond_wait(&f->changed, &f->lock);
+    pthread_mutex_unlock(&f->lock);
+    enlist_leave(&f->enlist, "the tracker asks this agent to leave");
+}
+
+/* The next lease is taken while the last trials of the one before are being built, so that no builder waits; not while
+ * a whole batch waits for the device: another agent may be free. */
+static void wait_for_room(struct farm *f)
+{
+    pthread_mutex_lock(&f->lock);
+    while (f->leased.n >= f->n_builders || farm_is_full(f) || f->n_held > MAX_HELD - TIMING_MAX_BATCH)
+        pthread_cond_wait(&f->changed, &f->lock);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* Forgets blobs that no held trial needs. */
+static void trim_blobs(struct farm *f)
+{
+    int64_t oldest = f->rig->dir.stamp;
+
+    pthread_mutex_lock(&f->lock);
+    for (int i = 0; i < f->n_held; i++)
+        if (f->held[i]->blob_stamp < oldest)
+            oldest = f->held[i]->blob_stamp;
+    pthread_mutex_unlock(&f->lock);
+    workdir_trim(&f->rig->dir, oldest);
+}
+
+static void fetch_all(struct farm *f, const struct queue *b)
+{
+    for (int i = 0; i < b->n && !enlist_stopping(&f->enlist); i++) {
+        struct trial *t = b->trials[i];
+        struct why why = {""};
+
+        if (!atomic_load(&t->dropped) && !fetch_trial(f->enlist.client, &f->rig->dir, f->options.stop, t, &why))
+            enlist_tell(&f->enlist, 0, "%s: its anchor cannot be fetched: %s", t->id, why.text);
+        if (t->finished || atomic_load(&t->dropped)) {
+            farm_answer(f, t);
+            continue;
+        }
+        pthread_mutex_lock(&f->lock);
+        f->leased.trials[f->leased.n++] = t;
+        pthread_cond_broadcast(&f->changed);
+        pthread_mutex_unlock(&f->lock);
+    }
+}
+
+void *farm_lease_thread(void *arg)
+{
+    struct farm *f = arg;
+    struct queue b;
+
+    while (!enlist_stopping(&f->enlist) && !atomic_load(&f->enlist.drain)) {
+        wait_for_room(f);
+        trim_blobs(f);
+        lease(f, &b);
+        fetch_all(f, &b);
+    }
+    if (!enlist_stopping(&f->enlist))
+        leave(f);
+    for (;;)
+        pause();
+    return NULL;
+}

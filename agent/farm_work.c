@@ -1,0 +1,182 @@
+/* farm_work.c - what the farm does with leased trials: builders verify them, one thread times what is ready. */
+#include "agent/farm_parts.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* ---- building ---- */
+
+/* Has the anchor's binary made once per compiler cache, by the first builder that meets it. */
+static void warm_anchor(struct farm *f, int i_builder, const struct trial *t)
+{
+    const int64_t generation = rig_generation(f->rig);
+    bool warm;
+
+    pthread_mutex_lock(&f->lock);
+    warm = strcmp(f->warm, t->anchor_name.hex) == 0 && generation == f->warm_generation;
+    strcpy(f->warm, t->anchor_name.hex);
+    f->warm_generation = generation;
+    pthread_mutex_unlock(&f->lock);
+    if (!warm)
+        rig_warm_anchor(f->rig, i_builder, t);
+}
+
+/* All below with the lock held, but for the threads themselves. */
+
+static struct trial *remove_at(struct queue *q, int i)
+{
+    struct trial *t = q->trials[i];
+
+    q->n--;
+    memmove(&q->trials[i], &q->trials[i + 1], (size_t)(q->n - i) * sizeof *q->trials);
+    return t;
+}
+
+/* Where building and timing share CPUs they take turns: a batch is built, then timed. */
+static bool may_build(const struct farm *f)
+{
+    return f->leased.n > 0 && (f->overlap || (!f->timing && !farm_is_full(f)));
+}
+
+static struct trial *wait_for_leased(struct farm *f)
+{
+    struct trial *t;
+
+    pthread_mutex_lock(&f->lock);
+    while (!may_build(f))
+        pthread_cond_wait(&f->changed, &f->lock);
+    t = remove_at(&f->leased, 0);
+    f->n_building++;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+    return t;
+}
+
+/* What can be timed waits for the timing thread; anything else is answered at once. */
+static void take_built(struct farm *f, struct trial *t)
+{
+    const bool timed = !t->finished && !atomic_load(&t->dropped);
+
+    if (!timed)
+        farm_answer(f, t);
+    pthread_mutex_lock(&f->lock);
+    if (timed) {
+        t->built = true;
+        f->ready.trials[f->ready.n++] = t;
+    }
+    f->n_building--;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+void *farm_builder_thread(void *arg)
+{
+    const struct builder *b = arg;
+    struct farm *f = b->farm;
+
+    while (!enlist_stopping(&f->enlist)) {
+        struct trial *t = wait_for_leased(f);
+
+        if (!atomic_load(&t->dropped)) {
+            warm_anchor(f, b->i, t);
+            rig_verify(f->rig, b->i, t);
+        }
+        if (!enlist_stopping(&f->enlist))
+            take_built(f, t);
+    }
+    for (;;)
+        pause(); /* the build child dies with this thread; the process ends both */
+    return NULL;
+}
+
+/* ---- timing ---- */
+
+/* Finalists and the like are compared with each other: they wait until all of them are here. */
+static bool is_complete(const struct farm *f, const struct trial *t)
+{
+    if (t->rules.may_censor || farm_is_full(f))
+        return true;
+    for (int i = 0; i < f->n_held; i++) {
+        const struct trial *other = f->held[i];
+
+        if (!other->built && !atomic_load(&other->dropped) && strcmp(other->record.job, t->record.job) == 0 &&
+            strcmp(other->record.purpose, t->record.purpose) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* The first of the ready trials that may be timed now; -1 = none. */
+static int first_complete(const struct farm *f)
+{
+    for (int i = 0; i < f->ready.n; i++)
+        if (is_complete(f, f->ready.trials[i]))
+            return i;
+    return -1;
+}
+
+/* Moves what goes with ready trial `first` into one batch: whatever there is now, no waiting for more. */
+static void gather(struct farm *f, int first, struct queue *out)
+{
+    struct queue *ready = &f->ready;
+
+    out->trials[0] = remove_at(ready, first);
+    out->n = 1;
+    for (int i = 0; i < ready->n && out->n < f->options.batch;) {
+        out->trials[out->n] = ready->trials[i];
+        if (rig_batch_size(out->trials, out->n + 1) == out->n + 1) {
+            remove_at(ready, i);
+            out->n++;
+        } else {
+            i++;
+        }
+    }
+}
+
+static void wait_for_ready(struct farm *f, struct queue *out)
+{
+    int first;
+
+    pthread_mutex_lock(&f->lock);
+    while ((first = first_complete(f)) < 0 ||
+           !(f->overlap || (f->n_building == 0 && (f->leased.n == 0 || farm_is_full(f)))))
+        pthread_cond_wait(&f->changed, &f->lock);
+    gather(f, first, out);
+    f->timing = true;
+    pthread_cond_broadcast(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* Times all but those that were taken back, and answers each. */
+static void time_batch(struct farm *f, struct queue *b)
+{
+    int n = 0;
+
+    for (int i = 0; i < b->n; i++)
+        if (atomic_load(&b->trials[i]->dropped))
+            farm_answer(f, b->trials[i]);
+        else
+            b->trials[n++] = b->trials[i];
+    if (n > 0)
+        rig_time(f->rig, b->trials, n);
+    for (int i = 0; i < n && !enlist_stopping(&f->enlist); i++)
+        farm_answer(f, b->trials[i]);
+}
+
+void *farm_timing_thread(void *arg)
+{
+    struct farm *f = arg;
+    struct queue b;
+
+    while (!enlist_stopping(&f->enlist)) {
+        wait_for_ready(f, &b);
+        time_batch(f, &b);
+        pthread_mutex_lock(&f->lock);
+        f->timing = false;
+        pthread_cond_broadcast(&f->changed);
+        pthread_mutex_unlock(&f->lock);
+    }
+    for (;;)
+        pause(); /* the timing child dies with this thread; the process ends both */
+    return NULL;
+}

@@ -4,7 +4,7 @@
  * gathered while loading: WIDTH bytes at a time where channels lie together (XL > 1), else element by element.
  * Knobs: MT NT KT WM WN STAGES LDM; SPLIT of k: groups write part[SPLIT][y], then added up.
  * Launch: WM * WN * 32 threads; groups SPLIT * GROUPS * ceil(NB P Q / MT) * ceil(KG / NT); shared memory of STAGES stages. */
-#ifdef TUNE_CUDA
+#if defined(TUNE_CUDA) && DT != 0 /* tensor cores have no f32 */
 #include "conv/conv.clh"
 #include "gemm/mma_bring.clh"
 #define ELEM_BYTES (DT == 2 ? 1 : 2)

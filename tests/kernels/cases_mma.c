@@ -30,7 +30,7 @@ static const char *const shapes[] = {
 static const struct mutant mutants[] = {
     {"dense/mma", DENSE, "a tail of k that is read", "row ? K_BYTES - at : 0);\n}\nDEVICE void b_chunk",
      "row ? 16 : 0);\n}\nDEVICE void b_chunk"},
-    {"dense/mma", DENSE, "unguarded rows", "i < M ? o->x", "i < M + 1 ? o->x"},
+    {"dense/mma", DENSE, "unguarded columns", "m0 + (i) < M && n0 + (j) < N", "m0 + (i) < M"},
     {"dense/mma", DENSE, "a fragment's rows swapped", "lane_id % 16) * PITCH", "lane_id % 16 ^ 8) * PITCH"},
     {"dense/mma", DENSE, "an output's columns swapped", "LID(0) % 4 * 2 + e_ % 2", "LID(0) % 4 * 2 + 1 - e_ % 2"},
     {"dense/mma", DENSE, "a stage too early", "WAIT_STAGES(STAGES - 2)", "WAIT_STAGES(STAGES - 1)"},

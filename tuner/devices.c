@@ -120,6 +120,25 @@ enum err devices_choose(struct client *c, const char *key, struct device_choice 
     return e;
 }
 
+static void print_builders(const cJSON *list, int64_t now_ms, struct buf *out)
+{
+    const cJSON *b, *arch;
+
+    if (list && list->child)
+        buf_printf(out, "\n%-18s %-9s %8s %6s %6s  %-12s %s\n", "builder", "state", "seen", "done", "failed",
+                   "compiler", "builds for");
+    cJSON_ArrayForEach(b, list)
+    {
+        const double age_s = ((double)now_ms - number_of(b, "last_seen_ms")) / 1000;
+
+        buf_printf(out, "%-18s %-9s %6.0f s %6.0f %6.0f  %-12s", text_of(b, "agent"), text_of(b, "state"),
+                   age_s > 0 ? age_s : 0, number_of(b, "done"), number_of(b, "failed"), text_of(b, "compiler"));
+        cJSON_ArrayForEach(arch, cJSON_GetObjectItemCaseSensitive(b, "arches"))
+            buf_printf(out, " %s", cJSON_IsString(arch) ? arch->valuestring : "");
+        buf_puts(out, "\n");
+    }
+}
+
 enum err devices_print(const cJSON *devices_result, int64_t now_ms, struct buf *out)
 {
     const cJSON *list;
@@ -137,5 +156,6 @@ enum err devices_print(const cJSON *devices_result, int64_t now_ms, struct buf *
                    text_of(d, "state"), age_s > 0 ? age_s : 0, number_of(d, "done"), number_of(d, "failed"),
                    text_of(d, "current"), desc ? text_of(desc, "name") : "");
     }
+    print_builders(cJSON_GetObjectItemCaseSensitive(devices_result, "builders"), now_ms, out);
     return out->failed;
 }

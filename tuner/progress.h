@@ -47,7 +47,8 @@ void progress_pause(struct progress *p);
 /* Text for a person between redraws ("a better config ..."); nothing in quiet or JSON mode. */
 void progress_note(struct progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* An event: takes `fields` (an object); nothing unless in JSON mode. Names: submitted built measured best device done.
+/* An event: takes `fields` (an object); nothing unless in JSON mode. Names: submitted built measured best device waits
+ * done.
  */
 void progress_event(struct progress *p, const char *event, cJSON *takes_fields);
 

@@ -234,6 +234,26 @@ enum err session_record(struct session *s, int64_t n, const char *line, size_t n
     return e;
 }
 
+/* Trials that cannot go on (code for their device has no builder) are told once, and again when the words change. */
+static void tell_waits(struct session *s, const cJSON *renewed)
+{
+    const char *words = "";
+    cJSON *fields;
+    bool ok;
+
+    json_text_or(renewed, "waits", "", &words, NULL);
+    if (strcmp(words, s->waits) == 0)
+        return;
+    snprintf(s->waits, sizeof s->waits, "%s", words);
+    if (!*words || !s->o.progress)
+        return;
+    progress_note(s->o.progress, "%s", words);
+    fields = cJSON_CreateObject();
+    ok = fields != NULL;
+    json_add_text(fields, "words", words, &ok);
+    progress_event(s->o.progress, "waits", fields);
+}
+
 static enum err renew(struct session *s, struct why *why)
 {
     cJSON *args, *progress, *result = NULL;
@@ -258,6 +278,8 @@ static enum err renew(struct session *s, struct why *why)
     s->last_renew_ns = clock_now_ns();
     if (!e)
         e = json_bool_or(result, "cancel", false, &cancel, why);
+    if (!e)
+        tell_waits(s, result);
     cJSON_Delete(result);
     s->cancelled |= cancel;
     if (e == ERR_STALE) {

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "runtime/fill_cache.h"
+#include "runtime/opencl_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,7 +297,7 @@ static enum err make_mem(struct loaded *l, size_t i, cl_mem *out, struct why *wh
     const size_t n = bytes_of(l, i) + GUARD_BYTES;
     cl_int error = CL_SUCCESS;
 
-    *out = clCreateBuffer(l->device->context, CL_MEM_READ_WRITE, n, NULL, &error);
+    *out = opencl_buffer(l->device, n, &error);
     if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_INVALID_BUFFER_SIZE)
         return why_set(why, ERR_LIMITS, "buffer '%s' of %zu bytes: %s", l->program.buffers[i].id, n,
                        opencl_error_name(error));
@@ -306,29 +307,24 @@ static enum err make_mem(struct loaded *l, size_t i, cl_mem *out, struct why *wh
 static enum err write_guard(struct loaded *l, size_t i, struct why *why)
 {
     unsigned char guard[GUARD_BYTES];
-    cl_int error;
 
     memset(guard, guard_of(l, i), sizeof guard);
-    error = clEnqueueWriteBuffer(l->queues[0], l->mems[i], CL_TRUE, bytes_of(l, i), sizeof guard, guard, 0, NULL, NULL);
-    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clEnqueueWriteBuffer", error);
+    return opencl_put(l->device, l->queues[0], l->mems[i], bytes_of(l, i), sizeof guard, guard, why);
 }
 
 static enum err cl_write(struct loaded *l, int i_buffer, const void *data, struct why *why)
 {
     const size_t n = bytes_of(l, (size_t)i_buffer);
-    cl_int error = clEnqueueWriteBuffer(l->queues[0], l->mems[i_buffer], CL_TRUE, 0, n, data, 0, NULL, NULL);
+    enum err e = opencl_put(l->device, l->queues[0], l->mems[i_buffer], 0, n, data, why);
 
-    if (error == CL_SUCCESS && l->pristine[i_buffer])
-        error = clEnqueueWriteBuffer(l->queues[0], l->pristine[i_buffer], CL_TRUE, 0, n, data, 0, NULL, NULL);
-    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clEnqueueWriteBuffer", error);
+    if (!e && l->pristine[i_buffer])
+        e = opencl_put(l->device, l->queues[0], l->pristine[i_buffer], 0, n, data, why);
+    return e;
 }
 
 static enum err cl_read(struct loaded *l, int i_buffer, void *data, struct why *why)
 {
-    const cl_int error = clEnqueueReadBuffer(l->queues[0], l->mems[i_buffer], CL_TRUE, 0, bytes_of(l, (size_t)i_buffer),
-                                             data, 0, NULL, NULL);
-
-    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clEnqueueReadBuffer", error);
+    return opencl_get(l->device, l->queues[0], l->mems[i_buffer], 0, bytes_of(l, (size_t)i_buffer), data, why);
 }
 
 static enum err make_buffer(struct loaded *l, size_t i, const struct blobs *blobs, struct why *why)
@@ -632,11 +628,10 @@ static enum err cl_check_guards(struct loaded *l, struct why *why)
 
     for (size_t i = 0; i < l->program.n_buffers; i++) {
         const unsigned char expected = guard_of(l, i);
-        const cl_int error =
-            clEnqueueReadBuffer(l->queues[0], l->mems[i], CL_TRUE, bytes_of(l, i), sizeof guard, guard, 0, NULL, NULL);
+        const enum err e = opencl_get(l->device, l->queues[0], l->mems[i], bytes_of(l, i), sizeof guard, guard, why);
 
-        if (error != CL_SUCCESS)
-            return opencl_failed(why, ERR_DEVICE, "clEnqueueReadBuffer", error);
+        if (e)
+            return e;
         for (size_t b = 0; b < sizeof guard; b++)
             if (guard[b] != expected)
                 return why_set(why, ERR_WRONG, "wrote behind the end of %s, %zu bytes", l->program.buffers[i].id, b);

@@ -1,8 +1,9 @@
 /* Small programs on the first OpenCL device: right ones and each way of being wrong. */
 #include "core/file.h"
-#include "runtime/device.h"
+#include "runtime/opencl.h"
 #include "runtime/verify.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -418,6 +419,73 @@ static void second_build_is_told_as_cached(void **state)
     sample_fini(&s);
 }
 
+/* Devices that share the host's memory have their buffers mapped, others copied: the same either way. */
+static void mapped_and_copied_buffers_hold_the_same(void **state)
+{
+    struct device *const opened = device;
+    struct device other = *device;
+
+    (void)state;
+    for (int mapped = 0; mapped < 2; mapped++) {
+        other.desc.shares_host = mapped;
+        device = &other;
+        right_kernel_is_right(NULL);
+        unguarded_tail_is_caught_behind_the_end(NULL);
+        state_is_reset_before_each_run(NULL);
+        output_hash_changes_with_the_output(NULL);
+        device = opened;
+    }
+}
+
+/* The binary that was kept: its path in `out`, "" when there is none. */
+static void find_binary(char out[PATH_MAX])
+{
+    DIR *dir = opendir(cache);
+    const struct dirent *entry;
+
+    *out = '\0';
+    while (dir && (entry = readdir(dir)))
+        if (strstr(entry->d_name, ".clbin"))
+            snprintf(out, PATH_MAX, "%.3000s/%.255s", cache, entry->d_name);
+    if (dir)
+        closedir(dir);
+}
+
+static bool is_cached_and_right(struct device *d, struct sample *s)
+{
+    struct load_report report;
+    struct loaded *l = NULL;
+    struct why why = {""};
+
+    assert_int_equal(ops->load(d, &s->program, &s->blobs, cache, &l, &report, &why), ERR_OK);
+    if (verify_program(ops, l, &s->program, &s->blobs, NULL, &why))
+        fail_msg("%s", why.text);
+    free(report.log);
+    ops->unload(l);
+    return report.build_cached;
+}
+
+/* A driver without a cache of its own (Mali's): PoCL taken for one. */
+static void binaries_are_kept_for_drivers_without_a_cache(void **state)
+{
+    struct device other = *device;
+    struct sample s;
+    char path[PATH_MAX];
+
+    (void)state;
+    other.pocl = false;
+    vector_add(&s, add_text);
+    program_define(&s.program.modules[0], "NOT_KEPT_BEFORE", 1);
+    assert_false(is_cached_and_right(&other, &s));
+    find_binary(path);
+    assert_true(path[0]);
+    assert_true(is_cached_and_right(&other, &s));
+    assert_int_equal(file_replace(path, "damaged", 7, 0600, NULL), ERR_OK);
+    assert_false(is_cached_and_right(&other, &s));
+    assert_true(is_cached_and_right(&other, &s));
+    sample_fini(&s);
+}
+
 static void description_is_sane(void **state)
 {
     const struct device_desc *d = ops->describe(device);
@@ -472,6 +540,8 @@ int main(void)
         cmocka_unit_test(reference_buffers_are_compared),
         cmocka_unit_test(output_hash_changes_with_the_output),
         cmocka_unit_test(second_build_is_told_as_cached),
+        cmocka_unit_test(mapped_and_copied_buffers_hold_the_same),
+        cmocka_unit_test(binaries_are_kept_for_drivers_without_a_cache),
         cmocka_unit_test(description_is_sane),
         cmocka_unit_test(bad_selectors_are_refused),
     };

@@ -1,0 +1,66 @@
+#include "runtime/opencl_memory.h"
+
+#include <string.h>
+
+cl_mem opencl_buffer(const struct device *d, size_t n, cl_int *error)
+{
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | (d->desc.shares_host ? CL_MEM_ALLOC_HOST_PTR : 0);
+
+    return clCreateBuffer(d->context, flags, n, NULL, error);
+}
+
+/* The part of a buffer as host memory; the driver may have to flush or invalidate caches, but copies nothing. */
+static enum err map(cl_command_queue queue, cl_mem mem, cl_map_flags flags, size_t offset, size_t n, void **out,
+                    struct why *why)
+{
+    cl_int error = CL_SUCCESS;
+
+    *out = clEnqueueMapBuffer(queue, mem, CL_TRUE, flags, offset, n, 0, NULL, NULL, &error);
+    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clEnqueueMapBuffer", error);
+}
+
+/* What was written is waited for: a kernel on another queue may be next. */
+static enum err unmap(cl_command_queue queue, cl_mem mem, void *at, bool written, struct why *why)
+{
+    cl_int error = clEnqueueUnmapMemObject(queue, mem, at, 0, NULL, NULL);
+
+    if (error == CL_SUCCESS && written)
+        error = clFinish(queue);
+    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clEnqueueUnmapMemObject", error);
+}
+
+enum err opencl_put(const struct device *d, cl_command_queue queue, cl_mem to, size_t offset, size_t n,
+                    const void *data, struct why *why)
+{
+    void *at = NULL;
+    cl_int error;
+    enum err e;
+
+    if (!d->desc.shares_host) {
+        error = clEnqueueWriteBuffer(queue, to, CL_TRUE, offset, n, data, 0, NULL, NULL);
+        return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clEnqueueWriteBuffer", error);
+    }
+    e = map(queue, to, CL_MAP_WRITE_INVALIDATE_REGION, offset, n, &at, why);
+    if (e)
+        return e;
+    memcpy(at, data, n);
+    return unmap(queue, to, at, true, why);
+}
+
+enum err opencl_get(const struct device *d, cl_command_queue queue, cl_mem from, size_t offset, size_t n, void *data,
+                    struct why *why)
+{
+    void *at = NULL;
+    cl_int error;
+    enum err e;
+
+    if (!d->desc.shares_host) {
+        error = clEnqueueReadBuffer(queue, from, CL_TRUE, offset, n, data, 0, NULL, NULL);
+        return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clEnqueueReadBuffer", error);
+    }
+    e = map(queue, from, CL_MAP_READ, offset, n, &at, why);
+    if (e)
+        return e;
+    memcpy(data, at, n);
+    return unmap(queue, from, at, false, why);
+}

@@ -273,18 +273,18 @@ static cJSON *answer(struct child *c, const cJSON *request)
     return NULL;
 }
 
-/* A device that cannot be opened answers every request with the words. */
-static int refuse(int fd, const struct why *why)
+/* Of a device that could not be opened: the words, whatever is asked. */
+static cJSON *refusal(const struct why *why)
 {
     cJSON *reply = cJSON_CreateObject();
     bool ok = reply != NULL;
 
     json_add_text(reply, "refused", why->text, &ok);
-    frame_send(fd, reply);
-    return 1;
+    return reply;
 }
 
-static int serve(struct child *c)
+/* Until the parent closes the stream: leaving earlier, with a request unread, would take the reply along. */
+static int serve(struct child *c, const struct why *refused)
 {
     struct frame_reader reader;
     cJSON *request = NULL;
@@ -292,7 +292,7 @@ static int serve(struct child *c)
 
     frame_reader_init(&reader, c->fd);
     while (!e && frame_read(&reader, -1, &request, NULL) == ERR_OK) {
-        e = frame_send(c->fd, answer(c, request));
+        e = frame_send(c->fd, refused ? refusal(refused) : answer(c, request));
         cJSON_Delete(request);
         request = NULL;
     }
@@ -322,6 +322,7 @@ int child_main(int argc, char **argv)
     const struct rlimit files = {MAX_FILE_BYTES, MAX_FILE_BYTES};
     struct child c = {.fd = SANDBOX_DEVICE_FD};
     struct why why = {""};
+    enum err e;
     int code;
 
     if (argc != 6)
@@ -330,9 +331,10 @@ int child_main(int argc, char **argv)
     c.cache_dir = *argv[5] ? argv[5] : NULL;
     setrlimit(RLIMIT_FSIZE, &files);
     fill_cache_limit(CHILD_FILL_BYTES);
-    if (strcmp(argv[2], "compile") != 0 && open_device(&c, argv[2], argv[3], &why))
-        return refuse(c.fd, &why);
-    code = serve(&c);
+    e = strcmp(argv[2], "compile") != 0 ? open_device(&c, argv[2], argv[3], &why) : ERR_OK;
+    code = serve(&c, e ? &why : NULL);
+    if (e)
+        return 1;
     child_drop_anchor(&c);
     canary_close(c.canary);
     child_close_compiler(&c);

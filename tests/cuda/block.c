@@ -1,5 +1,6 @@
 #include "tests/cuda/block.h"
 
+#include "runtime/dtype.h"
 #include "tests/cuda/fiber.h"
 
 #include <setjmp.h>
@@ -329,6 +330,6 @@ const struct emu_services block_services = {
     .copy_commit = copies_commit,
     .copy_wait = copies_wait,
     .fail = block_fail,
-    .half_to_float = warp_half_to_float,
-    .float_to_half = warp_float_to_half,
+    .half_to_float = half_to_float,
+    .float_to_half = half_from_float,
 };

@@ -39,8 +39,6 @@ void block_fail(int error, const char *words);
 int block_thread(void); /* index of the running thread in its block */
 void warp_mma(enum emu_mma form, unsigned *d, const unsigned *a, const unsigned *b, const unsigned *c, int line);
 void warp_load_matrix(unsigned *to, const void *row, int n, int transposed, int line);
-float warp_half_to_float(unsigned short bits);
-unsigned short warp_float_to_half(float x);
 /* cp.async (copies.c); start: nothing is pending; end: false when a thread ends with copies that nobody waited for. */
 void copies_start(int n_threads);
 void copies_add(void *to, const void *from, int n, int n_from);

@@ -106,6 +106,7 @@ API CUresult cuModuleUnload(CUmodule m);
 API CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name);
 API CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *n_bytes, CUmodule m, const char *name);
 API CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f);
+API CUresult cuFuncGetParamInfo(CUfunction f, size_t i, size_t *offset, size_t *n_bytes);
 API CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value);
 API CUresult cuFuncSetCacheConfig(CUfunction f, int config);
 API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction f, int n_threads, size_t dynamic_bytes);

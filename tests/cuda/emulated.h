@@ -13,9 +13,10 @@
     X(cuDriverGetVersion)                                                                                              \
     X(cuGetErrorName)                                                                                                  \
     X(cuGetErrorString)                                                                                                \
-    X(cuGetProcAddress_v2) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetUuid_v2)                 \
-        X(cuDeviceGetAttribute) X(cuDeviceTotalMem_v2) X(cuDeviceGetPCIBusId) X(cuCtxCreate_v2) X(cuCtxDestroy_v2)     \
-            X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2) X(cuCtxSynchronize)     \
+    X(cuGetProcAddress_v2)                                                                                             \
+    X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetUuid_v2) X(cuDeviceGetAttribute)                \
+        X(cuDeviceTotalMem_v2) X(cuDeviceGetPCIBusId) X(cuCtxCreate_v2) X(cuCtxDestroy_v2) X(cuCtxSetCurrent)          \
+            X(cuCtxGetCurrent) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2) X(cuCtxSynchronize)                        \
                 X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease_v2) X(cuMemGetInfo_v2) X(cuMemAlloc_v2)        \
                     X(cuMemFree_v2) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoD_v2) X(cuMemcpyDtoH_v2)           \
                         X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async)     \
@@ -35,8 +36,9 @@
     X(nvrtcGetNumSupportedArchs)                                                                                       \
     X(nvrtcGetSupportedArchs)                                                                                          \
     X(nvrtcGetErrorString)                                                                                             \
-    X(nvrtcCreateProgram) X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN)          \
-        X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog)
+    X(nvrtcCreateProgram)                                                                                              \
+    X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN) X(nvrtcGetPTXSize)             \
+        X(nvrtcGetPTX) X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog)
 
 #define EMULATED_MEMBER(f) __typeof__(f) *f;
 struct emulated_cuda {

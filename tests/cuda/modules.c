@@ -235,6 +235,33 @@ CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
     return driver_leave(CUDA_SUCCESS);
 }
 
+/* Parameters lie one behind the other, each aligned to its size (structs are rare here: to 16 at most). */
+CUresult cuFuncGetParamInfo(CUfunction f, size_t i, size_t *offset, size_t *n_bytes)
+{
+    const CUresult e = driver_enter(CALL_CONTEXT, "cuFuncGetParamInfo", "%zu", i);
+    size_t at = 0, size = 0;
+
+    if (e)
+        return e;
+    if (!f || f->magic != MAGIC_FUNCTION)
+        return driver_leave(CUDA_ERROR_INVALID_HANDLE);
+    if (i >= (size_t)f->kernel->n_params)
+        return driver_leave(CUDA_ERROR_INVALID_VALUE);
+    for (size_t k = 0; k <= i; k++) {
+        size_t alignment = 1;
+
+        at += size;
+        size = f->kernel->param_bytes[k];
+        while (alignment < 16 && size % (2 * alignment) == 0)
+            alignment *= 2;
+        at = (at + alignment - 1) / alignment * alignment;
+    }
+    *offset = at;
+    if (n_bytes)
+        *n_bytes = size;
+    return driver_leave(CUDA_SUCCESS);
+}
+
 CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value)
 {
     const CUresult e = driver_enter(CALL_CONTEXT, "cuFuncSetAttribute", "attribute=%d value=%d", attribute, value);

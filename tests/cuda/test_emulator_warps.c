@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/dtype.h"
 #include "tests/cuda/emulated.h"
 
 /* One shape: rows and columns of element i, with g and t as the PTX ISA's groupID and threadID_in_group. */
@@ -72,41 +73,23 @@ static CUfunction make_mma(const struct form *f)
     return emulated_kernel(text, "k");
 }
 
-/* A small number as an element, in `to`; its value. Signed, and with fractions where there are any. */
-static double put(const struct form *f, unsigned char *to, size_t i, int number)
+static enum dtype operand_of(const struct form *f)
 {
-    const float x = (float)(number % 41 - 20) / 4.0f;
-    const _Float16 h = (_Float16)x;
-    unsigned bits;
-
-    if (f->lanes == 4) {
-        ((signed char *)to)[i] = (signed char)(number % 255 - 127);
-        return number % 255 - 127;
-    }
-    memcpy(&bits, &x, 4);
-    bits >>= 16;
-    memcpy(to + 2 * i, strstr(f->call, "bf16") ? (const void *)&bits : (const void *)&h, 2);
-    return (double)x;
+    return f->lanes == 4 ? DTYPE_I8 : strstr(f->call, "bf16") ? DTYPE_BF16 : DTYPE_F16;
 }
 
-static double get(const struct form *f, const void *from, int i)
+static enum dtype sum_of(const struct form *f)
 {
-    _Float16 h;
-
-    memcpy(&h, (const char *)from + 2 * i, 2);
-    return is_half_sum(f) ? (double)h : f->lanes == 4 ? ((const int *)from)[i] : (double)((const float *)from)[i];
+    return is_half_sum(f) ? DTYPE_F16 : f->lanes == 4 ? DTYPE_I32 : DTYPE_F32;
 }
 
-static void put_sum(const struct form *f, void *to, int i, int value)
+/* A small number as element i of `to`: signed, and with fractions where there are any. Its value. */
+static double put(const struct form *f, void *to, int i, int number)
 {
-    const _Float16 h = (_Float16)(float)value;
+    const double x = f->lanes == 4 ? number % 255 - 127 : (number % 41 - 20) / 4.0;
 
-    if (is_half_sum(f))
-        memcpy((char *)to + 2 * i, &h, 2);
-    else if (f->lanes == 4)
-        ((int *)to)[i] = value;
-    else
-        ((float *)to)[i] = (float)value;
+    dtype_store(operand_of(f), to, (size_t)i, x);
+    return x;
 }
 
 static void check_form(const struct form *f)
@@ -118,11 +101,11 @@ static void check_form(const struct form *f)
     CUdeviceptr da, db, dc, dd;
 
     for (int i = 0; i < f->m * f->k; i++)
-        va[i] = put(f, a, (size_t)i, 7 * i + i * i);
+        va[i] = put(f, a, i, 7 * i + i * i);
     for (int i = 0; i < f->k * 8; i++)
-        vb[i] = put(f, b, (size_t)i, 13 * i + 5 + i * i);
+        vb[i] = put(f, b, i, 13 * i + 5 + i * i);
     for (int i = 0; i < f->m * 8; i++)
-        put_sum(f, c, i, i % 19 - 9);
+        dtype_store(sum_of(f), c, (size_t)i, i % 19 - 9);
     da = emulated_buffer(a, sizeof a);
     db = emulated_buffer(b, sizeof b);
     dc = emulated_buffer(c, sizeof c);
@@ -130,14 +113,15 @@ static void check_form(const struct form *f)
     assert_int_equal(cuda.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, (void *[]){&da, &db, &dc, &dd}, NULL), 0);
     emulated_read(d, dd, sizeof d);
     for (int i = 0; i < f->m * 8; i++) {
+        const double y = dtype_load(sum_of(f), d, (size_t)i);
         double sum = i % 19 - 9, scale = 9;
 
         for (int k = 0; k < f->k; k++) {
             sum += va[i / 8 * f->k + k] * vb[k * 8 + i % 8];
             scale += 25;
         }
-        if (!(get(f, d, i) - sum <= f->tolerance * scale && sum - get(f, d, i) <= f->tolerance * scale))
-            fail_msg("%s: row %d, column %d: %g, expected %g", f->call, i / 8, i % 8, get(f, d, i), sum);
+        if (!(y - sum <= f->tolerance * scale && sum - y <= f->tolerance * scale))
+            fail_msg("%s: row %d, column %d: %g, expected %g", f->call, i / 8, i % 8, y, sum);
     }
     assert_int_equal(cuda.cuCtxDestroy_v2(context), 0);
 }

@@ -5,6 +5,8 @@
  * C and D: row g + 8 * (i / 2), column 2 * t + i % 2 is element i. */
 #include "tests/cuda/block.h"
 
+#include "runtime/dtype.h"
+
 #include <string.h>
 
 enum operand { F16, BF16, S8 };
@@ -31,36 +33,12 @@ struct fragments {
     const unsigned *a, *b, *c;
 };
 
-float warp_half_to_float(unsigned short bits)
-{
-    _Float16 h;
-
-    memcpy(&h, &bits, sizeof h);
-    return (float)h;
-}
-
-unsigned short warp_float_to_half(float x)
-{
-    const _Float16 h = (_Float16)x;
-    unsigned short bits;
-
-    memcpy(&bits, &h, sizeof bits);
-    return bits;
-}
-
 /* Element e of a register. */
 static double element(enum operand type, unsigned reg, int e)
 {
-    unsigned bits;
-    float x;
-
     if (type == S8)
         return (signed char)(reg >> 8 * e);
-    if (type == F16)
-        return (double)warp_half_to_float((unsigned short)(reg >> 16 * e));
-    bits = (reg >> 16 * e) << 16;
-    memcpy(&x, &bits, sizeof x);
-    return (double)x;
+    return (double)(type == F16 ? half_to_float : bf16_to_float)((uint16_t)(reg >> 16 * e));
 }
 
 static int per_register(enum operand type)
@@ -107,7 +85,7 @@ static void put_sum(const struct form *f, unsigned *d, int i, double sum)
     const float x = (float)sum;
 
     if (f->half_sums)
-        d[i / 2] = (d[i / 2] & (i % 2 ? 0xffffu : 0xffff0000u)) | (unsigned)warp_float_to_half(x) << 16 * (i % 2);
+        d[i / 2] = (d[i / 2] & (i % 2 ? 0xffffu : 0xffff0000u)) | (unsigned)half_from_float(x) << 16 * (i % 2);
     else if (f->type == S8)
         d[i] = (unsigned)(int64_t)sum; /* wraps, as without .satfinite */
     else

@@ -44,7 +44,7 @@ struct workshop {
     struct builder_options options;
     struct enlist enlist;
     struct workdir dir;
-    char compiler[32], compiler_words[400];
+    char compiler[33], compiler_words[600];
     struct forge forges[BUILDER_MAX_CHILDREN];
     int n_forges;
     pthread_mutex_t lock; /* all below */
@@ -114,7 +114,7 @@ static enum err ask_compiler(struct workshop *w, struct forge *f, struct why *wh
             : json_get_text(reply, "compiler", &name, why);
     json_text_or(reply, "path", "", &path, NULL);
     snprintf(w->compiler, sizeof w->compiler, "%s", name);
-    snprintf(w->compiler_words, sizeof w->compiler_words, "%s (%.300s)", name, path);
+    snprintf(w->compiler_words, sizeof w->compiler_words, "%s (%.500s)", name, path);
     cJSON_Delete(reply);
     return e;
 }
@@ -244,7 +244,6 @@ static struct order *order_new(const struct workshop *w, const cJSON *lease, str
     trial_limits(body, &o->build_s, NULL, &o->memory_bytes);
     o->blob_stamp = w->dir.stamp;
     snprintf(o->built.by, sizeof o->built.by, "%s", w->options.name);
-    snprintf(o->built.compiler, sizeof o->built.compiler, "%s", w->compiler);
     return o;
 }
 
@@ -366,12 +365,14 @@ static void read_code(struct workshop *w, struct order *o, const cJSON *reply)
 static void take_reply(struct workshop *w, struct order *o, const cJSON *reply)
 {
     const cJSON *resources = cJSON_GetObjectItemCaseSensitive(reply, "resources");
-    const char *status = "", *words = "";
+    const char *status = "", *words = "", *compiler = "";
     int number;
 
     json_text_or(reply, "status", "", &status, NULL);
     json_text_or(reply, "why", "", &words, NULL);
     json_real_or(reply, "build_ms", 0, &o->built.build_ms, NULL);
+    json_text_or(reply, "compiler", "", &compiler, NULL);
+    snprintf(o->built.compiler, sizeof o->built.compiler, "%s", compiler);
     number = status_by_name(status);
     if (number != STATUS_OK) {
         fail(o, number < 0 ? STATUS_CRASH : (enum record_status)number, words);

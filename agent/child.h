@@ -11,7 +11,8 @@
  *                       {"trials": [{"status", "stage", "why", "time_ns", "lnratio", "se", "samples", "anchors",
  *                       "rounds", "calls", "censored", "device_ms"}], "canary_before", "canary_after", "gflops"}
  *   compiler sms[]      {"compiler": "NVRTC 12.9", "path"} or {"refused": words}
- *   compile program sm  {"status", "stage", "why", "build_ms", "files": [names in CACHE], "resources"}
+ *   compile program sm  {"status", "stage", "why", "compiler", "build_ms", "files": [names in CACHE],
+ *                       "resources"}
  */
 #ifndef TUNE_AGENT_CHILD_H
 #define TUNE_AGENT_CHILD_H

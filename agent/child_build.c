@@ -10,9 +10,22 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum err want_compiler(struct child *c, struct why *why)
+void child_close_compiler(struct child *c)
 {
-    return c->nvrtc ? ERR_OK : nvrtc_open(NULL, &c->nvrtc, why);
+    nvrtc_close(c->nvrtc);
+    c->nvrtc = NULL;
+}
+
+/* One that makes code for `sm`; of several versions on a machine each may know others. */
+static enum err want_compiler(struct child *c, int sm, struct why *why)
+{
+    enum err e;
+
+    if (c->nvrtc && nvrtc_supports(c->nvrtc, sm, NULL) == ERR_OK)
+        return ERR_OK;
+    child_close_compiler(c);
+    e = nvrtc_open_for(NULL, sm, INT_MAX, &c->nvrtc, why);
+    return e ? e : nvrtc_supports(c->nvrtc, sm, why);
 }
 
 static void compiler_name(const struct nvrtc *n, char *out, size_t n_out)
@@ -20,12 +33,6 @@ static void compiler_name(const struct nvrtc *n, char *out, size_t n_out)
     const int version = nvrtc_version(n);
 
     snprintf(out, n_out, "NVRTC %d.%d", version / 1000, version % 1000 / 10);
-}
-
-void child_close_compiler(struct child *c)
-{
-    nvrtc_close(c->nvrtc);
-    c->nvrtc = NULL;
 }
 
 void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
@@ -36,9 +43,7 @@ void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
 
     if (sm <= 0)
         return;
-    e = want_compiler(c, &why);
-    if (!e)
-        e = nvrtc_supports(c->nvrtc, sm, &why);
+    e = want_compiler(c, sm, &why);
     json_add_bool(reply, "builds", !e, ok);
     json_add_text(reply, "builds_why", e ? why.text : "", ok);
 }
@@ -55,24 +60,25 @@ static cJSON *refusal(const struct why *why)
 cJSON *child_compiler(struct child *c, const cJSON *request)
 {
     const cJSON *sm, *sms = cJSON_GetObjectItemCaseSensitive(request, "sms");
-    char name[32];
+    char one[32], names[128] = "", paths[800] = "";
     struct why why = {""};
     cJSON *reply;
     bool ok;
-    enum err e = want_compiler(c, &why);
 
     cJSON_ArrayForEach(sm, sms)
     {
-        if (!e)
-            e = nvrtc_supports(c->nvrtc, sm->valueint, &why);
+        if (want_compiler(c, sm->valueint, &why))
+            return refusal(&why);
+        compiler_name(c->nvrtc, one, sizeof one);
+        if (strstr(names, one))
+            continue;
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", one);
+        snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "%s%s", *paths ? ", " : "", nvrtc_path(c->nvrtc));
     }
-    if (e)
-        return refusal(&why);
     reply = cJSON_CreateObject();
     ok = reply != NULL;
-    compiler_name(c->nvrtc, name, sizeof name);
-    json_add_text(reply, "compiler", name, &ok);
-    json_add_text(reply, "path", nvrtc_path(c->nvrtc), &ok);
+    json_add_text(reply, "compiler", names, &ok);
+    json_add_text(reply, "path", paths, &ok);
     return reply;
 }
 
@@ -133,11 +139,15 @@ static cJSON *compile_reply(const struct child *c, enum err e, const char *stage
                             struct compiled *x)
 {
     cJSON *reply = cJSON_CreateObject();
+    char compiler[32] = "";
     bool ok = reply && x->ok;
 
     json_add_text(reply, "status", status_name(status_of_err(e)), &ok);
     json_add_text(reply, "stage", e ? stage : "", &ok);
     child_add_words(c, reply, e, why, buf_text(&x->log), &ok);
+    if (c->nvrtc)
+        compiler_name(c->nvrtc, compiler, sizeof compiler);
+    json_add_text(reply, "compiler", compiler, &ok);
     json_add_real(reply, "build_ms", (double)x->build_ns * 1e-6, &ok);
     json_add_item(reply, "files", x->files, &ok);
     json_add_item(reply, "resources", x->resources, &ok);
@@ -168,7 +178,7 @@ cJSON *child_compile(struct child *c, const cJSON *request)
         e = read_sources(c, &p, hex, &why);
     if (!e) {
         stage = "build";
-        e = want_compiler(c, &why);
+        e = want_compiler(c, (int)sm, &why);
     }
     for (size_t i = 0; !e && i < p.program.n_modules; i++)
         if (p.program.modules[i].lang == LANG_CUDA_C)

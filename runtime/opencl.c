@@ -2,19 +2,13 @@
 #include "runtime/opencl.h"
 
 #include "core/clock.h"
+#include "runtime/device_checks.h"
 #include "runtime/fill_cache.h"
 #include "runtime/opencl_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Behind each buffer stands a band that no kernel may write. What kernels may only read has other bytes there than what
- * they may write, so that a copied NaN shows too; both are NaN or far off, so that reading them shows in the results.
- */
-#define GUARD_BYTES ((size_t)4096)
-#define GUARD_READ 0xff
-#define GUARD_WRITTEN 0xa5
 
 struct loaded {
     struct device *device;                  /* borrowed */
@@ -72,88 +66,33 @@ static const struct device_desc *cl_describe(const struct device *d)
 
 /* Limits that are known before anything is built. */
 
-static bool has_extensions(const struct device_desc *d, const char *needed, char *missing, size_t n_missing)
+static enum err check_languages(const struct program *p, struct why *why)
 {
-    char list[256], *rest = NULL;
-
-    snprintf(list, sizeof list, "%s", needed);
-    for (char *w = strtok_r(list, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
-        char padded[sizeof d->extensions + sizeof d->dots + 3], word[260];
-
-        snprintf(padded, sizeof padded, " %s %s ", d->extensions, d->dots);
-        snprintf(word, sizeof word, " %s ", w);
-        if (!strstr(padded, word)) {
-            snprintf(missing, n_missing, "%s", w);
-            return false;
-        }
-    }
-    return true;
-}
-
-static enum err check_needs(const struct device_desc *d, const struct program *p, struct why *why)
-{
-    char missing[256];
-
-    if (p->api[0] && strcmp(p->api, "opencl") != 0)
-        return why_set(why, ERR_LIMITS, "the program is for %s, the device is OpenCL", p->api);
     for (size_t i = 0; i < p->n_modules; i++)
         if (p->modules[i].lang != LANG_OPENCL_C)
             return why_set(why, ERR_LIMITS, "module '%s' is not OpenCL C", p->modules[i].id);
-    if (!has_extensions(d, p->extensions, missing, sizeof missing))
-        return why_set(why, ERR_LIMITS, "the device has no extension %s", missing);
-    if (p->needs_work_group > d->max_work_group)
-        return why_set(why, ERR_LIMITS, "needs work-groups of %lld, the device has at most %lld",
-                       (long long)p->needs_work_group, (long long)d->max_work_group);
-    if (p->needs_local_bytes > d->local_bytes)
-        return why_set(why, ERR_LIMITS, "needs %lld bytes of local memory, the device has %lld",
-                       (long long)p->needs_local_bytes, (long long)d->local_bytes);
-    return ERR_OK;
-}
-
-static enum err check_memory(const struct device_desc *d, const struct program *p, struct why *why)
-{
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < p->n_buffers; i++) {
-        const struct program_buffer *b = &p->buffers[i];
-        const int64_t n = b->n_elems * (int64_t)dtype_bytes(b->dtype) + (int64_t)GUARD_BYTES;
-
-        sum += b->reset_each_run ? 2 * n : n;
-        if (n > d->max_alloc_bytes)
-            return why_set(why, ERR_LIMITS, "buffer '%s' has %lld bytes, the device allocates at most %lld", b->id,
-                           (long long)n, (long long)d->max_alloc_bytes);
-    }
-    if (sum > d->global_bytes)
-        return why_set(why, ERR_LIMITS, "buffers of %lld bytes, the device has %lld", (long long)sum,
-                       (long long)d->global_bytes);
     return ERR_OK;
 }
 
 static enum err check_launch(const struct device_desc *d, const struct program_launch *l, struct why *why)
 {
-    int64_t items = 1, local = 0;
+    int64_t local = 0;
+    const enum err e = check_group(d, l, why);
 
-    for (int i = 0; i < 3; i++) {
-        items *= l->block[i];
-        if (l->block[i] > d->max_local[i])
-            return why_set(why, ERR_LIMITS, "launch '%s': %lld work-items in dimension %d, the device has at most %lld",
-                           l->id, (long long)l->block[i], i, (long long)d->max_local[i]);
-    }
-    if (items > d->max_work_group)
-        return why_set(why, ERR_LIMITS, "launch '%s': work-groups of %lld, the device has at most %lld", l->id,
-                       (long long)items, (long long)d->max_work_group);
     for (size_t i = 0; i < l->n_args; i++)
         local += l->args[i].kind == ARG_LOCAL ? l->args[i].integer : 0;
-    if (local > d->local_bytes)
+    if (!e && local > d->local_bytes)
         return why_set(why, ERR_LIMITS, "launch '%s': %lld bytes of local memory, the device has %lld", l->id,
                        (long long)local, (long long)d->local_bytes);
-    return ERR_OK;
+    return e;
 }
 
 static enum err check_limits(const struct device_desc *d, const struct program *p, struct why *why)
 {
-    enum err e = check_needs(d, p, why);
+    enum err e = check_needs(d, p, d->local_bytes, why);
 
+    if (!e)
+        e = check_languages(p, why);
     if (!e)
         e = check_memory(d, p, why);
     for (size_t i = 0; !e && i < p->n_launches; i++)
@@ -165,16 +104,7 @@ static enum err check_limits(const struct device_desc *d, const struct program *
 
 static size_t bytes_of(const struct loaded *l, size_t i_buffer)
 {
-    const struct program_buffer *b = &l->program.buffers[i_buffer];
-
-    return (size_t)b->n_elems * dtype_bytes(b->dtype);
-}
-
-static unsigned char guard_of(const struct loaded *l, size_t i_buffer)
-{
-    const enum buffer_role role = l->program.buffers[i_buffer].role;
-
-    return role == ROLE_INPUT || role == ROLE_WEIGHT ? GUARD_READ : GUARD_WRITTEN;
+    return buffer_bytes(&l->program.buffers[i_buffer]);
 }
 
 static enum err make_queues(struct loaded *l, struct why *why)
@@ -308,7 +238,7 @@ static enum err write_guard(struct loaded *l, size_t i, struct why *why)
 {
     unsigned char guard[GUARD_BYTES];
 
-    memset(guard, guard_of(l, i), sizeof guard);
+    memset(guard, guard_byte(&l->program.buffers[i]), sizeof guard);
     return opencl_put(l->device, l->queues[0], l->mems[i], bytes_of(l, i), sizeof guard, guard, why);
 }
 
@@ -625,18 +555,14 @@ static enum err cl_run(struct loaded *l, enum launch_phase phase, int64_t *devic
 static enum err cl_check_guards(struct loaded *l, struct why *why)
 {
     unsigned char guard[GUARD_BYTES];
+    enum err e = ERR_OK;
 
-    for (size_t i = 0; i < l->program.n_buffers; i++) {
-        const unsigned char expected = guard_of(l, i);
-        const enum err e = opencl_get(l->device, l->queues[0], l->mems[i], bytes_of(l, i), sizeof guard, guard, why);
-
-        if (e)
-            return e;
-        for (size_t b = 0; b < sizeof guard; b++)
-            if (guard[b] != expected)
-                return why_set(why, ERR_WRONG, "wrote behind the end of %s, %zu bytes", l->program.buffers[i].id, b);
+    for (size_t i = 0; !e && i < l->program.n_buffers; i++) {
+        e = opencl_get(l->device, l->queues[0], l->mems[i], bytes_of(l, i), sizeof guard, guard, why);
+        if (!e)
+            e = guard_check(&l->program.buffers[i], guard, why);
     }
-    return ERR_OK;
+    return e;
 }
 
 static enum err cl_sense(struct device *d, struct sense *out)

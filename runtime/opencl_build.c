@@ -1,5 +1,6 @@
 /* opencl_build.c - one module from text (or a kept binary) to a built cl_program. */
 #include "core/file.h"
+#include "runtime/device_checks.h"
 #include "runtime/opencl.h"
 
 #include <limits.h>
@@ -8,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOG_BYTES ((size_t)16 << 10)
 #define OPTIONS_BYTES ((size_t)64 << 10)
 #define BINARY_BYTES ((size_t)64 << 20)
 
@@ -44,24 +44,7 @@ static bool cache_path(const struct device *d, const char *cache_dir, const stru
     return snprintf(out, n_out, "%s/tune-%s.%s", dir, name->hex, d->pocl ? "seen" : "clbin") < (int)n_out;
 }
 
-static void append_log(struct load_report *report, const char *id, const char *text)
-{
-    struct buf log;
-
-    if (!text[strspn(text, " \t\r\n")])
-        return;
-    buf_init(&log, 2 * LOG_BYTES);
-    buf_printf(&log, "%s[%s]\n%s", report->log ? report->log : "", id, text);
-    if (log.len > LOG_BYTES)
-        log.data[LOG_BYTES] = '\0';
-    if (log.data) {
-        free(report->log);
-        report->log = buf_take(&log);
-    }
-    buf_fini(&log);
-}
-
-/* The compiler's words, at most LOG_BYTES; free() them. NULL when there are none. */
+/* The compiler's words, at most LOAD_LOG_BYTES; free() them. NULL when there are none. */
 static char *take_log(cl_program program, cl_device_id device)
 {
     size_t n = 0;
@@ -73,8 +56,8 @@ static char *take_log(cl_program program, cl_device_id device)
     text = calloc(1, n + 1);
     if (text && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, n, text, NULL) != CL_SUCCESS)
         text[0] = '\0';
-    if (text && n > LOG_BYTES)
-        text[LOG_BYTES] = '\0';
+    if (text && n > LOAD_LOG_BYTES)
+        text[LOAD_LOG_BYTES] = '\0';
     return text;
 }
 
@@ -98,7 +81,7 @@ static enum err compile_failed(struct device *d, cl_program program, const struc
     char *log = take_log(program, d->id), words[600] = "";
 
     if (log) {
-        append_log(report, m->id, log);
+        report_add_log(report, m->id, log);
         first_words(log, words, sizeof words);
         free(log);
     }
@@ -116,7 +99,7 @@ static enum err finish_build(struct device *d, cl_program program, const struct 
         return compile_failed(d, program, m, error, report, why);
     log = take_log(program, d->id);
     if (log)
-        append_log(report, m->id, log);
+        report_add_log(report, m->id, log);
     free(log);
     return ERR_OK;
 }

@@ -32,6 +32,25 @@ static const char source[] =
     "    VSTORE(a0, get_global_id(0), out);\n"
     "}\n";
 
+/* The same of plain numbers; a CPU that stands for the device has better to do. */
+static const char cuda_source[] =
+    "extern \"C\" __global__ void __launch_bounds__(64) canary(float *out, int steps)\n"
+    "{\n"
+    "    const int id = blockIdx.x * 64 + threadIdx.x;\n"
+    "    const float x = (float)id * 1e-9f, m = 0.999f, s = 0.001f + x;\n"
+    "    float a0 = x, a1 = x + 1.0f, a2 = x + 2.0f, a3 = x + 3.0f, a4 = x + 4.0f, a5 = x + 5.0f;\n"
+    "    float b0 = x + 6.0f, b1 = x + 7.0f, b2 = x + 8.0f, b3 = x + 9.0f, b4 = x + 10.0f, b5 = x + 11.0f;\n"
+    "#ifdef TUNE_EMULATED\n"
+    "    steps = 1;\n"
+    "#endif\n"
+    "#pragma unroll 8\n"
+    "    for (int i = 0; i < steps; i++) {\n"
+    "        a0 = a0 * m + s; a1 = a1 * m + s; a2 = a2 * m + s; a3 = a3 * m + s; a4 = a4 * m + s; a5 = a5 * m + s;\n"
+    "        b0 = b0 * m + s; b1 = b1 * m + s; b2 = b2 * m + s; b3 = b3 * m + s; b4 = b4 * m + s; b5 = b5 * m + s;\n"
+    "    }\n"
+    "    out[id] = a0 + a1 + a2 + a3 + a4 + a5 + b0 + b1 + b2 + b3 + b4 + b5;\n"
+    "}\n";
+
 struct canary {
     const struct device_ops *ops;
     struct program program;
@@ -39,11 +58,23 @@ struct canary {
     struct loaded *loaded;
 };
 
+static bool is_cuda(const struct device_desc *d)
+{
+    return strcmp(d->api, "cuda") == 0;
+}
+
 static int lanes_of(const struct device_desc *d)
 {
     const int64_t lanes = d->vector_bits / 32;
 
-    return lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
+    return is_cuda(d) ? 1 : lanes >= 16 ? 16 : lanes >= 8 ? 8 : 4;
+}
+
+static enum err add_cuda_module(struct canary *c)
+{
+    struct program_module *m = program_add_module(&c->program, "canary", LANG_CUDA_C, "");
+
+    return m ? blobs_put(&c->blobs, cuda_source, sizeof cuda_source - 1, &m->source) : ERR_NOMEM;
 }
 
 static enum err add_module(struct canary *c, int lanes)
@@ -68,11 +99,11 @@ static enum err make_program(struct canary *c, const struct device_desc *d)
     const int64_t grid[3] = {cpu ? units : units * GPU_GROUPS_PER_UNIT, 1, 1}, block[3] = {cpu ? 1 : GPU_GROUP, 1, 1};
     const int64_t steps = cpu ? STEPS : GPU_STEPS;
     struct program_launch *l;
-    enum err e = add_module(c, lanes);
+    enum err e = is_cuda(d) ? add_cuda_module(c) : add_module(c, lanes);
 
     if (e)
         return e;
-    strcpy(c->program.api, "opencl");
+    strcpy(c->program.api, is_cuda(d) ? "cuda" : "opencl");
     c->program.workload = strdup("canary fma");
     c->program.flops = (double)(grid[0] * block[0] * steps * lanes) * 12 * 2;
     if (!c->program.workload ||
@@ -91,7 +122,7 @@ enum err canary_open(const struct device_ops *ops, struct device *d, const char 
     struct canary *c;
     enum err e;
 
-    if (ops->simulated || strcmp(ops->name, "opencl") != 0)
+    if (ops->simulated || (strcmp(ops->name, "opencl") != 0 && strcmp(ops->name, "cuda") != 0))
         return why_set(why, ERR_UNSUPPORTED, "there is no canary for %s devices", ops->name);
     c = calloc(1, sizeof *c);
     if (!c)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One request: the batch, its programs, and what failed before it could be timed. */
 struct timed {
@@ -219,6 +220,29 @@ static void fini(struct timed *t)
     free(t);
 }
 
+/* After a kernel that broke the device all others fail for nothing: a process that had more than the culprit in hand
+ * ends, telling where it was, and the parent times each program in a process of its own. */
+static void leave_if_lost(struct timed *t)
+{
+    const struct child *c = t->child;
+    const struct loaded *culprit = c->ops->lost_by ? c->ops->lost_by(c->device) : NULL;
+    int i_culprit = MEASURE_CANARY;
+
+    if (!culprit || (t->batch.n_items == 1 && culprit == t->items[0].loaded))
+        return;
+    if (t->batch.anchor && culprit == t->anchor.loaded)
+        i_culprit = TIMING_ANCHOR;
+    for (int i = 0; i < t->batch.n_items; i++)
+        if (culprit == t->items[i].loaded)
+            i_culprit = i;
+    fprintf(stderr, "%s\n",
+            i_culprit >= 0               ? t->items[i_culprit].why.text
+            : i_culprit == TIMING_ANCHOR ? t->anchor.why.text
+                                         : "the canary broke the device");
+    child_at(t->child, "time", i_culprit);
+    _exit(1);
+}
+
 cJSON *child_time(struct child *c, const cJSON *request)
 {
     struct timed *t = calloc(1, sizeof *t);
@@ -244,6 +268,7 @@ cJSON *child_time(struct child *c, const cJSON *request)
     }
     load_anchor(t, request);
     run_batch(t);
+    leave_if_lost(t);
     reply = batch_reply(t);
     fini(t);
     return reply;

@@ -33,7 +33,7 @@ static const struct cli_option options[] = {
      .kind = CLI_TEXT,
      .argument = "DEVICE",
      .otherwise = "opencl",
-     .help = "opencl[:p.d] or replay:FILE"},
+     .help = "opencl[:p.d], cuda[:i or GPU-UUID][,graph=auto|on|off][,cold], or replay:FILE"},
     {.name = "key",
      .kind = CLI_TEXT,
      .argument = "SLUG",
@@ -70,6 +70,11 @@ static const struct cli_option options[] = {
      .help = "with --no-device: compile for devices elsewhere, e.g. sm_61,sm_75,sm_90"},
     {.name = "no-device", .kind = CLI_FLAG, .help = "serve no device (see --build-for)"},
     {.name = "no-build", .kind = CLI_FLAG, .help = "of a CUDA device: leave compiling to builders"},
+    {.name = "nvrtc",
+     .kind = CLI_TEXT,
+     .argument = "PATH",
+     .environment = "TUNE_NVRTC",
+     .help = "compiler for CUDA: libnvrtc or its folder (default: the newest that is found and fits)"},
     {.name = "no-overlap", .kind = CLI_FLAG, .help = "never build while timing"},
     {.name = "mix", .kind = CLI_FLAG, .help = "register although the key holds another fingerprint"},
     {.name = "child-wrapper",
@@ -364,6 +369,8 @@ static enum err check_mode(const struct cli *c, struct why *why)
 
 static int self_test(struct rig *rig)
 {
+    if (rig->desc.sm > 0 && !rig->builds)
+        fprintf(stderr, "tune-agent: cannot compile for this device: %s\n", rig->builds_why.text);
     printf("%s: %s; %s; units %lld; threads %d; fingerprint %.12s; canary %.3f ms, %.1f GFLOPS\n", rig->options.device,
            rig->desc.name, rig->desc.driver, (long long)rig->desc.units, rig->threads, rig->fingerprint.hex,
            rig->canary_ns * 1e-6, rig->canary_gflops);
@@ -389,6 +396,8 @@ static int run(const struct cli *c)
 
     if (check_mode(c, &why))
         return fail(&why, EXIT_USAGE);
+    if (cli_text(c, "nvrtc"))
+        setenv("TUNE_NVRTC", cli_text(c, "nvrtc"), 1); /* for the children, which compile */
     verbosity = verbosity_of(c);
     block_signals(&ender.ends);
     ender.rig = &rig;

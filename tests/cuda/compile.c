@@ -113,17 +113,31 @@ static enum err init(struct compiler *c)
                                                                         : dir_make(c->cache, 0755, NULL);
 }
 
+static int add_all(const char **argv, int n, const char *const *list)
+{
+    for (; *list && n < MAX_ARGS; list++)
+        argv[n++] = *list;
+    return n;
+}
+
+/* g++'s own children outlive it and whoever waits for it, so all of them run under limits of time and memory. */
+static const char limits[] = "ulimit -t 120; ulimit -v 4000000; exec \"$@\"";
+
 /* Runs argv with files for its input, output and words (NULL: none); ERR_COMPILE when it ends badly. */
 static enum err run(const char *const *argv, const char *in, const char *out, const char *words)
 {
     const int in_fd = in ? open(in, O_RDONLY | O_CLOEXEC) : -1;
     const int out_fd = out ? open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
     const int err_fd = open(words, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const char *limited[MAX_ARGS + 16] = {"/bin/sh", "-c", limits, "sh"};
     const struct proc_options options = {
-        .argv = argv, .in_fd = in_fd, .out_fd = out_fd, .err_fd = err_fd, .pass_fd = -1};
+        .argv = limited, .in_fd = in_fd, .out_fd = out_fd, .err_fd = err_fd, .pass_fd = -1};
     pid_t pid;
     int status = -1;
-    enum err e = proc_start(&options, &pid, NULL);
+    enum err e;
+
+    add_all(limited, 4, argv);
+    e = proc_start(&options, &pid, NULL);
 
     if (!e)
         e = proc_wait(pid, -1, &status);
@@ -134,13 +148,6 @@ static enum err run(const char *const *argv, const char *in, const char *out, co
     if (err_fd >= 0)
         close(err_fd);
     return e ? e : status ? ERR_COMPILE : ERR_OK;
-}
-
-static int add_all(const char **argv, int n, const char *const *list)
-{
-    for (; *list && n < MAX_ARGS; list++)
-        argv[n++] = *list;
-    return n;
 }
 
 /* First pass: macros only, those of CUDA kept as they are. */

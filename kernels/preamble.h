@@ -10,9 +10,15 @@
  * what the epilogue adds are declared by Y_PARAMS (last in a kernel's list) and written by STORE_Y(i, k, sum): element
  * i of y, channel k; STORE_YK(i, k, v): VEC elements i.. of channels k..; STORE_YQ(i, k, v): VEC elements i.. of
  * channel k.
+ * Wide moves, where an address is known to be a multiple of what is moved (16 bytes at the most): VLOAD_ALIGNED(p)
+ * LOCAL_VLOAD_ALIGNED(p) VSTORE_ALIGNED SUM_VSTORE_ALIGNED STORE_YK_ALIGNED: as those without _ALIGNED; HOLD(n, p, held): n ELEMs (1 2 4 8 16) on their way through
+ * registers, HELD held[n], and HELD_PUT(n, held, p) as SUMs into local memory, HELD_SUM(held[i]) one of them; HOLD1(p)
+ * HOLD_ZERO: one ELEM, none; LOCAL_GET(n, p, out): n SUMs of local memory into a private array. Such local arrays are
+ * declared LOCAL_ALIGNED instead of LOCAL_ARRAY.
  * Both dialects define: KERNEL DEVICE GLOBAL CONSTANT LOCAL LOCAL_ARRAY RESTRICT BARRIER BARRIER_ALL LID GRP WG_SIZE;
  * FMA1 VFMA VSET VADD VSUB VMUL VDIV VCLAMP VSTEP VRELU VEVEN VODD VZIP_LOW VZIP_HIGH; PREFETCH1 PREFETCH2. With VEC 1
- * a VT is a SUM. */
+ * a VT is a SUM. CONSTANT_FLOATS(name) {...}; an array of constants at file scope, CONSTANT_AT(name, i) one of them, i a
+ * literal. */
 #ifndef VEC
 #define VEC 4
 #endif

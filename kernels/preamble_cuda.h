@@ -5,7 +5,22 @@
 #define DEVICE static __device__ __forceinline__
 #define MEMBER __device__ __forceinline__
 #define GLOBAL
-#define CONSTANT __constant__ /* of variables at file scope, not of pointers; not const: values would be folded into the code */
+#define CONSTANT __constant__ /* of variables at file scope, not of pointers */
+#ifdef TUNE_EMULATED
+#define CONSTANT_FLOATS(name) extern "C" CONSTANT float name[] =
+#define CONSTANT_AT(name, i) name[i]
+#else
+/* Read by instructions of their own: a compiler that knows what thousands of loads read takes minutes. */
+#define CONSTANT_FLOATS(name)                                                                                          \
+    template <int I> DEVICE float name##_at()                                                                          \
+    {                                                                                                                  \
+        float value;                                                                                                   \
+        asm volatile("ld.const.f32 %0, [" #name "+%1];" : "=f"(value) : "n"(4 * I));                                   \
+        return value;                                                                                                  \
+    }                                                                                                                  \
+    extern "C" CONSTANT float name[] =
+#define CONSTANT_AT(name, i) name##_at<i>()
+#endif
 #define LOCAL
 #define LOCAL_ARRAY __shared__
 #define RESTRICT __restrict__
@@ -17,6 +32,7 @@
 #define PREFETCH1(p) ((void)0)
 #define PREFETCH2(p) ((void)0)
 typedef unsigned uint;
+typedef unsigned char uchar;
 #ifdef TUNE_EMULATED
 DEVICE float float_of_half(unsigned short bits)
 {
@@ -242,8 +258,15 @@ template <class V_, class T_> DEVICE void store_lanes(V_ a, T_ *p)
 {
     UNROLL for (int i = 0; i < (int)(sizeof(V_) / sizeof(T_)); i++) p[i] = lane(a, i);
 }
-#define SUM_VLOAD(p) load_lanes<VT, SUM>(p)
-#define SUM_VSTORE(a, p) store_lanes<VT, SUM>((a), (p))
+/* Functions: a comma between template arguments would part those of a macro around them. */
+DEVICE VT SUM_VLOAD(const SUM *p)
+{
+    return load_lanes<VT, SUM>(p);
+}
+DEVICE void SUM_VSTORE(VT a, SUM *p)
+{
+    store_lanes<VT, SUM>(a, p);
+}
 #define LOCAL_VLOAD(p) SUM_VLOAD(p)
 #define LOCAL_VSTORE(a, p) SUM_VSTORE(a, p)
 #define PRIVATE_VLOAD(p) SUM_VLOAD(p)
@@ -268,6 +291,85 @@ DEVICE void VSTORE(VT a, ELEM *p)
 {
     UNROLL for (int i = 0; i < VEC; i++) p[i] = elem_of_sum(lane(a, i));
 }
+/* Wide moves: N_ elements, 1 2 4 8 16, at an address that is a multiple of them (of 16 bytes at the most). */
+template <int N_> struct wide_of;
+#define WIDE_OF(n, type)                                                                                               \
+    template <> struct wide_of<n> {                                                                                    \
+        typedef type is;                                                                                               \
+    };
+WIDE_OF(1, unsigned char)
+WIDE_OF(2, unsigned short)
+WIDE_OF(4, unsigned)
+WIDE_OF(8, uint2)
+WIDE_OF(16, uint4)
+template <int N_, class T_> union wide {
+    enum { bytes = N_ * (int)sizeof(T_), step = bytes < 16 ? bytes : 16, pieces = bytes / step };
+    typedef typename wide_of<step>::is piece;
+    piece p[pieces];
+    T_ e[N_];
+};
+template <int N_, class T_> DEVICE wide<N_, T_> load_wide(const T_ *p)
+{
+    typedef wide<N_, T_> W_;
+    W_ r;
+    UNROLL for (int i = 0; i < W_::pieces; i++) r.p[i] = ((const typename W_::piece *)p)[i];
+    return r;
+}
+template <int N_, class T_> DEVICE void store_wide(const wide<N_, T_> &a, T_ *p)
+{
+    typedef wide<N_, T_> W_;
+    UNROLL for (int i = 0; i < W_::pieces; i++) ((typename W_::piece *)p)[i] = a.p[i];
+}
+DEVICE VT VLOAD_ALIGNED(const ELEM *p)
+{
+    const wide<VEC, ELEM> from = load_wide<VEC, ELEM>(p);
+    VT r;
+    UNROLL for (int i = 0; i < VEC; i++) lane(r, i) = sum_of_elem(from.e[i]);
+    return r;
+}
+DEVICE void VSTORE_ALIGNED(VT a, ELEM *p)
+{
+    wide<VEC, ELEM> to;
+    UNROLL for (int i = 0; i < VEC; i++) to.e[i] = elem_of_sum(lane(a, i));
+    store_wide<VEC, ELEM>(to, p);
+}
+DEVICE void SUM_VSTORE_ALIGNED(VT a, SUM *p)
+{
+    wide<VEC, SUM> to;
+    UNROLL for (int i = 0; i < VEC; i++) to.e[i] = lane(a, i);
+    store_wide<VEC, SUM>(to, p);
+}
+DEVICE VT LOCAL_VLOAD_ALIGNED(const SUM *p)
+{
+    const wide<VEC, SUM> from = load_wide<VEC, SUM>(p);
+    VT r;
+    UNROLL for (int i = 0; i < VEC; i++) lane(r, i) = from.e[i];
+    return r;
+}
+#define HELD ELEM
+template <int N_> DEVICE void hold_elems(const ELEM *p, ELEM *held)
+{
+    const wide<N_, ELEM> from = load_wide<N_, ELEM>(p);
+    UNROLL for (int i = 0; i < N_; i++) held[i] = from.e[i];
+}
+template <int N_> DEVICE void put_held(const ELEM *held, SUM *p)
+{
+    wide<N_, SUM> to;
+    UNROLL for (int i = 0; i < N_; i++) to.e[i] = sum_of_elem(held[i]);
+    store_wide<N_, SUM>(to, p);
+}
+template <int N_> DEVICE void get_sums(const SUM *p, SUM *out)
+{
+    const wide<N_, SUM> from = load_wide<N_, SUM>(p);
+    UNROLL for (int i = 0; i < N_; i++) out[i] = from.e[i];
+}
+#define HOLD(n, p, held) hold_elems<(n)>((p), (held))
+#define HOLD1(p) (*(p))
+#define HOLD_ZERO ((ELEM)0.0f)
+#define HELD_PUT(n, held, p) put_held<(n)>((held), (p))
+#define HELD_SUM(held) sum_of_elem(held)
+#define LOCAL_GET(n, p, out) get_sums<(n)>((p), (out))
+#define LOCAL_ALIGNED __shared__ __align__(16)
 /* Requantisation: round to nearest even, saturate. */
 DEVICE signed char requantise1(float x)
 {

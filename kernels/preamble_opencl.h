@@ -3,6 +3,8 @@
 #define DEVICE static inline
 #define GLOBAL __global
 #define CONSTANT __constant
+#define CONSTANT_FLOATS(name) CONSTANT float name[] =
+#define CONSTANT_AT(name, i) name[i]
 #define LOCAL __local
 #define LOCAL_ARRAY __local
 #define RESTRICT restrict
@@ -131,6 +133,28 @@ typedef SUM sum_vector __attribute__((ext_vector_type(VEC), aligned(sizeof(SUM))
 #define VSTORE(a, p) CAT(vstore, VEC)(CAT(convert_char, VEC)(a), 0, (p))
 #endif
 #endif
+/* Wide moves: compilers of OpenCL know the alignment themselves, or do not gain by it. */
+#define VLOAD_ALIGNED(p) VLOAD(p)
+#define VSTORE_ALIGNED(a, p) VSTORE(a, p)
+#define SUM_VSTORE_ALIGNED(a, p) SUM_VSTORE(a, p)
+#define LOCAL_VLOAD_ALIGNED(p) LOCAL_VLOAD(p)
+#define HELD SUM
+#define HOLD(n, p, held)                                                                                               \
+    UNROLL                                                                                                             \
+    for (int at_ = 0; at_ < (n); at_++)                                                                                \
+        (held)[at_] = LOAD1((p) + at_)
+#define HOLD1(p) LOAD1(p)
+#define HOLD_ZERO ((SUM)0)
+#define HELD_PUT(n, held, p)                                                                                           \
+    UNROLL                                                                                                             \
+    for (int at_ = 0; at_ < (n); at_++)                                                                                \
+        (p)[at_] = (held)[at_]
+#define HELD_SUM(held) (held)
+#define LOCAL_GET(n, p, out)                                                                                           \
+    UNROLL                                                                                                             \
+    for (int at_ = 0; at_ < (n); at_++)                                                                                \
+        (out)[at_] = (p)[at_]
+#define LOCAL_ALIGNED __local
 /* Outputs. */
 #if DT == 2 && !defined(OUT_I8)
 #define OUT int

@@ -71,3 +71,11 @@
 #define STORE_YK(i, k, v) VSTORE(EPILOGUE_K(i, k, v), y + (i))
 #define STORE_YQ(i, k, v) VSTORE(EPILOGUE_Q(i, k, v), y + (i))
 #endif
+/* STORE_YK where i is a multiple of VEC. */
+#if VEC == 1 || defined(OUT_I8)
+#define STORE_YK_ALIGNED(i, k, v) STORE_YK(i, k, v)
+#elif DT == 2
+#define STORE_YK_ALIGNED(i, k, v) SUM_VSTORE_ALIGNED(EPILOGUE_K(i, k, v), y + (i))
+#else
+#define STORE_YK_ALIGNED(i, k, v) VSTORE_ALIGNED(EPILOGUE_K(i, k, v), y + (i))
+#endif

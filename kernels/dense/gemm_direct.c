@@ -20,8 +20,10 @@ static const struct build_knob knobs[] = {
     {"vwmd", {1, 2, 4, 8, BUILD_END}},
     {"vwnd", {1, 2, 4, 8, BUILD_END}},
     {"vec", {1, 2, 4, 8, 16, BUILD_END}},
-    {"pada", {0, 1, BUILD_END}},
-    {"padb", {0, 1, BUILD_END}},
+    {"pada", {0, 1, 4, BUILD_END}},
+    {"padb", {0, 1, 4, BUILD_END}},
+    {"stages", {1, 2, BUILD_END}},
+    {"split", {1, 2, 4, 8, 16, BUILD_END}},
     {0},
 };
 
@@ -30,14 +32,16 @@ static const char *const quantities[][2] = {
     {"rows", "wgd / mdimcd"},
     {"columns", "wgd / ndimcd"},
     {"accumulators", "rows * columns / vec * ceil_div(vec, lanes)"},
-    {"local_bytes", "wgd * (2 * wgd + pada + padb) * sum_bytes"},
+    {"held", "2 * wgd * wgd / work_items"},
+    {"local_bytes", "stages * wgd * (2 * wgd + pada + padb) * sum_bytes"},
     {"waste_m", "ceil_div(size_m, wgd) * wgd / size_m"},
     {"waste_n", "ceil_div(size_n, wgd) * wgd / size_n"},
-    {"waste_k", "ceil_div(size_k, wgd) * wgd / size_k"},
+    {"steps", "ceil_div(size_k, wgd * split)"},
+    {"waste_k", "steps * split * wgd / size_k"},
     {"waste", "waste_m * waste_n * waste_k"},
     {"lane_use", "min(vec, lanes) / lanes"},
     {"loads_per_fma", "(rows + columns / vec) / (rows * columns / vec)"},
-    {"groups", "ceil_div(size_m, wgd) * ceil_div(size_n, wgd)"},
+    {"groups", "ceil_div(size_m, wgd) * ceil_div(size_n, wgd) * split"},
     {"body", "accumulators * kwid"},
     {NULL, NULL},
 };
@@ -51,7 +55,10 @@ static const char *const constraints[] = {
     "wgd % (ndimcd * vec) == 0",
     "wgd % (mdimad * vwmd) == 0 and work_items % mdimad == 0 and wgd * mdimad % work_items == 0",
     "wgd % (ndimbd * vwnd) == 0 and work_items % ndimbd == 0 and wgd * ndimbd % work_items == 0",
+    "size_k % vwmd == 0 and size_k % vwnd == 0",
     "accumulators <= 64",
+    "stages == 1 or (steps > 1 and held <= 64)",
+    "split == 1 or wgd * split <= size_k",
     "body <= 512",
     "wgd == 8 or wgd < 2 * max(size_m, size_n)",
     NULL,
@@ -62,51 +69,57 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+/* A GPU: tiles of 64 where they give each unit two groups, else of 32, and k in parts where there are still fewer. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    const bool cpu = d->kind == DEVICE_CPU;
-    const int64_t lanes = build_vector(d), tile = cpu ? (lanes < 8 ? 8 : lanes) : 32;
-    const int64_t items = cpu ? 1 : 8;
+    const struct dense_shape z = dense_shape_of(w);
+    const bool cpu = d->kind == DEVICE_CPU, gpu = d->kind == DEVICE_GPU;
+    const int64_t wanted = 2 * (d->units > 0 ? d->units : 16), lanes = build_vector(d);
+    const int64_t side = gpu && CEIL(z.m, 64) * CEIL(z.n, 64) >= wanted ? 64 : 32;
+    const int64_t tile = cpu ? (lanes < 8 ? 8 : lanes) : side, items = cpu ? 1 : side / 4;
+    const int64_t deepest = z.k / 128, split = CEIL(wanted, CEIL(z.m, side) * CEIL(z.n, side));
+    const int64_t along = gpu && z.k % 4 == 0 ? 4 : 1;
 
-    (void)w;
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"wgd", tile},
                                                {"mdimcd", items},
                                                {"ndimcd", items},
-                                               {"mdimad", items},
-                                               {"ndimbd", items},
-                                               {"kwid", 2},
-                                               {"vwmd", 1},
-                                               {"vwnd", 1},
+                                               {"mdimad", gpu ? tile / along : items},
+                                               {"ndimbd", gpu ? tile / along : items},
+                                               {"kwid", gpu ? 8 : 2},
+                                               {"vwmd", along},
+                                               {"vwnd", along},
                                                {"vec", cpu ? lanes : 4},
-                                               {"pada", 0},
-                                               {"padb", 0},
+                                               {"pada", gpu ? 4 : 0},
+                                               {"padb", gpu ? 4 : 0},
+                                               {"stages", gpu ? 2 : 1},
+                                               {"split", gpu ? (split < deepest ? split : deepest) : 1},
                                                {NULL, 0}},
                  out);
-    if (space_is_valid(s, out, NULL))
+    if (space_is_valid(s, out, NULL) || build_make_valid(s, (const char *const[]){"stages", NULL}, out) == ERR_OK)
         return ERR_OK;
     return build_make_valid(
-        s, (const char *const[]){"wgd", "vec", "mdimcd", "ndimcd", "mdimad", "ndimbd", "kwid", NULL}, out);
+        s, (const char *const[]){"wgd", "vec", "mdimcd", "ndimcd", "mdimad", "ndimbd", "kwid", "split", NULL}, out);
 }
 
 static void program(struct build *b)
 {
-    const struct dense_shape z = dense_shape_of(b->w);
-    const int64_t wgd = build_int(b, "wgd"), grid[] = {CEIL(z.n, wgd), CEIL(z.m, wgd), 1};
+    const struct gemm_shape z = dense_gemm(b->w);
+    const int64_t grid[] = {build_int(b, "groups"), 1, 1};
     const int64_t block[] = {build_int(b, "ndimcd"), build_int(b, "mdimcd"), 1};
 
     build_module(b, "dense/gemm_direct.cl");
-    dense_define_shape(b, &z);
+    gemm_define_shape(b, &z);
     b->p->needs_local_bytes = build_int(b, "local_bytes");
-    build_last_launch(b, "gemm_direct", grid, block, (const int[]){0, 1, -1});
+    gemm_launch(b, &z, "gemm_direct", grid, block, (const int[]){0, 1});
 }
 
 const struct template dense_gemm_direct = {
     .id = "dense/gemm_direct",
-    .version = 3,
-    .summary = "tiles through local memory, any size, nothing packed",
+    .version = 4,
+    .summary = "tiles through local memory, any size, nothing packed, k split where outputs are few",
     .fit = fit,
     .space = space,
     .fallback = fallback,

@@ -1,6 +1,9 @@
 /* Knobs are those of CLBlast's Xgemm, and a split of k for few outputs. */
 #include "kernels/build.h"
 #include "kernels/dense/dense.h"
+#include "runtime/cuda_arch.h"
+
+#include <string.h>
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
@@ -17,7 +20,7 @@ static const struct build_knob knobs[] = {
     {"ndimc", {8, 16, 32, BUILD_END}},
     {"mdima", {8, 16, 32, BUILD_END}},
     {"ndimb", {8, 16, 32, BUILD_END}},
-    {"kwi", {2, BUILD_END}},
+    {"kwi", {2, 4, 8, 16, BUILD_END}},
     {"vwm", {1, 2, 4, 8, BUILD_END}},
     {"vwn", {1, 2, 4, 8, BUILD_END}},
     {"strm", {0, 1, BUILD_END}},
@@ -28,26 +31,31 @@ static const struct build_knob knobs[] = {
     {0},
 };
 
+/* Packing turns squares of 16 x 17 around in local memory. */
 static const char *const quantities[][2] = {
     {"work_items", "mdimc * ndimc"},
     {"rows", "mwg / mdimc"},
     {"columns", "nwg / ndimc"},
     {"accumulators", "rows * columns"},
-    {"local_bytes", "(sa * kwg * mwg + sb * kwg * nwg) * sum_bytes"},
+    {"held", "(stages == 2) * (sa * mwg + sb * nwg) * kwg / work_items"},
+    {"tile_bytes", "stages * (sa * kwg * mwg + sb * kwg * nwg) * sum_bytes"},
+    {"local_bytes", "max(tile_bytes, 272 * sum_bytes)"},
     {"m_groups", "ceil_div(size_m, mwg)"},
     {"n_groups", "ceil_div(size_n, nwg)"},
-    {"padded_k", "ceil_div(size_k, kwg * split) * kwg * split"},
+    {"steps", "ceil_div(size_k, kwg * split)"},
+    {"padded_k", "steps * kwg * split"},
     {"waste", "m_groups * mwg * n_groups * nwg * padded_k / (size_m * size_n * size_k)"},
     {"loads_per_fma", "(rows + columns) / accumulators"},
     {"groups", "m_groups * n_groups * split"},
     {NULL, NULL},
 };
 
-/* Load shapes of tiles that are not staged, and strides of one vector, are fixed. */
+/* Load shapes of tiles that are not staged, and strides of one vector, are fixed. More stages than two go past the
+ * registers, so elements are not converted on the way. */
 static const char *const constraints[] = {
     "work_items <= max_group",
     "ndimc <= max_x and mdimc <= max_y",
-    "local_bytes <= max_local",
+    "local_bytes <= max_dynamic",
     "mwg % (mdimc * vwm) == 0 and nwg % (ndimc * vwn) == 0",
     "mwg % (mdima * vwm) == 0 and work_items % mdima == 0 and kwg * mdima % work_items == 0",
     "nwg % (ndimb * vwn) == 0 and work_items % ndimb == 0 and kwg * ndimb % work_items == 0",
@@ -56,27 +64,71 @@ static const char *const constraints[] = {
     "strm == 0 or mwg > mdimc * vwm",
     "strn == 0 or nwg > ndimc * vwn",
     "accumulators <= 128",
+    "accumulators + held + rows + columns <= 200",
     "mwg == 16 or mwg < 2 * size_m",
     "nwg == 16 or nwg < 2 * size_n",
     "split == 1 or kwg * split <= size_k",
+    "stages == 1 or (sa + sb > 0 and stages <= steps)",
+    "stages <= 2 or (elem_bytes == sum_bytes and min(vwm, vwn) * elem_bytes >= 4)",
     NULL,
 };
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    return dense_space(w, d, knobs, quantities, constraints, s, why);
+    static const int64_t stages[] = {1, 2, 3, 4};
+    const enum err e = space_add_knob_ints(s, "stages", why, cuda_arch_has(d, "cp_async") ? 4 : 2, stages);
+
+    return e ? e : dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 
-/* Split k where there are fewer tiles than four a unit. */
-static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+/* Rows (or columns) of a tile for an axis of n, and the work-items along it: four or eight elements each. */
+static int64_t tile_of(int64_t n, int64_t most)
+{
+    return n > 64 && most == 128 ? 128 : n > 32 ? 64 : n > 16 ? 32 : 16;
+}
+
+static int64_t items_of(int64_t tile)
+{
+    return tile >= 64 ? 16 : 8;
+}
+
+/* A GPU: the largest tiles that give each unit two groups; k is split where there are still fewer. */
+static void choose_gpu(const struct dense_shape *z, const struct device_desc *d, const struct space *s,
+                       struct config *out)
+{
+    const int64_t wanted = 2 * (d->units > 0 ? d->units : 16), big = CEIL(z->m, 128) * CEIL(z->n, 128);
+    const int64_t most = big >= wanted ? 128 : 64, m = tile_of(z->m, most), n = tile_of(z->n, most);
+    const int64_t tiles = CEIL(z->m, m) * CEIL(z->n, n), deepest = z->k / 128, split = CEIL(wanted, tiles);
+    const int64_t vwm = m / items_of(m) < 4 ? 2 : 4, items = items_of(m) * items_of(n);
+    const bool async = cuda_arch_has(d, "cp_async");
+
+    build_choose(s,
+                 (const struct build_define[]){{"stages", async ? 3 : 2},
+                                               {"mwg", m},
+                                               {"nwg", n},
+                                               {"kwg", 16},
+                                               {"mdimc", items_of(m)},
+                                               {"ndimc", items_of(n)},
+                                               {"mdima", m / vwm < items ? m / vwm : items},
+                                               {"ndimb", n / 4 < items ? n / 4 : items},
+                                               {"kwi", 8},
+                                               {"vwm", vwm},
+                                               {"vwn", n / items_of(n) < 4 ? 2 : 4},
+                                               {"strm", m / items_of(m) > 4},
+                                               {"strn", n / items_of(n) > 4},
+                                               {"sa", 1},
+                                               {"sb", 1},
+                                               {"split", split < deepest ? split : deepest},
+                                               {NULL, 0}},
+                 out);
+}
+
+static void choose_other(const struct dense_shape *z, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    const struct dense_shape z = dense_shape_of(w);
-    const int64_t m = z.m < 64 ? 16 : 64, n = z.n < 64 ? 16 : 64, tiles = CEIL(z.m, m) * CEIL(z.n, n);
-    const int64_t wanted = 4 * (d->units > 0 ? d->units : 8) / tiles, deepest = z.k / 128;
-    const int64_t split = wanted < deepest ? wanted : deepest;
+    const int64_t m = z->m < 64 ? 16 : 64, n = z->n < 64 ? 16 : 64, tiles = CEIL(z->m, m) * CEIL(z->n, n);
+    const int64_t wanted = 4 * (d->units > 0 ? d->units : 8) / tiles, deepest = z->k / 128;
 
-    *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"mwg", m},
                                                {"nwg", n},
@@ -85,55 +137,65 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"ndimc", n == 64 ? 16 : 8},
                                                {"mdima", m == 64 ? 16 : 8},
                                                {"ndimb", n == 64 ? 16 : 8},
-                                               {"kwi", 2},
-                                               {"vwm", 1},
                                                {"vwn", n == 64 ? 4 : 2},
-                                               {"strm", 0},
-                                               {"strn", 0},
                                                {"sa", 1},
                                                {"sb", 1},
-                                               {"split", split < 1 ? 1 : split},
+                                               {"split", wanted < deepest ? wanted : deepest},
                                                {NULL, 0}},
                  out);
-    return build_make_valid(
-        s, (const char *const[]){"mdimc", "ndimc", "mdima", "ndimb", "mwg", "nwg", "vwn", "split", "sa", "sb", NULL},
-        out);
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    static const char *const stages[] = {"stages", NULL};
+    static const char *const lowered[] = {"mdimc", "ndimc", "mdima", "ndimb", "mwg", "nwg", "vwn", "split", NULL};
+    const struct dense_shape z = dense_shape_of(w);
+
+    *out = (struct config){{0}};
+    if (d->kind == DEVICE_GPU)
+        choose_gpu(&z, d, s, out);
+    else
+        choose_other(&z, d, s, out);
+    if (build_make_valid(s, stages, out) == ERR_OK)
+        return ERR_OK;
+    return build_make_valid(s, lowered, out);
 }
 
 static void program(struct build *b)
 {
-    const struct dense_shape z = dense_shape_of(b->w);
-    const int64_t kp = build_int(b, "padded_k"), split = build_int(b, "split");
-    const int64_t w_elems = kp * build_int(b, "n_groups") * build_int(b, "nwg");
-    const int64_t x_elems = kp * build_int(b, "m_groups") * build_int(b, "mwg"), block[] = {64, 1, 1};
+    const struct gemm_shape z = dense_gemm(b->w);
+    const int64_t kp = build_int(b, "padded_k"), tile_bytes = build_int(b, "tile_bytes");
+    const int64_t n_padded = build_int(b, "n_groups") * build_int(b, "nwg");
+    const int64_t m_padded = build_int(b, "m_groups") * build_int(b, "mwg"), block[] = {16, 4, 1};
     const int64_t tile[] = {build_int(b, "ndimc"), build_int(b, "mdimc"), 1}, grid[] = {build_int(b, "groups"), 1, 1};
-    const int wt = build_buffer(b, "wt", ROLE_PACKED, b->w->dtype, w_elems);
-    const int xt = build_buffer(b, "xt", ROLE_SCRATCH, b->w->dtype, x_elems);
+    const int wt = build_buffer(b, "wt", ROLE_PACKED, b->w->dtype, kp * n_padded);
+    const int xt = build_buffer(b, "xt", ROLE_SCRATCH, b->w->dtype, kp * m_padded);
+    const bool dynamic = tile_bytes > build_max_local(b->d);
 
     build_module(b, "dense/gemm_tiled.cl");
-    dense_define_shape(b, &z);
+    gemm_define_shape(b, &z);
     build_define(b, "VEC", build_int(b, "vwn"));
     b->p->needs_local_bytes = build_int(b, "local_bytes");
-    build_launch(b, PHASE_PACK, "gemm_tiled_pack_w", (const int64_t[]){CEIL(w_elems, 64), 1, 1}, block,
+    if (build_int(b, "stages") > 2)
+        gemm_need(b, "cp_async");
+    if (dynamic)
+        build_define(b, "DYN_LOCAL", 1);
+    build_launch(b, PHASE_PACK, "gemm_tiled_pack_w", (const int64_t[]){kp / 16 * (n_padded / 16), 1, 1}, block,
                  (const int[]){1, wt, -1});
-    build_launch(b, PHASE_RUN, "gemm_tiled_pack_x", (const int64_t[]){CEIL(x_elems, 64), 1, 1}, block,
+    build_launch(b, PHASE_RUN, "gemm_tiled_pack_x", (const int64_t[]){kp / 16 * (m_padded / 16), 1, 1}, block,
                  (const int[]){0, xt, -1});
-    if (split == 1) {
-        build_last_launch(b, "gemm_tiled", grid, tile, (const int[]){xt, wt, -1});
-    } else {
-        const enum dtype sum = sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
-        const int part = build_buffer(b, "part", ROLE_SCRATCH, sum, split * z.m * z.n);
-
-        build_launch(b, PHASE_RUN, "gemm_tiled", grid, tile, (const int[]){xt, wt, part, -1});
-        build_last_launch(b, "gemm_tiled_add", (const int64_t[]){CEIL(z.m * z.n, 64), 1, 1}, block,
-                          (const int[]){part, -1});
-    }
+    gemm_launch(b, &z, "gemm_tiled", grid, tile, (const int[]){xt, wt});
+    for (size_t i = 0; !b->e && dynamic && i < b->p->n_launches; i++)
+        if (strcmp(b->p->launches[i].kernel, "gemm_tiled") == 0)
+            b->p->launches[i].dyn_local = tile_bytes;
 }
 
 const struct template dense_gemm_tiled = {
     .id = "dense/gemm_tiled",
-    .version = 1,
-    .summary = "GPU: both factors k-major and padded, tiles through local memory, k split where outputs are few",
+    .version = 2,
+    .summary =
+        "GPU: both factors k-major and padded, tiles through local memory in stages, k split where outputs are few",
     .fit = fit,
     .space = space,
     .fallback = fallback,

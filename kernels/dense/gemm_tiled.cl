@@ -2,8 +2,10 @@
  * whole tiles, xt[k][m] (written by a launch of the timed run) and wt[k][n] (packed at load); a group computes MWG x NWG outputs.
  * Knobs: MWG NWG KWG tile; MDIMC NDIMC work-items along m and n; MDIMA NDIMB along m and n while loading; KWI unroll along k;
  * VWM VWN consecutive elements of an item (VWN is the vector of arithmetic, VEC); STRM STRN 1: an item's vectors lie MDIMC*VWM
- * (NDIMC*VWN) apart, 0: together; SA SB tiles of x, w in local memory; SPLIT of k: groups write part[SPLIT][m][n], then added up.
- * Launch: local (NDIMC, MDIMC, 1); groups (SPLIT * ceil(M / MWG) * ceil(N / NWG), 1, 1). */
+ * (NDIMC*VWN) apart, 0: together; SA SB tiles of x, w in local memory; STAGES of them: 1; 2: the next stage waits in registers
+ * while this one is used up; more: so many less one are under way without registers (CUDA's cp.async); SPLIT of k: groups write
+ * part[SPLIT][m][n], then added up.
+ * Launch: local (NDIMC, MDIMC, 1); groups (SPLIT * ceil(M / MWG) * ceil(N / NWG), 1, 1). Packing: local (16, 4, 1). */
 #ifndef M
 #define BATCH 1
 #define M 4
@@ -25,6 +27,7 @@
 #define STRN 0
 #define SA 1
 #define SB 1
+#define STAGES 1
 #define SPLIT 1
 #endif
 
@@ -34,27 +37,45 @@
 #define NP (NGROUPS * NWG)
 #define K_PART (CEIL_DIV(K, KWG *SPLIT) * KWG)
 #define KP (K_PART * SPLIT)
+#define STEPS (K_PART / KWG)
 #define WG (MDIMC * NDIMC)
 #define MWI (MWG / MDIMC)
 #define NVI (NWG / (NDIMC * VEC))
+#define SQUARE 16 /* of packing: MP, NP and KP are multiples of it */
 
-/* to[k][i] = from[i][k], zero beyond `n` rows and K. */
+#include "gemm/split.clh"
+#include "gemm/stages.clh"
+#if DYN_LOCAL
+extern __shared__ __align__(16) unsigned char dynamic_local[];
+#endif
+
+/* to[k][i] = from[i][k], zero beyond `n` rows and K, a square a group by way of local memory: both sides read and write
+ * neighbours. */
 #define TRANSPOSE(from, to, n, padded)                                                                                 \
     do {                                                                                                               \
-        const long at_ = (long)GRP(0) * 64 + LID(0);                                                                   \
-        const int k_ = (int)(at_ / (padded)), i_ = (int)(at_ % (padded));                                              \
+        const int squares_ = (padded) / SQUARE, k0_ = GRP(0) / squares_ * SQUARE, i0_ = GRP(0) % squares_ * SQUARE;    \
                                                                                                                        \
-        if (k_ < KP)                                                                                                   \
-            STORE1((to) + at_, i_ < (n) && k_ < K ? LOAD1((from) + (long)i_ * K + k_) : 0);                            \
+        for (int i_ = LID(1); i_ < SQUARE; i_ += 4)                                                                    \
+            square[i_ * (SQUARE + 1) + LID(0)] =                                                                       \
+                i0_ + i_ < (n) && k0_ + LID(0) < K ? LOAD1((from) + (long)(i0_ + i_) * K + k0_ + LID(0)) : 0;          \
+        BARRIER();                                                                                                     \
+        for (int k_ = LID(1); k_ < SQUARE; k_ += 4)                                                                    \
+            STORE1((to) + (long)(k0_ + k_) * (padded) + i0_ + LID(0), square[LID(0) * (SQUARE + 1) + k_]);             \
     } while (0)
 
-KERNEL WG_SIZE(64, 1, 1) gemm_tiled_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL ELEM *RESTRICT wt)
+KERNEL WG_SIZE(16, 4, 1) gemm_tiled_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL ELEM *RESTRICT wt)
 {
+    LOCAL_ARRAY SUM square[SQUARE * (SQUARE + 1)];
+
+    POISON_LOCAL(square, SQUARE * (SQUARE + 1), LID(1) * 16 + LID(0), 64);
     TRANSPOSE(w, wt, N, NP);
 }
 
-KERNEL WG_SIZE(64, 1, 1) gemm_tiled_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *RESTRICT xt)
+KERNEL WG_SIZE(16, 4, 1) gemm_tiled_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *RESTRICT xt)
 {
+    LOCAL_ARRAY SUM square[SQUARE * (SQUARE + 1)];
+
+    POISON_LOCAL(square, SQUARE * (SQUARE + 1), LID(1) * 16 + LID(0), 64);
     TRANSPOSE(x, xt, M, MP);
 }
 
@@ -68,16 +89,58 @@ KERNEL WG_SIZE(64, 1, 1) gemm_tiled_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL
 #else
 #define N_OF(v) ((LID(0) * NVI + (v)) * VEC)
 #endif
+#define A_STAGE (SA * KWG * MWG)
+#define B_STAGE (SB * KWG * NWG)
+#define A_OWN (KWG * MWG / WG) /* elements that an item fetches of a stage */
+#define B_OWN (KWG * NWG / WG)
+
+/* VWM rows from i on, in `value`, and vector v of columns, both of k in the stage that lies at k0 in global memory. */
 #if SA
-#define A_AT(k, m) a_tile[(k)*MWG + (m)]
+#define A_GET(k, i) LOCAL_GET(VWM, at_a + (k)*MWG + M_OF(i), value + (i))
 #else
-#define A_AT(k, m) LOAD1(a + (long)(kb + (k)) * MP + (m))
+#define A_GET(k, i)                                                                                                    \
+    UNROLL                                                                                                             \
+    for (int j = 0; j < VWM; j++)                                                                                      \
+        value[(i) + j] = LOAD1(a + (long)(k0 + (k)) * MP + M_OF(i) + j)
 #endif
 #if SB
-#define B_AT(k, n) LOCAL_VLOAD(b_tile + (k)*NWG + (n))
+#define B_AT(k, n) LOCAL_VLOAD_ALIGNED(at_b + (k)*NWG + (n))
 #else
-#define B_AT(k, n) VLOAD(b + (long)(kb + (k)) * NP + (n))
+#define B_AT(k, n) VLOAD_ALIGNED(b + (long)(k0 + (k)) * NP + (n))
 #endif
+
+/* What an item fetches of stage `step` at position `to` of a tile of ROW columns: DO(index, global, local). */
+#define EACH_OF_A(step, DO, to)                                                                                        \
+    UNROLL                                                                                                             \
+    for (int i = 0; i < A_OWN / VWM; i++) {                                                                            \
+        const int k = id / MDIMA + i / (MWG / (MDIMA * VWM)) * (WG / MDIMA);                                           \
+        const int m = (id % MDIMA + i % (MWG / (MDIMA * VWM)) * MDIMA) * VWM;                                          \
+                                                                                                                       \
+        DO(VWM, a + (long)((step)*KWG + k) * MP + m, held_a + i * VWM, (to) + k * MWG + m);                            \
+    }
+#define EACH_OF_B(step, DO, to)                                                                                        \
+    UNROLL                                                                                                             \
+    for (int i = 0; i < B_OWN / VEC; i++) {                                                                            \
+        const int k = id / NDIMB + i / (NWG / (NDIMB * VEC)) * (WG / NDIMB);                                           \
+        const int n = (id % NDIMB + i % (NWG / (NDIMB * VEC)) * NDIMB) * VEC;                                          \
+                                                                                                                       \
+        DO(VEC, b + (long)((step)*KWG + k) * NP + n, held_b + i * VEC, (to) + k * NWG + n);                            \
+    }
+#if SA
+#define STAGE_A(step, DO, to) EACH_OF_A(step, DO, to)
+#else
+#define STAGE_A(step, DO, to)
+#endif
+#if SB
+#define STAGE_B(step, DO, to) EACH_OF_B(step, DO, to)
+#else
+#define STAGE_B(step, DO, to)
+#endif
+#define STAGE(step, DO)                                                                                                \
+    do {                                                                                                               \
+        STAGE_A(step, DO, a_tile + (step) % STAGES * A_STAGE)                                                          \
+        STAGE_B(step, DO, b_tile + (step) % STAGES * B_STAGE)                                                          \
+    } while (0)
 
 #if SPLIT > 1
 KERNEL WG_SIZE(NDIMC, MDIMC, 1) gemm_tiled(GLOBAL const ELEM *RESTRICT xt, GLOBAL const ELEM *RESTRICT wt,
@@ -88,86 +151,79 @@ KERNEL WG_SIZE(NDIMC, MDIMC, 1) gemm_tiled(GLOBAL const ELEM *RESTRICT xt, GLOBA
 {
     const int id = LID(1) * NDIMC + LID(0), tile = GRP(0) % (MGROUPS * NGROUPS), slice = GRP(0) / (MGROUPS * NGROUPS);
     const int m0 = tile / NGROUPS * MWG, n0 = tile % NGROUPS * NWG;
-    GLOBAL const ELEM *a = xt + m0, *b = wt + n0;
+    GLOBAL const ELEM *a = xt + (long)slice * K_PART * MP + m0, *b = wt + (long)slice * K_PART * NP + n0;
+#if DYN_LOCAL
+    SUM *a_tile = (SUM *)dynamic_local, *b_tile = a_tile + STAGES * A_STAGE;
+#else
 #if SA
-    LOCAL_ARRAY SUM a_tile[KWG * MWG];
+    LOCAL_ALIGNED SUM a_tile[STAGES * A_STAGE];
 #endif
 #if SB
-    LOCAL_ARRAY SUM b_tile[KWG * NWG];
+    LOCAL_ALIGNED SUM b_tile[STAGES * B_STAGE];
+#endif
+#endif
+#if SA
+    HELD held_a[A_OWN];
+#endif
+#if SB
+    HELD held_b[B_OWN];
 #endif
     VT acc[MWI][NVI];
 
+#if SA
+    POISON_LOCAL(a_tile, STAGES * A_STAGE, id, WG);
+#endif
+#if SB
+    POISON_LOCAL(b_tile, STAGES * B_STAGE, id, WG);
+#endif
     UNROLL
     for (int i = 0; i < MWI; i++)
         UNROLL
         for (int v = 0; v < NVI; v++)
             acc[i][v] = VSET(0);
-    for (int kb = slice * K_PART; kb < slice * K_PART + K_PART; kb += KWG) {
+    STAGES_BEGIN(STEPS);
+    for (int step = 0; step < STEPS; step++) {
 #if SA
-        for (int k = id / MDIMA; k < KWG; k += WG / MDIMA)
-            for (int m = id % MDIMA * VWM; m < MWG; m += MDIMA * VWM)
-                UNROLL
-                for (int j = 0; j < VWM; j++)
-                    a_tile[k * MWG + m + j] = LOAD1(a + (long)(kb + k) * MP + m + j);
+        LOCAL const SUM *at_a = a_tile + step % STAGES * A_STAGE;
 #endif
 #if SB
-        for (int k = id / NDIMB; k < KWG; k += WG / NDIMB)
-            for (int n = id % NDIMB * VEC; n < NWG; n += NDIMB * VEC)
-                LOCAL_VSTORE(VLOAD(b + (long)(kb + k) * NP + n), b_tile + k * NWG + n);
+        LOCAL const SUM *at_b = b_tile + step % STAGES * B_STAGE;
 #endif
-#if SA || SB
-        BARRIER();
-#endif
+        const int k0 = step * KWG;
+
+        STAGES_BEFORE(step, STEPS);
         UNROLL_BY(KWI)
         for (int k = 0; k < KWG; k++) {
+            SUM value[MWI];
             VT weights[NVI];
 
             UNROLL
             for (int v = 0; v < NVI; v++)
                 weights[v] = B_AT(k, N_OF(v));
             UNROLL
-            for (int i = 0; i < MWI; i++) {
-                const VT value = VSET(A_AT(k, M_OF(i)));
-
+            for (int i = 0; i < MWI; i += VWM)
+                A_GET(k, i);
+            UNROLL
+            for (int i = 0; i < MWI; i++)
                 UNROLL
                 for (int v = 0; v < NVI; v++)
-                    acc[i][v] = VFMA(value, weights[v], acc[i][v]);
-            }
+                    acc[i][v] = VFMA(VSET(value[i]), weights[v], acc[i][v]);
         }
-#if SA || SB
-        BARRIER();
-#endif
+        STAGES_AFTER(step, STEPS);
     }
     UNROLL
     for (int i = 0; i < MWI; i++) {
         const int m = m0 + M_OF(i);
 
         UNROLL
-        for (int v = 0; v < NVI; v++) {
-            const int n = n0 + N_OF(v);
-            SUM out[VEC];
-
-            PRIVATE_VSTORE(acc[i][v], out);
-            for (int j = 0; j < VEC && m < M && n + j < N; j++)
-#if SPLIT > 1
-                part[((long)slice * M + m) * N + n + j] = out[j];
-#else
-                STORE_Y((long)m * N + n + j, n + j, out[j]);
-#endif
-        }
+        for (int v = 0; v < NVI; v++)
+            PUT_VECTOR(slice, m, n0 + N_OF(v), acc[i][v]);
     }
 }
 
 #if SPLIT > 1
 KERNEL WG_SIZE(64, 1, 1) gemm_tiled_add(GLOBAL const SUM *RESTRICT part, Y_PARAMS)
 {
-    const long i = (long)GRP(0) * 64 + LID(0);
-    SUM sum = 0;
-
-    if (i >= (long)M * N)
-        return;
-    for (int slice = 0; slice < SPLIT; slice++)
-        sum += part[(long)slice * M * N + i];
-    STORE_Y(i, i % N, sum);
+    ADD_PARTS(part);
 }
 #endif

@@ -1,6 +1,49 @@
 #include "kernels/gemm/gemm.h"
 
+#include "runtime/cuda_arch.h"
+
+#include <stdio.h>
+#include <string.h>
+
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
+
+int64_t gemm_max_dynamic(const struct device_desc *d)
+{
+    return d->sm ? d->local_max_bytes : build_max_local(d);
+}
+
+enum err gemm_not_cuda(const char *id, const struct device_desc *d, struct why *why)
+{
+    if (kernel_lang(d) != LANG_CUDA_C)
+        return ERR_OK;
+    return why_set(why, ERR_UNSUPPORTED, "%s is a form for CPUs: one work-item a group, no CUDA text", id);
+}
+
+void gemm_need(struct build *b, const char *word)
+{
+    const size_t n = strlen(b->p->extensions);
+
+    if (!b->e)
+        snprintf(b->p->extensions + n, sizeof b->p->extensions - n, "%s%s", n ? " " : "", word);
+}
+
+void gemm_launch(struct build *b, const struct gemm_shape *z, const char *kernel, const int64_t grid[3],
+                 const int64_t block[3], const int from[2])
+{
+    static const int64_t add[] = {64, 1, 1};
+    const int64_t split = build_int(b, "split"), sums = z->m * z->n;
+    char name[64];
+    int part;
+
+    if (split == 1) {
+        build_last_launch(b, kernel, grid, block, (const int[]){from[0], from[1], -1});
+        return;
+    }
+    part = build_buffer(b, "part", ROLE_SCRATCH, build_sums(b), split * sums);
+    snprintf(name, sizeof name, "%s_add", kernel);
+    build_launch(b, PHASE_RUN, kernel, grid, block, (const int[]){from[0], from[1], part, -1});
+    build_last_launch(b, name, (const int64_t[]){CEIL(sums, 64), 1, 1}, add, (const int[]){part, -1});
+}
 
 enum err gemm_space(const struct workload *w, const struct gemm_shape *z, const struct device_desc *d,
                     const struct build_knob *knobs, const char *const (*quantities)[2], const char *const *constraints,
@@ -18,6 +61,7 @@ enum err gemm_space(const struct workload *w, const struct gemm_shape *z, const 
                                             {"max_y", (double)build_max_side(d, 1)},
                                             {"max_z", (double)build_max_side(d, 2)},
                                             {"max_local", (double)build_max_local(d)},
+                                            {"max_dynamic", (double)gemm_max_dynamic(d)},
                                             {NULL, 0}};
 
     return build_space(s, constants, knobs, quantities, constraints, why);

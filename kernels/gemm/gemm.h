@@ -11,14 +11,28 @@ struct gemm_shape {
     int64_t b, m, n, k;
 };
 
-/* size_b size_m size_n size_k elem_bytes sum_bytes lanes max_group max_x max_y max_z max_local as constants,
- * then the lists. */
+/* size_b size_m size_n size_k elem_bytes sum_bytes lanes max_group max_x max_y max_z max_local max_dynamic as
+ * constants, then the lists. */
 enum err gemm_space(const struct workload *w, const struct gemm_shape *z, const struct device_desc *d,
                     const struct build_knob *knobs, const char *const (*quantities)[2], const char *const *constraints,
                     struct space *s, struct why *why);
 
 /* Defines BATCH M N K of the module added last. */
 void gemm_define_shape(struct build *b, const struct gemm_shape *z);
+
+/* Local memory of a group when a launch asks for it (`dyn_local`): more than build_max_local on CUDA devices. */
+int64_t gemm_max_dynamic(const struct device_desc *d);
+
+/* ERR_UNSUPPORTED with words for devices of CUDA. */
+enum err gemm_not_cuda(const char *template_id, const struct device_desc *d, struct why *why);
+
+/* Adds a word (runtime/cuda_arch.h) to what the program needs of its device; after build_module. */
+void gemm_need(struct build *b, const char *word);
+
+/* The launch of a kernel over the buffers `from` that writes y; with the knob split > 1 it writes part[split][m][n]
+ * instead, and "<kernel>_add" (gemm/split.clh) y. One product, no batch. */
+void gemm_launch(struct build *b, const struct gemm_shape *z, const char *kernel, const int64_t grid[3],
+                 const int64_t block[3], const int from[2]);
 
 /* Refuses tensors x, w, y of over 2^31-1 elements: ERR_LIMIT. */
 enum err gemm_check_elems(const char *op, const struct gemm_shape *z, struct why *why);

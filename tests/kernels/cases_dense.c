@@ -36,11 +36,10 @@ static const struct mutant mutants[] = {
     {"dense/gemm_packed", SHAPE, "uninitialised accumulator", "acc[i_][v_] = VSET(0);",
      "acc[i_][v_] = VSET(LOAD1(y));"},
 
-    {"dense/gemm_direct", SHAPE, "missing last term", "k0 < K; k0 += WGD", "k0 + WGD < K; k0 += WGD"},
-    {"dense/gemm_direct", SHAPE, "wrong row", "m = m0 + row, k", "m = m0 + row + 1, k"},
-    {"dense/gemm_direct", SHAPE, "unguarded tail", "j < VEC && m < M && n + j < N", "j < VEC && m < M"},
-    {"dense/gemm_direct", SHAPE, "transposed tile", "a_tile[(column + j) * LDA + row]",
-     "a_tile[row * LDA + column + j]"},
+    {"dense/gemm_direct", SHAPE, "missing last term", "step < STEPS; step++", "step < STEPS - 1; step++"},
+    {"dense/gemm_direct", SHAPE, "wrong row", "FETCH(x, m0, M,", "FETCH(x, m0 + 1, M,"},
+    {"dense/gemm_direct", SHAPE, "unguarded tail", "if ((m) < M && (n) + j_ < N)", "if ((m) < M)"},
+    {"dense/gemm_direct", SHAPE, "transposed tile", "(to)[(column + j) * LD + row]", "(to)[row * LD + column + j]"},
     {"dense/gemm_direct", SHAPE, "uninitialised accumulator", "VSET(0)", "VSET(LOAD1(y))"},
 
     {"dense/gemv", ROW, "missing last term", "i < K; i++", "i < K - 1; i++"},
@@ -62,10 +61,11 @@ static const struct mutant mutants[] = {
      "STORE1(wp + (long)panel * K * N_R + at % N_R * K + k, "},
     {"dense/dense", SHAPE, "uninitialised accumulator", "acc[i] = VSET(0);", "acc[i] = VSET(LOAD1(y));"},
 
-    {"dense/gemm_tiled", SHAPE, "missing last term", "&& k_ < K ?", "&& k_ < K - 1 ?"},
-    {"dense/gemm_tiled", SHAPE, "wrong row", "a_tile[(k)*MWG + (m)]", "a_tile[(k)*MWG + ((m) + 1) % MWG]"},
-    {"dense/gemm_tiled", SHAPE, "unguarded tail", "m < M && n + j < N", "m < M"},
-    {"dense/gemm_tiled", SHAPE, "transposed tile", "a_tile[k * MWG + m + j] =", "a_tile[(m + j) * KWG + k] ="},
+    {"dense/gemm_tiled", SHAPE, "missing last term", "k0_ + LID(0) < K ?", "k0_ + LID(0) < K - 1 ?"},
+    {"dense/gemm_tiled", SHAPE, "wrong row", "(k)*MWG + M_OF(i)", "(k)*MWG + (M_OF(i) + VWM) % MWG"},
+    {"dense/gemm_tiled", SHAPE, "unguarded tail", "if ((m) < M && (n) + j_ < N)", "if ((m) < M)"},
+    {"dense/gemm_tiled", SHAPE, "transposed tile", "square[LID(0) * (SQUARE + 1) + k_]",
+     "square[k_ * (SQUARE + 1) + LID(0)]"},
     {"dense/gemm_tiled", SHAPE, "uninitialised accumulator", "acc[i][v] = VSET(0);",
      "acc[i][v] = VSET(LOAD1(wt + GRP(0)) + 1);"},
 

@@ -50,13 +50,18 @@ static void verify_shape(const struct template *t, const char *shape, int i_devi
     struct space *s = NULL;
     struct config c;
     struct rng rng;
+    struct why why = {""};
 
     rng_init(&rng, seed);
     assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
     if (!template_computes(t, w.op) || t->fit(&w, d, NULL) == FIT_NONE)
         return;
-    assert_int_equal(template_space(t, &w, d, &s, NULL), ERR_OK);
-    assert_int_equal(t->fallback(&w, d, s, &c), ERR_OK);
+    if (template_space(t, &w, d, &s, &why) || t->fallback(&w, d, s, &c)) {
+        printf("FAILED on %s: %s | %s has no default config: %s\n", d->name, t->id, shape, why.text);
+        n_failed++;
+        space_free(s);
+        return;
+    }
     verify_config(t, &w, i_device, s, &c, shape);
     for (int i = 0; i < n_random && space_size(s) > 1 && space_sample(s, &rng, 1000000, &c) == ERR_OK; i++)
         verify_config(t, &w, i_device, s, &c, shape);

@@ -253,6 +253,32 @@ static void copies_are_deep(void **state)
     record_fini(&copy);
 }
 
+static void who_built_the_code_and_what_it_takes_are_kept(void **state)
+{
+    struct record r = sample_record("t1"), back, copy;
+    struct buf line;
+
+    (void)state;
+    buf_init(&line, RECORD_MAX_BYTES);
+    assert_int_equal(record_print(&r, &line), ERR_OK);
+    assert_null(strstr(line.data, "built_by")); /* nothing is said where there is nothing */
+    assert_null(strstr(line.data, "resources"));
+    strcpy(r.built_by, "builder-1");
+    strcpy(r.compiler, "NVRTC 12.9");
+    r.resources = cJSON_Parse("[{\"kernel\":\"k\",\"registers\":40}]");
+    buf_clear(&line);
+    assert_int_equal(record_print(&r, &line), ERR_OK);
+    assert_int_equal(record_parse(line.data, line.len, &back, NULL), ERR_OK);
+    assert_int_equal(record_copy(&copy, &back), ERR_OK);
+    record_fini(&back);
+    assert_string_equal(copy.built_by, "builder-1");
+    assert_string_equal(copy.compiler, "NVRTC 12.9");
+    assert_true(cJSON_Compare(copy.resources, r.resources, true));
+    record_fini(&copy);
+    record_fini(&r);
+    buf_fini(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +293,7 @@ int main(void)
         cmocka_unit_test(statuses_have_names_both_ways),
         cmocka_unit_test(value_and_gflops_follow_the_anchor_and_the_status),
         cmocka_unit_test(copies_are_deep),
+        cmocka_unit_test(who_built_the_code_and_what_it_takes_are_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

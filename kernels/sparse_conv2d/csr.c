@@ -77,10 +77,11 @@ static void add_list(struct build *b, const struct sparse_plan *p, int buffers[3
 static void program(struct build *b)
 {
     struct sparse_plan p = {.z = conv_shape_of(b->w), .n_r = 1};
-    const int64_t wg = build_int(b, "wg"), one[] = {1, 1, 1};
+    const int64_t wg = build_int(b, "wg");
     const int x = build_tensor(b, "x");
     int list[3], xp;
 
+    p.gpu = b->d->kind == DEVICE_GPU;
     p.vec = build_int(b, "vec");
     p.x_r = build_int(b, "x_r");
     p.y_r = build_int(b, "y_r");
@@ -94,16 +95,15 @@ static void program(struct build *b)
     conv_define_shape(b, &p.z);
     sparse_define_copy(b, &p);
     build_define(b, "TILES_X", p.tiles_x);
-    if (p.x.copied)
-        build_launch(b, PHASE_RUN, "sparse_copy_x", (const int64_t[]){p.z.c, p.z.n, 1}, one, (const int[]){x, xp, -1});
-    build_last_launch(b, "sparse_csr", (const int64_t[]){CEIL(p.tiles_x, wg), p.tiles_y, p.z.k * p.z.n},
+    sparse_add_copy(b, &p, x, xp);
+    build_last_launch(b, "sparse_csr", (const int64_t[]){CEIL(p.tiles_x, wg) * p.z.k * p.z.n, p.tiles_y, 1},
                       (const int64_t[]){wg, 1, 1}, (const int[]){xp, list[0], list[1], list[2], -1});
     sparse_plan_fini(&p);
 }
 
 const struct template sparse_conv2d_csr = {
     .id = "sparse_conv2d/csr",
-    .version = 1,
+    .version = 2,
     .summary = "compressed sparse rows: positions and values in arrays",
     .fit = fit,
     .space = space,

@@ -1,7 +1,7 @@
 /* csr.cl - y[n,k,p,q] = sum over the nonzeros i of row k of xp[..offset[i]] * value[i], f32, nchw: compressed sparse rows. One
  * work-item computes Y_R rows of X_R vectors of VEC pixels of one channel; offset[i]: of nonzero i's first input behind the tile's
  * (copy.clh). Knobs: VEC, X_R, Y_R, WG work-items along q.
- * Launch: local (WG, 1, 1); groups (ceil(TILES_X / WG), TILES_Y, K * NB). Copy: a group a channel and image. */
+ * Launch: local (WG, 1, 1); groups (ceil(TILES_X / WG) * K * NB, TILES_Y, 1). Copy: a group a channel and image. */
 #include "sparse_conv2d/copy.clh"
 #ifndef X_R
 #define X_R 1
@@ -14,7 +14,8 @@
 KERNEL WG_SIZE(WG, 1, 1) sparse_csr(GLOBAL const float *RESTRICT x, GLOBAL const int *RESTRICT row,
                                     GLOBAL const int *RESTRICT offset, GLOBAL const float *RESTRICT value, Y_PARAMS)
 {
-    const int tx = GRP(0) * WG + LID(0), k = GRP(2) % K, n = GRP(2) / K;
+    const int across = CEIL_DIV(TILES_X, WG), plane = GRP(0) / across;
+    const int tx = GRP(0) % across * WG + LID(0), k = plane % K, n = plane / K;
     const int q0 = LAST_AT(tx, ACROSS, Q), p0 = LAST_AT(GRP(1), Y_R, P);
     GLOBAL const float *RESTRICT a = x + (long)n * XN_STEP + (long)p0 * XR_STEP + q0;
     VT sum[Y_R * X_R];

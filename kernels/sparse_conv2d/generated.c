@@ -5,11 +5,21 @@
 
 #define MAX_TEXT ((size_t)8 << 20)
 #define HALF_CHUNK 128 /* as text.c */
+#define GPU_MAX_FMAS 32768
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    (void)d;
-    return conv_within("sparse_conv2d/generated", CONV_GROUPS | CONV_EPILOGUE, w, why) ? FIT_NONE : FIT_GOOD;
+    if (conv_within("sparse_conv2d/generated", CONV_GROUPS | CONV_EPILOGUE, w, why))
+        return FIT_NONE;
+    if (d->kind == DEVICE_GPU && sparse_nnz(w) > GPU_MAX_FMAS) {
+        why_set(
+            why, ERR_UNSUPPORTED,
+            "sparse_conv2d/generated on a GPU is code for at most %d nonzeros, a kernel takes its compiler seconds for "
+            "4000; this layer has %lld (sparse_conv2d/csr has no limit)",
+            GPU_MAX_FMAS, (long long)sparse_nnz(w));
+        return FIT_NONE;
+    }
+    return FIT_GOOD;
 }
 
 static const struct build_knob knobs[] = {
@@ -23,6 +33,22 @@ static const struct build_knob knobs[] = {
     {"strip", {1, 2, 4, 7, 8, 14, 16, 28, 32, 56, 64, 112, 224, BUILD_END}},
     {"flat", {0, 1, BUILD_END}},
     {"unroll_cap", {1024, 4096, 16384, SPARSE_CAP_ALL, BUILD_END}},
+    {"sched", {0, 1, 2, BUILD_END}},
+    {0},
+};
+/* GPUs: work-items are lanes, a kernel no longer than what its compiler takes well, images beside each other. */
+static const struct build_knob gpu_knobs[] = {
+    {"vec", {1, 2, 4, BUILD_END}},
+    {"x_r", {1, 2, 4, 7, 8, BUILD_END}},
+    {"y_r", {1, 2, 4, 7, 8, BUILD_END}},
+    {"n_r", {1, 2, 4, 8, BUILD_END}},
+    {"wg_x", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
+    {"wg_y", {1, 2, 4, 8, 16, BUILD_END}},
+    {"wg_n", {1, 2, 4, 8, 16, 32, 64, 128, BUILD_END}},
+    {"strip", {1, 2, 4, 7, 8, 14, BUILD_END}},
+    {"flat", {0, 1, BUILD_END}},
+    {"spread", {0, 1, BUILD_END}},
+    {"unroll_cap", {500, 1000, 2000, 4000, BUILD_END}},
     {"sched", {0, 1, 2, BUILD_END}},
     {0},
 };
@@ -43,11 +69,12 @@ static const char *const quantities[][2] = {
     {"tiles_n", "ceil_div(size_n, tall)"},
     {"waste", "tiles_x * tiles_y * tiles_n * wide * y_r * tall / (size_n * "
               "size_p * size_q)"},
-    {"accumulators", "k_t * tile * ceil_div(vec, max(lanes, 1))"},
+    {"accumulators", "k_t * tile * ceil_div(vec, 1 + (1 - gpu) * (max(lanes, 1) - 1))"},
     {"groups_k", "ceil_div(size_k, k_t)"},
     {"blocks_c", "ceil_div(size_cg, c_blk)"},
     {"nnz_per_output", "size_cg * size_r * size_s * density"},
-    {"total_fmas", "size_k * nnz_per_output * tile"},
+    {"fma_tile", "tile * (1 + gpu * (vec - 1))"},
+    {"total_fmas", "size_k * nnz_per_output * fma_tile"},
     {"unit_fmas", "total_fmas / (groups_k * blocks_c)"},
     {"stage_rows", "wg_y * strip * y_r + (size_r - 1) * dil_h // stride_h"},
     {"stage_columns", "min(wg_x * wide, max(size_q, wide)) + (size_s - 1) * dil_w // stride_w"},
@@ -67,13 +94,32 @@ static const char *const constraints[] = {
     "not chwn or vec * n_r <= size_n",
     "chwn or x_r == 1 or wide <= grid_q",
     "x_r <= size_q and y_r <= size_p and n_r <= size_n",
-    "group <= max_group and wg_x <= max_x and wg_y <= max_y and wg_n <= max_z",
+    "group <= max_group and wg_x <= max_x and wg_y <= max_y and (chwn and gpu or wg_n <= max_z)",
     "wg_x < 2 * tiles_x and wg_y < 2 * tiles_y and wg_n < 2 * tiles_n",
     "strip == 1 or strip < 2 * max(tiles_y, flat * tiles_x)",
+    NULL,
+};
+
+static const char *const cpu_constraints[] = {
     "unit_fmas <= 1.1 * unroll_cap",
     "unroll_cap <= 4096 or total_fmas * 4 > unroll_cap or unroll_cap == "
     "16777216 and total_fmas > 16384",
     "total_fmas <= 262144",
+    NULL,
+};
+
+/* A channel's products in one block of inputs fit into a kernel, with room for uneven weights; a unit is cut where it
+ * is longer. The compiler takes 0.7 ms a product and more where work-items have several outputs. */
+static const char *const gpu_constraints[] = {
+    "nnz_per_output * fma_tile / blocks_c <= .75 * unroll_cap",
+    "unroll_cap == 500 or total_fmas > unroll_cap / 2",
+    "total_fmas <= max(8192, size_k * nnz_per_output)",
+    "spread == 0 or (not staged and groups_k > 1)",
+    "not chwn or (size_n > 1 and (tiles_n <= 16 or wg_n >= 16) and wg_x <= 64)",
+    "not chwn or wg_x <= max_z",
+    "chwn or wg_n <= max_z",
+    "group >= 32",
+    "k_t <= 64",
     NULL,
 };
 
@@ -121,17 +167,23 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 {
     const struct conv_shape z = conv_shape_of(w);
     const double density = (double)sparse_nnz(w) / (double)sparse_n_weights(&z);
-    enum err e = conv_space(w, d, knobs, (const char *const[][2]){{NULL, NULL}}, (const char *const[]){NULL}, s, why);
+    const bool gpu = d->kind == DEVICE_GPU;
+    enum err e = conv_space(w, d, gpu ? gpu_knobs : knobs, (const char *const[][2]){{NULL, NULL}},
+                            (const char *const[]){NULL}, s, why);
 
     if (!e)
         e = space_add_constant(s, "density", density, why);
+    if (!e)
+        e = space_add_constant(s, "gpu", gpu, why);
     if (!e)
         e = add_knobs(&z, s, why);
     if (!e)
         e = build_quantities(s, quantities, why);
     if (!e)
         e = sparse_roofline(d, density, s, why);
-    return e ? e : build_constraints(s, constraints, why);
+    if (!e)
+        e = build_constraints(s, constraints, why);
+    return e ? e : build_constraints(s, gpu ? gpu_constraints : cpu_constraints, why);
 }
 
 /* Rows shorter than some vectors are better computed as one long row. */
@@ -183,6 +235,36 @@ static bool choose_staged(const struct workload *w, const struct space *s, int64
     return (lanes < vec || !flat_pays(&z, vec)) && staging_pays(w, &z, x_r) && space_is_valid(s, c, NULL);
 }
 
+/* Images along the first axis of groups where there are many; else pixels. As many groups of the grid as channel groups
+ * allow; one block of input channels where a channel's products fit into a kernel. */
+static enum err gpu_fallback(const struct workload *w, const struct space *s, struct config *out)
+{
+    const struct conv_shape z = conv_shape_of(w);
+    const bool many = z.n >= 16;
+    int64_t wide = 32, c_blk = z.c / z.groups;
+
+    while (many && wide < z.n && wide < 64)
+        wide *= 2;
+    while (c_blk > 1 && (double)sparse_nnz(w) / (double)z.k * (double)c_blk / (double)(z.c / z.groups) > 2500)
+        c_blk = CEIL(c_blk, 2);
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"vec", 1},
+                                               {"k_t", 16},
+                                               {"c_blk", c_blk},
+                                               {"strip", 1},
+                                               {"wg_x", many ? 128 / wide : 32},
+                                               {"wg_y", many ? 1 : 4},
+                                               {"wg_n", many ? wide : 1},
+                                               {"spread", z.k > 16},
+                                               {"unroll_cap", 4000},
+                                               {NULL, 0}},
+                 out);
+    out->choice[space_find_knob(s, "layout")] = many ? 1 : 0;
+    return build_make_valid(s, (const char *const[]){"unroll_cap", "spread", "wg_y", "c_blk", "wg_n", "k_t", NULL},
+                            out);
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -193,6 +275,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const int64_t k_most = 28 / x_r, k_t = cpu ? CEIL(z.k, CEIL(z.k, k_most)) : 16;
     struct config staged;
 
+    if (d->kind == DEVICE_GPU)
+        return gpu_fallback(w, s, out);
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"vec", vec},
@@ -217,10 +301,22 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
         s, (const char *const[]){"c_blk", "wg_x", "wg_y", "strip", "x_r", "k_t", "flat", "vec", NULL}, out);
 }
 
+/* Groups along the axes of a kernel's grid, without its branches. */
+static void grid_of(const struct sparse_plan *p, int64_t out[3])
+{
+    const int axis_x = p->n_first ? 2 : 0;
+
+    out[axis_x] = CEIL(p->tiles_x, p->wg_x * (p->flat ? p->strip : 1));
+    out[1] = CEIL(p->tiles_y, p->wg_y * (p->flat ? 1 : p->strip));
+    out[2 - axis_x] = CEIL(p->tiles_n, p->wg_n);
+}
+
 static void define_plan(struct build *b, const struct sparse_plan *p)
 {
+    int64_t grid[3];
     const struct build_define list[] = {
         {"STAGED", p->staged},
+        {"N_FIRST", p->n_first},
         {"TILES_X", p->tiles_x},
         {"TILES_Y", p->tiles_y},
         {"TILES_N", p->tiles_n},
@@ -242,16 +338,20 @@ static void define_plan(struct build *b, const struct sparse_plan *p)
         {NULL, 0},
     };
 
+    grid_of(p, grid);
     sparse_define_copy(b, p);
     build_defines(b, list);
     if (p->blocks_c > 1)
         build_define(b, "HAS_PART", 1);
-    if (p->constants)
+    if (p->constants && !p->gpu)
         build_define(b, "HALF_CHUNK", HALF_CHUNK);
+    if (p->spread)
+        build_define(b, "GROUPS_0", grid[0]);
 }
 
-/* The module's text: the fixed part, then the code of the weights. */
-static void add_module(struct build *b, const struct sparse_plan *p)
+/* A module's text: the fixed part, then the code of its kernels' weights; the fixed text's hash of build_module is
+ * replaced, its blob stays unused. */
+static void add_module(struct build *b, const struct sparse_plan *p, int64_t i_module)
 {
     struct program_module *m;
     struct buf text;
@@ -260,64 +360,83 @@ static void add_module(struct build *b, const struct sparse_plan *p)
     if (b->e)
         return;
     m = &b->p->modules[b->p->n_modules - 1];
+    if (i_module > 0)
+        snprintf(m->id, sizeof m->id, "kernels_%lld", (long long)i_module);
     buf_init(&text, MAX_TEXT);
     b->e = kernel_text("sparse_conv2d/generated.cl", kernel_lang(b->d), &text);
     if (!b->e)
-        b->e = sparse_text(p, &text);
+        b->e = sparse_text(p, i_module, &text);
     if (!b->e)
         b->e = blobs_put(b->blobs, buf_text(&text), text.len, &m->source);
     if (b->e == ERR_LIMIT)
         why_set(b->why, b->e, "sparse_conv2d/generated: more than %zu bytes of kernel text", MAX_TEXT);
     buf_fini(&text);
+    conv_define_shape(b, &p->z);
+    define_plan(b, p);
 }
 
-/* Buffers and launches; the fixed text's hash of build_module is replaced, its
- * blob stays unused. */
-static void add_launches(struct build *b, const struct sparse_plan *p)
+/* Buffers that launches take: inputs, sums between blocks (-1: none), outputs. */
+struct places {
+    int xp, part, yp;
+};
+
+static struct places add_buffers(struct build *b, const struct sparse_plan *p)
 {
-    const struct conv_shape *z = &p->z;
-    const int64_t images = p->layout == SPARSE_CHWN ? p->n : z->n, one[] = {1, 1, 1};
-    const int64_t strip_x = p->flat ? p->strip : 1, strip_y = p->flat ? 1 : p->strip;
-    const int64_t grid[] = {CEIL(p->tiles_x, p->wg_x * strip_x), CEIL(p->tiles_y, p->wg_y * strip_y),
-                            CEIL(p->tiles_n, p->wg_n)};
-    const int x = build_tensor(b, "x"), y = build_tensor(b, "y");
-    const int xp = p->x.copied ? build_buffer(b, "xp", ROLE_SCRATCH, DTYPE_F32, p->x.n_elems) : x;
-    const int yp = p->y.copied ? build_buffer(b, "yp", ROLE_SCRATCH, DTYPE_F32, p->y.n_elems) : y;
-    const int64_t parts = z->k * p->tiles_n * p->tiles_y * p->tiles_x * p->tile * p->vec;
-    const int part = p->blocks_c > 1 ? build_buffer(b, "part", ROLE_SCRATCH, DTYPE_F32, parts) : -1;
+    const int64_t parts = p->z.k * p->tiles_n * p->tiles_y * p->tiles_x * p->tile * p->vec;
+    struct places at = {build_tensor(b, "x"), -1, build_tensor(b, "y")};
 
     if (p->x.copied)
-        build_launch(b, PHASE_RUN, "sparse_copy_x", (const int64_t[]){z->c, images, 1}, one, (const int[]){x, xp, -1});
-    for (int64_t i = 0; i < p->n_kernels && !b->e; i++) {
-        char name[32];
-        const int first[] = {xp, part, -1}, out[] = {xp, part < 0 ? yp : part, part < 0 ? -1 : yp, -1};
-
-        snprintf(name, sizeof name, "sparse_%lld", (long long)i);
-        if (p->y.copied)
-            build_launch(b, PHASE_RUN, name, grid, (const int64_t[]){p->wg_x, p->wg_y, p->wg_n}, out);
-        else
-            build_last_launch(b, name, grid, (const int64_t[]){p->wg_x, p->wg_y, p->wg_n}, first);
-        if (!b->e && p->constants)
-            b->e = program_arg_int(&b->p->launches[b->p->n_launches - 1], ARG_I32, HALF_CHUNK);
-        if (!b->e && p->constants)
-            b->e = program_arg_int(&b->p->launches[b->p->n_launches - 1], ARG_I32, 0);
-    }
+        at.xp = build_buffer(b, "xp", ROLE_SCRATCH, DTYPE_F32, p->x.n_elems);
     if (p->y.copied)
-        build_last_launch(b, "sparse_copy_y", (const int64_t[]){z->k, z->n, 1}, one, (const int[]){yp, -1});
+        at.yp = build_buffer(b, "yp", ROLE_SCRATCH, DTYPE_F32, p->y.n_elems);
+    if (p->blocks_c > 1)
+        at.part = build_buffer(b, "part", ROLE_SCRATCH, DTYPE_F32, parts);
+    return at;
+}
+
+static void add_kernel(struct build *b, const struct sparse_plan *p, int64_t i, const struct places *at)
+{
+    const int first[] = {at->xp, at->part, -1};
+    const int out[] = {at->xp, at->part < 0 ? at->yp : at->part, at->part < 0 ? -1 : at->yp, -1};
+    const int64_t block[] = {p->n_first ? p->wg_n : p->wg_x, p->wg_y, p->n_first ? p->wg_x : p->wg_n};
+    int64_t grid[3];
+    char name[32];
+
+    grid_of(p, grid);
+    grid[0] *= sparse_branches(p, i);
+    snprintf(name, sizeof name, "sparse_%lld", (long long)i);
+    if (p->y.copied)
+        build_launch(b, PHASE_RUN, name, grid, block, out);
+    else
+        build_last_launch(b, name, grid, block, first);
+    if (!b->e && p->constants && !p->gpu)
+        b->e = program_arg_int(&b->p->launches[b->p->n_launches - 1], ARG_I32, HALF_CHUNK);
+    if (!b->e && p->constants && !p->gpu)
+        b->e = program_arg_int(&b->p->launches[b->p->n_launches - 1], ARG_I32, 0);
 }
 
 static void program(struct build *b)
 {
     struct sparse_plan p;
+    struct places at;
+    int64_t grid[3], block[3];
 
     b->e = sparse_plan_make(b, &p);
     if (b->e)
         return;
-    add_module(b, &p);
-    conv_define_shape(b, &p.z);
-    define_plan(b, &p);
-    add_launches(b, &p);
-    b->p->needs_local_bytes = p.staged ? p.stage_elems * 4 : 0;
+    at = add_buffers(b, &p);
+    for (int64_t m = 0; m < p.n_modules && !b->e; m++) {
+        add_module(b, &p, m);
+        if (m == 0)
+            sparse_add_copy(b, &p, build_tensor(b, "x"), at.xp);
+        for (int64_t i = 0; i < p.n_kernels && !b->e; i++)
+            if (sparse_module(&p, i) == m)
+                add_kernel(b, &p, i, &at);
+    }
+    sparse_copy_grid(&p, p.z.k, p.z.n, grid, block);
+    if (p.y.copied)
+        build_last_launch(b, "sparse_copy_y", grid, block, (const int[]){at.yp, -1});
+    b->p->needs_local_bytes = p.staged ? p.stage_elems * 4 : p.n_first ? SPARSE_SQUARE_BYTES : 0;
     sparse_plan_fini(&p);
 }
 

@@ -7,9 +7,11 @@
  * Knobs: VEC lanes (along q; along n where CHWN); X_R Y_R N_R output vectors of a tile; K_T channels at a time; STRIP tiles a
  * work-item, one after the other, so that the code stays in cache; WG_X WG_Y WG_N work-items of a group; FLAT 1 = rows of the padded
  * input are one long row, the outputs between them are dropped; C_BLK input channels of a block; UNROLL_CAP FMAs of a kernel; SCHED
- * taps that loads run ahead.
+ * taps that loads run ahead. GPUs: SPREAD 1 = the channel groups of a kernel are branches, run by different groups of the grid; values
+ * are read from their array directly; with CHWN images lie along the first axis of groups and grid (N_FIRST).
  * Launch of sparse_*: local (WG_X, WG_Y, WG_N); groups (ceil(TILES_X / WG_X), ceil(TILES_Y / (WG_Y*STRIP)), ceil(TILES_N / WG_N)), where
- * FLAT ceil(TILES_X / (WG_X*STRIP)). Copies: a group a channel and image. */
+ * FLAT ceil(TILES_X / (WG_X*STRIP)); N_FIRST: x and n exchanged; SPREAD: the first axis times branches. Copies: a group a channel and
+ * image, or a channel and 32 images. */
 #include "sparse_conv2d/copy.clh"
 #ifndef X_R
 #define X_R 1
@@ -21,6 +23,8 @@
 #define STRIP 1
 #define FLAT 0
 #define STAGED 0
+#define SPREAD 0
+#define N_FIRST 0
 #define STAGE_ROWS 1
 #define STAGE_COLUMNS 1
 #define STAGE_CHANNEL 1
@@ -40,6 +44,9 @@
 #define YQ_STEP 1
 #define Y_COPIED 0
 #endif
+#ifndef SPREAD
+#define SPREAD 0
+#endif
 #if CHWN
 #define ACROSS X_R
 #define TALL (N_R * VEC)
@@ -48,6 +55,7 @@
 #define TALL N_R
 #endif
 
+#if COPY_WG == 1
 /* One channel of one image from yp, with the epilogue. */
 KERNEL WG_SIZE(1, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_PARAMS)
 {
@@ -58,6 +66,35 @@ KERNEL WG_SIZE(1, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_PARAMS)
         for (int q = 0; q < Q; q++)
             STORE_Y(((long)(n * K + k) * P + p) * Q + q, k, from[(long)p * YP_STEP + (long)q * YQ_STEP]);
 }
+#elif CHWN
+/* One channel of SQUARE images. */
+KERNEL WG_SIZE(COPY_WG, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_PARAMS)
+{
+    LOCAL_ARRAY SUM square[SQUARE * SQUARE_ROW];
+    const int k = GRP(0), n0 = GRP(1) * SQUARE, lane = LID(0) % SQUARE;
+
+    POISON_LOCAL(square, SQUARE * SQUARE_ROW, LID(0), COPY_WG);
+    for (int pq0 = 0; pq0 < P * Q; pq0 += SQUARE) {
+        FOR_SQUARE(j)
+        if (pq0 + j < P * Q && n0 + lane < YQ_STEP)
+            square[j * SQUARE_ROW + lane] = yp[(long)k * YK_STEP + (long)(pq0 + j) * YQ_STEP + n0 + lane];
+        BARRIER();
+        FOR_SQUARE(j)
+        if (n0 + j < NB && pq0 + lane < P * Q)
+            STORE_Y(((long)(n0 + j) * K + k) * P * Q + pq0 + lane, k, square[lane * SQUARE_ROW + j]);
+        BARRIER();
+    }
+}
+#else
+KERNEL WG_SIZE(COPY_WG, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_PARAMS)
+{
+    const int k = GRP(0), n = GRP(1);
+    GLOBAL const float *RESTRICT from = yp + (long)n * YN_STEP + (long)k * YK_STEP;
+
+    for (int i = LID(0); i < P * Q; i += COPY_WG)
+        STORE_Y(((long)n * K + k) * P * Q + i, k, from[(long)(i / Q) * YP_STEP + (long)(i % Q) * YQ_STEP]);
+}
+#endif
 
 /* What the appended kernels are written with. */
 #define F(sum, x, v) sum = VFMA(x, VSET(v), sum);
@@ -95,13 +132,33 @@ KERNEL WG_SIZE(1, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_PARAMS)
 #else
 #define PUT_SUM(k, e, i, j, m, v) STORE_YQ(Y_INDEX(k, i, j, m), k, v)
 #endif
+/* Groups of the grid: along its first axis those of each branch of a kernel, one branch after the other (SPREAD). */
+#if SPREAD
+#define BRANCH (GRP(0) / GROUPS_0)
+#define GROUP_0 (GRP(0) % GROUPS_0)
+#else
+#define GROUP_0 GRP(0)
+#endif
+#if N_FIRST
+#define GROUP_X GRP(2)
+#define GROUP_N GROUP_0
+#define ID_X LID(2)
+#define ID_N LID(0)
+#define GROUP_SIZE WG_SIZE(WG_N, WG_Y, WG_X)
+#else
+#define GROUP_X GROUP_0
+#define GROUP_N GRP(2)
+#define ID_X LID(0)
+#define ID_N LID(2)
+#define GROUP_SIZE WG_SIZE(WG_X, WG_Y, WG_N)
+#endif
 #if FLAT
-#define ITEM_X ((GRP(0) * WG_X + LID(0)) * STRIP)
+#define ITEM_X ((GROUP_X * WG_X + ID_X) * STRIP)
 #define ITEM_Y (GRP(1) * WG_Y + LID(1))
 #define STRIP_OF tx
 #define STRIP_END TILES_X
 #else
-#define ITEM_X (GRP(0) * WG_X + LID(0))
+#define ITEM_X (GROUP_X * WG_X + ID_X)
 #define ITEM_Y ((GRP(1) * WG_Y + LID(1)) * STRIP)
 #define STRIP_OF ty
 #define STRIP_END TILES_Y
@@ -141,12 +198,12 @@ KERNEL WG_SIZE(1, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_PARAMS)
 #endif
 #define XLOAD(p) LOCAL_VLOAD(p)
 #define STAGE_PARTS LOCAL_ARRAY float stage[STAGE_ELEMS];
-#define STAGE_N LAST_AT(GRP(2) * WG_N, N_R, NB)
+#define STAGE_N LAST_AT(GROUP_N * WG_N, N_R, NB)
 #define STAGE_P LAST_AT(GRP(1) * WG_Y * STRIP, Y_R, GRID_P)
-#define STAGE_Q LAST_AT(GRP(0) * WG_X, ACROSS, GRID_Q)
+#define STAGE_Q LAST_AT(GROUP_X * WG_X, ACROSS, GRID_Q)
 #define STAGE(c0, c1)                                                                                                  \
     BARRIER();                                                                                                         \
-    for (int i = (LID(2) * WG_Y + LID(1)) * WG_X + LID(0); i < WG_N * N_R * SH * SW * STAGE_ROWS * (c1 - c0);           \
+    for (int i = (ID_N * WG_Y + LID(1)) * WG_X + ID_X; i < WG_N * N_R * SH * SW * STAGE_ROWS * (c1 - c0);           \
          i += WG_X * WG_Y * WG_N) {                                                                                    \
         const int line_row = i % STAGE_ROWS, line_c = i / STAGE_ROWS % (c1 - c0);                                      \
         const int phase = i / (STAGE_ROWS * (c1 - c0)) % (SH * SW), image = i / (STAGE_ROWS * (c1 - c0) * SH * SW);    \
@@ -166,10 +223,10 @@ KERNEL WG_SIZE(1, 1, 1) sparse_copy_y(GLOBAL const float *RESTRICT yp, Y_PARAMS)
     GLOBAL const float *RESTRICT a = x + (long)n0 * XN_STEP + (long)p0 * XR_STEP + (long)q0 * XQ_STEP
 #endif
 #define KERNEL_BEGIN(name)                                                                                             \
-    KERNEL WG_SIZE(WG_X, WG_Y, WG_N)                                                                                   \
+    KERNEL GROUP_SIZE                                                                                                  \
     name(GLOBAL const float *RESTRICT x, PART_PARAM OUT_PARAMS CHUNK_PARAM)                                            \
     {                                                                                                                  \
-        const int first_x = ITEM_X, first_y = ITEM_Y, tn = GRP(2) * WG_N + LID(2), n0 = LAST_AT(tn, TALL, GRID_N);     \
+        const int first_x = ITEM_X, first_y = ITEM_Y, tn = GROUP_N * WG_N + ID_N, n0 = LAST_AT(tn, TALL, GRID_N);     \
         STAGE_PARTS
 #define KERNEL_END }
 #define TILES_BEGIN                                                                                                    \

@@ -32,6 +32,9 @@ static void read_knobs(const struct build *b, struct sparse_plan *p)
     p->strip = build_int(b, "strip");
     p->cap = build_int(b, "unroll_cap");
     p->sched = build_int(b, "sched");
+    p->gpu = b->d->kind == DEVICE_GPU;
+    p->spread = p->gpu && build_int(b, "spread") == 1;
+    p->n_first = p->gpu && p->layout == SPARSE_CHWN;
 }
 
 /* An odd number of lines of 64 bytes: neighbours do not fall on the same sets of a cache. */
@@ -151,50 +154,109 @@ int64_t sparse_unit_nnz(const struct sparse_plan *p, const struct sparse_unit *u
     return n;
 }
 
-/* A kernel takes units until their FMAs pass the cap, or their values 64 KiB of
- * constant memory. */
+/* Multiply-add instructions of a nonzero: on a GPU one for each output of a work-item. */
+static int64_t tile_fmas(const struct sparse_plan *p)
+{
+    return p->tile * (p->gpu ? p->vec : 1);
+}
+
+/* 64 KiB of constant memory, of a kernel; FMAs of a module on GPUs, so that none has more values than that either. */
+enum { MAX_VALUES = 16384, MODULE_FMAS = 8192 };
+
+/* A kernel takes units until their FMAs pass the cap, or their values the constant memory. On a GPU modules are cut
+ * between kernels, so that none takes its compiler long. */
 static void deal_kernels(struct sparse_plan *p)
 {
-    int64_t fmas = 0, values = 0;
+    int64_t fmas = 0, values = 0, module_fmas = 0;
 
-    p->n_kernels = 0;
+    p->n_kernels = p->n_modules = 0;
     for (int64_t i = 0; i < p->n_units; i++) {
         const int64_t nnz = sparse_unit_nnz(p, &p->units[i]);
+        struct sparse_unit *u = &p->units[i];
 
-        if (i > 0 && (fmas + nnz * p->tile > p->cap || (p->constants && values + nnz > 16384))) {
+        if (i > 0 && (fmas + nnz * tile_fmas(p) > p->cap || (p->constants && values + nnz > MAX_VALUES))) {
             p->n_kernels++;
             fmas = values = 0;
+            if (p->gpu && module_fmas + p->cap > MODULE_FMAS) {
+                p->n_modules++;
+                module_fmas = 0;
+            }
         }
-        p->units[i].i_kernel = p->n_kernels;
-        fmas += nnz * p->tile;
+        u->i_kernel = p->n_kernels;
+        u->i_module = p->n_modules;
+        if (i > 0 && u[-1].i_kernel == u->i_kernel)
+            u->i_branch = u[-1].i_branch + (u[-1].k0 != u->k0);
+        fmas += nnz * tile_fmas(p);
+        module_fmas += nnz * tile_fmas(p);
         values += nnz;
     }
     p->n_kernels++;
+    p->n_modules++;
+}
+
+int64_t sparse_branches(const struct sparse_plan *p, int64_t i_kernel)
+{
+    int64_t n = 1;
+
+    for (int64_t i = 0; i < p->n_units; i++)
+        if (p->units[i].i_kernel == i_kernel)
+            n = p->units[i].i_branch + 1;
+    return p->spread ? n : 1;
+}
+
+int64_t sparse_module(const struct sparse_plan *p, int64_t i_kernel)
+{
+    for (int64_t i = 0; i < p->n_units; i++)
+        if (p->units[i].i_kernel == i_kernel)
+            return p->units[i].i_module;
+    return 0;
+}
+
+/* Appends a unit; on a GPU as several of fewer channels where one would be longer than a kernel may be. */
+static enum err add_unit(struct sparse_plan *p, struct sparse_unit u, struct why *why)
+{
+    const int64_t middle = (u.k0 + u.k1) / 2;
+    enum err e;
+
+    if (!p->gpu || sparse_unit_nnz(p, &u) * tile_fmas(p) <= p->cap) {
+        p->units[p->n_units++] = u;
+        return ERR_OK;
+    }
+    if (u.k1 - u.k0 < 2)
+        return why_set(why, ERR_LIMIT,
+                       "sparse_conv2d/generated: output channel %lld alone needs more than unroll_cap=%lld products",
+                       (long long)u.k0, (long long)p->cap);
+    e = add_unit(p, (struct sparse_unit){.k0 = u.k0, .k1 = middle, .c0 = u.c0, .c1 = u.c1}, why);
+    return e ? e : add_unit(p, (struct sparse_unit){.k0 = middle, .k1 = u.k1, .c0 = u.c0, .c1 = u.c1}, why);
 }
 
 /* Groups of channels outside, so that their code stays in cache over all
  * blocks; where inputs are staged, blocks outside, so that each is staged once.
  */
-static enum err make_units(struct sparse_plan *p)
+static enum err make_units(struct sparse_plan *p, struct why *why)
 {
     const int64_t cg = p->z.c / p->z.groups;
+    enum err e = ERR_OK;
 
     p->groups_k = CEIL(p->z.k, p->k_t);
     p->blocks_c = CEIL(cg, p->c_blk);
-    p->n_units = p->groups_k * p->blocks_c;
-    p->units = calloc((size_t)p->n_units, sizeof *p->units);
+    p->units = calloc((size_t)(p->z.k * p->blocks_c), sizeof *p->units);
     if (!p->units)
         return ERR_NOMEM;
-    for (int64_t i = 0; i < p->n_units; i++) {
+    for (int64_t i = 0; !e && i < p->groups_k * p->blocks_c; i++) {
         const int64_t g = p->staged ? i % p->groups_k : i / p->blocks_c;
         const int64_t block = p->staged ? i / p->groups_k : i % p->blocks_c;
 
-        p->units[i] = (struct sparse_unit){cut(p->z.k, p->groups_k, g), cut(p->z.k, p->groups_k, g + 1),
-                                           cut(cg, p->blocks_c, block), cut(cg, p->blocks_c, block + 1), 0};
+        e = add_unit(p,
+                     (struct sparse_unit){.k0 = cut(p->z.k, p->groups_k, g),
+                                          .k1 = cut(p->z.k, p->groups_k, g + 1),
+                                          .c0 = cut(cg, p->blocks_c, block),
+                                          .c1 = cut(cg, p->blocks_c, block + 1)},
+                     why);
     }
     deal_kernels(p);
     p->n_fmas = p->list.nnz * p->tile;
-    return ERR_OK;
+    return e;
 }
 
 enum err sparse_plan_make(const struct build *b, struct sparse_plan *out)
@@ -207,7 +269,7 @@ enum err sparse_plan_make(const struct build *b, struct sparse_plan *out)
     sparse_plan_lay(out);
     e = sparse_list_make(b->w, &out->list, b->why);
     if (!e)
-        e = make_units(out);
+        e = make_units(out, b->why);
     if (e)
         sparse_plan_fini(out);
     return e;
@@ -231,8 +293,26 @@ void sparse_define_copy(struct build *b, const struct sparse_plan *p)
         {"XQ_STEP", p->x.column_step},
         {"X_ROWS", p->x.rows},
         {"X_COLUMNS", p->x.columns},
+        {"COPY_WG", p->gpu ? SPARSE_COPY_GROUP : 1},
         {NULL, 0},
     };
 
     build_defines(b, list);
+}
+
+void sparse_copy_grid(const struct sparse_plan *p, int64_t channels, int64_t images, int64_t grid[3], int64_t block[3])
+{
+    grid[0] = channels;
+    grid[1] = p->gpu && p->layout == SPARSE_CHWN ? CEIL(images, 32) : images;
+    block[0] = p->gpu ? SPARSE_COPY_GROUP : 1;
+    grid[2] = block[1] = block[2] = 1;
+}
+
+void sparse_add_copy(struct build *b, const struct sparse_plan *p, int x, int xp)
+{
+    int64_t grid[3], block[3];
+
+    sparse_copy_grid(p, p->z.c, p->layout == SPARSE_CHWN ? p->n : p->z.n, grid, block);
+    if (p->x.copied)
+        build_launch(b, PHASE_RUN, "sparse_copy_x", grid, block, (const int[]){x, xp, -1});
 }

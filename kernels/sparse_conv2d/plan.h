@@ -8,7 +8,11 @@
 #include "kernels/sparse_conv2d/sparse.h"
 
 enum sparse_layout { SPARSE_NCHW, SPARSE_CHWN };
-enum { SPARSE_CAP_ALL = 1 << 24 };
+enum {
+    SPARSE_CAP_ALL = 1 << 24,
+    SPARSE_COPY_GROUP = 256 /* work-items of a copy's group on a GPU */,
+    SPARSE_SQUARE_BYTES = 32 * 33 * 4 /* of local memory where it exchanges axes */
+};
 
 /* Input element (n, c, row, column) of the padded copy, its rows and columns
  * dealt out by stride (row h is row h / sh of phase h % sh), lies at n * n_step
@@ -24,15 +28,18 @@ struct sparse_output {
     int64_t n_step, k_step, p_step, q_step, n_elems;
 };
 
-/* The code of channels [k0, k1) over input channels [c0, c1) of every group. */
+/* The code of channels [k0, k1) over input channels [c0, c1) of every group. A kernel's units of the same channels are
+ * a branch: where a kernel is spread, groups of the grid run a branch each. */
 struct sparse_unit {
-    int64_t k0, k1, c0, c1, i_kernel;
+    int64_t k0, k1, c0, c1, i_kernel, i_branch, i_module;
 };
 
 struct sparse_plan {
     struct conv_shape z;
     enum sparse_layout layout;
     bool flat, staged, constants, by_rows;
+    bool gpu, spread, n_first; /* gpu: work-items are lanes, constants are read from their array; n_first: images lie
+                                  along the first axis of groups and grid */
     int64_t vec, k_t, x_r, y_r, n_r, wg_x, wg_y, wg_n, c_blk, strip, cap, sched;
     int64_t wide, n, p, q;             /* outputs of a tile along the lanes' axis; extents of
                                           the tiled axes */
@@ -45,10 +52,11 @@ struct sparse_plan {
     int64_t stage_rows, stage_columns, stage_elems;
     struct sparse_list list;
     struct sparse_unit *units; /* in the order they run */
-    int64_t n_units, n_kernels, n_fmas;
+    int64_t n_units, n_kernels, n_modules, n_fmas;
 };
 
-/* ERR_NOMEM, ERR_LIMIT. sparse_plan_fini frees; accepts a zeroed plan. */
+/* ERR_NOMEM; ERR_LIMIT where a kernel would be longer than unroll_cap on a GPU. sparse_plan_fini frees; accepts a
+ * zeroed plan. */
 enum err sparse_plan_make(const struct build *b, struct sparse_plan *out);
 void sparse_plan_fini(struct sparse_plan *p);
 
@@ -62,6 +70,12 @@ void sparse_plan_lay(struct sparse_plan *p);
 /* Defines of sparse_conv2d/copy.clh. */
 void sparse_define_copy(struct build *b, const struct sparse_plan *p);
 
+/* Launches sparse_copy_x from x to xp, where the plan has a copy. */
+void sparse_add_copy(struct build *b, const struct sparse_plan *p, int x, int xp);
+
+/* Groups and work-items of a copy of all images of `channels` channels. */
+void sparse_copy_grid(const struct sparse_plan *p, int64_t channels, int64_t images, int64_t grid[3], int64_t block[3]);
+
 /* Nonzeros of list row k that lie in input channels [c0, c1) of k's group:
  * *first .. the number returned. */
 int64_t sparse_rows_part(const struct sparse_plan *p, int64_t k, int64_t c0, int64_t c1, int64_t *first);
@@ -73,8 +87,12 @@ int64_t sparse_unit_nnz(const struct sparse_plan *p, const struct sparse_unit *u
  * of tap (c, r, s). */
 int64_t sparse_tap_offset(const struct sparse_plan *p, int64_t c, int64_t r, int64_t s);
 
-/* Appends the text of all kernels of the plan, behind the text of
+/* Branches of a kernel; its module. */
+int64_t sparse_branches(const struct sparse_plan *p, int64_t i_kernel);
+int64_t sparse_module(const struct sparse_plan *p, int64_t i_kernel);
+
+/* Appends the text of the kernels of one module, behind the text of
  * sparse_conv2d/generated.cl. */
-enum err sparse_text(const struct sparse_plan *p, struct buf *out);
+enum err sparse_text(const struct sparse_plan *p, int64_t i_module, struct buf *out);
 
 #endif

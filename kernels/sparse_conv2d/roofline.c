@@ -8,22 +8,28 @@
 
 /* What is moved in the time of one FLOP at the device's peak. CPUs: two vectors of 16 floats are multiplied and added
  * in a cycle, in which one vector that straddles two lines is loaded, and 16 bytes of code are decoded, 8 where the
- * code is larger than 32 KiB. Other devices: guesses, no term for the code. */
+ * code is larger than 32 KiB. GPUs: a multiprocessor multiplies and adds 128 numbers in a cycle, in which it loads 128
+ * bytes from its first cache (L2: the same order) and fetches 128 bytes of code, 32 where the code is larger than the
+ * 128 KiB that it keeps of it; an FMA of 32 lanes with what it takes beside it is 22 bytes of code with its value as an
+ * immediate, 34 with a constant (compiled sizes). Other devices: no term for the code. */
 #define CPU_LOAD_BYTES 1.0
 #define OTHER_LOAD_BYTES 0.0625
+#define GPU_LOAD_BYTES 0.5
 #define MEMORY_BYTES 0.08
 
 static const char *const quantities[][2] = {
     {"loads", "loaded * size_cg * (size_r + y_r - 1) * (size_s + x_r - 1) * n_r"},
     {"products", "nnz_per_output * k_t * tile"},
     {"oi", "2 * products / (4 * (loads + k_t * tile))"},
-    {"product_bytes", "8 + 11 * loads / products"},
+    {"product_bytes", "is_gpu * (22 + 12 * (values == \"const\")) + (1 - is_gpu) * (8 + 11 * loads / products)"},
     {"unit_bytes", "unit_fmas * product_bytes"},
     {"kernels_n", "ceil_div(total_fmas, unroll_cap)"},
     {"floor_flops", "2 * nnz_per_output * size_k * size_n * size_p * size_q"},
     {"work", "floor_flops * waste"},
     {"work_loads", "work / oi / load_bytes"},
-    {"work_code", "is_cpu * work * product_bytes * max(lanes, 1) / vec / (4 + 4 * (unit_bytes <= 32768))"},
+    {"work_code",
+     "is_cpu * work * product_bytes * max(lanes, 1) / vec / (4 + 4 * (unit_bytes <= 32768)) + is_gpu * work * "
+     "product_bytes / 64 / (.125 + .375 * (min(unroll_cap, total_fmas) * product_bytes <= 131072))"},
     {"work_memory", "4 * size_n * (size_c * size_h * size_w + size_k * size_p * size_q) / memory_bytes"},
     {"predicted_flops", "max(work, work_loads, work_code, work_memory)"},
     {NULL, NULL},
@@ -49,9 +55,12 @@ static enum err add_loaded(struct space *s, double density, struct why *why)
 
 enum err sparse_roofline(const struct device_desc *d, double density, struct space *s, struct why *why)
 {
-    const bool cpu = d->kind == DEVICE_CPU;
+    const bool cpu = d->kind == DEVICE_CPU, gpu = d->kind == DEVICE_GPU;
     const struct build_named constants[] = {{"is_cpu", cpu},
-                                            {"load_bytes", cpu ? CPU_LOAD_BYTES : OTHER_LOAD_BYTES},
+                                            {"is_gpu", gpu},
+                                            {"load_bytes", cpu   ? CPU_LOAD_BYTES
+                                                           : gpu ? GPU_LOAD_BYTES
+                                                                 : OTHER_LOAD_BYTES},
                                             {"memory_bytes", MEMORY_BYTES},
                                             {NULL, 0}};
     enum err e = build_constants(s, constants, why);

@@ -19,6 +19,7 @@ struct writer {
     const struct sparse_plan *p;
     struct buf *out;
     struct term *terms; /* room for the largest unit */
+    int64_t i_kernel;
     int64_t n_values;   /* constants of the kernel so far */
     int64_t all_values; /* of the kernel */
 };
@@ -92,7 +93,9 @@ static void put_value(const struct writer *w, const struct term *t)
 {
     const int64_t i = t->i_value;
 
-    if (w->p->constants)
+    if (w->p->constants && w->p->gpu)
+        buf_printf(w->out, "CONSTANT_AT(values_%lld, %lld)", (long long)w->i_kernel, (long long)i);
+    else if (w->p->constants)
         buf_printf(w->out, "v%lld[%lld]", (long long)(i / CHUNK), (long long)(i % CHUNK - pointed(w, i / CHUNK)));
     else
         buf_printf(w->out, "%.8ef", (double)t->value);
@@ -177,7 +180,7 @@ static void put_unit(struct writer *w, const struct sparse_unit *u, bool stages)
         buf_printf(w->out, "STAGE(%lld, %lld)\n", (long long)u->c0, (long long)u->c1);
     buf_printf(w->out, "/* channels %lld to %lld over input channels %lld to %lld: %lld nonzeros */\nTILES_BEGIN\n",
                (long long)u->k0, (long long)(u->k1 - 1), (long long)u->c0, (long long)(u->c1 - 1), (long long)n);
-    if (w->p->constants)
+    if (w->p->constants && !w->p->gpu)
         put_pointers(w, n);
     put_sums(w, u);
     put_terms(w, n);
@@ -191,10 +194,14 @@ static void put_constants(struct writer *w, int64_t i_kernel)
 {
     int64_t at = 0;
 
-    buf_printf(w->out,
-               "#undef VALUES\n#define VALUES values_%lld\nCONSTANT float "
-               "values_%lld[] = {",
-               (long long)i_kernel, (long long)i_kernel);
+    if (w->p->gpu)
+        buf_printf(w->out, "CONSTANT_FLOATS(values_%lld) {", (long long)i_kernel);
+    else
+        buf_printf(w->out,
+                   "#undef VALUES\n#define VALUES values_%lld\nCONSTANT float "
+                   "values_%lld[] = {",
+                   (long long)i_kernel, (long long)i_kernel);
+    w->i_kernel = i_kernel;
     w->n_values = 0;
     for (int64_t i = 0; i < w->p->n_units; i++) {
         const int64_t n = w->p->units[i].i_kernel == i_kernel ? collect(w, &w->p->units[i]) : 0;
@@ -206,13 +213,24 @@ static void put_constants(struct writer *w, int64_t i_kernel)
     w->all_values = at;
 }
 
+/* Where groups of the grid run a branch each, the condition of one. */
+static void put_branch(const struct writer *w, const struct sparse_unit *u, const struct sparse_unit *before)
+{
+    if (before && before->i_branch == u->i_branch)
+        return;
+    buf_printf(w->out, "%s\n", before ? "}" : "");
+    buf_printf(w->out, "if (BRANCH == %lld) {\n", (long long)u->i_branch);
+}
+
 static void put_kernel(struct writer *w, int64_t i_kernel)
 {
     const struct sparse_plan *p = w->p;
-    int64_t staged = -1;
+    const struct sparse_unit *before = NULL;
 
     if (p->constants)
         put_constants(w, i_kernel);
+    if (p->spread)
+        buf_printf(w->out, "#undef BRANCHES\n#define BRANCHES %lld\n", (long long)sparse_branches(p, i_kernel));
     buf_printf(w->out, "KERNEL_BEGIN(sparse_%lld)\n", (long long)i_kernel);
     w->n_values = 0;
     for (int64_t i = 0; i < p->n_units; i++) {
@@ -220,20 +238,23 @@ static void put_kernel(struct writer *w, int64_t i_kernel)
 
         if (u->i_kernel != i_kernel)
             continue;
-        put_unit(w, u, p->staged && staged != u->c0);
-        staged = u->c0;
+        if (p->spread)
+            put_branch(w, u, before);
+        put_unit(w, u, p->staged && (!before || before->c0 != u->c0));
+        before = u;
     }
-    buf_puts(w->out, "KERNEL_END\n");
+    buf_printf(w->out, "%sKERNEL_END\n", p->spread ? "}\n" : "");
 }
 
-enum err sparse_text(const struct sparse_plan *p, struct buf *out)
+enum err sparse_text(const struct sparse_plan *p, int64_t i_module, struct buf *out)
 {
-    struct writer w = {p, out, calloc((size_t)p->list.nnz + 1, sizeof *w.terms), 0, 0};
+    struct writer w = {p, out, calloc((size_t)p->list.nnz + 1, sizeof *w.terms), 0, 0, 0};
 
     if (!w.terms)
         return ERR_NOMEM;
     for (int64_t i = 0; i < p->n_kernels; i++)
-        put_kernel(&w, i);
+        if (sparse_module(p, i) == i_module)
+            put_kernel(&w, i);
     free(w.terms);
     return out->failed;
 }

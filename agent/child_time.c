@@ -1,4 +1,5 @@
 #include "agent/child_ops.h"
+#include "agent/cool.h"
 #include "agent/measure.h"
 
 #include <math.h>
@@ -15,6 +16,8 @@ struct timed {
     struct child_program programs[TIMING_MAX_BATCH];
     const char *stage[TIMING_MAX_BATCH]; /* where items[i].e happened */
     double canary_before, canary_after;
+    struct cool_rules cool_rules;
+    struct cool cool;
 };
 
 static double real_or(const cJSON *object, const char *name, double otherwise)
@@ -46,12 +49,24 @@ static void read_rules(const cJSON *o, struct timing_rules *r)
 
 static void note_slot(int i, void *arg)
 {
-    child_at(arg, "time", i);
+    const struct timed *t = arg;
+
+    child_at(t->child, "time", i);
 }
 
+/* Once in each round. */
 static double note_canary(void *arg)
 {
-    return child_canary_now_ns(arg);
+    struct timed *t = arg;
+
+    cool_during(&t->cool);
+    return child_canary_now_ns(t->child);
+}
+
+/* A wait renews the parent's clock. */
+static void note_alive(void *arg)
+{
+    child_at(arg, "time", MEASURE_CANARY);
 }
 
 static enum err read_and_load(struct timed *t, struct child_program *p, const char *hex, int i, struct why *why)
@@ -131,8 +146,10 @@ static void run_batch(struct timed *t)
     child_at(c, "load", MEASURE_CANARY);
     child_open_canary(c);
     child_at(c, "time", MEASURE_CANARY);
+    cool_wait(&t->cool, &t->cool_rules, note_alive, c);
     t->canary_before = child_canary_ns(c);
     measure_batch(&t->batch);
+    cool_after(&t->cool);
     child_at(c, "time", MEASURE_CANARY);
     t->canary_after = child_canary_now_ns(c);
 }
@@ -193,6 +210,14 @@ static cJSON *trial_reply(const struct timed *t, int i, bool *ok)
     return o;
 }
 
+static void add_sense(cJSON *reply, const struct timed *t, bool *ok)
+{
+    cJSON *sense = cool_to_json(&t->cool);
+
+    if (sense)
+        json_add_item(reply, "sense", sense, ok);
+}
+
 static cJSON *batch_reply(struct timed *t)
 {
     cJSON *reply = cJSON_CreateObject(), *trials = cJSON_CreateArray();
@@ -205,6 +230,7 @@ static cJSON *batch_reply(struct timed *t)
     json_add_real(reply, "canary_after", t->canary_after, &ok);
     json_add_real(reply, "gflops", gflops_of(t), &ok);
     json_add_text(reply, "anchor_why", t->anchor.why.text, &ok);
+    add_sense(reply, t, &ok);
     if (ok)
         return reply;
     cJSON_Delete(reply);
@@ -255,7 +281,10 @@ cJSON *child_time(struct child *c, const cJSON *request)
     t->batch.items = t->items;
     t->batch.before_slot = note_slot;
     t->batch.canary = note_canary;
-    t->batch.arg = c;
+    t->batch.arg = t;
+    t->cool.ops = c->ops;
+    t->cool.device = c->device;
+    cool_read_rules(cJSON_GetObjectItemCaseSensitive(request, "cool"), &t->cool_rules);
     rng_init(&t->batch.rng, (uint64_t)real_or(request, "seed", 1));
     json_get_array(request, "trials", &trials, NULL);
     cJSON_ArrayForEach(trial, trials)

@@ -77,6 +77,17 @@ static const struct cli_option options[] = {
      .help = "compiler for CUDA: libnvrtc or its folder (default: the newest that is found and fits)"},
     {.name = "no-overlap", .kind = CLI_FLAG, .help = "never build while timing"},
     {.name = "mix", .kind = CLI_FLAG, .help = "register although the key holds another fingerprint"},
+    {.name = "max-temperature",
+     .kind = CLI_REAL,
+     .argument = "C",
+     .otherwise = "0",
+     .max = 150,
+     .help = "before timing wait until the device is this cool, at most 5 min; 0 = do not"},
+    {.name = "cooldown",
+     .kind = CLI_TEXT,
+     .argument = "S|auto",
+     .otherwise = "0",
+     .help = "seconds to pause before each batch is timed; auto = while the device throttles, at most 5 min"},
     {.name = "child-wrapper",
      .kind = CLI_TEXT,
      .argument = "CMD",
@@ -228,8 +239,7 @@ static void tell_counts(const char *what, int64_t done, int64_t failed, int *ver
 {
     char line[96];
 
-    snprintf(line, sizeof line, "ended; %lld %s sent, %lld of them failures", (long long)done, what,
-             (long long)failed);
+    snprintf(line, sizeof line, "ended; %lld %s sent, %lld of them failures", (long long)done, what, (long long)failed);
     log_line(0, line, verbosity);
 }
 
@@ -378,26 +388,39 @@ static int self_test(struct rig *rig)
     return 0;
 }
 
+static enum err read_cooling(const struct cli *c, struct cool_rules *out, struct why *why)
+{
+    const char *text = cli_text(c, "cooldown");
+    char *end;
+
+    out->max_c = cli_real(c, "max-temperature");
+    out->throttled = strcmp(text, "auto") == 0;
+    if (out->throttled)
+        return ERR_OK;
+    out->pause_s = strtod(text, &end);
+    if (end == text || *end || !(out->pause_s >= 0 && out->pause_s <= COOL_MAX_S))
+        return why_set(why, ERR_INPUT, "--cooldown '%.40s': expected seconds up to %d, or auto", text, COOL_MAX_S);
+    return ERR_OK;
+}
+
 static int run(const struct cli *c)
 {
     static struct rig rig;
     static struct ender ender;
     static int verbosity;
-    const struct rig_options o = {.device = cli_text(c, "device"),
-                                  .threads = (int)cli_int(c, "threads"),
-                                  .builders = (int)cli_int(c, "builders"),
-                                  .child_wrapper = cli_text(c, "child-wrapper"),
-                                  .no_build = cli_flag(c, "no-build"),
-                                  .stop = &stop,
-                                  .log = log_line,
-                                  .arg = &verbosity};
+    struct rig_options o = {.device = cli_text(c, "device"),
+                            .threads = (int)cli_int(c, "threads"),
+                            .builders = (int)cli_int(c, "builders"),
+                            .child_wrapper = cli_text(c, "child-wrapper"),
+                            .no_build = cli_flag(c, "no-build"),
+                            .stop = &stop,
+                            .log = log_line,
+                            .arg = &verbosity};
     struct why why = {""};
     pthread_t thread;
 
-    if (check_mode(c, &why))
+    if (check_mode(c, &why) || read_cooling(c, &o.cool, &why))
         return fail(&why, EXIT_USAGE);
-    if (cli_text(c, "nvrtc"))
-        setenv("TUNE_NVRTC", cli_text(c, "nvrtc"), 1); /* for the children, which compile */
     verbosity = verbosity_of(c);
     block_signals(&ender.ends);
     ender.rig = &rig;

@@ -1,9 +1,12 @@
 #include "agent/pin.h"
 
 #include "core/proc.h"
+#include "runtime/sense.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +29,36 @@ void pin_split(const int *cpus, int n, int threads, struct pin_plan *out)
     out->n_timing = threads;
     out->n_other -= threads;
     memcpy(out->timing, cpus + out->n_other, (size_t)threads * sizeof *cpus);
+}
+
+/* 0 where nothing is known. */
+static double speed_of(const char *root, int cpu)
+{
+    static const char *const leaves[] = {"cpu_capacity", "cpufreq/cpuinfo_max_freq"};
+
+    for (int i = 0; i < 2; i++) {
+        char path[96];
+        double v;
+
+        snprintf(path, sizeof path, "devices/system/cpu/cpu%d/%s", cpu, leaves[i]);
+        v = sense_number(root, path);
+        if (!isnan(v))
+            return v;
+    }
+    return 0;
+}
+
+int pin_fastest(const char *root, int *cpus, int n)
+{
+    double best = 0;
+    int n_kept = 0;
+
+    for (int i = 0; i < n; i++)
+        best = fmax(best, speed_of(root, cpus[i]));
+    for (int i = 0; i < n; i++)
+        if (speed_of(root, cpus[i]) >= best)
+            cpus[n_kept++] = cpus[i];
+    return n_kept;
 }
 
 void pin_note_threads(struct pin_threads *t)

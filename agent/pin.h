@@ -19,6 +19,10 @@ void pin_split(const int *cpus, int n, int threads, struct pin_plan *out);
 /* The plan for a device that computes elsewhere: everything may run everywhere, overlapping. */
 void pin_free(const int *cpus, int n, struct pin_plan *out);
 
+/* Keeps of n CPUs the fastest, in order, by cpu_capacity or else by cpufreq's highest clock in a sysfs tree (`root` as
+ * for sense_sysfs); all where these do not tell them apart. The number kept. */
+int pin_fastest(const char *root, int *cpus, int n);
+
 /* Threads of the calling process, in a child before a runtime starts its workers. */
 struct pin_threads {
     int tids[PIN_MAX_CPUS];

@@ -161,6 +161,8 @@ static void plan_cpus(struct rig *r, bool cpu_device)
     if (!cpu_device) {
         r->threads = 0;
         pin_free(cpus, n, &r->cpus);
+        r->cpus.n_timing = pin_fastest(NULL, r->cpus.timing, n); /* where launches come from */
+        r->cpus.overlap = !r->desc.shares_host;
         return;
     }
     r->threads = r->options.threads > 0 ? r->options.threads : n > 1 ? n - 1 : 1;
@@ -383,13 +385,22 @@ void rig_warm_anchor(struct rig *r, int i_builder, const struct trial *t)
 
 /* ---- timing ---- */
 
-static cJSON *time_request(struct trial *const *trials, int n, bool anchored)
+static void add_cool_rules(cJSON *request, const struct rig *r, bool *ok)
+{
+    cJSON *rules = cJSON_CreateObject();
+
+    cool_add_rules(rules, &r->options.cool, ok);
+    json_add_item(request, "cool", rules, ok);
+}
+
+static cJSON *time_request(const struct rig *r, struct trial *const *trials, int n, bool anchored)
 {
     cJSON *request = request_of("time"), *list = cJSON_CreateArray();
     bool ok = request && list;
 
     json_add_text(request, "anchor", anchored ? trials[0]->anchor_name.hex : "", &ok);
     json_add_i64(request, "seed", clock_now_ns() % 1000000007, &ok);
+    add_cool_rules(request, r, &ok);
     for (int i = 0; ok && i < n; i++) {
         cJSON *item = trial_time_request(trials[i]);
 
@@ -448,7 +459,7 @@ static void ask_time(struct rig *r, struct trial *const *trials, int n, bool anc
     }
     for (int i = 0; i < n; i++)
         place_code(r, r->time_generation, trials[i]);
-    sandbox_ask(&r->time, time_request(trials, n, anchored), &limits, reply, end);
+    sandbox_ask(&r->time, time_request(r, trials, n, anchored), &limits, reply, end);
     r->n_timed += n;
 }
 
@@ -456,6 +467,21 @@ static void ask_time(struct rig *r, struct trial *const *trials, int n, bool anc
 static int timing_cpu(const struct rig *r)
 {
     return r->threads > 0 && r->cpus.n_timing ? r->cpus.timing[0] : -1;
+}
+
+/* Tells of a device that had to cool, or did not. */
+static void tell_heat(const struct rig *r, const cJSON *reply)
+{
+    const cJSON *sense = cJSON_GetObjectItemCaseSensitive(reply, "sense");
+    const cJSON *before = cJSON_GetObjectItemCaseSensitive(sense, "before");
+    double waited_s = 0, now_c = 0;
+
+    json_real_or(sense, "waited_s", 0, &waited_s, NULL);
+    json_real_or(before, "temperature_c", 0, &now_c, NULL);
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(sense, "hot")))
+        tell(r, 0, "timed although the device did not cool in %d s: it is at %.0f C", COOL_MAX_S, now_c);
+    else if (waited_s > 0)
+        tell(r, 1, "waited %.1f s before timing", waited_s);
 }
 
 static void take_batch(struct rig *r, struct trial *const *trials, int n, const cJSON *reply)
@@ -466,6 +492,7 @@ static void take_batch(struct rig *r, struct trial *const *trials, int n, const 
     gflops = cJSON_GetObjectItemCaseSensitive(reply, "gflops");
     if (cJSON_IsNumber(gflops) && gflops->valuedouble > 0)
         atomic_store(&r->gflops, gflops->valuedouble);
+    tell_heat(r, reply);
     json_text_or(reply, "anchor_why", "", &anchor_why, NULL);
     if (*anchor_why)
         tell(r, 0, "timed without the anchor %.12s: %s", trials[0]->anchor_name.hex, anchor_why);
@@ -558,6 +585,8 @@ void rig_complete(struct rig *r, struct trial *t)
 
     cJSON_Delete(t->record.device);
     t->record.device = host_device_object(&r->desc, r->threads, peak, timing_cpu(r));
+    if (t->record.device && t->sense && cJSON_AddItemToObject(t->record.device, "sense", t->sense))
+        t->sense = NULL;
 }
 
 int rig_batch_size(struct trial *const *trials, int n)

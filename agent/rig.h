@@ -3,6 +3,7 @@
 #ifndef TUNE_AGENT_RIG_H
 #define TUNE_AGENT_RIG_H
 
+#include "agent/cool.h"
 #include "agent/pin.h"
 #include "agent/sandbox.h"
 #include "agent/trial.h"
@@ -15,11 +16,12 @@
 #define RIG_MAX_BUILDERS 8
 
 struct rig_options {
-    const char *device; /* "opencl:0.0", "replay:FILE" */
-    int threads;        /* of a CPU runtime; 0 = all CPUs but one */
-    int builders;       /* build children, at most RIG_MAX_BUILDERS; 0 = one for each CPU that does not time */
+    const char *device;        /* "opencl:0.0", "replay:FILE" */
+    int threads;               /* of a CPU runtime; 0 = all CPUs but one */
+    int builders;              /* build children, at most RIG_MAX_BUILDERS; 0 = one for each CPU that does not time */
     const char *child_wrapper; /* "CMD ARGS" that children are started through; NULL = none */
     bool no_build;             /* leave building for a CUDA device to builders */
+    struct cool_rules cool;    /* what is waited for before a batch is timed */
     const atomic_bool *stop;
     /* Told of things a person may want to know; may be NULL. level 0 = warning, 1 = -v, 2 = -vv. */
     void (*log)(int level, const char *line, void *arg);

@@ -131,6 +131,7 @@ void trial_free(struct trial *t)
     built_fini(&t->code);
     built_fini(&t->anchor_code);
     program_fini(&t->program);
+    cJSON_Delete(t->sense);
     record_fini(&t->record);
     free(t);
 }
@@ -248,6 +249,8 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
     r->canary_before = real_or(batch, "canary_before", 0);
     r->canary_after = real_or(batch, "canary_after", 0);
     t->peak_gflops = real_or(batch, "gflops", 0);
+    cJSON_Delete(t->sense);
+    t->sense = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(batch, "sense"), true);
     if (status != STATUS_OK) {
         trial_fail(t, status, text_or(item, "stage", "time"), text_or(item, "why", ""));
         return;

@@ -25,6 +25,7 @@ struct trial {
     bool finished;       /* the record is whole: nothing more is to be done but to send it */
     atomic_bool dropped; /* the tracker took it back, or it was cancelled: no record */
     int64_t leased_ns, verified_ns;
+    cJSON *sense;       /* the device's sensors round its batch; NULL = none */
     double peak_gflops; /* of the canary beside it; 0 = it was not timed */
     int64_t generation; /* of the compiler cache its binary is in */
     int64_t blob_stamp; /* its blobs in the work directory were used after this */

@@ -275,7 +275,7 @@ void opencl_describe(cl_platform_id platform, cl_device_id device, struct device
     else if (d.kind != DEVICE_CPU && d.vector_bits == 32)
         d.vector_bits = 0; /* one lane a work-item: scalar code is natural */
     d.fp16 = has_word(d.extensions, "cl_khr_fp16");
-    d.shares_host = d.kind == DEVICE_CPU || has_unified_memory(device);
+    d.shares_host = d.kind == DEVICE_CPU || d.kind == DEVICE_MALI || has_unified_memory(device);
     if (strstr(d.platform, "Portable Computing Language"))
         d.threads = pocl_threads(d.units);
     *out = d;

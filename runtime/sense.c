@@ -19,21 +19,36 @@ struct walk {
     int rank; /* of what out->temperature_c was taken from: 2 the device's own zone, 1 any, 0 none yet */
 };
 
-/* The first number of root/dir/entry/leaf; NAN when there is none. */
-static double read_number(const char *root, const char *dir, const char *entry, const char *leaf)
+static const char *root_or(const char *root)
 {
-    char path[PATH_MAX];
+    const char *named = getenv("TUNE_SYSFS");
+
+    return root ? root : named && *named ? named : "/sys";
+}
+
+double sense_number(const char *root, const char *path)
+{
+    char whole[PATH_MAX];
     FILE *f;
     double v = NAN;
 
-    snprintf(path, sizeof path, "%s/%s/%s/%s", root, dir, entry, leaf);
-    f = fopen(path, "re");
+    snprintf(whole, sizeof whole, "%s/%s", root_or(root), path);
+    f = fopen(whole, "re");
     if (!f)
         return NAN;
     if (fscanf(f, "%lf", &v) != 1)
         v = NAN;
     fclose(f);
     return v;
+}
+
+/* The same of root/dir/entry/leaf. */
+static double read_number(const char *root, const char *dir, const char *entry, const char *leaf)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s/%s", dir, entry, leaf);
+    return sense_number(root, path);
 }
 
 /* The first word of such a file, "" when there is none. */
@@ -166,8 +181,7 @@ static void see_cpus(struct walk *w)
 
 void sense_sysfs(const char *root, enum device_class kind, struct sense *out)
 {
-    const char *chosen = root ? root : getenv("TUNE_SYSFS");
-    struct walk w = {.root = chosen ? chosen : "/sys", .kind = kind, .out = out};
+    struct walk w = {.root = root_or(root), .kind = kind, .out = out};
 
     memset(out, 0, sizeof *out);
     each_entry(&w, "class/thermal", see_thermal);

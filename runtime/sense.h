@@ -31,6 +31,9 @@ struct sense {
  * named after it; where no zone is, by the hottest of all. What cannot be read stays unknown. Fills all of `out`. */
 void sense_sysfs(const char *root, enum device_class kind, struct sense *out);
 
+/* The first number in the file root/path (`root` as above); NAN where there is none. */
+double sense_number(const char *root, const char *path);
+
 /* The known values as an object with the members' names: core_mhz, mem_mhz, temperature_c, power_w, energy_j, throttle.
  * Adds nothing when none is known. `ok` as for json_add_item. */
 void sense_add_json(cJSON *object, const char *name, const struct sense *s, bool *ok);

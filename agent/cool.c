@@ -1,0 +1,91 @@
+#include "agent/cool.h"
+
+#include "core/clock.h"
+
+#include <string.h>
+
+#define STEP_MS 500
+
+static void read_sensors(struct cool *c, struct sense *out)
+{
+    memset(out, 0, sizeof *out);
+    if (!c->ops->sense || c->ops->sense(c->device, out) != ERR_OK)
+        memset(out, 0, sizeof *out);
+}
+
+void cool_add_rules(cJSON *request, const struct cool_rules *r, bool *ok)
+{
+    if (r->max_c > 0)
+        json_add_real(request, "max_c", r->max_c, ok);
+    if (r->pause_s > 0)
+        json_add_real(request, "pause_s", r->pause_s, ok);
+    if (r->throttled)
+        json_add_bool(request, "throttled", true, ok);
+}
+
+void cool_read_rules(const cJSON *request, struct cool_rules *out)
+{
+    memset(out, 0, sizeof *out);
+    json_real_or(request, "max_c", 0, &out->max_c, NULL);
+    json_real_or(request, "pause_s", 0, &out->pause_s, NULL);
+    json_bool_or(request, "throttled", false, &out->throttled, NULL);
+}
+
+/* What cannot be read is no reason to wait. */
+static bool is_hot(const struct sense *s, const struct cool_rules *r)
+{
+    return (r->max_c > 0 && (s->known & SENSE_TEMPERATURE) && s->temperature_c > r->max_c) ||
+           (r->throttled && (s->known & SENSE_THROTTLE) && s->throttle[0]);
+}
+
+void cool_wait(struct cool *c, const struct cool_rules *r, void (*alive)(void *arg), void *arg)
+{
+    const int64_t from = clock_now_ns();
+
+    for (;;) {
+        const double waited_s = (double)(clock_now_ns() - from) * 1e-9;
+
+        read_sensors(c, &c->before);
+        c->hot = is_hot(&c->before, r);
+        if (waited_s >= (c->hot ? COOL_MAX_S : r->pause_s))
+            break;
+        alive(arg);
+        clock_sleep_ms(c->hot || r->pause_s - waited_s > 1e-3 * STEP_MS ? STEP_MS
+                                                                        : 1 + (int64_t)((r->pause_s - waited_s) * 1e3));
+        c->waited_s = (double)(clock_now_ns() - from) * 1e-9;
+    }
+}
+
+void cool_during(struct cool *c)
+{
+    struct sense now;
+
+    read_sensors(c, &now);
+    if (!c->during.known || now.temperature_c >= c->during.temperature_c)
+        c->during = now;
+}
+
+void cool_after(struct cool *c)
+{
+    read_sensors(c, &c->after);
+}
+
+cJSON *cool_to_json(const struct cool *c)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    if (!ok)
+        return NULL;
+    sense_add_json(o, "before", &c->before, &ok);
+    sense_add_json(o, "during", &c->during, &ok);
+    sense_add_json(o, "after", &c->after, &ok);
+    if (c->waited_s > 0)
+        json_add_real(o, "waited_s", (double)(int64_t)(c->waited_s * 10 + 0.5) / 10, &ok);
+    if (c->hot)
+        json_add_bool(o, "hot", true, &ok);
+    if (ok && cJSON_GetArraySize(o) > 0)
+        return o;
+    cJSON_Delete(o);
+    return NULL;
+}

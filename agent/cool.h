@@ -1,0 +1,42 @@
+/* cool.h - in a timing child: what the device's sensors say round a batch, and waiting until it is cool enough. */
+#ifndef TUNE_AGENT_COOL_H
+#define TUNE_AGENT_COOL_H
+
+#include "core/json.h"
+#include "runtime/device.h"
+
+#define COOL_MAX_S 300 /* longest wait for a device to cool */
+
+struct cool_rules {
+    double max_c;   /* wait while it is hotter; 0 = never */
+    double pause_s; /* wait at least so long before each batch */
+    bool throttled; /* wait while its clocks are held down */
+};
+
+/* Readings round one batch. */
+struct cool {
+    const struct device_ops *ops;
+    struct device *device;
+    struct sense before, during, after;
+    double waited_s;
+    bool hot; /* over the limit still when the wait was given up */
+};
+
+/* Adds the rules to a request, if there are any; and reads them there. */
+void cool_add_rules(cJSON *request, const struct cool_rules *r, bool *ok);
+void cool_read_rules(const cJSON *request, struct cool_rules *out);
+
+/* Waits as the rules say, at most COOL_MAX_S; calls `alive` every half second. Then takes c->before. */
+void cool_wait(struct cool *c, const struct cool_rules *r, void (*alive)(void *arg), void *arg);
+
+/* A reading while the batch is timed: the hottest of all is kept. */
+void cool_during(struct cool *c);
+
+/* A reading after it. */
+void cool_after(struct cool *c);
+
+/* {"before", "during", "after": as sense_add_json, "waited_s", "hot"}, what is not known left out; NULL when nothing
+ * is, or on lack of memory. */
+cJSON *cool_to_json(const struct cool *c);
+
+#endif

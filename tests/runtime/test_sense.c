@@ -1,0 +1,120 @@
+/* What sensors say, from sysfs trees made here. */
+#include "runtime/sense.h"
+#include "sysfs.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+static char root[PATH_MAX];
+
+static int make_root(void **state)
+{
+    (void)state;
+    return dir_temporary("tune-sysfs", root, sizeof root, NULL) != ERR_OK;
+}
+
+static int drop_root(void **state)
+{
+    (void)state;
+    dir_remove(root);
+    return 0;
+}
+
+static void near(double got, double wanted)
+{
+    if (fabs(got - wanted) > 1e-6)
+        fail_msg("got %g, wanted %g", got, wanted);
+}
+
+static void a_mali_is_told_by_its_own_zone_and_clock(void **state)
+{
+    struct sense s;
+
+    (void)state;
+    sysfs_rk3399(root);
+    sense_sysfs(root, DEVICE_MALI, &s);
+    assert_int_equal(s.known, SENSE_CORE_MHZ | SENSE_MEM_MHZ | SENSE_TEMPERATURE | SENSE_THROTTLE);
+    near(s.core_mhz, 800);
+    near(s.mem_mhz, 856);
+    near(s.temperature_c, 71.5);
+    assert_string_equal(s.throttle, "devfreq-ff9a0000.gpu:2"); /* the fan that turns is none */
+}
+
+static void a_cpu_is_told_by_its_own(void **state)
+{
+    struct sense s;
+
+    (void)state;
+    sysfs_rk3399(root);
+    sense_sysfs(root, DEVICE_CPU, &s);
+    near(s.temperature_c, 74.444);
+    assert_true(s.core_mhz == 0 || (s.core_mhz >= 1000 && s.core_mhz < 1001)); /* of CPUs that this process has */
+}
+
+static void without_a_zone_of_its_own_the_hottest_counts(void **state)
+{
+    struct sense s;
+
+    (void)state;
+    sysfs_put(root, "class/thermal/thermal_zone0/type", "acpitz");
+    sysfs_put(root, "class/thermal/thermal_zone0/temp", "20000");
+    sysfs_put(root, "class/thermal/thermal_zone3/type", "acpitz");
+    sysfs_put(root, "class/thermal/thermal_zone3/temp", "41000");
+    sysfs_put(root, "class/thermal/thermal_zone4/type", "nvme");
+    sysfs_put(root, "class/thermal/thermal_zone4/temp", "30000");
+    sense_sysfs(root, DEVICE_MALI, &s);
+    assert_int_equal(s.known, SENSE_TEMPERATURE);
+    near(s.temperature_c, 41);
+}
+
+static void what_cannot_be_read_is_unknown(void **state)
+{
+    struct sense s;
+    bool ok = true;
+    cJSON *o = cJSON_CreateObject();
+
+    (void)state;
+    sysfs_put(root, "class/thermal/thermal_zone0/type", "gpu-thermal");
+    sysfs_put(root, "class/thermal/thermal_zone0/temp", "not a number");
+    sysfs_put(root, "class/devfreq/ff9a0000.gpu/governor", "simple_ondemand");
+    sense_sysfs(root, DEVICE_MALI, &s);
+    assert_int_equal(s.known, 0);
+    sense_add_json(o, "before", &s, &ok);
+    assert_true(ok && cJSON_GetArraySize(o) == 0);
+    sense_sysfs("/nonexistent", DEVICE_CPU, &s);
+    assert_int_equal(s.known, 0);
+    cJSON_Delete(o);
+}
+
+static void only_known_values_reach_json(void **state)
+{
+    struct sense s = {.known = SENSE_TEMPERATURE | SENSE_THROTTLE, .temperature_c = 50, .core_mhz = 3, .power_w = 9};
+    bool ok = true;
+    cJSON *o = cJSON_CreateObject();
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 1000);
+    sense_add_json(o, "after", &s, &ok);
+    assert_int_equal(json_print(o, &text), ERR_OK);
+    assert_string_equal(buf_text(&text), "{\"after\":{\"temperature_c\":50,\"throttle\":\"\"}}");
+    buf_fini(&text);
+    cJSON_Delete(o);
+}
+
+#define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, drop_root)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_ROOT(a_mali_is_told_by_its_own_zone_and_clock),     WITH_ROOT(a_cpu_is_told_by_its_own),
+        WITH_ROOT(without_a_zone_of_its_own_the_hottest_counts), WITH_ROOT(what_cannot_be_read_is_unknown),
+        cmocka_unit_test(only_known_values_reach_json),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

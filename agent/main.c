@@ -3,6 +3,7 @@
 #include "agent/child.h"
 #include "agent/farm.h"
 #include "agent/lock.h"
+#include "agent/look.h"
 #include "core/cli.h"
 #include "core/clock.h"
 #include "core/proc.h"
@@ -93,6 +94,7 @@ static const struct cli_option options[] = {
      .argument = "CMD",
      .help = "start children through this command, words cut at spaces: an emulator, nice, taskset"},
     {.name = "self-test", .kind = CLI_FLAG, .help = "describe the device, run its canary, print one line and leave"},
+    {.name = "look", .kind = CLI_FLAG, .help = "say what this machine has for such a device and leave (tune doctor)"},
     {.name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "tell of each trial (-v), of more (-vv)"},
     {.name = "quiet", .letter = 'q', .kind = CLI_FLAG, .help = "only errors"},
     {.name = "version", .kind = CLI_FLAG, .help = "print the version and leave"},
@@ -421,6 +423,10 @@ static int run(const struct cli *c)
 
     if (check_mode(c, &why) || read_cooling(c, &o.cool, &why))
         return fail(&why, EXIT_USAGE);
+    if (cli_text(c, "nvrtc"))
+        setenv("TUNE_NVRTC", cli_text(c, "nvrtc"), 1); /* for the children, which compile */
+    if (cli_flag(c, "look"))
+        return look_around(o.device);
     verbosity = verbosity_of(c);
     block_signals(&ender.ends);
     ender.rig = &rig;

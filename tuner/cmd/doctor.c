@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/hash.h"
 #include "core/proc.h"
 
 #include <errno.h>
@@ -20,7 +21,11 @@
 static const struct cli_option options[] = {
     OPT_TRACKER,
     OPT_KEY_FILE,
-    {"device", 0, NULL, CLI_TEXT, "BACKEND", "opencl", NULL, 0, 0, "the device of this machine to look at"},
+    {"device", 0, NULL, CLI_TEXT, "DEVICE", "opencl", NULL, 0, 0,
+     "the device of this machine to look at, as for tune-agent: opencl[:p.d], cuda[:i]"},
+    {"nvrtc", 0, NULL, CLI_TEXT, "PATH", NULL, "TUNE_NVRTC", 0, 0, "compiler for CUDA, as for tune-agent"},
+    {"key", 0, NULL, CLI_TEXT, "SLUG", NULL, "TUNE_KEY", 0, 0,
+     "also: may an agent of this device register under the key?"},
     {"store", 0, NULL, CLI_TEXT, "DIR", NULL, NULL, 0, 0, "also: can a tracker keep its store here?"},
     OPT_END};
 
@@ -34,43 +39,96 @@ static bool tell(bool good, const char *what, const char *words)
     return good;
 }
 
-/* The agent's own look at its device, in a child: a broken driver may crash it. */
-static void check_device(const char *device)
+/* Runs the tune-agent beside this program, a child that may crash with a broken driver, for at most a minute; `said`
+ * gets what it printed. False, with words told, when it cannot be started. */
+static bool ask_agent(const char *first, const char *device, const char *nvrtc, struct buf *said, int *status)
 {
-    char own[4096], program[4200], dir[512];
-    char words[600] = "";
-    const char *const argv[] = {program, "--self-test", "--device", device, NULL};
+    char own[4096], program[4200], dir[512], path[600];
+    const char *const argv[] = {program, first, "--device", device, nvrtc ? "--nvrtc" : NULL, nvrtc, NULL};
     struct proc_options o = {.argv = argv, .in_fd = -1, .pass_fd = -1, .own_group = true};
     struct why why = {""};
-    struct buf said;
-    char path[600];
+    bool started;
     pid_t pid;
-    int status = -1;
 
-    if (proc_own_dir(own, sizeof own) || dir_temporary("tune-doctor", dir, sizeof dir, &why)) {
-        tell(false, "device", "no temporary directory");
-        return;
-    }
+    if (proc_own_dir(own, sizeof own) || dir_temporary("tune-doctor", dir, sizeof dir, &why))
+        return tell(false, "device", "no temporary directory");
     snprintf(program, sizeof program, "%s/tune-agent", own);
     snprintf(path, sizeof path, "%s/said", dir);
     o.out_fd = o.err_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (access(program, X_OK) != 0 || proc_start(&o, &pid, &why)) {
+    started = access(program, X_OK) == 0 && proc_start(&o, &pid, &why) == ERR_OK;
+    if (!started) {
         tell(false, "device", why.text[0] ? why.text : "tune-agent is not beside tune");
-    } else {
-        if (proc_wait(pid, 60000, &status) == ERR_TIMEOUT) {
-            proc_kill(pid, SIGKILL, true);
-            proc_wait(pid, 2000, NULL);
-        }
-        buf_init(&said, 65536);
-        file_read(path, &said, NULL);
-        snprintf(words, sizeof words, "%.*s", (int)strcspn(buf_text(&said), "\n"), buf_text(&said));
-        tell(status == 0, device,
-             status == 0 || words[0] ? words : "tune-agent --self-test crashed or did not end in 60 s");
-        buf_fini(&said);
+    } else if (proc_wait(pid, 60000, status) == ERR_TIMEOUT) {
+        proc_kill(pid, SIGKILL, true);
+        proc_wait(pid, 2000, NULL);
+        *status = -1;
     }
+    if (started)
+        file_read(path, said, NULL);
     if (o.out_fd >= 0)
         close(o.out_fd);
     dir_remove(dir);
+    return started;
+}
+
+/* What the machine has for such devices: the agent's lines, cut at tabs. */
+static void check_machine(const char *device, const char *nvrtc)
+{
+    struct buf said;
+    char *line, *rest;
+    int status = -1;
+
+    buf_init(&said, 65536);
+    if (ask_agent("--look", device, nvrtc, &said, &status) && said.len) {
+        for (rest = said.data; (line = strsep(&rest, "\n")) != NULL;) {
+            char *how = strsep(&line, "\t"), *what = strsep(&line, "\t");
+
+            if (what && line && strcmp(how, "note") == 0)
+                printf("note   %-28s %s\n", what, line);
+            else if (what && line)
+                tell(strcmp(how, "ok") == 0, what, line);
+        }
+    }
+    if (status != 0 && status != 256)
+        tell(false, device, "tune-agent --look crashed or did not end in 60 s");
+    buf_fini(&said);
+}
+
+/* The line of a self-test that went well is the one that is no warning of the agent's. */
+static void take_self_test(const char *device, char *said, char fingerprint[SHA256_HEX + 1])
+{
+    static const char prefix[] = "tune-agent: ";
+    char *line, *rest = said;
+
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        const char *at = strstr(line, "fingerprint ");
+
+        if (strncmp(line, prefix, sizeof prefix - 1) == 0) {
+            printf("note   %-28s %s\n", device, line + sizeof prefix - 1);
+        } else if (at) {
+            sscanf(at + strlen("fingerprint "), "%64[0-9a-f]", fingerprint);
+            tell(true, device, line);
+        }
+    }
+}
+
+/* The agent's own look at its device; `fingerprint` gets what it said of it. */
+static void check_device(const char *device, const char *nvrtc, char fingerprint[SHA256_HEX + 1])
+{
+    struct buf said;
+    int status = -1;
+
+    fingerprint[0] = '\0';
+    buf_init(&said, 65536);
+    if (ask_agent("--self-test", device, nvrtc, &said, &status) && status == 0) {
+        take_self_test(device, said.data, fingerprint);
+    } else if (said.len) {
+        said.data[strcspn(said.data, "\n")] = '\0';
+        tell(false, device, said.data);
+    } else {
+        tell(false, device, "tune-agent --self-test crashed or did not end in 60 s");
+    }
+    buf_fini(&said);
 }
 
 static bool connect_within(const struct addrinfo *a, int timeout_ms, char *words, size_t n_words)
@@ -134,7 +192,38 @@ static void check_clock(struct client *c)
     cJSON_Delete(result);
 }
 
-static void check_devices(struct client *c)
+static const char *text_of(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+/* As the tracker would answer an agent that registers. */
+static void check_key(const cJSON *list, const char *key, const char *fingerprint)
+{
+    char words[400];
+    const cJSON *d;
+
+    cJSON_ArrayForEach(d, list)
+    {
+        const bool away = strcmp(text_of(d, "state"), "lost") == 0;
+        const char *held = text_of(d, "fingerprint");
+
+        if (away || strcmp(text_of(d, "key"), key) != 0 || strncmp(held, fingerprint, strlen(fingerprint)) == 0)
+            continue;
+        snprintf(words, sizeof words,
+                 "conflict: key %.64s holds devices of fingerprint %.12s.. (agent %.64s), this one has %.12s..: choose "
+                 "another key, or --mix",
+                 key, held, text_of(d, "agent"), fingerprint);
+        tell(false, "key", words);
+        return;
+    }
+    snprintf(words, sizeof words, "%.64s is free for this device", key);
+    tell(true, "key", words);
+}
+
+static void check_devices(struct client *c, const char *key, const char *fingerprint)
 {
     cJSON *result = NULL;
     struct why why = {""};
@@ -150,6 +239,8 @@ static void check_devices(struct client *c)
     buf_init(&text, 1 << 20);
     if (!e && cJSON_GetArraySize(list) > 0 && devices_print(result, clock_wall_ms(), &text) == ERR_OK)
         fputs(buf_text(&text), stdout);
+    if (!e && key && *fingerprint)
+        check_key(list, key, fingerprint);
     buf_fini(&text);
     cJSON_Delete(result);
 }
@@ -168,7 +259,7 @@ static void check_key_file(const char *path)
     }
 }
 
-static void check_tracker(const struct cli *c)
+static void check_tracker(const struct cli *c, const char *fingerprint)
 {
     const char *url = cli_text(c, "tracker"), *key_file = cli_text(c, "key-file");
     struct why why = {""};
@@ -182,7 +273,7 @@ static void check_tracker(const struct cli *c)
     e = link_open(&l, c, "tune", &why);
     if (tell(e == ERR_OK, "hello", e ? why.text : "version 1 agreed, key accepted")) {
         check_clock(l.client);
-        check_devices(l.client);
+        check_devices(l.client, cli_text(c, "key"), fingerprint);
     }
     link_close(&l);
 }
@@ -202,14 +293,16 @@ static void check_store(const char *dir)
 
 static int run(const struct cli *c)
 {
-    const char *tracker = cli_text(c, "tracker");
+    const char *tracker = cli_text(c, "tracker"), *device = cli_text(c, "device");
+    char fingerprint[SHA256_HEX + 1];
 
     cmd_catch_interrupts();
     n_failed = 0;
-    check_device(cli_text(c, "device"));
+    check_machine(device, cli_text(c, "nvrtc"));
+    check_device(device, cli_text(c, "nvrtc"), fingerprint);
     check_store(cli_text(c, "store") ? cli_text(c, "store") : getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     if (tracker && *tracker)
-        check_tracker(c);
+        check_tracker(c, fingerprint);
     else
         puts("       no tracker named (--tracker or TUNE_TRACKER): tune run starts a private one");
     if (n_failed && tracker && *tracker)

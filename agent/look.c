@@ -1,0 +1,194 @@
+#include "agent/look.h"
+
+#include "runtime/cuda_arch.h"
+#include "runtime/device.h"
+#include "runtime/nvml.h"
+#include "runtime/nvrtc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum finding { FINE, NOTE, BAD };
+
+static int n_bad;
+
+static void say(enum finding f, const char *what, const char *words)
+{
+    static const char *const names[] = {[FINE] = "ok", [NOTE] = "note", [BAD] = "FAILED"};
+
+    printf("%s\t%s\t%s\n", names[f], what, words);
+    n_bad += f == BAD;
+}
+
+/* ---- files ---- */
+
+/* A device file that is there and may not be used is what most often is wrong on a board. */
+static void look_at_node(const char *path, const char *group)
+{
+    char words[PATH_MAX];
+
+    if (access(path, F_OK) != 0)
+        return;
+    if (access(path, R_OK | W_OK) == 0) {
+        say(FINE, path, "may be read and written");
+        return;
+    }
+    snprintf(words, sizeof words, "%s: add this user to the group that owns it (%s), and log in anew", strerror(errno),
+             group);
+    say(BAD, path, words);
+}
+
+static bool first_line(const char *path, char *out, size_t n_out)
+{
+    FILE *f = fopen(path, "re");
+    const bool ok = f && fgets(out, (int)n_out, f);
+
+    if (f)
+        fclose(f);
+    if (ok)
+        out[strcspn(out, "\n")] = '\0';
+    return ok;
+}
+
+static void look_at_governor(void)
+{
+    char governor[64], words[200];
+
+    if (!first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor))
+        return;
+    snprintf(words, sizeof words, "%s%s", governor,
+             strcmp(governor, "performance") == 0 ? ""
+                                                  : ": clocks change while kernels are timed, 'performance' keeps them "
+                                                    "(cpupower frequency-set -g performance)");
+    say(strcmp(governor, "performance") == 0 ? FINE : NOTE, "governor of the CPUs", words);
+}
+
+/* ---- OpenCL ---- */
+
+/* The drivers that the loader will look at, as far as files tell. */
+static void look_at_icds(void)
+{
+    const char *named = getenv("OCL_ICD_VENDORS"), *path = named && *named ? named : "/etc/OpenCL/vendors";
+    char words[600] = "";
+    const struct dirent *entry;
+    DIR *dir = opendir(path);
+    int n = 0;
+
+    while (dir && (entry = readdir(dir))) {
+        const size_t length = strlen(entry->d_name), used = strlen(words);
+
+        if (length < 4 || strcmp(entry->d_name + length - 4, ".icd") != 0)
+            continue;
+        n++;
+        snprintf(words + used, sizeof words - used, "%s%s", used ? ", " : "", entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    if (n == 0)
+        snprintf(words, sizeof words,
+                 "none in %.300s: the loader finds no driver (but for one that is the loader itself)", path);
+    say(n ? FINE : NOTE, "OpenCL drivers (ICD)", words);
+}
+
+static bool count_device(const char *selector, const struct device_desc *d, void *arg)
+{
+    char *words = arg;
+    const size_t used = strlen(words);
+
+    snprintf(words + used, 600 - used, "%s%s %s", used ? ", " : "", selector, d->name);
+    return true;
+}
+
+/* The loader's own words when there is no device. */
+static void look_at_list(const struct device_ops *ops)
+{
+    char words[600] = "", what[64];
+    struct why why = {""};
+    const enum err e = ops->list(count_device, words, &why);
+
+    snprintf(what, sizeof what, "%s devices", ops->name);
+    say(e ? BAD : FINE, what, e ? why.text : words);
+}
+
+static void look_at_opencl(const struct device_ops *ops)
+{
+    look_at_icds();
+    look_at_node("/dev/mali0", "video");
+    look_at_node("/dev/dri/renderD128", "render");
+    look_at_list(ops);
+}
+
+/* ---- CUDA ---- */
+
+static void name_arches(const struct nvrtc *n, char *out, size_t n_out)
+{
+    out[0] = '\0';
+    for (const struct cuda_arch *a = cuda_arch_table; a->sm; a++)
+        if (nvrtc_supports(n, a->sm, NULL) == ERR_OK)
+            snprintf(out + strlen(out), n_out - strlen(out), "%ssm_%d", *out ? " " : "", a->sm);
+}
+
+static void look_at_nvrtc(void)
+{
+    struct nvrtc *n = NULL;
+    struct why why = {""};
+    char arches[400], words[800];
+
+    if (nvrtc_open(NULL, &n, &why)) {
+        snprintf(words, sizeof words, "%.600s: builders may compile instead", why.text);
+        say(NOTE, "NVRTC", words);
+        return;
+    }
+    name_arches(n, arches, sizeof arches);
+    snprintf(words, sizeof words, "%d.%d, %.300s, makes %s", nvrtc_version(n) / 1000, nvrtc_version(n) % 1000 / 10,
+             nvrtc_path(n), arches);
+    say(FINE, "NVRTC", words);
+    nvrtc_close(n);
+}
+
+static void look_at_nvml(void)
+{
+    char version[64];
+
+    if (nvml_driver_version(version, sizeof version))
+        say(FINE, "NVML", version);
+    else
+        say(NOTE, "NVML", "libnvidia-ml.so.1 does not answer: no clocks, temperatures or power in records");
+}
+
+static void look_at_cuda(const struct device_ops *ops)
+{
+    look_at_node("/dev/nvidiactl", "video");
+    look_at_node("/dev/nvidia0", "video");
+    look_at_node("/dev/nvidia-uvm", "video");
+    look_at_list(ops);
+    look_at_nvrtc();
+    look_at_nvml();
+}
+
+int look_around(const char *device)
+{
+    static const struct {
+        const char *name;
+        void (*look)(const struct device_ops *ops);
+    } looks[] = {{"opencl", look_at_opencl}, {"cuda", look_at_cuda}};
+    const struct device_ops *ops = NULL;
+    const char *selector;
+    struct why why = {""};
+
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a driver may crash: what was found before is told */
+    if (device_parse(device, &ops, &selector, &why)) {
+        say(BAD, "device", why.text);
+        return 1;
+    }
+    look_at_governor();
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+        if (strcmp(looks[i].name, ops->name) == 0)
+            looks[i].look(ops);
+    return n_bad ? 1 : 0;
+}

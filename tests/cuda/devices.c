@@ -16,24 +16,23 @@
 static const struct device_kind {
     int sm, units, clock_mhz, memory_clock_mhz, bus_bits, l2_kib, memory_mib;
     int unit_threads, unit_blocks, unit_shared_kib, shared_max_kib, reserved_bytes, block_registers;
-    int single_to_double;
-    bool integrated;
+    int single_to_double, integrated;
 } kinds[] = {
-    {52, 16, 1216, 3505, 256, 2048, 4096, 2048, 32, 96, 48, 0, 65536, 32, false},
-    {53, 1, 921, 1600, 64, 256, 4096, 2048, 32, 64, 48, 0, 32768, 32, true},
-    {60, 56, 1328, 715, 4096, 4096, 16384, 2048, 32, 64, 48, 0, 65536, 2, false},
-    {61, 20, 1733, 5005, 256, 2048, 8192, 2048, 32, 96, 48, 0, 65536, 32, false},
-    {62, 2, 1300, 1600, 128, 512, 8192, 2048, 32, 64, 48, 0, 32768, 32, true},
-    {70, 80, 1380, 877, 4096, 6144, 16384, 2048, 32, 96, 96, 0, 65536, 2, false},
-    {72, 8, 1377, 2133, 256, 512, 16384, 2048, 32, 96, 96, 0, 65536, 2, true},
-    {75, 40, 1590, 5001, 256, 4096, 15360, 1024, 16, 64, 64, 0, 65536, 32, false},
-    {80, 108, 1410, 1215, 5120, 40960, 40960, 2048, 32, 164, 163, 1024, 65536, 2, false},
-    {86, 82, 1695, 9751, 384, 6144, 24576, 1536, 16, 100, 99, 1024, 65536, 32, false},
-    {87, 16, 1300, 3199, 256, 4096, 32768, 1536, 16, 164, 163, 1024, 65536, 32, true},
-    {89, 128, 2520, 10501, 384, 73728, 24576, 1536, 24, 100, 99, 1024, 65536, 64, false},
-    {90, 132, 1980, 2619, 5120, 51200, 81920, 2048, 32, 228, 227, 1024, 65536, 2, false},
-    {100, 148, 1965, 3996, 8192, 129024, 184320, 2048, 32, 228, 227, 1024, 65536, 2, false},
-    {120, 170, 2407, 14001, 512, 98304, 32768, 1536, 24, 100, 99, 1024, 65536, 64, false},
+    {52, 16, 1216, 3505, 256, 2048, 4096, 2048, 32, 96, 48, 0, 65536, 32, 0},
+    {53, 1, 921, 1600, 64, 256, 4096, 2048, 32, 64, 48, 0, 32768, 32, 1},
+    {60, 56, 1328, 715, 4096, 4096, 16384, 2048, 32, 64, 48, 0, 65536, 2, 0},
+    {61, 20, 1733, 5005, 256, 2048, 8192, 2048, 32, 96, 48, 0, 65536, 32, 0},
+    {62, 2, 1300, 1600, 128, 512, 8192, 2048, 32, 64, 48, 0, 32768, 32, 1},
+    {70, 80, 1380, 877, 4096, 6144, 16384, 2048, 32, 96, 96, 0, 65536, 2, 0},
+    {72, 8, 1377, 2133, 256, 512, 16384, 2048, 32, 96, 96, 0, 65536, 2, 1},
+    {75, 40, 1590, 5001, 256, 4096, 15360, 1024, 16, 64, 64, 0, 65536, 32, 0},
+    {80, 108, 1410, 1215, 5120, 40960, 40960, 2048, 32, 164, 163, 1024, 65536, 2, 0},
+    {86, 82, 1695, 9751, 384, 6144, 24576, 1536, 16, 100, 99, 1024, 65536, 32, 0},
+    {87, 16, 1300, 3199, 256, 4096, 32768, 1536, 16, 164, 163, 1024, 65536, 32, 1},
+    {89, 128, 2520, 10501, 384, 73728, 24576, 1536, 24, 100, 99, 1024, 65536, 64, 0},
+    {90, 132, 1980, 2619, 5120, 51200, 81920, 2048, 32, 228, 227, 1024, 65536, 2, 0},
+    {100, 148, 1965, 3996, 8192, 129024, 184320, 2048, 32, 228, 227, 1024, 65536, 2, 0},
+    {120, 170, 2407, 14001, 512, 98304, 32768, 1536, 24, 100, 99, 1024, 65536, 64, 0},
 };
 
 static const struct device_kind *find(int sm)
@@ -89,80 +88,81 @@ int64_t device_memory(CUdevice d)
     return environment_number("TUNE_CUDA_MEMORY", k ? (int64_t)k->memory_mib << 20 : 0);
 }
 
+/* Of CUdevice_attribute. What is the same on all devices, and what one fact of the table says, times a factor. */
+static const struct {
+    int attribute, value;
+} common[] = {
+    {1, 1024},       /* MAX_THREADS_PER_BLOCK */
+    {2, 1024},       /* MAX_BLOCK_DIM_X, _Y, _Z */
+    {3, 1024},       /* */
+    {4, 64},         /* */
+    {5, 2147483647}, /* MAX_GRID_DIM_X, _Y, _Z */
+    {6, 65535},      /* */
+    {7, 65535},      /* */
+    {8, 48 * KIB},   /* MAX_SHARED_MEMORY_PER_BLOCK */
+    {9, 64 * KIB},   /* TOTAL_CONSTANT_MEMORY */
+    {10, EMU_WARP},  /* WARP_SIZE */
+    {14, 512},       /* TEXTURE_ALIGNMENT */
+    {15, 1},         /* GPU_OVERLAP */
+    {19, 1},         /* CAN_MAP_HOST_MEMORY */
+    {31, 1},         /* CONCURRENT_KERNELS */
+    {40, 2},         /* ASYNC_ENGINE_COUNT */
+    {41, 1},         /* UNIFIED_ADDRESSING */
+    {78, 1},         /* STREAM_PRIORITIES_SUPPORTED */
+    {82, 65536},     /* MAX_REGISTERS_PER_MULTIPROCESSOR */
+    {83, 1},         /* MANAGED_MEMORY */
+};
+#define FACT(name) offsetof(struct device_kind, name)
+static const struct {
+    int attribute;
+    size_t fact;
+    int factor;
+} own[] = {
+    {12, FACT(block_registers), 1},     /* MAX_REGISTERS_PER_BLOCK */
+    {13, FACT(clock_mhz), 1000},        /* CLOCK_RATE, kHz */
+    {16, FACT(units), 1},               /* MULTIPROCESSOR_COUNT */
+    {18, FACT(integrated), 1},          /* INTEGRATED */
+    {36, FACT(memory_clock_mhz), 1000}, /* MEMORY_CLOCK_RATE, kHz */
+    {37, FACT(bus_bits), 1},            /* GLOBAL_MEMORY_BUS_WIDTH */
+    {38, FACT(l2_kib), KIB},            /* L2_CACHE_SIZE */
+    {39, FACT(unit_threads), 1},        /* MAX_THREADS_PER_MULTIPROCESSOR */
+    {81, FACT(unit_shared_kib), KIB},   /* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
+    {87, FACT(single_to_double), 1},    /* SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO */
+    {97, FACT(shared_max_kib), KIB},    /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
+    {106, FACT(unit_blocks), 1},        /* MAX_BLOCKS_PER_MULTIPROCESSOR */
+    {111, FACT(reserved_bytes), 1},     /* RESERVED_SHARED_MEMORY_PER_BLOCK */
+};
+
+/* What is worked out. */
+static int derived(const struct device_kind *k, CUdevice d, int attribute)
+{
+    switch (attribute) {
+    case 33: /* PCI_BUS_ID */
+        return d + 1;
+    case 75: /* COMPUTE_CAPABILITY_MAJOR, _MINOR */
+        return k->sm / 10;
+    case 76:
+        return k->sm % 10;
+    case 95: /* COOPERATIVE_LAUNCH */
+        return k->sm >= 60;
+    default:
+        return 0;
+    }
+}
+
 int device_attribute(CUdevice d, int attribute)
 {
     const struct device_kind *k = kind_of(d);
 
     if (!k)
         return 0;
-    switch (attribute) {
-    case 1: /* MAX_THREADS_PER_BLOCK */
-    case 2: /* MAX_BLOCK_DIM_X, _Y */
-    case 3:
-        return 1024;
-    case 4: /* MAX_BLOCK_DIM_Z */
-        return 64;
-    case 5: /* MAX_GRID_DIM_X */
-        return 2147483647;
-    case 6: /* MAX_GRID_DIM_Y, _Z */
-    case 7:
-        return 65535;
-    case 8: /* MAX_SHARED_MEMORY_PER_BLOCK */
-        return 48 * KIB;
-    case 9: /* TOTAL_CONSTANT_MEMORY */
-        return 64 * KIB;
-    case 10: /* WARP_SIZE */
-        return EMU_WARP;
-    case 12: /* MAX_REGISTERS_PER_BLOCK */
-        return k->block_registers;
-    case 13: /* CLOCK_RATE, kHz */
-        return k->clock_mhz * 1000;
-    case 14: /* TEXTURE_ALIGNMENT */
-        return 512;
-    case 16: /* MULTIPROCESSOR_COUNT */
-        return k->units;
-    case 18: /* INTEGRATED */
-        return k->integrated;
-    case 33: /* PCI_BUS_ID */
-        return d + 1;
-    case 36: /* MEMORY_CLOCK_RATE, kHz */
-        return k->memory_clock_mhz * 1000;
-    case 37: /* GLOBAL_MEMORY_BUS_WIDTH, bits */
-        return k->bus_bits;
-    case 38: /* L2_CACHE_SIZE */
-        return k->l2_kib * KIB;
-    case 39: /* MAX_THREADS_PER_MULTIPROCESSOR */
-        return k->unit_threads;
-    case 40: /* ASYNC_ENGINE_COUNT */
-        return 2;
-    case 15: /* GPU_OVERLAP */
-    case 19: /* CAN_MAP_HOST_MEMORY */
-    case 31: /* CONCURRENT_KERNELS */
-    case 41: /* UNIFIED_ADDRESSING */
-    case 78: /* STREAM_PRIORITIES_SUPPORTED */
-    case 83: /* MANAGED_MEMORY */
-        return 1;
-    case 75: /* COMPUTE_CAPABILITY_MAJOR, _MINOR */
-        return k->sm / 10;
-    case 76:
-        return k->sm % 10;
-    case 81: /* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
-        return k->unit_shared_kib * KIB;
-    case 82: /* MAX_REGISTERS_PER_MULTIPROCESSOR */
-        return k->block_registers == 32768 ? 32768 : 65536;
-    case 87: /* SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO */
-        return k->single_to_double;
-    case 95: /* COOPERATIVE_LAUNCH */
-        return k->sm >= 60;
-    case 97: /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
-        return k->shared_max_kib * KIB;
-    case 106: /* MAX_BLOCKS_PER_MULTIPROCESSOR */
-        return k->unit_blocks;
-    case 111: /* RESERVED_SHARED_MEMORY_PER_BLOCK */
-        return k->reserved_bytes;
-    default:
-        return 0;
-    }
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        if (common[i].attribute == attribute)
+            return common[i].value;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i].attribute == attribute)
+            return *(const int *)(const void *)((const char *)k + own[i].fact) * own[i].factor;
+    return derived(k, d, attribute);
 }
 
 /* Calls that do something with a device: it must be there. */

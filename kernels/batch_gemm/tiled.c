@@ -10,6 +10,8 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 }
 
 static const struct build_knob knobs[] = {
+    {"v_k", {1, 2, 4, 8, 16, BUILD_END}},
+    {"pad", {0, 1, 4, BUILD_END}},
     {"unroll_step", {8, 16, 32, 64, BUILD_END}},
     {"unroll_explicit", {0, 1, BUILD_END}},
     {0},
@@ -18,7 +20,10 @@ static const struct build_knob knobs[] = {
 static const char *const quantities[][2] = {
     {"work_items", "m_t * n_t"},
     {"accumulators", "m_r * n_r"},
-    {"local_bytes", "(m_t * m_r + n_t * n_r) * k_i * sum_bytes"},
+    {"a_elems", "ceil_div(k_i * (m_t * m_r + pad), 8) * 8"},
+    {"b_elems", "ceil_div(k_i * (n_t * n_r + pad), 8) * 8"},
+    {"local_bytes", "(a_elems + b_elems) * sum_bytes"},
+    {"fetch_bytes", "v_k * elem_bytes"},
     {"m_groups", "ceil_div(size_m, m_t * m_r)"},
     {"n_groups", "ceil_div(size_n, n_t * n_r)"},
     {"groups", "size_b * m_groups * n_groups"},
@@ -34,6 +39,7 @@ static const char *const constraints[] = {
     "work_items <= max_group",
     "n_t <= max_x and m_t <= max_y",
     "local_bytes <= max_local",
+    "size_k % v_k == 0 and k_i % v_k == 0 and fetch_bytes <= 16",
     "accumulators <= 64",
     "m_r == 1 or m_t * m_r < 2 * size_m",
     "n_r == 1 or n_t * n_r < 2 * size_n",
@@ -61,9 +67,11 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    const int64_t side = d->kind == DEVICE_CPU ? 4 : 8;
+    const struct gemm_shape z = batch_gemm_shape(w);
+    const bool gpu = d->kind == DEVICE_GPU;
+    const int64_t big = z.b * CEIL(z.m, 64) * CEIL(z.n, 64), wide = 16 / (int64_t)dtype_bytes(w->dtype);
+    const int64_t side = d->kind == DEVICE_CPU ? 4 : gpu && big >= 2 * (d->units > 0 ? d->units : 16) ? 16 : 8;
 
-    (void)w;
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"m_t", side},
@@ -71,17 +79,21 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"n_t", side},
                                                {"n_r", 4},
                                                {"k_i", 16},
-                                               {"unroll_step", 32},
+                                               {"v_k", gpu && z.k % wide == 0 ? wide : 1},
+                                               {"pad", gpu ? 4 : 0},
+                                               {"unroll_step", gpu ? 64 : 32},
                                                {"unroll_explicit", 0},
                                                {NULL, 0}},
                  out);
-    return build_make_valid(s, (const char *const[]){"unroll_step", "m_r", "n_r", "k_i", "m_t", "n_t", NULL}, out);
+    return build_make_valid(s, (const char *const[]){"unroll_step", "v_k", "m_r", "n_r", "k_i", "m_t", "n_t", NULL},
+                            out);
 }
 
 static void program(struct build *b)
 {
     const struct gemm_shape z = batch_gemm_shape(b->w);
     const int64_t tile = build_int(b, "accumulators"), step = build_int(b, "unroll_step");
+    const int64_t n_r = build_int(b, "n_r");
     int64_t body = 1;
 
     while (2 * body * tile <= step && 2 * body <= build_int(b, "k_i"))
@@ -89,6 +101,7 @@ static void program(struct build *b)
     build_module(b, "batch_gemm/tiled.cl");
     gemm_define_shape(b, &z);
     build_define(b, "UNROLL_BODY", body);
+    build_define(b, "VEC", n_r % 4 == 0 ? 4 : n_r % 2 == 0 ? 2 : 1);
     b->p->needs_local_bytes = build_int(b, "local_bytes");
     build_last_launch(b, "batch_gemm_tiled", (const int64_t[]){build_int(b, "groups"), 1, 1},
                       (const int64_t[]){build_int(b, "n_t"), build_int(b, "m_t"), 1}, (const int[]){0, 1, -1});
@@ -96,7 +109,7 @@ static void program(struct build *b)
 
 const struct template batch_gemm_tiled = {
     .id = "batch_gemm/tiled",
-    .version = 1,
+    .version = 2,
     .summary = "GPU: rows of both factors staged in local memory, a tile of outputs a work-item",
     .fit = fit,
     .space = space,

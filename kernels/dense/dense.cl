@@ -17,6 +17,11 @@
 #endif
 
 #define NGROUPS CEIL_DIV(N, N_T *N_R)
+#if N % N_R == 0
+#define STORE_PANEL(i, k, v) STORE_YK_ALIGNED(i, k, v)
+#else
+#define STORE_PANEL(i, k, v) STORE_YK(i, k, v)
+#endif
 
 KERNEL WG_SIZE(64, 1, 1) dense_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL ELEM *RESTRICT wp)
 {
@@ -39,7 +44,7 @@ KERNEL WG_SIZE(N_T, M_T, 1) dense(GLOBAL const ELEM *RESTRICT x, GLOBAL const EL
         acc[i] = VSET(0);
     UNROLL_BY(K_UNROLL)
     for (int k = 0; k < K; k++) {
-        const VT weight = VLOAD(b + (long)k * N_R);
+        const VT weight = VLOAD_ALIGNED(b + (long)k * N_R);
 
         UNROLL
         for (int i = 0; i < M_R; i++)
@@ -53,7 +58,7 @@ KERNEL WG_SIZE(N_T, M_T, 1) dense(GLOBAL const ELEM *RESTRICT x, GLOBAL const EL
         if (m >= M || n0 >= N)
             continue;
         if (n0 + N_R <= N) {
-            STORE_YK((long)m * N + n0, n0, acc[i]);
+            STORE_PANEL((long)m * N + n0, n0, acc[i]);
         } else {
             PRIVATE_VSTORE(acc[i], out);
             for (int j = 0; n0 + j < N; j++)

@@ -62,7 +62,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                  (const struct build_define[]){{"kt", cpu ? 1 : 128},
                                                {"m_r", m < 4 ? m : 4},
                                                {"n_r", cpu ? 4 : 2},
-                                               {"vec", cpu ? build_vector(d) : 4},
+                                               {"vec", cpu ? build_vector(d) : 16 / (int64_t)dtype_bytes(w->dtype)},
                                                {NULL, 0}},
                  out);
     return build_make_valid(s, (const char *const[]){"kt", "vec", "n_r", "m_r", NULL}, out);

@@ -16,6 +16,11 @@
 
 #define NGROUPS CEIL_DIV(N, N_R)
 #define ROW(from, i, n) ((from) + (long)((i) < (n) ? (i) : (n)-1) * K)
+#if K % VEC == 0
+#define ROW_VLOAD(p) VLOAD_ALIGNED(p)
+#else
+#define ROW_VLOAD(p) VLOAD(p)
+#endif
 
 KERNEL WG_SIZE(KT, 1, 1) dense_small_batch(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
 {
@@ -31,11 +36,11 @@ KERNEL WG_SIZE(KT, 1, 1) dense_small_batch(GLOBAL const ELEM *RESTRICT x, GLOBAL
     for (int k = LID(0) * VEC; k + VEC <= K; k += KT * VEC)
         UNROLL
         for (int j = 0; j < N_R; j++) {
-            const VT weight = VLOAD(ROW(w, n0 + j, N) + k);
+            const VT weight = ROW_VLOAD(ROW(w, n0 + j, N) + k);
 
             UNROLL
             for (int i = 0; i < M_R; i++)
-                acc[i][j] = VFMA(VLOAD(ROW(x, m0 + i, M) + k), weight, acc[i][j]);
+                acc[i][j] = VFMA(ROW_VLOAD(ROW(x, m0 + i, M) + k), weight, acc[i][j]);
         }
     UNROLL
     for (int i = 0; i < M_R; i++)

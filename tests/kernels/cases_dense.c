@@ -50,7 +50,7 @@ static const struct mutant mutants[] = {
 
     {"dense/small_batch", SHAPE, "missing last term", "k < K; k += KT)", "k < K - 1; k += KT)"},
     {"dense/small_batch", SHAPE, "wrong row", "ROW(x, m0 + i, M)", "ROW(x, m0 + i + 1, M)"},
-    {"dense/small_batch", SHAPE, "unguarded tail", "if (m < M && n < N)", "if (m < M)"},
+    {"dense/small_batch", SHAPE, "unguarded tail", "if (m < M && n < N)", "if (n < N)"},
     {"dense/small_batch", SHAPE, "m and n swapped", "(long)m * N + n", "(long)n * M + m"},
     {"dense/small_batch", SHAPE, "uninitialised accumulator", "acc[i][j] = VSET(0);", "acc[i][j] = VSET(LOAD1(y));"},
 

@@ -214,6 +214,17 @@ static bool check_launch(struct check *c, const struct check_item *item, size_t 
     return true;
 }
 
+/* Shared bytes as the program says them: of its groups, or asked for by its launches. */
+static int64_t said_local(const struct program *p)
+{
+    int64_t most = p->needs_local_bytes;
+
+    for (size_t i = 0; i < p->n_launches; i++)
+        if (p->launches[i].dyn_local > most)
+            most = p->launches[i].dyn_local;
+    return most;
+}
+
 static void check_item(struct check *c, const struct check_item *item, struct tally *tally)
 {
     char why[400] = "";
@@ -223,9 +234,9 @@ static void check_item(struct check *c, const struct check_item *item, struct ta
     for (size_t i = 0; !why[0] && i < item->p.n_launches; i++)
         if (item->p.launches[i].op == LAUNCH_KERNEL && !check_launch(c, item, i, &local, tally, why, sizeof why))
             break;
-    if (!why[0] && local != item->p.needs_local_bytes)
+    if (!why[0] && local != said_local(&item->p))
         snprintf(why, sizeof why, "shared memory: the space says %lld bytes, the compiler %lld",
-                 (long long)item->p.needs_local_bytes, (long long)local);
+                 (long long)said_local(&item->p), (long long)local);
     if (local > tally->most_shared)
         tally->most_shared = (int)local;
     tally->n++;

@@ -3,6 +3,7 @@
 #include "agent/built.h"
 #include "agent/child_ops.h"
 #include "agent/frame.h"
+#include "agent/lock.h"
 #include "agent/pin.h"
 #include "agent/sandbox.h"
 #include "agent/workdir.h"
@@ -228,6 +229,34 @@ static cJSON *verify_reply(const struct child *c, enum err e, const char *stage,
     return NULL;
 }
 
+/* A device with memory of its own: what it runs for us would be felt by what is timed on it, the compiler would not. A
+ * parent's clock starts anew with each message. */
+static void take_device(struct child *c)
+{
+    while (c->lock_fd >= 0 && lock_take(c->lock_fd, 100) == ERR_BUSY)
+        child_at(c, "wait", -1);
+}
+
+/* Compiles first, where that is apart from loading, and then waits for the device. */
+static enum err compile_and_load(struct child *c, struct child_program *p, struct why *why)
+{
+    struct load_report ahead = {.build_cached = true};
+    enum err e = ERR_OK;
+
+    if (c->ops->compile && c->cache_dir)
+        e = c->ops->compile(c->device, &p->program, &p->blobs, c->cache_dir, &ahead, why);
+    if (e) {
+        p->report = ahead;
+        return e;
+    }
+    take_device(c);
+    e = child_program_load(c, p, why);
+    p->report.build_ns += ahead.build_ns;
+    p->report.build_cached = p->report.build_cached && ahead.build_cached;
+    free(ahead.log);
+    return e;
+}
+
 cJSON *child_verify(struct child *c, const cJSON *request)
 {
     struct child_program p;
@@ -244,7 +273,7 @@ cJSON *child_verify(struct child *c, const cJSON *request)
         e = child_program_read(c, &p, hex, &why);
     if (!e) {
         stage = "build";
-        e = child_program_load(c, &p, &why);
+        e = compile_and_load(c, &p, &why);
         from = clock_now_ns();
     }
     if (!e && !c->ops->simulated) {
@@ -254,6 +283,8 @@ cJSON *child_verify(struct child *c, const cJSON *request)
     p.report.build_ns += late_ns;
     reply = verify_reply(c, e, stage, &why, &p.report, p.loaded ? (double)(clock_now_ns() - from - late_ns) * 1e-6 : 0);
     child_program_fini(c, &p);
+    if (c->lock_fd >= 0)
+        lock_release(c->lock_fd);
     return reply;
 }
 
@@ -262,8 +293,11 @@ static cJSON *answer(struct child *c, const cJSON *request)
     static const struct {
         const char *op;
         cJSON *(*answer)(struct child *c, const cJSON *request);
-    } ops[] = {{"describe", child_describe}, {"verify", child_verify}, {"time", child_time},
-               {"compiler", child_compiler}, {"compile", child_compile}};
+    } ops[] = {{"describe", child_describe},
+               {"verify", child_verify},
+               {"time", child_time},
+               {"compiler", child_compiler},
+               {"compile", child_compile}};
     const char *op = "";
 
     json_get_text(request, "op", &op, NULL);
@@ -300,6 +334,17 @@ static int serve(struct child *c, const struct why *refused)
     return e ? 1 : 0;
 }
 
+static enum err open_lock(struct child *c, const char *selector, struct why *why)
+{
+    const struct device_desc *d = c->ops->describe(c->device);
+    char name[LOCK_NAME_BYTES];
+
+    if (d->kind == DEVICE_CPU || d->shares_host)
+        return ERR_OK;
+    lock_name_of_device(d, selector, name, sizeof name);
+    return lock_open(name, &c->lock_fd, why);
+}
+
 static enum err open_device(struct child *c, const char *mode, const char *device, struct why *why)
 {
     static struct pin_threads before;
@@ -312,6 +357,8 @@ static enum err open_device(struct child *c, const char *mode, const char *devic
         unsetenv("TUNE_REPLAY_DELAY"); /* the build child waits for the recorded cost, once */
     pin_note_threads(&before);
     e = c->ops->open(selector, &c->device, why);
+    if (!e && strcmp(mode, "build") == 0 && !c->ops->simulated)
+        e = open_lock(c, selector, why);
     if (!e && strcmp(mode, "build") != 0 && c->ops->describe(c->device)->kind == DEVICE_CPU)
         pin_new_threads(&before);
     return e;
@@ -320,7 +367,7 @@ static enum err open_device(struct child *c, const char *mode, const char *devic
 int child_main(int argc, char **argv)
 {
     const struct rlimit files = {MAX_FILE_BYTES, MAX_FILE_BYTES};
-    struct child c = {.fd = SANDBOX_DEVICE_FD};
+    struct child c = {.fd = SANDBOX_DEVICE_FD, .lock_fd = -1};
     struct why why = {""};
     enum err e;
     int code;

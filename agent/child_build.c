@@ -39,11 +39,15 @@ void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
 {
     const int sm = (int)c->ops->describe(c->device)->sm;
     struct why why = {""};
+    bool as_ptx = false;
+    int target;
     enum err e;
 
     if (sm <= 0)
         return;
     e = want_compiler(c, sm, &why);
+    if (e == ERR_UNSUPPORTED && nvrtc_target(c->nvrtc, sm, &target, &as_ptx))
+        e = ERR_OK; /* newer than the compiler: the driver makes code of its PTX */
     json_add_bool(reply, "builds", !e, ok);
     json_add_text(reply, "builds_why", e ? why.text : "", ok);
 }

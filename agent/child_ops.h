@@ -21,6 +21,7 @@ struct child {
     const char *dir;       /* of blobs */
     const char *cache_dir; /* NULL = none */
     struct nvrtc *nvrtc;   /* loaded when it is wanted */
+    int lock_fd;           /* of a device that is not to be used while others time on it; -1 = none */
     struct canary *canary; /* NULL: none for this device, or not asked for yet */
     bool canary_tried;
     struct child_program *anchor; /* the last one timed, loaded: most batches have the same; NULL = none */

@@ -76,6 +76,9 @@ static const struct cli_option options[] = {
      .argument = "PATH",
      .environment = "TUNE_NVRTC",
      .help = "compiler for CUDA: libnvrtc or its folder (default: the newest that is found and fits)"},
+    {.name = "must-build",
+     .kind = CLI_FLAG,
+     .help = "of a CUDA device: leave, saying why, when its kernels cannot be compiled here"},
     {.name = "no-overlap", .kind = CLI_FLAG, .help = "never build while timing"},
     {.name = "mix", .kind = CLI_FLAG, .help = "register although the key holds another fingerprint"},
     {.name = "max-temperature",
@@ -440,6 +443,10 @@ static int run(const struct cli *c)
         return atomic_load(&stop) ? 0 : fail(&why, EXIT_USAGE);
     if (cli_flag(c, "self-test"))
         return self_test(&rig);
+    if (cli_flag(c, "must-build") && rig.desc.sm > 0 && !rig.builds) {
+        rig_close(&rig);
+        return fail(&rig.builds_why, EXIT_USAGE);
+    }
     atomic_store(&opened, true);
     keep_off_timing_cpus(&rig);
     return serve(c, &rig, &ender, &verbosity);

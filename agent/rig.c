@@ -54,7 +54,8 @@ static enum err start_child(struct rig *r, struct sandbox *s, const char *mode, 
         .threads = r->threads,
         .cpus = r->cpus.n_timing ? (timing ? r->cpus.timing : r->cpus.other) : NULL,
         .n_cpus = timing ? r->cpus.n_timing : r->cpus.n_other,
-        .data_bytes = host_total_bytes(),
+        /* CUDA reserves addresses for all memory of host and devices */
+        .data_bytes = strncmp(r->options.device, "cuda", 4) == 0 ? 0 : host_total_bytes(),
         .stop = r->options.stop,
     };
 

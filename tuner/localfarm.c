@@ -110,14 +110,14 @@ static enum err await_url(struct localfarm *f, const struct localfarm_options *o
 static enum err start_agent(struct localfarm *f, const struct localfarm_options *o, const char *own, struct why *why)
 {
     char program[4200], threads[24];
-    const char *argv[] = {program, "--tracker",   f->url, "--device", o->device,
-                          "--key", LOCALFARM_KEY, NULL,   NULL,       NULL};
+    const char *argv[] = {program,       "--tracker",    f->url, "--device", o->device, "--key",
+                          LOCALFARM_KEY, "--must-build", NULL,   NULL,       NULL};
 
     snprintf(program, sizeof program, "%s/tune-agent", own);
     snprintf(threads, sizeof threads, "%lld", (long long)o->threads);
     if (o->threads > 0) {
-        argv[7] = "--threads";
-        argv[8] = threads;
+        argv[8] = "--threads";
+        argv[9] = threads;
     }
     return start(f, "tune-agent", argv, &f->agent, why);
 }

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -302,9 +303,7 @@ static void a_build_lease_lives_while_it_is_renewed(void **state)
     }
     expect_nothing(c, "run");
     farm_do(c, "agent_bye", "{'agent':'make'}");
-    r = lease_of(c, "trial_lease", "run", 3000); /* nobody is left who would build it */
-    assert_int_equal(count_in(r, "trials"), 1);
-    cJSON_Delete(r);
+    cJSON_Delete(trials_of(c, "run", 1)); /* at once: nobody is left who would build it */
     farm_do(c, "job_done", "{'job':'%s','token':1}", job);
     client_close(c);
 }
@@ -365,6 +364,48 @@ static void an_answer_survives_the_tracker(void **state)
     assert_string_equal(words_of(r, "program"), "kept");
     cJSON_Delete(r);
     farm_do(c, "job_done", "{'job':'%s','token':1}", job);
+    client_close(c);
+}
+
+static void forget_blobs(const struct farm *f)
+{
+    char path[300];
+    sqlite3 *db;
+
+    snprintf(path, sizeof path, "%s/store/tracker.sqlite", f->dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM blobs", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* Retention takes blobs that nobody asked for. */
+static void an_answer_whose_code_is_gone_is_built_again(void **state)
+{
+    struct farm *f = *state;
+    struct client *c = farm_client(f, "all");
+    struct blobs set;
+    struct sha256 name;
+    char job[24];
+
+    blobs_init(&set, 1000);
+    assert_int_equal(blobs_put(&set, "code", 4, &name), ERR_OK);
+    assert_int_equal(client_put_blobs(c, &set, NULL), ERR_OK);
+    runner(c, "run", "k13", "sm_13", false);
+    builder(c, "make", "n", "sm_13");
+    submit(c, "k13", job);
+    add(c, job, "k13", 0, 130, 0);
+    cJSON_Delete(builds_of(c, "make", 1));
+    farm_do(c, "build_result", "{'program':'%s','arch':'sm_13','status':'ok','blobs':['%s'],'body':{}}", hash_of(130),
+            name.hex);
+    farm_crash(f);
+    forget_blobs(f);
+    farm_restart(f);
+    runner(c, "run", "k13", "sm_13", false);
+    expect_nothing(c, "run");
+    builder(c, "make", "n", "sm_13");
+    cJSON_Delete(builds_of(c, "make", 1));
+    farm_do(c, "job_done", "{'job':'%s','token':1}", job);
+    blobs_fini(&set);
     client_close(c);
 }
 
@@ -457,6 +498,7 @@ int main(void)
         cmocka_unit_test(a_build_lease_lives_while_it_is_renewed),
         cmocka_unit_test(five_builders_that_end_lose_the_trial_until_it_is_requeued),
         cmocka_unit_test(an_answer_survives_the_tracker),
+        cmocka_unit_test(an_answer_whose_code_is_gone_is_built_again),
         cmocka_unit_test(jobs_are_built_for_in_turn),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(builders_are_listed_apart_from_devices),

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PACK_GROUP 128
 #define MAX_TERMS ((int64_t)1 << 24)
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
@@ -175,7 +176,8 @@ enum err conv_within(const char *id, unsigned caps, const struct workload *w, st
 {
     const struct conv_shape s = conv_shape_of(w);
 
-    if (w->dtype == DTYPE_BF16 || (w->dtype == DTYPE_F16 && !(caps & CONV_F16)) || (w->dtype == DTYPE_I8 && !(caps & CONV_I8)))
+    if (w->dtype == DTYPE_BF16 || (w->dtype == DTYPE_F16 && !(caps & CONV_F16)) ||
+        (w->dtype == DTYPE_I8 && !(caps & CONV_I8)))
         return why_set(why, ERR_UNSUPPORTED, "%s does not compute dtype %s", id, dtype_name(w->dtype));
     if (s.groups != 1 && !(caps & CONV_GROUPS))
         return why_set(why, ERR_UNSUPPORTED, "%s computes one group, not groups=%lld", id, (long long)s.groups);
@@ -186,6 +188,13 @@ enum err conv_within(const char *id, unsigned caps, const struct workload *w, st
         return why_set(why, ERR_UNSUPPORTED, "%s computes epilogue=none, not epilogue=%s", id,
                        epilogue_words[epilogue_of(w)]);
     return ERR_OK;
+}
+
+enum err conv_not_cuda(const char *id, const char *others, const struct device_desc *d, struct why *why)
+{
+    if (strcmp(d->api, "cuda") != 0)
+        return ERR_OK;
+    return why_set(why, ERR_UNSUPPORTED, "%s is for CPUs, one work-item a group; on a CUDA device: %s", id, others);
 }
 
 enum dtype conv_sums(const struct workload *w, const struct device_desc *d)
@@ -237,6 +246,16 @@ enum err conv_space(const struct workload *w, const struct device_desc *d, const
     const enum err e = conv_add_constants(&z, w->dtype, conv_sums(w, d), d, s, why);
 
     return e ? e : build_space(s, none, knobs, quantities, constraints, why);
+}
+
+struct conv_pack conv_pack_define(struct build *b, int64_t row)
+{
+    const int64_t most = build_max_side(b->d, 0), group = most < PACK_GROUP ? most : PACK_GROUP;
+    const struct conv_pack p = b->d->kind == DEVICE_CPU ? (struct conv_pack){1, row} : (struct conv_pack){group, group};
+
+    build_define(b, "PACK_WG", p.group);
+    build_define(b, "PACK_RUN", p.run);
+    return p;
 }
 
 void conv_define_shape(struct build *b, const struct conv_shape *s)

@@ -70,6 +70,9 @@ enum {
 /* ERR_UNSUPPORTED with words naming what this template (by its id) lacks for `w`. */
 enum err conv_within(const char *template_id, unsigned caps, const struct workload *w, struct why *why);
 
+/* ERR_UNSUPPORTED on a CUDA device, for a template of one work-item a group; `others` names templates for GPUs. */
+enum err conv_not_cuda(const char *template_id, const char *others, const struct device_desc *d, struct why *why);
+
 /* The type of SUM in kernels for `w`: f32, f16 where sums are made in half, i32 for i8. */
 enum dtype conv_sums(const struct workload *w, const struct device_desc *d);
 
@@ -83,6 +86,13 @@ enum err conv_add_constants(const struct conv_shape *z, enum dtype elem, enum dt
 enum err conv_space(const struct workload *w, const struct device_desc *d, const struct build_knob *knobs,
                     const char *const (*quantities)[2], const char *const *constraints, struct space *s,
                     struct why *why);
+
+/* Groups of kernels that pack or unpack (PACK_RUN_OF in conv.clh): work-items, and the elements they do together.
+ * Defines them for the module added last. A CPU has one work-item for every `row` elements, others one for each. */
+struct conv_pack {
+    int64_t group, run;
+};
+struct conv_pack conv_pack_define(struct build *b, int64_t row);
 
 /* Defines of kernels/conv/conv.clh: NB C H W K R S, SH SW, DH DW, PT PL, P Q, GROUPS, XL YL. */
 void conv_define_shape(struct build *b, const struct conv_shape *s);

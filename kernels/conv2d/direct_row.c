@@ -13,7 +13,8 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 {
     const struct conv_shape z = conv_shape_of(w);
 
-    if (conv_within("conv2d/direct_row", CONV_F16 | CONV_GROUPS | CONV_EPILOGUE, w, why))
+    if (conv_within("conv2d/direct_row", CONV_F16 | CONV_GROUPS | CONV_EPILOGUE, w, why) ||
+        conv_not_cuda("conv2d/direct_row", "conv2d/direct, conv2d/group or conv2d/im2col_gemm", d, why))
         return FIT_NONE;
     if (4 * least_local(&z) > build_max_local(d)) {
         why_set(why, ERR_UNSUPPORTED,

@@ -49,7 +49,8 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     const struct conv_shape z = conv_shape_of(w);
     const int64_t least = z.r * z.s * channels_together(&z) * 4;
 
-    if (conv_within("conv2d/direct_tile", CONV_F16 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
+    if (conv_within("conv2d/direct_tile", CONV_F16 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
+        conv_not_cuda("conv2d/direct_tile", "conv2d/direct, conv2d/group or conv2d/im2col_gemm", d, why))
         return FIT_NONE;
     if (2 * least > build_max_local(d)) {
         why_set(why, ERR_UNSUPPORTED,

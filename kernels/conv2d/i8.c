@@ -33,7 +33,7 @@ static const char *const staged[][2] = {
     {NULL, NULL},
 };
 
-static const char *const constraints[] = {"stages > 1 or dbuf_x + dbuf_w == 0", NULL};
+static const char *const constraints[] = {"stages > 1 or dbuf_x + dbuf_w == 0", "size_c <= 4 * max_grid", NULL};
 
 static enum err add_rest(struct space *s, bool matrix, const struct device_desc *d, struct why *why)
 {
@@ -105,15 +105,19 @@ void i8_program(struct build *b, const struct conv_shape *z, bool matrix)
     const int w4 = build_buffer(b, "w4", ROLE_PACKED, DTYPE_I32, z->k * c4 * z->r * z->s);
     const int x4 = z->x_lanes > 1 ? 0 : build_buffer(b, "x4", ROLE_SCRATCH, DTYPE_I32, z->n * z->c / 4 * z->h * z->w);
 
+    struct conv_pack pack;
+
     build_module(b, "conv2d/i8.cl");
     conv_define_shape(b, z);
     dot_define(b);
+    pack = conv_pack_define(b, z->w);
     build_define(b, "VEC", z->y_lanes > 1 ? 4 : 1);
     if (matrix)
         build_define(b, "MATRIX", 1);
     build_launch(b, PHASE_PACK, "i8_pack_w", (const int64_t[]){z->k / 4, c4, 1}, one, (const int[]){1, w4, -1});
     if (z->x_lanes == 1)
-        build_launch(b, PHASE_RUN, "i8_pack_x", (const int64_t[]){z->h, z->c / 4, z->n}, one, (const int[]){0, x4, -1});
+        build_launch(b, PHASE_RUN, "i8_pack_x", (const int64_t[]){CEIL(z->h * z->w, pack.run), z->c / 4, z->n},
+                     (const int64_t[]){pack.group, 1, 1}, (const int[]){0, x4, -1});
     strips_launch(b, z, "conv2d_i8", (const int[]){x4, w4, -1});
 }
 

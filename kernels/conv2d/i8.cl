@@ -5,7 +5,7 @@
  * Tiles, knobs and launch: conv/strips.clh, with channels f and c counted by fours; DBUF_X DBUF_W the next stage is fetched before
  * this one is used up; DOT.
  * MATRIX: dense, as one row of M pixels: M_V M_T M_R along it, N_V N_T N_R fours of its features, K_I fours of k staged.
- * Launch of packing: one item a row of four channels; one a (k/4, c/4). */
+ * Launch of packing: x: local (PACK_WG, 1, 1), groups (ceil(H*W / PACK_RUN), C/4, NB); w: one item a (k/4, c/4). */
 #include "conv/conv.clh"
 #include "gemm/dot.clh"
 #ifdef MATRIX
@@ -38,13 +38,13 @@
 #define W_STAGED (G_V * F_TILE * STAGED * 4)
 
 #if XL == 1
-KERNEL WG_SIZE(1, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL int *RESTRICT x4)
+KERNEL WG_SIZE(PACK_WG, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL int *RESTRICT x4)
 {
-    const int h = GRP(0), c = GRP(1) * 4, n = GRP(2);
-    GLOBAL const uchar *from = (GLOBAL const uchar *)(x + X_AT(n, c, h, 0));
-    GLOBAL int *to = x4 + X4_AT(n, c, h, 0);
+    const int c = GRP(1) * 4, n = GRP(2);
+    GLOBAL const uchar *from = (GLOBAL const uchar *)(x + X_AT(n, c, 0, 0));
+    GLOBAL int *to = x4 + X4_AT(n, c, 0, 0);
 
-    for (int i = 0; i < W; i++)
+    PACK_RUN_OF(i, H * W)
         to[i] = (int)from[i] | (int)from[i + H * W] << 8 | (int)from[i + 2 * H * W] << 16 | (int)from[i + 3 * H * W] << 24;
 }
 #endif

@@ -315,7 +315,8 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
         why_set(why, ERR_UNSUPPORTED, "conv2d/i8_tile computes dtype i8, not %s", dtype_name(w->dtype));
         return FIT_NONE;
     }
-    if (conv_within("conv2d/i8_tile", CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
+    if (conv_within("conv2d/i8_tile", CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
+        conv_not_cuda("conv2d/i8_tile", "conv2d/i8, conv2d/group_i8 or conv2d/direct", d, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
 }

@@ -52,6 +52,8 @@ static const char *const quantities[][2] = {
 static const char *const constraints[] = {
     "work_items <= max_group",
     "ow_t <= max_x and oh_t <= max_y and co_t <= max_z",
+    "ceil_div(tiles_p, oh_t) <= max_grid and size_n * ceil_div(tiles_k, co_t) <= max_grid",
+    "max(size_c, size_k) <= max_grid",
     "co_t < 2 * tiles_k",
     "oh_t < 2 * tiles_p",
     "ow_t < 2 * tiles_q",
@@ -126,6 +128,8 @@ static void program(struct build *b)
     const int kernel_vec = build_buffer(b, "kernel_vec", ROLE_PACKED, b->w->dtype, kt * vc * z.c * z.r * z.s);
     const int conv = build_buffer(b, "conv", ROLE_SCRATCH, build_sums(b), z.n * kt * pt * qt * vh * vw * vc);
 
+    struct conv_pack pack;
+
     build_module(b, "conv2d/spatial_pack.cl");
     conv_define_shape(b, &z);
     build_defines(b, (const struct build_define[]){{"VEC", vc},
@@ -133,15 +137,17 @@ static void program(struct build *b)
                                                    {"UNROLL_S", build_int(b, "unroll_kw")},
                                                    {NULL, 0}});
     build_launch(b, PHASE_PACK, "spatial_pack_w", (const int64_t[]){kt, z.c, 1}, one, (const int[]){1, kernel_vec, -1});
-    build_launch(b, PHASE_RUN, "spatial_pack_x", (const int64_t[]){pt * qt, z.c, z.n}, one,
-                 (const int[]){0, data_vec, -1});
+    pack = conv_pack_define(b, z.q);
+    build_launch(b, PHASE_RUN, "spatial_pack_x", (const int64_t[]){CEIL(pt * qt, pack.run), z.c, z.n},
+                 (const int64_t[]){pack.group, 1, 1}, (const int[]){0, data_vec, -1});
     build_launch(b, PHASE_RUN, "spatial_pack", grid, block, (const int[]){data_vec, kernel_vec, conv, -1});
-    build_last_launch(b, "spatial_unpack", (const int64_t[]){z.p, z.k, z.n}, one, (const int[]){conv, -1});
+    build_last_launch(b, "spatial_unpack", (const int64_t[]){CEIL(z.p * z.q, pack.run), z.k, z.n},
+                      (const int64_t[]){pack.group, 1, 1}, (const int[]){conv, -1});
 }
 
 const struct template conv2d_spatial_pack = {
     .id = "conv2d/spatial_pack",
-    .version = 3,
+    .version = 4,
     .summary = "Mali: input and weights packed into tiles, a register tile a work-item, unpacking",
     .fit = fit,
     .space = space,

@@ -4,7 +4,8 @@
  * kernel_vec[k/VC][c][r][s][k%VC]; conv[n][k/VC][p/VH][q/VW][p%VH][q%VW][k%VC].
  * Knobs: VC VH VW tile; CO_T OH_T OW_T work-items of a group along k p q; CHW order of the tile's loops (0: vh vw vc, 1: vc vh
  * vw); UNROLL_R UNROLL_S; ANN_VH ANN_VW: 1 unrolled, 0 not; ANN_VC: 2 vector of VC lanes, 1 unrolled, 0 not.
- * Launch (conv): local (OW_T, OH_T, CO_T); groups (ceil(QT / OW_T), ceil(PT_ / OH_T), NB * ceil(KT / CO_T)). */
+ * Launch: packing of x: local (PACK_WG, 1, 1), groups (ceil(tiles / PACK_RUN), C, NB), unpacking: the same with (P*Q, K, NB);
+ * conv: local (OW_T, OH_T, CO_T); groups (ceil(QT / OW_T), ceil(PT_ / OH_T), NB * ceil(KT / CO_T)). */
 #include "conv/conv.clh"
 #ifndef VC
 #define VC 4
@@ -64,9 +65,8 @@ DEVICE SUM input_at(GLOBAL const ELEM *x, int n, int c, int h, int w)
     return h >= 0 && h < H && w >= 0 && w < W ? LOAD1(x + X_AT(n, c, h, w)) : (SUM)0;
 }
 
-KERNEL WG_SIZE(1, 1, 1) spatial_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *RESTRICT data)
+DEVICE void pack_tile(GLOBAL const ELEM *x, GLOBAL ELEM *data, int n, int c, int pt, int qt)
 {
-    const int qt = GRP(0) % QTS, pt = GRP(0) / QTS, c = GRP(1), n = GRP(2);
     GLOBAL ELEM *to = data + (long)(((n * PTS + pt) * QTS + qt) * C + c) * TILE;
     const int h0 = pt * VH * SH - PT, w0 = qt * VW * SW - PL;
 
@@ -81,6 +81,12 @@ KERNEL WG_SIZE(1, 1, 1) spatial_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL ELE
         for (int b = 0; b < BW; b++)
             STORE1(to + a * BW + b, input_at(x, n, c, h0 + a, w0 + b));
 #endif
+}
+
+KERNEL WG_SIZE(PACK_WG, 1, 1) spatial_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *RESTRICT data)
+{
+    PACK_RUN_OF(i, PTS * QTS)
+        pack_tile(x, data, GRP(2), GRP(1), i / QTS, i % QTS);
 }
 
 KERNEL WG_SIZE(1, 1, 1) spatial_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL ELEM *RESTRICT wp)
@@ -174,12 +180,15 @@ KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const ELEM *RESTRICT data, 
         }
 }
 
-/* One item a row of one output channel. */
-KERNEL WG_SIZE(1, 1, 1) spatial_unpack(GLOBAL const SUM *RESTRICT conv, Y_PARAMS)
+KERNEL WG_SIZE(PACK_WG, 1, 1) spatial_unpack(GLOBAL const SUM *RESTRICT conv, Y_PARAMS)
 {
-    const int p = GRP(0), k = GRP(1), n = GRP(2);
-    GLOBAL const SUM *from = conv + ((long)((n * KT + k / VC) * PTS + p / VH) * QTS * VH + p % VH) * VW * VC + k % VC;
+    const int k = GRP(1), n = GRP(2);
 
-    for (int q = 0; q < Q; q++)
-        STORE_Y(Y_AT(n, k, p, q), k, from[((q / VW) * VH * VW + q % VW) * VC]);
+    PACK_RUN_OF(i, P * Q)
+    {
+        const int p = i / Q, q = i % Q;
+        const long tile = ((long)(n * KT + k / VC) * PTS + p / VH) * QTS + q / VW;
+
+        STORE_Y(Y_AT(n, k, p, q), k, conv[((tile * VH + p % VH) * VW + q % VW) * VC + k % VC]);
+    }
 }

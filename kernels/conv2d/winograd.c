@@ -42,6 +42,7 @@ static const char *const quantities[][2] = {
 static const char *const constraints[] = {
     "m == 2 or elem_bytes > 2",
     "max(wg_in, max(wg_out, yt)) <= min(max_group, max_x)",
+    "tiles_k <= max_grid and size_c <= max_grid",
     "bna < 2 * size_k",
     "bnb < 2 * tiles",
     "yt < 2 * tiles_k",

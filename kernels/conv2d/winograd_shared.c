@@ -28,9 +28,10 @@ static const char *const quantities[][2] = {
     {"tiles", "size_n * ceil_div(size_p, m) * ceil_div(size_q, m)"},
     {"f_tile", "f_v * f_t * f_r"},
     {"p_tile", "p_v * p_t * p_r"},
+    {"p_lanes", "(p_r % 4 == 0) * 2 + (p_r % 2 == 0) + 1"}, /* the vector that divides p_r, up to 4 */
     {"work_items", "f_t * p_t"},
     {"accumulators", "f_v * f_r * p_v * p_r"},
-    {"local_bytes", "(f_tile + p_tile) * rc_i * 4"},
+    {"local_bytes", "(f_tile + p_tile) * rc_i * sum_elem_bytes"},
     {"padded_k", "ceil_div(size_k, f_tile) * f_tile"},
     {"padded_c", "ceil_div(size_c, rc_i) * rc_i"},
     {"padded_tiles", "ceil_div(tiles, p_tile) * p_tile"},
@@ -53,6 +54,7 @@ static const char *const constraints[] = {
     "work_items <= max_group and p_t <= max_x and f_t <= max_y",
     "wg <= min(max_group, max_x)",
     "local_bytes <= max_local",
+    "padded_k // f_tile <= max_grid and padded_c <= max_grid",
     "accumulators <= 128",
     "f_tile < 2 * size_k",
     "p_tile < 2 * tiles",
@@ -96,6 +98,7 @@ static void program(struct build *b)
 
     build_module(b, "conv2d/winograd_shared.cl");
     conv_define_shape(b, &z);
+    build_define(b, "VEC", build_int(b, "p_lanes"));
     b->p->needs_local_bytes = build_int(b, "local_bytes");
     build_launch(b, PHASE_PACK, "winograd_pack", (const int64_t[]){k, c, 1}, one, (const int[]){1, u, -1});
     build_launch(b, PHASE_RUN, "winograd_in", (const int64_t[]){build_int(b, "groups_in"), 1, 1},
@@ -108,7 +111,7 @@ static void program(struct build *b)
 
 const struct template conv2d_winograd_shared = {
     .id = "conv2d/winograd_shared",
-    .version = 1,
+    .version = 2,
     .summary = "GPU: Winograd's transforms, and products through tiles in local memory, strips a work-item",
     .fit = fit,
     .space = space,

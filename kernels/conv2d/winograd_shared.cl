@@ -5,6 +5,7 @@
  * Knobs: M 2 4; F_T F_R F_V work-items, their neighbouring channels k, their strips (strip j lies j * F_T * F_R on); P_T P_R P_V the
  * same of tiles; RC_I channels c staged at once; UNROLL_STEP the most multiply-adds of an unrolled body; WG work-items of a
  * group of the transforms.
+ * VEC neighbouring tiles are a vector (it divides P_R).
  * Launch: pack groups (KP, CP), local 1; in local (WG, 1, 1), groups (ceil(NTP * CP / WG)); gemm local (P_T, F_T, 1), groups
  * (NTP / P_TILE, KP / F_TILE, AREA); out local (WG, 1, 1), groups (ceil(K * NT / WG)). */
 #include "conv2d/winograd.clh"
@@ -13,7 +14,7 @@
 #define F_R 2
 #define F_V 1
 #define P_T 2
-#define P_R 2
+#define P_R VEC
 #define P_V 1
 #define RC_I 2
 #define UNROLL_STEP 128
@@ -26,6 +27,10 @@
 #define NTP (CEIL_DIV(NT, P_TILE) * P_TILE)
 #define CP (CEIL_DIV(C, RC_I) * RC_I)
 #define ITEMS (F_T * P_T)
+#define P_OWN (P_V * P_R / VEC) /* vectors of tiles of an item */
+/* Place of an item's i-th channel, and of its j-th vector, in the tile. */
+#define F_PLACE(i) ((i) / F_R * F_T * F_R + ft * F_R + (i) % F_R)
+#define P_PLACE(j) ((j) * VEC / P_R * P_T * P_R + pt * P_R + (j) * VEC % P_R)
 #if F_V * F_R * P_V * P_R * RC_I <= UNROLL_STEP
 #define UNROLL_C UNROLL
 #else
@@ -52,15 +57,15 @@ KERNEL WG_SIZE(P_T, F_T, 1) winograd_gemm(GLOBAL const SUM *RESTRICT u, GLOBAL c
 {
     LOCAL_ARRAY SUM us[RC_I * F_TILE], vs[RC_I * P_TILE];
     const int pt = LID(0), ft = LID(1), item = ft * P_T + pt, t0 = GRP(0) * P_TILE, k0 = GRP(1) * F_TILE, e = GRP(2);
-    SUM acc[F_V * F_R][P_V * P_R];
+    VT acc[F_V * F_R][P_OWN];
 
     POISON_LOCAL(us, RC_I * F_TILE, item, ITEMS);
     POISON_LOCAL(vs, RC_I * P_TILE, item, ITEMS);
     UNROLL
     for (int i = 0; i < F_V * F_R; i++)
         UNROLL
-        for (int j = 0; j < P_V * P_R; j++)
-            acc[i][j] = 0;
+        for (int j = 0; j < P_OWN; j++)
+            acc[i][j] = VSET(0);
     for (int c0 = 0; c0 < CP; c0 += RC_I) {
         for (int i = item; i < RC_I * F_TILE; i += ITEMS)
             us[i] = u[((long)e * CP + c0 + i / F_TILE) * KP + k0 + i % F_TILE];
@@ -68,21 +73,26 @@ KERNEL WG_SIZE(P_T, F_T, 1) winograd_gemm(GLOBAL const SUM *RESTRICT u, GLOBAL c
             vs[i] = v[((long)e * CP + c0 + i / P_TILE) * NTP + t0 + i % P_TILE];
         BARRIER();
         UNROLL_C
-        for (int c = 0; c < RC_I; c++)
+        for (int c = 0; c < RC_I; c++) {
+            VT tiles[P_OWN];
+
+            UNROLL
+            for (int j = 0; j < P_OWN; j++)
+                tiles[j] = LOCAL_VLOAD(vs + c * P_TILE + P_PLACE(j));
             UNROLL
             for (int i = 0; i < F_V * F_R; i++) {
-                const SUM weight = us[c * F_TILE + i / F_R * F_T * F_R + ft * F_R + i % F_R];
+                const VT weight = VSET(us[c * F_TILE + F_PLACE(i)]);
 
                 UNROLL
-                for (int j = 0; j < P_V * P_R; j++)
-                    acc[i][j] = FMA1(weight, vs[c * P_TILE + j / P_R * P_T * P_R + pt * P_R + j % P_R], acc[i][j]);
+                for (int j = 0; j < P_OWN; j++)
+                    acc[i][j] = VFMA(weight, tiles[j], acc[i][j]);
             }
+        }
         BARRIER();
     }
     UNROLL
     for (int i = 0; i < F_V * F_R; i++)
         UNROLL
-        for (int j = 0; j < P_V * P_R; j++)
-            products[((long)e * KP + k0 + i / F_R * F_T * F_R + ft * F_R + i % F_R) * NTP + t0 +
-                     j / P_R * P_T * P_R + pt * P_R + j % P_R] = acc[i][j];
+        for (int j = 0; j < P_OWN; j++)
+            SUM_VSTORE(acc[i][j], products + ((long)e * KP + k0 + F_PLACE(i)) * NTP + t0 + P_PLACE(j));
 }

@@ -15,7 +15,8 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 {
     const struct conv_shape z = conv_shape_of(w);
 
-    if (winograd_within("conv2d/winograd_tile", CONV_F16 | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
+    if (winograd_within("conv2d/winograd_tile", CONV_F16 | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
+        conv_not_cuda("conv2d/winograd_tile", "conv2d/winograd_shared", d, why))
         return FIT_NONE;
     if (least_local_bytes(&z) > build_max_local(d)) {
         why_set(why, ERR_UNSUPPORTED, "conv2d/winograd_tile needs %lld bytes of local memory for a row; here are %lld",

@@ -6,7 +6,7 @@
 #include "kernels/template.h"
 
 extern const struct operator operator_deformable_conv2d;
-extern const struct template deformable_naive, deformable_direct, deformable_im2col_gemm;
+extern const struct template deformable_naive, deformable_direct, deformable_im2col_gemm, deformable_im2col_tiled;
 
 /* Samples and projection of y by the definition. operator->reference. */
 enum err deformable_reference(const struct workload *w, enum exact_data data, struct expected *e);

@@ -2,7 +2,9 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (conv_within("deformable_conv2d/im2col_gemm", CONV_F16, w, why))
+    if (conv_within("deformable_conv2d/im2col_gemm", CONV_F16, w, why) ||
+        conv_not_cuda("deformable_conv2d/im2col_gemm", "deformable_conv2d/direct or deformable_conv2d/im2col_tiled", d,
+                      why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
 }

@@ -49,8 +49,8 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     return n + 1;
 }
 
-static const struct template *const templates[] = {&deformable_im2col_gemm, &deformable_direct, &deformable_naive,
-                                                   NULL};
+static const struct template *const templates[] = {&deformable_im2col_gemm, &deformable_direct,
+                                                   &deformable_im2col_tiled, &deformable_naive, NULL};
 
 const struct operator operator_deformable_conv2d = {
     .name = "deformable_conv2d",

@@ -33,7 +33,8 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     const struct conv_shape z = conv_shape_of(w);
     const int64_t taps = z.r * z.s, area = span(1, 1, z.r, z.dil_h) * span(1, 1, z.s, z.dil_w);
 
-    if (conv_within(id, CONV_F16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
+    if (conv_within(id, CONV_F16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
+        conv_not_cuda(id, "depthwise_conv2d/shared", d, why))
         return FIT_NONE;
     if (taps > MAX_TAPS || area > MAX_SPAN) {
         why_set(why, ERR_UNSUPPORTED, "%s unrolls windows of up to %d elements that span up to %d, not %lld and %lld",

@@ -32,6 +32,14 @@ static const struct mutant mutants[] = {
     {"deformable_conv2d/direct", SHAPE, "axes of the offset swapped", "LOAD1(from + P * Q)", "LOAD1(from)"},
     {"deformable_conv2d/direct", SHAPE, "uninitialised accumulator", "= SUMS_OF(0);", "= SUMS_OF(LOAD1(y));"},
 
+    {"deformable_conv2d/im2col_tiled", SHAPE, "missing last term", "for (int i = 0; i < KWG; i++)",
+     "for (int i = 0; i < KWG - (i0 + KWG == IP) * (1 + IP - I); i++)"},
+    {"deformable_conv2d/im2col_tiled", SHAPE, "outside counts as inside", "x >= 0.0f &&", "x >= -1.0f &&"},
+    {"deformable_conv2d/im2col_tiled", SHAPE, "unguarded tail", "j < VEC && pq + j < PQ", "j < VEC"},
+    {"deformable_conv2d/im2col_tiled", SHAPE, "r and s swapped", "(c * R * S + rs) * NWG",
+     "(c * R * S + rs % S * R + rs / S) * NWG"},
+    {"deformable_conv2d/im2col_tiled", SHAPE, "uninitialised accumulator", "VSET(0)", "VSET(LOAD1(y))"},
+
     {"deformable_conv2d/im2col_gemm", SHAPE, "missing last term", "i < end; i++)", "i < end - 1; i++)"},
     {"deformable_conv2d/im2col_gemm", SHAPE, "outside counts as inside", "x >= 0.0f &&", "x >= -1.0f &&"},
     {"deformable_conv2d/im2col_gemm", SHAPE, "unguarded tail", "m < MR && pq + m < PQ", "m < MR"},

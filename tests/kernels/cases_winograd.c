@@ -41,7 +41,7 @@ static const struct mutant mutants[] = {
     {"conv2d/winograd_shared", SHAPE, "wrong pad", "% NH * M - PT", "% NH * M - PT + 1"},
     {"conv2d/winograd_shared", SHAPE, "unguarded tail", "p + a < P && q + b < Q", "p + a < P"},
     {"conv2d/winograd_shared", SHAPE, "r and s swapped", "W_AT((k), (c), r, s)", "W_AT((k), (c), s, r)"},
-    {"conv2d/winograd_shared", SHAPE, "uninitialised accumulator", "acc[i][j] = 0;", "acc[i][j] = us[0];"},
+    {"conv2d/winograd_shared", SHAPE, "uninitialised accumulator", "acc[i][j] = VSET(0);", "acc[i][j] = VSET(us[0]);"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -1,5 +1,5 @@
-/* cuda.c - the CUDA backend: opens devices through the driver API. One context of its own for each open device, so that
- * a kernel which breaks it breaks nothing but this process. */
+/* cuda.c - the CUDA backend: opens devices through the driver API, in each device's primary context: libraries over the
+ * run time API share it, and a second context would be switched to. A kernel which breaks it breaks this process. */
 #include "runtime/cuda.h"
 
 #include <ctype.h>
@@ -117,12 +117,36 @@ static enum err make_cold(struct device *d, struct why *why)
     return ERR_OK;
 }
 
+/* The last one to let go of the context takes all in it along. */
+static void leave_context(struct device *d)
+{
+    if (d->flush && cuda.cuCtxSetCurrent(d->context) == 0)
+        cuda.cuMemFree_v2(d->flush);
+    if (cuda.cuDevicePrimaryCtxRelease_v2)
+        cuda.cuDevicePrimaryCtxRelease_v2(d->id);
+    else if (cuda.cuDevicePrimaryCtxRelease)
+        cuda.cuDevicePrimaryCtxRelease(d->id);
+}
+
+static enum err take_context(struct device *d, struct why *why)
+{
+    cuda_result error = cuda.cuDevicePrimaryCtxRetain(&d->context, d->id);
+    char what[256];
+
+    if (!error)
+        error = cuda.cuCtxSetCurrent(d->context);
+    if (!error)
+        return ERR_OK;
+    snprintf(what, sizeof what, "a context on %s", d->desc.name);
+    return cuda_failed(why, what, error);
+}
+
 static void close_device(struct device *d)
 {
     if (!d)
         return;
     if (d->context)
-        cuda.cuCtxDestroy_v2(d->context); /* and all in it */
+        leave_context(d);
     nvrtc_close(d->nvrtc);
     free(d);
 }
@@ -130,20 +154,14 @@ static void close_device(struct device *d)
 static enum err open_chosen(const struct choice *c, struct device *d, struct why *why)
 {
     enum err e = pick(c->device, d, why);
-    cuda_result error;
     int khz = 0;
 
+    if (!e)
+        e = take_context(d, why);
     if (e)
         return e;
-    error = cuda.cuCtxCreate_v2(&d->context, 0, d->id);
-    if (error) {
-        char what[256];
-
-        snprintf(what, sizeof what, "a context on %s", d->desc.name);
-        return cuda_failed(why, what, error);
-    }
     d->graph = c->graph;
-    d->clock_khz = cuda.cuDeviceGetAttribute(&khz, CUDA_CLOCK_KHZ, d->id) == 0 && khz > 0 ? khz : 1000000;
+    d->gate.clock_khz = cuda.cuDeviceGetAttribute(&khz, CUDA_CLOCK_KHZ, d->id) == 0 && khz > 0 ? khz : 0;
     nvml_find(d->uuid, &d->nvml);
     return c->cold ? make_cold(d, why) : ERR_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/cuda_arch.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/cuda_gate.h"
 #include "runtime/device_checks.h"
 #include "runtime/nvml.h"
 #include "runtime/nvrtc.h"
@@ -16,7 +17,7 @@ enum graph_mode { GRAPH_AUTO, GRAPH_OFF, GRAPH_ON };
 
 struct device {
     cuda_device id;
-    cuda_context context;
+    cuda_context context; /* the device's primary one, retained: that of the run time's libraries too */
     struct device_desc desc;
     char uuid[CUDA_UUID_BYTES]; /* "GPU-01234567-..."; "" = not told */
     struct nvrtc *nvrtc;        /* opened by the first module that needs it */
@@ -25,11 +26,7 @@ struct device {
     /* Cold: before each timed run this buffer of twice the L2 cache is written. 0 = not cold. */
     cuda_ptr flush;
     size_t flush_bytes;
-    /* A kernel that only waits, so that the work behind it is queued before any of it begins; NULL = none. */
-    cuda_module gate_module;
-    cuda_function gate;
-    bool gate_tried;
-    int64_t clock_khz;
+    struct cuda_gate gate;
     const struct loaded *lost_by; /* whose kernel broke the context; NULL = it is sound */
 };
 

@@ -93,8 +93,7 @@ enum cuda_jit_option { CUDA_JIT_INFO = 3, CUDA_JIT_INFO_BYTES = 4, CUDA_JIT_ERRO
     X(cuDeviceGetName, (char *name, int n_bytes, cuda_device d))                                                       \
     X(cuDeviceTotalMem_v2, (size_t * n_bytes, cuda_device d))                                                          \
     X(cuDeviceGetAttribute, (int *value, int attribute, cuda_device d))                                                \
-    X(cuCtxCreate_v2, (cuda_context * out, unsigned flags, cuda_device d))                                             \
-    X(cuCtxDestroy_v2, (cuda_context c))                                                                               \
+    X(cuDevicePrimaryCtxRetain, (cuda_context * out, cuda_device d))                                                   \
     X(cuCtxSetCurrent, (cuda_context c))                                                                               \
     X(cuModuleLoadDataEx, (cuda_module * out, const void *image, unsigned n_options, int *options, void **values))     \
     X(cuModuleUnload, (cuda_module m))                                                                                 \
@@ -127,6 +126,8 @@ enum cuda_jit_option { CUDA_JIT_INFO = 3, CUDA_JIT_INFO_BYTES = 4, CUDA_JIT_ERRO
     X(cuLaunchCooperativeKernel,                                                                                       \
       (cuda_function f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,         \
        unsigned block_z, unsigned dynamic_bytes, cuda_stream s, void **params))                                        \
+    X(cuDevicePrimaryCtxRelease_v2, (cuda_device d))                                                                   \
+    X(cuDevicePrimaryCtxRelease, (cuda_device d)) /* of drivers before CUDA 11 */                                      \
     X(cuDeviceGetUuid, (struct cuda_uuid * out, cuda_device d))                                                        \
     X(cuDeviceGetUuid_v2, (struct cuda_uuid * out, cuda_device d))                                                     \
     X(cuFuncGetParamInfo, (cuda_function f, size_t i, size_t * offset, size_t * n_bytes))                              \

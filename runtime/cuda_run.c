@@ -8,9 +8,8 @@
 
 #define MAX_GRAPH_RUNS 65536 /* launches in one graph */
 #define TRIALS 3             /* of each way, before the faster one is kept */
-#define GATE_NS 12000        /* the host's way to the first launch behind it */
-#define GATE_LAUNCH_NS 4000  /* and for each further one */
-#define GATE_MAX_NS 2000000
+#define GRAPH_STARTS 10      /* of launches: what handing over a graph takes the host, and one for each NODES nodes */
+#define GRAPH_NODES 8
 
 /* Queues. */
 
@@ -300,51 +299,6 @@ static void note_time(struct replay *r, bool graph, int64_t ns)
 
 /* What goes before the time that counts. */
 
-static const char gate_text[] = ".version 6.0\n"
-                                ".target sm_50\n"
-                                ".address_size 64\n"
-                                ".visible .entry tune_gate(.param .u64 n)\n"
-                                "{\n"
-                                "    .reg .u64 %r<4>;\n"
-                                "    .reg .pred %p;\n"
-                                "    ld.param.u64 %r0, [n];\n"
-                                "    mov.u64 %r1, %clock64;\n"
-                                "again:\n"
-                                "    mov.u64 %r2, %clock64;\n"
-                                "    sub.u64 %r3, %r2, %r1;\n"
-                                "    setp.lt.u64 %p, %r3, %r0;\n"
-                                "    @%p bra again;\n"
-                                "    ret;\n"
-                                "}\n";
-
-/* Once a process; a driver that does not take it goes without. */
-static void make_gate(struct device *d)
-{
-    if (d->gate_tried)
-        return;
-    d->gate_tried = true;
-    if (cuda.cuModuleLoadDataEx(&d->gate_module, gate_text, 0, NULL, NULL) ||
-        cuda.cuModuleGetFunction(&d->gate, d->gate_module, "tune_gate"))
-        d->gate = NULL;
-}
-
-/* Keeps stream 0 busy while the host hands over what is to be timed: else the time between the first event and the
- * first kernel is the host's. */
-static cuda_result close_gate(struct loaded *l, int64_t n_starts)
-{
-    struct device *d = l->device;
-    int64_t ns = GATE_NS + GATE_LAUNCH_NS * n_starts;
-    uint64_t cycles;
-    void *params[] = {&cycles};
-
-    make_gate(d);
-    if (!d->gate)
-        return 0;
-    ns = ns < GATE_MAX_NS ? ns : GATE_MAX_NS;
-    cycles = (uint64_t)((double)ns * (double)d->clock_khz * 1e-6);
-    return cuda.cuLaunchKernel(d->gate, 1, 1, 1, 1, 1, 1, 0, l->streams[0], params, NULL);
-}
-
 static cuda_result reset_buffers(struct loaded *l, bool *any)
 {
     cuda_result error = 0;
@@ -418,7 +372,8 @@ static void wait_for_all(struct loaded *l)
 
 static enum err run_timed(struct loaded *l, enum launch_phase phase, bool graph, int64_t *device_ns, struct why *why)
 {
-    cuda_result error = phase == PHASE_RUN ? close_gate(l, graph ? 1 : l->n_runs[phase]) : 0;
+    const int64_t n_starts = graph ? GRAPH_STARTS + l->n_runs[phase] / GRAPH_NODES : l->n_runs[phase];
+    cuda_result error = phase == PHASE_RUN ? cuda_gate_close(&l->device->gate, l->streams[0], n_starts) : 0;
     enum err e;
 
     if (!error)

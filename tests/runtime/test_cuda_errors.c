@@ -103,7 +103,7 @@ static void machine_without_a_driver_is_told_in_a_line(void **state)
     expect("TUNE_CUDA_FAIL=cuInit=803", "add", "device: ", "reboot");
     expect("TUNE_CUDA_FAIL=cuInit=35", "add", "device: ", "too old");
     expect("SELECTOR=3", "add", "not_found: no CUDA device 3", "there is 1");
-    expect("TUNE_CUDA_FAIL=cuCtxCreate=46", "add", "device: a context on", "compute mode exclusive");
+    expect("TUNE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46", "add", "device: a context on", "compute mode exclusive");
 }
 
 static void lack_of_memory_is_a_limit(void **state)

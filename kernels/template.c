@@ -31,6 +31,27 @@ const struct template *template_find(const char *id)
     return NULL;
 }
 
+/* A template that computes `w` without staging. */
+static const struct template *without_staging(const struct workload *w, const struct device_desc *d)
+{
+    for (const struct template *const *t = w->op->templates; *t; t++)
+        if (!(*t)->stages && (*t)->fit(w, d, NULL) > FIT_BASELINE)
+            return *t;
+    return NULL;
+}
+
+enum fit template_fit(const struct template *t, const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    const enum fit fit = t->fit(w, d, why);
+    const struct template *other =
+        d->kind == DEVICE_MALI && t->stages && fit > FIT_BASELINE ? without_staging(w, d) : NULL;
+
+    if (!other)
+        return fit;
+    why_set(why, ERR_UNSUPPORTED, "stages in local memory, which on Mali spares nothing; %s does without", other->id);
+    return FIT_NONE;
+}
+
 enum err template_space(const struct template *t, const struct workload *w, const struct device_desc *d,
                         struct space **out, struct why *why)
 {

@@ -26,6 +26,7 @@ struct template
     const char *id;      /* "conv2d/spatial_pack": the operator's name, and the way */
     int version;         /* raised when the text or the meaning of a knob changes; records carry it */
     const char *summary; /* one line for `tune spaces` */
+    bool stages;         /* its default keeps operands in local memory: nothing for Mali, see template_fit */
     /* May this template compute `w` on `d`? With words when not. */
     enum fit (*fit)(const struct workload *w, const struct device_desc *d, struct why *why);
     /* Knobs, derived quantities and constraints, sealed by the caller. */
@@ -50,6 +51,10 @@ struct numerics template_numerics(const struct template *t, const struct workloa
 
 /* Sums in half: dtype f16, acc=f16, and the device has arithmetic in half. */
 bool sums_in_half(const struct workload *w, const struct device_desc *d);
+
+/* t->fit, but on Mali, whose local memory lies in the memory that staging would spare: FIT_NONE, with words, for a
+ * template that stages where another one does without. What is offered when no template is named. */
+enum fit template_fit(const struct template *t, const struct workload *w, const struct device_desc *d, struct why *why);
 
 /* Is it one of the operator's templates? */
 bool template_computes(const struct template *t, const struct operator* op);

@@ -143,7 +143,8 @@ static enum err add_templates(struct task *t, const struct job *j, struct why *w
         const struct template *tp = *of;
         const bool is_named = job_list_has(names, tp->id), is_allowed = !*names || is_named;
         struct why reason = {""};
-        enum fit fit = tp->fit(&t->workload, &t->device, &reason);
+        enum fit fit = is_named ? tp->fit(&t->workload, &t->device, &reason)
+                                : template_fit(tp, &t->workload, &t->device, &reason);
 
         if (fit == FIT_NONE && is_allowed)
             last = reason;

@@ -35,6 +35,7 @@ static void program(struct build *b)
 
 const struct template batch_gemm_packed = {
     .id = "batch_gemm/packed",
+    .stages = true,
     .version = 2,
     .summary = "CPU: vector registers hold rows x columns, each work-item packs the panels it uses",
     .fit = fit,

@@ -109,6 +109,7 @@ static void program(struct build *b)
 
 const struct template batch_gemm_tiled = {
     .id = "batch_gemm/tiled",
+    .stages = true,
     .version = 2,
     .summary = "GPU: rows of both factors staged in local memory, a tile of outputs a work-item",
     .fit = fit,

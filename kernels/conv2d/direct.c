@@ -96,6 +96,7 @@ static void program(struct build *b)
 
 const struct template conv2d_direct = {
     .id = "conv2d/direct",
+    .stages = true,
     .version = 3,
     .summary = "GPU: tiles of input and weights in local memory, strips of outputs a work-item",
     .fit = fit_direct,
@@ -106,6 +107,7 @@ const struct template conv2d_direct = {
 
 const struct template conv2d_group = {
     .id = "conv2d/group",
+    .stages = true,
     .version = 3,
     .summary = "GPU: the direct form with tiles over images and groups of channels",
     .fit = fit_group,

@@ -178,6 +178,7 @@ static void program(struct build *b)
 
 const struct template conv2d_direct_row = {
     .id = "conv2d/direct_row",
+    .stages = true,
     .version = 1,
     .summary = "CPU: vector registers hold a tile of neighbours along a row x channels; nchw without transposing",
     .fit = fit,

@@ -263,6 +263,7 @@ static void program(struct build *b)
 
 const struct template conv2d_direct_tile = {
     .id = "conv2d/direct_tile",
+    .stages = true,
     .version = 3,
     .summary =
         "CPU: vector registers hold a tile of pixels x channels over packed weights, input copied lazily or in place",

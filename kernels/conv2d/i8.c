@@ -172,6 +172,7 @@ static void program(struct build *b)
 
 const struct template conv2d_i8 = {
     .id = "conv2d/i8",
+    .stages = true,
     .version = 3,
     .summary = "GPU: int8 by fours of channels, tiles in local memory",
     .fit = fit,
@@ -182,6 +183,7 @@ const struct template conv2d_i8 = {
 
 const struct template conv2d_group_i8 = {
     .id = "conv2d/group_i8",
+    .stages = true,
     .version = 3,
     .summary = "GPU: the int8 form with tiles over groups of channels",
     .fit = fit_group,

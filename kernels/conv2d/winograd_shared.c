@@ -111,6 +111,7 @@ static void program(struct build *b)
 
 const struct template conv2d_winograd_shared = {
     .id = "conv2d/winograd_shared",
+    .stages = true,
     .version = 2,
     .summary = "GPU: Winograd's transforms, and products through tiles in local memory, strips a work-item",
     .fit = fit,

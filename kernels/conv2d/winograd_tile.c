@@ -173,6 +173,7 @@ static void program(struct build *b)
 
 const struct template conv2d_winograd_tile = {
     .id = "conv2d/winograd_tile",
+    .stages = true,
     .version = 1,
     .summary = "CPU: Winograd's transforms and products on blocks of tiles "
                "that stay in the cache, in vectors of channels",

@@ -65,6 +65,7 @@ static void program(struct build *b)
 
 const struct template deformable_direct = {
     .id = "deformable_conv2d/direct",
+    .stages = true,
     .version = 3,
     .summary = "GPU: samples and weights staged in local memory, strips of outputs a work-item",
     .fit = fit,

@@ -33,6 +33,7 @@ static void program(struct build *b)
 
 const struct template dense_gemm_packed = {
     .id = "dense/gemm_packed",
+    .stages = true,
     .version = 4,
     .summary = "CPU: vector registers hold rows x columns over packed weights, k in blocks",
     .fit = fit,

@@ -193,6 +193,7 @@ static void program(struct build *b)
 
 const struct template dense_gemm_tiled = {
     .id = "dense/gemm_tiled",
+    .stages = true,
     .version = 2,
     .summary =
         "GPU: both factors k-major and padded, tiles through local memory in stages, k split where outputs are few",

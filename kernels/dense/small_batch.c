@@ -81,6 +81,7 @@ static void program(struct build *b)
 
 const struct template dense_small_batch = {
     .id = "dense/small_batch",
+    .stages = true,
     .version = 1,
     .summary = "GPU, few rows: the work-items of a group share a sum over k",
     .fit = fit,

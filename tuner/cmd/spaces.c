@@ -102,7 +102,7 @@ static enum err print_template(const struct template *t, const struct workload *
                                bool verbose, struct why *why)
 {
     struct why reason = {""};
-    const enum fit fit = t->fit(w, d, &reason);
+    const enum fit fit = template_fit(t, w, d, &reason);
     struct space *s = NULL;
     enum err e;
 

@@ -1,9 +1,11 @@
-/* model.c - `tune model train|predict|eval`: cost models of measured configs in tables; see docs/cost-model.md. */
+/* model.c - `tune model train|predict|eval|table`: cost models of measured configs in tables; see docs/cost-model.md.
+ */
 #include "core/file.h"
 #include "tuner/cmd/cmd.h"
 #include "tuner/cmd/model_eval.h"
 #include "tuner/learn/model_file.h"
 #include "tuner/learn/transfer_model.h"
+#include "tuner/logtable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +13,9 @@
 
 static const struct cli_option options[] = {
     {"in", 'i', NULL, CLI_TEXT, "F.csv", NULL, NULL, 0, 0,
-     "table of configs: a column a knob, time_ms and status, in any order; may be gzipped"},
+     "table of configs: a column a knob, time_ms and status, in any order; may be gzipped; table: a log"},
     {"out", 'o', NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0,
-     "train: the model; predict: one score a line, lower = faster; eval: all scores as CSV"},
+     "train: the model; predict: one score a line, lower = faster; eval: all scores as CSV; table: the table"},
     {"source", 0, NULL, CLI_TEXT, "S.csv", NULL, NULL, 0, 0,
      "train: a table of another device, shape or version of the kernel; may be given again; then --in needs no rows"},
     {"model", 'm', NULL, CLI_TEXT, "M.json", NULL, NULL, 0, 0, "predict: a model that train wrote"},
@@ -21,6 +23,8 @@ static const struct cli_option options[] = {
      "train, eval: the space, whose constraints and launch formulas become features; a model keeps it"},
     {"late", 0, NULL, CLI_TEXT, "A[,B]", NULL, NULL, 0, 0,
      "train: columns known only after a build (registers, spills); a second stage ranks by them where they are known"},
+    {"workload", 0, NULL, CLI_TEXT, "W", NULL, NULL, 0, 0, "table: records of this one only"},
+    {"template", 0, NULL, CLI_TEXT, "ID", NULL, NULL, 0, 0, "table: records of this one only"},
     {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "train: repeats a model; eval: the first split"},
     {"sizes", 0, NULL, CLI_TEXT, "N[,N]", "64,256,1024,4096", NULL, 0, 0, "eval: numbers of training rows"},
     {"seeds", 0, NULL, CLI_INT, "K", "3", NULL, 1, 10000, "eval: splits of each table and size"},
@@ -256,16 +260,40 @@ static enum err eval(const struct cli *c, struct why *why)
     return model_eval(&o, why);
 }
 
+/* The records of a log as a table. */
+static enum err table(const struct cli *c, struct why *why)
+{
+    struct buf out;
+    size_t n = 0;
+    enum err e = no_more(c, why);
+
+    if (!e)
+        e = need(c, "table", "in", why);
+    if (!e)
+        e = need(c, "table", "out", why);
+    if (e)
+        return e;
+    buf_init(&out, (size_t)1 << 30);
+    e = logtable_write(cli_text(c, "in"), cli_text(c, "workload"), cli_text(c, "template"), cmd_log_warning, &out, &n,
+                       why);
+    if (!e)
+        e = file_replace(cli_text(c, "out"), out.data, out.len, 0644, why);
+    if (!e)
+        fprintf(stderr, "%zu configs\n", n);
+    buf_fini(&out);
+    return e;
+}
+
 static int run(const struct cli *c)
 {
     static const struct {
         const char *name;
         enum err (*run)(const struct cli *c, struct why *why);
-    } verbs[] = {{"train", train}, {"predict", predict}, {"eval", eval}};
+    } verbs[] = {{"train", train}, {"predict", predict}, {"eval", eval}, {"table", table}};
     struct why why = {""};
-    enum err e = c->n_rest
-                     ? why_set(&why, ERR_INPUT, "tune model \"%.40s\": expected train, predict or eval", c->rest[0])
-                     : why_set(&why, ERR_INPUT, "tune model: expected train, predict or eval");
+    enum err e =
+        c->n_rest ? why_set(&why, ERR_INPUT, "tune model \"%.40s\": expected train, predict, eval or table", c->rest[0])
+                  : why_set(&why, ERR_INPUT, "tune model: expected train, predict, eval or table");
 
     cmd_catch_interrupts();
     for (size_t i = 0; c->n_rest > 0 && i < sizeof verbs / sizeof verbs[0]; i++)
@@ -277,7 +305,7 @@ static int run(const struct cli *c)
 const struct subcommand cmd_model = {
     .name = "model",
     .summary = "cost models: learn from measured configs, rank others, judge the ranking",
-    .usage = "model train|predict|eval [options]",
+    .usage = "model train|predict|eval|table [options]",
     .example = "tune model train --in measured.csv --out model.json",
     .options = options,
     .run = run,

@@ -20,12 +20,14 @@ if ! grep -q "data race" "$dir/log"; then
     exit 1
 fi
 rm -f "$dir/log"
-for limits in "256 16384" "1024 32768" "1024 49152"; do
-    group=${limits% *} bytes=${limits#* }
-    echo "== work-groups of $group, $bytes bytes of local memory, seed $seed"
+for limits in "256 16384" "256 32768 mali" "1024 32768" "1024 49152"; do
+    # shellcheck disable=SC2086 # three words
+    set -- $limits
+    group=$1 bytes=$2 kind=${3:-}
+    echo "== work-groups of $group, $bytes bytes of local memory, seed $seed${kind:+, what is offered on a Mali}"
     status=0
     oclgrind --data-races --max-errors 20 --max-wgsize "$group" --local-mem-size "$bytes" --build-options "-DTUNE_POISON -fno-inline" \
-        --log "$dir/log" "$program" "$seed" "$shapes" >"$dir/out" 2>&1 || status=$?
+        --log "$dir/log" "$program" "$seed" "$shapes" $kind >"$dir/out" 2>&1 || status=$?
     if [ "$status" -ne 0 ] || grep -qE "Invalid (read|write)|data race|divergence|exceeds static" "$dir/log"; then
         failed=1
         grep -B1 -E "^FAILED" "$dir/out" || tail -2 "$dir/out"

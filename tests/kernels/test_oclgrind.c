@@ -1,6 +1,7 @@
 /* Runs a drawn sample of every template on whatever OpenCL device there is, meant for Oclgrind (oclgrind.sh), which
  * looks for accesses out of bounds, races and divergent barriers while results are verified as always.
- * Arguments: seed, and how many shapes of each template; or "race": a kernel with a bug. */
+ * Arguments: seed, how many shapes of each template, and "mali" for what is offered on a Mali; or "race": a kernel with
+ * a bug. */
 #include "core/rng.h"
 #include "tests/kernels/cases.h"
 
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/kernels/mali.h"
 #include "tests/kernels/run_device.h"
 
 #define MAX_FLOPS 1.5e6 /* Oclgrind takes some 0.2 s for a million */
@@ -15,6 +17,8 @@
 struct sample {
     const struct device_ops *ops;
     struct device *device;
+    struct device_desc desc; /* what programs are made for: the device's, or a Mali's */
+    bool mali;
     struct rng rng;
     int n_run, n_failed;
 };
@@ -33,7 +37,7 @@ static void run_config(struct sample *sample, const struct template *t, const st
     printf("%s | %s | %s\n", t->id, shape, buf_text(&text));
     fflush(stdout);
     sample->n_run++;
-    if (template_program(t, w, sample->ops->describe(sample->device), s, c, &p, &blobs, &why) ||
+    if (template_program(t, w, &sample->desc, s, c, &p, &blobs, &why) ||
         load_and_verify(sample->ops, sample->device, &p, &blobs, &why)) {
         printf("FAILED: %s\n", why.text);
         sample->n_failed++;
@@ -46,7 +50,7 @@ static void run_config(struct sample *sample, const struct template *t, const st
 /* A random config of one shape, the default where the space has no other. */
 static void run_shape(struct sample *sample, const struct template *t, const char *shape, bool by_default)
 {
-    const struct device_desc *d = sample->ops->describe(sample->device);
+    const struct device_desc *d = &sample->desc;
     struct space *s = NULL;
     struct workload w;
     struct config c;
@@ -68,7 +72,7 @@ static void run_shape(struct sample *sample, const struct template *t, const cha
 static int run_race(struct sample *sample)
 {
     const struct template *t = template_find("conv2d/direct");
-    const struct device_desc *d = sample->ops->describe(sample->device);
+    const struct device_desc *d = &sample->desc;
     struct space *s = NULL;
     struct workload w;
     struct config c = {{0}};
@@ -99,6 +103,23 @@ static int run_race(struct sample *sample)
     return e ? 2 : 0;
 }
 
+/* On a Mali what is offered there. */
+static enum fit fit(const struct sample *sample, const struct template *t, const struct workload *w)
+{
+    return sample->mali ? template_fit(t, w, &sample->desc, NULL) : t->fit(w, &sample->desc, NULL);
+}
+
+/* A Mali-T860, but for what the device that runs here has to know. */
+static void describe(struct sample *sample, bool mali)
+{
+    const struct device_desc *here = sample->ops->describe(sample->device);
+
+    sample->mali = mali;
+    sample->desc = mali ? mali_t860 : *here;
+    sample->desc.fp16 = here->fp16;
+    memcpy(sample->desc.extensions, here->extensions, sizeof here->extensions);
+}
+
 /* The shapes that a template computes and that are small enough; how many. */
 static size_t shapes_of(const struct sample *sample, const struct template *t, const char **out, size_t max)
 {
@@ -109,7 +130,7 @@ static size_t shapes_of(const struct sample *sample, const struct template *t, c
             struct workload w;
 
             if (!workload_parse(*shape, &w, NULL) && template_computes(t, w.op) && w.op->flops(&w) <= MAX_FLOPS &&
-                t->fit(&w, sample->ops->describe(sample->device), NULL) != FIT_NONE)
+                fit(sample, t, &w) != FIT_NONE)
                 out[n++] = *shape;
         }
     return n;
@@ -139,6 +160,7 @@ int main(int argc, char **argv)
         return 77;
     sample.ops = under.ops;
     sample.device = under.list[0];
+    describe(&sample, argc > 3 && strcmp(argv[3], "mali") == 0);
     if (argc > 1 && strcmp(argv[1], "race") == 0)
         return run_race(&sample);
     for (size_t i = 0; operator_table[i]; i++)

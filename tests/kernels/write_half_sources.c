@@ -1,18 +1,15 @@
-/* Writes the kernel texts of all templates for a device that computes in half into a directory, with their defines in
- * front: PoCL has no such arithmetic, so a compiler's opinion is all that can be had on it (half_syntax.sh). */
+/* Writes kernel texts as a Mali-T860 would get them into a directory, with their defines in front: no device here
+ * computes in half, so a compiler's opinion is all that can be had (half_syntax.sh). First argument the directory;
+ * second "half": all that sum in half, or "all": a sample of every template and type that is offered on a Mali. */
 #include "core/rng.h"
 #include "kernels/template.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/mali.h"
 
 #include <stdio.h>
+#include <string.h>
 
-static const struct device_desc mali = {.api = "opencl",
-                                        .kind = DEVICE_MALI,
-                                        .max_work_group = 256,
-                                        .max_local = {256, 256, 256},
-                                        .local_bytes = 32768,
-                                        .vector_bits = 128,
-                                        .fp16 = true};
+#define SHAPES_A_TYPE 2 /* of "all" */
 
 static bool write_module(const char *dir, int number, const struct program *p, const struct program_module *m,
                          const struct blobs *blobs)
@@ -47,7 +44,7 @@ static void write_config(struct writer *to, const struct template *t, const stru
     bool ok;
 
     blobs_init(&blobs, (size_t)1 << 28);
-    ok = template_program(t, w, &mali, s, c, &p, &blobs, &why) == ERR_OK;
+    ok = template_program(t, w, &mali_t860, s, c, &p, &blobs, &why) == ERR_OK;
     if (!ok)
         fprintf(stderr, "%s: %s\n", t->id, why.text);
     for (size_t k = 0; ok && k < p.n_modules; k++)
@@ -64,7 +61,7 @@ static void write_template(struct writer *to, const struct template *t, const st
     struct config c;
     struct why why = {""};
 
-    if (template_space(t, w, &mali, &s, &why) || t->fallback(w, &mali, s, &c)) {
+    if (template_space(t, w, &mali_t860, &s, &why) || t->fallback(w, &mali_t860, s, &c)) {
         fprintf(stderr, "%s: no space or default: %s\n", t->id, why.text);
         to->n_failed++;
     } else {
@@ -75,20 +72,46 @@ static void write_template(struct writer *to, const struct template *t, const st
     space_free(s);
 }
 
+/* Shapes that each template had so far, by data type. */
+struct seen {
+    const struct template *t;
+    int n[N_DTYPES];
+};
+
+static bool is_wanted(const struct template *t, const struct workload *w, struct seen *seen, size_t n_seen)
+{
+    for (size_t i = 0; i < n_seen; i++)
+        if (!seen[i].t || seen[i].t == t) {
+            seen[i].t = t;
+            return seen[i].n[w->dtype]++ < SHAPES_A_TYPE;
+        }
+    return true;
+}
+
+static void write_workload(struct writer *to, const struct workload *w, bool half)
+{
+    static struct seen seen[256];
+
+    for (const struct template *const *t = w->op->templates; *t; t++) {
+        const enum fit fit = half ? (*t)->fit(w, &mali_t860, NULL) : template_fit(*t, w, &mali_t860, NULL);
+
+        if (fit != FIT_NONE && (half || is_wanted(*t, w, seen, 256)))
+            write_template(to, *t, w);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct writer to = {.dir = argc > 1 ? argv[1] : "."};
+    const bool half = argc < 3 || strcmp(argv[2], "half") == 0;
 
     rng_init(&to.rng, 5);
     for (const struct cases *const *cases = cases_table; *cases; cases++)
         for (const char *const *shape = (*cases)->shapes; *shape; shape++) {
             struct workload w;
 
-            if (workload_parse(*shape, &w, NULL) || !sums_in_half(&w, &mali))
-                continue;
-            for (const struct template *const *t = w.op->templates; *t; t++)
-                if ((*t)->fit(&w, &mali, NULL) != FIT_NONE)
-                    write_template(&to, *t, &w);
+            if (workload_parse(*shape, &w, NULL) == ERR_OK && sums_in_half(&w, &mali_t860) >= half)
+                write_workload(&to, &w, half);
         }
     printf("%d texts, %d failed\n", to.n_written, to.n_failed);
     return to.n_written > 0 && !to.n_failed ? 0 : 1;

@@ -319,7 +319,7 @@ static cuda_result flush_cache(struct loaded *l, bool *any)
     if (!d->flush)
         return 0;
     *any = true;
-    return cuda.cuMemsetD8Async(d->flush, 0, d->flush_bytes, l->streams[0]);
+    return cuda.cuMemsetD32Async(d->flush, 0, d->flush_bytes / 4, l->streams[0]);
 }
 
 /* Waited for, so that the host's time leaves it out too. */

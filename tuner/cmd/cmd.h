@@ -47,11 +47,16 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
 #define OPT_DEVICE                                                                                                     \
     {                                                                                                                  \
         "device", 0, NULL, CLI_TEXT, "BACKEND", "opencl", NULL, 0, 0,                                                  \
-            "device of the private farm: opencl[:p.d] or replay:FILE"                                                  \
+            "device of the private farm: opencl[:p.d], cuda[:i] or replay:FILE"                                        \
     }
 #define OPT_THREADS                                                                                                    \
     {                                                                                                                  \
         "threads", 0, NULL, CLI_INT, "N", NULL, NULL, 1, 1024, "host threads of a CPU device in the private farm"      \
+    }
+#define OPT_NVRTC                                                                                                      \
+    {                                                                                                                  \
+        "nvrtc", 0, NULL, CLI_TEXT, "PATH", NULL, "TUNE_NVRTC", 0, 0,                                                  \
+            "of a CUDA device in the private farm: its compiler, libnvrtc or its folder"                               \
     }
 #define OPT_JSON                                                                                                       \
     {                                                                                                                  \

@@ -126,6 +126,8 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
     }
     o.device = cli_text(c, "device");
     o.threads = cli_int(c, "threads");
+    if (cmd_has(c, "nvrtc") && cli_text(c, "nvrtc"))
+        setenv("TUNE_NVRTC", cli_text(c, "nvrtc"), 1); /* for the agent's children */
     e = localfarm_start(&l->farm, &o, why);
     if (e)
         return e;

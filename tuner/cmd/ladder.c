@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_option options[] = {OPT_TRACKER, OPT_KEY_FILE,   OPT_KEY,  OPT_DEVICE, OPT_THREADS,
+static const struct cli_option options[] = {OPT_TRACKER, OPT_KEY_FILE,   OPT_KEY,  OPT_DEVICE, OPT_THREADS, OPT_NVRTC,
                                             OPT_TIMING,  OPT_KERNEL_DIR, OPT_JSON, OPT_QUIET,  OPT_END};
 
 /* What came of each step. */

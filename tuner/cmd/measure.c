@@ -15,6 +15,7 @@ static const struct cli_option options[] = {
     OPT_KEY,
     OPT_DEVICE,
     OPT_THREADS,
+    OPT_NVRTC,
     OPT_TEMPLATE_ONE,
     OPT_CONFIG,
     OPT_TIMING,

@@ -11,6 +11,7 @@ static const struct cli_option options[] = {
     OPT_KEY_FILE,
     OPT_DEVICE,
     OPT_THREADS,
+    OPT_NVRTC,
     OPT_JOB,
     {"output", 'o', NULL, CLI_TEXT, "FILE", "tune.jsonl", NULL, 0, 0,
      "log of all trials; what it holds already counts as done"},

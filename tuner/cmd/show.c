@@ -6,9 +6,11 @@
 #include <stdio.h>
 
 static const struct cli_option options[] = {
-    OPT_TRACKER, OPT_KEY_FILE,   OPT_KEY,
-    OPT_DEVICE,  OPT_THREADS,    OPT_TEMPLATE_ONE,
-    OPT_CONFIG,  OPT_KERNEL_DIR, {"program", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "the program as JSON instead"},
+    OPT_TRACKER,      OPT_KEY_FILE,
+    OPT_KEY,          OPT_DEVICE,
+    OPT_THREADS,      OPT_NVRTC,
+    OPT_TEMPLATE_ONE, OPT_CONFIG,
+    OPT_KERNEL_DIR,   {"program", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "the program as JSON instead"},
     OPT_END};
 
 static void print_module(const struct program_module *m, const struct blobs *blobs)

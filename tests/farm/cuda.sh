@@ -1,0 +1,49 @@
+#!/bin/sh
+# cuda.sh BIN CUDA - `tune run --device cuda` from end to end on the emulated driver: it tunes; a kernel that breaks its
+# context costs only itself; a compiler that does not know the device is told at once; sensors reach the records.
+# CUDA: folder of the emulated driver, compiler and management library.
+bin=$1
+cuda=$2
+. "$(dirname "$0")/farm.sh"
+
+[ -e "$cuda/libcuda.so.1" ] || { echo "no emulated CUDA in $cuda: skipped"; exit 77; }
+g++ --version >/dev/null 2>&1 || { echo "no g++, which emulated CUDA is compiled with: skipped"; exit 77; }
+export LD_LIBRARY_PATH="$cuda" TUNE_CUDA_SM=75 TUNE_LOCK_DIR="$dir"
+layer="dense f32 m=16 n=32 k=64"
+
+trials=6
+
+# run OUT MORE..: tune run with $trials trials into $dir/OUT.jsonl
+run() {
+    out=$1
+    shift
+    timeout 120 "$bin/tune" run --trials $trials -o "$dir/$out.jsonl" "$@" "$layer" >"$dir/$out.out" 2>&1
+}
+
+run plain --device cuda --nvrtc "$cuda/libnvrtc-emulated.so" || fail "tune run --device cuda: $(tail -3 "$dir/plain.out")"
+[ "$(grep -c '"status":"ok"' "$dir/plain.jsonl")" -ge 6 ] || fail "6 trials were to be ok: $(cut -c1-300 "$dir/plain.jsonl")"
+grep -q '"api":"cuda"' "$dir/plain.jsonl" || fail "records name no CUDA device"
+grep -q '"temperature_c":61' "$dir/plain.jsonl" || fail "records have no readings of the sensors"
+echo "tuned: $(grep -c '"status":"ok"' "$dir/plain.jsonl") records"
+
+export TUNE_NVRTC="$cuda/libnvrtc-emulated.so"
+trials=1
+run cold --device cuda:0,cold,graph=off || fail "a cold device: $(tail -3 "$dir/cold.out")"
+grep -q '"extensions":"[^"]* cold"' "$dir/cold.jsonl" || fail "records of a cold device do not say so"
+trials=6
+
+# the 40th launch of each process breaks its context: nothing tunes, nothing hangs, every trial is answered
+TUNE_CUDA_FAIL=cuLaunchKernel=700@40 run wild --device cuda || true
+[ "$(grep -c '"why":"[^"]*\(ILLEGAL_ADDRESS\|broke the device\)' "$dir/wild.jsonl")" -ge 6 ] ||
+    fail "6 trials were to fail of a wild pointer: $(cut -c1-300 "$dir/wild.jsonl")"
+echo "wild: $(grep -o '"why":"[^"]*' "$dir/wild.jsonl" | head -1)"
+
+TUNE_CUDA_FAIL=cuMemAlloc=2@3 run full --device cuda || true
+grep -q '"status":"limits".*OUT_OF_MEMORY' "$dir/full.jsonl" || fail "lack of memory was to be limits"
+
+# CUDA 13 knows no sm_61
+if TUNE_CUDA_SM=61 run old --device cuda; then
+    fail "an NVRTC that does not know the device was taken"
+fi
+grep -q "makes no code for sm_61.*nvidia-cuda-nvrtc-cu12" "$dir/old.out" || fail "no advice: $(cat "$dir/old.out")"
+TUNE_CUDA_SM=61 TUNE_NVRTC_VERSION=12.8 run older --device cuda || fail "CUDA 12's: $(tail -3 "$dir/older.out")"

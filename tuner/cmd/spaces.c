@@ -27,6 +27,7 @@ static const struct cli_option options[] = {
     OPT_KEY,
     OPT_DEVICE,
     OPT_THREADS,
+    OPT_NVRTC,
     OPT_TEMPLATE,
     OPT_VERBOSE,
     OPT_END};

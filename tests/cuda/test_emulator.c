@@ -98,7 +98,7 @@ static void vectors_are_added(void **state)
 /* How many of 3 blocks' sums are wrong. */
 static int reduce(const char *barrier, int seed)
 {
-    char text[2000], seed_text[8];
+    char text[2000], seed_text[16];
     float x[768], y[3];
     CUfunction f;
     CUdeviceptr dx, dy;

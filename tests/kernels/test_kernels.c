@@ -51,13 +51,17 @@ static void verify_shape(const struct template *t, const char *shape, int i_devi
     struct config c;
     struct rng rng;
     struct why why = {""};
+    enum err e;
 
     rng_init(&rng, seed);
     assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
     if (!template_computes(t, w.op) || t->fit(&w, d, NULL) == FIT_NONE)
         return;
-    if (template_space(t, &w, d, &s, &why) || t->fallback(&w, d, s, &c)) {
-        printf("FAILED on %s: %s | %s has no default config: %s\n", d->name, t->id, shape, why.text);
+    e = template_space(t, &w, d, &s, &why);
+    if (!e)
+        e = t->fallback(&w, d, s, &c);
+    if (e) {
+        printf("FAILED on %s: %s | %s has no default config: %s %s\n", d->name, t->id, shape, err_words(e), why.text);
         n_failed++;
         space_free(s);
         return;

@@ -54,7 +54,7 @@ static const struct mutant mutants[] = {
     {"conv2d/group_i8", GROUPED, "uninitialised accumulator", "acc[g][n][f][i][j][a] = 0;",
      "acc[g][n][f][i][j][a] = y[0];"},
 
-    {"dense/dense_i8", MATRIX, "missing last term", "c < RC_I; c++", "c < RC_I - (step == LAST_STEP - 1); c++"},
+    {"dense/dense_i8", MATRIX, "missing last term", "f < K4 && c4 < C4 &&", "f < K4 && c4 < C4 - 1 &&"},
     {"dense/dense_i8", MATRIX, "wrong row", "q0 * SW + STEP_S(step)", "1 + q0 * SW + STEP_S(step)"},
     {"dense/dense_i8", MATRIX, "unguarded tail", "of < K4 && p < P && q < Q", "of < K4 && p < P"},
     {"dense/dense_i8", MATRIX, "k and n swapped", "w[W_AT(k + i, c + j", "w[W_AT(k + j, c + i"},

@@ -272,6 +272,10 @@ static enum err open_device(struct bench *b, const struct cli *c, struct why *wh
     enum err e = device_parse(cli_text(c, "device"), &t->ops, &t->selector, why);
 
     place_known();
+    /* Of cuBLAS and cuDNN all kernels would be loaded, for seconds, when a handle is made; no TF32 whatever is asked.
+     */
+    setenv("CUDA_MODULE_LOADING", "LAZY", 0);
+    setenv("NVIDIA_TF32_OVERRIDE", "0", 0);
     if (!e)
         e = t->ops->open(t->selector, &t->device, why);
     b->on_host = !e && t->ops->describe(t->device)->kind == DEVICE_CPU;

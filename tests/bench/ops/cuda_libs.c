@@ -77,12 +77,19 @@ static enum err run(struct contender *c, struct why *why)
     return e ? e : cuda_status(cuda_libs.cudaStreamSynchronize(p->stream), "cudaStreamSynchronize", why);
 }
 
+/* Launches that a graph, and what could not be made one, may take the host as long as. */
+#define GRAPH_STARTS 10
+#define CALL_STARTS 500
+
 /* Time between events around the work, as our backend takes it. */
 enum err cuda_peer_call(struct cuda_peer *p, double *ns, struct why *why)
 {
     float ms = 0;
-    enum err e = cuda_status(cuda_libs.cudaEventRecord(p->from, p->stream), "cudaEventRecord", why);
+    enum err e = cuda_status((cudaError_t)cuda_gate_close(&p->gate, p->stream, p->graph ? GRAPH_STARTS : CALL_STARTS),
+                             "a waiting kernel", why);
 
+    if (!e)
+        e = cuda_status(cuda_libs.cudaEventRecord(p->from, p->stream), "cudaEventRecord", why);
     if (!e)
         e = enqueue(p, why);
     if (!e)
@@ -199,9 +206,12 @@ void cuda_peer_capture(struct cuda_peer *p)
     if (cuda_libs.cudaStreamBeginCapture(p->stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess)
         return;
     e = p->enqueue(p, &why);
-    if (cuda_libs.cudaStreamEndCapture(p->stream, &graph) != cudaSuccess || e || !graph)
-        return;
-    if (cuda_libs.cudaGraphInstantiate(&p->graph, graph, 0) != cudaSuccess)
+    if (cuda_libs.cudaStreamEndCapture(p->stream, &graph) != cudaSuccess)
+        graph = NULL;
+    if (e || !graph || cuda_libs.cudaGraphInstantiate(&p->graph, graph, 0) != cudaSuccess)
         p->graph = NULL;
-    cuda_libs.cudaGraphDestroy(graph);
+    if (graph)
+        cuda_libs.cudaGraphDestroy(graph);
+    if (!p->graph)
+        (void)cuda_libs.cudaGetLastError(); /* else the libraries take it for an error of their next call */
 }

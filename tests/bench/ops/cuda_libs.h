@@ -1,9 +1,11 @@
 /* cuda_libs.h - NVIDIA's libraries as peers: loaded when the bench runs on a CUDA device, called on a stream of their
- * own in the context of our kernels. Only built where the toolkit's headers are. */
+ * own in the context of our kernels, which is the primary one. Only built where the toolkit's headers are. */
 #ifndef TUNE_TESTS_BENCH_OPS_CUDA_LIBS_H
 #define TUNE_TESTS_BENCH_OPS_CUDA_LIBS_H
 
 #include "tests/bench/ops/contender.h"
+
+#include "runtime/cuda_gate.h"
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -15,6 +17,7 @@
     X(cudaFree)                                                                                                        \
     X(cudaMemcpy)                                                                                                      \
     X(cudaMemset)                                                                                                      \
+    X(cudaGetLastError)                                                                                                \
     X(cudaGetErrorString)                                                                                              \
     X(cudaStreamCreate)                                                                                                \
     X(cudaStreamDestroy)                                                                                               \
@@ -34,7 +37,9 @@
     X(cublasCreate_v2)                                                                                                 \
     X(cublasDestroy_v2)                                                                                                \
     X(cublasSetStream_v2)                                                                                              \
+    X(cublasSetWorkspace_v2)                                                                                           \
     X(cublasSetMathMode)                                                                                               \
+    X(cublasSgemv_v2)                                                                                                  \
     X(cublasGemmStridedBatchedEx)                                                                                      \
     X(cublasGetStatusString)
 #define CUDNN_FUNCTIONS(X)                                                                                             \
@@ -53,6 +58,7 @@
     X(cudnnCreateConvolutionDescriptor)                                                                                \
     X(cudnnSetConvolution2dDescriptor)                                                                                 \
     X(cudnnSetConvolutionGroupCount)                                                                                   \
+    X(cudnnSetConvolutionReorderType)                                                                                  \
     X(cudnnSetConvolutionMathType)                                                                                     \
     X(cudnnDestroyConvolutionDescriptor)                                                                               \
     X(cudnnFindConvolutionForwardAlgorithmEx)                                                                          \
@@ -79,6 +85,7 @@
     X(cusparseDestroySpMat)                                                                                            \
     X(cusparseDestroyDnMat)                                                                                            \
     X(cusparseSpMM_bufferSize)                                                                                         \
+    X(cusparseSpMM_preprocess)                                                                                         \
     X(cusparseSpMM)
 
 struct cuda_libs {
@@ -102,6 +109,7 @@ struct cuda_peer {
     cudaStream_t stream;
     cudaGraphExec_t graph; /* NULL: enqueued anew each time */
     cudaEvent_t from, to;
+    struct cuda_gate gate;
     void *buffers[CUDA_PEER_BUFFERS]; /* freed with the peer */
     int n_buffers;
     float *y; /* plain f32 output, lent from buffers; NULL = not the task's data */
@@ -124,7 +132,8 @@ void *cuda_peer_tensor(struct cuda_peer *p, const float *data, int64_t n, enum d
 /* `y` holds the task's output as plain f32: it is compared with the others'. */
 void cuda_peer_outputs(struct cuda_peer *p, float *y, struct contender *out);
 
-/* Runs the work once and waits: ns between events around it. */
+/* Runs the work once and waits: ns between events around it, behind a gate as our own (runtime/cuda_gate.h), so that
+ * what the host takes to hand it over is in nobody's time. */
 enum err cuda_peer_call(struct cuda_peer *p, double *ns, struct why *why);
 
 /* Captures the work into a graph, when that works. */

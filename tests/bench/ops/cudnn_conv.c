@@ -1,6 +1,8 @@
-/* cudnn_conv.c - cuDNN's convolution as a peer: f32 with CUDNN_FMA_MATH (no TF32), f16 and bf16 on tensor cores, i8 in
- * blocks of 4 channels with i8 outputs. All algorithms are tried on the device and the fastest is taken, with a
- * workspace of at most WORKSPACE bytes. Weights are left as they are: cuDNN's own transforms of them are in its time.
+/* cudnn_conv.c - cuDNN's convolution as a peer: f32 with CUDNN_FMA_MATH (no TF32), f16 and bf16 on tensor cores, i8
+ * with i8 outputs in blocks of 4 channels (dp4a), in blocks of 32 and with channels last (tensor cores). All algorithms
+ * in all layouts of a dtype are tried on the device and the fastest is taken, with a workspace of at most WORKSPACE
+ * bytes. Weights are left as they are: cuDNN's own transforms of them are in its time (blocks of 32: they count as
+ * reordered).
  */
 #include "tests/bench/ops/cuda_libs.h"
 
@@ -21,17 +23,23 @@ struct conv {
     void *x, *w, *y, *space;
 };
 
-/* How a dtype is asked for. i8 in blocks: x and y [n][c/4][h][w][4]. */
+/* How a dtype can be asked for; channels of a group have to be multiples of `lanes`. */
 static const struct form {
+    enum dtype dtype;
+    int lanes;
     cudnnDataType_t type, sums;
     cudnnTensorFormat_t layout;
     cudnnMathType_t math;
-} forms[N_DTYPES] = {
-    [DTYPE_F32] = {CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, CUDNN_FMA_MATH},
-    [DTYPE_F16] = {CUDNN_DATA_HALF, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, CUDNN_TENSOR_OP_MATH},
-    [DTYPE_BF16] = {CUDNN_DATA_BFLOAT16, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, CUDNN_TENSOR_OP_MATH},
-    [DTYPE_I8] = {CUDNN_DATA_INT8x4, CUDNN_DATA_INT32, CUDNN_TENSOR_NCHW_VECT_C, CUDNN_DEFAULT_MATH},
+    const char *name;
+} forms[] = {
+    {DTYPE_F32, 1, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, CUDNN_FMA_MATH, "nchw"},
+    {DTYPE_F16, 1, CUDNN_DATA_HALF, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, CUDNN_TENSOR_OP_MATH, "nhwc"},
+    {DTYPE_BF16, 1, CUDNN_DATA_BFLOAT16, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, CUDNN_TENSOR_OP_MATH, "nhwc"},
+    {DTYPE_I8, 4, CUDNN_DATA_INT8x4, CUDNN_DATA_INT32, CUDNN_TENSOR_NCHW_VECT_C, CUDNN_DEFAULT_MATH, "nchw4c"},
+    {DTYPE_I8, 32, CUDNN_DATA_INT8x32, CUDNN_DATA_INT32, CUDNN_TENSOR_NCHW_VECT_C, CUDNN_TENSOR_OP_MATH, "nchw32c"},
+    {DTYPE_I8, 4, CUDNN_DATA_INT8, CUDNN_DATA_INT32, CUDNN_TENSOR_NHWC, CUDNN_DEFAULT_MATH, "nhwc"},
 };
+#define N_FORMS (sizeof forms / sizeof forms[0])
 
 static enum err status(cudnnStatus_t s, const char *call, struct why *why)
 {
@@ -68,20 +76,14 @@ static void fini(struct cuda_peer *p)
 
 static enum err describe_tensors(struct conv *c, const struct conv_sizes *s, const struct form *f, struct why *why)
 {
-    enum err e = status(cuda_libs.cudnnCreateTensorDescriptor(&c->x_desc), "cudnnCreateTensorDescriptor", why);
+    enum err e = status(
+        cuda_libs.cudnnSetTensor4dDescriptor(c->x_desc, f->layout, f->type, (int)s->n, (int)s->c, (int)s->h, (int)s->w),
+        "cudnnSetTensor4dDescriptor(x)", why);
 
-    if (!e)
-        e = status(cuda_libs.cudnnSetTensor4dDescriptor(c->x_desc, f->layout, f->type, (int)s->n, (int)s->c, (int)s->h,
-                                                        (int)s->w),
-                   "cudnnSetTensor4dDescriptor(x)", why);
-    if (!e)
-        e = status(cuda_libs.cudnnCreateTensorDescriptor(&c->y_desc), "cudnnCreateTensorDescriptor", why);
     if (!e)
         e = status(cuda_libs.cudnnSetTensor4dDescriptor(c->y_desc, f->layout, f->type, (int)s->n, (int)s->k, (int)s->p,
                                                         (int)s->q),
                    "cudnnSetTensor4dDescriptor(y)", why);
-    if (!e)
-        e = status(cuda_libs.cudnnCreateFilterDescriptor(&c->w_desc), "cudnnCreateFilterDescriptor", why);
     return e ? e
              : status(cuda_libs.cudnnSetFilter4dDescriptor(c->w_desc, f->type, f->layout, (int)s->k,
                                                            (int)(s->c / s->groups), (int)s->r, (int)s->s),
@@ -93,8 +95,6 @@ static enum err describe(struct conv *c, const struct conv_sizes *s, const struc
     enum err e = describe_tensors(c, s, f, why);
 
     if (!e)
-        e = status(cuda_libs.cudnnCreateConvolutionDescriptor(&c->desc), "cudnnCreateConvolutionDescriptor", why);
-    if (!e)
         e = status(cuda_libs.cudnnSetConvolution2dDescriptor(c->desc, (int)s->pad[0], (int)s->pad[1], (int)s->stride[0],
                                                              (int)s->stride[1], (int)s->dilation[0],
                                                              (int)s->dilation[1], CUDNN_CROSS_CORRELATION, f->sums),
@@ -102,42 +102,89 @@ static enum err describe(struct conv *c, const struct conv_sizes *s, const struc
     if (!e)
         e = status(cuda_libs.cudnnSetConvolutionGroupCount(c->desc, (int)s->groups), "cudnnSetConvolutionGroupCount",
                    why);
+    if (!e && f->lanes == 32)
+        e = status(cuda_libs.cudnnSetConvolutionReorderType(c->desc, CUDNN_NO_REORDER),
+                   "cudnnSetConvolutionReorderType", why);
     return e ? e : status(cuda_libs.cudnnSetConvolutionMathType(c->desc, f->math), "cudnnSetConvolutionMathType", why);
 }
 
-/* The fastest algorithm that works, of those with the math that was asked for. */
-static enum err choose(struct conv *c, const struct form *f, struct contender *out, struct why *why)
+static enum err make_descriptors(struct conv *c, struct why *why)
+{
+    enum err e = status(cuda_libs.cudnnCreateTensorDescriptor(&c->x_desc), "cudnnCreateTensorDescriptor", why);
+
+    if (!e)
+        e = status(cuda_libs.cudnnCreateTensorDescriptor(&c->y_desc), "cudnnCreateTensorDescriptor", why);
+    if (!e)
+        e = status(cuda_libs.cudnnCreateFilterDescriptor(&c->w_desc), "cudnnCreateFilterDescriptor", why);
+    return e ? e
+             : status(cuda_libs.cudnnCreateConvolutionDescriptor(&c->desc), "cudnnCreateConvolutionDescriptor", why);
+}
+
+/* What was found fastest so far. */
+struct best {
+    const struct form *form; /* NULL = none */
+    cudnnConvolutionFwdAlgoPerf_t perf;
+    int n_tried;
+};
+
+/* The fastest algorithm of one form that works, of those with the math that was asked for. */
+static enum err try_form(struct conv *c, const struct form *f, struct best *best, struct why *why)
 {
     cudnnConvolutionFwdAlgoPerf_t found[MAX_ALGORITHMS];
     int n = 0;
-    enum err e = status(cuda_libs.cudnnFindConvolutionForwardAlgorithmEx(c->handle, c->x_desc, c->x, c->w_desc, c->w,
-                                                                         c->desc, c->y_desc, c->y, MAX_ALGORITHMS, &n,
-                                                                         found, c->space, WORKSPACE),
-                        "cudnnFindConvolutionForwardAlgorithmEx", why);
+    enum err e = describe(c, &c->peer.task->conv, f, why);
 
-    for (int i = 0; !e && i < n; i++)
-        if (found[i].status == CUDNN_STATUS_SUCCESS &&
-            (f->math != CUDNN_FMA_MATH || found[i].mathType == CUDNN_FMA_MATH)) {
-            c->algorithm = found[i].algo;
-            snprintf(out->note, sizeof out->note, "fastest of %d algorithms: %d, math %d, workspace %zu KiB", n,
-                     (int)found[i].algo, (int)found[i].mathType, found[i].memory >> 10);
-            return status(cuda_libs.cudnnSetConvolutionMathType(c->desc, found[i].mathType),
-                          "cudnnSetConvolutionMathType", why);
+    if (!e)
+        e = status(cuda_libs.cudnnFindConvolutionForwardAlgorithmEx(c->handle, c->x_desc, c->x, c->w_desc, c->w,
+                                                                    c->desc, c->y_desc, c->y, MAX_ALGORITHMS, &n, found,
+                                                                    c->space, WORKSPACE),
+                   "cudnnFindConvolutionForwardAlgorithmEx", why);
+    for (int i = 0; !e && i < n; i++) {
+        const cudnnConvolutionFwdAlgoPerf_t *p = &found[i];
+
+        if (p->status != CUDNN_STATUS_SUCCESS || (f->math == CUDNN_FMA_MATH && p->mathType != CUDNN_FMA_MATH))
+            continue;
+        best->n_tried++;
+        if (!best->form || p->time < best->perf.time) {
+            best->form = f;
+            best->perf = *p;
         }
-    return e ? e : why_set(why, ERR_UNSUPPORTED, "no algorithm");
+    }
+    return e;
+}
+
+static enum err choose(struct conv *c, struct contender *out, struct why *why)
+{
+    const struct task *t = c->peer.task;
+    const struct conv_sizes *s = &t->conv;
+    struct best best = {.form = NULL};
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < N_FORMS; i++)
+        if (forms[i].dtype == t->workload.dtype && s->c / s->groups % forms[i].lanes == 0 &&
+            s->k / s->groups % forms[i].lanes == 0)
+            e = try_form(c, &forms[i], &best, why);
+    if (!best.form)
+        return e ? e : why_set(why, ERR_UNSUPPORTED, "no algorithm");
+    c->algorithm = best.perf.algo;
+    snprintf(out->note, sizeof out->note, "fastest of %d: %s, algorithm %d, math %d, workspace %zu KiB", best.n_tried,
+             best.form->name, (int)best.perf.algo, (int)best.perf.mathType, best.perf.memory >> 10);
+    e = describe(c, s, best.form, why);
+    return e ? e
+             : status(cuda_libs.cudnnSetConvolutionMathType(c->desc, best.perf.mathType), "cudnnSetConvolutionMathType",
+                      why);
 }
 
 static enum err prepare(struct conv *c, struct contender *out, struct why *why)
 {
     const struct task *t = c->peer.task;
     const enum dtype dtype = t->workload.dtype;
-    const struct form *f = &forms[dtype];
     enum err e = status(cuda_libs.cudnnCreate(&c->handle), "cudnnCreate", why);
 
     if (!e)
         e = status(cuda_libs.cudnnSetStream(c->handle, c->peer.stream), "cudnnSetStream", why);
     if (!e)
-        e = describe(c, &t->conv, f, why);
+        e = make_descriptors(c, why);
     if (e)
         return e;
     c->x = cuda_peer_tensor(&c->peer, t->x, t->n_x, dtype, why);
@@ -146,7 +193,7 @@ static enum err prepare(struct conv *c, struct contender *out, struct why *why)
     c->space = cuda_peer_buffer(&c->peer, NULL, WORKSPACE, why);
     if (!c->x || !c->w || !c->y || !c->space)
         return ERR_DEVICE;
-    e = choose(c, f, out, why);
+    e = choose(c, out, why);
     if (e)
         return e;
     if (dtype == DTYPE_F32)

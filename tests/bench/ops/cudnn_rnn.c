@@ -1,6 +1,6 @@
 /* cudnn_rnn.c - cuDNN's recurrent networks as a peer: forward in inference, f32 without TF32 or f16, standard and
- * persistent algorithms, the fastest taken. Its gates are computed as ours (knobs and order are its own); weights are
- * zeros, which it does not look at. */
+ * persistent algorithms, the fastest taken. Its gates are computed as ours (knobs and order are its own); weights
+ * are small numbers in no order of ours: outputs are not compared. */
 #include "tests/bench/ops/cuda_libs.h"
 
 #include <stdio.h>
@@ -118,6 +118,22 @@ static enum err describe_data(struct rnn *r, struct why *why)
     return e;
 }
 
+/* n_bytes of the task's weights, again and again. */
+static void *make_weights(struct rnn *r, size_t n_bytes, struct why *why)
+{
+    const struct task *t = r->peer.task;
+    const int64_t n = (int64_t)(n_bytes / dtype_bytes(t->workload.dtype));
+    float *w = malloc((size_t)n * sizeof *w);
+    void *to = NULL;
+
+    for (int64_t i = 0; w && i < n; i++)
+        w[i] = t->n_w > 0 ? t->w[i % t->n_w] : 0;
+    if (w)
+        to = cuda_peer_tensor(&r->peer, w, n, t->workload.dtype, why);
+    free(w);
+    return to;
+}
+
 /* What this algorithm needs more than the others before it. */
 static enum err make_room(struct rnn *r, struct why *why)
 {
@@ -129,7 +145,7 @@ static enum err make_room(struct rnn *r, struct why *why)
         e = status(cuda_libs.cudnnGetRNNTempSpaceSizes(r->handle, r->desc, CUDNN_FWD_MODE_INFERENCE, r->x_desc,
                                                        &n_space, &n_reserve),
                    "cudnnGetRNNTempSpaceSizes", why);
-    if (!e && n_weights > r->n_weights && !(r->weights = cuda_peer_buffer(&r->peer, NULL, n_weights, why)))
+    if (!e && n_weights > r->n_weights && !(r->weights = make_weights(r, n_weights, why)))
         e = ERR_DEVICE;
     if (!e && n_space > r->n_space && !(r->space = cuda_peer_buffer(&r->peer, NULL, n_space, why)))
         e = ERR_DEVICE;

@@ -10,8 +10,16 @@ struct csr {
     cusparseHandle_t handle;
     cusparseSpMatDescr_t w;
     cusparseDnMatDescr_t cols, y;
+    cusparseSpMMAlg_t algorithm;
     void *space;
 };
+
+static const struct {
+    cusparseSpMMAlg_t algorithm;
+    const char *name;
+} algorithms[] = {
+    {CUSPARSE_SPMM_CSR_ALG1, "CSR 1"}, {CUSPARSE_SPMM_CSR_ALG2, "CSR 2"}, {CUSPARSE_SPMM_CSR_ALG3, "CSR 3"}};
+#define N_ALGORITHMS (sizeof algorithms / sizeof algorithms[0])
 
 static enum err status(cusparseStatus_t s, const char *call, struct why *why)
 {
@@ -26,8 +34,7 @@ static enum err enqueue(struct cuda_peer *p, struct why *why)
     const float one = 1, zero = 0;
 
     return status(cuda_libs.cusparseSpMM(c->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE,
-                                         &one, c->w, c->cols, &zero, c->y, CUDA_R_32F, CUSPARSE_SPMM_CSR_ALG2,
-                                         c->space),
+                                         &one, c->w, c->cols, &zero, c->y, CUDA_R_32F, c->algorithm, c->space),
                   "cusparseSpMM", why);
 }
 
@@ -105,21 +112,55 @@ static enum err make_weights(struct csr *c, int64_t n_rows, int64_t n_columns, s
                   "cusparseCreateCsr", why);
 }
 
+/* Room for an algorithm, and what it can prepare of the weights. */
 static enum err make_room(struct csr *c, struct why *why)
 {
     const float one = 1, zero = 0;
     size_t n = 0;
     enum err e = status(cuda_libs.cusparseSpMM_bufferSize(c->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
                                                           CUSPARSE_OPERATION_NON_TRANSPOSE, &one, c->w, c->cols, &zero,
-                                                          c->y, CUDA_R_32F, CUSPARSE_SPMM_CSR_ALG2, &n),
+                                                          c->y, CUDA_R_32F, c->algorithm, &n),
                         "cusparseSpMM_bufferSize", why);
 
     if (!e && !(c->space = cuda_peer_buffer(&c->peer, NULL, n, why)))
         e = ERR_DEVICE;
+    if (!e && c->algorithm != CUSPARSE_SPMM_CSR_ALG2)
+        e = status(cuda_libs.cusparseSpMM_preprocess(c->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                                     CUSPARSE_OPERATION_NON_TRANSPOSE, &one, c->w, c->cols, &zero, c->y,
+                                                     CUDA_R_32F, c->algorithm, c->space),
+                   "cusparseSpMM_preprocess", why);
     return e;
 }
 
-static enum err prepare(struct csr *c, struct why *why)
+static enum err try_one(struct csr *c, size_t i, double *ns, struct why *why)
+{
+    enum err e;
+
+    c->algorithm = algorithms[i].algorithm;
+    e = make_room(c, why);
+    if (!e)
+        e = enqueue(&c->peer, why);
+    return e ? e : cuda_peer_call(&c->peer, ns, why);
+}
+
+static enum err choose(struct csr *c, struct contender *out, struct why *why)
+{
+    double best_ns = 0, ns = 0;
+    size_t best = N_ALGORITHMS;
+
+    for (size_t i = 0; i < N_ALGORITHMS; i++)
+        if (!try_one(c, i, &ns, why) && (best == N_ALGORITHMS || ns < best_ns)) {
+            best = i;
+            best_ns = ns;
+        }
+    if (best == N_ALGORITHMS)
+        return ERR_UNSUPPORTED;
+    snprintf(out->note, sizeof out->note, "%s, the fastest of %zu, on patches made beforehand", algorithms[best].name,
+             N_ALGORITHMS);
+    return try_one(c, best, &ns, why);
+}
+
+static enum err prepare(struct csr *c, struct contender *out, struct why *why)
 {
     const struct task *t = c->peer.task;
     const struct conv_sizes *s = &t->conv;
@@ -137,7 +178,7 @@ static enum err prepare(struct csr *c, struct why *why)
         e = status(cuda_libs.cusparseCreateDnMat(&c->y, s->k, columns, columns, y, CUDA_R_32F, CUSPARSE_ORDER_ROW),
                    "cusparseCreateDnMat", why);
     if (!e)
-        e = make_room(c, why);
+        e = choose(c, out, why);
     if (!e)
         cuda_peer_capture(&c->peer);
     return e;
@@ -151,7 +192,6 @@ enum err cusparse(const struct task *t, struct contender *out, struct why *why)
     if (!e && (t->kind != TASK_CONV || t->sparsity <= 0))
         e = why_set(why, ERR_UNSUPPORTED, "not compared here");
     snprintf(out->name, sizeof out->name, "cuSPARSE SpMM");
-    snprintf(out->note, sizeof out->note, "on patches made beforehand");
     if (!e)
         e = cuda_libs_cusparse(why);
     c = e ? NULL : calloc(1, sizeof *c);
@@ -160,5 +200,5 @@ enum err cusparse(const struct task *t, struct contender *out, struct why *why)
     c->peer.enqueue = enqueue;
     c->peer.fini = fini;
     e = cuda_peer_begin(&c->peer, t, out, why);
-    return e ? e : prepare(c, why);
+    return e ? e : prepare(c, out, why);
 }

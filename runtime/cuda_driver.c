@@ -57,6 +57,10 @@ static const struct {
     {CUDA_TOO_MANY_RESOURCES, ERR_LIMITS, "the launch needs more registers or shared memory than a block can have"},
     {CUDA_LAUNCH_TIMEOUT, ERR_TIMEOUT, "a kernel ran longer than the device's run time limit for kernels allows"},
     {CUDA_TOO_LARGE_COOPERATIVE, ERR_LIMITS, "not all blocks of a cooperative launch fit on the device"},
+    {CUDA_NOT_READY, ERR_DEVICE,
+     "the system is not ready: does nvidia-fabricmanager run, where the board has NVSwitch?"},
+    {CUDA_UNKNOWN, ERR_DEVICE,
+     "often /dev/nvidia-uvm is missing (modprobe nvidia-uvm), or the device fell off the bus"},
     {CUDA_DRIVER_MISMATCH, ERR_DEVICE, "library and kernel module of the driver differ: reboot after an update"},
     {CUDA_COMPAT_NOT_HERE, ERR_DEVICE, "forward compatibility is not for this device: use its own driver's libcuda"},
 };

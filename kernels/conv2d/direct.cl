@@ -17,8 +17,8 @@ DEVICE SUM input_at(GLOBAL const ELEM *x, int n, int g, int c, int row, int colu
 
 KERNEL WG_SIZE(LX, LY, LZ) conv2d_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, OUT_PARAMS)
 {
+    LOCAL_ALIGNED SUM ws[W_ROWS * F_ROW];
     LOCAL_ARRAY SUM xs[X_STAGED];
-    LOCAL_ARRAY SUM ws[W_ROWS * F_ROW];
     STRIPS_PLACE;
     SUMS_ARRAY(acc);
 
@@ -48,7 +48,7 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL c
 
                         UNROLL
                         for (int f = 0; f < F_OWN; f += F_LANES)
-                            weight[f / F_LANES] = LOCAL_VLOAD(row + OWN(f, F_T, F_R, ft));
+                            weight[f / F_LANES] = LOCAL_VLOAD_ALIGNED(row + OWN(f, F_T, F_R, ft));
                         UNROLL
                         for (int n = 0; n < I_OWN; n++) {
                             LOCAL const SUM *image =

@@ -55,7 +55,8 @@ KERNEL WG_SIZE(1, 1, 1) winograd_pack(GLOBAL const ELEM *RESTRICT w, GLOBAL SUM 
 KERNEL WG_SIZE(P_T, F_T, 1) winograd_gemm(GLOBAL const SUM *RESTRICT u, GLOBAL const SUM *RESTRICT v,
                                           GLOBAL SUM *RESTRICT products)
 {
-    LOCAL_ARRAY SUM us[RC_I * F_TILE], vs[RC_I * P_TILE];
+    LOCAL_ALIGNED SUM vs[RC_I * P_TILE];
+    LOCAL_ARRAY SUM us[RC_I * F_TILE];
     const int pt = LID(0), ft = LID(1), item = ft * P_T + pt, t0 = GRP(0) * P_TILE, k0 = GRP(1) * F_TILE, e = GRP(2);
     VT acc[F_V * F_R][P_OWN];
 
@@ -78,7 +79,7 @@ KERNEL WG_SIZE(P_T, F_T, 1) winograd_gemm(GLOBAL const SUM *RESTRICT u, GLOBAL c
 
             UNROLL
             for (int j = 0; j < P_OWN; j++)
-                tiles[j] = LOCAL_VLOAD(vs + c * P_TILE + P_PLACE(j));
+                tiles[j] = LOCAL_VLOAD_ALIGNED(vs + c * P_TILE + P_PLACE(j));
             UNROLL
             for (int i = 0; i < F_V * F_R; i++) {
                 const VT weight = VSET(us[c * F_TILE + F_PLACE(i)]);
@@ -94,5 +95,5 @@ KERNEL WG_SIZE(P_T, F_T, 1) winograd_gemm(GLOBAL const SUM *RESTRICT u, GLOBAL c
     for (int i = 0; i < F_V * F_R; i++)
         UNROLL
         for (int j = 0; j < P_OWN; j++)
-            SUM_VSTORE(acc[i][j], products + ((long)e * KP + k0 + F_PLACE(i)) * NTP + t0 + P_PLACE(j));
+            SUM_VSTORE_ALIGNED(acc[i][j], products + ((long)e * KP + k0 + F_PLACE(i)) * NTP + t0 + P_PLACE(j));
 }

@@ -28,8 +28,8 @@ KERNEL WG_SIZE(LX, LY, LZ)
 deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT offset, GLOBAL const ELEM *RESTRICT w,
                   OUT_PARAMS)
 {
+    LOCAL_ALIGNED SUM ws[W_ROWS * F_ROW];
     LOCAL_ARRAY SUM xs[STAGED * PIXELS];
-    LOCAL_ARRAY SUM ws[W_ROWS * F_ROW];
     STRIPS_PLACE;
     SUMS_ARRAY(acc);
 
@@ -53,7 +53,7 @@ deformable_direct(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT off
 
             UNROLL
             for (int f = 0; f < F_OWN; f += F_LANES)
-                weight[f / F_LANES] = LOCAL_VLOAD(ws + term * F_ROW + OWN(f, F_T, F_R, ft));
+                weight[f / F_LANES] = LOCAL_VLOAD_ALIGNED(ws + term * F_ROW + OWN(f, F_T, F_R, ft));
             UNROLL
             for (int i = 0; i < Y_OWN; i++)
                 UNROLL

@@ -215,6 +215,34 @@ static void what_a_template_lacks_is_said_in_words(void **state)
     }
 }
 
+/* One work-item a group: refused on a CUDA device, in words that name a template that computes it. */
+static void forms_for_cpus_refuse_cuda_devices(void **state)
+{
+    static const char *const texts[][3] = {
+        {"conv2d/direct_tile", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3 pad=1", "conv2d/direct"},
+        {"conv2d/direct_row", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3 pad=1", "conv2d/im2col_gemm"},
+        {"conv2d/winograd_tile", "conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3 pad=1", "conv2d/winograd_shared"},
+        {"conv2d/i8_tile", "conv2d i8 n=1 c=4 h=4 w=4 k=4 r=3 s=3 pad=1", "conv2d/i8"},
+        {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=4 h=4 w=4 r=3 s=3", "depthwise_conv2d/shared"},
+        {"deformable_conv2d/im2col_gemm", "deformable_conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3",
+         "deformable_conv2d/im2col_tiled"},
+    };
+    struct device_desc cuda;
+
+    (void)state;
+    cuda_arch_describe(cuda_arch_find(80), 108, &cuda);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct workload w;
+        struct why why = {""};
+
+        assert_int_equal(workload_parse(texts[i][1], &w, &why), ERR_OK);
+        assert_int_equal(template_find(texts[i][0])->fit(&w, &cuda, &why), FIT_NONE);
+        if (!strstr(why.text, texts[i][2]) || !strstr(why.text, texts[i][0]))
+            fail_msg("%s: \"%s\"", texts[i][1], why.text);
+        assert_int_not_equal(template_find(texts[i][2])->fit(&w, &cuda, &why), FIT_NONE);
+    }
+}
+
 static void equal_configs_give_equal_programs(void **state)
 {
     const struct template *t = template_find("conv2d/direct_tile");
@@ -249,6 +277,7 @@ int main(void)
         cmocka_unit_test(derived_quantities_can_be_computed),
         cmocka_unit_test(layers_of_networks_have_defaults),
         cmocka_unit_test(what_a_template_lacks_is_said_in_words),
+        cmocka_unit_test(forms_for_cpus_refuse_cuda_devices),
         cmocka_unit_test(equal_configs_give_equal_programs),
     };
 

@@ -114,7 +114,7 @@ KERNEL WG_SIZE(N_T, M_T, 1) batch_gemm_tiled(GLOBAL const ELEM *RESTRICT x, GLOB
             const int m = m0 + LID(1) * M_R + i, n = n0 + LID(0) * N_R + v * VEC;
 #if N % VEC == 0
             if (m < M && n < N)
-                STORE_YK_ALIGNED(((long)batch * M + m) * N + n, 0, acc[i][v]);
+                STORE_YK_ALIGNED((long)(batch * M + m) * N + n, 0, acc[i][v]);
 #else
             SUM out[VEC];
 
@@ -122,7 +122,7 @@ KERNEL WG_SIZE(N_T, M_T, 1) batch_gemm_tiled(GLOBAL const ELEM *RESTRICT x, GLOB
             UNROLL
             for (int j = 0; j < VEC; j++)
                 if (m < M && n + j < N)
-                    STORE_Y(((long)batch * M + m) * N + n + j, 0, out[j]);
+                    STORE_Y((long)(batch * M + m) * N + n + j, 0, out[j]);
 #endif
         }
 }

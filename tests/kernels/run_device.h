@@ -15,14 +15,17 @@
 struct devices_under_test {
     const struct device_ops *ops;
     struct device *list[MAX_DEVICES];
+    bool lost[MAX_DEVICES]; /* a kernel has broken it */
     int n;
 };
 
-/* Emulated GPUs of four architectures (tests/cuda), unless another driver and compiler are named: then those of the
- * machine. */
+/* Emulated GPUs of four architectures (tests/cuda), unless another driver is named, e.g.
+ * TUNE_CUDA_LIBRARY=libcuda.so.1: then that one, and the machine's NVRTC. */
 static inline void choose_cuda(void)
 {
 #ifdef EMULATED_CUDA
+    if (getenv("TUNE_CUDA_LIBRARY"))
+        return;
     setenv("TUNE_CUDA_LIBRARY", EMULATED_CUDA, 0);
     setenv("TUNE_NVRTC", EMULATED_NVRTC, 0);
     setenv("TUNE_NVRTC_VERSION", "12.8", 0); /* an emulated one that knows them all */
@@ -61,17 +64,28 @@ static inline void close_devices(struct devices_under_test *d)
         d->ops->close(d->list[i]);
 }
 
-/* A kernel that went astray takes the context with it: another one, so that the next kernel has its chance. */
-static inline void reopen_device(struct devices_under_test *d, int i)
+/* A kernel that went astray takes the context with it. */
+static inline void lose_device(struct devices_under_test *d, int i)
+{
+    d->lost[i] = strcmp(d->ops->name, "cuda") == 0;
+}
+
+/* Before a kernel: a new context, where one has broken the old. A real driver may not give one until the process ends;
+ * so on a GPU the parts are to be small (scripts/gpu_check.sh). */
+static inline void want_device(struct devices_under_test *d, int i)
 {
     char selector[16];
+    struct why why = {""};
 
-    if (strcmp(d->ops->name, "cuda") != 0)
+    if (!d->lost[i])
         return;
     snprintf(selector, sizeof selector, "%d", i);
     d->ops->close(d->list[i]);
-    if (d->ops->open(selector, &d->list[i], NULL))
+    if (d->ops->open(selector, &d->list[i], &why)) {
+        printf("FAILED: device %d is lost, the rest of this part was not run: %s\n", i, why.text);
         exit(1);
+    }
+    d->lost[i] = false;
 }
 
 /* Part i of n of a long test, from the argument "i/n" (no argument: all of it): true when the next item is of it. */

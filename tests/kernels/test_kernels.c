@@ -21,12 +21,14 @@ static int n_failed, n_verified;
 static void verify_config(const struct template *t, const struct workload *w, int i_device, const struct space *s,
                           const struct config *c, const char *shape)
 {
-    const struct device_desc *d = under.ops->describe(under.list[i_device]);
+    const struct device_desc *d;
     struct program p;
     struct blobs blobs;
     struct buf text;
     struct why why = {""};
 
+    want_device(&under, i_device);
+    d = under.ops->describe(under.list[i_device]);
     buf_init(&text, 4096);
     blobs_init(&blobs, (size_t)1 << 28);
     space_config_text(s, c, &text);
@@ -35,7 +37,7 @@ static void verify_config(const struct template *t, const struct workload *w, in
         load_and_verify(under.ops, under.list[i_device], &p, &blobs, &why)) {
         printf("FAILED on %s: %s | %s | %s: %s\n", d->name, t->id, shape, buf_text(&text), why.text);
         n_failed++;
-        reopen_device(&under, i_device);
+        lose_device(&under, i_device);
     }
     program_fini(&p);
     blobs_fini(&blobs);

@@ -110,6 +110,28 @@ static void random_trial(struct fuzz *f, struct buf *out)
                    rng_below(&f->rng, 2) ? "trial_result" : "trial_release", n, n);
 }
 
+/* A few programs, wanted by trials and answered by builders; their names differ in the first digits. */
+static void random_build(struct fuzz *f, struct buf *out)
+{
+    static const char *const statuses[] = {"ok", "compile", "crash"};
+    const unsigned job = (unsigned)rng_below(&f->rng, 4) + 1, n = (unsigned)rng_below(&f->rng, 90) + 10;
+    const char rest[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+    if (rng_below(&f->rng, 2))
+        buf_printf(out,
+                   "\"op\":\"trial_add\",\"args\":{\"job\":\"j%u\",\"token\":1,\"trials\":[{\"n\":%u,\"key\":\"cpu\","
+                   "\"program\":\"%u%s\",\"anchor\":\"%u%s\",\"body\":{\"x\":1}}]}",
+                   job, n, n, rest, 10 + n % 7, rest);
+    else
+        buf_printf(out,
+                   "\"op\":\"%s\",\"args\":{\"agent\":\"b1\",\"program\":\"%u%s\",\"arch\":\"sm_61\",\"status\":\"%s\","
+                   "\"blobs\":[],\"body\":{},\"builds\":[{\"program\":\"%u%s\",\"arch\":\"sm_61\"}]}",
+                   rng_below(&f->rng, 2)   ? "build_result"
+                   : rng_below(&f->rng, 2) ? "build_renew"
+                                           : "build_release",
+                   n, rest, statuses[rng_below(&f->rng, COUNT(statuses))], n, rest);
+}
+
 static void make_json(struct fuzz *f, struct buf *out)
 {
     size_t n_ops = 0;
@@ -118,7 +140,7 @@ static void make_json(struct fuzz *f, struct buf *out)
         n_ops++;
     buf_printf(out, "{\"id\":\"%016llx%016llx\",\"session\":\"%s\",\"ctr\":%lld,",
                (unsigned long long)rng_below(&f->rng, 4000), 0ull, f->session, (long long)++f->ctr);
-    switch (rng_below(&f->rng, 3)) {
+    switch (rng_below(&f->rng, 4)) {
     case 0:
         buf_printf(out, "\"op\":\"%s\",\"args\":{", op_table[rng_below(&f->rng, n_ops)].name);
         random_args(f, out);
@@ -127,8 +149,11 @@ static void make_json(struct fuzz *f, struct buf *out)
     case 1:
         buf_puts(out, usual[rng_below(&f->rng, COUNT(usual))]);
         break;
-    default:
+    case 2:
         random_trial(f, out);
+        break;
+    default:
+        random_build(f, out);
     }
     buf_puts(out, "}");
 }

@@ -6,7 +6,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
         why_set(why, ERR_UNSUPPORTED, "batch_gemm/packed does not compute dtype %s", dtype_name(w->dtype));
         return FIT_NONE;
     }
-    if (gemm_not_cuda("batch_gemm/packed", d, why))
+    if (gemm_not_cuda("batch_gemm/packed", "batch_gemm/tiled, batch_gemm/mma", d, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
 }

@@ -35,7 +35,8 @@ static bool is_i8(const char *id, const struct workload *w, struct why *why)
 
 static enum fit fit_tile(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (!is_i8("dense/dense_i8_tile", w, why) || gemm_not_cuda("dense/dense_i8_tile", d, why))
+    if (!is_i8("dense/dense_i8_tile", w, why) ||
+        gemm_not_cuda("dense/dense_i8_tile", "dense/dense_i8, dense/mma", d, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
 }

@@ -4,7 +4,7 @@
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (dense_within("dense/gemm_packed", DENSE_F16 | DENSE_EPILOGUE, w, why) ||
-        gemm_not_cuda("dense/gemm_packed", d, why))
+        gemm_not_cuda("dense/gemm_packed", "dense/gemm_tiled, dense/gemm_direct", d, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU && workload_get(w, "m") > DENSE_GEMV_ROWS ? FIT_GOOD : FIT_POSSIBLE;
 }

@@ -8,7 +8,8 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 {
     const int64_t m = workload_get(w, "m");
 
-    if (dense_within("dense/gemv", DENSE_F16 | DENSE_EPILOGUE, w, why) || gemm_not_cuda("dense/gemv", d, why))
+    if (dense_within("dense/gemv", DENSE_F16 | DENSE_EPILOGUE, w, why) ||
+        gemm_not_cuda("dense/gemv", "dense/small_batch", d, why))
         return FIT_NONE;
     if (m > MAX_ROWS) {
         why_set(why, ERR_UNSUPPORTED, "dense/gemv computes m = 1 to %d, not m=%lld", MAX_ROWS, (long long)m);

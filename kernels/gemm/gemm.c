@@ -12,11 +12,11 @@ int64_t gemm_max_dynamic(const struct device_desc *d)
     return d->sm ? d->local_max_bytes : build_max_local(d);
 }
 
-enum err gemm_not_cuda(const char *id, const struct device_desc *d, struct why *why)
+enum err gemm_not_cuda(const char *id, const char *others, const struct device_desc *d, struct why *why)
 {
     if (kernel_lang(d) != LANG_CUDA_C)
         return ERR_OK;
-    return why_set(why, ERR_UNSUPPORTED, "%s is a form for CPUs: one work-item a group, no CUDA text", id);
+    return why_set(why, ERR_UNSUPPORTED, "%s is a form for CPUs, with one work-item a group; on CUDA: %s", id, others);
 }
 
 void gemm_need(struct build *b, const char *word)

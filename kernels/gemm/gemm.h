@@ -23,8 +23,8 @@ void gemm_define_shape(struct build *b, const struct gemm_shape *z);
 /* Local memory of a group when a launch asks for it (`dyn_local`): more than build_max_local on CUDA devices. */
 int64_t gemm_max_dynamic(const struct device_desc *d);
 
-/* ERR_UNSUPPORTED with words for devices of CUDA. */
-enum err gemm_not_cuda(const char *template_id, const struct device_desc *d, struct why *why);
+/* ERR_UNSUPPORTED with words for devices of CUDA: `others` names the templates for them. */
+enum err gemm_not_cuda(const char *template_id, const char *others, const struct device_desc *d, struct why *why);
 
 /* Adds a word (runtime/cuda_arch.h) to what the program needs of its device; after build_module. */
 void gemm_need(struct build *b, const char *word);

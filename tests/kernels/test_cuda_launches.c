@@ -265,10 +265,36 @@ static void a_changed_launch_is_found(void **state)
     }
 }
 
+/* With the template's id, and one that computes it there. */
+static void forms_for_cpus_refuse_cuda_in_words(void **state)
+{
+    static const char *const texts[][3] = {
+        {"dense/gemm_packed", "dense f32 m=9 n=9 k=9", "dense/gemm_tiled"},
+        {"dense/gemv", "dense f16 m=1 n=9 k=9", "dense/small_batch"},
+        {"dense/dense_i8_tile", "dense i8 m=8 n=8 k=8", "dense/dense_i8"},
+        {"batch_gemm/packed", "batch_gemm f32 b=2 m=9 n=9 k=9", "batch_gemm/tiled"},
+    };
+    struct device_desc cuda;
+
+    (void)state;
+    cuda_arch_describe(cuda_arch_find(75), 28, &cuda);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct workload w;
+        struct why why = {""};
+
+        assert_int_equal(workload_parse(texts[i][1], &w, NULL), ERR_OK);
+        assert_int_equal(template_find(texts[i][0])->fit(&w, &cuda, &why), FIT_NONE);
+        if (!strstr(why.text, texts[i][0]) || !strstr(why.text, "CUDA") || !strstr(why.text, texts[i][2]))
+            fail_msg("%s: \"%s\"", texts[i][0], why.text);
+        assert_int_not_equal(template_find(texts[i][2])->fit(&w, &cuda, &why), FIT_NONE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_changed_launch_is_found),
+        cmocka_unit_test(forms_for_cpus_refuse_cuda_in_words),
         cmocka_unit_test(both_languages_give_the_same_launches),
     };
 

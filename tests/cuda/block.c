@@ -240,10 +240,13 @@ static void check_band(void)
 static void run_blocks(void)
 {
     const struct emu_dim g = run.l->grid;
+    int64_t n = 0;
 
     for (run.block.z = 0; run.block.z < g.z; run.block.z++)
         for (run.block.y = 0; run.block.y < g.y; run.block.y++)
             for (run.block.x = 0; run.block.x < g.x; run.block.x++) {
+                if (run.l->only && ++n != run.l->only)
+                    continue;
                 start_block();
                 run_block();
                 check_band();
@@ -306,6 +309,11 @@ static void set_threads(const struct emu_dim s)
 }
 
 int block_run_all(const struct block_launch *l, char words[256])
+{
+    return l->together ? grid_run(l, words) : block_run_blocks(l, words);
+}
+
+int block_run_blocks(const struct block_launch *l, char words[256])
 {
     run.l = l;
     run.error = 0;

@@ -290,14 +290,14 @@ void memory_forget(CUcontext c, const void *owner)
     }
 }
 
-/* A buffer between two pages of nobody. */
+/* A buffer between two pages of nobody; shared with the processes that blocks of a cooperative launch are. */
 static struct memory *map(size_t n_bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), rounded = (n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     const size_t inner = (rounded + page - 1) / page * page;
     struct memory *m = calloc(1, sizeof *m);
     unsigned char *at =
-        m ? mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
+        m ? mmap(NULL, inner + 2 * page, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
 
     if (at == MAP_FAILED || mprotect(at + page, inner, PROT_READ | PROT_WRITE)) {
         free(m);

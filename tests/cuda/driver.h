@@ -124,6 +124,7 @@ struct work {
             CUfunction function;
             struct emu_dim grid, block;
             unsigned dynamic_bytes;
+            bool cooperative;
             void **params;
         } kernel;
         struct {

@@ -50,7 +50,7 @@ static CUresult check_shared(const struct CUfunc_st *f, unsigned dynamic_bytes)
 }
 
 static CUresult put_kernel(CUfunction f, struct emu_dim g, struct emu_dim b, unsigned dynamic_bytes, CUstream s,
-                           void **params)
+                           void **params, bool cooperative)
 {
     struct work *w;
     CUresult e = stream_find(s, &s);
@@ -70,6 +70,7 @@ static CUresult put_kernel(CUfunction f, struct emu_dim g, struct emu_dim b, uns
     w->kernel.grid = g;
     w->kernel.block = b;
     w->kernel.dynamic_bytes = dynamic_bytes;
+    w->kernel.cooperative = cooperative;
     w->kernel.params = copy_params(f->kernel, params);
     if (!w->kernel.params) {
         work_free(w);
@@ -98,10 +99,10 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 
     if (e)
         return e;
-    return driver_leave(extra ? CUDA_ERROR_NOT_SUPPORTED : put_kernel(f, g, b, dynamic_bytes, s, params));
+    return driver_leave(extra ? CUDA_ERROR_NOT_SUPPORTED : put_kernel(f, g, b, dynamic_bytes, s, params, false));
 }
 
-/* All blocks must fit at a time. Barriers over the whole grid are not emulated: blocks run one after the other. */
+/* All blocks must fit at a time; they run as processes of their own and may wait for each other. */
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                    unsigned bz, unsigned dynamic_bytes, CUstream s, void **params)
 {
@@ -115,7 +116,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
     d = f->module->context->device;
     if ((int64_t)gx * gy * gz * warps * EMU_WARP > (int64_t)device_attribute(d, 39) * device_attribute(d, 16))
         return driver_leave(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
-    return driver_leave(put_kernel(f, g, b, dynamic_bytes, s, params));
+    return driver_leave(put_kernel(f, g, b, dynamic_bytes, s, params, true));
 }
 
 CUresult kernel_run(const struct work *w, uint64_t seed)
@@ -130,7 +131,8 @@ CUresult kernel_run(const struct work *w, uint64_t seed)
                              .dynamic_bytes = w->kernel.dynamic_bytes,
                              .shared = shared,
                              .n_shared = m->n_shared,
-                             .seed = seed};
+                             .seed = seed,
+                             .together = w->kernel.cooperative};
     char words[256];
     CUresult e;
 

@@ -26,6 +26,20 @@
 #define RESTRICT __restrict__
 #define BARRIER() __syncthreads()
 #define BARRIER_ALL() __syncthreads() /* orders global memory within the block too */
+/* All groups of a cooperative launch have come here n / groups times: what they wrote before is seen behind it. `arrived`: an int that
+ * was 0 before the launch. */
+#define GRID_BARRIER(arrived, n)                                                                                       \
+    do {                                                                                                               \
+        __syncthreads();                                                                                               \
+        if (threadIdx.x == 0) {                                                                                        \
+            __threadfence();                                                                                           \
+            atomicAdd((arrived), 1);                                                                                   \
+            while (*(volatile int *)(arrived) < (n))                                                                   \
+                ;                                                                                                      \
+            __threadfence();                                                                                           \
+        }                                                                                                              \
+        __syncthreads();                                                                                               \
+    } while (0)
 #define LID(d) ((int)((d) == 0 ? threadIdx.x : (d) == 1 ? threadIdx.y : threadIdx.z))
 #define GRP(d) ((int)((d) == 0 ? blockIdx.x : (d) == 1 ? blockIdx.y : blockIdx.z))
 #define WG_SIZE(x, y, z) __launch_bounds__((x) * (y) * (z))

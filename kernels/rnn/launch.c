@@ -40,3 +40,14 @@ void launch_loop(struct build *b, int first, int64_t count)
     if (!b->e && first < launch_next(b))
         b->e = program_add_loop(b->p, first, launch_next(b) - 1, count);
 }
+
+void launch_zeros(struct build *b, int i_buffer)
+{
+    struct program_launch *l = b->e ? NULL : program_add_launch(b->p, LAUNCH_FILL, PHASE_RUN);
+
+    if (b->e)
+        return;
+    b->e = l ? program_arg_buffer(l, i_buffer) : ERR_NOMEM;
+    if (!b->e)
+        b->e = program_arg_real(l, 0);
+}

@@ -14,6 +14,9 @@ struct launch_int {
 int launch_add(struct build *b, enum launch_phase phase, const char *kernel, int64_t items, int64_t wg, int64_t layers,
                const int *buffers, int n, const struct launch_int *numbers);
 
+/* Adds a launch that fills a buffer with zeros. */
+void launch_zeros(struct build *b, int i_buffer);
+
 /* Puts a launch on a queue. */
 void launch_queue(struct build *b, int i_launch, int queue);
 

@@ -1,5 +1,6 @@
 #include "kernels/rnn/launch.h"
 #include "kernels/rnn/rnn.h"
+#include "runtime/cuda_arch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,12 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
                 "rnn/plan computes pass=fwd and pass=bwd_data, not pass=bwd_weight (rnn/wgrad does)");
         return FIT_NONE;
     }
-    return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
+    return d->kind == DEVICE_CPU || d->kind == DEVICE_GPU ? FIT_GOOD : FIT_POSSIBLE;
+}
+
+static bool is_tiled(const struct device_desc *d)
+{
+    return d->kind == DEVICE_GPU;
 }
 
 static const struct build_knob knobs[] = {
@@ -34,6 +40,83 @@ static const struct build_knob knobs[] = {
     {"pf", {0, 4, 8, 16, BUILD_END}},
     {"wg", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
     {0},
+};
+
+/* GPUs: a tile is a group's. Knobs that mean nothing there have one value. */
+static const struct build_knob tiled_knobs[] = {
+    {"comb_gate", {0, 1, BUILD_END}},
+    {"streams", {1, 2, 4, 8, BUILD_END}},
+    {"fuse_pw", {0, 1, 2, BUILD_END}},
+    {"pretrans", {0, 1, BUILD_END}},
+    {"comb_in", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 50, 64, 100, 200, 65536, BUILD_END}},
+    {"wave", {0, 1, BUILD_END}},
+    {"persist", {0, 1, BUILD_END}},
+    {"concat_xh", {0, BUILD_END}},
+    {"vec", {1, 2, 4, BUILD_END}},
+    {"g_in_mr", {1, 2, 4, 8, BUILD_END}},
+    {"g_in_nv", {1, 2, BUILD_END}},
+    {"g_in_ku", {1, 2, 4, 8, BUILD_END}},
+    {"g_in_order", {0, 1, BUILD_END}},
+    {"g_in_tn", {1, 2, 4, 8, 16, 32, BUILD_END}},
+    {"g_rec_mr", {1, 2, 3, 4, 6, 8, 12, 16, BUILD_END}},
+    {"g_rec_nv", {1, 2, BUILD_END}},
+    {"g_rec_ku", {1, 2, 4, 8, BUILD_END}},
+    {"g_rec_tn", {1, 2, 4, 8, 16, 32, BUILD_END}},
+    {"g_rec_ks", {1, 2, 4, 8, BUILD_END}},
+    {"kt", {8, 16, 32, BUILD_END}},
+    {"pf", {0, BUILD_END}},
+    {"wg", {1, 2, 4, 8, 16, 32, 64, 128, 256, BUILD_END}},
+    {0},
+};
+
+static const char *const tiled_quantities[][2] = {
+    {"rec_gates", "1 + (fuse_pw == 2) * fwd * (gates - 1)"},
+    {"in_tm", "max(1, wg // g_in_tn)"},
+    {"rec_tm", "max(1, wg // (g_rec_tn * g_rec_ks))"},
+    {"in_wide", "g_in_tn * g_in_nv * vec"},
+    {"rec_wide", "g_rec_tn * g_rec_nv * vec"},
+    {"in_rows", "in_tm * g_in_mr"},
+    {"rec_rows", "rec_tm * g_rec_mr"},
+    {"rec_units", "rec_rows // rec_gates"},
+    {"rec_most", "size_h * (1 + fwd * (fuse_pw < 2) * comb_gate * (gates - 1))"},
+    {"in_most", "back * min(size_h, size_i) + fwd * size_h * (1 + comb_gate * (gates - 1))"},
+    {"rec_k", "size_h * (1 + back * (gates - 1))"},
+    {"in_space", "kt * (in_rows + in_wide)"},
+    {"rec_space", "max(kt * (rec_rows + rec_wide), (g_rec_ks > 1) * rec_rows * rec_wide)"},
+    {"persist_space", "persist * ceil_div(rec_k, kt) * kt * rec_rows"},
+    {"in_loads_per_fma", "(g_in_mr + g_in_nv * vec) / (g_in_mr * g_in_nv * vec)"},
+    {"rec_loads_per_fma", "(g_rec_mr + g_rec_nv * vec) / (g_rec_mr * g_rec_nv * vec)"},
+    {"waste", "ceil_div(rec_most, rec_units) * rec_units / rec_most"},
+    {"chunk", "min(comb_in, size_t)"},
+    {"rec_groups", "ceil_div(rec_most, max(1, rec_units)) * max(1, size_b // rec_wide)"},
+    {"groups_a_unit", "rec_groups * (1 + wave * (size_l - 1)) * (1 + (1 - comb_gate) * (gates - 1)) / units"},
+    {"in_groups_a_unit", "ceil_div(in_most, in_rows) * max(1, size_b // in_wide) * chunk / units"},
+    {"launches_a_step",
+     "(1 - persist) * ((gates - comb_gate * (gates - 1)) * (1 + 1 / chunk) + (fuse_pw == 1) + (fuse_pw == "
+     "0) * (3 * gates + 1))"},
+    {NULL, NULL},
+};
+
+/* persist: its groups wait for each other, so that each must have a unit of its own. */
+static const char *const tiled_constraints[] = {
+    "size_b % in_wide == 0 and size_b % rec_wide == 0",
+    "wg % g_in_tn == 0 and wg % (g_rec_tn * g_rec_ks) == 0",
+    "wg >= 32 or size_h * size_b < 4096",
+    "wg <= max_group and wg <= max_x",
+    "g_in_mr * g_in_nv * vec <= 64 and g_rec_mr * g_rec_nv * vec <= 64",
+    "g_rec_mr % rec_gates == 0 and rec_units <= rec_most",
+    "in_rows <= in_most",
+    "in_space * 4 <= max_local and (rec_space + persist_space) * 4 <= max_local",
+    "comb_in <= size_t or comb_in == 65536",
+    "comb_in < size_t or comb_in == 65536",
+    "comb_gate == 1 or fuse_pw < 2",
+    "gates > 1 or comb_gate == 1",
+    "comb_gate == 0 or streams <= 2",
+    "back == 0 or (comb_gate == 1 and fuse_pw >= 1)",
+    "wave == 0 or (size_l >= 2 and streams == 1 and persist == 0)",
+    "persist == 0 or (fuse_pw == 2 and comb_gate == 1 and pretrans == 1 and streams == 1)",
+    "persist == 0 or (cooperative and rec_groups <= units)",
+    NULL,
 };
 
 /* rec_gates: gates of one hidden unit within a recurrent tile; *_rows: rows that a tile may not exceed. */
@@ -100,8 +183,12 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                             {"max_group", (double)build_max_group(d)},
                                             {"max_x", (double)build_max_side(d, 0)},
                                             {"max_local", (double)build_max_local(d)},
+                                            {"units", (double)(d->units > 0 ? d->units : 1)},
+                                            {"cooperative", cuda_arch_has(d, "cooperative")},
                                             {NULL, 0}};
 
+    if (is_tiled(d))
+        return build_space(s, constants, tiled_knobs, tiled_quantities, tiled_constraints, why);
     return build_space(s, constants, knobs, quantities, constraints, why);
 }
 
@@ -120,6 +207,71 @@ static int64_t at_most(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Slices of k within a group: so many that the groups of a step, of all layers where they go in a wave, are four for
+ * each unit, as the post counts them, or that a tile is as small as may be. */
+static int64_t tiled_slices(const struct rnn_shape *z, int64_t units, int64_t groups)
+{
+    const int64_t tiles = CEIL(z->gates * z->h * z->b, 64 * 64) * (z->l > 1 ? z->l : 1);
+    int64_t ks = 1;
+
+    while (ks < 8 && tiles * ks < groups * units)
+        ks *= 2;
+    return ks;
+}
+
+/* 256 items with 4 x 4 sums each; all layers in a wave; or where units are enough to hold R in local memory all steps
+ * in one launch. */
+static enum err tiled_fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                               struct config *out)
+{
+    static const char *const lower[] = {"g_rec_ks", "wg", "g_in_mr", "g_in_tn", "g_rec_tn", "vec", "g_rec_mr", NULL};
+    const char *names[8];
+    const struct rnn_shape z = rnn_shape_of(w);
+    const int64_t units = d->units > 0 ? d->units : 1, gates = z.pass == RNN_BWD_DATA ? 1 : z.gates;
+    int64_t vec = 4, tn = 16;
+    struct config persistent;
+
+    while (z.b % vec)
+        vec /= 2;
+    while (z.b % (vec * tn))
+        tn /= 2;
+    *out = (struct config){{0}};
+    build_choose(s,
+                 (const struct build_define[]){{"comb_gate", 1},
+                                               {"streams", 1},
+                                               {"fuse_pw", 2},
+                                               {"pretrans", 1},
+                                               {"comb_in", z.t <= 4 ? 65536 : 4},
+                                               {"wave", z.l > 1},
+                                               {"vec", vec},
+                                               {"g_in_mr", 4},
+                                               {"g_in_nv", 1},
+                                               {"g_in_ku", 4},
+                                               {"g_in_tn", tn},
+                                               {"g_rec_mr", gates == 1 ? 4 : gates},
+                                               {"g_rec_nv", 1},
+                                               {"g_rec_ku", 4},
+                                               {"g_rec_tn", tn},
+                                               {"g_rec_ks", tiled_slices(&z, units, 4)},
+                                               {"kt", 16},
+                                               {"wg", 256},
+                                               {NULL, 0}},
+                 out);
+    persistent = *out;
+    build_choose(s,
+                 (const struct build_define[]){
+                     {"wave", 0}, {"persist", 1}, {"comb_in", z.t < 25 ? 4 : 25}, {"g_rec_ks", 4}, {NULL, 0}},
+                 &persistent);
+    if (space_is_valid(s, &persistent, NULL)) {
+        *out = persistent;
+        return ERR_OK;
+    }
+    memcpy(names, lower, sizeof names);
+    if (gates > 1)
+        names[6] = NULL; /* an item has whole hidden units */
+    return build_make_valid(s, names, out);
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -130,6 +282,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const int64_t in_rows = back ? at_most(z.h, z.i) : z.gates * z.h;
     int64_t wg = cpu ? 1 : at_most(32, build_max_group(d));
 
+    if (is_tiled(d))
+        return tiled_fallback(w, d, s, out);
     while (wg > z.b * z.h)
         wg /= 2;
     *out = (struct config){{0}};
@@ -158,9 +312,10 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 struct plan {
     struct build *b;
     struct rnn_shape s;
-    bool comb_gate, wave, persist, concat, packed, back;
+    bool comb_gate, wave, persist, concat, packed, back, tiled;
     int64_t streams, fuse, chunk, chunks, vec, wg;
-    int w_packed, r_packed, zx, zr, c, between, temporaries;
+    int64_t in_rows, rec_rows, in_wide, rec_wide; /* of a tile: an item's, or where tiled a group's */
+    int w_packed, r_packed, zx, zr, c, between, temporaries, arrived;
     int last_pw, last_in; /* launches of the layer before */
 };
 
@@ -196,7 +351,7 @@ static void put_input_weights(const struct plan *p, struct buffers *to)
 
 static int64_t in_tiles(const struct plan *p, int64_t layer)
 {
-    const int64_t rows = p->s.gates * p->s.h, mr = build_int(p->b, p->concat ? "g_rec_mr" : "g_in_mr");
+    const int64_t rows = p->s.gates * p->s.h, mr = p->concat ? p->rec_rows : p->in_rows;
 
     if (p->back)
         return CEIL(rnn_width(&p->s, layer), mr);
@@ -207,11 +362,17 @@ static int64_t in_tiles(const struct plan *p, int64_t layer)
 
 static int64_t rec_tiles(const struct plan *p)
 {
-    const int64_t mr = build_int(p->b, "g_rec_mr");
+    const int64_t mr = p->rec_rows;
 
     if (p->fuse == 2 && !p->back)
         return CEIL(p->s.h, mr / p->s.gates);
     return CEIL(p->back || !p->comb_gate ? p->s.h : p->s.gates * p->s.h, mr);
+}
+
+/* Work-items of a recurrent product. */
+static int64_t rec_items(const struct plan *p)
+{
+    return rec_tiles(p) * (p->s.b / p->rec_wide) * (p->tiled ? p->wg : 1);
 }
 
 static int64_t gate_launches(const struct plan *p)
@@ -223,7 +384,7 @@ static int64_t in_panels(const struct plan *p, int64_t layer)
 {
     const int64_t n_k = p->back ? p->s.gates * p->s.h : rnn_width(&p->s, layer);
 
-    return gate_launches(p) * in_tiles(p, layer) * n_k * build_int(p->b, p->concat ? "g_rec_mr" : "g_in_mr");
+    return gate_launches(p) * in_tiles(p, layer) * n_k * (p->concat ? p->rec_rows : p->in_rows);
 }
 
 static void pack(struct plan *p)
@@ -236,8 +397,7 @@ static void pack(struct plan *p)
     if (!p->packed)
         return;
     p->w_packed = build_buffer(b, "wp", ROLE_PACKED, DTYPE_F32, in_panels(p, 0) + (p->s.l - 1) * in_panels(p, 1));
-    p->r_packed =
-        build_buffer(b, "rp", ROLE_PACKED, DTYPE_F32, p->s.l * gates * rec_tiles(p) * n_k * build_int(b, "g_rec_mr"));
+    p->r_packed = build_buffer(b, "rp", ROLE_PACKED, DTYPE_F32, p->s.l * gates * rec_tiles(p) * n_k * p->rec_rows);
     launch_add(b, PHASE_PACK, "rnn_pack_in", gates * tiles, 1, p->s.l,
                (const int[]){build_tensor(b, "w"), up, p->w_packed, -1}, 0, NULL);
     launch_add(b, PHASE_PACK, "rnn_pack_rec", gates * rec_tiles(p), 1, p->s.l,
@@ -258,6 +418,8 @@ static void add_buffers(struct plan *p)
     p->c = build_buffer(b, "carry", ROLE_SCRATCH, DTYPE_F32, p->s.l * state);
     if (p->s.l > 1)
         p->between = build_buffer(b, "between", ROLE_SCRATCH, b->w->dtype, (p->s.l - 1) * p->s.t * state);
+    if (p->persist && p->tiled)
+        p->arrived = build_buffer(b, "arrived", ROLE_SCRATCH, DTYPE_I32, 1);
     if (p->fuse == 0)
         p->temporaries = build_buffer(b, "temporaries", ROLE_SCRATCH, DTYPE_F32, layers * 7 * state);
 }
@@ -326,7 +488,7 @@ static void add_inputs(struct plan *p, int64_t layer, int *first)
 {
     const int64_t tiles =
         p->wave && in_tiles(p, 1) > in_tiles(p, 0) ? in_tiles(p, 1) : in_tiles(p, p->wave ? 0 : layer);
-    const int64_t columns = p->s.b / (p->vec * build_int(p->b, "g_in_nv"));
+    const int64_t columns = p->s.b / p->in_wide;
     struct buffers buffers = {.n = 0};
 
     put_input_weights(p, &buffers);
@@ -341,8 +503,9 @@ static void add_inputs(struct plan *p, int64_t layer, int *first)
     }
     *first = launch_next(p->b);
     for (int64_t gate = 0; gate < gate_launches(p); gate++) {
-        const int l = launch_add(p->b, PHASE_RUN, "rnn_in", tiles * columns * p->chunk, p->wg, p->wave ? p->s.l : 1,
-                                 buffers.at, 3, (const struct launch_int[]){{layer, {0}}, {gate, {0}}, {0, {1, 0}}});
+        const int l = launch_add(p->b, PHASE_RUN, "rnn_in", tiles * columns * p->chunk * (p->tiled ? p->wg : 1), p->wg,
+                                 p->wave ? p->s.l : 1, buffers.at, 3,
+                                 (const struct launch_int[]){{layer, {0}}, {gate, {0}}, {0, {1, 0}}});
 
         launch_queue(p->b, l, queue_of(p, true, gate));
     }
@@ -422,15 +585,14 @@ static int add_cell(struct plan *p, int64_t layer)
 /* The steps of a chunk, in a loop. in: the first inputs' launch, -1 when it comes later. */
 static void add_steps(struct plan *p, int64_t layer, int in)
 {
-    const int64_t columns = p->s.b / (p->vec * build_int(p->b, "g_rec_nv")), gates = gate_launches(p);
+    const int64_t gates = gate_launches(p);
     const struct buffers buffers = step_buffers(p);
     const int first = launch_next(p->b);
     int cell;
 
     for (int64_t gate = 0; gate < gates; gate++) {
-        const int l =
-            launch_add(p->b, PHASE_RUN, "rnn_step", rec_tiles(p) * columns, p->wg, p->wave ? p->s.l : 1, buffers.at, 4,
-                       (const struct launch_int[]){{layer, {0}}, {gate, {0}}, {0, {1, 0}}, {0, {0, 1}}});
+        const int l = launch_add(p->b, PHASE_RUN, "rnn_step", rec_items(p), p->wg, p->wave ? p->s.l : 1, buffers.at, 4,
+                                 (const struct launch_int[]){{layer, {0}}, {gate, {0}}, {0, {1, 0}}, {0, {0, 1}}});
 
         launch_queue(p->b, l, queue_of(p, false, gate));
         launch_after(p->b, l, p->last_pw); /* which reads the sums of the layer before */
@@ -487,17 +649,34 @@ static void add_layer(struct plan *p, int64_t layer)
     outer_loop(p, first, n_loops, count);
 }
 
+/* All steps of a layer in a launch: one group, or where tiled all groups of a step, which count themselves in a buffer.
+ */
+static void add_persistent_steps(struct plan *p, int64_t layer)
+{
+    struct buffers buffers = step_buffers(p);
+    struct program_launch *l;
+
+    if (p->tiled) {
+        put(&buffers, p->arrived);
+        launch_zeros(p->b, p->arrived);
+    }
+    launch_add(p->b, PHASE_RUN, "rnn_persist", p->tiled ? rec_items(p) : p->wg, p->wg, 1, buffers.at, 1,
+               (const struct launch_int[]){{layer, {0}}});
+    if (p->b->e || !p->tiled)
+        return;
+    l = &p->b->p->launches[p->b->p->n_launches - 1];
+    l->cooperative = true;
+}
+
 static void add_persistent_layer(struct plan *p, int64_t layer)
 {
-    const struct buffers buffers = step_buffers(p);
     int in = -1, first = launch_next(p->b);
 
     if (!p->back) {
         add_inputs(p, layer, &in);
         launch_loop(p->b, first, p->chunks);
     }
-    launch_add(p->b, PHASE_RUN, "rnn_persist", p->wg, p->wg, 1, buffers.at, 1,
-               (const struct launch_int[]){{layer, {0}}});
+    add_persistent_steps(p, layer);
     if (p->back) {
         first = launch_next(p->b);
         add_inputs(p, layer, &in);
@@ -507,17 +686,17 @@ static void add_persistent_layer(struct plan *p, int64_t layer)
 
 static void add_last(struct plan *p)
 {
-    const int64_t columns = p->s.b / (p->vec * build_int(p->b, "g_rec_nv"));
     const int r = p->packed ? p->r_packed : build_tensor(p->b, "r");
 
-    launch_add(p->b, PHASE_RUN, "rnn_last", rec_tiles(p) * columns, p->wg, p->s.l,
+    launch_add(p->b, PHASE_RUN, "rnn_last", rec_items(p), p->wg, p->s.l,
                (const int[]){r, build_tensor(p->b, "dgates"), p->c, build_tensor(p->b, "dh0"), -1}, 0, NULL);
 }
 
 static struct plan plan_of(struct build *b)
 {
     const struct rnn_shape s = rnn_shape_of(b->w);
-    const int64_t comb_in = build_int(b, "comb_in"), chunk = comb_in < s.t ? comb_in : s.t;
+    const int64_t comb_in = build_int(b, "comb_in"), chunk = comb_in < s.t ? comb_in : s.t, vec = build_int(b, "vec");
+    const bool tiled = is_tiled(b->d);
 
     return (struct plan){.b = b,
                          .s = s,
@@ -531,7 +710,12 @@ static struct plan plan_of(struct build *b)
                          .fuse = build_int(b, "fuse_pw"),
                          .chunk = chunk,
                          .chunks = CEIL(s.t, chunk),
-                         .vec = build_int(b, "vec"),
+                         .vec = vec,
+                         .tiled = tiled,
+                         .in_rows = build_int(b, tiled ? "in_rows" : "g_in_mr"),
+                         .rec_rows = build_int(b, tiled ? "rec_rows" : "g_rec_mr"),
+                         .in_wide = tiled ? build_int(b, "in_wide") : vec * build_int(b, "g_in_nv"),
+                         .rec_wide = tiled ? build_int(b, "rec_wide") : vec * build_int(b, "g_rec_nv"),
                          .wg = build_int(b, "wg"),
                          .w_packed = -1,
                          .r_packed = -1,
@@ -540,6 +724,7 @@ static struct plan plan_of(struct build *b)
                          .c = -1,
                          .between = -1,
                          .temporaries = -1,
+                         .arrived = -1,
                          .last_pw = -1,
                          .last_in = -1};
 }
@@ -554,6 +739,14 @@ static void define_chunk(struct build *b, int64_t chunk)
             snprintf(m->defines[i].value, sizeof m->defines[i].value, "%lld", (long long)chunk);
 }
 
+/* Of the kernel that takes most. */
+static int64_t tiled_local_bytes(const struct build *b)
+{
+    const int64_t in = build_int(b, "in_space"), rec = build_int(b, "rec_space") + build_int(b, "persist_space");
+
+    return 4 * (in > rec ? in : rec);
+}
+
 static void program(struct build *b)
 {
     struct plan p = plan_of(b);
@@ -563,6 +756,10 @@ static void program(struct build *b)
     if (b->e)
         return;
     define_chunk(b, p.chunk);
+    if (p.tiled)
+        build_defines(
+            b, (const struct build_define[]){
+                   {"TILED", 1}, {"G_IN_TM", build_int(b, "in_tm")}, {"G_REC_TM", build_int(b, "rec_tm")}, {NULL, 0}});
     pack(&p);
     add_buffers(&p);
     for (int64_t i = 0; i < (p.wave ? 1 : p.s.l); i++) {
@@ -575,13 +772,15 @@ static void program(struct build *b)
     }
     if (p.back)
         add_last(&p);
-    if (p.persist)
-        b->p->needs_local_bytes = rec_tiles(&p) * build_int(b, "g_rec_mr") * (p.back ? p.s.gates : 1) * p.s.h * 4;
+    if (p.tiled)
+        b->p->needs_local_bytes = tiled_local_bytes(b);
+    else if (p.persist)
+        b->p->needs_local_bytes = rec_tiles(&p) * p.rec_rows * (p.back ? p.s.gates : 1) * p.s.h * 4;
 }
 
 const struct template rnn_plan = {
     .id = "rnn/plan",
-    .version = 1,
+    .version = 2,
     .summary = "products of register tiles, steps in loops; every step of the cuDNN 5 post's ladder is a knob",
     .fit = fit,
     .space = space,

@@ -3,9 +3,10 @@
  * Knobs: COMB_GATE 1: the gates' products are one launch; STREAMS > 1: inputs' products run ahead on a queue of their own;
  * FUSE_PW 0: a launch an operation of the cell, 1: one for the cell, 2: within the recurrent product; PRETRANS pack the weights at
  * load; COMB_IN steps whose inputs' products are one launch (a chunk); WAVE layers at once, each a chunk behind the one below;
- * PERSIST 1: one group runs all steps of a layer with its weights in local memory; CONCAT_XH 1: W x and R h in one product;
+ * PERSIST 1: one launch runs all steps of a layer with its weights in local memory, one group or (TILED) all that there are; CONCAT_XH 1: W x and R h in one product;
  * VEC lanes; G_IN_*, G_REC_*: rows MR and vectors NV of a tile, unroll KU; G_IN_ORDER 0: columns and steps fastest, 1: rows; PF
- * steps of k that cache lines are asked for ahead; WG work-items a group.
+ * steps of k that cache lines are asked for ahead; WG work-items a group. TILED (GPUs): a tile is a group's, G_IN_TM G_REC_TM times MR
+ * rows and G_IN_TN G_REC_TN times NV vectors, KT steps of k of it in local memory; G_REC_KS slices of k are items' of their own.
  * Launch: local (WG, 1, 1); groups (ceil(tiles * columns * steps / WG), 1, WAVE ? layers : 1). */
 #include "rnn/cell.clh"
 #ifndef WG
@@ -26,6 +27,17 @@
 #define G_REC_KU 1
 #define PF 0
 #define WG 1
+#endif
+#ifndef TILED
+#define TILED 0
+#endif
+#if TILED && !defined(KT)
+#define KT 16
+#define G_IN_TM 1
+#define G_IN_TN 1
+#define G_REC_TM 1
+#define G_REC_TN 1
+#define G_REC_KS 1
 #endif
 #include "gemm/micro.clh"
 #undef NV
@@ -51,27 +63,47 @@
 #define SUMS (GATES * STATE)            /* elements of z of one step */
 /* A tile of the recurrent product: REC_HB hidden units of REC_G gates. */
 #define REC_G (FUSE_PW == 2 && !BACK ? GATES : 1)
-#define REC_HB (G_REC_MR / REC_G)
+#if TILED /* a tile of a group: TM rows of items */
+#define REC_MR (G_REC_TM * G_REC_MR)
+#define REC_WIDE (VEC * G_REC_NV * G_REC_TN)
+#define IN_WIDE (VEC * G_IN_NV * G_IN_TN)
+#define STEP_OF(n) ((n) % 4 == 0 ? 4 : (n) % 2 == 0 ? 2 : 1)
+#else
+#define REC_MR G_REC_MR
+#define REC_WIDE (VEC * G_REC_NV)
+#define IN_WIDE (VEC * G_IN_NV)
+#endif
+#define REC_HB (REC_MR / REC_G)
 #define REC_UNITS (BACK || FUSE_PW == 2 || !COMB_GATE ? SIZE_H : ROWS)
 #define REC_TILES CEIL_DIV(REC_UNITS, REC_HB)
-#define REC_COLUMNS (SIZE_B / (VEC * G_REC_NV))
+#define REC_COLUMNS (SIZE_B / REC_WIDE)
 #define REC_K (BACK ? ROWS : SIZE_H)
-#define REC_ROW(i) ((i) / REC_HB * SIZE_H + (i) % REC_HB) /* from the tile's first unit */
+/* Of row i from the tile's first unit; tiles of a group: an item's units, each gate's. */
+#if TILED
+#define ITEM_HB (G_REC_MR / REC_G)
+#define REC_ROW(i) ((i) % G_REC_MR / ITEM_HB * SIZE_H + (i) / G_REC_MR * ITEM_HB + (i) % G_REC_MR % ITEM_HB)
+#else
+#define REC_ROW(i) ((i) / REC_HB * SIZE_H + (i) % REC_HB)
+#endif
 #define REC_ITEMS (REC_TILES * REC_COLUMNS)
 /* Of the inputs' product; with CONCAT_XH it is the first part of the recurrent one. */
 #if CONCAT_XH
-#define IN_MR G_REC_MR
+#define IN_MR REC_MR
 #define IN_HB REC_HB
 #define IN_ROW(i) REC_ROW(i)
 #define IN_UNITS(layer) REC_UNITS
 #else
+#if TILED
+#define IN_MR (G_IN_TM * G_IN_MR)
+#else
 #define IN_MR G_IN_MR
-#define IN_HB G_IN_MR
+#endif
+#define IN_HB IN_MR
 #define IN_ROW(i) (i)
 #define IN_UNITS(layer) (BACK ? WIDTH(layer) : COMB_GATE ? ROWS : SIZE_H)
 #endif
 #define IN_TILES(layer) CEIL_DIV(IN_UNITS(layer), IN_HB)
-#define IN_COLUMNS (SIZE_B / (VEC * G_IN_NV))
+#define IN_COLUMNS (SIZE_B / IN_WIDE)
 #define IN_K(layer) (BACK ? ROWS : WIDTH(layer))
 #define IN_PANELS(layer) ((long)N_GATES * IN_TILES(layer) * IN_K(layer) * IN_MR) /* elements */
 /* A last tile that would leave the rows begins earlier. */
@@ -106,13 +138,13 @@ KERNEL WG_SIZE(1, 1, 1) rnn_pack_rec(GLOBAL const ELEM *RESTRICT r, GLOBAL SUM *
 {
     const int unit = GRP(0) / REC_TILES * SIZE_H + FIRST(GRP(0) % REC_TILES, REC_HB, REC_UNITS);
     GLOBAL const ELEM *from = r + (long)GRP(2) * ROWS * SIZE_H;
-    GLOBAL SUM *to = rp + ((long)GRP(2) * N_GATES * REC_TILES + GRP(0)) * REC_K * G_REC_MR;
+    GLOBAL SUM *to = rp + ((long)GRP(2) * N_GATES * REC_TILES + GRP(0)) * REC_K * REC_MR;
 
     for (int k = 0; k < REC_K; k++)
-        for (int i = 0; i < G_REC_MR; i++) {
+        for (int i = 0; i < REC_MR; i++) {
             const int row = unit + REC_ROW(i);
 
-            to[(long)k * G_REC_MR + i] = LOAD1(from + (BACK ? (long)k * SIZE_H + row : (long)row * SIZE_H + k));
+            to[(long)k * REC_MR + i] = LOAD1(from + (BACK ? (long)k * SIZE_H + row : (long)row * SIZE_H + k));
         }
 }
 
@@ -148,6 +180,38 @@ KERNEL WG_SIZE(1, 1, 1) rnn_pack_rec(GLOBAL const ELEM *RESTRICT r, GLOBAL SUM *
 #define ZX(layer, chunk, j)                                                                                            \
     (((WAVE ? (layer) * (ZX_ALL ? SIZE_T : COMB_IN) : 0) + (ZX_ALL ? (chunk)*COMB_IN : 0) + (j)) * (long)SUMS)
 
+/* Weights of a recurrent tile: with PERSIST a copy of one layer's in local memory. */
+#if PERSIST && TILED
+#define REC_PARAMS LOCAL const SUM *RESTRICT rp
+#define REC_POINTER LOCAL const SUM *
+#define REC_TILE(layer, gate, tile) rp /* of the group's tile */
+#elif PERSIST
+#define REC_PARAMS LOCAL const SUM *RESTRICT rp
+#define REC_POINTER LOCAL const SUM *
+#define REC_TILE(layer, gate, tile) (rp + (tile)*REC_K * REC_MR)
+#elif PRETRANS
+#define REC_PARAMS GLOBAL const SUM *RESTRICT rp
+#define REC_POINTER GLOBAL const SUM *
+#define REC_TILE(layer, gate, tile)                                                                                    \
+    (rp + (((long)(layer)*N_GATES + (gate)) * REC_TILES + (tile)) * REC_K * REC_MR)
+#else
+#define REC_PARAMS GLOBAL const ELEM *RESTRICT r
+#define REC_POINTER GLOBAL const ELEM *
+#define REC_TILE(layer, gate, tile)                                                                                    \
+    (r + ((long)(layer)*ROWS + (BACK ? 0 : (gate)*SIZE_H + FIRST(tile, REC_HB, REC_UNITS))) * SIZE_H +                 \
+     (BACK ? FIRST(tile, REC_HB, REC_UNITS) : 0))
+#endif
+#if PERSIST || PRETRANS
+#define REC_ARGS rp
+#define REC_AT(i, k) a[(k)*REC_MR + (i)]
+#else
+#define REC_ARGS r
+#define REC_AT(i, k) LOAD1(a + (BACK ? (k)*SIZE_H + REC_ROW(i) : REC_ROW(i) * SIZE_H + (k)))
+#endif
+
+#if TILED
+#include "rnn/plan_tile.clh"
+#else
 #define KU G_IN_KU
 #define NV G_IN_NV
 /* Forward: z = W x of a chunk's steps. Backward: the gradient of a layer's input, dx or between [layers-1][T][H][B]. */
@@ -207,31 +271,6 @@ KERNEL WG_SIZE(WG, 1, 1)
 #define KU G_REC_KU
 #define NV G_REC_NV
 
-/* Weights of a recurrent tile: with PERSIST a copy of one layer's in local memory. */
-#if PERSIST
-#define REC_PARAMS LOCAL const SUM *RESTRICT rp
-#define REC_POINTER LOCAL const SUM *
-#define REC_TILE(layer, gate, tile) (rp + (tile)*REC_K * G_REC_MR)
-#elif PRETRANS
-#define REC_PARAMS GLOBAL const SUM *RESTRICT rp
-#define REC_POINTER GLOBAL const SUM *
-#define REC_TILE(layer, gate, tile)                                                                                    \
-    (rp + (((long)(layer)*N_GATES + (gate)) * REC_TILES + (tile)) * REC_K * G_REC_MR)
-#else
-#define REC_PARAMS GLOBAL const ELEM *RESTRICT r
-#define REC_POINTER GLOBAL const ELEM *
-#define REC_TILE(layer, gate, tile)                                                                                    \
-    (r + ((long)(layer)*ROWS + (BACK ? 0 : (gate)*SIZE_H + FIRST(tile, REC_HB, REC_UNITS))) * SIZE_H +                 \
-     (BACK ? FIRST(tile, REC_HB, REC_UNITS) : 0))
-#endif
-#if PERSIST || PRETRANS
-#define REC_ARGS rp
-#define REC_AT(i, k) a[(k)*G_REC_MR + (i)]
-#else
-#define REC_ARGS r
-#define REC_AT(i, k) LOAD1(a + (BACK ? (k)*SIZE_H + REC_ROW(i) : REC_ROW(i) * SIZE_H + (k)))
-#endif
-
 #if BACK
 #include "rnn/plan_back.clh"
 #else
@@ -264,4 +303,5 @@ KERNEL WG_SIZE(WG, 1, 1) rnn_step(REC_PARAMS, STEP_MORE_PARAMS, int layer, int g
     if (item < REC_ITEMS && chunk * COMB_IN + j < SIZE_T)
         step_tile(REC_ARGS, STEP_MORE_ARGS, layer, gate, chunk, j, item);
 }
+#endif
 #endif

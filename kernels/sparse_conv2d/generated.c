@@ -118,7 +118,7 @@ static const char *const gpu_constraints[] = {
     "not chwn or (size_n > 1 and (tiles_n <= 16 or wg_n >= 16) and wg_x <= 64)",
     "not chwn or wg_x <= max_z",
     "chwn or wg_n <= max_z",
-    "group >= 32",
+    "group >= 32 or tiles_x * tiles_y * tiles_n < 1024",
     "k_t <= 64",
     NULL,
 };
@@ -241,10 +241,14 @@ static enum err gpu_fallback(const struct workload *w, const struct space *s, st
 {
     const struct conv_shape z = conv_shape_of(w);
     const bool many = z.n >= 16;
-    int64_t wide = 32, c_blk = z.c / z.groups;
+    int64_t wide = many ? 16 : 1, across = 1, down = 1, c_blk = z.c / z.groups;
 
     while (many && wide < z.n && wide < 64)
         wide *= 2;
+    while (across * 2 < 2 * z.q && wide * across < (many ? 128 : 32))
+        across *= 2;
+    while (!many && down * 2 < 2 * z.p && across * down < 128 && down < 16)
+        down *= 2;
     while (c_blk > 1 && (double)sparse_nnz(w) / (double)z.k * (double)c_blk / (double)(z.c / z.groups) > 2500)
         c_blk = CEIL(c_blk, 2);
     *out = (struct config){{0}};
@@ -253,16 +257,16 @@ static enum err gpu_fallback(const struct workload *w, const struct space *s, st
                                                {"k_t", 16},
                                                {"c_blk", c_blk},
                                                {"strip", 1},
-                                               {"wg_x", many ? 128 / wide : 32},
-                                               {"wg_y", many ? 1 : 4},
-                                               {"wg_n", many ? wide : 1},
+                                               {"wg_x", across},
+                                               {"wg_y", down},
+                                               {"wg_n", wide},
                                                {"spread", z.k > 16},
                                                {"unroll_cap", 4000},
                                                {NULL, 0}},
                  out);
     out->choice[space_find_knob(s, "layout")] = many ? 1 : 0;
-    return build_make_valid(s, (const char *const[]){"unroll_cap", "spread", "wg_y", "c_blk", "wg_n", "k_t", NULL},
-                            out);
+    return build_make_valid(
+        s, (const char *const[]){"unroll_cap", "spread", "wg_y", "c_blk", "wg_x", "wg_n", "k_t", NULL}, out);
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,

@@ -1,5 +1,6 @@
 #include "agent/child_ops.h"
 #include "agent/cool.h"
+#include "agent/energy.h"
 #include "agent/measure.h"
 
 #include <math.h>
@@ -15,6 +16,8 @@ struct timed {
     struct measure_item items[TIMING_MAX_BATCH], anchor;
     struct child_program programs[TIMING_MAX_BATCH];
     const char *stage[TIMING_MAX_BATCH]; /* where items[i].e happened */
+    bool wants_energy[TIMING_MAX_BATCH];
+    double energy_j[TIMING_MAX_BATCH]; /* of one run; 0 = not measured */
     double canary_before, canary_after;
     struct cool_rules cool_rules;
     struct cool cool;
@@ -85,6 +88,7 @@ static void load_item(struct timed *t, int i, const cJSON *trial)
 
     t->stage[i] = "load";
     read_rules(trial, &m->rules);
+    json_bool_or(trial, "energy", false, &t->wants_energy[i], NULL);
     m->e = json_get_text(trial, "program", &hex, &m->why);
     if (!m->e)
         m->e = read_and_load(t, &t->programs[i], hex, i, &m->why);
@@ -134,6 +138,21 @@ static void load_anchor(struct timed *t, const cJSON *request)
     t->batch.anchor = &t->anchor;
 }
 
+/* Apart from the rounds: a second for each, in which nothing is compared. */
+static void measure_energy(struct timed *t)
+{
+    const struct child *c = t->child;
+
+    for (int i = 0; i < t->batch.n_items; i++) {
+        struct measure_item *m = &t->items[i];
+
+        if (!t->wants_energy[i] || m->e || m->series.n == 0)
+            continue;
+        child_at(t->child, "time", i);
+        m->e = energy_of_run(c->ops, c->device, m->loaded, &t->energy_j[i], &m->why);
+    }
+}
+
 static void run_batch(struct timed *t)
 {
     struct child *c = t->child;
@@ -141,6 +160,7 @@ static void run_batch(struct timed *t)
     t->batch.ops = c->ops;
     if (c->ops->simulated) {
         measure_simulated(&t->batch);
+        measure_energy(t);
         return;
     }
     child_at(c, "load", MEASURE_CANARY);
@@ -149,6 +169,7 @@ static void run_batch(struct timed *t)
     cool_wait(&t->cool, &t->cool_rules, note_alive, c);
     t->canary_before = child_canary_ns(c);
     measure_batch(&t->batch);
+    measure_energy(t);
     cool_after(&t->cool);
     child_at(c, "time", MEASURE_CANARY);
     t->canary_after = child_canary_now_ns(c);
@@ -199,6 +220,8 @@ static cJSON *trial_reply(const struct timed *t, int i, bool *ok)
     if (!timed)
         return o;
     json_add_real(o, "time_ns", m->value.time_ns, ok);
+    if (t->energy_j[i] > 0)
+        json_add_real(o, "energy_j", t->energy_j[i], ok);
     if (!isnan(m->value.lnratio))
         json_add_real(o, "lnratio", m->value.lnratio, ok);
     json_add_real(o, "se", m->value.se, ok);

@@ -71,12 +71,14 @@ static void read_body(struct trial *t, const cJSON *lease, const struct trial_ag
     COPY(r->proposed_by, text_or(body, "proposed_by", "user"));
     COPY(r->key, text_or(body, "key", agent->key));
     COPY(r->agent, agent->name);
-    COPY(r->protocol, TIMING_PROTOCOL);
+    COPY(r->objective, text_or(body, "objective", ""));
+    t->wants_energy = r->objective[0] != '\0';
+    snprintf(r->protocol, sizeof r->protocol, TIMING_PROTOCOL "%s%s", t->wants_energy ? "+" : "", r->objective);
     r->seed = (int64_t)fmin(fmax(real_or(body, "seed", 0), -9e15), 9e15);
     r->program = t->program_name;
     r->fingerprint = agent->fingerprint;
     read_rules(t, body);
-    t->rules.may_censor = strcmp(r->purpose, "search") == 0;
+    t->rules.may_censor = strcmp(r->purpose, "search") == 0 && !t->wants_energy;
 }
 
 static enum err read_code(const cJSON *built, const char *name, struct built *out, struct why *why)
@@ -257,6 +259,7 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
     }
     r->status = STATUS_OK;
     r->time_ns = real_or(item, "time_ns", 0);
+    r->energy_j = real_or(item, "energy_j", 0);
     r->lnratio = real_or(item, "lnratio", NAN);
     r->se = real_or(item, "se", NAN);
     r->rounds = (int64_t)real_or(item, "rounds", 0);
@@ -287,6 +290,7 @@ cJSON *trial_time_request(const struct trial *t)
         json_add_real(o, "best_lnratio", r->best_lnratio, &ok);
     json_add_real(o, "bridge", r->bridge, &ok);
     json_add_bool(o, "may_censor", r->may_censor, &ok);
+    json_add_bool(o, "energy", t->wants_energy, &ok);
     if (ok)
         return o;
     cJSON_Delete(o);

@@ -21,6 +21,7 @@ struct trial {
     /* What a builder answered about the program and about the anchor's; empty where the lease brought none. */
     struct built code, anchor_code;
     int64_t buffer_bytes; /* of the program */
+    bool wants_energy;    /* of one run, measured behind its time */
     struct record record;
     bool finished;       /* the record is whole: nothing more is to be done but to send it */
     atomic_bool dropped; /* the tracker took it back, or it was cancelled: no record */

@@ -69,12 +69,18 @@ static bool is_final(const struct record *r)
     return rank(r) == 2;
 }
 
-/* Values compare when both were taken against the same anchor; times compare always, less well. */
+/* By what both were searched for. Values compare when both were taken against the same anchor; times compare always,
+ * less well. */
 static bool is_faster(const struct record *a, const struct record *b)
 {
     const bool anchored = a->anchor.hash.hex[0] && strcmp(a->anchor.hash.hex, b->anchor.hash.hex) == 0 &&
                           !isnan(a->lnratio) && !isnan(b->lnratio);
 
+    if (*a->objective && strcmp(a->objective, b->objective) == 0) {
+        const double cost_a = record_cost(a, log(a->time_ns)), cost_b = record_cost(b, log(b->time_ns));
+
+        return isnan(cost_b) ? !isnan(cost_a) : cost_a < cost_b;
+    }
     return anchored ? record_value(a) < record_value(b) : a->time_ns < b->time_ns;
 }
 

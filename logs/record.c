@@ -93,6 +93,15 @@ double record_gflops(const struct record *r)
     return r->time_ns > 0 ? r->flops / r->time_ns : 0;
 }
 
+double record_cost(const struct record *r, double ln_time)
+{
+    if (!*r->objective || isnan(ln_time))
+        return ln_time;
+    if (!(r->energy_j > 0))
+        return NAN;
+    return strcmp(r->objective, "edp") == 0 ? log(r->energy_j) + ln_time : log(r->energy_j);
+}
+
 double record_value(const struct record *r)
 {
     if (r->status != STATUS_OK || !(r->time_ns > 0))

@@ -56,6 +56,8 @@ struct record {
     char stage[16];        /* prepare | build | load | verify | time: where a failure happened */
     char *why;             /* words, compiler log included, at most 4 KiB; NULL when ok */
     double time_ns;        /* median of the slot medians; 0 when not timed */
+    double energy_j;       /* of one run; 0 when not measured */
+    char objective[8];     /* what was searched for: "energy", "edp" (energy times time), "" = time */
     double lnratio;        /* median of ln(slot / interpolated anchor); NAN without an anchor */
     double se;             /* 1.25 * 1.48 * MAD / sqrt(rounds), of lnratio (or of ln time without an anchor) */
     int64_t rounds, calls; /* slots timed; calls in all of them */
@@ -100,5 +102,9 @@ double record_gflops(const struct record *r);
 
 /* The value searches minimise: lnratio + bridge, or ln(time_ns) without an anchor; NAN unless status is ok. */
 double record_value(const struct record *r);
+
+/* What is minimised, given ln of the record's time on whatever scale: that, or ln of the energy, or the sum of both.
+ * NAN where the objective wants an energy that was not measured. */
+double record_cost(const struct record *r, double ln_time);
 
 #endif

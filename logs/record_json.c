@@ -207,6 +207,15 @@ static void put_real(const struct field *f, const struct record *r, cJSON *objec
     json_add_item(object, f->name, number(v), ok);
 }
 
+static void put_real_if_any(const struct field *f, const struct record *r, cJSON *object, bool *ok)
+{
+    double v;
+
+    memcpy(&v, at(f, r), sizeof v);
+    if (v > 0)
+        json_add_item(object, f->name, number(v), ok);
+}
+
 static enum err get_real(const struct field *f, cJSON *object, cJSON *item, struct record *r, struct why *why)
 {
     double v = 0;
@@ -216,6 +225,11 @@ static enum err get_real(const struct field *f, cJSON *object, cJSON *item, stru
     if (!e)
         memcpy(at_mut(f, r), &v, sizeof v);
     return e;
+}
+
+static enum err get_real_if_any(const struct field *f, cJSON *object, cJSON *item, struct record *r, struct why *why)
+{
+    return get_real(f, object, item, r, why);
 }
 
 static void put_bool(const struct field *f, const struct record *r, cJSON *object, bool *ok)
@@ -452,6 +466,8 @@ static const struct field fields[] = {
     TEXT_IF_ANY("stage", stage),
     OWN("why", why, false),
     PLAIN("time_ns", real, time_ns),
+    PLAIN("energy_j", real_if_any, energy_j),
+    TEXT_IF_ANY("objective", objective),
     PLAIN("lnratio", real, lnratio),
     PLAIN("se", real, se),
     PLAIN("rounds", i64, rounds),

@@ -13,8 +13,8 @@ double anchor_value(const struct anchor *a, const struct record *r, bool same_ch
     if (r->status != STATUS_OK || !(r->time_ns > 0))
         return NAN;
     if (same_chain && a->hash.hex[0] && r->anchor.hash.hex[0] && isfinite(r->lnratio))
-        return a->ln_t0 + record_value(r);
-    return log(r->time_ns);
+        return record_cost(r, a->ln_t0 + record_value(r));
+    return record_cost(r, log(r->time_ns));
 }
 
 bool anchor_wants_epoch(const struct anchor *a, double value, const struct sha256 *hash)

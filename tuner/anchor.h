@@ -9,7 +9,8 @@
 #define ANCHOR_RATIO 4.0 /* a best config this much faster opens a new epoch */
 #define ANCHOR_BRIDGE_ROUNDS 25
 
-/* Values of a task are ln(time) on the scale of the first anchor: ln(t0) + bridge + lnratio. */
+/* Values of a task are ln(time) on the scale of the first anchor: ln(t0) + bridge + lnratio. With another objective
+ * than time they are record_cost of that, and anchors have no epochs. */
 struct anchor {
     struct sha256 hash; /* program; hex "" = none yet: trials are timed alone */
     int64_t epoch;

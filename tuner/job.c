@@ -99,6 +99,8 @@ enum err job_text(const struct job *j, struct buf *out)
     json_add_real(o, "target_ns", j->target_ns, &ok);
     json_add_real(o, "min_gain", j->min_gain, &ok);
     json_add_text(o, "strategy", j->strategy, &ok);
+    if (*j->objective)
+        json_add_text(o, "objective", j->objective, &ok);
     json_add_i64(o, "seed", j->seed, &ok);
     json_add_item(o, "timing", timing_json(&j->timing, &ok), &ok);
     json_add_real(o, "build_s", j->build_s, &ok);
@@ -201,6 +203,8 @@ static enum err parse_texts(const cJSON *o, struct job *out, struct why *why)
         e = copy_text(o, "replay", out->replay, sizeof out->replay, why);
     if (!e)
         e = copy_text(o, "strategy", out->strategy, sizeof out->strategy, why);
+    if (!e)
+        e = copy_text(o, "objective", out->objective, sizeof out->objective, why);
     return e;
 }
 

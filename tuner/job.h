@@ -13,7 +13,7 @@
 #define JOB_SCHEMA 1
 #define JOB_MAX_LAYERS 512
 #define JOB_MAX_TRIALS 1000000
-#define JOB_PROTOCOL "rounds-1" /* name of the timing protocol in trials and records */
+#define JOB_PROTOCOL "rounds-1" /* name of the timing protocol in trials and records; "+energy", "+edp" behind it */
 
 /* One workload of a job, how often it stands in the network, and its budget. */
 struct job_layer {
@@ -42,6 +42,7 @@ struct job {
     double target_ns;       /* or at this time, 0 = none */
     double min_gain;        /* or when its next trials are expected to gain less: a share, 0 = never */
     char strategy[32];
+    char objective[8]; /* "energy", "edp" (energy times time), "" = time */
     int64_t seed;
     struct job_timing timing;
     double build_s, run_s;

@@ -248,7 +248,7 @@ static enum err advance(struct session *s, size_t i_task, struct why *why)
         t->phase = TASK_SEARCH;
     if (!e && t->phase == TASK_SEARCH)
         task_freeze_anchor(t);
-    if (!e && t->phase == TASK_SEARCH && t->i_best >= 0 &&
+    if (!e && t->phase == TASK_SEARCH && t->i_best >= 0 && !*t->objective &&
         anchor_wants_epoch(&t->anchor, t->all[t->i_best].value, &t->all[t->i_best].record.program))
         e = send_bridge(s, i_task, why);
     if (!e && t->phase == TASK_SEARCH && t->stop == STOP_NONE)

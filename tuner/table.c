@@ -45,7 +45,7 @@ static void time_text(double ms, char *out, size_t n_out)
  * changes between two slots does not make one of them look faster. */
 static double before_ms(const struct row *r)
 {
-    if (r->best && !isnan(r->best->record.lnratio) && !isnan(r->before->record.lnratio))
+    if (r->best && !*r->best->record.objective && !isnan(r->best->record.lnratio) && !isnan(r->before->record.lnratio))
         return r->best->record.time_ns / 1e6 * exp(r->before->value - r->best->value);
     return r->before->record.time_ns / 1e6;
 }
@@ -67,7 +67,8 @@ static void print_gain(struct buf *out, const struct row *r, const struct measur
     char text[32] = "-";
 
     if (m && !isnan(m->value)) {
-        const double ratio = by_value ? exp(m->value - r->best->value) : m->record.time_ns / r->best->record.time_ns;
+        const double ratio = by_value && !*m->record.objective ? exp(m->value - r->best->value)
+                                                               : m->record.time_ns / r->best->record.time_ns;
 
         snprintf(text, sizeof text, ratio >= 100 ? "%.0fx" : ratio >= 10 ? "%.1fx" : "%.2fx", ratio);
     }

@@ -157,7 +157,7 @@ enum err task_take(struct task *t, const struct record *r, enum origin origin)
     struct config c;
     int i_arm;
 
-    if (!task_knows(t, r))
+    if (!task_knows(t, r) || strcmp(r->objective, t->objective) != 0)
         return ERR_OK;
     i_arm = find_arm(t, r);
     if (space_config_from_json(t->arms[i_arm].space, r->knobs, &c, NULL))

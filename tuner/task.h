@@ -69,6 +69,7 @@ struct task {
     struct measured *finals;
     size_t n_finals, cap_finals;
     struct anchor anchor;
+    char objective[8]; /* as the job's: records of another one are not taken */
     enum task_phase phase;
     int64_t budget; /* counted trials at the most */
     int64_t n_counted, n_in_flight, n_failed;

@@ -143,8 +143,8 @@ static enum err add_templates(struct task *t, const struct job *j, struct why *w
         const struct template *tp = *of;
         const bool is_named = job_list_has(names, tp->id), is_allowed = !*names || is_named;
         struct why reason = {""};
-        enum fit fit = is_named ? tp->fit(&t->workload, &t->device, &reason)
-                                : template_fit(tp, &t->workload, &t->device, &reason);
+        enum fit fit =
+            is_named ? tp->fit(&t->workload, &t->device, &reason) : template_fit(tp, &t->workload, &t->device, &reason);
 
         if (fit == FIT_NONE && is_allowed)
             last = reason;
@@ -179,6 +179,7 @@ enum err task_init(struct task *t, const struct job *j, size_t i_layer, const st
                        .device = *device,
                        .fingerprint = device_desc_fingerprint(device),
                        .budget = job_trials(j, i_layer)};
+    snprintf(t->objective, sizeof t->objective, "%s", j->objective);
     buf_init(&text, WORKLOAD_MAX_TEXT);
     e = workload_parse(layer->workload, &t->workload, why);
     if (!e && (e = workload_text(&t->workload, &text)))

@@ -1,6 +1,7 @@
 #include "tuner/trial.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BATCH_MAX_BYTES ((size_t)1 << 30)
@@ -32,15 +33,25 @@ void trial_batch_fini(struct trial_batch *b)
     b->trials = NULL;
 }
 
+/* Records of one are no answer to trials of the other. */
+static void add_protocol(const struct job *j, cJSON *o, bool *ok)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, JOB_PROTOCOL "%s%s", *j->objective ? "+" : "", j->objective);
+    json_add_text(o, "protocol", text, ok);
+}
+
 static cJSON *timing(const struct trial_batch *b, const struct task *t, enum trial_kind kind, bool *ok)
 {
     const struct job_timing *jt = &b->job->timing;
-    const struct measured *best = t && t->i_best >= 0 && kinds[kind].censor ? &t->all[t->i_best] : NULL;
+    const bool by_time = !*b->job->objective;
+    const struct measured *best = by_time && t && t->i_best >= 0 && kinds[kind].censor ? &t->all[t->i_best] : NULL;
     const int64_t rounds = kinds[kind].rounds ? kinds[kind].rounds : jt->rounds;
     const int64_t near = rounds > jt->rounds_near_best || kind != TRIAL_SEARCH ? rounds : jt->rounds_near_best;
     cJSON *o = cJSON_CreateObject();
 
-    json_add_text(o, "protocol", JOB_PROTOCOL, ok);
+    add_protocol(b->job, o, ok);
     json_add_i64(o, "rounds", rounds, ok);
     json_add_i64(o, "rounds_near_best", near, ok);
     json_add_i64(o, "min_calls", kinds[kind].min_calls ? kinds[kind].min_calls : jt->min_calls, ok);
@@ -70,6 +81,8 @@ static cJSON *body(const struct trial_batch *b, const struct task *t, enum trial
 
     json_add_text(o, "purpose", kinds[kind].purpose, ok);
     json_add_text(o, "proposed_by", by, ok);
+    if (*b->job->objective)
+        json_add_text(o, "objective", b->job->objective, ok);
     json_add_i64(o, "seed", b->job->seed, ok);
     json_add_text(o, "key", b->device->key, ok);
     json_add_item(o, "timing", timing(b, t, kind, ok), ok);
@@ -92,7 +105,7 @@ static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind
     json_add_text(o, "program", program, &ok);
     json_add_text(o, "anchor", t && kind != TRIAL_BASELINE ? t->anchor.hash.hex : "", &ok);
     json_add_text(o, "purpose", kinds[kind].purpose, &ok);
-    json_add_text(o, "protocol", JOB_PROTOCOL, &ok);
+    add_protocol(b->job, o, &ok);
     json_add_item(o, "body", body(b, t, kind, by, &ok), &ok);
     if (!ok || !cJSON_AddItemToArray(b->trials, o)) {
         cJSON_Delete(o);

@@ -47,3 +47,14 @@ if TUNE_CUDA_SM=61 run old --device cuda; then
 fi
 grep -q "makes no code for sm_61.*nvidia-cuda-nvrtc-cu12" "$dir/old.out" || fail "no advice: $(cat "$dir/old.out")"
 TUNE_CUDA_SM=61 TUNE_NVRTC_VERSION=12.8 run older --device cuda || fail "CUDA 12's: $(tail -3 "$dir/older.out")"
+
+# energy: measured behind the time, by the counter or by power; a device that tells neither is refused in words
+trials=2
+run joules --device cuda --objective energy || fail "--objective energy: $(tail -3 "$dir/joules.out")"
+[ "$(grep -c '"status":"ok".*"energy_j":0*[0-9.e-]*,"objective":"energy"' "$dir/joules.jsonl")" -ge 4 ] ||
+    fail "records without energy: $(cut -c1-500 "$dir/joules.jsonl")"
+grep -q '"objective":"energy"' "$dir/joules.best.jsonl" || fail "the best record knows no objective"
+if TUNE_NVML_NO=energy,power run blind --device cuda --objective edp; then
+    fail "a device without readings was taken for --objective edp"
+fi
+grep -q "the device tells neither energy nor power" "$dir/blind.jsonl" || fail "$(cut -c1-300 "$dir/blind.jsonl")"

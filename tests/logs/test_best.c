@@ -53,6 +53,32 @@ static void the_fastest_of_each_workload_and_device_wins(void **state)
     best_free(b);
 }
 
+/* b is slower and takes less energy; c takes least but is slow. */
+static void what_was_searched_for_decides(void **state)
+{
+    static const struct {
+        const char *objective;
+        char winner;
+    } cases[] = {{"", 'a'}, {"energy", 'c'}, {"edp", 'b'}};
+    static const double time_ns[] = {100, 110, 200}, energy_j[] = {10, 5, 4};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct best_set *b = fresh();
+
+        for (int k = 0; k < 3; k++) {
+            struct record r = sample_timed(W1, '1', "j1", "search", (char)('a' + k), time_ns[k]);
+
+            strcpy(r.objective, cases[i].objective);
+            r.energy_j = energy_j[k];
+            assert_int_equal(best_add(b, &r), ERR_OK);
+            record_fini(&r);
+        }
+        assert_int_equal(best_at(b, 0)->program.hex[0], cases[i].winner);
+        best_free(b);
+    }
+}
+
 static void finals_beat_the_search_of_their_job_in_any_order(void **state)
 {
     (void)state;
@@ -178,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fastest_of_each_workload_and_device_wins),
+        cmocka_unit_test(what_was_searched_for_decides),
         cmocka_unit_test(finals_beat_the_search_of_their_job_in_any_order),
         cmocka_unit_test(a_redo_replaces_what_it_redoes),
         cmocka_unit_test(values_decide_where_anchors_agree),

@@ -57,8 +57,11 @@ static void doubles_come_back_exactly(void **state)
 
     (void)state;
     r.time_ns = 0.1 + 0.2;
+    r.energy_j = 0.3;
+    strcpy(r.objective, "edp");
     print(&r, &line);
     assert_int_equal(record_parse(line.data, line.len, &back, NULL), ERR_OK);
+    assert_true(back.energy_j == 0.3 && strcmp(back.objective, "edp") == 0);
     assert_true(back.time_ns == r.time_ns && back.lnratio == r.lnratio);
     for (size_t i = 0; i < r.n_samples; i++)
         assert_true(back.samples_ns[i] == r.samples_ns[i]);

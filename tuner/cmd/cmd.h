@@ -118,6 +118,8 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
          NULL,       NULL, 0,    0,        "stop a workload when the next 100 trials are expected to gain less"},       \
         {"strategy", 0,    "tuner", CLI_TEXT, "NAME",                                                                   \
          "auto",     NULL, 0,       0,        "auto, model, genetic, annealing, diffevo, pso, ils, random, grid"},      \
+        {"objective", 0,    NULL, CLI_TEXT, "NAME",                                                                     \
+         "time",      NULL, 0,    0,        "what is to be least: time, energy, or edp (energy times time)"},           \
         {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "repeats a run, given the same times"},       \
         OPT_TIMING
 #define OPT_END                                                                                                        \

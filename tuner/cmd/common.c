@@ -284,6 +284,16 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
     return e;
 }
 
+static enum err objective_named(const char *name, char out[8], struct why *why)
+{
+    if (strcmp(name, "time") == 0)
+        return ERR_OK;
+    if (strcmp(name, "energy") != 0 && strcmp(name, "edp") != 0)
+        return why_set(why, ERR_INPUT, "unknown objective '%s', expected one of: time, energy, edp", name);
+    snprintf(out, 8, "%s", name);
+    return ERR_OK;
+}
+
 enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
 {
     const struct strategy_ops *ops;
@@ -298,6 +308,8 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
         e = copy(c, "strategy", j.strategy, sizeof j.strategy, why);
     if (!e)
         e = strategy_named(j.strategy, &ops, why);
+    if (!e)
+        e = objective_named(cli_text(c, "objective"), j.objective, why);
     if (!e)
         e = add_work(c, &j, why);
     if (!e)

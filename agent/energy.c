@@ -1,0 +1,90 @@
+#include "agent/energy.h"
+
+#include "core/clock.h"
+
+#define WARM_NS 300000000LL     /* until power follows load */
+#define SPAN_NS 1000000000LL    /* measured, at least */
+#define TICK_MAX_NS 300000000LL /* counters are brought up to date several times a second */
+#define SAMPLE_NS 10000000LL    /* between readings */
+
+struct energy {
+    const struct device_ops *ops;
+    struct device *device;
+    struct loaded *loaded;
+    struct why *why;
+    int64_t n_runs, read_ns; /* runs so far; when the sensors were read last */
+    struct sense now;
+};
+
+static enum err run_once(struct energy *x)
+{
+    x->n_runs++;
+    return x->ops->run(x->loaded, PHASE_RUN, NULL, NULL, x->why);
+}
+
+static enum err read_sensors(struct energy *x)
+{
+    x->read_ns = clock_now_ns();
+    return x->ops->sense(x->device, &x->now);
+}
+
+/* Runs, reading the sensors now and then, until `until_ns` or, where `tick` is set, until the counter moves. `joules`
+ * gets power integrated over the time between readings. */
+static enum err run_until(struct energy *x, int64_t until_ns, bool tick, double *joules)
+{
+    const double counter = x->now.energy_j;
+    enum err e = ERR_OK;
+
+    while (!e && clock_now_ns() < until_ns && !(tick && x->now.energy_j > counter)) {
+        e = run_once(x);
+        if (!e && clock_now_ns() - x->read_ns >= SAMPLE_NS) {
+            const double before_w = x->now.power_w;
+            const int64_t before_ns = x->read_ns;
+
+            e = read_sensors(x);
+            *joules += 0.5e-9 * (before_w + x->now.power_w) * (double)(x->read_ns - before_ns);
+        }
+    }
+    return e;
+}
+
+/* Between two ticks of the counter, else between two readings of power. */
+static enum err measure(struct energy *x, double *energy_j)
+{
+    const bool counts = (x->now.known & SENSE_ENERGY) != 0;
+    double joules = 0, from_j;
+    enum err e = run_until(x, clock_now_ns() + WARM_NS, false, &joules);
+
+    if (!e && counts)
+        e = run_until(x, clock_now_ns() + TICK_MAX_NS, true, &joules);
+    if (!e)
+        e = read_sensors(x);
+    from_j = x->now.energy_j;
+    x->n_runs = 0;
+    joules = 0;
+    if (!e)
+        e = run_until(x, clock_now_ns() + SPAN_NS, false, &joules);
+    if (!e && counts)
+        e = run_until(x, clock_now_ns() + TICK_MAX_NS, true, &joules);
+    if (!e && x->n_runs > 0)
+        *energy_j = (counts ? x->now.energy_j - from_j : joules) / (double)x->n_runs;
+    return e;
+}
+
+enum err energy_of_run(const struct device_ops *ops, struct device *d, struct loaded *l, double *energy_j,
+                       struct why *why)
+{
+    struct energy x = {.ops = ops, .device = d, .loaded = l, .why = why};
+    double joules = 0;
+    enum err e;
+
+    if (!ops->sense || read_sensors(&x) != ERR_OK || !(x.now.known & (SENSE_ENERGY | SENSE_POWER)))
+        return why_set(why, ERR_UNSUPPORTED,
+                       "the device tells neither energy nor power: only --objective time is possible on it");
+    e = measure(&x, &joules);
+    if (!e && !(joules > 0))
+        return why_set(why, ERR_DEVICE, "the device's energy readings did not move within a second");
+    if (!e)
+        *energy_j = joules;
+    return e;
+}

@@ -34,7 +34,8 @@ static enum err check(const struct workload *w, struct why *why)
 
 enum err dense_within(const char *id, unsigned caps, const struct workload *w, struct why *why)
 {
-    if (w->dtype == DTYPE_BF16 || (w->dtype == DTYPE_F16 && !(caps & DENSE_F16)) || (w->dtype == DTYPE_I8 && !(caps & DENSE_I8)))
+    if (w->dtype == DTYPE_BF16 || (w->dtype == DTYPE_F16 && !(caps & DENSE_F16)) ||
+        (w->dtype == DTYPE_I8 && !(caps & DENSE_I8)))
         return why_set(why, ERR_UNSUPPORTED, "%s does not compute dtype %s", id, dtype_name(w->dtype));
     if (epilogue_of(w) && !(caps & DENSE_EPILOGUE))
         return why_set(why, ERR_UNSUPPORTED, "%s computes epilogue=none, not epilogue=%s", id,
@@ -90,10 +91,17 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     return epilogue_tensors(w, s.n, (double)s.k, &out[2], out, 3);
 }
 
-static const struct template *const templates[] = {
-    &dense_gemm_packed, &dense_gemv,    &dense_gemm_tiled, &dense_gemm_direct, &dense_small_batch,
-    &dense_dense,       &dense_i8_tile, &dense_i8,         &dense_mma,         &dense_naive,
-    NULL};
+static const struct template *const templates[] = {&dense_gemm_packed,
+                                                   &dense_gemv,
+                                                   &dense_gemm_tiled,
+                                                   &dense_gemm_direct,
+                                                   &dense_small_batch,
+                                                   &dense_dense,
+                                                   &dense_i8_tile,
+                                                   &dense_i8,
+                                                   &dense_mma,
+                                                   &dense_naive,
+                                                   NULL};
 
 const struct operator operator_dense = {
     .name = "dense",

@@ -13,8 +13,8 @@ enum err split_add_constraints(struct space *s, const struct device_desc *d, str
 /* Raises the knob until a GPU has two groups for each unit, or as far as the space goes. */
 void split_spread(const struct space *s, const struct device_desc *d, struct config *c);
 
-/* The last launch of a program: `kernel` writes y, or parts and conv_sum_parts adds them up. Defines SPLIT of the knob
- * is there already. */
+/* The last launch of a program: `kernel` over `buffers` (ended by -1) writes y, or with split > 1 parts, which
+ * conv_sum_parts then adds up. */
 void split_last_launch(struct build *b, const struct conv_shape *z, const char *kernel, const int64_t grid[3],
                        const int64_t block[3], const int *buffers);
 

@@ -16,8 +16,8 @@ struct strips {
     bool staged;                     /* knobs rc_i ry_i rx_i and order */
     bool splits;                     /* the knob split */
     enum dtype elem, sum;            /* in memory; of a sum */
-    const struct build_split *knobs; /* NULL, or others than those of the axes, with */
-    const char *const (*axes)[2];    /* n_tile .. x_tile, n_items .. x_items, f_own x_own, staged_c from them */
+    const struct build_split *knobs; /* NULL = those of the axes; others come with `axes`: */
+    const char *const (*axes)[2];    /* n_tile .. x_tile, n_items .. x_items, f_own x_own staged_c computed from them */
 };
 
 /* Constants of conv_add_constants and of the form, knobs, and the quantities that all forms have: tiles, n_items

@@ -26,6 +26,11 @@
 #define RESTRICT __restrict__
 #define BARRIER() __syncthreads()
 #define BARRIER_ALL() __syncthreads() /* orders global memory within the block too */
+#ifdef TUNE_EMULATED
+#define GRID_WAIT() __nanosleep(200000)
+#else
+#define GRID_WAIT() ((void)0)
+#endif
 /* All groups of a cooperative launch have come here n / groups times: what they wrote before is seen behind it. `arrived`: an int that
  * was 0 before the launch. */
 #define GRID_BARRIER(arrived, n)                                                                                       \
@@ -35,7 +40,7 @@
             __threadfence();                                                                                           \
             atomicAdd((arrived), 1);                                                                                   \
             while (*(volatile int *)(arrived) < (n))                                                                   \
-                ;                                                                                                      \
+                GRID_WAIT();                                                                                           \
             __threadfence();                                                                                           \
         }                                                                                                              \
         __syncthreads();                                                                                               \

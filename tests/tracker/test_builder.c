@@ -253,6 +253,18 @@ static void a_tracker_that_was_killed_has_its_builders_again(void **state)
     cJSON_Delete(r);
 }
 
+/* In a process of its own: the library keeps memory for itself, which leak checkers would find here. */
+static bool has_compiler(void)
+{
+    const pid_t pid = fork();
+    struct nvrtc *n = NULL;
+    int status = 1;
+
+    if (pid == 0)
+        _exit(nvrtc_open(NULL, &n, NULL) || nvrtc_supports(n, 75, NULL));
+    return pid > 0 && proc_wait(pid, 30000, &status) == ERR_OK && status == 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,16 +274,10 @@ int main(void)
         cmocka_unit_test(the_builds_of_a_killed_builder_go_to_another),
         cmocka_unit_test(a_tracker_that_was_killed_has_its_builders_again),
     };
-    struct nvrtc *n = NULL;
-    struct why why = {""};
-    enum err e = nvrtc_open(NULL, &n, &why);
 
-    if (!e)
-        e = nvrtc_supports(n, 75, &why);
-    if (e) {
-        printf("%s: with the emulated one\n", why.text);
+    if (!has_compiler()) {
+        printf("no NVRTC for sm_75 here: with the emulated one\n");
         setenv("TUNE_NVRTC", EMULATED_NVRTC, 1);
     }
-    nvrtc_close(n);
     return cmocka_run_group_tests(tests, start, stop);
 }

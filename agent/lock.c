@@ -39,12 +39,13 @@ void slug_of(const char *text, char *out, size_t n_out)
 
 void lock_name_of_device(const struct device_desc *d, const char *selector, char *out, size_t n_out)
 {
+    const int n_device = (int)strcspn(selector, ","), n = n_device < 48 ? n_device : 48; /* options behind a comma */
     char raw[sizeof d->name + 64];
 
     if (d->kind == DEVICE_CPU)
         snprintf(raw, sizeof raw, "cpu");
     else
-        snprintf(raw, sizeof raw, "%s-%.32s", d->name, *selector ? selector : "0");
+        snprintf(raw, sizeof raw, "%s-%.*s", d->name, n > 0 ? n : 1, n > 0 ? selector : "0");
     slug_of(raw, out, n_out);
 }
 

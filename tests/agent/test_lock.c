@@ -78,6 +78,12 @@ static void cpu_devices_share_a_lock_and_gpus_do_not(void **state)
     lock_name_of_device(&d, "0.0", a, sizeof a);
     lock_name_of_device(&d, "0.1", b, sizeof b);
     assert_string_not_equal(a, b);
+    lock_name_of_device(&d, "1,cold", a, sizeof a); /* options make no other device */
+    lock_name_of_device(&d, "1", b, sizeof b);
+    assert_string_equal(a, b);
+    lock_name_of_device(&d, ",cold", a, sizeof a);
+    lock_name_of_device(&d, "", b, sizeof b);
+    assert_string_equal(a, b);
 }
 
 static void a_lock_in_no_directory_is_an_error_with_its_path(void **state)

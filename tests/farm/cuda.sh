@@ -58,3 +58,21 @@ if TUNE_NVML_NO=energy,power run blind --device cuda --objective edp; then
     fail "a device without readings was taken for --objective edp"
 fi
 grep -q "the device tells neither energy nor power" "$dir/blind.jsonl" || fail "$(cut -c1-300 "$dir/blind.jsonl")"
+
+# while somebody else times on the device its kernels are compiled, and wait
+if command -v flock >/dev/null; then
+    lock="$dir/tune-emulated-sm_75-0.lock"
+    : >"$lock"
+    flock "$lock" sleep 6 &
+    children="$children $!"
+    mkdir "$dir/held"
+    TUNE_CUDA_LOG="$dir/held.calls" TMPDIR="$dir/held" run held --device cuda &
+    held=$!
+    children="$children $held"
+    sleep 4
+    find "$dir/held" -name 'tune-*.cubin' | grep -q . || fail "nothing was compiled while the device was taken"
+    ! grep -q "^cuLaunch" "$dir/held.calls" || fail "a kernel ran while the device was taken"
+    [ ! -s "$dir/held.jsonl" ] || fail "something was measured while the device was taken"
+    wait "$held" || fail "after the wait: $(tail -3 "$dir/held.out")"
+    [ "$(grep -c '"status":"ok"' "$dir/held.jsonl")" -ge 2 ] || fail "after the wait: $(cut -c1-300 "$dir/held.jsonl")"
+fi

@@ -70,3 +70,21 @@ head -c 100000 /dev/urandom >"$dir/noise.jsonl"
 "$bin/tune" best "$dir/noise.jsonl" >/dev/null 2>"$dir/stderr.out" && fail "noise has a best config"
 lines=$(wc -l <"$dir/stderr.out")
 [ "$lines" -le 12 ] || fail "noise as a log gives $lines lines on standard error, expected at most 12"
+
+# agent_refused WORDS ARGUMENTS...: the same of an agent, before it looks at any device or tracker
+agent_refused() {
+    words=$1
+    shift
+    got=0
+    timeout 30 "$bin/tune-agent" --device replay:none "$@" >"$dir/stdout.out" 2>"$dir/stderr.out" </dev/null || got=$?
+    [ "$got" -eq 1 ] || fail "tune-agent $*: exit code $got, expected 1"
+    lines=$(wc -l <"$dir/stderr.out")
+    [ "$lines" -eq 1 ] || fail "tune-agent $*: $lines lines on standard error, expected one"
+    grep -qF -e "$words" "$dir/stderr.out" || fail "tune-agent $*: no '$words' in: $(cat "$dir/stderr.out")"
+    echo "refused: $(cut -c1-160 "$dir/stderr.out")"
+}
+
+agent_refused "expected seconds up to 300, or auto" --cooldown soon
+agent_refused "expected seconds up to 300, or auto" --cooldown 301
+agent_refused "--max-temperature" --max-temperature hot
+agent_refused "there is no program 'no-such-emulator'" --child-wrapper "no-such-emulator -L /"

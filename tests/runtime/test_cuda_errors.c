@@ -151,6 +151,16 @@ static void missing_or_unfit_nvrtc_is_told(void **state)
     expect("TUNE_NVRTC=/nowhere/libnvrtc.so CACHE=", "add", "not_found: no NVRTC at '/nowhere/libnvrtc.so'", "");
 }
 
+static void architecture_newer_or_older_than_the_compiler(void **state)
+{
+    (void)state;
+    expect("TUNE_CUDA_SM=61 CACHE=", "add", "unsupported: NVRTC 13.0 (", "makes no code for sm_61");
+    expect("TUNE_CUDA_SM=61 TUNE_NVRTC_VERSION=12.8 CACHE=", "add", "ok: ", "");
+    expect("TUNE_CUDA_SM=120 TUNE_NVRTC_VERSION=12.4 CACHE=", "add", "ok: ", ""); /* by PTX of sm_90 */
+    expect("TUNE_CUDA_SM=120 TUNE_NVRTC_VERSION=12.4 TUNE_CUDA_DRIVER=12020 CACHE=", "add",
+           "compile: module 'main': CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "no newer than the driver");
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -174,6 +184,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(code_that_the_driver_refuses_is_explained),
         cmocka_unit_test(shared_memory_that_is_refused_is_a_limit),
         cmocka_unit_test(missing_or_unfit_nvrtc_is_told),
+        cmocka_unit_test(architecture_newer_or_older_than_the_compiler),
     };
     int missing;
 

@@ -1,29 +1,15 @@
 #include "agent/host.h"
 
+#include "runtime/sense.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#define MAX_ZONES 64
-
-/* The first number of a small file; NAN when there is none. */
-static double read_number(const char *path)
-{
-    FILE *f = fopen(path, "re");
-    double v = NAN;
-
-    if (!f)
-        return NAN;
-    if (fscanf(f, "%lf", &v) != 1)
-        v = NAN;
-    fclose(f);
-    return v;
-}
-
 double host_load(void)
 {
-    return read_number("/proc/loadavg");
+    return sense_number("/proc", "loadavg");
 }
 
 /* The value of the `nth` line (from 0) of /proc/cpuinfo or /proc/meminfo that begins with `name`. */
@@ -52,27 +38,17 @@ double host_clock_mhz(int cpu)
     char path[96];
     double khz;
 
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
-    khz = read_number(path);
+    snprintf(path, sizeof path, "devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
+    khz = sense_number(NULL, path);
     return isnan(khz) ? read_line("/proc/cpuinfo", "cpu MHz", cpu) : khz * 1e-3;
 }
 
 double host_temperature_c(void)
 {
-    double hottest = NAN;
+    struct sense s;
 
-    for (int i = 0; i < MAX_ZONES; i++) {
-        char path[64];
-        double milli;
-
-        snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", i);
-        milli = read_number(path);
-        if (isnan(milli))
-            break;
-        if (isnan(hottest) || milli * 1e-3 > hottest)
-            hottest = milli * 1e-3;
-    }
-    return hottest;
+    sense_sysfs(NULL, DEVICE_CPU, &s);
+    return s.known & SENSE_TEMPERATURE ? s.temperature_c : NAN;
 }
 
 static int64_t meminfo_bytes(const char *name)

@@ -23,19 +23,19 @@ static const char *const shapes[] = {
 };
 
 static const struct mutant mutants[] = {
-    {"sparse_conv2d/generated", SHAPE, "missing term", "v0[-94])", "0.0f)"},
+    {"sparse_conv2d/generated", SHAPE, "missing terms", "F(s1_0,", "if (0) F(s1_0,"},
     {"sparse_conv2d/generated", SHAPE, "wrong pad", "phase / SW - PT", "phase / SW - PT + 1"},
     {"sparse_conv2d/generated", SHAPE, "unguarded tail", "q0 = LAST_AT(tx, ACROSS, GRID_Q)", "q0 = tx * ACROSS"},
     {"sparse_conv2d/generated", SHAPE, "columns one to the left", "SUM_VLOAD(source + (w0) + j)",
      "SUM_VLOAD(source + (w0) + j - (j > 1))"},
     {"sparse_conv2d/generated", COPY_SHAPE, "wrong pad", "row * SH + ph - PT", "row * SH + ph - PT + 1"},
-    {"sparse_conv2d/generated", COPY_SHAPE, "columns from right to left", "from[h * W + i]", "from[h * W + W - 1 - i]"},
+    {"sparse_conv2d/generated", COPY_SHAPE, "columns from right to left", "from[h * W + ", "from[h * W + W - 1 - "},
     {"sparse_conv2d/generated", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
 
     {"sparse_conv2d/csr", SHAPE, "missing last term", "i < row[k + 1]", "i + 1 < row[k + 1]"},
     {"sparse_conv2d/csr", SHAPE, "wrong pad", "row * SH + ph - PT", "row * SH + ph - PT + 1"},
     {"sparse_conv2d/csr", SHAPE, "unguarded tail", "q0 = LAST_AT(tx, ACROSS, Q)", "q0 = tx * ACROSS"},
-    {"sparse_conv2d/csr", SHAPE, "columns from right to left", "from[h * W + i]", "from[h * W + W - 1 - i]"},
+    {"sparse_conv2d/csr", SHAPE, "columns from right to left", "from[h * W + ", "from[h * W + W - 1 - "},
     {"sparse_conv2d/csr", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
 
     {"sparse_conv2d/dense_direct", DENSE_SHAPE, "missing last term", "ch < CI; ch++", "ch < CI - 1; ch++"},

@@ -3,7 +3,6 @@
 #include "core/clock.h"
 #include "runtime/nvrtc_api.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,7 +17,6 @@
 
 struct nvrtc {
     struct nvrtc_calls calls;
-    void *handle;
     int version, archs[MAX_ARCHS], n_archs; /* archs: as told, ascending */
     char path[PATH_MAX];
 };
@@ -43,7 +41,8 @@ static enum err ask(struct nvrtc *n, struct why *why)
 static enum err open_nth(const char *path, size_t n_skip, struct nvrtc **out, struct why *why)
 {
     struct nvrtc *n = calloc(1, sizeof *n);
-    enum err e = n ? nvrtc_load(path, n_skip, &n->calls, &n->handle, n->path, sizeof n->path, why) : ERR_NOMEM;
+    void *handle;
+    enum err e = n ? nvrtc_load(path, n_skip, &n->calls, &handle, n->path, sizeof n->path, why) : ERR_NOMEM;
 
     if (!e)
         e = ask(n, why);
@@ -73,12 +72,9 @@ enum err nvrtc_open_for(const char *path, int sm, int driver, struct nvrtc **out
     return nvrtc_open(path, out, why);
 }
 
+/* The library stays: it keeps memory of its own that nothing frees, and the next one to open it finds it loaded. */
 void nvrtc_close(struct nvrtc *n)
 {
-    if (!n)
-        return;
-    if (n->handle)
-        dlclose(n->handle);
     free(n);
 }
 

@@ -1,10 +1,12 @@
 # ops.sh - what tune_ops.sh and bench_ops.sh share; sourced after common.sh, with the working directory at the top of the tree.
-# TUNE_BIN: where the programs are, instead of building; TUNE_TIMED: a command in front of each measuring run of the bench.
+# TUNE_BIN: where the programs are, instead of building; TUNE_TIMED: a command in front of each measuring run of the bench; TUNE_LAYERS:
+# a file instead of tests/bench/ops/layers.txt.
 # shellcheck shell=sh
 
 networks="vgg-16 resnet-50 mobilenet-v1"
 device=opencl # of all measuring
 : "${TUNE_TIMED:=}"
+: "${TUNE_LAYERS:=tests/bench/ops/layers.txt}"
 
 # ops_programs: sets bin, building when nobody says where they are.
 ops_programs() {
@@ -21,7 +23,7 @@ ops_layers() {
         for network in $networks; do
             sed '/^#/d; s/^\([^|]*\) | [0-9]* | /'"$network | $network"'-\1 | /' "kernels/networks/$network.net"
         done
-        cat tests/bench/ops/layers.txt
+        cat "$TUNE_LAYERS"
     } | awk -F ' *[|] *' -v only="${1:-}" '
         /^#/ || NF < 3 { next }
         {
@@ -46,13 +48,15 @@ ops_layouts() {
     esac
 }
 
-# ops_tune WORKLOAD TRIALS NAME: tunes into NAME.jsonl and NAME.best.jsonl unless they are there; what an interrupted run has
-# measured counts. A layer that cannot be tuned is told and left out.
+# ops_tune WORKLOAD TRIALS NAME [SECONDS]: tunes into NAME.jsonl and NAME.best.jsonl unless they are there, for SECONDS at the most;
+# what an interrupted run has measured counts. A layer that cannot be tuned is told and left out.
 ops_tune() {
     [ ! -s "$3.best.jsonl" ] || return 0
     part=$(dirname "$3")/part/$(basename "$3")
     mkdir -p "$(dirname "$part")"
-    if "$bin/tune" run "$1" --trials "$2" --seed 1 --device "$device" --threads "${threads:-1}" -q -o "$part.jsonl" >"$3.out" 2>&1 &&
+    # shellcheck disable=SC2086 # the option and its value are meant
+    if ${4:+timeout $(($4 + 120))} "$bin/tune" run "$1" --trials "$2" --seed 1 --device "$device" --threads "${threads:-1}" ${4:+--time ${4}s} -q \
+        -o "$part.jsonl" >"$3.out" 2>&1 &&
         [ -s "$part.best.jsonl" ]; then
         mv "$part.jsonl" "$3.jsonl"
         mv "$part.best.jsonl" "$3.best.jsonl"

@@ -23,6 +23,7 @@ typedef void *nvml_handle;
     X(nvmlDeviceGetPowerUsage, (nvml_handle d, unsigned *mw))                                                          \
     X(nvmlDeviceGetTotalEnergyConsumption, (nvml_handle d, unsigned long long *mj))                                    \
     X(nvmlDeviceGetCurrentClocksThrottleReasons, (nvml_handle d, unsigned long long *reasons))                         \
+    X(nvmlDeviceGetCurrentClocksEventReasons, (nvml_handle d, unsigned long long *reasons)) /* its newer name */       \
     X(nvmlSystemGetDriverVersion, (char *out, unsigned n_out))
 
 static struct calls { /* NULL: not exported */
@@ -105,6 +106,14 @@ static bool clock_of(const struct nvml_device *d, unsigned clock, double *mhz)
     return true;
 }
 
+static bool reasons_of(const struct nvml_device *d, unsigned long long *bits)
+{
+    if (nvml.nvmlDeviceGetCurrentClocksEventReasons)
+        return nvml.nvmlDeviceGetCurrentClocksEventReasons(d->handle, bits) == 0;
+    return nvml.nvmlDeviceGetCurrentClocksThrottleReasons &&
+           nvml.nvmlDeviceGetCurrentClocksThrottleReasons(d->handle, bits) == 0;
+}
+
 void nvml_sense(const struct nvml_device *d, struct sense *out)
 {
     unsigned long long big = 0;
@@ -129,8 +138,7 @@ void nvml_sense(const struct nvml_device *d, struct sense *out)
         out->energy_j = (double)big * 1e-3;
         out->known |= SENSE_ENERGY;
     }
-    if (nvml.nvmlDeviceGetCurrentClocksThrottleReasons &&
-        nvml.nvmlDeviceGetCurrentClocksThrottleReasons(d->handle, &big) == 0) {
+    if (reasons_of(d, &big)) {
         put_reasons(big, out->throttle, sizeof out->throttle);
         out->known |= SENSE_THROTTLE;
     }

@@ -40,7 +40,7 @@ static void program(struct build *b)
 
 const struct template batch_gemm_mma = {
     .id = "batch_gemm/mma",
-    .version = 1,
+    .version = 2,
     .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16 and i8, tiles staged in shared memory",
     .fit = fit,
     .space = space,

@@ -60,7 +60,7 @@ static void program(struct build *b)
 
 const struct template conv2d_mma = {
     .id = "conv2d/mma",
-    .version = 1,
+    .version = 2,
     .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16 and i8, patches gathered while loading",
     .fit = fit,
     .space = space,

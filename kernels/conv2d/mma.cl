@@ -2,7 +2,7 @@
  * groups, strides, dilations and epilogues. Rows of A are pixels (n,p,q), rows of B output channels of a group; k counts taps
  * (r,s) and within them the group's channels, padded to 16 bytes: wp[K][R][S][CGP] (packed at load). Patches of the input are
  * gathered while loading: WIDTH bytes at a time where channels lie together (XL > 1), else element by element.
- * Knobs: MT NT KT WM WN STAGES LDM; SPLIT of k: groups write part[SPLIT][y], then added up.
+ * Knobs: MT NT KT WM WN STAGES LDM BAND; SPLIT of k: groups write part[SPLIT][y], then added up.
  * Launch: WM * WN * 32 threads; groups SPLIT * GROUPS * ceil(NB P Q / MT) * ceil(KG / NT); shared memory of STAGES stages. */
 #if defined(TUNE_CUDA) && DT != 0 /* tensor cores have no f32 */
 #include "conv/conv.clh"
@@ -92,10 +92,14 @@ KERNEL WG_SIZE(THREADS, 1, 1) conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL con
 #endif
 {
     const int tile = GRP(0) % TILES, group = GRP(0) / TILES % GROUPS, slice = GRP(0) / TILES / GROUPS;
-    const int pixel0 = tile % A_TILES * MT, k0 = tile / A_TILES * NT, first = slice * STEPS_PART;
+    const int first = slice * STEPS_PART;
     const OPERANDS o = {x, (const BYTE *)wp + (long)group * KG * K_BYTES, group * CG};
     MMA_SUM acc[MI][NI][4];
+    int pixel0, k0;
 
+    place_tile(tile, A_TILES, B_TILES, &pixel0, &k0);
+    pixel0 *= MT;
+    k0 *= NT;
     multiply_tiles(acc, &o, pixel0, k0, first, first + STEPS_PART < STEPS_ALL ? first + STEPS_PART : STEPS_ALL);
 #define PUT(i, j, sum)                                                                                                 \
     do {                                                                                                               \

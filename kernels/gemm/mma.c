@@ -35,6 +35,7 @@ static const struct build_knob knobs[] = {
     {"stages", {1, 2, 3, 4, 5, BUILD_END}},
     {"ldm", {0, 1, BUILD_END}},
     {"split", {1, 2, 4, 8, 16, BUILD_END}},
+    {"band", {1, 4, 16, BUILD_END}},
     {0},
 };
 
@@ -64,6 +65,7 @@ static const char *const constraints[] = {
     "async == 1 or stages <= 2",
     "stages <= steps + 1",
     "split == 1 or 2 * split <= steps",
+    "band == 1 or (band < 2 * a_tiles and b_tiles > 1)",
     "mt == 16 or mt < 2 * size_a",
     "nt == 8 or nt < 2 * size_b",
     NULL,
@@ -120,11 +122,13 @@ enum err mma_fallback(const struct mma_shape *z, const struct device_desc *d, co
                        : cuda_arch_has(d, "cp_async") ? 3
                                                       : 2},
             {"ldm", 1},
+            {"band", CEIL(z->a, mt) > 4 && z->b > nt ? 4 : 1},
             {"split",
              groups < wanted && steps >= 8 ? CEIL(wanted, groups) < steps / 4 ? CEIL(wanted, groups) : steps / 4 : 1},
             {NULL, 0}},
         out);
-    return build_make_valid(s, (const char *const[]){"split", "stages", "kt", "wn", "wm", "nt", "mt", NULL}, out);
+    return build_make_valid(s, (const char *const[]){"band", "split", "stages", "kt", "wn", "wm", "nt", "mt", NULL},
+                            out);
 }
 
 void mma_define(struct build *b, const struct mma_shape *z)

@@ -11,6 +11,7 @@ static const char *const shapes[] = {
     "dense f16 m=64 n=64 k=128",                     /* whole tiles */
     "dense bf16 m=33 n=17 k=40",                     /* ragged, rows in 16 bytes */
     "dense i8 m=18 n=35 k=52 epilogue=bias_requant", /* rows in 4 bytes */
+    "dense i8 m=300 n=70 k=32",                      /* bands of tiles, the last one lower */
     "dense f16 m=5 n=70 k=1031",                     /* rows in 2 bytes, k split */
     "dense i8 m=1 n=9 k=301",                        /* rows in single bytes, one row */
     "dense f16 m=20 n=30 k=64 acc=f16 epilogue=bias_add_relu",
@@ -34,6 +35,8 @@ static const struct mutant mutants[] = {
     {"dense/mma", DENSE, "a fragment's rows swapped", "lane_id % 16) * PITCH", "lane_id % 16 ^ 8) * PITCH"},
     {"dense/mma", DENSE, "an output's columns swapped", "LID(0) % 4 * 2 + e_ % 2", "LID(0) % 4 * 2 + 1 - e_ % 2"},
     {"dense/mma", DENSE, "a stage too early", "WAIT_STAGES(STAGES - 2)", "WAIT_STAGES(STAGES - 1)"},
+    {"dense/mma", "dense i8 m=300 n=70 k=32", "a low band as high as others",
+     "a_tiles - band < BAND ? a_tiles - band : BAND", "BAND"},
     {"batch_gemm/mma", BATCH, "wrong matrix", "w + (long)b * N * K", "w + (long)(b / 2) * N * K"},
     {"batch_gemm/mma", BATCH, "missing barrier", "BARRIER(); /* the stage", "/* the stage"},
     {"batch_gemm/mma", BATCH, "k in half", "kb < KT; kb += 32", "kb < KT - 32; kb += 32"},

@@ -7,8 +7,8 @@
 
 struct canary;
 
-/* Builds the kernel for the device (OpenCL, CUDA); ERR_UNSUPPORTED for a backend that runs nothing or has another language.
- * `cache_dir` as in device_ops.load. */
+/* Builds the kernel for the device (OpenCL, CUDA); ERR_UNSUPPORTED for a backend that runs nothing or has another
+ * language. `cache_dir` as in device_ops.load. */
 enum err canary_open(const struct device_ops *ops, struct device *d, const char *cache_dir, struct canary **out,
                      struct why *why);
 void canary_close(struct canary *c);

@@ -1,24 +1,30 @@
 /* preamble.h - the dialect of every kernel file: OpenCL C 1.2 or CUDA C behind the same names. Pasted in front of a
- * kernel, and behind it preamble_opencl.h or preamble_cuda.h, and preamble_store.h. Kernels use C99 scalars, these names
- * and their own -D parameters, nothing else.
- * DT: type of inputs and weights, 0 f32, 1 f16, 2 i8. ELEM: such an element in memory; SUM: what sums are made in
- * (float; half with SUM_HALF; int for i8); OUT: an element of y. VT: a vector of VEC (1 2 4 8 16) SUMs.
+ * kernel, and behind it preamble_opencl.h or preamble_cuda.h, and preamble_store.h. Kernels use C99 scalars, these
+ * names and their own -D parameters, nothing else.
+ *
+ * DT: type of inputs and weights, 0 f32, 1 f16, 2 i8, 5 bf16. ELEM: such an element in memory; SUM: what sums are made
+ * in (float; half with SUM_HALF; int for i8); OUT: an element of y. VT: a vector of VEC (1 2 4 8 16) SUMs; with VEC 1
+ * a VT is a SUM.
+ *
  * LOAD1(p) STORE1(p, v): one ELEM as SUM; VLOAD(p) VSTORE(v, p): VEC of them; p is a GLOBAL ELEM pointer.
  * SUM_VLOAD SUM_VSTORE: VEC SUMs in global memory; LOCAL_*, PRIVATE_*: in local and private arrays of SUM.
+ *
  * POISON_LOCAL(array, n, item, items): debugging (TUNE_POISON): work-item `item` of `items` fills its part of a local
- * array of SUM with what no sum survives; nothing else. Stands in front of the first write of every local array. y and
- * what the epilogue adds are declared by Y_PARAMS (last in a kernel's list) and written by STORE_Y(i, k, sum): element
- * i of y, channel k; STORE_YK(i, k, v): VEC elements i.. of channels k..; STORE_YQ(i, k, v): VEC elements i.. of
- * channel k.
+ * array of SUM with what no sum survives; nothing else. Stands in front of the first write of every local array.
+ *
+ * y and what the epilogue adds are declared by Y_PARAMS (last in a kernel's list) and written by STORE_Y(i, k, sum):
+ * element i of y, channel k; STORE_YK(i, k, v): VEC elements i.. of channels k..; STORE_YQ(i, k, v): VEC elements i..
+ * of channel k.
+ *
  * Wide moves, where an address is known to be a multiple of what is moved (16 bytes at the most): VLOAD_ALIGNED(p)
- * LOCAL_VLOAD_ALIGNED(p) VSTORE_ALIGNED SUM_VSTORE_ALIGNED STORE_YK_ALIGNED: as those without _ALIGNED; HOLD(n, p, held): n ELEMs (1 2 4 8 16) on their way through
- * registers, HELD held[n], and HELD_PUT(n, held, p) as SUMs into local memory, HELD_SUM(held[i]) one of them; HOLD1(p)
- * HOLD_ZERO: one ELEM, none; LOCAL_GET(n, p, out): n SUMs of local memory into a private array. Such local arrays are
- * declared LOCAL_ALIGNED instead of LOCAL_ARRAY.
+ * LOCAL_VLOAD_ALIGNED(p) VSTORE_ALIGNED SUM_VSTORE_ALIGNED STORE_YK_ALIGNED: as those without _ALIGNED;
+ * HOLD(n, p, held): n ELEMs (1 2 4 8 16) on their way through registers, HELD held[n]; HELD_PUT(n, held, p): as SUMs
+ * into local memory, HELD_SUM(held[i]) one of them; HOLD1(p) HOLD_ZERO: one ELEM, none; LOCAL_GET(n, p, out): n SUMs
+ * of local memory into a private array. Such local arrays are declared LOCAL_ALIGNED instead of LOCAL_ARRAY.
+ *
  * Both dialects define: KERNEL DEVICE GLOBAL CONSTANT LOCAL LOCAL_ARRAY RESTRICT BARRIER BARRIER_ALL LID GRP WG_SIZE;
- * FMA1 VFMA VSET VADD VSUB VMUL VDIV VCLAMP VSTEP VRELU VEVEN VODD VZIP_LOW VZIP_HIGH; PREFETCH1 PREFETCH2. With VEC 1
- * a VT is a SUM. CONSTANT_FLOATS(name) {...}; an array of constants at file scope, CONSTANT_AT(name, i) one of them, i a
- * literal. */
+ * FMA1 VFMA VSET VADD VSUB VMUL VDIV VCLAMP VSTEP VRELU VEVEN VODD VZIP_LOW VZIP_HIGH; PREFETCH1 PREFETCH2;
+ * CONSTANT_FLOATS(name) {...}; an array of constants at file scope, CONSTANT_AT(name, i) one of them, i a literal. */
 #ifndef VEC
 #define VEC 4
 #endif

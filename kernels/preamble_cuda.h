@@ -31,8 +31,8 @@
 #else
 #define GRID_WAIT() ((void)0)
 #endif
-/* All groups of a cooperative launch have come here n / groups times: what they wrote before is seen behind it. `arrived`: an int that
- * was 0 before the launch. */
+/* All groups of a cooperative launch have come here n / groups times: what they wrote before is seen behind it.
+ * `arrived`: an int that was 0 before the launch. */
 #define GRID_BARRIER(arrived, n)                                                                                       \
     do {                                                                                                               \
         __syncthreads();                                                                                               \
@@ -84,10 +84,19 @@ DEVICE unsigned short half_of_float(float x)
 struct half_t {
     unsigned short bits;
     half_t() = default;
-    MEMBER half_t(float x) : bits(half_of_float(x)) {}
-    MEMBER half_t(double x) : bits(half_of_float((float)x)) {}
-    MEMBER half_t(int x) : bits(half_of_float((float)x)) {}
-    MEMBER explicit operator float() const { return float_of_half(bits); }
+    MEMBER half_t(float x) : bits(half_of_float(x))
+    {
+    }
+    MEMBER half_t(double x) : bits(half_of_float((float)x))
+    {
+    }
+    MEMBER half_t(int x) : bits(half_of_float((float)x))
+    {
+    }
+    MEMBER explicit operator float() const
+    {
+        return float_of_half(bits);
+    }
 };
 /* A bfloat16 in memory: the upper half of a float, rounded to nearest even. */
 struct bf16_t {
@@ -99,7 +108,10 @@ struct bf16_t {
 
         bits = (unsigned short)(x == x ? (all + 0x7fff + (all >> 16 & 1)) >> 16 : 0x7fff);
     }
-    MEMBER explicit operator float() const { return __uint_as_float((unsigned)bits << 16); }
+    MEMBER explicit operator float() const
+    {
+        return __uint_as_float((unsigned)bits << 16);
+    }
 };
 #if DT == 0
 typedef float ELEM;
@@ -143,21 +155,51 @@ DEVICE half_t fma_sum(half_t a, half_t b, half_t c)
     return c;
 }
 #elif defined(SUM_HALF)
-DEVICE half_t operator+(half_t a, half_t b) { return half_t((float)a + (float)b); }
-DEVICE half_t operator-(half_t a, half_t b) { return half_t((float)a - (float)b); }
-DEVICE half_t operator*(half_t a, half_t b) { return half_t((float)a * (float)b); }
-DEVICE half_t fma_sum(half_t a, half_t b, half_t c) { return half_t((double)(float)a * (float)b + (float)c); }
+DEVICE half_t operator+(half_t a, half_t b)
+{
+    return half_t((float)a + (float)b);
+}
+DEVICE half_t operator-(half_t a, half_t b)
+{
+    return half_t((float)a - (float)b);
+}
+DEVICE half_t operator*(half_t a, half_t b)
+{
+    return half_t((float)a * (float)b);
+}
+DEVICE half_t fma_sum(half_t a, half_t b, half_t c)
+{
+    return half_t((double)(float)a * (float)b + (float)c);
+}
 #elif DT != 2
-DEVICE float fma_sum(float a, float b, float c) { return fmaf(a, b, c); }
+DEVICE float fma_sum(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
 #endif
 #ifdef SUM_HALF
-DEVICE half_t operator/(half_t a, half_t b) { return half_t((float)a / (float)b); }
-DEVICE bool operator>(half_t a, half_t b) { return (float)a > (float)b; }
-DEVICE bool operator<(half_t a, half_t b) { return (float)a < (float)b; }
-DEVICE half_t &operator+=(half_t &a, half_t b) { return a = a + b; }
+DEVICE half_t operator/(half_t a, half_t b)
+{
+    return half_t((float)a / (float)b);
+}
+DEVICE bool operator>(half_t a, half_t b)
+{
+    return (float)a > (float)b;
+}
+DEVICE bool operator<(half_t a, half_t b)
+{
+    return (float)a < (float)b;
+}
+DEVICE half_t &operator+=(half_t &a, half_t b)
+{
+    return a = a + b;
+}
 #endif
 #if DT == 2
-DEVICE int fma_sum(int a, int b, int c) { return a * b + c; }
+DEVICE int fma_sum(int a, int b, int c)
+{
+    return a * b + c;
+}
 #endif
 #define FMA1(a, b, c) fma_sum((a), (b), (c))
 /* Vectors: a number for VEC 1, else a struct of lanes with + - * / << >> by lane. */
@@ -170,14 +212,14 @@ template <class T_, int N_> struct lanes {
     }
 };
 #define LANES_OP(op)                                                                                                   \
-    template <class T_, int N_> DEVICE lanes<T_, N_> operator op(lanes<T_, N_> a, lanes<T_, N_> b)                             \
+    template <class T_, int N_> DEVICE lanes<T_, N_> operator op(lanes<T_, N_> a, lanes<T_, N_> b)                     \
     {                                                                                                                  \
-        UNROLL for (int i = 0; i < N_; i++) a.v[i] = a.v[i] op b.v[i];                                                  \
+        UNROLL for (int i = 0; i < N_; i++) a.v[i] = a.v[i] op b.v[i];                                                 \
         return a;                                                                                                      \
     }                                                                                                                  \
-    template <class T_, int N_> DEVICE lanes<T_, N_> &operator op##=(lanes<T_, N_> &a, lanes<T_, N_> b)                        \
+    template <class T_, int N_> DEVICE lanes<T_, N_> &operator op##=(lanes<T_, N_> &a, lanes<T_, N_> b)                \
     {                                                                                                                  \
-        UNROLL for (int i = 0; i < N_; i++) a.v[i] = a.v[i] op b.v[i];                                                  \
+        UNROLL for (int i = 0; i < N_; i++) a.v[i] = a.v[i] op b.v[i];                                                 \
         return a;                                                                                                      \
     }
 LANES_OP(+)
@@ -185,9 +227,9 @@ LANES_OP(-)
 LANES_OP(*)
 LANES_OP(/)
 #define LANES_SHIFT(op)                                                                                                \
-    template <class T_, int N_> DEVICE lanes<T_, N_> operator op(lanes<T_, N_> a, int by)                                    \
+    template <class T_, int N_> DEVICE lanes<T_, N_> operator op(lanes<T_, N_> a, int by)                              \
     {                                                                                                                  \
-        UNROLL for (int i = 0; i < N_; i++) a.v[i] = a.v[i] op by;                                                      \
+        UNROLL for (int i = 0; i < N_; i++) a.v[i] = a.v[i] op by;                                                     \
         return a;                                                                                                      \
     }
 LANES_SHIFT(<<)
@@ -259,7 +301,7 @@ DEVICE VT VCLAMP(VT a, SUM lo, SUM hi)
     DEVICE VT name(VT a, VT b)                                                                                         \
     {                                                                                                                  \
         VT r;                                                                                                          \
-        UNROLL for (int i = 0; i < VEC; i++) lane(r, i) = (from) < VEC ? lane(a, (from)) : lane(b, (from) - VEC);      \
+        UNROLL for (int i = 0; i < VEC; i++) lane(r, i) = (from) < VEC ? lane(a, (from)) : lane(b, (from)-VEC);        \
         return r;                                                                                                      \
     }
 LANES_SHUFFLE(VEVEN, 2 * i)
@@ -337,7 +379,7 @@ template <int N_, class T_> DEVICE wide<N_, T_> load_wide(const T_ *p)
 template <int N_, class T_> DEVICE void store_wide(const wide<N_, T_> &a, T_ *p)
 {
     typedef wide<N_, T_> W_;
-    UNROLL for (int i = 0; i < W_::pieces; i++) ((typename W_::piece *)p)[i] = a.p[i];
+    UNROLL for (int i = 0; i < W_::pieces; i++)((typename W_::piece *)p)[i] = a.p[i];
 }
 DEVICE VT VLOAD_ALIGNED(const ELEM *p)
 {

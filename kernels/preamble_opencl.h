@@ -142,18 +142,18 @@ typedef SUM sum_vector __attribute__((ext_vector_type(VEC), aligned(sizeof(SUM))
 #define HOLD(n, p, held)                                                                                               \
     UNROLL                                                                                                             \
     for (int at_ = 0; at_ < (n); at_++)                                                                                \
-        (held)[at_] = LOAD1((p) + at_)
+    (held)[at_] = LOAD1((p) + at_)
 #define HOLD1(p) LOAD1(p)
 #define HOLD_ZERO ((SUM)0)
 #define HELD_PUT(n, held, p)                                                                                           \
     UNROLL                                                                                                             \
     for (int at_ = 0; at_ < (n); at_++)                                                                                \
-        (p)[at_] = (held)[at_]
+    (p)[at_] = (held)[at_]
 #define HELD_SUM(held) (held)
 #define LOCAL_GET(n, p, out)                                                                                           \
     UNROLL                                                                                                             \
     for (int at_ = 0; at_ < (n); at_++)                                                                                \
-        (out)[at_] = (p)[at_]
+    (out)[at_] = (p)[at_]
 #define LOCAL_ALIGNED __local
 /* Outputs. */
 #if DT == 2 && !defined(OUT_I8)
@@ -168,7 +168,6 @@ typedef SUM sum_vector __attribute__((ext_vector_type(VEC), aligned(sizeof(SUM))
 #if DT == 2 && VEC > 1
 #define FLOAT_VT(v) CAT(convert_float, VEC)(v)
 #define REQUANTISED(v) CAT(CAT(convert_char, VEC), _sat_rte)(v)
-#define VSTORE_REQUANTISED_K(v, s, p)                                                                                  \
-    CAT(vstore, VEC)(REQUANTISED(FLOAT_VT(v) * CAT(vload, VEC)(0, (s))), 0, (p))
+#define VSTORE_REQUANTISED_K(v, s, p) CAT(vstore, VEC)(REQUANTISED(FLOAT_VT(v) * CAT(vload, VEC)(0, (s))), 0, (p))
 #define VSTORE_REQUANTISED_Q(v, s, p) CAT(vstore, VEC)(REQUANTISED(FLOAT_VT(v) * (s)), 0, (p))
 #endif

@@ -56,8 +56,8 @@ struct device_ops {
                      struct loaded **out, struct load_report *report, struct why *why);
     void (*unload)(struct loaded *l);
     /* Runs all launches of one phase once and waits. device_ns: from the first start to the last end by the device's
-     * own clock, wall_ns: by the host's; both may be NULL. ERR_DEVICE; ERR_LIMITS, ERR_TIMEOUT where the driver tells that
-     * a launch does not fit or that it ended a long one. */
+     * own clock, wall_ns: by the host's; both may be NULL. ERR_DEVICE; ERR_LIMITS, ERR_TIMEOUT where the driver tells
+     * that a launch does not fit or that it ended a long one. */
     enum err (*run)(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns, struct why *why);
     /* Whole buffers to and from host memory (n_elems * element bytes). */
     enum err (*write)(struct loaded *l, int i_buffer, const void *data, struct why *why);
@@ -68,9 +68,9 @@ struct device_ops {
     /* What the device's sensors say now; values that cannot be read stay unknown. Fills all of `out`; may take some
      * milliseconds. ERR_DEVICE. NULL for a backend without sensors. */
     enum err (*sense)(struct device *d, struct sense *out);
-    /* The program whose kernel has broken the device for this process (after a wild pointer CUDA does nothing any more),
-     * NULL = it is sound. The process should end, programs that failed since are not to blame. NULL for a backend that
-     * cannot tell. */
+    /* The program whose kernel has broken the device for this process (after a wild pointer CUDA does nothing any
+     * more), NULL = it is sound. The process should end, programs that failed since are not to blame. NULL for a
+     * backend that cannot tell. */
     const struct loaded *(*lost_by)(const struct device *d);
     /* True for a backend that answers from records: verification is skipped and run() reports recorded times. */
     bool simulated;

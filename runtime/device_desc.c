@@ -37,10 +37,12 @@ static const struct {
     {                                                                                                                  \
 #member, offsetof(struct device_desc, member)                                                                  \
     }
-    NUMBER(units),          NUMBER(threads),      NUMBER(max_work_group),  NUMBER(local_bytes),
-    NUMBER(constant_bytes), NUMBER(global_bytes), NUMBER(max_alloc_bytes), NUMBER(vector_bits),
-    NUMBER(sm), NUMBER(local_max_bytes), NUMBER(local_unit_bytes), NUMBER(local_reserved),
-    NUMBER(registers), NUMBER(unit_threads), NUMBER(unit_groups), NUMBER(cache_bytes),
+    NUMBER(units),           NUMBER(threads),          NUMBER(max_work_group),
+    NUMBER(local_bytes),     NUMBER(constant_bytes),   NUMBER(global_bytes),
+    NUMBER(max_alloc_bytes), NUMBER(vector_bits),      NUMBER(sm),
+    NUMBER(local_max_bytes), NUMBER(local_unit_bytes), NUMBER(local_reserved),
+    NUMBER(registers),       NUMBER(unit_threads),     NUMBER(unit_groups),
+    NUMBER(cache_bytes),
 #undef NUMBER
 };
 

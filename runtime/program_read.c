@@ -400,7 +400,8 @@ static enum err read_launch(struct program *p, const cJSON *o, const struct laun
     int op = 0, phase = 0;
     int64_t queue = 0, dyn_local = 0;
     bool cooperative = false;
-    enum err e = only_members(o, "launch", "id op phase module kernel grid block args queue after dyn_local cooperative", why);
+    enum err e =
+        only_members(o, "launch", "id op phase module kernel grid block args queue after dyn_local cooperative", why);
 
     if (!e)
         e = read_word(o, "op", program_op_names, N_LAUNCH_OPS, LAUNCH_KERNEL, &op, why);

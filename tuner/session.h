@@ -56,7 +56,7 @@ struct session {
     struct expect_watch former_watch;
     bool is_watching; /* the expect_watch is this session's */
     double told_s;    /* of tell_computing */
-    char waits[256];       /* what people were told last of trials that cannot go on */
+    char waits[256];  /* what people were told last of trials that cannot go on */
 };
 
 /* Makes the tasks for the device and takes in stored records and logs; nothing is measured yet. ERR_INPUT for what

@@ -67,8 +67,8 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
     return gemm_reference(w, &z, e);
 }
 
-static const struct template *const templates[] = {&batch_gemm_packed, &batch_gemm_tiled, &batch_gemm_mma, &batch_gemm_naive,
-                                                   NULL};
+static const struct template *const templates[] = {&batch_gemm_packed, &batch_gemm_tiled, &batch_gemm_mma,
+                                                   &batch_gemm_naive, NULL};
 
 const struct operator operator_batch_gemm = {
     .name = "batch_gemm",

@@ -8,37 +8,30 @@
 #include <stdbool.h>
 
 /* One member a function, of its own type: cuda.cuInit(0). */
-#define EMULATED_DRIVER(X)                                                                                             \
-    X(cuInit)                                                                                                          \
-    X(cuDriverGetVersion)                                                                                              \
-    X(cuGetErrorName)                                                                                                  \
-    X(cuGetErrorString)                                                                                                \
-    X(cuGetProcAddress_v2)                                                                                             \
-    X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetUuid_v2) X(cuDeviceGetAttribute)                \
-        X(cuDeviceTotalMem_v2) X(cuDeviceGetPCIBusId) X(cuCtxCreate_v2) X(cuCtxDestroy_v2) X(cuCtxSetCurrent)          \
-            X(cuCtxGetCurrent) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2) X(cuCtxSynchronize)                        \
-                X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease_v2) X(cuMemGetInfo_v2) X(cuMemAlloc_v2)        \
-                    X(cuMemFree_v2) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoD_v2) X(cuMemcpyDtoH_v2)           \
-                        X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async)     \
-                            X(cuMemsetD32Async) X(cuModuleLoadData) X(cuModuleLoadDataEx) X(cuModuleUnload)            \
-                                X(cuModuleGetFunction) X(cuModuleGetGlobal_v2) X(cuFuncGetAttribute)                   \
-                                    X(cuFuncSetAttribute) X(cuFuncSetCacheConfig) X(cuLaunchKernel)                    \
-                                        X(cuLaunchCooperativeKernel) X(cuStreamCreate) X(cuStreamDestroy_v2)           \
-                                            X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent)               \
-                                                X(cuEventCreate) X(cuEventDestroy_v2) X(cuEventRecord)                 \
-                                                    X(cuEventSynchronize) X(cuEventQuery) X(cuEventElapsedTime)        \
-                                                        X(cuStreamBeginCapture_v2) X(cuStreamEndCapture)               \
-                                                            X(cuGraphInstantiateWithFlags) X(cuGraphLaunch)            \
-                                                                X(cuGraphExecDestroy) X(cuGraphDestroy)                \
-                                                                    X(cuOccupancyMaxActiveBlocksPerMultiprocessor)
-#define EMULATED_NVRTC(X)                                                                                              \
-    X(nvrtcVersion)                                                                                                    \
-    X(nvrtcGetNumSupportedArchs)                                                                                       \
-    X(nvrtcGetSupportedArchs)                                                                                          \
-    X(nvrtcGetErrorString)                                                                                             \
-    X(nvrtcCreateProgram)                                                                                              \
-    X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN) X(nvrtcGetPTXSize)             \
-        X(nvrtcGetPTX) X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog)
+/* clang-format off */
+#define EMULATED_DRIVER(X) \
+    X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) \
+    X(cuGetProcAddress_v2) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) \
+    X(cuDeviceGetUuid_v2) X(cuDeviceGetAttribute) X(cuDeviceTotalMem_v2) X(cuDeviceGetPCIBusId) \
+    X(cuCtxCreate_v2) X(cuCtxDestroy_v2) X(cuCtxSetCurrent) X(cuCtxGetCurrent) \
+    X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2) X(cuCtxSynchronize) X(cuDevicePrimaryCtxRetain) \
+    X(cuDevicePrimaryCtxRelease_v2) X(cuMemGetInfo_v2) X(cuMemAlloc_v2) X(cuMemFree_v2) \
+    X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoD_v2) X(cuMemcpyDtoH_v2) \
+    X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemsetD8Async) \
+    X(cuMemsetD32Async) X(cuModuleLoadData) X(cuModuleLoadDataEx) X(cuModuleUnload) \
+    X(cuModuleGetFunction) X(cuModuleGetGlobal_v2) X(cuFuncGetAttribute) X(cuFuncSetAttribute) \
+    X(cuFuncSetCacheConfig) X(cuLaunchKernel) X(cuLaunchCooperativeKernel) X(cuStreamCreate) \
+    X(cuStreamDestroy_v2) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent) \
+    X(cuEventCreate) X(cuEventDestroy_v2) X(cuEventRecord) X(cuEventSynchronize) \
+    X(cuEventQuery) X(cuEventElapsedTime) X(cuStreamBeginCapture_v2) X(cuStreamEndCapture) \
+    X(cuGraphInstantiateWithFlags) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy) \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+#define EMULATED_NVRTC(X) \
+    X(nvrtcVersion) X(nvrtcGetNumSupportedArchs) X(nvrtcGetSupportedArchs) X(nvrtcGetErrorString) \
+    X(nvrtcCreateProgram) X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetCUBINSize) \
+    X(nvrtcGetCUBIN) X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetProgramLogSize) \
+    X(nvrtcGetProgramLog)
+/* clang-format on */
 
 #define EMULATED_MEMBER(f) __typeof__(f) *f;
 struct emulated_cuda {

@@ -176,7 +176,7 @@ enum err conv_within(const char *id, unsigned caps, const struct workload *w, st
 {
     const struct conv_shape s = conv_shape_of(w);
 
-    if (w->dtype == DTYPE_BF16 || (w->dtype == DTYPE_F16 && !(caps & CONV_F16)) ||
+    if ((w->dtype == DTYPE_BF16 && !(caps & CONV_BF16)) || (w->dtype == DTYPE_F16 && !(caps & CONV_F16)) ||
         (w->dtype == DTYPE_I8 && !(caps & CONV_I8)))
         return why_set(why, ERR_UNSUPPORTED, "%s does not compute dtype %s", id, dtype_name(w->dtype));
     if (s.groups != 1 && !(caps & CONV_GROUPS))

@@ -60,11 +60,12 @@ size_t conv_tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TEN
 
 /* What a template can do beyond f32, nchw, one group, no epilogue. */
 enum {
-    CONV_F16 = 1,      /* storage in half; sums in float, or in half where sums_in_half() */
-    CONV_I8 = 2,       /* int8 with int32 sums */
-    CONV_GROUPS = 4,   /* groups > 1 */
-    CONV_LAYOUTS = 8,  /* x and y in channel blocks */
-    CONV_EPILOGUE = 16 /* all of kernels/epilogue.h */
+    CONV_F16 = 1,       /* storage in half; sums in float, or in half where sums_in_half() */
+    CONV_I8 = 2,        /* int8 with int32 sums */
+    CONV_GROUPS = 4,    /* groups > 1 */
+    CONV_LAYOUTS = 8,   /* x and y in channel blocks */
+    CONV_EPILOGUE = 16, /* all of kernels/epilogue.h */
+    CONV_BF16 = 32      /* storage in bfloat16, sums in float; on CUDA */
 };
 
 /* ERR_UNSUPPORTED with words naming what this template (by its id) lacks for `w`. */

@@ -3,10 +3,10 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    (void)d;
-    return conv_within("conv2d/naive", CONV_F16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why)
+    return conv_within("conv2d/naive", CONV_F16 | CONV_BF16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w,
+                       why)
                ? FIT_NONE
-               : FIT_BASELINE;
+               : naive_fit(w, d, why);
 }
 
 static void program(struct build *b)

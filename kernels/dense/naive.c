@@ -3,8 +3,9 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    (void)d;
-    return dense_within("dense/naive", DENSE_F16 | DENSE_I8 | DENSE_EPILOGUE, w, why) ? FIT_NONE : FIT_BASELINE;
+    return dense_within("dense/naive", DENSE_F16 | DENSE_BF16 | DENSE_I8 | DENSE_EPILOGUE, w, why)
+               ? FIT_NONE
+               : naive_fit(w, d, why);
 }
 
 static void program(struct build *b)

@@ -34,7 +34,7 @@ static enum err check(const struct workload *w, struct why *why)
 
 enum err dense_within(const char *id, unsigned caps, const struct workload *w, struct why *why)
 {
-    if (w->dtype == DTYPE_BF16 || (w->dtype == DTYPE_F16 && !(caps & DENSE_F16)) ||
+    if ((w->dtype == DTYPE_BF16 && !(caps & DENSE_BF16)) || (w->dtype == DTYPE_F16 && !(caps & DENSE_F16)) ||
         (w->dtype == DTYPE_I8 && !(caps & DENSE_I8)))
         return why_set(why, ERR_UNSUPPORTED, "%s does not compute dtype %s", id, dtype_name(w->dtype));
     if (epilogue_of(w) && !(caps & DENSE_EPILOGUE))

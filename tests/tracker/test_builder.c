@@ -215,7 +215,7 @@ static void the_builds_of_a_killed_builder_go_to_another(void **state)
     cJSON *r;
 
     (void)state;
-    add(slow, 8); /* b0 is at it when it is killed */
+    add(slow, 4); /* b0 is at it when it is killed */
     clock_sleep_ms(1500);
     end_builder(0, SIGKILL);
     start_builder(1);

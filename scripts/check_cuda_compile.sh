@@ -12,6 +12,8 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
+case " $* " in *" --help "* | *" -h "*) head_comment "scripts/$(basename "$0")" ;; esac
+
 cache=${XDG_CACHE_HOME:-$HOME/.cache}
 quick=""
 for argument in "$@"; do

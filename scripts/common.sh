@@ -9,6 +9,12 @@ fail() {
     exit 1
 }
 
+# head_comment SCRIPT: prints the comment at its head, which is its help, and ends well.
+head_comment() {
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$1"
+    exit 0
+}
+
 # build PRESET: configures and builds quietly; shows the whole output when that fails.
 build() {
     build_log=$(mktemp)

@@ -36,6 +36,7 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --resume) resume=--resume ;;
+    --help | -h) head_comment "scripts/$(basename "$0")" ;;
     tests | rates | f32 | gemm | f16 | i8 | networks | rnn | sparse) parts="$parts $1" ;;
     *) fail "unknown argument '$1'; expected --device, --trials, --time, --work, --resume or a part: $all" ;;
     esac
@@ -43,6 +44,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$parts" ] || parts=$all
 case "$seconds" in *[!0-9]* | "") fail "--time '$seconds': expected seconds" ;; esac
+case "$trials" in *[!0-9]* | "" | 0*) fail "--trials '$trials': expected a number above 0" ;; esac
 case "$device" in
 *graph=*) replayed=$device ;;
 cuda) replayed=cuda:0,graph=on ;;

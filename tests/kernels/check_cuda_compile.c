@@ -300,6 +300,16 @@ static enum err check_variant(struct check *c, const struct template *t, const s
     return e;
 }
 
+/* Does any template's id contain the text of --only? */
+static bool is_any_named(const char *only)
+{
+    for (size_t i = 0; operator_table[i]; i++)
+        for (size_t k = 0; operator_table[i]->templates[k]; k++)
+            if (strstr(operator_table[i]->templates[k]->id, only))
+                return true;
+    return false;
+}
+
 static enum err check_all(struct check *c)
 {
     const char *only = cli_text(&c->cli, "only");
@@ -321,7 +331,8 @@ static enum err check_all(struct check *c)
     return e;
 }
 
-/* Opens the default compiler and those given. ERR_NOT_FOUND when there is none at all. */
+/* Opens the default compiler and those given. ERR_NOT_FOUND when there is none at all; a given one that cannot be
+ * opened is ERR_INPUT. */
 static enum err open_compilers(struct check *c, struct why *why)
 {
     const char *paths[MAX_NVRTCS] = {NULL};
@@ -331,7 +342,9 @@ static enum err open_compilers(struct check *c, struct why *why)
         struct compiler *to = &c->compilers[c->n_compilers];
         const enum err e = nvrtc_open(paths[i], &to->nvrtc, why);
 
-        if (e && (i > 0 || e != ERR_NOT_FOUND))
+        if (e && i > 0) /* one that was asked for: not a reason to skip */
+            return why_prefix(why, e == ERR_NOT_FOUND ? ERR_INPUT : e, "--nvrtc %s", paths[i]);
+        if (e && e != ERR_NOT_FOUND)
             return e;
         if (e)
             continue;
@@ -397,8 +410,16 @@ int main(int argc, char **argv)
         fprintf(stderr, "check_cuda_compile: %s\n", why.text);
         return 2;
     }
+    if (!is_any_named(cli_text(&c.cli, "only"))) {
+        fprintf(stderr, "check_cuda_compile: --only %s: no template's id contains this\n", cli_text(&c.cli, "only"));
+        return 1;
+    }
     template_set_kernel_dir(cli_text(&c.cli, "kernel-dir"));
     e = open_compilers(&c, &why);
+    if (e && e != ERR_NOT_FOUND) {
+        fprintf(stderr, "check_cuda_compile: %s\n", why.text);
+        return 1;
+    }
     if (!e)
         e = find_compilers(&c, &why);
     if (e == ERR_NOT_FOUND) {

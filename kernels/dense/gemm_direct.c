@@ -119,7 +119,7 @@ static void program(struct build *b)
 const struct template dense_gemm_direct = {
     .id = "dense/gemm_direct",
     .stages = true,
-    .version = 4,
+    .version = 5,
     .summary = "tiles through local memory, any size, nothing packed, k split where outputs are few",
     .fit = fit,
     .space = space,

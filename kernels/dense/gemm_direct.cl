@@ -50,30 +50,45 @@
 
 #include "gemm/split.clh"
 
-/* An item's part of the rows from row0 on, in `held`: VW elements along k at a time, zeros beyond `rows` and K. */
-#define FETCH(from, row0, rows, step, DIM, VW, held)                                                                   \
-    UNROLL                                                                                                             \
-    for (int i = 0; i < A_OWN / VW; i++) {                                                                             \
-        const int row = (row0) + id / DIM + i / (WGD / (DIM * VW)) * (WG / DIM);                                       \
-        const int k = k_first + (step)*WGD + (id % DIM + i % (WGD / (DIM * VW)) * DIM) * VW;                           \
+/* Vector i of an item's part of the rows from row0 on: into `held`, zeros beyond `rows` and K; and from there into local memory. */
+#define FETCH_ONE(from, row0, rows, step, DIM, VW, i, held)                                                            \
+    do {                                                                                                               \
+        const int row = (row0) + id / DIM + (i) / (WGD / (DIM * VW)) * (WG / DIM);                                     \
+        const int k = k_first + (step)*WGD + (id % DIM + (i) % (WGD / (DIM * VW)) * DIM) * VW;                         \
                                                                                                                        \
         if (row < (rows) && k < K) {                                                                                   \
-            HOLD(VW, (from) + (long)row * K + k, (held) + i * VW);                                                     \
+            HOLD(VW, (from) + (long)row * K + k, (held));                                                              \
         } else {                                                                                                       \
             UNROLL                                                                                                     \
             for (int j = 0; j < VW; j++)                                                                               \
-                (held)[i * VW + j] = HOLD_ZERO;                                                                        \
+                (held)[j] = HOLD_ZERO;                                                                                 \
         }                                                                                                              \
-    }
-#define PUT(held, to, DIM, VW, LD)                                                                                     \
-    UNROLL                                                                                                             \
-    for (int i = 0; i < A_OWN / VW; i++) {                                                                             \
-        const int row = id / DIM + i / (WGD / (DIM * VW)) * (WG / DIM);                                                \
-        const int column = (id % DIM + i % (WGD / (DIM * VW)) * DIM) * VW;                                             \
+    } while (0)
+#define PUT_ONE(held, to, DIM, VW, LD, i)                                                                              \
+    do {                                                                                                               \
+        const int row = id / DIM + (i) / (WGD / (DIM * VW)) * (WG / DIM);                                              \
+        const int column = (id % DIM + (i) % (WGD / (DIM * VW)) * DIM) * VW;                                           \
                                                                                                                        \
         UNROLL                                                                                                         \
         for (int j = 0; j < VW; j++)                                                                                   \
-            (to)[(column + j) * LD + row] = HELD_SUM((held)[i * VW + j]);                                              \
+            (to)[(column + j) * LD + row] = HELD_SUM((held)[j]);                                                       \
+    } while (0)
+#define FETCH(from, row0, rows, step, DIM, VW, held)                                                                   \
+    UNROLL                                                                                                             \
+    for (int i = 0; i < A_OWN / VW; i++)                                                                               \
+        FETCH_ONE(from, row0, rows, step, DIM, VW, i, (held) + i * VW);
+#define PUT(held, to, DIM, VW, LD)                                                                                     \
+    UNROLL                                                                                                             \
+    for (int i = 0; i < A_OWN / VW; i++)                                                                               \
+        PUT_ONE((held) + i * VW, to, DIM, VW, LD, i);
+/* Vector by vector, where an item has more of them than registers (a group of one item). */
+#define MOVE(from, row0, rows, step, to, DIM, VW, LD)                                                                  \
+    NO_UNROLL                                                                                                          \
+    for (int i = 0; i < A_OWN / VW; i++) {                                                                             \
+        HELD held[VW];                                                                                                 \
+                                                                                                                       \
+        FETCH_ONE(from, row0, rows, step, DIM, VW, i, held);                                                           \
+        PUT_ONE(held, to, DIM, VW, LD, i);                                                                             \
     }
 #define FETCH_BOTH(step)                                                                                               \
     FETCH(x, m0, M, step, MDIMAD, VWMD, held_a)                                                                        \
@@ -94,7 +109,9 @@ KERNEL WG_SIZE(NDIMCD, MDIMCD, 1) gemm_direct(GLOBAL const ELEM *RESTRICT x, GLO
     LOCAL_ALIGNED SUM b_tile[STAGES * WGD * LDB];
     const int id = LID(1) * NDIMCD + LID(0), tile = GRP(0) % TILES, slice = GRP(0) / TILES;
     const int m0 = tile / NGROUPS * WGD, n0 = tile % NGROUPS * WGD, k_first = slice * K_PART;
+#if A_OWN <= 64
     HELD held_a[A_OWN], held_b[A_OWN];
+#endif
     VT acc[MWI][NVI];
 
     POISON_LOCAL(a_tile, STAGES * WGD * LDA, id, WG);
@@ -116,9 +133,13 @@ KERNEL WG_SIZE(NDIMCD, MDIMCD, 1) gemm_direct(GLOBAL const ELEM *RESTRICT x, GLO
         if (step + 1 < STEPS) {
             FETCH_BOTH(step + 1)
         }
-#else
+#elif A_OWN <= 64
         FETCH_BOTH(step)
         PUT_BOTH(step)
+        BARRIER();
+#else
+        MOVE(x, m0, M, step, a_tile, MDIMAD, VWMD, LDA)
+        MOVE(w, n0, N, step, b_tile, NDIMBD, VWND, LDB)
         BARRIER();
 #endif
         UNROLL_BY(KWID)

@@ -120,18 +120,32 @@ enum err devices_choose(struct client *c, const char *key, struct device_choice 
     return e;
 }
 
+/* Width of the column of a text: the longest one's, at least `least`. */
+static int width_of(const cJSON *list, const char *name, int least)
+{
+    int width = least;
+
+    for (const cJSON *d = list ? list->child : NULL; d; d = d->next) {
+        const int n = (int)strlen(text_of(d, name));
+
+        width = n > width ? n : width;
+    }
+    return width;
+}
+
 static void print_builders(const cJSON *list, int64_t now_ms, struct buf *out)
 {
+    const int wide = width_of(list, "agent", 18);
     const cJSON *b, *arch;
 
     if (list && list->child)
-        buf_printf(out, "\n%-18s %-9s %8s %6s %6s  %-12s %s\n", "builder", "state", "seen", "done", "failed",
+        buf_printf(out, "\n%-*s %-9s %8s %6s %6s  %-12s %s\n", wide, "builder", "state", "seen", "done", "failed",
                    "compiler", "builds for");
     cJSON_ArrayForEach(b, list)
     {
         const double age_s = ((double)now_ms - number_of(b, "last_seen_ms")) / 1000;
 
-        buf_printf(out, "%-18s %-9s %6.0f s %6.0f %6.0f  %-12s", text_of(b, "agent"), text_of(b, "state"),
+        buf_printf(out, "%-*s %-9s %6.0f s %6.0f %6.0f  %-12s", wide, text_of(b, "agent"), text_of(b, "state"),
                    age_s > 0 ? age_s : 0, number_of(b, "done"), number_of(b, "failed"), text_of(b, "compiler"));
         cJSON_ArrayForEach(arch, cJSON_GetObjectItemCaseSensitive(b, "arches"))
             buf_printf(out, " %s", cJSON_IsString(arch) ? arch->valuestring : "");
@@ -142,19 +156,22 @@ static void print_builders(const cJSON *list, int64_t now_ms, struct buf *out)
 enum err devices_print(const cJSON *devices_result, int64_t now_ms, struct buf *out)
 {
     const cJSON *list;
+    int wide_key, wide_agent;
     enum err e = json_get_array(devices_result, "devices", &list, NULL);
 
     if (e)
         return e;
-    buf_printf(out, "%-18s %-22s %-9s %8s %6s %6s  %-10s %s\n", "key", "agent", "state", "seen", "done", "failed",
-               "job", "device");
+    wide_key = width_of(list, "key", 18);
+    wide_agent = width_of(list, "agent", 22);
+    buf_printf(out, "%-*s %-*s %-9s %8s %6s %6s  %-10s %s\n", wide_key, "key", wide_agent, "agent", "state", "seen",
+               "done", "failed", "job", "device");
     for (const cJSON *d = list->child; d; d = d->next) {
         const cJSON *desc = cJSON_GetObjectItemCaseSensitive(d, "device");
         const double age_s = ((double)now_ms - number_of(d, "last_seen_ms")) / 1000;
 
-        buf_printf(out, "%-18s %-22s %-9s %6.0f s %6.0f %6.0f  %-10s %s\n", text_of(d, "key"), text_of(d, "agent"),
-                   text_of(d, "state"), age_s > 0 ? age_s : 0, number_of(d, "done"), number_of(d, "failed"),
-                   text_of(d, "current"), desc ? text_of(desc, "name") : "");
+        buf_printf(out, "%-*s %-*s %-9s %6.0f s %6.0f %6.0f  %-10s %s\n", wide_key, text_of(d, "key"), wide_agent,
+                   text_of(d, "agent"), text_of(d, "state"), age_s > 0 ? age_s : 0, number_of(d, "done"),
+                   number_of(d, "failed"), text_of(d, "current"), desc ? text_of(desc, "name") : "");
     }
     print_builders(cJSON_GetObjectItemCaseSensitive(devices_result, "builders"), now_ms, out);
     return out->failed;

@@ -84,7 +84,10 @@ void stop_words(const struct job *j, const struct task *t, struct buf *out)
     reason_words(j, t, out);
     if (t->stop == STOP_EXHAUSTED || (isnan(share) && t->stop != STOP_GAIN))
         return;
-    buf_printf(out, "%sexpected gain of the next %d trials %.2g %%", t->stop == STOP_GAIN ? "" : "; ", GAIN_AHEAD,
+    buf_printf(out, "%sexpected gain of the next %d trials %.*f %%", t->stop == STOP_GAIN ? "" : "; ", GAIN_AHEAD,
+               share < 0.001 ? 2
+               : share < 0.1 ? 1
+                             : 0,
                100 * share);
     if (t->stop == STOP_GAIN)
         buf_printf(out, " < %.6g %%", 100 * j->min_gain);

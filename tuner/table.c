@@ -147,12 +147,36 @@ static void print_numerics(const struct row *r, struct buf *out)
         buf_printf(out, "  numerics: %s, errors up to %g of the sum of magnitudes\n", n.name, n.tolerance);
 }
 
+/* Is the naive template's kernel faster than the best by more than their errors? By times, as its column shows. */
+static bool is_naive_faster(const struct row *r)
+{
+    const struct record *naive = r->naive ? &r->naive->record : NULL, *best = &r->best->record;
+
+    if (!naive || isnan(r->naive->value) || *best->objective)
+        return false;
+    return log(best->time_ns / naive->time_ns) > fmax(0.01, 2 * hypot(fmax(naive->se, 0), fmax(best->se, 0)));
+}
+
+static void print_naive(const struct row *r, struct buf *out)
+{
+    char naive[32], best[32];
+
+    time_text(r->naive->record.time_ns / 1e6, naive, sizeof naive);
+    time_text(r->best->record.time_ns / 1e6, best, sizeof best);
+    buf_printf(out, "  the naive kernel, %s, is faster here: %s, this one %s\n", r->task->arms[r->naive->i_arm].id,
+               naive, best);
+}
+
 static void print_ties(const struct row *r, struct buf *out)
 {
     const size_t ties = task_n_ties(r->task);
+    const bool naive_faster = is_naive_faster(r);
 
+    if (naive_faster)
+        print_naive(r, out);
     if (r->before == r->best)
-        buf_puts(out, "  it is the default: nothing better was found\n");
+        buf_printf(out, "  it is the default: nothing better was found%s\n",
+                   naive_faster ? " among the templates searched" : "");
     else if (r->tie)
         buf_printf(out, "  not told apart from the default: %s\n", r->task->arms[r->before->i_arm].id);
     if (ties > (size_t)r->tie)

@@ -164,6 +164,14 @@ static void each_limit_ends_a_search_with_its_own_words(void **state)
     stop_words(&j, &t, &said);
     assert_non_null(strstr(buf_text(&said), "stopped: expected gain of the next 100 trials "));
     assert_non_null(strstr(buf_text(&said), " % < 99 %"));
+    assert_null(strstr(buf_text(&said), "e+")); /* plain numbers */
+    buf_clear(&said);
+    t.gain = (struct gain){.n = 0}; /* falls by 1e9 at each of the last steps: all of the time is expected to go */
+    for (int i = 0; i < 40; i++)
+        gain_add(&t.gain, -20.0 * i);
+    t.stop = STOP_TRIALS;
+    stop_words(&j, &t, &said);
+    assert_non_null(strstr(buf_text(&said), "expected gain of the next 100 trials 100 %"));
     t.gain.n = STOP_MIN_SEEN - 1; /* too early to say */
     assert_int_equal(stop_reason_of(&j, &t, 1, false), STOP_NONE);
     t.exhausted = true;

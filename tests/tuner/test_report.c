@@ -173,6 +173,28 @@ static void a_device_key_must_exist_and_be_named_when_there_are_several(void **s
     cJSON_Delete(two);
 }
 
+/* Where a word of the header begins, each line under it has a blank before its value. */
+static void columns_of_devices_stand_under_each_other(void **state)
+{
+    cJSON *two =
+        parse("{\"devices\":[{\"key\":\"a-key-of-more-than-eighteen-bytes\",\"agent\":\"x\",\"state\":\"idle\"},"
+              "{\"key\":\"b\",\"agent\":\"an-agent-of-more-than-22-bytes:12345\",\"state\":\"idle\"}]}");
+    struct buf out;
+    const char *line[3];
+
+    (void)state;
+    buf_init(&out, 65536);
+    assert_int_equal(devices_print(two, 0, &out), ERR_OK);
+    line[0] = buf_text(&out);
+    for (int i = 1; i < 3; i++)
+        line[i] = strchr(line[i - 1], '\n') + 1;
+    for (int i = 1; i < 3; i++)
+        assert_int_equal(strstr(line[i], " idle ") - line[i], strstr(line[0], " state ") - line[0]);
+    assert_int_equal(strstr(line[2], " an-agent") - line[2], strstr(line[0], " agent ") - line[0]);
+    buf_fini(&out);
+    cJSON_Delete(two);
+}
+
 static void a_log_takes_each_line_once(void **state)
 {
     char dir[256], path[300];
@@ -230,6 +252,7 @@ int main(void)
         cmocka_unit_test(a_timeout_is_told_with_the_option_that_allows_more),
         cmocka_unit_test(the_error_is_that_of_the_value),
         cmocka_unit_test(a_device_key_must_exist_and_be_named_when_there_are_several),
+        cmocka_unit_test(columns_of_devices_stand_under_each_other),
         cmocka_unit_test(a_log_takes_each_line_once),
         cmocka_unit_test(a_log_that_cannot_be_written_is_told_at_once),
     };

@@ -310,6 +310,49 @@ static void the_table_tells_a_gain_a_tie_and_a_default_that_stands(void **state)
     buf_fini(&said);
 }
 
+/* The table of a task whose default took 1000 ns and the naive template `naive_ns`; nothing else was tried. */
+static void print_naive(double naive_ns, struct buf *out)
+{
+    struct task t;
+    struct record r;
+    struct job j;
+    size_t naive = 0;
+
+    job_init(&j);
+    start(&t);
+    while (naive < t.n_arms && !t.arms[naive].baseline)
+        naive++;
+    assert_true(naive < t.n_arms);
+    take(&t, &t.arms[searched_arm(&t)].fallback, 1000, NAN, "search", ORIGIN_JOB);
+    make(&t, naive, &t.arms[naive].fallback, naive_ns, &r);
+    assert_int_equal(task_take(&t, &r, ORIGIN_JOB), ERR_OK);
+    record_fini(&r);
+    buf_clear(out);
+    table_print(&j, &t, 1, "x.jsonl", "x.best.jsonl", out);
+    task_fini(&t);
+}
+
+static void the_table_says_that_the_naive_kernel_is_faster(void **state)
+{
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 65536);
+    print_naive(800, &said);
+    assert_non_null(
+        strstr(buf_text(&said), "the naive kernel, dense/naive, is faster here: 0.0008 ms, this one 0.0010 ms"));
+    assert_non_null(strstr(buf_text(&said), "nothing better was found among the templates searched\n"));
+    assert_non_null(strstr(buf_text(&said), "0.80x"));
+    print_naive(995, &said); /* half a percent is no difference */
+    assert_null(strstr(buf_text(&said), "faster here"));
+    print_naive(1200, &said);
+    assert_null(strstr(buf_text(&said), "faster here"));
+    assert_non_null(strstr(buf_text(&said), "nothing better was found\n"));
+    print_naive(0, &said); /* it failed */
+    assert_null(strstr(buf_text(&said), "faster here"));
+    buf_fini(&said);
+}
+
 static void the_table_fits_100_columns(void **state)
 {
     struct buf said;
@@ -404,6 +447,7 @@ int main(void)
         cmocka_unit_test(ties_follow_the_standard_errors),
         cmocka_unit_test(finals_overrule_the_search),
         cmocka_unit_test(the_table_tells_a_gain_a_tie_and_a_default_that_stands),
+        cmocka_unit_test(the_table_says_that_the_naive_kernel_is_faster),
         cmocka_unit_test(the_table_fits_100_columns),
         cmocka_unit_test(a_refusal_is_that_of_the_template_named),
         cmocka_unit_test(a_template_limits_the_workloads_it_computes),

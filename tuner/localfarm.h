@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #define LOCALFARM_KEY "local"
+#define LOCALFARM_OPENING "the device is still being opened" /* its agent has not registered yet */
 
 struct localfarm {
     char dir[512]; /* "" = nothing to remove */

@@ -23,6 +23,8 @@ static enum err wait_for_device(struct session *s, struct why *why)
         const enum err e = devices_choose(s->o.client, s->o.job->key, &s->device, why);
         const int64_t waited_ms = (clock_now_ns() - start) / 1000000;
 
+        if (e == ERR_NOT_FOUND && s->o.farm)
+            why_set(why, e, "%s", LOCALFARM_OPENING);
         if (e != ERR_NOT_FOUND || (s->o.wait_device_ms >= 0 && waited_ms >= s->o.wait_device_ms))
             return e;
         if (s->o.interrupted && s->o.interrupted())
@@ -177,8 +179,25 @@ static struct sent *find_sent(struct session *s, int64_t n)
     return i >= 0 && (size_t)i < s->n_sent && !s->sent[i].done ? &s->sent[i] : NULL;
 }
 
+/* Words of agent/energy.c: a device's sensors are not in its description, only its records tell what it lacks. */
+static void note_energy(struct session *s, const struct record *r)
+{
+    s->saw_energy |= r->status == STATUS_OK && r->energy_j > 0;
+    s->no_energy |= *s->o.job->objective && !s->saw_energy && r->status != STATUS_OK && r->why &&
+                    strstr(r->why, "tells neither energy nor power");
+}
+
+static enum err refuse_objective(struct session *s, struct why *why)
+{
+    session_close(s, "failed", NULL);
+    return why_set(why, ERR_UNSUPPORTED,
+                   "--objective %s: the device tells neither energy nor power: only --objective time is possible on it",
+                   s->o.job->objective);
+}
+
 static void note_failure(struct session *s, const struct task *t, const struct record *r)
 {
+    note_energy(s, r);
     failures_add(&s->failures, r);
     if (r->status != STATUS_OK && s->o.progress->verbosity > 0)
         progress_note(s->o.progress, "%s: %s: %s", t ? t->text : "", status_name(r->status), r->why ? r->why : "");
@@ -504,6 +523,8 @@ enum err session_run(struct session *s, enum session_end *end, struct why *why)
         e = s->o.farm ? localfarm_check(s->o.farm, why) : ERR_OK;
         if (!e)
             e = renew(s, why);
+        if (!e && s->no_energy)
+            e = refuse_objective(s, why);
         if (!e)
             e = session_fill(s, why);
         if (e || s->cancelled || s->lease_lost || all_done(s))

@@ -51,6 +51,7 @@ struct session {
     double current_gflops;
     size_t i_current;
     bool cancelled, lease_lost;
+    bool saw_energy, no_energy; /* a record told the energy of a run; one said that its device cannot, before any did */
     struct failures failures;
     struct rng rng; /* for what is carried between tasks */
     struct expect_watch former_watch;
@@ -64,7 +65,8 @@ struct session {
 enum err session_init(struct session *s, const struct session_options *o, struct why *why);
 void session_fini(struct session *s);
 
-/* The loop. ERR_OK with how it ended; errors are those of the tracker or the log. */
+/* The loop. ERR_OK with how it ended; errors are those of the tracker or the log, and ERR_UNSUPPORTED at the first
+ * record that says that the device cannot tell what the job's objective needs (the job is closed as failed then). */
 enum err session_run(struct session *s, enum session_end *end, struct why *why);
 
 /* Takes in what the tracker has by now without waiting, so that an interrupted run loses nothing measured. */

@@ -23,6 +23,8 @@ run() {
 run plain --device cuda --nvrtc "$cuda/libnvrtc-emulated.so" || fail "tune run --device cuda: $(tail -3 "$dir/plain.out")"
 [ "$(grep -c '"status":"ok"' "$dir/plain.jsonl")" -ge 6 ] || fail "6 trials were to be ok: $(cut -c1-300 "$dir/plain.jsonl")"
 grep -q '"api":"cuda"' "$dir/plain.jsonl" || fail "records name no CUDA device"
+grep -q '"compiler":"NVRTC 13.0"' "$dir/plain.jsonl" || fail "records do not tell the compiler"
+! grep -q '"built_by"' "$dir/plain.jsonl" || fail "the agent's own code has a builder"
 grep -q '"temperature_c":61' "$dir/plain.jsonl" || fail "records have no readings of the sensors"
 echo "tuned: $(grep -c '"status":"ok"' "$dir/plain.jsonl") records"
 
@@ -57,6 +59,7 @@ grep -q '"objective":"energy"' "$dir/joules.best.jsonl" || fail "the best record
 if TUNE_NVML_NO=energy,power run blind --device cuda --objective edp; then
     fail "a device without readings was taken for --objective edp"
 fi
+grep -q "objective edp: the device tells neither energy nor power" "$dir/blind.out" || fail "blind: $(tail -3 "$dir/blind.out")"
 grep -q "the device tells neither energy nor power" "$dir/blind.jsonl" || fail "$(cut -c1-300 "$dir/blind.jsonl")"
 
 # while somebody else times on the device its kernels are compiled, and wait

@@ -12,6 +12,8 @@ enum err cmd_wait_device(struct link *l, const char *key, struct device_choice *
     for (;;) {
         enum err e = devices_choose(l->client, key ? key : "", out, why);
 
+        if (e == ERR_NOT_FOUND && l->is_private)
+            why_set(why, e, "%s", LOCALFARM_OPENING);
         if (e != ERR_NOT_FOUND || !l->is_private || clock_now_ns() - start_ns > INT64_C(60000000000))
             return e;
         if (cmd_interrupted())

@@ -92,7 +92,10 @@ enum err op_blob_get(struct call *c)
     buf_init(&part, MESSAGE_CHUNK_BYTES);
     e = c->t->o.ops->blob_get(c->t->o.store, hex, offset, (size_t)bytes, &total, &part);
     if (e == ERR_NOT_FOUND)
-        why_set(&c->why, e, "there is no blob %.12s..", hex);
+        why_set(&c->why, e,
+                "there is no blob %.12s..: put it first; in a program of your own \"source_file\" names a file in "
+                "place of its hash",
+                hex);
     if (!e)
         e = blobs_put(&c->out, buf_text(&part), part.len, NULL);
     json_add_i64(c->result, "total", total, &ok);

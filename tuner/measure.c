@@ -158,7 +158,7 @@ static enum err resolve(cJSON *o, const char *path, struct blobs *blobs, struct 
     static const struct {
         const char *file, *hash;
     } names[] = {{"source_file", "sha256"},
-                 {"blob_file", "blob"},
+                 {"blob_file", "sha256"},
                  {"values_file", "values"},
                  {"indices_file", "indices"},
                  {"scale_file", "scale"}};

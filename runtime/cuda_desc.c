@@ -52,16 +52,18 @@ static void put_uuid(cuda_device id, char out[CUDA_UUID_BYTES])
                  b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-/* The kernel module's version, as it tells it itself or as NVML does; both say the same. */
+/* The kernel module's version, as it tells it itself or as NVML does; both say the same. Where neither is to be had,
+ * the newest CUDA that the driver knows. */
 static void put_driver(char *out, size_t n_out)
 {
+    const int v = cuda_driver_version();
     struct buf text;
 
     buf_init(&text, 256);
     if (file_read("/sys/module/nvidia/version", &text, NULL) == ERR_OK && text.len)
         snprintf(out, n_out, "%.*s", (int)strcspn(buf_text(&text), " \n"), buf_text(&text));
     else if (!nvml_driver_version(out, (unsigned)n_out))
-        out[0] = '\0';
+        snprintf(out, n_out, "CUDA %d.%d", v / 1000, v % 1000 / 10);
     buf_fini(&text);
 }
 

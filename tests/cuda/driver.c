@@ -55,9 +55,11 @@ void driver_note(const char *format, ...)
         driver.log = -1;
 }
 
-static void read_failures(const char *text)
+/* False, with a line on stderr, where the text says anything else. */
+static bool read_failures(const char *text)
 {
     char copy[1024], *rest = NULL;
+    bool sane = true;
 
     driver.n_failures = 0;
     snprintf(copy, sizeof copy, "%s", text ? text : "");
@@ -66,22 +68,25 @@ static void read_failures(const char *text)
 
         *f = (struct failure){.from = 1};
         if (driver.n_failures < MAX_FAILURES &&
-            sscanf(item, " %63[A-Za-z0-9]=%d@%d", f->name, &f->error, &f->from) >= 2)
+            sscanf(item, " %63[A-Za-z0-9]=%d@%d", f->name, &f->error, &f->from) >= 2) {
             driver.n_failures++;
-        else
+        } else {
             fprintf(stderr, "TUNE_CUDA_FAIL: '%s'; expected FUNCTION=ERROR@CALL\n", item);
+            sane = false;
+        }
     }
+    return sane;
 }
 
-void driver_read_environment(void)
+bool driver_read_environment(void)
 {
     const char *log = getenv("TUNE_CUDA_LOG");
 
     if (driver.log >= 0)
         close(driver.log);
     driver.log = log && *log ? open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
-    read_failures(getenv("TUNE_CUDA_FAIL"));
-    driver.up = true;
+    driver.up = read_failures(getenv("TUNE_CUDA_FAIL"));
+    return driver.up;
 }
 
 bool driver_is_sticky(CUresult e)
@@ -166,7 +171,8 @@ CUresult cuInit(unsigned flags)
 {
     CUresult e;
 
-    driver_read_environment();
+    if (!driver_read_environment())
+        return CUDA_ERROR_INVALID_VALUE;
     e = driver_enter(CALL_FREE, "cuInit", "%u", flags);
     if (e)
         return e;

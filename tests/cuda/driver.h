@@ -22,7 +22,7 @@ enum call {
 CUresult driver_enter(enum call kind, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 CUresult driver_leave(CUresult result);                                          /* gives `result` */
 void driver_note(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a line of the log */
-void driver_read_environment(void); /* by cuInit: settings are read, counts begin anew */
+bool driver_read_environment(void); /* by cuInit: settings are read, counts begin anew; false: nonsense, told */
 bool driver_is_up(void);
 
 /* Stays in the context, as errors of kernels do on a device. */

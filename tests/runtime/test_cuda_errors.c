@@ -44,6 +44,11 @@ static enum err run_case(const char *name, struct why *why)
 
     if (e)
         return e;
+    if (strcmp(name, "driver") == 0) {
+        why_set(why, ERR_OK, "driver '%s'", ops->describe(d)->driver);
+        ops->close(d);
+        return ERR_OK;
+    }
     sample_add(&s, strcmp(name, "wild") == 0 ? wild_text : sample_add_text);
     if (strcmp(name, "cubin") == 0 || strcmp(name, "ptx") == 0)
         s.program.modules[0].lang = strcmp(name, "ptx") ? LANG_CUBIN : LANG_PTX;
@@ -108,6 +113,23 @@ static void machine_without_a_driver_is_told_in_a_line(void **state)
     expect("TUNE_CUDA_FAIL=cuDevicePrimaryCtxRetain=46", "add", "device: a context on", "compute mode exclusive");
 }
 
+static void driver_is_never_without_a_name(void **state)
+{
+    (void)state;
+    if (access("/sys/module/nvidia/version", R_OK) == 0)
+        skip(); /* there it has one */
+    expect("TUNE_NVML_LIBRARY=/nowhere/libnvidia-ml.so", "driver", "ok: driver 'CUDA 13.0'", "");
+    expect("TUNE_NVML_LIBRARY=/nowhere/libnvidia-ml.so TUNE_CUDA_DRIVER=12040", "driver", "ok: driver 'CUDA 12.4'", "");
+}
+
+static void failures_asked_for_in_nonsense_are_told(void **state)
+{
+    (void)state;
+    expect("TUNE_CUDA_FAIL=nonsense", "add", "TUNE_CUDA_FAIL: 'nonsense'; expected ",
+           "cuInit: CUDA_ERROR_INVALID_VALUE");
+    expect("TUNE_CUDA_FAIL=cuMemAlloc=2@2,=3", "add", "TUNE_CUDA_FAIL: '=3'; expected ", "cuInit: ");
+}
+
 static void lack_of_memory_is_a_limit(void **state)
 {
     (void)state;
@@ -132,6 +154,9 @@ static void code_that_the_driver_refuses_is_explained(void **state)
     expect("TUNE_CUDA_FAIL=cuModuleLoadDataEx=222", "add", "compile: module 'main': ", "no newer than the driver");
     expect("TUNE_CUDA_FAIL=cuModuleLoadDataEx=209", "add", "compile: module 'main': ", "another architecture");
     expect("TUNE_CUDA_FAIL=cuModuleLoadDataEx=200", "add", "compile: module 'main': ", "newer NVRTC");
+    expect("TUNE_CUDA_FAIL=cuModuleLoadDataEx=200", "add", "compile: module 'main': ", "or damaged?");
+    expect("TUNE_CUDA_FAIL=cuModuleLoadDataEx=218", "add", "compile: module 'main': ", "or damaged?");
+    expect("TUNE_CUDA_FAIL=cuModuleLoadDataEx=300", "add", "compile: module 'main': ", "damaged?");
     expect("", "ptx", "compile: module 'main': CUDA_ERROR_", "");
     expect("", "cubin", "compile: module 'main' is no cubin", "");
 }
@@ -179,6 +204,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_fails_when_nothing_is_asked_to),
         cmocka_unit_test(machine_without_a_driver_is_told_in_a_line),
+        cmocka_unit_test(driver_is_never_without_a_name),
+        cmocka_unit_test(failures_asked_for_in_nonsense_are_told),
         cmocka_unit_test(lack_of_memory_is_a_limit),
         cmocka_unit_test(kernels_that_fail_break_the_process_and_are_named),
         cmocka_unit_test(code_that_the_driver_refuses_is_explained),

@@ -220,6 +220,8 @@ static cJSON *verify_reply(const struct child *c, enum err e, const char *stage,
     child_add_words(c, reply, e, why, report->log, &ok);
     json_add_real(reply, "build_ms", (double)report->build_ns * 1e-6, &ok);
     json_add_bool(reply, "build_cached", report->build_cached, &ok);
+    json_add_text(reply, "compiler", report->compiler, &ok);
+    json_add_text(reply, "built_by", report->built_by, &ok);
     json_add_real(reply, "verify_ms", verify_ms, &ok);
     if (report->n_resources > 0)
         json_add_item(reply, "resources", resources_json(report->resources, (size_t)report->n_resources), &ok);

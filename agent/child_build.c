@@ -28,13 +28,6 @@ static enum err want_compiler(struct child *c, int sm, struct why *why)
     return e ? e : nvrtc_supports(c->nvrtc, sm, why);
 }
 
-static void compiler_name(const struct nvrtc *n, char *out, size_t n_out)
-{
-    const int version = nvrtc_version(n);
-
-    snprintf(out, n_out, "NVRTC %d.%d", version / 1000, version % 1000 / 10);
-}
-
 void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
 {
     const int sm = (int)c->ops->describe(c->device)->sm;
@@ -73,7 +66,7 @@ cJSON *child_compiler(struct child *c, const cJSON *request)
     {
         if (want_compiler(c, sm->valueint, &why))
             return refusal(&why);
-        compiler_name(c->nvrtc, one, sizeof one);
+        nvrtc_name(c->nvrtc, one, sizeof one);
         if (strstr(names, one))
             continue;
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", one);
@@ -150,7 +143,7 @@ static cJSON *compile_reply(const struct child *c, enum err e, const char *stage
     json_add_text(reply, "stage", e ? stage : "", &ok);
     child_add_words(c, reply, e, why, buf_text(&x->log), &ok);
     if (c->nvrtc)
-        compiler_name(c->nvrtc, compiler, sizeof compiler);
+        nvrtc_name(c->nvrtc, compiler, sizeof compiler);
     json_add_text(reply, "compiler", compiler, &ok);
     json_add_real(reply, "build_ms", (double)x->build_ns * 1e-6, &ok);
     json_add_item(reply, "files", x->files, &ok);

@@ -428,6 +428,8 @@ static int run(const struct cli *c)
         return fail(&why, EXIT_USAGE);
     if (cli_text(c, "nvrtc"))
         setenv("TUNE_NVRTC", cli_text(c, "nvrtc"), 1); /* for the children, which compile */
+    if (cli_flag(c, "no-build"))
+        setenv("TUNE_NO_BUILD", "1", 1); /* for the same: whatever a trial comes with */
     if (cli_flag(c, "look"))
         return look_around(o.device);
     verbosity = verbosity_of(c);

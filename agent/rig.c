@@ -4,6 +4,7 @@
 #include "agent/lock.h"
 #include "core/clock.h"
 #include "core/proc.h"
+#include "runtime/cuda_made.h"
 #include "runtime/device.h"
 
 #include <math.h>
@@ -284,16 +285,22 @@ static enum err want_build_child(struct rig *r, struct rig_builder *b, struct wh
     return replace_child(r, &b->child, "build", generation, why);
 }
 
-/* Code made by a builder goes where the runtime looks for code it has made before. */
+/* Code made by a builder goes where the runtime looks for code it has made before, with a note of who made it: first,
+ * so that nobody takes the code for the agent's own. What is there already stays as it is. */
 static void place(const struct rig *r, int64_t generation, const struct built *code)
 {
+    struct cuda_made made = {.by = ""};
     char cache[PATH_MAX + 32], path[PATH_MAX + 32 + BUILT_NAME_BYTES + 1];
     struct why why = {""};
 
+    snprintf(made.by, sizeof made.by, "%s", code->by);
+    snprintf(made.compiler, sizeof made.compiler, "%s", code->compiler);
     workdir_cache(&r->dir, generation, cache, sizeof cache);
     for (int i = 0; i < code->n_files; i++) {
         snprintf(path, sizeof path, "%s/%s", cache, code->files[i].name);
-        if (workdir_link(&r->dir, code->files[i].blob.hex, path, &why))
+        if (access(path, F_OK) == 0)
+            continue;
+        if (cuda_made_write(path, &made, &why) || workdir_link(&r->dir, code->files[i].blob.hex, path, &why))
             tell(r, 0, "%s", why.text);
     }
 }

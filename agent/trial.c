@@ -207,6 +207,18 @@ static enum record_status status_of(const cJSON *reply)
     return s < 0 ? STATUS_CRASH : (enum record_status)s;
 }
 
+/* Who made the code that was loaded: what the runtime tells, since the agent may have made it before any builder did;
+ * what the builder told where the runtime has got nowhere. */
+static void take_maker(struct trial *t, const cJSON *reply)
+{
+    const char *compiler = text_or(reply, "compiler", "");
+
+    if (!*compiler)
+        return;
+    COPY(t->record.compiler, compiler);
+    COPY(t->record.built_by, text_or(reply, "built_by", ""));
+}
+
 void trial_take_verify(struct trial *t, const cJSON *reply)
 {
     const enum record_status status = status_of(reply);
@@ -215,7 +227,8 @@ void trial_take_verify(struct trial *t, const cJSON *reply)
     cJSON_Delete(t->record.resources);
     t->record.resources =
         resources_merge(cJSON_IsArray(resources) ? cJSON_Duplicate(resources, true) : NULL, t->code.resources);
-    t->record.build_ms = t->code.by[0] ? t->code.build_ms : real_or(reply, "build_ms", 0);
+    take_maker(t, reply);
+    t->record.build_ms = t->record.built_by[0] ? t->code.build_ms : real_or(reply, "build_ms", 0);
     t->record.verify_ms = real_or(reply, "verify_ms", 0);
     t->record.build_cached = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "build_cached"));
     if (cJSON_HasObjectItem(reply, "refused"))

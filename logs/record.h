@@ -69,7 +69,7 @@ struct record {
     double build_ms;
     bool build_cached;
     char built_by[64]; /* the builder whose code was run; "" = the agent built it itself */
-    char compiler[32]; /* of that builder: "NVRTC 12.9" */
+    char compiler[32]; /* that made it, of CUDA devices: "NVRTC 12.9"; "" = not known */
     cJSON
         *resources; /* registers, local and spilled bytes .. of each kernel, as far as told; an array, owned, or NULL */
     double verify_ms, device_ms, wait_ms; /* shares of the trial's time: checking, timing, waiting for the device */

@@ -2,6 +2,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "runtime/cuda.h"
+#include "runtime/cuda_made.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -116,45 +117,96 @@ static void read_kept_log(const struct device *d, const struct program_module *m
     buf_fini(&log);
 }
 
-/* A file that the driver does not take any more is made anew: no error. */
-static bool load_kept(struct device *d, const struct program_module *m, const char *cache_dir, cuda_module *out)
+/* What is told of the first module that knows stands for the program. */
+static void note_made(struct load_report *report, const struct cuda_made *made)
 {
-    char path[PATH_MAX];
-    struct buf bytes;
-    bool ok;
-
-    buf_init(&bytes, CUBIN_BYTES);
-    ok = kept_path(d, m, cache_dir, "cubin", path, sizeof path) && file_read(path, &bytes, NULL) == ERR_OK &&
-         bytes.len > 64 && load_image(d, m, bytes.data, out, NULL, NULL) == ERR_OK;
-    buf_fini(&bytes);
-    return ok;
+    if (!report->built_by[0])
+        strcpy(report->built_by, made->by);
+    if (!report->compiler[0])
+        strcpy(report->compiler, made->compiler);
 }
 
-/* A cache that cannot be written is no error. The log first: who sees the cubin finds it. */
+/* Words say that the code is not ours: nobody here has compiled it, and the farm must know whose compiler to mend. */
+static enum err blame_builder(const struct cuda_made *made, enum err e, struct why *why)
+{
+    const struct why driver = why ? *why : (struct why){""};
+
+    return why_set(why, e, "%.800s (this code was made by a builder: %s%s%s)", driver.text, made->by,
+                   *made->compiler ? ", " : "", made->compiler);
+}
+
+static enum err load_bytes(struct device *d, const struct program_module *m, const struct buf *bytes, cuda_module *out,
+                           struct load_report *report, struct why *why)
+{
+    if (bytes->len <= 64)
+        return why_set(why, ERR_COMPILE, "module '%s': %zu bytes are no cubin", m->id, bytes->len);
+    return load_image(d, m, bytes->data, out, report, why);
+}
+
+/* ERR_NOT_FOUND: there is none, or one of our own that the driver does not take any more and that is made anew. What a
+ * builder made is loaded or refused, never made anew: the record would tell of other code than was run. */
+static enum err load_kept(struct device *d, const struct program_module *m, const char *cache_dir, cuda_module *out,
+                          struct load_report *report, struct why *why)
+{
+    struct load_report unused = {0};
+    struct cuda_made made;
+    char path[PATH_MAX];
+    struct buf bytes;
+    enum err e;
+
+    if (!kept_path(d, m, cache_dir, "cubin", path, sizeof path))
+        return ERR_NOT_FOUND;
+    buf_init(&bytes, CUBIN_BYTES);
+    e = file_read(path, &bytes, NULL) ? ERR_NOT_FOUND : ERR_OK;
+    if (!e) {
+        cuda_made_read(path, &made);
+        e = load_bytes(d, m, &bytes, out, made.by[0] ? report : &unused, why);
+        if (!e || made.by[0])
+            note_made(report, &made);
+        if (e && made.by[0])
+            e = blame_builder(&made, e, why);
+        else if (e == ERR_COMPILE)
+            e = ERR_NOT_FOUND;
+    }
+    free(unused.log);
+    buf_fini(&bytes);
+    return e;
+}
+
+/* A cache that cannot be written is no error. The cubin last: who sees it finds the rest. */
 static void keep(const struct device *d, const struct program_module *m, const char *cache_dir,
                  const struct nvrtc_built *b)
 {
+    struct cuda_made made = {.by = ""};
     char path[PATH_MAX];
 
     if (b->log && kept_path(d, m, cache_dir, "log", path, sizeof path))
         (void)file_replace(path, b->log, strlen(b->log), 0600, NULL);
-    if (kept_path(d, m, cache_dir, "cubin", path, sizeof path))
-        (void)file_replace(path, b->code.data, b->code.len, 0600, NULL);
+    if (!kept_path(d, m, cache_dir, "cubin", path, sizeof path))
+        return;
+    nvrtc_name(d->nvrtc, made.compiler, sizeof made.compiler);
+    (void)cuda_made_write(path, &made, NULL);
+    (void)file_replace(path, b->code.data, b->code.len, 0600, NULL);
 }
 
 /* Compiling. */
 
-/* The NVRTC that serves this device and driver, opened once. */
+/* The NVRTC that serves this device and driver, opened once; none in an agent with --no-build. */
 static enum err want_nvrtc(struct device *d, struct why *why)
 {
+    const char *forbidden = getenv("TUNE_NO_BUILD");
+
+    if (forbidden && *forbidden)
+        return why_set(why, ERR_NOT_FOUND, "there is no code of a builder, and --no-build forbids to compile here");
     if (d->nvrtc)
         return ERR_OK;
     return nvrtc_open_for(NULL, (int)d->desc.sm, cuda_driver_version(), &d->nvrtc, why);
 }
 
 static enum err compile(struct device *d, const struct program_module *m, const struct blobs *blobs,
-                        struct nvrtc_built *built, bool *as_ptx, struct why *why)
+                        struct nvrtc_built *built, bool *as_ptx, struct load_report *report, struct why *why)
 {
+    struct cuda_made made = {.by = ""};
     int sm = (int)d->desc.sm;
     enum err e = want_nvrtc(d, why);
 
@@ -162,6 +214,8 @@ static enum err compile(struct device *d, const struct program_module *m, const 
     *built = (struct nvrtc_built){0};
     if (e)
         return e;
+    nvrtc_name(d->nvrtc, made.compiler, sizeof made.compiler);
+    note_made(report, &made);
     if (!nvrtc_target(d->nvrtc, sm, &sm, as_ptx))
         return nvrtc_supports(d->nvrtc, (int)d->desc.sm, why);
     return nvrtc_build(d->nvrtc, m, blobs, sm, *as_ptx, built, why);
@@ -173,7 +227,7 @@ static enum err load_compiled(struct device *d, const struct program_module *m, 
 {
     struct nvrtc_built built;
     bool as_ptx;
-    enum err e = compile(d, m, blobs, &built, &as_ptx, why);
+    enum err e = compile(d, m, blobs, &built, &as_ptx, report, why);
 
     if (built.log) {
         report_add_log(report, m->id, built.log);
@@ -191,12 +245,15 @@ enum err cuda_module_load(struct device *d, const struct program_module *m, cons
                           const char *cache_dir, cuda_module *out, struct load_report *report,
                           struct cuda_figures *figures, struct why *why)
 {
+    enum err e;
+
     if (m->lang != LANG_CUDA_C)
         return load_blob(d, m, blobs, out, report, why);
-    if (load_kept(d, m, cache_dir, out)) {
+    e = load_kept(d, m, cache_dir, out, report, why);
+    if (!e)
         read_kept_log(d, m, cache_dir, report, figures);
-        return ERR_OK;
-    }
+    if (e != ERR_NOT_FOUND)
+        return e;
     report->build_cached = false;
     return load_compiled(d, m, blobs, cache_dir, out, report, figures, why);
 }
@@ -214,7 +271,7 @@ static enum err compile_module(struct device *d, const struct program_module *m,
     if (m->lang != LANG_CUDA_C || !kept_path(d, m, cache_dir, "cubin", path, sizeof path) || access(path, R_OK) == 0)
         return ERR_OK;
     report->build_cached = false;
-    e = compile(d, m, blobs, &built, &as_ptx, why);
+    e = compile(d, m, blobs, &built, &as_ptx, report, why);
     if (e && built.log)
         report_add_log(report, m->id, built.log);
     if (!e && !as_ptx)

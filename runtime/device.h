@@ -30,6 +30,8 @@ struct load_report {
     int n_resources;
     int64_t build_ns;  /* compiling; PoCL makes code at the first run() only: add that run's wall time */
     bool build_cached; /* the binary came from a cache */
+    char compiler[32]; /* that made it, where the backend knows: "NVRTC 13.0"; "" = not told */
+    char built_by[64]; /* the builder that made the code loaded, where it came from one; "" = made here */
     char *log;         /* compiler output, at most 16 KiB; free() it; NULL = none */
 };
 

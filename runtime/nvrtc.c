@@ -83,6 +83,13 @@ int nvrtc_version(const struct nvrtc *n)
     return n->version;
 }
 
+void nvrtc_name(const struct nvrtc *n, char *out, size_t n_out)
+{
+    const int v = nvrtc_version(n);
+
+    snprintf(out, n_out, "NVRTC %d.%d", v / 1000, v % 1000 / 10);
+}
+
 const char *nvrtc_path(const struct nvrtc *n)
 {
     return n->path;

@@ -156,6 +156,43 @@ static void code_of_a_builder_leaves_its_figures_in_the_record(void **state)
     trial_free(t);
 }
 
+/* What was loaded is what is told: code of our own, made before any builder answered, or none of a builder. */
+static void the_record_names_who_made_what_was_loaded(void **state)
+{
+    static const char *const built[] = {
+        "", "{\"program\":{\"status\":\"ok\",\"by\":\"b1\",\"compiler\":\"NVRTC 12.9\",\"build_ms\":3,\"cubins\":[]}}"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct trial *t = trial_with(built[i]);
+        cJSON *reply = parse("{\"status\":\"ok\",\"build_ms\":7,\"compiler\":\"NVRTC 13.0\",\"built_by\":\"\"}");
+
+        trial_take_verify(t, reply);
+        assert_string_equal(t->record.built_by, "");
+        assert_string_equal(t->record.compiler, "NVRTC 13.0");
+        assert_true(t->record.build_ms == 7);
+        cJSON_Delete(reply);
+        trial_free(t);
+    }
+}
+
+static void code_of_a_builder_that_is_refused_stays_the_builders(void **state)
+{
+    struct trial *t =
+        trial_with("{\"program\":{\"status\":\"ok\",\"by\":\"b1\",\"compiler\":\"NVRTC 12.9\",\"cubins\":[]}}");
+    cJSON *reply = parse("{\"status\":\"compile\",\"stage\":\"build\",\"why\":\"no\",\"compiler\":\"NVRTC 12.9\","
+                         "\"built_by\":\"b1\"}");
+
+    (void)state;
+    trial_take_verify(t, reply);
+    assert_true(t->finished);
+    assert_int_equal(t->record.status, STATUS_COMPILE);
+    assert_string_equal(t->record.built_by, "b1");
+    assert_string_equal(t->record.compiler, "NVRTC 12.9");
+    cJSON_Delete(reply);
+    trial_free(t);
+}
+
 static void without_a_builder_the_record_names_none(void **state)
 {
     struct trial *t = trial_with("");
@@ -174,6 +211,8 @@ int main(void)
         cmocka_unit_test(figures_of_both_ends_are_put_together),
         cmocka_unit_test(a_failure_of_the_builder_is_the_trials_record),
         cmocka_unit_test(code_of_a_builder_leaves_its_figures_in_the_record),
+        cmocka_unit_test(the_record_names_who_made_what_was_loaded),
+        cmocka_unit_test(code_of_a_builder_that_is_refused_stays_the_builders),
         cmocka_unit_test(without_a_builder_the_record_names_none),
     };
 

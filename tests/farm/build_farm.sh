@@ -28,6 +28,7 @@ records() {
 
 start_tracker
 board board1
+board=$agent
 wait_agent board1
 "$bin/tune" run "$work" --tracker "$url" --key board --trials 6 --seed 1 -o "$dir/log.jsonl" >"$dir/run.out" 2>&1 &
 run=$!
@@ -74,4 +75,19 @@ wait "$agent" || true
     fail "tune run once more: exit code $?"
 records "$dir/again.jsonl"
 grep '"purpose":"final"' "$dir/again.jsonl" | grep -q '"built_by":"builder' || fail "no finalist was run with stored code"
+
+# a driver that refuses the builders' code: told so, and nothing is compiled on the board, though NVRTC is here (what the
+# first board has measured is answered from the store)
+kill "$board"
+wait "$board" || true
+mkdir "$dir/refusing"
+LD_LIBRARY_PATH=$cuda TUNE_CUDA_SM=75 TUNE_NVRTC=$cuda/libnvrtc-emulated.so TUNE_CUDA_FAIL=cuModuleLoadDataEx=209 \
+    TMPDIR="$dir/refusing" start_agent board2 --device cuda --key board --no-build
+wait_agent board2
+"$bin/tune" run "$work" --tracker "$url" --key board --trials 6 --seed 1 -o "$dir/refused.jsonl" >"$dir/refused.out" 2>&1 || true
+records "$dir/refused.jsonl"
+grep -q '"status":"compile".*another architecture.*made by a builder: builder.*"built_by":"builder' "$dir/refused.jsonl" ||
+    fail "refused code of a builder is not told: $(cut -c1-400 "$dir/refused.jsonl" | head -3)"
+! grep -q '^tune-agent: t[0-9]* ok' "$dir/board2.out" || fail "refused code was compiled here"
+grep -o '"why":"[^"]*"' "$dir/refused.jsonl" | head -1
 echo "build farm: records of a board that cannot build"

@@ -1,5 +1,7 @@
 /* The CUDA backend on the emulated driver (tests/cuda): small programs, right ones and each way of being wrong. */
 #include "core/file.h"
+#include "runtime/cuda_made.h"
+#include "runtime/nvrtc.h"
 #include "tests/runtime/cuda_samples.h"
 
 #include <limits.h>
@@ -351,6 +353,102 @@ static void kernel_s_resources_are_reported(void **state)
     }
 }
 
+/* Loads a sample of its own (`number`) and unloads; the report's log is freed. */
+static enum err load_numbered(int number, struct load_report *report, struct why *why)
+{
+    struct loaded *l = NULL;
+    struct sample s;
+    enum err e;
+
+    *report = (struct load_report){0};
+    sample_add(&s, sample_add_text);
+    program_define(&s.program.modules[0], "NUMBER", number);
+    e = ops->load(device, &s.program, &s.blobs, cache, &l, report, why);
+    if (l)
+        ops->unload(l);
+    free(report->log);
+    sample_fini(&s);
+    return e;
+}
+
+/* Puts nonsense where that sample's cubin is kept, as made by `by`. */
+static void keep_nonsense(int number, const char *by)
+{
+    static const char nonsense[100] = "nonsense";
+    struct cuda_made made = {.compiler = "NVRTC 12.9"};
+    char name[NVRTC_NAME_BYTES], path[PATH_MAX + NVRTC_NAME_BYTES + 1];
+    struct sample s;
+
+    sample_add(&s, sample_add_text);
+    program_define(&s.program.modules[0], "NUMBER", number);
+    nvrtc_cache_name(&s.program.modules[0], (int)ops->describe(device)->sm, name);
+    snprintf(path, sizeof path, "%s/%s", cache, name);
+    snprintf(made.by, sizeof made.by, "%s", by);
+    assert_int_equal(cuda_made_write(path, &made, NULL), ERR_OK);
+    assert_int_equal(file_replace(path, nonsense, sizeof nonsense, 0600, NULL), ERR_OK);
+    sample_fini(&s);
+}
+
+static void code_made_here_tells_its_compiler_kept_or_not(void **state)
+{
+    struct load_report report;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(load_numbered(1, &report, NULL), ERR_OK);
+        assert_int_equal(report.build_cached, i == 1);
+        assert_string_equal(report.compiler, "NVRTC 13.0");
+        assert_string_equal(report.built_by, "");
+    }
+}
+
+static void kept_code_that_is_refused_is_made_anew_where_it_is_our_own(void **state)
+{
+    struct load_report report;
+
+    (void)state;
+    keep_nonsense(2, "");
+    assert_int_equal(load_numbered(2, &report, NULL), ERR_OK);
+    assert_false(report.build_cached);
+    assert_string_equal(report.compiler, "NVRTC 13.0");
+    assert_int_equal(load_numbered(2, &report, NULL), ERR_OK); /* and kept */
+    assert_true(report.build_cached);
+}
+
+static void code_of_a_builder_that_is_refused_is_not_made_anew(void **state)
+{
+    struct load_report report;
+    struct why why = {""};
+
+    (void)state;
+    keep_nonsense(3, "b1");
+    for (int i = 0; i < 2; i++) { /* nor has the first try left anything */
+        assert_int_equal(load_numbered(3, &report, &why), ERR_COMPILE);
+        assert_non_null(strstr(why.text, "module 'main': CUDA_ERROR_"));
+        assert_non_null(strstr(why.text, "or damaged"));
+        assert_non_null(strstr(why.text, "made by a builder: b1, NVRTC 12.9"));
+        assert_string_equal(report.built_by, "b1");
+        assert_string_equal(report.compiler, "NVRTC 12.9");
+    }
+}
+
+static void nothing_is_compiled_where_that_is_left_to_builders(void **state)
+{
+    struct load_report report;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(load_numbered(4, &report, NULL), ERR_OK);
+    setenv("TUNE_NO_BUILD", "1", 1);
+    assert_int_equal(load_numbered(4, &report, &why), ERR_OK); /* what is there is used */
+    assert_int_equal(load_numbered(5, &report, &why), ERR_NOT_FOUND);
+    assert_non_null(strstr(why.text, "--no-build"));
+    keep_nonsense(6, "");
+    assert_int_equal(load_numbered(6, &report, &why), ERR_NOT_FOUND);
+    unsetenv("TUNE_NO_BUILD");
+    assert_int_equal(load_numbered(5, &report, NULL), ERR_OK);
+}
+
 /* Compiled ahead, the device is not touched; then load finds it. */
 static void modules_are_compiled_ahead_of_loading(void **state)
 {
@@ -502,6 +600,10 @@ int main(void)
         cmocka_unit_test(more_shared_memory_is_asked_for),
         cmocka_unit_test(cooperative_launches_have_to_fit),
         cmocka_unit_test(kernel_s_resources_are_reported),
+        cmocka_unit_test(code_made_here_tells_its_compiler_kept_or_not),
+        cmocka_unit_test(kept_code_that_is_refused_is_made_anew_where_it_is_our_own),
+        cmocka_unit_test(code_of_a_builder_that_is_refused_is_not_made_anew),
+        cmocka_unit_test(nothing_is_compiled_where_that_is_left_to_builders),
         cmocka_unit_test(modules_are_compiled_ahead_of_loading),
         cmocka_unit_test(device_is_described),
         cmocka_unit_test(selectors_are_read),

@@ -197,7 +197,7 @@ static enum err read_buffer_kind(const cJSON *o, int *role, enum dtype *dtype, s
         return e;
     t = dtype_by_name(type);
     if (t < 0)
-        return why_set(why, ERR_INPUT, "'dtype' is '%.40s', expected f32, f16, i8, i32 or u8", type);
+        return why_set(why, ERR_INPUT, "'dtype' is '%.40s', expected f32, f16, bf16, i8, i32 or u8", type);
     *dtype = (enum dtype)t;
     return ERR_OK;
 }

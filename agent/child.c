@@ -91,11 +91,19 @@ enum err child_program_load(struct child *c, struct child_program *p, struct why
     return c->ops->load(c->device, &p->program, &p->blobs, c->cache_dir, &p->loaded, &p->report, why);
 }
 
+static enum err open_canary(struct child *c, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    if (!c->canary_tried)
+        e = canary_open(c->ops, c->device, c->cache_dir, &c->canary, why);
+    c->canary_tried = true;
+    return e;
+}
+
 void child_open_canary(struct child *c)
 {
-    if (!c->canary_tried)
-        canary_open(c->ops, c->device, c->cache_dir, &c->canary, NULL);
-    c->canary_tried = true;
+    open_canary(c, NULL);
 }
 
 double child_canary_ns(struct child *c)
@@ -131,6 +139,21 @@ enum record_status status_of_err(enum err e)
     return STATUS_RUNTIME;
 }
 
+/* The canary's time, or in words why there is none; canary_unbuilt: for want of a compiler, which another may have. */
+static double describe_canary(struct child *c, cJSON *reply, bool *ok)
+{
+    struct why why = {""};
+    double ns = 0;
+    enum err e = open_canary(c, &why);
+    const bool unbuilt = e == ERR_NOT_FOUND || e == ERR_UNSUPPORTED;
+
+    if (!e)
+        e = canary_time(c->canary, CANARY_MAX_MS, &ns, &why);
+    json_add_text(reply, "canary_why", e && !why.text[0] ? err_words(e) : why.text, ok);
+    json_add_bool(reply, "canary_unbuilt", unbuilt, ok);
+    return e ? 0 : ns;
+}
+
 cJSON *child_describe(struct child *c, const cJSON *request)
 {
     cJSON *reply = cJSON_CreateObject();
@@ -138,10 +161,8 @@ cJSON *child_describe(struct child *c, const cJSON *request)
     double ns = 0;
 
     json_bool_or(request, "canary", false, &want_canary, NULL);
-    if (want_canary) {
-        child_open_canary(c);
-        ns = child_canary_ns(c);
-    }
+    if (want_canary)
+        ns = describe_canary(c, reply, &ok);
     json_add_item(reply, "device", device_desc_to_json(c->ops->describe(c->device)), &ok);
     json_add_bool(reply, "simulated", c->ops->simulated, &ok);
     json_add_real(reply, "canary_ns", ns, &ok);

@@ -4,8 +4,9 @@
  *
  * Requests {"op": ..} and their replies; before its reply a child sends {"at": stage, "i": trial} as it goes along:
  *
- *   describe canary     {"device": {..}, "simulated": bool, "canary_ns", "gflops"}, of a CUDA device "builds" and
- *                       "builds_why" too; canary figures when "canary": true was asked
+ *   describe canary     {"device": {..}, "simulated": bool, "canary_ns", "gflops"}, of a CUDA device "builds",
+ *                       "builds_why" and "compiler" too; canary figures when "canary": true was asked, and where there
+ *                       are none "canary_why", "canary_unbuilt": only a compiler is missing
  *   verify program      {"status", "stage", "why", "build_ms", "build_cached", "verify_ms", "resources"}
  *   time trials[] anchor seed
  *                       {"trials": [{"status", "stage", "why", "time_ns", "lnratio", "se", "samples", "anchors",

@@ -1,6 +1,7 @@
 /* child_build.c - in a child: compiling for NVIDIA architectures, whether a device is there or not. */
 #include "agent/built.h"
 #include "agent/child_ops.h"
+#include "agent/host.h"
 #include "agent/workdir.h"
 #include "core/clock.h"
 #include "core/file.h"
@@ -28,6 +29,20 @@ static enum err want_compiler(struct child *c, int sm, struct why *why)
     return e ? e : nvrtc_supports(c->nvrtc, sm, why);
 }
 
+/* The one that this device's modules are compiled with here, beside its driver. */
+static void add_compiler_used(const struct device_desc *d, cJSON *reply, bool *ok)
+{
+    struct nvrtc *n = NULL;
+    char text[800];
+
+    if (nvrtc_open_for(NULL, (int)d->sm, host_cuda_version(d), &n, NULL))
+        return;
+    snprintf(text, sizeof text, "NVRTC %d.%d (%.700s)", nvrtc_version(n) / 1000, nvrtc_version(n) % 1000 / 10,
+             nvrtc_path(n));
+    nvrtc_close(n);
+    json_add_text(reply, "compiler", text, ok);
+}
+
 void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
 {
     const int sm = (int)c->ops->describe(c->device)->sm;
@@ -43,6 +58,7 @@ void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
         e = ERR_OK; /* newer than the compiler: the driver makes code of its PTX */
     json_add_bool(reply, "builds", !e, ok);
     json_add_text(reply, "builds_why", e ? why.text : "", ok);
+    add_compiler_used(c->ops->describe(c->device), reply, ok);
 }
 
 static cJSON *refusal(const struct why *why)

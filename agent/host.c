@@ -2,10 +2,18 @@
 
 #include "runtime/sense.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+
+int host_cuda_version(const struct device_desc *d)
+{
+    int major, minor;
+
+    return sscanf(d->platform_version, "CUDA %d.%d", &major, &minor) == 2 ? major * 1000 + minor * 10 : INT_MAX;
+}
 
 double host_load(void)
 {

@@ -1,5 +1,7 @@
 #include "agent/look.h"
 
+#include "agent/host.h"
+
 #include "runtime/cuda_arch.h"
 #include "runtime/device.h"
 #include "runtime/nvml.h"
@@ -95,32 +97,44 @@ static void look_at_icds(void)
     say(n ? FINE : NOTE, "OpenCL drivers (ICD)", words);
 }
 
+struct devices_seen {
+    char words[600];
+    struct device_desc first;
+};
+
 static bool count_device(const char *selector, const struct device_desc *d, void *arg)
 {
-    char *words = arg;
-    const size_t used = strlen(words);
+    struct devices_seen *seen = arg;
+    const size_t used = strlen(seen->words);
 
-    snprintf(words + used, 600 - used, "%s%s %s", used ? ", " : "", selector, d->name);
+    if (!used)
+        seen->first = *d;
+    snprintf(seen->words + used, sizeof seen->words - used, "%s%s %s", used ? ", " : "", selector, d->name);
     return true;
 }
 
-/* The loader's own words when there is no device. */
-static void look_at_list(const struct device_ops *ops)
+/* The loader's own words when there is no device; else `first` gets one. */
+static bool look_at_list(const struct device_ops *ops, struct device_desc *first)
 {
-    char words[600] = "", what[64];
+    struct devices_seen seen = {.words = ""};
+    char what[64];
     struct why why = {""};
-    const enum err e = ops->list(count_device, words, &why);
+    const enum err e = ops->list(count_device, &seen, &why);
 
     snprintf(what, sizeof what, "%s devices", ops->name);
-    say(e ? BAD : FINE, what, e ? why.text : words);
+    say(e ? BAD : FINE, what, e ? why.text : seen.words);
+    *first = seen.first;
+    return !e && seen.words[0];
 }
 
 static void look_at_opencl(const struct device_ops *ops)
 {
+    struct device_desc first;
+
     look_at_icds();
     look_at_node("/dev/mali0", "video");
     look_at_node("/dev/dri/renderD128", "render");
-    look_at_list(ops);
+    look_at_list(ops, &first);
 }
 
 /* ---- CUDA ---- */
@@ -133,13 +147,29 @@ static void name_arches(const struct nvrtc *n, char *out, size_t n_out)
             snprintf(out + strlen(out), n_out - strlen(out), "%ssm_%d", *out ? " " : "", a->sm);
 }
 
-static void look_at_nvrtc(void)
+/* A driver takes cubins of its own major version of CUDA and of older ones. */
+static void look_at_versions(const struct nvrtc *n, int driver)
 {
+    char words[300];
+
+    if (nvrtc_version(n) / 1000 <= driver / 1000)
+        return;
+    snprintf(words, sizeof words,
+             "NVRTC %d.%d is newer than the driver, which knows CUDA %d.%d: its cubins may be refused; take CUDA %d's "
+             "NVRTC (--nvrtc) or update the driver",
+             nvrtc_version(n) / 1000, nvrtc_version(n) % 1000 / 10, driver / 1000, driver % 1000 / 10, driver / 1000);
+    say(NOTE, "NVRTC and driver", words);
+}
+
+/* The one that would compile for the device `d`; the newest where there is none. */
+static void look_at_nvrtc(const struct device_desc *d)
+{
+    const int driver = d ? host_cuda_version(d) : INT_MAX;
     struct nvrtc *n = NULL;
     struct why why = {""};
     char arches[400], words[800];
 
-    if (nvrtc_open(NULL, &n, &why)) {
+    if (d ? nvrtc_open_for(NULL, (int)d->sm, driver, &n, &why) : nvrtc_open(NULL, &n, &why)) {
         snprintf(words, sizeof words, "%.600s: builders may compile instead", why.text);
         say(NOTE, "NVRTC", words);
         return;
@@ -148,6 +178,7 @@ static void look_at_nvrtc(void)
     snprintf(words, sizeof words, "%d.%d, %.300s, makes %s", nvrtc_version(n) / 1000, nvrtc_version(n) % 1000 / 10,
              nvrtc_path(n), arches);
     say(FINE, "NVRTC", words);
+    look_at_versions(n, driver);
     nvrtc_close(n);
 }
 
@@ -161,13 +192,27 @@ static void look_at_nvml(void)
         say(NOTE, "NVML", "libnvidia-ml.so.1 does not answer: no clocks, temperatures or power in records");
 }
 
+static void look_at_driver(const struct device_desc *d)
+{
+    char words[sizeof d->driver + sizeof d->platform_version + 4];
+    const bool more = *d->driver && strcmp(d->driver, d->platform_version) != 0;
+
+    snprintf(words, sizeof words, "%s%s%s", d->platform_version, more ? ", " : "", more ? d->driver : "");
+    say(FINE, "CUDA driver", words);
+}
+
 static void look_at_cuda(const struct device_ops *ops)
 {
+    struct device_desc first;
+    bool any;
+
     look_at_node("/dev/nvidiactl", "video");
     look_at_node("/dev/nvidia0", "video");
     look_at_node("/dev/nvidia-uvm", "video");
-    look_at_list(ops);
-    look_at_nvrtc();
+    any = look_at_list(ops, &first);
+    if (any)
+        look_at_driver(&first);
+    look_at_nvrtc(any ? &first : NULL);
     look_at_nvml();
 }
 

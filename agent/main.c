@@ -7,6 +7,7 @@
 #include "core/cli.h"
 #include "core/clock.h"
 #include "core/proc.h"
+#include "tracker/protocol.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -68,7 +69,7 @@ static const struct cli_option options[] = {
     {.name = "build-for",
      .kind = CLI_TEXT,
      .argument = "LIST",
-     .help = "with --no-device: compile for devices elsewhere, e.g. sm_61,sm_75,sm_90"},
+     .help = "with --no-device: compile for devices elsewhere, e.g. sm_75,sm_90; sm_50 to sm_70 need CUDA 12's NVRTC"},
     {.name = "no-device", .kind = CLI_FLAG, .help = "serve no device (see --build-for)"},
     {.name = "no-build", .kind = CLI_FLAG, .help = "of a CUDA device: leave compiling to builders"},
     {.name = "nvrtc",
@@ -96,7 +97,9 @@ static const struct cli_option options[] = {
      .kind = CLI_TEXT,
      .argument = "CMD",
      .help = "start children through this command, words cut at spaces: an emulator, nice, taskset"},
-    {.name = "self-test", .kind = CLI_FLAG, .help = "describe the device, run its canary, print one line and leave"},
+    {.name = "self-test",
+     .kind = CLI_FLAG,
+     .help = "describe the device, run its canary, print one line and leave: 0 when it works"},
     {.name = "look", .kind = CLI_FLAG, .help = "say what this machine has for such a device and leave (tune doctor)"},
     {.name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "tell of each trial (-v), of more (-vv)"},
     {.name = "quiet", .letter = 'q', .kind = CLI_FLAG, .help = "only errors"},
@@ -371,6 +374,21 @@ static int build(const struct cli *c, struct ender *ender, int *verbosity)
         pause();
 }
 
+/* What is said of a device by an agent that has none would be waited for in vain. */
+static enum err check_builder_options(const struct cli *c, struct why *why)
+{
+    static const char *const of_devices[] = {"device",          "key",        "threads",    "batch",
+                                             "no-build",        "must-build", "no-overlap", "mix",
+                                             "max-temperature", "cooldown",   "self-test",  "look"};
+
+    for (size_t i = 0; i < sizeof of_devices / sizeof *of_devices; i++)
+        if (cli_get(c, of_devices[i])->given)
+            return why_set(why, ERR_INPUT,
+                           "--%s means nothing with --build-for and --no-device: a builder serves no device",
+                           of_devices[i]);
+    return ERR_OK;
+}
+
 /* One agent serves a device or builds for others: which of both is said twice, so that neither is an accident. */
 static enum err check_mode(const struct cli *c, struct why *why)
 {
@@ -379,18 +397,47 @@ static enum err check_mode(const struct cli *c, struct why *why)
     if (cli_text(c, "build-for") && !cli_flag(c, "no-device"))
         return why_set(why, ERR_INPUT,
                        "--build-for goes with --no-device: an agent builds or serves a device, start one for each");
-    return ERR_OK;
+    return cli_flag(c, "no-device") ? check_builder_options(c, why) : ERR_OK;
+}
+
+/* Refused by the tracker later, they are better refused before a device is opened. */
+static enum err check_names(const struct cli *c, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    if (cli_text(c, "key") && !cli_flag(c, "no-device"))
+        e = name_check("--key", cli_text(c, "key"), why);
+    if (!e && cli_text(c, "name"))
+        e = name_check("--name", cli_text(c, "name"), why);
+    return e;
+}
+
+/* A recorded space runs nothing; an agent that leaves compiling to others may lack a compiler. Any other device that
+ * cannot run the canary cannot run a trial. */
+static bool works(const struct rig *rig)
+{
+    return rig->canary_ns > 0 || rig->simulated || (rig->options.no_build && rig->desc.sm > 0 && rig->canary_unbuilt);
 }
 
 static int self_test(struct rig *rig)
 {
-    if (rig->desc.sm > 0 && !rig->builds)
-        fprintf(stderr, "tune-agent: cannot compile for this device: %s\n", rig->builds_why.text);
-    printf("%s: %s; %s; units %lld; threads %d; fingerprint %.12s; canary %.3f ms, %.1f GFLOPS\n", rig->options.device,
-           rig->desc.name, rig->desc.driver, (long long)rig->desc.units, rig->threads, rig->fingerprint.hex,
-           rig->canary_ns * 1e-6, rig->canary_gflops);
+    const struct device_desc *d = &rig->desc;
+    const char *cuda = d->sm > 0 && strcmp(d->driver, d->platform_version) != 0 ? d->platform_version : "";
+    const int code = works(rig) ? 0 : EXIT_USAGE;
+
+    if (d->sm > 0 && !rig->builds)
+        fprintf(stderr, "tune-agent: cannot compile for this device: %s%s\n", rig->builds_why.text,
+                code && rig->canary_unbuilt ? " (where builders compile for it: --no-build)" : "");
+    printf("%s: %s; %s%s%s; ", rig->options.device, d->name, d->driver, *d->driver && *cuda ? ", " : "", cuda);
+    if (rig->compiler[0])
+        printf("%s; ", rig->compiler);
+    printf("units %lld; threads %d; fingerprint %.12s; ", (long long)d->units, rig->threads, rig->fingerprint.hex);
+    if (rig->canary_ns > 0)
+        printf("canary %.3f ms, %.1f GFLOPS\n", rig->canary_ns * 1e-6, rig->canary_gflops);
+    else
+        printf("no canary: %s\n", rig->canary_why.text);
     rig_close(rig);
-    return 0;
+    return code;
 }
 
 static enum err read_cooling(const struct cli *c, struct cool_rules *out, struct why *why)
@@ -432,6 +479,8 @@ static int run(const struct cli *c)
         setenv("TUNE_NO_BUILD", "1", 1); /* for the same: whatever a trial comes with */
     if (cli_flag(c, "look"))
         return look_around(o.device);
+    if (check_names(c, &why))
+        return fail(&why, EXIT_USAGE);
     verbosity = verbosity_of(c);
     block_signals(&ender.ends);
     ender.rig = &rig;

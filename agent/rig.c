@@ -112,14 +112,27 @@ void rig_kill(struct rig *r)
 
 static void take_compiler(struct rig *r, const cJSON *reply)
 {
-    const char *words = "";
+    const char *words = "", *compiler = "";
 
+    json_text_or(reply, "compiler", "", &compiler, NULL);
+    snprintf(r->compiler, sizeof r->compiler, "%s", compiler);
     json_bool_or(reply, "builds", true, &r->builds, NULL);
     json_text_or(reply, "builds_why", "", &words, NULL);
     why_set(&r->builds_why, ERR_OK, "%s", words);
     if (r->options.no_build && r->builds)
         why_set(&r->builds_why, ERR_OK, "--no-build leaves building to builders");
     r->builds = r->builds && !r->options.no_build;
+}
+
+static void take_canary(struct rig *r, const cJSON *reply)
+{
+    const char *words = "";
+
+    json_real_or(reply, "canary_ns", 0, &r->canary_ns, NULL);
+    json_real_or(reply, "gflops", 0, &r->canary_gflops, NULL);
+    json_bool_or(reply, "canary_unbuilt", false, &r->canary_unbuilt, NULL);
+    json_text_or(reply, "canary_why", "", &words, NULL);
+    why_set(&r->canary_why, ERR_OK, "%s", words);
 }
 
 static enum err ask_description(struct rig *r, bool canary, struct why *why)
@@ -145,8 +158,7 @@ static enum err ask_description(struct rig *r, bool canary, struct why *why)
     if (!e)
         e = device_desc_from_json(device, &r->desc, why);
     json_bool_or(reply, "simulated", false, &r->simulated, NULL);
-    json_real_or(reply, "canary_ns", 0, &r->canary_ns, NULL);
-    json_real_or(reply, "gflops", 0, &r->canary_gflops, NULL);
+    take_canary(r, reply);
     take_compiler(r, reply);
     cJSON_Delete(reply);
     return e;

@@ -42,9 +42,12 @@ struct rig {
     bool simulated;
     int threads; /* used; 0 = not a CPU runtime */
     struct pin_plan cpus;
-    double canary_ns, canary_gflops; /* at the start, when asked for */
-    bool builds;                     /* a CUDA device: is a compiler here that knows it, and is it to be used? */
-    struct why builds_why;           /* else why not */
+    double canary_ns, canary_gflops; /* at the start, when asked for; 0 = none, and canary_why says why */
+    struct why canary_why;
+    bool canary_unbuilt;   /* nothing is wrong but that no compiler is here */
+    char compiler[800];    /* of a CUDA device, "NVRTC 13.0 (/path)"; "" = none */
+    bool builds;           /* a CUDA device: is a compiler here that knows it, and is it to be used? */
+    struct why builds_why; /* else why not */
     int lock_fd;
     struct rig_builder builders[RIG_MAX_BUILDERS];
     int n_builders;

@@ -40,6 +40,13 @@ bool name_is_sane(const char *text)
     return n >= 1 && n <= 64 && strspn(text, allowed) == n;
 }
 
+enum err name_check(const char *what, const char *text, struct why *why)
+{
+    if (name_is_sane(text))
+        return ERR_OK;
+    return why_set(why, ERR_INPUT, "%s '%.80s': expected 1 to 64 of letters, digits and . _ : @ + -", what, text);
+}
+
 enum err key_load(const char *path, struct key *out, struct why *why)
 {
     struct buf text;

@@ -69,4 +69,7 @@ enum err random_hex(char *out, size_t n_hex);
 /* True for 1 to 64 characters of [0-9A-Za-z._:@+-]: keys, agent ids, names. */
 bool name_is_sane(const char *text);
 
+/* The same with words for people; `what` is what they wrote it as: "--key". ERR_INPUT. */
+enum err name_check(const char *what, const char *text, struct why *why);
+
 #endif

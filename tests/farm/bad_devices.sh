@@ -28,6 +28,33 @@ doctor() {
     grep -q -e "^FAILED.*$words" "$dir/doctor.out" || fail "tune doctor $*: no '$words'"
 }
 
+# self_test CODE WORDS OPTIONS..: what `tune-agent --device cuda --self-test` ends with and says
+self_test() {
+    wanted=$1
+    words=$2
+    shift 2
+    got=0
+    timeout 60 "$bin/tune-agent" --device cuda --self-test "$@" >"$dir/self.out" 2>&1 || got=$?
+    [ "$got" -eq "$wanted" ] || fail "self-test $*: exit code $got, expected $wanted: $(cat "$dir/self.out")"
+    grep -q -e "$words" "$dir/self.out" || fail "self-test $*: no '$words' in: $(cat "$dir/self.out")"
+}
+
+# agent_refuses WORDS OPTIONS..: before any device is opened
+agent_refuses() {
+    words=$1
+    shift
+    got=0
+    timeout 20 "$bin/tune-agent" "$@" >"$dir/stdout.out" 2>&1 || got=$?
+    [ "$got" -eq 1 ] || fail "tune-agent $*: exit code $got, expected 1"
+    [ "$(wc -l <"$dir/stdout.out")" -eq 1 ] || fail "tune-agent $*: expected one line"
+    grep -q -e "$words" "$dir/stdout.out" || fail "tune-agent $*: no '$words' in: $(cat "$dir/stdout.out")"
+}
+
+agent_refuses "--key 'Bad Key!': expected" --device replay:/nowhere --key 'Bad Key!'
+agent_refuses "--key 'Bad Key!': expected" --device replay:/nowhere --key 'Bad Key!' --self-test
+agent_refuses "--device means nothing with --build-for" --build-for sm_75 --no-device --device cuda
+agent_refuses "--no-build means nothing with --build-for" --build-for sm_75 --no-device --no-build
+doctor "--key 'Bad Key!': expected" --device replay:/nowhere --key 'Bad Key!'
 refused "expected one of: opencl, cuda" vulkan
 export TUNE_OPENCL_LIBRARY=/nowhere/libOpenCL.so.1
 refused "/nowhere/libOpenCL.so.1: cannot open" opencl
@@ -43,6 +70,22 @@ fi
 if [ -e "$cuda/libcuda.so.1" ]; then
     export LD_LIBRARY_PATH="$cuda" TUNE_CUDA_SM=75 TUNE_NVRTC="$cuda/libnvrtc-emulated.so"
     refused "no CUDA device 7: there is 1" cuda:7
+    # a device that is there and runs nothing: --self-test and doctor say so, and why
+    self_test 0 "canary [0-9.]* ms"
+    "$bin/tune" doctor --device cuda >"$dir/doctor.out" 2>&1 || fail "tune doctor finds fault with the emulated device: $(cat "$dir/doctor.out")"
+    for broken in cuLaunchKernel=701 cuModuleLoadDataEx=222 cuStreamCreate=2; do
+        export TUNE_CUDA_FAIL="$broken"
+        self_test 1 "no canary: .*CUDA_ERROR_"
+        doctor "no canary: .*CUDA_ERROR_" --device cuda
+        unset TUNE_CUDA_FAIL
+    done
+    self_test 1 "no canary: .*/nowhere" --nvrtc /nowhere
+    doctor "/nowhere" --device cuda --nvrtc /nowhere
+    self_test 0 "no canary: " --nvrtc /nowhere --no-build
+    "$bin/tune" doctor --device cuda --nvrtc /nowhere --no-build >"$dir/doctor.out" 2>&1 || fail "tune doctor --no-build wants a compiler"
+    self_test 1 "no canary: " --nvrtc /etc/passwd
+    TUNE_CUDA_DRIVER=11040 "$bin/tune" doctor --device cuda >"$dir/doctor.out" 2>&1 || :
+    grep -q "newer than the driver, which knows CUDA 11.4" "$dir/doctor.out" || fail "an old driver is not told: $(cat "$dir/doctor.out")"
     unset LD_LIBRARY_PATH TUNE_CUDA_SM TUNE_NVRTC
 fi
 

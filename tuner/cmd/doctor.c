@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/proc.h"
+#include "tracker/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,12 +25,19 @@ static const struct cli_option options[] = {
     {"device", 0, NULL, CLI_TEXT, "DEVICE", "opencl", NULL, 0, 0,
      "the device of this machine to look at, as for tune-agent: opencl[:p.d], cuda[:i]"},
     {"nvrtc", 0, NULL, CLI_TEXT, "PATH", NULL, "TUNE_NVRTC", 0, 0, "compiler for CUDA, as for tune-agent"},
+    {"no-build", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0,
+     "of a CUDA device: builders compile for it, as for tune-agent; no compiler is no fault then"},
     {"key", 0, NULL, CLI_TEXT, "SLUG", NULL, "TUNE_KEY", 0, 0,
      "also: may an agent of this device register under the key?"},
     {"store", 0, NULL, CLI_TEXT, "DIR", NULL, NULL, 0, 0, "also: can a tracker keep its store here?"},
     OPT_END};
 
 static int n_failed;
+
+struct look {
+    const char *device, *nvrtc;
+    bool no_build;
+};
 
 static bool tell(bool good, const char *what, const char *words)
 {
@@ -41,14 +49,22 @@ static bool tell(bool good, const char *what, const char *words)
 
 /* Runs the tune-agent beside this program, a child that may crash with a broken driver, for at most a minute; `said`
  * gets what it printed. False, with words told, when it cannot be started. */
-static bool ask_agent(const char *first, const char *device, const char *nvrtc, struct buf *said, int *status)
+static bool ask_agent(const char *first, const struct look *l, struct buf *said, int *status)
 {
     char own[4096], program[4200], dir[512], path[600];
-    const char *const argv[] = {program, first, "--device", device, nvrtc ? "--nvrtc" : NULL, nvrtc, NULL};
+    const char *argv[8] = {program, first, "--device", l->device};
     struct proc_options o = {.argv = argv, .in_fd = -1, .pass_fd = -1, .own_group = true};
     struct why why = {""};
     bool started;
+    int n = 4;
     pid_t pid;
+
+    if (l->no_build)
+        argv[n++] = "--no-build";
+    if (l->nvrtc) {
+        argv[n++] = "--nvrtc";
+        argv[n++] = l->nvrtc;
+    }
 
     if (proc_own_dir(own, sizeof own) || dir_temporary("tune-doctor", dir, sizeof dir, &why))
         return tell(false, "device", "no temporary directory");
@@ -72,14 +88,14 @@ static bool ask_agent(const char *first, const char *device, const char *nvrtc, 
 }
 
 /* What the machine has for such devices: the agent's lines, cut at tabs. */
-static void check_machine(const char *device, const char *nvrtc)
+static void check_machine(const struct look *l)
 {
     struct buf said;
     char *line, *rest;
     int status = -1;
 
     buf_init(&said, 65536);
-    if (ask_agent("--look", device, nvrtc, &said, &status) && said.len) {
+    if (ask_agent("--look", l, &said, &status) && said.len) {
         for (rest = said.data; (line = strsep(&rest, "\n")) != NULL;) {
             char *how = strsep(&line, "\t"), *what = strsep(&line, "\t");
 
@@ -90,44 +106,41 @@ static void check_machine(const char *device, const char *nvrtc)
         }
     }
     if (status != 0 && status != 256)
-        tell(false, device, "tune-agent --look crashed or did not end in 60 s");
+        tell(false, l->device, "tune-agent --look crashed or did not end in 60 s");
     buf_fini(&said);
 }
 
-/* The line of a self-test that went well is the one that is no warning of the agent's. */
-static void take_self_test(const char *device, char *said, char fingerprint[SHA256_HEX + 1])
+/* What the agent told of the device: its warnings are faults where it ended with one. */
+static void take_self_test(const char *device, char *said, bool good, char fingerprint[SHA256_HEX + 1])
 {
     static const char prefix[] = "tune-agent: ";
     char *line, *rest = said;
 
     while ((line = strsep(&rest, "\n")) != NULL) {
-        const char *at = strstr(line, "fingerprint ");
+        const bool warning = strncmp(line, prefix, sizeof prefix - 1) == 0;
+        const char *words = line + (warning ? sizeof prefix - 1 : 0), *at = strstr(line, "fingerprint ");
 
-        if (strncmp(line, prefix, sizeof prefix - 1) == 0) {
-            printf("note   %-28s %s\n", device, line + sizeof prefix - 1);
-        } else if (at) {
+        if (warning && good)
+            printf("note   %-28s %s\n", device, words);
+        else if (at || (*line && !good))
+            tell(good, device, words);
+        if (at && !warning)
             sscanf(at + strlen("fingerprint "), "%64[0-9a-f]", fingerprint);
-            tell(true, device, line);
-        }
     }
 }
 
 /* The agent's own look at its device; `fingerprint` gets what it said of it. */
-static void check_device(const char *device, const char *nvrtc, char fingerprint[SHA256_HEX + 1])
+static void check_device(const struct look *l, char fingerprint[SHA256_HEX + 1])
 {
     struct buf said;
     int status = -1;
 
     fingerprint[0] = '\0';
     buf_init(&said, 65536);
-    if (ask_agent("--self-test", device, nvrtc, &said, &status) && status == 0) {
-        take_self_test(device, said.data, fingerprint);
-    } else if (said.len) {
-        said.data[strcspn(said.data, "\n")] = '\0';
-        tell(false, device, said.data);
-    } else {
-        tell(false, device, "tune-agent --self-test crashed or did not end in 60 s");
-    }
+    if (ask_agent("--self-test", l, &said, &status) && said.len)
+        take_self_test(l->device, said.data, status == 0, fingerprint);
+    if (!said.len || (status != 0 && status != 256))
+        tell(false, l->device, "tune-agent --self-test crashed or did not end in 60 s");
     buf_fini(&said);
 }
 
@@ -239,7 +252,7 @@ static void check_devices(struct client *c, const char *key, const char *fingerp
     buf_init(&text, 1 << 20);
     if (!e && cJSON_GetArraySize(list) > 0 && devices_print(result, clock_wall_ms(), &text) == ERR_OK)
         fputs(buf_text(&text), stdout);
-    if (!e && key && *fingerprint)
+    if (!e && key && name_is_sane(key) && *fingerprint)
         check_key(list, key, fingerprint);
     buf_fini(&text);
     cJSON_Delete(result);
@@ -293,13 +306,17 @@ static void check_store(const char *dir)
 
 static int run(const struct cli *c)
 {
-    const char *tracker = cli_text(c, "tracker"), *device = cli_text(c, "device");
+    const struct look look = {cli_text(c, "device"), cli_text(c, "nvrtc"), cli_flag(c, "no-build")};
+    const char *tracker = cli_text(c, "tracker"), *key = cli_text(c, "key");
+    struct why why = {""};
     char fingerprint[SHA256_HEX + 1];
 
     cmd_catch_interrupts();
     n_failed = 0;
-    check_machine(device, cli_text(c, "nvrtc"));
-    check_device(device, cli_text(c, "nvrtc"), fingerprint);
+    if (key && name_check("--key", key, &why))
+        tell(false, "key", why.text);
+    check_machine(&look);
+    check_device(&look, fingerprint);
     check_store(cli_text(c, "store") ? cli_text(c, "store") : getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     if (tracker && *tracker)
         check_tracker(c, fingerprint);

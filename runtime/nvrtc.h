@@ -20,7 +20,7 @@ void nvrtc_close(struct nvrtc *n);
  * (12040 = 12.4: cubins of its own major version and older ones); the newest of all where none does. */
 enum err nvrtc_open_for(const char *path, int sm, int driver, struct nvrtc **out, struct why *why);
 
-int nvrtc_version(const struct nvrtc *n); /* 13000 = 13.0 */
+int nvrtc_version(const struct nvrtc *n);                        /* 13000 = 13.0 */
 void nvrtc_name(const struct nvrtc *n, char *out, size_t n_out); /* "NVRTC 13.0" */
 const char *nvrtc_path(const struct nvrtc *n);
 

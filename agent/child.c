@@ -147,7 +147,7 @@ static double describe_canary(struct child *c, cJSON *reply, bool *ok)
     enum err e = open_canary(c, &why);
     const bool unbuilt = e == ERR_NOT_FOUND || e == ERR_UNSUPPORTED;
 
-    if (!e)
+    if (!e && c->canary)
         e = canary_time(c->canary, CANARY_MAX_MS, &ns, &why);
     json_add_text(reply, "canary_why", e && !why.text[0] ? err_words(e) : why.text, ok);
     json_add_bool(reply, "canary_unbuilt", unbuilt, ok);

@@ -189,6 +189,14 @@ CUresult cuDriverGetVersion(int *version)
     return driver_leave(CUDA_SUCCESS);
 }
 
+/* The real NVRTC asks a driver that it finds loaded for tables of its own; this one has none, and says so. */
+CUresult cuGetExportTable(const void **table, const void *id)
+{
+    (void)id;
+    *table = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}
+
 /* The function of the newest version that there is. */
 CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags, int *status)
 {

@@ -55,6 +55,7 @@ enum {
 
 API CUresult cuInit(unsigned flags);
 API CUresult cuDriverGetVersion(int *version);
+API CUresult cuGetExportTable(const void **table, const void *id);
 API CUresult cuGetErrorName(CUresult e, const char **name);
 API CUresult cuGetErrorString(CUresult e, const char **text);
 API CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags, int *status);

@@ -55,7 +55,7 @@ static void program(struct build *b)
     mma_define(b, &shape);
     build_launch(b, PHASE_PACK, "conv_mma_pack", (const int64_t[]){CEIL(packed, 128), 1, 1},
                  (const int64_t[]){128, 1, 1}, (const int[]){1, wp, -1});
-    mma_launch(b, &shape, "conv_mma", (const int[]){0, wp}, z.n * z.k * z.p * z.q);
+    mma_launch(b, "conv_mma", (const int[]){0, wp}, z.n * z.k * z.p * z.q);
 }
 
 const struct template conv2d_mma = {

@@ -154,14 +154,13 @@ static void shared_launch(struct build *b, const char *kernel, const int64_t gri
         b->p->launches[b->p->n_launches - 1].dyn_local = build_int(b, "local_bytes");
 }
 
-void mma_launch(struct build *b, const struct mma_shape *z, const char *kernel, const int inputs[2], int64_t n_outputs)
+void mma_launch(struct build *b, const char *kernel, const int inputs[2], int64_t n_outputs)
 {
     const int64_t split = build_int(b, "split"), block[] = {build_int(b, "work_items"), 1, 1};
     const int64_t grid[] = {build_int(b, "groups"), 1, 1};
     char add[64];
     int part;
 
-    (void)z;
     if (split == 1) {
         shared_launch(b, kernel, grid, block, (const int[]){inputs[0], inputs[1], -1}, true);
         return;
@@ -171,21 +170,4 @@ void mma_launch(struct build *b, const struct mma_shape *z, const char *kernel, 
     shared_launch(b, kernel, grid, block, (const int[]){inputs[0], inputs[1], part, -1}, false);
     build_last_launch(b, add, (const int64_t[]){CEIL(n_outputs, 128), 1, 1}, (const int64_t[]){128, 1, 1},
                       (const int[]){part, -1});
-}
-
-struct mma_shape mma_gemm_shape(const struct gemm_shape *z, enum dtype t)
-{
-    const int64_t k_bytes = z->k * (int64_t)dtype_bytes(t);
-
-    return (struct mma_shape){z->b, z->m, z->n, k_bytes, mma_width(k_bytes, 16)};
-}
-
-void mma_gemm_program(struct build *b, const struct gemm_shape *z, const char *kernel_file)
-{
-    const struct mma_shape shape = mma_gemm_shape(z, b->w->dtype);
-
-    build_module(b, kernel_file);
-    gemm_define_shape(b, z);
-    mma_define(b, &shape);
-    mma_launch(b, &shape, "gemm_mma", (const int[]){0, 1}, z->b * z->m * z->n);
 }

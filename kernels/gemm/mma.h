@@ -28,10 +28,6 @@ void mma_define(struct build *b, const struct mma_shape *z);
 
 /* The launches: `kernel` over `inputs` (two buffers), or where k is split into a buffer of parts, and NAME_add then.
  * n_outputs: elements of y. */
-void mma_launch(struct build *b, const struct mma_shape *z, const char *kernel, const int inputs[2], int64_t n_outputs);
-
-/* A batch of matrix products over the tensors x and w as they lie (mma_gemm.clh). */
-struct mma_shape mma_gemm_shape(const struct gemm_shape *z, enum dtype t);
-void mma_gemm_program(struct build *b, const struct gemm_shape *z, const char *kernel_file);
+void mma_launch(struct build *b, const char *kernel, const int inputs[2], int64_t n_outputs);
 
 #endif

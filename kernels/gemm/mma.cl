@@ -1,4 +1,4 @@
-/* mma_gemm.clh - CUDA: y[b][m,n] = sum over k of x[b][m,k] * w[b][n,k] by tensor cores (mma.clh), f16 bf16 i8, all
+/* mma.cl - CUDA: y[b][m,n] = sum over k of x[b][m,k] * w[b][n,k] by tensor cores (mma.clh), f16 bf16 i8, all
  * epilogues; x and w as they lie. WIDTH: bytes that pieces of rows are aligned to, 16 8 4 2 1.
  * Knobs: MT NT KT WM WN STAGES LDM BAND; SPLIT of k: groups write part[SPLIT][b][m][n], then added up.
  * Launch: WM * WN * 32 threads; groups SPLIT * BATCH * ceil(M / MT) * ceil(N / NT); shared memory STAGES * STAGE_BYTES.

@@ -1,0 +1,29 @@
+/* exec_cu.h - carries plans out over the CUDA driver, which is loaded at run time (libcuda.so.1): in the caller's
+ * current context and stream. The same habits as exec_cl.h. */
+#ifndef TUNE_LIBTUNE_EXEC_CU_H
+#define TUNE_LIBTUNE_EXEC_CU_H
+
+#include "libtune/exec/plan.h"
+
+struct CUctx_st; /* a CUcontext is a pointer to it, a CUstream to CUstream_st; a CUdeviceptr is exec_cu_mem */
+struct CUstream_st;
+typedef unsigned long long exec_cu_mem;
+
+struct exec_cu;
+struct exec_cu_op;
+struct exec_cu_weights;
+
+/* `context` NULL: the calling thread's current one. A cubin of the device's own sm is taken first, then PTX of the
+ * highest compute_XY that is not above it. EXEC_NO_DEVICE: no driver, or none of the code fits. */
+EXEC_API enum exec_status exec_cu_open(struct CUctx_st *context, struct exec_words *words, struct exec_cu **out);
+EXEC_API void exec_cu_close(struct exec_cu *s);
+EXEC_API enum exec_status exec_cu_op_open(struct exec_cu *s, const struct exec_plan *plan, struct exec_words *words,
+                                          struct exec_cu_op **out);
+EXEC_API void exec_cu_op_close(struct exec_cu_op *op);
+EXEC_API enum exec_status exec_cu_pack(struct exec_cu_op *op, struct CUstream_st *stream, const exec_cu_mem *weights,
+                                       struct exec_words *words, struct exec_cu_weights **out);
+EXEC_API void exec_cu_weights_free(struct exec_cu_weights *w);
+EXEC_API enum exec_status exec_cu_run(struct exec_cu_op *op, struct CUstream_st *stream, const exec_cu_mem *tensors,
+                                      const struct exec_cu_weights *weights, struct exec_words *words);
+
+#endif

@@ -9,5 +9,6 @@ struct embedded {
 
 extern const struct embedded embedded_kernels[];  /* "preamble.h", "conv2d/naive.cl", ... */
 extern const struct embedded embedded_networks[]; /* "vgg-16.net", ..., in alphabetical order */
+extern const struct embedded embedded_graphs[];   /* "vgg-16.graph", ..., likewise */
 
 #endif

@@ -1,0 +1,55 @@
+/* graph.h - whole networks: operators over tensors, each line of kernels/networks/NAME.graph one tensor. How a line
+ * looks is in docs/networks.md; what a graph becomes on a device is graph_lower.h. */
+#ifndef TUNE_KERNELS_GRAPH_H
+#define TUNE_KERNELS_GRAPH_H
+
+#include "core/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GRAPH_NAME_BYTES 40
+#define GRAPH_MAX_NODES 256
+#define GRAPH_MAX_BYTES ((size_t)1 << 16)
+#define GRAPH_MAX_SIZE 65536 /* of every number in a graph */
+
+enum graph_op { GRAPH_INPUT, GRAPH_CONV2D, GRAPH_DEPTHWISE, GRAPH_POOL2D, GRAPH_DENSE, GRAPH_SOFTMAX, N_GRAPH_OPS };
+
+/* Numbers of a node, by name: GRAPH_K is `n` of a dense layer too. */
+enum graph_key { GRAPH_C, GRAPH_H, GRAPH_W, GRAPH_K, GRAPH_R, GRAPH_S, GRAPH_STRIDE, GRAPH_PAD, N_GRAPH_KEYS };
+
+/* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense) have a bias. */
+struct graph_node {
+    char name[GRAPH_NAME_BYTES];
+    enum graph_op op;
+    int x;        /* the node read; -1 for the input */
+    int residual; /* a node added to the sums before relu, shaped as the output; -1 = none */
+    bool relu, avg;
+    int64_t key[N_GRAPH_KEYS]; /* C H W: of the output, of one image */
+};
+
+/* Node 0 is the input, the last one the output; a node reads earlier ones only. */
+struct graph {
+    const char *name;
+    struct graph_node *nodes;
+    size_t n_nodes;
+};
+
+/* Parses the text of a graph; `name` is kept by pointer. ERR_INPUT naming the line and what was expected: an unknown
+ * operator, key or tensor, a name twice, a window larger than the padded image, shapes that cannot be added, a tensor
+ * that nobody reads. ERR_LIMIT beyond the maxima above. */
+enum err graph_parse(const char *name, const char *text, size_t n, struct graph *out, struct why *why);
+void graph_fini(struct graph *g);
+
+/* The networks of kernels/networks that have a graph; parsed on first use, never freed. ERR_NOT_FOUND: the names. */
+enum err graph_find(const char *name, const struct graph **out, struct why *why);
+const char *const *graph_names(void); /* NULL-ended */
+
+/* The operator's word in a graph, which is the operator's name. */
+const char *graph_op_name(enum graph_op op);
+
+/* Position of a node by name, -1 when there is none. */
+int graph_node_find(const struct graph *g, const char *name);
+
+#endif

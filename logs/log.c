@@ -190,10 +190,22 @@ static enum err scan_fd(struct scan *s, int fd, struct why *why)
     return ERR_OK;
 }
 
+enum err log_scan_fd(int fd, const char *path,
+                     bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg), log_warn *warn,
+                     void *arg, struct why *why)
+{
+    struct scan s = {.path = path, .each = each, .warn = warn, .arg = arg};
+    enum err e;
+
+    buf_init(&s.line, RECORD_MAX_BYTES);
+    e = scan_fd(&s, fd, why);
+    buf_fini(&s.line);
+    return e;
+}
+
 enum err log_scan(const char *path, bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg),
                   log_warn *warn, void *arg, struct why *why)
 {
-    struct scan s = {.path = path, .each = each, .warn = warn, .arg = arg};
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     enum err e;
 
@@ -201,9 +213,7 @@ enum err log_scan(const char *path, bool (*each)(const struct record *r, const c
         return why_set(why, ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
     if (fd < 0)
         return io_error(path, why);
-    buf_init(&s.line, RECORD_MAX_BYTES);
-    e = scan_fd(&s, fd, why);
-    buf_fini(&s.line);
+    e = log_scan_fd(fd, path, each, warn, arg, why);
     close(fd);
     return e;
 }

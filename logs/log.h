@@ -19,6 +19,11 @@ typedef void log_warn(const char *path, int64_t i_line, const char *why, void *a
 enum err log_scan(const char *path, bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg),
                   log_warn *warn, void *arg, struct why *why);
 
+/* The same from an open file, whose name for people is `path`; the caller closes it. ERR_IO. */
+enum err log_scan_fd(int fd, const char *path,
+                     bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg), log_warn *warn,
+                     void *arg, struct why *why);
+
 /* The best record per (workload, fingerprint). Finals beat redo and search records of the same job, a later record of
  * the same program and job replaces one of lower or equal purpose; then the smaller value where anchors agree, else the
  * smaller time. Only status ok with a time. */

@@ -17,9 +17,13 @@ struct convert_map {
 };
 extern const struct convert_map *const convert_maps[]; /* NULL-ended */
 
-/* log_scan over a file of any known form; format NULL = told by its content, "tune" = our own. Of foreign rows `line`
- * is the record as a line of ours. Rows that cannot be records go to `warn`. ERR_INPUT: no such format, or not of it.
- */
+/* The format of a name, NULL = "tune", our own. ERR_INPUT lists the names. */
+enum err convert_find(const char *name, const struct foreign_format **out, struct why *why);
+
+/* log_scan over a file of any known form, plain or gzipped, "-" = standard input; format NULL = told by its content,
+ * "tune" = our own. Of foreign rows `line` is the record as a line of ours; a record without an id gets the hash of all
+ * it says, one without a protocol the format's name. Rows that cannot be records go to `warn`. ERR_INPUT: no such
+ * format, or not of it; ERR_NOT_FOUND, ERR_IO, ERR_LIMIT, ERR_NOMEM. */
 enum err convert_scan(const char *path, const char *format,
                       bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg), log_warn *warn,
                       void *arg, struct why *why);

@@ -1,5 +1,7 @@
 #include "logs/foreign/foreign.h"
 
+#include "logs/foreign/formats.h"
+
 #include <stdlib.h>
 #include <string.h>
 

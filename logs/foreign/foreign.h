@@ -47,6 +47,8 @@ struct foreign_format {
     enum err (*read)(const char *text, size_t n, const struct foreign_sink *sink, struct why *why);
     /* Appends a whole file of these rows. NULL = cannot be written. */
     enum err (*write)(const struct foreign_row *rows, size_t n, struct buf *out, struct why *why);
+    /* Files of it can be joined: write may be called with some rows at a time. */
+    bool is_lines;
 };
 
 extern const struct foreign_format *const foreign_formats[]; /* NULL-ended */

@@ -148,12 +148,11 @@ static enum err describe(const struct template *t, const struct workload *w, con
     return p->template_id && p->knobs ? ERR_OK : ERR_NOMEM;
 }
 
-enum err template_program(const struct template *t, const struct workload *w, const struct device_desc *d,
+enum err template_kernels(const struct template *t, const struct workload *w, const struct device_desc *d,
                           const struct space *s, const struct config *c, struct program *out, struct blobs *blobs,
                           struct why *why)
 {
     struct build b = {.w = w, .d = d, .s = s, .c = c, .p = out, .blobs = blobs, .why = why};
-    struct numerics numerics;
     const char *violated = NULL;
     enum err e;
 
@@ -166,9 +165,22 @@ enum err template_program(const struct template *t, const struct workload *w, co
         e = add_tensors(w, out);
     if (!e)
         e = add_kernels(t, &b);
+    snprintf(out->numerics, sizeof out->numerics, "%s", template_numerics(t, w, d, s, c).name);
+    return e ? e : program_check_sane(out, why);
+}
+
+enum err template_program(const struct template *t, const struct workload *w, const struct device_desc *d,
+                          const struct space *s, const struct config *c, struct program *out, struct blobs *blobs,
+                          struct why *why)
+{
+    enum err e = template_kernels(t, w, d, s, c, out, blobs, why);
+    struct numerics numerics;
+
+    if (e)
+        return e;
     numerics = template_numerics(t, w, d, s, c);
-    snprintf(out->numerics, sizeof out->numerics, "%s", numerics.name);
-    if (!e && (e = expect_passes(w, &numerics, out, blobs)))
+    e = expect_passes(w, &numerics, out, blobs);
+    if (e)
         why_set(why, e, "expected values of %s: %s", out->workload, err_words(e));
     return e ? e : program_check_sane(out, why);
 }

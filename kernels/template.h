@@ -71,6 +71,11 @@ enum err template_program(const struct template *t, const struct workload *w, co
                           const struct space *s, const struct config *c, struct program *out, struct blobs *blobs,
                           struct why *why);
 
+/* The same without verification passes, for those who only run it: computes no expected values. */
+enum err template_kernels(const struct template *t, const struct workload *w, const struct device_desc *d,
+                          const struct space *s, const struct config *c, struct program *out, struct blobs *blobs,
+                          struct why *why);
+
 /* Loads kernel text from this directory instead of the built-in copies (--kernel-dir); NULL = built in. Call once at
  * start. */
 void template_set_kernel_dir(const char *dir);

@@ -17,11 +17,22 @@ struct choice_filter {
 
 struct best_set;
 
-/* Reads the records of a best log (any log: only the best of a workload counts). ERR_NOT_FOUND, ERR_IO, ERR_INPUT. */
+/* Reads the records of a best log (any log: only the best of a workload counts). ERR_NOT_FOUND: no such file, or no
+ * good record that the filter lets through (the words name the devices that it has); ERR_IO, ERR_INPUT. */
 enum err choices_open(const char *path, const struct choice_filter *filter, struct choices **out, struct why *why);
-/* Over records that the caller has already; keeps copies. */
+/* Over records that the caller has already; keeps copies. An empty set answers with defaults only. */
 enum err choices_of(const struct best_set *best, struct choices **out, struct why *why);
 void choices_close(struct choices *c);
+
+/* What was found in the log. Records are left out whose template is not known here or has another version now, whose
+ * workload cannot be parsed, or (in choices_open) that the filter does not let through. */
+struct choices_notes {
+    size_t n_records;    /* that answer */
+    size_t n_left_out;   /* best records of this device that do not */
+    int64_t n_bad_lines; /* damaged, foreign, of a newer schema; choices_open only */
+    char bad_line[256];  /* the first of them: "log.jsonl:12: words"; "" = none */
+};
+const struct choices_notes *choices_notes(const struct choices *c);
 
 enum choice_kind { CHOICE_EXACT, CHOICE_NEAREST, CHOICE_DEFAULT };
 
@@ -41,9 +52,16 @@ enum err choice_make(const struct choices *c, const struct workload *w, const st
                      struct why *why);
 void choice_fini(struct choice *c);
 
-/* The program of a choice; `out` is initialised by this call. */
+/* The program of a choice; `out` is initialised by this call. choice_program: with verification passes, as it was
+ * measured (their expected values may take seconds); choice_kernels: without, for those who only run it. */
 enum err choice_program(const struct choice *c, const struct workload *w, const struct device_desc *d,
                         struct program *out, struct blobs *blobs, struct why *why);
+enum err choice_kernels(const struct choice *c, const struct workload *w, const struct device_desc *d,
+                        struct program *out, struct blobs *blobs, struct why *why);
+
+/* How far two workloads of one operator and dtype lie apart: 0 = the same sizes; INFINITY = no config of one is for the
+ * other. docs/libtune.md has the formula. */
+double choice_distance(const struct workload *a, const struct workload *b);
 
 /* The description of the device that the records were measured on (all of one device). ERR_INPUT when they do not tell.
  */

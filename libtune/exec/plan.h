@@ -74,7 +74,8 @@ struct exec_launch {
     int i_module;
     const char *kernel;
     size_t grid[3], block[3];    /* work-groups, work-items in a group */
-    const struct exec_arg *args; /* fill: {buffer, f32}; copy: {to, from, i64 bytes} */
+    const struct exec_arg *args; /* fill: {buffer, i64 one element, little-endian, i64 its bytes}; copy: {to, from, i64
+                                    bytes} */
     int n_args;
     int64_t dyn_local; /* CUDA: bytes of dynamic shared memory */
     int cooperative;   /* CUDA: all groups at the same time */

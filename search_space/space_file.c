@@ -1,8 +1,8 @@
 #include "search_space/space_file.h"
 
 #include "core/file.h"
+#include "search_space/value_list.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,35 +106,15 @@ static enum err add_params(struct space *s, const cJSON *object, bool *is_known,
     return e;
 }
 
-/* "[True, 'a', 2]" as JSON has it: double quotes, small letters. */
-static void to_json(char *text)
-{
-    for (char *at = text; *at; at++) {
-        if (*at == '\'')
-            *at = '"';
-        else if ((strncmp(at, "True", 4) == 0 || strncmp(at, "False", 5) == 0) &&
-                 !isalnum((unsigned char)at[4 + (*at == 'F')]))
-            *at = (char)tolower((unsigned char)*at);
-    }
-}
-
 /* The list of a tuning parameter: an array, or the text of one. Gives a tree where it had to read text. */
 static enum err read_list(const char *name, const cJSON *values, cJSON **out, struct why *why)
 {
-    char *text;
     enum err e;
 
     if (!cJSON_IsString(values))
         return ERR_OK;
-    text = strdup(values->valuestring ? values->valuestring : "");
-    if (!text)
-        return out_of_memory(why);
-    to_json(text);
-    e = json_parse(text, strlen(text), out, NULL);
-    free(text);
-    return e ? why_set(why, e, "knob '%.60s': expected Values such as \"[1, 2, 4]\", not \"%.60s\"", name,
-                       values->valuestring)
-             : ERR_OK;
+    e = value_list_parse(values->valuestring ? values->valuestring : "", out, why);
+    return e ? why_prefix(why, e, "knob '%.60s': Values", name) : ERR_OK;
 }
 
 static enum err add_tuning_parameter(struct space *s, const cJSON *parameter, struct why *why)

@@ -8,7 +8,8 @@
  *   {"ConfigurationSpace": {"TuningParameters": [{"Name": "BX", "Type": "int", "Values": "[1, 2, 4]"}, ..],
  *                           "Conditions": [{"Expression": "BX * BY <= 1024", "Parameters": ["BX", "BY"]}, ..]}}
  *
- * Values are numbers or words, not both; in the second form a list may be an array or the text of one. */
+ * Values are numbers or words, not both; in the second form a list may be an array or the text of one as Python writes
+ * it (value_list.h). */
 #ifndef TUNE_SEARCH_SPACE_SPACE_FILE_H
 #define TUNE_SEARCH_SPACE_SPACE_FILE_H
 

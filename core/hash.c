@@ -1,9 +1,11 @@
 #include "core/hash.h"
 
+#include <errno.h>
 #include <mbedtls/md.h>
 #include <mbedtls/sha256.h>
 #include <mbedtls/version.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -24,6 +26,40 @@ struct sha256 sha256_of(const void *bytes, size_t n)
     sha256_raw(n ? bytes : "", n, raw);
     hex_encode(raw, sizeof raw, h.hex);
     return h;
+}
+
+/* Feeds all of an open file; false when reading fails. */
+static bool feed(FILE *f, mbedtls_md_context_t *c, int64_t *n_bytes)
+{
+    static _Thread_local unsigned char piece[65536];
+    size_t n;
+
+    *n_bytes = 0;
+    while ((n = fread(piece, 1, sizeof piece, f)) > 0) {
+        mbedtls_md_update(c, piece, n);
+        *n_bytes += (int64_t)n;
+    }
+    return !ferror(f);
+}
+
+enum err sha256_of_file(const char *path, struct sha256 *out, int64_t *n_bytes, struct why *why)
+{
+    mbedtls_md_context_t c;
+    uint8_t raw[SHA256_BYTES];
+    FILE *f = fopen(path, "re");
+    bool ok;
+
+    if (!f)
+        return why_set(why, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%s: %s", path, strerror(errno));
+    mbedtls_md_init(&c);
+    ok = mbedtls_md_setup(&c, mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), 0) == 0 && mbedtls_md_starts(&c) == 0 &&
+         feed(f, &c, n_bytes) && mbedtls_md_finish(&c, raw) == 0;
+    mbedtls_md_free(&c);
+    fclose(f);
+    if (!ok)
+        return why_set(why, ERR_IO, "%s: reading failed", path);
+    hex_encode(raw, sizeof raw, out->hex);
+    return ERR_OK;
 }
 
 static int nibble(char c)

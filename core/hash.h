@@ -19,6 +19,9 @@ struct sha256 {
 void sha256_raw(const void *bytes, size_t n, uint8_t out[SHA256_BYTES]);
 struct sha256 sha256_of(const void *bytes, size_t n);
 
+/* Of a whole file, read in pieces; and its size. ERR_NOT_FOUND, ERR_IO. */
+enum err sha256_of_file(const char *path, struct sha256 *out, int64_t *n_bytes, struct why *why);
+
 /* True when `text` is exactly 64 lower-case hex digits. */
 bool sha256_is_hex(const char *text);
 

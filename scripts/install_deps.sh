@@ -9,7 +9,7 @@
 #   install_deps.sh --arm64        and what scripts/build_arm64.sh and scripts/test_arm64.sh need: a cross compiler, an emulator
 set -eu
 
-packages="gcc g++ libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev libcurl4-openssl-dev libsqlite3-dev
+packages="gcc g++ libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev
     libmbedtls-dev libcmocka-dev zlib1g-dev ocl-icd-opencl-dev pocl-opencl-icd oclgrind"
 peers=""
 nvrtc12=""

@@ -279,12 +279,14 @@ static enum err read_line(struct line *l, const char *text, size_t n, struct gra
         return FAIL(l, "a byte 0 in it");
     memcpy(copy, text, n);
     copy[n] = '\0';
+    if (copy[strspn(copy, " ")] == '#')
+        return ERR_OK;
     for (char *p = strtok_r(copy, " ", &rest); p; p = strtok_r(NULL, " ", &rest)) {
         if (n_words == MAX_WORDS)
             return fail(l, ERR_LIMIT, "more than %d words", MAX_WORDS);
         word[n_words++] = p;
     }
-    if (n_words == 0 || word[0][0] == '#')
+    if (n_words == 0)
         return ERR_OK;
     if (g->n_nodes == GRAPH_MAX_NODES)
         return fail(l, ERR_LIMIT, "more than %d tensors", GRAPH_MAX_NODES);
@@ -294,18 +296,26 @@ static enum err read_line(struct line *l, const char *text, size_t n, struct gra
     return e;
 }
 
-/* Every tensor but the last is read by somebody. */
+static int n_readers(const struct graph *g, size_t i)
+{
+    int n = 0;
+
+    for (size_t k = i + 1; k < g->n_nodes; k++)
+        n += (g->nodes[k].x == (int)i) + (g->nodes[k].residual == (int)i);
+    return n;
+}
+
+/* Every tensor but the last is read by somebody, softmax's by nobody else. */
 static enum err check_read(const struct graph *g, struct why *why)
 {
-    for (size_t i = 0; i + 1 < g->n_nodes; i++) {
-        bool read = false;
-
-        for (size_t k = i + 1; k < g->n_nodes && !read; k++)
-            read = g->nodes[k].x == (int)i || g->nodes[k].residual == (int)i;
-        if (!read)
+    for (size_t i = 0; i + 1 < g->n_nodes; i++)
+        if (n_readers(g, i) == 0)
             return why_set(why, ERR_INPUT, "graph %.40s: nobody reads %s, and it is not the last", g->name,
                            g->nodes[i].name);
-    }
+    for (size_t i = 1; i < g->n_nodes; i++)
+        if (g->nodes[i].op == GRAPH_SOFTMAX && n_readers(g, (size_t)g->nodes[i].x) > 1)
+            return why_set(why, ERR_INPUT, "graph %.40s: %s is read by softmax and by others", g->name,
+                           g->nodes[g->nodes[i].x].name);
     return g->n_nodes > 1
                ? ERR_OK
                : why_set(why, ERR_INPUT, "graph %.40s: expected an input and at least one operator", g->name);

@@ -1,0 +1,341 @@
+/* Graphs of whole networks: their layers are those of the lists of layers, bad lines are refused in words, steps and
+ * memory of a lowered graph hang together. */
+#include "core/file.h"
+#include "core/json.h"
+#include "kernels/graph_lower.h"
+#include "kernels/network.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool has_weights(const struct graph_node *n)
+{
+    return n->op == GRAPH_CONV2D || n->op == GRAPH_DEPTHWISE || n->op == GRAPH_DENSE;
+}
+
+/* The workload of a node without its epilogue, as lists of layers have it; "" for one without weights. */
+static void plain_workload(const struct graph *g, size_t i, struct buf *out)
+{
+    struct buf text;
+    struct why why = {""};
+
+    buf_clear(out);
+    if (!has_weights(&g->nodes[i]))
+        return;
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    if (graph_node_workload(g, i, 0, DTYPE_F32, 1, 0, &text, &why))
+        fail_msg("%s", why.text);
+    buf_append(out, buf_text(&text), (size_t)(strstr(buf_text(&text), " epilogue=") - buf_text(&text)));
+    buf_fini(&text);
+}
+
+static void the_layers_of_a_graph_are_those_of_its_list(void **state)
+{
+    struct buf text;
+    size_t n_graphs = 0;
+
+    (void)state;
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    for (const char *const *name = graph_names(); *name; name++, n_graphs++) {
+        const struct graph *g;
+        const struct network *net;
+        size_t n_layers = 0, n_listed = 0;
+
+        assert_int_equal(graph_find(*name, &g, NULL), ERR_OK);
+        assert_int_equal(network_find(*name, &net, NULL), ERR_OK);
+        for (size_t k = 0; k < net->n_layers; k++) {
+            const struct network_layer *l = &net->layers[k];
+            int count = 0;
+
+            assert_true(graph_node_find(g, l->name) > 0);
+            for (size_t i = 1; i < g->n_nodes; i++) {
+                plain_workload(g, i, &text);
+                count += strcmp(buf_text(&text), l->workload) == 0;
+            }
+            if (count != l->count)
+                fail_msg("%s: %s stands %d times in the graph, %d times in the list", *name, l->workload, count,
+                         l->count);
+            plain_workload(g, (size_t)graph_node_find(g, l->name), &text);
+            assert_string_equal(buf_text(&text), l->workload);
+            n_listed += (size_t)l->count;
+        }
+        for (size_t i = 0; i < g->n_nodes; i++)
+            n_layers += has_weights(&g->nodes[i]);
+        assert_int_equal(n_layers, n_listed);
+    }
+    assert_int_equal(n_graphs, 4);
+    buf_fini(&text);
+}
+
+/* Every name of the outside lists is a node of the same size. */
+static void check_names(const struct graph *g, const cJSON *layer)
+{
+    const cJSON *name, *names = cJSON_GetObjectItem(layer, "names");
+    const bool dense = strcmp(cJSON_GetObjectItem(layer, "op")->valuestring, "dense") == 0;
+
+    cJSON_ArrayForEach(name, names)
+    {
+        const int i = graph_node_find(g, name->valuestring);
+        const struct graph_node *n = i > 0 ? &g->nodes[i] : NULL;
+
+        if (!n)
+            fail_msg("%s has no layer %s", g->name, name->valuestring);
+        assert_int_equal(n->key[GRAPH_C], cJSON_GetObjectItem(layer, dense ? "O" : "K")->valueint);
+        if (dense)
+            continue;
+        assert_int_equal(n->key[GRAPH_R], cJSON_GetObjectItem(layer, "R")->valueint);
+        assert_int_equal(n->key[GRAPH_H], cJSON_GetObjectItem(layer, "P")->valueint);
+        assert_int_equal(g->nodes[n->x].key[GRAPH_C], cJSON_GetObjectItem(layer, "C")->valueint);
+        assert_int_equal(g->nodes[n->x].key[GRAPH_H], cJSON_GetObjectItem(layer, "H")->valueint);
+    }
+}
+
+static void every_name_of_the_outside_lists_is_a_layer(void **state)
+{
+    const char *data = getenv("TUNE_TEST_DATA");
+
+    (void)state;
+    if (!data || !*data) {
+        printf("skipped: TUNE_TEST_DATA names no directory with workloads/*.json\n");
+        return;
+    }
+    for (const char *const *name = graph_names(); *name; name++) {
+        const struct graph *g;
+        char path[4096];
+        struct buf text;
+        cJSON *theirs = NULL, *layer;
+        int n = 0;
+
+        buf_init(&text, (size_t)1 << 20);
+        snprintf(path, sizeof path, "%s/workloads/%s.json", data, *name);
+        assert_int_equal(graph_find(*name, &g, NULL), ERR_OK);
+        assert_int_equal(file_read(path, &text, NULL), ERR_OK);
+        assert_int_equal(json_parse(buf_text(&text), text.len, &theirs, NULL), ERR_OK);
+        cJSON_ArrayForEach(layer, cJSON_GetObjectItem(theirs, "layers"))
+        {
+            check_names(g, layer);
+            n++;
+        }
+        assert_true(n > 10);
+        cJSON_Delete(theirs);
+        buf_fini(&text);
+    }
+}
+
+static void bad_lines_are_refused_in_words(void **state)
+{
+    static const char *const facts[][2] = {
+        {"", "expected an input"},
+        {"x = input c=3 h=8 w=8\n", "at least one operator"},
+        {"y = conv2d x k=8 r=3 s=3\n", "line 1: the first tensor is the input"},
+        {"x = input c=3 h=8 w=8\nz = input c=3 h=8 w=8\n", "line 2: the first tensor is the input"},
+        {"x = input c=3 h=8\n", "input needs w="},
+        {"x = input c=0 h=8 w=8\n", "no channels"},
+        {"x = input c=3 h=0 w=8\n", "no pixels"},
+        {"x = input c=3 h=8 w=8\nx = softmax x\n", "there is a tensor x already"},
+        {"x = input c=3 h=8 w=8\ny = conv3d x k=8\n", "unknown operator 'conv3d'"},
+        {"x = input c=3 h=8 w=8\ny = conv2d z k=8 r=3 s=3\n", "expected a tensor of an earlier line, not 'z'"},
+        {"x = input c=3 h=8 w=8\ny = conv2d y k=8 r=3 s=3\n", "not 'y'"},
+        {"x = input c=3 h=8 w=8\ny = conv2d\n", "not 'nothing'"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x +\n", "not 'nothing'"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3\n", "conv2d needs s="},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 k=8 r=3 s=3\n", "k stands twice"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=-8 r=3 s=3\n", "expected a number"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8e3 r=3 s=3\n", "expected a number"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=99999999999999999999 r=3 s=3\n", "expected a number"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=65537 r=3 s=3\n", "expected a number from 0 to 65536"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 n=4\n", "does not take 'n='"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 tanh\n", "does not take 'tanh'"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=9 s=9\n", "does not fit 8 x 8"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 stride=0\n", "does not fit"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=0 s=3\n", "does not fit"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x + x k=8 r=3 s=3\n", "cannot be added"},
+        {"x = input c=3 h=8 w=8\ny = depthwise_conv2d x + x r=3 s=3\n", "does not take '+'"},
+        {"x = input c=3 h=8 w=8\ny = pool2d x r=3 s=3\n", "max or avg"},
+        {"x = input c=3 h=8 w=8\ny = pool2d x max avg r=3 s=3\n", "max or avg"},
+        {"x = input c=3 h=8 w=8\ny = pool2d x max r=3\n", "r= and s="},
+        {"x = input c=3 h=8 w=8\ny = pool2d x max global r=3 s=3\n", "global alone"},
+        {"x = input c=3 h=8 w=8\ny = softmax x\n", "softmax reads a dense layer"},
+        {"x = input c=3 h=8 w=8\ny = dense x n=4 relu\nz = softmax y\n", "without relu"},
+        {"x = input c=3 h=8 w=8\ny = dense x n=4\nz = softmax y\nq = dense z n=4\n", "nothing may follow softmax"},
+        {"x = input c=3 h=8 w=8\ny = dense x n=4\nz = softmax y\nq = dense y n=4\n", "nobody reads z"},
+        {"x = input c=3 h=8 w=8\ny = dense x n=4\nq = dense y n=4\nz = softmax y\n", "nobody reads q"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=3 r=1 s=1\nz = conv2d x k=3 r=1 s=1\n", "nobody reads y"},
+        {"x y input\n", "expected name = operator"},
+        {"9x = input c=3 h=8 w=8\n", "is no name"},
+        {"x-y = input c=3 h=8 w=8\n", "is no name"},
+        {"a123456789012345678901234567890123456789 = input c=3 h=8 w=8\n", "at most 39"},
+        {"x = input a a a a a a a a a a a a a a\n", "more than 16 words"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        struct graph g = {.n_nodes = 77};
+        struct why why = {""};
+        const enum err e = graph_parse("bad", facts[i][0], strlen(facts[i][0]), &g, &why);
+
+        if (e == ERR_OK || !strstr(why.text, facts[i][1]) || g.n_nodes != 77)
+            fail_msg("%s gave %d, '%s'; expected '%s'", facts[i][0], (int)e, why.text, facts[i][1]);
+    }
+}
+
+static void long_input_is_refused(void **state)
+{
+    char *text = malloc(GRAPH_MAX_BYTES + 1);
+    struct buf many;
+    struct graph g;
+    struct why why = {""};
+
+    (void)state;
+    memset(text, '#', GRAPH_MAX_BYTES + 1);
+    assert_int_equal(graph_parse("long", text, GRAPH_MAX_BYTES + 1, &g, &why), ERR_LIMIT);
+    assert_int_equal(graph_parse("long", text, 600, &g, &why), ERR_LIMIT);
+    assert_non_null(strstr(why.text, "line 1: longer than"));
+    assert_int_equal(graph_parse("zero", "x = input\0 c=3", 14, &g, &why), ERR_INPUT);
+    buf_init(&many, GRAPH_MAX_BYTES);
+    buf_puts(&many, "t0 = input c=4 h=4 w=4\n");
+    for (int i = 1; i <= GRAPH_MAX_NODES; i++)
+        buf_printf(&many, "t%d = pool2d t%d max r=1 s=1\n", i, i - 1);
+    assert_int_equal(graph_parse("many", buf_text(&many), many.len, &g, &why), ERR_LIMIT);
+    assert_non_null(strstr(why.text, "more than 256 tensors"));
+    buf_fini(&many);
+    free(text);
+}
+
+/* What is in a slot when a step begins, step by step: a step reads what was meant for it. */
+static void check_memory(const struct lowered *l)
+{
+    int in_slot[GRAPH_MAX_NODES];
+
+    for (size_t k = 0; k < l->n_slots; k++)
+        in_slot[k] = -1;
+    for (size_t s = 0; s < l->n_steps; s++) {
+        const struct lowered_step *step = &l->steps[s];
+        const struct lowered_tensor *out = &l->tensors[step->out];
+
+        for (int k = 0; k < step->n_in; k++) {
+            const struct lowered_tensor *in = &l->tensors[step->in[k]];
+
+            if (in->i_slot < 0) {
+                assert_int_equal(step->in[k], 0);
+                continue;
+            }
+            if (in_slot[in->i_slot] != step->in[k])
+                fail_msg("%s: step %s reads %s, slot %d holds another tensor", l->graph->name, step->name, in->name,
+                         in->i_slot);
+            assert_int_not_equal(in->i_slot, out->i_slot);
+        }
+        if (out->i_slot >= 0) {
+            assert_true(l->slot_bytes[out->i_slot] >= out->n_bytes);
+            in_slot[out->i_slot] = step->out;
+        } else {
+            assert_int_equal(s, l->n_steps - 1);
+        }
+    }
+}
+
+/* Sizes of the tensors of a step's operator are those of the lowered tensors that it is given. */
+static void check_step(const struct lowered *l, const struct lowered_step *s)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    struct workload w;
+    struct why why = {""};
+    size_t n;
+    int n_given = 0;
+
+    if (workload_parse(s->workload, &w, &why))
+        fail_msg("%s: %s", s->name, why.text);
+    n = w.op->tensors(&w, list);
+    for (size_t i = 0; i < n; i++) {
+        const int operand = list[i].role == ROLE_WEIGHT ? -2 : lowered_operand(list[i].name);
+        const struct lowered_tensor *t = operand >= -1 ? &l->tensors[operand < 0 ? s->out : s->in[operand]] : NULL;
+
+        if (!t)
+            continue;
+        n_given++;
+        assert_int_equal(list[i].dtype, t->dtype);
+        assert_int_equal(list[i].n_elems * (int64_t)dtype_bytes(list[i].dtype), t->n_bytes);
+        if (list[i].layout && strncmp(list[i].layout, "nchw", 4) == 0 && list[i].shape[2] * list[i].shape[3] > 1)
+            assert_string_equal(list[i].layout, ((const char *[]){"nchw", "nchw4c", "nchw8c", "nchw16c"})[t->layout]);
+    }
+    assert_int_equal(n_given, s->n_in + 1);
+}
+
+static void lower_and_check(const struct graph *g, enum dtype t, int64_t batch, const int *layout)
+{
+    struct lowered l;
+    struct why why = {""};
+
+    if (graph_lower(g, t, batch, layout, &l, &why))
+        fail_msg("%s", why.text);
+    check_memory(&l);
+    for (size_t s = 0; s < l.n_steps; s++)
+        check_step(&l, &l.steps[s]);
+    lowered_fini(&l);
+}
+
+static void steps_and_memory_hang_together_in_every_layout(void **state)
+{
+    static const enum dtype dtypes[] = {DTYPE_F32, DTYPE_F16, DTYPE_I8};
+    int layout[GRAPH_MAX_NODES];
+
+    (void)state;
+    assert_non_null(graph_names()[0]);
+    for (const char *const *name = graph_names(); *name; name++)
+        for (size_t k = 0; k < 3; k++)
+            for (size_t way = 0; way < 6; way++) { /* one layout throughout, or another from node to node */
+                const struct graph *g;
+
+                assert_int_equal(graph_find(*name, &g, NULL), ERR_OK);
+                for (size_t i = 0; i < g->n_nodes; i++) {
+                    const unsigned can = graph_node_layouts(g, i, dtypes[k]);
+                    const unsigned want = (unsigned)(way < 4 ? way : (i * way) % 4);
+
+                    layout[i] = can & 1u << want ? (int)want : can & 1 ? 0 : 1;
+                }
+                lower_and_check(g, dtypes[k], way == 5 ? 2 : 1, layout);
+            }
+}
+
+/* A plan with tensors that overlap is seen: what check_memory is for. */
+static void tensors_alive_at_the_same_time_have_slots_of_their_own(void **state)
+{
+    struct lowered_tensor t[] = {
+        {.n_bytes = 9, .first = -1, .last = 0}, {.n_bytes = 100, .first = 0, .last = 3},
+        {.n_bytes = 50, .first = 1, .last = 2}, {.n_bytes = 60, .first = 2, .last = 3},
+        {.n_bytes = 40, .first = 3, .last = 4}, {.n_bytes = 90, .first = 4, .last = 5},
+    };
+    int64_t slots[6];
+    size_t n = lowered_plan_memory(t, 6, 5, slots);
+
+    (void)state;
+    assert_int_equal(t[0].i_slot, -1);
+    assert_int_equal(t[5].i_slot, -1);
+    for (size_t a = 1; a < 5; a++)
+        for (size_t b = 1; b < a; b++)
+            if (t[a].first <= t[b].last)
+                assert_int_not_equal(t[a].i_slot, t[b].i_slot);
+    assert_int_equal(n, 3);
+    assert_int_equal(t[4].i_slot, t[2].i_slot);
+    assert_int_equal(slots[0] + slots[1] + slots[2], 100 + 50 + 60);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_layers_of_a_graph_are_those_of_its_list),
+        cmocka_unit_test(every_name_of_the_outside_lists_is_a_layer),
+        cmocka_unit_test(bad_lines_are_refused_in_words),
+        cmocka_unit_test(long_input_is_refused),
+        cmocka_unit_test(steps_and_memory_hang_together_in_every_layout),
+        cmocka_unit_test(tensors_alive_at_the_same_time_have_slots_of_their_own),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

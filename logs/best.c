@@ -7,26 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT 8                           /* records kept of a job: a second measurement may throw the first out */
+#define KEPT 8                           /* records kept of a run: a second measurement may throw the first out */
 #define BEST_MAX_BYTES ((size_t)1 << 30) /* of a best log */
 
-/* What one job says of a workload on a device: its best records, each of another program, in no order. */
-struct job_best {
+/* What one run says of a workload on a device: its best records, each of another program, in no order. */
+struct run {
     char job[sizeof((struct record *)0)->job];
-    struct record records[KEPT];
-    size_t n;
+    struct record *records;
+    size_t n, cap;
+    int64_t final_ms; /* end of its earliest final; 0 = none yet */
 };
 
 struct group {
     char *workload;
-    struct sha256 fingerprint;
-    struct job_best *jobs;
-    size_t n_jobs;
+    char device[SHA256_HEX + 1]; /* see device_of */
+    struct run *runs;
+    size_t n_runs, cap_runs;
+    size_t next; /* of the same workload, + 1; 0 = none */
 };
 
 struct best_set {
     struct group *groups;
-    size_t n, last; /* last: the group of the latest add, where the next one usually belongs */
+    size_t n, cap, last; /* last: the group of the latest add, where the next one usually belongs */
+    size_t *slots;       /* by hash of the workload: its newest group, + 1; 0 = free */
+    size_t n_slots;      /* a power of two, over twice the number of groups */
 };
 
 enum err best_new(struct best_set **out)
@@ -41,10 +45,12 @@ enum err best_new(struct best_set **out)
 
 static void group_fini(struct group *g)
 {
-    for (size_t j = 0; j < g->n_jobs; j++)
-        for (size_t i = 0; i < g->jobs[j].n; i++)
-            record_fini(&g->jobs[j].records[i]);
-    free(g->jobs);
+    for (size_t j = 0; j < g->n_runs; j++) {
+        for (size_t i = 0; i < g->runs[j].n; i++)
+            record_fini(&g->runs[j].records[i]);
+        free(g->runs[j].records);
+    }
+    free(g->runs);
     free(g->workload);
 }
 
@@ -55,10 +61,11 @@ void best_free(struct best_set *b)
     for (size_t i = 0; i < b->n; i++)
         group_fini(&b->groups[i]);
     free(b->groups);
+    free(b->slots);
     free(b);
 }
 
-/* How much a record's purpose counts against others of its job. */
+/* How much a record's purpose counts against others of its run. */
 static int rank(const struct record *r)
 {
     return strcmp(r->purpose, "final") == 0 ? 2 : strcmp(r->purpose, "redo") == 0;
@@ -69,9 +76,7 @@ static bool is_final(const struct record *r)
     return rank(r) == 2;
 }
 
-/* By what both were searched for. Values compare when both were taken against the same anchor; times compare always,
- * less well. */
-static bool is_faster(const struct record *a, const struct record *b)
+double best_gain(const struct record *a, const struct record *b)
 {
     const bool anchored = a->anchor.hash.hex[0] && strcmp(a->anchor.hash.hex, b->anchor.hash.hex) == 0 &&
                           !isnan(a->lnratio) && !isnan(b->lnratio);
@@ -79,93 +84,199 @@ static bool is_faster(const struct record *a, const struct record *b)
     if (*a->objective && strcmp(a->objective, b->objective) == 0) {
         const double cost_a = record_cost(a, log(a->time_ns)), cost_b = record_cost(b, log(b->time_ns));
 
-        return isnan(cost_b) ? !isnan(cost_a) : cost_a < cost_b;
+        if (isnan(cost_a) || isnan(cost_b))
+            return isnan(cost_a) && isnan(cost_b) ? 0 : isnan(cost_b) ? (double)INFINITY : -(double)INFINITY;
+        return cost_b - cost_a;
     }
-    return anchored ? record_value(a) < record_value(b) : a->time_ns < b->time_ns;
+    return anchored ? record_value(b) - record_value(a) : log(b->time_ns) - log(a->time_ns);
 }
 
-static bool is_better_in_job(const struct record *a, const struct record *b)
+static double error_of(const struct record *r)
 {
-    return is_final(a) != is_final(b) ? is_final(a) : is_faster(a, b);
+    return isfinite(r->se) ? r->se : 0;
 }
 
-static const struct record *job_winner(const struct job_best *j)
+double best_noise(const struct record *a, const struct record *b)
+{
+    const double noise = 2 * hypot(error_of(a), error_of(b));
+
+    return noise > BEST_TIE ? noise : BEST_TIE;
+}
+
+static bool is_better_in_run(const struct record *a, const struct record *b)
+{
+    return is_final(a) != is_final(b) ? is_final(a) : best_gain(a, b) > 0;
+}
+
+static const struct record *run_winner(const struct run *j)
 {
     const struct record *best = &j->records[0];
 
     for (size_t i = 1; i < j->n; i++)
-        if (is_better_in_job(&j->records[i], best))
+        if (is_better_in_run(&j->records[i], best))
             best = &j->records[i];
     return best;
 }
 
+/* Does the newcomer take the holder's place? Of two that tie a final beats what was measured once; else who holds it
+ * keeps it. */
+static bool takes_over(const struct record *newcomer, const struct record *holder)
+{
+    const double gain = best_gain(newcomer, holder), noise = best_noise(newcomer, holder);
+
+    return gain >= noise || (gain > -noise && is_final(newcomer) && !is_final(holder));
+}
+
 static const struct record *group_winner(const struct group *g)
 {
-    const struct record *best = job_winner(&g->jobs[0]);
+    const struct record *best = run_winner(&g->runs[0]);
 
-    for (size_t j = 1; j < g->n_jobs; j++) {
-        const struct record *r = job_winner(&g->jobs[j]);
+    for (size_t j = 1; j < g->n_runs; j++) {
+        const struct record *r = run_winner(&g->runs[j]);
 
-        if (is_faster(r, best))
+        if (takes_over(r, best))
             best = r;
     }
     return best;
 }
 
-static bool is_group(const struct group *g, const char *workload, const char *fingerprint)
+void best_device(const struct record *r, char out[SHA256_HEX + 1])
 {
-    return strcmp(g->workload, workload) == 0 && strcmp(g->fingerprint.hex, fingerprint) == 0;
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(r->device, "name");
+
+    if (r->fingerprint.hex[0])
+        memcpy(out, r->fingerprint.hex, SHA256_HEX + 1);
+    else
+        snprintf(out, SHA256_HEX + 1, "%s", r->key[0] ? r->key : cJSON_IsString(name) ? name->valuestring : "");
+}
+
+/* FNV-1a, 64 bits; the texts are checked on every hit. */
+static size_t hash_of(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return (size_t)(h ^ h >> 32);
+}
+
+/* The slot of a workload: where its newest group stands, or a free one. */
+static size_t *slot_of(const struct best_set *b, const char *workload)
+{
+    size_t i = hash_of(workload) & (b->n_slots - 1);
+
+    while (b->slots[i] && strcmp(b->groups[b->slots[i] - 1].workload, workload) != 0)
+        i = (i + 1) & (b->n_slots - 1);
+    return &b->slots[i];
+}
+
+static enum err grow_slots(struct best_set *b)
+{
+    const size_t n = b->n_slots ? 2 * b->n_slots : 64;
+    size_t *slots = calloc(n, sizeof *slots);
+
+    if (!slots)
+        return ERR_NOMEM;
+    free(b->slots);
+    b->slots = slots;
+    b->n_slots = n;
+    for (size_t i = 0; i < b->n; i++) /* in order: the newest of a workload comes last */
+        *slot_of(b, b->groups[i].workload) = i + 1;
+    return ERR_OK;
+}
+
+/* The newest group of a workload, or NULL; go on with group_next. */
+static struct group *group_first(const struct best_set *b, const char *workload)
+{
+    const size_t i = b->n_slots ? *slot_of(b, workload) : 0;
+
+    return i ? &b->groups[i - 1] : NULL;
+}
+
+static struct group *group_next(const struct best_set *b, const struct group *g)
+{
+    return g->next ? &b->groups[g->next - 1] : NULL;
+}
+
+static enum err add_group(struct best_set *b, const struct record *r, const char *device)
+{
+    char *workload = strdup(r->workload);
+    struct group *g;
+    size_t *slot;
+
+    if (b->n == b->cap) {
+        const size_t cap = b->cap ? 2 * b->cap : 16;
+        struct group *groups = realloc(b->groups, cap * sizeof *groups);
+
+        if (groups) {
+            b->groups = groups;
+            b->cap = cap;
+        }
+    }
+    if (!workload || b->n == b->cap || (2 * (b->n + 1) > b->n_slots && grow_slots(b))) {
+        free(workload);
+        return ERR_NOMEM;
+    }
+    slot = slot_of(b, workload);
+    g = &b->groups[b->n++];
+    *g = (struct group){.workload = workload, .next = *slot};
+    snprintf(g->device, sizeof g->device, "%s", device);
+    *slot = b->n;
+    return ERR_OK;
 }
 
 static enum err open_group(struct best_set *b, const struct record *r, struct group **out)
 {
-    struct group *groups;
-    char *workload;
+    char device[SHA256_HEX + 1];
+    struct group *g = b->n ? &b->groups[b->last] : NULL;
 
-    if (b->n && is_group(&b->groups[b->last], r->workload, r->fingerprint.hex)) {
-        *out = &b->groups[b->last];
-        return ERR_OK;
+    best_device(r, device);
+    if (!g || strcmp(g->workload, r->workload) != 0 || strcmp(g->device, device) != 0)
+        for (g = group_first(b, r->workload); g && strcmp(g->device, device) != 0;)
+            g = group_next(b, g);
+    if (!g) {
+        if (add_group(b, r, device))
+            return ERR_NOMEM;
+        g = &b->groups[b->n - 1];
     }
-    for (size_t i = 0; i < b->n; i++)
-        if (is_group(&b->groups[i], r->workload, r->fingerprint.hex)) {
-            b->last = i;
-            *out = &b->groups[i];
-            return ERR_OK;
-        }
-    groups = realloc(b->groups, (b->n + 1) * sizeof *groups);
-    if (!groups)
-        return ERR_NOMEM;
-    b->groups = groups;
-    workload = strdup(r->workload);
-    if (!workload)
-        return ERR_NOMEM;
-    groups[b->n] = (struct group){.workload = workload, .fingerprint = r->fingerprint};
-    b->last = b->n++;
-    *out = &groups[b->last];
+    b->last = (size_t)(g - b->groups);
+    *out = g;
     return ERR_OK;
 }
 
-/* The job's entry; a new one counts only when the caller has put a record into it and raised n_jobs. */
-static enum err open_job(struct group *g, const char *job, struct job_best **out)
+/* A job's name says less than it seems: each private farm has a "j1". A search behind a final of the job, in the file
+ * and by the clock, is the next run's. */
+static bool is_next_run(const struct run *j, const struct record *r)
 {
-    struct job_best *jobs;
+    return !is_final(r) && j->final_ms && r->ts_ms > j->final_ms;
+}
 
-    for (size_t i = g->n_jobs; i-- > 0;)
-        if (strcmp(g->jobs[i].job, job) == 0) {
-            *out = &g->jobs[i];
+/* The run's entry; a new one counts only when the caller has put a record into it and raised n_runs. */
+static enum err open_run(struct group *g, const struct record *r, struct run **out)
+{
+    for (size_t i = g->n_runs; i-- > 0;)
+        if (strcmp(g->runs[i].job, r->job) == 0) {
+            if (is_next_run(&g->runs[i], r))
+                break;
+            *out = &g->runs[i];
             return ERR_OK;
         }
-    jobs = realloc(g->jobs, (g->n_jobs + 1) * sizeof *jobs);
-    if (!jobs)
-        return ERR_NOMEM;
-    g->jobs = jobs;
-    jobs[g->n_jobs] = (struct job_best){.n = 0};
-    strcpy(jobs[g->n_jobs].job, job);
-    *out = &jobs[g->n_jobs];
+    if (g->n_runs == g->cap_runs) {
+        const size_t cap = g->cap_runs ? 2 * g->cap_runs : 1;
+        struct run *runs = realloc(g->runs, cap * sizeof *runs);
+
+        if (!runs)
+            return ERR_NOMEM;
+        g->runs = runs;
+        g->cap_runs = cap;
+    }
+    g->runs[g->n_runs] = (struct run){.n = 0};
+    strcpy(g->runs[g->n_runs].job, r->job);
+    *out = &g->runs[g->n_runs];
     return ERR_OK;
 }
 
-static struct record *same_program(struct job_best *j, const struct record *r)
+static struct record *same_program(struct run *j, const struct record *r)
 {
     for (size_t i = 0; i < j->n; i++)
         if (r->program.hex[0] && strcmp(j->records[i].program.hex, r->program.hex) == 0)
@@ -173,57 +284,65 @@ static struct record *same_program(struct job_best *j, const struct record *r)
     return NULL;
 }
 
-static struct record *worst(struct job_best *j)
+static struct record *worst(struct run *j)
 {
     struct record *w = &j->records[0];
 
     for (size_t i = 1; i < j->n; i++)
-        if (is_better_in_job(w, &j->records[i]))
+        if (is_better_in_run(w, &j->records[i]))
             w = &j->records[i];
     return w;
 }
 
-/* Where the record goes: over the same program's when it counts as much, into free room, over the worst; else NULL. */
-static struct record *place_for(struct job_best *j, const struct record *r)
+/* Room for one more record at the end; NULL without memory. */
+static struct record *room(struct run *j)
 {
-    struct record *same = same_program(j, r), *w;
+    if (j->n == j->cap) {
+        const size_t cap = j->cap ? 2 * j->cap : 1;
+        struct record *records = realloc(j->records, cap * sizeof *records);
 
-    if (same)
-        return rank(r) >= rank(same) ? same : NULL;
-    if (j->n < KEPT)
-        return &j->records[j->n];
-    w = worst(j);
-    return is_better_in_job(r, w) ? w : NULL;
+        if (!records)
+            return NULL;
+        j->records = records;
+        j->cap = cap;
+    }
+    record_init(&j->records[j->n]);
+    return &j->records[j->n];
+}
+
+/* Puts a copy over the same program's record when it counts as much, into free room, over the worst; or nowhere. */
+static enum err place(struct group *g, struct run *j, const struct record *r)
+{
+    struct record *to = same_program(j, r), copy;
+    const bool is_new = !to && j->n < KEPT;
+
+    if (to ? rank(r) < rank(to) : !is_new && !is_better_in_run(r, to = worst(j)))
+        return ERR_OK;
+    if (is_new)
+        to = room(j);
+    if (!to || record_copy(&copy, r))
+        return ERR_NOMEM;
+    record_fini(to);
+    *to = copy;
+    j->n += is_new;
+    g->n_runs += j == &g->runs[g->n_runs];
+    return ERR_OK;
 }
 
 enum err best_add(struct best_set *b, const struct record *r)
 {
     struct group *g = NULL;
-    struct job_best *j = NULL;
-    struct record copy, *place;
+    struct run *j = NULL;
     enum err e;
 
     if (r->status != STATUS_OK || !(r->time_ns > 0) || !r->workload)
         return ERR_OK;
-    e = record_copy(&copy, r);
-    if (e)
-        return e;
     e = open_group(b, r, &g);
     if (!e)
-        e = open_job(g, r->job, &j);
-    place = e ? NULL : place_for(j, r);
-    if (!place) {
-        record_fini(&copy);
-        return e;
-    }
-    if (place == &j->records[j->n]) {
-        j->n++;
-        g->n_jobs += j == &g->jobs[g->n_jobs];
-    } else {
-        record_fini(place);
-    }
-    *place = copy;
-    return ERR_OK;
+        e = open_run(g, r, &j);
+    if (!e && is_final(r) && (!j->final_ms || r->ts_ms < j->final_ms))
+        j->final_ms = r->ts_ms;
+    return e ? e : place(g, j, r);
 }
 
 size_t best_n(const struct best_set *b)
@@ -233,18 +352,17 @@ size_t best_n(const struct best_set *b)
 
 const struct record *best_at(const struct best_set *b, size_t i)
 {
-    return i < b->n && b->groups[i].n_jobs ? group_winner(&b->groups[i]) : NULL;
+    return i < b->n && b->groups[i].n_runs ? group_winner(&b->groups[i]) : NULL;
 }
 
 const struct record *best_find(const struct best_set *b, const char *workload, const char *fingerprint)
 {
     const struct record *best = NULL;
 
-    for (size_t i = 0; i < b->n; i++) {
-        const struct record *r = best_at(b, i);
+    for (const struct group *g = group_first(b, workload); g; g = group_next(b, g)) {
+        const struct record *r = g->n_runs ? group_winner(g) : NULL;
 
-        if (r && strcmp(b->groups[i].workload, workload) == 0 &&
-            (!fingerprint || strcmp(b->groups[i].fingerprint.hex, fingerprint) == 0) && (!best || is_faster(r, best)))
+        if (r && (!fingerprint || strcmp(g->device, fingerprint) == 0) && (!best || best_gain(r, best) > 0))
             best = r;
     }
     return best;

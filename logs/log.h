@@ -24,16 +24,30 @@ enum err log_scan_fd(int fd, const char *path,
                      bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg), log_warn *warn,
                      void *arg, struct why *why);
 
-/* The best record per (workload, fingerprint). Finals beat redo and search records of the same job, a later record of
- * the same program and job replaces one of lower or equal purpose; then the smaller value where anchors agree, else the
- * smaller time. Only status ok with a time. */
+#define BEST_TIE 0.01 /* of ln time: what differs by less is a tie however small the error */
+
+/* ln of how many times less `a` costs than `b`, by what both were searched for: of lnratio + bridge where the anchors
+ * have the same hash, else of the times (energy where that was the objective of both). */
+double best_gain(const struct record *a, const struct record *b);
+/* The noise of that: 1 % or twice the standard error of both, whichever is more. A gain below it is a tie. */
+double best_noise(const struct record *a, const struct record *b);
+
+/* By what records of one workload are told apart: the fingerprint; of foreign records the key, else the device's name;
+ * "" when nothing is known. */
+void best_device(const struct record *r, char out[SHA256_HEX + 1]);
+
+/* The best record per (workload, device as best_device says). Only status ok with a time. Within a run finals beat redo
+ * and search records, a later record of the same program replaces one of lower or equal purpose, then the larger gain
+ * wins. A run is a job; a search record behind a final of its job and later by its clock begins the next. Between runs,
+ * in order of appearance, a newcomer replaces the holder only by more than the noise, or by a tie when it is a final
+ * and the holder none. */
 struct best_set;
 enum err best_new(struct best_set **out);
 void best_free(struct best_set *b);
 enum err best_add(struct best_set *b, const struct record *r);
 size_t best_n(const struct best_set *b);
 const struct record *best_at(const struct best_set *b, size_t i); /* lends; order of first appearance */
-/* Lends; a fingerprint of NULL means any; NULL when there is none. */
+/* Lends; `fingerprint` as best_device says, NULL = any: the fastest then; NULL when there is none. */
 const struct record *best_find(const struct best_set *b, const char *workload, const char *fingerprint);
 
 /* Writes the set as a log of its own, by rename. */

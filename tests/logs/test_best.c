@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "logs/log.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -200,6 +201,132 @@ static void best_paths_keep_other_endings(void **state)
     assert_int_equal(best_path("a/very/long/name/of/a/log.jsonl", out, sizeof out), ERR_LIMIT);
 }
 
+/* A final of one program with an error, at a time of the day. */
+static void add_final(struct best_set *b, const char *job, char program, double time_ns, double se, int64_t ts_ms)
+{
+    struct record r = sample_timed(W1, '1', job, "final", program, time_ns);
+
+    r.se = se;
+    r.ts_ms = ts_ms;
+    assert_int_equal(best_add(b, &r), ERR_OK);
+    record_fini(&r);
+}
+
+static void a_newcomer_wins_only_beyond_the_noise(void **state)
+{
+    static const struct {
+        double se_holder, se_newcomer, time_ns;
+        char winner;
+    } cases[] = {
+        {0.0001, 0.0001, 99.2, 'a'},                      /* under 1 % */
+        {0.0001, 0.0001, 98.9, 'b'},                      /* over it, and over twice the error */
+        {0.02, 0.0001, 97, 'a'},                          /* within twice the holder's error */
+        {0.003, 0.004, 98.9, 'b'},                        /* both errors: 2 * 0.005 */
+        {0.003, 0.004, 99.1, 'a'},   {NAN, NAN, 98, 'b'}, /* no error is known: 1 % */
+        {NAN, NAN, 102, 'a'},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct best_set *b = fresh();
+
+        add_final(b, "j1", 'a', 100, cases[i].se_holder, 1);
+        add_final(b, "j2", 'b', cases[i].time_ns, cases[i].se_newcomer, 2);
+        if (best_at(b, 0)->program.hex[0] != cases[i].winner)
+            fail_msg("case %zu: got %c, expected %c", i, best_at(b, 0)->program.hex[0], cases[i].winner);
+        best_free(b);
+    }
+}
+
+static void of_two_that_tie_a_final_beats_a_search(void **state)
+{
+    struct best_set *b = fresh();
+
+    (void)state;
+    add(b, W1, '1', "j1", "search", 'a', 100);
+    add(b, W1, '1', "j2", "final", 'b', 100.5);
+    assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
+    add(b, W1, '1', "j3", "final", 'c', 100.2); /* a tie among finals: who holds it keeps it */
+    assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
+    add(b, W1, '1', "j4", "search", 'd', 99.9);
+    assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
+    add(b, W1, '1', "j5", "final", 'e', 104); /* worse beyond the noise: a final too */
+    assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
+    best_free(b);
+}
+
+static void within_a_run_the_least_wins(void **state)
+{
+    struct best_set *b = fresh();
+
+    (void)state;
+    add_final(b, "j1", 'a', 100, 0.01, 5);
+    add_final(b, "j1", 'b', 99.9, 0.01, 6);
+    assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
+    best_free(b);
+}
+
+/* Each private farm names its jobs anew: what is searched behind the finals is another run. */
+static void a_search_behind_the_finals_begins_another_run(void **state)
+{
+    for (int later = 0; later < 2; later++) {
+        struct best_set *b = fresh();
+        struct record r = sample_timed(W1, '1', "j1", "search", 'c', 90);
+
+        add_final(b, "j1", 'a', 100, 0.001, 1000);
+        r.ts_ms = later ? 2000 : 500;
+        assert_int_equal(best_add(b, &r), ERR_OK);
+        record_fini(&r);
+        assert_int_equal(best_at(b, 0)->program.hex[0], later ? 'c' : 'a');
+        add_final(b, "j1", 'c', 99.5, 0.001, 3000); /* a tie with the first run's, the least of one run */
+        assert_int_equal(best_at(b, 0)->program.hex[0], later ? 'a' : 'c');
+        best_free(b);
+    }
+    (void)state;
+}
+
+static void records_without_a_fingerprint_are_told_apart_by_key_and_name(void **state)
+{
+    static const char *const keys[] = {"rk3399-mali", "rk3399-mali", "gtx-1080", "", ""};
+    struct best_set *b = fresh();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct record r = sample_timed(W1, '1', "j1", "search", (char)('a' + i), 100 - (double)i);
+
+        r.fingerprint.hex[0] = '\0';
+        strcpy(r.key, keys[i]);
+        r.device = cJSON_Parse(i == 4 ? "{\"name\":\"other\"}" : "{\"name\":\"board\"}");
+        assert_int_equal(best_add(b, &r), ERR_OK);
+        record_fini(&r);
+    }
+    assert_int_equal(best_n(b), 4);
+    assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
+    assert_int_equal(best_find(b, W1, "board")->program.hex[0], 'd');
+    assert_int_equal(best_find(b, W1, "other")->program.hex[0], 'e');
+    best_free(b);
+}
+
+static void thousands_of_workloads_keep_their_own_best(void **state)
+{
+    struct best_set *b = fresh();
+    char workload[64];
+
+    (void)state;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < 5000; i++) {
+            snprintf(workload, sizeof workload, "dense f32 m=%d n=1 k=1", i);
+            add(b, workload, i % 2 ? '1' : '2', "j1", "search", pass ? 'b' : 'a', pass ? 50 + i : 100 + i);
+        }
+    assert_int_equal(best_n(b), 5000);
+    for (int i = 0; i < 5000; i++) {
+        snprintf(workload, sizeof workload, "dense f32 m=%d n=1 k=1", i);
+        assert_string_equal(best_at(b, (size_t)i)->workload, workload);
+        assert_true(best_find(b, workload, NULL)->time_ns == 50 + i);
+    }
+    best_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +339,12 @@ int main(void)
         cmocka_unit_test(the_best_of_many_is_kept),
         cmocka_unit_test(a_best_log_is_written_and_read),
         cmocka_unit_test(best_paths_keep_other_endings),
+        cmocka_unit_test(a_newcomer_wins_only_beyond_the_noise),
+        cmocka_unit_test(of_two_that_tie_a_final_beats_a_search),
+        cmocka_unit_test(within_a_run_the_least_wins),
+        cmocka_unit_test(a_search_behind_the_finals_begins_another_run),
+        cmocka_unit_test(records_without_a_fingerprint_are_told_apart_by_key_and_name),
+        cmocka_unit_test(thousands_of_workloads_keep_their_own_best),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,7 @@ union value {
     uint32_t u32;
     int64_t i64;
     float f32;
+    double f64;
 };
 
 static union value value_of(const struct loaded *l, const struct program_arg *a, const int64_t *iteration)
@@ -99,6 +100,8 @@ static union value value_of(const struct loaded *l, const struct program_arg *a,
         return (union value){.u32 = (uint32_t)integer};
     case ARG_F32:
         return (union value){.f32 = (float)a->real};
+    case ARG_F64:
+        return (union value){.f64 = a->real};
     default:
         return (union value){.i64 = integer};
     }

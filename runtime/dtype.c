@@ -103,6 +103,7 @@ uint16_t bf16_from_float(float f)
 double dtype_load(enum dtype t, const void *data, size_t i)
 {
     float f;
+    double d;
     uint16_t h;
     int32_t n;
 
@@ -119,6 +120,9 @@ double dtype_load(enum dtype t, const void *data, size_t i)
     case DTYPE_I32:
         memcpy(&n, (const char *)data + 4 * i, sizeof n);
         return n;
+    case DTYPE_F64:
+        memcpy(&d, (const char *)data + 8 * i, sizeof d);
+        return d;
     case DTYPE_I8:
         return ((const int8_t *)data)[i];
     case DTYPE_U8:
@@ -157,6 +161,9 @@ void dtype_store(enum dtype t, void *data, size_t i, double value)
     case DTYPE_I32:
         n = (int32_t)saturated(value, INT32_MIN, INT32_MAX);
         memcpy((char *)data + 4 * i, &n, sizeof n);
+        break;
+    case DTYPE_F64:
+        memcpy((char *)data + 8 * i, &value, sizeof value);
         break;
     case DTYPE_I8:
         ((int8_t *)data)[i] = (int8_t)saturated(value, INT8_MIN, INT8_MAX);

@@ -12,7 +12,8 @@
     X(2, I8, "i8", 1)                                                                                                  \
     X(3, I32, "i32", 4)                                                                                                \
     X(4, U8, "u8", 1)                                                                                                  \
-    X(5, BF16, "bf16", 2)
+    X(5, BF16, "bf16", 2)                                                                                              \
+    X(6, F64, "f64", 8)
 
 enum dtype {
 #define X(number, NAME, name, bytes) DTYPE_##NAME = number,

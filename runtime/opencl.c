@@ -144,6 +144,7 @@ static cl_int set_arg(struct loaded *l, cl_kernel kernel, cl_uint i, const struc
     const cl_uint u32 = (cl_uint)integer;
     const cl_long i64 = (cl_long)integer;
     const cl_float f32 = (cl_float)a->real;
+    const cl_double f64 = a->real;
 
     switch (a->kind) {
     case ARG_BUFFER:
@@ -156,6 +157,8 @@ static cl_int set_arg(struct loaded *l, cl_kernel kernel, cl_uint i, const struc
         return clSetKernelArg(kernel, i, sizeof i64, &i64);
     case ARG_F32:
         return clSetKernelArg(kernel, i, sizeof f32, &f32);
+    case ARG_F64:
+        return clSetKernelArg(kernel, i, sizeof f64, &f64);
     default:
         return clSetKernelArg(kernel, i, (size_t)integer, NULL);
     }

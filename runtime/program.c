@@ -181,6 +181,11 @@ enum err program_arg_int(struct program_launch *l, enum arg_kind kind, int64_t v
     return add_arg(l, (struct program_arg){.kind = kind, .integer = value});
 }
 
+enum err program_arg_double(struct program_launch *l, double value)
+{
+    return add_arg(l, (struct program_arg){.kind = ARG_F64, .real = value});
+}
+
 enum err program_arg_real(struct program_launch *l, double value)
 {
     return add_arg(l, (struct program_arg){.kind = ARG_F32, .real = value});

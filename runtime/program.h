@@ -38,10 +38,13 @@ enum launch_op { LAUNCH_KERNEL, LAUNCH_FILL, LAUNCH_COPY, N_LAUNCH_OPS };
 /* pack: once at load, not timed; run: the timed work; reference: run once before checking, fills buffers to compare
  * with. */
 enum launch_phase { PHASE_PACK, PHASE_RUN, PHASE_REFERENCE, N_PHASES };
-enum arg_kind { ARG_BUFFER, ARG_I32, ARG_U32, ARG_I64, ARG_F32, ARG_LOCAL, N_ARGS };
+enum arg_kind { ARG_BUFFER, ARG_I32, ARG_U32, ARG_I64, ARG_F32, ARG_LOCAL, ARG_F64, N_ARGS };
 /* sample: elements at given indices against given values; project: sums along one axis with random integer weights
  * (covers every element, exact data only); buffer: all elements against another buffer (a reference's output). */
 enum check_kind { CHECK_SAMPLE, CHECK_PROJECT, CHECK_BUFFER, N_CHECKS };
+/* What scales the tolerance of CHECK_BUFFER: 1; |ref| of each element, but no less than 1e-4 of the largest; the
+ * largest |ref| of the buffer. */
+enum check_relative { RELATIVE_NO, RELATIVE_EACH, RELATIVE_PEAK, N_RELATIVES };
 
 struct program_define {
     char name[PROGRAM_ID_BYTES];
@@ -81,7 +84,7 @@ struct program_arg {
     enum arg_kind kind;
     int i_buffer;    /* ARG_BUFFER */
     int64_t integer; /* ARG_I32, ARG_U32, ARG_I64; ARG_LOCAL: bytes */
-    double real;     /* ARG_F32 */
+    double real;     /* ARG_F32, ARG_F64 */
     /* ARG_I32, ARG_U32, ARG_I64: added an iteration of each loop around the launch, outermost first */
     int64_t bump[PROGRAM_MAX_NEST];
 };
@@ -117,7 +120,8 @@ struct program_loop {
 struct program_check {
     enum check_kind kind;
     int i_buffer;
-    int i_reference;       /* CHECK_BUFFER */
+    int i_reference;              /* CHECK_BUFFER */
+    enum check_relative relative; /* CHECK_BUFFER */
     double tolerance;      /* |y - ref| <= tolerance * scale; 0 = equal (after conversion to the buffer's dtype) */
     int64_t n;             /* CHECK_SAMPLE: number of samples */
     struct sha256 indices; /* u64 LE [n]; hex "" = elements 0..n-1 */
@@ -186,7 +190,8 @@ struct program_launch *program_add_kernel(struct program *p, enum launch_phase p
                                           const int64_t grid[3], const int64_t block[3]);
 enum err program_arg_buffer(struct program_launch *l, int i_buffer);
 enum err program_arg_int(struct program_launch *l, enum arg_kind kind, int64_t value);
-enum err program_arg_real(struct program_launch *l, double value); /* ARG_F32 */
+enum err program_arg_real(struct program_launch *l, double value);   /* ARG_F32 */
+enum err program_arg_double(struct program_launch *l, double value); /* ARG_F64 */
 enum err program_after(struct program_launch *l, int i_launch);
 /* ERR_LIMIT, ERR_NOMEM. What it may hold is checked by program_check_sane. */
 enum err program_add_loop(struct program *p, int first, int last, int64_t count);

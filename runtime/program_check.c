@@ -232,6 +232,8 @@ static bool arg_is_sane(const struct program *p, const struct program_arg *a)
         return a->integer >= -JSON_EXACT_MAX && a->integer <= JSON_EXACT_MAX;
     case ARG_F32:
         return isfinite(a->real) && isfinite((float)a->real);
+    case ARG_F64:
+        return isfinite(a->real);
     case ARG_LOCAL:
         return a->integer >= 1 && a->integer <= MAX_LOCAL_BYTES;
     default:
@@ -250,9 +252,10 @@ static enum err check_kernel(const struct program *p, const struct program_launc
 
 static enum err check_fill_launch(const struct program *p, const struct program_launch *l, struct why *why)
 {
-    (void)p;
     if (l->n_args != 2 || l->args[0].kind != ARG_BUFFER || l->args[1].kind != ARG_F32)
         return why_set(why, ERR_INPUT, "launch '%s': a fill has the arguments buf, f32", l->id);
+    if (p->buffers[l->args[0].i_buffer].dtype == DTYPE_F64)
+        return why_set(why, ERR_INPUT, "launch '%s': a fill launch sets no f64", l->id);
     return ERR_OK;
 }
 
@@ -363,6 +366,8 @@ static enum err check_reference(const struct program *p, const struct program_ch
         p->buffers[c->i_reference].n_elems != p->buffers[c->i_buffer].n_elems)
         return why_set(why, ERR_INPUT, "check of '%s': 'reference' is another buffer with as many elements",
                        p->buffers[c->i_buffer].id);
+    if ((unsigned)c->relative >= N_RELATIVES || (c->relative != RELATIVE_NO && c->tolerance == 0))
+        return why_set(why, ERR_INPUT, "check of '%s': 'relative' needs a tolerance", p->buffers[c->i_buffer].id);
     return ERR_OK;
 }
 

@@ -197,7 +197,7 @@ static enum err read_buffer_kind(const cJSON *o, int *role, enum dtype *dtype, s
         return e;
     t = dtype_by_name(type);
     if (t < 0)
-        return why_set(why, ERR_INPUT, "'dtype' is '%.40s', expected f32, f16, bf16, i8, i32 or u8", type);
+        return why_set(why, ERR_INPUT, "'dtype' is '%.40s', expected f32, f64, f16, bf16, i8, i32 or u8", type);
     *dtype = (enum dtype)t;
     return ERR_OK;
 }
@@ -279,13 +279,13 @@ static enum err read_arg(const struct program *p, struct program_launch *l, cons
         kind++;
     if (kind == N_ARGS || (more && (strcmp(more->string, "bump") != 0 || more->next)))
         return why_set(why, ERR_INPUT,
-                       "an argument is {\"buf\": name} or one of i32, u32, i64, f32, local with a number, and 'bump'");
+                       "an argument is {\"buf\": name} or one of i32, u32, i64, f32, f64, local with a number, and 'bump'");
     if (kind == ARG_BUFFER) {
         e = read_ref(p, o, name, &i_buffer, why);
         e = e ? e : program_arg_buffer(l, i_buffer);
-    } else if (kind == ARG_F32) {
+    } else if (kind == ARG_F32 || kind == ARG_F64) {
         e = json_get_real(o, name, &real, why);
-        e = e ? e : program_arg_real(l, real);
+        e = e ? e : kind == ARG_F32 ? program_arg_real(l, real) : program_arg_double(l, real);
     } else {
         e = json_get_i64(o, name, -JSON_EXACT_MAX, JSON_EXACT_MAX, &integer, why);
         e = e ? e : program_arg_int(l, (enum arg_kind)kind, integer);
@@ -499,7 +499,7 @@ static enum err read_view(const cJSON *o, struct program_check *c, struct why *w
 static const char *const check_members[N_CHECKS] = {
     [CHECK_SAMPLE] = "kind buffer tolerance n indices values scale",
     [CHECK_PROJECT] = "kind buffer values outer axis inner lanes seed",
-    [CHECK_BUFFER] = "kind buffer reference tolerance",
+    [CHECK_BUFFER] = "kind buffer reference tolerance relative",
 };
 
 static enum err read_check_blobs(const cJSON *o, struct program_check *c, struct why *why)
@@ -514,7 +514,7 @@ static enum err read_check_blobs(const cJSON *o, struct program_check *c, struct
 static enum err read_check(struct program *p, struct program_pass *pass, const cJSON *o, struct why *why)
 {
     struct program_check *c;
-    int kind = 0, i_buffer = 0;
+    int kind = 0, i_buffer = 0, relative = RELATIVE_NO;
     enum err e = read_word(o, "kind", program_check_names, N_CHECKS, -1, &kind, why);
 
     if (!e)
@@ -528,6 +528,9 @@ static enum err read_check(struct program *p, struct program_pass *pass, const c
         return why_set(why, ERR_LIMIT, "more than %d checks", PROGRAM_MAX_CHECKS);
     if (kind == CHECK_BUFFER)
         e = read_ref(p, o, "reference", &c->i_reference, why);
+    if (!e && kind == CHECK_BUFFER)
+        e = read_word(o, "relative", program_relative_names, N_RELATIVES, RELATIVE_NO, &relative, why);
+    c->relative = (enum check_relative)relative;
     if (kind == CHECK_PROJECT)
         e = read_view(o, c, why);
     if (!e)

@@ -100,7 +100,7 @@ static cJSON *of_arg(const struct program *p, const struct program_arg *a, bool 
 
     if (a->kind == ARG_BUFFER)
         json_add_text(o, program_arg_names[a->kind], p->buffers[a->i_buffer].id, ok);
-    else if (a->kind == ARG_F32)
+    else if (a->kind == ARG_F32 || a->kind == ARG_F64)
         json_add_real(o, program_arg_names[a->kind], a->real, ok);
     else
         json_add_i64(o, program_arg_names[a->kind], a->integer, ok);
@@ -161,6 +161,7 @@ static cJSON *of_check(const struct program *p, const struct program_check *c, b
     if (c->kind == CHECK_BUFFER)
         json_add_text(o, "reference", p->buffers[c->i_reference].id, ok);
     add_real(o, "tolerance", c->tolerance, ok);
+    add_text(o, "relative", program_relative_names[c->relative], ok);
     add_i64(o, "n", c->n, ok);
     add_text(o, "indices", c->indices.hex, ok);
     add_text(o, "values", c->values.hex, ok);

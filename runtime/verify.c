@@ -241,15 +241,39 @@ static enum err run_project(struct check_run *r, const struct program_check *c, 
     return e;
 }
 
+/* The scale of an element's tolerance; `peak` is the largest |ref|. */
+static double scale_of(enum check_relative relative, double wanted, double peak)
+{
+    if (relative == RELATIVE_NO)
+        return 1;
+    return relative == RELATIVE_PEAK ? peak : fmax(fabs(wanted), 1e-4 * peak);
+}
+
+static double peak_of(const struct program_buffer *b, const void *data)
+{
+    double peak = 0;
+
+    for (int64_t i = 0; i < b->n_elems; i++) {
+        const double v = fabs(dtype_load(b->dtype, data, (size_t)i));
+
+        if (isfinite(v) && v > peak)
+            peak = v;
+    }
+    return peak;
+}
+
 static enum err run_reference(struct check_run *r, const struct program_check *c, const void *data, struct why *why)
 {
     const struct program_buffer *b = &r->program->buffers[c->i_buffer], *ref = &r->program->buffers[c->i_reference];
     void *wanted = NULL;
     enum err e = read_buffer(r, c->i_reference, &wanted, why);
+    const double peak = !e && c->relative != RELATIVE_NO ? peak_of(ref, wanted) : 0;
 
-    for (int64_t i = 0; !e && i < b->n_elems; i++)
-        compare(r, b, i, dtype_load(b->dtype, data, (size_t)i), dtype_load(ref->dtype, wanted, (size_t)i), c->tolerance,
-                1);
+    for (int64_t i = 0; !e && i < b->n_elems; i++) {
+        const double v = dtype_load(ref->dtype, wanted, (size_t)i);
+
+        compare(r, b, i, dtype_load(b->dtype, data, (size_t)i), v, c->tolerance, scale_of(c->relative, v, peak));
+    }
     free(wanted);
     return e;
 }

@@ -37,6 +37,7 @@ static void add_launches(struct program *p)
     program_arg_int(l, ARG_I64, (int64_t)1 << 50);
     program_arg_real(l, 0.1);
     program_arg_int(l, ARG_LOCAL, 256);
+    program_arg_double(l, 0.1);
     l->args[1].bump[0] = 5;
     l->args[3].bump[1] = -((int64_t)1 << 30);
     l->queue = 3;
@@ -73,6 +74,7 @@ static void add_passes(struct program *p)
     c = program_pass_check_add(pass, CHECK_BUFFER, 3);
     c->i_reference = 4;
     c->tolerance = 0.25;
+    c->relative = RELATIVE_PEAK;
 }
 
 void sample_program(struct program *p)

@@ -373,6 +373,49 @@ static void reference_buffers_are_compared(void **state)
     }
 }
 
+/* y = a + b * scale against y = a + b, all near 1000, as doubles: 1e-6 of a value is far over an absolute 1e-5. */
+static void references_are_compared_relative_to_their_size(void **state)
+{
+    static const char text[] = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+                               "__kernel void add(__global double *y, double a, double by)\n"
+                               "{ int i = get_global_id(0); y[i] = (a + i) * by; }\n";
+    static const struct {
+        enum check_relative relative;
+        double by;
+        enum err wanted;
+    } cases[] = {{RELATIVE_NO, 1 + 1e-6, ERR_WRONG},   {RELATIVE_EACH, 1 + 1e-6, ERR_OK},
+                 {RELATIVE_PEAK, 1 + 1e-6, ERR_OK},    {RELATIVE_EACH, 1 + 1e-4, ERR_WRONG},
+                 {RELATIVE_PEAK, 1 + 1e-4, ERR_WRONG}, {RELATIVE_NO, 1, ERR_OK}};
+
+    (void)state;
+    if (!strstr(ops->describe(device)->extensions, "cl_khr_fp64"))
+        skip();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sample s;
+        const int64_t grid[3] = {N, 1, 1}, block[3] = {1, 1, 1};
+        struct program_check *c;
+
+        program_init(&s.program);
+        blobs_init(&s.blobs, 1 << 20);
+        s.program.workload = strdup("doubles");
+        add_text_module(&s, text);
+        for (int k = 0; k < 2; k++) {
+            struct program_launch *l;
+
+            program_add_buffer(&s.program, k ? "ref64" : "y64", k ? ROLE_SCRATCH : ROLE_OUTPUT, DTYPE_F64, N);
+            l = program_add_kernel(&s.program, k ? PHASE_REFERENCE : PHASE_RUN, 0, "add", grid, block);
+            program_arg_buffer(l, k);
+            program_arg_double(l, 1000.1);
+            program_arg_double(l, k ? 1 : cases[i].by);
+        }
+        c = program_pass_check_add(program_add_pass(&s.program, "ref"), CHECK_BUFFER, 0);
+        c->i_reference = 1;
+        c->tolerance = 1e-5;
+        c->relative = cases[i].relative;
+        expect(&s, cases[i].wanted, "");
+    }
+}
+
 static void output_hash_changes_with_the_output(void **state)
 {
     struct sample s;
@@ -538,6 +581,7 @@ int main(void)
         cmocka_unit_test(launches_repeat_with_bumped_arguments),
         cmocka_unit_test(state_is_reset_before_each_run),
         cmocka_unit_test(reference_buffers_are_compared),
+        cmocka_unit_test(references_are_compared_relative_to_their_size),
         cmocka_unit_test(output_hash_changes_with_the_output),
         cmocka_unit_test(second_build_is_told_as_cached),
         cmocka_unit_test(mapped_and_copied_buffers_hold_the_same),

@@ -135,6 +135,8 @@ static void names_and_references_are_checked(void **state)
     refuses("\"after\":[\"l1\",\"l2\"]", "\"after\":[\"no\"]", "no launch");
     refuses("\"queue\":3", "\"queue\":8", "queue");
     refuses("\"reference\":\"ref\"", "\"reference\":\"y\"", "another buffer");
+    refuses("\"tolerance\":0.25,\"relative\"", "\"relative\"", "needs a tolerance");
+    refuses("\"relative\":\"peak\"", "\"relative\":\"top\"", "");
     refuses("\"TM\":\"-4\"", "\"TM\":\"4 -I/etc\"", "define");
     refuses("\"TM\":\"-4\"", "\"T M\":\"4\"", "identifier");
     refuses("\"T\":\"float4\"", "\"TM\":\"4\"", "twice");

@@ -29,7 +29,7 @@ static void print_arg(const struct program *p, const struct program_arg *a)
 {
     if (a->kind == ARG_BUFFER)
         printf(" %s", p->buffers[a->i_buffer].id);
-    else if (a->kind == ARG_F32)
+    else if (a->kind == ARG_F32 || a->kind == ARG_F64)
         printf(" %g", a->real);
     else
         printf(" %lld%s", (long long)a->integer, a->kind == ARG_LOCAL ? " B local" : "");

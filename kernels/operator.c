@@ -1,18 +1,25 @@
 #include "kernels/operator.h"
 
+#include "kernels/add/add.h"
 #include "kernels/batch_gemm/batch_gemm.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 #include "kernels/dense/dense.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "kernels/pool2d/pool2d.h"
 #include "kernels/rnn/rnn.h"
+#include "kernels/softmax/softmax.h"
 #include "kernels/sparse_conv2d/sparse.h"
+#include "kernels/transform/transform.h"
 
 #include <string.h>
 
 const struct operator* const operator_table[] = {
-    &operator_batch_gemm,       &operator_conv2d, &operator_dense,         &operator_deformable_conv2d,
-    &operator_depthwise_conv2d, &operator_rnn,    &operator_sparse_conv2d, NULL};
+    &operator_batch_gemm,        &operator_conv2d,           &operator_dense,
+    &operator_deformable_conv2d, &operator_depthwise_conv2d, &operator_rnn,
+    &operator_sparse_conv2d,     &operator_pool2d,           &operator_add,
+    &operator_softmax,           &operator_transform,        NULL,
+};
 
 const struct operator* operator_find(const char *name)
 {

@@ -15,6 +15,11 @@ const char *const conv_accs[] = {"f32", "f16", NULL};
 
 static const int64_t layout_lanes[] = {1, 4, 8, 16};
 
+int64_t conv_layout_lanes(int64_t word)
+{
+    return layout_lanes[word];
+}
+
 static int64_t extent(int64_t size, int64_t before, int64_t after, int64_t window, int64_t dilation, int64_t stride)
 {
     const int64_t room = size + before + after - ((window - 1) * dilation + 1);
@@ -30,20 +35,24 @@ static int64_t get_or(const struct workload *w, const char *key, int64_t otherwi
 struct conv_shape conv_shape_of(const struct workload *w)
 {
     const int64_t lanes = layout_lanes[get_or(w, "layout", 0)], c = workload_get(w, "c");
-    const bool depthwise = workload_has(w, "mult");
+    const bool depthwise = workload_has(w, "mult"), pools = !depthwise && !workload_has(w, "k");
     struct conv_shape s = {.n = workload_get(w, "n"),
                            .c = c,
                            .h = workload_get(w, "h"),
                            .w = workload_get(w, "w"),
-                           .k = depthwise ? c * workload_get(w, "mult") : workload_get(w, "k"),
+                           .k = depthwise ? c * workload_get(w, "mult") : get_or(w, "k", c),
                            .r = workload_get(w, "r"),
                            .s = workload_get(w, "s"),
-                           .groups = depthwise ? c : get_or(w, "groups", 1)};
+                           .groups = depthwise || pools ? c : get_or(w, "groups", 1),
+                           .dil_h = 1,
+                           .dil_w = 1};
 
     s.stride_h = workload_part(w, "stride", 0);
     s.stride_w = workload_part(w, "stride", 1);
-    s.dil_h = workload_part(w, "dilation", 0);
-    s.dil_w = workload_part(w, "dilation", 1);
+    if (workload_has(w, "dilation")) {
+        s.dil_h = workload_part(w, "dilation", 0);
+        s.dil_w = workload_part(w, "dilation", 1);
+    }
     s.top = workload_part(w, "pad", 0);
     s.left = workload_part(w, "pad", 1);
     s.bottom = workload_part(w, "pad", 2);
@@ -78,7 +87,7 @@ double conv_bytes_min(const struct workload *w)
     return bytes;
 }
 
-static enum err check_elems(const struct workload *w, const char *tensor, const int64_t shape[4], struct why *why)
+enum err conv_check_elems(const struct workload *w, const char *tensor, const int64_t shape[4], struct why *why)
 {
     int64_t n = 1;
 
@@ -92,13 +101,13 @@ static enum err check_elems(const struct workload *w, const char *tensor, const 
 
 static enum err check_sizes(const struct workload *w, const struct conv_shape *s, struct why *why)
 {
-    enum err e =
-        check_elems(w, "x", (const int64_t[]){s->n, s->c, s->h + s->top + s->bottom, s->w + s->left + s->right}, why);
+    enum err e = conv_check_elems(
+        w, "x", (const int64_t[]){s->n, s->c, s->h + s->top + s->bottom, s->w + s->left + s->right}, why);
 
     if (!e)
-        e = check_elems(w, "w", (const int64_t[]){s->k, s->c / s->groups, s->r, s->s}, why);
+        e = conv_check_elems(w, "w", (const int64_t[]){s->k, s->c / s->groups, s->r, s->s}, why);
     if (!e)
-        e = check_elems(w, "y", (const int64_t[]){s->n, s->k, s->p, s->q}, why);
+        e = conv_check_elems(w, "y", (const int64_t[]){s->n, s->k, s->p, s->q}, why);
     if (!e && conv_terms(s) > (double)MAX_TERMS)
         e = why_set(why, ERR_LIMIT, "%s: sums of %.0f products; the most is %lld", w->op->name, conv_terms(s),
                     (long long)MAX_TERMS);
@@ -144,9 +153,7 @@ static struct tensor tensor4(const char *name, enum buffer_role role, enum dtype
     return x;
 }
 
-/* A tensor of images: [n][c][h][w], or [n][c/lanes][h][w][lanes]. */
-static struct tensor images(const char *name, enum buffer_role role, enum dtype t, int64_t lanes,
-                            const int64_t shape[4])
+struct tensor conv_images(const char *name, enum buffer_role role, enum dtype t, int64_t lanes, const int64_t shape[4])
 {
     struct tensor x = tensor4(name, role, t, "nchw", shape);
 
@@ -165,9 +172,9 @@ size_t conv_tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TEN
     const bool has_epilogue = workload_has(w, "epilogue");
     const enum dtype y = has_epilogue ? epilogue_output_dtype(w) : w->dtype == DTYPE_I8 ? DTYPE_I32 : w->dtype;
 
-    out[0] = images("x", ROLE_INPUT, w->dtype, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
+    out[0] = conv_images("x", ROLE_INPUT, w->dtype, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
     out[1] = tensor4("w", ROLE_WEIGHT, w->dtype, "kcrs", (const int64_t[]){s.k, s.c / s.groups, s.r, s.s});
-    out[2] = images("y", ROLE_OUTPUT, y, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
+    out[2] = conv_images("y", ROLE_OUTPUT, y, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
     product_fills(&out[0], &out[1], conv_terms(&s) + 2, (double)s.k);
     return has_epilogue ? epilogue_tensors(w, s.k, conv_terms(&s), &out[2], out, 3) : 3;
 }

@@ -44,7 +44,11 @@ extern const char *const conv_layouts[], *const conv_accs[];
 #define CONV_ACC_KEY CONV_WORD_KEY("acc", conv_accs, "type of the sums")
 #define CONV_EPILOGUE_KEY CONV_WORD_KEY("epilogue", epilogue_words, "what is applied to the sums")
 
-/* A depthwise workload has k = c * mult and groups = c. */
+/* Channels stored together in the layout at this position of conv_layouts. */
+int64_t conv_layout_lanes(int64_t word);
+
+/* A depthwise workload has k = c * mult and groups = c; one without a key k (pooling) has k = groups = c. Without a key
+ * dilation: 1. */
 struct conv_shape conv_shape_of(const struct workload *w);
 
 double conv_terms(const struct conv_shape *s); /* products of one sum */
@@ -54,6 +58,12 @@ double conv_bytes_min(const struct workload *w);
 /* Empty outputs, groups that do not divide, tensors over 2^31-1 elements, layouts that fit no tensor, epilogues:
  * ERR_INPUT, ERR_LIMIT with words that begin with the operator's name. */
 enum err conv_check(const struct workload *w, struct why *why);
+
+/* ERR_LIMIT, naming the tensor, where it has more than 2^31-1 elements. */
+enum err conv_check_elems(const struct workload *w, const char *tensor, const int64_t shape[4], struct why *why);
+
+/* A tensor of images, shape n c h w: [n][c][h][w], or [n][c/lanes][h][w][lanes] with lanes > 1 (4 8 16). No fills. */
+struct tensor conv_images(const char *name, enum buffer_role role, enum dtype t, int64_t lanes, const int64_t shape[4]);
 
 /* x, w, y (layouts as above; weights [k][c/groups][r][s]) and the epilogue's, with their fills. */
 size_t conv_tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS]);

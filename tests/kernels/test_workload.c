@@ -31,7 +31,7 @@ static const struct {
     const char *text, *words; /* words: what the message must contain */
 } bad[] = {
     {"", "empty"},
-    {"pool2d f32 n=1", "unknown operator \"pool2d\"; expected one of batch_gemm, conv2d, dense"},
+    {"pool3d f32 n=1", "unknown operator \"pool3d\"; expected one of batch_gemm, conv2d, dense"},
     {"dense", "dtype is missing"},
     {"dense f64 m=1 n=1 k=1", "f64"},
     {"dense f32 m=1 n=1", "k is missing"},

@@ -1,0 +1,136 @@
+#include "kernels/add/add.h"
+
+#include <math.h>
+
+/* 0.5 and the last place of a float above: products and sums of int8 lie near halves, where every rounding shows. */
+#define SCALE_NEAR_HALF (0.5 + 0x1p-24)
+
+static const struct operator_key keys[] = {
+    {"n", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "batch"},
+    {"c", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "channels"},
+    {"h", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "rows"},
+    {"w", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "columns"},
+    {"layout", KEY_WORD, false, 0, 0, 0, conv_layouts, "layout of all tensors"},
+    {"relu", KEY_INT, false, 0, 1, 0, NULL, "1: negative sums become 0"},
+    {0},
+};
+
+static struct conv_shape shape_of(const struct workload *w)
+{
+    const int64_t lanes = conv_layout_lanes(workload_get(w, "layout"));
+
+    return glue_images(w, lanes, lanes);
+}
+
+int64_t add_elems(const struct workload *w)
+{
+    const struct conv_shape s = shape_of(w);
+
+    return s.n * s.c * s.h * s.w;
+}
+
+static enum err check(const struct workload *w, struct why *why)
+{
+    const struct conv_shape s = glue_images(w, 1, 1);
+    const enum err e = glue_check_layout(w, "layout", why);
+
+    return e ? e : conv_check_elems(w, "y", (const int64_t[]){s.n, s.c, s.h, s.w}, why);
+}
+
+static double flops(const struct workload *w)
+{
+    const int64_t each = (w->dtype == DTYPE_I8 ? 3 : 1) + workload_get(w, "relu");
+
+    return (double)add_elems(w) * (double)each;
+}
+
+static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS])
+{
+    const struct conv_shape s = shape_of(w);
+    const int64_t shape[] = {s.n, s.c, s.h, s.w};
+    const double bound = w->dtype == DTYPE_I8 ? 127 : 1000;
+
+    out[0] = conv_images("a", ROLE_INPUT, w->dtype, s.x_lanes, shape);
+    out[1] = conv_images("b", ROLE_INPUT, w->dtype, s.x_lanes, shape);
+    out[2] = conv_images("y", ROLE_OUTPUT, w->dtype, s.x_lanes, shape);
+    tensor_fills(&out[0], SEED_X, bound, 1);
+    tensor_fills(&out[1], SEED_RESIDUAL, bound, 1);
+    if (w->dtype != DTYPE_I8)
+        return 3;
+    out[0].exact.lo = out[0].random.lo = out[1].exact.lo = out[1].random.lo = -128;
+    out[3] = (struct tensor){.name = "scale",
+                             .role = ROLE_WEIGHT,
+                             .dtype = DTYPE_F32,
+                             .n_dims = 1,
+                             .shape = {2},
+                             .n_elems = 2,
+                             .layout = "",
+                             .exact = {.kind = FILL_VALUE, .lo = SCALE_NEAR_HALF},
+                             .random = {.kind = FILL_NORMAL, .seed = SEED_SCALE, .lo = 0.75, .hi = 0.125}};
+    return 4;
+}
+
+struct add_ref {
+    struct glue_data data;
+    bool is_i8, relu;
+};
+
+static double element(const void *arg, bool is_exact, int64_t index, double *scale)
+{
+    const struct add_ref *ref = arg;
+    float *const *of = ref->data.of[is_exact];
+    double v = (double)of[0][index] + (double)of[1][index];
+
+    *scale = 1;
+    if (ref->is_i8)
+        v = (double)fmaf(of[1][index], of[2][1], of[0][index] * of[2][0]);
+    return ref->relu && v < 0 ? 0 : ref->is_i8 ? rint(v) : v;
+}
+
+static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
+{
+    const struct conv_shape s = shape_of(w);
+    struct add_ref ref = {{{{NULL}}}, w->dtype == DTYPE_I8, workload_get(w, "relu") != 0};
+    enum err failed = glue_data_make(e, (const char *const[]){"a", "b", "scale"}, &ref.data);
+
+    (void)data;
+    if (!failed)
+        failed = glue_expect(&s, 1, element, &ref, e);
+    glue_data_fini(&ref.data);
+    return failed;
+}
+
+void add_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout)
+{
+    (void)w;
+    (void)s;
+    (void)c;
+    *inout = (struct numerics){"exact", EXACT_PLAIN, 0};
+}
+
+void add_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)
+{
+    const int64_t grid[] = {n_groups, 1, 1}, block[] = {group, 1, 1};
+
+    build_define(b, "N", add_elems(b->w));
+    if (workload_get(b->w, "relu"))
+        build_define(b, "RELU", 1);
+    build_launch(b, PHASE_RUN, kernel, grid, block,
+                 b->w->dtype == DTYPE_I8 ? (const int[]){0, 1, 2, 3, -1} : (const int[]){0, 1, 2, -1});
+}
+
+static const struct template *const templates[] = {&add_naive, NULL};
+
+const struct operator operator_add = {
+    .name = "add",
+    .summary = "the sum of two tensors of one shape, with ReLU: a shortcut that no layer takes up",
+    .formula = "y = [relu](a + b); i8: y = saturate8(round([relu](fma(b, scale[1], a * scale[0]))))",
+    .keys = keys,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8,
+    .check = check,
+    .flops = flops,
+    .bytes_min = conv_bytes_min,
+    .tensors = tensors,
+    .reference = reference,
+    .templates = templates,
+};

@@ -1,0 +1,76 @@
+#include "kernels/conv/ref.h"
+#include "kernels/glue/glue.h"
+
+#include <stdlib.h>
+
+enum err glue_data_make(struct expected *e, const char *const names[GLUE_MAX_TENSORS], struct glue_data *out)
+{
+    *out = (struct glue_data){{{NULL}}};
+    for (int pass = 0; pass < 1 + e->has_exact; pass++)
+        for (int i = 0; i < GLUE_MAX_TENSORS; i++) {
+            const struct tensor *t = names[i] ? expected_tensor(e, names[i]) : NULL;
+
+            out->of[pass][i] = t ? expected_data(t, pass, NULL) : NULL;
+            if (t && !out->of[pass][i])
+                return ERR_NOMEM;
+        }
+    return ERR_OK;
+}
+
+void glue_data_fini(struct glue_data *d)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < GLUE_MAX_TENSORS; i++)
+            free(d->of[pass][i]);
+    *d = (struct glue_data){{{NULL}}};
+}
+
+/* The value that y holds. */
+static double stored(enum dtype t, double v)
+{
+    char one[8];
+
+    dtype_store(t, one, 0, v);
+    return dtype_load(t, one, 0);
+}
+
+static void project(const struct expected_output *o, enum dtype t, glue_element *element, const void *arg)
+{
+    double ignored;
+    int64_t at = 0;
+
+    for (int64_t outer = 0; outer < o->outer; outer++)
+        for (int64_t a = 0; a < o->axis; a++)
+            for (int64_t i = 0; i < o->inner; i++)
+                for (int64_t lane = 0; lane < o->lanes; lane++)
+                    o->project[outer * o->inner + i] += program_project_weight(SEED_PROJECT, a * o->lanes + lane) *
+                                                        stored(t, element(arg, true, at++, &ignored));
+}
+
+enum err glue_expect(const struct conv_shape *s, double terms, glue_element *element, const void *arg,
+                     struct expected *e)
+{
+    struct expected_output *o = &e->outputs[0];
+    double ignored;
+    enum err failed;
+
+    e->n_outputs = 1;
+    *o = (struct expected_output){.tensor = "y",
+                                  .n_samples = sample_count(terms, s->n * s->k * s->p * s->q),
+                                  .outer = s->n,
+                                  .axis = s->k / s->y_lanes,
+                                  .inner = s->p * s->q,
+                                  .lanes = s->y_lanes};
+    failed = expected_alloc(e);
+    if (failed)
+        return failed;
+    conv_choose_samples(s, o->n_samples, o->indices);
+    for (size_t i = 0; i < o->n_samples; i++) {
+        if (e->has_exact)
+            o->exact[i] = element(arg, true, (int64_t)o->indices[i], &ignored);
+        o->random[i] = element(arg, false, (int64_t)o->indices[i], &o->scale[i]);
+    }
+    if (o->project)
+        project(o, expected_tensor(e, "y")->dtype, element, arg);
+    return ERR_OK;
+}

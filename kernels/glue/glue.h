@@ -1,0 +1,35 @@
+/* glue.h - what the operators between layers share (pool2d, add, softmax, transform): expected values, one by one. */
+#ifndef TUNE_KERNELS_GLUE_GLUE_H
+#define TUNE_KERNELS_GLUE_GLUE_H
+
+#include "kernels/conv/shape.h"
+#include "kernels/expect.h"
+
+#define GLUE_MAX_TENSORS 3
+
+/* Data of inputs and weights: [1] of the exact pass (NULL where there is none), [0] of the random one. */
+struct glue_data {
+    float *of[2][GLUE_MAX_TENSORS];
+};
+
+/* The tensors of these names (NULL: none at this place; one that the workload lacks has no data). ERR_NOMEM.
+ * glue_data_fini frees it. */
+enum err glue_data_make(struct expected *e, const char *const names[GLUE_MAX_TENSORS], struct glue_data *out);
+void glue_data_fini(struct glue_data *d);
+
+/* Element `index` of y as stored, before its conversion to y's type; `scale`: of its tolerance. `is_exact`: of which
+ * pass. */
+typedef double glue_element(const void *arg, bool is_exact, int64_t index, double *scale);
+
+/* Gives the output "y", images of [s->n][s->k / y_lanes][p][q][y_lanes]: samples of both passes, corners first, and
+ * where there is an exact pass the projection over channels. `terms`: operations of one element. ERR_NOMEM. */
+enum err glue_expect(const struct conv_shape *s, double terms, glue_element *element, const void *arg,
+                     struct expected *e);
+
+/* Images that an operator passes on: x n c h w with `lanes` channels together, y the same with `y_lanes`. */
+struct conv_shape glue_images(const struct workload *w, int64_t x_lanes, int64_t y_lanes);
+
+/* ERR_INPUT with words where channels are no multiple of `layout`'s lanes. */
+enum err glue_check_layout(const struct workload *w, const char *key, struct why *why);
+
+#endif

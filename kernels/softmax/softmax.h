@@ -1,0 +1,17 @@
+/* softmax.h - this operator and its templates. */
+#ifndef TUNE_KERNELS_SOFTMAX_SOFTMAX_H
+#define TUNE_KERNELS_SOFTMAX_SOFTMAX_H
+
+#include "kernels/glue/glue.h"
+#include "kernels/template.h"
+
+/* A launch of the module added last over all tensors, which has the defines of softmax/softmax.clh: M, N. */
+void softmax_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group);
+
+/* template->numerics: classes of their own, of relative errors. */
+void softmax_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);
+
+extern const struct operator operator_softmax;
+extern const struct template softmax_naive;
+
+#endif

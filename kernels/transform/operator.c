@@ -1,0 +1,99 @@
+#include "kernels/transform/transform.h"
+
+static const struct operator_key keys[] = {
+    {"n", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "batch"},
+    {"c", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "channels"},
+    {"h", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "rows"},
+    {"w", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "columns"},
+    {"from", KEY_WORD, false, 0, 0, 0, conv_layouts, "layout of x"},
+    {"to", KEY_WORD, false, 0, 0, 0, conv_layouts, "layout of y; that of x: a copy"},
+    {0},
+};
+
+struct conv_shape transform_shape(const struct workload *w)
+{
+    return glue_images(w, conv_layout_lanes(workload_get(w, "from")), conv_layout_lanes(workload_get(w, "to")));
+}
+
+static enum err check(const struct workload *w, struct why *why)
+{
+    const struct conv_shape s = glue_images(w, 1, 1);
+    enum err e = glue_check_layout(w, "from", why);
+
+    if (!e)
+        e = glue_check_layout(w, "to", why);
+    return e ? e : conv_check_elems(w, "y", (const int64_t[]){s.n, s.c, s.h, s.w}, why);
+}
+
+/* None: an element that is moved counts as one. */
+static double flops(const struct workload *w)
+{
+    const struct conv_shape s = transform_shape(w);
+
+    return (double)(s.n * s.c) * (double)(s.h * s.w);
+}
+
+static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS])
+{
+    const struct conv_shape s = transform_shape(w);
+    const int64_t shape[] = {s.n, s.c, s.h, s.w};
+
+    out[0] = conv_images("x", ROLE_INPUT, w->dtype, s.x_lanes, shape);
+    out[1] = conv_images("y", ROLE_OUTPUT, w->dtype, s.y_lanes, shape);
+    tensor_fills(&out[0], SEED_X, w->dtype == DTYPE_I8 ? 127 : 1000, 1);
+    if (w->dtype == DTYPE_I8)
+        out[0].exact.lo = out[0].random.lo = -128;
+    return 2;
+}
+
+struct transform_ref {
+    struct conv_shape s;
+    struct glue_data data;
+};
+
+static double element(const void *arg, bool is_exact, int64_t index, double *scale)
+{
+    const struct transform_ref *ref = arg;
+    const struct conv_shape *s = &ref->s;
+    const int64_t area = s->h * s->w, pixel = index / s->y_lanes % area;
+    const int64_t channel = index / s->y_lanes / area * s->y_lanes + index % s->y_lanes; /* of all images */
+
+    *scale = 1;
+    return (double)ref->data.of[is_exact][0][(channel / s->x_lanes * area + pixel) * s->x_lanes + channel % s->x_lanes];
+}
+
+static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
+{
+    struct transform_ref ref = {transform_shape(w), {{{NULL}}}};
+    enum err failed = glue_data_make(e, (const char *const[]){"x", NULL, NULL}, &ref.data);
+
+    (void)data;
+    if (!failed)
+        failed = glue_expect(&ref.s, 1, element, &ref, e);
+    glue_data_fini(&ref.data);
+    return failed;
+}
+
+void transform_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout)
+{
+    (void)w;
+    (void)s;
+    (void)c;
+    *inout = (struct numerics){"exact", EXACT_PLAIN, 0};
+}
+
+static const struct template *const templates[] = {&transform_naive, NULL};
+
+const struct operator operator_transform = {
+    .name = "transform",
+    .summary = "the same images in another layout",
+    .formula = "y[n,c,h,w] = x[n,c,h,w], x stored as `from`, y as `to`",
+    .keys = keys,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8,
+    .check = check,
+    .flops = flops,
+    .bytes_min = conv_bytes_min,
+    .tensors = tensors,
+    .reference = reference,
+    .templates = templates,
+};

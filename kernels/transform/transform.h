@@ -1,0 +1,18 @@
+/* transform.h - this operator and its templates. */
+#ifndef TUNE_KERNELS_TRANSFORM_TRANSFORM_H
+#define TUNE_KERNELS_TRANSFORM_TRANSFORM_H
+
+#include "kernels/glue/glue.h"
+#include "kernels/template.h"
+
+/* x and y with their lanes. */
+struct conv_shape transform_shape(const struct workload *w);
+
+/* template->numerics: elements are moved. */
+void transform_numerics(const struct workload *w, const struct space *s, const struct config *c,
+                        struct numerics *inout);
+
+extern const struct operator operator_transform;
+extern const struct template transform_naive;
+
+#endif

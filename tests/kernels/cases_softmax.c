@@ -1,0 +1,35 @@
+#include "tests/kernels/cases.h"
+
+#include <stddef.h>
+
+#define ROWS "softmax f32 m=7 n=1000"
+#define RAGGED "softmax f32 m=70 n=37"
+#define SCALED "softmax i8 m=3 n=101"
+
+static const char *const shapes[] = {
+    ROWS,
+    RAGGED,
+    "softmax f32 m=1 n=1", /* tiny */
+    "softmax f32 m=600 n=3",
+    "softmax f32 m=1 n=20011",
+    "softmax f32 m=5 n=512",
+    "softmax f16 m=9 n=1000",
+    "softmax f16 m=3 n=77",
+    SCALED,
+    "softmax i8 m=2 n=1000",
+    NULL,
+};
+
+static const struct mutant mutants[] = {
+    {"softmax/naive", ROWS, "missing last term", "i < n + PART && i < N", "i < n + PART && i < N - 1"},
+    {"softmax/naive", ROWS, "largest of all but the last", "int n = 1; n < N; n++", "int n = 1; n < 2; n++"},
+    {"softmax/naive", ROWS, "nothing subtracted", "BELOW1(v, top) ((v) - (top))", "BELOW1(v, top) ((v) - 0 * (top))"},
+    {"softmax/naive", RAGGED, "unguarded tail", "if (row >= M)", "if (row < 0)"},
+    {"softmax/naive", RAGGED, "wrong row", "x + (long)row * N", "x + (long)(row / 2) * N"},
+    {"softmax/naive", ROWS, "uninitialised accumulator", "float sum = 0.0f;", "float sum = y[0];"},
+    {"softmax/naive", SCALED, "not scaled", "(unsigned)(v)) * scale[0])", "(unsigned)(v)))"},
+    {"softmax/naive", ROWS, "a term of the series missing", "p = FMA(f, p, SET(1.0f / 24));", ""},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct cases cases_softmax = {shapes, mutants};

@@ -1,0 +1,40 @@
+#include "tests/kernels/cases.h"
+
+#include <stddef.h>
+
+#define BLOCK "transform f32 n=2 c=32 h=5 w=9 to=nchw16c"
+#define UNBLOCK "transform f32 n=1 c=32 h=5 w=9 from=nchw8c"
+#define MERGE "transform f32 n=1 c=32 h=5 w=9 from=nchw4c to=nchw16c"
+
+static const char *const shapes[] = {
+    BLOCK,
+    UNBLOCK,
+    MERGE,
+    "transform f32 n=1 c=16 h=1 w=1 to=nchw16c",     /* tiny */
+    "transform f32 n=1 c=16 h=16 w=16 from=nchw16c", /* no tail */
+    "transform f32 n=2 c=8 h=7 w=11 to=nchw4c",
+    "transform f32 n=1 c=16 h=13 w=7 from=nchw16c to=nchw8c",
+    "transform f32 n=1 c=8 h=13 w=7 from=nchw4c to=nchw8c",
+    "transform f32 n=1 c=3 h=11 w=13", /* a copy */
+    "transform f32 n=1 c=8 h=11 w=13 from=nchw8c to=nchw8c",
+    "transform f16 n=1 c=32 h=5 w=9 to=nchw16c",
+    "transform f16 n=1 c=24 h=9 w=17 from=nchw8c",
+    "transform f16 n=1 c=16 h=9 w=6 from=nchw8c to=nchw16c",
+    "transform i8 n=1 c=32 h=5 w=9 to=nchw16c",
+    "transform i8 n=1 c=8 h=9 w=17 to=nchw4c",
+    "transform i8 n=1 c=20 h=9 w=17 from=nchw4c",
+    "transform i8 n=1 c=16 h=9 w=6 from=nchw16c to=nchw4c",
+    NULL,
+};
+
+static const struct mutant mutants[] = {
+    {"transform/naive", BLOCK, "lanes reversed", "lane = (int)(i % YL)", "lane = (int)(YL - 1 - i % YL)"},
+    {"transform/naive", BLOCK, "unguarded tail", "if (i < (long)NB * C * H * W)", ""},
+    {"transform/naive", BLOCK, "last one missing", "if (i < (long)NB * C * H * W)",
+     "if (i < (long)NB * C * H * W - 1)"},
+    {"transform/naive", UNBLOCK, "wrong block", "channel / XL) * (H * W)", "channel / XL) * H"},
+    {"transform/naive", MERGE, "wrong lane", "channel % XL", "0"},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct cases cases_transform = {shapes, mutants};

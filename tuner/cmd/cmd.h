@@ -100,6 +100,11 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
         {"network", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "all layers of a network: " NETWORK_LIST},             \
         {"dtype", 0, NULL, CLI_TEXT, "T", NULL, NULL, 0, 0, "the network's layers in f16 or i8 instead of f32"},        \
         {"layout", 0, NULL, CLI_TEXT, "L", NULL, NULL, 0, 0, "the network's layers in nchw4c, nchw8c or nchw16c"},      \
+        {"whole", 0,                                                                                                    \
+         NULL,    CLI_FLAG,                                                                                             \
+         NULL,    NULL,                                                                                                 \
+         NULL,    0,                                                                                                    \
+         0,       "all that one call of the network needs; --layout takes a list then: nchw,nchw16c"},                  \
         {"trials", 0,    NULL, CLI_TEXT, "N[,N]",                                                                       \
          "100",    NULL, 0,    0,        "configs to measure of each workload; a network shares the sum"},              \
         {"time", 0, NULL, CLI_DURATION, "T", NULL, NULL, 1, 31536000, "stop proposing after this time, e.g. 10m"},      \

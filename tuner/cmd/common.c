@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "kernels/expect.h"
+#include "kernels/graph_work.h"
 #include "kernels/network.h"
 #include "kernels/sparse_conv2d/weights.h"
 #include "kernels/template.h"
@@ -212,6 +213,29 @@ static enum err add_network(struct job *j, const struct cli *c, bool quiet, stru
     return e;
 }
 
+/* All that a whole network may run: layers with what is fused into them, pools, additions, softmax, transforms. */
+static enum err add_whole_network(struct job *j, const struct cli *c, struct why *why)
+{
+    const char *name = cli_text(c, "network"), *dtype = cli_text(c, "dtype") ? cli_text(c, "dtype") : "f32";
+    const int t = dtype_by_name(dtype);
+    struct graph_work work = {.items = NULL};
+    const struct graph *g;
+    unsigned layouts;
+    enum err e = graph_find(name, &g, why);
+
+    if (!e && t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_I8)
+        e = why_set(why, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
+    if (!e)
+        e = graph_layouts_named(cli_text(c, "layout"), &layouts, why);
+    if (!e)
+        e = graph_work_init(&work, g, (enum dtype)t, 1, layouts, why);
+    for (size_t i = 0; !e && i < work.n; i++)
+        e = job_add_layer(j, work.items[i].workload, work.items[i].name, work.items[i].count);
+    graph_work_fini(&work);
+    snprintf(j->network, sizeof j->network, "%s %s whole", name, dtype);
+    return e;
+}
+
 enum err cmd_workload(const char *text, struct workload *out, struct why *why)
 {
     struct buf named;
@@ -273,6 +297,8 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
     }
     if (network && c->n_rest)
         return why_set(why, ERR_INPUT, "either workloads or --network, not both");
+    if (cli_flag(c, "whole"))
+        return network ? add_whole_network(j, c, why) : why_set(why, ERR_INPUT, "--whole is for --network");
     if (network)
         return add_network(j, c, cmd_has(c, "quiet") && cli_flag(c, "quiet"), why);
     if (cli_text(c, "dtype") || cli_text(c, "layout"))

@@ -1,0 +1,169 @@
+#include "kernels/graph_work.h"
+
+#include "kernels/conv/shape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A list of work while it grows. */
+struct growing {
+    struct graph_work *w;
+    const struct graph *g;
+    enum dtype dtype;
+    int64_t batch;
+    unsigned layouts;
+    struct why *why;
+};
+
+static unsigned allowed(const struct growing *x, size_t i)
+{
+    const unsigned can = graph_node_layouts(x->g, i, x->dtype);
+
+    return can & x->layouts ? can & x->layouts : can & 1 ? 1 : can;
+}
+
+/* Takes the text. A workload that is there already counts once more, a transform does not. */
+static enum err add(struct growing *x, struct buf *text, const char *node, const char *suffix, bool counts)
+{
+    struct graph_work_item *grown, *item;
+
+    for (size_t i = 0; i < x->w->n; i++)
+        if (strcmp(x->w->items[i].workload, buf_text(text)) == 0) {
+            x->w->items[i].count += counts;
+            buf_fini(text);
+            return ERR_OK;
+        }
+    grown = realloc(x->w->items, (x->w->n + 1) * sizeof *grown);
+    if (!grown) {
+        buf_fini(text);
+        return ERR_NOMEM;
+    }
+    x->w->items = grown;
+    item = &grown[x->w->n++];
+    snprintf(item->name, sizeof item->name, "%s%s", node, suffix);
+    item->count = 1;
+    item->workload = buf_take(text);
+    return item->workload ? ERR_OK : ERR_NOMEM;
+}
+
+static enum err add_node(struct growing *x, size_t i, int layout)
+{
+    enum err e = ERR_OK;
+
+    for (int part = 0; part < graph_node_parts(x->g, i, x->dtype) && !e; part++) {
+        struct buf text;
+
+        buf_init(&text, WORKLOAD_MAX_TEXT);
+        e = graph_node_workload(x->g, i, part, x->dtype, x->batch, layout, &text, x->why);
+        if (e)
+            buf_fini(&text);
+        else
+            e = add(x, &text, x->g->nodes[i].name, part ? "_add" : "", true);
+    }
+    return e;
+}
+
+static enum err add_transform(struct growing *x, size_t i, int from, int to)
+{
+    char suffix[16];
+    struct buf text;
+    enum err e;
+
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    e = graph_transform_workload(x->g, i, x->dtype, x->batch, from, to, &text, x->why);
+    if (e) {
+        buf_fini(&text);
+        return e;
+    }
+    snprintf(suffix, sizeof suffix, "_to_%s", conv_layouts[to]);
+    return add(x, &text, x->g->nodes[i].name, suffix, false);
+}
+
+/* The layouts in which readers may want the tensor of node i. */
+static unsigned wanted(const struct growing *x, size_t i)
+{
+    unsigned bits = 0;
+
+    for (size_t k = i + 1; k < x->g->n_nodes; k++)
+        for (int l = 0; l < GRAPH_LAYOUTS; l++) {
+            if (!(allowed(x, k) & 1u << l))
+                continue;
+            if (x->g->nodes[k].x == (int)i && graph_wants_x(x->g, k, l) != GRAPH_ANY_LAYOUT)
+                bits |= 1u << graph_wants_x(x->g, k, l);
+            if (x->g->nodes[k].residual == (int)i)
+                bits |= 1u << graph_wants_residual(x->g, k, l);
+        }
+    return bits;
+}
+
+static enum err add_transforms(struct growing *x, size_t i)
+{
+    const unsigned to = wanted(x, i);
+    unsigned from = 0;
+    enum err e = ERR_OK;
+
+    for (int l = 0; l < GRAPH_LAYOUTS; l++)
+        if (allowed(x, i) & 1u << l)
+            from |= 1u << graph_gives(x->g, i, l);
+    for (int a = 0; a < GRAPH_LAYOUTS; a++)
+        for (int b = 0; b < GRAPH_LAYOUTS && !e; b++)
+            if ((from & 1u << a) && (to & 1u << b) && graph_differs(x->g, i, a, b))
+                e = add_transform(x, i, a, b);
+    return e;
+}
+
+enum err graph_work_init(struct graph_work *out, const struct graph *g, enum dtype t, int64_t batch, unsigned layouts,
+                         struct why *why)
+{
+    struct graph_work w = {.items = NULL};
+    struct growing x = {&w, g, t, batch, layouts, why};
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < g->n_nodes && !e; i++) {
+        for (int l = 0; l < GRAPH_LAYOUTS && !e; l++)
+            if (allowed(&x, i) & 1u << l)
+                e = add_node(&x, i, l);
+        if (!e)
+            e = add_transforms(&x, i);
+    }
+    if (e == ERR_NOMEM)
+        why_set(why, e, "out of memory");
+    if (e)
+        graph_work_fini(&w);
+    else
+        *out = w;
+    return e;
+}
+
+void graph_work_fini(struct graph_work *w)
+{
+    for (size_t i = 0; w && i < w->n; i++)
+        free(w->items[i].workload);
+    if (w) {
+        free(w->items);
+        *w = (struct graph_work){.items = NULL};
+    }
+}
+
+enum err graph_layouts_named(const char *list, unsigned *out, struct why *why)
+{
+    unsigned bits = list ? 0 : (1u << GRAPH_LAYOUTS) - 1;
+    const char *p = list;
+
+    while (p && *p) {
+        const size_t n = strcspn(p, ",");
+        int l = 0;
+
+        while (l < GRAPH_LAYOUTS && (strlen(conv_layouts[l]) != n || strncmp(conv_layouts[l], p, n) != 0))
+            l++;
+        if (l == GRAPH_LAYOUTS)
+            return why_set(why, ERR_INPUT, "layout '%.20s': expected some of nchw,nchw4c,nchw8c,nchw16c", p);
+        bits |= 1u << l;
+        p += n + (p[n] == ',');
+    }
+    if (!bits)
+        return why_set(why, ERR_INPUT, "expected some of nchw,nchw4c,nchw8c,nchw16c");
+    *out = bits;
+    return ERR_OK;
+}

@@ -43,13 +43,13 @@ enum err tvm_index(const struct tvm_task *t, const struct workload *w, const cJS
                    uint64_t *size, struct why *why);
 
 /* A target ("opencl -device=mali -model=rk3399", "cuda -model=1080ti") as a device and the farm's slug for it: a
- * description from data sheets where the model is known, else one that any device of that kind meets (*known false).
- * `dtype` of the task: half arithmetic is told apart by nothing else. ERR_UNSUPPORTED for other kinds (llvm). */
+ * description from data sheets where the model is known, else what any device of that kind has (*known false).
+ * ERR_UNSUPPORTED for other kinds (llvm). */
 #define TVM_KEY_BYTES 64
 enum err tvm_device(const char *target, struct device_desc *out, char key[TVM_KEY_BYTES], bool *known, struct why *why);
 
-/* The target that TVM knows a device by: of its model where it is one of those, else of its kind ("opencl
- * -device=mali", "cuda"); "" when TVM has no target with these tasks for it (a CPU). */
-void tvm_target(const struct device_desc *d, char *out, size_t n_out);
+/* The target that a task's record on this device is written for: opencl -device=mali for tasks of Mali, else cuda or
+ * opencl by the device's API; -model is TVM's name where it knows the device, else the farm's slug. */
+void tvm_target(const struct device_desc *d, const char *task, const char *key, char *out, size_t n_out);
 
 #endif

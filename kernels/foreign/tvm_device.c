@@ -3,6 +3,7 @@
 #include "kernels/foreign/tvm.h"
 #include "runtime/cuda_arch.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,16 +71,10 @@ static void describe_mali(struct device_desc *out)
                                 .shares_host = true};
 }
 
-/* What every CUDA device that TVM meets has: sm_52, with int8 products by dp4a since those tasks ask for them. */
-static void describe_cuda(int sm, int units, struct device_desc *out)
-{
-    cuda_arch_describe(cuda_arch_find(sm), units, out);
-}
-
 static void describe_model(size_t i, struct device_desc *out)
 {
     if (models[i].sm)
-        describe_cuda(models[i].sm, models[i].units, out);
+        cuda_arch_describe(cuda_arch_find(models[i].sm), models[i].units, out);
     else
         describe_mali(out);
     snprintf(out->name, sizeof out->name, "%s", models[i].name);
@@ -89,49 +84,91 @@ static void describe_model(size_t i, struct device_desc *out)
     out->cache_bytes = models[i].sm ? (int64_t)models[i].cache_kib << 10 : 0;
 }
 
+/* Of an OpenCL device that is no Mali; TVM's target for it assumes as much. */
+static void describe_opencl(struct device_desc *out)
+{
+    *out = (struct device_desc){.api = "opencl",
+                                .kind = DEVICE_GPU,
+                                .units = 16,
+                                .max_work_group = 1024,
+                                .max_local = {1024, 1024, 1024},
+                                .local_bytes = 49152,
+                                .constant_bytes = 65536,
+                                .global_bytes = (int64_t)4 << 30,
+                                .max_alloc_bytes = (int64_t)1 << 30,
+                                .vector_bits = 128};
+}
+
+/* Kinds of targets, and what a device of that kind has at least. CUDA: sm_61, for its products of int8. */
+static enum err describe_kind(const char *kind, const char *device, const char *model, struct device_desc *out,
+                              char key[TVM_KEY_BYTES])
+{
+    const char *name = "CUDA device";
+
+    snprintf(key, TVM_KEY_BYTES, "%s", *model ? model : kind);
+    if (strcmp(kind, "cuda") == 0) {
+        cuda_arch_describe(cuda_arch_find(61), 20, out);
+    } else if (strcmp(kind, "opencl") == 0 && strcmp(device, "mali") == 0) {
+        name = "Mali";
+        describe_mali(out);
+        if (!*model)
+            snprintf(key, TVM_KEY_BYTES, "mali");
+    } else if (strcmp(kind, "opencl") == 0) {
+        name = "OpenCL device";
+        describe_opencl(out);
+    } else {
+        return ERR_UNSUPPORTED;
+    }
+    snprintf(out->name, sizeof out->name, "%s%s%s", name, *model ? " " : "", model);
+    return ERR_OK;
+}
+
 enum err tvm_device(const char *target, struct device_desc *out, char key[TVM_KEY_BYTES], bool *known, struct why *why)
 {
     char kind[32] = "", model[48] = "", device[32] = "";
-    bool mali, cuda;
 
     target_word(target, "", kind, sizeof kind);
     target_word(target, "model", model, sizeof model);
     target_word(target, "device", device, sizeof device);
-    cuda = strcmp(kind, "cuda") == 0;
-    mali = strcmp(kind, "opencl") == 0 && strcmp(device, "mali") == 0;
     *known = false;
+    if (describe_kind(kind, device, model, out, key))
+        return why_set(why, ERR_UNSUPPORTED, "target \"%.80s\": expected cuda, opencl or opencl -device=mali", target);
     for (size_t i = 0; i < N_MODELS; i++)
-        if (strcmp(models[i].model, model) == 0 && (models[i].sm ? cuda : mali)) {
+        if (strcmp(models[i].model, model) == 0 && (models[i].sm ? out->sm > 0 : out->kind == DEVICE_MALI)) {
             *known = true;
             describe_model(i, out);
             snprintf(key, TVM_KEY_BYTES, "%s", models[i].key);
-            return ERR_OK;
         }
-    if (!mali && !cuda)
-        return why_set(why, ERR_UNSUPPORTED, "target \"%.80s\": expected cuda or opencl -device=mali", target);
-    if (mali)
-        describe_mali(out);
-    else
-        describe_cuda(61, 20, out);
-    snprintf(out->name, sizeof out->name, "%s %s", mali ? "Mali" : "CUDA", *model ? model : "of no named model");
-    snprintf(key, TVM_KEY_BYTES, "%s", mali ? "mali" : "cuda");
     return ERR_OK;
 }
 
-void tvm_target(const struct device_desc *d, char *out, size_t n_out)
+/* TVM's name of a model, by ours. */
+static const char *model_of(const struct device_desc *d)
 {
-    const bool cuda = strcmp(d->api, "cuda") == 0, mali = d->kind == DEVICE_MALI;
-    const char *model = NULL;
+    for (size_t i = 0; i < N_MODELS; i++) {
+        const size_t n = strlen(models[i].name), n_name = strlen(d->name);
 
-    for (size_t i = 0; i < N_MODELS && (cuda || mali); i++) {
-        const char *at = strstr(d->name, models[i].name);
-
-        if (at && at[strlen(models[i].name)] == '\0' && (models[i].sm == d->sm))
-            model = models[i].model;
+        if (models[i].sm == d->sm && n_name >= n && strcmp(d->name + n_name - n, models[i].name) == 0)
+            return models[i].model;
     }
-    *out = '\0';
-    if (cuda)
-        snprintf(out, n_out, model ? "cuda -model=%s" : "cuda", model);
-    else if (mali)
-        snprintf(out, n_out, model ? "opencl -device=mali -model=%s" : "opencl -device=mali", model);
+    return NULL;
+}
+
+void tvm_target(const struct device_desc *d, const char *task, const char *key, char *out, size_t n_out)
+{
+    const char *dot = strrchr(task, '.'), *model = model_of(d);
+    const bool mali = dot && strcmp(dot, ".mali") == 0;
+    char slug[TVM_KEY_BYTES];
+    size_t n = 0;
+
+    for (const char *from = *key ? key : d->name; *from && n + 1 < sizeof slug; from++)
+        slug[n++] = (char)(isalnum((unsigned char)*from) ? tolower((unsigned char)*from) : '-');
+    slug[n] = '\0';
+    snprintf(out, n_out, "%s -model=%s",
+             mali                          ? "opencl -device=mali"
+             : strcmp(d->api, "cuda") == 0 ? "cuda"
+                                           : "opencl",
+             model ? model
+             : n   ? slug
+                   : "unknown");
 }

@@ -17,6 +17,7 @@ struct kind {
 };
 
 struct choices {
+    struct best_set *best; /* whose records the entries lend */
     struct choice_entry *entries;
     size_t n;
     const struct choice_entry **heads; /* by hash of the workload's text */
@@ -50,25 +51,9 @@ static bool read_entry(const struct record *r, struct choice_entry *out)
            workload_parse(r->workload, &out->workload, NULL) == ERR_OK && template_computes(out->t, out->workload.op);
 }
 
-/* The keys may stand in another order in a log by hand. */
-static enum err make_canonical(struct choice_entry *e)
+static void link_entry(struct choices *c, struct choice_entry *e, const char *text)
 {
-    struct buf text;
-    enum err failed;
-
-    buf_init(&text, WORKLOAD_MAX_TEXT);
-    failed = workload_text(&e->workload, &text);
-    if (!failed && strcmp(e->record.workload, buf_text(&text)) != 0) {
-        free(e->record.workload);
-        e->record.workload = buf_take(&text);
-    }
-    buf_fini(&text);
-    return failed;
-}
-
-static void link_entry(struct choices *c, struct choice_entry *e)
-{
-    const struct choice_entry **head = head_of(c, e->record.workload);
+    const struct choice_entry **head = head_of(c, text);
     struct kind *k = kind_of(c, &e->workload);
 
     e->next = *head;
@@ -83,27 +68,31 @@ static void link_entry(struct choices *c, struct choice_entry *e)
 static enum err add_entry(struct choices *c, const struct record *r)
 {
     struct choice_entry *e = &c->entries[c->n];
+    struct buf text; /* in a log by hand the keys may stand in another order */
     enum err failed;
 
     if (!read_entry(r, e)) {
         c->notes.n_left_out++;
         return ERR_OK;
     }
-    failed = record_copy(&e->record, r);
-    if (failed)
-        return failed;
-    c->n++;
-    failed = make_canonical(e);
-    if (!failed)
-        link_entry(c, e);
+    e->record = r;
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    failed = workload_text(&e->workload, &text);
+    if (!failed) {
+        c->n++;
+        link_entry(c, e, buf_text(&text));
+    }
+    buf_fini(&text);
     return failed;
 }
 
-/* Fingerprints tell devices apart; of records without (another tuner's) the keys do. */
 static bool is_same_device(const struct record *a, const struct record *b)
 {
-    return strcmp(a->fingerprint.hex, b->fingerprint.hex) == 0 &&
-           (a->fingerprint.hex[0] || strcmp(a->key, b->key) == 0);
+    char one[SHA256_HEX + 1], other[SHA256_HEX + 1];
+
+    best_device(a, one);
+    best_device(b, other);
+    return strcmp(one, other) == 0;
 }
 
 static enum err check_one_device(const struct best_set *best, struct why *why)
@@ -129,13 +118,19 @@ static bool make_room(struct choices *c, size_t n)
     return c->heads && c->entries && c->kinds;
 }
 
-enum err choices_of(const struct best_set *best, struct choices **out, struct why *why)
+/* Takes `best`, also when it fails. */
+static enum err index_records(struct best_set *best, struct choices **out, struct why *why)
 {
     struct choices *c = calloc(1, sizeof *c);
     const size_t n = best_n(best);
     enum err e = check_one_device(best, why);
 
-    if (!e && (!c || n > MAX_RECORDS || !make_room(c, n)))
+    if (!c) {
+        best_free(best);
+        return why_set(why, ERR_NOMEM, "out of memory");
+    }
+    c->best = best;
+    if (!e && (n > MAX_RECORDS || !make_room(c, n)))
         e = why_set(why, ERR_NOMEM, "out of memory");
     for (size_t i = 0; !e && i < n; i++)
         e = add_entry(c, best_at(best, i));
@@ -148,12 +143,24 @@ enum err choices_of(const struct best_set *best, struct choices **out, struct wh
     return ERR_OK;
 }
 
+enum err choices_of(const struct best_set *best, struct choices **out, struct why *why)
+{
+    struct best_set *copy = NULL;
+    enum err e = best_new(&copy);
+
+    for (size_t i = 0; !e && i < best_n(best); i++)
+        e = best_add(copy, best_at(best, i));
+    if (!e)
+        return index_records(copy, out, why);
+    best_free(copy);
+    return why_set(why, e, "%s", err_words(e));
+}
+
 void choices_close(struct choices *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->n; i++)
-        record_fini(&c->entries[i].record);
+    best_free(c->best);
     free(c->entries);
     free(c->heads);
     free(c->kinds);
@@ -251,11 +258,13 @@ enum err choices_open(const char *path, const struct choice_filter *filter, stru
     if (e)
         return why_set(why, e, "out of memory");
     e = read_log(path, &g, why);
-    if (!e && (e = choices_of(g.best, &c, why)))
-        why_prefix(why, e, "%s", path);
-    best_free(g.best);
-    if (e)
+    if (e) {
+        best_free(g.best);
         return e;
+    }
+    e = index_records(g.best, &c, why);
+    if (e)
+        return why_prefix(why, e, "%s", path);
     c->notes.n_bad_lines = g.notes.n_bad_lines;
     memcpy(c->notes.bad_line, g.notes.bad_line, sizeof c->notes.bad_line);
     *out = c;
@@ -264,7 +273,7 @@ enum err choices_open(const char *path, const struct choice_filter *filter, stru
 
 enum err choices_device(const struct choices *c, struct device_desc *out, struct why *why)
 {
-    const struct record *r = c->n ? &c->entries[0].record : NULL;
+    const struct record *r = c->n ? c->entries[0].record : NULL;
 
     if (!r)
         return why_set(why, ERR_INPUT, "no record tells of a device");
@@ -281,10 +290,10 @@ static bool make_exact(const struct choices *c, const char *text, const struct w
         struct space *s = NULL;
         struct config config;
 
-        if (strcmp(e->record.workload, text) != 0 || template_space(e->t, w, d, &s, NULL))
+        if (choice_distance(&e->workload, w) > 0 || template_space(e->t, w, d, &s, NULL))
             continue;
-        if (choice_config(&e->record, s, &config) == ERR_OK) {
-            *out = (struct choice){CHOICE_EXACT, &e->record, 0, e->record.time_ns, e->t, s, config};
+        if (choice_config(e->record, s, &config) == ERR_OK) {
+            *out = (struct choice){CHOICE_EXACT, e->record, 0, e->record->time_ns, e->t, s, config};
             return true;
         }
         space_free(s);

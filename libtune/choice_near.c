@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EPILOGUE_COST (1.0 / 64) /* of each part that only one of two has: less than any difference of sizes */
-#define HASH_COST 1.0            /* other weights: as far as a size twice as large */
-#define FRACTION_SCALE 4e-6      /* of millionths: a quarter counts as much as a size twice as large */
+#define EPILOGUE_COST (1.0 / 1024) /* of each part that only one of two has: far less than other sizes */
+#define HASH_COST 1.0              /* other weights: as far as a size twice as large */
+#define FRACTION_SCALE 4e-6        /* of millionths: a quarter counts as much as a size twice as large */
 
 static double square(double v)
 {
@@ -138,8 +138,8 @@ static double scaled_time(const struct choice_entry *from, const struct workload
     const double here = op->flops(w), there = op->flops(&from->workload);
 
     if (here > 0 && there > 0)
-        return from->record.time_ns * here / there;
-    return from->record.time_ns * op->bytes_min(w) / op->bytes_min(&from->workload);
+        return from->record->time_ns * here / there;
+    return from->record->time_ns * op->bytes_min(w) / op->bytes_min(&from->workload);
 }
 
 enum err choice_nearest(const struct choice_entry *first, const struct workload *w, const struct device_desc *d,
@@ -158,10 +158,10 @@ enum err choice_nearest(const struct choice_entry *first, const struct workload 
         const struct choice_entry *c = all[i].entry;
         struct space **s = space_of(&spaces, c->t, w, d);
 
-        found = *s && choice_config(&c->record, *s, &config) == ERR_OK;
+        found = *s && choice_config(c->record, *s, &config) == ERR_OK;
         if (!found)
             continue;
-        *out = (struct choice){CHOICE_NEAREST, &c->record, all[i].distance, scaled_time(c, w), c->t, *s, config};
+        *out = (struct choice){CHOICE_NEAREST, c->record, all[i].distance, scaled_time(c, w), c->t, *s, config};
         *s = NULL;
     }
     for (size_t i = 0; i < MAX_TEMPLATES; i++)

@@ -6,7 +6,7 @@
 
 /* A record that can answer. */
 struct choice_entry {
-    struct record record; /* its workload in canonical text */
+    const struct record *record;
     struct workload workload;
     const struct template *t;
     const struct choice_entry *next;         /* with the same hash of the workload's text */

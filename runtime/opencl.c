@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "runtime/device_checks.h"
 #include "runtime/fill_cache.h"
+#include "runtime/opencl_binary.h"
 #include "runtime/opencl_memory.h"
 
 #include <stdio.h>
@@ -572,6 +573,11 @@ static enum err cl_sense(struct device *d, struct sense *out)
 {
     sense_sysfs(NULL, d->desc.kind, out);
     return ERR_OK;
+}
+
+enum err opencl_binary(struct loaded *l, size_t i_module, struct buf *out, struct why *why)
+{
+    return opencl_take_binary(l->programs[i_module], out, why);
 }
 
 const struct device_ops opencl_device_ops = {

@@ -39,4 +39,8 @@ enum err opencl_build(struct device *d, const struct program_module *m, const st
                       const struct blobs *blobs, const char *cache_dir, cl_program *out, struct load_report *report,
                       struct why *why);
 
+/* Appends the binary of a program built for one device. ERR_UNSUPPORTED: the driver has none to give; ERR_LIMIT,
+ * ERR_DEVICE. */
+enum err opencl_take_binary(cl_program program, struct buf *out, struct why *why);
+
 #endif

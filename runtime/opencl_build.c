@@ -127,19 +127,34 @@ static cl_program from_cache(struct device *d, const char *path, const char *opt
     return program;
 }
 
+enum err opencl_take_binary(cl_program program, struct buf *out, struct why *why)
+{
+    unsigned char *room;
+    size_t n = 0;
+    cl_int error = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL);
+
+    if (error == CL_SUCCESS && n == 0)
+        return why_set(why, ERR_UNSUPPORTED, "the driver gives no program binaries");
+    room = error == CL_SUCCESS ? (unsigned char *)buf_room(out, n) : NULL;
+    if (error == CL_SUCCESS && !room)
+        return why_set(why, ERR_LIMIT, "a program binary of %zu bytes", n);
+    if (error == CL_SUCCESS)
+        error = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof room, &room, NULL);
+    if (error != CL_SUCCESS)
+        return opencl_failed(why, ERR_DEVICE, "clGetProgramInfo", error);
+    out->len += n;
+    return ERR_OK;
+}
+
 /* Keeps the binary by rename; a cache that cannot be written is no error. */
 static void keep_binary(cl_program program, const char *path)
 {
-    size_t n = 0;
-    unsigned char *data;
+    struct buf bytes;
 
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL) != CL_SUCCESS || n == 0 ||
-        n > BINARY_BYTES)
-        return;
-    data = malloc(n);
-    if (data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, &data, NULL) == CL_SUCCESS)
-        (void)file_replace(path, data, n, 0600, NULL);
-    free(data);
+    buf_init(&bytes, BINARY_BYTES);
+    if (opencl_take_binary(program, &bytes, NULL) == ERR_OK)
+        (void)file_replace(path, bytes.data, bytes.len, 0600, NULL);
+    buf_fini(&bytes);
 }
 
 static enum err from_source(struct device *d, const struct program_module *m, const struct blobs *blobs,

@@ -4,7 +4,9 @@
 #include "tuner/foreign/maps.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -13,6 +15,9 @@
 #define HEAD_BYTES 65536
 
 const struct convert_map *const convert_maps[] = {
+    &map_autotvm,
+    &map_kernel_tuner,
+    &map_ktt,
     NULL,
 };
 
@@ -65,14 +70,74 @@ static void take_bad(int64_t i_line, const char *words, void *arg)
         s->warn(s->path, i_line, words, s->arg);
 }
 
-/* Gives the record a name made of all it says, so that the same row has the same name every time, and says by what
- * timing it came about: another tuner's, never this farm's. */
-static enum err name_record(struct record *r, const char *format, struct buf *line)
+/* A slug of a device's name: "NVIDIA RTX A4000" -> "nvidia-rtx-a4000". */
+static void make_key(const char *name, char out[64])
+{
+    size_t n = 0;
+
+    for (; *name && n < 63; name++) {
+        const char c = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
+
+        if (plain)
+            out[n++] = c;
+        else if (n && out[n - 1] != '-')
+            out[n++] = '-';
+    }
+    while (n && out[n - 1] == '-')
+        n--;
+    out[n] = '\0';
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *v, size_t n)
+{
+    qsort(v, n, sizeof *v, by_value);
+    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* The standard error of ln time from the samples, as the farm's own records have it; NAN for fewer than three. */
+static double error_of(const struct record *r)
+{
+    double v[RECORD_MAX_SAMPLES], middle;
+
+    if (r->n_samples < 3 || r->n_samples > RECORD_MAX_SAMPLES)
+        return NAN;
+    for (size_t i = 0; i < r->n_samples; i++)
+        v[i] = log(r->samples_ns[i]);
+    middle = median(v, r->n_samples);
+    for (size_t i = 0; i < r->n_samples; i++)
+        v[i] = fabs(log(r->samples_ns[i]) - middle);
+    return 1.25 * 1.48 * median(v, r->n_samples) / sqrt((double)r->n_samples);
+}
+
+/* What the farm's own records say of themselves and a map left open: by what timing (another tuner's, never this
+ * farm's), for what purpose, how sure, for which device. */
+static void complete(struct record *r, const char *format, const char *target)
+{
+    if (!r->protocol[0])
+        snprintf(r->protocol, sizeof r->protocol, "%s", format);
+    if (!r->purpose[0])
+        strcpy(r->purpose, "search");
+    if (!r->key[0] && target)
+        make_key(target, r->key);
+    if (isnan(r->se))
+        r->se = error_of(r);
+    if (r->rounds == 0)
+        r->rounds = (int64_t)r->n_samples;
+}
+
+/* A name made of all the record says: the same row has the same name every time. */
+static enum err print_named(struct record *r, struct buf *line)
 {
     enum err e;
 
-    if (!r->protocol[0])
-        snprintf(r->protocol, sizeof r->protocol, "%s", format);
     if (!r->id[0]) {
         e = record_print(r, line);
         if (e)
@@ -83,19 +148,20 @@ static enum err name_record(struct record *r, const char *format, struct buf *li
     return record_print(r, line);
 }
 
-static bool give(struct rows *s, struct record *r, int64_t i_line)
+static bool give(struct rows *s, struct record *r, const struct foreign_row *row)
 {
     struct buf line;
     bool more = true;
     enum err e;
 
     buf_init(&line, RECORD_MAX_BYTES);
-    e = name_record(r, s->map->format, &line);
+    complete(r, s->map->format, row->target);
+    e = print_named(r, &line);
     if (e == ERR_NOMEM) {
         s->failed = e;
         more = false;
     } else if (e) {
-        take_bad(i_line, "too long for a record, or numbers beyond 2^53 in it", s);
+        take_bad(row->i_line, "too long for a record, or numbers beyond 2^53 in it", s);
     } else {
         more = s->each(r, line.data, line.len - 1, s->arg);
     }
@@ -119,7 +185,7 @@ static bool take_row(const struct foreign_row *row, void *arg)
         take_bad(row->i_line, why.text[0] ? why.text : err_words(e), s);
         return true;
     }
-    more = give(s, &r, row->i_line);
+    more = give(s, &r, row);
     record_fini(&r);
     return more;
 }

@@ -21,9 +21,10 @@ extern const struct convert_map *const convert_maps[]; /* NULL-ended */
 enum err convert_find(const char *name, const struct foreign_format **out, struct why *why);
 
 /* log_scan over a file of any known form, plain or gzipped, "-" = standard input; format NULL = told by its content,
- * "tune" = our own. Of foreign rows `line` is the record as a line of ours; a record without an id gets the hash of all
- * it says, one without a protocol the format's name. Rows that cannot be records go to `warn`. ERR_INPUT: no such
- * format, or not of it; ERR_NOT_FOUND, ERR_IO, ERR_LIMIT, ERR_NOMEM. */
+ * "tune" = our own. Of foreign rows `line` is the record as a line of ours; what its map leaves open is filled in: id =
+ * the hash of all it says, protocol = the format's name, purpose "search", key = a slug of the row's target, se from
+ * the samples. Rows that cannot be records go to `warn`. ERR_INPUT: no such format, or not of it; ERR_NOT_FOUND,
+ * ERR_IO, ERR_LIMIT, ERR_NOMEM. */
 enum err convert_scan(const char *path, const char *format,
                       bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg), log_warn *warn,
                       void *arg, struct why *why);

@@ -6,6 +6,9 @@
 #include <string.h>
 
 const struct foreign_format *const foreign_formats[] = {
+    &foreign_autotvm,
+    &foreign_kernel_tuner,
+    &foreign_ktt,
     NULL,
 };
 

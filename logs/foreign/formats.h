@@ -4,4 +4,8 @@
 
 #include "logs/foreign/foreign.h"
 
+extern const struct foreign_format foreign_autotvm;      /* autotvm.c */
+extern const struct foreign_format foreign_kernel_tuner; /* kernel_tuner.c */
+extern const struct foreign_format foreign_ktt;          /* ktt.c */
+
 #endif

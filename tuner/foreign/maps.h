@@ -4,4 +4,8 @@
 
 #include "tuner/convert.h"
 
+extern const struct convert_map map_autotvm;      /* autotvm.c */
+extern const struct convert_map map_kernel_tuner; /* kernel_tuner.c */
+extern const struct convert_map map_ktt;          /* ktt.c */
+
 #endif

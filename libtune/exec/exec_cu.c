@@ -34,6 +34,7 @@ static enum exec_status exec_cu_describe(struct exec_cu *s, struct exec_words *w
     error = error != 0 ? error : s->cu.cuDeviceGetAttribute(&s->units, EXEC_CU_UNITS, device);
     error = error != 0 ? error : s->cu.cuDeviceGetAttribute(&s->optin_bytes, EXEC_CU_OPTIN_BYTES, device);
     error = error != 0 ? error : s->cu.cuEventCreate(&s->event, EXEC_CU_NO_TIMING);
+    s->ordinal = device;
     s->sm = 10 * major + minor;
     return exec_cu_check(&s->cu, error, "asking the CUDA device", words);
 }
@@ -97,6 +98,7 @@ EXEC_API void exec_cu_device(const struct exec_cu *s, struct exec_cu_device *out
 {
     memset(out, 0, sizeof *out);
     (void)snprintf(out->name, sizeof out->name, "%s", s->name);
+    out->ordinal = s->ordinal;
     out->sm = s->sm;
     out->units = s->units;
 }

@@ -16,7 +16,8 @@ struct exec_cu_weights;
 /* What the context is on. */
 struct exec_cu_device {
     char name[256];
-    int sm; /* 10 * major + minor */
+    int ordinal; /* CUdevice */
+    int sm;      /* 10 * major + minor */
     int units;
 };
 
@@ -35,6 +36,10 @@ EXEC_API void exec_cu_op_close(struct exec_cu_op *op);
  * outlive the result. A plan without weights gives an object too. */
 EXEC_API enum exec_status exec_cu_pack(struct exec_cu_op *op, struct CUstream_st *stream, const exec_cu_mem *weights,
                                        struct exec_words *words, struct exec_cu_weights **out);
+/* The same from host memory, which is read before this returns. Waits. */
+EXEC_API enum exec_status exec_cu_pack_host(struct exec_cu_op *op, struct CUstream_st *stream,
+                                            const void *const *weights, struct exec_words *words,
+                                            struct exec_cu_weights **out);
 EXEC_API void exec_cu_weights_free(struct exec_cu_weights *w);
 
 /* Starts one run: `tensors` has inputs and outputs in the plan's order. Runs of one session on different streams wait

@@ -25,7 +25,7 @@ struct exec_cu_slot {
 struct exec_cu {
     struct exec_cu_calls cu;
     struct CUctx_st *context;
-    int sm, units, optin_bytes;
+    int ordinal, sm, units, optin_bytes;
     char name[256];
     struct CUevent_st *event; /* the end of the last pack or run, which was on `stream` */
     struct CUstream_st *stream;
@@ -47,7 +47,8 @@ struct exec_cu_op {
 
 struct exec_cu_weights {
     struct exec_cu_op *op;
-    exec_cu_mem *mems; /* one a buffer: packed ones, our own, and the caller's weights */
+    exec_cu_mem *mems; /* one a buffer: packed ones, our own, and weights that runs read themselves */
+    int uploaded;      /* those are our own too */
 };
 
 /* exec_cu.c. Wait: until what was enqueued last has ended, before memory or code goes away. */
@@ -62,7 +63,10 @@ EXEC_API enum exec_status exec_cu_use_module(struct exec_cu *s, const struct exe
 EXEC_API void exec_cu_drop_module(struct exec_cu *s, int entry); /* accepts -1 */
 EXEC_API enum exec_status exec_cu_find_function(struct exec_cu_op *op, int i, struct exec_words *words);
 
-/* exec_cu_op.c: memory of its own for each buffer of one place, filled; free accepts NULL. */
+/* exec_cu_op.c: memory; `id` is for the words. Memory of its own for each buffer of one place, filled; free accepts
+ * NULL. */
+EXEC_API enum exec_status exec_cu_allocate(const struct exec_cu *s, const char *id, size_t n_bytes, exec_cu_mem *out,
+                                           struct exec_words *words);
 EXEC_API enum exec_status exec_cu_make_mems(struct exec_cu_op *op, enum exec_place place, exec_cu_mem *mems,
                                             struct CUstream_st *stream, struct exec_words *words);
 EXEC_API void exec_cu_free_mems(struct exec_cu_op *op, enum exec_place place, const exec_cu_mem *mems);

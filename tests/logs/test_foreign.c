@@ -1,0 +1,446 @@
+/* Files of Kernel Tuner and KTT: what they hold is read, and of files cut at any byte every whole result. */
+#include "logs/foreign/foreign.h"
+#include "logs/foreign/json_parts.h"
+#include "logs/foreign/timestamp.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* As Kernel Tuner writes it while it runs: a result a line, a comma behind each, no end. */
+#define KT_HEADER                                                                                                      \
+    "{\n\"device_name\": \"NVIDIA RTX A4000\",\n\"kernel_name\": \"vector_add\",\n\"problem_size\": "                  \
+    "[\n4096,\n64\n],\n"                                                                                               \
+    "\"tune_params_keys\": [\n\"block_size_x\",\n\"alg\",\n\"fast\"\n],\n\"tune_params\": {\n\"block_size_x\": "       \
+    "[\n128,\n"                                                                                                        \
+    "256\n],\n\"alg\": [\n\"a}1\",\n\"a\\\"2\"\n],\n\"fast\": [\ntrue,\nfalse\n]\n},\n\"objective\": "                 \
+    "\"time\",\n\"cache\": {"
+#define KT_ONE                                                                                                         \
+    "\n\"128,a}1,True\": {\"block_size_x\": 128, \"alg\": \"a}1\", \"fast\": true, \"time\": 0.25, \"times\": [0.5, "  \
+    "0.25, "                                                                                                           \
+    "0.125], \"compile_time\": 440.5, \"verification_time\": 0, \"nvml_energy\": 0.5, \"timestamp\": \"2022-12-23 "    \
+    "12:11:26.411558+00:00\"},"
+#define KT_TWO                                                                                                         \
+    "\n\"256,a\\\"2,False\": {\"block_size_x\": 256, \"alg\": \"a\\\"2\", \"fast\": false, \"time\": "                 \
+    "\"CompilationFailedConfig\", \"times\": [], \"compile_time\": NaN, \"timestamp\": \"2022-12-23 "                  \
+    "12:11:27+00:00\"},"
+#define KT_THREE                                                                                                       \
+    "\n\"256,a}1,False\": {\"block_size_x\": 256, \"alg\": \"a}1\", \"fast\": false, \"__error__\": "                  \
+    "\"InvalidConfig\"},"
+#define KT_FOUR                                                                                                        \
+    "\n\"128,a}1,False\": {\"block_size_x\": 128, \"alg\": \"a}1\", \"fast\": false, \"time\": 1e20, \"GFLOP/s\": "    \
+    "Infinity},"
+#define KT_OPEN KT_HEADER KT_ONE KT_TWO KT_THREE KT_FOUR
+
+struct seen {
+    struct foreign_row rows[16];
+    size_t n, n_bad;
+    char words[400];
+    int64_t i_bad;
+};
+
+static bool take(const struct foreign_row *r, void *arg)
+{
+    struct seen *s = arg;
+    struct foreign_row *to = &s->rows[s->n];
+
+    assert_true(s->n < 16);
+    *to = *r;
+    to->task = strdup(r->task);
+    to->target = r->target ? strdup(r->target) : NULL;
+    to->args = r->args ? cJSON_Duplicate(r->args, true) : NULL;
+    to->knobs = cJSON_Duplicate(r->knobs, true);
+    to->extra = r->extra ? cJSON_Duplicate(r->extra, true) : NULL;
+    s->n++;
+    return true;
+}
+
+static void bad(int64_t i_line, const char *why, void *arg)
+{
+    struct seen *s = arg;
+
+    s->n_bad++;
+    s->i_bad = i_line;
+    snprintf(s->words, sizeof s->words, "%s", why);
+}
+
+static void forget(struct seen *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        foreign_row_fini(&s->rows[i]);
+    *s = (struct seen){.n = 0};
+}
+
+/* From memory of exactly its size, so that a sanitizer sees a byte too far. */
+static enum err read_as(const char *format, const char *text, size_t n, struct seen *s, struct why *why)
+{
+    const struct foreign_sink sink = {take, bad, s};
+    char *copy = malloc(n + !n);
+    enum err e;
+
+    assert_non_null(copy);
+    memcpy(copy, text, n);
+    e = foreign_find(format)->read(copy, n, &sink, why);
+    free(copy);
+    return e;
+}
+
+static double knob(const struct foreign_row *r, const char *name)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(r->knobs, name);
+
+    return cJSON_IsNumber(v) ? v->valuedouble : cJSON_IsBool(v) ? cJSON_IsTrue(v) : -1;
+}
+
+static void a_cache_gives_its_results(void **state)
+{
+    struct seen s = {.n = 0};
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(read_as("kernel_tuner", KT_OPEN, strlen(KT_OPEN), &s, &why), ERR_OK);
+    assert_int_equal(s.n, 4);
+    assert_int_equal(s.n_bad, 0);
+    assert_string_equal(s.rows[0].task, "vector_add");
+    assert_string_equal(s.rows[0].target, "NVIDIA RTX A4000");
+    assert_true(s.rows[0].status == STATUS_OK && s.rows[0].time_s == 0.25e-3 && s.rows[0].build_s == 0.4405);
+    assert_true(s.rows[0].n_samples == 3 && s.rows[0].samples_s[2] == 0.125e-3);
+    assert_true(s.rows[0].ts_ms == 1671797486411 && s.rows[0].i_line == 29);
+    assert_true(knob(&s.rows[0], "block_size_x") == 128 && knob(&s.rows[0], "fast") == 1);
+    assert_int_equal(cJSON_GetArraySize(s.rows[0].knobs), 3);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(s.rows[0].args, "problem_size")), 2);
+    assert_true(cJSON_GetObjectItem(s.rows[0].extra, "nvml_energy")->valuedouble == 0.5);
+    assert_string_equal(cJSON_GetObjectItem(s.rows[1].knobs, "alg")->valuestring, "a\"2");
+    assert_int_equal(s.rows[1].status, STATUS_COMPILE);
+    assert_string_equal(s.rows[1].why, "CompilationFailedConfig");
+    assert_int_equal(s.rows[2].status, STATUS_LIMITS);
+    assert_int_equal(s.rows[3].status, STATUS_RUNTIME);
+    assert_true(s.rows[1].time_s == 0 && s.rows[3].time_s == 0);
+    forget(&s);
+}
+
+/* Ends of the results above within the text. */
+static size_t n_whole(size_t cut)
+{
+    static const char *const results[] = {KT_ONE, KT_TWO, KT_THREE, KT_FOUR};
+    size_t end = strlen(KT_HEADER), n = 0;
+
+    for (size_t i = 0; i < 4; i++) {
+        end += strlen(results[i]);
+        n += cut >= end - 1; /* the comma is no part of it */
+    }
+    return n;
+}
+
+static void a_cache_cut_at_any_byte_gives_every_whole_result(void **state)
+{
+    const size_t n = strlen(KT_OPEN);
+
+    (void)state;
+    for (size_t cut = 0; cut <= n; cut++) {
+        struct seen s = {.n = 0};
+        struct why why = {""};
+        const enum err e = read_as("kernel_tuner", KT_OPEN, cut, &s, &why);
+
+        if (s.n != n_whole(cut) || (e && cut > 1) || (e && !why.text[0]))
+            fail_msg("cut at %zu: %zu results, expected %zu; %s %s", cut, s.n, n_whole(cut), err_name(e), why.text);
+        if (!e && cut <= strlen(KT_HEADER) - 2 && !s.n_bad)
+            fail_msg("cut at %zu: nothing was said of a file that ends before its results", cut);
+        forget(&s);
+    }
+}
+
+/* The other ways such a file ends: closed, reopened, indented as json.dump does, with a schema version. */
+static void closed_reopened_and_indented_caches_are_the_same(void **state)
+{
+    static const char *const ends[] = {"}\n}", "\n  \"x\": {\"block_size_x\": 1", "", "}}"};
+    static const char indented[] =
+        "\xef\xbb\xbf{\n  \"schema_version\": \"1.1.0\",\n  \"device_name\": \"d\",\n  \"kernel_name\": \"k\",\n  "
+        "\"problem_size\": 100,\n  \"tune_params_keys\": [\"a\"],\n  \"cache\": {\n    \"1\": {\n      \"a\": 1,\n     "
+        " "
+        "\"time\": 2.0,\n      \"times\": [\n        2.0\n      ]\n    }\n  }\n}\n";
+    struct seen s = {.n = 0};
+    struct why why = {""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char text[4096];
+
+        snprintf(text, sizeof text, "%.*s%s", (int)strlen(KT_OPEN) - (i % 3 == 0), KT_OPEN, ends[i]);
+        assert_int_equal(read_as("kernel_tuner", text, strlen(text), &s, &why), ERR_OK);
+        assert_int_equal(s.n, 4);
+        assert_int_equal(s.n_bad, i == 1);
+        forget(&s);
+    }
+    assert_ptr_equal(foreign_sniff(indented, sizeof indented - 1), foreign_find("kernel_tuner"));
+    assert_int_equal(read_as("kernel_tuner", indented, sizeof indented - 1, &s, &why), ERR_OK);
+    assert_true(s.n == 1 && s.rows[0].time_s == 0.002 && s.rows[0].i_line == 8);
+    forget(&s);
+}
+
+static void bad_results_are_told_and_passed_over(void **state)
+{
+    static const struct {
+        const char *result, *words;
+        size_t n;
+    } cases[] = {
+        {"\"1\": {\"b\": 1, \"time\": 1}, ", "'a' is missing", 1},
+        {"\"1\": 3, ", "expected an object", 1},
+        {"\"1\": {\"a\": tru, \"time\": 1}, ", "not JSON", 1},
+        {"\"1\" {\"a\": 1}, ", "not JSON from here on", 0},
+        {"1: {\"a\": 1}, ", "not JSON from here on", 0},
+        {"\"1\": {\"a\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}, ", "deeper than 32",
+         1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct seen s = {.n = 0};
+        struct why why = {""};
+        char text[1024];
+
+        snprintf(
+            text, sizeof text,
+            "{\"device_name\": \"d\", \"kernel_name\": \"k\", \"tune_params_keys\": [\"a\"], \"cache\": {\n%s\"2\": "
+            "{\"a\": 2, \"time\": 1}}}",
+            cases[i].result);
+        assert_int_equal(read_as("kernel_tuner", text, strlen(text), &s, &why), ERR_OK);
+        if (s.n != cases[i].n || s.n_bad != 1 || s.i_bad != 2 || !strstr(s.words, cases[i].words))
+            fail_msg("%s: %zu results, %zu bad, line %d: %s", cases[i].result, s.n, s.n_bad, (int)s.i_bad, s.words);
+        forget(&s);
+    }
+}
+
+static void what_is_no_cache_is_refused(void **state)
+{
+    static const char *const texts[] = {"",
+                                        "[1]",
+                                        "hello",
+                                        "{\"device_name\": 3, \"kernel_name\": \"k\", \"cache\": {}}",
+                                        "{\"device_name\": \"d\", \"kernel_name\": \"k\", \"cache\": {}}",
+                                        "{\"a\" 1}",
+                                        "{\"a\":}"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct seen s = {.n = 0};
+        struct why why = {""};
+
+        if (read_as("kernel_tuner", texts[i], strlen(texts[i]), &s, &why) != ERR_INPUT || !why.text[0])
+            fail_msg("%s: expected to be refused, got '%s'", texts[i], why.text);
+        forget(&s);
+    }
+}
+
+static void a_huge_result_is_passed_over_with_words(void **state)
+{
+    static const char start[] =
+        "{\"device_name\": \"d\", \"kernel_name\": \"k\", \"tune_params_keys\": [\"a\"], \"cache\": {"
+        "\"1\": {\"a\": 1, \"time\": 1, \"x\": \"",
+                      end[] = "\"}, \"2\": {\"a\": 2, \"time\": 1}}}";
+    const size_t n_long = FOREIGN_MAX_ROW_BYTES, n = sizeof start - 1 + n_long + sizeof end - 1;
+    char *text = malloc(n);
+    struct seen s = {.n = 0};
+
+    (void)state;
+    assert_non_null(text);
+    memcpy(text, start, sizeof start - 1);
+    memset(text + sizeof start - 1, '\0', n_long);
+    memcpy(text + n - (sizeof end - 1), end, sizeof end - 1);
+    assert_int_equal(read_as("kernel_tuner", text, n, &s, NULL), ERR_OK);
+    assert_true(s.n == 1 && s.n_bad == 1 && strstr(s.words, "longer than"));
+    forget(&s);
+    free(text);
+}
+
+#define KTT_HEAD                                                                                                       \
+    "{\n  \"Metadata\": {\n    \"ComputeApi\": \"CUDA\",\n    \"Device\": \"NVIDIA GeForce RTX 2080 Ti\",\n    "       \
+    "\"KttVersion\": \"2.1.0\",\n    \"TimeUnit\": \"Microseconds\",\n    \"Timestamp\": \"2024-08-12 11:26:23 "       \
+    "UTC\"\n  "                                                                                                        \
+    "},\n  \"Results\": [\n    "
+#define KTT_ONE                                                                                                        \
+    "{\n      \"ComputationResults\": [{\"CompilationData\": {\"RegistersCount\": 66, \"LocalMemorySize\": 0}, "       \
+    "\"Duration\": 3037.408, \"KernelFunction\": \"sum\"}],\n      \"CompilationOverhead\": 1000.5,\n      "           \
+    "\"Configuration\": [{\"Name\": \"WG\", \"Value\": 16, \"ValueType\": \"UnsignedInt\"}, {\"Name\": \"MODE\", "     \
+    "\"Value\": \"16\", \"ValueType\": \"String\"}],\n      \"KernelName\": \"Sum\",\n      \"Status\": \"Ok\",\n    " \
+    " "                                                                                                                \
+    " \"TotalDuration\": 3037.408\n    }"
+#define KTT_TWO                                                                                                        \
+    "{\"ComputationResults\": [], \"Configuration\": [{\"Name\": \"WG\", \"Value\": 32}], \"KernelName\": \"Sum\", "   \
+    "\"Status\": \"ValidationFailed\", \"TotalDuration\": 7}"
+#define KTT KTT_HEAD KTT_ONE ",\n    " KTT_TWO "\n  ],\n  \"UserData\": {}\n}"
+
+#define XML_HEAD                                                                                                       \
+    "<?xml version=\"1.0\"?>\n<TuningData>\n\t<Metadata ComputeApi=\"CUDA\" Device=\"NVIDIA GeForce RTX 2080 Ti\" "    \
+    "KttVersion=\"2.1.0\" Timestamp=\"2024-08-12 11:26:23 UTC\" TimeUnit=\"Microseconds\" />\n\t<Results>\n\t\t"
+#define XML_ONE                                                                                                        \
+    "<KernelResult KernelName=\"Sum\" Status=\"Ok\" TotalDuration=\"3037.408\" CompilationOverhead=\"1000.5\">"        \
+    "<Configuration><Pair ValueType=\"UnsignedInt\" Name=\"WG\" Value=\"16\" /><Pair ValueType=\"String\" "            \
+    "Name=\"MODE\" Value=\"16\" /></Configuration><ComputationResults><ComputationResult KernelFunction=\"sum\" "      \
+    "Duration=\"3037.408\"><GlobalSize X=\"1\" Y=\"1\" Z=\"1\" /><CompilationData RegistersCount=\"66\" "              \
+    "LocalMemorySize=\"0\" /></ComputationResult></ComputationResults></KernelResult>"
+#define XML_TWO                                                                                                        \
+    "<KernelResult KernelName=\"Sum\" Status=\"ValidationFailed\" TotalDuration=\"7\"><Configuration><Pair "           \
+    "Name=\"WG\" "                                                                                                     \
+    "Value=\"32\"/></Configuration></KernelResult>"
+#define XML XML_HEAD XML_ONE "\n\t\t" XML_TWO "\n\t</Results>\n</TuningData>\n"
+
+static void check_ktt(const struct seen *s)
+{
+    const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(s->rows[0].extra, "ComputationResults"), 0);
+
+    assert_int_equal(s->n, 2);
+    assert_string_equal(s->rows[0].task, "Sum");
+    assert_string_equal(s->rows[0].target, "NVIDIA GeForce RTX 2080 Ti");
+    assert_true(s->rows[0].status == STATUS_OK && fabs(s->rows[0].time_s - 3037.408e-6) < 1e-15);
+    assert_true(fabs(s->rows[0].build_s - 1000.5e-6) < 1e-15 && s->rows[0].ts_ms == 1723461983000);
+    assert_true(knob(&s->rows[0], "WG") == 16 && cJSON_GetArraySize(s->rows[0].knobs) == 2);
+    assert_string_equal(cJSON_GetObjectItem(s->rows[0].knobs, "MODE")->valuestring, "16");
+    assert_true(cJSON_GetObjectItem(cJSON_GetObjectItem(run, "CompilationData"), "RegistersCount")->valuedouble == 66);
+    assert_true(s->rows[1].status == STATUS_WRONG && s->rows[1].time_s == 0 && knob(&s->rows[1], "WG") == 32);
+}
+
+static void results_of_ktt_are_the_same_as_json_and_as_xml(void **state)
+{
+    static const char *const texts[] = {KTT, XML};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct seen s = {.n = 0};
+        struct why why = {""};
+
+        assert_ptr_equal(foreign_sniff(texts[i], strlen(texts[i])), foreign_find("ktt"));
+        if (read_as("ktt", texts[i], strlen(texts[i]), &s, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(s.n_bad, 0);
+        check_ktt(&s);
+        forget(&s);
+    }
+}
+
+static void results_of_ktt_cut_at_any_byte_give_every_whole_one(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t one, two;
+    } files[] = {
+        {KTT, sizeof KTT_HEAD KTT_ONE - 1, sizeof KTT_HEAD KTT_ONE ",\n    " KTT_TWO - 1},
+        {XML, sizeof XML_HEAD XML_ONE - 1, sizeof XML_HEAD XML_ONE "\n\t\t" XML_TWO - 1},
+    };
+
+    (void)state;
+    for (size_t f = 0; f < 2; f++)
+        for (size_t cut = strlen(XML_HEAD) / 2; cut <= strlen(files[f].text); cut++) {
+            const size_t expected = (cut >= files[f].one) + (cut >= files[f].two);
+            struct seen s = {.n = 0};
+            struct why why = {""};
+            const enum err e = read_as("ktt", files[f].text, cut, &s, &why);
+
+            if (e || s.n != expected)
+                fail_msg("file %zu cut at %zu: %zu results, expected %zu; %s", f, cut, s.n, expected, why.text);
+            if (expected < 2 && !s.n_bad)
+                fail_msg("file %zu cut at %zu: nothing was said of it", f, cut);
+            forget(&s);
+        }
+}
+
+static void bad_results_of_ktt_are_told(void **state)
+{
+    static const struct {
+        const char *result, *words;
+    } cases[] = {
+        {"{\"KernelName\": \"k\", \"Status\": \"Fine\", \"Configuration\": []}", "Status \"Fine\""},
+        {"{\"KernelName\": \"k\", \"Status\": \"Ok\", \"Configuration\": []}", "TotalDuration above 0"},
+        {"{\"Status\": \"Ok\", \"TotalDuration\": 1, \"Configuration\": []}", "\"KernelName\""},
+        {"{\"KernelName\": \"k\", \"Status\": \"Ok\", \"TotalDuration\": 1}", "expected \"Configuration\""},
+        {"{\"KernelName\": \"k\", \"Status\": \"Ok\", \"TotalDuration\": 1, \"Configuration\": [3]}", "a pair"},
+        {"{\"KernelName\": \"k\", \"Status\": \"Ok\", \"TotalDuration\": 1, \"Configuration\": [{\"Name\": \"a\", "
+         "\"Value\": 1}, {\"Name\": \"a\", \"Value\": 2}]}",
+         "used before"},
+        {"3", "expected an object"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct seen s = {.n = 0};
+        struct why why = {""};
+        char text[1024];
+
+        snprintf(text, sizeof text, "{\"Metadata\": {\"KttVersion\": \"2\"}, \"Results\": [\n%s, %s]}", cases[i].result,
+                 KTT_TWO);
+        assert_int_equal(read_as("ktt", text, strlen(text), &s, &why), ERR_OK);
+        if (s.n != 1 || s.n_bad != 1 || s.i_bad != 2 || !strstr(s.words, cases[i].words))
+            fail_msg("%s: %zu results, %zu bad: %s", cases[i].result, s.n, s.n_bad, s.words);
+        forget(&s);
+    }
+    {
+        static const char text[] = "{\"Metadata\": {\"TimeUnit\": \"Fortnights\"}, \"Results\": []}";
+        struct seen s = {.n = 0};
+        struct why why = {""};
+
+        assert_int_equal(read_as("ktt", text, strlen(text), &s, &why), ERR_INPUT);
+        assert_non_null(strstr(why.text, "Fortnights"));
+    }
+}
+
+static void timestamps_are_read_with_their_zone(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } cases[] = {
+        {"1970-01-01 00:00:00", 0},
+        {"2000-02-29T12:00:00Z", 951825600000},
+        {"2024-08-12 11:26:23 UTC", 1723461983000},
+        {"2022-12-23 12:11:26.411558+00:00", 1671797486411},
+        {"2022-12-23T12:11:26.4+02:00", 1671790286400},
+        {"2022-12-23T12:11:26-01:30", 1671802886000},
+        {"2022-13-23 12:11:26", 0},
+        {"yesterday", 0},
+        {"", 0},
+        {"2022-12-23 12:11:26 CEST", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (timestamp_ms(cases[i].text) != cases[i].ms)
+            fail_msg("%s: %lld, expected %lld", cases[i].text, (long long)timestamp_ms(cases[i].text),
+                     (long long)cases[i].ms);
+}
+
+static void every_format_has_a_name_and_a_way(void **state)
+{
+    (void)state;
+    for (const struct foreign_format *const *f = foreign_formats; *f; f++) {
+        assert_ptr_equal(foreign_find((*f)->name), *f);
+        assert_true((*f)->summary && (*f)->summary[0] && (*f)->sniff && ((*f)->read || (*f)->write));
+        assert_false((*f)->sniff("", 0));
+        assert_false((*f)->sniff("{\"schema\":1,\"id\":\"t1\"", 21)); /* our own log */
+    }
+    assert_null(foreign_find("punchcards"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cache_gives_its_results),
+        cmocka_unit_test(a_cache_cut_at_any_byte_gives_every_whole_result),
+        cmocka_unit_test(closed_reopened_and_indented_caches_are_the_same),
+        cmocka_unit_test(bad_results_are_told_and_passed_over),
+        cmocka_unit_test(what_is_no_cache_is_refused),
+        cmocka_unit_test(a_huge_result_is_passed_over_with_words),
+        cmocka_unit_test(results_of_ktt_are_the_same_as_json_and_as_xml),
+        cmocka_unit_test(results_of_ktt_cut_at_any_byte_give_every_whole_one),
+        cmocka_unit_test(bad_results_of_ktt_are_told),
+        cmocka_unit_test(timestamps_are_read_with_their_zone),
+        cmocka_unit_test(every_format_has_a_name_and_a_way),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,8 +7,8 @@
 
 /* ---- memory ---- */
 
-static enum exec_status exec_cu_allocate(const struct exec_cu *s, const char *id, size_t n_bytes, exec_cu_mem *out,
-                                         struct exec_words *words)
+EXEC_API enum exec_status exec_cu_allocate(const struct exec_cu *s, const char *id, size_t n_bytes, exec_cu_mem *out,
+                                           struct exec_words *words)
 {
     char what[128];
     exec_cu_mem at = 0;

@@ -207,6 +207,69 @@ EXEC_API enum exec_status exec_cu_pack(struct exec_cu_op *op, struct CUstream_st
     return EXEC_OK;
 }
 
+/* Device copies of weights in host memory, by buffer. */
+static enum exec_status exec_cu_upload(struct exec_cu_op *op, struct CUstream_st *stream, const void *const *weights,
+                                       exec_cu_mem *mems, struct exec_words *words)
+{
+    enum exec_status status = EXEC_OK;
+    for (int i = 0; status == EXEC_OK && i < op->plan->n_buffers; i++) {
+        const struct exec_buffer *b = &op->plan->buffers[i];
+        const int at = op->layout.spots[i].index;
+        if (b->role != EXEC_WEIGHT) {
+            continue;
+        }
+        if (weights == NULL || weights[at] == NULL) {
+            return exec_fail(words, EXEC_BAD_ARGUMENT, "%s: weight %s is missing", op->plan->workload, b->id);
+        }
+        status = exec_cu_allocate(op->s, b->id, b->n_bytes, &mems[at], words);
+        if (status == EXEC_OK) {
+            const int error = op->s->cu.cuMemcpyHtoDAsync_v2(mems[at], weights[at], b->n_bytes, stream);
+            status = exec_cu_check(&op->s->cu, error, b->id, words);
+        }
+    }
+    return status;
+}
+
+/* Frees uploads; those that runs read go over to `w`, where there is one. */
+static void exec_cu_drop_uploads(struct exec_cu_op *op, const exec_cu_mem *mems, struct exec_cu_weights *w)
+{
+    for (int i = 0; i < op->plan->n_buffers; i++) {
+        const struct exec_spot *spot = &op->layout.spots[i];
+        if (op->plan->buffers[i].role == EXEC_WEIGHT && mems[spot->index] != 0 && (w == NULL || !spot->in_run)) {
+            (void)op->s->cu.cuMemFree_v2(mems[spot->index]);
+        }
+    }
+    if (w != NULL) {
+        w->uploaded = 1;
+    }
+}
+
+EXEC_API enum exec_status exec_cu_pack_host(struct exec_cu_op *op, struct CUstream_st *stream,
+                                            const void *const *weights, struct exec_words *words,
+                                            struct exec_cu_weights **out)
+{
+    struct exec_cu_weights *w = NULL;
+    exec_cu_mem *mems = op != NULL ? calloc((size_t)op->layout.n_weights + 1, sizeof *mems) : NULL;
+    enum exec_status status;
+    if (mems == NULL || out == NULL) {
+        free(mems);
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "no op, no place for its weights, or no memory");
+    }
+    status = exec_cu_enter(op->s, words);
+    if (status == EXEC_OK) {
+        status = exec_cu_upload(op, stream, weights, mems, words);
+        status = status == EXEC_OK ? exec_cu_pack(op, stream, mems, words, &w) : status;
+        (void)op->s->cu.cuStreamSynchronize(stream);
+        exec_cu_drop_uploads(op, mems, w);
+        exec_cu_leave(op->s);
+    }
+    free(mems);
+    if (status == EXEC_OK) {
+        *out = w;
+    }
+    return status;
+}
+
 EXEC_API void exec_cu_weights_free(struct exec_cu_weights *w)
 {
     if (w == NULL) {
@@ -215,6 +278,11 @@ EXEC_API void exec_cu_weights_free(struct exec_cu_weights *w)
     if (exec_cu_enter(w->op->s, NULL) == EXEC_OK) {
         exec_cu_wait(w->op->s);
         exec_cu_free_mems(w->op, EXEC_OF_WEIGHTS, w->mems);
+        for (int i = 0; w->uploaded && i < w->op->plan->n_buffers; i++) {
+            if (w->op->plan->buffers[i].role == EXEC_WEIGHT && w->op->layout.spots[i].in_run) {
+                (void)w->op->s->cu.cuMemFree_v2(w->mems[i]);
+            }
+        }
         exec_cu_leave(w->op->s);
     }
     free(w->mems);

@@ -270,6 +270,27 @@ static CUdeviceptr whole_numbers(int value)
     return emulated_buffer(content, sizeof content);
 }
 
+/* The host's memory may go at once. */
+static void weights_come_from_host_memory(struct session *x, struct exec_cu_op *op, const exec_cu_mem *tensors)
+{
+    const void *missing[1] = {NULL}, *list[1];
+    struct exec_cu_weights *w = NULL;
+    int *content = malloc(N * sizeof *content);
+
+    assert_non_null(content);
+    for (int i = 0; i < N; i++)
+        content[i] = 11;
+    list[0] = content;
+    assert_int_equal(exec_cu_pack_host(op, x->streams[0], missing, &words, &w), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_cu_pack_host(op, x->streams[0], list, &words, &w), EXEC_OK);
+    memset(content, 0, N * sizeof *content);
+    free(content);
+    run(x, op, 1, tensors, w);
+    wait_for(x);
+    expect_all(tensors[1], N, 7 * 22 + 11);
+    exec_cu_weights_free(w);
+}
+
 static void weights_are_packed_once_and_live_side_by_side(void **state)
 {
     static const struct exec_buffer buffers[] = {{.id = "x", .role = EXEC_INPUT, .n_bytes = N * sizeof(int)},
@@ -309,6 +330,7 @@ static void weights_are_packed_once_and_live_side_by_side(void **state)
         wait_for(&x);
         expect_all(tensors[1], N, round % 2 ? 7 * 10 + 5 : 7 * 6 + 3);
     }
+    weights_come_from_host_memory(&x, op, tensors);
     for (int i = 0; i < 2; i++) {
         exec_cu_weights_free(w[i]);
         cuda.cuMemFree_v2(given[i]);

@@ -6,6 +6,8 @@
 #                                  CLBlast from Debian, oneDNN and onnxruntime from PyPI into TUNE_PEERS, outside the tree
 #   install_deps.sh --nvrtc12      and CUDA 12's NVRTC from PyPI (130 MB), the last that makes code for sm_50 to sm_72, into
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvrtc12/venv
+#   install_deps.sh --hub          and the servers that the tests of `tune hub` start: nginx with DAV, and moto's S3 server from PyPI in
+#                                  ${XDG_CACHE_HOME:-~/.cache}/tune-hub/venv
 #   install_deps.sh --arm64        and what scripts/build_arm64.sh and scripts/test_arm64.sh need: a cross compiler, an emulator
 set -eu
 
@@ -13,6 +15,7 @@ packages="gcc g++ libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev
     libmbedtls-dev libcmocka-dev zlib1g-dev ocl-icd-opencl-dev pocl-opencl-icd oclgrind"
 peers=""
 nvrtc12=""
+hub=""
 for argument in "$@"; do
     case "$argument" in
     --check-tools) packages="$packages valgrind clang clang-format cppcheck universal-ctags git" ;;
@@ -24,9 +27,13 @@ for argument in "$@"; do
         packages="$packages python3-venv"
         nvrtc12="${XDG_CACHE_HOME:-$HOME/.cache}/tune-nvrtc12/venv"
         ;;
+    --hub)
+        packages="$packages nginx-light libnginx-mod-http-dav-ext python3-venv"
+        hub="${XDG_CACHE_HOME:-$HOME/.cache}/tune-hub/venv"
+        ;;
     --arm64) packages="$packages gcc-aarch64-linux-gnu dpkg-dev qemu-user-static" ;;
     *)
-        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --bench, --nvrtc12 or --arm64" >&2
+        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --bench, --nvrtc12, --hub or --arm64" >&2
         exit 1
         ;;
     esac
@@ -68,9 +75,21 @@ install_nvrtc12() {
     : >"$nvrtc12/complete-1"
 }
 
+install_hub() {
+    [ -n "$hub" ] || return 0
+    [ ! -f "$hub/complete-1" ] || return 0
+    echo "installing into $hub: moto 5.2.5"
+    if ! python3 -m venv "$hub" || ! "$hub/bin/pip" install --quiet --disable-pip-version-check 'moto[s3,server]==5.2.5'; then
+        echo "install_deps.sh: pip could not install moto into $hub; the tests of \`tune hub\` leave S3 out" >&2
+        return 0
+    fi
+    : >"$hub/complete-1"
+}
+
 if [ -z "$missing" ]; then
     install_peers
     install_nvrtc12
+    install_hub
     exit 0
 fi
 
@@ -100,3 +119,4 @@ if ! install; then
 fi
 install_peers
 install_nvrtc12
+install_hub

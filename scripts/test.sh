@@ -29,6 +29,7 @@ run() {
 [ $# -gt 0 ] || set -- unit kernels cuda farm opencl bench arm64
 for label in "$@"; do
     [ "$label" != arm64 ] || scripts/install_deps.sh --arm64 || true # the test skips, with words, what it cannot do
+    [ "$label" != farm ] || scripts/install_deps.sh --hub || true # likewise
     case "$label" in
     unit | kernels | cuda) run "$label" "$jobs" ;;
     *) run "$label" 1 ;;

@@ -234,9 +234,13 @@ static void add_header(struct curl_slist **list, const char *name, const char *v
 
 static struct curl_slist *headers(const struct hub *h, const struct hub_request *q, bool *ok)
 {
-    struct curl_slist *list = curl_slist_append(NULL, "Expect:"); /* no waiting for 100 Continue */
+    struct curl_slist *list = NULL;
 
-    *ok = list;
+    *ok = true;
+    if (!q->url->s3) { /* no waiting for 100 Continue; libcurl 7.88 would sign it */
+        list = curl_slist_append(NULL, "Expect:");
+        *ok = list;
+    }
     if (q->etag && *q->etag)
         add_header(&list, "If-Match", q->etag, ok);
     else if (q->etag)
@@ -299,6 +303,8 @@ static void set_connection(CURL *c, const struct hub *h)
 
 static void set_method(CURL *c, const struct hub_request *q)
 {
+    char range[32];
+
     if (strcmp(q->method, "HEAD") == 0) {
         curl_easy_setopt(c, CURLOPT_NOBODY, 1L);
     } else if (q->body_path || q->body) {
@@ -311,8 +317,10 @@ static void set_method(CURL *c, const struct hub_request *q)
     } else if (strcmp(q->method, "HEAD") != 0) {
         curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, q->method);
     }
-    if (q->from)
-        curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)q->from);
+    if (q->from) { /* no CURLOPT_RESUME_FROM: that makes a whole body (200) an error */
+        snprintf(range, sizeof range, "%lld-", (long long)q->from);
+        curl_easy_setopt(c, CURLOPT_RANGE, range);
+    }
 }
 
 static void set_callbacks(CURL *c, struct transfer *t)

@@ -1,5 +1,7 @@
 #include "core/file.h"
 
+#include "core/file_out.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,56 +60,17 @@ enum err file_read(const char *path, struct buf *out, struct why *why)
     return e;
 }
 
-static bool write_all(int fd, const char *p, size_t n)
-{
-    while (n) {
-        const ssize_t done = write(fd, p, n);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return false;
-        p += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
-/* Into what is no file but a device or a pipe, such as /dev/stdout: a rename would put a file in its place. */
-static enum err write_into(const char *path, const void *bytes, size_t n, struct why *why)
-{
-    const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    const bool ok = fd >= 0 && write_all(fd, bytes, n);
-    const int saved = errno;
-
-    if (fd >= 0)
-        close(fd);
-    return ok ? ERR_OK : why_set(why, ERR_IO, "%s: %s", path, strerror(saved));
-}
-
 enum err file_replace(const char *path, const void *bytes, size_t n, unsigned mode, struct why *why)
 {
-    char side[PATH_MAX];
-    struct stat there;
-    int fd, saved;
+    struct file_out f;
+    enum err e = file_out_open(&f, path, mode, why);
 
-    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode))
-        return why_set(why, ERR_IO, "%s: %s", path, strerror(EISDIR));
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
-        return write_into(path, bytes, n, why);
-    if (snprintf(side, sizeof side, "%s.XXXXXX", path) >= (int)sizeof side)
-        return why_set(why, ERR_LIMIT, "path too long: %s", path);
-    fd = mkostemp(side, O_CLOEXEC);
-    if (fd < 0)
-        return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
-    if (fchmod(fd, mode) == 0 && write_all(fd, bytes, n) && fsync(fd) == 0 && rename(side, path) == 0) {
-        close(fd);
-        return ERR_OK;
-    }
-    saved = errno;
-    close(fd);
-    unlink(side);
-    return why_set(why, ERR_IO, "%s: %s", path, strerror(saved));
+    if (!e)
+        e = file_out_put(&f, bytes, n, why);
+    if (!e)
+        e = file_out_commit(&f, why);
+    file_out_close(&f);
+    return e;
 }
 
 enum err file_append(const char *path, const void *bytes, size_t n, bool durable, struct why *why)

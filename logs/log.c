@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES 65536
+#define CHUNK_BYTES 262144
 
 static enum err io_error(const char *path, struct why *why)
 {
@@ -93,9 +93,7 @@ enum err log_append(const char *path, const struct record *r, struct why *why)
 }
 
 struct scan {
-    const char *path;
-    bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg);
-    log_warn *warn;
+    bool (*each)(const struct log_line *line, void *arg);
     void *arg;
     struct buf line; /* the line so far, when it spans chunks */
     bool too_long;   /* the line so far was dropped for its length */
@@ -103,49 +101,26 @@ struct scan {
 };
 
 /* One whole line without its '\n'; false when the caller has had enough. */
-static bool take_line(struct scan *s, const char *line, size_t n)
+static bool give(struct scan *s, const char *text, size_t n, bool is_torn)
 {
-    struct record r;
-    struct why why;
-    bool more;
+    const struct log_line line = {s->too_long ? NULL : text, s->too_long ? 0 : n, ++s->i_line, is_torn};
 
-    s->i_line++;
-    if (n == 0)
-        return true;
-    if (record_parse(line, n, &r, &why) != ERR_OK) {
-        if (s->warn)
-            s->warn(s->path, s->i_line, why.text, s->arg);
-        return true;
-    }
-    more = s->each(&r, line, n, s->arg);
-    record_fini(&r);
-    return more;
-}
-
-static void drop_long_line(struct scan *s)
-{
-    char words[64];
-
-    s->i_line++;
     s->too_long = false;
-    snprintf(words, sizeof words, "longer than %d bytes", RECORD_MAX_BYTES);
-    if (s->warn)
-        s->warn(s->path, s->i_line, words, s->arg);
+    if (line.text && n == 0)
+        return true;
+    return s->each(&line, s->arg);
 }
 
 /* Ends the line that `bytes` complete. */
-static bool end_line(struct scan *s, const char *bytes, size_t n)
+static bool end_line(struct scan *s, const char *bytes, size_t n, bool is_torn)
 {
-    bool more = true;
+    bool more;
 
     if (s->line.len == 0 && !s->too_long)
-        return take_line(s, bytes, n);
+        return give(s, bytes, n, is_torn);
     if (!s->too_long && buf_append(&s->line, bytes, n) != ERR_OK)
         s->too_long = true;
-    if (s->too_long)
-        drop_long_line(s);
-    else
-        more = take_line(s, s->line.data, s->line.len);
+    more = give(s, s->line.data, s->line.len, is_torn);
     buf_clear(&s->line);
     return more;
 }
@@ -157,7 +132,7 @@ static bool take_chunk(struct scan *s, const char *chunk, size_t n)
     while (n && (end = memchr(chunk, '\n', n))) {
         const size_t n_line = (size_t)(end - chunk);
 
-        if (!end_line(s, chunk, n_line))
+        if (!end_line(s, chunk, n_line, false))
             return false;
         chunk += n_line + 1;
         n -= n_line + 1;
@@ -169,7 +144,7 @@ static bool take_chunk(struct scan *s, const char *chunk, size_t n)
     return true;
 }
 
-static enum err scan_fd(struct scan *s, int fd, struct why *why)
+static enum err scan_fd(struct scan *s, int fd, const char *path, struct why *why)
 {
     char chunk[CHUNK_BYTES];
 
@@ -179,28 +154,72 @@ static enum err scan_fd(struct scan *s, int fd, struct why *why)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return io_error(s->path, why);
+            return io_error(path, why);
         if (n == 0)
             break;
         if (!take_chunk(s, chunk, (size_t)n))
             return ERR_OK;
     }
     if (s->line.len || s->too_long)
-        (void)end_line(s, "", 0);
+        (void)end_line(s, "", 0, true);
     return ERR_OK;
+}
+
+enum err log_lines_fd(int fd, const char *path, bool (*each)(const struct log_line *line, void *arg), void *arg,
+                      struct why *why)
+{
+    struct scan s = {.each = each, .arg = arg};
+    enum err e;
+
+    buf_init(&s.line, RECORD_MAX_BYTES);
+    e = scan_fd(&s, fd, path, why);
+    buf_fini(&s.line);
+    return e;
+}
+
+enum err log_line_record(const struct log_line *line, struct record *out, struct why *why)
+{
+    enum err e;
+
+    if (!line->text)
+        return why_set(why, ERR_INPUT, "longer than %d bytes", RECORD_MAX_BYTES);
+    e = record_parse(line->text, line->n, out, why);
+    if (e && line->is_torn)
+        why_prefix(why, e, "the file ends within this line");
+    return e;
+}
+
+struct parsing {
+    const char *path;
+    bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg);
+    log_warn *warn;
+    void *arg;
+};
+
+static bool parse(const struct log_line *line, void *arg)
+{
+    const struct parsing *p = arg;
+    struct record r;
+    struct why why;
+    bool more;
+
+    if (log_line_record(line, &r, &why) != ERR_OK) {
+        if (p->warn)
+            p->warn(p->path, line->i_line, why.text, p->arg);
+        return true;
+    }
+    more = p->each(&r, line->text, line->n, p->arg);
+    record_fini(&r);
+    return more;
 }
 
 enum err log_scan_fd(int fd, const char *path,
                      bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg), log_warn *warn,
                      void *arg, struct why *why)
 {
-    struct scan s = {.path = path, .each = each, .warn = warn, .arg = arg};
-    enum err e;
+    struct parsing p = {path, each, warn, arg};
 
-    buf_init(&s.line, RECORD_MAX_BYTES);
-    e = scan_fd(&s, fd, why);
-    buf_fini(&s.line);
-    return e;
+    return log_lines_fd(fd, path, parse, &p, why);
 }
 
 enum err log_scan(const char *path, bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg),

@@ -11,6 +11,21 @@ enum err log_append(const char *path, const struct record *r, struct why *why);
  * line. */
 enum err log_append_line(const char *path, const char *line, size_t n, struct why *why);
 
+/* A line of a file as it stands. */
+struct log_line {
+    const char *text; /* without its '\n'; NULL when it was longer than RECORD_MAX_BYTES and was not held */
+    size_t n;
+    int64_t i_line; /* from 1 */
+    bool is_torn;   /* no '\n' stands behind it: the file ends in it */
+};
+
+/* Calls `each` with every line that is not empty, from where the open file stands, until it returns false. ERR_IO. */
+enum err log_lines_fd(int fd, const char *path, bool (*each)(const struct log_line *line, void *arg), void *arg,
+                      struct why *why);
+
+/* The record of a line; ERR_INPUT with words, also of lines too long or torn. */
+enum err log_line_record(const struct log_line *line, struct record *out, struct why *why);
+
 /* A line that was skipped: its file, number from 1, and why. */
 typedef void log_warn(const char *path, int64_t i_line, const char *why, void *arg);
 

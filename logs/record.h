@@ -97,6 +97,9 @@ enum err record_print(const struct record *r, struct buf *line);
  * schema. Unknown members are ignored. */
 enum err record_parse(const char *line, size_t n, struct record *out, struct why *why);
 
+/* Is the line (without its '\n') whole, by its checksum? ERR_INPUT with words. What it says is not looked at. */
+enum err record_check_sum(const char *line, size_t n, struct why *why);
+
 /* GFLOPS of a record, 0 when it was not timed. */
 double record_gflops(const struct record *r);
 

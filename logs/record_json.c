@@ -522,8 +522,7 @@ enum err record_print(const struct record *r, struct buf *line)
     return e;
 }
 
-/* Checks the tail against the bytes before it. */
-static enum err check_sum(const char *line, size_t n, struct why *why)
+enum err record_check_sum(const char *line, size_t n, struct why *why)
 {
     const char *tail = n > TAIL_BYTES ? line + n - TAIL_BYTES : NULL;
     char expected[TAIL_BYTES + 1];
@@ -564,7 +563,7 @@ enum err record_parse(const char *line, size_t n, struct record *out, struct why
         n--;
     if (n >= RECORD_MAX_BYTES)
         return why_set(why, ERR_INPUT, "longer than %d bytes", RECORD_MAX_BYTES);
-    e = check_sum(line, n, why);
+    e = record_check_sum(line, n, why);
     if (!e && json_parse(line, n, &object, why))
         e = ERR_INPUT;
     if (e)

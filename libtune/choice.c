@@ -271,9 +271,14 @@ enum err choices_open(const char *path, const struct choice_filter *filter, stru
     return ERR_OK;
 }
 
+const struct record *choices_first(const struct choices *c)
+{
+    return c->n ? c->entries[0].record : NULL;
+}
+
 enum err choices_device(const struct choices *c, struct device_desc *out, struct why *why)
 {
-    const struct record *r = c->n ? c->entries[0].record : NULL;
+    const struct record *r = choices_first(c);
 
     if (!r)
         return why_set(why, ERR_INPUT, "no record tells of a device");
@@ -320,7 +325,7 @@ static enum err make_fallback(const struct template *t, const struct workload *w
 }
 
 /* Of the template that fits best, the first in the operator's table of those that fit as well. */
-static enum err make_default(const struct workload *w, const struct device_desc *d, struct choice *out, struct why *why)
+enum err choice_default(const struct workload *w, const struct device_desc *d, struct choice *out, struct why *why)
 {
     struct why last = {""};
 
@@ -346,7 +351,7 @@ enum err choice_make(const struct choices *c, const struct workload *w, const st
     if (e || found)
         return e ? why_set(why, e, "a workload's text: %s", err_words(e)) : ERR_OK;
     e = choice_nearest(kind_of(c, w)->first, w, d, out, why);
-    return e == ERR_NOT_FOUND ? make_default(w, d, out, why) : e;
+    return e == ERR_NOT_FOUND ? choice_default(w, d, out, why) : e;
 }
 
 void choice_fini(struct choice *c)

@@ -50,6 +50,8 @@ struct choice {
 /* ERR_NOT_FOUND: no template computes the workload on this device. */
 enum err choice_make(const struct choices *c, const struct workload *w, const struct device_desc *d, struct choice *out,
                      struct why *why);
+/* The last resort alone: a default, whatever is recorded. */
+enum err choice_default(const struct workload *w, const struct device_desc *d, struct choice *out, struct why *why);
 void choice_fini(struct choice *c);
 
 /* The program of a choice; `out` is initialised by this call. choice_program: with verification passes, as it was
@@ -62,6 +64,9 @@ enum err choice_kernels(const struct choice *c, const struct workload *w, const 
 /* How far two workloads of one operator and dtype lie apart: 0 = the same sizes; INFINITY = no config of one is for the
  * other. docs/libtune.md has the formula. */
 double choice_distance(const struct workload *a, const struct workload *b);
+
+/* Lends a record that answers, the first; NULL when there is none. */
+const struct record *choices_first(const struct choices *c);
 
 /* The description of the device that the records were measured on (all of one device). ERR_INPUT when they do not tell.
  */

@@ -1,0 +1,154 @@
+#include "libtune/tune_parts.h"
+
+#include "logs/log.h"
+#include "runtime/nvrtc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum tune_status check_options(const struct tune_options *o)
+{
+    for (size_t i = 0; i < sizeof o->reserved / sizeof o->reserved[0]; i++)
+        if (o->reserved[i])
+            return tune_fail(TUNE_BAD_ARGUMENT, "tune_options: `reserved` is for later versions: expected NULL");
+    if (o->threads < 0)
+        return tune_fail(TUNE_BAD_ARGUMENT, "tune_options: %d threads", o->threads);
+    return TUNE_OK;
+}
+
+/* Without any record: defaults only. */
+static enum err no_records(struct choices **out)
+{
+    struct best_set *none = NULL;
+    enum err e = best_new(&none);
+
+    if (!e)
+        e = choices_of(none, out, NULL);
+    best_free(none);
+    return e;
+}
+
+static enum tune_status log_failed(enum err e, const char *log, const struct why *why)
+{
+    if (e == ERR_NOMEM)
+        return tune_fail(TUNE_NO_MEMORY, "%s", why->text);
+    if (e == ERR_INPUT) /* of several devices */
+        return tune_fail(TUNE_OTHER_DEVICE, "%s", why->text);
+    return tune_fail(e == ERR_NOT_FOUND && access(log, F_OK) == 0 ? TUNE_NO_RECORD : TUNE_NO_LOG, "%s", why->text);
+}
+
+/* Are the records that the options let through those of another device, and may they be? */
+static enum tune_status take_others(struct tune *t, const char *log, const struct tune_options *o,
+                                    const struct why *own_why)
+{
+    const struct choice_filter asked = {.key = o->key, .fingerprint = o->fingerprint};
+    struct choices *others = NULL;
+    struct why why = {""};
+    const enum err e = choices_open(log, &asked, &others, &why);
+
+    if (e && (e != ERR_INPUT || o->any_device))
+        return log_failed(e, log, &why);
+    if (!o->any_device) {
+        choices_close(others);
+        return tune_fail(TUNE_OTHER_DEVICE, "%s; this one is %s (%.12s), and any_device was not asked for",
+                         own_why->text, t->device.name, t->fingerprint.hex);
+    }
+    t->choices = others;
+    return TUNE_OK;
+}
+
+/* Records of this device; where there are none and the caller takes any, those that the options let through. */
+static enum tune_status choose_records(struct tune *t, const char *log, const struct tune_options *o)
+{
+    const struct choice_filter own = {.key = o->key, .fingerprint = t->fingerprint.hex};
+    struct why why = {""};
+    enum err e = ERR_NOT_FOUND;
+
+    if (!o->fingerprint || strncmp(o->fingerprint, t->fingerprint.hex, strlen(o->fingerprint)) == 0)
+        e = choices_open(log, &own, &t->choices, &why);
+    else
+        why_set(&why, e, "%s: the records asked for are of fingerprint %.12s", log, o->fingerprint);
+    if (!e)
+        return TUNE_OK;
+    return e == ERR_NOT_FOUND ? take_others(t, log, o, &why) : log_failed(e, log, &why);
+}
+
+static enum tune_status read_records(struct tune *t, const char *log, const struct tune_options *o)
+{
+    const struct record *r;
+    enum tune_status s;
+
+    if (!log)
+        return no_records(&t->choices) ? tune_fail(TUNE_NO_MEMORY, "out of memory") : TUNE_OK;
+    s = choose_records(t, log, o);
+    r = s == TUNE_OK ? choices_first(t->choices) : NULL;
+    if (r) {
+        memcpy(t->log_key, r->key, sizeof t->log_key);
+        t->log_fingerprint = r->fingerprint;
+    }
+    return s;
+}
+
+struct tune *tune_new(const struct tune_backend *backend)
+{
+    struct tune *t = calloc(1, sizeof *t);
+
+    if (!t || pthread_mutex_init(&t->lock, NULL) || pthread_mutex_init(&t->noting, NULL)) {
+        free(t);
+        (void)tune_fail(TUNE_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    t->backend = backend;
+    atomic_init(&t->n_users, 1);
+    return t;
+}
+
+enum tune_status tune_begin(struct tune *t, const char *log, const struct tune_options *options)
+{
+    const struct tune_options none = {0}, *o = options ? options : &none;
+    const enum tune_status s = check_options(o);
+
+    t->fingerprint = device_desc_fingerprint(&t->device);
+    return s == TUNE_OK ? read_records(t, log, o) : s;
+}
+
+void tune_release(struct tune *t)
+{
+    if (!t || atomic_fetch_sub(&t->n_users, 1) != 1)
+        return;
+    if (t->session)
+        t->backend->close(t->session);
+    nvrtc_close(t->nvrtc);
+    choices_close(t->choices);
+    tune_forget_missed(t);
+    pthread_mutex_destroy(&t->lock);
+    pthread_mutex_destroy(&t->noting);
+    free(t);
+}
+
+void tune_close(struct tune *t)
+{
+    tune_release(t);
+}
+
+enum tune_status tune_about(const struct tune *t, struct tune_info *out)
+{
+    const struct choices_notes *notes;
+
+    if (!t || !out)
+        return tune_fail(TUNE_BAD_ARGUMENT, "tune_about: expected an open log and where to write to");
+    notes = choices_notes(t->choices);
+    *out = (struct tune_info){
+        .api = t->backend->api,
+        .device = t->device.name,
+        .fingerprint = t->fingerprint.hex,
+        .log_key = t->log_key,
+        .log_fingerprint = t->log_fingerprint.hex,
+        .n_records = notes->n_records,
+        .n_left_out = notes->n_left_out,
+        .n_bad_lines = notes->n_bad_lines,
+        .bad_line = notes->bad_line,
+    };
+    return TUNE_OK;
+}

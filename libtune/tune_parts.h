@@ -1,0 +1,92 @@
+/* tune_parts.h - what the files of libtune share. Nobody else includes this. */
+#ifndef TUNE_LIBTUNE_TUNE_PARTS_H
+#define TUNE_LIBTUNE_TUNE_PARTS_H
+
+#include "libtune/choice.h"
+#include "libtune/exec/plan.h"
+#include "libtune/tune.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* One API of devices. `session`, `op` and `packed` are its executor's; calls with them are made under tune.lock. */
+struct tune_backend {
+    const char *api;
+    /* Compiles what the executor takes only as code, in place; without the lock. May be NULL. */
+    enum tune_status (*compile)(struct tune *t, struct program *p, struct blobs *blobs);
+    enum exec_status (*op_open)(void *session, const struct exec_plan *plan, struct exec_words *words, void **out);
+    void (*op_close)(void *op);
+    enum exec_status (*pack)(void *op, void *queue, const void *weights, struct exec_words *words, void **out);
+    enum exec_status (*run)(void *op, void *queue, const void *tensors, const void *packed, struct exec_words *words);
+    void (*packed_free)(void *packed);
+    void (*close)(void *session);
+};
+
+extern const struct tune_backend tune_backend_cl, tune_backend_cuda;
+
+/* A workload without a record of its own. */
+struct tune_missed {
+    char *workload, *instead; /* "nearest dense f32 .., distance 1" */
+    enum choice_kind kind;
+    double distance;
+};
+
+struct tune {
+    const struct tune_backend *backend;
+    void *session;
+    struct nvrtc *nvrtc; /* CUDA: opened by the first plan */
+    struct device_desc device;
+    struct sha256 fingerprint;
+    struct choices *choices;
+    char log_key[64];
+    struct sha256 log_fingerprint;
+    pthread_mutex_t lock;   /* of the session */
+    pthread_mutex_t noting; /* of what follows */
+    struct tune_missed *missed;
+    size_t n_missed;
+    atomic_int n_users; /* the caller and plans */
+};
+
+struct tune_plan {
+    struct tune *t;
+    struct choice choice; /* its record is lent by t->choices */
+    struct workload workload;
+    char *text, *knobs;
+    double flops, bytes;
+    struct tune_tensor *tensors, *weights; /* the strings of both lie in `names` */
+    size_t n_tensors, n_weights;
+    char (*names)[3][PROGRAM_ID_BYTES];
+    struct exec_plan *exec;
+    void *op;
+    void *nothing_packed; /* of a plan without weights: made by the first run */
+    atomic_int n_users;   /* the caller and weights */
+};
+
+struct tune_weights {
+    struct tune_plan *plan;
+    void *packed;
+};
+
+/* Notes the words for the calling thread and returns the status, so that `return tune_fail(...)` reads well. */
+enum tune_status tune_fail(enum tune_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* TUNE_OK stays as it is. */
+enum tune_status tune_fail_exec(enum exec_status status, const struct exec_words *words);
+
+/* All empty; NULL (and words) without memory. tune_release. */
+struct tune *tune_new(const struct tune_backend *backend);
+/* Checks options and reads the log for t->device. */
+enum tune_status tune_begin(struct tune *t, const char *log, const struct tune_options *options);
+void tune_release(struct tune *t); /* the caller's or a plan's share */
+void tune_plan_release(struct tune_plan *plan);
+
+/* Notes what a plan is run with, unless it is exact. Lack of memory is no error: the list lacks it. */
+void tune_note_missed(struct tune *t, const char *workload, const struct choice *c);
+void tune_forget_missed(struct tune *t);
+
+/* What tune_pack_.. and tune_execute_.. of all backends are. */
+enum tune_status tune_pack(struct tune_plan *p, const struct tune_backend *backend, void *queue, const void *weights,
+                           size_t n, struct tune_weights **out);
+enum tune_status tune_execute(struct tune_plan *p, const struct tune_backend *backend, void *queue, const void *tensors,
+                              size_t n, const struct tune_weights *weights);
+
+#endif

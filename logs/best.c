@@ -368,6 +368,19 @@ const struct record *best_find(const struct best_set *b, const char *workload, c
     return best;
 }
 
+void best_each(const struct best_set *b, bool (*each)(const struct record *r, bool is_winner, void *arg), void *arg)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const struct group *g = &b->groups[i];
+        const struct record *winner = best_at(b, i);
+
+        for (size_t j = 0; j < g->n_runs; j++)
+            for (size_t k = 0; k < g->runs[j].n; k++)
+                if (!each(&g->runs[j].records[k], &g->runs[j].records[k] == winner, arg))
+                    return;
+    }
+}
+
 enum err best_write(const struct best_set *b, const char *path, struct why *why)
 {
     struct buf text;

@@ -65,6 +65,9 @@ const struct record *best_at(const struct best_set *b, size_t i); /* lends; orde
 /* Lends; `fingerprint` as best_device says, NULL = any: the fastest then; NULL when there is none. */
 const struct record *best_find(const struct best_set *b, const char *workload, const char *fingerprint);
 
+/* Every record that may still win, until `each` returns false. */
+void best_each(const struct best_set *b, bool (*each)(const struct record *r, bool is_winner, void *arg), void *arg);
+
 /* Writes the set as a log of its own, by rename. */
 enum err best_write(const struct best_set *b, const char *path, struct why *why);
 

@@ -21,7 +21,7 @@ const struct convert_map *const convert_maps[] = {
     NULL,
 };
 
-static const struct convert_map *map_of(const char *format)
+const struct convert_map *convert_map_of(const char *format)
 {
     for (const struct convert_map *const *m = convert_maps; *m; m++)
         if (strcmp((*m)->format, format) == 0)
@@ -57,8 +57,10 @@ struct rows {
     const char *path;
     const struct convert_map *map;
     bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg);
+    bool (*each_line)(const struct log_line *line, void *arg); /* in its place, where the lines are enough */
     log_warn *warn;
     void *arg;
+    int64_t n; /* rows that became records */
     enum err failed;
 };
 
@@ -163,7 +165,9 @@ static bool give(struct rows *s, struct record *r, const struct foreign_row *row
     } else if (e) {
         take_bad(row->i_line, "too long for a record, or numbers beyond 2^53 in it", s);
     } else {
-        more = s->each(r, line.data, line.len - 1, s->arg);
+        const struct log_line l = {line.data, line.len - 1, row->i_line ? row->i_line : ++s->n, false};
+
+        more = s->each ? s->each(r, l.text, l.n, s->arg) : s->each_line(&l, s->arg);
     }
     buf_fini(&line);
     return more;
@@ -195,7 +199,7 @@ static enum err read_mapped(const struct foreign_format *f, const char *text, si
     const struct foreign_sink sink = {take_row, take_bad, s};
     enum err e;
 
-    s->map = map_of(f->name);
+    s->map = convert_map_of(f->name);
     if (!f->read || !s->map)
         return why_set(why, ERR_UNSUPPORTED, "%s: format %s is written, not read", s->path, f->name);
     e = f->read(text, n, &sink, why);
@@ -243,22 +247,42 @@ static const struct foreign_format *told_by_content(int fd)
     return n <= 0 || is_ours(head, (size_t)n) ? NULL : foreign_sniff(head, (size_t)n);
 }
 
+/* The format of an open file: by its name, else by content; NULL = our own. */
+static enum err format_of(int fd, const char *name, const struct foreign_format **out, struct why *why)
+{
+    if (name)
+        return convert_find(name, out, why);
+    *out = told_by_content(fd);
+    return ERR_OK;
+}
+
+enum err convert_lines_fd(int fd, const char *path, const char *format,
+                          bool (*each)(const struct log_line *line, void *arg), log_warn *warn, void *arg,
+                          struct why *why)
+{
+    struct rows s = {.path = path, .each_line = each, .warn = warn, .arg = arg};
+    const struct foreign_format *f = NULL;
+    enum err e = format_of(fd, format, &f, why);
+
+    if (e)
+        return e;
+    return f ? read_foreign(f, fd, &s, why) : log_lines_fd(fd, path, each, arg, why);
+}
+
 enum err convert_scan(const char *path, const char *format,
                       bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg), log_warn *warn,
                       void *arg, struct why *why)
 {
     struct rows s = {.path = path, .each = each, .warn = warn, .arg = arg};
     const struct foreign_format *f = NULL;
-    enum err e = format ? convert_find(format, &f, why) : ERR_OK;
     int fd;
+    enum err e = input_open(path, &fd, why);
 
-    if (!e)
-        e = input_open(path, &fd, why);
     if (e)
         return e;
-    if (!format)
-        f = told_by_content(fd);
-    e = f ? read_foreign(f, fd, &s, why) : log_scan_fd(fd, path, each, warn, arg, why);
+    e = format_of(fd, format, &f, why);
+    if (!e)
+        e = f ? read_foreign(f, fd, &s, why) : log_scan_fd(fd, path, each, warn, arg, why);
     close(fd);
     return e;
 }

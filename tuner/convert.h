@@ -17,6 +17,8 @@ struct convert_map {
 };
 extern const struct convert_map *const convert_maps[]; /* NULL-ended */
 
+const struct convert_map *convert_map_of(const char *format); /* NULL when there is none */
+
 /* The format of a name, NULL = "tune", our own. ERR_INPUT lists the names. */
 enum err convert_find(const char *name, const struct foreign_format **out, struct why *why);
 
@@ -28,5 +30,28 @@ enum err convert_find(const char *name, const struct foreign_format **out, struc
 enum err convert_scan(const char *path, const char *format,
                       bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg), log_warn *warn,
                       void *arg, struct why *why);
+
+/* The lines of an open file of any known form as log_lines_fd gives them: of our own as they stand, good or bad; of a
+ * foreign one the records as lines of ours, what cannot be one goes to `warn`. Errors as convert_scan. */
+enum err convert_lines_fd(int fd, const char *path, const char *format,
+                          bool (*each)(const struct log_line *line, void *arg), log_warn *warn, void *arg,
+                          struct why *why);
+
+/* A file of a known form that takes records. */
+struct convert_out;
+
+/* Begins it, beside `path` ("-" = standard output); `format` as in convert_find. ERR_INPUT: no such format, or one that
+ * is only read; ERR_IO, ERR_NOMEM. */
+enum err convert_open(struct convert_out **out, const char *path, const char *format, struct why *why);
+
+/* Adds a record, whose line of our own (without '\n') is `line`. ERR_UNSUPPORTED with words: the format cannot hold
+ * this one, which was left out; others end it: ERR_LIMIT (over CONVERT_MAX_ROWS of a format that is written as a
+ * whole), ERR_IO, ERR_NOMEM. */
+enum err convert_put(struct convert_out *o, const struct record *r, const char *line, size_t n_line, struct why *why);
+
+/* Ends it: all of it is there (`keep`), or nothing. Frees in every case; `o` may be NULL. */
+enum err convert_close(struct convert_out *o, bool keep, struct why *why);
+
+#define CONVERT_MAX_ROWS ((size_t)1 << 20)
 
 #endif

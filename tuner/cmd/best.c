@@ -1,6 +1,7 @@
 /* best.c - `tune best`: the best configs of logs. */
 #include "tuner/cmd/cmd.h"
 
+#include "tuner/convert.h"
 #include "tuner/table.h"
 
 #include <stdio.h>
@@ -80,7 +81,7 @@ static int run(const struct cli *c)
     int code;
 
     for (int i = 0; i < c->n_rest && !e; i++) {
-        e = log_scan(c->rest[i], take, cmd_log_warning, &g, &why);
+        e = convert_scan(c->rest[i], NULL, take, cmd_log_warning, &g, &why);
         e = e ? e : g.failed;
     }
     code = e ? cmd_fail(e, &why) : print_all(c, g.best);

@@ -21,6 +21,8 @@ struct subcommand {
     const struct cli_option *options; /* ended by name == NULL */
     /* Does the work and returns an exit_code; prints errors with cmd_fail. */
     int (*run)(const struct cli *c);
+    /* "tune NAME VERB ...": the verbs, NULL-ended, each with options of its own; then `options` and `run` are NULL. */
+    const struct subcommand *const *verbs;
 };
 
 extern const struct subcommand *const subcommand_table[]; /* NULL-ended */

@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 extern const struct subcommand cmd_run, cmd_submit, cmd_work, cmd_list, cmd_status, cmd_attach, cmd_cancel, cmd_devices,
-    cmd_spaces, cmd_best, cmd_show, cmd_measure, cmd_model, cmd_recheck, cmd_replay, cmd_ladder, cmd_doctor, cmd_keygen;
+    cmd_spaces, cmd_best, cmd_log, cmd_show, cmd_measure, cmd_model, cmd_recheck, cmd_replay, cmd_ladder, cmd_doctor, cmd_keygen;
 #ifdef TUNE_HAVE_DEPLOY
 extern const struct subcommand cmd_deploy;
 #endif
 
 const struct subcommand *const subcommand_table[] = {
     &cmd_run,    &cmd_submit, &cmd_work, &cmd_list,    &cmd_status, &cmd_attach,  &cmd_cancel, &cmd_devices,
-    &cmd_spaces, &cmd_best,   &cmd_show, &cmd_measure, &cmd_model,  &cmd_recheck, &cmd_replay, &cmd_ladder,
+    &cmd_spaces, &cmd_best,   &cmd_log, &cmd_show, &cmd_measure, &cmd_model,  &cmd_recheck, &cmd_replay, &cmd_ladder,
 #ifdef TUNE_HAVE_DEPLOY
     &cmd_deploy,
 #endif
@@ -53,7 +53,7 @@ static int print_help(const struct subcommand *s)
     return EXIT_FINE;
 }
 
-static int run(const struct subcommand *s, int argc, char **argv)
+static int run_options(const struct subcommand *s, int argc, char **argv)
 {
     struct why why = {""};
     struct cli c;
@@ -66,6 +66,41 @@ static int run(const struct subcommand *s, int argc, char **argv)
         code = c.help ? print_help(s) : s->run(&c);
     cli_fini(&c);
     return code;
+}
+
+/* A subcommand of verbs: their list, each with options of its own. */
+static int print_verbs(const struct subcommand *s)
+{
+    printf("usage: tune %s\n%s\n\nverbs:\n", s->usage, s->summary);
+    for (size_t i = 0; s->verbs[i]; i++)
+        printf("  %-10s %s\n", s->verbs[i]->name, s->verbs[i]->summary);
+    printf("\n`tune %s VERB --help` shows its options and an example.\n\nexample:\n  %s\n", s->name, s->example);
+    return EXIT_FINE;
+}
+
+static int run(const struct subcommand *s, int argc, char **argv);
+
+static int run_verb(const struct subcommand *s, int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+        return print_verbs(s);
+    for (size_t i = 0; s->verbs[i]; i++)
+        if (strcmp(s->verbs[i]->name, name) == 0)
+            return run(s->verbs[i], argc - 1, argv + 1);
+    if (*name)
+        fprintf(stderr, "tune: no verb \"%s\" of tune %s; tune %s --help lists them\n", name, s->name, s->name);
+    else
+        fprintf(stderr, "tune: tune %s needs a verb; tune %s --help lists them\n", s->name, s->name);
+    return EXIT_USAGE;
+}
+
+static int run(const struct subcommand *s, int argc, char **argv)
+{
+    if (s->verbs)
+        return run_verb(s, argc, argv);
+    return run_options(s, argc, argv);
 }
 
 int main(int argc, char **argv)

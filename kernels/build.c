@@ -7,6 +7,7 @@
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 #define MAX_SOURCE ((size_t)1 << 20)
+#define MAX_SPLITS 128 /* values of a knob over divisors */
 
 int64_t build_int(const struct build *b, const char *name)
 {
@@ -193,9 +194,45 @@ enum err build_constraints(struct space *s, const char *const *list, struct why 
     return e;
 }
 
+static bool is_among(int64_t v, const int64_t *values)
+{
+    for (; *values != BUILD_END; values++)
+        if (*values == v)
+            return true;
+    return false;
+}
+
+static enum err add_divisors(struct space *s, const struct build_knob *knob, const struct build_axis *a, bool divide,
+                             struct why *why)
+{
+    int64_t values[MAX_SPLITS], last = divide ? a->most : 0;
+    size_t n = 0;
+
+    for (const int64_t *v = knob->values; *v != BUILD_END; v++)
+        last = *v > last ? *v : last;
+    for (int64_t v = 0; v <= last && n < MAX_SPLITS; v++) {
+        const bool divides = divide && v > 0 && v <= a->most &&
+                             ((a->lengths[0] && a->lengths[0] % v == 0) || (a->lengths[1] && a->lengths[1] % v == 0));
+
+        if (divides || is_among(v, knob->values))
+            values[n++] = v;
+    }
+    return space_add_knob_ints(s, knob->name, why, n, values);
+}
+
+enum err build_knobs_or_divisors(struct space *s, const struct device_desc *d, const struct build_knob *knobs,
+                                 const struct build_axis *axes, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && knobs[i].name; i++)
+        e = add_divisors(s, &knobs[i], &axes[i], d->kind != DEVICE_CPU, why);
+    return e;
+}
+
 enum err build_split_knob(struct space *s, const char *name, int64_t n, int64_t most, struct why *why)
 {
-    int64_t values[40];
+    int64_t values[MAX_SPLITS];
     size_t n_values = 0;
 
     for (int64_t v = 1; v <= n && v <= most && n_values < sizeof values / sizeof values[0]; v++)

@@ -82,6 +82,16 @@ struct build_split {
 };
 enum err build_split_knobs(struct space *s, const struct build_split *list, struct why *why);
 
+/* Knobs over the values of their lists, and on a device that is no CPU also over the divisors of the lengths (up to two
+ * of them, 0 = none) up to `most`: TVM cuts an axis into divisors only, and no list has them all. `knobs` and `axes` up
+ * to the entry with name NULL, in the same order. */
+struct build_axis {
+    const char *name;
+    int64_t lengths[2], most;
+};
+enum err build_knobs_or_divisors(struct space *s, const struct device_desc *d, const struct build_knob *knobs,
+                                 const struct build_axis *axes, struct why *why);
+
 /* All four, in this order, stopping at the first error. */
 enum err build_space(struct space *s, const struct build_named *constants, const struct build_knob *knobs,
                      const char *const (*quantities)[2], const char *const *constraints, struct why *why);

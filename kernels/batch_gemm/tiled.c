@@ -51,16 +51,13 @@ static const char *const constraints[] = {
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
     const struct gemm_shape z = batch_gemm_shape(w);
-    enum err e = build_split_knob(s, "m_t", z.m, 64, why);
+    const bool cpu = d->kind == DEVICE_CPU;
+    const int64_t items = cpu ? 64 : 256, own = cpu ? 16 : 32;
+    const struct build_split splits[] = {{"m_t", z.m, items},          {"m_r", z.m, own},
+                                         {"n_t", z.n, items},          {"n_r", z.n, own},
+                                         {"k_i", z.k, cpu ? 64 : 128}, {NULL, 0, 0}};
+    const enum err e = build_split_knobs(s, splits, why);
 
-    if (!e)
-        e = build_split_knob(s, "m_r", z.m, 16, why);
-    if (!e)
-        e = build_split_knob(s, "n_t", z.n, 64, why);
-    if (!e)
-        e = build_split_knob(s, "n_r", z.n, 16, why);
-    if (!e)
-        e = build_split_knob(s, "k_i", z.k, 64, why);
     return e ? e : gemm_space(w, &z, d, knobs, quantities, constraints, s, why);
 }
 

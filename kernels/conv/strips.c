@@ -68,9 +68,9 @@ static const char *const constraints[] = {
 static enum err add_constants(struct space *s, const struct strips *f, const struct conv_shape *z,
                               const struct device_desc *d, struct why *why)
 {
-    const struct build_named form[] = {{"size_f", (double)f->f},          {"size_g", (double)f->g},
-                                       {"size_sum_c", (double)f->c},      {"f_unit", (double)f->f_unit},
-                                       {"unroll_low", (double)f->unroll}, {NULL, 0}};
+    const struct build_named form[] = {
+        {"size_g", (double)f->g}, {"size_sum_c", (double)f->c}, {"unroll_low", (double)f->unroll}, {NULL, 0}};
+    const struct build_named counted[] = {{"size_f", (double)f->f}, {"f_unit", (double)f->f_unit}, {NULL, 0}};
     const struct build_named one_group[] = {{"g_v", 1}, {"fuse_yx", 0}, {NULL, 0}};
     const struct build_named one_image[] = {{"n_v", 1}, {"n_t", 1}, {"n_r", 1}, {NULL, 0}};
     const struct build_named one_stage[] = {
@@ -79,6 +79,8 @@ static enum err add_constants(struct space *s, const struct strips *f, const str
 
     if (!e)
         e = build_constants(s, form, why);
+    if (!e && !f->axes)
+        e = build_constants(s, counted, why);
     if (!e && !f->grouped)
         e = build_constants(s, one_group, why);
     if (!e && !f->grouped && !f->axes)
@@ -98,7 +100,7 @@ static enum err add_axes(struct space *s, const struct strips *f, const struct c
         {"f_v", f->f, 8},  {"f_t", f->f, items}, {"f_r", f->f, f->most_f}, {"y_v", z->p, 8},  {"y_t", z->p, items},
         {"y_r", z->p, 16}, {"x_v", z->q, 8},     {"x_t", z->q, items},     {"x_r", z->q, 16}, {NULL, 0, 0}};
     const struct build_split staged[] = {
-        {"rc_i", f->c, f->most_c}, {"ry_i", z->r, 16}, {"rx_i", z->s, 16}, {NULL, 0, 0}};
+        {"rc_i", f->c, f->most_c}, {"ry_i", z->r, f->most_window}, {"rx_i", z->s, f->most_window}, {NULL, 0, 0}};
     enum err e = f->grouped ? build_split_knobs(s, grouped, why) : ERR_OK;
 
     if (!e)

@@ -11,13 +11,14 @@ struct strips {
     int64_t f, g, c;                 /* sizes of the axes f and g, and of the sum's channels, as the form counts them */
     int64_t f_unit;                  /* output channels of one f: 4 where they come by fours, else 1 */
     int64_t most_f, most_c;          /* of the knobs f_r and rc_i */
+    int64_t most_window;             /* of ry_i and rx_i */
     int64_t unroll;                  /* the lower value of unroll_step; the upper one is 1500 */
     bool grouped;                    /* knobs n_v n_t n_r, g_v and fuse_yx */
     bool staged;                     /* knobs rc_i ry_i rx_i and order */
     bool splits;                     /* the knob split */
     enum dtype elem, sum;            /* in memory; of a sum */
     const struct build_split *knobs; /* NULL = those of the axes; others come with `axes`: */
-    const char *const (*axes)[2];    /* n_tile .. x_tile, n_items .. x_items, f_own x_own staged_c computed from them */
+    const char *const (*axes)[2];    /* n_tile .. x_tile, n_items .. x_items, f_own x_own staged_c f_unit size_f */
 };
 
 /* Constants of conv_add_constants and of the form, knobs, and the quantities that all forms have: tiles, n_items

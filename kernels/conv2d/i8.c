@@ -18,22 +18,39 @@ enum err i8_by_fours(const char *id, const char *others, const struct conv_shape
 
 static const struct build_knob buffer_knobs[] = {{"dbuf_x", {0, 1, BUILD_END}}, {"dbuf_w", {0, 1, BUILD_END}}, {0}};
 
-static const char *const matrix_axes[][2] = {{"n_tile", "1"},        {"f_tile", "n_v * n_t * n_r"},
-                                             {"y_tile", "1"},        {"x_tile", "m_v * m_t * m_r"},
-                                             {"n_items", "1"},       {"f_items", "n_t"},
-                                             {"y_items", "1"},       {"x_items", "m_t"},
-                                             {"f_own", "n_v * n_r"}, {"x_own", "m_v * m_r"},
-                                             {"staged_c", "k_i"},    {NULL, NULL}};
+static const char *const matrix_axes[][2] = {{"n_tile", "1"},
+                                             {"f_tile", "n_v * n_t * n_r"},
+                                             {"y_tile", "1"},
+                                             {"x_tile", "m_v * m_t * m_r"},
+                                             {"n_items", "1"},
+                                             {"f_items", "n_t"},
+                                             {"y_items", "1"},
+                                             {"x_items", "m_t"},
+                                             {"f_own", "n_v * n_r"},
+                                             {"x_own", "m_v * m_r"},
+                                             {"staged_c", "k_i"},
+                                             {"f_unit", "n_unit"},
+                                             {"size_f", "size_k // n_unit"},
+                                             {NULL, NULL}};
 
 /* Ints: four bytes each. */
 static const char *const staged[][2] = {
     {"x_staged", "n_tile * g_v * staged_c * staged_rows * staged_columns"},
-    {"w_staged", "g_v * f_tile * terms * 4"},
+    {"w_staged", "g_v * f_tile * terms * f_unit"},
     {"local_bytes", "((1 + dbuf_x) * x_staged + (1 + dbuf_w) * w_staged) * 4"},
     {NULL, NULL},
 };
 
 static const char *const constraints[] = {"stages > 1 or dbuf_x + dbuf_w == 0", "size_c <= 4 * max_grid", NULL};
+
+/* Features that one index of n stands for; TVM's dense_int8 counts them singly. */
+static const struct build_knob unit_knobs[] = {{"n_unit", {4, 1, BUILD_END}}, {0}};
+static const struct build_named unit[] = {{"n_unit", 4}, {NULL, 0}};
+
+static enum err add_unit(struct space *s, const struct device_desc *d, struct why *why)
+{
+    return d->kind == DEVICE_CPU ? build_constants(s, unit, why) : build_knobs(s, unit_knobs, why);
+}
 
 static enum err add_rest(struct space *s, bool matrix, const struct device_desc *d, struct why *why)
 {
@@ -54,14 +71,16 @@ enum err i8_space(const struct conv_shape *z, bool matrix, const struct device_d
 {
     const int64_t k4 = z->k / z->groups / 4, c4 = z->c / z->groups / 4;
     const int64_t items = build_max_group(d) < 1024 ? build_max_group(d) : 1024;
-    const struct build_split product[] = {{"m_v", z->q, 8},   {"m_t", z->q, items}, {"m_r", z->q, 16}, {"n_v", k4, 8},
-                                          {"n_t", k4, items}, {"n_r", k4, 8},       {"k_i", c4, 64},   {NULL, 0, 0}};
+    const int64_t n = d->kind == DEVICE_CPU ? k4 : z->k, most_k = d->kind == DEVICE_CPU ? 64 : 256;
+    const struct build_split product[] = {{"m_v", z->q, 8},  {"m_t", z->q, items}, {"m_r", z->q, 16},   {"n_v", n, 8},
+                                          {"n_t", n, items}, {"n_r", n, 8},        {"k_i", c4, most_k}, {NULL, 0, 0}};
     const struct strips form = {.f = k4,
                                 .g = z->groups,
                                 .c = c4,
                                 .f_unit = 4,
                                 .most_f = 8,
-                                .most_c = 32,
+                                .most_c = d->kind == DEVICE_CPU ? 32 : 128,
+                                .most_window = d->kind == DEVICE_CPU ? 16 : 512,
                                 .unroll = 512,
                                 .grouped = !matrix,
                                 .staged = !matrix,
@@ -70,8 +89,10 @@ enum err i8_space(const struct conv_shape *z, bool matrix, const struct device_d
                                 .sum = DTYPE_I32,
                                 .knobs = matrix ? product : NULL,
                                 .axes = matrix ? matrix_axes : NULL};
-    const enum err e = strips_add_knobs(s, &form, z, d, why);
+    enum err e = matrix ? add_unit(s, d, why) : ERR_OK;
 
+    if (!e)
+        e = strips_add_knobs(s, &form, z, d, why);
     return e ? e : add_rest(s, matrix, d, why);
 }
 
@@ -111,7 +132,7 @@ void i8_program(struct build *b, const struct conv_shape *z, bool matrix)
     conv_define_shape(b, z);
     dot_define(b);
     pack = conv_pack_define(b, z->w);
-    build_define(b, "VEC", z->y_lanes > 1 ? 4 : 1);
+    build_define(b, "VEC", z->y_lanes > 1 && (!matrix || build_int(b, "n_unit") == 4) ? 4 : 1);
     if (matrix)
         build_define(b, "MATRIX", 1);
     build_launch(b, PHASE_PACK, "i8_pack_w", (const int64_t[]){z->k / 4, c4, 1}, one, (const int[]){1, w4, -1});
@@ -173,7 +194,7 @@ static void program(struct build *b)
 const struct template conv2d_i8 = {
     .id = "conv2d/i8",
     .stages = true,
-    .version = 3,
+    .version = 4,
     .summary = "GPU: int8 by fours of channels, tiles in local memory",
     .fit = fit,
     .space = space,
@@ -184,7 +205,7 @@ const struct template conv2d_i8 = {
 const struct template conv2d_group_i8 = {
     .id = "conv2d/group_i8",
     .stages = true,
-    .version = 3,
+    .version = 4,
     .summary = "GPU: the int8 form with tiles over groups of channels",
     .fit = fit_group,
     .space = space,

@@ -4,7 +4,8 @@
  * x4: x as stored by 4, 8 or 16 channels, or packed to [n][c/4][h][w][4]; w4[k/4][c/4][r][s][k%4][c%4].
  * Tiles, knobs and launch: conv/strips.clh, with channels f and c counted by fours; DBUF_X DBUF_W the next stage is fetched before
  * this one is used up; DOT.
- * MATRIX: dense, as one row of M pixels: M_V M_T M_R along it, N_V N_T N_R fours of its features, K_I fours of k staged.
+ * MATRIX: dense, as one row of M pixels: M_V M_T M_R along it, N_V N_T N_R fours of its features (N_UNIT 1: single ones; then
+ * w4[k][c/4][c%4]), K_I fours of k staged.
  * Launch of packing: x: local (PACK_WG, 1, 1), groups (ceil(H*W / PACK_RUN), C/4, NB); w: one item a (k/4, c/4). */
 #include "conv/conv.clh"
 #include "gemm/dot.clh"
@@ -27,15 +28,17 @@
 #define DBUF_X 0
 #define DBUF_W 0
 #endif
+#ifndef N_UNIT
+#define N_UNIT 4
+#endif
 #define C4 (CG / 4)
-#define K4 (KG / 4)
-#define F_SIZE K4
+#define F_SIZE (KG / N_UNIT)
 #define C_SIZE C4
 #include "conv/strips.clh"
 
 #define X4L (XL == 1 ? 4 : XL) /* channels stored together in x4 */
 #define X4_AT(n, c, h, w) ((((long)((n) * (C / X4L) + (c) / X4L) * H + (h)) * W + (w)) * (X4L / 4) + (c) % X4L / 4)
-#define W_STAGED (G_V * F_TILE * STAGED * 4)
+#define W_STAGED (G_V * F_TILE * STAGED * N_UNIT)
 
 #if XL == 1
 KERNEL WG_SIZE(PACK_WG, 1, 1) i8_pack_x(GLOBAL const char *RESTRICT x, GLOBAL int *RESTRICT x4)
@@ -59,7 +62,7 @@ KERNEL WG_SIZE(1, 1, 1) i8_pack_w(GLOBAL const char *RESTRICT w, GLOBAL int *RES
 
             for (int j = 0; j < 4; j++)
                 v |= (int)(uchar)w[W_AT(k + i, c + j, rs / S, rs % S)] << (8 * j);
-            w4[((GRP(0) * C4 + GRP(1)) * R * S + rs) * 4 + i] = v;
+            w4[(((k + i) / N_UNIT * C4 + GRP(1)) * R * S + rs) * N_UNIT + (k + i) % N_UNIT] = v;
         }
 }
 
@@ -73,7 +76,9 @@ DEVICE int input_at(GLOBAL const int *x4, int n, int g, int c4, int row, int col
 
 DEVICE int weight_at(GLOBAL const int *w4, int g, int f, int i, int c4, int r, int s)
 {
-    return f < K4 && c4 < C4 && r < R && s < S ? w4[((((long)(g * K4 + f) * C4 + c4) * R + r) * S + s) * 4 + i] : 0;
+    return f < F_SIZE && c4 < C4 && r < R && s < S
+               ? w4[((((long)(g * F_SIZE + f) * C4 + c4) * R + r) * S + s) * N_UNIT + i]
+               : 0;
 }
 
 /* Fetches stage `step` of the input or the weights into the local array `to`. */
@@ -86,10 +91,10 @@ DEVICE int weight_at(GLOBAL const int *w4, int g, int f, int i, int c4, int r, i
     }
 #define STAGE_W(to, step)                                                                                              \
     for (int at = item; at < W_STAGED; at += ITEMS) {                                                                  \
-        const int s = at / 4 % RX_I, r = at / (4 * RX_I) % RY_I, c = at / (4 * RX_I * RY_I) % RC_I;                    \
-        const int f = at / (4 * STAGED) % F_TILE, g = at / (4 * STAGED * F_TILE);                                      \
+        const int s = at / N_UNIT % RX_I, r = at / (N_UNIT * RX_I) % RY_I, c = at / (N_UNIT * RX_I * RY_I) % RC_I;     \
+        const int f = at / (N_UNIT * STAGED) % F_TILE, g = at / (N_UNIT * STAGED * F_TILE);                            \
                                                                                                                        \
-        (to)[at] = weight_at(w4, g0 + g, f0 + f, at % 4, STEP_C(step) * RC_I + c, STEP_R(step) * RY_I + r,             \
+        (to)[at] = weight_at(w4, g0 + g, f0 + f, at % N_UNIT, STEP_C(step) * RC_I + c, STEP_R(step) * RY_I + r,        \
                              STEP_S(step) * RX_I + s);                                                                 \
     }
 
@@ -98,13 +103,13 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const
     LOCAL_ARRAY int xs[(1 + DBUF_X) * X_STAGED];
     LOCAL_ARRAY int ws[(1 + DBUF_W) * W_STAGED];
     STRIPS_PLACE;
-    int acc[G_V][I_OWN][F_OWN][Y_OWN][X_OWN][4];
+    int acc[G_V][I_OWN][F_OWN][Y_OWN][X_OWN][N_UNIT];
 
     POISON_LOCAL(xs, (1 + DBUF_X) * X_STAGED, item, ITEMS);
     POISON_LOCAL(ws, (1 + DBUF_W) * W_STAGED, item, ITEMS);
     EACH_OUTPUT
     UNROLL
-    for (int a = 0; a < 4; a++)
+    for (int a = 0; a < N_UNIT; a++)
         acc[g][n][f][i][j][a] = 0;
 #if DBUF_X
     STAGE_X(xs, FIRST_STEP)
@@ -146,7 +151,7 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const
                             for (int f = 0; f < F_OWN; f++) {
                                 LOCAL const int *weight =
                                     ws + (step - FIRST_STEP) % (1 + DBUF_W) * W_STAGED +
-                                    ((((g * F_TILE + OWN(f, F_T, F_R, ft)) * RC_I + c) * RY_I + r) * RX_I + s) * 4;
+                                    ((((g * F_TILE + OWN(f, F_T, F_R, ft)) * RC_I + c) * RY_I + r) * RX_I + s) * N_UNIT;
 
                                 UNROLL
                                 for (int i = 0; i < Y_OWN; i++)
@@ -156,7 +161,7 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const
                                             image[OWN(i, Y_T, Y_R, yt) * SH * IW + OWN(j, X_T, X_R, xt) * SW];
 
                                         UNROLL
-                                        for (int a = 0; a < 4; a++)
+                                        for (int a = 0; a < N_UNIT; a++)
                                             acc[g][n][f][i][j][a] = DOT4(pixel, weight[a], acc[g][n][f][i][j][a]);
                                     }
                             }
@@ -168,14 +173,14 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const
     EACH_OUTPUT
     {
         OUTPUT_PLACE;
-        const int k = (g0 + g) * KG + of * 4;
+        const int k = (g0 + g) * KG + of * N_UNIT;
 
-        if (image < NB && of < K4 && p < P && q < Q) {
+        if (image < NB && of < F_SIZE && p < P && q < Q) {
 #if VEC == 4
             PUT_YK(Y_AT(image, k, p, q), k, PRIVATE_VLOAD(acc[g][n][f][i][j]));
 #else
             UNROLL
-            for (int a = 0; a < 4; a++)
+            for (int a = 0; a < N_UNIT; a++)
                 PUT_Y(Y_AT(image, k + a, p, q), k + a, acc[g][n][f][i][j][a]);
 #endif
         }

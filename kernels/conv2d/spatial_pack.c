@@ -10,25 +10,33 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     return d->kind == DEVICE_MALI ? FIT_GOOD : FIT_POSSIBLE;
 }
 
-static const struct build_knob knobs[] = {
+static const struct build_knob splits[] = {
     {"vc", {1, 2, 4, 8, 16, BUILD_END}},
     {"vh", {1, 2, 3, 4, 5, 6, 7, 8, BUILD_END}},
     {"vw", {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, BUILD_END}},
     {"co_t", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
     {"oh_t", {1, 2, 4, 7, 8, 14, 16, BUILD_END}},
     {"ow_t", {1, 2, 4, 7, 8, 14, 16, 32, BUILD_END}},
-    {"chw", {0, 1, BUILD_END}},
-    {"unroll_kh", {0, 1, BUILD_END}},
-    {"unroll_kw", {0, 1, BUILD_END}},
-    {"ann_vh", {0, 1, BUILD_END}},
-    {"ann_vw", {0, 1, BUILD_END}},
-    {"ann_vc", {0, 1, 2, BUILD_END}},
     {0},
 };
 
+static const struct build_knob knobs[] = {
+    {"chw", {0, 1, BUILD_END}},
+    {"unroll_kh", {0, 1, BUILD_END}},
+    {"unroll_kw", {0, 1, BUILD_END}},
+    {0},
+};
+
+/* 0 a loop, 1 unrolled, 2 a vector. A CPU's vectors are of channels. */
+static const struct build_knob cpu_loops[] = {
+    {"ann_vh", {0, 1, BUILD_END}}, {"ann_vw", {0, 1, BUILD_END}}, {"ann_vc", {0, 1, 2, BUILD_END}}, {0}};
+static const struct build_knob loops[] = {
+    {"ann_vh", {0, 1, 2, BUILD_END}}, {"ann_vw", {0, 1, 2, BUILD_END}}, {"ann_vc", {0, 1, 2, BUILD_END}}, {0}};
+
 static const char *const quantities[][2] = {
     {"tile", "vc * vh * vw"},
-    {"accumulators", "vh * vw * ceil_div(vc, lanes)"},
+    {"accumulators", "(ann_vh == 2) * vw * vc * ceil_div(vh, lanes) + (ann_vw == 2) * vh * vc * ceil_div(vw, lanes) + "
+                     "(ann_vh < 2 and ann_vw < 2) * vh * vw * ceil_div(vc, lanes)"},
     {"work_items", "co_t * oh_t * ow_t"},
     {"tiles_k", "ceil_div(size_k, vc)"},
     {"tiles_p", "ceil_div(size_p, vh)"},
@@ -42,8 +50,8 @@ static const char *const quantities[][2] = {
     {"window", "((vh - 1) * stride_h + size_r) * ((vw - 1) * stride_w + size_s)"},
     {"input_growth", "window / (vh * vw * stride_h * stride_w)"},
     {"weight_bytes", "vc * co_t * size_c * size_r * size_s * elem_bytes"},
-    {"body", "(1 + unroll_kh * (size_r - 1)) * (1 + unroll_kw * (size_s - 1)) * (1 + ann_vh * (vh - 1)) * "
-             "(1 + ann_vw * (vw - 1)) * (1 + (ann_vc == 1) * (vc - 1))"},
+    {"body", "(1 + unroll_kh * (size_r - 1)) * (1 + unroll_kw * (size_s - 1)) * (1 + (ann_vh == 1) * (vh - 1)) * "
+             "(1 + (ann_vw == 1) * (vw - 1)) * (1 + (ann_vc == 1) * (vc - 1))"},
     {NULL, NULL},
 };
 
@@ -60,7 +68,10 @@ static const char *const constraints[] = {
     "vc < 2 * size_k and vh < 2 * size_p and vw < 2 * size_q",
     "accumulators <= 64 and tile <= 512",
     "body <= 600",
-    "ann_vc != 2 or (vc > 1 and chw == 0)",
+    "(ann_vh == 2) + (ann_vw == 2) + (ann_vc == 2) <= 1",
+    "ann_vh != 2 or vh in {2, 4, 8, 16}",
+    "ann_vw != 2 or vw in {2, 4, 8, 16}",
+    "ann_vc != 2 or (vc in {2, 4, 8, 16} and chw == 0)",
     "vh > 1 or ann_vh == 0",
     "vw > 1 or ann_vw == 0",
     "vc > 1 or (ann_vc == 0 and chw == 0)",
@@ -71,7 +82,20 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    return conv_space(w, d, knobs, quantities, constraints, s, why);
+    const struct conv_shape z = conv_shape_of(w);
+    const int64_t items = build_max_group(d);
+    const struct build_axis axes[] = {{"vc", {z.k}, 16},
+                                      {"vh", {z.p}, 16},
+                                      {"vw", {z.q}, 16},
+                                      {"co_t", {z.k}, items},
+                                      {"oh_t", {z.p}, items},
+                                      {"ow_t", {z.q}, items},
+                                      {0}};
+    enum err e = build_knobs_or_divisors(s, d, splits, axes, why);
+
+    if (!e)
+        e = build_knobs(s, knobs, why);
+    return e ? e : conv_space(w, d, d->kind == DEVICE_CPU ? cpu_loops : loops, quantities, constraints, s, why);
 }
 
 /* On Mali 4 channels fill 128 bits and 4 pixels the registers (the schedule of the first posts on it); a CPU wants its
@@ -116,6 +140,14 @@ static int64_t tile_elems(const struct conv_shape *z, int64_t vh, int64_t vw)
     return ((vh - 1) * z->stride_h + z->r) * ((vw - 1) * z->stride_w + z->s);
 }
 
+/* Lanes of the kernel's vectors; vc = 3 has none. */
+static int64_t vector(const struct build *b, int64_t vc, int64_t vh, int64_t vw)
+{
+    const int64_t n = build_int(b, "ann_vh") == 2 ? vh : build_int(b, "ann_vw") == 2 ? vw : vc;
+
+    return (n & (n - 1)) == 0 ? n : 1;
+}
+
 static void program(struct build *b)
 {
     const struct conv_shape z = conv_shape_of(b->w);
@@ -132,7 +164,7 @@ static void program(struct build *b)
 
     build_module(b, "conv2d/spatial_pack.cl");
     conv_define_shape(b, &z);
-    build_defines(b, (const struct build_define[]){{"VEC", vc},
+    build_defines(b, (const struct build_define[]){{"VEC", vector(b, vc, vh, vw)},
                                                    {"UNROLL_R", build_int(b, "unroll_kh")},
                                                    {"UNROLL_S", build_int(b, "unroll_kw")},
                                                    {NULL, 0}});
@@ -147,7 +179,7 @@ static void program(struct build *b)
 
 const struct template conv2d_spatial_pack = {
     .id = "conv2d/spatial_pack",
-    .version = 4,
+    .version = 5,
     .summary = "Mali: input and weights packed into tiles, a register tile a work-item, unpacking",
     .fit = fit,
     .space = space,

@@ -3,7 +3,7 @@
  * No dilation: data[n][p/VH][q/VW][c][BH][BW], BH = (VH-1)*SH+R, BW = (VW-1)*SW+S; with dilation [c][r][s][VH][VW] instead.
  * kernel_vec[k/VC][c][r][s][k%VC]; conv[n][k/VC][p/VH][q/VW][p%VH][q%VW][k%VC].
  * Knobs: VC VH VW tile; CO_T OH_T OW_T work-items of a group along k p q; CHW order of the tile's loops (0: vh vw vc, 1: vc vh
- * vw); UNROLL_R UNROLL_S; ANN_VH ANN_VW: 1 unrolled, 0 not; ANN_VC: 2 vector of VC lanes, 1 unrolled, 0 not.
+ * vw); UNROLL_R UNROLL_S; ANN_VH ANN_VW ANN_VC: 2 the one loop of the three that is a vector, 1 unrolled, 0 not.
  * Launch: packing of x: local (PACK_WG, 1, 1), groups (ceil(tiles / PACK_RUN), C, NB), unpacking: the same with (P*Q, K, NB);
  * conv: local (OW_T, OH_T, CO_T); groups (ceil(QT / OW_T), ceil(PT_ / OH_T), NB * ceil(KT / CO_T)). */
 #include "conv/conv.clh"
@@ -59,6 +59,18 @@
 #else
 #define LOOP_VC
 #endif
+/* Vectors of pixels: lane v of vector o of a tile is pixel (LANE_I, LANE_J). */
+#if ANN_VH == 2
+#define PIXEL_VECTORS VW
+#define LOOP_VECTORS LOOP_VW
+#define LANE_I(o, v) (v)
+#define LANE_J(o, v) (o)
+#elif ANN_VW == 2
+#define PIXEL_VECTORS VH
+#define LOOP_VECTORS LOOP_VH
+#define LANE_I(o, v) (o)
+#define LANE_J(o, v) (v)
+#endif
 
 DEVICE SUM input_at(GLOBAL const ELEM *x, int n, int c, int h, int w)
 {
@@ -99,6 +111,23 @@ KERNEL WG_SIZE(1, 1, 1) spatial_pack_w(GLOBAL const ELEM *RESTRICT w, GLOBAL ELE
                    kt * VC + v < K ? LOAD1(w + ((long)(kt * VC + v) * C + c) * R * S + rs) : (SUM)0);
 }
 
+#ifdef PIXEL_VECTORS
+/* Vector o of the tile's pixels under window element (r, s). */
+DEVICE VT pixels(GLOBAL const ELEM *a, int r, int s, int o)
+{
+#if ANN_VW == 2 && (SW == 1 || DH > 1 || DW > 1)
+    return VLOAD(a + AT(r, s, o, 0));
+#else
+    SUM lanes[VEC];
+
+    UNROLL
+    for (int v = 0; v < VEC; v++)
+        lanes[v] = LOAD1(a + AT(r, s, LANE_I(o, v), LANE_J(o, v)));
+    return PRIVATE_VLOAD(lanes);
+#endif
+}
+#endif
+
 KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const ELEM *RESTRICT data, GLOBAL const ELEM *RESTRICT wp,
                                               GLOBAL SUM *RESTRICT conv)
 {
@@ -107,7 +136,9 @@ KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const ELEM *RESTRICT data, 
     GLOBAL const ELEM *RESTRICT a = data + (long)((n * PTS + pt) * QTS + qt) * C * TILE;
     GLOBAL const ELEM *RESTRICT b = wp + (long)kt * C * R * S * VC;
     GLOBAL SUM *to = conv + (long)(((n * KT + kt) * PTS + pt) * QTS + qt) * VH * VW * VC;
-#if ANN_VC == 2
+#ifdef PIXEL_VECTORS
+    VT acc[PIXEL_VECTORS][VC];
+#elif ANN_VC == 2
     VT acc[VH][VW];
 #else
     SUM acc[VH][VW][VC];
@@ -115,6 +146,13 @@ KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const ELEM *RESTRICT data, 
 
     if (qt >= QTS || pt >= PTS || kt >= KT)
         return;
+#ifdef PIXEL_VECTORS
+    LOOP_VECTORS
+    for (int o = 0; o < PIXEL_VECTORS; o++)
+        LOOP_VC
+        for (int v = 0; v < VC; v++)
+            acc[o][v] = VSET(0);
+#else
     LOOP_VH
     for (int i = 0; i < VH; i++)
         LOOP_VW
@@ -127,12 +165,31 @@ KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const ELEM *RESTRICT data, 
                 acc[i][j][v] = 0;
 #endif
         }
+#endif
     for (int c = 0; c < C; c++) {
         LOOP_R
         for (int r = 0; r < R; r++) {
             LOOP_S
             for (int s = 0; s < S; s++) {
-#if ANN_VC == 2
+#if defined(PIXEL_VECTORS) && CHW
+                LOOP_VC
+                for (int v = 0; v < VC; v++) {
+                    const VT weight = VSET(LOAD1(b + ((c * R + r) * S + s) * VC + v));
+
+                    LOOP_VECTORS
+                    for (int o = 0; o < PIXEL_VECTORS; o++)
+                        acc[o][v] = VFMA(pixels(a + c * TILE, r, s, o), weight, acc[o][v]);
+                }
+#elif defined(PIXEL_VECTORS)
+                LOOP_VECTORS
+                for (int o = 0; o < PIXEL_VECTORS; o++) {
+                    const VT x = pixels(a + c * TILE, r, s, o);
+
+                    LOOP_VC
+                    for (int v = 0; v < VC; v++)
+                        acc[o][v] = VFMA(x, VSET(LOAD1(b + ((c * R + r) * S + s) * VC + v)), acc[o][v]);
+                }
+#elif ANN_VC == 2
                 const VT weight = VLOAD(b + ((c * R + r) * S + s) * VC);
 
                 LOOP_VH
@@ -166,6 +223,19 @@ KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const ELEM *RESTRICT data, 
             }
         }
     }
+#ifdef PIXEL_VECTORS
+    LOOP_VECTORS
+    for (int o = 0; o < PIXEL_VECTORS; o++)
+        LOOP_VC
+        for (int v = 0; v < VC; v++) {
+            SUM lanes[VEC];
+
+            PRIVATE_VSTORE(acc[o][v], lanes);
+            UNROLL
+            for (int lane = 0; lane < VEC; lane++)
+                to[(LANE_I(o, lane) * VW + LANE_J(o, lane)) * VC + v] = lanes[lane];
+        }
+#else
     LOOP_VH
     for (int i = 0; i < VH; i++)
         LOOP_VW
@@ -178,6 +248,7 @@ KERNEL WG_SIZE(OW_T, OH_T, CO_T) spatial_pack(GLOBAL const ELEM *RESTRICT data, 
                 to[(i * VW + j) * VC + v] = acc[i][j][v];
 #endif
         }
+#endif
 }
 
 KERNEL WG_SIZE(PACK_WG, 1, 1) spatial_unpack(GLOBAL const SUM *RESTRICT conv, Y_PARAMS)

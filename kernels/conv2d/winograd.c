@@ -9,12 +9,20 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     return d->kind == DEVICE_MALI ? FIT_GOOD : FIT_POSSIBLE;
 }
 
-static const struct build_knob knobs[] = {
+static const struct build_knob first_knobs[] = {
     {"m", {2, 4, BUILD_END}},
     {"bna", {1, 2, 4, 8, 16, BUILD_END}},
     {"bnb", {1, 2, 4, 8, 16, BUILD_END}},
+    {0},
+};
+
+static const struct build_knob group_knobs[] = {
     {"wg_in", {1, 2, 3, 4, 6, 7, 8, 12, 14, 16, 24, 28, 32, 48, 56, 64, 96, 112, 128, BUILD_END}},
     {"wg_out", {1, 2, 3, 4, 6, 7, 8, 12, 14, 16, 24, 28, 32, 48, 56, 64, 96, 112, 128, BUILD_END}},
+    {0},
+};
+
+static const struct build_knob last_knobs[] = {
     {"c_unroll", {1, 2, 3, 4, 5, 6, 7, 8, BUILD_END}},
     {"yt", {1, 2, 4, 8, 16, 32, BUILD_END}},
     {0},
@@ -39,8 +47,9 @@ static const char *const quantities[][2] = {
     {NULL, NULL},
 };
 
+/* m = 4 in half: only where sums in half are permitted, which lose as much. */
 static const char *const constraints[] = {
-    "m == 2 or elem_bytes > 2",
+    "m == 2 or elem_bytes > 2 or sum_elem_bytes == 2",
     "max(wg_in, max(wg_out, yt)) <= min(max_group, max_x)",
     "tiles_k <= max_grid and size_c <= max_grid",
     "bna < 2 * size_k",
@@ -55,7 +64,13 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    return conv_space(w, d, knobs, quantities, constraints, s, why);
+    const struct conv_shape z = conv_shape_of(w);
+    const struct build_axis groups[] = {{"wg_in", {z.c}, 128}, {"wg_out", {z.k}, 128}, {0}};
+    enum err e = build_knobs(s, first_knobs, why);
+
+    if (!e)
+        e = build_knobs_or_divisors(s, d, group_knobs, groups, why);
+    return e ? e : conv_space(w, d, last_knobs, quantities, constraints, s, why);
 }
 
 /* The recorded best on Mali has 4 x 4; a CPU wants whole vectors and one work-item a group. */

@@ -9,8 +9,9 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     return d->kind == DEVICE_CPU || d->kind == DEVICE_MALI ? FIT_POSSIBLE : FIT_GOOD;
 }
 
-static const struct build_knob knobs[] = {
-    {"m", {2, 4, BUILD_END}},
+static const struct build_knob forms[] = {{"m", {2, 4, BUILD_END}}, {0}};
+
+static const struct build_knob splits[] = {
     {"f_v", {1, 2, 4, 8, BUILD_END}},
     {"f_t", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
     {"f_r", {1, 2, 3, 4, 5, 6, 8, BUILD_END}},
@@ -18,6 +19,10 @@ static const struct build_knob knobs[] = {
     {"p_t", {1, 2, 4, 7, 8, 14, 16, 28, 32, 49, 64, 98, 128, BUILD_END}},
     {"p_r", {1, 2, 3, 4, 5, 6, 7, 8, BUILD_END}},
     {"rc_i", {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, BUILD_END}},
+    {0},
+};
+
+static const struct build_knob knobs[] = {
     {"unroll_step", {0, 128, 1500, BUILD_END}},
     {"wg", {1, 32, 64, 128, 256, BUILD_END}},
     {0},
@@ -65,7 +70,16 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    return conv_space(w, d, knobs, quantities, constraints, s, why);
+    const struct conv_shape z = conv_shape_of(w);
+    const int64_t t2 = z.n * CEIL(z.p, 2) * CEIL(z.q, 2), t4 = z.n * CEIL(z.p, 4) * CEIL(z.q, 4);
+    const struct build_axis axes[] = {
+        {"f_v", {z.k}, 8},       {"f_t", {z.k}, 256},   {"f_r", {z.k}, 16},   {"p_v", {t2, t4}, 16},
+        {"p_t", {t2, t4}, 1024}, {"p_r", {t2, t4}, 16}, {"rc_i", {z.c}, 128}, {0}};
+    enum err e = build_knobs(s, forms, why);
+
+    if (!e)
+        e = build_knobs_or_divisors(s, d, splits, axes, why);
+    return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
 /* A GPU: 16 x 16 items of 4 channels and 4 tiles each; a CPU: one item a group. */

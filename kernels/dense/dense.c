@@ -10,9 +10,10 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 
 static const struct build_knob knobs[] = {
     {"n_r", {1, 2, 4, 8, 16, BUILD_END}},
-    {"k_unroll", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
     {0},
 };
+
+static const struct build_knob sums[] = {{"k_unroll", {1, 2, 4, 8, 16, 32, 64, BUILD_END}}, {0}};
 
 static const char *const quantities[][2] = {
     {"work_items", "m_t * n_t"},
@@ -48,6 +49,8 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
         e = build_split_knob(s, "m_r", z.m, 16, why);
     if (!e)
         e = build_split_knob(s, "n_t", z.n, 256, why);
+    if (!e)
+        e = build_knobs_or_divisors(s, d, sums, (const struct build_axis[]){{"k_unroll", {z.k}, 64}}, why);
     return e ? e : dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 

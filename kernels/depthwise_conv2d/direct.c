@@ -39,21 +39,29 @@ static const char *const constraints[] = {
     "c_r > 1 or ann_c == 0",
     "y_r > 1 or ann_y == 0",
     "x_r > 1 or ann_x == 0",
-    "outputs <= 256",
+    "outputs <= most_outputs",
     "c_t * c_r < 2 * size_k",
     "y_t * y_r < 2 * size_p",
     "x_t * x_r < 2 * size_q",
-    "body <= 1024 or unrolled == 1",
+    "body <= most_body or unrolled == 1",
     NULL,
 };
 
+/* Mali's recorded best compute up to 2,048 outputs an item, their loops left rolled. */
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
     const struct conv_shape z = conv_shape_of(w);
     const int64_t items = build_max_group(d) < 1024 ? build_max_group(d) : 1024;
-    const struct build_split all[] = {{"c_t", z.k, items}, {"c_r", z.k, 16}, {"y_t", z.p, items}, {"y_r", z.p, 16},
-                                      {"x_t", z.q, items}, {"x_r", z.q, 16}, {NULL, 0, 0}};
-    const enum err e = build_split_knobs(s, all, why);
+    const bool mali = d->kind == DEVICE_MALI;
+    const int64_t own = mali ? 128 : 16;
+    const struct build_named most[] = {
+        {"most_outputs", mali ? 2048 : 256}, {"most_body", mali ? 2048 : 1024}, {NULL, 0}};
+    const struct build_split all[] = {{"c_t", z.k, items}, {"c_r", z.k, own}, {"y_t", z.p, items}, {"y_r", z.p, own},
+                                      {"x_t", z.q, items}, {"x_r", z.q, own}, {NULL, 0, 0}};
+    enum err e = build_split_knobs(s, all, why);
+
+    if (!e)
+        e = build_constants(s, most, why);
 
     return e ? e : conv_space(w, d, last_knobs, quantities, constraints, s, why);
 }

@@ -186,6 +186,7 @@ static const struct tvm_knob batch[] = {
     {0},
 };
 
+static const struct tvm_fixed single_features[] = {{"n_unit", 1, "TVM counts features singly"}, {0}};
 static const struct tvm_fixed nothing[] = {{0}};
 static const struct tvm_fixed whole_sums[] = {{"split", 1, "TVM makes each sum in one part"}, {0}};
 static const struct tvm_fixed transforms[] = {{"wg", 128, NULL}, {0}};
@@ -216,7 +217,8 @@ const struct tvm_task tvm_tasks[] = {
     {"deformable_conv2d_nchw.cuda", "deformable_conv2d/direct", "deformable_conv2d", FORM_DEFORMABLE, F32 | F16, false,
      deformable, whole_sums, 0, tvm_settle_strips},
     {"dense.mali", "dense/dense", "dense", FORM_DENSE, F32 | F16, false, dense_mali, nothing, 0, NULL},
-    {"dense_int8.cuda", "dense/dense_i8", "dense", FORM_DENSE, I8, false, dense_i8, nothing, 0, tvm_settle_strips},
+    {"dense_int8.cuda", "dense/dense_i8", "dense", FORM_DENSE, I8, false, dense_i8, single_features, 0,
+     tvm_settle_strips},
     {"batch_matmul.cuda", "batch_gemm/tiled", "batch_gemm", FORM_BATCH, F32 | F16, false, batch, fetches, 0,
      tvm_settle_batch},
     {0},

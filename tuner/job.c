@@ -12,6 +12,7 @@ void job_init(struct job *j)
                       .build_s = 60,
                       .run_s = 10,
                       .memory_bytes = (int64_t)2 << 30};
+    blobs_init(&j->spec_files, (size_t)1 << 30);
 }
 
 void job_fini(struct job *j)
@@ -23,6 +24,9 @@ void job_fini(struct job *j)
         free(j->layers[i].name);
     }
     free(j->layers);
+    free(j->spec);
+    j->spec = NULL;
+    blobs_fini(&j->spec_files);
     j->layers = NULL;
     j->n_layers = 0;
 }
@@ -92,6 +96,8 @@ enum err job_text(const struct job *j, struct buf *out)
     json_add_text(o, "templates", j->templates, &ok);
     json_add_text(o, "key", j->key, &ok);
     json_add_text(o, "replay", j->replay, &ok);
+    if (j->spec)
+        json_add_text(o, "spec", j->spec, &ok);
     json_add_i64(o, "trials", j->trials, &ok);
     json_add_real(o, "time_s", j->time_s, &ok);
     json_add_i64(o, "early_stopping", j->early_stopping, &ok);
@@ -191,6 +197,20 @@ static enum err parse_numbers(const cJSON *o, struct job *out, struct why *why)
     return e;
 }
 
+/* A kernel of the job's own is the one layer's. */
+static enum err parse_spec(const cJSON *o, struct job *out, struct why *why)
+{
+    const char *text = NULL;
+    enum err e = json_text_or(o, "spec", "", &text, why);
+
+    if (e || !*text)
+        return e;
+    if (out->n_layers != 1)
+        return why_set(why, ERR_INPUT, "job: \"spec\" goes with one layer");
+    out->spec = strdup(text);
+    return out->spec ? ERR_OK : why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+}
+
 static enum err parse_texts(const cJSON *o, struct job *out, struct why *why)
 {
     enum err e = copy_text(o, "network", out->network, sizeof out->network, why);
@@ -222,6 +242,8 @@ enum err job_parse(const char *text, size_t n, struct job *out, struct why *why)
         e = why_set(why, ERR_INPUT, "job: schema %lld, this tune knows %d", (long long)schema, JOB_SCHEMA);
     if (!e)
         e = parse_layers(o, &j, why);
+    if (!e)
+        e = parse_spec(o, &j, why);
     if (!e)
         e = parse_texts(o, &j, why);
     if (!e)

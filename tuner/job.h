@@ -2,6 +2,7 @@
 #ifndef TUNE_TUNER_JOB_H
 #define TUNE_TUNER_JOB_H
 
+#include "core/blobs.h"
 #include "core/buf.h"
 #include "core/err.h"
 #include "core/json.h"
@@ -35,6 +36,8 @@ struct job {
     char templates[512]; /* ids separated by commas, "" = those that fit best */
     char key[64];
     char replay[512];       /* a recorded space instead of workloads: path of its .json, "" = none */
+    char *spec;              /* a person's own kernel, the one layer's: closed text of spec/spec.h; NULL = none */
+    struct blobs spec_files; /* its files, as far as they are here; no part of the text */
     int64_t trials;         /* of each layer that names no number of its own; a network's share the sum */
     double time_s;          /* 0 = no limit */
     int64_t early_stopping; /* trials of a task without a better one that end it; 0 = never */

@@ -10,6 +10,7 @@
 #include "tuner/anchor.h"
 #include "tuner/gain.h"
 #include "tuner/job.h"
+#include "tuner/spec/spec.h"
 #include "tuner/strategy.h"
 
 #define TASK_MAX_ARMS 16
@@ -18,7 +19,7 @@
 
 /* One template of a task. */
 struct arm {
-    const struct template *template; /* NULL: a recorded space (replay) */
+    const struct template *template; /* NULL: a recorded space (replay), or a kernel of a job file */
     char id[64];
     int version;
     bool possible; /* fits less well than the best */
@@ -26,6 +27,7 @@ struct arm {
     const struct space *space;
     struct space *own_space;   /* what `space` lends, unless recorded */
     struct recorded *recorded; /* replay: what `space` lends */
+    struct spec *spec;         /* a person's own kernel: what `space` lends */
     struct strategy *strategy;
     const struct strategy_ops *ops;
     struct transfer *history; /* what warms the strategy; NULL = nothing */
@@ -94,6 +96,8 @@ enum err task_init(struct task *t, const struct job *j, size_t i_layer, const st
                    struct why *why);
 /* The same for a recorded space: job.replay. */
 enum err task_init_replay(struct task *t, const struct job *j, const struct device_desc *device, struct why *why);
+/* The same for a person's own kernel: job.spec with all its files. ERR_UNSUPPORTED for a device of another API. */
+enum err task_init_spec(struct task *t, const struct job *j, const struct device_desc *device, struct why *why);
 void task_fini(struct task *t);
 
 /* Is each id of "a,b" a template, and does it compute one of the workloads (texts)? ERR_INPUT with words. */

@@ -226,6 +226,34 @@ enum err task_init_replay(struct task *t, const struct job *j, const struct devi
     return e;
 }
 
+enum err task_init_spec(struct task *t, const struct job *j, const struct device_desc *device, struct why *why)
+{
+    struct arm *a = &t->arms[0];
+    enum err e;
+
+    *t = (struct task){.i_best = -1,
+                       .device = *device,
+                       .fingerprint = device_desc_fingerprint(device),
+                       .budget = job_trials(j, 0),
+                       .n_arms = 1};
+    *a = (struct arm){.version = 0};
+    snprintf(t->objective, sizeof t->objective, "%s", j->objective);
+    e = spec_open(j->spec, strlen(j->spec), &j->spec_files, &a->spec, why);
+    if (!e)
+        e = spec_fits(a->spec, device, why);
+    if (!e) {
+        a->space = spec_space(a->spec);
+        a->version = spec_version(a->spec);
+        a->has_fallback = spec_default(a->spec, &a->fallback);
+        e = set_names(t, spec_workload(a->spec), "", 1);
+    }
+    if (!e)
+        e = start_strategy(a, j, 0, t->budget, why);
+    if (e)
+        task_fini(t);
+    return e;
+}
+
 enum err task_program(const struct task *t, size_t i_arm, const struct config *c, struct program *out,
                       struct blobs *blobs, struct why *why)
 {
@@ -233,6 +261,8 @@ enum err task_program(const struct task *t, size_t i_arm, const struct config *c
 
     if (a->template)
         return template_program(a->template, &t->workload, &t->device, a->space, c, out, blobs, why);
+    if (a->spec)
+        return spec_program(a->spec, c, out, blobs, why);
     program_init(out);
     out->workload = strdup(t->text);
     out->template_id = strdup(a->id);

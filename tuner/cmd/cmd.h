@@ -107,6 +107,8 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
          NULL,    NULL,                                                                                                 \
          NULL,    0,                                                                                                    \
          0,       "all that one call of the network needs; --layout takes a list then: nchw,nchw16c"},                  \
+        {"kernel-spec", 0,    NULL, CLI_TEXT, "FILE",                                                                   \
+         NULL,          NULL, 0,    0,        "a kernel of your own: a T1 job file instead of workloads"},              \
         {"trials", 0,    NULL, CLI_TEXT, "N[,N]",                                                                       \
          "100",    NULL, 0,    0,        "configs to measure of each workload; a network shares the sum"},              \
         {"time", 0, NULL, CLI_DURATION, "T", NULL, NULL, 1, 31536000, "stop proposing after this time, e.g. 10m"},      \
@@ -164,6 +166,10 @@ int cmd_ask(const struct cli *c, enum err (*ask)(struct client *client, const st
 /* Fills a job from OPT_JOB and the workloads in `rest` (or --network, or --device replay:FILE). ERR_INPUT with words.
  */
 enum err cmd_job(const struct cli *c, struct job *out, struct why *why);
+
+/* A kernel of one's own from a job file: layer, text and files of the job; `j` has none yet. Its notes are told on
+ * standard error unless `quiet`; its Budget stands in for --trials and --time where those are not given. */
+enum err cmd_kernel_spec(const struct cli *c, const char *path, struct job *j, struct why *why);
 
 /* Timing and limits from OPT_TIMING. */
 void cmd_timing(const struct cli *c, struct job *out);

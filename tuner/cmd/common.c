@@ -284,9 +284,14 @@ static enum err copy(const struct cli *c, const char *option, char *out, size_t 
 static enum err add_work(const struct cli *c, struct job *j, struct why *why)
 {
     const char *network = cli_text(c, "network"), *device = cmd_has(c, "device") ? cli_text(c, "device") : NULL;
+    const char *spec = cli_text(c, "kernel-spec");
     char absolute[PATH_MAX];
     enum err e = ERR_OK;
 
+    if (spec && (c->n_rest || network || cli_text(c, "template") || (device && strncmp(device, "replay:", 7) == 0)))
+        return why_set(why, ERR_INPUT, "--kernel-spec brings its own kernel: no workload, --network, --template or replay");
+    if (spec)
+        return cmd_kernel_spec(c, spec, j, why);
     if (device && strncmp(device, "replay:", 7) == 0) {
         if (c->n_rest || network)
             return why_set(why, ERR_INPUT, "a replay device brings its own work: no workload, no --network");
@@ -338,7 +343,7 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
         e = objective_named(cli_text(c, "objective"), j.objective, why);
     if (!e)
         e = add_work(c, &j, why);
-    if (!e)
+    if (!e && (!j.spec || cli_get(c, "trials")->given))
         e = job_set_trials(&j, cli_text(c, "trials"), why);
     if (!e && j.n_layers)
         e = task_check_job(&j, why);
@@ -346,7 +351,8 @@ enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
         e = stop_parse_target(cli_text(c, "target"), &j.target_gflops, &j.target_ns, why);
     if (!e && cli_text(c, "min-gain"))
         e = stop_parse_gain(cli_text(c, "min-gain"), &j.min_gain, why);
-    j.time_s = cli_real(c, "time");
+    if (!j.spec || cli_get(c, "time")->given)
+        j.time_s = cli_real(c, "time");
     j.early_stopping = cli_int(c, "patience");
     j.seed = cli_int(c, "seed");
     cmd_timing(c, &j);
@@ -390,6 +396,11 @@ enum err cmd_submit_job(struct client *c, const struct job *j, bool lease, char 
     if (e || !ok) {
         cJSON_Delete(args);
         return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    }
+    e = j->spec_files.n ? client_put_blobs(c, &j->spec_files, why) : ERR_OK; /* before anybody leases the job */
+    if (e) {
+        cJSON_Delete(args);
+        return e;
     }
     e = client_call(c, "job_submit", args, NULL, 0, &result, NULL, why);
     if (!e)

@@ -67,6 +67,26 @@ static void fail_job(struct client *c, const struct leased *l)
     client_call(c, "job_done", args, NULL, 0, NULL, NULL, NULL);
 }
 
+struct fetching {
+    struct client *client;
+    struct blobs *files;
+};
+
+static enum err fetch(const char *hex, void *arg, struct why *why)
+{
+    const struct fetching *f = arg;
+
+    return client_get_blob(f->client, hex, f->files, why);
+}
+
+/* The files of a person's own kernel, which the tracker keeps since the job was submitted. */
+static enum err fetch_files(struct client *c, struct job *j, struct why *why)
+{
+    struct fetching f = {c, &j->spec_files};
+
+    return j->spec ? spec_each_file(j->spec, strlen(j->spec), fetch, &f, why) : ERR_OK;
+}
+
 static void drive(struct client *c, struct leased *l, struct progress *p)
 {
     const struct session_options o = {.client = c,
@@ -105,6 +125,9 @@ static enum err loop(struct client *c, bool once, struct progress *p, struct why
             fail_job(c, &l);
         } else if (e) {
             return cmd_interrupted() ? ERR_OK : e;
+        } else if (any && fetch_files(c, &l.job, why)) {
+            cmd_fail(ERR_NOT_FOUND, why);
+            fail_job(c, &l);
         } else if (any) {
             drive(c, &l, p);
         } else if (once) {

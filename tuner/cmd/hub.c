@@ -1,0 +1,201 @@
+/* hub.c - `tune hub`: logs and bundles on a server. */
+#include "logs/hub/hub.h"
+#include "logs/merge.h"
+#include "tuner/cmd/log.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct cli_option options[] = {
+    {"output", 'o', NULL, CLI_TEXT, "PATH", NULL, NULL, 0, 0,
+     "pull: the log (an existing one keeps its lines) or the folder of the bundle (a new one)"},
+    {"alone", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0,
+     "push: nobody else pushes to this log; for servers that keep no two pushers apart"},
+    {"replace", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "push: in the place of another bundle"},
+    {"connect-timeout", 0, NULL, CLI_DURATION, "T", "10s", NULL, 0.1, 3600, "longest wait for a connection"},
+    {"timeout", 0, NULL, CLI_DURATION, "T", "30s", NULL, 1, 86400, "longest time without a byte"},
+    {"tries", 0, NULL, CLI_INT, "N", "4", NULL, 1, 100, "of a request that fails for a while"},
+    {"wait", 0, NULL, CLI_DURATION, "T", "60s", NULL, 1, 86400, "longest wait for other pushers of the same log"},
+    OPT_JSON,
+    OPT_QUIET,
+    OPT_END,
+};
+
+static void show_progress(int64_t n_done, int64_t n_total, void *arg)
+{
+    time_t *last = arg;
+
+    if (time(NULL) <= *last)
+        return;
+    *last = time(NULL);
+    fprintf(stderr, "\r%.1f of %.1f MB ", (double)n_done / 1e6, (double)n_total / 1e6);
+}
+
+static void tell(enum merge_word word, const char *path, int64_t i_line, const char *words, void *arg)
+{
+    int *n_told = arg;
+
+    if (word == MERGE_BAD && (*n_told)++ < LOG_MAX_TOLD)
+        fprintf(stderr, "tune: %s:%" PRId64 ": %s; left out\n", path, i_line, words);
+}
+
+/* The union, and how many lines it has that the first log lacks. */
+static enum err merge(const char *const *paths, size_t n, const char *out, int64_t *n_new, struct why *why)
+{
+    int n_told = 0;
+    struct merge_options o = {.lines = log_lines_of, .arg = &n_told};
+    struct merge_report first, all;
+    char alone[PATH_MAX];
+    enum err e;
+
+    if (snprintf(alone, sizeof alone, "%s.first", out) >= (int)sizeof alone)
+        return why_set(why, ERR_LIMIT, "%s: the path is too long", out);
+    e = merge_logs(paths, 1, alone, &o, &first, why);
+    (void)unlink(alone);
+    o.tell = tell;
+    if (!e)
+        e = merge_logs(paths, n, out, &o, &all, why);
+    if (!e)
+        *n_new = all.n_written - first.n_written;
+    return e;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+static enum err push_bundle(struct hub *h, const struct cli *c, const struct hub_url *u, struct why *why)
+{
+    int n_sent;
+    enum err e;
+
+    if (c->n_rest != 3)
+        return why_set(why, ERR_INPUT, "hub push: expected one bundle's folder, or logs");
+    e = hub_push_bundle(h, u, c->rest[2], cli_flag(c, "replace"), &n_sent, why);
+    if (!e && !cli_flag(c, "quiet"))
+        printf("%s: %d files sent\n", u->text, n_sent);
+    return e;
+}
+
+static enum err push(struct hub *h, const struct cli *c, const struct hub_url *u, struct why *why)
+{
+    int64_t n_new = 0;
+    const size_t n = strlen(u->text);
+    enum err e;
+
+    if (c->n_rest < 3)
+        return why_set(why, ERR_INPUT, "hub push: expected the logs, or the folder of a bundle, after the URL");
+    for (int i = 2; i < c->n_rest; i++)
+        if (is_folder(c->rest[i]))
+            return push_bundle(h, c, u, why);
+    if (u->text[n - 1] == '/')
+        return why_set(why, ERR_INPUT, "%s: expected the URL of a log, e.g. %srk3399.jsonl", u->text, u->text);
+    e = hub_push_log(h, u, c->rest + 2, (size_t)c->n_rest - 2, cli_flag(c, "alone"), merge, &n_new, why);
+    if (!e && !cli_flag(c, "quiet"))
+        printf("%s: %" PRId64 " new records\n", u->text, n_new);
+    return e;
+}
+
+static enum err pull(struct hub *h, const struct cli *c, const struct hub_url *u, struct why *why)
+{
+    const char *to = cli_text(c, "output");
+    const bool bundle = u->text[strlen(u->text) - 1] == '/';
+    int64_t n_new = 0;
+    int n_fetched = 0;
+    enum err e;
+
+    if (!to || c->n_rest != 2)
+        return why_set(why, ERR_INPUT, "hub pull: expected one URL and -o PATH");
+    e = bundle ? hub_pull_bundle(h, u, to, &n_fetched, why) : hub_pull_log(h, u, to, merge, &n_new, why);
+    if (e == ERR_NOT_FOUND && !bundle)
+        return why_set(why, e, "%s: there is no such log (the URL of a bundle ends with '/')", u->text);
+    if (!e && !cli_flag(c, "quiet") && bundle)
+        printf("%s: %d files fetched\n", to, n_fetched);
+    else if (!e && !cli_flag(c, "quiet"))
+        printf("%s: %" PRId64 " new records\n", to, n_new);
+    return e;
+}
+
+static void print_entry(const struct hub_entry *entry, void *arg)
+{
+    const struct cli *c = arg;
+    cJSON *line;
+    char *text;
+    bool ok = true;
+
+    if (!cli_flag(c, "json")) {
+        if (entry->n_bytes >= 0)
+            printf("%12" PRId64 "  %-30s %s\n", entry->n_bytes, entry->modified, entry->name);
+        else
+            printf("%12s  %-30s %s\n", "", entry->modified, entry->name);
+        return;
+    }
+    line = cJSON_CreateObject();
+    json_add_text(line, "name", entry->name, &ok);
+    if (entry->n_bytes >= 0)
+        json_add_i64(line, "bytes", entry->n_bytes, &ok);
+    json_add_text(line, "modified", entry->modified, &ok);
+    text = ok ? cJSON_PrintUnformatted(line) : NULL;
+    if (text)
+        puts(text);
+    cJSON_free(text);
+    cJSON_Delete(line);
+}
+
+static enum err list(struct hub *h, const struct cli *c, const struct hub_url *u, struct why *why)
+{
+    if (c->n_rest != 2)
+        return why_set(why, ERR_INPUT, "hub list: expected one URL");
+    return hub_list(h, u, print_entry, (void *)c, why);
+}
+
+static const struct {
+    const char *name;
+    enum err (*run)(struct hub *h, const struct cli *c, const struct hub_url *u, struct why *why);
+} verbs[] = {{"push", push}, {"pull", pull}, {"list", list}};
+
+static int run(const struct cli *c)
+{
+    static time_t last;
+    struct why why = {""};
+    struct hub_url u;
+    struct hub *h = NULL;
+    struct hub_options o = {.connect_s = cli_real(c, "connect-timeout"),
+                            .stall_s = cli_real(c, "timeout"),
+                            .n_tries = (int)cli_int(c, "tries"),
+                            .wait_s = cli_real(c, "wait"),
+                            .arg = &last};
+    enum err e;
+
+    last = time(NULL);
+    if (isatty(STDERR_FILENO) && !cli_flag(c, "quiet"))
+        o.progress = show_progress;
+    for (size_t i = 0; c->n_rest >= 2 && i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(c->rest[0], verbs[i].name) == 0) {
+            e = hub_url_parse(c->rest[1], &u, &why);
+            if (!e)
+                e = hub_open(&o, &h, &why);
+            if (!e)
+                e = verbs[i].run(h, c, &u, &why);
+            hub_close(h);
+            return e ? cmd_fail(e, &why) : EXIT_FINE;
+        }
+    return cmd_fail(why_set(&why, ERR_INPUT, "hub: expected push URL FILE.., pull URL -o PATH, or list URL"), &why);
+}
+
+const struct subcommand cmd_hub = {
+    .name = "hub",
+    .summary = "share logs and bundles through a web server or an S3 store",
+    .usage = "hub push|pull|list URL [FILE...]",
+    .example = "tune hub push https://hub.example.org/tune/rk3399.jsonl out/run.jsonl",
+    .options = options,
+    .run = run,
+};

@@ -32,7 +32,8 @@
 #define N_UNIT 4
 #endif
 #define C4 (CG / 4)
-#define F_SIZE (KG / N_UNIT)
+#define K4 (KG / N_UNIT)
+#define F_SIZE K4
 #define C_SIZE C4
 #include "conv/strips.clh"
 
@@ -76,8 +77,8 @@ DEVICE int input_at(GLOBAL const int *x4, int n, int g, int c4, int row, int col
 
 DEVICE int weight_at(GLOBAL const int *w4, int g, int f, int i, int c4, int r, int s)
 {
-    return f < F_SIZE && c4 < C4 && r < R && s < S
-               ? w4[((((long)(g * F_SIZE + f) * C4 + c4) * R + r) * S + s) * N_UNIT + i]
+    return f < K4 && c4 < C4 && r < R && s < S
+               ? w4[((((long)(g * K4 + f) * C4 + c4) * R + r) * S + s) * N_UNIT + i]
                : 0;
 }
 
@@ -175,7 +176,7 @@ KERNEL WG_SIZE(LX, LY, LZ) conv2d_i8(GLOBAL const int *RESTRICT x4, GLOBAL const
         OUTPUT_PLACE;
         const int k = (g0 + g) * KG + of * N_UNIT;
 
-        if (image < NB && of < F_SIZE && p < P && q < Q) {
+        if (image < NB && of < K4 && p < P && q < Q) {
 #if VEC == 4
             PUT_YK(Y_AT(image, k, p, q), k, PRIVATE_VLOAD(acc[g][n][f][i][j]));
 #else

@@ -60,7 +60,7 @@ static const struct mutant mutants[] = {
     {"conv2d/spatial_pack", SHAPE, "unguarded tail", "w >= 0 && w < W", "w >= 0"},
     {"conv2d/spatial_pack", SHAPE, "r and s swapped", "VLOAD(b + ((c * R + r) * S + s) * VC)",
      "VLOAD(b + ((c * S + s) * R + r) * VC)"},
-    {"conv2d/spatial_pack", SHAPE, "uninitialised accumulator", "VSET(0)", "VSET(to[0])"},
+    {"conv2d/spatial_pack", SHAPE, "uninitialised accumulator", "acc[i][j] = VSET(0)", "acc[i][j] = VSET(to[0])"},
 
     {"conv2d/im2col_gemm", SHAPE, "missing last term", "for (int i = 0; i < KWG; i++)",
      "for (int i = 0; i < KWG - (i0 + KWG == IP) * (1 + IP - I); i++)"},

@@ -15,6 +15,6 @@ void add_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t g
 void add_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);
 
 extern const struct operator operator_add;
-extern const struct template add_naive;
+extern const struct template add_stream, add_naive;
 
 #endif

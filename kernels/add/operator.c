@@ -119,7 +119,7 @@ void add_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t g
                  b->w->dtype == DTYPE_I8 ? (const int[]){0, 1, 2, 3, -1} : (const int[]){0, 1, 2, -1});
 }
 
-static const struct template *const templates[] = {&add_naive, NULL};
+static const struct template *const templates[] = {&add_stream, &add_naive, NULL};
 
 const struct operator operator_add = {
     .name = "add",

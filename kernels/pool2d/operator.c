@@ -90,7 +90,7 @@ void pool2d_define_shape(struct build *b, const struct conv_shape *s)
         build_define(b, "AVG", 1);
 }
 
-static const struct template *const templates[] = {&pool2d_naive, NULL};
+static const struct template *const templates[] = {&pool2d_rows, &pool2d_plane, &pool2d_window, &pool2d_naive, NULL};
 
 const struct operator operator_pool2d = {
     .name = "pool2d",

@@ -22,7 +22,10 @@ struct pool_data pool2d_exact_data(const struct workload *w);
 
 enum err pool2d_reference(const struct workload *w, enum exact_data data, struct expected *e);
 
+/* nchw, and one window is the whole image. */
+bool pool2d_is_plane(const struct conv_shape *z);
+
 extern const struct operator operator_pool2d;
-extern const struct template pool2d_naive;
+extern const struct template pool2d_rows, pool2d_plane, pool2d_window, pool2d_naive;
 
 #endif

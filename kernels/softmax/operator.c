@@ -143,7 +143,7 @@ void softmax_launch(struct build *b, const char *kernel, int64_t n_groups, int64
                  b->w->dtype == DTYPE_I8 ? (const int[]){0, 1, 2, -1} : (const int[]){0, 1, -1});
 }
 
-static const struct template *const templates[] = {&softmax_naive, NULL};
+static const struct template *const templates[] = {&softmax_rows, &softmax_naive, NULL};
 
 const struct operator operator_softmax = {
     .name = "softmax",

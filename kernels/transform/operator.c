@@ -82,7 +82,7 @@ void transform_numerics(const struct workload *w, const struct space *s, const s
     *inout = (struct numerics){"exact", EXACT_PLAIN, 0};
 }
 
-static const struct template *const templates[] = {&transform_naive, NULL};
+static const struct template *const templates[] = {&transform_lanes, &transform_naive, NULL};
 
 const struct operator operator_transform = {
     .name = "transform",

@@ -13,6 +13,6 @@ void transform_numerics(const struct workload *w, const struct space *s, const s
                         struct numerics *inout);
 
 extern const struct operator operator_transform;
-extern const struct template transform_naive;
+extern const struct template transform_lanes, transform_naive;
 
 #endif

@@ -33,7 +33,15 @@ static const struct mutant mutants[] = {
      "FFMA1((float)(a), scale[0], (float)(b) * scale[1])"},
     {"add/naive", SCALED, "both products rounded", "FFMA1((float)(b), scale[1], (float)(a) * scale[0])",
      "FFMA1(1.0f, (float)(b) * scale[1], (float)(a) * scale[0])"},
-    {"add/naive", SCALED, "not saturated", "REQUANTISE1(v)", "(char)(int)rint(v)"},
+    {"add/naive", SCALED, "not saturated", "REQUANTISE1(v)", "(char)(int)((v) + 12582912.0f - 12582912.0f)"},
+
+    {"add/stream", PLAIN, "one term", "VLOAD_ALIGNED(b + (i))", "VSET(0)"},
+    {"add/stream", PLAIN, "unguarded tail", "l < VEC && i + l < N", "l < VEC"},
+    {"add/stream", PLAIN, "tail missing", "ADD1(i + l);", ";"},
+    {"add/stream", RELU_, "no ReLU", "FVMAX((v), FVSET(0.0f))", "(v)"},
+    {"add/stream", SCALED, "scales swapped", "FVSET(scale[1])", "FVSET(scale[0])"},
+    {"add/stream", SCALED, "both products rounded", "FVFMA(FLOATS(VLOAD_ALIGNED(b + (i))), FVSET(scale[1]), ",
+     "FVFMA(FVSET(1.0f), FLOATS(VLOAD_ALIGNED(b + (i))) * FVSET(scale[1]), "},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -5,6 +5,7 @@
 #define MAX "pool2d f32 n=1 c=5 h=11 w=37 r=3 s=3 stride=2 pad=1"
 #define AVG "pool2d f32 n=1 c=5 h=10 w=21 r=3 s=2 pad=1,0 kind=avg"
 #define BLOCKED "pool2d f32 n=1 c=32 h=11 w=13 r=3 s=3 stride=2 pad=1 layout=nchw16c"
+#define PLANE "pool2d f32 n=1 c=37 h=13 w=7 r=13 s=7 kind=avg"
 #define AVG_I8 "pool2d i8 n=1 c=8 h=9 w=10 r=3 s=2 pad=1 kind=avg layout=nchw8c"
 
 static const char *const shapes[] = {
@@ -33,6 +34,7 @@ static const char *const shapes[] = {
     "pool2d i8 n=1 c=5 h=9 w=20 r=3 s=3 stride=2 pad=1",
     "pool2d i8 n=1 c=12 h=9 w=10 r=2 s=2 stride=2 layout=nchw4c",
     AVG_I8,
+    PLANE,
     "pool2d i8 n=1 c=20 h=7 w=7 r=7 s=7 kind=avg layout=nchw4c",
     "pool2d i8 n=1 c=3 h=8 w=8 r=8 s=8 kind=avg",
     "pool2d i8 n=1 c=3 h=9 w=33 r=4 s=2 kind=avg",
@@ -49,6 +51,26 @@ static const struct mutant mutants[] = {
     {"pool2d/naive", BLOCKED, "lanes of the wrong block", "block % (C / YL) * YL", "block % (C / YL)"},
     {"pool2d/naive", AVG_I8, "halves away from 0", "(q & 1)", "1"},
     {"pool2d/naive", AVG_I8, "rounded towards 0", "doubled > n ||", "0 &&"},
+
+    {"pool2d/window", BLOCKED, "missing last term", "i < j * SW + S)", "i < j * SW + S - 1)"},
+    {"pool2d/window", BLOCKED, "wrong pad", "p * SH - PT", "p * SH - PT + 1"},
+    {"pool2d/window", BLOCKED, "unguarded edge", "(w0 + i < 0 || w0 + i >= W)", "w0 + i < 0"},
+    {"pool2d/window", BLOCKED, "wrong block", "block * H * W * YL", "block * H * W"},
+    {"pool2d/window", BLOCKED, "least is 0", "VSET(NOTHING)", "VSET(0)"},
+    {"pool2d/window", AVG_I8, "elements outside counted", "EDGE ? END(first, S, W) - BEGIN(first) : S;", "S;"},
+
+    {"pool2d/rows", MAX, "missing last term", "s < S; s++", "s < S - 1; s++"},
+    {"pool2d/rows", MAX, "wrong pad", "row + PL)", "row + PL + 1)"},
+    {"pool2d/rows", MAX, "unguarded rows", "r1 = END(h0, R, H)", "r1 = h0 + R"},
+    {"pool2d/rows", MAX, "least is 0", "row[i] = NOTHING", "row[i] = 0"},
+    {"pool2d/rows", AVG, "elements outside counted", "(END(w0, S, W) - BEGIN(w0))", "S"},
+    {"pool2d/rows", AVG, "uninitialised accumulator", "VT v = VSET(NOTHING)", "VT v = VSET(row[0])"},
+
+    {"pool2d/plane", PLANE, "missing last term", "l < AREA; l += WG", "l < AREA - 1; l += WG"},
+    {"pool2d/plane", PLANE, "one accumulator lost", "v = TAKE(v, u);", ""},
+    {"pool2d/plane", PLANE, "wrong plane", "x + plane * AREA", "x + plane * H"},
+    {"pool2d/plane", PLANE, "unguarded tail", "if (plane >= (long)NB * C)", "if (plane < 0)"},
+    {"pool2d/plane", PLANE, "uninitialised accumulator", "SUM all = NOTHING;", "SUM all = LOAD1(x);"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

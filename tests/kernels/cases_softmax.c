@@ -22,13 +22,19 @@ static const char *const shapes[] = {
 
 static const struct mutant mutants[] = {
     {"softmax/naive", ROWS, "missing last term", "i < n + PART && i < N", "i < n + PART && i < N - 1"},
-    {"softmax/naive", ROWS, "largest of all but the last", "int n = 1; n < N; n++", "int n = 1; n < 2; n++"},
     {"softmax/naive", ROWS, "nothing subtracted", "BELOW1(v, top) ((v) - (top))", "BELOW1(v, top) ((v) - 0 * (top))"},
     {"softmax/naive", RAGGED, "unguarded tail", "if (row >= M)", "if (row < 0)"},
     {"softmax/naive", RAGGED, "wrong row", "x + (long)row * N", "x + (long)(row / 2) * N"},
     {"softmax/naive", ROWS, "uninitialised accumulator", "float sum = 0.0f;", "float sum = y[0];"},
-    {"softmax/naive", SCALED, "not scaled", "(unsigned)(v)) * scale[0])", "(unsigned)(v)))"},
+    {"softmax/naive", SCALED, "not scaled", "((float)((v) - (top)) * scale[0])", "((float)((v) - (top)))"},
     {"softmax/naive", ROWS, "a term of the series missing", "p = FMA(f, p, SET(1.0f / 24));", ""},
+
+    {"softmax/rows", RAGGED, "missing last term", "i < N; i += WG)", "i < N - 1; i += WG)"},
+    {"softmax/rows", ROWS, "nothing subtracted", "BELOW(v, top) VSUB((v), VSET(top))", "BELOW(v, top) (v)"},
+    {"softmax/rows", RAGGED, "wrong row", "x + (long)GRP(0) * N", "x + (long)(GRP(0) / 2) * N"},
+    {"softmax/rows", ROWS, "uninitialised accumulator", "sums = FVSET(0.0f)", "sums = FVSET(y[0])"},
+    {"softmax/rows", ROWS, "lanes lost", "out = take(out, lanes_[l_])", "out = take(out, lanes_[0])"},
+    {"softmax/rows", SCALED, "not scaled", "((float)((v) - (top)) * scale[0])", "((float)((v) - (top)))"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

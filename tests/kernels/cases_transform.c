@@ -3,11 +3,13 @@
 #include <stddef.h>
 
 #define BLOCK "transform f32 n=2 c=32 h=5 w=9 to=nchw16c"
+#define TAIL "transform f32 n=1 c=16 h=1 w=9 to=nchw16c"
 #define UNBLOCK "transform f32 n=1 c=32 h=5 w=9 from=nchw8c"
 #define MERGE "transform f32 n=1 c=32 h=5 w=9 from=nchw4c to=nchw16c"
 
 static const char *const shapes[] = {
     BLOCK,
+    TAIL,
     UNBLOCK,
     MERGE,
     "transform f32 n=1 c=16 h=1 w=1 to=nchw16c",     /* tiny */
@@ -29,11 +31,18 @@ static const char *const shapes[] = {
 
 static const struct mutant mutants[] = {
     {"transform/naive", BLOCK, "lanes reversed", "lane = (int)(i % YL)", "lane = (int)(YL - 1 - i % YL)"},
-    {"transform/naive", BLOCK, "unguarded tail", "if (i < (long)NB * C * H * W)", ""},
+    {"transform/naive", TAIL, "unguarded tail", "if (i < (long)NB * C * H * W)", ""},
     {"transform/naive", BLOCK, "last one missing", "if (i < (long)NB * C * H * W)",
      "if (i < (long)NB * C * H * W - 1)"},
     {"transform/naive", UNBLOCK, "wrong block", "channel / XL) * (H * W)", "channel / XL) * H"},
     {"transform/naive", MERGE, "wrong lane", "channel % XL", "0"},
+
+    {"transform/lanes", BLOCK, "lanes exchanged", "RZIP_LOW(v[l], v[l + YL / 2])", "RZIP_LOW(v[l + YL / 2], v[l])"},
+    {"transform/lanes", BLOCK, "pixels missing", "i < AREA; i++)", "i < AREA - 1; i++)"},
+    {"transform/lanes", BLOCK, "unguarded tail", "if (at + VEC <= AREA)", "if (at < AREA)"},
+    {"transform/lanes", UNBLOCK, "even for odd", "w[l + XL / 2] = RODD(", "w[l + XL / 2] = REVEN("},
+    {"transform/lanes", MERGE, "wrong lane", "j * U % YL", "0"},
+    {"transform/lanes", MERGE, "wrong block", "* (L * AREA)", "* (U * AREA)"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -1,0 +1,85 @@
+#include "kernels/transform/transform.h"
+
+static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
+{
+    (void)w;
+    (void)d;
+    (void)why;
+    return FIT_GOOD;
+}
+
+static const struct build_knob knobs[] = {
+    {"vec", {1, 2, 4, 8, 16, BUILD_END}},
+    {"run", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 16384, 65536, BUILD_END}},
+    {"wg", {1, 2, 4, 8, 16, 32, 64, 128, 256, BUILD_END}},
+    {0},
+};
+
+static const char *const quantities[][2] = {
+    {"part", "wg * run * vec"}, /* pixels of a group */
+    {"larger", "max(x_lanes, y_lanes)"},
+    {"smaller", "min(x_lanes, y_lanes)"},
+    {"parts", "ceil_div(area, part)"},
+    {"groups", "size_n * size_c / larger * parts"},
+    {"work_items", "wg"},
+    {"waste", "parts * part / area"},
+    {"held", "vec * larger"}, /* elements in registers */
+    {"move_bytes", "((smaller == 1) * vec + (smaller > 1) * smaller) * elem_bytes"},
+    {"interleaved", "(smaller == 1) * (larger > 1) * (vec > 1)"},
+    {NULL, NULL},
+};
+
+/* Sixteen vectors are half of a register file; the interleaved ones are there twice. */
+static const char *const constraints[] = {
+    "wg <= max_group and wg <= max_x",
+    "vec == 1 or vec <= area",
+    "run == 1 or part < 2 * area",
+    "wg == 1 or wg * vec < 2 * area",
+    NULL,
+};
+
+static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
+{
+    const struct conv_shape z = transform_shape(w);
+    const struct build_named area[] = {{"area", (double)(z.h * z.w)}, {NULL, 0}};
+    const enum err e = conv_add_constants(&z, w->dtype, w->dtype, d, s, why);
+
+    return e ? e : build_space(s, area, knobs, quantities, constraints, why);
+}
+
+static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
+                         struct config *out)
+{
+    const struct conv_shape z = transform_shape(w);
+    const bool cpu = d->kind == DEVICE_CPU;
+    const int64_t area = z.h * z.w, vec = cpu ? build_vector(d) : 1;
+
+    *out = (struct config){{0}};
+    build_choose(
+        s,
+        (const struct build_define[]){
+            {"vec", vec < area ? vec : area}, {"run", cpu ? CEIL(area, vec) : 1}, {"wg", cpu ? 1 : 64}, {NULL, 0}},
+        out);
+    return build_make_valid(s, (const char *const[]){"run", "wg", "vec", NULL}, out);
+}
+
+static void program(struct build *b)
+{
+    const struct conv_shape z = transform_shape(b->w);
+    const int64_t grid[] = {build_int(b, "groups"), 1, 1}, block[] = {build_int(b, "wg"), 1, 1};
+
+    build_module(b, "transform/lanes.cl");
+    conv_define_shape(b, &z);
+    build_launch(b, PHASE_RUN, "transform_lanes", grid, block, (const int[]){0, 1, -1});
+}
+
+const struct template transform_lanes = {
+    .id = "transform/lanes",
+    .version = 1,
+    .summary = "vectors of pixels, interleaved in registers to vectors of channels and back",
+    .fit = fit,
+    .space = space,
+    .fallback = fallback,
+    .program = program,
+    .numerics = transform_numerics,
+};

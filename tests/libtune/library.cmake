@@ -1,0 +1,23 @@
+# libtune as an application has it, beside the rooms that write logs for it.
+if(TARGET libtune_shared)
+  tune_test(test_libtune SOURCES test_libtune.c sample_log.c reference.c LINK libtune_shared choice devices
+    PkgConfig::OPENCL LABELS opencl TIMEOUT 300)
+  add_executable(write_sample_log write_sample_log.c sample_log.c)
+  target_link_libraries(write_sample_log PRIVATE choice devices PkgConfig::OPENCL)
+  add_test(NAME test_libtune_installed COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_installed.sh ${CMAKE_BINARY_DIR}
+    ${CMAKE_SOURCE_DIR}/examples/libtune_app $<TARGET_FILE:write_sample_log>)
+  set_tests_properties(test_libtune_installed PROPERTIES LABELS opencl TIMEOUT 300 SKIP_RETURN_CODE 77)
+  if(NOT TUNE_SANITIZE) # a sanitizer's library brings names of its own
+    add_test(NAME test_libtune_library COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_library.sh
+      $<TARGET_FILE:libtune_shared> ${CMAKE_BINARY_DIR}/libtune/libtune.a ${CMAKE_SOURCE_DIR}/libtune/tune.h)
+    set_tests_properties(test_libtune_library PROPERTIES LABELS unit TIMEOUT 120)
+  endif()
+  if(CMOCKA_FOUND AND TARGET emulated_cuda)
+    tune_test(test_libtune_cuda SOURCES test_libtune_cuda.c sample_log.c reference.c ../cuda/emulated.c
+      LINK libtune_shared choice devices LABELS cuda TIMEOUT 120)
+    add_dependencies(test_libtune_cuda emulated_cuda emulated_nvrtc)
+    # `cuda`: the runtime's table of calls has the same name
+    target_compile_definitions(test_libtune_cuda PRIVATE cuda=emulated_calls EMULATED_CUDA="$<TARGET_FILE:emulated_cuda>"
+      EMULATED_NVRTC_PATH="$<TARGET_FILE:emulated_nvrtc>")
+  endif()
+endif()

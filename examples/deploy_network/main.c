@@ -1,0 +1,346 @@
+/* main.c - runs a whole network of a bundle on the weights and the input of a folder, compares its output with the one
+ * there, times it beside the sum of its steps' recorded times. Exit code 1 when the output is off by more than --limit.
+ *
+ *   deploy_network [--any] [--limit X] [--runs N] FOLDER
+ *
+ * FOLDER: x.bin, weights.bin, weights.txt (layer, tensor, offset, bytes a line), y.bin, and logits.bin (f32, the last
+ * layer's sums before softmax) as tests/bench/network/network_ort.py writes them. Two figures are printed: the largest
+ * difference of outputs over the largest output, and the largest difference of their logarithms, which is that of the
+ * sums before softmax, over the largest sum; --limit (1e-4) is for the second where logits.bin is there. */
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include "bundle.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_PATH 4096
+#define MAX_LINE 512
+#define MAX_RUNS 1000
+#define MAX_PLATFORMS 16
+#define MAX_DEVICES 64
+
+struct app {
+    cl_context context;
+    cl_device_id device;
+    cl_command_queue queue;
+    const char *folder;
+    int any, n_runs;
+    double limit;
+};
+
+/* A file in memory. */
+struct bytes {
+    unsigned char *data;
+    size_t n;
+};
+
+static double now_ms(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static int read_file(const struct app *a, const char *name, struct bytes *out)
+{
+    char path[MAX_PATH];
+    FILE *f;
+    long n = -1;
+    snprintf(path, sizeof path, "%s/%s", a->folder, name);
+    f = fopen(path, "rb");
+    if (f != NULL && fseek(f, 0, SEEK_END) == 0) {
+        n = ftell(f);
+        rewind(f);
+    }
+    out->n = n > 0 ? (size_t)n : 0;
+    out->data = n > 0 ? malloc(out->n) : NULL;
+    if (out->data == NULL || fread(out->data, 1, out->n, f) != out->n) {
+        free(out->data);
+        out->data = NULL;
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    return out->data != NULL;
+}
+
+/* ---- the device ---- */
+
+/* The device that the bundle was tuned on, else the first one. */
+static cl_device_id find_device(const char *name)
+{
+    cl_platform_id platforms[MAX_PLATFORMS];
+    cl_device_id devices[MAX_DEVICES], first = NULL;
+    cl_uint n_platforms = 0, n = 0;
+    char found[256];
+    (void)clGetPlatformIDs(MAX_PLATFORMS, platforms, &n_platforms);
+    for (cl_uint i = 0; i < n_platforms && i < MAX_PLATFORMS; i++) {
+        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, MAX_DEVICES, devices, &n) != CL_SUCCESS) {
+            continue;
+        }
+        for (cl_uint j = 0; j < n && j < MAX_DEVICES; j++) {
+            first = first != NULL ? first : devices[j];
+            if (clGetDeviceInfo(devices[j], CL_DEVICE_NAME, sizeof found, found, NULL) == CL_SUCCESS &&
+                strcmp(found, name) == 0) {
+                return devices[j];
+            }
+        }
+    }
+    return first;
+}
+
+static int open_device(struct app *a)
+{
+    cl_int code = CL_SUCCESS;
+    int status;
+    a->device = find_device(BUNDLE(device));
+    a->context = a->device != NULL ? clCreateContext(NULL, 1, &a->device, NULL, NULL, &code) : NULL;
+    a->queue = a->context != NULL ? clCreateCommandQueue(a->context, a->device, 0, &code) : NULL;
+    if (a->queue == NULL) {
+        fprintf(stderr, "cannot open an OpenCL device: error %d\n", (int)code);
+        return 0;
+    }
+    status = a->any ? BUNDLE(init_any)(a->context, a->device) : BUNDLE(init)(a->context, a->device);
+    if (BUNDLE(words)()[0] != '\0') {
+        fprintf(stderr, "%s\n", BUNDLE(words)());
+    }
+    if (status == CAPS(OTHER_DEVICE)) {
+        fprintf(stderr, "--any runs it all the same\n");
+    }
+    return status == CAPS(OK);
+}
+
+/* ---- weights ---- */
+
+/* Gives the weights of one line of weights.txt. */
+static int give_line(struct app *a, const char *line, const struct bytes *all)
+{
+    char layer[128], tensor[64];
+    unsigned long long offset, n;
+    if (sscanf(line, "%127s %63s %llu %llu", layer, tensor, &offset, &n) != 4 || offset > all->n ||
+        n > all->n - offset) {
+        fprintf(stderr, "weights.txt: expected layer, tensor, offset, bytes, not '%.60s'\n", line);
+        return 0;
+    }
+    if (BUNDLE(set_weights)(a->queue, layer, tensor, all->data + offset, (size_t)n) != CAPS(OK)) {
+        fprintf(stderr, "%s\n", BUNDLE(words)());
+        return 0;
+    }
+    return 1;
+}
+
+static int give_weights(struct app *a)
+{
+    struct bytes all = {NULL, 0};
+    char path[MAX_PATH], line[MAX_LINE];
+    FILE *index;
+    int ok = read_file(a, "weights.bin", &all);
+    snprintf(path, sizeof path, "%s/weights.txt", a->folder);
+    index = fopen(path, "r");
+    if (!ok || index == NULL) {
+        fprintf(stderr, "cannot read weights.bin and weights.txt in %s\n", a->folder);
+        ok = 0;
+    }
+    while (ok && fgets(line, sizeof line, index) != NULL) {
+        ok = give_line(a, line, &all);
+    }
+    if (index != NULL) {
+        fclose(index);
+    }
+    free(all.data);
+    return ok;
+}
+
+/* ---- outputs ---- */
+
+static double half(const unsigned char *p)
+{
+    const int bits = p[0] | p[1] << 8, exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double v = exponent == 0    ? ldexp(fraction, -24)
+                     : exponent == 31 ? (fraction ? NAN : INFINITY)
+                                      : ldexp(1024 + fraction, exponent - 25);
+    return bits & 0x8000 ? -v : v;
+}
+
+/* Element i of a tensor of `dtype`. */
+static double element(const char *dtype, const unsigned char *data, size_t i)
+{
+    float f;
+    int32_t n;
+    if (strcmp(dtype, "f16") == 0) {
+        return half(data + 2 * i);
+    }
+    if (strcmp(dtype, "i32") == 0) {
+        memcpy(&n, data + 4 * i, 4);
+        return n;
+    }
+    memcpy(&f, data + 4 * i, 4);
+    return (double)f;
+}
+
+static double larger(double a, double b)
+{
+    return b > a || isnan(b) ? b : a; /* NaN stays */
+}
+
+/* Prints how far y is from the output in the folder; is it near enough? */
+static int compare(const struct app *a, const unsigned char *y)
+{
+    const char *dtype = BUNDLE(y).dtype;
+    const size_t n = BUNDLE(y).n_bytes / (strcmp(dtype, "f16") == 0 ? 2 : 4);
+    struct bytes theirs = {NULL, 0}, logits = {NULL, 0};
+    double largest = 0, off = 0, off_log = 0, largest_logit = 0;
+    size_t n_differ = 0;
+    int has_logits;
+    if (!read_file(a, "y.bin", &theirs) || theirs.n != BUNDLE(y).n_bytes) {
+        fprintf(stderr, "y.bin: expected a file of %zu bytes\n", BUNDLE(y).n_bytes);
+        free(theirs.data);
+        return 0;
+    }
+    has_logits = read_file(a, "logits.bin", &logits) && logits.n == 4 * n;
+    for (size_t i = 0; i < n; i++) {
+        const double v = element(dtype, y, i), w = element(dtype, theirs.data, i);
+        off = larger(off, fabs(v - w));
+        largest = larger(largest, fabs(w));
+        n_differ += v != w;
+        if (has_logits) {
+            largest_logit = larger(largest_logit, fabs(element("f32", logits.data, i)));
+        }
+        if (v > 6.2e-5 && w > 6.2e-5) { /* below it halves have few digits */
+            off_log = larger(off_log, fabs(log(v) - log(w)));
+        }
+    }
+    printf("%zu of %zu outputs differ; the worst by %.3g of the largest output", n_differ, n, off / largest);
+    if (has_logits) {
+        printf(", before softmax by %.3g of the largest sum", off_log / largest_logit);
+    }
+    printf(" (limit %.3g)\n", a->limit);
+    free(theirs.data);
+    free(logits.data);
+    return (has_logits ? off_log / largest_logit : off / largest) <= a->limit && off / largest <= 10 * a->limit;
+}
+
+/* ---- time ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double sum_of_steps_ms(size_t *n_unknown)
+{
+    double sum = 0;
+    *n_unknown = 0;
+    for (size_t i = 0; i < CAPS(N_STEPS); i++) {
+        sum += BUNDLE(steps)[i].time_ns / 1e6;
+        *n_unknown += BUNDLE(steps)[i].time_ns <= 0;
+    }
+    return sum;
+}
+
+static int time_runs(struct app *a, cl_mem x, cl_mem y)
+{
+    double ms[MAX_RUNS], sum;
+    size_t n_unknown;
+    for (int i = 0; i < a->n_runs; i++) {
+        const double start = now_ms();
+        if (BUNDLE(run)(a->queue, x, y) != CAPS(OK) || clFinish(a->queue) != CL_SUCCESS) {
+            return 0;
+        }
+        ms[i] = now_ms() - start;
+    }
+    qsort(ms, (size_t)a->n_runs, sizeof ms[0], by_size);
+    sum = sum_of_steps_ms(&n_unknown);
+    printf("one call: %.2f ms (median of %d, %d steps); sum of the steps' recorded times: %.2f ms", ms[a->n_runs / 2],
+           a->n_runs, (int)CAPS(N_STEPS), sum);
+    if (n_unknown > 0) {
+        printf(", without %zu steps that were not measured", n_unknown);
+    }
+    printf("\n");
+    return 1;
+}
+
+/* ---- the network ---- */
+
+static int run_network(struct app *a, cl_mem x, cl_mem y)
+{
+    unsigned char *out = malloc(BUNDLE(y).n_bytes);
+    int ok = 0;
+    if (out != NULL && BUNDLE(run)(a->queue, x, y) == CAPS(OK) &&
+        clEnqueueReadBuffer(a->queue, y, CL_TRUE, 0, BUNDLE(y).n_bytes, out, 0, NULL, NULL) == CL_SUCCESS) {
+        ok = compare(a, out);
+        ok = (a->n_runs == 0 || time_runs(a, x, y)) && ok;
+    } else {
+        fprintf(stderr, "the network does not run: %s\n", BUNDLE(words)());
+    }
+    free(out);
+    return ok;
+}
+
+static int run(struct app *a)
+{
+    struct bytes image = {NULL, 0};
+    cl_mem x = NULL, y = NULL;
+    cl_int code = CL_SUCCESS;
+    int ok = give_weights(a);
+    if (ok && (!read_file(a, "x.bin", &image) || image.n != BUNDLE(x).n_bytes)) {
+        fprintf(stderr, "x.bin: expected a file of %zu bytes\n", BUNDLE(x).n_bytes);
+        ok = 0;
+    }
+    if (ok) {
+        x = clCreateBuffer(a->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, image.n, image.data, &code);
+        y = clCreateBuffer(a->context, CL_MEM_READ_WRITE, BUNDLE(y).n_bytes, NULL, &code);
+        ok = x != NULL && y != NULL && run_network(a, x, y);
+    }
+    if (x != NULL) {
+        clReleaseMemObject(x);
+    }
+    if (y != NULL) {
+        clReleaseMemObject(y);
+    }
+    free(image.data);
+    return ok;
+}
+
+static int read_arguments(struct app *a, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--any") == 0) {
+            a->any = 1;
+        } else if (strcmp(argv[i], "--limit") == 0 && i + 1 < argc) {
+            a->limit = atof(argv[++i]);
+        } else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
+            a->n_runs = atoi(argv[++i]);
+        } else if (argv[i][0] != '-' && a->folder == NULL) {
+            a->folder = argv[i];
+        } else {
+            return 0;
+        }
+    }
+    return a->folder != NULL && a->n_runs >= 0 && a->n_runs <= MAX_RUNS;
+}
+
+int main(int argc, char **argv)
+{
+    struct app a = {NULL, NULL, NULL, NULL, 0, 15, 1e-4};
+    int ok;
+    if (!read_arguments(&a, argc, argv)) {
+        fprintf(stderr, "usage: deploy_network [--any] [--limit X] [--runs 0..%d] FOLDER\n", MAX_RUNS);
+        return 2;
+    }
+    ok = open_device(&a) && run(&a);
+    BUNDLE(fini)();
+    if (a.queue != NULL) {
+        clReleaseCommandQueue(a.queue);
+    }
+    if (a.context != NULL) {
+        clReleaseContext(a.context);
+    }
+    return ok ? 0 : 1;
+}

@@ -1,0 +1,145 @@
+"""ints.py - a network as an int8 ONNX model (QLinearConv, QLinearAdd, QGemm, ...), and the same numbers as tensors of ours:
+int8 weights, int32 biases, f32 scales of requantisation.
+
+Symmetric: zero points are 0. A tensor's scale is a power of two above its largest value in f32 over 127, so that additions
+are exact in f32; weights have a scale a channel, the last layer one."""
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+ORT = "com.microsoft"
+
+
+def scale_of(largest, natural):
+    scale = max(float(largest), 1e-6) / 127
+    return np.float32(scale if natural else 2.0 ** np.ceil(np.log2(scale)))
+
+
+def scales(nodes, tensors, natural):
+    """name -> scale of every int8 tensor. Pools keep that of what they read."""
+    out = {}
+    for node in nodes:
+        if node["op"] == "pool2d":
+            out[node["name"]] = out[node["x"]["name"]]
+        elif node["op"] != "softmax":
+            out[node["name"]] = scale_of(np.abs(tensors[node["name"]]).max(), natural)
+        if node["residual"]:
+            out[node["name"] + ".sums"] = scale_of(np.abs(tensors[node["name"] + ".sums"]).max(), natural)
+    return out
+
+
+def quantised(v, scale):
+    return np.clip(np.rint(v / scale), -127, 127).astype(np.int8)
+
+
+class Maker:
+    def __init__(self, nodes, weights, scale):
+        self.nodes, self.weights, self.scale = nodes, weights, scale
+        self.made, self.constants, self.ours = [], {}, []
+        self.constants["zero"] = np.int8(0)
+        for name, value in scale.items():
+            self.constants[name + ".scale"] = value
+
+    def node(self, kind, inputs, output, **more):
+        self.made.append(helper.make_node(kind, inputs, [output], **more))
+
+    def give(self, layer, tensor, value):
+        self.ours.append((layer, tensor, np.ascontiguousarray(value)))
+
+    def integers(self, node, per_channel):
+        """int8 weights with their scales, int32 bias."""
+        name, x = node["name"], self.scale[node["x"]["name"]]
+        w, bias = self.weights[name]
+        largest = np.abs(w).reshape(len(w), -1).max(axis=1) if per_channel else np.abs(w).max()
+        scale = (np.maximum(largest, 1e-9) / 127).astype(np.float32)
+        ints = quantised(w, scale.reshape((-1,) + (1,) * (w.ndim - 1)) if per_channel else scale)
+        sums = np.rint(bias / (np.float64(x) * scale)).astype(np.int32)
+        self.constants.update({name + ".w": ints, name + ".wscale": scale, name + ".bias": sums})
+        self.give(name, "w", ints)
+        self.give(name, "bias", sums)
+        return x, scale
+
+    def requantised(self, node):
+        """A layer whose sums become int8 at once."""
+        name, x = node["name"], node["x"]["name"]
+        result = name + ".sums" if node["residual"] else name
+        x_scale, w_scale = self.integers(node, True)
+        self.give(name, "scale", x_scale * w_scale / self.scale[result])
+        zeros = np.zeros(len(w_scale), np.int8)
+        self.constants[name + ".zeros"] = zeros
+        relu = "relu" in node["words"] and not node["residual"]
+        signed = name + ".signed" if relu else result
+        if node["op"] == "dense":
+            x = self.flat(node)
+            self.node("QGemm", [x, node["x"]["name"] + ".scale", "zero", name + ".w", name + ".wscale", name + ".zeros",
+                                name + ".bias", result + ".scale", "zero"], signed, domain=ORT, transB=1)
+        else:
+            pad, stride = node.get("pad", 0), node.get("stride", 1)
+            group = node["x"]["shape"][0] if node["op"] == "depthwise_conv2d" else 1
+            self.node("QLinearConv", [x, x + ".scale", "zero", name + ".w", name + ".wscale", name + ".zeros",
+                                      result + ".scale", "zero", name + ".bias"], signed,
+                      kernel_shape=[node["r"], node["s"]], pads=[pad] * 4, strides=[stride] * 2, group=group)
+        if relu:
+            self.node("Relu", [signed], result)
+        if node["residual"]:
+            self.addition(node)
+
+    def addition(self, node):
+        name, other = node["name"], node["residual"]["name"]
+        sums, relu = name + ".sums", "relu" in node["words"]
+        added = name + ".added" if relu else name
+        self.give(name + "_add", "scale", np.array([self.scale[sums] / self.scale[name],
+                                                    self.scale[other] / self.scale[name]], np.float32))
+        self.node("QLinearAdd", [sums, sums + ".scale", "zero", other, other + ".scale", "zero", name + ".scale", "zero"],
+                  added, domain=ORT)
+        if relu:
+            self.node("Relu", [added], name)
+
+    def flat(self, node):
+        x = node["x"]
+        if x["op"] == "dense":
+            return x["name"]
+        self.node("Flatten", [x["name"]], node["name"] + ".flat")
+        return node["name"] + ".flat"
+
+    def sums(self, node):
+        """The last dense layer: int32 sums, and the scale that softmax applies."""
+        name = node["name"]
+        x_scale, w_scale = self.integers(node, False)
+        self.constants[name + ".t"] = np.ascontiguousarray(self.constants.pop(name + ".w").T)
+        self.constants[name + ".real"] = np.float32(x_scale * w_scale)
+        self.node("MatMulInteger", [self.flat(node), name + ".t"], name + ".products")
+        self.node("Add", [name + ".products", name + ".bias"], name + ".int")
+        self.node("Cast", [name + ".int"], name + ".float", to=TensorProto.FLOAT)
+        self.node("Mul", [name + ".float", name + ".real"], name)
+
+    def pool(self, node):
+        name, x = node["name"], node["x"]["name"]
+        if "avg" not in node["words"]:
+            pad, stride = node.get("pad", 0), node.get("stride", 1)
+            self.node("MaxPool", [x], name, kernel_shape=[node["r"], node["s"]], pads=[pad] * 4, strides=[stride] * 2)
+        else:
+            self.node("QLinearGlobalAveragePool", [x, x + ".scale", "zero", name + ".scale", "zero"], name, domain=ORT)
+
+    def softmax(self, node):
+        x = node["x"]["name"]
+        self.node("Softmax", [x], node["name"], axis=1)
+        self.give(node["name"], "scale", self.constants[x + ".real"].reshape(1))
+
+
+def model(nodes, weights, tensors, natural):
+    """The model, our weights as (layer, tensor, array), and the int8 input."""
+    scale = scales(nodes, tensors, natural)
+    maker = Maker(nodes, weights, scale)
+    for node in nodes[1:]:
+        is_last = node["op"] == "dense" and "relu" not in node["words"]
+        make = {"pool2d": maker.pool, "softmax": maker.softmax}.get(node["op"],
+                                                                    maker.sums if is_last else maker.requantised)
+        make(node)
+    first, logits, last = nodes[0]["name"], nodes[-1]["x"]["name"], nodes[-1]["name"]
+    x = helper.make_tensor_value_info(first, TensorProto.INT8, (1, *nodes[0]["shape"]))
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in (last, logits)]
+    graph = helper.make_graph(maker.made, "network", [x], outputs,
+                              [numpy_helper.from_array(np.asarray(v), k) for k, v in maker.constants.items()])
+    opsets = [helper.make_opsetid("", 14), helper.make_opsetid(ORT, 1)]
+    return (helper.make_model(graph, opset_imports=opsets, ir_version=8), maker.ours,
+            quantised(weights[first], scale[first]))

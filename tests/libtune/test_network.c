@@ -1,0 +1,388 @@
+/* A small network of every operator run as one: in f32, f16 and int8, in every layout, against its definition. */
+#define CL_TARGET_OPENCL_VERSION 120
+#include "core/rng.h"
+#include "kernels/graph_lower.h"
+#include "libtune/choice.h"
+#include "libtune/exec/network_cl.h"
+#include "libtune/plan_of.h"
+#include "logs/log.h"
+#include "network_ref.h"
+#include "runtime/device.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAX_WEIGHTS 64
+#define MAX_PLANS 64
+
+static const char residual_text[] = "x = input c=3 h=11 w=11\n"
+                                    "c0 = conv2d x k=16 r=3 s=3 stride=2 pad=1 relu\n"
+                                    "p0 = pool2d c0 max r=3 s=3 stride=2 pad=1\n"
+                                    "sc = conv2d p0 k=32 r=1 s=1\n"
+                                    "c1 = conv2d p0 k=32 r=3 s=3 pad=1 relu\n"
+                                    "c2 = conv2d c1 + sc k=32 r=3 s=3 pad=1 relu\n"
+                                    "c3 = conv2d c2 + c2 k=32 r=1 s=1\n"
+                                    "p1 = pool2d c3 avg global\n"
+                                    "d1 = dense p1 n=10\n"
+                                    "prob = softmax d1\n";
+static const char flat_text[] = "x = input c=16 h=9 w=7\n"
+                                "dw = depthwise_conv2d x r=3 s=3 stride=2 pad=1 relu\n"
+                                "c0 = conv2d dw k=20 r=1 s=1 relu\n"
+                                "d0 = dense c0 n=24 relu\n"
+                                "d1 = dense d0 n=12\n"
+                                "prob = softmax d1\n";
+
+/* Weights as given to the device and as doubles. */
+struct weight {
+    char layer[LOWERED_NAME_BYTES], tensor[40];
+    enum dtype dtype;
+    int64_t n;
+    void *raw;
+    double *values;
+};
+
+struct whole {
+    struct graph g;
+    enum dtype t;
+    struct lowered l;
+    struct exec_plan *plans[MAX_PLANS];
+    struct exec_value values[MAX_PLANS * 2];
+    struct exec_step steps[MAX_PLANS];
+    int operands[MAX_PLANS][3];
+    size_t slots[MAX_PLANS];
+    struct exec_network network;
+    struct exec_cl_op *ops[MAX_PLANS];
+    struct weight weights[MAX_WEIGHTS];
+    size_t n_weights;
+};
+
+static struct {
+    struct device_desc desc;
+    cl_context context;
+    cl_device_id device;
+    cl_command_queue queue;
+    struct choices *choices;
+} cl;
+
+/* Multiples of 1/8 in floats; small integers in int8; scales that are sums of few powers of two. */
+static double value(struct rng *r, const char *tensor, enum dtype t)
+{
+    if (strcmp(tensor, "scale") == 0)
+        return (double)(1 + rng_below(r, 3)) / 64;
+    if (t == DTYPE_I8)
+        return (double)rng_below(r, 61) - 30;
+    return t == DTYPE_I32 ? (double)rng_below(r, 2001) - 1000 : ((double)rng_below(r, 17) - 8) / 32;
+}
+
+static void add_weight(struct whole *n, const char *layer, const struct program_buffer *b, struct rng *r)
+{
+    struct weight *w = &n->weights[n->n_weights++];
+
+    assert_true(n->n_weights <= MAX_WEIGHTS);
+    snprintf(w->layer, sizeof w->layer, "%s", layer);
+    snprintf(w->tensor, sizeof w->tensor, "%s", b->id);
+    w->dtype = b->dtype;
+    w->n = b->n_elems;
+    w->raw = calloc((size_t)w->n, dtype_bytes(w->dtype));
+    w->values = calloc((size_t)w->n, sizeof *w->values);
+    for (int64_t i = 0; i < w->n; i++) {
+        double v = value(r, b->id, b->dtype);
+
+        if (strstr(layer, "_add"))
+            v = i ? 0.5 : 0.75;
+        dtype_store(w->dtype, w->raw, (size_t)i, v);
+        w->values[i] = dtype_load(w->dtype, w->raw, (size_t)i);
+    }
+}
+
+static const double *weights_of(const char *layer, const char *tensor, int64_t n, void *arg)
+{
+    const struct whole *whole = arg;
+
+    for (size_t i = 0; i < whole->n_weights; i++)
+        if (strcmp(whole->weights[i].layer, layer) == 0 && strcmp(whole->weights[i].tensor, tensor) == 0) {
+            assert_int_equal(whole->weights[i].n, n);
+            return whole->weights[i].values;
+        }
+    fail_msg("no weight %s of %s", tensor, layer);
+    return NULL;
+}
+
+/* The default program of a step as a plan, and its weights. */
+static void make_step(struct whole *n, size_t i, struct rng *r)
+{
+    const struct lowered_step *s = &n->l.steps[i];
+    struct workload w;
+    struct choice c;
+    struct program p;
+    struct blobs blobs;
+    struct why why = {""};
+    int n_values = 0;
+
+    blobs_init(&blobs, (size_t)1 << 26);
+    if (workload_parse(s->workload, &w, &why) || choice_make(cl.choices, &w, &cl.desc, &c, &why) ||
+        choice_kernels(&c, &w, &cl.desc, &p, &blobs, &why) || plan_of_program(&p, &blobs, &n->plans[i], &why))
+        fail_msg("%s: %s", s->name, why.text);
+    for (size_t k = 0; k < p.n_buffers; k++)
+        if (p.buffers[k].role == ROLE_WEIGHT)
+            add_weight(n, s->name, &p.buffers[k], r);
+        else if (p.buffers[k].role == ROLE_INPUT || p.buffers[k].role == ROLE_OUTPUT) {
+            const int operand = lowered_operand(p.buffers[k].id);
+
+            assert_true(operand >= -1);
+            n->operands[i][n_values++] = operand < 0 ? s->out : s->in[operand];
+        }
+    n->steps[i] = (struct exec_step){s->name, (int)i, n->operands[i], n_values, 0};
+    program_fini(&p);
+    blobs_fini(&blobs);
+    choice_fini(&c);
+}
+
+static void whole_init(struct whole *n, const char *text, enum dtype t, size_t way)
+{
+    int layout[GRAPH_MAX_NODES];
+    struct rng r;
+    struct why why = {""};
+
+    memset(n, 0, sizeof *n);
+    rng_init(&r, 5);
+    n->t = t;
+    if (graph_parse("small", text, strlen(text), &n->g, &why))
+        fail_msg("%s", why.text);
+    for (size_t i = 0; i < n->g.n_nodes; i++) {
+        const unsigned can = graph_node_layouts(&n->g, i, t), want = (unsigned)(way < 4 ? way : (i * way) % 4);
+
+        layout[i] = can & 1u << want ? (int)want : can & 1 ? 0 : 1;
+    }
+    if (graph_lower(&n->g, t, 1, layout, &n->l, &why))
+        fail_msg("%s", why.text);
+    assert_true(n->l.n_steps <= MAX_PLANS);
+    for (size_t i = 0; i < n->l.n_steps; i++)
+        make_step(n, i, &r);
+    for (size_t i = 0; i < n->l.n_tensors; i++)
+        n->values[i] = (struct exec_value){n->l.tensors[i].name, (size_t)n->l.tensors[i].n_bytes,
+                                           n->l.tensors[i].i_slot >= 0 ? n->l.tensors[i].i_slot
+                                           : i                         ? EXEC_CALLERS_Y
+                                                                       : EXEC_CALLERS_X};
+    for (size_t i = 0; i < n->l.n_slots; i++)
+        n->slots[i] = (size_t)n->l.slot_bytes[i];
+    n->network = (struct exec_network){"small",
+                                       (const struct exec_plan *const *)n->plans,
+                                       (int)n->l.n_steps,
+                                       n->values,
+                                       (int)n->l.n_tensors,
+                                       n->slots,
+                                       (int)n->l.n_slots,
+                                       n->steps,
+                                       (int)n->l.n_steps};
+}
+
+static void whole_fini(struct whole *n)
+{
+    for (size_t i = 0; i < n->l.n_steps; i++)
+        plan_free(n->plans[i]);
+    for (size_t i = 0; i < n->n_weights; i++) {
+        free(n->weights[i].raw);
+        free(n->weights[i].values);
+    }
+    lowered_fini(&n->l);
+    graph_fini(&n->g);
+}
+
+static int64_t elems(const struct graph_node *n)
+{
+    return n->key[GRAPH_C] * n->key[GRAPH_H] * n->key[GRAPH_W];
+}
+
+/* An open network over the plans. */
+static struct exec_net_cl *open_network(struct whole *n, struct exec_cl **session)
+{
+    struct exec_words words;
+    struct exec_net_cl *net = NULL;
+
+    if (exec_cl_open(cl.context, cl.device, "", &words, session))
+        fail_msg("%s", words.text);
+    for (size_t i = 0; i < n->l.n_steps; i++)
+        if (exec_cl_op_open(*session, n->plans[i], &words, &n->ops[i]))
+            fail_msg("%s: %s", n->l.steps[i].name, words.text);
+    if (exec_net_cl_open(cl.context, &n->network, n->ops, &words, &net))
+        fail_msg("%s", words.text);
+    return net;
+}
+
+static void close_network(struct whole *n, struct exec_net_cl *net, struct exec_cl *session)
+{
+    clFinish(cl.queue);
+    exec_net_cl_close(net);
+    for (size_t i = 0; i < n->l.n_steps; i++)
+        exec_cl_op_close(n->ops[i]);
+    exec_cl_close(session);
+}
+
+static void set_all(struct whole *n, struct exec_net_cl *net)
+{
+    struct exec_words words;
+
+    for (size_t i = 0; i < n->n_weights; i++) {
+        const struct weight *w = &n->weights[i];
+
+        if (exec_net_cl_set(net, cl.queue, w->layer, w->tensor, w->raw, (size_t)w->n * dtype_bytes(w->dtype), &words))
+            fail_msg("%s", words.text);
+    }
+}
+
+/* Runs twice, so that what a run leaves behind would show; y in double. */
+static void run(struct whole *n, const void *x, double *y)
+{
+    const struct lowered_tensor *first = &n->l.tensors[0], *last = &n->l.tensors[n->l.steps[n->l.n_steps - 1].out];
+    const size_t n_y = (size_t)elems(&n->g.nodes[n->g.n_nodes - 1]);
+    struct exec_words words = {""};
+    struct exec_cl *session = NULL;
+    struct exec_net_cl *net = open_network(n, &session);
+    void *raw = malloc((size_t)last->n_bytes);
+    cl_mem in, out;
+
+    memset(raw, 255, (size_t)last->n_bytes);
+    in = clCreateBuffer(cl.context, CL_MEM_COPY_HOST_PTR, (size_t)first->n_bytes, (void *)x, NULL);
+    out = clCreateBuffer(cl.context, CL_MEM_COPY_HOST_PTR, (size_t)last->n_bytes, raw, NULL);
+    assert_int_equal(exec_net_cl_run(net, cl.queue, in, out, &words), EXEC_NOT_PACKED);
+    assert_non_null(strstr(words.text, "weights of layer"));
+    set_all(n, net);
+    for (int k = 0; k < 2; k++)
+        if (exec_net_cl_run(net, cl.queue, in, out, &words))
+            fail_msg("%s", words.text);
+    assert_int_equal(clEnqueueReadBuffer(cl.queue, out, CL_TRUE, 0, (size_t)last->n_bytes, raw, 0, NULL, NULL), 0);
+    for (size_t i = 0; i < n_y; i++)
+        y[i] = dtype_load(last->dtype, raw, i);
+    free(raw);
+    clReleaseMemObject(in);
+    clReleaseMemObject(out);
+    close_network(n, net, session);
+}
+
+/* The worst difference of a network's output from its definition, over the largest output. */
+static double worst(const char *text, enum dtype t, size_t way)
+{
+    struct whole n;
+    double x[2048], y[64], ref[64], largest = 0, off = 0;
+    unsigned char raw[sizeof x];
+    struct rng r;
+
+    whole_init(&n, text, t, way);
+    rng_init(&r, 3);
+    for (int64_t i = 0; i < elems(&n.g.nodes[0]); i++) {
+        dtype_store(t, raw, (size_t)i,
+                    t == DTYPE_I8 ? (double)rng_below(&r, 201) - 100 : (double)rng_below(&r, 33) / 16 - 1);
+        x[i] = dtype_load(t, raw, (size_t)i);
+    }
+    run(&n, raw, y);
+    ref_network(&n.g, t, x, weights_of, &n, ref);
+    for (int64_t i = 0; i < elems(&n.g.nodes[n.g.n_nodes - 1]); i++) {
+        largest = fmax(largest, fabs(ref[i]));
+        off = fabs(y[i] - ref[i]) > off || isnan(y[i]) ? fabs(y[i] - ref[i]) : off;
+    }
+    whole_fini(&n);
+    return off / largest;
+}
+
+/* Way 0 to 3: one layout throughout; 4, 5: another from node to node. */
+static void check(const char *text, enum dtype t, const size_t *ways, size_t n, double limit)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double e = worst(text, t, ways[i]);
+
+        if (!(e <= limit))
+            fail_msg("%s, way %zu: off by %g of the largest output, more than %g", dtype_name(t), ways[i], e, limit);
+    }
+}
+
+static void networks_with_shortcuts_give_what_they_mean(void **state)
+{
+    (void)state;
+    check(residual_text, DTYPE_F32, (const size_t[]){0, 5}, 2, 2e-6);
+    check(residual_text, DTYPE_F16, (const size_t[]){4}, 1, 1e-2);
+    check(residual_text, DTYPE_I8, (const size_t[]){1}, 1, 2e-6); /* softmax in f32 of equal integers */
+}
+
+static void networks_that_are_flattened_give_what_they_mean(void **state)
+{
+    (void)state;
+    check(flat_text, DTYPE_F32, (const size_t[]){5}, 1, 2e-6);
+    check(flat_text, DTYPE_F16, (const size_t[]){3}, 1, 1e-2);
+    check(flat_text, DTYPE_I8, (const size_t[]){1}, 1, 2e-6);
+}
+
+static void wrong_weights_are_refused_in_words(void **state)
+{
+    static const char zeros[16 * 9 * 4 * 16];
+    struct whole n;
+    struct exec_words words = {""};
+    struct exec_cl *session = NULL;
+    struct exec_net_cl *net;
+
+    (void)state;
+    whole_init(&n, flat_text, DTYPE_F32, 0);
+    net = open_network(&n, &session);
+    assert_int_equal(exec_net_cl_set(net, cl.queue, "c9", "w", zeros, 4, &words), EXEC_BAD_ARGUMENT);
+    assert_string_equal(words.text, "small has no layer 'c9'");
+    assert_int_equal(exec_net_cl_set(net, cl.queue, "dw", "u", zeros, 4, &words), EXEC_BAD_ARGUMENT);
+    assert_string_equal(words.text, "layer dw of small has no weight 'u'; it has: w, bias");
+    assert_int_equal(exec_net_cl_set(net, cl.queue, "prob", "scale", zeros, 4, &words), EXEC_BAD_ARGUMENT);
+    assert_non_null(strstr(words.text, "it has: none"));
+    assert_int_equal(exec_net_cl_set(net, cl.queue, "dw", "bias", zeros, 4, &words), EXEC_BAD_ARGUMENT);
+    assert_string_equal(words.text, "weight bias of layer dw: expected 64 bytes, not 4");
+    assert_int_equal(exec_net_cl_set(net, cl.queue, "dw", "bias", NULL, 64, &words), EXEC_BAD_ARGUMENT);
+    set_all(&n, net);
+    assert_int_equal(exec_net_cl_run(net, cl.queue, NULL, NULL, &words), EXEC_BAD_ARGUMENT);
+    close_network(&n, net, session);
+    whole_fini(&n);
+}
+
+static bool open_cl(void)
+{
+    const struct device_ops *ops = device_find("opencl");
+    struct best_set *best = NULL;
+    struct device *d = NULL;
+    struct why why = {""};
+    cl_platform_id platform;
+
+    setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);
+    if (!ops || ops->open("", &d, &why) || clGetPlatformIDs(1, &platform, NULL) ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &cl.device, NULL)) {
+        printf("skipped: no OpenCL device: %s\n", why.text);
+        return false;
+    }
+    cl.desc = *ops->describe(d);
+    ops->close(d);
+    cl.context = clCreateContext(NULL, 1, &cl.device, NULL, NULL, NULL);
+    cl.queue = clCreateCommandQueue(cl.context, cl.device, 0, NULL);
+    assert_int_equal(best_new(&best), ERR_OK);
+    assert_int_equal(choices_of(best, &cl.choices, NULL), ERR_OK);
+    best_free(best);
+    return true;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(networks_with_shortcuts_give_what_they_mean),
+        cmocka_unit_test(networks_that_are_flattened_give_what_they_mean),
+        cmocka_unit_test(wrong_weights_are_refused_in_words),
+    };
+    int failed;
+
+    if (!open_cl())
+        return 77;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    choices_close(cl.choices);
+    clReleaseCommandQueue(cl.queue);
+    clReleaseContext(cl.context);
+    return failed;
+}

@@ -2,9 +2,9 @@
  * which TVM does not look at; it counts as long as task, arguments, entities and result still say the same. A record
  * made of another's line keeps in its device what TVM said ("tvm") and what tune has no word for. */
 #include "kernels/foreign/tvm.h"
+#include "tuner/foreign/carried.h"
 #include "tuner/foreign/maps.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,49 +62,13 @@ static cJSON *device_of(const struct foreign_row *row, const struct meaning *m)
     return NULL;
 }
 
-static enum err fill_times(const struct foreign_row *row, struct record *r)
-{
-    if (row->n_samples == 0)
-        return ERR_OK;
-    r->samples_ns = malloc(row->n_samples * sizeof *r->samples_ns);
-    if (!r->samples_ns)
-        return ERR_NOMEM;
-    r->n_samples = row->n_samples;
-    for (size_t i = 0; i < row->n_samples; i++)
-        r->samples_ns[i] = row->samples_s[i] * 1e9;
-    r->rounds = (int64_t)row->n_samples;
-    return ERR_OK;
-}
-
 static enum err fill(const struct foreign_row *row, const struct meaning *m, struct record *r)
 {
-    const struct template *t = tvm_task_template(m->task);
-    struct buf text;
-    enum err e;
+    const enum err e = carried_fill(row, &m->w, tvm_task_template(m->task), "autotvm", r);
 
-    buf_init(&text, WORKLOAD_MAX_TEXT);
-    e = workload_text(&m->w, &text);
-    r->workload = buf_take(&text);
-    snprintf(r->purpose, sizeof r->purpose, "search");
-    snprintf(r->template_id, sizeof r->template_id, "%s", t->id);
-    r->template_version = t->version;
-    r->status = row->status;
-    snprintf(r->stage, sizeof r->stage, "%s",
-             row->status == STATUS_OK ? ""
-             : row->status == STATUS_COMPILE || row->status == STATUS_LIMITS || strncmp(row->why, "BUILD", 5) == 0
-                 ? "build"
-                 : "time");
-    if (row->why[0])
-        r->why = strdup(row->why);
-    r->time_ns = row->time_s * 1e9;
-    r->flops = m->w.op->flops(&m->w);
-    snprintf(r->proposed_by, sizeof r->proposed_by, "autotvm");
     snprintf(r->key, sizeof r->key, "%s", m->key);
-    r->ts_ms = row->ts_ms;
     r->device = device_of(row, m);
-    if (!e)
-        e = fill_times(row, r);
-    return e || (r->workload && r->device && (!row->why[0] || r->why)) ? e : ERR_NOMEM;
+    return e || r->device ? e : ERR_NOMEM;
 }
 
 static enum err from_theirs(const struct foreign_row *row, struct record *out, struct why *why)
@@ -119,48 +83,9 @@ static enum err from_theirs(const struct foreign_row *row, struct record *out, s
 
 static enum err from_record(const struct record *r, struct foreign_row *out, struct why *why);
 
-static bool is_near(double a, double b)
-{
-    return fabs(a - b) <= 1e-9 * fabs(b);
-}
-
-/* Does the line still say what this record says? */
-static bool agrees(const struct foreign_row *row, const struct record *r)
-{
-    struct foreign_row again;
-    bool same = from_record(r, &again, NULL) == ERR_OK;
-
-    same = same && row->task && strcmp(again.task, row->task) == 0 && row->target &&
-           strcmp(again.target, row->target) == 0 && cJSON_Compare(again.args, row->args, true) &&
-           cJSON_Compare(again.knobs, row->knobs, true) && again.status == row->status &&
-           is_near(row->time_s, again.time_s);
-    foreign_row_fini(&again);
-    return same;
-}
-
-/* The record that a line of ours carries; ERR_NOT_FOUND when it has none, or says something else by now. */
-static enum err from_ours(const struct foreign_row *row, struct record *out)
-{
-    const cJSON *text = cJSON_GetObjectItemCaseSensitive(row->extra, OURS);
-    struct record r;
-    enum err e;
-
-    if (!cJSON_IsString(text))
-        return ERR_NOT_FOUND;
-    e = record_parse(text->valuestring, strlen(text->valuestring), &r, NULL);
-    if (e)
-        return e == ERR_NOMEM ? e : ERR_NOT_FOUND;
-    if (!agrees(row, &r)) {
-        record_fini(&r);
-        return ERR_NOT_FOUND;
-    }
-    *out = r;
-    return ERR_OK;
-}
-
 static enum err to_record(const struct foreign_row *row, struct record *out, struct why *why)
 {
-    enum err e = from_ours(row, out);
+    enum err e = carried_take(row, from_record, out);
 
     if (e != ERR_NOT_FOUND)
         return e;
@@ -202,23 +127,6 @@ static bool take_kept(const struct record *r, const struct workload *w, const cJ
     return true;
 }
 
-/* The whole record, so that it comes back as it went. */
-static enum err add_ours(const struct record *r, cJSON *extra)
-{
-    struct buf line;
-    bool ok = true;
-    enum err e;
-
-    buf_init(&line, RECORD_MAX_BYTES);
-    e = record_print(r, &line);
-    if (!e) {
-        line.data[line.len - 1] = '\0';
-        json_add_text(extra, OURS, line.data, &ok);
-    }
-    buf_fini(&line);
-    return e ? e : ok ? ERR_OK : ERR_NOMEM;
-}
-
 static enum err make_new(const struct record *r, const struct workload *w, struct foreign_row *out, struct why *why)
 {
     const struct tvm_task *t = tvm_task_of(r->template_id, w);
@@ -242,7 +150,7 @@ static enum err make_new(const struct record *r, const struct workload *w, struc
     if (r->status == STATUS_TIMEOUT && strcmp(r->stage, "build") == 0)
         json_add_i64(out->extra, "error_no", 6, &ok);
     json_add_real(out->extra, "all_cost", (r->build_ms + r->verify_ms + r->device_ms) / 1e3, &ok);
-    return ok && out->task ? add_ours(r, out->extra) : ERR_NOMEM;
+    return ok && out->task ? carried_add(r, out->extra) : ERR_NOMEM;
 }
 
 static enum err target_of(const struct record *r, const char *task, char **out, struct why *why)

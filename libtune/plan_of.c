@@ -116,7 +116,7 @@ static enum err keep_binary(struct making *m, const struct blob *source, struct 
         return no_memory(m);
     }
     memcpy(bytes, source->data, source->n_bytes);
-    *b = (struct exec_binary){"", bytes, source->n_bytes};
+    *b = (struct exec_binary){"", bytes, source->n_bytes, 0};
     to->binaries = b;
     to->n_binaries = 1;
     return ERR_OK;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# build_arm64.sh - cross-builds tune-agent, tune and libtune (libtune_layer.a) for arm64 boards such as the RK3399, small and
+# build_arm64.sh - cross-builds tune-agent, tune and libtune (libexec_cl.a) for arm64 boards such as the RK3399, small and
 # with all but the C library linked in; prints their sizes. No root but for the packages it installs (install_deps.sh --arm64).
 #   build_arm64.sh [--sysroot DIR] [--out DIR] [--no-install]
 # Without --sysroot Debian's arm64 packages are unpacked into ${XDG_CACHE_HOME:-~/.cache}/tune-arm64/SUITE (half a minute, once).
@@ -33,7 +33,7 @@ scripts/arm64_sysroot.sh "$sysroot"
 mkdir -p "$out"
 log=$out/build.log
 if ! { cmake -G Ninja -B "$out" -S . -DCMAKE_TOOLCHAIN_FILE="$top/cmake/toolchain-arm64.cmake" -DTUNE_SYSROOT="$sysroot" \
-    -DTUNE_BOARD=ON -DTUNE_TESTS=OFF -DCMAKE_BUILD_TYPE=MinSizeRel && cmake --build "$out" --target tune-agent tune tune_layer; } \
+    -DTUNE_BOARD=ON -DTUNE_TESTS=OFF -DCMAKE_BUILD_TYPE=MinSizeRel && cmake --build "$out" --target tune-agent tune exec_cl; } \
     >"$log" 2>&1; then
     tail -n 40 "$log" >&2
     fail "the arm64 build failed; all its words are in $log"
@@ -50,4 +50,4 @@ for file in "$out/bin/tune-agent" "$out/bin/tune"; do
     newest=$(aarch64-linux-gnu-objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
     echo "$file: $(stat -c %s "$file") bytes, needs $needed($newest)"
 done
-echo "$out/libtune/libtune_layer.a: $(stat -c %s "$out/libtune/libtune_layer.a") bytes"
+echo "$out/libtune/libexec_cl.a: $(stat -c %s "$out/libtune/libexec_cl.a") bytes"

@@ -1,11 +1,12 @@
-/* deploy_bundle.h - writes a bundle: kernel texts, plan.json, manifest.json, C files, a CMake package. */
+/* deploy_bundle.h - writes a bundle: C files, CMake package, kernel texts, plan.json, manifest.json. */
 #ifndef TUNE_TUNER_DEPLOY_BUNDLE_H
 #define TUNE_TUNER_DEPLOY_BUNDLE_H
 
-#include "tuner/deploy_layer.h"
+#include "tuner/deploy_set.h"
 
-/* Writes all files of the bundle into `dir` (made when missing; files of an earlier bundle are replaced). The same
- * layers give the same bytes. ERR_IO, ERR_UNSUPPORTED, ERR_LIMIT with words. */
-enum err deploy_bundle_write(const struct deploy_layer *layers, size_t n, const char *dir, struct why *why);
+/* Writes the bundle beside `dir` and renames it at the end: either all of it is there or nothing has changed. A bundle
+ * that was there is replaced, an empty folder too. The same layers give the same bytes. ERR_EXISTS: `dir` is something
+ * else; ERR_IO, ERR_UNSUPPORTED, ERR_LIMIT with words. */
+enum err deploy_bundle_write(struct deploy_set *s, const char *dir, struct why *why);
 
 #endif

@@ -1,27 +1,21 @@
-/* deploy_layer.c - from a best record to the program it was measured with. */
+/* deploy_layer.c - from a record to the program it was measured with, and its plan. */
 #include "tuner/deploy_layer.h"
 
 #include "kernels/template.h"
 
-#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BLOBS_MAX_BYTES ((size_t)1 << 30)
 
-enum err deploy_symbol(const char *workload, char *out, size_t n_out)
+const char *deploy_origin_name(enum deploy_origin o)
 {
-    size_t n = 0;
-    for (const char *p = workload; *p != '\0'; p++) {
-        if (*p == '=') {
-            continue;
-        }
-        if (n + 1 >= n_out) {
-            return ERR_LIMIT;
-        }
-        out[n++] = isalnum((unsigned char)*p) ? *p : '_';
-    }
-    out[n] = '\0';
-    return ERR_OK;
+    static const char *const names[N_DEPLOY_ORIGINS] = {[DEPLOY_RECORD] = "record",
+                                                        [DEPLOY_FOREIGN] = "foreign",
+                                                        [DEPLOY_NEAREST] = "nearest",
+                                                        [DEPLOY_DEFAULT] = "default"};
+    return names[o];
 }
 
 static enum err check_record(const struct record *r, struct why *why)
@@ -45,8 +39,8 @@ static enum err read_device(struct deploy_layer *l, struct why *why)
     if (e != ERR_OK) {
         return why_set(why, e, "%s: the record does not describe its device: %s", l->record.workload, inner.text);
     }
-    if (strcmp(l->device.api, "opencl") != 0) {
-        return why_set(why, ERR_UNSUPPORTED, "%s: measured on a %s device; bundles hold OpenCL kernels",
+    if (strcmp(l->device.api, "opencl") != 0 && strcmp(l->device.api, "cuda") != 0) {
+        return why_set(why, ERR_UNSUPPORTED, "%s: measured on a %s device; bundles hold OpenCL or CUDA kernels",
                        l->record.workload, l->device.api);
     }
     return ERR_OK;
@@ -78,6 +72,11 @@ static enum err compare_hash(struct deploy_layer *l, const struct template *t, s
     if (e != ERR_OK) {
         return why_set(why, e, "%s: hashing the program failed", l->record.workload);
     }
+    if (l->record.program.hex[0] == '\0') {
+        l->origin = DEPLOY_FOREIGN;
+        l->record.program = hash;
+        return ERR_OK;
+    }
     if (strcmp(hash.hex, l->record.program.hex) != 0) {
         return why_set(why, ERR_STALE,
                        "%s: %s (version %d) makes program %.12s, the record measured %.12s with version %lld; tune "
@@ -88,11 +87,27 @@ static enum err compare_hash(struct deploy_layer *l, const struct template *t, s
     return ERR_OK;
 }
 
-enum err deploy_layer_init(struct deploy_layer *l, const struct record *r, struct why *why)
+static void clear(struct deploy_layer *l)
 {
+    memset(l, 0, sizeof *l);
     record_init(&l->record);
     program_init(&l->program);
     blobs_init(&l->blobs, BLOBS_MAX_BYTES);
+}
+
+static enum err finish(struct deploy_layer *l, const char *workload, struct why *why)
+{
+    l->workload = strdup(workload);
+    if (l->workload == NULL) {
+        return why_set(why, ERR_NOMEM, "out of memory");
+    }
+    enum err e = plan_of_program(&l->program, &l->blobs, &l->plan, why);
+    return e == ERR_OK ? ERR_OK : why_prefix(why, e, "%s", workload);
+}
+
+enum err deploy_layer_init(struct deploy_layer *l, const struct record *r, struct why *why)
+{
+    clear(l);
     enum err e = check_record(r, why);
     if (e != ERR_OK) {
         return e;
@@ -102,18 +117,70 @@ enum err deploy_layer_init(struct deploy_layer *l, const struct record *r, struc
         return why_set(why, ERR_NOT_FOUND, "%s: there is no template %s here", r->workload, r->template_id);
     }
     e = record_copy(&l->record, r);
-    e = e == ERR_OK ? deploy_symbol(r->workload, l->symbol, sizeof l->symbol) : e;
     if (e != ERR_OK) {
         return why_set(why, e, "%s: cannot keep the record", r->workload);
     }
     e = read_device(l, why);
     e = e == ERR_OK ? rebuild(l, t, why) : e;
-    return e == ERR_OK ? compare_hash(l, t, why) : e;
+    e = e == ERR_OK ? compare_hash(l, t, why) : e;
+    return e == ERR_OK ? finish(l, r->workload, why) : e;
+}
+
+/* What a record would say of a config that was not measured for this workload. */
+static enum err describe_choice(struct deploy_layer *l, const struct choice *c, const struct device_desc *d,
+                                struct why *why)
+{
+    struct record *r = &l->record;
+    enum err e = c->record != NULL ? record_copy(r, c->record) : ERR_OK;
+    if (e == ERR_OK && c->record == NULL) {
+        (void)snprintf(r->template_id, sizeof r->template_id, "%s", c->t->id);
+        r->template_version = c->t->version;
+        r->device = device_desc_to_json(d);
+        r->fingerprint = device_desc_fingerprint(d);
+        e = r->device != NULL ? ERR_OK : ERR_NOMEM;
+    }
+    if (e == ERR_OK) {
+        cJSON_Delete(r->knobs);
+        r->knobs = cJSON_Duplicate(l->program.knobs, 1);
+        r->flops = l->program.flops;
+        r->time_ns = 0.0;
+        e = r->knobs != NULL ? program_hash(&l->program, &r->program) : ERR_NOMEM;
+    }
+    return e == ERR_OK ? ERR_OK : why_set(why, e, "%s: %s", l->program.workload, err_words(e));
+}
+
+enum err deploy_layer_init_choice(struct deploy_layer *l, const struct choice *c, const struct workload *w,
+                                  const struct device_desc *d, struct why *why)
+{
+    clear(l);
+    l->origin = c->kind == CHOICE_DEFAULT ? DEPLOY_DEFAULT : DEPLOY_NEAREST;
+    l->distance = c->distance;
+    l->device = *d;
+    enum err e = choice_program(c, w, d, &l->program, &l->blobs, why);
+    e = e == ERR_OK ? describe_choice(l, c, d, why) : e;
+    return e == ERR_OK ? finish(l, l->program.workload, why) : e;
 }
 
 void deploy_layer_fini(struct deploy_layer *l)
 {
+    plan_free(l->plan);
+    free(l->workload);
     record_fini(&l->record);
     program_fini(&l->program);
     blobs_fini(&l->blobs);
+    memset(l, 0, sizeof *l);
+}
+
+enum err deploy_layer_knobs(const struct deploy_layer *l, struct buf *out)
+{
+    const cJSON *k;
+    cJSON_ArrayForEach(k, l->record.knobs)
+    {
+        if (cJSON_IsString(k)) {
+            buf_printf(out, "%s%s=%s", out->len > 0 ? " " : "", k->string, k->valuestring);
+        } else {
+            buf_printf(out, "%s%s=%.17g", out->len > 0 ? " " : "", k->string, k->valuedouble);
+        }
+    }
+    return out->failed;
 }

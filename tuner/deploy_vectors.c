@@ -1,4 +1,4 @@
-/* deploy_vectors.c - writes tune_vectors_data.c: sampled expectations of the verification passes. */
+/* deploy_vectors.c - NAME_vectors.c: sampled expectations of the verification passes. */
 #include "tuner/deploy_text.h"
 
 #include <inttypes.h>
@@ -40,31 +40,31 @@ static const struct program_fill *fill_of(const struct program *p, const struct 
     return &p->buffers[i_buffer].fill;
 }
 
-static enum err fill_entry(const struct program *p, int i_buffer, const struct program_fill *f, struct buf *out,
-                           struct why *why)
+static enum err fill_entry(const struct deploy_set *s, const struct program *p, int i_buffer,
+                           const struct program_fill *f, struct buf *out, struct why *why)
 {
-    static const char *const kinds[N_FILLS] = {[FILL_ZERO] = "TUNE_VECTOR_VALUE",
-                                               [FILL_VALUE] = "TUNE_VECTOR_VALUE",
-                                               [FILL_INT] = "TUNE_VECTOR_INT",
-                                               [FILL_NORMAL] = "TUNE_VECTOR_NORMAL"};
+    static const char *const kinds[N_FILLS] = {[FILL_ZERO] = "VECTOR_VALUE",
+                                               [FILL_VALUE] = "VECTOR_VALUE",
+                                               [FILL_INT] = "VECTOR_INT",
+                                               [FILL_NORMAL] = "VECTOR_NORMAL"};
     if (kinds[f->kind] == NULL) {
         return why_set(why, ERR_UNSUPPORTED, "%s: no rule makes the content of %s", p->workload,
                        p->buffers[i_buffer].id);
     }
     double lo = f->kind == FILL_ZERO ? 0.0 : f->lo;
-    return buf_printf(out, "    {\"%s\", %s, %" PRIu64 "u, %.17g, %.17g, %.17g},\n", p->buffers[i_buffer].id,
-                      kinds[f->kind], f->seed, lo, f->hi, f->step);
+    return buf_printf(out, "    {\"%s\", %s_%s, %" PRIu64 "u, %.17g, %.17g, %.17g},\n", p->buffers[i_buffer].id,
+                      s->capitals, kinds[f->kind], f->seed, lo, f->hi, f->step);
 }
 
-static enum err fills(size_t i_vector, const struct program *p, const struct program_pass *pass, struct buf *out,
-                      struct why *why)
+static enum err fills(const struct deploy_set *s, size_t i_vector, const struct program *p,
+                      const struct program_pass *pass, struct buf *out, struct why *why)
 {
-    buf_printf(out, "static const struct tune_vector_fill v%zu_fills[] = {\n", i_vector);
+    buf_printf(out, "static const struct %s_vector_fill v%zu_fills[] = {\n", s->name, i_vector);
     for (size_t i = 0; i < p->n_buffers; i++) {
         if (p->buffers[i].role != ROLE_INPUT && p->buffers[i].role != ROLE_WEIGHT) {
             continue;
         }
-        enum err e = fill_entry(p, (int)i, fill_of(p, pass, (int)i), out, why);
+        enum err e = fill_entry(s, p, (int)i, fill_of(p, pass, (int)i), out, why);
         if (e != ERR_OK) {
             return e;
         }
@@ -92,8 +92,9 @@ static void places(size_t i_vector, const struct program_check *c, const struct 
     buf_puts(out, "\n};\n");
 }
 
-static enum err vector(size_t i_vector, const struct deploy_layer *l, const struct program_pass *pass,
-                       const struct program_check *c, struct buf *out, struct buf *table, struct why *why)
+static enum err vector(const struct deploy_set *s, size_t i_vector, const struct deploy_layer *l,
+                       const struct program_pass *pass, const struct program_check *c, struct buf *out,
+                       struct buf *table, struct why *why)
 {
     const struct blob *indices = c->indices.hex[0] != '\0' ? blobs_get(&l->blobs, c->indices.hex) : NULL;
     const struct blob *scale = c->scale.hex[0] != '\0' ? blobs_get(&l->blobs, c->scale.hex) : NULL;
@@ -102,7 +103,7 @@ static enum err vector(size_t i_vector, const struct deploy_layer *l, const stru
         return why_set(why, ERR_NOT_FOUND, "%s: expected values of pass %s are not there", l->program.workload,
                        pass->id);
     }
-    enum err e = fills(i_vector, &l->program, pass, out, why);
+    enum err e = fills(s, i_vector, &l->program, pass, out, why);
     if (e != ERR_OK) {
         return e;
     }
@@ -112,7 +113,7 @@ static enum err vector(size_t i_vector, const struct deploy_layer *l, const stru
         reals(i_vector, "scale", c, scale, out);
     }
     buf_puts(table, "    {");
-    deploy_text_literal(l->record.workload, strlen(l->record.workload), table);
+    deploy_text_string(l->workload, table);
     buf_printf(table,
                ", \"%s\", v%zu_fills, (int)(sizeof v%zu_fills / sizeof v%zu_fills[0]), \"%s\", %.17g, %" PRId64
                ", v%zu_indices, v%zu_values, ",
@@ -126,8 +127,8 @@ static enum err vector(size_t i_vector, const struct deploy_layer *l, const stru
     return ERR_OK;
 }
 
-static enum err layer_vectors(const struct deploy_layer *l, size_t *i_vector, struct buf *out, struct buf *table,
-                              struct why *why)
+static enum err layer_vectors(const struct deploy_set *s, const struct deploy_layer *l, size_t *i_vector,
+                              struct buf *out, struct buf *table, struct why *why)
 {
     for (size_t i = 0; i < l->program.n_passes; i++) {
         const struct program_pass *pass = &l->program.passes[i];
@@ -135,7 +136,7 @@ static enum err layer_vectors(const struct deploy_layer *l, size_t *i_vector, st
             if (pass->checks[j].kind != CHECK_SAMPLE) {
                 continue;
             }
-            enum err e = vector((*i_vector)++, l, pass, &pass->checks[j], out, table, why);
+            enum err e = vector(s, (*i_vector)++, l, pass, &pass->checks[j], out, table, why);
             if (e != ERR_OK) {
                 return e;
             }
@@ -144,26 +145,33 @@ static enum err layer_vectors(const struct deploy_layer *l, size_t *i_vector, st
     return ERR_OK;
 }
 
-enum err deploy_text_vectors(const struct deploy_layer *layers, size_t n, struct buf *out, struct why *why)
+enum err deploy_text_vectors_header(const struct deploy_set *s, struct buf *out, struct why *why)
+{
+    return deploy_text_part(s, "NAME_vectors.h", out, why);
+}
+
+/* The list of vectors; NULL and 0 when there are none. */
+static void vectors_all(const struct deploy_set *s, size_t n, const struct buf *table, struct buf *out)
+{
+    if (n > 0) {
+        buf_printf(out, "\nstatic const struct %s_vector vectors[] = {\n%s};\n", s->name, buf_text(table));
+    }
+    buf_printf(out, "\nconst struct %s_vector *%s_vectors_all(size_t *n)\n{\n    *n = %zu;\n    return %s;\n}\n",
+               s->name, s->name, n, n > 0 ? "vectors" : "NULL");
+}
+
+enum err deploy_text_vectors(const struct deploy_set *s, struct buf *out, struct why *why)
 {
     struct buf table;
     size_t n_vectors = 0;
-    enum err e = ERR_OK;
     buf_init(&table, out->max_bytes);
-    buf_puts(out, "/* tune_vectors_data.c - test vectors of tuned layers, written by `tune deploy`. */\n#include "
-                  "\"tune_vectors.h\"\n\n");
-    for (size_t i = 0; i < n && e == ERR_OK; i++) {
-        e = layer_vectors(&layers[i], &n_vectors, out, &table, why);
-    }
-    if (e == ERR_OK && n_vectors == 0) {
-        e = why_set(why, ERR_NOT_FOUND, "the programs carry no sampled expectations to write as test vectors");
+    enum err e = deploy_text_part(s, "NAME_vectors.c", out, why);
+    buf_puts(out, "\n/* ---- the vectors ---- */\n\n");
+    for (size_t i = 0; i < s->n_layers && e == ERR_OK; i++) {
+        e = layer_vectors(s, &s->layers[i], &n_vectors, out, &table, why);
     }
     if (e == ERR_OK) {
-        buf_printf(out, "\nstatic const struct tune_vector vectors[] = {\n%s};\n\n", buf_text(&table));
-        buf_puts(
-            out,
-            "const struct tune_vector *tune_vectors_all(size_t *n)\n{\n    *n = sizeof vectors / sizeof vectors[0];\n"
-            "    return vectors;\n}\n");
+        vectors_all(s, n_vectors, &table, out);
         e = table.failed != ERR_OK ? table.failed : out->failed;
     }
     buf_fini(&table);

@@ -17,6 +17,20 @@ EXEC_API enum exec_status exec_fail(struct exec_words *words, enum exec_status s
     return s;
 }
 
+EXEC_API uint64_t exec_sum(const unsigned char *bytes, size_t n_bytes)
+{
+    uint64_t sum = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < n_bytes; i++) {
+        sum = (sum ^ bytes[i]) * UINT64_C(1099511628211);
+    }
+    return sum;
+}
+
+EXEC_API int exec_is_whole(const struct exec_binary *b)
+{
+    return b->sum == 0 || exec_sum(b->bytes, b->n_bytes) == b->sum;
+}
+
 EXEC_API int64_t exec_arg_value(const struct exec_arg *a, const int64_t *iteration)
 {
     int64_t value = a->integer;

@@ -38,6 +38,10 @@ EXEC_API enum exec_status exec_walk(const struct exec_plan *plan, int pack,
                                     enum exec_status (*each)(int i_launch, const int64_t *iteration, void *arg),
                                     void *arg);
 
+/* FNV-1a of 64 bits. Is code as it was when it was made? */
+EXEC_API uint64_t exec_sum(const unsigned char *bytes, size_t n_bytes);
+EXEC_API int exec_is_whole(const struct exec_binary *b);
+
 /* A whole number's value in an iteration; does it change at all? */
 EXEC_API int64_t exec_arg_value(const struct exec_arg *a, const int64_t *iteration);
 EXEC_API int exec_arg_bumps(const struct exec_arg *a);

@@ -111,7 +111,7 @@ static cl_program exec_cl_from_binary(const struct exec_cl *s, const struct exec
         const struct exec_binary *b = &m->binaries[i];
         cl_int code = CL_SUCCESS, taken = CL_SUCCESS;
         cl_program program;
-        if (s->fingerprint[0] == '\0' || strcmp(b->target, s->fingerprint) != 0) {
+        if (s->fingerprint[0] == '\0' || strcmp(b->target, s->fingerprint) != 0 || !exec_is_whole(b)) {
             continue;
         }
         program = clCreateProgramWithBinary(s->context, 1, &s->device, &b->n_bytes, (const unsigned char **)&b->bytes,

@@ -47,6 +47,9 @@ static enum exec_status exec_cu_load_binary(struct exec_cu *s, const struct exec
     if (b->target[0] == 's' && (b->n_bytes < 64 || memcmp(b->bytes, "\177ELF", 4) != 0)) {
         return exec_fail(words, EXEC_BUILD_FAILED, "%s: %zu bytes that are no cubin", b->target, b->n_bytes);
     }
+    if (!exec_is_whole(b)) {
+        return exec_fail(words, EXEC_BUILD_FAILED, "code for %s is damaged", b->target);
+    }
     image = malloc(b->n_bytes + 1);
     if (image == NULL) {
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");

@@ -37,6 +37,7 @@ struct exec_binary {
     const char *target; /* OpenCL: fingerprint of the device; CUDA: "sm_61" (cubin) or "compute_61" (PTX) */
     const unsigned char *bytes;
     size_t n_bytes;
+    uint64_t sum; /* FNV-1a, 64 bits, of the bytes: drivers may crash on damaged ones; 0 = not known */
 };
 
 /* Modules of equal text and options are one entry of a bundle. */

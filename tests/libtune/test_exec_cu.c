@@ -50,7 +50,7 @@ static void code_add(struct code *c, const char *target, const char *text)
     c->images[i] = emulated_image(text, target, log);
     if (!c->images[i])
         fail_msg("%s", log);
-    c->binaries[i] = (struct exec_binary){target, (unsigned char *)c->images[i], image_bytes(target, c->images[i])};
+    c->binaries[i] = (struct exec_binary){target, (unsigned char *)c->images[i], image_bytes(target, c->images[i]), 0};
     c->module.binaries = c->binaries;
 }
 
@@ -222,6 +222,10 @@ static void code_that_the_driver_refuses_falls_back_to_the_next(void **state)
     memset(c.images[1] + 64, 0, c.binaries[1].n_bytes - 64); /* an ELF head and nothing behind it */
     expect_put(&x, &c, 61);
     c.binaries[1].n_bytes = 10;
+    expect_put(&x, &c, 61);
+    code_add(&c, "compute_70", PUT("70"));
+    expect_put(&x, &c, 70);
+    c.binaries[2].sum = 1; /* not that of its bytes */
     expect_put(&x, &c, 61);
     code_free(&c);
     end(&x);

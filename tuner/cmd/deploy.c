@@ -1,18 +1,38 @@
 /* deploy.c - `tune deploy`: a best log made into files for a deployment build. */
+#include "kernels/graph_work.h"
 #include "kernels/template.h"
-#include "logs/log.h"
 #include "tuner/cmd/cmd.h"
+#include "tuner/convert.h"
 #include "tuner/deploy_bundle.h"
+#include "tuner/deploy_make.h"
+#include "tuner/deploy_manifest.h"
+#include "tuner/deploy_network.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
-    {"output", 'o', NULL, CLI_TEXT, "DIR", NULL, NULL, 0, 0, "folder of the bundle; made when missing"},
+    {"output", 'o', NULL, CLI_TEXT, "DIR", NULL, NULL, 0, 0, "folder of the bundle; an earlier bundle is replaced"},
+    {"network", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "the layers of a network: " NETWORK_LIST},
+    {"dtype", 0, NULL, CLI_TEXT, "T", NULL, NULL, 0, 0, "the network's layers in f16 or i8 instead of f32"},
+    {"layout", 0, NULL, CLI_TEXT, "L", NULL, NULL, 0, 0, "the network's layers in nchw4c, nchw8c or nchw16c"},
+    {"whole", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0,
+     "functions are those of the whole network's steps; --layout lists what may be chosen for them: nchw,nchw16c"},
+    {"workloads", 0, NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0, "the workloads of a file, lines 'name | workload'"},
     OPT_KEY,
     {"fingerprint", 0, NULL, CLI_TEXT, "HEX", NULL, NULL, 0, 0,
      "only records of the device whose fingerprint begins so"},
+    {"name", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0,
+     "of the bundle and in front of its functions; else the network's, or tune_bundle"},
+    {"allow-nearest", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0,
+     "a workload without a record takes the config of the nearest one, or the default"},
+    {"binaries", 0, NULL, CLI_TEXT, "WHAT[,WHAT]", NULL, NULL, 0, 0,
+     "code made now beside the text: device (OpenCL: program binaries of --device), sm_75 (CUDA: cubins)"},
+    {"device", 0, NULL, CLI_TEXT, "BACKEND", "opencl", NULL, 0, 0,
+     "the device that --binaries are made on: opencl[:p.d]"},
+    {"nvrtc", 0, NULL, CLI_TEXT, "PATH", NULL, "TUNE_NVRTC", 0, 0, "compiler of CUDA kernels: libnvrtc or its folder"},
+    {"check", 0, NULL, CLI_TEXT, "DIR", NULL, NULL, 0, 0, "verify a bundle instead of writing one"},
     OPT_KERNEL_DIR,
     OPT_QUIET,
     OPT_END,
@@ -38,24 +58,6 @@ static bool take(const struct record *r, const char *line, size_t n_line, void *
     return c->failed == ERR_OK;
 }
 
-/* One kernel per workload: a log of several devices needs a choice. */
-static enum err check_unique(const struct best_set *best, struct why *why)
-{
-    for (size_t i = 0; i < best_n(best); i++) {
-        const struct record *a = best_at(best, i);
-        for (size_t j = 0; j < i; j++) {
-            const struct record *b = best_at(best, j);
-            if (strcmp(a->workload, b->workload) == 0) {
-                return why_set(
-                    why, ERR_INPUT,
-                    "%s: the log has it for two devices, %s (%.12s) and %s (%.12s); choose with --key or --fingerprint",
-                    a->workload, b->key, b->fingerprint.hex, a->key, a->fingerprint.hex);
-            }
-        }
-    }
-    return ERR_OK;
-}
-
 static enum err choose(const struct cli *c, const char *path, struct chosen *out, struct why *why)
 {
     out->key = cli_text(c, "key");
@@ -65,41 +67,135 @@ static enum err choose(const struct cli *c, const char *path, struct chosen *out
     if (e != ERR_OK) {
         return why_set(why, e, "out of memory");
     }
-    e = log_scan(path, take, cmd_log_warning, out, why);
+    e = convert_scan(path, NULL, take, cmd_log_warning, out, why);
     e = e == ERR_OK ? out->failed : e;
     if (e == ERR_OK && best_n(out->best) == 0) {
         e = why_set(why, ERR_NOT_FOUND, "%s has no record with status ok%s; expected a log of `tune run -o`", path,
                     out->key != NULL || out->fingerprint != NULL ? " for this device" : "");
     }
-    return e == ERR_OK ? check_unique(out->best, why) : e;
+    return e;
 }
 
-static void print_layer(const struct deploy_layer *l, const char *dir)
+/* What --network or --workloads ask for; *any: is there one of them? */
+static enum err read_wanted(const struct cli *c, struct deploy_want *want, bool *any, struct why *why)
 {
-    printf("%-72s %-24s %8.1f GFLOPS  tune_%s in %s\n", l->record.workload, l->record.template_id,
-           record_gflops(&l->record), l->symbol, dir);
+    const char *network = cli_text(c, "network"), *file = cli_text(c, "workloads");
+    *any = network != NULL || file != NULL;
+    if (network != NULL && file != NULL) {
+        return why_set(why, ERR_INPUT, "deploy: expected --network or --workloads, not both");
+    }
+    if (network == NULL && (cli_text(c, "dtype") != NULL || cli_text(c, "layout") != NULL)) {
+        return why_set(why, ERR_INPUT, "deploy: --dtype and --layout are for the layers of a --network");
+    }
+    if (network == NULL) {
+        return file != NULL ? deploy_want_file(want, file, why) : ERR_OK;
+    }
+    return deploy_want_network(want, network, cli_text(c, "dtype"), cli_text(c, "layout"), why);
 }
 
-static enum err deploy(const struct best_set *best, const char *dir, bool quiet, struct why *why)
+static void print_layer(const struct deploy_set *s, const struct deploy_call *call)
 {
-    size_t n = best_n(best), n_made = 0;
-    enum err e = ERR_OK;
-    struct deploy_layer *layers = calloc(n, sizeof *layers);
-    if (layers == NULL) {
-        return why_set(why, ERR_NOMEM, "out of memory");
+    const struct deploy_layer *l = &s->layers[call->i_layer];
+    char speed[64] = "not measured";
+    if (l->record.time_ns > 0.0) {
+        (void)snprintf(speed, sizeof speed, "%8.1f GFLOPS", record_gflops(&l->record));
     }
-    while (n_made < n && e == ERR_OK) {
-        e = deploy_layer_init(&layers[n_made], best_at(best, n_made), why);
-        n_made++;
+    printf("%s_%-28s %-72s %-24s %s", s->name, call->symbol, l->workload, l->program.template_id, speed);
+    if (l->origin == DEPLOY_FOREIGN) {
+        printf("  (of another tuner: not measured by this farm)");
+    } else if (l->origin == DEPLOY_NEAREST) {
+        printf("  (config of %s, distance %.2f)", l->record.workload, l->distance);
+    } else if (l->origin == DEPLOY_DEFAULT) {
+        printf("  (the template's default)");
     }
-    e = e == ERR_OK ? deploy_bundle_write(layers, n, dir, why) : e;
-    for (size_t i = 0; i < n_made; i++) {
-        if (e == ERR_OK && !quiet) {
-            print_layer(&layers[i], dir);
-        }
-        deploy_layer_fini(&layers[i]);
+    printf("\n");
+}
+
+static void print_bundle(const struct deploy_set *s, const struct deploy_want *want, const char *dir)
+{
+    for (size_t i = 0; i < s->n_calls; i++) {
+        print_layer(s, &s->calls[i]);
     }
-    free(layers);
+    if (want->skipped != NULL) {
+        printf("left out, tune has no operator for them: %s\n", want->skipped);
+    }
+    if (s->network != NULL) {
+        struct buf words;
+        buf_init(&words, 4096);
+        deploy_network_describe(s->network, &words);
+        fputs(buf_text(&words), stdout);
+        buf_fini(&words);
+    }
+    printf("%s: %zu layers, %zu kernels in %zu texts\n", dir, s->n_calls, s->n_modules, s->n_texts);
+}
+
+/* Code made ahead. */
+static enum err make_binaries(const struct cli *c, struct deploy_set *set, struct why *why)
+{
+    const struct deploy_makers makers = {cli_text(c, "device"), cli_text(c, "nvrtc")};
+    struct deploy_ahead ahead;
+    enum err e = deploy_ahead_parse(cli_text(c, "binaries"), &ahead, why);
+    e = e == ERR_OK ? deploy_set_share(set, why) : e;
+    return e == ERR_OK ? deploy_binaries_make(set, &ahead, &makers, why) : e;
+}
+
+/* One call for the whole of a network that has a graph. Without --whole the bundle's functions are those of the listed
+ * layers, and the network's steps take what was measured for those. */
+static enum err add_network(const struct cli *c, struct deploy_set *s, const struct best_set *best, struct why *why)
+{
+    struct deploy_network_options o = {.network = cli_text(c, "network"), .calls = cli_flag(c, "whole")};
+    const char *dtype = cli_text(c, "dtype") != NULL ? cli_text(c, "dtype") : "f32";
+    const struct graph *g = NULL;
+    if (o.network == NULL) {
+        return o.calls ? why_set(why, ERR_INPUT, "deploy: --whole is for a --network") : ERR_OK;
+    }
+    if (!o.calls && graph_find(o.network, &g, NULL) != ERR_OK) {
+        return ERR_OK; /* a list of layers only */
+    }
+    const int t = dtype_by_name(dtype);
+    if (t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_I8) {
+        return why_set(why, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
+    }
+    o.dtype = (enum dtype)t;
+    if (deploy_set_is_cuda(s)) {
+        return ERR_OK; /* told by print_bundle */
+    }
+    enum err e = graph_layouts_named(o.calls ? cli_text(c, "layout") : NULL, &o.layouts, why);
+    return e == ERR_OK ? deploy_network_make(s, best, &o, why) : e;
+}
+
+static enum err write_bundle(const struct cli *c, const struct best_set *best, struct why *why)
+{
+    const char *name = cli_text(c, "name") != NULL ? cli_text(c, "name") : cli_text(c, "network");
+    struct deploy_want want;
+    struct deploy_set set;
+    bool any = false;
+    deploy_want_init(&want);
+    enum err e = deploy_set_init(&set, name != NULL ? name : "tune_bundle", why);
+    if (e == ERR_OK && cli_flag(c, "whole")) {
+        e = deploy_check_device(best, why);
+    } else {
+        e = e == ERR_OK ? read_wanted(c, &want, &any, why) : e;
+        e = e == ERR_OK ? deploy_make(&set, best, any ? &want : NULL, cli_flag(c, "allow-nearest"), why) : e;
+    }
+    e = e == ERR_OK ? add_network(c, &set, best, why) : e;
+    e = e == ERR_OK ? make_binaries(c, &set, why) : e;
+    e = e == ERR_OK ? deploy_bundle_write(&set, cli_text(c, "output"), why) : e;
+    if (e == ERR_OK && !cli_flag(c, "quiet")) {
+        print_bundle(&set, &want, cli_text(c, "output"));
+    }
+    deploy_set_fini(&set);
+    deploy_want_fini(&want);
+    return e;
+}
+
+static enum err check(const char *dir, bool quiet, struct why *why)
+{
+    size_t n_files = 0;
+    enum err e = deploy_check(dir, &n_files, why);
+    if (e == ERR_OK && !quiet) {
+        printf("%s: a whole bundle, %zu files as its manifest says\n", dir, n_files);
+    }
     return e;
 }
 
@@ -107,16 +203,21 @@ static int run(const struct cli *c)
 {
     struct why why = {""};
     struct chosen chosen = {0};
-    const char *dir = cli_text(c, "output");
+    enum err e;
+    if (cli_text(c, "check") != NULL) {
+        e = c->n_rest == 0 ? check(cli_text(c, "check"), cli_flag(c, "quiet"), &why)
+                           : why_set(&why, ERR_INPUT, "deploy: --check DIR takes no log");
+        return e == ERR_OK ? EXIT_FINE : cmd_fail(e, &why);
+    }
     if (c->n_rest != 1) {
         return cmd_fail(why_set(&why, ERR_INPUT, "deploy: expected one log, e.g. x.best.jsonl"), &why);
     }
-    if (dir == NULL) {
+    if (cli_text(c, "output") == NULL) {
         return cmd_fail(why_set(&why, ERR_INPUT, "deploy: expected -o DIR, the folder of the bundle"), &why);
     }
     template_set_kernel_dir(cli_text(c, "kernel-dir"));
-    enum err e = choose(c, c->rest[0], &chosen, &why);
-    e = e == ERR_OK ? deploy(chosen.best, dir, cli_flag(c, "quiet"), &why) : e;
+    e = choose(c, c->rest[0], &chosen, &why);
+    e = e == ERR_OK ? write_bundle(c, chosen.best, &why) : e;
     best_free(chosen.best);
     return e == ERR_OK ? EXIT_FINE : cmd_fail(e, &why);
 }
@@ -124,8 +225,8 @@ static int run(const struct cli *c)
 const struct subcommand cmd_deploy = {
     .name = "deploy",
     .summary = "write the best kernels as files for a deployment build",
-    .usage = "deploy LOG.best.jsonl -o DIR",
-    .example = "tune deploy out/quickstart.best.jsonl -o out/bundle",
+    .usage = "deploy LOG.best.jsonl -o DIR | deploy --check DIR",
+    .example = "tune deploy out/resnet-18.best.jsonl --network resnet-18 -o out/resnet-18",
     .options = options,
     .run = run,
 };

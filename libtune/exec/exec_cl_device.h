@@ -1,0 +1,12 @@
+/* exec_cl_device.h - is an OpenCL device the one that kernels were tuned on? */
+#ifndef TUNE_LIBTUNE_EXEC_CL_DEVICE_H
+#define TUNE_LIBTUNE_EXEC_CL_DEVICE_H
+
+#include "libtune/exec/device.h"
+#include "libtune/exec/exec_cl.h"
+
+/* EXEC_OTHER_DEVICE with words on the first thing that differs. */
+EXEC_API enum exec_status exec_cl_same_device(cl_device_id device, const struct exec_device *tuned,
+                                              struct exec_words *words);
+
+#endif

@@ -1,0 +1,15 @@
+/* deploy_place.h - a folder that is written beside its place and renamed into it. */
+#ifndef TUNE_TUNER_DEPLOY_PLACE_H
+#define TUNE_TUNER_DEPLOY_PLACE_H
+
+#include "core/err.h"
+
+#include <stdbool.h>
+
+/* Calls `fill` with a fresh empty folder beside `dir`, then puts it in the place of `dir`, whose parents are made. What
+ * is there is replaced when it is an empty folder or `may_replace` says so. On any failure `dir` is as it was.
+ * ERR_EXISTS: something else is there; ERR_IO. */
+enum err deploy_place(const char *dir, bool (*may_replace)(const char *dir),
+                      enum err (*fill)(const char *dir, void *arg, struct why *why), void *arg, struct why *why);
+
+#endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_MISSED 65536
+#define MAX_MISSED 16384
 #define MAX_LIST_BYTES ((size_t)MAX_MISSED * 2 * WORKLOAD_MAX_TEXT)
 
 static bool is_noted(const struct tune *t, const char *workload)
@@ -109,7 +109,7 @@ size_t tune_missing(const struct tune *t, char *text, size_t n_bytes)
     return n;
 }
 
-/* The form that tuner/missing.h reads. */
+/* A list of workloads as `tune submit --missing` and `tune deploy --workloads` read it. */
 static enum err print_list(const struct tune *t, struct buf *out)
 {
     buf_puts(out, "# Workloads without a record; `tune submit --missing` makes a job of them.\n");

@@ -16,8 +16,10 @@
 
 const struct convert_map *const convert_maps[] = {
     &map_autotvm,
+    &map_clblast,
     &map_kernel_tuner,
     &map_ktt,
+    &map_t4,
     NULL,
 };
 

@@ -7,8 +7,10 @@
 
 const struct foreign_format *const foreign_formats[] = {
     &foreign_autotvm,
+    &foreign_clblast,
     &foreign_kernel_tuner,
     &foreign_ktt,
+    &foreign_t4,
     NULL,
 };
 

@@ -5,7 +5,9 @@
 #include "logs/foreign/foreign.h"
 
 extern const struct foreign_format foreign_autotvm;      /* autotvm.c */
+extern const struct foreign_format foreign_clblast;      /* clblast.c */
 extern const struct foreign_format foreign_kernel_tuner; /* kernel_tuner.c */
 extern const struct foreign_format foreign_ktt;          /* ktt.c */
+extern const struct foreign_format foreign_t4;           /* t4.c */
 
 #endif

@@ -5,7 +5,9 @@
 #include "tuner/convert.h"
 
 extern const struct convert_map map_autotvm;      /* autotvm.c */
+extern const struct convert_map map_clblast;      /* clblast.c */
 extern const struct convert_map map_kernel_tuner; /* kernel_tuner.c */
 extern const struct convert_map map_ktt;          /* ktt.c */
+extern const struct convert_map map_t4;           /* t4.c */
 
 #endif

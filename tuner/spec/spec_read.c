@@ -499,22 +499,21 @@ static enum err copy_files(struct spec *s, const cJSON *files, const struct blob
     return e;
 }
 
+/* "kernel NAME problem_size=256,256", as results of Kernel Tuner are named as well. */
 static enum err set_workload(struct spec *s, struct why *why)
 {
-    static const char names[MAX_PROBLEM] = "xyzwabcd";
     const struct config any = {{0}};
     size_t n = (size_t)snprintf(s->workload, sizeof s->workload, "kernel %s", s->kernel.name);
 
     for (size_t i = 0; i < s->n_problem && n < sizeof s->workload; i++) {
         char name[40];
         double v = 0;
-        enum err e;
+        const enum err e =
+            snprintf(name, sizeof name, "ProblemSize.%zu", i) > 0 ? space_eval(s->space, &any, name, &v) : ERR_INPUT;
 
-        snprintf(name, sizeof name, "ProblemSize.%zu", i);
-        e = space_eval(s->space, &any, name, &v);
         if (e)
             return why_set(why, e, KERNEL ".ProblemSize[%zu]: has no value", i);
-        n += (size_t)snprintf(s->workload + n, sizeof s->workload - n, " %c=%.15g", names[i], v);
+        n += (size_t)snprintf(s->workload + n, sizeof s->workload - n, "%s%.15g", i ? "," : " problem_size=", v);
     }
     return ERR_OK;
 }

@@ -60,6 +60,8 @@ static enum err merge(const char *const *paths, size_t n, const char *out, int64
     o.tell = tell;
     if (!e)
         e = merge_logs(paths, n, out, &o, &all, why);
+    if (!e && all.n_bad > first.n_bad && all.n_lines - all.n_bad == first.n_lines - first.n_bad)
+        e = why_set(why, ERR_INPUT, "%s: no record in it; expected a log", paths[n - 1]);
     if (!e)
         *n_new = all.n_written - first.n_written;
     return e;

@@ -32,12 +32,13 @@ events {}
 http {
     access_log off;
     client_body_temp_path $dir/tmp; proxy_temp_path $dir/tmp; fastcgi_temp_path $dir/tmp; uwsgi_temp_path $dir/tmp; scgi_temp_path $dir/tmp;
-    client_max_body_size 20m;
+    client_max_body_size 200m;
     server {
         listen 127.0.0.1:$port;
         root $dir/www;
         location / { dav_methods PUT DELETE MKCOL COPY MOVE; $methods create_full_put_path on; }
         location /index/ { alias $dir/www/; autoindex on; autoindex_format json; }
+        location /small/ { alias $dir/www/; dav_methods PUT DELETE MKCOL; client_max_body_size 1k; }
         location /readonly/ { alias $dir/www/; }
         location /private/ { auth_basic farm; auth_basic_user_file $dir/passwd; dav_methods PUT DELETE MKCOL; $methods create_full_put_path on; }
     }
@@ -125,8 +126,12 @@ expect_fail "40[35]" "$tune" hub push "$hub/readonly/log.jsonl" "$dir/a.jsonl"
 expect_fail "expected a URL" "$tune" hub list "ftp://127.0.0.1/x"
 expect_fail "expected s3://" "$tune" hub list "s3:///x"
 expect_fail "expected push" "$tune" hub shove "$hub/x.jsonl"
-python3 -c 'import sys; sys.stdout.write("x" * 30000000)' >"$dir/large.jsonl"
-expect_fail "." "$tune" hub push "$hub/large.jsonl" "$dir/large.jsonl"
+expect_fail "413\|closed" "$tune" hub push "$hub/small/large.jsonl" "$dir/a.jsonl"
+[ ! -e "$dir/www/large.jsonl" ] || fail "half a log was stored"
+echo "this is no log" >"$dir/text"
+"$tune" hub push "$hub/farm/log.jsonl" "$dir/text" >"$dir/said.out" 2>&1 && fail "a text was pushed as a log"
+grep -q "no record in it" "$dir/said.out" || fail "no words on a text that is no log"
+expect_fail "gone.jsonl" "$tune" hub push "$hub/farm/log.jsonl" "$dir/gone.jsonl"
 
 # A lock of the living keeps others out; one of the dead goes.
 mkdir -p "$dir/www/farm/log.jsonl.lock"

@@ -16,9 +16,18 @@
 
 static void clean(void)
 {
-    static const char *const names[] = {"AWS_ENDPOINT_URL",   "AWS_ENDPOINT_URL_S3",   "AWS_REGION",        "AWS_DEFAULT_REGION",
-                                        "AWS_ACCESS_KEY_ID",  "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
-                                        "TUNE_HUB_TOKEN",     "TUNE_HUB_USER",         "TUNE_HUB_PASSWORD", "TUNE_HUB_NETRC",
+    static const char *const names[] = {"AWS_ENDPOINT_URL",
+                                        "AWS_ENDPOINT_URL_S3",
+                                        "AWS_REGION",
+                                        "AWS_DEFAULT_REGION",
+                                        "AWS_ACCESS_KEY_ID",
+                                        "AWS_SECRET_ACCESS_KEY",
+                                        "AWS_SESSION_TOKEN",
+                                        "AWS_PROFILE",
+                                        "TUNE_HUB_TOKEN",
+                                        "TUNE_HUB_USER",
+                                        "TUNE_HUB_PASSWORD",
+                                        "TUNE_HUB_NETRC",
                                         "AWS_SHARED_CREDENTIALS_FILE"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -113,9 +122,10 @@ static void write_file(const char *path, const char *text, unsigned mode)
 
 static void credentials_come_from_variables_or_private_files(void **state)
 {
-    static const char text[] = "[default]\naws_access_key_id=AD\naws_secret_access_key=SD\n\n# note\n[farm]\n"
-                               "aws_access_key_id = AF \r\naws_secret_access_key = S/F+=\naws_session_token = TOK\n[x]\n"
-                               "aws_access_key_id = no\n";
+    static const char text[] =
+        "[default]\naws_access_key_id=AD\naws_secret_access_key=SD\n\n# note\n[farm]\n"
+        "aws_access_key_id = AF \r\naws_secret_access_key = S/F+=\naws_session_token = TOK\n[x]\n"
+        "aws_access_key_id = no\n";
     char dir[PATH_MAX - 64], path[PATH_MAX];
     struct credentials c;
     struct why why = {""};

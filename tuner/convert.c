@@ -15,6 +15,7 @@
 #define HEAD_BYTES 65536
 
 const struct convert_map *const convert_maps[] = {
+    &map_acl,
     &map_autotvm,
     &map_clblast,
     &map_kernel_tuner,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 const struct foreign_format *const foreign_formats[] = {
+    &foreign_acl,
     &foreign_autotvm,
     &foreign_clblast,
     &foreign_kernel_tuner,

@@ -4,6 +4,7 @@
 
 #include "logs/foreign/foreign.h"
 
+extern const struct foreign_format foreign_acl;          /* acl.c */
 extern const struct foreign_format foreign_autotvm;      /* autotvm.c */
 extern const struct foreign_format foreign_clblast;      /* clblast.c */
 extern const struct foreign_format foreign_kernel_tuner; /* kernel_tuner.c */

@@ -4,6 +4,7 @@
 
 #include "tuner/convert.h"
 
+extern const struct convert_map map_acl;          /* acl.c */
 extern const struct convert_map map_autotvm;      /* autotvm.c */
 extern const struct convert_map map_clblast;      /* clblast.c */
 extern const struct convert_map map_kernel_tuner; /* kernel_tuner.c */

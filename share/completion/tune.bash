@@ -2,7 +2,7 @@
 _tune()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="run submit work list status attach cancel devices spaces best show measure model recheck replay ladder deploy doctor keygen"
+    local verbs="run submit work list status attach cancel devices spaces best show measure model recheck replay ladder deploy hub doctor keygen"
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "$verbs --help --version" -- "$cur"))

@@ -1,6 +1,7 @@
 #include "tuner/session.h"
 
 #include "core/clock.h"
+#include "tuner/convert.h"
 #include "tuner/earlier.h"
 #include "tuner/tell.h"
 #include "tuner/trial.h"
@@ -84,7 +85,7 @@ static bool gather(const struct record *r, const char *line, size_t n, void *arg
 static enum err warm(struct session *s, struct why *why)
 {
     struct earlier earlier = {0};
-    enum err e = log_scan(s->o.records, gather, NULL, &earlier, why);
+    enum err e = convert_scan(s->o.records, NULL, gather, NULL, &earlier, why);
 
     for (size_t i = 0; i < s->n_tasks && !e; i++) {
         const struct task *t = &s->tasks[i];
@@ -427,7 +428,7 @@ enum err session_init(struct session *s, const struct session_options *o, struct
     if (!e)
         e = restore(s, why);
     if (!e && o->records)
-        e = log_scan(o->records, take_warm, NULL, s, why);
+        e = convert_scan(o->records, NULL, take_warm, NULL, s, why);
     return e;
 }
 

@@ -2,6 +2,7 @@
 #include "tuner/cmd/cmd.h"
 
 #include "kernels/template.h"
+#include "tuner/convert.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static const struct cli_option options[] = {
     OPT_JOB,
     {"output", 'o', NULL, CLI_TEXT, "FILE", "tune.jsonl", NULL, 0, 0,
      "log of all trials; what it holds already counts as done"},
-    {"records", 0, NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0, "a log of earlier runs to learn from"},
+    {"records", 0, NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0, "log of earlier runs, or another tuner's, to learn from"},
     {"detach", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0,
      "when interrupted, leave the job to `tune work` at the tracker"},
     {"dry-run", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "say what would be done, measure nothing"},
@@ -96,7 +97,7 @@ static void count_bad(const char *path, int64_t i_line, const char *words, void 
 static enum err check_records(const char *path, struct why *why)
 {
     size_t n[2] = {0, 0};
-    enum err e = path ? log_scan(path, count, count_bad, n, why) : ERR_OK;
+    enum err e = path ? convert_scan(path, NULL, count, count_bad, n, why) : ERR_OK;
 
     if (e == ERR_OK && n[0] == 0 && n[1] > 0)
         e = why_set(why, ERR_INPUT, "--records %.200s: expected a log, no line of it is a record", path);

@@ -100,7 +100,7 @@ static void device(const struct deploy_set *s, struct buf *out)
     deploy_text_string(d->name, out);
     buf_printf(out, ";\nconst char %s_fingerprint[] = ", s->name);
     deploy_text_string(fingerprint, out);
-    buf_puts(out, ";\nstatic const struct exec_device tuned_device = {\n    ");
+    buf_puts(out, ";\nstatic const struct exec_device tunedon = {\n    ");
     comma_string(fingerprint, out);
     comma_string(d->platform, out);
     comma_string(d->platform_version, out);

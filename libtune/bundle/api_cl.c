@@ -8,12 +8,12 @@ static int bundle_init(cl_context context, cl_device_id device, int any)
     if (context == NULL || device == NULL) {
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected an OpenCL context and one of its devices");
     }
-    status = exec_cl_same_device(device, &tuned_device, &bundle.words);
+    status = exec_cl_same_device(device, &tunedon, &bundle.words);
     if (status != EXEC_OK && !any) {
         return status;
     }
     bundle.generation++;
-    return exec_cl_open(context, device, status == EXEC_OK ? tuned_device.fingerprint : "", &bundle.words,
+    return exec_cl_open(context, device, status == EXEC_OK ? tunedon.fingerprint : "", &bundle.words,
                         &bundle.session);
 }
 

@@ -5,7 +5,7 @@ static enum exec_status bundle_open(struct CUctx_st *context, int any)
     if (status != EXEC_OK) {
         return status;
     }
-    status = exec_cu_same_device(session, &tuned_device, &bundle.words);
+    status = exec_cu_same_device(session, &tunedon, &bundle.words);
     if (status != EXEC_OK && !any) {
         exec_cu_close(session);
         return status;

@@ -2,6 +2,13 @@
 if(TARGET libtune_shared)
   tune_test(test_libtune SOURCES test_libtune.c sample_log.c reference.c LINK libtune_shared choice devices
     PkgConfig::OPENCL LABELS opencl TIMEOUT 300)
+  add_executable(libtune_app ${CMAKE_SOURCE_DIR}/examples/libtune_app/main.c)
+  target_link_libraries(libtune_app PRIVATE libtune_shared PkgConfig::OPENCL m)
+  if(TARGET tune AND TARGET tune-agent AND TARGET tune-tracker)
+    add_test(NAME farm_missing COMMAND sh ${CMAKE_SOURCE_DIR}/tests/farm/missing.sh $<TARGET_FILE_DIR:tune>
+      $<TARGET_FILE:libtune_app>)
+    set_tests_properties(farm_missing PROPERTIES LABELS opencl TIMEOUT 240 RUN_SERIAL TRUE)
+  endif()
   add_executable(write_sample_log write_sample_log.c sample_log.c)
   target_link_libraries(write_sample_log PRIVATE choice devices PkgConfig::OPENCL)
   add_test(NAME test_libtune_installed COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_installed.sh ${CMAKE_BINARY_DIR}

@@ -2,10 +2,14 @@
 _tune()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="run submit work list status attach cancel devices spaces best show measure model recheck replay ladder deploy hub doctor keygen"
+    local verbs="run submit work list status attach cancel devices spaces best log show measure model recheck replay ladder deploy hub doctor keygen"
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "$verbs --help --version" -- "$cur"))
+        return
+    fi
+    if [ "${COMP_WORDS[1]}" = log ] && [ "$COMP_CWORD" -eq 2 ]; then
+        COMPREPLY=($(compgen -W "merge dedup best compare stat check convert compact --help" -- "$cur"))
         return
     fi
     case $prev in
@@ -14,7 +18,7 @@ _tune()
     --device) COMPREPLY=($(compgen -W "opencl replay:" -- "$cur")) ;;
     *)
         case $cur in
-        -*) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" "${COMP_WORDS[1]}" --help 2>/dev/null | grep -o -- '--[a-z-]*' | sort -u)" -- "$cur")) ;;
+        -*) COMPREPLY=($(compgen -W "$("${COMP_WORDS[@]:0:$([ "${COMP_WORDS[1]}" = log ] && echo 3 || echo 2)}" --help 2>/dev/null | grep -o -- '--[a-z-]*' | sort -u)" -- "$cur")) ;;
         *) COMPREPLY=($(compgen -f -- "$cur")) ;;
         esac
         ;;

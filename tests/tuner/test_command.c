@@ -9,9 +9,9 @@
 
 static char dir[256];
 
-static const char *const verbs[] = {"run",    "submit",  "work",   "list",   "status", "attach",
-                                    "cancel", "devices", "spaces", "best",   "show",   "measure",
-                                    "model",  "recheck", "replay", "ladder", "doctor", "keygen"};
+static const char *const verbs[] = {"run",     "submit", "work",   "list",   "status", "attach",  "cancel",
+                                    "devices", "spaces", "best",   "log",    "show",   "measure", "model",
+                                    "recheck", "replay", "ladder", "doctor", "keygen"};
 
 static void every_subcommand_has_help_with_an_example(void **state)
 {
@@ -69,6 +69,7 @@ static void bad_input_gets_one_clear_line_and_exit_1(void **state)
         {"attach", NULL},
         {"best", NULL},
         {"best", "/nonexistent.jsonl", NULL},
+        {"log", NULL},
         {"keygen", NULL},
         {"ladder", NULL},
         {"ladder", "dense f32 m=1 n=1 k=1", NULL},

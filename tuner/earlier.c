@@ -1,6 +1,7 @@
 #include "tuner/earlier.h"
 
 #include "tuner/learn/transfer_recorded.h"
+#include "tuner/sibling.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,20 +106,39 @@ void earlier_add(struct earlier *e, const struct record *r)
     e->n_rows++;
 }
 
+/* A person's own kernels have no template that tells them apart: their names do. */
+static bool same_kernel(const char *a, const char *b)
+{
+    const size_t n = strcspn(a, " ") + 1, m = n + strcspn(strlen(a) > n ? a + n : "", " ");
+
+    return strncmp(a, b, m) == 0 && (b[m] == ' ' || b[m] == '\0');
+}
+
 /* Is there something to learn that the task will not be told as its own? */
 static bool is_source(const struct earlier_search *s, const struct task *t, const struct arm *a)
 {
     const bool own = s->version == a->version && strcmp(s->workload, t->text) == 0 &&
                      strcmp(s->fingerprint.hex, t->fingerprint.hex) == 0;
 
-    return !own && s->n_ok > 0 && strcmp(s->template_id, a->id) == 0;
+    return !own && s->n_ok > 0 && strcmp(s->template_id, a->id) == 0 && (*a->id || same_kernel(s->workload, t->text));
+}
+
+/* How unlike the task's workload is; infinity for what is no workload of an operator. */
+static double unlike(const struct earlier_search *s, const struct task *t)
+{
+    struct workload w;
+
+    return t->workload.op && !workload_parse(s->workload, &w, NULL) ? sibling_unlike(&w, &t->workload)
+                                                                    : (double)INFINITY;
 }
 
 static bool is_nearer(const struct earlier_search *a, const struct earlier_search *b, const struct task *t)
 {
     const bool same_a = strcmp(a->workload, t->text) == 0, same_b = strcmp(b->workload, t->text) == 0;
 
-    return same_a != same_b ? same_a : a->n > b->n;
+    if (same_a != same_b || a->n != b->n)
+        return same_a != same_b ? same_a : a->n > b->n;
+    return unlike(a, t) < unlike(b, t);
 }
 
 /* The nearest searches for one template, in order; returns how many. */
@@ -173,6 +193,19 @@ static enum err add_source(struct transfer *t, const struct space *space, const 
     return e == ERR_NOMEM ? e : ERR_OK; /* a version without a knob in common tells nothing */
 }
 
+/* A log of winners has one record of each search: its config is worth a trial as it is, where the space has it. */
+static void give_winner(const struct earlier_search *s, struct task *t, size_t i_arm)
+{
+    const struct row *best = NULL;
+    struct config c;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (!isnan(s->rows[i].value) && (!best || s->rows[i].value < best->value))
+            best = &s->rows[i];
+    if (best && s->n_ok <= EARLIER_WINNERS && !space_config_from_json(t->arms[i_arm].space, best->knobs, &c, NULL))
+        task_give(t, i_arm, &c);
+}
+
 static enum err warm_arm(const struct earlier *e, struct task *t, size_t i_arm, const struct job *j, size_t *n_used,
                          struct why *why)
 {
@@ -187,6 +220,8 @@ static enum err warm_arm(const struct earlier *e, struct task *t, size_t i_arm, 
     err = transfer_new_for(&history, a->space, (uint64_t)j->seed + i_arm);
     for (size_t i = 0; i < n && !err; i++)
         err = add_source(history, a->space, sources[i]);
+    for (size_t i = 0; i < n; i++)
+        give_winner(sources[i], t, i_arm);
     if (!err && transfer_n_sources(history) > 0) {
         *n_used += transfer_n_sources(history);
         return task_warm(t, j, i_arm, history, why);

@@ -7,6 +7,7 @@
 
 #define EARLIER_MAX_ROWS ((size_t)1 << 18) /* of all searches; records beyond are left out */
 #define EARLIER_MAX_SOURCES 16             /* for one template of a task */
+#define EARLIER_WINNERS 3                  /* good records of a search up to which it tells a winner and no more */
 
 struct earlier_search;
 
@@ -23,7 +24,9 @@ void earlier_add(struct earlier *e, const struct record *r);
 
 /* Warms the templates of a task of which nothing was told yet: each whose template has searches for another device,
  * workload or version starts its strategy ("auto" or "model") anew with them. At most EARLIER_MAX_SOURCES, those of the
- * same workload first, then the longest. *n_used: how many searches were taken. ERR_NOMEM. */
+ * same workload first, then the longest, then those of the most similar workloads. The winners of searches that hold
+ * hardly more (TVM's TopHub) are proposed right behind the default. *n_used: how many searches were taken. ERR_NOMEM.
+ */
 enum err earlier_warm(const struct earlier *e, struct task *t, const struct job *j, size_t *n_used, struct why *why);
 
 #endif

@@ -31,8 +31,7 @@ void sibling_carry(const struct space *from, const struct config *c, const struc
     }
 }
 
-/* How unlike two workloads of one operator are: over all sizes, the logarithm of their ratio. */
-static double unlike(const struct workload *a, const struct workload *b)
+double sibling_unlike(const struct workload *a, const struct workload *b)
 {
     double sum = a->dtype != b->dtype;
 
@@ -88,7 +87,7 @@ static size_t nearest_teacher(const struct task *tasks, size_t n_tasks, size_t i
 
     for (size_t k = 0; k < n_tasks; k++) {
         const struct task *t = &tasks[k];
-        const double d = unlike(&t->workload, &tasks[i].workload);
+        const double d = sibling_unlike(&t->workload, &tasks[i].workload);
 
         if (k == i || seen[k] || t->n_counted < SIBLING_LEAST || t->workload.op != tasks[i].workload.op || d >= least)
             continue;

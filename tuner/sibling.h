@@ -8,6 +8,9 @@
 
 #define SIBLING_LEAST 12 /* trials after which a task has something to teach */
 
+/* How unlike two workloads of one operator are: over all sizes, the logarithm of their ratio. */
+double sibling_unlike(const struct workload *a, const struct workload *b);
+
 /* The config of `to` whose values come nearest to those of `c` in `from`, knob by name: numbers by ratio where both are
  * positive, words only equal ones; where nothing fits, `otherwise` keeps its choice. It need not be valid. */
 void sibling_carry(const struct space *from, const struct config *c, const struct space *to,

@@ -16,6 +16,7 @@
 #define TASK_MAX_ARMS 16
 #define TASK_FINALISTS 5
 #define TASK_MAX_HINTS 32
+#define TASK_MAX_GIVEN 4
 
 /* One template of a task. */
 struct arm {
@@ -33,6 +34,8 @@ struct arm {
     struct transfer *history; /* what warms the strategy; NULL = nothing */
     struct config fallback;
     bool has_fallback;
+    struct config given[TASK_MAX_GIVEN]; /* the best of searches elsewhere that tell too little to learn from */
+    size_t n_given;
     bool exhausted;
     size_t n_trials; /* proposed, or found in logs */
 };
@@ -105,6 +108,10 @@ enum err task_check_templates(const char *list, const char *const *workloads, si
 
 /* The same for a job's list and all its workloads; task_init checks it too. */
 enum err task_check_job(const struct job *j, struct why *why);
+
+/* Has the strategy of one template, when it is started anew by task_warm, propose a config right behind the default.
+ * Valid ones that it has not yet are kept, TASK_MAX_GIVEN at the most. Returns whether it was. */
+bool task_give(struct task *t, size_t i_arm, const struct config *c);
 
 /* Starts the strategy of one template anew, warmed by `history` (takes it, also on failure), before anything was told.
  */

@@ -10,13 +10,15 @@
 
 static enum err start_strategy(struct arm *a, const struct job *j, size_t i_arm, int64_t budget, struct why *why)
 {
-    struct strategy_options options = {.seed = (uint64_t)j->seed + i_arm,
-                                       .budget = (size_t)budget,
-                                       .first = a->has_fallback ? &a->fallback : NULL,
-                                       .n_first = a->has_fallback,
-                                       .history = a->history};
+    struct config first[1 + TASK_MAX_GIVEN];
+    struct strategy_options options = {
+        .seed = (uint64_t)j->seed + i_arm, .budget = (size_t)budget, .first = first, .history = a->history};
     enum err e = strategy_named(j->strategy, &a->ops, why);
 
+    if (a->has_fallback)
+        first[options.n_first++] = a->fallback;
+    for (size_t i = 0; i < a->n_given; i++)
+        first[options.n_first++] = a->given[i];
     if (e)
         return e;
     if (a->history) {
@@ -25,6 +27,19 @@ static enum err start_strategy(struct arm *a, const struct job *j, size_t i_arm,
     }
     e = a->ops->init(&a->strategy, a->space, &options);
     return e ? why_set(why, e, "strategy %s: %s", j->strategy, err_words(e)) : ERR_OK;
+}
+
+bool task_give(struct task *t, size_t i_arm, const struct config *c)
+{
+    struct arm *a = &t->arms[i_arm];
+    bool known = a->has_fallback && space_config_equal(a->space, &a->fallback, c);
+
+    for (size_t i = 0; i < a->n_given; i++)
+        known = known || space_config_equal(a->space, &a->given[i], c);
+    if (known || a->n_given == TASK_MAX_GIVEN || !space_is_valid(a->space, c, NULL))
+        return false;
+    a->given[a->n_given++] = *c;
+    return true;
 }
 
 enum err task_warm(struct task *t, const struct job *j, size_t i_arm, struct transfer *history, struct why *why)

@@ -209,9 +209,45 @@ static void the_nearest_searches_are_taken(void **state)
     end(&j, &t);
 }
 
+static bool keep_first(const struct config *n, void *arg)
+{
+    *(struct config *)arg = *n;
+    return false;
+}
+
+/* A log of winners (TVM's TopHub) has one record of a search. */
+static void a_lone_winner_is_tried_right_behind_the_default(void **state)
+{
+    struct earlier earlier = {0};
+    struct task_proposal p[8];
+    struct why why = {""};
+    struct job j;
+    struct task t;
+    struct config winner;
+    size_t n_used = 0, n = 0, i_arm;
+    bool found = false;
+
+    (void)state;
+    start(&j, &t, "dense f32 m=8 n=32 k=16", "auto");
+    i_arm = searched_arm(&t);
+    space_neighbours(t.arms[i_arm].space, &t.arms[i_arm].fallback, keep_first, &winner);
+    add(&earlier, &t, &winner, 1000, false, "search");
+    assert_int_equal(earlier_warm(&earlier, &t, &j, &n_used, &why), ERR_OK);
+    assert_int_equal(t.arms[i_arm].n_given, 1);
+    assert_int_equal(task_ask(&t, 2, p, &n), ERR_OK);
+    for (size_t i = 0; i < n; i++)
+        found = found || (p[i].i_arm == i_arm && space_config_equal(t.arms[i_arm].space, &p[i].config, &winner));
+    assert_true(found);
+    assert_false(task_give(&t, i_arm, &winner));
+    assert_false(task_give(&t, i_arm, &t.arms[i_arm].fallback));
+    earlier_fini(&earlier);
+    end(&j, &t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lone_winner_is_tried_right_behind_the_default),
         cmocka_unit_test(what_is_best_elsewhere_is_proposed_early),
         cmocka_unit_test(another_shape_warms_too),
         cmocka_unit_test(what_is_no_other_search_warms_nothing),

@@ -1,0 +1,106 @@
+#!/bin/sh
+# bench_network.sh - whole networks beside onnxruntime: the same random weights and input, every output compared, the time
+# of one call beside onnxruntime's and beside the sum of the layers' recorded times. Batch 1.
+#
+#   scripts/bench_network.sh [--trials N] [--time T] [--threads N] [--layout L[,L]] [--seconds S] [NETWORK:DTYPE ...]
+#
+#   NETWORK:DTYPE  resnet-18:f32 resnet-18:f16 resnet-18:i8 mobilenet-v1:f32 ... (those of ResNet-18 and MobileNet); `vgg-16`
+#                  and `resnet-50` too
+#   --trials N     configs measured of each workload (16); 0: none, the log that is there is taken
+#   --time T       longest tuning of each network (10m)
+#   --threads N    of the CPU device and of onnxruntime (1)
+#   --layout L     f32 and f16: layouts that may be chosen (nchw,nchw16c)
+#   --seconds S    shortest time of each of onnxruntime's measurements (3)
+#
+# Needs the programs (TUNE_BIN_DIR, else build/bin) and scripts/install_deps.sh --bench (TUNE_PEERS). Logs, bundles and
+# onnxruntime's side go to OUT (out/networks); a second run goes on with the logs that are there. Exit code 1: a network's
+# output is not onnxruntime's; 77: no onnxruntime here.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+bin=$(cd "${TUNE_BIN_DIR:-$root/build/bin}" && pwd)
+out=${OUT:-$root/out/networks}
+python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
+trials=16 time=10m threads=1 layouts=nchw,nchw16c seconds=3 sets=""
+
+usage() {
+    sed -n '2,/^set -eu/p' "$0" | sed -e '/^set -eu/d' -e 's/^# \{0,1\}//'
+}
+
+while [ $# -gt 0 ]; do
+    case "$1" in
+    --trials | --time | --threads | --layout | --seconds)
+        [ $# -gt 1 ] || { echo "bench_network.sh: $1 needs a value" >&2; exit 2; }
+        case "$1" in
+        --trials) trials=$2 ;;
+        --time) time=$2 ;;
+        --threads) threads=$2 ;;
+        --layout) layouts=$2 ;;
+        --seconds) seconds=$2 ;;
+        esac
+        shift 2
+        ;;
+    --help | -h) usage; exit 0 ;;
+    *:f32 | *:f16 | *:i8) sets="$sets $1"; shift ;;
+    *) echo "bench_network.sh: '$1'; expected NETWORK:DTYPE with dtype f32, f16 or i8; --help tells more" >&2; exit 2 ;;
+    esac
+done
+[ -n "$sets" ] || sets="resnet-18:f32 resnet-18:f16 resnet-18:i8 mobilenet-v1:f32 mobilenet-v1:f16 mobilenet-v1:i8"
+
+if ! "$python" -c 'import onnxruntime, onnx, numpy' 2>/dev/null; then
+    echo "bench_network.sh: skipped: no onnxruntime and onnx in $python; scripts/install_deps.sh --bench installs them"
+    exit 77
+fi
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$out/pocl}" POCL_MAX_PTHREAD_COUNT="$threads"
+mkdir -p "$POCL_CACHE_DIR"
+
+# tune_set NETWORK DTYPE LOG: measures what the whole network needs.
+tune_set() {
+    [ "$trials" -gt 0 ] || return 0
+    list=$layouts
+    [ "$2" != i8 ] || list=nchw4c
+    "$bin/tune" run --network "$1" --dtype "$2" --whole --layout "$list" --trials "$trials" --time "$time" \
+        --threads "$threads" -q -o "$3" >"$3.txt" || { cat "$3.txt" >&2; return 1; }
+}
+
+# build_set NETWORK DTYPE LOG NAME: the bundle, installed, and the example over it.
+build_set() {
+    list=$layouts
+    [ "$2" != i8 ] || list=nchw4c
+    "$bin/tune" deploy "${3%.jsonl}.best.jsonl" --network "$1" --dtype "$2" --whole --layout "$list" --name "$4" -o "$out/$4" |
+        grep -A1 '^whole network'
+    {
+        cmake -S "$out/$4" -B "$out/$4-build" -DCMAKE_INSTALL_PREFIX="$out/$4-installed" -D"$4_VECTORS=OFF"
+        cmake --build "$out/$4-build"
+        cmake --install "$out/$4-build"
+        cmake -S "$root/examples/deploy_network" -B "$out/$4-example" -DBUNDLE="$4" -DCMAKE_BUILD_TYPE=Release \
+            -DCMAKE_PREFIX_PATH="$out/$4-installed"
+        cmake --build "$out/$4-example"
+    } >"$out/$4.build.txt" 2>&1 || { cat "$out/$4.build.txt" >&2; return 1; }
+}
+
+# f32: the sums before softmax within 1e-4 of the largest; f16: 2e-2, as halves have 11 bits and layers add up; i8: equal
+# integers, so that only the last f32 operations may differ.
+limit_of() {
+    case "$1" in
+    f32) echo 1e-4 ;;
+    f16) echo 2e-2 ;;
+    i8) echo 1e-5 ;;
+    esac
+}
+
+failed=0
+for set in $sets; do
+    network=${set%:*} dtype=${set#*:}
+    name=$(echo "${network}_$dtype" | tr - _)
+    log=$out/$network-$dtype.jsonl
+    echo "== $network $dtype, $threads thread$([ "$threads" = 1 ] || echo s)"
+    tune_set "$network" "$dtype" "$log"
+    build_set "$network" "$dtype" "$log" "$name"
+    "$python" "$root/tests/bench/network/network_ort.py" "$root/kernels/networks/$network.graph" --dtype "$dtype" \
+        --out "$out/ort-$name" --threads "$threads" --seconds "$seconds"
+    "$out/$name-example/deploy_network" --limit "$(limit_of "$dtype")" "$out/ort-$name" || failed=1
+done
+exit $failed

@@ -65,7 +65,9 @@ static enum err read_config(cJSON *line, struct foreign_row *r, struct why *why)
         return why_set(why, ERR_INPUT, "\"config\" has no list \"entity\"");
     for (item = config->child; item; item = after) {
         after = item->next;
-        if (!cJSON_AddItemToObject(r->extra, item->string, cJSON_DetachItemViaPointer(config, item)))
+        if ((strcmp(item->string, "index") == 0 || strcmp(item->string, "code_hash") == 0) &&
+            !cJSON_HasObjectItem(r->extra, item->string) &&
+            !cJSON_AddItemToObject(r->extra, item->string, cJSON_DetachItemViaPointer(config, item)))
             return ERR_NOMEM;
     }
     return ERR_OK;

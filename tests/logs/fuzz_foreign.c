@@ -102,6 +102,9 @@ static const char *const seeds[] = {
     KT_OPEN "}\n}",
     KTT,
     XML,
+    AUTOTVM,
+    CLBLAST,
+    CLTUNER,
     "{\"input\": [\"opencl -device=mali\", \"conv2d_nchw_spatial_pack.mali\", [[\"TENSOR\", [1, 3, 8, 8], "
     "\"float32\"], "
     "[\"TENSOR\", [4, 3, 3, 3], \"float32\"], [1, 1], [1, 1, 1, 1], [1, 1], \"float32\"], {}], \"config\": {\"index\": "

@@ -1,7 +1,8 @@
 #!/bin/sh
 # test_deploy.sh - what deployments stand on, from a clean clone: bundles of whole networks, files of other tuners, large logs.
-#   test_deploy.sh [--quick] [--build DIR]
-#   --quick      three layers of each network, and no large log
+#   test_deploy.sh [--quick] [--bundles] [--build DIR]
+#   --quick      three layers of each network, and a log of 20,000 lines instead of a million
+#   --bundles    only the bundles of networks
 #   --build DIR  this build of tune instead of installing packages and building here
 # Installs tune into a folder of its own, tunes every layer of ResNet-18 and MobileNet on the first OpenCL device with a few
 # trials each, writes a bundle of each network, installs it, builds examples/deploy_c over it and runs that: outputs within
@@ -16,17 +17,19 @@ cd "$(dirname "$0")/.."
 export TUNE_TEST_DATA POCL_MAX_PTHREAD_COUNT="$TUNE_DEPLOY_THREADS"
 
 quick=""
+bundles=""
 build=""
 while [ $# -gt 0 ]; do
     case "$1" in
     --quick) quick=yes ;;
+    --bundles) bundles=yes ;;
     --build)
         [ $# -gt 1 ] || fail "--build: expected a build folder of tune"
         build=$2
         shift
         ;;
     --help | -h) head_comment "$0" ;;
-    *) fail "'$1': expected --quick or --build DIR" ;;
+    *) fail "'$1': expected --quick, --bundles or --build DIR" ;;
     esac
     shift
 done
@@ -143,7 +146,29 @@ check() {
     fi
 }
 
-check "tune_add_kernels: a build makes its kernels of a log" test_add_kernels "new kernels|bad logs|two bundles"
+# the other checks
+others() {
+    check "a build makes its kernels of a log" test_add_kernels "new kernels|bad logs|two bundles"
+    check "program binaries, with the text as fallback" test_binaries "first start|fall back"
+    check "bundles of CUDA kernels, emulated" test_bundle_cuda "checks right|layers are right|NVRTC"
+    check "plans at run time: libtune" test_libtune "tests? *PASSED|PASSED"
+    check "ours -> AutoTVM -> ours" test_autotvm "PASSED"
+    check "TopHub's records: expressible, equal index" test_tuner_tophub "TopHub|PASSED"
+    check "ours -> T4 -> ours" test_t4 "PASSED"
+    check "Kernel Tuner's caches and KTT's results cut at any byte" test_foreign "cut_at_any_byte|PASSED"
+    check "files of other tuners as logs" test_tuner_convert "PASSED"
+    check "tune log" test_tune_log "PASSED"
+
+    say "merging large logs"
+    lines=1000000
+    [ -z "$quick" ] || lines=20000
+    if TMPDIR="$dir" TUNE_BIN_DIR="$build/bin" "$build/tests/bench_logs" "$lines" ${quick:+quick} 2>&1; then
+        note right "$lines lines merged, figures above"
+    else
+        note FAILED "merging $lines lines"
+    fi
+}
+[ -n "$bundles" ] || others
 
 say "summary, $(($(date +%s) - began)) s$summary"
 [ -n "$TUNE_TEST_DATA" ] || echo "TUNE_TEST_DATA is not set: recorded data was not read"

@@ -25,7 +25,7 @@ measure() {
 }
 
 configure() {
-    cmake -S "$example" -B "$app" -DCMAKE_PREFIX_PATH="$prefix" -DLOG="$dir/log.jsonl" "$@" >"$dir/out" 2>&1
+    cmake -S "$example" -B "$app" -DCMAKE_PREFIX_PATH="$prefix" -DLOG="$dir/log.jsonl" >"$dir/out" 2>&1
 }
 
 build_app() {

@@ -100,6 +100,7 @@ static void device(const struct deploy_set *s, struct buf *out)
     deploy_text_string(d->name, out);
     buf_printf(out, ";\nconst char %s_fingerprint[] = ", s->name);
     deploy_text_string(fingerprint, out);
+    buf_printf(out, ";\nconst int %s_threads = %lld", s->name, (long long)d->threads);
     buf_puts(out, ";\nstatic const struct exec_device tunedon = {\n    ");
     comma_string(fingerprint, out);
     comma_string(d->platform, out);

@@ -3,6 +3,7 @@
  *
  *   deploy_c [--any] [--tuned]     --any: on another device than the kernels were tuned on, too
  *                                  --tuned: a layer that was not measured for its workload is a failure */
+#define _POSIX_C_SOURCE 200112L /* setenv */
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
 #endif
@@ -13,8 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#define TIMED_RUNS 25
-#define TIMED_MS 2000.0 /* a slow layer is run less often */
+#define N_SLOTS 15
+#define SLOT_MS 5.0
+#define TIMED_MS 2000.0 /* a slow layer has fewer slots */
 #define MAX_TENSORS 16
 #define MAX_PLATFORMS 16
 #define MAX_DEVICES 64
@@ -43,6 +45,16 @@ static double now_ms(void)
 
 /* ---- the device ---- */
 
+/* On a CPU as many threads as when it was tuned, unless the person says otherwise. */
+static void set_threads(void)
+{
+    char text[16];
+    if (BUNDLE(threads) > 0) {
+        (void)snprintf(text, sizeof text, "%d", BUNDLE(threads));
+        (void)setenv("POCL_MAX_PTHREAD_COUNT", text, 0);
+    }
+}
+
 /* The device of that name, else the first one. */
 static cl_device_id find_device(const char *name)
 {
@@ -70,6 +82,7 @@ static int open_device(struct app *a, int any)
 {
     cl_int code = CL_SUCCESS;
     int status;
+    set_threads();
     a->device = find_device(BUNDLE(device));
     if (a->device == NULL) {
         fprintf(stderr, "no OpenCL device here\n");
@@ -243,30 +256,54 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median of some runs, inputs and outputs staying on the device; the weights are packed once. 0 on failure. */
-static double median_ms(struct app *a, const struct BUNDLE(layer) * l, const struct BUNDLE(vector) * v)
+/* Time of one run in ms when `n` are enqueued one behind the other; negative on failure. */
+static double time_runs(struct app *a, const struct BUNDLE(layer) * l, const struct buffers *b,
+                        const struct BUNDLE(weights) * packed, int n)
 {
-    struct BUNDLE(weights) *packed = NULL;
-    struct buffers b;
-    double samples[TIMED_RUNS], begin = now_ms();
-    int n = 0;
-    int ok = make_buffers(a, l, v, &b) &&
-             BUNDLE(layer_pack)(l, a->queue, (const void *const *)b.weights, &packed) == CAPS(OK);
-    for (int i = 0; ok && i <= TIMED_RUNS && (i < 2 || now_ms() - begin < TIMED_MS); i++) {
-        double start = now_ms();
-        ok = BUNDLE(layer_run)(l, a->queue, b.tensors, packed) == CAPS(OK) && clFinish(a->queue) == CL_SUCCESS;
-        if (i > 0) { /* the first one warms up */
-            samples[n++] = now_ms() - start;
-        }
+    double start = now_ms();
+    int ok = 1;
+    for (int i = 0; ok && i < n; i++) {
+        ok = BUNDLE(layer_run)(l, a->queue, b->tensors, packed) == CAPS(OK);
     }
-    BUNDLE(weights_free)(packed);
-    free_buffers(&b);
-    if (!ok) {
-        say_failure(l);
-        return 0.0;
+    ok = clFinish(a->queue) == CL_SUCCESS && ok;
+    return ok ? (now_ms() - start) / n : -1.0;
+}
+
+/* Median of some slots of at least SLOT_MS, inputs and outputs staying on the device. */
+static double median_of(struct app *a, const struct BUNDLE(layer) * l, const struct buffers *b,
+                        const struct BUNDLE(weights) * packed)
+{
+    double samples[N_SLOTS], begin = now_ms();
+    double once = time_runs(a, l, b, packed, 1); /* warms up */
+    int n = 0, n_runs;
+    once = once >= 0.0 ? time_runs(a, l, b, packed, 3) : once;
+    n_runs = once > 0.0 && once < SLOT_MS ? (int)(SLOT_MS / once) + 1 : 1;
+    for (int i = 0; once >= 0.0 && i < N_SLOTS && (i < 3 || now_ms() - begin < TIMED_MS); i++) {
+        samples[n++] = once = time_runs(a, l, b, packed, n_runs);
+    }
+    if (once < 0.0) {
+        return once;
     }
     qsort(samples, (size_t)n, sizeof samples[0], compare);
     return samples[n / 2];
+}
+
+/* In ms; 0 on failure. The weights are packed once. */
+static double measure(struct app *a, const struct BUNDLE(layer) * l, const struct BUNDLE(vector) * v)
+{
+    struct BUNDLE(weights) *packed = NULL;
+    struct buffers b;
+    double ms = -1.0;
+    if (make_buffers(a, l, v, &b) &&
+        BUNDLE(layer_pack)(l, a->queue, (const void *const *)b.weights, &packed) == CAPS(OK)) {
+        ms = median_of(a, l, &b, packed);
+    }
+    BUNDLE(weights_free)(packed);
+    free_buffers(&b);
+    if (ms < 0.0) {
+        (void)say_failure(l);
+    }
+    return ms > 0.0 ? ms : 0.0;
 }
 
 /* Is the record one of a right config that a search measured for this very workload? */
@@ -287,7 +324,7 @@ static int run_layer(struct app *a, const struct BUNDLE(layer) * l)
         return 0;
     }
     n_right = check_layer(a, l, &v);
-    ms = n_right > 0 ? median_ms(a, l, v) : 0.0;
+    ms = n_right > 0 ? measure(a, l, v) : 0.0;
     if (ms <= 0.0) {
         return 0;
     }

@@ -51,6 +51,7 @@ struct NAME_layer {
 /* The layers of the bundle, and the device they were tuned on. */
 extern const struct NAME_layer NAME_layers[CAPS_N_LAYERS];
 extern const char NAME_device[], NAME_fingerprint[];
+extern const int NAME_threads; /* host threads that PoCL ran kernels with: POCL_MAX_PTHREAD_COUNT; 0 = no such device */
 
 /* The first layer of a workload's text; NULL when the bundle has no kernel for it. */
 const struct NAME_layer *NAME_find(const char *workload);

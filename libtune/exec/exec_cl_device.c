@@ -120,18 +120,18 @@ static enum exec_status exec_cl_same_numbers(cl_device_id device, const struct e
 {
     cl_uint units = 0;
     long long threads;
-    char here[32], there[32];
     (void)clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
     threads = exec_cl_threads(tuned->platform, (long long)units);
-    if ((long long)units != tuned->units) {
-        (void)snprintf(here, sizeof here, "%u", (unsigned)units);
-        (void)snprintf(there, sizeof there, "%lld", tuned->units);
-        return exec_cl_differs(words, tuned, "number of compute units", here, there);
-    }
     if (threads != tuned->threads) {
-        (void)snprintf(here, sizeof here, "%lld", threads);
-        (void)snprintf(there, sizeof there, "%lld", tuned->threads);
-        return exec_cl_differs(words, tuned, "number of threads (POCL_MAX_PTHREAD_COUNT)", here, there);
+        return exec_fail(words, EXEC_OTHER_DEVICE,
+                         "these kernels were tuned on %s with %lld threads, here it runs with %lld: set "
+                         "POCL_MAX_PTHREAD_COUNT=%lld before OpenCL is opened",
+                         tuned->name, tuned->threads, threads, tuned->threads);
+    }
+    if ((long long)units != tuned->units) {
+        return exec_fail(words, EXEC_OTHER_DEVICE,
+                         "these kernels were tuned on %s with %lld compute units, here it has %lld", tuned->name,
+                         tuned->units, (long long)units);
     }
     return EXEC_OK;
 }

@@ -16,6 +16,13 @@ static const struct {
     {"int", "dense f32 m=8 n=32 k=16", "dense/dense"},
     {"conv.1", "conv2d f32 n=1 c=16 h=10 w=10 k=16 r=3 s=3 pad=1 epilogue=bias_relu", "conv2d/direct_tile"},
     {"init", "conv2d f32 n=1 c=16 h=10 w=10 k=16 r=3 s=3 pad=1 epilogue=bias_relu", "conv2d/direct_tile"},
+    {"shortcut", "conv2d f32 n=1 c=16 h=12 w=12 k=16 r=3 s=3 pad=1 epilogue=bias_add_relu", "conv2d/winograd_tile"},
+    {"2nd", "conv2d i8 n=1 c=16 h=8 w=8 k=16 r=3 s=3 pad=1 layout=nchw4c epilogue=bias_requant", "conv2d/i8"},
+    {"half", "dense f16 m=4 n=33 k=64 epilogue=bias", "dense/naive"},
+    {"loops", "rnn f32 i=5 h=7 b=3 t=6", "rnn/plan"},
+    {"modules", "sparse_conv2d f32 n=1 c=16 h=8 w=8 k=16 r=3 s=3 pad=1 sparsity=0.9", "sparse_conv2d/generated"},
+    {"bytes", "sparse_conv2d f32 n=1 c=16 h=8 w=8 k=16 r=3 s=3 pad=1 sparsity=0.8", "sparse_conv2d/csr"},
+    {"no_weights", "pool2d f32 n=1 c=4 h=9 w=9 r=3 s=3 stride=2 pad=1", "pool2d/naive"},
 };
 
 #define N_SAMPLES (sizeof samples / sizeof samples[0])

@@ -25,6 +25,12 @@ enum err deploy_network_header(const struct deploy_set *s, struct buf *out, stru
 {
     if (!s->network)
         return ERR_OK;
+    if (deploy_set_is_cuda(s))
+        return why_set(
+            why, ERR_UNSUPPORTED,
+            "%s as one call: only of OpenCL kernels so far, the records are of CUDA; without --whole its layers "
+            "are deployed one by one",
+            s->network->lowered.graph->name);
     buf_printf(out,
                "\n/* ---- the whole network ---- */\n\n#define %s_N_STEPS %zu\n#define %s_N_NETWORK_WEIGHTS %zu\n\n",
                s->capitals, s->network->lowered.n_steps, s->capitals, count_weights(s));

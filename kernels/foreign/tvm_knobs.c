@@ -367,13 +367,17 @@ static enum err check_fixed(const struct writing *h)
 enum err tvm_entities(const struct tvm_task *t, const struct workload *w, const cJSON *knobs, cJSON **out,
                       struct why *why)
 {
-    const struct writing h = {t, w, knobs, why};
-    cJSON *list = cJSON_CreateArray();
-    enum err e = list ? check_fixed(&h) : ERR_NOMEM;
+    cJSON *list = cJSON_CreateArray(), *own = cJSON_Duplicate(knobs, true);
+    const struct writing h = {t, w, own, why};
+    enum err e = list && own ? check_fixed(&h) : ERR_NOMEM;
+
+    if (!e && t->express)
+        e = t->express(own, why);
 
     for (const struct tvm_knob *k = t->knobs; !e && k->name; k++)
         if (!is_left_out(&h, k))
             e = write_knob(&h, k, list);
+    cJSON_Delete(own);
     if (e) {
         cJSON_Delete(list);
         return e == ERR_NOMEM ? why_set(why, e, "%s", err_words(e)) : e;

@@ -72,7 +72,8 @@ struct tvm_task {
     const struct tvm_fixed *fixed; /* ended by name NULL */
     int winograd_rows; /* TVM takes m = 4 where this divides the input's rows, else m = 2; 0 = not Winograd */
     void (*settle)(const struct space *s,
-                   struct config *c); /* to the one of equal configs that our space has; or NULL */
+                   struct config *c);                   /* to the one of equal configs that our space has; or NULL */
+    enum err (*express)(cJSON *knobs, struct why *why); /* or NULL */
 };
 
 /* Moves a config to the one of its equals that our space has, by the kind of its template's space. */
@@ -80,6 +81,9 @@ void tvm_settle_annotations(const struct space *s, struct config *c);
 void tvm_settle_strips(const struct space *s, struct config *c);
 void tvm_settle_winograd(const struct space *s, struct config *c);
 void tvm_settle_batch(const struct space *s, struct config *c);
+
+/* The other way: gives knobs a value of TVM's that means the same. ERR_UNSUPPORTED where none does. */
+enum err tvm_express_batch(cJSON *knobs, struct why *why);
 
 /* Sets a knob to a number; false when the space has no such knob or value. */
 bool tvm_set(const struct space *s, struct config *c, const char *name, int64_t value);

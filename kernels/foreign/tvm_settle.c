@@ -98,6 +98,31 @@ void tvm_settle_winograd(const struct space *s, struct config *c)
         settle_unrolling(s, c, space_int(s, c, "body"), 128);
 }
 
+/* Of our unroll_explicit=1 the limit is always the lowest: TVM's must cover the tile. */
+enum err tvm_express_batch(cJSON *knobs, struct why *why)
+{
+    const cJSON *is = cJSON_GetObjectItemCaseSensitive(knobs, "unroll_explicit");
+    int64_t m_r = 1, n_r = 1, k_i = 1, step = 8;
+    enum err e = ERR_OK;
+
+    if (!cJSON_IsNumber(is) || is->valuedouble == 0)
+        return ERR_OK;
+    e = json_get_i64(knobs, "m_r", 1, 4096, &m_r, why);
+    if (!e)
+        e = json_get_i64(knobs, "n_r", 1, 4096, &n_r, why);
+    if (!e)
+        e = json_get_i64(knobs, "k_i", 1, 4096, &k_i, why);
+    while (step < 64 && step < m_r * n_r * k_i)
+        step *= 2;
+    if (e)
+        return e;
+    if (step < m_r * n_r * k_i)
+        return why_set(why, ERR_UNSUPPORTED, "unroll_explicit=1 of %lld steps; TVM's batch_matmul unrolls up to 64",
+                       (long long)(m_r * n_r * k_i));
+    cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(knobs, "unroll_step"), (double)step);
+    return ERR_OK;
+}
+
 /* Straight-line code where TVM's limit covers the whole tile; else the lowest limit that unrolls as far. */
 void tvm_settle_batch(const struct space *s, struct config *c)
 {

@@ -2,7 +2,8 @@
 # (find_package(tune)), and of tune's own tree.
 #
 #   tune_add_kernels(<target> LOG <best.jsonl>
-#                    [NETWORK <name> [DTYPE <t>] [LAYOUT <l>] | WORKLOADS <file>]   which layers; all of the log without
+#                    [NETWORK <name> [DTYPE <t>] [LAYOUT <l>] [WHOLE] | WORKLOADS <file>]   which layers; all of the log without
+#                    [ALLOW_NEAREST]                                                layers without a record of their own, too
 #                    [KEY <slug>] [FINGERPRINT <hex>]                               whose records, where the log has several devices
 #                    [NAME <name>]                                                  of header, functions and library
 #                    [BINARIES <what>...] [DEVICE <device>]                         `tune deploy --binaries`
@@ -48,7 +49,7 @@ function(_tune_bundle_library name dir)
 endfunction()
 
 function(tune_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 K "" "LOG;NETWORK;DTYPE;LAYOUT;WORKLOADS;KEY;FINGERPRINT;NAME;DEVICE"
+  cmake_parse_arguments(PARSE_ARGV 1 K "WHOLE;ALLOW_NEAREST" "LOG;NETWORK;DTYPE;LAYOUT;WORKLOADS;KEY;FINGERPRINT;NAME;DEVICE"
                         "BINARIES;OPTIONS;DEPENDS")
   if(K_UNPARSED_ARGUMENTS OR K_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "tune_add_kernels(${target}): not understood: ${K_UNPARSED_ARGUMENTS} ${K_KEYWORDS_MISSING_VALUES}")
@@ -92,6 +93,12 @@ function(tune_add_kernels target)
       list(APPEND words --${flag} "${K_${option}}")
     endif()
   endforeach()
+  if(K_WHOLE)
+    list(APPEND words --whole)
+  endif()
+  if(K_ALLOW_NEAREST)
+    list(APPEND words --allow-nearest)
+  endif()
   if(K_BINARIES)
     string(REPLACE ";" "," binaries "${K_BINARIES}")
     list(APPEND words --binaries "${binaries}")

@@ -9,7 +9,7 @@
 
 #if DT == 2
 #define SUMS(i)                                                                                                        \
-    FVFMA(FLOATS(VLOAD_ALIGNED(b + (i))), FVSET(scale[1]), FLOATS(VLOAD_ALIGNED(a + (i))) * FVSET(scale[0]))
+    FVFMA(ELEM_FLOATS(b + (i)), FVSET(scale[1]), ELEM_FLOATS(a + (i)) * FVSET(scale[0]))
 #define STORE_SUMS(p, v) STORE_REQUANTISED((v), (p))
 #else
 #define SUMS(i) VADD(VLOAD_ALIGNED(a + (i)), VLOAD_ALIGNED(b + (i)))

@@ -11,21 +11,22 @@
 
 #define AREA (H * W)
 #define VECTORS (AREA / VEC)
+#define TAKE_LANE(a, b) TAKE1((a), (SUM)(b))
 
 DEVICE SUM taken(GLOBAL const ELEM *RESTRICT x)
 {
-    VT v = VSET(NOTHING), u = VSET(NOTHING);
+    PVT v = P_SET(NOTHING), u = P_SET(NOTHING);
     SUM all = NOTHING;
     int i = LID(0) * VEC;
 
     for (; i < (VECTORS - WG) * VEC; i += 2 * WG * VEC) {
-        v = TAKE(v, VLOAD(x + i));
-        u = TAKE(u, VLOAD(x + i + WG * VEC));
+        v = TAKE(v, P_VLOAD(x + i));
+        u = TAKE(u, P_VLOAD(x + i + WG * VEC));
     }
     if (i < VECTORS * VEC)
-        v = TAKE(v, VLOAD(x + i));
+        v = TAKE(v, P_VLOAD(x + i));
     v = TAKE(v, u);
-    ACROSS_LANES(SUM, PRIVATE_VSTORE, v, TAKE1, all)
+    ACROSS_LANES(P1, P_PRIVATE_VSTORE, v, TAKE_LANE, all)
     for (int l = VECTORS * VEC + LID(0); l < AREA; l += WG)
         all = TAKE1(all, LOAD1(x + l));
     return all;

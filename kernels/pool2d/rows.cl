@@ -14,22 +14,22 @@
 #define COPIED (W < BUFFER - PL ? W : BUFFER - PL) /* of a row */
 
 /* The VEC columns from w of rows [r0, r1), taken together. */
-DEVICE VT rows_at(GLOBAL const ELEM *x, int r0, int r1, int w)
+DEVICE PVT rows_at(GLOBAL const ELEM *x, int r0, int r1, int w)
 {
-    VT v = VLOAD(x + (long)r0 * W + w);
+    PVT v = P_VLOAD(x + (long)r0 * W + w);
 
     for (int r = r0 + 1; r < r1; r++)
-        v = TAKE(v, VLOAD(x + (long)r * W + w));
+        v = TAKE(v, P_VLOAD(x + (long)r * W + w));
     return v;
 }
 
-DEVICE void take_rows(GLOBAL const ELEM *x, int r0, int r1, SUM *row)
+DEVICE void take_rows(GLOBAL const ELEM *x, int r0, int r1, P1 *row)
 {
 #if COPIED >= VEC
     for (int w = 0; w + VEC <= COPIED; w += VEC)
-        PRIVATE_VSTORE(rows_at(x, r0, r1, w), row + w);
+        P_PRIVATE_VSTORE(rows_at(x, r0, r1, w), row + w);
 #if COPIED % VEC != 0
-    PRIVATE_VSTORE(rows_at(x, r0, r1, COPIED - VEC), row + COPIED - VEC);
+    P_PRIVATE_VSTORE(rows_at(x, r0, r1, COPIED - VEC), row + COPIED - VEC);
 #endif
 #else
     for (int w = 0; w < COPIED; w++) {
@@ -43,27 +43,27 @@ DEVICE void take_rows(GLOBAL const ELEM *x, int r0, int r1, SUM *row)
 }
 
 /* VEC outputs whose windows begin at `row`. */
-DEVICE VT windows(const SUM *row)
+DEVICE PVT windows(const P1 *row)
 {
-    VT v = VSET(NOTHING);
+    PVT v = P_SET(NOTHING);
 
 #if SW <= 2
     UNROLL_BY(4)
     for (int s = 0; s < S; s++)
 #if SW == 1 || VEC == 1
-        v = TAKE(v, PRIVATE_VLOAD(row + s));
+        v = TAKE(v, P_PRIVATE_VLOAD(row + s));
 #else
-        v = TAKE(v, VEVEN(PRIVATE_VLOAD(row + s), PRIVATE_VLOAD(row + s + VEC)));
+        v = TAKE(v, P_EVEN(P_PRIVATE_VLOAD(row + s), P_PRIVATE_VLOAD(row + s + VEC)));
 #endif
 #else
-    SUM lanes[VEC];
+    P1 lanes[VEC];
 
     UNROLL_BY(4)
     for (int s = 0; s < S; s++) {
         UNROLL
         for (int l = 0; l < VEC; l++)
             lanes[l] = row[l * SW + s];
-        v = TAKE(v, PRIVATE_VLOAD(lanes));
+        v = TAKE(v, P_PRIVATE_VLOAD(lanes));
     }
 #endif
     return v;
@@ -73,7 +73,7 @@ KERNEL WG_SIZE(1, 1, 1) pool2d_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *
 {
     const int begin = GRP(0) % CHUNKS * ROWS, end = begin + ROWS < P ? begin + ROWS : P;
     const long plane = GRP(0) / CHUNKS;
-    SUM row[BUFFER + VEC];
+    P1 row[BUFFER + VEC];
 
     for (int i = 0; i < BUFFER + VEC; i++)
         row[i] = NOTHING;
@@ -84,9 +84,9 @@ KERNEL WG_SIZE(1, 1, 1) pool2d_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *
         take_rows(x + plane * H * W, r0, r1, row + PL);
 #if AVG
         for (int q0 = 0; q0 < Q; q0 += VEC) {
-            SUM sums[VEC];
+            P1 sums[VEC];
 
-            PRIVATE_VSTORE(windows(row + q0 * SW), sums);
+            P_PRIVATE_VSTORE(windows(row + q0 * SW), sums);
             for (int l = 0; l < VEC && q0 + l < Q; l++) {
                 const int w0 = (q0 + l) * SW - PL;
 
@@ -95,15 +95,15 @@ KERNEL WG_SIZE(1, 1, 1) pool2d_rows(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *
         }
 #elif Q >= VEC
         for (int q0 = 0; q0 + VEC <= Q; q0 += VEC)
-            VSTORE(windows(row + q0 * SW), to + q0);
+            P_VSTORE(windows(row + q0 * SW), to + q0);
 #if Q % VEC != 0
-        VSTORE(windows(row + (Q - VEC) * SW), to + Q - VEC);
+        P_VSTORE(windows(row + (Q - VEC) * SW), to + Q - VEC);
 #endif
 #else
         {
-            SUM sums[VEC];
+            P1 sums[VEC];
 
-            PRIVATE_VSTORE(windows(row), sums);
+            P_PRIVATE_VSTORE(windows(row), sums);
             for (int l = 0; l < Q; l++)
                 STORE1(to + l, sums[l]);
         }

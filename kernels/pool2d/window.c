@@ -66,14 +66,14 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 {
     const struct conv_shape z = conv_shape_of(w);
     const bool cpu = d->kind == DEVICE_CPU;
-    const int64_t px = z.s > 16 ? 1 : cpu ? 4 : z.y_lanes > 1 ? 2 : 1;
+    const int64_t px = z.s > 16 ? 1 : cpu ? 8 : z.y_lanes > 1 ? 2 : 1;
 
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"vec", cpu ? z.y_lanes : 4},
                                                {"px", px < z.q ? px : z.q},
                                                {"tiles", cpu ? CEIL(z.q, px) : 1},
-                                               {"rows", cpu ? 8 : 1},
+                                               {"rows", cpu ? 14 : 1},
                                                {"wg", cpu ? 1 : 64},
                                                {NULL, 0}},
                  out);

@@ -21,11 +21,11 @@
  * the block's first row, y at the output row, both at the vector's lanes. */
 #define TILE(EDGE)                                                                                                     \
     {                                                                                                                  \
-        VT acc[PX];                                                                                                    \
+        PVT acc[PX];                                                                                                    \
                                                                                                                        \
         UNROLL                                                                                                         \
         for (int j = 0; j < PX; j++)                                                                                   \
-            acc[j] = VSET(NOTHING);                                                                                    \
+            acc[j] = P_SET(NOTHING);                                                                                    \
         for (int r = r0; r < r1; r++) {                                                                                \
             GLOBAL const ELEM *from = x + ((long)r * W + w0) * YL;                                                     \
                                                                                                                        \
@@ -37,20 +37,20 @@
             const int n = EDGE ? END(first, S, W) - BEGIN(first) : S;                                                  \
                                                                                                                        \
             if (!EDGE || q0 + j < Q)                                                                                   \
-                VSTORE_ALIGNED(pooled(acc[j], (r1 - r0) * n), y + (q0 + j) * YL);                                      \
+                P_VSTORE_ALIGNED(pooled(acc[j], (r1 - r0) * n), y + (q0 + j) * YL);                                      \
         }                                                                                                              \
     }
 #if PX == 1
 #define COLUMNS(EDGE)                                                                                                  \
     for (int i = EDGE ? BEGIN(w0) - w0 : 0; i < (EDGE ? END(w0, S, W) - w0 : S); i++)                                  \
-        acc[0] = TAKE(acc[0], VLOAD_ALIGNED(from + i * YL));
+        acc[0] = TAKE(acc[0], P_VLOAD_ALIGNED(from + i * YL));
 #else
 #define COLUMNS(EDGE)                                                                                                  \
     UNROLL                                                                                                             \
     for (int i = 0; i < IN_W; i++) {                                                                                   \
         if (EDGE && (w0 + i < 0 || w0 + i >= W))                                                                       \
             continue;                                                                                                  \
-        const VT pixel = VLOAD_ALIGNED(from + i * YL);                                                                 \
+        const PVT pixel = P_VLOAD_ALIGNED(from + i * YL);                                                                 \
                                                                                                                        \
         UNROLL                                                                                                         \
         for (int j = 0; j < PX; j++)                                                                                   \

@@ -40,8 +40,8 @@ static const struct mutant mutants[] = {
     {"add/stream", PLAIN, "tail missing", "ADD1(i + l);", ";"},
     {"add/stream", RELU_, "no ReLU", "FVMAX((v), FVSET(0.0f))", "(v)"},
     {"add/stream", SCALED, "scales swapped", "FVSET(scale[1])", "FVSET(scale[0])"},
-    {"add/stream", SCALED, "both products rounded", "FVFMA(FLOATS(VLOAD_ALIGNED(b + (i))), FVSET(scale[1]), ",
-     "FVFMA(FVSET(1.0f), FLOATS(VLOAD_ALIGNED(b + (i))) * FVSET(scale[1]), "},
+    {"add/stream", SCALED, "both products rounded", "FVFMA(ELEM_FLOATS(b + (i)), FVSET(scale[1]), ",
+     "FVFMA(FVSET(1.0f), ELEM_FLOATS(b + (i)) * FVSET(scale[1]), "},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -38,6 +38,7 @@ static const char *const shapes[] = {
     "pool2d i8 n=1 c=20 h=7 w=7 r=7 s=7 kind=avg layout=nchw4c",
     "pool2d i8 n=1 c=3 h=8 w=8 r=8 s=8 kind=avg",
     "pool2d i8 n=1 c=3 h=9 w=33 r=4 s=2 kind=avg",
+    "pool2d i8 n=1 c=3 h=9 w=7 r=9 s=7",
     NULL,
 };
 
@@ -56,15 +57,15 @@ static const struct mutant mutants[] = {
     {"pool2d/window", BLOCKED, "wrong pad", "p * SH - PT", "p * SH - PT + 1"},
     {"pool2d/window", BLOCKED, "unguarded edge", "(w0 + i < 0 || w0 + i >= W)", "w0 + i < 0"},
     {"pool2d/window", BLOCKED, "wrong block", "block * H * W * YL", "block * H * W"},
-    {"pool2d/window", BLOCKED, "least is 0", "VSET(NOTHING)", "VSET(0)"},
+    {"pool2d/window", BLOCKED, "least is 0", "P_SET(NOTHING)", "P_SET(0)"},
     {"pool2d/window", AVG_I8, "elements outside counted", "EDGE ? END(first, S, W) - BEGIN(first) : S;", "S;"},
 
     {"pool2d/rows", MAX, "missing last term", "s < S; s++", "s < S - 1; s++"},
     {"pool2d/rows", MAX, "wrong pad", "row + PL)", "row + PL + 1)"},
     {"pool2d/rows", MAX, "unguarded rows", "r1 = END(h0, R, H)", "r1 = h0 + R"},
     {"pool2d/rows", MAX, "least is 0", "row[i] = NOTHING", "row[i] = 0"},
-    {"pool2d/rows", AVG, "elements outside counted", "(END(w0, S, W) - BEGIN(w0))", "S"},
-    {"pool2d/rows", AVG, "uninitialised accumulator", "VT v = VSET(NOTHING)", "VT v = VSET(row[0])"},
+    {"pool2d/rows", AVG, "elements outside counted", "(r1 - r0) * (END", "R * (END"},
+    {"pool2d/rows", AVG, "uninitialised accumulator", "PVT v = P_SET(NOTHING)", "PVT v = P_SET(row[0])"},
 
     {"pool2d/plane", PLANE, "missing last term", "l < AREA; l += WG", "l < AREA - 1; l += WG"},
     {"pool2d/plane", PLANE, "one accumulator lost", "v = TAKE(v, u);", ""},

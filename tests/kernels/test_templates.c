@@ -201,6 +201,9 @@ static void what_a_template_lacks_is_said_in_words(void **state)
         {"dense/gemm_direct", "dense i8 m=1 n=1 k=1", "i8"},
         {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=8 h=5 w=5 r=3 s=3 mult=2 layout=nchw8c", "mult=2"},
         {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=2 h=40 w=40 r=12 s=11", "132"},
+        {"pool2d/rows", "pool2d f32 n=1 c=4 h=4 w=4 r=2 s=2 layout=nchw4c", "layout=nchw4c"},
+        {"pool2d/rows", "pool2d f32 n=1 c=1 h=1 w=9000 r=1 s=1", "9000"},
+        {"pool2d/plane", "pool2d f32 n=1 c=4 h=4 w=4 r=4 s=3", "r=4 s=3 of h=4 w=4"},
     };
 
     (void)state;
@@ -226,6 +229,7 @@ static void forms_for_cpus_refuse_cuda_devices(void **state)
         {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=4 h=4 w=4 r=3 s=3", "depthwise_conv2d/shared"},
         {"deformable_conv2d/im2col_gemm", "deformable_conv2d f32 n=1 c=4 h=4 w=4 k=4 r=3 s=3",
          "deformable_conv2d/im2col_tiled"},
+        {"pool2d/rows", "pool2d f32 n=1 c=4 h=4 w=4 r=3 s=3", "pool2d/window"},
     };
     struct device_desc cuda;
 

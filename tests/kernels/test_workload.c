@@ -25,6 +25,9 @@ static const struct {
      "conv2d i8 n=1 c=4 h=4 w=4 k=4 r=1 s=1 layout=nchw4c epilogue=relu"},
     {"dense i8 k=3 n=2 m=1 acc=f32", "dense i8 m=1 n=2 k=3"},
     {"dense f32 k=3 n=2 m=1", "dense f32 m=1 n=2 k=3"},
+    {"pool2d i8 kind=max pad=1 stride=2,2 s=3 r=3 w=9 h=8 c=4 n=1", "pool2d i8 n=1 c=4 h=8 w=9 r=3 s=3 stride=2 pad=1"},
+    {"add i8 n=1 c=4 h=8 w=9 relu=0 layout=nchw4c", "add i8 n=1 c=4 h=8 w=9 layout=nchw4c"},
+    {"transform f16 n=1 c=4 h=8 w=9 from=nchw to=nchw4c", "transform f16 n=1 c=4 h=8 w=9 to=nchw4c"},
 };
 
 static const struct {
@@ -55,6 +58,19 @@ static const struct {
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 stride=0", "stride=0"},
     {"conv2d f32 n=1 c=1 h=5 w=5 k=1 r=1 s=1 layout=nhwc", "nchw4c"},
     {"conv2d f32 n=1 c=3 h=5 w=5 k=4 r=1 s=1 groups=2", "does not divide"},
+    {"pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 layout=nchw4c", "layout=nchw4c needs c in multiples of 4, not c=6"},
+    {"pool2d f32 n=1 c=6 h=5 w=5 r=6 s=2", "larger than the padded input"},
+    {"pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 pad=2", "whole windows of 2 x 2 outside the image"},
+    {"pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 pad=0,0,0,3", "expected a pad below the window's size"},
+    {"pool2d f32 n=1 c=6 h=0 w=5 r=2 s=2", "h=0"},
+    {"pool2d f32 n=65536 c=65536 h=5 w=5 r=2 s=2", "x of 65536 x 65536 x 5 x 5 has more than"},
+    {"pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 kind=min", "expected one of max, avg"},
+    {"add f32 n=1 c=8 h=5 w=5 relu=2", "relu=2: expected 0 to 1"},
+    {"add f32 n=1 c=12 h=5 w=5 layout=nchw8c", "layout=nchw8c needs c in multiples of 8, not c=12"},
+    {"softmax f32 m=65536 n=65536", "more than 2147483647 elements"},
+    {"softmax f32 m=1 n=0", "n=0"},
+    {"transform f32 n=1 c=12 h=5 w=5 to=nchw8c", "to=nchw8c needs c in multiples of 8, not c=12"},
+    {"transform f32 n=1 c=12 h=5 w=5 from=nhwc", "expected one of nchw, nchw4c"},
     {"conv2d f32 n=16777216 c=16777216 h=16777216 w=16777216 k=1 r=1 s=1", "more than"},
 };
 
@@ -136,6 +152,15 @@ static void flops_and_bytes_count_each_product_and_element(void **state)
     assert_int_equal(workload_parse("dense f32 m=2 n=3 k=5", &w, NULL), ERR_OK);
     assert_true(w.op->flops(&w) == 60.0);
     assert_true(w.op->bytes_min(&w) == 4.0 * (10 + 15 + 6));
+    assert_int_equal(workload_parse("pool2d f16 n=2 c=3 h=8 w=9 r=3 s=2 stride=2,4 pad=1", &w, NULL), ERR_OK);
+    assert_true(w.op->flops(&w) == 2.0 * 3 * 4 * 3 * 6);               /* 4 x 3 windows of 6 */
+    assert_true(w.op->bytes_min(&w) == 2.0 * 2 * 3 * (8 * 5 + 4 * 3)); /* columns 0, 3 4, 7 8 */
+    assert_int_equal(workload_parse("softmax i8 m=2 n=10", &w, NULL), ERR_OK);
+    assert_true(w.op->flops(&w) == 100.0);
+    assert_true(w.op->bytes_min(&w) == 4.0 * (20 + 20 + 1));
+    assert_int_equal(workload_parse("add i8 n=1 c=4 h=2 w=2 relu=1", &w, NULL), ERR_OK);
+    assert_true(w.op->flops(&w) == 16.0 * 4);
+    assert_true(w.op->bytes_min(&w) == 3 * 16.0 + 8);
 }
 
 int main(void)

@@ -150,13 +150,14 @@ static enum err describe_choice(struct deploy_layer *l, const struct choice *c, 
 }
 
 enum err deploy_layer_init_choice(struct deploy_layer *l, const struct choice *c, const struct workload *w,
-                                  const struct device_desc *d, struct why *why)
+                                  const struct device_desc *d, bool vectors, struct why *why)
 {
     clear(l);
     l->origin = c->kind == CHOICE_DEFAULT ? DEPLOY_DEFAULT : DEPLOY_NEAREST;
     l->distance = c->distance;
     l->device = *d;
-    enum err e = choice_program(c, w, d, &l->program, &l->blobs, why);
+    enum err e = vectors ? choice_program(c, w, d, &l->program, &l->blobs, why)
+                         : choice_kernels(c, w, d, &l->program, &l->blobs, why);
     e = e == ERR_OK ? describe_choice(l, c, d, why) : e;
     return e == ERR_OK ? finish(l, l->program.workload, why) : e;
 }

@@ -38,9 +38,10 @@ struct deploy_layer {
  * program than the one that was measured; each in words naming the workload. */
 enum err deploy_layer_init(struct deploy_layer *l, const struct record *r, struct why *why);
 
-/* From a choice for a workload without a record of its own (DEPLOY_NEAREST, DEPLOY_DEFAULT). Errors as above. */
+/* From a choice for a workload without a record of its own (DEPLOY_NEAREST, DEPLOY_DEFAULT). `vectors`: with expected
+ * values for test vectors, which may take seconds to compute. Errors as above. */
 enum err deploy_layer_init_choice(struct deploy_layer *l, const struct choice *c, const struct workload *w,
-                                  const struct device_desc *d, struct why *why);
+                                  const struct device_desc *d, bool vectors, struct why *why);
 
 /* Accepts what a failed init left. */
 void deploy_layer_fini(struct deploy_layer *l);

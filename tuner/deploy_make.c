@@ -28,6 +28,7 @@ struct making {
     const struct choices *choices; /* NULL = exact records only */
     struct device_desc device;
     struct why *why;
+    bool no_vectors; /* test vectors of measured layers only */
 };
 
 static enum err add_record(struct making *m, const struct record *r)
@@ -51,7 +52,7 @@ static enum err add_choice(struct making *m, const char *workload)
     if (e != ERR_OK) {
         return why_prefix(m->why, e, "%s", workload);
     }
-    e = deploy_layer_init_choice(&l, &c, &w, &m->device, m->why);
+    e = deploy_layer_init_choice(&l, &c, &w, &m->device, !m->no_vectors, m->why);
     choice_fini(&c);
     if (e != ERR_OK) {
         deploy_layer_fini(&l);
@@ -72,7 +73,7 @@ static enum err add_layer(struct making *m, const char *workload)
 enum err deploy_make_layer(struct deploy_set *s, const struct best_set *best, const struct choices *choices,
                            const struct device_desc *device, const char *workload, struct why *why)
 {
-    struct making m = {s, best, choices, *device, why};
+    struct making m = {s, best, choices, *device, why, true};
     return add_layer(&m, workload);
 }
 

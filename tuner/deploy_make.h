@@ -9,7 +9,8 @@
 /* One bundle is for one device. ERR_INPUT naming two devices of the set when it has several. */
 enum err deploy_check_device(const struct best_set *best, struct why *why);
 
-/* Adds the layer of one workload where the set has none yet: of its own record, else as `choices` say. */
+/* Adds the layer of one workload where the set has none yet: of its own record, else as `choices` say (then
+ * without test vectors). */
 enum err deploy_make_layer(struct deploy_set *s, const struct best_set *best, const struct choices *choices,
                            const struct device_desc *device, const char *workload, struct why *why);
 

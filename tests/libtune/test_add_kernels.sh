@@ -90,6 +90,18 @@ if cmake -S "$example" -B "$dir/notune" -DCMAKE_PREFIX_PATH="$prefix" -DTUNE_EXE
 fi
 tr '\n' ' ' <"$dir/out" | grep -q "no program tune for this host at *'/nowhere/tune'" || fail "no words on TUNE_EXECUTABLE: $(cat "$dir/out")"
 
+# a cross build takes the program of PATH, not the package's, which may be of another machine
+cross() {
+    rm -rf "$dir/cross"
+    cmake -S "$example" -B "$dir/cross" -DCMAKE_PREFIX_PATH="$prefix" -DLOG="$dir/log.jsonl" -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=other >"$dir/out" 2>&1
+}
+mkdir "$dir/host"
+cp "$build/bin/tune" "$dir/host/tune"
+PATH="$dir/host:$PATH" cross || fail "a cross build: $(tail -5 "$dir/out")"
+grep -q "^TUNE_EXECUTABLE:.*=$dir/host/tune$" "$dir/cross/CMakeCache.txt" || fail "a cross build took $(grep TUNE_EXECUTABLE "$dir/cross/CMakeCache.txt")"
+cmake --build "$dir/cross" >"$dir/out" 2>&1 || fail "a cross build: $(tail -5 "$dir/out")"
+echo "a cross build takes the host's tune"
+
 # a project of two bundles, one of them of this device's key only; arguments that are wrong
 mkdir "$dir/two"
 cat >"$dir/two/CMakeLists.txt" <<END

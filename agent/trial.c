@@ -174,6 +174,8 @@ void trial_take_program(struct trial *t, const void *text, size_t n)
     r->template_version = t->program.template_version;
     r->knobs = t->program.knobs ? cJSON_Duplicate(t->program.knobs, true) : NULL;
     r->flops = t->program.flops;
+    if (t->program.n_passes == 0 && t->program.n_launches > 0)
+        COPY(r->verified, "not checked");
     for (size_t i = 0; i < t->program.n_buffers; i++)
         t->buffer_bytes += t->program.buffers[i].n_elems * (int64_t)dtype_bytes(t->program.buffers[i].dtype);
     if (t->program.build_s > 0)

@@ -65,6 +65,7 @@ struct record {
     size_t n_samples;
     struct record_anchor anchor;
     double canary_before, canary_after; /* ns of the FMA canary round the batch; 0 = not taken */
+    char verified[16];                  /* "not checked": nothing told what is right; "" = it was */
     bool censored;                      /* over 3x the best after its first round: no more rounds were spent */
     double build_ms;
     bool build_cached;

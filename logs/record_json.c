@@ -476,6 +476,7 @@ static const struct field fields[] = {
     OWN("anchor", anchor, false),
     OWN("canary", canary, false),
     PLAIN("censored", bool, censored),
+    TEXT_IF_ANY("verified", verified),
     PLAIN("build_ms", real, build_ms),
     PLAIN("build_cached", bool, build_cached),
     TEXT_IF_ANY("built_by", built_by),

@@ -122,7 +122,8 @@ static void print_config(const struct row *r, struct buf *out)
     char word[256];
 
     buf_puts(out, "  best:");
-    print_word(out, &column, t->arms[r->best->i_arm].id);
+    if (*t->arms[r->best->i_arm].id)
+        print_word(out, &column, t->arms[r->best->i_arm].id);
     for (const cJSON *k = r->best->record.knobs ? r->best->record.knobs->child : NULL; k; k = k->next) {
         if (cJSON_IsString(k))
             snprintf(word, sizeof word, "%s=%s", k->string, k->valuestring);
@@ -178,7 +179,8 @@ static void print_ties(const struct row *r, struct buf *out)
         buf_printf(out, "  it is the default: nothing better was found%s\n",
                    naive_faster ? " among the templates searched" : "");
     else if (r->tie)
-        buf_printf(out, "  not told apart from the default: %s\n", r->task->arms[r->before->i_arm].id);
+        buf_printf(out, "  not told apart from the default%s%s\n", *r->task->arms[r->before->i_arm].id ? ": " : "",
+                   r->task->arms[r->before->i_arm].id);
     if (ties > (size_t)r->tie)
         buf_printf(out, "  ties with %zu of the finalists\n", ties);
 }
@@ -208,6 +210,8 @@ static void print_layer(const struct row *r, const struct job *job, struct buf *
         return;
     print_config(r, out);
     print_numerics(r, out);
+    if (r->best->record.verified[0])
+        buf_printf(out, "  results: %s, nothing tells what is right\n", r->best->record.verified);
     print_ties(r, out);
 }
 
@@ -263,6 +267,8 @@ static cJSON *measured_json(const struct task *t, const struct measured *m, bool
 
     json_add_text(o, "template", t->arms[m->i_arm].id, ok);
     json_add_text(o, "status", status_name(m->record.status), ok);
+    if (m->record.verified[0])
+        json_add_text(o, "verified", m->record.verified, ok);
     json_add_real(o, "time_ns", m->record.time_ns, ok);
     json_add_real(o, "error_percent", table_error_percent(&m->record), ok);
     json_add_real(o, "gflops", record_gflops(&m->record), ok);

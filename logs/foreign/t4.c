@@ -157,8 +157,8 @@ static enum err read_validity(const cJSON *result, struct foreign_row *row, stru
 /* `result` is the row's afterwards. */
 static enum err fill_row(const struct reading *r, cJSON *result, struct foreign_row *row, struct why *why)
 {
-    const cJSON *when = member(result, "timestamp"), *task = member(result, "kernel_name"),
-                *target = member(result, "device_name");
+    const cJSON *when = member(result, "timestamp"), *task = member(result, "kernel"),
+                *target = member(result, "device");
 
     row->extra = result;
     if (!cJSON_IsObject(result) || !cJSON_IsObject(member(result, "configuration")))
@@ -314,9 +314,9 @@ static cJSON *result_of(const struct foreign_row *row, bool *ok)
         i++;
     add_timestamp(o, row->ts_ms, ok);
     if (row->task)
-        json_add_text(o, "kernel_name", row->task, ok);
+        json_add_text(o, "kernel", row->task, ok);
     if (row->target)
-        json_add_text(o, "device_name", row->target, ok);
+        json_add_text(o, "device", row->target, ok);
     json_add_item(o, "configuration", row->knobs ? cJSON_Duplicate(row->knobs, true) : cJSON_CreateObject(), ok);
     *ok &= cJSON_AddItemToArray(objectives, cJSON_CreateString("time"));
     json_add_item(o, "objectives", objectives, ok);

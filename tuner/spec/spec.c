@@ -3,6 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum err spec_one_line(struct why *why, enum err e)
+{
+    for (char *at = why ? why->text : NULL; e && at && *at; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            *at = ' ';
+    return e;
+}
+
 void spec_free(struct spec *s)
 {
     if (!s)

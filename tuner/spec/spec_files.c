@@ -246,7 +246,7 @@ enum err spec_load(const char *path, struct buf *closed, struct blobs *files, st
         e = json_parse(buf_text(&text), text.len, &job, &words);
         e = e ? tell_place(buf_text(&text), text.len, e, &words) : close_job(&l, job, closed);
         if (e)
-            why_set(why, e, "%.300s: %s", path, words.text);
+            why_set(why, spec_one_line(&words, e), "%.300s: %s", path, words.text);
     }
     cJSON_Delete(job);
     buf_fini(&text);

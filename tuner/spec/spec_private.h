@@ -96,8 +96,8 @@ struct spec {
     struct buf notes;
 };
 
-/* "%s: " of a member in front of the words. */
-enum err spec_at(struct why *why, enum err e, const char *where);
+/* Texts of the file stand in words: control characters in them become blanks, so that they stay one line. */
+enum err spec_one_line(struct why *why, enum err e);
 
 /* A member in any of the spellings that files have; NULL when it is missing or null. */
 const cJSON *spec_member(const cJSON *object, const char *name);

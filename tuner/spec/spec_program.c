@@ -312,6 +312,7 @@ enum err spec_program(struct spec *s, const struct config *c, struct program *ou
         e = program_check_sane(out, &words);
     if (e) {
         program_fini(out);
+        spec_one_line(&words, e);
         why_set(why, e, "%s", words.text[0] ? words.text : err_words(e));
     }
     return e;

@@ -626,5 +626,5 @@ enum err spec_open(const char *closed, size_t n, const struct blobs *files, stru
         spec_free(s);
     else
         *out = s;
-    return e;
+    return spec_one_line(why, e);
 }

@@ -64,7 +64,7 @@ static const struct {
      "[[\"tile_bna\",\"ot\",2],[\"tile_bnb\",\"ot\",4],[\"tile_t1\",\"sp\",[-1,3]],[\"tile_t2\",\"sp\",[-1,21]],"
      "[\"c_unroll\",\"sp\",[-1,6]],[\"yt\",\"ot\",4]]",
      NULL, NULL},
-    {"conv2d_nchw_winograd.mali", "conv2d f16 n=1 c=6 h=8 w=8 k=4 r=3 s=3 pad=1 acc=f16",
+    {"conv2d_nchw_winograd.mali", "conv2d f16 n=1 c=96 h=8 w=8 k=4 r=3 s=3 pad=1 acc=f16",
      "[[\"tile_bna\",\"ot\",2],[\"tile_bnb\",\"ot\",4],[\"tile_t1\",\"sp\",[-1,3]],[\"tile_t2\",\"sp\",[-1,4]],"
      "[\"c_unroll\",\"sp\",[-1,6]],[\"yt\",\"ot\",2]]",
      NULL, NULL},

@@ -112,7 +112,9 @@ const char *clblast_kernel(const struct clblast_family *f)
 
 const struct template *clblast_template(const struct clblast_family *f)
 {
-    return template_find(f->template_id);
+    const struct template *found = template_find(f->template_id);
+
+    return found;
 }
 
 static bool is_conv(const struct clblast_family *f)

@@ -245,7 +245,9 @@ const char *tvm_task_name(const struct tvm_task *t)
 
 const struct template *tvm_task_template(const struct tvm_task *t)
 {
-    return template_find(t->template_id);
+    const struct template *found = template_find(t->template_id);
+
+    return found;
 }
 
 const struct tvm_task *tvm_task_of(const char *template_id, const struct workload *w)

@@ -90,11 +90,11 @@ static const char *const seeds[] = {
     "[0,1,2,3,4,5,6,9,7,8]],[\"ann_reduce\",\"an\",[\"unroll\",\"none\"]],[\"ann_spatial\",\"an\",[\"none\",\"unroll\","
     "\"vec\"]]]",
     "conv2d_nchw.cuda\n" CONV_ARGS "[[\"tile_f\",\"sp\",[-1,2,4,1]],[\"tile_y\",\"sp\",[-1,1,2,1]],[\"tile_x\",\"sp\",["
-                                   "-1,1,7,1]],[\"tile_rc\",\"sp\",[-1,8]],"
+    "-1,1,7,1]],[\"tile_rc\",\"sp\",[-1,8]],"
     "[\"tile_rx\",\"sp\",[-1,3]],[\"tile_ry\",\"sp\",[-1,1]],[\"auto_unroll_max_step\",\"ot\",512],[\"unroll_"
     "explicit\",\"ot\",1]]",
     "conv2d_nchw_winograd.mali\n" CONV_ARGS "[[\"tile_bna\",\"ot\",4],[\"tile_bnb\",\"ot\",4],[\"tile_t1\",\"sp\",[-1,"
-                                            "16]],[\"tile_t2\",\"sp\",[-1,8]],[\"c_unroll\","
+    "16]],[\"tile_t2\",\"sp\",[-1,8]],[\"c_unroll\","
     "\"sp\",[-1,4]],[\"yt\",\"ot\",8]]",
     "dense_int8.cuda\n[[\"TENSOR\",[4,64],\"int8\"],[\"TENSOR\",[32,64],\"int8\"],null,\"int32\"]\n"
     "[[\"tile_y\",\"sp\",[-1,1,2,2]],[\"tile_x\",\"sp\",[-1,1,16,1]],[\"tile_k\",\"sp\",[-1,2]],[\"auto_unroll_max_"

@@ -21,17 +21,20 @@ rm -f out/quickstart.jsonl out/quickstart.best.jsonl
 "$bin/tune" run "$conv" "$dense" --trials "${TRIALS_CONV:-60},${TRIALS_DENSE:-40}" --seed 1 -o out/quickstart.jsonl
 
 say "the best kernels as files for a deployment build: out/bundle"
-rm -rf out/bundle out/bundle-build
+rm -rf out/bundle out/bundle-build out/example-build out/installed
 "$bin/tune" deploy out/quickstart.best.jsonl -o out/bundle
 
-say "a C program that uses them: examples/deploy_c"
+say "a C program that uses them, found as an installed package: examples/deploy_c"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { cmake -G Ninja -S examples/deploy_c -B out/bundle-build -DCMAKE_BUILD_TYPE=Release -DTUNE_BUNDLE_DIR="$PWD/out/bundle" &&
-    cmake --build out/bundle-build; } >"$log" 2>&1; then
+if ! { cmake -G Ninja -S out/bundle -B out/bundle-build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$PWD/out/installed" &&
+    cmake --build out/bundle-build && cmake --install out/bundle-build &&
+    cmake -G Ninja -S examples/deploy_c -B out/example-build -DCMAKE_BUILD_TYPE=Release -DBUNDLE=tune_bundle \
+        -DCMAKE_PREFIX_PATH="$PWD/out/installed" &&
+    cmake --build out/example-build; } >"$log" 2>&1; then
     cat "$log" >&2
     fail "the example did not build"
 fi
-out/bundle-build/deploy_c
+out/example-build/deploy_c --tuned
 
 say "done in $(($(date +%s) - start)) s: log out/quickstart.jsonl, best out/quickstart.best.jsonl, bundle out/bundle"

@@ -250,8 +250,11 @@ static void of_two_that_tie_a_final_beats_a_search(void **state)
     assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
     add(b, W1, '1', "j4", "search", 'd', 99.9);
     assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
-    add(b, W1, '1', "j5", "final", 'e', 104); /* worse beyond the noise: a final too */
-    assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
+    best_free(b);
+    b = fresh();
+    add(b, W1, '1', "j1", "search", 'a', 100);
+    add(b, W1, '1', "j2", "final", 'b', 104); /* worse beyond the noise: no tie */
+    assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
     best_free(b);
 }
 

@@ -333,6 +333,44 @@ static void bad_results_of_ktt_are_told(void **state)
     }
 }
 
+static void parts_are_whole_only_when_something_ends_them(void **state)
+{
+    static const struct {
+        const char *text;
+        enum json_part_kind kind;
+        const char *value;
+    } cases[] = {
+        {"{\"a\": 12}", JSON_PART_ONE, "12"},
+        {"{\"a\": 12", JSON_PART_CUT, "12"},
+        {"{\"a\": \"x\\\"}\"}", JSON_PART_ONE, "\"x\\\"}\""},
+        {"{\"a\": \"x\\", JSON_PART_CUT, "\"x\\"},
+        {"{, \"a\":[{}]", JSON_PART_ONE, "[{}]"},
+        {"{\"a\": [{}", JSON_PART_CUT, "[{}"},
+        {"{}", JSON_PART_END, ""},
+        {"{,}", JSON_PART_END, ""},
+        {"{", JSON_PART_CUT, ""},
+        {"{\"a", JSON_PART_CUT, ""},
+        {"{\"a\"", JSON_PART_CUT, ""},
+        {"{\"a\" 1}", JSON_PART_BAD, ""},
+        {"{\"a\":}", JSON_PART_BAD, ""},
+        {"{a: 1}", JSON_PART_BAD, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct json_parts p;
+        struct json_part part;
+        enum json_part_kind kind;
+
+        assert_true(json_parts_open(&p, cases[i].text, strlen(cases[i].text), 1));
+        kind = json_parts_next(&p, &part);
+        if (kind != cases[i].kind || part.n_value != strlen(cases[i].value) ||
+            memcmp(part.value, cases[i].value, part.n_value) != 0)
+            fail_msg("%s: kind %d, expected %d; value '%.*s'", cases[i].text, (int)kind, (int)cases[i].kind,
+                     (int)part.n_value, part.value);
+    }
+}
+
 static void timestamps_are_read_with_their_zone(void **state)
 {
     static const struct {
@@ -382,6 +420,7 @@ int main(void)
         cmocka_unit_test(results_of_ktt_are_the_same_as_json_and_as_xml),
         cmocka_unit_test(results_of_ktt_cut_at_any_byte_give_every_whole_one),
         cmocka_unit_test(bad_results_of_ktt_are_told),
+        cmocka_unit_test(parts_are_whole_only_when_something_ends_them),
         cmocka_unit_test(timestamps_are_read_with_their_zone),
         cmocka_unit_test(every_format_has_a_name_and_a_way),
     };

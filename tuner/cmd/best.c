@@ -4,6 +4,7 @@
 #include "tuner/convert.h"
 #include "tuner/table.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,12 +31,17 @@ static bool take(const struct record *r, const char *line, size_t n, void *arg)
     return g->failed == ERR_OK;
 }
 
+/* What other tuners do not say of their records (the error, the work done, a template) is left out. */
 static void print_record(const struct record *r)
 {
     char *knobs = cJSON_PrintUnformatted(r->knobs);
 
-    printf("%s\n  %s: %.4g ms +- %.1f %%, %.1f GFLOPS, %s %s (%s)\n", r->workload, r->key, r->time_ns / 1e6,
-           table_error_percent(r), record_gflops(r), r->template_id, knobs ? knobs : "", r->purpose);
+    printf("%s\n  %s: %.4g ms", r->workload, r->key, r->time_ns / 1e6);
+    if (!isnan(r->se))
+        printf(" +- %.1f %%", table_error_percent(r));
+    if (r->flops > 0)
+        printf(", %.1f GFLOPS", record_gflops(r));
+    printf(", %s%s%s (%s)\n", r->template_id, r->template_id[0] ? " " : "", knobs ? knobs : "", r->purpose);
     cJSON_free(knobs);
 }
 

@@ -28,12 +28,13 @@ bool tophub_has_note(const cJSON *record, const char *note)
 
 static size_t each_of(const char *path, void (*each)(const cJSON *record, void *arg), void *arg)
 {
+    char *save = NULL;
     struct buf text;
     size_t n = 0;
 
     buf_init(&text, 1 << 24);
     if (file_read(path, &text, NULL) == ERR_OK)
-        for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n")) {
+        for (char *line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
             cJSON *record = cJSON_Parse(line);
 
             if (!record)

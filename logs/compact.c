@@ -73,14 +73,6 @@ static uint64_t hash_text(const struct compact *c, const char *text)
     return seen_hash(&c->lines, text, strlen(text));
 }
 
-static uint64_t hash_trial(const struct compact *c, const struct record *r)
-{
-    char name[sizeof r->id + sizeof r->job + 24];
-
-    snprintf(name, sizeof name, "%s %s %lld", r->id, r->job, (long long)r->ts_ms);
-    return hash_text(c, name);
-}
-
 static bool grow(struct compact *c)
 {
     const size_t cap = c->cap ? 2 * c->cap : 4096;
@@ -128,7 +120,8 @@ static bool put(struct compact *c, const char *text, size_t n)
 
 static bool stays(struct compact *c, const struct record *r, size_t i_line)
 {
-    return !is_search(r) || c->keep[i_line / 8] >> i_line % 8 & 1 || seen_find(&c->trials, hash_trial(c, r)) ||
+    return !is_search(r) || c->keep[i_line / 8] >> i_line % 8 & 1 ||
+           seen_find(&c->trials, seen_trial(&c->lines, r->id, r->job, r->ts_ms)) ||
            (r->program.hex[0] && seen_find(&c->programs, hash_text(c, r->program.hex)));
 }
 
@@ -143,7 +136,8 @@ static bool write_record(struct compact *c, const struct record *r, const struct
         c->report->n_lost++;
         return true;
     }
-    if (seen_note(&c->lines, hash_trial(c, r), seen_hash(&c->lines, line->text, n), 1, &kind, &former))
+    if (seen_note(&c->lines, seen_trial(&c->lines, r->id, r->job, r->ts_ms), seen_hash(&c->lines, line->text, n), 1,
+                  &kind, &former))
         return fail(c, ERR_NOMEM);
     c->report->n_equal += kind == SEEN_EQUAL;
     return kind == SEEN_EQUAL || !stays(c, r, i_line) || put(c, line->text, n);
@@ -238,7 +232,7 @@ static void choose(struct compact *c, struct entry *e, size_t n)
 static bool keep_best(const struct record *r, bool is_winner, void *arg)
 {
     struct compact *c = arg;
-    bool ok = add(&c->trials, hash_trial(c, r));
+    bool ok = add(&c->trials, seen_trial(&c->lines, r->id, r->job, r->ts_ms));
 
     if (is_winner && r->program.hex[0])
         ok = add(&c->programs, hash_text(c, r->program.hex)) && ok;

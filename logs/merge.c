@@ -62,18 +62,10 @@ static bool put(struct merge *m, const char *text, size_t n)
     return !m->failed;
 }
 
-static uint64_t hash_trial(const struct seen *s, const struct line_head *h)
-{
-    char name[sizeof h->id + sizeof h->job + 24];
-    const int n = snprintf(name, sizeof name, "%s %s %lld", h->id, h->job, (long long)h->ts_ms);
-
-    return seen_hash(s, name, (size_t)n);
-}
-
 /* Every line that differs stays. */
 static bool take_each(struct merge *m, const struct log_line *line, size_t n, const struct line_head *h)
 {
-    const uint64_t trial = hash_trial(&m->seen, h), hash = seen_hash(&m->seen, line->text, n);
+    const uint64_t trial = seen_trial(&m->seen, h->id, h->job, h->ts_ms), hash = seen_hash(&m->seen, line->text, n);
     enum seen_kind kind;
     uint64_t former;
 
@@ -92,7 +84,7 @@ static bool take_each(struct merge *m, const struct log_line *line, size_t n, co
 static bool note_last(struct merge *m, const struct log_line *line, size_t n, const struct line_head *h)
 {
     const uint64_t hash = seen_hash(&m->seen, line->text, n);
-    struct seen_entry *entry = seen_only(&m->seen, hash_trial(&m->seen, h));
+    struct seen_entry *entry = seen_only(&m->seen, seen_trial(&m->seen, h->id, h->job, h->ts_ms));
     const uint64_t former = entry ? entry->place : 0;
 
     if (!entry) {
@@ -111,7 +103,7 @@ static bool note_last(struct merge *m, const struct log_line *line, size_t n, co
 /* The second: only these are written. */
 static bool write_last(struct merge *m, const struct log_line *line, size_t n, const struct line_head *h)
 {
-    const struct seen_entry *entry = seen_find(&m->seen, hash_trial(&m->seen, h));
+    const struct seen_entry *entry = seen_find(&m->seen, seen_trial(&m->seen, h->id, h->job, h->ts_ms));
 
     if (entry && entry->place == place_of(m->i_file, line->i_line))
         return put(m, line->text, n);

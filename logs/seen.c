@@ -2,10 +2,12 @@
 
 #include "core/hash.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_CAP 1024
+#define MAX_TRIAL_BYTES 192 /* id, job and time, more than records hold */
 
 enum err seen_init(struct seen *s)
 {
@@ -69,6 +71,14 @@ uint64_t seen_hash(const struct seen *s, const void *bytes, size_t n)
     for (int i = 0; i < 3; i++)
         sip_round(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t seen_trial(const struct seen *s, const char *id, const char *job, int64_t ts_ms)
+{
+    char name[MAX_TRIAL_BYTES];
+    const int n = snprintf(name, sizeof name, "%s %s %lld", id, job, (long long)ts_ms);
+
+    return seen_hash(s, name, n < MAX_TRIAL_BYTES ? (size_t)n : MAX_TRIAL_BYTES - 1);
 }
 
 static enum err grow(struct seen *s)

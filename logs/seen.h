@@ -29,6 +29,10 @@ void seen_fini(struct seen *s);
 /* SipHash-1-3 (Aumasson, Bernstein: SipHash, a fast short-input PRF, 2012) under the set's key. */
 uint64_t seen_hash(const struct seen *s, const void *bytes, size_t n);
 
+/* The hash of a trial: each private farm counts ids and jobs anew, so the time of the measurement belongs to its name.
+ */
+uint64_t seen_trial(const struct seen *s, const char *id, const char *job, int64_t ts_ms);
+
 /* Notes a line of a trial unless it is there; *former: the place of the equal line, or of the trial's first other one,
  * else 0. ERR_NOMEM. */
 enum err seen_note(struct seen *s, uint64_t trial, uint64_t line, uint64_t place, enum seen_kind *kind,

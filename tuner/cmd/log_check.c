@@ -63,16 +63,14 @@ static void doubt(struct checking *k, int64_t i_line, const char *words)
 static void check_trial(struct checking *k, const struct log_line *line)
 {
     struct line_head h;
-    char name[sizeof h.id + sizeof h.job + 24], words[256];
+    char words[256];
     enum seen_kind kind;
     uint64_t former;
-    int n;
 
     if (line_head(line, &h, NULL))
         return;
-    n = snprintf(name, sizeof name, "%s %s %" PRId64, h.id, h.job, h.ts_ms);
-    k->failed = seen_note(&k->seen, seen_hash(&k->seen, name, (size_t)n), seen_hash(&k->seen, line->text, line->n),
-                          (uint64_t)line->i_line, &kind, &former);
+    k->failed = seen_note(&k->seen, seen_trial(&k->seen, h.id, h.job, h.ts_ms),
+                          seen_hash(&k->seen, line->text, line->n), (uint64_t)line->i_line, &kind, &former);
     if (k->failed || kind == SEEN_NEW)
         return;
     snprintf(words, sizeof words,

@@ -100,15 +100,8 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Knobs of which our space has one of several equal values; the rest must be equal to the letter. */
-static bool may_settle(const char *name)
-{
-    return begins(name, "ann_") || begins(name, "unroll_") || begins(name, "dbuf_") || strcmp(name, "order") == 0 ||
-           strcmp(name, "chw") == 0;
-}
-
-/* Where a knob is not what the data says, the other value must come to the same: checked through the one quantity that
- * decides. `knobs` is ours. */
+/* Of several values that come to the same kernel our spaces have one; that the other one does is worked out here anew,
+ * from the loops' lengths. `knobs` is ours. */
 static double number_of(const cJSON *knobs, const char *name)
 {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(knobs, name);
@@ -134,9 +127,85 @@ struct counts {
     size_t n, equal, settled, by_device[4];
 };
 
+/* Passes of the staged loops over c, r and s; 1 each where the form stages all at once. */
+static double passes(const cJSON *record, const cJSON *knobs, const char *size, const char *staged)
+{
+    const cJSON *workload = cJSON_GetObjectItem(record, "workload");
+    const bool channels = strcmp(size, "C") == 0, fours = strstr(tophub_text(record, "tvm_template"), "NCHWc") != NULL;
+    const double n = number_of(workload, size) / (channels ? number_of(workload, "groups") * (fours ? 4 : 1) : 1);
+
+    return n / number_of(knobs, staged);
+}
+
+static bool order_is_free(const cJSON *record, const cJSON *knobs)
+{
+    return passes(record, knobs, "C", "rc_i") == 1 || passes(record, knobs, "R", "ry_i") == 1 ||
+           passes(record, knobs, "S", "rx_i") == 1;
+}
+
+static bool is_one_stage(const cJSON *record, const cJSON *knobs)
+{
+    if (isnan(number_of(knobs, "ry_i"))) /* a matrix: only channels are staged */
+        return true;
+    return passes(record, knobs, "C", "rc_i") == 1 && passes(record, knobs, "R", "ry_i") == 1 &&
+           passes(record, knobs, "S", "rx_i") == 1;
+}
+
+/* Steps that a limit unrolls of batch_gemm's loop over k: the power of two that fits, or all of them explicitly. */
+static double batch_steps(const cJSON *knobs, double limit)
+{
+    const double tile = number_of(knobs, "m_r") * number_of(knobs, "n_r");
+    double steps = 1;
+
+    while (2 * steps * tile <= limit && 2 * steps <= number_of(knobs, "k_i"))
+        steps *= 2;
+    return steps;
+}
+
+/* Do two values of unroll_step make the same loops? `body` is what lies in them. */
+static bool unrolls_alike(const struct record *r, double body, double ours, double theirs)
+{
+    if (strcmp(r->template_id, "batch_gemm/tiled") == 0)
+        return number_of(r->knobs, "unroll_explicit") == 1
+                   ? body <= theirs
+                   : batch_steps(r->knobs, ours) == batch_steps(r->knobs, theirs);
+    return (ours > 0 && body <= ours) == (theirs > 0 && body <= theirs) ||
+           (strcmp(r->template_id, "conv2d/winograd_shared") == 0 && number_of(r->knobs, "rc_i") == 1);
+}
+
+static double quantity_of(const struct record *r, const char *name)
+{
+    struct device_desc d;
+    struct workload w;
+    struct space *s = NULL;
+    struct config c;
+    double v = 0;
+
+    assert_int_equal(device_desc_from_json(r->device, &d, NULL), ERR_OK);
+    assert_int_equal(workload_parse(r->workload, &w, NULL), ERR_OK);
+    assert_int_equal(template_space(template_find(r->template_id), &w, &d, &s, NULL), ERR_OK);
+    assert_int_equal(space_config_from_json(s, r->knobs, &c, NULL), ERR_OK);
+    assert_int_equal(space_eval(s, &c, name, &v), ERR_OK);
+    space_free(s);
+    return v;
+}
+
+static bool comes_to_the_same(const cJSON *record, const struct record *r, const char *name, double ours, double theirs)
+{
+    if (begins(name, "ann_") || begins(name, "unroll_k") || strcmp(name, "chw") == 0)
+        return ours == 0 && loop_is_one(r->knobs, cJSON_GetObjectItem(record, "workload"), name);
+    if (strcmp(name, "unroll_step") == 0)
+        return unrolls_alike(r, quantity_of(r, "body"), ours, theirs);
+    if (strcmp(name, "unroll_explicit") == 0) /* of batch_gemm: no loop is within the limit */
+        return ours == 0 && quantity_of(r, "body") > number_of(cJSON_GetObjectItem(record, "knobs"), "unroll_step");
+    if (strcmp(name, "order") == 0)
+        return order_is_free(record, r->knobs);
+    return begins(name, "dbuf_") && ours == 0 && is_one_stage(record, r->knobs);
+}
+
 static void check_knobs(const cJSON *record, const struct record *r, struct counts *c)
 {
-    const cJSON *workload = cJSON_GetObjectItem(record, "workload"), *v;
+    const cJSON *v;
     bool settled = false;
 
     cJSON_ArrayForEach(v, cJSON_GetObjectItem(record, "knobs"))
@@ -144,11 +213,9 @@ static void check_knobs(const cJSON *record, const struct record *r, struct coun
         const char *name = our_name(r->template_id, v->string);
         const double ours = number_of(r->knobs, name), theirs = our_value(v);
 
-        if (isnan(ours) || ours == theirs) /* a constant of the form: checked by the reader against the space */
+        if (isnan(ours) || ours == theirs) /* none of ours, or a constant of the form that the reader compares */
             continue;
-        if (!may_settle(name) || (begins(name, "ann_") && !loop_is_one(r->knobs, workload, name)) ||
-            ((begins(name, "unroll_k") || strcmp(name, "chw") == 0) && !loop_is_one(r->knobs, workload, name)) ||
-            (strcmp(name, "unroll_step") == 0 && ours > theirs))
+        if (!comes_to_the_same(record, r, name, ours, theirs))
             fail_msg("%s: %s=%g, the data says %g", r->workload, name, ours, theirs);
         settled = true;
     }

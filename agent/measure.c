@@ -37,7 +37,7 @@ static enum err poison_outputs(struct measure_batch *b, struct measure_item *m)
         void *bytes;
         enum err e;
 
-        if (buffer->role != ROLE_OUTPUT)
+        if (buffer->role != ROLE_OUTPUT || buffer->reset_each_run) /* what is filled anew holds nothing old */
             continue;
         bytes = malloc(n);
         if (!bytes)

@@ -115,8 +115,10 @@ cat >"$dir/t1.json" <<'END'
                  {"Expression": "F == true or U == 0", "Parameters": ["F", "U"]}]}}
 END
 is 0 15 t1 --count
-sed 's/\[1, 2, 4\]/list(range(3))/' "$dir/t1.json" >"$dir/range.json"
-refuses 1 "knob 'BX': expected Values such as \"[1, 2, 4]\", not \"list(range(3))\"" range --count
+sed 's/\[1, 2, 4\]/list(range(1, 5))[:3]/' "$dir/t1.json" >"$dir/range.json"
+refuses 1 "knob 'BX': " range --count
+sed 's/\[1, 2, 4\]/[int(x) for x in open(0)]/' "$dir/t1.json" >"$dir/code.json"
+refuses 1 "knob 'BX': " code --count
 
 "$tune" spaces --count >/dev/null 2>"$dir/err"
 [ $? -eq 1 ] && grep -q -- "--count asks about a space in a file" "$dir/err" || fail "--count without --file"

@@ -83,23 +83,37 @@ static enum err add(struct making *m, const char *called, const char *workload)
     return e == ERR_OK ? deploy_set_call(m->set, called, workload, m->why) : e;
 }
 
+/* Is wanted layer i the first one of its workload? */
+static bool is_first(const struct deploy_want *want, size_t i)
+{
+    for (size_t j = 0; j < i; j++) {
+        if (strcmp(want->layers[i].workload, want->layers[j].workload) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Words on the wanted workloads that have no record. */
 static enum err check_missing(const struct best_set *best, const struct deploy_want *want, struct why *why)
 {
     struct buf list;
-    size_t n = 0;
+    size_t n = 0, n_workloads = 0;
     buf_init(&list, 600);
     for (size_t i = 0; i < want->n; i++) {
         const struct deploy_wanted *l = &want->layers[i];
-        if (best_find(best, l->workload, NULL) == NULL) {
+        const bool first = is_first(want, i);
+        n_workloads += first;
+        if (first && best_find(best, l->workload, NULL) == NULL) {
             buf_printf(&list, "%s%s%s%s", n > 0 ? "; " : "", l->called, l->called[0] != '\0' ? ": " : "", l->workload);
             n++;
         }
     }
-    enum err e = n == 0 ? ERR_OK
-                        : why_set(why, ERR_NOT_FOUND,
-                                  "%zu of %zu layers have no record (tune them, or let --allow-nearest choose): %s%s",
-                                  n, want->n, buf_text(&list), list.failed != ERR_OK ? " ..." : "");
+    enum err e = n == 0
+                     ? ERR_OK
+                     : why_set(why, ERR_NOT_FOUND,
+                               "%zu of %zu workloads have no record (tune them, or let --allow-nearest choose): %s%s",
+                               n, n_workloads, buf_text(&list), list.failed != ERR_OK ? " ..." : "");
     buf_fini(&list);
     return e;
 }

@@ -1,6 +1,7 @@
 #include "tuner/deploy_want.h"
 
 #include "core/file.h"
+#include "kernels/graph_lower.h"
 #include "kernels/network.h"
 #include "kernels/workload.h"
 
@@ -75,21 +76,69 @@ static enum err skip(struct deploy_want *w, const char *name)
     return ERR_OK;
 }
 
+/* A node's workload as networks list it: f32, nchw, without what is fused into it. False for what is not listed. */
+static bool plain_workload(const struct graph *g, size_t i, struct buf *out)
+{
+    static const char key[] = " epilogue=";
+    const enum graph_op op = g->nodes[i].op;
+    if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
+        graph_node_workload(g, i, 0, DTYPE_F32, 1, 0, out, NULL) != ERR_OK) {
+        return false;
+    }
+    char *at = strstr(out->data, key);
+    if (at != NULL) {
+        const size_t n = sizeof key - 1 + strcspn(at + sizeof key - 1, " ");
+        memmove(at, at + n, strlen(at + n) + 1);
+        out->len -= n;
+    }
+    return true;
+}
+
+/* The other layers of the network that have the workload of `l`, by the names that its graph tells. */
+static enum err want_repeats(struct deploy_want *w, const struct graph *g, const struct network_layer *l,
+                             const char *workload, struct why *why)
+{
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < g->n_nodes && e == ERR_OK; i++) {
+        struct buf text;
+        buf_init(&text, WORKLOAD_MAX_TEXT);
+        if (strcmp(g->nodes[i].name, l->name) != 0 && plain_workload(g, i, &text) &&
+            strcmp(buf_text(&text), l->workload) == 0) {
+            e = deploy_want_add(w, g->nodes[i].name, workload, why);
+        }
+        buf_fini(&text);
+    }
+    return e;
+}
+
+static enum err want_layer(struct deploy_want *w, const struct graph *g, const struct network_layer *l,
+                           const char *dtype, const char *layout, struct why *why)
+{
+    struct buf text;
+    if (l->workload == NULL) {
+        return skip(w, l->name);
+    }
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    enum err e = network_layer_as(l, dtype, layout, &text, why);
+    e = e == ERR_OK ? deploy_want_add(w, l->name, buf_text(&text), why) : e;
+    if (e == ERR_OK && g != NULL) {
+        e = want_repeats(w, g, l, buf_text(&text), why);
+    }
+    buf_fini(&text);
+    return e;
+}
+
 enum err deploy_want_network(struct deploy_want *w, const char *name, const char *dtype, const char *layout,
                              struct why *why)
 {
     const struct network *net = NULL;
+    const struct graph *g = NULL;
     enum err e = network_find(name, &net, why);
+    if (e == ERR_OK && graph_find(name, &g, NULL) != ERR_OK) {
+        g = NULL; /* only the first of equal layers has a name then */
+    }
     for (size_t i = 0; e == ERR_OK && i < net->n_layers; i++) {
-        struct buf text;
-        buf_init(&text, WORKLOAD_MAX_TEXT);
-        if (net->layers[i].workload == NULL) {
-            e = skip(w, net->layers[i].name);
-        } else {
-            e = network_layer_as(&net->layers[i], dtype, layout, &text, why);
-            e = e == ERR_OK ? deploy_want_add(w, net->layers[i].name, buf_text(&text), why) : e;
-        }
-        buf_fini(&text);
+        e = want_layer(w, g, &net->layers[i], dtype, layout, why);
     }
     return e;
 }

@@ -26,7 +26,8 @@ void deploy_want_fini(struct deploy_want *w);
 /* Adds one layer; the workload is parsed and written canonically. ERR_INPUT. */
 enum err deploy_want_add(struct deploy_want *w, const char *called, const char *workload, struct why *why);
 
-/* Adds the layers of a network, in another dtype or layout where that is not NULL. ERR_NOT_FOUND, ERR_INPUT. */
+/* Adds the layers of a network, in another dtype or layout where that is not NULL. Where the network has a graph, every
+ * layer by its name; else the first of equal ones. ERR_NOT_FOUND, ERR_INPUT. */
 enum err deploy_want_network(struct deploy_want *w, const char *name, const char *dtype, const char *layout,
                              struct why *why);
 

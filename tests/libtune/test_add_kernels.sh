@@ -71,7 +71,7 @@ cut -c1-200 "$dir/packed.best.jsonl" >"$dir/log.jsonl"
 bad "log.jsonl.*no record with status ok"
 sleep 1
 head -1 "$dir/packed.best.jsonl" >"$dir/log.jsonl"
-bad "1 of 2 layers have no record"
+bad "1 of 2 workloads have no record"
 rm "$dir/log.jsonl"
 if build_app; then
     fail "a log that is not there was deployed"

@@ -16,7 +16,7 @@ enum { N = 64 };
 static const char *const add_text[] = {
     "__kernel void pack(__global const int *w, __global int *to) { int i = get_global_id(0); to[i] = w[i] * SCALE; }\n",
     "__kernel void add(__global const int *x, __global const int *w, __global int *t)\n",
-    "{ int i = get_global_id(0); t[i] = x[i] + w[i]; }\n"};
+    "{ int i = get_global_id(0); t[i] += x[i] + w[i]; }\n"};
 static const char *const count_text[] = {
     "__kernel void count(__global int *t, __global const int *ones, __global int *y, int step, __global int *runs)\n",
     "{ int i = get_global_id(0); y[i] += ones[i] * step; if (step == 0) y[i] += t[i]; if (i == 0) runs[0] += 1; }\n"};
@@ -67,10 +67,10 @@ static const struct exec_module *const modules_other[] = {&add_other, &count_mod
     }
 static const struct exec_plan plan = PLAN(modules), again = PLAN(modules_again), other = PLAN(modules_other);
 
-/* Element i of y: 7 of the fill, the steps 0 1 2 10 11 12 times ones[i], and at step 0 t[i]. */
+/* Element i of y: 7 of the fill, the steps 0 1 2 10 11 12 times ones[i], and at step 0 t[i], which was 9. */
 static int expected(int i, int scale, int w)
 {
-    return 7 + (i == 0 ? 36 : 0) + 100 * i + scale * w * (i + 1);
+    return 7 + 9 + (i == 0 ? 36 : 0) + 100 * i + scale * w * (i + 1);
 }
 
 struct fixture {

@@ -1,7 +1,7 @@
 /* Making best records into deployable layers and C text. */
 #include "tests/libtune/sample_layer.h"
-#include "tuner/deploy_names.h"
-#include "tuner/deploy_text.h"
+#include "tuner/deploy/names.h"
+#include "tuner/deploy/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* What --binaries asks for, and the code that it makes. */
 #include "libtune/exec/common.h"
-#include "tuner/deploy_binaries.h"
+#include "tuner/deploy/binaries.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

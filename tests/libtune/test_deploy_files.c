@@ -1,10 +1,10 @@
 /* Names, lists of wanted layers, folders written beside their place, and bundles that were damaged. */
 #include "core/file.h"
 #include "tests/libtune/sample_layer.h"
-#include "tuner/deploy_bundle.h"
-#include "tuner/deploy_make.h"
-#include "tuner/deploy_manifest.h"
-#include "tuner/deploy_place.h"
+#include "tuner/deploy/bundle.h"
+#include "tuner/deploy/make.h"
+#include "tuner/deploy/manifest.h"
+#include "tuner/deploy/place.h"
 
 #include <limits.h>
 #include <setjmp.h>

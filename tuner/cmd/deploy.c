@@ -3,10 +3,10 @@
 #include "kernels/template.h"
 #include "tuner/cmd/cmd.h"
 #include "tuner/convert.h"
-#include "tuner/deploy_bundle.h"
-#include "tuner/deploy_make.h"
-#include "tuner/deploy_manifest.h"
-#include "tuner/deploy_network.h"
+#include "tuner/deploy/bundle.h"
+#include "tuner/deploy/make.h"
+#include "tuner/deploy/manifest.h"
+#include "tuner/deploy/network.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* submit.c - `tune submit`: hands a job to a tracker and prints its id. */
 #include "core/file.h"
 #include "tuner/cmd/cmd.h"
-#include "tuner/deploy_want.h"
+#include "tuner/deploy/want.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-#include "tuner/deploy_binaries.h"
+#include "tuner/deploy/binaries.h"
 
 #include "libtune/exec/common.h"
 #include "runtime/device.h"
 #include "runtime/opencl_binary.h"
-#include "tuner/deploy_cuda.h"
-#include "tuner/deploy_set.h"
+#include "tuner/deploy/cuda.h"
+#include "tuner/deploy/set.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* deploy_header.c - NAME.h, and the functions of layers that it declares. */
-#include "tuner/deploy_functions.h"
-#include "tuner/deploy_network.h"
-#include "tuner/deploy_text.h"
+/* header.c - NAME.h, and the functions of layers that it declares. */
+#include "tuner/deploy/functions.h"
+#include "tuner/deploy/network.h"
+#include "tuner/deploy/text.h"
 
 #include <string.h>
 

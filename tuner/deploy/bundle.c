@@ -1,10 +1,10 @@
-/* deploy_bundle.c - the files of a bundle. */
-#include "tuner/deploy_bundle.h"
+/* bundle.c - the files of a bundle. */
+#include "tuner/deploy/bundle.h"
 
 #include "core/file.h"
-#include "tuner/deploy_manifest.h"
-#include "tuner/deploy_place.h"
-#include "tuner/deploy_text.h"
+#include "tuner/deploy/manifest.h"
+#include "tuner/deploy/place.h"
+#include "tuner/deploy/text.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* deploy_set.h - what goes into a bundle: layers, the functions that call them, and what layers share. */
+/* set.h - what goes into a bundle: layers, the functions that call them, and what layers share. */
 #ifndef TUNE_TUNER_DEPLOY_SET_H
 #define TUNE_TUNER_DEPLOY_SET_H
 
-#include "tuner/deploy_binaries.h"
-#include "tuner/deploy_layer.h"
-#include "tuner/deploy_names.h"
+#include "tuner/deploy/binaries.h"
+#include "tuner/deploy/layer.h"
+#include "tuner/deploy/names.h"
 
 struct deploy_network;
 

@@ -1,4 +1,4 @@
-#include "tuner/deploy_place.h"
+#include "tuner/deploy/place.h"
 
 #include "core/file.h"
 

@@ -1,5 +1,5 @@
-/* deploy_vectors.c - NAME_vectors.c: sampled expectations of the verification passes. */
-#include "tuner/deploy_text.h"
+/* vectors.c - NAME_vectors.c: sampled expectations of the verification passes. */
+#include "tuner/deploy/text.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* deploy_bundle.h - writes a bundle: C files, CMake package, kernel texts, plan.json, manifest.json. */
+/* bundle.h - writes a bundle: C files, CMake package, kernel texts, plan.json, manifest.json. */
 #ifndef TUNE_TUNER_DEPLOY_BUNDLE_H
 #define TUNE_TUNER_DEPLOY_BUNDLE_H
 
-#include "tuner/deploy_set.h"
+#include "tuner/deploy/set.h"
 
 /* Writes the bundle beside `dir` and renames it at the end: either all of it is there or nothing has changed. A bundle
  * that was there is replaced, an empty folder too. The same layers give the same bytes. ERR_EXISTS: `dir` is something

@@ -1,10 +1,10 @@
-/* deploy_make.h - from the best records of a log and the layers wanted to what goes into a bundle. */
+/* make.h - from the best records of a log and the layers wanted to what goes into a bundle. */
 #ifndef TUNE_TUNER_DEPLOY_MAKE_H
 #define TUNE_TUNER_DEPLOY_MAKE_H
 
 #include "logs/log.h"
-#include "tuner/deploy_set.h"
-#include "tuner/deploy_want.h"
+#include "tuner/deploy/set.h"
+#include "tuner/deploy/want.h"
 
 /* One bundle is for one device. ERR_INPUT naming two devices of the set when it has several. */
 enum err deploy_check_device(const struct best_set *best, struct why *why);

@@ -1,4 +1,4 @@
-/* deploy_layer.h - a record made into a deployable layer: its program built again and held against the record. */
+/* layer.h - a record made into a deployable layer: its program built again and held against the record. */
 #ifndef TUNE_TUNER_DEPLOY_LAYER_H
 #define TUNE_TUNER_DEPLOY_LAYER_H
 

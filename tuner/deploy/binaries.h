@@ -1,4 +1,4 @@
-/* deploy_binaries.h - code made ahead that goes into a bundle beside the texts: program binaries of an OpenCL device,
+/* binaries.h - code made ahead that goes into a bundle beside the texts: program binaries of an OpenCL device,
  * PTX and cubins for CUDA. */
 #ifndef TUNE_TUNER_DEPLOY_BINARIES_H
 #define TUNE_TUNER_DEPLOY_BINARIES_H

@@ -1,4 +1,4 @@
-/* deploy_names.h - names that a bundle puts into C: of itself, its layers, their tensors. */
+/* names.h - names that a bundle puts into C: of itself, its layers, their tensors. */
 #ifndef TUNE_TUNER_DEPLOY_NAMES_H
 #define TUNE_TUNER_DEPLOY_NAMES_H
 

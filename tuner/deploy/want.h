@@ -1,4 +1,4 @@
-/* deploy_want.h - which layers a person wants in a bundle: of a network, or lines of a file. */
+/* want.h - which layers a person wants in a bundle: of a network, or lines of a file. */
 #ifndef TUNE_TUNER_DEPLOY_WANT_H
 #define TUNE_TUNER_DEPLOY_WANT_H
 

@@ -1,5 +1,5 @@
-/* deploy_text.c - small parts of C text, and the parts that are the same in every bundle. */
-#include "tuner/deploy_text.h"
+/* text.c - small parts of C text, and the parts that are the same in every bundle. */
+#include "tuner/deploy/text.h"
 
 #include "libtune/bundle_files.h"
 

@@ -1,4 +1,4 @@
-/* deploy_place.h - a folder that is written beside its place and renamed into it. */
+/* place.h - a folder that is written beside its place and renamed into it. */
 #ifndef TUNE_TUNER_DEPLOY_PLACE_H
 #define TUNE_TUNER_DEPLOY_PLACE_H
 

@@ -1,4 +1,4 @@
-#include "tuner/deploy_names.h"
+#include "tuner/deploy/names.h"
 
 #include <ctype.h>
 #include <stdio.h>

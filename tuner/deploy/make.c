@@ -1,4 +1,4 @@
-#include "tuner/deploy_make.h"
+#include "tuner/deploy/make.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
-/* deploy_cuda.h - code of a CUDA kernel text for a bundle, made by NVRTC when the bundle is written. */
+/* cuda.h - code of a CUDA kernel text for a bundle, made by NVRTC when the bundle is written. */
 #ifndef TUNE_TUNER_DEPLOY_CUDA_H
 #define TUNE_TUNER_DEPLOY_CUDA_H
 
 #include "core/blobs.h"
 #include "runtime/device_desc.h"
 #include "runtime/program.h"
-#include "tuner/deploy_binaries.h"
+#include "tuner/deploy/binaries.h"
 
 /* Appends PTX for the architecture of `d` (compute_XY: what drivers of newer devices compile, too) and the cubins asked
  * for; `w->device` means one for `d` itself. The newest NVRTC is taken that knows the architecture and whose PTX the

@@ -1,9 +1,9 @@
-/* deploy_text.h - a bundle's C files: NAME.h, NAME.c, NAME_vectors.h, NAME_vectors.c. Functions append to a buffer,
+/* text.h - a bundle's C files: NAME.h, NAME.c, NAME_vectors.h, NAME_vectors.c. Functions append to a buffer,
  * whose error is sticky. */
 #ifndef TUNE_TUNER_DEPLOY_TEXT_H
 #define TUNE_TUNER_DEPLOY_TEXT_H
 
-#include "tuner/deploy_set.h"
+#include "tuner/deploy/set.h"
 
 /* Declarations: the list of layers and two functions for each of them. */
 enum err deploy_text_header(const struct deploy_set *s, struct buf *out, struct why *why);

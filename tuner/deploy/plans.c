@@ -1,5 +1,5 @@
-/* deploy_plans.c - plans as constant tables. */
-#include "tuner/deploy_text.h"
+/* plans.c - plans as constant tables. */
+#include "tuner/deploy/text.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/deploy_manifest.h"
+#include "tuner/deploy/manifest.h"
 
 #include "core/file.h"
 

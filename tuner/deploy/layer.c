@@ -1,5 +1,5 @@
-/* deploy_layer.c - from a record to the program it was measured with, and its plan. */
-#include "tuner/deploy_layer.h"
+/* layer.c - from a record to the program it was measured with, and its plan. */
+#include "tuner/deploy/layer.h"
 
 #include "kernels/template.h"
 

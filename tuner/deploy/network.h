@@ -1,4 +1,4 @@
-/* deploy_network.h - a whole network in a bundle: layouts chosen by measured times, layers in the set, steps as tables.
+/* network.h - a whole network in a bundle: layouts chosen by measured times, layers in the set, steps as tables.
  */
 #ifndef TUNE_TUNER_DEPLOY_NETWORK_H
 #define TUNE_TUNER_DEPLOY_NETWORK_H
@@ -6,7 +6,7 @@
 #include "kernels/graph_lower.h"
 #include "libtune/choice.h"
 #include "logs/log.h"
-#include "tuner/deploy_set.h"
+#include "tuner/deploy/set.h"
 
 struct deploy_network {
     const struct graph *graph;

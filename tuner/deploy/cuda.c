@@ -1,5 +1,5 @@
-/* deploy_cuda.c - CUDA texts to PTX and cubins. */
-#include "tuner/deploy_cuda.h"
+/* cuda.c - CUDA texts to PTX and cubins. */
+#include "tuner/deploy/cuda.h"
 
 #include "runtime/nvrtc.h"
 

@@ -1,4 +1,4 @@
-#include "tuner/deploy_want.h"
+#include "tuner/deploy/want.h"
 
 #include "core/file.h"
 #include "kernels/graph_lower.h"

@@ -1,7 +1,7 @@
-#include "tuner/deploy_network.h"
+#include "tuner/deploy/network.h"
 
 #include "kernels/conv/shape.h"
-#include "tuner/deploy_make.h"
+#include "tuner/deploy/make.h"
 #include "tuner/layouts.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* deploy_network_text.c - a whole network as C: its tables, and the part of the API that runs it. */
-#include "tuner/deploy_functions.h"
-#include "tuner/deploy_network.h"
-#include "tuner/deploy_text.h"
+/* network_text.c - a whole network as C: its tables, and the part of the API that runs it. */
+#include "tuner/deploy/functions.h"
+#include "tuner/deploy/network.h"
+#include "tuner/deploy/text.h"
 
 #include <stdio.h>
 #include <string.h>

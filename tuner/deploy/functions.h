@@ -1,8 +1,8 @@
-/* deploy_functions.h - the two functions of each layer, as text. */
+/* functions.h - the two functions of each layer, as text. */
 #ifndef TUNE_TUNER_DEPLOY_FUNCTIONS_H
 #define TUNE_TUNER_DEPLOY_FUNCTIONS_H
 
-#include "tuner/deploy_set.h"
+#include "tuner/deploy/set.h"
 
 /* Input, weight or output: the caller's. */
 bool deploy_is_tensor(const struct program_buffer *b);

@@ -1,6 +1,6 @@
-#include "tuner/deploy_set.h"
+#include "tuner/deploy/set.h"
 
-#include "tuner/deploy_network.h"
+#include "tuner/deploy/network.h"
 
 #include <stdio.h>
 #include <stdlib.h>

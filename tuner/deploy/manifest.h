@@ -1,9 +1,9 @@
-/* deploy_manifest.h - manifest.json of a bundle: what it was made from, and a hash of each file. */
+/* manifest.h - manifest.json of a bundle: what it was made from, and a hash of each file. */
 #ifndef TUNE_TUNER_DEPLOY_MANIFEST_H
 #define TUNE_TUNER_DEPLOY_MANIFEST_H
 
 #include "core/json.h"
-#include "tuner/deploy_set.h"
+#include "tuner/deploy/set.h"
 
 #define BUNDLE_SCHEMA 2
 #define BUNDLE_MANIFEST "manifest.json"

@@ -1,7 +1,7 @@
-/* deploy_source.c - NAME.c: the executor, the plans, the list of layers, the functions. */
-#include "tuner/deploy_functions.h"
-#include "tuner/deploy_network.h"
-#include "tuner/deploy_text.h"
+/* source.c - NAME.c: the executor, the plans, the list of layers, the functions. */
+#include "tuner/deploy/functions.h"
+#include "tuner/deploy/network.h"
+#include "tuner/deploy/text.h"
 
 #include <string.h>
 

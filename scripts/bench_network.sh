@@ -87,7 +87,7 @@ limit_of() {
     case "$1" in
     f32) echo 1e-4 ;;
     f16) echo 2e-2 ;;
-    i8) echo 1e-5 ;;
+    i8) echo 1e-6 ;;
     esac
 }
 

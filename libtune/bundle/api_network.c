@@ -17,8 +17,7 @@ static int bundle_net_open(cl_command_queue queue)
     if (bundle_net != NULL) {
         return EXEC_OK;
     }
-    if (queue == NULL ||
-        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS) {
+    if (queue == NULL || clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS) {
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected an OpenCL queue");
     }
     for (int i = 0; status == EXEC_OK && i < network.n_steps; i++) {
@@ -32,9 +31,8 @@ static int bundle_net_open(cl_command_queue queue)
 int NAME_set_weights(cl_command_queue queue, const char *layer, const char *name, const void *data, size_t n_bytes)
 {
     const int status = bundle_net_open(queue);
-    return status == EXEC_OK
-               ? (int)exec_net_cl_set(bundle_net, queue, layer, name, data, n_bytes, &bundle.words)
-               : status;
+    return status == EXEC_OK ? (int)exec_net_cl_set(bundle_net, queue, layer, name, data, n_bytes, &bundle.words)
+                             : status;
 }
 
 int NAME_run(cl_command_queue queue, cl_mem x, cl_mem y)

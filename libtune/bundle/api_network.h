@@ -22,8 +22,8 @@ extern const struct NAME_network_weight NAME_network_weights[CAPS_N_NETWORK_WEIG
 extern const struct NAME_tensor NAME_x, NAME_y; /* what NAME_run reads and writes */
 
 /* Gives one tensor of weights, from host memory that may be reused at once. A layer is packed when its last one is
- * given; to change weights give all of the layer's again. CAPS_BAD_ARGUMENT with words: no such layer or tensor, another
- * size. The first call builds the network's kernels. */
+ * given; to change weights give all of the layer's again. CAPS_BAD_ARGUMENT with words: no such layer or tensor,
+ * another size. The first call builds the network's kernels. */
 int NAME_set_weights(cl_command_queue queue, const char *layer, const char *name, const void *data, size_t n_bytes);
 
 /* Enqueues the whole network on an in-order queue and does not wait: x to y, device buffers of NAME_x.n_bytes and

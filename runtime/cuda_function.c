@@ -44,7 +44,8 @@ static void add_resources(const struct program_launch *launch, cuda_function f, 
 /* Newer drivers tell a kernel's parameters; older ones would read whatever lies behind ours. */
 static enum err check_arguments(const struct program_launch *launch, cuda_function f, struct why *why)
 {
-    static const size_t bytes[N_ARGS] = {[ARG_BUFFER] = 8, [ARG_I32] = 4, [ARG_U32] = 4, [ARG_I64] = 8, [ARG_F32] = 4, [ARG_F64] = 8};
+    static const size_t bytes[N_ARGS] = {
+        [ARG_BUFFER] = 8, [ARG_I32] = 4, [ARG_U32] = 4, [ARG_I64] = 8, [ARG_F32] = 4, [ARG_F64] = 8};
     size_t offset, n;
 
     if (!cuda.cuFuncGetParamInfo)

@@ -15,13 +15,7 @@
 #define HEAD_BYTES 65536
 
 const struct convert_map *const convert_maps[] = {
-    &map_acl,
-    &map_autotvm,
-    &map_clblast,
-    &map_kernel_tuner,
-    &map_ktt,
-    &map_t4,
-    NULL,
+    &map_acl, &map_autotvm, &map_clblast, &map_kernel_tuner, &map_ktt, &map_t4, NULL,
 };
 
 const struct convert_map *convert_map_of(const char *format)

@@ -3,7 +3,7 @@
 static struct {
     struct EXECUTOR() * session; /* NULL = not open */
     struct EXECUTOR(_op) * ops[N_PLANS];
-    void (*end)(void); /* closes the whole network; NULL = there is none */
+    void (*end)(void);   /* closes the whole network; NULL = there is none */
     unsigned generation; /* goes up with every NAME_init: weights of an earlier one are refused */
     struct exec_words words;
 } bundle;
@@ -99,4 +99,3 @@ void NAME_weights_free(struct NAME_weights *weights)
         free(weights);
     }
 }
-

@@ -13,8 +13,7 @@ static int bundle_init(cl_context context, cl_device_id device, int any)
         return status;
     }
     bundle.generation++;
-    return exec_cl_open(context, device, status == EXEC_OK ? tunedon.fingerprint : "", &bundle.words,
-                        &bundle.session);
+    return exec_cl_open(context, device, status == EXEC_OK ? tunedon.fingerprint : "", &bundle.words, &bundle.session);
 }
 
 int NAME_init(cl_context context, cl_device_id device)

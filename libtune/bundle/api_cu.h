@@ -11,8 +11,8 @@ int NAME_init(struct CUctx_st *context);
 int NAME_init_any(struct CUctx_st *context);
 
 /* The same as a layer's own functions below, for code that loops over NAME_layers. Weights are in host memory, which is
- * read before the call returns, or in device memory that has to stay until the packed weights are freed; in the order of
- * the layer's tensors of that role. `tensors` are its inputs and outputs in their order. Packing loads the layer's
+ * read before the call returns, or in device memory that has to stay until the packed weights are freed; in the order
+ * of the layer's tensors of that role. `tensors` are its inputs and outputs in their order. Packing loads the layer's
  * kernels when no equal layer has done so yet, and waits; runs do not wait, and may be captured into graphs after every
  * layer has been packed. `stream` NULL: the default one. */
 int NAME_layer_pack(const struct NAME_layer *layer, struct CUstream_st *stream, const void *const *weights,

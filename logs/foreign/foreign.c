@@ -6,13 +6,7 @@
 #include <string.h>
 
 const struct foreign_format *const foreign_formats[] = {
-    &foreign_acl,
-    &foreign_autotvm,
-    &foreign_clblast,
-    &foreign_kernel_tuner,
-    &foreign_ktt,
-    &foreign_t4,
-    NULL,
+    &foreign_acl, &foreign_autotvm, &foreign_clblast, &foreign_kernel_tuner, &foreign_ktt, &foreign_t4, NULL,
 };
 
 void foreign_row_init(struct foreign_row *r)

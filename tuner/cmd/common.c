@@ -289,7 +289,8 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
     enum err e = ERR_OK;
 
     if (spec && (c->n_rest || network || cli_text(c, "template") || (device && strncmp(device, "replay:", 7) == 0)))
-        return why_set(why, ERR_INPUT, "--kernel-spec brings its own kernel: no workload, --network, --template or replay");
+        return why_set(why, ERR_INPUT,
+                       "--kernel-spec brings its own kernel: no workload, --network, --template or replay");
     if (spec)
         return cmd_kernel_spec(c, spec, j, why);
     if (device && strncmp(device, "replay:", 7) == 0) {

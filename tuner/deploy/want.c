@@ -67,12 +67,13 @@ enum err deploy_want_add(struct deploy_want *w, const char *called, const char *
 static enum err skip(struct deploy_want *w, const char *name)
 {
     const size_t n = w->skipped != NULL ? strlen(w->skipped) : 0;
-    char *grown = realloc(w->skipped, n + strlen(name) + 3);
+    const size_t room = strlen(name) + 3;
+    char *grown = realloc(w->skipped, n + room);
     if (grown == NULL) {
         return ERR_NOMEM;
     }
     w->skipped = grown;
-    (void)sprintf(grown + n, "%s%s", n > 0 ? ", " : "", name);
+    (void)snprintf(grown + n, room, "%s%s", n > 0 ? ", " : "", name);
     return ERR_OK;
 }
 

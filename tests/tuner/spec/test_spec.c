@@ -362,19 +362,20 @@ static void cyclic_references_are_refused(void **state)
 
 static void huge_lists_are_refused(void **state)
 {
-    char *args = malloc(1 << 20), *to = args;
+    struct buf list;
 
     (void)state;
-    to += sprintf(to, "\"Arguments\": [");
+    buf_init(&list, 1 << 20);
+    buf_puts(&list, "\"Arguments\": [");
     for (int i = 0; i < 40; i++)
-        to += sprintf(to, "{\"Name\": \"a%d\", \"Type\": \"int32\", \"MemoryType\": \"Scalar\", \"FillValue\": 1},", i);
-    refuses("\"Arguments\": [", args, "more than 32");
-    to = args;
+        buf_printf(&list, "{\"Name\": \"a%d\", \"Type\": \"int32\", \"MemoryType\": \"Scalar\", \"FillValue\": 1},", i);
+    refuses("\"Arguments\": [", buf_text(&list), "more than 32");
+    buf_clear(&list);
     for (int i = 0; i < 60; i++)
-        to += sprintf(to, "{\"Name\": \"K%d\", \"Type\": \"int\", \"Values\": \"[1]\"},", i);
-    to += sprintf(to, "{\"Name\": \"PER\"");
-    refuses("{\"Name\": \"PER\"", args, "48");
-    free(args);
+        buf_printf(&list, "{\"Name\": \"K%d\", \"Type\": \"int\", \"Values\": \"[1]\"},", i);
+    buf_puts(&list, "{\"Name\": \"PER\"");
+    refuses("{\"Name\": \"PER\"", buf_text(&list), "48");
+    buf_fini(&list);
 }
 
 static void includes_travel_with_the_kernel(void **state)

@@ -1,7 +1,6 @@
 /* best.c - `tune best`: the best configs of logs. */
-#include "tuner/cmd/cmd.h"
+#include "tuner/cmd/log.h"
 
-#include "tuner/convert.h"
 #include "tuner/table.h"
 
 #include <math.h>
@@ -13,23 +12,6 @@ static const struct cli_option options[] = {
     {"output", 'o', NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0, "write the best records as a log of their own"},
     OPT_JSON,
     OPT_END};
-
-struct gathering {
-    struct best_set *best;
-    const char *key;
-    enum err failed;
-};
-
-static bool take(const struct record *r, const char *line, size_t n, void *arg)
-{
-    struct gathering *g = arg;
-
-    (void)line;
-    (void)n;
-    if (!g->key || strcmp(g->key, r->key) == 0)
-        g->failed = best_add(g->best, r);
-    return g->failed == ERR_OK;
-}
 
 /* What other tuners do not say of their records (the error, the work done, a template) is left out. */
 static void print_record(const struct record *r)
@@ -81,17 +63,13 @@ static int print_all(const struct cli *c, const struct best_set *best)
 
 static int run(const struct cli *c)
 {
-    struct gathering g = {.key = cli_text(c, "key")};
+    struct best_set *best = NULL;
     struct why why = {""};
-    enum err e = c->n_rest ? best_new(&g.best) : why_set(&why, ERR_INPUT, "no log: expected e.g. conv.jsonl");
-    int code;
+    enum err e = c->n_rest ? log_best(c->rest, c->n_rest, cli_text(c, "key"), &best, &why)
+                           : why_set(&why, ERR_INPUT, "no log: expected e.g. conv.jsonl");
+    const int code = e ? cmd_fail(e, &why) : print_all(c, best);
 
-    for (int i = 0; i < c->n_rest && !e; i++) {
-        e = convert_scan(c->rest[i], NULL, take, cmd_log_warning, &g, &why);
-        e = e ? e : g.failed;
-    }
-    code = e ? cmd_fail(e, &why) : print_all(c, g.best);
-    best_free(g.best);
+    best_free(best);
     return code;
 }
 

@@ -11,20 +11,32 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct cli_option options[] = {
-    {"output", 'o', NULL, CLI_TEXT, "PATH", NULL, NULL, 0, 0,
-     "pull: the log (an existing one keeps its lines) or the folder of the bundle (a new one)"},
-    {"alone", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0,
-     "push: nobody else pushes to this log; for servers that keep no two pushers apart"},
-    {"replace", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "push: in the place of another bundle"},
-    {"connect-timeout", 0, NULL, CLI_DURATION, "T", "10s", NULL, 0.1, 3600, "longest wait for a connection"},
-    {"timeout", 0, NULL, CLI_DURATION, "T", "30s", NULL, 1, 86400, "longest time without a byte"},
-    {"tries", 0, NULL, CLI_INT, "N", "4", NULL, 1, 100, "of a request that fails for a while"},
+#define OPT_TRANSFER                                                                                                   \
+    {"connect-timeout", 0, NULL, CLI_DURATION, "T", "10s", NULL, 0.1, 3600, "longest wait for a connection"},          \
+        {"timeout", 0, NULL, CLI_DURATION, "T", "30s", NULL, 1, 86400, "longest time without a byte"},                 \
+    {                                                                                                                  \
+        "tries", 0, NULL, CLI_INT, "N", "4", NULL, 1, 100, "of a request that fails for a while"                       \
+    }
+
+static const struct cli_option push_options[] = {
+    OPT_TRANSFER,
     {"wait", 0, NULL, CLI_DURATION, "T", "60s", NULL, 1, 86400, "longest wait for other pushers of the same log"},
-    OPT_JSON,
+    {"alone", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0,
+     "nobody else pushes to this log; for servers that keep no two pushers apart"},
+    {"replace", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "in the place of another bundle"},
     OPT_QUIET,
     OPT_END,
 };
+
+static const struct cli_option pull_options[] = {
+    {"output", 'o', NULL, CLI_TEXT, "PATH", NULL, NULL, 0, 0,
+     "the log (an existing one keeps its lines) or the folder of the bundle (a new one)"},
+    OPT_TRANSFER,
+    OPT_QUIET,
+    OPT_END,
+};
+
+static const struct cli_option list_options[] = {OPT_TRANSFER, OPT_JSON, OPT_END};
 
 static void show_progress(int64_t n_done, int64_t n_total, void *arg)
 {
@@ -79,9 +91,9 @@ static enum err push_bundle(struct hub *h, const struct cli *c, const struct hub
     int n_sent;
     enum err e;
 
-    if (c->n_rest != 3)
+    if (c->n_rest != 2)
         return why_set(why, ERR_INPUT, "hub push: expected one bundle's folder, or logs");
-    e = hub_push_bundle(h, u, c->rest[2], cli_flag(c, "replace"), &n_sent, why);
+    e = hub_push_bundle(h, u, c->rest[1], cli_flag(c, "replace"), &n_sent, why);
     if (!e && !cli_flag(c, "quiet"))
         printf("%s: %d files sent\n", u->text, n_sent);
     return e;
@@ -93,14 +105,14 @@ static enum err push(struct hub *h, const struct cli *c, const struct hub_url *u
     const size_t n = strlen(u->text);
     enum err e;
 
-    if (c->n_rest < 3)
+    if (c->n_rest < 2)
         return why_set(why, ERR_INPUT, "hub push: expected the logs, or the folder of a bundle, after the URL");
-    for (int i = 2; i < c->n_rest; i++)
+    for (int i = 1; i < c->n_rest; i++)
         if (is_folder(c->rest[i]))
             return push_bundle(h, c, u, why);
     if (u->text[n - 1] == '/')
         return why_set(why, ERR_INPUT, "%s: expected the URL of a log, e.g. %srk3399.jsonl", u->text, u->text);
-    e = hub_push_log(h, u, c->rest + 2, (size_t)c->n_rest - 2, cli_flag(c, "alone"), merge, &n_new, why);
+    e = hub_push_log(h, u, c->rest + 1, (size_t)c->n_rest - 1, cli_flag(c, "alone"), merge, &n_new, why);
     if (!e && !cli_flag(c, "quiet"))
         printf("%s: %" PRId64 " new records\n", u->text, n_new);
     return e;
@@ -114,7 +126,7 @@ static enum err pull(struct hub *h, const struct cli *c, const struct hub_url *u
     int n_fetched = 0;
     enum err e;
 
-    if (!to || c->n_rest != 2)
+    if (!to || c->n_rest != 1)
         return why_set(why, ERR_INPUT, "hub pull: expected one URL and -o PATH");
     e = bundle ? hub_pull_bundle(h, u, to, &n_fetched, why) : hub_pull_log(h, u, to, merge, &n_new, why);
     if (e == ERR_NOT_FOUND && !bundle)
@@ -154,17 +166,14 @@ static void print_entry(const struct hub_entry *entry, void *arg)
 
 static enum err list(struct hub *h, const struct cli *c, const struct hub_url *u, struct why *why)
 {
-    if (c->n_rest != 2)
+    if (c->n_rest != 1)
         return why_set(why, ERR_INPUT, "hub list: expected one URL");
     return hub_list(h, u, print_entry, (void *)c, why);
 }
 
-static const struct {
-    const char *name;
-    enum err (*run)(struct hub *h, const struct cli *c, const struct hub_url *u, struct why *why);
-} verbs[] = {{"push", push}, {"pull", pull}, {"list", list}};
+typedef enum err hub_verb(struct hub *h, const struct cli *c, const struct hub_url *u, struct why *why);
 
-static int run(const struct cli *c)
+static int run(const struct cli *c, hub_verb *verb, double wait_s)
 {
     static time_t last;
     struct why why = {""};
@@ -173,31 +182,71 @@ static int run(const struct cli *c)
     struct hub_options o = {.connect_s = cli_real(c, "connect-timeout"),
                             .stall_s = cli_real(c, "timeout"),
                             .n_tries = (int)cli_int(c, "tries"),
-                            .wait_s = cli_real(c, "wait"),
+                            .wait_s = wait_s,
                             .arg = &last};
     enum err e;
 
     last = time(NULL);
-    if (isatty(STDERR_FILENO) && !cli_flag(c, "quiet"))
+    if (isatty(STDERR_FILENO) && !(cmd_has(c, "quiet") && cli_flag(c, "quiet")))
         o.progress = show_progress;
-    for (size_t i = 0; c->n_rest >= 2 && i < sizeof verbs / sizeof *verbs; i++)
-        if (strcmp(c->rest[0], verbs[i].name) == 0) {
-            e = hub_url_parse(c->rest[1], &u, &why);
-            if (!e)
-                e = hub_open(&o, &h, &why);
-            if (!e)
-                e = verbs[i].run(h, c, &u, &why);
-            hub_close(h);
-            return e ? cmd_fail(e, &why) : EXIT_FINE;
-        }
-    return cmd_fail(why_set(&why, ERR_INPUT, "hub: expected push URL FILE.., pull URL -o PATH, or list URL"), &why);
+    e = c->n_rest ? hub_url_parse(c->rest[0], &u, &why)
+                  : why_set(&why, ERR_INPUT, "no URL: expected e.g. https://hub.example.org/tune/rk3399.jsonl");
+    if (!e)
+        e = hub_open(&o, &h, &why);
+    if (!e)
+        e = verb(h, c, &u, &why);
+    hub_close(h);
+    return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
+
+static int run_push(const struct cli *c)
+{
+    return run(c, push, cli_real(c, "wait"));
+}
+
+static int run_pull(const struct cli *c)
+{
+    return run(c, pull, 0);
+}
+
+static int run_list(const struct cli *c)
+{
+    return run(c, list, 0);
+}
+
+static const struct subcommand cmd_hub_push = {
+    .name = "push",
+    .summary = "add a log's records to the one there, or store a bundle",
+    .usage = "hub push URL LOG...|BUNDLE [options]",
+    .example = "tune hub push https://hub.example.org/tune/rk3399.jsonl out/run.jsonl",
+    .options = push_options,
+    .run = run_push,
+};
+
+static const struct subcommand cmd_hub_pull = {
+    .name = "pull",
+    .summary = "fetch a log, or a bundle (its URL ends with '/')",
+    .usage = "hub pull URL -o PATH [options]",
+    .example = "tune hub pull s3://farm/bundles/resnet-18/ -o bundle",
+    .options = pull_options,
+    .run = run_pull,
+};
+
+static const struct subcommand cmd_hub_list = {
+    .name = "list",
+    .summary = "what lies in a folder: bytes, time, name",
+    .usage = "hub list URL [options]",
+    .example = "tune hub list https://hub.example.org/tune/",
+    .options = list_options,
+    .run = run_list,
+};
+
+static const struct subcommand *const verbs[] = {&cmd_hub_push, &cmd_hub_pull, &cmd_hub_list, NULL};
 
 const struct subcommand cmd_hub = {
     .name = "hub",
     .summary = "share logs and bundles through a web server or an S3 store",
-    .usage = "hub push|pull|list URL [FILE...]",
+    .usage = "hub push|pull|list URL [FILE...] [options]",
     .example = "tune hub push https://hub.example.org/tune/rk3399.jsonl out/run.jsonl",
-    .options = options,
-    .run = run,
+    .verbs = verbs,
 };

@@ -65,14 +65,15 @@ static bool take(const struct record *r, const char *line, size_t n, void *arg)
     return g->failed == ERR_OK;
 }
 
-enum err log_best(const char *path, const char *key, struct best_set **out, struct why *why)
+enum err log_best(const char *const *paths, int n_paths, const char *key, struct best_set **out, struct why *why)
 {
     struct gathering g = {.key = key};
     enum err e = best_new(&g.best);
 
-    if (!e)
-        e = convert_scan(path, NULL, take, cmd_log_warning, &g, why);
-    e = e ? e : g.failed;
+    for (int i = 0; i < n_paths && !e; i++) {
+        e = convert_scan(paths[i], NULL, take, cmd_log_warning, &g, why);
+        e = e ? e : g.failed;
+    }
     if (e)
         best_free(g.best);
     else

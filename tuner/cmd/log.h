@@ -29,7 +29,7 @@ FILE *log_summary(const char *out);
 enum err log_lines_of(int fd, const char *path, bool (*each)(const struct log_line *line, void *arg), log_warn *warn,
                       void *arg, struct why *why);
 
-/* A best set of the records of a file of any form; NULL key = of any device. Damaged lines are told. Gives the set. */
-enum err log_best(const char *path, const char *key, struct best_set **out, struct why *why);
+/* A best set of the records of files of any form; NULL key = of any device. Damaged lines are told. Gives the set. */
+enum err log_best(const char *const *paths, int n_paths, const char *key, struct best_set **out, struct why *why);
 
 #endif

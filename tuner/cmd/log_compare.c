@@ -130,9 +130,9 @@ static int run(const struct cli *c)
     if (!e && c->n_rest != 2)
         e = why_set(&why, ERR_INPUT, "one log: expected two, e.g. old.jsonl new.jsonl");
     if (!e)
-        e = log_best(c->rest[0], cli_text(c, "key"), &a, &why);
+        e = log_best(&c->rest[0], 1, cli_text(c, "key"), &a, &why);
     if (!e)
-        e = log_best(c->rest[1], cli_text(c, "key"), &b, &why);
+        e = log_best(&c->rest[1], 1, cli_text(c, "key"), &b, &why);
     if (!e)
         print_all(c, a, b);
     best_free(a);

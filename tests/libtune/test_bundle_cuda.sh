@@ -106,6 +106,15 @@ TUNE_NVRTC=/nowhere/libnvrtc.so refused "bundles of CUDA kernels hold PTX, which
 refused "NVRTC 13.0 .* makes no code for sm_61" deploy --binaries sm_61
 refused "'sm_75x': expected device, or an architecture as sm_75" deploy --binaries sm_75x
 
+# a network's layers without its one call: said, in builds too; as one call only: refused
+"$bin/tune" deploy -q "$dir/best.jsonl" --network mobilenet-v1 --allow-nearest -o "$dir/network" >"$dir/out" 2>&1 || fail "a network's layers: $(cat "$dir/out")"
+grep -q "left out: mobilenet_v1_run, the whole network as one call" "$dir/out" || fail "no words on the one call: $(cat "$dir/out")"
+[ "$(wc -l <"$dir/out")" -eq 1 ] || fail "one line was expected on the one call: $(cat "$dir/out")"
+! grep -q "mobilenet_v1_run" "$dir/network/mobilenet_v1.h" || fail "the one call is said to be left out and is there"
+refused "mobilenet-v1 as one call: only of OpenCL kernels so far" "$bin/tune" deploy "$dir/best.jsonl" --network mobilenet-v1 --whole
+"$bin/tune" deploy -q "$dir/best.jsonl" -o "$dir/layers" >"$dir/out" 2>&1 || fail "layers: $(cat "$dir/out")"
+[ ! -s "$dir/out" ] || fail "nothing was to be said of a bundle of no network: $(cat "$dir/out")"
+
 # NVIDIA's own
 if env -u TUNE_NVRTC -u LD_LIBRARY_PATH "$bin/tune" deploy "$dir/best.jsonl" --name real --binaries sm_75 -o "$dir/real" >"$dir/out" 2>&1; then
     for ptx in "$dir/real/kernels/"*.ptx; do

@@ -194,8 +194,9 @@ static int compare(const struct app *a, const unsigned char *y)
     const char *dtype = BUNDLE(y).dtype;
     const size_t n = BUNDLE(y).n_bytes / (strcmp(dtype, "f16") == 0 ? 2 : 4);
     struct bytes theirs = {NULL, 0}, logits = {NULL, 0};
+    const double least = strcmp(dtype, "f16") == 0 ? 6.2e-5 : 1e-30; /* below it numbers have few digits */
     double largest = 0, off = 0, off_log = 0, largest_logit = 0;
-    size_t n_differ = 0;
+    size_t n_differ = 0, n_logs = 0;
     int has_logits;
     if (!read_file(a, "y.bin", &theirs) || theirs.n != BUNDLE(y).n_bytes) {
         fprintf(stderr, "y.bin: expected a file of %zu bytes\n", BUNDLE(y).n_bytes);
@@ -211,13 +212,14 @@ static int compare(const struct app *a, const unsigned char *y)
         if (has_logits) {
             largest_logit = larger(largest_logit, fabs(element("f32", logits.data, i)));
         }
-        if (v > 6.2e-5 && w > 6.2e-5) { /* below it halves have few digits */
+        if (v > least && w > least) {
             off_log = larger(off_log, fabs(log(v) - log(w)));
+            n_logs++;
         }
     }
     printf("%zu of %zu outputs differ; the worst by %.3g of the largest output", n_differ, n, off / largest);
     if (has_logits) {
-        printf(", before softmax by %.3g of the largest sum", off_log / largest_logit);
+        printf(", before softmax by %.3g of the largest sum (in %zu of them)", off_log / largest_logit, n_logs);
     }
     printf(" (limit %.3g)\n", a->limit);
     free(theirs.data);

@@ -165,10 +165,10 @@ static enum err make_layer(struct deploy_set *s, const struct deploy_layer *l, c
     struct loaded *loaded = NULL;
     struct load_report report = {0};
     enum err e = o->ops->load(o->device, &l->program, &l->blobs, NULL, &loaded, &report, why);
-    e = e == ERR_OK ? o->ops->run(loaded, PHASE_PACK, NULL, NULL, why) : e;
-    e = e == ERR_OK ? o->ops->run(loaded, PHASE_RUN, NULL, NULL, why) : e;
-    e = e == ERR_OK ? take_binaries(s, l, loaded, why) : e;
-    if (loaded != NULL) {
+    if (e == ERR_OK) {
+        e = o->ops->run(loaded, PHASE_PACK, NULL, NULL, why);
+        e = e == ERR_OK ? o->ops->run(loaded, PHASE_RUN, NULL, NULL, why) : e;
+        e = e == ERR_OK ? take_binaries(s, l, loaded, why) : e;
         o->ops->unload(loaded);
     }
     free(report.log);

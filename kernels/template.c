@@ -58,6 +58,8 @@ enum err template_space(const struct template *t, const struct workload *w, cons
     struct space *s = NULL;
     enum err e;
 
+    if (!template_computes(t, w->op))
+        return why_set(why, ERR_INPUT, "template %s is not of operator %s", t->id, w->op->name);
     if (t->fit(w, d, why) == FIT_NONE)
         return ERR_UNSUPPORTED;
     e = space_new(&s);

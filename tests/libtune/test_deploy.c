@@ -97,6 +97,30 @@ static void unknown_templates_are_refused(void **state)
     refused(&r, ERR_NOT_FOUND, "dense/of_tomorrow");
 }
 
+static void templates_of_another_operator_are_refused(void **state)
+{
+    struct record r;
+    (void)state;
+    assert_true(sample_record(dense, "dense/naive", &r));
+    (void)snprintf(r.template_id, sizeof r.template_id, "conv2d/direct_tile");
+    refused(&r, ERR_INPUT, "template conv2d/direct_tile is not of operator dense");
+}
+
+static void other_versions_of_a_template_are_named(void **state)
+{
+    struct record r;
+    (void)state;
+    assert_true(sample_record(dense, "dense/naive", &r));
+    r.template_version += 7;
+    memset(r.program.hex, '0', SHA256_HEX);
+    refused(&r, ERR_STALE, "measured with dense/naive version ");
+    assert_true(sample_record(dense, "dense/naive", &r));
+    r.template_version += 7;
+    cJSON_Delete(r.knobs);
+    r.knobs = cJSON_CreateString("of another kind");
+    refused(&r, ERR_STALE, "tune this layer again");
+}
+
 static void replayed_records_are_refused(void **state)
 {
     struct record r;
@@ -126,6 +150,8 @@ int main(void)
         cmocka_unit_test(failed_records_are_refused),
         cmocka_unit_test(own_programs_are_refused),
         cmocka_unit_test(unknown_templates_are_refused),
+        cmocka_unit_test(templates_of_another_operator_are_refused),
+        cmocka_unit_test(other_versions_of_a_template_are_named),
         cmocka_unit_test(replayed_records_are_refused),
         cmocka_unit_test(records_without_a_device_are_refused),
     };

@@ -32,7 +32,8 @@ static void bundle_name_is(const char *text, const char *expected)
 
 static void bundles_have_names_that_c_takes(void **state)
 {
-    static const char *const refused[] = {"", "=", "math", "MATH", "test", "OpenCL", "string", NULL};
+    static const char *const refused[] = {"",     "=", "math", "MATH", "test",    "OpenCL", "string",
+                                          "tune", "c", "m",    "dl",   "pthread", "RT",     NULL};
     char name[DEPLOY_NAME_BYTES], long_name[200];
     struct why why = {""};
     (void)state;
@@ -236,6 +237,10 @@ static void records_of_other_tuners_are_marked(void **state)
     (void)state;
     assert_true(sample_record(DENSE, "dense/naive", &r));
     r.program.hex[0] = r.fingerprint.hex[0] = '\0';
+    assert_int_equal(deploy_layer_init(&l, &r, &why), ERR_INPUT); /* of our own without a hash */
+    assert_non_null(strstr(why.text, "no hash of the program"));
+    deploy_layer_fini(&l);
+    (void)snprintf(r.protocol, sizeof r.protocol, "autotvm");
     assert_int_equal(deploy_layer_init(&l, &r, &why), ERR_OK);
     assert_int_equal(l.origin, DEPLOY_FOREIGN);
     assert_true(sha256_is_hex(l.record.program.hex));
@@ -278,15 +283,17 @@ static enum err write_one(const char *dir, void *arg, struct why *why)
     return strcmp(text, "fail") == 0 ? why_set(why, ERR_UNSUPPORTED, "no more of it") : e;
 }
 
-static bool never(const char *dir)
+static bool never(const char *dir, struct why *why)
 {
     (void)dir;
+    (void)why;
     return false;
 }
 
-static bool always(const char *dir)
+static bool always(const char *dir, struct why *why)
 {
     (void)dir;
+    (void)why;
     return true;
 }
 
@@ -404,6 +411,34 @@ static void damage_is_seen_wherever_it_is(void **state)
     assert_int_equal(deploy_check(dir, &n, &why), ERR_OK);
 }
 
+static void files_of_others_stay(void **state)
+{
+    static const char *const strangers[] = {"notes.txt", ".hidden", "kernels/mine.cl", "build/CMakeCache.txt", NULL};
+    const char *dir = in_folder("shared");
+    struct deploy_set s;
+    struct why why = {""};
+    (void)state;
+    write_bundle(dir);
+    write_bundle(dir); /* its own files are replaced */
+    for (size_t i = 0; strangers[i] != NULL; i++) {
+        char path[PATH_MAX];
+        (void)snprintf(path, sizeof path, "%s/build", dir);
+        assert_true(strchr(strangers[i], '/') == NULL || mkdir(path, 0755) == 0);
+        (void)snprintf(path, sizeof path, "%s/%s", dir, strangers[i]);
+        assert_int_equal(file_replace(path, "mine", 4, 0644, NULL), ERR_OK);
+        assert_int_equal(deploy_set_init(&s, "net", &why), ERR_OK);
+        add_layer(&s, DENSE);
+        assert_int_equal(deploy_bundle_write(&s, dir, &why), ERR_EXISTS);
+        assert_non_null(strstr(why.text, "would be lost"));
+        deploy_set_fini(&s);
+        file_holds(path, "mine");
+        assert_int_equal(unlink(path), 0);
+        (void)snprintf(path, sizeof path, "%s/build", dir);
+        (void)rmdir(path);
+    }
+    write_bundle(dir);
+}
+
 static void write_manifest(const char *dir, const char *text)
 {
     char path[PATH_MAX];
@@ -440,9 +475,9 @@ static void strange_manifests_are_refused(void **state)
     assert_int_equal(deploy_check(in_folder("nowhere"), &n, &why), ERR_NOT_FOUND);
     assert_int_equal(mkdir(dir, 0755), 0);
     assert_int_equal(deploy_check(dir, &n, &why), ERR_NOT_FOUND);
-    assert_false(deploy_is_bundle(dir));
+    assert_false(deploy_is_bundle(dir, NULL));
     manifest_says(dir, "{\"schema\":99,\"tune\":\"9\"", ERR_UNSUPPORTED, "schema 99");
-    assert_true(deploy_is_bundle(dir)); /* may be replaced */
+    assert_true(deploy_is_bundle(dir, NULL)); /* may be replaced */
     manifest_says(dir, "{\"schema\":\"2\"", ERR_INPUT, "schema");
     manifest_says(dir, "{\"schema\":2", ERR_INPUT, "files");
     manifest_says(dir, "{\"schema\":2,\"files\":[]", ERR_INPUT, "no files");
@@ -466,9 +501,8 @@ static void a_bundle_replaces_a_bundle_and_nothing_else(void **state)
     size_t n = 0;
     (void)state;
     write_bundle(in_folder("twice"));
-    assert_int_equal(file_replace(in_folder("twice/stale"), "x", 1, 0644, NULL), ERR_OK);
+    assert_int_equal(unlink(in_folder("twice/net.c")), 0);
     write_bundle(in_folder("twice"));
-    assert_int_equal(access(in_folder("twice/stale"), F_OK), -1);
     assert_int_equal(deploy_check(in_folder("twice"), &n, &why), ERR_OK);
     assert_int_equal(mkdir(in_folder("home"), 0755), 0);
     assert_int_equal(file_replace(in_folder("home/letter"), "x", 1, 0644, NULL), ERR_OK);
@@ -495,6 +529,7 @@ int main(void)
         cmocka_unit_test(missing_layers_are_named),
         cmocka_unit_test(records_of_other_tuners_are_marked),
         IN_FOLDER(folders_appear_whole_or_not_at_all),
+        IN_FOLDER(files_of_others_stay),
         IN_FOLDER(damage_is_seen_wherever_it_is),
         IN_FOLDER(strange_manifests_are_refused),
         IN_FOLDER(a_bundle_replaces_a_bundle_and_nothing_else),

@@ -2,6 +2,7 @@
 #include "tuner/deploy/layer.h"
 
 #include "kernels/template.h"
+#include "logs/foreign/foreign.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,19 @@ static enum err rebuild(struct deploy_layer *l, const struct template *t, struct
     return e == ERR_OK ? ERR_OK : why_prefix(why, e, "%s", l->record.workload);
 }
 
+/* Another tuner's records name their format where ours name a way of timing, and have no hash of a program. */
+static enum err mark_foreign(struct deploy_layer *l, const struct sha256 *hash, struct why *why)
+{
+    if (foreign_find(l->record.protocol) == NULL) {
+        return why_set(why, ERR_INPUT,
+                       "%s: the record has no hash of the program that was measured; tune this layer again",
+                       l->record.workload);
+    }
+    l->origin = DEPLOY_FOREIGN;
+    l->record.program = *hash;
+    return ERR_OK;
+}
+
 static enum err compare_hash(struct deploy_layer *l, const struct template *t, struct why *why)
 {
     struct sha256 hash;
@@ -73,18 +87,26 @@ static enum err compare_hash(struct deploy_layer *l, const struct template *t, s
         return why_set(why, e, "%s: hashing the program failed", l->record.workload);
     }
     if (l->record.program.hex[0] == '\0') {
-        l->origin = DEPLOY_FOREIGN;
-        l->record.program = hash;
-        return ERR_OK;
+        return mark_foreign(l, &hash, why);
     }
     if (strcmp(hash.hex, l->record.program.hex) != 0) {
         return why_set(why, ERR_STALE,
-                       "%s: %s (version %d) makes program %.12s, the record measured %.12s with version %lld; tune "
-                       "this layer again",
-                       l->record.workload, t->id, t->version, hash.hex, l->record.program.hex,
-                       (long long)l->record.template_version);
+                       "%s: %s (version %d) makes program %.12s, the record measured %.12s; tune this layer again",
+                       l->record.workload, t->id, t->version, hash.hex, l->record.program.hex);
     }
     return ERR_OK;
+}
+
+/* When a record of an older or newer template cannot be had again, that is the reason, whatever else was said. */
+static enum err explain(const struct record *r, const struct template *t, enum err e, struct why *why)
+{
+    struct why inner = *why;
+    if (e == ERR_OK || e == ERR_NOMEM || r->program.hex[0] == '\0' || r->template_version == t->version) {
+        return e;
+    }
+    return why_set(why, ERR_STALE,
+                   "%s: measured with %s version %lld, this tune has version %d; tune this layer again (%.300s)",
+                   r->workload, t->id, (long long)r->template_version, t->version, inner.text);
 }
 
 static void clear(struct deploy_layer *l)
@@ -123,6 +145,7 @@ enum err deploy_layer_init(struct deploy_layer *l, const struct record *r, struc
     e = read_device(l, why);
     e = e == ERR_OK ? rebuild(l, t, why) : e;
     e = e == ERR_OK ? compare_hash(l, t, why) : e;
+    e = explain(r, t, e, why);
     return e == ERR_OK ? finish(l, r->workload, why) : e;
 }
 

@@ -32,10 +32,11 @@ struct deploy_layer {
     struct exec_plan *plan;
 };
 
-/* Builds the record's program anew through its template. Copies `r`. A record without a program hash is another
- * tuner's: DEPLOY_FOREIGN. ERR_INPUT for a record that is not a tuned one (status not ok, no template, no device
- * description), ERR_UNSUPPORTED for a device without kernels (replay), ERR_STALE when the template makes another
- * program than the one that was measured; each in words naming the workload. */
+/* Builds the record's program anew through its template. Copies `r`. A record without a program hash whose protocol is
+ * a foreign format is another tuner's: DEPLOY_FOREIGN. ERR_INPUT for a record that is not a tuned one (status not ok,
+ * no template or another operator's, no device description, no program hash), ERR_UNSUPPORTED for a device without
+ * kernels (replay), ERR_STALE when the template makes another program than the one that was measured; each in words
+ * naming the workload. */
 enum err deploy_layer_init(struct deploy_layer *l, const struct record *r, struct why *why);
 
 /* From a choice for a workload without a record of its own (DEPLOY_NEAREST, DEPLOY_DEFAULT). `vectors`: with expected

@@ -2,10 +2,12 @@
 
 #include "core/file.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The last member: a hash of the bytes before it. */
 #define SEAL ",\"sha256\":\""
@@ -263,7 +265,56 @@ enum err deploy_check(const char *dir, size_t *n_files, struct why *why)
     return e;
 }
 
-bool deploy_is_bundle(const char *dir)
+/* Is the file `name` listed, or, when it is a folder, any file in it? */
+static bool is_listed(const cJSON *files, const char *name, bool is_folder)
+{
+    const size_t n = strlen(name);
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, files)
+    {
+        const char *path = NULL;
+        if (json_get_text(entry, "path", &path, NULL) == ERR_OK && strncmp(path, name, n) == 0 &&
+            path[n] == (is_folder ? '/' : '\0')) {
+            return true;
+        }
+    }
+    return !is_folder && strcmp(name, BUNDLE_MANIFEST) == 0;
+}
+
+/* Looks at everything in `dir`/`inside`: false and words at the first thing that the manifest does not list. */
+static bool has_no_strangers(const char *dir, const char *inside, const cJSON *files, struct why *why)
+{
+    char path[PATH_MAX], name[PATH_MAX];
+    const struct dirent *entry;
+    struct stat st;
+    bool all = true;
+    DIR *d = (size_t)snprintf(path, sizeof path, "%s/%s", dir, inside) < sizeof path ? opendir(path) : NULL;
+    while (d != NULL && all && (entry = readdir(d)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        const bool fits = (size_t)snprintf(name, sizeof name, "%s%s%s", inside, inside[0] != '\0' ? "/" : "",
+                                           entry->d_name) < sizeof name &&
+                          (size_t)snprintf(path, sizeof path, "%s/%s", dir, name) < sizeof path;
+        const bool is_folder = fits && lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+        all = fits && is_listed(files, name, is_folder);
+        if (!all) {
+            why_set(why, ERR_EXISTS,
+                    "%s/%s is no file of the bundle there and would be lost: remove it, or give another folder", dir,
+                    fits ? name : entry->d_name);
+        } else if (is_folder) {
+            all = has_no_strangers(dir, name, files, why);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    } else {
+        why_set(why, ERR_IO, "%s/%s cannot be looked through", dir, inside);
+    }
+    return d != NULL && all;
+}
+
+bool deploy_is_bundle(const char *dir, struct why *why)
 {
     struct buf text;
     cJSON *root = NULL;
@@ -273,6 +324,7 @@ bool deploy_is_bundle(const char *dir)
     bool is = read_text(dir, &text, NULL) == ERR_OK && json_parse(buf_text(&text), text.len, &root, NULL) == ERR_OK &&
               json_get_i64(root, "schema", 1, JSON_EXACT_MAX, &schema, NULL) == ERR_OK &&
               json_get_text(root, "tune", &version, NULL) == ERR_OK;
+    is = is && has_no_strangers(dir, "", cJSON_GetObjectItemCaseSensitive(root, "files"), why);
     cJSON_Delete(root);
     buf_fini(&text);
     return is;

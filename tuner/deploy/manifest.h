@@ -18,7 +18,8 @@ enum err deploy_manifest_text(const struct deploy_set *s, const cJSON *files, st
  * ERR_UNSUPPORTED (newer schema), ERR_IO. */
 enum err deploy_check(const char *dir, size_t *n_files, struct why *why);
 
-/* Is there a whole manifest in `dir`, of whatever schema? */
-bool deploy_is_bundle(const char *dir);
+/* Is there a whole manifest in `dir`, of whatever schema, and nothing but the files that it lists? Words name the first
+ * file that it does not list; without a manifest there are none. */
+bool deploy_is_bundle(const char *dir, struct why *why);
 
 #endif

@@ -37,13 +37,17 @@ enum err deploy_symbol(const char *text, char *out, size_t n_out)
 }
 
 /* Headers of C that "NAME.h" would hide, what find_package(NAME) would find, targets that CMake has itself, beginnings
- * of names inside NAME.c. */
+ * of names inside NAME.c, libraries that libNAME.a would hide. */
 static const char *const taken_names[] = {
-    "assert",    "complex", "ctype",      "errno",         "fenv",   "float",   "inttypes", "iso646",  "limits",
-    "locale",    "math",    "setjmp",     "signal",        "stdarg", "stdbool", "stddef",   "stdint",  "stdio",
-    "stdlib",    "string",  "tgmath",     "time",          "wchar",  "wctype",  "stdalign", "threads", "uchar",
-    "stdatomic", "memory",  "strings",    "unistd",        "opencl", "test",    "all",      "install", "help",
-    "clean",     "package", "edit_cache", "rebuild_cache", "main",   "bundle",  "exec",     NULL};
+    "assert",   "complex", "ctype",   "errno",     "fenv",   "float",   "inttypes",   "iso646",
+    "limits",   "locale",  "math",    "setjmp",    "signal", "stdarg",  "stdbool",    "stddef",
+    "stdint",   "stdio",   "stdlib",  "string",    "tgmath", "time",    "wchar",      "wctype",
+    "stdalign", "threads", "uchar",   "stdatomic", "memory", "strings", "unistd",     "opencl",
+    "test",     "all",     "install", "help",      "clean",  "package", "edit_cache", "rebuild_cache",
+    "main",     "bundle",  "exec",    "tune",      "c",      "m",       "dl",         "pthread",
+    "rt",       "util",    "gcc",     "gcc_s",     "cuda",   "cudart",  "nvrtc",      "z",
+    "gomp",     "atomic",  "resolv",  "crypt",     "nsl",    "anl",     "supc__",     "stdc__",
+    "libtune",  "pocl",    "ssp",     "asan",      "ubsan",  "tsan",    NULL};
 
 enum err deploy_bundle_name(const char *text, char out[DEPLOY_NAME_BYTES], struct why *why)
 {
@@ -55,11 +59,10 @@ enum err deploy_bundle_name(const char *text, char out[DEPLOY_NAME_BYTES], struc
     const char *start = isalpha((unsigned char)name[1]) ? name + 1 : name;
     for (size_t i = 0; taken_names[i] != NULL; i++) {
         if (strcasecmp(start, taken_names[i]) == 0) {
-            return why_set(
-                why, ERR_INPUT,
-                "'%s' cannot be a bundle's name: a C header, CMake or the bundle itself has it; give another "
-                "one with --name",
-                start);
+            return why_set(why, ERR_INPUT,
+                           "'%s' cannot be a bundle's name: a C header, a system library, CMake, tune or the bundle "
+                           "itself has it; give another one with --name",
+                           start);
         }
     }
     memmove(out, start, strlen(start) + 1);

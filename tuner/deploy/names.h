@@ -15,7 +15,8 @@
 enum err deploy_symbol(const char *text, char *out, size_t n_out);
 
 /* A bundle's name: as deploy_symbol, and it begins with a letter ('b' is put before another character). ERR_INPUT with
- * words for names that a C header or CMake itself has ("math", "test"), for an empty and for a long one. */
+ * words for names that a C header, a system library or CMake itself has ("math", "pthread", "test"), for an empty and
+ * for a long one. */
 enum err deploy_bundle_name(const char *text, char out[DEPLOY_NAME_BYTES], struct why *why);
 
 /* The same in capitals, for macros. */

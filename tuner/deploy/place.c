@@ -41,11 +41,15 @@ static enum err make_parents(const char *place, struct why *why)
     return dir_make(parent, 0755, why);
 }
 
-static enum err check_place(const char *place, bool (*may_replace)(const char *dir), bool *there, struct why *why)
+static enum err check_place(const char *place, deploy_may_replace *may_replace, bool *there, struct why *why)
 {
     struct stat st;
+    struct why refusal = {""};
     *there = lstat(place, &st) == 0;
-    if (*there && !(S_ISDIR(st.st_mode) && (may_replace(place) || rmdir(place) == 0))) {
+    if (*there && !(S_ISDIR(st.st_mode) && (may_replace(place, &refusal) || rmdir(place) == 0))) {
+        if (refusal.text[0] != '\0') {
+            return why_set(why, ERR_EXISTS, "%s", refusal.text);
+        }
         return why_set(why, ERR_EXISTS,
                        "%s is there already and is no bundle: expected a new folder, or a bundle to "
                        "replace",
@@ -76,7 +80,7 @@ static enum err exchange(const char *fresh, const char *place, bool there, struc
     return ERR_OK;
 }
 
-enum err deploy_place(const char *dir, bool (*may_replace)(const char *dir),
+enum err deploy_place(const char *dir, deploy_may_replace *may_replace,
                       enum err (*fill)(const char *dir, void *arg, struct why *why), void *arg, struct why *why)
 {
     char place[PATH_MAX], fresh[PATH_MAX];

@@ -36,6 +36,17 @@ static void tensor(const struct deploy_set *s, const struct program_buffer *b, s
                (unsigned long long)b->n_elems * dtype_bytes(b->dtype));
 }
 
+/* Has the layer functions? What only the one call of a network runs has none, and no table of tensors either. */
+static bool is_called(const struct deploy_set *s, size_t i_layer)
+{
+    for (size_t i = 0; i < s->n_calls; i++) {
+        if (s->calls[i].i_layer == i_layer) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static size_t tensors(const struct deploy_set *s, size_t i_layer, struct buf *out)
 {
     const struct program *p = &s->layers[i_layer].program;
@@ -80,7 +91,7 @@ static void layers(const struct deploy_set *s, struct buf *out)
     size_t n_most = 1;
     buf_puts(out, "\n/* ---- layers ---- */\n\n");
     for (size_t i = 0; i < s->n_layers; i++) {
-        const size_t n = tensors(s, i, out);
+        const size_t n = is_called(s, i) ? tensors(s, i, out) : 0;
         n_most = n > n_most ? n : n_most;
     }
     buf_printf(out, "#define MAX_TENSORS %zu /* of a layer */\n\nconst struct %s_layer %s_layers[%s_N_LAYERS] = {\n",

@@ -1,6 +1,7 @@
 /* deploy.c - `tune deploy`: a best log made into files for a deployment build. */
 #include "kernels/graph_work.h"
 #include "kernels/template.h"
+#include "logs/foreign/foreign.h"
 #include "tuner/cmd/cmd.h"
 #include "tuner/convert.h"
 #include "tuner/deploy/bundle.h"
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_KEYS 12 /* named in words */
 
 static const struct cli_option options[] = {
     {"output", 'o', NULL, CLI_TEXT, "DIR", NULL, NULL, 0, 0, "folder of the bundle; an earlier bundle is replaced"},
@@ -42,20 +45,73 @@ static const struct cli_option options[] = {
 struct chosen {
     struct best_set *best;
     const char *key, *fingerprint; /* NULL = any */
+    char keys[MAX_KEYS][64];       /* that the good records of the log have, whatever the options say */
+    size_t n_keys;
+    int64_t n_own, n_bad; /* records of a farm of tune; lines that cannot be read */
     enum err failed;
 };
+
+static void note_key(struct chosen *c, const struct record *r)
+{
+    size_t i = 0;
+    while (i < c->n_keys && strcmp(c->keys[i], r->key) != 0) {
+        i++;
+    }
+    if (r->status == STATUS_OK && i == c->n_keys && i < MAX_KEYS) {
+        (void)snprintf(c->keys[c->n_keys++], sizeof c->keys[0], "%s", r->key);
+    }
+}
 
 static bool take(const struct record *r, const char *line, size_t n_line, void *arg)
 {
     struct chosen *c = arg;
     (void)line;
     (void)n_line;
+    c->n_own += foreign_find(r->protocol) == NULL;
+    note_key(c, r);
     if ((c->key != NULL && strcmp(c->key, r->key) != 0) ||
         (c->fingerprint != NULL && strncmp(c->fingerprint, r->fingerprint.hex, strlen(c->fingerprint)) != 0)) {
         return true;
     }
     c->failed = best_add(c->best, r);
     return c->failed == ERR_OK;
+}
+
+static void note_bad(const char *path, int64_t i_line, const char *words, void *arg)
+{
+    struct chosen *c = arg;
+    c->n_bad++;
+    cmd_log_warning(path, i_line, words, NULL);
+}
+
+static enum err refuse_empty(const struct chosen *c, const char *path, struct why *why)
+{
+    struct buf keys;
+    if (c->key == NULL && c->fingerprint == NULL) {
+        return why_set(why, ERR_NOT_FOUND, "%s has no record with status ok; expected a log of `tune run -o`", path);
+    }
+    buf_init(&keys, 800);
+    for (size_t i = 0; i < c->n_keys; i++) {
+        buf_printf(&keys, "%s%s", i > 0 ? ", " : "", c->keys[i][0] != '\0' ? c->keys[i] : "(none)");
+    }
+    why_set(why, ERR_NOT_FOUND, "%s has no record with status ok for this device (%s%s%s%s%s); keys it has: %s", path,
+            c->key != NULL ? "--key " : "", c->key != NULL ? c->key : "",
+            c->key != NULL && c->fingerprint != NULL ? " " : "", c->fingerprint != NULL ? "--fingerprint " : "",
+            c->fingerprint != NULL ? c->fingerprint : "", c->n_keys > 0 ? buf_text(&keys) : "none");
+    buf_fini(&keys);
+    return ERR_NOT_FOUND;
+}
+
+/* Of a log that was cut, a part of a bundle would replace a whole one. Rows of another tuner's file that tune has no
+ * words for are no damage. */
+static enum err refuse_bad(const struct chosen *c, const char *path, struct why *why)
+{
+    return c->n_bad == 0 || c->n_own == 0
+               ? ERR_OK
+               : why_set(why, ERR_INPUT,
+                         "%s: %lld %s cannot be read, layers may be missing: fetch it again, or drop them with `tune "
+                         "log merge %s -o NEW` and deploy that",
+                         path, (long long)c->n_bad, c->n_bad == 1 ? "line" : "lines", path);
 }
 
 static enum err choose(const struct cli *c, const char *path, struct chosen *out, struct why *why)
@@ -67,13 +123,12 @@ static enum err choose(const struct cli *c, const char *path, struct chosen *out
     if (e != ERR_OK) {
         return why_set(why, e, "out of memory");
     }
-    e = convert_scan(path, NULL, take, cmd_log_warning, out, why);
+    e = convert_scan(path, NULL, take, note_bad, out, why);
     e = e == ERR_OK ? out->failed : e;
     if (e == ERR_OK && best_n(out->best) == 0) {
-        e = why_set(why, ERR_NOT_FOUND, "%s has no record with status ok%s; expected a log of `tune run -o`", path,
-                    out->key != NULL || out->fingerprint != NULL ? " for this device" : "");
+        e = refuse_empty(out, path, why);
     }
-    return e;
+    return e == ERR_OK ? refuse_bad(out, path, why) : e;
 }
 
 /* What --network or --workloads ask for; *any: is there one of them? */

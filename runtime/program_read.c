@@ -258,7 +258,8 @@ static enum err read_bump(struct program_launch *l, const cJSON *o, struct why *
     {
         const double v = item->valuedouble;
 
-        if (i >= PROGRAM_MAX_NEST || !cJSON_IsNumber(item) || !(v >= -0x1p31 && v <= 0x1p31) || v != (double)(int64_t)v)
+        if (i >= PROGRAM_MAX_NEST || !cJSON_IsNumber(item) || !(v >= -2147483648.0 && v <= 2147483648.0) ||
+            v != (double)(int64_t)v)
             return why_set(why, ERR_INPUT, "'bump' is not a list of at most %d whole numbers within 2^31",
                            PROGRAM_MAX_NEST);
         l->args[l->n_args - 1].bump[i++] = (int64_t)v;

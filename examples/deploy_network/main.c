@@ -248,7 +248,7 @@ static double sum_of_steps_ms(size_t *n_unknown)
 
 static int time_runs(struct app *a, cl_mem x, cl_mem y)
 {
-    double ms[MAX_RUNS], sum;
+    double ms[MAX_RUNS] = {0}, sum;
     size_t n_unknown;
     for (int i = 0; i < a->n_runs; i++) {
         const double start = now_ms();

@@ -43,7 +43,7 @@ static int exec_cl_by_text(const void *a, const void *b)
 /* The driver's list sorted, as many words as fit. `text` is cut into words. */
 static void exec_cl_sort_words(char *text, char *out)
 {
-    char *words[EXEC_WORDS];
+    char *words[EXEC_WORDS] = {NULL};
     size_t n = 0, at = 0;
     while (*(text += strspn(text, " ")) != '\0' && n < EXEC_WORDS) {
         words[n++] = text;

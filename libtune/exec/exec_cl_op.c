@@ -47,11 +47,14 @@ static enum exec_status exec_cl_grow(struct exec_cl_op *op, struct exec_words *w
     if (op->layout.n_slots > s->n_slots) {
         const size_t n = (size_t)op->layout.n_slots, old = (size_t)s->n_slots;
         cl_mem *slots = realloc(s->slots, n * sizeof *slots);
-        size_t *bytes;
-        s->slots = slots != NULL ? slots : s->slots;
-        bytes = slots != NULL ? realloc(s->slot_bytes, n * sizeof *bytes) : NULL;
-        s->slot_bytes = bytes != NULL ? bytes : s->slot_bytes;
-        if (bytes == NULL) {
+        size_t *bytes = realloc(s->slot_bytes, n * sizeof *bytes);
+        if (slots != NULL) {
+            s->slots = slots;
+        }
+        if (bytes != NULL) {
+            s->slot_bytes = bytes;
+        }
+        if (slots == NULL || bytes == NULL) {
             return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
         }
         memset(slots + old, 0, (n - old) * sizeof *slots);

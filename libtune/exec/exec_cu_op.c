@@ -176,10 +176,14 @@ EXEC_API enum exec_status exec_cu_op_open(struct exec_cu *s, const struct exec_p
     if (status == EXEC_NO_MEMORY) {
         (void)exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     }
+    if (op == NULL) {
+        exec_cu_leave(s);
+        return status;
+    }
     status = status == EXEC_OK ? exec_cu_prepare(op, words) : status;
     if (status == EXEC_OK) {
         *out = op;
-    } else if (op != NULL) {
+    } else {
         exec_cu_free_op(op);
     }
     exec_cu_leave(s);

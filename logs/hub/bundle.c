@@ -190,7 +190,7 @@ enum err hub_push_bundle(struct hub *h, const struct hub_url *u, const char *dir
 {
     struct manifest m;
     struct hub_url place;
-    struct hub_object o;
+    struct hub_object o = {.exists = false};
     struct buf theirs;
     enum err e = manifest_read(dir, &m, why);
 

@@ -61,7 +61,7 @@ static enum err merge(const char *const *paths, size_t n, const char *out, int64
 {
     int n_told = 0;
     struct merge_options o = {.lines = log_lines_of, .arg = &n_told};
-    struct merge_report first, all;
+    struct merge_report first = {0}, all = {0};
     char alone[PATH_MAX];
     enum err e;
 

@@ -68,14 +68,19 @@ enum err deploy_code_add(struct deploy_code *c, const char *target, const void *
     struct exec_binary *grown = realloc(c->list, (c->n + 1) * sizeof *grown);
     char *name = strdup(target);
     unsigned char *copy = malloc(n_bytes + 1);
-    c->list = grown != NULL ? grown : c->list;
+    if (grown != NULL) {
+        c->list = grown;
+    }
     if (grown == NULL || name == NULL || copy == NULL) {
         free(name);
         free(copy);
         return ERR_NOMEM;
     }
     memcpy(copy, bytes, n_bytes);
-    c->list[c->n++] = (struct exec_binary){name, copy, n_bytes, exec_sum(copy, n_bytes)};
+    c->list[c->n].target = name;
+    c->list[c->n].bytes = copy;
+    c->list[c->n].n_bytes = n_bytes;
+    c->list[c->n++].sum = exec_sum(copy, n_bytes);
     return ERR_OK;
 }
 

@@ -69,7 +69,7 @@ tune_set() {
 build_set() {
     list=$layouts
     [ "$2" != i8 ] || list=nchw4c
-    "$bin/tune" deploy "${3%.jsonl}.best.jsonl" --network "$1" --dtype "$2" --whole --layout "$list" --name "$4" -o "$out/$4" |
+    "$bin/tune" deploy "${3%.jsonl}.best.jsonl" --network "$1" --dtype "$2" --whole --allow-nearest --layout "$list" --name "$4" -o "$out/$4" |
         grep -A1 '^whole network'
     {
         cmake -S "$out/$4" -B "$out/$4-build" -DCMAKE_INSTALL_PREFIX="$out/$4-installed" -D"$4_VECTORS=OFF"

@@ -4,7 +4,9 @@
 #include "tuner/deploy/bundle.h"
 #include "tuner/deploy/make.h"
 #include "tuner/deploy/manifest.h"
+#include "tuner/deploy/network.h"
 #include "tuner/deploy/place.h"
+#include "tuner/deploy/text.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -227,6 +229,46 @@ static void missing_layers_are_named(void **state)
     deploy_want_fini(&w);
     best_free(best);
     record_fini(&r);
+}
+
+static void a_network_as_one_call_needs_its_layers(void **state)
+{
+    const struct deploy_network_options o = {"mobilenet-v1", DTYPE_F32, 1, true, true};
+    struct deploy_set s;
+    struct best_set *best = NULL;
+    struct record r;
+    struct why why = {""};
+    (void)state;
+    assert_true(sample_record("dense f32 m=1 n=1000 k=1024 epilogue=bias", "dense/naive", &r));
+    assert_int_equal(best_new(&best), ERR_OK);
+    assert_int_equal(best_add(best, &r), ERR_OK);
+    assert_int_equal(deploy_set_init(&s, "net", &why), ERR_OK);
+    assert_int_equal(deploy_network_make(&s, best, &o, &why), ERR_NOT_FOUND);
+    assert_non_null(strstr(why.text, "27 of 28 layers of the whole network have no record")); /* pools need none */
+    assert_non_null(strstr(why.text, "conv1: conv2d f32"));
+    assert_int_equal(s.n_layers, 0);
+    deploy_set_fini(&s);
+    best_free(best);
+    record_fini(&r);
+}
+
+static void tables_that_nothing_uses_are_not_printed(void **state)
+{
+    struct deploy_set s;
+    struct buf text;
+    struct why why = {""};
+    (void)state;
+    buf_init(&text, 1 << 24);
+    assert_int_equal(deploy_set_init(&s, "net", &why), ERR_OK);
+    add_layer(&s, DENSE);
+    add_layer(&s, DENSE_2);
+    assert_int_equal(deploy_set_call(&s, "fc", DENSE_2, &why), ERR_OK);
+    assert_int_equal(deploy_set_share(&s, &why), ERR_OK);
+    assert_int_equal(deploy_text_source(&s, &text, &why), ERR_OK);
+    assert_non_null(strstr(buf_text(&text), " p1_tensors[]"));
+    assert_null(strstr(buf_text(&text), " p0_tensors[]"));
+    buf_fini(&text);
+    deploy_set_fini(&s);
 }
 
 static void records_of_other_tuners_are_marked(void **state)
@@ -527,6 +569,8 @@ int main(void)
         cmocka_unit_test(bad_lines_are_named),
         cmocka_unit_test(networks_have_all_their_layers),
         cmocka_unit_test(missing_layers_are_named),
+        cmocka_unit_test(a_network_as_one_call_needs_its_layers),
+        cmocka_unit_test(tables_that_nothing_uses_are_not_printed),
         cmocka_unit_test(records_of_other_tuners_are_marked),
         IN_FOLDER(folders_appear_whole_or_not_at_all),
         IN_FOLDER(files_of_others_stay),

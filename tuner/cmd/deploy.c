@@ -29,7 +29,8 @@ static const struct cli_option options[] = {
     {"name", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0,
      "of the bundle and in front of its functions; else the network's, or tune_bundle"},
     {"allow-nearest", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0,
-     "a workload without a record takes the config of the nearest one, or the default"},
+     "a workload (with --whole a layer with weights) without a record takes the config of the nearest one, or the "
+     "default"},
     {"binaries", 0, NULL, CLI_TEXT, "WHAT[,WHAT]", NULL, NULL, 0, 0,
      "code made now beside the text: device (OpenCL: program binaries of --device), sm_75 (CUDA: cubins)"},
     {"device", 0, NULL, CLI_TEXT, "BACKEND", "opencl", NULL, 0, 0,
@@ -223,6 +224,7 @@ static enum err add_network(const struct cli *c, struct deploy_set *s, const str
         return why_set(why, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
     }
     o.dtype = (enum dtype)t;
+    o.exact = o.calls && !cli_flag(c, "allow-nearest");
     if (deploy_set_is_cuda(s)) {
         return ERR_OK; /* told by warn_left_out */
     }

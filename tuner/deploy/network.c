@@ -158,6 +158,44 @@ static enum err choose_layouts(struct prices *p, struct deploy_network *n)
     return e;
 }
 
+/* Convolutions and dense layers; pools, additions, softmax, transforms have none. */
+static bool has_weights(const char *workload)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    struct workload w;
+    size_t n = workload_parse(workload, &w, NULL) ? 0 : w.op->tensors(&w, list);
+
+    while (n && list[n - 1].role != ROLE_WEIGHT)
+        n--;
+    return n > 0;
+}
+
+/* Words on the steps with weights that have no record. */
+static enum err check_records(const struct best_set *best, const struct deploy_network *n, struct why *why)
+{
+    size_t n_layers = 0, n_missing = 0;
+    struct buf list;
+    enum err e;
+
+    buf_init(&list, 600);
+    for (size_t i = 0; i < n->lowered.n_steps; i++) {
+        const struct lowered_step *step = &n->lowered.steps[i];
+
+        if (!has_weights(step->workload))
+            continue;
+        n_layers++;
+        if (!best_find(best, step->workload, NULL))
+            buf_printf(&list, "%s%s: %s", n_missing++ ? "; " : "", step->name, step->workload);
+    }
+    e = n_missing == 0 ? ERR_OK
+                       : why_set(why, ERR_NOT_FOUND,
+                                 "%zu of %zu layers of the whole network have no record (tune them with `tune run "
+                                 "--network %s --whole`, or let --allow-nearest choose): %s%s",
+                                 n_missing, n_layers, n->graph->name, buf_text(&list), list.failed ? " ..." : "");
+    buf_fini(&list);
+    return e;
+}
+
 static enum err add_steps(struct deploy_set *s, const struct best_set *best, const struct prices *p,
                           const struct deploy_network_options *o, struct deploy_network *n)
 {
@@ -199,6 +237,8 @@ enum err deploy_network_make(struct deploy_set *s, const struct best_set *best, 
         p.device = &device;
         e = choose_layouts(&p, n);
     }
+    if (!e && o->exact)
+        e = check_records(best, n, why);
     if (!e)
         e = add_steps(s, best, &p, o, n);
     prices_fini(&p);

@@ -23,10 +23,12 @@ struct deploy_network_options {
     enum dtype dtype;
     unsigned layouts; /* a bit each: what may be chosen */
     bool calls;       /* the bundle's functions are those of the steps */
+    bool exact;       /* every step with weights must have a record */
 };
 
 /* Adds the layers of all steps to the set, and the network to it. Of a step without a record the config is that of the
- * nearest one, or the default. ERR_NOT_FOUND: no such graph; ERR_INPUT, ERR_UNSUPPORTED with words. */
+ * nearest one, or the default. ERR_NOT_FOUND: no such graph, or, where `exact` is asked for, steps without a record;
+ * ERR_INPUT, ERR_UNSUPPORTED with words. */
 enum err deploy_network_make(struct deploy_set *s, const struct best_set *best, const struct deploy_network_options *o,
                              struct why *why);
 void deploy_network_free(struct deploy_network *n); /* accepts NULL */

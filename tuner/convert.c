@@ -147,15 +147,45 @@ static enum err print_named(struct record *r, struct buf *line)
     return record_print(r, line);
 }
 
+/* The line of ours that a row carries, where it says what `r` says; NULL = none. It is one line. */
+static const char *carried_line(const struct foreign_row *row, const struct record *r)
+{
+    const cJSON *carried = cJSON_GetObjectItemCaseSensitive(row->extra, CONVERT_CARRIED);
+    const char *text = cJSON_IsString(carried) ? carried->valuestring : "\n";
+    struct buf is, has;
+    struct record c;
+    bool same;
+
+    if (strpbrk(text, "\r\n") || record_parse(text, strlen(text), &c, NULL))
+        return NULL;
+    buf_init(&is, RECORD_MAX_BYTES);
+    buf_init(&has, RECORD_MAX_BYTES);
+    same = record_print(r, &is) == ERR_OK && record_print(&c, &has) == ERR_OK && is.len == has.len &&
+           memcmp(is.data, has.data, is.len) == 0;
+    buf_fini(&has);
+    buf_fini(&is);
+    record_fini(&c);
+    return same ? text : NULL;
+}
+
+static enum err print_line(const struct rows *s, struct record *r, const struct foreign_row *row, struct buf *line)
+{
+    const char *carried = carried_line(row, r);
+
+    if (carried)
+        return buf_printf(line, "%s\n", carried);
+    complete(r, s->map->format, row->target);
+    return print_named(r, line);
+}
+
 static bool give(struct rows *s, struct record *r, const struct foreign_row *row)
 {
     struct buf line;
     bool more = true;
     enum err e;
 
-    buf_init(&line, RECORD_MAX_BYTES);
-    complete(r, s->map->format, row->target);
-    e = print_named(r, &line);
+    buf_init(&line, RECORD_MAX_BYTES + 1);
+    e = print_line(s, r, row, &line);
     if (e == ERR_NOMEM) {
         s->failed = e;
         more = false;

@@ -5,6 +5,10 @@
 #include "logs/foreign/foreign.h"
 #include "logs/log.h"
 
+/* The member of a row's extra in which a map carries a record of ours whole, as the text of its line. convert_put makes
+ * it the very line; read again, the line is given as it stands where the row still means it. */
+#define CONVERT_CARRIED "tune"
+
 /* What one foreign format means here. */
 struct convert_map {
     const char *format; /* of foreign_formats */

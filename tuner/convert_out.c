@@ -83,6 +83,23 @@ static enum err grow(struct convert_out *o, struct why *why)
     return ERR_OK;
 }
 
+/* Where a row carries the record whole, it carries the line as it stood: a line may have fewer members than a record
+ * prints (the tracker's own) or more. */
+static enum err carry_line(struct foreign_row *row, const char *line, size_t n_line)
+{
+    cJSON *carried = cJSON_GetObjectItemCaseSensitive(row->extra, CONVERT_CARRIED);
+    char *copy = cJSON_IsString(carried) ? strndup(line, n_line) : NULL;
+    cJSON *text = copy ? cJSON_CreateString(copy) : NULL;
+
+    free(copy);
+    if (!cJSON_IsString(carried))
+        return ERR_OK;
+    if (text && cJSON_ReplaceItemInObjectCaseSensitive(row->extra, CONVERT_CARRIED, text))
+        return ERR_OK;
+    cJSON_Delete(text);
+    return ERR_NOMEM;
+}
+
 enum err convert_put(struct convert_out *o, const struct record *r, const char *line, size_t n_line, struct why *why)
 {
     enum err e;
@@ -95,6 +112,8 @@ enum err convert_put(struct convert_out *o, const struct record *r, const char *
     if (!e)
         e = o->map->from_record(r, &o->rows[o->n], why);
     o->n += !e;
+    if (!e && carry_line(&o->rows[o->n - 1], line, n_line))
+        e = why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     return !e && o->format->is_lines && o->n == BATCH ? write_rows(o, why) : e;
 }
 

@@ -1,11 +1,11 @@
 #include "tuner/foreign/carried.h"
 
+#include "tuner/convert.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MEMBER "tune"
 
 enum err carried_add(const struct record *r, cJSON *extra)
 {
@@ -17,7 +17,7 @@ enum err carried_add(const struct record *r, cJSON *extra)
     e = record_print(r, &line);
     if (!e) {
         line.data[line.len - 1] = '\0';
-        json_add_text(extra, MEMBER, line.data, &ok);
+        json_add_text(extra, CONVERT_CARRIED, line.data, &ok);
     }
     buf_fini(&line);
     return e ? e : ok ? ERR_OK : ERR_NOMEM;
@@ -47,7 +47,7 @@ enum err carried_take(const struct foreign_row *row,
                       enum err (*from_record)(const struct record *r, struct foreign_row *out, struct why *why),
                       struct record *out)
 {
-    const cJSON *text = cJSON_GetObjectItemCaseSensitive(row->extra, MEMBER);
+    const cJSON *text = cJSON_GetObjectItemCaseSensitive(row->extra, CONVERT_CARRIED);
     struct record r;
     enum err e;
 

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OURS "tune"
 #define CLOSE 1e-9 /* of two times that went through milliseconds as text */
 
 /* A name for a kernel without one: equal parameters, equal name. */
@@ -106,7 +105,7 @@ static bool agrees(const struct record *r, const struct foreign_row *row)
 
 static enum err to_record(const struct foreign_row *row, struct record *out, struct why *why)
 {
-    const cJSON *line = cJSON_GetObjectItemCaseSensitive(row->extra, OURS);
+    const cJSON *line = cJSON_GetObjectItemCaseSensitive(row->extra, CONVERT_CARRIED);
     struct record r;
 
     if (cJSON_IsString(line)) {
@@ -147,7 +146,7 @@ static cJSON *extra_of(const struct record *r, const char *line)
     add_measurement(measurements, "energy", r->energy_j, "J", &ok);
     json_add_item(extra, "times", times, &ok);
     json_add_item(extra, "measurements", measurements, &ok);
-    json_add_text(extra, OURS, line, &ok);
+    json_add_text(extra, CONVERT_CARRIED, line, &ok);
     if (ok)
         return extra;
     cJSON_Delete(extra);

@@ -159,6 +159,13 @@ bool spec_is_free_name(const struct spec *s, const char *name)
            space_find_knob(s->space, name) < 0 && find_definition(s, name, strlen(name)) < 0;
 }
 
+bool spec_varies(const struct spec *s, const char *name)
+{
+    const int i = find_definition(s, name, strlen(name));
+
+    return i < 0 || s->definitions[i].is_varying;
+}
+
 enum err spec_define_text(struct spec *s, const char *name, const char *text, const char *where, struct why *why)
 {
     struct spec_definition *d = &s->definitions[s->n_definitions];

@@ -107,6 +107,13 @@ enum err spec_text(const cJSON *object, const char *where, const char *name, con
 /* spec_expression.c: a T1 expression as one of ours: ProblemSize[0] -> ProblemSize.0, max(knob) -> its largest value.
  */
 enum err spec_expression(const struct spec *s, const char *text, const char *where, struct buf *out, struct why *why);
+/* May what a name means differ from config to config? Known when the job is settled; true for a name that is none. */
+bool spec_varies(const struct spec *s, const char *name);
+
+/* Vectors of the same size in every config: ERR_LIMIT with words where one is no whole number of elements or more than
+ * a program's buffers may have. */
+enum err spec_check_sizes(struct spec *s, struct why *why);
+
 /* Notes a definition: a number or text of an expression. ERR_INPUT for other items. */
 enum err spec_define(struct spec *s, const char *name, const cJSON *item, const char *where, struct why *why);
 enum err spec_define_text(struct spec *s, const char *name, const char *text, const char *where, struct why *why);

@@ -95,6 +95,26 @@ static enum err elems_of(const struct making *m, const struct spec_arg *a, int64
     return *out > 0 ? ERR_OK : why_set(m->why, ERR_INPUT, "%s.DataSource: the file is empty", a->where);
 }
 
+enum err spec_check_sizes(struct spec *s, struct why *why)
+{
+    const struct config any = {{0}};
+    const struct making m = {.s = s, .config = &any, .why = why};
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < s->n_args && !e; i++) {
+        const struct spec_arg *a = &s->args[i];
+        char where[sizeof a->where + 8];
+        int64_t n;
+
+        snprintf(where, sizeof where, "%s.Size", a->where);
+        if (a->memory == SPEC_VECTOR && a->number[0] && !spec_varies(s, a->number))
+            e = count_of(&m, &any, a->number, where,
+                         (double)(PROGRAM_MAX_BUFFER_BYTES / (int64_t)dtype_bytes(a->type->dtype) / a->type->lanes),
+                         &n);
+    }
+    return e;
+}
+
 static enum err add_buffer(struct making *m, const char *id, enum buffer_role role, const struct spec_type *t,
                            int64_t n, const struct program_fill *fill, int *out)
 {

@@ -592,6 +592,8 @@ static enum err read_job(struct spec *s, const cJSON *job, const cJSON *files, s
         e = spec_settle(s, spec_member(configuration, "Conditions"), why);
     if (!e)
         e = choose_outputs(s, why);
+    if (!e)
+        e = spec_check_sizes(s, why);
     if (e)
         return e;
     read_default(s, parameters);

@@ -323,6 +323,10 @@ static void bad_jobs_are_refused_by_member(void **state)
     refuses("\"Values\": [1, 2, 4]", "\"Values\": \"[1, 2, 2]\"", "PER");
     refuses("\"Values\": [1, 2, 4]", "\"Values\": \"[1, 'two']\"", "only numbers, or only words");
     refuses("\"Name\": \"PER\"", "\"Name\": \"P.R\"", "'P.R' is no name");
+    refuses("\"FillValue\": 8.0, \"Size\": \"n\"", "\"FillValue\": 8.0, \"Size\": 1e18",
+            "Arguments[0].Size is 1e+18: expected a whole number from 1 to 2147483648");
+    refuses("\"FillValue\": 8.0, \"Size\": \"n\"", "\"FillValue\": 8.0, \"Size\": \"n / 3\"",
+            "Arguments[0].Size is 333.3");
     refuses("  \"KernelSpecification\"", "  \"KernelSpecification\" 7", "not JSON at line 10, column");
 }
 

@@ -28,7 +28,7 @@
  * device's compiler takes. Runs of one `struct tune` share scratch memory: on different queues or streams they wait for
  * one another on the device. Make two (tune_open_..) where runs must overlap.
  *
- * C99 and C++. No other header is needed: OpenCL's and CUDA's handles are pointers to the structs named below. */
+ * C99 and C++11. No other header is needed: OpenCL's and CUDA's handles are pointers to the structs named below. */
 #ifndef TUNE_H
 #define TUNE_H
 

@@ -267,6 +267,11 @@ int main(int argc, char **argv)
     char missing[512];
     int ok = 1;
 
+    for (int i = first; i < argc; i++)
+        if (strncmp(argv[i], "--", 2) == 0) {
+            fprintf(stderr, "libtune_app: %s: expected options before the log\n", argv[i]);
+            return 2;
+        }
     if (argc < first + 2) {
         fprintf(stderr, "usage: libtune_app [--missing=FILE] LOG.jsonl 'WORKLOAD'...\n");
         return 2;

@@ -13,13 +13,15 @@ static int bundle_net_open(cl_command_queue queue)
 {
     cl_context context = NULL;
     struct exec_cl_op *op = NULL;
-    int status = EXEC_OK;
-    if (bundle_net != NULL) {
-        return EXEC_OK;
+    int status;
+    if (bundle.session == NULL) {
+        return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "NAME is not open: call NAME_init first");
     }
-    if (queue == NULL || clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS) {
-        return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected an OpenCL queue");
+    status = (int)exec_cl_check_queue(bundle.session, queue, &bundle.words);
+    if (status != EXEC_OK || bundle_net != NULL) {
+        return status;
     }
+    (void)clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     for (int i = 0; status == EXEC_OK && i < network.n_steps; i++) {
         status = bundle_op(network.steps[i].i_plan, &op);
     }

@@ -83,6 +83,30 @@ EXEC_API void exec_cl_close(struct exec_cl *s)
     free(s);
 }
 
+/* The queue of the last run was looked at then, and is still that queue: the session keeps it. */
+EXEC_API enum exec_status exec_cl_check_queue(const struct exec_cl *s, cl_command_queue queue, struct exec_words *words)
+{
+    cl_context context = NULL;
+    cl_device_id device = NULL;
+    cl_command_queue_properties properties = 0;
+    if (queue != NULL && queue == s->last_queue) {
+        return EXEC_OK;
+    }
+    if (queue == NULL || clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS ||
+        clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != CL_SUCCESS ||
+        clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) != CL_SUCCESS) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an OpenCL queue");
+    }
+    if (context != s->context || device != s->device) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected a queue of the %s that was opened, got one of another",
+                         context != s->context ? "context" : "device");
+    }
+    if ((properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected a queue that runs its commands in order");
+    }
+    return EXEC_OK;
+}
+
 /* ---- modules ---- */
 
 static char *exec_cl_join(const struct exec_module *m)

@@ -26,6 +26,11 @@ EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, 
                                        struct exec_words *words, struct exec_cl **out);
 EXEC_API void exec_cl_close(struct exec_cl *s); /* accepts NULL; close its ops and weights first */
 
+/* May runs and packing of the session use this queue? EXEC_BAD_ARGUMENT with words for NULL, a queue of another context
+ * or device, and one that takes commands out of order. */
+EXEC_API enum exec_status exec_cl_check_queue(const struct exec_cl *s, cl_command_queue queue,
+                                              struct exec_words *words);
+
 /* Builds what is not built yet. Keeps `plan` and `s`. */
 EXEC_API enum exec_status exec_cl_op_open(struct exec_cl *s, const struct exec_plan *plan, struct exec_words *words,
                                           struct exec_cl_op **out);

@@ -214,10 +214,11 @@ EXEC_API enum exec_status exec_cl_pack(struct exec_cl_op *op, cl_command_queue q
 {
     struct exec_cl_weights *w;
     enum exec_status status;
-    if (op == NULL || queue == NULL) {
-        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open op and a queue");
+    if (op == NULL) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open op");
     }
-    status = exec_cl_check_all(op, 1, weights, words);
+    status = exec_cl_check_queue(op->s, queue, words);
+    status = status == EXEC_OK ? exec_cl_check_all(op, 1, weights, words) : status;
     if (status != EXEC_OK) {
         return status;
     }
@@ -245,13 +246,14 @@ EXEC_API enum exec_status exec_cl_run(struct exec_cl_op *op, cl_command_queue qu
                                       const struct exec_cl_weights *weights, struct exec_words *words)
 {
     enum exec_status status;
-    if (op == NULL || queue == NULL) {
-        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open op and a queue");
+    if (op == NULL) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open op");
     }
     if (weights == NULL || weights->op != op) {
         return exec_fail(words, EXEC_NOT_PACKED, "expected weights that were packed for %.900s", op->plan->workload);
     }
-    status = exec_cl_check_all(op, 0, tensors, words);
+    status = exec_cl_check_queue(op->s, queue, words);
+    status = status == EXEC_OK ? exec_cl_check_all(op, 0, tensors, words) : status;
     if (status == EXEC_OK) {
         struct exec_cl_job j = {op, queue, 0, tensors, weights, words, 0, NULL};
         status = exec_cl_enqueue(&j);

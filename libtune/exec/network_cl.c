@@ -172,8 +172,8 @@ EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_qu
     int i_step = 0, k = 0;
     cl_int code;
     cl_mem mem;
-    if (net == NULL || layer == NULL || name == NULL || data == NULL) {
-        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a layer, a weight and its data");
+    if (net == NULL || queue == NULL || layer == NULL || name == NULL || data == NULL) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, a layer, a weight and its data");
     }
     while (i_step < net->n->n_steps && strcmp(net->n->steps[i_step].layer, layer) != 0) {
         i_step++;

@@ -319,6 +319,26 @@ static void networks_that_are_flattened_give_what_they_mean(void **state)
     check(flat_text, DTYPE_I8, (const size_t[]){1}, 1, 2e-6);
 }
 
+static void queues_that_do_not_fit_are_refused(const struct exec_cl *session)
+{
+    struct exec_words words = {""};
+    cl_context other = clCreateContext(NULL, 1, &cl.device, NULL, NULL, NULL);
+    cl_command_queue elsewhere = clCreateCommandQueue(other, cl.device, 0, NULL),
+                     loose = clCreateCommandQueue(cl.context, cl.device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+
+    assert_int_equal(exec_cl_check_queue(session, cl.queue, &words), EXEC_OK);
+    assert_int_equal(exec_cl_check_queue(session, NULL, &words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_cl_check_queue(session, elsewhere, &words), EXEC_BAD_ARGUMENT);
+    assert_non_null(strstr(words.text, "of the context that was opened"));
+    if (loose) { /* not every device has such queues */
+        assert_int_equal(exec_cl_check_queue(session, loose, &words), EXEC_BAD_ARGUMENT);
+        assert_non_null(strstr(words.text, "in order"));
+        clReleaseCommandQueue(loose);
+    }
+    clReleaseCommandQueue(elsewhere);
+    clReleaseContext(other);
+}
+
 static void wrong_weights_are_refused_in_words(void **state)
 {
     static const char zeros[16 * 9 * 4 * 16];
@@ -339,6 +359,8 @@ static void wrong_weights_are_refused_in_words(void **state)
     assert_int_equal(exec_net_cl_set(net, cl.queue, "dw", "bias", zeros, 4, &words), EXEC_BAD_ARGUMENT);
     assert_string_equal(words.text, "weight bias of layer dw: expected 64 bytes, not 4");
     assert_int_equal(exec_net_cl_set(net, cl.queue, "dw", "bias", NULL, 64, &words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_net_cl_set(net, NULL, "dw", "bias", zeros, 64, &words), EXEC_BAD_ARGUMENT);
+    queues_that_do_not_fit_are_refused(session);
     set_all(&n, net);
     assert_int_equal(exec_net_cl_run(net, cl.queue, NULL, NULL, &words), EXEC_BAD_ARGUMENT);
     close_network(&n, net, session);

@@ -38,6 +38,39 @@ static enum tune_status log_failed(enum err e, const char *log, const struct why
     return tune_fail(e == ERR_NOT_FOUND && access(log, F_OK) == 0 ? TUNE_NO_RECORD : TUNE_NO_LOG, "%s", why->text);
 }
 
+#define MAX_THREADS 1024
+
+/* The host threads with which this device would be the log's; 0 = it is another one. */
+static int64_t threads_of_log(const struct device_desc *here, const struct choices *log)
+{
+    const struct record *r = log ? choices_first(log) : NULL;
+    struct device_desc d = *here;
+
+    for (d.threads = 1; r && here->threads > 0 && d.threads <= MAX_THREADS; d.threads++) {
+        d.units = here->units; /* PoCL counts a unit for each thread, or for each core */
+        if (strcmp(device_desc_fingerprint(&d).hex, r->fingerprint.hex) == 0)
+            return d.threads;
+        d.units = d.threads;
+        if (strcmp(device_desc_fingerprint(&d).hex, r->fingerprint.hex) == 0)
+            return d.threads;
+    }
+    return 0;
+}
+
+static enum tune_status other_device(const struct tune *t, const struct choices *others, const struct why *own_why)
+{
+    const int64_t n = threads_of_log(&t->device, others);
+
+    if (n)
+        return tune_fail(TUNE_OTHER_DEVICE,
+                         "the log was measured on %s with %lld threads, here it runs with %lld: set "
+                         "POCL_MAX_PTHREAD_COUNT=%lld before OpenCL is opened, or tune with --threads %lld",
+                         t->device.name, (long long)n, (long long)t->device.threads, (long long)n,
+                         (long long)t->device.threads);
+    return tune_fail(TUNE_OTHER_DEVICE, "%s; this one is %s (%.12s), and any_device was not asked for", own_why->text,
+                     t->device.name, t->fingerprint.hex);
+}
+
 /* Are the records that the options let through those of another device, and may they be? */
 static enum tune_status take_others(struct tune *t, const char *log, const struct tune_options *o,
                                     const struct why *own_why)
@@ -50,9 +83,10 @@ static enum tune_status take_others(struct tune *t, const char *log, const struc
     if (e && (e != ERR_INPUT || o->any_device))
         return log_failed(e, log, &why);
     if (!o->any_device) {
+        const enum tune_status s = other_device(t, others, own_why);
+
         choices_close(others);
-        return tune_fail(TUNE_OTHER_DEVICE, "%s; this one is %s (%.12s), and any_device was not asked for",
-                         own_why->text, t->device.name, t->fingerprint.hex);
+        return s;
     }
     t->choices = others;
     return TUNE_OK;

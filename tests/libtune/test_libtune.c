@@ -572,7 +572,7 @@ static void a_log_of_another_device_is_refused_unless_asked_for(void **state)
 {
     const char *path = path_of("other.jsonl");
     struct tune_options any = {.any_device = 1}, key = {.key = "no-such-key"}, print = {.fingerprint = "0123"},
-                        key_any = {.key = "sample-device", .any_device = 1};
+                        key_any = {.key = "sample-device", .any_device = 1}, more = {.threads = 0};
     struct device_desc other = desc;
     struct tune_plan *p;
     struct tune_plan_info info;
@@ -605,6 +605,10 @@ static void a_log_of_another_device_is_refused_unless_asked_for(void **state)
     assert_true(sample_log_add(path, &desc, DENSE, "", 5, 2000)); /* among others its own are found */
     assert_status(tune_open_cl(path, context, device, NULL, &t), TUNE_OK);
     tune_close(t);
+    more.threads = (int)desc.threads + 1;
+    assert_status(tune_open_cl(log_path, context, device, &more, &t), TUNE_OTHER_DEVICE);
+    if (desc.threads > 0)
+        assert_words("before OpenCL is opened, or tune with --threads ");
     assert_null(strstr(tune_status_words(TUNE_OTHER_DEVICE), "unknown"));
     assert_string_equal(tune_status_words((enum tune_status)99), "unknown status");
 }

@@ -98,6 +98,16 @@ static bool is_gzipped(int fd)
     return pread(fd, head, 2, 0) == 2 && head[0] == 0x1f && head[1] == 0x8b;
 }
 
+/* A file, a pipe, or what somebody types; /dev/null counts as an empty file, other devices may never end. */
+static bool is_readable(int fd, const struct stat *st)
+{
+    struct stat null;
+
+    if (!S_ISCHR(st->st_mode))
+        return !S_ISDIR(st->st_mode) && !S_ISBLK(st->st_mode);
+    return isatty(fd) || (stat("/dev/null", &null) == 0 && null.st_rdev == st->st_rdev);
+}
+
 enum err input_open(const char *path, int *out, struct why *why)
 {
     const bool is_stdin = strcmp(path, "-") == 0;
@@ -117,10 +127,10 @@ enum err input_open(const char *path, int *out, struct why *why)
         *out = fd;
         return ERR_OK;
     }
-    if (S_ISDIR(st.st_mode)) {
+    if (!is_readable(fd, &st)) {
         close(fd);
-        errno = EISDIR;
-        return io_error(path, why);
+        return why_set(why, ERR_INPUT, "%s: %s: expected a file", path,
+                       S_ISDIR(st.st_mode) ? "a directory" : "a device");
     }
     return spool(path, fd, out, why);
 }

@@ -98,6 +98,10 @@ static void bad_input_gets_one_clear_line_and_exit_1(void **state)
         {"log", "convert", "/dev/null", "--to", "punchcards", "-o/tmp/never-written.jsonl", NULL},
         {"log", "convert", "/dev/null", "--to", "kernel_tuner", "-o/tmp/never-written.jsonl", NULL},
         {"log", "convert", "/dev/null", "-o", "/tmp/never-written.jsonl", NULL},
+        {"log", "convert", "/dev/zero", "-o", "/tmp/never-written.jsonl", NULL},
+        {"log", "merge", "/dev/zero", "-o", "/tmp/never-written.jsonl", NULL},
+        {"log", "check", "/dev/zero", NULL},
+        {"log", "check", "/tmp", NULL},
     };
 
     (void)state;

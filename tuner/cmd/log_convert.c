@@ -65,7 +65,12 @@ static enum err convert_all(const struct cli *c, struct converting *v, struct wh
         if (!e && v->failed)
             e = why_set(why, v->failed, "%s", v->why.text);
     }
-    if (!e && v->n == 0)
+    if (!e && v->n == 0 && v->n_refused == 0)
+        e = why_set(why, ERR_INPUT,
+                    "%s has no record that could be read: expected a log of tune, or a file of one of "
+                    "the formats of --list; nothing was written",
+                    c->rest[0]);
+    else if (!e && v->n == 0)
         e = why_set(why, ERR_INPUT, "%s: not one record that format %s can hold; nothing was written", c->rest[0],
                     cli_text(c, "to"));
     return e;

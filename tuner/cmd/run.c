@@ -47,6 +47,27 @@ static void print_plan(const struct session *s)
            (long long)s->o.job->seed);
 }
 
+/* A kernel of one's own whose conditions no config meets: there is nothing to search. */
+static bool is_without_config(const struct session *s)
+{
+    const struct space *space = s->o.job->spec && s->n_tasks && s->tasks[0].n_arms ? s->tasks[0].arms[0].space : NULL;
+    bool exact = false;
+
+    return space && space_count_valid(space, 200000, &exact) == 0 && exact;
+}
+
+static int tell_without_config(struct session *s, bool dry)
+{
+    struct why why = {""};
+
+    why_set(&why, ERR_INPUT, "no valid config: the job's Conditions leave none of the %llu configs",
+            (unsigned long long)space_size(s->tasks[0].arms[0].space));
+    (void)cmd_fail(ERR_INPUT, &why);
+    if (!dry)
+        session_close(s, "failed", &why);
+    return EXIT_NO_CONFIG;
+}
+
 static int run_session(const struct cli *c, struct session_options *o, struct link *l)
 {
     const bool dry = cli_flag(c, "dry-run");
@@ -64,6 +85,8 @@ static int run_session(const struct cli *c, struct session_options *o, struct li
         code = cmd_fail(e, &why);
         if (!dry)
             session_close(&s, "failed", &why);
+    } else if (is_without_config(&s)) {
+        code = tell_without_config(&s, dry);
     } else if (dry) {
         print_plan(&s);
         code = EXIT_FINE;

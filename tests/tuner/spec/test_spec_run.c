@@ -87,6 +87,25 @@ static void an_own_kernel_is_searched_and_resumed(void **state)
     buf_fini(&said);
 }
 
+static void conditions_that_leave_no_config_are_told_at_once(void **state)
+{
+    static const char *const pairs[] = {"GROUP * PER <= max(GROUP)", "GROUP * PER > 1000", NULL};
+    char path[512];
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    job_write(dir, pairs, path);
+    for (int dry = 0; dry < 2; dry++) {
+        const char *const args[] = {
+            "run", "--kernel-spec", path, "--quiet", "-o", tune_at(dir, "none.jsonl"), dry ? "--dry-run" : NULL, NULL};
+
+        if (tune_run(dir, args, &said) != 2 || !strstr(buf_text(&said), "leave none of the 12 configs"))
+            fail_msg("said: %s", buf_text(&said));
+    }
+    buf_fini(&said);
+}
+
 static bool has_bug(const cJSON *knobs)
 {
     return (knob(knobs, "BUG") == 1 && knob(knobs, "GROUP") == 4) ||
@@ -276,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_own_kernel_is_searched_and_resumed),
+        cmocka_unit_test(conditions_that_leave_no_config_are_told_at_once),
         cmocka_unit_test(variants_with_a_bug_are_wrong_and_no_others),
         cmocka_unit_test(a_kernel_that_hangs_times_out),
         cmocka_unit_test(without_a_reference_results_are_told_as_not_checked),

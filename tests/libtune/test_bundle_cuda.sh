@@ -112,6 +112,13 @@ grep -q "left out: mobilenet_v1_run, the whole network as one call" "$dir/out" |
 [ "$(wc -l <"$dir/out")" -eq 1 ] || fail "one line was expected on the one call: $(cat "$dir/out")"
 ! grep -q "mobilenet_v1_run" "$dir/network/mobilenet_v1.h" || fail "the one call is said to be left out and is there"
 refused "mobilenet-v1 as one call: only of OpenCL kernels so far" "$bin/tune" deploy "$dir/best.jsonl" --network mobilenet-v1 --whole --allow-nearest
+
+# a log that was cut does not replace a bundle; keys are named
+head -c -20 "$dir/best.jsonl" >"$dir/cut.jsonl"
+! "$bin/tune" deploy "$dir/cut.jsonl" -o "$dir/none" >"$dir/out" 2>&1 || fail "a log that was cut was deployed"
+grep -q "cut.jsonl: 1 line cannot be read" "$dir/out" || fail "no words on a log that was cut: $(cat "$dir/out")"
+[ ! -e "$dir/none" ] || fail "a log that was cut left $(ls "$dir/none")"
+refused "no record with status ok for this device (--key nokey); keys it has: [a-z0-9]" "$bin/tune" deploy "$dir/best.jsonl" --key nokey
 "$bin/tune" deploy -q "$dir/best.jsonl" -o "$dir/layers" >"$dir/out" 2>&1 || fail "layers: $(cat "$dir/out")"
 [ ! -s "$dir/out" ] || fail "nothing was to be said of a bundle of no network: $(cat "$dir/out")"
 

@@ -9,8 +9,8 @@
 #define INPUT_MAX_BYTES ((size_t)64 << 30) /* of what a pipe gives or a gzipped file holds */
 
 /* Opens `path` ("-" = standard input) at its start: close(*fd). Pipes and gzipped files are first copied, unpacked,
- * into a temporary file without a name (TMPDIR). ERR_NOT_FOUND, ERR_INPUT (a directory, or a device but a terminal and
- * /dev/null), ERR_IO (a gzipped file that is cut short among them), ERR_LIMIT. */
+ * into a temporary file without a name (TMPDIR). ERR_NOT_FOUND, ERR_IO (a gzipped file that is cut short among them, a
+ * directory, a device but a terminal and /dev/null), ERR_LIMIT. */
 enum err input_open(const char *path, int *fd, struct why *why);
 
 #endif

@@ -129,8 +129,7 @@ enum err input_open(const char *path, int *out, struct why *why)
     }
     if (!is_readable(fd, &st)) {
         close(fd);
-        return why_set(why, ERR_IO, "%s: %s: expected a file", path,
-                       S_ISDIR(st.st_mode) ? "a directory" : "a device");
+        return why_set(why, ERR_IO, "%s: %s: expected a file", path, S_ISDIR(st.st_mode) ? "a directory" : "a device");
     }
     return spool(path, fd, out, why);
 }

@@ -122,8 +122,9 @@ static bool run_mutant(const struct mutant *m, int i_device)
 
 /* ---- processes: a mutant may write anywhere, so the device runs in a child, as it does in the farm ---- */
 
-#define TELL_FD 3 /* the child's: "n\n" before the n-th mutant of its part, "missed\n" behind one that was not found   \
-                   */
+#define TELL_FD                                                                                                        \
+    3 /* the child's: "n\n" before the n-th mutant of its part, "missed\n" behind one that was not found               \
+       */
 
 static const char *self, *part_text;
 

@@ -59,6 +59,7 @@ static bool put(struct merge *m, const char *text, size_t n)
     if (!m->failed)
         m->failed = file_out_put(&m->out, "\n", 1, &m->why);
     m->report.n_written++;
+    m->report.n_written_first += m->i_file == 0;
     return !m->failed;
 }
 

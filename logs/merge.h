@@ -28,6 +28,7 @@ struct merge_options {
 
 struct merge_report {
     int64_t n_lines, n_written, n_equal, n_other, n_bad, n_newer;
+    int64_t n_written_first; /* of n_written, those of paths[0] */
 };
 
 /* Merges `paths` ("-" = standard input, gzipped files are unpacked) into `out`, which may be one of them. Memory: 32 to

@@ -33,6 +33,7 @@ sysroot=$cache/$suite
 out=$(dirname "$bin")/arm64
 scripts/arm64_sysroot.sh "$sysroot" --run || skip "no arm64 packages to be had (see above)"
 
+scratch_from=tests
 . tests/farm/farm.sh # sets $dir and a trap
 
 say() {

@@ -64,28 +64,19 @@ static const struct tvm_knob winograd_cuda[] = {
     {0},
 };
 
+#define DIRECT                                                                                                         \
+    SPLIT4("tile_f", AXIS_K, "f"), SPLIT4("tile_y", AXIS_P, "y"), SPLIT4("tile_x", AXIS_Q, "x"),                       \
+        SPLIT2("tile_rc", AXIS_C, "rc_i"), SPLIT2("tile_ry", AXIS_R, "ry_i"), SPLIT2("tile_rx", AXIS_S, "rx_i"),       \
+        OTHER("auto_unroll_max_step", "unroll_step", 0, 512, 1500), EXPLICIT
+
 static const struct tvm_knob direct[] = {
-    SPLIT4("tile_f", AXIS_K, "f"),
-    SPLIT4("tile_y", AXIS_P, "y"),
-    SPLIT4("tile_x", AXIS_Q, "x"),
-    SPLIT2("tile_rc", AXIS_C, "rc_i"),
-    SPLIT2("tile_ry", AXIS_R, "ry_i"),
-    SPLIT2("tile_rx", AXIS_S, "rx_i"),
-    OTHER("auto_unroll_max_step", "unroll_step", 0, 512, 1500),
-    EXPLICIT,
+    DIRECT,
     ORDER(true),
     {0},
 };
 
 static const struct tvm_knob deformable[] = {
-    SPLIT4("tile_f", AXIS_K, "f"),
-    SPLIT4("tile_y", AXIS_P, "y"),
-    SPLIT4("tile_x", AXIS_Q, "x"),
-    SPLIT2("tile_rc", AXIS_C, "rc_i"),
-    SPLIT2("tile_ry", AXIS_R, "ry_i"),
-    SPLIT2("tile_rx", AXIS_S, "rx_i"),
-    OTHER("auto_unroll_max_step", "unroll_step", 0, 512, 1500),
-    EXPLICIT,
+    DIRECT,
     ORDER(false),
     {0},
 };

@@ -1,27 +1,7 @@
 # farm.sh - what the farm tests share: a farm of the real programs on 127.0.0.1 in a folder of its own. Sourced, with $bin set.
 set -eu
 
-dir=$(mktemp -d)
-children=""
-
-forget_all() {
-    for pid in $children; do
-        kill -9 "$pid" 2>/dev/null || true
-    done
-    wait 2>/dev/null || true
-    rm -rf "$dir"
-}
-trap forget_all EXIT
-trap 'exit 1' INT TERM
-
-fail() {
-    echo "FAILED: $*" >&2
-    for file in "$dir"/*.out; do
-        echo "--- $(basename "$file")" >&2
-        tail -n 15 "$file" >&2
-    done
-    exit 1
-}
+. "${scratch_from:-$(dirname "$0")/..}/scratch.sh"
 
 # next_random MAX: a number in [0, MAX) of the stream $random (a linear congruential generator, Park and Miller).
 next_random() {

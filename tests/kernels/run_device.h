@@ -116,6 +116,25 @@ static inline bool is_wanted(const char *template_id)
     return !only || strcmp(only, template_id) == 0;
 }
 
+/* Replaces the first `from` in the program's source; false when there is none, or no memory. */
+static inline bool patch_source(struct program *p, struct blobs *blobs, const char *from, const char *to)
+{
+    const struct blob *text = blobs_get(blobs, p->modules[0].source.hex);
+    const char *begin = (const char *)text->data, *at = memmem(begin, text->n_bytes, from, strlen(from));
+    struct buf out;
+    bool ok;
+
+    if (!at)
+        return false;
+    buf_init(&out, (size_t)1 << 20);
+    buf_append(&out, begin, (size_t)(at - begin));
+    buf_puts(&out, to);
+    buf_append(&out, at + strlen(from), text->n_bytes - (size_t)(at - begin) - strlen(from));
+    ok = !out.failed && !blobs_put(blobs, buf_text(&out), out.len, &p->modules[0].source);
+    buf_fini(&out);
+    return ok;
+}
+
 /* Loads and verifies; the error of either step. */
 static inline enum err load_and_verify(const struct device_ops *ops, struct device *d, const struct program *p,
                                        const struct blobs *blobs, struct why *why)

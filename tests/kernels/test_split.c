@@ -40,22 +40,6 @@ static void most_parts(const struct template *t, const struct workload *w, const
     fail_msg("%s: no valid split", t->id);
 }
 
-/* Replaces what follows the first `from` in the program's source. */
-static void patch(struct program *p, struct blobs *blobs, const char *from, const char *to)
-{
-    const struct blob *text = blobs_get(blobs, p->modules[0].source.hex);
-    const char *begin = (const char *)text->data, *at = memmem(begin, text->n_bytes, from, strlen(from));
-    struct buf out;
-
-    assert_non_null(at);
-    buf_init(&out, (size_t)1 << 20);
-    buf_append(&out, begin, (size_t)(at - begin));
-    buf_puts(&out, to);
-    buf_append(&out, at + strlen(from), text->n_bytes - (size_t)(at - begin) - strlen(from));
-    assert_int_equal(blobs_put(blobs, buf_text(&out), out.len, &p->modules[0].source), ERR_OK);
-    buf_fini(&out);
-}
-
 static void check_case(const char *id, const char *shape, const char *from, const char *to, enum err expected)
 {
     const struct device_desc *d = under.ops->describe(under.list[0]);
@@ -76,7 +60,7 @@ static void check_case(const char *id, const char *shape, const char *from, cons
         fail_msg("%s | %s: no config in parts", id, shape);
     assert_int_equal(template_program(t, &w, d, s, &c, &p, &blobs, &why), ERR_OK);
     if (from)
-        patch(&p, &blobs, from, to);
+        assert_true(patch_source(&p, &blobs, from, to));
     e = load_and_verify(under.ops, under.list[0], &p, &blobs, &why);
     if (e != expected)
         fail_msg("%s | %s: %s (%s), expected: %s", id, shape, err_words(e), why.text, err_words(expected));

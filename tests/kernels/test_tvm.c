@@ -85,22 +85,6 @@ static const struct {
      "[[\"tile_y\",\"sp\",[-1,1,2]],[\"tile_x\",\"sp\",[-1,3,4]],[\"c_unroll\",\"sp\",[-1,56]]]", NULL, NULL},
 };
 
-/* Replaces what follows the first `from` in the program's source. */
-static void patch(struct program *p, struct blobs *blobs, const char *from, const char *to)
-{
-    const struct blob *text = blobs_get(blobs, p->modules[0].source.hex);
-    const char *begin = (const char *)text->data, *at = memmem(begin, text->n_bytes, from, strlen(from));
-    struct buf out;
-
-    assert_non_null(at);
-    buf_init(&out, (size_t)1 << 20);
-    buf_append(&out, begin, (size_t)(at - begin));
-    buf_puts(&out, to);
-    buf_append(&out, at + strlen(from), text->n_bytes - (size_t)(at - begin) - strlen(from));
-    assert_int_equal(blobs_put(blobs, buf_text(&out), out.len, &p->modules[0].source), ERR_OK);
-    buf_fini(&out);
-}
-
 /* The device that is there, said to be what its spaces are widest for. */
 static struct device_desc describe(int i_device, const char *task)
 {
@@ -131,7 +115,7 @@ static enum err run_case(size_t i, int i_device, bool broken, struct why *why)
     assert_int_equal(space_config_from_json(s, knobs, &c, why), ERR_OK);
     assert_int_equal(template_program(t, &w, &d, s, &c, &p, &blobs, why), ERR_OK);
     if (broken)
-        patch(&p, &blobs, cases[i].from, cases[i].to);
+        assert_true(patch_source(&p, &blobs, cases[i].from, cases[i].to));
     e = load_and_verify(under.ops, under.list[i_device], &p, &blobs, why);
     program_fini(&p);
     blobs_fini(&blobs);

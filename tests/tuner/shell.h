@@ -75,4 +75,17 @@ static inline const char *tune_at(const char *dir, const char *name)
     return paths[i];
 }
 
+/* Does `tune doctor` find a device to tune on? */
+static inline bool tune_has_device(const char *dir)
+{
+    static const char *const args[] = {"doctor", NULL};
+    struct buf said;
+    int code;
+
+    buf_init(&said, 1 << 20);
+    code = tune_run(dir, args, &said);
+    buf_fini(&said);
+    return code == 0;
+}
+
 #endif

@@ -1,7 +1,5 @@
 /* What results of CLBlast's tuners become, and what of ours becomes one of theirs. */
-#include "logs/foreign/foreign.h"
 #include "kernels/template.h"
-#include "tuner/convert.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +9,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "tests/tuner/reading.h"
 
 #define DEVICE "\"clblast_device_name\": \"GeForce X\", \"device_type\": \"GPU\", \"device_compute_units\": \"20\""
 #define GEMM "\"precision\": \"32\", \"arg_m\": \"1024\", \"arg_n\": \"512\", \"arg_k\": \"256\", " DEVICE
@@ -30,43 +30,6 @@
 #define FILE_OF(family, meta, parameters)                                                                              \
     "{\"kernel_family\": \"" family "\", " meta                                                                        \
     ", \"results\": [{\"kernel\": \"K\", \"time\": 1.5, \"parameters\": {" parameters "}}]}"
-
-static const struct convert_map *the_map(void)
-{
-    const struct convert_map *m = NULL;
-
-    for (const struct convert_map *const *at = convert_maps; *at; at++)
-        if (strcmp((*at)->format, "clblast") == 0)
-            m = *at;
-    assert_non_null(m);
-    return m;
-}
-
-struct reading {
-    struct record record;
-    enum err e;
-    struct why why;
-    size_t n;
-};
-
-static bool to_record(const struct foreign_row *row, void *arg)
-{
-    struct reading *r = arg;
-
-    r->n++;
-    r->e = the_map()->to_record(row, &r->record, &r->why);
-    return false;
-}
-
-static struct reading read_text(const char *text)
-{
-    struct reading r = {.n = 0};
-    const struct foreign_sink sink = {to_record, NULL, &r};
-
-    assert_int_equal(foreign_find("clblast")->read(text, strlen(text), &sink, NULL), ERR_OK);
-    assert_int_equal(r.n, 1);
-    return r;
-}
 
 static double knob(const struct record *r, const char *name)
 {
@@ -122,7 +85,7 @@ static void results_become_records(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        struct reading r = read_text(files[i].text);
+        struct reading r = read_row("clblast", files[i].text);
 
         if (r.e)
             fail_msg("%s: %s", files[i].text, r.why.text);
@@ -141,7 +104,7 @@ static void write_text(const struct record *r, struct buf *out)
     struct foreign_row row;
     struct why why = {""};
 
-    if (the_map()->from_record(r, &row, &why))
+    if (map_of("clblast")->from_record(r, &row, &why))
         fail_msg("%s: %s", r->workload, why.text);
     assert_int_equal(foreign_find("clblast")->write(&row, 1, out, NULL), ERR_OK);
     foreign_row_fini(&row);
@@ -158,7 +121,7 @@ static void parameters_come_back(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        struct reading r = read_text(files[i].text);
+        struct reading r = read_row("clblast", files[i].text);
         cJSON *before, *after, *a, *b;
         struct buf out;
 
@@ -182,7 +145,7 @@ static void parameters_come_back(void **state)
 
 static void a_record_of_ours_comes_back_as_it_went(void **state)
 {
-    struct reading r = read_text(files[0].text), back;
+    struct reading r = read_row("clblast", files[0].text), back;
     struct buf out, before, after;
 
     (void)state;
@@ -193,7 +156,7 @@ static void a_record_of_ours_comes_back_as_it_went(void **state)
     buf_init(&before, 1 << 20);
     buf_init(&after, 1 << 20);
     write_text(&r.record, &out);
-    back = read_text(buf_text(&out));
+    back = read_row("clblast", buf_text(&out));
     assert_int_equal(back.e, ERR_OK);
     assert_int_equal(record_print(&r.record, &before), ERR_OK);
     assert_int_equal(record_print(&back.record, &after), ERR_OK);
@@ -223,7 +186,7 @@ static void what_has_no_words_here_is_told(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        struct reading r = read_text(refused[i].text);
+        struct reading r = read_row("clblast", refused[i].text);
 
         if (r.e == ERR_OK || !strstr(r.why.text, refused[i].words) || strchr(r.why.text, '\n'))
             fail_msg("%s: %s", refused[i].text, r.e ? r.why.text : "was taken");
@@ -237,11 +200,11 @@ static void what_clblast_has_not_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        struct reading r = read_text(files[0].text);
+        struct reading r = read_row("clblast", files[0].text);
         struct why why = {""};
 
         cJSON_SetNumberValue(cJSON_GetObjectItem(r.record.knobs, changes[i][0]), 2);
-        assert_int_equal(the_map()->from_record(&r.record, &row, &why), ERR_UNSUPPORTED);
+        assert_int_equal(map_of("clblast")->from_record(&r.record, &row, &why), ERR_UNSUPPORTED);
         assert_non_null(strstr(why.text, changes[i][1]));
         record_fini(&r.record);
     }

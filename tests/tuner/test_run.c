@@ -263,18 +263,6 @@ static void a_dry_run_measures_nothing(void **state)
     buf_fini(&said);
 }
 
-static bool has_opencl(void)
-{
-    static const char *const args[] = {"doctor", NULL};
-    struct buf said;
-    int code;
-
-    buf_init(&said, 1 << 20);
-    code = tune_run(dir, args, &said);
-    buf_fini(&said);
-    return code == 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,7 +279,7 @@ int main(void)
         return 1;
     snprintf(log_file, sizeof log_file, "%s/x.jsonl", dir);
     snprintf(best_file, sizeof best_file, "%s/x.best.jsonl", dir);
-    if (!has_opencl()) {
+    if (!tune_has_device(dir)) {
         dir_remove(dir);
         puts("skipped: no OpenCL device here");
         return 77;

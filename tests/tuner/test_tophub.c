@@ -2,9 +2,7 @@
  * own line: it must be a valid config of our template's space with the knobs that were found for it by hand, TVM's
  * index must come out equal, and the line that is written must say the same. */
 #include "kernels/foreign/tvm.h"
-#include "logs/foreign/foreign.h"
 #include "tests/kernels/tophub.h"
-#include "tuner/convert.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,55 +14,14 @@
 
 #include <cmocka.h>
 
-static const struct convert_map *the_map(void)
-{
-    for (const struct convert_map *const *m = convert_maps; *m; m++)
-        if (strcmp((*m)->format, "autotvm") == 0)
-            return *m;
-    fail_msg("no map for autotvm");
-    return NULL;
-}
-
-/* One line read, as a record; or the words of its refusal. */
-struct reading {
-    struct record record;
-    enum err e;
-    struct why why;
-    size_t n;
-};
-
-static bool to_record(const struct foreign_row *row, void *arg)
-{
-    struct reading *r = arg;
-
-    r->n++;
-    r->e = the_map()->to_record(row, &r->record, &r->why);
-    return false;
-}
-
-static void told_bad(int64_t i_line, const char *why, void *arg)
-{
-    (void)i_line;
-    (void)arg;
-    fail_msg("%s", why);
-}
-
-static struct reading read_line(const char *line)
-{
-    struct reading r = {.n = 0};
-    const struct foreign_sink sink = {to_record, told_bad, &r};
-
-    assert_int_equal(foreign_find("autotvm")->read(line, strlen(line), &sink, NULL), ERR_OK);
-    assert_int_equal(r.n, 1);
-    return r;
-}
+#include "tests/tuner/reading.h"
 
 static void write_line(const struct record *r, struct buf *out)
 {
     struct foreign_row row;
     struct why why = {""};
 
-    if (the_map()->from_record(r, &row, &why))
+    if (map_of("autotvm")->from_record(r, &row, &why))
         fail_msg("%s: %s", r->workload, why.text);
     assert_int_equal(foreign_find("autotvm")->write(&row, 1, out, NULL), ERR_OK);
     foreign_row_fini(&row);
@@ -287,7 +244,7 @@ static void check_made_anew(const cJSON *record, struct record *r, const cJSON *
     cJSON_DeleteItemFromObject(r->device, "tvm");
     buf_init(&line, 1 << 20);
     write_line(r, &line);
-    again = read_line(buf_text(&line));
+    again = read_row("autotvm", buf_text(&line));
     assert_int_equal(again.e, ERR_OK);
     assert_string_equal(again.record.workload, r->workload);
     assert_true(cJSON_Compare(again.record.knobs, r->knobs, true));
@@ -334,7 +291,7 @@ static void check_record(const cJSON *record, void *arg)
     buf_init(&back, 1 << 20);
     buf_init(&workload, WORKLOAD_MAX_TEXT);
     tophub_line(record, &line);
-    r = read_line(buf_text(&line));
+    r = read_row("autotvm", buf_text(&line));
     if (r.e)
         fail_msg("%s: %s", buf_text(&line), r.why.text);
     check_knobs(record, &r.record, c);
@@ -416,7 +373,7 @@ static void what_has_no_words_here_is_told(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        struct reading r = read_line(refused[i].line);
+        struct reading r = read_row("autotvm", refused[i].line);
 
         if (r.e == ERR_OK || !strstr(r.why.text, refused[i].words) || strchr(r.why.text, '\n'))
             fail_msg("%s: %s", refused[i].line, r.e ? r.why.text : "was taken");
@@ -425,7 +382,7 @@ static void what_has_no_words_here_is_told(void **state)
 
 static struct record dense_record(void)
 {
-    struct reading r = read_line(LINE(MALI, "dense.mali", DENSE, KNOBS, OK));
+    struct reading r = read_row("autotvm", LINE(MALI, "dense.mali", DENSE, KNOBS, OK));
 
     if (r.e)
         fail_msg("%s", r.why.text);
@@ -475,7 +432,7 @@ static void a_record_of_ours_comes_back_as_it_went(void **state)
     buf_init(&after, 1 << 20);
     assert_int_equal(record_print(&r, &before), ERR_OK);
     write_line(&r, &line);
-    back = read_line(buf_text(&line));
+    back = read_row("autotvm", buf_text(&line));
     assert_int_equal(back.e, ERR_OK);
     assert_int_equal(record_print(&back.record, &after), ERR_OK);
     assert_string_equal(buf_text(&after), buf_text(&before));
@@ -502,7 +459,7 @@ static void a_changed_line_is_believed(void **state)
     at = strstr(line.data, "[-1,8]");
     assert_non_null(at);
     memcpy(at, "[-1,4]", 6);
-    back = read_line(buf_text(&line));
+    back = read_row("autotvm", buf_text(&line));
     assert_int_equal(back.e, ERR_OK);
     assert_true(number_of(back.record.knobs, "k_unroll") == 4);
     assert_string_equal(back.record.job, "");
@@ -514,7 +471,7 @@ static void a_changed_line_is_believed(void **state)
 static enum err try_write(struct record *r, struct why *why)
 {
     struct foreign_row row;
-    const enum err e = the_map()->from_record(r, &row, why);
+    const enum err e = map_of("autotvm")->from_record(r, &row, why);
 
     foreign_row_fini(&row);
     return e;

@@ -4,7 +4,6 @@
 #include "tuner/cmd/log.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,23 +59,16 @@ static void tell(enum merge_word word, const char *path, int64_t i_line, const c
 static enum err merge(const char *const *paths, size_t n, const char *out, int64_t *n_new, struct why *why)
 {
     int n_told = 0;
-    struct merge_options o = {.lines = log_lines_of, .arg = &n_told};
-    struct merge_report first = {0}, all = {0};
-    char alone[PATH_MAX];
-    enum err e;
+    const struct merge_options o = {.lines = log_lines_of, .tell = tell, .arg = &n_told};
+    struct merge_report r = {0};
+    const enum err e = merge_logs(paths, n, out, &o, &r, why);
 
-    if (snprintf(alone, sizeof alone, "%s.first", out) >= (int)sizeof alone)
-        return why_set(why, ERR_LIMIT, "%s: the path is too long", out);
-    e = merge_logs(paths, 1, alone, &o, &first, why);
-    (void)unlink(alone);
-    o.tell = tell;
-    if (!e)
-        e = merge_logs(paths, n, out, &o, &all, why);
-    if (!e && all.n_bad > first.n_bad && all.n_lines - all.n_bad == first.n_lines - first.n_bad)
-        e = why_set(why, ERR_INPUT, "%s: no record in it; expected a log", paths[n - 1]);
-    if (!e)
-        *n_new = all.n_written - first.n_written;
-    return e;
+    if (e)
+        return e;
+    *n_new = r.n_written - r.n_written_first;
+    if (r.n_bad && !*n_new && !r.n_equal)
+        return why_set(why, ERR_INPUT, "%s: no record in it; expected a log", paths[n - 1]);
+    return ERR_OK;
 }
 
 static bool is_folder(const char *path)

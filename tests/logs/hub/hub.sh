@@ -2,29 +2,10 @@
 # and $sample (a program that writes logs) set.
 set -eu
 
-dir=$(mktemp -d)
-children=""
+. "$here/../../scratch.sh"
 export HOME="$dir" TUNE_HUB_USER="" TUNE_HUB_PASSWORD="" TUNE_HUB_TOKEN=""
 unset AWS_PROFILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_REGION AWS_DEFAULT_REGION \
     http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY || true
-
-forget_all() {
-    for pid in $children; do
-        kill -9 "$pid" 2>/dev/null || true
-    done
-    wait 2>/dev/null || true
-    rm -rf "$dir"
-}
-trap forget_all EXIT
-trap 'exit 1' INT TERM
-
-fail() {
-    echo "FAILED: $*" >&2
-    for file in "$dir"/*.out; do
-        [ ! -f "$file" ] || { echo "--- $(basename "$file")" >&2; tail -n 15 "$file" >&2; }
-    done
-    exit 1
-}
 
 free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'

@@ -60,6 +60,20 @@ static int run(const char *job, const char *trials, const char *log, struct buf 
     return tune_run(dir, args, said);
 }
 
+/* A whole run of the sample job changed by `pairs`; what its log says. `said` is initialised by this call. */
+static struct seen run_job(const char *const *pairs, const char *trials, const char *name,
+                           bool (*is_wrong)(const cJSON *), struct buf *said)
+{
+    char path[512], log[600];
+
+    buf_init(said, 1 << 20);
+    job_write(dir, pairs, path);
+    snprintf(log, sizeof log, "%s/%s", dir, name);
+    if (run(path, trials, log, said) != 0)
+        fail_msg("said: %s", buf_text(said));
+    return read_log(name, is_wrong);
+}
+
 static void an_own_kernel_is_searched_and_resumed(void **state)
 {
     static const char *const pairs[] = {"range(0, 4)", "range(1, 3)", "[1, 2, 4]", "[1, 2]", NULL};
@@ -116,17 +130,11 @@ static void variants_with_a_bug_are_wrong_and_no_others(void **state)
 {
     static const char *const pairs[] = {"range(0, 4)", "range(1, 3)",   "[1, 2, 4]", "[1, 2]",
                                         "\"[0]\"",     "\"[0, 1, 2]\"", NULL};
-    char path[512], log[600];
     struct seen s;
     struct buf said;
 
     (void)state;
-    buf_init(&said, 1 << 20);
-    job_write(dir, pairs, path);
-    snprintf(log, sizeof log, "%s/bugs.jsonl", dir);
-    if (run(path, "20", log, &said) != 0)
-        fail_msg("said: %s", buf_text(&said));
-    s = read_log("bugs.jsonl", has_bug);
+    s = run_job(pairs, "20", "bugs.jsonl", has_bug, &said);
     assert_int_equal(s.n_search, 9);
     assert_int_equal(s.by_status[STATUS_WRONG], 2); /* GROUP=4 PER=1 BUG=1, GROUP=2 PER=2 BUG=2 */
     assert_int_equal(s.n_unexpected, 0);
@@ -138,17 +146,11 @@ static void a_kernel_that_hangs_times_out(void **state)
 {
     static const char *const pairs[] = {
         "[2**i for i in range(0, 4)]", "[2]", "[1, 2, 4]", "[1]", "\"[0]\"", "\"[0, 3]\"", NULL};
-    char path[512], log[600];
     struct seen s;
     struct buf said;
 
     (void)state;
-    buf_init(&said, 1 << 20);
-    job_write(dir, pairs, path);
-    snprintf(log, sizeof log, "%s/hang.jsonl", dir);
-    if (run(path, "4", log, &said) != 0)
-        fail_msg("said: %s", buf_text(&said));
-    s = read_log("hang.jsonl", NULL);
+    s = run_job(pairs, "4", "hang.jsonl", NULL, &said);
     assert_int_equal(s.n_search, 2);
     assert_int_equal(s.by_status[STATUS_TIMEOUT], 1);
     buf_fini(&said);
@@ -167,17 +169,11 @@ static void without_a_reference_results_are_told_as_not_checked(void **state)
                                         "\"Default\": 0",
                                         "\"Default\": 2",
                                         NULL};
-    char path[512], log[600];
     struct seen s;
     struct buf said;
 
     (void)state;
-    buf_init(&said, 1 << 20);
-    job_write(dir, pairs, path);
-    snprintf(log, sizeof log, "%s/unchecked.jsonl", dir);
-    if (run(path, "4", log, &said) != 0)
-        fail_msg("said: %s", buf_text(&said));
-    s = read_log("unchecked.jsonl", NULL);
+    s = run_job(pairs, "4", "unchecked.jsonl", NULL, &said);
     assert_int_equal(s.by_status[STATUS_OK], s.n); /* the bug is there, and nothing tells */
     assert_int_equal(s.n_unchecked, s.n);
     assert_non_null(strstr(buf_text(&said), "results: not checked"));
@@ -279,18 +275,6 @@ static void bad_jobs_end_in_one_line(void **state)
     buf_fini(&said);
 }
 
-static bool has_opencl(void)
-{
-    static const char *const args[] = {"doctor", NULL};
-    struct buf said;
-    int code;
-
-    buf_init(&said, 1 << 20);
-    code = tune_run(dir, args, &said);
-    buf_fini(&said);
-    return code == 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,7 +291,7 @@ int main(void)
 
     if (dir_temporary("tune-test", dir, sizeof dir, NULL))
         return 1;
-    if (!has_opencl()) {
+    if (!tune_has_device(dir)) {
         dir_remove(dir);
         puts("skipped: no OpenCL device here");
         return 77;

@@ -74,7 +74,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
 {
     struct http *h = NULL;
     struct tracker *t;
-    enum err e = o->ops->open(o->where, &o->store, why);
+    enum err e = o->ops->open(o->where, o->clock, &o->store, why);
 
     if (!e)
         e = tracker_new(o, &t, why);
@@ -83,7 +83,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
     if (!e && cli_text(c, "http"))
         e = http_start(*s, cli_text(c, "http"), &h, why);
     if (!e)
-        e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key-file"), why);
+        e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key-file"), o->clock, why);
     if (e)
         return e;
     printf("listening on %s\n", server_url(*s));
@@ -95,7 +95,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
 
 static int run(const struct cli *c, const sigset_t *signals)
 {
-    struct tracker_options o = {.ops = store_table[0], .where = cli_text(c, "store"), .clock = clock_monotonic()};
+    struct tracker_options o = {.ops = store_table[0], .where = cli_text(c, "store")};
     const struct timespec nap = {0, 100000000};
     static struct workers w;
     struct why why = {""};

@@ -291,15 +291,15 @@ static int run(struct fuzz *f, long iterations)
 
 int main(int argc, char **argv)
 {
-    struct tracker_options o = {.ops = store_table[0], .lease_ms = 20, .clock = clock_monotonic()};
+    struct tracker_options o = {.ops = store_table[0], .lease_ms = 20};
     struct fuzz f = {0};
     struct why why = {""};
     char dir[256];
     int code = 1;
 
     rng_init(&f.rng, argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
-    if (dir_temporary("tune-fuzz", dir, sizeof dir, &why) == ERR_OK && o.ops->open(dir, &o.store, &why) == ERR_OK &&
-        tracker_new(&o, &f.t, &why) == ERR_OK)
+    if (dir_temporary("tune-fuzz", dir, sizeof dir, &why) == ERR_OK &&
+        o.ops->open(dir, NULL, &o.store, &why) == ERR_OK && tracker_new(&o, &f.t, &why) == ERR_OK)
         code = run(&f, argc > 1 ? strtol(argv[1], NULL, 10) : 20000);
     else
         fprintf(stderr, "%s\n", why.text);

@@ -12,7 +12,7 @@ function(tune_test name)
   target_link_libraries(${name} PRIVATE ${T_LINK} package::cmocka)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 60)
+    set(T_TIMEOUT 300) # against hangs; busy machines are slow
   endif()
   set(tests ${name})
   if(T_PARTS) # a long test in n parts with the argument "i/n", which may run side by side

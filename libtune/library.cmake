@@ -1,10 +1,11 @@
 # libtune, the library that applications link: libtune.so and libtune.a. Both show the functions of tune.h and nothing
 # else: the .so by a version script, the .a because it is one object whose other names were made local.
 set(LIBTUNE_VERSION ${PROJECT_VERSION})
-set(LIBTUNE_SOVERSION 0)
+set(LIBTUNE_SOVERSION 1) # of the binary interface; scripts/check_abi.sh says when to raise it. 0: version 0.1
 set(LIBTUNE_ROOMS choice plan_of exec_cl exec_cu devices kernels search_space logs program core)
 
-add_library(libtune_objects OBJECT tune_call.c tune_cl.c tune_cuda.c tune_missing.c tune_open.c tune_plan.c tune_words.c)
+add_library(libtune_objects OBJECT tune_call.c tune_cl.c tune_cuda.c tune_missing.c tune_open.c tune_plan.c tune_sized.c
+  tune_words.c)
 target_link_libraries(libtune_objects PUBLIC ${LIBTUNE_ROOMS})
 
 # The public names are those that tune.h declares with TUNE_API.

@@ -28,6 +28,14 @@
  * device's compiler takes. Runs of one `struct tune` share scratch memory: on different queues or streams they wait for
  * one another on the device. Make two (tune_open_..) where runs must overlap.
  *
+ * Structs. The first member of each is `size`, which the caller sets before a call:
+ *
+ *     struct tune_info info = {.size = sizeof info};
+ *
+ * By it applications and libraries of different versions understand each other while the library keeps its soname:
+ * members are only added at a struct's end; what an older application has no place for is not written, what an older
+ * library does not know is 0. A size that cannot be one is TUNE_BAD_ARGUMENT.
+ *
  * C99 and C++11. No other header is needed: OpenCL's and CUDA's handles are pointers to the structs named below. */
 #ifndef TUNE_H
 #define TUNE_H
@@ -83,14 +91,14 @@ TUNE_API const char *tune_version(void);
 /* An open log on an open device. */
 struct tune;
 
-/* All members may be 0: set the whole to zero first, then what you want ({0} does). */
+/* All members but the size may be 0. One that is not 0 and that the library does not know is refused. */
 struct tune_options {
+    size_t size;             /* sizeof(struct tune_options) */
     const char *key;         /* only records of this device key, e.g. "rk3399-mali"; NULL = any */
     const char *fingerprint; /* only records of the device whose fingerprint begins so; NULL = this very device */
-    int any_device;    /* not 0: records of another device are taken too; what they say of speed is a guess then */
-    int threads;       /* a CPU under PoCL: its host threads, where they were set by other means than
-                        * POCL_MAX_PTHREAD_COUNT; 0 = ask. They are part of a device's fingerprint. */
-    void *reserved[4]; /* NULL */
+    int any_device; /* not 0: records of another device are taken too; what they say of speed is a guess then */
+    int threads;    /* a CPU under PoCL: its host threads, where they were set by other means than
+                     * POCL_MAX_PTHREAD_COUNT; 0 = ask. They are part of a device's fingerprint. */
 };
 
 /* Opens a log for a device of the caller's OpenCL context (1.2 or newer); both are retained until the last object made
@@ -112,6 +120,7 @@ TUNE_API enum tune_status tune_open_cuda(const char *log, struct CUctx_st *conte
 TUNE_API void tune_close(struct tune *t);
 
 struct tune_info {
+    size_t size;                 /* sizeof(struct tune_info) */
     const char *api;             /* "opencl", "cuda" */
     const char *device;          /* its name, as the driver tells it */
     const char *fingerprint;     /* 64 hex digits: this device, driver and number of units */
@@ -123,7 +132,7 @@ struct tune_info {
     const char *bad_line;  /* the first of them: "x.jsonl:12: words"; "" = none */
 };
 
-/* Lends strings in *out as long as `t` lives. TUNE_BAD_ARGUMENT: NULL. */
+/* Lends strings in *out as long as `t` lives. TUNE_BAD_ARGUMENT: NULL, no size. */
 TUNE_API enum tune_status tune_about(const struct tune *t, struct tune_info *out);
 
 /* ---- plans ---- */
@@ -152,6 +161,7 @@ enum tune_choice {
 };
 
 struct tune_plan_info {
+    size_t size;          /* sizeof(struct tune_plan_info) */
     const char *workload; /* in canonical text */
     enum tune_choice choice;
     const char *recorded; /* the record's workload; "" for a default */
@@ -165,12 +175,13 @@ struct tune_plan_info {
     size_t n_tensors;        /* inputs and outputs, that tune_execute_.. takes */
 };
 
-/* Lends strings in *out as long as the plan lives. TUNE_BAD_ARGUMENT: NULL. */
+/* Lends strings in *out as long as the plan lives. TUNE_BAD_ARGUMENT: NULL, no size. */
 TUNE_API enum tune_status tune_plan_about(const struct tune_plan *plan, struct tune_plan_info *out);
 
 enum tune_role { TUNE_INPUT = 0, TUNE_WEIGHT = 1, TUNE_OUTPUT = 2 };
 
 struct tune_tensor {
+    size_t size;      /* sizeof(struct tune_tensor) */
     const char *name; /* "x" "w" "y" "bias" .. */
     enum tune_role role;
     const char *dtype;  /* "f32" "f16" "bf16" "i8" "i32" .. */
@@ -182,7 +193,7 @@ struct tune_tensor {
 
 /* Tensor `i` of the inputs and outputs (is_weight 0: n_tensors of them, in the order that tune_execute_.. takes), or of
  * the weights (is_weight not 0: n_weights, in the order of tune_pack_..). Lends strings as long as the plan lives.
- * TUNE_BAD_ARGUMENT: NULL, or no such tensor. */
+ * TUNE_BAD_ARGUMENT: NULL, no size, or no such tensor. */
 TUNE_API enum tune_status tune_plan_tensor(const struct tune_plan *plan, int is_weight, size_t i,
                                            struct tune_tensor *out);
 

@@ -72,18 +72,22 @@ static enum tune_status open_session(struct tune *t, cl_context context, cl_devi
 enum tune_status tune_open_cl(const char *log, cl_context context, cl_device_id device,
                               const struct tune_options *options, struct tune **out)
 {
+    struct tune_options o;
     struct tune *t;
     enum tune_status s;
 
     if (!context || !device || !out)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_open_cl: expected an OpenCL context, one of its devices and where to "
                                             "give the open log to");
+    s = tune_take_options(options, &o);
+    if (s != TUNE_OK)
+        return s;
     t = tune_new(&tune_backend_cl);
     if (!t)
         return TUNE_NO_MEMORY;
-    s = describe(t, context, device, options ? options->threads : 0);
+    s = describe(t, context, device, o.threads);
     if (s == TUNE_OK)
-        s = tune_begin(t, log, options);
+        s = tune_begin(t, log, &o);
     if (s == TUNE_OK)
         s = open_session(t, context, device);
     if (s == TUNE_OK)

@@ -125,17 +125,21 @@ static enum tune_status open_session(struct tune *t, struct CUctx_st *context)
 enum tune_status tune_open_cuda(const char *log, struct CUctx_st *context, const struct tune_options *options,
                                 struct tune **out)
 {
+    struct tune_options o;
     struct tune *t;
     enum tune_status s;
 
     if (!out)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_open_cuda: expected where to give the open log to");
+    s = tune_take_options(options, &o);
+    if (s != TUNE_OK)
+        return s;
     t = tune_new(&tune_backend_cuda);
     if (!t)
         return TUNE_NO_MEMORY;
     s = open_session(t, context);
     if (s == TUNE_OK)
-        s = tune_begin(t, log, options);
+        s = tune_begin(t, log, &o);
     if (s == TUNE_OK)
         *out = t;
     else

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum tune_status check_options(const struct tune_options *o)
+enum tune_status tune_take_options(const struct tune_options *callers, struct tune_options *out)
 {
-    for (size_t i = 0; i < sizeof o->reserved / sizeof o->reserved[0]; i++)
-        if (o->reserved[i])
-            return tune_fail(TUNE_BAD_ARGUMENT, "tune_options: `reserved` is for later versions: expected NULL");
-    if (o->threads < 0)
-        return tune_fail(TUNE_BAD_ARGUMENT, "tune_options: %d threads", o->threads);
-    return TUNE_OK;
+    const struct tune_options none = {.size = sizeof none};
+    const enum tune_status s = tune_take_sized("tune_options", callers ? callers : &none, out, sizeof *out);
+
+    if (s == TUNE_OK && out->threads < 0)
+        return tune_fail(TUNE_BAD_ARGUMENT, "tune_options: %d threads", out->threads);
+    return s;
 }
 
 /* Without any record: defaults only. */
@@ -140,11 +140,8 @@ struct tune *tune_new(const struct tune_backend *backend)
 
 enum tune_status tune_begin(struct tune *t, const char *log, const struct tune_options *options)
 {
-    const struct tune_options none = {0}, *o = options ? options : &none;
-    const enum tune_status s = check_options(o);
-
     t->fingerprint = device_desc_fingerprint(&t->device);
-    return s == TUNE_OK ? read_records(t, log, o) : s;
+    return read_records(t, log, options);
 }
 
 void tune_release(struct tune *t)
@@ -169,11 +166,12 @@ void tune_close(struct tune *t)
 enum tune_status tune_about(const struct tune *t, struct tune_info *out)
 {
     const struct choices_notes *notes;
+    struct tune_info info;
 
     if (!t || !out)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_about: expected an open log and where to write to");
     notes = choices_notes(t->choices);
-    *out = (struct tune_info){
+    info = (struct tune_info){
         .api = t->backend->api,
         .device = t->device.name,
         .fingerprint = t->fingerprint.hex,
@@ -184,5 +182,5 @@ enum tune_status tune_about(const struct tune *t, struct tune_info *out)
         .n_bad_lines = notes->n_bad_lines,
         .bad_line = notes->bad_line,
     };
-    return TUNE_OK;
+    return tune_give_sized("tune_info", &info, sizeof info, out);
 }

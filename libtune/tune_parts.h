@@ -69,12 +69,19 @@ struct tune_weights {
 
 /* Notes the words for the calling thread and returns the status, so that `return tune_fail(...)` reads well. */
 enum tune_status tune_fail(enum tune_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Structs of tune.h that begin with their size, `name` in words. take: the caller's into an own one, whose members are
+ * 0 where the caller's is shorter; what is longer there must be 0. give: the other way; what the caller's has more
+ * becomes 0. TUNE_BAD_ARGUMENT: no size, or a member that is not known here. */
+enum tune_status tune_take_sized(const char *name, const void *callers, void *own, size_t n_own);
+enum tune_status tune_give_sized(const char *name, const void *own, size_t n_own, void *callers);
 /* TUNE_OK stays as it is. */
 enum tune_status tune_fail_exec(enum exec_status status, const struct exec_words *words);
 
 /* All empty; NULL (and words) without memory. tune_release. */
 struct tune *tune_new(const struct tune_backend *backend);
-/* Checks options and reads the log for t->device. */
+/* The caller's options, checked; those of NULL. */
+enum tune_status tune_take_options(const struct tune_options *callers, struct tune_options *out);
+/* Reads the log for t->device. */
 enum tune_status tune_begin(struct tune *t, const char *log, const struct tune_options *options);
 void tune_release(struct tune *t); /* the caller's or a plan's share */
 void tune_plan_release(struct tune_plan *plan);

@@ -248,9 +248,11 @@ void tune_plan_destroy(struct tune_plan *plan)
 
 enum tune_status tune_plan_about(const struct tune_plan *p, struct tune_plan_info *out)
 {
+    struct tune_plan_info info;
+
     if (!p || !out)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_plan_about: expected a plan and where to write to");
-    *out = (struct tune_plan_info){
+    info = (struct tune_plan_info){
         .workload = p->text,
         .choice = (enum tune_choice)p->choice.kind,
         .recorded = p->choice.record ? p->choice.record->workload : "",
@@ -263,7 +265,7 @@ enum tune_status tune_plan_about(const struct tune_plan *p, struct tune_plan_inf
         .n_weights = p->n_weights,
         .n_tensors = p->n_tensors,
     };
-    return TUNE_OK;
+    return tune_give_sized("tune_plan_info", &info, sizeof info, out);
 }
 
 enum tune_status tune_plan_tensor(const struct tune_plan *p, int is_weight, size_t i, struct tune_tensor *out)
@@ -273,6 +275,5 @@ enum tune_status tune_plan_tensor(const struct tune_plan *p, int is_weight, size
     if (i >= (is_weight ? p->n_weights : p->n_tensors))
         return tune_fail(TUNE_BAD_ARGUMENT, "%s has %zu %s: there is no tensor %zu", p->text,
                          is_weight ? p->n_weights : p->n_tensors, is_weight ? "weights" : "inputs and outputs", i);
-    *out = is_weight ? p->weights[i] : p->tensors[i];
-    return TUNE_OK;
+    return tune_give_sized("tune_tensor", is_weight ? &p->weights[i] : &p->tensors[i], sizeof *out, out);
 }

@@ -73,6 +73,7 @@ static int make_tensor(const struct device *d, const struct layer *l, size_t i, 
     const int is_weight = i >= l->info.n_tensors;
     cl_int error;
 
+    t->is.size = sizeof t->is; /* the caller tells its struct's size */
     if (tune_plan_tensor(l->plan, is_weight, is_weight ? i - l->info.n_tensors : i, &t->is) != TUNE_OK)
         return failed(l->info.workload, tune_words());
     t->host = calloc(1, t->is.n_bytes);
@@ -108,6 +109,7 @@ static int execute(const struct device *d, const struct layer *l)
 static int make_layer(const struct device *d, struct tune *t, const char *workload, struct layer *l)
 {
     memset(l, 0, sizeof *l);
+    l->info.size = sizeof l->info;
     if (tune_plan_make(t, workload, 0, &l->plan) != TUNE_OK || tune_plan_about(l->plan, &l->info) != TUNE_OK)
         return failed("no plan", tune_words());
     if (l->info.n_tensors + l->info.n_weights > MAX_TENSORS)

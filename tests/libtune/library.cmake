@@ -2,6 +2,7 @@
 if(TARGET libtune_shared)
   tune_test(test_libtune SOURCES test_libtune.c sample_log.c reference.c LINK libtune_shared choice devices
     package::opencl LABELS opencl TIMEOUT 300)
+  tune_test(test_tune_sized SOURCES test_tune_sized.c ../../libtune/tune_sized.c ../../libtune/tune_words.c LINK choice LABELS unit)
   add_executable(libtune_app ${CMAKE_SOURCE_DIR}/examples/libtune_app/main.c)
   target_link_libraries(libtune_app PRIVATE libtune_shared package::opencl m)
   if(TARGET tune AND TARGET tune-agent AND TARGET tune-tracker)

@@ -116,7 +116,7 @@ struct layer {
 
 static void layer_init(struct layer *l, struct tune *t, const char *workload)
 {
-    struct tune_plan_info info;
+    struct tune_plan_info info = {.size = sizeof info};
 
     *l = (struct layer){.plan = planned(t, workload), .queue = new_queue()};
     assert_status(tune_plan_about(l->plan, &info), TUNE_OK);
@@ -124,7 +124,7 @@ static void layer_init(struct layer *l, struct tune *t, const char *workload)
     l->n_weights = info.n_weights;
     for (size_t i = 0; i < l->n + l->n_weights; i++) {
         const int is_weight = i >= l->n;
-        struct tune_tensor tensor;
+        struct tune_tensor tensor = {.size = sizeof tensor};
 
         assert_status(tune_plan_tensor(l->plan, is_weight, is_weight ? i - l->n : i, &tensor), TUNE_OK);
         *(is_weight ? &l->packed_from[i - l->n] : &l->tensors[i]) = buffer_of(&tensor);
@@ -203,7 +203,7 @@ static void a_recorded_workload_is_run_with_its_record(void **state)
 {
     struct tune *t = opened(log_path);
     struct tune_plan *p = planned(t, "dense f32 k=40 n=48 m=12");
-    struct tune_plan_info info;
+    struct tune_plan_info info = {.size = sizeof info};
     struct record r;
 
     (void)state;
@@ -238,7 +238,7 @@ static void another_size_is_run_with_the_nearest_record(void **state)
 {
     struct tune *t = opened(log_path);
     struct tune_plan *p = planned(t, OTHER_DENSE), *q = planned(t, FUSED);
-    struct tune_plan_info info;
+    struct tune_plan_info info = {.size = sizeof info};
 
     (void)state;
     assert_status(tune_plan_about(p, &info), TUNE_OK);
@@ -263,7 +263,7 @@ static void an_operator_without_records_is_run_with_a_default(void **state)
     static const struct reference_conv one = {2, 3, 9, 11, 5, 3, 3, 2, 1, 0};
     struct tune *t = opened(NULL);
     struct tune_plan *p = planned(t, DENSE);
-    struct tune_plan_info info;
+    struct tune_plan_info info = {.size = sizeof info};
 
     (void)state;
     assert_status(tune_plan_about(p, &info), TUNE_OK);
@@ -281,7 +281,7 @@ static void a_plan_tells_its_tensors(void **state)
 {
     struct tune *t = opened(log_path);
     struct tune_plan *p = planned(t, FUSED);
-    struct tune_tensor x, y, w, bias;
+    struct tune_tensor x = {.size = sizeof x}, y = x, w = x, bias = x;
 
     (void)state;
     assert_status(tune_plan_tensor(p, 0, 0, &x), TUNE_OK);
@@ -527,7 +527,7 @@ static void a_log_tells_what_is_in_it(void **state)
 {
     const char *path = path_of("damaged.jsonl");
     struct tune *t;
-    struct tune_info info;
+    struct tune_info info = {.size = sizeof info};
     FILE *f = fopen(path, "w");
 
     (void)state;
@@ -571,11 +571,13 @@ static void logs_that_cannot_serve_are_refused_in_words(void **state)
 static void a_log_of_another_device_is_refused_unless_asked_for(void **state)
 {
     const char *path = path_of("other.jsonl");
-    struct tune_options any = {.any_device = 1}, key = {.key = "no-such-key"}, print = {.fingerprint = "0123"},
-                        key_any = {.key = "sample-device", .any_device = 1}, more = {.threads = 0};
+    struct tune_options any = {.size = sizeof any, .any_device = 1}, key = {.size = sizeof key, .key = "no-such-key"},
+                        print = {.size = sizeof print, .fingerprint = "0123"},
+                        key_any = {.size = sizeof key_any, .key = "sample-device", .any_device = 1},
+                        more = {.size = sizeof more};
     struct device_desc other = desc;
     struct tune_plan *p;
-    struct tune_plan_info info;
+    struct tune_plan_info info = {.size = sizeof info};
     struct tune *t = NULL;
 
     (void)state;
@@ -641,16 +643,65 @@ static void workloads_that_are_none_are_refused_in_words(void **state)
 
 static void opening_checks_its_arguments(void **state)
 {
-    struct tune_options odd = {.reserved = {&odd}}, negative = {.threads = -1};
+    struct tune_options no_size = {.any_device = 1}, negative = {.size = sizeof negative, .threads = -1};
     struct tune *t = NULL;
 
     (void)state;
     assert_status(tune_open_cl(log_path, NULL, device, NULL, &t), TUNE_BAD_ARGUMENT);
     assert_status(tune_open_cl(log_path, context, NULL, NULL, &t), TUNE_BAD_ARGUMENT);
     assert_status(tune_open_cl(log_path, context, device, NULL, NULL), TUNE_BAD_ARGUMENT);
-    assert_status(tune_open_cl(log_path, context, device, &odd, &t), TUNE_BAD_ARGUMENT);
-    assert_words("reserved");
+    assert_status(tune_open_cl(log_path, context, device, &no_size, &t), TUNE_BAD_ARGUMENT);
+    assert_words("tune_options: expected its size");
     assert_status(tune_open_cl(log_path, context, device, &negative, &t), TUNE_BAD_ARGUMENT);
+    assert_null(t);
+}
+
+/* Structs of tune.h as an application of an earlier header has them, and of a later one. */
+struct earlier_info {
+    size_t size;
+    const char *api, *device;
+};
+
+struct later_options {
+    struct tune_options known;
+    const char *later;
+};
+
+static void callers_of_earlier_headers_keep_what_lies_behind_their_structs(void **state)
+{
+    struct {
+        struct earlier_info info;
+        unsigned char behind[sizeof(struct tune_info)];
+    } caller = {.info = {.size = sizeof caller.info}};
+    struct tune_info unset = {.size = 0};
+    struct tune *t = opened(log_path);
+
+    (void)state;
+    memset(caller.behind, 0xa5, sizeof caller.behind);
+    assert_status(tune_about(t, (struct tune_info *)(void *)&caller.info), TUNE_OK);
+    assert_int_equal(caller.info.size, sizeof caller.info);
+    assert_string_equal(caller.info.api, "opencl");
+    assert_string_equal(caller.info.device, desc.name);
+    for (size_t i = 0; i < sizeof caller.behind; i++)
+        assert_int_equal(caller.behind[i], 0xa5);
+    assert_status(tune_about(t, &unset), TUNE_BAD_ARGUMENT);
+    assert_words("tune_info: expected its size");
+    assert_null(unset.api);
+    tune_close(t);
+}
+
+static void options_of_later_headers_are_refused_where_they_are_set(void **state)
+{
+    struct later_options options = {.known = {.size = sizeof options}};
+    struct tune *t = NULL;
+
+    (void)state;
+    assert_status(tune_open_cl(log_path, context, device, &options.known, &t), TUNE_OK);
+    tune_close(t);
+    t = NULL;
+    options.later = "asked for";
+    assert_status(tune_open_cl(log_path, context, device, &options.known, &t), TUNE_BAD_ARGUMENT);
+    assert_words("tune_options: a member is set that libtune ");
     assert_null(t);
 }
 
@@ -743,6 +794,8 @@ int main(void)
         cmocka_unit_test(a_log_of_another_device_is_refused_unless_asked_for),
         cmocka_unit_test(workloads_that_are_none_are_refused_in_words),
         cmocka_unit_test(opening_checks_its_arguments),
+        cmocka_unit_test(callers_of_earlier_headers_keep_what_lies_behind_their_structs),
+        cmocka_unit_test(options_of_later_headers_are_refused_where_they_are_set),
         cmocka_unit_test(calls_check_their_buffers),
     };
 

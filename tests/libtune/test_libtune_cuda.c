@@ -32,7 +32,7 @@ static CUcontext context;
 /* A buffer of the tensor's size with whole numbers; outputs are all NaN. */
 static CUdeviceptr buffer_of(const struct tune_plan *p, int is_weight, size_t i)
 {
-    struct tune_tensor t;
+    struct tune_tensor t = {.size = sizeof t};
     CUdeviceptr at;
     float *data;
 
@@ -73,8 +73,8 @@ static void recorded_and_nearest_plans_compute_the_definition(void **state)
     static const long long size[3] = {12, 48, 40}, other[3] = {24, 48, 40};
     struct tune *t = NULL;
     struct tune_plan *p = NULL, *q = NULL;
-    struct tune_plan_info info;
-    struct tune_info about;
+    struct tune_plan_info info = {.size = sizeof info};
+    struct tune_info about = {.size = sizeof about};
 
     (void)state;
     assert_status(tune_open_cuda(log_path, context, NULL, &t), TUNE_OK);

@@ -206,10 +206,11 @@ static enum err read_file(const char *name, struct buf *out)
     return ERR_NOT_FOUND;
 }
 
-/* Appends a file; its lines `#include "NAME"` are replaced by that file, not deeper than MAX_INCLUDES. */
+/* Appends a file; its lines `#include "NAME"` are replaced by that file, not deeper than MAX_INCLUDES. The line that
+ * names the licence is left out: it is no part of a program. */
 static enum err append_file(const char *name, int depth, struct buf *out)
 {
-    static const char word[] = "#include \"";
+    static const char word[] = "#include \"", licence[] = "/* SPDX-License-Identifier: ";
     struct buf text;
     enum err e = depth < MAX_INCLUDES ? ERR_OK : ERR_LIMIT;
 
@@ -225,7 +226,7 @@ static enum err append_file(const char *name, int depth, struct buf *out)
             snprintf(included, sizeof included, "%.*s", (int)(quote - line - (int)sizeof word + 1),
                      line + sizeof word - 1);
             e = append_file(included, depth + 1, out);
-        } else {
+        } else if (strncmp(line, licence, sizeof licence - 1) != 0) {
             e = buf_append(out, line, n_line);
         }
         line += n_line;

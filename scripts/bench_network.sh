@@ -18,14 +18,10 @@
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-bin=$(cd "${TUNE_BIN_DIR:-$root/build/bin}" && pwd)
 out=${OUT:-$root/out/networks}
 python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
 trials=16 time=10m threads=1 layouts=nchw,nchw16c seconds=3 sets=""
-
-usage() {
-    sed -n '2,/^set -eu/p' "$0" | sed -e '/^set -eu/d' -e 's/^# \{0,1\}//'
-}
+. "$root/scripts/common.sh"
 
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -40,11 +36,12 @@ while [ $# -gt 0 ]; do
         esac
         shift 2
         ;;
-    --help | -h) usage; exit 0 ;;
+    --help | -h) head_comment "$0" ;;
     *:f32 | *:f16 | *:i8) sets="$sets $1"; shift ;;
     *) echo "bench_network.sh: '$1'; expected NETWORK:DTYPE with dtype f32, f16 or i8; --help tells more" >&2; exit 2 ;;
     esac
 done
+bin=$(cd "${TUNE_BIN_DIR:-$root/build/bin}" && pwd)
 [ -n "$sets" ] || sets="resnet-18:f32 resnet-18:f16 resnet-18:i8 mobilenet-v1:f32 mobilenet-v1:f16 mobilenet-v1:i8"
 
 if ! "$python" -c 'import onnxruntime, onnx, numpy' 2>/dev/null; then

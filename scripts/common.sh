@@ -9,9 +9,9 @@ fail() {
     exit 1
 }
 
-# head_comment SCRIPT: prints the comment at its head, which is its help, and ends well.
+# head_comment SCRIPT: prints the comment at its head, which is its help, without the licence, and ends well.
 head_comment() {
-    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$1"
+    sed -n '2,/^[^#]/{/^# SPDX-/d;s/^# \{0,1\}//p;}' "$1"
     exit 0
 }
 

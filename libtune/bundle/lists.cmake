@@ -53,7 +53,7 @@ if(NAME_INSTALL)
   if(NAME_VECTORS)
     install(FILES NAME_vectors.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   endif()
-  install(FILES manifest.json DESTINATION ${CMAKE_INSTALL_DATADIR}/NAME)
+  install(FILES manifest.json LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/NAME)
   install(EXPORT NAMETargets NAMESPACE NAME:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/NAME)
   write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/NAMEConfigVersion.cmake VERSION ${PROJECT_VERSION}
                                    COMPATIBILITY SameMajorVersion)

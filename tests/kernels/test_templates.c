@@ -1,4 +1,5 @@
 /* Templates without a device: spaces, defaults and programs on many kinds of device. */
+#include "core/file.h"
 #include "kernels/network.h"
 #include "kernels/template.h"
 #include "runtime/cuda_arch.h"
@@ -8,7 +9,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -273,6 +276,50 @@ static void equal_configs_give_equal_programs(void **state)
     assert_string_equal(hash[0].hex, hash[1].hex);
 }
 
+static const char *const kernel_files[] = {"preamble.h", "preamble_opencl.h", "preamble_store.h", "part.clh", "k.cl"};
+#define N_KERNEL_FILES (sizeof kernel_files / sizeof kernel_files[0])
+
+/* The text of k.cl from a folder whose files begin with `head`. */
+static void text_behind(const char *head, struct buf *out)
+{
+    char dir[] = "/tmp/tune-kernels-XXXXXX", path[128];
+    struct buf text;
+
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < N_KERNEL_FILES; i++) {
+        buf_init(&text, 4096);
+        buf_printf(&text, "%s/* %s */\n%s", head, kernel_files[i],
+                   strcmp(kernel_files[i], "k.cl") == 0 ? "#include \"part.clh\"\n" : "");
+        snprintf(path, sizeof path, "%s/%s", dir, kernel_files[i]);
+        assert_int_equal(file_replace(path, buf_text(&text), text.len, 0644, NULL), ERR_OK);
+        buf_fini(&text);
+    }
+    template_set_kernel_dir(dir);
+    assert_int_equal(kernel_text("k.cl", LANG_OPENCL_C, out), ERR_OK);
+    template_set_kernel_dir(NULL);
+    for (size_t i = 0; i < N_KERNEL_FILES; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, kernel_files[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void licences_are_no_part_of_programs(void **state)
+{
+    struct buf with, without;
+
+    (void)state;
+    buf_init(&with, 4096);
+    buf_init(&without, 4096);
+    text_behind("/* SPDX-License-Identifier: MIT */\n", &with);
+    text_behind("", &without);
+    for (size_t i = 0; i < N_KERNEL_FILES; i++)
+        assert_non_null(strstr(buf_text(&without), kernel_files[i]));
+    assert_string_equal(buf_text(&with), buf_text(&without));
+    buf_fini(&with);
+    buf_fini(&without);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +330,7 @@ int main(void)
         cmocka_unit_test(what_a_template_lacks_is_said_in_words),
         cmocka_unit_test(forms_for_cpus_refuse_cuda_devices),
         cmocka_unit_test(equal_configs_give_equal_programs),
+        cmocka_unit_test(licences_are_no_part_of_programs),
     };
 
     return cmocka_run_group_tests(tests, describe_devices, NULL);

@@ -453,6 +453,32 @@ static void damage_is_seen_wherever_it_is(void **state)
     assert_int_equal(deploy_check(dir, &n, &why), ERR_OK);
 }
 
+/* The licence is in the first line, and no part of the tree brings a second one. */
+static void files_name_their_licence_once(void **state)
+{
+    static const char *const names[] = {"net.h",          "net.c",           "net_vectors.h", "net_vectors.c",
+                                        "CMakeLists.txt", "netConfig.cmake", "net.pc.in",     NULL};
+    static const char word[] = "SPDX-License-Identifier: MIT";
+    const char *dir = in_folder("licensed");
+    char path[PATH_MAX];
+    struct buf text;
+    (void)state;
+    write_bundle(dir);
+    for (size_t i = 0; names[i] != NULL; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        read_whole(path, &text);
+        const char *at = strstr(buf_text(&text), word);
+        assert_non_null(at);
+        assert_null(memchr(buf_text(&text), '\n', (size_t)(at - buf_text(&text))));
+        assert_null(strstr(at + sizeof word - 1, word));
+        buf_fini(&text);
+    }
+    (void)snprintf(path, sizeof path, "%s/LICENSE", dir);
+    read_whole(path, &text);
+    assert_non_null(strstr(buf_text(&text), "Permission is hereby granted, free of charge"));
+    buf_fini(&text);
+}
+
 static void files_of_others_stay(void **state)
 {
     static const char *const strangers[] = {"notes.txt", ".hidden", "kernels/mine.cl", "build/CMakeCache.txt", NULL};
@@ -573,6 +599,7 @@ int main(void)
         cmocka_unit_test(tables_that_nothing_uses_are_not_printed),
         cmocka_unit_test(records_of_other_tuners_are_marked),
         IN_FOLDER(folders_appear_whole_or_not_at_all),
+        IN_FOLDER(files_name_their_licence_once),
         IN_FOLDER(files_of_others_stay),
         IN_FOLDER(damage_is_seen_wherever_it_is),
         IN_FOLDER(strange_manifests_are_refused),

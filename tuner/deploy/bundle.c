@@ -80,6 +80,11 @@ static enum err pc(const struct deploy_set *s, struct buf *out, struct why *why)
     return deploy_text_part(s, "pc.in", out, why);
 }
 
+static enum err licence(const struct deploy_set *s, struct buf *out, struct why *why)
+{
+    return deploy_text_part(s, "LICENSE", out, why);
+}
+
 static cJSON *parsed_program(const struct deploy_layer *l)
 {
     struct buf text;
@@ -111,19 +116,23 @@ static enum err plans(const struct deploy_set *s, struct buf *out, struct why *w
     return e;
 }
 
-/* The files by name ("%s": the bundle's). */
+#define IN_C "/* " DEPLOY_LICENCE " */\n"
+#define IN_LISTS "# " DEPLOY_LICENCE "\n"
+
+/* The files by name ("%s": the bundle's), and the first line of each. */
 static const struct {
-    const char *name;
+    const char *name, *head;
     enum err (*text)(const struct deploy_set *s, struct buf *out, struct why *why);
 } named[] = {
-    {"%s.h", deploy_text_header},
-    {"%s.c", deploy_text_source},
-    {"%s_vectors.h", deploy_text_vectors_header},
-    {"%s_vectors.c", deploy_text_vectors},
-    {"CMakeLists.txt", lists},
-    {"%sConfig.cmake", config},
-    {"%s.pc.in", pc},
-    {"plan.json", plans},
+    {"%s.h", IN_C, deploy_text_header},
+    {"%s.c", IN_C, deploy_text_source},
+    {"%s_vectors.h", IN_C, deploy_text_vectors_header},
+    {"%s_vectors.c", IN_C, deploy_text_vectors},
+    {"CMakeLists.txt", IN_LISTS, lists},
+    {"%sConfig.cmake", IN_LISTS, config},
+    {"%s.pc.in", IN_LISTS, pc},
+    {"plan.json", "", plans},
+    {"LICENSE", "", licence},
 };
 
 static enum err put_files(struct target *t)
@@ -132,6 +141,7 @@ static enum err put_files(struct target *t)
     for (size_t i = 0; i < sizeof named / sizeof named[0] && e == ERR_OK; i++) {
         struct buf text;
         buf_init(&text, FILE_MAX_BYTES);
+        buf_puts(&text, named[i].head);
         e = put_named(t, named[i].name, &text, named[i].text(t->set, &text, t->why));
         buf_fini(&text);
     }

@@ -104,6 +104,13 @@ static void put_line(const struct deploy_set *s, const char *at, size_t n, struc
     }
 }
 
+/* The line at the head of a part; a file of a bundle has it once, at its own head. */
+static bool names_licence(const char *line)
+{
+    static const char in_c[] = "/* " DEPLOY_LICENCE, in_lists[] = "# " DEPLOY_LICENCE;
+    return strncmp(line, in_c, sizeof in_c - 1) == 0 || strncmp(line, in_lists, sizeof in_lists - 1) == 0;
+}
+
 enum err deploy_text_part(const struct deploy_set *s, const char *file, struct buf *out, struct why *why)
 {
     const struct bundle_file *f = find_part(file);
@@ -113,7 +120,7 @@ enum err deploy_text_part(const struct deploy_set *s, const char *file, struct b
     for (const char *at = f->text, *end = f->text + f->n_bytes; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const size_t n = (size_t)((newline != NULL ? newline + 1 : end) - at);
-        if (strncmp(at, "#include \"libtune/", 18) != 0) {
+        if (strncmp(at, "#include \"libtune/", 18) != 0 && !names_licence(at)) {
             put_line(s, at, n, out);
         }
         at += n;

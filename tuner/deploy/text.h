@@ -5,6 +5,8 @@
 
 #include "tuner/deploy/set.h"
 
+#define DEPLOY_LICENCE "SPDX-License-Identifier: MIT" /* in the first line of each file that takes comments */
+
 /* Declarations: the list of layers and two functions for each of them. */
 enum err deploy_text_header(const struct deploy_set *s, struct buf *out, struct why *why);
 
@@ -20,8 +22,8 @@ enum err deploy_text_vectors_header(const struct deploy_set *s, struct buf *out,
 enum err deploy_text_vectors(const struct deploy_set *s, struct buf *out, struct why *why);
 
 /* A part of libtune/bundle by its file's name, with NAME, or NAME_ and CAPS_ at the beginning of
- * words, replaced by the bundle's name; of files of libtune/exec the lines that include libtune's own headers are left
- * out. */
+ * words, replaced by the bundle's name; lines that include libtune's own headers, and the one that names the licence,
+ * are left out. */
 enum err deploy_text_part(const struct deploy_set *s, const char *file, struct buf *out, struct why *why);
 
 /* Small parts of C: a string with its quotes; a double, also one that is not finite; an integer of 64 bits. */

@@ -1,11 +1,14 @@
 #!/bin/sh
-# check.sh - the long checks, for before a merge: words, include directions, sizes, format, static analysis, both compilers with
-# warnings as errors, sanitizers, valgrind, and each fuzzer for a short while.
-#   check.sh [STEP...]   only these; steps: words includes sizes format shell analysis gcc clang asan tsan valgrind fuzz
+# check.sh - the long checks, for before a merge: words, include directions, sizes, format, licences, static analysis, both compilers
+# with warnings as errors and their unit tests, libtune's binary interface, sanitizers, valgrind, and each fuzzer for a short while.
+#   check.sh [STEP...]   only these
+#   check.sh --steps     lists them
 # FUZZ_SECONDS (default 20) is the time of each fuzzer.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
+steps="words includes sizes format shell spdx ci analysis gcc clang tidy abi asan tsan valgrind fuzz"
+[ "${1:-}" != --steps ] || { echo "$steps"; exit 0; }
 : "${TUNE_TEST_DATA:=}"
 export TUNE_TEST_DATA
 
@@ -24,6 +27,9 @@ step_shell() {
     echo "shell scripts: all parse"
 }
 
+step_spdx() { scripts/check_spdx.sh; }
+step_ci() { scripts/check_ci.py; }
+
 step_analysis() {
     git ls-files -- '*.c' ':!tests' >"$work/sources"
     cppcheck --quiet --std=c11 --language=c --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
@@ -32,18 +38,44 @@ step_analysis() {
         echo "cppcheck: $(wc -l <"$work/sources") files, nothing found"
 }
 
-# compile CC: a build with warnings as errors, in build-CC.
-compile() {
-    if ! { cmake -G Ninja -S . -B "build-$1" -DCMAKE_C_COMPILER="$1" -DTUNE_WERROR=ON -DCMAKE_BUILD_TYPE=Release &&
-        cmake --build "build-$1" --target all benches; } >"$work/build.txt" 2>&1; then
-        cat "$work/build.txt"
-        return 1
-    fi
-    echo "$1: builds without a warning"
+# quietly COMMAND...: its output only when it fails.
+quietly() {
+    "$@" >"$work/said.txt" 2>&1 || { cat "$work/said.txt"; return 1; }
 }
 
-step_gcc() { compile gcc; }
-step_clang() { compile clang; }
+# configure CC: for a build with warnings as errors, in build-CC.
+configure() {
+    quietly cmake -G Ninja -S . -B "build-$1" -DCMAKE_C_COMPILER="$1" -DTUNE_WERROR=ON -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-g
+}
+
+compile() { configure "$1" && quietly cmake --build "build-$1" --target all benches; }
+
+compile_and_test() {
+    compile "$1" && quietly ctest --test-dir "build-$1" -L '^unit$' -LE '^(slow|opencl)$' -j "$(nproc)" --output-on-failure || return 1
+    echo "$1: builds without a warning; $(grep 'tests passed' "$work/said.txt")"
+}
+
+step_gcc() { compile_and_test gcc; }
+step_clang() { compile_and_test clang; }
+
+# The product's sources that are compiled by themselves (parts of bundles are not), with the flags of clang's build.
+step_tidy() {
+    configure clang || return 1
+    for file in $(git ls-files -- '*.c' ':!tests' ':!examples'); do
+        ! grep -qF "\"file\": \"$PWD/$file\"" build-clang/compile_commands.json || echo "$file"
+    done >"$work/sources"
+    [ -s "$work/sources" ] || { echo "clang-tidy: no files"; return 1; }
+    rc=0
+    xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-clang <"$work/sources" >"$work/tidy.txt" 2>"$work/errors.txt" || rc=$?
+    n=$(grep -cE ' (warning|error): ' "$work/tidy.txt" || true)
+    echo "clang-tidy: $(wc -l <"$work/sources") files, $n warnings"
+    [ "$rc" -eq 0 ] || { cat "$work/tidy.txt" "$work/errors.txt"; return 1; }
+}
+
+step_abi() {
+    [ -e build-gcc/libtune/libtune.so ] || compile gcc || return 1
+    scripts/check_abi.sh build-gcc/libtune/libtune.so
+}
 
 # no_reports FOLDER: a sanitizer also speaks in programs whose end no test looks at: each report is a file.
 no_reports() {
@@ -117,7 +149,6 @@ step_fuzz() {
 }
 
 scripts/install_deps.sh --check-tools
-steps="words includes sizes format shell analysis gcc clang asan tsan valgrind fuzz"
 # shellcheck disable=SC2086 # a list of steps is meant
 [ $# -gt 0 ] || set -- $steps
 work=$(mktemp -d)

@@ -18,7 +18,8 @@ nvrtc12=""
 hub=""
 for argument in "$@"; do
     case "$argument" in
-    --check-tools) packages="$packages valgrind clang clang-format cppcheck universal-ctags git" ;;
+    --check-tools) packages="$packages valgrind clang clang-format clang-tidy cppcheck universal-ctags abigail-tools
+        python3-yaml git" ;;
     --bench)
         packages="$packages libopenblas-dev libclblast-dev python3-venv libgomp1"
         peers="${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}"

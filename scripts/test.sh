@@ -1,10 +1,21 @@
 #!/bin/sh
 # test.sh - installs, builds and runs all tests: unit, kernels, cuda, farm, opencl, bench (smoke), deploy, arm64. Exit 0 when all of them pass.
 #   test.sh [LABEL...]   only these labels
+#   test.sh --labels     lists them
 # Tests on recorded spaces and logs read them from the directory TUNE_TEST_DATA; they skip, and say so, without it.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
+labels="unit kernels cuda farm opencl bench deploy arm64"
+[ "${1:-}" != --labels ] || { echo "$labels"; exit 0; }
+# shellcheck disable=SC2086 # a list of labels is meant
+[ $# -gt 0 ] || set -- $labels
+for label in "$@"; do
+    case " $labels " in
+    *" $label "*) ;;
+    *) fail "unknown label '$label'; there are: $labels" ;;
+    esac
+done
 : "${TUNE_TEST_DATA:=}"
 export TUNE_TEST_DATA
 
@@ -26,7 +37,6 @@ run() {
   $(printf '%-8s %-7s %4d s' "$1" "$result" $(($(date +%s) - began)))"
 }
 
-[ $# -gt 0 ] || set -- unit kernels cuda farm opencl bench deploy arm64
 for label in "$@"; do
     [ "$label" != arm64 ] || scripts/install_deps.sh --arm64 || true # the test skips, with words, what it cannot do
     [ "$label" != farm ] || scripts/install_deps.sh --hub || true # likewise

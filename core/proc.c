@@ -17,8 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* All that happens between vfork-like fork and exec: only async-signal-safe calls on data made before. */
 struct start {
     const struct proc_options *o;

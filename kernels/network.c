@@ -70,9 +70,9 @@ static bool parse_line(const char *line, size_t n, struct network_layer *out)
     out->count = (int)strtol(bar + 1, NULL, 10);
     out->name = copy(line, (size_t)(bar - line) - 1);
     workload = copy(second + 2, (size_t)(end - second) - 2);
+    out->workload = workload;
     if (!out->name || !workload || out->count < 1)
         return false;
-    out->workload = workload;
     if (workload_parse(workload, &w, &why) != ERR_OK || !some_template_fits(&w, &why)) {
         struct buf words;
 

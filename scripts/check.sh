@@ -66,7 +66,7 @@ step_tidy() {
     done >"$work/sources"
     [ -s "$work/sources" ] || { echo "clang-tidy: no files"; return 1; }
     rc=0
-    xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-clang <"$work/sources" >"$work/tidy.txt" 2>"$work/errors.txt" || rc=$?
+    xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p build-clang <"$work/sources" >"$work/tidy.txt" 2>"$work/errors.txt" || rc=$?
     n=$(grep -cE ' (warning|error): ' "$work/tidy.txt" || true)
     echo "clang-tidy: $(wc -l <"$work/sources") files, $n warnings"
     [ "$rc" -eq 0 ] || { cat "$work/tidy.txt" "$work/errors.txt"; return 1; }

@@ -158,9 +158,8 @@ static const char *const constraints[] = {
     "wave == 0 or (size_l >= 2 and streams == 1 and persist == 0)",
     "persist == 0 or (fuse_pw == 2 and comb_gate == 1 and pretrans == 1 and streams == 1 and concat_xh == 0)",
     "persist == 0 or (ceil_div(rec_most, rec_units) * g_rec_mr * (1 + back * (gates - 1)) * size_h * 4 <= max_local)",
-    "concat_xh == 0 or (fuse_pw >= 1 and streams == 1 and is_gru == 0 and g_in_mr == 1 and g_in_nv == 1 and g_in_ku == "
-    "1 "
-    "and g_in_order == 0 and (comb_in == 1 or size_t == 1))",
+    ("concat_xh == 0 or (fuse_pw >= 1 and streams == 1 and is_gru == 0 and g_in_mr == 1 and g_in_nv == 1 and "
+     "g_in_ku == 1 and g_in_order == 0 and (comb_in == 1 or size_t == 1))"),
     "pf == 0 or pretrans == 1",
     "wg <= max_group and wg <= max_x",
     "wg <= size_b * size_h",

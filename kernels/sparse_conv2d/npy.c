@@ -199,7 +199,7 @@ static enum err read_values(const struct header *h, const unsigned char *data, s
     if (n != need)
         return why_set(why, ERR_INPUT, "%s %zu bytes of data; expected %zu", n > need ? "more than" : "only",
                        n > need ? need : n, need);
-    out->values = malloc((size_t)h->n_elems * sizeof *out->values);
+    out->values = malloc(((size_t)h->n_elems + 1) * sizeof *out->values); /* an empty array is no lack of memory */
     if (!out->values)
         return ERR_NOMEM;
     for (int64_t i = 0; i < h->n_elems; i++)

@@ -19,6 +19,8 @@ nm -D --defined-only "$so" | awk '$2 ~ /[A-Z]/ && $2 != "A" { sub(/@.*/, "", $3)
 nm -g --defined-only "$a" | awk 'NF == 3 { print $3 }' | sort >"$dir/a"
 diff "$dir/declared" "$dir/so" || fail "libtune.so shows other names than tune.h"
 diff "$dir/declared" "$dir/a" || fail "libtune.a shows other names than tune.h"
+sed -n "s/.*<elf-symbol name='\([a-z0-9_]*\)'.*/\1/p" "$(dirname "$header")/libtune.abi" | sort >"$dir/abi"
+diff "$dir/abi" "$dir/so" || fail "libtune.abi lists other names: scripts/check_abi.sh --update writes it anew"
 echo "both show the $(wc -l <"$dir/declared") functions of tune.h and nothing else"
 
 heavy='sqlite|nng|curl|LLVM|expat'

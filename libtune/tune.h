@@ -83,7 +83,7 @@ TUNE_API const char *tune_status_words(enum tune_status status);
  * when there was none. */
 TUNE_API const char *tune_words(void);
 
-/* Lends the version of the library, "0.1.0". */
+/* Lends the version of the library, e.g. "0.2.0". */
 TUNE_API const char *tune_version(void);
 
 /* ---- opening ---- */

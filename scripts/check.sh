@@ -1,7 +1,7 @@
 #!/bin/sh
-# check.sh - the long checks, for before a merge: words, include directions, sizes, format, static analysis, both compilers with
-# warnings as errors, sanitizers, valgrind, and each fuzzer for a short while.
-#   check.sh [STEP...]   only these; steps: words includes sizes format shell analysis gcc clang asan tsan valgrind fuzz
+# check.sh - the long checks, for before a merge: words, include directions, sizes, format, static analysis, sanitizers, valgrind, and
+# each fuzzer for a short while. Both compilers with warnings as errors are a test: scripts/test.sh build.
+#   check.sh [STEP...]   only these; steps: words includes sizes format shell analysis asan tsan valgrind fuzz
 # FUZZ_SECONDS (default 20) is the time of each fuzzer.
 set -eu
 cd "$(dirname "$0")/.."
@@ -31,19 +31,6 @@ step_analysis() {
         --file-list="$work/sources" &&
         echo "cppcheck: $(wc -l <"$work/sources") files, nothing found"
 }
-
-# compile CC: a build with warnings as errors, in build-CC.
-compile() {
-    if ! { cmake -G Ninja -S . -B "build-$1" -DCMAKE_C_COMPILER="$1" -DTUNE_WERROR=ON -DCMAKE_BUILD_TYPE=Release &&
-        cmake --build "build-$1" --target all benches; } >"$work/build.txt" 2>&1; then
-        cat "$work/build.txt"
-        return 1
-    fi
-    echo "$1: builds without a warning"
-}
-
-step_gcc() { compile gcc; }
-step_clang() { compile clang; }
 
 # no_reports FOLDER: a sanitizer also speaks in programs whose end no test looks at: each report is a file.
 no_reports() {
@@ -81,16 +68,16 @@ step_tsan() { sanitized tsan '^farm$|^unit$' '_recorded|farm_kills|test_(strateg
 # valgrind_one TEST: exit 77 is a test that skips.
 valgrind_one() {
     rc=0
-    TUNE_BIN_DIR=$PWD/build-gcc/bin valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
-        "build-gcc/tests/$1" >"$work/valgrind.txt" 2>&1 || rc=$?
+    TUNE_BIN_DIR=$PWD/build/bin valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
+        "build/tests/$1" >"$work/valgrind.txt" 2>&1 || rc=$?
     [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || { cat "$work/valgrind.txt"; echo "$1 under valgrind: exit $rc"; return 1; }
 }
 
 # Left out: as for the sanitizers, what takes minutes here, and test_proc, whose limit of memory valgrind takes upon itself.
 step_valgrind() {
-    [ -d build-gcc ] || compile gcc || return 1
+    build release || return 1
     n=0
-    for test in $(ctest --test-dir build-gcc -N -L '^unit$' -LE '^(slow|opencl)$' -E '_recorded|test_(strategies|templates|proc|log|references)$' |
+    for test in $(ctest --preset release -N -L '^unit$' -LE '^(slow|opencl)$' -E '_recorded|test_(strategies|templates|proc|log|references)$' |
         sed -n 's/^ *Test *#[0-9]*: //p'); do
         valgrind_one "$test" || return 1
         n=$((n + 1))
@@ -117,7 +104,7 @@ step_fuzz() {
 }
 
 scripts/install_deps.sh --check-tools
-steps="words includes sizes format shell analysis gcc clang asan tsan valgrind fuzz"
+steps="words includes sizes format shell analysis asan tsan valgrind fuzz"
 # shellcheck disable=SC2086 # a list of steps is meant
 [ $# -gt 0 ] || set -- $steps
 work=$(mktemp -d)

@@ -30,7 +30,7 @@ else()
 endif()
 
 if(TUNE_TESTS AND NOT TUNE_BOARD)
-  tune_package(cmocka MODULE cmocka WANTED 1.1.4)
+  tune_package(cmocka HEADERS cmocka.h LIBRARY cmocka MODULE cmocka WANTED 1.1.4)
 endif()
 if(TARGET package::cmocka) # peers of bench_ops: scripts/install_deps.sh --bench puts those that Debian does not have into TUNE_PEERS
   set(TUNE_PEERS_DEFAULT "$ENV{HOME}/.cache/tune-peers/venv")
@@ -42,7 +42,7 @@ if(TARGET package::cmocka) # peers of bench_ops: scripts/install_deps.sh --bench
   tune_package(openmp WANTED 3.0 PACKAGE OpenMP COMPONENT C TARGET OpenMP::OpenMP_C)
   tune_package(onednn HEADERS oneapi/dnnl/dnnl.h LIBRARY dnnl WANTED 3.0 HINTS ${TUNE_PEERS}
     VERSION_IN oneapi/dnnl/dnnl_version.h DNNL_VERSION_MAJOR DNNL_VERSION_MINOR DNNL_VERSION_PATCH)
-  tune_package(clblast MODULE clblast WANTED 1.5.1)
+  tune_package(clblast HEADERS clblast_c.h LIBRARY clblast MODULE clblast WANTED 1.5.1)
   tune_package(cublas HEADERS cublas_v2.h cuda_runtime_api.h WANTED 12.0 ${CUDA_HINTS}
     VERSION_IN cublas_api.h CUBLAS_VER_MAJOR CUBLAS_VER_MINOR CUBLAS_VER_PATCH)
   tune_package(cudnn HEADERS cudnn.h WANTED 8.7 ${CUDA_HINTS} VERSION_IN cudnn_version.h CUDNN_MAJOR CUDNN_MINOR CUDNN_PATCHLEVEL)

@@ -1,9 +1,10 @@
 # packages.cmake - tune_package(): the one way in which this build looks for what it does not bring along.
 #
 #   tune_package(<name> [REQUIRED <Debian's package>] [WANTED <version>] [BELOW <version>]
-#                MODULE <module>                                                 told by pkg-config
+#                MODULE <module>                                              told by pkg-config
 #                | PACKAGE <package> TARGET <target> [COMPONENT <component>]  told by find_package()
-#                | HEADERS <header>... [LIBRARY <library>] [VERSION_IN <header> <macro>...] [HINTS <folder>...])
+#                | HEADERS <header>... [LIBRARY <library>] [HINTS <folder>...]
+#                  [VERSION_IN <header> <macro>... | MODULE <module>])        whose version only is pkg-config's
 #
 # What is there in a version from WANTED on and before BELOW becomes the target package::<name>. What is not: REQUIRED ones are
 # an error, the others are left out, as are those that TUNE_WITHOUT names. tune_packages_told() says it in a line each.
@@ -113,9 +114,11 @@ function(tune_package name)
   set(target "")
   if(P_MODULE)
     _package_module(${name} ${P_MODULE})
-  elseif(P_PACKAGE)
+  endif()
+  if(P_PACKAGE)
     _package_package(${P_PACKAGE} ${P_TARGET} "${P_COMPONENT}")
-  else()
+  elseif(P_HEADERS)
+    set(target "")
     _package_headers(${name} "${P_HEADERS}" "${P_LIBRARY}" "${P_VERSION_IN}" "${P_HINTS}")
   endif()
   set(fault "")

@@ -113,16 +113,16 @@ step_tsan() { sanitized tsan '^farm$|^unit$' '_recorded|farm_kills|test_(strateg
 # valgrind_one TEST: exit 77 is a test that skips.
 valgrind_one() {
     rc=0
-    TUNE_BIN_DIR=$PWD/build-gcc/bin valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
-        "build-gcc/tests/$1" >"$work/valgrind.txt" 2>&1 || rc=$?
+    TUNE_BIN_DIR=$PWD/build/bin valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite \
+        "build/tests/$1" >"$work/valgrind.txt" 2>&1 || rc=$?
     [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || { cat "$work/valgrind.txt"; echo "$1 under valgrind: exit $rc"; return 1; }
 }
 
 # Left out: as for the sanitizers, what takes minutes here, and test_proc, whose limit of memory valgrind takes upon itself.
 step_valgrind() {
-    [ -d build-gcc ] || compile gcc || return 1
+    build release || return 1
     n=0
-    for test in $(ctest --test-dir build-gcc -N -L '^unit$' -LE '^(slow|opencl)$' -E '_recorded|test_(strategies|templates|proc|log|references)$' |
+    for test in $(ctest --preset release -N -L '^unit$' -LE '^(slow|opencl)$' -E '_recorded|test_(strategies|templates|proc|log|references)$' |
         sed -n 's/^ *Test *#[0-9]*: //p'); do
         valgrind_one "$test" || return 1
         n=$((n + 1))

@@ -2,6 +2,7 @@
 # install_deps.sh - the Debian packages that tune needs; silent and quick when all of them are there.
 #   install_deps.sh                what building, testing and tuning need
 #   install_deps.sh --check-tools  and what scripts/check.sh needs besides
+#   install_deps.sh --compilers    and the other compiler that tests use: clang
 #   install_deps.sh --bench        and the libraries that scripts/bench.sh and scripts/bench_ops.sh compare with: OpenBLAS and
 #                                  CLBlast from Debian, oneDNN and onnxruntime from PyPI into TUNE_PEERS, outside the tree
 #   install_deps.sh --nvrtc12      and CUDA 12's NVRTC from PyPI (130 MB), the last that makes code for sm_50 to sm_72, into
@@ -18,8 +19,9 @@ nvrtc12=""
 hub=""
 for argument in "$@"; do
     case "$argument" in
-    --check-tools) packages="$packages valgrind clang clang-format clang-tidy cppcheck universal-ctags abigail-tools
+    --check-tools) packages="$packages valgrind clang clang-format clang-tidy cppcheck gcovr universal-ctags abigail-tools
         python3-yaml git" ;;
+    --compilers) packages="$packages clang" ;;
     --bench)
         packages="$packages libopenblas-dev libclblast-dev python3-venv libgomp1"
         peers="${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}"
@@ -34,7 +36,7 @@ for argument in "$@"; do
         ;;
     --arm64) packages="$packages gcc-aarch64-linux-gnu dpkg-dev qemu-user-static" ;;
     *)
-        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --bench, --nvrtc12, --hub or --arm64" >&2
+        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --compilers, --bench, --nvrtc12, --hub or --arm64" >&2
         exit 1
         ;;
     esac

@@ -54,7 +54,7 @@ enum err conv_data_make(struct expected *e, const struct conv_shape *s, bool exa
 {
     bool ok;
 
-    *out = (struct conv_data){NULL};
+    *out = (struct conv_data){0};
     ok = make(e, "x", exact, &out->x) && make(e, "w", exact, &out->w) && make(e, "bias", exact, &out->bias) &&
          make(e, "residual", exact, &out->residual) && make(e, "scale", exact, &out->scale);
     out->x = to_nchw(s, out->x);
@@ -68,7 +68,7 @@ void conv_data_fini(struct conv_data *d)
     free(d->bias);
     free(d->residual);
     free(d->scale);
-    *d = (struct conv_data){NULL};
+    *d = (struct conv_data){0};
 }
 
 static double magnitude(double v)
@@ -273,7 +273,7 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
 enum err conv_reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
     const struct conv_shape s = conv_shape_of(w);
-    struct conv_data exact = {NULL}, random = {NULL};
+    struct conv_data exact = {0}, random = {0};
     enum err failed;
 
     if (w->dtype == DTYPE_F32 && exact_bound(conv_terms(&s), (double)s.k) < 1)

@@ -245,7 +245,7 @@ static void allow_flushing(double terms, struct expected_output *o)
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
     const struct conv_shape s = conv_shape_of(w);
-    struct conv_data exact = {NULL}, random = {NULL};
+    struct conv_data exact = {0}, random = {0};
     enum err failed = ERR_OK;
 
     (void)data;

@@ -496,8 +496,9 @@ enum err hub_send(struct hub *h, const struct hub_request *request, struct hub_r
         e = try_once(h, &q, r, why);
         if (i + 1 >= h->options.n_tries || !may_pass(e, r->status))
             return e;
-        nanosleep(&(struct timespec){.tv_sec = (time_t)pause_s, .tv_nsec = (long)((pause_s - (time_t)pause_s) * 1e9)},
-                  NULL);
+        nanosleep(
+            &(struct timespec){.tv_sec = (time_t)pause_s, .tv_nsec = (long)((pause_s - (double)(time_t)pause_s) * 1e9)},
+            NULL);
         pause_s *= 3;
         prepare_again(&q, r);
     }

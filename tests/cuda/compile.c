@@ -86,10 +86,10 @@ static void find_flags(struct compiler *c)
     for (char *flag = strtok_r(c->flags_text, ",", &rest); flag && n < 32; flag = strtok_r(NULL, ",", &rest))
         c->flags[n++] = flag;
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
-        c->flags[n++] = "-mfma"; /* else fmaf is a call */
-    if (__builtin_cpu_supports("f16c"))
-        c->flags[n++] = "-mf16c";
+    if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2")) {
+        c->flags[n++] = "-mfma";  /* else fmaf is a call */
+        c->flags[n++] = "-mf16c"; /* which CPUs with AVX2 have; clang 14 cannot ask for it */
+    }
 #endif
     c->flags[n] = NULL;
 }

@@ -21,7 +21,7 @@ struct heard {
     struct foreign_row last; /* without the trees */
     size_t n_rows, n_bad;
     int64_t i_bad;
-    char why[512], task[64];
+    char why[1024], task[64];
     char *knobs, *extra;
 };
 

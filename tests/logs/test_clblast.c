@@ -26,7 +26,7 @@
 struct heard {
     size_t n_rows, n_bad;
     double times[4];
-    char task[64], target[64], why[512];
+    char task[64], target[64], why[1024];
     char *args, *knobs;
     const char *format;
     struct foreign_row *rows; /* kept, with their trees, to be written */

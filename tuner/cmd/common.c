@@ -298,7 +298,7 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
             return why_set(why, ERR_INPUT, "a replay device brings its own work: no workload, no --network");
         if (!realpath(device + 7, absolute) || strlen(absolute) >= sizeof j->replay)
             return why_set(why, ERR_INPUT, "%s cannot be read", device + 7);
-        snprintf(j->replay, sizeof j->replay, "%s", absolute);
+        memcpy(j->replay, absolute, strlen(absolute) + 1);
         return ERR_OK;
     }
     if (network && c->n_rest)

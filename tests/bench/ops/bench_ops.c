@@ -363,7 +363,7 @@ static void help(void)
 int main(int argc, char **argv)
 {
     static struct bench b;
-    struct program_options o = {NULL};
+    struct program_options o = {0};
     struct cli c;
     struct why why = {""};
     enum err e = cli_parse(&c, options, argc, argv, &why);

@@ -1,0 +1,61 @@
+#!/bin/sh
+# packages.sh SOURCE GENERATOR DIR NAME... - the build with each of the optional packages NAME left out, and what is said of packages
+# that are missing or unknown.
+set -eu
+source=$1 generator=$2 dir=$3 out=$3.txt
+shift 3
+. "$source/tests/build/build.sh"
+
+unknown_names_are_refused() {
+    if configure -DTUNE_WITHOUT=sqlite; then fail "TUNE_WITHOUT=sqlite was to be refused"; fi
+    says "TUNE_WITHOUT: 'sqlite' is no optional package; there are:"
+}
+
+needed_packages_that_are_missing_stand_in_one_message() {
+    if PKG_CONFIG_LIBDIR=/nowhere configure; then fail "a build without any library was to be refused"; fi
+    [ "$(grep -c '^CMake Error' "$out")" -eq 1 ] || fail "one error was expected: $(cat "$out")"
+    for debian in libcjson-dev libsqlite3-dev libcurl4-openssl-dev libexpat1-dev ocl-icd-opencl-dev zlib1g-dev scripts/install_deps.sh; do
+        says "$debian"
+    done
+}
+
+without_cmocka_there_are_programs_and_no_tests() {
+    configured -DTUNE_WITHOUT=cmocka
+    says "Neither tests nor benches are built: they need cmocka"
+    grep -q '/tuner/cmd/main\.c"' "$dir/compile_commands.json" || fail "no tune without cmocka"
+    if grep -q "\"file\": \"$source/tests/" "$dir/compile_commands.json"; then fail "parts of tests are built without cmocka"; fi
+}
+
+# what a bench that has the package is compiled with
+mark_of() {
+    case "$1" in
+    openmp) echo -fopenmp ;;
+    onednn) echo -DHAVE_ONEDNN ;;
+    clblast) echo -DHAVE_CLBLAST ;;
+    cublas | cudnn | cusparse) echo -DHAVE_CUDA_LIBS ;;
+    *) fail "what marks a bench with '$1'?" ;;
+    esac
+}
+
+# left_out NAME...: benches build without them
+left_out() {
+    configured -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DTUNE_WITHOUT="$(echo "$*" | tr ' ' ';')"
+    says "left out by TUNE_WITHOUT: $(echo "$*" | sed 's/ /, /g')"
+    for name in "$@"; do
+        if grep -q -- "$(mark_of "$name")" "$dir/compile_commands.json"; then fail "benches have $name in spite of TUNE_WITHOUT"; fi
+    done
+    builds bench_ops
+}
+
+unknown_names_are_refused
+needed_packages_that_are_missing_stand_in_one_message
+without_cmocka_there_are_programs_and_no_tests
+peers=""
+for package in "$@"; do
+    [ "$package" != cmocka ] || continue
+    left_out "$package"
+    peers="$peers $package"
+done
+# shellcheck disable=SC2086 # a list of words is meant
+left_out $peers
+echo "bench_ops builds without each of:$peers, and without all of them"

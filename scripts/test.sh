@@ -1,5 +1,5 @@
 #!/bin/sh
-# test.sh - installs, builds and runs all tests: unit, kernels, cuda, farm, opencl, bench (smoke), deploy, arm64. Exit 0 when all of them pass.
+# test.sh - installs, builds and runs all tests: unit, kernels, cuda, farm, opencl, docs, bench (smoke), deploy, arm64. Exit 0 when all of them pass.
 #   test.sh [LABEL...]   only these labels
 # Tests on recorded spaces and logs read them from the directory TUNE_TEST_DATA; they skip, and say so, without it.
 set -eu
@@ -26,7 +26,7 @@ run() {
   $(printf '%-8s %-7s %4d s' "$1" "$result" $(($(date +%s) - began)))"
 }
 
-[ $# -gt 0 ] || set -- unit kernels cuda farm opencl bench deploy arm64
+[ $# -gt 0 ] || set -- unit kernels cuda farm opencl docs bench deploy arm64
 for label in "$@"; do
     [ "$label" != arm64 ] || scripts/install_deps.sh --arm64 || true # the test skips, with words, what it cannot do
     [ "$label" != farm ] || scripts/install_deps.sh --hub || true # likewise

@@ -59,6 +59,14 @@ enum err err_by_name(const char *name)
     return ERR_PROTOCOL;
 }
 
+/* Words quote what was read: a line end or an escape sequence in it is a blank. */
+static void tame(struct why *why)
+{
+    for (char *p = why->text; *p; p++)
+        if (iscntrl((unsigned char)*p))
+            *p = ' ';
+}
+
 enum err why_set(struct why *why, enum err e, const char *format, ...)
 {
     va_list args;
@@ -68,6 +76,7 @@ enum err why_set(struct why *why, enum err e, const char *format, ...)
     va_start(args, format);
     vsnprintf(why->text, sizeof why->text, format, args);
     va_end(args);
+    tame(why);
     return e;
 }
 
@@ -87,5 +96,6 @@ enum err why_prefix(struct why *why, enum err e, const char *format, ...)
     room = sizeof why->text - 1 - n;
     strncat(why->text, ": ", room);
     strncat(why->text, tail, room > 2 ? room - 2 : 0);
+    tame(why);
     return e;
 }

@@ -45,7 +45,8 @@ const char *err_name(enum err e);
 /* The error of a wire name, or ERR_PROTOCOL when the name is not known. */
 enum err err_by_name(const char *name);
 
-/* Writes formatted words into `why` (may be NULL) and returns `e`, so that `return why_set(...)` reads well. */
+/* Writes formatted words into `why` (may be NULL; control characters become blanks) and returns `e`, so that `return
+ * why_set(...)` reads well. */
 enum err why_set(struct why *why, enum err e, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts formatted words and ": " before what `why` holds already (may be NULL); returns `e`. */

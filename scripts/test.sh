@@ -1,12 +1,12 @@
 #!/bin/sh
-# test.sh - installs, builds and runs all tests: unit, kernels, cuda, farm, opencl, bench (smoke), deploy, arm64, build. Exit 0 when all of them pass.
+# test.sh - installs, builds and runs all tests: unit, kernels, cuda, farm, opencl, docs, bench (smoke), deploy, arm64, build. Exit 0 when all of them pass.
 #   test.sh [LABEL...]   only these labels
 #   test.sh --labels     lists them
 # Tests on recorded spaces and logs read them from the directory TUNE_TEST_DATA; they skip, and say so, without it.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
-labels="unit kernels cuda farm opencl bench deploy arm64 build"
+labels="unit kernels cuda farm opencl docs bench deploy arm64 build"
 [ "${1:-}" != --labels ] || { echo "$labels"; exit 0; }
 # shellcheck disable=SC2086 # a list of labels is meant
 [ $# -gt 0 ] || set -- $labels

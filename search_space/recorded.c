@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_JSON_BYTES (1u << 20)
 
@@ -212,7 +213,9 @@ static enum err read_table(struct recorded *r, const char *json_path, struct why
 
     if (n < 5 || strcmp(json_path + n - 5, ".json") != 0 || n + 3 > sizeof path)
         return why_set(why, ERR_INPUT, "%.200s: expected a name that ends in .json", json_path);
-    snprintf(path, sizeof path, "%.*s.csv.gz", (int)(n - 5), json_path);
+    snprintf(path, sizeof path, "%.*s.csv", (int)(n - 5), json_path);
+    if (access(path, R_OK) != 0)
+        strcat(path, ".gz");
     e = csvz_read(path, &r->table, why);
     if (e)
         return e;

@@ -1,5 +1,5 @@
-/* recorded.h - fully measured spaces: X.json (knobs, restrictions) and X.csv.gz (one row a config), as a space whose
- * every valid config has a row. Strategies and the farm are tested on them. */
+/* recorded.h - fully measured spaces: X.json (knobs, restrictions) and X.csv.gz or X.csv (one row a config), as a space
+ * whose every valid config has a row. Strategies and the farm are tested on them. */
 #ifndef TUNE_SEARCH_SPACE_RECORDED_H
 #define TUNE_SEARCH_SPACE_RECORDED_H
 
@@ -16,9 +16,9 @@ struct recorded_row {
 
 struct recorded;
 
-/* Opens path "X.json" and the X.csv.gz beside it. Where the restrictions are not known (null), the set of rows is the
- * constraint. ERR_NOT_FOUND, ERR_IO; ERR_INPUT for malformed files, a config that has two rows, or a row that is no
- * valid config. */
+/* Opens path "X.json" and the X.csv or X.csv.gz beside it. Where the restrictions are not known (null), the set of rows
+ * is the constraint. ERR_NOT_FOUND, ERR_IO; ERR_INPUT for malformed files, a config that has two rows, or a row that is
+ * no valid config. */
 enum err recorded_open(const char *path, struct recorded **out, struct why *why);
 void recorded_close(struct recorded *r);
 

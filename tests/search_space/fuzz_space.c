@@ -1,20 +1,12 @@
-/* Feeds mutated expressions, configs, JSON and descriptions of spaces to the parsers: `fuzz_space [iterations [seed]]`,
- * or, built with -fsanitize=fuzzer -DFUZZ_LIBFUZZER, as a libFuzzer target. What compiles must evaluate without a
+/* Feeds expressions, configs, JSON and descriptions of spaces to the parsers. What compiles must evaluate without a
  * fault, and the set of valid configs must be what the constraint says of each. */
 #include "search_space/expr.h"
 #include "search_space/space.h"
 #include "search_space/space_file.h"
 #include "search_space/valid_set.h"
+#include "tests/fuzz/fuzz.h"
 
-#include "core/rng.h"
-
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define MAX_TEXT 512
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static struct space *space;
 
@@ -33,10 +25,8 @@ static void try_expression(const char *text)
 
     if (expr_compile(text, resolve, NULL, &e, &why) != ERR_OK)
         return;
-    if (expr_eval(e, slots, &v) == ERR_OK && v - v != 0) {
-        fprintf(stderr, "not finite: %s\n", text);
-        abort();
-    }
+    if (expr_eval(e, slots, &v) == ERR_OK && v - v != 0)
+        fuzz_die("not finite: %s", text);
     expr_free(e);
 }
 
@@ -50,14 +40,13 @@ static void check_set(const struct space *s)
     if (valid_set_new(s, (size_t)64 << 20, &v, &why) != ERR_OK)
         return;
     for (uint64_t i = 0; i < space_size(s); i++) {
-        if (space_at(s, i, &c) != ERR_OK || valid_set_has(v, &c) != space_is_valid(s, &c, NULL)) {
-            fprintf(stderr, "the set and the constraint differ at %llu\n", (unsigned long long)i);
-            abort();
-        }
+        if (space_at(s, i, &c) != ERR_OK || valid_set_has(v, &c) != space_is_valid(s, &c, NULL))
+            fuzz_die("the set and the constraint differ at %llu", (unsigned long long)i);
         n += valid_set_has(v, &c);
     }
     if (n != valid_set_count(v))
-        abort();
+        fuzz_die("%llu valid configs, the set counts %llu", (unsigned long long)n,
+                 (unsigned long long)valid_set_count(v));
     valid_set_free(v);
 }
 
@@ -71,7 +60,7 @@ static void try_constraint(const char *text)
     if (space_new(&s) || space_add_knob(s, "a", values, 4, NULL) || space_add_knob(s, "b", values, 4, NULL) ||
         space_add_knob(s, "c", values, 3, NULL) || space_add_knob_words(s, "d", words, 2, NULL) ||
         space_add_constraint(s, text, NULL))
-        abort();
+        fuzz_die("no space with %s", text);
     if (space_seal(s, NULL) == ERR_OK)
         check_set(s);
     space_free(s);
@@ -96,7 +85,7 @@ static void try_config(const char *text, size_t n)
     struct why why;
 
     if (space_config_parse(space, text, &c, &why) == ERR_OK && !space_config_in_range(space, &c))
-        abort();
+        fuzz_die("a config out of range: %s", text);
     if (json_parse(text, n, &json, &why) == ERR_OK && space_config_from_json(space, json, &c, &why) == ERR_OK)
         (void)space_is_valid(space, &c, NULL);
     cJSON_Delete(json);
@@ -109,20 +98,15 @@ static void make_space(void)
 
     if (space_new(&space) || space_add_knob(space, "a", numbers, 3, NULL) ||
         space_add_knob_words(space, "w", words, 2, NULL) || space_seal(space, NULL))
-        abort();
+        fuzz_die("no space");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    char *text = malloc(n + 1);
+    char *text = fuzz_text(data, n);
 
     if (!space)
         make_space();
-    if (!text)
-        return 0;
-    if (n)
-        memcpy(text, data, n);
-    text[n] = '\0';
     try_expression(text);
     try_constraint(text);
     try_config(text, n);
@@ -130,75 +114,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     free(text);
     return 0;
 }
-
-#ifndef FUZZ_LIBFUZZER
-static const char *const seeds[] = {
-    "32 <= a * b <= 1024 and c == 0",
-    "not (a in {1, 2, 3}) or d == 'vec' && !b",
-    "min(a, b, -c) // 3 % ceil_div(a, 2) / 4.5e1",
-    "a not in [1, (2)] != 3 < 4 >= a",
-    "((((a))))+-+-1",
-    "a=1 w=x",
-    "a=-4 w=y",
-    "{\"a\":2.5,\"w\":\"x\"}",
-    "a * b * c <= 1 or d != 'x' and a // b in {0, c}",
-    "{\"params\":[{\"name\":\"a\",\"values\":[1,2,4]},{\"name\":\"b\",\"values\":[3,5]}],\"restrictions\":[\"a*b<9\"]}",
-    "{\"ConfigurationSpace\":{\"TuningParameters\":[{\"Name\":\"a\",\"Values\":\"['x','y']\"}],\"Conditions\":[]}}",
-};
-#define N_SEEDS (sizeof seeds / sizeof seeds[0])
-
-static const char alphabet[] = "abcdw0129.e+-*/%()<>=!&|{}[],'\" \t\n\\:xyzandornotin\x80\xff";
-
-static size_t mutate(struct rng *rng, char *text, size_t n)
-{
-    const size_t at = rng_below(rng, n + 1), other = rng_below(rng, n + 1);
-    const char c = alphabet[rng_below(rng, sizeof alphabet - 1)];
-
-    switch (rng_below(rng, 4)) {
-    case 0: /* insert */
-        if (n + 1 >= MAX_TEXT)
-            return n;
-        memmove(text + at + 1, text + at, n - at);
-        text[at] = c;
-        return n + 1;
-    case 1: /* overwrite */
-        if (at < n)
-            text[at] = c;
-        return n;
-    case 2: /* drop the rest from one place, or a piece */
-        if (at < other) {
-            memmove(text + at, text + other, n - other);
-            return n - (other - at);
-        }
-        return n;
-    default: /* say a piece again */
-        if (at >= other || n + (other - at) >= MAX_TEXT)
-            return n;
-        memmove(text + other + (other - at), text + other, n - other);
-        memcpy(text + other, text + at, other - at);
-        return n + (other - at);
-    }
-}
-
-int main(int argc, char **argv)
-{
-    const long iterations = argc > 1 ? strtol(argv[1], NULL, 10) : 100000;
-    const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    char text[MAX_TEXT];
-    struct rng rng;
-
-    rng_init(&rng, seed);
-    for (long i = 0; i < iterations; i++) {
-        const char *from = seeds[rng_below(&rng, N_SEEDS)];
-        size_t n = strlen(from);
-
-        memcpy(text, from, n);
-        for (uint64_t k = rng_below(&rng, 12); k > 0; k--)
-            n = mutate(&rng, text, n);
-        LLVMFuzzerTestOneInput((const uint8_t *)text, n);
-    }
-    space_free(space);
-    printf("%ld mutated inputs\n", iterations);
-    return 0;
-}
-#endif

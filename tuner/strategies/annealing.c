@@ -94,4 +94,10 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
 }
 
 const struct strategy_ops annealing_ops = {
-    "annealing", "simulated annealing: a walk that accepts ever fewer losses", init, ask, tell, base_free};
+    .name = "annealing",
+    .summary = "simulated annealing: a walk that accepts ever fewer losses",
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .fini = base_free,
+};

@@ -163,5 +163,11 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
     return e;
 }
 
-const struct strategy_ops diffevo_ops = {"diffevo", "differential evolution of a small population", init, ask, tell,
-                                         fini};
+const struct strategy_ops diffevo_ops = {
+    .name = "diffevo",
+    .summary = "differential evolution of a small population",
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .fini = fini,
+};

@@ -65,4 +65,10 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
 }
 
 const struct strategy_ops genetic_ops = {
-    "genetic", "crossover and mutation of the best configs so far", init, ask, tell, base_free};
+    .name = "genetic",
+    .summary = "crossover and mutation of the best configs so far",
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .fini = base_free,
+};

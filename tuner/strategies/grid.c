@@ -37,4 +37,11 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
 }
 
 const struct strategy_ops grid_ops = {
-    "grid", "all valid configs in index order, the first knob fastest", init, ask, tell, base_free};
+    .name = "grid",
+    .summary = "all valid configs in index order, the first knob fastest",
+    .is_blind = true,
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .fini = base_free,
+};

@@ -89,4 +89,11 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
     return e;
 }
 
-const struct strategy_ops ils_ops = {"ils", "iterated local search with kicks", init, ask, tell, base_free};
+const struct strategy_ops ils_ops = {
+    .name = "ils",
+    .summary = "iterated local search with kicks",
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .fini = base_free,
+};

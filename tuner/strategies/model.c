@@ -341,7 +341,19 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
 }
 
 const struct strategy_ops model_strategy_ops = {
-    "model", "expected improvement by a model of what was measured", init, ask, tell, fini};
+    .name = "model",
+    .summary = "expected improvement by a model of what was measured",
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .fini = fini,
+};
 
 const struct strategy_ops auto_ops = {
-    "auto", "needs no choice: model, and cheap evaluations first; the default", init_auto, ask, tell, fini};
+    .name = "auto",
+    .summary = "needs no choice: model, and cheap evaluations first; the default",
+    .init = init_auto,
+    .ask = ask,
+    .tell = tell,
+    .fini = fini,
+};

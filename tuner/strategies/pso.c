@@ -146,4 +146,11 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
     return e;
 }
 
-const struct strategy_ops pso_ops = {"pso", "particle swarm over the places of values", init, ask, tell, fini};
+const struct strategy_ops pso_ops = {
+    .name = "pso",
+    .summary = "particle swarm over the places of values",
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .fini = fini,
+};

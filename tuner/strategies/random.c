@@ -26,4 +26,12 @@ static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t 
     return history_tell(&s->base.history, &s->base.ground, outcomes, n);
 }
 
-const struct strategy_ops random_ops = {"random", "uniform draws without replacement", init, ask, tell, base_free};
+const struct strategy_ops random_ops = {
+    .name = "random",
+    .summary = "uniform draws without replacement",
+    .is_blind = true,
+    .init = init,
+    .ask = ask,
+    .tell = tell,
+    .fini = base_free,
+};

@@ -348,18 +348,13 @@ static double best_of(const struct strategy_ops *ops, const char *cost_model)
     return sum / N;
 }
 
-static bool is_blind(const struct strategy_ops *ops)
-{
-    return ops == strategy_find("random") || ops == strategy_find("grid");
-}
-
 static void strategies_that_are_not_blind_learn_what_random_does_not(void **state)
 {
     const double by_random = best_of(strategy_find("random"), NULL);
 
     (void)state;
     for (size_t i = 0; strategy_table[i]; i++)
-        if (!is_blind(strategy_table[i]) && best_of(strategy_table[i], NULL) >= by_random)
+        if (!strategy_table[i]->is_blind && best_of(strategy_table[i], NULL) >= by_random)
             fail_msg("%s: %g, random %g", strategy_table[i]->name, best_of(strategy_table[i], NULL), by_random);
     assert_true(best_of(strategy_find("model"), model_table[0]->name) < by_random); /* the default */
 }
@@ -389,7 +384,7 @@ static void strategies_go_on_when_results_never_come(void **state)
                 *best = fmin(*best, value);
             }
         }
-        if (!is_blind(ops) && later >= first)
+        if (!ops->is_blind && later >= first)
             fail_msg("%s: %g after %g", ops->name, later, first);
         ops->fini(strategy);
     }
@@ -406,7 +401,7 @@ static void strategies_that_are_not_blind_begin_from_what_they_were_told(void **
         const struct strategy_ops *ops = strategy_table[i];
         double best[2] = {INFINITY, INFINITY};
 
-        for (size_t told = 0; told < 2 && !is_blind(ops); told++) {
+        for (size_t told = 0; told < 2 && !ops->is_blind; told++) {
             struct strategy *strategy = started(ops, s, 3), *teacher = started(strategy_find("genetic"), s, 9);
             struct proposal p[MAX_ASK];
 
@@ -421,7 +416,7 @@ static void strategies_that_are_not_blind_begin_from_what_they_were_told(void **
             ops->fini(strategy);
             strategy_find("genetic")->fini(teacher);
         }
-        if (!is_blind(ops) && best[1] >= best[0])
+        if (!ops->is_blind && best[1] >= best[0])
             fail_msg("%s: %g told, %g untold", ops->name, best[1], best[0]);
     }
     space_free(s);

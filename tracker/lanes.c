@@ -127,7 +127,8 @@ struct trial *lane_take(struct tracker *t, const struct agent *a, const char *ke
     }
     if (!found)
         return NULL;
-    s->floor_ms = best->used_ms;
+    if (!stay) /* what is charged within a lease is a guess, and no reason for newcomers to wait */
+        s->floor_ms = best->used_ms;
     list_remove(&best->open, found);
     found->charged_ms = best->mean_ms;
     best->used_ms += found->charged_ms / job_weight(best->job);

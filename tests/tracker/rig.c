@@ -181,7 +181,8 @@ cJSON *rig_request(struct rig *r, const char *op, cJSON *takes_args)
     json_add_text(request, "id", id, &ok);
     json_add_text(request, "session", r->session, &ok);
     json_add_i64(request, "ctr", ++r->ctr, &ok);
-    json_add_item(request, "args", takes_args, &ok);
+    if (takes_args)
+        json_add_item(request, "args", takes_args, &ok);
     assert_true(ok);
     return request;
 }

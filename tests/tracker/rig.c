@@ -130,6 +130,14 @@ static void take_reply(struct rig *r, struct errand *e)
     buf_fini(&e->caller.reply);
 }
 
+void rig_take_replies(struct rig *r, struct caller *left)
+{
+    for (struct caller *c = left, *next; c; c = next) {
+        next = c->next;
+        take_reply(r, (struct errand *)c);
+    }
+}
+
 static bool turn(struct rig *r, struct errand *fresh)
 {
     struct caller *left = NULL;
@@ -137,10 +145,7 @@ static bool turn(struct rig *r, struct errand *fresh)
     if (!hall_begin(&r->hall) || (fresh && !hall_enter(&r->hall, &fresh->caller)) ||
         !hall_end(&r->hall, NULL, 0, &left, NULL))
         return false;
-    for (struct caller *c = left, *next; c; c = next) {
-        next = c->next;
-        take_reply(r, (struct errand *)c);
-    }
+    rig_take_replies(r, left);
     return true;
 }
 
@@ -194,7 +199,7 @@ void rig_encode(struct rig *r, cJSON *request, const struct blobs *attach, struc
     cJSON_Delete(request);
 }
 
-static struct errand *errand_new(const void *bytes, size_t n)
+struct errand *errand_new(const void *bytes, size_t n)
 {
     struct errand *e = calloc(1, sizeof *e);
 

@@ -72,7 +72,10 @@ void errand_free(struct errand *e);
 cJSON *rig_request(struct rig *r, const char *op, cJSON *takes_args);
 void rig_encode(struct rig *r, cJSON *request, const struct blobs *attach, struct buf *out);
 cJSON *rig_exchange(struct rig *r, const void *bytes, size_t n);
-/* All of the two above with blobs attached; gives the whole reply. */
+/* The same one by one, for who takes the turns: an errand of these bytes, and the replies of those that left. */
+struct errand *errand_new(const void *bytes, size_t n);
+void rig_take_replies(struct rig *r, struct caller *left);
+/* A request and its exchange with blobs attached; gives the whole reply. */
 cJSON *rig_ask(struct rig *r, const char *op, cJSON *takes_args, const struct blobs *attach);
 
 /* ---- the usual peers: key "cpu", fingerprint hash_of(-1) ---- */

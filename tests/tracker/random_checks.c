@@ -16,6 +16,8 @@ void check_grant(struct peer *p, const struct held *h, int attempt)
 
     assert_in_range(h->trial, 1, FARM_MAX_TRIALS - 1);
     assert_in_range(attempt, 1, MAX_ATTEMPTS);
+    if (h->token < k->token && p->asked_ns < k->heard_ns)
+        return; /* an older reply, repeated: its next renewal tells that it is over */
     if (k->holder && p->farm->rig.now_ns < k->until_ns)
         fail_msg("t%" PRId64 " is leased to a%d and to a%d", h->trial, k->holder->i, p->i);
     if (h->token <= k->token)
@@ -23,6 +25,7 @@ void check_grant(struct peer *p, const struct held *h, int attempt)
     if (k->line[0])
         fail_msg("t%" PRId64 " was granted after its result was accepted", h->trial);
     k->token = h->token;
+    k->heard_ns = p->farm->rig.now_ns;
     k->holder = p;
     k->until_ns = p->asked_ns + FARM_LEASE_MS * INT64_C(1000000);
 }

@@ -45,6 +45,7 @@ struct peer {
     struct held held[FARM_MAX_HELD];
     int n_held;
     int64_t renewed_ns;
+    bool lies;        /* the question is no honest one: its reply says nothing about what it holds */
     struct held told; /* the last result */
     char told_line[32];
     int programs[FARM_MAX_HELD]; /* of builds held: numbers */
@@ -57,7 +58,7 @@ struct peer {
 
 /* What the peers were told about a trial: it must stay true. */
 struct known_trial {
-    int64_t token;             /* the newest that was granted */
+    int64_t token, heard_ns;   /* the newest that was granted, and when that was heard */
     const struct peer *holder; /* believes to have the lease ... */
     int64_t until_ns;          /* ... until then */
     char line[32];             /* of the result that was accepted; "" = none */

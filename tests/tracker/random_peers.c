@@ -105,6 +105,7 @@ static void lie(struct peer *p)
 {
     const int trial = 1 + below(p->farm, 12), token = chance(p->farm, 500) ? 0 : 1000;
 
+    p->lies = true;
     switch (below(p->farm, 3)) {
     case 0:
         ask(p, "trial_renew", "{'agent':'a%d','trials':[{'trial':'t%d','token':%d}]}", p->i, trial, token);
@@ -145,6 +146,7 @@ static void agent_act(struct peer *p)
 {
     struct random_farm *f = p->farm;
 
+    p->lies = false;
     if (mishap(f, 20)) {
         die(p);
     } else if (!p->registered) {
@@ -209,7 +211,7 @@ static void agent_hear(struct peer *p, enum err e, const cJSON *result)
         p->registered = true;
     else if (strcmp(p->op, "trial_lease") == 0)
         take_grants(p, result);
-    else if (strcmp(p->op, "trial_renew") == 0)
+    else if (strcmp(p->op, "trial_renew") == 0 && !p->lies)
         take_renewal(p, result);
     else if (strcmp(p->op, "trial_result") == 0 && number_in(result, "accepted"))
         check_accepted(p);

@@ -102,6 +102,7 @@ static enum err retain(struct tracker *t)
 
     if (t->o.retention_days <= 0 || (t->retained_ns && now < t->retained_ns + RETAIN_EVERY_NS))
         return ERR_OK;
+    assert(t->retained_ns <= now);
     t->retained_ns = now ? now : 1;
     while (drop_old_job(t, before_ms))
         ;

@@ -16,7 +16,7 @@ void check_grant(struct peer *p, const struct held *h, int attempt)
 
     assert_in_range(h->trial, 1, FARM_MAX_TRIALS - 1);
     assert_in_range(attempt, 1, MAX_ATTEMPTS);
-    if (h->token < k->token && p->asked_ns < k->heard_ns)
+    if (p->asked_ns < k->heard_ns && (h->token < k->token || k->line[0]))
         return; /* an older reply, repeated: its next renewal tells that it is over */
     if (k->holder && p->farm->rig.now_ns < k->until_ns)
         fail_msg("t%" PRId64 " is leased to a%d and to a%d", h->trial, k->holder->i, p->i);
@@ -37,6 +37,7 @@ void check_accepted(struct peer *p)
     if (k->line[0])
         fail_msg("two results of t%" PRId64 " were accepted", p->told.trial);
     snprintf(k->line, sizeof k->line, "%s", p->told_line);
+    k->heard_ns = p->farm->rig.now_ns;
 }
 
 void check_line(struct random_farm *f, int64_t trial, const char *line)

@@ -58,7 +58,8 @@ struct peer {
 
 /* What the peers were told about a trial: it must stay true. */
 struct known_trial {
-    int64_t token, heard_ns;   /* the newest that was granted, and when that was heard */
+    int64_t token;             /* the newest that was granted */
+    int64_t heard_ns;          /* when that was heard, or of an accepted result */
     const struct peer *holder; /* believes to have the lease ... */
     int64_t until_ns;          /* ... until then */
     char line[32];             /* of the result that was accepted; "" = none */

@@ -607,6 +607,40 @@ static void a_build_given_up_goes_to_the_devices_that_can_build(void **state)
     errand_free(poll);
 }
 
+/* Its key has devices of another architecture too, or of another fingerprint that cannot run it anyway. */
+static void a_trial_is_lost_only_when_no_device_could_run_it(void **state)
+{
+    struct rig *rig = *state;
+    char job[24], nonce[8];
+    cJSON *r;
+
+    runner(rig, "run1", "k", "sm_1", false);
+    runner(rig, "run2", "k", "sm_2", false);
+    rig_do(rig, "agent_register",
+           "{'agent':'run3','nonce':'n','key':'k','fingerprint':'%s','arch':'sm_3','builds':false,'mix':true}",
+           hash_of(-3));
+    submit(rig, "k", job);
+    add(rig, job, "k", 0, 10, 0); /* for fingerprint -1: run1 or run2 */
+    rig_do(rig, "trial_add",
+           "{'job':'%s','token':1,'trials':[{'n':1,'fingerprint':'%s','program':'%s','body':{}},"
+           "{'n':2,'fingerprint':'%s','program':'%s','body':{}}]}",
+           job, hash_of(-3), hash_of(20), hash_of(-3), hash_of(21));
+    for (int i = 0; i <= MAX_ATTEMPTS; i++) {
+        snprintf(nonce, sizeof nonce, "n%d", i);
+        builder(rig, "make", nonce, "sm_1");
+        cJSON_Delete(builds_of(rig, "make", i < MAX_ATTEMPTS));
+        rig_do(rig, "builder_register", "{'agent':'other','nonce':'%s','arches':['sm_3']}", nonce);
+        cJSON_Delete(rig_must(rig, "build_lease", "{'agent':'other'}"));
+    }
+    r = rig_job(rig, 1);
+    assert_int_equal(number_in(object_in(r, "trials"), "lost"), 1);
+    assert_int_equal(number_in(object_in(r, "trials"), "open"), 2);
+    cJSON_Delete(r);
+    r = rig_must(rig, "record_wait", "{'job':'%s','after':0}", job);
+    assert_int_equal(number_in(item_in(r, "records", 0), "n"), 1);
+    cJSON_Delete(r);
+}
+
 /* What was answered before stays the answer of the trials there were, whatever becomes of a later try. */
 static void a_failure_of_before_survives_a_later_try_that_ends(void **state)
 {
@@ -825,6 +859,7 @@ int main(void)
         FACT(a_build_given_back_is_not_counted),
         FACT(attempts_at_a_build_are_kept_over_a_start),
         FACT(a_build_given_up_goes_to_the_devices_that_can_build),
+        FACT(a_trial_is_lost_only_when_no_device_could_run_it),
         FACT(a_failure_of_before_survives_a_later_try_that_ends),
         FACT(a_renewal_takes_on_what_nobody_has),
         FACT(a_silent_builder_is_not_waited_for),

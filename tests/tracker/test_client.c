@@ -22,6 +22,7 @@ struct wire {
     struct clock clock; /* of the rig; sleeping turns it */
     enum how plan[MAX_SEEN];
     cJSON *(*alter)(cJSON *reply); /* of ALTERED: gives the reply to send; NULL = bytes that are no message */
+    const char *attach;            /* goes with an altered reply; NULL = nothing */
     cJSON *seen[MAX_SEEN];         /* requests; owned */
     size_t n_bytes[MAX_SEEN];
     int64_t timeout_ms[MAX_SEEN], at_ns[MAX_SEEN];
@@ -87,17 +88,22 @@ static void execute(struct wire *w, const void *bytes, size_t n, struct buf *out
 
 static void change(struct wire *w, struct buf *reply)
 {
+    struct blobs set;
     struct message m;
     cJSON *changed;
 
+    blobs_init(&set, 1000);
+    if (w->attach)
+        blobs_put(&set, w->attach, strlen(w->attach), NULL);
     assert_int_equal(message_decode(reply->data, reply->len, &m, NULL), ERR_OK);
     changed = w->alter(m.json);
     buf_clear(reply);
     if (changed)
-        assert_int_equal(message_encode(changed, NULL, NULL, "", reply), ERR_OK);
+        assert_int_equal(message_encode(changed, &set, NULL, "", reply), ERR_OK);
     else
         buf_puts(reply, "HTTP/1.1 400 Bad Request\r\n\r\n");
     message_fini(&m);
+    blobs_fini(&set);
 }
 
 static enum err busy(struct letter *reply)
@@ -556,6 +562,21 @@ static void with_key(struct wire *w, struct keyed *k)
     rig_crash(w->r);
 }
 
+static void a_blob_over_the_limit_is_not_sent(void **state)
+{
+    struct wire *w = *state;
+    struct client *c = open_client(w);
+    struct blob large = {.n_bytes = BLOB_MAX_BYTES + 1};
+    const struct blobs set = {.items = &large, .n = 1};
+    struct why why = {""};
+
+    snprintf(large.name.hex, sizeof large.name.hex, "%s", hash_of(1));
+    assert_int_equal(client_put_blobs(c, &set, &why), ERR_LIMIT);
+    assert_string_equal(why.text, "a blob of 67108865 bytes: at most 67108864");
+    assert_int_equal(w->n, 2); /* hello and the question */
+    client_close(c);
+}
+
 static cJSON *as_it_is(cJSON *reply)
 {
     return reply; /* encoded anew, without a MAC */
@@ -732,6 +753,15 @@ static void a_blob_that_arrives_wrong_is_not_taken(void **state)
     w->alter = of_more_bytes;
     assert_int_equal(client_get_blob(c, name.hex, &in, &why), ERR_PROTOCOL);
     assert_string_equal(why.text, "the tracker sent 0 chunks, expected 1");
+    w->plan[w->n] = ALTERED;
+    w->attach = "";
+    assert_int_equal(client_get_blob(c, name.hex, &in, &why), ERR_PROTOCOL);
+    assert_string_equal(why.text, "the tracker sent an empty chunk");
+    w->plan[w->n] = ALTERED;
+    w->attach = "another";
+    w->alter = as_it_is;
+    assert_int_equal(client_get_blob(c, name.hex, &in, &why), ERR_PROTOCOL);
+    assert_non_null(strstr(why.text, "arrived with another content"));
     assert_int_equal(in.n, 0);
     blobs_fini(&out);
     blobs_fini(&in);
@@ -891,6 +921,7 @@ int main(void)
         FACT(many_blobs_go_by_the_limits_of_a_message),
         FACT(a_call_takes_no_more_than_a_message_holds),
         FACT(a_blob_that_arrives_wrong_is_not_taken),
+        FACT(a_blob_over_the_limit_is_not_sent),
         cmocka_unit_test(one_of_many_threads_says_hello_for_all),
         cmocka_unit_test(closing_ends_the_calls_of_other_threads),
     };

@@ -281,6 +281,44 @@ static void a_grant_is_given_once_to_all_doubles(void **state)
     buf_fini(&bytes);
 }
 
+/* The newer one was served at once; the one that waits since before gets the same grant, not another. */
+static void a_double_served_meanwhile_answers_the_one_that_waits(void **state)
+{
+    static const char id[] = "dddddddddddddddddddddddddddddddd", args[] = "{\"agent\":\"a\",\"wait_ms\":20000}";
+    struct rig *r = *state;
+    struct caller waits, adds, again, *left = NULL;
+    struct buf first, second, third;
+    char add[300];
+
+    rig_agent(r, "a", "n");
+    rig_submit(r, "cpu");
+    snprintf(add, sizeof add,
+             "{\"job\":\"j1\",\"token\":1,\"trials\":[{\"n\":0,\"program\":\"%s\",\"body\":{}},"
+             "{\"n\":1,\"program\":\"%s\",\"body\":{}}]}",
+             hash_of(1), hash_of(2));
+    bytes_of(r, id, "trial_lease", args, &first);
+    bytes_of(r, NULL, "trial_add", add, &second);
+    bytes_of(r, id, "trial_lease", args, &third);
+    waits = caller_of(&first, 1);
+    adds = caller_of(&second, 2);
+    again = caller_of(&third, 3);
+    assert_true(hall_begin(&r->hall) && hall_enter(&r->hall, &waits));
+    assert_true(hall_end(&r->hall, NULL, 0, &left, NULL));
+    assert_null(left);
+    assert_true(hall_begin(&r->hall) && hall_enter(&r->hall, &adds) && hall_enter(&r->hall, &again));
+    assert_true(hall_end(&r->hall, NULL, 0, &left, NULL));
+    assert_int_equal(count(left), 3);
+    assert_int_equal(waits.reply.len, again.reply.len);
+    assert_memory_equal(waits.reply.data, again.reply.data, again.reply.len);
+    assert_int_equal(r->t->stats.grants, 1);
+    buf_fini(&waits.reply);
+    buf_fini(&adds.reply);
+    buf_fini(&again.reply);
+    buf_fini(&first);
+    buf_fini(&second);
+    buf_fini(&third);
+}
+
 static void one_poll_too_many_is_answered_at_once(void **state)
 {
     struct rig *r = *state;
@@ -494,6 +532,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_poll_whose_connection_went_is_granted_nothing, start, stop),
         cmocka_unit_test_setup_teardown(the_double_of_a_waiting_request_takes_its_place, start, stop),
         cmocka_unit_test_setup_teardown(a_grant_is_given_once_to_all_doubles, start, stop),
+        cmocka_unit_test_setup_teardown(a_double_served_meanwhile_answers_the_one_that_waits, start, stop),
         cmocka_unit_test_setup_teardown(one_poll_too_many_is_answered_at_once, start, stop),
         cmocka_unit_test_setup_teardown(deadlines_are_looked_at_a_few_times_a_lease, start, stop),
         cmocka_unit_test_setup_teardown(a_pause_of_the_tracker_ends_no_lease, start, stop),

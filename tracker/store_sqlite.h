@@ -56,7 +56,8 @@ static const char *const schema_steps[SCHEMA_VERSION - 1] = {
     "job, seq, trial, n, line, status, key, fingerprint, program, purpose, protocol, time_ns, flops, device_ms, "      \
     "created_ms"
 
-/* Put or asked for so long before the oldest open job that it is none of its: two days, for uses are noted by the day. */
+/* Put or asked for so long before the oldest open job that it is none of its: two days, for uses are noted by the day.
+ */
 #define BEFORE_OPEN_JOBS                                                                                               \
     "used_ms < (SELECT coalesce(min(created_ms), 9007199254740992) FROM jobs WHERE state = 0) - 172800000"
 

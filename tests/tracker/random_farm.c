@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #define MS INT64_C(1000000)
-#define STEP_MS 100      /* between two turns at most, unless the tracker is paused */
-#define CHAOS_MS 12000   /* then all is calm ... */
+#define STEP_MS 100        /* between two turns at most, unless the tracker is paused */
+#define CHAOS_MS 12000     /* then all is calm ... */
 #define PATIENCE_MS 200000 /* ... and has to end */
 
 /* ---- chance ---- */

@@ -61,7 +61,10 @@ static void register_agent(struct peer *p)
     const bool wants = p->farm->with_builders && p->i % 2;
 
     ask(p, "agent_register", "{'agent':'a%d','nonce':'n%d','key':'%s','fingerprint':'%s'%s}", p->i, p->nonce,
-        key_of(p->i), hash_of(fingerprint_of(p->i)), !wants ? "" : p->i == 1 ? ",'arch':'sm_1','builds':false" : ",'arch':'sm_1'");
+        key_of(p->i), hash_of(fingerprint_of(p->i)),
+        !wants      ? ""
+        : p->i == 1 ? ",'arch':'sm_1','builds':false"
+                    : ",'arch':'sm_1'");
 }
 
 static void tell_result(struct peer *p, struct held h)
@@ -305,8 +308,8 @@ static void add_trials(struct peer *p, int first, int n)
         const int x = (int)p->job * 7 + i * 3;
 
         buf_printf(&list, "%s{'n':%d,'key':'%s','fingerprint':'%s','program':'%s','anchor':'%s','body':{}}",
-                   i > first ? "," : "", i, key_of(x), x % 5 ? hash_of(fingerprint_of(x)) : "",
-                   hash_of(x % N_PROGRAMS), x % 4 ? "" : hash_of((x + 5) % N_PROGRAMS));
+                   i > first ? "," : "", i, key_of(x), x % 5 ? hash_of(fingerprint_of(x)) : "", hash_of(x % N_PROGRAMS),
+                   x % 4 ? "" : hash_of((x + 5) % N_PROGRAMS));
     }
     ask(p, "trial_add", "{'job':'j%" PRId64 "','token':%" PRId64 ",'trials':[%s]}", p->job, p->token, buf_text(&list));
     buf_fini(&list);

@@ -50,11 +50,8 @@ void rig_init(struct rig *r)
     r->clock = (struct clock){now, wall, never_sleeps, r};
     r->entropy = (struct entropy){fill, r};
     rng_init(&r->rng, 1);
-    r->options = (struct tracker_options){.ops = store_table[0],
-                                          .where = r->dir,
-                                          .lease_ms = RIG_LEASE_MS,
-                                          .clock = &r->clock,
-                                          .entropy = &r->entropy};
+    r->options = (struct tracker_options){
+        .ops = store_table[0], .where = r->dir, .lease_ms = RIG_LEASE_MS, .clock = &r->clock, .entropy = &r->entropy};
     if (access("/dev/shm", W_OK) == 0 && !getenv("TMPDIR"))
         setenv("TMPDIR", "/dev/shm", 1); /* nothing here is about disks */
     if (dir_temporary("tune-rig", r->dir, sizeof r->dir, &why) != ERR_OK)

@@ -67,8 +67,9 @@ struct errand *rig_send(struct rig *r, const char *op, const char *format, ...) 
 const cJSON *errand_result(const struct errand *e);
 void errand_free(struct errand *e);
 
-/* The parts: a request's tree with op, id, session and ctr set (no args when NULL); its bytes (signed where the rig has a key); and one
- * exchange of any bytes, which gives the reply's tree or NULL when the store failed or nobody was answered. */
+/* The parts: a request's tree with op, id, session and ctr set (no args when NULL); its bytes (signed where the rig has
+ * a key); and one exchange of any bytes, which gives the reply's tree or NULL when the store failed or nobody was
+ * answered. */
 cJSON *rig_request(struct rig *r, const char *op, cJSON *takes_args);
 void rig_encode(struct rig *r, cJSON *request, const struct blobs *attach, struct buf *out);
 cJSON *rig_exchange(struct rig *r, const void *bytes, size_t n);

@@ -313,7 +313,8 @@ static void a_bad_registration_is_refused_with_what_is_wrong(void **state)
     rig_refused(r, ERR_INPUT, "'' is no architecture", "builder_register", AGENT("'agent':'a','arches':[61]"));
     rig_refused(r, ERR_INPUT, "'agent' must be 1 to 64", "builder_register", AGENT("'agent':'a b','arches':['x']"));
     assert_int_equal(r->t->agents.n, 0);
-    rig_do(r, "agent_register", AGENT("'agent':'a','key':'k','fingerprint':'%s','arch':'abcdefghijklmnop'"), hash_of(1));
+    rig_do(r, "agent_register", AGENT("'agent':'a','key':'k','fingerprint':'%s','arch':'abcdefghijklmnop'"),
+           hash_of(1));
 }
 
 /* What does not fit its place is cut or left out, and harms nobody. */

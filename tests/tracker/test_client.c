@@ -1,6 +1,5 @@
 /* client.c against a real tracker in the test's own process, over a wire that fails as the test says. */
-#include "tests/sim/net.h"
-#include "tests/tracker/rig.h"
+#include "tests/tracker/wire.h"
 
 #include "core/file.h"
 
@@ -11,156 +10,6 @@
 #include <cmocka.h>
 
 #define MS INT64_C(1000000)
-
-/* What becomes of one exchange. */
-enum how { GOOD = 0, NO_WAY, NO_REPLY, TIMEOUT, ALTERED, BUSY };
-
-#define MAX_SEEN 64
-
-struct wire {
-    struct rig *r;
-    struct clock clock; /* of the rig; sleeping turns it */
-    enum how plan[MAX_SEEN];
-    cJSON *(*alter)(cJSON *reply); /* of ALTERED: gives the reply to send; NULL = bytes that are no message */
-    const char *attach;            /* goes with an altered reply; NULL = nothing */
-    cJSON *seen[MAX_SEEN];         /* requests; owned */
-    size_t n_bytes[MAX_SEEN];
-    int64_t timeout_ms[MAX_SEEN], at_ns[MAX_SEEN];
-    int n, n_open;
-};
-
-struct line {
-    struct wire *wire;
-};
-
-/* ---- the wire ---- */
-
-static enum err wire_open(void *arg, const char *url, struct line **out, struct why *why)
-{
-    struct line *l = calloc(1, sizeof *l);
-
-    (void)url;
-    (void)why;
-    l->wire = arg;
-    l->wire->n_open++;
-    *out = l;
-    return ERR_OK;
-}
-
-static void note(struct wire *w, const void *bytes, size_t n, int64_t timeout_ms)
-{
-    struct message m;
-
-    assert_true(w->n < MAX_SEEN);
-    assert_int_equal(message_decode(bytes, n, &m, NULL), ERR_OK);
-    w->seen[w->n] = m.json;
-    m.json = NULL;
-    w->n_bytes[w->n] = 0;
-    for (size_t i = 0; i < m.n_blobs; i++)
-        w->n_bytes[w->n] += m.blobs[i].n_bytes;
-    w->timeout_ms[w->n] = timeout_ms;
-    w->at_ns[w->n++] = w->r->now_ns;
-    message_fini(&m);
-}
-
-static enum err deliver(struct buf *bytes, struct letter *reply)
-{
-    struct buf *own = malloc(sizeof *own);
-
-    *own = *bytes;
-    *reply = (struct letter){.bytes = own->data, .n_bytes = own->len, .own = own};
-    return ERR_OK;
-}
-
-/* The tracker's reply as bytes. */
-static void execute(struct wire *w, const void *bytes, size_t n, struct buf *out)
-{
-    struct errand *e = errand_new(bytes, n);
-    struct caller *left = NULL;
-
-    assert_true(hall_begin(&w->r->hall) && hall_enter(&w->r->hall, &e->caller) &&
-                hall_end(&w->r->hall, NULL, 0, &left, NULL));
-    assert_ptr_equal(left, e);
-    *out = e->caller.reply;
-    e->left = true;
-    errand_free(e);
-}
-
-static void change(struct wire *w, struct buf *reply)
-{
-    struct blobs set;
-    struct message m;
-    cJSON *changed;
-
-    blobs_init(&set, 1000);
-    if (w->attach)
-        blobs_put(&set, w->attach, strlen(w->attach), NULL);
-    assert_int_equal(message_decode(reply->data, reply->len, &m, NULL), ERR_OK);
-    changed = w->alter(m.json);
-    buf_clear(reply);
-    if (changed)
-        assert_int_equal(message_encode(changed, &set, NULL, "", reply), ERR_OK);
-    else
-        buf_puts(reply, "HTTP/1.1 400 Bad Request\r\n\r\n");
-    message_fini(&m);
-    blobs_fini(&set);
-}
-
-static enum err busy(struct letter *reply)
-{
-    cJSON *json = cJSON_Parse("{\"ok\":false,\"id\":\"\",\"err\":\"busy\",\"why\":\"the tracker is busy\"}");
-    struct buf b;
-
-    buf_init(&b, 1000);
-    assert_int_equal(message_encode(json, NULL, NULL, "", &b), ERR_OK);
-    cJSON_Delete(json);
-    return deliver(&b, reply);
-}
-
-static enum err wire_exchange(struct line *l, const void *bytes, size_t n, int64_t timeout_ms, struct letter *reply)
-{
-    struct wire *w = l->wire;
-    const enum how how = w->plan[w->n];
-    struct buf out;
-
-    note(w, bytes, n, timeout_ms);
-    if (how == BUSY)
-        return busy(reply);
-    if (how == NO_WAY || how == TIMEOUT) {
-        rig_sleep(w->r, how == NO_WAY ? 1000 : timeout_ms);
-        return how == NO_WAY ? ERR_UNREACHABLE : ERR_TIMEOUT;
-    }
-    execute(w, bytes, n, &out);
-    if (how == ALTERED)
-        change(w, &out);
-    if (how == NO_REPLY) {
-        buf_fini(&out);
-        return ERR_UNREACHABLE;
-    }
-    return deliver(&out, reply);
-}
-
-static void wire_discard(struct letter *reply)
-{
-    if (reply->own)
-        buf_fini(reply->own);
-    free(reply->own);
-    *reply = (struct letter){.own = NULL};
-}
-
-static void wire_abort(struct line *l)
-{
-    (void)l;
-    fail_msg("no call is under way that could be aborted");
-}
-
-static void wire_close(struct line *l)
-{
-    l->wire->n_open--;
-    free(l);
-}
-
-static const struct transport_ops wire_ops = {"wire", wire_open, wire_exchange, wire_discard, wire_abort, wire_close};
 
 /* ---- shorthands ---- */
 
@@ -200,7 +49,7 @@ static struct client_options options_of(struct wire *w)
     return (struct client_options){.url = "tcp://farm:1",
                                    .role = "work",
                                    .name = "me",
-                                   .transport = &wire_ops,
+                                   .transport = &transport_wire,
                                    .transport_arg = w,
                                    .clock = &w->clock,
                                    .entropy = &w->r->entropy};
@@ -768,137 +617,6 @@ static void a_blob_that_arrives_wrong_is_not_taken(void **state)
     client_close(c);
 }
 
-/* ---- several threads ---- */
-
-#define N_CALLERS 4
-
-struct team {
-    struct peer peer;
-    struct client *client;
-    int n_left, n_cancelled, n_restarts;
-    bool opened;
-    size_t n_sessions;
-};
-
-static bool is_open(void *arg)
-{
-    return ((struct team *)arg)->opened;
-}
-
-static void open_team(struct team *t)
-{
-    struct why why = {""};
-
-    if (net_client(&t->peer, "team", &t->client, &why) != ERR_OK)
-        fail_msg("%s", why.text);
-    t->opened = true;
-}
-
-static void call_often(void *arg)
-{
-    struct team *t = arg;
-    struct world *w = t->peer.net->world;
-
-    world_wait(w, is_open, t, INT64_MAX);
-    for (int i = 0; i < 20; i++) {
-        world_sleep(w, (int64_t)rng_below(world_rng(w), 400) * WORLD_MS);
-        assert_int_equal(client_call(t->client, "job_list", NULL, NULL, 0, NULL, NULL, NULL), ERR_OK);
-    }
-    t->n_left--;
-}
-
-static bool is_alone(void *arg)
-{
-    return ((struct team *)arg)->n_left == 0;
-}
-
-static void crash_meanwhile(void *arg)
-{
-    struct team *t = arg;
-    struct world *w = t->peer.net->world;
-
-    while (!t->peer.net->up)
-        world_sleep(w, WORLD_MS);
-    open_team(t);
-    world_sleep(w, 3 * WORLD_S);
-    net_crash(t->peer.net);
-    world_wait(w, is_alone, t, INT64_MAX);
-    t->n_sessions = t->peer.net->tracker->sessions.n;
-    t->n_restarts += client_tracker_restarted(t->client) + client_tracker_restarted(t->client);
-    client_close(t->client);
-    net_stop(t->peer.net);
-}
-
-static void one_of_many_threads_says_hello_for_all(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 10; seed++) {
-        struct world *w = world_new(seed);
-        struct net n;
-        struct team t = {.peer = {.net = &n}, .n_left = N_CALLERS};
-
-        net_init(&n, w);
-        n.faults.delay_ns = 100 * WORLD_MS;
-        net_start(&n);
-        world_add(w, "first", crash_meanwhile, &t);
-        for (int i = 0; i < N_CALLERS; i++)
-            world_add(w, "caller", call_often, &t);
-        assert_true(world_run(w, 600 * WORLD_S));
-        assert_int_equal(t.n_sessions, 1);
-        assert_int_equal(t.n_restarts, 1);
-        net_fini(&n);
-        world_free(w);
-    }
-}
-
-static void poll_until_cancelled(void *arg)
-{
-    struct team *t = arg;
-
-    world_wait(t->peer.net->world, is_open, t, INT64_MAX);
-    t->n_cancelled +=
-        client_call(t->client, "job_lease", NULL, NULL, 20000, NULL, NULL, NULL) == ERR_CANCELLED;
-    t->n_left--;
-}
-
-static void close_meanwhile(void *arg)
-{
-    struct team *t = arg;
-    struct world *w = t->peer.net->world;
-    int64_t began_ns;
-
-    while (!t->peer.net->up)
-        world_sleep(w, WORLD_MS);
-    open_team(t);
-    world_sleep(w, 2 * WORLD_S);
-    world_sleep(w, WORLD_S);
-    began_ns = world_now_ns(w);
-    client_close(t->client);
-    assert_true(world_now_ns(w) - began_ns < WORLD_S);
-    assert_int_equal(t->n_left, 0);
-    net_stop(t->peer.net);
-}
-
-static void closing_ends_the_calls_of_other_threads(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-        struct world *w = world_new(seed);
-        struct net n;
-        struct team t = {.peer = {.net = &n}, .n_left = N_CALLERS};
-
-        net_init(&n, w);
-        net_start(&n);
-        world_add(w, "closer", close_meanwhile, &t);
-        for (int i = 0; i < N_CALLERS; i++)
-            world_add(w, "poll", poll_until_cancelled, &t);
-        assert_true(world_run(w, 600 * WORLD_S));
-        assert_int_equal(t.n_cancelled, N_CALLERS);
-        net_fini(&n);
-        world_free(w);
-    }
-}
-
 int main(void)
 {
 #define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -922,8 +640,6 @@ int main(void)
         FACT(a_call_takes_no_more_than_a_message_holds),
         FACT(a_blob_that_arrives_wrong_is_not_taken),
         FACT(a_blob_over_the_limit_is_not_sent),
-        cmocka_unit_test(one_of_many_threads_says_hello_for_all),
-        cmocka_unit_test(closing_ends_the_calls_of_other_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

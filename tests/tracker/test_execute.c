@@ -129,8 +129,8 @@ static void a_reply_that_would_be_too_large_says_so(void **state)
 
     memset(device, 'x', 64000);
     for (int i = 0; i < 70; i++)
-        rig_do(r, "agent_register", "{'agent':'a%d','nonce':'n','key':'cpu','fingerprint':'%s','device':{'x':'%s'}}",
-               i, hash_of(-1), device);
+        rig_do(r, "agent_register", "{'agent':'a%d','nonce':'n','key':'cpu','fingerprint':'%s','device':{'x':'%s'}}", i,
+               hash_of(-1), device);
     reply = rig_ask(r, "devices", cJSON_CreateObject(), NULL);
     assert_int_equal(number_in(reply, "ok"), 0);
     assert_string_equal(text_in(reply, "err"), "limit");
@@ -172,16 +172,21 @@ static void the_table_of_operations_is_that_of_the_protocol(void **state)
         bool writes;
         unsigned wake;
     } all[] = {
-        {"hello", false, 0},         {"blob_have", false, 0},          {"blob_put", false, 0},
-        {"blob_get", false, 0},      {"job_submit", true, 0},          {"job_lease", true, WAKE_JOBS},
-        {"job_renew", false, 0},     {"job_done", true, 0},            {"job_release", true, 0},
-        {"job_cancel", true, 0},     {"job_list", false, 0},           {"job_status", false, 0},
-        {"trial_add", true, 0},      {"trial_lease", true, WAKE_TRIALS}, {"trial_renew", false, 0},
-        {"trial_result", true, 0},   {"trial_release", true, 0},       {"record_wait", false, WAKE_RECORDS},
-        {"requeue", true, 0},        {"agent_register", true, 0},      {"builder_register", true, 0},
-        {"build_lease", true, WAKE_BUILDS}, {"build_renew", false, 0}, {"build_result", true, 0},
-        {"build_release", true, 0},  {"agent_beat", false, 0},         {"agent_bye", true, 0},
-        {"devices", false, 0},       {"status", false, 0},             {"backup", true, 0},
+        {"hello", false, 0},           {"blob_have", false, 0},
+        {"blob_put", false, 0},        {"blob_get", false, 0},
+        {"job_submit", true, 0},       {"job_lease", true, WAKE_JOBS},
+        {"job_renew", false, 0},       {"job_done", true, 0},
+        {"job_release", true, 0},      {"job_cancel", true, 0},
+        {"job_list", false, 0},        {"job_status", false, 0},
+        {"trial_add", true, 0},        {"trial_lease", true, WAKE_TRIALS},
+        {"trial_renew", false, 0},     {"trial_result", true, 0},
+        {"trial_release", true, 0},    {"record_wait", false, WAKE_RECORDS},
+        {"requeue", true, 0},          {"agent_register", true, 0},
+        {"builder_register", true, 0}, {"build_lease", true, WAKE_BUILDS},
+        {"build_renew", false, 0},     {"build_result", true, 0},
+        {"build_release", true, 0},    {"agent_beat", false, 0},
+        {"agent_bye", true, 0},        {"devices", false, 0},
+        {"status", false, 0},          {"backup", true, 0},
     };
     size_t n = 0;
 

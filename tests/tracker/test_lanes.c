@@ -211,7 +211,8 @@ static void one_job_may_have_trials_for_several_keys(void **state)
 
     rig_do(r, "agent_register", "{'agent':'g','nonce':'n','key':'gpu','fingerprint':'%s'}", hash_of(-2));
     rig_add(r, rig_submit(r, "gpu"), 0, 2, 0);
-    rig_do(r, "trial_add", "{'job':'j1','token':1,'trials':[{'n':9,'key':'cpu','program':'%s','body':{}}]}", hash_of(9));
+    rig_do(r, "trial_add", "{'job':'j1','token':1,'trials':[{'n':9,'key':'cpu','program':'%s','body':{}}]}",
+           hash_of(9));
     cJSON_Delete(rig_lease(r, "a", 8, 1));
     cJSON_Delete(rig_lease(r, "g", 8, 2));
 }

@@ -39,8 +39,7 @@ static const struct agent *agent(const struct rig *r, const char *id)
 /* Names t<id> with a token in "lost" or "cancelled" of a renewal, or in neither. */
 static const char *renewed(struct rig *r, const char *by, int id, int token)
 {
-    cJSON *result =
-        rig_must(r, "trial_renew", "{'agent':'%s','trials':[{'trial':'t%d','token':%d}]}", by, id, token);
+    cJSON *result = rig_must(r, "trial_renew", "{'agent':'%s','trials':[{'trial':'t%d','token':%d}]}", by, id, token);
     const char *what = count_in(result, "lost") ? "lost" : count_in(result, "cancelled") ? "cancelled" : "kept";
 
     assert_int_equal(number_in(result, "deadline_ms"), RIG_LEASE_MS);
@@ -173,8 +172,8 @@ static void a_lease_ends_where_its_bodies_grow_large(void **state)
 
     memset(big, 'x', 60000);
     for (int i = 0; i < 20; i++)
-        rig_do(r, "trial_add", "{'job':'j%d','token':1,'trials':[{'n':%d,'program':'%s','body':{'x':'%s'}}]}",
-               (int)job, i, hash_of(i), big);
+        rig_do(r, "trial_add", "{'job':'j%d','token':1,'trials':[{'n':%d,'program':'%s','body':{'x':'%s'}}]}", (int)job,
+               i, hash_of(i), big);
     cJSON_Delete(rig_lease(r, "a", 64, 18)); /* the 18th passes 1 MiB */
     free(big);
 }
@@ -618,8 +617,8 @@ static void a_bad_result_changes_nothing(void **state)
                 "{'trial':'t1','token':1,'envelope':{'status':'ok','program':'%s'},'record':'x'}", hash_of(11));
     rig_refused(r, ERR_INPUT, "'fingerprint' must be a SHA-256 in hex or empty", "trial_result",
                 RESULT("t1", "'status':'ok','fingerprint':'f'"), "x");
-    rig_refused(r, ERR_LIMIT, "'key' has over 64 bytes", "trial_result",
-                RESULT("t1", "'status':'ok','key':'%.65s'"), big, "x");
+    rig_refused(r, ERR_LIMIT, "'key' has over 64 bytes", "trial_result", RESULT("t1", "'status':'ok','key':'%.65s'"),
+                big, "x");
     rig_refused(r, ERR_INPUT, "time_ns", "trial_result", RESULT("t1", "'status':'ok','time_ns':'1'"), "x");
     rig_refused(r, ERR_INPUT, "token", "trial_result", "{'trial':'t1'}");
     expect_counts(r, 1, 0, 1, 0, 0);

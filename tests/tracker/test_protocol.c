@@ -298,7 +298,8 @@ static void values_are_counted_up_to_65536(void **state)
 
     (void)state;
     for (size_t n_more = 0; n_more < 2; n_more++) {
-        const size_t n_values = MESSAGE_MAX_VALUES + n_more; /* the object, the list, and a comma each behind the first */
+        const size_t n_values =
+            MESSAGE_MAX_VALUES + n_more; /* the object, the list, and a comma each behind the first */
         struct buf b;
 
         buf_init(&b, 1 << 20);
@@ -319,7 +320,8 @@ static void values_are_counted_up_to_65536(void **state)
 static void a_key_file_has_64_hex_digits_with_or_without_a_newline(void **state)
 {
     static const char digits[] = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
-    static const char *const bad[] = {"", "\n", "00", "x00102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"};
+    static const char *const bad[] = {"", "\n", "00",
+                                      "x00102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"};
     char dir[256], path[300], text[200];
     struct why why = {""};
     struct key k;

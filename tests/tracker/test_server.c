@@ -186,9 +186,9 @@ static void the_poll_of_a_closed_connection_gets_nothing(void **state)
     cJSON *result;
 
     assert_int_equal(transport_nng.open(NULL, server_url(p->s), &line, NULL), ERR_OK);
-    assert_int_equal(exchange(line, 5000, &m, &reply,
-                              "{'op':'hello','id':'%032d','args':{'versions':[1],'nonce':'%032d'}}", 1, 1),
-                     ERR_OK);
+    assert_int_equal(
+        exchange(line, 5000, &m, &reply, "{'op':'hello','id':'%032d','args':{'versions':[1],'nonce':'%032d'}}", 1, 1),
+        ERR_OK);
     assert_int_equal(exchange(line, 300, NULL, &reply,
                               "{'op':'job_lease','id':'%032d','session':'%s','ctr':1,'args':{'wait_ms':20000}}", 2,
                               text_in(object_in(m.json, "result"), "session")),
@@ -305,7 +305,8 @@ static void the_http_side_has_three_pages_and_nothing_else(void **state)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", all[i].path);
         fetch(http_url(h), request, text, 65536);
-        if (strncmp(text, "HTTP/1.1 ", 9) != 0 || strncmp(text + 9, all[i].status, 3) != 0 || !strstr(text, all[i].part))
+        if (strncmp(text, "HTTP/1.1 ", 9) != 0 || strncmp(text + 9, all[i].status, 3) != 0 ||
+            !strstr(text, all[i].part))
             fail_msg("%s: expected %s and '%s', got: %s", all[i].path, all[i].status, all[i].part, text);
     }
     fetch(http_url(h), "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", text, 65536);

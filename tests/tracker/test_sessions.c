@@ -186,7 +186,8 @@ static void a_tracker_with_a_key_serves_only_those_who_know_it(void **state)
     assert_int_equal(r->t->sessions.n, 2);
     told(r, counted(r, 1000), &key, r->nonce, NULL, NULL);
     told(r, counted(r, 1001), &other_key, r->nonce, "auth", "the key is not this tracker's");
-    told(r, counted(r, 1002), &key, CLIENT_NONCE, "auth", "the key is not this tracker's"); /* of the hello, not of the session */
+    told(r, counted(r, 1002), &key, CLIENT_NONCE, "auth",
+         "the key is not this tracker's"); /* of the hello, not of the session */
     told(r, counted(r, 1003), NULL, "", "auth", "this tracker wants a key");
     told(r, counted(r, 1003), &key, r->nonce, NULL, NULL); /* what was refused has used no number up */
 }
@@ -216,8 +217,8 @@ static void replies_are_signed_with_the_nonce_of_their_request(void **state)
         cJSON_Delete(request);
         c = (struct caller){.bytes = bytes.data, .n_bytes = bytes.len};
         assert_true(hall_begin(&r->hall) && hall_enter(&r->hall, &c) && hall_end(&r->hall, NULL, 0, &left, NULL));
-        assert_int_equal(
-            message_mac_is_right(c.reply.data, c.reply.len, &key, i == 0 ? CLIENT_NONCE : r->nonce), i < 2);
+        assert_int_equal(message_mac_is_right(c.reply.data, c.reply.len, &key, i == 0 ? CLIENT_NONCE : r->nonce),
+                         i < 2);
         buf_fini(&c.reply);
         buf_fini(&bytes);
     }

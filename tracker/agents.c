@@ -2,6 +2,7 @@
  */
 #include "tracker/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,6 +239,7 @@ static enum err take_arches(struct call *c, struct agent *a, const cJSON *names)
 
         if (!arch)
             return ERR_NOMEM;
+        assert(a->n_arches < MAX_ARCHES);
         a->arches[a->n_arches++] = arch;
     }
     return ERR_OK;
@@ -330,7 +332,10 @@ enum err op_agent_bye(struct call *c)
     for (int i = 0; i < a->n_arches; i++)
         arch_recount(c->t, a->arches[i]);
     e = trials_of_agent_back(c->t, a, false);
-    return e ? e : builds_of_agent_back(c->t, a, false);
+    if (!e)
+        e = builds_of_agent_back(c->t, a, false);
+    assert(e || a->n_leased == 0);
+    return e;
 }
 
 static void add_arches(const struct agent *a, cJSON *o, bool *ok)
@@ -395,10 +400,12 @@ void agents_tick(struct tracker *t)
     struct agent *a;
     size_t at = 0;
 
-    while ((a = table_next(&t->agents, &at)) != NULL)
+    while ((a = table_next(&t->agents, &at)) != NULL) {
+        assert(a->n_leased >= 0 && a->seen_ns <= tracker_now_ns(t));
         if (a->seen_ns < before && a->n_leased == 0) {
             table_remove_text(&t->agents, a->id);
             agent_free(a);
             return; /* the table changed: the next one at the next tick */
         }
+    }
 }

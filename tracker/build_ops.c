@@ -2,6 +2,7 @@
  * architecture, and equal builds give equal answers: so leases have no tokens, and whoever answers first is right. */
 #include "tracker/state.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +115,7 @@ static enum err grant(struct call *c, struct agent *a, const struct next_build *
     cJSON_AddItemToArray(list, one);
     if (e || !ok)
         return e ? e : ERR_NOMEM;
+    assert(!x->build->agent && x->build->attempts < MAX_ATTEMPTS);
     x->build->agent = a;
     x->build->deadline_ns = tracker_now_ns(c->t) + c->t->o.lease_ms * 1000000;
     a->n_leased++;
@@ -256,6 +258,7 @@ static void count(struct call *c, struct build *b, bool good)
     c->t->stats.builds_failed += !good;
     if (!b->agent)
         return;
+    assert(b->agent->n_leased > 0);
     b->agent->done++;
     b->agent->failed += !good;
     b->agent->n_leased--;

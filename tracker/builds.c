@@ -2,6 +2,7 @@
  * for it. One build serves every trial of its program on every device of its architecture. */
 #include "tracker/state.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ void slug_want(struct slug *s, const struct agent *a)
 {
     struct want *w;
 
+    assert(a->arch && s->n_wants <= MAX_WANTS && s->i_want < MAX_WANTS);
     for (int i = 0; i < s->n_wants; i++)
         if (s->wants[i].arch == a->arch && strcmp(s->wants[i].fingerprint, a->fingerprint) == 0)
             return;
@@ -280,6 +282,7 @@ enum err build_back(struct tracker *t, struct build *b, bool counted)
 {
     enum err e = ERR_OK;
 
+    assert(b->agent && b->agent->n_leased > 0);
     b->agent->n_leased--;
     b->agent = NULL;
     t->woken |= WAKE_BUILDS;

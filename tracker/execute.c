@@ -1,5 +1,6 @@
 #include "tracker/execute.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define MAX_POLL_JSON 8192 /* a parked request keeps its tree: it has to be small */
@@ -186,6 +187,7 @@ enum outcome_of_request request_again(struct tracker *t, struct request *r, bool
     struct call c;
     enum err e;
 
+    assert(r->op->wake && r->id[0]);
     if (before) { /* its client came again by another connection, and was served there */
         encode_again(t, before, r, reply);
         request_fini(r);

@@ -29,6 +29,9 @@ bool hall_begin(struct hall *h)
     const int64_t now = tracker_now_ns(h->tracker);
 
     assert(!h->left);
+    if (h->turned_ns && now - h->turned_ns > (int64_t)HALL_PAUSE_MS * 1000000)
+        tracker_was_paused(h->tracker, now - h->turned_ns);
+    h->turned_ns = now;
     if (h->ticked_ns && now < h->ticked_ns + (int64_t)HALL_TICK_MS / 2 * 1000000)
         return true;
     h->ticked_ns = now ? now : 1;

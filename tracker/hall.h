@@ -7,7 +7,8 @@
 
 #define HALL_MAX_PARKED 448 /* long polls that wait; one more is answered at once */
 #define HALL_MAX_BATCH 128  /* requests of one turn */
-#define HALL_TICK_MS 50
+#define HALL_TICK_MS 50     /* a turn is taken at least that often */
+#define HALL_PAUSE_MS 1000  /* between two turns: the tracker was stopped, or its machine or disk was */
 
 /* A request on its way through the hall. */
 struct caller {
@@ -24,6 +25,7 @@ struct hall {
     struct caller *parked[HALL_MAX_PARKED];
     int n_parked;
     int64_t ticked_ns; /* 0 = never yet */
+    int64_t turned_ns; /* when the last turn began; 0 = never yet */
     struct caller *left;
 };
 

@@ -1,6 +1,7 @@
 /* jobs.c - jobs: submitted, leased to one tuner at a time, done; and the stream of their records. */
 #include "tracker/state.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,7 @@ enum err op_job_lease(struct call *c)
         c->park = !c->last;
         return cJSON_AddNullToObject(c->result, "job") ? ERR_OK : ERR_NOMEM;
     }
+    assert(j->state == JOB_OPEN && !j->leased);
     j->leased = true;
     j->token++;
     j->deadline_ns = lease_end(c->t);
@@ -305,6 +307,7 @@ static enum err end_job(struct call *c, struct job *j, enum job_state state, con
         e = t->o.ops->cancel(t->o.store, j->id);
     if (!e)
         trials_forget(t, j);
+    assert(e || (j->n_open == 0 && j->n_leased == 0));
     t->woken |= WAKE_RECORDS;
     return e;
 }
@@ -553,6 +556,7 @@ static void take_back(const struct trial_row *row, void *arg)
 
     if (!j)
         return;
+    assert(j->n_lost > 0 && !table_get_i64(&a->t->trials, row->id));
     trial_load(row, a->t);
     j->n_lost--;
     a->n++;

@@ -2,6 +2,7 @@
  * the lane with the least weighted time goes first, a new lane starts where the others are). */
 #include "tracker/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ void list_prepend(struct trial_list *l, struct trial *tr)
 
 void list_remove(struct trial_list *l, struct trial *tr)
 {
+    assert((tr->prev ? tr->prev->next : l->first) == tr && (tr->next ? tr->next->prev : l->last) == tr);
     *(tr->prev ? &tr->prev->next : &l->first) = tr->next;
     *(tr->next ? &tr->next->prev : &l->last) = tr->prev;
     tr->prev = tr->next = NULL;
@@ -70,6 +72,7 @@ enum err lane_add(struct tracker *t, struct trial *tr, const char *key, bool fro
     struct slug *s = slug_of(t, key);
     struct lane *l = s ? lane_of(s, tr->job, key) : NULL;
 
+    assert(!tr->leased && tr->charged_ms == 0);
     if (!l)
         return ERR_NOMEM;
     if (!l->open.first && l->used_ms < s->floor_ms)
@@ -127,7 +130,9 @@ struct trial *lane_take(struct tracker *t, const struct agent *a, const char *ke
     }
     if (!found)
         return NULL;
-    s->floor_ms = best->used_ms;
+    assert(!found->leased && found->lane == best && (!stay || best == stay));
+    if (!stay) /* what is charged within a lease is a guess, and no reason for newcomers to wait */
+        s->floor_ms = best->used_ms;
     list_remove(&best->open, found);
     found->charged_ms = best->mean_ms;
     best->used_ms += found->charged_ms / job_weight(best->job);
@@ -138,6 +143,7 @@ void lane_settle(struct trial *tr, double cost_ms)
 {
     struct lane *l = tr->lane;
 
+    assert(l->job == tr->job && tr->charged_ms >= 0);
     if (cost_ms > 0)
         l->mean_ms += (cost_ms - l->mean_ms) / 8;
     l->used_ms += ((cost_ms > 0 ? cost_ms : 0) - tr->charged_ms) / job_weight(l->job);
@@ -146,6 +152,7 @@ void lane_settle(struct trial *tr, double cost_ms)
 
 void lane_drop(struct trial *tr)
 {
+    assert(!tr->leased);
     list_remove(&tr->lane->open, tr);
 }
 
@@ -162,6 +169,7 @@ void lanes_forget(struct tracker *t, const struct job *j)
                 p = &l->next;
                 continue;
             }
+            assert(!l->open.first);
             *p = l->next;
             free(l);
         }

@@ -2,6 +2,7 @@
 
 #include "tracker/hall.h"
 
+#include <assert.h>
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/transport/tcp/tcp.h>
@@ -203,6 +204,7 @@ static struct slot *next_queued(struct server *sv)
         sv->first = s->next;
         if (!sv->first)
             sv->last = NULL;
+        assert(sv->queued_bytes >= s->caller.n_bytes);
         sv->queued_bytes -= s->caller.n_bytes;
     }
     pthread_mutex_unlock(&sv->lock);
@@ -230,6 +232,7 @@ static void answer_pages(struct server *sv, struct page *p)
         next = p->next;
         pthread_mutex_lock(&sv->lock);
         p->result = e;
+        assert(!p->done && sv->n_pages > 0);
         p->done = true;
         sv->n_pages--;
         pthread_cond_broadcast(&sv->page_done);

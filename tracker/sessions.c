@@ -1,6 +1,7 @@
 /* sessions.c - hello, authentication, replay window, and the table of answered requests. */
 #include "tracker/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ static void forget_oldest(struct tracker *t)
 {
     struct answered *a = t->oldest_answered;
 
+    assert(a && t->answered_bytes >= a->n_reply);
     t->oldest_answered = a->next;
     if (!a->next)
         t->newest_answered = NULL;
@@ -81,6 +83,7 @@ static enum err add_session(struct tracker *t, struct session **out)
     if (t->sessions.n > MAX_SESSIONS) {
         struct session *old = t->oldest_session;
 
+        assert(old != s);
         unlink_session(t, old);
         table_remove_text(&t->sessions, old->id);
         free(old);

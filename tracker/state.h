@@ -210,6 +210,9 @@ int64_t tracker_wall_ms(const struct tracker *t);
 /* Copies text, cut to n_out - 1 bytes. */
 void text_copy(char *out, size_t n_out, const char *text);
 
+/* For so long nobody could be heard: what peers have to do by then, they have that much longer for. */
+void tracker_was_paused(struct tracker *t, int64_t pause_ns);
+
 /* Ends leases whose time is over, forgets old sessions' answers, applies the retention; to be called every 100 ms or
  * so. ERR_IO when the store failed. */
 enum err tracker_tick(struct tracker *t);

@@ -105,8 +105,8 @@ struct store_ops {
     enum err (*build_get)(struct store *s, const char *program, const char *arch,
                           void (*each)(const struct build_row *, void *), void *arg);
 
-    /* Removes jobs finished before `before_ms` with their trials and records, blobs and builds not asked for since
-     * then. */
+    /* Removes jobs finished before `before_ms` with their trials and records, and blobs and builds not asked for since
+     * then, unless an open job may need them: it was made at most two days after their last use. */
     enum err (*retain)(struct store *s, int64_t before_ms, int64_t *n_jobs);
     /* Copies all that is committed in the store `where` to a fresh file, also while a tracker has it open. ERR_EXISTS,
      * ERR_NOT_FOUND, ERR_IO. */

@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "tracker/protocol.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -240,6 +241,7 @@ static enum err store_open(const char *where, const struct clock *clock, struct 
 
 static enum err store_commit(struct store *s, struct why *why)
 {
+    assert(s->writing == !sqlite3_get_autocommit(s->db));
     if (!s->writing)
         return ERR_OK;
     if (run(ready(s, SQL_COMMIT)) != ERR_OK)

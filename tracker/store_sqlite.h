@@ -56,6 +56,11 @@ static const char *const schema_steps[SCHEMA_VERSION - 1] = {
     "job, seq, trial, n, line, status, key, fingerprint, program, purpose, protocol, time_ns, flops, device_ms, "      \
     "created_ms"
 
+/* Put or asked for so long before the oldest open job that it is none of its: two days, for uses are noted by the day.
+ */
+#define BEFORE_OPEN_JOBS                                                                                               \
+    "used_ms < (SELECT coalesce(min(created_ms), 9007199254740992) FROM jobs WHERE state = 0) - 172800000"
+
 /* X(name, SQL): prepared once. */
 #define SQL_MAP(X)                                                                                                     \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                                        \
@@ -97,8 +102,8 @@ static const char *const schema_steps[SCHEMA_VERSION - 1] = {
     X(OLD_RECORDS, "DELETE FROM records WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")           \
     X(OLD_TRIALS, "DELETE FROM trials WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")             \
     X(DROP_JOBS, "DELETE FROM jobs WHERE state > 0 AND done_ms < ?")                                                   \
-    X(OLD_BLOBS, "DELETE FROM blobs WHERE used_ms < ?")                                                                \
+    X(OLD_BLOBS, "DELETE FROM blobs WHERE used_ms < ?1 AND " BEFORE_OPEN_JOBS)                                         \
     X(OLD_PIECES, "DELETE FROM pieces WHERE made_ms < ?")                                                              \
-    X(OLD_BUILDS, "DELETE FROM builds WHERE used_ms < ?")
+    X(OLD_BUILDS, "DELETE FROM builds WHERE used_ms < ?1 AND " BEFORE_OPEN_JOBS)
 
 #endif

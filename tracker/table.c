@@ -1,5 +1,6 @@
 #include "tracker/table.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ static bool grow(struct table *t)
             fresh[e->hash & (n_new - 1)] = e;
         }
     free(t->buckets);
+    assert((n_new & (n_new - 1)) == 0); /* a hash is masked, not divided */
     t->buckets = fresh;
     t->n_buckets = n_new;
     return true;
@@ -102,6 +104,7 @@ void *table_remove(struct table *t, const void *key, size_t n_key)
     if (!p || !*p)
         return NULL;
     e = *p;
+    assert(t->n > 0);
     value = e->value;
     *p = e->next;
     free(e);

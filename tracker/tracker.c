@@ -1,5 +1,6 @@
 #include "tracker/state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,10 +102,36 @@ static enum err retain(struct tracker *t)
 
     if (t->o.retention_days <= 0 || (t->retained_ns && now < t->retained_ns + RETAIN_EVERY_NS))
         return ERR_OK;
+    assert(t->retained_ns <= now);
     t->retained_ns = now ? now : 1;
     while (drop_old_job(t, before_ms))
         ;
     return t->o.ops->retain(t->o.store, before_ms, &n);
+}
+
+void tracker_was_paused(struct tracker *t, int64_t pause_ns)
+{
+    struct build *b;
+    struct agent *a;
+    struct arch *arch;
+    struct job *j;
+    size_t at = 0;
+
+    assert(pause_ns >= 0);
+    for (struct trial *tr = t->leased.first; tr; tr = tr->next)
+        tr->deadline_ns += pause_ns;
+    while ((j = table_next(&t->jobs, &at)) != NULL)
+        j->deadline_ns += pause_ns;
+    at = 0;
+    while ((b = table_next(&t->builds, &at)) != NULL)
+        b->deadline_ns += pause_ns;
+    at = 0;
+    while ((a = table_next(&t->agents, &at)) != NULL)
+        a->seen_ns += pause_ns;
+    at = 0;
+    while ((arch = table_next(&t->arches, &at)) != NULL)
+        if (arch->seen_ns)
+            arch->seen_ns += pause_ns;
 }
 
 enum err tracker_tick(struct tracker *t)

@@ -1,6 +1,7 @@
 /* trials.c - trials: added by tuners, leased to agents, answered once. */
 #include "tracker/state.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ void trial_load(const struct trial_row *row, void *tracker)
 
 static void unlease(struct tracker *t, struct trial *tr)
 {
+    assert(tr->leased && tr->job->n_leased > 0 && (!tr->agent || tr->agent->n_leased > 0));
     list_remove(&t->leased, tr);
     tr->leased = false;
     tr->job->n_leased--;
@@ -85,6 +87,7 @@ static void forget(struct tracker *t, struct trial *tr)
     if (tr->leased) {
         unlease(t, tr);
     } else {
+        assert(tr->job->n_open > 0);
         lane_drop(tr);
         tr->job->n_open--;
     }
@@ -169,6 +172,7 @@ static enum err send_back(struct tracker *t, struct trial *tr, bool counted)
     struct lane *l = tr->lane;
     enum err e;
 
+    assert(tr->leased && tr->attempts < MAX_ATTEMPTS);
     lane_settle(tr, -1);
     tr->attempts += counted;
     if (tr->attempts >= MAX_ATTEMPTS)
@@ -431,6 +435,7 @@ static enum err grant(struct call *c, struct agent *a, struct trial *tr, struct 
     struct tracker *t = c->t;
     enum err e;
 
+    assert(!tr->leased && !tr->agent && tr->job->n_open > 0);
     tr->leased = true;
     tr->token++;
     tr->agent = a;
@@ -523,6 +528,7 @@ static enum err renew_one(struct call *c, struct agent *a, const cJSON *item, cJ
     if (e)
         return e;
     tr = lease_of(c->t, id, token);
+    assert(!tr || tr->deadline_ns <= tracker_now_ns(c->t) + c->t->o.lease_ms * 1000000);
     if (tr && !tr->agent) { /* granted before a restart */
         tr->agent = a;
         a->n_leased++;
@@ -631,6 +637,7 @@ static enum err accept(struct call *c, const struct known *k, struct record_row 
         return e;
     j->n_done++;
     if (tr) {
+        assert(tr->job == j);
         if (tr->leased)
             lane_settle(tr, record->device_ms);
         count_result(c->t, tr, record->status);

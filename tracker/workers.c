@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "core/proc.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <stdio.h>
@@ -58,6 +59,7 @@ static void plan_again(const struct workers *w, struct worker *one)
 
 void workers_tick(struct workers *w)
 {
+    assert(w->n >= 0 && w->n <= MAX_WORKERS);
     for (int i = 0; i < w->n; i++) {
         struct worker *one = &w->all[i];
         int status;

@@ -2,7 +2,6 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "core/hash.h"
 #include "core/proc.h"
 
 #include <setjmp.h>
@@ -106,20 +105,6 @@ struct client *farm_client(const struct farm *f, const char *name)
     return c;
 }
 
-static cJSON *args_of(const char *format, va_list list)
-{
-    char text[65536];
-    cJSON *args = NULL;
-
-    vsnprintf(text, sizeof text, format, list);
-    for (char *p = text; *p; p++)
-        if (*p == '\'')
-            *p = '"';
-    if (json_parse(text, strlen(text), &args, NULL) != ERR_OK)
-        fail_msg("bad JSON in the test: %s", text);
-    return args;
-}
-
 cJSON *farm_call(struct client *c, enum err *e, int64_t wait_ms, const char *op, const char *format, ...)
 {
     cJSON *result = NULL;
@@ -162,46 +147,4 @@ void farm_do(struct client *c, const char *op, const char *format, ...)
     args = args_of(format, list);
     va_end(list);
     cJSON_Delete(must(c, op, args));
-}
-
-const char *text_in(const cJSON *o, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
-
-    if (!cJSON_IsString(item))
-        fail_msg("no text '%s' in a result", name);
-    return item->valuestring;
-}
-
-int64_t number_in(const cJSON *o, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
-
-    if (!cJSON_IsNumber(item) && !cJSON_IsBool(item))
-        fail_msg("no number '%s' in a result", name);
-    return cJSON_IsBool(item) ? cJSON_IsTrue(item) : (int64_t)item->valuedouble;
-}
-
-int count_in(const cJSON *o, const char *name)
-{
-    return cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(o, name));
-}
-
-const cJSON *item_in(const cJSON *o, const char *name, int i)
-{
-    const cJSON *item = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(o, name), i);
-
-    if (!item)
-        fail_msg("no item %d in '%s'", i, name);
-    return item;
-}
-
-const char *hash_of(int n)
-{
-    static _Thread_local struct sha256 ring[16];
-    static _Thread_local int i;
-
-    i = (i + 1) % 16;
-    ring[i] = sha256_of(&n, sizeof n);
-    return ring[i].hex;
 }

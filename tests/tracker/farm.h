@@ -2,7 +2,7 @@
 #ifndef TUNE_TESTS_TRACKER_FARM_H
 #define TUNE_TESTS_TRACKER_FARM_H
 
-#include "core/json.h"
+#include "tests/tracker/members.h"
 #include "tracker/client.h"
 
 #include <sys/types.h>
@@ -29,14 +29,5 @@ cJSON *farm_call(struct client *c, enum err *e, int64_t wait_ms, const char *op,
 /* The same, failing the test unless it went well; and the same without a result. */
 cJSON *farm_must(struct client *c, const char *op, const char *format, ...);
 void farm_do(struct client *c, const char *op, const char *format, ...);
-
-/* Members of a result, failing the test when they are not there. */
-const char *text_in(const cJSON *o, const char *name);
-int64_t number_in(const cJSON *o, const char *name);
-int count_in(const cJSON *o, const char *name);
-const cJSON *item_in(const cJSON *o, const char *name, int i);
-
-/* A SHA-256 in hex made of a number, for programs and fingerprints. */
-const char *hash_of(int n);
 
 #endif

@@ -199,6 +199,177 @@ static void names_have_no_markup_and_no_paths(void **state)
     assert_false(name_is_sane("01234567890123456789012345678901234567890123456789012345678901234"));
 }
 
+static void a_name_that_is_none_is_told_with_where_it_stands(void **state)
+{
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(name_check("--key", "rk3399:gpu0+a@b_c.d-e", &why), ERR_OK);
+    assert_string_equal(why.text, "");
+    assert_int_equal(name_check("--key", "a b", &why), ERR_INPUT);
+    assert_string_equal(why.text, "--key 'a b': expected 1 to 64 of letters, digits and . _ : @ + -");
+    assert_true(name_is_sane("0123456789012345678901234567890123456789012345678901234567890123"));
+}
+
+/* A message of n empty-named blobs of one byte each. */
+static enum err encode_blobs(int n, struct buf *out)
+{
+    cJSON *json = cJSON_CreateObject();
+    struct blobs blobs;
+    enum err e;
+
+    blobs_init(&blobs, 10000);
+    for (int i = 0; i < n; i++) {
+        const unsigned char two[] = {(unsigned char)i, (unsigned char)(i >> 8)};
+
+        blobs_put(&blobs, two, 2, NULL);
+    }
+    buf_init(out, MESSAGE_MAX_BYTES);
+    e = message_encode(json, &blobs, NULL, "", out);
+    blobs_fini(&blobs);
+    cJSON_Delete(json);
+    return e;
+}
+
+static void a_message_has_at_most_256_blobs(void **state)
+{
+    struct message m;
+    struct why why = {""};
+    struct buf b;
+
+    (void)state;
+    assert_int_equal(encode_blobs(MESSAGE_MAX_BLOBS, &b), ERR_OK);
+    assert_int_equal(message_decode(b.data, b.len, &m, NULL), ERR_OK);
+    assert_int_equal(m.n_blobs, MESSAGE_MAX_BLOBS);
+    message_fini(&m);
+    buf_fini(&b);
+    assert_int_equal(encode_blobs(MESSAGE_MAX_BLOBS + 1, &b), ERR_LIMIT);
+    buf_fini(&b);
+    buf_init(&b, 10000);
+    buf_append(&b, "TUN1\1\0\0\0\0\0\0\0", 12);
+    buf_puts(&b, "{\"blobs\":[0");
+    for (int i = 0; i < MESSAGE_MAX_BLOBS; i++)
+        buf_puts(&b, ",0");
+    buf_puts(&b, "]}");
+    b.data[8] = (char)((b.len - 12) & 255);
+    b.data[9] = (char)((b.len - 12) >> 8);
+    assert_int_equal(message_decode(b.data, b.len, &m, &why), ERR_LIMIT);
+    assert_string_equal(why.text, "257 blobs in a message: at most 256");
+    buf_fini(&b);
+}
+
+/* A message is 4 MiB with all that belongs to it, to the byte. */
+static void the_limit_of_a_message_counts_its_mac(void **state)
+{
+    const size_t n_around = 12 + 105; /* head, and the JSON around one blob of seven digits */
+    unsigned char *zeros = calloc(1, MESSAGE_MAX_BYTES);
+    struct message m;
+
+    (void)state;
+    for (int with_key = 0; with_key < 2; with_key++)
+        for (size_t over = 0; over < 2; over++) {
+            const size_t n = MESSAGE_MAX_BYTES - n_around - (with_key ? SHA256_BYTES : 0) + over;
+            cJSON *json = cJSON_CreateObject();
+            struct blobs blobs;
+            struct buf b;
+            enum err e;
+
+            blobs_init(&blobs, MESSAGE_MAX_BYTES);
+            blobs_put(&blobs, zeros, n, NULL);
+            buf_init(&b, MESSAGE_MAX_BYTES + 64);
+            e = message_encode(json, &blobs, with_key ? &key : NULL, "n", &b);
+            assert_int_equal(b.len, MESSAGE_MAX_BYTES + over);
+            assert_int_equal(e, over ? ERR_LIMIT : ERR_OK);
+            if (!over) {
+                assert_int_equal(message_decode(b.data, b.len, &m, NULL), ERR_OK);
+                assert_int_equal(m.has_mac, with_key);
+                message_fini(&m);
+            }
+            buf_fini(&b);
+            blobs_fini(&blobs);
+            cJSON_Delete(json);
+        }
+    free(zeros);
+}
+
+static void values_are_counted_up_to_65536(void **state)
+{
+    struct message m;
+
+    (void)state;
+    for (size_t n_more = 0; n_more < 2; n_more++) {
+        const size_t n_values =
+            MESSAGE_MAX_VALUES + n_more; /* the object, the list, and a comma each behind the first */
+        struct buf b;
+
+        buf_init(&b, 1 << 20);
+        buf_append(&b, "TUN1\1\0\0\0\0\0\0\0", 12);
+        buf_puts(&b, "{\"x\":[0");
+        for (size_t i = 2; i < n_values; i++)
+            buf_puts(&b, ",0");
+        buf_puts(&b, "]}");
+        for (int i = 0; i < 4; i++)
+            b.data[8 + i] = (char)((b.len - 12) >> (8 * i) & 255);
+        assert_int_equal(message_decode(b.data, b.len, &m, NULL), n_more ? ERR_LIMIT : ERR_OK);
+        if (!n_more)
+            message_fini(&m);
+        buf_fini(&b);
+    }
+}
+
+static void a_key_file_has_64_hex_digits_with_or_without_a_newline(void **state)
+{
+    static const char digits[] = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+    static const char *const bad[] = {"", "\n", "00",
+                                      "x00102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"};
+    char dir[256], path[300], text[200];
+    struct why why = {""};
+    struct key k;
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-key", dir, sizeof dir, &why), ERR_OK);
+    snprintf(path, sizeof path, "%s/k", dir);
+    for (int newlines = 0; newlines < 3; newlines++) {
+        memset(&k, 0xff, sizeof k);
+        snprintf(text, sizeof text, "%s%.*s", digits, newlines, "\n\n");
+        assert_int_equal(file_replace(path, text, strlen(text), 0600, &why), ERR_OK);
+        assert_int_equal(key_load(path, &k, &why), newlines < 2 ? ERR_OK : ERR_INPUT);
+        for (int i = 0; newlines < 2 && i < 32; i++)
+            assert_int_equal(k.bytes[i], i);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(file_replace(path, bad[i], strlen(bad[i]), 0600, &why), ERR_OK);
+        assert_int_equal(key_load(path, &k, &why), ERR_INPUT);
+    }
+    snprintf(text, sizeof text, "%s%s%s", digits, digits, digits);
+    assert_int_equal(file_replace(path, text, strlen(text), 0600, &why), ERR_OK);
+    assert_int_equal(key_load(path, &k, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "expected 64 hex digits, as `tune keygen` writes them"));
+    dir_remove(dir);
+}
+
+/* Encoding appends: what the buffer had before is neither part of the message nor of its MAC. */
+static void a_message_is_appended_behind_what_there_is(void **state)
+{
+    cJSON *json = cJSON_CreateObject();
+    struct message m;
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 1000);
+    buf_puts(&b, "before");
+    assert_int_equal(message_encode(json, NULL, &key, "nonce", &b), ERR_OK);
+    assert_memory_equal(b.data, "beforeTUN1\1\0\0\0\2\0\0\0{}", 20);
+    assert_int_equal(b.len, 20 + SHA256_BYTES);
+    assert_int_equal(message_decode(b.data + 6, b.len - 6, &m, NULL), ERR_OK);
+    assert_true(m.has_mac);
+    assert_true(message_mac_is_right(b.data + 6, b.len - 6, &key, "nonce"));
+    message_fini(&m);
+    message_fini(NULL);
+    cJSON_Delete(json);
+    buf_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +381,12 @@ int main(void)
         cmocka_unit_test(json_of_too_many_values_is_refused_before_it_is_parsed),
         cmocka_unit_test(a_key_file_is_made_once_and_read_by_its_owner_only),
         cmocka_unit_test(names_have_no_markup_and_no_paths),
+        cmocka_unit_test(a_name_that_is_none_is_told_with_where_it_stands),
+        cmocka_unit_test(a_message_has_at_most_256_blobs),
+        cmocka_unit_test(the_limit_of_a_message_counts_its_mac),
+        cmocka_unit_test(values_are_counted_up_to_65536),
+        cmocka_unit_test(a_key_file_has_64_hex_digits_with_or_without_a_newline),
+        cmocka_unit_test(a_message_is_appended_behind_what_there_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,15 @@
+/* faulty_store.h - the default store, of which the n-th call fails; for tests of what a tracker does then. */
+#ifndef TUNE_TESTS_TRACKER_FAULTY_STORE_H
+#define TUNE_TESTS_TRACKER_FAULTY_STORE_H
+
+#include "tracker/store.h"
+
+/* Calls counted: all but open, close and backup. */
+struct store_faults {
+    int64_t n_calls;
+    int64_t fail_at; /* this one ends with ERR_IO; 0 = none */
+};
+extern struct store_faults store_faults;
+extern const struct store_ops faulty_store;
+
+#endif

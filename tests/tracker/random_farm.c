@@ -1,0 +1,312 @@
+#include "tests/tracker/random_farm.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define MS INT64_C(1000000)
+#define STEP_MS 100        /* between two turns at most, unless the tracker is paused */
+#define CHAOS_MS 12000     /* then all is calm ... */
+#define PATIENCE_MS 200000 /* ... and has to end */
+
+/* ---- chance ---- */
+
+int below(struct random_farm *f, int n)
+{
+    return (int)rng_below(&f->rng, (uint64_t)n);
+}
+
+bool chance(struct random_farm *f, int of_thousand)
+{
+    return below(f, 1000) < of_thousand;
+}
+
+bool mishap(struct random_farm *f, int of_thousand)
+{
+    return !f->calm && chance(f, of_thousand);
+}
+
+void rest(struct peer *p, int64_t max_ms)
+{
+    p->next_ns = p->farm->rig.now_ns + (1 + below(p->farm, (int)max_ms)) * MS;
+}
+
+/* ---- questions ---- */
+
+void ask(struct peer *p, const char *op, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    p->args = args_of(format, list);
+    va_end(list);
+    snprintf(p->op, sizeof p->op, "%s", op);
+    p->id[0] = '\0';
+    p->asks = true;
+    p->asked_ns = p->farm->rig.now_ns;
+}
+
+static void end_question(struct peer *p)
+{
+    cJSON_Delete(p->args);
+    p->args = NULL;
+    p->asks = false;
+}
+
+void hang_up(struct peer *p)
+{
+    if (p->errand && p->farm->n_gone < 64)
+        p->farm->gone[p->farm->n_gone++] = p->line;
+    p->line += 100;
+    if (p->asks)
+        end_question(p);
+}
+
+/* Puts the peer's question into bytes: the same id each time, so that it is executed once. */
+static struct errand *errand_of(struct peer *p)
+{
+    cJSON *request = rig_request(&p->farm->rig, p->op, cJSON_Duplicate(p->args, true));
+    struct errand *e;
+    struct buf bytes;
+
+    if (p->id[0])
+        cJSON_ReplaceItemInObject(request, "id", cJSON_CreateString(p->id));
+    else
+        snprintf(p->id, sizeof p->id, "%s", text_in(request, "id"));
+    rig_encode(&p->farm->rig, request, NULL, &bytes);
+    e = errand_new(bytes.data, bytes.len);
+    buf_fini(&bytes);
+    e->caller.line = p->line;
+    return e;
+}
+
+/* A reply arrives, or nothing does and the question is repeated. */
+static void arrive(struct peer *p, const cJSON *reply)
+{
+    struct random_farm *f = p->farm;
+    enum err e = ERR_OK;
+
+    rest(p, 60);
+    if (!reply || mishap(f, 40))
+        return;
+    if (!cJSON_IsTrue(cJSON_GetObjectItem(reply, "ok")))
+        e = err_by_name(text_in(reply, "err"));
+    p->kind->hear(p, e, cJSON_GetObjectItem(reply, "result"));
+    if (p->asks)
+        end_question(p);
+}
+
+/* ---- turns ---- */
+
+/* Errands whose peer hung up while they were in the hall. */
+struct orphans {
+    struct errand *all[256];
+    int n;
+};
+static struct orphans orphans;
+
+static void free_orphans(void)
+{
+    int n = 0;
+
+    for (int i = 0; i < orphans.n; i++)
+        if (orphans.all[i]->left)
+            errand_free(orphans.all[i]);
+        else
+            orphans.all[n++] = orphans.all[i];
+    orphans.n = n;
+}
+
+/* Looks which errands have left. `heard`: their replies get through. */
+static void settle(struct random_farm *f, bool heard)
+{
+    for (int i = 0; i < f->n_peers; i++) {
+        struct peer *p = &f->peers[i];
+        struct errand *e = p->errand;
+
+        if (!e)
+            continue;
+        if (!p->asks) { /* it hung up */
+            assert_true(orphans.n < 256);
+            orphans.all[orphans.n++] = e;
+            p->errand = NULL;
+        } else if (e->left) {
+            p->errand = NULL;
+            arrive(p, heard ? e->json : NULL);
+            errand_free(e);
+        }
+    }
+    free_orphans();
+}
+
+static void add_stats(struct stats *sum, const struct stats *s)
+{
+    sum->requests += s->requests;
+    sum->grants += s->grants;
+    sum->results += s->results;
+    sum->duplicates += s->duplicates;
+    sum->expired += s->expired;
+    sum->lost += s->lost;
+    sum->answered_from_store += s->answered_from_store;
+    sum->builds += s->builds;
+}
+
+static void crash(struct random_farm *f)
+{
+    add_stats(&f->stats, &f->rig.t->stats);
+    f->n_crashes++;
+    rig_sleep(&f->rig, below(f, 2000));
+    rig_crash(&f->rig);
+    f->n_gone = 0;
+    settle(f, false);
+    check_turn(f, true);
+}
+
+static int enter_due(struct random_farm *f)
+{
+    int n = 0;
+
+    for (int i = 0; i < f->n_peers; i++) {
+        struct peer *p = &f->peers[i];
+
+        if (p->errand || p->next_ns > f->rig.now_ns)
+            continue;
+        if (!p->asks)
+            p->kind->act(p);
+        if (!p->asks || p->errand)
+            continue;
+        if (mishap(f, 40)) { /* the question is lost on its way */
+            rest(p, 500);
+            continue;
+        }
+        p->errand = errand_of(p);
+        assert_true(hall_enter(&f->rig.hall, &p->errand->caller));
+        n++;
+    }
+    return n;
+}
+
+static void take_turn(struct random_farm *f)
+{
+    struct caller *left = NULL;
+    int n_new;
+
+    f->n_turns++;
+    assert_true(hall_begin(&f->rig.hall));
+    n_new = enter_due(f);
+    if (n_new && mishap(f, 8)) {
+        crash(f);
+        return;
+    }
+    assert_true(hall_end(&f->rig.hall, f->gone, f->n_gone, &left, NULL));
+    f->n_gone = 0;
+    rig_take_replies(&f->rig, left);
+    if (n_new && mishap(f, 8)) {
+        settle(f, false);
+        crash(f);
+        return;
+    }
+    settle(f, true);
+    check_turn(f, n_new && chance(f, 60));
+}
+
+/* The tracker is stopped for a while: what peers believe to hold, they may believe that much longer. */
+static void pause_tracker(struct random_farm *f)
+{
+    const int64_t ms = 1 + HALL_PAUSE_MS + below(f, 3 * FARM_LEASE_MS);
+
+    f->n_pauses++;
+    rig_sleep(&f->rig, ms);
+    for (int i = 0; i < FARM_MAX_TRIALS; i++)
+        f->known[i].until_ns += ms * MS;
+}
+
+static void go_on(struct random_farm *f)
+{
+    int64_t next_ns = f->rig.now_ns + STEP_MS * MS;
+
+    for (int i = 0; i < f->n_peers; i++)
+        if (!f->peers[i].errand && f->peers[i].next_ns < next_ns)
+            next_ns = f->peers[i].next_ns;
+    if (next_ns > f->rig.now_ns)
+        rig_sleep(&f->rig, (next_ns - f->rig.now_ns + MS - 1) / MS);
+    if (mishap(f, 4))
+        pause_tracker(f);
+    if (mishap(f, 2))
+        f->rig.wall_ms += (below(f, 2000) - 1000) * INT64_C(86400000);
+}
+
+/* ---- life ---- */
+
+static void add_peer(struct random_farm *f, const struct peer_kind *kind, int i)
+{
+    struct peer *p = &f->peers[f->n_peers];
+
+    assert_true(f->n_peers < FARM_MAX_PEERS);
+    *p = (struct peer){.farm = f, .kind = kind, .i = i, .line = (uint32_t)++f->n_peers};
+    rest(p, 300);
+}
+
+static void populate(struct random_farm *f)
+{
+    const int n_agents = 2 + below(f, 3);
+
+    f->n_tuners = 1 + below(f, 3);
+    f->with_builders = chance(f, 400);
+    for (int i = 0; i < f->n_tuners; i++)
+        add_peer(f, &tuner_kind, i);
+    for (int i = 0; i < n_agents; i++)
+        add_peer(f, &agent_kind, i);
+    for (int i = 0; f->with_builders && i < 2; i++)
+        add_peer(f, &builder_kind, i);
+}
+
+static bool has_ended(const struct random_farm *f)
+{
+    const struct job *j;
+    size_t at = 0;
+
+    for (int i = 0; i < f->n_tuners; i++)
+        if (f->peers[i].n_submitted == 0)
+            return false;
+    while ((j = table_next(&f->rig.t->jobs, &at)) != NULL)
+        if (j->state == JOB_OPEN)
+            return false;
+    return true;
+}
+
+void random_farm_live(struct random_farm *f, uint64_t seed)
+{
+    int64_t began_ns;
+
+    *f = (struct random_farm){.seed = seed};
+    rng_init(&f->rng, seed);
+    rig_init(&f->rig);
+    f->rig.options.lease_ms = FARM_LEASE_MS;
+    rig_start(&f->rig);
+    began_ns = f->rig.now_ns;
+    populate(f);
+    while (!has_ended(f)) {
+        const int64_t ms = (f->rig.now_ns - began_ns) / MS;
+
+        f->calm = ms > CHAOS_MS;
+        if (ms > CHAOS_MS + PATIENCE_MS)
+            fail_msg("all is calm for %d s, and %zu trials have not ended", PATIENCE_MS / 1000, f->rig.t->trials.n);
+        go_on(f);
+        take_turn(f);
+    }
+    f->calm = true;
+    add_stats(&f->stats, &f->rig.t->stats);
+    check_end(f);
+}
+
+void random_farm_fini(struct random_farm *f)
+{
+    for (int i = 0; i < f->n_peers; i++)
+        hang_up(&f->peers[i]);
+    rig_stop(&f->rig); /* all errands have left now */
+    settle(f, false);
+}

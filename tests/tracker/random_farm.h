@@ -1,0 +1,113 @@
+/* random_farm.h - a tracker among peers that act at random: tuners, agents and builders that are late, die, repeat
+ * themselves and lie; messages that get lost; a tracker that is stopped and killed. One seed is one life of it all, and
+ * what has to be true is checked after each turn. In one thread: the next to act is the one whose time has come. */
+#ifndef TUNE_TESTS_TRACKER_RANDOM_FARM_H
+#define TUNE_TESTS_TRACKER_RANDOM_FARM_H
+
+#include "tests/tracker/rig.h"
+
+#define FARM_LEASE_MS 2000
+#define FARM_MAX_TRIALS 64
+#define FARM_MAX_JOBS 8
+#define FARM_JOB_TRIALS 6 /* of one job: n = 0.. */
+#define FARM_MAX_HELD 8
+
+struct random_farm;
+struct peer;
+
+/* What a kind of peer does when it is its turn, and with the reply to what it asked. */
+struct peer_kind {
+    const char *name;
+    void (*act)(struct peer *p);
+    void (*hear)(struct peer *p, enum err e, const cJSON *result);
+};
+
+struct held {
+    int64_t trial, token;
+    bool deadly; /* whoever runs it dies */
+};
+
+struct peer {
+    struct random_farm *farm;
+    const struct peer_kind *kind;
+    int i;
+    int64_t next_ns; /* it acts then */
+    /* The question under way: repeated with the same id until it is answered. */
+    bool asks;
+    char op[24], id[REQUEST_ID_HEX + 1];
+    cJSON *args;
+    int64_t asked_ns;      /* when for the first time */
+    struct errand *errand; /* in the hall; NULL = it was lost, or is not sent yet */
+    uint32_t line;
+    /* Agents and builders. */
+    int nonce;
+    bool registered;
+    struct held held[FARM_MAX_HELD];
+    int n_held;
+    int64_t renewed_ns;
+    bool lies;        /* the question is no honest one: its reply says nothing about what it holds */
+    struct held told; /* the last result */
+    char told_line[32];
+    int programs[FARM_MAX_HELD]; /* of builds held: numbers */
+    /* Tuners. */
+    int n_submitted;
+    int64_t job, token, after;
+    int n_added;
+    bool ended[FARM_JOB_TRIALS];
+};
+
+/* What the peers were told about a trial: it must stay true. */
+struct known_trial {
+    int64_t token;             /* the newest that was granted */
+    int64_t heard_ns;          /* when that was heard, or of an accepted result */
+    const struct peer *holder; /* believes to have the lease ... */
+    int64_t until_ns;          /* ... until then */
+    char line[32];             /* of the result that was accepted; "" = none */
+};
+
+#define FARM_MAX_PEERS 10
+
+struct random_farm {
+    struct rig rig;
+    uint64_t seed;
+    struct rng rng;
+    bool calm; /* no more faults: now all has to come to its end */
+    bool with_builders;
+    struct peer peers[FARM_MAX_PEERS];
+    int n_peers, n_tuners;
+    uint32_t gone[64]; /* lines that closed since the last turn */
+    int n_gone;
+    struct known_trial known[FARM_MAX_TRIALS];
+    bool requeued[FARM_MAX_JOBS]; /* somebody asked for it: records of status lost may have gone */
+    int64_t n_lines, n_turns, n_crashes, n_pauses;
+    struct stats stats; /* of the trackers that were killed */
+};
+
+/* One life. Every failure is one of the test. */
+void random_farm_live(struct random_farm *f, uint64_t seed);
+void random_farm_fini(struct random_farm *f);
+
+/* ---- random_farm.c, for peers ---- */
+
+bool chance(struct random_farm *f, int of_thousand);
+int below(struct random_farm *f, int n);
+/* The same, but never once all is calm. */
+bool mishap(struct random_farm *f, int of_thousand);
+/* The peer does nothing for at most so long. */
+void rest(struct peer *p, int64_t max_ms);
+void ask(struct peer *p, const char *op, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Forgets its question; its connection closes. */
+void hang_up(struct peer *p);
+
+/* ---- random_peers.c ---- */
+extern const struct peer_kind tuner_kind, agent_kind, builder_kind;
+
+/* ---- random_checks.c ---- */
+/* After a turn that was committed. `all` looks at everything that the store has. */
+void check_turn(struct random_farm *f, bool all);
+void check_end(struct random_farm *f);
+void check_grant(struct peer *p, const struct held *h, int attempt);
+void check_accepted(struct peer *p);
+void check_line(struct random_farm *f, int64_t trial, const char *line);
+
+#endif

@@ -1,0 +1,336 @@
+/* The tracker's sockets and threads in the test's own process, on 127.0.0.1: what the hall's tests cannot see. */
+#include "tests/tracker/faulty_store.h"
+#include "tests/tracker/members.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "tracker/client.h"
+#include "tracker/http.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+struct place {
+    char dir[256];
+    struct tracker_options o;
+    struct tracker *t;
+    struct server *s;
+};
+
+static int start(void **state)
+{
+    struct place *p = calloc(1, sizeof *p);
+    struct why why = {""};
+
+    assert_int_equal(dir_temporary("tune-server", p->dir, sizeof p->dir, &why), ERR_OK);
+    store_faults = (struct store_faults){0};
+    p->o = (struct tracker_options){.ops = &faulty_store, .where = p->dir, .lease_ms = 30000};
+    assert_int_equal(p->o.ops->open(p->dir, NULL, &p->o.store, &why), ERR_OK);
+    assert_int_equal(tracker_new(&p->o, &p->t, &why), ERR_OK);
+    assert_int_equal(server_start(p->t, "tcp://127.0.0.1:0", &p->s, &why), ERR_OK);
+    *state = p;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct place *p = *state;
+
+    server_stop(p->s);
+    tracker_free(p->t);
+    p->o.ops->close(p->o.store);
+    dir_remove(p->dir);
+    free(p); /* nng keeps its sockets until the process ends */
+    return 0;
+}
+
+static bool gives_up(int64_t out_ms, void *arg)
+{
+    (void)arg;
+    return out_ms < 200;
+}
+
+static struct client *client_of(const struct place *p)
+{
+    const struct client_options o = {.url = server_url(p->s), .role = "tune", .name = "test", .waiting = gives_up};
+    struct client *c = NULL;
+    struct why why = {""};
+
+    if (client_open(&o, &c, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    return c;
+}
+
+static cJSON *must(struct client *c, const char *op, const char *args, int64_t wait_ms)
+{
+    struct why why = {""};
+    cJSON *result = NULL;
+
+    if (client_call(c, op, cJSON_Parse(args), NULL, wait_ms, &result, NULL, &why) != ERR_OK)
+        fail_msg("%s: %s", op, why.text);
+    return result;
+}
+
+/* ---- facts ---- */
+
+static void a_call_goes_there_and_back(void **state)
+{
+    struct place *p = *state;
+    struct client *c = client_of(p);
+    cJSON *result = must(c, "job_submit", "{\"body\":\"b\"}", 0);
+
+    assert_string_equal(text_in(result, "job"), "j1");
+    cJSON_Delete(result);
+    assert_memory_equal(server_url(p->s), "tcp://127.0.0.1:", 16);
+    assert_true(atoi(server_url(p->s) + 16) > 0);
+    assert_false(server_failed(p->s, NULL));
+    client_close(c);
+}
+
+struct poll {
+    struct client *c;
+    cJSON *result;
+};
+
+static void *poll_for_a_job(void *arg)
+{
+    struct poll *p = arg;
+
+    p->result = must(p->c, "job_lease", "{}", 20000);
+    return NULL;
+}
+
+static void a_poll_is_answered_when_another_connection_brings_news(void **state)
+{
+    struct place *p = *state;
+    struct client *waits = client_of(p), *brings = client_of(p);
+    struct poll poll = {.c = waits};
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, poll_for_a_job, &poll), 0);
+    cJSON_Delete(must(brings, "job_submit", "{\"body\":\"b\"}", 0));
+    pthread_join(thread, NULL);
+    assert_string_equal(text_in(poll.result, "job"), "j1");
+    cJSON_Delete(poll.result);
+    client_close(waits);
+    client_close(brings);
+}
+
+#define N_MANY 8
+
+static void *submit_many(void *arg)
+{
+    for (int i = 0; i < 25; i++)
+        cJSON_Delete(must(arg, "job_submit", "{\"body\":\"b\"}", 0));
+    return NULL;
+}
+
+static void many_connections_are_served_at_once(void **state)
+{
+    struct place *p = *state;
+    struct client *clients[N_MANY];
+    pthread_t threads[N_MANY];
+    cJSON *result;
+
+    for (int i = 0; i < N_MANY; i++) {
+        clients[i] = client_of(p);
+        assert_int_equal(pthread_create(&threads[i], NULL, submit_many, clients[i]), 0);
+    }
+    for (int i = 0; i < N_MANY; i++)
+        pthread_join(threads[i], NULL);
+    result = must(clients[0], "status", "{}", 0);
+    assert_int_equal(number_in(result, "jobs"), 25 * N_MANY);
+    assert_int_equal(number_in(result, "sessions"), N_MANY);
+    cJSON_Delete(result);
+    for (int i = 0; i < N_MANY; i++)
+        client_close(clients[i]);
+}
+
+/* One exchange of JSON text (with ' for ") over a line of its own. */
+static enum err exchange(struct line *line, int64_t timeout_ms, struct message *out, struct letter *reply,
+                         const char *format, ...)
+{
+    va_list list;
+    cJSON *request;
+    struct buf bytes;
+    enum err e;
+
+    va_start(list, format);
+    request = args_of(format, list);
+    va_end(list);
+    buf_init(&bytes, 10000);
+    assert_int_equal(message_encode(request, NULL, NULL, "", &bytes), ERR_OK);
+    e = transport_nng.exchange(line, bytes.data, bytes.len, timeout_ms, reply);
+    if (!e)
+        e = message_decode(reply->bytes, reply->n_bytes, out, NULL);
+    cJSON_Delete(request);
+    buf_fini(&bytes);
+    return e;
+}
+
+/* A lease must not go to a connection that is closed. */
+static void the_poll_of_a_closed_connection_gets_nothing(void **state)
+{
+    struct place *p = *state;
+    struct client *c = client_of(p);
+    struct line *line = NULL;
+    struct letter reply;
+    struct message m;
+    cJSON *result;
+
+    assert_int_equal(transport_nng.open(NULL, server_url(p->s), &line, NULL), ERR_OK);
+    assert_int_equal(
+        exchange(line, 5000, &m, &reply, "{'op':'hello','id':'%032d','args':{'versions':[1],'nonce':'%032d'}}", 1, 1),
+        ERR_OK);
+    assert_int_equal(exchange(line, 300, NULL, &reply,
+                              "{'op':'job_lease','id':'%032d','session':'%s','ctr':1,'args':{'wait_ms':20000}}", 2,
+                              text_in(object_in(m.json, "result"), "session")),
+                     ERR_TIMEOUT);
+    message_fini(&m);
+    transport_nng.discard(&reply);
+    transport_nng.close(line);
+    clock_sleep_ms(300); /* the tracker learns it */
+    cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
+    result = must(c, "job_lease", "{}", 0);
+    assert_string_equal(text_in(result, "job"), "j1");
+    assert_int_equal(number_in(result, "token"), 1);
+    cJSON_Delete(result);
+    client_close(c);
+}
+
+static void nobody_is_answered_once_the_store_failed(void **state)
+{
+    struct place *p = *state;
+    struct client *c = client_of(p);
+    struct why why = {""};
+    struct buf page;
+
+    cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
+    store_faults = (struct store_faults){.fail_at = 2}; /* the put goes well, the commit does not */
+    assert_int_equal(client_call(c, "job_submit", cJSON_Parse("{\"body\":\"b\"}"), NULL, -9500, NULL, NULL, NULL),
+                     ERR_UNREACHABLE);
+    for (int i = 0; i < 500 && !server_failed(p->s, &why); i++)
+        clock_sleep_ms(10);
+    assert_true(server_failed(p->s, &why));
+    assert_string_equal(why.text, "the disk of this test is full");
+    buf_init(&page, 1 << 20);
+    assert_int_equal(server_page(p->s, page_metrics, &page), ERR_BUSY);
+    buf_fini(&page);
+    client_close(c);
+}
+
+static void an_address_that_is_taken_or_none_is_told(void **state)
+{
+    struct place *p = *state;
+    struct server *second = NULL;
+    struct why why = {""};
+
+    assert_int_equal(server_start(p->t, server_url(p->s), &second, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "cannot listen on tcp://127.0.0.1:"));
+    assert_int_equal(server_start(p->t, "nonsense", &second, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "expected e.g. tcp://127.0.0.1:9477"));
+}
+
+/* ---- pages ---- */
+
+static enum err a_line(struct tracker *t, struct buf *out)
+{
+    return buf_printf(out, "%zu jobs", t->jobs.n);
+}
+
+static void a_page_is_rendered_by_the_thread_that_owns_the_tracker(void **state)
+{
+    struct place *p = *state;
+    struct client *c = client_of(p);
+    struct buf out;
+
+    cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
+    buf_init(&out, 1000);
+    assert_int_equal(server_page(p->s, a_line, &out), ERR_OK);
+    assert_string_equal(buf_text(&out), "1 jobs");
+    buf_fini(&out);
+    buf_init(&out, 3);
+    assert_int_equal(server_page(p->s, a_line, &out), ERR_LIMIT);
+    buf_fini(&out);
+    client_close(c);
+}
+
+/* All that a server says to one request. */
+static void fetch(const char *url, const char *request, char *out, size_t n_out)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(strrchr(url, ':') + 1))};
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    size_t n = 0;
+    ssize_t got;
+
+    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(write(fd, request, strlen(request)), strlen(request));
+    while (n < n_out - 1 && (got = read(fd, out + n, n_out - 1 - n)) > 0)
+        n += (size_t)got;
+    out[n] = '\0';
+    close(fd);
+}
+
+static void the_http_side_has_three_pages_and_nothing_else(void **state)
+{
+    static const struct {
+        const char *path, *status, *part;
+    } all[] = {
+        {"/", "200", "Content-Type: text/html"},
+        {"/?x=1", "200", "<h1>tune-tracker</h1>"},
+        {"/metrics", "200", "tune_tracker_jobs 0"},
+        {"/healthz", "200", "\r\n\r\nok\n"},
+        {"/healthz", "200", "X-Content-Type-Options: nosniff"},
+        {"/", "200", "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'"},
+        {"/", "200", "Cache-Control: no-store"},
+        {"/metricsx", "404", ""},
+        {"/../etc/passwd", "404", ""},
+        {"/jobs", "404", ""},
+    };
+    struct place *p = *state;
+    struct http *h = NULL;
+    struct why why = {""};
+    char *text = malloc(65536), request[200];
+
+    assert_int_equal(http_start(p->s, "127.0.0.1:0", &h, &why), ERR_OK);
+    assert_memory_equal(http_url(h), "http://127.0.0.1:", 17);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", all[i].path);
+        fetch(http_url(h), request, text, 65536);
+        if (strncmp(text, "HTTP/1.1 ", 9) != 0 || strncmp(text + 9, all[i].status, 3) != 0 ||
+            !strstr(text, all[i].part))
+            fail_msg("%s: expected %s and '%s', got: %s", all[i].path, all[i].status, all[i].part, text);
+    }
+    fetch(http_url(h), "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", text, 65536);
+    assert_int_not_equal(strncmp(text, "HTTP/1.1 200", 12), 0);
+    assert_int_equal(http_start(p->s, "nowhere", &h, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "expected an address and a port"));
+    free(text);
+}
+
+int main(void)
+{
+#define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
+    const struct CMUnitTest tests[] = {
+        FACT(a_call_goes_there_and_back),
+        FACT(a_poll_is_answered_when_another_connection_brings_news),
+        FACT(many_connections_are_served_at_once),
+        FACT(the_poll_of_a_closed_connection_gets_nothing),
+        FACT(nobody_is_answered_once_the_store_failed),
+        FACT(an_address_that_is_taken_or_none_is_told),
+        FACT(a_page_is_rendered_by_the_thread_that_owns_the_tracker),
+        FACT(the_http_side_has_three_pages_and_nothing_else),
+    };
+    const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    fflush(NULL);
+    _exit(n_failed != 0); /* nng 1.5 may deadlock when closed */
+}

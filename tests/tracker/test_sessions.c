@@ -1,0 +1,388 @@
+/* Sessions: hello, who may speak, no message twice; and the table of answered requests. */
+#include "tests/tracker/rig.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const struct key key = {{1, 2, 3, 4, 5}}, other_key = {{1, 2, 3, 4, 6}};
+
+static int start_with(void **state, const struct key *k)
+{
+    struct rig *r = calloc(1, sizeof *r);
+
+    rig_init(r);
+    r->options.key = k;
+    rig_start(r);
+    *state = r;
+    return 0;
+}
+
+static int start(void **state)
+{
+    return start_with(state, NULL);
+}
+
+static int start_with_key(void **state)
+{
+    return start_with(state, &key);
+}
+
+static int stop(void **state)
+{
+    rig_stop(*state);
+    free(*state);
+    return 0;
+}
+
+/* ---- shorthands ---- */
+
+#define CLIENT_NONCE "00112233445566778899aabbccddeeff"
+
+/* Sends a request as it is, under a key and nonce of the test's choice; fails unless it is answered so, and gives the
+ * reply. */
+static cJSON *tell(struct rig *r, cJSON *request, const struct key *k, const char *nonce, const char *err)
+{
+    struct buf bytes;
+    cJSON *reply;
+
+    buf_init(&bytes, MESSAGE_MAX_BYTES);
+    assert_int_equal(message_encode(request, NULL, k, nonce, &bytes), ERR_OK);
+    cJSON_Delete(request);
+    reply = rig_exchange(r, bytes.data, bytes.len);
+    buf_fini(&bytes);
+    assert_non_null(reply);
+    if (err)
+        assert_string_equal(text_in(reply, "err"), err);
+    else
+        assert_int_equal(number_in(reply, "ok"), 1);
+    return reply;
+}
+
+static void told(struct rig *r, cJSON *request, const struct key *k, const char *nonce, const char *err,
+                 const char *words)
+{
+    cJSON *reply = tell(r, request, k, nonce, err);
+
+    if (err)
+        assert_non_null(strstr(text_in(reply, "why"), words));
+    cJSON_Delete(reply);
+}
+
+static cJSON *hello(struct rig *r, const char *args)
+{
+    cJSON *request = rig_request(r, "hello", cJSON_Parse(args));
+
+    cJSON_DeleteItemFromObject(request, "session");
+    cJSON_DeleteItemFromObject(request, "ctr");
+    return request;
+}
+
+static const char good_hello[] = "{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[1]}";
+
+/* A status request with that counter. */
+static cJSON *counted(struct rig *r, int64_t ctr)
+{
+    cJSON *request = rig_request(r, "status", cJSON_CreateObject());
+
+    cJSON_ReplaceItemInObject(request, "ctr", cJSON_CreateNumber((double)ctr));
+    return request;
+}
+
+/* ---- hello ---- */
+
+static void a_hello_brings_a_session(void **state)
+{
+    struct rig *r = *state;
+    cJSON *reply = tell(r, hello(r, good_hello), NULL, "", NULL), *again;
+    const cJSON *result = object_in(reply, "result");
+
+    assert_int_equal(strlen(text_in(result, "session")), REQUEST_ID_HEX);
+    assert_int_equal(strlen(text_in(result, "nonce")), REQUEST_ID_HEX);
+    assert_int_equal(number_in(result, "version"), 1);
+    assert_string_equal(text_in(result, "boot"), r->t->boot);
+    assert_memory_equal(text_in(result, "server"), "tune-tracker ", 13);
+    again = tell(r, hello(r, good_hello), NULL, "", NULL);
+    assert_string_not_equal(text_in(object_in(again, "result"), "session"), text_in(result, "session"));
+    assert_string_not_equal(text_in(object_in(again, "result"), "nonce"), text_in(result, "nonce"));
+    assert_int_equal(r->t->sessions.n, 3);
+    cJSON_Delete(reply);
+    cJSON_Delete(again);
+}
+
+static void a_hello_needs_a_common_version_and_a_nonce(void **state)
+{
+    static const struct {
+        const char *args, *err, *words;
+    } bad[] = {
+        {"{\"nonce\":\"" CLIENT_NONCE "\"}", "input", "versions"},
+        {"{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[]}", "protocol", "this tracker speaks version 1"},
+        {"{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[2,0,\"1\"]}", "protocol", "no common version"},
+        {"{\"versions\":[1]}", "input", "nonce"},
+        {"{\"nonce\":\"00112233445566778899aabbccddeef\",\"versions\":[1]}", "input", "'nonce' must be 32 hex digits"},
+        {"{\"nonce\":\"00112233445566778899aabbccddeefff\",\"versions\":[1]}", "input", "must be 32 hex digits"},
+        {"{\"nonce\":\"00112233445566778899aabbccddeefG\",\"versions\":[1]}", "input", "must be 32 hex digits"},
+        {"{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[1],\"role\":7}", "input", "role"},
+    };
+    struct rig *r = *state;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        told(r, hello(r, bad[i].args), NULL, "", bad[i].err, bad[i].words);
+    assert_int_equal(r->t->sessions.n, 1);
+    told(r, hello(r, "{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[2,1]}"), NULL, "", NULL, NULL);
+}
+
+static void an_unknown_session_is_asked_to_say_hello(void **state)
+{
+    struct rig *r = *state;
+    cJSON *request = rig_request(r, "status", cJSON_CreateObject()), *reply;
+
+    cJSON_ReplaceItemInObject(request, "session", cJSON_CreateString(CLIENT_NONCE));
+    reply = tell(r, request, NULL, "", "stale");
+    assert_int_equal(number_in(reply, "hello"), 1);
+    assert_string_equal(text_in(reply, "why"), "unknown session: say hello");
+    cJSON_Delete(reply);
+    request = rig_request(r, "status", cJSON_CreateObject());
+    cJSON_DeleteItemFromObject(request, "session");
+    reply = tell(r, request, NULL, "", "input");
+    assert_null(cJSON_GetObjectItem(reply, "hello"));
+    cJSON_Delete(reply);
+}
+
+/* The session used longest ago goes; who speaks now and then stays. */
+static void too_many_sessions_push_out_the_one_used_longest_ago(void **state)
+{
+    struct rig *r = *state;
+    char silent[REQUEST_ID_HEX + 1];
+    cJSON *reply = tell(r, hello(r, good_hello), NULL, "", NULL), *request;
+
+    snprintf(silent, sizeof silent, "%s", text_in(object_in(reply, "result"), "session"));
+    cJSON_Delete(reply);
+    for (int i = 0; i < MAX_SESSIONS - 2; i++)
+        cJSON_Delete(tell(r, hello(r, good_hello), NULL, "", NULL));
+    assert_int_equal(r->t->sessions.n, MAX_SESSIONS);
+    rig_do(r, "status", "{}"); /* the rig's own, the oldest of all */
+    cJSON_Delete(tell(r, hello(r, good_hello), NULL, "", NULL));
+    assert_int_equal(r->t->sessions.n, MAX_SESSIONS);
+    rig_do(r, "status", "{}");
+    request = rig_request(r, "status", cJSON_CreateObject());
+    cJSON_ReplaceItemInObject(request, "session", cJSON_CreateString(silent));
+    told(r, request, NULL, "", "stale", "unknown session");
+}
+
+/* ---- keys ---- */
+
+static void a_tracker_with_a_key_serves_only_those_who_know_it(void **state)
+{
+    struct rig *r = *state;
+
+    told(r, hello(r, good_hello), &key, CLIENT_NONCE, NULL, NULL);
+    told(r, hello(r, good_hello), &other_key, CLIENT_NONCE, "auth", "the key is not this tracker's");
+    told(r, hello(r, good_hello), &key, "another nonce", "auth", "the key is not this tracker's");
+    told(r, hello(r, good_hello), NULL, "", "auth", "this tracker wants a key: --key-file FILE");
+    assert_int_equal(r->t->sessions.n, 2);
+    told(r, counted(r, 1000), &key, r->nonce, NULL, NULL);
+    told(r, counted(r, 1001), &other_key, r->nonce, "auth", "the key is not this tracker's");
+    told(r, counted(r, 1002), &key, CLIENT_NONCE, "auth",
+         "the key is not this tracker's"); /* of the hello, not of the session */
+    told(r, counted(r, 1003), NULL, "", "auth", "this tracker wants a key");
+    told(r, counted(r, 1003), &key, r->nonce, NULL, NULL); /* what was refused has used no number up */
+}
+
+static void a_tracker_without_a_key_says_so_to_those_who_have_one(void **state)
+{
+    struct rig *r = *state;
+
+    told(r, hello(r, good_hello), &key, CLIENT_NONCE, "auth", "this tracker uses no key: leave --key out");
+    told(r, counted(r, 1000), &key, r->nonce, "auth", "this tracker uses no key");
+}
+
+/* The reply proves that the tracker knows the key; what it cannot know the nonce of goes unsigned. */
+static void replies_are_signed_with_the_nonce_of_their_request(void **state)
+{
+    struct rig *r = *state;
+    struct caller c, *left;
+    struct buf bytes;
+
+    for (int i = 0; i < 3; i++) {
+        cJSON *request = i == 0 ? hello(r, good_hello) : counted(r, 1000 + i);
+
+        if (i == 2)
+            cJSON_ReplaceItemInObject(request, "session", cJSON_CreateString("unknown"));
+        buf_init(&bytes, 10000);
+        assert_int_equal(message_encode(request, NULL, &key, i == 0 ? CLIENT_NONCE : r->nonce, &bytes), ERR_OK);
+        cJSON_Delete(request);
+        c = (struct caller){.bytes = bytes.data, .n_bytes = bytes.len};
+        assert_true(hall_begin(&r->hall) && hall_enter(&r->hall, &c) && hall_end(&r->hall, NULL, 0, &left, NULL));
+        assert_int_equal(message_mac_is_right(c.reply.data, c.reply.len, &key, i == 0 ? CLIENT_NONCE : r->nonce),
+                         i < 2);
+        buf_fini(&c.reply);
+        buf_fini(&bytes);
+    }
+}
+
+/* ---- no message twice ---- */
+
+static void a_counter_is_taken_once_within_a_window_of_64(void **state)
+{
+    struct rig *r = *state;
+    cJSON *reply;
+
+    told(r, counted(r, 100), NULL, "", NULL, NULL);
+    told(r, counted(r, 99), NULL, "", NULL, NULL); /* in another order */
+    told(r, counted(r, 37), NULL, "", NULL, NULL); /* the last one in the window */
+    reply = tell(r, counted(r, 36), NULL, "", "auth");
+    assert_int_equal(number_in(reply, "hello"), 1);
+    assert_string_equal(text_in(reply, "why"), "a message was seen before");
+    cJSON_Delete(reply);
+    for (int64_t seen = 37; seen <= 100; seen++) {
+        const bool was = seen == 37 || seen == 99 || seen == 100;
+
+        told(r, counted(r, seen), NULL, "", was ? "auth" : NULL, "seen before");
+        told(r, counted(r, seen), NULL, "", "auth", "seen before");
+    }
+    told(r, counted(r, 101), NULL, "", NULL, NULL);
+    told(r, counted(r, 38), NULL, "", "auth", "seen before"); /* the window moved, and still knows */
+    told(r, counted(r, 164), NULL, "", NULL, NULL);
+    told(r, counted(r, 101), NULL, "", "auth", "seen before");
+    told(r, counted(r, 102), NULL, "", NULL, NULL);
+    told(r, counted(r, 1000), NULL, "", NULL, NULL); /* far ahead: nothing before is known any more */
+    told(r, counted(r, 999), NULL, "", NULL, NULL);
+    told(r, counted(r, 936), NULL, "", "auth", "seen before");
+    told(r, counted(r, 0), NULL, "", "input", "ctr");
+}
+
+static void a_hello_begins_a_window_of_its_own(void **state)
+{
+    struct rig *r = *state;
+
+    told(r, counted(r, 1000), NULL, "", NULL, NULL);
+    rig_hello(r);
+    told(r, counted(r, 1), NULL, "", NULL, NULL);
+    told(r, counted(r, 1), NULL, "", "auth", "seen before");
+}
+
+/* ---- answered requests ---- */
+
+/* A request with an id of that number; the reply's text. */
+static cJSON *with_id(struct rig *r, const char *op, const char *args, int id)
+{
+    cJSON *request = rig_request(r, op, cJSON_Parse(args));
+    char text[REQUEST_ID_HEX + 1];
+
+    snprintf(text, sizeof text, "ffff%028x", (unsigned)id);
+    cJSON_ReplaceItemInObject(request, "id", cJSON_CreateString(text));
+    return tell(r, request, r->options.key, r->options.key ? r->nonce : "", NULL);
+}
+
+static const char an_agent[] = "{\"agent\":\"m\",\"nonce\":\"n\",\"arches\":[\"x\"]}";
+
+static void a_repeated_request_is_answered_as_before_and_not_executed(void **state)
+{
+    struct rig *r = *state;
+    cJSON *first, *again;
+
+    first = with_id(r, "job_submit", "{\"body\":\"b\"}", 1);
+    rig_do(r, "job_cancel", "{'job':'j1'}");
+    rig_pass(r, ANSWERED_MS);
+    again = with_id(r, "job_submit", "{\"body\":\"another\"}", 1);
+    assert_true(cJSON_Compare(first, again, true));
+    assert_int_equal(r->t->jobs.n, 1);
+    assert_non_null(answered_find(r->t, text_in(first, "id")));
+    rig_pass(r, HALL_TICK_MS);
+    assert_null(answered_find(r->t, text_in(first, "id")));
+    cJSON_Delete(first);
+    cJSON_Delete(again);
+}
+
+static void a_refusal_is_remembered_too_and_what_changes_nothing_is_not(void **state)
+{
+    struct rig *r = *state;
+
+    rig_refused(r, ERR_NOT_FOUND, "j7", "job_cancel", "{'job':'j7'}");
+    assert_int_equal(r->t->answered.n, 1);
+    rig_do(r, "status", "{}");
+    rig_do(r, "job_list", "{}");
+    rig_refused(r, ERR_NOT_FOUND, "j7", "job_status", "{'job':'j7'}");
+    assert_int_equal(r->t->answered.n, 1);
+}
+
+static void the_oldest_answers_go_when_there_are_too_many(void **state)
+{
+    struct rig *r = *state;
+
+    for (int i = 0; i < ANSWERED_MAX; i++)
+        cJSON_Delete(with_id(r, "builder_register", an_agent, i));
+    assert_int_equal(r->t->answered.n, ANSWERED_MAX);
+    assert_non_null(answered_find(r->t, "ffff0000000000000000000000000000"));
+    cJSON_Delete(with_id(r, "builder_register", an_agent, ANSWERED_MAX));
+    assert_int_equal(r->t->answered.n, ANSWERED_MAX);
+    assert_null(answered_find(r->t, "ffff0000000000000000000000000000"));
+    assert_non_null(answered_find(r->t, "ffff0000000000000000000000000001"));
+}
+
+static void the_oldest_answers_go_when_they_are_too_large(void **state)
+{
+    struct rig *r = *state;
+    const size_t n = (size_t)3 << 20;
+    char *reply = calloc(1, n + 1), id[REQUEST_ID_HEX + 1];
+
+    for (int i = 0; i < 5; i++) {
+        snprintf(id, sizeof id, "%032d", i);
+        answered_add(r->t, id, reply, n);
+        assert_int_equal(r->t->answered.n, i + 1);
+    }
+    answered_add(r->t, "f0000000000000000000000000000000", reply, (size_t)1 << 20); /* 16 MiB to the byte */
+    assert_int_equal(r->t->answered.n, 6);
+    answered_add(r->t, "f0000000000000000000000000000001", reply, 1);
+    assert_int_equal(r->t->answered.n, 6);
+    assert_null(answered_find(r->t, "00000000000000000000000000000000"));
+    assert_non_null(answered_find(r->t, "00000000000000000000000000000001"));
+    assert_int_equal(r->t->answered_bytes, ((size_t)13 << 20) + 1);
+    rig_pass(r, ANSWERED_MS + HALL_TICK_MS);
+    assert_int_equal(r->t->answered.n, 0);
+    assert_int_equal(r->t->answered_bytes, 0);
+    answered_add(r->t, "f0000000000000000000000000000002", reply, 1);
+    assert_non_null(answered_find(r->t, "f0000000000000000000000000000002"));
+    free(reply);
+}
+
+/* Under a key, a repeat is signed anew for the session that asks now. */
+static void a_repeat_by_another_session_is_signed_for_it(void **state)
+{
+    struct rig *r = *state;
+    cJSON *first = with_id(r, "job_submit", "{\"body\":\"b\"}", 1), *again;
+
+    rig_hello(r);
+    again = with_id(r, "job_submit", "{\"body\":\"b\"}", 1);
+    assert_true(cJSON_Compare(first, again, true));
+    cJSON_Delete(first);
+    cJSON_Delete(again);
+}
+
+int main(void)
+{
+#define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define FACT_WITH_KEY(name) cmocka_unit_test_setup_teardown(name, start_with_key, stop)
+    const struct CMUnitTest tests[] = {
+        FACT(a_hello_brings_a_session),
+        FACT(a_hello_needs_a_common_version_and_a_nonce),
+        FACT(an_unknown_session_is_asked_to_say_hello),
+        FACT(too_many_sessions_push_out_the_one_used_longest_ago),
+        FACT_WITH_KEY(a_tracker_with_a_key_serves_only_those_who_know_it),
+        FACT(a_tracker_without_a_key_says_so_to_those_who_have_one),
+        FACT_WITH_KEY(replies_are_signed_with_the_nonce_of_their_request),
+        FACT(a_counter_is_taken_once_within_a_window_of_64),
+        FACT(a_hello_begins_a_window_of_its_own),
+        FACT(a_repeated_request_is_answered_as_before_and_not_executed),
+        FACT(a_refusal_is_remembered_too_and_what_changes_nothing_is_not),
+        FACT(the_oldest_answers_go_when_there_are_too_many),
+        FACT(the_oldest_answers_go_when_they_are_too_large),
+        FACT_WITH_KEY(a_repeat_by_another_session_is_signed_for_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* Random lives of a tracker among peers that fail in every way (random_farm.h).
+ * `test_tracker_sim --seeds N --first S` lives N of them, from seed S on. */
+#include "tests/tracker/random_farm.h"
+
+#include "core/clock.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static uint64_t n_seeds = 150, first_seed = 1;
+static uint64_t living; /* the seed that is lived; 0 = none */
+
+struct sums {
+    struct stats stats;
+    int64_t n_turns, n_crashes, n_pauses;
+};
+
+static void add(struct sums *s, const struct random_farm *f)
+{
+    s->stats.requests += f->stats.requests;
+    s->stats.grants += f->stats.grants;
+    s->stats.results += f->stats.results;
+    s->stats.duplicates += f->stats.duplicates;
+    s->stats.expired += f->stats.expired;
+    s->stats.lost += f->stats.lost;
+    s->stats.answered_from_store += f->stats.answered_from_store;
+    s->stats.builds += f->stats.builds;
+    s->n_turns += f->n_turns;
+    s->n_crashes += f->n_crashes;
+    s->n_pauses += f->n_pauses;
+}
+
+static void tell(const struct sums *s, int64_t took_ns)
+{
+    printf("%" PRIu64 " seeds in %.1f s: %" PRId64 " requests in %" PRId64 " turns, %" PRId64 " crashes, %" PRId64
+           " pauses, %" PRId64 " grants, %" PRId64 " results (%" PRId64 " double), %" PRId64 " leases ran out, %" PRId64
+           " lost, %" PRId64 " answered from the store, %" PRId64 " builds\n",
+           n_seeds, (double)took_ns / 1e9, s->stats.requests, s->n_turns, s->n_crashes, s->n_pauses, s->stats.grants,
+           s->stats.results, s->stats.duplicates, s->stats.expired, s->stats.lost, s->stats.answered_from_store,
+           s->stats.builds);
+}
+
+static void nothing_acknowledged_is_lost_and_everything_ends(void **state)
+{
+    static struct random_farm f;
+    const int64_t began_ns = clock_now_ns();
+    struct sums sums = {.n_turns = 0};
+
+    (void)state;
+    for (living = first_seed; living < first_seed + n_seeds; living++) {
+        random_farm_live(&f, living);
+        random_farm_fini(&f);
+        add(&sums, &f);
+    }
+    living = 0;
+    tell(&sums, clock_now_ns() - began_ns);
+    if (n_seeds < 100)
+        return;
+    assert_true(sums.n_crashes > (int64_t)n_seeds / 2 && sums.n_pauses > (int64_t)n_seeds / 4);
+    assert_true(sums.stats.expired > 0 && sums.stats.lost > 0 && sums.stats.duplicates > 0);
+    assert_true(sums.stats.answered_from_store > 0 && sums.stats.builds > 0);
+}
+
+static int tell_seed(void **state)
+{
+    (void)state;
+    if (living)
+        fprintf(stderr, "seed %" PRIu64 " failed; again: test_tracker_sim --seeds 1 --first %" PRIu64 "\n", living,
+                living);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(nothing_acknowledged_is_lost_and_everything_ends, tell_seed),
+    };
+
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--seeds") == 0)
+            n_seeds = strtoull(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--first") == 0)
+            first_seed = strtoull(argv[i + 1], NULL, 10);
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

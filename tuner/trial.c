@@ -1,5 +1,6 @@
 #include "tuner/trial.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,11 @@ static const struct {
     [TRIAL_BRIDGE] = {"redo", ANCHOR_BRIDGE_ROUNDS, 0, 3, false},
     [TRIAL_FINAL] = {"final", 15, 0, 3, false},
 };
+
+const char *trial_purpose(enum trial_kind kind)
+{
+    return kinds[kind].purpose;
+}
 
 enum err trial_batch_init(struct trial_batch *b, const struct job *job, const struct device_choice *device)
 {
@@ -99,6 +105,7 @@ static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind
     cJSON *o = cJSON_CreateObject();
     bool ok = o != NULL;
 
+    assert(b->trials && kind < N_TRIAL_KINDS && n >= 0);
     json_add_i64(o, "n", n, &ok);
     json_add_text(o, "key", b->device->key, &ok);
     json_add_text(o, "fingerprint", b->device->fingerprint.hex, &ok);

@@ -285,12 +285,23 @@ enum err farm_open(const struct farm_options *options, struct rig *rig, struct f
     hands_init(&f->hands, options->stop, f);
     e = enlist(f, why);
     if (e) {
-        free(f);
+        farm_close(f);
         return e;
     }
     plan_hands(f);
     *out = f;
     return ERR_OK;
+}
+
+void farm_close(struct farm *f)
+{
+    if (!f)
+        return;
+    enlist_close(&f->enlist);
+    for (int i = 0; i < f->n_held; i++)
+        trial_free(f->held[i]);
+    hands_fini(&f->hands);
+    free(f);
 }
 
 enum err farm_start(struct farm *f, struct why *why)

@@ -1,5 +1,7 @@
 #include "tests/sim/sim_crew.h"
 
+#include "tracker/protocol.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,8 @@ static void tell(int level, const char *line, void *arg)
 {
     struct crew *c = arg;
 
+    if (c->keeps_nothing)
+        return;
     if (c->n_lines == CREW_MAX_LINES || !(c->lines[c->n_lines] = strdup(line)))
         abort();
     c->levels[c->n_lines++] = level;
@@ -41,6 +45,85 @@ int crew_told(const struct crew *c, const char *words)
         n += strstr(c->lines[i], words) != NULL;
     return n;
 }
+
+/* ---- what it sends ---- */
+
+/* A line of the net, and whose it is. */
+struct wire {
+    struct line *line;
+    struct crew *crew;
+};
+
+static enum err wire_open(void *arg, const char *url, struct line **out, struct why *why)
+{
+    struct crew *c = arg;
+    struct wire *w = malloc(sizeof *w);
+
+    if (!w || transport_net.open(&c->peer, url, &w->line, why))
+        abort();
+    w->crew = c;
+    *out = (struct line *)w;
+    return ERR_OK;
+}
+
+static enum err wire_exchange(struct line *l, const void *bytes, size_t n_bytes, int64_t timeout_ms,
+                              struct letter *reply)
+{
+    const struct wire *w = (struct wire *)l;
+    struct crew *c = w->crew;
+    const unsigned char *at = bytes;
+    const size_t n_json = at[8] | (size_t)at[9] << 8 | (size_t)at[10] << 16;
+
+    if (!c->keeps_nothing && c->n_sent < CREW_MAX_LINES)
+        c->sent[c->n_sent++] = strndup((const char *)at + MESSAGE_HEADER_BYTES, n_json);
+    return transport_net.exchange(w->line, bytes, n_bytes, timeout_ms, reply);
+}
+
+static void wire_discard(struct letter *reply)
+{
+    transport_net.discard(reply);
+}
+
+static void wire_abort(struct line *l)
+{
+    transport_net.abort(((struct wire *)l)->line);
+}
+
+static void wire_close(struct line *l)
+{
+    if (l)
+        transport_net.close(((struct wire *)l)->line);
+    free(l);
+}
+
+static const struct transport_ops wire = {.name = "wire",
+                                          .open = wire_open,
+                                          .exchange = wire_exchange,
+                                          .discard = wire_discard,
+                                          .abort = wire_abort,
+                                          .close = wire_close};
+
+const char *crew_sent(const struct crew *c, const char *op, int i)
+{
+    char begins[48];
+
+    snprintf(begins, sizeof begins, "{\"op\":\"%s\"", op);
+    for (int k = 0; k < c->n_sent; k++)
+        if (strncmp(c->sent[k], begins, strlen(begins)) == 0 && i-- == 0)
+            return c->sent[k];
+    return "";
+}
+
+int crew_n_sent(const struct crew *c, const char *op)
+{
+    int n = 0;
+
+    while (*crew_sent(c, op, n))
+        n++;
+    return n;
+}
+
+/* ---- life ---- */
 
 static void quit(void *arg)
 {
@@ -150,13 +233,13 @@ static void live(void *arg)
 {
     struct crew *c = arg;
 
+    world_sleep(c->world, c->start_ns);
     c->e = c->kind->open(c, &c->why);
     c->working = !c->e;
     if (c->working) {
         if (c->by_hand)
             c->by_hand(c);
-        else
-            start_hands(c);
+        start_hands(c);
         world_wait(c->world, is_to_end, c, INT64_MAX);
         end(c);
         c->working = false;
@@ -181,6 +264,8 @@ static void fini(struct crew *c)
 {
     for (int i = 0; i < c->n_lines; i++)
         free(c->lines[i]);
+    for (int i = 0; i < c->n_sent; i++)
+        free(c->sent[i]);
 }
 
 /* ---- with a device ---- */
@@ -264,8 +349,8 @@ void crew_agent_init(struct crew_agent *a, struct net *n, const char *name, int 
                                        .log = tell,
                                        .quit = quit,
                                        .arg = c,
-                                       .transport = &transport_net,
-                                       .transport_arg = &c->peer,
+                                       .transport = &wire,
+                                       .transport_arg = c,
                                        .clock = world_clock(c->world),
                                        .entropy = world_entropy(c->world)};
 }
@@ -349,8 +434,8 @@ void crew_builder_init(struct crew_builder *b, struct net *n, const char *name)
                                           .arg = c,
                                           .sandbox = &sandbox_simulated,
                                           .sandbox_arg = &c->children,
-                                          .transport = &transport_net,
-                                          .transport_arg = &c->peer,
+                                          .transport = &wire,
+                                          .transport_arg = c,
                                           .clock = world_clock(c->world),
                                           .entropy = world_entropy(c->world)};
 }

@@ -9,7 +9,7 @@
 #include "tests/sim/host.h"
 #include "tests/sim/sim_child.h"
 
-#define CREW_MAX_LINES 4096
+#define CREW_MAX_LINES 4096 /* told; and requests sent */
 
 /* What is common to an agent with a device and a builder: a process. */
 struct crew {
@@ -18,7 +18,8 @@ struct crew {
     char name[32];
     struct sim_children children;
     atomic_bool stop;
-    enum err e; /* why it did not begin to work */
+    int64_t start_ns; /* of the world: begins then */
+    enum err e;       /* why it did not begin to work */
     struct why why;
     bool working, killed, asked_to_end, ended;
     int n_quits;          /* how often it asked for its own end */
@@ -29,7 +30,10 @@ struct crew {
     char *lines[CREW_MAX_LINES]; /* told to people */
     int levels[CREW_MAX_LINES];
     int n_lines;
-    /* Takes the steps in the order of a test, in the place of the threads; NULL = they are actors. */
+    char *sent[CREW_MAX_LINES]; /* JSON of its requests, repeats included */
+    int n_sent;
+    bool keeps_nothing; /* neither lines nor requests */
+    /* Takes steps in the order of a test, before the threads do; may be NULL. */
     void (*by_hand)(struct crew *c);
     const struct crew_kind *kind;
 };
@@ -39,6 +43,9 @@ void crew_stop(struct crew *c);
 void crew_kill(struct crew *c);
 /* Lines told with these words in them. */
 int crew_told(const struct crew *c, const char *words);
+/* Requests of an operation, and the i-th of them as it was sent ("" = there were not so many). */
+int crew_n_sent(const struct crew *c, const char *op);
+const char *crew_sent(const struct crew *c, const char *op, int i);
 
 /* An agent with a device. */
 struct crew_agent {

@@ -194,7 +194,7 @@ static void take_record(struct sim_job *j, const cJSON *item)
     j->n_answered += t->n_records++ == 0;
 }
 
-/* False when the job is no longer open. */
+/* False when the job was cancelled. */
 static bool gather(struct sim_job *j, struct client *c, int64_t *after)
 {
     cJSON *r =
@@ -207,7 +207,7 @@ static bool gather(struct sim_job *j, struct client *c, int64_t *after)
     json_get_i64(r, "next", 0, JSON_EXACT_MAX, after, NULL);
     json_text_or(r, "state", "", &state, NULL);
     item = cJSON_GetObjectItem(r, "records");
-    if (strcmp(state, "open") != 0 && cJSON_GetArraySize(item) == 0) {
+    if (strcmp(state, "cancelled") == 0 && cJSON_GetArraySize(item) == 0) {
         cJSON_Delete(r);
         return false;
     }
@@ -241,10 +241,11 @@ void sim_job_start(struct sim_job *j)
     world_add(net_world(j->peer.net), "job", act, j);
 }
 
-bool sim_call(struct net *n, const char *op, const char *format, ...)
+cJSON *sim_call(struct net *n, const char *op, const char *format, ...)
 {
     struct peer peer = {.net = n};
     struct client *c = NULL;
+    cJSON *result = NULL;
     struct why why = {""};
     char text[512];
     va_list args;
@@ -255,9 +256,9 @@ bool sim_call(struct net *n, const char *op, const char *format, ...)
     va_end(args);
     while (net_client(&peer, "test", &c, NULL))
         world_sleep(net_world(n), WORLD_S);
-    e = client_call(c, op, parse("%s", text), NULL, 0, NULL, NULL, &why);
+    e = client_call(c, op, parse("%s", text), NULL, 0, &result, NULL, &why);
     if (e)
         fprintf(stderr, "%s: %s\n", op, why.text);
     client_close(c);
-    return !e;
+    return result;
 }

@@ -44,8 +44,8 @@ void sim_job_init(struct sim_job *j, struct net *n, const char *key, int64_t fir
 struct sim_trial *sim_job_add(struct sim_job *j, const char *knobs, int anchor);
 /* Adds the actor: it ends when each trial has a record, or the job is cancelled. */
 void sim_job_start(struct sim_job *j);
-/* In an actor: a call with arguments by printf; false, with words on stderr, when it fails. */
-bool sim_call(struct net *n, const char *op, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* In an actor: a call with arguments by printf; NULL, with words on stderr, when it fails. */
+cJSON *sim_call(struct net *n, const char *op, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void sim_job_fini(struct sim_job *j);
 
 #endif

@@ -283,15 +283,24 @@ static void tell_answer(const struct workshop *w, const struct order *o)
                     status_name(o->built.status), o->built.why ? o->built.why : "");
 }
 
+static enum err send_answer(struct workshop *w, struct order *o, struct why *why)
+{
+    const enum err e = put_code(w, o, why);
+
+    return e ? e : client_call(w->enlist.client, "build_result", answer_args(o), NULL, 0, NULL, NULL, why);
+}
+
 /* Sends what came of an order and frees it. */
 static void answer(struct workshop *w, struct order *o)
 {
     struct why why = {""};
-    enum err e = put_code(w, o, &why);
+    enum err e;
 
-    if (!e) {
-        tell_answer(w, o);
-        e = client_call(w->enlist.client, "build_result", answer_args(o), NULL, 0, NULL, NULL, &why);
+    tell_answer(w, o);
+    e = send_answer(w, o, &why);
+    if (e == ERR_NOT_FOUND) { /* a tracker that was restarted knows of no architecture until somebody registers */
+        enlist_again(&w->enlist);
+        e = send_answer(w, o, &why);
     }
     if (e && !enlist_stopping(&w->enlist))
         enlist_tell(&w->enlist, 0, "%s: the code was not taken: %s", o->trial, why.text);
@@ -459,6 +468,19 @@ static void take_order(struct workshop *w, struct order *o)
     pthread_mutex_unlock(&w->hands.lock);
 }
 
+/* A tracker that was restarted does not know what is under way, and may lend it again. */
+static bool is_under_way(struct workshop *w, const struct order *o)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&w->hands.lock);
+    for (int i = 0; i < w->n_held; i++)
+        found |= strcmp(w->held[i]->program, o->program) == 0 && w->held[i]->sm == o->sm &&
+                 !atomic_load(&w->held[i]->dropped);
+    pthread_mutex_unlock(&w->hands.lock);
+    return found;
+}
+
 static void lease(struct workshop *w, int max)
 {
     cJSON *args = cJSON_CreateObject(), *reply;
@@ -473,7 +495,9 @@ static void lease(struct workshop *w, int max)
         struct why why = {""};
         struct order *o = max-- > 0 ? order_new(w, item, &why) : NULL;
 
-        if (o)
+        if (o && is_under_way(w, o))
+            order_free(o);
+        else if (o)
             take_order(w, o);
         else
             enlist_tell(&w->enlist, 0, "a build was left alone: %s", why.text);

@@ -244,7 +244,8 @@ static void a_restarted_tracker_is_registered_with_again(void **state)
     expect_each_verified_once();
     assert_int_equal(net_crashes(t.net), 1);
     assert_int_equal(crew_told(&a->crew, "restarted: registering again"), 1);
-    assert_in_range(crew_n_sent(&a->crew, "agent_register"), 2, 3); /* a leasing thread and a renewing one may both see it */
+    assert_in_range(crew_n_sent(&a->crew, "agent_register"), 2,
+                    3); /* a leasing thread and a renewing one may both see it */
     town_close(&t);
 }
 
@@ -479,8 +480,7 @@ static void a_record_says_all_that_was_asked_and_found(void **state)
 
     (void)state;
     sim_job_add(job, "\"us\":100", -1);
-    sim_job_add(job, "\"us\":50", 0)->body =
-        ",\"seed\":77,\"key\":\"other\",\"anchor\":{\"epoch\":3,\"bridge\":0.25}";
+    sim_job_add(job, "\"us\":50", 0)->body = ",\"seed\":77,\"key\":\"other\",\"anchor\":{\"epoch\":3,\"bridge\":0.25}";
     t.jobs[0].trials[1].purpose = "redo";
     town_run(&t, 600);
     r = &job->trials[1].record;

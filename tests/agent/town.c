@@ -73,6 +73,9 @@ static bool all_done(void *arg)
     for (int i = 0; i < t->n_jobs; i++)
         if (!t->jobs[i].done)
             return false;
+    for (int i = 0; crew_of(t, i); i++)
+        if (!crew_of(t, i)->working && !crew_of(t, i)->ended)
+            return false;
     for (int i = 0; i < t->n_agents; i++)
         if (t->agents[i].farm && t->agents[i].farm->n_held > 0)
             return false;

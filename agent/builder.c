@@ -119,7 +119,7 @@ static enum err ask_compiler(struct workshop *w, struct forge *f, struct why *wh
     return e;
 }
 
-/* ---- opening ---- */
+/* ---- registering ---- */
 
 static void describe(cJSON *args, bool *ok, void *arg)
 {
@@ -156,47 +156,6 @@ static enum err enlist(struct workshop *w, struct why *why)
     return e == ERR_UNSUPPORTED
                ? why_set(why, e, "the tracker %s is older than builders: it needs a newer tune-tracker", w->options.url)
                : e;
-}
-
-static int count_forges(const struct builder_options *o)
-{
-    const int n = o->n_children > 0 ? o->n_children : proc_cpus(NULL, 0);
-
-    return n < BUILDER_MAX_CHILDREN ? n : BUILDER_MAX_CHILDREN;
-}
-
-enum err builder_open(const struct builder_options *options, struct workshop **out, struct why *why)
-{
-    struct workshop *w = calloc(1, sizeof *w);
-    enum err e;
-
-    if (!w)
-        return why_set(why, ERR_NOMEM, "out of memory");
-    w->options = *options;
-    w->dir.lock_fd = -1;
-    w->n_forges = count_forges(options);
-    hands_init(&w->hands, options->stop, w);
-    hands_add(&w->hands, builder_lease_step, 0);
-    hands_add(&w->hands, builder_beat_step, 0);
-    for (int i = 0; i < w->n_forges; i++)
-        hands_add(&w->hands, builder_build_step, i);
-    for (int i = 0; i < w->n_forges; i++)
-        sandbox_init(&w->forges[i].child, options->sandbox, options->sandbox_arg);
-    e = workdir_open(&w->dir, why);
-    if (!e)
-        e = start_child(w, &w->forges[0], why);
-    if (!e)
-        e = ask_compiler(w, &w->forges[0], why);
-    sandbox_end_child(&w->forges[0].child); /* its threads start their own */
-    if (!e)
-        e = enlist(w, why);
-    if (e) {
-        workdir_close(&w->dir);
-        free(w);
-        return e;
-    }
-    *out = w;
-    return ERR_OK;
 }
 
 const char *builder_compiler(const struct workshop *w)
@@ -324,15 +283,24 @@ static void tell_answer(const struct workshop *w, const struct order *o)
                     status_name(o->built.status), o->built.why ? o->built.why : "");
 }
 
+static enum err send_answer(struct workshop *w, struct order *o, struct why *why)
+{
+    const enum err e = put_code(w, o, why);
+
+    return e ? e : client_call(w->enlist.client, "build_result", answer_args(o), NULL, 0, NULL, NULL, why);
+}
+
 /* Sends what came of an order and frees it. */
 static void answer(struct workshop *w, struct order *o)
 {
     struct why why = {""};
-    enum err e = put_code(w, o, &why);
+    enum err e;
 
-    if (!e) {
-        tell_answer(w, o);
-        e = client_call(w->enlist.client, "build_result", answer_args(o), NULL, 0, NULL, NULL, &why);
+    tell_answer(w, o);
+    e = send_answer(w, o, &why);
+    if (e == ERR_NOT_FOUND) { /* a tracker that was restarted knows of no architecture until somebody registers */
+        enlist_again(&w->enlist);
+        e = send_answer(w, o, &why);
     }
     if (e && !enlist_stopping(&w->enlist))
         enlist_tell(&w->enlist, 0, "%s: the code was not taken: %s", o->trial, why.text);
@@ -400,7 +368,8 @@ static void ask_compile(struct workshop *w, struct forge *f, const struct order 
     end->fate = SANDBOX_DIED;
     if ((!sandbox_is_alive(&f->child) || f->n_built >= CHILD_BUILDS) && start_child(w, f, &end->words)) {
         enlist_leave(&w->enlist, end->words.text); /* no fault of a program: another builder has to do it */
-        enlist_nap(&w->enlist, ENLIST_WAIT_MS);
+        while (!enlist_stopping(&w->enlist))       /* another thread sets the flag */
+            enlist_nap(&w->enlist, ENLIST_WAIT_MS);
         end->fate = SANDBOX_CANCELLED;
         return;
     }
@@ -445,7 +414,7 @@ static struct order *next_untaken(struct workshop *w)
     return o;
 }
 
-bool builder_build_step(void *workshop, int i)
+static bool build_step(void *workshop, int i)
 {
     struct workshop *w = workshop;
     struct order *o = next_untaken(w);
@@ -499,6 +468,19 @@ static void take_order(struct workshop *w, struct order *o)
     pthread_mutex_unlock(&w->hands.lock);
 }
 
+/* A tracker that was restarted does not know what is under way, and may lend it again. */
+static bool is_under_way(struct workshop *w, const struct order *o)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&w->hands.lock);
+    for (int i = 0; i < w->n_held; i++)
+        found |= strcmp(w->held[i]->program, o->program) == 0 && w->held[i]->sm == o->sm &&
+                 !atomic_load(&w->held[i]->dropped);
+    pthread_mutex_unlock(&w->hands.lock);
+    return found;
+}
+
 static void lease(struct workshop *w, int max)
 {
     cJSON *args = cJSON_CreateObject(), *reply;
@@ -513,7 +495,9 @@ static void lease(struct workshop *w, int max)
         struct why why = {""};
         struct order *o = max-- > 0 ? order_new(w, item, &why) : NULL;
 
-        if (o)
+        if (o && is_under_way(w, o))
+            order_free(o);
+        else if (o)
             take_order(w, o);
         else
             enlist_tell(&w->enlist, 0, "a build was left alone: %s", why.text);
@@ -547,7 +531,7 @@ static void leave_when_done(struct workshop *w)
         enlist_leave(&w->enlist, "the tracker asks this agent to leave");
 }
 
-bool builder_lease_step(void *workshop, int i)
+static bool lease_step(void *workshop, int i)
 {
     struct workshop *w = workshop;
     int n;
@@ -623,7 +607,7 @@ static int renew(struct workshop *w)
     return n_held;
 }
 
-bool builder_beat_step(void *workshop, int i)
+static bool beat_step(void *workshop, int i)
 {
     struct workshop *w = workshop;
     const int n_held = renew(w);
@@ -638,9 +622,67 @@ bool builder_beat_step(void *workshop, int i)
 
 /* ---- start and end ---- */
 
-int builder_n_forges(const struct workshop *w)
+static int count_forges(const struct builder_options *o)
 {
-    return w->n_forges;
+    const int n = o->n_children > 0 ? o->n_children : proc_cpus(NULL, 0);
+
+    return n < BUILDER_MAX_CHILDREN ? n : BUILDER_MAX_CHILDREN;
+}
+
+static void plan_hands(struct workshop *w)
+{
+    hands_init(&w->hands, w->options.stop, w);
+    hands_add(&w->hands, lease_step, 0);
+    hands_add(&w->hands, beat_step, 0);
+    for (int i = 0; i < w->n_forges; i++)
+        hands_add(&w->hands, build_step, i);
+}
+
+void builder_close(struct workshop *w)
+{
+    if (!w)
+        return;
+    enlist_close(&w->enlist);
+    for (int i = 0; i < w->n_forges; i++)
+        sandbox_end_child(&w->forges[i].child);
+    for (int i = 0; i < w->n_held; i++)
+        order_free(w->held[i]);
+    workdir_close(&w->dir);
+    hands_fini(&w->hands);
+    free(w);
+}
+
+enum err builder_open(const struct builder_options *options, struct workshop **out, struct why *why)
+{
+    struct workshop *w = calloc(1, sizeof *w);
+    enum err e;
+
+    if (!w)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    w->options = *options;
+    w->dir.lock_fd = -1;
+    w->n_forges = count_forges(options);
+    plan_hands(w);
+    for (int i = 0; i < w->n_forges; i++)
+        sandbox_init(&w->forges[i].child, options->sandbox, options->sandbox_arg);
+    e = workdir_open(&w->dir, why);
+    if (!e)
+        e = start_child(w, &w->forges[0], why);
+    if (!e)
+        e = ask_compiler(w, &w->forges[0], why);
+    sandbox_end_child(&w->forges[0].child); /* its threads start their own */
+    if (!e)
+        e = enlist(w, why);
+    if (e)
+        builder_close(w);
+    else
+        *out = w;
+    return e;
+}
+
+struct hands *builder_hands(struct workshop *w)
+{
+    return &w->hands;
 }
 
 enum err builder_start(struct workshop *w, struct why *why)

@@ -35,6 +35,7 @@ struct builder_options {
 
 struct workshop;
 struct sandbox_ops;
+struct hands;
 
 /* Reads "sm_61,sm_75": ERR_INPUT names what is no architecture, ERR_LIMIT for too many. */
 enum err builder_read_sms(const char *text, struct builder_options *out, struct why *why);
@@ -44,18 +45,17 @@ enum err builder_read_sms(const char *text, struct builder_options *out, struct 
  * not know an architecture, or a tracker from before there were builders; else as farm_open. */
 enum err builder_open(const struct builder_options *options, struct workshop **out, struct why *why);
 
+/* Lets go of all that it holds, without a word to the tracker; its threads were never started, or have ended. */
+void builder_close(struct workshop *w);
+
 /* "NVRTC 12.9 (/path)" */
 const char *builder_compiler(const struct workshop *w);
 
 /* Starts the threads, which end with the process; it quits when the tracker asks this agent to leave. */
 enum err builder_start(struct workshop *w, struct why *why);
 
-/* What those threads do, a piece at a time: false when there is nothing to do until something changes. Each may block
- * in a call to the tracker or on a child; of build steps there is one for each i below builder_n_forges. */
-bool builder_lease_step(void *workshop, int i);
-bool builder_build_step(void *workshop, int i);
-bool builder_beat_step(void *workshop, int i);
-int builder_n_forges(const struct workshop *w);
+/* Lends what those threads do, a piece at a time: lease, renew, and build in each child. */
+struct hands *builder_hands(struct workshop *w);
 
 /* Ends all children and removes the work directory, from any thread, with the stop flag set. */
 void builder_stop(struct workshop *w);

@@ -220,7 +220,7 @@ static enum err verify_passes(struct child *c, struct child_program *p, int64_t 
 
     *late_ns = 0;
     for (size_t i = 0; !e && i < n; i++) {
-        child_at(c, i == 0 ? "first" : "verify", -1);
+        child_at(c, i == 0 ? "first" : "verify", SANDBOX_NOWHERE);
         e = verify_pass(c->ops, p->loaded, &p->program, &p->blobs, i, &report, why);
         if (i == 0)
             first_ns = report.run_ns;
@@ -256,8 +256,8 @@ static cJSON *verify_reply(const struct child *c, enum err e, const char *stage,
  * parent's clock starts anew with each message. */
 static void take_device(struct child *c)
 {
-    while (c->lock_fd >= 0 && lock_take(c->lock_fd, 100) == ERR_BUSY)
-        child_at(c, "wait", -1);
+    while (c->lock_fd >= 0 && lock_take(c->lock_fd, NULL, 100) == ERR_BUSY)
+        child_at(c, "wait", SANDBOX_NOWHERE);
 }
 
 /* Compiles first, where that is apart from loading, and then waits for the device. */
@@ -290,7 +290,7 @@ cJSON *child_verify(struct child *c, const cJSON *request)
     enum err e;
 
     child_program_init(&p);
-    child_at(c, "build", -1);
+    child_at(c, "build", SANDBOX_NOWHERE);
     e = json_get_text(request, "program", &hex, &why);
     if (!e)
         e = child_program_read(c, &p, hex, &why);

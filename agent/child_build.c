@@ -2,6 +2,7 @@
 #include "agent/built.h"
 #include "agent/child_ops.h"
 #include "agent/host.h"
+#include "agent/sandbox.h"
 #include "agent/workdir.h"
 #include "core/clock.h"
 #include "core/file.h"
@@ -183,7 +184,7 @@ cJSON *child_compile(struct child *c, const cJSON *request)
     x.ok = x.files && x.resources;
     buf_init(&x.log, BUILT_MAX_LOG);
     child_program_init(&p);
-    child_at(c, "build", -1);
+    child_at(c, "build", SANDBOX_NOWHERE);
     e = json_get_text(request, "program", &hex, &why);
     if (!e)
         e = json_get_i64(request, "sm", 1, 9999, &sm, &why);

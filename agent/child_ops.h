@@ -47,7 +47,7 @@ void child_drop_anchor(struct child *c);
 enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why);
 enum err child_program_load(struct child *c, struct child_program *p, struct why *why);
 
-/* Tells the parent where this child is; i_item -1 = nowhere in particular. */
+/* Tells the parent where this child is; i_item as in struct sandbox_end. */
 void child_at(struct child *c, const char *stage, int i_item);
 
 /* Builds the canary once in a child's life, where the device can have one. */

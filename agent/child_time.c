@@ -149,7 +149,7 @@ static void measure_energy(struct timed *t)
         if (!t->wants_energy[i] || m->e || m->series.n == 0)
             continue;
         child_at(t->child, "time", i);
-        m->e = energy_of_run(c->ops, c->device, m->loaded, &t->energy_j[i], &m->why);
+        m->e = energy_of_run(c->ops, c->device, m->loaded, NULL, &t->energy_j[i], &m->why);
     }
 }
 

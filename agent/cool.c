@@ -1,7 +1,5 @@
 #include "agent/cool.h"
 
-#include "core/clock.h"
-
 #include <string.h>
 
 #define STEP_MS 500
@@ -40,19 +38,20 @@ static bool is_hot(const struct sense *s, const struct cool_rules *r)
 
 void cool_wait(struct cool *c, const struct cool_rules *r, void (*alive)(void *arg), void *arg)
 {
-    const int64_t from = clock_now_ns();
+    const int64_t from = clock_read_ns(c->clock);
 
     for (;;) {
-        const double waited_s = (double)(clock_now_ns() - from) * 1e-9;
+        const double waited_s = (double)(clock_read_ns(c->clock) - from) * 1e-9;
 
         read_sensors(c, &c->before);
         c->hot = is_hot(&c->before, r);
         if (waited_s >= (c->hot ? COOL_MAX_S : r->pause_s))
             break;
         alive(arg);
-        clock_sleep_ms(c->hot || r->pause_s - waited_s > 1e-3 * STEP_MS ? STEP_MS
-                                                                        : 1 + (int64_t)((r->pause_s - waited_s) * 1e3));
-        c->waited_s = (double)(clock_now_ns() - from) * 1e-9;
+        clock_wait_ms(c->clock, c->hot || r->pause_s - waited_s > 1e-3 * STEP_MS
+                                    ? STEP_MS
+                                    : 1 + (int64_t)((r->pause_s - waited_s) * 1e3));
+        c->waited_s = (double)(clock_read_ns(c->clock) - from) * 1e-9;
     }
 }
 

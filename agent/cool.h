@@ -2,6 +2,7 @@
 #ifndef TUNE_AGENT_COOL_H
 #define TUNE_AGENT_COOL_H
 
+#include "core/clock.h"
 #include "core/json.h"
 #include "runtime/device.h"
 
@@ -17,6 +18,7 @@ struct cool_rules {
 struct cool {
     const struct device_ops *ops;
     struct device *device;
+    const struct clock *clock; /* of waiting; NULL = the machine's */
     struct sense before, during, after;
     double waited_s;
     bool hot; /* over the limit still when the wait was given up */

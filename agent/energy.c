@@ -1,7 +1,5 @@
 #include "agent/energy.h"
 
-#include "core/clock.h"
-
 #define WARM_NS 300000000LL     /* until power follows load */
 #define SPAN_NS 1000000000LL    /* measured, at least */
 #define TICK_MAX_NS 300000000LL /* counters are brought up to date several times a second */
@@ -11,6 +9,7 @@ struct energy {
     const struct device_ops *ops;
     struct device *device;
     struct loaded *loaded;
+    const struct clock *clock;
     struct why *why;
     int64_t n_runs, read_ns; /* runs so far; when the sensors were read last */
     struct sense now;
@@ -24,7 +23,7 @@ static enum err run_once(struct energy *x)
 
 static enum err read_sensors(struct energy *x)
 {
-    x->read_ns = clock_now_ns();
+    x->read_ns = clock_read_ns(x->clock);
     return x->ops->sense(x->device, &x->now);
 }
 
@@ -35,9 +34,9 @@ static enum err run_until(struct energy *x, int64_t until_ns, bool tick, double 
     const double counter = x->now.energy_j;
     enum err e = ERR_OK;
 
-    while (!e && clock_now_ns() < until_ns && !(tick && x->now.energy_j > counter)) {
+    while (!e && clock_read_ns(x->clock) < until_ns && !(tick && x->now.energy_j > counter)) {
         e = run_once(x);
-        if (!e && clock_now_ns() - x->read_ns >= SAMPLE_NS) {
+        if (!e && clock_read_ns(x->clock) - x->read_ns >= SAMPLE_NS) {
             const double before_w = x->now.power_w;
             const int64_t before_ns = x->read_ns;
 
@@ -53,28 +52,28 @@ static enum err measure(struct energy *x, double *energy_j)
 {
     const bool counts = (x->now.known & SENSE_ENERGY) != 0;
     double joules = 0, from_j;
-    enum err e = run_until(x, clock_now_ns() + WARM_NS, false, &joules);
+    enum err e = run_until(x, clock_read_ns(x->clock) + WARM_NS, false, &joules);
 
     if (!e && counts)
-        e = run_until(x, clock_now_ns() + TICK_MAX_NS, true, &joules);
+        e = run_until(x, clock_read_ns(x->clock) + TICK_MAX_NS, true, &joules);
     if (!e)
         e = read_sensors(x);
     from_j = x->now.energy_j;
     x->n_runs = 0;
     joules = 0;
     if (!e)
-        e = run_until(x, clock_now_ns() + SPAN_NS, false, &joules);
+        e = run_until(x, clock_read_ns(x->clock) + SPAN_NS, false, &joules);
     if (!e && counts)
-        e = run_until(x, clock_now_ns() + TICK_MAX_NS, true, &joules);
+        e = run_until(x, clock_read_ns(x->clock) + TICK_MAX_NS, true, &joules);
     if (!e && x->n_runs > 0)
         *energy_j = (counts ? x->now.energy_j - from_j : joules) / (double)x->n_runs;
     return e;
 }
 
-enum err energy_of_run(const struct device_ops *ops, struct device *d, struct loaded *l, double *energy_j,
-                       struct why *why)
+enum err energy_of_run(const struct device_ops *ops, struct device *d, struct loaded *l, const struct clock *clock,
+                       double *energy_j, struct why *why)
 {
-    struct energy x = {.ops = ops, .device = d, .loaded = l, .why = why};
+    struct energy x = {.ops = ops, .device = d, .loaded = l, .clock = clock, .why = why};
     double joules = 0;
     enum err e;
 

@@ -14,12 +14,25 @@ bool farm_is_full(const struct farm *f)
 
 /* ---- held trials ---- */
 
+/* The held trial of that id which the tracker has not taken back, or NULL; with the lock held. */
+static struct trial *find_held(const struct farm *f, const char *id)
+{
+    for (int i = 0; i < f->n_held; i++)
+        if (strcmp(f->held[i]->id, id) == 0 && !atomic_load(&f->held[i]->dropped))
+            return f->held[i];
+    return NULL;
+}
+
 bool farm_hold(struct farm *f, struct trial *t)
 {
+    struct trial *same;
     bool ok;
 
     pthread_mutex_lock(&f->hands.lock);
-    ok = f->n_held < MAX_HELD;
+    same = find_held(f, t->id);
+    if (same)
+        same->token = t->token;
+    ok = !same && f->n_held < MAX_HELD;
     if (ok)
         f->held[f->n_held++] = t;
     pthread_mutex_unlock(&f->hands.lock);
@@ -72,13 +85,15 @@ static cJSON *envelope_of(const struct record *r, bool *ok)
     return o;
 }
 
-static cJSON *result_args(const struct trial *t, const struct buf *line)
+static cJSON *result_args(struct farm *f, const struct trial *t, const struct buf *line)
 {
     cJSON *args = cJSON_CreateObject();
     bool ok = args != NULL;
 
     json_add_text(args, "trial", t->id, &ok);
+    pthread_mutex_lock(&f->hands.lock);
     json_add_i64(args, "token", t->token, &ok);
+    pthread_mutex_unlock(&f->hands.lock);
     json_add_item(args, "envelope", envelope_of(&t->record, &ok), &ok);
     json_add_text(args, "record", buf_text(line), &ok);
     if (ok)
@@ -110,7 +125,7 @@ static enum err send_record(struct farm *f, struct trial *t, struct why *why)
 
     buf_init(&line, RECORD_MAX_BYTES);
     e = record_print(&t->record, &line);
-    args = e ? NULL : result_args(t, &line);
+    args = e ? NULL : result_args(f, t, &line);
     if (!e && !args)
         e = ERR_NOMEM;
     if (e)
@@ -141,21 +156,36 @@ void farm_answer(struct farm *f, struct trial *t)
 
 /* ---- renewing ---- */
 
-static cJSON *renew_args(struct farm *f, int *n)
+/* What a renewal was for. */
+struct renewal {
+    int n;
+    struct {
+        char id[SHA256_HEX + 1];
+        int64_t token;
+    } trials[MAX_HELD];
+};
+
+static void note(struct renewal *r, const struct trial *t, cJSON *list, bool *ok)
+{
+    cJSON *item = cJSON_CreateObject();
+
+    *ok = *ok && item && cJSON_AddItemToArray(list, item);
+    json_add_text(item, "trial", t->id, ok);
+    json_add_i64(item, "token", t->token, ok);
+    strcpy(r->trials[r->n].id, t->id);
+    r->trials[r->n++].token = t->token;
+}
+
+static cJSON *renew_args(struct farm *f, struct renewal *r)
 {
     cJSON *args = cJSON_CreateObject(), *list = cJSON_CreateArray();
     bool ok = args && list;
 
     json_add_text(args, "agent", f->options.name, &ok);
     pthread_mutex_lock(&f->hands.lock);
-    *n = f->n_held;
-    for (int i = 0; ok && i < f->n_held; i++) {
-        cJSON *item = cJSON_CreateObject();
-
-        ok = item && cJSON_AddItemToArray(list, item);
-        json_add_text(item, "trial", f->held[i]->id, &ok);
-        json_add_i64(item, "token", f->held[i]->token, &ok);
-    }
+    for (int i = 0; ok && i < f->n_held; i++)
+        if (!atomic_load(&f->held[i]->dropped))
+            note(r, f->held[i], list, &ok);
     pthread_mutex_unlock(&f->hands.lock);
     json_add_item(args, "trials", list, &ok);
     if (ok)
@@ -164,37 +194,46 @@ static cJSON *renew_args(struct farm *f, int *n)
     return NULL;
 }
 
-static void drop(struct farm *f, const cJSON *reply, const char *name)
+/* The tracker took back what it lent under this token; meanwhile it may have lent it anew. */
+static void drop_one(struct farm *f, const char *id, int64_t token)
+{
+    struct trial *t;
+
+    pthread_mutex_lock(&f->hands.lock);
+    t = find_held(f, id);
+    if (t && t->token == token)
+        atomic_store(&t->dropped, true);
+    hands_changed(&f->hands); /* finals wait for no dropped ones */
+    pthread_mutex_unlock(&f->hands.lock);
+}
+
+static void drop(struct farm *f, const struct renewal *r, const cJSON *reply, const char *name)
 {
     const cJSON *list = NULL, *id;
 
     json_get_array(reply, name, &list, NULL);
     cJSON_ArrayForEach(id, list)
     {
-        pthread_mutex_lock(&f->hands.lock);
-        for (int i = 0; i < f->n_held; i++)
-            if (cJSON_IsString(id) && strcmp(f->held[i]->id, id->valuestring) == 0)
-                atomic_store(&f->held[i]->dropped, true);
-        hands_changed(&f->hands); /* finals wait for no dropped ones */
-        pthread_mutex_unlock(&f->hands.lock);
+        for (int i = 0; i < r->n; i++)
+            if (cJSON_IsString(id) && strcmp(r->trials[i].id, id->valuestring) == 0)
+                drop_one(f, r->trials[i].id, r->trials[i].token);
     }
 }
 
 static void renew(struct farm *f)
 {
-    cJSON *args, *reply = NULL;
+    struct renewal r = {.n = 0};
+    cJSON *args = renew_args(f, &r), *reply = NULL;
     enum err e;
-    int n = 0;
 
-    args = renew_args(f, &n);
-    if (n == 0) {
+    if (r.n == 0) {
         cJSON_Delete(args);
         return;
     }
     e = client_call(f->enlist.client, "trial_renew", args, NULL, 0, &reply, NULL, NULL);
     if (!e) {
-        drop(f, reply, "lost");
-        drop(f, reply, "cancelled");
+        drop(f, &r, reply, "lost");
+        drop(f, &r, reply, "cancelled");
     } else if (e == ERR_NOT_FOUND) {
         enlist_again(&f->enlist); /* the tracker was restarted while all threads were at work */
     }
@@ -285,12 +324,23 @@ enum err farm_open(const struct farm_options *options, struct rig *rig, struct f
     hands_init(&f->hands, options->stop, f);
     e = enlist(f, why);
     if (e) {
-        free(f);
+        farm_close(f);
         return e;
     }
     plan_hands(f);
     *out = f;
     return ERR_OK;
+}
+
+void farm_close(struct farm *f)
+{
+    if (!f)
+        return;
+    enlist_close(&f->enlist);
+    for (int i = 0; i < f->n_held; i++)
+        trial_free(f->held[i]);
+    hands_fini(&f->hands);
+    free(f);
 }
 
 enum err farm_start(struct farm *f, struct why *why)

@@ -31,6 +31,9 @@ struct farm;
  * another fingerprint; ERR_AUTH, ERR_PROTOCOL, ERR_CANCELLED. Keeps `rig`. */
 enum err farm_open(const struct farm_options *options, struct rig *rig, struct farm **out, struct why *why);
 
+/* Lets go of all that it holds, without a word to the tracker; its threads were never started, or have ended. */
+void farm_close(struct farm *f);
+
 /* Starts the threads: leasing, one for each build child, timing, renewing. When the tracker asks this agent to leave,
  * its held trials are finished and it quits. */
 enum err farm_start(struct farm *f, struct why *why);

@@ -10,6 +10,12 @@ void hands_init(struct hands *h, const atomic_bool *stop, void *owner)
     pthread_cond_init(&h->changed, NULL);
 }
 
+void hands_fini(struct hands *h)
+{
+    pthread_cond_destroy(&h->changed);
+    pthread_mutex_destroy(&h->lock);
+}
+
 void hands_add(struct hands *h, hand_step *step, int i)
 {
     assert(h->n < HANDS_MAX);

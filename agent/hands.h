@@ -34,6 +34,8 @@ struct hands {
 
 /* Keeps `stop` and `owner`. */
 void hands_init(struct hands *h, const atomic_bool *stop, void *owner);
+/* None of them is at work. */
+void hands_fini(struct hands *h);
 
 /* One more hand, to be started with the others. */
 void hands_add(struct hands *h, hand_step *step, int i);

@@ -1,7 +1,5 @@
 #include "agent/lock.h"
 
-#include "core/clock.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +16,7 @@ static bool slug_char(int c)
     return islower(c) || isdigit(c) || c == '.' || c == '_';
 }
 
-void slug_of(const char *text, char *out, size_t n_out)
+void lock_slug_of(const char *text, char *out, size_t n_out)
 {
     size_t n = 0;
 
@@ -46,7 +44,7 @@ void lock_name_of_device(const struct device_desc *d, const char *selector, char
         snprintf(raw, sizeof raw, "cpu");
     else
         snprintf(raw, sizeof raw, "%s-%.*s", d->name, n > 0 ? n : 1, n > 0 ? selector : "0");
-    slug_of(raw, out, n_out);
+    lock_slug_of(raw, out, n_out);
 }
 
 /* Without O_CREAT first: in a sticky directory the kernel may refuse O_CREAT on another user's file. */
@@ -84,18 +82,18 @@ void lock_close(int fd)
         close(fd);
 }
 
-enum err lock_take(int fd, int64_t timeout_ms)
+enum err lock_take(int fd, const struct clock *clock, int64_t timeout_ms)
 {
-    const int64_t end = clock_now_ns() + timeout_ms * 1000000;
+    const int64_t end = clock_read_ns(clock) + timeout_ms * 1000000;
 
     for (;;) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
             return ERR_OK;
         if (errno != EWOULDBLOCK && errno != EINTR)
             return ERR_IO;
-        if (clock_now_ns() >= end)
+        if (clock_read_ns(clock) >= end)
             return ERR_BUSY;
-        clock_sleep_ms(2);
+        clock_wait_ms(clock, 2);
     }
 }
 

@@ -3,6 +3,7 @@
 #ifndef TUNE_AGENT_LOCK_H
 #define TUNE_AGENT_LOCK_H
 
+#include "core/clock.h"
 #include "core/err.h"
 #include "runtime/device_desc.h"
 
@@ -20,11 +21,11 @@ void lock_name_of_device(const struct device_desc *d, const char *selector, char
 enum err lock_open(const char *name, int *fd, struct why *why);
 void lock_close(int fd); /* lets go; -1 is ignored */
 
-/* Tries for at most timeout_ms (0 = once); ERR_BUSY while another holds it. */
-enum err lock_take(int fd, int64_t timeout_ms);
+/* Tries for at most timeout_ms (0 = once) of that clock (NULL = the machine's); ERR_BUSY while another holds it. */
+enum err lock_take(int fd, const struct clock *clock, int64_t timeout_ms);
 void lock_release(int fd);
 
 /* Lower-case letters, digits, '.', '_' and '-' of `text`, every other run of characters as one '-'; never empty. */
-void slug_of(const char *text, char *out, size_t n_out);
+void lock_slug_of(const char *text, char *out, size_t n_out);
 
 #endif

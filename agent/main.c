@@ -154,7 +154,7 @@ static void default_key(const struct device_desc *d, char *out, size_t n_out)
     char raw[sizeof d->api + sizeof d->name + 2];
 
     snprintf(raw, sizeof raw, "%s-%s", d->api, d->name);
-    slug_of(raw, out, n_out > 49 ? 49 : n_out);
+    lock_slug_of(raw, out, n_out > 49 ? 49 : n_out);
 }
 
 /* "<host>-<key>-<i>" with the first i that no living agent of this machine has: the same again after a restart, so that
@@ -166,8 +166,8 @@ static enum err default_name(const char *key, char *out, size_t n_out, struct wh
     if (gethostname(host, sizeof host) != 0)
         strcpy(host, "host");
     host[sizeof host - 1] = '\0';
-    slug_of(host, slug, sizeof slug);
-    slug_of(key, short_key, sizeof short_key);
+    lock_slug_of(host, slug, sizeof slug);
+    lock_slug_of(key, short_key, sizeof short_key);
     for (int i = 0; i < MAX_NAMES; i++) {
         char lock[LOCK_NAME_BYTES];
         enum err e;
@@ -178,7 +178,7 @@ static enum err default_name(const char *key, char *out, size_t n_out, struct wh
         e = lock_open(lock, &fd, why);
         if (e)
             return e;
-        if (lock_take(fd, 0) == ERR_OK)
+        if (lock_take(fd, NULL, 0) == ERR_OK)
             return ERR_OK;
         lock_close(fd);
     }

@@ -536,7 +536,7 @@ static void take_batch(struct rig *r, struct trial *const *trials, int n, const 
 /* One candidate in a fresh child; without its anchor when that was what the child died of. */
 static void time_alone(struct rig *r, struct trial *t)
 {
-    struct sandbox_end end = {.fate = SANDBOX_DIED, .i_item = -1};
+    struct sandbox_end end = {.fate = SANDBOX_DIED, .i_item = SANDBOX_NOWHERE};
     cJSON *reply = NULL;
 
     sandbox_end_child(&r->time);
@@ -564,7 +564,7 @@ static bool is_disturbed(struct trial *const *trials, const cJSON *reply)
 
 static void time_together(struct rig *r, struct trial *const *trials, int n)
 {
-    struct sandbox_end end = {.fate = SANDBOX_DIED, .i_item = -1};
+    struct sandbox_end end = {.fate = SANDBOX_DIED, .i_item = SANDBOX_NOWHERE};
     cJSON *reply = NULL;
 
     ask_time(r, trials, n, true, &reply, &end);
@@ -586,7 +586,7 @@ static void time_together(struct rig *r, struct trial *const *trials, int n)
 
 static bool take_device(struct rig *r)
 {
-    while (r->lock_fd >= 0 && lock_take(r->lock_fd, 100) != ERR_OK)
+    while (r->lock_fd >= 0 && lock_take(r->lock_fd, r->options.clock, 100) != ERR_OK)
         if (stopping(r))
             return false;
     return true;

@@ -227,11 +227,11 @@ static bool over_limits(struct sandbox *s, const struct sandbox_limits *l, int64
 static bool is_final(const cJSON *frame, struct sandbox_end *end, int64_t *since_ns)
 {
     const char *stage = NULL;
-    int64_t i = -1;
+    int64_t i = SANDBOX_NOWHERE;
 
     if (json_get_text(frame, "at", &stage, NULL))
         return true;
-    json_i64_or(frame, "i", -1, -1, 1000, &i, NULL);
+    json_i64_or(frame, "i", SANDBOX_NOWHERE, SANDBOX_NOWHERE, 1000, &i, NULL);
     *since_ns = clock_now_ns();
     end->first_run = strcmp(stage, "first") == 0;
     snprintf(end->stage, sizeof end->stage, "%s", end->first_run ? "verify" : stage);
@@ -301,7 +301,7 @@ void sandbox_ask(struct sandbox *s, cJSON *request, const struct sandbox_limits 
                  struct sandbox_end *end)
 {
     memset(end, 0, sizeof *end);
-    end->i_item = -1;
+    end->i_item = SANDBOX_NOWHERE;
     snprintf(end->stage, sizeof end->stage, "start");
     if (sandbox_is_alive(s)) {
         s->ops->ask(s, request, l, reply, end);

@@ -47,12 +47,14 @@ struct sandbox_limits {
 
 enum sandbox_fate { SANDBOX_REPLIED, SANDBOX_DIED, SANDBOX_TIMEOUT, SANDBOX_MEMORY, SANDBOX_CANCELLED };
 
+#define SANDBOX_NOWHERE (-9) /* apart from measure.h's places, which are below 0 too */
+
 /* How a request ended. Anything but REPLIED and the child is gone already. */
 struct sandbox_end {
     enum sandbox_fate fate;
-    char stage[16];   /* the last one reported: start load build verify time */
-    bool first_run;   /* of stage verify: the child reported "first" */
-    int i_item;       /* the trial of the request it was at; -1 = none */
+    char stage[16]; /* the last one reported: start load build verify time */
+    bool first_run; /* of stage verify: the child reported "first" */
+    int i_item;     /* the trial of the request it was at, or a place of measure.h; SANDBOX_NOWHERE = it told of none */
     struct why words; /* for people, with the last lines of the child's stderr */
 };
 

@@ -32,7 +32,7 @@ static void slug_is(const char *text, const char *wanted)
 {
     char slug[16];
 
-    slug_of(text, slug, sizeof slug);
+    lock_slug_of(text, slug, sizeof slug);
     assert_string_equal(slug, wanted);
 }
 
@@ -53,13 +53,13 @@ static void a_lock_is_held_by_one(void **state)
     (void)state;
     assert_int_equal(lock_open("cpu", &a, NULL), ERR_OK);
     assert_int_equal(lock_open("cpu", &b, NULL), ERR_OK);
-    assert_int_equal(lock_take(a, 0), ERR_OK);
-    assert_int_equal(lock_take(b, 20), ERR_BUSY);
+    assert_int_equal(lock_take(a, NULL, 0), ERR_OK);
+    assert_int_equal(lock_take(b, NULL, 20), ERR_BUSY);
     lock_release(a);
-    assert_int_equal(lock_take(b, 0), ERR_OK);
-    assert_int_equal(lock_take(a, 0), ERR_BUSY);
+    assert_int_equal(lock_take(b, NULL, 0), ERR_OK);
+    assert_int_equal(lock_take(a, NULL, 0), ERR_BUSY);
     lock_close(b);
-    assert_int_equal(lock_take(a, 0), ERR_OK);
+    assert_int_equal(lock_take(a, NULL, 0), ERR_OK);
     lock_close(a);
     lock_close(-1);
 }

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ struct actor {
     void (*body)(void *arg);
     void *arg;
     pthread_t thread;
-    pthread_cond_t turn;
+    sem_t turn;
     bool ended;
     int64_t until_ns;         /* it can act then ... */
     bool (*ready)(void *arg); /* ... or when this is true; NULL = only then */
@@ -28,10 +29,11 @@ struct world {
     struct entropy entropy;
     struct rng rng;
     int64_t now_ns, wall_offset_ms, n_turns;
-    pthread_mutex_t lock;
-    pthread_cond_t yielded;
-    struct actor *acting; /* NULL = the world itself */
+    struct actor *acting; /* whoever has the turn; NULL = the world itself. All else is theirs alone */
+    sem_t over;           /* the world has the turn again */
     struct actor *actors;
+    int64_t end_ns, n_now; /* of this run; turns without the clock going on */
+    bool ok;
 };
 
 static int64_t now(void *arg)
@@ -71,8 +73,7 @@ struct world *world_new(uint64_t seed)
     w->now_ns = WORLD_S;
     w->wall_offset_ms = INT64_C(1767225600000);
     rng_init(&w->rng, seed);
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->yielded, NULL);
+    sem_init(&w->over, 0, 0);
     return w;
 }
 
@@ -82,11 +83,10 @@ void world_free(struct world *w)
         next = a->next;
         assert(a->ended);
         pthread_join(a->thread, NULL);
-        pthread_cond_destroy(&a->turn);
+        sem_destroy(&a->turn);
         free(a);
     }
-    pthread_cond_destroy(&w->yielded);
-    pthread_mutex_destroy(&w->lock);
+    sem_destroy(&w->over);
     free(w);
 }
 
@@ -121,47 +121,6 @@ void world_shift_wall(struct world *w, int64_t ms)
 }
 
 /* ---- turns ---- */
-
-static void *act(void *arg)
-{
-    struct actor *a = arg;
-    struct world *w = a->world;
-
-    pthread_mutex_lock(&w->lock);
-    while (w->acting != a)
-        pthread_cond_wait(&a->turn, &w->lock);
-    pthread_mutex_unlock(&w->lock);
-    a->body(a->arg);
-    pthread_mutex_lock(&w->lock);
-    a->ended = true;
-    w->acting = NULL;
-    pthread_cond_signal(&w->yielded);
-    pthread_mutex_unlock(&w->lock);
-    return NULL;
-}
-
-void world_add(struct world *w, const char *name, void (*body)(void *arg), void *arg)
-{
-    struct actor *a = calloc(1, sizeof *a);
-
-    assert(a);
-    *a = (struct actor){.world = w, .name = name, .body = body, .arg = arg, .next = w->actors};
-    pthread_cond_init(&a->turn, NULL);
-    w->actors = a;
-    if (pthread_create(&a->thread, NULL, act, a) != 0)
-        abort();
-}
-
-static void give_turn(struct world *w, struct actor *a)
-{
-    w->n_turns++;
-    pthread_mutex_lock(&w->lock);
-    w->acting = a;
-    pthread_cond_signal(&a->turn);
-    while (w->acting)
-        pthread_cond_wait(&w->yielded, &w->lock);
-    pthread_mutex_unlock(&w->lock);
-}
 
 static bool can_act(const struct world *w, const struct actor *a)
 {
@@ -203,34 +162,81 @@ static void tell_stuck(const struct world *w, const char *words)
     fprintf(stderr, "\n");
 }
 
-bool world_run(struct world *w, int64_t max_ns)
+/* Who has the next turn; NULL when this run is over. */
+static struct actor *next_actor(struct world *w)
 {
-    const int64_t end_ns = w->now_ns + max_ns;
-    int64_t n_now = 0; /* turns without the clock going on */
-
     for (;;) {
         struct actor *a = draw(w);
         bool alive;
         int64_t next;
 
-        if (a && n_now++ > MAX_TURNS_NOW) {
-            tell_stuck(w, "somebody acts for ever");
-            return false;
-        }
+        if (a && w->n_now++ <= MAX_TURNS_NOW)
+            return a;
         if (a) {
-            give_turn(w, a);
-            continue;
+            tell_stuck(w, "somebody acts for ever");
+            return NULL;
         }
-        n_now = 0;
+        w->n_now = 0;
         next = next_ns(w, &alive);
-        if (!alive)
-            return true;
-        if (next == INT64_MAX || next > end_ns) {
+        w->ok = !alive;
+        if (alive && (next == INT64_MAX || next > w->end_ns))
             tell_stuck(w, next == INT64_MAX ? "nobody can go on" : "its time is over");
-            return false;
-        }
+        if (!alive || next == INT64_MAX || next > w->end_ns)
+            return NULL;
         w->now_ns = next;
     }
+}
+
+/* Hands the turn on; false when it comes back to `self` at once. */
+static bool hand_on(struct world *w, const struct actor *self)
+{
+    struct actor *next = next_actor(w);
+
+    w->n_turns += next != NULL;
+    w->acting = next;
+    if (next == self)
+        return false;
+    sem_post(next ? &next->turn : &w->over);
+    return true;
+}
+
+static void await(sem_t *s)
+{
+    while (sem_wait(s) != 0) /* a signal */
+        ;
+}
+
+static void *act(void *arg)
+{
+    struct actor *a = arg;
+
+    await(&a->turn);
+    a->body(a->arg);
+    a->ended = true;
+    hand_on(a->world, a);
+    return NULL;
+}
+
+void world_add(struct world *w, const char *name, void (*body)(void *arg), void *arg)
+{
+    struct actor *a = calloc(1, sizeof *a);
+
+    assert(a);
+    *a = (struct actor){.world = w, .name = name, .body = body, .arg = arg, .next = w->actors};
+    sem_init(&a->turn, 0, 0);
+    w->actors = a;
+    if (pthread_create(&a->thread, NULL, act, a) != 0)
+        abort();
+}
+
+bool world_run(struct world *w, int64_t max_ns)
+{
+    w->end_ns = w->now_ns + max_ns;
+    w->n_now = 0;
+    w->ok = false;
+    if (hand_on(w, NULL))
+        await(&w->over);
+    return w->ok;
 }
 
 bool world_wait(struct world *w, bool (*ready)(void *arg), void *arg, int64_t until_ns)
@@ -241,12 +247,8 @@ bool world_wait(struct world *w, bool (*ready)(void *arg), void *arg, int64_t un
     a->until_ns = until_ns;
     a->ready = ready;
     a->ready_arg = arg;
-    pthread_mutex_lock(&w->lock);
-    w->acting = NULL;
-    pthread_cond_signal(&w->yielded);
-    while (w->acting != a)
-        pthread_cond_wait(&a->turn, &w->lock);
-    pthread_mutex_unlock(&w->lock);
+    if (hand_on(w, a))
+        await(&a->turn);
     return ready && ready(arg);
 }
 

@@ -1,0 +1,730 @@
+/* One device and its children, which crash, hang and lie: what becomes of the trials, and of the children. */
+#include "town.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static struct town t;
+static struct sim_job *job;
+static struct sim_children *children; /* of the first agent */
+
+static struct crew_agent *begin(void)
+{
+    struct crew_agent *a;
+
+    town_open(&t, 1);
+    a = town_agent(&t, "a0");
+    children = &a->crew.children;
+    job = town_job(&t);
+    return a;
+}
+
+static struct sim_trial *add(const char *how, int anchor)
+{
+    char knobs[64] = "";
+
+    if (*how)
+        snprintf(knobs, sizeof knobs, "\"do\":\"%s\"", how);
+    return sim_job_add(job, knobs, anchor);
+}
+
+static void expect(int i, enum record_status status, const char *stage, const char *words)
+{
+    const struct record *r = &job->trials[i].record;
+
+    if (job->trials[i].n_records != 1 || r->status != status || strcmp(r->stage, stage) != 0 ||
+        !strstr(r->why ? r->why : "", words))
+        fail_msg("trial %d: %d records, %s at '%s': %s; wanted %s at '%s' with '%s'", i, job->trials[i].n_records,
+                 status_name(r->status), r->stage, r->why ? r->why : "", status_name(status), stage, words);
+}
+
+static void expect_ok(int i)
+{
+    expect(i, STATUS_OK, "", "");
+}
+
+/* How the i-th request of that kind went: which programs, with which anchor. */
+static const struct sim_asked *expect_asked(const char *op, int i, const char *programs, int anchor)
+{
+    const struct sim_asked *x = sim_asked(children, op, i);
+    char text[256] = "";
+
+    for (int k = 0; x && k < x->n; k++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%lld", k ? " " : "", (long long)x->programs[k]);
+    if (!x || strcmp(text, programs) != 0 || x->anchor != anchor)
+        fail_msg("%s request %d was for '%s' with anchor %d, expected '%s' with %d", op, i, text, x ? x->anchor : -2,
+                 programs, anchor);
+    return x;
+}
+
+/* All are verified before the first is timed. */
+static void all_built_first(struct crew *c)
+{
+    struct farm *f = ((struct crew_agent *)c)->farm;
+
+    farm_lease_step(f, 0);
+    while (farm_build_step(f, 0))
+        ;
+}
+
+/* ---- verifying ---- */
+
+static void a_verify_that_dies_is_tried_once_more_in_a_fresh_child(void **state)
+{
+    const struct sim_asked *first, *second;
+
+    (void)state;
+    begin();
+    add("crash_once", -1);
+    town_run(&t, 600);
+    expect_ok(0);
+    assert_int_equal(sim_n_asked(children, "verify"), 2);
+    first = sim_asked(children, "verify", 0);
+    second = sim_asked(children, "verify", 1);
+    assert_true(first->fate == SANDBOX_DIED && second->fate == SANDBOX_REPLIED);
+    assert_int_not_equal(first->child, second->child);
+    town_close(&t);
+}
+
+static void ends_of_children_are_failures_of_their_trials(void **state)
+{
+    (void)state;
+    begin();
+    add("crash", -1);
+    add("hang", -1);
+    add("eat", -1);
+    add("", -1);
+    town_run(&t, 600);
+    expect(0, STATUS_CRASH, "verify", "signal 11");
+    expect(1, STATUS_TIMEOUT, "verify", "too long");
+    expect(2, STATUS_LIMITS, "verify", "memory");
+    expect_ok(3);
+    assert_int_equal(sim_n_asked_of(children, "verify", 0), 2);
+    assert_int_equal(sim_n_asked_of(children, "verify", 1), 1); /* only who dies gets a second try */
+    assert_int_equal(sim_n_asked_of(children, "verify", 2), 1);
+    assert_int_equal(sim_n_asked(children, "time"), 1);
+    town_close(&t);
+}
+
+static void answers_of_children_are_statuses_of_their_trials(void **state)
+{
+    static const char *const how[] = {"compile", "limits", "wrong", "runtime"};
+
+    (void)state;
+    begin();
+    for (int i = 0; i < 4; i++)
+        add(how[i], -1);
+    town_run(&t, 600);
+    expect(0, STATUS_COMPILE, "build", "does not build");
+    expect(1, STATUS_LIMITS, "build", "does not build");
+    expect(2, STATUS_WRONG, "verify", "not right");
+    expect(3, STATUS_RUNTIME, "verify", "not right");
+    assert_int_equal(sim_n_asked(children, "time"), 0);
+    town_close(&t);
+}
+
+/* What does not build harmed nobody; what ran and went wrong may have. */
+static void a_build_child_is_replaced_after_a_bad_end(void **state)
+{
+    static const char *const how[] = {"", "compile", "limits", "", "wrong", "", "runtime", "", "hang", ""};
+    static const int child[] = {0, 0, 0, 0, 0, 1, 1, 2, 2, 3};
+    int first;
+
+    (void)state;
+    begin()->options.batch = 10;
+    for (int i = 0; i < 10; i++)
+        add(how[i], -1);
+    t.agents[0].crew.by_hand = all_built_first;
+    town_run(&t, 600);
+    first = sim_asked(children, "verify", 0)->child;
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(sim_asked(children, "verify", i)->child, first + child[i]);
+    town_close(&t);
+}
+
+static void limits_are_the_trials_own(void **state)
+{
+    const struct sandbox_limits *l;
+
+    (void)state;
+    begin();
+    add("", -1)->limits = "\"build_s\":7,\"run_s\":3,\"memory_bytes\":9000000";
+    job->trials[0].n_elems = 1 << 18; /* 1 MiB: 0.021 s more for the host */
+    add("", -1)->build_s = 2;
+    job->trials[1].run_s = 1;
+    town_run(&t, 600);
+    l = &sim_asked(children, "verify", 0)->limits;
+    assert_true(l->build_s == 7 && fabs(l->run_s - 3.021) < 0.001 && l->start_s == 30);
+    assert_int_equal(l->memory_bytes, 9000000);
+    l = &sim_asked(children, "verify", 1)->limits;
+    assert_true(l->build_s == 2 && fabs(l->run_s - 1) < 0.001);
+    town_close(&t);
+}
+
+static void a_batch_has_the_largest_limits_of_its_trials(void **state)
+{
+    const struct sandbox_limits *l;
+
+    (void)state;
+    begin();
+    add("", -1)->limits = "\"build_s\":7,\"run_s\":3,\"memory_bytes\":700000000";
+    add("", -1)->limits = "\"build_s\":2,\"run_s\":6,\"memory_bytes\":900000000";
+    add("", -1)->limits = "\"build_s\":2,\"run_s\":1,\"memory_bytes\":600000000";
+    t.agents[0].crew.by_hand = all_built_first;
+    town_run(&t, 600);
+    l = &expect_asked("time", 0, "0 1 2", SIM_NONE)->limits;
+    assert_true(l->build_s == 7 && fabs(l->run_s - 6) < 0.001 && l->start_s == 30);
+    assert_int_equal(l->memory_bytes, 900000000);
+    town_close(&t);
+}
+
+/* ---- timing ---- */
+
+static void a_batch_that_dies_is_timed_one_by_one(void **state)
+{
+    int children_used[4];
+
+    (void)state;
+    begin();
+    add("", -1);
+    add("bomb", -1);
+    add("", -1);
+    t.agents[0].crew.by_hand = all_built_first;
+    town_run(&t, 600);
+    expect_ok(0);
+    expect(1, STATUS_CRASH, "time", "signal 11");
+    expect_ok(2);
+    assert_int_equal(sim_n_asked(children, "time"), 4);
+    children_used[0] = expect_asked("time", 0, "0 1 2", SIM_NONE)->child;
+    children_used[1] = expect_asked("time", 1, "0", SIM_NONE)->child;
+    children_used[2] = expect_asked("time", 2, "1", SIM_NONE)->child;
+    children_used[3] = expect_asked("time", 3, "2", SIM_NONE)->child;
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < i; k++)
+            assert_int_not_equal(children_used[i], children_used[k]);
+    assert_int_equal(crew_told(&t.agents[0].crew, "once more, alone"), 1);
+    town_close(&t);
+}
+
+static void what_died_by_chance_is_measured_after_all(void **state)
+{
+    (void)state;
+    begin();
+    add("", -1);
+    add("bomb_once", -1);
+    t.agents[0].crew.by_hand = all_built_first;
+    town_run(&t, 600);
+    expect_ok(0);
+    expect_ok(1);
+    town_close(&t);
+}
+
+static void ends_while_timing_have_their_statuses(void **state)
+{
+    (void)state;
+    begin();
+    add("hang_timed", -1);
+    add("eat_timed", -1);
+    add("spoilt", -1);
+    add("", -1);
+    t.agents[0].crew.by_hand = all_built_first;
+    town_run(&t, 600);
+    expect(0, STATUS_TIMEOUT, "time", "too long");
+    expect(1, STATUS_LIMITS, "time", "memory");
+    expect(2, STATUS_WRONG, "time", "outputs changed");
+    expect_ok(3);
+    town_close(&t);
+}
+
+static void a_trial_without_an_answer_fails_alone(void **state)
+{
+    (void)state;
+    begin();
+    add("", -1);
+    add("silent", -1);
+    t.agents[0].crew.by_hand = all_built_first;
+    town_run(&t, 600);
+    expect_ok(0);
+    expect(1, STATUS_RUNTIME, "time", "no answer for this trial");
+    town_close(&t);
+}
+
+static void an_anchor_that_kills_is_left_out(void **state)
+{
+    (void)state;
+    begin();
+    add("bomb", -1);
+    add("", 0);
+    town_run(&t, 600);
+    expect_ok(1);
+    assert_true(isnan(job->trials[1].record.lnratio));
+    assert_string_equal(job->trials[1].record.anchor.hash.hex, "");
+    town_close(&t);
+}
+
+static void the_anchor_is_not_blamed_for_its_candidate(void **state)
+{
+    const int n = 2; /* together, alone */
+
+    (void)state;
+    begin();
+    add("", -1);
+    add("bomb", 0);
+    town_run(&t, 600);
+    expect(1, STATUS_CRASH, "time", "signal 11");
+    assert_int_equal(sim_n_asked_of(children, "time", 1), n);
+    town_close(&t);
+}
+
+/* Neither for the canary, nor for a child that never came to it. */
+static void the_anchor_is_not_blamed_for_what_came_before_it(void **state)
+{
+    (void)state;
+    begin()->crew.children.canary_kills = true;
+    add("", -1);
+    add("", 0);
+    town_run(&t, 600);
+    expect(1, STATUS_CRASH, "time", "canary");
+    for (int i = 0; i < sim_n_asked(children, "time"); i++)
+        if (sim_asked(children, "time", i)->programs[0] == 1)
+            assert_int_equal(sim_asked(children, "time", i)->anchor, 0);
+    town_close(&t);
+}
+
+static void go_deaf(const struct sim_asked *x, void *arg)
+{
+    struct sim_children *c = arg;
+
+    if (strcmp(x->op, "time") == 0 && sim_n_asked(c, "time") <= 2)
+        c->n_deaf = 1;
+}
+
+static void a_child_that_dies_without_a_word_leaves_the_anchor(void **state)
+{
+    (void)state;
+    begin();
+    add("", -1);
+    add("", 0);
+    children->saw = go_deaf;
+    children->arg = children;
+    town_run(&t, 600);
+    for (int i = 0; i < sim_n_asked(children, "time"); i++)
+        if (sim_asked(children, "time", i)->programs[0] == 1)
+            assert_int_equal(sim_asked(children, "time", i)->anchor, 0);
+    town_close(&t);
+}
+
+/* ---- disturbed ---- */
+
+static void a_disturbed_batch_is_timed_once_more(void **state)
+{
+    (void)state;
+    begin()->crew.children.n_disturbed = 5;
+    add("", -1);
+    town_run(&t, 600);
+    expect_ok(0);
+    assert_int_equal(sim_n_asked(children, "time"), 2); /* and no more: it is busy always */
+    assert_int_equal(crew_told(&t.agents[0].crew, "canary changed while 1 trials were timed: once more"), 1);
+    assert_true(job->trials[0].record.canary_after == 1.3e6);
+    town_close(&t);
+}
+
+static void an_anchor_tells_of_disturbances_itself(void **state)
+{
+    (void)state;
+    begin();
+    add("", -1);
+    add("", 0);
+    add("", -1)->timing = "\"rounds\":1"; /* a baseline: one round asks for no precision */
+    job->trials[2].workload = "another";
+    t.agents[0].crew.by_hand = all_built_first;
+    children->n_disturbed = 4; /* the second time for trial 0 */
+    town_run(&t, 600);
+    assert_int_equal(sim_n_asked_of(children, "time", 0), 2);
+    assert_int_equal(sim_n_asked_of(children, "time", 1), 1);
+    assert_int_equal(sim_n_asked_of(children, "time", 2), 1);
+    town_close(&t);
+}
+
+static void a_quiet_batch_is_timed_once(void **state)
+{
+    (void)state;
+    begin();
+    add("", -1);
+    town_run(&t, 600);
+    assert_int_equal(sim_n_asked(children, "time"), 1);
+    town_close(&t);
+}
+
+static void orders_of_rounds_differ(void **state)
+{
+    (void)state;
+    begin()->options.batch = 1;
+    add("", -1);
+    add("", -1);
+    town_run(&t, 600);
+    assert_true(sim_asked(children, "time", 0)->seed > 0);
+    assert_true(sim_asked(children, "time", 0)->seed != sim_asked(children, "time", 1)->seed);
+    town_close(&t);
+}
+
+/* ---- children and caches over time ---- */
+
+static int n_old_caches;
+
+/* While the first of generation 2 and later is timed, only its own cache and the one before are there. */
+static void count_caches(const struct sim_asked *x, void *arg)
+{
+    char path[PATH_MAX + 32];
+
+    (void)arg;
+    for (int64_t g = 0; strcmp(x->op, "time") == 0 && g < x->generation - 1; g++) {
+        workdir_cache(&t.agents[0].rig.dir, g, path, sizeof path);
+        n_old_caches += access(path, F_OK) == 0;
+    }
+}
+
+static void children_and_caches_are_replaced_after_64_trials(void **state)
+{
+    int64_t generations[160];
+    int n_verified = 0;
+
+    (void)state;
+    begin()->crew.children.saw = count_caches;
+    n_old_caches = 0;
+    for (int i = 0; i < 150; i++)
+        add("", -1);
+    town_run(&t, 3600);
+    for (int i = 0; i < 150; i++)
+        expect_ok(i);
+    for (int i = 0; i < sim_n_asked(children, "verify"); i++)
+        generations[n_verified++] = sim_asked(children, "verify", i)->generation;
+    assert_int_equal(n_verified, 150);
+    for (int i = 0; i < 150; i++)
+        assert_int_equal(generations[i], i / 64);
+    for (int i = 0; i < sim_n_asked(children, "time"); i++)
+        for (int k = 0; k < sim_asked(children, "time", i)->n; k++)
+            assert_int_equal(generations[sim_asked(children, "time", i)->programs[k]],
+                             sim_asked(children, "time", i)->generation);
+    assert_int_equal(n_old_caches, 0);
+    town_close(&t);
+}
+
+/* Of a device that answers from records nothing is built. */
+static void a_simulated_devices_children_stay(void **state)
+{
+    struct crew_agent *a = begin();
+
+    (void)state;
+    children->simulated = true;
+    a->rig_options.builders = 4;
+    for (int i = 0; i < 100; i++)
+        add("", i ? 0 : -1);
+    town_run(&t, 3600);
+    assert_int_equal(children->n_started, 3);               /* to describe; to build; to time */
+    assert_int_equal(sim_n_asked(children, "verify"), 100); /* no anchor has to be made ready */
+    town_close(&t);
+}
+
+static void a_timing_child_is_replaced_after_a_bad_record(void **state)
+{
+    (void)state;
+    begin()->options.batch = 1;
+    add("", -1);
+    add("spoilt", -1);
+    add("", -1);
+    town_run(&t, 600);
+    assert_int_equal(sim_asked(children, "time", 0)->child, sim_asked(children, "time", 1)->child);
+    assert_int_not_equal(sim_asked(children, "time", 1)->child, sim_asked(children, "time", 2)->child);
+    town_close(&t);
+}
+
+static void an_anchor_is_made_ready_once_in_a_cache(void **state)
+{
+    (void)state;
+    begin()->options.batch = 16;
+    for (int i = 0; i < 140; i++)
+        add("", i ? 0 : -1);
+    town_run(&t, 3600);
+    assert_int_equal(sim_n_asked_of(children, "verify", 0), 1 + 3); /* as a trial; as the anchor in three caches */
+    town_close(&t);
+}
+
+static void an_anchor_that_cannot_be_built_is_told(void **state)
+{
+    (void)state;
+    begin();
+    add("crash", -1);
+    add("", 0);
+    town_run(&t, 600);
+    assert_true(crew_told(&t.agents[0].crew, "cannot be built") >= 1);
+    expect_ok(1);
+    town_close(&t);
+}
+
+/* ---- children that cannot be had ---- */
+
+static void no_more_processes(const struct sim_asked *x, void *arg)
+{
+    struct sim_children *c = arg;
+
+    if (strcmp(x->op, "verify") == 0 && x->child > 0 && c->n_started == 2)
+        c->n_starts_to_fail = 1;
+}
+
+/* No fault of a kernel: another agent has to do it. */
+static void an_agent_that_cannot_start_a_child_leaves(void **state)
+{
+    struct crew_agent *a = begin(), *b = town_agent(&t, "a1");
+
+    (void)state;
+    a->crew.children.saw = no_more_processes;
+    a->crew.children.arg = &a->crew.children;
+    b->crew.start_ns = 5 * WORLD_S;
+    add("", -1);
+    add("crash", -1);
+    add("", -1);
+    town_run(&t, 600);
+    assert_int_equal(a->crew.n_quits, 1);
+    assert_int_equal(crew_told(&a->crew, "leaving: the machine is out of processes"), 1);
+    expect_ok(0);
+    expect(1, STATUS_CRASH, "verify", "signal 11");
+    expect_ok(2);
+    assert_string_equal(job->trials[2].record.agent, "a1");
+    town_close(&t);
+}
+
+static void expect_no_start(enum err e, const char *words)
+{
+    t.stay_ns = 10 * WORLD_S;
+    town_run(&t, 600);
+    assert_int_equal(t.agents[0].crew.e, e);
+    if (!strstr(t.agents[0].crew.why.text, words))
+        fail_msg("'%s' does not say '%s'", t.agents[0].crew.why.text, words);
+    assert_int_equal(children->n_alive, 0);
+    town_close(&t);
+}
+
+static void a_device_that_cannot_be_asked_is_refused(void **state)
+{
+    (void)state;
+    begin()->crew.children.refused = "no such platform";
+    t.n_jobs = 0;
+    expect_no_start(ERR_DEVICE, "cannot open the device opencl:0.0: no such platform");
+    begin()->crew.children.n_deaf = 1;
+    t.n_jobs = 0;
+    expect_no_start(ERR_CHILD, "cannot ask the device opencl:0.0: died of signal 9");
+    begin()->crew.children.n_starts_to_fail = 1;
+    t.n_jobs = 0;
+    expect_no_start(ERR_IO, "out of processes");
+    begin()->rig_options.device = "toaster";
+    t.n_jobs = 0;
+    expect_no_start(ERR_INPUT, "toaster");
+}
+
+/* It was there when the agent began. */
+static void refuse_later(const struct sim_asked *x, void *arg)
+{
+    if (strcmp(x->op, "describe") != 0)
+        ((struct sim_children *)arg)->refused = "it fell off the bus";
+}
+
+static void a_device_that_goes_away_is_told_in_each_record(void **state)
+{
+    (void)state;
+    begin();
+    children->saw = refuse_later;
+    children->arg = children;
+    add("", -1);
+    town_run(&t, 600);
+    expect(0, STATUS_RUNTIME, "prepare", "fell off the bus");
+    town_close(&t);
+}
+
+static void refuse_to_time(const struct sim_asked *x, void *arg)
+{
+    if (strcmp(x->op, "time") == 0)
+        ((struct sim_children *)arg)->refused = "it fell off the bus";
+}
+
+static void a_device_that_goes_away_before_timing_is_told_too(void **state)
+{
+    (void)state;
+    begin();
+    children->saw = refuse_to_time;
+    children->arg = children;
+    add("", -1);
+    town_run(&t, 600);
+    expect(0, STATUS_RUNTIME, "time", "fell off the bus");
+    town_close(&t);
+}
+
+/* ---- one device for several agents ---- */
+
+static bool overlap_in_time(const struct sim_children *a, const struct sim_children *b)
+{
+    for (int i = 0; i < sim_n_asked(a, "time"); i++)
+        for (int k = 0; k < sim_n_asked(b, "time"); k++) {
+            const struct sim_asked *x = sim_asked(a, "time", i), *y = sim_asked(b, "time", k);
+
+            if (x->from_ns < y->to_ns && y->from_ns < x->to_ns)
+                return true;
+        }
+    return false;
+}
+
+static bool two_agents_overlap(int i_card)
+{
+    struct crew_agent *a = begin(), *b = town_agent(&t, "a1");
+    bool overlap;
+
+    a->options.batch = b->options.batch = 2;
+    snprintf(b->device, sizeof b->device, "opencl:0.%d", i_card);
+    a->crew.children.round_ns = b->crew.children.round_ns = 50 * WORLD_MS;
+    for (int i = 0; i < 40; i++)
+        add("", -1);
+    town_run(&t, 600);
+    assert_true(sim_n_asked(&a->crew.children, "time") > 3 && sim_n_asked(&b->crew.children, "time") > 3);
+    overlap = overlap_in_time(&a->crew.children, &b->crew.children);
+    town_close(&t);
+    return overlap;
+}
+
+static void two_agents_on_one_device_take_turns(void **state)
+{
+    (void)state;
+    assert_false(two_agents_overlap(0));
+    assert_true(two_agents_overlap(1));
+}
+
+/* ---- what a device is ---- */
+
+static void builders_are_as_many_as_asked_for_and_one_beside_a_gpu(void **state)
+{
+    static const int asked[] = {0, 1, 3, 20}, got[] = {1, 1, 3, RIG_MAX_BUILDERS};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        begin()->rig_options.builders = asked[i];
+        t.n_jobs = 0;
+        town_run(&t, 60);
+        assert_int_equal(t.agents[0].rig.n_builders, got[i]);
+        town_close(&t);
+    }
+}
+
+static void a_canary_is_run_when_it_is_asked_for(void **state)
+{
+    struct rig *r = &t.agents[0].rig;
+
+    (void)state;
+    begin()->canary = true;
+    t.n_jobs = 0;
+    town_run(&t, 60);
+    assert_true(r->canary_ns == 1e6 && r->canary_gflops == 100);
+    town_close(&t);
+    begin()->canary = true;
+    children->canary_fails = children->no_compiler = true;
+    t.n_jobs = 0;
+    town_run(&t, 60);
+    assert_true(r->canary_ns == 0 && r->canary_unbuilt);
+    assert_string_equal(r->canary_why.text, "it does not build");
+    town_close(&t);
+}
+
+static void a_cuda_device_says_whether_it_compiles(void **state)
+{
+    struct rig *r = &t.agents[0].rig;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        begin()->rig_options.no_build = i == 2;
+        children->desc.sm = 75;
+        children->no_compiler = i == 1;
+        t.n_jobs = 0;
+        town_run(&t, 60);
+        assert_int_equal(r->builds, i == 0);
+        assert_string_equal(r->builds_why.text, i == 0   ? ""
+                                                : i == 1 ? "no NVRTC was found"
+                                                         : "--no-build leaves building to builders");
+        assert_string_equal(r->compiler, i == 1 ? "" : "NVRTC 12.9 (/here)");
+        town_close(&t);
+    }
+}
+
+/* A CPU keeps the child that described it, which was started for one; its workers leave a CPU to the rest. */
+static void a_cpu_device_is_served_by_the_child_that_described_it(void **state)
+{
+    struct crew_agent *a = begin();
+
+    (void)state;
+    children->desc.kind = DEVICE_CPU;
+    a->rig_options.threads = 1;
+    add("", -1);
+    town_run(&t, 600);
+    expect_ok(0);
+    assert_int_equal(a->rig.threads, 1);
+    assert_int_equal(sim_asked(children, "time", 0)->child, sim_asked(children, "describe", 0)->child);
+    town_close(&t);
+}
+
+static void nothing_is_left_behind(void **state)
+{
+    struct crew_agent *a = begin();
+    char path[PATH_MAX] = "";
+
+    (void)state;
+    add("bomb", -1);
+    add("", -1);
+    town_run(&t, 600);
+    assert_int_equal(children->n_alive, 0);
+    assert_string_equal(a->rig.dir.path, path);
+    town_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_verify_that_dies_is_tried_once_more_in_a_fresh_child),
+        cmocka_unit_test(ends_of_children_are_failures_of_their_trials),
+        cmocka_unit_test(answers_of_children_are_statuses_of_their_trials),
+        cmocka_unit_test(a_build_child_is_replaced_after_a_bad_end),
+        cmocka_unit_test(limits_are_the_trials_own),
+        cmocka_unit_test(a_batch_has_the_largest_limits_of_its_trials),
+        cmocka_unit_test(a_batch_that_dies_is_timed_one_by_one),
+        cmocka_unit_test(what_died_by_chance_is_measured_after_all),
+        cmocka_unit_test(ends_while_timing_have_their_statuses),
+        cmocka_unit_test(a_trial_without_an_answer_fails_alone),
+        cmocka_unit_test(an_anchor_that_kills_is_left_out),
+        cmocka_unit_test(the_anchor_is_not_blamed_for_its_candidate),
+        cmocka_unit_test(the_anchor_is_not_blamed_for_what_came_before_it),
+        cmocka_unit_test(a_child_that_dies_without_a_word_leaves_the_anchor),
+        cmocka_unit_test(a_disturbed_batch_is_timed_once_more),
+        cmocka_unit_test(an_anchor_tells_of_disturbances_itself),
+        cmocka_unit_test(a_quiet_batch_is_timed_once),
+        cmocka_unit_test(orders_of_rounds_differ),
+        cmocka_unit_test(children_and_caches_are_replaced_after_64_trials),
+        cmocka_unit_test(a_simulated_devices_children_stay),
+        cmocka_unit_test(a_timing_child_is_replaced_after_a_bad_record),
+        cmocka_unit_test(an_anchor_is_made_ready_once_in_a_cache),
+        cmocka_unit_test(an_anchor_that_cannot_be_built_is_told),
+        cmocka_unit_test(an_agent_that_cannot_start_a_child_leaves),
+        cmocka_unit_test(a_device_that_cannot_be_asked_is_refused),
+        cmocka_unit_test(a_device_that_goes_away_is_told_in_each_record),
+        cmocka_unit_test(a_device_that_goes_away_before_timing_is_told_too),
+        cmocka_unit_test(two_agents_on_one_device_take_turns),
+        cmocka_unit_test(builders_are_as_many_as_asked_for_and_one_beside_a_gpu),
+        cmocka_unit_test(a_canary_is_run_when_it_is_asked_for),
+        cmocka_unit_test(a_cuda_device_says_whether_it_compiles),
+        cmocka_unit_test(a_cpu_device_is_served_by_the_child_that_described_it),
+        cmocka_unit_test(nothing_is_left_behind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,25 +7,15 @@ endfunction()
 
 # tune_test(name SOURCES ... LINK ... LABELS ... [TIMEOUT s]): a cmocka test, one process.
 function(tune_test name)
-  cmake_parse_arguments(T "" "TIMEOUT;PARTS" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE ${T_LINK} package::cmocka)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300) # against hangs; busy machines are slow
   endif()
-  set(tests ${name})
-  if(T_PARTS) # a long test in n parts with the argument "i/n", which may run side by side
-    set(tests)
-    foreach(part RANGE 1 ${T_PARTS})
-      math(EXPR i "${part} - 1")
-      list(APPEND tests ${name}_${part})
-      add_test(NAME ${name}_${part} COMMAND ${name} ${i}/${T_PARTS})
-    endforeach()
-  else()
-    add_test(NAME ${name} COMMAND ${name})
-  endif()
-  set_tests_properties(${tests} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
 
 # tune_bench(name SOURCES ... LINK ... [SMOKE words...] [TIMEOUT s]): a program that measures. Benches are built by the target

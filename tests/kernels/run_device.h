@@ -6,6 +6,7 @@
 #include "runtime/device.h"
 #include "runtime/verify.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,26 +87,6 @@ static inline void want_device(struct devices_under_test *d, int i)
         exit(1);
     }
     d->lost[i] = false;
-}
-
-/* Part i of n of a long test, from the argument "i/n" (no argument: all of it): true when the next item is of it. */
-struct part {
-    unsigned long i, n, at;
-};
-
-static inline struct part part_of(int argc, char **argv)
-{
-    struct part p = {0, 1, 0};
-
-    if (argc > 1 && sscanf(argv[1], "%lu/%lu", &p.i, &p.n) != 2)
-        p = (struct part){0, 1, 0};
-    p.n += p.n == 0;
-    return p;
-}
-
-static inline bool part_has_next(struct part *p)
-{
-    return p->at++ % p->n == p->i;
 }
 
 /* While working on one template: TUNE_ONLY=conv2d/direct leaves the others out. */

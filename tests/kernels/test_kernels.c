@@ -1,7 +1,9 @@
-/* Every template computes every small shape right on the devices of BACKEND: the default and random configs. Several
- * devices share the shapes out (TUNE_ALL_DEVICES: each runs all). */
-#include "core/rng.h"
+/* Every template computes shapes right on the devices of BACKEND: a sample that the seed draws, with every template in
+ * each of its types, every architecture and every kernel file in it; or all (--full): of its own cases each template
+ * all shapes, of the others every third (TUNE_ALL_SHAPES: all), with the default and random configs. Several devices
+ * share the shapes out (TUNE_ALL_DEVICES: each runs all). */
 #include "kernels/embedded.h"
+#include "runtime/cuda_arch.h"
 #include "tests/kernels/cases.h"
 
 #include <setjmp.h>
@@ -12,74 +14,24 @@
 
 #include <cmocka.h>
 
-#include "tests/kernels/run_device.h"
+#include "tests/kernels/item.h"
 
-static struct devices_under_test under;
-static struct part part;
-static int n_failed, n_verified;
+#define N_SAMPLE 230 /* items of a sample, at the least */
+#define MAX_ITEMS 40000
 
-static void verify_config(const struct template *t, const struct workload *w, int i_device, const struct space *s,
-                          const struct config *c, const char *shape)
+static struct long_test under;
+
+/* A config of a template, or a kernel file (t NULL, its name the shape). */
+static struct item *list;
+static size_t n_items;
+
+static void add(struct item item)
 {
-    const struct device_desc *d;
-    struct program p;
-    struct blobs blobs;
-    struct buf text;
-    struct why why = {""};
-
-    want_device(&under, i_device);
-    d = under.ops->describe(under.list[i_device]);
-    buf_init(&text, 4096);
-    blobs_init(&blobs, (size_t)1 << 28);
-    space_config_text(s, c, &text);
-    n_verified++;
-    if (template_program(t, w, d, s, c, &p, &blobs, &why) ||
-        load_and_verify(under.ops, under.list[i_device], &p, &blobs, &why)) {
-        printf("FAILED on %s: %s | %s | %s: %s\n", d->name, t->id, shape, buf_text(&text), why.text);
-        n_failed++;
-        lose_device(&under, i_device);
-    }
-    program_fini(&p);
-    blobs_fini(&blobs);
-    buf_fini(&text);
-}
-
-/* The default config and `n_random` others of a shape of the template's operator. */
-static void verify_shape(const struct template *t, const char *shape, int i_device, uint64_t seed, int n_random)
-{
-    const struct device_desc *d = under.ops->describe(under.list[i_device]);
-    struct workload w;
-    struct space *s = NULL;
-    struct config c;
-    struct rng rng;
-    struct why why = {""};
-    enum err e;
-
-    rng_init(&rng, seed);
-    assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
-    if (!template_computes(t, w.op) || t->fit(&w, d, NULL) == FIT_NONE)
-        return;
-    e = template_space(t, &w, d, &s, &why);
-    if (!e)
-        e = t->fallback(&w, d, s, &c);
-    if (e) {
-        printf("FAILED on %s: %s | %s has no default config: %s %s\n", d->name, t->id, shape, err_words(e), why.text);
-        n_failed++;
-        space_free(s);
-        return;
-    }
-    verify_config(t, &w, i_device, s, &c, shape);
-    for (int i = 0; i < n_random && space_size(s) > 1 && space_sample(s, &rng, 1000000, &c) == ERR_OK; i++)
-        verify_config(t, &w, i_device, s, &c, shape);
-    space_free(s);
-}
-
-/* On the device whose turn it is, or on all. */
-static void verify_on_devices(const struct template *t, const char *shape, int turn, uint64_t seed, int n_random)
-{
-    for (int i = 0; i < under.n; i++)
-        if (i == turn % under.n || getenv("TUNE_ALL_DEVICES"))
-            verify_shape(t, shape, i, seed, n_random);
+    if (!list)
+        list = calloc(MAX_ITEMS, sizeof *list);
+    assert_non_null(list);
+    assert_true(n_items < MAX_ITEMS);
+    list[n_items++] = item;
 }
 
 /* A template's own cases are those that hold its mutants. */
@@ -91,21 +43,30 @@ static bool is_of(const struct cases *cases, const struct template *t)
     return false;
 }
 
-static void none_failed(void)
+/* The default config and `n_random` others on the device whose turn it is, or on all. */
+static void add_shape(const struct template *t, const char *shape, int turn, bool everywhere, uint64_t seed,
+                      int n_random)
 {
-    const int failed = n_failed, verified = n_verified;
+    struct workload w;
 
-    n_failed = n_verified = 0;
-    printf("%d configs verified, %d failed\n", verified, failed);
-    assert_int_equal(failed, 0);
+    assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
+    for (int i = 0; is_wanted(t->id) && i < under.n_devices; i++)
+        if ((everywhere || i == turn % under.n_devices) && t->fit(&w, &under.d[i], NULL) != FIT_NONE)
+            for (int n = 0; n <= n_random; n++)
+                add((struct item){.t = t,
+                                  .shape = shape,
+                                  .i_device = i,
+                                  .config = n ? CONFIG_RANDOM : CONFIG_DEFAULT,
+                                  .nth = n - 1,
+                                  .seed = seed});
 }
 
-/* Of its own cases each template computes all shapes, of the others every third (TUNE_ALL_SHAPES: all). */
-static void every_template_computes_every_shape(void **state)
+/* All shapes of all templates: each on all devices for a sample to choose from, shared out where all are run. */
+static void add_templates(void)
 {
-    const int step = getenv("TUNE_ALL_SHAPES") ? 1 : 3;
+    const int step = getenv("TUNE_ALL_SHAPES") || !under.is_full ? 1 : 3;
+    const bool everywhere = getenv("TUNE_ALL_DEVICES") || !under.is_full;
 
-    (void)state;
     for (const struct cases *const *cases = cases_table; *cases; cases++)
         for (int i = 0; (*cases)->shapes[i]; i++) {
             const char *shape = (*cases)->shapes[i];
@@ -113,23 +74,73 @@ static void every_template_computes_every_shape(void **state)
 
             assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
             for (int k = 0; w.op->templates[k]; k++)
-                if (is_wanted(w.op->templates[k]->id) && (is_of(*cases, w.op->templates[k]) || (i + k) % step == 0) &&
-                    part_has_next(&part))
-                    verify_on_devices(w.op->templates[k], shape, i + k, 100 + (uint64_t)i, i % 3 == 0);
+                if (is_of(*cases, w.op->templates[k]) || (i + k) % step == 0)
+                    add_shape(w.op->templates[k], shape, i + k, everywhere,
+                              under.is_full ? 100 + (uint64_t)i : under.seed + (uint64_t)n_items,
+                              under.is_full ? i % 3 == 0 : 1);
         }
-    none_failed();
 }
 
 /* A classifier's last layer: one row, sums of thousands, blocks of k that do not end together. */
-static void gemm_packed_computes_one_long_row(void **state)
+static void add_long_rows(void)
 {
     const struct template *t = template_find("dense/gemm_packed");
 
-    (void)state;
     assert_non_null(t);
-    verify_on_devices(t, "dense f32 m=1 n=1000 k=4096", 0, 1, 2);
-    verify_on_devices(t, "dense f32 m=3 n=70 k=1301", 1, 2, 2);
-    none_failed();
+    add_shape(t, "dense f32 m=1 n=1000 k=4096", 0, false, 1, 2);
+    add_shape(t, "dense f32 m=3 n=70 k=1301", 1, false, 2, 2);
+}
+
+static void add_kernel_files(void)
+{
+    for (const struct embedded *f = embedded_kernels; f->name && is_wanted(""); f++)
+        if (strlen(f->name) > 3 && strcmp(f->name + strlen(f->name) - 3, ".cl") == 0)
+            add((struct item){.shape = f->name});
+}
+
+static bool is_listed(const struct template *t)
+{
+    for (size_t i = 0; i < n_items; i++)
+        if (list[i].t == t)
+            return true;
+    return false;
+}
+
+/* Does a case of some kind of device have the template run? */
+static bool runs_somewhere(const struct template *t)
+{
+    struct device_desc kinds[] = {
+        {.api = "opencl",
+         .kind = DEVICE_CPU,
+         .max_work_group = 4096,
+         .max_local = {4096, 4096, 4096},
+         .local_bytes = 1 << 20},
+        {.api = "cuda"},
+    };
+
+    cuda_arch_describe(cuda_arch_find(90), 24, &kinds[1]);
+    for (const struct cases *const *cases = cases_table; *cases; cases++)
+        for (const char *const *shape = (*cases)->shapes; *shape; shape++) {
+            struct workload w;
+
+            assert_int_equal(workload_parse(*shape, &w, NULL), ERR_OK);
+            for (size_t i = 0; template_computes(t, w.op) && i < 2; i++)
+                if (t->fit(&w, &kinds[i], NULL) != FIT_NONE)
+                    return true;
+        }
+    return false;
+}
+
+/* Templates that refuse these devices are run on others. */
+static void expect_the_rest_elsewhere(void)
+{
+    for (size_t i = 0; operator_table[i]; i++)
+        for (const struct template *const *t = operator_table[i]->templates; *t; t++)
+            if (is_wanted((*t)->id) && !is_listed(*t)) {
+                printf("%s: not for these devices\n", (*t)->id);
+                if (!runs_somewhere(*t))
+                    fail_msg("%s: no case runs it on any device", (*t)->id);
+            }
 }
 
 /* The type that a file stands for when nobody names one. */
@@ -138,68 +149,118 @@ static int dtype_alone(const char *name)
     return strstr(name, "/mma") ? DTYPE_F16 : strstr(name, "i8") ? DTYPE_I8 : DTYPE_F32;
 }
 
-static void compile_alone(const char *name)
+/* A program of a kernel file without any define, and a kernel to launch. */
+static enum err program_alone(const char *name, struct program *p, struct blobs *blobs)
 {
     const int64_t one[] = {1, 1, 1};
-    const enum program_lang lang = kernel_lang(under.ops->describe(under.list[0]));
-    struct program p;
+    const enum program_lang lang = kernel_lang(&under.d[0]);
     struct program_module *m;
     struct program_launch *launch;
-    struct blobs blobs;
     struct buf text;
-    struct loaded *l = NULL;
-    struct load_report report = {0};
-    struct why why = {""};
+    enum err e;
 
     buf_init(&text, (size_t)1 << 20);
-    blobs_init(&blobs, (size_t)1 << 20);
-    program_init(&p);
-    snprintf(p.api, sizeof p.api, "%s", under.ops->name);
-    assert_int_equal(kernel_text(name, lang, &text), ERR_OK);
-    buf_puts(&text, "KERNEL WG_SIZE(1, 1, 1) alone(GLOBAL float *y) { y[0] = 0.0f; }\n"); /* something to launch */
-    m = program_add_module(&p, "alone", lang, "");
-    assert_non_null(m);
-    if (dtype_alone(name) != DTYPE_F32)
-        assert_int_equal(program_define(m, "DT", dtype_alone(name)), ERR_OK);
-    assert_int_equal(blobs_put(&blobs, buf_text(&text), text.len, &m->source), ERR_OK);
-    assert_non_null(program_add_buffer(&p, "y", ROLE_OUTPUT, DTYPE_F32, 1));
-    launch = program_add_kernel(&p, PHASE_RUN, 0, "alone", one, one);
-    assert_non_null(launch);
-    assert_int_equal(program_arg_buffer(launch, 0), ERR_OK);
-    if (under.ops->load(under.list[0], &p, &blobs, NULL, &l, &report, &why)) {
-        printf("FAILED: %s: %s\n%s", name, why.text, report.log ? report.log : "");
-        n_failed++;
-    }
-    under.ops->unload(l);
-    free(report.log);
-    program_fini(&p);
-    blobs_fini(&blobs);
+    snprintf(p->api, sizeof p->api, "%s", under.backend);
+    e = kernel_text(name, lang, &text);
+    buf_puts(&text, "KERNEL WG_SIZE(1, 1, 1) alone(GLOBAL float *y) { y[0] = 0.0f; }\n");
+    m = program_add_module(p, "alone", lang, "");
+    if (!e && dtype_alone(name) != DTYPE_F32)
+        e = program_define(m, "DT", dtype_alone(name));
+    if (!e)
+        e = blobs_put(blobs, buf_text(&text), text.len, &m->source);
+    if (!e && !program_add_buffer(p, "y", ROLE_OUTPUT, DTYPE_F32, 1))
+        e = ERR_NOMEM;
+    launch = e ? NULL : program_add_kernel(p, PHASE_RUN, 0, "alone", one, one);
     buf_fini(&text);
+    return launch ? program_arg_buffer(launch, 0) : ERR_NOMEM;
 }
 
-/* Every kernel file compiles without any define, as its defaults promise. */
-static void every_kernel_file_compiles_alone(void **state)
+/* A kernel file compiles without any define, as its defaults promise. */
+static void compile_alone(const char *name, struct buf *answer)
 {
+    struct program p;
+    struct blobs blobs;
+    struct loaded *l = NULL;
+    struct load_report report = {0};
+    struct sha256 key;
+    struct why why = {""};
+    enum err e;
+    bool keeps;
+
+    blobs_init(&blobs, (size_t)1 << 20);
+    program_init(&p);
+    e = program_alone(name, &p, &blobs);
+    if (!e)
+        e = item_build_plain(&p);
+    keeps = !e && long_test_key(&under, "compiles", &p, 0, &key);
+    if (keeps && verdicts_find(&under.verdicts, key.hex)) {
+        buf_puts(answer, "kept");
+    } else {
+        if (!e)
+            e = under.under.ops->load(under.under.list[0], &p, &blobs, NULL, &l, &report, &why);
+        if (e)
+            buf_printf(answer, "%s: %s\n%s", name, why.text, report.log ? report.log : "");
+        else
+            buf_puts(answer, "ok");
+        under.under.ops->unload(l);
+        free(report.log);
+        if (!e && keeps)
+            (void)verdicts_keep(&under.verdicts, key.hex, "");
+    }
+    program_fini(&p);
+    blobs_fini(&blobs);
+}
+
+static void work(size_t i, struct buf *answer, void *arg)
+{
+    (void)arg;
+    if (list[i].t)
+        item_verify(&under, &list[i], answer);
+    else
+        compile_alone(list[i].shape, answer);
+}
+
+static void every_template_is_right_in_every_type(void **state)
+{
+    struct long_items items;
+    int n_failed;
+    size_t n_uncovered;
+
     (void)state;
-    for (const struct embedded *f = embedded_kernels; f->name; f++)
-        if (strlen(f->name) > 3 && strcmp(f->name + strlen(f->name) - 3, ".cl") == 0 && part_has_next(&part))
-            compile_alone(f->name);
-    none_failed();
+    add_kernel_files();
+    add_templates();
+    add_long_rows();
+    expect_the_rest_elsewhere();
+    long_items_init(&items, n_items);
+    for (size_t i = 0; i < n_items; i++) {
+        if (list[i].t) {
+            item_label(&under, &list[i], &items, i);
+            continue;
+        }
+        snprintf(items.labels[i].of[0], SAMPLE_LABEL_BYTES, "kernel files alone");
+        snprintf(items.labels[i].of[1], SAMPLE_LABEL_BYTES, "%s", list[i].shape);
+        snprintf(items.column[i], sizeof items.column[i], "files");
+    }
+    if (under.is_full)
+        memset(items.chosen, 1, n_items);
+    else
+        sample_choose(items.labels, n_items, N_SAMPLE, under.seed, items.chosen);
+    n_failed = long_test_run(&under, &items, false, work, NULL);
+    n_uncovered = long_test_covered(&under, &items, "configs that are right");
+    long_items_fini(&items);
+    free(list);
+    assert_int_equal(n_failed, 0);
+    assert_int_equal(n_uncovered, 0);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kernel_file_compiles_alone),
-        cmocka_unit_test(every_template_computes_every_shape),
-        cmocka_unit_test(gemm_packed_computes_one_long_row),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_template_is_right_in_every_type)};
     int failed;
 
-    part = part_of(argc, argv);
-    if (!open_devices(BACKEND, &under))
+    if (!long_test_begin(&under, BACKEND, argc, argv))
         return 77;
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    close_devices(&under);
+    long_test_end(&under);
     return failed;
 }

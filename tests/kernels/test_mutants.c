@@ -1,4 +1,6 @@
-/* Seeded bugs: five mutants of each template's text are all called wrong by the check that the farm uses. */
+/* Seeded bugs: mutants of each template's text are called wrong by the check that the farm uses. A sample that the seed
+ * draws, with a mutant of every template and of every class (what is wrong with it), on every architecture; or all
+ * (--full). A mutant may write anywhere: the death of the process that runs it is a find as well. */
 #include "core/rng.h"
 
 #include <setjmp.h>
@@ -7,16 +9,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "tests/kernels/cases.h"
-#include "tests/kernels/run_device.h"
+#include "tests/kernels/item.h"
 
-static struct devices_under_test under;
-static struct part part;
+#define MAX_ITEMS 4000
+#define N_OTHERS 8 /* random configs tried where the default one does without the code that has the bug */
+
+static struct long_test under;
+
+static struct {
+    const struct mutant *m;
+    int i_device;
+} list[MAX_ITEMS];
+static size_t n_items;
 
 /* Where a template's own text begins, behind the preamble. */
 static const char *own_text(const struct blob *text)
@@ -44,179 +52,181 @@ static bool patch_text(const struct blob *text, const struct mutant *m, struct b
     return found;
 }
 
+/* The mutant's program of one config. ERR_NOT_FOUND: the text has nothing to patch. */
+static enum err make_mutant(const struct mutant *m, const struct template *t, const struct workload *w,
+                            const struct device_desc *d, const struct space *s, const struct config *c,
+                            struct program *p, struct blobs *blobs, struct why *why)
+{
+    struct buf text;
+    enum err e = template_program(t, w, d, s, c, p, blobs, why);
+
+    buf_init(&text, (size_t)1 << 20);
+    if (!e && !patch_text(blobs_get(blobs, p->modules[0].source.hex), m, &text))
+        e = why_set(why, ERR_NOT_FOUND, "no \"%s\" to patch", m->from);
+    if (!e)
+        e = blobs_put(blobs, buf_text(&text), text.len, &p->modules[0].source);
+    buf_fini(&text);
+    return e ? e : item_build_plain(p); /* the text is on trial, not the compiler */
+}
+
 /* A wrong answer; a device that finds an access out of bounds may say that. */
 static bool is_found(enum err e)
 {
-    return e == ERR_WRONG || (e == ERR_DEVICE && strcmp(under.ops->name, "cuda") == 0);
+    return e == ERR_WRONG || (e == ERR_DEVICE && strcmp(under.backend, "cuda") == 0);
 }
 
-/* What the check says of one config of the mutant; ERR_NOT_FOUND: the text has nothing to patch. */
-static enum err verify_mutant(const struct mutant *m, int i_device, const struct template *t, const struct workload *w,
-                              const struct space *s, const struct config *c, struct why *why)
+/* What the check says of one config of the mutant; *was_kept: said so before. */
+static enum err verify_mutant(size_t i, const struct template *t, const struct workload *w, const struct space *s,
+                              const struct config *c, bool *was_kept, struct why *why)
 {
+    const int i_device = list[i].i_device;
     struct program p;
     struct blobs blobs;
-    struct buf text;
+    struct sha256 key;
     enum err e;
+    bool keeps;
 
-    buf_init(&text, (size_t)1 << 20);
     blobs_init(&blobs, (size_t)1 << 28);
-    e = template_program(t, w, under.ops->describe(under.list[i_device]), s, c, &p, &blobs, why);
-    if (!e && !patch_text(blobs_get(&blobs, p.modules[0].source.hex), m, &text))
-        e = why_set(why, ERR_NOT_FOUND, "no \"%s\" to patch", m->from);
-    if (!e)
-        e = blobs_put(&blobs, buf_text(&text), text.len, &p.modules[0].source);
-    if (!e)
-        e = load_and_verify(under.ops, under.list[i_device], &p, &blobs, why);
-    if (e == ERR_DEVICE)
-        lose_device(&under, i_device);
+    e = make_mutant(list[i].m, t, w, &under.d[i_device], s, c, &p, &blobs, why);
+    keeps = !e && long_test_key(&under, "wrong", &p, i_device, &key);
+    *was_kept = keeps && verdicts_find(&under.verdicts, key.hex);
+    if (*was_kept) {
+        e = ERR_WRONG;
+    } else if (!e) {
+        want_device(&under.under, i_device);
+        e = load_and_verify(under.under.ops, under.under.list[i_device], &p, &blobs, why);
+        if (keeps && is_found(e))
+            (void)verdicts_keep(&under.verdicts, key.hex, "");
+        if (e == ERR_DEVICE)
+            lose_device(&under.under, i_device);
+    }
     program_fini(&p);
     blobs_fini(&blobs);
-    buf_fini(&text);
     return e;
 }
 
 /* The default config for OpenCL. GPUs' defaults may do without the code that has the bug, or have no y in the kernel
  * where it is put (parts of sums are written elsewhere): others then, and one of them must be called wrong. */
-static enum err run_configs(const struct mutant *m, int i_device, const struct template *t, const struct workload *w,
-                            const struct space *s, struct why *why)
+static enum err verify_configs(size_t i, const struct template *t, const struct workload *w, const struct space *s,
+                               bool *was_kept, struct why *why)
 {
-    const int n_random = strcmp(under.ops->name, "cuda") == 0 ? 8 : 0;
+    const int n_others = strcmp(under.backend, "cuda") == 0 ? N_OTHERS : 0;
     struct config c;
     struct rng rng;
-    enum err e = t->fallback(w, under.ops->describe(under.list[i_device]), s, &c);
+    enum err e = t->fallback(w, &under.d[list[i].i_device], s, &c);
 
     rng_init(&rng, 1);
     if (!e)
-        e = verify_mutant(m, i_device, t, w, s, &c, why);
-    for (int i = 0; (!e || e == ERR_COMPILE) && i < n_random && !space_sample(s, &rng, 1000000, &c); i++)
-        e = verify_mutant(m, i_device, t, w, s, &c, why);
+        e = verify_mutant(i, t, w, s, &c, was_kept, why);
+    for (int n = 0; (!e || e == ERR_COMPILE) && n < n_others && !space_sample(s, &rng, 1000000, &c); n++)
+        e = verify_mutant(i, t, w, s, &c, was_kept, why);
     return e;
 }
 
-/* False (and words on stdout) when the bug is not found. */
-static bool run_mutant(const struct mutant *m, int i_device)
+static void work(size_t i, struct buf *answer, void *arg)
 {
+    const struct mutant *m = list[i].m;
     const struct template *t = template_find(m->template_id);
-    const struct device_desc *d;
+    const struct device_desc *d = &under.d[list[i].i_device];
     struct workload w;
     struct space *s = NULL;
     struct why why = {""};
-    enum err e;
+    bool was_kept = false;
+    enum err e = workload_parse(m->workload, &w, &why);
 
-    assert_non_null(t);
-    want_device(&under, i_device);
-    d = under.ops->describe(under.list[i_device]);
-    assert_int_equal(workload_parse(m->workload, &w, &why), ERR_OK);
-    if (t->fit(&w, d, NULL) == FIT_NONE) /* of CUDA alone, say: found there */
-        return true;
-    e = template_space(t, &w, d, &s, &why);
+    (void)arg;
     if (!e)
-        e = run_configs(m, i_device, t, &w, s, &why);
+        e = template_space(t, &w, d, &s, &why);
+    if (!e)
+        e = verify_configs(i, t, &w, s, &was_kept, &why);
     space_free(s);
-    if (!is_found(e))
-        printf("FAILED on %s: %s, %s: %s (%s), expected a wrong answer\n", d->name, m->template_id, m->name,
-               err_words(e), why.text);
-    return is_found(e);
+    if (is_found(e))
+        buf_puts(answer, was_kept ? "kept" : "ok");
+    else
+        buf_printf(answer, "%s on %s: %s (%s), expected a wrong answer", m->name, d->name, err_words(e), why.text);
 }
 
-/* ---- processes: a mutant may write anywhere, so the device runs in a child, as it does in the farm ---- */
-
-#define TELL_FD                                                                                                        \
-    3 /* the child's: "n\n" before the n-th mutant of its part, "missed\n" behind one that was not found               \
-       */
-
-static const char *self, *part_text;
-
-/* The mutants of the part from the n-th on. */
-static int run_from(unsigned long first)
+static void add(const struct mutant *m, int i_device)
 {
-    unsigned long n = 0;
+    struct workload w;
+
+    assert_int_equal(workload_parse(m->workload, &w, NULL), ERR_OK);
+    if (template_find(m->template_id)->fit(&w, &under.d[i_device], NULL) == FIT_NONE) /* of CUDA alone, say */
+        return;
+    assert_true(n_items < MAX_ITEMS);
+    list[n_items].m = m;
+    list[n_items++].i_device = i_device;
+}
+
+/* All of them, on all devices for a sample to choose from, on one each where all are run. */
+static void add_mutants(void)
+{
     int turn = 0;
 
-    if (!open_devices(BACKEND, &under))
-        return 77;
     for (const struct cases *const *cases = cases_table; *cases; cases++)
         for (const struct mutant *m = (*cases)->mutants; m->template_id; m++, turn++) {
-            if (!is_wanted(m->template_id) || !part_has_next(&part) || n++ < first)
-                continue;
-            dprintf(TELL_FD, "%lu\n", n - 1);
-            if (!run_mutant(m, turn % under.n))
-                dprintf(TELL_FD, "missed\n");
-            fflush(stdout);
+            if (!template_find(m->template_id))
+                fail_msg("%s: no such template", m->template_id);
+            for (int i = 0; is_wanted(m->template_id) && i < under.n_devices; i++)
+                if (!under.is_full || i == turn % under.n_devices)
+                    add(m, i);
         }
-    close_devices(&under);
-    return 0;
 }
 
-static pid_t start_child(unsigned long first, FILE **told)
+static void label(struct long_items *items)
 {
-    char first_text[24];
-    int ends[2];
-    pid_t pid;
+    for (size_t i = 0; i < n_items; i++) {
+        struct sample_labels *l = &items->labels[i];
 
-    snprintf(first_text, sizeof first_text, "%lu", first);
-    assert_int_equal(pipe(ends), 0);
-    pid = fork(); /* this process has no device and no threads */
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        if (ends[1] != TELL_FD)
-            dup2(ends[1], TELL_FD);
-        execl(self, self, part_text, first_text, (char *)NULL);
-        _exit(127);
+        snprintf(l->of[0], SAMPLE_LABEL_BYTES, "%s", list[i].m->template_id);
+        snprintf(l->of[1], SAMPLE_LABEL_BYTES, "class: %s", list[i].m->name);
+        if (under.d[list[i].i_device].sm)
+            snprintf(l->of[2], SAMPLE_LABEL_BYTES, "sm_%d", (int)under.d[list[i].i_device].sm);
+        snprintf(items->column[i], sizeof items->column[i], "mutants");
     }
-    close(ends[1]);
-    *told = fdopen(ends[0], "r");
-    assert_non_null(*told);
-    return pid;
 }
 
-/* One child to its end; *at: the mutant it was at, *n_missed grows. Its wait status. */
-static int run_child(unsigned long first, unsigned long *at, int *n_missed)
+static void print_classes(const struct long_items *items)
 {
-    char line[32];
-    FILE *told;
-    const pid_t pid = start_child(first, &told);
-    int status = -1;
+    struct coverage table = {NULL};
 
-    while (fgets(line, sizeof line, told)) {
-        if (strcmp(line, "missed\n") == 0)
-            ++*n_missed;
-        else
-            *at = strtoul(line, NULL, 10);
-    }
-    fclose(told);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
+    for (size_t i = 0; i < items->n; i++)
+        coverage_add(&table, items->labels[i].of[1], "mutants", items->done[i]);
+    coverage_print(&table, "classes");
+    coverage_fini(&table);
 }
 
-/* A child that dies: its mutant once more in a fresh one, for an earlier one may have spoilt the memory; dies again:
- * the mutant did it, which no farm would take for a right answer. */
-static void every_mutant_is_called_wrong(void **state)
+static void every_class_of_mutant_is_called_wrong(void **state)
 {
-    unsigned long first = 0, at = 0;
-    int n_missed = 0, status;
+    struct long_items items;
+    int n_failed;
+    size_t n_uncovered;
 
     (void)state;
-    while (status = run_child(first, &at, &n_missed), WIFSIGNALED(status)) {
-        printf("mutant %lu of part %s: the process died of signal %d\n", at, part_text, WTERMSIG(status));
-        assert_true(at >= first);
-        first = at == first ? at + 1 : at;
-    }
-    if (WEXITSTATUS(status) == 77)
-        skip();
-    assert_int_equal(WEXITSTATUS(status), 0);
-    assert_int_equal(n_missed, 0);
+    add_mutants();
+    long_items_init(&items, n_items);
+    label(&items);
+    if (under.is_full)
+        memset(items.chosen, 1, n_items);
+    else
+        sample_choose(items.labels, n_items, 0, under.seed, items.chosen);
+    n_failed = long_test_run(&under, &items, true, work, NULL);
+    n_uncovered = long_test_covered(&under, &items, "mutants that are called wrong");
+    if (!under.is_part)
+        print_classes(&items);
+    long_items_fini(&items);
+    assert_int_equal(n_failed, 0);
+    assert_int_equal(n_uncovered, 0);
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_mutant_is_called_wrong)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_class_of_mutant_is_called_wrong)};
+    int failed;
 
-    part = part_of(argc, argv);
-    if (argc > 2)
-        return run_from(strtoul(argv[2], NULL, 10));
-    self = argv[0];
-    part_text = argc > 1 ? argv[1] : "0/1";
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (!long_test_begin(&under, BACKEND, argc, argv))
+        return 77;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    long_test_end(&under);
+    return failed;
 }

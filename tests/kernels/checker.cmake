@@ -1,0 +1,9 @@
+# checker.cmake - writes OUT, a C file with verdict_checker: sha256 over the bytes of FILES ("|" between them), in order.
+string(REPLACE "|" ";" files "${FILES}")
+set(all "")
+foreach(file ${files})
+  file(SHA256 "${file}" hash)
+  string(APPEND all "${hash}\n")
+endforeach()
+string(SHA256 hash "${all}")
+file(WRITE "${OUT}" "#include \"tests/kernels/verdicts.h\"\n\nconst char verdict_checker[] = \"${hash}\";\n")

@@ -2,6 +2,7 @@
 # check.sh - the long checks, for before a merge: words, include directions, sizes, format, static analysis, both compilers with
 # warnings as errors, sanitizers, valgrind, and each fuzzer for a short while.
 #   check.sh [STEP...]   only these; steps: words includes sizes format shell analysis gcc clang asan tsan valgrind fuzz
+#   check.sh faults      which of a set of planted faults the unit tests see (tests/faults/faults.sh); only when it is named
 # FUZZ_SECONDS (default 20) is the time of each fuzzer.
 set -eu
 cd "$(dirname "$0")/.."
@@ -116,6 +117,8 @@ step_fuzz() {
     echo "fuzzers: $n for ${FUZZ_SECONDS:-20} s each, nothing found"
 }
 
+step_faults() { tests/faults/faults.sh; }
+
 scripts/install_deps.sh --check-tools
 steps="words includes sizes format shell analysis gcc clang asan tsan valgrind fuzz"
 # shellcheck disable=SC2086 # a list of steps is meant
@@ -125,9 +128,9 @@ trap 'rm -rf "$work"' EXIT
 failed=""
 summary=""
 for step in "$@"; do
-    case " $steps " in
+    case " $steps faults " in
     *" $step "*) ;;
-    *) fail "unknown step '$step'; there are: $steps" ;;
+    *) fail "unknown step '$step'; there are: $steps faults" ;;
     esac
     say "$step"
     began=$(date +%s)

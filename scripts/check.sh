@@ -2,6 +2,7 @@
 # check.sh - the long checks, for before a merge: words, include directions, sizes, format, licences, static analysis, both compilers
 # with warnings as errors and their unit tests, libtune's binary interface, sanitizers, valgrind, and each fuzzer for a short while.
 #   check.sh [STEP...]   only these
+#   check.sh faults      which of a set of planted faults the unit tests see (tests/faults/faults.sh); only when it is named
 #   check.sh --steps     lists them
 # FUZZ_SECONDS (default 20) is the time of each fuzzer.
 set -eu
@@ -148,6 +149,8 @@ step_fuzz() {
     echo "fuzzers: $n for ${FUZZ_SECONDS:-20} s each, nothing found"
 }
 
+step_faults() { tests/faults/faults.sh; }
+
 scripts/install_deps.sh --check-tools
 # shellcheck disable=SC2086 # a list of steps is meant
 [ $# -gt 0 ] || set -- $steps
@@ -156,9 +159,9 @@ trap 'rm -rf "$work"' EXIT
 failed=""
 summary=""
 for step in "$@"; do
-    case " $steps " in
+    case " $steps faults " in
     *" $step "*) ;;
-    *) fail "unknown step '$step'; there are: $steps" ;;
+    *) fail "unknown step '$step'; there are: $steps faults" ;;
     esac
     say "$step"
     began=$(date +%s)

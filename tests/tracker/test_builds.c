@@ -225,7 +225,7 @@ static void a_build_lease_lives_while_it_is_renewed(void **state)
 static void five_builders_that_end_lose_the_trial_until_it_is_requeued(void **state)
 {
     struct rig *rig = *state;
-    char job[24], nonce[8];
+    char job[24], nonce[16];
     cJSON *r;
 
     runner(rig, "run", "k8", "sm_8", false);

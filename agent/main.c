@@ -31,11 +31,7 @@ static const struct cli_option options[] = {
      .otherwise = "tcp://127.0.0.1:9477",
      .environment = "TUNE_TRACKER",
      .help = "the tracker to work for"},
-    {.name = "device",
-     .kind = CLI_TEXT,
-     .argument = "DEVICE",
-     .otherwise = "opencl",
-     .help = "opencl[:p.d], cuda[:i or GPU-UUID][,graph=auto|on|off][,cold], or replay:FILE"},
+    {.name = "device", .kind = CLI_TEXT, .argument = "DEVICE", .otherwise = "opencl", .help = "one of those below"},
     {.name = "key",
      .kind = CLI_TEXT,
      .argument = "SLUG",
@@ -143,6 +139,9 @@ static int help(void)
     buf_init(&text, 65536);
     cli_help(options, "tune-agent [options]", "Measures trials of a tracker on one device of this machine.",
              "tune-agent --tracker tcp://farm:9477 --key-file farm.key --key rk3399-mali", &text);
+    buf_puts(&text, "\ndevices:\n");
+    for (size_t i = 0; device_table[i]; i++)
+        buf_printf(&text, "  %s\n", device_table[i]->summary);
     fputs(buf_text(&text), stdout);
     buf_fini(&text);
     return 0;

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HELP_LEFT 26
+#define HELP_MARGIN "\n                          " /* of HELP_LEFT blanks */
+#define HELP_WORDS_WIDTH 80
+
 static size_t count(const struct cli_option *o)
 {
     size_t n = 0;
@@ -77,6 +81,34 @@ static enum err set_real(const struct cli_option *o, struct cli_value *v, const 
     return ERR_OK;
 }
 
+/* The words it takes, with `between` and, before a line would be longer than `width`, `turn` between two. */
+static void list_words(const struct cli_option *o, const char *between, const char *turn, size_t width, struct buf *out)
+{
+    size_t column = 0;
+
+    for (size_t i = 0; o->word(i); i++) {
+        const size_t n = strlen(o->word(i)) + strlen(between);
+        const bool full = column + n > width;
+
+        buf_printf(out, "%s%s", i == 0 ? "" : full ? turn : between, o->word(i));
+        column = full ? n : column + n;
+    }
+}
+
+static enum err check_word(const struct cli_option *o, const char *text, struct why *why)
+{
+    struct buf list;
+
+    for (size_t i = 0; o->word(i); i++)
+        if (strcmp(o->word(i), text) == 0)
+            return ERR_OK;
+    buf_init(&list, 4096);
+    list_words(o, ", ", "", SIZE_MAX, &list);
+    why_set(why, ERR_INPUT, "--%s %.60s: expected one of %s", o->name, text, buf_text(&list));
+    buf_fini(&list);
+    return ERR_INPUT;
+}
+
 static enum err set_value(const struct cli_option *o, struct cli_value *v, const char *text, struct why *why)
 {
     v->text = text;
@@ -87,7 +119,7 @@ static enum err set_value(const struct cli_option *o, struct cli_value *v, const
     case CLI_DURATION:
         return set_real(o, v, text, why);
     default:
-        return ERR_OK;
+        return o->word ? check_word(o, text, why) : ERR_OK;
     }
 }
 
@@ -328,11 +360,17 @@ static void help_line(const struct cli_option *o, struct buf *out)
         n += snprintf(left + n, sizeof left - (size_t)n, "-%c, ", o->letter);
     n += snprintf(left + n, sizeof left - (size_t)n, "--%s%s%s", o->name, o->argument ? " " : "",
                   o->argument ? o->argument : "");
-    buf_printf(out, "%-26s%s%s", left, n >= 26 ? "\n                          " : "", o->help);
+    buf_printf(out, "%-*s%s%s", HELP_LEFT, left, n >= HELP_LEFT ? HELP_MARGIN : "", o->help);
     if (o->otherwise && *o->otherwise)
         buf_printf(out, " [%s]", o->otherwise);
     if (o->environment)
         buf_printf(out, " ($%s)", o->environment);
+    if (o->alias)
+        buf_printf(out, ", also --%s", o->alias);
+    if (o->word) {
+        buf_puts(out, HELP_MARGIN "one of ");
+        list_words(o, " ", HELP_MARGIN, HELP_WORDS_WIDTH, out);
+    }
     buf_puts(out, "\n");
 }
 

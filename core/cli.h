@@ -6,6 +6,7 @@
 #include "core/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum cli_kind { CLI_FLAG, CLI_COUNT, CLI_TEXT, CLI_INT, CLI_REAL, CLI_DURATION /* "90s" "10m" "2h" or seconds */ };
@@ -20,6 +21,8 @@ struct cli_option {
     const char *environment; /* variable that gives the default when set, or NULL */
     double min, max;         /* inclusive bounds of CLI_INT, CLI_REAL, CLI_DURATION (seconds); both 0 = no bounds */
     const char *help;        /* one line */
+    /* Word i of those it takes, NULL behind the last: listed in its help, all others are ERR_INPUT. NULL: any text. */
+    const char *(*word)(size_t i);
 };
 
 #define CLI_MAX_OPTIONS 64

@@ -1,13 +1,19 @@
 #include "cost_model/model.h"
 
 #include "cost_model/data.h"
-#include "cost_model/gbdt.h"
-#include "cost_model/ridge.h"
 
 #include <math.h>
 #include <string.h>
 
-const struct model_ops *const model_table[] = {&gbdt_ops, &ridge_ops, NULL};
+/* Each a file of this folder. */
+extern const struct model_ops gbdt_ops, ridge_ops;
+
+const struct model_ops *const model_table[] = {
+    &gbdt_ops,
+    &ridge_ops,
+    /* the next one here */
+    NULL,
+};
 
 const struct model_ops *model_find(const char *name)
 {
@@ -15,6 +21,11 @@ const struct model_ops *model_find(const char *name)
         if (strcmp(model_table[i]->name, name) == 0)
             return model_table[i];
     return NULL;
+}
+
+const char *model_name_at(size_t i)
+{
+    return model_table[i] ? model_table[i]->name : NULL;
 }
 
 enum err model_data_check(const struct model_data *data)

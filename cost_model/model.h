@@ -34,5 +34,6 @@ struct model_ops {
 /* All models, NULL-ended, the default one first. */
 extern const struct model_ops *const model_table[];
 const struct model_ops *model_find(const char *name);
+const char *model_name_at(size_t i); /* NULL behind the last */
 
 #endif

@@ -137,6 +137,11 @@ const char *const *network_names(void)
     return names;
 }
 
+const char *network_name_at(size_t i)
+{
+    return network_names()[i];
+}
+
 static bool is_word(const char *word, const char *const *words)
 {
     for (; *words; words++)

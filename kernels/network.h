@@ -23,6 +23,7 @@ struct network {
 /* All networks in alphabetical order; NULL-ended list of names; parsed on first use, never freed. */
 enum err network_find(const char *name, const struct network **out, struct why *why); /* ERR_NOT_FOUND: the names */
 const char *const *network_names(void);
+const char *network_name_at(size_t i); /* NULL behind the last */
 
 /* Appends a layer's workload in another dtype ("f16" "i8") and layout ("nchw16c"), NULL = as listed. What cannot have
  * the dtype (no such kernel: deformable convolutions in i8) stays as it is, what cannot have the layout (the 3 channels

@@ -15,10 +15,19 @@
 #include <string.h>
 
 const struct operator* const operator_table[] = {
-    &operator_batch_gemm,        &operator_conv2d,           &operator_dense,
-    &operator_deformable_conv2d, &operator_depthwise_conv2d, &operator_rnn,
-    &operator_sparse_conv2d,     &operator_pool2d,           &operator_add,
-    &operator_softmax,           &operator_transform,        NULL,
+    &operator_batch_gemm,
+    &operator_conv2d,
+    &operator_dense,
+    &operator_deformable_conv2d,
+    &operator_depthwise_conv2d,
+    &operator_rnn,
+    &operator_sparse_conv2d,
+    &operator_pool2d,
+    &operator_add,
+    &operator_softmax,
+    &operator_transform,
+    /* the next one here */
+    NULL,
 };
 
 const struct operator* operator_find(const char *name)

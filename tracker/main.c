@@ -14,21 +14,57 @@
 #include <unistd.h>
 
 static const struct cli_option options[] = {
-    {"listen", 'l', NULL, CLI_TEXT, "URL", PROTOCOL_DEFAULT_URL, NULL, 0, 0,
-     "address to listen on; port 0 = any free one"},
-    {"store", 's', NULL, CLI_TEXT, "DIR", "tune-store", NULL, 0, 0, "directory of jobs, trials, records and blobs"},
-    {"key-file", 'k', "key", CLI_TEXT, "FILE", NULL, "TUNE_KEY_FILE", 0, 0,
-     "key that every peer must know (see `tune keygen`)"},
-    {"insecure", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "listen beyond this machine without a key"},
-    {"workers", 'w', NULL, CLI_INT, "N", "1", NULL, 0, 64, "processes `tune work` to keep running for submitted jobs"},
-    {"lease", 0, NULL, CLI_DURATION, "TIME", "30s", NULL, 0.1, 3600, "how long a lease lives without renewal"},
-    {"http", 0, NULL, CLI_TEXT, "ADDR:PORT", NULL, NULL, 0, 0, "serve the status page, /metrics and /healthz there"},
-    {"retention", 0, NULL, CLI_INT, "DAYS", "0", NULL, 0, 36500, "forget jobs that ended longer ago; 0 = never"},
-    {"allow-backup", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "let peers ask for a backup to a path of this host"},
-    {"backup", 0, NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0,
-     "copy the store to FILE, also while a tracker uses it, and exit"},
-    {"version", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "print the version and leave"},
-    {NULL, 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, NULL},
+    {.name = "listen",
+     .letter = 'l',
+     .kind = CLI_TEXT,
+     .argument = "URL",
+     .otherwise = PROTOCOL_DEFAULT_URL,
+     .help = "address to listen on; port 0 = any free one"},
+    {.name = "store",
+     .letter = 's',
+     .kind = CLI_TEXT,
+     .argument = "DIR",
+     .otherwise = "tune-store",
+     .help = "directory of jobs, trials, records and blobs; STORE:DIR for another store than sqlite"},
+    {.name = "key-file",
+     .letter = 'k',
+     .alias = "key",
+     .kind = CLI_TEXT,
+     .argument = "FILE",
+     .environment = "TUNE_KEY_FILE",
+     .help = "key that every peer must know (see `tune keygen`)"},
+    {.name = "insecure", .kind = CLI_FLAG, .help = "listen beyond this machine without a key"},
+    {.name = "workers",
+     .letter = 'w',
+     .kind = CLI_INT,
+     .argument = "N",
+     .otherwise = "1",
+     .max = 64,
+     .help = "processes `tune work` to keep running for submitted jobs"},
+    {.name = "lease",
+     .kind = CLI_DURATION,
+     .argument = "TIME",
+     .otherwise = "30s",
+     .min = 0.1,
+     .max = 3600,
+     .help = "how long a lease lives without renewal"},
+    {.name = "http",
+     .kind = CLI_TEXT,
+     .argument = "ADDR:PORT",
+     .help = "serve the status page, /metrics and /healthz there"},
+    {.name = "retention",
+     .kind = CLI_INT,
+     .argument = "DAYS",
+     .otherwise = "0",
+     .max = 36500,
+     .help = "forget jobs that ended longer ago; 0 = never"},
+    {.name = "allow-backup", .kind = CLI_FLAG, .help = "let peers ask for a backup to a path of this host"},
+    {.name = "backup",
+     .kind = CLI_TEXT,
+     .argument = "FILE",
+     .help = "copy the store to FILE, also while a tracker uses it, and exit"},
+    {.name = "version", .kind = CLI_FLAG, .help = "print the version and leave"},
+    {.name = NULL},
 };
 
 static int complain(const struct why *why, int code)
@@ -95,7 +131,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
 
 static int run(const struct cli *c, const sigset_t *signals)
 {
-    struct tracker_options o = {.ops = store_table[0], .where = cli_text(c, "store")};
+    struct tracker_options o = {.where = NULL};
     const struct timespec nap = {0, 100000000};
     static struct workers w;
     struct why why = {""};
@@ -103,6 +139,7 @@ static int run(const struct cli *c, const sigset_t *signals)
     struct key key;
     int got = 0;
 
+    o.ops = store_parse(cli_text(c, "store"), &o.where);
     o.lease_ms = (int64_t)(cli_real(c, "lease") * 1000);
     o.retention_days = cli_int(c, "retention");
     o.allow_backup = cli_flag(c, "allow-backup");
@@ -124,10 +161,12 @@ static int run(const struct cli *c, const sigset_t *signals)
 
 static int make_backup(const struct cli *c)
 {
+    const char *where;
+    const struct store_ops *ops = store_parse(cli_text(c, "store"), &where);
     struct why why = {""};
     int64_t n_bytes;
 
-    if (store_table[0]->backup(cli_text(c, "store"), cli_text(c, "backup"), &n_bytes, &why) != ERR_OK)
+    if (ops->backup(where, cli_text(c, "backup"), &n_bytes, &why) != ERR_OK)
         return complain(&why, 1);
     printf("%s: %lld bytes\n", cli_text(c, "backup"), (long long)n_bytes);
     return 0;

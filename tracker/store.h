@@ -57,6 +57,7 @@ struct store;
 
 struct store_ops {
     const char *name;
+    const char *file; /* the name in a fresh directory under which a backup is opened as a store */
     /* Opens or makes the store in directory `where`; keeps `clock` (NULL = the machine's), for when things were used.
      * ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker has it, ERR_IO. */
     enum err (*open)(const char *where, const struct clock *clock, struct store **out, struct why *why);
@@ -114,5 +115,8 @@ struct store_ops {
 
 extern const struct store_ops *const store_table[]; /* NULL-ended, the default first */
 const struct store_ops *store_find(const char *name);
+/* Splits "NAME:DIR" into a store of the table and its directory (lent from `text`); any other text is a directory of
+ * the default one. */
+const struct store_ops *store_parse(const char *text, const char **dir);
 
 #endif

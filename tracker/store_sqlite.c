@@ -769,6 +769,7 @@ static enum err backup(const char *where, const char *path, int64_t *n_bytes, st
 
 const struct store_ops store_sqlite = {
     .name = "sqlite",
+    .file = "tracker.sqlite",
     .open = store_open,
     .close = store_close,
     .commit = store_commit,

@@ -1,7 +1,6 @@
 #include "tuner/convert.h"
 
 #include "logs/input.h"
-#include "tuner/foreign/maps.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,8 +13,18 @@
 
 #define HEAD_BYTES 65536
 
+/* Each a file of foreign/. */
+extern const struct convert_map map_acl, map_autotvm, map_clblast, map_kernel_tuner, map_ktt, map_t4;
+
 const struct convert_map *const convert_maps[] = {
-    &map_acl, &map_autotvm, &map_clblast, &map_kernel_tuner, &map_ktt, &map_t4, NULL,
+    &map_acl,
+    &map_autotvm,
+    &map_clblast,
+    &map_kernel_tuner,
+    &map_ktt,
+    &map_t4,
+    /* the next one here */
+    NULL,
 };
 
 const struct convert_map *convert_map_of(const char *format)
@@ -26,12 +35,11 @@ const struct convert_map *convert_map_of(const char *format)
     return NULL;
 }
 
-/* The names that --from and --to take, for people. */
-static void list_names(struct buf *out)
+const char *convert_name_at(size_t i)
 {
-    buf_puts(out, "tune");
-    for (const struct foreign_format *const *f = foreign_formats; *f; f++)
-        buf_printf(out, ", %s", (*f)->name);
+    if (i == 0)
+        return "tune";
+    return foreign_formats[i - 1] ? foreign_formats[i - 1]->name : NULL;
 }
 
 enum err convert_find(const char *name, const struct foreign_format **out, struct why *why)
@@ -44,7 +52,8 @@ enum err convert_find(const char *name, const struct foreign_format **out, struc
         return ERR_OK;
     }
     buf_init(&list, 1024);
-    list_names(&list);
+    for (size_t i = 0; convert_name_at(i); i++)
+        buf_printf(&list, "%s%s", i ? ", " : "", convert_name_at(i));
     why_set(why, ERR_INPUT, "no format \"%.60s\": expected one of %s", name, buf_text(&list));
     buf_fini(&list);
     return ERR_INPUT;

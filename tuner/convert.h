@@ -23,6 +23,9 @@ extern const struct convert_map *const convert_maps[]; /* NULL-ended */
 
 const struct convert_map *convert_map_of(const char *format); /* NULL when there is none */
 
+/* Name i of the known forms, "tune" (our own) first; NULL behind the last. */
+const char *convert_name_at(size_t i);
+
 /* The format of a name, NULL = "tune", our own. ERR_INPUT lists the names. */
 enum err convert_find(const char *name, const struct foreign_format **out, struct why *why);
 

@@ -1,13 +1,26 @@
 #include "tuner/strategy.h"
 
 #include "core/buf.h"
-#include "tuner/strategies/table.h"
 
 #include <string.h>
 
+/* Each a file of strategies/; auto and model share one. */
+extern const struct strategy_ops auto_ops, model_strategy_ops, random_ops, grid_ops, genetic_ops, annealing_ops,
+    diffevo_ops, pso_ops, ils_ops;
+
 const struct strategy_ops *const strategy_table[] = {
-    &auto_ops,      &model_strategy_ops, &random_ops, &grid_ops, &genetic_ops,
-    &annealing_ops, &diffevo_ops,        &pso_ops,    &ils_ops,  NULL};
+    &auto_ops,
+    &model_strategy_ops,
+    &random_ops,
+    &grid_ops,
+    &genetic_ops,
+    &annealing_ops,
+    &diffevo_ops,
+    &pso_ops,
+    &ils_ops,
+    /* the next one here */
+    NULL,
+};
 
 const struct strategy_ops *strategy_find(const char *name)
 {
@@ -15,6 +28,11 @@ const struct strategy_ops *strategy_find(const char *name)
         if (strcmp(strategy_table[i]->name, name) == 0)
             return strategy_table[i];
     return NULL;
+}
+
+const char *strategy_name_at(size_t i)
+{
+    return strategy_table[i] ? strategy_table[i]->name : NULL;
 }
 
 enum err strategy_named(const char *name, const struct strategy_ops **out, struct why *why)

@@ -54,6 +54,7 @@ struct strategy_ops {
 
 extern const struct strategy_ops *const strategy_table[]; /* NULL-ended, the default (auto) first */
 const struct strategy_ops *strategy_find(const char *name);
+const char *strategy_name_at(size_t i); /* NULL behind the last */
 /* The same, or ERR_INPUT with the names there are. */
 enum err strategy_named(const char *name, const struct strategy_ops **out, struct why *why);
 

@@ -2,7 +2,7 @@
  * the driver takes), in newer versions after a header "lws" and with a fourth number, wbsm (a hint to the scheduler). A
  * kernel_id ends in "_TARGET_MPn". There are no times. A row's task is the id without its end, its target that end, its
  * knobs lws_x lws_y lws_z and wbsm. */
-#include "logs/foreign/formats.h"
+#include "logs/foreign/foreign.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  *  "result": [[costs in s], error number, seconds spent, time stamp in s], "version": 0.2, "tvm_version": ".."}.
  * A row's knobs are the entities; its extra holds index, code_hash, all_cost, error_no, version, tvm_version and
  * whatever members TVM does not know. Its time is the mean of the costs, which is what TVM ranks by. */
-#include "logs/foreign/formats.h"
+#include "logs/foreign/foreign.h"
 
 #include <math.h>
 #include <stdio.h>

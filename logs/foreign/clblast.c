@@ -2,7 +2,7 @@
  * [{"kernel": .., "time": ms, "parameters": {"MWG": 64, ..}}, ..]; and of its database, {"sections": [..]}, whose
  * sections have "parameter_names" and results ["64,32,..", ms]. A row's task is the family, its args are precision and
  * arg_*, its extra what else stands there. */
-#include "logs/foreign/formats.h"
+#include "logs/foreign/foreign.h"
 #include "logs/foreign/json_parts.h"
 
 #include <math.h>

@@ -1,12 +1,21 @@
 #include "logs/foreign/foreign.h"
 
-#include "logs/foreign/formats.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+/* Each a file of this folder. */
+extern const struct foreign_format foreign_acl, foreign_autotvm, foreign_clblast, foreign_kernel_tuner, foreign_ktt,
+    foreign_t4;
+
 const struct foreign_format *const foreign_formats[] = {
-    &foreign_acl, &foreign_autotvm, &foreign_clblast, &foreign_kernel_tuner, &foreign_ktt, &foreign_t4, NULL,
+    &foreign_acl,
+    &foreign_autotvm,
+    &foreign_clblast,
+    &foreign_kernel_tuner,
+    &foreign_ktt,
+    &foreign_t4,
+    /* the next one here */
+    NULL,
 };
 
 void foreign_row_init(struct foreign_row *r)

@@ -1,31 +1,44 @@
-# bash completion of tune(1): subcommands, the options of each (asked from --help), files.
+# bash completion of tune(1). It knows no names: subcommands, verbs, options and the words that an option takes are asked of --help.
+
+# _tune_names [SUBCOMMAND]: the subcommands there are, or the verbs of one.
+_tune_names()
+{
+    "${COMP_WORDS[0]}" "$@" --help 2>/dev/null |
+        awk '/^(subcommands|verbs):$/ { on = 1; next } NF == 0 { on = 0 } on { print $1 }'
+}
+
+# _tune_words OPTION: of a help text, what stands behind "one of" of that option.
+_tune_words()
+{
+    awk -v option="$1" '
+        /^  -/ { mine = $1 == option || $2 == option || $NF == option; on = 0 }
+        mine && sub(/^ +one of /, "") { on = 1 }
+        on { print }'
+}
+
 _tune()
 {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local verbs="run submit work list status attach cancel devices spaces best log show measure model recheck replay ladder deploy hub doctor keygen"
+    local cur=${COMP_WORDS[COMP_CWORD]} names help words
+    local -a command=("${COMP_WORDS[@]:0:2}")
 
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "$verbs --help --version" -- "$cur"))
+        COMPREPLY=($(compgen -W "$(_tune_names) --help --version" -- "$cur"))
         return
     fi
-    if [ "${COMP_WORDS[1]}" = log ] && [ "$COMP_CWORD" -eq 2 ]; then
-        COMPREPLY=($(compgen -W "merge dedup best compare stat check convert compact --help" -- "$cur"))
+    names=$(_tune_names "${COMP_WORDS[1]}")
+    if [ -n "$names" ] && [ "$COMP_CWORD" -eq 2 ]; then
+        COMPREPLY=($(compgen -W "$names --help" -- "$cur"))
         return
     fi
-    if [ "${COMP_WORDS[1]}" = hub ] && [ "$COMP_CWORD" -eq 2 ]; then
-        COMPREPLY=($(compgen -W "push pull list --help" -- "$cur"))
-        return
+    [ -z "$names" ] || command+=("${COMP_WORDS[2]}")
+    help=$("${command[@]}" --help 2>/dev/null)
+    words=$(_tune_words "${COMP_WORDS[COMP_CWORD - 1]}" <<<"$help")
+    if [ -n "$words" ]; then
+        COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    elif [[ $cur == -* ]]; then
+        COMPREPLY=($(compgen -W "$(grep -o -- '--[a-z-]*' <<<"$help" | sort -u)" -- "$cur"))
+    else
+        COMPREPLY=($(compgen -f -- "$cur"))
     fi
-    case $prev in
-    --strategy | --tuner) COMPREPLY=($(compgen -W "auto model genetic annealing diffevo pso ils random grid" -- "$cur")) ;;
-    --network) COMPREPLY=($(compgen -W "vgg-16 vgg-19 resnet-18 resnet-50 inception-v3" -- "$cur")) ;;
-    --device) COMPREPLY=($(compgen -W "opencl replay:" -- "$cur")) ;;
-    *)
-        case $cur in
-        -*) COMPREPLY=($(compgen -W "$("${COMP_WORDS[@]:0:$(case ${COMP_WORDS[1]} in log | hub) echo 3 ;; *) echo 2 ;; esac)}" --help 2>/dev/null | grep -o -- '--[a-z-]*' | sort -u)" -- "$cur")) ;;
-        *) COMPREPLY=($(compgen -f -- "$cur")) ;;
-        esac
-        ;;
-    esac
 }
 complete -o filenames -F _tune tune

@@ -10,15 +10,35 @@
 
 #include <cmocka.h>
 
+static const char *colour_at(size_t i)
+{
+    static const char *const colours[] = {"red", "green", "blue", NULL};
+
+    return colours[i];
+}
+
 static const struct cli_option options[] = {
-    {"trials", 'n', NULL, CLI_INT, "N", "100", NULL, 1, 1000000, "trials to measure"},
-    {"strategy", 0, "tuner", CLI_TEXT, "NAME", "model", NULL, 0, 0, "how to search"},
-    {"time", 0, NULL, CLI_DURATION, "T", NULL, NULL, 0.001, 864000, "budget"},
-    {"noise", 0, NULL, CLI_REAL, "X", "0.5", NULL, 0, 0, "how noisy"},
-    {"tracker", 0, NULL, CLI_TEXT, "URL", NULL, "TUNE_TEST_TRACKER", 0, 0, "where"},
-    {"seed", 0, NULL, CLI_INT, "N", NULL, NULL, 0, 0, "of random numbers"},
-    {"verbose", 'v', NULL, CLI_COUNT, NULL, NULL, NULL, 0, 0, "say more"},
-    {"json", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "for machines"},
+    {.name = "colour", .kind = CLI_TEXT, .argument = "C", .otherwise = "green", .help = "of what", .word = colour_at},
+    {.name = "trials",
+     .letter = 'n',
+     .kind = CLI_INT,
+     .argument = "N",
+     .otherwise = "100",
+     .min = 1,
+     .max = 1000000,
+     .help = "trials to measure"},
+    {.name = "strategy",
+     .alias = "tuner",
+     .kind = CLI_TEXT,
+     .argument = "NAME",
+     .otherwise = "model",
+     .help = "how to search"},
+    {.name = "time", .kind = CLI_DURATION, .argument = "T", .min = 0.001, .max = 864000, .help = "budget"},
+    {.name = "noise", .kind = CLI_REAL, .argument = "X", .otherwise = "0.5", .help = "how noisy"},
+    {.name = "tracker", .kind = CLI_TEXT, .argument = "URL", .environment = "TUNE_TEST_TRACKER", .help = "where"},
+    {.name = "seed", .kind = CLI_INT, .argument = "N", .help = "of random numbers"},
+    {.name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "say more"},
+    {.name = "json", .kind = CLI_FLAG, .help = "for machines"},
     {.name = NULL},
 };
 
@@ -131,6 +151,8 @@ static void what_is_wrong_is_said(void **state)
         {"--time", "5 weeks", "such as 90s"},
         {"--time", "-5s", "from 0.001"},
         {"--json=yes", NULL, "--json takes no value"},
+        {"--colour", "rod", "--colour rod: expected one of red, green, blue"},
+        {"--colour=", NULL, "expected one of red"},
     };
 
     (void)state;
@@ -163,6 +185,8 @@ static void help_shows_every_option_with_its_default(void **state)
     assert_non_null(strstr(buf_text(&out), "[100]"));
     assert_non_null(strstr(buf_text(&out), "$TUNE_TEST_TRACKER"));
     assert_non_null(strstr(buf_text(&out), "tune run x"));
+    assert_non_null(strstr(buf_text(&out), "of what [green]\n                          one of red green blue\n"));
+    assert_non_null(strstr(buf_text(&out), "how to search [model], also --tuner\n"));
     buf_fini(&out);
 }
 

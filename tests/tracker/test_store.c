@@ -279,7 +279,7 @@ static void backs_up(struct place *p)
     put_job(p, 1, JOB_OPEN, 0);
     commit(p);
     assert_int_equal(dir_temporary("tune-backup", copy.dir, sizeof copy.dir, NULL), ERR_OK);
-    snprintf(path, sizeof path, "%s/tracker.sqlite", copy.dir);
+    snprintf(path, sizeof path, "%s/%s", copy.dir, p->ops->file);
     assert_int_equal(p->ops->backup(p->dir, path, &n, &why), ERR_OK);
     assert_int_equal(p->ops->backup(p->dir, path, &n, &why), ERR_EXISTS);
     assert_int_equal(p->ops->backup(copy.dir + 4, "/nowhere/x", &n, &why), ERR_NOT_FOUND);
@@ -294,6 +294,24 @@ static void a_backup_of_an_open_store_is_a_store(void **state)
 {
     (void)state;
     each_store(backs_up);
+}
+
+static void a_store_is_chosen_by_name_else_the_first_is_meant(void **state)
+{
+    const char *dir = NULL;
+
+    (void)state;
+    for (size_t i = 0; store_table[i]; i++) {
+        char text[64];
+
+        snprintf(text, sizeof text, "%s:/var/lib/x:y", store_table[i]->name);
+        assert_ptr_equal(store_parse(text, &dir), store_table[i]);
+        assert_string_equal(dir, "/var/lib/x:y");
+    }
+    assert_ptr_equal(store_parse("clouds:7", &dir), store_table[0]);
+    assert_string_equal(dir, "clouds:7");
+    assert_ptr_equal(store_parse("sqlite", &dir), store_table[0]);
+    assert_string_equal(dir, "sqlite");
 }
 
 static void alone(struct place *p)
@@ -373,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_build_is_kept_by_program_and_architecture),
         cmocka_unit_test(an_older_store_is_brought_up),
         cmocka_unit_test(a_backup_of_an_open_store_is_a_store),
+        cmocka_unit_test(a_store_is_chosen_by_name_else_the_first_is_meant),
         cmocka_unit_test(a_second_tracker_is_kept_out),
         cmocka_unit_test(a_store_of_a_newer_program_or_of_nobody_is_left_alone),
     };

@@ -6,8 +6,11 @@
 
 static const struct cli_option options[] = {OPT_TRACKER_DEFAULT,
                                             OPT_KEY_FILE,
-                                            {"output", 'o', NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0,
-                                             "log to write; lines that it has already are not repeated"},
+                                            {.name = "output",
+                                             .letter = 'o',
+                                             .kind = CLI_TEXT,
+                                             .argument = "FILE",
+                                             .help = "log to write; lines that it has already are not repeated"},
                                             OPT_JSON,
                                             OPT_QUIET,
                                             OPT_END};

@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_option options[] = {
-    OPT_KEY,
-    {"output", 'o', NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0, "write the best records as a log of their own"},
-    OPT_JSON,
-    OPT_END};
+static const struct cli_option options[] = {OPT_KEY,
+                                            {.name = "output",
+                                             .letter = 'o',
+                                             .kind = CLI_TEXT,
+                                             .argument = "FILE",
+                                             .help = "write the best records as a log of their own"},
+                                            OPT_JSON,
+                                            OPT_END};
 
 /* What other tuners do not say of their records (the error, the work done, a template) is left out. */
 static void print_record(const struct record *r)

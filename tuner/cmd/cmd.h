@@ -4,12 +4,14 @@
 
 #include "core/cli.h"
 #include "core/err.h"
+#include "kernels/network.h"
 #include "kernels/workload.h"
 #include "tracker/client.h"
 #include "tuner/job.h"
 #include "tuner/localfarm.h"
 #include "tuner/progress.h"
 #include "tuner/session.h"
+#include "tuner/strategy.h"
 
 /* What the shell sees; fixed for ever. */
 enum exit_code { EXIT_FINE = 0, EXIT_USAGE = 1, EXIT_NO_CONFIG = 2, EXIT_UNREACHABLE = 3, EXIT_INTERRUPTED = 4 };
@@ -30,110 +32,166 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
 /* Options that several verbs share: one spelling, one help line. */
 #define OPT_TRACKER                                                                                                    \
     {                                                                                                                  \
-        "tracker", 0, NULL, CLI_TEXT, "URL", NULL, "TUNE_TRACKER", 0, 0,                                               \
-            "the tracker, e.g. tcp://farm:9477; without one a private farm is started"                                 \
+        .name = "tracker", .kind = CLI_TEXT, .argument = "URL", .environment = "TUNE_TRACKER",                         \
+        .help = "the tracker, e.g. tcp://farm:9477; without one a private farm is started"                             \
     }
 #define OPT_TRACKER_DEFAULT                                                                                            \
     {                                                                                                                  \
-        "tracker", 0, NULL, CLI_TEXT, "URL", "tcp://127.0.0.1:9477", "TUNE_TRACKER", 0, 0, "the tracker"               \
+        .name = "tracker", .kind = CLI_TEXT, .argument = "URL", .otherwise = "tcp://127.0.0.1:9477",                   \
+        .environment = "TUNE_TRACKER", .help = "the tracker"                                                           \
     }
 #define OPT_KEY_FILE                                                                                                   \
     {                                                                                                                  \
-        "key-file", 0, NULL, CLI_TEXT, "FILE", NULL, "TUNE_KEY_FILE", 0, 0, "shared key of the farm (tune keygen)"     \
+        .name = "key-file", .kind = CLI_TEXT, .argument = "FILE", .environment = "TUNE_KEY_FILE",                      \
+        .help = "shared key of the farm (tune keygen)"                                                                 \
     }
 #define OPT_KEY                                                                                                        \
     {                                                                                                                  \
-        "key", 0, NULL, CLI_TEXT, "SLUG", NULL, NULL, 0, 0,                                                            \
-            "device key, e.g. rk3399-mali; not needed when there is only one"                                          \
+        .name = "key", .kind = CLI_TEXT, .argument = "SLUG",                                                           \
+        .help = "device key, e.g. rk3399-mali; not needed when there is only one"                                      \
     }
 #define OPT_DEVICE                                                                                                     \
     {                                                                                                                  \
-        "device", 0, NULL, CLI_TEXT, "BACKEND", "opencl", NULL, 0, 0,                                                  \
-            "device of the private farm: opencl[:p.d], cuda[:i] or replay:FILE"                                        \
+        .name = "device", .kind = CLI_TEXT, .argument = "BACKEND", .otherwise = "opencl",                              \
+        .help = "device of the private farm, as of tune-agent: opencl:0.1, cuda:0 or replay:FILE, say"                 \
     }
 #define OPT_THREADS                                                                                                    \
     {                                                                                                                  \
-        "threads", 0, NULL, CLI_INT, "N", NULL, NULL, 1, 1024, "host threads of a CPU device in the private farm"      \
+        .name = "threads", .kind = CLI_INT, .argument = "N", .min = 1, .max = 1024,                                    \
+        .help = "host threads of a CPU device in the private farm"                                                     \
     }
 #define OPT_NVRTC                                                                                                      \
     {                                                                                                                  \
-        "nvrtc", 0, NULL, CLI_TEXT, "PATH", NULL, "TUNE_NVRTC", 0, 0,                                                  \
-            "of a CUDA device in the private farm: its compiler, libnvrtc or its folder"                               \
+        .name = "nvrtc", .kind = CLI_TEXT, .argument = "PATH", .environment = "TUNE_NVRTC",                            \
+        .help = "of a CUDA device in the private farm: its compiler, libnvrtc or its folder"                           \
     }
 #define OPT_JSON                                                                                                       \
     {                                                                                                                  \
-        "json", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "one JSON object per line on standard output"               \
+        .name = "json", .kind = CLI_FLAG, .help = "one JSON object per line on standard output"                        \
     }
 #define OPT_VERBOSE                                                                                                    \
     {                                                                                                                  \
-        "verbose", 'v', NULL, CLI_COUNT, NULL, NULL, NULL, 0, 0, "say more; -vv more still"                            \
+        .name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "say more; -vv more still"                        \
     }
 #define OPT_QUIET                                                                                                      \
     {                                                                                                                  \
-        "quiet", 'q', NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "no progress, only results and errors"                   \
+        .name = "quiet", .letter = 'q', .kind = CLI_FLAG, .help = "no progress, only results and errors"               \
     }
 #define OPT_KERNEL_DIR                                                                                                 \
     {                                                                                                                  \
-        "kernel-dir", 0, NULL, CLI_TEXT, "DIR", NULL, NULL, 0, 0,                                                      \
-            "kernel texts from here instead of the built-in ones"                                                      \
+        .name = "kernel-dir", .kind = CLI_TEXT, .argument = "DIR",                                                     \
+        .help = "kernel texts from here instead of the built-in ones"                                                  \
     }
 #define OPT_TEMPLATE_ONE                                                                                               \
     {                                                                                                                  \
-        "template", 0, NULL, CLI_TEXT, "ID", NULL, NULL, 0, 0, "this template; else the one that fits best"            \
+        .name = "template", .kind = CLI_TEXT, .argument = "ID", .help = "this template; else the one that fits best"   \
     }
 #define OPT_TEMPLATE                                                                                                   \
     {                                                                                                                  \
-        "template", 0, NULL, CLI_TEXT, "ID[,ID]", NULL, NULL, 0, 0, "only these templates; else those that fit best"   \
+        .name = "template", .kind = CLI_TEXT, .argument = "ID[,ID]",                                                   \
+        .help = "only these templates; else those that fit best"                                                       \
     }
 #define OPT_TIMING                                                                                                     \
-    {"repeat", 0, NULL, CLI_INT, "N", "5", NULL, 1, 60, "timed rounds of a config"},                                   \
-        {"min-repeat-ms", 0, NULL, CLI_REAL, "MS", "5", NULL, 0, 60000, "shortest time of one round"},                 \
-        {"warmup", 0, NULL, CLI_INT, "N", "1", NULL, 0, 1000, "untimed calls before each round"},                      \
-        {"build-timeout", 0, NULL, CLI_DURATION, "T", "60s", NULL, 0.1, 3600, "longest build of a config"},            \
+    {.name = "repeat",                                                                                                 \
+     .kind = CLI_INT,                                                                                                  \
+     .argument = "N",                                                                                                  \
+     .otherwise = "5",                                                                                                 \
+     .min = 1,                                                                                                         \
+     .max = 60,                                                                                                        \
+     .help = "timed rounds of a config"},                                                                              \
+        {.name = "min-repeat-ms",                                                                                      \
+         .kind = CLI_REAL,                                                                                             \
+         .argument = "MS",                                                                                             \
+         .otherwise = "5",                                                                                             \
+         .max = 60000,                                                                                                 \
+         .help = "shortest time of one round"},                                                                        \
+        {.name = "warmup",                                                                                             \
+         .kind = CLI_INT,                                                                                              \
+         .argument = "N",                                                                                              \
+         .otherwise = "1",                                                                                             \
+         .max = 1000,                                                                                                  \
+         .help = "untimed calls before each round"},                                                                   \
+        {.name = "build-timeout",                                                                                      \
+         .kind = CLI_DURATION,                                                                                         \
+         .argument = "T",                                                                                              \
+         .otherwise = "60s",                                                                                           \
+         .min = 0.1,                                                                                                   \
+         .max = 3600,                                                                                                  \
+         .help = "longest build of a config"},                                                                         \
     {                                                                                                                  \
-        "run-timeout", 0, NULL, CLI_DURATION, "T", "10s", NULL, 0.1, 3600, "longest run of a config"                   \
+        .name = "run-timeout", .kind = CLI_DURATION, .argument = "T", .otherwise = "10s", .min = 0.1, .max = 3600,     \
+        .help = "longest run of a config"                                                                              \
     }
-/* The names in kernels/networks; test_docs holds them against the folder. */
-#define NETWORK_LIST                                                                                                   \
-    "dcn-resnet-101 drn-c-26 inception-v3 mobilenet-v1\n"                                                              \
-    "                          resnet-18 resnet-18-tv resnet-50 resnet-50-v1b resnext-50-32x4d vgg-16 vgg-19"
-#define OPT_JOB                                                                                                         \
-    OPT_KEY, OPT_TEMPLATE,                                                                                              \
-        {"network", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "all layers of a network: " NETWORK_LIST},             \
-        {"dtype", 0, NULL, CLI_TEXT, "T", NULL, NULL, 0, 0, "the network's layers in f16 or i8 instead of f32"},        \
-        {"layout", 0, NULL, CLI_TEXT, "L", NULL, NULL, 0, 0, "the network's layers in nchw4c, nchw8c or nchw16c"},      \
-        {"whole", 0,                                                                                                    \
-         NULL,    CLI_FLAG,                                                                                             \
-         NULL,    NULL,                                                                                                 \
-         NULL,    0,                                                                                                    \
-         0,       "all that one call of the network needs; --layout takes a list then: nchw,nchw16c"},                  \
-        {"kernel-spec", 0,    NULL, CLI_TEXT, "FILE",                                                                   \
-         NULL,          NULL, 0,    0,        "a kernel of your own: a T1 job file instead of workloads"},              \
-        {"trials", 0,    NULL, CLI_TEXT, "N[,N]",                                                                       \
-         "100",    NULL, 0,    0,        "configs to measure of each workload; a network shares the sum"},              \
-        {"time", 0, NULL, CLI_DURATION, "T", NULL, NULL, 1, 31536000, "stop proposing after this time, e.g. 10m"},      \
-        {"patience",                                                                                                    \
-         0,                                                                                                             \
-         "early-stopping",                                                                                              \
-         CLI_INT,                                                                                                       \
-         "N",                                                                                                           \
-         NULL,                                                                                                          \
-         NULL,                                                                                                          \
-         1,                                                                                                             \
-         1000000,                                                                                                       \
-         "stop a workload after N trials without a better one"},                                                        \
-        {"target", 0, NULL, CLI_TEXT, "T", NULL, NULL, 0, 0, "stop a workload at this rate or time: 500GFLOPS, 1.2ms"}, \
-        {"min-gain", 0,    NULL, CLI_TEXT, "P%",                                                                        \
-         NULL,       NULL, 0,    0,        "stop a workload when the next 100 trials are expected to gain less"},       \
-        {"strategy", 0,    "tuner", CLI_TEXT, "NAME",                                                                   \
-         "auto",     NULL, 0,       0,        "auto, model, genetic, annealing, diffevo, pso, ils, random, grid"},      \
-        {"objective", 0,    NULL, CLI_TEXT, "NAME",                                                                     \
-         "time",      NULL, 0,    0,        "what is to be least: time, energy, or edp (energy times time)"},           \
-        {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "repeats a run, given the same times"},       \
+#define OPT_JOB                                                                                                        \
+    OPT_KEY, OPT_TEMPLATE,                                                                                             \
+        {.name = "network",                                                                                            \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "NAME",                                                                                           \
+         .help = "all layers of a network",                                                                            \
+         .word = network_name_at},                                                                                     \
+        {.name = "dtype",                                                                                              \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "T",                                                                                              \
+         .help = "the network's layers in f16 or i8 instead of f32"},                                                  \
+        {.name = "layout",                                                                                             \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "L",                                                                                              \
+         .help = "the network's layers in nchw4c, nchw8c or nchw16c"},                                                 \
+        {.name = "whole",                                                                                              \
+         .kind = CLI_FLAG,                                                                                             \
+         .help = "all that one call of the network needs; --layout takes a list then: nchw,nchw16c"},                  \
+        {.name = "kernel-spec",                                                                                        \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "FILE",                                                                                           \
+         .help = "a kernel of your own: a T1 job file instead of workloads"},                                          \
+        {.name = "trials",                                                                                             \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "N[,N]",                                                                                          \
+         .otherwise = "100",                                                                                           \
+         .help = "configs to measure of each workload; a network shares the sum"},                                     \
+        {.name = "time",                                                                                               \
+         .kind = CLI_DURATION,                                                                                         \
+         .argument = "T",                                                                                              \
+         .min = 1,                                                                                                     \
+         .max = 31536000,                                                                                              \
+         .help = "stop proposing after this time, e.g. 10m"},                                                          \
+        {.name = "patience",                                                                                           \
+         .alias = "early-stopping",                                                                                    \
+         .kind = CLI_INT,                                                                                              \
+         .argument = "N",                                                                                              \
+         .min = 1,                                                                                                     \
+         .max = 1000000,                                                                                               \
+         .help = "stop a workload after N trials without a better one"},                                               \
+        {.name = "target",                                                                                             \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "T",                                                                                              \
+         .help = "stop a workload at this rate or time: 500GFLOPS, 1.2ms"},                                            \
+        {.name = "min-gain",                                                                                           \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "P%",                                                                                             \
+         .help = "stop a workload when the next 100 trials are expected to gain less"},                                \
+        {.name = "strategy",                                                                                           \
+         .alias = "tuner",                                                                                             \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "NAME",                                                                                           \
+         .otherwise = "auto",                                                                                          \
+         .help = "how the next configs are chosen",                                                                    \
+         .word = strategy_name_at},                                                                                    \
+        {.name = "objective",                                                                                          \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "NAME",                                                                                           \
+         .otherwise = "time",                                                                                          \
+         .help = "what is to be least: time, energy, or edp (energy times time)"},                                     \
+        {.name = "seed",                                                                                               \
+         .kind = CLI_INT,                                                                                              \
+         .argument = "N",                                                                                              \
+         .otherwise = "0",                                                                                             \
+         .max = 9007199254740992.0,                                                                                    \
+         .help = "repeats a run, given the same times"},                                                               \
         OPT_TIMING
 #define OPT_END                                                                                                        \
     {                                                                                                                  \
-        NULL, 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, NULL                                                          \
+        .name = NULL                                                                                                   \
     }
 
 /* Prints "tune: WORDS" and maps the error to an exit code. */

@@ -6,7 +6,8 @@
 
 #define OPT_CONFIG                                                                                                     \
     {                                                                                                                  \
-        "config", 'c', NULL, CLI_TEXT, "KNOBS", NULL, NULL, 0, 0, "\"vc=4 vw=4 ...\"; else the template's default"     \
+        .name = "config", .letter = 'c', .kind = CLI_TEXT, .argument = "KNOBS",                                        \
+        .help = "\"vc=4 vw=4 ...\"; else the template's default"                                                       \
     }
 
 /* Is --template, where it is given, the id of one template that computes the workload? ERR_INPUT with words. */

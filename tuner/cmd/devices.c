@@ -8,7 +8,7 @@
 static const struct cli_option options[] = {
     OPT_TRACKER_DEFAULT,
     OPT_KEY_FILE,
-    {"watch", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "again every two seconds, until Ctrl-C"},
+    {.name = "watch", .kind = CLI_FLAG, .help = "again every two seconds, until Ctrl-C"},
     OPT_JSON,
     OPT_END};
 

@@ -11,25 +11,48 @@
 #include <unistd.h>
 
 #define OPT_TRANSFER                                                                                                   \
-    {"connect-timeout", 0, NULL, CLI_DURATION, "T", "10s", NULL, 0.1, 3600, "longest wait for a connection"},          \
-        {"timeout", 0, NULL, CLI_DURATION, "T", "30s", NULL, 1, 86400, "longest time without a byte"},                 \
+    {.name = "connect-timeout",                                                                                        \
+     .kind = CLI_DURATION,                                                                                             \
+     .argument = "T",                                                                                                  \
+     .otherwise = "10s",                                                                                               \
+     .min = 0.1,                                                                                                       \
+     .max = 3600,                                                                                                      \
+     .help = "longest wait for a connection"},                                                                         \
+        {.name = "timeout",                                                                                            \
+         .kind = CLI_DURATION,                                                                                         \
+         .argument = "T",                                                                                              \
+         .otherwise = "30s",                                                                                           \
+         .min = 1,                                                                                                     \
+         .max = 86400,                                                                                                 \
+         .help = "longest time without a byte"},                                                                       \
     {                                                                                                                  \
-        "tries", 0, NULL, CLI_INT, "N", "4", NULL, 1, 100, "of a request that fails for a while"                       \
+        .name = "tries", .kind = CLI_INT, .argument = "N", .otherwise = "4", .min = 1, .max = 100,                     \
+        .help = "of a request that fails for a while"                                                                  \
     }
 
 static const struct cli_option push_options[] = {
     OPT_TRANSFER,
-    {"wait", 0, NULL, CLI_DURATION, "T", "60s", NULL, 1, 86400, "longest wait for other pushers of the same log"},
-    {"alone", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0,
-     "nobody else pushes to this log; for servers that keep no two pushers apart"},
-    {"replace", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "in the place of another bundle"},
+    {.name = "wait",
+     .kind = CLI_DURATION,
+     .argument = "T",
+     .otherwise = "60s",
+     .min = 1,
+     .max = 86400,
+     .help = "longest wait for other pushers of the same log"},
+    {.name = "alone",
+     .kind = CLI_FLAG,
+     .help = "nobody else pushes to this log; for servers that keep no two pushers apart"},
+    {.name = "replace", .kind = CLI_FLAG, .help = "in the place of another bundle"},
     OPT_QUIET,
     OPT_END,
 };
 
 static const struct cli_option pull_options[] = {
-    {"output", 'o', NULL, CLI_TEXT, "PATH", NULL, NULL, 0, 0,
-     "the log (an existing one keeps its lines) or the folder of the bundle (a new one)"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = CLI_TEXT,
+     .argument = "PATH",
+     .help = "the log (an existing one keeps its lines) or the folder of the bundle (a new one)"},
     OPT_TRANSFER,
     OPT_QUIET,
     OPT_END,

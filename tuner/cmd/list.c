@@ -5,13 +5,22 @@
 
 #include <stdio.h>
 
-static const struct cli_option options[] = {
-    OPT_TRACKER_DEFAULT,
-    OPT_KEY_FILE,
-    {"state", 0, NULL, CLI_TEXT, "STATE", "all", NULL, 0, 0, "all, open, leased, done, failed or cancelled"},
-    {"max", 0, NULL, CLI_INT, "N", "50", NULL, 1, 10000, "at most so many, the newest first"},
-    OPT_JSON,
-    OPT_END};
+static const struct cli_option options[] = {OPT_TRACKER_DEFAULT,
+                                            OPT_KEY_FILE,
+                                            {.name = "state",
+                                             .kind = CLI_TEXT,
+                                             .argument = "STATE",
+                                             .otherwise = "all",
+                                             .help = "all, open, leased, done, failed or cancelled"},
+                                            {.name = "max",
+                                             .kind = CLI_INT,
+                                             .argument = "N",
+                                             .otherwise = "50",
+                                             .min = 1,
+                                             .max = 10000,
+                                             .help = "at most so many, the newest first"},
+                                            OPT_JSON,
+                                            OPT_END};
 
 static const char *text_of(const cJSON *o, const char *name)
 {

@@ -9,8 +9,8 @@
 
 #define OPT_OUTPUT_FILE                                                                                                \
     {                                                                                                                  \
-        "output", 'o', NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0,                                                       \
-            "the new file, by rename when it is whole; may be one of the inputs; - = standard output"                  \
+        .name = "output", .letter = 'o', .kind = CLI_TEXT, .argument = "FILE",                                         \
+        .help = "the new file, by rename when it is whole; may be one of the inputs; - = standard output"              \
     }
 
 /* How many lines of one kind are told before the rest is only counted. */

@@ -7,8 +7,13 @@
 
 static const struct cli_option options[] = {
     OPT_OUTPUT_FILE,
-    {"keep", 0, NULL, CLI_INT, "N", "400", NULL, 2, 1000000000,
-     "searches kept of each workload, template and device: the fastest half, the rest evenly"},
+    {.name = "keep",
+     .kind = CLI_INT,
+     .argument = "N",
+     .otherwise = "400",
+     .min = 2,
+     .max = 1000000000,
+     .help = "searches kept of each workload, template and device: the fastest half, the rest evenly"},
     OPT_END};
 
 static int run(const struct cli *c)

@@ -5,10 +5,19 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-    {"from", 0, NULL, CLI_TEXT, "FORMAT", NULL, NULL, 0, 0, "what the files are; without it their content tells"},
-    {"to", 0, NULL, CLI_TEXT, "FORMAT", "tune", NULL, 0, 0, "what is written; tune = our own log"},
+    {.name = "from",
+     .kind = CLI_TEXT,
+     .argument = "FORMAT",
+     .help = "what the files are; without it their content tells",
+     .word = convert_name_at},
+    {.name = "to",
+     .kind = CLI_TEXT,
+     .argument = "FORMAT",
+     .otherwise = "tune",
+     .help = "what is written; tune = our own log",
+     .word = convert_name_at},
     OPT_OUTPUT_FILE,
-    {"list", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "print the formats there are and end"},
+    {.name = "list", .kind = CLI_FLAG, .help = "print the formats there are and end"},
     OPT_END};
 
 struct converting {

@@ -7,8 +7,9 @@
 
 static const struct cli_option options[] = {
     OPT_OUTPUT_FILE,
-    {"strict", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0,
-     "damaged lines, other lines of a trial and newer schemas are errors: nothing is written"},
+    {.name = "strict",
+     .kind = CLI_FLAG,
+     .help = "damaged lines, other lines of a trial and newer schemas are errors: nothing is written"},
     OPT_END};
 
 struct telling {

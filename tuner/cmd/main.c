@@ -6,27 +6,38 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Each a file of this folder. */
 extern const struct subcommand cmd_run, cmd_submit, cmd_work, cmd_list, cmd_status, cmd_attach, cmd_cancel, cmd_devices,
-    cmd_spaces, cmd_best, cmd_log, cmd_show, cmd_measure, cmd_model, cmd_recheck, cmd_replay, cmd_ladder, cmd_doctor,
-    cmd_keygen;
-#ifdef TUNE_HAVE_HUB
-extern const struct subcommand cmd_hub;
-#endif
-#ifdef TUNE_HAVE_DEPLOY
-extern const struct subcommand cmd_deploy;
-#endif
+    cmd_spaces, cmd_best, cmd_log, cmd_show, cmd_measure, cmd_model, cmd_recheck, cmd_replay, cmd_ladder, cmd_deploy,
+    cmd_hub, cmd_doctor, cmd_keygen;
 
-const struct subcommand *const subcommand_table[] = {&cmd_run,    &cmd_submit, &cmd_work,    &cmd_list,   &cmd_status,
-                                                     &cmd_attach, &cmd_cancel, &cmd_devices, &cmd_spaces, &cmd_best,
-                                                     &cmd_log,    &cmd_show,   &cmd_measure, &cmd_model,  &cmd_recheck,
-                                                     &cmd_replay, &cmd_ladder,
-#ifdef TUNE_HAVE_DEPLOY
-                                                     &cmd_deploy,
-#endif
+const struct subcommand *const subcommand_table[] = {
+    &cmd_run,
+    &cmd_submit,
+    &cmd_work,
+    &cmd_list,
+    &cmd_status,
+    &cmd_attach,
+    &cmd_cancel,
+    &cmd_devices,
+    &cmd_spaces,
+    &cmd_best,
+    &cmd_log,
+    &cmd_show,
+    &cmd_measure,
+    &cmd_model,
+    &cmd_recheck,
+    &cmd_replay,
+    &cmd_ladder,
+    &cmd_deploy,
 #ifdef TUNE_HAVE_HUB
-                                                     &cmd_hub,
+    &cmd_hub,
 #endif
-                                                     &cmd_doctor, &cmd_keygen, NULL};
+    &cmd_doctor,
+    &cmd_keygen,
+    /* the next one here */
+    NULL,
+};
 
 static void print_overview(FILE *to)
 {

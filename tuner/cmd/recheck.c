@@ -11,12 +11,20 @@
 
 #define RUNNERS_UP 3
 
-static const struct cli_option options[] = {
-    OPT_TRACKER,    OPT_KEY_FILE,
-    OPT_KEY,        OPT_DEVICE,
-    OPT_THREADS,    OPT_NVRTC,
-    OPT_TIMING,     {"output", 'o', NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0, "append the new records to this log"},
-    OPT_KERNEL_DIR, OPT_END};
+static const struct cli_option options[] = {OPT_TRACKER,
+                                            OPT_KEY_FILE,
+                                            OPT_KEY,
+                                            OPT_DEVICE,
+                                            OPT_THREADS,
+                                            OPT_NVRTC,
+                                            OPT_TIMING,
+                                            {.name = "output",
+                                             .letter = 'o',
+                                             .kind = CLI_TEXT,
+                                             .argument = "FILE",
+                                             .help = "append the new records to this log"},
+                                            OPT_KERNEL_DIR,
+                                            OPT_END};
 
 /* One workload of the best log, its task, and what was measured now. */
 struct checked {

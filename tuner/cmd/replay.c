@@ -12,18 +12,59 @@
 #define MAX_FILES 256
 
 static const struct cli_option options[] = {
-    {"space", 0, NULL, CLI_TEXT, "F[,G]", NULL, NULL, 0, 0, "recorded spaces: X.json, with X.csv.gz beside it"},
-    {"strategy", 0, "tuner", CLI_TEXT, "NAME", "auto", NULL, 0, 0,
-     "auto, model, genetic, annealing, diffevo, pso, ils, random, grid"},
-    {"history", 0, NULL, CLI_TEXT, "F[,G]", NULL, NULL, 0, 0,
-     "recorded spaces of other devices that warm the strategy; the one that is run on is left out"},
-    {"model", 0, NULL, CLI_TEXT, "NAME", NULL, NULL, 0, 0, "cost model of the strategy, instead of its own choice"},
-    {"budget", 0, NULL, CLI_INT, "N", "100", NULL, 1, 1e6, "evaluations of a run"},
-    {"batch", 0, NULL, CLI_INT, "N", "1", NULL, 1, REPLAY_MAX_BATCH, "configs asked for at a time"},
-    {"seeds", 0, NULL, CLI_INT, "K", "1", NULL, 1, 10000, "runs of each space"},
-    {"seed", 0, NULL, CLI_INT, "N", "0", NULL, 0, 9007199254740992.0, "seed of the first run; the next ones count up"},
-    {"method", 0, NULL, CLI_TEXT, "TEXT", NULL, NULL, 0, 0, "label of the runs; else the strategy's name"},
-    {"output", 'o', NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0, "where the lines go; else standard output"},
+    {.name = "space",
+     .kind = CLI_TEXT,
+     .argument = "F[,G]",
+     .help = "recorded spaces: X.json, with X.csv.gz beside it"},
+    {.name = "strategy",
+     .alias = "tuner",
+     .kind = CLI_TEXT,
+     .argument = "NAME",
+     .otherwise = "auto",
+     .help = "how the next configs are chosen",
+     .word = strategy_name_at},
+    {.name = "history",
+     .kind = CLI_TEXT,
+     .argument = "F[,G]",
+     .help = "recorded spaces of other devices that warm the strategy; the one that is run on is left out"},
+    {.name = "model",
+     .kind = CLI_TEXT,
+     .argument = "NAME",
+     .help = "cost model of the strategy, instead of its own choice",
+     .word = model_name_at},
+    {.name = "budget",
+     .kind = CLI_INT,
+     .argument = "N",
+     .otherwise = "100",
+     .min = 1,
+     .max = 1e6,
+     .help = "evaluations of a run"},
+    {.name = "batch",
+     .kind = CLI_INT,
+     .argument = "N",
+     .otherwise = "1",
+     .min = 1,
+     .max = REPLAY_MAX_BATCH,
+     .help = "configs asked for at a time"},
+    {.name = "seeds",
+     .kind = CLI_INT,
+     .argument = "K",
+     .otherwise = "1",
+     .min = 1,
+     .max = 10000,
+     .help = "runs of each space"},
+    {.name = "seed",
+     .kind = CLI_INT,
+     .argument = "N",
+     .otherwise = "0",
+     .max = 9007199254740992.0,
+     .help = "seed of the first run; the next ones count up"},
+    {.name = "method", .kind = CLI_TEXT, .argument = "TEXT", .help = "label of the runs; else the strategy's name"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = CLI_TEXT,
+     .argument = "FILE",
+     .help = "where the lines go; else standard output"},
     OPT_END,
 };
 
@@ -159,12 +200,8 @@ static enum err replay_space(const struct cli *c, const struct strategy_ops *ops
 /* All that can be refused before the output is emptied. */
 static enum err check(const struct cli *c, const struct names *names, struct why *why)
 {
-    const char *model = cli_text(c, "model");
-    const struct strategy_ops *ops;
-    enum err e = strategy_named(cli_text(c, "strategy"), &ops, why);
+    enum err e = ERR_OK;
 
-    if (e == ERR_OK && model && !model_find(model))
-        e = why_set(why, ERR_INPUT, "no cost model '%.60s'", model);
     for (size_t i = 0; e == ERR_OK && i < names->n; i++) {
         struct recorded *recorded = NULL;
         struct transfer *history = NULL;

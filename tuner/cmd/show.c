@@ -10,7 +10,7 @@ static const struct cli_option options[] = {
     OPT_KEY,          OPT_DEVICE,
     OPT_THREADS,      OPT_NVRTC,
     OPT_TEMPLATE_ONE, OPT_CONFIG,
-    OPT_KERNEL_DIR,   {"program", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "the program as JSON instead"},
+    OPT_KERNEL_DIR,   {.name = "program", .kind = CLI_FLAG, .help = "the program as JSON instead"},
     OPT_END};
 
 static void print_module(const struct program_module *m, const struct blobs *blobs)

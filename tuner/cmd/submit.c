@@ -7,16 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cli_option options[] = {OPT_TRACKER_DEFAULT,
-                                            OPT_KEY_FILE,
-                                            {"device", 0, NULL, CLI_TEXT, "replay:FILE", NULL, NULL, 0, 0,
-                                             "a recorded space instead of workloads, readable where `tune work` runs"},
-                                            {"missing", 0, NULL, CLI_TEXT, "FILE", NULL, NULL, 0, 0,
-                                             "the workloads that an application over libtune had no record of"},
-                                            OPT_JOB,
-                                            OPT_JSON,
-                                            OPT_QUIET,
-                                            OPT_END};
+static const struct cli_option options[] = {
+    OPT_TRACKER_DEFAULT,
+    OPT_KEY_FILE,
+    {.name = "device",
+     .kind = CLI_TEXT,
+     .argument = "replay:FILE",
+     .help = "a recorded space instead of workloads, readable where `tune work` runs"},
+    {.name = "missing",
+     .kind = CLI_TEXT,
+     .argument = "FILE",
+     .help = "the workloads that an application over libtune had no record of"},
+    OPT_JOB,
+    OPT_JSON,
+    OPT_QUIET,
+    OPT_END};
 
 /* A key that no device has is a mistake more often than a device that comes later. */
 static enum err check_key(struct client *c, struct job *j, struct why *why)

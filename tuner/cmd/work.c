@@ -7,14 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_option options[] = {
-    OPT_TRACKER_DEFAULT,
-    OPT_KEY_FILE,
-    {"once", 0, NULL, CLI_FLAG, NULL, NULL, NULL, 0, 0, "end when there is no job left"},
-    OPT_KERNEL_DIR,
-    OPT_VERBOSE,
-    OPT_QUIET,
-    OPT_END};
+static const struct cli_option options[] = {OPT_TRACKER_DEFAULT,
+                                            OPT_KEY_FILE,
+                                            {.name = "once", .kind = CLI_FLAG, .help = "end when there is no job left"},
+                                            OPT_KERNEL_DIR,
+                                            OPT_VERBOSE,
+                                            OPT_QUIET,
+                                            OPT_END};
 
 struct leased {
     char id[40];

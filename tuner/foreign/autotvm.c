@@ -3,7 +3,7 @@
  * made of another's line keeps in its device what TVM said ("tvm") and what tune has no word for. */
 #include "kernels/foreign/tvm.h"
 #include "tuner/foreign/carried.h"
-#include "tuner/foreign/maps.h"
+#include "tuner/convert.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * that any of their configs fits on. */
 #include "kernels/foreign/clblast.h"
 #include "tuner/foreign/carried.h"
-#include "tuner/foreign/maps.h"
+#include "tuner/convert.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "tuner/foreign/own_kernel.h"
 
 #include "tuner/convert.h"
-#include "tuner/foreign/maps.h"
 
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "tuner/foreign/own_kernel.h"
 
 #include "tuner/convert.h"
-#include "tuner/foreign/maps.h"
 
 #include <math.h>
 #include <stdio.h>

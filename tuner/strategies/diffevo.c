@@ -1,7 +1,5 @@
 /* diffevo.c - differential evolution (Storn and Price 1997) on the places of values in their lists: each member of a
  * population is challenged by a mix of itself and the best, moved by the difference of two others. */
-#include "tuner/strategies/table.h"
-
 #include "tuner/strategies/base.h"
 #include "tuner/strategies/near.h"
 #include "tuner/strategies/pending.h"

@@ -1,7 +1,5 @@
 /* genetic.c - a steady population of the best configs told; children by uniform crossover of two tournament winners and
  * mutation of single knobs (Goldberg 1989). Needs no model, and no scale of the values: only their order. */
-#include "tuner/strategies/table.h"
-
 #include "tuner/strategies/base.h"
 #include "tuner/strategies/breed.h"
 #include "tuner/strategies/near.h"

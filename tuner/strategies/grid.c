@@ -1,6 +1,4 @@
 /* grid.c - the valid configs in the order of their index: the first knob turns fastest. Complete, and blind. */
-#include "tuner/strategies/table.h"
-
 #include "tuner/strategies/base.h"
 
 #define MAX_STEPS (UINT64_C(1) << 24) /* configs looked at for one proposal */

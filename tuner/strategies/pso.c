@@ -1,7 +1,5 @@
 /* pso.c - particle swarm optimisation (Kennedy and Eberhart 1995) on the places of values in their lists: each particle
  * flies on, drawn to the best it has seen and to the best of all. */
-#include "tuner/strategies/table.h"
-
 #include "tuner/strategies/base.h"
 #include "tuner/strategies/near.h"
 #include "tuner/strategies/pending.h"

@@ -1,6 +1,4 @@
 /* random.c - uniform draws without replacement: what every other strategy is measured against. */
-#include "tuner/strategies/table.h"
-
 #include "tuner/strategies/base.h"
 
 struct strategy {

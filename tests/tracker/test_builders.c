@@ -100,7 +100,7 @@ static void a_key_remembers_the_last_four_kinds_of_its_devices(void **state)
 {
     struct rig *rig = *state;
     const struct slug *s;
-    char arch[8];
+    char arch[16];
 
     for (int i = 0; i < MAX_WANTS + 1; i++) {
         snprintf(arch, sizeof arch, "sm_%d", i);
@@ -172,7 +172,7 @@ static void a_build_given_up_goes_to_the_devices_that_can_build(void **state)
 {
     struct rig *rig = *state;
     struct errand *poll;
-    char job[24], nonce[8];
+    char job[24], nonce[16];
 
     runner(rig, "run", "k", "sm_1", true);
     submit(rig, "k", job);
@@ -194,7 +194,7 @@ static void a_build_given_up_goes_to_the_devices_that_can_build(void **state)
 static void a_trial_is_lost_only_when_no_device_could_run_it(void **state)
 {
     struct rig *rig = *state;
-    char job[24], nonce[8];
+    char job[24], nonce[16];
     cJSON *r;
 
     runner(rig, "run1", "k", "sm_1", false);

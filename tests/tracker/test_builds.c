@@ -157,6 +157,7 @@ static void a_device_that_names_no_architecture_waits_for_nobody(void **state)
     char job[24];
     cJSON *r;
 
+    runner(rig, "old", "k5", "sm_5", false); /* it was of a newer version for a while */
     rig_do(rig, "agent_register", "{'agent':'old','nonce':'n','key':'k5','fingerprint':'%s','device':{}}", hash_of(-1));
     builder(rig, "make", "n", "sm_5");
     submit(rig, "k5", job);
@@ -225,7 +226,7 @@ static void a_build_lease_lives_while_it_is_renewed(void **state)
 static void five_builders_that_end_lose_the_trial_until_it_is_requeued(void **state)
 {
     struct rig *rig = *state;
-    char job[24], nonce[8];
+    char job[24], nonce[16];
     cJSON *r;
 
     runner(rig, "run", "k8", "sm_8", false);

@@ -369,6 +369,8 @@ static void a_pause_of_the_tracker_ends_no_lease(void **state)
     rig_sleep(r, 4 * RIG_LEASE_MS);
     rig_turn(r);
     assert_int_equal(r->t->stats.expired, 0);
+    assert_string_equal(agent_state(r->t, table_get_text(&r->t->agents, "make")), "idle");
+    assert_true(arch_has_builder(r->t, table_get_text(&r->t->arches, "sm_61")));
     result = rig_must(r, "trial_renew", "{'agent':'a','trials':[{'trial':'t1','token':1}]}");
     assert_int_equal(count_in(result, "lost"), 0);
     cJSON_Delete(result);

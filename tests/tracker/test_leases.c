@@ -562,6 +562,19 @@ static void the_result_of_a_lapsed_lease_is_taken_while_the_trial_is_not_answere
     cJSON_Delete(second);
 }
 
+static void a_result_that_comes_after_a_start_keeps_the_name_of_its_agent(void **state)
+{
+    struct rig *r = *state;
+    cJSON *lease;
+
+    rig_add(r, rig_submit(r, "cpu"), 0, 1, 10);
+    lease = rig_lease(r, "a", 1, 1);
+    rig_crash(r);
+    assert_true(rig_answer(r, lease, 0, "ok", 5));
+    assert_string_equal(row_of(r, 1).agent, "a");
+    cJSON_Delete(lease);
+}
+
 static void a_result_of_a_cancelled_trial_is_kept(void **state)
 {
     struct rig *r = *state;
@@ -667,6 +680,7 @@ int main(void)
         FACT(a_result_ends_its_trial_and_is_counted),
         FACT(a_result_told_twice_is_taken_once),
         FACT(the_result_of_a_lapsed_lease_is_taken_while_the_trial_is_not_answered),
+        FACT(a_result_that_comes_after_a_start_keeps_the_name_of_its_agent),
         FACT(a_result_of_a_cancelled_trial_is_kept),
         FACT(records_have_numbers_without_gaps_also_over_a_start),
         FACT(a_bad_result_changes_nothing),

@@ -252,15 +252,152 @@ static void a_page_is_rendered_by_the_thread_that_owns_the_tracker(void **state)
     struct buf out;
 
     cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
-    buf_init(&out, 1000);
-    assert_int_equal(server_page(p->s, a_line, &out), ERR_OK);
-    assert_string_equal(buf_text(&out), "1 jobs");
-    buf_fini(&out);
+    for (int i = 0; i < 40; i++) {
+        buf_init(&out, 1000);
+        assert_int_equal(server_page(p->s, a_line, &out), ERR_OK);
+        assert_string_equal(buf_text(&out), "1 jobs");
+        buf_fini(&out);
+    }
     buf_init(&out, 3);
     assert_int_equal(server_page(p->s, a_line, &out), ERR_LIMIT);
     buf_fini(&out);
     client_close(c);
 }
+
+/* ---- too much at once ---- */
+
+static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_moved = PTHREAD_COND_INITIALIZER;
+static bool gate_open, at_gate;
+
+/* A page that takes the core loop's time until the test lets it go. */
+static enum err wait_at_gate(struct tracker *t, struct buf *out)
+{
+    (void)t;
+    pthread_mutex_lock(&gate_lock);
+    at_gate = true;
+    pthread_cond_broadcast(&gate_moved);
+    while (!gate_open)
+        pthread_cond_wait(&gate_moved, &gate_lock);
+    pthread_mutex_unlock(&gate_lock);
+    return buf_puts(out, "gone through");
+}
+
+struct visit {
+    struct place *p;
+    enum err (*render)(struct tracker *t, struct buf *out);
+    enum err e;
+    pthread_t thread;
+};
+
+static void *visit(void *arg)
+{
+    struct visit *v = arg;
+    struct buf out;
+
+    buf_init(&out, 1000);
+    v->e = server_page(v->p->s, v->render, &out);
+    buf_fini(&out);
+    return NULL;
+}
+
+/* Holds the core loop with a visitor; open_gate lets it go. */
+static void close_gate(struct place *p, struct visit *v)
+{
+    gate_open = at_gate = false;
+    *v = (struct visit){.p = p, .render = wait_at_gate};
+    assert_int_equal(pthread_create(&v->thread, NULL, visit, v), 0);
+    pthread_mutex_lock(&gate_lock);
+    while (!at_gate)
+        pthread_cond_wait(&gate_moved, &gate_lock);
+    pthread_mutex_unlock(&gate_lock);
+}
+
+static void open_gate(struct visit *v)
+{
+    pthread_mutex_lock(&gate_lock);
+    gate_open = true;
+    pthread_cond_broadcast(&gate_moved);
+    pthread_mutex_unlock(&gate_lock);
+    pthread_join(v->thread, NULL);
+    assert_int_equal(v->e, ERR_OK);
+}
+
+#define N_VISITS 20
+
+static void sixteen_pages_may_be_asked_for_at_once(void **state)
+{
+    struct place *p = *state;
+    struct visit first, rest[N_VISITS];
+    int n_busy = 0;
+
+    close_gate(p, &first);
+    for (int i = 0; i < N_VISITS; i++) {
+        rest[i] = (struct visit){.p = p, .render = a_line};
+        assert_int_equal(pthread_create(&rest[i].thread, NULL, visit, &rest[i]), 0);
+    }
+    clock_sleep_ms(100); /* all have asked */
+    open_gate(&first);
+    for (int i = 0; i < N_VISITS; i++) {
+        pthread_join(rest[i].thread, NULL);
+        n_busy += rest[i].e == ERR_BUSY;
+    }
+    assert_int_equal(n_busy, N_VISITS - 15); /* the one at the gate counts */
+}
+
+struct sender {
+    const char *url;
+    const unsigned char *bytes;
+    size_t n;
+    bool busy, answered;
+    pthread_t thread;
+};
+
+static void *send_large(void *arg)
+{
+    struct sender *s = arg;
+    struct line *line = NULL;
+    struct letter reply;
+    struct message m;
+
+    if (transport_nng.open(NULL, s->url, &line, NULL) == ERR_OK &&
+        transport_nng.exchange(line, s->bytes, s->n, 20000, &reply) == ERR_OK) {
+        s->answered = message_decode(reply.bytes, reply.n_bytes, &m, NULL) == ERR_OK;
+        s->busy = s->answered && strcmp(text_in(m.json, "err"), "busy") == 0;
+        if (s->answered)
+            message_fini(&m);
+        transport_nng.discard(&reply);
+    }
+    transport_nng.close(line);
+    return NULL;
+}
+
+/* What waits for the core loop is 32 MiB at most; who comes then is told to come again. */
+static void requests_over_the_queues_limit_are_told_to_come_again(void **state)
+{
+    struct place *p = *state;
+    struct sender all[10];
+    unsigned char *bytes = calloc(1, MESSAGE_MAX_BYTES); /* no message: it will be refused */
+    struct visit first;
+    int n_busy = 0;
+
+    close_gate(p, &first);
+    for (int i = 0; i < 10; i++) {
+        all[i] = (struct sender){.url = server_url(p->s), .bytes = bytes, .n = MESSAGE_MAX_BYTES};
+        assert_int_equal(pthread_create(&all[i].thread, NULL, send_large, &all[i]), 0);
+    }
+    clock_sleep_ms(1500); /* all have arrived */
+    open_gate(&first);
+    for (int i = 0; i < 10; i++) {
+        pthread_join(all[i].thread, NULL);
+        assert_true(all[i].answered);
+        n_busy += all[i].busy;
+    }
+    assert_int_equal(n_busy, 2);
+    free(bytes);
+}
+
+/* ---- the HTTP side ---- */
 
 /* All that a server says to one request. */
 static void fetch(const char *url, const char *request, char *out, size_t n_out)
@@ -327,6 +464,8 @@ int main(void)
         FACT(nobody_is_answered_once_the_store_failed),
         FACT(an_address_that_is_taken_or_none_is_told),
         FACT(a_page_is_rendered_by_the_thread_that_owns_the_tracker),
+        FACT(sixteen_pages_may_be_asked_for_at_once),
+        FACT(requests_over_the_queues_limit_are_told_to_come_again),
         FACT(the_http_side_has_three_pages_and_nothing_else),
     };
     const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,8 @@ static void change(struct wire *w, struct buf *reply)
         assert_int_equal(message_encode(changed, &set, NULL, "", reply), ERR_OK);
     else
         buf_puts(reply, "HTTP/1.1 400 Bad Request\r\n\r\n");
+    if (changed != m.json)
+        cJSON_Delete(changed);
     message_fini(&m);
     blobs_fini(&set);
 }

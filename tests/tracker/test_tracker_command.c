@@ -1,0 +1,197 @@
+/* tune-tracker as a command: its options, what it says, and how it ends. */
+#include "tests/tracker/farm.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/proc.h"
+#include "tracker/protocol.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char dir[256];
+
+static int start(void **state)
+{
+    struct why why = {""};
+
+    (void)state;
+    return dir_temporary("tune-command", dir, sizeof dir, &why) != ERR_OK;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    dir_remove(dir);
+    return 0;
+}
+
+/* Runs it to its end; gives the exit code, and all that it said (lent until the next run). */
+static int run(const char **said, const char *const *args)
+{
+    static struct buf text;
+    char own[4096], program[5000], path[300];
+    const char *argv[16] = {program};
+    struct proc_options o = {.argv = argv, .in_fd = -1, .pass_fd = -1};
+    struct why why = {""};
+    int status = 0, n = 1;
+    pid_t pid;
+
+    while (args[n - 1]) {
+        argv[n] = args[n - 1];
+        n++;
+    }
+    assert_int_equal(proc_own_dir(own, sizeof own), ERR_OK);
+    snprintf(program, sizeof program, "%s/../bin/tune-tracker", own);
+    snprintf(path, sizeof path, "%s/said", dir);
+    o.out_fd = o.err_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (proc_start(&o, &pid, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    close(o.out_fd);
+    if (proc_wait(pid, 10000, &status) != ERR_OK) {
+        proc_kill(pid, SIGKILL, false);
+        fail_msg("tune-tracker %s goes on", args[0] ? args[0] : "");
+    }
+    buf_fini(&text);
+    buf_init(&text, 65536);
+    file_read(path, &text, NULL);
+    *said = buf_text(&text);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+#define RUN(said, ...) run(said, (const char *const[]){__VA_ARGS__, NULL})
+
+static void refused(const char *words, const char *const *args)
+{
+    const char *said;
+    const int code = run(&said, args);
+
+    if (code != 1 || !strstr(said, words))
+        fail_msg("exit code %d, '%s', expected 1 and '%s'", code, said, words);
+}
+
+#define REFUSED(words, ...) refused(words, (const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- facts ---- */
+
+static void help_and_version_are_said_without_running(void **state)
+{
+    const char *said;
+
+    (void)state;
+    assert_int_equal(RUN(&said, "--version"), 0);
+    assert_string_equal(said, "tune-tracker " TUNE_VERSION " (wire 1)\n");
+    assert_int_equal(RUN(&said, "--help"), 0);
+    assert_non_null(strstr(said, "tune-tracker [options]"));
+    assert_non_null(strstr(said, "--retention"));
+    REFUSED("unexpected argument 'x': tune-tracker takes only options", "x");
+    REFUSED("--lease", "--lease", "0.05s");
+    REFUSED("--workers", "--workers", "65");
+}
+
+static void an_address_has_to_be_one_and_a_key_where_others_can_reach_it(void **state)
+{
+    static const char *const near[] = {"tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tcp4://127.0.0.1:1",
+                                       "tcp6://[::1]:1",    "ipc:///nowhere",    "inproc://x"};
+    static const char words[] = "is reachable by others: give --key-file FILE (`tune keygen` makes one), or --insecure";
+
+    (void)state;
+    REFUSED("'nonsense' is no address: expected e.g. tcp://127.0.0.1:9477", "--listen", "nonsense");
+    REFUSED(words, "--listen", "tcp://0.0.0.0:0");
+    REFUSED(words, "--listen", "tcp://12.0.0.1:0");
+    REFUSED("/nowhere/k", "--listen", "tcp://0.0.0.0:0", "--key-file", "/nowhere/k");
+    for (size_t i = 0; i < sizeof near / sizeof *near; i++) /* gets as far as its store */
+        REFUSED("/dev/null/store", "--listen", near[i], "--store", "/dev/null/store");
+    REFUSED("/dev/null/store", "--listen", "tcp://0.0.0.0:0", "--insecure", "--store", "/dev/null/store");
+}
+
+static void it_says_where_it_listens_and_ends_in_order(void **state)
+{
+    struct farm f = {.more = {"--lease", "7s", "--allow-backup", NULL}};
+    struct client *c;
+    cJSON *result;
+    int status;
+
+    (void)state;
+    farm_start(&f);
+    c = farm_client(&f, "test");
+    farm_do(c, "job_submit", "{'body':'b'}");
+    result = farm_must(c, "status", "{}");
+    assert_int_equal(number_in(result, "lease_ms"), 7000);
+    cJSON_Delete(result);
+    farm_do(c, "backup", "{'path':'%s/by-wire.sqlite'}", dir);
+    client_close(c);
+    for (int i = 0; i < 2; i++) {
+        kill(f.pid, i ? SIGINT : SIGTERM);
+        assert_int_equal(proc_wait(f.pid, 10000, &status), ERR_OK);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        farm_restart(&f);
+    }
+    c = farm_client(&f, "test");
+    result = farm_must(c, "job_list", "{}");
+    assert_int_equal(count_in(result, "jobs"), 1);
+    cJSON_Delete(result);
+    client_close(c);
+    farm_stop(&f);
+}
+
+static void only_who_has_the_key_file_is_served(void **state)
+{
+    char key[300], other[300];
+    struct farm f = {.key_file = key};
+    struct client_options o = {.key_file = other};
+    struct client *c = NULL;
+    struct why why = {""};
+
+    (void)state;
+    snprintf(key, sizeof key, "%s/key", dir);
+    snprintf(other, sizeof other, "%s/other", dir);
+    assert_int_equal(key_make(key, &why), ERR_OK);
+    assert_int_equal(key_make(other, &why), ERR_OK);
+    farm_start(&f);
+    client_close(farm_client(&f, "test"));
+    o.url = f.url;
+    assert_int_equal(client_open(&o, &c, &why), ERR_AUTH);
+    farm_stop(&f);
+}
+
+/* Also while a tracker has it open. */
+static void a_store_is_used_by_one_tracker_and_copied_at_any_time(void **state)
+{
+    char store[300], copy[300];
+    const char *said;
+    struct farm f = {.more = {NULL}};
+
+    (void)state;
+    farm_start(&f);
+    snprintf(store, sizeof store, "%s/store", f.dir);
+    snprintf(copy, sizeof copy, "%s/copy.sqlite", dir);
+    REFUSED("is in use by another tracker", "--store", store, "--listen", "tcp://127.0.0.1:0");
+    assert_int_equal(RUN(&said, "--store", store, "--backup", copy), 0);
+    assert_non_null(strstr(said, "copy.sqlite: "));
+    assert_non_null(strstr(said, " bytes\n"));
+    REFUSED("exists already", "--store", store, "--backup", copy);
+    REFUSED("cannot listen on", "--store", dir, "--listen", f.url);
+    REFUSED("expected an address and a port", "--store", dir, "--listen", "tcp://127.0.0.1:0", "--http", "nowhere");
+    farm_stop(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_and_version_are_said_without_running),
+        cmocka_unit_test(an_address_has_to_be_one_and_a_key_where_others_can_reach_it),
+        cmocka_unit_test(it_says_where_it_listens_and_ends_in_order),
+        cmocka_unit_test(only_who_has_the_key_file_is_served),
+        cmocka_unit_test(a_store_is_used_by_one_tracker_and_copied_at_any_time),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

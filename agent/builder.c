@@ -135,7 +135,7 @@ static void describe(cJSON *args, bool *ok, void *arg)
     json_add_text(args, "compiler", w->compiler, ok);
 }
 
-static enum err enlist(struct workshop *w, struct why *why)
+enum err builder_enlist(struct workshop *w, struct why *why)
 {
     const struct enlist_options o = {.url = w->options.url,
                                      .key_file = w->options.key_file,
@@ -671,8 +671,6 @@ enum err builder_open(const struct builder_options *options, struct workshop **o
     if (!e)
         e = ask_compiler(w, &w->forges[0], why);
     sandbox_end_child(&w->forges[0].child); /* its threads start their own */
-    if (!e)
-        e = enlist(w, why);
     if (e)
         builder_close(w);
     else

@@ -204,7 +204,7 @@ void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed)
 
 void enlist_bye(struct enlist *x)
 {
-    cJSON *args = cJSON_CreateObject();
+    cJSON *args = x->client ? cJSON_CreateObject() : NULL;
     bool ok = args != NULL;
 
     json_add_text(args, "agent", x->options.name, &ok);

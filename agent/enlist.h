@@ -54,7 +54,7 @@ cJSON *enlist_lease(struct enlist *e, const char *op, cJSON *takes_args);
 /* Tells the tracker how this agent is; notes when it is asked to leave. */
 void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed);
 
-/* Gives the leases back. */
+/* Gives the leases back; nothing to do where it never connected. */
 void enlist_bye(struct enlist *e);
 
 /* Has this agent end in good order, with words. */

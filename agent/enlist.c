@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/entropy.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -182,6 +183,7 @@ void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed)
     cJSON *args = cJSON_CreateObject(), *reply = NULL;
     bool ok = args != NULL, drain = false;
 
+    assert(failed <= done);
     json_add_text(args, "agent", x->options.name, &ok);
     json_add_text(args, "state", n_held ? "busy" : "idle", &ok);
     json_add_i64(args, "current", n_held, &ok);

@@ -323,8 +323,7 @@ static void read_code(struct workshop *w, struct order *o, const cJSON *reply)
     {
         const int i = o->built.n_files;
 
-        if (i == PROGRAM_MAX_MODULES || !cJSON_IsString(name) || strchr(name->valuestring, '/') ||
-            strlen(name->valuestring) >= BUILT_NAME_BYTES) {
+        if (i == PROGRAM_MAX_MODULES || !cJSON_IsString(name) || !built_name_is_plain(name->valuestring)) {
             fail(o, STATUS_CRASH, "the compiling child named its files wrongly");
             return;
         }

@@ -33,9 +33,10 @@ struct enlist {
     struct enlist_options options;
     struct client *client;
     char nonce[2 * 16 + 1];
-    atomic_int renew_ms; /* how often leases are to be renewed */
-    atomic_bool drain;   /* the tracker asks this agent to leave */
-    bool knows_builds;   /* the tracker hands out builds */
+    atomic_int renew_ms;     /* how often leases are to be renewed */
+    atomic_bool drain;       /* the tracker asks this agent to leave */
+    bool knows_builds;       /* the tracker hands out builds */
+    _Atomic int64_t told_ns; /* when people were last told that it is out of reach; 0 = never */
 };
 
 /* Connects and registers; waits for a tracker that is out of reach as long as it takes. ERR_EXISTS: another process or

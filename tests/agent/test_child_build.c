@@ -1,5 +1,8 @@
-/* A child that compiles for NVIDIA devices, with the compiler of the emulator (tests/cuda). */
+/* A child that compiles for NVIDIA devices, with the compiler of the emulator (tests/cuda). With an
+ * argument "--child" this program is one. */
+#include "agent/child.h"
 #include "agent/child_ops.h"
+#include "agent/sandbox.h"
 #include "agent/workdir.h"
 #include "fake_device.h"
 #include "runtime/nvrtc.h"
@@ -219,9 +222,27 @@ static void a_device_is_described_with_what_compiles_for_it(void **state)
     cJSON_Delete(ask);
 }
 
+static void a_process_without_a_device_compiles(void **state)
+{
+    const struct sandbox_options o = {.mode = "compile", .device = "none", .dir = dir.path, .cache_dir = dir.path};
+    const struct sandbox_limits limits = {.start_s = 20, .build_s = 20, .run_s = 20};
+    struct sandbox_end end;
+    struct sandbox s;
+    cJSON *reply = NULL;
+
+    (void)state;
+    sandbox_init(&s, NULL, NULL);
+    assert_int_equal(sandbox_start(&s, &o, NULL), ERR_OK);
+    sandbox_ask(&s, cJSON_Parse("{\"op\":\"compiler\",\"sms\":[75]}"), &limits, &reply, &end);
+    assert_int_equal(end.fate, SANDBOX_REPLIED);
+    assert_string_equal(text_of(reply, "path"), EMULATED_NVRTC_PATH);
+    cJSON_Delete(reply);
+    sandbox_end_child(&s);
+}
+
 #define IN_CHILD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         IN_CHILD(its_compiler_is_named_once),
@@ -231,7 +252,10 @@ int main(void)
         IN_CHILD(only_cuda_is_compiled),
         IN_CHILD(what_cannot_be_read_fails_before_it_is_built),
         IN_CHILD(a_device_is_described_with_what_compiles_for_it),
+        IN_CHILD(a_process_without_a_device_compiles),
     };
 
+    if (argc > 1 && strcmp(argv[1], "--child") == 0)
+        return child_main(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-static char dir[PATH_MAX - 600], program[PATH_MAX];
+static char dir[PATH_MAX - 600], own[PATH_MAX - 64], program[PATH_MAX];
 static char said[1 << 16];
 
 /* Starts it with the arguments (NULL-ended). */
@@ -199,6 +199,68 @@ static void a_signal_ends_it_and_leaves_nothing(void **state)
                           signals[i]);
 }
 
+/* A tracker of its own on a free port; its address. */
+static pid_t start_tracker(char *url, size_t n_url)
+{
+    char exe[PATH_MAX], out[PATH_MAX], store[PATH_MAX], line[256] = "";
+    const char *const argv[] = {exe, "--listen", "tcp://127.0.0.1:0", "--store", store, "--workers", "0", NULL};
+    pid_t pid;
+
+    snprintf(exe, sizeof exe, "%s/../bin/tune-tracker", own);
+    snprintf(out, sizeof out, "%s/tracker", dir);
+    snprintf(store, sizeof store, "%s/store", dir);
+    pid = tool_start(out, argv);
+    for (int i = 0; i < 1000 && !line[0]; i++) {
+        FILE *f = fopen(out, "re");
+
+        if (f && fgets(line, sizeof line, f) && !strchr(line, '\n'))
+            line[0] = '\0';
+        if (f)
+            fclose(f);
+        usleep(10000);
+    }
+    assert_true(n_url >= 128 && sscanf(line, "listening on %127s", url) == 1);
+    return pid;
+}
+
+static void wait_for_words(const char *words)
+{
+    for (int i = 0; i < 1000; i++) {
+        read_said();
+        if (strstr(said, words))
+            return;
+        usleep(10000);
+    }
+    fail_msg("it does not say '%s': %s", words, said);
+}
+
+/* Host, key and the first number that no other agent of this machine has; the key is the device's name. */
+static void an_agent_names_itself(void **state)
+{
+    char url[128], host[64] = "";
+    const pid_t tracker = start_tracker(url, sizeof url);
+    const char *const args[] = {"--device", recorded(), "--tracker", url, NULL};
+    pid_t first, second;
+
+    (void)state;
+    first = start(args);
+    wait_for_words(" serves key replay-card with card (");
+    assert_non_null(strstr(said, "-replay-card-0 serves"));
+    gethostname(host, sizeof host - 1);
+    host[3] = '\0';
+    assert_non_null(strcasestr(said, host));
+    second = start(args);
+    wait_for_words("-replay-card-1 serves");
+    kill(second, SIGTERM);
+    assert_int_equal(tune_end(second, 10000), 0);
+    read_said();
+    assert_non_null(strstr(said, "ended; 0 records sent, 0 of them failures"));
+    kill(first, SIGTERM);
+    assert_int_equal(tune_end(first, 10000), 0);
+    kill(tracker, SIGTERM);
+    tune_end(tracker, 10000);
+}
+
 static void a_builder_is_a_program_of_its_own(void **state)
 {
     (void)state;
@@ -214,8 +276,6 @@ static void a_builder_is_a_program_of_its_own(void **state)
 
 static int set_up(void **state)
 {
-    char own[PATH_MAX - 64];
-
     (void)state;
     if (proc_own_dir(own, sizeof own) || dir_temporary("test-agent", dir, sizeof dir, NULL))
         return -1;
@@ -242,6 +302,7 @@ int main(void)
         cmocka_unit_test(drivers_are_looked_for_where_the_loader_does),
         cmocka_unit_test(compilers_are_looked_for),
         cmocka_unit_test(a_signal_ends_it_and_leaves_nothing),
+        cmocka_unit_test(an_agent_names_itself),
         cmocka_unit_test(a_builder_is_a_program_of_its_own),
     };
 

@@ -135,7 +135,7 @@ static void describe(cJSON *args, bool *ok, void *arg)
     json_add_text(args, "compiler", w->compiler, ok);
 }
 
-static enum err enlist(struct workshop *w, struct why *why)
+enum err builder_enlist(struct workshop *w, struct why *why)
 {
     const struct enlist_options o = {.url = w->options.url,
                                      .key_file = w->options.key_file,
@@ -214,14 +214,16 @@ static struct order *order_new(const struct workshop *w, const cJSON *lease, str
 
 static void let_go(struct workshop *w, struct order *o, bool answered)
 {
+    int i = 0;
+
     pthread_mutex_lock(&w->hands.lock);
-    for (int i = 0; i < w->n_held; i++)
-        if (w->held[i] == o) {
-            w->held[i] = w->held[--w->n_held];
-            break;
-        }
+    while (i < w->n_held && w->held[i] != o)
+        i++;
+    assert(i < w->n_held && o->taken);
+    w->held[i] = w->held[--w->n_held];
     w->done += answered;
     w->failed += answered && o->built.status != STATUS_OK;
+    assert(w->failed <= w->done);
     hands_changed(&w->hands);
     pthread_mutex_unlock(&w->hands.lock);
     order_free(o);
@@ -296,6 +298,7 @@ static void answer(struct workshop *w, struct order *o)
     struct why why = {""};
     enum err e;
 
+    assert(o->built.status == STATUS_OK || o->built.n_files == 0);
     tell_answer(w, o);
     e = send_answer(w, o, &why);
     if (e == ERR_NOT_FOUND) { /* a tracker that was restarted knows of no architecture until somebody registers */
@@ -320,8 +323,7 @@ static void read_code(struct workshop *w, struct order *o, const cJSON *reply)
     {
         const int i = o->built.n_files;
 
-        if (i == PROGRAM_MAX_MODULES || !cJSON_IsString(name) || strchr(name->valuestring, '/') ||
-            strlen(name->valuestring) >= BUILT_NAME_BYTES) {
+        if (i == PROGRAM_MAX_MODULES || !cJSON_IsString(name) || !built_name_is_plain(name->valuestring)) {
             fail(o, STATUS_CRASH, "the compiling child named its files wrongly");
             return;
         }
@@ -463,6 +465,7 @@ static void take_order(struct workshop *w, struct order *o)
         return;
     }
     pthread_mutex_lock(&w->hands.lock);
+    assert(w->n_held < w->n_forges);
     w->held[w->n_held++] = o;
     hands_changed(&w->hands);
     pthread_mutex_unlock(&w->hands.lock);
@@ -671,8 +674,6 @@ enum err builder_open(const struct builder_options *options, struct workshop **o
     if (!e)
         e = ask_compiler(w, &w->forges[0], why);
     sandbox_end_child(&w->forges[0].child); /* its threads start their own */
-    if (!e)
-        e = enlist(w, why);
     if (e)
         builder_close(w);
     else

@@ -40,10 +40,13 @@ struct hands;
 /* Reads "sm_61,sm_75": ERR_INPUT names what is no architecture, ERR_LIMIT for too many. */
 enum err builder_read_sms(const char *text, struct builder_options *out, struct why *why);
 
-/* Starts a child, asks it for its compiler and whether that knows all architectures; then connects and registers, and
- * waits for a tracker that is out of reach as long as it takes. ERR_NOT_FOUND: no NVRTC; ERR_UNSUPPORTED: one that does
- * not know an architecture, or a tracker from before there were builders; else as farm_open. */
+/* Makes a work directory, starts a child and asks it for its compiler. ERR_UNSUPPORTED: there is none, or it does not
+ * know an architecture; ERR_CHILD, ERR_IO. */
 enum err builder_open(const struct builder_options *options, struct workshop **out, struct why *why);
+
+/* Connects and registers; waits for a tracker that is out of reach as long as it takes. ERR_UNSUPPORTED: a tracker from
+ * before there were builders; else as farm_open. */
+enum err builder_enlist(struct workshop *w, struct why *why);
 
 /* Lets go of all that it holds, without a word to the tracker; its threads were never started, or have ended. */
 void builder_close(struct workshop *w);
@@ -60,7 +63,7 @@ struct hands *builder_hands(struct workshop *w);
 /* Ends all children and removes the work directory, from any thread, with the stop flag set. */
 void builder_stop(struct workshop *w);
 
-/* After that: gives the leases back. */
+/* After that: gives the leases back, if it ever registered. */
 void builder_bye(struct workshop *w);
 
 /* Builds answered so far, ok and failed. */

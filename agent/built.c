@@ -51,8 +51,7 @@ cJSON *built_to_json(const struct built *b)
     return NULL;
 }
 
-/* It becomes a file's name in a directory of the agent's. */
-static bool name_is_plain(const char *name)
+bool built_name_is_plain(const char *name)
 {
     const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
@@ -68,7 +67,7 @@ static enum err read_file_entry(const cJSON *item, struct built *b, struct why *
         e = json_get_text(item, "sha256", &hex, why);
     if (e)
         return ERR_PROTOCOL;
-    if (!name_is_plain(name) || !sha256_is_hex(hex) || b->n_files == PROGRAM_MAX_MODULES)
+    if (!built_name_is_plain(name) || !sha256_is_hex(hex) || b->n_files == PROGRAM_MAX_MODULES)
         return why_set(why, ERR_PROTOCOL,
                        "a builder answered with a file '%.80s' of content '%.12s': expected at most %d "
                        "plain names with their SHA-256",

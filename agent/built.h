@@ -28,6 +28,9 @@ struct built {
     int n_files;
 };
 
+/* May it become a file's name in a directory of the agent's? */
+bool built_name_is_plain(const char *name);
+
 /* All empty; fini frees what it owns and accepts half-made ones. */
 void built_init(struct built *b);
 void built_fini(struct built *b);

@@ -3,6 +3,7 @@
 #include "agent/energy.h"
 #include "agent/measure.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,6 +320,7 @@ cJSON *child_time(struct child *c, const cJSON *request)
         t->batch.n_items++;
     }
     load_anchor(t, request);
+    assert(!t->batch.anchor || c->anchor);
     run_batch(t);
     leave_if_lost(t);
     reply = batch_reply(t);

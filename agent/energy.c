@@ -1,5 +1,7 @@
 #include "agent/energy.h"
 
+#include <assert.h>
+
 #define WARM_NS 300000000LL     /* until power follows load */
 #define SPAN_NS 1000000000LL    /* measured, at least */
 #define TICK_MAX_NS 300000000LL /* counters are brought up to date several times a second */
@@ -65,7 +67,8 @@ static enum err measure(struct energy *x, double *energy_j)
         e = run_until(x, clock_read_ns(x->clock) + SPAN_NS, false, &joules);
     if (!e && counts)
         e = run_until(x, clock_read_ns(x->clock) + TICK_MAX_NS, true, &joules);
-    if (!e && x->n_runs > 0)
+    assert(e || x->n_runs > 0);
+    if (!e)
         *energy_j = (counts ? x->now.energy_j - from_j : joules) / (double)x->n_runs;
     return e;
 }

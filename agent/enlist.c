@@ -4,12 +4,14 @@
 #include "core/clock.h"
 #include "core/entropy.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #define RENEW_MAX_MS 10000 /* at most; else a third of what a lease lives */
+#define TELL_MS 30000      /* between lines about a tracker that is out of reach */
 
 void enlist_tell(const struct enlist *e, int level, const char *format, ...)
 {
@@ -36,11 +38,21 @@ void enlist_nap(const struct enlist *e, int64_t ms)
 
 /* ---- connecting and registering ---- */
 
+/* Of several threads that wait one tells, every half minute. */
+static bool is_time_to_tell(struct enlist *e, int64_t out_ms)
+{
+    const int64_t now_ns = clock_read_ns(e->options.clock);
+    int64_t told_ns = atomic_load(&e->told_ns);
+
+    return out_ms >= TELL_MS && (!told_ns || now_ns - told_ns >= TELL_MS * INT64_C(1000000)) &&
+           atomic_compare_exchange_strong(&e->told_ns, &told_ns, now_ns);
+}
+
 static bool still_waiting(int64_t out_ms, void *arg)
 {
     struct enlist *e = arg;
 
-    if (out_ms > 0 && out_ms % 30000 < 1000)
+    if (is_time_to_tell(e, out_ms))
         enlist_tell(e, 0, "the tracker %s is out of reach for %lld s", e->options.url, (long long)(out_ms / 1000));
     return !enlist_stopping(e);
 }
@@ -182,6 +194,7 @@ void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed)
     cJSON *args = cJSON_CreateObject(), *reply = NULL;
     bool ok = args != NULL, drain = false;
 
+    assert(failed <= done);
     json_add_text(args, "agent", x->options.name, &ok);
     json_add_text(args, "state", n_held ? "busy" : "idle", &ok);
     json_add_i64(args, "current", n_held, &ok);
@@ -204,7 +217,7 @@ void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed)
 
 void enlist_bye(struct enlist *x)
 {
-    cJSON *args = cJSON_CreateObject();
+    cJSON *args = x->client ? cJSON_CreateObject() : NULL;
     bool ok = args != NULL;
 
     json_add_text(args, "agent", x->options.name, &ok);

@@ -33,9 +33,10 @@ struct enlist {
     struct enlist_options options;
     struct client *client;
     char nonce[2 * 16 + 1];
-    atomic_int renew_ms; /* how often leases are to be renewed */
-    atomic_bool drain;   /* the tracker asks this agent to leave */
-    bool knows_builds;   /* the tracker hands out builds */
+    atomic_int renew_ms;     /* how often leases are to be renewed */
+    atomic_bool drain;       /* the tracker asks this agent to leave */
+    bool knows_builds;       /* the tracker hands out builds */
+    _Atomic int64_t told_ns; /* when people were last told that it is out of reach; 0 = never */
 };
 
 /* Connects and registers; waits for a tracker that is out of reach as long as it takes. ERR_EXISTS: another process or
@@ -54,7 +55,7 @@ cJSON *enlist_lease(struct enlist *e, const char *op, cJSON *takes_args);
 /* Tells the tracker how this agent is; notes when it is asked to leave. */
 void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed);
 
-/* Gives the leases back. */
+/* Gives the leases back; nothing to do where it never connected. */
 void enlist_bye(struct enlist *e);
 
 /* Has this agent end in good order, with words. */

@@ -2,6 +2,7 @@
 
 #include "agent/farm_parts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,18 +36,20 @@ bool farm_hold(struct farm *f, struct trial *t)
     ok = !same && f->n_held < MAX_HELD;
     if (ok)
         f->held[f->n_held++] = t;
+    assert(f->n_held <= MAX_HELD);
     pthread_mutex_unlock(&f->hands.lock);
     return ok;
 }
 
 static void let_go(struct farm *f, struct trial *t)
 {
+    int i = 0;
+
     pthread_mutex_lock(&f->hands.lock);
-    for (int i = 0; i < f->n_held; i++)
-        if (f->held[i] == t) {
-            f->held[i] = f->held[--f->n_held];
-            break;
-        }
+    while (i < f->n_held && f->held[i] != t)
+        i++;
+    assert(i < f->n_held);
+    f->held[i] = f->held[--f->n_held];
     hands_changed(&f->hands);
     pthread_mutex_unlock(&f->hands.lock);
     trial_free(t);
@@ -57,6 +60,7 @@ static void count(struct farm *f, const struct record *r)
     pthread_mutex_lock(&f->hands.lock);
     f->done++;
     f->failed += r->status != STATUS_OK;
+    assert(f->failed <= f->done);
     pthread_mutex_unlock(&f->hands.lock);
 }
 
@@ -172,6 +176,7 @@ static void note(struct renewal *r, const struct trial *t, cJSON *list, bool *ok
     *ok = *ok && item && cJSON_AddItemToArray(list, item);
     json_add_text(item, "trial", t->id, ok);
     json_add_i64(item, "token", t->token, ok);
+    assert(r->n < MAX_HELD);
     strcpy(r->trials[r->n].id, t->id);
     r->trials[r->n++].token = t->token;
 }
@@ -303,6 +308,7 @@ static enum err enlist(struct farm *f, struct why *why)
 static void plan_hands(struct farm *f)
 {
     f->n_builders = f->overlap ? f->rig->n_builders : 1;
+    assert(f->n_builders >= 1 && f->n_builders <= RIG_MAX_BUILDERS);
     for (int i = 0; i < f->n_builders; i++)
         hands_add(&f->hands, farm_build_step, i);
     hands_add(&f->hands, farm_time_step, 0);

@@ -2,6 +2,7 @@
 #include "agent/farm_parts.h"
 #include "agent/fetch.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- leasing ---- */
@@ -59,6 +60,7 @@ static void leave_when_done(struct farm *f)
 
     pthread_mutex_lock(&f->hands.lock);
     now = !f->left && !(f->leased.n || f->n_building || f->ready.n || f->timing);
+    assert(!now || f->n_held == 0 || enlist_stopping(&f->enlist)); /* what is held is somewhere */
     f->left |= now;
     pthread_mutex_unlock(&f->hands.lock);
     if (now)
@@ -103,6 +105,7 @@ static void fetch_all(struct farm *f, const struct queue *b)
             continue;
         }
         pthread_mutex_lock(&f->hands.lock);
+        assert(f->leased.n < MAX_HELD);
         f->leased.trials[f->leased.n++] = t;
         hands_changed(&f->hands);
         pthread_mutex_unlock(&f->hands.lock);

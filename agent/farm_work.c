@@ -27,6 +27,7 @@ static struct trial *remove_at(struct queue *q, int i)
 {
     struct trial *t = q->trials[i];
 
+    assert(i >= 0 && i < q->n);
     q->n--;
     memmove(&q->trials[i], &q->trials[i + 1], (size_t)(q->n - i) * sizeof *q->trials);
     return t;
@@ -62,9 +63,11 @@ static void take_built(struct farm *f, struct trial *t)
         farm_answer(f, t);
     pthread_mutex_lock(&f->hands.lock);
     if (timed) {
+        assert(f->ready.n < MAX_HELD);
         t->built = true;
         f->ready.trials[f->ready.n++] = t;
     }
+    assert(f->n_building > 0);
     f->n_building--;
     hands_changed(&f->hands);
     pthread_mutex_unlock(&f->hands.lock);
@@ -175,6 +178,7 @@ bool farm_time_step(void *farm, int i)
         return false;
     time_batch(f, &b);
     pthread_mutex_lock(&f->hands.lock);
+    assert(f->timing);
     f->timing = false;
     hands_changed(&f->hands);
     pthread_mutex_unlock(&f->hands.lock);

@@ -1,5 +1,7 @@
 #include "agent/fetch.h"
 
+#include <assert.h>
+
 #define MAX_TRIAL_BLOB_BYTES ((size_t)1 << 31)
 
 struct fetcher {
@@ -100,6 +102,7 @@ bool fetch_trial(struct client *client, struct workdir *dir, const atomic_bool *
         anchored = fetch_anchor(&x, t);
     if (x.e && !atomic_load(stop))
         trial_fail(t, STATUS_RUNTIME, "prepare", x.why.text);
+    assert(anchored || !t->anchor_name.hex[0]);
     if (!anchored)
         *anchor_why = x.why;
     blobs_fini(&set);

@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -70,6 +71,7 @@ static size_t frame_length(const struct buf *b)
 
 static void drop_front(struct buf *b, size_t n)
 {
+    assert(n <= b->len);
     memmove(b->data, b->data + n, b->len - n + 1);
     b->len -= n;
 }

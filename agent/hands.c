@@ -24,6 +24,7 @@ void hands_add(struct hands *h, hand_step *step, int i)
 
 void hands_changed(struct hands *h)
 {
+    assert(pthread_mutex_trylock(&h->lock) != 0); /* somebody has it: the caller */
     h->n_changes++;
     pthread_cond_broadcast(&h->changed);
 }

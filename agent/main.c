@@ -371,9 +371,12 @@ static int build(const struct cli *c, struct ender *ender, int *verbosity)
     if (!e)
         e = builder_open(&o, &w, &why);
     if (!e) {
+        atomic_store(&ender->workshop, w);
+        e = builder_enlist(w, &why);
+    }
+    if (!e) {
         snprintf(line, sizeof line, "%s builds for %s with %s", o.name, cli_text(c, "build-for"), builder_compiler(w));
         log_line(0, line, verbosity);
-        atomic_store(&ender->workshop, w);
         e = builder_start(w, &why);
     }
     if (e)

@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "runtime/verify.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,7 @@ static void run_canary(struct measure_batch *b)
         b->before_slot(MEASURE_CANARY, b->arg);
     if (b->canary)
         ns = b->canary(b->arg);
+    assert(b->n_canaries < TIMING_MAX_ROUNDS);
     if (ns > 0)
         b->canary_ns[b->n_canaries++] = ns;
 }
@@ -201,6 +203,7 @@ static void run_round(struct measure_batch *b, const int *live, int n_live)
     int plan[2 * TIMING_MAX_BATCH + 1];
     const int n = timing_plan(&b->rng, live, n_live, anchored(b), plan);
 
+    assert(n_live <= b->n_items && n <= 2 * TIMING_MAX_BATCH + 1);
     for (int i = 0; i < n; i++) {
         struct measure_item *m = plan[i] == TIMING_ANCHOR ? b->anchor : &b->items[plan[i]];
 

@@ -3,6 +3,7 @@
 #include "core/proc.h"
 #include "runtime/sense.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <math.h>
 #include <sched.h>
@@ -58,6 +59,7 @@ int pin_fastest(const char *root, int *cpus, int n)
     for (int i = 0; i < n; i++)
         if (speed_of(root, cpus[i]) >= best)
             cpus[n_kept++] = cpus[i];
+    assert(n_kept <= n && (n == 0 || n_kept > 0));
     return n_kept;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/cuda_made.h"
 #include "runtime/device.h"
 
+#include <assert.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -371,6 +372,7 @@ void rig_verify(struct rig *r, int i_builder, struct trial *t)
     struct sandbox_end end = {.fate = SANDBOX_DIED};
     cJSON *reply = NULL;
 
+    assert(i_builder >= 0 && i_builder < r->n_builders);
     if (t->finished)
         return;
     ask_verify(r, b, t, t->program_name.hex, &reply, &end);
@@ -458,6 +460,7 @@ static enum err want_time_child(struct rig *r, int64_t generation, struct why *w
 {
     if (generation < r->time_generation)
         generation = r->time_generation;
+    assert(generation >= 0);
     if (sandbox_is_alive(&r->time) && r->time_generation == generation &&
         (r->n_timed < RIG_CHILD_TRIALS || r->simulated))
         return ERR_OK;
@@ -528,6 +531,7 @@ static void take_batch(struct rig *r, struct trial *const *trials, int n, const 
         else
             trial_fail(trials[i], STATUS_RUNTIME, "time",
                        refused ? refused : "the child gave no answer for this trial");
+        assert(trials[i]->finished);
         if (!keeps_child(trials[i]->record.status))
             r->n_timed = RIG_CHILD_TRIALS;
     }
@@ -594,11 +598,14 @@ static bool take_device(struct rig *r)
 
 void rig_time(struct rig *r, struct trial *const *trials, int n)
 {
+    assert(n >= 1 && n <= TIMING_MAX_BATCH);
     if (!take_device(r))
         return;
     for (int i = 0; i < n; i++)
         trials[i]->record.wait_ms = (double)(clock_read_ns(r->options.clock) - trials[i]->verified_ns) * 1e-6;
     time_together(r, trials, n);
+    for (int i = 0; i < n; i++)
+        assert(trials[i]->finished || stopping(r));
     lock_release(r->lock_fd);
 }
 
@@ -628,5 +635,6 @@ int rig_batch_size(struct trial *const *trials, int n)
             break;
         n_fit++;
     }
+    assert(n_fit <= n && n_fit <= TIMING_MAX_BATCH);
     return n_fit;
 }

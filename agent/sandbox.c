@@ -310,6 +310,7 @@ void sandbox_ask(struct sandbox *s, cJSON *request, const struct sandbox_limits 
         end->fate = SANDBOX_DIED;
         why_set(&end->words, ERR_CHILD, "there is no child process");
     }
+    assert((*reply != NULL) == (end->fate == SANDBOX_REPLIED));
     if (end->fate != SANDBOX_REPLIED)
         sandbox_end_child(s);
 }

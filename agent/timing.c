@@ -19,6 +19,7 @@ static int ascending(const void *a, const void *b)
 
 double timing_median(double *values, int n)
 {
+    assert(n >= 1);
     qsort(values, (size_t)n, sizeof *values, ascending);
     return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
@@ -41,6 +42,7 @@ int timing_plan(struct rng *rng, const int *live, int n_live, bool anchored, int
     }
     if (anchored && n_live)
         plan[n++] = TIMING_ANCHOR;
+    assert(n <= 2 * n_live + 1);
     return n;
 }
 

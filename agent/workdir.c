@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -162,6 +163,7 @@ enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex
         return why_set(why, ERR_NOT_FOUND, "blob %.12s is missing", hex);
     if (grow(w))
         return why_set(why, ERR_NOMEM, "out of memory");
+    assert(w->n_blobs < w->cap_blobs && w->lock_fd >= 0);
     blob_path(w->path, hex, path, sizeof path);
     e = file_append(path, b->data, b->n_bytes, false, why);
     if (e) {
@@ -187,6 +189,7 @@ void workdir_trim(struct workdir *w, int64_t stamp)
         }
         blob_path(w->path, w->blobs[i].name.hex, path, sizeof path);
         unlink(path);
+        assert(w->sum_bytes >= w->blobs[i].n_bytes);
         w->sum_bytes -= w->blobs[i].n_bytes;
         w->blobs[i] = w->blobs[--w->n_blobs];
     }

@@ -159,10 +159,12 @@ static void files_that_a_child_names_wrongly_are_refused(void **state)
     static const struct {
         const char *name;
         enum record_status status;
-    } cases[] = {{"../board/secret", STATUS_CRASH}, {"not-made.cubin", STATUS_RUNTIME}};
+    } cases[] = {{"../board/secret", STATUS_CRASH},
+                 {".hidden", STATUS_CRASH}, /* as an agent would refuse it */
+                 {"not-made.cubin", STATUS_RUNTIME}};
 
     (void)state;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         begin();
         children->compiler_has = cases[i].name;
         add("", -1);

@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/proc.h"
 #include "samples.h"
+#include "tests/runtime/sysfs.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -18,7 +19,7 @@
 #include <cmocka.h>
 
 static struct rig rig;
-static char tmp[PATH_MAX];
+static char tmp[PATH_MAX - 16], sysfs[PATH_MAX];
 
 static void log_line(int level, const char *line, void *arg)
 {
@@ -83,22 +84,37 @@ static void run_both(struct trial *t)
         rig_time(&rig, &t, 1);
 }
 
-static void one(const char *source, enum record_status status, const char *stage, const char *words)
+static void one_within(const char *source, const char *limits, enum record_status status, const char *stage,
+                       const char *words)
 {
     struct sample m;
     struct trial *t;
 
     sample_make(&m, source, 64);
-    t = lease(&m, "", LIMITS);
+    t = lease(&m, "", limits);
     run_both(t);
     expect(t, status, stage, words);
     drop(&m, t);
 }
 
-static void a_good_program_is_ok(void **state)
+static void one(const char *source, enum record_status status, const char *stage, const char *words)
+{
+    one_within(source, LIMITS, status, stage, words);
+}
+
+static double temperature(const cJSON *sense, const char *when)
+{
+    double c = -1;
+
+    json_real_or(cJSON_GetObjectItemCaseSensitive(sense, when), "temperature_c", -1, &c, NULL);
+    return c;
+}
+
+static void a_good_program_is_ok_with_what_the_sensors_said(void **state)
 {
     struct sample m;
     struct trial *t;
+    const cJSON *sense;
 
     (void)state;
     sample_make(&m, sample_good, 64);
@@ -108,6 +124,10 @@ static void a_good_program_is_ok(void **state)
     rig_complete(&rig, t);
     assert_true(t->record.time_ns > 0 && isnan(t->record.lnratio) && t->record.rounds == 5);
     assert_true(t->record.canary_before > 0 && t->record.build_ms > 0 && t->record.device);
+    sense = cJSON_GetObjectItemCaseSensitive(t->record.device, "sense");
+    assert_true(temperature(sense, "before") == 65 && temperature(sense, "during") == 65 &&
+                temperature(sense, "after") == 65);
+    assert_false(cJSON_HasObjectItem(sense, "waited_s"));
     drop(&m, t);
 }
 
@@ -128,8 +148,8 @@ static void an_endless_loop_is_a_timeout(void **state)
     const int64_t from = clock_now_ns();
 
     (void)state;
-    one(sample_endless, STATUS_TIMEOUT, "verify",
-        "longer than 22 s"); /* run_s, and 20 s for a compiler that comes late */
+    one_within(sample_endless, "{\"build_s\":5,\"run_s\":1}", STATUS_TIMEOUT, "verify",
+               "longer than 6 s"); /* run_s, and build_s for a compiler that comes late */
     print_message("endless loop ended after %.2f s\n", (double)(clock_now_ns() - from) * 1e-9);
 }
 
@@ -257,7 +277,7 @@ static void children_leave_nothing_behind(void **state)
 
 static int open_rig(void **state)
 {
-    const struct rig_options o = {.device = "opencl", .log = log_line};
+    const struct rig_options o = {.device = "opencl", .log = log_line, .cool = {.max_c = 70}};
     struct why why = {""};
 
     (void)state;
@@ -265,6 +285,10 @@ static int open_rig(void **state)
         return -1;
     setenv("TMPDIR", tmp, 1);
     setenv("TUNE_LOCK_DIR", tmp, 1);
+    snprintf(sysfs, sizeof sysfs, "%s/sysfs", tmp);
+    sysfs_rk3399(sysfs);
+    sysfs_put(sysfs, "class/thermal/thermal_zone0/temp", "65000"); /* of its CPUs */
+    setenv("TUNE_SYSFS", sysfs, 1);
     if (rig_open(&rig, &o, true, &why)) {
         print_message("skipped: %s\n", why.text);
         dir_remove(tmp);
@@ -286,7 +310,7 @@ static int close_rig(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_program_is_ok),
+        cmocka_unit_test(a_good_program_is_ok_with_what_the_sensors_said),
         cmocka_unit_test(a_wrong_answer_is_wrong),
         cmocka_unit_test(what_does_not_compile_says_why),
         cmocka_unit_test(an_endless_loop_is_a_timeout),

@@ -1,15 +1,20 @@
-/* Boards that get hot: waiting before timing, sensors in the record, which CPUs launch. Sysfs trees made here stand for
- * a board. With an argument "--child" this program is also the children of a rig. */
-#include "agent/child.h"
-#include "agent/rig.h"
-#include "core/clock.h"
-#include "samples.h"
+/* Boards that get hot, on a clock and a device of the test's own: waiting before timing, what the sensors said. And the
+ * threads and CPUs of a machine, as far as trees made here tell. */
+#include "agent/cool.h"
+#include "agent/hands.h"
+#include "agent/host.h"
+#include "agent/pin.h"
+#include "core/proc.h"
 #include "tests/runtime/sysfs.h"
 
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static char root[PATH_MAX];
@@ -17,12 +22,16 @@ static char root[PATH_MAX];
 static int make_root(void **state)
 {
     (void)state;
-    return dir_temporary("tune-sysfs", root, sizeof root, NULL) != ERR_OK;
+    if (dir_temporary("tune-sysfs", root, sizeof root, NULL))
+        return -1;
+    setenv("TUNE_SYSFS", root, 1);
+    return 0;
 }
 
 static int drop_root(void **state)
 {
     (void)state;
+    unsetenv("TUNE_SYSFS");
     dir_remove(root);
     return 0;
 }
@@ -31,8 +40,23 @@ static int drop_root(void **state)
 
 static double now_c;
 static int n_alive;
+static int64_t now_ns;
 
-static enum err fake_sense(struct device *d, struct sense *out)
+static int64_t read_ns(void *arg)
+{
+    (void)arg;
+    return now_ns;
+}
+
+static void pass(void *arg, int64_t ms)
+{
+    (void)arg;
+    now_ns += ms * 1000000;
+}
+
+static const struct clock hand_clock = {.now_ns = read_ns, .sleep_ms = pass};
+
+static enum err cooling(struct device *d, struct sense *out)
 {
     (void)d;
     *out = (struct sense){.known = SENSE_TEMPERATURE | SENSE_THROTTLE, .temperature_c = now_c};
@@ -41,10 +65,18 @@ static enum err fake_sense(struct device *d, struct sense *out)
     return ERR_OK;
 }
 
+static enum err hot_for_ever(struct device *d, struct sense *out)
+{
+    (void)d;
+    *out = (struct sense){.known = SENSE_TEMPERATURE, .temperature_c = now_c};
+    return ERR_OK;
+}
+
 static enum err no_sense(struct device *d, struct sense *out)
 {
     (void)d;
-    (void)out;
+    out->known = SENSE_TEMPERATURE; /* whatever a failing driver leaves behind */
+    out->temperature_c = 300;
     return ERR_DEVICE;
 }
 
@@ -57,9 +89,10 @@ static void alive(void *arg)
 static struct cool wait_from(double c, const struct cool_rules *r, enum err (*sense)(struct device *, struct sense *))
 {
     const struct device_ops ops = {.sense = sense};
-    struct cool cool = {.ops = &ops};
+    struct cool cool = {.ops = &ops, .clock = &hand_clock};
 
     now_c = c;
+    now_ns = 1000;
     n_alive = 0;
     cool_wait(&cool, r, alive, NULL);
     cool.ops = NULL;
@@ -69,17 +102,17 @@ static struct cool wait_from(double c, const struct cool_rules *r, enum err (*se
 static void a_hot_device_is_waited_for(void **state)
 {
     const struct cool_rules r = {.max_c = 70};
-    const struct cool c = wait_from(80, &r, fake_sense);
+    const struct cool c = wait_from(80, &r, cooling);
 
     (void)state;
     assert_int_equal(n_alive, 2); /* at 80 and 75 */
-    assert_true(c.before.temperature_c == 70 && !c.hot && c.waited_s >= 1.0);
+    assert_true(c.before.temperature_c == 70 && !c.hot && c.waited_s == 1.0);
 }
 
 static void a_throttled_device_is_waited_for(void **state)
 {
     const struct cool_rules r = {.throttled = true};
-    const struct cool c = wait_from(85, &r, fake_sense);
+    const struct cool c = wait_from(85, &r, cooling);
 
     (void)state;
     assert_int_equal(n_alive, 1);
@@ -91,36 +124,99 @@ static void a_cool_device_and_one_without_sensors_are_not(void **state)
     const struct cool_rules r = {.max_c = 70, .throttled = true};
 
     (void)state;
-    assert_true(wait_from(70, &r, fake_sense).waited_s == 0);
+    assert_true(wait_from(70, &r, cooling).waited_s == 0);
     assert_true(wait_from(200, &r, no_sense).waited_s == 0);
     assert_true(wait_from(200, &r, NULL).waited_s == 0);
     assert_int_equal(n_alive, 0);
 }
 
+static void what_nobody_asked_for_is_not_waited_for(void **state)
+{
+    const struct cool_rules none = {.max_c = 0};
+
+    (void)state;
+    assert_true(wait_from(200, &none, cooling).waited_s == 0);
+}
+
 static void a_pause_is_kept(void **state)
 {
     const struct cool_rules r = {.pause_s = 0.7};
-    const int64_t from = clock_now_ns();
     const struct cool c = wait_from(20, &r, NULL);
 
     (void)state;
-    assert_true((double)(clock_now_ns() - from) >= 0.7e9 && c.waited_s >= 0.7);
+    assert_true(c.waited_s >= 0.7 && c.waited_s < 0.71 && !c.hot);
+    assert_int_equal(n_alive, 2);
+}
+
+static void a_device_that_does_not_cool_is_given_up(void **state)
+{
+    const struct cool_rules r = {.max_c = 70};
+    const struct cool c = wait_from(90, &r, hot_for_ever);
+
+    (void)state;
+    assert_true(c.hot && c.waited_s == COOL_MAX_S);
+    assert_int_equal(n_alive, 2 * COOL_MAX_S);
 }
 
 static void rules_arrive_as_they_were_sent(void **state)
 {
-    const struct cool_rules r = {.max_c = 71.5, .pause_s = 2, .throttled = true};
+    const struct cool_rules r = {.max_c = 71.5, .pause_s = 2, .throttled = true}, none = {.max_c = 0};
     struct cool_rules got;
     cJSON *o = cJSON_CreateObject();
     bool ok = true;
 
     (void)state;
+    cool_add_rules(o, &none, &ok);
+    assert_int_equal(cJSON_GetArraySize(o), 0);
     cool_add_rules(o, &r, &ok);
     cool_read_rules(o, &got);
     assert_true(ok && got.max_c == 71.5 && got.pause_s == 2 && got.throttled);
     cool_read_rules(NULL, &got);
     assert_true(got.max_c == 0 && got.pause_s == 0 && !got.throttled);
     cJSON_Delete(o);
+}
+
+/* ---- round a batch ---- */
+
+static double number_in(const cJSON *o, const char *part, const char *name)
+{
+    double v = NAN;
+
+    json_get_real(cJSON_GetObjectItemCaseSensitive(o, part), name, &v, NULL);
+    return v;
+}
+
+static void the_hottest_reading_is_kept(void **state)
+{
+    const struct device_ops ops = {.sense = hot_for_ever};
+    struct cool c = {.ops = &ops, .waited_s = 1.26, .hot = true};
+    double waited_s = 0;
+    cJSON *o;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        now_c = i == 1 ? 77 : 60 + i;
+        cool_during(&c);
+    }
+    now_c = 66;
+    cool_after(&c);
+    o = cool_to_json(&c);
+    assert_true(number_in(o, "during", "temperature_c") == 77 && number_in(o, "after", "temperature_c") == 66);
+    assert_null(cJSON_GetObjectItem(o, "before")); /* nobody looked */
+    json_get_real(o, "waited_s", &waited_s, NULL);
+    assert_true(waited_s == 1.3 && cJSON_IsTrue(cJSON_GetObjectItem(o, "hot")));
+    cJSON_Delete(o);
+}
+
+static void without_sensors_nothing_is_said(void **state)
+{
+    const struct device_ops ops = {.sense = no_sense};
+    struct cool c = {.ops = &ops};
+
+    (void)state;
+    cool_during(&c);
+    cool_after(&c);
+    assert_null(cool_to_json(&c));
 }
 
 /* ---- which CPUs ---- */
@@ -142,139 +238,185 @@ static void launches_come_from_the_fastest_cpus(void **state)
     assert_int_equal(unknown[0], 8);
 }
 
-/* ---- from the sensors to the record, on a real device ---- */
-
-static struct rig rig;
-
-static struct trial *lease(struct sample *m)
+static void timing_gets_the_last_cpus_and_all_else_the_first(void **state)
 {
-    static const struct trial_agent self = {.name = "me", .key = "test"};
-    const struct sha256 name = sample_seal(m);
-    struct trial *t = NULL;
-    struct why why = {""};
-    char text[300];
-    cJSON *json;
+    static const int cpus[] = {0, 2, 4, 6};
+    static struct pin_plan p;
 
-    for (size_t i = 0; i < m->blobs.n; i++)
-        assert_int_equal(workdir_put(&rig.dir, &m->blobs, m->blobs.items[i].name.hex, &why), ERR_OK);
-    snprintf(text, sizeof text, "{\"trial\":\"1\",\"token\":1,\"program\":\"%s\",\"body\":{\"purpose\":\"search\"}}",
-             name.hex);
-    json = cJSON_Parse(text);
-    assert_int_equal(trial_new(json, &self, &t, &why), ERR_OK);
-    cJSON_Delete(json);
-    trial_take_program(t, blobs_get(&m->blobs, name.hex)->data, blobs_get(&m->blobs, name.hex)->n_bytes);
-    return t;
+    (void)state;
+    pin_split(cpus, 4, 3, &p);
+    assert_true(p.overlap && p.n_timing == 3 && p.n_other == 1);
+    assert_true(p.timing[0] == 2 && p.timing[1] == 4 && p.timing[2] == 6 && p.other[0] == 0);
+    pin_split(cpus, 4, 4, &p);
+    assert_true(!p.overlap && p.n_timing == 4 && p.n_other == 4);
+    pin_split(cpus, 4, 9, &p);
+    assert_true(!p.overlap && p.n_timing == 4);
+    pin_free(cpus, 4, &p);
+    assert_true(p.overlap && p.n_timing == 4 && p.n_other == 4 && p.other[3] == 6);
 }
 
-static void *cool_down(void *arg)
+static void *sleep_on(void *arg)
 {
-    clock_sleep_ms(3000);
-    sysfs_put(root, "class/thermal/thermal_zone0/temp", "60000");
+    pause();
     return arg;
 }
 
-/* `cools`: to 60 C, three seconds after timing was asked for. */
-static cJSON *sense_of_a_trial(bool cools)
+static void new_threads_get_a_cpu_each(void **state)
 {
-    struct sample m;
-    struct trial *t;
-    pthread_t thread;
-    cJSON *sense;
+    static struct pin_threads before;
+    pthread_t threads[3];
+    cpu_set_t set;
+    int cpus[PIN_MAX_CPUS];
+    const int n_cpus = proc_cpus(cpus, PIN_MAX_CPUS);
 
-    sample_make(&m, sample_good, 64);
-    t = lease(&m);
-    rig_verify(&rig, 0, t);
-    if (cools)
-        pthread_create(&thread, NULL, cool_down, NULL);
-    rig_time(&rig, &t, 1);
-    if (cools)
-        pthread_join(thread, NULL);
-    if (t->record.status != STATUS_OK)
-        fail_msg("%s: %s", t->record.stage, t->record.why);
-    rig_complete(&rig, t);
-    sense = cJSON_DetachItemFromObjectCaseSensitive(t->record.device, "sense");
-    trial_free(t);
-    sample_fini(&m);
-    return sense;
+    (void)state;
+    pin_note_threads(&before);
+    assert_true(before.n >= 1);
+    assert_int_equal(pin_new_threads(&before), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, sleep_on, NULL), 0);
+    assert_int_equal(pin_new_threads(&before), 3);
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    assert_int_equal(CPU_COUNT(&set), n_cpus); /* this one was there before */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_getaffinity_np(threads[i], sizeof set, &set), 0);
+        assert_int_equal(CPU_COUNT(&set), 1);
+        pthread_cancel(threads[i]);
+        pthread_join(threads[i], NULL);
+    }
 }
 
-static double temperature(const cJSON *sense, const char *when)
-{
-    double c = -1;
+/* ---- what the machine tells of itself ---- */
 
-    json_real_or(cJSON_GetObjectItemCaseSensitive(sense, when), "temperature_c", -1, &c, NULL);
-    return c;
+static void a_cuda_version_is_a_number(void **state)
+{
+    struct device_desc d = {.platform_version = "CUDA 12.4"};
+
+    (void)state;
+    assert_int_equal(host_cuda_version(&d), 12040);
+    strcpy(d.platform_version, "OpenCL 3.0");
+    assert_int_equal(host_cuda_version(&d), INT_MAX);
 }
 
-static int open_rig(const struct cool_rules *rules, struct why *why)
+static void memory_is_told_in_bytes(void **state)
 {
-    const struct rig_options o = {.device = "opencl", .cool = *rules};
+    const int64_t total = host_total_bytes(), left = host_available_bytes();
 
-    setenv("TUNE_SYSFS", root, 1);
-    return rig_open(&rig, &o, false, why);
+    (void)state;
+    assert_true(total >= (int64_t)64 << 20 && total <= (int64_t)1 << 50);
+    assert_true(left > 0 && left <= total);
 }
 
-static void sensors_reach_the_record(void **state)
+static void a_device_object_says_what_was_readable(void **state)
 {
-    const struct cool_rules rules = {.max_c = 70};
-    struct why why = {""};
-    cJSON *sense;
-    const char *throttle = "";
-    double waited_s = 0;
+    struct device_desc d = {.api = "opencl", .name = "card", .threads = 8, .peak_gflops = 5};
+    double v = 0;
+    const char *machine = "";
+    cJSON *o;
 
     (void)state;
     sysfs_rk3399(root);
     sysfs_put(root, "class/thermal/thermal_zone0/temp", "65000"); /* of its CPUs */
-    if (open_rig(&rules, &why)) {
-        printf("skipped: %s\n", why.text);
-        skip();
-    }
-    sense = sense_of_a_trial(false);
-    assert_true(temperature(sense, "before") == 65 && temperature(sense, "during") == 65 &&
-                temperature(sense, "after") == 65);
-    assert_false(cJSON_HasObjectItem(sense, "waited_s"));
-    json_text_or(cJSON_GetObjectItemCaseSensitive(sense, "after"), "throttle", "", &throttle, NULL);
-    assert_string_equal(throttle, "devfreq-ff9a0000.gpu:2");
-    cJSON_Delete(sense);
-    sysfs_put(root, "class/thermal/thermal_zone0/temp", "74444");
-    sense = sense_of_a_trial(true);
-    assert_true(temperature(sense, "before") == 60);
-    json_real_or(sense, "waited_s", 0, &waited_s, NULL);
-    assert_true(waited_s > 0);
-    cJSON_Delete(sense);
-    rig_close(&rig);
+    sysfs_put(root, "devices/system/cpu/cpu5/cpufreq/scaling_cur_freq", "1799999");
+    o = host_device_object(&d, 3, 99.96, 5);
+    assert_true(json_get_real(o, "threads", &v, NULL) == ERR_OK && v == 3);
+    assert_true(json_get_real(o, "peak_gflops", &v, NULL) == ERR_OK && v == 100);
+    assert_true(json_get_real(o, "clock_mhz", &v, NULL) == ERR_OK && v == 1800);
+    assert_true(json_get_real(o, "temperature_c", &v, NULL) == ERR_OK && v == 65);
+    assert_true(json_get_real(o, "load", &v, NULL) == ERR_OK && v >= 0);
+    assert_true(json_get_text(o, "machine", &machine, NULL) == ERR_OK && *machine);
+    cJSON_Delete(o);
+    o = host_device_object(&d, 0, 0, -1);
+    assert_true(json_get_real(o, "threads", &v, NULL) == ERR_OK && v == 8);
+    assert_true(json_get_real(o, "peak_gflops", &v, NULL) == ERR_OK && v == 5);
+    assert_null(cJSON_GetObjectItem(o, "clock_mhz"));
+    cJSON_Delete(o);
 }
 
-static void without_sensors_the_record_has_none(void **state)
+/* ---- threads that take steps ---- */
+
+struct counted {
+    struct hands hands;
+    atomic_bool stop;
+    int left, n_done, n_idle; /* under the lock */
+};
+
+static bool count_down(void *owner, int i)
 {
-    const struct cool_rules rules = {.max_c = 70, .throttled = true};
-    struct why why = {""};
+    struct counted *c = owner;
+    bool any;
+
+    if (i != 4)
+        abort();
+    pthread_mutex_lock(&c->hands.lock);
+    any = c->left > 0;
+    c->left -= any;
+    c->n_done += any;
+    c->n_idle += !any;
+    pthread_mutex_unlock(&c->hands.lock);
+    return any;
+}
+
+static bool has_done(struct counted *c, int n_done)
+{
+    bool done = false;
+
+    for (int i = 0; i < 5000 && !done; i++) {
+        pthread_mutex_lock(&c->hands.lock);
+        done = c->n_done == n_done && c->n_idle > 0;
+        pthread_mutex_unlock(&c->hands.lock);
+        if (!done)
+            usleep(1000);
+    }
+    return done;
+}
+
+/* They wait where there is nothing to do, and look again when something changes. */
+static void hands_work_until_there_is_nothing_left(void **state)
+{
+    static struct counted c; /* its threads live as long as the process */
 
     (void)state;
-    if (open_rig(&rules, &why)) {
-        printf("skipped: %s\n", why.text);
-        skip();
-    }
-    assert_null(sense_of_a_trial(false));
-    rig_close(&rig);
+    hands_init(&c.hands, &c.stop, &c);
+    hands_add(&c.hands, count_down, 4);
+    hands_add(&c.hands, count_down, 4);
+    c.left = 10;
+    assert_int_equal(hands_start(&c.hands, NULL), ERR_OK);
+    assert_true(has_done(&c, 10));
+    pthread_mutex_lock(&c.hands.lock);
+    c.left = 5;
+    c.n_idle = 0;
+    hands_changed(&c.hands);
+    pthread_mutex_unlock(&c.hands.lock);
+    assert_true(has_done(&c, 15));
+    atomic_store(&c.stop, true);
+    pthread_mutex_lock(&c.hands.lock);
+    hands_changed(&c.hands);
+    pthread_mutex_unlock(&c.hands.lock);
 }
 
 #define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, drop_root)
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hot_device_is_waited_for),
         cmocka_unit_test(a_throttled_device_is_waited_for),
         cmocka_unit_test(a_cool_device_and_one_without_sensors_are_not),
+        cmocka_unit_test(what_nobody_asked_for_is_not_waited_for),
         cmocka_unit_test(a_pause_is_kept),
+        cmocka_unit_test(a_device_that_does_not_cool_is_given_up),
         cmocka_unit_test(rules_arrive_as_they_were_sent),
+        cmocka_unit_test(the_hottest_reading_is_kept),
+        cmocka_unit_test(without_sensors_nothing_is_said),
         WITH_ROOT(launches_come_from_the_fastest_cpus),
-        WITH_ROOT(sensors_reach_the_record),
-        WITH_ROOT(without_sensors_the_record_has_none),
+        cmocka_unit_test(timing_gets_the_last_cpus_and_all_else_the_first),
+        cmocka_unit_test(new_threads_get_a_cpu_each),
+        cmocka_unit_test(a_cuda_version_is_a_number),
+        cmocka_unit_test(memory_is_told_in_bytes),
+        WITH_ROOT(a_device_object_says_what_was_readable),
+        cmocka_unit_test(hands_work_until_there_is_nothing_left),
     };
 
-    if (argc > 1 && strcmp(argv[1], "--child") == 0)
-        return child_main(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

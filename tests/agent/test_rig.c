@@ -268,6 +268,31 @@ static void an_anchor_that_kills_is_left_out(void **state)
     town_close(&t);
 }
 
+static void an_anchor_that_cannot_be_loaded_is_told(void **state)
+{
+    (void)state;
+    begin()->crew.children.anchor_why = "it does not fit";
+    add("", -1);
+    add("", 0);
+    town_run(&t, 600);
+    expect_ok(1);
+    assert_true(isnan(job->trials[1].record.lnratio));
+    assert_int_equal(crew_told(&t.agents[0].crew, ": it does not fit"), 1);
+    assert_int_equal(crew_told(&t.agents[0].crew, "timed without the anchor"), 1);
+    town_close(&t);
+}
+
+static void a_device_that_stays_hot_is_told(void **state)
+{
+    (void)state;
+    begin()->crew.children.sense_c = 95;
+    children->hot = true;
+    add("", -1);
+    town_run(&t, 600);
+    assert_int_equal(crew_told(&t.agents[0].crew, "did not cool in 300 s: it is at 95 C"), 1);
+    town_close(&t);
+}
+
 static void the_anchor_is_not_blamed_for_its_candidate(void **state)
 {
     const int n = 2; /* together, alone */
@@ -702,6 +727,8 @@ int main(void)
         cmocka_unit_test(ends_while_timing_have_their_statuses),
         cmocka_unit_test(a_trial_without_an_answer_fails_alone),
         cmocka_unit_test(an_anchor_that_kills_is_left_out),
+        cmocka_unit_test(an_anchor_that_cannot_be_loaded_is_told),
+        cmocka_unit_test(a_device_that_stays_hot_is_told),
         cmocka_unit_test(the_anchor_is_not_blamed_for_its_candidate),
         cmocka_unit_test(the_anchor_is_not_blamed_for_what_came_before_it),
         cmocka_unit_test(a_child_that_dies_without_a_word_leaves_the_anchor),

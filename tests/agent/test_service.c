@@ -1,5 +1,6 @@
 /* An agent in the service of a tracker: registering, renewing, restarts, leaving; what it fetches and sends. */
 #include "core/file.h"
+#include "tests/runtime/sysfs.h"
 #include "town.h"
 #include "tracker/protocol.h"
 
@@ -8,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -325,6 +327,40 @@ static void what_is_leased_twice_is_done_once(void **state)
 
 /* ---- leaving ---- */
 
+/* Once in half a minute, whatever waits for it. */
+static void a_tracker_out_of_reach_is_told_of(void **state)
+{
+    struct crew_agent *a = begin(0);
+
+    (void)state;
+    for (int i = 0; i < 12; i++)
+        sim_job_add(job, "\"build_ms\":2000", -1);
+    town_at(&t, 2000, cut_the_net);
+    town_at(&t, 75000, mend_the_net);
+    town_run(&t, 600);
+    expect_all_ok();
+    assert_int_equal(crew_told(&a->crew, "the tracker net is out of reach for 30 s"), 1);
+    assert_int_equal(crew_told(&a->crew, "the tracker net is out of reach for 60 s"), 1);
+    assert_int_equal(crew_told(&a->crew, "is out of reach for "), 2);
+    town_close(&t);
+}
+
+static void a_beat_tells_the_temperature(void **state)
+{
+    struct crew_agent *a = begin(1);
+    char root[PATH_MAX];
+
+    (void)state;
+    snprintf(root, sizeof root, "%s/sysfs", net_dir(t.net));
+    sysfs_rk3399(root);
+    sysfs_put(root, "class/thermal/thermal_zone0/temp", "65000");
+    setenv("TUNE_SYSFS", root, 1);
+    town_run(&t, 600);
+    unsetenv("TUNE_SYSFS");
+    assert_non_null(strstr(crew_sent(&a->crew, "agent_beat", 0), "\"temperature\":65,\"load\":"));
+    town_close(&t);
+}
+
 static void a_second_process_of_the_name_makes_the_first_leave(void **state)
 {
     struct crew_agent *a = begin(0), *b = town_agent(&t, "a0");
@@ -611,6 +647,8 @@ int main(void)
         cmocka_unit_test(a_renewal_that_nobody_knows_registers_again),
         cmocka_unit_test(an_agent_that_was_cut_off_goes_on),
         cmocka_unit_test(what_is_leased_twice_is_done_once),
+        cmocka_unit_test(a_tracker_out_of_reach_is_told_of),
+        cmocka_unit_test(a_beat_tells_the_temperature),
         cmocka_unit_test(a_second_process_of_the_name_makes_the_first_leave),
         cmocka_unit_test(an_agent_that_is_asked_to_leave_finishes_what_it_holds),
         cmocka_unit_test(an_idle_agent_leaves_when_it_is_asked_to),

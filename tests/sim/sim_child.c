@@ -431,6 +431,8 @@ static void read_batch(struct batch *b)
     if (!*hex)
         return;
     b->anchored = know(b->a, hex, false, &b->anchor, &b->anchor_why) == ERR_OK;
+    if (b->a->child->all->anchor_why)
+        b->anchored = why_set(&b->anchor_why, ERR_LIMITS, "%s", b->a->child->all->anchor_why) == ERR_OK;
     b->a->log->anchor = (int)b->anchor.n;
 }
 
@@ -466,13 +468,15 @@ static cJSON *timed(const struct batch *b, int i)
     return made(o, ok);
 }
 
-static void add_sense(cJSON *o, double c, bool *ok)
+static void add_sense(cJSON *o, double c, bool hot, bool *ok)
 {
     cJSON *sense = cJSON_CreateObject(), *before = cJSON_CreateObject();
 
     json_add_real(before, "temperature_c", c, ok);
     json_add_item(sense, "before", before, ok);
     json_add_real(sense, "waited_s", 1.5, ok);
+    if (hot)
+        json_add_bool(sense, "hot", true, ok);
     json_add_item(o, "sense", sense, ok);
 }
 
@@ -492,7 +496,7 @@ static cJSON *batch_reply(struct batch *b)
     json_add_real(o, "gflops", CANARY_GFLOPS - 1, &ok);
     json_add_text(o, "anchor_why", b->anchor_why.text, &ok);
     if (all->sense_c > 0)
-        add_sense(o, all->sense_c, &ok);
+        add_sense(o, all->sense_c, all->hot, &ok);
     return made(o, ok);
 }
 

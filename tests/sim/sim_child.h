@@ -48,6 +48,8 @@ struct sim_children {
     int n_deaf;               /* of the next children each dies before it says a word */
     bool canary_kills;        /* timing dies at the canary */
     double sense_c;           /* of its sensor; 0 = none */
+    bool hot;                 /* it did not cool */
+    const char *anchor_why;   /* no anchor can be loaded while timing; NULL = they can */
     int64_t round_ns;         /* of a trial in a batch; 0 = 2 ms */
     int n_started, n_alive;
     struct sim_child *living;

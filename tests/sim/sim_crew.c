@@ -374,7 +374,9 @@ static struct crew_builder *builder_of(const struct crew *c)
 
 static enum err builder_begin(struct crew *c, struct why *why)
 {
-    return builder_open(&builder_of(c)->options, &builder_of(c)->workshop, why);
+    const enum err e = builder_open(&builder_of(c)->options, &builder_of(c)->workshop, why);
+
+    return e ? e : builder_enlist(builder_of(c)->workshop, why);
 }
 
 static struct hands *hands_of_builder(struct crew *c)

@@ -334,7 +334,7 @@ enum err tvm_workload(const struct tvm_task *t, const cJSON *list, struct worklo
         read_batch(t, &a, &text);
     else
         read_conv(t, &a, &text);
-    if (strncmp(buf_text(&text) + strlen(t->op), " f16", 4) == 0)
+    if (!a.e && strncmp(buf_text(&text) + strlen(t->op), " f16", 4) == 0)
         buf_puts(&text, " acc=f16");
     if (!a.e)
         a.e = text.failed ? text.failed : workload_parse(buf_text(&text), out, why);

@@ -12,8 +12,6 @@
 
 #define MANIFEST_MAX_BYTES ((size_t)64 << 20)
 #define MAX_FILES 100000
-#define SCHEMA_MAX 1
-
 /* A manifest as it stands, and its list of files. */
 struct manifest {
     struct buf text;
@@ -40,7 +38,8 @@ static bool is_below(const char *path)
         return false;
     for (const char *p = path; p; p = strchr(p, '/')) {
         p += *p == '/';
-        if (!*p || *p == '/' || strncmp(p, "../", 3) == 0 || strcmp(p, "..") == 0 || strncmp(p, "./", 2) == 0)
+        if (!*p || *p == '/' || strncmp(p, "../", 3) == 0 || strcmp(p, "..") == 0 || strncmp(p, "./", 2) == 0 ||
+            strcmp(p, ".") == 0)
             return false;
     }
     for (const char *p = path; *p; p++)
@@ -70,8 +69,9 @@ static enum err manifest_parse(struct manifest *m, const char *where, struct why
 
     if (!e)
         e = json_get_i64(m->root, "schema", 1, JSON_EXACT_MAX, &schema, why);
-    if (!e && schema > SCHEMA_MAX)
-        e = why_set(why, ERR_INPUT, "schema %lld is newer than this tune (it reads %d)", (long long)schema, SCHEMA_MAX);
+    if (!e && schema > HUB_MAX_SCHEMA)
+        e = why_set(why, ERR_INPUT, "schema %lld is newer than this tune (it reads %d)", (long long)schema,
+                    HUB_MAX_SCHEMA);
     if (!e)
         e = json_get_array(m->root, "files", &m->files, why);
     if (!e && cJSON_GetArraySize(m->files) > MAX_FILES)

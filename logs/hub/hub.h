@@ -110,6 +110,8 @@ enum err hub_pull_log(struct hub *h, const struct hub_url *u, const char *path, 
 
 /* ---- bundles: folders with a manifest.json that lists {path, sha256, bytes} ---- */
 
+#define HUB_MAX_SCHEMA 2 /* of manifests: tune deploy writes no higher one */
+
 /* Stores a bundle below `u`: its files, checked against the manifest first, and the manifest last. A bundle that is
  * there already stays unless `replace`: ERR_EXISTS. *n_sent: files sent (the same bundle again: 0). */
 enum err hub_push_bundle(struct hub *h, const struct hub_url *u, const char *dir, bool replace, int *n_sent,

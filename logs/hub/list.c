@@ -142,6 +142,14 @@ static const char *below(const struct listing *l, char *name)
     return name;
 }
 
+/* -1 for what is no size. */
+static int64_t size_of(const char *text)
+{
+    const long long n = strtoll(text, NULL, 10);
+
+    return n < 0 ? -1 : n;
+}
+
 static void tell(struct listing *l)
 {
     char *name = l->fields[NAME];
@@ -160,7 +168,7 @@ static void tell(struct listing *l)
     tame(l->fields[MODIFIED]);
     e.name = shown;
     if (l->n[SIZE])
-        e.n_bytes = strtoll(l->fields[SIZE], NULL, 10);
+        e.n_bytes = size_of(l->fields[SIZE]);
     l->each(&e, l->arg);
 }
 

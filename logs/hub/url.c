@@ -86,6 +86,9 @@ static enum err parse_http(const char *text, size_t n_scheme, struct hub_url *ou
 
     if (n_host == n_scheme)
         return why_set(why, ERR_INPUT, "%s: expected http(s)://host/path", text);
+    for (size_t i = n_scheme; i < n_host; i++)
+        if ((unsigned char)text[i] < 0x80 && !isalnum((unsigned char)text[i]) && !strchr("-._:[]", text[i]))
+            return why_set(why, ERR_INPUT, "%.*s: no host has '%c' in its name", (int)n_host, text, text[i]);
     if (encode(path ? path : "/", true, encoded, sizeof encoded) ||
         snprintf(out->http, sizeof out->http, "%.*s%s", (int)n_host, text, encoded) >= (int)sizeof out->http)
         return why_set(why, ERR_LIMIT, "%.*s..: the URL is too long", (int)n_host, text);

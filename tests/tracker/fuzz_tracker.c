@@ -1,229 +1,343 @@
-/* Random and damaged requests straight into a tracker: none may crash it, each gets a reply or is parked, and the books
- * stay in order. `fuzz_tracker [iterations [seed]]`. */
-#include "core/clock.h"
+/* Requests straight into a tracker over a store, with a clock of the input's own: bytes choose what is asked, of which
+ * of the jobs, trials, agents and builds that there are, so that most requests are accepted; a few are damaged. After
+ * each the books must agree, what is granted must be held by the one who asked, a request that comes twice is executed
+ * once, and a tracker that is started again knows what the one before knew. */
 #include "core/file.h"
-#include "core/rng.h"
+#include "tests/fuzz/fuzz.h"
 #include "tracker/execute.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = {"job",      "token",   "trials", "trial",  "key",    "fingerprint", "agent",
-                                    "nonce",    "max",     "after",  "n",      "body",   "program",     "record",
-                                    "envelope", "status",  "state",  "title",  "lease",  "wait_ms",     "user",
-                                    "mix",      "counted", "sha256", "offset", "total",  "bytes",       "priority",
-                                    "path",     "summary", "arch",   "arches", "builds", "blobs"};
-static const char *const values[] = {
-    "1",
-    "0",
-    "-1",
-    "2",
-    "1e300",
-    "9007199254740993",
-    "true",
-    "null",
-    "\"\"",
-    "\"j1\"",
-    "\"j2\"",
-    "\"t1\"",
-    "\"t2\"",
-    "\"t3\"",
-    "\"cpu\"",
-    "\"a1\"",
-    "\"ok\"",
-    "\"lost\"",
-    "\"<b>\"",
-    "{}",
-    "[]",
-    "[{}]",
-    "{\"status\":\"ok\"}",
-    "\"done\"",
-    "\"cancelled\"",
-    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"",
-    "[{\"n\":1,\"key\":\"cpu\",\"program\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\","
-    "\"body\":{}}]",
-    "[{\"n\":2,\"key\":\"cpu\",\"program\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\","
-    "\"body\":{}}]",
-    "[{\"trial\":\"t1\",\"token\":1}]",
-    "\"sm_61\"",
-    "[\"sm_61\"]",
-    "[{\"program\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"arch\":\"sm_61\"}]",
-    "[\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]"};
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
-/* Requests that go well often, so that there are jobs, agents and leases to damage. */
-static const char *const usual[] = {
-    "\"op\":\"job_submit\",\"args\":{\"body\":\"b\",\"key\":\"cpu\",\"lease\":true}",
-    ("\"op\":\"agent_register\",\"args\":{\"agent\":\"a1\",\"nonce\":\"n\",\"key\":\"cpu\",\"fingerprint\":"
-     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}"),
-    "\"op\":\"trial_lease\",\"args\":{\"agent\":\"a1\",\"max\":2}",
-    ("\"op\":\"agent_register\",\"args\":{\"agent\":\"a2\",\"nonce\":\"n\",\"key\":\"cpu\",\"arch\":\"sm_61\","
-     "\"builds\":"
-     "false,\"fingerprint\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}"),
-    "\"op\":\"trial_lease\",\"args\":{\"agent\":\"a2\",\"max\":2}",
-    "\"op\":\"builder_register\",\"args\":{\"agent\":\"b1\",\"nonce\":\"n\",\"arches\":[\"sm_61\"]}",
-    "\"op\":\"builder_register\",\"args\":{\"agent\":\"b1\",\"nonce\":\"m\",\"arches\":[\"sm_61\"]}",
-    "\"op\":\"build_lease\",\"args\":{\"agent\":\"b1\",\"max\":2}",
-    ("\"op\":\"build_result\",\"args\":{\"program\":"
-     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"arch\":\"sm_61\",\"status\":\"ok\","
-     "\"blobs\":[],\"body\":{}}"),
-    ("\"op\":\"build_result\",\"args\":{\"program\":"
-     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"arch\":\"sm_61\",\"status\":\"crash\","
-     "\"blobs\":[],\"body\":{}}"),
-    "\"op\":\"record_wait\",\"args\":{\"job\":\"j1\",\"after\":0}",
-    "\"op\":\"job_lease\",\"args\":{\"wait_ms\":5}",
-};
+#define MAX_REQUESTS 256
+#define SECOND INT64_C(1000000000)
 
 struct fuzz {
     struct tracker *t;
-    struct rng rng;
+    struct tracker_options options;
+    struct clock clock;
+    int64_t now_ns;
+    const uint8_t *data;
+    size_t n, at;
     char session[REQUEST_ID_HEX + 1];
-    int64_t ctr;
+    int64_t ctr, n_ids;
+    const char *asker; /* of the request under way: who leases, NULL = nobody */
+    int64_t n_accepted, n_refused;
 };
 
-static void random_args(struct fuzz *f, struct buf *out)
+static int64_t now_ns(void *arg)
 {
-    const size_t n = rng_below(&f->rng, 7);
-
-    for (size_t i = 0; i < n; i++)
-        buf_printf(out, "%s\"%s\":%s", i ? "," : "", names[rng_below(&f->rng, COUNT(names))],
-                   values[rng_below(&f->rng, COUNT(values))]);
+    return ((const struct fuzz *)arg)->now_ns;
 }
 
-static void random_trial(struct fuzz *f, struct buf *out)
+static int64_t wall_ms(void *arg)
 {
-    const unsigned job = (unsigned)rng_below(&f->rng, 4) + 1, n = (unsigned)rng_below(&f->rng, 40) + 1;
-
-    if (rng_below(&f->rng, 2))
-        buf_printf(out,
-                   "\"op\":\"trial_add\",\"args\":{\"job\":\"j%u\",\"token\":1,\"trials\":[{\"n\":%u,\"key\":\"cpu\","
-                   "\"program\":"
-                   "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"body\":{\"x\":%u}}]}",
-                   job, n, n);
-    else
-        buf_printf(out,
-                   "\"op\":\"%s\",\"args\":{\"agent\":\"a1\",\"trial\":\"t%u\",\"token\":1,\"trials\":[{\"trial\":\"t%"
-                   "u\",\"token\":1}],"
-                   "\"envelope\":{\"status\":\"ok\"},\"record\":\"x\"}",
-                   rng_below(&f->rng, 2) ? "trial_result" : "trial_release", n, n);
+    return now_ns(arg) / 1000000;
 }
 
-/* A few programs, wanted by trials and answered by builders; their names differ in the first digits. */
-static void random_build(struct fuzz *f, struct buf *out)
+static void sleep_ms(void *arg, int64_t ms)
 {
-    static const char *const statuses[] = {"ok", "compile", "crash"};
-    const unsigned job = (unsigned)rng_below(&f->rng, 4) + 1, n = (unsigned)rng_below(&f->rng, 90) + 10;
-    const char rest[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-
-    if (rng_below(&f->rng, 2))
-        buf_printf(out,
-                   "\"op\":\"trial_add\",\"args\":{\"job\":\"j%u\",\"token\":1,\"trials\":[{\"n\":%u,\"key\":\"cpu\","
-                   "\"program\":\"%u%s\",\"anchor\":\"%u%s\",\"body\":{\"x\":1}}]}",
-                   job, n, n, rest, 10 + n % 7, rest);
-    else
-        buf_printf(out,
-                   "\"op\":\"%s\",\"args\":{\"agent\":\"b1\",\"program\":\"%u%s\",\"arch\":\"sm_61\",\"status\":\"%s\","
-                   "\"blobs\":[],\"body\":{},\"builds\":[{\"program\":\"%u%s\",\"arch\":\"sm_61\"}]}",
-                   rng_below(&f->rng, 2)   ? "build_result"
-                   : rng_below(&f->rng, 2) ? "build_renew"
-                                           : "build_release",
-                   n, rest, statuses[rng_below(&f->rng, COUNT(statuses))], n, rest);
+    ((struct fuzz *)arg)->now_ns += ms * 1000000;
 }
 
-static void make_json(struct fuzz *f, struct buf *out)
+/* The next byte of the input as a number below n; 0 behind its end. */
+static unsigned below(struct fuzz *f, unsigned n)
 {
-    size_t n_ops = 0;
+    return f->at < f->n ? f->data[f->at++] % n : 0;
+}
 
-    while (op_table[n_ops].name)
-        n_ops++;
-    buf_printf(out, "{\"id\":\"%016llx%016llx\",\"session\":\"%s\",\"ctr\":%lld,",
-               (unsigned long long)rng_below(&f->rng, 4000), 0ull, f->session, (long long)++f->ctr);
-    switch (rng_below(&f->rng, 4)) {
-    case 0:
-        buf_printf(out, "\"op\":\"%s\",\"args\":{", op_table[rng_below(&f->rng, n_ops)].name);
-        random_args(f, out);
-        buf_puts(out, "}");
-        break;
-    case 1:
-        buf_puts(out, usual[rng_below(&f->rng, COUNT(usual))]);
-        break;
-    case 2:
-        random_trial(f, out);
-        break;
-    default:
-        random_build(f, out);
+static const char *one_of(struct fuzz *f, const char *const *words, unsigned n)
+{
+    return words[below(f, n)];
+}
+#define ONE_OF(f, ...)                                                                                                 \
+    one_of((f), (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+/* Entry i of a table, round and round; NULL of an empty one. */
+static void *entry_of(const struct table *t, unsigned i)
+{
+    void *found = NULL;
+    size_t at = 0;
+
+    if (t->n)
+        for (unsigned k = 0; k <= i % (unsigned)t->n; k++)
+            found = table_next(t, &at);
+    return found;
+}
+
+static const struct job *some_job(struct fuzz *f)
+{
+    return entry_of(&f->t->jobs, below(f, 16));
+}
+
+static const struct trial *some_trial(struct fuzz *f)
+{
+    return entry_of(&f->t->trials, below(f, 64));
+}
+
+/* Of eight programs; they differ in the first digit. */
+static void put_hash(struct fuzz *f, struct buf *out)
+{
+    buf_printf(out, "\"%u%063d\"", below(f, 8), 0);
+}
+
+static const char *some_key(struct fuzz *f)
+{
+    return ONE_OF(f, "cpu", "gpu");
+}
+
+static const char *some_arch(struct fuzz *f)
+{
+    return ONE_OF(f, "sm_61", "sm_75");
+}
+
+static const char *some_device(struct fuzz *f)
+{
+    return ONE_OF(f, "a1", "a2", "a3");
+}
+
+static const char *some_builder(struct fuzz *f)
+{
+    return ONE_OF(f, "b1", "b2");
+}
+
+/* ---- the arguments of each call ---- */
+
+static void put_job(struct fuzz *f, struct buf *out)
+{
+    const struct job *j = some_job(f);
+
+    buf_printf(out, "\"job\":\"j%lld\"", j ? (long long)j->id : 1ll);
+}
+
+/* And its token, now and then one of before. */
+static void put_leased_job(struct fuzz *f, struct buf *out)
+{
+    const struct job *j = some_job(f);
+    const int64_t token = j ? j->token : 1;
+
+    buf_printf(out, "\"job\":\"j%lld\",\"token\":%lld", j ? (long long)j->id : 1ll,
+               (long long)(below(f, 16) == 15 && token ? token - 1 : token));
+}
+
+static void ask_submit(struct fuzz *f, struct buf *out)
+{
+    buf_printf(out, "\"title\":\"t\",\"user\":\"u\",\"body\":\"b\",\"key\":\"%s\",\"priority\":%d,\"lease\":%s",
+               some_key(f), (int)below(f, 7) - 3, below(f, 4) ? "true" : "false");
+}
+
+static void ask_renew_job(struct fuzz *f, struct buf *out)
+{
+    put_leased_job(f, out);
+    buf_puts(out, ",\"progress\":{\"n\":1}");
+}
+
+static void ask_done(struct fuzz *f, struct buf *out)
+{
+    put_leased_job(f, out);
+    buf_printf(out, ",\"state\":\"%s\",\"summary\":{}", ONE_OF(f, "done", "failed", "cancelled"));
+}
+
+static void ask_list(struct fuzz *f, struct buf *out)
+{
+    buf_printf(out, "\"state\":\"%s\",\"max\":%u", ONE_OF(f, "all", "open", "done"), 1 + below(f, 9));
+}
+
+static void put_trial(struct fuzz *f, struct buf *out)
+{
+    buf_printf(out, "{\"n\":%u,\"key\":\"%s\",\"purpose\":\"%s\",\"protocol\":\"p\",\"body\":{\"x\":1},\"program\":",
+               below(f, 255), some_key(f), ONE_OF(f, "search", "final"));
+    put_hash(f, out);
+    if (below(f, 3) == 0) {
+        buf_puts(out, ",\"anchor\":");
+        put_hash(f, out);
+    }
+    if (below(f, 3) == 0) {
+        buf_puts(out, ",\"fingerprint\":");
+        put_hash(f, out);
     }
     buf_puts(out, "}");
 }
 
-static void make_message(struct fuzz *f, struct buf *out)
+static void ask_add(struct fuzz *f, struct buf *out)
 {
-    struct buf json;
-
-    buf_init(&json, 65536);
-    make_json(f, &json);
-    buf_append(out, "TUN1\1\0\0\0", 8);
-    for (int i = 0; i < 4; i++) {
-        const char byte = (char)(json.len >> (8 * i));
-
-        buf_append(out, &byte, 1);
+    put_leased_job(f, out);
+    buf_puts(out, ",\"trials\":[");
+    for (unsigned i = 0, n = 1 + below(f, 5); i < n; i++) {
+        buf_puts(out, i ? "," : "");
+        put_trial(f, out);
     }
-    buf_append(out, json.data, json.len);
-    if (rng_below(&f->rng, 4) == 0)
-        for (size_t i = 0, n = 1 + rng_below(&f->rng, 4); i < n; i++)
-            out->data[rng_below(&f->rng, out->len)] = (char)rng_next(&f->rng);
-    if (rng_below(&f->rng, 16) == 0)
-        out->len = rng_below(&f->rng, out->len);
-    buf_fini(&json);
+    buf_puts(out, "]");
 }
 
-/* Executes one request from a copy of exactly its size; false when it got no reply. */
-static bool execute(struct fuzz *f, const struct buf *bytes, struct buf *reply)
+static void ask_lease(struct fuzz *f, struct buf *out)
 {
-    void *copy = malloc(bytes->len ? bytes->len : 1);
-    struct request r;
-    enum outcome_of_request how;
-
-    memcpy(copy, bytes->data, bytes->len);
-    how = request_start(f->t, copy, bytes->len, &r, reply);
-    if (how == REQUEST_PARKED)
-        how = request_again(f->t, &r, true, reply);
-    free(copy);
-    return how == REQUEST_ANSWERED && reply->len > 0 && !reply->failed;
+    f->asker = some_device(f);
+    buf_printf(out, "\"agent\":\"%s\",\"max\":%u", f->asker, 1 + below(f, 8));
 }
 
-static bool say_hello(struct fuzz *f)
+/* Trials and their tokens, of whoever has them. */
+static void ask_held(struct fuzz *f, struct buf *out)
 {
-    static const char json[] = "{\"op\":\"hello\",\"id\":\"00000000000000000000000000000000\",\"args\":{\"nonce\":"
-                               "\"00000000000000000000000000000000\",\"versions\":[1]}}";
-    const char n = (char)(sizeof json - 1);
-    struct message m;
-    struct buf b, reply;
-    bool ok;
+    buf_printf(out, "\"agent\":\"%s\",\"counted\":%s,\"trials\":[", some_device(f), below(f, 2) ? "true" : "false");
+    for (unsigned i = 0, n = 1 + below(f, 4); i < n; i++) {
+        const struct trial *tr = some_trial(f);
 
-    buf_init(&b, 1024);
-    buf_init(&reply, 4096);
-    buf_append(&b, "TUN1\1\0\0\0", 8);
-    buf_append(&b, &n, 1);
-    buf_append(&b, "\0\0\0", 3);
-    buf_append(&b, json, sizeof json - 1);
-    ok = execute(f, &b, &reply) && message_decode(reply.data, reply.len, &m, NULL) == ERR_OK;
-    if (ok) {
-        const cJSON *result = cJSON_GetObjectItem(m.json, "result");
-
-        f->ctr = 0;
-        text_copy(f->session, sizeof f->session, cJSON_GetObjectItem(result, "session")->valuestring);
-        message_fini(&m);
+        buf_printf(out, "%s{\"trial\":\"t%lld\",\"token\":%lld}", i ? "," : "", tr ? (long long)tr->id : 1ll,
+                   tr ? (long long)tr->token : 1ll);
     }
-    buf_fini(&b);
-    buf_fini(&reply);
-    return ok;
+    buf_puts(out, "]");
 }
+
+static void ask_result(struct fuzz *f, struct buf *out)
+{
+    const struct trial *tr = some_trial(f);
+    const unsigned any = 1 + below(f, 64);
+
+    buf_printf(out,
+               "\"trial\":\"t%lld\",\"token\":%lld,\"record\":\"{}\",\"envelope\":{\"key\":\"%s\",\"status\":\"%s\","
+               "\"time_ns\":%u,\"flops\":1000,\"device_ms\":%u",
+               tr ? (long long)tr->id : (long long)any, tr ? (long long)tr->token : 1ll, some_key(f),
+               ONE_OF(f, "ok", "ok", "compile", "wrong", "crash", "timeout"), 1 + below(f, 200), below(f, 200));
+    if (tr)
+        buf_printf(out, ",\"program\":\"%s\"", tr->program.hex);
+    if (below(f, 2)) {
+        buf_puts(out, ",\"fingerprint\":");
+        put_hash(f, out);
+    }
+    buf_puts(out, "}");
+}
+
+static void ask_records(struct fuzz *f, struct buf *out)
+{
+    put_job(f, out);
+    buf_printf(out, ",\"after\":%u,\"max\":%u", below(f, 8), 1 + below(f, 64));
+}
+
+static void ask_requeue(struct fuzz *f, struct buf *out)
+{
+    if (below(f, 2))
+        put_job(f, out);
+    else
+        buf_printf(out, "\"trial\":\"t%u\"", 1 + below(f, 64));
+}
+
+static void ask_register(struct fuzz *f, struct buf *out)
+{
+    buf_printf(out, "\"agent\":\"%s\",\"nonce\":\"n%u\",\"key\":\"%s\",\"mix\":true,\"device\":{\"name\":\"d\"},",
+               some_device(f), below(f, 3), some_key(f));
+    if (below(f, 2))
+        buf_printf(out, "\"arch\":\"%s\",\"builds\":%s,", some_arch(f), below(f, 2) ? "true" : "false");
+    buf_puts(out, "\"fingerprint\":");
+    put_hash(f, out);
+}
+
+static void ask_register_builder(struct fuzz *f, struct buf *out)
+{
+    buf_printf(out, "\"agent\":\"%s\",\"nonce\":\"n%u\",\"arches\":[\"%s\"]", some_builder(f), below(f, 3),
+               some_arch(f));
+}
+
+static void ask_build_lease(struct fuzz *f, struct buf *out)
+{
+    buf_printf(out, "\"agent\":\"%s\",\"max\":%u", some_builder(f), 1 + below(f, 4));
+}
+
+static void put_build(struct fuzz *f, struct buf *out)
+{
+    const struct build *b = entry_of(&f->t->builds, below(f, 32));
+
+    buf_puts(out, "\"program\":");
+    if (b)
+        buf_printf(out, "\"%s\"", b->program.hex);
+    else
+        put_hash(f, out);
+    buf_printf(out, ",\"arch\":\"%s\"", b ? b->arch->name : some_arch(f));
+}
+
+static void ask_builds(struct fuzz *f, struct buf *out)
+{
+    buf_printf(out, "\"agent\":\"%s\",\"builds\":[{", some_builder(f));
+    put_build(f, out);
+    buf_puts(out, "}]");
+}
+
+static void ask_build_result(struct fuzz *f, struct buf *out)
+{
+    buf_printf(out, "\"agent\":\"%s\",\"status\":\"%s\",\"blobs\":[],\"body\":{},", some_builder(f),
+               ONE_OF(f, "ok", "compile", "crash", "timeout"));
+    put_build(f, out);
+}
+
+static void ask_beat(struct fuzz *f, struct buf *out)
+{
+    buf_printf(out, "\"agent\":\"%s\",\"state\":\"idle\",\"temperature\":40.5,\"load\":1",
+               ONE_OF(f, "a1", "a2", "a3", "b1", "b2"));
+}
+
+static void ask_blobs(struct fuzz *f, struct buf *out)
+{
+    buf_puts(out, "\"sha256\":[");
+    put_hash(f, out);
+    buf_puts(out, "]");
+}
+
+static void ask_blob(struct fuzz *f, struct buf *out)
+{
+    buf_puts(out, "\"sha256\":");
+    put_hash(f, out);
+    buf_printf(out, ",\"offset\":%u", below(f, 4));
+}
+
+static void ask_nothing(struct fuzz *f, struct buf *out)
+{
+    (void)f;
+    (void)out;
+}
+
+static const struct {
+    const char *op;
+    void (*put)(struct fuzz *f, struct buf *out);
+} calls[] = {
+    {"job_submit", ask_submit},
+    {"trial_add", ask_add},
+    {"trial_add", ask_add},
+    {"trial_add", ask_add},
+    {"agent_register", ask_register},
+    {"trial_lease", ask_lease},
+    {"trial_lease", ask_lease},
+    {"trial_result", ask_result},
+    {"trial_result", ask_result},
+    {"trial_renew", ask_held},
+    {"trial_release", ask_held},
+    {"record_wait", ask_records},
+    {"requeue", ask_requeue},
+    {"job_lease", ask_nothing},
+    {"job_renew", ask_renew_job},
+    {"job_release", put_leased_job},
+    {"job_done", ask_done},
+    {"job_cancel", put_job},
+    {"job_list", ask_list},
+    {"job_status", put_job},
+    {"builder_register", ask_register_builder},
+    {"build_lease", ask_build_lease},
+    {"build_result", ask_build_result},
+    {"build_renew", ask_builds},
+    {"build_release", ask_builds},
+    {"agent_beat", ask_beat},
+    {"agent_bye", ask_beat},
+    {"blob_have", ask_blobs},
+    {"blob_get", ask_blob},
+    {"devices", ask_nothing},
+    {"status", ask_nothing},
+};
+#define N_CALLS (sizeof calls / sizeof calls[0])
+
+/* ---- what must hold ---- */
 
 /* What each agent holds, by its own count and by the lists. */
-static bool holdings_agree(const struct tracker *t)
+static void check_holdings(const struct tracker *t)
 {
     const struct agent *a;
     const struct build *b;
@@ -237,75 +351,248 @@ static bool holdings_agree(const struct tracker *t)
         n -= b->agent != NULL;
     for (const struct trial *tr = t->leased.first; tr; tr = tr->next)
         n -= tr->agent != NULL;
-    return n == 0;
+    if (n)
+        fuzz_die("agents count %lld more than they hold", (long long)n);
 }
 
-/* The counts kept by hand must be those of the lists. */
-static bool books_agree(struct fuzz *f)
+/* The counts kept by hand are those of the lists. */
+static void check_books(const struct tracker *t)
 {
     const struct trial *tr;
     const struct job *j;
     size_t at = 0;
     int64_t n_leased = 0, n_live = 0, n_jobs_leased = 0;
 
-    while ((tr = table_next(&f->t->trials, &at)) != NULL)
+    while ((tr = table_next(&t->trials, &at)) != NULL) {
         n_live++;
-    for (tr = f->t->leased.first; tr; tr = tr->next)
-        n_leased++;
+        if (tr->attempts > MAX_ATTEMPTS || tr->id >= t->next_trial)
+            fuzz_die("trial t%lld: %lld attempts, the next trial is t%lld", (long long)tr->id, (long long)tr->attempts,
+                     (long long)t->next_trial);
+    }
+    for (tr = t->leased.first; tr; tr = tr->next)
+        n_leased += tr->leased;
     at = 0;
-    while ((j = table_next(&f->t->jobs, &at)) != NULL) {
+    while ((j = table_next(&t->jobs, &at)) != NULL) {
         n_jobs_leased += j->n_leased;
         n_live -= j->n_open + j->n_leased;
+        if (j->n_open < 0 || j->n_leased < 0 || j->n_done < 0 || j->n_lost < 0 || j->seq < j->n_lost)
+            fuzz_die("job j%lld does not count", (long long)j->id);
+        if (j->state != JOB_OPEN && (j->leased || j->n_open + j->n_leased))
+            fuzz_die("job j%lld is over and has trials or a tuner", (long long)j->id);
     }
-    return n_live == 0 && n_leased == n_jobs_leased && holdings_agree(f->t);
+    if (n_live || n_leased != n_jobs_leased)
+        fuzz_die("jobs and trials differ: %lld live, %lld and %lld leased", (long long)n_live, (long long)n_leased,
+                 (long long)n_jobs_leased);
+    check_holdings(t);
 }
 
-static int run(struct fuzz *f, long iterations)
+/* Every trial in a grant is leased, by the token that was given, to the one who asked. */
+static void check_grant(const struct fuzz *f, const cJSON *result)
 {
-    for (long n = 0; n < iterations; n++) {
-        struct buf bytes, reply;
-        bool ok;
+    const cJSON *item, *trials = cJSON_GetObjectItemCaseSensitive(result, "trials");
 
-        buf_init(&bytes, 65536);
-        buf_init(&reply, MESSAGE_MAX_BYTES + 64);
-        if (n % 50 == 0 && !say_hello(f)) /* a damaged counter may have closed the window */
-            return 1;
-        make_message(f, &bytes);
-        ok = execute(f, &bytes, &reply);
-        if (n % 200 == 0)
-            ok = ok && tracker_tick(f->t) == ERR_OK && f->t->o.ops->commit(f->t->o.store, NULL) == ERR_OK &&
-                 books_agree(f);
-        if (!ok) {
-            fprintf(stderr, "request %ld: no reply, or the books do not agree: %.*s\n", n, (int)bytes.len,
-                    bytes.data + 12);
-            return 1;
+    cJSON_ArrayForEach(item, trials)
+    {
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "trial");
+        const cJSON *token = cJSON_GetObjectItemCaseSensitive(item, "token");
+        const struct trial *tr;
+        int64_t id = 0;
+
+        if (!cJSON_IsString(name) || !cJSON_IsNumber(token) || id_parse(name->valuestring, 't', &id))
+            fuzz_die("a grant without trial and token");
+        tr = table_get_i64(&f->t->trials, id);
+        if (!tr || !tr->leased || !tr->agent || strcmp(tr->agent->id, f->asker) != 0 ||
+            tr->token != (int64_t)token->valuedouble)
+            fuzz_die("%s was granted to %s and is not held so", name->valuestring, f->asker);
+    }
+}
+
+/* ---- requests ---- */
+
+static void make_message(struct fuzz *f, int64_t id, const char *op, const char *args, struct buf *out)
+{
+    struct buf text;
+    cJSON *json = NULL;
+
+    buf_init(&text, MAX_BODY_BYTES);
+    buf_printf(&text, "{\"id\":\"%032llx\",\"session\":\"%s\",\"ctr\":%lld,\"op\":\"%s\",\"args\":{%s}}",
+               (unsigned long long)id, f->session, (long long)++f->ctr, op, args);
+    if (json_parse(text.data, text.len, &json, NULL) || message_encode(json, NULL, NULL, NULL, out))
+        fuzz_die("no message: %s", buf_text(&text));
+    cJSON_Delete(json);
+    buf_fini(&text);
+}
+
+/* Executes a request from a copy of exactly its size. The reply's JSON; cJSON_Delete it. */
+static cJSON *execute(struct fuzz *f, const struct buf *bytes)
+{
+    void *copy = fuzz_copy(bytes->data, bytes->len);
+    struct buf reply;
+    struct message m;
+    struct request r;
+    enum outcome_of_request how;
+    cJSON *json;
+
+    buf_init(&reply, MESSAGE_MAX_BYTES + 64);
+    how = request_start(f->t, copy, bytes->len, &r, &reply);
+    if (how == REQUEST_PARKED)
+        how = request_again(f->t, &r, true, &reply);
+    if (how != REQUEST_ANSWERED || reply.failed || message_decode(reply.data, reply.len, &m, NULL))
+        fuzz_die("no reply");
+    json = m.json;
+    m.json = NULL;
+    message_fini(&m);
+    buf_fini(&reply);
+    free(copy);
+    return json;
+}
+
+static void say_hello(struct fuzz *f)
+{
+    const cJSON *session;
+    struct buf bytes;
+    cJSON *reply;
+
+    buf_init(&bytes, 4096);
+    f->session[0] = '\0';
+    make_message(f, ++f->n_ids, "hello", "\"nonce\":\"00000000000000000000000000000000\",\"versions\":[1]", &bytes);
+    reply = execute(f, &bytes);
+    session = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(reply, "result"), "session");
+    if (!cJSON_IsString(session))
+        fuzz_die("hello was refused");
+    text_copy(f->session, sizeof f->session, session->valuestring);
+    f->ctr = 0;
+    cJSON_Delete(reply);
+    buf_fini(&bytes);
+}
+
+/* A few bytes of a good message changed, or its end lost. */
+static void ask_damaged(struct fuzz *f, const char *op, const char *args)
+{
+    struct buf bytes;
+
+    buf_init(&bytes, MESSAGE_MAX_BYTES);
+    make_message(f, ++f->n_ids, op, args, &bytes);
+    for (unsigned i = 0, n = 1 + below(f, 4); i < n; i++)
+        bytes.data[(below(f, 256) * 256 + below(f, 256)) % bytes.len] = (char)below(f, 256);
+    if (below(f, 4) == 0)
+        bytes.len = (below(f, 256) * 256 + below(f, 256)) % bytes.len;
+    cJSON_Delete(execute(f, &bytes));
+    buf_fini(&bytes);
+    say_hello(f); /* a damaged counter may have closed the window */
+}
+
+/* One call; of one that changes something, that it changes nothing when it comes again. */
+static void ask(struct fuzz *f, const char *op, const char *args)
+{
+    const int64_t id = ++f->n_ids;
+    struct buf bytes;
+    cJSON *reply, *again;
+
+    buf_init(&bytes, MESSAGE_MAX_BYTES);
+    make_message(f, id, op, args, &bytes);
+    reply = execute(f, &bytes);
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "ok"))) {
+        f->n_accepted++;
+        if (f->asker)
+            check_grant(f, cJSON_GetObjectItemCaseSensitive(reply, "result"));
+        if (op_find(op)->writes && below(f, 4) == 0) {
+            buf_clear(&bytes);
+            make_message(f, id, op, args, &bytes);
+            again = execute(f, &bytes);
+            if (!cJSON_Compare(reply, again, true))
+                fuzz_die("%s {%s} has another answer when it comes again", op, args);
+            cJSON_Delete(again);
         }
-        buf_fini(&bytes);
-        buf_fini(&reply);
+    } else {
+        f->n_refused++;
     }
-    printf("%ld requests, %lld refused, %lld grants, %lld results, %lld builds, %lld jobs\n", iterations,
-           (long long)f->t->stats.refused, (long long)f->t->stats.grants, (long long)f->t->stats.results,
-           (long long)f->t->stats.builds, (long long)f->t->jobs.n);
-    return 0;
+    cJSON_Delete(reply);
+    buf_fini(&bytes);
 }
 
-int main(int argc, char **argv)
+static void commit(struct fuzz *f)
 {
-    struct tracker_options o = {.ops = store_table[0], .lease_ms = 20};
-    struct fuzz f = {0};
+    if (f->options.ops->commit(f->options.store, NULL) != ERR_OK)
+        fuzz_die("the store does not commit");
+}
+
+static void pass_time(struct fuzz *f)
+{
+    f->now_ns += (1 + below(f, 16)) * SECOND;
+    if (tracker_tick(f->t) != ERR_OK)
+        fuzz_die("the tick failed");
+}
+
+/* A tracker over the same store: it knows the same jobs, and what was open or leased is so still. */
+static void restart(struct fuzz *f)
+{
+    const size_t n_jobs = f->t->jobs.n, n_trials = f->t->trials.n;
+    const int64_t next_trial = f->t->next_trial;
+    struct why why = {""};
+
+    commit(f);
+    tracker_free(f->t);
+    if (tracker_new(&f->options, &f->t, &why) != ERR_OK)
+        fuzz_die("the store does not load: %s", why.text);
+    if (f->t->jobs.n != n_jobs || f->t->trials.n != n_trials || f->t->next_trial != next_trial)
+        fuzz_die("%zu jobs, %zu trials, next t%lld; after a start %zu, %zu, t%lld", n_jobs, n_trials,
+                 (long long)next_trial, f->t->jobs.n, f->t->trials.n, (long long)f->t->next_trial);
+    say_hello(f);
+}
+
+static void step(struct fuzz *f)
+{
+    const unsigned what = below(f, 64);
+    struct buf args;
+
+    if (what == 63) {
+        restart(f);
+    } else if (what >= 60) {
+        pass_time(f);
+    } else {
+        const unsigned i = what % N_CALLS;
+
+        buf_init(&args, MAX_BODY_BYTES);
+        f->asker = NULL;
+        calls[i].put(f, &args);
+        if (below(f, 32) == 31)
+            ask_damaged(f, calls[i].op, buf_text(&args));
+        else
+            ask(f, calls[i].op, buf_text(&args));
+        buf_fini(&args);
+    }
+    check_books(f->t);
+}
+
+static void run(struct fuzz *f)
+{
+    say_hello(f);
+    for (int i = 0; i < MAX_REQUESTS && f->at < f->n; i++)
+        step(f);
+    commit(f);
+    if (getenv("TUNE_FUZZ_TELL"))
+        fprintf(stderr, "%lld accepted, %lld refused, %zu jobs, %lld grants, %lld results, %lld builds\n",
+                (long long)f->n_accepted, (long long)f->n_refused, f->t->jobs.n, (long long)f->t->stats.grants,
+                (long long)f->t->stats.results, (long long)f->t->stats.builds);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct fuzz f = {.data = data, .n = n, .now_ns = SECOND};
     struct why why = {""};
     char dir[256];
-    int code = 1;
 
-    rng_init(&f.rng, argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
-    if (dir_temporary("tune-fuzz", dir, sizeof dir, &why) == ERR_OK &&
-        o.ops->open(dir, NULL, &o.store, &why) == ERR_OK && tracker_new(&o, &f.t, &why) == ERR_OK)
-        code = run(&f, argc > 1 ? strtol(argv[1], NULL, 10) : 20000);
-    else
-        fprintf(stderr, "%s\n", why.text);
+    setenv("TMPDIR", "/dev/shm", 0); /* a store that waits for no disk, where there is such a place */
+    if (dir_temporary("tune-fuzz", dir, sizeof dir, &why) != ERR_OK)
+        fuzz_die("%s", why.text);
+    f.clock = (struct clock){now_ns, wall_ms, sleep_ms, &f};
+    f.options = (struct tracker_options){.ops = store_table[0], .lease_ms = 20000, .clock = &f.clock};
+    if (f.options.ops->open(dir, &f.clock, &f.options.store, &why) != ERR_OK || tracker_new(&f.options, &f.t, &why) != ERR_OK)
+        fuzz_die("%s", why.text);
+    run(&f);
     tracker_free(f.t);
-    if (o.store)
-        o.ops->close(o.store);
+    f.options.ops->close(f.options.store);
     dir_remove(dir);
-    return code;
+    return 0;
 }

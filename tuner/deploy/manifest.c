@@ -1,6 +1,7 @@
 #include "tuner/deploy/manifest.h"
 
 #include "core/file.h"
+#include "logs/hub/hub.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+_Static_assert(BUNDLE_SCHEMA <= HUB_MAX_SCHEMA, "what is deployed can be pushed");
 
 /* The last member: a hash of the bytes before it. */
 #define SEAL ",\"sha256\":\""

@@ -65,6 +65,6 @@ files = []
 for name in ("net.h", "kernels/a b+c.cl"):
     data = open(os.path.join(sys.argv[1], name), "rb").read()
     files.append({"path": name, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)})
-json.dump({"schema": 1, "files": files}, open(os.path.join(sys.argv[1], "manifest.json"), "w"))
+json.dump({"schema": 2, "files": files}, open(os.path.join(sys.argv[1], "manifest.json"), "w"))
 EOF
 }

@@ -78,6 +78,7 @@ static void bad_urls_are_refused(void **state)
                                         "http://h/a?x=1",
                                         "http://h/a#x",
                                         "http://h/a\nb",
+                                        "http://a b/x",
                                         "http://h/\x7f"};
     static char text[HUB_MAX_URL + 10];
     struct hub_url u;

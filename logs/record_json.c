@@ -528,7 +528,7 @@ enum err record_check_sum(const char *line, size_t n, struct why *why)
     const char *tail = n > TAIL_BYTES ? line + n - TAIL_BYTES : NULL;
     char expected[TAIL_BYTES + 1];
 
-    if (!tail || line[0] != '{' || memcmp(tail, ",\"crc32c\":\"", 11) != 0 || memcmp(line + n - 2, "\"}", 2))
+    if (!tail || line[0] != '{' || memcmp(tail, ",\"crc32c\":\"", 11) != 0 || memcmp(line + n - 2, "\"}", 2) != 0)
         return why_set(why, ERR_INPUT, "not a record, or a torn one: it does not end in its crc32c");
     snprintf(expected, sizeof expected, ",\"crc32c\":\"%08x\"}", crc32c(line, n - TAIL_BYTES));
     if (memcmp(tail, expected, TAIL_BYTES) != 0)

@@ -15,27 +15,20 @@ licence="SPDX-License-Identifier: MIT"
 n=0
 n_all=0
 
-# add LINE FILE: keeps the file's mode.
-add() {
-    at=0
-    ! head -n 1 "$2" | grep -q '^#!' || at=1
-    text=$(head -n "$at" "$2"; echo "$1"; tail -n "+$((at + 1))" "$2"; echo .)
-    printf '%s' "${text%.}" >"$2"
-}
-
 # demand LINE FILE...
 demand() {
     line=$1
     shift
     n_all=$((n_all + $#))
-    for file in $(awk -v line="$line" 'FNR == 1 { at = /^#!/ ? 2 : 1 } FNR == at && $0 != line { print FILENAME }' "$@"); do
-        n=$((n + 1))
-        if [ "$mode" = --add ]; then
-            add "$line" "$file"
-        else
-            echo "$file: expected the line '$line' at its head"
-        fi
-    done
+    lacking=$(awk -v line="$line" 'FNR == 1 { at = /^#!/ ? 2 : 1 } FNR == at && $0 != line { print FILENAME }' "$@")
+    [ -n "$lacking" ] || return 0
+    n=$((n + $(printf '%s\n' "$lacking" | wc -l)))
+    if [ "$mode" = --add ]; then
+        # shellcheck disable=SC2086 # a list of files is meant
+        sed -i -e "1{/^#!/!i $line" -e "/^#!/a $line" -e '}' $lacking
+    else
+        printf '%s\n' "$lacking" | sed "s|\$|: expected the line '$line' at its head|"
+    fi
 }
 
 # shellcheck disable=SC2046 # lists of files are meant

@@ -121,7 +121,7 @@ void trials_forget(struct tracker *t, const struct job *j)
     while ((s = table_next(&t->slugs, &at)) != NULL)
         for (struct lane *l = s->lanes; l; l = l->next)
             while (l->job == j && l->open.first)
-                forget(t, l->open.first);
+                forget(t, l->open.first); /* NOLINT(clang-analyzer-unix.Malloc): it is taken out of its lane first */
     lanes_forget(t, j);
 }
 

@@ -47,7 +47,8 @@ static enum err s3_origin(const char *bucket, size_t n_bucket, struct hub_url *o
         if (!isalnum((unsigned char)bucket[i]) && !strchr(".-_", bucket[i]))
             return why_set(why, ERR_INPUT, "s3://%.*s: expected a bucket of letters, digits, '-', '_' and '.'",
                            (int)n_bucket, bucket);
-    if (*endpoint && (strchr(endpoint, '@') || (strncmp(endpoint, "http://", 7) && strncmp(endpoint, "https://", 8))))
+    if (*endpoint &&
+        (strchr(endpoint, '@') || (strncmp(endpoint, "http://", 7) != 0 && strncmp(endpoint, "https://", 8) != 0)))
         return why_set(why, ERR_INPUT, "AWS_ENDPOINT_URL: expected http(s)://host[:port] without credentials");
     while (n_end && endpoint[n_end - 1] == '/')
         n_end--;

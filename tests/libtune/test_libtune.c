@@ -656,55 +656,6 @@ static void opening_checks_its_arguments(void **state)
     assert_null(t);
 }
 
-/* Structs of tune.h as an application of an earlier header has them, and of a later one. */
-struct earlier_info {
-    size_t size;
-    const char *api, *device;
-};
-
-struct later_options {
-    struct tune_options known;
-    const char *later;
-};
-
-static void callers_of_earlier_headers_keep_what_lies_behind_their_structs(void **state)
-{
-    struct {
-        struct earlier_info info;
-        unsigned char behind[sizeof(struct tune_info)];
-    } caller = {.info = {.size = sizeof caller.info}};
-    struct tune_info unset = {.size = 0};
-    struct tune *t = opened(log_path);
-
-    (void)state;
-    memset(caller.behind, 0xa5, sizeof caller.behind);
-    assert_status(tune_about(t, (struct tune_info *)(void *)&caller.info), TUNE_OK);
-    assert_int_equal(caller.info.size, sizeof caller.info);
-    assert_string_equal(caller.info.api, "opencl");
-    assert_string_equal(caller.info.device, desc.name);
-    for (size_t i = 0; i < sizeof caller.behind; i++)
-        assert_int_equal(caller.behind[i], 0xa5);
-    assert_status(tune_about(t, &unset), TUNE_BAD_ARGUMENT);
-    assert_words("tune_info: expected its size");
-    assert_null(unset.api);
-    tune_close(t);
-}
-
-static void options_of_later_headers_are_refused_where_they_are_set(void **state)
-{
-    struct later_options options = {.known = {.size = sizeof options}};
-    struct tune *t = NULL;
-
-    (void)state;
-    assert_status(tune_open_cl(log_path, context, device, &options.known, &t), TUNE_OK);
-    tune_close(t);
-    t = NULL;
-    options.later = "asked for";
-    assert_status(tune_open_cl(log_path, context, device, &options.known, &t), TUNE_BAD_ARGUMENT);
-    assert_words("tune_options: a member is set that libtune ");
-    assert_null(t);
-}
-
 static void calls_check_their_buffers(void **state)
 {
     struct tune *t = opened(log_path);
@@ -794,8 +745,6 @@ int main(void)
         cmocka_unit_test(a_log_of_another_device_is_refused_unless_asked_for),
         cmocka_unit_test(workloads_that_are_none_are_refused_in_words),
         cmocka_unit_test(opening_checks_its_arguments),
-        cmocka_unit_test(callers_of_earlier_headers_keep_what_lies_behind_their_structs),
-        cmocka_unit_test(options_of_later_headers_are_refused_where_they_are_set),
         cmocka_unit_test(calls_check_their_buffers),
     };
 

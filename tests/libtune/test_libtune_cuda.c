@@ -92,6 +92,56 @@ static void recorded_and_nearest_plans_compute_the_definition(void **state)
     tune_close(t);
 }
 
+/* Structs of tune.h as an application of an earlier header has them, and of a later one. */
+struct earlier_info {
+    size_t size;
+    const char *api, *device;
+};
+
+struct later_options {
+    struct tune_options known;
+    const char *later;
+};
+
+static void callers_of_earlier_headers_keep_what_lies_behind_their_structs(void **state)
+{
+    struct {
+        struct earlier_info info;
+        unsigned char behind[sizeof(struct tune_info)];
+    } caller = {.info = {.size = sizeof caller.info}};
+    struct tune_info unset = {.size = 0};
+    struct tune *t = NULL;
+
+    (void)state;
+    assert_status(tune_open_cuda(log_path, context, NULL, &t), TUNE_OK);
+    memset(caller.behind, 0xa5, sizeof caller.behind);
+    assert_status(tune_about(t, (struct tune_info *)(void *)&caller.info), TUNE_OK);
+    assert_int_equal(caller.info.size, sizeof caller.info);
+    assert_string_equal(caller.info.api, "cuda");
+    assert_true(caller.info.device && *caller.info.device);
+    for (size_t i = 0; i < sizeof caller.behind; i++)
+        assert_int_equal(caller.behind[i], 0xa5);
+    assert_status(tune_about(t, &unset), TUNE_BAD_ARGUMENT);
+    assert_non_null(strstr(tune_words(), "tune_info: expected its size"));
+    assert_null(unset.api);
+    tune_close(t);
+}
+
+static void options_of_later_headers_are_refused_where_they_are_set(void **state)
+{
+    struct later_options options = {.known = {.size = sizeof options}};
+    struct tune *t = NULL;
+
+    (void)state;
+    assert_status(tune_open_cuda(log_path, context, &options.known, &t), TUNE_OK);
+    tune_close(t);
+    t = NULL;
+    options.later = "asked for";
+    assert_status(tune_open_cuda(log_path, context, &options.known, &t), TUNE_BAD_ARGUMENT);
+    assert_non_null(strstr(tune_words(), "tune_options: a member is set that libtune "));
+    assert_null(t);
+}
+
 static void without_a_compiler_plans_fail_in_words(void **state)
 {
     const char *nvrtc_was = getenv("TUNE_NVRTC");
@@ -157,6 +207,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_and_nearest_plans_compute_the_definition),
+        cmocka_unit_test(callers_of_earlier_headers_keep_what_lies_behind_their_structs),
+        cmocka_unit_test(options_of_later_headers_are_refused_where_they_are_set),
         cmocka_unit_test(without_a_compiler_plans_fail_in_words),
         cmocka_unit_test(calls_of_the_other_api_are_refused),
     };

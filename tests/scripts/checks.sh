@@ -1,6 +1,7 @@
 #!/bin/sh
 # The checks of the tree see the faults that they are for, in a throwaway clone. checks.sh SOURCE_DIR
 set -eu
+parts="scripts .github .ci core CMakeLists.txt"
 . "$(dirname "$0")/clone.sh"
 
 # check_spdx.sh: adds the line once, behind #!, and no help shows it.

@@ -74,19 +74,20 @@ static int tell_without_config(struct session *s, bool dry)
     return EXIT_NO_CONFIG;
 }
 
-static int run_session(const struct cli *c, struct session_options *o, struct link *l)
+static int run_session(const struct cli *c, const struct session_options *given, struct link *l)
 {
+    struct session_options o = *given;
     const bool dry = cli_flag(c, "dry-run");
     struct why why = {""};
     struct session s;
     char job_id[40] = "";
-    enum err e = dry ? ERR_OK : cmd_submit_job(l->client, o->job, true, job_id, &o->token, &why);
+    enum err e = dry ? ERR_OK : cmd_submit_job(l->client, o.job, true, job_id, &o.token, &why);
     int code;
 
-    o->job_id = job_id;
+    o.job_id = job_id;
     if (e)
         return cmd_fail(e, &why);
-    e = session_init(&s, o, &why);
+    e = session_init(&s, &o, &why);
     if (e) {
         code = cmd_fail(e, &why);
         if (!dry)
@@ -97,7 +98,7 @@ static int run_session(const struct cli *c, struct session_options *o, struct li
         print_plan(&s);
         code = EXIT_FINE;
     } else {
-        code = cmd_drive(&s, o->progress, cli_flag(c, "detach") && !l->is_private ? "" : "cancelled");
+        code = cmd_drive(&s, o.progress, cli_flag(c, "detach") && !l->is_private ? "" : "cancelled");
     }
     session_fini(&s);
     return code;

@@ -108,8 +108,9 @@ static bool take_kept(const struct record *r, const struct workload *w, const cJ
     cJSON *knobs = NULL;
     bool ok;
 
-    if (!t || device_desc_from_json(r->device, &d, NULL) || tvm_workload(t, args, &same, NULL) ||
-        memcmp(&same, w, sizeof same) != 0 || tvm_knobs(t, w, &d, entity, &knobs, NULL))
+    if (!t || device_desc_from_json(r->device, &d, NULL) || tvm_workload(t, args, &same, NULL) || same.op != w->op ||
+        same.dtype != w->dtype || memcmp(same.key, w->key, sizeof same.key) != 0 ||
+        tvm_knobs(t, w, &d, entity, &knobs, NULL))
         return false;
     ok = cJSON_Compare(knobs, r->knobs, true);
     cJSON_Delete(knobs);

@@ -269,10 +269,10 @@ static enum err gather(const struct transfer *t, const double *knobs, const floa
     double best = INFINITY;
     enum err e = choose_rows(values, n, rows, &d->n);
 
-    d->knobs = malloc(d->n * t->n_knobs * sizeof(*d->knobs));
+    d->knobs = malloc(d->n * t->n_knobs * sizeof(*d->knobs) + 1);
     d->targets = malloc(d->n * sizeof(*d->targets));
     d->columns = malloc(d->n * width * sizeof(*d->columns) + 1);
-    d->places = malloc(d->n * t->n_knobs * sizeof(*d->places));
+    d->places = malloc(d->n * t->n_knobs * sizeof(*d->places) + 1);
     d->shares = malloc(d->n * t->n_sources * sizeof(*d->shares) + 1);
     if (e || !d->knobs || !d->targets || !d->columns || !d->places || !d->shares)
         return ERR_NOMEM;

@@ -183,7 +183,7 @@ static enum err list_seen(struct transfer_source *s)
 {
     size_t n = 0;
 
-    s->seen = malloc(s->n_groups * s->n_shared * sizeof(*s->seen));
+    s->seen = malloc(s->n_groups * s->n_shared * sizeof(*s->seen) + 1);
     s->first_seen = malloc((s->n_shared + 1) * sizeof(*s->first_seen));
     if (!s->seen || !s->first_seen)
         return ERR_NOMEM;
@@ -290,7 +290,7 @@ static enum err ask_model(struct transfer_source *s, const float *rows, const si
     if (e == ERR_OK)
         e = gbdt_ops.predict(s->model, rows, n, scores, NULL);
     for (size_t i = 0; e == ERR_OK && i < n; i++)
-        out[which[i]].above = -log(fmaxf(-scores[i], LEAST_SHARE));
+        out[which[i]].above = -log((double)fmaxf(-scores[i], LEAST_SHARE));
     free(scores);
     return e;
 }

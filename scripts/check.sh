@@ -2,6 +2,8 @@
 # check.sh - the long checks, for before a merge: words, include directions, sizes, format, static analysis, both compilers with
 # warnings as errors, sanitizers, valgrind, and each fuzzer for a short while.
 #   check.sh [STEP...]   only these; steps: words includes sizes format shell analysis gcc clang asan tsan valgrind fuzz
+#   check.sh full        all of what test.sh takes samples of: every template on all shapes, every mutant, on PoCL, Oclgrind and
+#                        emulated CUDA, with tables of what was covered. An hour; passes are kept, so that a second time is short
 # FUZZ_SECONDS (default 20) is the time of each fuzzer.
 set -eu
 cd "$(dirname "$0")/.."
@@ -116,6 +118,29 @@ step_fuzz() {
     echo "fuzzers: $n for ${FUZZ_SECONDS:-20} s each, nothing found"
 }
 
+# full_one COMMAND...: its last words, and its tables.
+full_one() {
+    echo "-- $*"
+    "$@" >"$work/full.txt" 2>&1 || full_failed=1
+    grep -vE '^(\[|seed )' "$work/full.txt" || true
+}
+
+step_full() {
+    full_failed=0
+    build release || return 1
+    tests=build/tests
+    for api in opencl cuda; do
+        full_one $tests/test_kernels_$api --full
+        full_one $tests/test_mutants_$api --full
+    done
+    full_one tests/kernels/oclgrind.sh build/bin/test_oclgrind --full
+    full_one tests/kernels/half_syntax.sh build/bin/write_half_sources --full
+    full_one $tests/test_templates --full
+    full_one $tests/test_cuda_launches --full
+    TUNE_CHECK_CUDA=$tests/check_cuda_compile full_one scripts/check_cuda_compile.sh --configs 2
+    return "$full_failed"
+}
+
 scripts/install_deps.sh --check-tools
 steps="words includes sizes format shell analysis gcc clang asan tsan valgrind fuzz"
 # shellcheck disable=SC2086 # a list of steps is meant
@@ -125,9 +150,9 @@ trap 'rm -rf "$work"' EXIT
 failed=""
 summary=""
 for step in "$@"; do
-    case " $steps " in
+    case " $steps full " in
     *" $step "*) ;;
-    *) fail "unknown step '$step'; there are: $steps" ;;
+    *) fail "unknown step '$step'; there are: $steps full" ;;
     esac
     say "$step"
     began=$(date +%s)

@@ -41,13 +41,11 @@ static enum err grow(struct blobs *s)
     return ERR_OK;
 }
 
-enum err blobs_put(struct blobs *s, const void *bytes, size_t n, struct sha256 *name)
+enum err blobs_put_named(struct blobs *s, const void *bytes, size_t n, const struct sha256 *name)
 {
-    struct blob b = {.name = sha256_of(bytes, n), .n_bytes = n};
+    struct blob b = {.name = *name, .n_bytes = n};
 
-    if (name)
-        *name = b.name;
-    if (blobs_get(s, b.name.hex))
+    if (blobs_get(s, name->hex))
         return ERR_OK;
     if (n > s->max_bytes || s->sum_bytes > s->max_bytes - n)
         return ERR_LIMIT;
@@ -64,11 +62,20 @@ enum err blobs_put(struct blobs *s, const void *bytes, size_t n, struct sha256 *
     return ERR_OK;
 }
 
+enum err blobs_put(struct blobs *s, const void *bytes, size_t n, struct sha256 *name)
+{
+    const struct sha256 own = sha256_of(bytes, n);
+
+    if (name)
+        *name = own;
+    return blobs_put_named(s, bytes, n, &own);
+}
+
 enum err blobs_merge(struct blobs *to, const struct blobs *from)
 {
     enum err e = ERR_OK;
 
     for (size_t i = 0; !e && i < from->n; i++)
-        e = blobs_put(to, from->items[i].data, from->items[i].n_bytes, NULL);
+        e = blobs_put_named(to, from->items[i].data, from->items[i].n_bytes, &from->items[i].name);
     return e;
 }

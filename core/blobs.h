@@ -25,6 +25,9 @@ void blobs_fini(struct blobs *s);
  * ERR_NOMEM. */
 enum err blobs_put(struct blobs *s, const void *bytes, size_t n, struct sha256 *name);
 
+/* The same with a name that the caller has from an earlier put of these bytes: a large text is not hashed again. */
+enum err blobs_put_named(struct blobs *s, const void *bytes, size_t n, const struct sha256 *name);
+
 /* Lends a blob by hex name; NULL when it is not in the set. The pointer lives until the set changes. */
 const struct blob *blobs_get(const struct blobs *s, const char *hex);
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
-#define MAX_SOURCE ((size_t)1 << 20)
 #define MAX_SPLITS 128 /* values of a knob over divisors */
 
 int64_t build_int(const struct build *b, const char *name)
@@ -104,19 +103,20 @@ static void define_workload(struct build *b)
 void build_module(struct build *b, const char *name)
 {
     struct program_module *m = NULL;
-    struct buf text;
+    struct sha256 source;
 
     if (b->e)
         return;
-    buf_init(&text, MAX_SOURCE);
-    b->e = kernel_text(name, kernel_lang(b->d), &text);
-    if (b->e)
+    b->e = kernel_blob(name, kernel_lang(b->d), b->blobs, &source);
+    if (b->e) {
         why_set(b->why, b->e, "kernel file %s: %s", name, err_words(b->e));
+        return;
+    }
+    m = program_add_module(b->p, b->p->n_modules ? name : "kernels", kernel_lang(b->d), "-w");
+    if (m)
+        m->source = source;
     else
-        m = program_add_module(b->p, b->p->n_modules ? name : "kernels", kernel_lang(b->d), "-w");
-    if (!b->e)
-        b->e = m ? blobs_put(b->blobs, buf_text(&text), text.len, &m->source) : ERR_NOMEM;
-    buf_fini(&text);
+        b->e = ERR_NOMEM;
     define_knobs(b);
     define_workload(b);
 }

@@ -6,7 +6,9 @@
 #include "kernels/expect.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_INCLUDES 4
@@ -251,4 +253,77 @@ enum err kernel_text(const char *name, enum program_lang lang, struct buf *out)
     if (!e)
         e = buf_puts(out, "#line 1\n");
     return e ? e : append_file(name, 0, out);
+}
+
+/* A built-in text as it was made first; they stay until the process ends. */
+struct kept_text {
+    struct kept_text *next;
+    char name[128];
+    enum program_lang lang;
+    struct sha256 hash;
+    struct buf text;
+};
+
+static struct kept_text *kept_texts;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The lock is held. */
+static enum err find_text(const char *name, enum program_lang lang, struct kept_text **out)
+{
+    struct kept_text *k = kept_texts;
+    enum err e;
+
+    while (k && (k->lang != lang || strcmp(k->name, name) != 0))
+        k = k->next;
+    *out = k;
+    if (k)
+        return ERR_OK;
+    if (strlen(name) >= sizeof k->name)
+        return ERR_LIMIT;
+    k = calloc(1, sizeof *k);
+    if (!k)
+        return ERR_NOMEM;
+    buf_init(&k->text, MAX_KERNEL_TEXT);
+    e = kernel_text(name, lang, &k->text);
+    if (e) {
+        buf_fini(&k->text);
+        free(k);
+        return e;
+    }
+    snprintf(k->name, sizeof k->name, "%s", name);
+    k->lang = lang;
+    k->hash = sha256_of(buf_text(&k->text), k->text.len);
+    k->next = kept_texts;
+    kept_texts = *out = k;
+    return ERR_OK;
+}
+
+static enum err put_fresh(const char *name, enum program_lang lang, struct blobs *blobs, struct sha256 *out)
+{
+    struct buf text;
+    enum err e;
+
+    buf_init(&text, MAX_KERNEL_TEXT);
+    e = kernel_text(name, lang, &text);
+    if (!e)
+        e = blobs_put(blobs, buf_text(&text), text.len, out);
+    buf_fini(&text);
+    return e;
+}
+
+enum err kernel_blob(const char *name, enum program_lang lang, struct blobs *blobs, struct sha256 *out)
+{
+    struct kept_text *k;
+    enum err e;
+
+    if (kernel_dir[0]) /* files that somebody edits */
+        return put_fresh(name, lang, blobs, out);
+    pthread_mutex_lock(&kept_lock);
+    e = find_text(name, lang, &k);
+    if (!e) {
+        e = blobs_put_named(blobs, buf_text(&k->text), k->text.len, &k->hash);
+        *out = k->hash;
+    }
+    pthread_mutex_unlock(&kept_lock);
+    return e;
 }

@@ -84,6 +84,10 @@ void template_set_kernel_dir(const char *dir);
  * appended to out. ERR_NOT_FOUND. */
 enum err kernel_text(const char *name, enum program_lang lang, struct buf *out);
 
+/* Puts the same text into `blobs`, and its name into *out. Built-in texts are made and hashed once a process; from
+ * several threads. ERR_NOT_FOUND, ERR_NOMEM, ERR_LIMIT. */
+enum err kernel_blob(const char *name, enum program_lang lang, struct blobs *blobs, struct sha256 *out);
+
 /* The language of kernels for a device. */
 enum program_lang kernel_lang(const struct device_desc *d);
 

@@ -3,6 +3,8 @@
 # with warnings as errors and their unit tests, libtune's binary interface, sanitizers, valgrind, and each fuzzer for a short while.
 #   check.sh [STEP...]   only these
 #   check.sh faults      which of a set of planted faults the unit tests see (tests/faults/faults.sh); only when it is named
+#   check.sh full        all of what test.sh takes samples of: every template on all shapes, every mutant, on PoCL, Oclgrind and
+#                        emulated CUDA, with tables of what was covered. An hour; passes are kept, so that a second time is short
 #   check.sh --steps     lists them
 # FUZZ_SECONDS (default 20) is the time of each fuzzer.
 set -eu
@@ -179,6 +181,29 @@ step_fuzz() {
 
 step_faults() { tests/faults/faults.sh; }
 
+# full_one COMMAND...: its last words, and its tables.
+full_one() {
+    echo "-- $*"
+    "$@" >"$work/full.txt" 2>&1 || full_failed=1
+    grep -vE '^(\[|seed )' "$work/full.txt" || true
+}
+
+step_full() {
+    full_failed=0
+    build release || return 1
+    tests=build/tests
+    for api in opencl cuda; do
+        full_one $tests/test_kernels_$api --full
+        full_one $tests/test_mutants_$api --full
+    done
+    full_one tests/kernels/oclgrind.sh build/bin/test_oclgrind --full
+    full_one tests/kernels/half_syntax.sh build/bin/write_half_sources --full
+    full_one $tests/test_templates --full
+    full_one $tests/test_cuda_launches --full
+    TUNE_CHECK_CUDA=$tests/check_cuda_compile full_one scripts/check_cuda_compile.sh --configs 2
+    return "$full_failed"
+}
+
 scripts/install_deps.sh --check-tools
 # shellcheck disable=SC2086 # a list of steps is meant
 [ $# -gt 0 ] || set -- $steps
@@ -187,9 +212,9 @@ trap 'rm -rf "$work"' EXIT
 failed=""
 summary=""
 for step in "$@"; do
-    case " $steps faults " in
+    case " $steps faults full " in
     *" $step "*) ;;
-    *) fail "unknown step '$step'; there are: $steps faults" ;;
+    *) fail "unknown step '$step'; there are: $steps faults full" ;;
     esac
     say "$step"
     began=$(date +%s)

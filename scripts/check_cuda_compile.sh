@@ -3,10 +3,12 @@
 # and what the compiler says of registers, spills and shared memory held against what the search spaces say.
 #   check_cuda_compile.sh            20 configs and the defaults of each template, type and architecture: some 24,000 compiles of
 #                                    0.4 s, 80 minutes of two cores; results are kept by content, so that a run that was stopped goes on
-#   check_cuda_compile.sh --quick    a sample: the default and two configs of each template and type, an architecture each
+#   check_cuda_compile.sh --quick    a sample: of each template and type one config on one architecture, as the seed (--seed N,
+#                                    TUNE_TEST_SEED) has it
 # sm_75 and newer by the newest NVRTC found, sm_52 to sm_70 by CUDA 12's (install_deps.sh --nvrtc12; --quick does without where it
-# is not installed). Registers, spills and shared bytes of each kernel: a line each in table.tsv beside the results
-# (${XDG_CACHE_HOME:-~/.cache}/tune-nvrtc-results). Other options go to the program: --only TEXT, --sm LIST, -j N, --table FILE, --help.
+# is not installed). Registers, spills and shared bytes of each kernel: a line each in table.tsv beside the verdicts that are kept
+# (TUNE_VERDICTS, else ${XDG_CACHE_HOME:-~/.cache}/tune-verdicts). Other options go to the program: --only TEXT, --sm LIST, -j N,
+# --table FILE, --help.
 # TUNE_CHECK_CUDA: the program, instead of building. The last line is "N passed, N failed"; 77 = no NVRTC here.
 set -eu
 cd "$(dirname "$0")/.."
@@ -26,6 +28,6 @@ if [ -z "$program" ]; then
 fi
 [ -n "$quick" ] || scripts/install_deps.sh --nvrtc12 >&2
 nvrtc12=$(find "$cache/tune-nvrtc12/venv/lib" -name 'libnvrtc.so.12' 2>/dev/null | head -n 1 || true)
-kept=$cache/tune-nvrtc-results
+kept=${TUNE_VERDICTS:-$cache/tune-verdicts}
 mkdir -p "$kept"
-exec "$program" ${nvrtc12:+--nvrtc "$nvrtc12"} -j "$(nproc)" --keep "$kept" --table "$kept/table${quick:+-quick}.tsv" "$@"
+exec "$program" ${nvrtc12:+--nvrtc "$nvrtc12"} -j "$(nproc)" --table "$kept/table${quick:+-quick}.tsv" "$@"

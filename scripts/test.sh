@@ -1,13 +1,22 @@
 #!/bin/sh
 # test.sh - installs, builds and runs all tests: unit, kernels, cuda, farm, opencl, docs, bench (smoke), deploy, arm64, build. Exit 0 when all of them pass.
-#   test.sh [LABEL...]   only these labels
-#   test.sh --labels     lists them
+#   test.sh [--seed N] [LABEL...]   only these labels
+#   test.sh --labels                lists them
+# Long tests of kernels take samples that the commit chooses, and print their seed; --seed N takes those of another run. Everything:
+# scripts/check.sh full.
 # Tests on recorded spaces and logs read them from the directory TUNE_TEST_DATA; they skip, and say so, without it.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 labels="unit kernels cuda farm opencl docs bench deploy arm64 build"
 [ "${1:-}" != --labels ] || { echo "$labels"; exit 0; }
+if [ "${1:-}" = --seed ]; then
+    TUNE_TEST_SEED=${2:?--seed needs a number}
+    shift 2
+elif [ -z "${TUNE_TEST_SEED:-}" ] && commit=$(git rev-parse --short=8 HEAD 2>/dev/null); then
+    TUNE_TEST_SEED=$((0x$(printf %.8s "$commit"))) # without git: the tests' own, of the version
+fi
+[ -z "${TUNE_TEST_SEED:-}" ] || export TUNE_TEST_SEED
 # shellcheck disable=SC2086 # a list of labels is meant
 [ $# -gt 0 ] || set -- $labels
 for label in "$@"; do
@@ -19,7 +28,7 @@ done
 : "${TUNE_TEST_DATA:=}"
 export TUNE_TEST_DATA
 
-say "packages and build"
+say "packages and build (seed ${TUNE_TEST_SEED:-of the version})"
 scripts/install_deps.sh
 build release
 

@@ -108,8 +108,9 @@ static const char *const cpu_constraints[] = {
     NULL,
 };
 
-/* A channel's products in one block of inputs fit into a kernel, with room for uneven weights; a unit is cut where it
- * is longer. The compiler takes 0.7 ms a product and more where work-items have several outputs. */
+/* A channel's products in one block of inputs fit into a kernel, with room for others (add_longest: in any case); a
+ * unit is cut where it is longer. The compiler takes 0.7 ms a product and more where work-items have several outputs.
+ */
 static const char *const gpu_constraints[] = {
     "nnz_per_output * fma_tile / blocks_c <= .75 * unroll_cap",
     "unroll_cap == 500 or total_fmas > unroll_cap / 2",
@@ -163,6 +164,30 @@ static enum err add_knobs(const struct conv_shape *z, struct space *s, struct wh
     return e ? e : space_add_knob_words(s, "nz_order", orders, 2, why);
 }
 
+/* On GPUs: the longest single channel, as the weights are, fits into a kernel, for each way of cutting inputs. */
+static enum err add_longest(const struct workload *w, const struct conv_shape *z, struct space *s, struct why *why)
+{
+    struct sparse_list list;
+    struct buf text;
+    int64_t cuts[40];
+    const size_t n = list_c(z->c / z->groups, cuts);
+    enum err e = sparse_list_make(w, &list, why);
+
+    if (e)
+        return e;
+    buf_init(&text, 4096);
+    buf_puts(&text, "fma_tile * (0");
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&text, " + %lld * (c_blk == %lld)", (long long)sparse_most_of_channel(z, &list, cuts[i]),
+                   (long long)cuts[i]);
+    e = buf_puts(&text, ") <= unroll_cap");
+    if (!e)
+        e = space_add_constraint(s, buf_text(&text), why);
+    buf_fini(&text);
+    sparse_list_fini(&list);
+    return e;
+}
+
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
     const struct conv_shape z = conv_shape_of(w);
@@ -183,7 +208,9 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
         e = sparse_roofline(d, density, s, why);
     if (!e)
         e = build_constraints(s, constraints, why);
-    return e ? e : build_constraints(s, gpu ? gpu_constraints : cpu_constraints, why);
+    if (!e)
+        e = build_constraints(s, gpu ? gpu_constraints : cpu_constraints, why);
+    return e || !gpu ? e : add_longest(w, &z, s, why);
 }
 
 /* Rows shorter than some vectors are better computed as one long row. */

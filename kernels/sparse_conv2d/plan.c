@@ -230,6 +230,23 @@ static enum err add_unit(struct sparse_plan *p, struct sparse_unit u, struct why
     return e ? e : add_unit(p, (struct sparse_unit){.k0 = middle, .k1 = u.k1, .c0 = u.c0, .c1 = u.c1}, why);
 }
 
+int64_t sparse_most_of_channel(const struct conv_shape *z, const struct sparse_list *l, int64_t c_blk)
+{
+    const int64_t cg = z->c / z->groups, blocks = CEIL(cg, c_blk);
+    int64_t most = 0;
+
+    for (int64_t k = 0; k < z->k; k++) {
+        int64_t block = 0, n = 0; /* rows ascend in c */
+
+        for (int64_t i = l->row[k]; i < l->row[k + 1]; i++) {
+            for (; l->c[i] % cg >= cut(cg, blocks, block + 1); n = 0)
+                block++;
+            most = ++n > most ? n : most;
+        }
+    }
+    return most;
+}
+
 /* Groups of channels outside, so that their code stays in cache over all
  * blocks; where inputs are staged, blocks outside, so that each is staged once.
  */

@@ -87,6 +87,9 @@ int64_t sparse_unit_nnz(const struct sparse_plan *p, const struct sparse_unit *u
  * of tap (c, r, s). */
 int64_t sparse_tap_offset(const struct sparse_plan *p, int64_t c, int64_t r, int64_t s);
 
+/* Nonzeros of the output channel that has most of them in one block of `c_blk` input channels: no unit is shorter. */
+int64_t sparse_most_of_channel(const struct conv_shape *z, const struct sparse_list *l, int64_t c_blk);
+
 /* Branches of a kernel; its module. */
 int64_t sparse_branches(const struct sparse_plan *p, int64_t i_kernel);
 int64_t sparse_module(const struct sparse_plan *p, int64_t i_kernel);

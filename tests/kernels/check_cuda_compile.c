@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "kernels/build.h"
 #include "runtime/cuda_arch.h"
+#include "tests/kernels/sample.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -33,14 +34,16 @@ static const struct cli_option options[] = {
      .otherwise = "20",
      .max = 1000,
      .help = "random configs of a template, type and architecture"},
-    {.name = "quick", .kind = CLI_FLAG, .help = "the default and two configs, each on one of the architectures"},
-    {.name = "turn",
+    {.name = "quick",
+     .kind = CLI_FLAG,
+     .help = "of each template and type one config on one architecture, as the seed has it"},
+    {.name = "seed",
      .kind = CLI_INT,
      .argument = "N",
-     .otherwise = "0",
-     .max = 1000,
-     .help = "with --quick: shifts which architectures"},
-    {.name = "seed", .kind = CLI_INT, .argument = "N", .otherwise = "1", .max = 1000000, .help = "of the configs"},
+     .otherwise = "1",
+     .environment = "TUNE_TEST_SEED",
+     .max = UINT32_MAX,
+     .help = "of the configs"},
     {.name = "jobs",
      .letter = 'j',
      .kind = CLI_INT,
@@ -52,8 +55,8 @@ static const struct cli_option options[] = {
     {.name = "keep",
      .kind = CLI_TEXT,
      .argument = "DIR",
-     .otherwise = "/tmp/tune-nvrtc-results",
-     .help = "where results are kept"},
+     .otherwise = "",
+     .help = "where good results are kept, if not with the other verdicts"},
     {.name = "kernel-dir",
      .kind = CLI_TEXT,
      .argument = "DIR",
@@ -81,7 +84,9 @@ struct check {
     int sms[MAX_ARCHS], of[MAX_ARCHS]; /* architectures, and their compiler */
     int n_sms;
     struct check_results results;
+    struct coverage coverage;
     FILE *table;
+    int n_of[MAX_ARCHS]; /* configs drawn for each architecture */
     int n_passed, n_failed, n_compiled;
 };
 
@@ -96,7 +101,7 @@ static void key_of(const struct check *c, const struct program_module *m, int sm
     char name[NVRTC_NAME_BYTES];
 
     nvrtc_cache_name(m, sm, name);
-    snprintf(out, CHECK_KEY_BYTES, "%s-%d", name, nvrtc_version(c->compilers[compiler].nvrtc));
+    snprintf(out, CHECK_KEY_BYTES, "%s-%d-%.16s", name, nvrtc_version(c->compilers[compiler].nvrtc), check_compiling);
 }
 
 static int compiler_of(const struct check *c, int sm)
@@ -138,8 +143,6 @@ static enum err compile_missing(struct check *c, const struct check_items *items
             jobs[n_different++] = jobs[i];
     if (!e && n_different)
         e = check_compile(jobs, n_different, &items->blobs, (int)cli_int(&c->cli, "jobs"), &c->results, why);
-    if (!e && n_different)
-        e = check_results_reload(&c->results, why);
     c->n_compiled += (int)n_different;
     free(jobs);
     return e;
@@ -259,6 +262,30 @@ static int64_t said_local(const struct check *c, const struct program *p)
     return most + (cli_flag(&c->cli, "lie") ? 16 : 0);
 }
 
+/* A row a template; columns for types and architectures. */
+static void note_covered(struct check *c, const struct check_item *item, bool passed)
+{
+    char type[24], sm[24];
+
+    snprintf(type, sizeof type, "%s%s", dtype_name(item->v.dtype), item->v.acc_half ? "+" : "");
+    snprintf(sm, sizeof sm, "sm_%d", (int)item->d.sm);
+    coverage_add(&c->coverage, item->t->id, type, passed);
+    coverage_add(&c->coverage, item->t->id, sm, passed);
+}
+
+/* Every architecture has compiled something. */
+static bool covers_architectures(const struct check *c)
+{
+    bool all = true;
+
+    for (int i = 0; i < c->n_sms; i++)
+        if (!c->n_of[i]) {
+            printf("FAILED: sm_%d: not covered\n", c->sms[i]);
+            all = false;
+        }
+    return all;
+}
+
 static void check_item(struct check *c, const struct check_item *item, struct tally *tally)
 {
     char why[400] = "";
@@ -274,6 +301,7 @@ static void check_item(struct check *c, const struct check_item *item, struct ta
     if (local > tally->most_shared)
         tally->most_shared = (int)local;
     tally->n++;
+    note_covered(c, item, !why[0]);
     c->n_passed += !why[0];
     c->n_failed += why[0] != '\0';
     if (why[0] && tally->n_failed++ < MAX_TOLD)
@@ -281,23 +309,35 @@ static void check_item(struct check *c, const struct check_item *item, struct ta
                why);
 }
 
-/* Draws on all architectures, or (--quick) a default and two others, each on one, in turn. */
+static size_t draw_on(struct check *c, int i_sm, const struct template *t, const struct operator* op,
+                      struct check_variant v, int n_defaults, int n_random, uint64_t seed, struct check_items *items,
+                      struct why *why)
+{
+    struct device_desc d;
+    size_t n;
+
+    cuda_arch_describe(cuda_arch_find(c->sms[i_sm]), UNITS, &d);
+    n = check_draw(t, op, v, &d, n_defaults, n_random, seed, items, why);
+    c->n_of[i_sm] += (int)n;
+    return n;
+}
+
+/* Draws on all architectures; or (--quick) one config, of three times once the default, on the first architecture from
+ * where the seed and the turn point to that the template takes. */
 static size_t draw(struct check *c, const struct template *t, const struct operator* op, struct check_variant v,
                    int turn, struct check_items *items, struct why *why)
 {
-    const bool quick = cli_flag(&c->cli, "quick");
-    const int shift = turn + (int)cli_int(&c->cli, "turn");
+    const uint64_t seed = (uint64_t)cli_int(&c->cli, "seed") + (uint64_t)turn * 100;
+    const uint64_t at = (uint64_t)cli_int(&c->cli, "seed") + (uint64_t)turn;
+    const bool quick = cli_flag(&c->cli, "quick"), by_default = at / (uint64_t)c->n_sms % 3 == 0;
     size_t n = 0;
 
-    for (int i = 0; i < (quick ? 3 : c->n_sms); i++) {
-        const uint64_t seed = (uint64_t)cli_int(&c->cli, "seed") + (uint64_t)turn * 100 + (quick ? (uint64_t)i : 0);
-        struct device_desc d;
-
-        cuda_arch_describe(cuda_arch_find(c->sms[quick ? (shift + 4 * i) % c->n_sms : i]), UNITS, &d);
-        if (quick)
-            n += check_draw(t, op, v, &d, i == 0, i > 0, seed, items, why);
+    for (int i = 0; i < c->n_sms && !(quick && n); i++) {
+        if (!quick)
+            n += draw_on(c, i, t, op, v, INT_MAX, (int)cli_int(&c->cli, "configs"), seed, items, why);
         else
-            n += check_draw(t, op, v, &d, INT_MAX, (int)cli_int(&c->cli, "configs"), seed, items, why);
+            n += draw_on(c, (int)((at + (uint64_t)i) % (uint64_t)c->n_sms), t, op, v, by_default, !by_default, seed,
+                         items, why);
     }
     return n;
 }
@@ -344,10 +384,13 @@ static bool is_any_named(const char *only)
 
 static enum err check_all(struct check *c)
 {
+    static const char *const types[] = {"f32", "f16", "f16+", "bf16", "i8"};
     const char *only = cli_text(&c->cli, "only");
     enum err e = ERR_OK;
     int turn = 0;
 
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        coverage_column(&c->coverage, types[i]);
     for (size_t i = 0; operator_table[i]; i++)
         for (size_t k = 0; operator_table[i]->templates[k]; k++)
             for (unsigned at = 0; !e && at < 2 * N_DTYPES; at++) {
@@ -413,14 +456,19 @@ static enum err find_compilers(struct check *c, struct why *why)
 
 static int finish(struct check *c, enum err e)
 {
+    bool covered;
+
     check_results_fini(&c->results);
     for (int i = 0; i < c->n_compilers; i++)
         nvrtc_close(c->compilers[i].nvrtc);
     if (c->table)
         (void)fclose(c->table);
+    coverage_print(&c->coverage, "configs that compile");
+    coverage_fini(&c->coverage);
+    covered = cli_text(&c->cli, "only")[0] || covers_architectures(c);
     cli_fini(&c->cli);
     printf("%d passed, %d failed\n", c->n_passed, c->n_failed);
-    return e || c->n_failed || !c->n_passed;
+    return e || c->n_failed || !c->n_passed || !covered;
 }
 
 int main(int argc, char **argv)
@@ -447,6 +495,7 @@ int main(int argc, char **argv)
         return 1;
     }
     template_set_kernel_dir(cli_text(&c.cli, "kernel-dir"));
+    printf("seed %lld\n", (long long)cli_int(&c.cli, "seed"));
     e = open_compilers(&c, &why);
     if (e && e != ERR_NOT_FOUND) {
         fprintf(stderr, "check_cuda_compile: %s\n", why.text);
@@ -459,7 +508,7 @@ int main(int argc, char **argv)
         return 77;
     }
     if (!e)
-        e = check_results_open(&c.results, cli_text(&c.cli, "keep"), &why);
+        check_results_open(&c.results, cli_text(&c.cli, "keep")[0] ? cli_text(&c.cli, "keep") : NULL);
     if (!e && cli_text(&c.cli, "table")[0] && !(c.table = fopen(cli_text(&c.cli, "table"), "w")))
         e = why_set(&why, ERR_IO, "%s: cannot be written", cli_text(&c.cli, "table"));
     if (e) {

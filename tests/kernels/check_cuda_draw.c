@@ -127,6 +127,7 @@ static bool is_there(const struct check_items *items, size_t first, const char *
 
 struct drawing {
     const struct template *t;
+    struct check_variant v;
     const struct device_desc *d;
     struct operator op; /* with no_reference */
     struct workload w[MAX_WORKLOADS];
@@ -140,7 +141,7 @@ struct drawing {
 static bool add(struct drawing *g, size_t i, const struct config *c, bool is_default)
 {
     struct check_items *items = g->items;
-    struct check_item item = {.t = g->t, .d = *g->d, .is_default = is_default};
+    struct check_item item = {.t = g->t, .v = g->v, .d = *g->d, .is_default = is_default};
     struct workload w = g->w[i];
     struct why why = {""};
 
@@ -197,7 +198,7 @@ size_t check_draw(const struct template *t, const struct operator* op, struct ch
 
     if (!g)
         abort();
-    *g = (struct drawing){.t = t, .d = d, .op = *op, .items = items, .first = items->n};
+    *g = (struct drawing){.t = t, .v = v, .d = d, .op = *op, .items = items, .first = items->n};
     g->op.reference = no_reference;
     g->n = workloads_of(op, v, g->w, &g->n_layers);
     keep_fitting(g, why);

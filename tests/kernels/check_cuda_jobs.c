@@ -1,22 +1,20 @@
-/* Processes that compile. Each takes the next job from a counter in shared memory until none is left; the parent starts
- * another one where one has died. */
+/* Processes that compile, of pool.h. */
 #include "tests/kernels/check_cuda.h"
+#include "tests/kernels/pool.h"
 
-#include "core/clock.h"
-
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#define MAX_PROCESSES 64
 #define MAX_JOB_S 300
 
-struct shared {
-    atomic_size_t next;
-    atomic_size_t at[MAX_PROCESSES]; /* the job in hand, +1; 0 = none */
+struct compiling {
+    const struct check_job *jobs;
+    const struct blobs *blobs;
+    /* In a child: opened when a job first needs one; jobs know two at the most. */
+    struct nvrtc *open[2];
+    const char *paths[2];
 };
 
 static void compile_one(struct nvrtc *n, const struct check_job *job, const struct blobs *blobs,
@@ -38,89 +36,80 @@ static void compile_one(struct nvrtc *n, const struct check_job *job, const stru
     nvrtc_built_fini(&built);
 }
 
-/* A child's life; its exit status. Opens an NVRTC when a job first needs it: jobs know two at the most. */
-static int work(const struct check_job *jobs, size_t n, const struct blobs *blobs, const struct check_results *r,
-                struct shared *shared, int slot)
+static void work(size_t i, struct buf *answer, void *arg)
 {
-    struct nvrtc *open[2] = {NULL, NULL};
-    const char *paths[2] = {NULL, NULL};
+    struct compiling *c = arg;
+    const struct check_job *job = &c->jobs[i];
+    struct check_result result = {.ok = false};
+    struct why why = {""};
+    int k = 0;
 
-    for (size_t i; (i = atomic_fetch_add(&shared->next, 1)) < n;) {
-        struct check_result result;
-        struct why why = {""};
-        int k = 0;
-
-        while (k < 1 && paths[k] && paths[k] != jobs[i].nvrtc)
-            k++;
-        if (!open[k] && nvrtc_open(jobs[i].nvrtc, &open[k], &why)) {
-            fprintf(stderr, "%s\n", why.text);
-            return 2;
-        }
-        paths[k] = jobs[i].nvrtc;
-        atomic_store(&shared->at[slot], i + 1);
-        (void)alarm(MAX_JOB_S);
-        compile_one(open[k], &jobs[i], blobs, &result);
-        (void)alarm(0);
-        if (check_results_add(r, jobs[i].key, &result, &why)) {
-            fprintf(stderr, "%s\n", why.text);
-            return 2;
-        }
-        atomic_store(&shared->at[slot], 0);
+    while (k < 1 && c->paths[k] && c->paths[k] != job->nvrtc)
+        k++;
+    if (!c->open[k] && nvrtc_open(job->nvrtc, &c->open[k], &why)) {
+        fprintf(stderr, "%s\n", why.text);
+        exit(2);
     }
-    return 0;
+    c->paths[k] = job->nvrtc;
+    compile_one(c->open[k], job, c->blobs, &result);
+    check_result_write(&result, answer);
 }
 
-static enum err start(const struct check_job *jobs, size_t n, const struct blobs *blobs, const struct check_results *r,
-                      struct shared *shared, int slot, pid_t *out, struct why *why)
+/* Without an answer the compiler has died, and its job has failed. */
+static char *text_of(struct pool_result *from)
 {
-    fflush(stdout);
-    *out = fork();
-    if (*out == 0)
-        _exit(work(jobs, n, blobs, r, shared, slot));
-    return *out > 0 ? ERR_OK : why_set(why, ERR_IO, "fork failed");
+    struct check_result died = {.ok = false};
+    struct buf text;
+    char *answer = from->answer;
+
+    from->answer = NULL;
+    if (answer)
+        return answer;
+    buf_init(&text, 4096);
+    snprintf(died.words, sizeof died.words, "the compiler died of signal %d%s", from->signal,
+             from->signal == SIGALRM ? ": it took over 300 s" : "");
+    check_result_write(&died, &text);
+    return buf_take(&text);
 }
 
-/* The job that a dead child had in hand has failed. */
-static enum err bury(const struct check_job *jobs, const struct check_results *r, size_t at, int status,
-                     struct why *why)
+static int fresh_order(const void *a, const void *b)
 {
-    struct check_result result = {.ms = 0};
+    return strcmp(((const struct check_fresh *)a)->key, ((const struct check_fresh *)b)->key);
+}
 
-    snprintf(result.words, sizeof result.words, "the compiler died of signal %d%s", WTERMSIG(status),
-             WTERMSIG(status) == SIGALRM ? ": it took over 300 s" : "");
-    return at ? check_results_add(r, jobs[at - 1].key, &result, why) : ERR_OK;
+/* Adds this run's results, and keeps the good ones for others. */
+static enum err add(struct check_results *r, const struct check_job *jobs, struct pool_result *results, size_t n)
+{
+    struct check_fresh *fresh = realloc(r->fresh, (r->n_fresh + n) * sizeof *fresh);
+
+    if (!fresh)
+        return ERR_NOMEM;
+    r->fresh = fresh;
+    for (size_t i = 0; i < n; i++) {
+        struct check_fresh *to = &fresh[r->n_fresh];
+
+        snprintf(to->key, sizeof to->key, "%s", jobs[i].key);
+        to->text = text_of(&results[i]);
+        if (!to->text)
+            return ERR_NOMEM;
+        if (strncmp(to->text, "ok ", 3) == 0)
+            (void)verdicts_keep(&r->kept, to->key, to->text);
+        r->n_fresh++;
+    }
+    qsort(r->fresh, r->n_fresh, sizeof *r->fresh, fresh_order);
+    return ERR_OK;
 }
 
 enum err check_compile(const struct check_job *jobs, size_t n, const struct blobs *blobs, int n_processes,
-                       const struct check_results *r, struct why *why)
+                       struct check_results *r, struct why *why)
 {
-    const int most = n_processes > MAX_PROCESSES ? MAX_PROCESSES : n_processes;
-    struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t children[MAX_PROCESSES] = {0};
-    int n_running = 0;
-    enum err e = shared == MAP_FAILED ? why_set(why, ERR_NOMEM, "no shared memory") : ERR_OK;
+    struct compiling compiling = {.jobs = jobs, .blobs = blobs};
+    const struct pool pool = {n, n_processes, MAX_JOB_S, NULL, work, &compiling};
+    struct pool_result *results = calloc(n + 1, sizeof *results);
+    enum err e = results ? pool_run(&pool, results, why) : ERR_NOMEM;
 
-    for (int i = 0; !e && i < most && (size_t)i < n; i++, n_running += !e)
-        e = start(jobs, n, blobs, r, shared, i, &children[i], why);
-    while (n_running > 0) {
-        int status = 0, slot = 0;
-        const pid_t child = wait(&status);
-
-        while (slot < most && children[slot] != child)
-            slot++;
-        if (slot == most)
-            continue;
-        n_running--;
-        if (WIFSIGNALED(status) && !e) {
-            e = bury(jobs, r, atomic_exchange(&shared->at[slot], 0), status, why);
-            if (!e)
-                e = start(jobs, n, blobs, r, shared, slot, &children[slot], why);
-            n_running += !e;
-        } else if (WIFEXITED(status) && WEXITSTATUS(status) && !e) {
-            e = why_set(why, ERR_IO, "a compiling process gave up");
-        }
-    }
-    if (shared != MAP_FAILED)
-        (void)munmap(shared, sizeof *shared);
+    if (!e)
+        e = add(r, jobs, results, n);
+    pool_results_free(results, n);
     return e;
 }

@@ -1,4 +1,4 @@
-# checker.cmake - writes OUT, a C file with verdict_checker: sha256 over the bytes of FILES ("|" between them), in order.
+# checker.cmake - writes OUT, a C file with the text NAME: sha256 over the bytes of FILES ("|" between them), in order.
 string(REPLACE "|" ";" files "${FILES}")
 set(all "")
 foreach(file ${files})
@@ -6,4 +6,4 @@ foreach(file ${files})
   string(APPEND all "${hash}\n")
 endforeach()
 string(SHA256 hash "${all}")
-file(WRITE "${OUT}" "#include \"tests/kernels/verdicts.h\"\n\nconst char verdict_checker[] = \"${hash}\";\n")
+file(WRITE "${OUT}" "extern const char ${NAME}[];\nconst char ${NAME}[] = \"${hash}\";\n")

@@ -1,12 +1,14 @@
 #!/bin/sh
 # Kernel texts for a Mali-T860 compile as OpenCL C 1.2 with cl_khr_fp16 and no other extension: a sample of every template
-# and type that is offered there, and all that sum in half.
-# usage: half_syntax.sh PROGRAM_THAT_WRITES_THEM
+# and type that is offered there, and of every template that sums in half.
+# usage: half_syntax.sh PROGRAM_THAT_WRITES_THEM [--seed N] [--full]
 set -eu
 if ! command -v clang >/dev/null; then
     echo "skipped: clang is not installed"
     exit 77
 fi
+program=$1
+shift
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 status=0
@@ -24,7 +26,7 @@ compile_all() {
 }
 
 mkdir "$dir/half" "$dir/all"
-"$1" "$dir/half" half || status=1
+"$program" "$dir/half" half "$@" || status=1
 compile_all "$dir/half"
 for text in "$dir"/half/*.cl; do
     if grep -q "^#define SUM_HALF 1" "$text"; then continue; fi
@@ -32,6 +34,6 @@ for text in "$dir"/half/*.cl; do
     head -1 "$text"
     exit 1
 done
-"$1" "$dir/all" all || status=1
+"$program" "$dir/all" all "$@" || status=1
 compile_all "$dir/all"
 exit "$status"

@@ -1,12 +1,14 @@
 #include "tests/kernels/item.h"
 
 #include "core/rng.h"
+#include "tests/kernels/draw.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define MAX_TRIES 1000000
-#define N_SMALL 64
+#define N_SMALL 16
+#define MAX_SOURCES ((size_t)256 << 10) /* bytes of text of a random config: compilers take minutes for more */
+#define N_DRAWS 20
 
 void item_dtype(const struct workload *w, char out[24])
 {
@@ -45,22 +47,25 @@ static double bulk(const struct space *s, const struct config *c)
 
 static enum err choose_small(const struct space *s, uint64_t seed, struct config *out)
 {
+    struct draw draw = {s, NULL};
     struct config c;
     struct rng rng;
     bool found = false;
 
     rng_init(&rng, seed);
-    for (int i = 0; i < N_SMALL && space_sample(s, &rng, MAX_TRIES, &c) == ERR_OK; i++)
+    for (int i = 0; i < N_SMALL && draw_config(&draw, &rng, &c) == ERR_OK; i++)
         if (!found || bulk(s, &c) < bulk(s, out)) {
             *out = c;
             found = true;
         }
+    draw_fini(&draw);
     return found ? ERR_OK : ERR_NOT_FOUND;
 }
 
 static enum err choose(const struct item *item, const struct workload *w, const struct device_desc *d,
                        const struct space *s, struct config *out)
 {
+    struct draw draw = {s, NULL};
     struct rng rng;
     enum err e = ERR_NOT_FOUND;
 
@@ -69,7 +74,8 @@ static enum err choose(const struct item *item, const struct workload *w, const 
         e = choose_small(s, item->seed, out);
     else if (item->config == CONFIG_RANDOM && space_size(s) > 1)
         for (int i = 0; i <= item->nth; i++)
-            e = space_sample(s, &rng, MAX_TRIES, out);
+            e = draw_config(&draw, &rng, out);
+    draw_fini(&draw);
     return e ? item->t->fallback(w, d, s, out) : ERR_OK;
 }
 
@@ -109,22 +115,34 @@ static enum err verify(struct long_test *t, const struct program *p, const struc
     return e;
 }
 
-static enum err verify_config(struct long_test *t, const struct item *item, const struct workload *w,
-                              const struct space *s, const struct config *c, bool *was_kept, struct why *why)
+static size_t source_bytes(const struct program *p, const struct blobs *blobs)
 {
-    struct program p;
-    struct blobs blobs;
+    size_t sum = 0;
+
+    for (size_t i = 0; i < p->n_modules; i++)
+        sum += blobs_get(blobs, p->modules[i].source.hex)->n_bytes;
+    return sum;
+}
+
+/* The program of the item's config, which goes to *c; of random ones the first whose code is no longer than
+ * MAX_SOURCES. */
+static enum err make_program(const struct item *item, const struct workload *w, const struct device_desc *d,
+                             const struct space *s, struct config *c, struct program *p, struct blobs *blobs,
+                             struct why *why)
+{
+    struct item at = *item;
     enum err e;
 
-    blobs_init(&blobs, (size_t)1 << 28);
-    e = template_program(item->t, w, &t->d[item->i_device], s, c, &p, &blobs, why);
-    if (!e && item->is_plain)
-        e = item_build_plain(&p);
-    if (!e)
-        e = verify(t, &p, &blobs, item->i_device, was_kept, why);
-    program_fini(&p);
-    blobs_fini(&blobs);
-    return e;
+    for (int i = 0;; i++, at.nth++) {
+        e = choose(&at, w, d, s, c);
+        if (e)
+            return e;
+        e = template_program(item->t, w, d, s, c, p, blobs, why);
+        if (item->config != CONFIG_RANDOM || i == N_DRAWS ||
+            (e != ERR_LIMIT && (e || source_bytes(p, blobs) <= MAX_SOURCES)))
+            return e;
+        program_fini(p);
+    }
 }
 
 void item_verify(struct long_test *t, const struct item *item, struct buf *answer)
@@ -133,24 +151,32 @@ void item_verify(struct long_test *t, const struct item *item, struct buf *answe
     struct space *s = NULL;
     struct workload w;
     struct config c;
+    struct program p;
+    struct blobs blobs;
     struct buf text;
     struct why why = {""};
     bool was_kept = false;
     enum err e = workload_parse(item->shape, &w, &why);
 
     buf_init(&text, 1 << 16);
+    blobs_init(&blobs, (size_t)1 << 28);
+    program_init(&p);
     if (!e)
         e = template_space(item->t, &w, d, &s, &why);
     if (!e)
-        e = choose(item, &w, d, s, &c);
+        e = make_program(item, &w, d, s, &c, &p, &blobs, &why);
     if (!e)
         e = space_config_text(s, &c, &text);
+    if (!e && item->is_plain)
+        e = item_build_plain(&p);
     if (!e)
-        e = verify_config(t, item, &w, s, &c, &was_kept, &why);
+        e = verify(t, &p, &blobs, item->i_device, &was_kept, &why);
     if (e)
         buf_printf(answer, "on %s: %s | %s: %s (%s)", d->name, item->shape, buf_text(&text), why.text, err_words(e));
     else
         buf_printf(answer, "%s %s", was_kept ? "kept" : "ok", buf_text(&text));
+    program_fini(&p);
+    blobs_fini(&blobs);
     space_free(s);
     buf_fini(&text);
 }

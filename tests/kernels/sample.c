@@ -173,6 +173,12 @@ static size_t place_of(char (**names)[SAMPLE_LABEL_BYTES], size_t *n, const char
     return i;
 }
 
+void coverage_column(struct coverage *c, const char *column)
+{
+    if (place_of(&c->columns, &c->n_columns, column) >= MAX_COLUMNS)
+        abort();
+}
+
 void coverage_add(struct coverage *c, const char *row, const char *column, int n)
 {
     const size_t n_before = c->n_rows, i = place_of(&c->rows, &c->n_rows, row);

@@ -38,6 +38,7 @@ struct coverage {
     size_t n_rows, n_columns;
 };
 void coverage_add(struct coverage *c, const char *row, const char *column, int n);
+void coverage_column(struct coverage *c, const char *column);     /* the next one, whatever is counted first */
 void coverage_print(const struct coverage *c, const char *title); /* with a line of sums */
 void coverage_fini(struct coverage *c);
 

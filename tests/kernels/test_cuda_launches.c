@@ -4,6 +4,8 @@
 #include "kernels/template.h"
 #include "runtime/cuda_arch.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/draw.h"
+#include "tests/kernels/sample.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +15,6 @@
 
 #include <cmocka.h>
 
-#define N_RANDOM 2
 #define MAX_TEMPLATES 128
 
 /* What was compared of each template. */
@@ -23,6 +24,8 @@ static struct {
 } seen[MAX_TEMPLATES];
 
 static int n_failed;
+static uint64_t seed, turn;
+static bool is_full;
 
 /* Told and counted, so that one template hides no other. */
 static void failed(const struct template *t, const char *shape, const char *words)
@@ -186,15 +189,18 @@ static void compare(const struct pair *pair, const struct config *c, const char 
     }
 }
 
-/* The default and some others of a template on a shape. */
+/* The default of a template on a shape, and as the seed has it on one architecture of three another; --full: two on
+ * each.
+ */
 static void compare_template(const struct template *t, const struct workload *w, const struct device_desc *opencl,
                              const struct device_desc *cuda, const char *shape)
 {
     struct pair pair = {.t = t, .w = w, .d = {opencl, cuda}};
+    struct draw draw;
     struct config c;
     struct rng rng;
 
-    rng_init(&rng, 5);
+    rng_init(&rng, is_full ? 5 : seed + turn);
     if (t->fit(w, opencl, NULL) == FIT_NONE || t->fit(w, cuda, NULL) == FIT_NONE)
         return;
     assert_int_equal(template_space(t, w, opencl, &pair.s[0], NULL), ERR_OK);
@@ -203,9 +209,11 @@ static void compare_template(const struct template *t, const struct workload *w,
         failed(t, shape, "no default on a GPU of OpenCL");
     else
         compare(&pair, &c, shape);
-    for (int i = 0; i < N_RANDOM; i++)
-        if (space_sample(pair.s[0], &rng, 20000, &c) == ERR_OK)
+    draw = (struct draw){pair.s[0], NULL};
+    for (int i = 0; i < (is_full ? 2 : (turn + seed) % 3 == 0); i++)
+        if (draw_config(&draw, &rng, &c) == ERR_OK)
             compare(&pair, &c, shape);
+    draw_fini(&draw);
     space_free(pair.s[0]);
     space_free(pair.s[1]);
 }
@@ -220,7 +228,7 @@ static void both_languages_give_the_same_launches(void **state)
             struct workload w;
 
             assert_int_equal(workload_parse(*shape, &w, NULL), ERR_OK);
-            for (size_t i = 0; i < sizeof sms / sizeof sms[0]; i++) {
+            for (size_t i = 0; i < sizeof sms / sizeof sms[0]; i++, turn++) {
                 struct device_desc cuda, opencl;
 
                 cuda_arch_describe(cuda_arch_find(sms[i]), 28, &cuda);
@@ -290,7 +298,7 @@ static void forms_for_cpus_refuse_cuda_in_words(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_changed_launch_is_found),
@@ -298,5 +306,7 @@ int main(void)
         cmocka_unit_test(both_languages_give_the_same_launches),
     };
 
+    seed = sample_seed(argc, argv);
+    is_full = sample_flag(argc, argv, "--full");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "core/rng.h"
 #include "kernels/template.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/draw.h"
 #include "tests/kernels/mali.h"
 
 #include <setjmp.h>
@@ -61,6 +62,7 @@ static void check_template(const struct template *t, const struct workload *w, s
     struct space *s = NULL;
     struct config c;
     struct why why = {""};
+    struct draw draw;
     int64_t local;
 
     if (template_space(t, w, &mali_t860, &s, &why))
@@ -71,8 +73,10 @@ static void check_template(const struct template *t, const struct workload *w, s
     expect(t->stages || local == 0, t, w, "stages by default, local bytes", local);
     for (const struct template *const *other = w->op->templates; t->stages && *other; other++)
         expect((*other)->stages || (*other)->fit(w, &mali_t860, NULL) <= FIT_BASELINE, t, w, (*other)->id, 0);
-    for (int i = 0; i < N_DRAWN && space_sample(s, rng, 100000, &c) == ERR_OK; i++)
+    draw = (struct draw){s, NULL};
+    for (int i = 0; i < N_DRAWN && draw_config(&draw, rng, &c) == ERR_OK; i++)
         check_program(t, w, s, &c);
+    draw_fini(&draw);
     space_free(s);
 }
 

@@ -1,7 +1,7 @@
 /* Runs a drawn sample of every template on whatever OpenCL device there is, meant for Oclgrind (oclgrind.sh), which
  * looks for accesses out of bounds, races and divergent barriers while results are verified as always.
- * Arguments: seed, how many shapes of each template, and "mali" for what is offered on a Mali; or "race": a kernel with
- * a bug. */
+ * Arguments: seed, how many shapes of each template, "i/n" for every n-th template from the i-th on, and "mali" for
+ * what is offered on a Mali; or "race": a kernel with a bug. */
 #include "core/rng.h"
 #include "tests/kernels/cases.h"
 
@@ -20,7 +20,8 @@ struct sample {
     struct device_desc desc; /* what programs are made for: the device's, or a Mali's */
     bool mali;
     struct rng rng;
-    int n_run, n_failed;
+    unsigned part, n_parts; /* of the templates: one in n_parts */
+    int n_run, n_failed, n_templates;
 };
 
 static void run_config(struct sample *sample, const struct template *t, const struct workload *w, const struct space *s,
@@ -141,10 +142,11 @@ static void run_template(struct sample *sample, const struct template *t, int n_
     const char *shapes[256];
     size_t n = shapes_of(sample, t, shapes, 256);
 
+    sample->n_templates += n > 0;
     for (int i = 0; i < n_shapes && n > 0; i++) {
         const size_t pick = (size_t)rng_below(&sample->rng, n);
 
-        run_shape(sample, t, shapes[pick], i == 0);
+        run_shape(sample, t, shapes[pick], sample->n_parts > 1 ? rng_below(&sample->rng, 2) == 0 : i == 0);
         shapes[pick] = shapes[--n];
     }
 }
@@ -152,7 +154,8 @@ static void run_template(struct sample *sample, const struct template *t, int n_
 int main(int argc, char **argv)
 {
     struct devices_under_test under;
-    struct sample sample = {.n_run = 0};
+    struct sample sample = {.n_parts = 1};
+    unsigned n_seen = 0;
     const int n_shapes = argc > 2 ? atoi(argv[2]) : 2;
 
     rng_init(&sample.rng, argc > 1 ? strtoull(argv[1], NULL, 10) : 1);
@@ -160,13 +163,16 @@ int main(int argc, char **argv)
         return 77;
     sample.ops = under.ops;
     sample.device = under.list[0];
-    describe(&sample, argc > 3 && strcmp(argv[3], "mali") == 0);
+    if (argc > 3 && (sscanf(argv[3], "%u/%u", &sample.part, &sample.n_parts) != 2 || sample.n_parts == 0))
+        return 2;
+    describe(&sample, argc > 4 && strcmp(argv[4], "mali") == 0);
     if (argc > 1 && strcmp(argv[1], "race") == 0)
         return run_race(&sample);
     for (size_t i = 0; operator_table[i]; i++)
         for (const struct template *const *t = operator_table[i]->templates; *t; t++)
-            run_template(&sample, *t, n_shapes);
+            if (n_seen++ % sample.n_parts == sample.part)
+                run_template(&sample, *t, n_shapes);
     close_devices(&under);
-    printf("%d configs, %d failed\n", sample.n_run, sample.n_failed);
+    printf("%d configs of %d templates, %d failed\n", sample.n_run, sample.n_templates, sample.n_failed);
     return sample.n_failed ? 1 : 0;
 }

@@ -1,15 +1,19 @@
 /* Writes kernel texts as a Mali-T860 would get them into a directory, with their defines in front: no device here
  * computes in half, so a compiler's opinion is all that can be had (half_syntax.sh). First argument the directory;
- * second "half": all that sum in half, or "all": a sample of every template and type that is offered on a Mali. */
+ * second "half": every template that sums in half, or "all": every template and type that is offered on a Mali; of each
+ * one shape and config as the seed has it. --full: all shapes that sum in half, and two of each type, with two configs.
+ */
 #include "core/rng.h"
 #include "kernels/template.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/draw.h"
 #include "tests/kernels/mali.h"
+#include "tests/kernels/sample.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define SHAPES_A_TYPE 2 /* of "all" */
+#define SHAPES_A_TYPE 2 /* of --full */
 
 static bool write_module(const char *dir, int number, const struct program *p, const struct program_module *m,
                          const struct blobs *blobs)
@@ -32,6 +36,7 @@ static bool write_module(const char *dir, int number, const struct program *p, c
 struct writer {
     const char *dir;
     struct rng rng;
+    bool is_full;
     int n_written, n_failed;
 };
 
@@ -54,7 +59,7 @@ static void write_config(struct writer *to, const struct template *t, const stru
     blobs_fini(&blobs);
 }
 
-/* The default config and a random one. */
+/* The default config or a random one; --full: both. */
 static void write_template(struct writer *to, const struct template *t, const struct workload *w)
 {
     struct space *s = NULL;
@@ -65,9 +70,16 @@ static void write_template(struct writer *to, const struct template *t, const st
         fprintf(stderr, "%s: no space or default: %s\n", t->id, why.text);
         to->n_failed++;
     } else {
-        write_config(to, t, w, s, &c);
-        if (space_sample(s, &to->rng, 100000, &c) == ERR_OK)
+        const bool by_default = rng_below(&to->rng, 2) == 0;
+        struct config other = c;
+        struct draw draw = {s, NULL};
+
+        if (to->is_full || !by_default)
+            (void)draw_config(&draw, &to->rng, &other);
+        if (to->is_full)
             write_config(to, t, w, s, &c);
+        write_config(to, t, w, s, &other);
+        draw_fini(&draw);
     }
     space_free(s);
 }
@@ -78,12 +90,12 @@ struct seen {
     int n[N_DTYPES];
 };
 
-static bool is_wanted(const struct template *t, const struct workload *w, struct seen *seen, size_t n_seen)
+static bool is_wanted(const struct template *t, const struct workload *w, struct seen *seen, size_t n_seen, int most)
 {
     for (size_t i = 0; i < n_seen; i++)
         if (!seen[i].t || seen[i].t == t) {
             seen[i].t = t;
-            return seen[i].n[w->dtype]++ < SHAPES_A_TYPE;
+            return seen[i].n[w->dtype]++ < most;
         }
     return true;
 }
@@ -95,24 +107,35 @@ static void write_workload(struct writer *to, const struct workload *w, bool hal
     for (const struct template *const *t = w->op->templates; *t; t++) {
         const enum fit fit = half ? (*t)->fit(w, &mali_t860, NULL) : template_fit(*t, w, &mali_t860, NULL);
 
-        if (fit != FIT_NONE && (half || is_wanted(*t, w, seen, 256)))
+        if (fit != FIT_NONE && ((half && to->is_full) || is_wanted(*t, w, seen, 256, to->is_full ? SHAPES_A_TYPE : 1)))
             write_template(to, *t, w);
+    }
+}
+
+/* From the begin, or from a place that the seed chooses, around to where it began. */
+static void write_cases(struct writer *to, const struct cases *cases, bool half)
+{
+    uint64_t n = 0, first;
+
+    while (cases->shapes[n])
+        n++;
+    first = to->is_full ? 0 : rng_below(&to->rng, n);
+    for (uint64_t i = 0; i < n; i++) {
+        struct workload w;
+
+        if (workload_parse(cases->shapes[(first + i) % n], &w, NULL) == ERR_OK && sums_in_half(&w, &mali_t860) >= half)
+            write_workload(to, &w, half);
     }
 }
 
 int main(int argc, char **argv)
 {
-    struct writer to = {.dir = argc > 1 ? argv[1] : "."};
+    struct writer to = {.dir = argc > 1 ? argv[1] : ".", .is_full = sample_flag(argc, argv, "--full")};
     const bool half = argc < 3 || strcmp(argv[2], "half") == 0;
 
-    rng_init(&to.rng, 5);
+    rng_init(&to.rng, to.is_full ? 5 : sample_seed(argc, argv));
     for (const struct cases *const *cases = cases_table; *cases; cases++)
-        for (const char *const *shape = (*cases)->shapes; *shape; shape++) {
-            struct workload w;
-
-            if (workload_parse(*shape, &w, NULL) == ERR_OK && sums_in_half(&w, &mali_t860) >= half)
-                write_workload(&to, &w, half);
-        }
+        write_cases(&to, *cases, half);
     printf("%d texts, %d failed\n", to.n_written, to.n_failed);
     return to.n_written > 0 && !to.n_failed ? 0 : 1;
 }

@@ -1,0 +1,62 @@
+/* sim_agent.h - an agent in a world: registers a device, leases trials by long poll and, after a time of the world,
+ * sends the records that the agent's own code (agent/trial.h) makes of a modelled time. */
+#ifndef TUNE_TESTS_SIM_SIM_AGENT_H
+#define TUNE_TESTS_SIM_SIM_AGENT_H
+
+#include "agent/trial.h"
+#include "runtime/device_desc.h"
+#include "tests/sim/host.h"
+
+/* How fast programs are: ln of time is uniform over `spread`, by the program's name; the slowest take 1 ms. The pace
+ * makes all of them slower at times, as a throttling device does, so that only ratios to an anchor tell them apart. */
+struct sim_model {
+    double spread; /* of ln time */
+    double noise;  /* of ln time in each measurement, at most */
+    double drift;  /* ln of the slowest pace */
+    int fail;      /* parts of a thousand of all programs: each fails in its own way, always in the same */
+    /* Of programs that it knows: ns, or below 0 the negative number of a status; 0 = as above. May be NULL. */
+    double (*time_ns)(const struct program *p, void *arg);
+    void *arg;
+};
+
+/* The time of a program at full pace in ns, or below 0 the negative number of its status. */
+double sim_model_time(const struct sim_model *m, const struct program *p, const char *hex);
+
+/* What goes wrong with a trial, each in parts of a thousand. */
+struct sim_faults {
+    int die;     /* with all it has leased, without a word; a new process registers after 3 s */
+    int damaged; /* its line arrives as no record */
+    int foreign; /* its line is a whole record, of another workload */
+    int twice;   /* its result is sent again */
+    int slow;    /* it takes longer than any lease */
+};
+
+struct sim_agent {
+    struct net *net;
+    const char *name, *key;
+    struct device_desc device;
+    const struct sim_model *model;
+    struct sim_faults faults;
+    int64_t trial_ns; /* of each; 0 = 50 ms */
+    int64_t most;     /* trials in a lease; 0 = 16 */
+    bool no_energy;   /* trials of an objective end as agent/energy.c ends them; otherwise 1 W is drawn */
+    bool away;        /* asks for nothing until it is false again; what it has leased is forgotten */
+    bool stopping;    /* ends when it is idle */
+    /* Each trial as it was leased, before it is run, and its record before it is sent; may be NULL. */
+    void (*saw)(struct sim_agent *a, const cJSON *lease, const struct trial *t);
+    void (*sends)(struct sim_agent *a, struct record *r);
+    void *arg;
+    int64_t n_run, n_died; /* trials run; deaths */
+    struct peer peer;
+    struct client *client;
+    struct sha256 fingerprint;
+    bool registered;
+};
+
+/* Adds the actor: it ends some time after `stopping`. */
+void sim_agent_start(struct sim_agent *a);
+
+/* A CPU that all templates of CPUs suit. */
+struct device_desc sim_cpu(void);
+
+#endif

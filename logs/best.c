@@ -244,11 +244,17 @@ static enum err open_group(struct best_set *b, const struct record *r, struct gr
     return ERR_OK;
 }
 
+/* The baseline, which is timed once and last, behind the finals. */
+static bool is_baseline(const struct record *r)
+{
+    return r->rounds == 1 && !r->censored && !r->anchor.hash.hex[0];
+}
+
 /* A job's name says less than it seems: each private farm has a "j1". A search behind a final of the job, in the file
  * and by the clock, is the next run's. */
 static bool is_next_run(const struct run *j, const struct record *r)
 {
-    return !is_final(r) && j->final_ms && r->ts_ms > j->final_ms;
+    return !is_final(r) && !is_baseline(r) && j->final_ms && r->ts_ms > j->final_ms;
 }
 
 /* The run's entry; a new one counts only when the caller has put a record into it and raised n_runs. */

@@ -53,9 +53,9 @@ void best_device(const struct record *r, char out[SHA256_HEX + 1]);
 
 /* The best record per (workload, device as best_device says). Only status ok with a time. Within a run finals beat redo
  * and search records, a later record of the same program replaces one of lower or equal purpose, then the larger gain
- * wins. A run is a job; a search record behind a final of its job and later by its clock begins the next. Between runs,
- * in order of appearance, a newcomer replaces the holder only by more than the noise, or by a tie when it is a final
- * and the holder none. */
+ * wins. A run is a job; a search record behind a final of its job and later by its clock begins the next, unless it is
+ * the baseline (one round, no anchor), which comes last. Between runs, in order of appearance, a newcomer replaces the
+ * holder only by more than the noise, or by a tie when it is a final and the holder none. */
 struct best_set;
 enum err best_new(struct best_set **out);
 void best_free(struct best_set *b);

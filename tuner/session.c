@@ -15,6 +15,11 @@
 #define RENEW_NS ((int64_t)1000 * 1000 * 1000) /* leases may be as short as a few seconds */
 #define DEVICES_NS ((int64_t)5 * 1000 * 1000 * 1000)
 
+static bool is_interrupted(const struct session *s)
+{
+    return s->o.interrupted && s->o.interrupted();
+}
+
 static enum err wait_for_device(struct session *s, struct why *why)
 {
     const int64_t start = clock_read_ns(s->o.clock);
@@ -28,7 +33,7 @@ static enum err wait_for_device(struct session *s, struct why *why)
             why_set(why, e, "%s", LOCALFARM_OPENING);
         if (e != ERR_NOT_FOUND || (s->o.wait_device_ms >= 0 && waited_ms >= s->o.wait_device_ms))
             return e;
-        if (s->o.interrupted && s->o.interrupted())
+        if (is_interrupted(s))
             return why_set(why, ERR_CANCELLED, "interrupted while waiting for a device");
         if (s->o.farm && localfarm_check(s->o.farm, why))
             return ERR_CHILD;
@@ -205,26 +210,42 @@ static void note_failure(struct session *s, const struct task *t, const struct r
         progress_note(s->o.progress, "%s: %s: %s", t ? t->text : "", status_name(r->status), r->why ? r->why : "");
 }
 
-/* A record of this session's own trial, or (sent == NULL) of an earlier session of the job. */
-static enum err take_record(struct session *s, struct sent *sent, const struct record *r)
+/* The record of a trial of this session. What is none of its config ends the trial, no more. */
+static enum err take_answer(struct session *s, const struct sent *sent, const struct record *r)
+{
+    struct task *t = &s->tasks[sent->i_task];
+
+    if (sent->kind == TRIAL_BRIDGE)
+        anchor_bridge(&t->anchor, r);
+    else if (task_answers(t, r, trial_purpose(sent->kind), sent->i_arm, &sent->config))
+        return task_take(t, r, ORIGIN_JOB);
+    else if (sent->kind == TRIAL_SEARCH)
+        return task_refuse(t, sent->i_arm, &sent->config);
+    return ERR_OK;
+}
+
+static void note_taken(struct session *s, size_t i_task, const struct record *r, int best)
+{
+    const struct task *t = &s->tasks[i_task];
+
+    s->i_current = i_task;
+    note_failure(s, t, r);
+    progress_measured(s->o.progress, r, t->i_best != best);
+}
+
+/* A record of an earlier session of the job, or one more of a trial that has its own: only what is new is told. */
+static enum err take_other(struct session *s, const struct record *r)
 {
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < s->n_tasks && !e; i++) {
         struct task *t = &s->tasks[i];
+        const size_t n = t->n_all + t->n_finals;
         const int best = t->i_best;
 
-        if ((sent && sent->i_task != i) || (!sent && !task_knows(t, r)))
-            continue;
-        if (sent && sent->kind == TRIAL_BRIDGE)
-            anchor_bridge(&t->anchor, r);
-        else if (sent && sent->kind == TRIAL_SEARCH && !task_knows(t, r))
-            e = task_refuse(t, sent->i_arm, &sent->config);
-        else
-            e = task_take(t, r, ORIGIN_JOB);
-        s->i_current = i;
-        note_failure(s, t, r);
-        progress_measured(s->o.progress, r, t->i_best != best);
+        e = task_take(t, r, ORIGIN_JOB);
+        if (t->n_all + t->n_finals > n)
+            note_taken(s, i, r, best);
     }
     return e;
 }
@@ -232,6 +253,7 @@ static enum err take_record(struct session *s, struct sent *sent, const struct r
 enum err session_record(struct session *s, int64_t n, const char *line, size_t n_line, struct why *why)
 {
     struct sent *sent = find_sent(s, n);
+    const int best = sent ? s->tasks[sent->i_task].i_best : -1;
     struct record r;
     enum err e;
 
@@ -243,9 +265,10 @@ enum err session_record(struct session *s, int64_t n, const char *line, size_t n
     } else if (s->o.log) {
         e = joblog_line(s->o.log, &r, line, n_line, why);
     }
-    if (!e && (e = take_record(s, sent, &r)))
+    if (!e && (e = sent ? take_answer(s, sent, &r) : take_other(s, &r)))
         why_set(why, e, "%s", err_words(e));
     if (sent) {
+        note_taken(s, sent->i_task, &r, best);
         sent->done = true;
         s->tasks[sent->i_task].n_in_flight--;
     }
@@ -385,7 +408,7 @@ static enum err take_over(struct session *s, struct why *why)
             e = renew(s, why);
         if (!e && s->lease_lost)
             e = why_set(why, ERR_STALE, "the lease of job %s went to another", s->o.job_id);
-        if (!e && (s->cancelled || (s->o.interrupted && s->o.interrupted())))
+        if (!e && (s->cancelled || is_interrupted(s)))
             e = why_set(why, ERR_CANCELLED, "job %s: %s", s->o.job_id, s->cancelled ? "cancelled" : "interrupted");
         if (!e)
             e = receive(s, n_waiting ? POLL_MS : 0, &n, why);
@@ -404,7 +427,7 @@ static bool go_on_computing(const struct workload *w, double waited_s, void *arg
         progress_note(s->o.progress, "%s", words);
     if (s->o.job_id && s->o.job_id[0])
         (void)renew(s, NULL);
-    return !s->cancelled && !s->lease_lost && !(s->o.interrupted && s->o.interrupted());
+    return !s->cancelled && !s->lease_lost && !is_interrupted(s);
 }
 
 enum err session_init(struct session *s, const struct session_options *o, struct why *why)
@@ -518,7 +541,7 @@ enum err session_run(struct session *s, enum session_end *end, struct why *why)
     while (!e) {
         int n;
 
-        if (s->o.interrupted && s->o.interrupted()) {
+        if (is_interrupted(s)) {
             *end = SESSION_INTERRUPTED;
             break;
         }
@@ -536,7 +559,11 @@ enum err session_run(struct session *s, enum session_end *end, struct why *why)
             e = look_at_devices(s, &devices_ns);
         draw(s, false);
     }
-    if (e == ERR_CANCELLED || (e && s->o.interrupted && s->o.interrupted())) {
+    if (e == ERR_CANCELLED && !is_interrupted(s)) { /* the job has ended, or the client is gone: the tracker knows */
+        s->last_renew_ns = 0;
+        (void)renew(s, NULL);
+    }
+    if (e == ERR_CANCELLED || (e && is_interrupted(s))) {
         *end = SESSION_INTERRUPTED;
         e = ERR_OK;
     }

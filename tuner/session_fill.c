@@ -146,7 +146,8 @@ static enum err send_bridge(struct session *s, size_t i_task, struct why *why)
 
     if (!e)
         e = add(s, &b, i_task, TRIAL_BRIDGE, best->i_arm, &best->config, best->record.proposed_by);
-    t->anchor.bridging = b.n > 0;
+    if (!e && b.n)
+        anchor_await_bridge(&t->anchor, &best->record.program);
     if (!e)
         e = send(s, &b, why);
     trial_batch_fini(&b);

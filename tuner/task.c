@@ -72,13 +72,14 @@ static struct measured *find(const struct task *t, struct measured *list, size_t
     return NULL;
 }
 
-/* Is the record's anchor of this task's chain? Only then its ratio says more than its time. */
-static bool same_chain(const struct task *t, const struct record *r, enum origin origin)
+bool task_answers(const struct task *t, const struct record *r, const char *purpose, size_t i_arm,
+                  const struct config *c)
 {
-    if (!r->anchor.hash.hex[0] || !t->anchor.hash.hex[0])
-        return false;
-    return origin != ORIGIN_WARM ||
-           (strcmp(r->anchor.hash.hex, t->anchor.hash.hex) == 0 && r->anchor.bridge == t->anchor.bridge);
+    struct config got;
+
+    return task_knows(t, r) && (size_t)find_arm(t, r) == i_arm && strcmp(r->objective, t->objective) == 0 &&
+           strcmp(r->purpose, purpose) == 0 && !space_config_from_json(t->arms[i_arm].space, r->knobs, &got, NULL) &&
+           space_config_equal(t->arms[i_arm].space, &got, c);
 }
 
 static enum err tell(struct task *t, const struct measured *m)
@@ -122,7 +123,7 @@ static enum err take_search(struct task *t, const struct record *r, size_t i_arm
         return ERR_NOMEM;
     m->i_arm = i_arm;
     m->config = *c;
-    m->value = anchor_value(&t->anchor, r, same_chain(t, r, origin));
+    m->value = anchor_value(&t->anchor, r);
     m->counted = origin != ORIGIN_WARM && !a->baseline;
     t->n_all++;
     t->n_counted += m->counted;
@@ -134,8 +135,7 @@ static enum err take_search(struct task *t, const struct record *r, size_t i_arm
     return e;
 }
 
-static enum err take_final(struct task *t, const struct record *r, size_t i_arm, const struct config *c,
-                           enum origin origin)
+static enum err take_final(struct task *t, const struct record *r, size_t i_arm, const struct config *c)
 {
     struct measured *m = find(t, t->finals, t->n_finals, i_arm, c);
 
@@ -149,7 +149,7 @@ static enum err take_final(struct task *t, const struct record *r, size_t i_arm,
     record_init(&m->record);
     m->i_arm = i_arm;
     m->config = *c;
-    m->value = anchor_value(&t->anchor, r, same_chain(t, r, origin));
+    m->value = anchor_value(&t->anchor, r);
     return record_copy(&m->record, r);
 }
 
@@ -166,7 +166,7 @@ enum err task_take(struct task *t, const struct record *r, enum origin origin)
     if (strcmp(r->purpose, "search") == 0)
         return take_search(t, r, (size_t)i_arm, &c, origin);
     if (strcmp(r->purpose, "final") == 0 && origin != ORIGIN_WARM)
-        return take_final(t, r, (size_t)i_arm, &c, origin);
+        return take_final(t, r, (size_t)i_arm, &c);
     return ERR_OK;
 }
 
@@ -195,12 +195,12 @@ static enum err revalue(struct task *t)
     t->i_best = -1;
     t->gain = (struct gain){.n = 0};
     for (size_t i = 0; i < t->n_all && !e; i++) {
-        t->all[i].value = anchor_value(&t->anchor, &t->all[i].record, t->all[i].counted);
+        t->all[i].value = anchor_value(&t->anchor, &t->all[i].record);
         e = tell(t, &t->all[i]);
         note_best(t, i, ORIGIN_LOG);
     }
     for (size_t i = 0; i < t->n_finals; i++)
-        t->finals[i].value = anchor_value(&t->anchor, &t->finals[i].record, true);
+        t->finals[i].value = anchor_value(&t->anchor, &t->finals[i].record);
     return e;
 }
 
@@ -212,32 +212,41 @@ static const struct measured *by_program(const struct task *t, const char *hex)
     return NULL;
 }
 
-enum err task_restore_anchor(struct task *t,
-                             enum err (*build)(const struct measured *m, struct sha256 *hash, void *arg), void *arg)
+/* The counted record with the newest anchor whose own search record is here: of the latest epoch, there the last. A log
+ * may hold anchors of several jobs, by answers from a store; any of them will do. */
+static const struct record *newest_anchored(const struct task *t)
 {
-    const struct record *newest = NULL, *first = NULL;
-    const struct measured *now, *origin;
-    struct sha256 rebuilt = {""};
+    const struct record *newest = NULL;
+    const char *unknown = "";
 
     for (size_t i = 0; i < t->n_all; i++) {
         const struct record *r = &t->all[i].record;
+        const char *hex = r->anchor.hash.hex;
 
-        if (!t->all[i].counted || !r->anchor.hash.hex[0])
+        if (!t->all[i].counted || !*hex || strcmp(hex, unknown) == 0 ||
+            (newest && r->anchor.epoch < newest->anchor.epoch))
             continue;
-        if (!newest || r->anchor.epoch >= newest->anchor.epoch)
+        if ((newest && strcmp(hex, newest->anchor.hash.hex) == 0) || by_program(t, hex))
             newest = r;
-        if (!first && r->anchor.epoch == 0)
-            first = r;
+        else
+            unknown = hex;
     }
-    if (!newest || !first)
+    return newest;
+}
+
+enum err task_restore_anchor(struct task *t,
+                             enum err (*build)(const struct measured *m, struct sha256 *hash, void *arg), void *arg)
+{
+    const struct record *r = newest_anchored(t);
+    const struct measured *m = r ? by_program(t, r->anchor.hash.hex) : NULL;
+    struct sha256 rebuilt = {""};
+
+    if (!m || build(m, &rebuilt, arg) || strcmp(rebuilt.hex, r->anchor.hash.hex) != 0)
         return ERR_OK;
-    now = by_program(t, newest->anchor.hash.hex);
-    origin = by_program(t, first->anchor.hash.hex);
-    if (!now || !origin || build(now, &rebuilt, arg) || strcmp(rebuilt.hex, newest->anchor.hash.hex) != 0)
-        return ERR_OK;
-    anchor_first(&t->anchor, &newest->anchor.hash, origin->record.time_ns);
-    t->anchor.epoch = newest->anchor.epoch;
-    t->anchor.bridge = newest->anchor.bridge;
+    anchor_first(&t->anchor, &r->anchor.hash, m->record.time_ns);
+    t->anchor.epoch = r->anchor.epoch;
+    t->anchor.bridge = r->anchor.bridge;
+    t->anchor.ln_t0 -= r->anchor.bridge; /* so that the anchor's own value is by its time */
     return revalue(t);
 }
 

@@ -120,13 +120,17 @@ enum err task_warm(struct task *t, const struct job *j, size_t i_arm, struct tra
 /* Does this record measure the task's workload with one of its templates (same version) on its device? */
 bool task_knows(const struct task *t, const struct record *r);
 
+/* Is it what a trial of this config was to bring? A record of another config, purpose or objective is not. */
+bool task_answers(const struct task *t, const struct record *r, const char *purpose, size_t i_arm,
+                  const struct config *c);
+
 /* Takes a record in (copies it): searched configs are told to their strategy, finals kept beside. ERR_NOMEM; records
  * that the task does not know are ignored. */
 enum err task_take(struct task *t, const struct record *r, enum origin origin);
 
-/* After records of an earlier run were taken in: finds the anchor they were timed against, so that the job goes on
- * with it. `rebuilt` (hash of the program made anew from the anchor's config) is asked for with `build`; on any doubt
- * the anchor stays empty. */
+/* After records of an earlier run were taken in: finds the newest anchor they were timed against, so that the job goes
+ * on with it, on the scale of its own time; records timed against others count by their times. `rebuilt` (hash of the
+ * program made anew from the anchor's config) is asked for with `build`; on any doubt the anchor stays empty. */
 enum err task_restore_anchor(struct task *t,
                              enum err (*build)(const struct measured *m, struct sha256 *hash, void *arg), void *arg);
 

@@ -19,6 +19,11 @@ static const struct {
     [TRIAL_FINAL] = {"final", 15, 0, 3, false},
 };
 
+const char *trial_purpose(enum trial_kind kind)
+{
+    return kinds[kind].purpose;
+}
+
 enum err trial_batch_init(struct trial_batch *b, const struct job *job, const struct device_choice *device)
 {
     *b = (struct trial_batch){.job = job, .device = device, .trials = cJSON_CreateArray()};

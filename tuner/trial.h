@@ -9,6 +9,9 @@
 /* What kind of measurement is asked for. */
 enum trial_kind { TRIAL_SEARCH, TRIAL_BASELINE, TRIAL_BRIDGE, TRIAL_FINAL, N_TRIAL_KINDS };
 
+/* The purpose that records of such trials have. */
+const char *trial_purpose(enum trial_kind kind);
+
 /* A batch being filled: its programs' blobs, and the array `trials` of trial_add. */
 struct trial_batch {
     struct blobs blobs;

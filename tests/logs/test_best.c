@@ -288,6 +288,26 @@ static void a_search_behind_the_finals_begins_another_run(void **state)
     (void)state;
 }
 
+/* It is timed once, without an anchor, when the finals are over: perhaps in a fast moment. */
+static void the_baseline_behind_the_finals_is_of_their_run(void **state)
+{
+    struct best_set *b = fresh();
+    struct record r = sample_timed(W1, '1', "j1", "search", 'c', 90);
+
+    (void)state;
+    add_final(b, "j1", 'a', 100, 0.001, 1000);
+    r.ts_ms = 2000;
+    r.rounds = 1;
+    assert_int_equal(best_add(b, &r), ERR_OK);
+    assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
+    r.program.hex[0] = 'd';
+    r.censored = true; /* given up after its first round: a search of the next run */
+    assert_int_equal(best_add(b, &r), ERR_OK);
+    assert_int_equal(best_at(b, 0)->program.hex[0], 'd');
+    record_fini(&r);
+    best_free(b);
+}
+
 static void records_without_a_fingerprint_are_told_apart_by_key_and_name(void **state)
 {
     static const char *const keys[] = {"rk3399-mali", "rk3399-mali", "gtx-1080", "", ""};
@@ -346,6 +366,7 @@ int main(void)
         cmocka_unit_test(of_two_that_tie_a_final_beats_a_search),
         cmocka_unit_test(within_a_run_the_least_wins),
         cmocka_unit_test(a_search_behind_the_finals_begins_another_run),
+        cmocka_unit_test(the_baseline_behind_the_finals_is_of_their_run),
         cmocka_unit_test(records_without_a_fingerprint_are_told_apart_by_key_and_name),
         cmocka_unit_test(thousands_of_workloads_keep_their_own_best),
     };

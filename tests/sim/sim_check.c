@@ -1,0 +1,317 @@
+#include "tests/sim/sim_check.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- trials ---- */
+
+static const char *text_in(const cJSON *o, const char *name)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, name);
+
+    return cJSON_IsString(v) ? v->valuestring : "";
+}
+
+static double number_in(const cJSON *o, const char *name)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, name);
+
+    return cJSON_IsNumber(v) ? v->valuedouble : NAN;
+}
+
+static void note_trial(const struct host_trial *t, void *arg)
+{
+    const cJSON *timing = cJSON_GetObjectItemCaseSensitive(t->body, "timing"),
+                *anchor = cJSON_GetObjectItemCaseSensitive(t->body, "anchor"),
+                *limits = cJSON_GetObjectItemCaseSensitive(t->body, "limits");
+    struct asked_list *l = arg;
+    struct asked *a;
+
+    l->items = realloc(l->items, (l->n + 1) * sizeof *l->items);
+    assert(l->items);
+    a = &l->items[l->n++];
+    *a = (struct asked){.n = t->n,
+                        .answered = t->answered,
+                        .rounds = (int64_t)number_in(timing, "rounds"),
+                        .rounds_near_best = (int64_t)number_in(timing, "rounds_near_best"),
+                        .min_calls = (int64_t)number_in(timing, "min_calls"),
+                        .warmup = (int64_t)number_in(timing, "warmup"),
+                        .min_slot_ms = number_in(timing, "min_slot_ms"),
+                        .best_ns = number_in(timing, "best_ns"),
+                        .best_lnratio = number_in(timing, "best_lnratio"),
+                        .epoch = (int64_t)number_in(anchor, "epoch"),
+                        .bridge = number_in(anchor, "bridge"),
+                        .run_s = number_in(limits, "run_s")};
+    snprintf(a->program, sizeof a->program, "%s", t->program);
+    snprintf(a->anchor, sizeof a->anchor, "%s", t->anchor);
+    snprintf(a->purpose, sizeof a->purpose, "%s", t->purpose);
+    snprintf(a->protocol, sizeof a->protocol, "%s", t->protocol);
+    snprintf(a->by, sizeof a->by, "%s", text_in(t->body, "proposed_by"));
+    snprintf(a->objective, sizeof a->objective, "%s", text_in(t->body, "objective"));
+    a->is_baseline = strcmp(t->purpose, "search") == 0 && a->rounds == 1 && a->min_slot_ms == 0;
+}
+
+static void note_record(int64_t n, const char *line, void *arg)
+{
+    const struct asked_list *l = arg;
+    struct asked *a = n >= 0 && (size_t)n < l->n ? &l->items[n] : NULL;
+
+    assert(a && a->n == n);
+    record_init(&a->record);
+    a->has_record = record_parse(line, strlen(line), &a->record, NULL) == ERR_OK;
+}
+
+void asked_of(struct sim_farm *f, const char *job_id, struct asked_list *out)
+{
+    *out = (struct asked_list){.n = 0};
+    host_trials(f->net, job_id, note_trial, out);
+    host_records(f->net, job_id, note_record, out);
+}
+
+void asked_fini(struct asked_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->items[i].has_record)
+            record_fini(&l->items[i].record);
+    free(l->items);
+    *l = (struct asked_list){.n = 0};
+}
+
+size_t asked_count(const struct asked_list *l, const char *purpose)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        n += strcmp(l->items[i].purpose, purpose) == 0 && !l->items[i].is_baseline;
+    return n;
+}
+
+/* ---- logs ---- */
+
+struct parsed {
+    struct record *items;
+    size_t n;
+};
+
+static void parse_lines(const struct lines *l, struct parsed *out)
+{
+    *out = (struct parsed){.items = calloc(l->n + 1, sizeof(struct record))};
+    assert(out->items);
+    for (size_t i = 0; i < l->n; i++) {
+        record_init(&out->items[out->n]);
+        if (record_parse(l->text[i], strlen(l->text[i]), &out->items[out->n], NULL) == ERR_OK)
+            out->n++;
+    }
+}
+
+static void parsed_fini(struct parsed *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        record_fini(&p->items[i]);
+    free(p->items);
+}
+
+static bool is_search(const struct record *r)
+{
+    return strcmp(r->purpose, "search") == 0;
+}
+
+static bool same_config(const struct record *a, const struct record *b)
+{
+    return strcmp(a->workload, b->workload) == 0 && strcmp(a->template_id, b->template_id) == 0 &&
+           cJSON_Compare(a->knobs, b->knobs, true);
+}
+
+static bool each_config_once(const struct parsed *p, struct why *why)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (is_search(&p->items[i]) && is_search(&p->items[k]) && p->items[i].status != STATUS_LOST &&
+                p->items[k].status != STATUS_LOST && same_config(&p->items[i], &p->items[k])) {
+                why_set(why, ERR_INPUT, "records %s and %s of the log have one config", p->items[k].id, p->items[i].id);
+                return false;
+            }
+    return true;
+}
+
+/* The log against the store's records of the job. */
+static bool log_is_whole(const struct sim_session *s, const struct lines *log, const struct lines *store,
+                         int64_t n_answered, struct why *why)
+{
+    struct parsed p;
+    int64_t n_others = 0;
+    bool ok = true;
+
+    for (size_t i = 0; i < store->n && ok; i++) {
+        struct record r;
+
+        record_init(&r);
+        if (!record_parse(store->text[i], strlen(store->text[i]), &r, NULL) && !lines_have(log, store->text[i])) {
+            why_set(why, ERR_INPUT, "the log lacks %.200s", store->text[i]);
+            ok = false;
+        }
+        record_fini(&r);
+    }
+    for (size_t i = 0; i < log->n && ok; i++)
+        for (size_t k = 0; k < i && ok; k++)
+            if (strcmp(log->text[i], log->text[k]) == 0) {
+                why_set(why, ERR_INPUT, "twice in the log: %.200s", log->text[i]);
+                ok = false;
+            }
+    parse_lines(log, &p);
+    for (size_t i = 0; i < p.n; i++)
+        n_others += strcmp(p.items[i].job, s->job_id) != 0;
+    if (ok && n_others > n_answered) {
+        why_set(why, ERR_INPUT, "%lld records of other jobs, %lld answers", (long long)n_others, (long long)n_answered);
+        ok = false;
+    }
+    ok = ok && each_config_once(&p, why);
+    parsed_fini(&p);
+    return ok;
+}
+
+static bool budget_is_kept(const struct sim_session *s, struct why *why)
+{
+    int64_t sum = 0, budgets = 0;
+
+    for (size_t i = 0; i < s->session.n_tasks; i++) {
+        const struct task *t = &s->session.tasks[i];
+        int64_t n = 0;
+
+        for (size_t k = 0; k < t->n_all; k++)
+            n += !t->arms[t->all[k].i_arm].baseline && t->all[k].counted;
+        if (n != t->n_counted) {
+            why_set(why, ERR_INPUT, "%s: %lld counted, %lld there", t->text, (long long)t->n_counted, (long long)n);
+            return false;
+        }
+        sum += n;
+        budgets += t->budget;
+        if (!job_shares_budget(&s->job) && n > t->budget) {
+            why_set(why, ERR_INPUT, "%s: %lld of %lld trials", t->text, (long long)n, (long long)t->budget);
+            return false;
+        }
+    }
+    if (sum > budgets)
+        why_set(why, ERR_INPUT, "%lld of %lld trials", (long long)sum, (long long)budgets);
+    return sum <= budgets;
+}
+
+/* ---- the best, anew ---- */
+
+static double gain_of(const struct record *a, const struct record *b)
+{
+    if (a->anchor.hash.hex[0] && strcmp(a->anchor.hash.hex, b->anchor.hash.hex) == 0)
+        return b->lnratio - a->lnratio; /* one anchor has one bridge */
+    return log(b->time_ns / a->time_ns);
+}
+
+static bool is_final(const struct record *r)
+{
+    return strcmp(r->purpose, "final") == 0;
+}
+
+/* A later record of the same program and of no lower purpose stands for this one. */
+static bool is_replaced(const struct parsed *p, size_t i)
+{
+    const struct record *a = &p->items[i];
+
+    for (size_t k = i + 1; k < p->n; k++) {
+        const struct record *b = &p->items[k];
+        const int rank_a = is_final(a) ? 2 : !is_search(a), rank_b = is_final(b) ? 2 : !is_search(b);
+
+        if (b->status == STATUS_OK && strcmp(a->job, b->job) == 0 && strcmp(a->program.hex, b->program.hex) == 0 &&
+            rank_b >= rank_a)
+            return true;
+    }
+    return false;
+}
+
+/* The winner of one job's records of a workload; NULL = none is ok. */
+static const struct record *winner_of(const struct parsed *p, const char *job, const char *workload)
+{
+    const struct record *best = NULL;
+
+    for (size_t i = 0; i < p->n; i++) {
+        const struct record *r = &p->items[i];
+
+        if (r->status != STATUS_OK || strcmp(r->job, job) != 0 || strcmp(r->workload, workload) != 0 ||
+            is_replaced(p, i))
+            continue;
+        if (!best || (is_final(r) && !is_final(best)) || (is_final(r) == is_final(best) && gain_of(r, best) > 0))
+            best = r;
+    }
+    return best;
+}
+
+/* Jobs in the order of their first good record; a newcomer must win by more than the noise. */
+static const struct record *best_of(const struct parsed *p, const char *workload)
+{
+    const struct record *best = NULL;
+
+    for (size_t i = 0; i < p->n; i++) {
+        const struct record *r = &p->items[i], *w;
+        bool is_first = r->status == STATUS_OK && strcmp(r->workload, workload) == 0;
+        double noise;
+
+        for (size_t k = 0; k < i && is_first; k++)
+            is_first = p->items[k].status != STATUS_OK || strcmp(p->items[k].workload, workload) != 0 ||
+                       strcmp(p->items[k].job, r->job) != 0;
+        if (!is_first)
+            continue;
+        w = winner_of(p, r->job, workload);
+        noise = best ? fmax(0.01, 2 * sqrt(w->se * w->se + best->se * best->se)) : 0;
+        if (!best || gain_of(w, best) >= noise || (gain_of(w, best) > -noise && is_final(w) && !is_final(best)))
+            best = w;
+    }
+    return best;
+}
+
+bool sim_check_best(const char *log_path, struct why *why)
+{
+    char path[400];
+    struct lines log, best;
+    struct parsed all, told;
+    bool ok = true;
+
+    if (best_path(log_path, path, sizeof path))
+        abort();
+    lines_of_log(log_path, &log);
+    lines_of_log(path, &best);
+    parse_lines(&log, &all);
+    parse_lines(&best, &told);
+    for (size_t i = 0; i < all.n && ok; i++) {
+        const struct record *r = &all.items[i], *wanted = best_of(&all, r->workload), *has = NULL;
+
+        for (size_t k = 0; k < told.n; k++)
+            if (strcmp(told.items[k].workload, r->workload) == 0)
+                has = &told.items[k];
+        ok = wanted ? has && strcmp(has->id, wanted->id) == 0 && strcmp(has->job, wanted->job) == 0 : !has;
+        if (!ok)
+            why_set(why, ERR_INPUT, "best of %s: %s %s, expected %s %s", r->workload, has ? has->id : "none",
+                    has ? has->purpose : "", wanted ? wanted->id : "none", wanted ? wanted->purpose : "");
+    }
+    parsed_fini(&all);
+    parsed_fini(&told);
+    lines_fini(&log);
+    lines_fini(&best);
+    return ok;
+}
+
+bool sim_check(struct sim_farm *f, const struct sim_session *s, struct why *why)
+{
+    struct lines log, store;
+    struct host_kept kept;
+    bool ok;
+
+    host_kept(f->net, s->job_id, &kept);
+    lines_of_log(s->log_path, &log);
+    lines_of_store(f, s->job_id, &store);
+    ok = log_is_whole(s, &log, &store, kept.n_answered, why) && budget_is_kept(s, why) &&
+         sim_check_best(s->log_path, why);
+    lines_fini(&log);
+    lines_fini(&store);
+    return ok;
+}

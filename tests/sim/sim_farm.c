@@ -202,6 +202,51 @@ struct sim_session *sim_farm_session(struct sim_farm *f, const char *name, const
     return s;
 }
 
+static void put_file(const char *path, const char *text, size_t n)
+{
+    if (file_replace(path, text, n, 0644, NULL))
+        abort();
+}
+
+void sim_session_replays(struct sim_session *s, int n)
+{
+    static const char head[] = "{\"space\":\"sim-%d\",\"params\":[";
+    char path[400];
+    struct buf about, rows;
+
+    buf_init(&about, 4096);
+    buf_init(&rows, 1 << 20);
+    buf_printf(&about, head, n);
+    for (int k = 0; k < 4; k++) {
+        buf_printf(&about, "%s{\"name\":\"k%d\",\"values\":[0,1,2,3,4,5]}", k ? "," : "", k);
+        buf_printf(&rows, "k%d,", k);
+    }
+    buf_puts(&about, "],\"restrictions\":null}");
+    buf_puts(&rows, "status,time_ms,cost_ms,compile_ms,verify_ms,bench_ms,framework_ms\n");
+    for (int i = 0; i < n; i++)
+        buf_printf(&rows, "%d,%d,%d,%d,ok,1,10,1,1,1,1\n", i % 6, i / 6 % 6, i / 36 % 6, i / 216 % 6);
+    snprintf(path, sizeof path, "%s/sim-%d.csv.gz", net_dir(s->farm->net), n); /* a reader of gzip takes plain text */
+    put_file(path, buf_text(&rows), rows.len);
+    snprintf(path, sizeof path, "%s/sim-%d.json", net_dir(s->farm->net), n);
+    put_file(path, buf_text(&about), about.len);
+    snprintf(s->job.replay, sizeof s->job.replay, "%s", path);
+    s->job.templates[0] = '\0';
+    buf_fini(&about);
+    buf_fini(&rows);
+}
+
+static bool has_ended(void *arg)
+{
+    return ((const struct sim_session *)arg)->ended;
+}
+
+void sim_session_follows(struct sim_session *s)
+{
+    assert(s > s->farm->sessions);
+    s->starts = has_ended;
+    s->starts_arg = s - 1;
+}
+
 bool sim_farm_run(struct sim_farm *f, int64_t max_ns)
 {
     net_start(f->net);

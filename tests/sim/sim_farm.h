@@ -6,7 +6,7 @@
 #include "tests/sim/sim_agent.h"
 #include "tuner/session.h"
 
-#define SIM_MAX 8
+#define SIM_MAX 16
 
 /* One person's `tune run`, or a `tune work` that takes up what another left. */
 struct sim_session {
@@ -56,6 +56,10 @@ struct sim_agent *sim_farm_agent(struct sim_farm *f, const char *name);
 /* Another session with a log of its own; its job has strategy "random", 24 trials and the workloads of `workloads`
  * (separated by '\n'), templates "dense/gemm_direct,dense/gemm_packed". */
 struct sim_session *sim_farm_session(struct sim_farm *f, const char *name, const char *workloads);
+/* Makes the session's job one on a recorded space of n configs, 6 values a knob, without defaults; n up to 1296. */
+void sim_session_replays(struct sim_session *s, int n);
+/* Begins when the one that was added before it has ended. */
+void sim_session_follows(struct sim_session *s);
 /* Lets all act until the sessions have ended; false when they do not within max_ns. */
 bool sim_farm_run(struct sim_farm *f, int64_t max_ns);
 void sim_farm_fini(struct sim_farm *f);

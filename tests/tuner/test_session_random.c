@@ -1,6 +1,7 @@
 /* Several people on one tracker, agents that come and go, losses and crashes: by seed. */
 #include "tests/sim/sim_check.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,7 +35,8 @@ static void add_agents(struct sim_farm *f, bool faulty)
     }
 }
 
-/* Each starts in the time of the others, on the same workloads or others. */
+/* Each starts in the time of the others, on the same workloads or others. On a recorded space the anchor is
+ * the best of the first batch: another one in each job. */
 static void add_sessions(struct sim_farm *f)
 {
     const size_t n = 1 + below(f, 3);
@@ -44,9 +46,11 @@ static void add_sessions(struct sim_farm *f)
         struct sim_session *s = sim_farm_session(f, names[i], is_network ? DENSE "\n" OTHER : DENSE);
 
         s->job.trials = 4 + (int64_t)below(f, 16);
-        s->job.seed = (int64_t)below(f, 3); /* the same proposals as another, or not */
+        s->job.seed = (int64_t)below(f, 4); /* the same proposals as another's, or not */
         s->start_ns = (int64_t)below(f, 15) * WORLD_S;
-        if (is_network && below(f, 2))
+        if (f->model.drift == 0)
+            sim_session_replays(s, 60);
+        else if (is_network && below(f, 2))
             snprintf(s->job.network, sizeof s->job.network, "net");
         if (below(f, 4) == 0)
             s->job.time_s = 3;
@@ -59,7 +63,8 @@ static void run_seed(uint64_t seed, bool faulty)
     struct sim_farm f;
 
     sim_farm_init(&f, seed);
-    f.model = (struct sim_model){.spread = seed % 2 ? 1.2 : 4, .noise = 0.004, .drift = 0.7, .fail = 150};
+    f.model = (struct sim_model){
+        .spread = seed % 4 ? 1.2 : 4, .noise = 0.004, .drift = seed % 4 ? 0.7 : 0, .fail = seed % 5 ? 50 : 300};
     if (faulty)
         *net_faults_of(f.net) = (struct net_faults){.lose_request = (int)below(&f, 30),
                                                     .lose_reply = (int)below(&f, 30),
@@ -108,9 +113,53 @@ static void jobs_end_through_losses_crashes_and_dying_agents(void **state)
         run_seed(i, true);
 }
 
+/* Without drift a time is the truth but for the noise, and so must every value be that came by ratios. */
+static void expect_true_values(uint64_t seed, const struct sim_session *s)
+{
+    const struct task *t = &s->session.tasks[0];
+
+    for (size_t i = 0; i < t->n_all; i++)
+        if (!isnan(t->all[i].value) && fabs(t->all[i].value - log(t->all[i].record.time_ns)) > 0.05)
+            fail_msg("seed %llu, %s: the value of %s is %g, ln of its time %g", (unsigned long long)seed, s->name,
+                     t->all[i].record.id, t->all[i].value, log(t->all[i].record.time_ns));
+    if (t->anchor.epoch > 3) /* of a spread of e^4 each takes ln 4 */
+        fail_msg("seed %llu, %s: epoch %lld", (unsigned long long)seed, s->name, (long long)t->anchor.epoch);
+}
+
+/* Sixteen people, one after the other, on one recorded space: what one measured answers the next, timed against the
+ * anchor of another. A job could send bridges from its best to itself for ever. */
+static void a_job_on_what_others_tuned_ends_with_true_values(void **state)
+{
+    static const char *const people[] = {"p00", "p01", "p02", "p03", "p04", "p05", "p06", "p07",
+                                         "p08", "p09", "p10", "p11", "p12", "p13", "p14", "p15"};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct sim_farm f;
+
+        sim_farm_init(&f, seed);
+        f.model = (struct sim_model){.spread = 4, .noise = 0.004};
+        sim_farm_agent(&f, "a");
+        for (size_t i = 0; i < 16; i++) {
+            struct sim_session *s = sim_farm_session(&f, people[i], "");
+
+            sim_session_replays(s, 200);
+            s->job.seed = (int64_t)(seed * 16 + i);
+            if (i)
+                sim_session_follows(s);
+        }
+        if (!sim_farm_run(&f, 3600 * WORLD_S))
+            fail_msg("seed %llu does not end", (unsigned long long)seed);
+        for (size_t i = 0; i < 16; i++)
+            expect_true_values(seed, &f.sessions[i]);
+        sim_farm_fini(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_on_what_others_tuned_ends_with_true_values),
         cmocka_unit_test(jobs_of_several_people_end_with_their_budgets_kept),
         cmocka_unit_test(jobs_end_through_losses_crashes_and_dying_agents),
     };

@@ -79,6 +79,10 @@ static enum err enroll(struct sim_agent *a)
     json_add_text(args, "nonce", nonce, &ok);
     json_add_text(args, "key", a->key, &ok);
     json_add_text(args, "fingerprint", a->fingerprint.hex, &ok);
+    if (a->arch) {
+        json_add_text(args, "arch", a->arch, &ok);
+        json_add_bool(args, "builds", false, &ok);
+    }
     json_add_item(args, "device", device_desc_to_json(&a->device), &ok);
     assert(ok);
     a->registered = true;

@@ -39,6 +39,7 @@ struct sim_agent {
     struct sim_faults faults;
     int64_t trial_ns; /* of each; 0 = 50 ms */
     int64_t most;     /* trials in a lease; 0 = 16 */
+    const char *arch; /* wants code for it from a builder, and cannot build; NULL = builds itself */
     bool no_energy;   /* trials of an objective end as agent/energy.c ends them; otherwise 1 W is drawn */
     bool away;        /* asks for nothing until it is false again; what it has leased is forgotten */
     bool stopping;    /* ends when it is idle */

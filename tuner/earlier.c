@@ -3,6 +3,7 @@
 #include "tuner/learn/transfer_recorded.h"
 #include "tuner/sibling.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,7 @@ void earlier_add(struct earlier *e, const struct record *r)
         e->failed = ERR_NOMEM;
         return;
     }
+    assert(s->n < s->cap);
     s->rows[s->n++] = row;
     s->n_ok += ok;
     e->n_rows++;

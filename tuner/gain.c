@@ -1,5 +1,6 @@
 #include "tuner/gain.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define MIN_SEEN 4
@@ -23,6 +24,7 @@ void gain_add(struct gain *g, double value)
         while (at > 0 && g->top[at - 1] > value)
             at--;
         g->n_top += g->n_top <= GAIN_TOP;
+        assert(g->n_top <= GAIN_TOP + 1 && at <= g->n_top);
         for (size_t i = g->n_top - 1; i > at; i--)
             g->top[i] = g->top[i - 1];
         if (at < g->n_top)

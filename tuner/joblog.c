@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -52,6 +53,7 @@ static enum err note_seen(struct joblog *l, const char *line, size_t n)
 
     if (2 * l->n_seen >= l->cap_seen && grow(l))
         return ERR_NOMEM;
+    assert(l->cap_seen > l->n_seen && (l->cap_seen & (l->cap_seen - 1)) == 0);
     for (k = (size_t)h & (l->cap_seen - 1); l->seen[k]; k = (k + 1) & (l->cap_seen - 1))
         if (l->seen[k] == h)
             return ERR_EXISTS;

@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 struct waiting {
     bool here[MAX_TRIALS];
-    size_t n_left;
+    size_t n, n_left;
     enum err (*each)(int64_t n, const struct record *r, const char *line, void *arg, struct why *why);
     void *arg;
 };
@@ -21,8 +22,9 @@ static enum err take(struct waiting *w, int64_t n, const char *line, struct why 
     struct record r;
     enum err e;
 
-    if (n < 0 || n >= MAX_TRIALS || w->here[n])
+    if (n < 0 || (size_t)n >= w->n || w->here[n])
         return ERR_OK;
+    assert(w->n_left > 0);
     record_init(&r);
     e = record_parse(line, strlen(line), &r, why);
     if (!e)
@@ -102,7 +104,7 @@ enum err measure_batch(const struct measure_options *o, struct trial_batch *b,
                                         struct why *why),
                        void *arg, struct why *why)
 {
-    struct waiting w = {.n_left = b->n, .each = each, .arg = arg};
+    struct waiting w = {.n = b->n, .n_left = b->n, .each = each, .arg = arg};
     cJSON *answers = NULL;
     enum err e;
 

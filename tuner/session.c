@@ -6,6 +6,7 @@
 #include "tuner/tell.h"
 #include "tuner/trial.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,38 +117,16 @@ static bool take_own(const struct record *r, const char *line, size_t n, void *a
     return true;
 }
 
-static enum err hash_of(const struct measured *m, struct sha256 *hash, void *arg)
+struct putting {
+    struct session *session;
+    const struct task *task;
+};
+
+static enum err put(const struct measured *m, struct sha256 *hash, void *arg)
 {
-    const struct task *t = arg;
-    struct blobs blobs;
-    struct program p;
-    enum err e;
+    const struct putting *p = arg;
 
-    blobs_init(&blobs, (size_t)1 << 30);
-    e = task_program(t, m->i_arm, &m->config, &p, &blobs, NULL);
-    if (!e) {
-        e = program_hash(&p, hash);
-        program_fini(&p);
-    }
-    blobs_fini(&blobs);
-    return e;
-}
-
-/* The tracker may lack the anchor's blobs (another store): send them again. */
-static enum err put_anchor(struct session *s, struct task *t, struct why *why)
-{
-    struct trial_batch b;
-    enum err e = trial_batch_init(&b, s->o.job, &s->device);
-
-    for (size_t i = 0; i < t->n_all && !e; i++)
-        if (strcmp(t->all[i].record.program.hex, t->anchor.hash.hex) == 0) {
-            e = trial_batch_add(&b, t, TRIAL_SEARCH, t->all[i].i_arm, &t->all[i].config, "init", 0, NULL, why);
-            if (!e)
-                e = client_put_blobs(s->o.client, &b.blobs, why);
-            break;
-        }
-    trial_batch_fini(&b);
-    return e;
+    return session_put_program(p->session, p->task, m, hash, NULL);
 }
 
 static enum err restore(struct session *s, struct why *why)
@@ -155,12 +134,11 @@ static enum err restore(struct session *s, struct why *why)
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < s->n_tasks && !e; i++) {
-        struct task *t = &s->tasks[i];
+        struct putting p = {s, &s->tasks[i]};
 
-        e = task_restore_anchor(t, hash_of, t);
-        if (!e && t->anchor.hash.hex[0])
-            e = put_anchor(s, t, why);
-        s->n_start += t->n_counted;
+        if ((e = task_restore_anchor(&s->tasks[i], put, &p)))
+            why_set(why, e, "%s", err_words(e));
+        s->n_start += s->tasks[i].n_counted;
     }
     return e;
 }
@@ -268,6 +246,7 @@ enum err session_record(struct session *s, int64_t n, const char *line, size_t n
     if (!e && (e = sent ? take_answer(s, sent, &r) : take_other(s, &r)))
         why_set(why, e, "%s", err_words(e));
     if (sent) {
+        assert(s->tasks[sent->i_task].n_in_flight > 0);
         note_taken(s, sent->i_task, &r, best);
         sent->done = true;
         s->tasks[sent->i_task].n_in_flight--;
@@ -480,6 +459,7 @@ static void draw(struct session *s, bool force)
     struct buf failed;
     int64_t fresh;
 
+    assert(s->i_current < s->n_tasks);
     buf_init(&failed, 256);
     failures_line(&s->failures, &failed);
     for (size_t i = 0; i < s->n_tasks; i++) {

@@ -90,6 +90,10 @@ size_t session_room(const struct session *s, const struct task *t);
  * its own budget out. n_tasks when none has room. */
 size_t session_next_task(const struct session *s);
 enum err session_fill(struct session *s, struct why *why); /* keeps agents busy */
+/* Makes the program of a measured config anew and has the tracker keep it: an anchor may come from a log of another
+ * farm. What trial_batch_add and client_put_blobs return. */
+enum err session_put_program(struct session *s, const struct task *t, const struct measured *m, struct sha256 *program,
+                             struct why *why);
 enum err session_record(struct session *s, int64_t n, const char *line, size_t n_line, struct why *why);
 
 #endif

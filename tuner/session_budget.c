@@ -5,6 +5,7 @@
 #include "tuner/share.h"
 #include "tuner/stop.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,6 +28,7 @@ static int64_t left_of(const struct session *s, const struct task *t, bool with_
 {
     int64_t left = session_total(s);
 
+    assert(t->n_in_flight >= 0 && t->n_counted >= 0 && t->n_refused >= 0);
     if (!job_shares_budget(s->o.job))
         return t->budget - out_of(t) + (with_flying ? 0 : t->n_in_flight);
     for (size_t i = 0; i < s->n_tasks; i++)

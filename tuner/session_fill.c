@@ -5,6 +5,7 @@
 #include "tuner/sibling.h"
 #include "tuner/trial.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 static enum err note_sent(struct session *s, size_t i_task, size_t i_arm, const struct config *c, int kind)
 {
+    assert(i_task < s->n_tasks && i_arm < s->tasks[i_task].n_arms);
     if (s->n_sent == s->cap_sent) {
         const size_t cap = s->cap_sent ? s->cap_sent * 2 : 128;
         struct sent *grown = realloc(s->sent, cap * sizeof *grown);
@@ -144,6 +146,7 @@ static enum err send_bridge(struct session *s, size_t i_task, struct why *why)
     struct trial_batch b;
     enum err e = trial_batch_init(&b, s->o.job, &s->device);
 
+    assert(t->i_best >= 0 && (size_t)t->i_best < t->n_all);
     if (!e)
         e = add(s, &b, i_task, TRIAL_BRIDGE, best->i_arm, &best->config, best->record.proposed_by);
     if (!e && b.n)
@@ -188,6 +191,7 @@ static enum err send_search(struct session *s, size_t i_task, size_t n, struct w
     enum err e = task_ask(t, n - got, proposals + got, &asked);
 
     got += asked;
+    assert(n > 0 && n <= SESSION_BATCH && got <= n);
     if (e)
         return why_set(why, e, "strategy %s: %s", s->o.job->strategy, err_words(e));
     if (got == 0) {
@@ -218,6 +222,7 @@ static enum err send_finals(struct session *s, size_t i_task, struct why *why)
     struct trial_batch b;
     enum err e;
 
+    assert(t->n_in_flight == 0);
     t->phase = TASK_FINALS;
     for (size_t i = 0; i < n; i++)
         listed |= list[i] == before;
@@ -236,6 +241,34 @@ static enum err send_finals(struct session *s, size_t i_task, struct why *why)
     return e;
 }
 
+enum err session_put_program(struct session *s, const struct task *t, const struct measured *m, struct sha256 *program,
+                             struct why *why)
+{
+    struct trial_batch b;
+    enum err e = trial_batch_init(&b, s->o.job, &s->device);
+
+    if (!e)
+        e = trial_batch_add(&b, t, TRIAL_SEARCH, m->i_arm, &m->config, "init", 0, program, why);
+    if (!e)
+        e = client_put_blobs(s->o.client, &b.blobs, why);
+    trial_batch_fini(&b);
+    return e;
+}
+
+/* The best so far becomes what others are timed against, be it from a log that another farm wrote. */
+static enum err freeze_anchor(struct session *s, struct task *t, struct why *why)
+{
+    struct sha256 program;
+    enum err e;
+
+    if (t->anchor.hash.hex[0] || t->i_best < 0)
+        return ERR_OK;
+    e = session_put_program(s, t, &t->all[t->i_best], &program, why);
+    if (!e)
+        task_freeze_anchor(t, &program);
+    return e == ERR_INPUT || e == ERR_LIMIT ? ERR_OK : e; /* no program any more: trials are timed alone */
+}
+
 /* Moves a task through its phases as far as it can go without waiting. */
 static enum err advance(struct session *s, size_t i_task, struct why *why)
 {
@@ -247,7 +280,7 @@ static enum err advance(struct session *s, size_t i_task, struct why *why)
     if (!e && t->phase == TASK_DEFAULTS && t->n_in_flight == 0)
         t->phase = TASK_SEARCH;
     if (!e && t->phase == TASK_SEARCH)
-        task_freeze_anchor(t);
+        e = freeze_anchor(s, t, why);
     if (!e && t->phase == TASK_SEARCH && t->i_best >= 0 && !*t->objective &&
         anchor_wants_epoch(&t->anchor, t->all[t->i_best].value, &t->all[t->i_best].record.program))
         e = send_bridge(s, i_task, why);

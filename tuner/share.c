@@ -1,5 +1,6 @@
 #include "tuner/share.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define OWN 0.5     /* weight of a task's own gain beside the mean pace */
@@ -65,6 +66,7 @@ size_t share_next(const struct share_task *tasks, size_t n, int64_t minimum)
     size_t next = starving(tasks, n, minimum);
     double most = -1;
 
+    assert(n > 0 && minimum >= 0 && (next == n || tasks[next].open));
     if (next < n)
         return next;
     for (size_t i = 0; i < n; i++) {

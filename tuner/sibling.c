@@ -2,6 +2,7 @@
 
 #include "tuner/strategies/near.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -103,6 +104,7 @@ size_t sibling_hints(struct task *tasks, size_t n_tasks, size_t i, struct rng *r
     struct task *t = &tasks[i];
     size_t n_out = 0;
 
+    assert(i < n_tasks && n_tasks <= JOB_MAX_LAYERS);
     for (size_t k; n_out < n && (k = nearest_teacher(tasks, n_tasks, i, seen)) < n_tasks; seen[k] = true)
         for (size_t i_arm = 0; i_arm < t->n_arms && n_out < n; i_arm++) {
             struct config c;

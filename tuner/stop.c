@@ -1,5 +1,6 @@
 #include "tuner/stop.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@ const char *stop_name(enum stop_reason reason)
         [STOP_NONE] = "",         [STOP_TRIALS] = "trials", [STOP_TIME] = "time",          [STOP_PATIENCE] = "patience",
         [STOP_TARGET] = "target", [STOP_GAIN] = "min-gain", [STOP_EXHAUSTED] = "exhausted"};
 
+    assert(reason < sizeof names / sizeof *names);
     return names[reason];
 }
 

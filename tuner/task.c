@@ -3,6 +3,7 @@
 #include "tuner/allocate.h"
 #include "tuner/learn/transfer.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,7 @@ static void note_best(struct task *t, size_t i, enum origin origin)
 {
     const struct measured *m = &t->all[i];
 
+    assert(i < t->n_all && (t->i_best < 0 || !isnan(t->all[t->i_best].value)));
     if (origin == ORIGIN_JOB && m->counted)
         t->since_better++;
     if (t->arms[m->i_arm].baseline)
@@ -174,17 +176,16 @@ enum err task_refuse(struct task *t, size_t i_arm, const struct config *c)
 {
     const struct measured m = {.i_arm = i_arm, .config = *c, .value = NAN};
 
+    assert(i_arm < t->n_arms);
     t->n_failed++;
     t->n_refused++;
     return tell(t, &m);
 }
 
-void task_freeze_anchor(struct task *t)
+void task_freeze_anchor(struct task *t, const struct sha256 *program)
 {
-    const struct measured *best = t->i_best >= 0 ? &t->all[t->i_best] : NULL;
-
-    if (!t->anchor.hash.hex[0] && best)
-        anchor_first(&t->anchor, &best->record.program, best->record.time_ns);
+    assert(!t->anchor.hash.hex[0] && t->i_best >= 0);
+    anchor_first(&t->anchor, program, t->all[t->i_best].record.time_ns);
 }
 
 /* Values again from the records, after the anchor became known; strategies hear the new ones. */
@@ -294,6 +295,7 @@ enum err task_ask(struct task *t, size_t n, struct task_proposal *out, size_t *n
 
             if (e)
                 return e;
+            assert(got <= want);
             for (size_t k = 0; k < got; k++)
                 if (!task_was_hinted(t, i, &p[k].config))
                     out[(*n_out)++] = (struct task_proposal){.i_arm = i, .config = p[k].config, .by = p[k].by};

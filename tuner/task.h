@@ -134,8 +134,8 @@ enum err task_take(struct task *t, const struct record *r, enum origin origin);
 enum err task_restore_anchor(struct task *t,
                              enum err (*build)(const struct measured *m, struct sha256 *hash, void *arg), void *arg);
 
-/* When no anchor is frozen yet and a config is ok: freezes the best so far as the anchor. */
-void task_freeze_anchor(struct task *t);
+/* Freezes the best so far as the anchor, when there is one and no anchor yet; `program`: its, made anew. */
+void task_freeze_anchor(struct task *t, const struct sha256 *program);
 
 /* Notes a config that could not even become a program. */
 enum err task_refuse(struct task *t, size_t i_arm, const struct config *c);

@@ -4,6 +4,7 @@
 #include "tuner/learn/transfer.h"
 #include "tuner/strategies/warm.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,7 @@ enum err task_warm(struct task *t, const struct job *j, size_t i_arm, struct tra
 {
     struct arm *a = &t->arms[i_arm];
 
+    assert(t->n_all == 0 && a->strategy && !a->baseline);
     a->ops->fini(a->strategy);
     a->strategy = NULL;
     transfer_free(a->history);

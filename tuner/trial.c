@@ -1,5 +1,6 @@
 #include "tuner/trial.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,6 +105,7 @@ static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind
     cJSON *o = cJSON_CreateObject();
     bool ok = o != NULL;
 
+    assert(b->trials && kind < N_TRIAL_KINDS && n >= 0);
     json_add_i64(o, "n", n, &ok);
     json_add_text(o, "key", b->device->key, &ok);
     json_add_text(o, "fingerprint", b->device->fingerprint.hex, &ok);

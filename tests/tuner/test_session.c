@@ -1,4 +1,5 @@
 /* One job from its first trial to its best log, on a farm where nothing goes wrong. */
+#include "core/file.h"
 #include "tests/sim/sim_check.h"
 #include "tuner/sibling.h"
 
@@ -391,8 +392,8 @@ static int64_t most_out(size_t n_agents)
 static void two_batches_for_each_agent_are_under_way(void **state)
 {
     (void)state;
-    assert_int_equal(most_out(1), 2 * SESSION_BATCH);
-    assert_int_equal(most_out(3), 6 * SESSION_BATCH);
+    assert_in_range(most_out(1), SESSION_BATCH + 1, 2 * SESSION_BATCH); /* a batch is sent when there is room for it */
+    assert_in_range(most_out(3), 5 * SESSION_BATCH + 1, 6 * SESSION_BATCH);
 }
 
 static bool ten_s(void *arg)
@@ -431,7 +432,7 @@ static void an_agent_that_comes_late_gets_its_share(void **state)
     net_on_turn(f.net, note_out, &w);
     world_add(f.world, "clock", come_late, late);
     run(&f);
-    assert_int_equal(w.most, 4 * SESSION_BATCH);
+    assert_in_range(w.most, 3 * SESSION_BATCH + 1, 4 * SESSION_BATCH);
     assert_int_equal(s->session.device.n_agents, 2);
     assert_true(late->n_run > 20);
     sim_farm_fini(&f);
@@ -612,6 +613,44 @@ static void records_of_another_log_inform_and_do_not_count(void **state)
     sim_farm_fini(&f);
 }
 
+/* What a farm that is gone measured, as a log of one's own or to learn from: the anchor's program must be made anew. */
+static void the_anchor_may_come_from_a_log_of_another_farm(void **state)
+{
+    char dir[256], path[300];
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-test", dir, sizeof dir, NULL), ERR_OK);
+    snprintf(path, sizeof path, "%s/s.jsonl", dir);
+    for (int mode = 0; mode < 3; mode++) {
+        struct asked_list asked;
+        struct sim_farm f;
+        struct sim_session *s = start(&f, 1, DENSE);
+
+        if (mode == 1) { /* go on with it: it has two defaults and their finals */
+            snprintf(s->log_path, sizeof s->log_path, "%s", path);
+        } else if (mode == 2) {
+            s->records = path;
+        } else {
+            snprintf(s->log_path, sizeof s->log_path, "%s", path);
+            s->job.trials = 2;
+        }
+        if (!sim_farm_run(&f, 3600 * WORLD_S))
+            fail_msg("the farm stands still");
+        assert_int_equal(s->e, ERR_OK);
+        asked_of(&f, s->job_id, &asked);
+        if (mode > 0)
+            assert_true(asked_count(&asked, "search") >= 22);
+        for (size_t i = mode == 2 ? 2 : 0; mode > 0 && i < asked.n; i++)
+            if (!asked.items[i].is_baseline && asked.items[i].record.status == STATUS_OK && asked.items[i].anchor[0])
+                assert_string_equal(asked.items[i].record.anchor.hash.hex, asked.items[i].anchor);
+            else
+                assert_true(asked.items[i].is_baseline);
+        asked_fini(&asked);
+        sim_farm_fini(&f);
+    }
+    dir_remove(dir);
+}
+
 /* ---- progress ---- */
 
 struct numbers {
@@ -754,6 +793,7 @@ int main(void)
         cmocka_unit_test(the_same_log_again_is_all_there_already),
         cmocka_unit_test(a_longer_run_on_a_log_measures_the_rest_against_the_same_anchor),
         cmocka_unit_test(records_of_another_log_inform_and_do_not_count),
+        cmocka_unit_test(the_anchor_may_come_from_a_log_of_another_farm),
         cmocka_unit_test(the_tracker_hears_how_far_a_job_is),
         cmocka_unit_test(each_record_is_told_once_and_the_best_as_best),
         cmocka_unit_test(the_progress_line_never_falls),

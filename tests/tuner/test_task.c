@@ -87,7 +87,7 @@ static void defaults_become_the_anchor(void **state)
     (void)state;
     start(&t);
     take(&t, &t.arms[searched_arm(&t)].fallback, 1000, NAN, "search", ORIGIN_JOB);
-    task_freeze_anchor(&t);
+    task_freeze_anchor(&t, &t.all[t.i_best].record.program);
     assert_true(t.anchor.hash.hex[0] != '\0');
     ask(&t, p, 4);
     take(&t, &p[0].config, 520, -0.7, "search", ORIGIN_JOB); /* the ratio counts, not the time */
@@ -226,7 +226,7 @@ static void an_interrupted_run_finds_its_anchor_again(void **state)
     (void)state;
     start(&t);
     take(&t, &t.arms[searched_arm(&t)].fallback, 1000, NAN, "search", ORIGIN_LOG);
-    task_freeze_anchor(&t);
+    task_freeze_anchor(&t, &t.all[t.i_best].record.program);
     anchor = t.anchor.hash;
     ask(&t, p, 1);
     take(&t, &p[0].config, 800, -0.5, "search", ORIGIN_LOG);

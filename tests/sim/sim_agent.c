@@ -224,7 +224,7 @@ static void run_trial(struct sim_agent *a, struct trial *t)
         trial_take_program(t, buf_text(&text), text.len);
         ns = sim_model_time(a->model, &t->program, t->program_name.hex);
         if (ns < 0)
-            trial_fail(t, (enum record_status)-ns, "build", "as modelled");
+            trial_fail(t, (enum record_status) - ns, "build", "as modelled");
         else if (t->wants_energy && a->no_energy)
             trial_fail(t, STATUS_RUNTIME, "time", "the device tells neither energy nor power");
         else

@@ -118,10 +118,8 @@ static void act(void *arg)
     world_wait(w, s->starts, s->starts_arg, s->starts ? INT64_MAX : s->start_ns);
     s->began = true;
     mine = s;
-    s->progress = (struct progress){.mode = s->tells ? s->tell_mode : PROGRESS_NONE,
-                                    .to = s->tells,
-                                    .verbosity = 1,
-                                    .clock = world_clock(w)};
+    s->progress = (struct progress){
+        .mode = s->tells ? s->tell_mode : PROGRESS_NONE, .to = s->tells, .verbosity = 1, .clock = world_clock(w)};
     do
         s->e = net_client(&s->peer, s->name, &s->client, &s->why);
     while (s->e == ERR_UNREACHABLE && !s->peer.dead);

@@ -10,6 +10,8 @@
 #include "tuner/stop.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double draw(struct rng *rng)
@@ -93,6 +95,71 @@ static void nothing_is_expected_of_what_is_not_known(void **state)
     for (int i = 0; i < 3 * GAIN_RECORDS; i++) /* more records than it remembers */
         gain_add(&g, 1 - 0.01 * i);
     assert_true(gain_expected(&g, 0, 100) > 0.01);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* What gain.h says, from the whole list of values at once; NAN = failed. */
+static double expected_of(const double *values, size_t n, double ahead, double n_more)
+{
+    double ok[256], drops[256], best = INFINITY, excess = 0, size, rate, n_recent = 0, n_drops = 0;
+    size_t at[256], n_ok = 0, n_records = 0, from = n / 4 > 0 ? n / 4 : 1;
+
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(values[i]))
+            continue;
+        ok[n_ok++] = values[i];
+        if (values[i] < best && n_ok > 1) {
+            at[n_records] = i;
+            drops[n_records++] = best - values[i];
+        }
+        best = fmin(best, values[i]);
+    }
+    if (n < 4 || n_ok == 0)
+        return (double)NAN;
+    qsort(ok, n_ok, sizeof *ok, by_size);
+    if (n_ok > GAIN_TOP + 1)
+        n_ok = GAIN_TOP + 1;
+    for (size_t i = 0; i + 1 < n_ok; i++)
+        excess += (ok[n_ok - 1] - ok[i]) / (double)(n_ok - 1);
+    size = excess;
+    for (size_t i = n_records; i-- > 0 && at[i] >= from && n_records - i <= GAIN_RECORDS;) {
+        n_recent++;
+        if (n_drops < 3) {
+            size += drops[i];
+            n_drops++;
+        }
+    }
+    size /= (1 + n_drops) * log(2);
+    rate = (1 + n_recent) / (1 + log((double)n / (double)from));
+    return size * (pow(2, -rate * log(1 + ahead / (double)n)) - pow(2, -rate * log(1 + (ahead + n_more) / (double)n)));
+}
+
+static void the_estimate_is_what_the_formula_gives_of_all_values(void **state)
+{
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 4);
+    for (int round = 0; round < 60; round++) {
+        const double slope = round % 3 == 0 ? 0.05 : 0; /* one in three learns: more records than the ring has */
+        struct gain g = {.n = 0};
+        double values[256];
+
+        for (size_t i = 0; i < 200; i++) {
+            const double wanted = expected_of(values, i, 7, 20), got = gain_expected(&g, 7, 20);
+
+            if (isnan(wanted) != isnan(got) || fabs(wanted - got) > 1e-9)
+                fail_msg("round %d, after %zu: %g, expected %g", round, i, got, wanted);
+            values[i] = rng_below(&rng, 5) == 0 ? (double)NAN : draw(&rng) - slope * (double)i;
+            gain_add(&g, values[i]);
+        }
+    }
 }
 
 static void a_target_is_a_rate_or_a_time(void **state)
@@ -179,6 +246,81 @@ static void each_limit_ends_a_search_with_its_own_words(void **state)
     buf_fini(&said);
 }
 
+static void each_reason_has_its_words(void **state)
+{
+    static const struct {
+        enum stop_reason reason;
+        const char *name, *words;
+    } reasons[] = {{STOP_NONE, "", ""},
+                   {STOP_TRIALS, "trials", "stopped: its trials are spent; expected gain of the next 100 trials "},
+                   {STOP_TIME, "time", "stopped: 12.5 s are over; expected gain"},
+                   {STOP_PATIENCE, "patience", "stopped: no better one in 9 trials; expected gain"},
+                   {STOP_TARGET, "target", "stopped: the target of 2.5 ms is reached; expected gain"},
+                   {STOP_GAIN, "min-gain", "stopped: expected gain of the next 100 trials "},
+                   {STOP_EXHAUSTED, "exhausted", "stopped: no config is left"}};
+    struct task t = {.i_best = -1, .since_better = 9};
+    struct job j;
+    struct buf said;
+
+    (void)state;
+    job_init(&j);
+    j.time_s = 12.5;
+    j.target_ns = 2.5e6;
+    j.min_gain = 0.025;
+    buf_init(&said, 4096);
+    for (int i = 0; i < 40; i++)
+        gain_add(&t.gain, i < 2 ? 2 - i : 1);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        buf_clear(&said);
+        t.stop = reasons[i].reason;
+        stop_words(&j, &t, &said);
+        if (strncmp(buf_text(&said), reasons[i].words, strlen(reasons[i].words)) != 0)
+            fail_msg("'%s' does not begin with '%s'", buf_text(&said), reasons[i].words);
+        assert_string_equal(stop_name(reasons[i].reason), reasons[i].name);
+        assert_int_equal(strstr(buf_text(&said), " % < 2.5 %") != NULL, t.stop == STOP_GAIN);
+    }
+    assert_string_equal(buf_text(&said), "stopped: no config is left"); /* nothing can be expected */
+    j.target_ns = 0;
+    j.target_gflops = 500;
+    t.stop = STOP_TARGET;
+    buf_clear(&said);
+    stop_words(&j, &t, &said);
+    assert_non_null(strstr(buf_text(&said), "the target of 500 GFLOPS is reached"));
+    snprintf(j.network, sizeof j.network, "net");
+    assert_int_equal(job_add_layer(&j, "a", "", 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, "b", "", 1), ERR_OK);
+    t.stop = STOP_TRIALS;
+    t.gain.n = 0; /* too few for an estimate */
+    buf_clear(&said);
+    stop_words(&j, &t, &said);
+    assert_string_equal(buf_text(&said), "stopped: the trials of the network are spent");
+    job_fini(&j);
+    buf_fini(&said);
+}
+
+static void the_gain_is_no_more_than_there_is_up_to_the_peak(void **state)
+{
+    struct measured best = {.record = {.time_ns = 1e6, .flops = 5e8}}; /* 500 GFLOPS */
+    struct task t = {.all = &best, .i_best = 0};
+    double free_gain;
+
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        gain_add(&t.gain, -1.0 * i);
+    free_gain = task_gain(&t, 0, 100);
+    assert_true(free_gain > 1);
+    assert_int_equal(workload_parse("dense f32 m=8 n=64 k=64", &t.workload, NULL), ERR_OK);
+    assert_float_equal(task_gain(&t, 0, 100), free_gain, 0); /* no peak is known */
+    best.record.device = cJSON_Parse("{\"peak_gflops\":750}");
+    assert_true(fabs(task_gain(&t, 0, 100) - log(1.5)) < 1e-12);
+    best.record.flops = 8e8; /* over the peak: it was measured in a slow moment */
+    assert_float_equal(task_gain(&t, 0, 100), free_gain, 0);
+    best.record.flops = 5e8;
+    t.workload.dtype = DTYPE_F16; /* the peak is that of f32 */
+    assert_float_equal(task_gain(&t, 0, 100), free_gain, 0);
+    cJSON_Delete(best.record.device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +328,9 @@ int main(void)
         cmocka_unit_test(expected_gain_falls_while_nothing_improves),
         cmocka_unit_test(gains_ahead_add_up_and_grow_smaller),
         cmocka_unit_test(nothing_is_expected_of_what_is_not_known),
+        cmocka_unit_test(the_estimate_is_what_the_formula_gives_of_all_values),
+        cmocka_unit_test(each_reason_has_its_words),
+        cmocka_unit_test(the_gain_is_no_more_than_there_is_up_to_the_peak),
         cmocka_unit_test(a_target_is_a_rate_or_a_time),
         cmocka_unit_test(a_least_gain_is_a_percentage),
         cmocka_unit_test(each_limit_ends_a_search_with_its_own_words),

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "core/rng.h"
 #include "tuner/allocate.h"
 #include "tuner/job.h"
 
@@ -146,6 +147,198 @@ static void allocation_gives_possible_templates_a_tenth(void **state)
     assert_in_range(arms[1].n_trials, 15, 21);
 }
 
+/* What allocate.h says, written anew. */
+static size_t next_of(const struct allocate_arm *arms, size_t n)
+{
+    double worst = 0, least = INFINITY, sum = 0;
+    bool any = false, all_possible = true;
+    size_t next = n;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!isnan(arms[i].best)) {
+            worst = any ? fmax(worst, arms[i].best) : arms[i].best;
+            any = true;
+        }
+        sum += (double)arms[i].n_trials;
+        all_possible = all_possible && (arms[i].exhausted || arms[i].possible);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const double score =
+            (isnan(arms[i].best) ? worst : arms[i].best) - 0.5 * sqrt(log(1 + sum) / (1 + (double)arms[i].n_trials));
+
+        if (!arms[i].exhausted && (!arms[i].possible || all_possible || (double)arms[i].n_trials < 0.1 * sum) &&
+            score < least) {
+            least = score;
+            next = i;
+        }
+    }
+    return next;
+}
+
+static void allocation_is_a_lower_confidence_bound(void **state)
+{
+    size_t n_taken[4] = {0};
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 5);
+    for (int round = 0; round < 4000; round++) {
+        const size_t n = 1 + rng_below(&rng, 4);
+        struct allocate_arm arms[4];
+
+        for (size_t i = 0; i < n; i++)
+            arms[i] = (struct allocate_arm){.best = rng_below(&rng, 4) == 0 ? (double)NAN : 2 * rng_unit(&rng),
+                                            .n_trials = rng_below(&rng, 40),
+                                            .possible = rng_below(&rng, 3) == 0,
+                                            .exhausted = rng_below(&rng, 4) == 0};
+        if (allocate_next(arms, n) != next_of(arms, n))
+            fail_msg("round %d: %zu, expected %zu", round, allocate_next(arms, n), next_of(arms, n));
+        if (allocate_next(arms, n) < n)
+            n_taken[allocate_next(arms, n)]++;
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_true(n_taken[i] > 100);
+}
+
+/* Each member stands in the text by itself, and comes back. */
+static void every_member_of_a_job_is_written_and_read(void **state)
+{
+    struct job a, b;
+    struct buf text;
+
+    (void)state;
+    fill(&a);
+    buf_init(&text, 65536);
+    memcpy(a.network, "net", 4);
+    memcpy(a.replay, "x.json", 7);
+    memcpy(a.objective, "edp", 4);
+    memcpy(a.strategy, "random", 7);
+    a.early_stopping = 31;
+    a.target_gflops = 41.5;
+    a.target_ns = 42.5;
+    a.min_gain = 0.25;
+    a.timing = (struct job_timing){3, 7, 11, 13, 1.5};
+    a.build_s = 17.5;
+    a.run_s = 19.5;
+    a.memory_bytes = 23 << 20;
+    assert_int_equal(job_text(&a, &text), ERR_OK);
+    assert_int_equal(job_parse(buf_text(&text), text.len, &b, NULL), ERR_OK);
+    assert_string_equal(b.layers[0].workload, "dense f32 m=64 n=2048 k=512");
+    assert_string_equal(b.layers[0].name, "fc1");
+    assert_int_equal(b.layers[1].count, 1);
+    assert_int_equal(b.layers[0].trials, 5);
+    assert_string_equal(b.network, "net");
+    assert_string_equal(b.templates, "dense/gemm_direct,dense/gemm_packed");
+    assert_string_equal(b.key, "rk3399");
+    assert_string_equal(b.replay, "x.json");
+    assert_string_equal(b.objective, "edp");
+    assert_string_equal(b.strategy, "random");
+    assert_float_equal(b.time_s, 12.5, 0);
+    assert_int_equal(b.early_stopping, 31);
+    assert_float_equal(b.target_gflops, 41.5, 0);
+    assert_float_equal(b.target_ns, 42.5, 0);
+    assert_float_equal(b.min_gain, 0.25, 0);
+    assert_int_equal(b.seed, 9);
+    assert_int_equal(b.timing.rounds, 3);
+    assert_int_equal(b.timing.rounds_near_best, 7);
+    assert_int_equal(b.timing.min_calls, 11);
+    assert_int_equal(b.timing.warmup, 13);
+    assert_float_equal(b.timing.min_slot_ms, 1.5, 0);
+    assert_float_equal(b.build_s, 17.5, 0);
+    assert_float_equal(b.run_s, 19.5, 0);
+    assert_int_equal(b.memory_bytes, 23 << 20);
+    assert_null(b.spec);
+    job_fini(&a);
+    job_fini(&b);
+    buf_fini(&text);
+}
+
+/* The text of a job with one member changed, by its JSON. */
+static enum err parse_with(const char *from, const char *to)
+{
+    struct why why = {""};
+    struct job a, b;
+    struct buf text, changed;
+    const char *at;
+    enum err e;
+
+    fill(&a);
+    buf_init(&text, 65536);
+    buf_init(&changed, 65536);
+    assert_int_equal(job_text(&a, &text), ERR_OK);
+    at = strstr(buf_text(&text), from);
+    if (!at)
+        fail_msg("no %s in %s", from, buf_text(&text));
+    buf_append(&changed, buf_text(&text), (size_t)(at - buf_text(&text)));
+    buf_puts(&changed, to);
+    buf_puts(&changed, at + strlen(from));
+    e = job_parse(buf_text(&changed), changed.len, &b, &why);
+    if (e == ERR_OK)
+        job_fini(&b);
+    else
+        assert_true(why.text[0] != '\0');
+    job_fini(&a);
+    buf_fini(&text);
+    buf_fini(&changed);
+    return e;
+}
+
+static void numbers_out_of_their_range_are_refused(void **state)
+{
+    static const struct {
+        const char *from, *good, *bad[2];
+    } cases[] = {
+        {"\"trials\":77", "\"trials\":1", {"\"trials\":0", "\"trials\":1000001"}},
+        {"\"trials\":5", "\"trials\":1000000", {"\"trials\":-1", "\"trials\":1000001"}},
+        {"\"count\":2", "\"count\":1000000", {"\"count\":0", "\"count\":1000001"}},
+        {"\"early_stopping\":0", "\"early_stopping\":1", {"\"early_stopping\":-1", "\"early_stopping\":\"x\""}},
+        {"\"seed\":9", "\"seed\":0", {"\"seed\":-1", "\"seed\":0.5"}},
+        {"\"rounds\":5", "\"rounds\":64", {"\"rounds\":0", "\"rounds\":65"}},
+        {"\"rounds_near_best\":9", "\"rounds_near_best\":1", {"\"rounds_near_best\":0", "\"rounds_near_best\":65"}},
+        {"\"min_calls\":3", "\"min_calls\":1", {"\"min_calls\":0", "\"min_calls\":1000001"}},
+        {"\"warmup\":1", "\"warmup\":0", {"\"warmup\":-1", "\"warmup\":1001"}},
+        {"\"memory_bytes\":2147483648", "\"memory_bytes\":1", {"\"memory_bytes\":0", "\"memory_bytes\":-5"}},
+        {"\"schema\":1", "\"schema\":1", {"\"schema\":2", "\"schema\":0"}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(parse_with(cases[i].from, cases[i].good), ERR_OK);
+        for (int k = 0; k < 2; k++)
+            if (parse_with(cases[i].from, cases[i].bad[k]) == ERR_OK)
+                fail_msg("%s is taken", cases[i].bad[k]);
+    }
+    assert_int_equal(parse_with("\"key\":\"rk3399\"",
+                                "\"key\":\"0123456789012345678901234567890123456789012345678901234567890123\""),
+                     ERR_LIMIT); /* of 64 bytes with its end */
+    assert_int_equal(
+        parse_with("\"key\":\"rk3399\"", "\"key\":\"012345678901234567890123456789012345678901234567890123456789012\""),
+        ERR_OK);
+    assert_int_equal(parse_with("\"trials\":77", "\"trials\":77,\"spec\":\"{}\""), ERR_INPUT); /* of two layers */
+}
+
+static void a_budget_is_shared_by_the_layers_of_a_network_alone(void **state)
+{
+    struct job j;
+
+    (void)state;
+    fill(&j);
+    assert_false(job_shares_budget(&j));
+    memcpy(j.network, "net", 4);
+    assert_false(job_shares_budget(&j)); /* one has a number of its own */
+    j.layers[0].trials = 0;
+    assert_true(job_shares_budget(&j));
+    job_fini(&j);
+    job_init(&j);
+    memcpy(j.network, "net", 4);
+    assert_int_equal(job_add_layer(&j, "dense f32 m=1 n=1 k=1", NULL, 1), ERR_OK);
+    assert_false(job_shares_budget(&j));
+    assert_int_equal(job_trials(&j, 7), 100);
+    while (j.n_layers < JOB_MAX_LAYERS)
+        assert_int_equal(job_add_layer(&j, "dense f32 m=1 n=1 k=1", NULL, 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, "dense f32 m=1 n=1 k=1", NULL, 1), ERR_LIMIT);
+    job_fini(&j);
+}
+
 static void allocation_ends_when_all_are_exhausted(void **state)
 {
     struct allocate_arm arms[3] = {{.best = NAN}, {.best = 1, .possible = true}, {.best = 0, .exhausted = true}};
@@ -168,6 +361,10 @@ int main(void)
         cmocka_unit_test(job_lists_templates_by_whole_names),
         cmocka_unit_test(allocation_prefers_the_better_template_but_explores),
         cmocka_unit_test(allocation_gives_possible_templates_a_tenth),
+        cmocka_unit_test(allocation_is_a_lower_confidence_bound),
+        cmocka_unit_test(every_member_of_a_job_is_written_and_read),
+        cmocka_unit_test(numbers_out_of_their_range_are_refused),
+        cmocka_unit_test(a_budget_is_shared_by_the_layers_of_a_network_alone),
         cmocka_unit_test(allocation_ends_when_all_are_exhausted),
     };
 

@@ -170,8 +170,8 @@ static void each_kind_of_trial_asks_for_its_own_timing(void **state)
     struct sim_session *s = start(&f, 4, DENSE);
 
     (void)state;
-    s->job.timing = (struct job_timing){
-        .rounds = 6, .rounds_near_best = 11, .min_calls = 4, .warmup = 2, .min_slot_ms = 3.5};
+    s->job.timing =
+        (struct job_timing){.rounds = 6, .rounds_near_best = 11, .min_calls = 4, .warmup = 2, .min_slot_ms = 3.5};
     s->job.run_s = 2;
     run(&f);
     asked_of(&f, s->job_id, &asked);

@@ -240,9 +240,9 @@ static void a_record_that_comes_again_changes_nothing(void **state)
     s->session.o.log = NULL;
     for (int64_t shift = 0; shift < 2; shift++)
         for (size_t i = 0; i < store.n; i++)
-            assert_int_equal(session_record(&s->session, (int64_t)i + 1000 * shift, store.text[i],
-                                            strlen(store.text[i]), NULL),
-                             ERR_OK);
+            assert_int_equal(
+                session_record(&s->session, (int64_t)i + 1000 * shift, store.text[i], strlen(store.text[i]), NULL),
+                ERR_OK);
     assert_int_equal(only_task(s)->n_counted, before.n_counted);
     assert_int_equal(only_task(s)->n_all, before.n_all);
     assert_int_equal(only_task(s)->n_finals, before.n_finals);

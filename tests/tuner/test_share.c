@@ -131,6 +131,73 @@ static void the_untouched_come_first_and_hopes_without_a_config_fade(void **stat
     assert_int_equal(share_next(tasks, 2, 8), 2);
 }
 
+/* What share.h says, written anew. */
+static size_t next_of(const struct share_task *t, size_t n, int64_t minimum)
+{
+    double mean_ns = 0, pace = 0, n_known = 0, n_paces = 0, most = -1;
+    int64_t out = 0;
+    size_t fewest = n, next = n;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!isnan(t[i].time_ns)) {
+            mean_ns += t[i].time_ns;
+            n_known++;
+        }
+        if (!isnan(t[i].gain) && t[i].n_out > 0) {
+            pace += t[i].gain * (double)t[i].n_out;
+            n_paces++;
+        }
+        out += t[i].n_out;
+        if (t[i].open && (fewest == n || t[i].n_out < t[fewest].n_out))
+            fewest = i;
+    }
+    mean_ns = n_known > 0 ? mean_ns / n_known : 1;
+    pace = n_paces > 0 ? pace / n_paces : 0;
+    if (fewest < n && (t[fewest].n_out < minimum || 10 * t[fewest].n_out * (int64_t)n < out))
+        return fewest;
+    for (size_t i = 0; i < n; i++) {
+        const double g = 0.5 * t[i].gain + 0.5 * pace / (double)t[i].n_out;
+        const double saved = isnan(t[i].time_ns)
+                                 ? mean_ns * 0.5 * (double)(minimum + 1) / (double)(minimum + 1 + t[i].n_out)
+                             : isnan(t[i].gain) || t[i].n_out < 1 ? 0.5 * t[i].time_ns
+                                                                  : t[i].time_ns * (1 - exp(-g));
+
+        if (t[i].open && saved > most) {
+            most = saved;
+            next = i;
+        }
+    }
+    return next;
+}
+
+static void the_next_task_is_the_one_that_the_rule_names(void **state)
+{
+    size_t n_taken[5] = {0};
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 9);
+    for (int round = 0; round < 4000; round++) {
+        const size_t n = 1 + rng_below(&rng, 5);
+        const int64_t minimum = (int64_t)rng_below(&rng, 9), least = (int64_t)rng_below(&rng, 30);
+        struct share_task t[5];
+        size_t got;
+
+        for (size_t i = 0; i < n; i++)
+            t[i] = (struct share_task){.time_ns = rng_below(&rng, 5) == 0 ? (double)NAN : exp(4 * rng_unit(&rng)),
+                                       .gain = rng_below(&rng, 5) == 0 ? (double)NAN : 0.2 * rng_unit(&rng),
+                                       .n_out = least + (int64_t)rng_below(&rng, rng_below(&rng, 2) ? 10 : 400),
+                                       .open = rng_below(&rng, 4) > 0};
+        got = share_next(t, n, minimum);
+        if (got != next_of(t, n, minimum))
+            fail_msg("round %d: %zu, expected %zu", round, got, next_of(t, n, minimum));
+        if (got < n)
+            n_taken[got]++;
+    }
+    for (size_t i = 0; i < 5; i++)
+        assert_true(n_taken[i] > 100);
+}
+
 static struct space *space_of(int64_t largest, const char *extra)
 {
     const int64_t sizes[] = {1, 2, 4, largest};
@@ -163,6 +230,25 @@ static void a_config_is_carried_over_by_the_names_of_knobs(void **state)
     buf_fini(&text);
     space_free(from);
     space_free(to);
+}
+
+static double unlike(const char *a, const char *b)
+{
+    struct workload x, y;
+
+    assert_int_equal(workload_parse(a, &x, NULL), ERR_OK);
+    assert_int_equal(workload_parse(b, &y, NULL), ERR_OK);
+    assert_true(sibling_unlike(&x, &y) == sibling_unlike(&y, &x));
+    return sibling_unlike(&x, &y);
+}
+
+static void how_unlike_two_workloads_are_is_their_ratio_over_all_sizes(void **state)
+{
+    (void)state;
+    assert_true(unlike("dense f32 m=8 n=64 k=64", "dense f32 m=8 n=64 k=64") == 0);
+    assert_true(fabs(unlike("dense f32 m=8 n=63 k=64", "dense f32 m=8 n=127 k=64") - log(2)) < 1e-12); /* of 1 + size */
+    assert_true(fabs(unlike("dense f32 m=7 n=63 k=64", "dense f32 m=15 n=127 k=64") - 2 * log(2)) < 1e-12);
+    assert_true(fabs(unlike("dense f32 m=8 n=64 k=64", "dense f16 m=8 n=64 k=64") - 1) < 1e-12);
 }
 
 static void start(struct task *t, size_t i_layer)
@@ -289,6 +375,8 @@ int main(void)
         cmocka_unit_test(a_shared_budget_reaches_a_total_in_fewer_trials_than_taking_turns),
         cmocka_unit_test(nobody_starves),
         cmocka_unit_test(the_untouched_come_first_and_hopes_without_a_config_fade),
+        cmocka_unit_test(the_next_task_is_the_one_that_the_rule_names),
+        cmocka_unit_test(how_unlike_two_workloads_are_is_their_ratio_over_all_sizes),
         cmocka_unit_test(a_config_is_carried_over_by_the_names_of_knobs),
         cmocka_unit_test(layers_try_the_best_config_of_the_layer_most_like_them_once),
         cmocka_unit_test(layers_of_a_network_spend_the_sum_of_their_trials_and_no_more),

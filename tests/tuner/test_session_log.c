@@ -1,12 +1,92 @@
-/* What a job makes of logs, its own and others', and what it tells of its progress. */
+/* Jobs of other kinds; what a job makes of logs, its own and others', and what it tells of its progress. */
 #include "core/file.h"
 #include "tests/tuner/one_job.h"
-#include "tuner/sibling.h"
+#include "tests/tuner/spec/job.h"
+#include "tuner/spec/spec.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- kinds of jobs ---- */
+
+/* A person's own kernel: nine configs, one of them named as the default. */
+static void a_kernel_of_ones_own_is_searched_like_a_template(void **state)
+{
+    struct asked_list asked;
+    char dir[256], path[512];
+    struct why why = {""};
+    struct buf closed;
+    struct sim_farm f;
+    struct sim_session *s = start(&f, 1, "kernel scale problem_size=1000");
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-test", dir, sizeof dir, NULL), ERR_OK);
+    buf_init(&closed, SPEC_MAX_BYTES);
+    job_write(dir, NULL, path);
+    if (spec_load(path, &closed, &s->job.spec_files, &why))
+        fail_msg("%s", why.text);
+    s->job.spec = strdup(buf_text(&closed));
+    s->job.templates[0] = '\0';
+    run(&f);
+    expect_done(&f, s);
+    assert_int_equal(only_task(s)->n_counted, 9);
+    assert_int_equal(only_task(s)->stop, STOP_EXHAUSTED);
+    asked_of(&f, s->job_id, &asked);
+    assert_int_equal(asked_count(&asked, "search"), 9);
+    assert_in_range(asked_count(&asked, "final"), 5, 6);
+    assert_int_equal(asked.n, 9 + asked_count(&asked, "final")); /* it has no baseline */
+    assert_string_equal(asked.items[0].by, "init");
+    assert_string_equal(asked.items[1].anchor, asked.items[0].program);
+    assert_string_equal(asked.items[0].record.workload, "kernel scale problem_size=1000");
+    asked_fini(&asked);
+    buf_fini(&closed);
+    dir_remove(dir);
+    sim_farm_fini(&f);
+}
+
+static void the_naive_template_is_searched_when_it_is_named(void **state)
+{
+    struct asked_list asked;
+    struct sim_farm f;
+    struct sim_session *s = start(&f, 1, DENSE);
+
+    (void)state;
+    snprintf(s->job.templates, sizeof s->job.templates, "dense/naive");
+    s->job.trials = 3;
+    run(&f);
+    expect_done(&f, s);
+    assert_int_equal(only_task(s)->n_arms, 1);
+    assert_null(task_baseline(only_task(s)));
+    asked_of(&f, s->job_id, &asked);
+    assert_in_range(asked_count(&asked, "search"), 1, 3);
+    for (size_t i = 0; i < asked.n; i++)
+        assert_false(asked.items[i].is_baseline);
+    asked_fini(&asked);
+    sim_farm_fini(&f);
+}
+
+static void a_layer_that_the_templates_named_do_not_compute_is_told(void **state)
+{
+    size_t n_size = 0;
+    char *text = NULL;
+    struct sim_farm f;
+    struct sim_session *s = start(&f, 1, DENSE "\nconv2d f32 n=1 c=8 h=8 w=8 k=8 r=3 s=3");
+
+    (void)state;
+    s->tells = open_memstream(&text, &n_size);
+    s->tell_mode = PROGRESS_PLAIN;
+    s->job.trials = 2;
+    run(&f);
+    fclose(s->tells);
+    expect_done(&f, s);
+    assert_non_null(strstr(text, "conv2d f32 n=1 c=8 h=8 w=8 k=8 r=3 s=3: dense/gemm_direct,dense/gemm_packed does not "
+                                 "compute conv2d: all templates are searched\n"));
+    assert_int_equal(s->session.tasks[1].n_counted, 2);
+    free(text);
+    sim_farm_fini(&f);
+}
 
 /* ---- logs ---- */
 
@@ -116,6 +196,29 @@ static void records_of_another_log_inform_and_do_not_count(void **state)
                 assert_string_not_equal(after.items[i].program, before.items[k].program);
     asked_fini(&before);
     asked_fini(&after);
+    sim_farm_fini(&f);
+}
+
+static void searches_of_other_workloads_warm_and_are_told(void **state)
+{
+    size_t n_size = 0;
+    char *text = NULL;
+    struct sim_farm f;
+    struct sim_session *first = start(&f, 1, OTHER), *second = sim_farm_session(&f, "second", DENSE);
+
+    (void)state;
+    sim_session_follows(second);
+    second->records = first->log_path;
+    second->job.trials = 12;
+    snprintf(second->job.strategy, sizeof second->job.strategy, "auto");
+    second->tells = open_memstream(&text, &n_size);
+    second->tell_mode = PROGRESS_PLAIN;
+    run(&f);
+    fclose(second->tells);
+    expect_done(&f, second);
+    assert_non_null(strstr(text, DENSE ": warmed by 2 earlier searches\n")); /* of two templates */
+    assert_int_equal(only_task(second)->n_counted, 12);
+    free(text);
     sim_farm_fini(&f);
 }
 
@@ -283,6 +386,10 @@ static void the_progress_line_never_falls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kernel_of_ones_own_is_searched_like_a_template),
+        cmocka_unit_test(the_naive_template_is_searched_when_it_is_named),
+        cmocka_unit_test(a_layer_that_the_templates_named_do_not_compute_is_told),
+        cmocka_unit_test(searches_of_other_workloads_warm_and_are_told),
         cmocka_unit_test(a_recorded_space_is_searched_to_its_end_without_finals),
         cmocka_unit_test(the_same_log_again_is_all_there_already),
         cmocka_unit_test(a_longer_run_on_a_log_measures_the_rest_against_the_same_anchor),

@@ -143,9 +143,9 @@ int main(int argc, char **argv)
     rng_init(&rng, argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
     for (long i = 0; i < iterations; i++) {
         char text[MAX_TEXT], list[64 + MAX_TEXT];
-        size_t n = strlen(job_text);
+        size_t n = strlen(job_file_text);
 
-        memcpy(text, job_text, n + 1);
+        memcpy(text, job_file_text, n + 1);
         n = mutate(&rng, text, n);
         try_text(text, n);
         snprintf(list, sizeof list, "[1] + [2**i for i in range(0, 6)] + list(range(32, 1024+1, 32))");

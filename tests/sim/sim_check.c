@@ -322,3 +322,29 @@ bool sim_check(struct sim_farm *f, const struct sim_session *s, struct why *why)
     lines_fini(&store);
     return ok;
 }
+
+static double true_ln(const struct sim_farm *f, const struct measured *m)
+{
+    return log(sim_model_time(&f->model, NULL, m->record.program.hex));
+}
+
+bool sim_check_values(const struct sim_farm *f, const struct task *t, struct why *why)
+{
+    double zero = NAN; /* of the scale */
+
+    for (size_t i = 0; i < t->n_all; i++) {
+        const struct measured *m = &t->all[i];
+
+        if (isnan(m->value) || !m->record.anchor.hash.hex[0])
+            continue;
+        if (isnan(zero))
+            zero = m->value - true_ln(f, m);
+        if (fabs(m->value - zero - true_ln(f, m)) > 0.05) {
+            why_set(why, ERR_INPUT, "the value of %s is %g, true is %g", m->record.id, m->value - zero, true_ln(f, m));
+            return false;
+        }
+    }
+    if (isnan(zero))
+        why_set(why, ERR_INPUT, "%s: nothing was timed against an anchor", t->text);
+    return !isnan(zero);
+}

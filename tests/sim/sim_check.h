@@ -30,6 +30,10 @@ size_t asked_count(const struct asked_list *l, const char *purpose);
  * budgets allow, and the session counted as much; and the best log holds the best of the log. */
 bool sim_check(struct sim_farm *f, const struct sim_session *s, struct why *why);
 
+/* All values of a task that came by ratios on one scale, through the epochs and whatever the pace was: the truth but
+ * for the noise. False, with words, else. */
+bool sim_check_values(const struct sim_farm *f, const struct task *t, struct why *why);
+
 /* By docs/log-format.md and the rule of logs/log.h, written anew: does the best log hold the best of the log? */
 bool sim_check_best(const char *log_path, struct why *why);
 

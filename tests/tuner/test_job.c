@@ -253,6 +253,25 @@ static void every_member_of_a_job_is_written_and_read(void **state)
     buf_fini(&text);
 }
 
+static void a_kernel_of_ones_own_is_part_of_the_text(void **state)
+{
+    struct job a, b;
+    struct buf text;
+
+    (void)state;
+    job_init(&a);
+    buf_init(&text, 65536);
+    assert_int_equal(job_add_layer(&a, "kernel scale n=1", "", 1), ERR_OK);
+    a.spec = strdup("{\"a\": \"b\"}");
+    assert_int_equal(job_text(&a, &text), ERR_OK);
+    assert_int_equal(job_parse(buf_text(&text), text.len, &b, NULL), ERR_OK);
+    assert_string_equal(b.spec, a.spec);
+    assert_int_equal(b.spec_files.n, 0);
+    job_fini(&a);
+    job_fini(&b);
+    buf_fini(&text);
+}
+
 /* The text of a job with one member changed, by its JSON. */
 static enum err parse_with(const char *from, const char *to)
 {
@@ -363,6 +382,7 @@ int main(void)
         cmocka_unit_test(allocation_gives_possible_templates_a_tenth),
         cmocka_unit_test(allocation_is_a_lower_confidence_bound),
         cmocka_unit_test(every_member_of_a_job_is_written_and_read),
+        cmocka_unit_test(a_kernel_of_ones_own_is_part_of_the_text),
         cmocka_unit_test(numbers_out_of_their_range_are_refused),
         cmocka_unit_test(a_budget_is_shared_by_the_layers_of_a_network_alone),
         cmocka_unit_test(allocation_ends_when_all_are_exhausted),

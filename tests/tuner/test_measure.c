@@ -26,9 +26,12 @@ struct person {
     int n_each[N_CONFIGS];
     struct sha256 programs[N_CONFIGS];
     bool wrong_program, check_fails;
+    const struct program *own; /* measured instead of configs; its blobs: */
+    const struct blobs *own_blobs;
     enum err e;
     struct why why;
     int64_t n_seen;
+    int n_user_trials;
     int64_t least_lease_ns;
     char job_id[40];
 };
@@ -90,6 +93,11 @@ static void fill(struct person *p, struct trial_batch *b)
     struct task_proposal proposals[N_CONFIGS];
     size_t n = 0;
 
+    if (p->own) {
+        if (blobs_merge(&b->blobs, p->own_blobs) || trial_batch_add_program(b, p->own, 0, &p->programs[0], NULL))
+            abort();
+        return;
+    }
     if (task_ask(&p->task, N_CONFIGS, proposals, &n) || n != N_CONFIGS)
         abort();
     for (size_t i = 0; i < n; i++)
@@ -138,6 +146,17 @@ static void person_init(struct person *p)
     who = p;
 }
 
+static void count_by(const struct host_trial *t, void *arg)
+{
+    const char *by = "";
+
+    json_text_or(t->body, "proposed_by", "", &by, NULL);
+    assert_string_equal(by, "user");
+    assert_string_equal(t->anchor, "");
+    assert_string_equal(t->purpose, "search");
+    (*(int *)arg)++;
+}
+
 static void person_run(struct person *p, const struct sim_faults *faults, int64_t trial_ns)
 {
     const struct sim_model model = {.spread = 1, .fail = 200};
@@ -156,6 +175,7 @@ static void person_run(struct person *p, const struct sim_faults *faults, int64_
     world_add(w, "person", act, p);
     if (!world_run(w, 3600 * WORLD_S))
         fail_msg("it does not end");
+    host_trials(p->net, p->job_id, count_by, &p->n_user_trials);
     net_free(p->net);
     world_free(w);
 }
@@ -302,6 +322,32 @@ static void a_program_takes_its_files_from_beside_it_and_no_others(void **state)
     blobs_fini(&blobs);
 }
 
+static void a_persons_own_program_is_measured_alone(void **state)
+{
+    struct why why = {""};
+    struct program program;
+    struct blobs blobs;
+    struct person p;
+
+    (void)state;
+    blobs_init(&blobs, 1 << 20);
+    put("k.cl", "kernel void k(global float *y) {}");
+    put("v", "four floats here");
+    if (load("k.cl", "v", &program, &blobs, &why))
+        fail_msg("%s", why.text);
+    person_init(&p);
+    p.own = &program;
+    p.own_blobs = &blobs;
+    person_run(&p, NULL, WORLD_S);
+    assert_int_equal(p.e, ERR_OK);
+    assert_int_equal(p.n_seen, 1);
+    assert_false(p.wrong_program);
+    assert_int_equal(p.n_user_trials, 1);
+    person_fini(&p);
+    program_fini(&program);
+    blobs_fini(&blobs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +355,7 @@ int main(void)
         cmocka_unit_test(a_batch_can_be_interrupted),
         cmocka_unit_test(what_looks_after_the_farm_ends_a_batch),
         cmocka_unit_test(a_record_that_cannot_be_read_is_an_error_in_words),
+        cmocka_unit_test(a_persons_own_program_is_measured_alone),
         cmocka_unit_test(a_program_takes_its_files_from_beside_it_and_no_others),
     };
 

@@ -1,49 +1,12 @@
-/* One job from its first trial to its best log, on a farm where nothing goes wrong. */
+/* One job from its first trial to its last, on a farm where nothing goes wrong. */
 #include "core/file.h"
-#include "tests/sim/sim_check.h"
+#include "tests/tuner/one_job.h"
 #include "tuner/sibling.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#define DENSE "dense f32 m=8 n=64 k=64"
-#define OTHER "dense f32 m=8 n=128 k=64"
-
-/* A farm of one agent with one session, whose job may be changed until run(). */
-static struct sim_session *start(struct sim_farm *f, uint64_t seed, const char *workloads)
-{
-    sim_farm_init(f, seed);
-    sim_farm_agent(f, "a");
-    return sim_farm_session(f, "s", workloads);
-}
-
-static void run(struct sim_farm *f)
-{
-    struct why why = {""};
-
-    if (!sim_farm_run(f, 3600 * WORLD_S))
-        fail_msg("the farm stands still");
-    for (size_t i = 0; i < f->n_sessions; i++) {
-        const struct sim_session *s = &f->sessions[i];
-
-        if (s->e || s->end != SESSION_DONE)
-            fail_msg("%s: %s, end %d: %s", s->name, err_name(s->e), s->end, s->why.text);
-        if (!sim_check(f, s, &why))
-            fail_msg("%s: %s", s->name, why.text);
-    }
-}
-
-static const struct task *only_task(const struct sim_session *s)
-{
-    assert_int_equal(s->session.n_tasks, 1);
-    return &s->session.tasks[0];
-}
 
 static size_t count_arms(const struct task *t)
 {
@@ -68,6 +31,7 @@ static void trials_are_defaults_then_searched_then_finals_then_the_baseline(void
 
     (void)state;
     run(&f);
+    expect_done(&f, s);
     assert_int_equal(count_arms(only_task(s)), 2);
     asked_of(&f, s->job_id, &asked);
     assert_int_equal(asked.n, 31);
@@ -95,6 +59,7 @@ static void no_more_is_searched_than_the_budget_and_no_less(void **state)
 
         s->job.trials = budgets[i];
         run(&f);
+        expect_done(&f, s);
         asked_of(&f, s->job_id, &asked);
         assert_int_equal(asked_count(&asked, "search"), budgets[i]);
         assert_int_equal(only_task(s)->n_counted, budgets[i]);
@@ -128,6 +93,7 @@ static void finals_are_the_best_five_and_the_better_default(void **state)
 
         f.model.drift = 1.5;
         run(&f);
+        expect_done(&f, s);
         asked_of(&f, s->job_id, &asked);
         for (size_t i = 2; i < 24; i++)
             if (!asked.items[i].record.censored)
@@ -155,6 +121,7 @@ static void the_default_among_the_best_is_one_final(void **state)
     (void)state;
     s->job.trials = 3;
     run(&f);
+    expect_done(&f, s);
     asked_of(&f, s->job_id, &asked);
     assert_int_equal(asked_count(&asked, "final"), 3);
     asked_fini(&asked);
@@ -174,6 +141,7 @@ static void each_kind_of_trial_asks_for_its_own_timing(void **state)
         (struct job_timing){.rounds = 6, .rounds_near_best = 11, .min_calls = 4, .warmup = 2, .min_slot_ms = 3.5};
     s->job.run_s = 2;
     run(&f);
+    expect_done(&f, s);
     asked_of(&f, s->job_id, &asked);
     for (size_t i = 0; i < 30; i++) {
         const struct asked *a = &asked.items[i];
@@ -209,6 +177,7 @@ static void searched_trials_carry_the_best_so_far_and_finals_none(void **state)
 
     (void)state;
     run(&f);
+    expect_done(&f, s);
     asked_of(&f, s->job_id, &asked);
     for (size_t i = 0; i < 2; i++) {
         assert_float_equal(asked.items[i].best_ns, 0, 0);
@@ -235,29 +204,6 @@ static void searched_trials_carry_the_best_so_far_and_finals_none(void **state)
 
 /* ---- anchors ---- */
 
-static double true_ln(const struct sim_farm *f, const struct record *r)
-{
-    return log(sim_model_time(&f->model, NULL, r->program.hex));
-}
-
-/* All values on one scale through the epochs, whatever the pace was: the truth but for the noise. */
-static void expect_true_values(const struct sim_farm *f, const struct task *t)
-{
-    const struct measured *first = NULL;
-    double zero;
-
-    for (size_t i = 0; i < t->n_all && !first; i++)
-        if (!t->arms[t->all[i].i_arm].baseline && t->all[i].record.anchor.hash.hex[0] && !isnan(t->all[i].value))
-            first = &t->all[i];
-    assert_non_null(first);
-    zero = first->value - true_ln(f, &first->record);
-    for (size_t i = 0; i < t->n_all; i++)
-        if (t->all[i].record.anchor.hash.hex[0] && !isnan(t->all[i].value) &&
-            fabs(t->all[i].value - zero - true_ln(f, &t->all[i].record)) > 0.05)
-            fail_msg("the value of %s is %g, true is %g", t->all[i].record.id, t->all[i].value - zero,
-                     true_ln(f, &t->all[i].record));
-}
-
 static void the_best_default_stays_the_anchor_while_nothing_is_four_times_faster(void **state)
 {
     struct asked_list asked;
@@ -267,6 +213,7 @@ static void the_best_default_stays_the_anchor_while_nothing_is_four_times_faster
     (void)state;
     f.model.spread = 1.3;
     run(&f);
+    expect_done(&f, s);
     asked_of(&f, s->job_id, &asked);
     assert_string_equal(asked.items[2].anchor, asked.items[0].record.time_ns < asked.items[1].record.time_ns
                                                    ? asked.items[0].program
@@ -274,7 +221,7 @@ static void the_best_default_stays_the_anchor_while_nothing_is_four_times_faster
     for (size_t i = 2; i < 30; i++)
         assert_string_equal(asked.items[i].anchor, asked.items[2].anchor);
     assert_int_equal(asked_count(&asked, "redo"), 0);
-    expect_true_values(&f, only_task(s));
+    expect_true_values(&f, s);
     asked_fini(&asked);
     sim_farm_fini(&f);
 }
@@ -320,9 +267,10 @@ static void over_four_times_faster_opens_an_epoch_bridged_to_the_one_before(void
         f.model.drift = 1.5;
         s->job.trials = 40;
         run(&f);
+        expect_done(&f, s);
         asked_of(&f, s->job_id, &asked);
         expect_chain(&asked, &n_epochs);
-        expect_true_values(&f, only_task(s));
+        expect_true_values(&f, s);
         asked_fini(&asked);
         sim_farm_fini(&f);
     }
@@ -338,8 +286,7 @@ static void no_epoch_opens_for_another_objective_than_time(void **state)
     (void)state;
     f.model.spread = 5;
     snprintf(s->job.objective, sizeof s->job.objective, "energy");
-    if (!sim_farm_run(&f, 3600 * WORLD_S))
-        fail_msg("the farm stands still");
+    run(&f);
     assert_int_equal(s->e, ERR_OK);
     asked_of(&f, s->job_id, &asked);
     assert_int_equal(asked_count(&asked, "redo"), 0);
@@ -385,6 +332,7 @@ static int64_t most_out(size_t n_agents)
     w.job_id = s->job_id;
     net_on_turn(f.net, note_out, &w);
     run(&f);
+    expect_done(&f, s);
     sim_farm_fini(&f);
     return w.most;
 }
@@ -432,6 +380,7 @@ static void an_agent_that_comes_late_gets_its_share(void **state)
     net_on_turn(f.net, note_out, &w);
     world_add(f.world, "clock", come_late, late);
     run(&f);
+    expect_done(&f, s);
     assert_in_range(w.most, 3 * SESSION_BATCH + 1, 4 * SESSION_BATCH);
     assert_int_equal(s->session.device.n_agents, 2);
     assert_true(late->n_run > 20);
@@ -450,6 +399,7 @@ static void each_workload_has_its_own_budget(void **state)
     s->job.layers[0].trials = 11;
     s->job.layers[1].trials = 5;
     run(&f);
+    expect_done(&f, s);
     assert_int_equal(s->session.tasks[0].n_counted, 11);
     assert_int_equal(s->session.tasks[1].n_counted, 5);
     asked_of(&f, s->job_id, &asked);
@@ -470,6 +420,7 @@ static void layers_of_a_network_share_one_budget_to_the_last_trial(void **state)
         s->job.layers[1].count = 40; /* nearly all of the network's time */
         s->job.trials = 31;
         run(&f);
+        expect_done(&f, s);
         asked_of(&f, s->job_id, &asked);
         assert_int_equal(asked_count(&asked, "search"), 62);
         assert_int_equal(s->session.tasks[0].n_counted + s->session.tasks[1].n_counted, 62);
@@ -490,6 +441,7 @@ static void a_layer_tries_what_another_found_best_once(void **state)
     (void)state;
     s->job.trials = 40;
     run(&f);
+    expect_done(&f, s);
     asked_of(&f, s->job_id, &asked);
     for (size_t i = 0; i < asked.n; i++)
         n += strcmp(asked.items[i].purpose, "search") == 0 && strcmp(asked.items[i].by, "sibling") == 0;
@@ -497,278 +449,6 @@ static void a_layer_tries_what_another_found_best_once(void **state)
         assert_in_range(s->session.tasks[i].n_hinted, 1, TASK_MAX_HINTS);
     assert_true(n > 0 && n <= s->session.tasks[0].n_hinted + s->session.tasks[1].n_hinted);
     asked_fini(&asked);
-    sim_farm_fini(&f);
-}
-
-/* ---- logs ---- */
-
-static void a_recorded_space_is_searched_to_its_end_without_finals(void **state)
-{
-    struct sim_farm f;
-    struct sim_session *s = start(&f, 11, "");
-    struct asked_list asked;
-
-    (void)state;
-    sim_session_replays(s, 20);
-    s->job.trials = 50;
-    run(&f);
-    assert_int_equal(only_task(s)->n_counted, 20);
-    assert_int_equal(only_task(s)->stop, STOP_EXHAUSTED);
-    asked_of(&f, s->job_id, &asked);
-    assert_int_equal(asked.n, 20 + asked_count(&asked, "redo"));
-    asked_fini(&asked);
-    sim_farm_fini(&f);
-}
-
-static struct sim_session *again(struct sim_farm *f, int64_t trials)
-{
-    struct sim_session *second = sim_farm_session(f, "second", DENSE);
-
-    sim_session_follows(second);
-    snprintf(second->log_path, sizeof second->log_path, "%s", f->sessions[0].log_path);
-    second->job.trials = trials;
-    return second;
-}
-
-static void the_same_log_again_is_all_there_already(void **state)
-{
-    struct sim_farm f;
-    struct sim_session *first = start(&f, 12, DENSE), *second = again(&f, 24);
-    struct asked_list asked;
-
-    (void)state;
-    if (!sim_farm_run(&f, 3600 * WORLD_S))
-        fail_msg("the farm stands still");
-    assert_int_equal(first->e, ERR_OK);
-    assert_int_equal(second->e, ERR_OK);
-    asked_of(&f, second->job_id, &asked);
-    assert_int_equal(asked.n, 0);
-    assert_int_equal(only_task(second)->n_counted, 24);
-    assert_string_equal(task_winner(only_task(second))->record.id, task_winner(only_task(first))->record.id);
-    asked_fini(&asked);
-    sim_farm_fini(&f);
-}
-
-static void a_longer_run_on_a_log_measures_the_rest_against_the_same_anchor(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-        struct sim_farm f;
-        struct sim_session *first = start(&f, seed, DENSE), *second = again(&f, 40);
-        struct asked_list before, after;
-        struct lines log;
-
-        f.model.spread = seed < 3 ? 1.2 : 5; /* with epochs, too */
-        f.model.drift = 0;
-        if (!sim_farm_run(&f, 3600 * WORLD_S))
-            fail_msg("the farm stands still");
-        assert_int_equal(second->e, ERR_OK);
-        asked_of(&f, first->job_id, &before);
-        asked_of(&f, second->job_id, &after);
-        assert_int_equal(asked_count(&after, "search"), 16);
-        assert_string_equal(after.items[0].anchor, before.items[before.n - 2].anchor); /* of the finals */
-        assert_int_equal(after.items[0].epoch, before.items[before.n - 2].epoch);
-        assert_float_equal(after.items[0].bridge, before.items[before.n - 2].bridge, 1e-9);
-        for (size_t i = 0; i < after.n; i++)
-            for (size_t k = 0; k < before.n && strcmp(after.items[i].purpose, "search") == 0; k++)
-                if (strcmp(before.items[k].purpose, "search") == 0)
-                    assert_string_not_equal(after.items[i].program, before.items[k].program);
-        expect_true_values(&f, only_task(second));
-        lines_of_log(first->log_path, &log);
-        assert_int_equal(log.n, before.n + after.n);
-        lines_fini(&log);
-        asked_fini(&before);
-        asked_fini(&after);
-        sim_farm_fini(&f);
-    }
-}
-
-/* Another log only informs: what is known is not proposed, and no trial of the budget is taken for it. */
-static void records_of_another_log_inform_and_do_not_count(void **state)
-{
-    struct sim_farm f;
-    struct sim_session *first = start(&f, 13, DENSE), *second;
-    struct asked_list before, after;
-
-    (void)state;
-    second = sim_farm_session(&f, "second", DENSE);
-    sim_session_follows(second);
-    second->records = first->log_path;
-    second->job.trials = 10;
-    second->job.seed = first->job.seed;
-    if (!sim_farm_run(&f, 3600 * WORLD_S))
-        fail_msg("the farm stands still");
-    assert_int_equal(second->e, ERR_OK);
-    assert_int_equal(only_task(second)->n_counted, 10);
-    assert_int_equal(only_task(second)->n_all, 24 + 1 + 10); /* and the baseline */
-    asked_of(&f, first->job_id, &before);
-    asked_of(&f, second->job_id, &after);
-    assert_int_equal(asked_count(&after, "search"), 10);
-    for (size_t i = 0; i < after.n; i++)
-        for (size_t k = 0; k < before.n && strcmp(after.items[i].purpose, "search") == 0; k++)
-            if (strcmp(before.items[k].purpose, "search") == 0)
-                assert_string_not_equal(after.items[i].program, before.items[k].program);
-    asked_fini(&before);
-    asked_fini(&after);
-    sim_farm_fini(&f);
-}
-
-/* What a farm that is gone measured, as a log of one's own or to learn from: the anchor's program must be made anew. */
-static void the_anchor_may_come_from_a_log_of_another_farm(void **state)
-{
-    char dir[256], path[300];
-
-    (void)state;
-    assert_int_equal(dir_temporary("tune-test", dir, sizeof dir, NULL), ERR_OK);
-    snprintf(path, sizeof path, "%s/s.jsonl", dir);
-    for (int mode = 0; mode < 3; mode++) {
-        struct asked_list asked;
-        struct sim_farm f;
-        struct sim_session *s = start(&f, 1, DENSE);
-
-        if (mode == 1) { /* go on with it: it has two defaults and their finals */
-            snprintf(s->log_path, sizeof s->log_path, "%s", path);
-        } else if (mode == 2) {
-            s->records = path;
-        } else {
-            snprintf(s->log_path, sizeof s->log_path, "%s", path);
-            s->job.trials = 2;
-        }
-        if (!sim_farm_run(&f, 3600 * WORLD_S))
-            fail_msg("the farm stands still");
-        assert_int_equal(s->e, ERR_OK);
-        asked_of(&f, s->job_id, &asked);
-        if (mode > 0)
-            assert_true(asked_count(&asked, "search") >= 22);
-        for (size_t i = mode == 2 ? 2 : 0; mode > 0 && i < asked.n; i++)
-            if (!asked.items[i].is_baseline && asked.items[i].record.status == STATUS_OK && asked.items[i].anchor[0])
-                assert_string_equal(asked.items[i].record.anchor.hash.hex, asked.items[i].anchor);
-            else
-                assert_true(asked.items[i].is_baseline);
-        asked_fini(&asked);
-        sim_farm_fini(&f);
-    }
-    dir_remove(dir);
-}
-
-/* ---- progress ---- */
-
-struct numbers {
-    const char *job_id;
-    int64_t done, total, n_changes;
-    bool fell;
-};
-
-static void note_numbers(struct net *n, void *arg)
-{
-    struct numbers *w = arg;
-    struct host_job j;
-
-    if (!host_job(n, w->job_id, &j) || j.done < 0)
-        return;
-    w->fell |= j.done < w->done;
-    w->n_changes += j.done != w->done;
-    w->done = j.done;
-    w->total = j.total;
-}
-
-static void the_tracker_hears_how_far_a_job_is(void **state)
-{
-    struct numbers w = {.done = 0};
-    struct sim_farm f;
-    struct sim_session *s = start(&f, 14, DENSE "\n" OTHER);
-
-    (void)state;
-    w.job_id = s->job_id;
-    net_on_turn(f.net, note_numbers, &w);
-    run(&f);
-    assert_false(w.fell);
-    assert_true(w.n_changes >= 3);
-    assert_int_equal(w.done, 48);
-    assert_int_equal(w.total, 48);
-    sim_farm_fini(&f);
-}
-
-static void each_record_is_told_once_and_the_best_as_best(void **state)
-{
-    size_t n_size = 0, n_measured = 0, n_best = 0, n_submitted = 0, n_devices = 0;
-    int64_t seq = 0;
-    char *text = NULL;
-    struct sim_farm f;
-    struct sim_session *s = start(&f, 15, DENSE);
-    double best_gflops = 0;
-
-    (void)state;
-    f.model.drift = 0;
-    f.model.noise = 0;
-    s->tells = open_memstream(&text, &n_size);
-    s->tell_mode = PROGRESS_JSON;
-    run(&f);
-    fclose(s->tells);
-    for (const char *p = text, *end; (end = strchr(p, '\n')) != NULL; p = end + 1) {
-        cJSON *o = NULL;
-        const char *event = "", *purpose = "";
-
-        assert_int_equal(json_parse(p, (size_t)(end - p), &o, NULL), ERR_OK);
-        json_text_or(o, "event", "", &event, NULL);
-        json_text_or(o, "purpose", "", &purpose, NULL);
-        assert_true(cJSON_GetObjectItemCaseSensitive(o, "seq")->valuedouble == (double)++seq);
-        n_measured += strcmp(event, "measured") == 0;
-        n_devices += strcmp(event, "device") == 0;
-        if (strcmp(event, "submitted") == 0)
-            n_submitted += (size_t)cJSON_GetObjectItemCaseSensitive(o, "trials")->valuedouble;
-        if (strcmp(event, "best") == 0) {
-            n_best++;
-            assert_true(cJSON_GetObjectItemCaseSensitive(o, "gflops")->valuedouble > best_gflops);
-            best_gflops = cJSON_GetObjectItemCaseSensitive(o, "gflops")->valuedouble;
-        }
-        cJSON_Delete(o);
-    }
-    free(text);
-    assert_int_equal(n_devices, 1);
-    assert_int_equal(n_submitted, 31);
-    assert_int_equal(n_measured + n_best, 31);
-    assert_true(n_best >= 2);
-    assert_float_equal(best_gflops, record_gflops(&only_task(s)->all[only_task(s)->i_best].record), 1e-9);
-    sim_farm_fini(&f);
-}
-
-/* "[task 1/1] 7/24  .." of a plain log; the last line has all. */
-static void the_progress_line_never_falls(void **state)
-{
-    size_t n_size = 0, n_lines = 0;
-    long done = 0, total = 0;
-    double best = 0;
-    char *text = NULL;
-    struct sim_farm f;
-    struct sim_session *s = start(&f, 16, DENSE);
-
-    (void)state;
-    f.agents[0].trial_ns = 4 * WORLD_S;
-    f.agents[0].most = 1;
-    s->tells = open_memstream(&text, &n_size);
-    s->tell_mode = PROGRESS_PLAIN;
-    run(&f);
-    fclose(s->tells);
-    for (char *p = text, *end; (end = strchr(p, '\n')) != NULL; p = end + 1) {
-        long d = -1, t = -1;
-        double now = 0, gflops = 0;
-
-        *end = '\0';
-        if (strncmp(p, "[task 1/1]", 10) != 0)
-            continue;
-        n_lines++;
-        if (sscanf(p + 10, "%ld/%ld %lf / best %lf GFLOPS", &d, &t, &now, &gflops) != 4)
-            fail_msg("a line is '%s'", p);
-        assert_true(d >= done && t == 24 && gflops >= best);
-        done = d;
-        total = t;
-        best = gflops;
-    }
-    free(text);
-    assert_true(n_lines >= 3);
-    assert_int_equal(done, 24);
-    assert_int_equal(total, 24);
     sim_farm_fini(&f);
 }
 
@@ -789,14 +469,6 @@ int main(void)
         cmocka_unit_test(each_workload_has_its_own_budget),
         cmocka_unit_test(layers_of_a_network_share_one_budget_to_the_last_trial),
         cmocka_unit_test(a_layer_tries_what_another_found_best_once),
-        cmocka_unit_test(a_recorded_space_is_searched_to_its_end_without_finals),
-        cmocka_unit_test(the_same_log_again_is_all_there_already),
-        cmocka_unit_test(a_longer_run_on_a_log_measures_the_rest_against_the_same_anchor),
-        cmocka_unit_test(records_of_another_log_inform_and_do_not_count),
-        cmocka_unit_test(the_anchor_may_come_from_a_log_of_another_farm),
-        cmocka_unit_test(the_tracker_hears_how_far_a_job_is),
-        cmocka_unit_test(each_record_is_told_once_and_the_best_as_best),
-        cmocka_unit_test(the_progress_line_never_falls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

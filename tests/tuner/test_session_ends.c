@@ -1,31 +1,11 @@
 /* How a job's search ends, and how a session does: by its own rules, by the clock, by people and by the tracker. */
-#include "tests/sim/sim_check.h"
+#include "tests/tuner/one_job.h"
 #include "tuner/stop.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#define DENSE "dense f32 m=8 n=64 k=64"
-#define OTHER "dense f32 m=8 n=128 k=64"
-
-static struct sim_session *start(struct sim_farm *f, uint64_t seed, const char *workloads)
-{
-    sim_farm_init(f, seed);
-    sim_farm_agent(f, "a");
-    return sim_farm_session(f, "s", workloads);
-}
-
-static void run(struct sim_farm *f)
-{
-    if (!sim_farm_run(f, 3600 * WORLD_S))
-        fail_msg("the farm stands still");
-}
 
 static void expect_end(struct sim_farm *f, const struct sim_session *s, enum session_end end, const char *state)
 {
@@ -36,12 +16,6 @@ static void expect_end(struct sim_farm *f, const struct sim_session *s, enum ses
     assert_int_equal(s->end, end);
     host_kept(f->net, s->job_id, &kept);
     assert_string_equal(kept.state, state);
-}
-
-static const struct task *only_task(const struct sim_session *s)
-{
-    assert_int_equal(s->session.n_tasks, 1);
-    return &s->session.tasks[0];
 }
 
 /* ---- why a search stops ---- */

@@ -1,47 +1,12 @@
 /* Records that are none, agents that vanish, people's programs that are killed: a job goes on and counts right. */
-#include "tests/sim/sim_check.h"
+#include "tests/tuner/one_job.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#define DENSE "dense f32 m=8 n=64 k=64"
-
-static struct sim_session *start(struct sim_farm *f, uint64_t seed)
-{
-    sim_farm_init(f, seed);
-    sim_farm_agent(f, "a");
-    return sim_farm_session(f, "s", DENSE);
-}
-
-static void run(struct sim_farm *f)
-{
-    if (!sim_farm_run(f, 7200 * WORLD_S))
-        fail_msg("the farm stands still");
-}
-
-static void expect_done(struct sim_farm *f, const struct sim_session *s)
-{
-    struct why why = {""};
-
-    if (s->e || s->end != SESSION_DONE)
-        fail_msg("%s: %s, end %d: %s", s->name, err_name(s->e), s->end, s->why.text);
-    if (!sim_check(f, s, &why))
-        fail_msg("%s: %s", s->name, why.text);
-}
-
-static const struct task *only_task(const struct sim_session *s)
-{
-    assert_int_equal(s->session.n_tasks, 1);
-    return &s->session.tasks[0];
-}
 
 static size_t searched(struct sim_farm *f, const struct sim_session *s)
 {
@@ -66,7 +31,7 @@ static void a_damaged_or_foreign_record_ends_its_trial_and_no_more(void **state)
 {
     for (int foreign = 0; foreign < 2; foreign++) {
         struct sim_farm f;
-        struct sim_session *s = start(&f, 1);
+        struct sim_session *s = start(&f, 1, DENSE);
 
         if (foreign)
             f.agents[0].faults.foreign = 250;
@@ -115,7 +80,7 @@ static void a_record_of_something_else_than_was_asked_for_counts_as_lost(void **
     (void)state;
     for (which = 0; which < 4; which++) {
         struct sim_farm f;
-        struct sim_session *s = start(&f, 2);
+        struct sim_session *s = start(&f, 2, DENSE);
 
         f.agents[0].sends = send_others;
         s->job.templates[strlen("dense/gemm_direct")] = '\0'; /* one template, so that knobs are of its space */
@@ -155,7 +120,7 @@ static void a_bridge_that_cannot_be_measured_is_not_tried_again(void **state)
     for (which = 0; which < 4; which++) {
         struct asked_list asked;
         struct sim_farm f;
-        struct sim_session *s = start(&f, 3);
+        struct sim_session *s = start(&f, 3, DENSE);
 
         f.model.spread = 5;
         f.agents[0].sends = spoil_bridges;
@@ -179,7 +144,7 @@ static void what_another_job_measured_is_taken_at_once_and_counted_once(void **s
 {
     struct host_kept kept;
     struct sim_farm f;
-    struct sim_session *first = start(&f, 4), *second;
+    struct sim_session *first = start(&f, 4, DENSE), *second;
 
     (void)state;
     second = sim_farm_session(&f, "second", DENSE);
@@ -203,7 +168,7 @@ static void results_that_are_sent_twice_are_taken_once(void **state)
     size_t n_size = 0, n_told = 0;
     char *text = NULL;
     struct sim_farm f;
-    struct sim_session *s = start(&f, 5);
+    struct sim_session *s = start(&f, 5, DENSE);
 
     (void)state;
     f.agents[0].faults.twice = 1000;
@@ -224,7 +189,7 @@ static void a_record_that_comes_again_changes_nothing(void **state)
 {
     struct lines store;
     struct sim_farm f;
-    struct sim_session *s = start(&f, 6);
+    struct sim_session *s = start(&f, 6, DENSE);
     struct task before;
     int64_t n_failed;
 
@@ -272,7 +237,7 @@ static bool spoil_log(struct sim_session *s)
 static void a_record_is_written_before_it_is_learnt(void **state)
 {
     struct sim_farm f;
-    struct sim_session *s = start(&f, 7);
+    struct sim_session *s = start(&f, 7, DENSE);
     struct lines store;
 
     (void)state;
@@ -307,7 +272,7 @@ static void a_job_without_agents_waits_until_one_comes_back(void **state)
         static const char *const names[] = {"b", "c"};
         struct host_kept kept;
         struct sim_farm f;
-        struct sim_session *s = start(&f, n);
+        struct sim_session *s = start(&f, n, DENSE);
 
         for (size_t i = 1; i < n; i++)
             sim_farm_agent(&f, names[i - 1]);
@@ -329,7 +294,7 @@ static void a_trial_that_kills_five_agents_is_lost_and_the_job_ends(void **state
 {
     struct host_kept kept;
     struct sim_farm f;
-    struct sim_session *s = start(&f, 2);
+    struct sim_session *s = start(&f, 2, DENSE);
 
     (void)state;
     f.agents[0].faults.die = 600;
@@ -350,7 +315,7 @@ static void a_trial_that_kills_five_agents_is_lost_and_the_job_ends(void **state
 static void a_slow_agents_late_results_count_once(void **state)
 {
     struct sim_farm f;
-    struct sim_session *s = start(&f, 3);
+    struct sim_session *s = start(&f, 3, DENSE);
 
     (void)state;
     sim_farm_agent(&f, "slow")->faults.slow = 1000;
@@ -379,7 +344,7 @@ static void pause_it(void *arg)
 static void a_tracker_that_stands_still_for_a_while_costs_nothing(void **state)
 {
     struct sim_farm f;
-    struct sim_session *s = start(&f, 4);
+    struct sim_session *s = start(&f, 4, DENSE);
 
     (void)state;
     world_add(f.world, "pause", pause_it, &f);
@@ -413,7 +378,7 @@ static void another_goes_on_where_a_killed_session_was(void **state)
         struct asked_list asked;
         struct why why = {""};
         struct sim_farm f;
-        struct sim_session *s = start(&f, seed), *next = sim_farm_session(&f, "next", DENSE);
+        struct sim_session *s = start(&f, seed, DENSE), *next = sim_farm_session(&f, "next", DENSE);
         struct killer k = {s, 1200 * WORLD_MS + (int64_t)seed * 150 * WORLD_MS};
 
         f.model.spread = seed % 2 ? 1.2 : 5;
@@ -445,7 +410,7 @@ static void one_without_the_log_goes_on_as_well(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         struct sim_farm f;
-        struct sim_session *s = start(&f, seed), *next = sim_farm_session(&f, "next", DENSE);
+        struct sim_session *s = start(&f, seed, DENSE), *next = sim_farm_session(&f, "next", DENSE);
         struct killer k = {s, 1300 * WORLD_MS + (int64_t)seed * 200 * WORLD_MS};
 
         next->takes_over = true;
@@ -472,7 +437,7 @@ static void who_takes_over_can_be_interrupted_while_trials_are_out(void **state)
 {
     struct host_kept kept;
     struct sim_farm f;
-    struct sim_session *s = start(&f, 1), *next = sim_farm_session(&f, "next", DENSE);
+    struct sim_session *s = start(&f, 1, DENSE), *next = sim_farm_session(&f, "next", DENSE);
     struct killer k = {s, 2200 * WORLD_MS};
 
     (void)state;
@@ -504,7 +469,7 @@ static void trials_that_wait_for_a_builder_are_told_once(void **state)
         size_t n_size = 0, n_told = 0;
         char *text = NULL;
         struct sim_farm f;
-        struct sim_session *s = start(&f, 1);
+        struct sim_session *s = start(&f, 1, DENSE);
 
         f.agents[0].arch = "sm_61";
         s->tells = open_memstream(&text, &n_size);

@@ -1,17 +1,10 @@
 /* Several people on one tracker, agents that come and go, losses and crashes: by seed. */
-#include "tests/sim/sim_check.h"
+#include "tests/tuner/one_job.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#define DENSE "dense f32 m=8 n=64 k=64"
-#define OTHER "dense f32 m=8 n=128 k=64"
 
 static const char *const names[] = {"anna", "bert", "cleo"};
 
@@ -114,7 +107,7 @@ static void jobs_end_through_losses_crashes_and_dying_agents(void **state)
 }
 
 /* Without drift a time is the truth but for the noise, and so must every value be that came by ratios. */
-static void expect_true_values(uint64_t seed, const struct sim_session *s)
+static void expect_truth(uint64_t seed, const struct sim_session *s)
 {
     const struct task *t = &s->session.tasks[0];
 
@@ -151,7 +144,7 @@ static void a_job_on_what_others_tuned_ends_with_true_values(void **state)
         if (!sim_farm_run(&f, 3600 * WORLD_S))
             fail_msg("seed %llu does not end", (unsigned long long)seed);
         for (size_t i = 0; i < 16; i++)
-            expect_true_values(seed, &f.sessions[i]);
+            expect_truth(seed, &f.sessions[i]);
         sim_farm_fini(&f);
     }
 }

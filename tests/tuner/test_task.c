@@ -237,6 +237,173 @@ static void an_interrupted_run_finds_its_anchor_again(void **state)
     task_fini(&t);
 }
 
+/* A search record of proposal `i` that took `time_ns`, timed against `anchor` (NULL = alone) of that epoch. */
+static void take_anchored(struct task *t, const struct config *c, double time_ns, const struct sha256 *anchor,
+                          int64_t epoch, double bridge, double lnratio, enum origin origin)
+{
+    struct record r;
+
+    make(t, searched_arm(t), c, time_ns, &r);
+    if (anchor) {
+        r.anchor.hash = *anchor;
+        r.anchor.epoch = epoch;
+        r.anchor.bridge = bridge;
+        r.lnratio = lnratio;
+    }
+    assert_int_equal(task_take(t, &r, origin), ERR_OK);
+    record_fini(&r);
+}
+
+/* In the log: p0 alone; p1 and p2 against p0; p3 against p2, the next epoch; p4 of another job, against a program that is
+ * not here, of a later epoch; p5 only known from elsewhere, against p1. */
+static void the_newest_anchor_that_is_known_is_restored(void **state)
+{
+    const struct sha256 unknown = sha256_of("unknown", 7);
+    struct task_proposal p[6];
+    struct task t;
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 6);
+    take_anchored(&t, &p[0].config, 1000, NULL, 0, 0, NAN, ORIGIN_LOG);
+    take_anchored(&t, &p[1].config, 900, &t.all[0].record.program, 0, 0, -0.2, ORIGIN_LOG);
+    take_anchored(&t, &p[2].config, 200, &t.all[0].record.program, 0, 0, -1.5, ORIGIN_LOG);
+    take_anchored(&t, &p[3].config, 150, &t.all[2].record.program, 1, -1.45, -0.3, ORIGIN_LOG);
+    take_anchored(&t, &p[4].config, 300, &unknown, 5, -2, -1, ORIGIN_LOG);
+    take_anchored(&t, &p[5].config, 400, &t.all[1].record.program, 7, -2, -1, ORIGIN_WARM);
+    assert_int_equal(task_restore_anchor(&t, same_program, NULL), ERR_OK);
+    assert_string_equal(t.anchor.hash.hex, t.all[2].record.program.hex);
+    assert_int_equal(t.anchor.epoch, 1);
+    assert_true(fabs(t.anchor.bridge + 1.45) < 1e-12);
+    assert_true(fabs(t.all[3].value - (log(200) - 0.3)) < 1e-12); /* its ratio to p2's own time */
+    assert_true(fabs(t.all[0].value - log(1000)) < 1e-12);
+    assert_true(fabs(t.all[1].value - log(900)) < 1e-12); /* an anchor of before: by its time */
+    assert_true(fabs(t.all[4].value - log(300)) < 1e-12);
+    assert_int_equal(t.i_best, 3);
+    assert_int_equal(t.gain.n, 6);
+    assert_true(fabs(anchor_lnratio(&t.anchor, t.all[2].value)) < 1e-12);
+    task_fini(&t);
+}
+
+static enum err another_program(const struct measured *m, struct sha256 *hash, void *arg)
+{
+    (void)m;
+    (void)arg;
+    *hash = sha256_of("changed", 7);
+    return ERR_OK;
+}
+
+static void an_anchor_whose_program_changed_is_not_restored(void **state)
+{
+    struct task_proposal p[2];
+    struct task t;
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 2);
+    take_anchored(&t, &p[0].config, 1000, NULL, 0, 0, NAN, ORIGIN_LOG);
+    take_anchored(&t, &p[1].config, 900, &t.all[0].record.program, 0, 0, -0.2, ORIGIN_LOG);
+    assert_int_equal(task_restore_anchor(&t, another_program, NULL), ERR_OK);
+    assert_string_equal(t.anchor.hash.hex, "");
+    assert_true(fabs(t.all[1].value - log(900)) < 1e-12);
+    task_fini(&t);
+}
+
+static void the_top_are_the_best_in_order_without_those_given_up(void **state)
+{
+    static const double times[] = {500, 300, 0, 400, 100, 200};
+    const struct measured *top[6];
+    struct task_proposal p[6];
+    struct task t;
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 6);
+    for (size_t i = 0; i < 6; i++)
+        take(&t, &p[i].config, times[i], NAN, "search", ORIGIN_JOB);
+    t.all[5].record.censored = true;
+    assert_int_equal(task_top(&t, 3, top), 3);
+    assert_ptr_equal(top[0], &t.all[4]);
+    assert_ptr_equal(top[1], &t.all[1]);
+    assert_ptr_equal(top[2], &t.all[3]);
+    assert_int_equal(task_top(&t, 6, top), 4); /* one failed, one was given up */
+    assert_ptr_equal(top[3], &t.all[0]);
+    assert_int_equal(t.n_failed, 1);
+    assert_int_equal(t.since_better, 1);
+    task_fini(&t);
+}
+
+static void a_record_answers_the_trial_of_its_config_and_purpose(void **state)
+{
+    struct task_proposal p[2];
+    struct record r;
+    struct task t;
+    size_t a;
+
+    (void)state;
+    start(&t);
+    a = searched_arm(&t);
+    ask(&t, p, 2);
+    make(&t, a, &p[0].config, 1000, &r);
+    assert_true(task_answers(&t, &r, "search", a, &p[0].config));
+    assert_false(task_answers(&t, &r, "search", a, &p[1].config));
+    assert_false(task_answers(&t, &r, "final", a, &p[0].config));
+    assert_false(task_answers(&t, &r, "search", a + 1, &p[0].config));
+    snprintf(r.objective, sizeof r.objective, "edp");
+    assert_false(task_answers(&t, &r, "search", a, &p[0].config));
+    r.objective[0] = '\0';
+    r.status = STATUS_CRASH;
+    assert_true(task_answers(&t, &r, "search", a, &p[0].config)); /* a failure is an answer */
+    r.status = STATUS_LOST;
+    assert_false(task_answers(&t, &r, "search", a, &p[0].config));
+    record_fini(&r);
+    task_fini(&t);
+}
+
+static void a_config_that_makes_no_program_is_refused_and_not_proposed_again(void **state)
+{
+    struct task_proposal p[1], later[16];
+    struct task t;
+    size_t n = 0;
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 1);
+    assert_int_equal(task_refuse(&t, p[0].i_arm, &p[0].config), ERR_OK);
+    assert_int_equal(t.n_refused, 1);
+    assert_int_equal(t.n_failed, 1);
+    assert_int_equal(t.n_counted, 0);
+    for (int round = 0; round < 20; round++) {
+        assert_int_equal(task_ask(&t, 16, later, &n), ERR_OK);
+        for (size_t i = 0; i < n; i++)
+            assert_false(space_config_equal(t.arms[p[0].i_arm].space, &later[i].config, &p[0].config));
+    }
+    task_fini(&t);
+}
+
+/* What was measured again later, in a second row of finals, stands for the first. */
+static void the_finest_measurement_is_the_last_final_that_is_ok(void **state)
+{
+    struct task_proposal p[2];
+    struct task t;
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 2);
+    take(&t, &p[0].config, 1000, NAN, "search", ORIGIN_JOB);
+    take(&t, &p[1].config, 900, NAN, "search", ORIGIN_JOB);
+    assert_ptr_equal(task_finest(&t, &t.all[0]), &t.all[0]);
+    take(&t, &p[0].config, 0, NAN, "final", ORIGIN_JOB);
+    assert_ptr_equal(task_finest(&t, &t.all[0]), &t.all[0]); /* it failed */
+    take(&t, &p[0].config, 700, NAN, "final", ORIGIN_LOG);
+    assert_int_equal(t.n_finals, 1);
+    assert_ptr_equal(task_finest(&t, &t.all[0]), &t.finals[0]);
+    assert_ptr_equal(task_winner(&t), &t.finals[0]);
+    take(&t, &p[1].config, 100, NAN, "final", ORIGIN_WARM); /* elsewhere */
+    assert_int_equal(t.n_finals, 1);
+    task_fini(&t);
+}
+
 static void ties_follow_the_standard_errors(void **state)
 {
     struct measured a = {.value = 1.0}, b = {.value = 1.009};
@@ -447,6 +614,12 @@ int main(void)
         cmocka_unit_test(a_four_times_faster_best_opens_an_epoch),
         cmocka_unit_test(a_failed_bridge_is_not_tried_again),
         cmocka_unit_test(an_interrupted_run_finds_its_anchor_again),
+        cmocka_unit_test(the_newest_anchor_that_is_known_is_restored),
+        cmocka_unit_test(an_anchor_whose_program_changed_is_not_restored),
+        cmocka_unit_test(the_top_are_the_best_in_order_without_those_given_up),
+        cmocka_unit_test(a_record_answers_the_trial_of_its_config_and_purpose),
+        cmocka_unit_test(a_config_that_makes_no_program_is_refused_and_not_proposed_again),
+        cmocka_unit_test(the_finest_measurement_is_the_last_final_that_is_ok),
         cmocka_unit_test(ties_follow_the_standard_errors),
         cmocka_unit_test(finals_overrule_the_search),
         cmocka_unit_test(the_table_tells_a_gain_a_tie_and_a_default_that_stands),

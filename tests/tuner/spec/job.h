@@ -23,7 +23,7 @@ static const char job_kernel[] =
 static const char job_reference[] = "__kernel void plain(__global const float *x, __global float *y, float by, int n)\n"
                                     "{ const int i = (int)get_global_id(0); if (i < n) y[i] = x[i] * by; }\n";
 
-static const char job_text[] =
+static const char job_file_text[] =
     "{\n"
     "  \"ConfigurationSpace\": {\n"
     "    \"TuningParameters\": [\n"
@@ -82,7 +82,7 @@ static inline char *job_with(const char *text, const char *const *pairs)
 /* Writes the job and its kernels into a folder; the job's path is in `path`. */
 static inline void job_write(const char *dir, const char *const *pairs, char path[512])
 {
-    char *text = job_with(job_text, pairs), other[512];
+    char *text = job_with(job_file_text, pairs), other[512];
 
     snprintf(path, 512, "%s/job.json", dir);
     if (text)

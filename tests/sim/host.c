@@ -59,6 +59,23 @@ void net_on_turn(struct net *n, void (*after_turn)(struct net *n, void *arg), vo
     n->arg = arg;
 }
 
+void host_drain(struct net *n, const char *agent)
+{
+    struct agent *a = n->up ? table_get_text(&n->tracker->agents, agent) : NULL;
+
+    if (a)
+        a->drain = true;
+}
+
+int host_n_leased(const struct net *n, const char *agent)
+{
+    int n_leased = 0;
+
+    for (const struct trial *t = n->up ? n->tracker->leased.first : NULL; t; t = t->next)
+        n_leased += t->agent && strcmp(t->agent->id, agent) == 0;
+    return n_leased;
+}
+
 static int64_t number_of(const char *id)
 {
     return strtoll(id + 1, NULL, 10);

@@ -47,6 +47,10 @@ void net_set_lease_ms(struct net *n, int64_t ms);
 /* False: the tracker takes no turn (SIGSTOP). */
 void net_set_running(struct net *n, bool running);
 int64_t net_crashes(const struct net *n);
+/* Asks an agent to leave, as no call of a peer does yet; nothing while the tracker is down or does not know it. */
+void host_drain(struct net *n, const char *agent);
+/* Trials leased to an agent; 0 while the tracker is down. */
+int host_n_leased(const struct net *n, const char *agent);
 /* Called after each turn of the tracker, with all committed. */
 void net_on_turn(struct net *n, void (*after_turn)(struct net *n, void *arg), void *arg);
 

@@ -231,7 +231,7 @@ static void five_builders_that_end_lose_the_trial_until_it_is_requeued(void **st
 
     runner(rig, "run", "k8", "sm_8", false);
     submit(rig, "k8", job);
-    add(rig, job, "k8", 0, 80, 0);
+    add(rig, job, "k8", 0, 80, 80); /* its own anchor: one build */
     for (int i = 0; i < 5; i++) {
         snprintf(nonce, sizeof nonce, "n%d", i);
         builder(rig, "make", nonce, "sm_8"); /* the process before is dead: its lease is void */

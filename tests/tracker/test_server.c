@@ -264,6 +264,35 @@ static void a_page_is_rendered_by_the_thread_that_owns_the_tracker(void **state)
     client_close(c);
 }
 
+static enum err count_turns(struct tracker *t, struct buf *out)
+{
+    return buf_printf(out, "%lld", (long long)t->stats.commits);
+}
+
+static int64_t turns_of(struct place *p)
+{
+    struct buf out;
+    int64_t n;
+
+    buf_init(&out, 100);
+    assert_int_equal(server_page(p->s, count_turns, &out), ERR_OK);
+    n = strtoll(buf_text(&out), NULL, 10);
+    buf_fini(&out);
+    return n;
+}
+
+/* It looks at deadlines every 50 ms, and sleeps meanwhile. */
+static void an_idle_tracker_takes_few_turns(void **state)
+{
+    struct place *p = *state;
+    int64_t n = turns_of(p);
+
+    clock_sleep_ms(500);
+    n = turns_of(p) - n;
+    if (n < 1 || n > 20)
+        fail_msg("%lld turns in half a second, expected about 10", (long long)n);
+}
+
 /* ---- too much at once ---- */
 
 static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -464,6 +493,7 @@ int main(void)
         FACT(nobody_is_answered_once_the_store_failed),
         FACT(an_address_that_is_taken_or_none_is_told),
         FACT(a_page_is_rendered_by_the_thread_that_owns_the_tracker),
+        FACT(an_idle_tracker_takes_few_turns),
         FACT(sixteen_pages_may_be_asked_for_at_once),
         FACT(requests_over_the_queues_limit_are_told_to_come_again),
         FACT(the_http_side_has_three_pages_and_nothing_else),

@@ -14,6 +14,9 @@ function(tune_test name)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 60)
   endif()
+  if(TUNE_COVERAGE) # nothing is optimised, everything counted
+    math(EXPR T_TIMEOUT "${T_TIMEOUT} * 10")
+  endif()
   set(tests ${name})
   if(T_PARTS) # a long test in n parts with the argument "i/n", which may run side by side
     set(tests)

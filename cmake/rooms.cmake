@@ -14,6 +14,9 @@ function(tune_test name)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300) # against hangs; busy machines are slow
   endif()
+  if(TUNE_COVERAGE) # nothing is optimised, everything counted
+    math(EXPR T_TIMEOUT "${T_TIMEOUT} * 10")
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()

@@ -1,6 +1,6 @@
 #include "cost_model/bins.h"
 
-#include "cost_model/clones.h"
+#include "core/clones.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #include "cost_model/forest.h"
 
-#include "cost_model/clones.h"
+#include "core/clones.h"
 #include "cost_model/forest_paths.h"
 
 #include <stdlib.h>

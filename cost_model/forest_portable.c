@@ -1,7 +1,7 @@
 /* Blocks in plain C: loops over 64 bytes that compilers turn into whatever vectors there are. */
 #include "cost_model/forest_paths.h"
 
-#include "cost_model/clones.h"
+#include "core/clones.h"
 
 static bool is_supported(void)
 {

@@ -1,4 +1,4 @@
-#include "cost_model/clones.h"
+#include "core/clones.h"
 #include "cost_model/gpr_private.h"
 
 #include <math.h>

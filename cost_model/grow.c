@@ -1,6 +1,6 @@
 #include "cost_model/grow.h"
 
-#include "cost_model/clones.h"
+#include "core/clones.h"
 #include "cost_model/histogram.h"
 
 #include <math.h>

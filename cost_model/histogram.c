@@ -1,6 +1,6 @@
 #include "cost_model/histogram.h"
 
-#include "cost_model/clones.h"
+#include "core/clones.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,10 @@
 /* cell_ref.c - cells by their definition, in double. */
 #include "kernels/rnn/cell_ref.h"
 
+#include "core/clones.h"
+
 #include <math.h>
 #include <stdlib.h>
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&               \
-    !defined(__SANITIZE_THREAD__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
-#else
-#define CLONES
-#endif
 
 #define ROWS 4
 #define COLUMNS 8

@@ -33,6 +33,7 @@ static void numbers_below_stay_below_and_spread(void **state)
 {
     enum { N = 70000 };
     unsigned hits[7] = {0};
+    const double mean = (double)N / 7;
     double chi2 = 0;
     struct rng r;
 
@@ -45,7 +46,7 @@ static void numbers_below_stay_below_and_spread(void **state)
         hits[v]++;
     }
     for (int i = 0; i < 7; i++)
-        chi2 += (hits[i] - N / 7.0) * (hits[i] - N / 7.0) / (N / 7.0);
+        chi2 += (hits[i] - mean) * (hits[i] - mean) / mean;
     if (chi2 > 30)
         fail_msg("chi-square %g with 6 degrees of freedom", chi2);
     for (int i = 0; i < 100; i++) {

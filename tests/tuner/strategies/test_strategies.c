@@ -345,7 +345,7 @@ static double best_of(const struct strategy_ops *ops, const char *cost_model)
 
     for (uint64_t seed = 5; seed < 5 + N; seed++)
         sum += best_of_seed(ops, cost_model, seed);
-    return sum / N;
+    return sum / (double)N;
 }
 
 static void strategies_that_are_not_blind_learn_what_random_does_not(void **state)

@@ -3,6 +3,7 @@
 #include "agent/built.h"
 #include "agent/enlist.h"
 #include "agent/fetch.h"
+#include "agent/hands.h"
 #include "agent/host.h"
 #include "agent/sandbox.h"
 #include "agent/workdir.h"
@@ -10,9 +11,9 @@
 #include "core/proc.h"
 #include "tracker/protocol.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,6 @@ struct order {
 };
 
 struct forge {
-    struct workshop *workshop;
     struct sandbox child;
     int n_built; /* by this child */
 };
@@ -47,8 +47,8 @@ struct workshop {
     char compiler[33], compiler_words[600];
     struct forge forges[BUILDER_MAX_CHILDREN];
     int n_forges;
-    pthread_mutex_t lock; /* all below */
-    pthread_cond_t changed;
+    struct hands hands;                       /* its lock: of all below */
+    bool left;                                /* the tracker asked, and all is done */
     struct order *held[BUILDER_MAX_CHILDREN]; /* leased and not answered */
     int n_held;
     int64_t done, failed;
@@ -145,7 +145,12 @@ static enum err enlist(struct workshop *w, struct why *why)
                                      .describe_arg = w,
                                      .stop = w->options.stop,
                                      .log = w->options.log,
-                                     .log_arg = w->options.arg};
+                                     .quit = w->options.quit,
+                                     .log_arg = w->options.arg,
+                                     .transport = w->options.transport,
+                                     .transport_arg = w->options.transport_arg,
+                                     .clock = w->options.clock,
+                                     .entropy = w->options.entropy};
     const enum err e = enlist_open(&w->enlist, &o, why);
 
     return e == ERR_UNSUPPORTED
@@ -170,12 +175,13 @@ enum err builder_open(const struct builder_options *options, struct workshop **o
     w->options = *options;
     w->dir.lock_fd = -1;
     w->n_forges = count_forges(options);
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->changed, NULL);
-    for (int i = 0; i < w->n_forges; i++) {
-        w->forges[i].workshop = w;
-        sandbox_init(&w->forges[i].child);
-    }
+    hands_init(&w->hands, options->stop, w);
+    hands_add(&w->hands, builder_lease_step, 0);
+    hands_add(&w->hands, builder_beat_step, 0);
+    for (int i = 0; i < w->n_forges; i++)
+        hands_add(&w->hands, builder_build_step, i);
+    for (int i = 0; i < w->n_forges; i++)
+        sandbox_init(&w->forges[i].child, options->sandbox, options->sandbox_arg);
     e = workdir_open(&w->dir, why);
     if (!e)
         e = start_child(w, &w->forges[0], why);
@@ -249,7 +255,7 @@ static struct order *order_new(const struct workshop *w, const cJSON *lease, str
 
 static void let_go(struct workshop *w, struct order *o, bool answered)
 {
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->hands.lock);
     for (int i = 0; i < w->n_held; i++)
         if (w->held[i] == o) {
             w->held[i] = w->held[--w->n_held];
@@ -257,17 +263,17 @@ static void let_go(struct workshop *w, struct order *o, bool answered)
         }
     w->done += answered;
     w->failed += answered && o->built.status != STATUS_OK;
-    pthread_cond_broadcast(&w->changed);
-    pthread_mutex_unlock(&w->lock);
+    hands_changed(&w->hands);
+    pthread_mutex_unlock(&w->hands.lock);
     order_free(o);
 }
 
 void builder_counts(struct workshop *w, int64_t *done, int64_t *failed)
 {
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->hands.lock);
     *done = w->done;
     *failed = w->failed;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->hands.lock);
 }
 
 /* ---- answers ---- */
@@ -392,7 +398,7 @@ static void ask_compile(struct workshop *w, struct forge *f, const struct order 
 
     memset(end, 0, sizeof *end);
     end->fate = SANDBOX_DIED;
-    if ((f->child.pid <= 0 || f->n_built >= CHILD_BUILDS) && start_child(w, f, &end->words)) {
+    if ((!sandbox_is_alive(&f->child) || f->n_built >= CHILD_BUILDS) && start_child(w, f, &end->words)) {
         enlist_leave(&w->enlist, end->words.text); /* no fault of a program: another builder has to do it */
         enlist_nap(&w->enlist, ENLIST_WAIT_MS);
         end->fate = SANDBOX_CANCELLED;
@@ -424,51 +430,49 @@ static void compile(struct workshop *w, struct forge *f, struct order *o)
     cJSON_Delete(reply);
 }
 
-static struct order *first_untaken(const struct workshop *w)
+/* NULL when there is none. */
+static struct order *next_untaken(struct workshop *w)
 {
-    for (int i = 0; i < w->n_held; i++)
+    struct order *o = NULL;
+
+    pthread_mutex_lock(&w->hands.lock);
+    for (int i = 0; i < w->n_held && !o; i++)
         if (!w->held[i]->taken)
-            return w->held[i];
-    return NULL;
+            o = w->held[i];
+    if (o)
+        o->taken = true;
+    pthread_mutex_unlock(&w->hands.lock);
+    return o;
 }
 
-static void *forge_thread(void *arg)
+bool builder_build_step(void *workshop, int i)
 {
-    struct forge *f = arg;
-    struct workshop *w = f->workshop;
+    struct workshop *w = workshop;
+    struct order *o = next_untaken(w);
 
-    while (!enlist_stopping(&w->enlist)) {
-        struct order *o;
-
-        pthread_mutex_lock(&w->lock);
-        while (!(o = first_untaken(w)))
-            pthread_cond_wait(&w->changed, &w->lock);
-        o->taken = true;
-        pthread_mutex_unlock(&w->lock);
-        if (o->built.status == STATUS_OK && !atomic_load(&o->dropped))
-            compile(w, f, o);
-        if (enlist_stopping(&w->enlist))
-            break;
-        if (atomic_load(&o->dropped))
-            let_go(w, o, false);
-        else
-            answer(w, o);
-    }
-    for (;;)
-        pause(); /* the child dies with this thread; the process ends both */
-    return NULL;
+    if (!o)
+        return false;
+    if (o->built.status == STATUS_OK && !atomic_load(&o->dropped))
+        compile(w, &w->forges[i], o);
+    if (enlist_stopping(&w->enlist))
+        return true;
+    if (atomic_load(&o->dropped))
+        let_go(w, o, false);
+    else
+        answer(w, o);
+    return true;
 }
 
 /* ---- leasing ---- */
 
-static int wait_for_room(struct workshop *w)
+static int room(struct workshop *w)
 {
     int n;
 
-    pthread_mutex_lock(&w->lock);
-    while ((n = w->n_forges - w->n_held) <= 0)
-        pthread_cond_wait(&w->changed, &w->lock);
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_lock(&w->hands.lock);
+    n = w->n_forges - w->n_held;
+    pthread_mutex_unlock(&w->hands.lock);
+    assert(n >= 0);
     return n;
 }
 
@@ -489,10 +493,10 @@ static void take_order(struct workshop *w, struct order *o)
         order_free(o);
         return;
     }
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->hands.lock);
     w->held[w->n_held++] = o;
-    pthread_cond_broadcast(&w->changed);
-    pthread_mutex_unlock(&w->lock);
+    hands_changed(&w->hands);
+    pthread_mutex_unlock(&w->hands.lock);
 }
 
 static void lease(struct workshop *w, int max)
@@ -522,31 +526,43 @@ static void trim_blobs(struct workshop *w)
 {
     int64_t oldest = w->dir.stamp;
 
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->hands.lock);
     for (int i = 0; i < w->n_held; i++)
         if (w->held[i]->blob_stamp < oldest)
             oldest = w->held[i]->blob_stamp;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->hands.lock);
     workdir_trim(&w->dir, oldest);
 }
 
-static void *lease_thread(void *arg)
+/* The tracker asks this agent to leave: it does, once all that it holds is answered. */
+static void leave_when_done(struct workshop *w)
 {
-    struct workshop *w = arg;
+    bool now;
 
-    while (!enlist_stopping(&w->enlist) && !atomic_load(&w->enlist.drain)) {
-        const int n = wait_for_room(w);
-
-        trim_blobs(w);
-        lease(w, n);
-    }
-    pthread_mutex_lock(&w->lock);
-    while (w->n_held > 0)
-        pthread_cond_wait(&w->changed, &w->lock);
-    pthread_mutex_unlock(&w->lock);
-    if (!enlist_stopping(&w->enlist))
+    pthread_mutex_lock(&w->hands.lock);
+    now = !w->left && w->n_held == 0;
+    w->left |= now;
+    pthread_mutex_unlock(&w->hands.lock);
+    if (now)
         enlist_leave(&w->enlist, "the tracker asks this agent to leave");
-    return NULL;
+}
+
+bool builder_lease_step(void *workshop, int i)
+{
+    struct workshop *w = workshop;
+    int n;
+
+    (void)i;
+    if (atomic_load(&w->enlist.drain)) {
+        leave_when_done(w);
+        return false;
+    }
+    n = room(w);
+    if (n == 0)
+        return false;
+    trim_blobs(w);
+    lease(w, n);
+    return true;
 }
 
 /* ---- renewing ---- */
@@ -557,7 +573,7 @@ static cJSON *renew_args(struct workshop *w, int *n_held)
     bool ok = args && list;
 
     json_add_text(args, "agent", w->options.name, &ok);
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->hands.lock);
     *n_held = w->n_held;
     for (int i = 0; ok && i < w->n_held; i++) {
         cJSON *one = cJSON_CreateObject();
@@ -566,7 +582,7 @@ static cJSON *renew_args(struct workshop *w, int *n_held)
         json_add_text(one, "program", w->held[i]->program, &ok);
         json_add_text(one, "arch", w->held[i]->arch, &ok);
     }
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->hands.lock);
     json_add_item(args, "builds", list, &ok);
     if (ok)
         return args;
@@ -580,11 +596,11 @@ static void drop(struct workshop *w, const cJSON *lost)
 
     json_get_text(lost, "program", &program, NULL);
     json_get_text(lost, "arch", &arch, NULL);
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->hands.lock);
     for (int i = 0; i < w->n_held; i++)
         if (strcmp(w->held[i]->program, program) == 0 && strcmp(w->held[i]->arch, arch) == 0)
             atomic_store(&w->held[i]->dropped, true);
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->hands.lock);
 }
 
 static int renew(struct workshop *w)
@@ -607,36 +623,35 @@ static int renew(struct workshop *w)
     return n_held;
 }
 
-static void *beat_thread(void *arg)
+bool builder_beat_step(void *workshop, int i)
 {
-    struct workshop *w = arg;
+    struct workshop *w = workshop;
+    const int n_held = renew(w);
+    int64_t done, failed;
 
-    while (!enlist_stopping(&w->enlist)) {
-        const int n_held = renew(w);
-        int64_t done, failed;
-
-        builder_counts(w, &done, &failed);
-        enlist_beat(&w->enlist, n_held, done, failed);
-        enlist_nap(&w->enlist, atomic_load(&w->enlist.renew_ms));
-    }
-    return NULL;
+    (void)i;
+    builder_counts(w, &done, &failed);
+    enlist_beat(&w->enlist, n_held, done, failed);
+    enlist_nap(&w->enlist, atomic_load(&w->enlist.renew_ms));
+    return true;
 }
 
 /* ---- start and end ---- */
 
+int builder_n_forges(const struct workshop *w)
+{
+    return w->n_forges;
+}
+
 enum err builder_start(struct workshop *w, struct why *why)
 {
-    bool ok = enlist_thread(lease_thread, w) && enlist_thread(beat_thread, w);
-
-    for (int i = 0; i < w->n_forges && ok; i++)
-        ok = enlist_thread(forge_thread, &w->forges[i]);
-    return ok ? ERR_OK : why_set(why, ERR_NOMEM, "cannot start a thread");
+    return hands_start(&w->hands, why);
 }
 
 void builder_stop(struct workshop *w)
 {
     for (int i = 0; i < w->n_forges; i++)
-        proc_kill(w->forges[i].child.pid, SIGKILL, true);
+        sandbox_kill(&w->forges[i].child);
     workdir_remove(&w->dir);
 }
 

@@ -3,7 +3,10 @@
 #ifndef TUNE_AGENT_BUILDER_H
 #define TUNE_AGENT_BUILDER_H
 
+#include "core/clock.h"
+#include "core/entropy.h"
 #include "core/err.h"
+#include "tracker/transport.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,10 +23,18 @@ struct builder_options {
     int n_children; /* builds at the same time; 0 = one for each CPU */
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
+    void (*quit)(void *arg); /* as struct farm_options, and so are those behind `arg` */
     void *arg;
+    const struct sandbox_ops *sandbox; /* what children are; NULL = processes */
+    void *sandbox_arg;
+    const struct transport_ops *transport;
+    void *transport_arg;
+    const struct clock *clock;
+    const struct entropy *entropy;
 };
 
 struct workshop;
+struct sandbox_ops;
 
 /* Reads "sm_61,sm_75": ERR_INPUT names what is no architecture, ERR_LIMIT for too many. */
 enum err builder_read_sms(const char *text, struct builder_options *out, struct why *why);
@@ -36,8 +47,15 @@ enum err builder_open(const struct builder_options *options, struct workshop **o
 /* "NVRTC 12.9 (/path)" */
 const char *builder_compiler(const struct workshop *w);
 
-/* Starts the threads, which end with the process; SIGTERM is sent to it when the tracker asks this agent to leave. */
+/* Starts the threads, which end with the process; it quits when the tracker asks this agent to leave. */
 enum err builder_start(struct workshop *w, struct why *why);
+
+/* What those threads do, a piece at a time: false when there is nothing to do until something changes. Each may block
+ * in a call to the tracker or on a child; of build steps there is one for each i below builder_n_forges. */
+bool builder_lease_step(void *workshop, int i);
+bool builder_build_step(void *workshop, int i);
+bool builder_beat_step(void *workshop, int i);
+int builder_n_forges(const struct workshop *w);
 
 /* Ends all children and removes the work directory, from any thread, with the stop flag set. */
 void builder_stop(struct workshop *w);

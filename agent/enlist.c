@@ -2,15 +2,12 @@
 
 #include "agent/host.h"
 #include "core/clock.h"
-#include "core/hash.h"
+#include "core/entropy.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define RENEW_MAX_MS 10000 /* at most; else a third of what a lease lives */
 
@@ -34,17 +31,7 @@ bool enlist_stopping(const struct enlist *e)
 void enlist_nap(const struct enlist *e, int64_t ms)
 {
     for (int64_t t = 0; t < ms && !enlist_stopping(e); t += 50)
-        clock_sleep_ms(50);
-}
-
-bool enlist_thread(void *(*body)(void *), void *arg)
-{
-    pthread_t thread;
-
-    if (pthread_create(&thread, NULL, body, arg) != 0)
-        return false;
-    pthread_detach(thread);
-    return true;
+        clock_wait_ms(e->options.clock, 50);
 }
 
 /* ---- connecting and registering ---- */
@@ -94,7 +81,11 @@ static enum err connect_to_tracker(struct enlist *x, struct why *why)
                                      .role = "agent",
                                      .name = x->options.name,
                                      .waiting = still_waiting,
-                                     .arg = x};
+                                     .arg = x,
+                                     .transport = x->options.transport,
+                                     .transport_arg = x->options.transport_arg,
+                                     .clock = x->options.clock,
+                                     .entropy = x->options.entropy};
     bool told = false;
 
     for (;;) {
@@ -113,13 +104,11 @@ static enum err connect_to_tracker(struct enlist *x, struct why *why)
 
 enum err enlist_open(struct enlist *x, const struct enlist_options *options, struct why *why)
 {
-    unsigned char nonce[16];
     enum err e;
 
     memset(x, 0, sizeof *x);
     x->options = *options;
-    e = random_bytes(nonce, sizeof nonce);
-    hex_encode(nonce, sizeof nonce, x->nonce);
+    e = entropy_hex(x->options.entropy, x->nonce, sizeof x->nonce - 1);
     if (!e)
         e = connect_to_tracker(x, why);
     if (!e)
@@ -154,7 +143,7 @@ void enlist_again(struct enlist *x)
 void enlist_leave(struct enlist *x, const char *words)
 {
     enlist_tell(x, 0, "%s", words);
-    kill(getpid(), SIGTERM);
+    x->options.quit(x->options.log_arg);
 }
 
 cJSON *enlist_lease(struct enlist *x, const char *op, cJSON *args)

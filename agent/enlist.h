@@ -22,6 +22,11 @@ struct enlist_options {
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
     void *log_arg;
+    void (*quit)(void *arg);               /* ends this agent in good order: `stop` is set soon; gets log_arg */
+    const struct transport_ops *transport; /* these four as in client_options; NULL = nng and the machine's */
+    void *transport_arg;
+    const struct clock *clock;
+    const struct entropy *entropy;
 };
 
 struct enlist {
@@ -52,14 +57,11 @@ void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed);
 /* Gives the leases back. */
 void enlist_bye(struct enlist *e);
 
-/* Ends this process in good order, with words. */
+/* Has this agent end in good order, with words. */
 void enlist_leave(struct enlist *e, const char *words);
 
 bool enlist_stopping(const struct enlist *e);
 void enlist_nap(const struct enlist *e, int64_t ms); /* shorter when the stop flag is set */
 void enlist_tell(const struct enlist *e, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* A thread of its own that ends with the process. */
-bool enlist_thread(void *(*body)(void *), void *arg);
 
 #endif

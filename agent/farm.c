@@ -1,7 +1,6 @@
 #include "agent/farm.h"
 
 #include "agent/farm_parts.h"
-#include "core/clock.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,41 +18,41 @@ bool farm_hold(struct farm *f, struct trial *t)
 {
     bool ok;
 
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(&f->hands.lock);
     ok = f->n_held < MAX_HELD;
     if (ok)
         f->held[f->n_held++] = t;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&f->hands.lock);
     return ok;
 }
 
 static void let_go(struct farm *f, struct trial *t)
 {
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(&f->hands.lock);
     for (int i = 0; i < f->n_held; i++)
         if (f->held[i] == t) {
             f->held[i] = f->held[--f->n_held];
             break;
         }
-    pthread_cond_broadcast(&f->changed);
-    pthread_mutex_unlock(&f->lock);
+    hands_changed(&f->hands);
+    pthread_mutex_unlock(&f->hands.lock);
     trial_free(t);
 }
 
 static void count(struct farm *f, const struct record *r)
 {
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(&f->hands.lock);
     f->done++;
     f->failed += r->status != STATUS_OK;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&f->hands.lock);
 }
 
 void farm_counts(struct farm *f, int64_t *done, int64_t *failed)
 {
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(&f->hands.lock);
     *done = f->done;
     *failed = f->failed;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&f->hands.lock);
 }
 
 /* ---- results ---- */
@@ -148,7 +147,7 @@ static cJSON *renew_args(struct farm *f, int *n)
     bool ok = args && list;
 
     json_add_text(args, "agent", f->options.name, &ok);
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(&f->hands.lock);
     *n = f->n_held;
     for (int i = 0; ok && i < f->n_held; i++) {
         cJSON *item = cJSON_CreateObject();
@@ -157,7 +156,7 @@ static cJSON *renew_args(struct farm *f, int *n)
         json_add_text(item, "trial", f->held[i]->id, &ok);
         json_add_i64(item, "token", f->held[i]->token, &ok);
     }
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&f->hands.lock);
     json_add_item(args, "trials", list, &ok);
     if (ok)
         return args;
@@ -172,11 +171,12 @@ static void drop(struct farm *f, const cJSON *reply, const char *name)
     json_get_array(reply, name, &list, NULL);
     cJSON_ArrayForEach(id, list)
     {
-        pthread_mutex_lock(&f->lock);
+        pthread_mutex_lock(&f->hands.lock);
         for (int i = 0; i < f->n_held; i++)
             if (cJSON_IsString(id) && strcmp(f->held[i]->id, id->valuestring) == 0)
                 atomic_store(&f->held[i]->dropped, true);
-        pthread_mutex_unlock(&f->lock);
+        hands_changed(&f->hands); /* finals wait for no dropped ones */
+        pthread_mutex_unlock(&f->hands.lock);
     }
 }
 
@@ -201,23 +201,21 @@ static void renew(struct farm *f)
     cJSON_Delete(reply);
 }
 
-static void *beat_thread(void *arg)
+bool farm_beat_step(void *farm, int i)
 {
-    struct farm *f = arg;
+    struct farm *f = farm;
+    int64_t done, failed;
+    int n_held;
 
-    while (!enlist_stopping(&f->enlist)) {
-        int64_t done, failed;
-        int n_held;
-
-        renew(f);
-        farm_counts(f, &done, &failed);
-        pthread_mutex_lock(&f->lock);
-        n_held = f->n_held;
-        pthread_mutex_unlock(&f->lock);
-        enlist_beat(&f->enlist, n_held, done, failed);
-        enlist_nap(&f->enlist, atomic_load(&f->enlist.renew_ms));
-    }
-    return NULL;
+    (void)i;
+    renew(f);
+    farm_counts(f, &done, &failed);
+    pthread_mutex_lock(&f->hands.lock);
+    n_held = f->n_held;
+    pthread_mutex_unlock(&f->hands.lock);
+    enlist_beat(&f->enlist, n_held, done, failed);
+    enlist_nap(&f->enlist, atomic_load(&f->enlist.renew_ms));
+    return true;
 }
 
 /* ---- opening ---- */
@@ -249,7 +247,12 @@ static enum err enlist(struct farm *f, struct why *why)
                                      .describe_arg = f,
                                      .stop = f->options.stop,
                                      .log = f->options.log,
-                                     .log_arg = f->options.arg};
+                                     .quit = f->options.quit,
+                                     .log_arg = f->options.arg,
+                                     .transport = f->options.transport,
+                                     .transport_arg = f->options.transport_arg,
+                                     .clock = f->options.clock,
+                                     .entropy = f->options.entropy};
     const enum err e = enlist_open(&f->enlist, &o, why);
 
     if (!e && f->rig->desc.sm > 0 && !f->rig->builds && !f->enlist.knows_builds)
@@ -258,10 +261,19 @@ static enum err enlist(struct farm *f, struct why *why)
     return e;
 }
 
+static void plan_hands(struct farm *f)
+{
+    f->n_builders = f->overlap ? f->rig->n_builders : 1;
+    for (int i = 0; i < f->n_builders; i++)
+        hands_add(&f->hands, farm_build_step, i);
+    hands_add(&f->hands, farm_time_step, 0);
+    hands_add(&f->hands, farm_lease_step, 0);
+    hands_add(&f->hands, farm_beat_step, 0);
+}
+
 enum err farm_open(const struct farm_options *options, struct rig *rig, struct farm **out, struct why *why)
 {
     struct farm *f = calloc(1, sizeof *f);
-    pthread_condattr_t attr;
     enum err e;
 
     if (!f)
@@ -269,34 +281,21 @@ enum err farm_open(const struct farm_options *options, struct rig *rig, struct f
     f->options = *options;
     f->rig = rig;
     f->overlap = options->overlap && rig_overlaps(rig);
-    f->self = (struct trial_agent){options->name, options->key, rig->fingerprint};
-    pthread_mutex_init(&f->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&f->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    f->self = (struct trial_agent){options->name, options->key, rig->fingerprint, options->clock};
+    hands_init(&f->hands, options->stop, f);
     e = enlist(f, why);
     if (e) {
         free(f);
         return e;
     }
+    plan_hands(f);
     *out = f;
     return ERR_OK;
 }
 
 enum err farm_start(struct farm *f, struct why *why)
 {
-    void *(*const bodies[])(void *) = {farm_timing_thread, farm_lease_thread, beat_thread};
-    bool ok = true;
-
-    f->n_builders = f->overlap ? f->rig->n_builders : 1;
-    for (int i = 0; i < f->n_builders && ok; i++) {
-        f->builders[i] = (struct builder){f, i};
-        ok = enlist_thread(farm_builder_thread, &f->builders[i]);
-    }
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies && ok; i++)
-        ok = enlist_thread(bodies[i], f);
-    return ok ? ERR_OK : why_set(why, ERR_NOMEM, "cannot start a thread");
+    return hands_start(&f->hands, why);
 }
 
 void farm_bye(struct farm *f)

@@ -4,6 +4,7 @@
 #define TUNE_AGENT_FARM_H
 
 #include "agent/rig.h"
+#include "tracker/transport.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,7 +17,12 @@ struct farm_options {
     bool mix;     /* register under a key that holds another fingerprint */
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
+    void (*quit)(void *arg); /* ends this agent in good order: `stop` is set soon */
     void *arg;
+    const struct transport_ops *transport; /* these four as in client_options; NULL = nng and the machine's */
+    void *transport_arg;
+    const struct clock *clock;
+    const struct entropy *entropy;
 };
 
 struct farm;
@@ -26,7 +32,7 @@ struct farm;
 enum err farm_open(const struct farm_options *options, struct rig *rig, struct farm **out, struct why *why);
 
 /* Starts the threads: leasing, one for each build child, timing, renewing. When the tracker asks this agent to leave,
- * its held trials are finished and SIGTERM is sent to the process. */
+ * its held trials are finished and it quits. */
 enum err farm_start(struct farm *f, struct why *why);
 
 /* After the stop flag is set: gives the leases back (agent_bye). The threads end with the process. */

@@ -3,7 +3,6 @@
 #include "agent/fetch.h"
 
 #include <string.h>
-#include <unistd.h>
 
 /* ---- leasing ---- */
 
@@ -53,25 +52,29 @@ static void lease(struct farm *f, struct queue *out)
     cJSON_Delete(reply);
 }
 
-/* ---- the lease thread ---- */
-
-static void leave(struct farm *f)
+/* The tracker asks this agent to leave: it does, once all that it holds is answered. */
+static void leave_when_done(struct farm *f)
 {
-    pthread_mutex_lock(&f->lock);
-    while (f->leased.n || f->n_building || f->ready.n || f->timing)
-        pthread_cond_wait(&f->changed, &f->lock);
-    pthread_mutex_unlock(&f->lock);
-    enlist_leave(&f->enlist, "the tracker asks this agent to leave");
+    bool now;
+
+    pthread_mutex_lock(&f->hands.lock);
+    now = !f->left && !(f->leased.n || f->n_building || f->ready.n || f->timing);
+    f->left |= now;
+    pthread_mutex_unlock(&f->hands.lock);
+    if (now)
+        enlist_leave(&f->enlist, "the tracker asks this agent to leave");
 }
 
 /* The next lease is taken while the last trials of the one before are being built, so that no builder waits; not while
  * a whole batch waits for the device: another agent may be free. */
-static void wait_for_room(struct farm *f)
+static bool has_room(struct farm *f)
 {
-    pthread_mutex_lock(&f->lock);
-    while (f->leased.n >= f->n_builders || farm_is_full(f) || f->n_held > MAX_HELD - TIMING_MAX_BATCH)
-        pthread_cond_wait(&f->changed, &f->lock);
-    pthread_mutex_unlock(&f->lock);
+    bool room;
+
+    pthread_mutex_lock(&f->hands.lock);
+    room = f->leased.n < f->n_builders && !farm_is_full(f) && f->n_held <= MAX_HELD - TIMING_MAX_BATCH;
+    pthread_mutex_unlock(&f->hands.lock);
+    return room;
 }
 
 /* Forgets blobs that no held trial needs. */
@@ -79,11 +82,11 @@ static void trim_blobs(struct farm *f)
 {
     int64_t oldest = f->rig->dir.stamp;
 
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(&f->hands.lock);
     for (int i = 0; i < f->n_held; i++)
         if (f->held[i]->blob_stamp < oldest)
             oldest = f->held[i]->blob_stamp;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&f->hands.lock);
     workdir_trim(&f->rig->dir, oldest);
 }
 
@@ -99,27 +102,27 @@ static void fetch_all(struct farm *f, const struct queue *b)
             farm_answer(f, t);
             continue;
         }
-        pthread_mutex_lock(&f->lock);
+        pthread_mutex_lock(&f->hands.lock);
         f->leased.trials[f->leased.n++] = t;
-        pthread_cond_broadcast(&f->changed);
-        pthread_mutex_unlock(&f->lock);
+        hands_changed(&f->hands);
+        pthread_mutex_unlock(&f->hands.lock);
     }
 }
 
-void *farm_lease_thread(void *arg)
+bool farm_lease_step(void *farm, int i)
 {
-    struct farm *f = arg;
+    struct farm *f = farm;
     struct queue b;
 
-    while (!enlist_stopping(&f->enlist) && !atomic_load(&f->enlist.drain)) {
-        wait_for_room(f);
-        trim_blobs(f);
-        lease(f, &b);
-        fetch_all(f, &b);
+    (void)i;
+    if (atomic_load(&f->enlist.drain)) {
+        leave_when_done(f);
+        return false;
     }
-    if (!enlist_stopping(&f->enlist))
-        leave(f);
-    for (;;)
-        pause();
-    return NULL;
+    if (!has_room(f))
+        return false;
+    trim_blobs(f);
+    lease(f, &b);
+    fetch_all(f, &b);
+    return true;
 }

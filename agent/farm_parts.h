@@ -4,8 +4,7 @@
 
 #include "agent/enlist.h"
 #include "agent/farm.h"
-
-#include <pthread.h>
+#include "agent/hands.h"
 
 #define MAX_HELD (4 * TIMING_MAX_BATCH)
 
@@ -14,21 +13,14 @@ struct queue {
     int n;
 };
 
-/* A builder and its number. */
-struct builder {
-    struct farm *farm;
-    int i;
-};
-
 struct farm {
     struct farm_options options;
     struct rig *rig;
     bool overlap;
-    struct builder builders[RIG_MAX_BUILDERS];
     struct enlist enlist;
     struct trial_agent self;
-    pthread_mutex_t lock; /* all below */
-    pthread_cond_t changed;
+    struct hands hands;           /* its lock: of all below */
+    bool left;                    /* the tracker asked, and all is done */
     struct trial *held[MAX_HELD]; /* leased and not answered yet: renewed */
     int n_held;
     struct queue leased; /* with all blobs here: wait for a builder */
@@ -41,7 +33,6 @@ struct farm {
     int64_t done, failed;
 };
 
-/* ---- farm.c ---- */
 /* Among the held trials from now on; false when there are too many. */
 bool farm_hold(struct farm *f, struct trial *t);
 /* Sends the record of a finished trial (a dropped one has none) and frees the trial. */
@@ -49,9 +40,10 @@ void farm_answer(struct farm *f, struct trial *t);
 /* Does a whole batch wait for the device? With the lock held. */
 bool farm_is_full(const struct farm *f);
 
-/* ---- farm_lease.c, farm_work.c ---- */
-void *farm_lease_thread(void *farm);
-void *farm_builder_thread(void *builder);
-void *farm_timing_thread(void *farm);
+/* What the agent does over and over; each may block in a call to the tracker or in the rig. */
+hand_step farm_beat_step;  /* renews the leases, shows that the agent lives, and naps until it is time again */
+hand_step farm_lease_step; /* takes one batch of leases, where there is room, with all their blobs */
+hand_step farm_build_step; /* has builder i build and verify one trial */
+hand_step farm_time_step;  /* has one batch timed, and answers it */
 
 #endif

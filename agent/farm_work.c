@@ -1,8 +1,8 @@
 /* farm_work.c - what the farm does with leased trials: builders verify them, one thread times what is ready. */
 #include "agent/farm_parts.h"
 
+#include <assert.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- building ---- */
 
@@ -12,11 +12,11 @@ static void warm_anchor(struct farm *f, int i_builder, const struct trial *t)
     const int64_t generation = rig_generation(f->rig);
     bool warm;
 
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(&f->hands.lock);
     warm = strcmp(f->warm, t->anchor_name.hex) == 0 && generation == f->warm_generation;
     strcpy(f->warm, t->anchor_name.hex);
     f->warm_generation = generation;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&f->hands.lock);
     if (!warm)
         rig_warm_anchor(f->rig, i_builder, t);
 }
@@ -38,17 +38,18 @@ static bool may_build(const struct farm *f)
     return f->leased.n > 0 && (f->overlap || (!f->timing && !farm_is_full(f)));
 }
 
-static struct trial *wait_for_leased(struct farm *f)
+/* NULL when none may be built now. */
+static struct trial *next_leased(struct farm *f)
 {
-    struct trial *t;
+    struct trial *t = NULL;
 
-    pthread_mutex_lock(&f->lock);
-    while (!may_build(f))
-        pthread_cond_wait(&f->changed, &f->lock);
-    t = remove_at(&f->leased, 0);
-    f->n_building++;
-    pthread_cond_broadcast(&f->changed);
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_lock(&f->hands.lock);
+    if (may_build(f)) {
+        t = remove_at(&f->leased, 0);
+        f->n_building++;
+        hands_changed(&f->hands);
+    }
+    pthread_mutex_unlock(&f->hands.lock);
     return t;
 }
 
@@ -59,34 +60,30 @@ static void take_built(struct farm *f, struct trial *t)
 
     if (!timed)
         farm_answer(f, t);
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(&f->hands.lock);
     if (timed) {
         t->built = true;
         f->ready.trials[f->ready.n++] = t;
     }
     f->n_building--;
-    pthread_cond_broadcast(&f->changed);
-    pthread_mutex_unlock(&f->lock);
+    hands_changed(&f->hands);
+    pthread_mutex_unlock(&f->hands.lock);
 }
 
-void *farm_builder_thread(void *arg)
+bool farm_build_step(void *farm, int i)
 {
-    const struct builder *b = arg;
-    struct farm *f = b->farm;
+    struct farm *f = farm;
+    struct trial *t = next_leased(f);
 
-    while (!enlist_stopping(&f->enlist)) {
-        struct trial *t = wait_for_leased(f);
-
-        if (!atomic_load(&t->dropped)) {
-            warm_anchor(f, b->i, t);
-            rig_verify(f->rig, b->i, t);
-        }
-        if (!enlist_stopping(&f->enlist))
-            take_built(f, t);
+    if (!t)
+        return false;
+    if (!atomic_load(&t->dropped)) {
+        warm_anchor(f, i, t);
+        rig_verify(f->rig, i, t);
     }
-    for (;;)
-        pause(); /* the build child dies with this thread; the process ends both */
-    return NULL;
+    if (!enlist_stopping(&f->enlist))
+        take_built(f, t);
+    return true;
 }
 
 /* ---- timing ---- */
@@ -133,18 +130,23 @@ static void gather(struct farm *f, int first, struct queue *out)
     }
 }
 
-static void wait_for_ready(struct farm *f, struct queue *out)
+/* False when nothing may be timed now. */
+static bool next_ready(struct farm *f, struct queue *out)
 {
     int first;
+    bool may;
 
-    pthread_mutex_lock(&f->lock);
-    while ((first = first_complete(f)) < 0 ||
-           !(f->overlap || (f->n_building == 0 && (f->leased.n == 0 || farm_is_full(f)))))
-        pthread_cond_wait(&f->changed, &f->lock);
-    gather(f, first, out);
-    f->timing = true;
-    pthread_cond_broadcast(&f->changed);
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_lock(&f->hands.lock);
+    first = first_complete(f);
+    may = first >= 0 && (f->overlap || (f->n_building == 0 && (f->leased.n == 0 || farm_is_full(f))));
+    if (may) {
+        gather(f, first, out);
+        assert(!f->timing);
+        f->timing = true;
+        hands_changed(&f->hands);
+    }
+    pthread_mutex_unlock(&f->hands.lock);
+    return may;
 }
 
 /* Times all but those that were taken back, and answers each. */
@@ -163,20 +165,18 @@ static void time_batch(struct farm *f, struct queue *b)
         farm_answer(f, b->trials[i]);
 }
 
-void *farm_timing_thread(void *arg)
+bool farm_time_step(void *farm, int i)
 {
-    struct farm *f = arg;
+    struct farm *f = farm;
     struct queue b;
 
-    while (!enlist_stopping(&f->enlist)) {
-        wait_for_ready(f, &b);
-        time_batch(f, &b);
-        pthread_mutex_lock(&f->lock);
-        f->timing = false;
-        pthread_cond_broadcast(&f->changed);
-        pthread_mutex_unlock(&f->lock);
-    }
-    for (;;)
-        pause(); /* the timing child dies with this thread; the process ends both */
-    return NULL;
+    (void)i;
+    if (!next_ready(f, &b))
+        return false;
+    time_batch(f, &b);
+    pthread_mutex_lock(&f->hands.lock);
+    f->timing = false;
+    hands_changed(&f->hands);
+    pthread_mutex_unlock(&f->hands.lock);
+    return true;
 }

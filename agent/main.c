@@ -114,6 +114,13 @@ static void log_line(int level, const char *line, void *arg)
         fprintf(stderr, "tune-agent: %s\n", line);
 }
 
+/* The signal's own thread ends the process in good order. */
+static void quit(void *arg)
+{
+    (void)arg;
+    kill(getpid(), SIGTERM);
+}
+
 static int verbosity_of(const struct cli *c)
 {
     return cli_flag(c, "quiet") ? -1 : (int)cli_int(c, "verbose");
@@ -311,6 +318,7 @@ static int serve(const struct cli *c, struct rig *rig, struct ender *ender, int 
         .mix = cli_flag(c, "mix"),
         .stop = &stop,
         .log = log_line,
+        .quit = quit,
         .arg = verbosity,
     };
     struct why why = {""};
@@ -350,6 +358,7 @@ static int build(const struct cli *c, struct ender *ender, int *verbosity)
                                 .n_children = (int)cli_int(c, "builders"),
                                 .stop = &stop,
                                 .log = log_line,
+                                .quit = quit,
                                 .arg = verbosity};
     struct why why = {""};
     struct workshop *w = NULL;
@@ -466,6 +475,7 @@ static int run(const struct cli *c)
                             .no_build = cli_flag(c, "no-build"),
                             .stop = &stop,
                             .log = log_line,
+                            .quit = quit,
                             .arg = &verbosity};
     struct why why = {""};
     pthread_t thread;

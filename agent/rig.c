@@ -75,9 +75,10 @@ static enum err replace_child(struct rig *r, struct sandbox *s, const char *mode
     if (e == ERR_OK || e == ERR_CANCELLED)
         return e;
     tell(r, 0, "leaving: %s", why->text);
-    kill(getpid(), SIGTERM);
-    while (!stopping(r)) /* the signal's own thread sets the flag */
-        clock_sleep_ms(10);
+    if (r->options.quit)
+        r->options.quit(r->options.arg);
+    while (!stopping(r)) /* another thread sets the flag */
+        clock_wait_ms(r->options.clock, 10);
     return ERR_CANCELLED;
 }
 
@@ -104,8 +105,8 @@ static int64_t memory_limit(int64_t bytes)
 void rig_kill(struct rig *r)
 {
     for (int i = 0; i < r->n_builders; i++)
-        proc_kill(r->builders[i].child.pid, SIGKILL, true);
-    proc_kill(r->time.pid, SIGKILL, true);
+        sandbox_kill(&r->builders[i].child);
+    sandbox_kill(&r->time);
 }
 
 /* ---- open ---- */
@@ -229,8 +230,8 @@ enum err rig_open(struct rig *r, const struct rig_options *options, bool canary,
     r->time_generation = -1;
     pthread_mutex_init(&r->lock, NULL);
     for (int i = 0; i < RIG_MAX_BUILDERS; i++)
-        sandbox_init(&r->builders[i].child);
-    sandbox_init(&r->time);
+        sandbox_init(&r->builders[i].child, options->sandbox, options->sandbox_arg);
+    sandbox_init(&r->time, options->sandbox, options->sandbox_arg);
     e = device_parse(options->device, &ops, &selector, why);
     if (!e)
         e = workdir_open(&r->dir, why);
@@ -290,7 +291,7 @@ static enum err want_build_child(struct rig *r, struct rig_builder *b, struct wh
 {
     const int64_t generation = rig_generation(r);
 
-    if (b->child.pid > 0 && b->generation == generation)
+    if (sandbox_is_alive(&b->child) && b->generation == generation)
         return ERR_OK;
     sandbox_end_child(&b->child);
     b->generation = generation;
@@ -380,7 +381,7 @@ void rig_verify(struct rig *r, int i_builder, struct trial *t)
     if (stopping(r) && end.fate != SANDBOX_REPLIED)
         return;
     t->generation = b->generation;
-    t->verified_ns = clock_now_ns();
+    t->verified_ns = clock_read_ns(r->options.clock);
     count_built(r);
     if (end.fate == SANDBOX_REPLIED)
         trial_take_verify(t, reply);
@@ -416,10 +417,11 @@ static void add_cool_rules(cJSON *request, const struct rig *r, bool *ok)
 static cJSON *time_request(const struct rig *r, struct trial *const *trials, int n, bool anchored)
 {
     cJSON *request = request_of("time"), *list = cJSON_CreateArray();
-    bool ok = request && list;
+    uint32_t seed = 0;
+    bool ok = request && list && entropy_fill(r->options.entropy, &seed, sizeof seed) == ERR_OK;
 
     json_add_text(request, "anchor", anchored ? trials[0]->anchor_name.hex : "", &ok);
-    json_add_i64(request, "seed", clock_now_ns() % 1000000007, &ok);
+    json_add_i64(request, "seed", seed, &ok);
     add_cool_rules(request, r, &ok);
     for (int i = 0; ok && i < n; i++) {
         cJSON *item = trial_time_request(trials[i]);
@@ -456,7 +458,8 @@ static enum err want_time_child(struct rig *r, int64_t generation, struct why *w
 {
     if (generation < r->time_generation)
         generation = r->time_generation;
-    if (r->time.pid > 0 && r->time_generation == generation && (r->n_timed < RIG_CHILD_TRIALS || r->simulated))
+    if (sandbox_is_alive(&r->time) && r->time_generation == generation &&
+        (r->n_timed < RIG_CHILD_TRIALS || r->simulated))
         return ERR_OK;
     sandbox_end_child(&r->time);
     for (int64_t g = r->time_generation > 0 ? r->time_generation - 1 : 0; g < generation - 1; g++)
@@ -594,7 +597,7 @@ void rig_time(struct rig *r, struct trial *const *trials, int n)
     if (!take_device(r))
         return;
     for (int i = 0; i < n; i++)
-        trials[i]->record.wait_ms = (double)(clock_now_ns() - trials[i]->verified_ns) * 1e-6;
+        trials[i]->record.wait_ms = (double)(clock_read_ns(r->options.clock) - trials[i]->verified_ns) * 1e-6;
     time_together(r, trials, n);
     lock_release(r->lock_fd);
 }

@@ -8,6 +8,8 @@
 #include "agent/sandbox.h"
 #include "agent/trial.h"
 #include "agent/workdir.h"
+#include "core/clock.h"
+#include "core/entropy.h"
 #include "runtime/device_desc.h"
 
 #include <pthread.h>
@@ -23,6 +25,11 @@ struct rig_options {
     bool no_build;             /* leave building for a CUDA device to builders */
     struct cool_rules cool;    /* what is waited for before a batch is timed */
     const atomic_bool *stop;
+    void (*quit)(void *arg);           /* ends this agent in good order: `stop` is set soon; NULL = nothing does */
+    const struct sandbox_ops *sandbox; /* what children are; NULL = processes */
+    void *sandbox_arg;
+    const struct clock *clock;     /* of waits and stamps, not of measuring; NULL = the machine's */
+    const struct entropy *entropy; /* of the orders of rounds; NULL = the machine's */
     /* Told of things a person may want to know; may be NULL. level 0 = warning, 1 = -v, 2 = -vv. */
     void (*log)(int level, const char *line, void *arg);
     void *arg;

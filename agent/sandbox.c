@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/proc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,13 +22,25 @@
 #define MAX_STDERR (1 << 16) /* of a child, kept between requests */
 #define MAX_TAIL 600         /* bytes of stderr shown */
 
-void sandbox_init(struct sandbox *s)
+void sandbox_init(struct sandbox *s, const struct sandbox_ops *ops, void *arg)
 {
     memset(s, 0, sizeof *s);
+    s->ops = ops ? ops : &sandbox_processes;
+    s->arg = arg;
     s->fd = s->err_fd = -1;
 }
 
-void sandbox_end_child(struct sandbox *s)
+bool sandbox_is_alive(const struct sandbox *s)
+{
+    return s->pid > 0;
+}
+
+static void process_kill(struct sandbox *s)
+{
+    proc_kill(s->pid, SIGKILL, true);
+}
+
+static void process_end(struct sandbox *s)
 {
     const pid_t pid = s->pid;
     int status;
@@ -108,12 +121,12 @@ static enum err exec_child(struct sandbox *s, const struct sandbox_options *o, i
     return e;
 }
 
-enum err sandbox_start(struct sandbox *s, const struct sandbox_options *o, struct why *why)
+static enum err process_start(struct sandbox *s, const struct sandbox_options *o, struct why *why)
 {
     int pair[2];
     enum err e;
 
-    sandbox_end_child(s);
+    process_end(s);
     s->stop = o->stop;
     if (*o->cache_dir && mkdir(o->cache_dir, 0700) != 0 && errno != EEXIST)
         return why_set(why, ERR_IO, "cannot make %s: %s", o->cache_dir, strerror(errno));
@@ -126,7 +139,7 @@ enum err sandbox_start(struct sandbox *s, const struct sandbox_options *o, struc
     s->fd = pair[0];
     if (e) {
         s->pid = 0;
-        sandbox_end_child(s);
+        process_end(s);
         return e;
     }
     frame_reader_init(&s->reader, s->fd);
@@ -252,25 +265,50 @@ static void await_reply(struct sandbox *s, const struct sandbox_limits *l, cJSON
     }
 }
 
+static void process_ask(struct sandbox *s, cJSON *request, const struct sandbox_limits *l, cJSON **reply,
+                        struct sandbox_end *end)
+{
+    if (stderr_bytes(s->err_fd) > MAX_STDERR)
+        (void)!ftruncate(s->err_fd, 0);
+    if (frame_send(s->fd, request) == ERR_OK) {
+        await_reply(s, l, reply, end);
+    } else {
+        end->fate = SANDBOX_DIED;
+        describe_death(s, end);
+    }
+}
+
+const struct sandbox_ops sandbox_processes = {
+    .start = process_start, .ask = process_ask, .end_child = process_end, .kill = process_kill};
+
+enum err sandbox_start(struct sandbox *s, const struct sandbox_options *o, struct why *why)
+{
+    return s->ops->start(s, o, why);
+}
+
+void sandbox_end_child(struct sandbox *s)
+{
+    s->ops->end_child(s);
+    assert(!sandbox_is_alive(s));
+}
+
+void sandbox_kill(struct sandbox *s)
+{
+    s->ops->kill(s);
+}
+
 void sandbox_ask(struct sandbox *s, cJSON *request, const struct sandbox_limits *l, cJSON **reply,
                  struct sandbox_end *end)
 {
     memset(end, 0, sizeof *end);
     end->i_item = -1;
     snprintf(end->stage, sizeof end->stage, "start");
-    if (stderr_bytes(s->err_fd) > MAX_STDERR)
-        (void)!ftruncate(s->err_fd, 0);
-    if (s->pid <= 0) {
+    if (sandbox_is_alive(s)) {
+        s->ops->ask(s, request, l, reply, end);
+    } else {
         cJSON_Delete(request);
         end->fate = SANDBOX_DIED;
         why_set(&end->words, ERR_CHILD, "there is no child process");
-        return;
-    }
-    if (frame_send(s->fd, request) == ERR_OK) {
-        await_reply(s, l, reply, end);
-    } else {
-        end->fate = SANDBOX_DIED;
-        describe_death(s, end);
     }
     if (end->fate != SANDBOX_REPLIED)
         sandbox_end_child(s);

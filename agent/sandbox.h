@@ -27,6 +27,8 @@ struct sandbox_options {
 };
 
 struct sandbox {
+    const struct sandbox_ops *ops;
+    void *arg;         /* of the ops */
     _Atomic pid_t pid; /* 0 = no child; others may kill it */
     int fd;
     int err_fd; /* its stderr, a file without a name */
@@ -54,12 +56,27 @@ struct sandbox_end {
     struct why words; /* for people, with the last lines of the child's stderr */
 };
 
-/* The caller's memory, no child yet. */
-void sandbox_init(struct sandbox *s);
+/* What children are: processes in an agent; tests answer for them. */
+struct sandbox_ops {
+    enum err (*start)(struct sandbox *s, const struct sandbox_options *o, struct why *why); /* sets pid > 0 */
+    void (*ask)(struct sandbox *s, cJSON *takes_request, const struct sandbox_limits *limits, cJSON **reply,
+                struct sandbox_end *end);
+    void (*end_child)(struct sandbox *s); /* sets pid = 0 */
+    void (*kill)(struct sandbox *s);      /* from any thread: whoever asks it meets its death */
+};
+
+extern const struct sandbox_ops sandbox_processes;
+
+/* The caller's memory, no child yet. Keeps `ops` (NULL = processes) and `arg`, which is theirs. */
+void sandbox_init(struct sandbox *s, const struct sandbox_ops *ops, void *arg);
+bool sandbox_is_alive(const struct sandbox *s);
 
 /* Starts a child (ending an earlier one); ERR_IO with words. Call from a thread that lives as long as the process: the
  * child dies with the thread that started it. */
 enum err sandbox_start(struct sandbox *s, const struct sandbox_options *o, struct why *why);
+
+/* Kills the child with all it started, from any thread. */
+void sandbox_kill(struct sandbox *s);
 
 /* Kills the child with all it started and waits for its end; nothing to do when there is none. */
 void sandbox_end_child(struct sandbox *s);

@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +122,8 @@ enum err trial_new(const cJSON *lease, const struct trial_agent *agent, struct t
     COPY(t->program_name.hex, program);
     COPY(t->anchor_name.hex, anchor);
     read_body(t, lease, agent);
-    t->leased_ns = clock_now_ns();
+    t->clock = agent->clock;
+    t->leased_ns = clock_read_ns(t->clock);
     *out = t;
     return ERR_OK;
 }
@@ -140,7 +142,8 @@ void trial_free(struct trial *t)
 
 static void finish(struct trial *t)
 {
-    t->record.ts_ms = clock_wall_ms();
+    assert(!t->finished);
+    t->record.ts_ms = clock_read_wall_ms(t->clock);
     t->finished = true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "agent/built.h"
 #include "agent/timing.h"
+#include "core/clock.h"
 #include "logs/record.h"
 #include "runtime/program.h"
 
@@ -25,6 +26,7 @@ struct trial {
     struct record record;
     bool finished;       /* the record is whole: nothing more is to be done but to send it */
     atomic_bool dropped; /* the tracker took it back, or it was cancelled: no record */
+    const struct clock *clock;
     int64_t leased_ns, verified_ns;
     cJSON *sense;       /* the device's sensors round its batch; NULL = none */
     double peak_gflops; /* of the canary beside it; 0 = it was not timed */
@@ -33,10 +35,11 @@ struct trial {
     bool built;         /* no more to be done but timing; under the farm's lock */
 };
 
-/* What an agent knows of itself and writes into every record; lends. */
+/* What an agent knows of itself and writes into every record; its trials keep what it points at. */
 struct trial_agent {
     const char *name, *key;
     struct sha256 fingerprint;
+    const struct clock *clock; /* NULL = the machine's */
 };
 
 /* From one entry of trial_lease's answer; ERR_PROTOCOL when it has no id, token or program, ERR_NOMEM. A body that

@@ -8,14 +8,11 @@ endfunction()
 # tune_test(name SOURCES ... LINK ... LABELS ... [TIMEOUT s]): a cmocka test, one process.
 function(tune_test name)
   cmake_parse_arguments(T "" "TIMEOUT;PARTS" "SOURCES;LINK;LABELS" ${ARGN})
-  if(NOT CMOCKA_FOUND)
-    return()
-  endif()
   add_executable(${name} ${T_SOURCES})
-  target_link_libraries(${name} PRIVATE ${T_LINK} PkgConfig::CMOCKA)
+  target_link_libraries(${name} PRIVATE ${T_LINK} package::cmocka)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 60)
+    set(T_TIMEOUT 300) # against hangs; busy machines are slow
   endif()
   set(tests ${name})
   if(T_PARTS) # a long test in n parts with the argument "i/n", which may run side by side
@@ -29,6 +26,30 @@ function(tune_test name)
     add_test(NAME ${name} COMMAND ${name})
   endif()
   set_tests_properties(${tests} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77)
+endfunction()
+
+# tune_bench(name SOURCES ... LINK ... [SMOKE words...] [TIMEOUT s]): a program that measures. Benches are built by the target
+# `benches`, not by `all`: peers that they are linked with are no part of tune. SMOKE: ctest runs this command on something tiny
+# (label bench, behind a test that builds them).
+function(tune_bench name)
+  cmake_parse_arguments(B "" "TIMEOUT" "SOURCES;LINK;SMOKE" ${ARGN})
+  add_executable(${name} EXCLUDE_FROM_ALL ${B_SOURCES})
+  target_link_libraries(${name} PRIVATE ${B_LINK})
+  add_dependencies(benches ${name})
+  if(B_SMOKE)
+    tune_smoke(${name} COMMAND ${B_SMOKE} TIMEOUT ${B_TIMEOUT})
+  endif()
+endfunction()
+
+# tune_smoke(name COMMAND words... [TIMEOUT s]): a test of the label bench, 60 s by default; exit 77 skips.
+function(tune_smoke name)
+  cmake_parse_arguments(S "" "TIMEOUT" "COMMAND" ${ARGN})
+  if(NOT S_TIMEOUT)
+    set(S_TIMEOUT 60)
+  endif()
+  add_test(NAME ${name} COMMAND ${S_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS bench TIMEOUT ${S_TIMEOUT} SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
+    FIXTURES_REQUIRED benches)
 endfunction()
 
 # tune_fuzz(name SOURCES ... LINK ... [RUNS n] [TIMEOUT s]): a fuzzer, tests/fuzz/fuzz.h, with two tests: its corpus, corpus/NAME beside it

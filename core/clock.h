@@ -4,20 +4,21 @@
 
 #include <stdint.h>
 
-/* Monotonic nanoseconds; `now_ns` never blocks and never goes back. */
 struct clock {
-    int64_t (*now_ns)(void *arg);
+    int64_t (*now_ns)(void *arg);            /* monotonic nanoseconds; never blocks and never goes back */
+    int64_t (*wall_ms)(void *arg);           /* milliseconds since 1970 UTC; may jump either way */
+    void (*sleep_ms)(void *arg, int64_t ms); /* for at least `ms` */
     void *arg;
 };
 
-/* The machine's monotonic clock. */
-struct clock clock_monotonic(void);
+/* What a clock says, or, where `c` is NULL, what the machine's says. */
+int64_t clock_read_ns(const struct clock *c);
+int64_t clock_read_wall_ms(const struct clock *c);
+void clock_wait_ms(const struct clock *c, int64_t ms);
 
-/* Shorthands for the machine's clocks: monotonic ns, and wall milliseconds since 1970 UTC. */
+/* The machine's, for what measures: monotonic ns, wall milliseconds since 1970 UTC, and sleep through signals. */
 int64_t clock_now_ns(void);
 int64_t clock_wall_ms(void);
-
-/* Sleeps for at least `ms`, through signals. */
 void clock_sleep_ms(int64_t ms);
 
 #endif

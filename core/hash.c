@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 void sha256_raw(const void *bytes, size_t n, uint8_t out[SHA256_BYTES])
 {
@@ -171,9 +170,4 @@ enum err hex_decode(const char *text, void *out, size_t n)
     for (size_t i = 0; i < n; i++)
         p[i] = (uint8_t)(nibble(text[2 * i]) << 4 | nibble(text[2 * i + 1]));
     return ERR_OK;
-}
-
-enum err random_bytes(void *out, size_t n)
-{
-    return getrandom(out, n, 0) == (ssize_t)n ? ERR_OK : ERR_IO;
 }

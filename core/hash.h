@@ -41,7 +41,4 @@ void hex_encode(const void *bytes, size_t n, char *out);
 /* Exactly 2*n hex digits into n bytes; ERR_INPUT otherwise. */
 enum err hex_decode(const char *text, void *out, size_t n);
 
-/* Fills with bytes of the operating system's generator (getrandom); ERR_IO when there is none. */
-enum err random_bytes(void *out, size_t n);
-
 #endif

@@ -1,5 +1,6 @@
 #include "logs/seen.h"
 
+#include "core/entropy.h"
 #include "core/hash.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ enum err seen_init(struct seen *s)
     enum err e;
 
     *s = (struct seen){.cap = FIRST_CAP};
-    e = random_bytes(s->key, sizeof s->key);
+    e = entropy_fill(NULL, s->key, sizeof s->key);
     s->entries = e ? NULL : calloc(s->cap, sizeof *s->entries);
     return e ? e : s->entries ? ERR_OK : ERR_NOMEM;
 }

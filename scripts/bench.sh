@@ -81,7 +81,7 @@ replay() {
 }
 
 scripts/install_deps.sh --bench
-build release
+build release all benches
 if [ ! -f "$best" ]; then
     mkdir -p out
     for workload in "$conv" "$dense"; do

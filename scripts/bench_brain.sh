@@ -35,11 +35,6 @@ recorded() {
     return 1
 }
 
-# program NAME: where the build has put it.
-program() {
-    if [ -x "$bin/$1" ]; then echo "$bin/$1"; else echo "$bin/../tests/$1"; fi
-}
-
 bench() {
     script=$1
     shift
@@ -61,14 +56,14 @@ recorded_spaces() {
 part_spaces() {
     at=tests/bench/spaces
     # shellcheck disable=SC2046 # lists of words are meant
-    "$PEERS_PYTHON" $at/peers.py --bench "$(program bench_spaces)" $(pick "--rounds 1 --repeats 1 --limit 30" "") \
+    "$PEERS_PYTHON" $at/peers.py --bench "$bin/bench_spaces" $(pick "--rounds 1 --repeats 1 --limit 30" "") \
         $(pick "$at/gemm.json $at/gemm_wide.json" "$(echo $at/*.json)") $(recorded_spaces) >"$work/spaces"
     told spaces
 }
 
 part_trees() {
     # shellcheck disable=SC2046
-    "$(program bench_trees)" --xgboost "$LIBXGBOOST" --lightgbm "$LIB_LIGHTGBM" \
+    "$bin/bench_trees" --xgboost "$LIBXGBOOST" --lightgbm "$LIB_LIGHTGBM" \
         $(pick "--max-rows 4096 --rows 20000 --repeats 3" "--max-rows 262144") >"$work/trees"
     told trees
 }
@@ -136,7 +131,7 @@ scripts/install_deps.sh --bench
 if [ -n "${TUNE_BIN_DIR:-}" ]; then
     bin=$TUNE_BIN_DIR
 else
-    build release
+    build release all benches
     bin=$PWD/build/bin
 fi
 { report && touch "$work/complete"; } | tee "$work/page"

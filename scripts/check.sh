@@ -35,7 +35,7 @@ step_analysis() {
 # compile CC: a build with warnings as errors, in build-CC.
 compile() {
     if ! { cmake -G Ninja -S . -B "build-$1" -DCMAKE_C_COMPILER="$1" -DTUNE_WERROR=ON -DCMAKE_BUILD_TYPE=Release &&
-        cmake --build "build-$1"; } >"$work/build.txt" 2>&1; then
+        cmake --build "build-$1" --target all benches; } >"$work/build.txt" 2>&1; then
         cat "$work/build.txt"
         return 1
     fi

@@ -15,13 +15,15 @@ head_comment() {
     exit 0
 }
 
-# build PRESET: configures and builds quietly; shows the whole output when that fails.
+# build PRESET [TARGET...]: configures and builds quietly, all but the benches without a TARGET; shows the whole output when that fails.
 build() {
+    build_preset=$1
+    shift
     build_log=$(mktemp)
-    if ! { cmake --preset "$1" && cmake --build --preset "$1"; } >"$build_log" 2>&1; then
+    if ! { cmake --preset "$build_preset" && cmake --build --preset "$build_preset" ${1:+--target "$@"}; } >"$build_log" 2>&1; then
         cat "$build_log" >&2
         rm -f "$build_log"
-        fail "the build with preset '$1' failed"
+        fail "the build with preset '$build_preset' failed"
     fi
     rm -f "$build_log"
 }

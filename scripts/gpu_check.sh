@@ -54,7 +54,7 @@ esac
 bin=${TUNE_BIN:-}
 if [ -z "$bin" ]; then
     say "build"
-    build release
+    build release all benches
     bin=build/bin
 fi
 [ -n "$resume" ] || for part in $parts; do rm -rf "${work:?}/$part" "$work/$part.md"; done

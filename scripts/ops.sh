@@ -13,7 +13,7 @@ ops_programs() {
     bin=${TUNE_BIN:-}
     [ -n "$bin" ] && return
     scripts/install_deps.sh --bench
-    build release
+    build release all benches
     bin=build/bin
 }
 

@@ -14,7 +14,7 @@ enum err op_status(struct call *c)
     json_add_text(c->result, "server", "tune-tracker " TUNE_VERSION, &ok);
     json_add_text(c->result, "boot", t->boot, &ok);
     json_add_i64(c->result, "started_ms", t->started_ms, &ok);
-    json_add_i64(c->result, "now_ms", clock_wall_ms(), &ok);
+    json_add_i64(c->result, "now_ms", tracker_wall_ms(t), &ok);
     json_add_i64(c->result, "jobs", (int64_t)t->jobs.n, &ok);
     json_add_i64(c->result, "trials_live", (int64_t)t->trials.n, &ok);
     json_add_i64(c->result, "agents", (int64_t)t->agents.n, &ok);

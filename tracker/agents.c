@@ -30,7 +30,7 @@ const char *agent_state(const struct tracker *t, const struct agent *a)
 static void seen(struct tracker *t, struct agent *a)
 {
     a->seen_ns = tracker_now_ns(t);
-    a->seen_ms = clock_wall_ms();
+    a->seen_ms = tracker_wall_ms(t);
     for (int i = 0; i < a->n_arches; i++)
         a->arches[i]->seen_ns = a->seen_ns;
 }

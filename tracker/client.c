@@ -1,167 +1,64 @@
 #include "tracker/client.h"
 
 #include "core/clock.h"
+#include "core/entropy.h"
 #include "tracker/protocol.h"
 
-#include <nng/nng.h>
-#include <nng/protocol/reqrep0/req.h>
-#include <nng/transport/tcp/tcp.h>
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define SEND_MS 1000   /* waiting for a connection before the callback is asked */
 #define REPLY_MS 10000 /* an ordinary call; long polls add wait_ms */
 #define OPEN_TRIES 3
-#define OPEN_MS 3300      /* of one try */
-#define RECONNECT_MS 2000 /* nng 1.5 redials at once in half of the draws below its maximum */
-
-/* One request on its way: a context and an aio of its own, in the client's list so that client_close finds it. */
-struct flight {
-    nng_ctx ctx;
-    nng_aio *aio;
-    bool done;
-    struct client *client;
-    struct flight *next;
-};
+#define OPEN_MS 3300 /* of one try */
+#define NAP_MS 5     /* between looks at what another thread does */
+#define PAUSE_STEP_MS 50
 
 struct client {
-    nng_socket socket;
+    const struct transport_ops *transport;
+    struct line *line;
+    const struct clock *clock;
+    const struct entropy *entropy;
     char *url, *role, *name;
     bool (*waiting)(int64_t out_ms, void *arg);
     void *arg;
     bool has_key;
     struct key key;
-    pthread_mutex_t hello_lock; /* one hello at a time */
-    pthread_mutex_t lock;       /* all below */
-    pthread_cond_t changed;
+    pthread_mutex_t lock; /* all below */
     char session[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1], boot[REQUEST_ID_HEX + 1];
     int64_t ctr, epoch; /* epoch: number of hellos that went well */
+    bool saying_hello;  /* one at a time */
     bool closed, restarted;
     int n_calls;
-    struct flight *flights;
 };
 
-/* A decoded reply; lends blobs from its nng message. */
+/* A decoded reply; lends blobs from its letter. */
 struct reply {
-    nng_msg *raw;
+    const struct transport_ops *transport;
+    struct letter letter;
     struct message message;
 };
 
 static void reply_fini(struct reply *r)
 {
     message_fini(&r->message);
-    if (r->raw)
-        nng_msg_free(r->raw);
-    *r = (struct reply){0};
+    if (r->transport)
+        r->transport->discard(&r->letter);
+    *r = (struct reply){.transport = NULL};
 }
 
-static void wait_changed(struct client *c, int64_t ms)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += (ms % 1000) * 1000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    pthread_cond_timedwait(&c->changed, &c->lock, &t);
-}
-
-/* ---- flights ---- */
-
-static void flight_done(void *arg)
-{
-    struct flight *f = arg;
-
-    pthread_mutex_lock(&f->client->lock);
-    f->done = true;
-    pthread_cond_broadcast(&f->client->changed);
-    pthread_mutex_unlock(&f->client->lock);
-}
-
-static enum err flight_open(struct client *c, struct flight *f)
-{
-    *f = (struct flight){.client = c};
-    if (nng_aio_alloc(&f->aio, flight_done, f) != 0)
-        return ERR_NOMEM;
-    if (nng_ctx_open(&f->ctx, c->socket) != 0) {
-        nng_aio_free(f->aio);
-        return ERR_CANCELLED;
-    }
-    pthread_mutex_lock(&c->lock);
-    f->next = c->flights;
-    c->flights = f;
-    pthread_mutex_unlock(&c->lock);
-    return ERR_OK;
-}
-
-static void flight_close(struct client *c, struct flight *f)
-{
-    pthread_mutex_lock(&c->lock);
-    for (struct flight **p = &c->flights; *p; p = &(*p)->next)
-        if (*p == f) {
-            *p = f->next;
-            break;
-        }
-    pthread_mutex_unlock(&c->lock);
-    nng_ctx_close(f->ctx);
-    nng_aio_free(f->aio);
-}
-
-/* Runs one half of an exchange to its end; ERR_UNREACHABLE when the connection went, ERR_TIMEOUT, ERR_CANCELLED. */
-static enum err flight_run(struct client *c, struct flight *f, void (*start)(nng_ctx, nng_aio *), int64_t timeout_ms)
+static bool is_closed(struct client *c)
 {
     bool closed;
 
     pthread_mutex_lock(&c->lock);
     closed = c->closed;
-    f->done = closed;
     pthread_mutex_unlock(&c->lock);
-    if (closed)
-        return ERR_CANCELLED;
-    nng_aio_set_timeout(f->aio, (nng_duration)timeout_ms);
-    start(f->ctx, f->aio);
-    pthread_mutex_lock(&c->lock);
-    while (!f->done)
-        wait_changed(c, 1000);
-    closed = c->closed;
-    pthread_mutex_unlock(&c->lock);
-    nng_aio_wait(f->aio); /* the callback has returned */
-    switch (nng_aio_result(f->aio)) {
-    case 0:
-        return ERR_OK;
-    case NNG_ETIMEDOUT:
-        return closed ? ERR_CANCELLED : ERR_TIMEOUT;
-    case NNG_ENOMEM:
-        return ERR_NOMEM;
-    default:
-        return closed ? ERR_CANCELLED : ERR_UNREACHABLE;
-    }
+    return closed;
 }
 
 /* ---- one exchange ---- */
-
-static enum err send_bytes(struct client *c, struct flight *f, const struct buf *bytes)
-{
-    nng_msg *m;
-    enum err e;
-
-    if (nng_msg_alloc(&m, 0) != 0)
-        return ERR_NOMEM;
-    if (nng_msg_append(m, bytes->data, bytes->len) != 0) {
-        nng_msg_free(m);
-        return ERR_NOMEM;
-    }
-    nng_aio_set_msg(f->aio, m);
-    e = flight_run(c, f, nng_ctx_send, SEND_MS);
-    if (e)
-        nng_msg_free(m);
-    return e == ERR_TIMEOUT ? ERR_UNREACHABLE : e;
-}
 
 /* Only these two may come without a MAC where a key is in use: they carry nothing and lead to a hello or a pause. */
 static bool may_be_unsigned(const cJSON *json)
@@ -181,7 +78,7 @@ static enum err check_reply(struct client *c, const struct reply *r, const char 
         return why_set(why, ERR_PROTOCOL, "the tracker's reply has no 'ok'");
     if (c->has_key && !may_be_unsigned(json)) {
         const bool right =
-            r->message.has_mac && message_mac_is_right(nng_msg_body(r->raw), nng_msg_len(r->raw), &c->key, nonce);
+            r->message.has_mac && message_mac_is_right(r->letter.bytes, r->letter.n_bytes, &c->key, nonce);
 
         if (!right && cJSON_IsString(err) && strcmp(err->valuestring, "auth") == 0)
             return why_set(why, ERR_AUTH, "the tracker at %s refuses this key", c->url);
@@ -197,8 +94,7 @@ static enum err check_reply(struct client *c, const struct reply *r, const char 
 static enum err exchange(struct client *c, cJSON *request, const struct blobs *attach, const char *id,
                          const char *nonce, int64_t timeout_ms, struct reply *out, struct why *why)
 {
-    struct reply r = {0};
-    struct flight f;
+    struct reply r = {.transport = c->transport};
     struct buf bytes;
     enum err e;
 
@@ -207,20 +103,11 @@ static enum err exchange(struct client *c, cJSON *request, const struct blobs *a
     if (e == ERR_LIMIT)
         why_set(why, e, "request over %zu bytes", MESSAGE_MAX_BYTES);
     if (!e)
-        e = flight_open(c, &f);
-    if (e) {
-        buf_fini(&bytes);
-        return e;
-    }
-    e = send_bytes(c, &f, &bytes);
+        e = is_closed(c) ? ERR_CANCELLED
+                         : c->transport->exchange(c->line, bytes.data, bytes.len, timeout_ms, &r.letter);
     buf_fini(&bytes);
     if (!e)
-        e = flight_run(c, &f, nng_ctx_recv, timeout_ms);
-    if (!e)
-        r.raw = nng_aio_get_msg(f.aio);
-    flight_close(c, &f);
-    if (!e)
-        e = message_decode(nng_msg_body(r.raw), nng_msg_len(r.raw), &r.message, why);
+        e = message_decode(r.letter.bytes, r.letter.n_bytes, &r.message, why);
     if (!e)
         e = check_reply(c, &r, id, nonce, why);
     if (e) {
@@ -293,10 +180,10 @@ static enum err hello_once(struct client *c, int64_t timeout_ms, struct why *why
     cJSON *request = cJSON_CreateObject();
     bool ok = request != NULL;
     struct reply r = {0};
-    enum err e = ok ? random_hex(id, REQUEST_ID_HEX) : ERR_NOMEM;
+    enum err e = ok ? entropy_hex(c->entropy, id, REQUEST_ID_HEX) : ERR_NOMEM;
 
     if (!e)
-        e = random_hex(nonce, REQUEST_ID_HEX);
+        e = entropy_hex(c->entropy, nonce, REQUEST_ID_HEX);
     if (!e) {
         json_add_text(request, "op", "hello", &ok);
         json_add_text(request, "id", id, &ok);
@@ -314,56 +201,49 @@ static enum err hello_once(struct client *c, int64_t timeout_ms, struct why *why
     return e;
 }
 
-/* Says hello again unless another thread did since `epoch`. */
+/* Waits for its turn to say hello; false when another thread did since `epoch`. */
+static bool begin_hello(struct client *c, int64_t epoch)
+{
+    bool mine = false, fresh = false;
+
+    while (!mine && !fresh) {
+        pthread_mutex_lock(&c->lock);
+        fresh = c->epoch != epoch;
+        mine = !fresh && !c->saying_hello;
+        c->saying_hello |= mine;
+        pthread_mutex_unlock(&c->lock);
+        if (!mine && !fresh)
+            clock_wait_ms(c->clock, NAP_MS);
+    }
+    return mine;
+}
+
 static enum err hello_again(struct client *c, int64_t epoch, struct why *why)
 {
-    enum err e = ERR_OK;
-    bool fresh;
+    enum err e;
 
-    pthread_mutex_lock(&c->hello_lock);
+    if (!begin_hello(c, epoch))
+        return ERR_OK;
+    e = hello_once(c, REPLY_MS, why);
     pthread_mutex_lock(&c->lock);
-    fresh = c->epoch != epoch;
+    assert(c->saying_hello);
+    c->saying_hello = false;
     pthread_mutex_unlock(&c->lock);
-    if (!fresh)
-        e = hello_once(c, REPLY_MS, why);
-    pthread_mutex_unlock(&c->hello_lock);
     return e;
 }
 
 /* ---- open and close ---- */
-
-static enum err open_socket(struct client *c, struct why *why)
-{
-    nng_dialer d;
-    int rv = nng_req0_open(&c->socket);
-
-    if (rv != 0)
-        return why_set(why, ERR_IO, "cannot open a socket: %s", nng_strerror(rv));
-    nng_socket_set_size(c->socket, NNG_OPT_RECVMAXSZ, MESSAGE_MAX_BYTES + 4096);
-    nng_socket_set_ms(c->socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
-    nng_socket_set_ms(c->socket, NNG_OPT_RECONNMINT, RECONNECT_MS);
-    nng_socket_set_ms(c->socket, NNG_OPT_RECONNMAXT, RECONNECT_MS);
-    rv = nng_dialer_create(&d, c->socket, c->url);
-    if (rv != 0)
-        return why_set(why, ERR_INPUT, "%s is no address of a tracker: %s; expected e.g. %s", c->url, nng_strerror(rv),
-                       PROTOCOL_DEFAULT_URL);
-    nng_dialer_set_bool(d, NNG_OPT_TCP_KEEPALIVE, true);
-    rv = nng_dialer_start(d, NNG_FLAG_NONBLOCK);
-    if (rv != 0)
-        return why_set(why, ERR_INPUT, "%s cannot be dialled: %s", c->url, nng_strerror(rv));
-    return ERR_OK;
-}
 
 static enum err first_hello(struct client *c, struct why *why)
 {
     enum err e = ERR_UNREACHABLE;
 
     for (int i = 0; i < OPEN_TRIES; i++) {
-        const int64_t end_ns = clock_now_ns() + (int64_t)OPEN_MS * 1000000;
+        const int64_t end_ns = clock_read_ns(c->clock) + (int64_t)OPEN_MS * 1000000;
 
         do
             e = hello_once(c, OPEN_MS, why);
-        while (e == ERR_UNREACHABLE && clock_now_ns() < end_ns);
+        while (e == ERR_UNREACHABLE && clock_read_ns(c->clock) < end_ns);
         if (e != ERR_UNREACHABLE && e != ERR_TIMEOUT)
             return e;
     }
@@ -378,37 +258,27 @@ static enum err copy_options(struct client *c, const struct client_options *o)
     c->name = strdup(o->name ? o->name : "");
     c->waiting = o->waiting;
     c->arg = o->arg;
+    c->transport = o->transport ? o->transport : &transport_nng;
+    c->clock = o->clock;
+    c->entropy = o->entropy;
     return c->url && c->role && c->name ? ERR_OK : ERR_NOMEM;
-}
-
-static struct client *client_new(void)
-{
-    struct client *c = calloc(1, sizeof *c);
-    pthread_condattr_t attr;
-
-    if (!c)
-        return NULL;
-    c->socket.id = 0;
-    pthread_mutex_init(&c->hello_lock, NULL);
-    pthread_mutex_init(&c->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&c->changed, &attr);
-    pthread_condattr_destroy(&attr);
-    return c;
 }
 
 enum err client_open(const struct client_options *options, struct client **out, struct why *why)
 {
-    struct client *c = client_new();
-    enum err e = c ? copy_options(c, options) : ERR_NOMEM;
+    struct client *c = calloc(1, sizeof *c);
+    enum err e;
 
+    if (!c)
+        return ERR_NOMEM;
+    pthread_mutex_init(&c->lock, NULL);
+    e = copy_options(c, options);
     if (!e && options->key_file) {
         e = key_load(options->key_file, &c->key, why);
         c->has_key = !e;
     }
     if (!e)
-        e = open_socket(c, why);
+        e = c->transport->open(options->transport_arg, c->url, &c->line, why);
     if (!e)
         e = first_hello(c, why);
     if (e) {
@@ -419,24 +289,32 @@ enum err client_open(const struct client_options *options, struct client **out, 
     return ERR_OK;
 }
 
+/* Ends the calls that are under way. */
+static void end_calls(struct client *c)
+{
+    int n_calls;
+
+    pthread_mutex_lock(&c->lock);
+    c->closed = true;
+    n_calls = c->n_calls;
+    pthread_mutex_unlock(&c->lock);
+    while (n_calls > 0) {
+        c->transport->abort(c->line);
+        clock_wait_ms(c->clock, NAP_MS);
+        pthread_mutex_lock(&c->lock);
+        n_calls = c->n_calls;
+        pthread_mutex_unlock(&c->lock);
+    }
+}
+
 void client_close(struct client *c)
 {
     if (!c)
         return;
-    pthread_mutex_lock(&c->lock);
-    c->closed = true;
-    pthread_cond_broadcast(&c->changed);
-    while (c->n_calls > 0) {
-        for (struct flight *f = c->flights; f; f = f->next)
-            nng_aio_abort(f->aio, NNG_ECANCELED); /* calls its callback from another thread: no lock is taken here */
-        wait_changed(c, 50);
-    }
-    pthread_mutex_unlock(&c->lock);
-    if (c->socket.id)
-        nng_close(c->socket);
-    pthread_cond_destroy(&c->changed);
+    end_calls(c);
+    if (c->line)
+        c->transport->close(c->line);
     pthread_mutex_destroy(&c->lock);
-    pthread_mutex_destroy(&c->hello_lock);
     explicit_bzero(&c->key, sizeof c->key);
     free(c->url);
     free(c->role);
@@ -490,17 +368,13 @@ static cJSON *request_of(struct client *c, const struct call *call, char nonce[2
 /* Pauses and asks the callback; ERR_UNREACHABLE when it gives up. */
 static enum err stay_out(struct client *c, struct call *call, int64_t pause_ms, struct why *why)
 {
-    const int64_t now_ns = clock_now_ns();
-    bool closed;
+    const int64_t now_ns = clock_read_ns(c->clock);
 
     if (!call->out_since_ns)
         call->out_since_ns = now_ns;
-    pthread_mutex_lock(&c->lock);
-    if (!c->closed)
-        wait_changed(c, pause_ms);
-    closed = c->closed;
-    pthread_mutex_unlock(&c->lock);
-    if (closed)
+    for (int64_t ms = 0; ms < pause_ms && !is_closed(c); ms += PAUSE_STEP_MS)
+        clock_wait_ms(c->clock, PAUSE_STEP_MS);
+    if (is_closed(c))
         return ERR_CANCELLED;
     if (c->waiting && !c->waiting((now_ns - call->out_since_ns) / 1000000, c->arg))
         return why_set(why, ERR_UNREACHABLE, "the tracker at %s does not answer", c->url);
@@ -573,8 +447,8 @@ static bool enter(struct client *c)
 static void leave(struct client *c)
 {
     pthread_mutex_lock(&c->lock);
+    assert(c->n_calls > 0);
     c->n_calls--;
-    pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -593,7 +467,7 @@ enum err client_call(struct client *c, const char *op, cJSON *takes_args, const 
         call.args = cJSON_CreateObject();
     if (call.args && wait_ms > 0 && !cJSON_HasObjectItem(call.args, "wait_ms"))
         cJSON_AddNumberToObject(call.args, "wait_ms", (double)wait_ms);
-    e = call.args ? random_hex(call.id, REQUEST_ID_HEX) : ERR_NOMEM;
+    e = call.args ? entropy_hex(c->entropy, call.id, REQUEST_ID_HEX) : ERR_NOMEM;
     while (!e && again)
         e = call_once(c, &call, result, received, &again, why);
     cJSON_Delete(call.args);

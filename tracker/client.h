@@ -4,8 +4,11 @@
 #define TUNE_TRACKER_CLIENT_H
 
 #include "core/blobs.h"
+#include "core/clock.h"
+#include "core/entropy.h"
 #include "core/err.h"
 #include "core/json.h"
+#include "tracker/transport.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,10 +24,14 @@ struct client_options {
      * wait for ever. */
     bool (*waiting)(int64_t out_ms, void *arg);
     void *arg;
+    const struct transport_ops *transport; /* NULL = nng */
+    void *transport_arg;                   /* of its open */
+    const struct clock *clock;             /* NULL = the machine's */
+    const struct entropy *entropy;         /* of request ids and nonces; NULL = the machine's */
 };
 
-/* Says hello: three tries in 10 s, then ERR_UNREACHABLE; ERR_AUTH for a wrong or missing key, ERR_PROTOCOL for no
- * common version. */
+/* Keeps what the options point at but for url, role and name. Says hello: three tries in 10 s, then ERR_UNREACHABLE;
+ * ERR_AUTH for a wrong or missing key, ERR_PROTOCOL for no common version. */
 enum err client_open(const struct client_options *options, struct client **out, struct why *why);
 
 /* Never blocks for long; outstanding calls of other threads end with ERR_CANCELLED. */

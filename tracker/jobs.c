@@ -166,7 +166,7 @@ static enum err answer_submit(struct call *c, const struct job *j)
 enum err op_job_submit(struct call *c)
 {
     struct tracker *t = c->t;
-    struct job_row row = {.id = t->next_job, .request = c->id, .created_ms = clock_wall_ms()};
+    struct job_row row = {.id = t->next_job, .request = c->id, .created_ms = tracker_wall_ms(t)};
     struct job *j = table_get_text(&t->requests, c->id);
     enum err e;
 
@@ -297,7 +297,7 @@ static enum err end_job(struct call *c, struct job *j, enum job_state state, con
 
     if (j->state == JOB_OPEN) {
         j->state = state;
-        j->done_ms = clock_wall_ms();
+        j->done_ms = tracker_wall_ms(t);
     }
     j->leased = false;
     e = save(t, j, summary);
@@ -469,7 +469,7 @@ enum err job_record(struct tracker *t, struct job *j, struct record_row *row)
 
     row->job = j->id;
     row->seq = j->seq + 1;
-    row->created_ms = clock_wall_ms();
+    row->created_ms = tracker_wall_ms(t);
     e = t->o.ops->record_put(t->o.store, row);
     if (e)
         return e;

@@ -110,7 +110,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
 {
     struct http *h = NULL;
     struct tracker *t;
-    enum err e = o->ops->open(o->where, &o->store, why);
+    enum err e = o->ops->open(o->where, o->clock, &o->store, why);
 
     if (!e)
         e = tracker_new(o, &t, why);
@@ -119,7 +119,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
     if (!e && cli_text(c, "http"))
         e = http_start(*s, cli_text(c, "http"), &h, why);
     if (!e)
-        e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key-file"), why);
+        e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key-file"), o->clock, why);
     if (e)
         return e;
     printf("listening on %s\n", server_url(*s));
@@ -131,7 +131,7 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
 
 static int run(const struct cli *c, const sigset_t *signals)
 {
-    struct tracker_options o = {.clock = clock_monotonic()};
+    struct tracker_options o = {.where = NULL};
     const struct timespec nap = {0, 100000000};
     static struct workers w;
     struct why why = {""};

@@ -1,5 +1,6 @@
 #include "tracker/protocol.h"
 
+#include "core/entropy.h"
 #include "core/file.h"
 
 #include <errno.h>
@@ -20,16 +21,6 @@ static void put_u32(unsigned char *p, uint32_t v)
 static uint32_t get_u32(const unsigned char *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-enum err random_hex(char *out, size_t n_hex)
-{
-    unsigned char raw[64];
-
-    if (n_hex / 2 > sizeof raw || random_bytes(raw, n_hex / 2) != ERR_OK)
-        return ERR_IO;
-    hex_encode(raw, n_hex / 2, out);
-    return ERR_OK;
 }
 
 bool name_is_sane(const char *text)
@@ -80,7 +71,7 @@ enum err key_make(const char *path, struct why *why)
 
     if (fd < 0)
         return why_set(why, errno == EEXIST ? ERR_EXISTS : ERR_IO, "key file %s: %s", path, strerror(errno));
-    e = random_hex(text, 64);
+    e = entropy_hex(NULL, text, 64);
     text[64] = '\n';
     if (!e && (write(fd, text, 65) != 65 || fsync(fd) != 0))
         e = ERR_IO;

@@ -63,9 +63,6 @@ void message_fini(struct message *m);
 /* True when the last 32 bytes are the MAC of nonce and the bytes before them under `key`. */
 bool message_mac_is_right(const void *bytes, size_t n, const struct key *key, const char *nonce);
 
-/* Fresh random lower-case hex: n_hex digits (even) and a NUL. ERR_IO. */
-enum err random_hex(char *out, size_t n_hex);
-
 /* True for 1 to 64 characters of [0-9A-Za-z._:@+-]: keys, agent ids, names. */
 bool name_is_sane(const char *text);
 

@@ -1,6 +1,6 @@
 #include "tracker/server.h"
 
-#include "tracker/execute.h"
+#include "tracker/hall.h"
 
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
@@ -12,26 +12,19 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define N_SLOTS 512    /* requests under way, long polls included */
-#define MAX_PARKED 448 /* the rest is for requests that do not wait */
+#define N_SLOTS (HALL_MAX_PARKED + 64) /* requests under way; the rest is for those that do not wait */
 #define MAX_PIPES 4096
-#define BATCH 128
 #define MAX_PAGES 16
 #define QUEUED_BYTES ((size_t)32 << 20)
-#define TICK_MS 50
-
-enum slot_state { SLOT_RECEIVING, SLOT_QUEUED, SLOT_PARKED, SLOT_READY, SLOT_SENDING };
 
 /* One context: receives a request, waits for its reply, sends it, and so on. */
 struct slot {
+    struct caller caller; /* first: a caller of this server is the slot itself */
     struct server *server;
     nng_ctx ctx;
     nng_aio *aio;
-    enum slot_state state;
+    bool sending;
     nng_msg *raw;
-    uint32_t pipe;
-    struct request request;
-    nng_msg *reply;
     struct slot *next; /* in the queue */
 };
 
@@ -44,7 +37,7 @@ struct page {
 };
 
 struct server {
-    struct tracker *tracker;
+    struct hall hall; /* the core loop's own */
     nng_socket socket;
     char url[256];
     struct slot slots[N_SLOTS];
@@ -58,18 +51,15 @@ struct server {
     int64_t n_pipes, max_pipes;
     uint32_t gone[256]; /* pipes that closed since the loop looked */
     int n_gone;
-    bool gone_many, stopping, failed;
+    bool stopping, failed;
     struct why why;
-    struct slot *parked[MAX_PARKED]; /* the core loop's own */
-    int n_parked;
-    int64_t ticked_ns;
 };
 
 /* ---- on nng's threads ---- */
 
 static void receive(struct slot *s)
 {
-    s->state = SLOT_RECEIVING;
+    s->sending = false;
     nng_ctx_recv(s->ctx, s->aio);
 }
 
@@ -93,7 +83,7 @@ static void send_reply(struct slot *s, nng_msg *m)
         receive(s);
         return;
     }
-    s->state = SLOT_SENDING;
+    s->sending = true;
     nng_aio_set_msg(s->aio, m);
     nng_ctx_send(s->ctx, s->aio);
 }
@@ -119,8 +109,9 @@ static bool enqueue(struct server *sv, struct slot *s)
 static void received(struct slot *s)
 {
     s->raw = nng_aio_get_msg(s->aio);
-    s->pipe = (uint32_t)nng_pipe_id(nng_msg_get_pipe(s->raw));
-    s->state = SLOT_QUEUED;
+    s->caller = (struct caller){.bytes = nng_msg_body(s->raw),
+                                .n_bytes = nng_msg_len(s->raw),
+                                .line = (uint32_t)nng_pipe_id(nng_msg_get_pipe(s->raw))};
     if (enqueue(s->server, s))
         return;
     nng_msg_free(s->raw);
@@ -135,7 +126,7 @@ static void slot_event(void *arg)
 
     if (rv == NNG_ECLOSED)
         return;
-    if (s->state == SLOT_SENDING) {
+    if (s->sending) {
         if (rv != 0)
             nng_msg_free(nng_aio_get_msg(s->aio));
         receive(s);
@@ -156,10 +147,8 @@ static void pipe_event(nng_pipe p, nng_pipe_ev ev, void *arg)
         refuse = ++sv->n_pipes > sv->max_pipes;
     } else {
         sv->n_pipes--;
-        if (sv->n_gone < (int)(sizeof sv->gone / sizeof *sv->gone))
+        if (sv->n_gone < (int)(sizeof sv->gone / sizeof *sv->gone)) /* polls of the others end with their time */
             sv->gone[sv->n_gone++] = (uint32_t)nng_pipe_id(p);
-        else
-            sv->gone_many = true;
         pthread_cond_signal(&sv->work);
     }
     pthread_mutex_unlock(&sv->lock);
@@ -169,16 +158,15 @@ static void pipe_event(nng_pipe p, nng_pipe_ev ev, void *arg)
 
 /* ---- the core loop ---- */
 
-struct batch {
-    struct slot *ready[BATCH + MAX_PARKED];
-    int n_ready;
+/* What one turn of the core loop found to do. */
+struct work {
     struct page *pages;
     uint32_t gone[256];
     int n_gone;
     bool stop;
 };
 
-static nng_msg *message_of(struct buf *reply)
+static nng_msg *message_of(const struct buf *reply)
 {
     nng_msg *m = NULL;
 
@@ -191,111 +179,12 @@ static nng_msg *message_of(struct buf *reply)
     return m;
 }
 
-static void make_ready(struct batch *b, struct slot *s, struct buf *reply)
-{
-    s->reply = message_of(reply);
-    s->state = SLOT_READY;
-    if (s->raw)
-        nng_msg_free(s->raw);
-    s->raw = NULL;
-    b->ready[b->n_ready++] = s;
-}
-
-static bool settle(struct server *sv, struct batch *b, struct slot *s, enum outcome_of_request how, struct buf *reply)
-{
-    if (how == REQUEST_STORE_FAILED)
-        return false;
-    make_ready(b, s, reply);
-    (void)sv;
-    return true;
-}
-
-/* An older parked request of the same id lost its connection: its client has sent it again. */
-static void drop_double(struct server *sv, struct batch *b, const struct slot *fresh)
-{
-    for (int i = 0; i < sv->n_parked; i++) {
-        struct slot *old = sv->parked[i];
-        struct buf none;
-
-        if (strcmp(old->request.id, fresh->request.id) != 0)
-            continue;
-        buf_init(&none, 1);
-        request_fini(&old->request);
-        make_ready(b, old, &none);
-        sv->parked[i] = sv->parked[--sv->n_parked];
-        return;
-    }
-}
-
-static bool execute(struct server *sv, struct batch *b, struct slot *s)
-{
-    enum outcome_of_request how;
-    struct buf reply;
-    bool ok = true;
-
-    buf_init(&reply, MESSAGE_MAX_BYTES + 64);
-    how = request_start(sv->tracker, nng_msg_body(s->raw), nng_msg_len(s->raw), &s->request, &reply);
-    if (how == REQUEST_PARKED) {
-        drop_double(sv, b, s);
-        if (sv->n_parked < MAX_PARKED) {
-            s->state = SLOT_PARKED;
-            sv->parked[sv->n_parked++] = s;
-        } else {
-            how = request_again(sv->tracker, &s->request, true, &reply);
-        }
-    }
-    if (how != REQUEST_PARKED)
-        ok = settle(sv, b, s, how, &reply);
-    buf_fini(&reply);
-    return ok;
-}
-
-static bool is_gone(const struct batch *b, uint32_t pipe)
-{
-    for (int i = 0; i < b->n_gone; i++)
-        if (b->gone[i] == pipe)
-            return true;
-    return false;
-}
-
-/* Long polls: those woken or at their end are tried again; those without a peer end without being granted anything. */
-static bool try_parked(struct server *sv, struct batch *b)
-{
-    const unsigned woken = sv->tracker->woken;
-    const int64_t now = tracker_now_ns(sv->tracker);
-    bool ok = true;
-
-    sv->tracker->woken = 0;
-    for (int i = 0; ok && i < sv->n_parked;) {
-        struct slot *s = sv->parked[i];
-        const bool gone = is_gone(b, s->pipe), last = gone || now >= s->request.deadline_ns;
-        enum outcome_of_request how = REQUEST_PARKED;
-        struct buf reply;
-
-        buf_init(&reply, MESSAGE_MAX_BYTES + 64);
-        if (gone) {
-            request_fini(&s->request);
-            how = REQUEST_ANSWERED;
-        } else if (last || (s->request.op->wake & woken)) {
-            how = request_again(sv->tracker, &s->request, last, &reply);
-        }
-        if (how == REQUEST_PARKED) {
-            i++;
-        } else {
-            sv->parked[i] = sv->parked[--sv->n_parked];
-            ok = settle(sv, b, s, how, &reply);
-        }
-        buf_fini(&reply);
-    }
-    return ok;
-}
-
 static void wait_work(struct server *sv)
 {
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += (long)TICK_MS * 1000000;
+    t.tv_nsec += (long)HALL_TICK_MS * 1000000;
     if (t.tv_nsec >= 1000000000) {
         t.tv_sec++;
         t.tv_nsec -= 1000000000;
@@ -314,13 +203,13 @@ static struct slot *next_queued(struct server *sv)
         sv->first = s->next;
         if (!sv->first)
             sv->last = NULL;
-        sv->queued_bytes -= nng_msg_len(s->raw);
+        sv->queued_bytes -= s->caller.n_bytes;
     }
     pthread_mutex_unlock(&sv->lock);
     return s;
 }
 
-static void collect(struct server *sv, struct batch *b)
+static void collect(struct server *sv, struct work *b)
 {
     pthread_mutex_lock(&sv->lock);
     wait_work(sv);
@@ -336,7 +225,7 @@ static void collect(struct server *sv, struct batch *b)
 static void answer_pages(struct server *sv, struct page *p)
 {
     for (struct page *next; p; p = next) {
-        const enum err e = p->render(sv->tracker, p->out);
+        const enum err e = p->render(sv->hall.tracker, p->out);
 
         next = p->next;
         pthread_mutex_lock(&sv->lock);
@@ -348,60 +237,48 @@ static void answer_pages(struct server *sv, struct page *p)
     }
 }
 
-/* Deadlines are looked at a few times in the shortest lease, not with every batch. */
-static bool tick(struct server *sv)
+static void answer(struct caller *left)
 {
-    const int64_t now = tracker_now_ns(sv->tracker);
+    for (struct caller *c = left, *next; c; c = next) {
+        struct slot *s = (struct slot *)c;
+        nng_msg *m = message_of(&c->reply);
 
-    if (sv->ticked_ns && now < sv->ticked_ns + (int64_t)TICK_MS / 2 * 1000000)
-        return true;
-    sv->ticked_ns = now;
-    return tracker_tick(sv->tracker) == ERR_OK;
+        next = c->next;
+        buf_fini(&c->reply);
+        nng_msg_free(s->raw);
+        s->raw = NULL;
+        send_reply(s, m);
+    }
 }
 
 /* One turn: requests of one transaction, then the commit, then the replies. Requests that come while a commit waits for
  * the disk make the next batch, so nobody is kept waiting for company. */
-static bool turn(struct server *sv, struct batch *b)
+static bool turn(struct server *sv, const struct work *b)
 {
-    struct tracker *t = sv->tracker;
+    struct caller *left = NULL;
     struct slot *s;
-    int n = 0;
-    bool ok = tick(sv);
+    bool ok = hall_begin(&sv->hall);
 
-    while (ok && n < BATCH && (s = next_queued(sv)) != NULL) {
-        n++;
-        ok = execute(sv, b, s);
-    }
-    ok = ok && try_parked(sv, b);
-    if (ok && t->o.ops->commit(t->o.store, &sv->why) != ERR_OK)
-        ok = false;
-    if (!ok)
-        return false;
-    t->stats.commits++;
-    for (int i = 0; i < b->n_ready; i++) {
-        nng_msg *m = b->ready[i]->reply;
-
-        b->ready[i]->reply = NULL;
-        send_reply(b->ready[i], m);
-    }
-    return true;
+    for (int n = 0; ok && n < HALL_MAX_BATCH && (s = next_queued(sv)) != NULL; n++)
+        ok = hall_enter(&sv->hall, &s->caller);
+    ok = ok && hall_end(&sv->hall, b->gone, b->n_gone, &left, &sv->why);
+    answer(left);
+    return ok;
 }
 
 static void *core_loop(void *arg)
 {
     struct server *sv = arg;
-    struct batch *b = calloc(1, sizeof *b);
-    bool ok = b != NULL;
+    struct work b;
+    bool ok = true;
 
     while (ok) {
-        b->n_ready = 0;
-        collect(sv, b);
-        ok = turn(sv, b);
-        answer_pages(sv, b->pages);
-        if (b->stop)
+        collect(sv, &b);
+        ok = turn(sv, &b);
+        answer_pages(sv, b.pages);
+        if (b.stop)
             break;
     }
-    free(b);
     pthread_mutex_lock(&sv->lock);
     sv->failed = !ok;
     sv->stopping = true;
@@ -492,7 +369,7 @@ enum err server_start(struct tracker *t, const char *url, struct server **out, s
 
     if (!sv)
         return ERR_NOMEM;
-    sv->tracker = t;
+    hall_init(&sv->hall, t);
     sv->max_pipes = fds - 128 < MAX_PIPES ? fds - 128 : MAX_PIPES;
     init_locks(sv);
     e = open_socket(sv, url, why);

@@ -69,7 +69,7 @@ static void link_newest(struct tracker *t, struct session *s)
 static enum err add_session(struct tracker *t, struct session **out)
 {
     struct session *s = calloc(1, sizeof *s);
-    enum err e = s ? random_hex(s->id, REQUEST_ID_HEX) : ERR_NOMEM;
+    enum err e = s ? entropy_hex(t->o.entropy, s->id, REQUEST_ID_HEX) : ERR_NOMEM;
 
     if (!e)
         e = table_put_text(&t->sessions, s->id, s);
@@ -131,7 +131,7 @@ enum err op_hello(struct call *c)
     if (!e)
         e = has_version(c->args, &c->why);
     if (!e)
-        e = random_hex(own, REQUEST_ID_HEX);
+        e = entropy_hex(c->t->o.entropy, own, REQUEST_ID_HEX);
     if (!e)
         e = add_session(c->t, &s);
     if (e)

@@ -5,6 +5,7 @@
 
 #include "core/blobs.h"
 #include "core/clock.h"
+#include "core/entropy.h"
 #include "core/json.h"
 #include "tracker/protocol.h"
 #include "tracker/store.h"
@@ -144,7 +145,8 @@ struct tracker_options {
     const struct key *key;            /* NULL = no authentication */
     int64_t lease_ms, retention_days; /* retention 0 = keep all */
     bool allow_backup;
-    struct clock clock;
+    const struct clock *clock;     /* NULL = the machine's */
+    const struct entropy *entropy; /* of session ids and nonces; NULL = the machine's */
 };
 
 struct stats {
@@ -203,6 +205,7 @@ const struct op *op_find(const char *name);
 enum err tracker_new(const struct tracker_options *options, struct tracker **out, struct why *why);
 void tracker_free(struct tracker *t);
 int64_t tracker_now_ns(const struct tracker *t);
+int64_t tracker_wall_ms(const struct tracker *t);
 
 /* Copies text, cut to n_out - 1 bytes. */
 void text_copy(char *out, size_t n_out, const char *text);

@@ -4,6 +4,7 @@
 #define TUNE_TRACKER_STORE_H
 
 #include "core/buf.h"
+#include "core/clock.h"
 #include "core/err.h"
 
 #include <stdbool.h>
@@ -57,9 +58,9 @@ struct store;
 struct store_ops {
     const char *name;
     const char *file; /* the name in a fresh directory under which a backup is opened as a store */
-    /* Opens or makes the store in directory `where`. ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker
-     * has it, ERR_IO. */
-    enum err (*open)(const char *where, struct store **out, struct why *why);
+    /* Opens or makes the store in directory `where`; keeps `clock` (NULL = the machine's), for when things were used.
+     * ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker has it, ERR_IO. */
+    enum err (*open)(const char *where, const struct clock *clock, struct store **out, struct why *why);
     void (*close)(struct store *s);
     /* Makes all writes since the last commit durable; may block for a disk's flush. After an error the store is
      * unusable. */

@@ -38,6 +38,7 @@ struct store {
     sqlite3 *db;
     sqlite3_stmt *stmt[N_SQL];
     bool writing; /* a transaction is open */
+    const struct clock *clock;
     int lock_fd;
 };
 
@@ -209,7 +210,7 @@ static void store_close(struct store *s)
     free(s);
 }
 
-static enum err store_open(const char *where, struct store **out, struct why *why)
+static enum err store_open(const char *where, const struct clock *clock, struct store **out, struct why *why)
 {
     struct store *s = calloc(1, sizeof *s);
     char path[PATH_MAX];
@@ -217,6 +218,7 @@ static enum err store_open(const char *where, struct store **out, struct why *wh
 
     if (!s)
         return ERR_NOMEM;
+    s->clock = clock;
     s->lock_fd = -1;
     e = dir_make(where, 0700, why);
     if (!e)
@@ -515,7 +517,7 @@ static enum err put_whole(struct store *s, const char *hex, const void *bytes, s
     enum err e = begin(s);
 
     bind_text(q, 1, hex);
-    sqlite3_bind_int64(q, 2, clock_wall_ms());
+    sqlite3_bind_int64(q, 2, clock_read_wall_ms(s->clock));
     if (n)
         sqlite3_bind_blob64(q, 3, bytes, n, SQLITE_STATIC);
     else
@@ -530,7 +532,7 @@ static enum err put_piece(struct store *s, const char *hex, int64_t offset, cons
 
     bind_text(q, 1, hex);
     sqlite3_bind_int64(q, 2, offset);
-    sqlite3_bind_int64(q, 3, clock_wall_ms());
+    sqlite3_bind_int64(q, 3, clock_read_wall_ms(s->clock));
     sqlite3_bind_blob64(q, 4, bytes, n, SQLITE_STATIC);
     return e ? e : run(q);
 }
@@ -638,7 +640,8 @@ static enum err blob_get(struct store *s, const char *hex, int64_t offset, size_
     used_ms = sqlite3_column_int64(q, 2);
     sqlite3_reset(q);
     *total = bytes;
-    if (used_ms < clock_wall_ms() - DAY_MS && run_text(s, SQL_BLOB_USED, hex, clock_wall_ms()) != ERR_OK)
+    if (used_ms < clock_read_wall_ms(s->clock) - DAY_MS &&
+        run_text(s, SQL_BLOB_USED, hex, clock_read_wall_ms(s->clock)) != ERR_OK)
         return ERR_IO;
     if (!n || offset >= bytes)
         return ERR_OK;
@@ -659,7 +662,7 @@ static enum err build_put(struct store *s, const struct build_row *r)
         bind_text(q, 1 + i, texts[i] ? texts[i] : "");
     sqlite3_bind_int64(q, 6, r->through);
     sqlite3_bind_int64(q, 7, r->attempts);
-    sqlite3_bind_int64(q, 8, clock_wall_ms());
+    sqlite3_bind_int64(q, 8, clock_read_wall_ms(s->clock));
     return e ? e : run(q);
 }
 
@@ -670,7 +673,7 @@ static enum err stamp_build(struct store *s, const char *program, const char *ar
 
     bind_text(q, 1, program);
     bind_text(q, 2, arch);
-    sqlite3_bind_int64(q, 3, clock_wall_ms());
+    sqlite3_bind_int64(q, 3, clock_read_wall_ms(s->clock));
     return e ? e : run(q);
 }
 
@@ -692,7 +695,7 @@ static enum err build_get(struct store *s, const char *program, const char *arch
     row.body = text_at(q, 2);
     row.through = sqlite3_column_int64(q, 3);
     row.attempts = sqlite3_column_int64(q, 4);
-    is_old = sqlite3_column_int64(q, 5) < clock_wall_ms() - DAY_MS;
+    is_old = sqlite3_column_int64(q, 5) < clock_read_wall_ms(s->clock) - DAY_MS;
     each(&row, arg);
     sqlite3_reset(q);
     return is_old ? stamp_build(s, program, arch) : ERR_OK;

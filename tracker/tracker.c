@@ -8,7 +8,12 @@
 
 int64_t tracker_now_ns(const struct tracker *t)
 {
-    return t->o.clock.now_ns(t->o.clock.arg);
+    return clock_read_ns(t->o.clock);
+}
+
+int64_t tracker_wall_ms(const struct tracker *t)
+{
+    return clock_read_wall_ms(t->o.clock);
 }
 
 void text_copy(char *out, size_t n_out, const char *text)
@@ -36,9 +41,9 @@ enum err tracker_new(const struct tracker_options *options, struct tracker **out
     if (!t)
         return ERR_NOMEM;
     t->o = *options;
-    t->started_ms = clock_wall_ms();
+    t->started_ms = tracker_wall_ms(t);
     t->next_job = 1;
-    e = random_hex(t->boot, REQUEST_ID_HEX);
+    e = entropy_hex(t->o.entropy, t->boot, REQUEST_ID_HEX);
     if (!e)
         e = load(t);
     if (e) {
@@ -91,7 +96,7 @@ static bool drop_old_job(struct tracker *t, int64_t before_ms)
 
 static enum err retain(struct tracker *t)
 {
-    const int64_t before_ms = clock_wall_ms() - t->o.retention_days * DAY_MS, now = tracker_now_ns(t);
+    const int64_t before_ms = tracker_wall_ms(t) - t->o.retention_days * DAY_MS, now = tracker_now_ns(t);
     int64_t n;
 
     if (t->o.retention_days <= 0 || (t->retained_ns && now < t->retained_ns + RETAIN_EVERY_NS))

@@ -144,7 +144,7 @@ enum err trial_make_lost(struct tracker *t, struct trial *tr, const char *why)
     buf_init(&line, MAX_RECORD_BYTES);
     e = t->o.ops->trial_get(t->o.store, tr->id, 0, 0, know, &k);
     if (!e)
-        e = lost_line(&k.row, k.key, why, clock_wall_ms(), &line);
+        e = lost_line(&k.row, k.key, why, tracker_wall_ms(t), &line);
     record.line = buf_text(&line);
     record.key = k.key;
     record.fingerprint = k.fingerprint;

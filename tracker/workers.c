@@ -13,11 +13,12 @@
 #define LONGEST_PAUSE_MS 60000
 #define YOUNG_MS 10000
 
-enum err workers_init(struct workers *w, int n, const char *url, const char *key_file, struct why *why)
+enum err workers_init(struct workers *w, int n, const char *url, const char *key_file, const struct clock *clock,
+                      struct why *why)
 {
     char dir[4000];
 
-    *w = (struct workers){.n = n, .key_file = key_file};
+    *w = (struct workers){.n = n, .key_file = key_file, .clock = clock};
     if (n == 0)
         return ERR_OK;
     if (proc_own_dir(dir, sizeof dir) != ERR_OK)
@@ -37,16 +38,16 @@ static void start(struct workers *w, struct worker *one)
     const struct proc_options o = {.argv = argv, .in_fd = -1, .out_fd = 2, .err_fd = 2, .pass_fd = -1};
     struct why why = {""};
 
-    one->started_ns = clock_now_ns();
+    one->started_ns = clock_read_ns(w->clock);
     if (proc_start(&o, &one->pid, &why) != ERR_OK) {
         fprintf(stderr, "tune-tracker: %s\n", why.text);
         one->pid = 0;
     }
 }
 
-static void plan_again(struct worker *one)
+static void plan_again(const struct workers *w, struct worker *one)
 {
-    const int64_t now = clock_now_ns();
+    const int64_t now = clock_read_ns(w->clock);
     const bool young = now - one->started_ns < (int64_t)YOUNG_MS * 1000000;
 
     one->pause_ms = !young || !one->pause_ms ? FIRST_PAUSE_MS : one->pause_ms * 2;
@@ -66,12 +67,12 @@ void workers_tick(struct workers *w)
                     WIFSIGNALED(status) ? "signal" : "exit",
                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
             one->pid = 0;
-            plan_again(one);
+            plan_again(w, one);
         }
-        if (!one->pid && clock_now_ns() >= one->again_ns) {
+        if (!one->pid && clock_read_ns(w->clock) >= one->again_ns) {
             start(w, one);
             if (!one->pid)
-                plan_again(one);
+                plan_again(w, one);
         }
     }
 }

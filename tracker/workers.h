@@ -3,6 +3,7 @@
 #ifndef TUNE_TRACKER_WORKERS_H
 #define TUNE_TRACKER_WORKERS_H
 
+#include "core/clock.h"
 #include "core/err.h"
 
 #include <stdint.h>
@@ -19,12 +20,15 @@ struct worker {
 struct workers {
     char program[4096], url[300];
     const char *key_file; /* or NULL */
+    const struct clock *clock;
     int n;
     struct worker all[MAX_WORKERS];
 };
 
-/* Finds `tune` beside the running program. ERR_NOT_FOUND when it is not there and n > 0. */
-enum err workers_init(struct workers *w, int n, const char *url, const char *key_file, struct why *why);
+/* Finds `tune` beside the running program; keeps `key_file` and `clock` (NULL = the machine's). ERR_NOT_FOUND when it
+ * is not there and n > 0. */
+enum err workers_init(struct workers *w, int n, const char *url, const char *key_file, const struct clock *clock,
+                      struct why *why);
 
 /* Starts those that are not running and whose pause is over; to be called a few times a second. */
 void workers_tick(struct workers *w);

@@ -57,9 +57,9 @@ static enum err renew(const struct measure_options *o, int64_t *last_ns, struct 
     cJSON *args;
     bool ok = true;
 
-    if (clock_now_ns() - *last_ns < INT64_C(1000000000))
+    if (clock_read_ns(o->clock) - *last_ns < INT64_C(1000000000))
         return ERR_OK;
-    *last_ns = clock_now_ns();
+    *last_ns = clock_read_ns(o->clock);
     args = cJSON_CreateObject();
     json_add_text(args, "job", o->job_id, &ok);
     json_add_i64(args, "token", o->token, &ok);
@@ -69,7 +69,7 @@ static enum err renew(const struct measure_options *o, int64_t *last_ns, struct 
 
 static enum err wait_all(const struct measure_options *o, struct waiting *w, struct why *why)
 {
-    int64_t after = 0, renewed_ns = clock_now_ns();
+    int64_t after = 0, renewed_ns = clock_read_ns(o->clock);
     enum err e = ERR_OK;
 
     while (!e && w->n_left > 0) {

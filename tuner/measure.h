@@ -6,6 +6,7 @@
 
 struct measure_options {
     struct client *client;
+    const struct clock *clock; /* NULL = the machine's */
     const char *job_id;
     int64_t token;
     bool (*interrupted)(void);

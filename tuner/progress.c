@@ -119,7 +119,7 @@ void progress_event(struct progress *p, const char *event, cJSON *takes_fields)
     }
     json_add_i64(o, "seq", ++p->seq, &ok);
     json_add_text(o, "event", event, &ok);
-    json_add_i64(o, "ts_ms", clock_wall_ms(), &ok);
+    json_add_i64(o, "ts_ms", clock_read_wall_ms(p->clock), &ok);
     while (takes_fields && takes_fields->child) {
         cJSON *item = cJSON_DetachItemViaPointer(takes_fields, takes_fields->child);
 

@@ -4,6 +4,7 @@
 #define TUNE_TUNER_PROGRESS_H
 
 #include "core/buf.h"
+#include "core/clock.h"
 #include "core/json.h"
 #include "logs/record.h"
 
@@ -30,7 +31,8 @@ struct progress {
     FILE *to;
     bool colour;
     int width;
-    int verbosity; /* -v: each failure is told as it comes */
+    int verbosity;             /* -v: each failure is told as it comes */
+    const struct clock *clock; /* of the events; NULL = the machine's */
     int64_t last_ns, seq;
     bool drawn;
 };

@@ -17,12 +17,12 @@
 
 static enum err wait_for_device(struct session *s, struct why *why)
 {
-    const int64_t start = clock_now_ns();
+    const int64_t start = clock_read_ns(s->o.clock);
     bool told = false;
 
     for (;;) {
         const enum err e = devices_choose(s->o.client, s->o.job->key, &s->device, why);
-        const int64_t waited_ms = (clock_now_ns() - start) / 1000000;
+        const int64_t waited_ms = (clock_read_ns(s->o.clock) - start) / 1000000;
 
         if (e == ERR_NOT_FOUND && s->o.farm)
             why_set(why, e, "%s", LOCALFARM_OPENING);
@@ -36,7 +36,7 @@ static enum err wait_for_device(struct session *s, struct why *why)
             progress_note(s->o.progress, "waiting: %s", why->text);
             told = true;
         }
-        clock_sleep_ms(300);
+        clock_wait_ms(s->o.clock, 300);
     }
 }
 
@@ -282,7 +282,7 @@ static enum err renew(struct session *s, struct why *why)
     bool ok = true, cancel = false;
     enum err e;
 
-    if (clock_now_ns() - s->last_renew_ns < RENEW_NS)
+    if (clock_read_ns(s->o.clock) - s->last_renew_ns < RENEW_NS)
         return ERR_OK;
     args = cJSON_CreateObject();
     progress = cJSON_CreateObject();
@@ -296,7 +296,7 @@ static enum err renew(struct session *s, struct why *why)
     json_add_i64(args, "token", s->o.token, &ok);
     json_add_item(args, "progress", progress, &ok);
     e = client_call(s->o.client, "job_renew", args, NULL, 0, &result, NULL, why);
-    s->last_renew_ns = clock_now_ns();
+    s->last_renew_ns = clock_read_ns(s->o.clock);
     if (!e)
         e = json_bool_or(result, "cancel", false, &cancel, why);
     if (!e)
@@ -411,7 +411,7 @@ enum err session_init(struct session *s, const struct session_options *o, struct
 {
     enum err e;
 
-    *s = (struct session){.o = *o, .start_ns = clock_now_ns()};
+    *s = (struct session){.o = *o, .start_ns = clock_read_ns(o->clock)};
     s->former_watch = expect_set_watch((struct expect_watch){go_on_computing, s});
     s->is_watching = true;
     rng_init(&s->rng, (uint64_t)o->job->seed);
@@ -453,7 +453,7 @@ static void draw(struct session *s, bool force)
                                .n_devices = s->device.n_agents,
                                .current_gflops = s->current_gflops};
     const struct task *t = &s->tasks[s->i_current];
-    const int64_t now = clock_now_ns();
+    const int64_t now = clock_read_ns(s->o.clock);
     struct buf failed;
     int64_t fresh;
 
@@ -498,9 +498,9 @@ static enum err look_at_devices(struct session *s, int64_t *last_ns)
 {
     struct device_choice now;
 
-    if (clock_now_ns() - *last_ns < DEVICES_NS)
+    if (clock_read_ns(s->o.clock) - *last_ns < DEVICES_NS)
         return ERR_OK;
-    *last_ns = clock_now_ns();
+    *last_ns = clock_read_ns(s->o.clock);
     if (devices_choose(s->o.client, s->device.key, &now, NULL) == ERR_OK && now.n_agents != s->device.n_agents) {
         s->device.n_agents = now.n_agents;
         event_device(s);
@@ -511,7 +511,7 @@ static enum err look_at_devices(struct session *s, int64_t *last_ns)
 enum err session_run(struct session *s, enum session_end *end, struct why *why)
 {
     enum err e = ERR_OK;
-    int64_t devices_ns = clock_now_ns();
+    int64_t devices_ns = clock_read_ns(s->o.clock);
 
     *end = SESSION_DONE;
     event_device(s);

@@ -27,6 +27,7 @@ struct sent {
 
 struct session_options {
     struct client *client;
+    const struct clock *clock; /* of waits, renewals and the time limit; NULL = the machine's */
     const struct job *job;
     const char *job_id;
     int64_t token;

@@ -36,7 +36,7 @@ static int64_t left_of(const struct session *s, const struct task *t, bool with_
 
 static bool time_is_up(const struct session *s)
 {
-    return s->o.job->time_s > 0 && (double)(clock_now_ns() - s->start_ns) / 1e9 >= s->o.job->time_s;
+    return s->o.job->time_s > 0 && (double)(clock_read_ns(s->o.clock) - s->start_ns) / 1e9 >= s->o.job->time_s;
 }
 
 enum stop_reason session_stop(const struct session *s, const struct task *t)

@@ -2,7 +2,6 @@
  * waits. */
 #include "tuner/session.h"
 
-#include "core/clock.h"
 #include "tuner/sibling.h"
 #include "tuner/trial.h"
 

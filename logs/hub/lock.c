@@ -1,5 +1,6 @@
 #include "logs/hub/lock.h"
 
+#include "core/entropy.h"
 #include "logs/hub/request.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ static enum err random_name(char out[33], struct why *why)
 {
     unsigned char bytes[16];
 
-    if (random_bytes(bytes, sizeof bytes))
+    if (entropy_fill(NULL, bytes, sizeof bytes))
         return why_set(why, ERR_IO, "no random bytes on this host");
     hex_encode(bytes, sizeof bytes, out);
     return ERR_OK;

@@ -1,4 +1,5 @@
 /* sync.c - logs pushed and pulled so that no line is lost. */
+#include "core/entropy.h"
 #include "core/file.h"
 #include "logs/hub/lock.h"
 #include "logs/hub/request.h"
@@ -71,7 +72,7 @@ static void wait_a_while(int i_round)
     unsigned char r = 0;
     const long step_ms = 10L << (i_round < 6 ? i_round : 6);
 
-    (void)random_bytes(&r, 1);
+    (void)entropy_fill(NULL, &r, 1);
     nanosleep(&(struct timespec){.tv_nsec = (step_ms + step_ms * r / 256) % 1000 * 1000000}, NULL);
 }
 

@@ -95,7 +95,7 @@ static enum err start_through(struct sandbox *s, const char *wrapper, const atom
     const struct sandbox_options o = {
         .mode = "x", .device = "x", .dir = "/", .cache_dir = "", .wrapper = wrapper, .stop = stop};
 
-    sandbox_init(s);
+    sandbox_init(s, NULL, NULL);
     return sandbox_start(s, &o, why);
 }
 

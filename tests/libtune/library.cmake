@@ -1,16 +1,16 @@
 # libtune as an application has it, beside the rooms that write logs for it.
 if(TARGET libtune_shared)
   tune_test(test_libtune SOURCES test_libtune.c sample_log.c reference.c LINK libtune_shared choice devices
-    PkgConfig::OPENCL LABELS opencl TIMEOUT 300)
+    package::opencl LABELS opencl TIMEOUT 300)
   add_executable(libtune_app ${CMAKE_SOURCE_DIR}/examples/libtune_app/main.c)
-  target_link_libraries(libtune_app PRIVATE libtune_shared PkgConfig::OPENCL m)
+  target_link_libraries(libtune_app PRIVATE libtune_shared package::opencl m)
   if(TARGET tune AND TARGET tune-agent AND TARGET tune-tracker)
     add_test(NAME farm_missing COMMAND sh ${CMAKE_SOURCE_DIR}/tests/farm/missing.sh $<TARGET_FILE_DIR:tune>
       $<TARGET_FILE:libtune_app>)
     set_tests_properties(farm_missing PROPERTIES LABELS opencl TIMEOUT 240 RUN_SERIAL TRUE)
   endif()
   add_executable(write_sample_log write_sample_log.c sample_log.c)
-  target_link_libraries(write_sample_log PRIVATE choice devices PkgConfig::OPENCL)
+  target_link_libraries(write_sample_log PRIVATE choice devices package::opencl)
   add_test(NAME test_libtune_installed COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/test_installed.sh ${CMAKE_BINARY_DIR}
     ${CMAKE_SOURCE_DIR}/examples/libtune_app $<TARGET_FILE:write_sample_log>)
   set_tests_properties(test_libtune_installed PROPERTIES LABELS opencl TIMEOUT 300 SKIP_RETURN_CODE 77)
@@ -19,7 +19,7 @@ if(TARGET libtune_shared)
       $<TARGET_FILE:libtune_shared> ${CMAKE_BINARY_DIR}/libtune/libtune.a ${CMAKE_SOURCE_DIR}/libtune/tune.h)
     set_tests_properties(test_libtune_library PROPERTIES LABELS unit TIMEOUT 120)
   endif()
-  if(CMOCKA_FOUND AND TARGET emulated_cuda)
+  if(TARGET emulated_cuda)
     tune_test(test_libtune_cuda SOURCES test_libtune_cuda.c sample_log.c reference.c ../cuda/emulated.c
       LINK libtune_shared choice devices LABELS cuda TIMEOUT 120)
     add_dependencies(test_libtune_cuda emulated_cuda emulated_nvrtc)

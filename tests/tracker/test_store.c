@@ -21,7 +21,7 @@ static void open_store(struct place *p)
 {
     struct why why = {""};
 
-    if (p->ops->open(p->dir, &p->s, &why) != ERR_OK)
+    if (p->ops->open(p->dir, NULL, &p->s, &why) != ERR_OK)
         fail_msg("%s", why.text);
 }
 
@@ -319,7 +319,7 @@ static void alone(struct place *p)
     struct store *second = NULL;
     struct why why = {""};
 
-    assert_int_equal(p->ops->open(p->dir, &second, &why), ERR_BUSY);
+    assert_int_equal(p->ops->open(p->dir, NULL, &second, &why), ERR_BUSY);
 }
 
 static void a_second_tracker_is_kept_out(void **state)
@@ -339,16 +339,16 @@ static void a_store_of_a_newer_program_or_of_nobody_is_left_alone(void **state)
     (void)state;
     dir_temporary("tune-store", dir, sizeof dir, NULL);
     snprintf(path, sizeof path, "%s/tracker.sqlite", dir);
-    assert_int_equal(ops->open(dir, &s, &why), ERR_OK);
+    assert_int_equal(ops->open(dir, NULL, &s, &why), ERR_OK);
     ops->close(s);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "UPDATE meta SET value = 99", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    assert_int_equal(ops->open(dir, &s, &why), ERR_UNSUPPORTED);
+    assert_int_equal(ops->open(dir, NULL, &s, &why), ERR_UNSUPPORTED);
     file_replace(path,
                  "this is no database, but long enough to be looked at............................................", 96,
                  0600, &why);
-    assert_int_equal(ops->open(dir, &s, &why), ERR_IO);
+    assert_int_equal(ops->open(dir, NULL, &s, &why), ERR_IO);
     dir_remove(dir);
 }
 

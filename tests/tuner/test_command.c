@@ -12,7 +12,7 @@ static char dir[256];
 static void every_subcommand_has_help_with_an_example(void **state)
 {
     static const char *const overview[] = {"--help", NULL};
-    char names[TUNE_MAX_NAMES][32], line[48];
+    char names[TUNE_MAX_NAMES][32], line[64];
     struct buf said;
     size_t n;
 
@@ -25,7 +25,7 @@ static void every_subcommand_has_help_with_an_example(void **state)
         const char *const args[] = {names[i], "--help", NULL};
 
         assert_int_equal(tune_run(dir, args, &said), 0);
-        snprintf(line, sizeof line, "\nexample:\n  tune %s ", names[i]);
+        snprintf(line, sizeof line, "\nexample:\n  tune %.40s ", names[i]);
         if (!strstr(buf_text(&said), line))
             fail_msg("tune %s --help: no example of it in: %s", names[i], buf_text(&said));
     }

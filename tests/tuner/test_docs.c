@@ -137,9 +137,9 @@ static void every_subcommand_is_in_the_docs(void **state)
     n = tune_names(buf_text(&help), names);
     assert_in_range(n, 15, TUNE_MAX_NAMES - 1);
     for (size_t i = 0; i < n; i++) {
-        char wanted[40];
+        char wanted[48];
 
-        snprintf(wanted, sizeof wanted, "`%s", names[i]);
+        snprintf(wanted, sizeof wanted, "`%.40s", names[i]);
         if (!strstr(buf_text(&doc), wanted) || !has_word(buf_text(&man), names[i]))
             fail_msg("tune %s is not in docs/tune.md and docs/man/tune.1", names[i]);
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Construction of constrained spaces: ours beside Kernel Tuner's and pyATF's, in one run, sets compared.
 
-peers.py --bench BUILD/tests/bench_spaces [--rounds N] [--limit SECONDS] FILE.json..
+peers.py --bench BUILD/bin/bench_spaces [--rounds N] [--limit SECONDS] FILE.json..
 
 Run with the Python of tests/bench/brain/install_peers.sh. CPU time, least over the rounds (peers and ours take turns),
 one thread. Kernel Tuner: its Searchspace object with default framework and solver, restrictions as strings, without the

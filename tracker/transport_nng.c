@@ -1,0 +1,245 @@
+#include "tracker/transport.h"
+
+#include "tracker/protocol.h"
+
+#include <assert.h>
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/req.h>
+#include <nng/transport/tcp/tcp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define SEND_MS 1000      /* waiting for a connection */
+#define RECONNECT_MS 2000 /* nng 1.5 redials at once in half of the draws below its maximum */
+
+/* One request on its way: a context and an aio of its own, in the line's list so that an abort finds it. */
+struct flight {
+    nng_ctx ctx;
+    nng_aio *aio;
+    bool done;
+    struct line *line;
+    struct flight *next;
+};
+
+struct line {
+    nng_socket socket;
+    bool opened;
+    pthread_mutex_t lock; /* all below */
+    pthread_cond_t changed;
+    bool aborted;
+    struct flight *flights;
+};
+
+/* ---- flights ---- */
+
+static void flight_done(void *arg)
+{
+    struct flight *f = arg;
+
+    pthread_mutex_lock(&f->line->lock);
+    f->done = true;
+    pthread_cond_broadcast(&f->line->changed);
+    pthread_mutex_unlock(&f->line->lock);
+}
+
+static enum err flight_open(struct line *l, struct flight *f)
+{
+    *f = (struct flight){.line = l};
+    if (nng_aio_alloc(&f->aio, flight_done, f) != 0)
+        return ERR_NOMEM;
+    if (nng_ctx_open(&f->ctx, l->socket) != 0) {
+        nng_aio_free(f->aio);
+        return ERR_CANCELLED;
+    }
+    pthread_mutex_lock(&l->lock);
+    f->next = l->flights;
+    l->flights = f;
+    pthread_mutex_unlock(&l->lock);
+    return ERR_OK;
+}
+
+static void flight_close(struct flight *f)
+{
+    struct flight **p = &f->line->flights;
+
+    pthread_mutex_lock(&f->line->lock);
+    while (*p && *p != f)
+        p = &(*p)->next;
+    assert(*p == f);
+    *p = f->next;
+    pthread_mutex_unlock(&f->line->lock);
+    nng_ctx_close(f->ctx);
+    nng_aio_free(f->aio);
+}
+
+/* An abort meets a flight between its halves too, when there is nothing to abort: hence the look every second. */
+static bool wait_done(struct flight *f)
+{
+    struct line *l = f->line;
+    struct timespec t;
+    bool aborted;
+
+    pthread_mutex_lock(&l->lock);
+    while (!f->done) {
+        if (l->aborted)
+            nng_aio_abort(f->aio, NNG_ECANCELED); /* calls back from another thread: no lock is taken here */
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        t.tv_sec++;
+        pthread_cond_timedwait(&l->changed, &l->lock, &t);
+    }
+    aborted = l->aborted;
+    pthread_mutex_unlock(&l->lock);
+    return aborted;
+}
+
+/* Runs one half of an exchange to its end; ERR_UNREACHABLE when the connection went, ERR_TIMEOUT, ERR_CANCELLED. */
+static enum err flight_run(struct flight *f, void (*start)(nng_ctx, nng_aio *), int64_t timeout_ms)
+{
+    bool aborted;
+
+    pthread_mutex_lock(&f->line->lock);
+    aborted = f->line->aborted;
+    f->done = false;
+    pthread_mutex_unlock(&f->line->lock);
+    if (aborted)
+        return ERR_CANCELLED;
+    nng_aio_set_timeout(f->aio, (nng_duration)timeout_ms);
+    start(f->ctx, f->aio);
+    aborted = wait_done(f);
+    nng_aio_wait(f->aio); /* the callback has returned */
+    switch (nng_aio_result(f->aio)) {
+    case 0:
+        return ERR_OK;
+    case NNG_ETIMEDOUT:
+        return aborted ? ERR_CANCELLED : ERR_TIMEOUT;
+    case NNG_ENOMEM:
+        return ERR_NOMEM;
+    default:
+        return aborted ? ERR_CANCELLED : ERR_UNREACHABLE;
+    }
+}
+
+static enum err send_bytes(struct flight *f, const void *bytes, size_t n_bytes)
+{
+    nng_msg *m;
+    enum err e;
+
+    if (nng_msg_alloc(&m, 0) != 0)
+        return ERR_NOMEM;
+    if (nng_msg_append(m, bytes, n_bytes) != 0) {
+        nng_msg_free(m);
+        return ERR_NOMEM;
+    }
+    nng_aio_set_msg(f->aio, m);
+    e = flight_run(f, nng_ctx_send, SEND_MS);
+    if (e)
+        nng_msg_free(m);
+    return e == ERR_TIMEOUT ? ERR_UNREACHABLE : e;
+}
+
+/* ---- the ops ---- */
+
+static enum err nng_line_exchange(struct line *l, const void *bytes, size_t n_bytes, int64_t timeout_ms,
+                                  struct letter *reply)
+{
+    struct flight f;
+    enum err e = flight_open(l, &f);
+
+    if (e)
+        return e;
+    e = send_bytes(&f, bytes, n_bytes);
+    if (!e)
+        e = flight_run(&f, nng_ctx_recv, timeout_ms);
+    if (!e) {
+        nng_msg *m = nng_aio_get_msg(f.aio);
+
+        *reply = (struct letter){.bytes = nng_msg_body(m), .n_bytes = nng_msg_len(m), .own = m};
+    }
+    flight_close(&f);
+    return e;
+}
+
+static void nng_line_discard(struct letter *reply)
+{
+    if (reply->own)
+        nng_msg_free(reply->own);
+    *reply = (struct letter){.own = NULL};
+}
+
+static void nng_line_abort(struct line *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->aborted = true;
+    for (struct flight *f = l->flights; f; f = f->next)
+        nng_aio_abort(f->aio, NNG_ECANCELED);
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void nng_line_close(struct line *l)
+{
+    if (!l)
+        return;
+    assert(!l->flights);
+    if (l->opened)
+        nng_close(l->socket);
+    pthread_cond_destroy(&l->changed);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+static enum err dial(struct line *l, const char *url, struct why *why)
+{
+    nng_dialer d;
+    int rv = nng_req0_open(&l->socket);
+
+    if (rv != 0)
+        return why_set(why, ERR_IO, "cannot open a socket: %s", nng_strerror(rv));
+    l->opened = true;
+    nng_socket_set_size(l->socket, NNG_OPT_RECVMAXSZ, MESSAGE_MAX_BYTES + 4096);
+    nng_socket_set_ms(l->socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
+    nng_socket_set_ms(l->socket, NNG_OPT_RECONNMINT, RECONNECT_MS);
+    nng_socket_set_ms(l->socket, NNG_OPT_RECONNMAXT, RECONNECT_MS);
+    rv = nng_dialer_create(&d, l->socket, url);
+    if (rv != 0)
+        return why_set(why, ERR_INPUT, "%s is no address of a tracker: %s; expected e.g. %s", url, nng_strerror(rv),
+                       PROTOCOL_DEFAULT_URL);
+    nng_dialer_set_bool(d, NNG_OPT_TCP_KEEPALIVE, true);
+    rv = nng_dialer_start(d, NNG_FLAG_NONBLOCK);
+    if (rv != 0)
+        return why_set(why, ERR_INPUT, "%s cannot be dialled: %s", url, nng_strerror(rv));
+    return ERR_OK;
+}
+
+static enum err nng_line_open(void *arg, const char *url, struct line **out, struct why *why)
+{
+    struct line *l = calloc(1, sizeof *l);
+    pthread_condattr_t attr;
+    enum err e;
+
+    (void)arg;
+    if (!l)
+        return ERR_NOMEM;
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&l->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    e = dial(l, url, why);
+    if (e) {
+        nng_line_close(l);
+        return e;
+    }
+    *out = l;
+    return ERR_OK;
+}
+
+const struct transport_ops transport_nng = {
+    .name = "nng",
+    .open = nng_line_open,
+    .exchange = nng_line_exchange,
+    .discard = nng_line_discard,
+    .abort = nng_line_abort,
+    .close = nng_line_close,
+};

@@ -138,7 +138,7 @@ step_valgrind() {
 # build-reports/fuzz as crash-*, with the words in NAME.txt.
 fuzz_one() {
     name=$(basename "$1")
-    corpus=$(find tests -path "*/corpus/$name")
+    corpus=$(find tests -path "*/corpus/$name" -type d ! -empty)
     if [ "$fuzz_preset" = fuzz ]; then
         mkdir -p "$work/$name"
         "$1" -max_total_time="${FUZZ_SECONDS:-20}" -max_len=16384 -timeout=25 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=1 \
@@ -170,11 +170,13 @@ step_fuzz() {
     ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     export ASAN_OPTIONS UBSAN_OPTIONS
     n=0
+    bad=""
     for fuzzer in "build-${fuzz_preset%-ubsan}"/tests/fuzz_*; do
         [ -x "$fuzzer" ] && [ -f "$fuzzer" ] || continue
-        fuzz_one "$fuzzer" || { tail -n 60 "$found/$(basename "$fuzzer").txt"; echo "$fuzzer: see $found"; return 1; }
+        fuzz_one "$fuzzer" || { grep -v '^  0x\|^#[0-9]' "$found/$(basename "$fuzzer").txt" | tail -n 40; bad="$bad $fuzzer"; }
         n=$((n + 1))
     done
+    [ -z "$bad" ] || { echo "found by$bad: see $found"; return 1; }
     [ "$n" -gt 0 ] || { echo "fuzzers: none"; return 1; }
     echo "fuzzers: $n for ${FUZZ_SECONDS:-20} s each, nothing found"
 }

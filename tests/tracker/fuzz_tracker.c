@@ -3,6 +3,7 @@
  * each the books must agree, what is granted must be held by the one who asked, a request that comes twice is executed
  * once, and a tracker that is started again knows what the one before knew. */
 #include "core/file.h"
+#include "core/rng.h"
 #include "tests/fuzz/fuzz.h"
 #include "tracker/execute.h"
 
@@ -17,6 +18,8 @@ struct fuzz {
     struct tracker *t;
     struct tracker_options options;
     struct clock clock;
+    struct entropy entropy;
+    struct rng rng;
     int64_t now_ns;
     const uint8_t *data;
     size_t n, at;
@@ -39,6 +42,16 @@ static int64_t wall_ms(void *arg)
 static void sleep_ms(void *arg, int64_t ms)
 {
     ((struct fuzz *)arg)->now_ns += ms * 1000000;
+}
+
+/* Bytes that an input has every time: sessions and nonces do not change what it reaches. */
+static enum err fill(void *arg, void *out, size_t n)
+{
+    unsigned char *to = out;
+
+    for (size_t i = 0; i < n; i++)
+        to[i] = (unsigned char)(rng_next(arg) >> 32);
+    return ERR_OK;
 }
 
 /* The next byte of the input as a number below n; 0 behind its end. */
@@ -587,8 +600,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (dir_temporary("tune-fuzz", dir, sizeof dir, &why) != ERR_OK)
         fuzz_die("%s", why.text);
     f.clock = (struct clock){now_ns, wall_ms, sleep_ms, &f};
-    f.options = (struct tracker_options){.ops = store_table[0], .lease_ms = 20000, .clock = &f.clock};
-    if (f.options.ops->open(dir, &f.clock, &f.options.store, &why) != ERR_OK || tracker_new(&f.options, &f.t, &why) != ERR_OK)
+    rng_init(&f.rng, 1);
+    f.entropy = (struct entropy){fill, &f.rng};
+    f.options =
+        (struct tracker_options){.ops = store_table[0], .lease_ms = 20000, .clock = &f.clock, .entropy = &f.entropy};
+    if (f.options.ops->open(dir, &f.clock, &f.options.store, &why) != ERR_OK ||
+        tracker_new(&f.options, &f.t, &why) != ERR_OK)
         fuzz_die("%s", why.text);
     run(&f);
     tracker_free(f.t);

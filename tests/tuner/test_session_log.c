@@ -348,7 +348,7 @@ static void the_progress_line_never_falls(void **state)
 {
     size_t n_size = 0, n_lines = 0;
     long done = 0, total = 0;
-    double best = 0;
+    double best = 0, fastest = 0;
     char *text = NULL;
     struct sim_farm f;
     struct sim_session *s = start(&f, 16, DENSE);
@@ -356,6 +356,7 @@ static void the_progress_line_never_falls(void **state)
     (void)state;
     f.agents[0].trial_ns = 4 * WORLD_S;
     f.agents[0].most = 1;
+    f.model.spread = 5; /* 0.1 to 9 GFLOPS */
     s->tells = open_memstream(&text, &n_size);
     s->tell_mode = PROGRESS_PLAIN;
     run(&f);
@@ -372,11 +373,15 @@ static void the_progress_line_never_falls(void **state)
         if (sscanf(p + 10, "%ld/%ld %lf / best %lf GFLOPS", &d, &t, &now, &gflops) != 4)
             fail_msg("a line is '%s'", p);
         assert_true(d >= done && t == 24 && gflops >= best);
+        assert_true(d == 0 || (now > 0 && gflops > 0)); /* with one decimal */
         done = d;
         total = t;
         best = gflops;
     }
     free(text);
+    for (size_t i = 0; i < only_task(s)->n_all; i++)
+        fastest = fmax(fastest, record_gflops(&only_task(s)->all[i].record));
+    assert_true(fabs(best - fastest) <= 0.051);
     assert_true(n_lines >= 3);
     assert_int_equal(done, 24);
     assert_int_equal(total, 24);

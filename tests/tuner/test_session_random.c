@@ -38,7 +38,7 @@ static void add_sessions(struct sim_farm *f)
         const bool is_network = below(f, 3) == 0;
         struct sim_session *s = sim_farm_session(f, names[i], is_network ? DENSE "\n" OTHER : DENSE);
 
-        s->job.trials = 4 + (int64_t)below(f, 16);
+        s->job.trials = 4 + (int64_t)below(f, 10);
         s->job.seed = (int64_t)below(f, 4); /* the same proposals as another's, or not */
         s->start_ns = (int64_t)below(f, 15) * WORLD_S;
         if (f->model.drift == 0)
@@ -89,7 +89,7 @@ static void jobs_of_several_people_end_with_their_budgets_kept(void **state)
         run_seed(strtoull(seed, NULL, 10), false);
         return;
     }
-    for (uint64_t i = 1; i <= 40; i++)
+    for (uint64_t i = 1; i <= 20; i++)
         run_seed(i, false);
 }
 
@@ -127,7 +127,7 @@ static void a_job_on_what_others_tuned_ends_with_true_values(void **state)
                                          "p08", "p09", "p10", "p11", "p12", "p13", "p14", "p15"};
 
     (void)state;
-    for (uint64_t seed = 1; seed <= 6; seed++) {
+    for (uint64_t seed = 1; seed <= 3; seed++) {
         struct sim_farm f;
 
         sim_farm_init(&f, seed);

@@ -14,14 +14,57 @@
 #include "tests/kernels/item.h"
 
 #define MAX_ITEMS 1000
+#define MAX_TRAITS 64
+#define N_MORE 2      /* shapes of a template beside one a type */
 #define MAX_FLOPS 4e6 /* computing what is expected of larger ones takes longer than the kernel */
 
 static struct long_test under;
 static struct item list[MAX_ITEMS];
 static size_t n_items;
 
-/* How much a shape asks: its words that are not left out as defaults, and its lengths that no vector divides. */
-static int demands(const struct workload *w)
+/* The words of a workload that templates branch on: keys of numbers ("stride"), words with their value
+ * ("layout=nchw4c").
+ */
+struct traits {
+    char of[MAX_TRAITS][SAMPLE_LABEL_BYTES];
+    size_t n;
+};
+
+static bool has_trait(const struct traits *t, const char *trait)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->of[i], trait) == 0)
+            return true;
+    return false;
+}
+
+/* How many of the shape's traits are new to `seen`, which gets them when `take` says so. */
+static int new_traits(const struct workload *w, struct traits *seen, bool take)
+{
+    struct buf text;
+    char *rest;
+    int n = 0;
+
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    (void)workload_text(w, &text);
+    rest = text.data;
+    for (char *word; (word = strtok_r(rest, " ", &rest));) {
+        char *value = strchr(word, '=');
+
+        if (value && strspn(value + 1, "0123456789.,") == strlen(value + 1))
+            *value = '\0';
+        if (has_trait(seen, word))
+            continue;
+        n++;
+        if (take && seen->n < MAX_TRAITS)
+            snprintf(seen->of[seen->n++], SAMPLE_LABEL_BYTES, "%s", word);
+    }
+    buf_fini(&text);
+    return n;
+}
+
+/* Lengths that no vector divides. */
+static int odd_lengths(const struct workload *w)
 {
     struct buf text;
     int n = 0;
@@ -31,41 +74,65 @@ static int demands(const struct workload *w)
     for (const char *at = buf_text(&text); (at = strchr(at, '=')); at++) {
         const long length = strtol(at + 1, NULL, 10);
 
-        n += 2 + (length > 1 && length % 2 == 1);
+        n += length > 1 && length % 2 == 1;
     }
     buf_fini(&text);
     return n;
 }
 
-/* The most demanding shape of each type. */
-static void add_template(const struct template *t)
+static bool computes(const struct template *t, const struct workload *w)
 {
-    const char *shapes[2 * N_DTYPES] = {NULL};
-    int most[2 * N_DTYPES] = {0};
+    /* sums in half are sums in float where the device has no half */
+    return template_computes(t, w->op) && w->op->flops(w) <= MAX_FLOPS && t->fit(w, &under.d[0], NULL) != FIT_NONE &&
+           (under.d[0].fp16 || !workload_has(w, "acc") || workload_get(w, "acc") != 1);
+}
+
+/* The shape that has most traits not seen so far, of a type (N_DTYPES: any); NULL when none has any. */
+static const char *most_demanding(const struct template *t, int dtype, struct traits *seen)
+{
+    const char *found = NULL;
+    int most = 0;
 
     for (const struct cases *const *cases = cases_table; *cases; cases++)
         for (const char *const *shape = (*cases)->shapes; *shape; shape++) {
             struct workload w;
-            char type[24];
-            int at, n;
+            int n;
 
             assert_int_equal(workload_parse(*shape, &w, NULL), ERR_OK);
-            if (!template_computes(t, w.op) || w.op->flops(&w) > MAX_FLOPS || t->fit(&w, &under.d[0], NULL) == FIT_NONE)
+            if (!computes(t, &w) || (dtype != N_DTYPES && (int)w.dtype != dtype))
                 continue;
-            item_dtype(&w, type);
-            at = 2 * (int)w.dtype + (strchr(type, '+') != NULL);
-            n = demands(&w);
-            if (n > most[at]) {
-                most[at] = n;
-                shapes[at] = *shape;
+            n = 8 * new_traits(&w, seen, false);
+            n += n > 0 || dtype != N_DTYPES ? 1 + odd_lengths(&w) : 0;
+            if (n > most) {
+                most = n;
+                found = *shape;
             }
         }
-    for (size_t i = 0; i < 2 * N_DTYPES; i++)
-        if (shapes[i]) {
-            assert_true(n_items < MAX_ITEMS);
-            list[n_items++] =
-                (struct item){.t = t, .shape = shapes[i], .config = CONFIG_SMALL, .seed = 1, .is_plain = true};
-        }
+    return found;
+}
+
+static void add(const struct template *t, const char *shape, enum item_config config, struct traits *seen)
+{
+    struct workload w;
+
+    assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
+    (void)new_traits(&w, seen, true);
+    assert_true(n_items < MAX_ITEMS);
+    list[n_items++] =
+        (struct item){.t = t, .shape = shape, .config = config, .seed = under.seed + n_items, .is_plain = true};
+}
+
+/* Of each type the shape that asks most, in a small config; then shapes with other traits, in random ones. */
+static void add_template(const struct template *t)
+{
+    struct traits seen = {.n = 0};
+    const char *shape;
+
+    for (int dtype = 0; dtype < N_DTYPES; dtype++)
+        if ((shape = most_demanding(t, dtype, &seen)))
+            add(t, shape, CONFIG_SMALL, &seen);
+    for (int i = 0; i < N_MORE && (shape = most_demanding(t, N_DTYPES, &seen)); i++)
+        add(t, shape, CONFIG_RANDOM, &seen);
 }
 
 static void work(size_t i, struct buf *answer, void *arg)

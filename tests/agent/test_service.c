@@ -474,6 +474,39 @@ static void each_blob_is_fetched_once(void **state)
     town_close(&t);
 }
 
+static size_t n_blobs_at_end;
+
+static void count_blobs(const struct sim_asked *x, void *arg)
+{
+    (void)arg;
+    (void)x;
+    n_blobs_at_end = t.agents[0].rig.dir.n_blobs;
+}
+
+static void no_room_for_blobs(struct crew *c)
+{
+    ((struct crew_agent *)c)->rig.dir.sum_bytes += WORKDIR_MAX_BLOB_BYTES;
+}
+
+/* What held trials need stays, whatever goes. */
+static void blobs_are_forgotten_when_no_trial_needs_them(void **state)
+{
+    struct crew_agent *a = begin(30);
+
+    (void)state;
+    a->options.batch = 4;
+    a->crew.by_hand = no_room_for_blobs;
+    a->crew.children.saw = count_blobs;
+    for (int i = 1; i < 30; i++)
+        job->trials[i].anchor = i % 3 ? 0 : -1;
+    town_run(&t, 600);
+    expect_all_ok();
+    for (int i = 1; i < 30; i++)
+        assert_int_equal(isnan(job->trials[i].record.lnratio), i % 3 == 0);
+    assert_true(n_blobs_at_end > 0 && n_blobs_at_end < 30);
+    town_close(&t);
+}
+
 static void a_trial_that_lacks_a_blob_ends_with_words(void **state)
 {
     struct crew_agent *a = begin(3);
@@ -655,6 +688,7 @@ int main(void)
         cmocka_unit_test(goodbye_gives_the_leases_back_at_once),
         cmocka_unit_test(what_a_killed_agent_held_goes_to_another_when_its_leases_run_out),
         cmocka_unit_test(each_blob_is_fetched_once),
+        cmocka_unit_test(blobs_are_forgotten_when_no_trial_needs_them),
         cmocka_unit_test(a_trial_that_lacks_a_blob_ends_with_words),
         cmocka_unit_test(a_trial_whose_anchor_is_missing_is_timed_without),
         cmocka_unit_test(a_record_says_all_that_was_asked_and_found),

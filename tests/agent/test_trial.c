@@ -110,6 +110,22 @@ static void a_lease_without_id_token_or_program_is_refused(void **state)
     }
 }
 
+/* Whoever takes little energy may be slow. */
+static void where_energy_is_searched_nobody_is_given_up(void **state)
+{
+    struct trial *t = NULL;
+
+    (void)state;
+    assert_int_equal(make("{\"trial\":\"t1\",\"token\":4,\"program\":\"" HEX
+                          "\",\"purpose\":\"search\",\"body\":{\"objective\":\"edp\"}}",
+                          &t, NULL),
+                     ERR_OK);
+    assert_true(t->wants_energy && !t->rules.may_censor);
+    assert_string_equal(t->record.protocol, "rounds-1+edp");
+    assert_string_equal(t->record.objective, "edp");
+    trial_free(t);
+}
+
 static void a_program_that_is_no_program_ends_the_trial(void **state)
 {
     struct trial *t = NULL;
@@ -182,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_body_is_copied_into_the_record),
         cmocka_unit_test(mad_rules_are_bounded),
         cmocka_unit_test(a_lease_without_id_token_or_program_is_refused),
+        cmocka_unit_test(where_energy_is_searched_nobody_is_given_up),
         cmocka_unit_test(a_program_that_is_no_program_ends_the_trial),
         cmocka_unit_test(answers_of_children_make_records_that_print),
         cmocka_unit_test(failures_keep_status_stage_and_words),

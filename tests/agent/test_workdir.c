@@ -120,11 +120,14 @@ static void trimming_keeps_what_is_in_use(void **state)
     workdir_put(&w, &set, used.hex, NULL);
     workdir_trim(&w, w.stamp);
     assert_true(workdir_has(&w, old.hex)); /* far under the maximum: nothing goes */
+    assert_int_equal(w.sum_bytes, 7);
     w.blobs[0].used = stamp;
     w.sum_bytes += WORKDIR_MAX_BLOB_BYTES;
     workdir_trim(&w, stamp);
     assert_false(workdir_has(&w, old.hex));
     assert_true(workdir_has(&w, used.hex));
+    assert_int_equal(w.sum_bytes - WORKDIR_MAX_BLOB_BYTES, 4);
+    assert_int_equal(workdir_put(&w, &set, old.hex, NULL), ERR_OK); /* its file is gone as well */
     workdir_close(&w);
     blobs_fini(&set);
 }

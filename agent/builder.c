@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define START_S 30.0
+#define START_S 120.0
 #define CHILD_BUILDS 64 /* after which a child is replaced */
 #define ARCH_BYTES 17
 

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define START_S 30.0        /* a child's way to its first request: runtime and device */
+#define START_S 120.0       /* a child's way to its first request: runtime and device */
 #define CANARY_APART 0.10   /* canaries further apart than this: something else ran */
 #define BATCH_MEMORY_PART 2 /* a batch holds at most the memory limit over this */
 #define TIME_SPARE_BYTES ((int64_t)512 << 20)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/builder.h"
 
 #include "agent/built.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* builder.h - an agent without a device: compiles programs for NVIDIA devices that are elsewhere, in children, several
  * at a time, and sends the code to the tracker. docs/protocol.md tells how builds come and go. */
 #ifndef TUNE_AGENT_BUILDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/built.h"
 
 #include <stddef.h>

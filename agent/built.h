@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* built.h - what a builder answers about one program: its code by content hash, what its kernels take, or why there is
  * none. Made by the builder, carried by the tracker as it is, read by the agent that runs the program. */
 #ifndef TUNE_AGENT_BUILT_H

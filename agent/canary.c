@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/canary.h"
 
 #include "agent/timing.h"

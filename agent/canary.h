@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* canary.h - a fixed FMA kernel that tells how fast the device is just now: throttling, a busy machine, and the peak
  * that GFLOPS are a share of. Its times judge the validity of others and never enter them. */
 #ifndef TUNE_AGENT_CANARY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/child.h"
 
 #include "agent/built.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* child_build.c - in a child: compiling for NVIDIA architectures, whether a device is there or not. */
 #include "agent/built.h"
 #include "agent/child_ops.h"

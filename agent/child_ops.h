@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* child_ops.h - inside a child: its device and the answers to its requests. */
 #ifndef TUNE_AGENT_CHILD_OPS_H
 #define TUNE_AGENT_CHILD_OPS_H

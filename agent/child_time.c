@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/child_ops.h"
 #include "agent/cool.h"
 #include "agent/energy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/cool.h"
 
 #include <string.h>

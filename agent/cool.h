@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cool.h - in a timing child: what the device's sensors say round a batch, and waiting until it is cool enough. */
 #ifndef TUNE_AGENT_COOL_H
 #define TUNE_AGENT_COOL_H

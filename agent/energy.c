@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/energy.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* energy.h - in a timing child: what one run of a program takes of energy, by the device's own counter or power. */
 #ifndef TUNE_AGENT_ENERGY_H
 #define TUNE_AGENT_ENERGY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/enlist.h"
 
 #include "agent/host.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* enlist.h - an agent in the service of a tracker: connecting, registering, showing that it lives, leaving. What it
  * registers as (a device, a builder) is the caller's. */
 #ifndef TUNE_AGENT_ENLIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/farm.h"
 
 #include "agent/farm_parts.h"

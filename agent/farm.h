@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* farm.h - an agent at work: leases trials from a tracker, has them verified and timed on its rig, sends the records.
  */
 #ifndef TUNE_AGENT_FARM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* farm_lease.c - how work comes to the farm: leases, and the blobs that their trials are made of. */
 #include "agent/farm_parts.h"
 #include "agent/fetch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* farm_parts.h - inside farm.h: the state that its threads share, and what its files need of each other. */
 #ifndef TUNE_AGENT_FARM_PARTS_H
 #define TUNE_AGENT_FARM_PARTS_H
@@ -33,8 +34,8 @@ struct farm {
     int64_t done, failed;
 };
 
-/* Among the held trials from now on. False when there are too many, or when it is one of them already (its lease ran out
- * while the tracker was out of reach): that one goes on under the new token. */
+/* Among the held trials from now on. False when there are too many, or when it is one of them already (its lease ran
+ * out while the tracker was out of reach): that one goes on under the new token. */
 bool farm_hold(struct farm *f, struct trial *t);
 /* Sends the record of a finished trial (a dropped one has none) and frees the trial. */
 void farm_answer(struct farm *f, struct trial *t);

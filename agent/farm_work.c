@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* farm_work.c - what the farm does with leased trials: builders verify them, one thread times what is ready. */
 #include "agent/farm_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/fetch.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fetch.h - from the tracker into the work directory: everything a trial's programs are made of. */
 #ifndef TUNE_AGENT_FETCH_H
 #define TUNE_AGENT_FETCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/frame.h"
 
 #include "core/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* frame.h - JSON objects over a stream socket between an agent and its children: u32 LE length, then the text. */
 #ifndef TUNE_AGENT_FRAME_H
 #define TUNE_AGENT_FRAME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/hands.h"
 
 #include <assert.h>

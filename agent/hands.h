@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hands.h - threads that do a piece of work at a time, and wait where there is none until something changes. What is
  * behind the lock is its owner's. */
 #ifndef TUNE_AGENT_HANDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/host.h"
 
 #include "runtime/sense.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.h - what the machine tells of itself round a measurement, and a trial's device object. */
 #ifndef TUNE_AGENT_HOST_H
 #define TUNE_AGENT_HOST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/lock.h"
 
 #include <ctype.h>

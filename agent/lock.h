@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lock.h - names held by one process of this machine at a time: flock on a file that the kernel lets go when its holder
  * dies. */
 #ifndef TUNE_AGENT_LOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/look.h"
 
 #include "agent/host.h"

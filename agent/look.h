@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* look.h - what `tune doctor` asks of the agent: is there on this machine what a backend's devices need? */
 #ifndef TUNE_AGENT_LOOK_H
 #define TUNE_AGENT_LOOK_H

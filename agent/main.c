@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tune-agent - measures trials of a tracker on one device of this machine. docs/agent.md. */
 #include "agent/builder.h"
 #include "agent/child.h"

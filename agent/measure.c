@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/measure.h"
 
 #include "core/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* measure.h - in a child: times a batch of loaded programs on a device by the rules of timing.h. */
 #ifndef TUNE_AGENT_MEASURE_H
 #define TUNE_AGENT_MEASURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/pin.h"
 
 #include "core/proc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pin.h - which CPUs time and which do all the rest, and workers of a CPU runtime each on a CPU of its own. */
 #ifndef TUNE_AGENT_PIN_H
 #define TUNE_AGENT_PIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/rig.h"
 
 #include "agent/host.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rig.h - one device and its children: trials go in, finished records come out, whatever the kernels do.
  * One thread for each builder may verify while another times; each has its own child. */
 #ifndef TUNE_AGENT_RIG_H

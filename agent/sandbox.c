@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/sandbox.h"
 
 #include "agent/wrapper.h"

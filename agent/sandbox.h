@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sandbox.h - the parent's end of one child: start it, ask it, watch its time and memory, end it. The parent survives
  * whatever the child does; nothing the child says is trusted beyond its own trials. */
 #ifndef TUNE_AGENT_SANDBOX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/timing.h"
 
 #include <assert.h>

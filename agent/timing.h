@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* timing.h - the protocol "rounds-1" without a device: what to time next, when a slot is full, and what the slots say.
  * docs/measuring.md tells why. Pure functions: no clock, no allocation, no input or output. */
 #ifndef TUNE_AGENT_TIMING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/trial.h"
 
 #include "core/clock.h"

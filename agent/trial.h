@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trial.h - one leased trial in the agent: what was asked, and the record that grows from it. */
 #ifndef TUNE_AGENT_TRIAL_H
 #define TUNE_AGENT_TRIAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/workdir.h"
 
 #include "core/file.h"

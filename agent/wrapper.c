@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/wrapper.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wrapper.h - a command that children are started through: an emulator, nice, taskset. */
 #ifndef TUNE_AGENT_WRAPPER_H
 #define TUNE_AGENT_WRAPPER_H

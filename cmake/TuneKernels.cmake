@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # TuneKernels.cmake - tune_add_kernels(): the best kernels of a log become a library of a build. Part of the package `tune`
 # (find_package(tune)), and of tune's own tree.
 #

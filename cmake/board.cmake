@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # For TUNE_BOARD: what boards lack is linked in (static libraries only: scripts/arm64_sysroot.sh has them), unused parts are left
 # out. OpenCL is loaded at run time.
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)

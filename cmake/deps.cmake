@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # deps.cmake - the packages that tune stands on, and those that tests and benches take along where they are (docs/building.md).
 # CUDA is neither: driver, compiler and sensors are loaded when a program runs.
 include(cmake/packages.cmake)

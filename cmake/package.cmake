@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # package.cmake - what other projects find: find_package(tune) and pkg-config. In this tree the same function works on the
 # tree's own program.
 include(CMakePackageConfigHelpers)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # packages.cmake - tune_package(): the one way in which this build looks for what it does not bring along.
 #
 #   tune_package(<name> [REQUIRED <Debian's package>] [WANTED <version>] [BELOW <version>]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # tune_room(name SOURCES ... LINK ...): a static library of one room.
 function(tune_room name)
   cmake_parse_arguments(R "" "" "SOURCES;LINK" ${ARGN})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Cross-compiles for Debian arm64 (RK3399 and other boards) with gcc-aarch64-linux-gnu.
 # TUNE_SYSROOT: Debian's arm64 packages unpacked; scripts/build_arm64.sh makes one and calls CMake with it.
 set(CMAKE_SYSTEM_NAME Linux)

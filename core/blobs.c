@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "core/blobs.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blobs.h - a set of byte strings named by their SHA-256, with a cap on their sum. */
 #ifndef TUNE_CORE_BLOBS_H
 #define TUNE_CORE_BLOBS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* buf.h - a growing byte buffer with a maximum; always NUL-terminated behind its length. */
 #ifndef TUNE_CORE_BUF_H
 #define TUNE_CORE_BUF_H

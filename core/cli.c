@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "core/cli.h"
 
 #include <assert.h>

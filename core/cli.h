@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cli.h - command lines by table: --opt v, --opt=v, short letters, help that shows every default. */
 #ifndef TUNE_CORE_CLI_H
 #define TUNE_CORE_CLI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* clock.h - time as a passed-in thing, so that tests can turn it. */
 #ifndef TUNE_CORE_CLOCK_H
 #define TUNE_CORE_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* clones.h - CLONES compiles a function for several vector widths and picks one at run time. Only for loops whose
  * result is the same at every width: whole numbers, or floats that are never summed across rows. */
 #ifndef TUNE_CORE_CLONES_H

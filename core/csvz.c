@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "core/csvz.h"
 
 #include "core/buf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* csvz.h - small tables in files: comma-separated text, gzipped or plain, a line of column names first.
  * No quoting: a cell is whatever stands between commas. */
 #ifndef TUNE_CORE_CSVZ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "core/entropy.h"
 
 #include "core/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entropy.h - unpredictable bytes as a passed-in thing, so that tests can repeat them. */
 #ifndef TUNE_CORE_ENTROPY_H
 #define TUNE_CORE_ENTROPY_H

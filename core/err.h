@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* err.h - one list of errors for every library of the project, and words for people. */
 #ifndef TUNE_CORE_ERR_H
 #define TUNE_CORE_ERR_H

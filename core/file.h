@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* file.h - whole files in and out: reading with a cap, replacing by rename, appending with one write. */
 #ifndef TUNE_CORE_FILE_H
 #define TUNE_CORE_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* file_out.h - a file written piece by piece beside its place and renamed into it when it is whole. */
 #ifndef TUNE_CORE_FILE_OUT_H
 #define TUNE_CORE_FILE_OUT_H

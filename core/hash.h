@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hash.h - SHA-256 and HMAC-SHA-256 (over mbedTLS), CRC-32C, hex. */
 #ifndef TUNE_CORE_HASH_H
 #define TUNE_CORE_HASH_H

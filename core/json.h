@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json.h - reading untrusted JSON with cJSON: limits on length and depth, typed members, clear words. */
 #ifndef TUNE_CORE_JSON_H
 #define TUNE_CORE_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "core/proc.h"
 
 #include "core/clock.h"

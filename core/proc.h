@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* proc.h - child processes started with exec (never a plain fork: the wire library forbids it). */
 #ifndef TUNE_CORE_PROC_H
 #define TUNE_CORE_PROC_H

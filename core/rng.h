@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rng.h - random numbers that are the same on every machine.
  * Stream: xoshiro256** seeded by splitmix64 (Blackman and Vigna 2018). Counter-based: splitmix64 of (seed, index). */
 #ifndef TUNE_CORE_RNG_H

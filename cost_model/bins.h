@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bins.h - floats to small codes: each feature cut into at most 254 ranges, learned from rows.
  * Features that put all rows into the same ranges (a knob and its log2) become one column. */
 #ifndef TUNE_COST_MODEL_BINS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cost_model/boost.h"
 
 #include "cost_model/grow.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* boost.h - rounds of boosting on the rows of a coded table: gradients of the loss, a tree, its answers, and again. */
 #ifndef TUNE_COST_MODEL_BOOST_H
 #define TUNE_COST_MODEL_BOOST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cost_model/coded.h"
 
 #include "cost_model/coded_table.h"

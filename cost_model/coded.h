@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* coded.h - rows of features turned once into 8-bit codes, for many fits and predictions on the same rows: no float is
  * read and nothing is binned again. Columns that tell nothing or repeat another's codes are dropped. */
 #ifndef TUNE_COST_MODEL_CODED_H

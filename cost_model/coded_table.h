@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* coded_table.h - what a coded table holds, for the models of this room. */
 #ifndef TUNE_COST_MODEL_CODED_TABLE_H
 #define TUNE_COST_MODEL_CODED_TABLE_H

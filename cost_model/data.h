@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* data.h - what all models ask of their rows before they fit. */
 #ifndef TUNE_COST_MODEL_DATA_H
 #define TUNE_COST_MODEL_DATA_H

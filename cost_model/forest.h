@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* forest.h - trees made ready for reading: 64 rows side by side through every tree, or one row alone. Which leaf a row
  * reaches is found with whole numbers and its answers are added tree by tree, so that all paths give the same bits. */
 #ifndef TUNE_COST_MODEL_FOREST_H

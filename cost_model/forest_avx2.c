@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks with AVX2: a node is a compare and a blend for 32 rows. */
 #include "cost_model/forest_paths.h"
 

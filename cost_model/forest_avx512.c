@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks with AVX-512BW: a node is one compare and one masked add for 64 rows. */
 #include "cost_model/forest_paths.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks with NEON: a node is a compare and a select for 16 rows. */
 #include "cost_model/forest_paths.h"
 

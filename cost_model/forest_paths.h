@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* forest_paths.h - the ways to read blocks (forest.h), one file each; and what they share. */
 #ifndef TUNE_COST_MODEL_FOREST_PATHS_H
 #define TUNE_COST_MODEL_FOREST_PATHS_H

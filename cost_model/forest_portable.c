@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks in plain C: loops over 64 bytes that compilers turn into whatever vectors there are. */
 #include "cost_model/forest_paths.h"
 

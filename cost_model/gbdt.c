@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cost_model/gbdt.h"
 
 #include "cost_model/boost.h"

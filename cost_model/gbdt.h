@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gbdt.h - gradient-boosted regression trees; several forests, each on its own sample of the rows: their mean is the
  * score, their standard deviation the spread. (Friedman 2001, 2002; Chen and Guestrin 2016.) */
 #ifndef TUNE_COST_MODEL_GBDT_H

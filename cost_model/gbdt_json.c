@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cost_model/gbdt_json.h"
 
 #include "core/file.h"

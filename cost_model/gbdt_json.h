@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gbdt_json.h - trees as JSON: our own format (docs/model-format.md), and XGBoost's for comparison. Input may be
  * anything: sizes are bounded, every number is checked, and one line says what was expected. */
 #ifndef TUNE_COST_MODEL_GBDT_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gbdt_model.h - what a fitted gbdt holds: for the files that fit it, predict with it, save and load it. */
 #ifndef TUNE_COST_MODEL_GBDT_MODEL_H
 #define TUNE_COST_MODEL_GBDT_MODEL_H

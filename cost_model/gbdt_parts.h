@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gbdt_parts.h - a fit put together from parts that came from outside; what does not make a tree or ascending cuts is
  * refused. For readers of model files. */
 #ifndef TUNE_COST_MODEL_GBDT_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cost_model/gbdt_model.h"
 
 #include "cost_model/share.h"

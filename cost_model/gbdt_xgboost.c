@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gbdt_xgboost.c - models that XGBoost saved as JSON. (Format: doc/model.schema of XGBoost.) It goes left where a value
  * is below the threshold and compares floats; ours goes right above a cut: the cut is the float just below the
  * threshold. */

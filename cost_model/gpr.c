@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cost_model/gpr_private.h"
 
 #include <math.h>

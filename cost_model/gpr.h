@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gpr.h - Gaussian process regression for some hundred measurements at the most: where rows are few it ranks better
  * than trees, and it knows where it knows nothing. Matern 5/2 with a length for each column; lengths, noise and scale
  * are the most probable ones under weak priors (Rasmussen and Williams 2006, chapters 2 and 5). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gpr_private.h - what a Gaussian process is made of; shared by gpr*.c. */
 #ifndef TUNE_COST_MODEL_GPR_PRIVATE_H
 #define TUNE_COST_MODEL_GPR_PRIVATE_H

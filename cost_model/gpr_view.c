@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "core/clones.h"
 #include "cost_model/gpr_private.h"
 

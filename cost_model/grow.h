@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* grow.h - grows regression trees on packed rows from histograms of whole numbers: gradients are rounded to a grid so
  * fine that their sums are exact in any order, hence the same tree on every machine and at every vector width.
  * (Gain and leaves as in Chen and Guestrin 2016; subtraction of histograms as in Ke et al. 2017.) */

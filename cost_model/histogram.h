@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* histogram.h - sums of gradients and weights by code, and the best split of the rows they were summed over. A cell
  * holds both sums: the gradient above, the weight in the lower 32 bits; cells add as whole numbers. */
 #ifndef TUNE_COST_MODEL_HISTOGRAM_H

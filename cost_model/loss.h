@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* loss.h - what boosting minimises: gradients and curvatures of a loss at the present scores. No libm: the same numbers
  * on every machine. Targets are to be minimised; an infinite one is a row that failed: it comes last in a ranking. */
 #ifndef TUNE_COST_MODEL_LOSS_H

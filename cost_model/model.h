@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* model.h - cost models by table: rows of features in, scores out (lower = faster, on the scale of the targets).
  * A model is fitted anew from all rows, then only read; predict may run from several threads. */
 #ifndef TUNE_COST_MODEL_MODEL_H

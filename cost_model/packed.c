@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "cost_model/packed.h"
 
 #include "cost_model/coded_table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* packed.h - the rows of one fit, ready for growing trees: columns recoded to the codes these rows use, one record a
  * row. A column with missing values comes twice, with them below and above all values, so that every split is one
  * compare. */

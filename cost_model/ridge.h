@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ridge.h - linear regression with an L2 penalty on standardised features: the plain model others are measured against.
  * (Hoerl and Kennard 1970.) Missing values count as the mean. Its spread is 0: it has no parts that could disagree. */
 #ifndef TUNE_COST_MODEL_RIDGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* share.h - one piece of work for several threads, without a pool: helpers are started for it and take shares as long
  * as there are any. Nobody waits for a helper that has not begun: the caller does its shares itself. */
 #ifndef TUNE_COST_MODEL_SHARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tree.h - one regression tree over the columns of a coded table. */
 #ifndef TUNE_COST_MODEL_TREE_H
 #define TUNE_COST_MODEL_TREE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* build.h - helpers of the templates: spaces and programs in few lines. */
 #ifndef TUNE_KERNELS_BUILD_H
 #define TUNE_KERNELS_BUILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* embed.c - host tool of the build: writes text files as C string literals.
  * Usage: embed OUT.c SYMBOL DIR NAME...   -> const struct embedded SYMBOL[] = {{"NAME", "text"}, ..., {NULL, NULL}}; */
 #include <stdio.h>

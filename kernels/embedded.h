@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* embedded.h - text files built into the library by embed.c. */
 #ifndef TUNE_KERNELS_EMBEDDED_H
 #define TUNE_KERNELS_EMBEDDED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/epilogue.h"
 
 #include "kernels/expect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* epilogue.h - what may follow the sums of a convolution or a matrix product in the same kernel: an attribute of the
  * workload. In this order: bias, addition of a residual tensor, ReLU, requantisation to int8. docs/operators.md. */
 #ifndef TUNE_KERNELS_EPILOGUE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/expect.h"
 
 #include "core/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* expect.h - expected outputs of a workload: fills, samples and projections that its reference makes; kept per
  * workload. */
 #ifndef TUNE_KERNELS_EXPECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/graph.h"
 
 #include "core/buf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graph.h - whole networks: operators over tensors, each line of kernels/networks/NAME.graph one tensor. How a line
  * looks is in docs/networks.md; what a graph becomes on a device is graph_lower.h. */
 #ifndef TUNE_KERNELS_GRAPH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/graph_lower.h"
 
 #include "kernels/conv/shape.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graph_lower.h - a graph made into steps that can be carried out: one workload each, in a dtype and in the layouts
  * chosen, with transforms where two neighbours' layouts differ, and the memory that the tensors between them share.
  *

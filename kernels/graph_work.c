@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/graph_work.h"
 
 #include "kernels/conv/shape.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graph_work.h - what has to be measured so that the layouts of a whole network can be chosen. */
 #ifndef TUNE_KERNELS_GRAPH_WORK_H
 #define TUNE_KERNELS_GRAPH_WORK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/naive.h"
 
 enum err naive_space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)

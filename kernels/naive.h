@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.h - what the baselines share: a space of one config, work-groups of 64. */
 #ifndef TUNE_KERNELS_NAIVE_H
 #define TUNE_KERNELS_NAIVE_H

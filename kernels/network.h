@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* network.h - networks as lists of workloads with counts (kernels/networks, embedded). */
 #ifndef TUNE_KERNELS_NETWORK_H
 #define TUNE_KERNELS_NETWORK_H

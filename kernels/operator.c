@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/operator.h"
 
 #include "kernels/add/add.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* operator.h - operators by table: what is computed. How is kernels/template.h. */
 #ifndef TUNE_KERNELS_OPERATOR_H
 #define TUNE_KERNELS_OPERATOR_H

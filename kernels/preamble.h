@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* preamble.h - the dialect of every kernel file: OpenCL C 1.2 or CUDA C behind the same names. Pasted in front of a
  * kernel, and behind it preamble_opencl.h or preamble_cuda.h, and preamble_store.h. Kernels use C99 scalars, these
  * names and their own -D parameters, nothing else.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* preamble_cuda.h - the dialect in CUDA C++; see preamble.h. NVRTC has no include path here: f16 goes by PTX. With
  * TUNE_EMULATED the same text is compiled for a CPU, for tests, and instructions are replaced by their meaning.
  * Lanes of vectors are reached by lane(v, i), here only; kernels use the names of preamble.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* preamble_opencl.h - the dialect in OpenCL C 1.2; see preamble.h. */
 #define KERNEL __kernel void
 #define DEVICE static inline

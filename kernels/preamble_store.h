@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* preamble_store.h - outputs: bias, residual, ReLU, requantisation, in this order; see preamble.h. */
 #if DT == 2
 #define WIDE int /* type of bias and residual in memory */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* template.h - templates by table: one way to compute an operator on a class of device. */
 #ifndef TUNE_KERNELS_TEMPLATE_H
 #define TUNE_KERNELS_TEMPLATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/workload.h"
 
 #include "core/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* workload.h - an operator with all its sizes: one line of text, the same everywhere.
  * `operator dtype key=value ...`, keys in the operator's order, defaults left out. */
 #ifndef TUNE_KERNELS_WORKLOAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle_files.h - the parts of a bundle that are the same in every bundle (libtune/bundle), as text inside the
  * program. */
 #ifndef TUNE_LIBTUNE_BUNDLE_FILES_H

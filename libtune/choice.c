@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "libtune/choice.h"
 
 #include "core/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* choice.h - which config a workload is run with: the best record of that very workload, else the nearest recorded
  * workload whose config is valid here, else a template's default. */
 #ifndef TUNE_LIBTUNE_CHOICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "libtune/choice_near.h"
 
 #include "kernels/epilogue.h"

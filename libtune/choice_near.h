@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* choice_near.h - the nearest recorded workload whose config can be used; between choice.c and choice_near.c. */
 #ifndef TUNE_LIBTUNE_CHOICE_NEAR_H
 #define TUNE_LIBTUNE_CHOICE_NEAR_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # embed.cmake - writes bundle_files.c: cmake -DOUT=file -DFILES="a;b" -P embed.cmake
 set(bodies "")
 set(table "")

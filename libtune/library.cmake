@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # libtune, the library that applications link: libtune.so and libtune.a. Both show the functions of tune.h and nothing
 # else: the .so by a version script, the .a because it is one object whose other names were made local.
 set(LIBTUNE_VERSION ${PROJECT_VERSION})

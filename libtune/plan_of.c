@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "libtune/plan_of.h"
 
 #include <stdlib.h>

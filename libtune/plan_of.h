@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan_of.h - from a program to the plan that executors carry out: in memory for libtune, printed by `tune deploy`. */
 #ifndef TUNE_LIBTUNE_PLAN_OF_H
 #define TUNE_LIBTUNE_PLAN_OF_H

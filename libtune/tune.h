@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tune.h - the public face of libtune: fast kernels for deep-learning layers, out of a log that `tune run` has written.
  *
  * The habit is FFTW's: open a log, make a plan for a workload, execute it as often as you like, destroy it.

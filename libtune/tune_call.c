@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "libtune/tune_parts.h"
 
 #include <stdio.h>

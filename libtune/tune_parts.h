@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tune_parts.h - what the files of libtune share. Nobody else includes this. */
 #ifndef TUNE_LIBTUNE_TUNE_PARTS_H
 #define TUNE_LIBTUNE_TUNE_PARTS_H

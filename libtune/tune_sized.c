@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tune_sized.c - structs of tune.h that begin with their size: the caller's may be an older, shorter one or a newer,
  * longer one than this library's. */
 #include "libtune/tune_parts.h"

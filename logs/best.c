@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/log.h"
 
 #include "core/file.h"

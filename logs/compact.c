@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/compact.h"
 
 #include "core/file_out.h"

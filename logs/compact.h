@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compact.h - which lines of a log may go without loss to best logs, warm starts and finals. */
 #ifndef TUNE_LOGS_COMPACT_H
 #define TUNE_LOGS_COMPACT_H

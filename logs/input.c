@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/input.h"
 
 #include <errno.h>

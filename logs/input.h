@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* input.h - a file to read whatever way it came: plain, gzipped, or standard input; it can be rewound and mapped. */
 #ifndef TUNE_LOGS_INPUT_H
 #define TUNE_LOGS_INPUT_H

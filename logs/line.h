@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* line.h - what merging looks at in a line without reading all of it: is it whole, of which schema, of which trial. */
 #ifndef TUNE_LOGS_LINE_H
 #define TUNE_LOGS_LINE_H

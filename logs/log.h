@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log.h - logs are files of records: append, scan, best. */
 #ifndef TUNE_LOGS_LOG_H
 #define TUNE_LOGS_LOG_H

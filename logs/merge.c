@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/merge.h"
 
 #include "logs/input.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* merge.h - logs into one: every line once, in the order of the files and of their lines. */
 #ifndef TUNE_LOGS_MERGE_H
 #define TUNE_LOGS_MERGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* record.h - one measured (or failed) config: one line of JSON in a log. Text form: docs/log-format.md (schema 1). */
 #ifndef TUNE_LOGS_RECORD_H
 #define TUNE_LOGS_RECORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/record.h"
 
 #include <math.h>

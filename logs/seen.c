@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/seen.h"
 
 #include "core/entropy.h"

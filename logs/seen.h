@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* seen.h - which trials and lines were met before: a set of fixed size a line, however long the lines. */
 #ifndef TUNE_LOGS_SEEN_H
 #define TUNE_LOGS_SEEN_H

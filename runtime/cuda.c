@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda.c - the CUDA backend: opens devices through the driver API, in each device's primary context: libraries over the
  * run time API share it, and a second context would be switched to. A kernel which breaks it breaks this process. */
 #include "runtime/cuda.h"

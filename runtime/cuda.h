@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda.h - what the files of the CUDA backend share. Nobody else includes this. */
 #ifndef TUNE_RUNTIME_CUDA_H
 #define TUNE_RUNTIME_CUDA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_arch.h - what an NVIDIA architecture has, known without a device or a driver: for search spaces, for building
  * cubins for devices that are elsewhere, and for tests. Source: the technical specifications for each compute
  * capability in the CUDA C++ programming guide, and the target notes of the PTX ISA. */

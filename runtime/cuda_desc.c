@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_desc.c - what a CUDA device is: its architecture's table, corrected by what the driver says. */
 #include "runtime/cuda.h"
 

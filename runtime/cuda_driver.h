@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_driver.h - NVIDIA's driver API in libcuda.so.1, loaded at run time and declared by ourselves: no toolkit is
  * needed to build. Names, arguments and numbers are those of the public CUDA driver API reference; the versioned
  * symbols are spelt out, since they and not the plain ones have today's arguments. Included by cuda*.c only. */

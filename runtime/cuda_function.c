@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_function.c - the functions of a program's launches and what the built code says of itself. */
 #include "runtime/cuda.h"
 

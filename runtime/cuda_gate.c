@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runtime/cuda_gate.h"
 
 #include "runtime/cuda_driver.h"

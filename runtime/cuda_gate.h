@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_gate.h - a kernel that only waits, before work that is timed: what the host hands over meanwhile begins without
  * gaps behind it. Else the time between an event and the first kernel behind it is the host's. */
 #ifndef TUNE_RUNTIME_CUDA_GATE_H

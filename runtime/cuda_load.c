@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_load.c - a program onto the device: limits, modules, buffers with their bands, functions. */
 #include "core/clock.h"
 #include "runtime/cuda.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_made.h - who made a kept cubin, and with what: a small file beside it, so that what is loaded is told as it is.
  */
 #ifndef TUNE_RUNTIME_CUDA_MADE_H

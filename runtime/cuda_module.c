@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_module.c - one module from text, PTX, a cubin or a kept file to what the driver has loaded. */
 #include "core/clock.h"
 #include "core/file.h"

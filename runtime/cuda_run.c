@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_run.c - running a phase: streams for queues, events for waits and for time, or all of it as one graph. */
 #include "core/clock.h"
 #include "runtime/cuda.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device.h - devices by table: open one, load a program on it, run it, read and write its buffers.
  * Runs in a child process of the agent (or inside libtune): a device call may crash or hang, and that is the child's
  * end. */

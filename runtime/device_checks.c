@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runtime/device_checks.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_checks.h - what backends that run kernels have in common: limits known before anything is built, the bands
  * behind buffers, the log of a build. Included by the backends only. */
 #ifndef TUNE_RUNTIME_DEVICE_CHECKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_desc.h - what the upper rooms may know of a device: facts that shape a search space, and its fingerprint. */
 #ifndef TUNE_RUNTIME_DEVICE_DESC_H
 #define TUNE_RUNTIME_DEVICE_DESC_H

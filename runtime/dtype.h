@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dtype.h - element types of buffers. */
 #ifndef TUNE_RUNTIME_DTYPE_H
 #define TUNE_RUNTIME_DTYPE_H

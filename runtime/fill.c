@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fill.c - contents of buffers from (kind, seed, index) alone. Compiled without contraction of a*b+c, so that every
  * machine makes the same values. */
 #include "core/rng.h"

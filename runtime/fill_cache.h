@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fill_cache.h - contents of fills, kept from one program to the next: all candidates of a workload have the same
  * inputs. One for the process; it keeps nothing until fill_cache_limit is called, and is used by one thread at a time
  * from then on. */

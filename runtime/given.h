@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* given.h - descriptions of devices that an application has opened itself. The same facts, and so the same fingerprint,
  * as an agent tells of the device. */
 #ifndef TUNE_RUNTIME_GIVEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runtime/given.h"
 
 #include "runtime/cuda.h"

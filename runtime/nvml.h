@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvml.h - NVIDIA's management library, libnvidia-ml.so.1, loaded at run time: sensors of a device. */
 #ifndef TUNE_RUNTIME_NVML_H
 #define TUNE_RUNTIME_NVML_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runtime/nvrtc.h"
 
 #include "core/clock.h"

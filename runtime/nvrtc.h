@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvrtc.h - NVIDIA's run-time compiler, loaded when it is wanted: CUDA C in, a cubin or PTX out. No device is needed.
  */
 #ifndef TUNE_RUNTIME_NVRTC_H

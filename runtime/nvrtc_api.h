@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvrtc_api.h - the calls of NVRTC in use, declared by ourselves: no toolkit is needed to build. Source of names,
  * arguments and result codes: the NVRTC documentation. Included by nvrtc*.c only. */
 #ifndef TUNE_RUNTIME_NVRTC_API_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvrtc_load.c - which libnvrtc: the one named, else the newest that is found. */
 #include "runtime/nvrtc_api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvrtc_resources.c - what the assembler says of each kernel (--ptxas-options=-v), read from the compiler's log:
  *   ptxas info    : Compiling entry function 'k' for 'sm_75'
  *   ptxas info    : Function properties for k

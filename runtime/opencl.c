@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl.c - the OpenCL backend: opens devices, loads programs, runs their launches with profiling. */
 #include "runtime/opencl.h"
 

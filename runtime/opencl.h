@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl.h - what the files of the OpenCL backend share. Nobody else includes this. */
 #ifndef TUNE_RUNTIME_OPENCL_H
 #define TUNE_RUNTIME_OPENCL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runtime/opencl_api.h"
 
 #include <assert.h>

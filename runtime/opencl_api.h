@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl_api.h - the OpenCL calls in use, from libOpenCL.so.1 loaded at run time: one binary starts anywhere and says
  * what is missing. Included by opencl.h only; nothing is linked with the library. */
 #ifndef TUNE_RUNTIME_OPENCL_API_H

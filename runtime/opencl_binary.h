@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl_binary.h - the binaries of a loaded OpenCL program, for those who want to keep them. */
 #ifndef TUNE_RUNTIME_OPENCL_BINARY_H
 #define TUNE_RUNTIME_OPENCL_BINARY_H

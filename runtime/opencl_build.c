@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl_build.c - one module from text (or a kept binary) to a built cl_program. */
 #include "core/file.h"
 #include "runtime/device_checks.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl_desc.c - which OpenCL devices there are, and what they say of themselves. */
 #include "runtime/opencl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl_dots.c - which instructions for products of int8 a device has beyond what its extensions say. */
 #include "runtime/opencl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runtime/opencl_memory.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl_memory.h - buffers of the OpenCL backend: copied to and from where the device has its own memory, mapped where
  * it shares the host's (Mali, CPUs). */
 #ifndef TUNE_RUNTIME_OPENCL_MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program.c - builders: arrays that grow by doubling, entries zeroed. */
 #include "runtime/program.h"
 

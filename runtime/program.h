@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program.h - the narrow waist: a config made concrete. All that a device needs to build, check and time it, nothing
  * else. Text form: docs/program-format.md (JSON, schema 1). Sources and expected values are blobs named by SHA-256. */
 #ifndef TUNE_RUNTIME_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program_check.c - is an untrusted program sane? Every index, size, name and limit. */
 #include "runtime/program_loops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program_loops.c - launches that repeat: walking them in order, and checking that they may. */
 #include "runtime/program_loops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program_loops.h - are the loops of an untrusted program sane? */
 #ifndef TUNE_RUNTIME_PROGRAM_LOOPS_H
 #define TUNE_RUNTIME_PROGRAM_LOOPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program_names.h - words of a program's text form, shared by its reader and its writer; indexed by the enums. */
 #ifndef TUNE_RUNTIME_PROGRAM_NAMES_H
 #define TUNE_RUNTIME_PROGRAM_NAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program_read.c - a program from untrusted JSON. Unknown members are refused: a misspelt one must not pass for a
  * default. */
 #include "runtime/program.h"

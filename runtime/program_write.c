@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* program_write.c - canonical JSON: members in one order, defaults left out. */
 #include "runtime/program.h"
 #include "runtime/program_names.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runtime/sense.h"
 
 #include "core/proc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sense.h - what the sensors of a device or its board say just now: clocks, temperature, power, energy, throttling. */
 #ifndef TUNE_RUNTIME_SENSE_H
 #define TUNE_RUNTIME_SENSE_H

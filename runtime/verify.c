@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runtime/verify.h"
 
 #include "runtime/fill_cache.h"

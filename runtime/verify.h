@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* verify.h - does a loaded program compute what its passes say? */
 #ifndef TUNE_RUNTIME_VERIFY_H
 #define TUNE_RUNTIME_VERIFY_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # arm64_sysroot.sh DIR [--run] - Debian's arm64 packages unpacked into DIR, from the distribution that runs here or that
 # TUNE_ARM64_SUITE names (e.g. bookworm). Needs no root: apt works in a folder of its own beside DIR, and nothing is installed.
 # Silent and quick when all is there. With --run also what an emulated agent needs: PoCL, its compiler, the OpenCL loader.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # bench.sh [TRIALS] - what the farm does in a minute and where the time goes, our kernels beside OpenBLAS and CLBlast, and the
 # search on recorded spaces (when TUNE_TEST_DATA names them); prints the page and writes it to docs/results/<date>-<device>.md.
 # The tuned kernels are those of out/quickstart.best.jsonl; without that file TRIALS of each layer are run first.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # bench_brain.sh [--quick] [PART...] - the brain beside its peers: spaces (construction), trees (speed of the cost model),
 # accuracy (of the cost model), transfer (between devices), search (on recorded spaces). At the end one table of all figures.
 # Without --quick the page goes to docs/results/<date>-brain.md, too. Peers come from PyPI into out/peers on the first run.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # bench_network.sh - whole networks beside onnxruntime: the same random weights and input, every output compared, the time
 # of one call beside onnxruntime's and beside the sum of the layers' recorded times. Batch 1.
 #

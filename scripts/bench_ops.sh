@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # bench_ops.sh [--quick] [options] - our operators beside oneDNN, onnxruntime, OpenBLAS and CLBlast, in one run a layer, every
 # contender in each round next to the core's FMA peak. The last lines are a table and "geomean: packed A plain B".
 #   (without --quick)  the best log of scripts/tune_ops.sh (--log FILE, default docs/results/ops.best.jsonl) and our default

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # build_arm64.sh - cross-builds tune-agent, tune and libtune (libexec_cl.a) for arm64 boards such as the RK3399, small and
 # with all but the C library linked in; prints their sizes. No root but for the packages it installs (install_deps.sh --arm64).
 #   build_arm64.sh [--sysroot DIR] [--out DIR] [--no-install]

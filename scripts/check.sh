@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # check.sh - the long checks, for before a merge: words, include directions, sizes, format, licences, static analysis, both compilers
 # with warnings as errors and their unit tests, libtune's binary interface, sanitizers, valgrind, and each fuzzer for a short while.
 #   check.sh [STEP...]   only these

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # check_abi.sh - fails when the binary interface of libtune.so (functions, structs, enums of tune.h) is not that of libtune/libtune.abi.
 #   check_abi.sh LIBTUNE_SO            compares, with libabigail
 #   check_abi.sh --update LIBTUNE_SO   writes libtune.abi anew; after an incompatible change only when LIBTUNE_SOVERSION was raised

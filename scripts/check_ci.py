@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """check_ci.py - holds .github/workflows/*.yml against the tree: each job has what it needs to run, and what it runs of scripts/
 is there and knows its arguments. Exit 1 with a line for each fault."""
 import glob

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # check_cuda_compile.sh - compiles every template in every type for CUDA architectures, without a GPU: drawn configs through NVRTC,
 # and what the compiler says of registers, spills and shared memory held against what the search spaces say.
 #   check_cuda_compile.sh            20 configs and the defaults of each template, type and architecture: some 24,000 compiles of

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # check_includes.sh - fails on any include that docs/design.md's table of rooms does not allow.
 set -eu
 cd "$(dirname "$0")/.."

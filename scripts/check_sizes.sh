@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # check_sizes.sh - names functions over 80 lines and files over 800: places for a second look. Exit 1 when there are any.
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # check_spdx.sh - fails on source files that do not name their licence in the first line (behind #! in the second).
 #   check_spdx.sh         names them
 #   check_spdx.sh --add   gives them the line

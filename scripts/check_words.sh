@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # check_words.sh - fails on words that do not belong into the tree: unfinished places, conflict marks, banned functions,
 # absolute paths of somebody's machine.
 set -eu

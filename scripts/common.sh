@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # common.sh - what the scripts share; sourced, with the working directory set to the top of the tree.
 
 say() {

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # count_lines.sh - lines of product and of tests by room, and asserts. Rules: files that git knows; every line counts, blank ones and
 # comments too; C and H only. Product: ROOM/ with its folders. Tests: tests/ROOM/ likewise. Kernels (.cl .clh) are product, in a column of
 # their own and in no ratio. asserts: `assert(` in product, not in comments; a thousand lines of C and H.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # coverage.sh [--last] [--files ROOM] [LABEL...] - which lines and branches of each room the tests execute: builds with gcc --coverage into
 # build-coverage, runs the tests with one of these labels (unit), and prints a table. Tests take three to four times as long as in a release build.
 #   --last        no build and no tests: the table of what ran last

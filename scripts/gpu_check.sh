@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # gpu_check.sh [--device cuda:0] [--trials N] [--time SECONDS] [--work DIR] [--resume] [PART...] - on a machine with an NVIDIA GPU:
 # builds, tests every CUDA template against its reference, tunes layers there, and prints our kernels beside cuDNN, cuBLAS and
 # cuSPARSE, each in one run. Parts, in this order (all without any): tests rates f32 gemm f16 i8 networks rnn sparse

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # gpu_tests.sh PROGRAM N DIR [SECONDS] - runs a test program of kernels on the machine's own GPU, as N processes "i/N", several at a
 # time, so that a kernel which breaks its process's CUDA context takes little along. DIR/i.txt: what part i said; DIR/i.ok: it passed,
 # and is left out by the next call. After SECONDS no part is begun any more. Prints what failed and counts; fails if any part did.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # install_deps.sh - the Debian packages that tune needs; silent and quick when all of them are there.
 #   install_deps.sh                what building, testing and tuning need
 #   install_deps.sh --check-tools  and what scripts/check.sh needs besides

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # ops.sh - what tune_ops.sh and bench_ops.sh share; sourced after common.sh, with the working directory at the top of the tree.
 # TUNE_BIN: where the programs are, instead of building; TUNE_TIMED: a command in front of each measuring run of the bench; TUNE_LAYERS:
 # a file instead of tests/bench/ops/layers.txt.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # quickstart.sh - from a fresh clone to tuned kernels in use: installs, builds, tunes two layers on this machine's first
 # OpenCL device (about three minutes), then builds and runs a C program with the kernels that were found.
 # Results go to out/. TRIALS_CONV and TRIALS_DENSE change the budget.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # release.sh - makes a release of what is committed: the checks, an annotated tag, a source tarball, its checksum, release notes.
 #   release.sh VERSION [--dry-run] [--out DIR] [--checks "STEP..."]
 #   --dry-run   all but the tag

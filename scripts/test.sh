@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # test.sh - installs, builds and runs all tests: unit, kernels, cuda, farm, opencl, docs, bench (smoke), deploy, arm64, build. Exit 0 when all of them pass.
 #   test.sh [--seed N] [LABEL...]   only these labels
 #   test.sh --labels                lists them

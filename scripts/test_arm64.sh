@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # test_arm64.sh - the arm64 agent end to end, under qemu-aarch64-static with Debian's arm64 PoCL: it takes work from the tracker of
 # this machine, tunes, and its records come back. And the agent on a board that has a C library and nothing else.
 #   test_arm64.sh [BIN]   BIN: folder with this machine's tune and tune-tracker; without it both builds are made here, and what they

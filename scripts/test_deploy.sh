@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # test_deploy.sh - what deployments stand on, from a clean clone: bundles of whole networks, files of other tuners, large logs.
 #   test_deploy.sh [--quick] [--bundles] [--build DIR]
 #   --quick      three layers of each network, and a log of 20,000 lines instead of a million

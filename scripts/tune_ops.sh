@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # tune_ops.sh [--set SET] [--trials N] [--threads N] [--work DIR] [-o FILE] - tunes every layer that scripts/bench_ops.sh measures:
 # VGG-16, ResNet-50 and MobileNet in nchw and nchw16c, dense layers, an LSTM, int8 and sparse layers. Hours. Layers whose best log
 # is in DIR (out/tune_ops) are skipped, so it goes on where it was stopped. FILE (docs/results/ops.best.jsonl) becomes the best

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arena.h - memory that is taken in small pieces and given back all at once, with a limit. */
 #ifndef TUNE_SEARCH_SPACE_ARENA_H
 #define TUNE_SEARCH_SPACE_ARENA_H

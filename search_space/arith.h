@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arith.h - the arithmetic of expressions on doubles, one definition for all that evaluate: % and // round as Python's
  * do, the result of % has the sign of b. b is not 0. */
 #ifndef TUNE_SEARCH_SPACE_ARITH_H

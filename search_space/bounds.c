@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "search_space/bounds.h"
 
 #include "search_space/arena.h"

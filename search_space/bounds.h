@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bounds.h - the products and quotients of knobs that the constraints of a space speak of. Those that a constraint
  * bounds
  * ("a * b / c <= 1024") with the bound of a work-group are, as a rule, its number of work-items; all are sizes that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* expr.h - small expressions over named numbers and words, compiled once and evaluated often; see docs/expressions.md.
  * Grammar: or and not || && !, chained comparisons == != < <= > >=, `in {a, b}`, `not in`, + -, * / // %, unary - and
  * +, ( ), numbers, true false, 'words' in single or double quotes, names, min(a,b..), max(a,b..), ceil_div(a,b). / is

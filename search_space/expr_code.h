@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* expr_code.h - what a compiled expression is made of; shared by expr.c (compiles) and expr_eval.c (runs). */
 #ifndef TUNE_SEARCH_SPACE_EXPR_CODE_H
 #define TUNE_SEARCH_SPACE_EXPR_CODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "search_space/knob_order.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* knob_order.h - in which order knobs are set, chosen by which of them constraints tie together. */
 #ifndef TUNE_SEARCH_SPACE_KNOB_ORDER_H
 #define TUNE_SEARCH_SPACE_KNOB_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mix.h - hashes of short runs of 64-bit words, for tables within one process. Multiplication carries upwards only, so
  * that words whose low bits are all alike (whole numbers as doubles) need the high bits folded down twice. */
 #ifndef TUNE_SEARCH_SPACE_MIX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "search_space/recorded.h"
 
 #include "core/csvz.h"

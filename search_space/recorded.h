@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recorded.h - fully measured spaces: X.json (knobs, restrictions) and X.csv.gz or X.csv (one row a config), as a space
  * whose every valid config has a row. Strategies and the farm are tested on them. */
 #ifndef TUNE_SEARCH_SPACE_RECORDED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "search_space/relation.h"
 
 #include "search_space/mix.h"

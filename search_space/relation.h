@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* relation.h - which values of a few knobs go together: the conjunction of constraints over one set of knobs, as a
  * decision diagram. Level i is the i-th of its knobs in the order of the whole; a row is a state of the constraints
  * after the knobs before it, and holds for each value of the level's knob where it leads. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* relation_machine.h - works out rows of a relation: column-wise evaluation of its terms over many states at once;
  * shared by relation.c and relation_machine.c. */
 #ifndef TUNE_SEARCH_SPACE_RELATION_MACHINE_H

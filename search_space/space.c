@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "search_space/space_private.h"
 
 #include <assert.h>

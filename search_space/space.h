@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* space.h - a finite set of configs: knobs with value lists, named quantities, constraints; lazy over a 64-bit index.
  *
  * A space is built (add_*), sealed once, and from then on read-only and shareable between threads.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "search_space/space_file.h"
 
 #include "core/file.h"

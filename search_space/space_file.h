@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* space_file.h - spaces described in JSON, in either of two forms:
  *
  *   {"params": [{"name": "bx", "values": [1, 2, 4]}, ..], "restrictions": ["bx * by <= 1024", ..]}

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* space_private.h - what a space is made of; shared by space*.c. */
 #ifndef TUNE_SEARCH_SPACE_SPACE_PRIVATE_H
 #define TUNE_SEARCH_SPACE_SPACE_PRIVATE_H

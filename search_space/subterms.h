@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* subterms.h - what a sealed space's constraints and quantities compute on their way: every arithmetic subexpression,
  * as features of a config. A product that a constraint bounds says how much of a resource is used; of ceil_div(a, b)
  * also the waste ceil_div(a, b) * b / a is one. */

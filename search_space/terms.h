@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* terms.h - the constraints of a sealed space as a pool of shared, typed terms over knobs: what the set of valid
  * configs (valid_set.h) is built from.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "search_space/arith.h"
 #include "search_space/terms.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the instructions of a compiled expression back to terms: the stack machine runs once with terms as values. */
 #include "search_space/expr_code.h"
 #include "search_space/terms.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Interval arithmetic. Rounding to nearest is monotone, so that an operation on the ends of two ranges, computed as the
  * values are, bounds every value between them. */
 #include "search_space/arith.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From constraints to the set: conjuncts, domains, order of knobs, relations, one diagram a group, filters. */
 #include "search_space/valid_private.h"
 

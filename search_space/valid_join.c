@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Forward: states between levels, a state being what each open relation still allows; equal states are one. Backward:
  * counts and edges; nodes with the same edges are one, those without any way on are dropped. */
 #include "search_space/mix.h"

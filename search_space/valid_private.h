@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* valid_private.h - what a set of valid configs is made of; shared by valid_*.c.
  *
  * Per group of knobs a decision diagram: one level a knob; a node is a set of ways to choose the group's remaining

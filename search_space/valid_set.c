@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "search_space/valid_private.h"
 
 #include <assert.h>

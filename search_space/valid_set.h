@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* valid_set.h - all valid configs of a space, found once: their exact number, the i-th, the rank of one, uniform
  * samples, neighbours, each in about a microsecond; a million million raw points are no matter where constraints tie
  * few knobs at a time. docs/search-space.md tells how.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "search_space/value_list.h"
 
 #include <ctype.h>

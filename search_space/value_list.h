@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* value_list.h - lists of constants as Python writes them, read and never run: "[1, 2, 4]", "['a', 'b']",
  * "list(range(32, 1024+1, 32))", "[2**i for i in range(0, 6)]", "[1] + [2*i for i in range(1, 11) if i != 3]". Numbers
  * know + - * / // % ** ( ), the variables of comprehensions, True and False. */

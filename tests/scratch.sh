@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # scratch.sh - a folder $dir and processes $children of a test, gone when it ends; fail WORDS shows what they said. Sourced.
 dir=$(mktemp -d)
 children=""

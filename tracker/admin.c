@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* admin.c - counts for a person, and backups. */
 #include "tracker/state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* agents.c - the devices: who is there, with what, and when it was heard of last. In memory only: agents register anew.
  */
 #include "tracker/state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_ops.c - blobs by content, whole or in chunks. */
 #include "tracker/state.h"
 

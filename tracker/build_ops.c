@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* build_ops.c - the calls of builders: they lease builds and answer them. A build is named by its program and its
  * architecture, and equal builds give equal answers: so leases have no tokens, and whoever answers first is right. */
 #include "tracker/state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* builds.c - code that is made elsewhere than it is run: what devices want built, what is built, and which trials wait
  * for it. One build serves every trial of its program on every device of its architecture. */
 #include "tracker/state.h"

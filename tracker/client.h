@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* client.h - calls to a tracker: one request, one reply, retried by our own rules; see docs/protocol.md. Thread-safe:
  * several threads may call at once (each call takes a context of its own). */
 #ifndef TUNE_TRACKER_CLIENT_H

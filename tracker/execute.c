@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tracker/execute.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* execute.h - from the bytes of a request to the bytes of its reply: decoding, sessions, answered requests, long polls.
  */
 #ifndef TUNE_TRACKER_EXECUTE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hall.h - the tracker's core loop without sockets and threads: callers come with requests, stay while there is nothing
  * for them, and leave with replies once all that was done for them is durable. Used by one thread. */
 #ifndef TUNE_TRACKER_HALL_H

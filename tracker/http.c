@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tracker/http.h"
 
 #include <nng/nng.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* http.h - the status page (/), /metrics and /healthz: fixed pages, nothing else. */
 #ifndef TUNE_TRACKER_HTTP_H
 #define TUNE_TRACKER_HTTP_H

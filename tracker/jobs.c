@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jobs.c - jobs: submitted, leased to one tuner at a time, done; and the stream of their records. */
 #include "tracker/state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lanes.c - which open trial is next: fair share between the jobs of a key by device time (start-time fair queueing:
  * the lane with the least weighted time goes first, a new lane starts where the others are). */
 #include "tracker/state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lost.c - the one record that a tracker writes itself. Members as in docs/log-format.md, in its order. */
 #include "tracker/state.h"
 

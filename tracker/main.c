@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* main.c - tune-tracker: the farm's one host. */
 #include "core/cli.h"
 #include "core/proc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ops.c - the calls of docs/protocol.md by name. */
 #include "tracker/state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pages.c - what the HTTP side shows: one page for people, figures for Prometheus. All text of peers is escaped. */
 #include "tracker/state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tracker/protocol.h"
 
 #include "core/entropy.h"

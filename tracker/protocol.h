@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* protocol.h - messages of the wire: bytes to JSON and blobs and back, with hard limits; keys and their MACs.
  * docs/protocol.md. */
 #ifndef TUNE_TRACKER_PROTOCOL_H

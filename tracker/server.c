@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tracker/server.h"
 
 #include "tracker/hall.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* server.h - the tracker's socket and its core loop: contexts of nng hand requests to one thread, which executes up to
  * 128 of them in one transaction and replies after the commit. */
 #ifndef TUNE_TRACKER_SERVER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sessions.c - hello, authentication, replay window, and the table of answered requests. */
 #include "tracker/state.h"
 

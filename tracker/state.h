@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* state.h - all that one tracker knows while it runs. One thread (server.c's core loop) owns it; the store is its
  * memory beyond a crash. */
 #ifndef TUNE_TRACKER_STATE_H

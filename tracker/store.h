@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* store.h - what the tracker keeps for good, behind one table of functions (docs/adding-a-store.md).
  * One thread uses a store. Writes between two commits are one transaction: they survive together or not at all. */
 #ifndef TUNE_TRACKER_STORE_H

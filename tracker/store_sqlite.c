@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* store_sqlite.c - the embedded store: one SQLite file, WAL, synchronous FULL, one transaction for all writes between
  * two commits. */
 #include "tracker/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* store_sqlite.h - the text of store_sqlite.c: the schema and every statement. */
 #ifndef TUNE_TRACKER_STORE_SQLITE_H
 #define TUNE_TRACKER_STORE_SQLITE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* table.h - a hash table from byte strings to pointers. */
 #ifndef TUNE_TRACKER_TABLE_H
 #define TUNE_TRACKER_TABLE_H

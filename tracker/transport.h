@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transport.h - how a client's bytes reach a tracker and the reply's bytes come back: one request, one reply, retried
  * by the client's own rules. Programs use nng's; tests bring one that stays in their own process. */
 #ifndef TUNE_TRACKER_TRANSPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tracker/transport.h"
 
 #include "tracker/protocol.h"

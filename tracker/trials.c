@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trials.c - trials: added by tuners, leased to agents, answered once. */
 #include "tracker/state.h"
 

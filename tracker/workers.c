@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tracker/workers.h"
 
 #include "core/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* workers.h - keeps N processes `tune work` running beside the tracker. Used by one thread, which must live as long as
  * they do: a child dies with the thread that started it. */
 #ifndef TUNE_TRACKER_WORKERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/allocate.h"
 
 #define SPREAD 0.5

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* allocate.h - which of several templates gets the next trial: a lower confidence bound on its best value so far. */
 #ifndef TUNE_TUNER_ALLOCATE_H
 #define TUNE_TUNER_ALLOCATE_H

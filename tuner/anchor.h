@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* anchor.h - the frozen program that candidates of one workload are timed against, its epochs and their bridges. */
 #ifndef TUNE_TUNER_ANCHOR_H
 #define TUNE_TUNER_ANCHOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/convert.h"
 
 #include "logs/input.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* convert.h - records from and to files of any known form: our own log, or another tuner's through its map. */
 #ifndef TUNE_TUNER_CONVERT_H
 #define TUNE_TUNER_CONVERT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* devices.h - the devices a tracker knows of, as its `devices` call tells them. */
 #ifndef TUNE_TUNER_DEVICES_H
 #define TUNE_TUNER_DEVICES_H

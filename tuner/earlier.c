@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/earlier.h"
 
 #include "tuner/learn/transfer_recorded.h"

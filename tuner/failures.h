@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* failures.h - what went wrong in a run: counts by status, messages grouped, so that a failed run can be explained. */
 #ifndef TUNE_TUNER_FAILURES_H
 #define TUNE_TUNER_FAILURES_H

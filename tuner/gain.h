@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gain.h - how much further trials of a search are expected to gain, from the values it has seen. */
 #ifndef TUNE_TUNER_GAIN_H
 #define TUNE_TUNER_GAIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* job.h - a tuning order: workloads x device key x budget x strategy; its text is the body that a tracker stores. */
 #ifndef TUNE_TUNER_JOB_H
 #define TUNE_TUNER_JOB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/joblog.h"
 
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* joblog.h - the log of one run: every line once, byte for byte; its best log beside it. */
 #ifndef TUNE_TUNER_JOBLOG_H
 #define TUNE_TUNER_JOBLOG_H

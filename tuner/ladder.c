@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/ladder.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ladder.h - the steps of the cuDNN 5 post on recurrent networks, as configs of rnn/plan. */
 #ifndef TUNE_TUNER_LADDER_H
 #define TUNE_TUNER_LADDER_H

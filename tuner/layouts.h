@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layouts.h - the layout of each tensor of a network: the cheapest choice by the times of layers and of transforms.
  * Exact, by variable elimination: a node's layout is a variable of four values, the time of a node a table over one
  * variable, the transforms of a tensor (once for each other layout that its readers want) a table over its writer and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/localfarm.h"
 
 #include "core/buf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* localfarm.h - a private farm for one run: a tracker and an agent of this machine, started from the program's own
  * directory, ended with it. Their files lie in a temporary directory that is removed at the end. */
 #ifndef TUNE_TUNER_LOCALFARM_H

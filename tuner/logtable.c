@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/logtable.h"
 
 #include <stdlib.h>

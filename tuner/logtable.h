@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* logtable.h - the records of a log as a table that cost models learn from: a row a config, with what its kernels take
  * where that is known (docs/cost-model.md, "After a build"). */
 #ifndef TUNE_TUNER_LOGTABLE_H

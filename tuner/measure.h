@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* measure.h - a handful of trials measured outside any search: `tune measure` and `tune recheck`. */
 #ifndef TUNE_TUNER_MEASURE_H
 #define TUNE_TUNER_MEASURE_H

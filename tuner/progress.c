@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/progress.h"
 
 #include "core/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* progress.h - how a run is going, for a terminal (one line, at most 5 redraws a second), for a file (plain lines), or
  * as JSON events (one object per line with "seq", "event" and "ts_ms"). */
 #ifndef TUNE_TUNER_PROGRESS_H

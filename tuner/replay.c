@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/replay.h"
 
 #include "core/buf.h"

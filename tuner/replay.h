@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* replay.h - a strategy run on a recorded space: what a farm would do, without a farm. */
 #ifndef TUNE_TUNER_REPLAY_H
 #define TUNE_TUNER_REPLAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/session.h"
 
 #include "core/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session.h - drives one job to its end: asks strategies, sends trials, takes records, freezes anchors, measures
  * finals. */
 #ifndef TUNE_TUNER_SESSION_H

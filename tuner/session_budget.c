@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session_budget.c - when a task has had enough, and which one gets the next batch. */
 #include "tuner/session.h"
 

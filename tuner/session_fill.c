@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* session_fill.c - what to measure next: defaults, baseline, searched batches, bridges, finals; enough that no agent
  * waits. */
 #include "tuner/session.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* share.h - which task of a job with one budget gets the next trials: where the end-to-end time is expected to gain
  * most. */
 #ifndef TUNE_TUNER_SHARE_H

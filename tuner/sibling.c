@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/sibling.h"
 
 #include "tuner/strategies/near.h"

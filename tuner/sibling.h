@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sibling.h - what the layers of a network teach each other: the best config of one, carried over by knob names, is
  * tried early in the others. */
 #ifndef TUNE_TUNER_SIBLING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/stop.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stop.h - when the search of a task ends, and the words for it. */
 #ifndef TUNE_TUNER_STOP_H
 #define TUNE_TUNER_STOP_H

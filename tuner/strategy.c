@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/strategy.h"
 
 #include "core/buf.h"

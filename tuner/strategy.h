@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* strategy.h - strategies by table: which configs of one space to measure next. A seed repeats a run given the same
  * measurements. */
 #ifndef TUNE_TUNER_STRATEGY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/table.h"
 
 #include "tuner/stop.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* table.h - the table at the end of a run: per layer naive, default, best, ties; for a network the sums before and
  * after. */
 #ifndef TUNE_TUNER_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/task.h"
 
 #include "tuner/allocate.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* task.h - one workload of a job on one device: its templates with their spaces and strategies, what was measured, the
  * best. */
 #ifndef TUNE_TUNER_TASK_H

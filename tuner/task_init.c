@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* task_init.c - making a task: which templates, their spaces and strategies; and the programs of its configs. */
 #include "tuner/task.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/tell.h"
 
 #include "kernels/operator.h"

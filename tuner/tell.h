@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tell.h - words for what takes long before anything is measured. */
 #ifndef TUNE_TUNER_TELL_H
 #define TUNE_TUNER_TELL_H

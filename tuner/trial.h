@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trial.h - trials on the way to the tracker: programs as blobs, bodies as docs/protocol.md has them. */
 #ifndef TUNE_TUNER_TRIAL_H
 #define TUNE_TUNER_TRIAL_H

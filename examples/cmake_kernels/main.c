@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* perceptron - two layers whose kernels were made of a best log by this application's own build: y = w2 (w1 x), checked
  * against plain loops. Exit 0 when it is right, 1 when not. */
 #include "mlp.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* main.c - runs every layer of a bundle: checks its outputs against values computed from the operator's definition,
  * then times it beside the log's time. Exit code 1 when an output is wrong or a layer does not run.
  *

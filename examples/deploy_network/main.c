@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* main.c - runs a whole network of a bundle on the weights and the input of a folder, compares its output with the one
  * there, times it beside the sum of its steps' recorded times. Exit code 1 when the output is off by more than --limit.
  *

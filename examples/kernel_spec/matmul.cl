@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* matmul.cl - C[M,N] = A[M,K] * B[K,N], row-major f32. A work-item computes WPT_Y rows of one vector of WPT_X columns;
  * with STAGE a work-group reads its rows of A through local memory.
  * Knobs (-D): BX BY work-items of a group in x and y; WPT_X columns (1, 2, 4, 8: a vector), WPT_Y rows of a work-item;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reference.cl - C[M,N] = A[M,K] * B[K,N], row-major f32, one element a work-item, summed in double.
  * Launch: one work-item for each of N columns and M rows. */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable

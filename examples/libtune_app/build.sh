@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Builds the example through pkg-config: build.sh OUTPUT [--static]. PKG_CONFIG_PATH names the installed lib/pkgconfig.
 set -eu
 cd "$(dirname "$0")"

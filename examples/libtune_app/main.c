@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libtune_app - an application that takes its kernels out of a log of `tune run` with libtune, on the first OpenCL
  * device. For each workload it tells how the kernel was chosen, runs it, and checks the output of plain dense and
  * conv2d layers in f32 against loops. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hang.cl - never ends: the run limit has to end it. */
 __kernel void saxpy(__global const float *x, __global const float *y, __global volatile float *z, float a, int n)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* saxpy.cl - z[i] = a * x[i] + y[i]; a work-item computes PER consecutive elements.
  * Launch: local (64), groups ceil(n / (64 * PER)). */
 #ifndef PER

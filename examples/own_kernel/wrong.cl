@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wrong.cl - forgets y in the last element. */
 __kernel void saxpy(__global const float *x, __global const float *y, __global float *z, float a, int n)
 {

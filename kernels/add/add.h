@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* add.h - this operator and its templates. */
 #ifndef TUNE_KERNELS_ADD_ADD_H
 #define TUNE_KERNELS_ADD_ADD_H

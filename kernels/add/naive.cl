@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.cl - y = a + b, all types and layouts. One sum a work-item: the baseline. No knobs.
  * Launch: local (WG, 1, 1); groups (ceil(N / WG), 1, 1). */
 #include "add/add.clh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/add/add.h"
 #include "kernels/glue/stream.h"
 

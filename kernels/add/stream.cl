@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stream.cl - y = a + b, see add.clh, all types and layouts: one long array. A work-item adds RUN vectors of VEC elements, WG
  * vectors apart (with one work-item a group: neighbours).
  * Knobs: VEC; RUN; WG work-items. Launch: local (WG, 1, 1); groups (ceil(N / (WG*RUN*VEC)), 1, 1). */

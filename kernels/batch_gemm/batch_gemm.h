@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* batch_gemm.h - what the files of this operator share. */
 #ifndef TUNE_KERNELS_BATCH_GEMM_BATCH_GEMM_H
 #define TUNE_KERNELS_BATCH_GEMM_BATCH_GEMM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/batch_gemm/batch_gemm.h"
 #include "kernels/naive.h"
 

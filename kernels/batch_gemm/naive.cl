@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.cl - y[b][m,n] = sum over k of x[b][m,k] * w[b][n,k], row-major, all types. One output a work-item: the baseline. No
  * knobs. Launch: local (WG, 1, 1); groups (ceil(BATCH*M*N / WG), 1, 1). */
 #ifndef M

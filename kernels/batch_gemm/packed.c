@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/batch_gemm/batch_gemm.h"
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)

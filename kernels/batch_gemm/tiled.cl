@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tiled.cl - y[b][m,n] = sum over k of x[b][m,k] * w[b][n,k], row-major, all types, for GPUs: a group stages K_I columns of M_T*M_R
  * rows of x and N_T*N_R rows of w in local memory (k first); a work-item takes M_R x N_R outputs from there through registers.
  * Knobs: M_T N_T work-items; M_R N_R outputs of an item; K_I; V_K consecutive elements along k that an item fetches, which divide

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Knobs are those of CLBlast's Xgemm (explicit form) and Xconvgemm (fused form), with work-groups down to one item for
  * CPUs. */
 #include "kernels/conv/panels.h"

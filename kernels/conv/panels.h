@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* panels.h - the side of conv/panels.clh that makes spaces and launches: what the window covers, written out in panels
  * or gathered, and a tiled matrix product. */
 #ifndef TUNE_KERNELS_CONV_PANELS_H

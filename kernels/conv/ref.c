@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/conv/ref.h"
 
 #include "core/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ref.h - convolution by its definition, in double: what the operators of the family expect of their outputs. */
 #ifndef TUNE_KERNELS_CONV_REF_H
 #define TUNE_KERNELS_CONV_REF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/conv/shape.h"
 
 #include "kernels/expect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shape.h - sizes that the operators of the convolution family share (conv2d, depthwise_conv2d, deformable_conv2d,
  * sparse_conv2d), their keys, checks, tensors and what a template may say of what it supports. */
 #ifndef TUNE_KERNELS_CONV_SHAPE_H

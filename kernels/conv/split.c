@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/conv/split.h"
 
 #define SUM_GROUP 128 /* work-items */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* split.h - sums in several parts, added up by a second kernel (conv/split.clh). */
 #ifndef TUNE_KERNELS_CONV_SPLIT_H
 #define TUNE_KERNELS_CONV_SPLIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/conv/strips.h"
 
 #include "kernels/conv/split.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* strips.h - the side of conv/strips.clh and conv/split.clh that makes spaces and launches: forms whose tiles lie in
  * local memory, each axis in V strips of T work-items with R neighbours each. */
 #ifndef TUNE_KERNELS_CONV_STRIPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* conv2d.h - this operator and its templates. */
 #ifndef TUNE_KERNELS_CONV2D_CONV2D_H
 #define TUNE_KERNELS_CONV2D_CONV2D_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Knobs are those of TVM's conv2d_nchw and group_conv2d_nchw for CUDA, with tails allowed and the same text for both:
  * conv2d/direct is the case of one group and one image a tile. */
 #include "kernels/conv/strips.h"

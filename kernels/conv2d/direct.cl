@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* direct.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], tiles in local memory; all types,
  * layouts, groups and epilogues. For GPUs. Tiles, knobs and launch: conv/strips.clh; VEC neighbouring channels f are a vector (VEC
  * divides F_R). */

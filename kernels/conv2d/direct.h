@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* direct.h - what the templates of direct convolution on CPUs share. */
 #ifndef TUNE_KERNELS_CONV2D_DIRECT_H
 #define TUNE_KERNELS_CONV2D_DIRECT_H

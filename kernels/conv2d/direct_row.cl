@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* direct_row.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0(k)+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], nchw and kcrs, for CPUs;
  * f32, f16 (sums in float or half); GROUPS; any epilogue. Vectors hold neighbours along a row: nothing is transposed.
  * A work-item computes a region of TP rows x RW columns for KT blocks of MR channels. CB channels of its input at a time are

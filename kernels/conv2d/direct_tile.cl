@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* direct_tile.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0(k)+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], for CPUs; x and y in
  * nchw or in blocks of XL, YL channels, w in kcrs; f32, f16 (sums in float or half); GROUPS; any epilogue.
  * Vectors hold channels of y: a tile of VH x VW pixels x NR = NV*VEC channels is summed in registers, tile by tile over a

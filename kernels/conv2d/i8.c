@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Knobs are those of TVM's conv2d_NCHWc_int8, group_conv2d_NCHWc_int8 and dense_int8 for CUDA, with tails allowed and
  * the same text for all. */
 #include "kernels/conv2d/i8.h"

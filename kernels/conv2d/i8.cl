@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* i8.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], int8 with int32 sums, tiles in local memory;
  * all layouts, groups and epilogues. For GPUs. Channels by fours: one product (gemm/dot.clh) multiplies four of an input pixel
  * by four of a weight. CG and KG are multiples of four.

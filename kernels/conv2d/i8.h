@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* i8.h - the GPU's int8 template over a convolution's shape, for the operators that are such: conv2d, and dense as one
  * row of m pixels whose k channels lie together (a matrix: knobs m, n, k instead of x, f, rc). */
 #ifndef TUNE_KERNELS_CONV2D_I8_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/conv2d/i8_tile.h"
 
 #include "kernels/conv2d/conv2d.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* i8_tile.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], int8 with int32 sums, for CPUs; all
  * layouts, groups and epilogues. dense is the case of one row of M pixels with K channels stored together.
  * One work-item computes TILES tiles of VH x VW pixels x NR = NV*VK output channels in vector registers; a step multiplies

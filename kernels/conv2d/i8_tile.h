@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* i8_tile.h - the CPU's int8 template over a convolution's shape, for the operators that are such: conv2d, and dense as
  * one row of m pixels whose k channels lie together. */
 #ifndef TUNE_KERNELS_CONV2D_I8_TILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* im2col_gemm.cl - y[n,k,pq] = sum over i of w[k,i] * col[n,i,pq], i = (c*R + r)*S + s, col the patches of x; all types, layouts, epilogues.
  * Knobs, layouts and the product: conv/panels.clh. Launch of im2col: local (COL_WG, 1, 1); groups (ceil(P*Q / NWG), C, NB). */
 #include "conv/conv.clh"

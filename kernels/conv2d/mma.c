@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A convolution as an implicit matrix product on tensor cores. */
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/gemm/mma.h"

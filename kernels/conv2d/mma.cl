@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mma.cl - CUDA: a convolution as an implicit product of matrices by tensor cores (gemm/mma.clh), f16 bf16 i8, all layouts,
  * groups, strides, dilations and epilogues. Rows of A are pixels (n,p,q), rows of B output channels of a group; k counts taps
  * (r,s) and within them the group's channels, padded to 16 bytes: wp[K][R][S][CGP] (packed at load). Patches of the input are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], all types, layouts, groups and
  * epilogues. One output a work-item, straight from the definition: the baseline. No knobs.
  * Launch: local (WG, 1, 1); groups (ceil(NB*K*P*Q / WG), 1, 1). */

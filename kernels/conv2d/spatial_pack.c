@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Named after the layouts of its packed tensors; knobs as in TVM's conv2d_nchw_spatial_pack for Mali, with tails
  * allowed. */
 #include "kernels/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* spatial_pack.cl - y[n,k,p,q] = sum over c,r,s of x[n,c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], all types, layouts and epilogues.
  * Three kernels: pack x into tiles, convolve tiles, unpack y. A work-item computes VH x VW pixels x VC channels.
  * No dilation: data[n][p/VH][q/VW][c][BH][BW], BH = (VH-1)*SH+R, BW = (VW-1)*SW+S; with dilation [c][r][s][VH][VW] instead.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Knobs are those of TVM's conv2d_nchw_winograd for Mali, with tails allowed. */
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_shape.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* winograd.cl - y[n,k,p,q] = sum over c,r,s of x[n,c,p+r-PT,q+s-PL] * w[k,c,r,s] by F(M x M, 3 x 3), the register form for Mali.
  * x, y: f32 or f16 in any layout; w kcrs. U, V, products: SUM. NTP: tiles, rounded up to BNB; KP: channels k, up to BNA.
  *   U[e][k/BNA][c][BNA] = G w G^T, packed once; V[e][t/BNB][c][BNB] = B^T d B; products[e][k][t] = sum over c of U * V;

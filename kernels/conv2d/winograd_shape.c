@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/conv2d/winograd_shape.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* winograd_shape.h - what the templates of Winograd's convolution share: what they compute, and how exactly. */
 #ifndef TUNE_KERNELS_CONV2D_WINOGRAD_SHAPE_H
 #define TUNE_KERNELS_CONV2D_WINOGRAD_SHAPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* winograd_shared.cl - y[n,k,p,q] = sum over c,r,s of x[n,c,p+r-PT,q+s-PL] * w[k,c,r,s] by F(M x M, 3 x 3), products through local
  * memory, for GPUs. x, y: f32 or f16 in any layout; w kcrs. U, V, products: SUM. Sizes rounded up: NTP tiles to FP_TILES, KP to
  * F_TILE, CP channels c to RC_I.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/build.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_shape.h"

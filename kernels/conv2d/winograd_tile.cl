@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* winograd_tile.cl - y[n,k,p,q] = sum over c,r,s of x[n,c,p+r-PT,q+s-PL] * w[k,c,r,s] by F(M x M, 3 x 3), for CPUs. x, y: f32 or
  * f16, nchw or in blocks of VEC channels; w kcrs. U, V, products, sums: SUM.
  * A block is ROWS rows of tiles of one image: TILES = ROWS * NW tiles in PANELS of MR. For all e of the ALPHA x ALPHA places:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* deformable_conv2d.h - this operator, its reference and its templates. */
 #ifndef TUNE_KERNELS_DEFORMABLE_CONV2D_DEFORMABLE_CONV2D_H
 #define TUNE_KERNELS_DEFORMABLE_CONV2D_DEFORMABLE_CONV2D_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* direct.cl - y[n,k,p,q] = sum over c,r,s of sample(n,c,r,s,p,q) * w[k,c,r,s], f32 and f16, nchw: samples and weights staged in
  * local memory. For GPUs. Tiles, knobs and launch: conv/strips.clh, without those of n and g; VEC neighbouring channels f are a
  * vector (VEC divides F_R). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)

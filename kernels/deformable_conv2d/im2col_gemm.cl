@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* im2col_gemm.cl - y[n,k,p,q] = sum over c,r,s of sample(n,c,r,s,p,q) * w[k,c,r,s], f32 and f16, nchw: the samples written out,
  * then a matrix product. For CPUs: a vector's lanes are channels throughout, so that the four pixels of a sample are four
  * loads for VEC channels and their shares are computed once for a whole group of channels.

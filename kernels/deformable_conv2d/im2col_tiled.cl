@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* im2col_tiled.cl - y[n,k,pq] = sum over i of w[k,i] * col[n,i,pq], i = (c*R + r)*S + s, col the samples, f32 and f16, nchw; each sample is
  * computed once and written out. For GPUs. Knobs, layouts and the product: conv/panels.clh.
  * Launch of deformable_cols: local (COL_WG, 1, 1); groups (ceil(P*Q / NWG), DG * R * S, NB): the place of a sample is computed once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.cl - y[n,k,p,q] = sum over c,r,s of sample(n,c,r,s,p,q) * w[k,c,r,s], f32 and f16, nchw. One output a work-item, every
  * sample from the definition: the baseline. No knobs.
  * Launch: local (WG, 1, 1); groups (ceil(NB*K*P*Q / WG), 1, 1). */

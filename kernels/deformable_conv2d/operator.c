@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 #include "kernels/expect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/conv/ref.h"
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 

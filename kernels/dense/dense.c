@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/dense/dense.h"
 #include "kernels/build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dense.cl - y[m,n] = sum over k of x[m,k] * w[n,k], f32 f16, all epilogues, without local memory, for Mali: one work-item computes
  * M_R rows x N_R columns (one vector, VEC = N_R), over weights packed at load: wp[n/N_R][k][n%N_R].
  * Knobs: M_T N_T work-items along m and n; M_R N_R outputs of an item; K_UNROLL.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dense.h - what the files of this operator share. */
 #ifndef TUNE_KERNELS_DENSE_DENSE_H
 #define TUNE_KERNELS_DENSE_DENSE_H

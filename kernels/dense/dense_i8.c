@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* int8 as convolutions of one row: m pixels, their k channels and the n features stored together. */
 #include "kernels/conv2d/i8.h"
 #include "kernels/conv2d/i8_tile.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Knobs are those of CLBlast's XgemmDirect, with work-groups down to one item for CPUs and the arithmetic's lanes
  * apart. */
 #include "kernels/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gemm_direct.cl - y[m,n] = sum over k of x[m,k] * w[n,k], f32 f16, all epilogues, row-major, any size, no packing: tiles of x
  * and w go through local memory, transposed to k first.
  * Knobs: WGD tile of a group along m, n and k; MDIMCD NDIMCD its work-items along m and n; MDIMAD NDIMBD items along k while

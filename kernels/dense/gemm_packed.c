@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/build.h"
 #include "kernels/dense/dense.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Knobs are those of CLBlast's Xgemm, and a split of k for few outputs. */
 #include "kernels/build.h"
 #include "kernels/dense/dense.h"

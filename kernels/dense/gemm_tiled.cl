@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gemm_tiled.cl - y[m,n] = sum over k of x[m,k] * w[n,k], f32 f16, all epilogues, for GPUs: both factors k-major and padded to
  * whole tiles, xt[k][m] (written by a launch of the timed run) and wt[k][n] (packed at load); a group computes MWG x NWG outputs.
  * Knobs: MWG NWG KWG tile; MDIMC NDIMC work-items along m and n; MDIMA NDIMB along m and n while loading; KWI unroll along k;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gemv.cl - y[m,n] = sum over k of x[m,k] * w[n,k] for few rows m, f32 f16, all epilogues: bound by reading w.
  * PACKED 0: w in place. A work-item reads ROWS streams of TURNS consecutive rows of w, vectors along k, CHAINS sums of vectors
  * a row that are added up at its end. PACKED 1: weights packed at load, wp[n/NR][k][n%NR] with NR = ROWS*VEC, vectors along n; a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.cl - y[m,n] = sum over k of x[m,k] * w[n,k], row-major, all types and epilogues. One output a work-item: the baseline. No knobs.
  * Launch: local (WG, 1, 1); groups (ceil(M*N / WG), 1, 1). */
 #ifndef M

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* small_batch.cl - y[m,n] = sum over k of x[m,k] * w[n,k] for few rows m, f32 f16, all epilogues, for GPUs: KT work-items of a
  * group share the sums over k of M_R x N_R outputs, reading rows of w next to each other; local memory adds them up.
  * Knobs: KT work-items along k, a power of two; N_R rows of w, M_R rows of x of a group; VEC elements read at a time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* depthwise_conv2d.h - this operator and its templates. */
 #ifndef TUNE_KERNELS_DEPTHWISE_CONV2D_DEPTHWISE_CONV2D_H
 #define TUNE_KERNELS_DEPTHWISE_CONV2D_DEPTHWISE_CONV2D_H

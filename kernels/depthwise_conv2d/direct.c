@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Knobs are those of TVM's depthwise_conv2d_nchw for Mali, with tails allowed. */
 #include "kernels/build.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"

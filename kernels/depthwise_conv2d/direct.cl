@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* direct.cl - y[n,k,p,q] = sum over r,s of x[n,k/KG,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,0,r,s], all types, nchw. For Mali.
  * Two kernels: pad x into xp[n][c][HP][WP], with zeros so far that no tile needs a guard; convolve. A work-item computes
  * C_R x Y_R x X_R neighbouring outputs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text of conv2d/naive: a depthwise convolution is one in as many groups as there are input channels. */
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/conv/ref.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Knobs are those of TVM's depthwise_conv2d_nchw for CUDA, with tails allowed. */
 #include "kernels/conv/strips.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shared.cl - y[n,k,p,q] = sum over r,s of x[n,k/KG,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,0,r,s], all types and layouts: the input of
  * a group's tile and its weights staged in local memory. For GPUs. Tiles, knobs and launch: conv/strips.clh, without those of n and
  * g; the whole window is one stage. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two texts: nchw has neighbours along q in a vector's lanes (tile_rows.cl), nchw4c .. nchw16c channels
  * (tile_lanes.cl). */
 #include "kernels/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tile_lanes.cl - y[n,c,p,q] = sum over r,s of x[n,c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[c,0,r,s], all types, x and y in blocks of
  * VEC channels (XL = YL = VEC), for CPUs: a vector's lanes are the channels of a block.
  * One work-item computes ROWS rows of one block, in register tiles of VH x VW pixels: every input vector of a tile is loaded

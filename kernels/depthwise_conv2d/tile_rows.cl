@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tile_rows.cl - y[n,k,p,q] = sum over r,s of x[n,k/KG,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,0,r,s], all types, nchw, for CPUs: a
  * vector's lanes are neighbours along q.
  * One work-item computes ROWS rows of KB channels: it copies the input rows they need into a private array, with zeros where

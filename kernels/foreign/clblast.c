@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/foreign/clblast.h"
 
 #include "kernels/build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* clblast.h - what CLBlast's tuners of matrix products and convolutions mean here: families xgemm, xgemm_direct and
  * xconvgemm are dense/gemm_tiled, dense/gemm_direct and the fused form of conv2d/im2col_gemm. */
 #ifndef TUNE_KERNELS_FOREIGN_CLBLAST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tvm.h - AutoTVM's tasks in our words: task and arguments <-> workload, entities <-> knobs, TVM's own space and index.
  * The templates of TVM 0.9's topi that one of ours answers to, one to one; docs/tvm.md. Entities are JSON as in a log:
  * [["tile_co","sp",[-1,8,4]], ...]. */

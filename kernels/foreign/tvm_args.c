@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A task's positional arguments as a line of workload text, and back. A tensor is ["TENSOR", [sizes], "float32"]. */
 #include "kernels/build.h"
 #include "kernels/conv/shape.h"

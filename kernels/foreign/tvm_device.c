@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Targets of TVM's and the devices behind them. Descriptions are from data sheets (ARM's of the Mali-T860, the CUDA C++
  * programming guide by compute capability, NVIDIA's product pages for multiprocessors and memory), never measured. */
 #include "kernels/foreign/tvm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Entities of a log as a config of our template's space, and back. */
 #include "kernels/build.h"
 #include "kernels/foreign/tvm_private.h"

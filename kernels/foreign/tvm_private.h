@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tvm_private.h - what a task of TVM's is made of; for kernels/foreign only. */
 #ifndef TUNE_KERNELS_FOREIGN_TVM_PRIVATE_H
 #define TUNE_KERNELS_FOREIGN_TVM_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Of configs that come to the same kernel our spaces have one. TVM's logs name any of them; here they are moved to that
  * one. */
 #include "kernels/foreign/tvm_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tasks, their knobs in the order in which TVM 0.9's topi declares them, and ours for each. */
 #include "kernels/build.h"
 #include "kernels/conv/shape.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cpu.c - matrix products for CPUs: the space, the default and the launches of cpu.clh. */
 #include "kernels/gemm/gemm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/gemm/dot.h"
 
 #include <stdio.h>

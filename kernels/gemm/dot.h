@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dot.h - the knob `dot`: with which instruction products of int8 are made (kernels/gemm/dot.clh). */
 #ifndef TUNE_KERNELS_GEMM_DOT_H
 #define TUNE_KERNELS_GEMM_DOT_H

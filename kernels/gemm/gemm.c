@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/gemm/gemm.h"
 
 #include "runtime/cuda_arch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gemm.h - what the operators that are matrix products (dense, batch_gemm) share. */
 #ifndef TUNE_KERNELS_GEMM_GEMM_H
 #define TUNE_KERNELS_GEMM_GEMM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/gemm/mma.h"
 
 #include "runtime/cuda_arch.h"

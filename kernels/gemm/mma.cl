@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mma.cl - CUDA: y[b][m,n] = sum over k of x[b][m,k] * w[b][n,k] by tensor cores (mma.clh), f16 bf16 i8, all
  * epilogues; x and w as they lie. WIDTH: bytes that pieces of rows are aligned to, 16 8 4 2 1.
  * Knobs: MT NT KT WM WN STAGES LDM BAND; SPLIT of k: groups write part[SPLIT][b][m][n], then added up.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mma.h - templates on tensor cores: what dense, batch_gemm and conv2d share (mma.clh). */
 #ifndef TUNE_KERNELS_GEMM_MMA_H
 #define TUNE_KERNELS_GEMM_MMA_H

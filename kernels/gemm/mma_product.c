@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dense/mma and batch_gemm/mma: matrix products on tensor cores, over x and w as they lie (mma.cl). */
 #include "kernels/batch_gemm/batch_gemm.h"
 #include "kernels/dense/dense.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ref.c - matrix products by their definition, in double. The weights (up to 8 GB) are never held: their elements are
  * made when needed. */
 #include "core/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* glue.h - what the operators between layers share (pool2d, add, softmax, transform): expected values, one by one. */
 #ifndef TUNE_KERNELS_GLUE_GLUE_H
 #define TUNE_KERNELS_GLUE_GLUE_H

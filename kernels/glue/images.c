@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/glue/glue.h"
 
 struct conv_shape glue_images(const struct workload *w, int64_t x_lanes, int64_t y_lanes)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/glue/stream.h"
 
 static const struct build_knob knobs[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stream.h - one long array of n elements cut into runs of vectors: what kernels of it share. */
 #ifndef TUNE_KERNELS_GLUE_STREAM_H
 #define TUNE_KERNELS_GLUE_STREAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/naive.h"
 #include "kernels/pool2d/pool2d.h"
 

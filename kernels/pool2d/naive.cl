@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.cl - y[n,c,p,q] = max or mean over r,s of x[n,c,p*SH+r-PT,q*SW+s-PL] inside the image, all types and layouts. One
  * output a work-item, straight from the definition: the baseline. No knobs.
  * Launch: local (WG, 1, 1); groups (ceil(NB*C*P*Q / WG), 1, 1). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/pool2d/pool2d.h"
 
 static const char *const kinds[] = {"max", "avg", NULL};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/pool2d/pool2d.h"
 
 bool pool2d_is_plane(const struct conv_shape *z)

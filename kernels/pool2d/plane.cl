@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plane.cl - y[n,c] = max or mean of a whole plane x[n,c] (the window is the image), nchw, all types. A group of work-items
  * takes PLANES planes, one after the other: each plane is one array of H*W elements.
  * Knobs: VEC; WG work-items, a power of two; PLANES.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pool2d.h - this operator and its templates. */
 #ifndef TUNE_KERNELS_POOL2D_POOL2D_H
 #define TUNE_KERNELS_POOL2D_POOL2D_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/pool2d/pool2d.h"
 
 #define MAX_ROW 8192 /* elements in private memory: half of a CPU's first cache */

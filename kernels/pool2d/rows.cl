@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rows.cl - y[n,c,p,q] = max or mean over r,s of x[n,c,p*SH+r-PT,q*SW+s-PL] inside the image, nchw, all types, for CPUs: a
  * vector's lanes are neighbours along the row. The R rows of a window are taken together into one row in private memory,
  * contiguous loads all, with what changes nothing at both ends; then the S columns from there.

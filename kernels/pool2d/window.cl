@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* window.cl - y[n,c,p,q] = max or mean over r,s of x[n,c,p*SH+r-PT,q*SW+s-PL] inside the image, all types and layouts: VEC of a
  * block's channels in a vector (nchw: VEC 1). A work-item computes ROWS rows x TILES tiles of PX neighbouring outputs: each
  * element of a tile's row is loaded once and taken into all the outputs that it belongs to.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cell_ref.c - cells by their definition, in double. */
 #include "kernels/rnn/cell_ref.h"
 

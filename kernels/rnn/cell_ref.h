@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cell_ref.h - recurrent layers by their definition, in double, for chosen columns of the batch. */
 #ifndef TUNE_KERNELS_RNN_CELL_REF_H
 #define TUNE_KERNELS_RNN_CELL_REF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/rnn/launch.h"
 
 int launch_next(const struct build *b)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.h - launches with whole-number arguments that change in loops, for the templates of this operator. */
 #ifndef TUNE_KERNELS_RNN_LAUNCH_H
 #define TUNE_KERNELS_RNN_LAUNCH_H

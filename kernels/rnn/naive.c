@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/rnn/launch.h"
 #include "kernels/rnn/rnn.h"
 #include "kernels/naive.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.cl - recurrent layers by their definition (docs/operators.md), one work-item VEC columns of a result: the baseline, and the right one
  * where nothing else fits. Layouts: B fastest everywhere.
  * Launch: local (WG, 1, 1); groups (ceil(results / WG), 1, 1); a launch a step of a layer. */

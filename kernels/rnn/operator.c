@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/rnn/rnn.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan.cl - recurrent layers, forward and backward data (docs/operators.md), as products of register tiles over packed or plain
  * weights with B fastest, and cells in kernels of their own or in the products' last lines.
  * Knobs: COMB_GATE 1: the gates' products are one launch; STREAMS > 1: inputs' products run ahead on a queue of their own;

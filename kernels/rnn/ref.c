@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ref.c - expected outputs. Columns of the batch do not touch one another, so a few of them are computed whole where
  * all would take long. */
 #include "core/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rnn.h - what the files of this operator share: cells, passes, sizes, tensors. Formulas: docs/operators.md. */
 #ifndef TUNE_KERNELS_RNN_RNN_H
 #define TUNE_KERNELS_RNN_RNN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wgrad.cl - weight gradient of recurrent layers (docs/operators.md): dw[rows, columns] = sum over steps and batch of dgates * x,
  * one large product a matrix over K = T*B: dgates packed in panels [tile][k][MR], x and the states before in rows [k][columns],
  * both within the timed run; and dbias, sums of dgates.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.cl - softmax of M rows of N, see softmax.clh. One row a work-item: the baseline. The sum is made of sums of 256.
  * No knobs. Launch: local (WG, 1, 1); groups (ceil(M / WG), 1, 1). */
 #include "softmax/softmax.clh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/softmax/softmax.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rows.cl - softmax of M rows of N, see softmax.clh. A group of work-items takes one row: its largest value, the sum of the
  * powers, the powers once more or as they were kept in y, times the sum's inverse.
  * Knobs: VEC; WG work-items, a power of two; KEEP 1: powers are kept in y between (f32).

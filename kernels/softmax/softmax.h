@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* softmax.h - this operator and its templates. */
 #ifndef TUNE_KERNELS_SOFTMAX_SOFTMAX_H
 #define TUNE_KERNELS_SOFTMAX_SOFTMAX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* csr.cl - y[n,k,p,q] = sum over the nonzeros i of row k of xp[..offset[i]] * value[i], f32, nchw: compressed sparse rows. One
  * work-item computes Y_R rows of X_R vectors of VEC pixels of one channel; offset[i]: of nonzero i's first input behind the tile's
  * (copy.clh). Knobs: VEC, X_R, Y_R, WG work-items along q.

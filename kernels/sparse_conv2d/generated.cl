@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* generated.cl - y[n,k,p,q] = sum over the nonzeros w[k,c,r,s] of x[n,c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], f32, nchw:
  * what does not depend on the weights. The kernels sparse_0, sparse_1 .. are appended by kernels/sparse_conv2d/text.c: straight-line
  * code, one FMA a nonzero and output vector, positions as displacements, values as immediates or constants.

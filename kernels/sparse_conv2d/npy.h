@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* npy.h - arrays of floats from files of NumPy's .npy format (versions 1 to 3;
  * f16, f32, f64, either byte order). */
 #ifndef TUNE_KERNELS_SPARSE_CONV2D_NPY_H

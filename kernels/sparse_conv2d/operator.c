@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "core/hash.h"
 #include "kernels/conv/ref.h"
 #include "kernels/sparse_conv2d/sparse.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/sparse_conv2d/plan.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan.h - the geometry of one config of sparse_conv2d/generated: where inputs,
  * sums and outputs lie, how the nonzeros are cut into blocks of straight-line
  * code, and blocks into kernels. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The roofline of generated sparse kernels as quantities of the space: features of the cost model, and what is printed
  * beside a measured time. A work-item computes k_t channels at one place; an input is loaded when one of its k_t
  * weights is not zero, with probability 1 - p^k_t: formula (1) of the sparse paper, with what x_r * y_r outputs share,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sparse.h - the operator sparse_conv2d: a convolution whose weights, mostly
  * zeros, are part of the workload. */
 #ifndef TUNE_KERNELS_SPARSE_CONV2D_SPARSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/sparse_conv2d/weights.h"
 
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* weights.h - where the weights of sparse workloads come from: a draw, or a
  * store of files named by their content. */
 #ifndef TUNE_KERNELS_SPARSE_CONV2D_WEIGHTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/transform/transform.h"
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lanes.cl - y = x in another layout, all types: XL and YL channels together. Elements are moved as bits.
  * nchw to blocks: a work-item loads VEC neighbouring pixels of each of the YL channels of a block, interleaves the vectors
  * in log2(YL) steps and stores VEC * YL neighbouring elements; blocks to nchw: the same backwards. Blocks to larger or

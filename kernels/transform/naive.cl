@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* naive.cl - y = x in another layout, all types: XL and YL channels together. One element a work-item: the baseline. No knobs.
  * Launch: local (WG, 1, 1); groups (ceil(NB*C*H*W / WG), 1, 1). */
 #include "conv/conv.clh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "kernels/transform/transform.h"
 
 static const struct operator_key keys[] = {

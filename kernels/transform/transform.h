@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transform.h - this operator and its templates. */
 #ifndef TUNE_KERNELS_TRANSFORM_TRANSFORM_H
 #define TUNE_KERNELS_TRANSFORM_TRANSFORM_H

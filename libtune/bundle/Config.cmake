@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # find_package(NAME): the installed library, or, beside the bundle's sources, the bundle built as a part of the project.
 if(NOT NAME_CUDA)
   include(CMakeFindDependencyMacro)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NAME_vectors.c - makes the inputs of test vectors and compares outputs with them. */
 #include "NAME_vectors.h"
 

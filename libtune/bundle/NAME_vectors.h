@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NAME_vectors.h - test vectors of a bundle: inputs by rule, expected outputs by value, for every layer. The values
  * come from a double-precision computation of the operator's definition, not from any kernel. For tests; a deployment
  * need not link it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ---- functions ---- */
 
 static struct {

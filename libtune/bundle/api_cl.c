@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 static int bundle_init(cl_context context, cl_device_id device, int any)
 {
     enum exec_status status;

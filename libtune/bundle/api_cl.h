@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 
 /* Makes the bundle ready for a device (retaining the context): once, before all else. CAPS_OTHER_DEVICE, and nothing is
  * open, when it is not the device that the kernels were tuned on: the name, platform, driver, units, threads and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 static enum exec_status bundle_open(struct CUctx_st *context, int any)
 {
     struct exec_cu *session = NULL;

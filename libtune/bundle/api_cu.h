@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 
 struct CUctx_st; /* a CUcontext is a pointer to it, a CUstream one to CUstream_st: cuda.h may be included too */
 struct CUstream_st;

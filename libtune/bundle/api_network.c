@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ---- functions of the whole network ---- */
 
 static struct exec_net_cl *bundle_net;

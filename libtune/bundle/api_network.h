@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One kernel of the network as NAME_run runs it, in this order. */
 struct NAME_step {
     const char *layer;       /* unique; weights are given by it: "conv0", "stage1_unit1_conv2_add", "pool0_to_nchw" */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 
 # Use it in three ways: add_subdirectory() this folder; or install it and find_package(NAME); or install it and
 # pkg-config NAME. (find_package with NAME_DIR pointing at this folder builds it as a part of your project.)

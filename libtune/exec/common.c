@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* common.c - words, layouts and the order of launches. */
 #include "libtune/exec/common.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* common.h - what the executors of plans share: words, which memory a buffer lives in, launches in their order. */
 #ifndef TUNE_LIBTUNE_EXEC_COMMON_H
 #define TUNE_LIBTUNE_EXEC_COMMON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device.h - what bundles know of the device that their kernels were tuned on. */
 #ifndef TUNE_LIBTUNE_EXEC_DEVICE_H
 #define TUNE_LIBTUNE_EXEC_DEVICE_H

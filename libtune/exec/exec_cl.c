@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cl.c - sessions of the OpenCL executor: the device, its modules, the arena. */
 #include "libtune/exec/exec_cl_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cl.h - carries plans out over the caller's own OpenCL 1.2 objects. One thread at a time for a session and all
  * that was opened in it. Functions enqueue on the caller's in-order queue and do not wait, unless they say so. */
 #ifndef TUNE_LIBTUNE_EXEC_CL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cl_device.c - compares a device with the one that kernels were tuned on. */
 #include "libtune/exec/exec_cl_device.h"
 #include "libtune/exec/common.h"

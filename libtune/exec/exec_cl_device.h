@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cl_device.h - is an OpenCL device the one that kernels were tuned on? */
 #ifndef TUNE_LIBTUNE_EXEC_CL_DEVICE_H
 #define TUNE_LIBTUNE_EXEC_CL_DEVICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cl_op.c - plans made ready on an OpenCL device: kernels, and buffers that live with them. */
 #include "libtune/exec/exec_cl_parts.h"
 

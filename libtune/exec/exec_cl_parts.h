@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cl_parts.h - what the files of the OpenCL executor share. */
 #ifndef TUNE_LIBTUNE_EXEC_CL_PARTS_H
 #define TUNE_LIBTUNE_EXEC_CL_PARTS_H

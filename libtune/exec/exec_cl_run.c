@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cl_run.c - packing weights and running, on the caller's queue. */
 #include "libtune/exec/exec_cl_parts.h"
 

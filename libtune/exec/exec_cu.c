@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cu.c - a session: the caller's CUDA context, its device, the memory that plans share. */
 #include "libtune/exec/exec_cu_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cu.h - carries plans out over the CUDA driver, which is loaded at run time (libcuda.so.1): in the caller's
  * current context and stream. The same habits as exec_cl.h. */
 #ifndef TUNE_LIBTUNE_EXEC_CU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cu_code.c - the code that suits the device, loaded once a session, and its functions. */
 #include "libtune/exec/exec_cu_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cu_device.c - compares the session's device with the one that kernels were tuned on. */
 #include "libtune/exec/exec_cu_device.h"
 #include "libtune/exec/exec_cu_parts.h"

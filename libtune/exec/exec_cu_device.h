@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cu_device.h - is a CUDA device the one that kernels were tuned on? */
 #ifndef TUNE_LIBTUNE_EXEC_CU_DEVICE_H
 #define TUNE_LIBTUNE_EXEC_CU_DEVICE_H

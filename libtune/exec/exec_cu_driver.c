@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cu_driver.c - finding the CUDA driver. */
 #include "libtune/exec/exec_cu_driver.h"
 #include "libtune/exec/common.h"

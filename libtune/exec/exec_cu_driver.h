@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cu_driver.h - the few calls of the CUDA driver that runs need, found at run time and declared here: no toolkit
  * to build, no driver to start. Names, arguments and numbers are those of NVIDIA's public driver API reference. */
 #ifndef TUNE_LIBTUNE_EXEC_CU_DRIVER_H

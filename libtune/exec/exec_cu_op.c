@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cu_op.c - a plan made ready: its functions and the memory that lives with it. */
 #include "libtune/exec/exec_cu_parts.h"
 

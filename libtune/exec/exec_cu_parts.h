@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cu_parts.h - what the files of the CUDA executor share; nobody else includes it. Between exec_cu_enter and
  * exec_cu_leave the session's context is current. */
 #ifndef TUNE_LIBTUNE_EXEC_CU_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* exec_cu_run.c - packing weights and running, launch by launch on one stream. */
 #include "libtune/exec/exec_cu_parts.h"
 

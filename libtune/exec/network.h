@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* network.h - a whole network as plain tables: plans one after another over tensors that share memory. C99, needs
  * nothing but plan.h. */
 #ifndef TUNE_LIBTUNE_EXEC_NETWORK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* network_cl.c - networks over OpenCL: memory between the layers, weights by name, steps in order. */
 #include "libtune/exec/network_cl.h"
 

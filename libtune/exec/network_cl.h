@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* network_cl.h - carries whole networks out over OpenCL, with the plans' ops of exec_cl.h. The same habits: one thread
  * at a time, functions enqueue on the caller's in-order queue and do not wait. */
 #ifndef TUNE_LIBTUNE_EXEC_NETWORK_CL_H

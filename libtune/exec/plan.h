@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plan.h - a program as plain tables: what `tune deploy` writes into a bundle and what libtune makes in memory, carried
  * out by exec_cl.c (OpenCL) or exec_cu.c (CUDA). C99, needs nothing. */
 #ifndef TUNE_LIBTUNE_EXEC_PLAN_H

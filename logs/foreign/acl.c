@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of the Compute Library's CLTuner: a line "kernel_id;x;y;z" for each kernel, the best group size (0;0;0 = what
  * the driver takes), in newer versions after a header "lws" and with a fourth number, wbsm (a hint to the scheduler). A
  * kernel_id ends in "_TARGET_MPn". There are no times. A row's task is the id without its end, its target that end, its

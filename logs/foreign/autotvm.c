@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Logs of TVM's AutoTVM, version 0.2: one JSON object a line,
  * {"input": [target, task, [args], {}], "config": {"index": n, "code_hash": null, "entity": [[name, kind, value], ..]},
  *  "result": [[costs in s], error number, seconds spent, time stamp in s], "version": 0.2, "tvm_version": ".."}.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of CLBlast's tuners: one JSON object of texts (kernel_family, precision, arg_*, device ..) and "results":
  * [{"kernel": .., "time": ms, "parameters": {"MWG": 64, ..}}, ..]; and of its database, {"sections": [..]}, whose
  * sections have "parameter_names" and results ["64,32,..", ms]. A row's task is the family, its args are precision and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/foreign/foreign.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foreign.h - files of other tuners by table: syntax only, as rows of names and values that know no operator. What they
  * mean here is tuner/foreign's. */
 #ifndef TUNE_LOGS_FOREIGN_FOREIGN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/foreign/json_parts.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json_parts.h - walks the members of a large JSON object, or the items of a large array, holding one at a time. Of
  * text that is cut short it gives every whole part. */
 #ifndef TUNE_LOGS_FOREIGN_JSON_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kernel_tuner.c - cache files of Kernel Tuner: one JSON object whose header names kernel, device and parameters and
  * whose last member, "cache", grows by a result at a time: the closing brackets are missing while a tuning runs and
  * after it was killed. Times in ms; a failed config has the name of an error in the place of its time (or as

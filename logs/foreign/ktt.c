@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ktt.c - results of KTT as its tuner saves them: JSON with "Metadata" and "Results", or the same as XML with
  * attributes in the place of members. Times in the unit that the metadata name. */
 #include "logs/foreign/ktt_xml.h"

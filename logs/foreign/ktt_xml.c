@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/foreign/ktt_xml.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* t4.c - results in the community's T4 form, as Kernel Tuner, KTT's converter and the benchmark hub write them: one
  * object with "results", an array of {timestamp, configuration, objectives, times, measurements, invalidity,
  * correctness}. It names neither kernel nor device. Times are in the unit of the file's metadata, else of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/foreign/timestamp.h"
 
 #include <stdbool.h>

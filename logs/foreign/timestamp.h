@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* timestamp.h - points in time as other tuners write them. */
 #ifndef TUNE_LOGS_FOREIGN_TIMESTAMP_H
 #define TUNE_LOGS_FOREIGN_TIMESTAMP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle.c - bundles pushed and pulled: files by their manifest's hashes, the manifest last. */
 #include "core/file.h"
 #include "core/json.h"

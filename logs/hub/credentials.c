@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/hub/credentials.h"
 
 #include "core/buf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* credentials.h - what a hub needs to be let in, from the environment or from files, never from the command line. */
 #ifndef TUNE_LOGS_HUB_CREDENTIALS_H
 #define TUNE_LOGS_HUB_CREDENTIALS_H

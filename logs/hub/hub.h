@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hub.h - logs and bundles on a server: plain HTTP(S) (WebDAV for writing and listing) and S3-compatible stores, over
  * libcurl. Text: docs/hub.md. Words of failures never hold credentials. */
 #ifndef TUNE_LOGS_HUB_HUB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* list.c - what lies in a folder: S3's ListObjectsV2, WebDAV's PROPFIND (RFC 4918), nginx's index in JSON. */
 #include "core/json.h"
 #include "logs/hub/request.h"

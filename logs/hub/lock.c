@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/hub/lock.h"
 
 #include "core/entropy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lock.h - how two pushers of one log are kept apart on a server. */
 #ifndef TUNE_LOGS_HUB_LOCK_H
 #define TUNE_LOGS_HUB_LOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* object.c - objects of a hub: fetched, stored, removed. */
 #include "core/file.h"
 #include "logs/hub/request.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "logs/hub/request.h"
 
 #include "logs/hub/credentials.h"

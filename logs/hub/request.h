@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* request.h - one HTTP request and its reply, tried again while the failure may pass. */
 #ifndef TUNE_LOGS_HUB_REQUEST_H
 #define TUNE_LOGS_HUB_REQUEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sync.c - logs pushed and pulled so that no line is lost. */
 #include "core/entropy.h"
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* url.c - places of a hub. */
 #include "logs/hub/hub.h"
 

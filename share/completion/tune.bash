@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # bash completion of tune(1). It knows no names: subcommands, verbs, options and the words that an option takes are asked of --help.
 
 # _tune_names [SUBCOMMAND]: the subcommands there are, or the verbs of one.

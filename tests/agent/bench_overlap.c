@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Does building beside it disturb timing? On the timing child's CPUs, in turns alone and while the build child compiles
  * fresh programs on the others: the canary, which lives in registers, and a kernel that streams 300 KiB through the
  * caches. Prints medians and their ratios; asserts nothing. This program is also its children. */

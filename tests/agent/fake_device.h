@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fake_device.h - a device in the test's own process, of a struct device_ops as the real ones: it knows the programs of
  * samples.h by their sources, computes what they would, and takes the times that a test sets. */
 #ifndef TUNE_TESTS_AGENT_FAKE_DEVICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds what one process of an agent writes to another: frames, and in them descriptions of devices and what builders
  * made. What is taken says the same when it is written again. */
 #include "agent/built.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samples.h - small programs for tests of the agent: y[i] = x[i] + 1, rightly and in many wrong ways. */
 #ifndef TUNE_TESTS_AGENT_SAMPLES_H
 #define TUNE_TESTS_AGENT_SAMPLES_H

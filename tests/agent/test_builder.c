@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Builders and the devices that they compile for: an agent that cannot compile, and code that comes from elsewhere. */
 #include "town.h"
 

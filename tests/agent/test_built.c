@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a builder answers: written, read, refused when it is not sane, and taken into a trial's record. */
 #include "agent/built.h"
 #include "agent/trial.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a child answers, on a device of the test's own; and a whole child as a process, on a recorded device. With an
  * argument "--child" this program is that. */
 #include "agent/child.h"

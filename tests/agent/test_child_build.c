@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A child that compiles for NVIDIA devices, with the compiler of the emulator (tests/cuda). With an
  * argument "--child" this program is one. */
 #include "agent/child.h"

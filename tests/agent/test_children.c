@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs that misbehave in every way, on a real OpenCL device in real children: this program is both (--child). */
 #include "agent/child.h"
 #include "agent/rig.h"

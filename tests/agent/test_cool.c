@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Boards that get hot, on a clock and a device of the test's own: waiting before timing, what the sensors said. And the
  * threads and CPUs of a machine, as far as trees made here tell. */
 #include "agent/cool.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Energy of a run, from a device and a clock of this file's own: a run takes a millisecond. */
 #include "agent/energy.h"
 #include "core/clock.h"

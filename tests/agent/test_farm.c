@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The real tracker and real agents on this machine: every leased trial gets exactly one record, whoever is killed. */
 #include "core/clock.h"
 #include "core/file.h"

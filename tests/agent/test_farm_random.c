@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Farms at random: agents that are killed, stopped, drained and cut off, a tracker that crashes and pauses, messages
  * that get lost, programs that misbehave. What must hold, holds for every seed. */
 #include "town.h"

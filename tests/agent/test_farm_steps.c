@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* When an agent leases, builds and times what: its steps in an order of the test's own. */
 #include "town.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Frames between an agent and its children, whole, torn and hostile. */
 #include "agent/frame.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Locks and slugs. */
 #include "agent/lock.h"
 #include "core/file.h"

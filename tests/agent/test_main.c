@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The program tune-agent, as far as it goes without a tracker: what it refuses, what it says of a device, how it ends.
  */
 #include "core/file.h"

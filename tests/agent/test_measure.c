@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A batch is timed by the rules: on a device of the test's own whose times are known. */
 #include "agent/canary.h"
 #include "agent/measure.h"

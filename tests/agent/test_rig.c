@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One device and its children, which crash, hang and lie: what becomes of the trials, and of the children. */
 #include "town.h"
 

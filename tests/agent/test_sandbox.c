@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A parent and a child that misbehaves in every way: this program is both (--child). */
 #include "agent/sandbox.h"
 #include "core/proc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An agent in the service of a tracker: registering, renewing, restarts, leaving; what it fetches and sends. */
 #include "core/file.h"
 #include "tests/runtime/sysfs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The protocol "rounds-1" on synthetic devices: drift, noise and outliers that are known. */
 #include "agent/timing.h"
 

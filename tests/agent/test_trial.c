@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A leased trial and the record that grows from it. */
 #include "agent/trial.h"
 

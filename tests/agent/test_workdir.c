@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent's temporary directory: its own, and those that dead agents left. */
 #include "agent/workdir.h"
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "town.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* town.h - a tracker, agents of the real code and jobs in one world: a test sets them up, lets them run to the end and
  * looks at what was said, asked and recorded. */
 #ifndef TUNE_TESTS_AGENT_TOWN_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # shares.sh BIN TRIALS WORKLOAD... - tunes each workload with a private farm and prints trials per minute, the best, and what the wall time of a
 # trial went into: compiling, verifying, timing, waiting for the device (builds overlap with timing, so shares are of their sum).
 set -eu

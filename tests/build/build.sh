@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # build.sh - what the tests of building share; sourced with: source (the tree), generator (CMake's), dir (a build folder, kept from
 # call to call), out (a file for what is said).
 # shellcheck shell=sh

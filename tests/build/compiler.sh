@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # compiler.sh SOURCE GENERATOR DIR COMPILER - everything, benches too, builds with COMPILER (gcc-12, clang-14) and warnings as errors. Exit 77
 # (skipped): it is not here. Other versions warn of other things: a plain build has no -Werror.
 set -eu

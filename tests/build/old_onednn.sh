@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # old_onednn.sh SOURCE GENERATOR DIR - Debian 12's own oneDNN (2.6), which bench_ops cannot use, is told and left out. It is fetched and
 # unpacked beside DIR, not installed. Exit 77 (skipped): not to be had here.
 set -eu

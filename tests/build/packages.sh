@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # packages.sh SOURCE GENERATOR DIR NAME... - the build with each of the optional packages NAME left out, and what is said of packages
 # that are missing or unknown.
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds command lines to their parser, a line a word. What is taken lies within its bounds or is one of its words. */
 #include "core/cli.h"
 #include "tests/fuzz/fuzz.h"

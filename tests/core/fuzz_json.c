@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds texts to the reader of JSON. What is read prints to a text that is read to the same bytes, no deeper than may
  * be. */
 #include "core/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Buffers, sets of blobs, and the list of errors. */
 #include "core/blobs.h"
 #include "core/buf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Command lines: defaults, variables, forms of options, and words for what is wrong. */
 #include "core/cli.h"
 

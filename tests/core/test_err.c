@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Errors: their words for people are one line, whatever they quote. */
 #include "core/err.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole files in and out, directories, and gzipped tables. */
 #include "core/csvz.h"
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hashes against published vectors. */
 #include "core/hash.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON: limits, and members that are missing or of another type. */
 #include "core/json.h"
 

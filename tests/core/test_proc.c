@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Children: they start, are limited, are killed, and die with their parent. The test runs itself as the child. */
 #include "core/clock.h"
 #include "core/proc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random numbers: the same everywhere, within bounds, about uniform. */
 #include "core/rng.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds models to the readers of trees, our own and XGBoost's. What is read scores a row to a number and is written to
  * a text that is read to the same bytes. */
 #include "cost_model/data.h"

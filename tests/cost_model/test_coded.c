@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts about coded tables and fits on some of their rows. */
 #include "cost_model/coded.h"
 #include "cost_model/gbdt.h"

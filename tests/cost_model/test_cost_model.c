@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts about every cost model of the table, then about the trees alone. */
 #include "cost_model/bins.h"
 #include "cost_model/gbdt.h"

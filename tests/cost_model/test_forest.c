@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts about reading trees: every way gives the bits of a plain walk. */
 #include "core/rng.h"
 #include "cost_model/forest.h"

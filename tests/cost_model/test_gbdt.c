@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts about the ways to train trees: shapes, losses, stopping, going on. */
 #include "cost_model/gbdt_model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts about model files: ours come back bit for bit, broken ones are refused with a line, XGBoost's are read. */
 #include "core/file.h"
 #include "cost_model/gbdt_json.h"

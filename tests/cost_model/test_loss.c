@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts about losses: their slopes are those of their values. */
 #include "cost_model/loss.h"
 

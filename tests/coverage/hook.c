@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hook.c - linked into the programs of scripts/coverage.sh only. gcc writes what it has counted when a program returns
  * from main() or calls exit(); here it does before _exit() and execve() too, and before one of our programs kills
  * another: kill(pid, SIGKILL) sends HOOK_SIGNAL first, upon which the other writes its counts and stops. What a shell

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/cuda/block.h"
 
 #include "runtime/dtype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* block.h - runs one block of an emulated kernel: every thread is a fiber that runs until the next place where it must
  * wait for others. The order of the threads changes from block to block and from barrier to barrier. */
 #ifndef TUNE_TESTS_CUDA_BLOCK_H

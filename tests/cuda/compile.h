@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile.h - g++ behind the emulated NVRTC: CUDA C++ text in, a shared object's bytes out. */
 #ifndef TUNE_TESTS_CUDA_COMPILE_H
 #define TUNE_TESTS_CUDA_COMPILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* contexts.c - contexts, and memory that hangs on them. Each buffer ends where a page that nobody may touch begins, so
  * that an access behind it is an error 700 and not luck; fresh memory is NaN. */
 #include "tests/cuda/driver.h"

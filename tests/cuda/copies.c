@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* copies.c - cp.async: what a thread has asked for is unknown (NaN) until the thread waits for it. So a missing wait
  * shows, and a copy that starts while others still read its target. */
 #include "tests/cuda/block.h"

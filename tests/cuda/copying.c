@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* copying.c - copies and fills. What the host gives or takes without pinned memory is copied at once. */
 #include "tests/cuda/driver.h"
 

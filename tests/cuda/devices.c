@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* devices.c - which devices there seem to be. Settings by environment, read at every call:
  * TUNE_CUDA_SM=61,80      architectures, one a device; "" = no device; 80 when unset
  * TUNE_CUDA_MEMORY=BYTES  of each device

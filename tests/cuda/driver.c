@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* driver.c - every call passes here: the log, failures on request, errors that stay. Settings by environment:
  * TUNE_CUDA_LOG=FILE     a line a call is appended
  * TUNE_CUDA_FAIL=NAME=ERROR@N,...   the Nth call of a function and later ones give this CUresult

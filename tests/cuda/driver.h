@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* driver.h - inside of the emulated libcuda.so.1: what its files share. The functions that it exports are those of the
  * public driver API, declared in driver_api.h. */
 #ifndef TUNE_TESTS_CUDA_DRIVER_H

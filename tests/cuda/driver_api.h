@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* driver_api.h - the part of the CUDA driver API that the emulated driver has. Names, order of parameters and numbers
  * are NVIDIA's interface; see its public reference for what the functions do. */
 #ifndef TUNE_TESTS_CUDA_DRIVER_API_H

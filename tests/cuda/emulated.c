@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/cuda/emulated.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* emulated.h - for tests that speak to the emulated driver directly: its functions by dlsym, kernels from text. */
 #ifndef TUNE_TESTS_CUDA_EMULATED_H
 #define TUNE_TESTS_CUDA_EMULATED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* emulated_abi.h - what emulated CUDA code and the emulated driver know of each other. C and C++: the driver is C, a
  * "cubin" is a shared object that g++ made of CUDA C++ text (emulated_device.h in front of it), bound at load. */
 #ifndef TUNE_TESTS_CUDA_EMULATED_ABI_H

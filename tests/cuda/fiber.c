@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/cuda/fiber.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fiber.h - stacks that take turns in one thread of the operating system. */
 #ifndef TUNE_TESTS_CUDA_FIBER_H
 #define TUNE_TESTS_CUDA_FIBER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graphs.c - capture of streams into graphs, and their launch. An executable graph is a copy of the captured one. */
 #include "tests/cuda/driver.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* images.c - "cubins" and "PTX" of the emulated NVRTC. A cubin is a shared object for this host with the architecture
  * written into it; PTX is a few lines of text and the same bytes in hexadecimal digits. A real one cannot run here and
  * is refused as one for another device is. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.c - launches: their limits are checked as a driver does, then they wait in their stream. */
 #include "tests/cuda/driver.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* modules.c - modules, functions, and what they tell of themselves. TUNE_CUDA_REGS=N: registers a thread that every
  * function claims to use. */
 #include "tests/cuda/driver.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvml.c - a libnvidia-ml.so.1 for tests: one device, whose readings are set by environment:
  * TUNE_NVML_UUID=GPU-...   the device's; "" = no device; unset: any that is asked for
  * TUNE_NVML_WATTS=N        power, 100 when unset; the energy counter runs with the clock at that rate

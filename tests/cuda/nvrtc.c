@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvrtc.c - the emulated NVRTC: the same calls, behind them g++. TUNE_NVRTC_VERSION=12.8 (13.0 when unset) decides
  * which architectures it knows. */
 #include "tests/cuda/nvrtc_api.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvrtc_api.h - the part of NVRTC's interface that the emulated one has; see NVIDIA's public reference. */
 #ifndef TUNE_TESTS_CUDA_NVRTC_API_H
 #define TUNE_TESTS_CUDA_NVRTC_API_H

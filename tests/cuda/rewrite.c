@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/cuda/rewrite.h"
 
 #include "tests/cuda/emulated_abi.h"

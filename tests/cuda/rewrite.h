@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rewrite.h - preprocessed CUDA C++ into what g++ can compile behind emulated_device.h. */
 #ifndef TUNE_TESTS_CUDA_REWRITE_H
 #define TUNE_TESTS_CUDA_REWRITE_H

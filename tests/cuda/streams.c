@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* streams.c - streams and events. Nothing is done before somebody waits for it; then streams take turns in an order
  * that changes, each as far as it can, so that what should have waited for an event and did not is found. */
 #include "tests/cuda/driver.h"

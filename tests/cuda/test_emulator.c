@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the emulated CUDA must do and must find, by kernels that are right and kernels that are wrong. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instructions of warps in the emulated CUDA against plain products: fragments are loaded and stored element by element
  * with the row and column that the PTX ISA writes down for each shape, as kernels for a device would. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* warp.c - instructions of a whole warp by their definition: mma.sync and ldmatrix, fragments as in the PTX ISA
  * ("Warp level matrix instructions"). With g = lane / 4 and t = lane % 4, E elements in a register:
  * A: register r holds row g + 8 * (r % 2), columns 4 * E * (r / 2) + E * t + 0 .. E-1;

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # follow.sh - does what the pages docs/adding-a-*.md say, to the letter, in a copy of the tree: their code blocks become files, changed
 # lines and commands (blocks.awk, change.awk); then all is built and the pages' checks are run. At the end one step of each kind is taken back,
 # and a check has to notice.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # bad_devices.sh BIN CUDA - devices that are not there, drivers and loaders that are not installed, a key that others hold:
 # one clear line from tune-agent, and `tune doctor` says the same. CUDA: folder of the emulated driver.
 bin=$1

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # bad_input.sh BIN - bad input gets exit code 1 and one clear line that names what was wrong or expected.
 bin=$1
 . "$(dirname "$0")/farm.sh"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # bad_programs.sh BIN EXAMPLES - a person's own programs that hang, crash, are wrong, do not compile or eat memory: each becomes a record with
 # its status, and the same agent goes on to measure a good one.
 bin=$1

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # build_farm.sh BIN CUDA - a board that cannot compile, and a builder for it: an agent on the emulated CUDA device of the
 # folder CUDA without NVRTC, an agent --build-for with the emulated NVRTC; tune run gets its records through both.
 bin=$1

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # cuda.sh BIN CUDA - `tune run --device cuda` from end to end on the emulated driver: it tunes; a kernel that breaks its
 # context costs only itself; a compiler that does not know the device is told at once; sensors reach the records.
 # CUDA: folder of the emulated driver, compiler and management library.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # farm.sh - what the farm tests share: a farm of the real programs on 127.0.0.1 in a folder of its own. Sourced, with $bin set.
 set -eu
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # jobs.sh BIN - the life of jobs on recorded spaces: submitted and driven by `tune work`, taken over from a killed run, interrupted and
 # resumed, ended by time or for lack of progress, wholly failed, answered from the store, started from earlier records; and bridged anchors.
 bin=$1

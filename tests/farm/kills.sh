@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # kills.sh BIN FIRST LAST - kill -9 of an agent in mid-lease or of the tracker in mid-job, at a moment drawn from each seed FIRST..LAST:
 # the job ends, the log has every trial once, the store has the same records line for line, and each agent had work.
 bin=$1

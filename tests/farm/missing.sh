@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # missing.sh BIN APP - an application over libtune lacks a record, its list becomes a job, and then it lacks none. On this
 # machine's OpenCL device, through a tracker.
 bin=$1 app=$2

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # two_agents.sh BIN - a real layer through a tracker and two agents that share this machine's OpenCL device; the same without a tracker.
 bin=$1
 . "$(dirname "$0")/farm.sh"

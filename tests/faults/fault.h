@@ -1,6 +1,7 @@
-/* fault.h - FAULT(n) is true where the environment says TUNE_FAULT=n. Only in the copy of the tree that faults.sh makes.
- * With TUNE_FAULTS_REACHED=folder each place that is reached leaves an empty file of its number there.
- * No header is included and functions go by names of their own: the file behind may have a static read() or send(). */
+/* SPDX-License-Identifier: MIT */
+/* fault.h - FAULT(n) is true where the environment says TUNE_FAULT=n. Only in the copy of the tree that faults.sh
+ * makes. With TUNE_FAULTS_REACHED=folder each place that is reached leaves an empty file of its number there. No header
+ * is included and functions go by names of their own: the file behind may have a static read() or send(). */
 char *fault_getenv(const char *name) __asm__("getenv");
 int fault_atoi(const char *text) __asm__("atoi");
 int fault_snprintf(char *to, unsigned long n, const char *format, ...) __asm__("snprintf");

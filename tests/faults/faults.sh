@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # faults.sh - plants small faults into a copy of the tree, one at a time, and tells which of them the tests see.
 #   faults.sh [--set FILE] [--room ROOM] [--only ID] [--label LABEL] [--jobs N] [--list]
 #   --set FILE     the faults (tests/faults/set.txt, whose head has the format)

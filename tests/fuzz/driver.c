@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* driver.c - drives a fuzzer where libFuzzer does not: runs every file given (of folders: every one in them), then
  * inputs made of them by seeded changes. It takes the options of libFuzzer that it knows: fuzz_NAME [-runs=N] [-seed=N]
  * [FILE|FOLDER]... An input that ends the process is left as crash-SEED-N in the folder TUNE_FUZZ_CRASHES, else here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz.h - what a fuzzer is: one entry that takes bytes, called by clang's libFuzzer (preset fuzz) or by driver.c.
  * Bytes may be refused; what must hold of those that are not is checked, and fuzz_die ends the process where it does
  * not. */

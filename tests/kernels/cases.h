@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cases.h - what the tests of kernels run, operator by operator: small workloads that between them have every trait a
  * template must handle, and seeded bugs that the check must find. One file cases_*.c an operator or family of
  * templates, one line in cases.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The forms of conv2d with local memory or Mali's registers. */
 #include "tests/kernels/cases.h"
 

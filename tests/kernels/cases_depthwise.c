@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/kernels/cases.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* int8: conv2d/i8_tile, conv2d/i8, conv2d/group_i8 and their forms of dense. Data are full-range bytes, compared bit
  * for bit. */
 #include "tests/kernels/cases.h"

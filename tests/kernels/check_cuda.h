@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check_cuda.h - the parts of check_cuda_compile: configs drawn for an architecture, results of compiling, of which
  * those that went well are kept between runs, and processes that compile. */
 #ifndef TUNE_TESTS_KERNELS_CHECK_CUDA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiles every template in every type for CUDA architectures without a device, and holds what the compiler says of
  * each kernel against what the space and the program said: shared memory, registers, sizes of groups and grids.
  * scripts/check_cuda_compile.sh finds the compilers and says how to run it. */

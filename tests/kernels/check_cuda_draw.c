@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/kernels/check_cuda.h"
 
 #include "kernels/expect.h"

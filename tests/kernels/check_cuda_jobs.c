@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Processes that compile, of pool.h. */
 #include "tests/kernels/check_cuda.h"
 #include "tests/kernels/pool.h"

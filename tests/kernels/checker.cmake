@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # checker.cmake - writes OUT, a C file with the text NAME: sha256 over the bytes of FILES ("|" between them), in order.
 string(REPLACE "|" ";" files "${FILES}")
 set(all "")

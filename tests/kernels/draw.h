@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* draw.h - uniform valid configs of a space, whatever part of the product is valid: by rejection where that is quick,
  * else out of the set of all valid ones, which is made once. */
 #ifndef TUNE_TESTS_KERNELS_DRAW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds graphs of networks to the reader. What is read has nodes that read earlier ones and sizes above 0. */
 #include "kernels/graph.h"
 #include "tests/fuzz/fuzz.h"

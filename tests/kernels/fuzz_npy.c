@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds .npy files to the reader. What is read has the elements its shape says. */
 #include "kernels/sparse_conv2d/npy.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds arguments and entities to TVM's maps. A text is "task\nargs\nentities". What is taken must be a valid config,
  * and what is written of it must mean the same knobs. */
 #include "kernels/foreign/tvm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds lines to the parser of workloads. What is taken has a canonical text that means the same, counts above 0, and
  * tensors. */
 #include "kernels/operator.h"

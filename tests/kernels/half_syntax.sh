@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Kernel texts for a Mali-T860 compile as OpenCL C 1.2 with cl_khr_fp16 and no other extension: a sample of every template
 # and type that is offered there, and of every template that sums in half.
 # usage: half_syntax.sh PROGRAM_THAT_WRITES_THEM [--seed N] [--full]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* item.h - one config of one template on one device, verified: what the long tests of kernels are made of. */
 #ifndef TUNE_TESTS_KERNELS_ITEM_H
 #define TUNE_TESTS_KERNELS_ITEM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/kernels/long_test.h"
 
 #include <stdio.h>

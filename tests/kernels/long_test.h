@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* long_test.h - the frame of the tests that verify hundreds of programs on the devices of a backend: arguments,
  * devices, verdicts that are kept, processes, what was covered. Arguments: --seed N (sample.h); --full: all items in
  * place of a sample; "i/n": only part i of n of all, in one process, for GPUs (scripts/gpu_tests.sh); --kernel-dir DIR:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mali.h - a Mali-T860 MP4 as its driver (Midgard r14 and later) describes it, for tests without one. */
 #ifndef TUNE_TESTS_KERNELS_MALI_H
 #define TUNE_TESTS_KERNELS_MALI_H

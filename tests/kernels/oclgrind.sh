@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # A drawn sample of every template under Oclgrind, with several limits of work-groups and local memory: results are right, and
 # no access is out of bounds, no two work-items race, no barrier diverges. Local arrays start as NaN (TUNE_POISON).
 # Nothing is inlined: functions with `restrict` parameters or structures as results would become intrinsics of LLVM that Oclgrind 21.10

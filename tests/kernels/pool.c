@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each child takes the next item from a counter in shared memory until none is left, and answers through a pipe of its
  * own, whose end tells that it is gone. */
 #include "tests/kernels/pool.h"

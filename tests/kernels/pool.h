@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pool.h - the items of a long test, worked off by processes side by side: what breaks its process costs no other item
  * its answer, and devices are opened in the children alone, which no fork follows. */
 #ifndef TUNE_TESTS_KERNELS_POOL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* run_device.h - what the tests of kernels on devices share: open devices of a backend, verification of a program. */
 #ifndef TUNE_TESTS_KERNELS_RUN_DEVICE_H
 #define TUNE_TESTS_KERNELS_RUN_DEVICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/kernels/sample.h"
 
 #include "core/rng.h"

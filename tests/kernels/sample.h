@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sample.h - samples that a seed draws out of all items of a long test, such that nothing named is left out: every
  * label that any item bears (a template and type, an architecture, a class of mutant) is borne by one that is chosen.
  * And the tables of what was covered. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One config is the same list of launches in OpenCL and in CUDA: only the language of the kernels differs. No device
  * and no compiler is needed. */
 #include "core/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graphs of whole networks: their layers are those of the lists of layers, bad lines are refused in words, steps and
  * memory of a lowered graph hang together. */
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every template computes shapes right on the devices of BACKEND: a sample that the seed draws, with every template in
  * each of its types, every architecture and every kernel file in it; or all (--full): of its own cases each template
  * all shapes, of the others every third (TUNE_ALL_SHAPES: all), with the default and random configs. Several devices

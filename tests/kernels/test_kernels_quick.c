@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every template once in each of its types, on the first OpenCL device: of the shapes that it computes the one that
  * asks most of it, a small config, built without optimisation. So that a unit test sees a fault in a kernel's text or
  * its launch; test_kernels.c proves the rest. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is offered on a Mali-T860 (RK3399), without one: launches within its limits, and no staging in local memory,
  * which on Mali lies in the memory that it would spare. */
 #include "core/rng.h"

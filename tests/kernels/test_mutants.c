@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Seeded bugs: mutants of each template's text are called wrong by the check that the farm uses. A sample that the seed
  * draws, with a mutant of every template and of every class (what is wrong with it), on every architecture; or all
  * (--full). A mutant may write anywhere: the death of the process that runs it is a find as well. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The FLOPs of a network are facts known from elsewhere: 2 x the multiply-adds that its authors and others publish. */
 #include "core/file.h"
 #include "core/json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a drawn sample of every template on whatever OpenCL device there is, meant for Oclgrind (oclgrind.sh), which
  * looks for accesses out of bounds, races and divergent barriers while results are verified as always.
  * Arguments: seed, how many shapes of each template, "i/n" for every n-th template from the i-th on, and "mali" for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The references against a second computation of the definitions: every output by scattering (each input element goes
  * to the outputs it reaches), where the references gather; integer data in int64_t. Sizes and output sizes are written
  * out here, so that a wrong reading of a workload shows as well. */

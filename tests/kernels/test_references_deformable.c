@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reference of deformable_conv2d against a second computation: a sample as the sum over all pixels of the image
  * with the hat function max(0, 1 - distance) along each axis, sizes written out, in double throughout. */
 #include "kernels/deformable_conv2d/deformable_conv2d.h"

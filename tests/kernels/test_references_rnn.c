@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The references of recurrent layers agree with finite differences of the forward pass, and the forward pass with cells
  * written out by hand. */
 #include "kernels/rnn/cell_ref.h"

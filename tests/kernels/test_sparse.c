@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Weights of sparse workloads: the draw, .npy files, the store; what is refused with which words. */
 #include "core/file.h"
 #include "kernels/expect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums in several parts (the knob split) are right in every template that has
  * it, and a part left out is found. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Templates without a device: spaces, defaults and programs on many kinds of device. */
 #include "core/file.h"
 #include "kernels/network.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Configs that spaces have since TVM's were read into them (vectors of pixels, tiles of three, one feature of int8 at a
  * time, ..) compute what they should. Given as TVM's entities, so that the reading is part of it. */
 #include <setjmp.h>

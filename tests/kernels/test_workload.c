@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Workload texts: what is read, what is written, what is refused with which words. */
 #include "kernels/network.h"
 #include "kernels/operator.h"

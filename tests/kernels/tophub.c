@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/kernels/tophub.h"
 
 #include "core/file.h"

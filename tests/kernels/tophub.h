@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tophub.h - the parsed records of TVM's TopHub under ${TUNE_TEST_DATA}/tophub/, and TVM's own log lines made of them
  * again, without the code under test. */
 #ifndef TUNE_TESTS_KERNELS_TOPHUB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/kernels/verdicts.h"
 
 #include "core/file.h"

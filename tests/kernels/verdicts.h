@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* verdicts.h - what earlier runs have passed, kept between runs in one file of a cache folder, so that a machine that
  * is kept proves a thing once. Only passes are kept. A key holds all that a verdict hangs on: what was run, the code
  * that ran and judged it, and the driver.

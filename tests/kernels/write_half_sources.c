@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes kernel texts as a Mali-T860 would get them into a directory, with their defines in front: no device here
  * computes in half, so a compiler's opinion is all that can be had (half_syntax.sh). First argument the directory;
  * second "half": every template that sums in half, or "all": every template and type that is offered on a Mali; of each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NAME.h - stands in for a bundle's header where the parts of bundles are compiled on their own. */
 #ifndef CAPS_H
 #define CAPS_H

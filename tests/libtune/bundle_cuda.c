@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle_cuda - runs every layer of the CUDA bundle "tuned" against its test vectors: bundle_cuda [--any]. Exit 0 when
  * all are right, 1 when not, 2 when the bundle does not open. */
 #include "tuned_vectors.h"

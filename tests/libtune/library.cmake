@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # libtune as an application has it, beside the rooms that write logs for it.
 if(TARGET libtune_shared)
   tune_test(test_libtune SOURCES test_libtune.c sample_log.c reference.c LINK libtune_shared choice devices

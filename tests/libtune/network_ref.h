@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* network_ref.h - small networks computed from their definition, for tests: one tensor after another, nchw, in double;
  * int8 networks in integers. */
 #ifndef TUNE_TESTS_NETWORK_REF_H

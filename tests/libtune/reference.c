@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/libtune/reference.h"
 
 int reference_value(unsigned seed, long long i)

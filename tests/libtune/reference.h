@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reference.h - what layers must give, from their definitions alone: for tests of libtune. */
 #ifndef TUNE_TESTS_LIBTUNE_REFERENCE_H
 #define TUNE_TESTS_LIBTUNE_REFERENCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sample_layer.h - a best record of a naive template, as if it had been measured on a CPU device. */
 #ifndef TUNE_TESTS_LIBTUNE_SAMPLE_LAYER_H
 #define TUNE_TESTS_LIBTUNE_SAMPLE_LAYER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/libtune/sample_log.h"
 
 #include "libtune/choice.h"

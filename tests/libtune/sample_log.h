@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sample_log.h - logs for the tests of libtune: records of a described device with configs that are no defaults. */
 #ifndef TUNE_TESTS_LIBTUNE_SAMPLE_LOG_H
 #define TUNE_TESTS_LIBTUNE_SAMPLE_LOG_H

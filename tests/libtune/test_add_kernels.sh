@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # test_add_kernels.sh BUILD EXAMPLE - tune is installed, and an application whose CMakeLists says tune_add_kernels builds with
 # it and runs on the OpenCL device; a log that changes brings the new kernel at the next build, an unchanged one brings nothing;
 # bad logs, devices and arguments fail the build in words.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # test_bench_network.sh SCRIPT BIN_DIR - MobileNet with the fewest trials beside onnxruntime: every output is compared.
 # Skipped (77) where onnxruntime is not installed.
 set -u

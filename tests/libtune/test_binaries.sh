@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # test_binaries.sh BIN EXAMPLE - `tune deploy --binaries device`: the bundle's program binaries are what runs, even where the text
 # is spoilt; damaged binaries and those of another device are passed over for the text; a device that the records are not of is
 # refused. Times of a first start are printed.

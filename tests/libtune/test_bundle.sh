@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # test_bundle.sh WRITER EXAMPLE HERE [TUNE] - bundles are used in three ways: found as an installed CMake package, through pkg-config (two bundles in
 # one program), as a part of another build; their outputs are right, and spoilt ones are seen. HERE: the folder of two.c.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # test_bundle_cuda.sh BIN CUDA SOURCE - bundles of CUDA kernels on the emulated driver: layers tuned there are deployed, installed,
 # linked and right; another device is refused or, when asked for, served from PTX; without a compiler deploy says so and writes
 # nothing; NVIDIA's own NVRTC, where it is there, makes PTX of the same log (which nothing here can run).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which config a workload is run with: exact record, nearest record that is valid, default. */
 #include "core/file.h"
 #include "libtune/choice.h"

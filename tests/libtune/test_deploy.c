@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making best records into deployable layers and C text. */
 #include "tests/libtune/sample_layer.h"
 #include "tuner/deploy/names.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What --binaries asks for, and the code that it makes. */
 #include "libtune/exec/common.h"
 #include "tuner/deploy/binaries.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names, lists of wanted layers, folders written beside their place, and bundles that were damaged. */
 #include "core/file.h"
 #include "tests/libtune/sample_layer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The OpenCL executor carries out plans made by hand: several modules, nested loops, fills, copies, states, scratch
  * that plans share, sets of weights, several queues. Needs an OpenCL device. */
 #include "libtune/exec/exec_cl_device.h"

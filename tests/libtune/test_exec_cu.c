@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CUDA executor on the emulated driver (tests/cuda): plans written by hand, in the caller's context and streams. */
 #include "libtune/exec/exec_cu.h"
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Installs libtune, builds the example against it in three ways (pkg-config shared and static, CMake) and runs it: a
 # recorded workload, another size of it, another operator. test_installed.sh BUILD_DIR EXAMPLE_DIR WRITE_SAMPLE_LOG
 set -eu

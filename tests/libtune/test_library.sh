@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # What libtune shows to an application that links it: the functions of tune.h, no other name, no heavy library.
 # test_library.sh LIBTUNE_SO LIBTUNE_A TUNE_H [C_FLAGS]
 set -eu

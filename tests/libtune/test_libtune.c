@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libtune on an OpenCL device: opening logs, making and executing plans, what it says when it cannot. */
 #include "libtune/tune.h"
 #include "logs/log.h"

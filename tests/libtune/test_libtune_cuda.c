@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libtune on a CUDA device: the emulated one, whose kernels run on the CPU. */
 #include "libtune/tune.h"
 #include "runtime/given.h"

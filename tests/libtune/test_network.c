@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A small network of every operator run as one: in f32, f16 and int8, in every layout, against its definition. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "core/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs become plans; executors walk and lay them out. No device. */
 #include "libtune/exec/common.h"
 #include "libtune/plan_of.h"

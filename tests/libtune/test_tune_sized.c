@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Structs that begin with their size, between callers and libraries of different versions. */
 #include "libtune/tune_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bundle's own fills agree with those that programs are verified with. */
 #include "runtime/program.h"
 #include "NAME_vectors.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* two.c - two bundles in one program: both are open at the same time, and two sets of weights and two queues give the
  * same outputs as one after the other. Exit code 0 when all is right. */
 #ifndef CL_TARGET_OPENCL_VERSION

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* write_sample_bundle - writes a bundle of small layers: write_sample_bundle DIR NAME [PART]
  * PART "all" (the default) or a number: only that layer. */
 #include "tests/libtune/sample_layer.h"

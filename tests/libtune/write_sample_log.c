@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* write_sample_log LOG WORKLOAD... - a log of the first OpenCL device with a record of each workload. Exit code 77, and
  * words, without a device. */
 #include "runtime/given.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foreign_samples.h - files of other tuners, in pieces, for the tests of logs. */
 #ifndef TUNE_TESTS_LOGS_FOREIGN_SAMPLES_H
 #define TUNE_TESTS_LOGS_FOREIGN_SAMPLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds files to every format of the table, whatever its sniffing says: rows must hold together, and what a format
  * writes of them it must read again. */
 #include "logs/foreign/foreign.h"

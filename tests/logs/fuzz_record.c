@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds lines to record_parse, each as it is and once more with a right sum put behind it, so that what lies behind the
  * sum is reached; what parses must print and parse again to the same bytes. */
 #include "core/hash.h"

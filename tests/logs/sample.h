@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sample.h - records for the tests of logs. */
 #ifndef TUNE_TESTS_LOGS_SAMPLE_H
 #define TUNE_TESTS_LOGS_SAMPLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The syntax of AutoTVM's logs: what is a row, what is said of lines that are none, and that rows come back. */
 #include "logs/foreign/foreign.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Best sets: who wins, and the file they become. */
 #include "sample.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The syntax of CLBlast's JSON and CLTuner's csv: what is a row, what is said of the rest, and that files come back. */
 #include "logs/foreign/foreign.h"
 

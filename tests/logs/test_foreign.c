@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of Kernel Tuner and KTT: what they hold is read, and of files cut at any byte every whole result. */
 #include "logs/foreign/foreign.h"
 #include "logs/foreign/json_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Logs: appending, scanning, and what a crash, a stranger or a second writer does to them. */
 #include "sample.h"
 

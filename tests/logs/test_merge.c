@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Merging, deduplicating and compacting logs: every line once, in order, nothing lost unsaid. */
 #include "sample.h"
 

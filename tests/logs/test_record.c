@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records: text and back byte for byte, checksums, what is refused. */
 #include "sample.h"
 

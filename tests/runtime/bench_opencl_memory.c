@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writing, reading and running on buffers that are mapped (as on devices that share the host's memory) beside copied
  * ones: medians in us for several sizes, in turns. The first run after a write is not counted: who wrote, this thread
  * or a worker of the driver, has the data in its cache. Asserts nothing. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/runtime/cuda_samples.h"
 
 #include <stdio.h>

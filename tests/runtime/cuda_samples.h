@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_samples.h - small programs of CUDA C for tests of the CUDA backend. */
 #ifndef TUNE_TESTS_RUNTIME_CUDA_SAMPLES_H
 #define TUNE_TESTS_RUNTIME_CUDA_SAMPLES_H

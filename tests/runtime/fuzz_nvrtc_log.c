@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds compilers' logs to the reader of the assembler's figures: names end, counts are told or -1. */
 #include "runtime/nvrtc.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds programs to the reader. What is read prints to a text that is read to the same bytes, and no program is whole
  * when its end is missing. */
 #include "runtime/program.h"

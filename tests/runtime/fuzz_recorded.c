@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds recorded spaces, their JSON and behind a line "%%" their table, to the strategies' reader and to the replay
  * device. Of what is opened every row is found by its config, and the best time is that of a row. */
 #include "core/file.h"

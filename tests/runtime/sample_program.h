@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sample_program.h - a program that uses every part of the format, for tests. */
 #ifndef TUNE_TESTS_RUNTIME_SAMPLE_PROGRAM_H
 #define TUNE_TESTS_RUNTIME_SAMPLE_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sysfs.h - a small sysfs tree for tests. */
 #ifndef TUNE_TESTS_RUNTIME_SYSFS_H
 #define TUNE_TESTS_RUNTIME_SYSFS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The CUDA backend on the emulated driver (tests/cuda): small programs, right ones and each way of being wrong. */
 #include "core/file.h"
 #include "runtime/cuda_made.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each way in which a driver, a device or a kernel can fail: what the CUDA backend makes of it. Every case is a process
  * of its own (this program with --case), since a process loads a driver once; the emulated driver fails as asked. */
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "runtime/device_desc.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "core/clock.h"
 #include "core/rng.h"
 #include "runtime/program.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kept contents of fills are those that would be made anew, and no more are kept than was allowed. */
 #include "runtime/fill_cache.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sensors of a CUDA device, from the stub of NVIDIA's management library (tests/cuda/nvml.c). */
 #include "runtime/nvml.h"
 

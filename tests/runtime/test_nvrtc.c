@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NVRTC as it is found on this machine (skipped, with words, where there is none), and the reading of its log. */
 #include "core/file.h"
 #include "runtime/cuda_arch.h"

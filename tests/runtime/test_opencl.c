@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Small programs on the first OpenCL device: right ones and each way of being wrong. */
 #include "core/file.h"
 #include "runtime/opencl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A small recording written by the test itself, then a real one where TUNE_TEST_DATA has it. */
 #include "core/file.h"
 #include "runtime/device.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What sensors say, from sysfs trees made here. */
 #include "runtime/sense.h"
 #include "sysfs.h"

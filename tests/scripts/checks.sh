@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # The checks of the tree see the faults that they are for, in a throwaway clone. checks.sh SOURCE_DIR
 set -eu
 parts="scripts .github .ci core CMakeLists.txt"

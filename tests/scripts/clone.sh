@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # clone.sh - a repository $dir/clone of the tree $1 as it lies there, or of the folders and files $parts in it, one commit; sourced. Exit
 # 77 without git, or in a tree from a tarball.
 . "$(dirname "$0")/../scratch.sh"

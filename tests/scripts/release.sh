@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # scripts/release.sh in a throwaway clone: what it refuses; a release whose tarball is the same twice and configures without git.
 # release.sh SOURCE_DIR
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds expressions, configs, JSON and descriptions of spaces to the parsers. What compiles must evaluate without a
  * fault, and the set of valid configs must be what the constraint says of each. */
 #include "search_space/expr.h"

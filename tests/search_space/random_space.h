@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* random_space.h - small random spaces for tests: numbers (also 0, negative, broken), words, constants, quantities, and
  * constraints of every operator, with divisions by zero and words in wrong places among them. */
 #ifndef TUNE_TESTS_SEARCH_SPACE_RANDOM_SPACE_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # spaces_file.sh TUNE - `tune spaces --file`: what it prints, its exit codes, and one clear line for each bad input.
 set -u
 tune=$1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions: values as Python gives them, and one clear line for what is no expression. */
 #include "search_space/arith.h"
 #include "search_space/expr.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recorded spaces: small ones made here. */
 #include "search_space/recorded.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All recorded spaces under ${TUNE_TEST_DATA}/replay; skipped where that is not set. */
 #include "search_space/recorded.h"
 

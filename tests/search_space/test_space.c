@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spaces: index, validity, walks, text, features. */
 #include "search_space/space.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The set of valid configs against the definition: every config of the product asked one by one. */
 #include "search_space/valid_set.h"
 

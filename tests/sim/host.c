@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/sim/host.h"
 
 #include "tests/sim/net.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.h - the tracker's host and the ways to it, for tests of engines that must not see the tracker's insides (net.h
  * has them): faults, peers, and what the store keeps. */
 #ifndef TUNE_TESTS_SIM_HOST_H

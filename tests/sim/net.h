@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* net.h - a network of a world with one tracker on it: the real hall, operations and store of a tracker, clients' bytes
  * with delays and losses, crashes before and after the commit. */
 #ifndef TUNE_TESTS_SIM_NET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/sim/sim_agent.h"
 
 #include "core/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sim_agent.h - an agent in a world: registers a device, leases trials by long poll and, after a time of the world,
  * sends the records that the agent's own code (agent/trial.h) makes of a modelled time. */
 #ifndef TUNE_TESTS_SIM_SIM_AGENT_H

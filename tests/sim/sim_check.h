@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sim_check.h - what must hold of every job of a farm (sim_farm.h) after it has run, whatever went wrong. */
 #ifndef TUNE_TESTS_SIM_SIM_CHECK_H
 #define TUNE_TESTS_SIM_SIM_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/sim/sim_child.h"
 
 #include "agent/measure.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sim_child.h - an agent's children in a world (struct sandbox_ops): they answer as agent/child.c does, after times of
  * the world, and misbehave as their programs' knobs say.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/sim/sim_crew.h"
 
 #include "tracker/protocol.h"

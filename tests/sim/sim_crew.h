@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sim_crew.h - agents of the real code in a world: each hand (agent/hands.h) is an actor, and so is the main thread,
  * which ends the agent as agent/main.c does. Their children are simulated (sim_child.h). */
 #ifndef TUNE_TESTS_SIM_SIM_CREW_H

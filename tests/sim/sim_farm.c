@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/sim/sim_farm.h"
 
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sim_farm.h - a whole farm in a world: a tracker, agents, and people whose sessions drive jobs to their ends; and what
  * the tracker keeps of it afterwards. */
 #ifndef TUNE_TESTS_SIM_SIM_FARM_H

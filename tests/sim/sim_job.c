@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/sim/sim_job.h"
 
 #include "runtime/program.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sim_job.h - a job of simulated programs (sim_child.h) in a world: an actor submits it, adds its trials and gathers
  * their records. */
 #ifndef TUNE_TESTS_SIM_SIM_JOB_H

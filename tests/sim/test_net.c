@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls through losses, delays and crashes: each is executed once, and what was acknowledged is there afterwards. */
 #include "tests/sim/net.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world.h - a world in one process for tests of engines: actors that take turns (one runs at a time), a clock that goes
  * on only when all of them wait, and randomness from one seed, so that every run can be repeated.
  * An actor is a thread, so that product code runs as it is; whatever blocks must block here. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/tracker/build_peers.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* build_peers.h - runners and builders as the tests of builds play them; fingerprint hash_of(-1). */
 #ifndef TUNE_TESTS_TRACKER_BUILD_PEERS_H
 #define TUNE_TESTS_TRACKER_BUILD_PEERS_H

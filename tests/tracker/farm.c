@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/tracker/farm.h"
 
 #include "core/clock.h"

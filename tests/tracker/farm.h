@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* farm.h - a real tune-tracker on 127.0.0.1 with a store of its own, and shorthands of calls, for tests. */
 #ifndef TUNE_TESTS_TRACKER_FARM_H
 #define TUNE_TESTS_TRACKER_FARM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/tracker/faulty_store.h"
 
 struct store_faults store_faults;

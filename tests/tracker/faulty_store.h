@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* faulty_store.h - the default store, of which the n-th call fails; for tests of what a tracker does then. */
 #ifndef TUNE_TESTS_TRACKER_FAULTY_STORE_H
 #define TUNE_TESTS_TRACKER_FAULTY_STORE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds bytes to the decoder of the wire, as they are and as the JSON of a message whose lengths are right. What is
  * taken encodes to a message that says the same. */
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Requests straight into a tracker over a store, with a clock of the input's own: bytes choose what is asked, of which
  * of the jobs, trials, agents and builds that there are, so that most requests are accepted; a few are damaged. After
  * each the books must agree, what is granted must be held by the one who asked, a request that comes twice is executed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/tracker/members.h"
 
 #include "core/hash.h"

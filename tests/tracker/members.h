@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* members.h - arguments and results of calls as tests write and read them; every failure is one of the test. */
 #ifndef TUNE_TESTS_TRACKER_MEMBERS_H
 #define TUNE_TESTS_TRACKER_MEMBERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/tracker/random_farm.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* random_farm.h - a tracker among peers that act at random: tuners, agents and builders that are late, die, repeat
  * themselves and lie; messages that get lost; a tracker that is stopped and killed. One seed is one life of it all, and
  * what has to be true is checked after each turn. In one thread: the next to act is the one whose time has come. */

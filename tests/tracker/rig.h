@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rig.h - one tracker in the test's own process: its real hall, operations and store, a clock that the test turns,
  * requests as JSON text and replies as trees. Every failure is one of the test. */
 #ifndef TUNE_TESTS_TRACKER_RIG_H

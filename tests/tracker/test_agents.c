@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Agents: registered, heard of, silent, gone, forgotten. */
 #include "tests/tracker/rig.h"
 

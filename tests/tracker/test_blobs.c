@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blobs by content: whole, in chunks, and what is none. */
 #include "tests/tracker/rig.h"
 

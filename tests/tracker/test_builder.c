@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A real tracker and real builders: CUDA C goes in by lease, cubins, figures and failures come back by hash. The
  * compiler is the NVRTC that is found, else the emulated one. Devices are played by this test. */
 #include "tests/tracker/farm.h"

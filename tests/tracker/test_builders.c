@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who may build what, and what comes of builders that fail, fall silent or are drained. */
 #include "tests/tracker/build_peers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Builds go to builders and runs to runners: the states of docs/protocol.md. */
 #include "tests/tracker/build_peers.h"
 

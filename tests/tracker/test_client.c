@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* client.c against a real tracker in the test's own process, over a wire that fails as the test says. */
 #include "tests/tracker/wire.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One client used by several threads: who says hello, and what closing does to the others. */
 #include "tests/sim/net.h"
 

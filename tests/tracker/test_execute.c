@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the bytes of a request to the bytes of its reply: what is no request, and replies that would be too large. */
 #include "tests/tracker/rig.h"
 

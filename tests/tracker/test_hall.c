@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The core loop without sockets: turns, long polls and who gets a reply, on a clock that the test turns. */
 #include "tests/tracker/faulty_store.h"
 #include "tests/tracker/rig.h"

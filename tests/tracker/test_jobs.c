@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Jobs: submitted, leased to one tuner at a time, counted, ended, forgotten. */
 #include "tests/tracker/rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which open trial is next: jobs of a key share its devices by time used. */
 #include "tests/tracker/rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Leases of trials: granted, renewed, run out, given back, answered - once. */
 #include "tests/tracker/rig.h"
 

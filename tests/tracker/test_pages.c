@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the HTTP side shows. */
 #include "tests/tracker/rig.h"
 

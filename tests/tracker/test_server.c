@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tracker's sockets and threads in the test's own process, on 127.0.0.1: what the hall's tests cannot see. */
 #include "tests/tracker/faulty_store.h"
 #include "tests/tracker/members.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sessions: hello, who may speak, no message twice; and the table of answered requests. */
 #include "tests/tracker/rig.h"
 

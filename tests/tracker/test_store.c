@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every store of the table keeps the contract of tracker/store.h. */
 #include "core/file.h"
 #include "core/hash.h"

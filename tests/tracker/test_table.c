@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The hash table against a plain list. */
 #include "core/rng.h"
 #include "tracker/table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Strangers at the tracker's port: garbage, lengths of 4 GB, thousands of silent connections, wrong keys, repeated
  * messages. */
 #include "tests/tracker/farm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tune-tracker as a command: its options, what it says, and how it ends. */
 #include "tests/tracker/farm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kill -9 of the tracker at seeded moments while a tuner and two agents work: nothing acknowledged is lost, nothing
  * counts twice. TUNE_CRASHES sets how often (8), TUNE_SEED when. */
 #include "tests/tracker/farm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The real program, by real sockets and time: what tests in one process (test_leases.c and its siblings) cannot see. */
 #include "tests/tracker/farm.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random lives of a tracker among peers that fail in every way (random_farm.h).
  * `test_tracker_sim --seeds N --first S` lives N of them, from seed S on. */
 #include "tests/tracker/random_farm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trials of a job: added once, answered from the store where they were measured before; and the stream of their
  * records. */
 #include "tests/tracker/rig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `tune work` processes kept running: pauses by a clock that the test turns, with programs of the test's own. */
 #include "core/file.h"
 #include "core/proc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/tracker/wire.h"
 
 #include <setjmp.h>

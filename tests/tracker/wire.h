@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wire.h - a transport from client.c to the tracker of a rig, which fails as the test says and notes what went over it.
  */
 #ifndef TUNE_TESTS_TRACKER_WIRE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cpu.h - a made-up CPU device for tests that need no driver. */
 #ifndef TUNE_TESTS_TUNER_CPU_H
 #define TUNE_TESTS_TUNER_CPU_H

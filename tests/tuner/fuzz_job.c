@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds jobs to their parser, and the same text to those of --trials, --target and --min-gain. A job that is taken has
  * a text that is taken to the same text. */
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* one_job.h - what tests of sessions share: a farm of one agent with one session, and its end. */
 #ifndef TUNE_TESTS_TUNER_ONE_JOB_H
 #define TUNE_TESTS_TUNER_ONE_JOB_H

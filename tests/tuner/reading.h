@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reading.h - one row of another tuner's text as a record, through the format and its map. */
 #ifndef TUNE_TESTS_TUNER_READING_H
 #define TUNE_TESTS_TUNER_READING_H

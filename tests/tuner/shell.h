@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shell.h - runs the real `tune` of the build for tests. */
 #ifndef TUNE_TESTS_TUNER_SHELL_H
 #define TUNE_TESTS_TUNER_SHELL_H

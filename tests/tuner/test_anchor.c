@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Anchors: what a ratio is worth, and when another program becomes the anchor. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What results of CLBlast's tuners become, and what of ours becomes one of theirs. */
 #include "kernels/template.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of any known form as records: told by content, gzipped or not, and what the maps make of a row. */
 #include "tuner/convert.h"
 

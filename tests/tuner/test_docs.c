@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the documents and the help list is what there is. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts about the expected gain of further trials, and about when a search stops. */
 #include <setjmp.h>
 #include <stdarg.h>

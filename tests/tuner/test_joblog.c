@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The log of a run: every line once, held against other runs, its best log beside it. */
 #include "core/file.h"
 #include "tests/logs/sample.h"

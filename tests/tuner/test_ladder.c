@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The steps of the cuDNN 5 post: each is a workload and a valid config of rnn/plan. */
 #include <setjmp.h>
 #include <stdarg.h>

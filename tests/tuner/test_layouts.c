@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layouts chosen by variable elimination cost what the best of all choices costs, tried one by one. */
 #include "core/buf.h"
 #include "core/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `tune log` as people type it: what each verb says, its exit codes, and that nothing is half-written. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records of a log become a table, with what the kernels take where it was told. */
 #include "core/file.h"
 #include "core/hash.h"

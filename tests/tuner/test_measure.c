@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A handful of trials measured outside any search, and programs read from files. */
 #include "core/file.h"
 #include "tests/sim/sim_agent.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One job from its first trial to its last, on a farm where nothing goes wrong. */
 #include "core/file.h"
 #include "tests/tuner/one_job.h"

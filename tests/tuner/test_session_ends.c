@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How a job's search ends, and how a session does: by its own rules, by the clock, by people and by the tracker. */
 #include "tests/tuner/one_job.h"
 #include "tuner/stop.h"

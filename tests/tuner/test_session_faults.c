@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records that are none, agents that vanish, people's programs that are killed: a job goes on and counts right. */
 #include "tests/tuner/one_job.h"
 

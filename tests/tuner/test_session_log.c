@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Jobs of other kinds; what a job makes of logs, its own and others', and what it tells of its progress. */
 #include "core/file.h"
 #include "tests/tuner/one_job.h"

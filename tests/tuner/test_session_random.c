@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several people on one tracker, agents that come and go, losses and crashes: by seed. */
 #include "tests/tuner/one_job.h"
 

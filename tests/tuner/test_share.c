@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts about one budget for several tasks, and about what they teach each other. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -254,8 +255,8 @@ static void take_anchored(struct task *t, const struct config *c, double time_ns
     record_fini(&r);
 }
 
-/* In the log: p0 alone; p1 and p2 against p0; p3 against p2, the next epoch; p4 of another job, against a program that is
- * not here, of a later epoch; p5 only known from elsewhere, against p1. */
+/* In the log: p0 alone; p1 and p2 against p0; p3 against p2, the next epoch; p4 of another job, against a program that
+ * is not here, of a later epoch; p5 only known from elsewhere, against p1. */
 static void the_newest_anchor_that_is_known_is_restored(void **state)
 {
     const struct sha256 unknown = sha256_of("unknown", 7);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expected values that take long: they are told once, can be given up at once, and are the same when watched. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* AutoTVM's records as ours and back. Every parsed TopHub record under ${TUNE_TEST_DATA}/tophub goes through as TVM's
  * own line: it must be a valid config of our template's space with the knobs that were found for it by hand, TVM's
  * index must come out equal, and the line that is written must say the same. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* attach.c - `tune attach`: follows a job at a tracker and writes its records to a log. */
 #include "tuner/cmd/cmd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* best.c - `tune best`: the best configs of logs. */
 #include "tuner/cmd/log.h"
 

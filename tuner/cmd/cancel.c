@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cancel.c - `tune cancel`: withdraws jobs; what was measured stays. */
 #include "tuner/cmd/cmd.h"
 

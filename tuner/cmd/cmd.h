@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd.h - the subcommands of `tune` by table: one file each, and what they share. */
 #ifndef TUNE_TUNER_CMD_CMD_H
 #define TUNE_TUNER_CMD_CMD_H

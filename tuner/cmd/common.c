@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/cmd/cmd.h"
 
 #include "core/clock.h"

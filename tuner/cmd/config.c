@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/cmd/config.h"
 
 #include "tuner/cmd/cmd.h"

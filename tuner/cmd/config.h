@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* config.h - one config from the command line: workload, --template, --config. */
 #ifndef TUNE_TUNER_CMD_CONFIG_H
 #define TUNE_TUNER_CMD_CONFIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* deploy.c - `tune deploy`: a best log made into files for a deployment build. */
 #include "kernels/graph_work.h"
 #include "kernels/template.h"

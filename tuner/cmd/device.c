@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device.c - the device that a verb makes spaces and programs for. */
 #include "tuner/cmd/cmd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* devices.c - `tune devices`: the devices of a tracker. */
 #include "tuner/cmd/cmd.h"
 

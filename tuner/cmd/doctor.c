@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* doctor.c - `tune doctor`: looks at each hop from here to the devices and says which fails and why. */
 #include "tuner/cmd/cmd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hub.c - `tune hub`: logs and bundles on a server. */
 #include "logs/hub/hub.h"
 #include "logs/merge.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kernel_spec.c - --kernel-spec of `tune run` and `tune submit`: a job file made into a job. */
 #include "tuner/cmd/cmd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* keygen.c - `tune keygen`: makes the shared key of a farm. */
 #include "tuner/cmd/cmd.h"
 

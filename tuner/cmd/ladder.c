@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ladder.c - `tune ladder`: the cuDNN 5 post's table of recurrent networks on a device. */
 #include "tuner/cmd/cmd.h"
 

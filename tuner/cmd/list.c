@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* list.c - `tune list`: the jobs of a tracker. */
 #include "tuner/cmd/cmd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log.c - `tune log`: the verbs by table, and what they share. */
 #include "tuner/cmd/log.h"
 

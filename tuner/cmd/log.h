@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log.h - what the verbs of `tune log` share. */
 #ifndef TUNE_TUNER_CMD_LOG_H
 #define TUNE_TUNER_CMD_LOG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log_check.c - `tune log check`: which lines of logs are bad, and why. */
 #include "tuner/cmd/log.h"
 

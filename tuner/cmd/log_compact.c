@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log_compact.c - `tune log compact`: a log without what best logs, warm starts and finals do not need. */
 #include "tuner/cmd/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log_compare.c - `tune log compare A B`: the best of one log against that of another, workload by workload. */
 #include "tuner/cmd/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log_convert.c - `tune log convert`: records from and to the files of other tuners. */
 #include "tuner/cmd/log.h"
 

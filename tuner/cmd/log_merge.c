@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log_merge.c - `tune log merge` and `tune log dedup`. */
 #include "tuner/cmd/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log_stat.c - `tune log stat`: what logs hold, counted. */
 #include "tuner/cmd/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* main.c - `tune`: finds the subcommand in the table, parses its options, runs it. */
 #include "core/proc.h"
 #include "tuner/cmd/cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* measure.c - `tune measure`: one config, or a person's own program, measured once. */
 #include "tuner/cmd/config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* model.c - `tune model train|predict|eval|table`: cost models of measured configs in tables; see docs/cost-model.md.
  */
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/cmd/model_eval.h"
 
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* model_eval.h - `tune model eval`: splits tables, learns from one part, ranks the other, prints how well. */
 #ifndef TUNE_TUNER_CMD_MODEL_EVAL_H
 #define TUNE_TUNER_CMD_MODEL_EVAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recheck.c - `tune recheck`: measures a best log again beside its runners-up and names what no longer wins. */
 #include "tuner/cmd/cmd.h"
 

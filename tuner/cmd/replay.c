@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* replay.c - `tune replay`: runs a strategy on recorded spaces; a JSON line a run. */
 #include "cost_model/model.h"
 #include "tuner/cmd/cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* run.c - `tune run`: tunes workloads here and now, with a private farm or through a tracker. */
 #include "tuner/cmd/cmd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* show.c - `tune show`: the kernel text, defines and launch plan of one config. */
 #include "tuner/cmd/config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* spaces.c - `tune spaces`: the templates of a workload, their knobs and the sizes of their spaces; with --file, the
  * valid configs of a space in JSON. */
 #include "tuner/cmd/cmd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* status.c - `tune status`: one job, or the tracker itself. */
 #include "tuner/cmd/cmd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* submit.c - `tune submit`: hands a job to a tracker and prints its id. */
 #include "core/file.h"
 #include "tuner/cmd/cmd.h"

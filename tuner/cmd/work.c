@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* work.c - `tune work`: leases jobs without a driver from a tracker and drives them, one after the other. */
 #include "tuner/cmd/cmd.h"
 

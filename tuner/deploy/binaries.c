@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/deploy/binaries.h"
 
 #include "libtune/exec/common.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* binaries.h - code made ahead that goes into a bundle beside the texts: program binaries of an OpenCL device,
  * PTX and cubins for CUDA. */
 #ifndef TUNE_TUNER_DEPLOY_BINARIES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle.c - the files of a bundle. */
 #include "tuner/deploy/bundle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bundle.h - writes a bundle: C files, CMake package, kernel texts, plan.json, manifest.json. */
 #ifndef TUNE_TUNER_DEPLOY_BUNDLE_H
 #define TUNE_TUNER_DEPLOY_BUNDLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda.c - CUDA texts to PTX and cubins. */
 #include "tuner/deploy/cuda.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda.h - code of a CUDA kernel text for a bundle, made by NVRTC when the bundle is written. */
 #ifndef TUNE_TUNER_DEPLOY_CUDA_H
 #define TUNE_TUNER_DEPLOY_CUDA_H

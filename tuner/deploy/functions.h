@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* functions.h - the two functions of each layer, as text. */
 #ifndef TUNE_TUNER_DEPLOY_FUNCTIONS_H
 #define TUNE_TUNER_DEPLOY_FUNCTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* header.c - NAME.h, and the functions of layers that it declares. */
 #include "tuner/deploy/functions.h"
 #include "tuner/deploy/network.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layer.c - from a record to the program it was measured with, and its plan. */
 #include "tuner/deploy/layer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* layer.h - a record made into a deployable layer: its program built again and held against the record. */
 #ifndef TUNE_TUNER_DEPLOY_LAYER_H
 #define TUNE_TUNER_DEPLOY_LAYER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* make.h - from the best records of a log and the layers wanted to what goes into a bundle. */
 #ifndef TUNE_TUNER_DEPLOY_MAKE_H
 #define TUNE_TUNER_DEPLOY_MAKE_H

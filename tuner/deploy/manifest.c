@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/deploy/manifest.h"
 
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* manifest.h - manifest.json of a bundle: what it was made from, and a hash of each file. */
 #ifndef TUNE_TUNER_DEPLOY_MANIFEST_H
 #define TUNE_TUNER_DEPLOY_MANIFEST_H

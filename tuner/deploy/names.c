@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/deploy/names.h"
 
 #include <ctype.h>

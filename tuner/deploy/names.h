@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* names.h - names that a bundle puts into C: of itself, its layers, their tensors. */
 #ifndef TUNE_TUNER_DEPLOY_NAMES_H
 #define TUNE_TUNER_DEPLOY_NAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/deploy/network.h"
 
 #include "kernels/conv/shape.h"

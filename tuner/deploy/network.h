@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* network.h - a whole network in a bundle: layouts chosen by measured times, layers in the set, steps as tables.
  */
 #ifndef TUNE_TUNER_DEPLOY_NETWORK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* network_text.c - a whole network as C: its tables, and the part of the API that runs it. */
 #include "tuner/deploy/functions.h"
 #include "tuner/deploy/network.h"

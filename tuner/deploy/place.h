@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* place.h - a folder that is written beside its place and renamed into it. */
 #ifndef TUNE_TUNER_DEPLOY_PLACE_H
 #define TUNE_TUNER_DEPLOY_PLACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plans.c - plans as constant tables. */
 #include "tuner/deploy/text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/deploy/set.h"
 
 #include "tuner/deploy/network.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* set.h - what goes into a bundle: layers, the functions that call them, and what layers share. */
 #ifndef TUNE_TUNER_DEPLOY_SET_H
 #define TUNE_TUNER_DEPLOY_SET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* source.c - NAME.c: the executor, the plans, the list of layers, the functions. */
 #include "tuner/deploy/functions.h"
 #include "tuner/deploy/network.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.c - small parts of C text, and the parts that are the same in every bundle. */
 #include "tuner/deploy/text.h"
 

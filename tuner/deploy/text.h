@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.h - a bundle's C files: NAME.h, NAME.c, NAME_vectors.h, NAME_vectors.c. Functions append to a buffer,
  * whose error is sticky. */
 #ifndef TUNE_TUNER_DEPLOY_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* vectors.c - NAME_vectors.c: sampled expectations of the verification passes. */
 #include "tuner/deploy/text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/deploy/want.h"
 
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* want.h - which layers a person wants in a bundle: of a network, or lines of a file. */
 #ifndef TUNE_TUNER_DEPLOY_WANT_H
 #define TUNE_TUNER_DEPLOY_WANT_H

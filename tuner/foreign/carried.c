@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/foreign/carried.h"
 
 #include "tuner/convert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* carried.h - what maps of formats for our own operators share: the whole record that a file of another's carries as
  * text where the other does not look, and the members that every row fills. */
 #ifndef TUNE_TUNER_FOREIGN_CARRIED_H

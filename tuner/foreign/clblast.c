@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What results of CLBlast's tuners mean here. They tell the device's name and units, not its limits: a device is made
  * that any of their configs fits on. */
 #include "kernels/foreign/clblast.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* kernel_tuner.c - results of Kernel Tuner as records: "kernel NAME problem_size=4096,4096", knobs by name. Energy in
  * joules where an observer measured it (nvml_energy, ps_energy). */
 #include "tuner/foreign/own_kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ktt.c - results of KTT as records: "kernel NAME" (KTT saves no problem size), knobs by name, what the compiler said
  * of each kernel as resources. */
 #include "tuner/foreign/own_kernel.h"

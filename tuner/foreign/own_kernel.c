@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/foreign/own_kernel.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* own_kernel.h - rows of other tuners about a person's own kernel, which is no operator here, as records. */
 #ifndef TUNE_TUNER_FOREIGN_OWN_KERNEL_H
 #define TUNE_TUNER_FOREIGN_OWN_KERNEL_H

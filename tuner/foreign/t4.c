@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* t4.c - results in the form T4 as records and back. A result of ours carries its whole record as a line of text in a
  * member of its own, "tune", which counts as long as configuration, outcome and times still say the same. A T4 file of
  * others names no kernel: the workload is "kernel t4-HEX", made of the names of its parameters. */

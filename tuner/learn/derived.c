@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/learn/derived.h"
 
 #include "search_space/space_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* derived.h - features that follow from a description of the space (space_file.h): all that its constraints and launch
  * formulas compute. Launch formulas are read from either of
  *

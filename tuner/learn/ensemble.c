@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/learn/ensemble_parts.h"
 
 #include "cost_model/gbdt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ensemble.h - the cost model of records: forests that look at time in different ways (its logarithm, the share of the
  * best throughput, that share sharpened) and, while rows are few, a Gaussian process; their mean is the score. What
  * each part gave was measured: docs/notes/cost-model.md. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ensemble_json.c - ensembles as text: the forests as trees, the Gaussian process as the rows that it is learned from.
  */
 #include "tuner/learn/ensemble_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ensemble_parts.h - what an ensemble is made of; shared by ensemble.c (learns, predicts) and ensemble_json.c. */
 #ifndef TUNE_TUNER_LEARN_ENSEMBLE_PARTS_H
 #define TUNE_TUNER_LEARN_ENSEMBLE_PARTS_H

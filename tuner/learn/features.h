@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* features.h - what a cost model is told of a config, from the numbers of its knobs alone: the knobs, and quantities
  * that need no knowledge of the kernel. Sizes of tiles and groups are products and ratios of knobs; whole numbers
  * matter by the power of two in them, and by what they leave over when they cut up an extent that is a power of two. */

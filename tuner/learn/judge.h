@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* judge.h - how well scores rank configs that the model has not seen: the measures of tune model eval. */
 #ifndef TUNE_TUNER_LEARN_JUDGE_H
 #define TUNE_TUNER_LEARN_JUDGE_H

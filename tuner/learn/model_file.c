@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/learn/model_file.h"
 
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* model_file.h - a cost model of a table: its columns, the space it comes from where that is known, and the ensemble
  * learned from both; in memory and in a file (docs/cost-model.md). */
 #ifndef TUNE_TUNER_LEARN_MODEL_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* model_second.c - the second stage of a model: configs that were built are ranked anew by what the build told. */
 #include "tuner/learn/model_file.h"
 

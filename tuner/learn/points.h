@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* points.h - configs as points for a Gaussian process, coordinates in about [0, 1]: the place of a number among those
  * that were seen of its knob, the power of two in it, what it wastes, and an axis for each word. */
 #ifndef TUNE_TUNER_LEARN_POINTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* records.h - measured configs in a comma-separated file, plain or gzipped: a column for each knob, time_ms and status,
  * in any order. A row whose status is not ok is a config that failed: data, but never a time. */
 #ifndef TUNE_TUNER_LEARN_RECORDS_H

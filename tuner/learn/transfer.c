@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer.c - sources looked up into columns, columns and measurements into scores. */
 #include "tuner/learn/transfer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer.h - what records of other devices, shapes or template versions tell about a target; see docs/transfer.md.
  * Sources may have other knobs, other values, or be of no use at all: what the target's own measurements say of each
  * decides how far it is followed. Knobs are matched by name; rows are numbers in the order of those names. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_gp.c - hypotheses by table, their evidence, and answers averaged over the best of them. */
 #include "tuner/learn/transfer_gp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_gp.h - a Gaussian process over shares of throughput whose mean is what sources say: u(x) = sum_k w_k s_k(x)
  * + d(x), w_k around 1/K, d smooth over the knobs. How smooth, how noisy, and whether the sources count at all is not
  * chosen: every answer is an average over such hypotheses, weighted by how well each explains the measurements.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_model.c - tables to a transfer and ensembles, and these to one ranking. */
 #include "tuner/learn/transfer_model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_model.h - the cost model of a table that has sources: a transfer, and two ensembles of the target's own rows
  * (with what the sources say among the features, and without), made one ranking by transfer_rank. */
 #ifndef TUNE_TUNER_LEARN_TRANSFER_MODEL_H

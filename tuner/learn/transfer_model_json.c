@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_model_json.c - a transfer model in a file: the rows it learned from and its ensembles. The transfer itself
  * is computed anew from the rows, which takes less time than reading what it would need. */
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_model_parts.h - what a transfer model is made of; shared by transfer_model*.c. */
 #ifndef TUNE_TUNER_LEARN_TRANSFER_MODEL_PARTS_H
 #define TUNE_TUNER_LEARN_TRANSFER_MODEL_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_private.h - what a transfer is made of; shared by transfer*.c. */
 #ifndef TUNE_TUNER_LEARN_TRANSFER_PRIVATE_H
 #define TUNE_TUNER_LEARN_TRANSFER_PRIVATE_H

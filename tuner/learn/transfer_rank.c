@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_rank.c - orders of configs: the first picks, and one ranking out of several. */
 #include "tuner/learn/transfer.h"
 #include "tuner/learn/transfer_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_recorded.c - spaces and recordings as rows of knobs. */
 #include "tuner/learn/transfer_recorded.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_recorded.h - transfers between spaces: the target's knobs are a space's, sources are recorded spaces. */
 #ifndef TUNE_TUNER_LEARN_TRANSFER_RECORDED_H
 #define TUNE_TUNER_LEARN_TRANSFER_RECORDED_H

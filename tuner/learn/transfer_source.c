@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_source.c - groups rows by the shared knobs, looks configs up, and models those that were never measured. */
 #include "tuner/learn/transfer_source.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_source.h - one source of a transfer: what it measured, found again by the knobs it shares with the target.
  */
 #ifndef TUNE_TUNER_LEARN_TRANSFER_SOURCE_H

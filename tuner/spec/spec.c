@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/spec/spec_private.h"
 
 #include <stdlib.h>

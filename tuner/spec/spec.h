@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* spec.h - a person's own kernel from a job file in the community's T1 form: its space, its arguments, its reference,
  * and the program of each config; see docs/kernel-spec.md. */
 #ifndef TUNE_TUNER_SPEC_SPEC_H

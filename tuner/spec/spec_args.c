@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* spec_args.c - the arguments of a job's kernel: types, memories, fills, and what is expected of outputs. */
 #include "tuner/spec/spec_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* spec_expression.c - expressions of job files: as Python or C has them, made into ours; named numbers in the order of
  * what they need. */
 #include "tuner/spec/spec_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* spec_files.c - a job file and the files that it names, made into one text and a set of blobs. */
 #include "tuner/spec/spec_private.h"
 

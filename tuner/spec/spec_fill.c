@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* spec_fill.c - contents of a job's vectors: as a rule of the program where there is one, else as bytes made here. */
 #include "tuner/spec/spec_private.h"
 

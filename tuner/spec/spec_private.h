@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* spec_private.h - what a job is made of; shared by the files of this folder. */
 #ifndef TUNE_TUNER_SPEC_SPEC_PRIVATE_H
 #define TUNE_TUNER_SPEC_SPEC_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* spec_program.c - the program of one config of a job: text and macros, buffers, launches, what is right. */
 #include "tuner/spec/spec_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* spec_read.c - a job's JSON made into a kernel, its space and its launch. */
 #include "tuner/spec/spec_private.h"
 

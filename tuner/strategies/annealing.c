@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* annealing.c - simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983): a walk over neighbours that also accepts
  * worse configs, fewer and fewer as it cools. A batch is a handful of steps tried from one place. */
 #include "tuner/strategies/base.h"

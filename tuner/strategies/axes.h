@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* axes.h - a config as a point: coordinates in [0, 1] for a Gaussian process. A number that is always positive stands
  * on a logarithmic axis, a word has an axis for each value, and whole numbers that are not all powers of two have two
  * more: the power of two in them (is a width a multiple of 32?) and what it leaves (is it a power of two?). Then the

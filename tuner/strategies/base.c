@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/base.h"
 
 #include "tuner/strategies/near.h"

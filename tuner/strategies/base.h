@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* base.h - what the strategies without a cost model are made of: the first configs, the open ground, what was told,
  * a generator; and the whole of `ask` but its one question. */
 #ifndef TUNE_TUNER_STRATEGIES_BASE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/breed.h"
 
 static uint16_t turned(struct rng *rng, uint16_t choice, size_t n_values)

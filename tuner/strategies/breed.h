@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* breed.h - new configs from old ones; they need not be valid. */
 #ifndef TUNE_TUNER_STRATEGIES_BREED_H
 #define TUNE_TUNER_STRATEGIES_BREED_H

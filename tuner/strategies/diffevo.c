@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* diffevo.c - differential evolution (Storn and Price 1997) on the places of values in their lists: each member of a
  * population is challenged by a mix of itself and the best, moved by the difference of two others. */
 #include "tuner/strategies/base.h"

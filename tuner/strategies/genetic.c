@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* genetic.c - a steady population of the best configs told; children by uniform crossover of two tournament winners and
  * mutation of single knobs (Goldberg 1989). Needs no model, and no scale of the values: only their order. */
 #include "tuner/strategies/base.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* grid.c - the valid configs in the order of their index: the first knob turns fastest. Complete, and blind. */
 #include "tuner/strategies/base.h"
 

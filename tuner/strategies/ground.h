@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ground.h - the configs of a space that a strategy may still propose: valid ones, each once in its life. */
 #ifndef TUNE_TUNER_STRATEGIES_GROUND_H
 #define TUNE_TUNER_STRATEGIES_GROUND_H

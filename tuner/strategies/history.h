@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* history.h - what a strategy was told: one value per config, failures included. */
 #ifndef TUNE_TUNER_STRATEGIES_HISTORY_H
 #define TUNE_TUNER_STRATEGIES_HISTORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ils.c - iterated local search (Lourenco, Martin and Stutzle 2003): the best neighbour, knob by knob, of a home
  * config; when none is better for a while, a kick from one of the best and on from there. No config is tried twice, so
  * that what lies behind is tabu. */

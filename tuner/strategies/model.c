@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* model.c - a few likely and spread-out configs, then the open config from which the model expects to gain most, again
  * and again. Few measurements are modelled by a Gaussian process; many, or where a cost model is named, by that. */
 #include "tuner/strategies/base.h"

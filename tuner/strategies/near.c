@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/near.h"
 
 #include "tuner/strategies/breed.h"

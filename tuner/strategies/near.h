@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* near.h - distances between configs, and the open config nearest to a point: how moves that leave the valid configs
  * come back to them. */
 #ifndef TUNE_TUNER_STRATEGIES_NEAR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pending.h - which member of a population waits for the result of which config. */
 #ifndef TUNE_TUNER_STRATEGIES_PENDING_H
 #define TUNE_TUNER_STRATEGIES_PENDING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/pool.h"
 
 #include "tuner/strategies/breed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pool.h - configs with their axes and doubts: what the model strategy chooses from. Those of a small space are all
  * there from the start, taken or not; of a larger one, some open ones are gathered anew each time. */
 #ifndef TUNE_TUNER_STRATEGIES_POOL_H

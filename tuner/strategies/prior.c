@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/prior.h"
 
 #include "tuner/strategies/axes.h"

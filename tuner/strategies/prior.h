@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* prior.h - what is likely before anything is measured, from facts about parallel machines and from the structure of a
  * space, never from names: sizes that are powers of two divide problems and memory evenly, and some 64 to 256
  * work-items in a work-group suit most devices. Doubts only, no constraints: what is measured overrules them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pso.c - particle swarm optimisation (Kennedy and Eberhart 1995) on the places of values in their lists: each particle
  * flies on, drawn to the best it has seen and to the best of all. */
 #include "tuner/strategies/base.h"

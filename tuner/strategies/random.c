@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* random.c - uniform draws without replacement: what every other strategy is measured against. */
 #include "tuner/strategies/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scorer.h - a cost model of the table in the place of the Gaussian process: for more measurements than that takes, or
  * because it was asked for. */
 #ifndef TUNE_TUNER_STRATEGIES_SCORER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* start.h - the configs a strategy was given to begin with. */
 #ifndef TUNE_TUNER_STRATEGIES_START_H
 #define TUNE_TUNER_STRATEGIES_START_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* surrogate.h - what the model strategy expects of each config of a pool: a Gaussian process over ln time with doubts
  * as its prior mean, failures and the cost of an evaluation as outputs of their own. */
 #ifndef TUNE_TUNER_STRATEGIES_SURROGATE_H

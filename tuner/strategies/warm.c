@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* warm.c - the best of other devices first; then, in turns, what a transfer of their records hopes most of, and what
  * the inner strategy proposes. Proposals whose results are out count as measured with their expected values, so that a
  * batch is diverse. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* warm.h - a strategy around another one: proposals from records of other devices and from the inner strategy, in
  * turns. The more the target's own measurements bear the records out, the more turns these get; none are left to them
  * that no longer find anything. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """How well cost models rank configs they have not seen: ours beside XGBoost, LightGBM and AutoTVM's settings, on the same splits.
 
 Prints, for each number of training rows, the mean over seeds and then over sets (geometric for regret), and the paired differences

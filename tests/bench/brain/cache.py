@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Scores of the peers, kept between runs: the peers do not change."""
 import csv
 import os

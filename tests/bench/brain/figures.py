@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The short table of all benches: each adds its rows of figure, goal, peer and ours to one file."""
 
 

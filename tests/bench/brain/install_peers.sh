@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # install_peers.sh [DIR] - the peers that the benches of the brain stand beside: a Python venv in DIR (default out/peers) with
 # pinned XGBoost (its CPU build), LightGBM, Kernel Tuner and pyATF from PyPI. Quick and silent when all of them are there.
 # Writes DIR/peers.env, shell assignments PEERS_PYTHON, LIBXGBOOST and LIB_LIGHTGBM (the C libraries inside the wheels).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Recorded sets of configs, how they are split into train and test, and how a ranking of the test rows is judged.
 
 A set is a CSV (or .csv.gz) with a header: parameters, time_ms (empty where a config failed), status ("ok" or why not).

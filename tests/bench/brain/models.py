@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The peers' cost models, and ours through the tune command. Each is f(params, time_ms, test_params) -> lower = faster."""
 import subprocess
 import tempfile

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Our search on recorded spaces through tune replay, a JSON line a run: `ours` one at a time, `ours_b16` in batches of 16,
 `ours_warm` with the other devices' records of the same kernel as history; any other method is a strategy's name."""
 import argparse

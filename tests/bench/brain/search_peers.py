@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The peers' searches on recorded spaces, a JSON line a run: Kernel Tuner's strategies and loops around XGBoost.
 
 Each line: space, seed, method, traj (rows in the order of their first evaluation, failures count), overhead_ms (CPU of the search).

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Scores runs on recorded spaces (JSON lines: space, seed, method, traj, overhead_ms) and prints a table, one row a method.
 
 share@k   fastest time of the space / best time after k evaluations (unique; failures count); mean over seeds, then spaces

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The benches of the brain run to their end on data made here, and their measures hold on cases known by hand."""
 import argparse
 import gzip

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # smoke.sh BIN - the benches of the brain on tiny made data; exit 77 (skipped) without the peers of install_peers.sh.
 # PEERS_DIR names their folder (default out/peers).
 set -eu

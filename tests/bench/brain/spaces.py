@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Recorded spaces: X.json (params with their values, restrictions) beside X.csv.gz (a row a config: the knobs, then status, time_ms
 and cost_ms, empty where unknown)."""
 import csv

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads what the benches of spaces (spaces/peers.py) or of trees (bench_trees) printed and adds their rows to the table of figures."""
 import argparse
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What another device's records are worth: ours with --source beside a naive XGBoost with the source's prediction as feature and
 fitted margin, over pairs of devices that ran the same kernel; and what a wrong source (another kernel under the target's names, or
 shuffled times) costs ours, against no source at all. n = 0 is the source alone.

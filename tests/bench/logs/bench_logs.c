@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_logs.c - merging large logs: `bench_logs [LINES [DIR]]` makes two logs of LINES lines in all (default
  * 1,000,000; a sixth of them stands in both), merges them with `tune log merge` and with peers, each in a process of
  * its own, and prints seconds, rate and the process's peak memory. Then the other verbs on the result. */

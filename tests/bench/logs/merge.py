@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A peer of `tune log merge` as one would write it: merge.py OUT LOG... keeps each line once, told apart by what it says of
 its trial, and passes over lines that are no JSON."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """floats.py - a network as an ONNX model in f32 or f16."""
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper

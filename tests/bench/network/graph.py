@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """graph.py - reads kernels/networks/NAME.graph: a list of nodes, each a dict of name, op, x, residual, words, sizes."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """ints.py - a network as an int8 ONNX model (QLinearConv, QLinearAdd, QGemm, ...), and the same numbers as tensors of ours:
 int8 weights, int32 biases, f32 scales of requantisation.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """network_ort.py - a whole network in onnxruntime on random weights: what our bundle's one call is held against.
 
 Writes into --out: x.bin (the input), y.bin (the output), logits.bin (before softmax, f32), weights.bin with weights.txt (a

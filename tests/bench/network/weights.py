@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """weights.py - random weights of a network, the same for the same seed: He-scaled, so that activations keep their size
 from layer to layer; the second summand of a shortcut is halved, the last layer has half the variance."""
 import numpy as np

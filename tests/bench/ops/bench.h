@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench.h - rounds of contenders for one workload, and what they say. */
 #ifndef TUNE_TESTS_BENCH_OPS_BENCH_H
 #define TUNE_TESTS_BENCH_OPS_BENCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_ops - one workload after another: our kernels beside oneDNN, onnxruntime, OpenBLAS, CLBlast and plain C, in
  * rounds of all contenders, each slot next to the core's peaks. Prints a table for each workload; --json adds lines. */
 #include "core/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* clblast.c - CLBlast as a peer, on the same OpenCL device as our kernels, in a context of its own. */
 #include "tests/bench/ops/contender.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* contender.h - whoever computes a workload in this bench: our templates, libraries as peers, plain C as baselines. */
 #ifndef TUNE_TESTS_BENCH_OPS_CONTENDER_H
 #define TUNE_TESTS_BENCH_OPS_CONTENDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* csr.c - the sparse baseline: direct convolution over compressed sparse rows, in C as a good compiler vectorises it.
  * For each output channel and each of its nonzeros (c, r, s): y[k,p,:] += v * x[c, p*stride+r, s + :*stride]; the input
  * is padded in the timed run; blocks of 4 x 32 outputs stay in registers while the channel's nonzeros pass. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cublas.c - cuBLAS as a peer: dense and batch_gemm in f32 (no TF32), f16, bf16 (sums in f32) and i8 (sums in i32). */
 #include "tests/bench/ops/cuda_libs.h"
 

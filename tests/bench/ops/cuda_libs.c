@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/bench/ops/cuda_libs.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_libs.h - NVIDIA's libraries as peers: loaded when the bench runs on a CUDA device, called on a stream of their
  * own in the context of our kernels, which is the primary one. Only built where the toolkit's headers are. */
 #ifndef TUNE_TESTS_BENCH_OPS_CUDA_LIBS_H

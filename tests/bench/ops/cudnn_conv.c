@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cudnn_conv.c - cuDNN's convolution as a peer: f32 with CUDNN_FMA_MATH (no TF32), f16 and bf16 on tensor cores, i8
  * with i8 outputs in blocks of 4 channels (dp4a), in blocks of 32 and with channels last (tensor cores). All algorithms
  * in all layouts of a dtype are tried on the device and the fastest is taken, with a workspace of at most WORKSPACE

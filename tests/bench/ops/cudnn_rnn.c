@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cudnn_rnn.c - cuDNN's recurrent networks as a peer: forward in inference, f32 without TF32 or f16, standard and
  * persistent algorithms, the fastest taken. Its gates are computed as ours (knobs and order are its own); weights
  * are small numbers in no order of ours: outputs are not compared. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cusparse.c - cuSPARSE as a peer of sparse_conv2d: weights in compressed rows times patches of the input that are laid
  * out beforehand (their making is not timed, which favours it), f32. */
 #include "tests/bench/ops/cuda_libs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* onednn.h - oneDNN's C interface in fewer words: descriptors, arguments filled from plain f32, one primitive. Only
  * built where oneDNN is. */
 #ifndef TUNE_TESTS_BENCH_OPS_ONEDNN_H

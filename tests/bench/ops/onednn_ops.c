@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* onednn_ops.c - oneDNN as a peer: convolution, matmul, inner product, recurrent cells. Weights are brought into its
  * favourite layout beforehand; activations too in the blocked form. */
 #include "tests/bench/ops/onednn.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* openblas.c - OpenBLAS as a peer, loaded when the bench runs: nothing to link, and its kernels can be chosen before.
  */
 #include "tests/bench/ops/contender.h"

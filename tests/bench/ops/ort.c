@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ort.c - onnxruntime as a peer: a Python process of its own, which is told when its turn in a round has come. */
 #include "core/proc.h"
 #include "tests/bench/ops/contender.h"

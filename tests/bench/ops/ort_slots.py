@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """ort_slots.py THREADS WORKLOAD - one operator in onnxruntime, timed when told: answers each line "slot NS" on standard
 input with the median ns of a call, after one untimed call, over at least NS. Weights are constants of the model."""
 import sys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/bench/ops/ours.h"
 
 #include "runtime/verify.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ours.h - our templates as contenders, through the same device layer that agents and libtune use. */
 #ifndef TUNE_TESTS_BENCH_OPS_OURS_H
 #define TUNE_TESTS_BENCH_OPS_OURS_H

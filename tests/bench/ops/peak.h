@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* peak.h - what the cores can do just now: fused multiply-adds in registers, and reading a large array. In C with
  * vector types, on all OpenMP threads; no library takes part. */
 #ifndef TUNE_TESTS_BENCH_OPS_PEAK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/bench/ops/place.h"
 
 #include <dirent.h>

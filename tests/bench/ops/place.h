@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* place.h - threads onto CPUs: two runs of a bench shall not differ by where the kernel put its threads. */
 #ifndef TUNE_TESTS_BENCH_OPS_PLACE_H
 #define TUNE_TESTS_BENCH_OPS_PLACE_H

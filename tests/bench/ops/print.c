@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "agent/timing.h"
 #include "core/json.h"
 #include "tests/bench/ops/bench.h"

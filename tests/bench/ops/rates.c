@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_rates - how many products a second a CUDA device's instructions can do: fma in f32, fma on pairs of f16, dp4a,
  * and mma on f16, bf16 and i8; each as independent chains in registers on all multiprocessors. The ratios are what int8
  * and f16 kernels can gain at most over f32. */

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # smoke.sh BENCH_OPS - tiny workloads to the end: every contender that is there gives the same result, lines become a table, and what
 # is not there or not understood is told.
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/bench/ops/summary.h"
 
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* summary.h - lines of --json from any number of runs into one table: a row a workload, and geometric means. */
 #ifndef TUNE_TESTS_BENCH_OPS_SUMMARY_H
 #define TUNE_TESTS_BENCH_OPS_SUMMARY_H

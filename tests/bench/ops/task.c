@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tests/bench/ops/task.h"
 
 #include "kernels/expect.h"

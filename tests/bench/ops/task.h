@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* task.h - one workload of this bench with its data, and its sizes in a form that libraries understand. */
 #ifndef TUNE_TESTS_BENCH_OPS_TASK_H
 #define TUNE_TESTS_BENCH_OPS_TASK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines of measurements become rows and means; workload texts change one key. */
 #include "tests/bench/ops/summary.h"
 #include "tests/bench/ops/task.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gain_bench - the expected gain of the next 100 trials beside the one that came, on recorded spaces: means at some
  * numbers of trials, means by what was predicted, and what a stop at --min-gain saves and costs. */
 #include "core/cli.h"

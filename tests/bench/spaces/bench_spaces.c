@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_spaces.c - how long it takes from a space's JSON text to all its valid configs: bench_spaces [-r N] [-d DIR]
  * FILE.json..
  *

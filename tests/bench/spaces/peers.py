@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Construction of constrained spaces: ours beside Kernel Tuner's and pyATF's, in one run, sets compared.
 
 peers.py --bench BUILD/bin/bench_spaces [--rounds N] [--limit SECONDS] FILE.json..

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_trees - boosted trees of this project beside XGBoost and LightGBM: training from floats (binning included) and
  * prediction, one thread, processor time, the least of interleaved repeats. Tables: 4 of 5 features take 2 to 8 values
  * or powers of two, the others are continuous. Peers are shared libraries named on the command line; without them only

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* contender.h - a library that trains and reads boosted trees, for bench_trees. Peers are loaded at run time. */
 #ifndef TUNE_BENCH_TREES_CONTENDER_H
 #define TUNE_BENCH_TREES_CONTENDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* LightGBM through its C API (https://lightgbm.readthedocs.io/en/stable/C-API.html): with 31 leaves, as it comes, and
  * with as many as depth 6 has. */
 #include "contender.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The trees of this project. */
 #include "contender.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* XGBoost through its C API (https://xgboost.readthedocs.io/en/stable/c.html). */
 #include "contender.h"
 

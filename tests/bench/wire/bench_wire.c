@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cycles a second of "lease a trial, send its result", each durable (SQLite WAL, synchronous FULL) before its reply,
  * through the real program and client.c. Usage: bench_wire [clients] [seconds]. */
 #include "tests/tracker/farm.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """bad_server.py PORT LOG - an HTTP server whose folders misbehave, each in its own way; also a proxy for /proxied/."""
 import sys
 import threading

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds servers' lists of folders to their reader, which is static: its file is part of this one. The first byte says
  * of which server. Names have no control characters, sizes are told or -1. */
 #include "logs/hub/list.c"

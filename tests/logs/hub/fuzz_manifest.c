@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds manifests of bundles to hub's reader, which is static: its file is part of this one. Each file of what is taken
  * has a path that stays below the bundle. */
 #include "logs/hub/bundle.c"

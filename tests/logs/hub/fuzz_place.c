@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds places of logs, and files of credentials, to hub's readers. A place that is taken names no user and no query,
  * and a name below it is below it. */
 #include "logs/hub/credentials.h"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # http.sh TUNE SAMPLE - `tune hub` against a real nginx with DAV, and against servers that misbehave.
 tune=$1
 sample=$2

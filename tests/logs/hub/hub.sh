@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # hub.sh - what the tests of `tune hub` share: a folder of their own, logs to push, servers that end with the test. Sourced, with $tune
 # and $sample (a program that writes logs) set.
 set -eu

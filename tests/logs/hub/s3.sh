@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # s3.sh TUNE SAMPLE - `tune hub` against an S3 store (moto's server), whose requests must be signed.
 tune=$1
 sample=$2

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_hub.c - places and credentials of hubs; the servers are in http.sh and s3.sh. */
 #include "core/file.h"
 #include "logs/hub/credentials.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* write_log.c - write_log FILE N PREFIX: a log of N records with ids of its own. */
 #include "../sample.h"
 

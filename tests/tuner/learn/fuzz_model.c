@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds files of `tune model` to their readers, those of one device's table and those that know other devices. What is
  * read scores a config. */
 #include "tests/fuzz/fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds tables of measured configs to the reader. What is read has a value in each cell and a time above 0 or none, and
  * is read again by the columns that were learned to the same numbers. */
 #include "tests/fuzz/fuzz.h"

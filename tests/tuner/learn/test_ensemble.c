@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/learn/ensemble.h"
 #include "tuner/learn/judge.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/learn/transfer.h"
 #include "tuner/learn/transfer_gp.h"
 

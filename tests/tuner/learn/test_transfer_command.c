@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tune model train --source and predict, as people run them. */
 #include <setjmp.h>
 #include <stdarg.h>

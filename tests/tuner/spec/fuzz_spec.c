@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds job files to the reader, and lists of values as Python writes them: what is taken makes programs, or says why
  * not. */
 #include "core/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* job.h - a small job file with its kernels for tests: y = x * by + i, each piece can be replaced. */
 #ifndef TUNE_TESTS_TUNER_SPEC_JOB_H
 #define TUNE_TESTS_TUNER_SPEC_JOB_H

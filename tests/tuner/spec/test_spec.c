@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Job files: what they may say, what they may not, and the programs made of them. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A person's own kernel from a job file to a best log: checked against its reference, searched, timed, resumed. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Results in the form T4: files as others write them are read, and what we write comes back whole. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts about every strategy of the table, and about the parts they share. */
 #include "tuner/strategy.h"
 

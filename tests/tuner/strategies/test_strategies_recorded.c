@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The model strategy on recorded spaces: a short run that is the same on every machine. Skips without TUNE_TEST_DATA.
  */
 #include "search_space/recorded.h"

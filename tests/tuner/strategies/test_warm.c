@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/warm.h"
 
 #include "tuner/learn/transfer_recorded.h"

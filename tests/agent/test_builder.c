@@ -186,7 +186,7 @@ static void a_build_has_the_limits_of_its_trial_and_program(void **state)
     add("", -1)->limits = "\"build_s\":33,\"memory_bytes\":77000000";
     town_run(&t, 600);
     l = &sim_asked(children, "compile", 0)->limits;
-    assert_true(l->build_s == 33 && l->start_s == 30);
+    assert_true(l->build_s == 33 && l->start_s == 120);
     assert_int_equal(l->memory_bytes, 77000000);
     town_close(&t);
     begin();

@@ -161,7 +161,7 @@ static void limits_are_the_trials_own(void **state)
     job->trials[1].run_s = 1;
     town_run(&t, 600);
     l = &sim_asked(children, "verify", 0)->limits;
-    assert_true(l->build_s == 7 && fabs(l->run_s - 3.021) < 0.001 && l->start_s == 30);
+    assert_true(l->build_s == 7 && fabs(l->run_s - 3.021) < 0.001 && l->start_s == 120);
     assert_int_equal(l->memory_bytes, 9000000);
     l = &sim_asked(children, "verify", 1)->limits;
     assert_true(l->build_s == 2 && fabs(l->run_s - 1) < 0.001);
@@ -180,7 +180,7 @@ static void a_batch_has_the_largest_limits_of_its_trials(void **state)
     t.agents[0].crew.by_hand = all_built_first;
     town_run(&t, 600);
     l = &expect_asked("time", 0, "0 1 2", SIM_NONE)->limits;
-    assert_true(l->build_s == 7 && fabs(l->run_s - 6) < 0.001 && l->start_s == 30);
+    assert_true(l->build_s == 7 && fabs(l->run_s - 6) < 0.001 && l->start_s == 120);
     assert_int_equal(l->memory_bytes, 900000000);
     town_close(&t);
 }

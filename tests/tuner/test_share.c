@@ -252,6 +252,8 @@ static void how_unlike_two_workloads_are_is_their_ratio_over_all_sizes(void **st
     assert_true(fabs(unlike("dense f32 m=8 n=64 k=64", "dense f16 m=8 n=64 k=64") - 1) < 1e-12);
 }
 
+static const char *templates = "dense/gemm_packed";
+
 static void start(struct task *t, size_t i_layer)
 {
     struct device_desc d = {.kind = DEVICE_CPU,
@@ -270,7 +272,7 @@ static void start(struct task *t, size_t i_layer)
     snprintf(d.name, sizeof d.name, "test cpu");
     job_init(&j);
     snprintf(j.strategy, sizeof j.strategy, "random");
-    snprintf(j.templates, sizeof j.templates, "dense/gemm_packed");
+    snprintf(j.templates, sizeof j.templates, "%s", templates);
     assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=64 k=64", "a", 1), ERR_OK);
     assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=128 k=64", "b", 1), ERR_OK);
     assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=4096 k=64", "c", 1), ERR_OK);
@@ -329,6 +331,62 @@ static void layers_try_the_best_config_of_the_layer_most_like_them_once(void **s
         task_fini(&tasks[i]);
 }
 
+/* The best config that a task measured with the template of `id`. */
+static const struct measured *best_of(const struct task *t, const char *id)
+{
+    const struct measured *best = NULL;
+
+    for (size_t i = 0; i < t->n_all; i++)
+        if (strcmp(t->arms[t->all[i].i_arm].id, id) == 0 && (!best || t->all[i].value < best->value))
+            best = &t->all[i];
+    return best;
+}
+
+/* Of two workloads in different spaces: each template learns from itself, and the values are carried by name. */
+static void what_is_tried_is_the_best_of_the_same_template(void **state)
+{
+    struct task tasks[3];
+    struct task_proposal hints[4];
+    struct rng rng;
+    size_t n, n_valid = 0;
+
+    (void)state;
+    rng_init(&rng, 2);
+    templates = "dense/gemm_direct,dense/gemm_packed";
+    for (size_t i = 0; i < 3; i++) {
+        start(&tasks[i], i);
+        for (size_t k = 0; k < tasks[i].n_arms; k++)
+            tasks[i].arms[k].version = 1; /* so that names alone tell templates apart */
+    }
+    templates = "dense/gemm_packed";
+    teach(&tasks[1], 24); /* of both templates; n=128 is nearer to n=64 than n=4096 is */
+    teach(&tasks[2], 24);
+    n = sibling_hints(tasks, 3, 0, &rng, 2, hints);
+    assert_int_equal(n, 2);
+    for (size_t i = 0; i < n; i++) {
+        const struct arm *a = &tasks[0].arms[hints[i].i_arm];
+        const struct measured *best = best_of(&tasks[1], a->id);
+        struct config carried;
+
+        assert_non_null(best);
+        sibling_carry(tasks[1].arms[best->i_arm].space, &best->config, a->space, &a->fallback, &carried);
+        if (space_is_valid(a->space, &carried, NULL)) {
+            assert_true(space_config_equal(a->space, &hints[i].config, &carried));
+            n_valid++;
+        }
+        assert_false(hints[0].i_arm == hints[1].i_arm);
+    }
+    assert_true(n_valid > 0);
+    tasks[1].arms[0].version = tasks[2].arms[0].version = 2; /* of another version nothing is learnt */
+    tasks[0].n_hinted = 0;
+    n = sibling_hints(tasks, 3, 0, &rng, 4, hints);
+    assert_true(n > 0);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(hints[i].i_arm, 1);
+    for (size_t i = 0; i < 3; i++)
+        task_fini(&tasks[i]);
+}
+
 /* Batches are counted without being measured: who gets how many is what matters. */
 static void layers_of_a_network_spend_the_sum_of_their_trials_and_no_more(void **state)
 {
@@ -380,6 +438,7 @@ int main(void)
         cmocka_unit_test(how_unlike_two_workloads_are_is_their_ratio_over_all_sizes),
         cmocka_unit_test(a_config_is_carried_over_by_the_names_of_knobs),
         cmocka_unit_test(layers_try_the_best_config_of_the_layer_most_like_them_once),
+        cmocka_unit_test(what_is_tried_is_the_best_of_the_same_template),
         cmocka_unit_test(layers_of_a_network_spend_the_sum_of_their_trials_and_no_more),
     };
 

@@ -399,6 +399,49 @@ static void a_child_tells_where_it_is(void **state)
         strncmp(stages, "load 0, load -1, load -2, time -2, time -1, time 0, time -2, time -1, time 0, ", 78), 0);
 }
 
+static cJSON *time_by(const char *rules)
+{
+    cJSON *ask = request("{\"trials\":[{\"program\":\"%s\"%s}]}", store(sample_good, 64).hex, rules), *reply;
+
+    reply = child_time(&child, ask);
+    cJSON_Delete(ask);
+    read_stages();
+    return reply;
+}
+
+static void what_is_not_said_is_the_protocols_default(void **state)
+{
+    cJSON *reply;
+
+    (void)state;
+    fake.good_ns = 1000000;
+    reply = time_by(""); /* nine rounds, as no best is known; five calls of a millisecond fill a slot */
+    assert_true(number_of(trial_in(reply, 0), "rounds") == 9 && number_of(trial_in(reply, 0), "calls") == 45);
+    assert_true(fabs(number_of(reply, "gflops") - canary_flops(child.canary) / 1e6) < 1e-9);
+    cJSON_Delete(reply);
+    reply = time_by(",\"best_ns\":500000"); /* five, far from the best */
+    assert_true(number_of(trial_in(reply, 0), "rounds") == 5);
+    cJSON_Delete(reply);
+    fake.good_ns = 2500000;
+    reply = time_by(",\"rounds\":2,\"rounds_near_best\":2"); /* three calls at least, and one to warm */
+    assert_true(number_of(trial_in(reply, 0), "calls") == 6);
+    assert_int_equal(fake.n_runs, 9 * 6 + 2 + 5 * 6 + 2 + 2 * 4 + 2);
+    cJSON_Delete(reply);
+}
+
+static void mad_rules_are_bounded(void **state)
+{
+    cJSON *reply = time_by(",\"rounds\":1000,\"rounds_near_best\":0,\"min_calls\":-5,\"min_slot_ns\":1000");
+
+    (void)state;
+    assert_true(number_of(trial_in(reply, 0), "rounds") == 32 && number_of(trial_in(reply, 0), "calls") == 32);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(trial_in(reply, 0), "samples")), 32);
+    cJSON_Delete(reply);
+    reply = time_by(",\"rounds\":-3,\"rounds_near_best\":-3,\"min_calls\":5000,\"min_slot_ns\":1000,\"warmup\":500");
+    assert_true(number_of(trial_in(reply, 0), "rounds") == 1);
+    cJSON_Delete(reply);
+}
+
 static void the_last_anchor_stays_loaded(void **state)
 {
     struct sha256 good = store(sample_good, 64), slower = store(sample_slower, 64);
@@ -641,6 +684,8 @@ int main(int argc, char **argv)
         AS_CHILD(errors_are_statuses),
         AS_CHILD(a_batch_is_answered_trial_by_trial),
         AS_CHILD(a_child_tells_where_it_is),
+        AS_CHILD(what_is_not_said_is_the_protocols_default),
+        AS_CHILD(mad_rules_are_bounded),
         AS_CHILD(the_last_anchor_stays_loaded),
         AS_CHILD(what_cannot_be_loaded_fails_alone),
         AS_CHILD(an_anchor_that_cannot_be_loaded_is_told),

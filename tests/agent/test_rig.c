@@ -486,14 +486,26 @@ static void a_timing_child_is_replaced_after_a_bad_record(void **state)
     town_close(&t);
 }
 
-/* Each batch is timed twice here: 64 are over after 32 trials. */
+static void batch_by_batch(struct crew *c)
+{
+    struct farm *f = ((struct crew_agent *)c)->farm;
+
+    for (int i = 0; i < 3; i++) {
+        all_built_first(c);
+        farm_time_step(f, 0);
+    }
+}
+
+/* Each batch of 16 is timed twice here: 64 are over after 32 trials. */
 static void a_timing_child_is_replaced_after_64_trials(void **state)
 {
     int n_children = 1;
 
     (void)state;
     begin()->crew.children.n_disturbed = 1000;
-    for (int i = 0; i < 60; i++)
+    t.agents[0].options.batch = 16;
+    t.agents[0].crew.by_hand = batch_by_batch;
+    for (int i = 0; i < 48; i++)
         add("", -1);
     town_run(&t, 3600);
     for (int i = 1; i < sim_n_asked(children, "time"); i++)
@@ -620,6 +632,54 @@ static void a_device_that_goes_away_before_timing_is_told_too(void **state)
     town_run(&t, 600);
     expect(0, STATUS_RUNTIME, "time", "fell off the bus");
     town_close(&t);
+}
+
+/* ---- what fits one batch ---- */
+
+#define N_ALIKE 20
+
+static struct trial alike[N_ALIKE];
+
+static struct trial *const *twenty(void)
+{
+    static struct trial *all[N_ALIKE];
+    static char workload[] = "w";
+
+    for (int i = 0; i < N_ALIKE; i++) {
+        alike[i] = (struct trial){.memory_bytes = 1000, .buffer_bytes = 10, .generation = 3};
+        alike[i].record.workload = workload;
+        strcpy(alike[i].record.purpose, "search");
+        strcpy(alike[i].anchor_name.hex, "a");
+        all[i] = &alike[i];
+    }
+    return all;
+}
+
+static void a_batch_is_of_one_kind_and_fits(void **state)
+{
+    static char other[] = "other";
+
+    (void)state;
+    assert_int_equal(rig_batch_size(twenty(), N_ALIKE), TIMING_MAX_BATCH);
+    assert_int_equal(rig_batch_size(twenty(), 1), 1);
+    for (int i = 0; i < 5; i++) {
+        struct trial *const *all = twenty();
+
+        if (i == 0)
+            alike[7].generation = 4;
+        if (i == 1)
+            alike[7].record.workload = other;
+        if (i == 2)
+            strcpy(alike[7].record.purpose, "redo");
+        if (i == 3)
+            strcpy(alike[7].anchor_name.hex, "b");
+        if (i == 4)
+            alike[7].buffer_bytes = 500 - 20 - 6 * 10 + 1; /* half of the limit, one byte over */
+        assert_int_equal(rig_batch_size(all, N_ALIKE), 7);
+    }
+    twenty();
+    alike[7].buffer_bytes = 500 - 20 - 6 * 10 - 8 * 10;
+    assert_int_equal(rig_batch_size((struct trial *const[]){&alike[0], &alike[7], &alike[1]}, 3), 3);
 }
 
 /* ---- one device for several agents ---- */
@@ -779,6 +839,7 @@ int main(void)
         cmocka_unit_test(a_device_that_cannot_be_asked_is_refused),
         cmocka_unit_test(a_device_that_goes_away_is_told_in_each_record),
         cmocka_unit_test(a_device_that_goes_away_before_timing_is_told_too),
+        cmocka_unit_test(a_batch_is_of_one_kind_and_fits),
         cmocka_unit_test(two_agents_on_one_device_take_turns),
         cmocka_unit_test(builders_are_as_many_as_asked_for_and_one_beside_a_gpu),
         cmocka_unit_test(a_canary_is_run_when_it_is_asked_for),

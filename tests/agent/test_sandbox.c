@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A parent and a child that misbehaves in every way: this program is both (--child). */
 #include "agent/sandbox.h"
+#include "agent/wrapper.h"
+#include "core/file.h"
 #include "core/proc.h"
 
 #include <errno.h>
@@ -183,6 +185,37 @@ static void a_wrapper_that_is_not_there_is_named(void **state)
     assert_int_equal(start_through(&s, many, NULL, &why), ERR_INPUT);
 }
 
+/* As a shell looks for it: the first of PATH that may be executed, but nothing in an empty part of it. */
+static void a_wrapper_is_found_in_path(void **state)
+{
+    struct wrapper w;
+    char dir[PATH_MAX - 64], first[PATH_MAX], second[PATH_MAX], path[2 * PATH_MAX + 64], *was = strdup(getenv("PATH"));
+
+    (void)state;
+    assert_int_equal(dir_temporary("test-wrapper", dir, sizeof dir, NULL), ERR_OK);
+    snprintf(first, sizeof first, "%s/a", dir);
+    snprintf(second, sizeof second, "%s/b", dir);
+    assert_true(dir_make(first, 0700, NULL) == ERR_OK && dir_make(second, 0700, NULL) == ERR_OK);
+    snprintf(path, sizeof path, "%s/emu", first);
+    assert_int_equal(file_replace(path, "#!", 2, 0600, NULL), ERR_OK);
+    snprintf(path, sizeof path, "%s/emu", second);
+    assert_int_equal(file_replace(path, "#!", 2, 0700, NULL), ERR_OK);
+    snprintf(path, sizeof path, ":%s:%s", first, second);
+    setenv("PATH", path, 1);
+    assert_int_equal(wrapper_init(&w, " emu\t-a  -b ", NULL), ERR_OK);
+    snprintf(path, sizeof path, "%s/emu", second);
+    assert_string_equal(w.argv[0], path);
+    assert_string_equal(w.argv[1], "-a");
+    assert_string_equal(w.argv[2], "-b");
+    assert_null(w.argv[3]);
+    assert_int_equal(w.n, 3);
+    assert_true(wrapper_init(&w, "  ", NULL) == ERR_OK && w.n == 0);
+    assert_true(wrapper_init(&w, NULL, NULL) == ERR_OK && w.n == 0);
+    setenv("PATH", was, 1);
+    free(was);
+    dir_remove(dir);
+}
+
 static void a_child_answers_again_and_again(void **state)
 {
     struct sandbox s;
@@ -286,6 +319,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_runs_through_a_wrapper),
         cmocka_unit_test(a_wrapper_that_is_not_there_is_named),
+        cmocka_unit_test(a_wrapper_is_found_in_path),
         cmocka_unit_test(a_child_answers_again_and_again),
         cmocka_unit_test(death_is_told_with_its_signal_and_last_words),
         cmocka_unit_test(garbage_from_a_child_is_its_end),

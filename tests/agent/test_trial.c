@@ -127,6 +127,150 @@ static void where_energy_is_searched_nobody_is_given_up(void **state)
     trial_free(t);
 }
 
+/* What a lease says, and what is made of it: at both ends of each range, and within. */
+static void rules_and_limits_have_their_ranges(void **state)
+{
+    static const struct {
+        const char *body;
+        int rounds, near, calls, warmup;
+        double slot_ns, build_s, run_s;
+        int64_t memory_bytes;
+    } cases[] = {
+        {"{}", 5, 9, 3, 1, 5e6, 10, 10, 2147483648},
+        {"{\"timing\":{\"rounds\":0,\"rounds_near_best\":0,\"min_calls\":0,\"warmup\":-1,\"min_slot_ms\":0},"
+         "\"limits\":{\"build_s\":0,\"run_s\":0,\"memory_bytes\":0}}",
+         1, 1, 1, 0, 1e4, 0.1, 0.1, 1048576},
+        {"{\"timing\":{\"rounds\":33,\"rounds_near_best\":33,\"min_calls\":1001,\"warmup\":101,\"min_slot_ms\":1e5},"
+         "\"limits\":{\"build_s\":3601,\"run_s\":3601,\"memory_bytes\":1e16}}",
+         32, 32, 1000, 100, 1e10, 3600, 3600, 1000000000000000},
+        {"{\"timing\":{\"rounds\":7,\"rounds_near_best\":11,\"min_calls\":4,\"warmup\":2,\"min_slot_ms\":2},"
+         "\"limits\":{\"build_s\":20,\"run_s\":30,\"memory_bytes\":5000000}}",
+         7, 11, 4, 2, 2e6, 20, 30, 5000000},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char json[600];
+        struct trial *t = NULL;
+        const struct timing_rules *r;
+
+        snprintf(json, sizeof json, "{\"trial\":\"t1\",\"token\":4,\"program\":\"" HEX "\",\"body\":%s}",
+                 cases[i].body);
+        assert_int_equal(make(json, &t, NULL), ERR_OK);
+        r = &t->rules;
+        assert_int_equal(r->rounds, cases[i].rounds);
+        assert_int_equal(r->rounds_near_best, cases[i].near);
+        assert_int_equal(r->min_calls, cases[i].calls);
+        assert_int_equal(r->warmup, cases[i].warmup);
+        assert_true(r->min_slot_ns == cases[i].slot_ns && r->best_ns == 0 && r->bridge == 0);
+        assert_true(t->build_s == cases[i].build_s && t->run_s == cases[i].run_s);
+        assert_int_equal(t->memory_bytes, cases[i].memory_bytes);
+        trial_free(t);
+    }
+}
+
+static struct trial *with_program(const char *limits)
+{
+    struct trial *t = NULL;
+    struct program p;
+    struct buf text;
+    char json[400];
+    static const int64_t one[3] = {1, 1, 1};
+
+    snprintf(json, sizeof json, "{\"trial\":\"t1\",\"token\":4,\"program\":\"" HEX "\",\"body\":{\"limits\":{%s}}}",
+             limits);
+    assert_int_equal(make(json, &t, NULL), ERR_OK);
+    program_init(&p);
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    p.workload = strdup("dense f32 m=1");
+    p.template_id = strdup("dense/x");
+    p.template_version = 3;
+    p.knobs = cJSON_Parse("{\"a\":2}");
+    p.flops = 77;
+    p.build_s = 4;
+    p.run_s = 5;
+    p.memory_bytes = 3000000;
+    strcpy(p.api, "opencl");
+    strcpy(program_add_module(&p, "m", LANG_OPENCL_C, "")->source.hex, HEX);
+    program_add_buffer(&p, "y", ROLE_OUTPUT, DTYPE_F32, 250000);
+    program_add_buffer(&p, "z", ROLE_INPUT, DTYPE_F16, 500000);
+    program_arg_buffer(program_add_kernel(&p, PHASE_RUN, 0, "f", one, one), 0);
+    assert_int_equal(program_to_json(&p, &text), ERR_OK);
+    trial_take_program(t, text.data, text.len);
+    if (t->finished)
+        fail_msg("%s", t->record.why);
+    program_fini(&p);
+    buf_fini(&text);
+    return t;
+}
+
+/* Of the job's limits and the program's the lower ones; the host gets a second more for each 50 MB. */
+static void a_program_gives_its_identity_and_its_limits(void **state)
+{
+    struct trial *t = with_program("\"build_s\":20,\"run_s\":30,\"memory_bytes\":9000000");
+
+    (void)state;
+    assert_string_equal(t->record.workload, "dense f32 m=1");
+    assert_string_equal(t->record.template_id, "dense/x");
+    assert_int_equal(t->record.template_version, 3);
+    assert_int_equal(cJSON_GetObjectItem(t->record.knobs, "a")->valueint, 2);
+    assert_true(t->record.flops == 77);
+    assert_string_equal(t->record.verified, "not checked"); /* it has no pass */
+    assert_int_equal(t->buffer_bytes, 2000000);
+    assert_true(t->build_s == 4 && fabs(t->run_s - 5.04) < 1e-9);
+    assert_int_equal(t->memory_bytes, 3000000);
+    trial_free(t);
+    t = with_program("\"build_s\":2,\"run_s\":3,\"memory_bytes\":2000000");
+    assert_true(t->build_s == 2 && fabs(t->run_s - 3.04) < 1e-9);
+    assert_int_equal(t->memory_bytes, 2000000);
+    trial_free(t);
+}
+
+static void the_rules_reach_the_child_as_they_are(void **state)
+{
+    struct trial *t = NULL;
+    cJSON *o;
+
+    (void)state;
+    make("{\"trial\":\"t1\",\"token\":4,\"program\":\"" HEX
+         "\",\"body\":{\"objective\":\"energy\",\"anchor\":{\"bridge\":0.5},\"timing\":{\"rounds\":6,"
+         "\"rounds_near_best\":7,\"min_calls\":4,\"warmup\":2,\"min_slot_ms\":3,\"best_ns\":100,\"best_lnratio\":-1}}}",
+         &t, NULL);
+    o = trial_time_request(t);
+    assert_string_equal(cJSON_GetObjectItem(o, "program")->valuestring, HEX);
+    assert_int_equal(cJSON_GetObjectItem(o, "rounds")->valueint, 6);
+    assert_int_equal(cJSON_GetObjectItem(o, "rounds_near_best")->valueint, 7);
+    assert_int_equal(cJSON_GetObjectItem(o, "min_calls")->valueint, 4);
+    assert_int_equal(cJSON_GetObjectItem(o, "warmup")->valueint, 2);
+    assert_true(cJSON_GetObjectItem(o, "min_slot_ns")->valuedouble == 3e6);
+    assert_true(cJSON_GetObjectItem(o, "best_ns")->valuedouble == 100);
+    assert_true(cJSON_GetObjectItem(o, "best_lnratio")->valuedouble == -1);
+    assert_true(cJSON_GetObjectItem(o, "bridge")->valuedouble == 0.5);
+    assert_true(cJSON_IsFalse(cJSON_GetObjectItem(o, "may_censor")));
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(o, "energy")));
+    cJSON_Delete(o);
+    trial_free(t);
+}
+
+static void samples_are_kept_up_to_64(void **state)
+{
+    double ns[70];
+    struct trial *t = NULL;
+    cJSON *item = cJSON_Parse("{\"status\":\"ok\",\"time_ns\":5,\"censored\":true,\"calls\":3}");
+
+    (void)state;
+    for (int i = 0; i < 70; i++)
+        ns[i] = i;
+    cJSON_AddItemToObject(item, "samples", cJSON_CreateDoubleArray(ns, 70));
+    make("{\"trial\":\"t1\",\"token\":4,\"program\":\"" HEX "\"}", &t, NULL);
+    trial_take_time(t, item, NULL);
+    assert_int_equal(t->record.n_samples, RECORD_MAX_SAMPLES);
+    assert_true(t->record.samples_ns[63] == 63 && t->record.censored && isnan(t->record.lnratio));
+    assert_int_equal(t->record.calls, 3);
+    trial_free(t);
+    cJSON_Delete(item);
+}
+
 static void a_program_that_is_no_program_ends_the_trial(void **state)
 {
     struct trial *t = NULL;
@@ -200,6 +344,10 @@ int main(void)
         cmocka_unit_test(mad_rules_are_bounded),
         cmocka_unit_test(a_lease_without_id_token_or_program_is_refused),
         cmocka_unit_test(where_energy_is_searched_nobody_is_given_up),
+        cmocka_unit_test(rules_and_limits_have_their_ranges),
+        cmocka_unit_test(a_program_gives_its_identity_and_its_limits),
+        cmocka_unit_test(the_rules_reach_the_child_as_they_are),
+        cmocka_unit_test(samples_are_kept_up_to_64),
         cmocka_unit_test(a_program_that_is_no_program_ends_the_trial),
         cmocka_unit_test(answers_of_children_make_records_that_print),
         cmocka_unit_test(failures_keep_status_stage_and_words),

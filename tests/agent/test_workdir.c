@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+#include <utime.h>
 #include <cmocka.h>
 
 static int own_tmp(void **state)
@@ -72,6 +74,69 @@ static void sweeping_removes_what_the_killed_left(void **state)
     waitpid(pid, &status, 0);
     assert_int_equal(workdir_sweep(), 1);
     assert_int_equal(workdir_sweep(), 0);
+}
+
+/* Without a lock it may be in the making; not any more after ten minutes. What has another name is no agent's. */
+static void sweeping_removes_orphans_when_they_are_old(void **state)
+{
+    static const char *const names[] = {WORKDIR_STEM ".young", WORKDIR_STEM ".old", "tune-other.old"};
+    const time_t now = time(NULL);
+    struct utimbuf old = {now - 700, now - 700}, young = {now - 500, now - 500};
+    char path[3][PATH_MAX];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        snprintf(path[i], sizeof path[i], "%s/%s", getenv("TMPDIR"), names[i]);
+        assert_int_equal(dir_make(path[i], 0700, NULL), ERR_OK);
+        assert_int_equal(utime(path[i], i ? &old : &young), 0);
+    }
+    assert_int_equal(workdir_sweep(), 1);
+    assert_int_equal(access(path[0], F_OK), 0);
+    assert_int_not_equal(access(path[1], F_OK), 0);
+    assert_int_equal(access(path[2], F_OK), 0);
+    dir_remove(path[0]);
+    dir_remove(path[2]);
+}
+
+static void a_blob_may_have_a_second_name(void **state)
+{
+    struct workdir w;
+    struct blobs set;
+    struct sha256 name;
+    struct why why = {""};
+    char to[PATH_MAX + 32];
+
+    (void)state;
+    blobs_init(&set, 1 << 20);
+    blobs_put(&set, "code", 4, &name);
+    assert_int_equal(workdir_open(&w, NULL), ERR_OK);
+    assert_int_equal(workdir_put(&w, &set, name.hex, NULL), ERR_OK);
+    snprintf(to, sizeof to, "%s/second", w.path);
+    assert_int_equal(workdir_link(&w, name.hex, to, &why), ERR_OK);
+    assert_int_equal(access(to, R_OK), 0);
+    assert_int_equal(workdir_link(&w, name.hex, to, &why), ERR_OK); /* it is there */
+    snprintf(to, sizeof to, "%s/no/such/folder", w.path);
+    assert_int_equal(workdir_link(&w, name.hex, to, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "no/such/folder"));
+    workdir_close(&w);
+    blobs_fini(&set);
+}
+
+static void caches_of_generations_lie_apart(void **state)
+{
+    struct workdir w;
+    char a[PATH_MAX + 32], b[PATH_MAX + 32];
+
+    (void)state;
+    assert_int_equal(workdir_open(&w, NULL), ERR_OK);
+    workdir_cache(&w, 0, a, sizeof a);
+    workdir_cache(&w, 1, b, sizeof b);
+    assert_string_not_equal(a, b);
+    assert_true(dir_make(a, 0700, NULL) == ERR_OK && dir_make(b, 0700, NULL) == ERR_OK);
+    workdir_drop_cache(&w, 0);
+    assert_int_not_equal(access(a, F_OK), 0);
+    assert_int_equal(access(b, F_OK), 0);
+    workdir_close(&w);
 }
 
 static void blobs_come_back_checked(void **state)
@@ -136,8 +201,13 @@ static void trimming_keeps_what_is_in_use(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_directory_is_gone_after_close),       cmocka_unit_test(sweeping_spares_the_living),
-        cmocka_unit_test(sweeping_removes_what_the_killed_left), cmocka_unit_test(blobs_come_back_checked),
+        cmocka_unit_test(a_directory_is_gone_after_close),
+        cmocka_unit_test(sweeping_spares_the_living),
+        cmocka_unit_test(sweeping_removes_what_the_killed_left),
+        cmocka_unit_test(blobs_come_back_checked),
+        cmocka_unit_test(sweeping_removes_orphans_when_they_are_old),
+        cmocka_unit_test(a_blob_may_have_a_second_name),
+        cmocka_unit_test(caches_of_generations_lie_apart),
         cmocka_unit_test(trimming_keeps_what_is_in_use),
     };
 

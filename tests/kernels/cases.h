@@ -8,6 +8,7 @@
 /* A bug: `from` becomes `to` wherever it stands in the template's text, its default config for `workload` is run. */
 struct mutant {
     const char *template_id, *workload, *name, *from, *to;
+    const char *needs; /* a feature of the architecture (cuda_arch.h) without which it changes nothing; NULL = none */
 };
 
 struct cases {

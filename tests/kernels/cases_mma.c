@@ -35,7 +35,7 @@ static const struct mutant mutants[] = {
     {"dense/mma", DENSE, "unguarded columns", "m0 + (i) < M && n0 + (j) < N", "m0 + (i) < M"},
     {"dense/mma", DENSE, "a fragment's rows swapped", "lane_id % 16) * PITCH", "lane_id % 16 ^ 8) * PITCH"},
     {"dense/mma", DENSE, "an output's columns swapped", "LID(0) % 4 * 2 + e_ % 2", "LID(0) % 4 * 2 + 1 - e_ % 2"},
-    {"dense/mma", DENSE, "a stage too early", "WAIT_STAGES(STAGES - 2)", "WAIT_STAGES(STAGES - 1)"},
+    {"dense/mma", DENSE, "a stage too early", "WAIT_STAGES(STAGES - 2)", "WAIT_STAGES(STAGES - 1)", "cp_async"},
     {"dense/mma", "dense i8 m=300 n=70 k=32", "a low band as high as others",
      "a_tiles - band < BAND ? a_tiles - band : BAND", "BAND"},
     {"batch_gemm/mma", BATCH, "wrong matrix", "w + (long)b * N * K", "w + (long)(b / 2) * N * K"},

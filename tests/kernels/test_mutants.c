@@ -3,6 +3,7 @@
  * draws, with a mutant of every template and of every class (what is wrong with it), on every architecture; or all
  * (--full). A mutant may write anywhere: the death of the process that runs it is a find as well. */
 #include "core/rng.h"
+#include "runtime/cuda_arch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -147,16 +148,20 @@ static void work(size_t i, struct buf *answer, void *arg)
         buf_printf(answer, "%s on %s: %s (%s), expected a wrong answer", m->name, d->name, err_words(e), why.text);
 }
 
-static void add(const struct mutant *m, int i_device)
+/* False where the device cannot show it. */
+static bool add(const struct mutant *m, int i_device)
 {
     struct workload w;
 
     assert_int_equal(workload_parse(m->workload, &w, NULL), ERR_OK);
     if (template_find(m->template_id)->fit(&w, &under.d[i_device], NULL) == FIT_NONE) /* of CUDA alone, say */
-        return;
+        return false;
+    if (m->needs && !cuda_arch_has(&under.d[i_device], m->needs))
+        return false;
     assert_true(n_items < MAX_ITEMS);
     list[n_items].m = m;
     list[n_items++].i_device = i_device;
+    return true;
 }
 
 /* All of them, on all devices for a sample to choose from, on one each where all are run. */
@@ -169,8 +174,8 @@ static void add_mutants(void)
             if (!template_find(m->template_id))
                 fail_msg("%s: no such template", m->template_id);
             for (int i = 0; is_wanted(m->template_id) && i < under.n_devices; i++)
-                if (!under.is_full || i == turn % under.n_devices)
-                    add(m, i);
+                if (add(m, (turn + i) % under.n_devices) && under.is_full)
+                    break;
         }
 }
 

@@ -202,7 +202,7 @@ int long_test_run(struct long_test *t, struct long_items *items, bool dies_well,
 
 size_t long_test_covered(const struct long_test *t, const struct long_items *items, const char *title)
 {
-    struct coverage table = {NULL};
+    struct coverage table = {.n_rows = 0};
     size_t n = 0;
 
     for (size_t i = 0; i < items->n; i++)

@@ -194,7 +194,7 @@ static void label(struct long_items *items)
 
 static void print_classes(const struct long_items *items)
 {
-    struct coverage table = {NULL};
+    struct coverage table = {.n_rows = 0};
 
     for (size_t i = 0; i < items->n; i++)
         coverage_add(&table, items->labels[i].of[1], "mutants", items->done[i]);

@@ -119,8 +119,9 @@ static void add(const struct template *t, const char *shape, enum item_config co
     assert_int_equal(workload_parse(shape, &w, NULL), ERR_OK);
     (void)new_traits(&w, seen, true);
     assert_true(n_items < MAX_ITEMS);
-    list[n_items++] =
+    list[n_items] =
         (struct item){.t = t, .shape = shape, .config = config, .seed = under.seed + n_items, .is_plain = true};
+    n_items++;
 }
 
 /* Of each type the shape that asks most, in a small config; then shapes with other traits, in random ones. */

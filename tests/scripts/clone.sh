@@ -3,7 +3,7 @@
 # 77 without git, or in a tree from a tarball.
 . "$(dirname "$0")/../scratch.sh"
 
-git -C "$1" rev-parse --git-dir >"$dir/git.out" 2>&1 || {
+git -C "$1" ls-files --error-unmatch CMakeLists.txt >"$dir/git.out" 2>&1 || {
     echo "skipped: $1 is no checkout of git: $(cat "$dir/git.out")"
     exit 77
 }

@@ -16,12 +16,13 @@ head_comment() {
     exit 0
 }
 
-# build PRESET [TARGET...]: configures and builds quietly, all but the benches without a TARGET; shows the whole output when that fails.
+# build PRESET [TARGET...]: configures (with $build_arguments, where set) and builds quietly, all but the benches without a TARGET; shows the
+# whole output when that fails.
 build() {
     build_preset=$1
     shift
     build_log=$(mktemp)
-    if ! { cmake --preset "$build_preset" && cmake --build --preset "$build_preset" ${1:+--target "$@"}; } >"$build_log" 2>&1; then
+    if ! { cmake --preset "$build_preset" ${build_arguments:+"$build_arguments"} && cmake --build --preset "$build_preset" ${1:+--target "$@"}; } >"$build_log" 2>&1; then
         cat "$build_log" >&2
         rm -f "$build_log"
         fail "the build with preset '$build_preset' failed"

@@ -60,7 +60,7 @@ follow_page()
 # Neither errors nor, in what the pages wrote, warnings.
 build()
 {
-    cmake -G Ninja -S . -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O1 >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "cmake failed"; }
+    cmake -G Ninja -S . -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "cmake failed"; }
     # shellcheck disable=SC2086 # a list of targets is meant
     cmake --build build --target $targets >"$work/said" 2>&1 || { grep -v '^\[' "$work/said" >&2; fail "what the pages say does not build"; }
     head -q -n 1 "$work"/steps/*/*.file >"$work/written"

@@ -12,6 +12,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 steps="words includes sizes format shell spdx ci analysis gcc clang tidy abi asan tsan valgrind fuzz"
+case "${1:-}" in -h | --help) head_comment "$0" ;; esac
 [ "${1:-}" != --steps ] || { echo "$steps"; exit 0; }
 : "${TUNE_TEST_DATA:=}"
 export TUNE_TEST_DATA

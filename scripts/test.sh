@@ -10,6 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 labels="unit kernels cuda farm opencl docs bench deploy arm64 build"
+case "${1:-}" in -h | --help) head_comment "$0" ;; esac
 [ "${1:-}" != --labels ] || { echo "$labels"; exit 0; }
 if [ "${1:-}" = --seed ]; then
     TUNE_TEST_SEED=${2:?--seed needs a number}

@@ -4,6 +4,8 @@
 # lines and commands (blocks.awk, change.awk); then all is built and the pages' checks are run. At the end one step of each kind is taken back,
 # and a check has to notice.
 #   follow.sh SOURCE [PAGE...]   only these pages (adding-a-strategy); TUNE_KEEP=DIR (empty) keeps the copy there
+# Where SOURCE was built in SOURCE/build and a namespace is to be had, the copy has that build and is mounted in SOURCE's own place, so that only
+# what the pages change is built.
 set -eu
 source=$1
 shift
@@ -17,10 +19,14 @@ fail()
     exit 1
 }
 
-# The files of the tree as they are now, without what was built.
+# The files of the tree as they are now, and what was built of it where that is of use.
 copy_tree()
 {
-    (cd "$source" && tar -cf - --exclude='./build*' --exclude=./.git --exclude='*.jsonl' .) | (cd "$work/tree" && tar -xf -)
+    built='./build*'
+    [ "$tree" = "$work/tree" ] || built='./build-*'
+    (cd "$source" && tar -cf - --exclude="$built" --exclude=./build/other-builds --exclude=./build/arm64 --exclude=./.git --exclude='*.jsonl' .) |
+        (cd "$work/tree" && tar -xf -)
+    [ "$tree" = "$work/tree" ] || mount --bind "$work/tree" "$tree"
 }
 
 # change DIFF [awk's options]: the lines of a diff block, in the copy.
@@ -60,7 +66,8 @@ follow_page()
 # Neither errors nor, in what the pages wrote, warnings.
 build()
 {
-    cmake -G Ninja -S . -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "cmake failed"; }
+    [ -e build/CMakeCache.txt ] || set -- -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0
+    cmake -S . -B build "$@" >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "cmake failed"; }
     # shellcheck disable=SC2086 # a list of targets is meant
     cmake --build build --target $targets >"$work/said" 2>&1 || { grep -v '^\[' "$work/said" >&2; fail "what the pages say does not build"; }
     head -q -n 1 "$work"/steps/*/*.file >"$work/written"
@@ -98,14 +105,20 @@ if ! "${TUNE_BIN_DIR:-$source/build/bin}/tune" doctor >/dev/null 2>&1; then
     echo "skipped: \`tune doctor\` finds no device to run the pages' kernels on"
     exit 77
 fi
+if [ -z "${TUNE_KEEP:-}" ] && [ -z "${TUNE_OWN_PLACE:-}" ] && [ -e "$source/build/CMakeCache.txt" ] &&
+    unshare -rm mount --bind "$source" "$source" 2>/dev/null; then
+    TUNE_OWN_PLACE=1 exec unshare -rm "$0" "$source" "$@"
+fi
 work=${TUNE_KEEP:-$(mktemp -d)}
+tree=${TUNE_OWN_PLACE:+$source}
+tree=${tree:-$work/tree}
 [ -n "${TUNE_KEEP:-}" ] || trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/tree" "$work/steps"
-TUNE_BIN_DIR=$work/tree/build/bin
+TUNE_BIN_DIR=$tree/build/bin
 export TUNE_BIN_DIR
 [ $# -gt 0 ] || set -- $(cd "$source/docs" && ls adding-a*.md | sed 's/\.md$//')
 copy_tree
-cd "$work/tree"
+cd "$tree"
 for page in "$@"; do
     follow_page "$page"
 done

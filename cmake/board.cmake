@@ -3,6 +3,7 @@
 # out. OpenCL is loaded at run time.
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 tune_package(cjson REQUIRED "none has libcjson.a, scripts/arm64_sysroot.sh makes it" HEADERS cjson/cJSON.h LIBRARY cjson)
+tune_package(expat REQUIRED libexpat1-dev HEADERS expat.h LIBRARY expat)
 tune_package(zlib REQUIRED zlib1g-dev HEADERS zlib.h LIBRARY z)
 tune_package(nng REQUIRED libnng-dev HEADERS nng/nng.h LIBRARY nng)
 tune_package(mbedcrypto REQUIRED libmbedtls-dev HEADERS mbedtls/sha256.h LIBRARY mbedcrypto)

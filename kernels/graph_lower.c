@@ -35,7 +35,7 @@ unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
     for (int l = 1; l < GRAPH_LAYOUTS; l++)
         if (fitting(g, i, l) || fitting(g, (size_t)g->nodes[i].x, l))
             bits |= 1u << l;
-    return t == DTYPE_I8 && (bits & 2) ? 2 : bits;
+    return t == DTYPE_I8 && (bits & ~1u) ? bits & ~1u : bits;
 }
 
 int graph_gives(const struct graph *g, size_t i, int layout)

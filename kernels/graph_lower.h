@@ -14,8 +14,8 @@
 #define GRAPH_LAYOUTS 4     /* conv_layouts: nchw nchw4c nchw8c nchw16c, by position */
 #define GRAPH_ANY_LAYOUT -1 /* one pixel: channels lie in order in every layout */
 
-/* Layouts that node `i` can be computed in, a bit each: those that fit its channels; i8 networks have nchw4c alone
- * where it fits. Input, dense, softmax: nchw. */
+/* Layouts that node `i` can be computed in, a bit each: those that fit its channels; i8 networks have blocks of
+ * channels alone where they fit. Input, dense, softmax: nchw. */
 unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t);
 
 /* The layout of what node `i` gives when it is computed in `layout`, and of what it must be given: its x, its residual.

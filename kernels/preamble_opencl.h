@@ -164,11 +164,21 @@ typedef SUM sum_vector __attribute__((ext_vector_type(VEC), aligned(sizeof(SUM))
 #else
 #define OUT ELEM
 #endif
-/* Requantisation: round to nearest even, saturate. Vectors: with a scale for each lane, or one for all. */
-#define REQUANTISE1(f) convert_char_sat_rte(f)
+/* Requantisation: round to nearest even, saturate. A float that 3 * 2^22 was added to has its whole part, rounded so, in its
+ * lowest bits: PoCL's own conversion with rounding and saturation goes lane by lane. Vectors: with a scale for each lane, or one
+ * for all. */
+#define REQUANTISE1(f) ((char)as_int(clamp((f), -128.0f, 127.0f) + 12582912.0f))
 #if DT == 2 && VEC > 1
+#define IN_LOWEST_BITS(f) CAT(as_int, VEC)(clamp((f), -128.0f, 127.0f) + 12582912.0f)
+#ifdef POCL_DEVICE_ADDRESS_BITS
+typedef char chars __attribute__((ext_vector_type(VEC), aligned(1)));
+#define STORE_REQUANTISED(f, p) (*(GLOBAL chars *)(p) = __builtin_convertvector(IN_LOWEST_BITS(f), chars))
+#else
+#define STORE_REQUANTISED(f, p) CAT(vstore, VEC)(CAT(convert_char, VEC)(IN_LOWEST_BITS(f)), 0, (p))
+#endif
 #define FLOAT_VT(v) CAT(convert_float, VEC)(v)
-#define REQUANTISED(v) CAT(CAT(convert_char, VEC), _sat_rte)(v)
-#define VSTORE_REQUANTISED_K(v, s, p) CAT(vstore, VEC)(REQUANTISED(FLOAT_VT(v) * CAT(vload, VEC)(0, (s))), 0, (p))
-#define VSTORE_REQUANTISED_Q(v, s, p) CAT(vstore, VEC)(REQUANTISED(FLOAT_VT(v) * (s)), 0, (p))
+#define VSTORE_REQUANTISED_K(v, s, p) STORE_REQUANTISED(FLOAT_VT(v) * CAT(vload, VEC)(0, (s)), p)
+#define VSTORE_REQUANTISED_Q(v, s, p) STORE_REQUANTISED(FLOAT_VT(v) * (s), p)
+#elif DT == 2
+#define STORE_REQUANTISED(f, p) (*(p) = REQUANTISE1(f))
 #endif

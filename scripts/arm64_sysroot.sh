@@ -14,9 +14,9 @@ dir=$1 wanted=build
 [ "${2:-}" != --run ] || wanted=run
 suite=${TUNE_ARM64_SUITE:-$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")}
 triplet=aarch64-linux-gnu
-build_packages="libc6-dev libnng-dev libcjson-dev libmbedtls-dev zlib1g-dev opencl-c-headers"
+build_packages="libc6-dev libnng-dev libcjson-dev libmbedtls-dev libexpat1-dev zlib1g-dev opencl-c-headers"
 run_packages="pocl-opencl-icd ocl-icd-libopencl1"
-stamp="$suite-3"
+stamp="$suite-4"
 
 has() {
     [ "$(cat "$dir/.tune-$1" 2>/dev/null)" = "$stamp" ]

@@ -10,7 +10,7 @@
 #   --trials N     configs measured of each workload (16); 0: none, the log that is there is taken
 #   --time T       longest tuning of each network (10m)
 #   --threads N    of the CPU device and of onnxruntime (1)
-#   --layout L     f32 and f16: layouts that may be chosen (nchw,nchw16c)
+#   --layout L     layouts that may be chosen (nchw,nchw16c; i8 takes the second)
 #   --seconds S    shortest time of each of onnxruntime's measurements (3)
 #
 # Needs the programs (TUNE_BIN_DIR, else build/bin) and scripts/install_deps.sh --bench (TUNE_PEERS). Logs, bundles and
@@ -57,17 +57,13 @@ mkdir -p "$POCL_CACHE_DIR"
 # tune_set NETWORK DTYPE LOG: measures what the whole network needs.
 tune_set() {
     [ "$trials" -gt 0 ] || return 0
-    list=$layouts
-    [ "$2" != i8 ] || list=nchw4c
-    "$bin/tune" run --network "$1" --dtype "$2" --whole --layout "$list" --trials "$trials" --time "$time" \
+    "$bin/tune" run --network "$1" --dtype "$2" --whole --layout "$layouts" --trials "$trials" --time "$time" \
         --threads "$threads" -q -o "$3" >"$3.txt" || { cat "$3.txt" >&2; return 1; }
 }
 
 # build_set NETWORK DTYPE LOG NAME: the bundle, installed, and the example over it.
 build_set() {
-    list=$layouts
-    [ "$2" != i8 ] || list=nchw4c
-    "$bin/tune" deploy "${3%.jsonl}.best.jsonl" --network "$1" --dtype "$2" --whole --allow-nearest --layout "$list" --name "$4" -o "$out/$4" |
+    "$bin/tune" deploy "${3%.jsonl}.best.jsonl" --network "$1" --dtype "$2" --whole --allow-nearest --layout "$layouts" --name "$4" -o "$out/$4" |
         grep -A1 '^whole network'
     {
         cmake -S "$out/$4" -B "$out/$4-build" -DCMAKE_INSTALL_PREFIX="$out/$4-installed" -D"$4_VECTORS=OFF"

@@ -1,104 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/foreign/ktt_xml.h"
 
+#include "core/err.h"
+
+#include <expat.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAME 64
-#define MAX_VALUE 4096
 #define MAX_PARTS 65536 /* attributes and elements of one result */
+#define CHUNK (1 << 20) /* expat counts in int */
 
-struct xml {
-    const char *at, *end;
+struct reader {
+    XML_Parser parser;
+    const struct ktt_xml_sink *sink;
+    cJSON *result; /* the <KernelResult> or <Metadata> that is read, NULL between them */
     int64_t i_line;
-    bool is_closed; /* </TuningData> was seen */
+    int depth; /* of elements below it */
+    size_t n_parts;
+    bool is_done; /* the sink wants no more, or it is bad */
+    enum err e;
+    struct why *why;
 };
 
-struct tag {
-    char name[MAX_NAME];
-    bool is_end;  /* </name> */
-    bool is_self; /* <name ../> */
-    cJSON *attributes;
-    int64_t i_line;
-};
-
-enum tag_kind { TAG_ONE, TAG_NONE, TAG_CUT, TAG_BAD, TAG_NOMEM };
-
-static void step(struct xml *x)
+static void stop(struct reader *r, enum err e)
 {
-    x->i_line += *x->at++ == '\n';
+    r->is_done = true;
+    r->e = e;
+    XML_StopParser(r->parser, XML_FALSE);
 }
 
-static bool is_name(char c)
+static void stop_as_bad(struct reader *r, const char *words)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == ':';
-}
-
-static void skip_space(struct xml *x)
-{
-    while (x->at < x->end && strchr(" \t\r\n", *x->at) && *x->at)
-        step(x);
-}
-
-/* False when it is empty or too long. */
-static bool read_name(struct xml *x, char out[MAX_NAME])
-{
-    size_t n = 0;
-
-    while (x->at < x->end && is_name(*x->at) && n + 1 < MAX_NAME) {
-        out[n++] = *x->at;
-        step(x);
-    }
-    out[n] = '\0';
-    return n > 0 && (x->at == x->end || !is_name(*x->at));
-}
-
-/* One character of a value: itself, or of an entity. */
-static char read_char(struct xml *x)
-{
-    static const struct {
-        const char *text;
-        char c;
-    } entities[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
-    const char c = *x->at;
-
-    for (size_t i = 0; c == '&' && i < sizeof entities / sizeof *entities; i++) {
-        const size_t n = strlen(entities[i].text);
-
-        if ((size_t)(x->end - x->at) >= n && memcmp(x->at, entities[i].text, n) == 0) {
-            x->at += n;
-            return entities[i].c;
-        }
-    }
-    step(x);
-    return c;
-}
-
-static enum tag_kind read_value(struct xml *x, char out[MAX_VALUE])
-{
-    char quote;
-    size_t n = 0;
-
-    if (x->at == x->end)
-        return TAG_CUT;
-    quote = *x->at;
-    if (quote != '"' && quote != '\'')
-        return TAG_BAD;
-    for (step(x); x->at < x->end && *x->at != quote;) {
-        const char c = read_char(x);
-
-        if (n + 1 == MAX_VALUE || !c)
-            return TAG_BAD;
-        out[n++] = c;
-    }
-    out[n] = '\0';
-    if (x->at == x->end)
-        return TAG_CUT;
-    step(x);
-    return TAG_ONE;
+    r->sink->bad((int64_t)XML_GetCurrentLineNumber(r->parser), words, r->sink->arg);
+    stop(r, ERR_OK);
 }
 
 /* A number where the whole text is one, else the text. A pair's value stays text where its type says so. */
@@ -114,182 +49,129 @@ static cJSON *value_of(const char *text)
     return cJSON_CreateString(text);
 }
 
-static enum tag_kind read_attribute(struct xml *x, cJSON *attributes)
+/* `attributes`: name, value, name, value, .., NULL. NULL: no memory. */
+static cJSON *tree_of(const XML_Char **attributes)
 {
-    char name[MAX_NAME], value[MAX_VALUE];
-    enum tag_kind kind;
-    cJSON *item;
-    bool is_text;
+    cJSON *tree = cJSON_CreateObject();
 
-    if (!read_name(x, name))
-        return x->at == x->end ? TAG_CUT : TAG_BAD;
-    skip_space(x);
-    if (x->at == x->end)
-        return TAG_CUT;
-    if (*x->at != '=')
-        return TAG_BAD;
-    step(x);
-    skip_space(x);
-    kind = read_value(x, value);
-    if (kind != TAG_ONE)
-        return kind;
-    item = cJSON_GetObjectItemCaseSensitive(attributes, "ValueType");
-    is_text = strstr(name, "Name") || (cJSON_IsString(item) && strcmp(item->valuestring, "String") == 0);
-    item = is_text ? cJSON_CreateString(value) : value_of(value);
-    if (item && cJSON_AddItemToObject(attributes, name, item))
-        return TAG_ONE;
-    cJSON_Delete(item);
-    return TAG_NOMEM;
-}
+    for (; tree && *attributes; attributes += 2) {
+        const cJSON *type = cJSON_GetObjectItemCaseSensitive(tree, "ValueType");
+        const bool is_text =
+            strstr(*attributes, "Name") || (cJSON_IsString(type) && strcmp(type->valuestring, "String") == 0);
+        cJSON *item = is_text ? cJSON_CreateString(attributes[1]) : value_of(attributes[1]);
 
-/* Behind `<`. */
-static enum tag_kind read_tag(struct xml *x, struct tag *out)
-{
-    enum tag_kind kind = TAG_ONE;
-
-    out->is_end = x->at < x->end && *x->at == '/';
-    if (out->is_end)
-        step(x);
-    if (!read_name(x, out->name))
-        return x->at == x->end ? TAG_CUT : TAG_BAD;
-    while (kind == TAG_ONE) {
-        skip_space(x);
-        if (x->at == x->end)
-            return TAG_CUT;
-        if (*x->at == '>' || *x->at == '/' || *x->at == '?')
-            break;
-        kind = read_attribute(x, out->attributes);
+        if (!item || !cJSON_AddItemToObject(tree, *attributes, item)) {
+            cJSON_Delete(item);
+            cJSON_Delete(tree);
+            return NULL;
+        }
     }
-    if (kind != TAG_ONE)
-        return kind;
-    out->is_self = *x->at == '/';
-    if (out->is_self)
-        step(x);
-    if (x->at == x->end)
-        return TAG_CUT;
-    if (*x->at != '>')
-        return TAG_BAD;
-    step(x);
-    return TAG_ONE;
-}
-
-/* Behind `<!` or `<?`: to the next `>`. */
-static bool pass_declaration(struct xml *x)
-{
-    while (x->at < x->end && *x->at != '>')
-        step(x);
-    return x->at < x->end;
-}
-
-/* The next tag; its attributes are the caller's. TAG_NONE at the end. */
-static enum tag_kind next_tag(struct xml *x, struct tag *out)
-{
-    enum tag_kind kind;
-
-    for (;;) {
-        while (x->at < x->end && *x->at != '<')
-            step(x);
-        if (x->at == x->end)
-            return TAG_NONE;
-        *out = (struct tag){.i_line = x->i_line};
-        step(x);
-        if (x->at == x->end || (*x->at != '!' && *x->at != '?'))
-            break;
-        if (!pass_declaration(x))
-            return TAG_CUT;
-    }
-    out->attributes = cJSON_CreateObject();
-    kind = out->attributes ? read_tag(x, out) : TAG_NOMEM;
-    if (kind != TAG_ONE)
-        cJSON_Delete(out->attributes);
-    return kind;
+    return tree;
 }
 
 /* Puts a child where the JSON form has it: pairs into "Configuration", results into "ComputationResults", what is said
- * of a result's kernel into the latest of these. Others (counters, sizes) are left out. Takes the attributes. */
-static bool add_child(cJSON *result, const struct tag *t)
+ * of a result's kernel into the latest of these. Others (counters, sizes) are left out. False: no memory. */
+static bool add_child(cJSON *result, const char *name, const XML_Char **attributes)
 {
-    const bool is_pair = strcmp(t->name, "Pair") == 0, is_run = strcmp(t->name, "ComputationResult") == 0;
+    const bool is_pair = strcmp(name, "Pair") == 0, is_run = strcmp(name, "ComputationResult") == 0;
     const char *list_name = is_pair ? "Configuration" : "ComputationResults";
-    cJSON *list = cJSON_GetObjectItemCaseSensitive(result, list_name);
-    bool ok = true;
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(result, list_name),
+          *latest = list && list->child ? list->child->prev : NULL;
+    cJSON *child;
+    bool ok;
 
-    if (is_pair || is_run) {
-        if (!list)
-            list = cJSON_AddArrayToObject(result, list_name);
-        ok = list && cJSON_AddItemToArray(list, t->attributes);
-    } else if (strcmp(t->name, "CompilationData") == 0 && list) {
-        cJSON *latest = list->child ? list->child->prev : NULL;
-
-        ok = latest && cJSON_AddItemToObject(latest, t->name, t->attributes);
-    } else {
-        cJSON_Delete(t->attributes);
+    if (!is_pair && !is_run && (strcmp(name, "CompilationData") != 0 || !latest))
         return true;
-    }
+    if (!list && !(list = cJSON_AddArrayToObject(result, list_name)))
+        return false;
+    child = tree_of(attributes);
+    if (!child)
+        return false;
+    ok = is_pair || is_run ? cJSON_AddItemToArray(list, child) : cJSON_AddItemToObject(latest, name, child);
     if (!ok)
-        cJSON_Delete(t->attributes);
+        cJSON_Delete(child);
     return ok;
 }
 
-/* All of <KernelResult>, whose start tag was read; its attributes become the tree. Frees the tree unless TAG_ONE. */
-static enum tag_kind read_result(struct xml *x, const struct tag *start)
+static void start_element(void *arg, const XML_Char *name, const XML_Char **attributes)
 {
-    size_t n_parts = 0;
-    enum tag_kind kind = TAG_ONE;
+    struct reader *r = arg;
 
-    while (kind == TAG_ONE && !start->is_self) {
-        struct tag t;
-
-        kind = next_tag(x, &t);
-        if (kind != TAG_ONE)
-            break;
-        if (t.is_end) {
-            cJSON_Delete(t.attributes);
-            if (strcmp(t.name, start->name) == 0)
-                return TAG_ONE;
-        } else if (++n_parts > MAX_PARTS) {
-            cJSON_Delete(t.attributes);
-            kind = TAG_BAD;
-        } else if (!add_child(start->attributes, &t)) {
-            kind = TAG_NOMEM;
-        }
+    if (r->is_done)
+        return;
+    if (r->result) {
+        r->depth++;
+        if (++r->n_parts > MAX_PARTS)
+            stop_as_bad(r, "a result of more than 65536 parts: it and what follows are left out");
+        else if (!add_child(r->result, name, attributes))
+            stop(r, ERR_NOMEM);
+    } else if (strcmp(name, "KernelResult") == 0 || strcmp(name, "Metadata") == 0) {
+        r->depth = 0;
+        r->n_parts = 0;
+        r->i_line = (int64_t)XML_GetCurrentLineNumber(r->parser);
+        r->result = tree_of(attributes);
+        if (!r->result)
+            stop(r, ERR_NOMEM);
     }
-    if (kind == TAG_ONE)
-        return kind;
-    cJSON_Delete(start->attributes);
-    return kind == TAG_NONE ? TAG_CUT : kind;
 }
 
-/* One top-level tag; false ends the reading with *kind. */
-static bool take_tag(struct xml *x, const struct ktt_xml_sink *sink, enum tag_kind *kind, struct why *why)
+static void end_element(void *arg, const XML_Char *name)
 {
-    struct tag t;
-    bool is_result;
+    struct reader *r = arg;
+    cJSON *whole = r->result;
 
-    *kind = next_tag(x, &t);
-    if (*kind != TAG_ONE)
-        return false;
-    x->is_closed |= t.is_end && strcmp(t.name, "TuningData") == 0;
-    is_result = strcmp(t.name, "KernelResult") == 0 && !t.is_end;
-    if (!is_result && (t.is_end || strcmp(t.name, "Metadata") != 0)) {
-        cJSON_Delete(t.attributes);
-        return true;
+    if (r->is_done || !whole || r->depth-- > 0)
+        return;
+    r->result = NULL;
+    if (!r->sink->element(name, whole, r->i_line, r->sink->arg, r->why))
+        stop(r, ERR_OK);
+}
+
+/* KTT writes none; they could only grow. */
+static void start_doctype(void *arg, const XML_Char *name, const XML_Char *system, const XML_Char *public,
+                          int has_subset)
+{
+    (void)name, (void)system, (void)public, (void)has_subset;
+    stop_as_bad(arg, "a document type, which KTT does not write: what follows is left out");
+}
+
+static void tell_why_it_ended(struct reader *r)
+{
+    const int64_t i_line = (int64_t)XML_GetCurrentLineNumber(r->parser);
+
+    switch (XML_GetErrorCode(r->parser)) {
+    case XML_ERROR_NO_MEMORY:
+        r->e = ERR_NOMEM;
+        break;
+    case XML_ERROR_NO_ELEMENTS:
+    case XML_ERROR_UNCLOSED_TOKEN:
+    case XML_ERROR_PARTIAL_CHAR:
+        r->sink->bad(i_line, "the file ends within its results", r->sink->arg);
+        break;
+    default:
+        r->sink->bad(i_line, "not XML as KTT writes it from here on: what follows is left out", r->sink->arg);
     }
-    if (is_result)
-        *kind = read_result(x, &t);
-    return *kind == TAG_ONE && sink->element(t.name, t.attributes, t.i_line, sink->arg, why);
 }
 
 enum err ktt_xml_read(const char *text, size_t n, const struct ktt_xml_sink *sink, struct why *why)
 {
-    struct xml x = {text, text + n, 1, false};
-    enum tag_kind kind;
+    struct reader r = {.parser = XML_ParserCreate(NULL), .sink = sink, .e = ERR_OK, .why = why};
+    enum XML_Status status = XML_STATUS_OK;
 
-    while (take_tag(&x, sink, &kind, why))
-        ;
-    if (kind == TAG_CUT || (kind == TAG_NONE && !x.is_closed))
-        sink->bad(x.i_line, "the file ends within its results", sink->arg);
-    else if (kind == TAG_BAD)
-        sink->bad(x.i_line, "not XML as KTT writes it from here on: what follows is left out", sink->arg);
-    return kind == TAG_NOMEM ? why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM)) : ERR_OK;
+    if (!r.parser)
+        return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    XML_SetUserData(r.parser, &r);
+    XML_SetElementHandler(r.parser, start_element, end_element);
+    XML_SetStartDoctypeDeclHandler(r.parser, start_doctype);
+    for (size_t at = 0, part; status == XML_STATUS_OK && at <= n; at += part) {
+        part = n - at < CHUNK ? n - at : CHUNK;
+        status = XML_Parse(r.parser, text + at, (int)part, at + part == n);
+        if (at + part == n)
+            break;
+    }
+    if (status == XML_STATUS_ERROR && !r.is_done)
+        tell_why_it_ended(&r);
+    cJSON_Delete(r.result);
+    XML_ParserFree(r.parser);
+    return r.e == ERR_NOMEM ? why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM)) : ERR_OK;
 }

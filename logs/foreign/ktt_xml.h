@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ktt_xml.h - the XML of KTT's results as trees of the shape its JSON has. No general XML: elements and attributes as
- * that writer makes them; text, comments and declarations are passed over. */
+/* ktt_xml.h - the XML of KTT's results as trees of the shape its JSON has; text and elements of others are passed over. */
 #ifndef TUNE_LOGS_FOREIGN_KTT_XML_H
 #define TUNE_LOGS_FOREIGN_KTT_XML_H
 

@@ -104,7 +104,8 @@ struct scan {
 /* One whole line without its '\n'; false when the caller has had enough. */
 static bool give(struct scan *s, const char *text, size_t n, bool is_torn)
 {
-    const struct log_line line = {s->too_long ? NULL : text, s->too_long ? 0 : n, ++s->i_line, is_torn};
+    const bool is_held = !s->too_long && n <= RECORD_MAX_BYTES; /* wherever the pieces of reading meet */
+    const struct log_line line = {is_held ? text : NULL, is_held ? n : 0, ++s->i_line, is_torn};
 
     s->too_long = false;
     if (line.text && n == 0)

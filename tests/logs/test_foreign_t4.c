@@ -302,8 +302,8 @@ static void a_file_cut_anywhere_gives_its_whole_results(void **state)
 
         if (read_text(text, cut, &h, NULL) != ERR_OK || h.n != expected)
             fail_msg("cut at %zu: %zu results, expected %zu", cut, h.n, expected);
-        if ((cut > one + 2 && cut < two) != (h.n_bad > 0) && expected == 1 && cut > one + 2)
-            fail_msg("cut at %zu: %zu said", cut, h.n_bad);
+        if (cut > one + 2 && cut < two && h.n_bad != 1)
+            fail_msg("cut at %zu, within the second: %zu said", cut, h.n_bad);
         forget(&h);
     }
 }

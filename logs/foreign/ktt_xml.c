@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/foreign/ktt_xml.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ enum tag_kind { TAG_ONE, TAG_NONE, TAG_CUT, TAG_BAD, TAG_NOMEM };
 
 static void step(struct xml *x)
 {
+    assert(x->at < x->end);
     x->i_line += *x->at++ == '\n';
 }
 
@@ -52,6 +54,7 @@ static bool read_name(struct xml *x, char out[MAX_NAME])
         out[n++] = *x->at;
         step(x);
     }
+    assert(n < MAX_NAME);
     out[n] = '\0';
     return n > 0 && (x->at == x->end || !is_name(*x->at));
 }
@@ -94,6 +97,7 @@ static enum tag_kind read_value(struct xml *x, char out[MAX_VALUE])
             return TAG_BAD;
         out[n++] = c;
     }
+    assert(n < MAX_VALUE);
     out[n] = '\0';
     if (x->at == x->end)
         return TAG_CUT;

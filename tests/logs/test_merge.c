@@ -731,6 +731,8 @@ static void heads_have_bounds(void **state)
         {"\"schema\":1,\"id\":\"t\"", true, 0},
         {"\"schema\":2147483647,\"id\":\"t\",\"job\":\"j\",\"ts\":7", true, 7},
         {"\"schema\":0,\"id\":\"t\",\"x\":1", false, 0},
+        {"\"schema\":0,\"id\":\"t\",\"job\":\"j\",\"x\":1,\"ts\":7", false, 0},
+        {"\"schema\":2147483648,\"id\":\"t\",\"job\":\"j\",\"x\":1,\"ts\":7", false, 0},
         {"\"id\":\"t\",\"ts\":7", false, 0},
         {"\"schema\":1,\"ts\":7", false, 0},
         {"\"schema\":1,\"id\":\"" ID_64 "\",\"job\":\"" JOB_39 "\",\"ts\":7", true, 7},

@@ -3,6 +3,7 @@
 
 #include "search_space/arith.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -517,6 +518,7 @@ enum err value_list_parse(const char *text, cJSON **out, struct why *why)
         r.at++;
     if (!e && *r.at)
         e = expected(&r, "the end");
+    assert(e || (r.depth == 0 && r.n_variables == 0));
     if (e)
         cJSON_Delete(list);
     else

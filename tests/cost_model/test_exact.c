@@ -4,6 +4,7 @@
 #include "cost_model/gbdt_json.h"
 #include "cost_model/gbdt_model.h"
 #include "cost_model/gpr.h"
+#include "cost_model/gpr_private.h"
 #include "cost_model/loss.h"
 #include "cost_model/ridge.h"
 #include "cost_model/share.h"
@@ -522,6 +523,23 @@ static void means_and_deviations_are_those_of_the_textbook(void **state)
     gpr_free(g);
 }
 
+/* Of one row with target 0 the likelihood asks for little variance, the priors for what they hold probable. With scale
+ * e^a and noise e^n the slopes are e^2a / (e^2a + e^2n) + a and e^2n / (e^2a + e^2n) + n + 3: a = -1 and n = -3 but for
+ * some hundredths. The length, of which one row says nothing, stays. */
+static void shapes_are_the_most_probable_ones(void **state)
+{
+    const float row[1] = {0.5f};
+    const double y[1] = {0};
+    struct gpr_shape s;
+
+    (void)state;
+    gpr_shape_init(&s, 1);
+    assert_int_equal(gpr_shape_improve(&s, row, y, 1, 200), ERR_OK);
+    near(s.logs[0], 0.5, 1e-9, "length");
+    near(gpr_log_noise(&s), -3.02, 0.03, "noise");
+    near(gpr_log_scale(&s), -0.98, 0.03, "scale");
+}
+
 /* ---- parts ---- */
 
 static void exp_is_close_to_libm_s_to_its_ends(void **state)
@@ -572,6 +590,7 @@ int main(void)
         cmocka_unit_test(columns_of_files_must_ascend),
         cmocka_unit_test(more_thresholds_than_a_column_holds_are_kept),
         cmocka_unit_test(means_and_deviations_are_those_of_the_textbook),
+        cmocka_unit_test(shapes_are_the_most_probable_ones),
         cmocka_unit_test(exp_is_close_to_libm_s_to_its_ends),
         cmocka_unit_test(an_error_of_any_part_is_told),
     };

@@ -8,6 +8,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -513,6 +515,34 @@ static void large_tables_are_whole(void **state)
     buf_fini(&text);
 }
 
+/* As on a full disk: files may be 100 bytes long, and what passes that is refused. */
+static void a_file_that_finds_no_room_is_an_error(void **state)
+{
+    struct rlimit before, small;
+    struct why why = {""};
+    char bytes[150];
+    struct buf b;
+
+    (void)state;
+    memset(bytes, 'x', sizeof bytes);
+    assert_int_equal(file_replace(path, "old", 3, 0600, NULL), ERR_OK);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 100;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(file_replace(path, bytes, sizeof bytes, 0600, &why), ERR_IO);
+    assert_non_null(strstr(why.text, path));
+    assert_int_equal(file_append(path, bytes, sizeof bytes, false, &why), ERR_IO); /* only 97 of 150 */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    buf_init(&b, 1000);
+    assert_int_equal(file_read(path, &b, NULL), ERR_OK);
+    assert_memory_equal(b.data, "old", 3);
+    assert_int_equal(n_entries(), 1);
+    buf_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -534,6 +564,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tables_may_be_plain_and_end_without_a_line_end, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(odd_tables_are_read_or_told, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(large_tables_are_whole, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_file_that_finds_no_room_is_an_error, make_dir, remove_dir),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -356,8 +356,12 @@ static void a_child_begins_with_signals_as_usual_and_no_core(void **state)
 {
     struct sigaction ignored = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
     sigset_t blocked, before;
+    struct rlimit core;
 
     (void)state;
+    assert_int_equal(getrlimit(RLIMIT_CORE, &core), 0); /* the child's own is 0 however large ours may be */
+    core.rlim_cur = core.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_CORE, &core), 0);
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGTERM);
     assert_int_equal(sigprocmask(SIG_BLOCK, &blocked, &before), 0);

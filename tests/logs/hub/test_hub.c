@@ -43,6 +43,11 @@ static void urls_become_what_is_asked_for(void **state)
         {"https://h:8443", "https://h:8443/"},
         {"http://h/a b+c", "http://h/a%20b+c"},
         {"http://h/a%20b", "http://h/a%20b"},
+        {"http://h/A~z-0_9.x/", "http://h/A~z-0_9.x/"},
+        {"http://h/a:b@c!d$e&f'g(h)i*j,k;l=m", "http://h/a:b@c!d$e&f'g(h)i*j,k;l=m"},
+        {"http://h/\"<>[]^`{|}", "http://h/%22%3C%3E%5B%5D%5E%60%7B%7C%7D"},
+        {"s3://bucket/A~z-0_9.x/!$&'()*,;=:@", "https://s3.us-east-1.amazonaws.com/bucket/A~z-0_9.x/"
+                                               "%21%24%26%27%28%29%2A%2C%3B%3D%3A%40"},
         {"s3://bucket/k/a b+c%20.jsonl", "https://s3.us-east-1.amazonaws.com/bucket/k/a%20b%2Bc%2520.jsonl"},
         {"s3://bucket", "https://s3.us-east-1.amazonaws.com/bucket/"},
     };

@@ -233,6 +233,41 @@ static void no_server_is_unreachable(void **state)
     server_start(&s);
 }
 
+struct told {
+    int n;
+    int64_t n_done, n_total;
+};
+
+static void note_progress(int64_t n_done, int64_t n_total, void *arg)
+{
+    struct told *t = arg;
+
+    t->n++;
+    t->n_done = n_done;
+    t->n_total = n_total;
+}
+
+static void transfers_are_told_both_ways(void **state)
+{
+    const struct hub_url u = url("/x");
+    struct told told = {.n = 0};
+    struct hub *own = NULL;
+    struct hub_object o;
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 100);
+    assert_int_equal(hub_open(&(struct hub_options){.progress = note_progress, .arg = &told}, &own, NULL), ERR_OK);
+    assert_int_equal(hub_put(own, &u, "0123456", 7, HUB_ANY, NULL), ERR_OK);
+    assert_true(told.n > 0 && told.n_done == 7 && told.n_total == 7);
+    server_put(&s, "/x", "0123456789", 10);
+    told = (struct told){.n = 0};
+    assert_int_equal(hub_get(own, &u, &b, &o, NULL), ERR_OK);
+    assert_true(told.n > 0 && told.n_done == 10 && told.n_total == 10);
+    hub_close(own);
+    buf_fini(&b);
+}
+
 /* ---- files ---- */
 
 static char long_text[100001];
@@ -745,6 +780,7 @@ int main(void)
         TEST(statuses_are_errors_with_words),
         TEST(what_may_pass_is_tried_again),
         TEST(no_server_is_unreachable),
+        TEST(transfers_are_told_both_ways),
         TEST(a_fetch_goes_on_where_it_was_cut),
         TEST(a_fetch_of_another_object_begins_anew),
         TEST(a_missing_file_leaves_nothing),

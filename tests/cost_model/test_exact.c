@@ -430,6 +430,127 @@ static void more_thresholds_than_a_column_holds_are_kept(void **state)
     buf_fini(&text);
 }
 
+static void files_of_another_schema_are_refused(void **state)
+{
+    static const char text[] = "{\"schema\":\"tune.gbdt/2\",\"features\":1}";
+    struct model *m = NULL;
+    struct why why = {""};
+    cJSON *root = NULL;
+
+    (void)state;
+    assert_int_equal(json_parse(text, sizeof text - 1, &root, NULL), ERR_OK);
+    assert_int_equal(gbdt_read(&m, root, NULL, 0, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "expected \"tune.gbdt/1\""));
+    assert_null(m);
+    cJSON_Delete(root);
+}
+
+/* A split that only what is missing passes: of a row alone and among many. */
+static void what_is_missing_is_above_every_threshold(void **state)
+{
+    struct model *m = NULL;
+    struct why why = {""};
+    float rows[70], scores[70];
+
+    (void)state;
+    if (read_made(1, "{\"feature\":0,\"cuts\":[0.5],\"low\":[0,1],\"high\":[0,1]}",
+                  "[{\"nodes\":[0,254,1,-1,-2],\"leaves\":[1,2]}]", &m, &why))
+        fail_msg("%s", why.text);
+    for (size_t i = 0; i < 70; i++)
+        rows[i] = i % 2 ? NAN : 1;
+    assert_int_equal(gbdt_ops.predict(m, rows, 70, scores, NULL), ERR_OK);
+    near((double)scores[68], 11, 1e-6, "among many");
+    near((double)scores[69], 12, 1e-6, "missing among many");
+    near(score_of(m, 1), 11, 1e-6, "alone");
+    near(score_of(m, NAN), 12, 1e-6, "missing alone");
+    gbdt_ops.fini(m);
+}
+
+static void rows_of_no_weight_count_for_nothing(void **state)
+{
+    const float x[3] = {-1, 1, 0}, y[3] = {2, 4, 1000}, weights[3] = {1, 1, 0}, asked[1] = {0};
+    float score;
+
+    (void)state;
+    for (size_t i = 0; model_table[i]; i++) {
+        struct model *m = NULL;
+
+        assert_int_equal(model_table[i]->init(&m, 0), ERR_OK);
+        assert_int_equal(model_table[i]->fit(m, &(struct model_data){x, y, weights, 3, 1}), ERR_OK);
+        assert_int_equal(model_table[i]->predict(m, asked, 1, &score, NULL), ERR_OK);
+        assert_true(score >= 2 && score <= 4);
+        model_table[i]->fini(m);
+    }
+}
+
+/* Of 100 rows 75 or 25 are learnt from: a split that leaves 20 rows on each side needs 40. */
+static void the_share_that_is_held_back_is_not_learnt_from(void **state)
+{
+    float x[100], y[100];
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        x[i] = (float)(i % 2);
+        y[i] = x[i] * 8;
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        struct gbdt_options o = one_split();
+        struct model *m;
+
+        o.patience = 5;
+        o.held_back = turn ? 0.75 : 0.25;
+        o.min_child = 20;
+        m = tree_of(&o, x, y, NULL, 100, 1);
+        assert_int_equal(m->fit.trees[0].n_leaves, turn ? 1 : 2);
+        gbdt_ops.fini(m);
+    }
+}
+
+/* Without any feature to split by a tree is the mean of what its sample has left: of the same sample again it is 0. */
+static void training_that_goes_on_draws_other_samples(void **state)
+{
+    float x[64] = {0}, y[64];
+    struct gbdt_options o = one_split();
+    struct model *m;
+
+    (void)state;
+    for (size_t i = 0; i < 64; i++)
+        y[i] = (float)(i * i % 61);
+    o.row_share = 0.5;
+    m = tree_of(&o, x, y, NULL, 64, 1);
+    assert_int_equal(gbdt_continue(m, &(struct model_data){x, y, NULL, 64, 1}, 1), ERR_OK);
+    assert_int_equal(m->fit.trees[1].n_leaves, 1);
+    assert_true(fabs((double)m->fit.trees[0].leaves[0]) > 1e-3 && fabs((double)m->fit.trees[1].leaves[0]) > 1e-3);
+    gbdt_ops.fini(m);
+}
+
+/* Where a is 0 there is b = 0 and 8 only, elsewhere all of 0 .. 8: the cut of the former stands half-way. */
+static void a_cut_within_a_node_is_half_way_between_its_own_rows(void **state)
+{
+    static float x[2 * 900], y[900];
+
+    (void)state;
+    for (size_t n = 36; n <= 900; n *= 5) {
+        struct gbdt_options o = one_split();
+        const float asked[6] = {0, 3, 0, 5, 1, 5};
+        float scores[3];
+        struct model *m;
+
+        for (size_t i = 0; i < n; i++) {
+            x[2 * i] = (float)(i % 2);
+            x[2 * i + 1] = i % 2 ? (float)(i / 2 % 9) : (float)(i / 2 % 2 * 8);
+            y[i] = i % 2 ? 1000 : (float)(i / 2 % 2 * 10);
+        }
+        o.max_depth = 2;
+        m = tree_of(&o, x, y, NULL, n, 2);
+        assert_int_equal(gbdt_ops.predict(m, asked, 3, scores, NULL), ERR_OK);
+        near((double)scores[0], 0, 1e-3, "b = 3");
+        near((double)scores[1], 10, 1e-3, "b = 5");
+        near((double)scores[2], 1000, 1e-3, "a = 1");
+        gbdt_ops.fini(m);
+    }
+}
+
 /* ---- Gaussian processes ---- */
 
 #define G_MAX 70
@@ -540,6 +661,23 @@ static void shapes_are_the_most_probable_ones(void **state)
     near(gpr_log_scale(&s), -0.98, 0.03, "scale");
 }
 
+/* Thirty zeros ask for about thirty times less noise than any prior would stand for. */
+static void shapes_stay_within_bounds(void **state)
+{
+    float rows[30];
+    const double y[30] = {0};
+    struct gpr_shape s;
+
+    (void)state;
+    for (size_t i = 0; i < 30; i++)
+        rows[i] = (float)i / 30;
+    gpr_shape_init(&s, 1);
+    assert_int_equal(gpr_shape_improve(&s, rows, y, 30, 100), ERR_OK);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(s.logs[i] >= -4 && s.logs[i] <= 4);
+    near(gpr_log_noise(&s), -4, 1e-9, "noise");
+}
+
 /* ---- parts ---- */
 
 static void exp_is_close_to_libm_s_to_its_ends(void **state)
@@ -592,6 +730,13 @@ int main(void)
         cmocka_unit_test(means_and_deviations_are_those_of_the_textbook),
         cmocka_unit_test(shapes_are_the_most_probable_ones),
         cmocka_unit_test(exp_is_close_to_libm_s_to_its_ends),
+        cmocka_unit_test(files_of_another_schema_are_refused),
+        cmocka_unit_test(what_is_missing_is_above_every_threshold),
+        cmocka_unit_test(rows_of_no_weight_count_for_nothing),
+        cmocka_unit_test(the_share_that_is_held_back_is_not_learnt_from),
+        cmocka_unit_test(training_that_goes_on_draws_other_samples),
+        cmocka_unit_test(a_cut_within_a_node_is_half_way_between_its_own_rows),
+        cmocka_unit_test(shapes_stay_within_bounds),
         cmocka_unit_test(an_error_of_any_part_is_told),
     };
 

@@ -284,55 +284,56 @@ static void who_built_the_code_and_what_it_takes_are_kept(void **state)
 }
 
 /* What docs/log-format.md says of a line: the names in their order, each with its own value. */
+static const struct {
+    const char *name, *text;
+} line_members[] = {
+    {"schema", "1"},
+    {"id", "\"t1\""},
+    {"job", "\"j12\""},
+    {"purpose", "\"search\""},
+    {"workload", "\"dense f32 m=64 n=2048 k=512\""},
+    {"template", "\"dense/gemm_direct\""},
+    {"template_version", "3"},
+    {"knobs", "{\"vc\":4,\"ratio\":0.1,\"order\":\"hwc\"}"},
+    {"status", "\"timeout\""},
+    {"stage", "\"time\""},
+    {"why", "\"slow\""},
+    {"time_ns", "1250000.5"},
+    {"energy_j", "0.75"},
+    {"objective", "\"energy\""},
+    {"lnratio", "-0.125"},
+    {"se", "0.0012"},
+    {"rounds", "5"},
+    {"calls", "15"},
+    {"samples_ns", "[11,12.5]"},
+    {"anchor",
+     "{\"hash\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"epoch\":1,\"bridge\":0.25,"
+     "\"samples_ns\":[21]}"},
+    {"canary", "{\"before\":1000.5,\"after\":1001}"},
+    {"censored", "true"},
+    {"verified", "\"not checked\""},
+    {"build_ms", "531.25"},
+    {"build_cached", "false"},
+    {"built_by", "\"builder\""},
+    {"compiler", "\"NVRTC 12.9\""},
+    {"resources", "[{\"kernel\":\"k\"}]"},
+    {"verify_ms", "7"},
+    {"device_ms", "90.125"},
+    {"wait_ms", "0.5"},
+    {"flops", "134217728"},
+    {"proposed_by", "\"model\""},
+    {"program", "\"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\""},
+    {"fingerprint", "\"cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc\""},
+    {"device", "{\"name\":\"cpu\",\"load\":0.4,\"clocks\":{\"mhz\":[2500,2600]}}"},
+    {"protocol", "\"rounds-1\""},
+    {"key", "\"local-cpu\""},
+    {"agent", "\"host-1\""},
+    {"seed", "7"},
+    {"ts", "1790000000000"},
+};
+
 static void a_line_has_its_members_by_name_and_in_order(void **state)
 {
-    static const struct {
-        const char *name, *text;
-    } expected[] = {
-        {"schema", "1"},
-        {"id", "\"t1\""},
-        {"job", "\"j12\""},
-        {"purpose", "\"search\""},
-        {"workload", "\"dense f32 m=64 n=2048 k=512\""},
-        {"template", "\"dense/gemm_direct\""},
-        {"template_version", "3"},
-        {"knobs", "{\"vc\":4,\"ratio\":0.1,\"order\":\"hwc\"}"},
-        {"status", "\"timeout\""},
-        {"stage", "\"time\""},
-        {"why", "\"slow\""},
-        {"time_ns", "1250000.5"},
-        {"energy_j", "0.75"},
-        {"objective", "\"energy\""},
-        {"lnratio", "-0.125"},
-        {"se", "0.0012"},
-        {"rounds", "5"},
-        {"calls", "15"},
-        {"samples_ns", "[11,12.5]"},
-        {"anchor",
-         "{\"hash\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"epoch\":1,\"bridge\":0.25,"
-         "\"samples_ns\":[21]}"},
-        {"canary", "{\"before\":1000.5,\"after\":1001}"},
-        {"censored", "true"},
-        {"verified", "\"not checked\""},
-        {"build_ms", "531.25"},
-        {"build_cached", "false"},
-        {"built_by", "\"builder\""},
-        {"compiler", "\"NVRTC 12.9\""},
-        {"resources", "[{\"kernel\":\"k\"}]"},
-        {"verify_ms", "7"},
-        {"device_ms", "90.125"},
-        {"wait_ms", "0.5"},
-        {"flops", "134217728"},
-        {"proposed_by", "\"model\""},
-        {"program", "\"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\""},
-        {"fingerprint", "\"cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc\""},
-        {"device", "{\"name\":\"cpu\",\"load\":0.4,\"clocks\":{\"mhz\":[2500,2600]}}"},
-        {"protocol", "\"rounds-1\""},
-        {"key", "\"local-cpu\""},
-        {"agent", "\"host-1\""},
-        {"seed", "7"},
-        {"ts", "1790000000000"},
-    };
     struct record r = sample_record("t1"), back;
     const cJSON *item;
     struct buf line;
@@ -363,11 +364,12 @@ static void a_line_has_its_members_by_name_and_in_order(void **state)
     {
         char *text;
 
-        if (i == sizeof expected / sizeof expected[0])
+        if (i == sizeof line_members / sizeof line_members[0])
             break;
         text = cJSON_PrintUnformatted(item);
-        if (strcmp(item->string, expected[i].name) != 0 || strcmp(text, expected[i].text) != 0)
-            fail_msg("member %zu: %s %s, expected %s %s", i, item->string, text, expected[i].name, expected[i].text);
+        if (strcmp(item->string, line_members[i].name) != 0 || strcmp(text, line_members[i].text) != 0)
+            fail_msg("member %zu: %s %s, expected %s %s", i, item->string, text, line_members[i].name,
+                     line_members[i].text);
         free(text);
         i++;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/blobs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ enum err blobs_put_named(struct blobs *s, const void *bytes, size_t n, const str
 {
     struct blob b = {.name = *name, .n_bytes = n};
 
+    assert(s->n <= s->cap && s->sum_bytes <= s->max_bytes);
     if (blobs_get(s, name->hex))
         return ERR_OK;
     if (n > s->max_bytes || s->sum_bytes > s->max_bytes - n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/buf.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ char *buf_room(struct buf *b, size_t n)
     size_t need, cap = b->cap ? b->cap : FIRST_CAP;
     char *data;
 
+    assert(b->data ? b->len < b->cap : b->len == 0 && b->cap == 0);
     if (b->failed)
         return NULL;
     if (n > b->max_bytes || b->len > b->max_bytes - n || n >= (size_t)-1 - b->len) {
@@ -109,6 +111,7 @@ char *buf_take(struct buf *b)
 {
     char *data = b->data;
 
+    assert(!data || b->len < b->cap);
     *b = (struct buf){.max_bytes = b->max_bytes};
     return data;
 }

@@ -361,6 +361,7 @@ static void help_line(const struct cli_option *o, struct buf *out)
         n += snprintf(left + n, sizeof left - (size_t)n, "-%c, ", o->letter);
     n += snprintf(left + n, sizeof left - (size_t)n, "--%s%s%s", o->name, o->argument ? " " : "",
                   o->argument ? o->argument : "");
+    assert(n < (int)sizeof left && "a name and its argument fit a line of help");
     buf_printf(out, "%-*s%s%s", HELP_LEFT, left, n >= HELP_LEFT ? HELP_MARGIN : "", o->help);
     if (o->otherwise && *o->otherwise)
         buf_printf(out, " [%s]", o->otherwise);

@@ -93,6 +93,7 @@ static enum err split_all(struct csvz *t, size_t n_text, const char *path, struc
             return why_set(why, ERR_INPUT, "%s:%zu: expected %zu cells, found %zu", path, i + 1, t->n_columns, n_found);
         at = stop + 1;
     }
+    assert(at >= end); /* no byte is left over */
     return ERR_OK;
 }
 

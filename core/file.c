@@ -3,6 +3,7 @@
 
 #include "core/file_out.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@ static enum err read_all(int fd, struct buf *out)
         char *to;
         ssize_t n;
 
+        assert(out->len <= out->max_bytes);
         if (out->len < out->max_bytes && out->max_bytes - out->len < want)
             want = out->max_bytes - out->len;
         if (out->len == out->max_bytes) { /* full: only the end of the file is good news now */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/file_out.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,8 +72,10 @@ static enum err flush(struct file_out *f, struct why *why)
 
 enum err file_out_put(struct file_out *f, const void *bytes, size_t n, struct why *why)
 {
-    enum err e = n > FILE_OUT_BUFFER_BYTES - f->n_pending ? flush(f, why) : ERR_OK;
+    enum err e;
 
+    assert(f->fd >= 0 && f->pending && f->n_pending <= FILE_OUT_BUFFER_BYTES);
+    e = n > FILE_OUT_BUFFER_BYTES - f->n_pending ? flush(f, why) : ERR_OK;
     if (e)
         return e;
     if (n > FILE_OUT_BUFFER_BYTES)
@@ -86,6 +89,7 @@ enum err file_out_commit(struct file_out *f, struct why *why)
 {
     const enum err e = flush(f, why);
 
+    assert(f->n_pending == 0);
     if (e || !f->is_side)
         return e;
     if (fsync(f->fd) != 0 || rename(f->side, f->path) != 0)

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -111,6 +112,7 @@ static char **merged_env(const char *const *add)
     }
     for (size_t j = 0; j < n_add; j++)
         env[n_out++] = (char *)(uintptr_t)add[j];
+    assert(n_out <= n + n_add && !env[n_out]);
     return env;
 }
 
@@ -135,6 +137,7 @@ enum err proc_start(const struct proc_options *o, pid_t *pid, struct why *why)
     enum err e = ERR_IO;
     pid_t child;
 
+    assert(o->argv[0] && (o->cpus || o->n_cpus == 0));
     CPU_ZERO(&s.cpus);
     for (int i = 0; i < o->n_cpus; i++)
         CPU_SET((size_t)o->cpus[i], &s.cpus);

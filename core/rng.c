@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/rng.h"
 
+#include <assert.h>
+
 static uint64_t mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -47,8 +49,10 @@ uint64_t rng_next(struct rng *r)
 
 uint64_t rng_below(struct rng *r, uint64_t n)
 {
-    const uint64_t threshold = -n % n;
+    uint64_t threshold;
 
+    assert(n > 0);
+    threshold = -n % n;
     for (;;) {
         const unsigned __int128 wide = (unsigned __int128)rng_next(r) * n;
 

@@ -3,6 +3,7 @@
 
 #include "core/clones.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -145,6 +146,7 @@ static size_t distinct(const float *rows, size_t n, size_t n_features, struct sc
             s->counts[n_distinct - 1]++;
             continue;
         }
+        assert(i == 0 || s->keys[i - 1] < s->keys[i]);
         s->values[n_distinct] = value_of(s->keys[i]);
         s->counts[n_distinct++] = 1;
     }
@@ -178,6 +180,7 @@ static size_t make_cuts(const struct scratch *s, size_t n_values, float *cuts, f
         cuts[n_cuts++] = between(s->values[i], s->values[i + 1]);
         taken = seen;
     }
+    assert(n_cuts < BINS_MAX && seen == sum);
     return n_cuts;
 }
 
@@ -277,6 +280,7 @@ static void learn(struct bins *b, const float *rows, size_t n, struct scratch *s
             continue;
         numbers = high + most + 1;
         b->n_columns++;
+        assert(column->n_cuts < most && b->n_columns <= i + 1);
     }
 }
 

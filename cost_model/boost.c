@@ -4,6 +4,7 @@
 #include "cost_model/grow.h"
 #include "cost_model/loss.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ static size_t choose(struct rng *rng, uint32_t *indices, size_t n, double share)
 {
     size_t n_chosen = (size_t)ceil(share * (double)n - 1e-9);
 
+    assert(n >= 1);
     n_chosen = n_chosen < 1 ? 1 : n_chosen > n ? n : n_chosen;
     for (size_t i = 0; n_chosen < n && i < n_chosen; i++) {
         const size_t j = i + (size_t)rng_below(rng, n - i);
@@ -138,6 +140,7 @@ enum err booster_new(struct booster **out, const struct gbdt_options *options, u
     b->n_learn = b->n;
     if (options->patience > 0 && options->held_back > 0 && b->n > 1)
         b->n_learn = choose(&b->rng, b->rows, b->n, 1 - options->held_back);
+    assert(b->n_learn >= 1 && b->n_learn <= b->n);
     *out = b;
     return ERR_OK;
 }
@@ -232,6 +235,7 @@ static enum err grow_one(struct booster *b, struct tree *out)
         level(b);
     if (b->options.row_share < 1)
         round.n_rows = choose(&b->rng, b->sample, b->n_learn, b->options.row_share);
+    assert(round.n_rows >= 1 && round.n_rows <= b->n_learn);
     round.rows = round.n_rows < b->n ? b->sample : NULL;
     if (!all_columns) {
         const size_t n_used = choose(&b->rng, b->columns, n_columns, b->options.column_share);
@@ -257,6 +261,7 @@ static enum err look(struct booster *b, size_t n_trees, struct best_round *best,
 
     if (e)
         return e;
+    assert(n_trees > best->n_trees && b->n_learn < b->n);
     if (best->n_trees == 0 || loss < best->loss - PATIENT * fabs(best->loss))
         *best = (struct best_round){loss, n_trees};
     *is_over = n_trees - best->n_trees >= b->options.patience;
@@ -280,6 +285,7 @@ enum err booster_run(struct booster *b, size_t n_trees, struct tree *out, size_t
     }
     while (e == ERR_OK && b->n_learn<b->n && * n_grown> best.n_trees)
         tree_fini(&out[--*n_grown]);
+    assert(*n_grown <= n_trees && (e || *n_grown >= 1));
     return e;
 }
 

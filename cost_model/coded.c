@@ -4,12 +4,16 @@
 #include "cost_model/coded_table.h"
 #include "cost_model/data.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct coded_cuts *coded_cuts_keep(struct coded_cuts *cuts)
 {
-    __atomic_fetch_add(&cuts->n_users, 1, __ATOMIC_RELAXED);
+    const int n_before = (int)__atomic_fetch_add(&cuts->n_users, 1, __ATOMIC_RELAXED);
+
+    assert(n_before > 0); /* somebody holds what is shared */
+    (void)n_before;
     return cuts;
 }
 
@@ -96,6 +100,7 @@ static void put_codes(struct coded *c, size_t i, size_t i_column, const float *r
     const size_t n = c->n - i < BINS_BLOCK ? c->n - i : BINS_BLOCK;
     uint8_t *own = c->codes + i * bins->n_columns + i_column * BINS_BLOCK;
 
+    assert(i % BINS_BLOCK == 0 && i < c->n && i_column < bins->n_columns);
     bins_code_column(bins, i_column, rows + i * bins->n_features, n, own);
     memset(own + n, BINS_MISSING, BINS_BLOCK - n);
 }
@@ -154,6 +159,7 @@ void coded_columns(const struct coded *c, const uint32_t *rows, size_t n, uint8_
         const size_t row = rows ? rows[i] : i;
         const uint8_t *codes = coded_block(c, row / BINS_BLOCK) + row % BINS_BLOCK;
 
+        assert(row < c->n);
         for (size_t j = 0; j < n_columns; j++)
             out[j * n + i] = codes[j * BINS_BLOCK];
     }

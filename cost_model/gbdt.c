@@ -6,6 +6,7 @@
 #include "cost_model/gbdt_model.h"
 #include "cost_model/loss.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,7 @@ static enum err keep_trees(const struct model *m, size_t i_forest, struct gbdt_f
     const struct gbdt_fit *old = &m->fit;
     enum err e = ERR_OK;
 
+    assert(old->cuts == f->cuts && i_forest < m->options.n_forests);
     for (size_t i = old->first[i_forest]; e == ERR_OK && i < old->first[i_forest + 1]; i++) {
         e = copy_tree(&old->trees[i], &f->trees[f->first[i_forest + 1]]);
         f->first[i_forest + 1] += e == ERR_OK;
@@ -178,6 +180,7 @@ static enum err new_fit(struct model *m, const struct coded_data *data, size_t n
         e = boost_all(m, b, n_trees, keep, &f);
         booster_add_gains(b, f.gains);
     }
+    assert(e || (f.first[n_forests] > n_old && f.first[n_forests] <= n_old + n_forests * n_trees));
     if (e == ERR_OK)
         e = gbdt_fit_finish(&f, n_forests);
     booster_free(b);

@@ -3,6 +3,7 @@
 
 #include "cost_model/data.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,7 @@ enum err gbdt_parts_column(struct gbdt_parts *p, size_t i, size_t i_feature, con
     struct bins *b = &p->cuts->bins;
     float *own = b->numbers + i * NUMBERS_A_COLUMN, *low = own + BINS_MAX, *high = low + BINS_MAX + 1;
 
+    assert(i < b->n_columns && cuts->n_cuts < BINS_MAX && i_feature < p->n_features);
     for (size_t j = 0; j < cuts->n_cuts; j++) {
         own[j] = (float)cuts->cuts[j];
         if (!isfinite(own[j]) || (j > 0 && !(own[j - 1] < own[j])))
@@ -76,6 +78,7 @@ static enum err check_tree(const struct gbdt_parts *p, const struct tree *t, str
 {
     bool node_seen[TREE_MAX_LEAVES] = {true}, leaf_seen[TREE_MAX_LEAVES] = {false};
 
+    assert(t->n_leaves == t->n_nodes + 1 && t->n_leaves <= TREE_MAX_LEAVES);
     for (size_t i = 0; i < t->n_nodes; i++) {
         if (t->nodes[i].i_column >= p->cuts->bins.n_columns)
             return why_set(why, ERR_INPUT, "node %zu: column %u of %zu", i, t->nodes[i].i_column,
@@ -124,12 +127,14 @@ enum err gbdt_parts_tree(struct gbdt_parts *p, const struct tree *t, struct why 
     }
     memcpy(own.nodes, t->nodes, t->n_nodes * sizeof(*own.nodes));
     memcpy(own.leaves, t->leaves, t->n_leaves * sizeof(*own.leaves));
+    assert(p->n_trees < p->n_room && p->i_forest < p->n_forests);
     p->trees[p->n_trees++] = own;
     return ERR_OK;
 }
 
 void gbdt_parts_end_forest(struct gbdt_parts *p)
 {
+    assert(p->i_forest < p->n_forests);
     p->first[++p->i_forest] = p->n_trees;
 }
 
@@ -140,6 +145,7 @@ enum err gbdt_parts_take(struct gbdt_parts *p, struct model *m, struct why *why)
 
     if (e)
         return why_set(why, e, "%s", err_words(e));
+    assert(p->i_forest == p->n_forests && p->n_forests == m->options.n_forests);
     gbdt_fit_fini(&m->fit, m->options.n_forests);
     m->fit = f;
     *p = (struct gbdt_parts){0};

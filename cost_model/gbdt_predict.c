@@ -3,6 +3,7 @@
 
 #include "cost_model/share.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ static const uint8_t *columns_of(const struct source *s, struct bench *b, size_t
 {
     const struct bins *bins = &s->m->fit.cuts->bins;
 
+    assert(n >= 1 && n <= BINS_BLOCK);
     if (s->floats) {
         code_floats(s->m, s->floats + i * bins->n_features, n, b->columns);
         return b->columns;
@@ -90,6 +92,7 @@ static void score_blocks(const struct model *m, const int8_t *planes, size_t n, 
     const struct forest *f = &m->fit.forest;
     double sum[MAX_BLOCKS * BINS_BLOCK] = {0}, squares[MAX_BLOCKS * BINS_BLOCK] = {0};
 
+    assert(n_blocks <= MAX_BLOCKS);
     for (size_t i = 0; i < n_forests; i++) {
         float answers[MAX_BLOCKS * BINS_BLOCK] = {0};
 
@@ -143,6 +146,7 @@ static enum err score_range(void *context, size_t begin, size_t end)
     struct bench b = {0};
     enum err e = bench_init(&b, s->m) ? ERR_OK : ERR_NOMEM;
 
+    assert(begin % BINS_BLOCK == 0);
     for (size_t i = begin; e == ERR_OK && i < end; i += step) {
         const size_t n = end - i < step ? end - i : step;
 

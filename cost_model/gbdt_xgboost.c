@@ -7,6 +7,7 @@
 
 #include "cost_model/data.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +176,7 @@ static size_t count_columns(const struct reader *r, size_t *starts)
     for (size_t i = 0; i < r->n_asked; i++)
         if (i == 0 || r->asked[i].i_feature != r->asked[i - 1].i_feature || i - starts[n - 1] == BINS_MAX - 1)
             starts[n++] = i;
+    assert(n <= r->n_asked);
     starts[n] = r->n_asked;
     return n;
 }
@@ -188,6 +190,7 @@ static enum err add_columns(const struct reader *r, const size_t *starts, size_t
 
         for (size_t j = starts[i]; j < starts[i + 1]; j++)
             cuts[j - starts[i]] = (double)r->asked[j].cut;
+        assert(starts[i] < starts[i + 1] && starts[i + 1] - starts[i] < BINS_MAX);
         e = gbdt_parts_column(p, i, r->asked[starts[i]].i_feature,
                               &(struct gbdt_cuts){cuts, NULL, NULL, starts[i + 1] - starts[i]}, r->why);
     }
@@ -202,6 +205,7 @@ static struct tree_node node_of(const struct reader *r, const size_t *starts, co
     const size_t at = (size_t)(found - r->asked);
     size_t column = 0;
 
+    assert(found); /* collect_cuts has seen every node */
     while (starts[column + 1] <= at)
         column++;
     return (struct tree_node){.i_column = (uint16_t)column,

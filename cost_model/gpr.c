@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/gpr_private.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,7 @@ enum err gpr_fit(struct gpr *g, const float *rows, const double *targets, size_t
     if (e)
         return e;
     first = n_steps > 0 ? 0 : n_kept(g, rows, n);
+    assert(n <= g->cap && first <= n && first <= (n_steps > 0 ? n : g->n));
     memcpy(g->rows, rows, n * width * sizeof(*rows));
     while (!factor_from(g, first, n)) {
         g->shape.logs[width] += 0.7;
@@ -138,6 +140,7 @@ double gpr_mean_of(const struct gpr *g, const float *row)
     const double scale = exp(2 * gpr_log_scale(&g->shape));
     double inverse[GPR_MAX_COLUMNS], part[GPR_MAX_ROWS];
 
+    assert(g->n <= g->cap && g->n <= GPR_MAX_ROWS);
     gpr_inverse_lengths(&g->shape, inverse);
     for (size_t i = 0; i < g->n; i++)
         part[i] = scale * gpr_kernel(gpr_distance2(g->rows + i * width, row, inverse, width), NULL);

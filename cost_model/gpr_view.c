@@ -2,6 +2,7 @@
 #include "core/clones.h"
 #include "cost_model/gpr_private.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,7 @@ static enum err widen(struct gpr_view *v)
 
 static float *parts_of(const struct gpr_view *v, size_t i_block, size_t j)
 {
+    assert(i_block < v->n_room / BLOCK && j <= v->cap);
     return v->parts + (i_block * v->cap + j) * BLOCK;
 }
 
@@ -195,6 +197,7 @@ enum err gpr_view_update(struct gpr_view *v)
     if (e)
         return e;
     truncate_parts(v);
+    assert(v->n_done <= g->n && g->n <= v->cap);
     gpr_inverse_lengths(&g->shape, lengths);
     for (size_t k = 0; k < g->shape.n_columns; k++)
         inverse[k] = (float)lengths[k];
@@ -209,6 +212,7 @@ void gpr_view_mean(const struct gpr_view *v, const double *targets, float *mean)
 {
     double weighed[GPR_MAX_ROWS];
 
+    assert(v->n_done <= GPR_MAX_ROWS && v->n_done == v->g->n); /* gpr_view_update came before */
     memcpy(weighed, targets ? targets : v->g->weighed, v->n_done * sizeof(*weighed));
     if (targets)
         gpr_solve_lower(v->g->factor, 0, v->n_done, v->g->cap, weighed);

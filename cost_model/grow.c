@@ -4,6 +4,7 @@
 #include "core/clones.h"
 #include "cost_model/histogram.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,7 @@ static cell_t *take_cells(struct grower *g)
 
 static void put_cells(struct grower *g, cell_t *cells)
 {
+    assert(g->n_free <= g->n_cells_made);
     if (cells)
         g->free_cells[g->n_free++] = cells;
 }
@@ -229,6 +231,7 @@ static uint32_t row_of(const uint8_t *record)
 
 static int16_t add_leaf(struct grower *g, float value)
 {
+    assert(g->n_leaves < TREE_MAX_LEAVES);
     g->leaves[g->n_leaves] = value;
     return (int16_t)~g->n_leaves++;
 }
@@ -266,6 +269,7 @@ static void add_node(struct grower *g, const struct split *s, bool heavy_right)
     const uint8_t below = c->table_code[s->below], above = c->table_code[s->above];
     size_t code = s->below;
 
+    assert(g->n_nodes + 1 < TREE_MAX_LEAVES && s->below < s->above && s->above < c->n_codes);
     g->n_nodes++;
     *node = (struct tree_node){.i_column = (uint16_t)c->i_column};
     node->missing_right = c->missing_high || (!c->has_missing && heavy_right);
@@ -360,6 +364,7 @@ static void open_part(struct grower *g, struct part *p)
         return;
     }
     judge(g, p);
+    assert(g->n_open <= TREE_MAX_LEAVES && p->rows.n >= 2);
     if (p->gain > g->options.min_gain)
         g->open[g->n_open++] = *p;
     else
@@ -389,6 +394,7 @@ static void split_part(struct grower *g, struct part *p)
         return;
     }
     n_left = divide(p, to, g->packed_nodes[node - g->nodes].test, stride);
+    assert(n_left > 0 && n_left < p->rows.n);
     for (int i = 0; i < 2; i++)
         side[i] = (struct part){.rows = {to + (i ? n_left * stride : 0), NULL, i ? p->rows.n - n_left : n_left},
                                 .depth = p->depth + 1,
@@ -421,6 +427,7 @@ static enum err answer_others(struct grower *g, const struct grow_round *round)
     const struct packed *p = g->p;
     bool *in = calloc(p->n, sizeof(*in));
 
+    assert(g->n_leaves == g->n_nodes + 1);
     if (!in)
         return ERR_NOMEM;
     for (size_t i = 0; i < round->n_rows; i++)
@@ -470,6 +477,7 @@ static void grow(struct grower *g, const struct grow_round *round)
         else
             split_part(g, &p);
     }
+    assert(g->n_leaves == g->n_nodes + 1 && g->n_leaves <= g->options.max_leaves);
 }
 
 enum err grower_grow(struct grower *g, const struct grow_round *round, float *answers, double *gains, struct tree *out)

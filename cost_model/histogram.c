@@ -3,6 +3,7 @@
 
 #include "core/clones.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -283,6 +284,7 @@ static struct split group_split(const struct histogram *h, size_t at)
 
     while (at >= h->starts[i + 1])
         i++;
+    assert(i < p->n_groups);
     g += i;
     s.i_column = (uint32_t)(g->first_column + (at - h->starts[i]) % g->n_lanes);
     s.below = (uint16_t)((at - h->starts[i]) / g->n_lanes);
@@ -459,6 +461,7 @@ static struct split listed_split(const struct histogram *h, size_t at)
 
     while (at >= h->listed[i + 1])
         i++;
+    assert(i < p->n_columns);
     for (i_group = p->columns[i].i_group; i < p->n_columns && p->columns[i].i_group == i_group; i++)
         for (size_t j = h->listed[i]; j < h->listed[i + 1]; j++)
             if (h->scores[j] == s.score && h->codes[j] < s.below) {

@@ -3,6 +3,7 @@
 
 #include "cost_model/coded_table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ static void add_column(struct packed *p, size_t i_column, const bool used[PACKED
             c->table_code[n++] = (uint8_t)i;
     if (missing_high)
         c->table_code[n++] = BINS_MISSING;
+    assert(n >= 2 && n <= PACKED_MAX_CODES);
     c->n_codes = (uint16_t)n;
     p->n_columns++;
 }
@@ -81,6 +83,7 @@ static void place(struct packed *p)
     qsort(p->columns, p->n_columns, sizeof(*p->columns), by_codes);
     for (size_t i = 0; i < p->n_columns; i++)
         join_group(p, &p->columns[i], p->columns[i].n_codes <= PACKED_NARROW);
+    assert(p->n_narrow <= p->n_columns && p->n_narrow_groups <= p->n_groups);
     p->n_pairs = round_up((p->n_narrow + 1) / 2, PACKED_CHUNK);
     p->wide_at = PACKED_CODES_AT + round_up(p->n_pairs, PACKED_NARROW_LANES / 2);
     p->stride = round_up(p->wide_at + round_up(p->n_columns - p->n_narrow, PACKED_CHUNK), 8);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/share.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -39,6 +40,7 @@ static bool take(struct work *w, size_t *begin, size_t *end)
     const size_t left = w->n - w->next;
     size_t share = (left / w->divisor / w->step + 1) * w->step;
 
+    assert(w->next <= w->n);
     share = share > left ? left : share;
     *begin = w->next;
     *end = w->next += share;
@@ -133,6 +135,7 @@ enum err share_out(share_fn *fn, void *context, size_t n, size_t step, size_t n_
     pthread_mutex_lock(&w->lock);
     while (w->n_done < w->n)
         pthread_cond_wait(&w->is_done, &w->lock);
+    assert(w->n_done == w->n && w->next == w->n);
     e = w->first_error;
     pthread_mutex_unlock(&w->lock);
     leave(w);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/tree.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void tree_fini(struct tree *t)
@@ -17,6 +18,7 @@ size_t tree_depth(const struct tree *t)
     uint16_t depth[TREE_MAX_LEAVES]; /* of each node: children stand behind their node */
     size_t most = 0;
 
+    assert(t->n_nodes < TREE_MAX_LEAVES);
     for (size_t i = t->n_nodes; i-- > 0;) {
         most = 0;
         for (int side = 0; side < 2; side++) {

@@ -6,6 +6,7 @@
 #include "logs/line.h"
 #include "logs/seen.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,7 @@ static bool note_record(struct compact *c, const struct record *r, size_t i_line
 {
     const bool ok = r->status == STATUS_OK && r->time_ns > 0;
 
+    assert(c->is_first && !c->keep);
     if (best_add(c->best, r))
         return fail(c, ERR_NOMEM);
     if (!is_search(r) || r->status == STATUS_LOST)
@@ -121,6 +123,7 @@ static bool put(struct compact *c, const char *text, size_t n)
 
 static bool stays(struct compact *c, const struct record *r, size_t i_line)
 {
+    assert(c->keep && i_line < c->n_first);
     return !is_search(r) || c->keep[i_line / 8] >> i_line % 8 & 1 ||
            seen_find(&c->trials, seen_trial(&c->lines, r->id, r->job, r->ts_ms)) ||
            (r->program.hex[0] && seen_find(&c->programs, hash_text(c, r->program.hex)));
@@ -214,6 +217,7 @@ static int by_line(const void *a, const void *b)
 
 static void mark(struct compact *c, const struct entry *e)
 {
+    assert(e->i_line < c->n_first);
     c->keep[e->i_line / 8] |= (unsigned char)(1 << e->i_line % 8);
 }
 
@@ -223,6 +227,7 @@ static void choose(struct compact *c, struct entry *e, size_t n)
     const size_t n_fast = n <= c->n_keep ? n : c->n_keep - c->n_keep / 2, n_rest = n - n_fast,
                  n_even = n_rest < c->n_keep / 2 ? n_rest : c->n_keep / 2;
 
+    assert(n > 0 && n_fast <= n && n_even <= n_rest);
     for (size_t i = 0; i < n_fast; i++)
         mark(c, &e[i]);
     qsort(e + n_fast, n_rest, sizeof *e, by_line);
@@ -249,6 +254,7 @@ static enum err select_lines(struct compact *c)
     c->keep = calloc(c->n_first / 8 + 1, 1);
     if (!c->keep)
         return ERR_NOMEM;
+    assert(c->n <= c->cap && c->n <= c->n_first);
     if (c->n)
         qsort(c->entries, c->n, sizeof *c->entries, by_cost);
     for (size_t start = 0, i = 1; start < c->n; i++)
@@ -307,6 +313,7 @@ enum err compact_log(const char *path, const char *out, size_t n_keep,
         if (!e && c.failed)
             e = why_set(why, c.failed, "%s: %s", path, c.why.text[0] ? c.why.text : err_words(c.failed));
     }
+    assert(report->n_written + report->n_equal + report->n_lost + report->n_bad <= report->n_lines);
     if (!e)
         e = file_out_commit(&c.out, why);
     if (fd >= 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/input.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -44,6 +45,7 @@ static bool write_all(int fd, const char *p, size_t n)
             continue;
         if (done < 0)
             return false;
+        assert((size_t)done <= n);
         p += done;
         n -= (size_t)done;
     }
@@ -87,6 +89,7 @@ static enum err spool(const char *path, int fd, int *out, struct why *why)
     }
     if (e && to >= 0)
         close(to);
+    assert(e || to >= 0);
     if (!e)
         *out = to;
     return e;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/line.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ static const char *read_text(const char *p, const char *end, char *out, size_t n
 
     if (!quote || n >= n_out || memchr(p, '\\', n))
         return NULL;
+    assert(n < n_out && p[n] == '"');
     memcpy(out, p, n);
     out[n] = '\0';
     return quote + 1;
@@ -60,7 +62,7 @@ static bool read_quickly(const char *text, size_t n, struct line_head *out)
     p = read_text(p, end, out->id, sizeof out->id);
     p = behind(p, end, ",\"job\":\"");
     p = read_text(p, end, out->job, sizeof out->job);
-    return p && *p == ',' && read_ts(p, end, &out->ts_ms);
+    return p && out->schema >= 1 && out->schema <= INT32_MAX && *p == ',' && read_ts(p, end, &out->ts_ms);
 }
 
 /* Of a line whose members stand in another order, or of a newer schema: what its tree says. */
@@ -103,6 +105,7 @@ enum err line_head(const struct log_line *line, struct line_head *out, struct wh
         why_prefix(why, e, "the file ends within this line");
     if (!e && !read_quickly(line->text, n, &head))
         e = read_tree(line->text, n, &head, why);
+    assert(e || (head.schema >= 1 && head.schema <= INT32_MAX));
     if (!e)
         *out = head;
     return e;

@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ static enum err append_locked(int fd, const char *path, const char *line, size_t
     ssize_t done;
     enum err e;
 
+    assert(n > 0 && n <= RECORD_MAX_BYTES);
     buf_init(&text, n + 2);
     if (is_torn(fd))
         buf_puts(&text, "\n");
@@ -104,7 +106,8 @@ struct scan {
 /* One whole line without its '\n'; false when the caller has had enough. */
 static bool give(struct scan *s, const char *text, size_t n, bool is_torn)
 {
-    const struct log_line line = {s->too_long ? NULL : text, s->too_long ? 0 : n, ++s->i_line, is_torn};
+    const bool is_held = !s->too_long && n <= RECORD_MAX_BYTES; /* wherever the pieces of reading meet */
+    const struct log_line line = {is_held ? text : NULL, is_held ? n : 0, ++s->i_line, is_torn};
 
     s->too_long = false;
     if (line.text && n == 0)
@@ -117,6 +120,7 @@ static bool end_line(struct scan *s, const char *bytes, size_t n, bool is_torn)
 {
     bool more;
 
+    assert(!s->too_long || s->line.len == 0);
     if (s->line.len == 0 && !s->too_long)
         return give(s, bytes, n, is_torn);
     if (!s->too_long && buf_append(&s->line, bytes, n) != ERR_OK)
@@ -142,6 +146,7 @@ static bool take_chunk(struct scan *s, const char *chunk, size_t n)
         buf_clear(&s->line);
         s->too_long = true;
     }
+    assert(s->line.len <= RECORD_MAX_BYTES && !s->line.failed);
     return true;
 }
 

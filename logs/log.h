@@ -14,7 +14,7 @@ enum err log_append_line(const char *path, const char *line, size_t n, struct wh
 
 /* A line of a file as it stands. */
 struct log_line {
-    const char *text; /* without its '\n'; NULL when it was longer than RECORD_MAX_BYTES and was not held */
+    const char *text; /* without its '\n'; NULL when it is longer than RECORD_MAX_BYTES: it is not held */
     size_t n;
     int64_t i_line; /* from 1 */
     bool is_torn;   /* no '\n' stands behind it: the file ends in it */

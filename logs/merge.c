@@ -5,6 +5,7 @@
 #include "logs/line.h"
 #include "logs/seen.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct merge {
 
 static uint64_t place_of(size_t i_file, int64_t i_line)
 {
+    assert(i_line > 0 && i_line >> LINE_BITS == 0);
     return (uint64_t)(i_file + 1) << LINE_BITS | (uint64_t)i_line;
 }
 
@@ -48,6 +50,7 @@ static bool tell_other(struct merge *m, const struct line_head *h, int64_t i_lin
     const size_t i_file = (size_t)(former >> LINE_BITS) - 1;
     char words[512];
 
+    assert(former >> LINE_BITS > 0 && i_file <= m->i_file);
     m->report.n_other++;
     snprintf(words, sizeof words, "trial %.64s of job %.40s stands at %.200s:%llu with other content", h->id, h->job,
              m->paths[i_file], (unsigned long long)(former & (((uint64_t)1 << LINE_BITS) - 1)));
@@ -56,6 +59,7 @@ static bool tell_other(struct merge *m, const struct line_head *h, int64_t i_lin
 
 static bool put(struct merge *m, const char *text, size_t n)
 {
+    assert(!m->failed && !(m->o->one_a_trial && m->is_first));
     m->failed = file_out_put(&m->out, text, n, &m->why);
     if (!m->failed)
         m->failed = file_out_put(&m->out, "\n", 1, &m->why);
@@ -89,6 +93,7 @@ static bool note_last(struct merge *m, const struct log_line *line, size_t n, co
     struct seen_entry *entry = seen_only(&m->seen, seen_trial(&m->seen, h->id, h->job, h->ts_ms));
     const uint64_t former = entry ? entry->place : 0;
 
+    assert(m->o->one_a_trial && m->is_first);
     if (!entry) {
         m->failed = ERR_NOMEM;
         return false;
@@ -242,6 +247,7 @@ enum err merge_logs(const char *const *paths, size_t n, const char *out, const s
         e = o->one_a_trial ? stream_twice(m, n, why) : stream(m, n, why);
     if (!e)
         e = file_out_commit(&m->out, why);
+    assert(e || (m->report.n_written_first <= m->report.n_written && m->report.n_written <= m->report.n_lines));
     if (!e)
         *report = m->report;
     if (m) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/record.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ static double *copy_samples(const double *from, size_t n, bool *ok)
 {
     double *to = n ? malloc(n * sizeof *to) : NULL;
 
+    assert(n == 0 || from);
     if (to)
         memcpy(to, from, n * sizeof *to);
     *ok &= !n || to;

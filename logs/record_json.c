@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/record.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +169,7 @@ static void put_why(const struct field *f, const struct record *r, cJSON *object
         n += n_char ? n_char : 1;
         s += n_char ? n_char : 1;
     }
+    assert(n <= WHY_MAX_BYTES);
     clean[n] = '\0';
     json_add_text(object, f->name, clean, ok);
 }
@@ -324,6 +326,7 @@ static cJSON *samples_array(const double *samples, size_t n, bool *ok)
 {
     cJSON *array = cJSON_CreateArray();
 
+    assert(n == 0 || samples);
     *ok &= n <= RECORD_MAX_SAMPLES;
     for (size_t i = 0; array && i < n; i++)
         *ok = cJSON_AddItemToArray(array, number(samples[i])) && *ok;
@@ -352,6 +355,7 @@ static enum err read_samples(const cJSON *array, const char *name, double **out,
         free(samples);
         return e;
     }
+    assert(i == (size_t)n);
     free(*out);
     *out = samples;
     *n_out = (size_t)n;
@@ -516,6 +520,7 @@ enum err record_print(const struct record *r, struct buf *line)
     if (!e)
         e = json_print(object, &text);
     if (!e) { /* "{...}" becomes "{...,"crc32c":"..."}", the sum being that of "{..." */
+        assert(text.len >= 2 && text.data[0] == '{' && text.data[text.len - 1] == '}');
         text.len--;
         e = buf_printf(line, "%.*s,\"crc32c\":\"%08x\"}\n", (int)text.len, text.data, crc32c(text.data, text.len));
     }

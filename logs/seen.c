@@ -4,6 +4,7 @@
 #include "core/entropy.h"
 #include "core/hash.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ static enum err grow(struct seen *s)
     const size_t cap = 2 * s->cap;
     struct seen_entry *entries = calloc(cap, sizeof *entries);
 
+    assert((cap & (cap - 1)) == 0 && s->n < s->cap);
     if (!entries)
         return ERR_NOMEM;
     for (size_t i = 0; i < s->cap; i++) {
@@ -112,6 +114,7 @@ enum err seen_note(struct seen *s, uint64_t trial, uint64_t line, uint64_t place
 
     if (4 * (s->n + 1) > 3 * s->cap && grow(s))
         return ERR_NOMEM;
+    assert(place != 0 && s->n < s->cap); /* a free slot ends each search */
     *kind = SEEN_NEW;
     *former = 0;
     for (k = (size_t)trial & (s->cap - 1); s->entries[k].place; k = (k + 1) & (s->cap - 1)) {
@@ -135,6 +138,7 @@ enum err seen_note(struct seen *s, uint64_t trial, uint64_t line, uint64_t place
 
 const struct seen_entry *seen_find(const struct seen *s, uint64_t trial)
 {
+    assert(s->n < s->cap);
     for (size_t k = (size_t)trial & (s->cap - 1); s->entries[k].place; k = (k + 1) & (s->cap - 1))
         if (s->entries[k].trial == trial)
             return &s->entries[k];
@@ -150,6 +154,7 @@ struct seen_entry *seen_only(struct seen *s, uint64_t trial)
     for (k = (size_t)trial & (s->cap - 1); s->entries[k].place; k = (k + 1) & (s->cap - 1))
         if (s->entries[k].trial == trial)
             return &s->entries[k];
+    assert(4 * (s->n + 1) <= 3 * s->cap);
     s->entries[k] = (struct seen_entry){.trial = trial};
     s->n++;
     return &s->entries[k];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/arena.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,7 @@ static void *take_chunk(struct arena *a, size_t bytes)
     *chunk = (struct arena_chunk){a->last, size};
     a->last = chunk;
     a->used += size;
+    assert(a->used <= a->max);
     a->at = (char *)(chunk + 1) + bytes;
     a->end = (char *)chunk + size;
     if (a->chunk < MAX_CHUNK)
@@ -84,6 +86,7 @@ void *arena_grow(struct arena *a, void *old, size_t old_bytes, size_t bytes)
 {
     void *piece;
 
+    assert(bytes >= old_bytes && (old || old_bytes == 0));
     if (old && (char *)old + round_up(old_bytes) == a->at && bytes <= (size_t)(a->end - (char *)old)) {
         a->at = (char *)old + round_up(bytes);
         if (a->at <= a->end)

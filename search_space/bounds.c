@@ -4,6 +4,7 @@
 #include "search_space/arena.h"
 #include "search_space/terms.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -203,5 +204,6 @@ double bounds_size(const struct bounds *b, size_t i, const struct config *c)
 {
     const struct range in = b->terms.items[b->sizes[i]].in;
 
+    assert(i < b->n_sizes && in.lo > 0 && in.hi > in.lo);
     return log2(value_of(b, b->sizes[i], c) / in.lo) / log2(in.hi / in.lo);
 }

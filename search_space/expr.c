@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/expr_code.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -88,6 +89,7 @@ static enum err emit(struct parser *p, enum op_code code, size_t arg, int growth
 
     if (growth > 0 && ++p->stack > EXPR_MAX_STACK)
         return why_set(p->why, ERR_LIMIT, "'%.200s': holds more than %d values at once", p->text, EXPR_MAX_STACK);
+    assert(growth >= 0 || p->stack > 0);
     if (growth < 0)
         p->stack--;
     if (arg > UINT16_MAX)
@@ -302,6 +304,7 @@ static void land(struct parser *p, size_t last_plus_1)
     while (last_plus_1) {
         struct instruction *in = &p->e->code[last_plus_1 - 1];
 
+        assert(in->arg < last_plus_1); /* they come one before the other */
         last_plus_1 = in->arg;
         in->arg = (uint16_t)p->e->n_code;
     }
@@ -478,6 +481,7 @@ enum err expr_compile(const char *text, expr_resolve *resolve, void *arg, struct
         expr_free(p.e);
         return e;
     }
+    assert(p.stack == 1 && p.depth == 0 && p.e->n_code <= 2 * n + 8);
     *out = p.e;
     return ERR_OK;
 }

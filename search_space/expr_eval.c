@@ -2,6 +2,7 @@
 #include "search_space/arith.h"
 #include "search_space/expr_code.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -160,6 +161,7 @@ enum err expr_eval(const struct expr *e, const struct expr_value *slots, double 
         if (!ok)
             return ERR_INPUT;
     }
+    assert(top == stack + (e->n_code > 0));
     if (top->text || !isfinite(top->number))
         return ERR_INPUT;
     *out = top->number;

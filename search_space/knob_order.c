@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/knob_order.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define MAX_STARTS 12
@@ -199,6 +200,7 @@ void knob_order_choose(const uint64_t *scopes, size_t n_scopes, const size_t *n_
         out->n += (size_t)__builtin_popcountll(c.group);
         out->group_ends[i] = out->n;
     }
+    assert(out->n == n_knobs && n_knobs <= SPACE_MAX_KNOBS);
     for (size_t i = 0; i < out->n; i++)
         out->place[out->knobs[i]] = (uint8_t)i;
 }

@@ -66,6 +66,7 @@ static void list_steps(struct relation_machine *m, const struct relation *r, con
         note_use(m->steps, s->a, s->ready);
         note_use(m->steps, s->b, s->ready);
     }
+    assert(n == m->n_steps);
     for (size_t i = 0; i < n_roots; i++)
         m->steps[place[roots[i]]].is_root = true;
 }
@@ -213,6 +214,7 @@ static enum err append_row(struct arena *a, struct relation_level *level, uint32
         level->next = next;
         level->cap_rows = cap;
     }
+    assert(level->n_rows < level->cap_rows);
     level->next[level->n_rows * level->n_values] = RELATION_OPEN;
     *id = (uint32_t)level->n_rows++ + RELATION_ROW;
     return ERR_OK;
@@ -228,6 +230,7 @@ static enum err enter(struct relation *r, size_t i_level, const double *key, uin
 
     if (2 * s->n >= s->n_slots && !widen(a, s))
         return a->failed;
+    assert(s->n < s->n_slots); /* a free one ends each search */
     slot = find_slot(s, key);
     if (*slot) {
         *id = s->ids[*slot - 1];
@@ -353,6 +356,7 @@ enum err relation_machine_expand(struct relation *r, size_t i_level, size_t firs
     const size_t n_values = r->levels[i_level].n_values, at_once = r->machine->n_column / n_values;
     enum err e = ERR_OK;
 
+    assert(at_once > 0 && first + n <= r->levels[i_level].n_rows);
     for (size_t done = 0; done < n && !e; done += at_once) {
         const size_t part = n - done < at_once ? n - done : at_once;
 

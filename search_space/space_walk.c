@@ -18,6 +18,7 @@ uint64_t space_index(const struct space *s, const struct config *c)
 
 enum err space_at(const struct space *s, uint64_t index, struct config *out)
 {
+    assert(s->sealed);
     if (index >= s->size)
         return ERR_LIMIT;
     memset(out, 0, sizeof *out);

@@ -4,6 +4,7 @@
 #include "search_space/arena.h"
 #include "search_space/terms.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -143,6 +144,7 @@ enum err subterms_of(const struct subterms *t, const double *values, float *row)
         const struct term *x = &t->terms.items[t->columns[i].term];
         const double v = at[t->columns[i].term];
 
+        assert(t->columns[i].term < t->terms.n);
         row[i] = (float)(t->columns[i].is_waste ? v * at[x->b] / at[x->a] : v);
     }
     free(at);

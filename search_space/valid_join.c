@@ -4,6 +4,7 @@
 #include "search_space/mix.h"
 #include "search_space/valid_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define NOWHERE UINT32_MAX
@@ -103,6 +104,7 @@ static enum err enter(struct join *j, struct states *s, const uint64_t *key, uin
         if (e)
             return e;
     }
+    assert(s->n < s->cap && s->cap < s->n_slots);
     slot = find_slot(s, key);
     if (!*slot) {
         memcpy(s->keys + s->n * s->n_words, key, s->n_words * sizeof *key);
@@ -160,6 +162,7 @@ static enum err plan_level(struct join *j, size_t i_knob, size_t *n_words)
             j->keeps[j->n_keeps++] = (struct keep){from, to};
         j->fields[i] = to;
     }
+    assert(j->n_touches + j->n_keeps <= j->n_relations);
     *n_words = word + 1;
     return word < MAX_WORDS ? ERR_OK : ERR_LIMIT;
 }
@@ -316,6 +319,7 @@ static uint32_t make_node(struct maker *m, const uint32_t *children, const struc
         l->before[at++] = count;
         count += b->counts[node];
     }
+    assert(at == l->n_edges || count > 0);
     return at > l->n_edges ? end_node(m, at - l->n_edges, count) : NOWHERE;
 }
 

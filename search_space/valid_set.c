@@ -48,6 +48,7 @@ static void group_at(const struct valid_set *v, const struct valid_group *g, uin
 {
     uint32_t node = g->root;
 
+    assert(rank < g->count);
     for (size_t i = g->first; i < g->end; i++) {
         const struct valid_level *l = &v->levels[i];
         const size_t edge = edge_of_rank(l, l->first[node], l->first[node + 1], rank);
@@ -56,6 +57,7 @@ static void group_at(const struct valid_set *v, const struct valid_group *g, uin
         rank -= l->before[edge];
         node = l->child[edge];
     }
+    assert(rank == 0); /* each way has been taken account of */
 }
 
 enum err valid_set_at(const struct valid_set *v, uint64_t rank, struct config *out)

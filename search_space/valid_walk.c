@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/valid_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A path through all groups' diagrams, one edge a level, and the raw index of what it has chosen so far. */
@@ -36,6 +37,7 @@ static void walk_init(struct walk *w, const struct valid_set *v, size_t first_gr
 
 static void set_edge(struct walk *w, size_t level, size_t edge)
 {
+    assert(edge < w->end[level]);
     w->edge[level] = edge;
     w->index[level + 1] = w->index[level] + w->v->levels[level].choice[edge] * w->stride[level];
 }
@@ -104,8 +106,10 @@ static void list_walk(struct walk *w, uint64_t n, uint64_t *indices)
             indices[i] = base + choice[w->edge[last] + i] * stride;
         indices += m;
         n -= m;
-        if (n == 0 || !advance(w))
+        if (n == 0 || !advance(w)) {
+            assert(n == 0); /* callers ask for what is there */
             return;
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/value_list.h"
 
+#include "search_space/arith.h"
+
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -191,9 +194,9 @@ static double apply(char op, double a, double b)
     case '/':
         return b == 0 ? NAN : a / b;
     case '#':
-        return b == 0 ? NAN : floor(a / b);
+        return b == 0 ? NAN : arith_floor_div(a, b);
     case '%':
-        return b == 0 ? NAN : a - b * floor(a / b);
+        return b == 0 ? NAN : arith_mod(a, b);
     case '+':
         return a + b;
     default:
@@ -370,13 +373,14 @@ static enum err read_comprehension(struct reader *r, const char *body, cJSON *ou
 {
     struct variable *v = &r->variables[r->n_variables];
     cJSON *list = cJSON_CreateArray();
+    char name[NAME_BYTES] = ""; /* not yet at its place: the list may hold comprehensions of its own */
     const char *condition = NULL, *end;
     enum err e = list ? ERR_OK : ERR_NOMEM;
 
     if (!e && r->n_variables == MAX_VARIABLES)
         e = over(r, "too many variables");
     if (!e)
-        e = variable_name(r, v->name);
+        e = variable_name(r, name);
     if (!e && !take(r, "in"))
         e = expected(r, "'in'");
     if (!e)
@@ -384,7 +388,10 @@ static enum err read_comprehension(struct reader *r, const char *body, cJSON *ou
     if (!e && take(r, "if"))
         condition = r->at;
     end = r->at;
-    r->n_variables += !e;
+    if (!e) {
+        strcpy(v->name, name);
+        r->n_variables++;
+    }
     for (const cJSON *item = e ? NULL : list->child; item && !e; item = item->next) {
         v->value = scalar_of(item);
         e = read_round(r, body, condition, out, &end);
@@ -511,6 +518,7 @@ enum err value_list_parse(const char *text, cJSON **out, struct why *why)
         r.at++;
     if (!e && *r.at)
         e = expected(&r, "the end");
+    assert(e || (r.depth == 0 && r.n_variables == 0));
     if (e)
         cJSON_Delete(list);
     else

@@ -5,6 +5,7 @@
  * knobs lws_x lws_y lws_z and wbsm. */
 #include "logs/foreign/foreign.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ static enum err fill(struct foreign_row *r, char *id, const int64_t v[MOST_NUMBE
     r->task = strdup(id);
     r->knobs = cJSON_CreateObject();
     ok = r->task && r->knobs && (!end || r->target);
+    assert(n >= 3 && n <= MOST_NUMBERS);
     for (int i = 0; i < n; i++)
         json_add_i64(r->knobs, names[i], v[i], &ok);
     return ok ? ERR_OK : ERR_NOMEM;
@@ -143,6 +145,7 @@ static bool sniff(const char *head, size_t n)
         const char *end = memchr(head + at, '\n', n - at);
         const size_t n_line = end ? (size_t)(end - head) - at : n - at, kept = n_line < MAX_LINE ? n_line : 0;
 
+        assert(kept < sizeof line && at + n_line <= n);
         memcpy(line, head + at, kept);
         line[kept] = '\0';
         line[strcspn(line, "\r")] = '\0';

@@ -6,6 +6,7 @@
  * whatever members TVM does not know. Its time is the mean of the costs, which is what TVM ranks by. */
 #include "logs/foreign/foreign.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,7 @@ static enum err read_costs(const cJSON *costs, struct foreign_row *r, struct why
         if (r->n_samples < RECORD_MAX_SAMPLES)
             r->samples_s[r->n_samples++] = item->valuedouble;
     }
+    assert(r->n_samples > 0 && r->n_samples <= RECORD_MAX_SAMPLES);
     r->time_s = sum / n;
     return ERR_OK;
 }
@@ -278,6 +280,7 @@ static int error_of(enum record_status status)
         [STATUS_OK] = 0,    [STATUS_COMPILE] = 3, [STATUS_LIMITS] = 1, [STATUS_RUNTIME] = 4,
         [STATUS_WRONG] = 5, [STATUS_TIMEOUT] = 7, [STATUS_CRASH] = 8,  [STATUS_LOST] = 8};
 
+    assert((unsigned)status < N_STATUSES);
     return numbers[status];
 }
 

@@ -6,6 +6,7 @@
 #include "logs/foreign/foreign.h"
 #include "logs/foreign/json_parts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,6 +335,7 @@ static const struct foreign_row *best_of(const struct foreign_row *rows, size_t 
 {
     const struct foreign_row *best = rows;
 
+    assert(n > 0);
     for (size_t i = 1; i < n; i++)
         if (is_same_section(&rows[i], rows) && rows[i].time_s < best->time_s)
             best = &rows[i];
@@ -382,6 +384,7 @@ static cJSON *section_of(const struct foreign_row *rows, size_t n, size_t first,
     const cJSON *p;
     char family[64];
 
+    assert(first < n);
     snprintf(family, sizeof family, "%s", r->task ? r->task : "");
     if (strrchr(family, '_') && strspn(strrchr(family, '_') + 1, "0123456789") == strlen(strrchr(family, '_') + 1))
         *strrchr(family, '_') = '\0';

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/foreign/json_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void step(struct json_parts *p)
 {
+    assert(p->at < p->end);
     p->i_line += *p->at++ == '\n';
 }
 
@@ -126,6 +128,7 @@ enum json_part_kind json_parts_next(struct json_parts *p, struct json_part *out)
         kind = JSON_PART_CUT;
     else if (p->at == out->value)
         kind = JSON_PART_BAD;
+    assert(out->value <= p->at && p->at <= p->end);
     out->n_value = (size_t)(p->at - out->value);
     return kind;
 }
@@ -167,6 +170,7 @@ static size_t copy_clean(const char *text, size_t n, char *to)
         if (in_string && text[i] == '\\' && i + 1 < n)
             to[n_out++] = text[++i];
     }
+    assert(n_out <= n + n / 3);
     return n_out;
 }
 

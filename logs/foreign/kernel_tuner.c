@@ -7,6 +7,7 @@
 #include "logs/foreign/json_parts.h"
 #include "logs/foreign/timestamp.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,6 +150,7 @@ static void read_time(const cJSON *entry, struct foreign_row *row)
         snprintf(row->why, sizeof row->why, "%s", error ? error : "no time was measured");
         return;
     }
+    assert(row->status == STATUS_OK && row->n_samples == 0);
     row->time_s = ms / 1e3;
     cJSON_ArrayForEach(sample, cJSON_GetObjectItemCaseSensitive(entry, "times"))
     {
@@ -237,6 +239,7 @@ static enum err read_cache(const struct header *h, const char *end, const struct
     enum json_part_kind kind;
     enum err e = ERR_OK;
 
+    assert(h->cache.value && h->cache.value < end);
     if (!json_parts_open(&p, h->cache.value, (size_t)(end - h->cache.value), h->cache.i_line) || p.close != '}') {
         tell_bad(sink, h->cache.i_line, "\"cache\": expected an object of results");
         return ERR_OK;

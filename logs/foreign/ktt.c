@@ -7,6 +7,7 @@
 #include "logs/foreign/json_parts.h"
 #include "logs/foreign/timestamp.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,6 +171,7 @@ static void read_results(struct saved *s, const struct json_part *array, const c
     struct json_part part;
     enum json_part_kind kind;
 
+    assert(array->value && array->value < end && s->unit_s > 0);
     if (!json_parts_open(&p, array->value, (size_t)(end - array->value), array->i_line) || p.close != ']') {
         tell_bad(s, array->i_line, "\"Results\": expected an array");
         return;

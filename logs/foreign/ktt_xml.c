@@ -3,6 +3,7 @@
 
 #include "core/err.h"
 
+#include <assert.h>
 #include <expat.h>
 #include <math.h>
 #include <stdlib.h>
@@ -122,6 +123,7 @@ static void end_element(void *arg, const XML_Char *name)
 
     if (r->is_done || !whole || r->depth-- > 0)
         return;
+    assert(r->depth == -1);
     r->result = NULL;
     if (!r->sink->element(name, whole, r->i_line, r->sink->arg, r->why))
         stop(r, ERR_OK);

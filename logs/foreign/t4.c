@@ -7,6 +7,7 @@
 #include "logs/foreign/json_parts.h"
 #include "logs/foreign/timestamp.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -104,6 +105,7 @@ static double median(const double *values, size_t n)
 {
     double v[RECORD_MAX_SAMPLES];
 
+    assert(n > 0 && n <= RECORD_MAX_SAMPLES);
     memcpy(v, values, n * sizeof *v);
     qsort(v, n, sizeof *v, by_value);
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
@@ -313,6 +315,7 @@ static cJSON *result_of(const struct foreign_row *row, bool *ok)
 
     while (invalidities[i].status != row->status)
         i++;
+    assert(i < sizeof invalidities / sizeof *invalidities);
     add_timestamp(o, row->ts_ms, ok);
     if (row->task)
         json_add_text(o, "kernel", row->task, ok);

@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "logs/hub/request.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -222,6 +223,7 @@ static enum err make_parents(char *path, struct why *why)
     char *slash = strrchr(path, '/');
     enum err e;
 
+    assert(slash); /* check_file has put a folder before it */
     *slash = '\0';
     e = dir_make(path, 0755, why);
     *slash = '/';

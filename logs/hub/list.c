@@ -3,6 +3,7 @@
 #include "core/json.h"
 #include "logs/hub/request.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <expat.h>
 #include <stdlib.h>
@@ -87,6 +88,7 @@ static void on_text(void *arg, const char *text, int n)
 {
     struct listing *l = arg;
 
+    assert(l->at < N_FIELDS && l->n_deep > 0);
     for (int i = 0; l->at >= 0 && i < n && l->n[l->at] + 1 < FIELD; i++)
         l->fields[l->at][l->n[l->at]++] = text[i];
 }
@@ -158,8 +160,10 @@ static void tell(struct listing *l)
     char shown[FIELD + 1];
     size_t n;
 
-    for (int i = 0; i < N_FIELDS; i++)
+    for (int i = 0; i < N_FIELDS; i++) {
+        assert(l->n[i] < FIELD);
         l->fields[i][l->n[i]] = '\0';
+    }
     n = (size_t)snprintf(shown, sizeof shown - 1, "%s", below(l, name));
     if (!n)
         return;
@@ -178,6 +182,7 @@ static void on_end(void *arg, const char *element)
     struct listing *l = arg;
     const char *name = plain_name(element);
 
+    assert(l->n_deep > 0); /* the parser ends only what has begun */
     l->n_deep--;
     l->at = -1;
     if (is_entry(l->dialect, name)) {

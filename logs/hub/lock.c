@@ -4,6 +4,7 @@
 #include "core/entropy.h"
 #include "logs/hub/request.h"
 
+#include <assert.h>
 #include <string.h>
 #include <time.h>
 
@@ -141,6 +142,7 @@ enum err lock_take(struct hub *h, const struct hub_url *u, struct hub_lock *out,
         if (!e)
             e = random_name(name, why);
     }
+    assert(e || (l.held && l.token.text[0]));
     if (!e)
         *out = l;
     return e;

@@ -3,6 +3,7 @@
 
 #include "logs/hub/credentials.h"
 
+#include <assert.h>
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -106,6 +107,7 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *arg)
     if (status < 200 || status >= 300) {
         const size_t room = TOLD - t->n_told, n_kept = n < room ? n : room;
 
+        assert(t->n_told <= TOLD);
         memcpy(t->told + t->n_told, bytes, n_kept);
         t->n_told += n_kept;
         return n;
@@ -191,6 +193,7 @@ static size_t on_read(char *to, size_t one, size_t n, void *arg)
     n *= one;
     if (t->body)
         return fread(to, 1, n, t->body);
+    assert(t->i_body <= (size_t)q->n_body);
     left = (size_t)q->n_body - t->i_body;
     n = n < left ? n : left;
     memcpy(to, (const char *)q->body + t->i_body, n);
@@ -376,6 +379,7 @@ static const char *s3_code(struct transfer *t)
 {
     char *begin, *end;
 
+    assert(t->n_told <= TOLD);
     t->told[t->n_told] = '\0';
     begin = strstr(t->told, "<Code>");
     end = begin ? strstr(begin, "</Code>") : NULL;

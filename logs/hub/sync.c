@@ -5,6 +5,7 @@
 #include "logs/hub/lock.h"
 #include "logs/hub/request.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ static enum err round_of(struct push *p, int64_t *n_new, struct why *why)
     const char *etag = NULL;
     enum err e = fetch_theirs(p, &o, why);
 
+    assert(p->n_paths >= 2 && p->paths[0] == p->theirs && p->lock.held == (p->guard == GUARD_FOLDER));
     if (!e)
         e = p->merge(p->paths, p->n_paths, p->merged, n_new, why);
     if (!e)

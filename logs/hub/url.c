@@ -2,6 +2,7 @@
 /* url.c - places of a hub. */
 #include "logs/hub/hub.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static enum err encode(const char *path, bool keep_escapes, char *out, size_t n_
         else
             n += (size_t)snprintf(out + n, n_out - n, "%%%02X", (unsigned char)*p);
     }
+    assert(n < n_out);
     out[n] = '\0';
     return ERR_OK;
 }

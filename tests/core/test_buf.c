@@ -131,6 +131,135 @@ static void words_of_failures_are_cut_not_overrun(void **state)
     assert_int_equal(strlen(why.text), sizeof why.text - 1);
 }
 
+static void a_cleared_buffer_takes_again_what_fits(void **state)
+{
+    struct buf b;
+    char *memory;
+
+    (void)state;
+    buf_init(&b, 4);
+    assert_int_equal(buf_puts(&b, "abcde"), ERR_LIMIT);
+    buf_clear(&b);
+    assert_int_equal(b.failed, ERR_OK);
+    assert_int_equal(buf_puts(&b, "wxyz"), ERR_OK);
+    memory = b.data;
+    buf_clear(&b);
+    assert_string_equal(buf_text(&b), "");
+    assert_int_equal(buf_puts(&b, "1"), ERR_OK);
+    assert_ptr_equal(b.data, memory);
+    buf_fini(&b);
+}
+
+static void a_taken_or_finished_buffer_keeps_its_maximum(void **state)
+{
+    struct buf b;
+
+    (void)state;
+    buf_init(&b, 4);
+    assert_int_equal(buf_puts(&b, "ab"), ERR_OK);
+    free(buf_take(&b));
+    assert_int_equal(buf_puts(&b, "abcde"), ERR_LIMIT);
+    buf_clear(&b);
+    assert_int_equal(buf_puts(&b, "abcd"), ERR_OK);
+    buf_fini(&b);
+    assert_int_equal(b.len, 0);
+    assert_null(b.data);
+    assert_int_equal(buf_puts(&b, "abcd"), ERR_OK);
+    assert_int_equal(buf_puts(&b, "e"), ERR_LIMIT);
+    buf_fini(&b);
+}
+
+/* Around the sizes at which memory grows: room for the NUL too. */
+static void every_length_is_ended_and_whole(void **state)
+{
+    (void)state;
+    for (size_t n = 250; n <= 520; n++) {
+        struct buf b, f;
+        char *text = calloc(n + 1, 1), *room;
+
+        assert_non_null(text);
+        for (size_t i = 0; i < n; i++)
+            text[i] = (char)('a' + i % 26);
+        buf_init(&b, n);
+        buf_init(&f, n);
+        room = buf_room(&b, n);
+        assert_non_null(room);
+        assert_true(b.len == 0 && b.cap > n);
+        memcpy(room, text, n);
+        b.len = n;
+        assert_int_equal(buf_append(&b, NULL, 0), ERR_OK);
+        assert_string_equal(buf_text(&b), text);
+        assert_int_equal(buf_printf(&f, "%s", text), ERR_OK);
+        assert_string_equal(buf_text(&f), text);
+        assert_int_equal(buf_printf(&f, "%c", 'x'), ERR_LIMIT);
+        assert_int_equal(f.len, n);
+        buf_fini(&b);
+        buf_fini(&f);
+        free(text);
+    }
+}
+
+static void many_blobs_are_found_and_merged(void **state)
+{
+    struct blobs s, t;
+    struct sha256 names[40];
+
+    (void)state;
+    blobs_init(&s, 1000);
+    blobs_init(&t, 1000);
+    for (int i = 0; i < 40; i++) {
+        const unsigned char bytes[3] = {(unsigned char)i, 0, 'x'};
+
+        assert_int_equal(blobs_put(&s, bytes, 3, &names[i]), ERR_OK);
+    }
+    assert_int_equal(blobs_put(&t, "other", 5, NULL), ERR_OK);
+    assert_int_equal(blobs_put(&t, "\x07\0x", 3, NULL), ERR_OK);
+    assert_int_equal(blobs_merge(&t, &s), ERR_OK);
+    assert_int_equal(t.n, 41);
+    assert_int_equal(t.sum_bytes, 5 + 40 * 3);
+    for (int i = 0; i < 40; i++) {
+        const struct blob *b = blobs_get(&t, names[i].hex);
+
+        assert_non_null(b);
+        assert_int_equal(b->n_bytes, 3);
+        assert_true(b->data[0] == i && b->data[2] == 'x' && b->data[3] == 0);
+        assert_ptr_not_equal(b->data, blobs_get(&s, names[i].hex)->data);
+    }
+    blobs_fini(&s);
+    blobs_fini(&t);
+}
+
+static void a_full_set_still_knows_what_it_has(void **state)
+{
+    struct sha256 name = {""}, again = {""};
+    struct blobs s;
+
+    (void)state;
+    blobs_init(&s, 3);
+    assert_int_equal(blobs_put(&s, "abcd", 4, NULL), ERR_LIMIT);
+    assert_int_equal(blobs_put(&s, "abc", 3, &name), ERR_OK);
+    assert_int_equal(blobs_put(&s, "abc", 3, &again), ERR_OK);
+    assert_string_equal(name.hex, again.hex);
+    assert_int_equal(blobs_put_named(&s, "abc", 3, &name), ERR_OK);
+    assert_int_equal(blobs_put(&s, "x", 1, NULL), ERR_LIMIT);
+    assert_true(s.n == 1 && s.sum_bytes == 3);
+    blobs_fini(&s);
+    assert_true(s.n == 0 && s.sum_bytes == 0 && s.max_bytes == 3);
+    assert_int_equal(blobs_put(&s, "xyz", 3, NULL), ERR_OK);
+    blobs_fini(&s);
+}
+
+static void only_whole_names_of_errors_are_known(void **state)
+{
+    static const char *const no_names[] = {"", "o", "okay", "OK", "not_foun", "not_found ", "unknown error"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof no_names / sizeof no_names[0]; i++)
+        assert_int_equal(err_by_name(no_names[i]), ERR_PROTOCOL);
+    assert_string_equal(err_name(ERR_OK), "ok");
+    assert_string_equal(err_name((enum err)999), "protocol");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +269,12 @@ int main(void)
         cmocka_unit_test(equal_blobs_are_kept_once),
         cmocka_unit_test(errors_have_words_and_names_both_ways),
         cmocka_unit_test(words_of_failures_are_cut_not_overrun),
+        cmocka_unit_test(a_cleared_buffer_takes_again_what_fits),
+        cmocka_unit_test(a_taken_or_finished_buffer_keeps_its_maximum),
+        cmocka_unit_test(every_length_is_ended_and_whole),
+        cmocka_unit_test(many_blobs_are_found_and_merged),
+        cmocka_unit_test(a_full_set_still_knows_what_it_has),
+        cmocka_unit_test(only_whole_names_of_errors_are_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

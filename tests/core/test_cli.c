@@ -191,6 +191,195 @@ static void help_shows_every_option_with_its_default(void **state)
     buf_fini(&out);
 }
 
+static void bounds_are_inclusive(void **state)
+{
+    static const struct {
+        char *option, *text;
+        enum err e;
+    } cases[] = {
+        {"--trials", "1", ERR_OK},         {"--trials", "1000000", ERR_OK}, {"--time", "0.001", ERR_OK},
+        {"--time", "1ms", ERR_OK},         {"--time", "10d", ERR_OK},       {"--time", "864000", ERR_OK},
+        {"--time", "864000.5", ERR_INPUT}, {"--time", "240.1h", ERR_INPUT}, {"--time", "0.0009s", ERR_INPUT},
+        {"--noise", "-1e300", ERR_OK},     {"--noise", "inf", ERR_INPUT},   {"--seed", "9223372036854775807", ERR_OK},
+        {"--trials", "5 ", ERR_INPUT},     {"--noise", "", ERR_INPUT},      {"--trials", "0x10", ERR_INPUT},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *argv[] = {"tune", cases[i].option, cases[i].text, NULL};
+        struct cli c;
+
+        if (parse(&c, NULL, argv) != cases[i].e)
+            fail_msg("%s %s: expected %s", cases[i].option, cases[i].text, err_name(cases[i].e));
+        cli_fini(&c);
+    }
+}
+
+static void durations_have_units(void **state)
+{
+    static const struct {
+        char *text;
+        double seconds;
+    } cases[] = {{"7", 7},       {"7s", 7},         {"250ms", 0.25}, {"2m", 120},
+                 {"1.5min", 90}, {"0.5h", 1800.00}, {"2d", 172800},  {"1e3", 1000}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *argv[] = {"tune", "--time", cases[i].text, NULL};
+        struct cli c;
+
+        assert_int_equal(parse(&c, NULL, argv), ERR_OK);
+        if (cli_real(&c, "time") != cases[i].seconds)
+            fail_msg("%s: %g s, expected %g", cases[i].text, cli_real(&c, "time"), cases[i].seconds);
+        assert_string_equal(cli_text(&c, "time"), cases[i].text);
+        cli_fini(&c);
+    }
+}
+
+static void an_empty_variable_is_none_and_a_bad_one_is_named(void **state)
+{
+    static const struct cli_option table[] = {
+        {.name = "n",
+         .kind = CLI_INT,
+         .argument = "N",
+         .otherwise = "3",
+         .min = 1,
+         .max = 9,
+         .environment = "TUNE_TEST_N",
+         .help = "h"},
+        {.name = NULL},
+    };
+    char *argv[] = {"tune", NULL}, *given[] = {"tune", "--n=4", NULL};
+    struct why why = {""};
+    struct cli c;
+
+    (void)state;
+    setenv("TUNE_TEST_N", "", 1);
+    assert_int_equal(cli_parse(&c, table, 1, argv, &why), ERR_OK);
+    assert_int_equal(cli_int(&c, "n"), 3);
+    cli_fini(&c);
+    setenv("TUNE_TEST_N", "7", 1);
+    assert_int_equal(cli_parse(&c, table, 1, argv, &why), ERR_OK);
+    assert_int_equal(cli_int(&c, "n"), 7);
+    cli_fini(&c);
+    assert_int_equal(cli_parse(&c, table, 2, given, &why), ERR_OK);
+    assert_true(cli_int(&c, "n") == 4 && cli_real(&c, "n") == 4);
+    cli_fini(&c);
+    setenv("TUNE_TEST_N", "10", 1);
+    assert_int_equal(cli_parse(&c, table, 1, argv, &why), ERR_INPUT);
+    assert_string_equal(why.text, "variable TUNE_TEST_N: --n 10: expected a number from 1 to 9");
+    cli_fini(&c);
+    unsetenv("TUNE_TEST_N");
+}
+
+static void help_is_asked_for_before_the_dashes_only(void **state)
+{
+    struct cli c;
+
+    (void)state;
+    assert_int_equal(PARSE(&c, NULL, "x", "-h"), ERR_OK);
+    assert_true(c.help);
+    cli_fini(&c);
+    assert_int_equal(PARSE(&c, NULL, "--", "--help", "-h", "--"), ERR_OK);
+    assert_false(c.help);
+    assert_int_equal(c.n_rest, 3);
+    assert_string_equal(c.rest[0], "--help");
+    assert_string_equal(c.rest[2], "--");
+    cli_fini(&c);
+    assert_int_equal(PARSE(&c, NULL, "--helpless"), ERR_INPUT);
+    cli_fini(&c);
+}
+
+static void letters_may_stand_together(void **state)
+{
+    struct cli c;
+
+    (void)state;
+    assert_int_equal(PARSE(&c, NULL, "-vvn", "5", "-vn7", "-n=9"), ERR_INPUT); /* "=9" is no number */
+    cli_fini(&c);
+    assert_int_equal(PARSE(&c, NULL, "-vvn", "5", "rest", "-vn7"), ERR_OK);
+    assert_int_equal(cli_int(&c, "verbose"), 3);
+    assert_int_equal(cli_int(&c, "trials"), 7);
+    assert_true(cli_get(&c, "verbose")->given && cli_get(&c, "trials")->given && !cli_get(&c, "json")->given);
+    assert_int_equal(c.n_rest, 1);
+    assert_string_equal(c.rest[0], "rest");
+    cli_fini(&c);
+    assert_int_equal(PARSE(&c, NULL, "--json", "--json", "--strategy="), ERR_OK);
+    assert_int_equal(cli_int(&c, "json"), 2);
+    assert_string_equal(cli_text(&c, "strategy"), "");
+    cli_fini(&c);
+}
+
+/* Of names as near as each other the first of the table; none that takes four changes. */
+static void the_nearest_name_is_offered(void **state)
+{
+    static const struct cli_option table[] = {
+        {.name = "cat", .kind = CLI_FLAG, .help = "h"},
+        {.name = "car", .kind = CLI_FLAG, .help = "h"},
+        {.name = "verbose", .kind = CLI_FLAG, .help = "h"},
+        {.name = "seeds", .kind = CLI_FLAG, .help = "h"},
+        {.name = NULL},
+    };
+    static const struct {
+        char *given;
+        const char *offered;
+    } cases[] = {
+        {"--cab", "--cat?"},          {"--cr", "--car?"},          {"--scar", "--car?"},  {"--vrebose", "--verbose?"},
+        {"--verbos", "--verbose?"},   {"--seed", "--seeds?"},      {"--sed", "--seeds?"}, {"--verb", "--car?"},
+        {"--verbosity", "--verbose"}, {"--abcdefghijk", "--help"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *argv[] = {"tune", cases[i].given, NULL};
+        struct why why = {""};
+        struct cli c;
+
+        assert_int_equal(cli_parse(&c, table, 2, argv, &why), ERR_INPUT);
+        if (!strstr(why.text, cases[i].offered))
+            fail_msg("%s: '%s', expected to offer %s", cases[i].given, why.text, cases[i].offered);
+        cli_fini(&c);
+    }
+}
+
+static const char *long_word_at(size_t i)
+{
+    static const char *const words[] = {
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "cccccccccccccccc", "d", "e", NULL};
+
+    return words[i];
+}
+
+static void help_turns_lines_that_are_too_long(void **state)
+{
+    static const struct cli_option table[] = {
+        {.name = "w", .kind = CLI_TEXT, .argument = "W", .help = "which", .word = long_word_at},
+        {.name = "a-name-of-much-length",
+         .letter = 'x',
+         .kind = CLI_INT,
+         .argument = "N",
+         .otherwise = "",
+         .help = "h"},
+        {.name = NULL},
+    };
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 10000);
+    cli_help(table, "u", "s", NULL, &out);
+    assert_string_equal(
+        buf_text(&out),
+        "usage: u\ns\n\noptions (defaults in brackets):\n"
+        "  --w W                   which\n"
+        "                          one of aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb "
+        "cccccccccccccccc\n"
+        "                          d e\n"
+        "  -x, --a-name-of-much-length N\n"
+        "                          h\n"
+        "  -h, --help              this text\n");
+    buf_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +389,13 @@ int main(void)
         cmocka_unit_test(variables_give_defaults),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(help_shows_every_option_with_its_default),
+        cmocka_unit_test(bounds_are_inclusive),
+        cmocka_unit_test(durations_have_units),
+        cmocka_unit_test(an_empty_variable_is_none_and_a_bad_one_is_named),
+        cmocka_unit_test(help_is_asked_for_before_the_dashes_only),
+        cmocka_unit_test(letters_may_stand_together),
+        cmocka_unit_test(the_nearest_name_is_offered),
+        cmocka_unit_test(help_turns_lines_that_are_too_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,125 @@ static void objects_print_in_the_order_they_were_built(void **state)
     cJSON_Delete(tree);
 }
 
+static void integers_are_exact_to_2_to_the_53(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t min, max;
+        enum err e;
+    } cases[] = {
+        {"{\"i\":9007199254740992}", INT64_MIN, INT64_MAX, ERR_OK},
+        {"{\"i\":-9007199254740992}", INT64_MIN, INT64_MAX, ERR_OK},
+        {"{\"i\":9007199254740994}", INT64_MIN, INT64_MAX, ERR_INPUT},
+        {"{\"i\":-9007199254740994}", INT64_MIN, INT64_MAX, ERR_INPUT},
+        {"{\"i\":1e999}", INT64_MIN, INT64_MAX, ERR_INPUT},
+        {"{\"i\":-3}", -3, 0, ERR_OK},
+        {"{\"i\":-4}", -3, 0, ERR_INPUT},
+        {"{\"i\":-0.5}", -3, 0, ERR_INPUT},
+        {"{\"i\":\"1\"}", -3, 3, ERR_INPUT},
+        {"{\"i\":true}", -3, 3, ERR_INPUT},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cJSON *tree = NULL;
+        int64_t v = 42, d = 42;
+
+        assert_int_equal(parse(cases[i].text, strlen(cases[i].text), &tree, NULL), ERR_OK);
+        if (json_get_i64(tree, "i", cases[i].min, cases[i].max, &v, NULL) != cases[i].e ||
+            json_i64_or(tree, "i", 7, cases[i].min, cases[i].max, &d, NULL) != cases[i].e)
+            fail_msg("%s: expected %s", cases[i].text, err_name(cases[i].e));
+        assert_true(v == d && (v == 42) == (cases[i].e != ERR_OK)); /* untouched on failure */
+        cJSON_Delete(tree);
+    }
+}
+
+static void members_of_another_type_are_refused_by_name(void **state)
+{
+    static const char text[] = "{\"t\":\"x\",\"i\":7,\"big\":1e999,\"b\":false,\"a\":[],\"o\":{},\"n\":null}";
+    static const char *const not_real[] = {"t", "big", "b", "a", "o", "n"};
+    const char *s = "kept";
+    const cJSON *item = NULL;
+    struct why why = {""};
+    cJSON *tree = NULL;
+    double r = 42;
+    bool b = true;
+
+    (void)state;
+    assert_int_equal(parse(text, strlen(text), &tree, NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof not_real / sizeof not_real[0]; i++) {
+        assert_int_equal(json_get_real(tree, not_real[i], &r, &why), ERR_INPUT);
+        assert_non_null(strstr(why.text, not_real[i]));
+        assert_int_equal(json_real_or(tree, not_real[i], 1, &r, NULL), ERR_INPUT);
+    }
+    assert_true(r == 42);
+    assert_int_equal(json_get_bool(tree, "i", &b, &why), ERR_INPUT);
+    assert_string_equal(why.text, "'i' is not true or false");
+    assert_int_equal(json_bool_or(tree, "n", true, &b, NULL), ERR_INPUT);
+    assert_true(b);
+    assert_int_equal(json_bool_or(tree, "b", true, &b, NULL), ERR_OK);
+    assert_false(b);
+    assert_int_equal(json_get_text(tree, "i", &s, NULL), ERR_INPUT);
+    assert_int_equal(json_text_or(tree, "i", "d", &s, NULL), ERR_INPUT);
+    assert_string_equal(s, "kept");
+    assert_int_equal(json_get_array(tree, "t", &item, NULL), ERR_INPUT);
+    assert_int_equal(json_get_object(tree, "a", &item, NULL), ERR_INPUT);
+    assert_int_equal(json_get_object(tree, "none", &item, &why), ERR_INPUT);
+    assert_string_equal(why.text, "'none' is missing");
+    assert_null(item);
+    assert_int_equal(json_text_or(tree, "t", "d", &s, NULL), ERR_OK);
+    assert_string_equal(s, "x");
+    assert_int_equal(json_real_or(tree, "i", 1, &r, NULL), ERR_OK);
+    assert_true(r == 7);
+    cJSON_Delete(tree);
+}
+
+/* Brackets in strings are no depth, behind escaped quotes and backslashes either. */
+static void depth_is_that_of_brackets_outside_of_strings(void **state)
+{
+    char text[2 * JSON_MAX_DEPTH + 80];
+    cJSON *tree = NULL;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        static const char *const begin[] = {"[\"\\\"", "[\"\\\\\\\"", "[\"a\",\""};
+        const size_t n = strlen(begin[i]);
+
+        memcpy(text, begin[i], n);
+        memset(text + n, '[', JSON_MAX_DEPTH + 5);
+        strcpy(text + n + JSON_MAX_DEPTH + 5, "\"]");
+        assert_int_equal(parse(text, strlen(text), &tree, NULL), ERR_OK);
+        assert_int_equal(cJSON_GetArraySize(tree), i == 2 ? 2 : 1);
+        cJSON_Delete(tree);
+    }
+    strcpy(text, "[\"\\\\\","); /* this string ends: what follows counts */
+    memset(text + 6, '[', JSON_MAX_DEPTH);
+    memset(text + 6 + JSON_MAX_DEPTH, ']', JSON_MAX_DEPTH + 1);
+    assert_int_equal(parse(text, 6 + 2 * JSON_MAX_DEPTH + 1, &tree, NULL), ERR_LIMIT);
+    memset(text, '[', 1); /* siblings add no depth */
+    for (size_t i = 0; i < JSON_MAX_DEPTH; i++)
+        memcpy(text + 1 + 3 * i % 90, "{},", 3);
+    memcpy(text + 91, "[]]", 3);
+    assert_int_equal(parse(text, 94, &tree, NULL), ERR_OK);
+    cJSON_Delete(tree);
+}
+
+static void words_tell_where_text_goes_wrong(void **state)
+{
+    struct why why = {""};
+    cJSON *tree = NULL;
+
+    (void)state;
+    assert_int_equal(parse("{\"a\":1} x", 9, &tree, &why), ERR_INPUT);
+    assert_string_equal(why.text, "text after the JSON value at byte 7");
+    assert_int_equal(parse("[1,x]", 5, &tree, &why), ERR_INPUT);
+    assert_string_equal(why.text, "not JSON at byte 3");
+    assert_null(tree);
+    assert_int_equal(parse("[1] \t\r\n", 7, &tree, &why), ERR_OK);
+    cJSON_Delete(tree);
+    assert_int_equal(parse("[1]\v", 4, &tree, &why), ERR_INPUT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +272,10 @@ int main(void)
         cmocka_unit_test(members_are_typed_and_named_in_errors),
         cmocka_unit_test(defaults_stand_in_for_missing_members_only),
         cmocka_unit_test(objects_print_in_the_order_they_were_built),
+        cmocka_unit_test(integers_are_exact_to_2_to_the_53),
+        cmocka_unit_test(members_of_another_type_are_refused_by_name),
+        cmocka_unit_test(depth_is_that_of_brackets_outside_of_strings),
+        cmocka_unit_test(words_tell_where_text_goes_wrong),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

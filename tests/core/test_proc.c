@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,8 +187,85 @@ static int be_parent(void)
     return 0;
 }
 
+/* Bytes that wait at both: x at 0, y at 3. */
+static int be_reader(void)
+{
+    char in = 0, pass = 0;
+
+    return read(0, &in, 1) != 1 || read(3, &pass, 1) != 1 || in != 'x' || pass != 'y';
+}
+
+/* The end of file at once. */
+static int be_reader_of_nothing(void)
+{
+    char in;
+
+    return read(0, &in, 1) != 0 || fcntl(3, F_GETFD) >= 0;
+}
+
+static int be_counter(bool which)
+{
+    int cpus[1024] = {0};
+    const int n = proc_cpus(cpus, 1024);
+
+    return which && n == 1 ? cpus[0] % 251 : which ? 255 : n % 251;
+}
+
+/* A child by fork, of the same group, that no death signal reaches. */
+static int be_forker(void)
+{
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+    if (write(1, &pid, sizeof pid) != (ssize_t)sizeof pid)
+        return 1;
+    pause();
+    return 0;
+}
+
+static int be_usual(void)
+{
+    struct sigaction action;
+    struct rlimit core;
+    sigset_t mask;
+
+    if (sigaction(SIGUSR1, NULL, &action) != 0 || action.sa_handler != SIG_DFL)
+        return 1;
+    if (sigprocmask(SIG_BLOCK, NULL, &mask) != 0 || sigismember(&mask, SIGTERM))
+        return 2;
+    return getrlimit(RLIMIT_CORE, &core) != 0 || core.rlim_cur != 0 ? 3 : 0;
+}
+
+static int be_whole_environment(void)
+{
+    int n = 0;
+
+    for (char **e = environ; *e; e++)
+        n += strncmp(*e, "TUNE_TEST_WORD=", 15) == 0;
+    return n != 1 || strcmp(getenv("TUNE_TEST_WORD"), "given") != 0 || !getenv("TUNE_TEST_WORDS") ||
+           strcmp(getenv("TUNE_TEST_WORDS"), "more") != 0 || !getenv("TUNE_TEST") ||
+           strcmp(getenv("TUNE_TEST"), "less") != 0;
+}
+
 static int be_child(const char *what)
 {
+    static const struct {
+        const char *what;
+        int (*be)(void);
+    } kinds[] = {{"reads-xy", be_reader},
+                 {"reads-nothing", be_reader_of_nothing},
+                 {"forks", be_forker},
+                 {"usual-signals", be_usual},
+                 {"whole-environment", be_whole_environment}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(what, kinds[i].what) == 0)
+            return kinds[i].be();
+    if (strncmp(what, "cpu", 3) == 0)
+        return be_counter(what[3] == '\0');
     if (strcmp(what, "exit-7") == 0)
         return 7;
     if (strcmp(what, "environment") == 0)
@@ -211,6 +289,128 @@ static int be_child(const char *what)
     return 0;
 }
 
+/* Starts this program again as `what` with these descriptors and waits; its exit status. */
+static int run_with(const char *what, int in_fd, int pass_fd, const int *cpus, int n_cpus)
+{
+    const char *argv[] = {self, what, NULL};
+    const struct proc_options o = {
+        .argv = argv, .in_fd = in_fd, .out_fd = -1, .err_fd = 2, .pass_fd = pass_fd, .cpus = cpus, .n_cpus = n_cpus};
+    int status = -1;
+    pid_t pid = 0;
+
+    assert_int_equal(proc_start(&o, &pid, NULL), ERR_OK);
+    assert_int_equal(proc_wait(pid, 10000, &status), ERR_OK);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void given_descriptors_become_the_child_s(void **state)
+{
+    int in[2], pass[2];
+
+    (void)state;
+    assert_int_equal(pipe(in) | pipe(pass), 0);
+    assert_int_equal(write(in[1], "x", 1), 1);
+    assert_int_equal(write(pass[1], "y", 1), 1);
+    assert_int_equal(run_with("reads-xy", in[0], pass[0], NULL, 0), 0);
+    close(in[1]); /* its end was the child's no more: nobody else holds it open */
+    assert_int_equal(run_with("reads-nothing", in[0], -1, NULL, 0), 0);
+    assert_int_equal(run_with("reads-nothing", -1, -1, NULL, 0), 0);
+    for (int i = 0; i < 2; i++)
+        close(pass[i]);
+    close(in[0]);
+}
+
+/* Each CPU alone, as the child counts. */
+static void a_child_keeps_to_the_cpus_it_is_given(void **state)
+{
+    int cpus[1024];
+    const int n = proc_cpus(cpus, 1024);
+
+    (void)state;
+    for (int i = 0; i < n && i < 3; i++)
+        assert_int_equal(run_with("cpu", -1, -1, &cpus[i], 1), cpus[i] % 251);
+    if (n >= 2)
+        assert_int_equal(run_with("cpus", -1, -1, cpus, 2), 2);
+    assert_int_equal(run_with("cpus", -1, -1, NULL, 0), n % 251);
+}
+
+/* The child's own child is killed with it. */
+static void killing_a_group_reaches_grandchildren(void **state)
+{
+    int fd[2], status;
+    pid_t parent = 0, grandchild = 0;
+
+    (void)state;
+    assert_int_equal(pipe(fd), 0);
+    assert_int_equal(start("forks", fd[1], 0, true, &parent), ERR_OK);
+    close(fd[1]);
+    assert_int_equal(read(fd[0], &grandchild, sizeof grandchild), sizeof grandchild);
+    proc_kill(parent, SIGKILL, true);
+    assert_int_equal(proc_wait(parent, 10000, &status), ERR_OK);
+    assert_true(dies(grandchild));
+    close(fd[0]);
+}
+
+static void a_child_begins_with_signals_as_usual_and_no_core(void **state)
+{
+    struct sigaction ignored = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
+    sigset_t blocked, before;
+    struct rlimit core;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_CORE, &core), 0); /* the child's own is 0 however large ours may be */
+    core.rlim_cur = core.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_CORE, &core), 0);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &blocked, &before), 0);
+    assert_int_equal(sigaction(SIGUSR1, &ignored, NULL), 0);
+    assert_int_equal(WEXITSTATUS(run("usual-signals", 0)), 0);
+    assert_int_equal(sigaction(SIGUSR1, &usual, NULL), 0);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+}
+
+static void variables_are_put_over_the_parent_s_by_their_whole_name(void **state)
+{
+    (void)state;
+    setenv("TUNE_TEST_WORD", "inherited", 1);
+    setenv("TUNE_TEST_WORDS", "more", 1);
+    setenv("TUNE_TEST", "less", 1);
+    assert_int_equal(WEXITSTATUS(run("whole-environment", 0)), 0);
+    unsetenv("TUNE_TEST_WORDS");
+    unsetenv("TUNE_TEST");
+}
+
+static void the_own_directory_has_this_program(void **state)
+{
+    char dir[PATH_MAX], small[2];
+
+    (void)state;
+    assert_int_equal(proc_own_dir(dir, sizeof dir), ERR_OK);
+    assert_true(dir[0] == '/' && dir[strlen(dir) - 1] != '/');
+    assert_int_equal(access(self, X_OK), 0);
+    assert_int_equal(proc_own_dir(small, sizeof small), ERR_LIMIT);
+    assert_int_equal(proc_own_dir(dir, strlen(dir)), ERR_LIMIT);
+    assert_int_equal(proc_own_dir(dir, strlen(dir) + 1), ERR_OK);
+}
+
+static void memory_of_a_process_is_in_bytes(void **state)
+{
+    const int64_t page = sysconf(_SC_PAGESIZE), before = proc_rss_bytes(getpid());
+    const size_t n = (size_t)16 << 20;
+    char *block = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_true(block != MAP_FAILED);
+    memset(block, 1, n);
+    assert_true(before > 0 && before % page == 0);
+    assert_true(proc_rss_bytes(getpid()) - before > (int64_t)n / 2);
+    assert_true(proc_rss_bytes(getpid()) - before < 4 * (int64_t)n);
+    munmap(block, n);
+    assert_int_equal(proc_rss_bytes(0x7ffffffe), -1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +422,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_child_dies_with_its_parent),
         cmocka_unit_test(there_is_at_least_one_cpu),
         cmocka_unit_test(a_file_never_gets_the_number_of_a_closed_standard_stream),
+        cmocka_unit_test(given_descriptors_become_the_child_s),
+        cmocka_unit_test(a_child_keeps_to_the_cpus_it_is_given),
+        cmocka_unit_test(killing_a_group_reaches_grandchildren),
+        cmocka_unit_test(a_child_begins_with_signals_as_usual_and_no_core),
+        cmocka_unit_test(variables_are_put_over_the_parent_s_by_their_whole_name),
+        cmocka_unit_test(the_own_directory_has_this_program),
+        cmocka_unit_test(memory_of_a_process_is_in_bytes),
     };
     char dir[PATH_MAX];
 

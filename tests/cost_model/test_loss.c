@@ -108,6 +108,35 @@ static void a_right_order_is_worth_more_than_a_wrong_one(void **state)
     }
 }
 
+/* Of four rows, one of them failed, with weights; each loss as its paper has it, in plain C. */
+static void values_are_those_of_the_definitions(void **state)
+{
+    static const float t[4] = {2, 0.5f, INFINITY, 1}, w[4] = {1, 2, 0.5f, 3}, own[4] = {0.25f, -1, 0.5f, 2};
+    static const uint32_t rows[4] = {0, 1, 2, 3}, in_order[4] = {1, 3, 0, 2};
+    const struct loss_rows ranked = {t, w, rows, 4}, timed = {t, w, (const uint32_t[]){0, 1, 3}, 3};
+    double squared = 0, pairs = 0, list = 0, v;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        double rest = 0;
+
+        squared += isfinite(t[i]) ? 0.5 * (double)w[i] * pow((double)t[i] - (double)own[i], 2) : 0;
+        for (size_t j = 0; j < 4; j++)
+            if (t[i] < t[j])
+                pairs += (double)w[i] * (double)w[j] * log(1 + exp((double)own[i] - (double)own[j]));
+        for (size_t j = i; j < 4; j++)
+            rest += (double)w[in_order[j]] * exp(-(double)own[in_order[j]]);
+        if (isfinite(t[in_order[i]]))
+            list += (double)w[in_order[i]] / (double)(i + 1) * (log(rest) + (double)own[in_order[i]]);
+    }
+    assert_int_equal(loss_table[0]->value(&timed, own, &v), ERR_OK);
+    assert_true(fabs(v - squared) < 1e-9);
+    assert_int_equal(loss_table[1]->value(&ranked, own, &v), ERR_OK);
+    assert_true(fabs(v - pairs) < 1e-9);
+    assert_int_equal(loss_table[2]->value(&ranked, own, &v), ERR_OK);
+    assert_true(fabs(v - list) < 1e-9);
+}
+
 static void exp_and_log_are_close_to_those_of_libm(void **state)
 {
     (void)state;
@@ -125,6 +154,7 @@ int main(void)
         cmocka_unit_test(rows_that_are_not_listed_are_left_alone),
         cmocka_unit_test(a_right_order_is_worth_more_than_a_wrong_one),
         cmocka_unit_test(exp_and_log_are_close_to_those_of_libm),
+        cmocka_unit_test(values_are_those_of_the_definitions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

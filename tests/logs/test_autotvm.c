@@ -277,6 +277,113 @@ static void a_failure_is_written_as_tvm_writes_it(void **state)
     }
 }
 
+static void all_costs_count_and_so_many_are_kept(void **state)
+{
+    struct heard h;
+    struct buf line;
+    double sum = 1;
+
+    (void)state;
+    buf_init(&line, 1 << 16);
+    buf_puts(&line, "{" INPUT ", " CONFIG ", \"result\": [[1");
+    for (int i = 2; i <= RECORD_MAX_SAMPLES + 6; i++) {
+        buf_printf(&line, ", %d", i);
+        sum += i;
+    }
+    buf_puts(&line, "], 0, 1.5, 0], " REST "}");
+    h = hear(buf_text(&line), ERR_OK);
+    assert_int_equal(h.n_rows, 1);
+    assert_true(h.last.time_s == sum / (RECORD_MAX_SAMPLES + 6));
+    assert_int_equal(h.last.n_samples, RECORD_MAX_SAMPLES);
+    assert_true(h.last.samples_s[RECORD_MAX_SAMPLES - 1] == RECORD_MAX_SAMPLES);
+    assert_int_equal(h.last.ts_ms, 0);
+    forget(&h);
+    buf_fini(&line);
+}
+
+static void limits_of_numbers_are_kept(void **state)
+{
+    static const struct {
+        const char *result;
+        bool is_row;
+    } cases[] = {
+        {"[[999999999.0], 0, 1.5, 1.0]", true}, {"[[1000000000.0], 0, 1.5, 1.0]", false},
+        {"[[0.5], 8, 1.5, 1.0]", true},         {"[[0.5], 8.5, 1.5, 1.0]", true},
+        {"[[0.5], 9, 1.5, 1.0]", false},        {"[[0.5], \"0\", 1.5, 1.0]", false},
+        {"[[0.5], 0, null, 1.0]", false},       {"[[0.5], 0, 1.5, null]", false},
+        {"[[0.5, -1], 0, 1.5, 1.0]", false},    {"[[0.5, true], 0, 1.5, 1.0]", false},
+        {"[0.5, 0, 1.5, 1.0]", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct heard h;
+        char line[1024];
+
+        snprintf(line, sizeof line, "{" INPUT ", " CONFIG ", \"result\": %s, " REST "}", cases[i].result);
+        h = hear(line, ERR_OK);
+        if (h.n_rows != cases[i].is_row || h.n_bad == cases[i].is_row)
+            fail_msg("%s: %zu rows, %s", cases[i].result, h.n_rows, h.why);
+        forget(&h);
+    }
+}
+
+static void a_row_of_other_tuners_is_written_with_what_tvm_wants(void **state)
+{
+    struct foreign_row r;
+    struct buf out;
+    cJSON *line, *result;
+
+    (void)state;
+    foreign_row_init(&r);
+    r.time_s = 0.5;
+    r.build_s = 2;
+    r.ts_ms = 1500;
+    buf_init(&out, 1 << 16);
+    assert_int_equal(foreign_find("autotvm")->write(&r, 1, &out, NULL), ERR_OK);
+    line = cJSON_Parse(buf_text(&out));
+    result = cJSON_GetObjectItem(line, "result");
+    assert_true(cJSON_GetArrayItem(cJSON_GetArrayItem(result, 0), 0)->valuedouble == 0.5);
+    assert_true(cJSON_GetArrayItem(result, 1)->valuedouble == 0);
+    assert_true(cJSON_GetArrayItem(result, 2)->valuedouble == 2.5);
+    assert_true(cJSON_GetArrayItem(result, 3)->valuedouble == 1.5);
+    assert_true(cJSON_GetObjectItem(line, "version")->valuedouble == 0.2);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(line, "input")), 4);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(line, "config"), "code_hash")));
+    cJSON_Delete(line);
+    buf_clear(&out);
+    r.n_samples = 2; /* samples take the place of the mean */
+    r.samples_s[0] = 0.25;
+    r.samples_s[1] = 0.75;
+    assert_int_equal(foreign_find("autotvm")->write(&r, 1, &out, NULL), ERR_OK);
+    line = cJSON_Parse(buf_text(&out));
+    result = cJSON_GetArrayItem(cJSON_GetObjectItem(line, "result"), 0);
+    assert_int_equal(cJSON_GetArraySize(result), 2);
+    assert_true(cJSON_GetArrayItem(result, 1)->valuedouble == 0.75);
+    cJSON_Delete(line);
+    buf_fini(&out);
+}
+
+static bool take_two(const struct foreign_row *r, void *arg)
+{
+    struct heard *h = arg;
+
+    (void)take_row(r, arg);
+    return h->n_rows < 2;
+}
+
+static void a_sink_that_has_enough_ends_the_reading(void **state)
+{
+    static const char text[] = LINE "\n\r\n \t\n" LINE "\r\n" LINE "\n";
+    struct heard h = {.n_rows = 0};
+    const struct foreign_sink sink = {take_two, take_bad, &h};
+
+    (void)state;
+    assert_int_equal(foreign_find("autotvm")->read(text, sizeof text - 1, &sink, NULL), ERR_OK);
+    assert_true(h.n_rows == 2 && h.n_bad == 0 && h.last.i_line == 4);
+    forget(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +396,10 @@ int main(void)
         cmocka_unit_test(its_own_are_known_by_their_first_line),
         cmocka_unit_test(what_is_read_is_written),
         cmocka_unit_test(a_failure_is_written_as_tvm_writes_it),
+        cmocka_unit_test(all_costs_count_and_so_many_are_kept),
+        cmocka_unit_test(limits_of_numbers_are_kept),
+        cmocka_unit_test(a_row_of_other_tuners_is_written_with_what_tvm_wants),
+        cmocka_unit_test(a_sink_that_has_enough_ends_the_reading),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,6 +249,141 @@ static void a_group_size_is_a_row(void **state)
     forget(&h);
 }
 
+static void group_sizes_have_bounds_and_ids_have_ends(void **state)
+{
+    static const struct {
+        const char *line, *task, *target; /* task NULL: no row */
+    } cases[] = {
+        {"k_a_G71_MP8;1;2;3", "k_a", "G71_MP8"},
+        {"k_G71_MP12;1;2;3", "k", "G71_MP12"},
+        {"_G71_MP8;1;2;3", "_G71_MP8", ""}, /* nothing would be left of the id */
+        {"k_G71_MP;1;2;3", "k_G71_MP", ""},
+        {"k_G71_MP8x;1;2;3", "k_G71_MP8x", ""},
+        {"k_MP8;1;2;3", "k_MP8", ""},
+        {"k;65536;0;1", "k", ""},
+        {"k;65537;0;1", NULL, ""},
+        {"k;1;-1;1", NULL, ""},
+        {"k;1;1;-1", NULL, ""},
+        {"k;1;1;1;-65536", "k", ""},
+        {"k;1;1;1;-65537", NULL, ""},
+        {"k;1;1;1;", NULL, ""},
+        {"k;1;1", NULL, ""},
+        {"k;1;1;1 ", NULL, ""},
+        {"k", NULL, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        struct heard h;
+
+        snprintf(text, sizeof text, "first;1;1;1\n%s", cases[i].line); /* no line end behind the last */
+        h = hear("acl", text, strlen(text), ERR_OK);
+        if (h.n_rows != 1 + (cases[i].task != NULL) || h.n_bad != (cases[i].task == NULL) ||
+            (cases[i].task && (strcmp(h.task, cases[i].task) != 0 || strcmp(h.target, cases[i].target) != 0)))
+            fail_msg("%s: %zu rows, task '%s', target '%s': %s", cases[i].line, h.n_rows, h.task, h.target, h.why);
+        if (!cases[i].task)
+            assert_memory_equal(h.why, "2: ", 3);
+        forget(&h);
+    }
+}
+
+static void long_lines_of_group_sizes_are_told(void **state)
+{
+    char text[8300];
+    struct heard h;
+
+    (void)state;
+    for (size_t n = 4094; n <= 4097; n++) { /* bytes of the line: at most 4095 */
+        memset(text, 'k', n);
+        memcpy(text + n - 6, ";1;2;3", 6);
+        h = hear("acl", text, n, n <= 4095 ? ERR_OK : ERR_INPUT);
+        assert_int_equal(h.n_rows, n <= 4095);
+        assert_int_equal(h.n_bad, n > 4095);
+        forget(&h);
+    }
+}
+
+static struct foreign_row row_of(const char *task, const char *m, double ms, int mwg)
+{
+    struct foreign_row r;
+
+    foreign_row_init(&r);
+    r.task = strdup(task);
+    r.target = strdup("D");
+    r.args = cJSON_CreateObject();
+    cJSON_AddStringToObject(r.args, "arg_m", m);
+    r.knobs = cJSON_CreateObject();
+    cJSON_AddNumberToObject(r.knobs, "MWG", mwg);
+    cJSON_AddNumberToObject(r.knobs, "PRECISION", 32);
+    r.extra = cJSON_CreateObject();
+    cJSON_AddStringToObject(r.extra, "kernel", "Xgemm");
+    r.time_s = ms / 1e3;
+    return r;
+}
+
+static void the_best_of_a_file_is_its_fastest(void **state)
+{
+    struct foreign_row rows[3] = {row_of("xgemm_1", "64", 3, 8), row_of("xgemm_1", "64", 1.5, 16),
+                                  row_of("xgemm_1", "64", 1.5, 32)};
+    struct buf out;
+    cJSON *file;
+
+    (void)state;
+    buf_init(&out, 1 << 16);
+    assert_int_equal(foreign_find("clblast")->write(rows, 3, &out, NULL), ERR_OK);
+    file = cJSON_Parse(buf_text(&out));
+    assert_string_equal(cJSON_GetObjectItem(file, "best_parameters")->valuestring, "MWG=16 PRECISION=32");
+    assert_string_equal(cJSON_GetObjectItem(file, "best_time")->valuestring, "1.5");
+    assert_string_equal(cJSON_GetObjectItem(file, "best_kernel")->valuestring, "Xgemm");
+    assert_string_equal(cJSON_GetObjectItem(file, "kernel_family")->valuestring, "xgemm_1");
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(file, "results")), 3);
+    assert_true(cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(file, "results"), 0), "time")->valuedouble ==
+                3);
+    cJSON_Delete(file);
+    for (size_t i = 0; i < 3; i++)
+        foreign_row_fini(&rows[i]);
+    buf_fini(&out);
+}
+
+/* Sections in order of their first rows, each with all of its own, however they alternate. */
+static void a_database_gathers_rows_by_section(void **state)
+{
+    struct foreign_row rows[5] = {row_of("xgemm_1", "64", 1, 8), row_of("xgemm_1", "128", 2, 8),
+                                  row_of("xgemm_1", "64", 3, 16), row_of("xconv", "64", 4, 8),
+                                  row_of("xgemm_1", "128", 5, 16)};
+    static const struct {
+        const char *family, *m, *first, *second;
+    } expected[] = {{"xgemm", "64", "8", "16"}, {"xgemm", "128", "8", "16"}, {"xconv", "64", "8", NULL}};
+    const cJSON *sections, *section, *results;
+    struct buf out;
+    cJSON *file;
+    int i = 0;
+
+    (void)state;
+    buf_init(&out, 1 << 16);
+    assert_int_equal(foreign_find("clblast")->write(rows, 5, &out, NULL), ERR_OK);
+    file = cJSON_Parse(buf_text(&out));
+    sections = cJSON_GetObjectItem(file, "sections");
+    assert_int_equal(cJSON_GetArraySize(sections), 3);
+    cJSON_ArrayForEach(section, sections)
+    {
+        results = cJSON_GetObjectItem(section, "results");
+        assert_string_equal(cJSON_GetObjectItem(section, "kernel_family")->valuestring, expected[i].family);
+        assert_string_equal(cJSON_GetObjectItem(section, "arg_m")->valuestring, expected[i].m);
+        assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(section, "parameter_names")), 1);
+        assert_int_equal(cJSON_GetArraySize(results), expected[i].second ? 2 : 1);
+        assert_string_equal(cJSON_GetArrayItem(cJSON_GetArrayItem(results, 0), 0)->valuestring, expected[i].first);
+        if (expected[i].second)
+            assert_string_equal(cJSON_GetArrayItem(cJSON_GetArrayItem(results, 1), 0)->valuestring, expected[i].second);
+        i++;
+    }
+    cJSON_Delete(file);
+    for (size_t k = 0; k < 5; k++)
+        foreign_row_fini(&rows[k]);
+    buf_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +395,10 @@ int main(void)
         cmocka_unit_test(what_is_read_is_written),
         cmocka_unit_test(their_own_are_known_by_their_head),
         cmocka_unit_test(a_group_size_is_a_row),
+        cmocka_unit_test(group_sizes_have_bounds_and_ids_have_ends),
+        cmocka_unit_test(long_lines_of_group_sizes_are_told),
+        cmocka_unit_test(the_best_of_a_file_is_its_fastest),
+        cmocka_unit_test(a_database_gathers_rows_by_section),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,6 +295,21 @@ static void results_of_ktt_cut_at_any_byte_give_every_whole_one(void **state)
         }
 }
 
+static void entities_of_a_document_type_do_not_grow(void **state)
+{
+    static const char text[] = "<?xml version=\"1.0\"?>\n<!DOCTYPE TuningData [<!ENTITY a \"aaaaaaaaaaaaaaaaaaaa\">"
+                               "<!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\">]>\n"
+                               "<TuningData>\n<KernelResult KernelName=\"&b;\"/></TuningData>";
+    struct seen s = {.n = 0};
+    struct why why = {""};
+
+    (void)state;
+    read_as("ktt", text, strlen(text), &s, &why);
+    assert_true(s.n == 0 && s.n_bad == 1 && s.i_bad == 2);
+    assert_non_null(strstr(s.words, "document type"));
+    forget(&s);
+}
+
 static void bad_results_of_ktt_are_told(void **state)
 {
     static const struct {
@@ -388,6 +403,28 @@ static void timestamps_are_read_with_their_zone(void **state)
         {"yesterday", 0},
         {"", 0},
         {"2022-12-23 12:11:26 CEST", 0},
+        {"2016-12-31 23:59:60", 1483228800000}, /* a leap second counts as the next one */
+        {"2016-12-31 23:59:61", 0},
+        {"2016-12-31 24:00:00", 0},
+        {"2016-12-31 23:60:00", 0},
+        {"2016-00-31 00:00:00", 0},
+        {"2016-12-32 00:00:00", 0},
+        {"2016-12-00 00:00:00", 0},
+        {"1969-12-31 23:59:59", 0},
+        {"1970-01-01 00:00:01", 1000},
+        {"1999-12-31 23:59:59", 946684799000},
+        {"2000-01-01 00:00:00", 946684800000},
+        {"2000-03-01 00:00:00", 951868800000},
+        {"2001-03-01 00:00:00", 983404800000},
+        {"2100-02-28 00:00:00", 4107456000000},
+        {"2100-03-01 00:00:00", 4107542400000}, /* no leap day */
+        {"2000-01-01 00:00:00.1234", 946684800123},
+        {"2000-01-01 00:00:00.05Z", 946684800050},
+        {"2000-01-01 00:00:00+18:00", 946620000000},
+        {"2000-01-01 00:00:00+19:00", 0},
+        {"2000-01-01 00:00:00+01:60", 0},
+        {"2000-01-01 00:00:00*01:00", 0},
+        {"2000-01-01_00:00:00", 0},
     };
 
     (void)state;
@@ -409,6 +446,199 @@ static void every_format_has_a_name_and_a_way(void **state)
     assert_null(foreign_find("punchcards"));
 }
 
+/* One cache entry of Kernel Tuner, by its members. */
+static void read_entry(const char *members, struct seen *s)
+{
+    struct why why = {""};
+    char text[4096];
+
+    snprintf(
+        text, sizeof text,
+        "{\"device_name\": \"d\", \"kernel_name\": \"k\", \"tune_params_keys\": [\"a\"], \"cache\": {\"1\": {\"a\": "
+        "1, %s}}}",
+        members);
+    if (read_as("kernel_tuner", text, strlen(text), s, &why) || s->n != 1)
+        fail_msg("%s: %zu rows, %s %s", members, s->n, why.text, s->words);
+}
+
+static void times_of_a_cache_are_milliseconds_and_failures_have_names(void **state)
+{
+    static const struct {
+        const char *members;
+        enum record_status status;
+        double time_s;
+        const char *why;
+    } cases[] = {
+        {"\"time\": 2.5, \"compile_time\": 1500", STATUS_OK, 0.0025, ""},
+        {"\"time\": 0, \"compile_time\": 1500", STATUS_RUNTIME, 0, "no time was measured"},
+        {"\"time\": -1, \"compile_time\": 1500", STATUS_RUNTIME, 0, "no time was measured"},
+        {"\"time\": 1e20, \"compile_time\": 1500", STATUS_RUNTIME, 0, "no time was measured"},
+        {"\"time\": 9e19, \"compile_time\": 1500", STATUS_OK, 9e16, ""},
+        {"\"time\": 1, \"__error__\": \"RuntimeFailedConfig\", \"compile_time\": 1500", STATUS_RUNTIME, 0,
+         "RuntimeFailedConfig"},
+        {"\"time\": \"ErrorConfig\", \"compile_time\": 1500", STATUS_RUNTIME, 0, "ErrorConfig"},
+        {"\"time\": \"InvalidConfig\", \"compile_time\": 1500", STATUS_LIMITS, 0, "InvalidConfig"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct seen s = {.n = 0};
+
+        read_entry(cases[i].members, &s);
+        if (s.rows[0].status != cases[i].status || s.rows[0].time_s != cases[i].time_s ||
+            strcmp(s.rows[0].why, cases[i].why) != 0)
+            fail_msg("%s: %s, %g s, '%s'", cases[i].members, status_name(s.rows[0].status), s.rows[0].time_s,
+                     s.rows[0].why);
+        assert_true(s.rows[0].build_s == 1.5);
+        forget(&s);
+    }
+}
+
+static void samples_of_a_cache_are_kept_up_to_their_limit(void **state)
+{
+    struct seen s = {.n = 0};
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 10000);
+    buf_puts(&text, "\"time\": 1, \"times\": [-1, \"x\"");
+    for (int i = 1; i <= RECORD_MAX_SAMPLES + 2; i++)
+        buf_printf(&text, ", %d", i);
+    buf_puts(&text, "]");
+    read_entry(buf_text(&text), &s);
+    assert_int_equal(s.rows[0].n_samples, RECORD_MAX_SAMPLES);
+    assert_true(s.rows[0].samples_s[0] == 0.001 && s.rows[0].samples_s[RECORD_MAX_SAMPLES - 1] == 0.064);
+    forget(&s);
+    buf_fini(&text);
+}
+
+/* Words that are no JSON, in and outside of strings, next to each other and at the end. */
+static void infinities_are_null_and_words_in_strings_stay(void **state)
+{
+    struct seen s = {.n = 0};
+    const cJSON *list, *item;
+
+    (void)state;
+    read_entry("\"time\": 1, \"x\": [NaN,Infinity,-Infinity,7,NaN], \"y\": \"NaN \\\" Infinity\", \"z\": -Infinity",
+               &s);
+    list = cJSON_GetObjectItem(s.rows[0].extra, "x");
+    assert_int_equal(cJSON_GetArraySize(list), 5);
+    for (int i = 0; i < 5; i++) {
+        item = cJSON_GetArrayItem(list, i);
+        assert_true(i == 3 ? item->valuedouble == 7 : (bool)cJSON_IsNull(item));
+    }
+    assert_string_equal(cJSON_GetObjectItem(s.rows[0].extra, "y")->valuestring, "NaN \" Infinity");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(s.rows[0].extra, "z")));
+    forget(&s);
+}
+
+static void units_and_statuses_of_ktt(void **state)
+{
+    static const struct {
+        const char *unit, *status;
+        double time_s;
+        enum record_status expected;
+    } cases[] = {
+        {"\"TimeUnit\": \"Nanoseconds\"", "Ok", 4e-9, STATUS_OK},
+        {"\"TimeUnit\": \"Microseconds\"", "Ok", 4e-6, STATUS_OK},
+        {"\"TimeUnit\": \"Milliseconds\"", "Ok", 4e-3, STATUS_OK},
+        {"\"TimeUnit\": \"Seconds\"", "Ok", 4, STATUS_OK},
+        {"\"x\": 1", "Ok", 4e-3, STATUS_OK},
+        {"\"x\": 1", "ComputationFailed", 0, STATUS_RUNTIME},
+        {"\"x\": 1", "ValidationFailed", 0, STATUS_WRONG},
+        {"\"x\": 1", "CompilationFailed", 0, STATUS_COMPILE},
+        {"\"x\": 1", "DeviceLimitsExceeded", 0, STATUS_LIMITS},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct seen s = {.n = 0};
+        struct why why = {""};
+        char text[1024];
+
+        snprintf(text, sizeof text,
+                 "{\"Results\": [{\"KernelName\": \"k\", \"Status\": \"%s\", \"TotalDuration\": 4, "
+                 "\"CompilationOverhead\": 8, \"Configuration\": []}], \"Metadata\": {%s}}",
+                 cases[i].status, cases[i].unit);
+        if (read_as("ktt", text, strlen(text), &s, &why) || s.n != 1 || s.n_bad)
+            fail_msg("%s: %s %s", text, why.text, s.words);
+        assert_int_equal(s.rows[0].status, cases[i].expected);
+        assert_true(fabs(s.rows[0].time_s - cases[i].time_s) <= 1e-15 * cases[i].time_s);
+        assert_true(s.rows[0].build_s > 0);
+        assert_string_equal(s.rows[0].why, cases[i].expected ? cases[i].status : "");
+        assert_null(s.rows[0].target);
+        forget(&s);
+    }
+}
+
+static const cJSON *extra(const struct foreign_row *r, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(r->extra, name);
+}
+
+static void attributes_of_xml_are_numbers_words_and_entities(void **state)
+{
+    static const char text[] =
+        "<?xml version='1.0'?><!-- a comment --><TuningData><Results>\r\n"
+        "<KernelResult KernelName='a&lt;b&gt;&amp;&quot;&apos;&amp;lt;' Status = \"Ok\"\tTotalDuration='1e1' A=\"-3\" "
+        "B=\"0x10\" C=\"true\" D=\"false\" E=\"inf\" F=\"\" G=\"1 \" H=\"&unknown;\">"
+        "<Configuration><Pair Name='16' Value='8' ValueType='String'/><Pair Name='W' Value='true'/></Configuration>"
+        "<ComputationResults><ComputationResult X='1'/><ComputationResult X='2'><CompilationData R='7'/>"
+        "</ComputationResult></ComputationResults></KernelResult>\n"
+        "<KernelResult KernelName='k2' Status='Ok' TotalDuration='2'><Configuration/></KernelResult>"
+        "<KernelResult KernelName='k3' Status='ValidationFailed'><Configuration><Pair Name='a' Value='1'/>"
+        "</Configuration></KernelResult></Results></TuningData>";
+    struct seen s = {.n = 0};
+    struct why why = {""};
+    const cJSON *runs;
+
+    (void)state;
+    if (read_as("ktt", text, sizeof text - 1, &s, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(s.n, 2);
+    assert_int_equal(s.n_bad, 1); /* k2 has no pair at all */
+    assert_int_equal(s.i_bad, 3);
+    assert_string_equal(s.rows[0].task, "a<b>&\"'&lt;");
+    assert_true(s.rows[0].time_s == 0.01 && s.rows[0].i_line == 2);
+    assert_true(extra(&s.rows[0], "A")->valuedouble == -3);
+    assert_string_equal(extra(&s.rows[0], "B")->valuestring, "0x10");
+    assert_true(cJSON_IsTrue(extra(&s.rows[0], "C")) && cJSON_IsFalse(extra(&s.rows[0], "D")));
+    assert_string_equal(extra(&s.rows[0], "E")->valuestring, "inf");
+    assert_string_equal(extra(&s.rows[0], "F")->valuestring, "");
+    assert_string_equal(extra(&s.rows[0], "G")->valuestring, "1 ");
+    assert_string_equal(extra(&s.rows[0], "H")->valuestring, "&unknown;");
+    assert_true(knob(&s.rows[0], "16") == 8 && knob(&s.rows[0], "W") == 1);
+    runs = extra(&s.rows[0], "ComputationResults");
+    assert_int_equal(cJSON_GetArraySize(runs), 2);
+    assert_null(cJSON_GetObjectItem(cJSON_GetArrayItem(runs, 0), "CompilationData"));
+    assert_int_equal(
+        cJSON_GetObjectItem(cJSON_GetObjectItem(cJSON_GetArrayItem(runs, 1), "CompilationData"), "R")->valueint, 7);
+    assert_string_equal(s.rows[1].task, "k3");
+    forget(&s);
+}
+
+static void xml_that_is_broken_ends_with_words(void **state)
+{
+    static const char *const broken[] = {"<KernelResult KernelName=k>",
+                                         "<KernelResult KernelName>",
+                                         "<KernelResult = 'k'>",
+                                         "<KernelResult/ >",
+                                         "< KernelResult>",
+                                         "<KernelResult K='a' / x>"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+        struct seen s = {.n = 0};
+        char text[2048];
+
+        snprintf(text, sizeof text, "<TuningData>\n%s\n%s</TuningData>", XML_TWO, broken[i]);
+        assert_int_equal(read_as("ktt", text, strlen(text), &s, NULL), ERR_OK);
+        if (s.n != 1 || s.n_bad != 1 || s.i_bad != 3 || !strstr(s.words, "not XML"))
+            fail_msg("%s: %zu rows, line %d: %s", broken[i], s.n, (int)s.i_bad, s.words);
+        forget(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,10 +650,17 @@ int main(void)
         cmocka_unit_test(a_huge_result_is_passed_over_with_words),
         cmocka_unit_test(results_of_ktt_are_the_same_as_json_and_as_xml),
         cmocka_unit_test(results_of_ktt_cut_at_any_byte_give_every_whole_one),
+        cmocka_unit_test(entities_of_a_document_type_do_not_grow),
         cmocka_unit_test(bad_results_of_ktt_are_told),
         cmocka_unit_test(parts_are_whole_only_when_something_ends_them),
         cmocka_unit_test(timestamps_are_read_with_their_zone),
         cmocka_unit_test(every_format_has_a_name_and_a_way),
+        cmocka_unit_test(times_of_a_cache_are_milliseconds_and_failures_have_names),
+        cmocka_unit_test(samples_of_a_cache_are_kept_up_to_their_limit),
+        cmocka_unit_test(infinities_are_null_and_words_in_strings_stay),
+        cmocka_unit_test(units_and_statuses_of_ktt),
+        cmocka_unit_test(attributes_of_xml_are_numbers_words_and_entities),
+        cmocka_unit_test(xml_that_is_broken_ends_with_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -263,6 +263,159 @@ static void two_writers_lose_nothing(void **state)
     assert_int_equal(s.n_warned, 0);
 }
 
+static void lines_have_a_greatest_length(void **state)
+{
+    char *line = malloc(RECORD_MAX_BYTES + 2);
+    struct why why = {""};
+    struct buf text;
+
+    (void)state;
+    assert_non_null(line);
+    memset(line, 'x', RECORD_MAX_BYTES + 2);
+    assert_int_equal(log_append_line(path, line, RECORD_MAX_BYTES + 1, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "65536 bytes"));
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(log_append_line(path, line, RECORD_MAX_BYTES, NULL), ERR_OK);
+    assert_int_equal(log_append_line(path, "y", 1, NULL), ERR_OK);
+    get(&text);
+    assert_int_equal(text.len, RECORD_MAX_BYTES + 1 + 2);
+    assert_memory_equal(text.data, line, RECORD_MAX_BYTES);
+    assert_string_equal(text.data + RECORD_MAX_BYTES, "\ny\n");
+    buf_fini(&text);
+    free(line);
+}
+
+static void a_torn_line_is_closed_before_the_next(void **state)
+{
+    static const struct {
+        const char *before, *after;
+    } cases[] = {{"", "z\n"}, {"\n", "\nz\n"}, {"a", "a\nz\n"}, {"a\n", "a\nz\n"}, {"a\nb", "a\nb\nz\n"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buf text;
+
+        put(cases[i].before, strlen(cases[i].before));
+        assert_int_equal(log_append_line(path, i % 2 ? "z" : "z\n", 1 + (i % 2 == 0), NULL), ERR_OK);
+        get(&text);
+        assert_string_equal(text.data, cases[i].after);
+        buf_fini(&text);
+    }
+}
+
+struct lines {
+    struct buf text; /* each as it was given: number, length or -, torn or whole */
+    size_t n, stop_after;
+};
+
+static bool list_line(const struct log_line *line, void *arg)
+{
+    struct lines *l = arg;
+
+    buf_printf(&l->text, "%lld:", (long long)line->i_line);
+    if (line->text)
+        buf_printf(&l->text, "%zu%s ", line->n, line->is_torn ? "t" : "");
+    else
+        buf_printf(&l->text, "-%s ", line->is_torn ? "t" : "");
+    return ++l->n != l->stop_after;
+}
+
+/* Lines of these lengths, the last with or without its end. */
+static void write_lines(const size_t *lengths, size_t n, bool is_whole)
+{
+    FILE *f = fopen(path, "wb");
+
+    assert_non_null(f);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < lengths[i]; k++)
+            assert_int_equal(putc('a' + (int)(k % 26), f), 'a' + (int)(k % 26));
+        if (is_whole || i + 1 < n)
+            putc('\n', f);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+static void check_lines(const size_t *lengths, size_t n, bool is_whole, const char *expected)
+{
+    struct lines l = {.n = 0};
+    FILE *f;
+
+    buf_init(&l.text, 10000);
+    write_lines(lengths, n, is_whole);
+    f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(log_lines_fd(fileno(f), path, list_line, &l, NULL), ERR_OK);
+    assert_string_equal(buf_text(&l.text), expected);
+    fclose(f);
+    buf_fini(&l.text);
+}
+
+/* Numbers count empty lines too; what is longer than a record is not held, wherever the pieces of reading meet. */
+static void lines_are_given_with_number_length_and_end(void **state)
+{
+    (void)state;
+    check_lines((const size_t[]){3, 0, 5}, 3, true, "1:3 3:5 ");
+    check_lines((const size_t[]){3, 0, 5}, 3, false, "1:3 3:5t ");
+    check_lines((const size_t[]){0, 0}, 2, true, "");
+    check_lines((const size_t[]){65536, 2}, 2, true, "1:65536 2:2 ");
+    check_lines((const size_t[]){65537, 2}, 2, true, "1:- 2:2 ");
+    check_lines((const size_t[]){262143, 1}, 2, true, "1:- 2:1 ");
+    check_lines((const size_t[]){262144, 1, 2}, 3, true, "1:- 2:1 3:2 ");
+    check_lines((const size_t[]){262142, 4, 7}, 3, true, "1:- 2:4 3:7 ");
+    check_lines((const size_t[]){262000, 65536, 7}, 3, true, "1:- 2:65536 3:7 ");
+    check_lines((const size_t[]){262000, 65537, 7}, 3, true, "1:- 2:- 3:7 ");
+    check_lines((const size_t[]){700000, 0, 7}, 3, true, "1:- 3:7 ");
+    check_lines((const size_t[]){7, 700000}, 2, false, "1:7 2:-t ");
+    check_lines((const size_t[]){7, 65536}, 2, false, "1:7 2:65536t ");
+    check_lines((const size_t[]){262144 - 9, 8}, 2, false, "1:- 2:8t ");
+}
+
+static void reading_begins_where_the_file_stands_and_ends_when_told(void **state)
+{
+    struct lines l = {.stop_after = 2};
+    FILE *f;
+
+    (void)state;
+    buf_init(&l.text, 10000);
+    write_lines((const size_t[]){1, 2, 3, 4, 5}, 5, true);
+    f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(lseek(fileno(f), 2, SEEK_SET), 2);
+    assert_int_equal(log_lines_fd(fileno(f), path, list_line, &l, NULL), ERR_OK);
+    assert_string_equal(buf_text(&l.text), "1:2 2:3 ");
+    fclose(f);
+    buf_fini(&l.text);
+}
+
+static void a_line_says_why_it_is_no_record(void **state)
+{
+    const struct log_line too_long = {NULL, 0, 7, false}, torn = {"{\"a\":1", 6, 7, true},
+                          whole = {"{\"a\":1", 6, 7, false};
+    struct why why = {""};
+    struct record r;
+
+    (void)state;
+    assert_int_equal(log_line_record(&too_long, &r, &why), ERR_INPUT);
+    assert_string_equal(why.text, "longer than 65536 bytes");
+    assert_int_equal(log_line_record(&torn, &r, &why), ERR_INPUT);
+    assert_memory_equal(why.text, "the file ends within this line: ", 32);
+    assert_int_equal(log_line_record(&whole, &r, &why), ERR_INPUT);
+    assert_memory_equal(why.text, "not a record", 12);
+}
+
+static void a_record_that_is_no_line_is_not_appended(void **state)
+{
+    struct record r = sample_record("t1");
+    struct why why = {""};
+
+    (void)state;
+    r.seed = INT64_MAX;
+    assert_int_equal(log_append(path, &r, &why), ERR_LIMIT);
+    assert_non_null(strstr(why.text, "record t1"));
+    assert_int_equal(access(path, F_OK), -1);
+    record_fini(&r);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +426,12 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_missing_file_and_a_directory_are_errors, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(only_single_lines_are_appended, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(two_writers_lose_nothing, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(lines_have_a_greatest_length, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_torn_line_is_closed_before_the_next, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(lines_are_given_with_number_length_and_end, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(reading_begins_where_the_file_stands_and_ends_when_told, make_dir, remove_dir),
+        cmocka_unit_test(a_line_says_why_it_is_no_record),
+        cmocka_unit_test_setup_teardown(a_record_that_is_no_line_is_not_appended, make_dir, remove_dir),
     };
 
     if (argc == 4 && strcmp(argv[1], "append") == 0)

@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "logs/compact.h"
+#include "logs/input.h"
 #include "logs/line.h"
 #include "logs/merge.h"
 #include "logs/seen.h"
@@ -15,7 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -388,6 +391,434 @@ static void compacting_twice_changes_nothing_more_and_small_logs_stay(void **sta
     buf_fini(&twice);
 }
 
+/* ---- what stays of a log ---- */
+
+/* One record of the searches below: everything that matters to what stays. */
+struct trial {
+    const char *id, *purpose, *template_id;
+    char device;
+    enum record_status status;
+    double time_ns;
+};
+
+static void put_search(struct buf *out, const struct trial *t, int64_t ts_ms)
+{
+    struct record r;
+
+    record_init(&r);
+    snprintf(r.id, sizeof r.id, "%s", t->id);
+    strcpy(r.job, "j");
+    strcpy(r.purpose, t->purpose);
+    r.workload = strdup("w");
+    snprintf(r.template_id, sizeof r.template_id, "%s", t->template_id);
+    r.knobs = cJSON_CreateObject();
+    r.status = t->status;
+    r.time_ns = t->time_ns;
+    memset(r.fingerprint.hex, t->device, SHA256_HEX);
+    r.ts_ms = ts_ms;
+    assert_int_equal(record_print(&r, out), ERR_OK);
+    record_fini(&r);
+}
+
+/* Ids of what stays of a log of these trials. Behind them come eight finals: a best set keeps eight records of a run,
+ * and no search is among them then. */
+static const char *stays_of(const struct trial *trials, size_t n, size_t n_keep)
+{
+    static const char finals[] = " F/1000 F/1000 F/1000 F/1000 F/1000 F/1000 F/1000 F/1000";
+    struct compact_report r;
+    static char ids[MAX_IDS];
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    for (size_t i = 0; i < n; i++)
+        put_search(&text, &trials[i], (int64_t)i);
+    for (int64_t i = 0; i < 8; i++)
+        put_search(&text, &(struct trial){"F", "final", "t", 'a', STATUS_OK, 1000}, 1000 + i);
+    write_text(at("k.jsonl"), &text);
+    assert_int_equal(compact_log(at("k.jsonl"), at("k2.jsonl"), n_keep, own_lines, NULL, &r, NULL), ERR_OK);
+    assert_int_equal(r.n_lines, n + 8);
+    snprintf(ids, sizeof ids, "%s", ids_of(at("k2.jsonl")));
+    assert_non_null(strstr(ids, finals));
+    strstr(ids, finals)[0] = '\0';
+    buf_fini(&text);
+    return ids;
+}
+
+#define OK(id, ns)                                                                                                     \
+    {                                                                                                                  \
+        id, "search", "t", 'a', STATUS_OK, ns                                                                          \
+    }
+
+/* By hand: of 12 the fastest 3 of 6 are f (10), c (20), and of the three with 30 the first, b; of the nine others,
+ * a d e g h i j k l, the first, the last and the one in the middle. */
+static void the_fastest_and_an_even_share_of_the_rest_stay(void **state)
+{
+    static const struct trial twelve[] = {
+        OK("a", 90), OK("b", 30), OK("c", 20), OK("d", 70), OK("e", 30), OK("f", 10),
+        OK("g", 60), OK("h", 30), OK("i", 50), OK("j", 80), OK("k", 95), OK("l", 40),
+    };
+
+    (void)state;
+    assert_string_equal(stays_of(twelve, 12, 6), "a/90 b/30 c/20 f/10 h/30 l/40");
+    assert_string_equal(stays_of(twelve, 12, 12), "a/90 b/30 c/20 d/70 e/30 f/10 g/60 h/30 i/50 j/80 k/95 l/40");
+    assert_string_equal(stays_of(twelve, 12, 2), "a/90 f/10");
+    assert_string_equal(stays_of(twelve, 12, 3), "a/90 c/20 f/10"); /* the half is 2, the rest 1: its first */
+}
+
+/* Failures are the slowest; what is no search stays, what was lost goes; each search is counted by itself. */
+static void searches_are_told_apart_by_template_and_device(void **state)
+{
+    static const struct trial mixed[] = {
+        {"a", "search", "t", 'a', STATUS_COMPILE, 0}, {"b", "search", "t", 'a', STATUS_OK, 3},
+        {"c", "search", "u", 'a', STATUS_OK, 9},      {"d", "search", "t", 'b', STATUS_OK, 8},
+        {"e", "search", "t", 'a', STATUS_OK, 5},      {"f", "search", "u", 'a', STATUS_OK, 7},
+        {"h", "search", "t", 'a', STATUS_LOST, 0},    {"i", "search", "t", 'a', STATUS_OK, 4},
+        {"k", "search", "t", 'a', STATUS_WRONG, 0},   {"j", "redo", "t", 'a', STATUS_WRONG, 0},
+        {"l", "final", "t", 'a', STATUS_LOST, 0},     {"g", "final", "t", 'a', STATUS_OK, 50},
+    };
+
+    (void)state;
+    /* t on a has a b e i k: of 2 the fastest, b, and of a e i k the first; u and t on b have no more than 2 */
+    assert_string_equal(stays_of(mixed, 12, 2), "a/0 b/3 c/9 d/8 f/7 j/0 g/50");
+}
+
+struct warned {
+    size_t n;
+    int64_t i_last;
+};
+
+static void count_warning(const char *path, int64_t i_line, const char *words, void *arg)
+{
+    static struct warned none;
+    struct warned *w = arg ? arg : &none;
+
+    (void)path;
+    assert_true(words[0]);
+    w->n++;
+    w->i_last = i_line;
+}
+
+/* t1 twice, a bad line, a line of schema 2, an empty one, t2 with another line end, a torn one. */
+static void equal_bad_newer_and_torn_lines_are_counted(void **state)
+{
+    struct compact_report r;
+    struct buf text, out;
+    char newer[256];
+    int n;
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    put_trial(&text, "t1", 100, 5);
+    put_trial(&text, "t1", 100, 5);
+    buf_puts(&text, "junk\n");
+    n = snprintf(newer, sizeof newer, "{\"schema\":2,\"id\":\"t4\",\"news\":[1]");
+    snprintf(newer + n, sizeof newer - (size_t)n, ",\"crc32c\":\"%08x\"}\n", crc32c(newer, (size_t)n));
+    buf_puts(&text, newer);
+    buf_puts(&text, "\n");
+    put_trial(&text, "t2", 200, 6);
+    text.len--;
+    buf_puts(&text, "\r\n");
+    put_trial(&text, "t2", 200, 6);
+    put_trial(&text, "t3", 300, 7);
+    text.len -= 9;
+    write_text(at("m.jsonl"), &text);
+    assert_int_equal(compact_log(at("m.jsonl"), at("m2.jsonl"), 9, own_lines, count_warning, &r, NULL), ERR_OK);
+    assert_string_equal(ids_of(at("m2.jsonl")), "t1/5 t2/6");
+    assert_true(r.n_lines == 7 && r.n_written == 3 && r.n_equal == 2 && r.n_bad == 2 && r.n_newer == 1);
+    buf_init(&out, 1 << 20);
+    assert_int_equal(file_read(at("m2.jsonl"), &out, NULL), ERR_OK);
+    assert_non_null(strstr(out.data, newer));
+    assert_null(strchr(out.data, '\r'));
+    buf_fini(&out);
+    buf_fini(&text);
+    assert_int_equal(compact_log(at("none.jsonl"), at("m2.jsonl"), 9, own_lines, NULL, &r, NULL), ERR_NOT_FOUND);
+}
+
+/* ---- whatever way a file comes ---- */
+
+static void put_gzipped(const char *path, const void *bytes, size_t n)
+{
+    gzFile f = gzopen(path, "wb");
+
+    assert_non_null(f);
+    assert_int_equal(gzwrite(f, bytes, (unsigned)n), (int)n);
+    assert_int_equal(gzclose(f), Z_OK);
+}
+
+/* All of an opened file, twice, as it can be rewound. */
+static void check_input(const char *path, const char *expected, size_t n)
+{
+    char *got = malloc(n + 1);
+    struct why why = {""};
+    int fd = -1;
+
+    assert_non_null(got);
+    if (input_open(path, &fd, &why))
+        fail_msg("%s", why.text);
+    for (int pass = 0; pass < 2; pass++) {
+        size_t n_got = 0;
+        ssize_t some;
+
+        while ((some = read(fd, got + n_got, n + 1 - n_got)) > 0)
+            n_got += (size_t)some;
+        assert_int_equal(n_got, n);
+        assert_memory_equal(got, expected, n);
+        assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    }
+    close(fd);
+    free(got);
+}
+
+static void files_are_opened_plain_gzipped_and_piped(void **state)
+{
+    enum { N = 300000 }; /* more than one piece */
+    char *text = malloc(N);
+    int fd[2], kept = dup(STDIN_FILENO);
+    pid_t pid;
+
+    (void)state;
+    assert_non_null(text);
+    for (size_t i = 0; i < N; i++)
+        text[i] = (char)(i * 31 + i / 1000);
+    assert_int_equal(file_replace(at("plain"), text, N, 0600, NULL), ERR_OK);
+    check_input(at("plain"), text, N);
+    put_gzipped(at("zipped"), text, N);
+    check_input(at("zipped"), text, N);
+    put_gzipped(at("zipped"), "", 0);
+    check_input(at("zipped"), "", 0);
+    assert_int_equal(file_replace(at("short"), "\x1f", 1, 0600, NULL), ERR_OK);
+    check_input(at("short"), "\x1f", 1);
+    check_input("/dev/null", "", 0);
+    assert_int_equal(pipe(fd), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(fd[0]);
+        _exit(write(fd[1], text, N) != N);
+    }
+    close(fd[1]);
+    assert_int_equal(dup2(fd[0], STDIN_FILENO), STDIN_FILENO);
+    check_input("-", text, N);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(fd[0]);
+    if (kept >= 0) {
+        dup2(kept, STDIN_FILENO);
+        close(kept);
+    }
+    free(text);
+}
+
+static void what_cannot_be_read_to_its_end_is_refused(void **state)
+{
+    static const struct {
+        const char *path, *words;
+        enum err e;
+    } cases[] = {{"/dev/zero", "a device: expected a file", ERR_IO},
+                 {"/", "a directory: expected a file", ERR_IO},
+                 {"/nonexistent/x", "/nonexistent/x", ERR_NOT_FOUND}};
+    struct buf zipped;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct why why = {""};
+        int fd = -1;
+
+        if (input_open(cases[i].path, &fd, &why) != cases[i].e || !strstr(why.text, cases[i].words))
+            fail_msg("%s: %s", cases[i].path, why.text);
+        assert_int_equal(fd, -1);
+    }
+    put_gzipped(at("zipped"), "some text that is not short at all", 34);
+    buf_init(&zipped, 1000);
+    assert_int_equal(file_read(at("zipped"), &zipped, NULL), ERR_OK);
+    for (size_t n = 3; n < zipped.len; n += 7) {
+        struct why why = {""};
+        int fd = -1;
+
+        assert_int_equal(file_replace(at("cut"), zipped.data, n, 0600, NULL), ERR_OK);
+        if (input_open(at("cut"), &fd, &why) != ERR_IO || !strstr(why.text, "cut short"))
+            fail_msg("cut at %zu: %s", n, why.text);
+    }
+    buf_fini(&zipped);
+}
+
+static void gzipped_logs_are_merged_and_compacted(void **state)
+{
+    struct compact_report c;
+    struct merge_report r;
+    struct told told;
+    struct buf a, b, z;
+
+    (void)state;
+    make_logs(&a, &b);
+    buf_init(&z, 1 << 20);
+    put_trial(&z, "t7", 700, 1);
+    put_trial(&z, "t1", 100, 5);
+    put_gzipped(at("z.gz"), z.data, z.len);
+    for (int one = 0; one < 2; one++) {
+        const char *paths[] = {at("z.gz"), at("a.jsonl")};
+
+        assert_int_equal(merge(paths, 2, at("c.jsonl"), one, false, &told, &r, NULL), ERR_OK);
+        assert_string_equal(ids_of(at("c.jsonl")), "t7/1 t1/5 t2/6");
+        assert_true(r.n_lines == 4 && r.n_equal == 1 && r.n_written == 3 && r.n_written_first == 2);
+    }
+    assert_int_equal(compact_log(at("z.gz"), at("c.jsonl"), 9, own_lines, NULL, &c, NULL), ERR_OK);
+    assert_string_equal(ids_of(at("c.jsonl")), "t7/1 t1/5");
+    buf_fini(&a);
+    buf_fini(&b);
+    buf_fini(&z);
+}
+
+/* ---- lines ---- */
+
+static void lines_that_end_in_a_carriage_return_are_the_same(void **state)
+{
+    struct merge_report r;
+    struct told told;
+    struct buf a, b, out;
+
+    (void)state;
+    make_logs(&a, &b);
+    buf_fini(&b);
+    buf_init(&b, 1 << 20);
+    put_trial(&b, "t2", 200, 6);
+    b.len--;
+    buf_puts(&b, "\r\n");
+    put_trial(&b, "t8", 800, 8);
+    b.len--;
+    buf_puts(&b, "\r\n");
+    write_text(at("r.jsonl"), &b);
+    for (int one = 0; one < 2; one++) {
+        const char *paths[] = {at("a.jsonl"), at("r.jsonl")};
+
+        assert_int_equal(merge(paths, 2, at("c.jsonl"), one, true, &told, &r, NULL), ERR_OK);
+        assert_string_equal(ids_of(at("c.jsonl")), "t1/5 t2/6 t8/8");
+        assert_true(r.n_equal == 1 && r.n_written_first == 2);
+        buf_init(&out, 1 << 20);
+        assert_int_equal(file_read(at("c.jsonl"), &out, NULL), ERR_OK);
+        assert_null(strchr(out.data, '\r'));
+        buf_fini(&out);
+    }
+    buf_fini(&a);
+    buf_fini(&b);
+}
+
+/* The line of some members with a right sum. */
+static enum err head_of(const char *members, struct line_head *h, struct why *why)
+{
+    char text[1024];
+    int n = snprintf(text, sizeof text, "{%s", members);
+
+    n += snprintf(text + n, sizeof text - (size_t)n, ",\"crc32c\":\"%08x\"}", crc32c(text, (size_t)n));
+    return line_head(&(struct log_line){text, (size_t)n, 1, false}, h, why);
+}
+
+#define ID_64 "0123456789012345678901234567890123456789012345678901234567890123"
+#define JOB_39 "012345678901234567890123456789012345678"
+
+static void heads_have_bounds(void **state)
+{
+    static const struct {
+        const char *members;
+        bool is_good;
+        int64_t ts;
+    } cases[] = {
+        {"\"schema\":1,\"id\":\"t\",\"job\":\"j\",\"x\":1,\"ts\":999999999999999", true, 999999999999999},
+        {"\"schema\":1,\"id\":\"t\",\"job\":\"j\",\"x\":1,\"ts\":9007199254740992", true, 9007199254740992},
+        {"\"schema\":1,\"id\":\"t\",\"job\":\"j\",\"x\":1,\"ts\":9007199254740994", false, 0},
+        {"\"schema\":1,\"id\":\"t\",\"job\":\"j\",\"x\":1,\"ts\":-5", true, -5},
+        {"\"schema\":1,\"id\":\"t\",\"job\":\"j\",\"xts\":5,\"ts\":7", true, 7},
+        {"\"schema\":1,\"id\":\"t\",\"job\":\"j\",\"ts\":7,\"x\":5", true, 7},
+        {"\"schema\":1,\"id\":\"t\",\"job\":\"j\"", true, 0},
+        {"\"schema\":1,\"id\":\"t\"", true, 0},
+        {"\"schema\":2147483647,\"id\":\"t\",\"job\":\"j\",\"ts\":7", true, 7},
+        {"\"schema\":0,\"id\":\"t\",\"x\":1", false, 0},
+        {"\"schema\":0,\"id\":\"t\",\"job\":\"j\",\"x\":1,\"ts\":7", false, 0},
+        {"\"schema\":2147483648,\"id\":\"t\",\"job\":\"j\",\"x\":1,\"ts\":7", false, 0},
+        {"\"id\":\"t\",\"ts\":7", false, 0},
+        {"\"schema\":1,\"ts\":7", false, 0},
+        {"\"schema\":1,\"id\":\"" ID_64 "\",\"job\":\"" JOB_39 "\",\"ts\":7", true, 7},
+        {"\"schema\":1,\"id\":\"" ID_64 "x\",\"job\":\"j\",\"ts\":7", false, 0},
+        {"\"schema\":1,\"id\":\"t\",\"job\":\"" JOB_39 "x\",\"ts\":7", false, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct line_head h = {.ts_ms = 0};
+        struct why why = {""};
+        const enum err e = head_of(cases[i].members, &h, &why);
+
+        if (e != (cases[i].is_good ? ERR_OK : ERR_INPUT) || h.ts_ms != cases[i].ts)
+            fail_msg("%s: %s %s, ts %lld", cases[i].members, err_name(e), why.text, (long long)h.ts_ms);
+    }
+    {
+        struct line_head h;
+
+        assert_int_equal(head_of("\"schema\":1,\"id\":\"" ID_64 "\",\"job\":\"" JOB_39 "\",\"ts\":7", &h, NULL),
+                         ERR_OK);
+        assert_string_equal(h.id, ID_64);
+        assert_string_equal(h.job, JOB_39);
+        assert_int_equal(line_head(&(struct log_line){NULL, 0, 1, false}, &h, NULL), ERR_INPUT);
+        assert_int_equal(line_head(&(struct log_line){"", 0, 1, false}, &h, NULL), ERR_INPUT);
+    }
+}
+
+/* Of three lines of a trial the third is told where the first stands; each stays. */
+static void a_third_line_of_a_trial_is_told_of_the_first(void **state)
+{
+    const char *paths[] = {at("x.jsonl"), at("y.jsonl")};
+    struct merge_report r;
+    struct told told;
+    struct buf x;
+
+    (void)state;
+    buf_init(&x, 1 << 20);
+    put_trial(&x, "t1", 100, 1);
+    put_trial(&x, "t1", 100, 2);
+    write_text(at("x.jsonl"), &x);
+    buf_clear(&x);
+    put_trial(&x, "t1", 100, 3);
+    put_trial(&x, "t1", 100, 2);
+    write_text(at("y.jsonl"), &x);
+    assert_int_equal(merge(paths, 2, at("z.jsonl"), false, false, &told, &r, NULL), ERR_OK);
+    assert_string_equal(ids_of(at("z.jsonl")), "t1/1 t1/2 t1/3");
+    assert_true(r.n_other == 2 && r.n_equal == 1 && r.n_written_first == 2);
+    assert_non_null(strstr(told.text, "1 x.jsonl:2 trial t1 of job j12 stands at"));
+    assert_non_null(strstr(told.text, "1 y.jsonl:1 trial t1"));
+    assert_non_null(strstr(strstr(told.text, "1 y.jsonl:1"), "x.jsonl:1 with other content"));
+    buf_fini(&x);
+}
+
+/* By the definition of the set: a list. */
+static void entries_are_found_again_however_they_collide(void **state)
+{
+    enum { N = 5000 };
+    struct seen s;
+
+    (void)state;
+    assert_int_equal(seen_init(&s), ERR_OK);
+    for (uint64_t i = 0; i < N; i++) { /* low bits alike, so that all begin at few slots */
+        struct seen_entry *e = seen_only(&s, i << 20 | i % 3);
+
+        assert_non_null(e);
+        assert_int_equal(e->place, 0);
+        e->place = i + 1;
+        e->line = i * 7;
+    }
+    assert_int_equal(s.n, N);
+    for (uint64_t i = 0; i < N; i++) {
+        const struct seen_entry *e = seen_find(&s, i << 20 | i % 3);
+
+        assert_non_null(e);
+        assert_true(e->place == i + 1 && e->line == i * 7);
+        assert_ptr_equal(seen_only(&s, i << 20 | i % 3), e);
+        assert_null(seen_find(&s, i << 20 | 3));
+    }
+    assert_true(s.n == N && 4 * s.n <= 3 * s.cap);
+    assert_true(seen_trial(&s, "a", "b", 1) != seen_trial(&s, "a", "b", 2));
+    assert_true(seen_trial(&s, "a", "b", 1) != seen_trial(&s, "a", "c", 1));
+    assert_true(seen_trial(&s, "a", "b", 1) == seen_trial(&s, "a", "b", 1));
+    seen_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +832,16 @@ int main(void)
         cmocka_unit_test(heads_are_read_the_same_from_any_order_of_members),
         cmocka_unit_test(a_compact_log_has_the_same_best_finals_and_provenance),
         cmocka_unit_test(compacting_twice_changes_nothing_more_and_small_logs_stay),
+        cmocka_unit_test(the_fastest_and_an_even_share_of_the_rest_stay),
+        cmocka_unit_test(searches_are_told_apart_by_template_and_device),
+        cmocka_unit_test(equal_bad_newer_and_torn_lines_are_counted),
+        cmocka_unit_test(files_are_opened_plain_gzipped_and_piped),
+        cmocka_unit_test(what_cannot_be_read_to_its_end_is_refused),
+        cmocka_unit_test(gzipped_logs_are_merged_and_compacted),
+        cmocka_unit_test(lines_that_end_in_a_carriage_return_are_the_same),
+        cmocka_unit_test(heads_have_bounds),
+        cmocka_unit_test(a_third_line_of_a_trial_is_told_of_the_first),
+        cmocka_unit_test(entries_are_found_again_however_they_collide),
     };
     int failed;
 

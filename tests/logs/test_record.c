@@ -283,6 +283,313 @@ static void who_built_the_code_and_what_it_takes_are_kept(void **state)
     buf_fini(&line);
 }
 
+/* What docs/log-format.md says of a line: the names in their order, each with its own value. */
+static const struct {
+    const char *name, *text;
+} line_members[] = {
+    {"schema", "1"},
+    {"id", "\"t1\""},
+    {"job", "\"j12\""},
+    {"purpose", "\"search\""},
+    {"workload", "\"dense f32 m=64 n=2048 k=512\""},
+    {"template", "\"dense/gemm_direct\""},
+    {"template_version", "3"},
+    {"knobs", "{\"vc\":4,\"ratio\":0.1,\"order\":\"hwc\"}"},
+    {"status", "\"timeout\""},
+    {"stage", "\"time\""},
+    {"why", "\"slow\""},
+    {"time_ns", "1250000.5"},
+    {"energy_j", "0.75"},
+    {"objective", "\"energy\""},
+    {"lnratio", "-0.125"},
+    {"se", "0.0012"},
+    {"rounds", "5"},
+    {"calls", "15"},
+    {"samples_ns", "[11,12.5]"},
+    {"anchor",
+     "{\"hash\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"epoch\":1,\"bridge\":0.25,"
+     "\"samples_ns\":[21]}"},
+    {"canary", "{\"before\":1000.5,\"after\":1001}"},
+    {"censored", "true"},
+    {"verified", "\"not checked\""},
+    {"build_ms", "531.25"},
+    {"build_cached", "false"},
+    {"built_by", "\"builder\""},
+    {"compiler", "\"NVRTC 12.9\""},
+    {"resources", "[{\"kernel\":\"k\"}]"},
+    {"verify_ms", "7"},
+    {"device_ms", "90.125"},
+    {"wait_ms", "0.5"},
+    {"flops", "134217728"},
+    {"proposed_by", "\"model\""},
+    {"program", "\"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\""},
+    {"fingerprint", "\"cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc\""},
+    {"device", "{\"name\":\"cpu\",\"load\":0.4,\"clocks\":{\"mhz\":[2500,2600]}}"},
+    {"protocol", "\"rounds-1\""},
+    {"key", "\"local-cpu\""},
+    {"agent", "\"host-1\""},
+    {"seed", "7"},
+    {"ts", "1790000000000"},
+};
+
+static void a_line_has_its_members_by_name_and_in_order(void **state)
+{
+    struct record r = sample_record("t1"), back;
+    const cJSON *item;
+    struct buf line;
+    cJSON *json = NULL;
+    size_t i = 0;
+
+    (void)state;
+    r.status = STATUS_TIMEOUT;
+    strcpy(r.stage, "time");
+    r.why = strdup("slow");
+    r.time_ns = 1250000.5;
+    r.energy_j = 0.75;
+    strcpy(r.objective, "energy");
+    r.lnratio = -0.125;
+    r.n_samples = 2;
+    r.samples_ns[0] = 11;
+    r.samples_ns[1] = 12.5;
+    r.anchor.n_samples = 1;
+    r.anchor.samples_ns[0] = 21;
+    r.censored = true;
+    strcpy(r.verified, "not checked");
+    strcpy(r.built_by, "builder");
+    strcpy(r.compiler, "NVRTC 12.9");
+    r.resources = cJSON_Parse("[{\"kernel\":\"k\"}]");
+    print(&r, &line);
+    assert_int_equal(json_parse(line.data, line.len, &json, NULL), ERR_OK);
+    cJSON_ArrayForEach(item, json)
+    {
+        char *text;
+
+        if (i == sizeof line_members / sizeof line_members[0])
+            break;
+        text = cJSON_PrintUnformatted(item);
+        if (strcmp(item->string, line_members[i].name) != 0 || strcmp(text, line_members[i].text) != 0)
+            fail_msg("member %zu: %s %s, expected %s %s", i, item->string, text, line_members[i].name,
+                     line_members[i].text);
+        free(text);
+        i++;
+    }
+    assert_string_equal(item->string, "crc32c");
+    assert_int_equal(record_parse(line.data, line.len, &back, NULL), ERR_OK);
+    assert_true(back.build_ms == 531.25 && back.verify_ms == 7 && back.device_ms == 90.125 && back.wait_ms == 0.5);
+    assert_true(back.canary_before == 1000.5 && back.canary_after == 1001 && back.flops == 134217728);
+    assert_true(back.rounds == 5 && back.calls == 15 && back.seed == 7 && back.template_version == 3);
+    assert_true(back.censored && !back.build_cached && back.status == STATUS_TIMEOUT && back.se == 0.0012);
+    assert_true(back.n_samples == 2 && back.samples_ns[1] == 12.5 && back.anchor.samples_ns[0] == 21);
+    assert_string_equal(back.workload, "dense f32 m=64 n=2048 k=512");
+    assert_string_equal(back.stage, "time");
+    assert_string_equal(back.why, "slow");
+    assert_string_equal(back.verified, "not checked");
+    assert_string_equal(back.proposed_by, "model");
+    assert_string_equal(back.protocol, "rounds-1");
+    assert_string_equal(back.key, "local-cpu");
+    assert_string_equal(back.agent, "host-1");
+    cJSON_Delete(json);
+    buf_fini(&line);
+    record_fini(&back);
+    record_fini(&r);
+}
+
+static void what_is_not_known_is_null_or_missing(void **state)
+{
+    static const char *const missing[] = {"stage",    "why",      "energy_j",  "objective",
+                                          "built_by", "compiler", "resources", "verified"};
+    struct record r, back;
+    cJSON *json = NULL;
+    struct buf line;
+
+    (void)state;
+    record_init(&r);
+    r.se = INFINITY;
+    r.time_ns = -0.0;
+    print(&r, &line);
+    assert_int_equal(json_parse(line.data, line.len, &json, NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
+        if (cJSON_HasObjectItem(json, missing[i]))
+            fail_msg("'%s' is there", missing[i]);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(json, "lnratio")) && cJSON_IsNull(cJSON_GetObjectItem(json, "se")));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(json, "anchor")) && cJSON_IsNull(cJSON_GetObjectItem(json, "device")));
+    assert_non_null(strstr(line.data, "\"time_ns\":0,"));
+    assert_int_equal(record_parse(line.data, line.len, &back, NULL), ERR_OK);
+    assert_true(isnan(back.lnratio) && isnan(back.se) && !back.anchor.hash.hex[0] && !back.resources);
+    cJSON_Delete(json);
+    buf_fini(&line);
+    record_fini(&back);
+}
+
+static void samples_are_at_most_so_many(void **state)
+{
+    (void)state;
+    for (size_t n = RECORD_MAX_SAMPLES; n <= RECORD_MAX_SAMPLES + 1; n++) {
+        const bool fits = n == RECORD_MAX_SAMPLES;
+        double samples[RECORD_MAX_SAMPLES + 1] = {0};
+        struct buf line, members;
+        struct why why = {""};
+        struct record r, back;
+
+        record_init(&r);
+        buf_init(&line, 4 * RECORD_MAX_BYTES);
+        r.samples_ns = samples;
+        r.n_samples = n;
+        assert_int_equal(record_print(&r, &line), fits ? ERR_OK : ERR_LIMIT);
+        buf_init(&members, 3000);
+        buf_puts(&members, "\"schema\":1,\"samples_ns\":[");
+        for (size_t i = 0; i < n; i++)
+            buf_printf(&members, "%s%zu", i ? "," : "", i);
+        buf_puts(&members, "]," LEAST);
+        assert_int_equal(parse_made(buf_text(&members), &back, &why), fits ? ERR_OK : ERR_INPUT);
+        if (fits) {
+            assert_int_equal(back.n_samples, n);
+            assert_true(back.samples_ns[n - 1] == (double)(n - 1));
+            record_fini(&back);
+        } else {
+            assert_non_null(strstr(why.text, "at most 64"));
+        }
+        buf_fini(&line);
+        buf_fini(&members);
+    }
+}
+
+static void members_are_taken_up_to_their_bounds(void **state)
+{
+    static const struct {
+        const char *members;
+        bool is_taken;
+    } cases[] = {
+        {"\"purpose\":\"fifteen bytes..\"", true},
+        {"\"purpose\":\"sixteen bytes...\"", false},
+        {"\"ts\":9007199254740992", true},
+        {"\"ts\":-9007199254740992", true},
+        {"\"ts\":9007199254740994", false},
+        {"\"se\":1e999", false},
+        {"\"se\":null", true},
+        {"\"se\":\"1\"", false},
+        {"\"program\":\"\"", true},
+        {"\"program\":null", false},
+        {"\"anchor\":null", true},
+        {"\"anchor\":[]", false},
+        {"\"anchor\":{}", false},
+        {"\"device\":null", true},
+        {"\"device\":{}", true},
+        {"\"resources\":[]", true},
+        {"\"resources\":{}", false},
+        {"\"canary\":{}", true},
+        {"\"canary\":{\"before\":\"x\"}", false},
+        {"\"why\":7", false},
+        {"\"why\":\"\"", true},
+        {"\"knobs\":7", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct why why = {""};
+        struct record r;
+        char members[2000];
+        enum err e;
+
+        snprintf(members, sizeof members, "\"schema\":1,%s," LEAST, cases[i].members);
+        e = parse_made(members, &r, &why);
+        if (e != (cases[i].is_taken ? ERR_OK : ERR_INPUT))
+            fail_msg("%s: %s %s", cases[i].members, err_name(e), why.text);
+        if (!e)
+            record_fini(&r);
+    }
+}
+
+#define HASH_D "dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
+
+static void an_anchor_s_members_have_defaults(void **state)
+{
+    struct record r;
+
+    (void)state;
+    assert_int_equal(parse_made("\"schema\":1,\"anchor\":{\"hash\":\"" HASH_D "\"}," LEAST, &r, NULL), ERR_OK);
+    assert_string_equal(r.anchor.hash.hex, HASH_D);
+    assert_true(r.anchor.epoch == 0 && r.anchor.bridge == 0 && r.anchor.n_samples == 0);
+    record_fini(&r);
+    assert_int_equal(parse_made("\"schema\":1,\"anchor\":{\"hash\":\"" HASH_D "\",\"epoch\":-1}," LEAST, &r, NULL),
+                     ERR_INPUT);
+    assert_int_equal(
+        parse_made("\"schema\":1,\"anchor\":{\"hash\":\"" HASH_D "\",\"samples_ns\":[1,\"x\"]}," LEAST, &r, NULL),
+        ERR_INPUT);
+    assert_int_equal(parse_made("\"schema\":1,\"knobs\":{\"n\":3,\"w\":\"x\"}," LEAST, &r, NULL), ERR_OK);
+    assert_int_equal(cJSON_GetArraySize(r.knobs), 2);
+    record_fini(&r);
+}
+
+static void a_line_may_end_as_other_systems_end_it(void **state)
+{
+    struct record r = sample_record("t1"), back;
+    struct buf line;
+
+    (void)state;
+    print(&r, &line);
+    line.len--; /* '\n' */
+    assert_int_equal(record_check_sum(line.data, line.len, NULL), ERR_OK);
+    line.data[line.len] = '\r';
+    assert_int_equal(record_check_sum(line.data, line.len + 1, NULL), ERR_INPUT);
+    assert_int_equal(record_parse(line.data, line.len + 1, &back, NULL), ERR_OK);
+    record_fini(&back);
+    line.data[line.len + 1] = '\n';
+    assert_int_equal(record_parse(line.data, line.len + 2, &back, NULL), ERR_OK);
+    record_fini(&back);
+    assert_int_equal(record_parse("", 0, &back, NULL), ERR_INPUT);
+    assert_int_equal(record_parse("\r\n", 2, &back, NULL), ERR_INPUT);
+    buf_fini(&line);
+    record_fini(&r);
+}
+
+static void costs_are_what_the_objective_asks_for(void **state)
+{
+    struct record r;
+
+    (void)state;
+    record_init(&r);
+    assert_true(record_cost(&r, 3) == 3);
+    assert_true(isnan(record_cost(&r, NAN)));
+    r.energy_j = exp(2);
+    assert_true(record_cost(&r, 3) == 3);
+    strcpy(r.objective, "energy");
+    assert_true(fabs(record_cost(&r, 3) - 2) < 1e-15);
+    assert_true(isnan(record_cost(&r, NAN)));
+    strcpy(r.objective, "edp");
+    assert_true(fabs(record_cost(&r, 3) - 5) < 1e-15);
+    r.energy_j = 0; /* not measured */
+    assert_true(isnan(record_cost(&r, 3)));
+    strcpy(r.objective, "energy");
+    assert_true(isnan(record_cost(&r, 3)));
+}
+
+static void values_need_a_time_and_a_good_status(void **state)
+{
+    struct record r;
+
+    (void)state;
+    record_init(&r);
+    r.flops = 10;
+    assert_true(isnan(record_value(&r)) && record_gflops(&r) == 0);
+    r.time_ns = 4;
+    assert_true(record_value(&r) == log(4) && record_gflops(&r) == 2.5);
+    r.lnratio = -1;
+    r.anchor.bridge = 0.5;
+    assert_true(record_value(&r) == -0.5);
+    r.time_ns = 0;
+    assert_true(isnan(record_value(&r)));
+    r.time_ns = NAN;
+    assert_true(isnan(record_value(&r)) && record_gflops(&r) == 0);
+    r.time_ns = 4;
+    for (int i = 1; i < N_STATUSES; i++) {
+        r.status = (enum record_status)i;
+        assert_true(isnan(record_value(&r)));
+    }
+    assert_string_equal(status_name((enum record_status)N_STATUSES), "unknown");
+    assert_string_equal(status_name(STATUS_LOST), "lost");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +605,14 @@ int main(void)
         cmocka_unit_test(value_and_gflops_follow_the_anchor_and_the_status),
         cmocka_unit_test(copies_are_deep),
         cmocka_unit_test(who_built_the_code_and_what_it_takes_are_kept),
+        cmocka_unit_test(a_line_has_its_members_by_name_and_in_order),
+        cmocka_unit_test(what_is_not_known_is_null_or_missing),
+        cmocka_unit_test(samples_are_at_most_so_many),
+        cmocka_unit_test(members_are_taken_up_to_their_bounds),
+        cmocka_unit_test(an_anchor_s_members_have_defaults),
+        cmocka_unit_test(a_line_may_end_as_other_systems_end_it),
+        cmocka_unit_test(costs_are_what_the_objective_asks_for),
+        cmocka_unit_test(values_need_a_time_and_a_good_status),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,12 +52,20 @@ static void products_that_a_constraint_bounds_are_found(void **state)
     assert_true(only_value("items <= limit / 2") == 32);
     assert_true(only_value("a * b <= 512 and a * b <= 256") == 128);
     assert_true(only_value("a % 4 == 0 and b * c < 700") == 64);
+    assert_true(only_value("a * b <= 128") == 128); /* both ends of the range count */
+    assert_true(only_value("a * b <= 1024 - 1") == 128);
+    assert_true(only_value("ceil_div(a * b * c, 7) <= 200") == 74);
+    assert_true(only_value("a * b // 3 <= 200") == 42);
+    assert_true(only_value("200 > a * c") == 32);
 }
 
 static void other_constraints_are_left_out(void **state)
 {
     (void)state;
     assert_true(isnan(only_value("a * b <= 64")));
+    assert_true(isnan(only_value("a * b * c <= 1025")));
+    assert_true(isnan(only_value("a * b <= 127")));
+    assert_true(isnan(only_value("a * b <= 512 and a * c <= 512"))); /* two */
     assert_true(isnan(only_value("a * b * c <= 20000")));
     assert_true(isnan(only_value("a + b * c <= 512")));
     assert_true(isnan(only_value("a * b >= 256")));

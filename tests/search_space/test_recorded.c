@@ -63,7 +63,15 @@ static void rows_and_configs_name_each_other(void **state)
     assert_int_equal(space_config_parse(recorded_space(r), "tile=2 mode=a", &c, NULL), ERR_OK);
     assert_int_equal(recorded_find(r, &c), -1);
     assert_true(recorded_optimum_ms(r) == 1.5);
+    {
+        const struct recorded_row *row = recorded_row(r, 0);
+
+        assert_true(row->time_ms == 1.5 && row->cost_ms == 100 && row->compile_ms == 50 && row->verify_ms == 1);
+        assert_true(row->bench_ms == 40 && row->framework_ms == 9);
+        assert_null(recorded_row(r, 3));
+    }
     recorded_close(r);
+    recorded_close(NULL);
 }
 
 static void unknown_restrictions_make_the_rows_the_constraint(void **state)
@@ -104,12 +112,40 @@ static void malformed_recordings_are_refused_with_the_line(void **state)
     }
 }
 
+static void the_optimum_is_the_least_time_of_those_that_ran(void **state)
+{
+    static const struct {
+        const char *rows;
+        double ms;
+    } cases[] = {
+        {"2,b,ok,1.5,1,1,1,1,1\n1,b,ok,0.5,1,1,1,1,1\n1,a,ok,2.5,1,1,1,1,1\n", 0.5},
+        {"2,b,runtime,,1,1,1,1,1\n1,b,ok,3,1,1,1,1,1\n1,a,compile,0.1,1,1,1,1,1\n", 3},
+        {"2,b,runtime,,1,1,1,1,1\n", NAN},
+        {"", NAN},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct recorded *r = NULL;
+        struct why why = {""};
+        double ms;
+
+        if (open_made("[]", cases[i].rows, &r, &why))
+            fail_msg("%s", why.text);
+        ms = recorded_optimum_ms(r);
+        if (isnan(cases[i].ms) ? !isnan(ms) : ms != cases[i].ms)
+            fail_msg("case %zu: %g, expected %g", i, ms, cases[i].ms);
+        recorded_close(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_configs_name_each_other),
         cmocka_unit_test(unknown_restrictions_make_the_rows_the_constraint),
         cmocka_unit_test(malformed_recordings_are_refused_with_the_line),
+        cmocka_unit_test(the_optimum_is_the_least_time_of_those_that_ran),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

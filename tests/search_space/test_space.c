@@ -394,6 +394,161 @@ static void large_spaces_are_counted_by_estimate(void **state)
     space_free(s);
 }
 
+static void names_and_words_have_a_greatest_length(void **state)
+{
+    char name[SPACE_NAME_BYTES + 1], word[SPACE_WORD_BYTES + 1];
+    const char *const words[] = {word};
+    const double one[] = {1, 2};
+    struct space *s = NULL;
+    struct config c;
+
+    (void)state;
+    memset(name, 'n', sizeof name);
+    memset(word, 'w', sizeof word);
+    assert_int_equal(space_new(&s), ERR_OK);
+    name[SPACE_NAME_BYTES] = word[SPACE_WORD_BYTES] = '\0';
+    assert_int_equal(space_add_knob(s, name, one, 2, NULL), ERR_LIMIT);
+    assert_int_equal(space_add_knob_words(s, "w", words, 1, NULL), ERR_INPUT);
+    name[SPACE_NAME_BYTES - 1] = word[SPACE_WORD_BYTES - 1] = '\0';
+    assert_int_equal(space_add_knob(s, name, one, 2, NULL), ERR_OK);
+    assert_int_equal(space_add_knob_words(s, "w", words, 1, NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    assert_int_equal(space_find_knob(s, name), 0);
+    assert_int_equal(space_at(s, 1, &c), ERR_OK);
+    {
+        struct buf text;
+        struct config back;
+
+        buf_init(&text, 1000);
+        assert_int_equal(space_config_text(s, &c, &text), ERR_OK);
+        assert_int_equal(space_config_parse(s, buf_text(&text), &back, NULL), ERR_OK);
+        assert_true(space_config_equal(s, &c, &back));
+        buf_fini(&text);
+    }
+    assert_int_equal(space_find_knob(s, "nn"), -1); /* no beginning of a name is one */
+    assert_int_equal(space_find_knob(s, ""), -1);
+    space_free(s);
+}
+
+/* Every knob's values come back as text, however many digits they take. */
+static void values_come_back_from_their_text(void **state)
+{
+    static const double values[] = {0.1, 1.0 / 3, 2.0 / 3, 0.1 + 0.2, 1e-300, 123456789012345680.0, -0.0, 1e22, 5e-324};
+    struct space *s = NULL;
+    struct buf text;
+    struct config c, back;
+
+    (void)state;
+    buf_init(&text, 1000);
+    assert_int_equal(space_new(&s), ERR_OK);
+    assert_int_equal(space_add_knob(s, "v", values, 9, NULL), ERR_OK);
+    assert_int_equal(space_add_constant(s, "k", 7, NULL), ERR_OK);
+    assert_int_equal(space_add_quantity(s, "q", "v * k", NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    for (uint64_t i = 0; i < 9; i++) {
+        assert_int_equal(space_at(s, i, &c), ERR_OK);
+        buf_clear(&text);
+        assert_int_equal(space_config_text(s, &c, &text), ERR_OK);
+        assert_true(strtod(buf_text(&text) + 2, NULL) == values[i]);
+        assert_int_equal(space_config_parse(s, buf_text(&text), &back, NULL), ERR_OK);
+        assert_int_equal(back.choice[0], i);
+    }
+    assert_int_equal(space_at(s, 0, &c), ERR_OK);
+    buf_clear(&text);
+    assert_int_equal(space_config_text(s, &c, &text), ERR_OK);
+    assert_string_equal(buf_text(&text), "v=0.1");
+    assert_int_equal(space_find_knob(s, "k"), -1); /* names of other kinds are no knobs */
+    assert_int_equal(space_find_knob(s, "q"), -1);
+    assert_int_equal(space_config_parse(s, "\t v=0.1\r\n ", &c, NULL), ERR_OK);
+    assert_int_equal(space_config_parse(s, "v=inf", &c, NULL), ERR_INPUT);
+    assert_int_equal(space_config_parse(s, "v=0.1x", &c, NULL), ERR_INPUT);
+    assert_int_equal(space_config_parse(s, "v=", &c, NULL), ERR_INPUT);
+    buf_fini(&text);
+    space_free(s);
+}
+
+static void integers_of_knobs_are_exact(void **state)
+{
+    static const int64_t good[] = {JSON_EXACT_MAX, -JSON_EXACT_MAX, 0}, high[] = {JSON_EXACT_MAX + 1},
+                         low[] = {-JSON_EXACT_MAX - 1};
+    struct space *s = NULL;
+    struct config c;
+
+    (void)state;
+    assert_int_equal(space_new(&s), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "h", NULL, 1, high), ERR_INPUT);
+    assert_int_equal(space_add_knob_ints(s, "l", NULL, 1, low), ERR_INPUT);
+    assert_int_equal(space_add_knob_ints(s, "g", NULL, 3, good), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    assert_int_equal(space_at(s, 1, &c), ERR_OK);
+    assert_true(space_int(s, &c, "g") == -JSON_EXACT_MAX);
+    space_free(s);
+}
+
+/* Quantities that need each other, asked for by constraints in another order than they were added. */
+static void constraints_compute_the_quantities_they_need(void **state)
+{
+    static const int64_t values[] = {1, 2, 3, 4, 5, 6};
+    struct space *s = NULL;
+    struct config c;
+    const char *violated = NULL;
+
+    (void)state;
+    assert_int_equal(space_new(&s), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "a", NULL, 6, values), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "b", NULL, 6, values), ERR_OK);
+    assert_int_equal(space_add_quantity(s, "sum", "a + b", NULL), ERR_OK);
+    assert_int_equal(space_add_quantity(s, "twice", "2 * sum", NULL), ERR_OK);
+    assert_int_equal(space_add_quantity(s, "unused", "a / 0", NULL), ERR_OK);
+    assert_int_equal(space_add_constraint(s, "twice <= 10", NULL), ERR_OK);
+    assert_int_equal(space_add_constraint(s, "sum != 4", NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    for (uint64_t i = 0; i < 36; i++) {
+        const uint64_t sum = i % 6 + i / 6 + 2;
+
+        assert_int_equal(space_at(s, i, &c), ERR_OK);
+        assert_int_equal(space_is_valid(s, &c, &violated), sum <= 5 && sum != 4);
+        if (sum > 5 || sum == 4)
+            assert_string_equal(violated, sum == 4 ? "sum != 4" : "twice <= 10");
+    }
+    c.choice[0] = 6;
+    assert_false(space_config_in_range(s, &c));
+    c.choice[0] = 5;
+    assert_true(space_config_in_range(s, &c));
+    space_free(s);
+}
+
+static void a_space_has_so_many_of_each_kind(void **state)
+{
+    const double one[] = {1};
+    struct space *s = NULL;
+    char name[16];
+
+    (void)state;
+    assert_int_equal(space_new(&s), ERR_OK);
+    for (int i = 0; i <= SPACE_MAX_CONSTRAINTS; i++) {
+        const enum err expected = i < 128 ? ERR_OK : ERR_LIMIT;
+
+        snprintf(name, sizeof name, "k%d", i);
+        assert_int_equal(space_add_knob(s, name, one, 1, NULL), i < 48 ? ERR_OK : ERR_LIMIT);
+        snprintf(name, sizeof name, "c%d", i);
+        assert_int_equal(space_add_constant(s, name, i, NULL), expected);
+        snprintf(name, sizeof name, "q%d", i);
+        assert_int_equal(space_add_quantity(s, name, "c127 + k47", NULL), expected);
+        assert_int_equal(space_add_constraint(s, "1", NULL), expected);
+    }
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    {
+        struct config c;
+
+        assert_int_equal(space_at(s, 0, &c), ERR_OK);
+        assert_int_equal(space_int(s, &c, "q127"), 128);
+        assert_int_equal(space_int(s, &c, "c1"), 1);
+        assert_int_equal(space_n_features(s), 48 * 2 + 128);
+    }
+    space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +567,11 @@ int main(void)
         cmocka_unit_test(building_refuses_what_is_no_space),
         cmocka_unit_test(products_over_63_bits_are_refused),
         cmocka_unit_test(large_spaces_are_counted_by_estimate),
+        cmocka_unit_test(names_and_words_have_a_greatest_length),
+        cmocka_unit_test(values_come_back_from_their_text),
+        cmocka_unit_test(integers_of_knobs_are_exact),
+        cmocka_unit_test(constraints_compute_the_quantities_they_need),
+        cmocka_unit_test(a_space_has_so_many_of_each_kind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

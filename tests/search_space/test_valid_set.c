@@ -378,6 +378,26 @@ static void an_empty_set_answers_everything(void **state)
     }
 }
 
+/* A word is not true; the first of a space has the number 0, others have not. */
+static void a_word_alone_is_never_true(void **state)
+{
+    static const double values[] = {1, 2};
+    struct space *s = NULL;
+    struct valid_set *v;
+
+    (void)state;
+    assert_int_equal(space_new(&s), ERR_OK);
+    assert_int_equal(space_add_knob(s, "a", values, 2, NULL), ERR_OK);
+    assert_int_equal(space_add_constraint(s, "a != 'x'", NULL), ERR_OK);
+    assert_int_equal(space_add_constraint(s, "'y'", NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    v = set_of(s);
+    check_against_product(s, v);
+    assert_int_equal(valid_set_count(v), 0);
+    valid_set_free(v);
+    space_free(s);
+}
+
 static bool keeps_odd_sums(const struct space *s, const struct config *c, void *arg)
 {
     size_t sum = *(const size_t *)arg;
@@ -533,6 +553,7 @@ int main(void)
         cmocka_unit_test(a_million_million_configs_are_counted_in_little_memory),
         cmocka_unit_test(samples_are_uniform),
         cmocka_unit_test(an_empty_set_answers_everything),
+        cmocka_unit_test(a_word_alone_is_never_true),
         cmocka_unit_test(constraints_in_c_are_asked_too),
         cmocka_unit_test(what_passes_a_limit_is_refused_with_words),
         cmocka_unit_test(tangled_constraints_are_found_exactly),

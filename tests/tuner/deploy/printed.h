@@ -4,6 +4,7 @@
 #define TUNE_TESTS_TUNER_DEPLOY_PRINTED_H
 
 #include "libtune/exec/device.h"
+#include "libtune/exec/network.h"
 #include "libtune/exec/plan.h"
 
 #include <stddef.h>
@@ -20,5 +21,8 @@ struct printed {
 
 struct printed printed_cl(void);
 struct printed printed_cu(void);
+
+/* Of a whole network: its steps, weights, x and y are whole_steps[] and so on, of whole.h. */
+struct printed printed_whole(const struct exec_network **network);
 
 #endif

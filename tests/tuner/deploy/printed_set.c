@@ -2,6 +2,7 @@
 #include "tests/tuner/deploy/printed_set.h"
 
 #include "tests/libtune/sample_layer.h"
+#include "tuner/deploy/network.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -218,10 +219,47 @@ static enum err add_codes(struct deploy_set *s)
     return e == ERR_OK ? deploy_code_add(&s->modules[2].code, "sm_61", content + 8, 24) : e;
 }
 
+static enum err add_best(struct best_set *best, const char *workload, const char *template_id, double time_ns)
+{
+    struct record r;
+    if (!sample_record(workload, template_id, &r)) {
+        return ERR_INPUT;
+    }
+    r.time_ns = time_ns;
+    const enum err e = best_add(best, &r);
+    record_fini(&r);
+    return e;
+}
+
+/* A convolution in nchw16c, whose config others take; one that is so fast in nchw that two transforms are worth it; the
+ * dense layer. */
+const struct printed_best printed_best[N_PRINTED_BEST] = {
+    {"conv2d f32 n=1 c=512 h=7 w=7 k=512 r=3 s=3 pad=1 layout=nchw16c epilogue=bias_relu", "conv2d/direct_tile", 5e6},
+    {"conv2d f32 n=1 c=128 h=28 w=28 k=256 r=1 s=1 stride=2 epilogue=bias", "conv2d/direct_tile", 1e3},
+    {"dense f32 m=1 n=1000 k=512 epilogue=bias", "dense/naive", 5e3}};
+
+static enum err add_network(struct deploy_set *s, struct why *why)
+{
+    const struct deploy_network_options o = {
+        .network = "resnet-18", .dtype = DTYPE_F32, .layouts = 1 | 1u << 3, .calls = false, .exact = false};
+    struct best_set *best = NULL;
+    enum err e = best_new(&best);
+    for (size_t i = 0; i < N_PRINTED_BEST && e == ERR_OK; i++) {
+        e = add_best(best, printed_best[i].workload, printed_best[i].template_id, printed_best[i].time_ns);
+    }
+    e = e == ERR_OK ? deploy_network_make(s, best, &o, why) : e;
+    best_free(best);
+    return e == ERR_OK ? deploy_set_call(s, "fc", printed_best[2].workload, why) : e;
+}
+
 enum err printed_set_init(struct deploy_set *s, const char *api, struct why *why)
 {
-    const bool cuda = strcmp(api, "cuda") == 0;
-    enum err e = deploy_set_init(s, "net", why);
+    const bool cuda = strcmp(api, "cuda") == 0, network = strcmp(api, "network") == 0;
+    enum err e = deploy_set_init(s, network ? "whole" : cuda ? "cu" : "net", why);
+    if (network) {
+        e = e == ERR_OK ? add_network(s, why) : e;
+        return e == ERR_OK ? deploy_set_share(s, why) : e;
+    }
     for (size_t i = 0; i < N_SAMPLES && e == ERR_OK && !cuda; i++) {
         e = add_sample(s, i, why);
     }

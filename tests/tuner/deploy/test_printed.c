@@ -5,9 +5,12 @@
 #include "tests/tuner/deploy/printed.h"
 
 #include "cl/net_vectors.h"
+#include "whole/whole.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "kernels/workload.h"
 #include "tests/tuner/deploy/printed_set.h"
+#include "tuner/deploy/network.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -18,7 +21,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-static struct deploy_set cl, cu;
+static struct deploy_set cl, cu, whole;
 
 static void same_double(double a, double b)
 {
@@ -351,8 +354,8 @@ static void functions_pass_tensors_in_their_order(void **state)
         "    const void *const list[] = {w, b};\n    return net_layer_pack(&net_layers[8], queue, list, out);\n");
     has(&text, "    return net_layer_pack(&net_layers[5], queue, NULL, out);\n"); /* a pool has no weights */
     buf_fini(&text);
-    read_printed("cu/net.c", &text);
-    has(&text, "    const net_mem list[] = {x, y};\n    return net_layer_run(&net_layers[0], stream, list, packed);\n");
+    read_printed("cu/cu.c", &text);
+    has(&text, "    const cu_mem list[] = {x, y};\n    return cu_layer_run(&cu_layers[0], stream, list, packed);\n");
     buf_fini(&text);
 }
 
@@ -501,8 +504,182 @@ static void builds_know_the_interface(void **state)
     has(&text, "project(net VERSION " TUNE_VERSION " LANGUAGES C)\n");
     has(&text, "set(net_CUDA OFF)\n");
     buf_fini(&text);
-    read_printed("cu/netConfig.cmake", &text);
-    has(&text, "set(net_CUDA ON)\n");
+    read_printed("cu/cuConfig.cmake", &text);
+    has(&text, "set(cu_CUDA ON)\n");
+    buf_fini(&text);
+}
+
+/* ---- a whole network ---- */
+
+/* The tensors of a step in the order of its program's buffers, whatever that is. */
+static void same_values(const struct exec_step *a, const struct lowered_step *b, const struct program *p)
+{
+    int n = 0;
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        const char *id = p->buffers[i].id;
+        if (p->buffers[i].role == ROLE_OUTPUT) {
+            assert_int_equal(a->values[n++], b->out);
+        } else if (p->buffers[i].role == ROLE_INPUT) {
+            const bool second = strcmp(id, "residual") == 0 || strcmp(id, "b") == 0;
+            assert_true(second || strcmp(id, "x") == 0 || strcmp(id, "a") == 0);
+            assert_int_equal(a->values[n++], b->in[second]);
+        }
+    }
+    assert_int_equal(n, b->n_in + 1);
+    assert_int_equal(a->n_values, n);
+}
+
+static void steps_are_those_of_the_network(void **state)
+{
+    const struct exec_network *n;
+    const struct printed p = printed_whole(&n);
+    const struct lowered *l = &whole.network->lowered;
+    (void)state;
+    assert_string_equal(n->name, "resnet-18");
+    assert_int_equal(WHOLE_N_STEPS, l->n_steps);
+    assert_int_equal(n->n_steps, l->n_steps);
+    assert_int_equal(n->n_plans, whole.n_layers);
+    for (size_t i = 0; i < l->n_steps; i++) {
+        const struct exec_step *a = &n->steps[i];
+        const struct lowered_step *b = &l->steps[i];
+        const struct deploy_layer *d = deploy_set_find(&whole, b->workload);
+        assert_non_null(d);
+        assert_string_equal(a->layer, b->name);
+        assert_ptr_equal(n->plans[a->i_plan], &p.plans[a->i_plan]);
+        assert_string_equal(n->plans[a->i_plan]->workload, b->workload);
+        same_values(a, b, &d->program);
+        same_double(a->time_ns, d->record.time_ns);
+        assert_string_equal(whole_steps[i].layer, b->name);
+        assert_string_equal(whole_steps[i].workload, b->workload);
+        assert_string_equal(whole_steps[i].template_id, d->program.template_id);
+        assert_string_equal(whole_steps[i].choice, deploy_origin_name(d->origin));
+        same_double(whole_steps[i].flops, d->program.flops);
+        same_double(whole_steps[i].time_ns, d->record.time_ns);
+    }
+}
+
+static void values_lie_in_slots_or_are_the_callers(void **state)
+{
+    const struct exec_network *n;
+    const struct lowered *l = &whole.network->lowered;
+    size_t n_callers = 0;
+    (void)state;
+    (void)printed_whole(&n);
+    assert_int_equal(n->n_values, l->n_tensors);
+    assert_int_equal(n->n_slots, l->n_slots);
+    for (size_t i = 0; i < l->n_slots; i++) {
+        assert_int_equal(n->slot_bytes[i], l->slot_bytes[i]);
+    }
+    for (size_t i = 0; i < l->n_tensors; i++) {
+        const struct lowered_tensor *t = &l->tensors[i];
+        assert_string_equal(n->values[i].name, t->name);
+        assert_int_equal(n->values[i].n_bytes, t->n_bytes);
+        assert_int_equal(n->values[i].slot, t->i_slot >= 0 ? t->i_slot : i == 0 ? EXEC_CALLERS_X : EXEC_CALLERS_Y);
+        n_callers += t->i_slot < 0;
+    }
+    assert_int_equal(n_callers, 2);
+}
+
+/* 21 convolutions and one dense layer, a bias each. */
+static void weights_are_told_with_shapes_and_bytes(void **state)
+{
+    static const struct {
+        size_t i;
+        const char *layer, *dtype;
+        int n_dims;
+        int64_t shape[4];
+        size_t n_bytes;
+    } some[] = {{0, "conv0", "f32", 4, {64, 3, 7, 7}, 37632},
+                {1, "conv0", "f32", 1, {64}, 256},
+                {42, "fc1", "f32", 2, {1000, 512}, 2048000},
+                {43, "fc1", "f32", 1, {1000}, 4000}};
+    size_t n_weighted = 0;
+    (void)state;
+    for (size_t i = 0; i < WHOLE_N_STEPS; i++) {
+        n_weighted +=
+            strncmp(whole_steps[i].workload, "conv2d ", 7) == 0 || strncmp(whole_steps[i].workload, "dense ", 6) == 0;
+    }
+    assert_int_equal(n_weighted, 22);
+    assert_int_equal(WHOLE_N_NETWORK_WEIGHTS, 44);
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+        const struct whole_network_weight *w = &whole_network_weights[some[i].i];
+        assert_string_equal(w->layer, some[i].layer);
+        assert_string_equal(w->dtype, some[i].dtype);
+        assert_int_equal(w->n_dims, some[i].n_dims);
+        assert_memory_equal(w->shape, some[i].shape, (size_t)w->n_dims * sizeof w->shape[0]);
+        assert_int_equal(w->n_bytes, some[i].n_bytes);
+    }
+}
+
+static void the_networks_x_and_y_are_told(void **state)
+{
+    static const int64_t x[] = {1, 3, 224, 224}, y[] = {1, 1000};
+    (void)state;
+    assert_string_equal(whole_x.dtype, "f32");
+    assert_string_equal(whole_x.layout, "nchw");
+    assert_int_equal(whole_x.role, WHOLE_INPUT);
+    assert_int_equal(whole_x.n_dims, 4);
+    assert_memory_equal(whole_x.shape, x, sizeof x);
+    assert_int_equal(whole_x.n_bytes, 3 * 224 * 224 * 4);
+    assert_int_equal(whole_y.role, WHOLE_OUTPUT);
+    assert_int_equal(whole_y.n_dims, 2);
+    assert_memory_equal(whole_y.shape, y, sizeof y);
+    assert_int_equal(whole_y.n_bytes, 4000);
+}
+
+/* The time of a step: of its record; scaled by operations from the record whose config it takes; else 1 GFLOPS and
+ * 1 GB/s. */
+static double step_ns(const char *workload, size_t n_of_kind[3])
+{
+    const struct deploy_layer *l = deploy_set_find(&whole, workload);
+    struct workload w, of;
+    assert_int_equal(workload_parse(workload, &w, NULL), ERR_OK);
+    for (size_t i = 0; i < N_PRINTED_BEST && l->origin != DEPLOY_DEFAULT; i++) {
+        if (strcmp(printed_best[i].workload, l->record.workload) == 0) {
+            n_of_kind[l->origin == DEPLOY_NEAREST]++;
+            assert_int_equal(workload_parse(printed_best[i].workload, &of, NULL), ERR_OK);
+            return printed_best[i].time_ns * w.op->flops(&w) / of.op->flops(&of);
+        }
+    }
+    assert_int_equal(l->origin, DEPLOY_DEFAULT);
+    n_of_kind[2]++;
+    return w.op->flops(&w) + w.op->bytes_min(&w);
+}
+
+static void the_network_tells_what_its_layouts_were_chosen_by(void **state)
+{
+    const struct lowered *l = &whole.network->lowered;
+    size_t n[3] = {0}, n_transforms = 0, n_in[4] = {0};
+    double sum_ns = 0, sum_bytes = 0;
+    char words[300];
+    struct buf text;
+    (void)state;
+    for (size_t i = 0; i < l->n_steps; i++) {
+        sum_ns += step_ns(l->steps[i].workload, n);
+        n_transforms += l->steps[i].is_transform;
+    }
+    for (size_t i = 1; i < l->n_tensors; i++) { /* the first one is the caller's */
+        n_in[l->tensors[i].layout]++;
+    }
+    for (size_t i = 0; i < l->n_slots; i++) {
+        sum_bytes += (double)l->slot_bytes[i];
+    }
+    assert_true(n[0] >= 2 && n[1] > 2 && n[2] > 1 && n_in[0] > 0 && n_in[3] > 0 && n_in[1] + n_in[2] == 0);
+    assert_int_equal(whole.network->n_measured, n[0]);
+    assert_int_equal(whole.network->n_nearest, n[1]);
+    assert_int_equal(whole.network->n_guessed, n[2]);
+    assert_true(fabs(whole.network->cost_ns - sum_ns) <= 1e-9 * sum_ns);
+    buf_init(&text, 4096);
+    deploy_network_describe(whole.network, &text);
+    (void)snprintf(words, sizeof words,
+                   "whole network: %zu steps, %zu of them transforms; tensors in nchw (%zu) nchw16c (%zu); %zu pieces "
+                   "of memory, %.1f MB\n",
+                   l->n_steps, n_transforms, n_in[0], n_in[3], l->n_slots, sum_bytes / 1e6);
+    has(&text, words);
+    (void)snprintf(words, sizeof words,
+                   "times %.3f ms: %zu measured, %zu scaled from the nearest record, %zu guessed\n", sum_ns / 1e6, n[0],
+                   n[1], n[2]);
+    has(&text, words);
     buf_fini(&text);
 }
 
@@ -510,7 +687,10 @@ static int make_sets(void **state)
 {
     struct why why = {""};
     (void)state;
-    return printed_set_init(&cl, "opencl", &why) == ERR_OK && printed_set_init(&cu, "cuda", &why) == ERR_OK ? 0 : -1;
+    return printed_set_init(&cl, "opencl", &why) == ERR_OK && printed_set_init(&cu, "cuda", &why) == ERR_OK &&
+                   printed_set_init(&whole, "network", &why) == ERR_OK
+               ? 0
+               : -1;
 }
 
 static int end_sets(void **state)
@@ -518,6 +698,7 @@ static int end_sets(void **state)
     (void)state;
     printed_set_fini(&cl);
     printed_set_fini(&cu);
+    printed_set_fini(&whole);
     return 0;
 }
 
@@ -539,6 +720,11 @@ int main(void)
         cmocka_unit_test(kernel_texts_are_files_by_hash),
         cmocka_unit_test(plan_json_has_every_program),
         cmocka_unit_test(builds_know_the_interface),
+        cmocka_unit_test(steps_are_those_of_the_network),
+        cmocka_unit_test(values_lie_in_slots_or_are_the_callers),
+        cmocka_unit_test(weights_are_told_with_shapes_and_bytes),
+        cmocka_unit_test(the_networks_x_and_y_are_told),
+        cmocka_unit_test(the_network_tells_what_its_layouts_were_chosen_by),
     };
     return cmocka_run_group_tests(tests, make_sets, end_sets);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* write_printed - writes the bundle of printed_set.h: write_printed DIR opencl|cuda */
+/* write_printed - writes the bundle of printed_set.h: write_printed DIR opencl|cuda|network */
 #include "tests/tuner/deploy/printed_set.h"
 #include "tuner/deploy/bundle.h"
 
@@ -10,7 +10,7 @@ int main(int argc, char **argv)
     struct deploy_set s;
     struct why why = {""};
     if (argc != 3) {
-        fprintf(stderr, "usage: write_printed DIR opencl|cuda\n");
+        fprintf(stderr, "usage: write_printed DIR opencl|cuda|network\n");
         return 1;
     }
     enum err e = printed_set_init(&s, argv[2], &why);

@@ -378,6 +378,52 @@ static void an_interrupted_wait_is_exit_4(void **state)
     assert_true(code == 4 || code == -SIGINT);
 }
 
+/* A job file's Budget stands in for --trials and --time: a number, a share of the valid configs, at least one. */
+static void the_budget_of_a_job_file_is_kept(void **state)
+{
+    static const struct {
+        const char *budget;
+        const char *trials; /* --trials, or NULL */
+        double expected, time_s;
+    } cases[] = {
+        {"{\"Type\":\"ConfigurationCount\",\"BudgetValue\":17}", NULL, 17, 0},
+        {"{\"Type\":\"ConfigurationFraction\",\"BudgetValue\":0.3}", NULL, 3, 0}, /* of 8, rounded up */
+        {"{\"Type\":\"ConfigurationFraction\",\"BudgetValue\":0.001}", NULL, 1, 0},
+        {"{\"Type\":\"TuningDuration\",\"BudgetValue\":90}", NULL, 100, 90},
+        {"{\"Type\":\"ConfigurationCount\",\"BudgetValue\":17}", "5", 5, 0},
+    };
+    const char *spec = tune_at(farm.dir, "job.json"), *source = tune_at(farm.dir, "f.cl");
+    static const char text[] = "kernel void f(global float *y) { y[get_global_id(0)] = A; }\n";
+
+    (void)state;
+    assert_int_equal(file_replace(source, text, sizeof text - 1, 0600, NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char job[1500];
+        cJSON *body;
+
+        snprintf(job, sizeof job,
+                 "{\"General\":{\"BenchmarkName\":\"f\"},\"ConfigurationSpace\":{\"TuningParameters\":[{\"Name\":\"A\","
+                 "\"Type\":\"int\",\"Values\":\"[1, 2, 3, 4, 5, 6, 7, 8]\",\"Default\":1}]},\"KernelSpecification\":{"
+                 "\"Language\":\"OpenCL\",\"KernelName\":\"f\",\"KernelFile\":\"f.cl\",\"ProblemSize\":[64],"
+                 "\"GlobalSizeType\":\"OpenCL\",\"GlobalSize\":{\"X\":\"64\"},\"LocalSize\":{\"X\":\"8\"},"
+                 "\"Arguments\":[{\"Name\":\"y\",\"Type\":\"float\",\"MemoryType\":\"Vector\",\"AccessType\":"
+                 "\"WriteOnly\",\"FillType\":\"Constant\",\"FillValue\":0.0,\"Size\":\"64\",\"Output\":1}]},"
+                 "\"Budget\":[%s]}",
+                 cases[i].budget);
+        assert_int_equal(file_replace(spec, job, strlen(job), 0600, NULL), ERR_OK);
+        if (cases[i].trials)
+            TUNE(0, "submit", "--kernel-spec", spec, "--key", "of-spec", "-q", "--trials", cases[i].trials);
+        else
+            TUNE(0, "submit", "--kernel-spec", spec, "--key", "of-spec", "-q");
+        body = body_of(submitted());
+        assert_true(number(body, "trials") == cases[i].expected);
+        assert_true(number(body, "time_s") == cases[i].time_s);
+        cJSON_Delete(body);
+    }
+    TUNE(1, "submit", DENSE, "--kernel-spec", spec, "--key", "of-spec");
+    says("brings its own kernel");
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -400,6 +446,7 @@ int main(void)
         cmocka_unit_test(limits_of_time_are_told_apart),
         cmocka_unit_test(networks_are_submitted_by_name),
         cmocka_unit_test(lists_of_missing_workloads_are_jobs),
+        cmocka_unit_test(the_budget_of_a_job_file_is_kept), /* before any device is there */
         cmocka_unit_test(lists_have_a_line_a_job),
         cmocka_unit_test(status_tells_of_one_job_or_of_the_tracker),
         cmocka_unit_test(cancelled_jobs_say_so),

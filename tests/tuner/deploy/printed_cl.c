@@ -7,6 +7,7 @@
 #include "cl/net.c"
 #include "cl/net_vectors.c"
 #pragma GCC diagnostic pop
+#pragma GCC diagnostic error "-Wincompatible-pointer-types"
 
 #include "tests/tuner/deploy/printed.h"
 

@@ -5,6 +5,7 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "cu/cu.c"
 #pragma GCC diagnostic pop
+#pragma GCC diagnostic error "-Wincompatible-pointer-types"
 
 #include "tests/tuner/deploy/printed.h"
 

@@ -6,6 +6,7 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "whole/whole.c"
 #pragma GCC diagnostic pop
+#pragma GCC diagnostic error "-Wincompatible-pointer-types"
 
 #include "tests/tuner/deploy/printed.h"
 

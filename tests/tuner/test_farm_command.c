@@ -362,8 +362,8 @@ static void a_worker_ends_when_asked_to_and_there_is_no_work(void **state)
     client_close(c);
 }
 
-/* Nobody listens: Ctrl-C ends the tries, with 4. */
-static void an_interrupted_wait_is_exit_4(void **state)
+/* Nobody listens: a second Ctrl-C ends the tries at once, with 4. */
+static void a_second_interrupt_ends_the_wait(void **state)
 {
     static const char *const args[] = {"list", "--tracker", "127.0.0.1:1", NULL};
     const char *path = tune_at(farm.dir, "interrupted");
@@ -389,6 +389,7 @@ static void the_budget_of_a_job_file_is_kept(void **state)
         {"{\"Type\":\"ConfigurationCount\",\"BudgetValue\":17}", NULL, 17, 0},
         {"{\"Type\":\"ConfigurationFraction\",\"BudgetValue\":0.3}", NULL, 3, 0}, /* of 8, rounded up */
         {"{\"Type\":\"ConfigurationFraction\",\"BudgetValue\":0.001}", NULL, 1, 0},
+        {"{\"Type\":\"ConfigurationCount\",\"BudgetValue\":0.5}", NULL, 1, 0},
         {"{\"Type\":\"TuningDuration\",\"BudgetValue\":90}", NULL, 100, 90},
         {"{\"Type\":\"ConfigurationCount\",\"BudgetValue\":17}", "5", 5, 0},
     };
@@ -453,7 +454,7 @@ int main(void)
         cmocka_unit_test(devices_are_listed),
         cmocka_unit_test(following_ends_with_the_job),
         cmocka_unit_test(a_worker_ends_when_asked_to_and_there_is_no_work),
-        cmocka_unit_test(an_interrupted_wait_is_exit_4),
+        cmocka_unit_test(a_second_interrupt_ends_the_wait),
     };
     int failed;
 

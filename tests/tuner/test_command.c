@@ -297,7 +297,7 @@ static pid_t waiting;
 
 static int start_waiting(void **state)
 {
-    static const char *const args[] = {"list", "--tracker", "tcp://127.0.0.1:1", NULL};
+    static const char *const args[] = {"list", "--tracker", "127.1.2.3", NULL};
 
     (void)state;
     waiting = tune_start(tune_at(dir, "waited"), args);
@@ -312,6 +312,7 @@ static void an_unreachable_tracker_is_exit_3(void **state)
     buf_init(&said, 1 << 20);
     assert_int_equal(tool_said(waiting, tune_at(dir, "waited"), &said), 3);
     assert_int_equal(n_lines(buf_text(&said)), 1);
+    assert_non_null(strstr(buf_text(&said), "no tracker answers at tcp://127.1.2.3:9477 ")); /* the usual port */
     buf_fini(&said);
 }
 

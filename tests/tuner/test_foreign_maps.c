@@ -192,7 +192,7 @@ static void a_carried_record_counts_while_its_row_says_the_same(void **state)
     struct record r;
 
     (void)state;
-    for (int change = 0; change < 5; change++) {
+    for (int change = 0; change < 6; change++) {
         struct foreign_row row = t4_row(&r);
         struct reading back;
 
@@ -209,6 +209,9 @@ static void a_carried_record_counts_while_its_row_says_the_same(void **state)
             break;
         case 4:
             row.status = STATUS_WRONG;
+            break;
+        case 5:
+            row.samples_s[row.n_samples++] = 0.001;
             break;
         default:
             break;
@@ -518,12 +521,12 @@ static void keys_are_slugs_and_errors_come_of_the_samples(void **state)
     assert_int_equal(
         convert_scan(put("a.json", "{\"device_name\": \"(R) Some_Device 1.5 (TM) \", \"kernel_name\": \"k\", "
                                    "\"tune_params_keys\": [\"l\"], \"cache\": {\"1\": {\"l\": 1, \"time\": 1, "
-                                   "\"times\": [1, 2, 4, 8]}, \"2\": {\"l\": 2, \"time\": 1, \"times\": [1, 2]}}}"),
+                                   "\"times\": [1, 2, 4, 32]}, \"2\": {\"l\": 2, \"time\": 1, \"times\": [1, 2]}}}"),
                      NULL, take, NULL, &s, NULL),
         ERR_OK);
     assert_int_equal(s.n, 2);
     assert_string_equal(s.key[0], "r-some_device-1.5-tm");
-    /* ln 1 2 4 8: their middle is 1.5 ln 2, the distances 1.5 .5 .5 1.5, of which the middle is ln 2 */
+    /* ln 1 2 4 32: their middle is 1.5 ln 2, the distances 1.5 .5 .5 3.5, of which the middle is ln 2 */
     assert_true(fabs(s.se[0] - 1.25 * 1.48 * log(2) / 2) < 1e-12);
     assert_true(isnan(s.se[1]) && s.rounds[0] == 4 && s.rounds[1] == 2);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/allocate.h"
 
+#include <assert.h>
+
 #define SPREAD 0.5
 #define POSSIBLE_SHARE 0.1
 
@@ -44,5 +46,6 @@ size_t allocate_next(const struct allocate_arm *arms, size_t n)
             next = i;
         }
     }
+    assert(next == n || !arms[next].exhausted);
     return next;
 }

@@ -3,6 +3,7 @@
 
 #include "logs/input.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -107,6 +108,7 @@ static int by_value(const void *a, const void *b)
 
 static double median(double *v, size_t n)
 {
+    assert(n > 0);
     qsort(v, n, sizeof *v, by_value);
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
@@ -202,6 +204,7 @@ static bool give(struct rows *s, struct record *r, const struct foreign_row *row
     } else if (e) {
         take_bad(row->i_line, "too long for a record, or numbers beyond 2^53 in it", s);
     } else {
+        assert(line.len > 0 && line.data[line.len - 1] == '\n');
         const struct log_line l = {line.data, line.len - 1, row->i_line ? row->i_line : ++s->n, false};
 
         more = s->each ? s->each(r, l.text, l.n, s->arg) : s->each_line(&l, s->arg);

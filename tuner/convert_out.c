@@ -2,6 +2,7 @@
 #include "core/file_out.h"
 #include "tuner/convert.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ static enum err write_rows(struct convert_out *o, struct why *why)
     struct buf text;
     enum err e;
 
+    assert(o->format && o->format->write && o->n <= o->cap);
     buf_init(&text, MAX_TEXT_BYTES);
     e = o->format->write(o->rows, o->n, &text, why);
     if (!e)
@@ -110,6 +112,7 @@ enum err convert_put(struct convert_out *o, const struct record *r, const char *
         return e ? e : file_out_put(&o->file, "\n", 1, why);
     }
     e = grow(o, why);
+    assert(e || o->n < o->cap);
     if (!e)
         e = o->map->from_record(r, &o->rows[o->n], why);
     o->n += !e;

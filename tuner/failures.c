@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/failures.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ void failures_add_words(struct failures *f, enum record_status s, const char *wo
         f->by_status[s]++;
     snprintf(k.message, sizeof k.message, "%s: %.*s", status_name(s), (int)strcspn(words, "\n"), words);
     fold(k.message, k.folded, sizeof k.folded);
+    assert(f->n_kinds <= FAILURES_MAX_KINDS);
     for (size_t i = 0; i < f->n_kinds; i++)
         if (strcmp(f->kinds[i].folded, k.folded) == 0) {
             f->kinds[i].count++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/logtable.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,7 @@ static struct record *row_of(struct logtable *t, const struct record *r)
         t->rows = more;
         t->cap = cap;
     }
+    assert(t->n < t->cap);
     record_init(&t->rows[t->n]);
     return &t->rows[t->n++];
 }
@@ -121,6 +123,7 @@ static void write_head(const struct logtable *t, struct buf *out)
 {
     const cJSON *knob;
 
+    assert(t->n > 0);
     cJSON_ArrayForEach(knob, t->rows[0].knobs) buf_printf(out, "%s,", knob->string);
     for (size_t i = 0; i < N_LATE; i++)
         if (t->has_late[i])

@@ -75,6 +75,18 @@ static void bad_input_gets_one_clear_line_and_exit_1(void **state)
         {"best", "/nonexistent.jsonl", NULL},
         {"log", NULL},
         {"keygen", NULL},
+        {"keygen", "a", "b", NULL},
+        {"model", NULL},
+        {"model", "eval", NULL},
+        {"model", "eval", "/nonexistent.csv", "--sizes", "1", NULL},
+        {"model", "eval", "/nonexistent.csv", "--sizes", "4,", NULL},
+        {"model", "eval", "/nonexistent.csv", "--sizes", "4,x", NULL},
+        {"model", "train", "--in", "/nonexistent.csv", NULL},
+        {"model", "predict", "--in", "/nonexistent.csv", NULL},
+        {"show", NULL},
+        {"show", "dense f32 m=1 n=1 k=1", "--template", "a,b", NULL},
+        {"spaces", NULL},
+        {"cancel", NULL},
         {"ladder", NULL},
         {"ladder", "dense f32 m=1 n=1 k=1", NULL},
         {"ladder", "rnn", "cell=lstm pass=bwd_data i=4 h=4 b=4 t=2", NULL},
@@ -118,15 +130,189 @@ static void keygen_writes_a_private_file_once(void **state)
     buf_fini(&said);
 }
 
-static void an_unreachable_tracker_is_exit_3(void **state)
+/* ---- spaces in files ---- */
+
+/* 3 x 2 x 30 configs; a times b is even: (1 2 3) x (1 2) has 4 such, each with 30 of c. */
+static const char *space_file(void)
 {
-    static const char *const args[] = {"list", "--tracker", "tcp://127.0.0.1:1", NULL};
+    const char *path = tune_at(dir, "space.json");
+    struct buf text;
+
+    buf_init(&text, 4096);
+    buf_puts(&text,
+             "{\"space\":\"s\",\"params\":[{\"name\":\"a\",\"values\":[1,2,3]},{\"name\":\"b\",\"values\":[1,2]},"
+             "{\"name\":\"c\",\"values\":[");
+    for (int i = 0; i < 30; i++)
+        buf_printf(&text, "%s%d", i ? "," : "", 100 + i);
+    buf_puts(&text, "]}],\"restrictions\":[\"a * b % 2 == 0\"]}");
+    assert_int_equal(file_replace(path, buf_text(&text), text.len, 0600, NULL), ERR_OK);
+    buf_fini(&text);
+    return path;
+}
+
+static void asked(int code, struct buf *said, const char *const *args)
+{
+    const int got = tune_run(dir, args, said);
+
+    if (got != code)
+        fail_msg("%s: exit %d, expected %d: %s", args[0], got, code, buf_text(said));
+}
+
+#define ASK(code, ...) asked(code, &said, (const char *const[]){__VA_ARGS__, NULL})
+
+static void spaces_of_files_are_listed_and_asked(void **state)
+{
+    const char *f = space_file();
+    char first[100];
     struct buf said;
 
     (void)state;
     buf_init(&said, 1 << 20);
-    assert_int_equal(tune_run(dir, args, &said), 3);
+    ASK(0, "spaces", "--file", f, "--count");
+    assert_string_equal(buf_text(&said), "120\n");
+    ASK(0, "spaces", "--file", f, "--list");
+    assert_int_equal(n_lines(buf_text(&said)), 120);
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(buf_text(&said), "\n"), buf_text(&said));
+    ASK(0, "spaces", "--file", f, "--index", "0");
+    assert_int_equal(strncmp(buf_text(&said), first, strlen(first)), 0);
+    ASK(0, "spaces", "--file", f, "--config", first);
+    assert_int_equal(strncmp(buf_text(&said), "valid: line 0 of 120, index ", 28), 0);
+    ASK(0, "spaces", "--file", f, "--index", "119");
+    assert_string_equal(buf_text(&said), "a=3 b=2 c=129\n");
+    ASK(1, "spaces", "--file", f, "--index", "120");
+    assert_string_equal(buf_text(&said), "tune: --index 120: expected 0 to 119\n");
+    ASK(0, "spaces", "--file", f, "--sample", "7", "--seed", "3");
+    assert_int_equal(n_lines(buf_text(&said)), 7);
+    ASK(0, "spaces", "--file", f, "--config", "a=2 b=1 c=100");
+    assert_int_equal(strncmp(buf_text(&said), "valid: line ", 12), 0);
+    assert_non_null(strstr(buf_text(&said), " of 120, index "));
+    ASK(2, "spaces", "--file", f, "--config", "a=3 b=1 c=100");
+    assert_string_equal(buf_text(&said), "not valid: a * b % 2 == 0\n");
+    ASK(1, "spaces", "--file", f, "--config", "a=9 b=1 c=100");
+    ASK(0, "spaces", "--file", f);
+    assert_non_null(strstr(buf_text(&said), "3 knobs, 180 configs, 120 valid\n"));
+    assert_non_null(strstr(buf_text(&said), " 122 123 ...\n")); /* 24 values of a knob are shown */
+    assert_null(strstr(buf_text(&said), "with "));
+    ASK(0, "spaces", "--file", f, "-v");
+    assert_non_null(strstr(buf_text(&said), "    with a * b % 2 == 0\n"));
+    ASK(1, "spaces", "--file", f, "dense f32 m=1 n=1 k=1");
+    ASK(1, "spaces", "dense f32 m=1 n=1 k=1", "--count");
+    assert_non_null(strstr(buf_text(&said), "--count asks about a space in a file"));
+    buf_fini(&said);
+}
+
+/* What cannot be: exit 2, as when no config was found; with --count the number comes all the same. */
+static void a_space_without_configs_is_exit_2(void **state)
+{
+    static const char text[] = "{\"space\":\"s\",\"params\":[{\"name\":\"a\",\"values\":[1,2]}],"
+                               "\"restrictions\":[\"a > 2\"]}";
+    const char *f = tune_at(dir, "none.json");
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    assert_int_equal(file_replace(f, text, sizeof text - 1, 0600, NULL), ERR_OK);
+    ASK(2, "spaces", "--file", f, "--list");
+    assert_non_null(strstr(buf_text(&said), "the constraints leave no config"));
+    ASK(2, "spaces", "--file", f, "--count");
+    assert_non_null(strstr(buf_text(&said), "0\n")); /* words on standard error may come before it */
+    buf_fini(&said);
+}
+
+static void keys_of_operators_are_a_table(void **state)
+{
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    ASK(0, "spaces", "--keys");
+    assert_non_null(strstr(buf_text(&said), "| dense | values | default | what it is |\n|---|---|---|---|\n"));
+    assert_non_null(strstr(buf_text(&said), "| `m` | "));
+    assert_non_null(strstr(buf_text(&said), "; or h,w; or top,left,bottom,right | 0 | "));
+    buf_fini(&said);
+}
+
+/* ---- standard output ---- */
+
+/* Exit code with standard output and errors into files of their own. */
+static int run_apart(const char *out, const char *err, const char *const *argv)
+{
+    char program[4096];
+    const char *all[16] = {program};
+    struct proc_options o = {.argv = all, .in_fd = -1, .pass_fd = -1};
+    pid_t pid = 0;
+
+    snprintf(program, sizeof program, "%s/tune", getenv("TUNE_BIN_DIR") ? getenv("TUNE_BIN_DIR") : "bin");
+    for (int i = 0; argv[i]; i++)
+        all[i + 1] = argv[i];
+    o.out_fd = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    o.err_fd = open(err, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_int_equal(proc_start(&o, &pid, NULL), ERR_OK);
+    close(o.out_fd);
+    close(o.err_fd);
+    return tune_end(pid, 20000);
+}
+
+static void errors_go_to_standard_error_and_results_to_output(void **state)
+{
+    static const char *const cases[][4] = {
+        {"log", "frobnicate", NULL}, {"frobnicate", NULL}, {"log", NULL}, {"run", NULL}, {NULL}};
+    const char *out = tune_at(dir, "out"), *err = tune_at(dir, "err");
+    static const char *const version[] = {"--version", NULL};
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(run_apart(out, err, cases[i]), 1);
+        buf_clear(&text);
+        assert_int_equal(file_read(out, &text, NULL), ERR_OK);
+        assert_string_equal(buf_text(&text), "");
+    }
+    assert_int_equal(run_apart(out, err, version), 0);
+    buf_clear(&text);
+    assert_int_equal(file_read(out, &text, NULL), ERR_OK);
+    assert_int_equal(strncmp(buf_text(&text), "tune " TUNE_VERSION " ", sizeof "tune " TUNE_VERSION), 0);
+    buf_fini(&text);
+}
+
+/* A full disk is no success. */
+static void output_that_cannot_be_written_is_exit_1(void **state)
+{
+    static const char *const keys[] = {"spaces", "--keys", NULL}, *const help[] = {"run", "--help", NULL};
+    const char *err = tune_at(dir, "err");
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    assert_int_equal(run_apart("/dev/full", err, keys), 1);
+    assert_int_equal(file_read(err, &text, NULL), ERR_OK);
+    assert_string_equal(buf_text(&text), "tune: standard output could not be written\n");
+    assert_int_equal(run_apart("/dev/full", err, help), 1);
+    buf_fini(&text);
+}
+
+/* It gives up after several seconds: started first, looked at last. */
+static pid_t waiting;
+
+static int start_waiting(void **state)
+{
+    static const char *const args[] = {"list", "--tracker", "127.1.2.3", NULL};
+
+    (void)state;
+    waiting = tune_start(tune_at(dir, "waited"), args);
+    return waiting > 0 ? 0 : -1;
+}
+
+static void an_unreachable_tracker_is_exit_3(void **state)
+{
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    assert_int_equal(tool_said(waiting, tune_at(dir, "waited"), &said), 3);
     assert_int_equal(n_lines(buf_text(&said)), 1);
+    assert_non_null(strstr(buf_text(&said), "no tracker answers at tcp://127.1.2.3:9477 ")); /* the usual port */
     buf_fini(&said);
 }
 
@@ -136,13 +322,18 @@ int main(void)
         cmocka_unit_test(every_subcommand_has_help_with_an_example),
         cmocka_unit_test(bad_input_gets_one_clear_line_and_exit_1),
         cmocka_unit_test(keygen_writes_a_private_file_once),
-        cmocka_unit_test(an_unreachable_tracker_is_exit_3),
+        cmocka_unit_test(spaces_of_files_are_listed_and_asked),
+        cmocka_unit_test(a_space_without_configs_is_exit_2),
+        cmocka_unit_test(keys_of_operators_are_a_table),
+        cmocka_unit_test(errors_go_to_standard_error_and_results_to_output),
+        cmocka_unit_test(output_that_cannot_be_written_is_exit_1),
+        cmocka_unit_test(an_unreachable_tracker_is_exit_3), /* the last one */
     };
     int failed;
 
     if (dir_temporary("tune-test", dir, sizeof dir, NULL))
         return 1;
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    failed = cmocka_run_group_tests(tests, start_waiting, NULL);
     dir_remove(dir);
     return failed;
 }

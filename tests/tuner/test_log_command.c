@@ -248,6 +248,158 @@ static void a_log_that_a_run_holds_is_not_replaced(void **state)
     expect(args, 0, "3 of 6 lines");
 }
 
+/* A log of records with ids, times and stamps of their own: id, ms, ts, status. */
+struct plan {
+    const char *id, *workload;
+    double ms;
+    int64_t ts_ms;
+    enum record_status status;
+};
+
+static const char *make_planned(const char *name, const struct plan *plan, size_t n)
+{
+    const char *path = tune_at(dir, name);
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    for (size_t i = 0; i < n; i++) {
+        struct record r = sample_record(plan[i].id);
+
+        free(r.workload);
+        r.workload = strdup(plan[i].workload);
+        r.time_ns = plan[i].ms * 1e6;
+        r.ts_ms = plan[i].ts_ms;
+        r.status = plan[i].status;
+        assert_int_equal(record_print(&r, &text), ERR_OK);
+        record_fini(&r);
+    }
+    assert_int_equal(file_replace(path, buf_text(&text), text.len, 0600, NULL), ERR_OK);
+    buf_fini(&text);
+    return path;
+}
+
+static void stat_counts_and_keeps_the_least_of_each(void **state)
+{
+    static const char w[] = "dense f32 m=64 n=2048 k=512";
+    static const struct plan plan[] = {{"a", w, 3, 1700000060000, STATUS_OK},
+                                       {"b", w, 2, 1700000000000, STATUS_OK},
+                                       {"c", w, 4, 1700000120000, STATUS_OK},
+                                       {"d", w, 0, 1700000090000, STATUS_WRONG},
+                                       {"e", "dense f32 m=1 n=2 k=3", 9, 1700000030000, STATUS_OK}};
+    const char *log = make_planned("stat.jsonl", plan, 5);
+    const char *const args[] = {"log", "stat", log, NULL}, *const json[] = {"log", "stat", log, "--json", NULL};
+    cJSON *o;
+    const cJSON *works, *first;
+
+    (void)state;
+    expect(args, 0, "5 records, 0 lines that are none, from 2023-11-14T22:13:20Z to 2023-11-14T22:15:20Z\n");
+    assert_non_null(
+        strstr(buf_text(&said), "           4           3 ok           2 ms  dense f32 m=64 n=2048 k=512\n"));
+    assert_non_null(strstr(buf_text(&said), "           1           0 ok                 wrong\n"));
+    expect(json, 0, "\"records\":5");
+    o = cJSON_Parse(buf_text(&said));
+    assert_non_null(o);
+    works = cJSON_GetObjectItem(o, "workload");
+    assert_int_equal(cJSON_GetArraySize(works), 2);
+    first = cJSON_GetArrayItem(works, 0);
+    assert_true(cJSON_GetObjectItem(first, "n")->valuedouble == 4);
+    assert_true(cJSON_GetObjectItem(first, "n_ok")->valuedouble == 3);
+    assert_true(cJSON_GetObjectItem(first, "best_ns")->valuedouble == 2e6);
+    assert_true(cJSON_GetObjectItem(o, "first_ts")->valuedouble == 1700000000000.0);
+    assert_true(cJSON_GetObjectItem(o, "last_ts")->valuedouble == 1700000120000.0);
+    cJSON_Delete(o);
+}
+
+/* More rows than the first table of counts has room for. */
+static void stat_counts_many_workloads(void **state)
+{
+    char works[40][40];
+    struct plan plan[80];
+    cJSON *o;
+
+    (void)state;
+    for (int i = 0; i < 80; i++) {
+        snprintf(works[i % 40], 40, "dense f32 m=%d n=2 k=3", i % 40 + 1);
+        plan[i] = (struct plan){"t", works[i % 40], 1 + i, 1700000000000 + i, STATUS_OK};
+    }
+    {
+        const char *const args[] = {"log", "stat", make_planned("many.jsonl", plan, 80), "--json", NULL};
+
+        expect(args, 0, "\"records\":80");
+    }
+    o = cJSON_Parse(buf_text(&said));
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(o, "workload")), 40);
+    for (int i = 0; i < 40; i++) {
+        const cJSON *c = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "workload"), i);
+
+        assert_string_equal(cJSON_GetObjectItem(c, "name")->valuestring, works[i]);
+        assert_true(cJSON_GetObjectItem(c, "n")->valuedouble == 2);
+        assert_true(cJSON_GetObjectItem(c, "best_ns")->valuedouble == (1 + i) * 1e6);
+    }
+    cJSON_Delete(o);
+}
+
+static void check_doubts_what_cannot_be(void **state)
+{
+    static const char w[] = "dense f32 m=64 n=2048 k=512";
+    static const struct plan plan[] = {{"a", w, 1, 1700000000000, STATUS_OK},
+                                       {"b", w, 0, 1700000000000, STATUS_COMPILE}, /* a failure has no time */
+                                       {"c", w, 0, 1700000000000, STATUS_OK},
+                                       {"d", "kernel anything at=all", 1, 1700000000000, STATUS_OK},
+                                       {"e", "densest f32", 1, 1700000000000, STATUS_OK},
+                                       {"a", w, 1, 1700000000000, STATUS_OK},
+                                       {"a", w, 2, 1700000000000, STATUS_OK}};
+    const char *const args[] = {"log", "check", make_planned("doubts.jsonl", plan, 7), NULL};
+
+    (void)state;
+    expect(args, 0, "7 lines, 0 bad, 4 doubtful\n");
+    assert_non_null(strstr(buf_text(&said), "doubts.jsonl:3: doubt: ok without a time\n"));
+    assert_non_null(strstr(buf_text(&said), "doubts.jsonl:5: doubt: "));
+    assert_non_null(strstr(buf_text(&said), "doubts.jsonl:6: doubt: the same as line 1\n"));
+    assert_non_null(strstr(buf_text(&said), "doubts.jsonl:7: doubt: another line of line "));
+}
+
+/* Of two lines of a trial, merge keeps both, dedup the later one; both say so. */
+static void other_lines_of_a_trial_are_told(void **state)
+{
+    static const char w[] = "dense f32 m=64 n=2048 k=512";
+    static const struct plan plan[] = {{"a", w, 1, 1700000000000, STATUS_OK}, {"a", w, 2, 1700000000000, STATUS_OK}};
+    const char *log = make_planned("twice.jsonl", plan, 2), *out = tune_at(dir, "twice.out");
+    const char *const merge[] = {"log", "merge", log, "-o", out, NULL}, *const dedup[] = {"log", "dedup", log,
+                                                                                          "-o",  out,     NULL};
+
+    (void)state;
+    expect(merge, 0, "; both stay\n");
+    assert_non_null(strstr(buf_text(&said), "2 of 2 lines of 1 file; 0 stood there before, "));
+    assert_int_equal(n_lines_of(out), 2);
+    expect(dedup, 0, "; the later one stays\n");
+    assert_int_equal(n_lines_of(out), 1);
+    assert_non_null(strstr(buf_text(&said), "1 of 2 lines of 1 file"));
+}
+
+/* CLBlast's files hold what was timed by kernels like theirs: nothing of this log, then one record of two. */
+static void what_a_format_cannot_hold_is_counted(void **state)
+{
+    static const char w[] = "dense f32 m=64 n=2048 k=512";
+    static const struct plan plan[] = {{"a", w, 1, 1700000000000, STATUS_OK}, {"b", w, 0, 1700000000000, STATUS_LOST}};
+    const char *log = make_planned("some.jsonl", plan, 2), *out = tune_at(dir, "some.json");
+    const char *const clblast[] = {"log", "convert", log, "--to", "clblast", "-o", out, NULL}, *const t4[] = {
+                                                                                                   "log", "convert",
+                                                                                                   log,   "--to",
+                                                                                                   "t4",  "-o",
+                                                                                                   out,   NULL};
+
+    (void)state;
+    expect(clblast, 1, "not one record that format clblast can hold; nothing was written");
+    assert_int_not_equal(access(out, F_OK), 0);
+    expect(t4, 0, "2 records as t4\n");
+    {
+        const char *const back[] = {"log", "convert", out, "-o", tune_at(dir, "some.back"), NULL};
+
+        expect(back, 0, "2 records as tune\n");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +410,11 @@ int main(void)
         cmocka_unit_test(compare_calls_ties_ties),
         cmocka_unit_test(stat_and_best_and_compact_agree),
         cmocka_unit_test(other_tuners_files_are_read_by_every_verb),
+        cmocka_unit_test(stat_counts_and_keeps_the_least_of_each),
+        cmocka_unit_test(stat_counts_many_workloads),
+        cmocka_unit_test(check_doubts_what_cannot_be),
+        cmocka_unit_test(other_lines_of_a_trial_are_told),
+        cmocka_unit_test(what_a_format_cannot_hold_is_counted),
         cmocka_unit_test(a_merge_that_is_killed_leaves_the_old_file),
         cmocka_unit_test(a_log_that_a_run_holds_is_not_replaced),
     };

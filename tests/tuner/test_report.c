@@ -243,6 +243,228 @@ static void a_log_that_cannot_be_written_is_told_at_once(void **state)
     joblog_close(&l);
 }
 
+/* ---- devices of a farm ---- */
+
+#define DEVICE(key, agent, fingerprint, state)                                                                         \
+    "{\"key\":\"" key "\",\"agent\":\"" agent "\",\"fingerprint\":\"" fingerprint "\",\"state\":\"" state              \
+    "\",\"last_seen_ms\":4000,\"done\":17,\"failed\":3,\"current\":\"j5\",\"device\":%s}"
+
+/* The description of a device, for lists that are printed with it. */
+static cJSON *list_of(const char *format, int n)
+{
+    struct device_desc d = {.api = "opencl", .name = "some device", .units = 4};
+    cJSON *desc = device_desc_to_json(&d), *list;
+    char *text = cJSON_PrintUnformatted(desc), out[8192];
+
+    snprintf(out, sizeof out, format, text, n > 1 ? text : "", n > 2 ? text : "", n > 3 ? text : "");
+    list = parse(out);
+    cJSON_free(text);
+    cJSON_Delete(desc);
+    return list;
+}
+
+static void equal_devices_of_a_key_are_counted(void **state)
+{
+    cJSON *list =
+        list_of("{\"devices\":[" DEVICE("k", "a1", "ff", "idle") "," DEVICE("k", "a2", "ff", "busy") "," DEVICE(
+                    "k", "a3", "ff", "idle") "," DEVICE("k", "a4", "ff", "lost") "]}",
+                4);
+    cJSON *mixed = list_of("{\"devices\":[" DEVICE("k", "a1", "11", "lost") "," DEVICE(
+                               "k", "a2", "22", "idle") "," DEVICE("k", "a3", "33", "idle") "]}",
+                           3);
+    cJSON *away = list_of("{\"devices\":[" DEVICE("k", "a1", "11", "lost") "," DEVICE("k", "a2", "22", "gone") "]}", 2);
+    struct device_choice d = {.n_agents = 0};
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(devices_choose_from(list, "", &d, &why), ERR_OK); /* the only key needs no name */
+    assert_int_equal(d.n_agents, 3);
+    assert_string_equal(d.key, "k");
+    assert_string_equal(d.fingerprint.hex, "ff");
+    assert_string_equal(d.desc.name, "some device");
+    assert_int_equal(d.desc.units, 4);
+    assert_int_equal(devices_choose_from(mixed, "k", &d, &why), ERR_OK); /* the first that is there, and its equals */
+    assert_int_equal(d.n_agents, 1);
+    assert_string_equal(d.fingerprint.hex, "22");
+    assert_int_equal(devices_choose_from(away, "k", &d, &why), ERR_NOT_FOUND);
+    assert_non_null(strstr(why.text, "all devices of the key \"k\" are away"));
+    cJSON_Delete(list);
+    cJSON_Delete(mixed);
+    cJSON_Delete(away);
+}
+
+static void a_line_of_a_device_has_its_figures(void **state)
+{
+    cJSON *list = list_of(
+        "{\"devices\":[" DEVICE(
+            "k", "a1", "ff",
+            "busy") "],\"builders\":[{\"agent\":\"b1\",\"state\":"
+                    "\"idle\",\"last_seen_ms\":1000,\"done\":5,\"failed\":1,\"compiler\":\"NVRTC 12.4\",\"arches\":"
+                    "[\"sm_61\",\"sm_75\"]}]}",
+        1);
+    char key[32], agent[32], state_word[32], job[32], name[64];
+    int seen, done, failed;
+    const char *line;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 65536);
+    assert_int_equal(devices_print(list, 9000, &out), ERR_OK);
+    line = strchr(buf_text(&out), '\n') + 1;
+    assert_int_equal(sscanf(line, "%31s %31s %31s %d s %d %d %31s %63[^\n]", key, agent, state_word, &seen, &done,
+                            &failed, job, name),
+                     8);
+    assert_string_equal(key, "k");
+    assert_string_equal(agent, "a1");
+    assert_string_equal(state_word, "busy");
+    assert_true(seen == 5 && done == 17 && failed == 3);
+    assert_string_equal(job, "j5");
+    assert_string_equal(name, "some device");
+    line = strstr(buf_text(&out), "\nb1 ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line + 1, "%31s %31s %d s %d %d %63[^\n]", agent, state_word, &seen, &done, &failed, name),
+                     6);
+    assert_true(seen == 8 && done == 5 && failed == 1);
+    assert_string_equal(name, "NVRTC 12.4   sm_61 sm_75");
+    buf_clear(&out);
+    assert_int_equal(devices_print(list, 3000, &out), ERR_OK); /* a clock behind: not seen in the future */
+    assert_non_null(strstr(buf_text(&out), " 0 s "));
+    assert_null(strstr(buf_text(&out), "-1 s"));
+    buf_fini(&out);
+    cJSON_Delete(list);
+}
+
+/* ---- progress ---- */
+
+/* What was written into the stream so far; forgets it. */
+static void taken(FILE *f, char *out, size_t n)
+{
+    size_t got;
+
+    fflush(f);
+    rewind(f);
+    got = fread(out, 1, n - 1, f);
+    out[got] = '\0';
+    assert_int_equal(ftruncate(fileno(f), 0), 0);
+    rewind(f);
+}
+
+static void lines_come_now_and_then_and_at_once_when_forced(void **state)
+{
+    static const struct {
+        enum progress_mode mode;
+        int64_t ms;
+        bool force, drawn;
+    } steps[] = {{PROGRESS_PLAIN, 1, false, true},         {PROGRESS_PLAIN, 29000, false, false},
+                 {PROGRESS_PLAIN, 29100, true, true},      {PROGRESS_PLAIN, 29200, true, false}, /* within 200 ms */
+                 {PROGRESS_PLAIN, 59000, false, false},    {PROGRESS_PLAIN, 59101, false, true},
+                 {PROGRESS_TERMINAL, 59200, false, false}, {PROGRESS_TERMINAL, 59302, false, true},
+                 {PROGRESS_NONE, 99000, true, false},      {PROGRESS_JSON, 99000, true, false}};
+    const struct progress_state s = {.n_tasks = 1, .key = "k", .failures = ""};
+    struct progress p = {.to = tmpfile(), .width = 30};
+    char text[4096];
+
+    (void)state;
+    assert_non_null(p.to);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        p.mode = steps[i].mode;
+        progress_draw(&p, &s, steps[i].ms * 1000000, steps[i].force);
+        taken(p.to, text, sizeof text);
+        if ((text[0] != '\0') != steps[i].drawn)
+            fail_msg("step %zu: '%s'", i, text);
+    }
+    fclose(p.to);
+}
+
+static void a_note_clears_the_line_of_a_terminal(void **state)
+{
+    const struct progress_state s = {.n_tasks = 1, .key = "k"};
+    struct progress p = {.mode = PROGRESS_TERMINAL, .to = tmpfile(), .width = 30, .colour = true};
+    char text[4096];
+
+    (void)state;
+    progress_draw(&p, &s, 1000000000, false);
+    taken(p.to, text, sizeof text);
+    assert_int_equal(strncmp(text, "\r\033[1m[task 1/1] ", 16), 0);
+    assert_non_null(strstr(text, "\033[0m\033[K"));
+    assert_int_equal(strlen(text), 1 + 4 + 29 + 4 + 3); /* a column is left free */
+    progress_note(&p, "job %s", "j1");
+    taken(p.to, text, sizeof text);
+    assert_string_equal(text, "\r\033[Kjob j1\n");
+    progress_note(&p, "again");
+    taken(p.to, text, sizeof text);
+    assert_string_equal(text, "again\n");
+    p.drawn = true;
+    progress_pause(&p);
+    progress_pause(&p);
+    taken(p.to, text, sizeof text);
+    assert_string_equal(text, "\n");
+    p.mode = PROGRESS_NONE;
+    progress_note(&p, "never");
+    taken(p.to, text, sizeof text);
+    assert_string_equal(text, "");
+    fclose(p.to);
+}
+
+static void events_are_numbered_and_say_what_was_measured(void **state)
+{
+    struct progress p = {.mode = PROGRESS_JSON, .to = tmpfile()};
+    struct record r;
+    char text[4096];
+    cJSON *o;
+
+    (void)state;
+    record_init(&r);
+    r.workload = strdup("dense f32 m=1 n=1 k=1");
+    r.knobs = parse("{\"vc\":4}");
+    r.status = STATUS_OK;
+    r.time_ns = 2000;
+    r.flops = 4e3;
+    snprintf(r.template_id, sizeof r.template_id, "dense/naive");
+    snprintf(r.purpose, sizeof r.purpose, "final");
+    for (int better = 0; better < 2; better++) {
+        progress_measured(&p, &r, better);
+        taken(p.to, text, sizeof text);
+        o = parse(text);
+        assert_string_equal(cJSON_GetObjectItem(o, "event")->valuestring, better ? "best" : "measured");
+        assert_true(cJSON_GetObjectItem(o, "seq")->valuedouble == better + 1);
+        assert_true(cJSON_GetObjectItem(o, "time_ns")->valuedouble == 2000);
+        assert_true(cJSON_GetObjectItem(o, "gflops")->valuedouble == 2);
+        assert_string_equal(cJSON_GetObjectItem(o, "template")->valuestring, "dense/naive");
+        assert_string_equal(cJSON_GetObjectItem(o, "purpose")->valuestring, "final");
+        assert_string_equal(cJSON_GetObjectItem(o, "status")->valuestring, "ok");
+        assert_true(cJSON_GetObjectItem(cJSON_GetObjectItem(o, "knobs"), "vc")->valuedouble == 4);
+        cJSON_Delete(o);
+    }
+    p.mode = PROGRESS_PLAIN;
+    progress_measured(&p, &r, true);
+    taken(p.to, text, sizeof text);
+    assert_string_equal(text, "");
+    record_fini(&r);
+    fclose(p.to);
+}
+
+/* ---- failures ---- */
+
+/* The three most frequent, the most frequent first; equal causes once. */
+static void the_most_frequent_failures_come_first(void **state)
+{
+    static const char *const words[] = {"a", "b", "b", "c", "c", "c", "d", "d", "d", "d"};
+    struct failures f;
+    struct buf text;
+
+    (void)state;
+    failures_init(&f);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        failures_add_words(&f, STATUS_RUNTIME, words[i]);
+    buf_init(&text, 4096);
+    failures_explain(&f, &text);
+    assert_string_equal(buf_text(&text), "most frequent failures:\n     4 x runtime: d\n     3 x runtime: c\n"
+                                         "     2 x runtime: b\n");
+    buf_fini(&text);
+    failures_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +476,12 @@ int main(void)
         cmocka_unit_test(the_error_is_that_of_the_value),
         cmocka_unit_test(a_device_key_must_exist_and_be_named_when_there_are_several),
         cmocka_unit_test(columns_of_devices_stand_under_each_other),
+        cmocka_unit_test(equal_devices_of_a_key_are_counted),
+        cmocka_unit_test(a_line_of_a_device_has_its_figures),
+        cmocka_unit_test(lines_come_now_and_then_and_at_once_when_forced),
+        cmocka_unit_test(a_note_clears_the_line_of_a_terminal),
+        cmocka_unit_test(events_are_numbered_and_say_what_was_measured),
+        cmocka_unit_test(the_most_frequent_failures_come_first),
         cmocka_unit_test(a_log_takes_each_line_once),
         cmocka_unit_test(a_log_that_cannot_be_written_is_told_at_once),
     };

@@ -273,9 +273,9 @@ static void start(struct task *t, size_t i_layer)
     job_init(&j);
     snprintf(j.strategy, sizeof j.strategy, "random");
     snprintf(j.templates, sizeof j.templates, "%s", templates);
-    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=64 k=64", "a", 1), ERR_OK);
-    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=128 k=64", "b", 1), ERR_OK);
-    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=4096 k=64", "c", 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=16 k=64", "a", 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=32 k=64", "b", 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=1024 k=64", "c", 1), ERR_OK);
     assert_int_equal(task_init(t, &j, i_layer, &d, &why), ERR_OK);
     job_fini(&j);
 }
@@ -398,8 +398,8 @@ static void layers_of_a_network_spend_the_sum_of_their_trials_and_no_more(void *
     (void)state;
     job_init(&j);
     snprintf(j.network, sizeof j.network, "net");
-    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=64 k=64", "a", 1), ERR_OK);
-    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=128 k=64", "b", 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=16 k=64", "a", 1), ERR_OK);
+    assert_int_equal(job_add_layer(&j, "dense f32 m=8 n=32 k=64", "b", 1), ERR_OK);
     assert_true(job_shares_budget(&j));
     for (size_t i = 0; i < 3; i++) {
         start(&tasks[i], i);

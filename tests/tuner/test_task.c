@@ -524,6 +524,44 @@ static void the_table_says_that_the_naive_kernel_is_faster(void **state)
     buf_fini(&said);
 }
 
+/* A network of one layer that stands there three times: 3 x 1000 ns become 3 x 500 ns; the best reaches a quarter of
+ * the device's peak. */
+static void the_table_sums_a_network_and_tells_the_share_of_the_peak(void **state)
+{
+    struct task t;
+    struct task_proposal p[1];
+    const struct config *fallback;
+    struct record *best;
+    struct buf said;
+    struct job j;
+
+    (void)state;
+    job_init(&j);
+    snprintf(j.network, sizeof j.network, "net");
+    start(&t);
+    t.count = 3;
+    ask(&t, p, 1);
+    fallback = &t.arms[searched_arm(&t)].fallback;
+    if (space_config_equal(t.arms[searched_arm(&t)].space, fallback, &p[0].config))
+        ask(&t, p, 1);
+    take(&t, fallback, 1000, NAN, "search", ORIGIN_JOB);
+    take(&t, &p[0].config, 500, NAN, "search", ORIGIN_JOB);
+    take(&t, fallback, 1000, NAN, "final", ORIGIN_JOB);
+    take(&t, &p[0].config, 500, NAN, "final", ORIGIN_JOB);
+    best = (struct record *)(uintptr_t)&task_winner(&t)->record;
+    best->flops = 5000; /* 10 GFLOPS */
+    cJSON_Delete(best->device);
+    best->device = cJSON_Parse("{\"peak_gflops\":40}");
+    buf_init(&said, 65536);
+    table_print(&j, &t, 1, NULL, NULL, &said);
+    assert_non_null(strstr(buf_text(&said), "     10.0   25% "));
+    assert_non_null(strstr(buf_text(&said), "net, 1 of 1 layers, sum of count x time: default 0.003 ms, best 0.002 ms, "
+                                            "2.00x\n")); /* 0.0015 */
+    assert_null(strstr(buf_text(&said), "log: "));
+    buf_fini(&said);
+    task_fini(&t);
+}
+
 static void the_table_fits_100_columns(void **state)
 {
     struct buf said;
@@ -625,6 +663,7 @@ int main(void)
         cmocka_unit_test(finals_overrule_the_search),
         cmocka_unit_test(the_table_tells_a_gain_a_tie_and_a_default_that_stands),
         cmocka_unit_test(the_table_says_that_the_naive_kernel_is_faster),
+        cmocka_unit_test(the_table_sums_a_network_and_tells_the_share_of_the_peak),
         cmocka_unit_test(the_table_fits_100_columns),
         cmocka_unit_test(a_refusal_is_that_of_the_template_named),
         cmocka_unit_test(a_template_limits_the_workloads_it_computes),

@@ -4,6 +4,7 @@
 
 #include "logs/merge.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static const struct cli_option options[] = {
@@ -24,6 +25,7 @@ static void tell(enum merge_word word, const char *path, int64_t i_line, const c
         [MERGE_BAD] = "left out", [MERGE_OTHER] = "both stay", [MERGE_NEWER] = "kept as it stands"};
     struct telling *t = arg;
 
+    assert((size_t)word < sizeof t->n / sizeof t->n[0]);
     if (t->n[word]++ < LOG_MAX_TOLD)
         fprintf(stderr, "tune: %s:%" PRId64 ": %s; %s\n", path, i_line, words,
                 word == MERGE_OTHER && t->one_a_trial ? "the later one stays" : ends[word]);

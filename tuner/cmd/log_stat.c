@@ -2,6 +2,7 @@
 /* log_stat.c - `tune log stat`: what logs hold, counted. */
 #include "tuner/cmd/log.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@ static size_t *slot_of(const struct counts *c, const char *text)
 {
     size_t i = hash_of(text) & (c->n_slots - 1);
 
+    assert(c->n < c->n_slots && (c->n_slots & (c->n_slots - 1)) == 0);
     while (c->slots[i] && strcmp(c->rows[c->slots[i] - 1].text, text) != 0)
         i = (i + 1) & (c->n_slots - 1);
     return &c->slots[i];
@@ -84,6 +86,7 @@ static bool add(struct counts *c, const char *text, const struct record *r)
             return false;
         *slot = ++c->n;
     }
+    assert(*slot <= c->n && c->n <= c->cap);
     row = &c->rows[*slot - 1];
     row->n++;
     row->n_ok += r->status == STATUS_OK;

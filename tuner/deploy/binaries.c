@@ -7,6 +7,7 @@
 #include "tuner/deploy/cuda.h"
 #include "tuner/deploy/set.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static enum err parse_word(const char *word, size_t n_word, struct deploy_ahead 
     if (w->n_sms == DEPLOY_MAX_SMS) {
         return why_set(why, ERR_LIMIT, "--binaries: at most %d architectures", DEPLOY_MAX_SMS);
     }
+    assert(w->n_sms < DEPLOY_MAX_SMS);
     w->sms[w->n_sms++] = sm;
     return ERR_OK;
 }

@@ -7,6 +7,7 @@
 #include "tuner/deploy/place.h"
 #include "tuner/deploy/text.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static enum err put(struct target *t, const char *name, const void *bytes, size_
     if (e != ERR_OK) {
         return e;
     }
+    assert(t->files != NULL);
     struct sha256 hash = sha256_of(bytes, n);
     cJSON *entry = cJSON_CreateObject();
     json_add_text(entry, "path", name, &ok);
@@ -152,6 +154,7 @@ static enum err put_files(struct target *t)
 static enum err put_kernel(struct target *t, const char *hex, const char *ending, const void *bytes, size_t n)
 {
     char name[SHA256_HEX + 32];
+    assert(strlen(hex) == SHA256_HEX);
     (void)snprintf(name, sizeof name, "kernels/%s.%s", hex, ending);
     return put(t, name, bytes, n);
 }

@@ -4,6 +4,7 @@
 #include "tuner/deploy/network.h"
 #include "tuner/deploy/text.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool deploy_is_tensor(const struct program_buffer *b)
@@ -16,6 +17,7 @@ static const char *c_type(enum dtype t)
     static const char *const types[N_DTYPES] = {
         [DTYPE_F32] = "float",   [DTYPE_F16] = "uint16_t", [DTYPE_I8] = "int8_t",
         [DTYPE_I32] = "int32_t", [DTYPE_U8] = "uint8_t",   [DTYPE_BF16] = "uint16_t"};
+    assert(types[t] != NULL); /* no operator has tensors of f64 */
     return types[t];
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/template.h"
 #include "logs/foreign/foreign.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ const char *deploy_origin_name(enum deploy_origin o)
                                                         [DEPLOY_FOREIGN] = "foreign",
                                                         [DEPLOY_NEAREST] = "nearest",
                                                         [DEPLOY_DEFAULT] = "default"};
+    assert((unsigned)o < N_DEPLOY_ORIGINS);
     return names[o];
 }
 
@@ -120,6 +122,7 @@ static void clear(struct deploy_layer *l)
 
 static enum err finish(struct deploy_layer *l, const char *workload, struct why *why)
 {
+    assert(l->plan == NULL && l->workload == NULL);
     l->workload = strdup(workload);
     if (l->workload == NULL) {
         return why_set(why, ERR_NOMEM, "out of memory");

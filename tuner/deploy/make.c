@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/deploy/make.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *device_name(const struct record *r)
@@ -48,6 +49,7 @@ static enum err add_choice(struct making *m, const char *workload)
     struct workload w;
     struct choice c;
     struct deploy_layer l;
+    assert(m->choices != NULL); /* else check_missing has refused */
     enum err e = workload_parse(workload, &w, m->why);
     e = e == ERR_OK ? choice_make(m->choices, &w, &m->device, &c, m->why) : e;
     if (e != ERR_OK) {

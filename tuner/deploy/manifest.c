@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "logs/hub/hub.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -120,6 +121,7 @@ static enum err seal(struct buf *text, struct why *why)
     if (text->failed != ERR_OK || text->len == 0) {
         return why_set(why, text->failed, "manifest: %s", err_words(text->failed));
     }
+    assert(text->data[text->len - 1] == '}');
     text->data[--text->len] = '\0'; /* its closing brace */
     const struct sha256 hash = sha256_of(text->data, text->len);
     buf_printf(text, SEAL "%s\"}\n", hash.hex);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/deploy/names.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@ static bool is_among(const char *word, const char *const *words)
 enum err deploy_symbol(const char *text, char *out, size_t n_out)
 {
     size_t n = 0;
+    assert(n_out > 0);
     for (const char *p = text; *p != '\0'; p++) {
         if (*p == '=') {
             continue;
@@ -66,6 +68,7 @@ enum err deploy_bundle_name(const char *text, char out[DEPLOY_NAME_BYTES], struc
                            start);
         }
     }
+    assert(strlen(start) < DEPLOY_NAME_BYTES && isalpha((unsigned char)start[0]));
     memmove(out, start, strlen(start) + 1);
     return ERR_OK;
 }

@@ -5,6 +5,7 @@
 #include "tuner/deploy/make.h"
 #include "tuner/layouts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,7 @@ static const struct priced *price(struct prices *p, struct buf *text)
         p->list = grown;
         p->cap = cap;
     }
+    assert(p->n < p->cap);
     x = &p->list[p->n];
     *x = (struct priced){.workload = buf_take(text)};
     if (!x->workload || workload_parse(x->workload, &w, p->why))

@@ -4,11 +4,13 @@
 #include "tuner/deploy/network.h"
 #include "tuner/deploy/text.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct program *program_of(const struct deploy_set *s, size_t i_step)
 {
+    assert(i_step < s->network->lowered.n_steps && s->network->i_layer[i_step] < s->n_layers);
     return &s->layers[s->network->i_layer[i_step]].program;
 }
 
@@ -89,6 +91,7 @@ static void put_steps(const struct deploy_set *s, struct buf *out)
 
 static int slot_of(const struct lowered *l, size_t i_tensor)
 {
+    assert(i_tensor < l->n_tensors && l->tensors[i_tensor].i_slot < (int)l->n_slots);
     if (l->tensors[i_tensor].i_slot >= 0)
         return l->tensors[i_tensor].i_slot;
     return i_tensor == 0 ? -1 : -2; /* EXEC_CALLERS_X, EXEC_CALLERS_Y */

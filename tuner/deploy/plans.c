@@ -2,6 +2,7 @@
 /* plans.c - plans as constant tables. */
 #include "tuner/deploy/text.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- modules ---- */
@@ -60,6 +61,7 @@ static void modules(const struct deploy_set *s, struct buf *out)
 {
     size_t n_texts = 0;
     for (size_t i = 0; i < s->n_modules; i++) {
+        assert(s->modules[i].i_text < s->n_texts && (s->modules[i].i_text <= n_texts || deploy_set_is_cuda(s)));
         if (s->modules[i].i_text == n_texts && !deploy_set_is_cuda(s)) {
             text_lines(n_texts++, s->modules[i].module, out);
         }
@@ -87,6 +89,7 @@ static void buffer(size_t i_plan, int i, const struct exec_buffer *b, struct buf
     static const char *const fills[] = {[EXEC_FILL_NONE] = "EXEC_FILL_NONE",
                                         [EXEC_FILL_VALUE] = "EXEC_FILL_VALUE",
                                         [EXEC_FILL_BYTES] = "EXEC_FILL_BYTES"};
+    assert(b->n_pattern <= sizeof b->pattern && (b->fill != EXEC_FILL_BYTES || b->bytes != NULL));
     buf_puts(out, "    {");
     deploy_text_string(b->id, out);
     buf_printf(out, ", %s, %zuu, %s, {", roles[b->role], b->n_bytes, fills[b->fill]);
@@ -148,6 +151,7 @@ static void launch(size_t i_plan, int i, const struct exec_launch *l, struct buf
 {
     static const char *const ops[] = {
         [EXEC_KERNEL] = "EXEC_KERNEL", [EXEC_FILL] = "EXEC_FILL", [EXEC_COPY] = "EXEC_COPY"};
+    assert(l->n_args == 0 || l->args != NULL);
     buf_printf(out, "    {%s, %d, %d, ", ops[l->op], l->pack, l->i_module);
     deploy_text_string(l->kernel, out);
     buf_printf(out, ", {%zu, %zu, %zu}, {%zu, %zu, %zu}, ", l->grid[0], l->grid[1], l->grid[2], l->block[0],
@@ -181,6 +185,7 @@ static void loops(size_t i_plan, const struct exec_plan *p, struct buf *out)
     }
     buf_printf(out, "static const struct exec_loop p%zu_loops[] = {\n", i_plan);
     for (int i = 0; i < p->n_loops; i++) {
+        assert(p->loops[i].first <= p->loops[i].last && p->loops[i].last < p->n_launches);
         buf_printf(out, "    {%d, %d, ", p->loops[i].first, p->loops[i].last);
         deploy_text_whole(p->loops[i].count, out);
         buf_puts(out, "},\n");

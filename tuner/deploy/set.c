@@ -3,6 +3,7 @@
 
 #include "tuner/deploy/network.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,7 @@ enum err deploy_set_take(struct deploy_set *s, struct deploy_layer *l, struct wh
         return why_set(why, ERR_NOMEM, "out of memory");
     }
     s->layers = grown;
+    assert(s->n_layers < s->cap_layers);
     s->layers[s->n_layers++] = *l;
     memset(l, 0, sizeof *l);
     return ERR_OK;
@@ -126,6 +128,7 @@ enum err deploy_set_call(struct deploy_set *s, const char *called, const char *w
     if (c.called == NULL) {
         return why_set(why, ERR_NOMEM, "out of memory");
     }
+    assert(s->n_calls < s->cap_calls && c.i_layer < s->n_layers);
     s->calls[s->n_calls++] = c;
     return ERR_OK;
 }
@@ -158,7 +161,9 @@ static size_t find_module(const struct deploy_set *s, const struct blob *source,
 
 size_t deploy_set_module(const struct deploy_set *s, const struct deploy_layer *l, size_t i)
 {
-    return find_module(s, source_of(l, i), l->plan->modules[i]);
+    const size_t i_module = find_module(s, source_of(l, i), l->plan->modules[i]);
+    assert(i_module < s->n_modules); /* deploy_set_share has seen this layer */
+    return i_module;
 }
 
 static size_t share_text(struct deploy_set *s, const struct blob *source)
@@ -190,6 +195,7 @@ enum err deploy_set_share(struct deploy_set *s, struct why *why)
         for (size_t j = 0; j < l->program.n_modules; j++) {
             const struct blob *source = source_of(l, j);
             const struct exec_module *m = l->plan->modules[j];
+            assert(source != NULL && s->n_modules < n_most);
             if (find_module(s, source, m) == s->n_modules) {
                 s->modules[s->n_modules++] = (struct deploy_module){m, source, share_text(s, source), {NULL, 0}};
             }

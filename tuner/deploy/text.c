@@ -4,6 +4,7 @@
 
 #include "libtune/bundle_files.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -78,6 +79,7 @@ static bool is_word(char c)
 static size_t put_word(const struct deploy_set *s, const char *at, struct buf *out)
 {
     size_t n = 0;
+    assert(is_word(at[0]));
     while (is_word(at[n])) {
         n++;
     }

@@ -2,6 +2,7 @@
 /* vectors.c - NAME_vectors.c: sampled expectations of the verification passes. */
 #include "tuner/deploy/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ static int64_t n_kept(const struct program_check *c)
 
 static int64_t kept(const struct program_check *c, int64_t i)
 {
+    assert(i >= 0 && i < n_kept(c));
     return c->n <= MAX_SAMPLES ? i : i * c->n / MAX_SAMPLES;
 }
 

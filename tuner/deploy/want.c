@@ -6,6 +6,7 @@
 #include "kernels/network.h"
 #include "kernels/workload.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static enum err append(struct deploy_want *w, const char *called, const char *wo
         free(layer.workload);
         return ERR_NOMEM;
     }
+    assert(w->n < w->cap);
     w->layers[w->n++] = layer;
     return ERR_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "tuner/convert.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,7 @@ enum err carried_take(const struct foreign_row *row,
 
 static enum err fill_times(const struct foreign_row *row, struct record *r)
 {
+    assert(row->n_samples <= RECORD_MAX_SAMPLES && r->n_samples == 0);
     if (row->n_samples == 0)
         return ERR_OK;
     r->samples_ns = malloc(row->n_samples * sizeof *r->samples_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/foreign/own_kernel.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,7 @@ static bool set_outcome(const struct foreign_row *row, struct record *out)
         [STATUS_COMPILE] = "build", [STATUS_LIMITS] = "prepare", [STATUS_RUNTIME] = "time",
         [STATUS_WRONG] = "verify",  [STATUS_TIMEOUT] = "time",   [STATUS_CRASH] = "time"};
 
+    assert((unsigned)row->status < N_STATUSES && row->n_samples <= RECORD_MAX_SAMPLES);
     out->status = row->status;
     out->time_ns = row->time_s * 1e9;
     out->build_ms = row->build_s * 1e3;

@@ -6,6 +6,7 @@
 
 #include "tuner/convert.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,7 @@ static void copy_words(char *out, size_t n, const char *words)
 {
     size_t len = strlen(words);
 
+    assert(n > 0);
     if (len >= n)
         for (len = n - 1; len > 0 && (unsigned char)words[len - 1] >= 0x80; len--)
             ;
@@ -183,6 +185,7 @@ static enum err from_record(const struct record *r, struct foreign_row *out, str
     buf_init(&line, RECORD_MAX_BYTES);
     e = record_print(r, &line);
     if (!e) {
+        assert(line.len > 0 && line.data[line.len - 1] == '\n');
         line.data[--line.len] = '\0'; /* without its end of line */
         e = fill(r, buf_text(&line), out);
     }

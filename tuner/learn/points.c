@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/learn/points.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,7 @@ static double place_of(const double *places, size_t n, double value)
 {
     size_t above = 0;
 
+    assert(n >= 2);
     if (isnan(value))
         return 0.5;
     while (above < n && places[above] < value)
@@ -130,4 +132,5 @@ void points_of(const struct points *p, const double *values, float *row)
     for (size_t j = 0; j < p->ragged.n && n < p->n; j++)
         if (p->high[j] > p->low[j])
             row[n++] = isfinite(ragged[j]) ? (ragged[j] - p->low[j]) / (p->high[j] - p->low[j]) : 0.5f;
+    assert(n == p->n);
 }

@@ -3,6 +3,7 @@
 
 #include "core/csvz.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,7 @@ static enum err learn_columns(struct columns *c, const struct csvz *t, const str
             continue;
         if (c->n == FEATURES_MAX_KNOBS)
             return why_set(why, ERR_LIMIT, "%s:1: more than %d columns", path, FEATURES_MAX_KNOBS);
+        assert(c->n < t->n_columns);
         c->names[c->n] = strdup(name);
         if (!c->names[c->n++])
             return no_memory(path, why);
@@ -248,6 +250,7 @@ enum err records_read_without(const char *path, const char *const *names, size_t
         columns_fini(&own);
         return e;
     }
+    assert(out->n > 0 && out->n_knobs == own.n);
     for (size_t i = 0; i < out->n * own.n; i++)
         features_knob_meet(&own.knobs[i % own.n], out->values[i]);
     *c = own;

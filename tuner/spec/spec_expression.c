@@ -3,6 +3,7 @@
  * what they need. */
 #include "tuner/spec/spec_private.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ static enum err put_problem(const struct spec *s, const char **at, const char *w
             return why_set(why, ERR_INPUT, "%s: expected ProblemSize[I], I one of its %zu sizes from 0, before '%.20s'",
                            where, s->n_problem, *at);
     }
+    assert(index < s->n_problem && end > *at);
     *at = end;
     return buf_printf(out, "ProblemSize.%zu", index);
 }
@@ -269,6 +271,7 @@ static enum err settle(struct spec *s, size_t i, struct why *why)
         return ERR_OK;
     if (d->state == DEFINITION_OPEN)
         return why_set(why, ERR_INPUT, "%s: '%s' needs itself: a cyclic reference", d->where, d->name);
+    assert(d->state == DEFINITION_NEW && d->text);
     d->state = DEFINITION_OPEN;
     e = check(s, d->text, d->where, &names, why);
     d->is_varying = names.knobs;

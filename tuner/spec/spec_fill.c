@@ -4,11 +4,13 @@
 
 #include "core/rng.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_SLOTS 16                     /* i and the sizes of the problem */
 #define RANDOM_STEPS ((double)(1 << 20)) /* random reals are multiples of the largest one / 2^20 */
 
 void spec_fill_fini(struct spec_fill *f)
@@ -27,6 +29,8 @@ static size_t value_bytes(const struct spec_type *t)
 /* Value `i` into raw bytes, little-endian; whole numbers wrap like those of C. */
 static void store_raw(const struct spec_type *t, unsigned char *to, double v)
 {
+    assert(t->raw_bytes > 0 && !isnan(v));
+
     const uint64_t bits = v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v;
 
     for (int k = 0; k < t->raw_bytes; k++)
@@ -35,6 +39,8 @@ static void store_raw(const struct spec_type *t, unsigned char *to, double v)
 
 static double random_at(const struct spec_fill *f, const struct spec_type *t, int64_t i)
 {
+    assert(f->kind == SPEC_RANDOM);
+
     const double u = (double)(rng_at(f->seed, (uint64_t)i) >> 11) * 0x1p-53;
 
     return t->is_whole ? floor(u * (fabs(f->value) + 1)) * (f->value < 0 ? -1 : 1) : u * f->value;
@@ -61,6 +67,7 @@ static void fill_slots(const struct spec *s, struct expr_value *slots)
 {
     struct config any = {{0}};
 
+    assert(s->n_problem < MAX_SLOTS);
     for (size_t k = 0; k < s->n_problem; k++) {
         char name[40];
 
@@ -80,7 +87,7 @@ static bool is_in_range(const struct spec_type *t, double v)
 static enum err make_values(const struct spec_fill *f, struct spec *s, const struct spec_type *t, size_t n,
                             unsigned char *out, const char *where, struct why *why)
 {
-    struct expr_value slots[16] = {{0, NULL}};
+    struct expr_value slots[MAX_SLOTS] = {{0, NULL}};
     struct expr *source = NULL;
     enum err e = f->source ? expr_compile(f->source, resolve, s, &source, why) : ERR_OK;
 
@@ -97,6 +104,8 @@ static enum err make_values(const struct spec_fill *f, struct spec *s, const str
             v = random_at(f, t, (int64_t)i);
         if (!e && !is_in_range(t, v))
             e = why_set(why, ERR_INPUT, "%s: %.17g is no value of %s", where, v, t->name);
+        if (e)
+            break; /* what is out of range has no bytes */
         if (t->raw_bytes)
             store_raw(t, out + i * value_bytes(t), v);
         else

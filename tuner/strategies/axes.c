@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/axes.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -48,6 +49,7 @@ static enum err add(struct axes *a, size_t i_knob, scale_of *scale, int i_word)
 
     if (a->n == AXES_MAX)
         return ERR_OK;
+    assert(n > 0 && a->n < AXES_MAX);
     at = malloc(n * sizeof(*at));
     if (!at)
         return ERR_NOMEM;
@@ -121,6 +123,7 @@ void axes_fini(struct axes *a)
 
 void axes_row(const struct axes *a, const struct config *c, float *row)
 {
+    assert(a->n_own <= a->n && a->n <= AXES_MAX);
     for (size_t i = a->n_own; i < a->n; i++)
         row[i] = (float)bounds_size(a->sizes, i - a->n_own, c);
     for (size_t i = 0; i < a->n_own; i++)

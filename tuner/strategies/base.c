@@ -3,6 +3,7 @@
 
 #include "tuner/strategies/near.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -93,6 +94,7 @@ enum err base_sample_apart(struct base *b, struct config *out, const char **by)
             *out = c;
         }
     }
+    assert(b->n_apart < BASE_APART && farthest >= 0);
     b->apart[b->n_apart++] = *out;
     return ERR_OK;
 }

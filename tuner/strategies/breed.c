@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/breed.h"
 
+#include <assert.h>
+
 static uint16_t turned(struct rng *rng, uint16_t choice, size_t n_values)
 {
+    assert(n_values > 1 && choice < n_values);
+
     const uint64_t draw = rng_below(rng, 4);
     const uint64_t other = rng_below(rng, n_values - 1);
 

@@ -5,6 +5,8 @@
 #include "tuner/strategies/breed.h"
 #include "tuner/strategies/near.h"
 
+#include <assert.h>
+
 #define POPULATION 16
 #define N_INIT 16
 #define TRIES 8 /* children bred for one proposal, before one that is not open is moved to the nearest that is */
@@ -22,6 +24,7 @@ static const struct config *tournament(struct strategy *s, const size_t *best, s
 {
     const uint64_t a = rng_below(&s->base.rng, n_best), b = rng_below(&s->base.rng, n_best);
 
+    assert(best[a < b ? a : b] < s->base.history.n);
     return &s->base.history.items[best[a < b ? a : b]].config;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/ground.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,7 @@ static size_t slot_of(const uint64_t *taken, size_t n_slots, uint64_t index)
 {
     size_t slot = (size_t)rng_at(0, index) & (n_slots - 1);
 
+    assert(n_slots > 0 && (n_slots & (n_slots - 1)) == 0 && index != EMPTY);
     while (taken[slot] != EMPTY && taken[slot] != index)
         slot = (slot + 1) & (n_slots - 1);
     return slot;
@@ -112,6 +114,7 @@ enum err ground_take(struct ground *g, uint64_t index)
     slot = slot_of(g->taken, g->n_slots, index);
     g->n_taken += g->taken[slot] == EMPTY;
     g->taken[slot] = index;
+    assert(2 * g->n_taken <= g->n_slots); /* so that a search ends soon */
     return ERR_OK;
 }
 

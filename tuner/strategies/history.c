@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/history.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -48,6 +49,7 @@ static enum err add(struct history *h, struct ground *ground, const struct outco
     }
     h->items[h->n++] = (struct outcome){o->config, value, o->cost_s};
     h->n_ok += !isnan(value);
+    assert(h->n <= h->cap && h->n_ok <= h->n);
     return ground_take(ground, index);
 }
 
@@ -91,6 +93,7 @@ double history_spread(struct history *h)
     for (size_t i = 0; values && i < h->n; i++)
         if (!isnan(h->items[i].value))
             values[n++] = h->items[i].value;
+    assert(!values || n == h->n_ok);
     if (values) {
         qsort(values, n, sizeof(*values), by_value);
         h->spread = values[n / 2] - values[0];
@@ -118,6 +121,7 @@ size_t history_top(const struct history *h, size_t n, size_t *best)
         for (size_t j = n_best - 1; j > place; j--)
             best[j] = best[j - 1];
         best[place] = i;
+        assert(place < n_best && n_best <= n);
     }
     return n_best;
 }

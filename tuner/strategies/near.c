@@ -3,6 +3,7 @@
 
 #include "tuner/strategies/breed.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define DRAWS 400 /* around a point of a space too large to list */
@@ -14,6 +15,7 @@ double near_distance(const struct space *space, const struct config *a, const st
     for (size_t i = 0; i < space_n_knobs(space); i++) {
         const double apart = fabs((double)a->choice[i] - (double)b->choice[i]);
 
+        assert(apart < (double)space_n_values(space, i));
         if (apart > 0 && space_knob_value(space, i, 0).text)
             sum += 1;
         else if (apart > 0)

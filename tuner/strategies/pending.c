@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/pending.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void pending_fini(struct pending *p)
@@ -20,6 +21,7 @@ enum err pending_add(struct pending *p, uint64_t index, size_t i_member)
         p->items = items;
         p->cap = cap;
     }
+    assert(p->n < p->cap);
     p->items[p->n++] = (struct waiting){index, i_member};
     return ERR_OK;
 }

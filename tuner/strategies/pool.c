@@ -3,6 +3,7 @@
 
 #include "tuner/strategies/breed.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ static void add(struct pool *p, const struct config *c)
         p->failed = widen(p);
     if (p->failed)
         return;
+    assert(p->n < p->cap);
     p->configs[p->n] = *c;
     p->doubts[p->n] = (float)prior_doubts(p->prior, c);
     axes_row(p->axes, c, p->rows + p->n * p->axes->n);

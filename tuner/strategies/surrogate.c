@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/surrogate.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ static enum err widen(struct surrogate *s, size_t n)
 /* ln time with what is far from the best pressed together: the model spends itself on telling good from best. */
 static double clip(double value, double best, double width)
 {
+    assert(width > 0);
     return width * tanh((value - best) / width);
 }
 

@@ -10,6 +10,8 @@
 #include "tests/tuner/spec/job.h"
 #include "tuner/spec/spec.h"
 
+#include <math.h>
+
 static char dir[256];
 
 static enum err open_job(const char *const *pairs, struct spec **out, struct why *why)
@@ -222,6 +224,119 @@ static void element_types_without_a_dtype_are_bytes(void **state)
     spec_free(s);
 }
 
+/* Of x: its type and fill, and what values it must lie between; "" = any words of refusal. */
+static void values_lie_where_their_type_and_fill_say(void **state)
+{
+    static const struct {
+        const char *type, *fill, *words; /* NULL = it is taken */
+        double least, most;
+    } cases[] = {
+        {"int16", "\"FillType\": \"Generator\", \"DataSource\": \"32767 - i\", \"Size\": 4", NULL, 0, 255},
+        {"int16", "\"FillType\": \"Generator\", \"DataSource\": \"32765 + i\", \"Size\": 4", "32768 is no value of int16", 0, 0},
+        {"int16", "\"FillType\": \"Generator\", \"DataSource\": \"i - 32770\", \"Size\": 4", "-32770 is no value of int16", 0, 0},
+        {"uint16", "\"FillType\": \"Generator\", \"DataSource\": \"65532 + i\", \"Size\": 4", NULL, 0, 255},
+        {"uint16", "\"FillType\": \"Generator\", \"DataSource\": \"65533 + i\", \"Size\": 4", "65536 is no value of uint16", 0, 0},
+        {"uint16", "\"FillType\": \"Generator\", \"DataSource\": \"2 - i\", \"Size\": 4", "-1 is no value of uint16", 0, 0},
+        {"int32", "\"FillType\": \"Random\", \"FillValue\": -5, \"Size\": 400", NULL, -5, 0},
+        {"int32", "\"FillType\": \"Random\", \"FillValue\": 5, \"Size\": 400", NULL, 0, 5},
+        {"float", "\"FillType\": \"Random\", \"FillValue\": 8, \"Size\": 400", NULL, 0, 8},
+        {"float", "\"FillType\": \"Random\", \"Size\": 400", NULL, 0, 1},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        char type[60];
+        const char *const pairs[] = {"\"Name\": \"x\", \"Type\": \"float\"", type,
+                                     "\"FillType\": \"Random\",\n       \"FillValue\": 8.0, \"Size\": \"n\"",
+                                     cases[k].fill, NULL};
+        struct blobs blobs;
+        struct program p;
+        struct why why = {""};
+        struct config c;
+        struct spec *s;
+        double least = INFINITY, most = -INFINITY;
+
+        snprintf(type, sizeof type, "\"Name\": \"x\", \"Type\": \"%s\"", cases[k].type);
+        s = opened(pairs);
+        blobs_init(&blobs, 1 << 20);
+        assert_int_equal(space_config_parse(spec_space(s), "GROUP=1 PER=1 BUG=0", &c, &why), ERR_OK);
+        if (cases[k].words) {
+            assert_int_equal(spec_program(s, &c, &p, &blobs, &why), ERR_INPUT);
+            if (!strstr(why.text, cases[k].words))
+                fail_msg("case %zu: %s", k, why.text);
+        } else {
+            if (spec_program(s, &c, &p, &blobs, &why))
+                fail_msg("case %zu: %s", k, why.text);
+            for (int64_t i = 0; i < p.buffers[0].n_elems; i++) {
+                const double v = value_at(&blobs, &p.buffers[0], i);
+
+                least = fmin(least, v);
+                most = fmax(most, v);
+            }
+            if (!(least >= cases[k].least && most <= cases[k].most))
+                fail_msg("case %zu: %g to %g", k, least, most);
+            if (k >= 6 && !(most - least > 0.9 * (cases[k].most - cases[k].least))) /* they fill their range */
+                fail_msg("case %zu: only %g to %g", k, least, most);
+            program_fini(&p);
+        }
+        blobs_fini(&blobs);
+        spec_free(s);
+    }
+}
+
+static void scalars_have_the_kind_of_their_type(void **state)
+{
+    static const struct {
+        const char *type;
+        enum arg_kind kind;
+    } cases[] = {{"float", ARG_F32}, {"double", ARG_F64}, {"int32", ARG_I32}, {"uint32", ARG_U32},
+                 {"int64", ARG_I64}, {"int", ARG_I32},    {"uint", ARG_U32}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        char type[60];
+        const char *const pairs[] = {"\"Name\": \"by\", \"Type\": \"float\"", type, NULL};
+        struct blobs blobs;
+        struct program p;
+        struct spec *s;
+
+        snprintf(type, sizeof type, "\"Name\": \"by\", \"Type\": \"%s\"", cases[k].type);
+        s = opened(pairs);
+        blobs_init(&blobs, 1 << 20);
+        p = program_of(s, "GROUP=1 PER=1 BUG=0", &blobs);
+        assert_int_equal(p.launches[1].args[2].kind, cases[k].kind);
+        assert_true(k < 2 ? p.launches[1].args[2].real == 3 : p.launches[1].args[2].integer == 3);
+        program_fini(&p);
+        blobs_fini(&blobs);
+        spec_free(s);
+    }
+}
+
+/* max and min of a knob are of all its values; of two numbers they stay what they are. */
+static void extremes_of_a_knob_are_those_of_its_list(void **state)
+{
+    static const struct {
+        const char *expression;
+        double n_valid; /* of GROUP 1 2 4 8 and PER 1 2 4 */
+    } cases[] = {{"GROUP * PER <= max(GROUP)", 9},
+                 {"GROUP > min(GROUP)", 9},
+                 {"PER < max( PER )", 8},
+                 {"max(GROUP, PER) <= 2", 4},
+                 {"min(GROUP, PER) == 1", 6},
+                 {"GROUP * PER == ProblemSize[0] // 125", 3}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const char *const pairs[] = {"GROUP * PER <= max(GROUP)", cases[k].expression, NULL};
+        struct spec *s = opened(pairs);
+        bool exact;
+
+        if (space_count_valid(spec_space(s), 1000, &exact) != cases[k].n_valid)
+            fail_msg("%s: %g", cases[k].expression, space_count_valid(spec_space(s), 1000, &exact));
+        spec_free(s);
+    }
+}
+
 #define EXPECTED(more)                                                                                                 \
     "\"ReferenceArguments\": [{\"Name\": \"r\", \"TargetName\": \"y\", " more "}], \"Profiling\": false\n  }\n}\n"
 
@@ -248,6 +363,42 @@ static void expected_values_come_with_their_threshold(void **state)
     program_fini(&p);
     blobs_fini(&blobs);
     spec_free(s);
+}
+
+/* A threshold that is not named is 1e-4; none at all is equality, relative to nothing. */
+static void thresholds_have_their_defaults(void **state)
+{
+    static const struct {
+        const char *words;
+        double tolerance;
+        enum check_relative relative;
+    } cases[] = {{"\"ValidationMethod\": \"SideBySideComparison\"", 1e-4, RELATIVE_NO},
+                 {"\"ValidationMethod\": \"SideBySideRelativeComparison\"", 1e-4, RELATIVE_EACH},
+                 {"\"ValidationMethod\": \"SideBySideRelativeComparison\", \"ValidationThreshold\": 0", 0, RELATIVE_NO},
+                 {"\"ValidationThreshold\": 0.5", 0.5, RELATIVE_NO}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        char with[400];
+        const char *const pairs[] = {
+            "\"ReferenceKernel\": {\"KernelFile\": \"plain.cl\", \"KernelName\": \"plain\", \"GlobalSize\": {\"X\": "
+            "\"n\"},\n      \"LocalSize\": {\"X\": 8}}\n  }\n}\n",
+            with, NULL};
+        struct blobs blobs;
+        struct program p;
+        struct spec *s;
+
+        snprintf(with, sizeof with, EXPECTED("\"FillType\": \"Constant\", \"FillValue\": 1, %s"), cases[k].words);
+        s = opened(pairs);
+        blobs_init(&blobs, 1 << 20);
+        p = program_of(s, "GROUP=1 PER=1 BUG=0", &blobs);
+        if (p.passes[0].checks[0].tolerance != cases[k].tolerance ||
+            p.passes[0].checks[0].relative != cases[k].relative)
+            fail_msg("%s: %g, %d", cases[k].words, p.passes[0].checks[0].tolerance, p.passes[0].checks[0].relative);
+        program_fini(&p);
+        blobs_fini(&blobs);
+        spec_free(s);
+    }
 }
 
 static void a_job_without_a_reference_is_not_checked(void **state)
@@ -473,6 +624,10 @@ int main(void)
         cmocka_unit_test(grid_divisors_stand_over_a_global_size),
         cmocka_unit_test(fills_are_what_the_file_says),
         cmocka_unit_test(element_types_without_a_dtype_are_bytes),
+        cmocka_unit_test(values_lie_where_their_type_and_fill_say),
+        cmocka_unit_test(scalars_have_the_kind_of_their_type),
+        cmocka_unit_test(extremes_of_a_knob_are_those_of_its_list),
+        cmocka_unit_test(thresholds_have_their_defaults),
         cmocka_unit_test(expected_values_come_with_their_threshold),
         cmocka_unit_test(a_job_without_a_reference_is_not_checked),
         cmocka_unit_test(the_version_follows_the_kernel_not_the_space),

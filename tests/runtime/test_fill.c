@@ -122,6 +122,29 @@ static void stores_round_and_saturate(void **state)
     assert_int_equal(dtype_by_name("f17"), -1);
 }
 
+/* Every type, away from element 0, between neighbours that stay. */
+static void elements_are_stored_and_loaded_in_their_places(void **state)
+{
+    static const double values[N_DTYPES] = {
+        [DTYPE_F32] = 0.1f, [DTYPE_F16] = -2.5,  [DTYPE_I8] = -128, [DTYPE_I32] = -2147483648.0,
+        [DTYPE_U8] = 255,   [DTYPE_BF16] = -1.5, [DTYPE_F64] = 0.1};
+
+    (void)state;
+    for (int t = 0; t < N_DTYPES; t++) {
+        const size_t n = dtype_bytes((enum dtype)t);
+        unsigned char data[4 * 8];
+
+        memset(data, 0x11, sizeof data);
+        dtype_store((enum dtype)t, data, 2, values[t]);
+        if (dtype_load((enum dtype)t, data, 2) != values[t])
+            fail_msg("%s: %g came back as %g", dtype_name((enum dtype)t), values[t],
+                     dtype_load((enum dtype)t, data, 2));
+        for (size_t i = 0; i < sizeof data; i++)
+            assert_true((i >= 2 * n && i < 3 * n) || data[i] == 0x11);
+        assert_int_equal(dtype_by_name(dtype_name((enum dtype)t)), t);
+    }
+}
+
 /* splitmix64 as published, apart from the project's own generator. */
 static uint64_t splitmix(uint64_t z)
 {
@@ -259,6 +282,7 @@ int main(void)
         cmocka_unit_test(every_half_has_its_value_and_comes_back),
         cmocka_unit_test(floats_between_two_halves_go_to_the_nearer_or_even_one),
         cmocka_unit_test(stores_round_and_saturate),
+        cmocka_unit_test(elements_are_stored_and_loaded_in_their_places),
         cmocka_unit_test(int_fill_is_the_scaled_high_half_of_the_stream),
         cmocka_unit_test(normal_fill_is_the_sum_of_twelve_uniforms),
         cmocka_unit_test(empty_fill_is_no_number),

@@ -49,7 +49,8 @@ static void make_program(struct fixture *f)
     b = program_add_buffer(p, "drawn", ROLE_SCRATCH, DTYPE_I32, 4);
     b->fill = (struct program_fill){.kind = FILL_INT, .seed = 3, .lo = -9, .hi = 9};
     (void)program_add_buffer(p, "expected", ROLE_SCRATCH, DTYPE_F32, 10);
-    (void)program_add_buffer(p, "h", ROLE_STATE, DTYPE_F32, 4);
+    b = program_add_buffer(p, "h", ROLE_STATE, DTYPE_F32, 4);
+    b->fill = (struct program_fill){.kind = FILL_ZERO, .lo = 3.0}; /* whose bounds mean nothing */
 
     l = program_add_kernel(p, PHASE_PACK, 0, "pack", one, group); /* 0 */
     assert_int_equal(program_arg_buffer(l, 1) | program_arg_buffer(l, 2), ERR_OK);
@@ -131,6 +132,11 @@ static void fills_become_patterns_and_bytes(void **state)
     assert_int_equal(b[6].fill, EXEC_FILL_BYTES);
     assert_memory_equal(b[6].bytes, drawn, sizeof drawn);
     assert_int_equal(b[0].fill, EXEC_FILL_NONE); /* the caller's */
+    assert_int_equal(b[8].fill, EXEC_FILL_VALUE);
+    assert_int_equal(b[8].pattern[0] | b[8].pattern[1] | b[8].pattern[2] | b[8].pattern[3], 0);
+    assert_int_equal(b[8].each_run, 0);
+    assert_int_equal(b[4].n_bytes, 12);
+    assert_int_equal(b[5].n_bytes, 8);
 }
 
 static void fill_launches_carry_the_bytes_of_an_element(void **state)

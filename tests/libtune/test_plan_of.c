@@ -234,6 +234,10 @@ static void missing_sources_and_contents_are_told(void **state)
     assert_int_equal(plan_of_program(&f->p, &none, &plan, &why), ERR_NOT_FOUND);
     assert_non_null(strstr(why.text, "table"));
     assert_null(plan);
+    assert_int_equal(program_arg_double(&f->p.launches[3], 0.5), ERR_OK); /* only references have them */
+    assert_int_equal(plan_of_program(&f->p, &f->blobs, &plan, &why), ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "f64"));
+    f->p.launches[3].n_args--;
     f->p.modules[0].lang = LANG_CLBIN;
     assert_int_equal(plan_of_program(&f->p, &f->blobs, &plan, &why), ERR_UNSUPPORTED);
     blobs_fini(&none);

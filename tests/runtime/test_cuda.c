@@ -239,75 +239,6 @@ static void launch_lists_become_graphs_and_say_the_same(void **state)
     }
 }
 
-/* Times that the driver tells, instead of those of the emulator: of the launches one by one, and of graphs. */
-static cuda_result (*elapsed_time)(float *ms, cuda_event from, cuda_event to);
-static cuda_result (*launch_graph)(cuda_graph_exec g, cuda_stream s);
-static float direct_ms, graph_ms;
-static bool is_graph;
-
-static cuda_result told_time(float *ms, cuda_event from, cuda_event to)
-{
-    const cuda_result error = elapsed_time(ms, from, to);
-
-    *ms = is_graph ? graph_ms : direct_ms;
-    is_graph = false;
-    return error;
-}
-
-static cuda_result noted_graph(cuda_graph_exec g, cuda_stream s)
-{
-    is_graph = true;
-    return launch_graph(g, s);
-}
-
-static int64_t timed_run(struct loaded *l)
-{
-    int64_t ns = -1;
-
-    assert_int_equal(ops->run(l, PHASE_RUN, &ns, NULL, NULL), ERR_OK);
-    return ns;
-}
-
-/* Three of each way are tried, the first of each not counted; the best of the others decides for good. */
-static void the_faster_way_of_replaying_is_kept(void **state)
-{
-    static const struct {
-        float direct[3], graph[3];
-        bool graph_wins;
-    } cases[] = {{{1, 5, 5}, {9, 4, 4}, true},  /* the first direct run, the fastest, was none */
-                 {{9, 3, 6}, {1, 4, 4}, false}, /* the best counts, not the last; nor the first graph */
-                 {{9, 6, 3}, {9, 8, 4}, false},
-                 {{9, 6, 5}, {9, 8, 4}, true}};
-
-    (void)state;
-    elapsed_time = cuda.cuEventElapsedTime;
-    launch_graph = cuda.cuGraphLaunch;
-    cuda.cuEventElapsedTime = told_time;
-    cuda.cuGraphLaunch = noted_graph;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct sample s;
-        struct loaded *l = NULL;
-
-        sample_queues(&s);
-        assert_int_equal(ops->load(device, &s.program, &s.blobs, cache, &l, NULL, NULL), ERR_OK);
-        for (int k = 0; k < 6; k++) {
-            const bool graph = k >= 3;
-
-            direct_ms = graph ? 1000 : cases[i].direct[k];
-            graph_ms = graph ? cases[i].graph[k - 3] : 1000;
-            assert_true(timed_run(l) == (int64_t)(graph ? graph_ms : direct_ms) * 1000000);
-        }
-        direct_ms = 100;
-        graph_ms = 200;
-        for (int k = 0; k < 3; k++)
-            assert_int_equal(timed_run(l), cases[i].graph_wins ? 200000000 : 100000000);
-        ops->unload(l);
-        sample_fini(&s);
-    }
-    cuda.cuEventElapsedTime = elapsed_time;
-    cuda.cuGraphLaunch = launch_graph;
-}
-
 /* A fill reaches all of its buffer, in every size of elements, and nothing behind it. */
 static void fills_cover_their_buffer(void **state)
 {
@@ -332,51 +263,6 @@ static void fills_cover_their_buffer(void **state)
         blobs_put(&s.blobs, values, sizeof values, &c->values);
         expect(&s, ERR_OK, "");
     }
-}
-
-/* What a launch waits for before its time begins: 12 us, and 4 for each start behind it, in cycles of the device. */
-static uint64_t gate_cycles;
-static cuda_result (*launch_kernel)(cuda_function f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned dynamic_bytes,
-                                    cuda_stream s, void **params, void **extra);
-
-static cuda_result took(cuda_function f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned dynamic_bytes, cuda_stream s, void **params,
-                        void **extra)
-{
-    (void)f;
-    (void)dynamic_bytes;
-    (void)s;
-    (void)extra;
-    assert_int_equal(grid_x * grid_y * grid_z * block_x * block_y * block_z, 1);
-    memcpy(&gate_cycles, params[0], sizeof gate_cycles);
-    return 0;
-}
-
-static void the_gate_is_closed_for_as_long_as_starting_takes(void **state)
-{
-    struct cuda_gate gate = {.clock_khz = 1000000, .tried = true, .kernel = (cuda_function)(void *)&gate};
-
-    (void)state;
-    launch_kernel = cuda.cuLaunchKernel;
-    cuda.cuLaunchKernel = took;
-    assert_int_equal(cuda_gate_close(&gate, NULL, 1), 0);
-    assert_int_equal(gate_cycles, 16000);
-    assert_int_equal(cuda_gate_close(&gate, NULL, 10), 0);
-    assert_int_equal(gate_cycles, 52000);
-    assert_int_equal(cuda_gate_close(&gate, NULL, 1000000), 0);
-    assert_int_equal(gate_cycles, 2000000); /* no longer than 2 ms */
-    gate.clock_khz = 1500000;
-    assert_int_equal(cuda_gate_close(&gate, NULL, 1), 0);
-    assert_int_equal(gate_cycles, 24000);
-    gate.clock_khz = 0; /* not told: 2 GHz */
-    assert_int_equal(cuda_gate_close(&gate, NULL, 1), 0);
-    assert_int_equal(gate_cycles, 32000);
-    gate.kernel = NULL; /* a driver without it goes without */
-    gate_cycles = 7;
-    assert_int_equal(cuda_gate_close(&gate, NULL, 1), 0);
-    assert_int_equal(gate_cycles, 7);
-    cuda.cuLaunchKernel = launch_kernel;
 }
 
 /* Two launches of one kernel: the one with less shared memory comes last, and the other still gets its own. */
@@ -652,129 +538,6 @@ static void modules_are_compiled_ahead_of_loading(void **state)
     sample_fini(&s);
 }
 
-static void who_made_a_cubin_is_kept_beside_it(void **state)
-{
-    const struct cuda_made made = {.by = "a builder", .compiler = "NVRTC 12.9"},
-                           own = {.by = "", .compiler = "NVRTC 13.0"};
-    struct cuda_made got = {.by = "x"};
-    char path[PATH_MAX + 16];
-
-    (void)state;
-    snprintf(path, sizeof path, "%s/some.cubin", cache);
-    cuda_made_read(path, &got);
-    assert_string_equal(got.by, "");
-    assert_string_equal(got.compiler, "");
-    assert_int_equal(cuda_made_write(path, &made, NULL), ERR_OK);
-    cuda_made_read(path, &got);
-    assert_string_equal(got.by, "a builder");
-    assert_string_equal(got.compiler, "NVRTC 12.9");
-    assert_int_equal(cuda_made_write(path, &own, NULL), ERR_OK);
-    cuda_made_read(path, &got);
-    assert_string_equal(got.by, "");
-    assert_string_equal(got.compiler, "NVRTC 13.0");
-}
-
-/* The driver's word goes before the table's, by dimension too. */
-static cuda_result (*device_attribute)(int *value, int attribute, cuda_device d);
-static int told_sm;
-
-static cuda_result odd_attribute(int *value, int attribute, cuda_device d)
-{
-    static const struct {
-        int attribute, value;
-    } odd[] = {{CUDA_MAX_THREADS, 1000},
-               {CUDA_MAX_BLOCK_X, 1001},
-               {CUDA_MAX_BLOCK_X + 1, 1002},
-               {CUDA_MAX_BLOCK_X + 2, 1003},
-               {CUDA_SHARED_BYTES, 1004},
-               {CUDA_SHARED_OPTIN_BYTES, 1005},
-               {CUDA_UNIT_SHARED_BYTES, 1006},
-               {CUDA_SHARED_RESERVED_BYTES, 1007},
-               {CUDA_UNIT_REGISTERS, 1008},
-               {CUDA_UNIT_THREADS, 1009},
-               {CUDA_UNIT_BLOCKS, 1010},
-               {CUDA_L2_BYTES, 1011},
-               {CUDA_UNITS, 1012},
-               {CUDA_INTEGRATED, 1}};
-
-    if (attribute == CUDA_MAJOR || attribute == CUDA_MINOR) {
-        *value = attribute == CUDA_MAJOR ? told_sm / 10 : told_sm % 10;
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
-        if (odd[i].attribute == attribute) {
-            *value = odd[i].value;
-            return 0;
-        }
-    return device_attribute(value, attribute, d);
-}
-
-static void the_driver_s_limits_go_before_the_table_s(void **state)
-{
-    char uuid[CUDA_UUID_BYTES];
-    struct device_desc d;
-
-    (void)state;
-    device_attribute = cuda.cuDeviceGetAttribute;
-    cuda.cuDeviceGetAttribute = odd_attribute;
-    told_sm = 80;
-    assert_int_equal(cuda_describe_device(0, &d, uuid, NULL), ERR_OK);
-    assert_int_equal(d.max_work_group, 1000);
-    assert_true(d.max_local[0] == 1001 && d.max_local[1] == 1002 && d.max_local[2] == 1003);
-    assert_true(d.local_bytes == 1004 && d.local_max_bytes == 1005 && d.local_unit_bytes == 1006);
-    assert_true(d.local_reserved == 1007 && d.registers == 1008 && d.unit_threads == 1009 && d.unit_groups == 1010);
-    assert_true(d.cache_bytes == 1011 && d.units == 1012 && d.shares_host);
-    cuda.cuDeviceGetAttribute = device_attribute;
-}
-
-/* Of an architecture that is not in the table, what the closest older one of its major number has; one newer than all
- * has at least what the newest has. */
-static void unknown_architectures_have_what_older_ones_have(void **state)
-{
-    static const struct {
-        int sm;
-        const char *words; /* NULL: refused */
-    } cases[] = {{82, "cooperative dp4a fp16 mma_f16 mma_i8 mma_k16 mma_bf16 cp_async"},
-                 {63, "cooperative fp16"},
-                 {130, "cooperative dp4a fp16 mma_f16 mma_i8 mma_k16 mma_bf16 cp_async"},
-                 {76, "cooperative dp4a fp16 mma_f16 mma_i8"},
-                 {37, NULL}};
-    char uuid[CUDA_UUID_BYTES];
-
-    (void)state;
-    device_attribute = cuda.cuDeviceGetAttribute;
-    cuda.cuDeviceGetAttribute = odd_attribute;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct device_desc d;
-        struct why why = {""};
-
-        told_sm = cases[i].sm;
-        assert_int_equal(cuda_describe_device(0, &d, uuid, &why), cases[i].words ? ERR_OK : ERR_UNSUPPORTED);
-        if (!cases[i].words) {
-            assert_non_null(strstr(why.text, "sm_50 and newer"));
-            continue;
-        }
-        assert_int_equal(d.sm, cases[i].sm);
-        assert_string_equal(d.extensions, cases[i].words);
-    }
-    cuda.cuDeviceGetAttribute = device_attribute;
-}
-
-/* 700 to 719 come of kernels and stay, but for those that are told before one runs or of calls of the host. */
-static void errors_that_stay_are_known(void **state)
-{
-    static const int stay[] = {214, 220, 226, 700, 702, 709, 714, 715, 716, 717, 718, 719, 999},
-                     go[] = {0, 1, 2, 100, 200, 209, 213, 215, 400, 699, 701, 704, 705, 708, 711, 712, 713, 720, 998};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof stay / sizeof stay[0]; i++)
-        if (!cuda_is_sticky(stay[i]))
-            fail_msg("%d stays", stay[i]);
-    for (size_t i = 0; i < sizeof go / sizeof go[0]; i++)
-        if (cuda_is_sticky(go[i]))
-            fail_msg("%d goes", go[i]);
-}
-
 static void device_is_described(void **state)
 {
     const struct device_desc *d = ops->describe(device);
@@ -905,9 +668,7 @@ int main(void)
         cmocka_unit_test(queues_wait_for_one_another),
         cmocka_unit_test(launches_repeat_with_bumped_arguments),
         cmocka_unit_test(launch_lists_become_graphs_and_say_the_same),
-        cmocka_unit_test(the_faster_way_of_replaying_is_kept),
         cmocka_unit_test(fills_cover_their_buffer),
-        cmocka_unit_test(the_gate_is_closed_for_as_long_as_starting_takes),
         cmocka_unit_test(launches_of_one_kernel_share_what_was_asked_for),
         cmocka_unit_test(single_launches_are_no_graphs),
         cmocka_unit_test(state_is_reset_before_each_run),
@@ -919,10 +680,6 @@ int main(void)
         cmocka_unit_test(code_of_a_builder_that_is_refused_is_not_made_anew),
         cmocka_unit_test(nothing_is_compiled_where_that_is_left_to_builders),
         cmocka_unit_test(modules_are_compiled_ahead_of_loading),
-        cmocka_unit_test(who_made_a_cubin_is_kept_beside_it),
-        cmocka_unit_test(the_driver_s_limits_go_before_the_table_s),
-        cmocka_unit_test(unknown_architectures_have_what_older_ones_have),
-        cmocka_unit_test(errors_that_stay_are_known),
         cmocka_unit_test(device_is_described),
         cmocka_unit_test(selectors_are_read),
         cmocka_unit_test(cold_device_flushes_and_has_another_fingerprint),

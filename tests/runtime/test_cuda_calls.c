@@ -341,6 +341,131 @@ static void cubins_of_a_program_are_told_as_kept_and_ptx_is_not(void **state)
     nvrtc_close(n);
 }
 
+static void refused(struct sample *s, enum err wanted, const char *words)
+{
+    struct loaded *l = NULL;
+    struct why why = {""};
+    const enum err e = ops->load(device, &s->program, &s->blobs, cache, &l, NULL, &why);
+
+    if (e != wanted || !strstr(why.text, words))
+        fail_msg("%s '%s', expected %s with '%s'", err_name(e), why.text, err_name(wanted), words);
+    if (l)
+        ops->unload(l);
+    sample_fini(s);
+}
+
+/* The smallest cubin has 64 bytes, the head of an ELF file. */
+static void bytes_that_are_no_cubin_are_refused(void **state)
+{
+    static const char head[64] = "\x7f"
+                                 "ELF";
+    struct sample s;
+
+    (void)state;
+    for (size_t n = 3; n < 64; n += 20) {
+        sample_add(&s, sample_add_text);
+        s.program.modules[0].lang = LANG_CUBIN;
+        assert_int_equal(blobs_put(&s.blobs, head, n, &s.program.modules[0].source), ERR_OK);
+        refused(&s, ERR_COMPILE, "module 'main' is no cubin");
+    }
+    sample_add(&s, sample_add_text);
+    s.program.modules[0].lang = LANG_CUBIN;
+    assert_int_equal(blobs_put(&s.blobs, "nothing of ELF in it, but long enough to be one, as far as one sees", 66,
+                               &s.program.modules[0].source),
+                     ERR_OK);
+    refused(&s, ERR_COMPILE, "module 'main' is no cubin");
+}
+
+/* Each argument has the kernel's size, and there are as many. */
+static void arguments_are_those_of_the_kernel(void **state)
+{
+    static const struct {
+        const char *last; /* of the kernel; the launch gives an i32, or an i64 */
+        enum arg_kind kind;
+        int n_more;
+        enum err e;
+        const char *words;
+    } cases[] = {{"int n", ARG_I32, 0, ERR_OK, ""},
+                 {"long long n", ARG_I64, 0, ERR_OK, ""},
+                 {"long long n", ARG_I32, 0, ERR_COMPILE, "argument 3 of kernel add has 8 bytes, the launch gives 4"},
+                 {"int n", ARG_I64, 0, ERR_COMPILE, "argument 3 of kernel add has 4 bytes, the launch gives 8"},
+                 {"int n", ARG_I32, 1, ERR_COMPILE, "kernel add takes 4 arguments, the launch gives 5"},
+                 {"int n, int m", ARG_I32, 0, ERR_COMPILE, "takes more arguments than the 4 of the launch"}};
+
+    (void)state;
+    if (!cuda.cuFuncGetParamInfo)
+        skip();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[400];
+        struct sample s;
+
+        snprintf(text, sizeof text,
+                 "extern \"C\" __global__ void add(const float *a, const float *b, float *y, %s)\n"
+                 "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a[i] + b[i]; }\n",
+                 cases[i].last);
+        sample_add(&s, text);
+        s.program.launches[0].args[3].kind = cases[i].kind;
+        for (int k = 0; k < cases[i].n_more; k++)
+            program_arg_int(&s.program.launches[0], ARG_I32, 1);
+        refused(&s, cases[i].e, cases[i].words);
+    }
+}
+
+/* 16 KiB of its own and 40 KiB of the launch's: neither alone is over 48. */
+static void fixed_and_dynamic_shared_memory_count_together(void **state)
+{
+    struct sample s;
+    struct loaded *l = NULL;
+    struct verify_report report;
+    struct why why = {""};
+
+    (void)state;
+    sample_add(&s, "extern \"C\" __global__ void add(const float *a, const float *b, float *y, int n)\n"
+                   "{ __shared__ float u[4096]; extern __shared__ float s[];\n"
+                   "  int t = threadIdx.x, i = blockIdx.x * blockDim.x + t; s[10239 - t] = i < n ? a[i] : 0;\n"
+                   "  u[4095 - t] = i < n ? b[i] : 0; __syncthreads();\n"
+                   "  if (i < n) y[i] = s[10239 - t] + u[4095 - t]; }\n");
+    s.program.launches[0].dyn_local = 40960;
+    if (ops->load(device, &s.program, &s.blobs, cache, &l, NULL, &why) ||
+        verify_program(ops, l, &s.program, &s.blobs, &report, &why))
+        fail_msg("%s", why.text);
+    ops->unload(l);
+    sample_fini(&s);
+}
+
+/* Graphs are of the run phase: packing in between stays what it is. */
+static void packing_is_never_replayed(void **state)
+{
+    struct device *with_graphs = NULL;
+    struct loaded *l = NULL;
+    struct program_launch *x;
+    struct sample s;
+    int got = 0;
+
+    (void)state;
+    assert_int_equal(ops->open("0,graph=on", &with_graphs, NULL), ERR_OK);
+    sample_init(&s, "extern \"C\" __global__ void put(int *x) { x[0] = 100; }\n"
+                    "extern \"C\" __global__ void add(int *x) { x[0] += 1; }\n");
+    program_add_buffer(&s.program, "x", ROLE_OUTPUT, DTYPE_I32, 1);
+    for (int i = 0; i < 4; i++) {
+        x = sample_launch(&s, i < 2 ? "put" : "add", 1, 1);
+        x->phase = i < 2 ? PHASE_PACK : PHASE_RUN;
+        program_arg_buffer(x, 0);
+    }
+    assert_int_equal(ops->load(with_graphs, &s.program, &s.blobs, cache, &l, NULL, NULL), ERR_OK);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(ops->run(l, PHASE_PACK, NULL, NULL, NULL), ERR_OK);
+        assert_int_equal(ops->read(l, 0, &got, NULL), ERR_OK);
+        assert_int_equal(got, 100);
+        assert_int_equal(ops->run(l, PHASE_RUN, NULL, NULL, NULL), ERR_OK);
+        assert_int_equal(ops->read(l, 0, &got, NULL), ERR_OK);
+        assert_int_equal(got, 102);
+    }
+    ops->unload(l);
+    ops->close(with_graphs);
+    sample_fini(&s);
+}
+
 static int open_device(void **state)
 {
     struct why why = {""};
@@ -374,6 +499,10 @@ int main(void)
         cmocka_unit_test(errors_that_stay_are_known),
         cmocka_unit_test(memory_is_given_back_by_programs_and_devices),
         cmocka_unit_test(cubins_of_a_program_are_told_as_kept_and_ptx_is_not),
+        cmocka_unit_test(bytes_that_are_no_cubin_are_refused),
+        cmocka_unit_test(arguments_are_those_of_the_kernel),
+        cmocka_unit_test(fixed_and_dynamic_shared_memory_count_together),
+        cmocka_unit_test(packing_is_never_replayed),
     };
     const int missing = sample_use_emulated();
 

@@ -229,6 +229,17 @@ static void value_fill_reaches_every_element(void **state)
     assert_int_equal(data[5000], 77);
 }
 
+static void zero_fill_is_zero_whatever_its_bounds(void **state)
+{
+    const struct program_fill f = {.kind = FILL_ZERO, .lo = 5, .hi = 6};
+    float data[3] = {1, 1, 1};
+
+    (void)state;
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 3, NULL), ERR_OK);
+    assert_true(data[0] == 0 && data[2] == 0);
+    assert_true(fill_elem(&f, DTYPE_F32, 2) == 0);
+}
+
 static void blob_fill_wants_the_exact_size(void **state)
 {
     struct blobs blobs;
@@ -287,6 +298,7 @@ int main(void)
         cmocka_unit_test(normal_fill_is_the_sum_of_twelve_uniforms),
         cmocka_unit_test(empty_fill_is_no_number),
         cmocka_unit_test(value_fill_reaches_every_element),
+        cmocka_unit_test(zero_fill_is_zero_whatever_its_bounds),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
         cmocka_unit_test(large_fills_print_their_speed),

@@ -585,6 +585,14 @@ static void limits_of_the_device_and_of_the_built_kernel_hold(void **state)
     begin_loading(&f);
     f.device.desc.local_bytes = 24;
     refused(&f, ERR_OK, "");
+    begin_loading(&f); /* several are added up */
+    program_arg_int(&f.p.launches[2], ARG_LOCAL, 1000);
+    program_arg_int(&f.p.launches[2], ARG_I32, 5);
+    refused(&f, ERR_OK, "");
+    begin_loading(&f);
+    program_arg_int(&f.p.launches[2], ARG_LOCAL, 1001);
+    program_arg_int(&f.p.launches[2], ARG_LOCAL, 1);
+    refused(&f, ERR_LIMITS, "1026 bytes of local memory, the device has 1024");
     begin_loading(&f);
     fake.kernel_group = 63;
     refused(&f, ERR_LIMITS, "the built kernel work allows 63");

@@ -642,6 +642,7 @@ static void a_log_of_another_device_is_refused_unless_asked_for(void **state)
     other.units++;
     assert_true(sample_log_add(path, &other, DENSE, "", 5, 2000));
     assert_status(tune_open_cl(path, context, device, NULL, &t), TUNE_OTHER_DEVICE);
+    assert_words("any_device was not asked for"); /* of several others too */
     assert_status(tune_open_cl(path, context, device, &any, &t), TUNE_OTHER_DEVICE);
     assert_words("several devices");
     assert_true(sample_log_add(path, &desc, DENSE, "", 5, 2000)); /* among others its own are found */

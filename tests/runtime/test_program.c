@@ -157,6 +157,33 @@ static void limits_are_taken_at_their_edge_and_refused_behind_it(void **state)
     refuses("\"bump\":[5,0,0]", "\"bump\":[-715827881,0,0]", "range");
 }
 
+/* A launch in three loops, and in four; as many sums as a check may have. */
+static void nests_and_sums_have_their_limits(void **state)
+{
+    struct program p;
+    struct program_check *c;
+
+    (void)state;
+    sample_program(&p);
+    assert_int_equal(program_add_loop(&p, 2, 2, 2), ERR_OK);
+    assert_int_equal(program_check_sane(&p, NULL), ERR_OK);
+    assert_int_equal(program_add_loop(&p, 2, 2, 2), ERR_OK);
+    assert_int_equal(program_check_sane(&p, NULL), ERR_LIMIT);
+    program_fini(&p);
+    for (int over = 0; over < 2; over++) {
+        const int64_t inner = ((int64_t)1 << 12) + over;
+
+        sample_program(&p);
+        p.buffers[3].n_elems = p.buffers[4].n_elems = inner << 12;
+        c = &p.passes[0].checks[0];
+        c->outer = 1 << 12;
+        c->axis = 1;
+        c->inner = inner;
+        assert_int_equal(program_check_sane(&p, NULL), over ? ERR_LIMIT : ERR_OK);
+        program_fini(&p);
+    }
+}
+
 /* Samples without indices are the buffer's first elements: all of them at most. */
 static void samples_without_places_are_elements_of_the_buffer(void **state)
 {
@@ -459,6 +486,7 @@ int main(void)
         cmocka_unit_test(hash_is_that_of_the_text_and_follows_every_knob),
         cmocka_unit_test(every_blob_is_named_once),
         cmocka_unit_test(limits_are_taken_at_their_edge_and_refused_behind_it),
+        cmocka_unit_test(nests_and_sums_have_their_limits),
         cmocka_unit_test(samples_without_places_are_elements_of_the_buffer),
         cmocka_unit_test(names_are_as_long_as_their_room_and_no_longer),
         cmocka_unit_test(lists_are_as_long_as_the_format_says),

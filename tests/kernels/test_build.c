@@ -335,6 +335,12 @@ static const struct {
     {"conv2d/im2col_gemm", "conv2d f32 n=1 c=64 h=16 w=16 k=128 r=3 s=3 pad=1", "gpu2", "mwg", 64},
     {"conv2d/im2col_gemm", "conv2d f32 n=1 c=64 h=16 w=16 k=128 r=3 s=3 pad=1", "gpu", "mwg", 32},
     {"conv2d/im2col_gemm", "conv2d f32 n=1 c=64 h=16 w=16 k=128 r=3 s=3 pad=1", "cpu", "mwg", 12},
+    {"conv2d/im2col_gemm", "conv2d f32 n=1 c=64 h=16 w=16 k=11 r=3 s=3 pad=1", "cpu", "mwg", 4},
+    {"conv2d/im2col_gemm", "conv2d f32 n=1 c=64 h=16 w=16 k=4 r=3 s=3 pad=1", "cpu", "mwg", 4},
+    {"conv2d/im2col_gemm", "conv2d f32 n=1 c=64 h=16 w=16 k=3 r=3 s=3 pad=1", "cpu", "mwg", 2},
+    /* several outputs of a row share what a window of up to 16 columns reads */
+    {"pool2d/window", "pool2d f32 n=1 c=16 h=32 w=64 r=3 s=3", "cpu", "px", 8},
+    {"pool2d/window", "pool2d f32 n=1 c=16 h=32 w=64 r=17 s=17", "cpu", "px", 1},
     /* groups are two for each unit: 4 x 8 tiles of 32 x 32 once, 40 are wanted of 20 units: twice */
     {"conv2d/im2col_gemm", "conv2d f32 n=1 c=64 h=16 w=16 k=128 r=3 s=3 pad=1", "gpu", "split", 2},
     /* a row is a CPU's work-item in its vectors, and kept; others have 256 of four */
@@ -397,6 +403,9 @@ static void templates_fit_up_to_their_edge(void **state)
                  {"dense/gemv", "dense f32 m=9 n=64 k=64", "cpu", FIT_NONE},
                  {"dense/gemv", "dense f32 m=1 n=64 k=64", "gpu", FIT_POSSIBLE},
                  {"dense/gemv", "dense f32 m=1 n=64 k=64", "sm_80", FIT_NONE},
+                 /* windows of up to 128 elements are unrolled */
+                 {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=4 h=20 w=20 r=16 s=8", "cpu", FIT_GOOD},
+                 {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=4 h=50 w=20 r=43 s=3", "cpu", FIT_NONE},
                  {"dense/gemm_tiled", "dense f32 m=16 n=64 k=64", "gpu", FIT_GOOD},
                  {"dense/gemm_tiled", "dense f32 m=15 n=64 k=64", "gpu", FIT_POSSIBLE},
                  {"dense/gemm_tiled", "dense f32 m=16 n=64 k=64", "cpu", FIT_POSSIBLE}};

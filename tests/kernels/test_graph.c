@@ -155,7 +155,7 @@ static void nodes_have_the_workloads_of_their_sizes(void **state)
     static const char text[] = "x = input c=4 h=9 w=7\n"
                                "a = conv2d x k=8 r=3 s=2 stride=2 pad=1 relu\n" /* 8 x 5 x 4 */
                                "b = conv2d a + a k=8 r=1 s=1 relu\n"
-                               "p = pool2d b avg r=2 s=2 stride=2\n" /* 8 x 2 x 2 */
+                               "p = pool2d b avg r=2 s=3\n" /* 8 x 4 x 2 */
                                "d = dense p n=10\n"
                                "s = softmax d\n";
     static const struct {
@@ -167,9 +167,9 @@ static void nodes_have_the_workloads_of_their_sizes(void **state)
         {2, 0, DTYPE_F32, "conv2d f32 n=3 c=8 h=5 w=4 k=8 r=1 s=1 epilogue=bias_add_relu"},
         {2, 0, DTYPE_I8, "conv2d i8 n=3 c=8 h=5 w=4 k=8 r=1 s=1 epilogue=bias_requant"},
         {2, 1, DTYPE_I8, "add i8 n=3 c=8 h=5 w=4 relu=1"},
-        {3, 0, DTYPE_F32, "pool2d f32 n=3 c=8 h=5 w=4 r=2 s=2 stride=2 kind=avg"},
-        {4, 0, DTYPE_F32, "dense f32 m=3 n=10 k=32 epilogue=bias"},
-        {4, 0, DTYPE_I8, "dense i8 m=3 n=10 k=32 epilogue=bias"}, /* its sums go to softmax */
+        {3, 0, DTYPE_F32, "pool2d f32 n=3 c=8 h=5 w=4 r=2 s=3 kind=avg"},
+        {4, 0, DTYPE_F32, "dense f32 m=3 n=10 k=64 epilogue=bias"},
+        {4, 0, DTYPE_I8, "dense i8 m=3 n=10 k=64 epilogue=bias"}, /* its sums go to softmax */
         {5, 0, DTYPE_F32, "softmax f32 m=3 n=10"},
     };
     struct graph g = parsed(text);

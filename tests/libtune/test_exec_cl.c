@@ -49,7 +49,8 @@ static const struct exec_buffer buffers[] = {
 };
 static const struct exec_arg pack_args[] = {B(1), B(3)};
 static const struct exec_arg add_args[] = {B(0), B(3), B(4)};
-static const struct exec_arg fill_args[] = {B(7), {EXEC_ARG_I64, 7, 0, {0, 0, 0}}, {EXEC_ARG_I64, 4, 0, {0, 0, 0}}};
+static const struct exec_arg fill_args[] = {
+    B(7), {EXEC_ARG_I64, 0x10203, 0, {0, 0, 0}}, {EXEC_ARG_I64, 4, 0, {0, 0, 0}}};
 static const struct exec_arg count_args[] = {B(4), B(5), B(7), {EXEC_ARG_I32, 0, 0, {10, 1, 0}}, B(6)};
 static const struct exec_arg copy_args[] = {B(2), B(7), {EXEC_ARG_I64, 4 * N, 0, {0, 0, 0}}};
 static const struct exec_launch launches[] = {
@@ -69,10 +70,10 @@ static const struct exec_module *const modules_other[] = {&add_other, &count_mod
     }
 static const struct exec_plan plan = PLAN(modules), again = PLAN(modules_again), other = PLAN(modules_other);
 
-/* Element i of y: 7 of the fill, the steps 0 1 2 10 11 12 times ones[i], and at step 0 t[i], which was 9. */
+/* Element i of y: 0x10203 of the fill, the steps 0 1 2 10 11 12 times ones[i], and at step 0 t[i], which was 9. */
 static int expected(int i, int scale, int w)
 {
-    return 7 + 9 + (i == 0 ? 36 : 0) + 100 * i + scale * w * (i + 1);
+    return 0x10203 + 9 + (i == 0 ? 36 : 0) + 100 * i + scale * w * (i + 1);
 }
 
 struct fixture {

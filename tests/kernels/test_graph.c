@@ -131,6 +131,20 @@ static void work_of_a_network_is_counted_by_workload(void **state)
     graph_fini(&g);
 }
 
+/* Nodes that have none of the layouts asked for are in nchw alone. */
+static void nodes_without_the_layouts_asked_for_are_plain(void **state)
+{
+    struct graph g = parsed("x = input c=4 h=8 w=8\na = conv2d x k=4 r=3 s=3 pad=1\n");
+    struct graph_work w;
+
+    (void)state;
+    assert_int_equal(graph_work_init(&w, &g, DTYPE_F32, 1, 8, NULL), ERR_OK); /* nchw16c */
+    assert_int_equal(w.n, 1);
+    assert_string_equal(w.items[0].workload, "conv2d f32 n=1 c=4 h=8 w=8 k=4 r=3 s=3 pad=1 epilogue=bias");
+    graph_work_fini(&w);
+    graph_fini(&g);
+}
+
 static void layouts_are_named_one_by_one(void **state)
 {
     static const struct {
@@ -488,6 +502,7 @@ int main(void)
         cmocka_unit_test(memory_is_shared_by_tensors_whose_lives_are_apart),
         cmocka_unit_test(the_largest_slot_grows_where_none_is_large_enough),
         cmocka_unit_test(work_of_a_network_is_counted_by_workload),
+        cmocka_unit_test(nodes_without_the_layouts_asked_for_are_plain),
         cmocka_unit_test(layouts_are_named_one_by_one),
         cmocka_unit_test(nodes_have_the_workloads_of_their_sizes),
         cmocka_unit_test(the_layers_of_a_graph_are_those_of_its_list),

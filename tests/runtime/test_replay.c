@@ -147,12 +147,15 @@ static void rows_without_a_time_have_failed(void **state)
 
     (void)state;
     put("plain.json", "{\"space\":\"s\",\"device\":\"d\",\"params\":[{\"name\":\"bx\"}]}", path);
-    put("plain.csv", "bx,status,time_ms\n1,ok,0\n2,ok,0.000001\n3,ok,x\n", table); /* no cost, no compile time */
+    put("plain.csv", "bx,status,time_ms\n1,ok,0\n2,ok,0.000001\n3,ok,x\n4,ok,5000\n",
+        table); /* no cost, no compile time */
     assert_int_equal(ops->open(path, &d, &why), ERR_OK);
     assert_int_equal(measure(d, "{\"bx\":1}", &time_ns, &build_ns, &why), ERR_DEVICE);
     assert_int_equal(measure(d, "{\"bx\":3}", &time_ns, &build_ns, &why), ERR_DEVICE);
     assert_int_equal(measure(d, "{\"bx\":2}", &time_ns, &build_ns, &why), ERR_OK);
     assert_int_equal(time_ns, 1);
+    assert_int_equal(measure(d, "{\"bx\":4}", &time_ns, &build_ns, &why), ERR_OK);
+    assert_int_equal(time_ns, 5000000000); /* seconds are times too */
     assert_int_equal(build_ns, 0);
     ops->close(d);
 }

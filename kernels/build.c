@@ -3,6 +3,7 @@
 
 #include "kernels/epilogue.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 
@@ -16,7 +17,10 @@ int64_t build_int(const struct build *b, const char *name)
 
 const char *build_word(const struct build *b, const char *name)
 {
-    return space_value(b->s, b->c, (size_t)space_find_knob(b->s, name)).text;
+    const int i = space_find_knob(b->s, name);
+
+    assert(i >= 0);
+    return space_value(b->s, b->c, (size_t)i).text;
 }
 
 int build_tensor(const struct build *b, const char *name)
@@ -35,6 +39,7 @@ int build_buffer(struct build *b, const char *id, enum buffer_role role, enum dt
 
     if (b->e)
         return -1;
+    assert(n_elems > 0);
     if (n_elems > MAX_ELEMS) {
         b->e = why_set(b->why, ERR_LIMIT, "buffer %s of %lld elements; the most is %lld", id, (long long)n_elems,
                        (long long)MAX_ELEMS);
@@ -52,6 +57,7 @@ int build_buffer(struct build *b, const char *id, enum buffer_role role, enum dt
 
 static struct program_module *last_module(struct build *b)
 {
+    assert(b->p->n_modules > 0);
     return &b->p->modules[b->p->n_modules - 1];
 }
 
@@ -130,10 +136,13 @@ void build_launch(struct build *b, enum launch_phase phase, const char *kernel, 
 
     if (b->e)
         return;
+    assert(items > 0 && grid[0] > 0 && grid[1] > 0 && grid[2] > 0);
     l = program_add_kernel(b->p, phase, (int)b->p->n_modules - 1, kernel, grid, block);
     b->e = l ? ERR_OK : ERR_NOMEM;
-    for (; !b->e && *buffers >= 0; buffers++)
+    for (; !b->e && *buffers >= 0; buffers++) {
+        assert((size_t)*buffers < b->p->n_buffers);
         b->e = program_arg_buffer(l, *buffers);
+    }
     if (items > b->p->needs_work_group)
         b->p->needs_work_group = items;
 }
@@ -150,6 +159,7 @@ void build_last_launch(struct build *b, const char *kernel, const int64_t grid[3
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (build_tensor(b, names[i]) >= 0)
             all[n++] = build_tensor(b, names[i]);
+    assert(n < PROGRAM_MAX_ARGS);
     all[n] = -1;
     build_launch(b, PHASE_RUN, kernel, grid, block, all);
 }
@@ -172,6 +182,7 @@ enum err build_knobs(struct space *s, const struct build_knob *list, struct why 
 
         while (n < sizeof list->values / sizeof list->values[0] && list->values[n] != BUILD_END)
             n++;
+        assert(n > 0 && n < sizeof list->values / sizeof list->values[0]); /* it has an end */
         e = space_add_knob_ints(s, list->name, why, n, list->values);
     }
     return e;

@@ -4,6 +4,7 @@
 #include "kernels/conv/shape.h"
 #include "kernels/epilogue.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static const struct graph_node *read_by(const struct graph *g, size_t i)
 /* The layout of a tensor of node `i` under a workload's layout: that, where its channels allow. */
 static int fitting(const struct graph *g, size_t i, int layout)
 {
+    assert(i < g->n_nodes && layout >= 0 && layout < GRAPH_LAYOUTS);
     return g->nodes[i].key[GRAPH_C] % lanes_of[layout] ? 0 : layout;
 }
 
@@ -246,6 +248,8 @@ static void add_step(struct lowered *l, size_t i_node, const char *suffix, struc
     s->n_in = n_in;
     s->out = out;
     for (int k = 0; k < n_in; k++)
+        assert(in[k] >= 0 && (size_t)in[k] < l->n_tensors);
+    for (int k = 0; k < n_in; k++)
         l->tensors[in[k]].last = (int)l->n_steps;
     l->n_steps++;
 }
@@ -374,6 +378,7 @@ size_t lowered_plan_memory(struct lowered_tensor *tensors, size_t n, int n_steps
         }
         if (slot_bytes[best] < t->n_bytes)
             slot_bytes[best] = t->n_bytes;
+        assert(slot_bytes[best] >= t->n_bytes && best < (int)n_slots);
         t->i_slot = best;
     }
     return n_slots;

@@ -5,6 +5,7 @@
 #include "libtune/choice_near.h"
 #include "logs/log.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct choices {
 
 static const struct choice_entry **head_of(const struct choices *c, const char *text)
 {
+    assert(c->n_heads && (c->n_heads & (c->n_heads - 1)) == 0);
     return &c->heads[crc32c(text, strlen(text)) & (c->n_heads - 1)];
 }
 
@@ -57,6 +59,7 @@ static void link_entry(struct choices *c, struct choice_entry *e, const char *te
     const struct choice_entry **head = head_of(c, text);
     struct kind *k = kind_of(c, &e->workload);
 
+    assert((k->first == NULL) == (k->last == NULL));
     e->next = *head;
     *head = e;
     if (k->first)
@@ -72,6 +75,7 @@ static enum err add_entry(struct choices *c, const struct record *r)
     struct buf text; /* in a log by hand the keys may stand in another order */
     enum err failed;
 
+    assert(c->n < best_n(c->best)); /* an entry a record at most */
     if (!read_entry(r, e)) {
         c->notes.n_left_out++;
         return ERR_OK;
@@ -199,6 +203,7 @@ static void see(struct reading *g, const struct record *r)
     for (size_t i = 0; i < g->n_seen; i++)
         if (strcmp(g->seen[i].key, r->key) == 0 && strcmp(g->seen[i].fingerprint.hex, r->fingerprint.hex) == 0)
             return;
+    assert(g->n_seen <= MAX_SEEN);
     if (g->n_seen == MAX_SEEN)
         return;
     snprintf(g->seen[g->n_seen].key, sizeof g->seen[0].key, "%s", r->key);
@@ -366,11 +371,13 @@ void choice_fini(struct choice *c)
 enum err choice_program(const struct choice *c, const struct workload *w, const struct device_desc *d,
                         struct program *out, struct blobs *blobs, struct why *why)
 {
+    assert(c->t && c->space);
     return template_program(c->t, w, d, c->space, &c->config, out, blobs, why);
 }
 
 enum err choice_kernels(const struct choice *c, const struct workload *w, const struct device_desc *d,
                         struct program *out, struct blobs *blobs, struct why *why)
 {
+    assert(c->t && c->space);
     return template_kernels(c->t, w, d, c->space, &c->config, out, blobs, why);
 }

@@ -3,6 +3,7 @@
 
 #include "kernels/epilogue.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static double doublings(const struct operator_key *key, int64_t a, int64_t b)
 {
     const double more = key->min < 1 ? 1 - (double)key->min : 0;
 
+    assert((double)a + more > 0 && (double)b + more > 0);
     return log2(((double)a + more) / ((double)b + more));
 }
 
@@ -126,6 +128,7 @@ static struct space **space_of(struct spaces *s, const struct template *t, const
 
     while (i < MAX_TEMPLATES - 1 && w->op->templates[i] && w->op->templates[i] != t)
         i++;
+    assert(w->op->templates[i] == t); /* entries are of templates that compute the operator */
     if (!s->asked[i] && t->fit(w, d, NULL) > FIT_BASELINE)
         (void)template_space(t, w, d, &s->of[i], NULL);
     s->asked[i] = true;
@@ -159,6 +162,7 @@ enum err choice_nearest(const struct choice_entry *first, const struct workload 
         const struct choice_entry *c = all[i].entry;
         struct space **s = space_of(&spaces, c->t, w, d);
 
+        assert(all[i].distance < INFINITY && (i == 0 || all[i].distance >= all[i - 1].distance));
         found = *s && choice_config(c->record, *s, &config) == ERR_OK;
         if (!found)
             continue;

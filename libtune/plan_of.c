@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libtune/plan_of.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ struct making {
 static void *keep(struct making *m, size_t n, size_t n_each)
 {
     struct piece *piece = n < ((size_t)1 << 40) / (n_each + 1) ? calloc(1, sizeof *piece + 16 + n * n_each) : NULL;
+    assert(n_each > 0);
     if (piece == NULL) {
         return NULL;
     }
@@ -104,6 +106,7 @@ static enum err keep_lines(struct making *m, const struct blob *source, struct e
         copy += n_line + 1;
         at += n_line;
     }
+    assert(at == end);
     to->lines = lines;
     to->n_lines = n;
     return ERR_OK;
@@ -179,6 +182,7 @@ static enum err keep_content(struct making *m, const struct program_buffer *from
 
 static enum err make_buffer(struct making *m, const struct program_buffer *from, struct exec_buffer *to)
 {
+    assert((unsigned)from->role < N_ROLES && from->n_elems > 0);
     to->id = keep_text(m, from->id);
     to->role = roles[from->role];
     to->n_bytes = (size_t)from->n_elems * dtype_bytes(from->dtype);
@@ -240,6 +244,7 @@ static enum err make_fill(struct making *m, const struct program_launch *from, s
     if (args == NULL) {
         return no_memory(m);
     }
+    assert(from->n_args == 2 && dtype_bytes(t) <= sizeof element);
     dtype_store(t, element, 0, from->args[1].real);
     for (int i = 7; i >= 0; i--) {
         bits = bits << 8 | element[i];
@@ -259,6 +264,9 @@ static enum err make_args(struct making *m, const struct program_launch *from, s
         return no_memory(m);
     }
     for (size_t i = 0; i < from->n_args; i++) {
+        if (from->args[i].kind == ARG_F64) {
+            return why_set(m->why, ERR_UNSUPPORTED, "launch '%s': plans have no arguments of f64", from->id);
+        }
         make_arg(&from->args[i], &args[i]);
     }
     to->args = args;
@@ -268,6 +276,7 @@ static enum err make_args(struct making *m, const struct program_launch *from, s
 
 static enum err make_launch(struct making *m, const struct program_launch *from, struct exec_launch *to)
 {
+    assert((unsigned)from->op < N_LAUNCH_OPS && from->phase != PHASE_REFERENCE);
     to->op = ops[from->op];
     to->pack = from->phase == PHASE_PACK;
     to->i_module = from->i_module;
@@ -309,6 +318,7 @@ static enum err make_loops(struct making *m)
     }
     for (size_t i = 0; i < m->p->n_loops; i++) {
         const struct program_loop *l = &m->p->loops[i];
+        assert(l->first <= l->last && (size_t)l->last < m->p->n_launches);
         if (m->p->launches[l->first].phase != PHASE_REFERENCE) {
             loops[plan->n_loops++] = (struct exec_loop){m->launch_index[l->first], m->launch_index[l->last], l->count};
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libtune/tune_parts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -74,6 +75,7 @@ enum tune_status tune_pack(struct tune_plan *p, const struct tune_backend *backe
         free(w);
         return s;
     }
+    assert(w->packed);
     atomic_fetch_add(&p->n_users, 1);
     w->plan = p;
     *out = w;
@@ -84,6 +86,7 @@ void tune_weights_free(struct tune_weights *w)
 {
     if (!w)
         return;
+    assert(w->plan && w->packed);
     pthread_mutex_lock(&w->plan->t->lock);
     w->plan->t->backend->packed_free(w->packed);
     pthread_mutex_unlock(&w->plan->t->lock);
@@ -99,6 +102,7 @@ static enum tune_status run(struct tune_plan *p, void *queue, const void *tensor
 
     if (s != TUNE_OK)
         return s;
+    assert(p->op && (w || p->nothing_packed));
     return tune_fail_exec(p->t->backend->run(p->op, queue, tensors, w ? w->packed : p->nothing_packed, &words), &words);
 }
 

@@ -5,6 +5,8 @@
 #include "runtime/given.h"
 #include "runtime/nvrtc.h"
 
+#include <assert.h>
+
 static enum exec_status op_open(void *session, const struct exec_plan *plan, struct exec_words *words, void **out)
 {
     struct exec_cu_op *op = NULL;
@@ -67,6 +69,7 @@ static enum err compile_module(const struct tune *t, struct program_module *m, s
 
     if (m->lang != LANG_CUDA_C)
         return ERR_OK;
+    assert(t->nvrtc && sm > 0);
     if (!nvrtc_target(t->nvrtc, sm, &sm, &as_ptx))
         return nvrtc_supports(t->nvrtc, sm, why);
     e = nvrtc_build(t->nvrtc, m, blobs, sm, as_ptx, &built, why);

@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ static char *words_instead(const struct choice *c)
 {
     char words[WORKLOAD_MAX_TEXT + 64];
 
+    assert(c->kind == CHOICE_DEFAULT || (c->kind == CHOICE_NEAREST && c->record));
     if (c->kind == CHOICE_DEFAULT)
         snprintf(words, sizeof words, "default of %s", c->t->id);
     else
@@ -36,6 +38,7 @@ static void add(struct tune *t, const char *workload, const struct choice *c)
     const bool is_full = (t->n_missed & (t->n_missed - 1)) == 0; /* room for 1, 2, 4 .. */
     struct tune_missed *grown = t->missed;
 
+    assert(t->n_missed < MAX_MISSED);
     if (is_full)
         grown = realloc(t->missed, (t->n_missed ? 2 * t->n_missed : 1) * sizeof *grown);
     if (grown)
@@ -79,6 +82,7 @@ static void summarise(const struct tune *t, char *text, size_t n_bytes)
     double farthest = 0;
     char nearest[64] = "none";
 
+    assert(t->n_missed > 0);
     for (size_t i = 0; i < t->n_missed; i++)
         if (t->missed[i].kind == CHOICE_NEAREST) {
             n_nearest++;

@@ -4,6 +4,7 @@
 #include "logs/log.h"
 #include "runtime/nvrtc.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,6 +148,7 @@ enum tune_status tune_begin(struct tune *t, const char *log, const struct tune_o
 
 void tune_release(struct tune *t)
 {
+    assert(!t || atomic_load(&t->n_users) > 0);
     if (!t || atomic_fetch_sub(&t->n_users, 1) != 1)
         return;
     if (t->session)
@@ -171,6 +173,7 @@ enum tune_status tune_about(const struct tune *t, struct tune_info *out)
 
     if (!t || !out)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_about: expected an open log and where to write to");
+    assert(t->choices); /* an open log has them */
     notes = choices_notes(t->choices);
     info = (struct tune_info){
         .api = t->backend->api,

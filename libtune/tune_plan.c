@@ -3,6 +3,7 @@
 
 #include "libtune/plan_of.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,7 @@ static struct tune_tensor tensor_of(const struct program_buffer *b, enum tune_ro
 {
     struct tune_tensor t = {.role = role, .n_dims = b->n_dims};
 
+    assert(b->n_dims >= 0 && b->n_dims <= 8);
     snprintf(names[0], PROGRAM_ID_BYTES, "%s", b->id);
     snprintf(names[1], PROGRAM_ID_BYTES, "%s", b->layout);
     t.name = names[0];
@@ -98,6 +100,7 @@ static enum tune_status list_tensors(struct tune_plan *p, const struct program *
         else
             p->tensors[p->n_tensors++] = tensor_of(b, role, p->names[i]);
     }
+    assert(p->n_tensors + p->n_weights <= from->n_buffers);
     return TUNE_OK;
 }
 
@@ -106,6 +109,7 @@ static enum tune_status describe(struct tune_plan *p, const struct program *from
     struct buf knobs;
     enum err e;
 
+    assert(p->choice.space && !p->knobs && !p->tensors);
     p->flops = from->flops;
     p->bytes = from->bytes_min;
     buf_init(&knobs, 65536);
@@ -122,6 +126,7 @@ static enum tune_status open_op(struct tune_plan *p)
     struct exec_words words = {""};
     enum exec_status s;
 
+    assert(p->exec && !p->op);
     pthread_mutex_lock(&p->t->lock);
     s = p->t->backend->op_open(p->t->session, p->exec, &words, &p->op);
     pthread_mutex_unlock(&p->t->lock);
@@ -230,6 +235,7 @@ void tune_plan_release(struct tune_plan *p)
 {
     struct tune *t;
 
+    assert(!p || atomic_load(&p->n_users) > 0);
     if (!p || atomic_fetch_sub(&p->n_users, 1) != 1)
         return;
     t = p->t;
@@ -253,6 +259,7 @@ enum tune_status tune_plan_about(const struct tune_plan *p, struct tune_plan_inf
 
     if (!p || !out)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_plan_about: expected a plan and where to write to");
+    assert(p->text && p->knobs && p->choice.t);
     info = (struct tune_plan_info){
         .workload = p->text,
         .choice = (enum tune_choice)p->choice.kind,

@@ -3,6 +3,7 @@
  * longer one than this library's. */
 #include "libtune/tune_parts.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ enum tune_status tune_take_sized(const char *name, const void *callers, void *ow
         return no_size(name);
     if (!is_zero((const unsigned char *)callers + n, size - n))
         return tune_fail(TUNE_BAD_ARGUMENT, "%s: a member is set that libtune " TUNE_VERSION " does not know", name);
+    assert(n <= n_own && n <= size);
     memset(own, 0, n_own);
     memcpy(own, callers, n);
     return TUNE_OK;
@@ -49,6 +51,7 @@ enum tune_status tune_give_sized(const char *name, const void *own, size_t n_own
 
     if (!size)
         return no_size(name);
+    assert(n <= n_own && n <= size);
     memcpy(callers, own, n);
     memset((unsigned char *)callers + n, 0, size - n);
     memcpy(callers, &size, sizeof size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libtune/tune_parts.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -50,5 +51,7 @@ enum tune_status tune_fail(enum tune_status status, const char *format, ...)
 /* The first numbers of both lists are the same. */
 enum tune_status tune_fail_exec(enum exec_status status, const struct exec_words *why)
 {
+    static_assert((int)TUNE_OTHER_DEVICE == (int)EXEC_OTHER_DEVICE, "the first numbers are the same");
+    assert((unsigned)status <= EXEC_OTHER_DEVICE);
     return status == EXEC_OK ? TUNE_OK : tune_fail((enum tune_status)status, "%s", why->text);
 }

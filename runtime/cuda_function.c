@@ -2,6 +2,7 @@
 /* cuda_function.c - the functions of a program's launches and what the built code says of itself. */
 #include "runtime/cuda.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static void add_resources(const struct program_launch *launch, cuda_function f, 
             return;
     if (report->n_resources == LOAD_MAX_RESOURCES)
         return;
+    assert(report->n_resources < LOAD_MAX_RESOURCES);
     r = &report->resources[report->n_resources++];
     *r = (struct kernel_resources){.registers = attribute(f, CUDA_FUNC_REGISTERS),
                                    .local_bytes = attribute(f, CUDA_FUNC_SHARED_BYTES),
@@ -55,6 +57,7 @@ static enum err check_arguments(const struct program_launch *launch, cuda_functi
         if (cuda.cuFuncGetParamInfo(f, i, &offset, &n))
             return why_set(why, ERR_COMPILE, "launch '%s': kernel %s takes %zu arguments, the launch gives %zu",
                            launch->id, launch->kernel, i, launch->n_args);
+        assert(bytes[launch->args[i].kind]); /* others were refused before */
         if (n != bytes[launch->args[i].kind])
             return why_set(why, ERR_COMPILE,
                            "launch '%s': argument %zu of kernel %s has %zu bytes, the launch gives %zu", launch->id, i,
@@ -148,6 +151,7 @@ static enum err find_one(struct loaded *l, size_t i, const struct cuda_figures *
 
     if (launch->op != LAUNCH_KERNEL)
         return ERR_OK;
+    assert((size_t)launch->i_module < l->program.n_modules && l->modules[launch->i_module]);
     error = cuda.cuModuleGetFunction(&l->functions[i], l->modules[launch->i_module], launch->kernel);
     if (error == CUDA_NOT_FOUND)
         return why_set(why, ERR_COMPILE, "module '%s' has no kernel named %s (extern \"C\" keeps a name as it is)",

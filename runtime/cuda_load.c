@@ -4,6 +4,7 @@
 #include "runtime/cuda.h"
 #include "runtime/fill_cache.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ enum err cuda_write(struct loaded *l, int i_buffer, const void *data, struct why
     enum err e = cuda_enter(l->device, why);
     cuda_result error;
 
+    assert((size_t)i_buffer < l->program.n_buffers && l->mems[i_buffer]);
     if (e)
         return e;
     error = cuda.cuMemcpyHtoDAsync_v2(l->mems[i_buffer], data, n, l->streams[0]);
@@ -101,6 +103,7 @@ enum err cuda_read(struct loaded *l, int i_buffer, void *data, struct why *why)
     const size_t n = buffer_bytes(&l->program.buffers[i_buffer]);
     const enum err e = cuda_enter(l->device, why);
 
+    assert((size_t)i_buffer < l->program.n_buffers && l->mems[i_buffer]);
     if (e)
         return e;
     return copied(l, cuda.cuMemcpyDtoHAsync_v2(data, l->mems[i_buffer], n, l->streams[0]), why, "reading a buffer");

@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "runtime/cuda.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,7 @@ static cuda_result start_kernel(struct loaded *l, size_t i, const int64_t *itera
     union value values[PROGRAM_MAX_ARGS];
     void *params[PROGRAM_MAX_ARGS];
 
+    assert(l->functions[i] && x->n_args <= PROGRAM_MAX_ARGS);
     for (size_t a = 0; a < x->n_args; a++) {
         values[a] = value_of(l, &x->args[a], iteration);
         params[a] = &values[a];
@@ -137,6 +139,7 @@ static cuda_result start_fill(struct loaded *l, size_t i, const int64_t *iterati
     uint32_t pattern = 0; /* its first bytes are the element's: little-endian, as all hosts of such devices are */
 
     (void)iteration;
+    assert(x->n_args == 2 && dtype_bytes(b->dtype) <= sizeof pattern);
     dtype_store(b->dtype, &pattern, 0, x->args[1].real);
     switch (dtype_bytes(b->dtype)) {
     case 1:
@@ -154,6 +157,7 @@ static cuda_result start_copy(struct loaded *l, size_t i, const int64_t *iterati
     const struct program_arg *a = x->args;
 
     (void)iteration;
+    assert(x->n_args == 3);
     return cuda.cuMemcpyDtoDAsync_v2(l->mems[a[0].i_buffer], l->mems[a[1].i_buffer], (size_t)a[2].integer,
                                      l->streams[x->queue]);
 }
@@ -174,9 +178,11 @@ static enum err start_one(size_t i, const int64_t *iteration, void *arg)
     char what[PROGRAM_ID_BYTES + 64];
     cuda_result error = 0;
 
+    assert(l->streams[x->queue]);
     for (size_t a = 0; !error && a < x->n_after; a++) {
         const int other = x->after[a];
 
+        assert((size_t)other < l->program.n_launches);
         if (l->program.launches[other].queue != x->queue && l->ran[other])
             error = cuda.cuStreamWaitEvent(l->streams[x->queue], l->after[other], 0);
     }
@@ -295,6 +301,7 @@ static void note_time(struct replay *r, bool graph, int64_t ns)
     int *n = graph ? &r->n_graph : &r->n_direct;
     int64_t *best = graph ? &r->graph_ns : &r->direct_ns;
 
+    assert(*n >= 0 && *n <= TRIALS);
     if (*n > 0 && (*n == 1 || ns < *best))
         *best = ns;
     if (*n < TRIALS)
@@ -345,6 +352,7 @@ static enum err start_all(struct loaded *l, enum launch_phase phase, bool graph,
 {
     cuda_result error;
 
+    assert(!graph || (phase == PHASE_RUN && l->replay.graph));
     if (!graph)
         return start_phase(l, phase, why);
     error = cuda.cuGraphLaunch(l->replay.graph, l->streams[0]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/device_checks.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 size_t buffer_bytes(const struct program_buffer *b)
 {
+    assert(b->n_elems >= 0);
     return (size_t)b->n_elems * dtype_bytes(b->dtype);
 }
 
@@ -105,6 +107,7 @@ void report_add_log(struct load_report *report, const char *id, const char *text
 
     if (!text[strspn(text, " \t\r\n")])
         return;
+    assert(!report->log || strlen(report->log) <= LOAD_LOG_BYTES);
     buf_init(&log, 2 * LOAD_LOG_BYTES + 65536);
     buf_printf(&log, "%s[%s]\n%.*s", report->log ? report->log : "", id, (int)LOAD_LOG_BYTES, text);
     if (log.len > LOAD_LOG_BYTES)

@@ -3,6 +3,7 @@
 
 #include "core/buf.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static const struct {
 
 static const char *text_at(const struct device_desc *d, size_t i)
 {
+    assert(i < COUNT(texts));
     return (const char *)d + texts[i].offset;
 }
 
@@ -58,6 +60,7 @@ static int64_t number_at(const struct device_desc *d, size_t i)
 {
     int64_t v;
 
+    assert(i < COUNT(numbers));
     memcpy(&v, (const char *)d + numbers[i].offset, sizeof v);
     return v;
 }
@@ -74,6 +77,7 @@ struct sha256 device_desc_fingerprint(const struct device_desc *d)
                   (long long)d->threads);
     if (d->sm)
         n += snprintf(text + n, sizeof text - (size_t)n, "sm=%lld\n", (long long)d->sm);
+    assert(n > 0 && (size_t)n < sizeof text);
     return sha256_of(text, (size_t)n);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/dtype.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,11 +16,13 @@ static const struct {
 
 const char *dtype_name(enum dtype t)
 {
+    assert((unsigned)t < N_DTYPES);
     return dtypes[t].name;
 }
 
 size_t dtype_bytes(enum dtype t)
 {
+    assert((unsigned)t < N_DTYPES);
     return dtypes[t].n_bytes;
 }
 

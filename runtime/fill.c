@@ -4,6 +4,7 @@
 #include "core/rng.h"
 #include "runtime/program.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ static void make_ints(const struct program_fill *f, int64_t first, size_t n, dou
     const double step = f->step == 0 ? 1 : f->step;
     uint64_t words[CHUNK];
 
+    assert(n <= CHUNK && f->lo <= f->hi);
     rng_at_each(f->seed, (uint64_t)first, words, n);
     for (size_t i = 0; i < n; i++)
         out[i] = (f->lo + (double)(int64_t)((unsigned __int128)words[i] * span >> 64)) * step;
@@ -33,6 +35,7 @@ static void make_normals(const struct program_fill *f, int64_t first, size_t n, 
 {
     uint64_t words[3 * CHUNK];
 
+    assert(n <= CHUNK);
     rng_at_each(f->seed, 3 * (uint64_t)first, words, 3 * n);
     for (size_t i = 0; i < n; i++) {
         const int32_t sum =
@@ -88,6 +91,7 @@ enum err fill_elems(const struct program_fill *f, enum dtype t, void *data, int6
         memset(data, 0xff, (size_t)n * dtype_bytes(t));
         return ERR_OK;
     }
+    assert(makers[f->kind]);
     for (int64_t first = 0; first < n; first += CHUNK) {
         const size_t n_chunk = n - first < CHUNK ? (size_t)(n - first) : CHUNK;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/fill_cache.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ static struct {
 
 static void forget(struct entry *e)
 {
+    assert(e && e->data && cache.sum_bytes >= e->n_bytes);
     free(e->data);
     cache.sum_bytes -= e->n_bytes;
     *e = (struct entry){.n_bytes = 0};
@@ -41,6 +43,7 @@ static struct entry *oldest(void)
 /* A free entry with room for n_bytes (<= max_bytes). */
 static struct entry *make_room(size_t n_bytes)
 {
+    assert(n_bytes <= cache.max_bytes);
     while (cache.sum_bytes + n_bytes > cache.max_bytes)
         forget(oldest());
     for (struct entry *e = cache.entries; e < cache.entries + MAX_ENTRIES; e++)
@@ -125,6 +128,7 @@ enum err fill_lend(const struct program_fill *f, enum dtype t, int64_t n_elems, 
         e = make_room(n_bytes);
         *e = (struct entry){.fill = *f, .dtype = t, .n_elems = n_elems, .n_bytes = n_bytes, .data = data};
         cache.sum_bytes += n_bytes;
+        assert(cache.sum_bytes <= cache.max_bytes);
     }
     e->used = ++cache.stamp;
     *out = (struct fill_use){.data = e->data};

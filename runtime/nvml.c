@@ -91,6 +91,7 @@ static void put_reasons(unsigned long long bits, char *out, size_t n_out)
 {
     size_t at = 0;
 
+    assert(n_out > 0);
     out[0] = '\0';
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if ((bits & reasons[i].bit) && at + strlen(reasons[i].word) + 2 <= n_out)

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "runtime/nvrtc_api.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -81,6 +82,7 @@ void nvrtc_close(struct nvrtc *n)
 
 int nvrtc_version(const struct nvrtc *n)
 {
+    assert(n->version > 0);
     return n->version;
 }
 
@@ -110,6 +112,7 @@ enum err nvrtc_supports(const struct nvrtc *n, int sm, struct why *why)
     const char *advice = sm < 75 ? "use an NVRTC of CUDA 12 or older, e.g. from PyPI nvidia-cuda-nvrtc-cu12"
                                  : "use that of a newer CUDA, e.g. from PyPI nvidia-cuda-nvrtc";
 
+    assert(n->n_archs > 0);
     if (makes(n, sm))
         return ERR_OK;
     return why_set(why, ERR_UNSUPPORTED,

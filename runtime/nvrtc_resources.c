@@ -7,6 +7,7 @@
  * Functions that are no kernels are told too, without the first line. */
 #include "runtime/nvrtc.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static enum err begin(struct reading *r, const char *quoted)
 {
     const size_t n = strcspn(quoted, "'");
 
+    assert(r->n <= r->cap);
     if (r->n == MAX_KERNELS)
         return ERR_LIMIT;
     if (r->n == r->cap) {
@@ -83,6 +85,7 @@ static void take_numbers(struct reading *r, const char *line)
 {
     struct kernel_resources *k = &r->list[r->n - 1];
 
+    assert(r->n > 0);
     if (strstr(line, "bytes stack frame")) {
         k->stack_bytes = number_before(line, " bytes stack frame", -1);
         k->spill_bytes = number_before(line, " bytes spill stores", 0) + number_before(line, " bytes spill loads", 0);

@@ -8,6 +8,7 @@
 #include "runtime/opencl_binary.h"
 #include "runtime/opencl_memory.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,7 @@ static enum err check_limits(const struct device_desc *d, const struct program *
 
 static size_t bytes_of(const struct loaded *l, size_t i_buffer)
 {
+    assert(i_buffer < l->program.n_buffers);
     return buffer_bytes(&l->program.buffers[i_buffer]);
 }
 
@@ -372,6 +374,7 @@ static cl_int enqueue_kernel(struct loaded *l, const struct start *s)
     const struct program_launch *launch = &l->program.launches[s->i_launch];
     size_t global[3], local[3];
 
+    assert(l->kernels[s->i_launch]);
     for (int d = 0; d < 3; d++) {
         local[d] = (size_t)launch->block[d];
         global[d] = (size_t)(launch->grid[d] * launch->block[d]);
@@ -387,6 +390,7 @@ static cl_int enqueue_fill(struct loaded *l, const struct start *s)
     const enum dtype t = l->program.buffers[to].dtype;
     char pattern[8] = {0};
 
+    assert(launch->n_args == 2 && dtype_bytes(t) <= sizeof pattern);
     dtype_store(t, pattern, 0, launch->args[1].real);
     return clEnqueueFillBuffer(l->queues[launch->queue], l->mems[to], pattern, dtype_bytes(t), 0,
                                bytes_of(l, (size_t)to), s->n_wait, s->wait, s->event);
@@ -397,6 +401,7 @@ static cl_int enqueue_copy(struct loaded *l, const struct start *s)
     const struct program_launch *launch = &l->program.launches[s->i_launch];
     const struct program_arg *a = launch->args;
 
+    assert(launch->n_args == 3);
     return clEnqueueCopyBuffer(l->queues[launch->queue], l->mems[a[1].i_buffer], l->mems[a[0].i_buffer], 0, 0,
                                (size_t)a[2].integer, s->n_wait, s->wait, s->event);
 }
@@ -420,6 +425,7 @@ static cl_int bump_args(struct loaded *l, size_t i_launch, const int64_t *iterat
 /* Room for one more event. */
 static struct started *next_started(struct loaded *l)
 {
+    assert(l->n_started <= l->cap_started);
     if (l->n_started == l->cap_started) {
         const size_t cap = l->cap_started ? 2 * l->cap_started : 64;
         struct started *grown = realloc(l->started, cap * sizeof *grown);
@@ -449,6 +455,8 @@ static enum err enqueue_one(size_t i_launch, const int64_t *iteration, void *arg
 
     if (!started)
         return ERR_NOMEM;
+    assert(launch->n_after <= PROGRAM_MAX_AFTER);
+    assert(launch->queue < OPENCL_QUEUES && l->queues[launch->queue]);
     for (size_t a = 0; a < launch->n_after; a++)
         if (l->latest[launch->after[a]])
             wait[s.n_wait++] = l->latest[launch->after[a]];
@@ -499,6 +507,7 @@ static enum err collect(struct loaded *l, int64_t *device_ns, struct why *why)
         const cl_event event = l->started[i].event;
         cl_int state = CL_COMPLETE, error;
 
+        assert(event);
         error = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
         if (error != CL_SUCCESS || state < 0)
             return why_set(why, ERR_DEVICE, "launch '%s': %s", id, opencl_error_name(error ? error : state));

@@ -2,6 +2,7 @@
 /* opencl_desc.c - which OpenCL devices there are, and what they say of themselves. */
 #include "runtime/opencl.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,7 @@ enum err opencl_pick(const char *selector, cl_platform_id *platform, cl_device_i
             p++;
     if (p >= n || d >= devices_of(list[p], devices))
         return why_set(why, ERR_NOT_FOUND, "no OpenCL device %u.%u (%u platforms)", p, d, (unsigned)n);
+    assert(p < MAX_PLATFORMS && d < MAX_DEVICES);
     *platform = list[p];
     *device = devices[d];
     return ERR_OK;

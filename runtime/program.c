@@ -2,6 +2,7 @@
 /* program.c - builders: arrays that grow by doubling, entries zeroed. */
 #include "runtime/program.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static void *append(void **items, size_t *n, size_t n_bytes, size_t max)
     const size_t cap = *n ? *n * 2 : 1;
     char *at;
 
+    assert(*items || *n == 0);
     if (*n >= max)
         return NULL;
     if ((*n & (*n - 1)) == 0) {
@@ -270,6 +272,7 @@ static void tell(struct blob_walk *w, const struct sha256 *name)
     for (size_t i = 0; i < w->n_told; i++)
         if (strcmp(w->told[i], name->hex) == 0)
             return;
+    assert(w->n_told < w->cap); /* room for every name that a program can have */
     if (w->n_told < w->cap)
         w->told[w->n_told++] = name->hex;
     w->each(name->hex, w->arg);

@@ -2,6 +2,8 @@
 /* program_loops.c - launches that repeat: walking them in order, and checking that they may. */
 #include "runtime/program_loops.h"
 
+#include <assert.h>
+
 #define MAX_BUMP ((int64_t)1 << 31)
 
 int64_t program_arg_value(const struct program_arg *a, const int64_t *iteration)
@@ -35,6 +37,7 @@ static enum err walk_range(struct walk *w, size_t first, size_t last, size_t i_l
     const struct program *p = w->p;
     enum err e = ERR_OK;
 
+    assert(first <= last && last < p->n_launches);
     for (size_t i = first; !e && i <= last; i++) {
         while (i_loop < p->n_loops && (size_t)p->loops[i_loop].first < i)
             i_loop++;
@@ -43,6 +46,7 @@ static enum err walk_range(struct walk *w, size_t first, size_t last, size_t i_l
                 e = w->each(i, w->iteration, w->arg);
             continue;
         }
+        assert(depth < PROGRAM_MAX_NEST);
         if (p->launches[i].phase == w->phase) {
             for (int64_t n = 0; !e && n < p->loops[i_loop].count; n++) {
                 w->iteration[depth] = n;
@@ -139,6 +143,7 @@ static enum err check_repeats(const struct program *p, size_t i, int64_t *left_r
 
     for (size_t k = 0; k < p->n_loops; k++)
         if (holds(&p->loops[k], i)) {
+            assert(depth < PROGRAM_MAX_NEST); /* check_loop has seen to it */
             counts[depth++] = p->loops[k].count;
             runs = runs > PROGRAM_MAX_RUNS ? runs : runs * p->loops[k].count;
         }

@@ -4,6 +4,7 @@
 #include "runtime/program.h"
 #include "runtime/program_names.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -255,6 +256,7 @@ static enum err read_bump(struct program_launch *l, const cJSON *o, struct why *
 
     if (e)
         return e;
+    assert(l->n_args > 0); /* the one that was added last */
     cJSON_ArrayForEach(item, list)
     {
         const double v = item->valuedouble;
@@ -362,6 +364,7 @@ static enum err names_of(const cJSON *list, struct launch_names *out, struct why
         out->sorted[i].i = i;
         i++;
     }
+    assert(i == cJSON_GetArraySize(list));
     out->n = (size_t)i;
     qsort(out->sorted, out->n, sizeof *out->sorted, by_id);
     return ERR_OK;

@@ -3,6 +3,7 @@
 #include "runtime/program.h"
 #include "runtime/program_names.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A number, a text, a hash, unless it is the default. */
@@ -45,6 +46,7 @@ static cJSON *of_numbers(const int64_t *v, int n, bool *ok)
 {
     cJSON *list = cJSON_CreateArray();
 
+    assert(n >= 0 && n <= 8);
     for (int i = 0; i < n; i++)
         push(list, cJSON_CreateNumber((double)v[i]), ok);
     return list;
@@ -99,6 +101,7 @@ static cJSON *of_arg(const struct program *p, const struct program_arg *a, bool 
 {
     cJSON *o = cJSON_CreateObject();
 
+    assert(a->kind != ARG_BUFFER || (size_t)a->i_buffer < p->n_buffers);
     if (a->kind == ARG_BUFFER)
         json_add_text(o, program_arg_names[a->kind], p->buffers[a->i_buffer].id, ok);
     else if (a->kind == ARG_F32 || a->kind == ARG_F64)
@@ -125,6 +128,7 @@ static cJSON *of_launch(const struct program *p, const struct program_launch *l,
     if (l->phase != PHASE_RUN)
         json_add_text(o, "phase", program_phase_names[l->phase], ok);
     if (l->op == LAUNCH_KERNEL) {
+        assert((size_t)l->i_module < p->n_modules);
         json_add_text(o, "module", p->modules[l->i_module].id, ok);
         json_add_text(o, "kernel", l->kernel, ok);
         json_add_item(o, "grid", of_numbers(l->grid, 3, ok), ok);
@@ -147,6 +151,7 @@ static cJSON *of_loop(const struct program *p, const struct program_loop *l, boo
 {
     cJSON *o = cJSON_CreateObject();
 
+    assert(l->first <= l->last && (size_t)l->last < p->n_launches);
     json_add_text(o, "first", p->launches[l->first].id, ok);
     json_add_text(o, "last", p->launches[l->last].id, ok);
     json_add_i64(o, "count", l->count, ok);
@@ -157,6 +162,7 @@ static cJSON *of_check(const struct program *p, const struct program_check *c, b
 {
     cJSON *o = cJSON_CreateObject();
 
+    assert((size_t)c->i_buffer < p->n_buffers);
     json_add_text(o, "kind", program_check_names[c->kind], ok);
     json_add_text(o, "buffer", p->buffers[c->i_buffer].id, ok);
     if (c->kind == CHECK_BUFFER)

@@ -7,6 +7,7 @@
 #include "core/file.h"
 #include "runtime/device.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -198,6 +199,7 @@ static enum err find_row(const struct device *d, const cJSON *knobs, size_t *out
 {
     const cJSON *wanted[MAX_KNOBS];
 
+    assert(d->n_knobs <= MAX_KNOBS);
     for (size_t k = 0; k < d->n_knobs; k++) {
         const char *name = d->table.cells[d->knob_columns[k]];
 
@@ -242,6 +244,7 @@ static enum err replay_load(struct device *d, const struct program *p, const str
         return e;
     if (d->delay > 0)
         clock_sleep_ms((int64_t)((double)recorded_ns(d, i_row, d->cost_ms) * d->delay / 1e6));
+    assert(i_row < d->table.n_rows);
     status = csvz_text(&d->table, i_row, (size_t)d->status);
     if (strcmp(status, "compile") == 0)
         return why_set(why, ERR_COMPILE, "recorded as not compiling");

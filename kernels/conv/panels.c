@@ -5,6 +5,8 @@
 
 #include "kernels/conv/split.h"
 
+#include <assert.h>
+
 static const char *const forms[] = {"explicit", "fused"};
 
 static const struct build_knob knobs[] = {
@@ -152,6 +154,7 @@ void panels_program(struct build *b, const struct panels *from)
     const int wp = build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, k_tiles * rows * mwg);
     const int cols = fused ? 0 : build_buffer(b, "cols", ROLE_SCRATCH, b->w->dtype, z.n * n_tiles * rows * nwg);
 
+    assert(mwg % block[0] == 0 && nwg % block[1] == 0 && rows % kwg == 0);
     build_module(b, from->file);
     conv_define_shape(b, &z);
     build_defines(b, (const struct build_define[]){

@@ -4,6 +4,7 @@
 #include "kernels/expect.h"
 #include "runtime/cuda_arch.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static const int64_t layout_lanes[] = {1, 4, 8, 16};
 
 int64_t conv_layout_lanes(int64_t word)
 {
+    assert(word >= 0 && word < 4);
     return layout_lanes[word];
 }
 
@@ -62,6 +64,7 @@ struct conv_shape conv_shape_of(const struct workload *w)
     s.q = extent(s.w, s.left, s.right, s.s, s.dil_w, s.stride_w);
     s.x_lanes = s.c % lanes ? 1 : lanes;
     s.y_lanes = s.k % lanes ? 1 : lanes;
+    assert(s.groups > 0 && s.c % s.x_lanes == 0 && s.k % s.y_lanes == 0);
     return s;
 }
 

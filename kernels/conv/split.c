@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv/split.h"
 
+#include <assert.h>
+
 #define SUM_GROUP 128 /* work-items */
 
 enum err split_add_knob(struct space *s, struct why *why)
@@ -58,6 +60,7 @@ void split_last_launch(struct build *b, const struct conv_shape *z, const char *
     }
     for (; buffers[n_buffers] >= 0; n_buffers++)
         all[n_buffers] = buffers[n_buffers];
+    assert(n_buffers < PROGRAM_MAX_ARGS - 1);
     all[n_buffers] = build_buffer(b, "partial", ROLE_SCRATCH, build_sums(b), split * n);
     all[n_buffers + 1] = -1;
     build_define(b, "SUM_WG", wg);

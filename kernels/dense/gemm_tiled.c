@@ -4,6 +4,7 @@
 #include "kernels/dense/dense.h"
 #include "runtime/cuda_arch.h"
 
+#include <assert.h>
 #include <string.h>
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
@@ -174,6 +175,8 @@ static void program(struct build *b)
     const int xt = build_buffer(b, "xt", ROLE_SCRATCH, b->w->dtype, kp * m_padded);
     const bool dynamic = tile_bytes > build_max_local(b->d);
 
+    assert(kp % 16 == 0 && n_padded % 16 == 0 && m_padded % 16 == 0); /* packed in squares of 16 */
+    assert(kp >= z.k && n_padded >= z.n && m_padded >= z.m);
     build_module(b, "dense/gemm_tiled.cl");
     gemm_define_shape(b, &z);
     build_define(b, "VEC", build_int(b, "vwn"));

@@ -2,6 +2,8 @@
 /* cpu.c - matrix products for CPUs: the space, the default and the launches of cpu.clh. */
 #include "kernels/gemm/gemm.h"
 
+#include <assert.h>
+
 #define PACK_STEP 64
 #define ALL 16777216 /* every value not under it: one config says "all of them" */
 
@@ -152,6 +154,7 @@ void gemm_cpu_program(struct build *b, const struct gemm_shape *z, const char *k
     const int wp = packs_w ? 1 : build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, panels * nr * z->k);
     const int xp = copy_x ? build_buffer(b, "xp", ROLE_SCRATCH, sum, z->m * odd_lines(z->k)) : 0;
 
+    assert(panels * nr >= z->n && (panels - 1) * nr < z->n);
     build_module(b, kernel_file);
     gemm_define_shape(b, z);
     b->p->needs_local_bytes = build_int(b, "local_bytes");

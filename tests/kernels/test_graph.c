@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "kernels/graph_lower.h"
+#include "kernels/graph_work.h"
 #include "kernels/network.h"
 
 #include <setjmp.h>
@@ -34,6 +35,174 @@ static void plain_workload(const struct graph *g, size_t i, struct buf *out)
         fail_msg("%s", why.text);
     buf_append(out, buf_text(&text), (size_t)(strstr(buf_text(&text), " epilogue=") - buf_text(&text)));
     buf_fini(&text);
+}
+
+static struct graph parsed(const char *text)
+{
+    struct graph g;
+    struct why why = {""};
+
+    if (graph_parse("small", text, strlen(text), &g, &why))
+        fail_msg("%s", why.text);
+    return g;
+}
+
+/* Six tensors by hand: {bytes, first step, last step, the slot that fits best}. */
+static void memory_is_shared_by_tensors_whose_lives_are_apart(void **state)
+{
+    static const struct {
+        int64_t n_bytes;
+        int first, last, slot;
+    } cases[] = {{100, -1, 0, -1},                /* the caller's input */
+                 {50, 0, 1, 0},    {10, 1, 3, 1}, /* the first is read in step 1: not free yet */
+                 {40, 2, 3, 0},                   /* 50 bytes are free */
+                 {8, 3, 5, 2},                    /* both are read in step 3 */
+                 {9, 4, 5, 1},                    /* of 50 and 10 free bytes the smaller that holds it */
+                 {60, 5, 6, 0},                   /* none is large enough: the largest free one grows */
+                 {7, 6, 7, 2},                    /* of 10 and 8 free bytes */
+                 {99, 7, 8, -1}};                 /* the caller's output */
+    enum { N = sizeof cases / sizeof cases[0] };
+    struct lowered_tensor tensors[N] = {{.name = ""}};
+    int64_t slots[N];
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        tensors[i].n_bytes = cases[i].n_bytes;
+        tensors[i].first = cases[i].first;
+        tensors[i].last = cases[i].last;
+    }
+    assert_int_equal(lowered_plan_memory(tensors, N, 8, slots), 3);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(tensors[i].i_slot, cases[i].slot);
+    assert_true(slots[0] == 60 && slots[1] == 10 && slots[2] == 8);
+}
+
+/* None of several free slots is large enough: the largest of them grows, in whichever order they stand. */
+static void the_largest_slot_grows_where_none_is_large_enough(void **state)
+{
+    static const int64_t bytes[][4] = {{30, 20, 25, 40}, {20, 30, 25, 40}, {25, 20, 30, 40}};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct lowered_tensor tensors[4] = {{.name = ""}};
+        int64_t slots[4];
+        const int largest = bytes[i][0] == 30 ? 0 : bytes[i][1] == 30 ? 1 : 2;
+
+        for (int k = 0; k < 4; k++)
+            tensors[k] = (struct lowered_tensor){.n_bytes = bytes[i][k], .first = k < 3 ? 0 : 2, .last = k < 3 ? 1 : 3};
+        assert_int_equal(lowered_plan_memory(tensors, 4, 4, slots), 3);
+        assert_int_equal(tensors[3].i_slot, largest);
+        assert_int_equal(slots[largest], 40);
+    }
+}
+
+/* Each workload stands there once, with the nodes that have it; a transform counts once however often it may come. */
+static void work_of_a_network_is_counted_by_workload(void **state)
+{
+    static const char text[] = "x = input c=16 h=8 w=8\n"
+                               "a = conv2d x k=16 r=3 s=3 pad=1 relu\n"
+                               "b = conv2d a k=16 r=3 s=3 pad=1 relu\n"
+                               "c = conv2d b k=16 r=3 s=3 pad=1\n"
+                               "d = conv2d c k=16 r=3 s=3 pad=1 relu\n";
+    struct graph g = parsed(text);
+    struct graph_work w;
+    struct why why = {""};
+    int n_plain = 0, n_transforms = 0;
+
+    (void)state;
+    assert_int_equal(graph_work_init(&w, &g, DTYPE_F32, 2, 1 | 8, &why), ERR_OK); /* nchw and nchw16c */
+    for (size_t i = 0; i < w.n; i++) {
+        const struct graph_work_item *item = &w.items[i];
+        const bool relu = strstr(item->workload, "epilogue=bias_relu") != NULL;
+
+        if (strncmp(item->workload, "transform", 9) == 0) {
+            n_transforms++;
+            assert_int_equal(item->count, 1);
+            continue;
+        }
+        n_plain++;
+        assert_int_equal(strncmp(item->workload, "conv2d f32 n=2 c=16 h=8 w=8 k=16 r=3 s=3 pad=1", 46), 0);
+        assert_int_equal(item->count, relu ? 3 : 1);
+        assert_string_equal(item->name, relu ? "a" : "c");
+    }
+    assert_int_equal(n_plain, 4);      /* with and without relu in two layouts */
+    assert_int_equal(n_transforms, 2); /* there and back */
+    graph_work_fini(&w);
+    graph_fini(&g);
+}
+
+/* Nodes that have none of the layouts asked for are in nchw alone. */
+static void nodes_without_the_layouts_asked_for_are_plain(void **state)
+{
+    struct graph g = parsed("x = input c=4 h=8 w=8\na = conv2d x k=4 r=3 s=3 pad=1\n");
+    struct graph_work w;
+
+    (void)state;
+    assert_int_equal(graph_work_init(&w, &g, DTYPE_F32, 1, 8, NULL), ERR_OK); /* nchw16c */
+    assert_int_equal(w.n, 1);
+    assert_string_equal(w.items[0].workload, "conv2d f32 n=1 c=4 h=8 w=8 k=4 r=3 s=3 pad=1 epilogue=bias");
+    graph_work_fini(&w);
+    graph_fini(&g);
+}
+
+static void layouts_are_named_one_by_one(void **state)
+{
+    static const struct {
+        const char *list;
+        unsigned bits;
+    } cases[] = {{NULL, 15},     {"nchw", 1}, {"nchw16c", 8}, {"nchw,nchw8c", 5}, {"nchw4c,nchw", 3},
+                 {"nchw4c,", 2}, {"", 0},     {"nch", 0},     {"nchw4", 0},       {"nchw,,nchw4c", 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        unsigned bits = 0;
+        const enum err e = graph_layouts_named(cases[i].list, &bits, NULL);
+
+        assert_int_equal(e, cases[i].bits ? ERR_OK : ERR_INPUT);
+        assert_int_equal(bits, cases[i].bits);
+    }
+}
+
+/* Sizes of a dense layer behind an image, of windows with steps and pads, of a shortcut in both types. */
+static void nodes_have_the_workloads_of_their_sizes(void **state)
+{
+    static const char text[] = "x = input c=4 h=9 w=7\n"
+                               "a = conv2d x k=8 r=3 s=2 stride=2 pad=1 relu\n" /* 8 x 5 x 4 */
+                               "b = conv2d a + a k=8 r=1 s=1 relu\n"
+                               "p = pool2d b avg r=2 s=3\n" /* 8 x 4 x 2 */
+                               "d = dense p n=10\n"
+                               "s = softmax d\n";
+    static const struct {
+        int node, part;
+        enum dtype t;
+        const char *workload;
+    } cases[] = {
+        {1, 0, DTYPE_F32, "conv2d f32 n=3 c=4 h=9 w=7 k=8 r=3 s=2 stride=2 pad=1 epilogue=bias_relu"},
+        {2, 0, DTYPE_F32, "conv2d f32 n=3 c=8 h=5 w=4 k=8 r=1 s=1 epilogue=bias_add_relu"},
+        {2, 0, DTYPE_I8, "conv2d i8 n=3 c=8 h=5 w=4 k=8 r=1 s=1 epilogue=bias_requant"},
+        {2, 1, DTYPE_I8, "add i8 n=3 c=8 h=5 w=4 relu=1"},
+        {3, 0, DTYPE_F32, "pool2d f32 n=3 c=8 h=5 w=4 r=2 s=3 kind=avg"},
+        {4, 0, DTYPE_F32, "dense f32 m=3 n=10 k=64 epilogue=bias"},
+        {4, 0, DTYPE_I8, "dense i8 m=3 n=10 k=64 epilogue=bias"}, /* its sums go to softmax */
+        {5, 0, DTYPE_F32, "softmax f32 m=3 n=10"},
+    };
+    struct graph g = parsed(text);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buf out;
+        struct why why = {""};
+
+        buf_init(&out, WORKLOAD_MAX_TEXT);
+        if (graph_node_workload(&g, (size_t)cases[i].node, cases[i].part, cases[i].t, 3, 0, &out, &why))
+            fail_msg("%s", why.text);
+        assert_string_equal(buf_text(&out), cases[i].workload);
+        buf_fini(&out);
+    }
+    assert_int_equal(graph_node_parts(&g, 0, DTYPE_F32), 0);
+    assert_int_equal(graph_node_parts(&g, 2, DTYPE_F32), 1);
+    assert_int_equal(graph_node_parts(&g, 2, DTYPE_I8), 2);
+    graph_fini(&g);
 }
 
 static void the_layers_of_a_graph_are_those_of_its_list(void **state)
@@ -330,6 +499,12 @@ static void tensors_alive_at_the_same_time_have_slots_of_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_shared_by_tensors_whose_lives_are_apart),
+        cmocka_unit_test(the_largest_slot_grows_where_none_is_large_enough),
+        cmocka_unit_test(work_of_a_network_is_counted_by_workload),
+        cmocka_unit_test(nodes_without_the_layouts_asked_for_are_plain),
+        cmocka_unit_test(layouts_are_named_one_by_one),
+        cmocka_unit_test(nodes_have_the_workloads_of_their_sizes),
         cmocka_unit_test(the_layers_of_a_graph_are_those_of_its_list),
         cmocka_unit_test(every_name_of_the_outside_lists_is_a_layer),
         cmocka_unit_test(bad_lines_are_refused_in_words),

@@ -129,6 +129,26 @@ static void every_space_holds_its_default(void **state)
     for_all(check_fallback);
 }
 
+/* What a program says it needs is what its launches and its config ask for. */
+static void check_needs(const struct template *t, const struct space *s, const struct config *c,
+                        const struct program *p, const char *text)
+{
+    int64_t most = 0, told = p->needs_local_bytes;
+    double local = 0;
+
+    for (size_t i = 0; i < p->n_launches; i++) {
+        const int64_t *b = p->launches[i].block;
+
+        most = b[0] * b[1] * b[2] > most ? b[0] * b[1] * b[2] : most;
+        told = p->launches[i].dyn_local > told ? p->launches[i].dyn_local : told;
+    }
+    if (p->needs_work_group != most)
+        fail_msg("%s on %s needs work-groups of %lld, it starts %lld", t->id, text, (long long)p->needs_work_group,
+                 (long long)most);
+    if (space_eval(s, c, "local_bytes", &local) == ERR_OK && (double)told != local)
+        fail_msg("%s on %s needs %lld bytes of local memory, its config says %g", t->id, text, (long long)told, local);
+}
+
 /* The default config on every device, and on a third of them, as the seed has it, a random one; --full: three on all.
  */
 static void check_program(const struct template *t, const struct workload *w, const struct device_desc *d,
@@ -163,6 +183,7 @@ static void check_program(const struct template *t, const struct workload *w, co
             fail_msg("%s on %s: %s", t->id, text, why.text);
         assert_int_equal(program_check_sane(&p, &why), ERR_OK);
         assert_true(p.flops == w->op->flops(w));
+        check_needs(t, s, &c, &p, text);
         assert_in_range(p.n_passes, 1, 2); /* EXACT_NONE has no exact pass */
         assert_true(d->max_work_group == 0 || p.needs_work_group <= d->max_work_group);
         assert_true(d->local_bytes == 0 || p.needs_local_bytes <= d->local_bytes);

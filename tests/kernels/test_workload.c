@@ -20,6 +20,14 @@ static const struct {
     {VGG " stride=1 pad=1", VGG " pad=1"},
     {VGG " pad=1,1", VGG " pad=1"},
     {VGG " pad=1,2,1,2", VGG " pad=1,2"},
+    {VGG " pad=1,0,1,2", VGG " pad=1,0,1,2"}, /* top is bottom, left is not right */
+    {VGG " pad=1,2,0,2", VGG " pad=1,2,0,2"},
+    {VGG " pad=2,2,2,2", VGG " pad=2"},
+    {VGG " stride=3,3", VGG " stride=3"},
+    {"conv2d f32 n=1 c=65536 h=1 w=1 k=65536 r=1 s=1 groups=65536", /* 2^16 weights, not 2^32 */
+     "conv2d f32 n=1 c=65536 h=1 w=1 k=65536 r=1 s=1 groups=65536"},
+    {"pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 stride=4 pad=0,0,1,1", /* the last window has one element inside */
+     "pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 stride=4 pad=0,0,1,1"},
     {VGG " pad=1,0,2,1 stride=2,1 dilation=2,2", VGG " stride=2,1 pad=1,0,2,1 dilation=2"},
     {"  conv2d\tf32 k=8 s=1 r=1 w=5 h=4 c=3 n=2 groups=1 layout=nchw ", "conv2d f32 n=2 c=3 h=4 w=5 k=8 r=1 s=1"},
     {"conv2d i8 n=1 c=4 h=4 w=4 k=4 r=1 s=1 layout=nchw4c epilogue=relu",
@@ -63,6 +71,8 @@ static const struct {
     {"pool2d f32 n=1 c=6 h=5 w=5 r=6 s=2", "larger than the padded input"},
     {"pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 pad=2", "whole windows of 2 x 2 outside the image"},
     {"pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 pad=0,0,0,3", "expected a pad below the window's size"},
+    {"pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 stride=5 pad=0,0,2,2", "whole windows of 2 x 2 outside"}, /* it begins at 5 */
+    {"conv2d f32 n=1 c=4 h=5 w=5 k=3 r=1 s=1 groups=2", "groups=2 does not divide c=4 and k=3"},
     {"pool2d f32 n=1 c=6 h=0 w=5 r=2 s=2", "h=0"},
     {"pool2d f32 n=65536 c=65536 h=5 w=5 r=2 s=2", "x of 65536 x 65536 x 5 x 5 has more than"},
     {"pool2d f32 n=1 c=6 h=5 w=5 r=2 s=2 kind=min", "expected one of max, avg"},

@@ -2,7 +2,7 @@
 # libtune as an application has it, beside the rooms that write logs for it.
 if(TARGET libtune_shared)
   tune_test(test_libtune SOURCES test_libtune.c sample_log.c reference.c LINK libtune_shared choice devices
-    package::opencl LABELS opencl TIMEOUT 300)
+    package::opencl LABELS unit opencl TIMEOUT 300)
   tune_test(test_tune_sized SOURCES test_tune_sized.c ../../libtune/tune_sized.c ../../libtune/tune_words.c LINK choice LABELS unit)
   add_executable(libtune_app ${CMAKE_SOURCE_DIR}/examples/libtune_app/main.c)
   target_link_libraries(libtune_app PRIVATE libtune_shared package::opencl m)
@@ -25,7 +25,7 @@ if(TARGET libtune_shared)
   endif()
   if(TARGET emulated_cuda)
     tune_test(test_libtune_cuda SOURCES test_libtune_cuda.c sample_log.c reference.c ../cuda/emulated.c
-      LINK libtune_shared choice devices LABELS cuda TIMEOUT 120)
+      LINK libtune_shared choice devices LABELS unit cuda TIMEOUT 120)
     add_dependencies(test_libtune_cuda emulated_cuda emulated_nvrtc)
     # `cuda`: the runtime's table of calls has the same name
     target_compile_definitions(test_libtune_cuda PRIVATE cuda=emulated_calls EMULATED_CUDA="$<TARGET_FILE:emulated_cuda>"

@@ -310,6 +310,26 @@ static void a_plan_tells_its_tensors(void **state)
     tune_close(t);
 }
 
+/* Bytes of a tensor are those of its type. */
+static void sizes_of_tensors_follow_their_types(void **state)
+{
+    struct tune *t = opened(NULL);
+    struct tune_plan *p = planned(t, "dense i8 m=4 n=32 k=64");
+    struct tune_tensor x = {.size = sizeof x}, y = x, w = x;
+
+    (void)state;
+    assert_status(tune_plan_tensor(p, 0, 0, &x), TUNE_OK);
+    assert_status(tune_plan_tensor(p, 0, 1, &y), TUNE_OK);
+    assert_status(tune_plan_tensor(p, 1, 0, &w), TUNE_OK);
+    assert_string_equal(x.dtype, "i8");
+    assert_int_equal(x.n_bytes, 4 * 64);
+    assert_string_equal(y.dtype, "i32");
+    assert_int_equal(y.n_bytes, 4 * 32 * 4);
+    assert_int_equal(w.n_bytes, 32 * 64);
+    tune_plan_destroy(p);
+    tune_close(t);
+}
+
 static void one_plan_runs_with_several_weights(void **state)
 {
     struct tune *t = opened(log_path);
@@ -507,6 +527,25 @@ static void what_was_missing_is_told_once_each(void **state)
     tune_close(t);
 }
 
+/* The farthest of the nearest is told, wherever in the list it stands. */
+static void the_farthest_of_what_was_missing_is_told(void **state)
+{
+    static const char *const order[][2] = {{"dense f32 m=48 n=48 k=40", OTHER_DENSE},
+                                           {OTHER_DENSE, "dense f32 m=48 n=48 k=40"}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct tune *t = opened(log_path);
+        char line[512];
+
+        tune_plan_destroy(planned(t, order[i][0]));
+        tune_plan_destroy(planned(t, order[i][1]));
+        assert_int_equal(tune_missing(t, line, sizeof line), 2);
+        assert_non_null(strstr(line, ": 2 (distance up to 2) with the nearest")); /* four times as many rows */
+        tune_close(t);
+    }
+}
+
 static void a_record_can_be_demanded(void **state)
 {
     struct tune *t = opened(log_path);
@@ -603,6 +642,7 @@ static void a_log_of_another_device_is_refused_unless_asked_for(void **state)
     other.units++;
     assert_true(sample_log_add(path, &other, DENSE, "", 5, 2000));
     assert_status(tune_open_cl(path, context, device, NULL, &t), TUNE_OTHER_DEVICE);
+    assert_words("any_device was not asked for"); /* of several others too */
     assert_status(tune_open_cl(path, context, device, &any, &t), TUNE_OTHER_DEVICE);
     assert_words("several devices");
     assert_true(sample_log_add(path, &desc, DENSE, "", 5, 2000)); /* among others its own are found */
@@ -674,6 +714,9 @@ static void calls_check_their_buffers(void **state)
     assert_words("packed for another plan, " OTHER_DENSE);
     assert_status(tune_execute_cl(l.plan, l.queue, l.tensors, 1, l.weights), TUNE_BAD_ARGUMENT);
     assert_words("1 buffers given, expected 2: x y");
+    assert_status(tune_execute_cl(l.plan, l.queue, l.tensors, 3, l.weights), TUNE_BAD_ARGUMENT);
+    assert_words("3 buffers given, expected 2: x y");
+    assert_status(tune_pack_cl(l.plan, l.queue, l.packed_from, 2, &none), TUNE_BAD_ARGUMENT);
     assert_status(tune_execute_cl(l.plan, l.queue, NULL, 2, l.weights), TUNE_BAD_ARGUMENT);
     assert_status(tune_execute_cl(l.plan, NULL, l.tensors, 2, l.weights), TUNE_BAD_ARGUMENT);
     assert_status(tune_execute_cl(NULL, l.queue, l.tensors, 2, l.weights), TUNE_BAD_ARGUMENT);
@@ -735,11 +778,13 @@ int main(void)
         cmocka_unit_test(another_size_is_run_with_the_nearest_record),
         cmocka_unit_test(an_operator_without_records_is_run_with_a_default),
         cmocka_unit_test(a_plan_tells_its_tensors),
+        cmocka_unit_test(sizes_of_tensors_follow_their_types),
         cmocka_unit_test(one_plan_runs_with_several_weights),
         cmocka_unit_test(objects_are_freed_in_any_order),
         cmocka_unit_test(threads_plan_and_execute_at_once),
         cmocka_unit_test(threads_share_one_plan),
         cmocka_unit_test(what_was_missing_is_told_once_each),
+        cmocka_unit_test(the_farthest_of_what_was_missing_is_told),
         cmocka_unit_test(a_record_can_be_demanded),
         cmocka_unit_test(a_log_tells_what_is_in_it),
         cmocka_unit_test(logs_that_cannot_serve_are_refused_in_words),

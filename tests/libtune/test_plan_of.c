@@ -49,7 +49,8 @@ static void make_program(struct fixture *f)
     b = program_add_buffer(p, "drawn", ROLE_SCRATCH, DTYPE_I32, 4);
     b->fill = (struct program_fill){.kind = FILL_INT, .seed = 3, .lo = -9, .hi = 9};
     (void)program_add_buffer(p, "expected", ROLE_SCRATCH, DTYPE_F32, 10);
-    (void)program_add_buffer(p, "h", ROLE_STATE, DTYPE_F32, 4);
+    b = program_add_buffer(p, "h", ROLE_STATE, DTYPE_F32, 4);
+    b->fill = (struct program_fill){.kind = FILL_ZERO, .lo = 3.0}; /* whose bounds mean nothing */
 
     l = program_add_kernel(p, PHASE_PACK, 0, "pack", one, group); /* 0 */
     assert_int_equal(program_arg_buffer(l, 1) | program_arg_buffer(l, 2), ERR_OK);
@@ -101,6 +102,58 @@ static void text_becomes_lines_that_end_in_newlines(void **state)
     assert_string_equal(m->options, "-cl-std=CL1.2 -cl-mad-enable -D SIZE=7");
 }
 
+/* The last newline begins no line of its own. */
+static void texts_of_all_kinds_are_cut_into_their_lines(void **state)
+{
+    static const struct {
+        const char *text;
+        int n;
+    } cases[] = {{"one\n", 1}, {"one", 1}, {"one\ntwo\n", 2}, {"\n", 1}, {"\n\n", 2}, {"one\n\ntwo", 3}};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct exec_plan *plan = NULL;
+        char joined[64] = "";
+        assert_int_equal(blobs_put(&f->blobs, cases[i].text, strlen(cases[i].text), &f->p.modules[0].source), ERR_OK);
+        assert_int_equal(plan_of_program(&f->p, &f->blobs, &plan, NULL), ERR_OK);
+        assert_int_equal(plan->modules[0]->n_lines, cases[i].n);
+        for (int k = 0; k < cases[i].n; k++) {
+            strcat(joined, plan->modules[0]->lines[k]);
+        }
+        assert_string_equal(joined, cases[i].text);
+        plan_free(plan);
+    }
+}
+
+/* Scratch in slots by size, the largest first, in whichever order the buffers stand; each phase has its own. */
+static void scratch_buffers_have_slots_by_their_size(void **state)
+{
+    static const size_t sizes[][3] = {{2, 4, 8}, {8, 4, 2}, {4, 8, 2}, {4, 4, 4}};
+    static const int ranks[][3] = {{2, 1, 0}, {0, 1, 2}, {1, 0, 2}, {0, 1, 2}};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct exec_buffer buffers[4] = {{.id = "a", .role = EXEC_SCRATCH},
+                                         {.id = "b", .role = EXEC_SCRATCH},
+                                         {.id = "c", .role = EXEC_SCRATCH},
+                                         {.id = "d", .role = EXEC_SCRATCH, .n_bytes = 16}};
+        struct exec_arg args[4] = {{.integer = 0}, {.integer = 1}, {.integer = 2}, {.integer = 3}};
+        const struct exec_launch launches[2] = {{.op = EXEC_KERNEL, .pack = 1, .args = &args[3], .n_args = 1},
+                                                {.op = EXEC_KERNEL, .args = args, .n_args = 3}};
+        const struct exec_plan plan = {.buffers = buffers, .n_buffers = 4, .launches = launches, .n_launches = 2};
+        struct exec_layout l;
+        for (int k = 0; k < 3; k++) {
+            buffers[k].n_bytes = sizes[i][k];
+        }
+        assert_int_equal(exec_layout_init(&plan, &l), EXEC_OK);
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(l.spots[k].place, EXEC_OF_SESSION);
+            assert_int_equal(l.spots[k].index, ranks[i][k]);
+        }
+        assert_int_equal(l.spots[3].index, 0); /* of the other phase */
+        assert_int_equal(l.n_slots, 3);
+        exec_layout_fini(&l);
+    }
+}
+
 static void references_are_left_out_and_loops_renumbered(void **state)
 {
     const struct exec_plan *p = ((struct fixture *)*state)->plan;
@@ -131,6 +184,11 @@ static void fills_become_patterns_and_bytes(void **state)
     assert_int_equal(b[6].fill, EXEC_FILL_BYTES);
     assert_memory_equal(b[6].bytes, drawn, sizeof drawn);
     assert_int_equal(b[0].fill, EXEC_FILL_NONE); /* the caller's */
+    assert_int_equal(b[8].fill, EXEC_FILL_VALUE);
+    assert_int_equal(b[8].pattern[0] | b[8].pattern[1] | b[8].pattern[2] | b[8].pattern[3], 0);
+    assert_int_equal(b[8].each_run, 0);
+    assert_int_equal(b[4].n_bytes, 12);
+    assert_int_equal(b[5].n_bytes, 8);
 }
 
 static void fill_launches_carry_the_bytes_of_an_element(void **state)
@@ -228,6 +286,10 @@ static void missing_sources_and_contents_are_told(void **state)
     assert_int_equal(plan_of_program(&f->p, &none, &plan, &why), ERR_NOT_FOUND);
     assert_non_null(strstr(why.text, "table"));
     assert_null(plan);
+    assert_int_equal(program_arg_double(&f->p.launches[3], 0.5), ERR_OK); /* only references have them */
+    assert_int_equal(plan_of_program(&f->p, &f->blobs, &plan, &why), ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "f64"));
+    f->p.launches[3].n_args--;
     f->p.modules[0].lang = LANG_CLBIN;
     assert_int_equal(plan_of_program(&f->p, &f->blobs, &plan, &why), ERR_UNSUPPORTED);
     blobs_fini(&none);
@@ -237,10 +299,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(text_becomes_lines_that_end_in_newlines), TEST(references_are_left_out_and_loops_renumbered),
-        TEST(fills_become_patterns_and_bytes),         TEST(fill_launches_carry_the_bytes_of_an_element),
-        TEST(buffers_live_where_their_use_says),       TEST(launches_run_in_order_with_their_loops),
-        TEST(a_plan_runs_as_its_program_does),         TEST(missing_sources_and_contents_are_told),
+        TEST(texts_of_all_kinds_are_cut_into_their_lines),
+        TEST(scratch_buffers_have_slots_by_their_size),
+        TEST(text_becomes_lines_that_end_in_newlines),
+        TEST(references_are_left_out_and_loops_renumbered),
+        TEST(fills_become_patterns_and_bytes),
+        TEST(fill_launches_carry_the_bytes_of_an_element),
+        TEST(buffers_live_where_their_use_says),
+        TEST(launches_run_in_order_with_their_loops),
+        TEST(a_plan_runs_as_its_program_does),
+        TEST(missing_sources_and_contents_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

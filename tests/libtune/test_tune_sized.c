@@ -45,6 +45,31 @@ static void what_is_given_ends_with_the_callers_struct(void **state)
         assert_int_equal(older.behind[i], 0xa5);
 }
 
+/* 4096 bytes are a struct, one more is a size that was never set; so is less than the size itself. */
+static void sizes_are_those_that_a_struct_can_have(void **state)
+{
+    static const struct {
+        size_t size;
+        enum tune_status wanted;
+    } cases[] = {{0, TUNE_BAD_ARGUMENT},    {sizeof(size_t) - 1, TUNE_BAD_ARGUMENT},
+                 {sizeof(size_t), TUNE_OK}, {4096, TUNE_OK},
+                 {4097, TUNE_BAD_ARGUMENT}, {(size_t)-1, TUNE_BAD_ARGUMENT}};
+    const struct second own = {.name = "n", .count = 7};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        union {
+            size_t size;
+            unsigned char bytes[4096];
+        } caller = {.size = cases[i].size};
+        struct second taken;
+
+        assert_int_equal(tune_take_sized("caller", &caller, &taken, sizeof taken), cases[i].wanted);
+        assert_int_equal(tune_give_sized("caller", &own, sizeof own, &caller), cases[i].wanted);
+        assert_true(caller.size == cases[i].size);
+    }
+}
+
 static void what_a_library_does_not_know_is_zero(void **state)
 {
     const struct second own = {.name = "n", .count = 7};
@@ -104,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_given_ends_with_the_callers_struct),
+        cmocka_unit_test(sizes_are_those_that_a_struct_can_have),
         cmocka_unit_test(what_a_library_does_not_know_is_zero),
         cmocka_unit_test(what_an_older_caller_does_not_know_is_taken_as_zero),
         cmocka_unit_test(a_newer_caller_is_taken_as_long_as_it_asks_for_nothing_new),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The CUDA backend on the emulated driver (tests/cuda): small programs, right ones and each way of being wrong. */
 #include "core/file.h"
+#include "runtime/cuda.h"
 #include "runtime/cuda_made.h"
 #include "runtime/nvrtc.h"
 #include "tests/runtime/cuda_samples.h"
@@ -110,7 +111,8 @@ static void needs_over_the_device_are_limits(void **state)
         const char *words;
     } cases[] = {{{1, 1, 65}, false, "65 work-items in dimension 2"},
                  {{1024, 2, 1}, false, "work-groups of 2048"},
-                 {{1, 65536, 1}, true, "65536 blocks in dimension 1"}};
+                 {{1, 65536, 1}, true, "65536 blocks in dimension 1"},
+                 {{1, 1, 65536}, true, "65536 blocks in dimension 2"}};
     struct sample s;
 
     (void)state;
@@ -237,6 +239,55 @@ static void launch_lists_become_graphs_and_say_the_same(void **state)
     }
 }
 
+/* A fill reaches all of its buffer, in every size of elements, and nothing behind it. */
+static void fills_cover_their_buffer(void **state)
+{
+    static const enum dtype types[] = {DTYPE_I8, DTYPE_F16, DTYPE_F32, DTYPE_I32};
+
+    (void)state;
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        struct sample s;
+        struct program_launch *l;
+        struct program_check *c;
+        double values[7];
+
+        sample_init(&s, "extern \"C\" __global__ void nothing(float *y) { }\n");
+        program_add_buffer(&s.program, "y", ROLE_OUTPUT, types[t], 7);
+        l = program_add_launch(&s.program, LAUNCH_FILL, PHASE_RUN);
+        program_arg_buffer(l, 0);
+        program_arg_real(l, -3);
+        c = program_pass_check_add(program_add_pass(&s.program, "exact"), CHECK_SAMPLE, 0);
+        c->n = 7;
+        for (int i = 0; i < 7; i++)
+            values[i] = -3;
+        blobs_put(&s.blobs, values, sizeof values, &c->values);
+        expect(&s, ERR_OK, "");
+    }
+}
+
+/* Two launches of one kernel: the one with less shared memory comes last, and the other still gets its own. */
+static void launches_of_one_kernel_share_what_was_asked_for(void **state)
+{
+    const int64_t bytes = ops->describe(device)->local_max_bytes;
+
+    (void)state;
+    for (int swap = 0; swap < 2; swap++) {
+        struct sample s;
+        struct program_launch *l;
+
+        sample_add(&s, "extern \"C\" __global__ void add(const float *a, const float *b, float *y, int n)\n"
+                       "{ extern __shared__ float s[]; int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"
+                       "  s[t] = i < n ? a[i] : 0; __syncthreads(); if (i < n) y[i] = s[t] + b[i]; }\n");
+        s.program.launches[0].dyn_local = swap ? 50000 : bytes;
+        l = sample_launch(&s, "add", (SAMPLE_N + SAMPLE_BLOCK - 1) / SAMPLE_BLOCK, SAMPLE_BLOCK);
+        for (int i = 0; i < 3; i++)
+            program_arg_buffer(l, i);
+        program_arg_int(l, ARG_I32, SAMPLE_N);
+        l->dyn_local = swap ? bytes : 50000;
+        expect(&s, ERR_OK, "");
+    }
+}
+
 static void single_launches_are_no_graphs(void **state)
 {
     const int graphs = count_calls("cuGraphLaunch");
@@ -327,6 +378,14 @@ static void cooperative_launches_have_to_fit(void **state)
     s.program.launches[0].cooperative = true;
     s.program.launches[0].grid[0] = 1000000;
     expect(&s, ERR_LIMITS, "1000000 blocks at the same time");
+    sample_add(&s, sample_add_text); /* as many as fit on all units: 32 on each of 108 */
+    s.program.launches[0].cooperative = true;
+    s.program.launches[0].grid[0] = 32 * 108;
+    expect(&s, ERR_OK, "");
+    sample_add(&s, sample_add_text);
+    s.program.launches[0].cooperative = true;
+    s.program.launches[0].grid[0] = 32 * 108 + 1;
+    expect(&s, ERR_LIMITS, "3457 blocks at the same time, 3456 fit (32 on each of 108)");
 }
 
 static void kernel_s_resources_are_reported(void **state)
@@ -531,6 +590,7 @@ static void cold_device_flushes_and_has_another_fingerprint(void **state)
     if (ops->open("0,cold,graph=off", &cold, &why))
         fail_msg("%s", why.text);
     assert_string_not_equal(device_desc_fingerprint(ops->describe(cold)).hex, warm.hex);
+    assert_int_equal(cold->flush_bytes, 2 * ops->describe(cold)->cache_bytes);
     before = count_calls("cuMemsetD32Async");
     device = cold;
     sample_add(&s, sample_add_text);
@@ -576,10 +636,22 @@ static int open_device(void **state)
 
 static int close_device(void **state)
 {
+    char line[600];
+    FILE *f;
+    int n_wrong = 0;
+
     (void)state;
-    ops->close(device);
+    ops->close(device); /* the last one: the driver tells what its context still held */
+    f = fopen(calls, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strstr(line, "left over") && !strstr(line, "buffers=0 streams=0 events=0")) {
+            printf("%s", line);
+            n_wrong++;
+        }
+    if (f)
+        fclose(f);
     dir_remove(cache);
-    return 0;
+    return n_wrong;
 }
 
 int main(void)
@@ -596,6 +668,8 @@ int main(void)
         cmocka_unit_test(queues_wait_for_one_another),
         cmocka_unit_test(launches_repeat_with_bumped_arguments),
         cmocka_unit_test(launch_lists_become_graphs_and_say_the_same),
+        cmocka_unit_test(fills_cover_their_buffer),
+        cmocka_unit_test(launches_of_one_kernel_share_what_was_asked_for),
         cmocka_unit_test(single_launches_are_no_graphs),
         cmocka_unit_test(state_is_reset_before_each_run),
         cmocka_unit_test(more_shared_memory_is_asked_for),

@@ -61,6 +61,90 @@ static void fingerprint_follows_driver_and_threads_but_no_speed(void **state)
     assert_string_not_equal(device_desc_fingerprint(&d).hex, device_desc_fingerprint(&sample).hex);
 }
 
+/* Every text and every count that decides what a config means is in it; limits, speeds and clocks are not. */
+static void fingerprint_is_over_what_its_contract_names(void **state)
+{
+    static const struct device_desc cuda = {.api = "cuda", .name = "card", .sm = 80, .units = 10};
+    struct device_desc d = cuda, texts[8];
+    char *const changed[8] = {texts[0].api,  texts[1].platform, texts[2].platform_version, texts[3].vendor,
+                              texts[4].name, texts[5].driver,   texts[6].extensions,       texts[7].dots};
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        texts[i] = cuda;
+        strcat(changed[i], "x");
+        assert_string_not_equal(device_desc_fingerprint(&texts[i]).hex, device_desc_fingerprint(&cuda).hex);
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(device_desc_fingerprint(&texts[i]).hex, device_desc_fingerprint(&texts[j]).hex);
+    }
+    d.sm = 86;
+    assert_string_not_equal(device_desc_fingerprint(&d).hex, device_desc_fingerprint(&cuda).hex);
+    d = cuda;
+    d.units = 11;
+    assert_string_not_equal(device_desc_fingerprint(&d).hex, device_desc_fingerprint(&cuda).hex);
+    d = cuda;
+    d.max_work_group = d.local_bytes = d.global_bytes = d.vector_bits = d.cache_bytes = d.registers = 5;
+    d.kind = DEVICE_OTHER;
+    d.fp16 = d.shares_host = true;
+    assert_string_equal(device_desc_fingerprint(&d).hex, device_desc_fingerprint(&cuda).hex);
+}
+
+static void numbers_of_cuda_devices_come_back(void **state)
+{
+    const struct device_desc card = {.api = "cuda",
+                                     .kind = DEVICE_GPU,
+                                     .name = "card",
+                                     .dots = "tune_dp4a",
+                                     .units = 1,
+                                     .threads = 2,
+                                     .max_work_group = 3,
+                                     .max_local = {4, 5, 6},
+                                     .local_bytes = 7,
+                                     .constant_bytes = 8,
+                                     .global_bytes = 9,
+                                     .max_alloc_bytes = 10,
+                                     .vector_bits = 11,
+                                     .sm = 12,
+                                     .local_max_bytes = 13,
+                                     .local_unit_bytes = 14,
+                                     .local_reserved = 15,
+                                     .registers = 16,
+                                     .unit_threads = 17,
+                                     .unit_groups = 18,
+                                     .cache_bytes = (int64_t)1 << 40};
+    cJSON *object = device_desc_to_json(&card);
+    struct device_desc d;
+
+    (void)state;
+    memset(&d, 0xff, sizeof d);
+    assert_int_equal(device_desc_from_json(object, &d, NULL), ERR_OK);
+    assert_string_equal(d.dots, "tune_dp4a");
+    assert_memory_equal(&d.units, &card.units,
+                        offsetof(struct device_desc, fp16) - offsetof(struct device_desc, units));
+    assert_memory_equal(&d.sm, &card.sm,
+                        offsetof(struct device_desc, cache_bytes) - offsetof(struct device_desc, sm) + 8);
+    assert_false(d.fp16 || d.shares_host);
+    cJSON_Delete(object);
+}
+
+static void texts_fit_with_their_end_or_are_refused(void **state)
+{
+    char json[200] = "{\"kind\":\"gpu\",\"api\":\"123456789012345";
+    struct device_desc d;
+    cJSON *object;
+
+    (void)state;
+    strcat(json, "\"}");
+    object = cJSON_Parse(json);
+    assert_int_equal(device_desc_from_json(object, &d, NULL), ERR_OK);
+    assert_string_equal(d.api, "123456789012345");
+    cJSON_Delete(object);
+    strcpy(strstr(json, "5\"}"), "56\"}");
+    object = cJSON_Parse(json);
+    assert_int_equal(device_desc_from_json(object, &d, NULL), ERR_LIMIT);
+    cJSON_Delete(object);
+}
+
 static void fingerprint_takes_texts_of_any_length(void **state)
 {
     struct device_desc d = sample;
@@ -102,6 +186,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(description_comes_back_from_json),
         cmocka_unit_test(fingerprint_follows_driver_and_threads_but_no_speed),
+        cmocka_unit_test(fingerprint_is_over_what_its_contract_names),
+        cmocka_unit_test(numbers_of_cuda_devices_come_back),
+        cmocka_unit_test(texts_fit_with_their_end_or_are_refused),
         cmocka_unit_test(fingerprint_takes_texts_of_any_length),
         cmocka_unit_test(bad_descriptions_are_refused),
     };

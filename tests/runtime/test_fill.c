@@ -122,6 +122,29 @@ static void stores_round_and_saturate(void **state)
     assert_int_equal(dtype_by_name("f17"), -1);
 }
 
+/* Every type, away from element 0, between neighbours that stay. */
+static void elements_are_stored_and_loaded_in_their_places(void **state)
+{
+    static const double values[N_DTYPES] = {
+        [DTYPE_F32] = 0.1f, [DTYPE_F16] = -2.5,  [DTYPE_I8] = -128, [DTYPE_I32] = -2147483648.0,
+        [DTYPE_U8] = 255,   [DTYPE_BF16] = -1.5, [DTYPE_F64] = 0.1};
+
+    (void)state;
+    for (int t = 0; t < N_DTYPES; t++) {
+        const size_t n = dtype_bytes((enum dtype)t);
+        unsigned char data[4 * 8];
+
+        memset(data, 0x11, sizeof data);
+        dtype_store((enum dtype)t, data, 2, values[t]);
+        if (dtype_load((enum dtype)t, data, 2) != values[t])
+            fail_msg("%s: %g came back as %g", dtype_name((enum dtype)t), values[t],
+                     dtype_load((enum dtype)t, data, 2));
+        for (size_t i = 0; i < sizeof data; i++)
+            assert_true((i >= 2 * n && i < 3 * n) || data[i] == 0x11);
+        assert_int_equal(dtype_by_name(dtype_name((enum dtype)t)), t);
+    }
+}
+
 /* splitmix64 as published, apart from the project's own generator. */
 static uint64_t splitmix(uint64_t z)
 {
@@ -206,6 +229,17 @@ static void value_fill_reaches_every_element(void **state)
     assert_int_equal(data[5000], 77);
 }
 
+static void zero_fill_is_zero_whatever_its_bounds(void **state)
+{
+    const struct program_fill f = {.kind = FILL_ZERO, .lo = 5, .hi = 6};
+    float data[3] = {1, 1, 1};
+
+    (void)state;
+    assert_int_equal(fill_elems(&f, DTYPE_F32, data, 3, NULL), ERR_OK);
+    assert_true(data[0] == 0 && data[2] == 0);
+    assert_true(fill_elem(&f, DTYPE_F32, 2) == 0);
+}
+
 static void blob_fill_wants_the_exact_size(void **state)
 {
     struct blobs blobs;
@@ -259,10 +293,12 @@ int main(void)
         cmocka_unit_test(every_half_has_its_value_and_comes_back),
         cmocka_unit_test(floats_between_two_halves_go_to_the_nearer_or_even_one),
         cmocka_unit_test(stores_round_and_saturate),
+        cmocka_unit_test(elements_are_stored_and_loaded_in_their_places),
         cmocka_unit_test(int_fill_is_the_scaled_high_half_of_the_stream),
         cmocka_unit_test(normal_fill_is_the_sum_of_twelve_uniforms),
         cmocka_unit_test(empty_fill_is_no_number),
         cmocka_unit_test(value_fill_reaches_every_element),
+        cmocka_unit_test(zero_fill_is_zero_whatever_its_bounds),
         cmocka_unit_test(blob_fill_wants_the_exact_size),
         cmocka_unit_test(project_weights_are_whole_and_bounded),
         cmocka_unit_test(large_fills_print_their_speed),

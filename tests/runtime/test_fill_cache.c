@@ -90,6 +90,67 @@ static void more_fills_than_places_are_all_right(void **state)
     assert_true(fill_cache_bytes() <= 100 * BYTES);
 }
 
+/* What differs in anything that decides the content is another entry. */
+static void fills_that_differ_are_not_taken_for_one_another(void **state)
+{
+    const struct program_fill fills[] = {{.kind = FILL_INT, .seed = 1, .lo = -4, .hi = 4},
+                                         {.kind = FILL_INT, .seed = 2, .lo = -4, .hi = 4},
+                                         {.kind = FILL_INT, .seed = 1, .lo = -5, .hi = 4},
+                                         {.kind = FILL_INT, .seed = 1, .lo = -4, .hi = 5},
+                                         {.kind = FILL_INT, .seed = 1, .lo = -4, .hi = 4, .step = 2},
+                                         {.kind = FILL_NORMAL, .seed = 1, .lo = -4, .hi = 4}};
+    struct fill_use u;
+    uint16_t halves[N];
+
+    (void)state;
+    fill_cache_limit(0);
+    fill_cache_limit(1000 * BYTES);
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < sizeof fills / sizeof fills[0]; i++)
+            use(&fills[i]);
+    assert_int_equal(fill_lend(&fills[0], DTYPE_F16, N, NULL, &u), ERR_OK);
+    assert_int_equal(fill_elems(&fills[0], DTYPE_F16, halves, N, NULL), ERR_OK);
+    assert_memory_equal(u.data, halves, sizeof halves);
+    fill_done(&u);
+    assert_int_equal(fill_lend(&fills[0], DTYPE_F32, N / 2, NULL, &u), ERR_OK);
+    fill_done(&u);
+    use(&fills[0]);
+    assert_int_equal(fill_cache_bytes(), 6 * BYTES + BYTES / 2 + BYTES / 2);
+}
+
+/* 32 places: the one that was not used for the longest time goes first. */
+static void places_are_given_up_in_the_order_of_use(void **state)
+{
+    struct program_fill f = normal;
+    int64_t before;
+
+    (void)state;
+    fill_cache_limit(0);
+    fill_cache_limit(1000 * BYTES);
+    for (f.seed = 1; f.seed <= 32; f.seed++)
+        use(&f);
+    assert_int_equal(fill_cache_bytes(), 32 * BYTES);
+    f.seed = 1; /* now the second is the oldest */
+    use(&f);
+    f.seed = 33;
+    use(&f);
+    assert_int_equal(fill_cache_bytes(), 32 * BYTES);
+    before = fill_cache_made();
+    f.seed = 1;
+    use(&f);
+    f.seed = 3;
+    use(&f);
+    assert_int_equal(fill_cache_made(), before);
+    f.seed = 2;
+    use(&f);
+    assert_int_equal(fill_cache_made(), before + 1);
+    fill_cache_limit(BYTES); /* as many as fit stay: the last */
+    assert_int_equal(fill_cache_bytes(), BYTES);
+    before = fill_cache_made();
+    use(&f);
+    assert_int_equal(fill_cache_made(), before);
+}
+
 static void a_blob_is_lent_as_it_is(void **state)
 {
     struct program_fill f = {.kind = FILL_BLOB};
@@ -115,6 +176,8 @@ int main(void)
         cmocka_unit_test(equal_fills_are_made_once),
         cmocka_unit_test(the_limit_holds_and_the_last_used_stay),
         cmocka_unit_test(more_fills_than_places_are_all_right),
+        cmocka_unit_test(fills_that_differ_are_not_taken_for_one_another),
+        cmocka_unit_test(places_are_given_up_in_the_order_of_use),
         cmocka_unit_test(a_blob_is_lent_as_it_is),
     };
 

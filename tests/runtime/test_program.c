@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -97,6 +98,241 @@ static void refuses(const char *from, const char *to, const char *expected)
     buf_fini(&text);
     buf_fini(&changed);
     program_fini(&p);
+}
+
+/* The same with a text that is still right. */
+static void takes(const char *from, const char *to)
+{
+    struct program p, q;
+    struct buf text, changed;
+    struct why why = {""};
+    const char *at;
+
+    sample_program(&p);
+    text_of(&p, &text);
+    at = strstr(text.data, from);
+    assert_non_null(at);
+    buf_init(&changed, PROGRAM_MAX_BYTES);
+    buf_append(&changed, text.data, (size_t)(at - text.data));
+    buf_puts(&changed, to);
+    buf_puts(&changed, at + strlen(from));
+    if (program_from_json(changed.data, changed.len, &q, &why))
+        fail_msg("'%s' for '%s' was refused: %s", to, from, why.text);
+    program_fini(&q);
+    buf_fini(&text);
+    buf_fini(&changed);
+    program_fini(&p);
+}
+
+/* y, ref and x have 24 floats; y comes in 2 x 4 x 3. */
+static void limits_are_taken_at_their_edge_and_refused_behind_it(void **state)
+{
+    (void)state;
+    takes("\"i64\":96", "\"i64\":1");
+    refuses("\"i64\":96", "\"i64\":0", "within both");
+    refuses("\"elems\":24,\"shape\":[4,6]", "\"elems\":20,\"shape\":[4,5]", "within both"); /* of the source */
+    takes("\"n\":10,\"indices\"", "\"n\":16777216,\"indices\"");
+    refuses("\"n\":10,\"indices\"", "\"n\":16777217,\"indices\"", "'n'");
+    takes("\"i32\":-6", "\"i32\":-2147483648");
+    refuses("\"i32\":-6", "\"i32\":-2147483649", "argument");
+    takes("\"u32\":4000000000", "\"u32\":4294967295");
+    refuses("\"u32\":4000000000", "\"u32\":4294967296", "argument");
+    refuses("\"u32\":4000000000", "\"u32\":-1", "argument");
+    takes("\"local\":256", "\"local\":1073741824");
+    refuses("\"local\":256", "\"local\":1073741825", "argument");
+    refuses("\"local\":256", "\"local\":0", "argument");
+    takes("\"block\":[6,1,1]", "\"block\":[16777216,1,1]");
+    takes("\"grid\":[4,1,1]", "\"grid\":[2147483647,1,1]");
+    refuses("\"grid\":[4,1,1]", "\"grid\":[2147483648,1,1]", "grid");
+    takes("\"queue\":3", "\"queue\":7");
+    takes("\"seed\":7", "\"seed\":9007199254740990");
+    takes("\"lo\":-3", "\"lo\":3");
+    takes("\"count\":4", "\"count\":65535"); /* of four launches each, beside two that run once: 2^18 */
+    refuses("\"count\":4", "\"count\":65536", "more than");
+    takes("\"vc\":4", "\"vc\":-1e300");
+    /* -6 + 3 * 715827884 = 2147483646: three times and no fourth */
+    takes("\"bump\":[5,0,0]", "\"bump\":[715827884,0,0]");
+    refuses("\"bump\":[5,0,0]", "\"bump\":[715827885,0,0]", "range");
+    takes("\"bump\":[5,0,0]", "\"bump\":[-715827880,0,0]");
+    refuses("\"bump\":[5,0,0]", "\"bump\":[-715827881,0,0]", "range");
+}
+
+/* A launch in three loops, and in four; as many sums as a check may have. */
+static void nests_and_sums_have_their_limits(void **state)
+{
+    struct program p;
+    struct program_check *c;
+
+    (void)state;
+    sample_program(&p);
+    assert_int_equal(program_add_loop(&p, 2, 2, 2), ERR_OK);
+    assert_int_equal(program_check_sane(&p, NULL), ERR_OK);
+    assert_int_equal(program_add_loop(&p, 2, 2, 2), ERR_OK);
+    assert_int_equal(program_check_sane(&p, NULL), ERR_LIMIT);
+    program_fini(&p);
+    for (int over = 0; over < 2; over++) {
+        const int64_t inner = ((int64_t)1 << 12) + over;
+
+        sample_program(&p);
+        p.buffers[3].n_elems = p.buffers[4].n_elems = inner << 12;
+        c = &p.passes[0].checks[0];
+        c->outer = 1 << 12;
+        c->axis = 1;
+        c->inner = inner;
+        assert_int_equal(program_check_sane(&p, NULL), over ? ERR_LIMIT : ERR_OK);
+        program_fini(&p);
+    }
+}
+
+/* Samples without indices are the buffer's first elements: all of them at most. */
+static void samples_without_places_are_elements_of_the_buffer(void **state)
+{
+    struct program p;
+    struct program_check *c;
+
+    (void)state;
+    sample_program(&p);
+    c = &p.passes[1].checks[0];
+    c->indices.hex[0] = '\0';
+    c->n = 24;
+    assert_int_equal(program_check_sane(&p, NULL), ERR_OK);
+    c->n = 25;
+    assert_int_equal(program_check_sane(&p, NULL), ERR_INPUT);
+    c->n = 0;
+    assert_int_equal(program_check_sane(&p, NULL), ERR_INPUT);
+    program_fini(&p);
+}
+
+/* Names of 39 characters fit, 40 do not; a kernel's has 63. */
+static void names_are_as_long_as_their_room_and_no_longer(void **state)
+{
+    char name[80];
+    struct program p;
+
+    (void)state;
+    memset(name, 'n', sizeof name);
+    program_init(&p);
+    for (int over = 0; over < 2; over++) {
+        const int64_t one[3] = {1, 1, 1};
+
+        name[PROGRAM_ID_BYTES - 1 + over] = '\0';
+        assert_int_equal(program_add_module(&p, name, LANG_OPENCL_C, "") != NULL, !over);
+        assert_int_equal(program_add_buffer(&p, name, ROLE_INPUT, DTYPE_F32, 1) != NULL, !over);
+        assert_int_equal(program_define_text(&p.modules[0], name, "1"), over ? ERR_LIMIT : ERR_OK);
+        name[PROGRAM_ID_BYTES - 1 + over] = 'n';
+        name[63 + over] = '\0';
+        assert_int_equal(program_add_kernel(&p, PHASE_RUN, 0, name, one, one) != NULL, !over);
+        assert_int_equal(program_define_text(&p.modules[0], "N", name), over ? ERR_LIMIT : ERR_OK);
+        name[63 + over] = 'n';
+        name[15 + over] = '\0';
+        assert_int_equal(program_add_pass(&p, name) != NULL, !over);
+        name[15 + over] = 'n';
+    }
+    assert_int_equal(p.n_modules, 1);
+    assert_int_equal(p.n_buffers, 1);
+    assert_int_equal(p.n_launches, 1);
+    assert_int_equal(p.n_passes, 1);
+    assert_int_equal(p.modules[0].n_defines, 2);
+    program_fini(&p);
+}
+
+/* Lists take what the header says, and no more. */
+static void lists_are_as_long_as_the_format_says(void **state)
+{
+    struct program p;
+    struct program_launch *l;
+    struct program_pass *pass;
+    char name[16];
+    int n;
+
+    (void)state;
+    program_init(&p);
+    for (n = 0; snprintf(name, sizeof name, "m%d", n) && program_add_module(&p, name, LANG_OPENCL_C, NULL);)
+        n++;
+    assert_int_equal(n, 16);
+    for (n = 0; snprintf(name, sizeof name, "d%d", n) && program_define(&p.modules[0], name, n) == ERR_OK;)
+        n++;
+    assert_int_equal(n, 128);
+    for (n = 0; snprintf(name, sizeof name, "b%d", n) && program_add_buffer(&p, name, ROLE_INPUT, DTYPE_F32, 1);)
+        n++;
+    assert_int_equal(n, 64);
+    l = program_add_launch(&p, LAUNCH_KERNEL, PHASE_RUN);
+    for (n = 0; program_arg_int(l, ARG_I32, n) == ERR_OK;)
+        n++;
+    assert_int_equal(n, 32);
+    assert_int_equal(l->args[31].integer, 31);
+    for (n = 0; program_after(l, n) == ERR_OK;)
+        n++;
+    assert_int_equal(n, 32);
+    for (n = 0; program_add_loop(&p, 0, 0, 1) == ERR_OK;)
+        n++;
+    assert_int_equal(n, 256);
+    for (n = 0; program_add_pass(&p, "p");)
+        n++;
+    assert_int_equal(n, 8);
+    pass = &p.passes[0];
+    for (n = 0; program_pass_check_add(pass, CHECK_SAMPLE, 0);)
+        n++;
+    assert_int_equal(n, 8);
+    program_fini(&p);
+}
+
+/* Whatever a program can say goes to text and back. */
+static void nothing_is_lost_on_the_way_through_text(void **state)
+{
+    const struct program_fill stepped = {.kind = FILL_INT, .seed = 4, .lo = -2, .hi = 2, .step = 0.25};
+    struct program p, q;
+    struct buf text;
+    struct program_check *c;
+
+    (void)state;
+    sample_program(&p);
+    p.launches[2].dyn_local = 4096;
+    p.launches[2].cooperative = true;
+    p.passes[0].checks[0].lanes = 3;
+    p.passes[0].checks[0].inner = 1;
+    p.passes[0].fills[0].fill = stepped;
+    p.run_s = 2.5;
+    p.flops_effective = 200;
+    text_of(&p, &text);
+    assert_int_equal(program_from_json(text.data, text.len, &q, NULL), ERR_OK);
+    assert_string_equal(q.workload, p.workload);
+    assert_string_equal(q.template_id, "dense/sample");
+    assert_int_equal(q.template_version, 3);
+    assert_string_equal(q.numerics, "f32");
+    assert_true(q.flops == 288 && q.flops_effective == 200 && q.bytes_min == 288.5);
+    assert_true(q.build_s == 5 && q.run_s == 2.5 && q.memory_bytes == 1 << 20);
+    assert_string_equal(q.api, "opencl");
+    assert_string_equal(q.std, "CL1.2");
+    assert_string_equal(q.extensions, "cl_khr_fp16");
+    assert_int_equal(q.needs_work_group, 6);
+    assert_int_equal(q.needs_local_bytes, 256);
+    assert_string_equal(q.modules[0].options, "-cl-fast-relaxed-math");
+    assert_string_equal(q.modules[0].defines[1].value, "float4");
+    assert_string_equal(q.buffers[0].layout, "mk");
+    assert_true(q.buffers[0].n_dims == 2 && q.buffers[0].shape[0] == 4 && q.buffers[0].shape[1] == 6);
+    assert_int_equal(q.buffers[1].dtype, DTYPE_I8);
+    assert_int_equal(q.buffers[1].role, ROLE_WEIGHT);
+    assert_int_equal(q.buffers[0].fill.seed, 7);
+    assert_int_equal(q.launches[2].dyn_local, 4096);
+    assert_true(q.launches[2].cooperative && q.launches[2].queue == 3);
+    assert_true(q.launches[2].grid[0] == 4 && q.launches[2].block[0] == 6);
+    assert_int_equal(q.launches[2].args[3].bump[1], -((int64_t)1 << 30));
+    assert_true(q.launches[2].args[6].kind == ARG_F64 && q.launches[2].args[6].real == 0.1);
+    assert_int_equal(q.launches[3].phase, PHASE_REFERENCE);
+    assert_int_equal(q.launches[3].op, LAUNCH_COPY);
+    assert_true(q.loops[1].first == 2 && q.loops[1].last == 2 && q.loops[1].count == 3);
+    assert_true(q.passes[0].fills[0].fill.step == 0.25 && q.passes[0].fills[0].fill.hi == 2);
+    c = &q.passes[0].checks[0];
+    assert_true(c->outer == 2 && c->axis == 4 && c->inner == 1 && c->lanes == 3 && c->seed == 5);
+    c = &q.passes[1].checks[0];
+    assert_true(c->n == 10 && c->tolerance == 1e-5);
+    assert_string_equal(c->scale.hex, p.passes[1].checks[0].scale.hex);
+    c = &q.passes[1].checks[1];
+    assert_true(c->i_reference == 4 && c->relative == RELATIVE_PEAK && c->tolerance == 0.25);
+    buf_fini(&text);
+    program_fini(&p);
+    program_fini(&q);
 }
 
 static void sizes_that_overflow_are_refused(void **state)
@@ -249,6 +485,12 @@ int main(void)
         cmocka_unit_test(program_comes_back_with_the_same_bytes),
         cmocka_unit_test(hash_is_that_of_the_text_and_follows_every_knob),
         cmocka_unit_test(every_blob_is_named_once),
+        cmocka_unit_test(limits_are_taken_at_their_edge_and_refused_behind_it),
+        cmocka_unit_test(nests_and_sums_have_their_limits),
+        cmocka_unit_test(samples_without_places_are_elements_of_the_buffer),
+        cmocka_unit_test(names_are_as_long_as_their_room_and_no_longer),
+        cmocka_unit_test(lists_are_as_long_as_the_format_says),
+        cmocka_unit_test(nothing_is_lost_on_the_way_through_text),
         cmocka_unit_test(sizes_that_overflow_are_refused),
         cmocka_unit_test(names_and_references_are_checked),
         cmocka_unit_test(seeds_and_fills_are_checked),

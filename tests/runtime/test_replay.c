@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A small recording written by the test itself, then a real one where TUNE_TEST_DATA has it. */
+#include "core/clock.h"
 #include "core/file.h"
 #include "runtime/device.h"
 #include "runtime/verify.h"
@@ -93,6 +94,72 @@ static void recorded_status_becomes_the_error(void **state)
     ops->close(d);
 }
 
+/* 100 ms of cost: at a thousandth of the time a load is over at once, at a thousandfold it would take minutes. */
+static void recorded_costs_are_waited_for_at_the_speed_asked_for(void **state)
+{
+    struct device *d = NULL;
+    int64_t time_ns = 0, build_ns = 0, start_ns;
+    struct why why = {""};
+
+    (void)state;
+    setenv("TUNE_REPLAY_DELAY", "real", 1);
+    for (int fast = 0; fast < 2; fast++) {
+        setenv("TUNE_REPLAY_SPEED", fast ? "1000" : "1", 1);
+        assert_int_equal(ops->open(about, &d, &why), ERR_OK);
+        start_ns = clock_now_ns();
+        assert_int_equal(measure(d, "{\"way\":\"a\",\"bx\":1}", &time_ns, &build_ns, &why), ERR_OK);
+        start_ns = clock_now_ns() - start_ns;
+        assert_true(fast ? start_ns < INT64_C(60000000000) : start_ns >= INT64_C(100000000));
+        ops->close(d);
+    }
+    unsetenv("TUNE_REPLAY_SPEED");
+    unsetenv("TUNE_REPLAY_DELAY");
+}
+
+/* Any file of the recording names it; a row that took no time has failed; one knob more is as good. */
+static void recordings_are_found_by_any_of_their_files(void **state)
+{
+    static const char *const tails[] = {".json", ".csv", ".csv.gz", ""};
+    char path[PATH_MAX + 8];
+    struct why why = {""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        struct device *d = NULL;
+        int64_t time_ns = 0, build_ns = 0;
+
+        snprintf(path, sizeof path, "%s/toy%s", dir, tails[i]);
+        if (ops->open(path, &d, &why))
+            fail_msg("%s: %s", path, why.text);
+        assert_string_equal(ops->describe(d)->platform, "recorded toy-card");
+        assert_string_equal(ops->describe(d)->api, "replay");
+        assert_int_equal(measure(d, "{\"way\":\"a\",\"bx\":1,\"more\":7}", &time_ns, &build_ns, &why), ERR_OK);
+        ops->close(d);
+    }
+}
+
+static void rows_without_a_time_have_failed(void **state)
+{
+    char path[PATH_MAX], table[PATH_MAX];
+    struct device *d = NULL;
+    int64_t time_ns = 0, build_ns = -1;
+    struct why why = {""};
+
+    (void)state;
+    put("plain.json", "{\"space\":\"s\",\"device\":\"d\",\"params\":[{\"name\":\"bx\"}]}", path);
+    put("plain.csv", "bx,status,time_ms\n1,ok,0\n2,ok,0.000001\n3,ok,x\n4,ok,5000\n",
+        table); /* no cost, no compile time */
+    assert_int_equal(ops->open(path, &d, &why), ERR_OK);
+    assert_int_equal(measure(d, "{\"bx\":1}", &time_ns, &build_ns, &why), ERR_DEVICE);
+    assert_int_equal(measure(d, "{\"bx\":3}", &time_ns, &build_ns, &why), ERR_DEVICE);
+    assert_int_equal(measure(d, "{\"bx\":2}", &time_ns, &build_ns, &why), ERR_OK);
+    assert_int_equal(time_ns, 1);
+    assert_int_equal(measure(d, "{\"bx\":4}", &time_ns, &build_ns, &why), ERR_OK);
+    assert_int_equal(time_ns, 5000000000); /* seconds are times too */
+    assert_int_equal(build_ns, 0);
+    ops->close(d);
+}
+
 static void bad_recordings_are_refused_with_words(void **state)
 {
     static const char *const bad_about[] = {"", "[]", "{}", "{\"space\":\"s\",\"device\":\"d\"}",
@@ -173,6 +240,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_status_becomes_the_error),
+        cmocka_unit_test(recorded_costs_are_waited_for_at_the_speed_asked_for),
+        cmocka_unit_test(recordings_are_found_by_any_of_their_files),
+        cmocka_unit_test(rows_without_a_time_have_failed),
         cmocka_unit_test(bad_recordings_are_refused_with_words),
         cmocka_unit_test(backends_are_found_by_name),
         cmocka_unit_test(recorded_space_answers_with_its_optimum),

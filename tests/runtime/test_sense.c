@@ -4,9 +4,11 @@
 #include "sysfs.h"
 
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
 
@@ -54,6 +56,33 @@ static void a_cpu_is_told_by_its_own(void **state)
     sense_sysfs(root, DEVICE_CPU, &s);
     near(s.temperature_c, 74.444);
     assert_true(s.core_mhz == 0 || (s.core_mhz >= 1000 && s.core_mhz < 1001)); /* of CPUs that this process has */
+}
+
+/* Clocks fall from CPU to CPU: the fastest that this process has is the first. */
+static void the_fastest_cpu_of_the_process_counts(void **state)
+{
+    struct sense s;
+    cpu_set_t set;
+    int first = 0;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    while (!CPU_ISSET(first, &set))
+        first++;
+    if (first > 63)
+        skip();
+    for (int i = 0; i < 64; i++) {
+        char path[100], khz[32];
+
+        snprintf(path, sizeof path, "devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", i);
+        snprintf(khz, sizeof khz, "%d", 2000000 - 1000 * i);
+        sysfs_put(root, path, khz);
+    }
+    sense_sysfs(root, DEVICE_CPU, &s);
+    assert_true(s.known & SENSE_CORE_MHZ);
+    near(s.core_mhz, 2000 - first);
+    sense_sysfs(root, DEVICE_MALI, &s); /* which has a clock of its own */
+    assert_false(s.known & SENSE_CORE_MHZ);
 }
 
 static void without_a_zone_of_its_own_the_hottest_counts(void **state)
@@ -114,7 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ROOT(a_mali_is_told_by_its_own_zone_and_clock),     WITH_ROOT(a_cpu_is_told_by_its_own),
         WITH_ROOT(without_a_zone_of_its_own_the_hottest_counts), WITH_ROOT(what_cannot_be_read_is_unknown),
-        cmocka_unit_test(only_known_values_reach_json),
+        WITH_ROOT(the_fastest_cpu_of_the_process_counts),        cmocka_unit_test(only_known_values_reach_json),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,26 +18,45 @@
 
 /* ---- the model ---- */
 
-/* The value number i of a program, uniform in [0, 1). */
-static double unit_of(const char *hex, uint64_t i)
+/* Of a config, not of its kernel's text, which may change while all else here stays as it is. */
+static uint64_t seed_of(const char *workload, const char *template_id, const cJSON *knobs)
 {
-    char head[16];
+    char *printed = knobs ? cJSON_PrintUnformatted(knobs) : NULL, head[16];
+    struct sha256 name;
+    struct buf text;
 
-    snprintf(head, sizeof head, "%.15s", hex);
-    return (double)(rng_at(strtoull(head, NULL, 16), i) >> 11) * 0x1p-53;
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    buf_printf(&text, "%s;%s;%s", workload, template_id, printed ? printed : "");
+    name = sha256_of(buf_text(&text), text.len);
+    snprintf(head, sizeof head, "%.15s", name.hex);
+    buf_fini(&text);
+    cJSON_free(printed);
+    return strtoull(head, NULL, 16);
 }
 
-double sim_model_time(const struct sim_model *m, const struct program *p, const char *hex)
+/* Value number i of a config, uniform in [0, 1). */
+static double unit_of(uint64_t seed, uint64_t i)
+{
+    return (double)(rng_at(seed, i) >> 11) * 0x1p-53;
+}
+
+double sim_model_time(const struct sim_model *m, const struct program *p)
+{
+    const double own = m->time_ns ? m->time_ns(p, m->arg) : 0;
+
+    return own != 0 ? own : sim_model_config_time(m, p->workload, p->template_id, p->knobs);
+}
+
+double sim_model_config_time(const struct sim_model *m, const char *workload, const char *template_id,
+                             const cJSON *knobs)
 {
     static const enum record_status ways[] = {STATUS_COMPILE, STATUS_LIMITS,  STATUS_RUNTIME,
                                               STATUS_WRONG,   STATUS_TIMEOUT, STATUS_CRASH};
-    const double own = m->time_ns && p ? m->time_ns(p, m->arg) : 0;
+    const uint64_t seed = seed_of(workload, template_id, knobs);
 
-    if (own != 0)
-        return own;
-    if (unit_of(hex, 1) * 1000 < m->fail)
-        return -(double)ways[(size_t)(unit_of(hex, 2) * (sizeof ways / sizeof *ways))];
-    return SLOWEST_NS * exp(-m->spread * unit_of(hex, 3));
+    if (unit_of(seed, 1) * 1000 < m->fail)
+        return -(double)ways[(size_t)(unit_of(seed, 2) * (sizeof ways / sizeof *ways))];
+    return SLOWEST_NS * exp(-m->spread * unit_of(seed, 3));
 }
 
 /* How much slower all is now: up and down within 20 s. */
@@ -166,7 +185,7 @@ static double anchor_ns(struct sim_agent *a, const struct trial *t)
     buf_init(&text, PROGRAM_MAX_BYTES);
     program_init(&p);
     if (fetch(a, t->anchor_name.hex, &text) == ERR_OK && !program_from_json(buf_text(&text), text.len, &p, NULL))
-        ns = sim_model_time(a->model, &p, t->anchor_name.hex);
+        ns = sim_model_time(a->model, &p);
     program_fini(&p);
     buf_fini(&text);
     return ns;
@@ -223,7 +242,7 @@ static void run_trial(struct sim_agent *a, struct trial *t)
         trial_fail(t, STATUS_RUNTIME, "prepare", "the program does not come");
     } else {
         trial_take_program(t, buf_text(&text), text.len);
-        ns = sim_model_time(a->model, &t->program, t->program_name.hex);
+        ns = sim_model_time(a->model, &t->program);
         if (ns < 0)
             trial_fail(t, (enum record_status) - ns, "build", "as modelled");
         else if (t->wants_energy && a->no_energy)

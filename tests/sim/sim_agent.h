@@ -8,8 +8,9 @@
 #include "runtime/device_desc.h"
 #include "tests/sim/host.h"
 
-/* How fast programs are: ln of time is uniform over `spread`, by the program's name; the slowest take 1 ms. The pace
- * makes all of them slower at times, as a throttling device does, so that only ratios to an anchor tell them apart. */
+/* How fast programs are: ln of time is uniform over `spread`, by workload, template and knobs; the slowest take 1 ms.
+ * The pace makes all of them slower at times, as a throttling device does, so that only ratios to an anchor tell them
+ * apart. */
 struct sim_model {
     double spread; /* of ln time */
     double noise;  /* of ln time in each measurement, at most */
@@ -21,7 +22,11 @@ struct sim_model {
 };
 
 /* The time of a program at full pace in ns, or below 0 the negative number of its status. */
-double sim_model_time(const struct sim_model *m, const struct program *p, const char *hex);
+double sim_model_time(const struct sim_model *m, const struct program *p);
+
+/* The same of a config that time_ns does not know. `knobs`: names to values. */
+double sim_model_config_time(const struct sim_model *m, const char *workload, const char *template_id,
+                             const cJSON *knobs);
 
 /* What goes wrong with a trial, each in parts of a thousand. */
 struct sim_faults {

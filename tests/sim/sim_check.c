@@ -326,7 +326,9 @@ bool sim_check(struct sim_farm *f, const struct sim_session *s, struct why *why)
 
 static double true_ln(const struct sim_farm *f, const struct measured *m)
 {
-    return log(sim_model_time(&f->model, NULL, m->record.program.hex));
+    const struct record *r = &m->record;
+
+    return log(sim_model_config_time(&f->model, r->workload, r->template_id, r->knobs));
 }
 
 bool sim_check_values(const struct sim_farm *f, const struct task *t, struct why *why)

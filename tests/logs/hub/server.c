@@ -277,7 +277,7 @@ static void do_propfind(struct talk *t)
         n += (size_t)sprintf(
             xml + n, "<D:getlastmodified>day %u</D:getlastmodified></D:prop></D:propstat></D:response>", o->version);
     }
-    sprintf(xml + n, "</D:multistatus>");
+    strcpy(xml + n, "</D:multistatus>");
     say(t, s->is_dav ? 207 : 405, xml);
     free(xml);
 }

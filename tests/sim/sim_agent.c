@@ -19,14 +19,14 @@
 /* ---- the model ---- */
 
 /* Of a config, not of its kernel's text, which may change while all else here stays as it is. */
-static uint64_t seed_of(const char *workload, const char *template_id, const cJSON *knobs)
+static uint64_t seed_of(uint64_t landscape, const char *workload, const char *template_id, const cJSON *knobs)
 {
     char *printed = knobs ? cJSON_PrintUnformatted(knobs) : NULL, head[16];
     struct sha256 name;
     struct buf text;
 
     buf_init(&text, PROGRAM_MAX_BYTES);
-    buf_printf(&text, "%s;%s;%s", workload, template_id, printed ? printed : "");
+    buf_printf(&text, "%llu;%s;%s;%s", (unsigned long long)landscape, workload, template_id, printed ? printed : "");
     name = sha256_of(buf_text(&text), text.len);
     snprintf(head, sizeof head, "%.15s", name.hex);
     buf_fini(&text);
@@ -52,7 +52,7 @@ double sim_model_config_time(const struct sim_model *m, const char *workload, co
 {
     static const enum record_status ways[] = {STATUS_COMPILE, STATUS_LIMITS,  STATUS_RUNTIME,
                                               STATUS_WRONG,   STATUS_TIMEOUT, STATUS_CRASH};
-    const uint64_t seed = seed_of(workload, template_id, knobs);
+    const uint64_t seed = seed_of(m->landscape, workload, template_id, knobs);
 
     if (unit_of(seed, 1) * 1000 < m->fail)
         return -(double)ways[(size_t)(unit_of(seed, 2) * (sizeof ways / sizeof *ways))];

@@ -12,10 +12,11 @@
  * The pace makes all of them slower at times, as a throttling device does, so that only ratios to an anchor tell them
  * apart. */
 struct sim_model {
-    double spread; /* of ln time */
-    double noise;  /* of ln time in each measurement, at most */
-    double drift;  /* ln of the slowest pace */
-    int fail;      /* parts of a thousand of all programs: each fails in its own way, always in the same */
+    uint64_t landscape; /* which of many: other configs are the fast ones */
+    double spread;      /* of ln time */
+    double noise;       /* of ln time in each measurement, at most */
+    double drift;       /* ln of the slowest pace */
+    int fail;           /* parts of a thousand of all programs: each fails in its own way, always in the same */
     /* Of programs that it knows: ns, or below 0 the negative number of a status; 0 = as above. May be NULL. */
     double (*time_ns)(const struct program *p, void *arg);
     void *arg;

@@ -235,21 +235,23 @@ static void expect_chain(const struct asked_list *asked, int64_t *n_epochs)
     for (size_t i = 2; i < asked->n && !asked->items[i].is_baseline; i++) {
         const struct asked *a = &asked->items[i];
 
-        if (strcmp(a->purpose, "redo") == 0) {
-            assert_null(bridge); /* one at a time */
-            assert_int_equal(a->rounds, ANCHOR_BRIDGE_ROUNDS);
-            assert_string_not_equal(a->program, a->anchor);
-            bridge = a;
+        if (a->epoch != epoch) {
+            assert_non_null(bridge);
+            assert_int_equal(a->epoch, epoch + 1);
+            assert_string_equal(a->anchor, bridge->program);
+            assert_true(fabs(a->bridge - bridge->bridge - bridge->record.lnratio) < 1e-9);
+            assert_true(bridge->record.lnratio < -log(ANCHOR_RATIO) + 0.02);
+            epoch = a->epoch;
+            bridge = NULL;
         }
-        if (a->epoch == epoch)
+        if (strcmp(a->purpose, "redo") != 0)
             continue;
-        assert_non_null(bridge);
-        assert_int_equal(a->epoch, epoch + 1);
-        assert_string_equal(a->anchor, bridge->program);
-        assert_true(fabs(a->bridge - bridge->bridge - bridge->record.lnratio) < 1e-9);
-        assert_true(bridge->record.lnratio < -log(ANCHOR_RATIO) + 0.02);
-        epoch = a->epoch;
-        bridge = NULL;
+        /* One at a time; the one before may have shown that it is not four times faster. */
+        if (bridge && !(bridge->record.lnratio >= -log(ANCHOR_RATIO) - 0.02))
+            fail_msg("trial %zu: a second bridge over one of %g", i, bridge->record.lnratio);
+        assert_int_equal(a->rounds, ANCHOR_BRIDGE_ROUNDS);
+        assert_string_not_equal(a->program, a->anchor);
+        bridge = a;
     }
     *n_epochs += epoch;
 }
@@ -264,7 +266,8 @@ static void over_four_times_faster_opens_an_epoch_bridged_to_the_one_before(void
         struct sim_farm f;
         struct sim_session *s = start(&f, seed, DENSE);
 
-        f.model.spread = 5;
+        f.model.landscape = seed;
+        f.model.spread = 7;
         f.model.drift = 1.5;
         s->job.trials = 40;
         run(&f);

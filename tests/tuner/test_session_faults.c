@@ -123,6 +123,7 @@ static void a_bridge_that_cannot_be_measured_is_not_tried_again(void **state)
         struct sim_farm f;
         struct sim_session *s = start(&f, 3, DENSE);
 
+        f.model.landscape = 1;
         f.model.spread = 5;
         f.agents[0].sends = spoil_bridges;
         s->job.trials = 60;

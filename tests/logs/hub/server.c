@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define MAX_HEAD 16384
+#define ROOM ((SERVER_MAX_OBJECTS + 1) * 600) /* for a list of all objects */
 
 struct server_object *server_find(struct server *s, const char *path)
 {
@@ -258,24 +259,25 @@ static const char *name_in(const char *path, const char *folder)
 static void do_propfind(struct talk *t)
 {
     struct server *s = t->s;
-    char *xml = calloc(SERVER_MAX_OBJECTS + 1, 600);
+    char *xml = calloc(1, ROOM);
     size_t n;
 
     if (!xml)
         abort();
-    n = (size_t)sprintf(xml, "<?xml version=\"1.0\"?><D:multistatus xmlns:D=\"DAV:\">");
+    n = (size_t)snprintf(xml, ROOM, "<?xml version=\"1.0\"?><D:multistatus xmlns:D=\"DAV:\">");
     for (size_t i = 0; i < s->n_objects; i++) {
         const struct server_object *o = &s->objects[i];
         const bool is_folder = o->path[strlen(o->path) - 1] == '/';
 
         if (!name_in(o->path, t->r.target))
             continue;
-        n += (size_t)sprintf(xml + n, "<D:response><D:href>%s</D:href><D:propstat><D:prop>%s", o->path,
-                             is_folder ? "<D:resourcetype><D:collection/></D:resourcetype>" : "<D:resourcetype/>");
+        n += (size_t)snprintf(xml + n, ROOM - n, "<D:response><D:href>%s</D:href><D:propstat><D:prop>%s", o->path,
+                              is_folder ? "<D:resourcetype><D:collection/></D:resourcetype>" : "<D:resourcetype/>");
         if (!is_folder)
-            n += (size_t)sprintf(xml + n, "<D:getcontentlength>%zu</D:getcontentlength>", o->n);
-        n += (size_t)sprintf(
-            xml + n, "<D:getlastmodified>day %u</D:getlastmodified></D:prop></D:propstat></D:response>", o->version);
+            n += (size_t)snprintf(xml + n, ROOM - n, "<D:getcontentlength>%zu</D:getcontentlength>", o->n);
+        n += (size_t)snprintf(xml + n, ROOM - n,
+                              "<D:getlastmodified>day %u</D:getlastmodified></D:prop></D:propstat></D:response>",
+                              o->version);
     }
     strcpy(xml + n, "</D:multistatus>");
     say(t, s->is_dav ? 207 : 405, xml);
@@ -285,22 +287,23 @@ static void do_propfind(struct talk *t)
 static void do_index(struct talk *t)
 {
     struct server *s = t->s;
-    char *json = calloc(SERVER_MAX_OBJECTS + 1, 600);
+    char *json = calloc(1, ROOM);
     size_t n;
 
     if (!json)
         abort();
-    n = (size_t)sprintf(json, "[");
+    n = (size_t)snprintf(json, ROOM, "[");
     for (size_t i = 0; i < s->n_objects; i++) {
         const char *name = name_in(s->objects[i].path, t->r.target);
         const size_t n_name = name ? strcspn(name, "/") : 0;
 
         if (n_name)
-            n += (size_t)sprintf(json + n, "%s{\"name\":\"%.*s\",\"type\":\"%s\",\"mtime\":\"day %u\",\"size\":%zu}",
-                                 n > 1 ? "," : "", (int)n_name, name, name[n_name] ? "directory" : "file",
-                                 s->objects[i].version, s->objects[i].n);
+            n += (size_t)snprintf(json + n, ROOM - n,
+                                  "%s{\"name\":\"%.*s\",\"type\":\"%s\",\"mtime\":\"day %u\",\"size\":%zu}",
+                                  n > 1 ? "," : "", (int)n_name, name, name[n_name] ? "directory" : "file",
+                                  s->objects[i].version, s->objects[i].n);
     }
-    sprintf(json + n, "]");
+    snprintf(json + n, ROOM - n, "]");
     say(t, 200, json);
     free(json);
 }
@@ -322,7 +325,7 @@ static void do_s3_list(struct talk *t)
         folder[strlen(folder)] = is_slash ? '/' : *p;
         p += is_slash ? 2 : 0;
     }
-    n += (size_t)sprintf(xml, "<ListBucketResult><Name>b</Name><Prefix>%s</Prefix>", folder);
+    n += (size_t)snprintf(xml, sizeof xml, "<ListBucketResult><Name>b</Name><Prefix>%s</Prefix>", folder);
     for (size_t i = 0; i < s->n_objects; i++) {
         const char *key = s->objects[i].path + strlen(bucket), *name;
 
@@ -336,16 +339,18 @@ static void do_s3_list(struct talk *t)
             break;
         }
         if (name[strcspn(name, "/")])
-            n += (size_t)sprintf(xml + n, "<CommonPrefixes><Prefix>%s%.*s/</Prefix></CommonPrefixes>", folder,
-                                 (int)strcspn(name, "/"), name);
+            n += (size_t)snprintf(xml + n, sizeof xml - n, "<CommonPrefixes><Prefix>%s%.*s/</Prefix></CommonPrefixes>",
+                                  folder, (int)strcspn(name, "/"), name);
         else
-            n += (size_t)sprintf(
-                xml + n, "<Contents><Key>%s</Key><LastModified>day %u</LastModified><Size>%zu</Size></Contents>", key,
+            n += (size_t)snprintf(
+                xml + n, sizeof xml - n,
+                "<Contents><Key>%s</Key><LastModified>day %u</LastModified><Size>%zu</Size></Contents>", key,
                 s->objects[i].version, s->objects[i].n);
     }
     if (more)
-        n += (size_t)sprintf(xml + n, "<NextContinuationToken>n/%zu</NextContinuationToken>", skip + 1);
-    sprintf(xml + n, "</ListBucketResult>");
+        n +=
+            (size_t)snprintf(xml + n, sizeof xml - n, "<NextContinuationToken>n/%zu</NextContinuationToken>", skip + 1);
+    snprintf(xml + n, sizeof xml - n, "</ListBucketResult>");
     say(t, 200, xml);
 }
 

@@ -102,10 +102,3 @@ double record_cost(const struct record *r, double ln_time)
         return NAN;
     return strcmp(r->objective, "edp") == 0 ? log(r->energy_j) + ln_time : log(r->energy_j);
 }
-
-double record_value(const struct record *r)
-{
-    if (r->status != STATUS_OK || !(r->time_ns > 0))
-        return NAN;
-    return isnan(r->lnratio) ? log(r->time_ns) : r->lnratio + r->anchor.bridge;
-}

@@ -105,9 +105,6 @@ enum err record_check_sum(const char *line, size_t n, struct why *why);
 /* GFLOPS of a record, 0 when it was not timed. */
 double record_gflops(const struct record *r);
 
-/* The value searches minimise: lnratio + bridge, or ln(time_ns) without an anchor; NAN unless status is ok. */
-double record_value(const struct record *r);
-
 /* What is minimised, given ln of the record's time on whatever scale: that, or ln of the energy, or the sum of both.
  * NAN where the objective wants an energy that was not measured. */
 double record_cost(const struct record *r, double ln_time);

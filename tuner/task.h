@@ -82,6 +82,7 @@ struct task {
     int64_t n_refused;    /* configs that could not become programs */
     int64_t since_better; /* counted trials since the best improved */
     int i_best;           /* in all[], -1 = none */
+    int i_crown;          /* task_crown: in all[], or behind them in finals[]; -1 = none */
     struct gain gain;     /* of all[] but the baseline, in their order */
     enum stop_reason stop;
     char note[512]; /* what the job asked for and this task does otherwise, in words; "" = nothing */
@@ -169,7 +170,12 @@ double task_peak_gflops(const struct record *r);
 /* The final measurement of the same config, or the search one when there is none. */
 const struct measured *task_finest(const struct task *t, const struct measured *m);
 
-/* The winner: the finalist with the smallest value, else the best of the search; NULL = no valid config. */
+/* The task's measurement of this record's config is the winner from now on, with this record (a final, or one of
+ * purpose redo, which no search learns from): so that what is told agrees with the best log. ERR_NOMEM. */
+enum err task_crown(struct task *t, const struct record *r);
+
+/* The winner: the crowned one, else the finalist with the smallest value, else the best of the search; NULL = no valid
+ * config. */
 const struct measured *task_winner(const struct task *t);
 
 /* True when two measurements cannot be told apart: |difference| < max(1 %, 2 combined standard errors). */

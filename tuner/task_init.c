@@ -194,6 +194,7 @@ enum err task_init(struct task *t, const struct job *j, size_t i_layer, const st
     enum err e;
 
     *t = (struct task){.i_best = -1,
+                       .i_crown = -1,
                        .device = *device,
                        .fingerprint = device_desc_fingerprint(device),
                        .budget = job_trials(j, i_layer)};
@@ -225,6 +226,7 @@ enum err task_init_replay(struct task *t, const struct job *j, const struct devi
     enum err e;
 
     *t = (struct task){.i_best = -1,
+                       .i_crown = -1,
                        .device = *device,
                        .fingerprint = device_desc_fingerprint(device),
                        .budget = job_trials(j, 0),
@@ -250,6 +252,7 @@ enum err task_init_spec(struct task *t, const struct job *j, const struct device
     enum err e;
 
     *t = (struct task){.i_best = -1,
+                       .i_crown = -1,
                        .device = *device,
                        .fingerprint = device_desc_fingerprint(device),
                        .budget = job_trials(j, 0),

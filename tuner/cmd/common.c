@@ -496,8 +496,8 @@ int cmd_drive(struct session *s, struct progress *p, const char *interrupted_sta
 
     if (!e && end == SESSION_INTERRUPTED)
         session_drain(s);
-    if (!e && s->o.log)
-        e = joblog_write_best(s->o.log, &why);
+    if (!e)
+        e = session_write_best(s, &why);
     if (e)
         return cmd_fail(e, &why);
     print_results(s, p, end);

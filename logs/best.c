@@ -27,7 +27,8 @@ struct run {
 
 struct group {
     char *workload;
-    char device[SHA256_HEX + 1]; /* see device_of */
+    char device[SHA256_HEX + 1]; /* see best_device */
+    char former[SHA256_HEX + 1]; /* its fingerprint before processors were told apart; "" = the same, or not known */
     struct run *runs;
     size_t n_runs, cap_runs;
     size_t next; /* of the same workload, + 1; 0 = none */
@@ -219,6 +220,28 @@ void best_device(const struct record *r, char out[SHA256_HEX + 1])
         snprintf(out, SHA256_HEX + 1, "%s", r->key[0] ? r->key : cJSON_IsString(name) ? name->valuestring : "");
 }
 
+static const char *former_of(const struct record *r)
+{
+    const cJSON *former = cJSON_GetObjectItemCaseSensitive(r->device, "former");
+
+    return cJSON_IsString(former) && sha256_is_hex(former->valuestring) ? former->valuestring : "";
+}
+
+/* A device is told by its name now and before. */
+static bool is_one(const char *a, const char *former_a, const char *b, const char *former_b)
+{
+    return strcmp(a, b) == 0 || (*former_a && strcmp(former_a, b) == 0) || (*former_b && strcmp(a, former_b) == 0);
+}
+
+bool best_same_device(const struct record *a, const struct record *b)
+{
+    char one[SHA256_HEX + 1], other[SHA256_HEX + 1];
+
+    best_device(a, one);
+    best_device(b, other);
+    return is_one(one, former_of(a), other, former_of(b));
+}
+
 /* FNV-1a, 64 bits; the texts are checked on every hit. */
 static size_t hash_of(const char *text)
 {
@@ -298,15 +321,20 @@ static enum err open_group(struct best_set *b, const struct record *r, struct gr
 {
     char device[SHA256_HEX + 1];
     struct group *g = b->n ? &b->groups[b->last] : NULL;
+    const char *former = former_of(r);
 
     best_device(r, device);
-    if (!g || strcmp(g->workload, r->workload) != 0 || strcmp(g->device, device) != 0)
-        for (g = group_first(b, r->workload); g && strcmp(g->device, device) != 0;)
+    if (!g || strcmp(g->workload, r->workload) != 0 || !is_one(g->device, g->former, device, former))
+        for (g = group_first(b, r->workload); g && !is_one(g->device, g->former, device, former);)
             g = group_next(b, g);
     if (!g) {
         if (add_group(b, r, device))
             return ERR_NOMEM;
         g = &b->groups[b->n - 1];
+    }
+    if (*former && !*g->former) { /* what was told before is of this processor */
+        memcpy(g->device, device, sizeof device);
+        memcpy(g->former, former, sizeof g->former);
     }
     b->last = (size_t)(g - b->groups);
     *out = g;
@@ -446,7 +474,7 @@ const struct record *best_find(const struct best_set *b, const char *workload, c
     for (const struct group *g = group_first(b, workload); g; g = group_next(b, g)) {
         const struct record *r = g->n_runs ? group_winner(g) : NULL;
 
-        if (r && (!fingerprint || strcmp(g->device, fingerprint) == 0) && (!best || is_cheaper(r, best)))
+        if (r && (!fingerprint || is_one(g->device, g->former, fingerprint, "")) && (!best || is_cheaper(r, best)))
             best = r;
     }
     return best;
@@ -455,7 +483,7 @@ const struct record *best_find(const struct best_set *b, const char *workload, c
 static const struct group *same_group(const struct best_set *b, const struct group *g)
 {
     for (const struct group *h = group_first(b, g->workload); h; h = group_next(b, h))
-        if (strcmp(h->device, g->device) == 0)
+        if (is_one(h->device, h->former, g->device, g->former))
             return h;
     return NULL;
 }

@@ -45,6 +45,10 @@ enum err log_scan_fd(int fd, const char *path,
  * "" when nothing is known. */
 void best_device(const struct record *r, char out[SHA256_HEX + 1]);
 
+/* Are both of one device? Also when the one was made before processors were told apart, and the other says that its
+ * device had that fingerprint then ("former" in its device). */
+bool best_same_device(const struct record *a, const struct record *b);
+
 /* The best record per (workload, device as best_device says). Only status ok with a time. Within a run finals beat redo
  * and search records, a later record of the same program replaces one of lower or equal purpose, then the least wins,
  * on the one scale of the run's anchors. A run is a job; a search record behind a final of its job and later by its

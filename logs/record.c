@@ -38,6 +38,8 @@ void record_fini(struct record *r)
     free(r->why);
     free(r->samples_ns);
     free(r->anchor.samples_ns);
+    free(r->anchor.slots_ns);
+    free(r->canary_ns);
     cJSON_Delete(r->device);
     cJSON_Delete(r->resources);
     record_init(r);
@@ -79,6 +81,8 @@ enum err record_copy(struct record *to, const struct record *from)
     r.why = copy_text(from->why, &ok);
     r.samples_ns = copy_samples(from->samples_ns, from->n_samples, &ok);
     r.anchor.samples_ns = copy_samples(from->anchor.samples_ns, from->anchor.n_samples, &ok);
+    r.anchor.slots_ns = copy_samples(from->anchor.slots_ns, from->anchor.n_slots, &ok);
+    r.canary_ns = copy_samples(from->canary_ns, from->n_canary, &ok);
     r.device = copy_json(from->device, &ok);
     r.resources = copy_json(from->resources, &ok);
     if (!ok) {

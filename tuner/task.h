@@ -67,7 +67,7 @@ struct task {
     int64_t count;
     struct workload workload;
     struct device_desc device;
-    struct sha256 fingerprint;
+    struct sha256 fingerprint, former; /* former: device_desc_former */
     struct arm arms[TASK_MAX_ARMS];
     size_t n_arms;
     struct measured *all; /* search records, each config once */

@@ -197,6 +197,7 @@ enum err task_init(struct task *t, const struct job *j, size_t i_layer, const st
                        .i_crown = -1,
                        .device = *device,
                        .fingerprint = device_desc_fingerprint(device),
+                       .former = device_desc_former(device),
                        .budget = job_trials(j, i_layer)};
     snprintf(t->objective, sizeof t->objective, "%s", j->objective);
     buf_init(&text, WORKLOAD_MAX_TEXT);
@@ -229,6 +230,7 @@ enum err task_init_replay(struct task *t, const struct job *j, const struct devi
                        .i_crown = -1,
                        .device = *device,
                        .fingerprint = device_desc_fingerprint(device),
+                       .former = device_desc_former(device),
                        .budget = job_trials(j, 0),
                        .n_arms = 1};
     *a = (struct arm){.version = 1};
@@ -255,6 +257,7 @@ enum err task_init_spec(struct task *t, const struct job *j, const struct device
                        .i_crown = -1,
                        .device = *device,
                        .fingerprint = device_desc_fingerprint(device),
+                       .former = device_desc_former(device),
                        .budget = job_trials(j, 0),
                        .n_arms = 1};
     *a = (struct arm){.version = 0};

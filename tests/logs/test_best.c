@@ -392,6 +392,43 @@ static void records_without_a_fingerprint_are_told_apart_by_key_and_name(void **
     best_free(b);
 }
 
+static void add_told_apart(struct best_set *b, char fingerprint, bool says_former, char program, double time_ns)
+{
+    struct record r = sample_timed(W1, fingerprint, "j1", "search", program, time_ns);
+    char former[SHA256_HEX + 1], text[128];
+
+    memset(former, '0', sizeof former);
+    former[SHA256_HEX] = '\0';
+    snprintf(text, sizeof text, "{\"former\":\"%s\"}", former);
+    if (says_former)
+        r.device = cJSON_Parse(text);
+    assert_int_equal(best_add(b, &r), ERR_OK);
+    record_fini(&r);
+}
+
+/* '0' was the fingerprint of both processors; a log that goes on has one best of a workload, not two. */
+static void records_of_before_are_of_the_processor_that_goes_on(void **state)
+{
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        struct best_set *b = fresh();
+
+        if (first)
+            add_told_apart(b, '1', true, 'a', 100);
+        add_told_apart(b, '0', false, 'b', 110);
+        if (!first)
+            add_told_apart(b, '1', true, 'a', 100);
+        assert_int_equal(best_n(b), 1);
+        assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
+        assert_true(best_same_device(best_at(b, 0), best_find(b, W1, best_at(b, 0)->fingerprint.hex)));
+        add_told_apart(b, '2', true, 'c', 50); /* another processor of that name */
+        assert_int_equal(best_n(b), 2);
+        assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
+        assert_false(best_same_device(best_at(b, 0), best_at(b, 1)));
+        best_free(b);
+    }
+}
+
 static void thousands_of_workloads_keep_their_own_best(void **state)
 {
     struct best_set *b = fresh();
@@ -432,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_search_behind_the_finals_begins_another_run),
         cmocka_unit_test(the_baseline_behind_the_finals_is_of_their_run),
         cmocka_unit_test(records_without_a_fingerprint_are_told_apart_by_key_and_name),
+        cmocka_unit_test(records_of_before_are_of_the_processor_that_goes_on),
         cmocka_unit_test(thousands_of_workloads_keep_their_own_best),
     };
 

@@ -8,7 +8,10 @@
 /* How much of a change of the machine's state, told by the anchor's time, a ratio to the anchor may follow: one config
  * stood at -3.7 % beside an anchor of 70 us and at -7.4 % beside the same at 78 us. */
 #define STATE_SLOPE 0.35
+/* The floor beside what logs tell: as three pairs of runs where they tell more, as ten where they tell less, for a few
+ * programs scatter by far more than others of the same runs. */
 #define FLOOR_PAIRS 3.0
+#define FLOOR_PAIRS_LESS 10.0
 
 static int by_size(const void *a, const void *b)
 {
@@ -141,7 +144,9 @@ void run_errors_add(struct run_errors *s, const struct run_pair *p)
 /* A difference of two has twice the variance of one. */
 static double pooled(double floor, double sum, double n)
 {
-    return sqrt((FLOOR_PAIRS * floor * floor + sum / 2) / (FLOOR_PAIRS + n));
+    const double weight = sum / 2 > n * floor * floor ? FLOOR_PAIRS : FLOOR_PAIRS_LESS;
+
+    return sqrt((weight * floor * floor + sum / 2) / (weight + n));
 }
 
 struct run_error run_errors_of(const struct run_errors *s)

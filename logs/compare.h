@@ -24,8 +24,8 @@ struct run_error {
     double time;  /* of a time */
 };
 
-/* What was measured where a log tells nothing of its own (docs/measuring.md): PoCL on a shared machine. */
-#define RUN_ERROR_FLOOR ((struct run_error){.ratio = 0.0125, .time = 0.06})
+/* What was measured (docs/measuring.md: PoCL on shared machines), for where a log tells nothing of its own. */
+#define RUN_ERROR_FLOOR ((struct run_error){.ratio = 0.02, .time = 0.06})
 
 struct comparison {
     enum compare_by by;
@@ -62,7 +62,7 @@ struct run_pair {
 void run_pair_add(struct run_pair *p, const struct record *a, const struct record *b);
 void run_errors_add(struct run_errors *s, const struct run_pair *p);
 
-/* The floor counts as three pairs of runs beside those that were seen. */
+/* The floor counts as three pairs of runs beside those that were seen, or ten where these tell less. */
 struct run_error run_errors_of(const struct run_errors *s);
 
 #endif

@@ -59,16 +59,16 @@ static int find_arm(const struct task *t, const struct record *r)
     return -1;
 }
 
-static bool is_of_device(const struct task *t, const struct record *r)
+bool task_has_device(const struct task *t, const struct sha256 *fingerprint)
 {
-    return strcmp(r->fingerprint.hex, t->fingerprint.hex) == 0 ||
-           (t->former.hex[0] && strcmp(r->fingerprint.hex, t->former.hex) == 0);
+    return strcmp(fingerprint->hex, t->fingerprint.hex) == 0 ||
+           (t->former.hex[0] && strcmp(fingerprint->hex, t->former.hex) == 0);
 }
 
 bool task_knows(const struct task *t, const struct record *r)
 {
-    return r->workload && strcmp(r->workload, t->text) == 0 && is_of_device(t, r) && r->status != STATUS_LOST &&
-           find_arm(t, r) >= 0;
+    return r->workload && strcmp(r->workload, t->text) == 0 && task_has_device(t, &r->fingerprint) &&
+           r->status != STATUS_LOST && find_arm(t, r) >= 0;
 }
 
 static struct measured *find(const struct task *t, struct measured *list, size_t n, size_t i_arm,

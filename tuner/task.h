@@ -119,6 +119,9 @@ bool task_give(struct task *t, size_t i_arm, const struct config *c);
  */
 enum err task_warm(struct task *t, const struct job *j, size_t i_arm, struct transfer *history, struct why *why);
 
+/* Is it the fingerprint of the task's device, now or before processors were told apart? */
+bool task_has_device(const struct task *t, const struct sha256 *fingerprint);
+
 /* Does this record measure the task's workload with one of its templates (same version) on its device? */
 bool task_knows(const struct task *t, const struct record *r);
 

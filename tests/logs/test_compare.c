@@ -162,8 +162,8 @@ static void what_was_searched_for_is_compared(void **state)
     struct comparison c;
 
     (void)state;
-    strcpy(a.objective, "energy");
-    strcpy(b.objective, "energy");
+    snprintf(a.objective, sizeof a.objective, "energy");
+    snprintf(b.objective, sizeof b.objective, "energy");
     a.energy_j = 1;
     b.energy_j = 2;
     c = compare_records(&a, &b, &floor_error);

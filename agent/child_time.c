@@ -208,6 +208,24 @@ static cJSON *anchor_samples_of(const struct timed *t, const struct timing_serie
     return cJSON_CreateDoubleArray(ns, n);
 }
 
+/* The anchor's own slots round each of the candidate's, in pairs. */
+static cJSON *anchor_slots_of(const struct timed *t, const struct timing_series *s)
+{
+    double ns[RECORD_MAX_SAMPLES] = {0};
+    int n = 2 * s->n <= RECORD_MAX_SAMPLES ? s->n : RECORD_MAX_SAMPLES / 2;
+
+    if (!t->batch.anchor || t->anchor.e || t->anchor.series.n == 0)
+        n = 0;
+    for (int i = 0; i < n; i++) {
+        struct timing_slot pair[2];
+
+        timing_anchor_slots(&t->anchor.series, s->slots[i].at_ns, pair);
+        ns[2 * i] = pair[0].ns;
+        ns[2 * i + 1] = pair[1].ns;
+    }
+    return cJSON_CreateDoubleArray(ns, 2 * n);
+}
+
 static cJSON *trial_reply(const struct timed *t, int i, bool *ok)
 {
     const struct measure_item *m = &t->items[i];
@@ -232,6 +250,8 @@ static cJSON *trial_reply(const struct timed *t, int i, bool *ok)
     json_add_bool(o, "censored", m->censored, ok);
     json_add_item(o, "samples", samples_of(&m->series), ok);
     json_add_item(o, "anchors", anchor_samples_of(t, &m->series), ok);
+    json_add_item(o, "anchor_slots", anchor_slots_of(t, &m->series), ok);
+    json_add_real(o, "pack_ns", m->pack_ns, ok);
     return o;
 }
 
@@ -253,6 +273,7 @@ static cJSON *batch_reply(struct timed *t)
     json_add_item(reply, "trials", trials, &ok);
     json_add_real(reply, "canary_before", t->canary_before, &ok);
     json_add_real(reply, "canary_after", t->canary_after, &ok);
+    json_add_item(reply, "canary_rounds", cJSON_CreateDoubleArray(t->batch.canary_ns, t->batch.n_canaries), &ok);
     json_add_real(reply, "gflops", gflops_of(t), &ok);
     json_add_text(reply, "anchor_why", t->anchor.why.text, &ok);
     add_sense(reply, t, &ok);

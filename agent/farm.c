@@ -3,6 +3,8 @@
 
 #include "agent/farm_parts.h"
 
+#include "core/version.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -327,7 +329,7 @@ enum err farm_open(const struct farm_options *options, struct rig *rig, struct f
     f->options = *options;
     f->rig = rig;
     f->overlap = options->overlap && rig_overlaps(rig);
-    f->self = (struct trial_agent){options->name, options->key, rig->fingerprint, options->clock};
+    f->self = (struct trial_agent){options->name, options->key, rig->fingerprint, options->clock, version_text()};
     hands_init(&f->hands, options->stop, f);
     e = enlist(f, why);
     if (e) {

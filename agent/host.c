@@ -86,6 +86,22 @@ static void add_machine(cJSON *o, bool *ok)
         json_add_text(o, "machine", u.machine, ok);
 }
 
+/* The operating system's kernel, and the microcode of a CPU device: what a change of times may come from. */
+static void add_system(cJSON *o, const struct device_desc *d, bool *ok)
+{
+    char os[2 * sizeof((struct utsname *)0)->release], microcode[32] = "";
+    struct utsname u;
+
+    if (uname(&u) == 0) {
+        snprintf(os, sizeof os, "%s %s", u.sysname, u.release);
+        json_add_text(o, "os", os, ok);
+    }
+    if (d->kind == DEVICE_CPU)
+        sense_cpuinfo("/proc/cpuinfo", "microcode", microcode, sizeof microcode);
+    if (*microcode)
+        json_add_text(o, "microcode", microcode, ok);
+}
+
 static void add_if_known(cJSON *o, const char *name, double v, bool *ok)
 {
     if (!isnan(v))
@@ -106,6 +122,7 @@ cJSON *host_device_object(const struct device_desc *d, int threads, double peak_
         json_add_real(o, "peak_gflops", round(peak_gflops * 10) / 10, &ok);
     }
     add_machine(o, &ok);
+    add_system(o, d, &ok);
     add_if_known(o, "load", host_load(), &ok);
     add_if_known(o, "clock_mhz", cpu >= 0 ? round(host_clock_mhz(cpu)) : NAN, &ok);
     add_if_known(o, "temperature_c", host_temperature_c(), &ok);

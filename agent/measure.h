@@ -18,6 +18,7 @@ struct measure_item {
     enum err e; /* ERR_OK; ERR_DEVICE a run failed; ERR_WRONG the outputs changed while timing */
     struct why why;
     struct timing_series series;
+    double pack_ns; /* one run of its pack launches; 0 = it has none */
     struct timing_value value;
     double call_ns;       /* of the last call; 0 = none yet */
     double spent_ns;      /* wall time of all its calls */

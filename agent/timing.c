@@ -71,20 +71,27 @@ void timing_add(struct timing_series *s, double at_ns, double *calls_ns, int n)
     s->calls += n;
 }
 
+void timing_anchor_slots(const struct timing_series *a, double at_ns, struct timing_slot out[2])
+{
+    int i = 0;
+
+    assert(a->n >= 1);
+    while (i < a->n && a->slots[i].at_ns < at_ns)
+        i++;
+    out[0] = a->slots[i ? i - 1 : 0];
+    out[1] = a->slots[i < a->n ? i : a->n - 1];
+}
+
 double timing_anchor_ln(const struct timing_series *a, double at_ns)
 {
-    const struct timing_slot *s = a->slots;
-    int i = 0;
+    struct timing_slot s[2];
     double part;
 
-    while (i < a->n && s[i].at_ns < at_ns)
-        i++;
-    if (i == 0)
+    timing_anchor_slots(a, at_ns, s);
+    if (!(s[1].at_ns > s[0].at_ns))
         return log(s[0].ns);
-    if (i == a->n)
-        return log(s[a->n - 1].ns);
-    part = (at_ns - s[i - 1].at_ns) / (s[i].at_ns - s[i - 1].at_ns);
-    return (1 - part) * log(s[i - 1].ns) + part * log(s[i].ns);
+    part = (at_ns - s[0].at_ns) / (s[1].at_ns - s[0].at_ns);
+    return (1 - part) * log(s[0].ns) + part * log(s[1].ns);
 }
 
 /* 1.25 (a median's standard error over a mean's) * 1.48 (sigma over MAD), both for a normal distribution. */

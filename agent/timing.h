@@ -63,6 +63,9 @@ void timing_add(struct timing_series *s, double at_ns, double *calls_ns, int n);
 /* ln of the anchor's time at `at_ns`: linear between its neighbours in time, the nearest outside. anchors->n >= 1. */
 double timing_anchor_ln(const struct timing_series *anchors, double at_ns);
 
+/* The two slots that lie round `at_ns`, the nearest twice outside: what timing_anchor_ln takes. anchors->n >= 1. */
+void timing_anchor_slots(const struct timing_series *anchors, double at_ns, struct timing_slot out[2]);
+
 /* What the slots of a candidate say (n >= 1); anchors may be NULL or empty. */
 void timing_estimate(const struct timing_series *s, const struct timing_series *anchors, struct timing_value *out);
 

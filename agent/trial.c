@@ -73,6 +73,7 @@ static void read_body(struct trial *t, const cJSON *lease, const struct trial_ag
     COPY(r->proposed_by, text_or(body, "proposed_by", "user"));
     COPY(r->key, text_or(body, "key", agent->key));
     COPY(r->agent, agent->name);
+    COPY(r->tune, agent->tune ? agent->tune : "");
     COPY(r->objective, text_or(body, "objective", ""));
     t->wants_energy = r->objective[0] != '\0';
     snprintf(r->protocol, sizeof r->protocol, TIMING_PROTOCOL "%s%s", t->wants_energy ? "+" : "", r->objective);
@@ -269,6 +270,7 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
     r->device_ms = real_or(item, "device_ms", 0);
     r->canary_before = real_or(batch, "canary_before", 0);
     r->canary_after = real_or(batch, "canary_after", 0);
+    r->n_canary = take_samples(batch, "canary_rounds", &r->canary_ns);
     t->peak_gflops = real_or(batch, "gflops", 0);
     cJSON_Delete(t->sense);
     t->sense = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(batch, "sense"), true);
@@ -285,9 +287,11 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
     r->calls = (int64_t)real_or(item, "calls", 0);
     r->censored = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "censored"));
     r->n_samples = take_samples(item, "samples", &r->samples_ns);
+    r->pack_ns = real_or(item, "pack_ns", 0);
     if (!isnan(r->lnratio)) {
         r->anchor.hash = t->anchor_name;
         r->anchor.n_samples = take_samples(item, "anchors", &r->anchor.samples_ns);
+        r->anchor.n_slots = take_samples(item, "anchor_slots", &r->anchor.slots_ns);
     }
     finish(t);
 }

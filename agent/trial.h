@@ -41,6 +41,7 @@ struct trial_agent {
     const char *name, *key;
     struct sha256 fingerprint;
     const struct clock *clock; /* NULL = the machine's */
+    const char *tune;          /* its version; NULL = not told */
 };
 
 /* From one entry of trial_lease's answer; ERR_PROTOCOL when it has no id, token or program, ERR_NOMEM. A body that

@@ -91,21 +91,12 @@ static enum err add_entry(struct choices *c, const struct record *r)
     return failed;
 }
 
-static bool is_same_device(const struct record *a, const struct record *b)
-{
-    char one[SHA256_HEX + 1], other[SHA256_HEX + 1];
-
-    best_device(a, one);
-    best_device(b, other);
-    return strcmp(one, other) == 0;
-}
-
 static enum err check_one_device(const struct best_set *best, struct why *why)
 {
     const struct record *a = best_at(best, 0), *b;
 
     for (size_t i = 1; i < best_n(best); i++)
-        if (!is_same_device(a, b = best_at(best, i)))
+        if (!best_same_device(a, b = best_at(best, i)))
             return why_set(why, ERR_INPUT,
                            "the log has records of several devices, %s (%.12s) and %s (%.12s); choose one by its key "
                            "or fingerprint",
@@ -192,10 +183,15 @@ struct reading {
     enum err failed;
 };
 
+static bool begins_so(const struct record *r, const char *fingerprint)
+{
+    return strncmp(fingerprint, r->fingerprint.hex, strlen(fingerprint)) == 0;
+}
+
 static bool is_let_through(const struct choice_filter *f, const struct record *r)
 {
-    return !f || ((!f->key || strcmp(f->key, r->key) == 0) &&
-                  (!f->fingerprint || strncmp(f->fingerprint, r->fingerprint.hex, strlen(f->fingerprint)) == 0));
+    return !f || ((!f->key || strcmp(f->key, r->key) == 0) && (!f->fingerprint || begins_so(r, f->fingerprint) ||
+                                                               (f->former && *f->former && begins_so(r, f->former))));
 }
 
 static void see(struct reading *g, const struct record *r)

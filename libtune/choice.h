@@ -14,6 +14,7 @@ struct choices;
 struct choice_filter {
     const char *key;         /* the farm's slug */
     const char *fingerprint; /* begins so */
+    const char *former;      /* or so: of records made before processors were told apart; NULL = none */
 };
 
 struct best_set;

@@ -50,10 +50,10 @@ static int64_t threads_of_log(const struct device_desc *here, const struct choic
 
     for (d.threads = 1; r && here->threads > 0 && d.threads <= MAX_THREADS; d.threads++) {
         d.units = here->units; /* PoCL counts a unit for each thread, or for each core */
-        if (strcmp(device_desc_fingerprint(&d).hex, r->fingerprint.hex) == 0)
+        if (device_desc_has(&d, &r->fingerprint))
             return d.threads;
         d.units = d.threads;
-        if (strcmp(device_desc_fingerprint(&d).hex, r->fingerprint.hex) == 0)
+        if (device_desc_has(&d, &r->fingerprint))
             return d.threads;
     }
     return 0;
@@ -97,7 +97,8 @@ static enum tune_status take_others(struct tune *t, const char *log, const struc
 /* Records of this device; where there are none and the caller takes any, those that the options let through. */
 static enum tune_status choose_records(struct tune *t, const char *log, const struct tune_options *o)
 {
-    const struct choice_filter own = {.key = o->key, .fingerprint = t->fingerprint.hex};
+    const struct sha256 former = device_desc_former(&t->device);
+    const struct choice_filter own = {.key = o->key, .fingerprint = t->fingerprint.hex, .former = former.hex};
     struct why why = {""};
     enum err e = ERR_NOT_FOUND;
 

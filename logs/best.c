@@ -2,6 +2,7 @@
 #include "logs/log.h"
 
 #include "core/file.h"
+#include "logs/compare.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,17 +12,23 @@
 #define KEPT 8                           /* records kept of a run: a second measurement may throw the first out */
 #define BEST_MAX_BYTES ((size_t)1 << 30) /* of a best log */
 
+#define MAX_EPOCHS 8 /* of anchors that are kept of a run: 4^8 is more than any search gains */
+
 /* What one run says of a workload on a device: its best records, each of another program, in no order. */
 struct run {
     char job[sizeof((struct record *)0)->job];
     struct record *records;
     size_t n, cap;
-    int64_t final_ms; /* end of its earliest final; 0 = none yet */
+    int64_t final_ms;                /* end of its earliest final; 0 = none yet */
+    struct sha256 chain[MAX_EPOCHS]; /* its anchors by epoch */
+    bool has_chain;
+    double ln_t0; /* ln ns of the first anchor: ratios + bridges + this are ln times on one scale */
 };
 
 struct group {
     char *workload;
-    char device[SHA256_HEX + 1]; /* see device_of */
+    char device[SHA256_HEX + 1]; /* see best_device */
+    char former[SHA256_HEX + 1]; /* its fingerprint before processors were told apart; "" = the same, or not known */
     struct run *runs;
     size_t n_runs, cap_runs;
     size_t next; /* of the same workload, + 1; 0 = none */
@@ -77,36 +84,45 @@ static bool is_final(const struct record *r)
     return rank(r) == 2;
 }
 
-double best_gain(const struct record *a, const struct record *b)
+static bool is_of_chain(const struct run *j, const struct record *r)
 {
-    const bool anchored = a->anchor.hash.hex[0] && strcmp(a->anchor.hash.hex, b->anchor.hash.hex) == 0 &&
-                          !isnan(a->lnratio) && !isnan(b->lnratio);
+    const int64_t epoch = r->anchor.epoch;
 
-    if (*a->objective && strcmp(a->objective, b->objective) == 0) {
-        const double cost_a = record_cost(a, log(a->time_ns)), cost_b = record_cost(b, log(b->time_ns));
-
-        if (isnan(cost_a) || isnan(cost_b))
-            return isnan(cost_a) && isnan(cost_b) ? 0 : isnan(cost_b) ? (double)INFINITY : -(double)INFINITY;
-        return cost_b - cost_a;
-    }
-    return anchored ? record_value(b) - record_value(a) : log(b->time_ns) - log(a->time_ns);
+    return isfinite(r->lnratio) && r->anchor.hash.hex[0] && epoch >= 0 && epoch < MAX_EPOCHS &&
+           strcmp(j->chain[epoch].hex, r->anchor.hash.hex) == 0;
 }
 
-static double error_of(const struct record *r)
+/* The first record with an anchor of an epoch tells the chain's link. The anchor counts by the time of its own record,
+ * where that is there, so that what was measured alone beside it stands on the same scale. */
+static void note_anchor(struct run *j, const struct record *r)
 {
-    return isfinite(r->se) ? r->se : 0;
+    const int64_t epoch = r->anchor.epoch;
+    const struct record *own = NULL;
+
+    if (!isfinite(r->lnratio) || !r->anchor.hash.hex[0] || epoch < 0 || epoch >= MAX_EPOCHS || j->chain[epoch].hex[0])
+        return;
+    j->chain[epoch] = r->anchor.hash;
+    if (j->has_chain)
+        return;
+    for (size_t i = 0; i < j->n && !own; i++)
+        if (strcmp(j->records[i].program.hex, r->anchor.hash.hex) == 0)
+            own = &j->records[i];
+    j->ln_t0 = (own ? log(own->time_ns) : log(r->time_ns) - r->lnratio) - r->anchor.bridge;
+    j->has_chain = true;
 }
 
-double best_noise(const struct record *a, const struct record *b)
+/* What the run's records are ordered by: ln time, or of what was searched for; by the ratio to the run's anchors where
+ * there is one. INFINITY where what was searched for was not measured. */
+static double cost_in_run(const struct run *j, const struct record *r)
 {
-    const double noise = 2 * hypot(error_of(a), error_of(b));
+    const double cost = record_cost(r, is_of_chain(j, r) ? j->ln_t0 + r->anchor.bridge + r->lnratio : log(r->time_ns));
 
-    return noise > BEST_TIE ? noise : BEST_TIE;
+    return isnan(cost) ? (double)INFINITY : cost;
 }
 
-static bool is_better_in_run(const struct record *a, const struct record *b)
+static bool is_better_in_run(const struct run *j, const struct record *a, const struct record *b)
 {
-    return is_final(a) != is_final(b) ? is_final(a) : best_gain(a, b) > 0;
+    return is_final(a) != is_final(b) ? is_final(a) : cost_in_run(j, a) < cost_in_run(j, b);
 }
 
 static const struct record *run_winner(const struct run *j)
@@ -114,31 +130,84 @@ static const struct record *run_winner(const struct run *j)
     const struct record *best = &j->records[0];
 
     for (size_t i = 1; i < j->n; i++)
-        if (is_better_in_run(&j->records[i], best))
+        if (is_better_in_run(j, &j->records[i], best))
             best = &j->records[i];
     return best;
 }
 
 /* Does the newcomer take the holder's place? Of two that tie a final beats what was measured once; else who holds it
  * keeps it. */
-static bool takes_over(const struct record *newcomer, const struct record *holder)
+static bool takes_over(const struct record *newcomer, const struct record *holder, const struct run_error *e)
 {
-    const double gain = best_gain(newcomer, holder), noise = best_noise(newcomer, holder);
+    const struct comparison c = compare_records(newcomer, holder, e);
 
-    return gain >= noise || (gain > -noise && is_final(newcomer) && !is_final(holder));
+    return comparison_ties(&c) ? is_final(newcomer) && !is_final(holder) : c.gain > 0;
+}
+
+static void add_pair(const struct run *x, const struct run *y, struct run_pair *pair)
+{
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t k = 0; k < y->n; k++)
+            run_pair_add(pair, &x->records[i], &y->records[k]);
+}
+
+/* Each run beside the next. */
+static void add_errors(const struct group *g, struct run_errors *errors)
+{
+    for (size_t j = 1; j < g->n_runs; j++) {
+        struct run_pair pair = {.n_time = 0};
+
+        add_pair(&g->runs[j - 1], &g->runs[j], &pair);
+        run_errors_add(errors, &pair);
+    }
+}
+
+static const struct record *record_of(const struct run *j, const struct record *like)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (like->program.hex[0] && strcmp(j->records[i].program.hex, like->program.hex) == 0 &&
+            is_final(&j->records[i]) == is_final(like))
+            return &j->records[i];
+    return NULL;
+}
+
+/* Of a program that several runs measured, the record of the run in the middle: neither the run that flattered it nor
+ * one that was disturbed. */
+static const struct record *in_the_middle(const struct group *g, const struct record *winner)
+{
+    for (size_t j = 0; j < g->n_runs; j++) {
+        const struct record *r = record_of(&g->runs[j], winner);
+        size_t n = 0, n_before = 0;
+
+        for (size_t k = 0; r && k < g->n_runs; k++) {
+            const struct record *other = record_of(&g->runs[k], winner);
+
+            n += other != NULL;
+            n_before += other && (other->time_ns < r->time_ns || (other->time_ns == r->time_ns && k < j));
+        }
+        if (r && n_before == (n - 1) / 2)
+            return r;
+    }
+    return winner;
 }
 
 static const struct record *group_winner(const struct group *g)
 {
     const struct record *best = run_winner(&g->runs[0]);
+    struct run_errors errors = {.n_time = 0};
+    struct run_error e;
 
+    if (g->n_runs == 1)
+        return best;
+    add_errors(g, &errors);
+    e = run_errors_of(&errors);
     for (size_t j = 1; j < g->n_runs; j++) {
         const struct record *r = run_winner(&g->runs[j]);
 
-        if (takes_over(r, best))
+        if (takes_over(r, best, &e))
             best = r;
     }
-    return best;
+    return in_the_middle(g, best);
 }
 
 void best_device(const struct record *r, char out[SHA256_HEX + 1])
@@ -149,6 +218,28 @@ void best_device(const struct record *r, char out[SHA256_HEX + 1])
         memcpy(out, r->fingerprint.hex, SHA256_HEX + 1);
     else
         snprintf(out, SHA256_HEX + 1, "%s", r->key[0] ? r->key : cJSON_IsString(name) ? name->valuestring : "");
+}
+
+static const char *former_of(const struct record *r)
+{
+    const cJSON *former = cJSON_GetObjectItemCaseSensitive(r->device, "former");
+
+    return cJSON_IsString(former) && sha256_is_hex(former->valuestring) ? former->valuestring : "";
+}
+
+/* A device is told by its name now and before. */
+static bool is_one(const char *a, const char *former_a, const char *b, const char *former_b)
+{
+    return strcmp(a, b) == 0 || (*former_a && strcmp(former_a, b) == 0) || (*former_b && strcmp(a, former_b) == 0);
+}
+
+bool best_same_device(const struct record *a, const struct record *b)
+{
+    char one[SHA256_HEX + 1], other[SHA256_HEX + 1];
+
+    best_device(a, one);
+    best_device(b, other);
+    return is_one(one, former_of(a), other, former_of(b));
 }
 
 /* FNV-1a, 64 bits; the texts are checked on every hit. */
@@ -230,15 +321,20 @@ static enum err open_group(struct best_set *b, const struct record *r, struct gr
 {
     char device[SHA256_HEX + 1];
     struct group *g = b->n ? &b->groups[b->last] : NULL;
+    const char *former = former_of(r);
 
     best_device(r, device);
-    if (!g || strcmp(g->workload, r->workload) != 0 || strcmp(g->device, device) != 0)
-        for (g = group_first(b, r->workload); g && strcmp(g->device, device) != 0;)
+    if (!g || strcmp(g->workload, r->workload) != 0 || !is_one(g->device, g->former, device, former))
+        for (g = group_first(b, r->workload); g && !is_one(g->device, g->former, device, former);)
             g = group_next(b, g);
     if (!g) {
         if (add_group(b, r, device))
             return ERR_NOMEM;
         g = &b->groups[b->n - 1];
+    }
+    if (*former && !*g->former) { /* what was told before is of this processor */
+        memcpy(g->device, device, sizeof device);
+        memcpy(g->former, former, sizeof g->former);
     }
     b->last = (size_t)(g - b->groups);
     *out = g;
@@ -296,7 +392,7 @@ static struct record *worst(struct run *j)
     struct record *w = &j->records[0];
 
     for (size_t i = 1; i < j->n; i++)
-        if (is_better_in_run(w, &j->records[i]))
+        if (is_better_in_run(j, w, &j->records[i]))
             w = &j->records[i];
     return w;
 }
@@ -323,7 +419,8 @@ static enum err place(struct group *g, struct run *j, const struct record *r)
     struct record *to = same_program(j, r), copy;
     const bool is_new = !to && j->n < KEPT;
 
-    if (to ? rank(r) < rank(to) : !is_new && !is_better_in_run(r, to = worst(j)))
+    note_anchor(j, r);
+    if (to ? rank(r) < rank(to) : !is_new && !is_better_in_run(j, r, to = worst(j)))
         return ERR_OK;
     if (is_new)
         to = room(j);
@@ -362,6 +459,14 @@ const struct record *best_at(const struct best_set *b, size_t i)
     return i < b->n && b->groups[i].n_runs ? group_winner(&b->groups[i]) : NULL;
 }
 
+/* Of two devices: by their times, or what both were searched for. */
+static bool is_cheaper(const struct record *a, const struct record *b)
+{
+    const struct run_error none = {.ratio = 0};
+
+    return compare_records(a, b, &none).gain > 0;
+}
+
 const struct record *best_find(const struct best_set *b, const char *workload, const char *fingerprint)
 {
     const struct record *best = NULL;
@@ -369,10 +474,37 @@ const struct record *best_find(const struct best_set *b, const char *workload, c
     for (const struct group *g = group_first(b, workload); g; g = group_next(b, g)) {
         const struct record *r = g->n_runs ? group_winner(g) : NULL;
 
-        if (r && (!fingerprint || strcmp(g->device, fingerprint) == 0) && (!best || best_gain(r, best) > 0))
+        if (r && (!fingerprint || is_one(g->device, g->former, fingerprint, "")) && (!best || is_cheaper(r, best)))
             best = r;
     }
     return best;
+}
+
+static const struct group *same_group(const struct best_set *b, const struct group *g)
+{
+    for (const struct group *h = group_first(b, g->workload); h; h = group_next(b, h))
+        if (is_one(h->device, h->former, g->device, g->former))
+            return h;
+    return NULL;
+}
+
+struct run_error best_error(const struct best_set *a, const struct best_set *b)
+{
+    struct run_errors errors = {.n_time = 0};
+
+    for (size_t i = 0; i < b->n; i++)
+        add_errors(&b->groups[i], &errors);
+    for (size_t i = 0; i < a->n; i++) {
+        const struct group *g = &a->groups[i], *h = same_group(b, g);
+        struct run_pair pair = {.n_time = 0};
+
+        add_errors(g, &errors);
+        for (size_t j = 0; h && j < g->n_runs; j++)
+            for (size_t k = 0; k < h->n_runs; k++)
+                add_pair(&g->runs[j], &h->runs[k], &pair);
+        run_errors_add(&errors, &pair);
+    }
+    return run_errors_of(&errors);
 }
 
 void best_each(const struct best_set *b, bool (*each)(const struct record *r, bool is_winner, void *arg), void *arg)

@@ -3,6 +3,7 @@
 #ifndef TUNE_LOGS_LOG_H
 #define TUNE_LOGS_LOG_H
 
+#include "logs/compare.h"
 #include "logs/record.h"
 
 /* Appends one record with one write(2), under a lock of the file; a torn last line of an earlier crash is closed with
@@ -40,23 +41,20 @@ enum err log_scan_fd(int fd, const char *path,
                      bool (*each)(const struct record *r, const char *line, size_t n_line, void *arg), log_warn *warn,
                      void *arg, struct why *why);
 
-#define BEST_TIE 0.01 /* of ln time: what differs by less is a tie however small the error */
-
-/* ln of how many times less `a` costs than `b`, by what both were searched for: of lnratio + bridge where the anchors
- * have the same hash, else of the times (energy where that was the objective of both). */
-double best_gain(const struct record *a, const struct record *b);
-/* The noise of that: 1 % or twice the standard error of both, whichever is more. A gain below it is a tie. */
-double best_noise(const struct record *a, const struct record *b);
-
 /* By what records of one workload are told apart: the fingerprint; of foreign records the key, else the device's name;
  * "" when nothing is known. */
 void best_device(const struct record *r, char out[SHA256_HEX + 1]);
 
+/* Are both of one device? Also when the one was made before processors were told apart, and the other says that its
+ * device had that fingerprint then ("former" in its device). */
+bool best_same_device(const struct record *a, const struct record *b);
+
 /* The best record per (workload, device as best_device says). Only status ok with a time. Within a run finals beat redo
- * and search records, a later record of the same program replaces one of lower or equal purpose, then the larger gain
- * wins. A run is a job; a search record behind a final of its job and later by its clock begins the next, unless it is
- * the baseline (one round, no anchor), which comes last. Between runs, in order of appearance, a newcomer replaces the
- * holder only by more than the noise, or by a tie when it is a final and the holder none. */
+ * and search records, a later record of the same program replaces one of lower or equal purpose, then the least wins,
+ * on the one scale of the run's anchors. A run is a job; a search record behind a final of its job and later by its
+ * clock begins the next, unless it is the baseline (one round, no anchor), which comes last. Between runs, in order of
+ * appearance, a newcomer replaces the holder only beyond the error between runs (compare.h), or by a tie when it is a
+ * final and the holder none. Of a program that several runs measured, the record in the middle by time stands. */
 struct best_set;
 enum err best_new(struct best_set **out);
 void best_free(struct best_set *b);
@@ -65,6 +63,9 @@ size_t best_n(const struct best_set *b);
 const struct record *best_at(const struct best_set *b, size_t i); /* lends; order of first appearance */
 /* Lends; `fingerprint` as best_device says, NULL = any: the fastest then; NULL when there is none. */
 const struct record *best_find(const struct best_set *b, const char *workload, const char *fingerprint);
+
+/* The error between runs as programs show that were measured in several runs of a set, or in both sets. */
+struct run_error best_error(const struct best_set *a, const struct best_set *b);
 
 /* Every record that may still win, until `each` returns false. */
 void best_each(const struct best_set *b, bool (*each)(const struct record *r, bool is_winner, void *arg), void *arg);

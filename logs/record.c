@@ -39,6 +39,8 @@ void record_fini(struct record *r)
     free(r->why);
     free(r->samples_ns);
     free(r->anchor.samples_ns);
+    free(r->anchor.slots_ns);
+    free(r->canary_ns);
     cJSON_Delete(r->device);
     cJSON_Delete(r->resources);
     record_init(r);
@@ -81,6 +83,8 @@ enum err record_copy(struct record *to, const struct record *from)
     r.why = copy_text(from->why, &ok);
     r.samples_ns = copy_samples(from->samples_ns, from->n_samples, &ok);
     r.anchor.samples_ns = copy_samples(from->anchor.samples_ns, from->anchor.n_samples, &ok);
+    r.anchor.slots_ns = copy_samples(from->anchor.slots_ns, from->anchor.n_slots, &ok);
+    r.canary_ns = copy_samples(from->canary_ns, from->n_canary, &ok);
     r.device = copy_json(from->device, &ok);
     r.resources = copy_json(from->resources, &ok);
     if (!ok) {
@@ -103,11 +107,4 @@ double record_cost(const struct record *r, double ln_time)
     if (!(r->energy_j > 0))
         return NAN;
     return strcmp(r->objective, "edp") == 0 ? log(r->energy_j) + ln_time : log(r->energy_j);
-}
-
-double record_value(const struct record *r)
-{
-    if (r->status != STATUS_OK || !(r->time_ns > 0))
-        return NAN;
-    return isnan(r->lnratio) ? log(r->time_ns) : r->lnratio + r->anchor.bridge;
 }

@@ -40,9 +40,11 @@ int status_by_name(const char *name); /* -1 when there is none */
 struct record_anchor {
     struct sha256 hash; /* program; hex "" = this trial was timed without an anchor */
     int64_t epoch;
-    double bridge; /* added to lnratio so that values of all epochs compare */
-    double *samples_ns;
+    double bridge;      /* added to lnratio so that values of all epochs compare */
+    double *samples_ns; /* interpolated at each slot of the record */
     size_t n_samples;
+    double *slots_ns; /* in pairs: the anchor's slots before and behind it, what was interpolated between */
+    size_t n_slots;
 };
 
 struct record {
@@ -66,8 +68,11 @@ struct record {
     size_t n_samples;
     struct record_anchor anchor;
     double canary_before, canary_after; /* ns of the FMA canary round the batch; 0 = not taken */
-    char verified[16];                  /* "not checked": nothing told what is right; "" = it was */
-    bool censored;                      /* over 3x the best after its first round: no more rounds were spent */
+    double *canary_ns;                  /* and in each round of it */
+    size_t n_canary;
+    double pack_ns;    /* what packing took once, at load; 0 = nothing is packed, or not known */
+    char verified[16]; /* "not checked": nothing told what is right; "" = it was */
+    bool censored;     /* over 3x the best after its first round: no more rounds were spent */
     double build_ms;
     bool build_cached;
     char built_by[64]; /* the builder whose code was run; "" = the agent built it itself */
@@ -82,6 +87,7 @@ struct record {
     char protocol[32]; /* of timing, "rounds-1" */
     char key[64];      /* the farm's slug */
     char agent[64];
+    char tune[48]; /* version and commit of the agent: "0.2.0+49a03006ab12" */
     int64_t seed;
     int64_t ts_ms; /* wall clock at the end of the measurement */
 };
@@ -104,9 +110,6 @@ enum err record_check_sum(const char *line, size_t n, struct why *why);
 
 /* GFLOPS of a record, 0 when it was not timed. */
 double record_gflops(const struct record *r);
-
-/* The value searches minimise: lnratio + bridge, or ln(time_ns) without an anchor; NAN unless status is ok. */
-double record_value(const struct record *r);
 
 /* What is minimised, given ln of the record's time on whatever scale: that, or ln of the energy, or the sum of both.
  * NAN where the objective wants an energy that was not measured. */

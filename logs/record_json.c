@@ -383,8 +383,17 @@ static void put_anchor(const struct field *f, const struct record *r, cJSON *obj
         json_add_i64(item, "epoch", a->epoch, ok);
         json_add_item(item, "bridge", number(a->bridge), ok);
         json_add_item(item, "samples_ns", samples_array(a->samples_ns, a->n_samples, ok), ok);
+        if (a->n_slots)
+            json_add_item(item, "slots_ns", samples_array(a->slots_ns, a->n_slots, ok), ok);
     }
     json_add_item(object, f->name, item, ok);
+}
+
+static enum err read_samples_if_any(const cJSON *object, const char *name, double **out, size_t *n_out, struct why *why)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    return item ? read_samples(item, name, out, n_out, why) : ERR_OK;
 }
 
 static enum err get_anchor(const struct field *f, cJSON *object, cJSON *item, struct record *r, struct why *why)
@@ -405,9 +414,10 @@ static enum err get_anchor(const struct field *f, cJSON *object, cJSON *item, st
         e = json_i64_or(item, "epoch", 0, 0, JSON_EXACT_MAX, &a->epoch, why);
     if (!e)
         e = json_real_or(item, "bridge", 0, &a->bridge, why);
-    if (!e && cJSON_HasObjectItem(item, "samples_ns"))
-        e = read_samples(cJSON_GetObjectItemCaseSensitive(item, "samples_ns"), "samples_ns", &a->samples_ns,
-                         &a->n_samples, why);
+    if (!e)
+        e = read_samples_if_any(item, "samples_ns", &a->samples_ns, &a->n_samples, why);
+    if (!e)
+        e = read_samples_if_any(item, "slots_ns", &a->slots_ns, &a->n_slots, why);
     if (e)
         return why_prefix(why, e, "%s", f->name);
     strcpy(a->hash.hex, hash);
@@ -420,6 +430,8 @@ static void put_canary(const struct field *f, const struct record *r, cJSON *obj
 
     json_add_item(item, "before", number(r->canary_before), ok);
     json_add_item(item, "after", number(r->canary_after), ok);
+    if (r->n_canary)
+        json_add_item(item, "rounds_ns", samples_array(r->canary_ns, r->n_canary, ok), ok);
     json_add_item(object, f->name, item, ok);
 }
 
@@ -433,6 +445,8 @@ static enum err get_canary(const struct field *f, cJSON *object, cJSON *item, st
     e = json_real_or(item, "before", 0, &r->canary_before, why);
     if (!e)
         e = json_real_or(item, "after", 0, &r->canary_after, why);
+    if (!e)
+        e = read_samples_if_any(item, "rounds_ns", &r->canary_ns, &r->n_canary, why);
     return e ? why_prefix(why, e, "%s", f->name) : ERR_OK;
 }
 
@@ -480,6 +494,7 @@ static const struct field fields[] = {
     OWN("samples_ns", samples, false),
     OWN("anchor", anchor, false),
     OWN("canary", canary, false),
+    PLAIN("pack_ns", real_if_any, pack_ns),
     PLAIN("censored", bool, censored),
     TEXT_IF_ANY("verified", verified),
     PLAIN("build_ms", real, build_ms),
@@ -498,6 +513,7 @@ static const struct field fields[] = {
     TEXT("protocol", protocol, false),
     TEXT("key", key, false),
     TEXT("agent", agent, false),
+    TEXT_IF_ANY("tune", tune),
     PLAIN("seed", i64, seed),
     PLAIN("ts", i64, ts_ms),
 };

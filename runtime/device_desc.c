@@ -26,8 +26,8 @@ static const struct {
     {                                                                                                                  \
 #member, offsetof(struct device_desc, member), sizeof((struct device_desc *)0)->member                         \
     }
-    TEXT(api),  TEXT(platform), TEXT(platform_version), TEXT(vendor),
-    TEXT(name), TEXT(driver),   TEXT(extensions),       TEXT(dots),
+    TEXT(api), TEXT(platform), TEXT(platform_version), TEXT(vendor), TEXT(name), TEXT(driver), TEXT(extensions),
+    TEXT(cpu), TEXT(dots),
 #undef TEXT
 };
 
@@ -65,13 +65,18 @@ static int64_t number_at(const struct device_desc *d, size_t i)
     return v;
 }
 
+static bool is_optional(const struct device_desc *d, size_t i)
+{
+    return text_at(d, i) == d->dots || text_at(d, i) == d->cpu;
+}
+
 struct sha256 device_desc_fingerprint(const struct device_desc *d)
 {
     char text[sizeof *d + 256];
     int n = 0;
 
     for (size_t i = 0; i < COUNT(texts); i++)
-        if (text_at(d, i) != d->dots || d->dots[0]) /* devices without any keep the fingerprints they had */
+        if (!is_optional(d, i) || text_at(d, i)[0]) /* devices without any keep the fingerprints they had */
             n += snprintf(text + n, sizeof text - (size_t)n, "%s=%s\n", texts[i].name, text_at(d, i));
     n += snprintf(text + n, sizeof text - (size_t)n, "units=%lld\nthreads=%lld\n", (long long)d->units,
                   (long long)d->threads);
@@ -79,6 +84,20 @@ struct sha256 device_desc_fingerprint(const struct device_desc *d)
         n += snprintf(text + n, sizeof text - (size_t)n, "sm=%lld\n", (long long)d->sm);
     assert(n > 0 && (size_t)n < sizeof text);
     return sha256_of(text, (size_t)n);
+}
+
+struct sha256 device_desc_former(const struct device_desc *d)
+{
+    struct device_desc before = *d;
+
+    before.cpu[0] = '\0';
+    return d->cpu[0] ? device_desc_fingerprint(&before) : (struct sha256){""};
+}
+
+bool device_desc_has(const struct device_desc *d, const struct sha256 *fingerprint)
+{
+    return fingerprint->hex[0] && (strcmp(fingerprint->hex, device_desc_fingerprint(d).hex) == 0 ||
+                                   strcmp(fingerprint->hex, device_desc_former(d).hex) == 0);
 }
 
 static bool add_max_local(cJSON *object, const struct device_desc *d)
@@ -99,7 +118,10 @@ cJSON *device_desc_to_json(const struct device_desc *d)
     if (!ok)
         return NULL;
     for (size_t i = 0; i < COUNT(texts); i++)
-        json_add_text(object, texts[i].name, text_at(d, i), &ok);
+        if (text_at(d, i) != d->cpu || d->cpu[0])
+            json_add_text(object, texts[i].name, text_at(d, i), &ok);
+    if (d->cpu[0])
+        json_add_text(object, "former", device_desc_former(d).hex, &ok);
     json_add_text(object, "kind", device_class_name(d->kind), &ok);
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (number_at(d, i) || numbers[i].offset < offsetof(struct device_desc, sm))

@@ -17,6 +17,7 @@ struct device_desc {
     enum device_class kind;
     char platform[96], platform_version[128], vendor[96], name[160], driver[96];
     char extensions[2048];  /* space-separated, sorted */
+    char cpu[128];          /* of a CPU device: which processor (sense_cpu); "" elsewhere */
     char dots[64];          /* words for products of int8 that were tried and found: "tune_vnni", "tune_dp4a"; or "" */
     int64_t units;          /* compute units (CPU: threads used) */
     int64_t threads;        /* host threads the runtime uses (PoCL), 0 elsewhere */
@@ -41,9 +42,16 @@ struct device_desc {
     int64_t cache_bytes;      /* L2 */
 };
 
-/* sha256 over api, platform and version, vendor, name, driver, extensions, dots (where there are any: two processors of
- * one name may differ in them), units, threads, sm (where there is one); no clocks, no host. */
+/* sha256 over api, platform and version, vendor, name, driver, extensions, dots and cpu (where there are any: drivers
+ * give one name to many processors), units, threads, sm (where there is one); no clocks, no host. */
 struct sha256 device_desc_fingerprint(const struct device_desc *d);
+
+/* The same without `cpu`, as records of earlier versions have it: "former" in the JSON of a device with one. hex ""
+ * without. */
+struct sha256 device_desc_former(const struct device_desc *d);
+
+/* Is a record with this fingerprint of this device, or of the time when its processor was not told? */
+bool device_desc_has(const struct device_desc *d, const struct sha256 *fingerprint);
 
 cJSON *device_desc_to_json(const struct device_desc *d); /* NULL on lack of memory */
 enum err device_desc_from_json(const cJSON *object, struct device_desc *out, struct why *why);

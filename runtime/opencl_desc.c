@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* opencl_desc.c - which OpenCL devices there are, and what they say of themselves. */
 #include "runtime/opencl.h"
+#include "runtime/sense.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -281,6 +282,8 @@ void opencl_describe(cl_platform_id platform, cl_device_id device, struct device
     d.shares_host = d.kind == DEVICE_CPU || d.kind == DEVICE_MALI || has_unified_memory(device);
     if (strstr(d.platform, "Portable Computing Language"))
         d.threads = pocl_threads(d.units);
+    if (d.kind == DEVICE_CPU)
+        sense_cpu("/proc/cpuinfo", d.cpu, sizeof d.cpu);
     *out = d;
 }
 

@@ -43,6 +43,48 @@ double sense_number(const char *root, const char *path)
     return v;
 }
 
+void sense_cpuinfo(const char *path, const char *name, char *out, size_t n_out)
+{
+    FILE *f = fopen(path, "re");
+    const size_t n_name = strlen(name);
+    char line[512];
+
+    *out = '\0';
+    while (f && fgets(line, sizeof line, f)) {
+        const char *rest = line + n_name;
+
+        if (strncmp(line, name, n_name) != 0)
+            continue;
+        rest += strspn(rest, " \t");
+        if (*rest != ':') /* "model" is not "model name" */
+            continue;
+        rest += 1 + strspn(rest + 1, " \t");
+        snprintf(out, n_out, "%.*s", (int)strcspn(rest, "\n"), rest);
+        break;
+    }
+    if (f)
+        fclose(f);
+}
+
+void sense_cpu(const char *path, char *out, size_t n_out)
+{
+    static const struct {
+        const char *name, *before;
+    } members[] = {{"model name", ""},           {"cpu family", ", family "},   {"model", " model "},
+                   {"stepping", " stepping "},   {"CPU implementer", ""},       {"CPU part", " part "},
+                   {"CPU variant", " variant "}, {"CPU revision", " revision "}};
+    size_t n = 0;
+
+    *out = '\0';
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        char value[96];
+
+        sense_cpuinfo(path, members[i].name, value, sizeof value);
+        if (*value && n < n_out)
+            n += (size_t)snprintf(out + n, n_out - n, "%s%s", members[i].before, value);
+    }
+}
+
 /* The same of root/dir/entry/leaf. */
 static double read_number(const char *root, const char *dir, const char *entry, const char *leaf)
 {

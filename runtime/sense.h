@@ -35,6 +35,13 @@ void sense_sysfs(const char *root, enum device_class kind, struct sense *out);
 /* The first number in the file root/path (`root` as above); NAN where there is none. */
 double sense_number(const char *root, const char *path);
 
+/* One member of the first processor in a file in the form of /proc/cpuinfo ("model name"); "" where there is none. */
+void sense_cpuinfo(const char *path, const char *name, char *out, size_t n_out);
+
+/* What tells a processor from others of its name: "Intel(R) Xeon(R) Processor, family 6 model 143 stepping 8", "0x41
+ * part 0xd08 variant 0x0 revision 3"; no clocks, no microcode. "" where it cannot be read. */
+void sense_cpu(const char *path, char *out, size_t n_out);
+
 /* The known values as an object with the members' names: core_mhz, mem_mhz, temperature_c, power_w, energy_j, throttle.
  * Adds nothing when none is known. `ok` as for json_add_item. */
 void sense_add_json(cJSON *object, const char *name, const struct sense *s, bool *ok);

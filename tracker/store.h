@@ -34,7 +34,7 @@ struct trial_row {
     enum trial_state state;
     int64_t token, attempts;
     const char *agent;   /* of the living lease, "" without */
-    int64_t answered_by; /* trial whose record answers this one; 0 = its own */
+    int64_t answered_by; /* trial whose record was taken over as this one's; 0 = its own was measured */
 };
 
 struct record_row {

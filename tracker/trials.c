@@ -273,18 +273,24 @@ static bool take_line(const struct record_row *row, void *arg)
     return false;
 }
 
+/* The record that answers a trial: its line, and the numbers beside it. */
 struct same {
     cJSON *line;
     int64_t trial;
+    double time_ns, flops;
 };
 
 static bool take_same(const struct record_row *row, void *arg)
 {
     struct same *s = arg;
 
-    s->line = cJSON_CreateString(row->line);
-    s->trial = row->trial;
+    *s = (struct same){cJSON_CreateString(row->line), row->trial, row->time_ns, row->flops};
     return false;
+}
+
+static enum err find_line(struct call *c, int64_t trial, cJSON **line)
+{
+    return c->t->o.ops->each_record(c->t->o.store, 0, 0, trial, 1, take_line, line);
 }
 
 static enum err answer_add(struct call *c, cJSON *list, const struct trial_row *row, cJSON *takes_line)
@@ -295,8 +301,9 @@ static enum err answer_add(struct call *c, cJSON *list, const struct trial_row *
     enum err e = ERR_OK;
 
     if (!line && (row->state == TRIAL_DONE || row->state == TRIAL_LOST))
-        e = c->t->o.ops->each_record(c->t->o.store, 0, 0, row->answered_by ? row->answered_by : row->id, 1, take_line,
-                                     &line);
+        e = find_line(c, row->id, &line);
+    if (!e && !line && row->answered_by) /* answered by a tracker that kept no record of it */
+        e = find_line(c, row->answered_by, &line);
     snprintf(id, sizeof id, "t%lld", (long long)row->id);
     json_add_i64(one, "n", row->n, &ok);
     json_add_text(one, "trial", id, &ok);
@@ -323,6 +330,27 @@ static enum err answer_from_store(struct call *c, struct trial_row *row, struct 
     return ERR_OK;
 }
 
+/* What another job measured becomes a record of this one too, so that its log and its best are whole. */
+static enum err keep_answer(struct call *c, struct job *j, const struct trial_row *row, const struct same *same)
+{
+    struct record_row record = {.trial = row->id,
+                                .n = row->n,
+                                .status = "ok",
+                                .key = row->key,
+                                .fingerprint = row->fingerprint,
+                                .program = row->program,
+                                .purpose = row->purpose,
+                                .protocol = row->protocol,
+                                .time_ns = same->time_ns,
+                                .flops = same->flops};
+
+    if (!same->line)
+        return ERR_NOMEM;
+    record.line = same->line->valuestring;
+    j->n_done++;
+    return job_record(c->t, j, &record);
+}
+
 static enum err add_new(struct call *c, struct job *j, struct trial_row *row, struct same *same)
 {
     struct tracker *t = c->t;
@@ -337,9 +365,8 @@ static enum err add_new(struct call *c, struct job *j, struct trial_row *row, st
     if (e)
         return e;
     if (row->state == TRIAL_DONE)
-        j->n_done++;
-    else
-        trial_load(row, t);
+        return keep_answer(c, j, row, same);
+    trial_load(row, t);
     return ERR_OK;
 }
 

@@ -120,8 +120,8 @@ static bool same_kernel(const char *a, const char *b)
 /* Is there something to learn that the task will not be told as its own? */
 static bool is_source(const struct earlier_search *s, const struct task *t, const struct arm *a)
 {
-    const bool own = s->version == a->version && strcmp(s->workload, t->text) == 0 &&
-                     strcmp(s->fingerprint.hex, t->fingerprint.hex) == 0;
+    const bool own =
+        s->version == a->version && strcmp(s->workload, t->text) == 0 && task_has_device(t, &s->fingerprint);
 
     return !own && s->n_ok > 0 && strcmp(s->template_id, a->id) == 0 && (*a->id || same_kernel(s->workload, t->text));
 }

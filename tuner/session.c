@@ -570,6 +570,20 @@ void session_drain(struct session *s)
             break;
 }
 
+enum err session_write_best(struct session *s, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; s->o.log && i < s->n_tasks && !e; i++) {
+        const struct record *r = best_find(s->o.log->best, s->tasks[i].text, s->tasks[i].fingerprint.hex);
+
+        e = r ? task_crown(&s->tasks[i], r) : ERR_OK;
+    }
+    if (e)
+        return why_set(why, e, "%s", err_words(e));
+    return s->o.log ? joblog_write_best(s->o.log, why) : ERR_OK;
+}
+
 bool session_has_best(const struct session *s)
 {
     for (size_t i = 0; i < s->n_tasks; i++)

@@ -71,6 +71,10 @@ void session_fini(struct session *s);
  * record that says that the device cannot tell what the job's objective needs (the job is closed as failed then). */
 enum err session_run(struct session *s, enum session_end *end, struct why *why);
 
+/* Writes the best log, where there is a log, and makes its records the winners of the tasks: what is told next agrees
+ * with it. ERR_IO, ERR_NOMEM. */
+enum err session_write_best(struct session *s, struct why *why);
+
 /* Takes in what the tracker has by now without waiting, so that an interrupted run loses nothing measured. */
 void session_drain(struct session *s);
 

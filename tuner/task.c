@@ -32,7 +32,7 @@ void task_fini(struct task *t)
     free_measured(t->finals, t->n_finals);
     free(t->text);
     free(t->name);
-    *t = (struct task){.i_best = -1};
+    *t = (struct task){.i_best = -1, .i_crown = -1};
 }
 
 static struct measured *append(struct measured **list, size_t *n, size_t *cap)
@@ -59,9 +59,15 @@ static int find_arm(const struct task *t, const struct record *r)
     return -1;
 }
 
+bool task_has_device(const struct task *t, const struct sha256 *fingerprint)
+{
+    return strcmp(fingerprint->hex, t->fingerprint.hex) == 0 ||
+           (t->former.hex[0] && strcmp(fingerprint->hex, t->former.hex) == 0);
+}
+
 bool task_knows(const struct task *t, const struct record *r)
 {
-    return r->workload && strcmp(r->workload, t->text) == 0 && strcmp(r->fingerprint.hex, t->fingerprint.hex) == 0 &&
+    return r->workload && strcmp(r->workload, t->text) == 0 && task_has_device(t, &r->fingerprint) &&
            r->status != STATUS_LOST && find_arm(t, r) >= 0;
 }
 
@@ -387,10 +393,36 @@ const struct measured *task_finest(const struct task *t, const struct measured *
     return f && !isnan(f->value) ? f : m;
 }
 
+static struct measured *find_program(struct measured *list, size_t n, const struct record *r)
+{
+    for (size_t i = 0; i < n && r->program.hex[0]; i++)
+        if (strcmp(list[i].record.program.hex, r->program.hex) == 0 && !isnan(list[i].value))
+            return &list[i];
+    return NULL;
+}
+
+enum err task_crown(struct task *t, const struct record *r)
+{
+    struct measured *m = strcmp(r->purpose, "final") == 0 ? find_program(t->finals, t->n_finals, r) : NULL;
+    const bool is_final = m != NULL;
+    struct record copy;
+
+    if (!m && !(m = find_program(t->all, t->n_all, r)))
+        return ERR_OK;
+    if (record_copy(&copy, r))
+        return ERR_NOMEM;
+    record_fini(&m->record);
+    m->record = copy;
+    t->i_crown = is_final ? (int)(t->n_all + (size_t)(m - t->finals)) : (int)(m - t->all);
+    return ERR_OK;
+}
+
 const struct measured *task_winner(const struct task *t)
 {
     const struct measured *best = NULL;
 
+    if (t->i_crown >= 0)
+        return (size_t)t->i_crown < t->n_all ? &t->all[t->i_crown] : &t->finals[(size_t)t->i_crown - t->n_all];
     for (size_t i = 0; i < t->n_finals; i++)
         if (!isnan(t->finals[i].value) && (!best || t->finals[i].value < best->value))
             best = &t->finals[i];

@@ -67,7 +67,7 @@ struct task {
     int64_t count;
     struct workload workload;
     struct device_desc device;
-    struct sha256 fingerprint;
+    struct sha256 fingerprint, former; /* former: device_desc_former */
     struct arm arms[TASK_MAX_ARMS];
     size_t n_arms;
     struct measured *all; /* search records, each config once */
@@ -82,6 +82,7 @@ struct task {
     int64_t n_refused;    /* configs that could not become programs */
     int64_t since_better; /* counted trials since the best improved */
     int i_best;           /* in all[], -1 = none */
+    int i_crown;          /* task_crown: in all[], or behind them in finals[]; -1 = none */
     struct gain gain;     /* of all[] but the baseline, in their order */
     enum stop_reason stop;
     char note[512]; /* what the job asked for and this task does otherwise, in words; "" = nothing */
@@ -117,6 +118,9 @@ bool task_give(struct task *t, size_t i_arm, const struct config *c);
 /* Starts the strategy of one template anew, warmed by `history` (takes it, also on failure), before anything was told.
  */
 enum err task_warm(struct task *t, const struct job *j, size_t i_arm, struct transfer *history, struct why *why);
+
+/* Is it the fingerprint of the task's device, now or before processors were told apart? */
+bool task_has_device(const struct task *t, const struct sha256 *fingerprint);
 
 /* Does this record measure the task's workload with one of its templates (same version) on its device? */
 bool task_knows(const struct task *t, const struct record *r);
@@ -169,7 +173,12 @@ double task_peak_gflops(const struct record *r);
 /* The final measurement of the same config, or the search one when there is none. */
 const struct measured *task_finest(const struct task *t, const struct measured *m);
 
-/* The winner: the finalist with the smallest value, else the best of the search; NULL = no valid config. */
+/* The task's measurement of this record's config is the winner from now on, with this record (a final, or one of
+ * purpose redo, which no search learns from): so that what is told agrees with the best log. ERR_NOMEM. */
+enum err task_crown(struct task *t, const struct record *r);
+
+/* The winner: the crowned one, else the finalist with the smallest value, else the best of the search; NULL = no valid
+ * config. */
 const struct measured *task_winner(const struct task *t);
 
 /* True when two measurements cannot be told apart: |difference| < max(1 %, 2 combined standard errors). */

@@ -194,8 +194,10 @@ enum err task_init(struct task *t, const struct job *j, size_t i_layer, const st
     enum err e;
 
     *t = (struct task){.i_best = -1,
+                       .i_crown = -1,
                        .device = *device,
                        .fingerprint = device_desc_fingerprint(device),
+                       .former = device_desc_former(device),
                        .budget = job_trials(j, i_layer)};
     snprintf(t->objective, sizeof t->objective, "%s", j->objective);
     buf_init(&text, WORKLOAD_MAX_TEXT);
@@ -225,8 +227,10 @@ enum err task_init_replay(struct task *t, const struct job *j, const struct devi
     enum err e;
 
     *t = (struct task){.i_best = -1,
+                       .i_crown = -1,
                        .device = *device,
                        .fingerprint = device_desc_fingerprint(device),
+                       .former = device_desc_former(device),
                        .budget = job_trials(j, 0),
                        .n_arms = 1};
     *a = (struct arm){.version = 1};
@@ -250,8 +254,10 @@ enum err task_init_spec(struct task *t, const struct job *j, const struct device
     enum err e;
 
     *t = (struct task){.i_best = -1,
+                       .i_crown = -1,
                        .device = *device,
                        .fingerprint = device_desc_fingerprint(device),
+                       .former = device_desc_former(device),
                        .budget = job_trials(j, 0),
                        .n_arms = 1};
     *a = (struct arm){.version = 0};

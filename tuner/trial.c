@@ -66,7 +66,7 @@ static cJSON *timing(const struct trial_batch *b, const struct task *t, enum tri
     json_add_i64(o, "warmup", kind == TRIAL_BASELINE ? 0 : jt->warmup, ok);
     json_add_real(o, "best_ns", best ? best->record.time_ns : 0, ok);
     if (best && t->anchor.hash.hex[0] && kind != TRIAL_BASELINE)
-        json_add_real(o, "best_lnratio", best->value - t->anchor.ln_t0, ok); /* as record_value: bridge included */
+        json_add_real(o, "best_lnratio", best->value - t->anchor.ln_t0, ok); /* bridge included */
     else
         json_add_item(o, "best_lnratio", cJSON_CreateNull(), ok);
     return o;

@@ -3,6 +3,10 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_shape.h"
 
+/* Of fewer channels the transforms cost more than the products that they save: beside direct_tile, both defaults, 112 x
+ * 112 and 64 filters on AVX-512, 0.61x with 3 channels, 1.26x with 8, 2.1x with 16. */
+#define LEAST_CHANNELS 8
+
 /* Local memory of the smallest config: one row of tiles of nchw tensors. */
 static int64_t least_local_bytes(const struct conv_shape *z)
 {
@@ -24,7 +28,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
                 (long long)least_local_bytes(&z), (long long)build_max_local(d));
         return FIT_NONE;
     }
-    return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
+    return d->kind == DEVICE_CPU && z.c >= LEAST_CHANNELS ? FIT_GOOD : FIT_POSSIBLE;
 }
 
 static const struct build_knob knobs[] = {

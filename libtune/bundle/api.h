@@ -35,7 +35,7 @@ struct NAME_layer {
     const char *name;        /* the part of its functions' names behind "NAME_" */
     const char *called;      /* its name in the network; "" = the bundle has no network */
     const char *workload;    /* what it computes: "conv2d f32 n=1 c=256 ..." */
-    const char *template_id; /* "conv2d/direct_cpu" */
+    const char *template_id; /* "conv2d/direct_tile" */
     int template_version;
     const char *knobs;   /* "vc=4 vw=4": the config */
     const char *program; /* sha256 of the program that was measured; the bundle's text is the same */

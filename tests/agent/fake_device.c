@@ -132,6 +132,8 @@ static enum err run(struct loaded *l, enum launch_phase phase, int64_t *device_n
         ns = fake.canary_ns;
     } else if (phase == PHASE_RUN) {
         e = run_sample(l, &ns, why);
+    } else if (phase == PHASE_PACK) {
+        ns = fake.pack_ns;
     }
     if (device_ns)
         *device_ns = ns;

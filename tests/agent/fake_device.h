@@ -11,6 +11,7 @@
 struct fake_device {
     struct device_desc desc;
     int64_t good_ns, slower_ns, canary_ns; /* of a run of sample_good (and its like), sample_slower, the canary */
+    int64_t pack_ns;                       /* of phase pack */
     int64_t drift_ns;                      /* longer after each run */
     int64_t compile_ns, late_ns;           /* of load; of the first run after it, by wall time */
     unsigned known;                        /* of its sensors: 0 = they cannot be read */

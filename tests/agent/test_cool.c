@@ -326,6 +326,7 @@ static void a_device_object_says_what_was_readable(void **state)
     assert_true(json_get_real(o, "temperature_c", &v, NULL) == ERR_OK && v == 65);
     assert_true(json_get_real(o, "load", &v, NULL) == ERR_OK && v >= 0);
     assert_true(json_get_text(o, "machine", &machine, NULL) == ERR_OK && *machine);
+    assert_true(json_get_text(o, "os", &machine, NULL) == ERR_OK && strchr(machine, ' '));
     cJSON_Delete(o);
     o = host_device_object(&d, 0, 0, -1);
     assert_true(json_get_real(o, "threads", &v, NULL) == ERR_OK && v == 8);

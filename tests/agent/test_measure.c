@@ -111,6 +111,22 @@ static void a_slot_is_a_warm_up_and_calls_until_it_is_full(void **state)
     end();
 }
 
+/* It is told beside the time, and is no part of it. */
+static void packing_is_timed_where_there_is_some(void **state)
+{
+    (void)state;
+    begin();
+    fake.pack_ns = 7000;
+    add(sample_good, &plain);
+    add(sample_good, &plain);
+    samples[1].p.launches[0].phase = PHASE_PACK; /* the device of the test looks at names alone */
+    measure_batch(&batch);
+    assert_true(items[0].pack_ns == 0);
+    assert_true(items[1].pack_ns == 7000);
+    assert_true(items[1].value.time_ns == items[0].value.time_ns);
+    end();
+}
+
 static void few_long_calls_fill_a_slot(void **state)
 {
     (void)state;
@@ -491,6 +507,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slot_is_a_warm_up_and_calls_until_it_is_full),
+        cmocka_unit_test(packing_is_timed_where_there_is_some),
         cmocka_unit_test(few_long_calls_fill_a_slot),
         cmocka_unit_test(candidates_are_compared_with_the_anchor_between_them),
         cmocka_unit_test(drift_is_in_the_times_and_not_in_the_ratios),

@@ -106,6 +106,23 @@ static void the_anchor_is_interpolated_in_time(void **state)
     assert_true(isfinite(timing_anchor_ln(&a, 100)));
 }
 
+static void slots_of_the_anchor_are_those_round_a_moment(void **state)
+{
+    static const struct {
+        double at;
+        int before, behind;
+    } cases[] = {{150, 0, 1}, {200, 0, 1}, {201, 1, 2}, {50, 0, 0}, {900, 2, 2}};
+    const struct timing_series a = {.n = 3, .slots = {{100, 11}, {200, 12}, {300, 13}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct timing_slot got[2];
+
+        timing_anchor_slots(&a, cases[i].at, got);
+        assert_true(got[0].ns == a.slots[cases[i].before].ns && got[1].ns == a.slots[cases[i].behind].ns);
+    }
+}
+
 /* Plays the protocol on a device whose speed drifts: candidate i takes truth[i] * anchor. */
 struct device {
     struct rng rng;
@@ -303,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_plan_without_an_anchor_is_a_permutation),
         cmocka_unit_test(a_slot_is_full_by_calls_and_time),
         cmocka_unit_test(the_anchor_is_interpolated_in_time),
+        cmocka_unit_test(slots_of_the_anchor_are_those_round_a_moment),
         cmocka_unit_test(ratios_are_right_on_a_steady_device),
         cmocka_unit_test(ratios_survive_a_drift_that_doubles_times),
         cmocka_unit_test(ratios_survive_preempted_slots),

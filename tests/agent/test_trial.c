@@ -294,8 +294,9 @@ static void answers_of_children_make_records_that_print(void **state)
     cJSON *verify = cJSON_Parse("{\"status\":\"ok\",\"build_ms\":12.5,\"build_cached\":true,\"verify_ms\":3}");
     cJSON *item =
         cJSON_Parse("{\"status\":\"ok\",\"time_ns\":1000,\"lnratio\":-0.5,\"se\":0.01,\"rounds\":2,\"calls\":6,"
-                    "\"samples\":[1000,1001],\"anchors\":[1600,1700],\"device_ms\":1}");
-    cJSON *batch = cJSON_Parse("{\"canary_before\":10,\"canary_after\":11,\"gflops\":95.5}");
+                    "\"samples\":[1000,1001],\"anchors\":[1600,1700],"
+                    "\"anchor_slots\":[1590,1610,1690,1710],\"pack_ns\":44,\"device_ms\":1}");
+    cJSON *batch = cJSON_Parse("{\"canary_before\":10,\"canary_after\":11,\"canary_rounds\":[12,13],\"gflops\":95.5}");
 
     (void)state;
     buf_init(&line, RECORD_MAX_BYTES);
@@ -310,6 +311,8 @@ static void answers_of_children_make_records_that_print(void **state)
     assert_int_equal(record_parse(buf_text(&line), line.len, &back, NULL), ERR_OK);
     assert_int_equal(back.n_samples, 2);
     assert_int_equal(back.anchor.n_samples, 2);
+    assert_true(back.anchor.n_slots == 4 && back.anchor.slots_ns[2] == 1690);
+    assert_true(back.n_canary == 2 && back.canary_ns[1] == 13 && back.pack_ns == 44);
     assert_true(back.lnratio == -0.5 && back.build_ms == 12.5 && back.build_cached && back.canary_after == 11);
     record_fini(&back);
     buf_fini(&line);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # jobs.sh BIN - the life of jobs on recorded spaces: submitted and driven by `tune work`, taken over from a killed run, interrupted and
-# resumed, ended by time or for lack of progress, wholly failed, answered from the store, started from earlier records; and bridged anchors.
+# resumed, ended by time or for lack of progress, wholly failed, answered from the store by what others measured, started from earlier records; and bridged anchors.
 bin=$1
 . "$(dirname "$0")/farm.sh"
 export TUNE_REPLAY_DELAY=real
@@ -119,6 +119,9 @@ interrupted_run_is_cancelled_and_goes_on_from_its_log() {
     [ "$(state_of "$job")" = cancelled ] || fail "Ctrl-C: job $job is $(state_of "$job")"
     before=$(n_search stopped)
     [ "$before" -lt 50 ] || fail "Ctrl-C came too late: $before records"
+    "$bin/tune" best "$dir/stopped.jsonl" >"$dir/a" || fail "Ctrl-C: the log has no best"
+    "$bin/tune" best "$dir/stopped.best.jsonl" >"$dir/b" || fail "Ctrl-C: there is no best log"
+    cmp -s "$dir/a" "$dir/b" || fail "Ctrl-C: the best log has $(cat "$dir/b"), the log $(cat "$dir/a")"
     run_on slow stopped --trials 50 --seed 2 -q >"$dir/resumed.out" 2>&1 || fail "the resumed run ended with $?"
     expect_search stopped 50 "resumed"
 }
@@ -163,6 +166,21 @@ known_configs_come_from_the_store() {
     run_on fast again --trials 30 --seed 5 -q >"$dir/again.out" 2>&1 || fail "exit code $?"
     expect_search again 30 "from the store"
     [ $(($(done_by fast) - before)) -eq "$failed" ] || fail "from the store: the agent measured $(($(done_by fast) - before)) again, $failed had failed"
+    job=$(newest_job)
+    "$bin/tune" attach "$job" --tracker "$url" -q -o "$dir/followed.jsonl" || fail "from the store: attach ended with $?"
+    expect_search followed 30 "from the store, by attach"
+    least=$(grep '"status":"ok"' "$dir/again.jsonl" | sed 's/.*"time_ns":\([0-9.e+]*\).*/\1/' | sort -g | head -n 1)
+    "$bin/tune" status "$job" --tracker "$url" --json | grep -q "\"best\":{\"time_ns\":$least," || fail "from the store: status has another best than $least ns"
+}
+
+# One after the other on one space, each against an anchor of its own: what the store answers is worth something else to each.
+jobs_on_what_others_tuned_end() {
+    for seed in 1 2 3 4 5 6 7 8; do
+        timeout 20 "$bin/tune" run --tracker "$url" --key steep --device "replay:$dir/steep.json" --strategy random --trials 24 --seed "$seed" -q \
+            -o "$dir/others$seed.jsonl" >"$dir/others.out" 2>&1 || fail "job $seed of others: exit code $?"
+        expect_search "others$seed" 24 "job $seed of others"
+        [ "$(grep -c '"purpose":"redo"' "$dir/others$seed.jsonl")" -le 4 ] || fail "job $seed of others: too many bridges"
+    done
 }
 
 earlier_records_are_not_measured_again() {
@@ -218,7 +236,7 @@ for fact in submitted_job_is_driven_by_work_and_followed work_takes_over_from_a_
     interrupted_run_is_cancelled_and_goes_on_from_its_log time_budget_ends_a_run early_stopping_waits_for_as_many_as_it_says \
         a_run_ends_when_little_is_to_be_gained_or_the_target_is_reached \
     wholly_failed_run_is_explained known_configs_come_from_the_store earlier_records_are_not_measured_again events_say_what_a_run_does \
-    anchors_are_bridged; do
+    anchors_are_bridged jobs_on_what_others_tuned_end; do
     began=$(date +%s)
     $fact
     echo "ok: $fact, $(($(date +%s) - began)) s"

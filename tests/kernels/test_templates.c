@@ -262,6 +262,26 @@ static void what_a_template_lacks_is_said_in_words(void **state)
     }
 }
 
+/* VGG's first layer: 3 channels are too few for what the transforms cost. */
+static void winograd_is_no_good_choice_for_few_channels(void **state)
+{
+    static const struct {
+        const char *text;
+        enum fit fit;
+    } cases[] = {{"conv2d f32 n=1 c=3 h=224 w=224 k=64 r=3 s=3 pad=1", FIT_POSSIBLE},
+                 {"conv2d f32 n=1 c=8 h=112 w=112 k=64 r=3 s=3 pad=1", FIT_GOOD},
+                 {"conv2d f32 n=1 c=64 h=56 w=56 k=64 r=3 s=3 pad=1", FIT_GOOD}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct workload w;
+
+        assert_int_equal(workload_parse(cases[i].text, &w, NULL), ERR_OK);
+        assert_int_equal(template_find("conv2d/winograd_tile")->fit(&w, &devices[0], NULL), cases[i].fit);
+        assert_int_equal(template_find("conv2d/direct_tile")->fit(&w, &devices[0], NULL), FIT_GOOD);
+    }
+}
+
 /* One work-item a group: refused on a CUDA device, in words that name a template that computes it. */
 static void forms_for_cpus_refuse_cuda_devices(void **state)
 {
@@ -369,6 +389,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(derived_quantities_can_be_computed),
         cmocka_unit_test(layers_of_networks_have_defaults),
         cmocka_unit_test(what_a_template_lacks_is_said_in_words),
+        cmocka_unit_test(winograd_is_no_good_choice_for_few_channels),
         cmocka_unit_test(forms_for_cpus_refuse_cuda_devices),
         cmocka_unit_test(equal_configs_give_equal_programs),
         cmocka_unit_test(licences_are_no_part_of_programs),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Names, lists of wanted layers, folders written beside their place, and bundles that were damaged. */
 #include "core/file.h"
+#include "kernels/template.h"
+#include "libtune/bundle_files.h"
 #include "tests/libtune/sample_layer.h"
 #include "tuner/deploy/bundle.h"
 #include "tuner/deploy/make.h"
@@ -20,6 +22,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+/* ---- what is the same in every bundle ---- */
+
+/* Examples of ids ("operator/template") in comments are of templates that there are. */
+static void bundles_name_only_templates_that_exist(void **state)
+{
+    size_t n = 0;
+
+    (void)state;
+    for (const struct bundle_file *f = bundle_files; f->name; f++)
+        for (const char *p = f->text; (p = strchr(p, '"')) != NULL; p++) {
+            char op[32], name[32], id[64];
+            int end = 0;
+
+            if (sscanf(p, "\"%31[a-z0-9_]/%31[a-z0-9_]\"%n", op, name, &end) != 2 || !end)
+                continue;
+            snprintf(id, sizeof id, "%s/%s", op, name);
+            if (!template_find(id))
+                fail_msg("%s names %s", f->name, id);
+            n++;
+        }
+    assert_true(n > 0);
+}
 
 /* ---- names ---- */
 
@@ -587,6 +612,7 @@ int main(void)
 {
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bundles_name_only_templates_that_exist),
         cmocka_unit_test(bundles_have_names_that_c_takes),
         cmocka_unit_test(parameters_avoid_words_of_c),
         cmocka_unit_test(symbols_do_not_clash),

@@ -44,9 +44,13 @@ struct record sample_record(const char *id)
     r.calls = 15;
     r.n_samples = 5;
     r.samples_ns = samples(1.2e6, 5);
-    r.anchor = (struct record_anchor){hash_of('a'), 1, 0.25, samples(1.4e6, 3), 3};
+    r.anchor = (struct record_anchor){hash_of('a'), 1, 0.25, samples(1.4e6, 3), 3, samples(1.39e6, 6), 6};
     r.canary_before = 1000.5;
     r.canary_after = 1001;
+    r.n_canary = 5;
+    r.canary_ns = samples(1000, 5);
+    r.pack_ns = 12345.5;
+    strcpy(r.tune, "0.2.0+49a03006ab12");
     r.build_ms = 531.25;
     r.verify_ms = 7;
     r.device_ms = 90.125;

@@ -94,7 +94,7 @@ static void finals_beat_the_search_of_their_job_in_any_order(void **state)
         if (!swapped)
             add(b, W1, '1', "j1", "final", 'a', 100);
         assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
-        add(b, W1, '1', "j2", "search", 'c', 95); /* another job is another day */
+        add(b, W1, '1', "j2", "search", 'c', 82); /* another job is another day */
         assert_int_equal(best_at(b, 0)->program.hex[0], 'c');
         best_free(b);
     }
@@ -213,18 +213,18 @@ static void add_final(struct best_set *b, const char *job, char program, double 
     record_fini(&r);
 }
 
+/* Times without a common anchor: twice sqrt(2) of 6 % and the slots. */
 static void a_newcomer_wins_only_beyond_the_noise(void **state)
 {
     static const struct {
         double se_holder, se_newcomer, time_ns;
         char winner;
     } cases[] = {
-        {0.0001, 0.0001, 99.2, 'a'},                      /* under 1 % */
-        {0.0001, 0.0001, 98.9, 'b'},                      /* over it, and over twice the error */
-        {0.02, 0.0001, 97, 'a'},                          /* within twice the holder's error */
-        {0.003, 0.004, 98.9, 'b'},                        /* both errors: 2 * 0.005 */
-        {0.003, 0.004, 99.1, 'a'},   {NAN, NAN, 98, 'b'}, /* no error is known: 1 % */
-        {NAN, NAN, 102, 'a'},
+        {0.0001, 0.0001, 85, 'a'},                      /* exp(-.163): within 17 % of ln */
+        {0.0001, 0.0001, 84, 'b'},                      /* exp(-.174) */
+        {0.03, 0.04, 83, 'a'},                          /* 2 hypot(.05, .085) = 20 % */
+        {0.03, 0.04, 81, 'b'},     {NAN, NAN, 84, 'b'}, /* no error of the slots is known */
+        {NAN, NAN, 120, 'a'},
     };
 
     (void)state;
@@ -254,8 +254,69 @@ static void of_two_that_tie_a_final_beats_a_search(void **state)
     best_free(b);
     b = fresh();
     add(b, W1, '1', "j1", "search", 'a', 100);
-    add(b, W1, '1', "j2", "final", 'b', 104); /* worse beyond the noise: no tie */
+    add(b, W1, '1', "j2", "final", 'b', 120); /* worse beyond the noise: no tie */
     assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
+    best_free(b);
+}
+
+/* What an interrupted run left: D, a default, timed alone, as was the anchor E; X and G timed against E, X in a slow
+ * moment. By pairs D beats X by its time, X beats G by its ratio, and G beats D by its time. On one scale G is 8.5,
+ * X 7.7 and D 16.9 (E was 17 when D was timed). */
+static void alone_or_against_an_anchor_there_is_one_order(void **state)
+{
+    static const struct {
+        char program;
+        double time_ns, lnratio; /* of time / E's */
+    } records[] = {{'e', 17, NAN}, {'d', 16.9, NAN}, {'c', 36.2, -0.79}, {'b', 10.1, -0.69}};
+
+    (void)state;
+    for (size_t order = 0; order < 4; order++) {
+        struct best_set *b = fresh();
+
+        for (size_t i = 0; i < 4; i++) {
+            const size_t k =
+                i < 2 ? i ^ (order & 1) : i ^ (order >> 1); /* the anchor before what was timed against it */
+            struct record r = sample_timed(W1, '1', "j1", "search", records[k].program, records[k].time_ns);
+
+            if (!isnan(records[k].lnratio)) {
+                memset(r.anchor.hash.hex, 'e', SHA256_HEX);
+                r.lnratio = records[k].lnratio;
+            }
+            assert_int_equal(best_add(b, &r), ERR_OK);
+            record_fini(&r);
+        }
+        assert_int_equal(best_at(b, 0)->program.hex[0], 'c');
+        best_free(b);
+    }
+}
+
+/* Behind the bridge a ratio to the second anchor counts with it; a ratio to an anchor of no link by its time. */
+static void epochs_of_a_run_are_on_one_scale(void **state)
+{
+    static const struct {
+        char program, anchor;
+        int epoch;
+        double time_ns, lnratio, bridge;
+    } records[] = {{'e', 0, 0, 100, NAN, 0},
+                   {'a', 'e', 0, 20, -1.6, 0},
+                   {'b', 'a', 1, 40, -0.1, -1.6},
+                   {'c', 'a', 1, 15, 0.3, -1.6},
+                   {'d', 'f', 1, 500, -9, 0} /* of another chain */};
+    struct best_set *b = fresh();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+        struct record r = sample_timed(W1, '1', "j1", "search", records[i].program, records[i].time_ns);
+
+        if (records[i].anchor)
+            memset(r.anchor.hash.hex, records[i].anchor, SHA256_HEX);
+        r.anchor.epoch = records[i].epoch;
+        r.anchor.bridge = records[i].bridge;
+        r.lnratio = records[i].lnratio;
+        assert_int_equal(best_add(b, &r), ERR_OK);
+        record_fini(&r);
+    }
+    assert_int_equal(best_at(b, 0)->program.hex[0], 'b');
     best_free(b);
 }
 
@@ -275,7 +336,7 @@ static void a_search_behind_the_finals_begins_another_run(void **state)
 {
     for (int later = 0; later < 2; later++) {
         struct best_set *b = fresh();
-        struct record r = sample_timed(W1, '1', "j1", "search", 'c', 90);
+        struct record r = sample_timed(W1, '1', "j1", "search", 'c', 80);
 
         add_final(b, "j1", 'a', 100, 0.001, 1000);
         r.ts_ms = later ? 2000 : 500;
@@ -293,7 +354,7 @@ static void a_search_behind_the_finals_begins_another_run(void **state)
 static void the_baseline_behind_the_finals_is_of_their_run(void **state)
 {
     struct best_set *b = fresh();
-    struct record r = sample_timed(W1, '1', "j1", "search", 'c', 90);
+    struct record r = sample_timed(W1, '1', "j1", "search", 'c', 80);
 
     (void)state;
     add_final(b, "j1", 'a', 100, 0.001, 1000);
@@ -331,6 +392,43 @@ static void records_without_a_fingerprint_are_told_apart_by_key_and_name(void **
     best_free(b);
 }
 
+static void add_told_apart(struct best_set *b, char fingerprint, bool says_former, char program, double time_ns)
+{
+    struct record r = sample_timed(W1, fingerprint, "j1", "search", program, time_ns);
+    char former[SHA256_HEX + 1], text[128];
+
+    memset(former, '0', sizeof former);
+    former[SHA256_HEX] = '\0';
+    snprintf(text, sizeof text, "{\"former\":\"%s\"}", former);
+    if (says_former)
+        r.device = cJSON_Parse(text);
+    assert_int_equal(best_add(b, &r), ERR_OK);
+    record_fini(&r);
+}
+
+/* '0' was the fingerprint of both processors; a log that goes on has one best of a workload, not two. */
+static void records_of_before_are_of_the_processor_that_goes_on(void **state)
+{
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        struct best_set *b = fresh();
+
+        if (first)
+            add_told_apart(b, '1', true, 'a', 100);
+        add_told_apart(b, '0', false, 'b', 110);
+        if (!first)
+            add_told_apart(b, '1', true, 'a', 100);
+        assert_int_equal(best_n(b), 1);
+        assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
+        assert_true(best_same_device(best_at(b, 0), best_find(b, W1, best_at(b, 0)->fingerprint.hex)));
+        add_told_apart(b, '2', true, 'c', 50); /* another processor of that name */
+        assert_int_equal(best_n(b), 2);
+        assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
+        assert_false(best_same_device(best_at(b, 0), best_at(b, 1)));
+        best_free(b);
+    }
+}
+
 static void thousands_of_workloads_keep_their_own_best(void **state)
 {
     struct best_set *b = fresh();
@@ -365,10 +463,13 @@ int main(void)
         cmocka_unit_test(best_paths_keep_other_endings),
         cmocka_unit_test(a_newcomer_wins_only_beyond_the_noise),
         cmocka_unit_test(of_two_that_tie_a_final_beats_a_search),
+        cmocka_unit_test(alone_or_against_an_anchor_there_is_one_order),
+        cmocka_unit_test(epochs_of_a_run_are_on_one_scale),
         cmocka_unit_test(within_a_run_the_least_wins),
         cmocka_unit_test(a_search_behind_the_finals_begins_another_run),
         cmocka_unit_test(the_baseline_behind_the_finals_is_of_their_run),
         cmocka_unit_test(records_without_a_fingerprint_are_told_apart_by_key_and_name),
+        cmocka_unit_test(records_of_before_are_of_the_processor_that_goes_on),
         cmocka_unit_test(thousands_of_workloads_keep_their_own_best),
     };
 

@@ -12,7 +12,7 @@
 /* Writes a line to root/path, making its folders. */
 static inline void sysfs_put(const char *root, const char *path, const char *text)
 {
-    char whole[2 * PATH_MAX], line[128];
+    char whole[2 * PATH_MAX], line[1024];
     char *slash;
     const int n = snprintf(line, sizeof line, "%s\n", text);
 

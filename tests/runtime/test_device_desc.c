@@ -145,6 +145,38 @@ static void texts_fit_with_their_end_or_are_refused(void **state)
     cJSON_Delete(object);
 }
 
+/* PoCL gives one name to all processors of a make; what was recorded before they were told apart still belongs here. */
+static void processors_of_one_name_are_devices_of_their_own(void **state)
+{
+    struct device_desc old = sample, one = sample, other = sample, back;
+    struct sha256 was = device_desc_fingerprint(&sample), one_print, other_print;
+    const char *former = "";
+    cJSON *object;
+
+    (void)state;
+    strcpy(one.cpu, "AMD EPYC, family 25 model 1 stepping 1");
+    strcpy(other.cpu, "AMD EPYC, family 25 model 17 stepping 1");
+    one_print = device_desc_fingerprint(&one);
+    other_print = device_desc_fingerprint(&other);
+    assert_string_not_equal(one_print.hex, other_print.hex);
+    assert_string_not_equal(one_print.hex, was.hex);
+    assert_string_equal(device_desc_former(&one).hex, was.hex);
+    assert_string_equal(device_desc_former(&old).hex, "");
+    assert_true(device_desc_has(&one, &one_print) && device_desc_has(&one, &was) && device_desc_has(&old, &was));
+    assert_false(device_desc_has(&one, &other_print) || device_desc_has(&old, &one_print));
+    assert_false(device_desc_has(&old, &(struct sha256){""}));
+    object = device_desc_to_json(&one);
+    assert_int_equal(json_get_text(object, "former", &former, NULL), ERR_OK);
+    assert_string_equal(former, was.hex);
+    assert_int_equal(device_desc_from_json(object, &back, NULL), ERR_OK);
+    assert_string_equal(device_desc_fingerprint(&back).hex, one_print.hex);
+    cJSON_Delete(object);
+    object = device_desc_to_json(&old);
+    assert_null(cJSON_GetObjectItem(object, "former"));
+    assert_null(cJSON_GetObjectItem(object, "cpu"));
+    cJSON_Delete(object);
+}
+
 static void fingerprint_takes_texts_of_any_length(void **state)
 {
     struct device_desc d = sample;
@@ -189,6 +221,7 @@ int main(void)
         cmocka_unit_test(fingerprint_is_over_what_its_contract_names),
         cmocka_unit_test(numbers_of_cuda_devices_come_back),
         cmocka_unit_test(texts_fit_with_their_end_or_are_refused),
+        cmocka_unit_test(processors_of_one_name_are_devices_of_their_own),
         cmocka_unit_test(fingerprint_takes_texts_of_any_length),
         cmocka_unit_test(bad_descriptions_are_refused),
     };

@@ -136,6 +136,36 @@ static void only_known_values_reach_json(void **state)
     cJSON_Delete(o);
 }
 
+static void expect_cpu(const char *text, const char *expected, const char *microcode)
+{
+    char path[PATH_MAX + 8], got[128];
+
+    sysfs_put(root, "cpuinfo", text);
+    snprintf(path, sizeof path, "%s/cpuinfo", root);
+    sense_cpu(path, got, sizeof got);
+    assert_string_equal(got, expected);
+    sense_cpuinfo(path, "microcode", got, sizeof got);
+    assert_string_equal(got, microcode);
+}
+
+/* By the first of the processors: of one generic name there are many. */
+static void a_processor_is_told_by_more_than_its_name(void **state)
+{
+    char got[16];
+
+    (void)state;
+    expect_cpu(
+        "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 1\nmodel name\t: AMD EPYC Processor\n"
+        "stepping\t: 1\nmicrocode\t: 0xa0011d5\ncpu MHz\t\t: 2445.404\n\nprocessor\t: 1\nmodel\t\t: 2\n",
+        "AMD EPYC Processor, family 25 model 1 stepping 1", "0xa0011d5");
+    expect_cpu("processor\t: 0\nBogoMIPS\t: 48.00\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x0\n"
+               "CPU part\t: 0xd08\nCPU revision\t: 3\n",
+               "0x41 part 0xd08 variant 0x0 revision 3", "");
+    expect_cpu("\n", "", "");
+    sense_cpu("/nonexistent", got, sizeof got);
+    assert_string_equal(got, "");
+}
+
 #define WITH_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, drop_root)
 
 int main(void)
@@ -143,7 +173,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ROOT(a_mali_is_told_by_its_own_zone_and_clock),     WITH_ROOT(a_cpu_is_told_by_its_own),
         WITH_ROOT(without_a_zone_of_its_own_the_hottest_counts), WITH_ROOT(what_cannot_be_read_is_unknown),
-        WITH_ROOT(the_fastest_cpu_of_the_process_counts),        cmocka_unit_test(only_known_values_reach_json),
+        WITH_ROOT(the_fastest_cpu_of_the_process_counts),        WITH_ROOT(a_processor_is_told_by_more_than_its_name),
+        cmocka_unit_test(only_known_values_reach_json),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

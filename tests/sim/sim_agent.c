@@ -40,15 +40,7 @@ static double unit_of(uint64_t seed, uint64_t i)
     return (double)(rng_at(seed, i) >> 11) * 0x1p-53;
 }
 
-double sim_model_time(const struct sim_model *m, const struct program *p)
-{
-    const double own = m->time_ns ? m->time_ns(p, m->arg) : 0;
-
-    return own != 0 ? own : sim_model_config_time(m, p->workload, p->template_id, p->knobs);
-}
-
-double sim_model_config_time(const struct sim_model *m, const char *workload, const char *template_id,
-                             const cJSON *knobs)
+static double config_time(const struct sim_model *m, const char *workload, const char *template_id, const cJSON *knobs)
 {
     static const enum record_status ways[] = {STATUS_COMPILE, STATUS_LIMITS,  STATUS_RUNTIME,
                                               STATUS_WRONG,   STATUS_TIMEOUT, STATUS_CRASH};
@@ -57,6 +49,18 @@ double sim_model_config_time(const struct sim_model *m, const char *workload, co
     if (unit_of(seed, 1) * 1000 < m->fail)
         return -(double)ways[(size_t)(unit_of(seed, 2) * (sizeof ways / sizeof *ways))];
     return SLOWEST_NS * exp(-m->spread * unit_of(seed, 3));
+}
+
+double sim_model_time(const struct sim_model *m, const struct program *p)
+{
+    const double own = m->time_ns ? m->time_ns(p, m->arg) : 0;
+
+    return own != 0 ? own : config_time(m, p->workload, p->template_id, p->knobs);
+}
+
+double sim_model_record_time(const struct sim_model *m, const struct record *r)
+{
+    return config_time(m, r->workload, r->template_id, r->knobs);
 }
 
 /* How much slower all is now: up and down within 20 s. */

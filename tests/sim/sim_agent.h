@@ -5,6 +5,7 @@
 #define TUNE_TESTS_SIM_SIM_AGENT_H
 
 #include "agent/trial.h"
+#include "logs/record.h"
 #include "runtime/device_desc.h"
 #include "tests/sim/host.h"
 
@@ -25,9 +26,8 @@ struct sim_model {
 /* The time of a program at full pace in ns, or below 0 the negative number of its status. */
 double sim_model_time(const struct sim_model *m, const struct program *p);
 
-/* The same of a config that time_ns does not know. `knobs`: names to values. */
-double sim_model_config_time(const struct sim_model *m, const char *workload, const char *template_id,
-                             const cJSON *knobs);
+/* The same of a record's config, which time_ns does not know. */
+double sim_model_record_time(const struct sim_model *m, const struct record *r);
 
 /* What goes wrong with a trial, each in parts of a thousand. */
 struct sim_faults {

@@ -202,13 +202,6 @@ static bool budget_is_kept(const struct sim_session *s, struct why *why)
 
 /* ---- the best, anew ---- */
 
-static double gain_of(const struct record *a, const struct record *b)
-{
-    if (a->anchor.hash.hex[0] && strcmp(a->anchor.hash.hex, b->anchor.hash.hex) == 0)
-        return b->lnratio - a->lnratio; /* one anchor has one bridge */
-    return log(b->time_ns / a->time_ns);
-}
-
 static bool is_final(const struct record *r)
 {
     return strcmp(r->purpose, "final") == 0;
@@ -230,6 +223,35 @@ static bool is_replaced(const struct parsed *p, size_t i)
     return false;
 }
 
+static bool is_of(const struct record *r, const char *job, const char *workload)
+{
+    return r->status == STATUS_OK && strcmp(r->job, job) == 0 && strcmp(r->workload, workload) == 0;
+}
+
+/* ln ns of the first anchor of a job: by its own record where there is one before the first that was timed against it,
+ * else by that one. NAN: nothing was. */
+static double ln_first_anchor(const struct parsed *p, const char *job, const char *workload)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        const struct record *r = &p->items[i];
+
+        if (!is_of(r, job, workload) || !r->anchor.hash.hex[0])
+            continue;
+        for (size_t k = i; k-- > 0;)
+            if (is_of(&p->items[k], job, workload) && strcmp(p->items[k].program.hex, r->anchor.hash.hex) == 0)
+                return log(p->items[k].time_ns) - r->anchor.bridge;
+        return log(r->time_ns) - r->lnratio - r->anchor.bridge;
+    }
+    return NAN;
+}
+
+/* All sessions of a job follow one chain of anchors. */
+static double value_of(const struct parsed *p, const struct record *r)
+{
+    return r->anchor.hash.hex[0] ? ln_first_anchor(p, r->job, r->workload) + r->anchor.bridge + r->lnratio
+                                 : log(r->time_ns);
+}
+
 /* The winner of one job's records of a workload; NULL = none is ok. */
 static const struct record *winner_of(const struct parsed *p, const char *job, const char *workload)
 {
@@ -238,43 +260,39 @@ static const struct record *winner_of(const struct parsed *p, const char *job, c
     for (size_t i = 0; i < p->n; i++) {
         const struct record *r = &p->items[i];
 
-        if (r->status != STATUS_OK || strcmp(r->job, job) != 0 || strcmp(r->workload, workload) != 0 ||
-            is_replaced(p, i))
+        if (!is_of(r, job, workload) || is_replaced(p, i))
             continue;
-        if (!best || (is_final(r) && !is_final(best)) || (is_final(r) == is_final(best) && gain_of(r, best) > 0))
+        if (!best || (is_final(r) && !is_final(best)) ||
+            (is_final(r) == is_final(best) && value_of(p, r) < value_of(p, best)))
             best = r;
     }
     return best;
 }
 
-/* Jobs in the order of their first good record; a newcomer must win by more than the noise. */
-static const struct record *best_of(const struct parsed *p, const char *workload)
+/* How much slower than another job's winner a record may look and still be the best of the log: the pace of the
+ * model's machines (sim_model.drift). tests/logs/test_compare.c has the rule itself. */
+#define BETWEEN_RUNS 0.8
+
+/* Is it the winner of its job, and no other job's better beyond doubt? */
+static bool may_be_best(const struct parsed *p, const struct record *r)
 {
-    const struct record *best = NULL;
-
+    if (winner_of(p, r->job, r->workload) != r)
+        return false;
     for (size_t i = 0; i < p->n; i++) {
-        const struct record *r = &p->items[i], *w;
-        bool is_first = r->status == STATUS_OK && strcmp(r->workload, workload) == 0;
-        double noise;
+        const struct record *w = winner_of(p, p->items[i].job, r->workload);
 
-        for (size_t k = 0; k < i && is_first; k++)
-            is_first = p->items[k].status != STATUS_OK || strcmp(p->items[k].workload, workload) != 0 ||
-                       strcmp(p->items[k].job, r->job) != 0;
-        if (!is_first)
-            continue;
-        w = winner_of(p, r->job, workload);
-        noise = best ? fmax(0.01, 2 * sqrt(w->se * w->se + best->se * best->se)) : 0;
-        if (!best || gain_of(w, best) >= noise || (gain_of(w, best) > -noise && is_final(w) && !is_final(best)))
-            best = w;
+        if (w && log(r->time_ns / w->time_ns) > BETWEEN_RUNS && value_of(p, r) > value_of(p, w))
+            return false;
     }
-    return best;
+    return true;
 }
 
-/* Of records against several anchors there may be no order: the one is as good as the other within the noise. */
-static bool is_as_good(const struct record *a, const struct record *b)
+static const struct record *same_in(const struct parsed *p, const struct record *r)
 {
-    return !is_final(a) && !is_final(b) && strcmp(a->anchor.hash.hex, b->anchor.hash.hex) != 0 &&
-           fabs(gain_of(a, b)) < 0.03;
+    for (size_t i = 0; r && i < p->n; i++)
+        if (strcmp(p->items[i].id, r->id) == 0 && strcmp(p->items[i].job, r->job) == 0)
+            return &p->items[i];
+    return NULL;
 }
 
 bool sim_check_best(const char *log_path, struct why *why)
@@ -291,12 +309,13 @@ bool sim_check_best(const char *log_path, struct why *why)
     parse_lines(&log, &all);
     parse_lines(&best, &told);
     for (size_t i = 0; i < all.n && ok; i++) {
-        const struct record *r = &all.items[i], *wanted = best_of(&all, r->workload), *has = NULL;
+        const struct record *r = &all.items[i], *wanted = winner_of(&all, r->job, r->workload), *has = NULL;
 
         for (size_t k = 0; k < told.n; k++)
             if (strcmp(told.items[k].workload, r->workload) == 0)
                 has = &told.items[k];
-        ok = wanted ? has && (strcmp(has->id, wanted->id) == 0 || is_as_good(has, wanted)) : !has;
+        has = same_in(&all, has);
+        ok = has ? may_be_best(&all, has) : !wanted;
         if (!ok)
             why_set(why, ERR_INPUT, "best of %s: %s %s, expected %s %s", r->workload, has ? has->id : "none",
                     has ? has->purpose : "", wanted ? wanted->id : "none", wanted ? wanted->purpose : "");
@@ -304,6 +323,30 @@ bool sim_check_best(const char *log_path, struct why *why)
     parsed_fini(&all);
     parsed_fini(&told);
     lines_fini(&log);
+    lines_fini(&best);
+    return ok;
+}
+
+bool sim_check_told(const struct sim_session *s, struct why *why)
+{
+    char path[400];
+    struct lines best;
+    struct parsed told;
+    bool ok = true;
+
+    if (best_path(s->log_path, path, sizeof path))
+        abort();
+    lines_of_log(path, &best);
+    parse_lines(&best, &told);
+    for (size_t i = 0; i < s->session.n_tasks && ok; i++) {
+        const struct measured *w = task_winner(&s->session.tasks[i]);
+
+        ok = !w || same_in(&told, &w->record);
+        if (!ok)
+            why_set(why, ERR_INPUT, "%s: told as the best is %s, which the best log has not", s->session.tasks[i].text,
+                    w->record.id);
+    }
+    parsed_fini(&told);
     lines_fini(&best);
     return ok;
 }
@@ -318,7 +361,7 @@ bool sim_check(struct sim_farm *f, const struct sim_session *s, struct why *why)
     lines_of_log(s->log_path, &log);
     lines_of_store(f, s->job_id, &store);
     ok = log_is_whole(s, &log, &store, kept.n_answered, why) && budget_is_kept(s, why) &&
-         sim_check_best(s->log_path, why);
+         sim_check_best(s->log_path, why) && sim_check_told(s, why);
     lines_fini(&log);
     lines_fini(&store);
     return ok;
@@ -326,9 +369,7 @@ bool sim_check(struct sim_farm *f, const struct sim_session *s, struct why *why)
 
 static double true_ln(const struct sim_farm *f, const struct measured *m)
 {
-    const struct record *r = &m->record;
-
-    return log(sim_model_config_time(&f->model, r->workload, r->template_id, r->knobs));
+    return log(sim_model_record_time(&f->model, &m->record));
 }
 
 bool sim_check_values(const struct sim_farm *f, const struct task *t, struct why *why)

@@ -28,7 +28,7 @@ size_t asked_count(const struct asked_list *l, const char *purpose);
 
 /* False, with words, unless: each good record of the job in the store is in the log, byte for byte; the log has no
  * others but answers from the store, each line once; no config was searched twice; no more was searched than the
- * budgets allow, and the session counted as much; and the best log holds the best of the log. */
+ * budgets allow, and the session counted as much; the best log holds the best of the log, and the session tells it. */
 bool sim_check(struct sim_farm *f, const struct sim_session *s, struct why *why);
 
 /* All values of a task that came by ratios on one scale, through the epochs and whatever the pace was: the truth but
@@ -37,5 +37,8 @@ bool sim_check_values(const struct sim_farm *f, const struct task *t, struct why
 
 /* By docs/log-format.md and the rule of logs/log.h, written anew: does the best log hold the best of the log? */
 bool sim_check_best(const char *log_path, struct why *why);
+
+/* Are the winners that the session tells those of its best log? */
+bool sim_check_told(const struct sim_session *s, struct why *why);
 
 #endif

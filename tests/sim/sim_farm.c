@@ -101,8 +101,8 @@ static void drive(struct sim_session *s)
         return;
     if (!s->e && s->end == SESSION_INTERRUPTED)
         session_drain(&s->session);
-    if (!s->e && o.log)
-        s->e = joblog_write_best(o.log, &s->why);
+    if (!s->e)
+        s->e = session_write_best(&s->session, &s->why);
     if (!s->e && s->end != SESSION_LEASE_LOST)
         s->e = session_close(&s->session,
                              s->end == SESSION_CANCELLED     ? "cancelled"

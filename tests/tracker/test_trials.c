@@ -109,7 +109,13 @@ static void what_was_measured_before_is_answered_from_the_store(void **state)
         result = rig_job(r, 2);
         assert_int_equal(number_in(object_in(result, "trials"), "done"), 1);
         assert_int_equal(number_in(object_in(result, "trials"), "open"), 4);
-        assert_int_equal(number_in(result, "records"), 0); /* the record is the other job's */
+        assert_int_equal(number_in(result, "records"), 1);
+        assert_int_equal(number_in(object_in(result, "best"), "time_ns"), 1000);
+        cJSON_Delete(result);
+        result = rig_must(r, "record_wait", "{'job':'j2'}");
+        assert_string_equal(text_in(item_in(result, "records", 0), "record"), "line of t1");
+        assert_int_equal(number_in(item_in(result, "records", 0), "n"), 0);
+        assert_int_equal(number_in(item_in(result, "records", 0), "seq"), 1);
         cJSON_Delete(result);
         rig_crash(r);
     }

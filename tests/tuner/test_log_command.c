@@ -148,15 +148,21 @@ static void check_names_bad_lines_and_its_exit_code_says_so(void **state)
 
 static void compare_calls_ties_ties(void **state)
 {
-    const char *a = make_log("a.jsonl", 0, 7, 5, ""), *b = make_log("b.jsonl", 0, 7, 5.01, ""),
-               *c = make_log("c.jsonl", 0, 7, 4, "");
+    const char *a = make_log("a.jsonl", 0, 7, 5, ""), *b = make_log("b.jsonl", 7, 7, 5.01, ""),
+               *c = make_log("c.jsonl", 14, 7, 4, ""), *d = make_log("d.jsonl", 0, 7, 6.5, "");
     const char *const tie[] = {"log", "compare", a, b, NULL}, *const faster[] = {"log", "compare", a, c, NULL},
-                      *const json[] = {"log", "compare", c, a, "--json", NULL};
+                      *const json[] = {"log", "compare", c, a, "--json", NULL},
+                      *const same[] = {"log", "compare", a, d, NULL};
 
     (void)state;
-    expect(tie, 0, "B faster 0, slower 0, ties 1");
-    expect(faster, 0, "B faster 1, slower 0, ties 0, geometric mean A/B 1.250");
+    expect(tie, 0, "B faster 0, slower 0, ties 1, same kernel 0");
+    expect(faster, 0, "B faster 1, slower 0, ties 0, same kernel 0, geometric mean A/B 1.250 (1.05"); /* exp(-.17) */
     expect(json, 0, "\"verdict\":\"B slower\"");
+    assert_non_null(strstr(buf_text(&said), "\"by\":\"time\""));
+    assert_non_null(strstr(buf_text(&said), "\"low\":0.6"));
+    assert_non_null(strstr(buf_text(&said), "\"high\":0.9"));
+    expect(same, 0, "same kernel local-cpu"); /* 30 % slower: the machine, not the kernel */
+    expect(same, 0, "B faster 0, slower 0, ties 0, same kernel 1, geometric mean A/B 1.000 (1.000 to 1.000)");
 }
 
 static void stat_and_best_and_compact_agree(void **state)

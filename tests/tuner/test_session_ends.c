@@ -271,6 +271,48 @@ static void an_interrupted_session_loses_no_record_and_gives_the_job_back(void *
     }
 }
 
+static bool has_some(struct sim_session *s)
+{
+    return s->session.n_tasks && s->session.tasks[0].n_counted >= *(const int64_t *)s->arg;
+}
+
+/* At any moment, on a machine whose pace halves and doubles, behind the defaults, which are timed alone, in the middle
+ * of the search or in later epochs: what the best log and the table name is the fastest of the log but for the noise.
+ */
+static void an_interrupted_run_names_the_best_of_its_log(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        int64_t at = 1 + (int64_t)(seed * 7 % 31);
+        struct sim_farm f;
+        struct sim_session *s = start(&f, seed, DENSE);
+        const struct task *t;
+        const struct measured *told;
+        double least = INFINITY;
+
+        f.model.spread = seed % 3 ? 1.2 : 5;
+        f.model.drift = 0.7;
+        f.agents[0].trial_ns = 300 * WORLD_MS; /* the pace changes by 2 % from trial to trial */
+        s->job.trials = 60;
+        s->stop = has_some;
+        s->arg = &at;
+        run(&f);
+        assert_int_equal(s->end, SESSION_INTERRUPTED);
+        if (!sim_check_best(s->log_path, &s->why) || !sim_check_told(s, &s->why))
+            fail_msg("seed %llu: %s", (unsigned long long)seed, s->why.text);
+        t = only_task(s);
+        told = task_winner(t);
+        for (size_t i = 0; i < t->n_all; i++)
+            if (!isnan(t->all[i].value))
+                least = fmin(least, sim_model_record_time(&f.model, &t->all[i].record));
+        assert_non_null(told);
+        if (sim_model_record_time(&f.model, &told->record) > 1.05 * least)
+            fail_msg("seed %llu: %g ns, the log has %g", (unsigned long long)seed,
+                     sim_model_record_time(&f.model, &told->record), least);
+        sim_farm_fini(&f);
+    }
+}
+
 /* ---- leases ---- */
 
 struct leases {
@@ -541,6 +583,7 @@ int main(void)
         cmocka_unit_test(each_task_has_its_own_reason),
         cmocka_unit_test(a_cancelled_job_ends_its_session_and_nothing_more_is_sent),
         cmocka_unit_test(an_interrupted_session_loses_no_record_and_gives_the_job_back),
+        cmocka_unit_test(an_interrupted_run_names_the_best_of_its_log),
         cmocka_unit_test(the_lease_is_renewed_every_second_also_while_nothing_comes),
         cmocka_unit_test(a_lease_that_went_to_another_ends_the_session),
         cmocka_unit_test(without_a_device_a_session_waits_as_long_as_it_may),

@@ -145,6 +145,10 @@ static void records_of_other_work_are_left_alone(void **state)
     r.template_version--;
     r.fingerprint = sha256_of("x", 1);
     assert_false(task_knows(&t, &r));
+    t.former = r.fingerprint; /* of this device, before its processor was told */
+    assert_true(task_knows(&t, &r));
+    r.fingerprint.hex[0] = t.former.hex[0] = '\0';
+    assert_false(task_knows(&t, &r));
     record_fini(&r);
     task_fini(&t);
 }

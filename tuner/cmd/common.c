@@ -492,12 +492,13 @@ int cmd_drive(struct session *s, struct progress *p, const char *interrupted_sta
 {
     enum session_end end = SESSION_DONE;
     struct why why = {""};
-    enum err e = session_run(s, &end, &why);
+    enum err e = session_run(s, &end, &why), e_best;
 
     if (!e && end == SESSION_INTERRUPTED)
         session_drain(s);
-    if (!e && s->o.log)
-        e = joblog_write_best(s->o.log, &why);
+    e_best = session_write_best(s, e ? NULL : &why); /* however it ended: it agrees with its log */
+    if (!e)
+        e = e_best;
     if (e)
         return cmd_fail(e, &why);
     print_results(s, p, end);

@@ -10,28 +10,42 @@ static const struct cli_option options[] = {OPT_KEY, OPT_JSON, OPT_END};
 /* The best of both for one workload and device; one of them may be NULL. */
 struct pair {
     const struct record *a, *b;
+    struct comparison c; /* of b with a, where both are there */
 };
 
 struct totals {
-    int n_faster, n_slower, n_ties, n_only_a, n_only_b;
-    double sum_gain; /* of ln, over pairs */
+    int n_faster, n_slower, n_ties, n_same, n_only_a, n_only_b;
+    double sum_gain, sum_variance; /* of ln, over pairs; of one kernel there is no gain */
 };
 
-static const char *verdict_of(const struct pair *p, struct totals *t)
+static bool is_pair(const struct pair *p)
 {
-    const double gain = p->a && p->b ? best_gain(p->b, p->a) : 0;
-    const bool tie = p->a && p->b && fabs(gain) < best_noise(p->a, p->b);
+    return p->a && p->b;
+}
 
-    if (!p->a || !p->b) {
-        t->n_only_a += p->a != NULL;
-        t->n_only_b += p->b != NULL;
+static const char *verdict_of(const struct pair *p)
+{
+    if (!is_pair(p))
         return p->a ? "only A" : "only B";
+    if (p->c.by == COMPARE_PROGRAM)
+        return "same kernel";
+    return comparison_ties(&p->c) ? "tie" : p->c.gain > 0 ? "B faster" : "B slower";
+}
+
+static void count(const struct pair *p, struct totals *t)
+{
+    const bool is_same = is_pair(p) && p->c.by == COMPARE_PROGRAM, tie = is_pair(p) && comparison_ties(&p->c);
+
+    t->n_only_a += !p->b;
+    t->n_only_b += !p->a;
+    t->n_same += is_same;
+    t->n_ties += tie && !is_same;
+    t->n_faster += is_pair(p) && !tie && p->c.gain > 0;
+    t->n_slower += is_pair(p) && !tie && p->c.gain < 0;
+    if (is_pair(p) && !is_same) {
+        t->sum_gain += p->c.gain;
+        t->sum_variance += p->c.error * p->c.error;
     }
-    t->sum_gain += gain;
-    t->n_ties += tie;
-    t->n_faster += !tie && gain > 0;
-    t->n_slower += !tie && gain < 0;
-    return tie ? "tie" : gain > 0 ? "B faster" : "B slower";
 }
 
 static void print_ms(const struct record *r)
@@ -42,22 +56,24 @@ static void print_ms(const struct record *r)
         printf(" %10s", "-");
 }
 
-static void print_row(const struct pair *p, struct totals *t)
+static void print_row(const struct pair *p)
 {
     const struct record *any = p->a ? p->a : p->b;
-    const char *verdict = verdict_of(p, t);
+    const double margin = comparison_margin(&p->c);
 
     print_ms(p->a);
     print_ms(p->b);
-    if (p->a && p->b)
-        printf(" %8.3f", exp(best_gain(p->b, p->a)));
+    if (is_pair(p))
+        printf(" %8.3f %6.3f to %6.3f", exp(p->c.gain), exp(p->c.gain - margin), exp(p->c.gain + margin));
     else
-        printf(" %8s", "");
-    printf("  %-9s %s  %s\n", verdict, any->key, any->workload);
+        printf(" %8s %16s", "", "");
+    printf("  %-11s %s  %s\n", verdict_of(p), any->key, any->workload);
 }
 
-static void print_json(const struct pair *p, struct totals *t)
+static void print_json(const struct pair *p)
 {
+    static const char *const by[] = {
+        [COMPARE_PROGRAM] = "program", [COMPARE_RATIO] = "ratio", [COMPARE_TIME] = "time"};
     const struct record *any = p->a ? p->a : p->b;
     cJSON *o = cJSON_CreateObject();
     bool ok = o;
@@ -66,14 +82,16 @@ static void print_json(const struct pair *p, struct totals *t)
     json_add_text(o, "workload", any->workload, &ok);
     json_add_text(o, "key", any->key, &ok);
     json_add_text(o, "fingerprint", any->fingerprint.hex, &ok);
-    json_add_text(o, "verdict", verdict_of(p, t), &ok);
+    json_add_text(o, "verdict", verdict_of(p), &ok);
     if (p->a)
         json_add_real(o, "a_ns", p->a->time_ns, &ok);
     if (p->b)
         json_add_real(o, "b_ns", p->b->time_ns, &ok);
-    if (p->a && p->b) {
-        json_add_real(o, "gain", exp(best_gain(p->b, p->a)), &ok);
-        json_add_real(o, "noise", best_noise(p->a, p->b), &ok);
+    if (is_pair(p)) {
+        json_add_text(o, "by", by[p->c.by], &ok);
+        json_add_real(o, "gain", exp(p->c.gain), &ok);
+        json_add_real(o, "low", exp(p->c.gain - comparison_margin(&p->c)), &ok);
+        json_add_real(o, "high", exp(p->c.gain + comparison_margin(&p->c)), &ok);
     }
     text = ok ? cJSON_PrintUnformatted(o) : NULL;
     if (text)
@@ -84,10 +102,22 @@ static void print_json(const struct pair *p, struct totals *t)
 
 static void print_pair(const struct cli *c, const struct pair *p, struct totals *t)
 {
+    count(p, t);
     if (cli_flag(c, "json"))
-        print_json(p, t);
+        print_json(p);
     else
-        print_row(p, t);
+        print_row(p);
+}
+
+static void print_totals(const struct totals *t)
+{
+    const int n_apart = t->n_faster + t->n_slower + t->n_ties, n = n_apart + t->n_same;
+    const double mean = n ? t->sum_gain / n : 0, margin = n ? 2 * sqrt(t->sum_variance) / n : 0;
+
+    printf("%d in both: B faster %d, slower %d, ties %d, same kernel %d, geometric mean A/B %.3f (%.3f to %.3f); only A "
+           "%d, only B %d\n",
+           n, t->n_faster, t->n_slower, t->n_ties, t->n_same, exp(mean), exp(mean - margin), exp(mean + margin),
+           t->n_only_a, t->n_only_b);
 }
 
 static const struct record *same_in(const struct best_set *b, const struct record *r)
@@ -100,26 +130,26 @@ static const struct record *same_in(const struct best_set *b, const struct recor
 
 static void print_all(const struct cli *c, const struct best_set *a, const struct best_set *b)
 {
+    const struct run_error error = best_error(a, b);
     struct totals t = {0};
-    int n;
 
     if (!cli_flag(c, "json"))
-        printf(" %10s %10s %8s  %-9s %s\n", "A ms", "B ms", "A/B", "", "key, workload");
+        printf(" %10s %10s %8s %16s  %-11s %s\n", "A ms", "B ms", "A/B", "95 of 100", "", "key, workload");
     for (size_t i = 0; i < best_n(a); i++) {
-        const struct pair p = {best_at(a, i), same_in(b, best_at(a, i))};
+        struct pair p = {.a = best_at(a, i), .b = same_in(b, best_at(a, i))};
 
+        if (p.b)
+            p.c = compare_records(p.b, p.a, &error);
         print_pair(c, &p, &t);
     }
     for (size_t i = 0; i < best_n(b); i++) {
-        const struct pair p = {NULL, best_at(b, i)};
+        const struct pair p = {.b = best_at(b, i)};
 
         if (!same_in(a, p.b))
             print_pair(c, &p, &t);
     }
-    n = t.n_faster + t.n_slower + t.n_ties;
     if (!cli_flag(c, "json"))
-        printf("%d in both: B faster %d, slower %d, ties %d, geometric mean A/B %.3f; only A %d, only B %d\n", n,
-               t.n_faster, t.n_slower, t.n_ties, n ? exp(t.sum_gain / n) : 1, t.n_only_a, t.n_only_b);
+        print_totals(&t);
 }
 
 static int run(const struct cli *c)

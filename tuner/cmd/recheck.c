@@ -3,6 +3,7 @@
 #include "tuner/cmd/cmd.h"
 
 #include "kernels/template.h"
+#include "logs/compare.h"
 #include "tuner/measure.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ struct recheck {
     struct device_choice device;
     struct best_set *best;
     struct checked *now; /* the one being measured */
-    size_t n_ok, n_beaten, n_broken, n_skipped;
+    size_t n_ok, n_beaten, n_broken, n_skipped, n_drifted;
 };
 
 static bool add_best(const struct record *r, const char *line, size_t n, void *arg)
@@ -138,26 +139,56 @@ static enum err measure(struct recheck *k, struct checked *c, struct why *why)
     return e;
 }
 
-static void judge(struct recheck *k, const struct checked *c)
+/* The same program took another time than then, by more than its slots and the places of its buffers explain: 5.7 %. */
+static bool tell_drift(const struct record *was, const struct record *now)
 {
+    const double slots = hypot(fmax(now->se, 0), fmax(was->se, 0)); /* fmax takes what is known of NAN and 0 */
+    const double margin = 2 * hypot(slots, sqrt(2) * RUN_ERROR_FLOOR.ratio), slower = now->time_ns / was->time_ns;
+
+    if (fabs(log(slower)) < margin)
+        return false;
+    printf("; drift: %.1f %% %s than then", 100 * fabs(slower - 1), slower > 1 ? "slower" : "faster");
+    if (task_peak_gflops(was) > 0 && task_peak_gflops(now) > 0)
+        printf(" (FMA peak beside it %.4g GFLOPS, then %.4g)", task_peak_gflops(now), task_peak_gflops(was));
+    return true;
+}
+
+/* Is the fastest of the others faster than the best, which all were timed against? */
+static void judge_winner(struct recheck *k, const struct checked *c)
+{
+    const struct run_error error = RUN_ERROR_FLOOR;
     const struct measured *best = &c->now[0], *winner = best;
+    struct comparison x = {.gain = 0};
 
     for (size_t i = 1; i < c->n; i++)
-        if (!isnan(c->now[i].value) && (isnan(winner->value) || c->now[i].value < winner->value))
+        if (!isnan(c->now[i].value) && c->now[i].value < winner->value)
             winner = &c->now[i];
-    printf("%s\n  %s: was %.4g ms, ", c->task.text, c->task.arms[c->list[0]->i_arm].id,
-           c->list[0]->record.time_ns / 1e6);
-    if (isnan(best->value)) {
-        printf("now %s: %s\n", status_name(best->record.status), best->record.why ? best->record.why : "");
-        k->n_broken++;
-    } else if (winner != best && !measured_tie(winner, best)) {
-        printf("now %.4g ms; no longer wins: a runner-up (%s) takes %.4g ms\n", best->record.time_ns / 1e6,
-               c->task.arms[c->list[winner - c->now]->i_arm].id, winner->record.time_ns / 1e6);
+    if (winner != best)
+        x = compare_records(&winner->record, &c->list[0]->record, &error);
+    if (winner != best && !comparison_ties(&x)) {
+        printf("; no longer wins: a runner-up (%s) takes %.4g ms, %.3f times as fast (%.3f to %.3f)\n",
+               c->task.arms[c->list[winner - c->now]->i_arm].id, winner->record.time_ns / 1e6, exp(x.gain),
+               exp(x.gain - comparison_margin(&x)), exp(x.gain + comparison_margin(&x)));
         k->n_beaten++;
     } else {
-        printf("now %.4g ms; still the best\n", best->record.time_ns / 1e6);
+        printf("; still the best\n");
         k->n_ok++;
     }
+}
+
+static void judge(struct recheck *k, const struct checked *c)
+{
+    const struct record *was = &c->list[0]->record, *now = &c->now[0].record;
+
+    printf("%s\n  %s: was %.4g ms, now ", c->task.text, c->task.arms[c->list[0]->i_arm].id, was->time_ns / 1e6);
+    if (isnan(c->now[0].value)) {
+        printf("%s: %s\n", status_name(now->status), now->why ? now->why : "");
+        k->n_broken++;
+        return;
+    }
+    printf("%.4g ms", now->time_ns / 1e6);
+    k->n_drifted += tell_drift(was, now);
+    judge_winner(k, c);
 }
 
 /* The task of one best record with its runners-up; ERR_NOT_FOUND when this tune cannot make it any more. */
@@ -268,13 +299,16 @@ static int run(const struct cli *c)
     job_fini(&k.job);
     if (e)
         return cmd_fail(e, &why);
-    printf("%zu still the best, %zu beaten, %zu broken, %zu skipped\n", k.n_ok, k.n_beaten, k.n_broken, k.n_skipped);
-    return k.n_beaten + k.n_broken ? EXIT_NO_CONFIG : EXIT_FINE;
+    printf("%zu still the best, %zu beaten, %zu broken, %zu skipped, %zu drifted\n", k.n_ok, k.n_beaten, k.n_broken,
+           k.n_skipped, k.n_drifted);
+    if (k.n_ok + k.n_beaten + k.n_broken == 0)
+        fputs("tune: nothing was measured again\n", stderr);
+    return k.n_ok && !k.n_beaten && !k.n_broken ? EXIT_FINE : EXIT_NO_CONFIG;
 }
 
 const struct subcommand cmd_recheck = {
     .name = "recheck",
-    .summary = "measure a best log again beside its runners-up and name what no longer wins",
+    .summary = "measure a best log again beside its runners-up; name what no longer wins, and drift",
     .usage = "recheck BEST_LOG [options]",
     .example = "tune recheck conv.best.jsonl",
     .options = options,

@@ -128,7 +128,7 @@ static enum err check_device(const struct opened *o, const struct deploy_layer *
 {
     const struct device_desc *here = o->ops->describe(o->device);
     const struct sha256 fingerprint = device_desc_fingerprint(here), tuned = fingerprint_of(l);
-    if (strcmp(fingerprint.hex, tuned.hex) == 0) {
+    if (device_desc_has(here, &tuned)) {
         return ERR_OK;
     }
     return why_set(why, ERR_INPUT,

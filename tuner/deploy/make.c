@@ -14,7 +14,7 @@ enum err deploy_check_device(const struct best_set *best, struct why *why)
 {
     for (size_t i = 1; i < best_n(best); i++) {
         const struct record *a = best_at(best, 0), *b = best_at(best, i);
-        if (strcmp(a->fingerprint.hex, b->fingerprint.hex) != 0 || strcmp(device_name(a), device_name(b)) != 0) {
+        if (!best_same_device(a, b) || strcmp(device_name(a), device_name(b)) != 0) {
             return why_set(why, ERR_INPUT,
                            "the log has records of two devices, %s (%.60s, %.12s) and %s (%.60s, %.12s); choose with "
                            "--key or --fingerprint",

@@ -338,8 +338,9 @@ static const struct {
     {"samples_ns", "[11,12.5]"},
     {"anchor",
      "{\"hash\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"epoch\":1,\"bridge\":0.25,"
-     "\"samples_ns\":[21]}"},
-    {"canary", "{\"before\":1000.5,\"after\":1001}"},
+     "\"samples_ns\":[21],\"slots_ns\":[1390000,1390002.5]}"},
+    {"canary", "{\"before\":1000.5,\"after\":1001,\"rounds_ns\":[1000.75]}"},
+    {"pack_ns", "12345.5"},
     {"censored", "true"},
     {"verified", "\"not checked\""},
     {"build_ms", "531.25"},
@@ -358,6 +359,7 @@ static const struct {
     {"protocol", "\"rounds-1\""},
     {"key", "\"local-cpu\""},
     {"agent", "\"host-1\""},
+    {"tune", "\"0.2.0+49a03006ab12\""},
     {"seed", "7"},
     {"ts", "1790000000000"},
 };
@@ -383,6 +385,11 @@ static void a_line_has_its_members_by_name_and_in_order(void **state)
     r.samples_ns[1] = 12.5;
     r.anchor.n_samples = 1;
     r.anchor.samples_ns[0] = 21;
+    r.anchor.n_slots = 2;
+    r.anchor.slots_ns[0] = 1390000;
+    r.anchor.slots_ns[1] = 1390002.5;
+    r.n_canary = 1;
+    r.canary_ns[0] = 1000.75;
     r.censored = true;
     strcpy(r.verified, "not checked");
     strcpy(r.built_by, "builder");

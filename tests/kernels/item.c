@@ -28,7 +28,9 @@ void item_label(const struct long_test *t, const struct item *item, struct long_
     item_dtype(&w, items->column[i]);
     snprintf(labels->of[0], SAMPLE_LABEL_BYTES, "%s", item->t->id);
     snprintf(labels->of[1], SAMPLE_LABEL_BYTES, "%s %s", item->t->id, items->column[i]);
-    if (t->d[item->i_device].sm)
+    if (item->config == CONFIG_TEXT)
+        snprintf(labels->of[2], SAMPLE_LABEL_BYTES, "once wrong: %.40s", item->text);
+    else if (t->d[item->i_device].sm)
         snprintf(labels->of[2], SAMPLE_LABEL_BYTES, "sm_%d", (int)t->d[item->i_device].sm);
 }
 
@@ -71,6 +73,8 @@ static enum err choose(const struct item *item, const struct workload *w, const 
     enum err e = ERR_NOT_FOUND;
 
     rng_init(&rng, item->seed);
+    if (item->config == CONFIG_TEXT)
+        return space_config_parse(s, item->text, out, NULL);
     if (item->config == CONFIG_SMALL)
         e = choose_small(s, item->seed, out);
     else if (item->config == CONFIG_RANDOM && space_size(s) > 1)

@@ -24,6 +24,7 @@ struct measure_item {
     struct sha256 output; /* of the first run */
     bool censored;
     bool poisoned; /* the outputs were overwritten before the last slot */
+    int poison_at; /* and before this one, whatever it lasts */
 };
 
 struct measure_batch {

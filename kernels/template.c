@@ -190,6 +190,24 @@ enum err template_program(const struct template *t, const struct workload *w, co
     return e ? e : program_check_sane(out, why);
 }
 
+enum err template_add_sheet(const struct template *t, const struct workload *w, const struct device_desc *d,
+                            const struct space *s, const struct config *c, uint64_t seed, struct program *p,
+                            struct blobs *blobs, struct why *why)
+{
+    const struct numerics numerics = template_numerics(t, w, d, s, c);
+    struct buf text;
+    enum err e;
+
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    e = expect_sheet(w, &numerics, seed, &text, blobs);
+    if (e)
+        why_set(why, e, "expected values of %s: %s", p->workload, err_words(e));
+    if (!e)
+        e = program_sheet_read(buf_text(&text), text.len, p, why);
+    buf_fini(&text);
+    return e;
+}
+
 void template_set_kernel_dir(const char *dir)
 {
     snprintf(kernel_dir, sizeof kernel_dir, "%s", dir ? dir : "");

@@ -72,7 +72,13 @@ enum err template_program(const struct template *t, const struct workload *w, co
                           const struct space *s, const struct config *c, struct program *out, struct blobs *blobs,
                           struct why *why);
 
-/* The same without verification passes, for those who only run it: computes no expected values. */
+/* Adds to such a program the passes that a run with this seed (1 .. 2^53 - 1) has of its own: kernels/expect.h,
+ * expect_sheet. */
+enum err template_add_sheet(const struct template *t, const struct workload *w, const struct device_desc *d,
+                            const struct space *s, const struct config *c, uint64_t seed, struct program *p,
+                            struct blobs *blobs, struct why *why);
+
+/* A program without verification passes, for those who only run it: computes no expected values. */
 enum err template_kernels(const struct template *t, const struct workload *w, const struct device_desc *d,
                           const struct space *s, const struct config *c, struct program *out, struct blobs *blobs,
                           struct why *why);

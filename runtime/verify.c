@@ -183,25 +183,55 @@ static void compare(struct check_run *r, const struct program_buffer *b, int64_t
     note(r, b->id, i, got, w, d, !(d <= tolerance), false);
 }
 
+/* The tables of a sample. */
+struct sample {
+    const unsigned char *indices, *values, *scale;
+};
+
+static void compare_sample(struct check_run *r, const struct program_check *c, const struct sample *s, const void *data,
+                           int64_t at, int64_t i)
+{
+    compare(r, &r->program->buffers[c->i_buffer], at,
+            dtype_load(r->program->buffers[c->i_buffer].dtype, data, (size_t)at), real_at(s->values, i), c->tolerance,
+            s->scale ? real_at(s->scale, i) : 1);
+}
+
+/* Every element, with those of the columns that differ. */
+static void run_folded(struct check_run *r, const struct program_check *c, const struct sample *s, const void *data)
+{
+    const struct program_fold *f = &c->fold;
+    const int64_t n_rows = r->program->buffers[c->i_buffer].n_elems / (f->cols * f->inner);
+
+    for (int64_t row = 0; row < n_rows; row++)
+        for (int64_t col = 0; col < f->cols; col++) {
+            const int64_t at = (row * f->cols + col) * f->inner;
+            const int64_t from = (row * f->of + program_fold_column(f, col)) * f->inner;
+
+            for (int64_t k = 0; k < f->inner; k++)
+                compare_sample(r, c, s, data, at + k, from + k);
+        }
+}
+
 static enum err run_sample(struct check_run *r, const struct program_check *c, const void *data, struct why *why)
 {
     const struct program_buffer *b = &r->program->buffers[c->i_buffer];
-    const unsigned char *indices = NULL, *values = NULL, *scale = NULL;
-    enum err e = values_of(r, &c->indices, c->n, "indices", &indices, why);
+    struct sample s = {NULL, NULL, NULL};
+    enum err e = values_of(r, &c->indices, c->n, "indices", &s.indices, why);
 
     if (!e)
-        e = values_of(r, &c->values, c->n, "values", &values, why);
+        e = values_of(r, &c->values, c->n, "values", &s.values, why);
     if (!e)
-        e = values_of(r, &c->scale, c->n, "scale", &scale, why);
-    for (int64_t i = 0; !e && i < c->n; i++) {
-        const uint64_t at = indices ? index_at(indices, i) : (uint64_t)i;
+        e = values_of(r, &c->scale, c->n, "scale", &s.scale, why);
+    if (!e && c->fold.of)
+        run_folded(r, c, &s, data);
+    for (int64_t i = 0; !e && !c->fold.of && i < c->n; i++) {
+        const uint64_t at = s.indices ? index_at(s.indices, i) : (uint64_t)i;
 
         if (at >= (uint64_t)b->n_elems)
             return why_set(why, ERR_INPUT,
                            "pass %s: sample %" PRId64 " is element %" PRIu64 " of %s, which has %" PRId64, r->pass->id,
                            i, at, b->id, b->n_elems);
-        compare(r, b, (int64_t)at, dtype_load(b->dtype, data, at), real_at(values, i), c->tolerance,
-                scale ? real_at(scale, i) : 1);
+        compare_sample(r, c, &s, data, (int64_t)at, i);
     }
     return e;
 }
@@ -488,7 +518,7 @@ enum err verify_poison_outputs(const struct device_ops *ops, struct loaded *l, c
 static bool equal_fills(const struct program_fill *a, const struct program_fill *b)
 {
     return a->kind == b->kind && a->seed == b->seed && a->lo == b->lo && a->hi == b->hi && a->step == b->step &&
-           strcmp(a->blob.hex, b->blob.hex) == 0;
+           a->block == b->block && a->fold.of == b->fold.of && strcmp(a->blob.hex, b->blob.hex) == 0;
 }
 
 /* Does the pass fill what timing fills, and is nothing but the run needed for its checks? */

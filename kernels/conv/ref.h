@@ -25,6 +25,6 @@ enum err conv_data_make(struct expected *e, const struct conv_shape *s, bool exa
 void conv_data_fini(struct conv_data *d);
 
 /* Corners and last rows, columns, channels first, the rest random: indices into y as stored. */
-void conv_choose_samples(const struct conv_shape *s, size_t n, uint64_t *indices);
+void conv_choose_samples(const struct conv_shape *s, const struct expected *e, size_t n, uint64_t *indices);
 
 #endif

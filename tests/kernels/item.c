@@ -171,6 +171,8 @@ void item_verify(struct long_test *t, const struct item *item, struct buf *answe
     if (!e)
         e = make_program(item, &w, d, s, &c, &p, &blobs, &why);
     if (!e)
+        e = template_add_sheet(item->t, &w, d, s, &c, ITEM_DATA_SEED, &p, &blobs, &why);
+    if (!e)
         e = space_config_text(s, &c, &text);
     if (!e && item->is_plain)
         e = item_build_plain(&p);

@@ -5,6 +5,9 @@
 
 #include "tests/kernels/long_test.h"
 
+/* Of the data of a run's own: always the same, for verdicts are kept of programs with it. */
+#define ITEM_DATA_SEED 20261122
+
 /* Which config of the space. SMALL: of 64 drawn ones that whose knobs are nearest to 2, so that every loop runs more
  * than once and little is compiled. TEXT: the one named. */
 enum item_config { CONFIG_DEFAULT, CONFIG_RANDOM, CONFIG_SMALL, CONFIG_TEXT };

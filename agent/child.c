@@ -87,6 +87,24 @@ enum err child_program_read(struct child *c, struct child_program *p, const char
     return r.e;
 }
 
+/* Puts a sheet's passes in the place of the program's. */
+static enum err read_sheet(struct child *c, struct child_program *p, const char *hex, struct why *why)
+{
+    struct blob_reader r = {c->dir, &p->blobs, ERR_OK, why};
+    const struct blob *text;
+    enum err e = workdir_load_blob(c->dir, hex, &p->blobs, why);
+
+    if (e)
+        return e;
+    text = blobs_get(&p->blobs, hex);
+    program_drop_passes(&p->program);
+    e = program_sheet_read((const char *)text->data, text->n_bytes, &p->program, why);
+    if (e)
+        return e;
+    program_each_blob(&p->program, read_blob, &r);
+    return r.e;
+}
+
 enum err child_program_load(struct child *c, struct child_program *p, struct why *why)
 {
     return c->ops->load(c->device, &p->program, &p->blobs, c->cache_dir, &p->loaded, &p->report, why);
@@ -285,7 +303,7 @@ cJSON *child_verify(struct child *c, const cJSON *request)
 {
     struct child_program p;
     struct why why = {""};
-    const char *hex = "", *stage = "prepare";
+    const char *hex = "", *sheet = "", *stage = "prepare";
     int64_t from = clock_now_ns(), late_ns = 0;
     cJSON *reply;
     enum err e;
@@ -294,7 +312,11 @@ cJSON *child_verify(struct child *c, const cJSON *request)
     child_at(c, "build", SANDBOX_NOWHERE);
     e = json_get_text(request, "program", &hex, &why);
     if (!e)
+        e = json_text_or(request, "sheet", "", &sheet, &why);
+    if (!e)
         e = child_program_read(c, &p, hex, &why);
+    if (!e && *sheet)
+        e = read_sheet(c, &p, sheet, &why);
     if (!e) {
         stage = "build";
         e = compile_and_load(c, &p, &why);

@@ -77,6 +77,10 @@ static void read_body(struct trial *t, const cJSON *lease, const struct trial_ag
     t->wants_energy = r->objective[0] != '\0';
     snprintf(r->protocol, sizeof r->protocol, TIMING_PROTOCOL "%s%s", t->wants_energy ? "+" : "", r->objective);
     r->seed = (int64_t)fmin(fmax(real_or(body, "seed", 0), -9e15), 9e15);
+    if (sha256_is_hex(text_or(body, "sheet", ""))) {
+        COPY(t->sheet_name.hex, text_or(body, "sheet", ""));
+        r->data_seed = (int64_t)fmin(fmax(real_or(body, "data_seed", 0), 0), 9e15);
+    }
     r->program = t->program_name;
     r->fingerprint = agent->fingerprint;
     read_rules(t, body);

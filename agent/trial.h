@@ -16,6 +16,7 @@ struct trial {
     char id[SHA256_HEX + 1];
     int64_t token;
     struct sha256 program_name, anchor_name; /* blobs; anchor hex "" = none */
+    struct sha256 sheet_name;                /* of the passes to verify it with; "" = the program's */
     struct timing_rules rules;
     double build_s, run_s;
     int64_t memory_bytes;

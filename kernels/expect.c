@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#define N_CACHED 8
+#define N_CACHED 32
 #define WATCH_NS ((int64_t)100 * 1000 * 1000)
 #define MAX_BLOB_BYTES ((size_t)1 << 30)
 

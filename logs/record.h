@@ -83,7 +83,8 @@ struct record {
     char key[64];      /* the farm's slug */
     char agent[64];
     int64_t seed;
-    int64_t ts_ms; /* wall clock at the end of the measurement */
+    int64_t data_seed; /* of the data it was verified with beside the program's own; 0 = none but those */
+    int64_t ts_ms;     /* wall clock at the end of the measurement */
 };
 
 void record_init(struct record *r);

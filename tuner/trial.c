@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/trial.h"
 
+#include "kernels/expect.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -101,9 +103,9 @@ static cJSON *body(const struct trial_batch *b, const struct task *t, enum trial
 }
 
 static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind kind, const char *program,
-                    const char *by, int64_t n)
+                    const char *sheet, const char *by, int64_t n)
 {
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = cJSON_CreateObject(), *inner;
     bool ok = o != NULL;
 
     assert(b->trials && kind < N_TRIAL_KINDS && n >= 0);
@@ -114,7 +116,12 @@ static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind
     json_add_text(o, "anchor", t && kind != TRIAL_BASELINE ? t->anchor.hash.hex : "", &ok);
     json_add_text(o, "purpose", kinds[kind].purpose, &ok);
     add_protocol(b->job, o, &ok);
-    json_add_item(o, "body", body(b, t, kind, by, &ok), &ok);
+    inner = body(b, t, kind, by, &ok);
+    if (*sheet) {
+        json_add_text(inner, "sheet", sheet, &ok);
+        json_add_i64(inner, "data_seed", b->job->data_seed, &ok);
+    }
+    json_add_item(o, "body", inner, &ok);
     if (!ok || !cJSON_AddItemToArray(b->trials, o)) {
         cJSON_Delete(o);
         return ERR_NOMEM;
@@ -136,11 +143,31 @@ static enum err put_program(struct trial_batch *b, const struct program *p, stru
     return e;
 }
 
+/* What the run's own data say of a template's programs; no name for others. */
+static enum err put_sheet(struct trial_batch *b, const struct task *t, size_t i_arm, const struct config *c,
+                          struct sha256 *name)
+{
+    const struct arm *a = &t->arms[i_arm];
+    struct numerics numerics;
+    struct buf text;
+    enum err e;
+
+    if (!a->template || !b->job->data_seed)
+        return ERR_OK;
+    numerics = template_numerics(a->template, &t->workload, &t->device, a->space, c);
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    e = expect_sheet(&t->workload, &numerics, (uint64_t)b->job->data_seed, &text, &b->blobs);
+    if (!e)
+        e = blobs_put(&b->blobs, buf_text(&text), text.len, name);
+    buf_fini(&text);
+    return e;
+}
+
 enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial_kind kind, size_t i_arm,
                          const struct config *c, const char *by, int64_t n, struct sha256 *program, struct why *why)
 {
     struct program p;
-    struct sha256 name = {""};
+    struct sha256 name = {""}, sheet = {""};
     enum err e = task_program(t, i_arm, c, &p, &b->blobs, why);
 
     if (e)
@@ -148,7 +175,9 @@ enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial
     e = put_program(b, &p, &name);
     program_fini(&p);
     if (!e)
-        e = add(b, t, kind, name.hex, by, n);
+        e = put_sheet(b, t, i_arm, c, &sheet);
+    if (!e)
+        e = add(b, t, kind, name.hex, sheet.hex, by, n);
     if (!e && program)
         *program = name;
     return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
@@ -161,7 +190,7 @@ enum err trial_batch_add_program(struct trial_batch *b, const struct program *p,
     enum err e = put_program(b, p, &name);
 
     if (!e)
-        e = add(b, NULL, TRIAL_SEARCH, name.hex, "user", n);
+        e = add(b, NULL, TRIAL_SEARCH, name.hex, "", "user", n);
     if (!e && program)
         *program = name;
     return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;

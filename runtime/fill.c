@@ -48,12 +48,16 @@ static void make_normals(const struct program_fill *f, int64_t first, size_t n, 
 #define OF_ELEMENT UINT64_C(0x5851f42d4c957f2d)
 #define OF_BLOCK UINT64_C(0x14057b7ef767814f)
 
-/* One, or 2^-6 to 2^most. */
+/* Of each four blocks two have 1, one any from 2^-6 to 2^most, one the largest or half of it: few blocks have them too.
+ */
 static double factor_of(const struct program_fill *f, int64_t i_block, int most)
 {
     const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)i_block);
+    const uint64_t turn = (f->seed + (uint64_t)i_block) % 4;
 
-    return r & 1 ? 1 : ldexp(1, (int)((r >> 1) % (uint64_t)(most + 7)) - 6);
+    if (turn % 2 == 0)
+        return 1;
+    return ldexp(1, turn == 1 ? most - (int)(r % 2) : (int)(r % (uint64_t)(most + 7)) - 6);
 }
 
 /* One of 16 elements is 0, two are half a deviation: ties. */
@@ -76,7 +80,7 @@ static void make_wide(const struct program_fill *f, int64_t first, size_t n, dou
             factor = factor_of(f, (first + (int64_t)i) / block, most);
         if (pick < 3)
             out[i] = pick == 0 ? 0 : pick == 1 ? f->hi / 2 : -f->hi / 2;
-        out[i] = f->lo + factor * out[i];
+        out[i] = factor * (f->lo + out[i]);
     }
 }
 

@@ -10,6 +10,7 @@
  * none. Integers are exact in float. */
 struct conv_data {
     float *x, *w, *bias, *residual, *scale;
+    int64_t tile; /* outputs of a tile of Winograd's, 2 or 4; 0 = none: errors go by an output's own products */
 };
 
 /* Samples and projection of y by the definition with groups, layouts and epilogue. operator->reference of conv2d and

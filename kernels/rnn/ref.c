@@ -175,8 +175,15 @@ static struct program_fold fold_columns(const struct workload *w, const struct r
         elems += e->tensors[i].role == ROLE_OUTPUT ? (double)(e->tensors[i].n_elems / s->b) : 0;
     fold = expected_fold(e, 1, s->b, w->op->flops(w) / (double)s->b, elems);
     for (size_t i = 0; i < e->n_tensors; i++)
-        if (e->tensors[i].role == ROLE_INPUT)
-            e->tensors[i].random.fold = fold;
+        if (e->tensors[i].role == ROLE_INPUT) {
+            struct program_fill *f = &e->tensors[i].random;
+
+            f->fold = fold;
+            if (strcmp(e->tensors[i].name, "x") == 0 || strcmp(e->tensors[i].name, "dy") == 0) {
+                f->kind = FILL_WIDE; /* not so far that all gates are open or shut */
+                f->step = 16;
+            }
+        }
     return fold;
 }
 

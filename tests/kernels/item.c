@@ -11,6 +11,13 @@
 #define MAX_SOURCES ((size_t)256 << 10) /* bytes of text of a random config: compilers take minutes for more */
 #define N_DRAWS 20
 
+uint64_t item_data_seed(void)
+{
+    const char *given = getenv("TUNE_DATA_SEED");
+
+    return given ? strtoull(given, NULL, 10) : 20261122;
+}
+
 void item_dtype(const struct workload *w, char out[24])
 {
     const bool half = workload_has(w, "acc") && workload_get(w, "acc") == 1;
@@ -171,7 +178,7 @@ void item_verify(struct long_test *t, const struct item *item, struct buf *answe
     if (!e)
         e = make_program(item, &w, d, s, &c, &p, &blobs, &why);
     if (!e)
-        e = template_add_sheet(item->t, &w, d, s, &c, ITEM_DATA_SEED, &p, &blobs, &why);
+        e = template_add_sheet(item->t, &w, d, s, &c, item_data_seed(), &p, &blobs, &why);
     if (!e)
         e = space_config_text(s, &c, &text);
     if (!e && item->is_plain)

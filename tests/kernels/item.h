@@ -5,8 +5,8 @@
 
 #include "tests/kernels/long_test.h"
 
-/* Of the data of a run's own: always the same, for verdicts are kept of programs with it. */
-#define ITEM_DATA_SEED 20261122
+/* Of the data of a run's own: always the same, for verdicts are kept of programs with it; TUNE_DATA_SEED: another. */
+uint64_t item_data_seed(void);
 
 /* Which config of the space. SMALL: of 64 drawn ones that whose knobs are nearest to 2, so that every loop runs more
  * than once and little is compiled. TEXT: the one named. */

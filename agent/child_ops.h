@@ -25,6 +25,7 @@ struct child {
     int lock_fd;           /* of a device that is not to be used while others time on it; -1 = none */
     struct canary *canary; /* NULL: none for this device, or not asked for yet */
     bool canary_tried;
+    double peak_gflops; /* of the canary at its fastest; 0 = not seen */
     struct child_program *anchor; /* the last one timed, loaded: most batches have the same; NULL = none */
     char anchor_hex[SHA256_HEX + 1];
 };

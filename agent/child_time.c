@@ -3,6 +3,7 @@
 #include "agent/cool.h"
 #include "agent/energy.h"
 #include "agent/measure.h"
+#include "agent/plausible.h"
 
 #include <assert.h>
 #include <math.h>
@@ -19,6 +20,7 @@ struct timed {
     struct child_program programs[TIMING_MAX_BATCH];
     const char *stage[TIMING_MAX_BATCH]; /* where items[i].e happened */
     bool wants_energy[TIMING_MAX_BATCH];
+    double least_flops[TIMING_MAX_BATCH];
     double energy_j[TIMING_MAX_BATCH]; /* of one run; 0 = not measured */
     double canary_before, canary_after;
     struct cool_rules cool_rules;
@@ -91,6 +93,7 @@ static void load_item(struct timed *t, int i, const cJSON *trial)
     t->stage[i] = "load";
     read_rules(trial, &m->rules);
     json_bool_or(trial, "energy", false, &t->wants_energy[i], NULL);
+    t->least_flops[i] = real_or(trial, "least_flops", 0);
     m->e = json_get_text(trial, "program", &hex, &m->why);
     if (!m->e)
         m->e = read_and_load(t, &t->programs[i], hex, i, &m->why);
@@ -155,6 +158,25 @@ static void measure_energy(struct timed *t)
     }
 }
 
+/* The peak is the highest that this child has seen: a canary that was disturbed makes nobody wrong. */
+static void judge_times(struct timed *t)
+{
+    struct child *c = t->child;
+    double least_ns = t->canary_before;
+
+    for (int i = 0; i < t->batch.n_canaries; i++)
+        least_ns = least_ns > 0 && least_ns < t->batch.canary_ns[i] ? least_ns : t->batch.canary_ns[i];
+    if (least_ns > 0)
+        c->peak_gflops = fmax(c->peak_gflops, canary_flops(c->canary) / least_ns);
+    for (int i = 0; i < t->batch.n_items; i++) {
+        struct measure_item *m = &t->items[i];
+
+        if (!m->e && m->series.n)
+            m->e = plausible_check(m->program, c->ops->describe(c->device), t->least_flops[i], c->peak_gflops,
+                                   m->value.time_ns, &m->why);
+    }
+}
+
 static void run_batch(struct timed *t)
 {
     struct child *c = t->child;
@@ -171,6 +193,7 @@ static void run_batch(struct timed *t)
     cool_wait(&t->cool, &t->cool_rules, note_alive, c);
     t->canary_before = child_canary_ns(c);
     measure_batch(&t->batch);
+    judge_times(t);
     measure_energy(t);
     cool_after(&t->cool);
     child_at(c, "time", MEASURE_CANARY);

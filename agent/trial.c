@@ -74,6 +74,7 @@ static void read_body(struct trial *t, const cJSON *lease, const struct trial_ag
     COPY(r->key, text_or(body, "key", agent->key));
     COPY(r->agent, agent->name);
     COPY(r->objective, text_or(body, "objective", ""));
+    t->least_flops = fmax(real_or(body, "least_flops", 0), 0);
     t->wants_energy = r->objective[0] != '\0';
     snprintf(r->protocol, sizeof r->protocol, TIMING_PROTOCOL "%s%s", t->wants_energy ? "+" : "", r->objective);
     r->seed = (int64_t)fmin(fmax(real_or(body, "seed", 0), -9e15), 9e15);
@@ -313,6 +314,7 @@ cJSON *trial_time_request(const struct trial *t)
         json_add_real(o, "best_lnratio", r->best_lnratio, &ok);
     json_add_real(o, "bridge", r->bridge, &ok);
     json_add_bool(o, "may_censor", r->may_censor, &ok);
+    json_add_real(o, "least_flops", t->least_flops, &ok);
     json_add_bool(o, "energy", t->wants_energy, &ok);
     if (ok)
         return o;

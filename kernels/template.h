@@ -50,6 +50,11 @@ struct numerics numerics_of(const struct workload *w, const struct device_desc *
 struct numerics template_numerics(const struct template *t, const struct workload *w, const struct device_desc *d,
                                   const struct space *s, const struct config *c);
 
+/* Floating-point operations, or of whole numbers, that every run of a config has to do: the operator's least, of
+ * Winograd's its part of them. 0 = nothing is known. */
+double template_least_flops(const struct template *t, const struct workload *w, const struct device_desc *d,
+                            const struct space *s, const struct config *c);
+
 /* Sums in half: dtype f16, acc=f16, and the device has arithmetic in half. */
 bool sums_in_half(const struct workload *w, const struct device_desc *d);
 

@@ -102,8 +102,14 @@ static cJSON *body(const struct trial_batch *b, const struct task *t, enum trial
     return o;
 }
 
-static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind kind, const char *program,
-                    const char *sheet, const char *by, int64_t n)
+/* What the body says of one config. */
+struct of_config {
+    const char *program, *sheet; /* names; "" = no sheet */
+    double least_flops;          /* 0 = not known */
+};
+
+static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind kind, const struct of_config *of,
+                    const char *by, int64_t n)
 {
     cJSON *o = cJSON_CreateObject(), *inner;
     bool ok = o != NULL;
@@ -112,13 +118,15 @@ static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind
     json_add_i64(o, "n", n, &ok);
     json_add_text(o, "key", b->device->key, &ok);
     json_add_text(o, "fingerprint", b->device->fingerprint.hex, &ok);
-    json_add_text(o, "program", program, &ok);
+    json_add_text(o, "program", of->program, &ok);
     json_add_text(o, "anchor", t && kind != TRIAL_BASELINE ? t->anchor.hash.hex : "", &ok);
     json_add_text(o, "purpose", kinds[kind].purpose, &ok);
     add_protocol(b->job, o, &ok);
     inner = body(b, t, kind, by, &ok);
-    if (*sheet) {
-        json_add_text(inner, "sheet", sheet, &ok);
+    if (of->least_flops > 0)
+        json_add_real(inner, "least_flops", of->least_flops, &ok);
+    if (*of->sheet) {
+        json_add_text(inner, "sheet", of->sheet, &ok);
         json_add_i64(inner, "data_seed", b->job->data_seed, &ok);
     }
     json_add_item(o, "body", inner, &ok);
@@ -163,6 +171,13 @@ static enum err put_sheet(struct trial_batch *b, const struct task *t, size_t i_
     return e;
 }
 
+static double least_flops(const struct task *t, size_t i_arm, const struct config *c)
+{
+    const struct arm *a = &t->arms[i_arm];
+
+    return a->template ? template_least_flops(a->template, &t->workload, &t->device, a->space, c) : 0;
+}
+
 enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial_kind kind, size_t i_arm,
                          const struct config *c, const char *by, int64_t n, struct sha256 *program, struct why *why)
 {
@@ -177,7 +192,7 @@ enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial
     if (!e)
         e = put_sheet(b, t, i_arm, c, &sheet);
     if (!e)
-        e = add(b, t, kind, name.hex, sheet.hex, by, n);
+        e = add(b, t, kind, &(struct of_config){name.hex, sheet.hex, least_flops(t, i_arm, c)}, by, n);
     if (!e && program)
         *program = name;
     return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
@@ -190,7 +205,7 @@ enum err trial_batch_add_program(struct trial_batch *b, const struct program *p,
     enum err e = put_program(b, p, &name);
 
     if (!e)
-        e = add(b, NULL, TRIAL_SEARCH, name.hex, "", "user", n);
+        e = add(b, NULL, TRIAL_SEARCH, &(struct of_config){name.hex, "", 0}, "user", n);
     if (!e && program)
         *program = name;
     return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;

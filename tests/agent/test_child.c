@@ -388,6 +388,24 @@ static void a_batch_is_answered_trial_by_trial(void **state)
     cJSON_Delete(reply);
 }
 
+static void a_time_that_cannot_be_true_is_wrong(void **state)
+{
+    struct sha256 good = store(sample_good, 64);
+    cJSON *ask = request("{\"op\":\"time\",\"seed\":5,\"trials\":[{\"program\":\"%s\"," RULES
+                         ",\"least_flops\":1e15},{\"program\":\"%s\"," RULES ",\"least_flops\":1}]}",
+                         good.hex, good.hex),
+          *reply = child_time(&child, ask);
+
+    (void)state;
+    cJSON_Delete(ask);
+    read_stages();
+    assert_string_equal(text_of(trial_in(reply, 0), "status"), "wrong");
+    assert_string_equal(text_of(trial_in(reply, 0), "stage"), "time");
+    assert_non_null(strstr(text_of(trial_in(reply, 0), "why"), "too fast to be true"));
+    assert_string_equal(text_of(trial_in(reply, 1), "status"), "ok");
+    cJSON_Delete(reply);
+}
+
 /* Programs, the anchor, the canary, and then slot by slot: the parent's clock starts anew with each. */
 static void a_child_tells_where_it_is(void **state)
 {
@@ -683,6 +701,7 @@ int main(int argc, char **argv)
         AS_CHILD(words_are_cut_at_4_kib),
         AS_CHILD(errors_are_statuses),
         AS_CHILD(a_batch_is_answered_trial_by_trial),
+        AS_CHILD(a_time_that_cannot_be_true_is_wrong),
         AS_CHILD(a_child_tells_where_it_is),
         AS_CHILD(what_is_not_said_is_the_protocols_default),
         AS_CHILD(mad_rules_are_bounded),

@@ -242,6 +242,7 @@ static cJSON *trial_reply(const struct timed *t, int i, bool *ok)
     json_add_text(o, "stage", timed ? "" : t->stage[i], ok);
     json_add_text(o, "why", timed ? "" : m->e ? m->why.text : "no run of it could be timed", ok);
     json_add_real(o, "device_ms", m->spent_ns * 1e-6, ok);
+    json_add_real(o, "check_ms", m->check_ns * 1e-6, ok);
     if (!timed)
         return o;
     json_add_real(o, "time_ns", m->value.time_ns, ok);

@@ -37,7 +37,23 @@ static const struct blobs *blobs_of(const struct measure_batch *b, const struct 
 
 static enum err poison_outputs(struct measure_batch *b, struct measure_item *m, enum poison poison)
 {
-    return verify_poison_outputs(b->ops, m->loaded, m->program, poison, &m->why);
+    const int64_t from = clock_now_ns();
+    const enum err e = verify_poison_outputs(b->ops, m->loaded, m->program, poison, &m->why);
+
+    m->check_ns += (double)(clock_now_ns() - from);
+    return e;
+}
+
+/* Notes what the first run wrote; a candidate's is compared with what is expected. */
+static enum err note_outputs(struct measure_batch *b, struct measure_item *m, bool candidate)
+{
+    const int64_t from = clock_now_ns();
+    enum err e = verify_output_hash(b->ops, m->loaded, m->program, &m->output, &m->why);
+
+    if (!e && candidate)
+        e = verify_timed(b->ops, m->loaded, m->program, blobs_of(b, m), &m->why);
+    m->check_ns += (double)(clock_now_ns() - from);
+    return e;
 }
 
 /* The first run of all: checks and notes what came out. True when that call alone is a slot, or as much as this
@@ -50,9 +66,7 @@ static bool first_run(struct measure_batch *b, struct measure_item *m, bool cand
     if (run_once(b, m, &ns))
         return true;
     at = 0.5 * ((double)from + (double)clock_now_ns());
-    m->e = verify_output_hash(b->ops, m->loaded, m->program, &m->output, &m->why);
-    if (!m->e && candidate)
-        m->e = verify_timed(b->ops, m->loaded, m->program, blobs_of(b, m), &m->why);
+    m->e = note_outputs(b, m, candidate);
     if (m->e)
         return true;
     m->censored = candidate && timing_hopeless(&m->rules, ns);
@@ -120,6 +134,8 @@ static void compare_outputs(struct measure_batch *b, struct measure_item *m)
  * ran once (a baseline) has nothing later to compare: their single answers were checked by verification. */
 static void check_again(struct measure_batch *b, struct measure_item *m, int i)
 {
+    const int64_t from = clock_now_ns();
+    const double before_ns = m->check_ns;
     double ns;
 
     if (m->e || !m->loaded || m->censored || m->series.calls == 1)
@@ -127,12 +143,13 @@ static void check_again(struct measure_batch *b, struct measure_item *m, int i)
     if (b->before_slot)
         b->before_slot(i, b->arg);
     compare_outputs(b, m);
-    if (m->e || m->poisoned)
-        return;
-    m->e = poison_outputs(b, m, POISON_HIGH);
-    if (!m->e)
-        m->e = run_once(b, m, &ns);
-    compare_outputs(b, m);
+    if (!m->e && !m->poisoned) {
+        m->e = poison_outputs(b, m, POISON_HIGH);
+        if (!m->e)
+            m->e = run_once(b, m, &ns);
+        compare_outputs(b, m);
+    }
+    m->check_ns = before_ns + (double)(clock_now_ns() - from);
 }
 
 static bool anchored(const struct measure_batch *b)

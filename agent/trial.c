@@ -272,6 +272,7 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
     const enum record_status status = status_of(item);
 
     r->device_ms = real_or(item, "device_ms", 0);
+    r->verify_ms += real_or(item, "check_ms", 0);
     r->canary_before = real_or(batch, "canary_before", 0);
     r->canary_after = real_or(batch, "canary_after", 0);
     t->peak_gflops = real_or(batch, "gflops", 0);

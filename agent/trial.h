@@ -20,6 +20,7 @@ struct trial {
     struct timing_rules rules;
     double build_s, run_s;
     int64_t memory_bytes;
+    bool ran_once;      /* while it was verified: building has that run in it */
     double least_flops; /* of a run; 0 = not known */
     struct program program;
     /* What a builder answered about the program and about the anchor's; empty where the lease brought none. */

@@ -25,6 +25,7 @@ struct child {
     int lock_fd;           /* of a device that is not to be used while others time on it; -1 = none */
     struct canary *canary; /* NULL: none for this device, or not asked for yet */
     bool canary_tried;
+    double peak_gflops;           /* of the canary at its fastest; 0 = not seen */
     struct child_program *anchor; /* the last one timed, loaded: most batches have the same; NULL = none */
     char anchor_hex[SHA256_HEX + 1];
 };
@@ -32,6 +33,7 @@ struct child {
 /* A program with all its blobs, as read from the work directory. */
 struct child_program {
     struct program program;
+    struct program sheet; /* the program with a sheet's passes; without passes: it has no sheet */
     struct blobs blobs;
     struct loaded *loaded;
     struct load_report report;
@@ -46,6 +48,8 @@ void child_drop_anchor(struct child *c);
 
 /* Reads and parses; then loads on the device. */
 enum err child_program_read(struct child *c, struct child_program *p, const char *hex, struct why *why);
+/* Reads a sheet for it (p->sheet), and the blobs that it names. */
+enum err child_sheet_read(struct child *c, struct child_program *p, const char *hex, struct why *why);
 enum err child_program_load(struct child *c, struct child_program *p, struct why *why);
 
 /* Tells the parent where this child is; i_item as in struct sandbox_end. */

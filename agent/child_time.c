@@ -3,6 +3,9 @@
 #include "agent/cool.h"
 #include "agent/energy.h"
 #include "agent/measure.h"
+#include "agent/plausible.h"
+#include "core/clock.h"
+#include "runtime/verify.h"
 
 #include <assert.h>
 #include <math.h>
@@ -19,6 +22,7 @@ struct timed {
     struct child_program programs[TIMING_MAX_BATCH];
     const char *stage[TIMING_MAX_BATCH]; /* where items[i].e happened */
     bool wants_energy[TIMING_MAX_BATCH];
+    double least_flops[TIMING_MAX_BATCH];
     double energy_j[TIMING_MAX_BATCH]; /* of one run; 0 = not measured */
     double canary_before, canary_after;
     struct cool_rules cool_rules;
@@ -86,14 +90,18 @@ static enum err read_and_load(struct timed *t, struct child_program *p, const ch
 static void load_item(struct timed *t, int i, const cJSON *trial)
 {
     struct measure_item *m = &t->items[i];
-    const char *hex = "";
+    const char *hex = "", *sheet = "";
 
     t->stage[i] = "load";
     read_rules(trial, &m->rules);
     json_bool_or(trial, "energy", false, &t->wants_energy[i], NULL);
+    t->least_flops[i] = real_or(trial, "least_flops", 0);
     m->e = json_get_text(trial, "program", &hex, &m->why);
     if (!m->e)
         m->e = read_and_load(t, &t->programs[i], hex, i, &m->why);
+    json_text_or(trial, "sheet", "", &sheet, NULL);
+    if (!m->e && *sheet)
+        m->e = child_sheet_read(t->child, &t->programs[i], sheet, &m->why);
     if (m->e)
         return;
     t->stage[i] = "time";
@@ -155,6 +163,44 @@ static void measure_energy(struct timed *t)
     }
 }
 
+/* The peak is the highest that this child has seen: a canary that was disturbed makes nobody wrong. */
+static void judge_times(struct timed *t)
+{
+    struct child *c = t->child;
+    double least_ns = t->canary_before;
+
+    for (int i = 0; i < t->batch.n_canaries; i++)
+        least_ns = least_ns > 0 && least_ns < t->batch.canary_ns[i] ? least_ns : t->batch.canary_ns[i];
+    if (least_ns > 0)
+        c->peak_gflops = fmax(c->peak_gflops, canary_flops(c->canary) / least_ns);
+    for (int i = 0; i < t->batch.n_items; i++) {
+        struct measure_item *m = &t->items[i];
+
+        if (!m->e && m->series.n)
+            m->e = plausible_check(m->program, c->ops->describe(c->device), t->least_flops[i], c->peak_gflops,
+                                   m->value.time_ns, &m->why);
+    }
+}
+
+/* The last pass of a sheet, for those that may be chosen: what is far off, or ran once, is none of them. */
+static void check_candidates(struct timed *t)
+{
+    struct child *c = t->child;
+
+    for (int i = 0; i < t->batch.n_items; i++) {
+        struct measure_item *m = &t->items[i];
+        const struct program *sheet = &t->programs[i].sheet;
+        const int64_t from = clock_now_ns();
+        struct verify_report report;
+
+        if (m->e || m->censored || m->series.calls <= 1 || sheet->n_passes < 2)
+            continue;
+        child_at(c, "time", i);
+        m->e = verify_pass(c->ops, m->loaded, sheet, m->blobs, sheet->n_passes - 1, &report, &m->why);
+        m->check_ns += (double)(clock_now_ns() - from);
+    }
+}
+
 static void run_batch(struct timed *t)
 {
     struct child *c = t->child;
@@ -171,7 +217,9 @@ static void run_batch(struct timed *t)
     cool_wait(&t->cool, &t->cool_rules, note_alive, c);
     t->canary_before = child_canary_ns(c);
     measure_batch(&t->batch);
+    judge_times(t);
     measure_energy(t);
+    check_candidates(t);
     cool_after(&t->cool);
     child_at(c, "time", MEASURE_CANARY);
     t->canary_after = child_canary_now_ns(c);
@@ -237,6 +285,7 @@ static cJSON *trial_reply(const struct timed *t, int i, bool *ok)
     json_add_text(o, "stage", timed ? "" : t->stage[i], ok);
     json_add_text(o, "why", timed ? "" : m->e ? m->why.text : "no run of it could be timed", ok);
     json_add_real(o, "device_ms", m->spent_ns * 1e-6, ok);
+    json_add_real(o, "check_ms", m->check_ns * 1e-6, ok);
     if (!timed)
         return o;
     json_add_real(o, "time_ns", m->value.time_ns, ok);

@@ -39,6 +39,23 @@ static void fetch_code(struct fetcher *x, const struct built *code)
         fetch(code->files[i].blob.hex, x);
 }
 
+/* The sheet, and what its passes name that the program's do not. */
+static void fetch_sheet(struct fetcher *x, const struct trial *t)
+{
+    struct program p;
+    const struct blob *b;
+
+    if (!t->sheet_name.hex[0] || program_copy(&t->program, &p, NULL))
+        return;
+    program_drop_passes(&p);
+    b = program_text(x, t->sheet_name.hex);
+    if (b)
+        x->e = program_sheet_read((const char *)b->data, b->n_bytes, &p, &x->why);
+    if (b && !x->e)
+        program_each_blob(&p, fetch, x);
+    program_fini(&p);
+}
+
 /* False, with the trial's anchor given up, when it cannot be had. */
 static bool fetch_anchor(struct fetcher *x, struct trial *t)
 {
@@ -97,6 +114,8 @@ bool fetch_trial(struct client *client, struct workdir *dir, const atomic_bool *
         trial_take_code(t);
     if (b && !t->finished)
         program_each_blob(&t->program, fetch, &x);
+    if (b && !t->finished)
+        fetch_sheet(&x, t);
     if (!t->finished)
         fetch_code(&x, &t->code);
     if (!x.e && !t->finished)

@@ -44,30 +44,34 @@ static enum err run_once(struct measure_batch *b, struct measure_item *m, double
     return ERR_OK;
 }
 
-/* Poisons what a run has to write, so that a kernel which writes nothing any more is seen. */
-static enum err poison_outputs(struct measure_batch *b, struct measure_item *m)
+static const struct blobs *blobs_of(const struct measure_batch *b, const struct measure_item *m)
 {
-    for (size_t i = 0; i < m->program->n_buffers; i++) {
-        const struct program_buffer *buffer = &m->program->buffers[i];
-        const size_t n = (size_t)buffer->n_elems * dtype_bytes(buffer->dtype);
-        void *bytes;
-        enum err e;
-
-        if (buffer->role != ROLE_OUTPUT || buffer->reset_each_run) /* what is filled anew holds nothing old */
-            continue;
-        bytes = malloc(n);
-        if (!bytes)
-            return why_set(&m->why, ERR_NOMEM, "out of memory for %zu bytes of an output", n);
-        memset(bytes, 0xff, n);
-        e = b->ops->write(m->loaded, (int)i, bytes, &m->why);
-        free(bytes);
-        if (e)
-            return e;
-    }
-    return ERR_OK;
+    return m->blobs ? m->blobs : b->blobs;
 }
 
-/* The first run of all: notes what came out. True when that call alone is a slot, or as much as this candidate gets. */
+static enum err poison_outputs(struct measure_batch *b, struct measure_item *m, enum poison poison)
+{
+    const int64_t from = clock_now_ns();
+    const enum err e = verify_poison_outputs(b->ops, m->loaded, m->program, poison, &m->why);
+
+    m->check_ns += (double)(clock_now_ns() - from);
+    return e;
+}
+
+/* Notes what the first run wrote; a candidate's is compared with what is expected. */
+static enum err note_outputs(struct measure_batch *b, struct measure_item *m, bool candidate)
+{
+    const int64_t from = clock_now_ns();
+    enum err e = verify_output_hash(b->ops, m->loaded, m->program, &m->output, &m->why);
+
+    if (!e && candidate)
+        e = verify_timed(b->ops, m->loaded, m->program, blobs_of(b, m), &m->why);
+    m->check_ns += (double)(clock_now_ns() - from);
+    return e;
+}
+
+/* The first run of all: checks and notes what came out. True when that call alone is a slot, or as much as this
+ * candidate gets. */
 static bool first_run(struct measure_batch *b, struct measure_item *m, bool candidate)
 {
     const int64_t from = clock_now_ns();
@@ -76,7 +80,7 @@ static bool first_run(struct measure_batch *b, struct measure_item *m, bool cand
     if (run_once(b, m, &ns))
         return true;
     at = 0.5 * ((double)from + (double)clock_now_ns());
-    m->e = verify_output_hash(b->ops, m->loaded, m->program, &m->output, &m->why);
+    m->e = note_outputs(b, m, candidate);
     if (m->e)
         return true;
     m->censored = candidate && timing_hopeless(&m->rules, ns);
@@ -102,7 +106,9 @@ static void slot(struct measure_batch *b, struct measure_item *m, bool candidate
     if (!m->output.hex[0] && first_run(b, m, candidate))
         return;
     m->poisoned = candidate && is_long(m);
-    if (m->poisoned && (m->e = poison_outputs(b, m)) != ERR_OK)
+    if (m->poisoned || (candidate && m->series.n == m->poison_at))
+        m->e = poison_outputs(b, m, POISON_LOW);
+    if (m->e)
         return;
     from = clock_now_ns();
     if (timing_wants_warmup(&m->rules, m->call_ns))
@@ -122,30 +128,42 @@ static void prepare(struct measure_batch *b, struct measure_item *m, int i)
 {
     if (b->before_slot)
         b->before_slot(i, b->arg);
-    m->e = verify_prepare_timing(b->ops, m->loaded, m->program, m->blobs ? m->blobs : b->blobs, &m->why);
+    m->poison_at = (int)rng_below(&b->rng, (uint64_t)(m->rules.rounds > 0 ? m->rules.rounds : 1));
+    m->e = verify_prepare_timing(b->ops, m->loaded, m->program, blobs_of(b, m), &m->why);
 }
 
-/* Does it still write what it wrote at first? A censored one is no candidate for anything, and one that ran once (a
- * baseline) has nothing later to compare: their single answers were checked by verification. */
-static void check_again(struct measure_batch *b, struct measure_item *m, int i)
+static void compare_outputs(struct measure_batch *b, struct measure_item *m)
 {
     struct sha256 now;
+
+    if (!m->e)
+        m->e = verify_output_hash(b->ops, m->loaded, m->program, &now, &m->why);
+    if (!m->e && strcmp(now.hex, m->output.hex) != 0)
+        m->e = why_set(&m->why, ERR_WRONG, "the outputs after %lld timed calls differ from those of the first",
+                       (long long)m->series.calls);
+}
+
+/* Does it still write what it wrote at first, which was right? First what the timed calls left, after a poison before
+ * one of their slots; then of one more run on another poison. A censored one is no candidate for anything, and one that
+ * ran once (a baseline) has nothing later to compare: their single answers were checked by verification. */
+static void check_again(struct measure_batch *b, struct measure_item *m, int i)
+{
+    const int64_t from = clock_now_ns();
+    const double before_ns = m->check_ns;
     double ns;
 
     if (m->e || !m->loaded || m->censored || m->series.calls == 1)
         return;
     if (b->before_slot)
         b->before_slot(i, b->arg);
-    if (!m->poisoned) {
-        m->e = poison_outputs(b, m);
+    compare_outputs(b, m);
+    if (!m->e && !m->poisoned) {
+        m->e = poison_outputs(b, m, POISON_HIGH);
         if (!m->e)
             m->e = run_once(b, m, &ns);
+        compare_outputs(b, m);
     }
-    if (!m->e)
-        m->e = verify_output_hash(b->ops, m->loaded, m->program, &now, &m->why);
-    if (!m->e && strcmp(now.hex, m->output.hex) != 0)
-        m->e = why_set(&m->why, ERR_WRONG, "the outputs after %lld timed calls differ from those of the first",
-                       (long long)m->series.calls);
+    m->check_ns = before_ns + (double)(clock_now_ns() - from);
 }
 
 static bool anchored(const struct measure_batch *b)

@@ -22,9 +22,11 @@ struct measure_item {
     struct timing_value value;
     double call_ns;       /* of the last call; 0 = none yet */
     double spent_ns;      /* wall time of all its calls */
+    double check_ns;      /* wall time of poisoning and comparing outputs, with the run that is made for it */
     struct sha256 output; /* of the first run */
     bool censored;
     bool poisoned; /* the outputs were overwritten before the last slot */
+    int poison_at; /* and before this one, whatever it lasts */
 };
 
 struct measure_batch {

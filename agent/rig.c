@@ -326,8 +326,8 @@ static void place_code(const struct rig *r, int64_t generation, const struct tri
     place(r, generation, &t->anchor_code);
 }
 
-static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial *t, const char *program, cJSON **reply,
-                       struct sandbox_end *end)
+static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial *t, const char *program,
+                       const char *sheet, cJSON **reply, struct sandbox_end *end)
 {
     const struct sandbox_limits limits = {
         .build_s = t->build_s, .run_s = t->run_s, .start_s = START_S, .memory_bytes = memory_limit(t->memory_bytes)};
@@ -336,6 +336,7 @@ static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial 
     const enum err e = want_build_child(r, b, &end->words);
 
     json_add_text(request, "program", program, &ok);
+    json_add_text(request, "sheet", sheet, &ok);
     if (e) {
         cJSON_Delete(request);
         memset(end->stage, 0, sizeof end->stage);
@@ -376,10 +377,10 @@ void rig_verify(struct rig *r, int i_builder, struct trial *t)
     assert(i_builder >= 0 && i_builder < r->n_builders);
     if (t->finished)
         return;
-    ask_verify(r, b, t, t->program_name.hex, &reply, &end);
+    ask_verify(r, b, t, t->program_name.hex, t->sheet_name.hex, &reply, &end);
     if (end.fate == SANDBOX_DIED && !stopping(r)) {
         warn_first_death(r, t, &end);
-        ask_verify(r, b, t, t->program_name.hex, &reply, &end);
+        ask_verify(r, b, t, t->program_name.hex, t->sheet_name.hex, &reply, &end);
     }
     if (stopping(r) && end.fate != SANDBOX_REPLIED)
         return;
@@ -401,7 +402,7 @@ void rig_warm_anchor(struct rig *r, int i_builder, const struct trial *t)
 
     if (!t->anchor_name.hex[0] || r->simulated)
         return;
-    ask_verify(r, &r->builders[i_builder], t, t->anchor_name.hex, &reply, &end);
+    ask_verify(r, &r->builders[i_builder], t, t->anchor_name.hex, "", &reply, &end);
     if (end.fate != SANDBOX_REPLIED)
         tell(r, 0, "the anchor %.12s cannot be built: %s", t->anchor_name.hex, end.words.text);
     cJSON_Delete(reply);

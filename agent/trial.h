@@ -16,9 +16,12 @@ struct trial {
     char id[SHA256_HEX + 1];
     int64_t token;
     struct sha256 program_name, anchor_name; /* blobs; anchor hex "" = none */
+    struct sha256 sheet_name;                /* of the passes to verify it with; "" = the program's */
     struct timing_rules rules;
     double build_s, run_s;
     int64_t memory_bytes;
+    bool ran_once;      /* while it was verified: building has that run in it */
+    double least_flops; /* of a run; 0 = not known */
     struct program program;
     /* What a builder answered about the program and about the anchor's; empty where the lease brought none. */
     struct built code, anchor_code;

@@ -2,6 +2,8 @@
 #include "kernels/expect.h"
 
 #include "core/clock.h"
+#include "core/rng.h"
+#include "kernels/expect_wide.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -10,9 +12,16 @@
 #include <string.h>
 #include <time.h>
 
-#define N_CACHED 8
+#define N_CACHED 32
 #define WATCH_NS ((int64_t)100 * 1000 * 1000)
 #define MAX_BLOB_BYTES ((size_t)1 << 30)
+
+/* What is expected beside the workload. */
+struct expect_what {
+    enum exact_data data;
+    enum expect_mode mode;
+    uint64_t seed;
+};
 
 /* One output's values as blobs. */
 struct kept_output {
@@ -22,7 +31,7 @@ struct kept_output {
 /* One workload's expected outputs. */
 struct entry {
     char *workload;
-    enum exact_data data;
+    struct expect_what what;
     uint64_t used; /* for the least recently used */
     struct blobs blobs;
     struct kept_output outputs[EXPECT_MAX_OUTPUTS];
@@ -57,11 +66,34 @@ static bool sums_are_exact(const struct expected *e, double flops)
     return y->dtype != DTYPE_BF16 || flops / 2 / (double)y->n_elems <= BF16_EXACT_TERMS;
 }
 
+/* Seeds of the run's own, for what is drawn: of 48 bits, which any JSON keeps. Weights that a program has baked into its
+ * text are no tensors. */
+static void reseed(struct program_fill *f, uint64_t seed)
+{
+    if (f->kind == FILL_INT || f->kind == FILL_NORMAL)
+        f->seed = rng_at(seed, f->seed) >> 16;
+}
+
 void expected_begin(const struct workload *w, enum exact_data data, struct expected *e)
+{
+    expected_begin_for(w, data, EXPECT_PROGRAM, 0, e);
+}
+
+void expected_begin_for(const struct workload *w, enum exact_data data, enum expect_mode mode, uint64_t seed,
+                        struct expected *e)
 {
     memset(e, 0, sizeof *e);
     e->n_tensors = w->op->tensors(w, e->tensors);
-    e->has_exact = data != EXACT_NONE;
+    e->has_exact = data != EXACT_NONE && mode != EXPECT_FOLDED;
+    e->mode = mode;
+    e->seed = seed;
+    for (size_t i = 0; seed && i < e->n_tensors; i++) {
+        reseed(&e->tensors[i].exact, seed);
+        reseed(&e->tensors[i].random, seed);
+    }
+    for (size_t i = 0; mode == EXPECT_WIDE && i < e->n_tensors; i++)
+        if (e->tensors[i].role != ROLE_OUTPUT)
+            expect_widen(w, &e->tensors[i]);
     e->no_sums = !sums_are_exact(e, w->op->flops(w));
 }
 
@@ -176,6 +208,36 @@ double exact_bound(double terms, double axis)
     return 0;
 }
 
+struct program_fold expected_fold(const struct expected *e, int64_t inner, int64_t cols, double flops, double elems)
+{
+    double of = 8;
+
+    of = of > 1e9 / flops ? 1e9 / flops : of;
+    of = of > 262144 / elems ? 262144 / elems : of;
+    of = of < 2 ? 2 : of;
+    return (struct program_fold){
+        .inner = inner, .cols = cols, .of = of > (double)cols ? cols : (int64_t)of, .seed = rng_at(e->seed, 0) >> 16};
+}
+
+void expected_folded(struct expected_output *o, const struct program_fold *fold, int64_t rows)
+{
+    o->fold = *fold;
+    o->n_samples = (size_t)(rows * fold->of * fold->inner);
+}
+
+void expected_fold_indices(struct expected_output *o)
+{
+    const uint64_t n = (uint64_t)(o->fold.of * o->fold.inner), n_row = (uint64_t)(o->fold.cols * o->fold.inner);
+
+    for (size_t i = 0; i < o->n_samples; i++)
+        o->indices[i] = i / n * n_row + i % n;
+}
+
+uint64_t expected_pick(const struct expected *e, uint64_t i)
+{
+    return rng_at(SEED_SAMPLE + e->seed, i);
+}
+
 size_t sample_count(double terms, int64_t n_elems)
 {
     double n = 2e7 / terms;
@@ -194,9 +256,11 @@ static void forget(struct entry *slot)
 static enum err output_to_blobs(struct blobs *blobs, const struct expected_output *o, struct kept_output *kept)
 {
     const size_t n = o->n_samples * sizeof(double);
-    enum err failed = blobs_put(blobs, o->indices, o->n_samples * sizeof *o->indices, &kept->indices);
+    enum err failed = ERR_OK;
 
-    if (!failed)
+    if (!o->fold.of) /* a folded output has neither */
+        failed = blobs_put(blobs, o->indices, o->n_samples * sizeof *o->indices, &kept->indices);
+    if (!failed && !o->fold.of)
         failed = blobs_put(blobs, o->exact, n, &kept->exact);
     if (!failed)
         failed = blobs_put(blobs, o->random, n, &kept->random);
@@ -214,25 +278,27 @@ static void entry_free(struct entry *entry)
     free(entry);
 }
 
-static enum err fill_entry(const struct workload *w, const char *text, enum exact_data data, struct entry *out)
+static enum err fill_entry(const struct workload *w, const char *text, const struct expect_what *what,
+                           struct entry *out)
 {
     struct expected e;
     enum err failed;
 
-    expected_begin(w, data, &e);
-    failed = w->op->reference(w, data, &e);
+    expected_begin_for(w, what->data, what->mode, what->seed, &e);
+    failed = w->op->reference(w, what->data, &e);
     for (size_t i = 0; !failed && i < e.n_outputs; i++)
         failed = output_to_blobs(&out->blobs, &e.outputs[i], &out->outputs[i]);
     expected_fini(&e);
     out->head = e;
-    out->data = data;
+    out->what = *what;
     if (!failed && !(out->workload = strdup(text)))
         failed = ERR_NOMEM;
     return failed;
 }
 
 /* Computes an entry that belongs to nobody yet. */
-static enum err make_entry(const struct workload *w, const char *text, enum exact_data data, struct entry **out)
+static enum err make_entry(const struct workload *w, const char *text, const struct expect_what *what,
+                           struct entry **out)
 {
     struct entry *made = calloc(1, sizeof *made);
     enum err e;
@@ -240,7 +306,7 @@ static enum err make_entry(const struct workload *w, const char *text, enum exac
     if (!made)
         return ERR_NOMEM;
     blobs_init(&made->blobs, MAX_BLOB_BYTES);
-    e = fill_entry(w, text, data, made);
+    e = fill_entry(w, text, what, made);
     if (e)
         entry_free(made);
     else
@@ -255,7 +321,7 @@ struct computing {
     bool is_done, is_left; /* by the thread; by who waited */
     struct workload w;
     char text[WORKLOAD_MAX_TEXT];
-    enum exact_data data;
+    struct expect_what what;
     struct entry *entry; /* NULL = none, or taken */
     enum err e;
 };
@@ -268,7 +334,7 @@ static void computing_free(struct computing *c)
     free(c);
 }
 
-static struct computing *computing_new(const struct workload *w, const char *text, enum exact_data data)
+static struct computing *computing_new(const struct workload *w, const char *text, const struct expect_what *what)
 {
     struct computing *c = calloc(1, sizeof *c);
     pthread_condattr_t attr;
@@ -276,7 +342,7 @@ static struct computing *computing_new(const struct workload *w, const char *tex
     if (!c)
         return NULL;
     c->w = *w;
-    c->data = data;
+    c->what = *what;
     snprintf(c->text, sizeof c->text, "%s", text);
     pthread_mutex_init(&c->lock, NULL);
     pthread_condattr_init(&attr);
@@ -290,7 +356,7 @@ static void *compute(void *arg)
 {
     struct computing *c = arg;
     struct entry *made = NULL;
-    const enum err e = make_entry(&c->w, c->text, c->data, &made);
+    const enum err e = make_entry(&c->w, c->text, &c->what, &made);
     bool is_left;
 
     pthread_mutex_lock(&c->lock);
@@ -351,22 +417,24 @@ static bool start_thread(struct computing *c)
     return !failed;
 }
 
-static enum err make_watched(const struct workload *w, const char *text, enum exact_data data, struct entry **out)
+static enum err make_watched(const struct workload *w, const char *text, const struct expect_what *what,
+                             struct entry **out)
 {
-    struct computing *c = watch.go_on ? computing_new(w, text, data) : NULL;
+    struct computing *c = watch.go_on ? computing_new(w, text, what) : NULL;
 
     if (c && start_thread(c))
         return wait_for(c, out);
     if (c)
         computing_free(c);
-    return make_entry(w, text, data, out);
+    return make_entry(w, text, what, out);
 }
 
 /* The entry of a workload in the cache, or NULL; the lock is held. */
-static struct entry *look_up(const char *text, enum exact_data data)
+static struct entry *look_up(const char *text, const struct expect_what *what)
 {
     for (size_t i = 0; i < N_CACHED; i++)
-        if (cache[i].workload && cache[i].data == data && strcmp(cache[i].workload, text) == 0)
+        if (cache[i].workload && cache[i].what.data == what->data && cache[i].what.mode == what->mode &&
+            cache[i].what.seed == what->seed && strcmp(cache[i].workload, text) == 0)
             return &cache[i];
     return NULL;
 }
@@ -386,15 +454,16 @@ static struct entry *keep(struct entry *takes_made)
 }
 
 /* The entry of a workload, computed on a miss; the lock is held, but not meanwhile. */
-static enum err find_entry(const struct workload *w, const char *text, enum exact_data data, struct entry **out)
+static enum err find_entry(const struct workload *w, const char *text, const struct expect_what *what,
+                           struct entry **out)
 {
     struct entry *made = NULL;
     enum err e = ERR_OK;
 
-    *out = look_up(text, data);
+    *out = look_up(text, what);
     if (!*out) {
         pthread_mutex_unlock(&lock);
-        e = make_watched(w, text, data, &made);
+        e = make_watched(w, text, what, &made);
         pthread_mutex_lock(&lock);
         if (!e)
             *out = keep(made);
@@ -428,7 +497,9 @@ static enum err add_sample(struct program *p, struct program_pass *pass, const s
         return ERR_NOMEM;
     c->tolerance = tolerance;
     c->n = (int64_t)o->n_samples;
-    c->indices = kept->indices;
+    c->fold = o->fold;
+    if (!o->fold.of)
+        c->indices = kept->indices;
     c->values = *values;
     if (tolerance > 0)
         c->scale = kept->scale;
@@ -468,7 +539,8 @@ static enum err add_exact(const struct entry *from, struct program *p)
 
 static enum err add_random(const struct entry *from, double tolerance, struct program *p)
 {
-    struct program_pass *pass = program_add_pass(p, "random");
+    static const char *const names[] = {"random", "wide", "folded"}; /* by mode */
+    struct program_pass *pass = program_add_pass(p, names[from->what.mode]);
     enum err e = pass ? add_fills(p, pass, &from->head, false) : ERR_NOMEM;
 
     for (size_t i = 0; !e && i < from->head.n_outputs; i++)
@@ -476,8 +548,9 @@ static enum err add_random(const struct entry *from, double tolerance, struct pr
     return e;
 }
 
-enum err expect_passes(const struct workload *w, const struct numerics *numerics, struct program *p,
-                       struct blobs *blobs)
+/* Both passes of one mode, or the random one. */
+static enum err add_passes(const struct workload *w, const struct numerics *numerics, const struct expect_what *what,
+                           struct program *p, struct blobs *blobs)
 {
     struct entry *from;
     struct buf text;
@@ -487,15 +560,52 @@ enum err expect_passes(const struct workload *w, const struct numerics *numerics
     e = workload_text(w, &text);
     if (!e) {
         pthread_mutex_lock(&lock);
-        e = find_entry(w, buf_text(&text), numerics->data, &from);
+        e = find_entry(w, buf_text(&text), what, &from);
         if (!e)
             e = blobs_merge(blobs, &from->blobs);
         if (!e && from->head.has_exact)
             e = add_exact(from, p);
-        if (!e)
+        if (!e && from->head.n_outputs)
             e = add_random(from, numerics->tolerance, p);
         pthread_mutex_unlock(&lock);
     }
     buf_fini(&text);
+    return e;
+}
+
+enum err expect_passes(const struct workload *w, const struct numerics *numerics, struct program *p,
+                       struct blobs *blobs)
+{
+    return add_passes(w, numerics, &(struct expect_what){.data = numerics->data}, p, blobs);
+}
+
+/* A program of the operator's tensors and nothing else. */
+static enum err add_tensors(const struct workload *w, struct program *p)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    const size_t n = w->op->tensors(w, list);
+
+    for (size_t i = 0; i < n; i++)
+        if (!program_add_buffer(p, list[i].name, list[i].role, list[i].dtype, list[i].n_elems))
+            return ERR_NOMEM;
+    return ERR_OK;
+}
+
+enum err expect_sheet(const struct workload *w, const struct numerics *numerics, uint64_t seed, struct buf *out,
+                      struct blobs *blobs)
+{
+    const struct expect_what folded = {numerics->data, EXPECT_FOLDED, seed}, wide = {numerics->data, EXPECT_WIDE, seed};
+    struct program p;
+    enum err e;
+
+    program_init(&p);
+    e = add_tensors(w, &p);
+    if (!e && numerics->data == EXACT_NONE)
+        e = add_passes(w, numerics, &folded, &p, blobs);
+    if (!e)
+        e = add_passes(w, numerics, &wide, &p, blobs);
+    if (!e)
+        e = program_sheet_write(&p, out);
+    program_fini(&p);
     return e;
 }

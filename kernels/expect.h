@@ -26,16 +26,23 @@ enum {
     SEED_SAMPLE = 41
 };
 
+/* On which data. PROGRAM: the seeds above, part of every program, normal and timed. WIDE: seeds of a run's own; the
+ * random pass has magnitudes far apart, ties, zeros, and integers at their bounds. FOLDED: the random pass alone, for
+ * arithmetic that is exact on no data: inputs whose columns repeat a few, so that every element of an output is
+ * compared. */
+enum expect_mode { EXPECT_PROGRAM, EXPECT_WIDE, EXPECT_FOLDED };
+
 /* What is expected of one output tensor. */
 struct expected_output {
     const char *tensor;     /* "y" */
-    size_t n_samples;       /* <= EXPECT_MAX_SAMPLES, chosen by the reference */
+    size_t n_samples;       /* <= EXPECT_MAX_SAMPLES but where it is folded, chosen by the reference */
     uint64_t *indices;      /* [n_samples] into the tensor as stored */
     double *exact, *random; /* [n_samples] */
     double *scale;          /* [n_samples]: sum |x||w| of the random pass (1 = absolute tolerance) */
     /* The tensor seen as [outer][axis][inner][lanes], projected over axis and lanes; outer = 0: no projection. */
     int64_t outer, axis, inner, lanes;
-    double *project; /* [outer * inner] of the exact pass */
+    double *project;          /* [outer * inner] of the exact pass */
+    struct program_fold fold; /* samples are all elements of the columns that differ; of = 0: not folded */
 };
 
 /* What a reference computes. Begins with the operator's tensors and has_exact = (data != EXACT_NONE); the reference may
@@ -44,13 +51,17 @@ struct expected {
     struct tensor tensors[OPERATOR_MAX_TENSORS]; /* with the fills of both passes */
     size_t n_tensors;
     bool has_exact;
-    bool no_sums; /* of the exact pass: outputs are compared one by one, no projection is kept */
+    enum expect_mode mode; /* FOLDED: a reference that cannot gives no outputs */
+    uint64_t seed;         /* of which samples, and of the fills; PROGRAM: 0 */
+    bool no_sums;          /* of the exact pass: outputs are compared one by one, no projection is kept */
     struct expected_output outputs[EXPECT_MAX_OUTPUTS];
     size_t n_outputs;
 };
 
-/* The operator's tensors into an empty `e`. */
+/* The operator's tensors into an empty `e`, with the fills of the mode; expected_begin: as programs have them. */
 void expected_begin(const struct workload *w, enum exact_data data, struct expected *e);
+void expected_begin_for(const struct workload *w, enum exact_data data, enum expect_mode mode, uint64_t seed,
+                        struct expected *e);
 
 /* The tensor of this name; NULL when the workload has none. Lent. */
 struct tensor *expected_tensor(struct expected *e, const char *name);
@@ -78,6 +89,18 @@ void winograd_fills(enum exact_data data, struct tensor *x, struct tensor *w);
  * in a double; 0 when there is none. */
 double exact_bound(double terms, double axis);
 
+/* The columns of a folded tensor [rows][cols][inner]: at most 8 and no more than cols, so many that `flops` for each
+ * are at most 1e9 and `elems` of each, of all outputs, at most 2^18, but two at the least. */
+struct program_fold expected_fold(const struct expected *e, int64_t inner, int64_t cols, double flops, double elems);
+
+/* The elements of y[rows][cols][inner] that such samples are, into o->n_samples and, after expected_alloc, o->indices.
+ */
+void expected_folded(struct expected_output *o, const struct program_fold *fold, int64_t rows);
+void expected_fold_indices(struct expected_output *o);
+
+/* Which element to sample: the i-th random number of the expected outputs' seed. */
+uint64_t expected_pick(const struct expected *e, uint64_t i);
+
 /* Number of samples so that `terms` products each cost at most about 2e7 in all: 64 .. EXPECT_MAX_SAMPLES, not over
  * n_elems. */
 size_t sample_count(double terms, int64_t n_elems);
@@ -97,5 +120,11 @@ struct expect_watch expect_set_watch(struct expect_watch next);
  * thread of its own. ERR_NOMEM, ERR_LIMIT. */
 enum err expect_passes(const struct workload *w, const struct numerics *numerics, struct program *p,
                        struct blobs *blobs);
+
+/* The passes that a run with this seed (1 .. 2^53 - 1) is verified with, as a sheet (runtime/program.h) that fits all
+ * programs of the workload and this class of arithmetic: exact and wide; or folded and wide. Its blobs go to `blobs`.
+ * Errors as of expect_passes. */
+enum err expect_sheet(const struct workload *w, const struct numerics *numerics, uint64_t seed, struct buf *out,
+                      struct blobs *blobs);
 
 #endif

@@ -53,6 +53,9 @@ struct operator
     double (*flops)(const struct workload *w); /* as GFLOPS are counted: knobs.md section 0 */
     /* What is left of them when products with weights that are 0 are not counted; NULL = all. */
     double (*flops_effective)(const struct workload *w);
+    /* No way to compute it does with fewer, but Winograd's: products with padding and with weights that are 0 are not
+     * counted. NULL: nothing is known. */
+    double (*flops_least)(const struct workload *w);
     double (*bytes_min)(const struct workload *w); /* inputs + weights + outputs once */
     size_t (*tensors)(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS]);
     /* Computes expected outputs from the definition, in double or int64, independent of all templates: an exact pass

@@ -119,6 +119,24 @@ typedef SUM sum_vector __attribute__((ext_vector_type(VEC), aligned(sizeof(SUM))
 #if VEC == 1
 #define VLOAD(p) LOAD1(p)
 #define VSTORE(a, p) STORE1(p, a)
+#elif defined(POCL_DEVICE_ADDRESS_BITS)
+/* PoCL 3.1 takes the address for a multiple of the vector where it keeps what it loaded: by way of a private copy. */
+typedef ushort half_bits __attribute__((ext_vector_type(VEC), aligned(2)));
+DEVICE VT half_vload(GLOBAL const half *p)
+{
+    const CAT(ushort, VEC) bits = *(GLOBAL const half_bits *)p;
+
+    return CAT(vload_half, VEC)(0, (const __private half *)&bits);
+}
+DEVICE void half_vstore(VT a, GLOBAL half *p)
+{
+    CAT(ushort, VEC) bits;
+
+    CAT(vstore_half, VEC)(a, 0, (__private half *)&bits);
+    *(GLOBAL half_bits *)p = bits;
+}
+#define VLOAD(p) half_vload(p)
+#define VSTORE(a, p) half_vstore((a), (p))
 #else
 #define VLOAD(p) CAT(vload_half, VEC)(0, (p))
 #define VSTORE(a, p) CAT(vstore_half, VEC)((a), 0, (p))

@@ -104,6 +104,20 @@ struct numerics template_numerics(const struct template *t, const struct workloa
     return numerics;
 }
 
+double template_least_flops(const struct template *t, const struct workload *w, const struct device_desc *d,
+                            const struct space *s, const struct config *c)
+{
+    const struct numerics numerics = template_numerics(t, w, d, s, c);
+
+    if (!w->op->flops_least)
+        return 0;
+    if (strstr(numerics.name, "winograd4")) /* 36 products in place of 144, padding and all */
+        return w->op->flops(w) / 4;
+    if (strstr(numerics.name, "winograd2")) /* 16 in place of 36 */
+        return w->op->flops(w) * 16 / 36;
+    return w->op->flops_least(w);
+}
+
 /* The operator's tensors as the first buffers, filled for timing. */
 static enum err add_tensors(const struct workload *w, struct program *p)
 {
@@ -188,6 +202,24 @@ enum err template_program(const struct template *t, const struct workload *w, co
     if (e)
         why_set(why, e, "expected values of %s: %s", out->workload, err_words(e));
     return e ? e : program_check_sane(out, why);
+}
+
+enum err template_add_sheet(const struct template *t, const struct workload *w, const struct device_desc *d,
+                            const struct space *s, const struct config *c, uint64_t seed, struct program *p,
+                            struct blobs *blobs, struct why *why)
+{
+    const struct numerics numerics = template_numerics(t, w, d, s, c);
+    struct buf text;
+    enum err e;
+
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    e = expect_sheet(w, &numerics, seed, &text, blobs);
+    if (e)
+        why_set(why, e, "expected values of %s: %s", p->workload, err_words(e));
+    if (!e)
+        e = program_sheet_read(buf_text(&text), text.len, p, why);
+    buf_fini(&text);
+    return e;
 }
 
 void template_set_kernel_dir(const char *dir)

@@ -50,6 +50,11 @@ struct numerics numerics_of(const struct workload *w, const struct device_desc *
 struct numerics template_numerics(const struct template *t, const struct workload *w, const struct device_desc *d,
                                   const struct space *s, const struct config *c);
 
+/* Floating-point operations, or of whole numbers, that every run of a config has to do: the operator's least, of
+ * Winograd's its part of them. 0 = nothing is known. */
+double template_least_flops(const struct template *t, const struct workload *w, const struct device_desc *d,
+                            const struct space *s, const struct config *c);
+
 /* Sums in half: dtype f16, acc=f16, and the device has arithmetic in half. */
 bool sums_in_half(const struct workload *w, const struct device_desc *d);
 
@@ -72,7 +77,13 @@ enum err template_program(const struct template *t, const struct workload *w, co
                           const struct space *s, const struct config *c, struct program *out, struct blobs *blobs,
                           struct why *why);
 
-/* The same without verification passes, for those who only run it: computes no expected values. */
+/* Adds to such a program the passes that a run with this seed (1 .. 2^53 - 1) has of its own: kernels/expect.h,
+ * expect_sheet. */
+enum err template_add_sheet(const struct template *t, const struct workload *w, const struct device_desc *d,
+                            const struct space *s, const struct config *c, uint64_t seed, struct program *p,
+                            struct blobs *blobs, struct why *why);
+
+/* A program without verification passes, for those who only run it: computes no expected values. */
 enum err template_kernels(const struct template *t, const struct workload *w, const struct device_desc *d,
                           const struct space *s, const struct config *c, struct program *out, struct blobs *blobs,
                           struct why *why);

@@ -89,7 +89,8 @@ struct record {
     char agent[64];
     char tune[48]; /* version and commit of the agent: "0.2.0+49a03006ab12" */
     int64_t seed;
-    int64_t ts_ms; /* wall clock at the end of the measurement */
+    int64_t data_seed; /* of the data it was verified with beside the program's own; 0 = none but those */
+    int64_t ts_ms;     /* wall clock at the end of the measurement */
 };
 
 void record_init(struct record *r);

@@ -202,6 +202,20 @@ static enum err get_i64(const struct field *f, cJSON *object, cJSON *item, struc
     return e;
 }
 
+static void put_i64_if_any(const struct field *f, const struct record *r, cJSON *object, bool *ok)
+{
+    int64_t v;
+
+    memcpy(&v, at(f, r), sizeof v);
+    if (v)
+        put_i64(f, r, object, ok);
+}
+
+static enum err get_i64_if_any(const struct field *f, cJSON *object, cJSON *item, struct record *r, struct why *why)
+{
+    return get_i64(f, object, item, r, why);
+}
+
 static void put_real(const struct field *f, const struct record *r, cJSON *object, bool *ok)
 {
     double v;
@@ -515,6 +529,7 @@ static const struct field fields[] = {
     TEXT("agent", agent, false),
     TEXT_IF_ANY("tune", tune),
     PLAIN("seed", i64, seed),
+    PLAIN("data_seed", i64_if_any, data_seed),
     PLAIN("ts", i64, ts_ms),
 };
 

@@ -251,6 +251,7 @@ const struct device_ops cuda_device_ops = {
     .run = cuda_run,
     .write = cuda_write,
     .read = cuda_read,
+    .poison = cuda_poison,
     .check_guards = cuda_check_guards,
     .sense = cuda_sense,
     .lost_by = lost_by,

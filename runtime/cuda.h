@@ -42,6 +42,7 @@ struct loaded {
     cuda_event begin, start, end;     /* begin: the others' signal to go; start, end: with time */
     cuda_event *after;                /* one a launch that another queue waits for; NULL */
     bool *ran;                        /* one a launch: `after` was recorded in this run */
+    int guards;                       /* enum poison: in the bands */
     int64_t n_runs[N_PHASES];         /* launches of a phase, each as often as its loops repeat it */
     struct replay {                   /* of the run phase */
         cuda_graph_exec graph;        /* NULL = not made */
@@ -91,6 +92,7 @@ enum err cuda_load(struct device *d, const struct program *p, const struct blobs
 void cuda_unload(struct loaded *l);
 enum err cuda_write(struct loaded *l, int i_buffer, const void *data, struct why *why);
 enum err cuda_read(struct loaded *l, int i_buffer, void *data, struct why *why);
+enum err cuda_poison(struct loaded *l, int byte, struct why *why);
 enum err cuda_check_guards(struct loaded *l, struct why *why);
 enum err cuda_run(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns, struct why *why);
 

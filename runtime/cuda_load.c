@@ -72,12 +72,14 @@ static enum err copied(struct loaded *l, cuda_result error, struct why *why, con
 static enum err make_mem(struct loaded *l, size_t i, cuda_ptr *out, struct why *why)
 {
     const struct program_buffer *b = &l->program.buffers[i];
-    const size_t n = buffer_bytes(b) + GUARD_BYTES;
+    const size_t n = buffer_bytes(b) + 2 * GUARD_BYTES;
     char what[PROGRAM_ID_BYTES + 64];
     const cuda_result error = cuda.cuMemAlloc_v2(out, n);
 
-    if (!error)
+    if (!error) {
+        *out += GUARD_BYTES; /* what kernels see; released by where it begins */
         return ERR_OK;
+    }
     *out = 0;
     snprintf(what, sizeof what, "buffer '%s' of %zu bytes", b->id, n);
     return cuda_blame(l->device, NULL, why, what, error);
@@ -109,20 +111,40 @@ enum err cuda_read(struct loaded *l, int i_buffer, void *data, struct why *why)
     return copied(l, cuda.cuMemcpyDtoHAsync_v2(data, l->mems[i_buffer], n, l->streams[0]), why, "reading a buffer");
 }
 
+/* The band before a buffer, or the one behind it. */
+static cuda_ptr band_at(const struct loaded *l, size_t i, bool is_behind)
+{
+    return is_behind ? l->mems[i] + buffer_bytes(&l->program.buffers[i]) : l->mems[i] - GUARD_BYTES;
+}
+
+enum err cuda_poison(struct loaded *l, int byte, struct why *why)
+{
+    enum err e;
+
+    if (byte == POISON_OFF || byte == l->guards)
+        return ERR_OK;
+    e = cuda_enter(l->device, why);
+    l->guards = byte;
+    for (size_t i = 0; !e && i < 2 * l->program.n_buffers; i++)
+        e = copied(l,
+                   cuda.cuMemsetD8Async(band_at(l, i / 2, i % 2), guard_byte(&l->program.buffers[i / 2], byte),
+                                        GUARD_BYTES, l->streams[0]),
+                   why, "writing a buffer's band");
+    return e;
+}
+
 enum err cuda_check_guards(struct loaded *l, struct why *why)
 {
-    unsigned char guard[GUARD_BYTES];
-    enum err e = cuda_enter(l->device, why);
+    unsigned char *band = malloc(GUARD_BYTES);
+    enum err e = band ? cuda_enter(l->device, why) : ERR_NOMEM;
 
-    for (size_t i = 0; !e && i < l->program.n_buffers; i++) {
-        const struct program_buffer *b = &l->program.buffers[i];
-        const cuda_ptr at = l->mems[i] + buffer_bytes(b);
-
-        e = copied(l, cuda.cuMemcpyDtoHAsync_v2(guard, at, sizeof guard, l->streams[0]), why,
+    for (size_t i = 0; l->guards != POISON_OFF && !e && i < 2 * l->program.n_buffers; i++) {
+        e = copied(l, cuda.cuMemcpyDtoHAsync_v2(band, band_at(l, i / 2, i % 2), GUARD_BYTES, l->streams[0]), why,
                    "reading a buffer's band");
         if (!e)
-            e = guard_check(b, guard, why);
+            e = guard_check(&l->program.buffers[i / 2], l->guards, i % 2, band, GUARD_BYTES, why);
     }
+    free(band);
     return e;
 }
 
@@ -138,9 +160,6 @@ static enum err make_buffer(struct loaded *l, size_t i, const struct blobs *blob
         e = make_mem(l, i, &l->mems[i], why);
     if (!e && b->reset_each_run)
         e = make_mem(l, i, &l->pristine[i], why);
-    if (!e)
-        e = copied(l, cuda.cuMemsetD8Async(l->mems[i] + buffer_bytes(b), guard_byte(b), GUARD_BYTES, l->streams[0]),
-                   why, "writing a buffer's band");
     if (!e)
         e = cuda_write(l, (int)i, use.data, why);
     fill_done(&use);
@@ -180,6 +199,7 @@ static enum err new_loaded(struct device *d, const struct program *p, struct loa
         return e;
     }
     l->device = d;
+    l->guards = POISON_OFF;
     l->modules = calloc(p->n_modules + 1, sizeof *l->modules);
     l->functions = calloc(p->n_launches + 1, sizeof *l->functions);
     l->after = calloc(p->n_launches + 1, sizeof *l->after);
@@ -201,9 +221,9 @@ void cuda_unload(struct loaded *l)
         cuda_drop_queues(l);
         for (size_t i = 0; l->mems && l->pristine && i < l->program.n_buffers; i++) {
             if (l->mems[i])
-                cuda.cuMemFree_v2(l->mems[i]);
+                cuda.cuMemFree_v2(l->mems[i] - GUARD_BYTES);
             if (l->pristine[i])
-                cuda.cuMemFree_v2(l->pristine[i]);
+                cuda.cuMemFree_v2(l->pristine[i] - GUARD_BYTES);
         }
         for (size_t i = 0; l->modules && i < l->program.n_modules; i++)
             if (l->modules[i])

@@ -36,6 +36,10 @@ struct load_report {
     char *log;         /* compiler output, at most 16 KiB; free() it; NULL = none */
 };
 
+/* Bytes of which whole elements consist before a program has written them. In floats: NaN; 1e36 (f16: 61,280); -3e36
+ * (f16: -65,376). In whole numbers: -1, far above 0, below 0. No maximum, minimum or sum hides all three. */
+enum poison { POISON_OFF = -1, POISON_NAN = 0xff, POISON_HIGH = 0x7b, POISON_LOW = 0xfb };
+
 struct device_ops {
     const char *name, *summary;
     /* Calls `each` for every device of this backend; ERR_NOT_FOUND when there is none, with words on what is missing.
@@ -65,8 +69,12 @@ struct device_ops {
     /* Whole buffers to and from host memory (n_elems * element bytes). */
     enum err (*write)(struct loaded *l, int i_buffer, const void *data, struct why *why);
     enum err (*read)(struct loaded *l, int i_buffer, void *data, struct why *why);
-    /* ERR_WRONG, naming the buffer, when a kernel has written behind the end of one; NULL for a backend without guards.
-     */
+    /* Until the next call: what no kernel may read holds `byte` in every place, so that reading it shows. Fills the
+     * bands before and behind the buffers; and each kernel of a run finds local memory filled so, where the backend can
+     * reach it. POISON_OFF: runs are as they are timed, the bands stay. NULL for a backend without guards. */
+    enum err (*poison)(struct loaded *l, int byte, struct why *why);
+    /* ERR_WRONG, naming the buffer, when a kernel has written before the beginning or behind the end of one since
+     * `poison`; NULL for a backend without guards. */
     enum err (*check_guards)(struct loaded *l, struct why *why);
     /* What the device's sensors say now; values that cannot be read stay unknown. Fills all of `out`; may take some
      * milliseconds. ERR_DEVICE. NULL for a backend without sensors. */

@@ -6,21 +6,23 @@
 
 #include "runtime/device.h"
 
-/* Behind each buffer stands a band that no kernel may write. What kernels may only read has other bytes there than what
- * they may write, so that a copied NaN shows too; both are NaN or far off, so that reading them shows in the results.
- */
-#define GUARD_BYTES ((size_t)4096)
+/* Before and behind each buffer stands a band that no kernel may write. What kernels may only read has other bytes
+ * there than what they may write, so that a copied band shows too; both are NaN or far off, so that reading them shows
+ * in the results. As wide as several rows of an image: what misses by a row or a tile does not fly over it. */
+#define GUARD_BYTES ((size_t)128 << 10)
 
 #define LOAD_LOG_BYTES ((size_t)16 << 10) /* of a report's log */
 
-/* Bytes of a buffer without its band. */
+/* Bytes of a buffer without its bands. */
 size_t buffer_bytes(const struct program_buffer *b);
 
-/* The byte that the band behind a buffer holds. */
-unsigned char guard_byte(const struct program_buffer *b);
+/* The byte that the bands of a buffer hold under a poison. */
+unsigned char guard_byte(const struct program_buffer *b, int poison);
 
-/* ERR_WRONG, naming the buffer, when a band read back holds anything else; guard: [GUARD_BYTES]. */
-enum err guard_check(const struct program_buffer *b, const unsigned char *guard, struct why *why);
+/* ERR_WRONG, naming the buffer, when a band read back holds anything else; guard: [n], the band behind the buffer or
+ * the one before it. */
+enum err guard_check(const struct program_buffer *b, int poison, bool is_behind, const unsigned char *guard, size_t n,
+                     struct why *why);
 
 /* Does the device have all the program asks for: its API, extensions, group size, local memory (local_max: of a group,
  * at most)? ERR_LIMITS with both numbers. */

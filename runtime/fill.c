@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CHUNK 1024
@@ -46,6 +47,59 @@ static void make_normals(const struct program_fill *f, int64_t first, size_t n, 
     }
 }
 
+/* Seeds of what else is drawn for a wide or an edged element. */
+#define OF_ELEMENT UINT64_C(0x5851f42d4c957f2d)
+#define OF_BLOCK UINT64_C(0x14057b7ef767814f)
+
+/* Of each four blocks two have 1, one any from 2^-6 to 2^most, one the largest or half of it: few blocks have them too.
+ */
+static double factor_of(const struct program_fill *f, int64_t i_block, int most)
+{
+    const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)i_block);
+    const uint64_t turn = (f->seed + (uint64_t)i_block) % 4;
+
+    if (turn % 2 == 0)
+        return 1;
+    return ldexp(1, turn == 1 ? most - (int)(r % 2) : (int)(r % (uint64_t)(most + 7)) - 6);
+}
+
+/* One of 16 elements is 0, two are half a deviation: ties. */
+static void make_wide(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    const struct program_fill plain = {.kind = FILL_NORMAL, .seed = f->seed, .lo = 0, .hi = f->hi};
+    const int64_t block = f->block ? f->block : 1;
+    double factor = 0;
+    uint64_t words[CHUNK];
+    int most = 0;
+
+    while (most < 100 && ldexp(1, most + 1) <= f->step)
+        most++;
+    make_normals(&plain, first, n, out);
+    rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)first, words, n);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t pick = words[i] & 15;
+
+        if (i == 0 || (first + (int64_t)i) % block == 0)
+            factor = factor_of(f, (first + (int64_t)i) / block, most);
+        if (pick < 3)
+            out[i] = pick == 0 ? 0 : pick == 1 ? f->hi / 2 : -f->hi / 2;
+        out[i] = factor * (f->lo + out[i]);
+    }
+}
+
+/* The bounds and what is next to them, 0 and what is next to it; one of eight anywhere. */
+static void make_edges(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    const double picks[] = {f->lo, f->lo + 1, f->hi - 1, f->hi, -1, 0, 1};
+    uint64_t words[CHUNK];
+
+    make_ints(f, first, n, out);
+    rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)first, words, n);
+    for (size_t i = 0; i < n; i++)
+        if (words[i] % 8 < 7)
+            out[i] = fmin(fmax(picks[words[i] % 8], f->lo), f->hi);
+}
+
 static void make_constants(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
     (void)first;
@@ -55,7 +109,8 @@ static void make_constants(const struct program_fill *f, int64_t first, size_t n
 
 /* Values of at most CHUNK elements from `first` on, before conversion; NULL where there is no formula. */
 static void (*const makers[N_FILLS])(const struct program_fill *, int64_t first, size_t n, double *out) = {
-    [FILL_ZERO] = make_constants, [FILL_VALUE] = make_constants, [FILL_INT] = make_ints, [FILL_NORMAL] = make_normals};
+    [FILL_ZERO] = make_constants, [FILL_VALUE] = make_constants, [FILL_INT] = make_ints,
+    [FILL_NORMAL] = make_normals, [FILL_WIDE] = make_wide,       [FILL_EDGES] = make_edges};
 
 static enum err fill_blob(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs)
 {
@@ -79,6 +134,36 @@ static void store(enum dtype t, void *data, size_t at, const double *values, siz
             dtype_store(t, data, at + i, values[i]);
 }
 
+int64_t program_fold_column(const struct program_fold *f, int64_t c)
+{
+    return c < f->of ? c : (int64_t)(rng_at(f->seed, (uint64_t)c) % (uint64_t)f->of);
+}
+
+int64_t program_fold_elem(const struct program_fold *f, int64_t i)
+{
+    const int64_t row = i / (f->inner * f->cols), c = i / f->inner % f->cols;
+
+    return f->of ? (row * f->cols + program_fold_column(f, c)) * f->inner + i % f->inner : i;
+}
+
+/* Row by row: the columns that differ, then all. */
+static enum err fill_folded(const struct program_fill *f, enum dtype t, void *data, int64_t n)
+{
+    const struct program_fold *fold = &f->fold;
+    const int64_t n_kept = fold->of * fold->inner, n_row = fold->cols * fold->inner;
+    double *kept = malloc((size_t)n_kept * sizeof *kept);
+
+    for (int64_t row = 0; kept && row < n; row += n_row) {
+        for (int64_t at = 0; at < n_kept; at += CHUNK)
+            makers[f->kind](f, row + at, n_kept - at < CHUNK ? (size_t)(n_kept - at) : CHUNK, kept + at);
+        for (int64_t c = 0; c < fold->cols; c++)
+            store(t, data, (size_t)(row + c * fold->inner), kept + program_fold_column(fold, c) * fold->inner,
+                  (size_t)fold->inner);
+    }
+    free(kept);
+    return kept ? ERR_OK : ERR_NOMEM;
+}
+
 enum err fill_elems(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs)
 {
     double values[CHUNK];
@@ -91,6 +176,8 @@ enum err fill_elems(const struct program_fill *f, enum dtype t, void *data, int6
         memset(data, 0xff, (size_t)n * dtype_bytes(t));
         return ERR_OK;
     }
+    if (f->fold.of)
+        return fill_folded(f, t, data, n);
     assert(makers[f->kind]);
     for (int64_t first = 0; first < n; first += CHUNK) {
         const size_t n_chunk = n - first < CHUNK ? (size_t)(n - first) : CHUNK;
@@ -108,7 +195,7 @@ double fill_elem(const struct program_fill *f, enum dtype t, int64_t i)
 
     if ((unsigned)f->kind >= N_FILLS || !makers[f->kind])
         return NAN;
-    makers[f->kind](f, i, 1, &value);
+    makers[f->kind](f, program_fold_elem(&f->fold, i), 1, &value);
     dtype_store(t, one, 0, value);
     return dtype_load(t, one, 0);
 }

@@ -74,7 +74,8 @@ static struct entry *find(const struct program_fill *f, enum dtype t, int64_t n_
 {
     for (struct entry *e = cache.entries; e < cache.entries + MAX_ENTRIES; e++)
         if (e->data && e->fill.kind == f->kind && e->fill.seed == f->seed && e->fill.lo == f->lo &&
-            e->fill.hi == f->hi && e->fill.step == f->step && e->dtype == t && e->n_elems == n_elems)
+            e->fill.hi == f->hi && e->fill.step == f->step && e->fill.block == f->block &&
+            memcmp(&e->fill.fold, &f->fold, sizeof f->fold) == 0 && e->dtype == t && e->n_elems == n_elems)
             return e;
     return NULL;
 }
@@ -110,7 +111,9 @@ enum err fill_lend(const struct program_fill *f, enum dtype t, int64_t n_elems, 
                    struct fill_use *out)
 {
     const size_t n_bytes = n_elems < 0 ? 0 : (size_t)n_elems * dtype_bytes(t);
-    const bool keeps = (f->kind == FILL_INT || f->kind == FILL_NORMAL) && n_bytes && n_bytes <= cache.max_bytes;
+    const bool keeps =
+        (f->kind == FILL_INT || f->kind == FILL_NORMAL || f->kind == FILL_WIDE || f->kind == FILL_EDGES) && n_bytes &&
+        n_bytes <= cache.max_bytes;
     struct entry *e = keeps ? find(f, t, n_elems) : NULL;
     void *data = NULL;
     enum err error;

@@ -19,7 +19,10 @@ struct loaded {
     cl_command_queue queues[OPENCL_QUEUES]; /* NULL = not used; 0 is always there */
     cl_program *programs;                   /* one a module */
     cl_mem *mems, *pristine;                /* one a buffer; pristine: what a buffer with reset_each_run starts with */
+    cl_mem *views;                          /* one a buffer: of its memory the part between the bands */
     cl_kernel *kernels;                     /* one a launch; NULL for fill and copy */
+    size_t *local_bytes;                    /* one a launch: of a group's local memory */
+    int guards, poison;                     /* enum poison: in the bands; of runs */
     /* While running: what has been started, and each launch's latest event (lent from there; NULL = not yet). */
     struct started {
         cl_event event;
@@ -57,6 +60,7 @@ static void cl_close(struct device *d)
 {
     if (!d)
         return;
+    opencl_poison_close(d);
     if (d->context)
         clReleaseContext(d->context);
     free(d);
@@ -152,7 +156,7 @@ static cl_int set_arg(struct loaded *l, cl_kernel kernel, cl_uint i, const struc
 
     switch (a->kind) {
     case ARG_BUFFER:
-        return clSetKernelArg(kernel, i, sizeof(cl_mem), &l->mems[a->i_buffer]);
+        return clSetKernelArg(kernel, i, sizeof(cl_mem), &l->views[a->i_buffer]);
     case ARG_I32:
         return clSetKernelArg(kernel, i, sizeof i32, &i32);
     case ARG_U32:
@@ -186,8 +190,10 @@ static enum err set_args(struct loaded *l, cl_kernel kernel, const struct progra
 }
 
 /* What only the built kernel can say: on many devices its work-group limit falls with its registers. */
-static enum err ask_kernel(struct loaded *l, cl_kernel kernel, const struct program_launch *launch, struct why *why)
+static enum err ask_kernel(struct loaded *l, size_t i_launch, struct why *why)
 {
+    const struct program_launch *launch = &l->program.launches[i_launch];
+    const cl_kernel kernel = l->kernels[i_launch];
     const cl_device_id id = l->device->id;
     const int64_t items = launch->block[0] * launch->block[1] * launch->block[2];
     size_t max = 0, fixed[3] = {0};
@@ -197,8 +203,10 @@ static enum err ask_kernel(struct loaded *l, cl_kernel kernel, const struct prog
         items > (int64_t)max)
         return why_set(why, ERR_LIMITS, "launch '%s': work-groups of %lld, the built kernel %s allows %zu", launch->id,
                        (long long)items, launch->kernel, max);
-    if (clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL) == CL_SUCCESS &&
-        local > (cl_ulong)l->device->desc.local_bytes)
+    if (clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL) != CL_SUCCESS)
+        local = 0;
+    l->local_bytes[i_launch] = (size_t)local;
+    if (local > (cl_ulong)l->device->desc.local_bytes)
         return why_set(why, ERR_LIMITS, "launch '%s': kernel %s uses %llu bytes of local memory, the device has %lld",
                        launch->id, launch->kernel, (unsigned long long)local, (long long)l->device->desc.local_bytes);
     if (clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof fixed, fixed, NULL) ==
@@ -226,12 +234,11 @@ static enum err make_kernel(struct loaded *l, size_t i, struct why *why)
     if (error != CL_SUCCESS)
         return opencl_failed(why, ERR_DEVICE, "clCreateKernel", error);
     e = set_args(l, l->kernels[i], launch, why);
-    return e ? e : ask_kernel(l, l->kernels[i], launch, why);
+    return e ? e : ask_kernel(l, i, why);
 }
 
-static enum err make_mem(struct loaded *l, size_t i, cl_mem *out, struct why *why)
+static enum err make_mem(struct loaded *l, size_t i, size_t n, cl_mem *out, struct why *why)
 {
-    const size_t n = bytes_of(l, i) + GUARD_BYTES;
     cl_int error = CL_SUCCESS;
 
     *out = opencl_buffer(l->device, n, &error);
@@ -241,18 +248,23 @@ static enum err make_mem(struct loaded *l, size_t i, cl_mem *out, struct why *wh
     return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clCreateBuffer", error);
 }
 
-static enum err write_guard(struct loaded *l, size_t i, struct why *why)
+/* A band, the buffer, a band; kernels get the middle. */
+static enum err make_guarded(struct loaded *l, size_t i, struct why *why)
 {
-    unsigned char guard[GUARD_BYTES];
+    const cl_buffer_region middle = {GUARD_BYTES, bytes_of(l, i)};
+    enum err e = make_mem(l, i, bytes_of(l, i) + 2 * GUARD_BYTES, &l->mems[i], why);
+    cl_int error = CL_SUCCESS;
 
-    memset(guard, guard_byte(&l->program.buffers[i]), sizeof guard);
-    return opencl_put(l->device, l->queues[0], l->mems[i], bytes_of(l, i), sizeof guard, guard, why);
+    if (e)
+        return e;
+    l->views[i] = clCreateSubBuffer(l->mems[i], CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &middle, &error);
+    return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clCreateSubBuffer", error);
 }
 
 static enum err cl_write(struct loaded *l, int i_buffer, const void *data, struct why *why)
 {
     const size_t n = bytes_of(l, (size_t)i_buffer);
-    enum err e = opencl_put(l->device, l->queues[0], l->mems[i_buffer], 0, n, data, why);
+    enum err e = opencl_put(l->device, l->queues[0], l->mems[i_buffer], GUARD_BYTES, n, data, why);
 
     if (!e && l->pristine[i_buffer])
         e = opencl_put(l->device, l->queues[0], l->pristine[i_buffer], 0, n, data, why);
@@ -261,7 +273,8 @@ static enum err cl_write(struct loaded *l, int i_buffer, const void *data, struc
 
 static enum err cl_read(struct loaded *l, int i_buffer, void *data, struct why *why)
 {
-    return opencl_get(l->device, l->queues[0], l->mems[i_buffer], 0, bytes_of(l, (size_t)i_buffer), data, why);
+    return opencl_get(l->device, l->queues[0], l->mems[i_buffer], GUARD_BYTES, bytes_of(l, (size_t)i_buffer), data,
+                      why);
 }
 
 static enum err make_buffer(struct loaded *l, size_t i, const struct blobs *blobs, struct why *why)
@@ -273,15 +286,37 @@ static enum err make_buffer(struct loaded *l, size_t i, const struct blobs *blob
     if (e)
         why_set(why, e, "fill of buffer '%s': %s", b->id, err_words(e));
     if (!e)
-        e = make_mem(l, i, &l->mems[i], why);
+        e = make_guarded(l, i, why);
     if (!e && b->reset_each_run)
-        e = make_mem(l, i, &l->pristine[i], why);
-    if (!e)
-        e = write_guard(l, i, why);
+        e = make_mem(l, i, bytes_of(l, i), &l->pristine[i], why);
     if (!e)
         e = cl_write(l, (int)i, use.data, why);
     fill_done(&use);
     return e;
+}
+
+/* The band before a buffer, or the one behind it. */
+static size_t band_at(const struct loaded *l, size_t i, bool is_behind)
+{
+    return is_behind ? GUARD_BYTES + bytes_of(l, i) : 0;
+}
+
+static enum err cl_poison(struct loaded *l, int byte, struct why *why)
+{
+    unsigned char *band;
+    enum err e = ERR_OK;
+
+    l->poison = byte;
+    if (byte == POISON_OFF || byte == l->guards)
+        return ERR_OK;
+    band = malloc(GUARD_BYTES);
+    l->guards = byte;
+    for (size_t i = 0; band && !e && i < 2 * l->program.n_buffers; i++) {
+        memset(band, guard_byte(&l->program.buffers[i / 2], byte), GUARD_BYTES);
+        e = opencl_put(l->device, l->queues[0], l->mems[i / 2], band_at(l, i / 2, i % 2), GUARD_BYTES, band, why);
+    }
+    free(band);
+    return band ? e : ERR_NOMEM;
 }
 
 static void cl_unload(struct loaded *l)
@@ -292,6 +327,8 @@ static void cl_unload(struct loaded *l)
         if (l->kernels[i])
             clReleaseKernel(l->kernels[i]);
     for (size_t i = 0; l->mems && l->pristine && i < l->program.n_buffers; i++) {
+        if (l->views && l->views[i])
+            clReleaseMemObject(l->views[i]);
         if (l->mems[i])
             clReleaseMemObject(l->mems[i]);
         if (l->pristine[i])
@@ -304,6 +341,8 @@ static void cl_unload(struct loaded *l)
         if (l->queues[i])
             clReleaseCommandQueue(l->queues[i]);
     free(l->kernels);
+    free(l->local_bytes);
+    free(l->views);
     free(l->mems);
     free(l->pristine);
     free(l->programs);
@@ -323,13 +362,17 @@ static enum err new_loaded(struct device *d, const struct program *p, struct loa
         return e;
     }
     l->device = d;
+    l->guards = l->poison = POISON_OFF;
     l->programs = calloc(p->n_modules + 1, sizeof *l->programs);
     l->mems = calloc(p->n_buffers + 1, sizeof *l->mems);
     l->pristine = calloc(p->n_buffers + 1, sizeof *l->pristine);
     l->kernels = calloc(p->n_launches + 1, sizeof *l->kernels);
     l->latest = calloc(p->n_launches + 1, sizeof *l->latest);
+    l->views = calloc(p->n_buffers + 1, sizeof *l->views);
+    l->local_bytes = calloc(p->n_launches + 1, sizeof *l->local_bytes);
     *out = l;
-    return l->programs && l->mems && l->pristine && l->kernels && l->latest ? ERR_OK : ERR_NOMEM;
+    return l->programs && l->mems && l->pristine && l->kernels && l->latest && l->views && l->local_bytes ? ERR_OK
+                                                                                                          : ERR_NOMEM;
 }
 
 static enum err cl_load(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
@@ -375,6 +418,13 @@ static cl_int enqueue_kernel(struct loaded *l, const struct start *s)
     size_t global[3], local[3];
 
     assert(l->kernels[s->i_launch]);
+    if (l->poison != POISON_OFF && l->local_bytes[s->i_launch] && !l->latest[s->i_launch]) { /* once a run */
+        const cl_int error = opencl_poison_local(l->device, l->queues[launch->queue],
+                                                 (l->local_bytes[s->i_launch] + 3) / 4 * 4, l->poison);
+
+        if (error != CL_SUCCESS)
+            return error;
+    }
     for (int d = 0; d < 3; d++) {
         local[d] = (size_t)launch->block[d];
         global[d] = (size_t)(launch->grid[d] * launch->block[d]);
@@ -392,7 +442,7 @@ static cl_int enqueue_fill(struct loaded *l, const struct start *s)
 
     assert(launch->n_args == 2 && dtype_bytes(t) <= sizeof pattern);
     dtype_store(t, pattern, 0, launch->args[1].real);
-    return clEnqueueFillBuffer(l->queues[launch->queue], l->mems[to], pattern, dtype_bytes(t), 0,
+    return clEnqueueFillBuffer(l->queues[launch->queue], l->mems[to], pattern, dtype_bytes(t), GUARD_BYTES,
                                bytes_of(l, (size_t)to), s->n_wait, s->wait, s->event);
 }
 
@@ -402,8 +452,8 @@ static cl_int enqueue_copy(struct loaded *l, const struct start *s)
     const struct program_arg *a = launch->args;
 
     assert(launch->n_args == 3);
-    return clEnqueueCopyBuffer(l->queues[launch->queue], l->mems[a[1].i_buffer], l->mems[a[0].i_buffer], 0, 0,
-                               (size_t)a[2].integer, s->n_wait, s->wait, s->event);
+    return clEnqueueCopyBuffer(l->queues[launch->queue], l->mems[a[1].i_buffer], l->mems[a[0].i_buffer], GUARD_BYTES,
+                               GUARD_BYTES, (size_t)a[2].integer, s->n_wait, s->wait, s->event);
 }
 
 static cl_int (*const enqueuers[N_LAUNCH_OPS])(struct loaded *, const struct start *) = {
@@ -530,7 +580,8 @@ static enum err reset_buffers(struct loaded *l, struct why *why)
 
     for (size_t i = 0; error == CL_SUCCESS && i < l->program.n_buffers; i++)
         if (l->pristine[i])
-            error = clEnqueueCopyBuffer(l->queues[0], l->pristine[i], l->mems[i], 0, 0, bytes_of(l, i), 0, NULL, NULL);
+            error = clEnqueueCopyBuffer(l->queues[0], l->pristine[i], l->mems[i], 0, GUARD_BYTES, bytes_of(l, i), 0,
+                                        NULL, NULL);
     if (error == CL_SUCCESS)
         error = clFinish(l->queues[0]);
     return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "reset of buffers", error);
@@ -568,15 +619,16 @@ static enum err cl_run(struct loaded *l, enum launch_phase phase, int64_t *devic
 
 static enum err cl_check_guards(struct loaded *l, struct why *why)
 {
-    unsigned char guard[GUARD_BYTES];
+    unsigned char *band = malloc(GUARD_BYTES);
     enum err e = ERR_OK;
 
-    for (size_t i = 0; !e && i < l->program.n_buffers; i++) {
-        e = opencl_get(l->device, l->queues[0], l->mems[i], bytes_of(l, i), sizeof guard, guard, why);
+    for (size_t i = 0; band && l->guards != POISON_OFF && !e && i < 2 * l->program.n_buffers; i++) {
+        e = opencl_get(l->device, l->queues[0], l->mems[i / 2], band_at(l, i / 2, i % 2), GUARD_BYTES, band, why);
         if (!e)
-            e = guard_check(&l->program.buffers[i], guard, why);
+            e = guard_check(&l->program.buffers[i / 2], l->guards, i % 2, band, GUARD_BYTES, why);
     }
-    return e;
+    free(band);
+    return band ? e : ERR_NOMEM;
 }
 
 static enum err cl_sense(struct device *d, struct sense *out)
@@ -602,6 +654,7 @@ const struct device_ops opencl_device_ops = {
     .run = cl_run,
     .write = cl_write,
     .read = cl_read,
+    .poison = cl_poison,
     .check_guards = cl_check_guards,
     .sense = cl_sense,
 };

@@ -13,7 +13,10 @@ struct device {
     cl_device_id id;
     cl_context context;
     struct device_desc desc;
-    bool pocl; /* keeps its own cache of binaries in POCL_CACHE_DIR */
+    bool pocl;         /* keeps its own cache of binaries in POCL_CACHE_DIR */
+    cl_program poison; /* built when local memory is poisoned first; NULL */
+    cl_mem arrived;    /* a whole number for it */
+    bool poison_tried;
 };
 
 /* "CL_OUT_OF_RESOURCES" or "CL error -123". */
@@ -33,6 +36,13 @@ void opencl_probe_dots(cl_context context, cl_device_id device, struct device_de
 
 enum err opencl_list(bool (*each)(const char *selector, const struct device_desc *d, void *arg), void *arg,
                      struct why *why);
+
+/* ---- opencl_poison.c ---- */
+
+/* Enqueues a kernel that leaves n bytes of each unit's local memory filled with `byte`, on the queue, n a multiple of
+ * 4. A device that cannot build it goes without. */
+cl_int opencl_poison_local(struct device *d, cl_command_queue queue, size_t n, int byte);
+void opencl_poison_close(struct device *d);
 
 /* Builds one module of `p`: gives a program. build_cached and log are updated; ERR_COMPILE with the log's first error.
  */

@@ -18,6 +18,7 @@
     X(clCreateKernel)                                                                                                  \
     X(clCreateProgramWithBinary)                                                                                       \
     X(clCreateProgramWithSource)                                                                                       \
+    X(clCreateSubBuffer)                                                                                               \
     X(clEnqueueCopyBuffer)                                                                                             \
     X(clEnqueueFillBuffer)                                                                                             \
     X(clEnqueueMapBuffer)                                                                                              \
@@ -64,6 +65,7 @@ enum err opencl_api_load(struct why *why);
 #define clCreateKernel opencl_calls.clCreateKernel
 #define clCreateProgramWithBinary opencl_calls.clCreateProgramWithBinary
 #define clCreateProgramWithSource opencl_calls.clCreateProgramWithSource
+#define clCreateSubBuffer opencl_calls.clCreateSubBuffer
 #define clEnqueueCopyBuffer opencl_calls.clEnqueueCopyBuffer
 #define clEnqueueFillBuffer opencl_calls.clEnqueueFillBuffer
 #define clEnqueueMapBuffer opencl_calls.clEnqueueMapBuffer

@@ -24,6 +24,15 @@ static void launch_fini(struct program_launch *l)
     free(l->after);
 }
 
+void program_drop_passes(struct program *p)
+{
+    for (size_t i = 0; i < p->n_passes; i++)
+        free(p->passes[i].fills);
+    free(p->passes);
+    p->passes = NULL;
+    p->n_passes = 0;
+}
+
 void program_fini(struct program *p)
 {
     if (!p)
@@ -32,13 +41,11 @@ void program_fini(struct program *p)
         module_fini(&p->modules[i]);
     for (size_t i = 0; i < p->n_launches; i++)
         launch_fini(&p->launches[i]);
-    for (size_t i = 0; i < p->n_passes; i++)
-        free(p->passes[i].fills);
+    program_drop_passes(p);
     free(p->modules);
     free(p->buffers);
     free(p->launches);
     free(p->loops);
-    free(p->passes);
     free(p->workload);
     free(p->template_id);
     cJSON_Delete(p->knobs);

@@ -33,8 +33,9 @@
 enum program_lang { LANG_OPENCL_C, LANG_CUDA_C, LANG_PTX, LANG_CUBIN, LANG_CLBIN, N_LANGS };
 enum buffer_role { ROLE_INPUT, ROLE_WEIGHT, ROLE_PACKED, ROLE_OUTPUT, ROLE_STATE, ROLE_SCRATCH, N_ROLES };
 /* int: uniform integers in [lo, hi]; normal: Irwin-Hall sum of 12 uniforms, mean lo, standard deviation hi;
- * none: content undefined (outputs of a check run start as NaN, integers as all bits set). */
-enum fill_kind { FILL_NONE, FILL_ZERO, FILL_VALUE, FILL_INT, FILL_NORMAL, FILL_BLOB, N_FILLS };
+ * none: content undefined (a check run poisons it, see enum poison); wide: normal ones, of which blocks of elements are
+ * larger or smaller by powers of two, single ones 0 or ties; edges: integers, most of them at the bounds or near 0. */
+enum fill_kind { FILL_NONE, FILL_ZERO, FILL_VALUE, FILL_INT, FILL_NORMAL, FILL_BLOB, FILL_WIDE, FILL_EDGES, N_FILLS };
 enum launch_op { LAUNCH_KERNEL, LAUNCH_FILL, LAUNCH_COPY, N_LAUNCH_OPS };
 /* pack: once at load, not timed; run: the timed work; reference: run once before checking, fills buffers to compare
  * with. */
@@ -61,11 +62,21 @@ struct program_module {
     size_t n_defines;
 };
 
+/* A buffer seen as [rows][cols][inner], of whose columns only the first `of` differ: another one, c, repeats column
+ * program_fold_column(fold, c). So all of a large output can be told by a few columns. of = 0: not folded. */
+struct program_fold {
+    int64_t inner, cols, of;
+    uint64_t seed; /* < 2^53 */
+};
+
 struct program_fill {
     enum fill_kind kind;
-    uint64_t seed;      /* < 2^53 */
-    double lo, hi;      /* bounds; value uses lo */
-    double step;        /* FILL_INT: multiples of it instead of whole numbers, lo * step .. hi * step; 0 = 1 */
+    uint64_t seed; /* < 2^53 */
+    double lo, hi; /* bounds; value uses lo */
+    double step;   /* FILL_INT: multiples of it instead of whole numbers, lo * step .. hi * step; 0 = 1;
+                    * FILL_WIDE: the largest factor, a power of two */
+    int64_t block; /* FILL_WIDE: elements in a row of one magnitude; 0 = 1 */
+    struct program_fold fold;
     struct sha256 blob; /* FILL_BLOB: raw little-endian elements, exactly the buffer's bytes */
 };
 
@@ -128,6 +139,9 @@ struct program_check {
     struct sha256 indices; /* u64 LE [n]; hex "" = elements 0..n-1 */
     struct sha256 values;  /* f64 LE: [n], or [outer*inner] of CHECK_PROJECT */
     struct sha256 scale;   /* f64 LE [n]; hex "" = 1 */
+    /* CHECK_SAMPLE without indices: values are those of the first `of` columns, in their order, n = rows * of * inner;
+     * every element of the buffer is compared. */
+    struct program_fold fold;
     /* CHECK_PROJECT: y viewed as [outer][axis][inner][lanes]; summed over axis and lanes with weights
      * program_project_weight(seed, axis index * lanes + lane). 0 lanes = 1. */
     int64_t outer, axis, inner, lanes;
@@ -221,6 +235,18 @@ enum err program_hash(const struct program *p, struct sha256 *out);
 
 /* Calls `each` with the name of every blob the program needs, once each. */
 void program_each_blob(const struct program *p, void (*each)(const char *hex, void *arg), void *arg);
+
+/* The column that column `c` repeats; and the element that element `i` of the buffer repeats. */
+int64_t program_fold_column(const struct program_fold *f, int64_t c);
+int64_t program_fold_elem(const struct program_fold *f, int64_t i);
+
+/* Passes apart from a program: what another run is to be verified with, over buffers of the same names. A sheet is a
+ * JSON object {"schema", "verify"} of at most PROGRAM_MAX_BYTES. program_sheet_read adds its passes to the
+ * program's (program_drop_passes first: in their place); fills of buffers that the program lacks are left out. ERR_INPUT, ERR_LIMIT as of a program; `p` is
+ * half-made then. */
+enum err program_sheet_write(const struct program *p, struct buf *out);
+enum err program_sheet_read(const char *text, size_t n, struct program *p, struct why *why);
+void program_drop_passes(struct program *p);
 
 /* Weight of position `i` along a projected axis: an integer in [1, 2^20]. Values stay exact in a double while
  * axis * max|y| * 2^20 < 2^53. */

@@ -142,7 +142,18 @@ static enum err check_module(const struct program *p, size_t i, struct why *why)
     return e;
 }
 
-static enum err check_fill(const struct program_fill *f, const char *buffer, struct why *why)
+static enum err check_fold(const struct program_fold *f, const char *buffer, int64_t n_elems, struct why *why)
+{
+    if (f->of == 0)
+        return ERR_OK;
+    if (f->of < 1 || f->inner < 1 || f->cols < f->of || f->seed >= (uint64_t)JSON_EXACT_MAX ||
+        f->cols > n_elems / f->inner || n_elems % (f->inner * f->cols))
+        return why_set(why, ERR_INPUT, "buffer '%s': its %lld elements are not columns to fold", buffer,
+                       (long long)n_elems);
+    return ERR_OK;
+}
+
+static enum err check_fill(const struct program_fill *f, const char *buffer, int64_t n_elems, struct why *why)
 {
     if ((unsigned)f->kind >= N_FILLS)
         return why_set(why, ERR_INPUT, "buffer '%s': unknown kind of fill", buffer);
@@ -150,12 +161,16 @@ static enum err check_fill(const struct program_fill *f, const char *buffer, str
         return why_set(why, ERR_INPUT, "buffer '%s': a seed is below 2^53", buffer);
     if (!isfinite(f->lo) || !isfinite(f->hi) || !isfinite(f->step))
         return why_set(why, ERR_INPUT, "buffer '%s': a bound of the fill is no number", buffer);
-    if (f->kind == FILL_INT && !(f->lo == rint(f->lo) && f->hi == rint(f->hi) && f->lo <= f->hi &&
-                                 f->lo >= -(double)JSON_EXACT_MAX && f->hi <= (double)JSON_EXACT_MAX))
+    if ((f->kind == FILL_INT || f->kind == FILL_EDGES) &&
+        !(f->lo == rint(f->lo) && f->hi == rint(f->hi) && f->lo <= f->hi && f->lo >= -(double)JSON_EXACT_MAX &&
+          f->hi <= (double)JSON_EXACT_MAX))
         return why_set(why, ERR_INPUT, "buffer '%s': an int fill needs whole bounds lo <= hi", buffer);
+    if (f->block < 0 || (f->kind == FILL_WIDE && f->step < 0))
+        return why_set(why, ERR_INPUT, "buffer '%s': a wide fill needs a factor and blocks that are not negative",
+                       buffer);
     if (!is_hash(&f->blob, f->kind != FILL_BLOB) || (f->blob.hex[0] && f->kind != FILL_BLOB))
         return why_set(why, ERR_INPUT, "buffer '%s': 'sha256' belongs to a fill of kind blob, 64 hex digits", buffer);
-    return ERR_OK;
+    return check_fold(&f->fold, buffer, n_elems, why);
 }
 
 /* True when the product of the shape is n_elems; no shape is right too. */
@@ -192,7 +207,7 @@ static enum err check_buffer(const struct program *p, size_t i, int64_t *left_by
         return why_set(why, ERR_INPUT, "buffer '%s': the shape's product is not %lld", b->id, (long long)b->n_elems);
     if (!only(b->layout, name_chars))
         return why_set(why, ERR_INPUT, "buffer '%s': a layout is made of letters, digits, _ . -", b->id);
-    return check_fill(&b->fill, b->id, why);
+    return check_fill(&b->fill, b->id, b->n_elems, why);
 }
 
 static int64_t bytes_of(const struct program_buffer *b)
@@ -332,6 +347,10 @@ static enum err check_sample(const struct program *p, const struct program_check
                        b->id, (long long)PROGRAM_MAX_SAMPLES);
     if (!c->values.hex[0])
         return why_set(why, ERR_INPUT, "sample of '%s': 'values' is missing", b->id);
+    if (c->fold.of && (c->indices.hex[0] || check_fold(&c->fold, b->id, b->n_elems, NULL) ||
+                       c->n != b->n_elems / c->fold.cols * c->fold.of))
+        return why_set(why, ERR_INPUT, "sample of '%s': a folded one has a value for each element of its columns",
+                       b->id);
     return ERR_OK;
 }
 
@@ -388,6 +407,8 @@ static enum err check_check(const struct program *p, const struct program_check 
     if (c->kind != CHECK_SAMPLE && (c->indices.hex[0] || c->scale.hex[0] || c->n))
         return why_set(why, ERR_INPUT, "check of '%s': 'n', 'indices' and 'scale' belong to samples",
                        p->buffers[c->i_buffer].id);
+    if (c->fold.of && c->kind != CHECK_SAMPLE)
+        return why_set(why, ERR_INPUT, "check of '%s': 'fold' belongs to samples", p->buffers[c->i_buffer].id);
     return checks_of_checks[c->kind](p, c, why);
 }
 
@@ -403,7 +424,8 @@ static enum err check_pass(const struct program *p, const struct program_pass *p
         for (size_t j = 0; j < i; j++)
             if (pass->fills[j].i_buffer == pass->fills[i].i_buffer)
                 return why_set(why, ERR_INPUT, "pass '%s': two fills of one buffer", pass->id);
-        e = check_fill(&pass->fills[i].fill, p->buffers[pass->fills[i].i_buffer].id, why);
+        e = check_fill(&pass->fills[i].fill, p->buffers[pass->fills[i].i_buffer].id,
+                       p->buffers[pass->fills[i].i_buffer].n_elems, why);
         if (e)
             return why_prefix(why, e, "pass '%s'", pass->id);
     }

@@ -5,6 +5,7 @@
 #include "runtime/program_names.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,30 @@ static enum err read_module(struct program *p, const cJSON *o, struct why *why)
     return e ? e : read_defines(o, m, why);
 }
 
+/* "fold": [inner, cols, of, seed] */
+static enum err read_fold(const cJSON *o, struct program_fold *f, struct why *why)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(o, "fold");
+    int64_t *const to[] = {&f->inner, &f->cols, &f->of};
+
+    if (!list)
+        return ERR_OK;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != 4)
+        return why_set(why, ERR_INPUT, "'fold' is not [inner, cols, of, seed]");
+    for (int i = 0; i < 4; i++) {
+        const cJSON *item = cJSON_GetArrayItem(list, i);
+        const double v = cJSON_IsNumber(item) ? item->valuedouble : -1;
+
+        if (!(v >= (i < 3 ? 1 : 0) && v < (double)JSON_EXACT_MAX && v == rint(v)))
+            return why_set(why, ERR_INPUT, "'fold' is not [inner, cols, of, seed] of whole numbers");
+        if (i < 3)
+            *to[i] = (int64_t)v;
+        else
+            f->seed = (uint64_t)v;
+    }
+    return ERR_OK;
+}
+
 static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *why)
 {
     int kind = 0;
@@ -174,13 +199,17 @@ static enum err read_fill(const cJSON *o, struct program_fill *f, struct why *wh
         e = json_real_or(o, "hi", 0, &f->hi, why);
     if (!e)
         e = json_real_or(o, "step", 0, &f->step, why);
+    if (!e)
+        e = json_i64_or(o, "block", 0, 0, JSON_EXACT_MAX, &f->block, why);
+    if (!e)
+        e = read_fold(o, &f->fold, why);
     return e ? e : read_hash(o, "sha256", &f->blob, why);
 }
 
 static enum err read_buffer_fill(const cJSON *o, struct program_buffer *b, struct why *why)
 {
     const cJSON *fill = cJSON_GetObjectItemCaseSensitive(o, "fill");
-    enum err e = fill ? only_members(fill, "fill", "kind seed lo hi step sha256", why) : ERR_OK;
+    enum err e = fill ? only_members(fill, "fill", "kind seed lo hi step sha256 block fold", why) : ERR_OK;
 
     return fill && !e ? read_fill(fill, &b->fill, why) : e;
 }
@@ -503,7 +532,7 @@ static enum err read_view(const cJSON *o, struct program_check *c, struct why *w
 }
 
 static const char *const check_members[N_CHECKS] = {
-    [CHECK_SAMPLE] = "kind buffer tolerance n indices values scale",
+    [CHECK_SAMPLE] = "kind buffer tolerance n indices values scale fold",
     [CHECK_PROJECT] = "kind buffer values outer axis inner lanes seed",
     [CHECK_BUFFER] = "kind buffer reference tolerance relative",
 };
@@ -545,15 +574,22 @@ static enum err read_check(struct program *p, struct program_pass *pass, const c
         e = json_i64_or(o, "n", 0, 0, PROGRAM_MAX_SAMPLES, &c->n, why);
     if (!e)
         e = read_seed(o, &c->seed, why);
+    if (!e)
+        e = read_fold(o, &c->fold, why);
     return e ? e : read_check_blobs(o, c, why);
 }
 
-static enum err read_pass_fill(struct program *p, struct program_pass *pass, const cJSON *o, struct why *why)
+/* Of a sheet: `is_sheet`; its tensors may be baked into this program. */
+static enum err read_pass_fill(struct program *p, struct program_pass *pass, const cJSON *o, bool is_sheet,
+                               struct why *why)
 {
     struct program_fill fill = {0};
+    const char *id = "";
     int i_buffer = 0;
-    enum err e = only_members(o, "fill", "buffer kind seed lo hi step sha256", why);
+    enum err e = only_members(o, "fill", "buffer kind seed lo hi step sha256 block fold", why);
 
+    if (!e && is_sheet && !json_text_or(o, "buffer", "", &id, NULL) && program_find_buffer(p, id) < 0)
+        return ERR_OK;
     if (!e)
         e = read_ref(p, o, "buffer", &i_buffer, why);
     if (!e)
@@ -561,7 +597,7 @@ static enum err read_pass_fill(struct program *p, struct program_pass *pass, con
     return e ? e : program_pass_fill_add(pass, i_buffer, &fill);
 }
 
-static enum err read_pass(struct program *p, const cJSON *o, struct why *why)
+static enum err read_any_pass(struct program *p, const cJSON *o, bool is_sheet, struct why *why)
 {
     const cJSON *list = NULL, *item;
     const char *id = NULL;
@@ -577,12 +613,22 @@ static enum err read_pass(struct program *p, const cJSON *o, struct why *why)
         return why_set(why, ERR_LIMIT, "pass: id too long, or more than %d passes", PROGRAM_MAX_PASSES);
     e = optional_list(o, "fills", &list, why);
     for (item = list ? list->child : NULL; !e && item; item = item->next)
-        e = read_pass_fill(p, pass, item, why);
+        e = read_pass_fill(p, pass, item, is_sheet, why);
     if (!e)
         e = optional_list(o, "checks", &list, why);
     for (item = !e && list ? list->child : NULL; !e && item; item = item->next)
         e = read_check(p, pass, item, why);
     return e;
+}
+
+static enum err read_pass(struct program *p, const cJSON *o, struct why *why)
+{
+    return read_any_pass(p, o, false, why);
+}
+
+static enum err read_sheet_pass(struct program *p, const cJSON *o, struct why *why)
+{
+    return read_any_pass(p, o, true, why);
 }
 
 /* Calls `each` for the items of an optional list, naming the item that fails. */
@@ -724,6 +770,33 @@ enum err program_from_json(const char *text, size_t n, struct program *out, stru
         program_fini(&p);
     else
         *out = p;
+    return e;
+}
+
+static enum err read_sheet(struct program *p, const cJSON *o, struct why *why)
+{
+    int64_t schema = 0;
+    enum err e = only_members(o, "sheet", "schema verify", why);
+
+    if (!e)
+        e = json_get_i64(o, "schema", PROGRAM_SCHEMA, PROGRAM_SCHEMA, &schema, why);
+    if (!e)
+        e = read_list(p, o, "verify", read_sheet_pass, why);
+    return e ? e : program_check_sane(p, why);
+}
+
+enum err program_sheet_read(const char *text, size_t n, struct program *p, struct why *why)
+{
+    cJSON *tree = NULL;
+    enum err e;
+
+    if (n > PROGRAM_MAX_BYTES)
+        return why_set(why, ERR_LIMIT, "a sheet is at most %zu bytes of JSON", PROGRAM_MAX_BYTES);
+    e = json_parse(text, n, &tree, why);
+    if (e)
+        return e;
+    e = read_sheet(p, tree, why);
+    cJSON_Delete(tree);
     return e;
 }
 

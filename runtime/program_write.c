@@ -67,6 +67,14 @@ static cJSON *of_module(const struct program_module *m, bool *ok)
 }
 
 /* Members of a fill, put into `o`. */
+static void add_fold(cJSON *o, const struct program_fold *f, bool *ok)
+{
+    const double numbers[] = {(double)f->inner, (double)f->cols, (double)f->of, (double)f->seed};
+
+    if (f->of)
+        json_add_item(o, "fold", cJSON_CreateDoubleArray(numbers, 4), ok);
+}
+
 static void put_fill(cJSON *o, const struct program_fill *f, bool *ok)
 {
     json_add_text(o, "kind", program_fill_names[f->kind], ok);
@@ -75,6 +83,8 @@ static void put_fill(cJSON *o, const struct program_fill *f, bool *ok)
     add_real(o, "hi", f->hi, ok);
     add_real(o, "step", f->step, ok);
     add_text(o, "sha256", f->blob.hex, ok);
+    add_i64(o, "block", f->block, ok);
+    add_fold(o, &f->fold, ok);
 }
 
 static cJSON *of_buffer(const struct program_buffer *b, bool *ok)
@@ -173,6 +183,7 @@ static cJSON *of_check(const struct program *p, const struct program_check *c, b
     add_text(o, "indices", c->indices.hex, ok);
     add_text(o, "values", c->values.hex, ok);
     add_text(o, "scale", c->scale.hex, ok);
+    add_fold(o, &c->fold, ok);
     if (c->kind == CHECK_PROJECT) {
         json_add_i64(o, "outer", c->outer, ok);
         json_add_i64(o, "axis", c->axis, ok);
@@ -262,6 +273,21 @@ enum err program_to_json(const struct program *p, struct buf *out)
     o = cJSON_CreateObject();
     put_head(o, p, &ok);
     put_lists(o, p, &ok);
+    e = ok ? json_print(o, out) : ERR_NOMEM;
+    cJSON_Delete(o);
+    return e;
+}
+
+enum err program_sheet_write(const struct program *p, struct buf *out)
+{
+    cJSON *o = cJSON_CreateObject(), *passes = cJSON_CreateArray();
+    bool ok = o != NULL;
+    enum err e;
+
+    json_add_i64(o, "schema", PROGRAM_SCHEMA, &ok);
+    for (size_t i = 0; i < p->n_passes; i++)
+        push(passes, of_pass(p, &p->passes[i], &ok), &ok);
+    add_sub(o, "verify", passes, &ok);
     e = ok ? json_print(o, out) : ERR_NOMEM;
     cJSON_Delete(o);
     return e;

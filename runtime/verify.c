@@ -16,7 +16,8 @@ struct check_run {
     const struct blobs *blobs;
     const struct program_pass *pass;
     struct verify_report *report;
-    bool by_sum; /* the report's worst place is a sum of CHECK_PROJECT, not one element */
+    enum poison poison; /* what outputs held before the run */
+    bool by_sum;        /* the report's worst place is a sum of CHECK_PROJECT, not one element */
 };
 
 /* Whole buffers. */
@@ -24,6 +25,21 @@ struct check_run {
 static size_t bytes_of(const struct program_buffer *b)
 {
     return (size_t)b->n_elems * dtype_bytes(b->dtype);
+}
+
+/* What is to be written holds nothing but poison. */
+static enum err poison_buffer(const struct device_ops *ops, struct loaded *l, const struct program_buffer *b, int i,
+                              enum poison poison, struct why *why)
+{
+    void *bytes = malloc(bytes_of(b));
+    enum err e;
+
+    if (!bytes)
+        return why_set(why, ERR_NOMEM, "out of memory for %zu bytes of buffer '%s'", bytes_of(b), b->id);
+    memset(bytes, poison, bytes_of(b));
+    e = ops->write(l, i, bytes, why);
+    free(bytes);
+    return e;
 }
 
 static enum err fill_buffer(const struct device_ops *ops, struct loaded *l, const struct program *p, size_t i,
@@ -63,12 +79,17 @@ static const struct program_fill *fill_of(const struct program *p, const struct 
 }
 
 static enum err fill_all(const struct device_ops *ops, struct loaded *l, const struct program *p,
-                         const struct program_pass *pass, const struct blobs *blobs, struct why *why)
+                         const struct program_pass *pass, const struct blobs *blobs, enum poison poison,
+                         struct why *why)
 {
     enum err e = ERR_OK;
 
-    for (size_t i = 0; !e && i < p->n_buffers; i++)
-        e = fill_buffer(ops, l, p, i, fill_of(p, pass, i), blobs, why);
+    for (size_t i = 0; !e && i < p->n_buffers; i++) {
+        const struct program_fill *fill = fill_of(p, pass, i);
+
+        e = fill->kind == FILL_NONE ? poison_buffer(ops, l, &p->buffers[i], (int)i, poison, why)
+                                    : fill_buffer(ops, l, p, i, fill, blobs, why);
+    }
     return e;
 }
 
@@ -162,25 +183,55 @@ static void compare(struct check_run *r, const struct program_buffer *b, int64_t
     note(r, b->id, i, got, w, d, !(d <= tolerance), false);
 }
 
+/* The tables of a sample. */
+struct sample {
+    const unsigned char *indices, *values, *scale;
+};
+
+static void compare_sample(struct check_run *r, const struct program_check *c, const struct sample *s, const void *data,
+                           int64_t at, int64_t i)
+{
+    compare(r, &r->program->buffers[c->i_buffer], at,
+            dtype_load(r->program->buffers[c->i_buffer].dtype, data, (size_t)at), real_at(s->values, i), c->tolerance,
+            s->scale ? real_at(s->scale, i) : 1);
+}
+
+/* Every element, with those of the columns that differ. */
+static void run_folded(struct check_run *r, const struct program_check *c, const struct sample *s, const void *data)
+{
+    const struct program_fold *f = &c->fold;
+    const int64_t n_rows = r->program->buffers[c->i_buffer].n_elems / (f->cols * f->inner);
+
+    for (int64_t row = 0; row < n_rows; row++)
+        for (int64_t col = 0; col < f->cols; col++) {
+            const int64_t at = (row * f->cols + col) * f->inner;
+            const int64_t from = (row * f->of + program_fold_column(f, col)) * f->inner;
+
+            for (int64_t k = 0; k < f->inner; k++)
+                compare_sample(r, c, s, data, at + k, from + k);
+        }
+}
+
 static enum err run_sample(struct check_run *r, const struct program_check *c, const void *data, struct why *why)
 {
     const struct program_buffer *b = &r->program->buffers[c->i_buffer];
-    const unsigned char *indices = NULL, *values = NULL, *scale = NULL;
-    enum err e = values_of(r, &c->indices, c->n, "indices", &indices, why);
+    struct sample s = {NULL, NULL, NULL};
+    enum err e = values_of(r, &c->indices, c->n, "indices", &s.indices, why);
 
     if (!e)
-        e = values_of(r, &c->values, c->n, "values", &values, why);
+        e = values_of(r, &c->values, c->n, "values", &s.values, why);
     if (!e)
-        e = values_of(r, &c->scale, c->n, "scale", &scale, why);
-    for (int64_t i = 0; !e && i < c->n; i++) {
-        const uint64_t at = indices ? index_at(indices, i) : (uint64_t)i;
+        e = values_of(r, &c->scale, c->n, "scale", &s.scale, why);
+    if (!e && c->fold.of)
+        run_folded(r, c, &s, data);
+    for (int64_t i = 0; !e && !c->fold.of && i < c->n; i++) {
+        const uint64_t at = s.indices ? index_at(s.indices, i) : (uint64_t)i;
 
         if (at >= (uint64_t)b->n_elems)
             return why_set(why, ERR_INPUT,
                            "pass %s: sample %" PRId64 " is element %" PRIu64 " of %s, which has %" PRId64, r->pass->id,
                            i, at, b->id, b->n_elems);
-        compare(r, b, (int64_t)at, dtype_load(b->dtype, data, at), real_at(values, i), c->tolerance,
-                scale ? real_at(scale, i) : 1);
+        compare_sample(r, c, &s, data, (int64_t)at, i);
     }
     return e;
 }
@@ -283,25 +334,73 @@ static enum err (*const runners[N_CHECKS])(struct check_run *, const struct prog
                                            struct why *) = {
     [CHECK_SAMPLE] = run_sample, [CHECK_PROJECT] = run_project, [CHECK_BUFFER] = run_reference};
 
+/* An element that nobody wrote, or that is no number: its index; -1 = none. Halves of POISON_HIGH and bytes may be
+ * results. */
+static int64_t find_unwritten(const struct program_buffer *b, const void *data, enum poison poison)
+{
+    const bool is_float =
+        b->dtype == DTYPE_F32 || b->dtype == DTYPE_F16 || b->dtype == DTYPE_BF16 || b->dtype == DTYPE_F64;
+    const size_t n_bytes = dtype_bytes(b->dtype);
+    const bool looks = n_bytes >= 4 || b->dtype == DTYPE_BF16;
+    unsigned char left[8];
+
+    memset(left, poison, sizeof left);
+    if (b->dtype == DTYPE_F32) { /* the most frequent: one comparison of words finds that there is nothing to find */
+        const uint32_t *words = data;
+        uint32_t word, hits = 0;
+
+        memcpy(&word, left, sizeof word);
+        for (int64_t i = 0; i < b->n_elems; i++)
+            hits |= (uint32_t)((words[i] & 0x7fffffff) > 0x7f800000) | (uint32_t)(words[i] == word);
+        if (!hits)
+            return -1;
+    }
+    for (int64_t i = 0; i < b->n_elems; i++)
+        if ((is_float && isnan(dtype_load(b->dtype, data, (size_t)i))) ||
+            (looks && memcmp((const char *)data + (size_t)i * n_bytes, left, n_bytes) == 0))
+            return i;
+    return -1;
+}
+
+static bool has_checks(const struct program_pass *pass, int i_buffer)
+{
+    for (size_t i = 0; i < pass->n_checks; i++)
+        if (pass->checks[i].i_buffer == i_buffer)
+            return true;
+    return false;
+}
+
+/* All that a pass says of one buffer, and that no element of an output is left as it was. */
+static enum err check_buffer(struct check_run *r, int i_buffer, const void *data, struct why *why)
+{
+    const struct program_buffer *b = &r->program->buffers[i_buffer];
+    const int64_t n_wrong = r->report->n_wrong;
+    enum err e = ERR_OK;
+    int64_t at;
+
+    for (size_t i = 0; !e && i < r->pass->n_checks; i++)
+        if (r->pass->checks[i].i_buffer == i_buffer)
+            e = runners[r->pass->checks[i].kind](r, &r->pass->checks[i], data, why);
+    at = !e && b->role == ROLE_OUTPUT && r->report->n_wrong == n_wrong ? find_unwritten(b, data, r->poison) : -1;
+    if (at >= 0)
+        note(r, b->id, at, dtype_load(b->dtype, data, (size_t)at), NAN, INFINITY, true, false);
+    return e;
+}
+
 static enum err run_checks(struct check_run *r, struct why *why)
 {
     enum err e = ERR_OK;
-    void *data = NULL;
-    int i_data = -1;
 
-    for (size_t i = 0; !e && i < r->pass->n_checks; i++) {
-        const struct program_check *c = &r->pass->checks[i];
+    for (int i = 0; !e && i < (int)r->program->n_buffers; i++) {
+        void *data = NULL;
 
-        if (c->i_buffer != i_data) { /* several checks of one buffer share its contents */
-            free(data);
-            data = NULL;
-            i_data = c->i_buffer;
-            e = read_buffer(r, i_data, &data, why);
-        }
+        if (r->program->buffers[i].role != ROLE_OUTPUT && !has_checks(r->pass, i))
+            continue;
+        e = read_buffer(r, i, &data, why);
         if (!e)
-            e = runners[c->kind](r, c, data, why);
+            e = check_buffer(r, i, data, why);
+        free(data);
     }
-    free(data);
     return e;
 }
 
@@ -322,10 +421,10 @@ static enum err tell_wrong(const struct check_run *r, struct why *why)
                    v->pass, v->buffer, v->i_elem, v->got, v->wanted, v->n_wrong, v->n_compared);
 }
 
-static enum err run_pass(struct check_run *r, struct why *why)
+static enum err run_phases(struct check_run *r, struct why *why)
 {
     static const enum launch_phase phases[] = {PHASE_PACK, PHASE_REFERENCE, PHASE_RUN};
-    enum err e = fill_all(r->ops, r->loaded, r->program, r->pass, r->blobs, why);
+    enum err e = ERR_OK;
 
     r->report->run_ns = 0;
     for (size_t i = 0; !e && i < sizeof phases / sizeof phases[0]; i++) {
@@ -334,11 +433,34 @@ static enum err run_pass(struct check_run *r, struct why *why)
         e = r->ops->run(r->loaded, phases[i], NULL, &wall_ns, why);
         r->report->run_ns += wall_ns;
     }
+    return e;
+}
+
+/* What no kernel may read is poisoned while it runs; the passes take turns with the poisons. */
+static enum err run_poisoned(struct check_run *r, struct why *why)
+{
+    enum err e = r->ops->poison ? r->ops->poison(r->loaded, r->poison, why) : ERR_OK;
+
+    if (!e)
+        e = run_phases(r, why);
+    if (r->ops->poison)
+        (void)r->ops->poison(r->loaded, POISON_OFF, NULL);
     if (!e && r->ops->check_guards) {
         e = r->ops->check_guards(r->loaded, why);
         if (e == ERR_WRONG)
             return why_prefix(why, e, "pass %s", r->pass->id);
     }
+    return e;
+}
+
+static enum err run_pass(struct check_run *r, struct why *why)
+{
+    enum err e;
+
+    r->poison = (r->pass - r->program->passes) % 2 ? POISON_HIGH : POISON_NAN;
+    e = fill_all(r->ops, r->loaded, r->program, r->pass, r->blobs, r->poison, why);
+    if (!e)
+        e = run_poisoned(r, why);
     if (!e)
         e = run_checks(r, why);
     return !e && r->report->n_wrong ? tell_wrong(r, why) : e;
@@ -378,8 +500,55 @@ enum err verify_prepare_timing(const struct device_ops *ops, struct loaded *l, c
 
     if (ops->simulated)
         return ERR_OK;
-    e = fill_all(ops, l, p, NULL, blobs, why);
+    e = fill_all(ops, l, p, NULL, blobs, POISON_NAN, why);
     return e ? e : ops->run(l, PHASE_PACK, NULL, NULL, why);
+}
+
+enum err verify_poison_outputs(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                               enum poison poison, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && i < p->n_buffers; i++)
+        if (p->buffers[i].role == ROLE_OUTPUT && !p->buffers[i].reset_each_run)
+            e = poison_buffer(ops, l, &p->buffers[i], (int)i, poison, why);
+    return e;
+}
+
+static bool equal_fills(const struct program_fill *a, const struct program_fill *b)
+{
+    return a->kind == b->kind && a->seed == b->seed && a->lo == b->lo && a->hi == b->hi && a->step == b->step &&
+           a->block == b->block && a->fold.of == b->fold.of && strcmp(a->blob.hex, b->blob.hex) == 0;
+}
+
+/* Does the pass fill what timing fills, and is nothing but the run needed for its checks? */
+static bool is_as_timed(const struct program *p, const struct program_pass *pass)
+{
+    for (size_t i = 0; i < pass->n_fills; i++)
+        if (!equal_fills(&pass->fills[i].fill, &p->buffers[pass->fills[i].i_buffer].fill))
+            return false;
+    for (size_t i = 0; i < pass->n_checks; i++)
+        if (pass->checks[i].kind == CHECK_BUFFER)
+            return false;
+    return true;
+}
+
+enum err verify_timed(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                      const struct blobs *blobs, struct why *why)
+{
+    struct verify_report report = {.i_elem = -1};
+    struct check_run r = {
+        .ops = ops, .loaded = l, .program = p, .blobs = blobs, .report = &report, .poison = POISON_NAN};
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && !ops->simulated && i < p->n_passes; i++) {
+        r.pass = &p->passes[i];
+        if (is_as_timed(p, r.pass))
+            e = run_checks(&r, why);
+        if (!e && report.n_wrong)
+            e = tell_wrong(&r, why);
+    }
+    return e;
 }
 
 /* Two chains of xor, multiply by an odd number and xor-shift: each step loses nothing, so one changed word always

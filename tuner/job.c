@@ -109,6 +109,8 @@ enum err job_text(const struct job *j, struct buf *out)
     if (*j->objective)
         json_add_text(o, "objective", j->objective, &ok);
     json_add_i64(o, "seed", j->seed, &ok);
+    if (j->data_seed)
+        json_add_i64(o, "data_seed", j->data_seed, &ok);
     json_add_item(o, "timing", timing_json(&j->timing, &ok), &ok);
     json_add_real(o, "build_s", j->build_s, &ok);
     json_add_real(o, "run_s", j->run_s, &ok);
@@ -189,6 +191,8 @@ static enum err parse_numbers(const cJSON *o, struct job *out, struct why *why)
         e = json_real_or(o, "min_gain", 0, &out->min_gain, why);
     if (!e)
         e = json_get_i64(o, "seed", 0, JSON_EXACT_MAX, &out->seed, why);
+    if (!e)
+        e = json_i64_or(o, "data_seed", 0, 0, UINT32_MAX, &out->data_seed, why);
     if (!e)
         e = json_get_real(o, "build_s", &out->build_s, why);
     if (!e)

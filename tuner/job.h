@@ -48,6 +48,7 @@ struct job {
     char strategy[32];
     char objective[8]; /* "energy", "edp" (energy times time), "" = time */
     int64_t seed;
+    int64_t data_seed; /* of the data that its trials are verified with beside the programs' own; 0 = none but those */
     struct job_timing timing;
     double build_s, run_s;
     int64_t memory_bytes;

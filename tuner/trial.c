@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/trial.h"
 
+#include "kernels/expect.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -100,21 +102,34 @@ static cJSON *body(const struct trial_batch *b, const struct task *t, enum trial
     return o;
 }
 
-static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind kind, const char *program,
+/* What the body says of one config. */
+struct of_config {
+    const char *program, *sheet; /* names; "" = no sheet */
+    double least_flops;          /* 0 = not known */
+};
+
+static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind kind, const struct of_config *of,
                     const char *by, int64_t n)
 {
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = cJSON_CreateObject(), *inner;
     bool ok = o != NULL;
 
     assert(b->trials && kind < N_TRIAL_KINDS && n >= 0);
     json_add_i64(o, "n", n, &ok);
     json_add_text(o, "key", b->device->key, &ok);
     json_add_text(o, "fingerprint", b->device->fingerprint.hex, &ok);
-    json_add_text(o, "program", program, &ok);
+    json_add_text(o, "program", of->program, &ok);
     json_add_text(o, "anchor", t && kind != TRIAL_BASELINE ? t->anchor.hash.hex : "", &ok);
     json_add_text(o, "purpose", kinds[kind].purpose, &ok);
     add_protocol(b->job, o, &ok);
-    json_add_item(o, "body", body(b, t, kind, by, &ok), &ok);
+    inner = body(b, t, kind, by, &ok);
+    if (of->least_flops > 0)
+        json_add_real(inner, "least_flops", of->least_flops, &ok);
+    if (*of->sheet) {
+        json_add_text(inner, "sheet", of->sheet, &ok);
+        json_add_i64(inner, "data_seed", b->job->data_seed, &ok);
+    }
+    json_add_item(o, "body", inner, &ok);
     if (!ok || !cJSON_AddItemToArray(b->trials, o)) {
         cJSON_Delete(o);
         return ERR_NOMEM;
@@ -136,11 +151,38 @@ static enum err put_program(struct trial_batch *b, const struct program *p, stru
     return e;
 }
 
+/* What the run's own data say of a template's programs; no name for others. */
+static enum err put_sheet(struct trial_batch *b, const struct task *t, size_t i_arm, const struct config *c,
+                          struct sha256 *name)
+{
+    const struct arm *a = &t->arms[i_arm];
+    struct numerics numerics;
+    struct buf text;
+    enum err e;
+
+    if (!a->template || !b->job->data_seed)
+        return ERR_OK;
+    numerics = template_numerics(a->template, &t->workload, &t->device, a->space, c);
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    e = expect_sheet(&t->workload, &numerics, (uint64_t)b->job->data_seed, &text, &b->blobs);
+    if (!e)
+        e = blobs_put(&b->blobs, buf_text(&text), text.len, name);
+    buf_fini(&text);
+    return e;
+}
+
+static double least_flops(const struct task *t, size_t i_arm, const struct config *c)
+{
+    const struct arm *a = &t->arms[i_arm];
+
+    return a->template ? template_least_flops(a->template, &t->workload, &t->device, a->space, c) : 0;
+}
+
 enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial_kind kind, size_t i_arm,
                          const struct config *c, const char *by, int64_t n, struct sha256 *program, struct why *why)
 {
     struct program p;
-    struct sha256 name = {""};
+    struct sha256 name = {""}, sheet = {""};
     enum err e = task_program(t, i_arm, c, &p, &b->blobs, why);
 
     if (e)
@@ -148,7 +190,9 @@ enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial
     e = put_program(b, &p, &name);
     program_fini(&p);
     if (!e)
-        e = add(b, t, kind, name.hex, by, n);
+        e = put_sheet(b, t, i_arm, c, &sheet);
+    if (!e)
+        e = add(b, t, kind, &(struct of_config){name.hex, sheet.hex, least_flops(t, i_arm, c)}, by, n);
     if (!e && program)
         *program = name;
     return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
@@ -161,7 +205,7 @@ enum err trial_batch_add_program(struct trial_batch *b, const struct program *p,
     enum err e = put_program(b, p, &name);
 
     if (!e)
-        e = add(b, NULL, TRIAL_SEARCH, name.hex, "user", n);
+        e = add(b, NULL, TRIAL_SEARCH, &(struct of_config){name.hex, "", 0}, "user", n);
     if (!e && program)
         *program = name;
     return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;

@@ -79,6 +79,7 @@ const struct operator operator_batch_gemm = {
     .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_BF16 | 1u << DTYPE_I8,
     .check = check,
     .flops = flops,
+    .flops_least = flops,
     .bytes_min = bytes_min,
     .tensors = tensors,
     .reference = reference,

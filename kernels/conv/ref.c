@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv/ref.h"
 
-#include "core/rng.h"
-
 #include <stdlib.h>
+#include <string.h>
 
 /* Elements of an output as logical indices. */
 struct place {
@@ -101,6 +100,29 @@ static double sum_of(const struct conv_shape *s, const struct conv_data *d, stru
     return sum;
 }
 
+/* Winograd's transforms mix a tile: an output's error goes by all of it, of which its own window may be the least. The
+ * mean magnitude of the tile's inputs, times the weights'. */
+static double tile_magnitude(const struct conv_shape *s, const struct conv_data *d, struct place a)
+{
+    const int64_t m = d->tile, n = m + 2, y0 = a.p / m * m - s->top, x0 = a.q / m * m - s->left;
+    double sum = 0;
+
+    for (int64_t c = 0; c < s->c; c++) {
+        double inputs = 0, weights = 0;
+
+        for (int64_t i = 0; i < n * n; i++) {
+            const int64_t y = y0 + i / n, x = x0 + i % n;
+
+            if (y >= 0 && y < s->h && x >= 0 && x < s->w)
+                inputs += magnitude((double)d->x[((a.n * s->c + c) * s->h + y) * s->w + x]);
+        }
+        for (int64_t i = 0; i < s->r * s->s; i++)
+            weights += magnitude((double)d->w[(a.k * s->c + c) * s->r * s->s + i]);
+        sum += inputs / (double)(n * n) * weights;
+    }
+    return sum;
+}
+
 static double finish(unsigned bits, const struct conv_data *d, int64_t k, int64_t index, double sum)
 {
     return epilogue_apply(bits, sum, d->bias ? (double)d->bias[k] : 0, d->residual ? (double)d->residual[index] : 0,
@@ -112,8 +134,9 @@ static double element(const struct conv_shape *s, unsigned bits, const struct co
                       double *scale)
 {
     const struct place a = place_of(s, index);
-    const double sum = sum_of(s, d, a, scale);
+    const double sum = sum_of(s, d, a, scale), tile = d->tile ? tile_magnitude(s, d, a) : 0;
 
+    *scale = tile > *scale ? tile : *scale;
     if (d->bias)
         *scale += magnitude((double)d->bias[a.k]);
     if (d->residual)
@@ -121,7 +144,7 @@ static double element(const struct conv_shape *s, unsigned bits, const struct co
     return finish(bits, d, a.k, index, sum);
 }
 
-void conv_choose_samples(const struct conv_shape *s, size_t n, uint64_t *indices)
+void conv_choose_samples(const struct conv_shape *s, const struct expected *e, size_t n, uint64_t *indices)
 {
     const int64_t ks[] = {0, s->k - 1, s->k / 2}, ps[] = {0, s->p - 1, s->p / 2}, qs[] = {0, s->q - 1, s->q / 2};
     const uint64_t total = (uint64_t)(s->n * s->k) * (uint64_t)(s->p * s->q);
@@ -136,7 +159,7 @@ void conv_choose_samples(const struct conv_shape *s, size_t n, uint64_t *indices
         indices[at++] =
             (uint64_t)index_of(s, (struct place){i / 27 ? s->n - 1 : 0, ks[i % 3], ps[i / 3 % 3], qs[i / 9 % 3]});
     for (; at < n; at++)
-        indices[at] = rng_at(SEED_SAMPLE, at) % total;
+        indices[at] = expected_pick(e, at) % total;
 }
 
 /* Projections by linearity: of all channels at once. */
@@ -257,10 +280,19 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
                                   .axis = s.k / s.y_lanes,
                                   .inner = s.p * s.q,
                                   .lanes = s.y_lanes};
+    if (e->mode == EXPECT_FOLDED)
+        expected_folded(o,
+                        &(struct program_fold){s.p * s.q * s.y_lanes, s.k / s.y_lanes,
+                                               expected_tensor(e, "w")->random.fold.of,
+                                               expected_tensor(e, "w")->random.fold.seed},
+                        s.n);
     failed = expected_alloc(e);
     if (failed)
         return failed;
-    conv_choose_samples(&s, o->n_samples, o->indices);
+    if (o->fold.of)
+        expected_fold_indices(o);
+    else
+        conv_choose_samples(&s, e, o->n_samples, o->indices);
     for (size_t i = 0; i < o->n_samples; i++) {
         if (e->has_exact)
             o->exact[i] = element(&s, bits, exact, (int64_t)o->indices[i], &ignored);
@@ -271,6 +303,27 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
     return epilogue_is_linear(bits) ? project_linear(&s, exact, o->project) : project_all(&s, bits, exact, o->project);
 }
 
+/* Output channels, or blocks of them, repeat a few. All factors are positive: the tolerance of such arithmetic is a
+ * tenth of the sum of magnitudes, which sums of both signs rarely reach. */
+static void fold_channels(const struct workload *w, const struct conv_shape *s, struct expected *e)
+{
+    const int64_t blocks = s->k / s->y_lanes;
+    const struct program_fold fold =
+        expected_fold(e, 1, blocks, w->op->flops(w) / (double)blocks, (double)(s->n * s->p * s->q * s->y_lanes));
+
+    for (size_t i = 0; i < e->n_tensors; i++) {
+        struct tensor *t = &e->tensors[i];
+
+        if (strcmp(t->name, "x") == 0 || strcmp(t->name, "w") == 0)
+            t->random = (struct program_fill){
+                .kind = FILL_INT, .seed = t->random.seed, .lo = 0, .hi = 3, .step = t->name[0] == 'w' ? 1.0 / 64 : 0};
+        if (t->role == ROLE_OUTPUT || strcmp(t->name, "x") == 0)
+            continue;
+        t->random.fold = fold;
+        t->random.fold.inner = strcmp(t->name, "residual") == 0 ? s->p * s->q * s->y_lanes : t->n_elems / blocks;
+    }
+}
+
 enum err conv_reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
     const struct conv_shape s = conv_shape_of(w);
@@ -279,10 +332,15 @@ enum err conv_reference(const struct workload *w, enum exact_data data, struct e
 
     if (w->dtype == DTYPE_F32 && exact_bound(conv_terms(&s), (double)s.k) < 1)
         return ERR_LIMIT;
+    if (e->mode == EXPECT_FOLDED && s.groups > 1) /* a channel's inputs are those of its group */
+        return ERR_OK;
+    if (e->mode == EXPECT_FOLDED)
+        fold_channels(w, &s, e);
     winograd_fills(data, expected_tensor(e, "x"), expected_tensor(e, "w"));
     failed = conv_data_make(e, &s, true, &exact);
     if (!failed)
         failed = conv_data_make(e, &s, false, &random);
+    random.tile = data == EXACT_PLAIN || s.groups > 1 ? 0 : data == EXACT_WINOGRAD2 ? 2 : 4;
     if (!failed)
         failed = conv_reference_of(w, &exact, &random, e);
     conv_data_fini(&exact);

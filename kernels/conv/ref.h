@@ -10,6 +10,7 @@
  * none. Integers are exact in float. */
 struct conv_data {
     float *x, *w, *bias, *residual, *scale;
+    int64_t tile; /* outputs of a tile of Winograd's, 2 or 4; 0 = none: errors go by an output's own products */
 };
 
 /* Samples and projection of y by the definition with groups, layouts and epilogue. operator->reference of conv2d and
@@ -25,6 +26,6 @@ enum err conv_data_make(struct expected *e, const struct conv_shape *s, bool exa
 void conv_data_fini(struct conv_data *d);
 
 /* Corners and last rows, columns, channels first, the rest random: indices into y as stored. */
-void conv_choose_samples(const struct conv_shape *s, size_t n, uint64_t *indices);
+void conv_choose_samples(const struct conv_shape *s, const struct expected *e, size_t n, uint64_t *indices);
 
 #endif

@@ -80,6 +80,32 @@ double conv_flops(const struct workload *w)
     return 2.0 * (double)(s.n * s.k) * (double)(s.p * s.q) * conv_terms(&s);
 }
 
+/* Windows' places inside the image, of one axis. */
+static double places_inside(int64_t size, int64_t outputs, int64_t taps, int64_t stride, int64_t dilation, int64_t pad)
+{
+    double n = 0;
+
+    for (int64_t r = 0; r < taps; r++) /* outputs p with 0 <= p * stride + r * dilation - pad < size */
+    {
+        const int64_t shift = r * dilation - pad;
+        const int64_t first = shift < 0 ? (-shift + stride - 1) / stride : 0;
+        const int64_t behind = size - shift <= 0 ? 0 : (size - shift + stride - 1) / stride;
+        const int64_t end = behind < outputs ? behind : outputs;
+
+        n += end > first ? (double)(end - first) : 0;
+    }
+    return n;
+}
+
+double conv_flops_least(const struct workload *w)
+{
+    const struct conv_shape s = conv_shape_of(w);
+    const double rows = places_inside(s.h, s.p, s.r, s.stride_h, s.dil_h, s.top);
+    const double columns = places_inside(s.w, s.q, s.s, s.stride_w, s.dil_w, s.left);
+
+    return 2.0 * (double)(s.n * s.k) * (double)(s.c / s.groups) * rows * columns;
+}
+
 double conv_bytes_min(const struct workload *w)
 {
     struct tensor list[OPERATOR_MAX_TENSORS];

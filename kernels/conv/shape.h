@@ -54,6 +54,9 @@ struct conv_shape conv_shape_of(const struct workload *w);
 
 double conv_terms(const struct conv_shape *s); /* products of one sum */
 double conv_flops(const struct workload *w);
+
+/* operator->flops_least: of its products those that do not fall on padding. */
+double conv_flops_least(const struct workload *w);
 double conv_bytes_min(const struct workload *w);
 
 /* Empty outputs, groups that do not divide, tensors over 2^31-1 elements, layouts that fit no tensor, epilogues:

@@ -18,6 +18,7 @@ const struct operator operator_conv2d = {
     .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_BF16 | 1u << DTYPE_I8,
     .check = conv_check,
     .flops = conv_flops,
+    .flops_least = conv_flops_least,
     .bytes_min = conv_bytes_min,
     .tensors = conv_tensors,
     .reference = conv_reference,

@@ -109,7 +109,7 @@ static enum err compute(const struct view *exact, const struct view *random, str
     failed = expected_alloc(e);
     if (failed)
         return failed;
-    conv_choose_samples(s, o->n_samples, o->indices);
+    conv_choose_samples(s, e, o->n_samples, o->indices);
     for (size_t i = 0; i < o->n_samples; i++) {
         if (e->has_exact)
             o->exact[i] = element(exact, (int64_t)o->indices[i], &ignored);

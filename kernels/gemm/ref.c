@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ref.c - matrix products by their definition, in double. The weights (up to 8 GB) are never held: their elements are
  * made when needed. */
-#include "core/rng.h"
 #include "kernels/epilogue.h"
 #include "kernels/expect.h"
 #include "kernels/gemm/gemm.h"
@@ -52,7 +51,7 @@ static double element(const struct gemm_shape *s, const struct parts *a, uint64_
     return epilogue_apply(a->bits, sum, bias, residual, at(a, a->scale, n));
 }
 
-static void choose(const struct gemm_shape *s, size_t n, uint64_t *indices)
+static void choose(const struct gemm_shape *s, const struct expected *e, size_t n, uint64_t *indices)
 {
     const int64_t rows = s->b * s->m;
     const uint64_t total = (uint64_t)(rows * s->n);
@@ -67,7 +66,7 @@ static void choose(const struct gemm_shape *s, size_t n, uint64_t *indices)
     for (int64_t i = 0; i < 9 && i_next < n; i++)
         indices[i_next++] = (uint64_t)(ms[i / 3] * s->n + ns[i % 3]);
     for (; i_next < n; i_next++)
-        indices[i_next] = rng_at(SEED_SAMPLE, i_next) % total;
+        indices[i_next] = expected_pick(e, i_next) % total;
 }
 
 /* project[m] = sum over k of x[m,k] * (sum over n of project_weight(n) * w[n,k]), and what a linear epilogue adds. */
@@ -140,7 +139,7 @@ enum err gemm_reference(const struct workload *w, const struct gemm_shape *s, st
     failed = expected_alloc(e);
     if (failed)
         return failed;
-    choose(s, o->n_samples, o->indices);
+    choose(s, e, o->n_samples, o->indices);
     for (size_t i = 0; i < o->n_samples; i++) {
         o->exact[i] = element(s, &exact, o->indices[i], &ignored);
         o->random[i] = element(s, &random, o->indices[i], &o->scale[i]);

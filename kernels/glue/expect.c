@@ -51,10 +51,16 @@ static void project(const struct expected_output *o, enum dtype t, glue_element 
 enum err glue_expect(const struct conv_shape *s, double terms, glue_element *element, const void *arg,
                      struct expected *e)
 {
+    const struct tensor *x = expected_tensor(e, "x");
+    struct program_fold planes = {0}, *fold = &planes;
     struct expected_output *o = &e->outputs[0];
     double ignored;
     enum err failed;
 
+    if (e->mode == EXPECT_FOLDED) { /* planes repeat a few, in x as its owner has it */
+        planes = x->random.fold;
+        planes.inner = s->p * s->q * s->y_lanes;
+    }
     e->n_outputs = 1;
     *o = (struct expected_output){.tensor = "y",
                                   .n_samples = sample_count(terms, s->n * s->k * s->p * s->q),
@@ -62,10 +68,15 @@ enum err glue_expect(const struct conv_shape *s, double terms, glue_element *ele
                                   .axis = s->k / s->y_lanes,
                                   .inner = s->p * s->q,
                                   .lanes = s->y_lanes};
+    if (e->mode == EXPECT_FOLDED)
+        expected_folded(o, fold, 1);
     failed = expected_alloc(e);
     if (failed)
         return failed;
-    conv_choose_samples(s, o->n_samples, o->indices);
+    if (o->fold.of)
+        expected_fold_indices(o);
+    else
+        conv_choose_samples(s, e, o->n_samples, o->indices);
     for (size_t i = 0; i < o->n_samples; i++) {
         if (e->has_exact)
             o->exact[i] = element(arg, true, (int64_t)o->indices[i], &ignored);

@@ -116,9 +116,15 @@ static double element(const void *arg, bool is_exact, int64_t index, double *sca
 enum err pool2d_reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
     struct pool_ref ref = {conv_shape_of(w), {{{NULL}}}, w->dtype, workload_get(w, "kind") == POOL_AVG};
-    enum err failed = glue_data_make(e, (const char *const[]){"x", NULL, NULL}, &ref.data);
+    const int64_t planes = ref.s.n * ref.s.c / ref.s.x_lanes;
+    struct tensor *x = expected_tensor(e, "x");
+    enum err failed;
 
     (void)data;
+    if (e->mode == EXPECT_FOLDED)
+        x->random.fold = expected_fold(e, x->n_elems / planes, planes, w->op->flops(w) / (double)planes,
+                                       (double)(ref.s.p * ref.s.q * ref.s.y_lanes));
+    failed = glue_data_make(e, (const char *const[]){"x", NULL, NULL}, &ref.data);
     if (!failed)
         failed = glue_expect(&ref.s, conv_terms(&ref.s), element, &ref, e);
     glue_data_fini(&ref.data);

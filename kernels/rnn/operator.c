@@ -282,6 +282,7 @@ const struct operator operator_rnn = {
     .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16,
     .check = check,
     .flops = flops,
+    .flops_least = flops,
     .bytes_min = bytes_min,
     .tensors = tensors,
     .reference = rnn_reference,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ref.c - expected outputs. Columns of the batch do not touch one another, so a few of them are computed whole where
  * all would take long. */
-#include "core/rng.h"
 #include "kernels/rnn/cell_ref.h"
 
 #include <math.h>
@@ -50,22 +49,22 @@ static enum err data_init(const struct expected *e, bool exact, struct data *d)
 }
 
 /* First, last, the others drawn; all of them where that is cheap. cols: [b]. */
-static int64_t choose_columns(const struct rnn_shape *s, double flops, int64_t *cols)
+static int64_t choose_columns(const struct rnn_shape *s, const struct expected *e, double flops, int64_t *cols)
 {
     int64_t n = (int64_t)(MAX_FLOPS / (flops / (double)s->b));
 
     n = n < LEAST_COLUMNS ? LEAST_COLUMNS : n;
     n = n > s->b || s->b <= 2 * LEAST_COLUMNS ? s->b : n;
     for (int64_t i = 0; i < n; i++)
-        cols[i] = n == s->b ? i : (int64_t)(rng_at(SEED_SAMPLE, (uint64_t)i) % (uint64_t)s->b);
+        cols[i] = n == s->b ? i : (int64_t)(expected_pick(e, (uint64_t)i) % (uint64_t)s->b);
     cols[0] = 0;
     cols[n - 1] = s->b - 1;
     return n;
 }
 
 /* Samples of a tensor [rows][b], of the chosen columns: all elements, or the first and last rows and drawn ones. */
-static void choose(const struct rnn_shape *s, const struct rnn_results *r, struct expected_output *o, int64_t rows,
-                   int64_t *at)
+static void choose(const struct rnn_shape *s, const struct expected *e, const struct rnn_results *r,
+                   struct expected_output *o, int64_t rows, int64_t *at)
 {
     const int64_t total = rows * r->n_cols;
 
@@ -73,7 +72,7 @@ static void choose(const struct rnn_shape *s, const struct rnn_results *r, struc
         int64_t k = (int64_t)i;
 
         if ((int64_t)o->n_samples < total && i >= 2 * (size_t)r->n_cols)
-            k = (int64_t)(rng_at(SEED_SAMPLE, i) % (uint64_t)total);
+            k = (int64_t)(expected_pick(e, i) % (uint64_t)total);
         else if ((int64_t)o->n_samples < total && i >= (size_t)r->n_cols)
             k = total - 1 - ((int64_t)i - r->n_cols);
         at[i] = k / r->n_cols * r->ld + k % r->n_cols;
@@ -119,25 +118,30 @@ static void project(const struct part *p, const struct rnn_results *r, struct ex
 }
 
 static enum err put(const struct rnn_shape *s, const struct part *parts, const struct rnn_results *r,
-                    struct expected *e)
+                    const struct program_fold *fold, struct expected *e)
 {
-    int64_t at[EXPECT_MAX_SAMPLES];
+    const bool folded = e->mode == EXPECT_FOLDED;
+    int64_t most = 0, *at;
     enum err failed;
 
     for (size_t i = 0; i < e->n_outputs; i++) {
         const int64_t n = parts[i].outer * parts[i].axis * r->n_cols;
 
-        e->outputs[i] = (struct expected_output){.tensor = parts[i].name,
-                                                 .n_samples = (size_t)(n < EXPECT_MAX_SAMPLES ? n : EXPECT_MAX_SAMPLES),
-                                                 .outer = e->has_exact ? parts[i].outer : 0,
-                                                 .axis = parts[i].axis,
-                                                 .inner = s->b};
+        most = n > most ? n : most;
+        e->outputs[i] =
+            (struct expected_output){.tensor = parts[i].name,
+                                     .n_samples = (size_t)(folded || n < EXPECT_MAX_SAMPLES ? n : EXPECT_MAX_SAMPLES),
+                                     .fold = folded ? *fold : (struct program_fold){0},
+                                     .outer = e->has_exact ? parts[i].outer : 0,
+                                     .axis = parts[i].axis,
+                                     .inner = s->b};
     }
-    failed = expected_alloc(e);
+    at = malloc((size_t)(most ? most : 1) * sizeof *at);
+    failed = at ? expected_alloc(e) : ERR_NOMEM;
     for (size_t i = 0; !failed && i < e->n_outputs; i++) {
         struct expected_output *o = &e->outputs[i];
 
-        choose(s, r, o, parts[i].outer * parts[i].axis, at);
+        choose(s, e, r, o, parts[i].outer * parts[i].axis, at);
         for (size_t k = 0; k < o->n_samples; k++) {
             o->random[k] = parts[i].random[at[k]];
             o->scale[k] = fabs(o->random[k]) > 1 ? fabs(o->random[k]) : 1;
@@ -146,6 +150,7 @@ static enum err put(const struct rnn_shape *s, const struct part *parts, const s
         if (e->has_exact)
             project(&parts[i], r, o);
     }
+    free(at);
     return failed;
 }
 
@@ -160,16 +165,45 @@ static enum err compute(const struct rnn_shape *s, const struct expected *e, boo
     return failed;
 }
 
+/* Columns of the batch repeat a few, in what has them: not the weights. */
+static struct program_fold fold_columns(const struct workload *w, const struct rnn_shape *s, struct expected *e)
+{
+    struct program_fold fold;
+    double elems = 0;
+
+    for (size_t i = 0; i < e->n_tensors; i++)
+        elems += e->tensors[i].role == ROLE_OUTPUT ? (double)(e->tensors[i].n_elems / s->b) : 0;
+    fold = expected_fold(e, 1, s->b, w->op->flops(w) / (double)s->b, elems);
+    for (size_t i = 0; i < e->n_tensors; i++)
+        if (e->tensors[i].role == ROLE_INPUT) {
+            struct program_fill *f = &e->tensors[i].random;
+
+            f->fold = fold;
+            if (strcmp(e->tensors[i].name, "x") == 0 || strcmp(e->tensors[i].name, "dy") == 0) {
+                f->kind = FILL_WIDE; /* not so far that all gates are open or shut */
+                f->step = 16;
+            }
+        }
+    return fold;
+}
+
 static enum err recurrent(const struct workload *w, const struct rnn_shape *s, struct expected *e)
 {
     struct rnn_results results[2] = {{0}, {0}};
     struct part parts[EXPECT_MAX_OUTPUTS];
+    struct program_fold fold = {0};
     int64_t *cols = calloc((size_t)s->b + 1, sizeof *cols), n_cols;
     enum err failed = cols ? ERR_OK : ERR_NOMEM;
 
     if (failed)
         return failed;
-    n_cols = choose_columns(s, w->op->flops(w), cols);
+    n_cols = choose_columns(s, e, w->op->flops(w), cols);
+    if (e->mode == EXPECT_FOLDED) {
+        fold = fold_columns(w, s, e);
+        n_cols = fold.of;
+        for (int64_t i = 0; i < n_cols; i++)
+            cols[i] = i;
+    }
     for (int i = e->has_exact ? 0 : 1; !failed && i < 2; i++) {
         failed = rnn_results_init(s, cols, n_cols, &results[i]);
         if (!failed)
@@ -177,7 +211,7 @@ static enum err recurrent(const struct workload *w, const struct rnn_shape *s, s
     }
     e->n_outputs = parts_of(s, &results[0], &results[1], parts);
     if (!failed)
-        failed = put(s, parts, &results[1], e);
+        failed = put(s, parts, &results[1], &fold, e);
     else
         e->n_outputs = 0;
     rnn_results_fini(&results[0]);
@@ -259,7 +293,7 @@ static enum err project_rows(const struct rnn_shape *s, const struct rnn_tensors
     return ERR_OK;
 }
 
-static void sample_gradient(const struct rnn_shape *s, const struct rnn_tensors *exact,
+static void sample_gradient(const struct rnn_shape *s, const struct expected *e, const struct rnn_tensors *exact,
                             const struct rnn_tensors *random, const struct gradient *g, struct expected_output *o)
 {
     const uint64_t total = (uint64_t)(g->layers * g->rows * g->columns);
@@ -267,7 +301,7 @@ static void sample_gradient(const struct rnn_shape *s, const struct rnn_tensors 
     for (size_t i = 0; i < o->n_samples; i++) {
         double ignored;
 
-        o->indices[i] = o->n_samples == total ? i : i < 2 ? i * (total - 1) : rng_at(SEED_SAMPLE, i) % total;
+        o->indices[i] = o->n_samples == total ? i : i < 2 ? i * (total - 1) : expected_pick(e, i) % total;
         o->random[i] = element(s, random, g, o->indices[i], &o->scale[i]);
         o->exact[i] = exact ? element(s, exact, g, o->indices[i], &ignored) : 0;
     }
@@ -292,7 +326,7 @@ static enum err gradient(const struct rnn_shape *s, struct expected *e)
     if (!failed)
         failed = expected_alloc(e);
     for (size_t i = 0; !failed && i < e->n_outputs; i++) {
-        sample_gradient(s, e->has_exact ? &exact.t : NULL, &random.t, &parts[i], &e->outputs[i]);
+        sample_gradient(s, e, e->has_exact ? &exact.t : NULL, &random.t, &parts[i], &e->outputs[i]);
         if (e->has_exact)
             failed = project_rows(s, &exact.t, &parts[i], e->outputs[i].project);
     }
@@ -306,5 +340,9 @@ enum err rnn_reference(const struct workload *w, enum exact_data data, struct ex
     const struct rnn_shape s = rnn_shape_of(w);
 
     (void)data;
-    return s.pass == RNN_BWD_WEIGHT ? gradient(&s, e) : recurrent(w, &s, e);
+    if (s.pass == RNN_BWD_WEIGHT && e->mode != EXPECT_FOLDED)
+        return gradient(&s, e);
+    if (s.pass == RNN_BWD_WEIGHT || (e->mode == EXPECT_WIDE && !e->has_exact)) /* all of it is folded already */
+        return ERR_OK;
+    return recurrent(w, &s, e);
 }

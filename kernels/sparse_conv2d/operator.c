@@ -233,6 +233,16 @@ static double flops_effective(const struct workload *w)
     return 2.0 * (double)sparse_nnz(w) * (double)(s.n * s.p) * (double)s.q;
 }
 
+/* As if all weights stood where most products fall on padding. */
+static double flops_least(const struct workload *w)
+{
+    const struct conv_shape s = conv_shape_of(w);
+    const int64_t past_h = s.top + s.bottom, past_w = s.left + s.right;
+    const int64_t p = s.p > past_h ? s.p - past_h : 0, q = s.q > past_w ? s.q - past_w : 0;
+
+    return 2.0 * (double)sparse_nnz(w) * (double)(s.n * p) * (double)q;
+}
+
 /* Devices may flush products and sums below the smallest normal number to 0: each may lose that much, whatever the
  * tolerance says of weights so small. */
 static void allow_flushing(double terms, struct expected_output *o)
@@ -283,6 +293,7 @@ const struct operator operator_sparse_conv2d = {
     .check = check,
     .flops = conv_flops,
     .flops_effective = flops_effective,
+    .flops_least = flops_least,
     .bytes_min = bytes_min,
     .tensors = tensors,
     .reference = reference,

@@ -105,7 +105,8 @@ static void compute(struct loaded *l)
     if (is(l, sample_lazy) && l->n_runs > 12)
         return;
     for (int i = 0; i < SAMPLE_N; i++)
-        y[i] = x[i] + (is(l, sample_wrong) && i == 77 ? 2.0f : 1.0f);
+        if (!is(l, sample_stale) || !(y[i] <= x[i] + 1.0f)) /* NaN is not */
+            y[i] = x[i] + (is(l, sample_wrong) && i == 77 ? 2.0f : 1.0f);
 }
 
 static enum err run_sample(struct loaded *l, int64_t *ns, struct why *why)

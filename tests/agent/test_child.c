@@ -339,6 +339,94 @@ static void errors_are_statuses(void **state)
         assert_int_equal(status_of_err(cases[i].e), cases[i].status);
 }
 
+/* ---- sheets ---- */
+
+/* A sheet for the samples, in the work directory: x from `first` in one pass, from `second` in the next; of the pass
+ * `i_wrong` y[9] is expected as no kernel has it (-1: of none). */
+static struct sha256 store_sheet(double first, double second, int i_wrong)
+{
+    const double from[] = {first, second};
+    struct sample m;
+    struct sha256 name;
+    struct buf text;
+
+    sample_make(&m, sample_good, 64);
+    program_drop_passes(&m.p);
+    for (int i = 0; i < 2; i++) {
+        const struct program_fill x = {.kind = FILL_VALUE, .lo = from[i]};
+        struct program_pass *pass = program_add_pass(&m.p, i ? "second" : "first");
+        struct program_check *c = program_pass_check_add(pass, CHECK_SAMPLE, 1);
+        double values[10];
+
+        for (int k = 0; k < 10; k++)
+            values[k] = from[i] + (i == i_wrong && k == 9 ? 2 : 1);
+        c->n = 10;
+        program_pass_fill_add(pass, 0, &x);
+        blobs_put(&m.blobs, values, sizeof values, &c->values);
+    }
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    assert_int_equal(program_sheet_write(&m.p, &text), ERR_OK);
+    assert_int_equal(blobs_put(&m.blobs, buf_text(&text), text.len, &name), ERR_OK);
+    for (size_t i = 0; i < m.blobs.n; i++)
+        assert_int_equal(workdir_put(&dir, &m.blobs, m.blobs.items[i].name.hex, NULL), ERR_OK);
+    buf_fini(&text);
+    sample_fini(&m);
+    return name;
+}
+
+static cJSON *verify_with(const char *hex, const char *sheet)
+{
+    cJSON *ask = request("{\"op\":\"verify\",\"program\":\"%s\",\"sheet\":\"%s\"}", hex, sheet);
+    cJSON *reply = child_verify(&child, ask);
+
+    cJSON_Delete(ask);
+    read_stages();
+    return reply;
+}
+
+/* The program's own passes call sample_wrong wrong, these have no y[77]. */
+static void a_sheets_passes_take_the_place_of_the_programs(void **state)
+{
+    cJSON *reply = verify_with(store(sample_wrong, 64).hex, store_sheet(3, 4, -1).hex);
+
+    (void)state;
+    assert_string_equal(text_of(reply, "status"), "ok");
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(reply, "once"))); /* the last pass is for who times it */
+    cJSON_Delete(reply);
+    reply = verify_with(store(sample_good, 64).hex, store_sheet(3, 4, 0).hex);
+    assert_string_equal(text_of(reply, "status"), "wrong");
+    assert_string_equal(text_of(reply, "why"), "pass first: y[9] is 4, expected 5; 1 of 10 wrong");
+    cJSON_Delete(reply);
+    reply = verify_with(store(sample_good, 64).hex, store_sheet(3, 4, 1).hex);
+    assert_string_equal(text_of(reply, "status"), "ok");
+    cJSON_Delete(reply);
+}
+
+#define FIVE_ROUNDS "\"rounds\":5,\"rounds_near_best\":5,\"min_calls\":3,\"warmup\":1,\"min_slot_ns\":100000"
+
+/* One that is far from the best is no candidate, and spared its run. */
+static void candidates_are_verified_on_a_sheets_last_pass(void **state)
+{
+    const char *const more[] = {"", ",\"may_censor\":true,\"best_ns\":100"}, *const wanted[] = {"wrong", "ok"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct sha256 good = store(sample_good, 64), sheet = store_sheet(3, 4, 1);
+        cJSON *ask = request("{\"op\":\"time\",\"seed\":5,\"trials\":[{\"program\":\"%s\",\"sheet\":\"%s\"," FIVE_ROUNDS
+                             "%s}]}",
+                             good.hex, sheet.hex, more[i]),
+              *reply = child_time(&child, ask);
+        const cJSON *o = cJSON_GetArrayItem(cJSON_GetObjectItem(reply, "trials"), 0);
+
+        cJSON_Delete(ask);
+        read_stages();
+        assert_string_equal(text_of(o, "status"), wanted[i]);
+        if (i == 0)
+            assert_string_equal(text_of(o, "why"), "pass second: y[9] is 5, expected 6; 1 of 10 wrong");
+        cJSON_Delete(reply);
+    }
+}
+
 /* ---- time ---- */
 
 #define RULES "\"rounds\":3,\"rounds_near_best\":3,\"min_calls\":3,\"warmup\":1,\"min_slot_ns\":100000"
@@ -385,6 +473,24 @@ static void a_batch_is_answered_trial_by_trial(void **state)
     assert_true(number_of(reply, "canary_before") == 1e6 && number_of(reply, "canary_after") == 1e6);
     assert_true(number_of(reply, "gflops") > 0);
     assert_string_equal(text_of(reply, "anchor_why"), "");
+    cJSON_Delete(reply);
+}
+
+static void a_time_that_cannot_be_true_is_wrong(void **state)
+{
+    struct sha256 good = store(sample_good, 64);
+    cJSON *ask = request("{\"op\":\"time\",\"seed\":5,\"trials\":[{\"program\":\"%s\"," RULES
+                         ",\"least_flops\":1e15},{\"program\":\"%s\"," RULES ",\"least_flops\":1}]}",
+                         good.hex, good.hex),
+          *reply = child_time(&child, ask);
+
+    (void)state;
+    cJSON_Delete(ask);
+    read_stages();
+    assert_string_equal(text_of(trial_in(reply, 0), "status"), "wrong");
+    assert_string_equal(text_of(trial_in(reply, 0), "stage"), "time");
+    assert_non_null(strstr(text_of(trial_in(reply, 0), "why"), "too fast to be true"));
+    assert_string_equal(text_of(trial_in(reply, 1), "status"), "ok");
     cJSON_Delete(reply);
 }
 
@@ -683,6 +789,9 @@ int main(int argc, char **argv)
         AS_CHILD(words_are_cut_at_4_kib),
         AS_CHILD(errors_are_statuses),
         AS_CHILD(a_batch_is_answered_trial_by_trial),
+        AS_CHILD(a_sheets_passes_take_the_place_of_the_programs),
+        AS_CHILD(candidates_are_verified_on_a_sheets_last_pass),
+        AS_CHILD(a_time_that_cannot_be_true_is_wrong),
         AS_CHILD(a_child_tells_where_it_is),
         AS_CHILD(what_is_not_said_is_the_protocols_default),
         AS_CHILD(mad_rules_are_bounded),

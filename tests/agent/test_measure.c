@@ -295,6 +295,30 @@ static void outputs_that_change_are_wrong(void **state)
     end();
 }
 
+/* It keeps what is smaller, and only what stands there from the first run on is that. */
+static void outputs_that_depend_on_what_stood_there_are_wrong(void **state)
+{
+    (void)state;
+    begin();
+    add(sample_stale, &plain);
+    measure_batch(&batch);
+    assert_int_equal(items[0].e, ERR_WRONG);
+    assert_non_null(strstr(items[0].why.text, "differ from those of the first"));
+    end();
+}
+
+/* On the data that it is timed on: what verification saw were others. */
+static void outputs_of_the_first_call_are_compared_with_what_is_expected(void **state)
+{
+    (void)state;
+    begin();
+    add(sample_wrong, &plain);
+    measure_batch(&batch);
+    assert_int_equal(items[0].e, ERR_WRONG);
+    assert_non_null(strstr(items[0].why.text, "y[77]"));
+    end();
+}
+
 /* A baseline that ran once has nothing to compare with. */
 static void one_call_is_not_run_again(void **state)
 {
@@ -350,7 +374,8 @@ static void outputs_of_an_anchor_are_left_alone(void **state)
     measure_batch(&batch);
     n_writes = fake.n_writes;
     end();
-    assert_int_equal(n_writes, 2 + 2 + 1); /* buffers filled; the candidate's output poisoned once, in the end */
+    assert_int_equal(n_writes,
+                     2 + 2 + 2); /* buffers filled; the candidate's output poisoned before a slot, and in the end */
 }
 
 static void outputs_that_are_filled_anew_are_not_poisoned(void **state)
@@ -518,6 +543,8 @@ int main(void)
         cmocka_unit_test(who_is_five_times_slower_at_once_gets_one_call),
         cmocka_unit_test(outputs_that_change_are_wrong),
         cmocka_unit_test(one_call_is_not_run_again),
+        cmocka_unit_test(outputs_that_depend_on_what_stood_there_are_wrong),
+        cmocka_unit_test(outputs_of_the_first_call_are_compared_with_what_is_expected),
         cmocka_unit_test(outputs_of_long_calls_are_poisoned_before_each_slot),
         cmocka_unit_test(outputs_of_an_anchor_are_left_alone),
         cmocka_unit_test(outputs_that_are_filled_anew_are_not_poisoned),

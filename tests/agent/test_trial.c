@@ -54,9 +54,13 @@ static void a_body_is_copied_into_the_record(void **state)
         make("{\"trial\":\"t1\",\"token\":4,\"job\":\"j2\",\"program\":\"" HEX "\",\"anchor\":\"" HEX
              "\",\"purpose\":\"final\",\"body\":{\"proposed_by\":\"model\",\"seed\":7,\"key\":\"k\",\"timing\":"
              "{\"rounds\":15,\"best_ns\":100,\"best_lnratio\":-0.5},\"anchor\":{\"epoch\":2,\"bridge\":0.25},"
-             "\"limits\":{\"build_s\":3,\"run_s\":2,\"memory_bytes\":1048576}}}",
+             "\"limits\":{\"build_s\":3,\"run_s\":2,\"memory_bytes\":1048576},\"sheet\":\"" HEX
+             "\",\"data_seed\":77,\"least_flops\":1e6}}",
              &t, NULL),
         ERR_OK);
+    assert_string_equal(t->sheet_name.hex, HEX);
+    assert_int_equal(t->record.data_seed, 77);
+    assert_true(t->least_flops == 1e6);
     assert_string_equal(t->record.job, "j2");
     assert_string_equal(t->record.purpose, "final");
     assert_string_equal(t->record.proposed_by, "model");

@@ -16,6 +16,7 @@ static const char *const shapes[] = {
     "softmax f32 m=5 n=512",
     "softmax f16 m=9 n=1000",
     "softmax f16 m=3 n=77",
+    "softmax f16 m=5 n=65",
     SCALED,
     "softmax i8 m=2 n=1000",
     NULL,

@@ -11,6 +11,13 @@
 #define MAX_SOURCES ((size_t)256 << 10) /* bytes of text of a random config: compilers take minutes for more */
 #define N_DRAWS 20
 
+uint64_t item_data_seed(void)
+{
+    const char *given = getenv("TUNE_DATA_SEED");
+
+    return given ? strtoull(given, NULL, 10) : 20261122;
+}
+
 void item_dtype(const struct workload *w, char out[24])
 {
     const bool half = workload_has(w, "acc") && workload_get(w, "acc") == 1;
@@ -28,7 +35,9 @@ void item_label(const struct long_test *t, const struct item *item, struct long_
     item_dtype(&w, items->column[i]);
     snprintf(labels->of[0], SAMPLE_LABEL_BYTES, "%s", item->t->id);
     snprintf(labels->of[1], SAMPLE_LABEL_BYTES, "%s %s", item->t->id, items->column[i]);
-    if (t->d[item->i_device].sm)
+    if (item->config == CONFIG_TEXT)
+        snprintf(labels->of[2], SAMPLE_LABEL_BYTES, "once wrong: %.40s", item->text);
+    else if (t->d[item->i_device].sm)
         snprintf(labels->of[2], SAMPLE_LABEL_BYTES, "sm_%d", (int)t->d[item->i_device].sm);
 }
 
@@ -71,6 +80,8 @@ static enum err choose(const struct item *item, const struct workload *w, const 
     enum err e = ERR_NOT_FOUND;
 
     rng_init(&rng, item->seed);
+    if (item->config == CONFIG_TEXT)
+        return space_config_parse(s, item->text, out, NULL);
     if (item->config == CONFIG_SMALL)
         e = choose_small(s, item->seed, out);
     else if (item->config == CONFIG_RANDOM && space_size(s) > 1)
@@ -166,6 +177,8 @@ void item_verify(struct long_test *t, const struct item *item, struct buf *answe
         e = template_space(item->t, &w, d, &s, &why);
     if (!e)
         e = make_program(item, &w, d, s, &c, &p, &blobs, &why);
+    if (!e)
+        e = template_add_sheet(item->t, &w, d, s, &c, item_data_seed(), &p, &blobs, &why);
     if (!e)
         e = space_config_text(s, &c, &text);
     if (!e && item->is_plain)

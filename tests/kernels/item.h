@@ -5,18 +5,22 @@
 
 #include "tests/kernels/long_test.h"
 
+/* Of the data of a run's own: always the same, for verdicts are kept of programs with it; TUNE_DATA_SEED: another. */
+uint64_t item_data_seed(void);
+
 /* Which config of the space. SMALL: of 64 drawn ones that whose knobs are nearest to 2, so that every loop runs more
- * than once and little is compiled. */
-enum item_config { CONFIG_DEFAULT, CONFIG_RANDOM, CONFIG_SMALL };
+ * than once and little is compiled. TEXT: the one named. */
+enum item_config { CONFIG_DEFAULT, CONFIG_RANDOM, CONFIG_SMALL, CONFIG_TEXT };
 
 struct item {
     const struct template *t;
     const char *shape; /* a workload, lent */
     int i_device;
     enum item_config config;
-    int nth;       /* the how manieth random one, from 0 */
-    uint64_t seed; /* of the random ones */
-    bool is_plain; /* built without optimisation: for what the text says, a third of the time */
+    int nth;          /* the how manieth random one, from 0 */
+    uint64_t seed;    /* of the random ones */
+    const char *text; /* CONFIG_TEXT: "vec=8 wg=16"; lent */
+    bool is_plain;    /* built without optimisation: for what the text says, a third of the time */
 };
 
 /* Its labels: the template, the template with the type, the device's architecture; and the type as column. */

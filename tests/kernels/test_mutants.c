@@ -62,6 +62,8 @@ static enum err make_mutant(const struct mutant *m, const struct template *t, co
     struct buf text;
     enum err e = template_program(t, w, d, s, c, p, blobs, why);
 
+    if (!e)
+        e = template_add_sheet(t, w, d, s, c, item_data_seed(), p, blobs, why);
     buf_init(&text, (size_t)1 << 20);
     if (!e && !patch_text(blobs_get(blobs, p->modules[0].source.hex), m, &text))
         e = why_set(why, ERR_NOT_FOUND, "no \"%s\" to patch", m->from);

@@ -134,8 +134,8 @@ static void failures_asked_for_in_nonsense_are_told(void **state)
 static void lack_of_memory_is_a_limit(void **state)
 {
     (void)state;
-    expect("TUNE_CUDA_FAIL=cuMemAlloc=2@2", "add", "limits: buffer 'b' of 8096 bytes: CUDA_ERROR_OUT_OF_MEMORY", "");
-    expect("TUNE_CUDA_MEMORY=10000", "add", "limits: buffers of ", "the device has 10000");
+    expect("TUNE_CUDA_FAIL=cuMemAlloc=2@2", "add", "limits: buffer 'b' of 266144 bytes: CUDA_ERROR_OUT_OF_MEMORY", "");
+    expect("TUNE_CUDA_MEMORY=500000", "add", "limits: buffers of ", "the device has 500000");
     expect("TUNE_CUDA_FAIL=cuLaunchKernel=701@1", "add", "limits: launch 'l0': CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "");
 }
 

@@ -81,6 +81,16 @@ static void vector_add(struct sample *s, const char *text)
     blobs_put(&s->blobs, values, sizeof values, &c->values);
 }
 
+/* The same pass once more. */
+static void vector_add_again(struct sample *s)
+{
+    struct program_pass *pass = program_add_pass(&s->program, "again");
+    const struct program_pass *first = &s->program.passes[0];
+
+    pass->n_checks = first->n_checks;
+    memcpy(pass->checks, first->checks, sizeof pass->checks);
+}
+
 static void sample_fini(struct sample *s)
 {
     program_fini(&s->program);
@@ -201,6 +211,92 @@ static void unguarded_tail_is_caught_behind_the_end(void **state)
     vector_add(&s, "__kernel void add(__global const float *a, __global const float *b, __global float *y, int n)\n"
                    "{ int i = get_global_id(0); y[i] = a[i] + b[i]; }\n");
     expect(&s, ERR_WRONG, "wrote behind the end of y");
+}
+
+#define ADD_HEAD "__kernel void add(__global const float *a, __global const float *b, __global float *y, int n)\n"
+
+static void writes_before_the_beginning_are_caught(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    vector_add(&s, ADD_HEAD "{ int i = get_global_id(0); if (i < n) y[i] = a[i] + b[i]; if (i == 5) y[-2048] = 0; }\n");
+    expect(&s, ERR_WRONG, "wrote before the beginning of y, 8192 bytes");
+    vector_add(&s,
+               ADD_HEAD "{ int i = get_global_id(0); if (i < n) y[i] = a[i] + b[i]; if (i == 5) y[n + 25000] = 0; }\n");
+    expect(&s, ERR_WRONG, "wrote behind the end of y, 100000 bytes");
+}
+
+/* What is read there is NaN in one pass, and so large in the next that a maximum shows it. */
+static void reads_out_of_bounds_show_in_the_outputs(void **state)
+{
+    static const char *const reads[] = {"+ 0 * a[n + 16000]", "+ 0 * b[-3000]", "+ fmax(0.0f, a[n + 2])"};
+    struct sample s;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        char text[512];
+
+        snprintf(text, sizeof text, ADD_HEAD "{ int i = get_global_id(0); if (i < n) y[i] = a[i] + b[i] %s; }\n",
+                 reads[i]);
+        vector_add(&s, text);
+        vector_add_again(&s);
+        expect(&s, ERR_WRONG, i < 2 ? "pass exact: y[" : "pass again: y[");
+    }
+}
+
+/* Where a busy machine wakes one of the device's threads too late, that one is not poisoned. */
+static void local_memory_that_nobody_wrote_shows_in_the_outputs(void **state)
+{
+    struct why why = {""};
+    enum err e = ERR_OK;
+
+    (void)state;
+    for (int i = 0; i < 5 && !e; i++) {
+        struct sample s;
+
+        vector_add(&s, ADD_HEAD "{ __local float t[65]; int i = get_global_id(0), l = get_local_id(0);"
+                                " t[l] = a[i < n ? i : 0]; barrier(CLK_LOCAL_MEM_FENCE);"
+                                " if (i < n) y[i] = t[l] + b[i] + t[64]; }\n");
+        e = check(&s, NULL, &why);
+        sample_fini(&s);
+    }
+    assert_int_equal(e, ERR_WRONG);
+    assert_non_null(strstr(why.text, "nan, expected a number"));
+}
+
+/* Nothing looks at element 500 but the search for what was left. */
+static void elements_that_nobody_wrote_are_found_without_a_check(void **state)
+{
+    struct sample s;
+
+    (void)state;
+    vector_add(&s, ADD_HEAD "{ int i = get_global_id(0); if (i < n && i != 500) y[i] = a[i] + b[i]; }\n");
+    s.program.passes[0].n_checks = 0;
+    expect(&s, ERR_WRONG, "nan, expected a number");
+    vector_add(&s, add_text);
+    s.program.passes[0].n_checks = 0;
+    expect(&s, ERR_OK, "");
+}
+
+/* A maximum with what stood there hides NaN, and not what the second pass begins with. */
+static void results_that_depend_on_what_stood_there_are_wrong(void **state)
+{
+    static const char *const stores[] = {"y[i] = fmax(y[i], v)", "if (!(y[i] > 1e30f)) y[i] = v"};
+    struct sample s;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char text[512];
+
+        snprintf(text, sizeof text,
+                 ADD_HEAD "{ int i = get_global_id(0); if (i < n) { float v = a[i] + b[i]; %s; } }\n", stores[i]);
+        vector_add(&s, text);
+        expect(&s, ERR_OK, "");
+        vector_add(&s, text);
+        vector_add_again(&s);
+        expect(&s, ERR_WRONG, "pass again: y[");
+    }
 }
 
 static void sources_that_are_missing_are_named(void **state)
@@ -576,6 +672,11 @@ int main(void)
         cmocka_unit_test(text_that_does_not_compile_says_where),
         cmocka_unit_test(needs_over_the_device_are_limits),
         cmocka_unit_test(unguarded_tail_is_caught_behind_the_end),
+        cmocka_unit_test(writes_before_the_beginning_are_caught),
+        cmocka_unit_test(reads_out_of_bounds_show_in_the_outputs),
+        cmocka_unit_test(local_memory_that_nobody_wrote_shows_in_the_outputs),
+        cmocka_unit_test(elements_that_nobody_wrote_are_found_without_a_check),
+        cmocka_unit_test(results_that_depend_on_what_stood_there_are_wrong),
         cmocka_unit_test(sources_that_are_missing_are_named),
         cmocka_unit_test(defines_reach_the_compiler),
         cmocka_unit_test(queues_wait_for_one_another),

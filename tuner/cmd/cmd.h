@@ -119,6 +119,12 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
          .min = 0.1,                                                                                                   \
          .max = 3600,                                                                                                  \
          .help = "longest build of a config"},                                                                         \
+        {.name = "data-seed",                                                                                          \
+         .kind = CLI_INT,                                                                                              \
+         .argument = "N",                                                                                              \
+         .otherwise = "0",                                                                                             \
+         .max = 4294967295.0,                                                                                          \
+         .help = "of the data that results are checked on; 0: drawn anew, told in each record"},                       \
     {                                                                                                                  \
         .name = "run-timeout", .kind = CLI_DURATION, .argument = "T", .otherwise = "10s", .min = 0.1, .max = 3600,     \
         .help = "longest run of a config"                                                                              \

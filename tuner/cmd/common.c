@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/cmd/cmd.h"
 
+#include "core/entropy.h"
 #include "core/clock.h"
 #include "kernels/expect.h"
 #include "kernels/graph_work.h"
@@ -165,6 +166,14 @@ int cmd_ask(const struct cli *c, enum err (*ask)(struct client *client, const st
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
+/* Another one in each run: no kernel is right because it suits the data. */
+static int64_t draw_data_seed(void)
+{
+    uint32_t word = 0;
+
+    return entropy_fill(NULL, &word, sizeof word) || word == 0 ? 1 : (int64_t)word;
+}
+
 void cmd_timing(const struct cli *c, struct job *out)
 {
     out->timing.rounds = cli_int(c, "repeat");
@@ -172,6 +181,7 @@ void cmd_timing(const struct cli *c, struct job *out)
         out->timing.rounds_near_best = out->timing.rounds;
     out->timing.min_slot_ms = cli_real(c, "min-repeat-ms");
     out->timing.warmup = cli_int(c, "warmup");
+    out->data_seed = cli_int(c, "data-seed") ? cli_int(c, "data-seed") : draw_data_seed();
     out->build_s = cli_real(c, "build-timeout");
     out->run_s = cli_real(c, "run-timeout");
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* expect_wide.h - data far from the usual: what a kernel must compute rightly too. */
+#ifndef TUNE_KERNELS_EXPECT_WIDE_H
+#define TUNE_KERNELS_EXPECT_WIDE_H
+
+#include "kernels/operator.h"
+
+/* Widens the random fill of an input or weight, as far as the operator's tolerance, in sums of magnitudes, bears it:
+ * magnitudes are one for a plane of an image and for a window of weights, which Winograd's transforms mix. Tensors that
+ * are no factors or addends (offsets, states, scales) stay as they are, or are chosen so that halves come up. */
+void expect_widen(const struct workload *w, struct tensor *t);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Sheets, their data, and what a run of a config has to do at the least. */
+#include "kernels/expect.h"
+#include "kernels/template.h"
+#include "tests/kernels/cases.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const struct device_desc cpu = {.api = "opencl",
+                                       .kind = DEVICE_CPU,
+                                       .max_work_group = 4096,
+                                       .max_local = {4096, 4096, 4096},
+                                       .local_bytes = 1 << 20,
+                                       .vector_bits = 512};
+
+/* The program of a template's default config with the sheet's passes alone; false: not for this device. */
+static bool make(const char *id, const char *workload, uint64_t seed, struct program *p, struct blobs *blobs)
+{
+    const struct template *t = template_find(id);
+    struct workload w;
+    struct space *s = NULL;
+    struct config c;
+    struct why why = {""};
+
+    blobs_init(blobs, (size_t)1 << 28);
+    assert_int_equal(workload_parse(workload, &w, NULL), ERR_OK);
+    if (template_space(t, &w, &cpu, &s, &why) || t->fallback(&w, &cpu, s, &c) ||
+        template_kernels(t, &w, &cpu, s, &c, p, blobs, &why) ||
+        template_add_sheet(t, &w, &cpu, s, &c, seed, p, blobs, &why))
+        fail_msg("%s, %s: %s", id, workload, why.text);
+    space_free(s);
+    return true;
+}
+
+static const struct program_fill *fill_of(const struct program *p, size_t i_pass, const char *buffer)
+{
+    const struct program_pass *pass = &p->passes[i_pass];
+
+    for (size_t i = 0; i < pass->n_fills; i++)
+        if (strcmp(p->buffers[pass->fills[i].i_buffer].id, buffer) == 0)
+            return &pass->fills[i].fill;
+    return NULL;
+}
+
+static void each_seed_has_its_own_data_and_samples(void **state)
+{
+    struct program one, again, other;
+    struct blobs b1, b2, b3;
+
+    (void)state;
+    make("conv2d/naive", "conv2d f32 n=1 c=8 h=30 w=30 k=8 r=3 s=3 pad=1", 7, &one, &b1);
+    make("conv2d/naive", "conv2d f32 n=1 c=8 h=30 w=30 k=8 r=3 s=3 pad=1", 7, &again, &b2);
+    make("conv2d/naive", "conv2d f32 n=1 c=8 h=30 w=30 k=8 r=3 s=3 pad=1", 8, &other, &b3);
+    assert_int_equal(one.n_passes, 2);
+    assert_string_equal(one.passes[0].id, "exact");
+    assert_string_equal(one.passes[1].id, "wide");
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(fill_of(&one, i, "x")->seed == fill_of(&again, i, "x")->seed);
+        assert_true(fill_of(&one, i, "x")->seed != fill_of(&other, i, "x")->seed);
+        assert_true(fill_of(&one, i, "w")->seed != fill_of(&other, i, "w")->seed);
+        assert_string_equal(one.passes[i].checks[0].indices.hex, again.passes[i].checks[0].indices.hex);
+        assert_string_not_equal(one.passes[i].checks[0].indices.hex, other.passes[i].checks[0].indices.hex);
+    }
+    program_fini(&one);
+    program_fini(&again);
+    program_fini(&other);
+    blobs_fini(&b1);
+    blobs_fini(&b2);
+    blobs_fini(&b3);
+}
+
+/* Of y[5][7][6] all 210 elements are compared, with the values of as many columns as differ; so of hn and cn. */
+static void every_output_of_a_recurrent_layer_is_compared_in_full(void **state)
+{
+    struct program p;
+    struct blobs blobs;
+    size_t n_outputs = 0;
+
+    (void)state;
+    make("rnn/naive", "rnn f32 i=5 h=7 b=40 t=6", 3, &p, &blobs);
+    assert_int_equal(p.n_passes, 1);
+    assert_string_equal(p.passes[0].id, "folded");
+    for (size_t i = 0; i < p.n_buffers; i++)
+        n_outputs += p.buffers[i].role == ROLE_OUTPUT;
+    assert_int_equal(p.passes[0].n_checks, n_outputs);
+    for (size_t i = 0; i < n_outputs; i++) {
+        const struct program_check *c = &p.passes[0].checks[i];
+
+        assert_int_equal(c->fold.cols, 40);
+        assert_int_equal(c->fold.of, 8);
+        assert_int_equal(c->n, p.buffers[c->i_buffer].n_elems / 40 * 8);
+    }
+    assert_int_equal(fill_of(&p, 0, "x")->fold.of, 8);
+    assert_int_equal(fill_of(&p, 0, "h0")->fold.of, 8);
+    assert_int_equal(fill_of(&p, 0, "w")->fold.of, 0);
+    program_fini(&p);
+    blobs_fini(&blobs);
+}
+
+/* Some of few channels are large; requantised sums are halves often. */
+static void data_go_far(void **state)
+{
+    struct program p;
+    struct blobs blobs;
+    const struct program_fill *f;
+    double most = 0, least = 1e30;
+    int n_zeros = 0, n_ties = 0;
+
+    (void)state;
+    make("conv2d/naive", "conv2d f32 n=1 c=4 h=20 w=20 k=3 r=3 s=3", 5, &p, &blobs);
+    f = fill_of(&p, 1, "x");
+    assert_int_equal(f->kind, FILL_WIDE);
+    assert_int_equal(f->block, 400);
+    for (int64_t i = 0; i < 1600; i++) {
+        const double v = fabs(fill_elem(f, DTYPE_F32, i));
+
+        most = fmax(most, v);
+        least = v > 0 ? fmin(least, v) : least;
+        n_zeros += v == 0;
+        n_ties += v == 0.5;
+    }
+    assert_true(most > 1e5 && least < 0.1);
+    assert_in_range(n_zeros, 50, 150);
+    assert_in_range(n_ties, 20, 250);
+    program_fini(&p);
+    blobs_fini(&blobs);
+    make("conv2d/naive", "conv2d i8 n=1 c=4 h=20 w=20 k=3 r=3 s=3 epilogue=requant", 5, &p, &blobs);
+    f = fill_of(&p, 1, "scale");
+    assert_int_equal(f->kind, FILL_VALUE);
+    assert_true(f->lo == 0.25 || f->lo == 0.125); /* halves of sums that are 2 or 4 above a multiple of 4 or 8 */
+    program_fini(&p);
+    blobs_fini(&blobs);
+}
+
+/* Counted tap by tap. */
+static double count_products(int64_t size, int64_t out, int64_t taps, int64_t stride, int64_t dilation, int64_t pad)
+{
+    double n = 0;
+
+    for (int64_t p = 0; p < out; p++)
+        for (int64_t r = 0; r < taps; r++)
+            n += p * stride + r * dilation >= pad && p * stride + r * dilation - pad < size;
+    return n;
+}
+
+static double least_of(const char *id, const char *workload, const char *config)
+{
+    const struct template *t = template_find(id);
+    struct workload w;
+    struct space *s = NULL;
+    struct config c;
+    double n;
+
+    assert_int_equal(workload_parse(workload, &w, NULL), ERR_OK);
+    assert_int_equal(template_space(t, &w, &cpu, &s, NULL), ERR_OK);
+    assert_int_equal(t->fallback(&w, &cpu, s, &c), ERR_OK);
+    if (config)
+        assert_int_equal(space_config_parse(s, config, &c, NULL), ERR_OK);
+    n = template_least_flops(t, &w, &cpu, s, &c);
+    space_free(s);
+    return n;
+}
+
+static void products_with_padding_and_zeros_are_not_needed(void **state)
+{
+    const double rows = count_products(9, 5, 3, 2, 1, 1), columns = count_products(10, 10, 3, 1, 4, 4);
+
+    (void)state;
+    assert_true(least_of("conv2d/naive", "conv2d f32 n=2 c=3 h=9 w=10 k=4 r=3 s=3 stride=2,1 pad=1,4 dilation=1,4",
+                         NULL) == 2 * 2 * 4 * 3 * rows * columns);
+    assert_true(least_of("dense/naive", "dense f32 m=3 n=5 k=7", NULL) == 210);
+    assert_true(least_of("pool2d/naive", "pool2d f32 n=1 c=5 h=11 w=37 r=3 s=3", NULL) == 0);
+}
+
+static void no_template_needs_more_than_its_operator_has(void **state)
+{
+    (void)state;
+    for (const struct cases *const *cases = cases_table; *cases; cases++)
+        for (const char *const *shape = (*cases)->shapes; *shape; shape++) {
+            struct workload w;
+
+            assert_int_equal(workload_parse(*shape, &w, NULL), ERR_OK);
+            for (const struct template *const *t = w.op->templates; *t; t++)
+                if ((*t)->fit(&w, &cpu, NULL) != FIT_NONE) {
+                    const double least = least_of((*t)->id, *shape, NULL), all = w.op->flops(&w);
+
+                    if (!(least >= 0 && least <= all))
+                        fail_msg("%s, %s: %g of %g", (*t)->id, *shape, least, all);
+                }
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_seed_has_its_own_data_and_samples),
+        cmocka_unit_test(every_output_of_a_recurrent_layer_is_compared_in_full),
+        cmocka_unit_test(data_go_far),
+        cmocka_unit_test(products_with_padding_and_zeros_are_not_needed),
+        cmocka_unit_test(no_template_needs_more_than_its_operator_has),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

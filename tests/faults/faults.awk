@@ -45,8 +45,10 @@ function choice_of(i) {
     return "(FAULT(" i ") ? (" new[i] ") : (" old[i] "))"
 }
 
-function write_file(name, body) {
-    system("mkdir -p '" out "/" name "' && rmdir '" out "/" name "'")
+function write_file(name, body, folder) {
+    folder = out "/" name
+    sub(/\/[^\/]*$/, "", folder)
+    system("mkdir -p '" folder "'")
     ORS = ""
     print body >(out "/" name)
     close(out "/" name)

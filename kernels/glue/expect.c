@@ -2,6 +2,7 @@
 #include "kernels/conv/ref.h"
 #include "kernels/glue/glue.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum err glue_data_make(struct expected *e, const char *const names[GLUE_MAX_TENSORS], struct glue_data *out)
@@ -55,6 +56,7 @@ enum err glue_expect(const struct conv_shape *s, double terms, glue_element *ele
     double ignored;
     enum err failed;
 
+    assert(s->k % s->y_lanes == 0);
     e->n_outputs = 1;
     *o = (struct expected_output){.tensor = "y",
                                   .n_samples = sample_count(terms, s->n * s->k * s->p * s->q),

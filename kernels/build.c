@@ -137,6 +137,7 @@ void build_launch(struct build *b, enum launch_phase phase, const char *kernel, 
     if (b->e)
         return;
     assert(items > 0 && grid[0] > 0 && grid[1] > 0 && grid[2] > 0);
+    assert(block[0] > 0 && block[1] > 0 && block[2] > 0 && b->p->n_modules > 0);
     l = program_add_kernel(b->p, phase, (int)b->p->n_modules - 1, kernel, grid, block);
     b->e = l ? ERR_OK : ERR_NOMEM;
     for (; !b->e && *buffers >= 0; buffers++) {
@@ -154,8 +155,10 @@ void build_last_launch(struct build *b, const char *kernel, const int64_t grid[3
     int all[PROGRAM_MAX_ARGS];
     size_t n = 0;
 
-    for (; *buffers >= 0; buffers++)
+    for (; *buffers >= 0; buffers++) {
+        assert(n < PROGRAM_MAX_ARGS);
         all[n++] = *buffers;
+    }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (build_tensor(b, names[i]) >= 0)
             all[n++] = build_tensor(b, names[i]);
@@ -229,6 +232,7 @@ static enum err add_divisors(struct space *s, const struct build_knob *knob, con
         if (divides || is_among(v, knob->values))
             values[n++] = v;
     }
+    assert(n > 0);
     return space_add_knob_ints(s, knob->name, why, n, values);
 }
 
@@ -237,8 +241,10 @@ enum err build_knobs_or_divisors(struct space *s, const struct device_desc *d, c
 {
     enum err e = ERR_OK;
 
-    for (size_t i = 0; !e && knobs[i].name; i++)
+    for (size_t i = 0; !e && knobs[i].name; i++) {
+        assert(axes[i].name && strcmp(knobs[i].name, axes[i].name) == 0); /* the lists go together */
         e = add_divisors(s, &knobs[i], &axes[i], d->kind != DEVICE_CPU, why);
+    }
     return e;
 }
 
@@ -250,6 +256,7 @@ enum err build_split_knob(struct space *s, const char *name, int64_t n, int64_t 
     for (int64_t v = 1; v <= n && v <= most && n_values < sizeof values / sizeof values[0]; v++)
         if (n % v == 0 || (v & (v - 1)) == 0)
             values[n_values++] = v;
+    assert(n > 0 && most > 0 && n_values > 0);
     return space_add_knob_ints(s, name, why, n_values, values);
 }
 

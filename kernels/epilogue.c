@@ -3,6 +3,7 @@
 
 #include "kernels/expect.h"
 
+#include <assert.h>
 #include <math.h>
 
 const char *const epilogue_words[] = {"none",
@@ -25,7 +26,10 @@ const char *const epilogue_words[] = {"none",
 
 unsigned epilogue_of(const struct workload *w)
 {
-    return (unsigned)workload_get(w, "epilogue");
+    const int64_t word = workload_get(w, "epilogue");
+
+    assert(word >= 0 && word < 16); /* each bit a part */
+    return (unsigned)word;
 }
 
 static enum dtype sums_dtype(const struct workload *w)
@@ -76,6 +80,7 @@ size_t epilogue_tensors(const struct workload *w, int64_t k, double terms, const
             (struct program_fill){.kind = FILL_NORMAL, .seed = SEED_SCALE, .lo = typical, .hi = typical / 8};
         n++;
     }
+    assert(n <= OPERATOR_MAX_TENSORS);
     return n;
 }
 

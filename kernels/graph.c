@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "kernels/embedded.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -202,6 +203,7 @@ static enum err set_shape(const struct line *l, const struct graph *g, struct gr
     const struct graph_node *add = n->residual >= 0 ? &g->nodes[n->residual] : NULL;
     enum err e = ERR_OK;
 
+    assert(n->x < (int)g->n_nodes && n->residual < (int)g->n_nodes); /* of earlier lines */
     if (n->op == GRAPH_DENSE) {
         n->key[GRAPH_C] = n->key[GRAPH_K];
         n->key[GRAPH_H] = n->key[GRAPH_W] = 1;
@@ -292,6 +294,7 @@ static enum err read_line(struct line *l, const char *text, size_t n, struct gra
     if (g->n_nodes == GRAPH_MAX_NODES)
         return fail(l, ERR_LIMIT, "more than %d tensors", GRAPH_MAX_NODES);
     e = read_node(l, g, word, n_words, &node);
+    assert(e || (node.key[GRAPH_C] > 0 && node.key[GRAPH_H] > 0 && node.key[GRAPH_W] > 0));
     if (!e)
         g->nodes[g->n_nodes++] = node;
     return e;

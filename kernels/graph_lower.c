@@ -13,6 +13,7 @@ static const int lanes_of[GRAPH_LAYOUTS] = {1, 4, 8, 16};
 
 static const struct graph_node *read_by(const struct graph *g, size_t i)
 {
+    assert(i < g->n_nodes && g->nodes[i].x >= 0 && g->nodes[i].x < (int)i);
     return &g->nodes[g->nodes[i].x];
 }
 
@@ -176,6 +177,7 @@ enum err graph_node_workload(const struct graph *g, size_t i, int i_part, enum d
         put_add(&text, g, i, t, batch, layout);
     } else {
         buf_printf(&text, "%s %s", graph_op_name(g->nodes[i].op), dtype_name(t));
+        assert(put_sizes[g->nodes[i].op] != NULL);
         put_sizes[g->nodes[i].op](&text, g, i, t, batch, layout);
     }
     e = text.failed ? text.failed : canonical(buf_text(&text), out, why);
@@ -229,6 +231,7 @@ static int add_tensor(struct lowered *l, size_t i_node, const char *suffix, int 
     x->layout = layout;
     x->dtype = t;
     x->n_bytes = l->batch * n->key[GRAPH_C] * n->key[GRAPH_H] * n->key[GRAPH_W] * (int64_t)dtype_bytes(t);
+    assert(x->n_bytes > 0 && layout >= 0 && layout < GRAPH_LAYOUTS);
     x->first = (int)l->n_steps;
     x->last = x->first;
     x->i_slot = -1;
@@ -241,6 +244,7 @@ static void add_step(struct lowered *l, size_t i_node, const char *suffix, struc
 {
     struct lowered_step *s = &l->steps[l->n_steps];
 
+    assert((size_t)n_in <= sizeof s->in / sizeof s->in[0] && out >= 0 && (size_t)out < l->n_tensors);
     snprintf(s->name, sizeof s->name, "%s%s", l->graph->nodes[i_node].name, suffix);
     s->i_node = (int)i_node;
     s->workload = buf_take(text);
@@ -270,6 +274,7 @@ static enum err add_transform(struct lowering *x, size_t i_node, int from, int t
         return e;
     }
     snprintf(suffix, sizeof suffix, "_%s", conv_layouts[to]);
+    assert(from != to && made[from] >= 0 && made[to] < 0);
     made[to] = add_tensor(l, i_node, suffix, to, t);
     snprintf(suffix, sizeof suffix, "_to_%s", conv_layouts[to]);
     add_step(l, i_node, suffix, &text, &made[from], 1, made[to]);
@@ -286,6 +291,7 @@ static enum err tensor_as(struct lowering *x, int i_node, int wants, int *out)
     const bool differs = graph_differs(g, (size_t)i_node, gives, wants);
     const enum err e = differs && made[wants] < 0 ? add_transform(x, (size_t)i_node, gives, wants) : ERR_OK;
 
+    assert(e || made[differs ? wants : gives] >= 0);
     if (!e)
         *out = made[differs ? wants : gives];
     return e;
@@ -379,6 +385,7 @@ size_t lowered_plan_memory(struct lowered_tensor *tensors, size_t n, int n_steps
         if (slot_bytes[best] < t->n_bytes)
             slot_bytes[best] = t->n_bytes;
         assert(slot_bytes[best] >= t->n_bytes && best < (int)n_slots);
+        assert(t->first <= t->last && is_free(tensors, i, best, t->first)); /* no live tensor is there */
         t->i_slot = best;
     }
     return n_slots;
@@ -415,6 +422,7 @@ enum err graph_lower(const struct graph *g, enum dtype t, int64_t batch, const i
     if (l.tensors && l.steps && l.slot_bytes && x.made) {
         memset(x.made, -1, g->n_nodes * GRAPH_LAYOUTS * sizeof *x.made);
         e = lower_all(&x);
+        assert(l.n_tensors <= most && l.n_steps <= most && l.n_slots <= l.n_tensors);
     }
     if (e == ERR_NOMEM)
         why_set(why, e, "out of memory");

@@ -3,6 +3,7 @@
 
 #include "kernels/conv/shape.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@ struct growing {
 static unsigned allowed(const struct growing *x, size_t i)
 {
     const unsigned can = graph_node_layouts(x->g, i, x->dtype);
+
+    assert(can != 0);
 
     return can & x->layouts ? can & x->layouts : can & 1 ? 1 : can;
 }
@@ -71,6 +74,7 @@ static enum err add_transform(struct growing *x, size_t i, int from, int to)
     struct buf text;
     enum err e;
 
+    assert(from != to && from >= 0 && to >= 0 && from < GRAPH_LAYOUTS && to < GRAPH_LAYOUTS);
     buf_init(&text, WORKLOAD_MAX_TEXT);
     e = graph_transform_workload(x->g, i, x->dtype, x->batch, from, to, &text, x->why);
     if (e) {

@@ -6,6 +6,7 @@
 #include "kernels/embedded.h"
 #include "kernels/expect.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -124,6 +125,7 @@ static enum err add_tensors(const struct workload *w, struct program *p)
     struct tensor list[OPERATOR_MAX_TENSORS];
     const size_t n = w->op->tensors(w, list);
 
+    assert(n > 0 && n <= OPERATOR_MAX_TENSORS);
     for (size_t i = 0; i < n; i++) {
         struct program_buffer *b = program_add_buffer(p, list[i].name, list[i].role, list[i].dtype, list[i].n_elems);
 

@@ -300,6 +300,7 @@ static enum err parse_pair(const char *token, struct workload *w, bool seen[WORK
 
     if (i < 0)
         return unknown_key(w->op, token, why);
+    assert(i < WORKLOAD_MAX_KEYS);
     if (seen[i])
         return why_set(why, ERR_INPUT, "%s: %s is given twice", w->op->name, w->op->keys[i].name);
     seen[i] = true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/ladder.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ static void set_knobs(const struct space *s, const char *text, int64_t n_steps, 
     for (char *word = strtok_r(list, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         char *value = strchr(word, '=');
 
+        assert(value); /* the texts above */
         *value = '\0';
         set_knob(s, word, strtod(value + 1, NULL), n_steps, out);
     }

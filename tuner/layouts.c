@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/layouts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct problem {
 
 static size_t table_size(const struct table *t)
 {
+    assert(t->n_vars >= 0 && t->n_vars <= LAYOUTS_MAX_SCOPE);
     return (size_t)1 << (2 * t->n_vars);
 }
 
@@ -167,6 +169,7 @@ static size_t entry(const struct table *t, const int *value)
 
     for (int k = 0; k < t->n_vars; k++)
         index |= (size_t)value[t->var[k]] << (2 * k);
+    assert(index < table_size(t));
     return index;
 }
 
@@ -212,6 +215,7 @@ static enum err eliminate(struct problem *p, int var, int *value)
     }
     for (size_t i = 0; i < p->n_tables; i++)
         p->tables[i].used = p->tables[i].used || table_has(&p->tables[i], var);
+    assert(p->eliminated[var] < 0 && p->n_tables < 3 * p->n_vars);
     p->eliminated[var] = (int)p->n_tables;
     p->tables[p->n_tables++] = out;
     return ERR_OK;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/batch_gemm/batch_gemm.h"
 
+#include <assert.h>
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (w->dtype == DTYPE_BF16) {
@@ -96,6 +98,7 @@ static void program(struct build *b)
 
     while (2 * body * tile <= step && 2 * body <= build_int(b, "k_i"))
         body *= 2;
+    assert(build_int(b, "n_t") * build_int(b, "m_t") == build_int(b, "work_items") && n_r > 0);
     build_module(b, "batch_gemm/tiled.cl");
     gemm_define_shape(b, &z);
     build_define(b, "UNROLL_BODY", body);

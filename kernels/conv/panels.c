@@ -155,6 +155,8 @@ void panels_program(struct build *b, const struct panels *from)
     const int cols = fused ? 0 : build_buffer(b, "cols", ROLE_SCRATCH, b->w->dtype, z.n * n_tiles * rows * nwg);
 
     assert(mwg % block[0] == 0 && nwg % block[1] == 0 && rows % kwg == 0);
+    assert(k_tiles * mwg >= z.k && n_tiles * nwg >= z.p * z.q && rows >= z.c * z.r * z.s);
+    assert(block[0] * block[1] == items);
     build_module(b, from->file);
     conv_define_shape(b, &z);
     build_defines(b, (const struct build_define[]){

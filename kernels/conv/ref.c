@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv/ref.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@ static struct place place_of(const struct conv_shape *s, int64_t i)
 {
     const int64_t lane = i % s->y_lanes, q = i / s->y_lanes % s->q, p = i / (s->y_lanes * s->q) % s->p;
     const int64_t block = i / (s->y_lanes * s->q * s->p), blocks = s->k / s->y_lanes;
+
+    assert(i >= 0 && block < s->n * blocks);
 
     return (struct place){block / blocks, block % blocks * s->y_lanes + lane, p, q};
 }
@@ -82,6 +85,8 @@ static double sum_of(const struct conv_shape *s, const struct conv_data *d, stru
     const int64_t cg = s->c / s->groups, c0 = a.k / (s->k / s->groups) * cg;
     double sum = 0, sum_magnitudes = 0;
 
+    assert(c0 + cg <= s->c && a.n < s->n && a.p < s->p && a.q < s->q);
+
     for (int64_t c = 0; c < cg; c++)
         for (int64_t r = 0; r < s->r; r++)
             for (int64_t t = 0; t < s->s; t++) {
@@ -150,6 +155,7 @@ void conv_choose_samples(const struct conv_shape *s, const struct expected *e, s
     const uint64_t total = (uint64_t)(s->n * s->k) * (uint64_t)(s->p * s->q);
     size_t at = 0;
 
+    assert(n <= total);
     if ((uint64_t)n == total) {
         for (; at < n; at++)
             indices[at] = at;
@@ -189,6 +195,7 @@ static void add_row(const struct conv_shape *s, const float *row, double weight,
         q0++;
     while (q1 > q0 && (q1 - 1) * s->stride_w + shift >= s->w)
         q1--;
+    assert(q0 == q1 || (q0 * s->stride_w + shift >= 0 && (q1 - 1) * s->stride_w + shift < s->w));
     if (s->stride_w == 1)
         for (int64_t q = q0; q < q1; q++)
             to[q] += weight * (double)row[q + shift];

@@ -25,6 +25,8 @@ int64_t conv_layout_lanes(int64_t word)
 
 static int64_t extent(int64_t size, int64_t before, int64_t after, int64_t window, int64_t dilation, int64_t stride)
 {
+    assert(window > 0 && dilation > 0 && stride > 0);
+
     const int64_t room = size + before + after - ((window - 1) * dilation + 1);
 
     return room < 0 ? 0 : room / stride + 1;
@@ -187,7 +189,9 @@ struct tensor conv_images(const char *name, enum buffer_role role, enum dtype t,
 {
     struct tensor x = tensor4(name, role, t, "nchw", shape);
 
+    assert(lanes > 0 && shape[1] % lanes == 0);
     if (lanes > 1) {
+        assert(lanes == 4 || lanes == 8 || lanes == 16);
         x.layout = lanes == 4 ? conv_layouts[1] : lanes == 8 ? conv_layouts[2] : conv_layouts[3];
         x.n_dims = 5;
         x.shape[1] /= lanes;
@@ -290,6 +294,7 @@ struct conv_pack conv_pack_define(struct build *b, int64_t row)
     const int64_t most = build_max_side(b->d, 0), group = most < PACK_GROUP ? most : PACK_GROUP;
     const struct conv_pack p = b->d->kind == DEVICE_CPU ? (struct conv_pack){1, row} : (struct conv_pack){group, group};
 
+    assert(p.group > 0 && p.run >= p.group);
     build_define(b, "PACK_WG", p.group);
     build_define(b, "PACK_RUN", p.run);
     return p;

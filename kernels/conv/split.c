@@ -54,6 +54,7 @@ void split_last_launch(struct build *b, const struct conv_shape *z, const char *
     const int64_t most = build_max_side(b->d, 0), wg = most < SUM_GROUP ? most : SUM_GROUP;
     int all[PROGRAM_MAX_ARGS], n_buffers = 0;
 
+    assert(split >= 1 && wg >= 1);
     if (split == 1) {
         build_last_launch(b, kernel, grid, block, buffers);
         return;

@@ -3,6 +3,8 @@
 
 #include "kernels/conv/split.h"
 
+#include <assert.h>
+
 static const char *const conv_axes[][2] = {{"n_tile", "n_v * n_t * n_r"},
                                            {"f_tile", "f_v * f_t * f_r"},
                                            {"y_tile", "y_v * y_t * y_r"},
@@ -164,6 +166,8 @@ void strips_launch(struct build *b, const struct conv_shape *z, const char *kern
     const int64_t grid[] = {tiles, build_int(b, "tiles_f"), build_int(b, "tiles_n") * split};
     const int64_t plain[] = {x_t, y_t, n_t * f_t}, fused[] = {x_t * y_t, f_t, n_t};
 
+    assert(n_t * f_t * y_t * x_t == build_int(b, "work_items"));
+    assert(build_int(b, "x_tile") % x_t == 0 && build_int(b, "y_tile") % y_t == 0);
     b->p->needs_local_bytes = build_int(b, "local_bytes");
     split_last_launch(b, z, kernel, grid, build_int(b, "fuse_yx") ? fused : plain, buffers);
 }

@@ -2,6 +2,8 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/direct.h"
 
+#include <assert.h>
+
 /* Floats of local memory of the smallest config: 4 columns of one row, one channel. */
 static int64_t least_local(const struct conv_shape *z)
 {
@@ -168,6 +170,7 @@ static void program(struct build *b)
     const enum dtype sum = sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
     const int packed = build_buffer(b, "wp", ROLE_PACKED, sum, z.groups * k_blocks * mr * c_blocks * cb * z.r * z.s);
 
+    assert(k_blocks * mr >= z.k / z.groups && c_blocks * cb >= z.c / z.groups);
     build_module(b, "conv2d/direct_row.cl");
     conv_define_shape(b, &z);
     build_launch(b, PHASE_PACK, "direct_row_pack_w", (const int64_t[]){k_blocks, c_blocks, z.groups}, one,

@@ -2,6 +2,7 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/direct.h"
 
+#include <assert.h>
 #include <math.h>
 
 struct conv_shape direct_flat_shape(const struct workload *w)
@@ -190,6 +191,7 @@ static struct tile best_tile(const struct conv_shape *z, int64_t vec)
                 best_cost = cost;
                 best = t;
             }
+    assert(best.vh <= z->p && best.vw <= z->q && best.nv * (best.vh * best.vw + 1) < registers);
     return best;
 }
 
@@ -203,6 +205,7 @@ static int64_t best_block(const struct conv_shape *z)
         return 1;
     while (cb > together && cg % cb)
         cb /= 2;
+    assert(cb >= together ? cb % together == 0 : together % cb == 0);
     return cb < together ? together : cb;
 }
 
@@ -254,6 +257,7 @@ static void program(struct build *b)
     const int packed =
         build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, z.groups * k_blocks * nr * c_blocks * ci * z.r * z.s);
 
+    assert(cb % ci == 0 && k_blocks * nr >= z.k / z.groups && c_blocks * ci >= cg);
     build_module(b, "conv2d/direct_tile.cl");
     conv_define_shape(b, &z);
     build_launch(b, PHASE_PACK, "direct_tile_pack_w", (const int64_t[]){k_blocks, c_blocks, z.groups}, one,

@@ -7,6 +7,8 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/gemm/dot.h"
 
+#include <assert.h>
+
 enum err i8_by_fours(const char *id, const char *others, const struct conv_shape *z, struct why *why)
 {
     const int64_t cg = z->c / z->groups, kg = z->k / z->groups;
@@ -129,6 +131,7 @@ void i8_program(struct build *b, const struct conv_shape *z, bool matrix)
 
     struct conv_pack pack;
 
+    assert(z->k % 4 == 0 && z->c / z->groups % 4 == 0); /* by fours */
     build_module(b, "conv2d/i8.cl");
     conv_define_shape(b, z);
     dot_define(b);

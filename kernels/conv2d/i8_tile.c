@@ -4,6 +4,8 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/gemm/dot.h"
 
+#include <assert.h>
+
 #define EXACT_PRODUCTS 1024 /* of bytes, whose sum is exact in f32: 1024 * 2^14 = 2^24 */
 
 static const struct build_knob knobs[] = {
@@ -86,6 +88,7 @@ static int64_t own_block(const struct conv_shape *z)
         a = b;
         b = rest;
     }
+    assert(a > 0 && z->x_lanes % a == 0 && z->c / z->groups % a == 0);
     return a;
 }
 
@@ -159,6 +162,7 @@ static struct tile best_tile(int64_t kg, int64_t vk, int64_t rows, int64_t colum
                     best = t;
                 }
             }
+    assert(best.vh <= rows && best.vw <= columns && best.nv * best.vh * best.vw <= most);
     return best;
 }
 
@@ -219,6 +223,7 @@ static int64_t store_lanes(const struct conv_shape *z, int64_t vk)
 {
     const int64_t lanes = z->y_lanes % vk == 0 || z->y_lanes == z->k ? vk : vk % z->y_lanes == 0 ? z->y_lanes : 1;
 
+    assert(lanes > 0 && vk % lanes == 0);
     return z->groups == 1 || z->k / z->groups % lanes == 0 ? lanes : 1;
 }
 
@@ -244,6 +249,8 @@ static struct sizes sizes_of(const struct build *b, const struct conv_shape *z)
     a.k_blocks = z->groups * CEIL(z->k / z->groups, a.nr);
     a.hp = reach(CEIL(a.rows, vh) * vh, one_row ? 1 : z->stride_h, z->r, z->dil_h);
     a.wp = reach(CEIL(a.columns, wide) * wide, one_row ? 1 : z->stride_w, z->s, z->dil_w);
+    assert(a.in_place || a.floats || a.block % 4 == 0);
+    assert(a.k_blocks * a.nr >= z->k && a.c_blocks * a.block >= z->c / z->groups);
     return a;
 }
 

@@ -4,6 +4,8 @@
 #include "kernels/build.h"
 #include "kernels/conv2d/conv2d.h"
 
+#include <assert.h>
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (conv_within("conv2d/spatial_pack", CONV_F16 | CONV_I8 | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
@@ -163,6 +165,8 @@ static void program(struct build *b)
 
     struct conv_pack pack;
 
+    assert(kt * vc >= z.k && pt * vh >= z.p && qt * vw >= z.q);
+    assert(block[0] * block[1] * block[2] == build_int(b, "work_items"));
     build_module(b, "conv2d/spatial_pack.cl");
     conv_define_shape(b, &z);
     build_defines(b, (const struct build_define[]){{"VEC", vector(b, vc, vh, vw)},

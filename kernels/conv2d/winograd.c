@@ -3,6 +3,8 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_shape.h"
 
+#include <assert.h>
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (winograd_within("conv2d/winograd", CONV_F16 | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
@@ -108,6 +110,7 @@ static void program(struct build *b)
     const int v = build_buffer(b, "v", ROLE_SCRATCH, sum, area * tiles_t * bnb * z.c);
     const int products = build_buffer(b, "products", ROLE_SCRATCH, sum, area * tiles_k * bna * tiles_t * bnb);
 
+    assert(tiles_k * bna >= z.k && tiles_t * bnb >= build_int(b, "tiles"));
     build_module(b, "conv2d/winograd.cl");
     conv_define_shape(b, &z);
     build_define(b, "VEC", bnb);

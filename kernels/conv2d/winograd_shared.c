@@ -3,6 +3,8 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_shape.h"
 
+#include <assert.h>
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (winograd_within("conv2d/winograd_shared", CONV_F16 | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
@@ -111,6 +113,8 @@ static void program(struct build *b)
     const int v = build_buffer(b, "v", ROLE_SCRATCH, sum, area * tiles * c);
     const int products = build_buffer(b, "products", ROLE_SCRATCH, sum, area * k * tiles);
 
+    assert(tiles % build_int(b, "p_tile") == 0 && k % build_int(b, "f_tile") == 0 && c % build_int(b, "rc_i") == 0);
+    assert(tiles >= build_int(b, "tiles") && k >= z.k && c >= z.c);
     build_module(b, "conv2d/winograd_shared.cl");
     conv_define_shape(b, &z);
     build_define(b, "VEC", build_int(b, "p_lanes"));

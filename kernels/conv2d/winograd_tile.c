@@ -3,6 +3,8 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_shape.h"
 
+#include <assert.h>
+
 /* Of fewer channels the transforms cost more than the products that they save: beside direct_tile, both defaults, 112 x
  * 112 and 64 filters on AVX-512, 0.61x with 3 channels, 1.26x with 8, 2.1x with 16. */
 #define LEAST_CHANNELS 8
@@ -128,6 +130,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     for (size_t i = 0; i < 4 * sizeof heights / sizeof heights[0] * (sizeof tiles / sizeof tiles[0]); i++) {
         struct config c = {{0}};
 
+        assert(i / 40 < sizeof heights / sizeof heights[0]);
         build_choose(s,
                      (const struct build_define[]){{"m", i % 2 ? 4 : 2},
                                                    {"vec", vec},
@@ -159,6 +162,7 @@ static void program(struct build *b)
     const int u = build_buffer(b, "u", ROLE_PACKED, sum, area * padded_c * padded_k);
     int v, products;
 
+    assert(padded_c % vec == 0 && padded_k % (vec * build_int(b, "nv")) == 0 && padded_c >= z.c && padded_k >= z.k);
     build_module(b, "conv2d/winograd_tile.cl");
     conv_define_shape(b, &z);
     b->p->needs_local_bytes = build_int(b, "local_bytes");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 
+#include <assert.h>
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (conv_within("deformable_conv2d/im2col_gemm", CONV_F16, w, why) ||
@@ -105,6 +107,7 @@ static void program(struct build *b)
     const int samples = build_buffer(b, "samples", ROLE_SCRATCH, sums, (z.n * z.p * z.q + mr) * (terms + 16));
     const int wp = build_buffer(b, "wp", ROLE_PACKED, sums, k_blocks * terms * nr);
 
+    assert(cp % vec == 0 && cp * groups >= z.c && terms == groups * taps * cp && k_blocks * nr >= z.k);
     build_module(b, "deformable_conv2d/im2col_gemm.cl");
     deformable_define_shape(b, &z);
     build_launch(b, PHASE_PACK, "deformable_pack_w", (const int64_t[]){k_blocks, groups * taps, 1}, one,

@@ -2,6 +2,7 @@
 #include "kernels/conv/ref.h"
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -64,6 +65,7 @@ static double element(const struct view *v, int64_t index, double *scale)
     const int64_t n = index / (s->q * s->p * s->k), taps = s->r * s->s;
     double sum = 0, magnitudes = 0;
 
+    assert(n < s->n && s->c % v->n_groups == 0);
     for (int64_t i = 0; i < s->c * taps; i++) {
         const double weight = (double)v->d->conv.w[k * s->c * taps + i];
         double magnitude;

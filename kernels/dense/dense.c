@@ -2,6 +2,8 @@
 #include "kernels/dense/dense.h"
 #include "kernels/build.h"
 
+#include <assert.h>
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (dense_within("dense/dense", DENSE_F16 | DENSE_EPILOGUE, w, why))
@@ -77,6 +79,7 @@ static void program(struct build *b)
     const int64_t n_r = build_int(b, "n_r"), packed = CEIL(z.n, n_r) * n_r * z.k;
     const int wp = build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, packed);
 
+    assert(packed % (n_r * z.k) == 0 && packed >= z.n * z.k);
     build_module(b, "dense/dense.cl");
     dense_define_shape(b, &z);
     build_define(b, "VEC", n_r);

@@ -4,6 +4,8 @@
 #include "kernels/build.h"
 #include "kernels/dense/dense.h"
 
+#include <assert.h>
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (dense_within("dense/gemm_direct", DENSE_F16 | DENSE_EPILOGUE, w, why))
@@ -111,6 +113,8 @@ static void program(struct build *b)
     const int64_t grid[] = {build_int(b, "groups"), 1, 1};
     const int64_t block[] = {build_int(b, "ndimcd"), build_int(b, "mdimcd"), 1};
 
+    assert(block[0] * block[1] == build_int(b, "work_items"));
+    assert(build_int(b, "wgd") % block[0] == 0 && build_int(b, "wgd") % block[1] == 0);
     build_module(b, "dense/gemm_direct.cl");
     gemm_define_shape(b, &z);
     b->p->needs_local_bytes = build_int(b, "local_bytes");

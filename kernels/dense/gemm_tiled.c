@@ -177,6 +177,7 @@ static void program(struct build *b)
 
     assert(kp % 16 == 0 && n_padded % 16 == 0 && m_padded % 16 == 0); /* packed in squares of 16 */
     assert(kp >= z.k && n_padded >= z.n && m_padded >= z.m);
+    assert(tile[0] * tile[1] == build_int(b, "work_items"));
     build_module(b, "dense/gemm_tiled.cl");
     gemm_define_shape(b, &z);
     build_define(b, "VEC", build_int(b, "vwn"));

@@ -2,6 +2,8 @@
 #include "kernels/build.h"
 #include "kernels/dense/dense.h"
 
+#include <assert.h>
+
 #define PACK_STEP 64
 #define MAX_ROWS 8 /* of x */
 
@@ -86,6 +88,7 @@ static void program(struct build *b)
     const bool packed = build_int(b, "packed") != 0;
     const int wp = packed ? build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, panels * columns * z.k) : 1;
 
+    assert(panels * columns >= z.n && z.m <= MAX_ROWS);
     build_module(b, "dense/gemv.cl");
     dense_define_shape(b, &z);
     if (packed)

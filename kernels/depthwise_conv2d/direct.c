@@ -3,6 +3,8 @@
 #include "kernels/build.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 
+#include <assert.h>
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (conv_within("depthwise_conv2d/direct", CONV_F16 | CONV_I8 | CONV_GROUPS | CONV_EPILOGUE, w, why))
@@ -101,6 +103,7 @@ static void program(struct build *b)
     const int64_t grid[] = {CEIL(z.q, tile_x), CEIL(z.p, tile_y), z.n * tiles_c}, block[] = {x_t, y_t, c_t};
     const int xp = build_buffer(b, "xp", ROLE_SCRATCH, b->w->dtype, z.n * z.c * hp * wp);
 
+    assert(tiles_c * c_t * build_int(b, "c_r") >= z.k && x_t * y_t * c_t == build_int(b, "work_items"));
     build_module(b, "depthwise_conv2d/direct.cl");
     conv_define_shape(b, &z);
     build_define(b, "VEC", build_int(b, "vector"));

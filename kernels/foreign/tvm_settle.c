@@ -3,6 +3,7 @@
  * one. */
 #include "kernels/foreign/tvm_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool has(const struct space *s, const char *name)
@@ -54,6 +55,8 @@ void tvm_settle_annotations(const struct space *s, struct config *c)
 static int64_t order_of_steps(int64_t order, bool one_c, bool one_r, bool one_s)
 {
     static const char *const orders[] = {"crs", "csr", "rcs", "rsc", "scr", "src"};
+    assert(order >= 0 && order < (int64_t)(sizeof orders / sizeof orders[0]));
+
     const char *o = orders[order];
     const long c = strchr(o, 'c') - o, r = strchr(o, 'r') - o, s = strchr(o, 's') - o;
 

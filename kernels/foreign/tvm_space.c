@@ -5,6 +5,7 @@
 #include "kernels/build.h"
 #include "kernels/foreign/tvm_private.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ static uint64_t n_tuples(int64_t n, int n_parts)
 {
     uint64_t all = 1;
 
+    assert(n > 0 && n_parts >= 0);
     for (int64_t p = 2; n > 1; p++) {
         uint64_t ways = 1, e = 0;
 
@@ -103,6 +105,7 @@ static enum err split_position(const struct tvm_knob *k, int64_t length, const c
     *position = 0;
     for (int i = k->n_parts - 1; i > 0; i--) {
         *position += n_below(length, i, parts[i]);
+        assert(parts[i] > 0 && length % parts[i] == 0);
         length /= parts[i];
     }
     return ERR_OK;
@@ -242,6 +245,7 @@ enum err tvm_index(const struct tvm_task *t, const struct workload *w, const cJS
         uint64_t position, n;
 
         e = tvm_position(t, w, k, cJSON_GetArrayItem(entity, 2), &position, &n, why);
+        assert(e || position < n);
         if (!e && (__builtin_mul_overflow(position, stride, &position) || __builtin_add_overflow(sum, position, &sum) ||
                    __builtin_mul_overflow(stride, n, &stride)))
             e = why_set(why, ERR_LIMIT, "a space of more than 2^64 configs");

@@ -89,6 +89,7 @@ static void choose_tile(const struct gemm_shape *z, int64_t lanes, int64_t *rows
             *rows = r;
             *vectors = v;
         }
+    assert(*rows >= 1 && *rows <= z->m && *vectors >= 1);
 }
 
 static int64_t clamp(int64_t v, int64_t most)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/gemm/dot.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ enum err dot_add_knob(struct space *s, const struct device_desc *d, enum dot_for
         if (exact_in_f32 || strcmp(dots[i].word, "fma") != 0)
             words[n++] = dots[i].word;
     }
+    assert(n > 0); /* mul4 needs nothing */
     return space_add_knob_words(s, "dot", words, n, why);
 }
 
@@ -48,10 +50,12 @@ void dot_define(struct build *b)
 {
     const char *word = build_word(b, "dot");
 
-    for (size_t i = 0; i < N_DOTS; i++)
-        if (strcmp(dots[i].word, word) == 0) {
-            build_define(b, "DOT", dots[i].number);
-            if (dots[i].needs[0])
-                snprintf(b->p->extensions, sizeof b->p->extensions, "%s", dots[i].needs);
-        }
+    size_t i = 0;
+
+    while (i < N_DOTS && strcmp(dots[i].word, word) != 0)
+        i++;
+    assert(i < N_DOTS); /* the knob has no other words */
+    build_define(b, "DOT", dots[i].number);
+    if (dots[i].needs[0])
+        snprintf(b->p->extensions, sizeof b->p->extensions, "%s", dots[i].needs);
 }

@@ -3,6 +3,7 @@
 
 #include "runtime/cuda_arch.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ void gemm_need(struct build *b, const char *word)
 {
     const size_t n = strlen(b->p->extensions);
 
+    assert(n + 1 + strlen(word) < sizeof b->p->extensions);
     if (!b->e)
         snprintf(b->p->extensions + n, sizeof b->p->extensions - n, "%s%s", n ? " " : "", word);
 }
@@ -36,6 +38,7 @@ void gemm_launch(struct build *b, const struct gemm_shape *z, const char *kernel
     char name[64];
     int part;
 
+    assert(split >= 1 && grid[0] % split == 0);
     if (split == 1) {
         build_last_launch(b, kernel, grid, block, (const int[]){from[0], from[1], -1});
         return;
@@ -76,6 +79,7 @@ void gemm_define_shape(struct build *b, const struct gemm_shape *z)
 static enum err check_elems(const char *op, const char *tensor, int64_t b, int64_t rows, int64_t columns,
                             struct why *why)
 {
+    assert(b > 0 && rows > 0 && columns > 0);
     if (rows <= MAX_ELEMS / columns && b <= MAX_ELEMS / (rows * columns))
         return ERR_OK;
     return why_set(why, ERR_LIMIT, "%s: %s of %lld x %lld x %lld has more than %lld elements", op, tensor, (long long)b,

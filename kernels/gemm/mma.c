@@ -3,6 +3,7 @@
 
 #include "runtime/cuda_arch.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 enum err mma_within(const char *id, const struct workload *w, const struct device_desc *d, struct why *why)
@@ -24,6 +25,7 @@ int64_t mma_width(int64_t n_bytes, int64_t most)
 {
     while (most > 1 && n_bytes % most)
         most /= 2;
+    assert(most > 0 && n_bytes % most == 0);
     return most;
 }
 
@@ -162,6 +164,7 @@ void mma_launch(struct build *b, const char *kernel, const int inputs[2], int64_
     char add[64];
     int part;
 
+    assert(block[0] % 32 == 0 && grid[0] % split == 0 && n_outputs > 0); /* whole warps, whole parts */
     if (split == 1) {
         shared_launch(b, kernel, grid, block, (const int[]){inputs[0], inputs[1], -1}, true);
         return;

@@ -5,6 +5,7 @@
 #include "kernels/expect.h"
 #include "kernels/gemm/gemm.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Tensors of the workload; NULL where it has none. */
@@ -41,6 +42,7 @@ static double element(const struct gemm_shape *s, const struct parts *a, uint64_
     const double bias = at(a, a->bias, n), residual = at(a, a->residual, (int64_t)index);
     double sum = 0;
 
+    assert(m < s->b * s->m);
     *scale = magnitude(bias) + magnitude(residual);
     for (int64_t k = 0; k < s->k; k++) {
         const double product = at(a, a->x, m * s->k + k) * at(a, a->w, row * s->k + k);
@@ -58,6 +60,7 @@ static void choose(const struct gemm_shape *s, const struct expected *e, size_t 
     const int64_t ms[] = {0, rows - 1, rows / 2}, ns[] = {0, s->n - 1, s->n / 2};
     size_t i_next = 0;
 
+    assert(n <= total);
     if ((uint64_t)n == total) {
         for (; i_next < n; i_next++)
             indices[i_next] = i_next;

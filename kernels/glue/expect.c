@@ -2,6 +2,7 @@
 #include "kernels/conv/ref.h"
 #include "kernels/glue/glue.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum err glue_data_make(struct expected *e, const char *const names[GLUE_MAX_TENSORS], struct glue_data *out)
@@ -57,6 +58,7 @@ enum err glue_expect(const struct conv_shape *s, double terms, glue_element *ele
     double ignored;
     enum err failed;
 
+    assert(s->k % s->y_lanes == 0);
     if (e->mode == EXPECT_FOLDED) { /* planes repeat a few, in x as its owner has it */
         planes = x->random.fold;
         planes.inner = s->p * s->q * s->y_lanes;

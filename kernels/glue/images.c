@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/glue/glue.h"
 
+#include <assert.h>
+
 struct conv_shape glue_images(const struct workload *w, int64_t x_lanes, int64_t y_lanes)
 {
     const int64_t c = workload_get(w, "c"), height = workload_get(w, "h"), width = workload_get(w, "w");
 
+    assert(x_lanes > 0 && y_lanes > 0);
     return (struct conv_shape){.n = workload_get(w, "n"),
                                .c = c,
                                .h = height,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/pool2d/pool2d.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define MOST_STEP ((int64_t)1 << 24)
@@ -107,6 +108,7 @@ static double element(const void *arg, bool is_exact, int64_t index, double *sca
     const float *plane = ref->data.of[is_exact][0] + block * s->h * s->w * lanes + index % lanes;
     const struct window v = window_of(s, plane, pixel / s->q, pixel % s->q);
 
+    assert(v.n > 0); /* no window lies outside as a whole */
     *scale = v.magnitudes / (double)v.n;
     if (!ref->is_avg)
         return v.largest;

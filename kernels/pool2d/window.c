@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/pool2d/pool2d.h"
 
+#include <assert.h>
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     const struct conv_shape z = conv_shape_of(w);
@@ -44,6 +46,7 @@ static struct build_knob vectors(int64_t lanes)
 
     for (int64_t v = 2; v <= lanes; v *= 2)
         k.values[n++] = v;
+    assert(n < sizeof k.values / sizeof k.values[0]);
     k.values[n] = BUILD_END;
     return k;
 }

@@ -4,6 +4,7 @@
 
 #include "core/clones.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -46,6 +47,7 @@ static void product(const struct matrix *a, int64_t rows, int64_t n_k, const dou
 {
     int64_t row = 0;
 
+    assert(ld % COLUMNS == 0);
     for (; row + ROWS <= rows; row += ROWS)
         for (int64_t c = 0; c < ld; c += COLUMNS)
             block(a, row, n_k, x + c, y + c, ld);

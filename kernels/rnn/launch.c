@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/rnn/launch.h"
 
+#include <assert.h>
+
 int launch_next(const struct build *b)
 {
     return (int)b->p->n_launches;
@@ -11,6 +13,7 @@ int launch_add(struct build *b, enum launch_phase phase, const char *kernel, int
 {
     struct program_launch *l;
 
+    assert(items > 0 && wg > 0 && layers > 0);
     build_launch(b, phase, kernel, (const int64_t[]){CEIL(items, wg), 1, layers}, (const int64_t[]){wg, 1, 1}, buffers);
     if (b->e)
         return -1;
@@ -25,12 +28,14 @@ int launch_add(struct build *b, enum launch_phase phase, const char *kernel, int
 
 void launch_queue(struct build *b, int i_launch, int queue)
 {
+    assert(b->e || i_launch < launch_next(b));
     if (!b->e && i_launch >= 0)
         b->p->launches[i_launch].queue = queue;
 }
 
 void launch_after(struct build *b, int i_launch, int i_other)
 {
+    assert(b->e || (i_launch < launch_next(b) && i_other < launch_next(b)));
     if (b->e || i_launch < 0 || i_other < 0 || b->p->launches[i_launch].queue == b->p->launches[i_other].queue)
         return;
     b->e = program_after(&b->p->launches[i_launch], i_other);
@@ -38,6 +43,7 @@ void launch_after(struct build *b, int i_launch, int i_other)
 
 void launch_loop(struct build *b, int first, int64_t count)
 {
+    assert(first >= 0 && count > 0);
     if (!b->e && first < launch_next(b))
         b->e = program_add_loop(b->p, first, launch_next(b) - 1, count);
 }

@@ -3,6 +3,7 @@
 #include "kernels/rnn/rnn.h"
 #include "runtime/cuda_arch.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -197,6 +198,7 @@ static int64_t widest(int64_t b, int64_t lanes)
 {
     int64_t vec = lanes < 4 ? 4 : lanes;
 
+    assert(b > 0);
     while (b % vec)
         vec /= 2;
     return vec;
@@ -327,6 +329,7 @@ struct buffers {
 
 static void put(struct buffers *to, int i_buffer)
 {
+    assert(to->n + 1 < PROGRAM_MAX_ARGS);
     to->at[to->n++] = i_buffer;
     to->at[to->n] = -1;
 }
@@ -372,6 +375,7 @@ static int64_t rec_tiles(const struct plan *p)
 /* Work-items of a recurrent product. */
 static int64_t rec_items(const struct plan *p)
 {
+    assert(p->s.b % p->rec_wide == 0);
     return rec_tiles(p) * (p->s.b / p->rec_wide) * (p->tiled ? p->wg : 1);
 }
 
@@ -481,6 +485,7 @@ static int queue_of(const struct plan *p, bool input, int64_t gate)
 {
     const int64_t half = p->streams / 2;
 
+    assert(p->streams == 1 || half > 0);
     return p->streams == 1 ? 0 : (int)((input ? half : 0) + gate % half);
 }
 
@@ -491,6 +496,7 @@ static void add_inputs(struct plan *p, int64_t layer, int *first)
     const int64_t columns = p->s.b / p->in_wide;
     struct buffers buffers = {.n = 0};
 
+    assert(layer >= 0 && layer < p->s.l && p->s.b % p->in_wide == 0);
     put_input_weights(p, &buffers);
     if (p->back) {
         put_tensor(p, &buffers, "dgates");
@@ -565,6 +571,7 @@ static int add_cell(struct plan *p, int64_t layer)
     const int first = launch_next(p->b);
     struct buffers buffers = {.n = 0};
 
+    assert(p->s.b % p->vec == 0);
     put(&buffers, p->zr);
     if (p->fuse == 0)
         put(&buffers, p->temporaries);
@@ -698,6 +705,7 @@ static struct plan plan_of(struct build *b)
     const int64_t comb_in = build_int(b, "comb_in"), chunk = comb_in < s.t ? comb_in : s.t, vec = build_int(b, "vec");
     const bool tiled = is_tiled(b->d);
 
+    assert(chunk > 0 && chunk <= s.t);
     return (struct plan){.b = b,
                          .s = s,
                          .comb_gate = build_int(b, "comb_gate") != 0,

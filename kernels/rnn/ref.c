@@ -3,6 +3,7 @@
  * all would take long. */
 #include "kernels/rnn/cell_ref.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static enum err data_init(const struct expected *e, bool exact, struct data *d)
     for (size_t i = 0; i < e->n_tensors; i++) {
         if (e->tensors[i].role == ROLE_OUTPUT)
             continue;
+        assert(d->n < OPERATOR_MAX_TENSORS);
         d->all[d->n] = expected_data(&e->tensors[i], exact, NULL);
         if (!d->all[d->n])
             return ERR_NOMEM;
@@ -55,6 +57,7 @@ static int64_t choose_columns(const struct rnn_shape *s, const struct expected *
 
     n = n < LEAST_COLUMNS ? LEAST_COLUMNS : n;
     n = n > s->b || s->b <= 2 * LEAST_COLUMNS ? s->b : n;
+    assert(n >= 1 && n <= s->b);
     for (int64_t i = 0; i < n; i++)
         cols[i] = n == s->b ? i : (int64_t)(expected_pick(e, (uint64_t)i) % (uint64_t)s->b);
     cols[0] = 0;
@@ -75,6 +78,7 @@ static void choose(const struct rnn_shape *s, const struct expected *e, const st
             k = (int64_t)(expected_pick(e, i) % (uint64_t)total);
         else if ((int64_t)o->n_samples < total && i >= (size_t)r->n_cols)
             k = total - 1 - ((int64_t)i - r->n_cols);
+        assert(k >= 0 && k < total);
         at[i] = k / r->n_cols * r->ld + k % r->n_cols;
         o->indices[i] = (uint64_t)(k / r->n_cols * s->b + r->cols[k % r->n_cols]);
     }
@@ -233,6 +237,7 @@ static double element(const struct rnn_shape *s, const struct rnn_tensors *in, c
     const int64_t column = (int64_t)index % g->columns, row = (int64_t)index / g->columns % g->rows;
     const int64_t layer = (int64_t)index / g->columns / g->rows;
 
+    assert(layer < g->layers);
     if (g->columns > 1 || g->name[1] != 'b')
         return rnn_gradient(s, in, g->recurrent, layer + g->first, row, column, scale);
     return rnn_gradient(s, in, row >= s->gates * s->h, layer, row % (s->gates * s->h), -1, scale);
@@ -282,6 +287,7 @@ static enum err project_rows(const struct rnn_shape *s, const struct rnn_tensors
             const int64_t r = row % rows;
             const int64_t slot = r + (recurrent_row && s->cell == RNN_GRU && r >= 2 * s->h ? s->h : 0);
 
+            assert(slot < s->slots * s->h);
             for (int64_t t = 0; t < s->t; t++)
                 for (int64_t c = 0; c < s->b; c++)
                     to[l * g->rows + row] +=

@@ -2,6 +2,8 @@
 #include "kernels/rnn/launch.h"
 #include "kernels/rnn/rnn.h"
 
+#include <assert.h>
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (rnn_shape_of(w).pass != RNN_BWD_WEIGHT) {
@@ -108,6 +110,7 @@ static void add_rows(const struct plan *p, const struct factor *f, int64_t offse
     const int64_t numbers[] = {f->layer, f->x_layer, f->width, f->before, offset, pitch};
     struct launch_int ints[6] = {{0}};
 
+    assert(offset + f->width <= pitch);
     for (int i = 0; i < 6; i++)
         ints[i].value = numbers[i];
     launch_add(p->b, PHASE_RUN, "wgrad_rows", p->s.t * f->width, p->wg, 1,
@@ -119,6 +122,7 @@ static void add_product(const struct plan *p, int64_t pitch)
     const int64_t tiles = CEIL(p->s.slots * p->s.h, build_int(p->b, "mr")), k = p->s.t * p->s.b;
     const int first = launch_next(p->b);
 
+    assert(p->tile > 0 && pitch % p->tile == 0);
     launch_add(p->b, PHASE_RUN, "wgrad_product", tiles * (pitch / p->tile), p->wg, 1,
                (const int[]){p->panels, p->rows, p->sums, -1}, 2,
                (const struct launch_int[]){{pitch, {0}}, {0, {p->kc, 0}}});
@@ -130,6 +134,7 @@ static void add_store(const struct plan *p, const struct factor *f, int64_t offs
     const int64_t numbers[] = {f->to_layer, f->width, f->before, offset, pitch};
     struct launch_int ints[5] = {{0}};
 
+    assert(offset + f->width <= pitch && f->to_layer < p->s.l);
     for (int i = 0; i < 5; i++)
         ints[i].value = numbers[i];
     launch_add(p->b, PHASE_RUN, "wgrad_store", p->s.gates * p->s.h, p->wg, 1,

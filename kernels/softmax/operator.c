@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/softmax/softmax.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -82,6 +83,7 @@ static struct row row_of(const struct softmax_ref *ref, int64_t m)
         r.top = fmax(r.top, value(ref, false, i));
     for (int64_t i = m * ref->n; i < (m + 1) * ref->n; i++)
         r.sum += exp(value(ref, false, i) - r.top);
+    assert(r.sum >= 1); /* the largest's share */
     return r;
 }
 
@@ -110,6 +112,7 @@ static enum err expect(const struct workload *w, struct softmax_ref *ref, struct
             s.n = m / k;
             s.k = k;
         }
+    assert(s.n * s.k == m);
     return glue_expect(&s, 1, element, ref, e);
 }
 

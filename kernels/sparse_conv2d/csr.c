@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/sparse_conv2d/plan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
@@ -66,8 +67,13 @@ static void add_list(struct build *b, const struct sparse_plan *p, int buffers[3
         b->e = ERR_NOMEM;
     for (int64_t k = 0; !b->e && k <= z->k; k++)
         row[k] = (int32_t)l->row[k];
-    for (int64_t i = 0; !b->e && i < l->nnz; i++)
-        offset[i] = (int32_t)sparse_tap_offset(p, l->c[i], l->r[i], l->s[i]);
+    for (int64_t i = 0; !b->e && i < l->nnz; i++) {
+        const int64_t tap = sparse_tap_offset(p, l->c[i], l->r[i], l->s[i]);
+
+        assert(tap >= 0 && tap <= INT32_MAX);
+        offset[i] = (int32_t)tap;
+    }
+    assert(b->e || row[z->k] == l->nnz);
     buffers[0] = sparse_buffer(b, "row", DTYPE_I32, z->k + 1, row);
     buffers[1] = sparse_buffer(b, "offset", DTYPE_I32, l->nnz, offset);
     buffers[2] = sparse_buffer(b, "value", DTYPE_F32, l->nnz, l->value);

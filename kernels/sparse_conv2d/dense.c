@@ -3,6 +3,7 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/sparse_conv2d/sparse.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* The weights as the buffer behind x, where the templates of conv2d expect them; no launch names a buffer yet. */
@@ -17,6 +18,7 @@ static void add_weights(struct build *b)
     free(w);
     if (b->e)
         return;
+    assert(b->p->n_buffers > 1 && b->p->n_launches == 0);
     last = b->p->buffers[b->p->n_buffers - 1];
     for (size_t i = b->p->n_buffers - 1; i > 1; i--)
         b->p->buffers[i] = b->p->buffers[i - 1];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/sparse_conv2d/plan.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,6 +135,7 @@ static size_t list_k(int64_t k, int64_t out[40])
         out[n++] = all[i];
     if (n == 0 || k <= 64)
         out[n++] = k < 64 ? k : 64;
+    assert(n > 0 && n <= 40);
     return n;
 }
 
@@ -144,6 +146,7 @@ static size_t list_c(int64_t c, int64_t out[40])
     for (int64_t v = 1; v < c && v <= 4096; v *= 2)
         out[n++] = v;
     out[n++] = c;
+    assert(n <= 40);
     return n;
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/sparse_conv2d/sparse.h"
 #include "kernels/sparse_conv2d/weights.h"
 
+#include <assert.h>
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,7 @@ static void list_fill(struct sparse_list *l, const struct conv_shape *z, const f
             }
         l->row[k + 1] = n;
     }
+    assert(n == l->nnz);
 }
 
 enum err sparse_list_make(const struct workload *w, struct sparse_list *out, struct why *why)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/sparse_conv2d/plan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,7 @@ void sparse_plan_lay(struct sparse_plan *p)
     p->tiles_x = CEIL(p->q, p->wide);
     p->tiles_y = CEIL(p->p, p->y_r);
     p->tiles_n = chwn ? p->n / (p->vec * p->n_r) : CEIL(p->n, p->n_r);
+    assert(p->tiles_x * p->wide >= p->q && p->tiles_y * p->y_r >= p->p && p->tiles_n > 0);
     p->tile = p->x_r * p->y_r * p->n_r;
     lay_stage(p);
 }
@@ -137,12 +139,14 @@ int64_t sparse_rows_part(const struct sparse_plan *p, int64_t k, int64_t c0, int
     *first = i;
     while (i + n < p->list.row[k + 1] && p->list.c[i + n] < base + c1)
         n++;
+    assert(*first + n <= p->list.row[k + 1]);
     return n;
 }
 
 /* The first channel of group i of n: groups differ by one channel at most. */
 static int64_t cut(int64_t all, int64_t n, int64_t i)
 {
+    assert(n > 0 && i >= 0 && i <= n);
     return all * i / n;
 }
 
@@ -193,6 +197,7 @@ static void deal_kernels(struct sparse_plan *p)
     }
     p->n_kernels++;
     p->n_modules++;
+    assert(p->n_modules <= p->n_kernels);
 }
 
 int64_t sparse_branches(const struct sparse_plan *p, int64_t i_kernel)
@@ -220,6 +225,7 @@ static enum err add_unit(struct sparse_plan *p, struct sparse_unit u, struct why
     enum err e;
 
     if (!p->gpu || sparse_unit_nnz(p, &u) * tile_fmas(p) <= p->cap) {
+        assert(p->n_units < p->z.k * p->blocks_c);
         p->units[p->n_units++] = u;
         return ERR_OK;
     }
@@ -242,6 +248,7 @@ int64_t sparse_most_of_channel(const struct conv_shape *z, const struct sparse_l
         for (int64_t i = l->row[k]; i < l->row[k + 1]; i++) {
             for (; l->c[i] % cg >= cut(cg, blocks, block + 1); n = 0)
                 block++;
+            assert(block < blocks);
             most = ++n > most ? n : most;
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/sparse_conv2d/plan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define CHUNK                                                                                                          \
@@ -66,6 +67,7 @@ static int64_t collect(struct writer *w, const struct sparse_unit *u)
                                           k - u->k0, l->value[i], 0};
         }
     }
+    assert(n <= l->nnz);
     qsort(w->terms, (size_t)n, sizeof *w->terms, by_tap);
     for (int64_t i = 0; i < n; i++)
         w->terms[i].i_value = w->n_values + i;
@@ -188,6 +190,7 @@ static void put_unit(struct writer *w, const struct sparse_unit *u, bool stages)
     put_stores(w, u);
     buf_puts(w->out, "TILES_END\n");
     w->n_values += n;
+    assert(!w->p->constants || w->n_values <= w->all_values);
 }
 
 /* The constants of kernel i, in the order of its code. */

@@ -7,6 +7,7 @@
 #include "kernels/sparse_conv2d/npy.h"
 #include "kernels/sparse_conv2d/sparse.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ void weights_draw(uint64_t seed, int64_t n, int64_t kept, int64_t bound, float *
 {
     struct rng r;
 
+    assert(kept >= 0 && kept <= n && bound > 0);
     rng_init(&r, seed);
     for (int64_t i = 0; i < n; i++) {
         out[i] = 0;
@@ -33,6 +35,7 @@ void weights_draw(uint64_t seed, int64_t n, int64_t kept, int64_t bound, float *
         if (rng_below(&r, 2))
             out[i] = -out[i];
     }
+    assert(kept == 0);
 }
 
 void weights_set_dir(const char *dir)

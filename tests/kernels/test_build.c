@@ -238,7 +238,9 @@ static void exact_data_are_as_large_as_sums_stay_exact(void **state)
     assert_true(exact_bound(1, 8589934592) == 0);
 }
 
-/* Eight workloads are kept; the one that was not asked for for the longest time goes first. */
+#define N_KEPT 32
+
+/* So many workloads are kept; the one that was not asked for for the longest time goes first. */
 static int n_computed;
 static const struct operator* counted;
 
@@ -276,19 +278,19 @@ static void expected_values_are_kept_for_the_workloads_asked_for_last(void **sta
     counted = operator_find("dense");
     counting_op = *counted;
     counting_op.reference = counting;
-    for (int m = 101; m <= 108; m++)
+    for (int m = 101; m < 101 + N_KEPT; m++)
         ask(&counting_op, m);
-    assert_int_equal(n_computed, 8);
-    for (int m = 108; m >= 101; m--)
+    assert_int_equal(n_computed, N_KEPT);
+    for (int m = 100 + N_KEPT; m >= 101; m--)
         ask(&counting_op, m);
-    assert_int_equal(n_computed, 8); /* all are there; 108 is the oldest now */
-    ask(&counting_op, 109);
-    assert_int_equal(n_computed, 9);
-    for (int m = 101; m <= 107; m++)
+    assert_int_equal(n_computed, N_KEPT); /* all are there; the last is the oldest now */
+    ask(&counting_op, 101 + N_KEPT);
+    assert_int_equal(n_computed, N_KEPT + 1);
+    for (int m = 101; m < 100 + N_KEPT; m++)
         ask(&counting_op, m);
-    assert_int_equal(n_computed, 9);
-    ask(&counting_op, 108);
-    assert_int_equal(n_computed, 10);
+    assert_int_equal(n_computed, N_KEPT + 1);
+    ask(&counting_op, 100 + N_KEPT);
+    assert_int_equal(n_computed, N_KEPT + 2);
 }
 
 /* ---- defaults ---- */

@@ -199,23 +199,41 @@ static cl_command_queue create_queue(cl_context c, cl_device_id d, cl_command_qu
     return make(8, error);
 }
 
-/* A buffer is its size and its bytes. */
+/* A buffer and its bytes; a part of one has those of the whole. */
+struct buffer {
+    char *bytes;
+    char own[];
+};
+
 static cl_mem create_buffer(cl_context c, cl_mem_flags flags, size_t n, void *host, cl_int *error)
 {
-    size_t *m = make(sizeof n + n, error);
+    struct buffer *m = make(sizeof *m + n, error);
 
     (void)c;
     (void)flags;
     (void)host;
     note("buffer %zu\n", n);
     if (m)
-        *m = n;
+        m->bytes = m->own;
     return (cl_mem)(void *)m;
 }
 
 static char *bytes_of(cl_mem m)
 {
-    return (char *)(void *)m + sizeof(size_t);
+    return ((const struct buffer *)(const void *)m)->bytes;
+}
+
+static cl_mem create_part(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type, const void *info, cl_int *error)
+{
+    const cl_buffer_region *region = info;
+    struct buffer *m = make(sizeof *m, error);
+
+    (void)flags;
+    (void)type;
+    note("part %zu at %zu\n", region->size, region->origin);
+    if (m)
+        m->bytes = bytes_of(whole) + region->origin;
+    return (cl_mem)(void *)m;
 }
 
 static cl_int write_buffer(cl_command_queue q, cl_mem m, cl_bool wait, size_t at, size_t n, const void *data,
@@ -408,6 +426,7 @@ void fake_opencl_begin(void)
     clGetProgramInfo = program_info;
     clCreateCommandQueue = create_queue;
     clCreateBuffer = create_buffer;
+    clCreateSubBuffer = create_part;
     clEnqueueWriteBuffer = write_buffer;
     clEnqueueReadBuffer = read_buffer;
     clEnqueueCopyBuffer = copy_buffer;

@@ -83,7 +83,7 @@ static enum err check_two(int64_t n, bool reset, int64_t most_each, int64_t most
 
 static void buffers_fit_one_by_one_and_together(void **state)
 {
-    const int64_t each = 4 * 1000 + (int64_t)GUARD_BYTES;
+    const int64_t each = 4 * 1000 + 2 * (int64_t)GUARD_BYTES;
     struct why why;
 
     (void)state;

@@ -5,6 +5,7 @@
 #include "tuner/learn/judge.h"
 #include "tuner/learn/model_file.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,8 @@ static enum err shuffle(const struct records *from, const struct columns *c, siz
 
 static enum err judge_rest(const struct split *s, const struct model_file *m, size_t n, double out[N_MEASURES])
 {
+    assert(n < s->r.n);
+
     const size_t n_rest = s->r.n - n, n_test = n_rest < JUDGE_MAX_TEST ? n_rest : JUDGE_MAX_TEST;
     float *scores = malloc((n_test + 1) * sizeof *scores);
     double best = INFINITY;
@@ -144,6 +147,7 @@ static enum err one_size(struct eval *v, const struct records *r, struct model_f
     }
     for (size_t m = 0; e == ERR_OK && m < N_MEASURES; m++) {
         values[m] = measure_mean((enum measure)m, all + m * n_seeds, n_seeds);
+        assert(v->n_tables[i_size] < MODEL_EVAL_MAX_TABLES);
         v->means[m][i_size * MODEL_EVAL_MAX_TABLES + v->n_tables[i_size]] = values[m];
     }
     free(all);

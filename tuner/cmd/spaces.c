@@ -103,6 +103,7 @@ static void print_space(const struct template *t, const struct workload *w, cons
 {
     struct config fallback;
     struct buf text;
+    bool has_fallback;
 
     print_size(s);
     for (size_t i = 0; i < space_n_knobs(s); i++)
@@ -110,9 +111,10 @@ static void print_space(const struct template *t, const struct workload *w, cons
     for (size_t i = 0; verbose && i < space_n_constraints(s); i++)
         printf("    with %s\n", space_constraint_text(s, i));
     buf_init(&text, 4096);
-    if (t->fallback(w, d, s, &fallback) == ERR_OK && space_config_text(s, &fallback, &text) == ERR_OK)
+    has_fallback = t->fallback(w, d, s, &fallback) == ERR_OK;
+    if (has_fallback && space_config_text(s, &fallback, &text) == ERR_OK)
         printf("    default: %s\n", buf_text(&text));
-    if (verbose)
+    if (has_fallback && verbose)
         print_prediction(s, &fallback, d->peak_gflops);
     buf_fini(&text);
 }

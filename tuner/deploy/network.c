@@ -47,6 +47,7 @@ static double choose_ns(const struct prices *p, const struct workload *w, struct
     out->time_ns = c.time_ns;
     choice_fini(&c);
     out->guessed = !(isfinite(out->time_ns) && out->time_ns > 0);
+    assert(guess_ns(w) > 0);
     return out->guessed ? guess_ns(w) : out->time_ns;
 }
 
@@ -142,6 +143,7 @@ static void count_kinds(struct prices *p, struct deploy_network *n)
         else
             n->n_nearest++;
     }
+    assert(n->n_guessed + n->n_measured + n->n_nearest == n->lowered.n_steps);
 }
 
 static enum err choose_layouts(struct prices *p, struct deploy_network *n)
@@ -213,6 +215,7 @@ static enum err add_steps(struct deploy_set *s, const struct best_set *best, con
         e = deploy_make_layer(s, best, p->choices, p->device, step->workload, p->why);
         if (!e)
             n->i_layer[i] = (size_t)(deploy_set_find(s, step->workload) - s->layers);
+        assert(e || n->i_layer[i] < s->n_layers);
         if (!e && o->calls)
             e = deploy_set_call(s, step->name, step->workload, p->why);
         if (e)

@@ -131,6 +131,7 @@ static enum err put_operands(const struct deploy_set *s, size_t i, size_t *n, st
         if (operand < -1 || operand >= step->n_in)
             return why_set(why, ERR_UNSUPPORTED, "%s: tensor %s of %s is not known in networks", step->name,
                            p->buffers[k].id, p->workload);
+        assert(step->out >= 0 && (size_t)step->out < s->network->lowered.n_tensors);
         buf_printf(out, "%s%d", *n ? ", " : "", operand < 0 ? step->out : step->in[operand]);
         ++*n;
     }

@@ -73,6 +73,7 @@ static void module_list(const struct deploy_set *s, size_t i, struct buf *out)
 {
     const struct deploy_layer *l = &s->layers[i];
     buf_printf(out, "static const struct exec_module *const p%zu_modules[] = {", i);
+    assert(l->plan->n_modules == (int)l->program.n_modules);
     for (size_t j = 0; j < l->program.n_modules; j++) {
         buf_printf(out, "%s&module%zu", j > 0 ? ", " : "", deploy_set_module(s, l, j));
     }
@@ -134,6 +135,7 @@ static void args(size_t i_plan, int i, const struct exec_launch *l, struct buf *
     buf_printf(out, "static const struct exec_arg p%zu_args%d[] = {\n", i_plan, i);
     for (int j = 0; j < l->n_args; j++) {
         const struct exec_arg *a = &l->args[j];
+        assert((size_t)a->kind < sizeof kinds / sizeof kinds[0] && kinds[a->kind] != NULL);
         buf_printf(out, "    {%s, ", kinds[a->kind]);
         deploy_text_whole(a->integer, out);
         buf_puts(out, ", ");

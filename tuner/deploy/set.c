@@ -175,6 +175,7 @@ static size_t share_text(struct deploy_set *s, const struct blob *source)
     if (i == s->n_texts) {
         s->texts[s->n_texts++] = source;
     }
+    assert(s->n_texts <= s->n_modules + 1); /* of each module one at the most */
     return i;
 }
 

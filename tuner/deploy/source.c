@@ -4,6 +4,7 @@
 #include "tuner/deploy/network.h"
 #include "tuner/deploy/text.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Files of libtune/exec in the order in which they lean on each other, then those of libtune/bundle. */
@@ -65,6 +66,7 @@ static size_t tensors(const struct deploy_set *s, size_t i_layer, struct buf *ou
 
 static void layer_entry(const struct deploy_set *s, const struct deploy_call *c, struct buf *out)
 {
+    assert(c->i_layer < s->n_layers);
     const struct deploy_layer *l = &s->layers[c->i_layer];
     const struct record *r = &l->record;
     struct buf knobs;

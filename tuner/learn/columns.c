@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/learn/records.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,7 @@ static enum err read_column(struct columns *c, const cJSON *knob, struct why *wh
 
     if (e)
         return e;
+    assert(c->n < FEATURES_MAX_KNOBS);
     c->names[c->n] = strdup(name);
     if (!c->names[c->n])
         return ERR_NOMEM;

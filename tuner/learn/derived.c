@@ -4,6 +4,7 @@
 #include "search_space/space_file.h"
 #include "search_space/subterms.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,7 @@ static void product_text(const char *name, size_t n, char out[PRODUCT_BYTES])
     snprintf(out, PRODUCT_BYTES, "1");
     for (size_t i = 0; i < n; i++)
         used += (size_t)snprintf(out + used, PRODUCT_BYTES - used, "%slaunch_%s%zu", i > 0 ? " * " : "", name, i);
+    assert(n <= N_AXES && used < PRODUCT_BYTES);
 }
 
 static enum err add_launch(struct space *s, const cJSON *root, struct why *why)
@@ -194,6 +196,7 @@ static double value_of(const struct derived *d, size_t i_knob, const double *val
 
     if (d->column_of[i_knob] < 0)
         return d->only_value[i_knob];
+    assert((size_t)d->column_of[i_knob] < d->n_columns);
     v = values[d->column_of[i_knob]];
     return d->places[i_knob] && !isnan(v) ? d->places[i_knob][(size_t)v] : v;
 }
@@ -203,6 +206,7 @@ enum err derived_of(const struct derived *d, const double *values, size_t n, flo
     double knobs[SPACE_MAX_KNOBS];
     enum err e = ERR_OK;
 
+    assert(derived_n(d) <= width);
     for (size_t i = 0; e == ERR_OK && i < n; i++) {
         for (size_t k = 0; k < space_n_knobs(d->space); k++)
             knobs[k] = value_of(d, k, values + i * d->n_columns);

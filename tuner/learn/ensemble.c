@@ -3,6 +3,7 @@
 
 #include "cost_model/gbdt.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static void aim(const struct ensemble_data *d, double sharpness, double care, fl
         sum += y;
         squares += y * y;
     }
+    assert(d->n > 0 && isfinite(sum) && isfinite(squares)); /* times are finite and above 0 */
     mean = sum / (double)d->n;
     scale = sqrt(fmax(squares / (double)d->n - mean * mean, 1e-30));
     for (size_t i = 0; i < d->n; i++)
@@ -60,6 +62,8 @@ static float *rows_of(const struct ensemble *m, enum features_set set, const dou
 {
     const struct features *f = &m->features[set == FEATURES_ALL];
     const size_t width = f->n + m->n_extra;
+
+    assert(f->n_knobs == m->n_knobs && f->n == f->n_columns);
     float *rows = malloc(n * width * sizeof *rows + 1);
 
     for (size_t i = 0; rows && i < n; i++) {
@@ -181,6 +185,7 @@ enum err ensemble_fit_process(struct ensemble *m, const struct ensemble_data *d,
     if (e)
         return why_set(why, e, "%s", err_words(e));
     m->process_weight = m->process ? ENSEMBLE_N_FORESTS / (1 + (double)d->n / GP_HALF) : 0;
+    assert(m->process_weight >= 0 && m->process_weight <= ENSEMBLE_N_FORESTS);
     return ERR_OK;
 }
 

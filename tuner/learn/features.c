@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/learn/features.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static int evenness(double v)
 /* How much more than the extent is covered by whole pieces of a size. */
 static double waste(double size)
 {
+    assert(size > 0);
     return ceil(FEATURES_EXTENT / size) * size / FEATURES_EXTENT;
 }
 
@@ -49,6 +51,7 @@ void features_knob_meet(struct features_knob *k, double value)
 
 static void add(struct features *f, enum kind kind, size_t a, size_t b, size_t c)
 {
+    assert(a < f->n_knobs && (kind == WORD || b < f->n_knobs) && c < f->n_knobs && a <= UINT8_MAX);
     if (f->n_columns < FEATURES_MAX_COLUMNS)
         f->columns[f->n_columns++] = (struct features_column){(uint8_t)kind, (uint8_t)a, (uint8_t)b, (uint8_t)c};
 }

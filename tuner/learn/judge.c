@@ -3,6 +3,7 @@
 
 #include "core/rng.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -76,6 +77,7 @@ static void ranks_of(const struct item *sorted, size_t n, double *ranks)
             ;
         for (size_t k = i; k < j; k++)
             ranks[sorted[k].i] = (double)(i + j - 1) / 2;
+        assert(j > i && j <= n && sorted[i].i < n);
     }
 }
 
@@ -85,6 +87,7 @@ static double correlation(const double *a, const double *b, size_t n)
     const double mean = (double)(n - 1) / 2;
     double ab = 0, aa = 0, bb = 0;
 
+    assert(n > 0);
     for (size_t i = 0; i < n; i++) {
         ab += (a[i] - mean) * (b[i] - mean);
         aa += (a[i] - mean) * (a[i] - mean);
@@ -118,6 +121,8 @@ static enum err spearman(const double *times, const float *scores, size_t n, str
 static double recall(const struct bench *b, const double *times, double share)
 {
     const size_t k = (size_t)fmax(1, ceil(share * (double)b->n_ok));
+    assert(k <= b->n_ok);
+
     const double last = b->by_time[k - 1].key;
     size_t n_found = 0;
 
@@ -139,6 +144,7 @@ static double regret(const struct bench *b, const double *times, size_t k)
 {
     const double best = best_of_first(b, times, k);
 
+    assert(b->by_time[0].key <= best); /* nothing is better than the best */
     return (isfinite(best) ? best : b->by_time[b->n_ok - 1].key) / b->by_time[0].key;
 }
 

@@ -2,6 +2,7 @@
 /* model_second.c - the second stage of a model: configs that were built are ranked anew by what the build told. */
 #include "tuner/learn/model_file.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,7 @@ static enum err built_init(struct built *b, const struct model_file *m, const do
         memcpy(b->extra + b->n * b->width + n_derived, late + i * n_late, n_late * sizeof *late);
         b->n++;
     }
+    assert(b->n <= n);
     return n_derived > 0 ? derived_of(m->derived, b->values, b->n, b->extra, b->width) : ERR_OK;
 }
 

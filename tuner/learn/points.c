@@ -25,6 +25,7 @@ static size_t places_of(const double *values, size_t n, size_t n_knobs, size_t i
     for (size_t i = 0; i < n_values; i++)
         if (n_places == 0 || out[n_places - 1] != out[i])
             out[n_places++] = out[i];
+    assert(n_places <= n_values && n_values <= n);
     return n_places;
 }
 
@@ -83,6 +84,7 @@ enum err points_init(struct points *p, const struct features_knob *knobs, size_t
         p->first[i + 1] = p->first[i];
         if (!is_word)
             p->first[i + 1] += places_of(values, n, n_knobs, i, p->places + p->first[i]);
+        assert(p->first[i + 1] <= (i + 1) * n); /* within `places` */
     }
     e = find_spans(p, values, n);
     count(p);

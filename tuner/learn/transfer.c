@@ -241,6 +241,7 @@ static enum err choose_rows(const double *values, size_t n, size_t *rows, size_t
         rows[i] = order[i].i;
     for (size_t i = n_best; i < *n_rows; i++)
         rows[i] = order[n_best + (i - n_best) * (n - n_best) / (*n_rows - n_best)].i;
+    assert(*n_rows <= GP_MAX_ROWS && rows[*n_rows - 1] < n);
     free(order);
     return ERR_OK;
 }
@@ -298,6 +299,7 @@ static void expect_of_sources(const struct transfer *t, struct told *d)
         for (size_t i = 0; i < d->n; i++)
             sum += (double)d->columns[i * transfer_n_columns(t) + k * TRANSFER_COLUMNS + 2];
         d->priors[k] = fmax(sum / (double)d->n, LEAST_PRIOR);
+        assert(d->priors[k] <= 1);
     }
 }
 
@@ -357,6 +359,7 @@ static double fails_of(const struct transfer *t, const float *columns)
         sum += isnan(fails) ? 0 : weight * fails;
         weights += isnan(fails) ? 0 : weight;
     }
+    assert(sum >= 0 && weights > 0);
     return sum / weights;
 }
 

@@ -196,6 +196,7 @@ static double mean_at(size_t i_mean, const float *sources, size_t n_sources)
 
     if (i_mean == GP_MEAN_NONE)
         return 0;
+    assert(n_sources > 0 && (i_mean <= GP_MEAN_ALL || i_mean - 2 < n_sources));
     if (i_mean > GP_MEAN_ALL)
         return (double)sources[i_mean - 2];
     for (size_t k = 0; k < n_sources; k++)
@@ -230,6 +231,7 @@ static void try_mean(struct fit *f, size_t i_shape, size_t i_slope, size_t i_mea
         f->rest[i] = f->targets[i] - mean_at(i_mean, f->g->sources + i * f->g->n_sources, f->g->n_sources);
     solve_lower(f->factor, n, f->rest);
     squares = dot(f->rest, f->rest, n) + PRIOR_N * PRIOR_SD * PRIOR_SD;
+    assert(f->n_trials < N_SHAPES * (N_SLOPES + MAX_SINGLES) && squares > 0);
     f->trials[f->n_trials++] = (struct trial){
         .evidence = -0.5 * degrees * log(squares) - log_det + log(prior),
         .i_shape = i_shape,
@@ -284,6 +286,7 @@ static enum err add_part(struct fit *f, const struct trial *t, double weight)
     struct gp *g = f->g;
     struct gp_part *p = &g->parts[g->n_parts];
 
+    assert(g->n_parts < GP_MAX_PARTS && weight > 0);
     *p = (struct gp_part){.weight = weight, .i_shape = t->i_shape, .i_mean = t->i_mean, .scale = t->scale};
     p->slope_sd = sqrt(slope_variance(g, t->i_slope));
     p->factor = calloc(g->n * g->n, sizeof(*p->factor));
@@ -350,6 +353,7 @@ static enum err choose(struct fit *f)
     for (size_t i = 0; kept > 0 && i < f->g->n_parts; i++)
         f->g->parts[i].weight /= kept;
     f->g->belief = sum > 0 ? believed / sum : 0;
+    assert(f->g->belief >= 0 && f->g->belief <= 1);
     if (e == ERR_OK)
         learn_trust(f->g);
     return e;

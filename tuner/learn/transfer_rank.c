@@ -3,6 +3,7 @@
 #include "tuner/learn/transfer.h"
 #include "tuner/learn/transfer_private.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -50,6 +51,7 @@ size_t transfer_best_of(const struct transfer *t, size_t i_source, size_t n, dou
             knobs[n_out * t->n_knobs + j] = (double)NAN;
         for (size_t j = 0; j < s->n_shared; j++)
             knobs[n_out * t->n_knobs + s->shared[j]] = s->keys[best * s->n_shared + j];
+        assert(last == SIZE_MAX || is_behind(s->values, best, last)); /* ascending, each once */
         last = best;
         n_out++;
     }
@@ -94,6 +96,7 @@ enum err transfer_first(const struct transfer *t, const float *columns, size_t n
         if (next[k] < n)
             picks[n_picked++] = orders[k * n + next[k]].i;
     }
+    assert(n_picked <= n_picks && n_picked <= n);
     if (e == ERR_OK)
         *n_out = n_picked;
     free(shares);
@@ -159,6 +162,7 @@ enum err transfer_rank(const struct transfer *t, const double *knobs, const floa
     struct ranked *order = malloc(n * sizeof(*order) + 1);
     enum err e = order ? ERR_OK : ERR_NOMEM;
 
+    assert(belief >= 0 && belief <= 1 && doubt >= 0 && process >= 0);
     for (size_t i = 0; i < n; i++)
         scores[i] = 0;
     if (e == ERR_OK && own_order > 0)

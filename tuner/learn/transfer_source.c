@@ -80,6 +80,7 @@ static size_t slot_of(const struct transfer_source *s, const double *key)
 {
     size_t i = hash_of(key, s->n_shared) & (s->n_slots - 1);
 
+    assert(s->n_groups < s->n_slots && (s->n_slots & (s->n_slots - 1)) == 0); /* an empty one ends the search */
     while (s->slots[i] != UINT32_MAX && !keys_equal(s->keys + s->slots[i] * s->n_shared, key, s->n_shared))
         i = (i + 1) & (s->n_slots - 1);
     return i;
@@ -135,6 +136,7 @@ static void add_row(struct transfer_source *s, const double *row, const size_t *
     if (s->slots[i_slot] == UINT32_MAX)
         s->slots[i_slot] = (uint32_t)s->n_groups++;
     group = s->slots[i_slot];
+    assert(group < s->n_groups);
     if (isfinite(value)) {
         s->values[group] += value;
         n_ok[group]++;
@@ -149,6 +151,7 @@ static enum err finish_groups(struct transfer_source *s, const uint32_t *n_ok, c
     double best = INFINITY;
 
     for (size_t i = 0; i < s->n_groups; i++) {
+        assert(n_ok[i] + n_failed[i] > 0);
         s->values[i] = n_ok[i] ? s->values[i] / n_ok[i] : (double)NAN;
         s->fails[i] = (float)n_failed[i] / (float)(n_ok[i] + n_failed[i]);
         best = fmin(best, s->values[i]);

@@ -2,6 +2,7 @@
 /* spec_args.c - the arguments of a job's kernel: types, memories, fills, and what is expected of outputs. */
 #include "tuner/spec/spec_private.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,7 @@ static enum err read_arg(struct spec *s, const cJSON *o, const cJSON *files, siz
     int memory = SPEC_VECTOR;
     enum err e;
 
+    assert(i == s->n_args && i < PROGRAM_MAX_ARGS);
     *a = (struct spec_arg){.fill = {.seed = i + 1}};
     snprintf(a->where, sizeof a->where, "KernelSpecification.Arguments[%zu]", i);
     if (!cJSON_IsObject(o))

@@ -2,6 +2,7 @@
 /* spec_program.c - the program of one config of a job: text and macros, buffers, launches, what is right. */
 #include "tuner/spec/spec_private.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +245,7 @@ static enum err add_launch(struct making *m, const struct spec_kernel *k, const 
         if (!e)
             e = add_local(m, l, (double)n_shared);
     }
+    assert(block[0] > 0 && block[1] > 0 && block[2] > 0 && i_module < (int)m->p->n_modules);
     if (!is_reference)
         m->p->needs_work_group = block[0] * block[1] * block[2];
     return e ? why_set(m->why, e, "%s", m->why && m->why->text[0] ? m->why->text : err_words(e)) : ERR_OK;
@@ -259,6 +261,7 @@ static enum err add_check(const struct making *m, struct program_pass *pass, siz
 
     if (!c)
         return why_set(m->why, ERR_LIMIT, "more than %d outputs to compare", PROGRAM_MAX_CHECKS);
+    assert(m->buffers[i] >= 0 && m->shadows[i] >= 0);
     c->i_reference = m->shadows[i];
     if (by_file && !a->type->raw_bytes) {
         c->tolerance = by_arg ? a->threshold : m->s->threshold;

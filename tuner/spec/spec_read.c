@@ -4,6 +4,7 @@
 
 #include "search_space/space_file.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,7 @@ static enum err grid_text(const struct spec *s, const cJSON *kernel, int axis, c
 
     if (list && !cJSON_IsArray(list))
         return why_set(why, ERR_INPUT, "%s: expected an array", where);
+    assert(axis >= 0 && axis < 3);
     if ((size_t)axis >= s->n_problem)
         return buf_puts(out, "1");
     buf_printf(out, "ceil_div(ProblemSize[%d], 1", axis);

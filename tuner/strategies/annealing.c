@@ -5,6 +5,7 @@
 #include "tuner/strategies/breed.h"
 #include "tuner/strategies/near.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define N_INIT 12
@@ -30,6 +31,7 @@ static enum err step(struct strategy *s, struct config *out)
 {
     struct base *b = &s->base;
 
+    assert(s->i_current < b->history.n);
     for (int i = 0; i < TRIES; i++) {
         *out = b->history.items[s->i_current].config;
         breed_turn(b->ground.space, &b->rng, out);
@@ -63,6 +65,7 @@ static double temperature(struct strategy *s)
     const double period = s->base.budget ? (double)s->base.budget : PERIOD;
     const double share = fmod((double)s->n_told, period) / period;
 
+    assert(share >= 0 && share < 1);
     return history_spread(&s->base.history) * HOT * pow(COLD / HOT, share);
 }
 

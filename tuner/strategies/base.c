@@ -33,6 +33,7 @@ enum err base_new(struct strategy **out, size_t n_bytes, const struct space *spa
     struct base *b = calloc(1, n_bytes);
     const enum err e = b ? base_init(b, space, options) : ERR_NOMEM;
 
+    assert(n_bytes >= sizeof *b);
     if (e)
         base_free((struct strategy *)b);
     else
@@ -63,6 +64,7 @@ enum err base_ask(struct base *b, struct strategy *s, base_next *next, size_t n,
     }
     if (e && e != ERR_NOT_FOUND)
         return e;
+    assert(n_done <= n);
     *n_out = n_done;
     return ERR_OK;
 }
@@ -101,6 +103,8 @@ enum err base_sample_apart(struct base *b, struct config *out, const char **by)
 
 double base_value(const struct base *b, size_t i)
 {
+    assert(i < b->history.n);
+
     const double value = b->history.items[i].value;
 
     return isnan(value) ? INFINITY : value;

@@ -50,5 +50,6 @@ void breed(const struct space *space, struct rng *rng, const struct config *moth
         child->choice[i] = rng_below(rng, 2) ? mother->choice[i] : father->choice[i];
         if (n_values > 1 && rng_below(rng, n_turning) == 0)
             child->choice[i] = turned(rng, child->choice[i], n_values);
+        assert(child->choice[i] < n_values);
     }
 }

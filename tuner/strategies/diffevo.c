@@ -5,6 +5,7 @@
 #include "tuner/strategies/near.h"
 #include "tuner/strategies/pending.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -67,6 +68,7 @@ static void challenge(struct strategy *s, size_t i_member, struct config *out)
     const size_t kept = (size_t)rng_below(&b->rng, space_n_knobs(space));
     size_t i_best = 0;
 
+    assert(s->members[i_member] < b->history.n && p && q && b->history.n_ok > 0);
     history_top(&b->history, 1, &i_best);
     best = &b->history.items[i_best].config;
     *out = *x;
@@ -149,6 +151,7 @@ static void settle(struct strategy *s, size_t item)
             return;
         i_member = weakest(s);
     }
+    assert(i_member < MEMBERS && item < b->history.n);
     s->begun[i_member] = true;
     if (s->members[i_member] == NONE || base_value(b, item) <= base_value(b, s->members[i_member]))
         s->members[i_member] = item;

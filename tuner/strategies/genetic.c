@@ -33,6 +33,7 @@ static enum err child_of(struct strategy *s, const size_t *best, size_t n_best, 
 {
     struct base *b = &s->base;
 
+    assert(n_best > 0 && n_best <= POPULATION);
     for (int i = 0; i < TRIES; i++) {
         const struct config *mother = tournament(s, best, n_best), *father = tournament(s, best, n_best);
 

@@ -2,6 +2,8 @@
 /* grid.c - the valid configs in the order of their index: the first knob turns fastest. Complete, and blind. */
 #include "tuner/strategies/base.h"
 
+#include <assert.h>
+
 #define MAX_STEPS (UINT64_C(1) << 24) /* configs looked at for one proposal */
 
 struct strategy {
@@ -24,6 +26,7 @@ static enum err next(struct strategy *s, struct config *out, const char **by)
     for (uint64_t i = 0; i < MAX_STEPS && s->next < size; i++)
         if (space_at(g->space, s->next++, out) == ERR_OK && ground_is_open(g, out))
             return ERR_OK;
+    assert(s->next <= size);
     return ERR_NOT_FOUND;
 }
 

@@ -29,6 +29,7 @@ static enum err list_set(struct ground *g)
         return ERR_OK;
     (void)valid_set_list(g->set, 0, n, g->valid);
     qsort(g->valid, g->n_valid, sizeof(*g->valid), ascending);
+    assert(g->valid[g->n_valid - 1] < space_size(g->space));
     return ERR_OK;
 }
 
@@ -44,6 +45,7 @@ static enum err list_walk(struct ground *g)
     for (uint64_t index = 0; index < size; index++)
         if (space_at(g->space, index, &c) == ERR_OK && space_is_valid(g->space, &c, NULL))
             g->valid[g->n_valid++] = index;
+    assert(g->n_valid <= size);
     g->is_listed = true;
     return ERR_OK;
 }
@@ -145,6 +147,7 @@ static enum err sample_list(const struct ground *g, struct rng *rng, struct conf
     }
     for (size_t i = 0; i < g->n_valid; i++)
         n_open += !ground_is_taken(g, g->valid[i]);
+    assert(n_open <= g->n_valid);
     return n_open > 0 ? nth_open(g, rng_below(rng, n_open), out) : ERR_NOT_FOUND;
 }
 

@@ -69,6 +69,7 @@ double history_best(const struct history *h)
 {
     double best = INFINITY;
 
+    assert(h->n_ok > 0 && h->n_ok <= h->n);
     for (size_t i = 0; i < h->n; i++)
         best = fmin(best, h->items[i].value);
     return best;
@@ -98,6 +99,7 @@ double history_spread(struct history *h)
         qsort(values, n, sizeof(*values), by_value);
         h->spread = values[n / 2] - values[0];
         h->n_spread = n;
+        assert(h->spread >= 0);
     }
     free(values);
     return h->spread;
@@ -122,6 +124,7 @@ size_t history_top(const struct history *h, size_t n, size_t *best)
             best[j] = best[j - 1];
         best[place] = i;
         assert(place < n_best && n_best <= n);
+        assert(place + 1 == n_best || h->items[best[place + 1]].value > value); /* ascending */
     }
     return n_best;
 }

@@ -6,6 +6,8 @@
 #include "tuner/strategies/breed.h"
 #include "tuner/strategies/near.h"
 
+#include <assert.h>
+
 #define N_INIT 12
 #define PATIENCE 1.0 /* neighbours tried without a gain before a kick, times the number of knobs */
 #define KICKED 3     /* knobs that a kick turns */
@@ -30,6 +32,7 @@ static void kick(struct strategy *s, struct config *out)
     size_t best[HOMES];
     const size_t n = history_top(&b->history, HOMES, best);
 
+    assert(n > 0 && n <= HOMES);
     s->i_home = best[rng_below(&b->rng, n)];
     s->n_idle = 0;
     *out = b->history.items[s->i_home].config;
@@ -73,6 +76,7 @@ static enum err ask(struct strategy *s, size_t n, struct proposal *out, size_t *
 
 static void settle(struct strategy *s, size_t i)
 {
+    assert(i < s->base.history.n && s->i_home < s->base.history.n);
     s->n_idle++;
     if (base_value(&s->base, i) < base_value(&s->base, s->i_home)) {
         s->i_home = i;

@@ -6,6 +6,7 @@
 #include "tuner/strategies/near.h"
 #include "tuner/strategies/surrogate.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,7 @@ static enum err draw_likely(struct strategy *s, struct config *out)
             return ERR_OK;
         }
     }
+    assert(isfinite(least)); /* one was drawn */
     return ERR_OK;
 }
 
@@ -127,6 +129,7 @@ static enum err draw_apart(struct strategy *s, struct config *out)
             *out = c;
         }
     }
+    assert(farthest >= 0); /* one was drawn */
     return ERR_OK;
 }
 
@@ -141,6 +144,7 @@ static enum err await(struct strategy *s, const struct config *c)
         s->awaited = awaited;
         s->cap_awaited = cap;
     }
+    assert(s->n_awaited < s->cap_awaited);
     s->awaited[s->n_awaited++] = *c;
     return ERR_OK;
 }
@@ -193,6 +197,7 @@ static size_t best_of(const struct strategy *s, const double *gain, bool near)
     double most = -INFINITY;
     size_t i_best = s->pool.n;
 
+    assert(n_best <= (size_t)NEAR_BEST && (size_t)NEAR_BEST <= sizeof best / sizeof best[0]);
     for (size_t i = 0; i < s->pool.n; i++)
         if (gain[i] > most && (!near || is_near(s, &s->pool.configs[i], best, n_best)) &&
             !ground_is_taken(g, space_index(g->space, &s->pool.configs[i]))) {
@@ -218,6 +223,8 @@ static size_t top_of(const struct strategy *s, const double *gain, size_t *top)
         for (size_t j = n - 1; j > place; j--)
             top[j] = top[j - 1];
         top[place] = i;
+        assert(place < n && n <= POOL_PARENTS);
+        assert(place + 1 == n || gain[top[place + 1]] < gain[i]); /* descending */
     }
     return n;
 }
@@ -317,6 +324,7 @@ static enum err ask(struct strategy *s, size_t n, struct proposal *out, size_t *
         if (e == ERR_OK)
             e = put(s, &c, "explore", out, &n_done);
     }
+    assert(n_done <= n);
     if (e && e != ERR_NOT_FOUND)
         return e;
     *n_out = n_done;

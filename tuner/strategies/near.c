@@ -92,6 +92,7 @@ enum err near_open(const struct ground *g, struct rng *rng, struct config *c)
         meet_drawn(&n);
     if (isinf(n.distance))
         return ERR_NOT_FOUND;
+    assert(ground_is_open(g, &n.best));
     *c = n.best;
     return ERR_OK;
 }

@@ -30,6 +30,7 @@ bool pending_take(struct pending *p, uint64_t index, size_t *i_member)
 {
     for (size_t i = 0; i < p->n; i++)
         if (p->items[i].index == index) {
+            assert(p->n <= p->cap);
             *i_member = p->items[i].i_member;
             p->items[i] = p->items[--p->n];
             return true;

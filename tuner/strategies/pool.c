@@ -141,6 +141,7 @@ enum err pool_breed(struct pool *p, const struct ground *ground, const size_t *p
         return ERR_OK;
     n = n < POOL_PARENTS ? n : POOL_PARENTS;
     for (size_t i = 0; i < n; i++) {
+        assert(parents[i] < p->n);
         copies[i] = p->configs[parents[i]]; /* the pool may move while it grows */
         list[i] = &copies[i];
     }

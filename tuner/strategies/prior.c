@@ -3,6 +3,7 @@
 
 #include "tuner/strategies/axes.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Bounds of a work-group on GPUs; a CPU driver's is larger, and says nothing of what suits it. */
@@ -27,6 +28,7 @@ enum err prior_init(struct prior *p, const struct space *space)
     enum err e;
 
     *p = (struct prior){.space = space};
+    assert(space_n_knobs(space) <= sizeof p->sizes / sizeof p->sizes[0]);
     for (size_t i = 0; i < space_n_knobs(space); i++)
         if (is_size(space, i))
             p->sizes[p->n_sizes++] = i;

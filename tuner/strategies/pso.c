@@ -5,6 +5,7 @@
 #include "tuner/strategies/near.h"
 #include "tuner/strategies/pending.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -62,6 +63,7 @@ static void fly(struct strategy *s, struct particle *p, struct config *out)
     const struct config *own = &b->history.items[p->best].config, *shared;
     size_t i_shared = 0;
 
+    assert(p->best < b->history.n && b->history.n_ok > 0);
     history_top(&b->history, 1, &i_shared);
     shared = &b->history.items[i_shared].config;
     *out = (struct config){{0}};
@@ -73,6 +75,7 @@ static void fly(struct strategy *s, struct particle *p, struct config *out)
         p->v[i] = fmin(fmax(INERTIA * p->v[i] + to_own + to_shared, -last), last);
         p->x[i] = fmin(fmax(p->x[i] + p->v[i], 0), last);
         out->choice[i] = (uint16_t)lround(p->x[i]);
+        assert(out->choice[i] < space_n_values(space, i));
     }
 }
 
@@ -130,6 +133,7 @@ static void settle(struct strategy *s, size_t item)
 
     if (!pending_take(&s->pending, space_index(b->ground.space, c), &i))
         i = weakest(s);
+    assert(i < PARTICLES && item < b->history.n);
     p = &s->particles[i];
     if (!p->begun)
         put(s, p, c);

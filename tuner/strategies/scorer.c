@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/scorer.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,6 +32,7 @@ static enum err fit(const struct scorer *s, const struct history *h, struct mode
     for (size_t i = 0; e == ERR_OK && i < h->n; i++) {
         const double value = h->items[i].value;
 
+        assert(isnan(value) || value >= best);
         features_row(&s->features, &h->items[i].config, rows + i * n_features);
         targets[i] = isnan(value) ? 0 : (float)-exp(SHARPNESS * (best - value));
     }

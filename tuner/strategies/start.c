@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/strategies/start.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,8 @@ enum err start_ask(struct start *s, struct ground *ground, size_t n, struct prop
 
 enum err propose(struct ground *ground, const struct config *c, const char *by, struct proposal *out, size_t *n_out)
 {
+    assert(ground_is_open(ground, c)); /* valid, and proposed once */
+
     const enum err e = ground_take(ground, space_index(ground->space, c));
 
     if (e == ERR_OK)

@@ -62,6 +62,8 @@ static double clip(double value, double best, double width)
 
 static double deviation(double sum2, double n)
 {
+    assert(n > 0 && sum2 >= 0);
+
     const double sd = sqrt(sum2 / n);
 
     return sd > 1e-9 ? sd : 1;
@@ -88,6 +90,7 @@ static void set_targets(struct surrogate *s, struct history *h)
     const double best = history_best(h), n_ok = (double)h->n_ok, width = fmax(CLIP, CLIP_SHARE * history_spread(h));
     double sum = 0, sum2 = 0, doubts = 0;
 
+    assert(h->n_ok > 0 && h->n <= s->cap);
     for (size_t i = 0; i < h->n; i++)
         if (!isnan(h->items[i].value)) {
             sum += clip(h->items[i].value, best, width);
@@ -113,6 +116,7 @@ static void set_others(struct surrogate *s, const struct history *h)
     double sum = 0, sum2 = 0, n = 0;
 
     s->failing = (double)(h->n - h->n_ok) / (double)h->n;
+    assert(s->failing >= 0 && s->failing < 1);
     for (size_t i = 0; i < h->n; i++) {
         const double cost = h->items[i].cost_s;
 
@@ -162,6 +166,7 @@ static enum err shape(struct surrogate *s, const struct history *h)
             memcpy(rows + n * width, s->rows + i * width, width * sizeof(*rows));
             targets[n++] = s->targets[i];
         }
+    assert(e || n == h->n_ok);
     if (e == ERR_OK)
         e = gpr_fit(s->g, rows, targets, n, s->n_shaped == 0 ? FIRST_STEPS : STEPS);
     for (size_t i = 0; e == ERR_OK && i < h->n; i++)
@@ -296,12 +301,14 @@ static double improvement(double best, double mean, double sd)
 
 void surrogate_gain(const struct surrogate *s, const struct pool *p, double *gain)
 {
+    assert(p->n <= s->n_room);
     for (size_t i = 0; i < p->n; i++) {
         gain[i] = improvement(s->best, expected(s, p, i), (double)s->sd[i]);
         if (s->failing > 0)
             gain[i] *= 1 - fmin(fmax(s->failing + (double)s->fails[i], 0), 0.99);
         if (s->cost_power > 0)
             gain[i] *= exp(-s->cost_power * s->cost_spread * (double)s->dear[i]);
+        assert(!isnan(gain[i]));
     }
 }
 
@@ -310,6 +317,7 @@ enum err surrogate_expect(struct surrogate *s, const struct pool *p, size_t i)
     const size_t n = gpr_n_rows(s->g), width = s->axes->n;
     enum err e = widen(s, n + 1);
 
+    assert(i < p->n);
     if (e)
         return e;
     memcpy(s->rows + n * width, p->rows + i * width, width * sizeof(*s->rows));

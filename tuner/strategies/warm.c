@@ -103,6 +103,7 @@ static enum err add(struct strategy *s, const struct config *c)
 
     if (e)
         return e;
+    assert(all->n < all->cap);
     all->configs[all->n] = *c;
     transfer_knobs_of(s->ground.space, c, all->knobs + all->n * space_n_knobs(s->ground.space));
     all->n++;
@@ -217,6 +218,7 @@ static enum err list(struct strategy *s)
 
     for (size_t k = 0; e == ERR_OK && k < transfer_n_sources(s->transfer); k++)
         e = add_best_of(s, k, &n_exact, &n);
+    assert(n_exact <= n);
     s->n_follow = n ? (FIRST * n_exact + n / 2) / n : 0;
     if (e == ERR_OK && !all)
         e = add_draws(s);
@@ -263,6 +265,7 @@ static enum err await(struct strategy *s, const struct config *c, bool is_inner)
         s->awaited = grown;
         s->cap_awaited = cap;
     }
+    assert(s->n_awaited < s->cap_awaited);
     s->awaited[s->n_awaited++] = (struct awaited){*c, is_inner};
     return ERR_OK;
 }
@@ -349,6 +352,7 @@ static enum err follow(const struct strategy *s, struct config *out)
     enum err e = picks ? transfer_first(s->transfer, all->columns, all->n, picks, n_most, &n) : ERR_NOMEM;
 
     for (size_t i = 0; e == ERR_OK && i < n; i++) {
+        assert(picks[i] < all->n);
         if (ground_is_open(&s->ground, &all->configs[picks[i]])) {
             *out = all->configs[picks[i]];
             free(picks);
@@ -410,6 +414,7 @@ static double share(const struct strategy *s)
         return 0;
     if (s->history.n_ok == 0)
         return 0.5;
+    assert(transfer_belief(s->transfer) >= 0 && transfer_belief(s->transfer) <= 1);
     return transfer_belief(s->transfer) / (1 + (double)s->n_stale / PATIENCE);
 }
 
@@ -433,6 +438,7 @@ static size_t n_turns(struct strategy *s, size_t n)
             turns++;
         }
     }
+    assert(turns <= n && s->credit < 1);
     return turns;
 }
 
@@ -461,6 +467,7 @@ static bool unawait(struct strategy *s, const struct config *c)
 
             s->awaited[i] = s->awaited[--s->n_awaited];
             s->n_own += is_inner;
+            assert(s->n_own <= s->n_proposed);
             return is_inner;
         }
     }

@@ -25,6 +25,19 @@ static bool find(const struct anchor *a, const struct sha256 *hash, double *brid
     return false;
 }
 
+bool anchor_has(const struct anchor *a, const struct sha256 *hash)
+{
+    double bridge;
+
+    return find(a, hash, &bridge);
+}
+
+void anchor_link(struct anchor *a, const struct sha256 *hash, double bridge)
+{
+    if (!anchor_has(a, hash) && hash->hex[0] && a->n_former < ANCHOR_MAX_EPOCHS)
+        a->former[a->n_former++] = (struct anchor_link){*hash, bridge};
+}
+
 double anchor_value(const struct anchor *a, const struct record *r)
 {
     double bridge;

@@ -33,6 +33,12 @@ struct anchor {
 /* Freezes the first anchor. */
 void anchor_first(struct anchor *a, const struct sha256 *hash, double time_ns);
 
+/* Adds an anchor of an earlier epoch and how it stands to the first; nothing when it is there or the chain is full. */
+void anchor_link(struct anchor *a, const struct sha256 *hash, double bridge);
+
+/* Is the program an anchor of this chain? */
+bool anchor_has(const struct anchor *a, const struct sha256 *hash);
+
 /* The value of a record on the task's scale, NAN unless it is ok: by its ratio where it was timed against an anchor of
  * this chain, else (alone, or against the anchor of another job) by ln(time). */
 double anchor_value(const struct anchor *a, const struct record *r);

@@ -118,6 +118,25 @@ static void note_best(struct task *t, size_t i, enum origin origin)
     }
 }
 
+static const struct measured *by_program(const struct task *t, const char *hex)
+{
+    for (size_t i = 0; i < t->n_all; i++)
+        if (strcmp(t->all[i].record.program.hex, hex) == 0 && t->all[i].record.status == STATUS_OK)
+            return &t->all[i];
+    return NULL;
+}
+
+/* What the store answers was timed against the anchor of another job, often a default, which is measured here too: by
+ * their ratio then, from that one's value. */
+static double value_of(const struct task *t, const struct record *r)
+{
+    const bool is_ratio = r->status == STATUS_OK && isfinite(r->lnratio) && r->anchor.hash.hex[0] && !*r->objective;
+    const struct measured *beside =
+        is_ratio && !anchor_has(&t->anchor, &r->anchor.hash) ? by_program(t, r->anchor.hash.hex) : NULL;
+
+    return beside && !isnan(beside->value) ? beside->value + r->lnratio : anchor_value(&t->anchor, r);
+}
+
 static enum err take_search(struct task *t, const struct record *r, size_t i_arm, const struct config *c,
                             enum origin origin)
 {
@@ -132,7 +151,7 @@ static enum err take_search(struct task *t, const struct record *r, size_t i_arm
         return ERR_NOMEM;
     m->i_arm = i_arm;
     m->config = *c;
-    m->value = anchor_value(&t->anchor, r);
+    m->value = value_of(t, r);
     m->counted = origin != ORIGIN_WARM && !a->baseline;
     t->n_all++;
     t->n_counted += m->counted;
@@ -158,7 +177,7 @@ static enum err take_final(struct task *t, const struct record *r, size_t i_arm,
     record_init(&m->record);
     m->i_arm = i_arm;
     m->config = *c;
-    m->value = anchor_value(&t->anchor, r);
+    m->value = value_of(t, r);
     return record_copy(&m->record, r);
 }
 
@@ -203,21 +222,13 @@ static enum err revalue(struct task *t)
     t->i_best = -1;
     t->gain = (struct gain){.n = 0};
     for (size_t i = 0; i < t->n_all && !e; i++) {
-        t->all[i].value = anchor_value(&t->anchor, &t->all[i].record);
+        t->all[i].value = value_of(t, &t->all[i].record);
         e = tell(t, &t->all[i]);
         note_best(t, i, ORIGIN_LOG);
     }
     for (size_t i = 0; i < t->n_finals; i++)
-        t->finals[i].value = anchor_value(&t->anchor, &t->finals[i].record);
+        t->finals[i].value = value_of(t, &t->finals[i].record);
     return e;
-}
-
-static const struct measured *by_program(const struct task *t, const char *hex)
-{
-    for (size_t i = 0; i < t->n_all; i++)
-        if (strcmp(t->all[i].record.program.hex, hex) == 0 && t->all[i].record.status == STATUS_OK)
-            return &t->all[i];
-    return NULL;
 }
 
 /* The counted record with the newest anchor whose own search record is here: of the latest epoch, there the last. A log
@@ -242,6 +253,22 @@ static const struct record *newest_anchored(const struct task *t)
     return newest;
 }
 
+/* The epochs before that of `r`, of the same job: the scale is the first anchor's again, where its record is here. */
+static void restore_links(struct task *t, const struct record *r)
+{
+    for (size_t i = 0; i < t->n_all; i++) {
+        const struct record *q = &t->all[i].record;
+        const struct measured *first = NULL;
+
+        if (strcmp(q->job, r->job) != 0 || q->anchor.epoch >= r->anchor.epoch || !q->anchor.hash.hex[0] ||
+            anchor_has(&t->anchor, &q->anchor.hash))
+            continue;
+        anchor_link(&t->anchor, &q->anchor.hash, q->anchor.bridge);
+        if (q->anchor.epoch == 0 && (first = by_program(t, q->anchor.hash.hex)))
+            t->anchor.ln_t0 = log(first->record.time_ns) - q->anchor.bridge;
+    }
+}
+
 enum err task_restore_anchor(struct task *t,
                              enum err (*build)(const struct measured *m, struct sha256 *hash, void *arg), void *arg)
 {
@@ -255,6 +282,7 @@ enum err task_restore_anchor(struct task *t,
     t->anchor.epoch = r->anchor.epoch;
     t->anchor.bridge = r->anchor.bridge;
     t->anchor.ln_t0 -= r->anchor.bridge; /* so that the anchor's own value is by its time */
+    restore_links(t, r);
     return revalue(t);
 }
 

@@ -134,7 +134,7 @@ bool task_answers(const struct task *t, const struct record *r, const char *purp
 enum err task_take(struct task *t, const struct record *r, enum origin origin);
 
 /* After records of an earlier run were taken in: finds the newest anchor they were timed against, so that the job goes
- * on with it, on the scale of its own time; records timed against others count by their times. `rebuilt` (hash of the
+ * on with it, on the scale of its first anchor, or else of its own time. `rebuilt` (hash of the
  * program made anew from the anchor's config) is asked for with `build`; on any doubt the anchor stays empty. */
 enum err task_restore_anchor(struct task *t,
                              enum err (*build)(const struct measured *m, struct sha256 *hash, void *arg), void *arg);

@@ -246,6 +246,31 @@ static size_t n_entries(const char *path)
     return n - 2; /* . and .. */
 }
 
+/* Before anything was measured: no file is left, and none is named. */
+static void a_run_interrupted_at_once_names_no_log(void **state)
+{
+    char path[300], said_path[300];
+    const char *const args[] = {"run", WORKLOAD, "--trials", "200", "-o", path, NULL};
+    struct buf said;
+    pid_t pid;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    snprintf(path, sizeof path, "%s/none.jsonl", dir);
+    snprintf(said_path, sizeof said_path, "%s/none", dir);
+    pid = tune_start(said_path, args);
+    for (int i = 0; i < 600 && access(path, F_OK); i++)
+        clock_sleep_ms(10);
+    proc_kill(pid, SIGINT, false);
+    assert_int_equal(tune_end(pid, 20000), 4);
+    assert_int_equal(file_read(said_path, &said, NULL), ERR_OK);
+    if (access(path, F_OK) == 0)
+        print_message("something was measured before the signal came\n");
+    else if (strstr(buf_text(&said), "none.jsonl") || strstr(buf_text(&said), "best.jsonl"))
+        fail_msg("said: %s", buf_text(&said));
+    buf_fini(&said);
+}
+
 static void a_second_interrupt_ends_at_once_and_leaves_no_files(void **state)
 {
     char path[300], temporary[300], said[300];
@@ -322,6 +347,7 @@ int main(void)
         cmocka_unit_test(a_run_is_interrupted_resumed_and_finished),
         cmocka_unit_test(workloads_of_one_job_have_their_own_budgets),
         cmocka_unit_test(a_refused_run_leaves_no_log),
+        cmocka_unit_test(a_run_interrupted_at_once_names_no_log),
         cmocka_unit_test(a_second_interrupt_ends_at_once_and_leaves_no_files),
         cmocka_unit_test(computing_expected_values_is_told_and_interrupted),
         cmocka_unit_test(a_dry_run_measures_nothing),

@@ -165,6 +165,61 @@ static void what_another_job_measured_is_taken_at_once_and_counted_once(void **s
     sim_farm_fini(&f);
 }
 
+static double true_ln(const struct sim_farm *f, const struct record *r)
+{
+    return log(sim_model_time(&f->model, NULL, r->program.hex));
+}
+
+/* Of the records that came from the other job: how many, all on one scale. */
+static int on_one_scale(const struct sim_farm *f, const struct task *t, const char *job_id)
+{
+    double least = INFINITY, most = -INFINITY;
+    int n = 0;
+
+    for (size_t i = 0; i < t->n_all; i++) {
+        const struct measured *m = &t->all[i];
+
+        if (isnan(m->value) || !m->record.anchor.hash.hex[0] || strcmp(m->record.job, job_id) != 0)
+            continue;
+        least = fmin(least, m->value - true_ln(f, &m->record));
+        most = fmax(most, m->value - true_ln(f, &m->record));
+        n++;
+    }
+    if (n && most - least > 0.05)
+        fail_msg("%d answers are apart by %g", n, most - least);
+    return n;
+}
+
+/* The first job knows one template and is timed against its default, the second both, and its anchor may be the
+ * other's: what the store answers is compared by its ratio to the first one's, whatever the pace was at each. */
+static void answers_are_on_one_scale_where_their_anchor_is_known(void **state)
+{
+    int n_other = 0;
+
+    (void)state;
+    for (int n = 1; n <= 6; n++) {
+        char workload[64];
+        struct sim_session *first, *second;
+        struct sim_farm f;
+
+        snprintf(workload, sizeof workload, "dense f32 m=1 n=%d k=1", n); /* some 90 configs of gemv */
+        first = start(&f, (uint64_t)n, workload);
+        second = sim_farm_session(&f, "second", workload);
+        f.model.drift = 0.7;
+        f.agents[0].trial_ns = 200 * WORLD_MS;
+        snprintf(first->job.templates, sizeof first->job.templates, "dense/gemv");
+        snprintf(second->job.templates, sizeof second->job.templates, "dense/gemv,dense/gemm_packed");
+        first->job.trials = second->job.trials = 60;
+        sim_session_follows(second);
+        run(&f);
+        expect_done(&f, second);
+        if (strcmp(only_task(first)->anchor.hash.hex, only_task(second)->anchor.hash.hex) != 0)
+            n_other += on_one_scale(&f, only_task(second), first->job_id);
+        sim_farm_fini(&f);
+    }
+    assert_true(n_other >= 20);
+}
+
 static void results_that_are_sent_twice_are_taken_once(void **state)
 {
     size_t n_size = 0, n_told = 0;
@@ -535,6 +590,7 @@ int main(void)
         cmocka_unit_test(a_record_of_something_else_than_was_asked_for_counts_as_lost),
         cmocka_unit_test(a_bridge_that_cannot_be_measured_is_not_tried_again),
         cmocka_unit_test(what_another_job_measured_is_taken_at_once_and_counted_once),
+        cmocka_unit_test(answers_are_on_one_scale_where_their_anchor_is_known),
         cmocka_unit_test(results_that_are_sent_twice_are_taken_once),
         cmocka_unit_test(a_record_that_comes_again_changes_nothing),
         cmocka_unit_test(a_record_is_written_before_it_is_learnt),

@@ -280,13 +280,32 @@ static void the_newest_anchor_that_is_known_is_restored(void **state)
     assert_string_equal(t.anchor.hash.hex, t.all[2].record.program.hex);
     assert_int_equal(t.anchor.epoch, 1);
     assert_true(fabs(t.anchor.bridge + 1.45) < 1e-12);
-    assert_true(fabs(t.all[3].value - (log(200) - 0.3)) < 1e-12); /* its ratio to p2's own time */
-    assert_true(fabs(t.all[0].value - log(1000)) < 1e-12);
-    assert_true(fabs(t.all[1].value - log(900)) < 1e-12); /* an anchor of before: by its time */
+    assert_true(fabs(t.all[0].value - log(1000)) < 1e-12);                /* the first anchor's time is the zero */
+    assert_true(fabs(t.all[3].value - (log(1000) - 1.45 - 0.3)) < 1e-12); /* its ratio to p2, bridged */
+    assert_true(fabs(t.all[1].value - (log(1000) - 0.2)) < 1e-12);        /* of the epoch before */
     assert_true(fabs(t.all[4].value - log(300)) < 1e-12);
+    assert_true(fabs(t.all[5].value - (log(1000) - 1.2)) < 1e-12); /* its ratio to p1, not that job's bridge */
     assert_int_equal(t.i_best, 3);
     assert_int_equal(t.gain.n, 6);
-    assert_true(fabs(anchor_lnratio(&t.anchor, t.all[2].value)) < 1e-12);
+    assert_true(fabs(anchor_lnratio(&t.anchor, t.all[2].value) - (-1.5 + 1.45)) < 1e-12);
+    task_fini(&t);
+}
+
+/* The log of another farm, begun in its middle. */
+static void an_anchor_without_its_first_counts_by_its_own_time(void **state)
+{
+    const struct sha256 unknown = sha256_of("unknown", 7);
+    struct task_proposal p[3];
+    struct task t;
+
+    (void)state;
+    start(&t);
+    ask(&t, p, 3);
+    take_anchored(&t, &p[0].config, 200, &unknown, 0, 0, -1.5, ORIGIN_LOG);
+    take_anchored(&t, &p[1].config, 150, &t.all[0].record.program, 1, -1.45, -0.3, ORIGIN_LOG);
+    assert_int_equal(task_restore_anchor(&t, same_program, NULL), ERR_OK);
+    assert_string_equal(t.anchor.hash.hex, t.all[0].record.program.hex);
+    assert_true(fabs(t.all[1].value - (log(200) - 0.3)) < 1e-12);
     task_fini(&t);
 }
 
@@ -310,7 +329,7 @@ static void an_anchor_whose_program_changed_is_not_restored(void **state)
     take_anchored(&t, &p[1].config, 900, &t.all[0].record.program, 0, 0, -0.2, ORIGIN_LOG);
     assert_int_equal(task_restore_anchor(&t, another_program, NULL), ERR_OK);
     assert_string_equal(t.anchor.hash.hex, "");
-    assert_true(fabs(t.all[1].value - log(900)) < 1e-12);
+    assert_true(fabs(t.all[1].value - (log(1000) - 0.2)) < 1e-12); /* its program is not made anew, its ratio holds */
     task_fini(&t);
 }
 
@@ -658,6 +677,7 @@ int main(void)
         cmocka_unit_test(a_failed_bridge_is_not_tried_again),
         cmocka_unit_test(an_interrupted_run_finds_its_anchor_again),
         cmocka_unit_test(the_newest_anchor_that_is_known_is_restored),
+        cmocka_unit_test(an_anchor_without_its_first_counts_by_its_own_time),
         cmocka_unit_test(an_anchor_whose_program_changed_is_not_restored),
         cmocka_unit_test(the_top_are_the_best_in_order_without_those_given_up),
         cmocka_unit_test(a_record_answers_the_trial_of_its_config_and_purpose),

@@ -111,6 +111,29 @@ int64_t build_vector(const struct device_desc *d);
 /* Host threads (a CPU) or compute units that run work-groups side by side; at least 1. */
 int64_t build_threads(const struct device_desc *d);
 
+/* How much longer n equal work-items take on the threads of `d` than their work would, evenly divided: the last ones
+ * leave threads idle. At least 1; 1 with one thread. */
+double build_waste(const struct device_desc *d, int64_t n);
+
+/* The work-items of a default whose blocking knobs have the values `v`: their number and the cost of a whole one, in
+ * any unit: its arithmetic, and what smaller items repeat (copies of input, reading weights). */
+struct build_items {
+    int64_t n;
+    double cost;
+};
+typedef struct build_items build_items_fn(const int64_t *v, const void *arg);
+
+/* For such costs in a core's cycles: of the runtime for an item; and of reading one f32 weight, of so many bytes in
+ * all, from the cache that holds them. */
+#define BUILD_ITEM_CYCLES 500
+double build_weight_cycles(double bytes);
+
+/* Makes the items of a default smaller where that keeps the threads of `d` busy: of all values of `knobs` (up to 4,
+ * NULL-ended; their values ascend) that are at most those of the valid config `c`, takes the valid ones whose
+ * items end first, larger ones where two are equal. With one thread `c` stays as it is. */
+void build_spread(const struct space *s, const struct device_desc *d, const char *const *knobs, build_items_fn *items,
+                  const void *arg, struct config *c);
+
 /* Threads of a work-group and bytes of local memory that the device allows; defaults (256, 32 KiB) where it does not
  * say. */
 int64_t build_max_group(const struct device_desc *d);

@@ -55,14 +55,26 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+struct streams {
+    int64_t n, k, rows;
+};
+
+static struct build_items stream_items(const int64_t *v, const void *arg)
+{
+    const struct streams *a = arg;
+    const int64_t columns = a->rows * v[0];
+
+    return (struct build_items){CEIL(a->n, columns), (double)(columns * a->k) + BUILD_ITEM_CYCLES};
+}
+
 /* Four streams keep more lines on their way than one; long ones, so that asking ahead rarely runs over an end. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct dense_shape z = dense_shape_of(w);
-    const int64_t lanes = build_vector(d), threads = build_threads(d);
+    const int64_t lanes = build_vector(d);
     const int64_t vec = lanes < z.k ? lanes : 1, rows = z.n < 4 ? 1 : 4;
-    const int64_t turns = z.n / (rows * 4 * threads);
+    const int64_t turns = z.n / (rows * 4);
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -76,7 +88,11 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"packed", 0},
                                                {NULL, 0}},
                  out);
-    return build_make_valid(s, (const char *const[]){"chains", "turns", "rows", "vec", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"chains", "turns", "rows", "vec", NULL}, out))
+        return ERR_NOT_FOUND;
+    build_spread(s, d, (const char *const[]){"turns", NULL}, stream_items, &(const struct streams){z.n, z.k, rows},
+                 out);
+    return ERR_OK;
 }
 
 static void program(struct build *b)

@@ -94,6 +94,26 @@ static int64_t clamp(int64_t v, int64_t most)
     return v < 1 ? 1 : v > most ? most : v;
 }
 
+struct panels {
+    const struct gemm_shape *z;
+    int64_t rows, nv, nr;
+    bool packs_w;
+};
+
+/* The work-items of so many tiles of rows and panels of columns, in cycles: tiles, rows that are copied, weights. */
+static struct build_items panel_items(const int64_t *v, const void *arg)
+{
+    const struct panels *a = arg;
+    const struct gemm_shape *z = a->z;
+    const int64_t all = CEIL(z->n, a->nr), nt = clamp(v[1], all), high = a->rows * v[0];
+    const double k = (double)z->k, sums = (double)(a->rows * a->nv);
+    const double weight = a->packs_w ? 1 : build_weight_cycles((double)(z->n * z->k) * 4);
+
+    return (struct build_items){.n = z->b * CEIL(z->m, high) * CEIL(all, nt),
+                                .cost = (double)(v[0] * nt) * k * (sums < 8 ? 4 : sums / 2) + (double)high * k * 0.3 +
+                                        (double)(nt * a->nr) * k * weight + BUILD_ITEM_CYCLES};
+}
+
 /* Rows of x that are used together fill half of a second-level cache, sums that wait a quarter; one work-item takes all
  * columns unless there are several threads to feed. */
 enum err gemm_cpu_fallback(const struct gemm_shape *z, const struct device_desc *d, bool packs_w, const struct space *s,
@@ -110,9 +130,9 @@ enum err gemm_cpu_fallback(const struct gemm_shape *z, const struct device_desc 
     const int64_t kc = z->k <= most || (z->m <= 4 && !packs_w) ? ALL : most < 1024 ? most : 1024;
     const int64_t block = kc < z->k ? kc : z->k;
     const int64_t tiles = clamp(local / 2 / ((block + 32) * 4 * rows), CEIL(z->m, rows));
-    const int64_t waiting = local / 4 / (tiles * rows * nv * lanes * 4), threads = build_threads(d);
-    const int64_t share = z->b * panels * CEIL(z->m, rows * tiles) / (4 * threads);
-    const int64_t nt = clamp(threads > 1 ? share : ALL, kc < z->k ? waiting : ALL);
+    const int64_t waiting = local / 4 / (tiles * rows * nv * lanes * 4);
+    const int64_t nt = clamp(ALL, kc < z->k ? waiting : ALL);
+    const struct panels panel = {z, rows, nv, nv * lanes, packs_w};
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -136,7 +156,10 @@ enum err gemm_cpu_fallback(const struct gemm_shape *z, const struct device_desc 
 
         (void)build_make_valid(s, names[i], out);
     }
-    return build_make_valid(s, (const char *const[]){"mr", "ku", "nv", NULL}, out);
+    if (!space_is_valid(s, out, NULL))
+        return build_make_valid(s, (const char *const[]){"mr", "ku", "nv", NULL}, out);
+    build_spread(s, d, (const char *const[]){"tiles", "nt", NULL}, panel_items, &panel, out);
+    return ERR_OK;
 }
 
 static int64_t odd_lines(int64_t n)

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* Default configs on CPUs of several threads: one thread has the configs it always had, many have work-items that keep
+ * all of them busy. With --table: the counts, as docs/notes/threads.md has them. */
+#include "core/hash.h"
+#include "kernels/build.h"
+#include "kernels/network.h"
+#include "kernels/template.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct device_desc cpu_of(int64_t threads)
+{
+    return (struct device_desc){.api = "opencl",
+                                .kind = DEVICE_CPU,
+                                .units = threads,
+                                .threads = threads,
+                                .max_work_group = 4096,
+                                .max_local = {4096, 4096, 4096},
+                                .local_bytes = 1 << 20,
+                                .dots = "tune_vnni",
+                                .vector_bits = 512};
+}
+
+static const char *const networks[] = {"mobilenet-v1", "resnet-18",      "resnet-50",       "vgg-16",
+                                       "inception-v3", "dcn-resnet-101", "resnext-50-32x4d"};
+
+/* What networks have besides the layers of their lists, and products. */
+static const char *const others[] = {"dense f32 m=64 n=2048 k=512",
+                                     "dense f32 m=1024 n=1024 k=1024",
+                                     "dense f32 m=512 n=512 k=2048",
+                                     "dense f32 m=1 n=4096 k=25088",
+                                     "dense i8 m=64 n=2048 k=512",
+                                     "batch_gemm f32 b=12 m=128 n=128 k=64",
+                                     "pool2d f32 n=1 c=64 h=112 w=112 r=3 s=3 stride=2 pad=1",
+                                     "pool2d f32 n=1 c=64 h=112 w=112 r=3 s=3 stride=2 pad=1 layout=nchw16c",
+                                     "pool2d f32 n=1 c=64 h=224 w=224 r=2 s=2 stride=2",
+                                     "pool2d f32 n=1 c=512 h=14 w=14 r=2 s=2 stride=2 layout=nchw16c",
+                                     "pool2d f32 n=1 c=2048 h=7 w=7 r=7 s=7 kind=avg",
+                                     "pool2d f32 n=1 c=2048 h=7 w=7 r=7 s=7 kind=avg layout=nchw16c",
+                                     "softmax f32 m=1 n=1000",
+                                     "softmax f32 m=512 n=512",
+                                     "transform f32 n=1 c=64 h=56 w=56 from=nchw to=nchw16c",
+                                     "transform f32 n=1 c=512 h=7 w=7 from=nchw16c to=nchw",
+                                     "add f32 n=1 c=256 h=56 w=56",
+                                     NULL};
+
+typedef void each_fn(const struct template *t, const struct workload *w, const char *text, void *arg);
+
+/* Templates that a CPU is offered for this workload. */
+static void for_text(const char *text, each_fn *each, void *arg)
+{
+    const struct device_desc d = cpu_of(1);
+    struct workload w;
+    struct why why = {""};
+
+    if (workload_parse(text, &w, &why))
+        fail_msg("%s: %s", text, why.text);
+    for (const struct template *const *t = w.op->templates; *t; t++)
+        if (template_fit(*t, &w, &d, &why) == FIT_GOOD)
+            each(*t, &w, text, arg);
+}
+
+static void for_layer(const struct network_layer *l, each_fn *each, void *arg)
+{
+    static const char *const forms[][2] = {{NULL, NULL}, {NULL, "nchw16c"}, {"i8", "nchw16c"}};
+
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        struct why note = {""};
+        struct buf text;
+
+        buf_init(&text, 4096);
+        assert_int_equal(network_layer_as(l, forms[i][0], forms[i][1], &text, &note), ERR_OK);
+        if (!*note.text)
+            for_text(buf_text(&text), each, arg);
+        buf_fini(&text);
+    }
+}
+
+static void for_all(each_fn *each, void *arg)
+{
+    for (size_t n = 0; n < sizeof networks / sizeof networks[0]; n++) {
+        const struct network *net;
+
+        assert_int_equal(network_find(networks[n], &net, NULL), ERR_OK);
+        for (size_t i = 0; i < net->n_layers; i++)
+            for_layer(&net->layers[i], each, arg);
+    }
+    for (const char *const *text = others; *text; text++)
+        for_text(*text, each, arg);
+}
+
+/* The default on so many threads as text; and the work-groups of each launch of its timed run. */
+struct made {
+    struct buf config;
+    int64_t groups[16];
+    size_t n;
+};
+
+static void make(const struct template *t, const struct workload *w, int64_t threads, struct made *out)
+{
+    const struct device_desc d = cpu_of(threads);
+    struct space *s = NULL;
+    struct config c;
+    struct program p;
+    struct blobs blobs;
+    struct why why = {""};
+
+    buf_init(&out->config, 4096);
+    blobs_init(&blobs, (size_t)1 << 28);
+    assert_int_equal(template_space(t, w, &d, &s, &why), ERR_OK);
+    assert_int_equal(t->fallback(w, &d, s, &c), ERR_OK);
+    assert_true(space_config_in_range(s, &c) && space_is_valid(s, &c, NULL));
+    assert_int_equal(space_config_text(s, &c, &out->config), ERR_OK);
+    if (template_kernels(t, w, &d, s, &c, &p, &blobs, &why))
+        fail_msg("%s: %s", t->id, why.text);
+    out->n = 0;
+    for (size_t i = 0; i < p.n_launches; i++)
+        if (p.launches[i].phase == PHASE_RUN && out->n < 16)
+            out->groups[out->n++] = p.launches[i].grid[0] * p.launches[i].grid[1] * p.launches[i].grid[2];
+    program_fini(&p);
+    blobs_fini(&blobs);
+    space_free(s);
+}
+
+static void print_row(const struct template *t, const struct workload *w, const char *text, void *arg)
+{
+    static const int64_t threads[] = {1, 2, 8, 64};
+
+    (void)arg;
+    for (size_t i = 0; i < 4; i++) {
+        struct made m;
+
+        make(t, w, threads[i], &m);
+        printf("%s | %s | %lld |", text, t->id, (long long)threads[i]);
+        for (size_t k = 0; k < m.n; k++)
+            printf(" %lld", (long long)m.groups[k]);
+        printf(" | %s\n", buf_text(&m.config));
+        buf_fini(&m.config);
+    }
+}
+
+/* The defaults of one thread, as they were before defaults looked at threads: of each template the first 16 digits of
+ * sha256 over lines "workload config" of all layers, in order. A default that is changed on purpose has new ones: the
+ * test tells them. */
+static struct {
+    const char *id, *hash;
+    struct buf lines;
+} one_thread[] = {
+    {"add/stream", "67fd9ec1046414d4", {0}},
+    {"batch_gemm/packed", "8c789158ba9a1c1f", {0}},
+    {"conv2d/direct_row", "c6fceee7aa52029e", {0}},
+    {"conv2d/direct_tile", "76005c75cb7605ca", {0}},
+    {"conv2d/i8_tile", "cd75ff3ff2ffd7c5", {0}},
+    {"conv2d/winograd_tile", "99a741a9adf91518", {0}},
+    {"deformable_conv2d/im2col_gemm", "276f0346904ebdc3", {0}},
+    {"dense/dense_i8_tile", "0df471a3e0e36cda", {0}},
+    {"dense/gemm_packed", "bcccbe0b9a8be366", {0}},
+    {"dense/gemv", "354310ed69250d6a", {0}},
+    {"depthwise_conv2d/tile", "a14781415f6442d4", {0}},
+    {"pool2d/plane", "ee69393a91d22ee8", {0}},
+    {"pool2d/rows", "dfb6e2bf3bed1a74", {0}},
+    {"pool2d/window", "2ddca41097e704b4", {0}},
+    {"softmax/rows", "1dec0b088990a6bc", {0}},
+    {"transform/lanes", "a1ab025d41bac631", {0}},
+};
+#define N_ONE_THREAD (sizeof one_thread / sizeof one_thread[0])
+
+static void add_line(const struct template *t, const struct workload *w, const char *text, void *arg)
+{
+    struct made m;
+
+    (void)arg;
+    make(t, w, 1, &m);
+    for (size_t i = 0; i < N_ONE_THREAD; i++)
+        if (strcmp(one_thread[i].id, t->id) == 0)
+            buf_printf(&one_thread[i].lines, "%s %s\n", text, buf_text(&m.config));
+    buf_fini(&m.config);
+}
+
+static void one_thread_has_the_defaults_it_had(void **state)
+{
+    int n_changed = 0;
+
+    (void)state;
+    for (size_t i = 0; i < N_ONE_THREAD; i++)
+        buf_init(&one_thread[i].lines, (size_t)1 << 20);
+    for_all(add_line, NULL);
+    for (size_t i = 0; i < N_ONE_THREAD; i++) {
+        const struct sha256 hash = sha256_of(buf_text(&one_thread[i].lines), one_thread[i].lines.len);
+
+        if (strncmp(hash.hex, one_thread[i].hash, 16) != 0) {
+            print_message("%s: %.16s\n", one_thread[i].id, hash.hex);
+            n_changed++;
+        }
+        buf_fini(&one_thread[i].lines);
+    }
+    assert_int_equal(n_changed, 0);
+}
+
+/* Elements of the output. */
+static int64_t outputs(const struct workload *w)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    const size_t n = w->op->tensors(w, list);
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, "y") == 0)
+            return list[i].n_elems;
+    fail_msg("%s has no output y", w->op->name);
+    return 0;
+}
+
+/* The largest register tile has 2 vectors of 16 sums for each of 14 pixels: a layer with four of them for each thread
+ * has work to share. On few threads a fifth of their time may be wasted, on many a third, where smaller items would
+ * copy more; Winograd's smallest item is a row of tiles. */
+#define TILE_SUMS 448
+#define ENOUGH_TILES 4
+
+static double most_waste(const struct template *t, int64_t threads)
+{
+    return threads <= 8 ? 1.25 : strcmp(t->id, "conv2d/winograd_tile") != 0 ? 1.5 : 1.8;
+}
+
+static void check_waste(const struct template *t, const struct workload *w, const char *text, void *arg)
+{
+    static const int64_t threads[] = {2, 8, 64};
+
+    (void)arg;
+    for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
+        struct made m;
+
+        if (outputs(w) < threads[i] * ENOUGH_TILES * TILE_SUMS)
+            continue;
+        make(t, w, threads[i], &m);
+        for (size_t k = 0; k < m.n; k++) {
+            const int64_t turns = CEIL(m.groups[k], threads[i]);
+
+            if ((double)(turns * threads[i]) > most_waste(t, threads[i]) * (double)m.groups[k])
+                fail_msg("%s, %s: %lld work-items on %lld threads (%s)", text, t->id, (long long)m.groups[k],
+                         (long long)threads[i], buf_text(&m.config));
+        }
+        buf_fini(&m.config);
+    }
+}
+
+static void items_of_defaults_keep_threads_busy(void **state)
+{
+    (void)state;
+    for_all(check_waste, NULL);
+}
+
+/* 24 pieces of work in items of a * b of them; an item costs one more than its work. */
+static struct build_items pieces(const int64_t *v, const void *arg)
+{
+    (void)arg;
+    return (struct build_items){24 / (v[0] * v[1]), (double)(v[0] * v[1]) + 1};
+}
+
+static void assert_spread(int64_t threads, const char *constraint, const char *from, const char *expected)
+{
+    const struct device_desc d = cpu_of(threads);
+    struct space *s;
+    struct config c;
+    struct buf text;
+
+    buf_init(&text, 256);
+    assert_int_equal(space_new(&s), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "a", NULL, 4, (const int64_t[]){1, 2, 4, 8}), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "other", NULL, 2, (const int64_t[]){1, 2}), ERR_OK);
+    assert_int_equal(space_add_knob_ints(s, "b", NULL, 2, (const int64_t[]){1, 3}), ERR_OK);
+    assert_int_equal(space_add_constraint(s, constraint, NULL), ERR_OK);
+    assert_int_equal(space_seal(s, NULL), ERR_OK);
+    assert_int_equal(space_config_parse(s, from, &c, NULL), ERR_OK);
+    build_spread(s, &d, (const char *const[]){"a", "b", NULL}, pieces, NULL, &c);
+    assert_int_equal(space_config_text(s, &c, &text), ERR_OK);
+    assert_string_equal(buf_text(&text), expected);
+    buf_fini(&text);
+    space_free(s);
+}
+
+/* By hand: with items of n pieces each of t threads makes 24 / n / t of them, rounded up, in n + 1 each; a quarter of
+ * an item more for the last one. */
+static void spreading_takes_the_items_that_end_first(void **state)
+{
+    (void)state;
+    assert_spread(1, "1", "a=8 other=2 b=3", "a=8 other=2 b=3");           /* one thread: as it was */
+    assert_spread(2, "1", "a=8 other=2 b=3", "a=2 other=2 b=3");           /* 6: 2.25 * 7 = 15.75; 8: 20.25; 4: 16.25 */
+    assert_spread(2, "b == 1", "a=8 other=2 b=1", "a=4 other=2 b=1");      /* 16.25; 2: 18.75 */
+    assert_spread(8, "1", "a=8 other=2 b=3", "a=1 other=2 b=3");           /* 3: 5; 2: 6.75; 1: 6.5 */
+    assert_spread(64, "1", "a=8 other=2 b=3", "a=1 other=2 b=1");          /* 2.5 */
+    assert_spread(64, "a * b >= 3", "a=8 other=2 b=3", "a=1 other=2 b=3"); /* 5; 4: 6.25 */
+    assert_spread(64, "1", "a=1 other=1 b=1", "a=1 other=1 b=1");          /* nothing is smaller */
+}
+
+static void waste_counts_turns_and_the_wait_for_the_last(void **state)
+{
+    const struct device_desc one = cpu_of(1), eight = cpu_of(8);
+
+    (void)state;
+    assert_true(build_waste(&one, 5) == 1);
+    assert_float_equal(build_waste(&eight, 8), 1.25, 1e-12);
+    assert_float_equal(build_waste(&eight, 9), 8 * 2.25 / 9, 1e-12);
+    assert_float_equal(build_waste(&eight, 8000), 1, 1e-3);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_thread_has_the_defaults_it_had),
+        cmocka_unit_test(items_of_defaults_keep_threads_busy),
+        cmocka_unit_test(spreading_takes_the_items_that_end_first),
+        cmocka_unit_test(waste_counts_turns_and_the_wait_for_the_last),
+    };
+
+    if (argc > 1 && strcmp(argv[1], "--table") == 0) {
+        for_all(print_row, NULL);
+        return 0;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

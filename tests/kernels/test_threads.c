@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Default configs on CPUs of several threads: one thread has the configs it always had, many have work-items that keep
- * all of them busy. With --table: the counts, as docs/notes/threads.md has them. */
+ * all of them busy. With --table: the shares that docs/notes/threads.md has. */
 #include "core/hash.h"
 #include "kernels/build.h"
 #include "kernels/network.h"
@@ -67,17 +67,27 @@ static void for_text(const char *text, each_fn *each, void *arg)
             each(*t, &w, text, arg);
 }
 
+static const char *const forms[][2] = {{NULL, NULL}, {NULL, "nchw16c"}, {"i8", "nchw16c"}};
+#define N_FORMS (sizeof forms / sizeof forms[0])
+
+/* The layer's workload in a form; empty where it has none. */
+static void write_layer(const struct network_layer *l, size_t form, struct buf *out)
+{
+    struct why note = {""};
+
+    buf_init(out, 4096);
+    assert_int_equal(network_layer_as(l, forms[form][0], forms[form][1], out, &note), ERR_OK);
+    if (*note.text)
+        buf_clear(out);
+}
+
 static void for_layer(const struct network_layer *l, each_fn *each, void *arg)
 {
-    static const char *const forms[][2] = {{NULL, NULL}, {NULL, "nchw16c"}, {"i8", "nchw16c"}};
-
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        struct why note = {""};
+    for (size_t i = 0; i < N_FORMS; i++) {
         struct buf text;
 
-        buf_init(&text, 4096);
-        assert_int_equal(network_layer_as(l, forms[i][0], forms[i][1], &text, &note), ERR_OK);
-        if (!*note.text)
+        write_layer(l, i, &text);
+        if (text.len)
             for_text(buf_text(&text), each, arg);
         buf_fini(&text);
     }
@@ -129,21 +139,17 @@ static void make(const struct template *t, const struct workload *w, int64_t thr
     space_free(s);
 }
 
-static void print_row(const struct template *t, const struct workload *w, const char *text, void *arg)
+/* How much longer the groups of a launch take than their share of the threads; the worst of a program's launches. */
+static double waste_of(const struct made *m, int64_t threads)
 {
-    static const int64_t threads[] = {1, 2, 8, 64};
+    double worst = 1;
 
-    (void)arg;
-    for (size_t i = 0; i < 4; i++) {
-        struct made m;
+    for (size_t i = 0; i < m->n; i++) {
+        const double waste = (double)(CEIL(m->groups[i], threads) * threads) / (double)m->groups[i];
 
-        make(t, w, threads[i], &m);
-        printf("%s | %s | %lld |", text, t->id, (long long)threads[i]);
-        for (size_t k = 0; k < m.n; k++)
-            printf(" %lld", (long long)m.groups[k]);
-        printf(" | %s\n", buf_text(&m.config));
-        buf_fini(&m.config);
+        worst = waste > worst ? waste : worst;
     }
+    return worst;
 }
 
 /* The defaults of one thread, as they were before defaults looked at threads: of each template the first 16 digits of
@@ -239,13 +245,9 @@ static void check_waste(const struct template *t, const struct workload *w, cons
         if (outputs(w) < threads[i] * ENOUGH_TILES * TILE_SUMS)
             continue;
         make(t, w, threads[i], &m);
-        for (size_t k = 0; k < m.n; k++) {
-            const int64_t turns = CEIL(m.groups[k], threads[i]);
-
-            if ((double)(turns * threads[i]) > most_waste(t, threads[i]) * (double)m.groups[k])
-                fail_msg("%s, %s: %lld work-items on %lld threads (%s)", text, t->id, (long long)m.groups[k],
-                         (long long)threads[i], buf_text(&m.config));
-        }
+        if (waste_of(&m, threads[i]) > most_waste(t, threads[i]))
+            fail_msg("%s, %s: %lld work-items on %lld threads (%s)", text, t->id, (long long)m.groups[m.n - 1],
+                     (long long)threads[i], buf_text(&m.config));
         buf_fini(&m.config);
     }
 }
@@ -310,6 +312,60 @@ static void waste_counts_turns_and_the_wait_for_the_last(void **state)
     assert_float_equal(build_waste(&eight, 8000), 1, 1e-3);
 }
 
+/* FLOPs of a network's layers, and times the waste of each template's items, on so many threads. */
+struct sums {
+    int64_t threads;
+    double count, flops, wasted;
+    bool is_begun; /* this layer: only the first template counts */
+};
+
+static void add_waste(const struct template *t, const struct workload *w, const char *text, void *arg)
+{
+    struct sums *a = arg;
+    struct made m;
+
+    (void)text;
+    if (a->is_begun)
+        return;
+    a->is_begun = true;
+    make(t, w, a->threads, &m);
+    a->flops += a->count * w->op->flops(w);
+    a->wasted += a->count * w->op->flops(w) * waste_of(&m, a->threads);
+    buf_fini(&m.config);
+}
+
+static double busy_of(const struct network *net, size_t form, int64_t threads)
+{
+    struct sums a = {.threads = threads};
+
+    for (size_t i = 0; i < net->n_layers; i++) {
+        struct buf text;
+
+        buf_init(&text, 4096);
+        assert_int_equal(network_layer_as(&net->layers[i], forms[form][0], forms[form][1], &text, NULL), ERR_OK);
+        a.is_begun = false;
+        a.count = net->layers[i].count;
+        for_text(buf_text(&text), add_waste, &a);
+        buf_fini(&text);
+    }
+    return a.flops / a.wasted;
+}
+
+/* The share of the threads' time that the networks' items fill, by FLOPs. */
+static void print_table(void)
+{
+    printf("| network | form | 2 threads | 8 | 64 |\n|---|---|---|---|---|\n");
+    for (size_t n = 0; n < sizeof networks / sizeof networks[0]; n++)
+        for (size_t form = 0; form < N_FORMS; form++) {
+            const struct network *net;
+
+            assert_int_equal(network_find(networks[n], &net, NULL), ERR_OK);
+            printf("| %s | %s %s | %.2f | %.2f | %.2f |\n", networks[n], forms[form][0] ? forms[form][0] : "f32",
+                   forms[form][1] ? forms[form][1] : "nchw", busy_of(net, form, 2), busy_of(net, form, 8),
+                   busy_of(net, form, 64));
+        }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -320,7 +376,7 @@ int main(int argc, char **argv)
     };
 
     if (argc > 1 && strcmp(argv[1], "--table") == 0) {
-        for_all(print_row, NULL);
+        print_table();
         return 0;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #define PACK_STEP 64
 #define MAX_ROWS 8 /* of x */
+#define AHEAD 2048 /* elements, of a stream: what an item begins with comes late */
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
@@ -64,7 +65,7 @@ static struct build_items stream_items(const int64_t *v, const void *arg)
     const struct streams *a = arg;
     const int64_t columns = a->rows * v[0];
 
-    return (struct build_items){CEIL(a->n, columns), (double)(columns * a->k) + BUILD_ITEM_CYCLES};
+    return (struct build_items){CEIL(a->n, columns), (double)(columns * a->k + a->rows * AHEAD) + BUILD_ITEM_CYCLES};
 }
 
 /* Four streams keep more lines on their way than one; long ones, so that asking ahead rarely runs over an end. */
@@ -84,7 +85,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"turns", turns < 1     ? 1
                                                          : turns < 128 ? turns
                                                                        : 128},
-                                               {"ahead", 2048},
+                                               {"ahead", AHEAD},
                                                {"packed", 0},
                                                {NULL, 0}},
                  out);

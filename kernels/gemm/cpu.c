@@ -12,7 +12,7 @@ static const struct build_knob knobs[] = {
     {"kc", {64, 128, 192, 256, 384, 512, 1024, 2048, ALL, BUILD_END}},
     {"ku", {1, 2, 4, 8, 16, BUILD_END}},
     {"tiles", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64, BUILD_END}},
-    {"nt", {1, 2, 4, 8, 16, 32, 64, 128, ALL, BUILD_END}},
+    {"nt", {1, 2, 3, 4, 6, 8, 11, 12, 16, 22, 24, 32, 43, 48, 64, 86, 96, 128, ALL, BUILD_END}},
     {"order", {0, 1, BUILD_END}},
     {"px", {0, 1, 2, BUILD_END}},
     {"pf", {0, 1, 2, BUILD_END}},

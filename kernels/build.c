@@ -318,16 +318,18 @@ int64_t build_threads(const struct device_desc *d)
     return n < 1 ? 1 : n;
 }
 
-/* A thread comes later than the others, or is kept from its work for a while: what the last item makes all wait, on
- * average, as a part of it. */
+/* A thread is woken later than another, or kept from its work for a while: what is waited for at the end is a part of
+ * an item, on average, and never more than the delay. */
 #define TAIL 0.25
+#define MOST_TAIL 20000
 #define LEAST_GAIN 1e-9 /* of smaller items: more than rounding */
 
-double build_waste(const struct device_desc *d, int64_t n)
+double build_makespan(const struct device_desc *d, struct build_items items)
 {
     const int64_t threads = build_threads(d);
+    const double tail = threads == 1 ? 0 : TAIL * items.cycles;
 
-    return threads == 1 ? 1 : (double)threads * ((double)CEIL(n, threads) + TAIL) / (double)n;
+    return (double)CEIL(items.n, threads) * items.cycles + (tail < MOST_TAIL ? tail : MOST_TAIL);
 }
 
 double build_weight_cycles(double bytes)
@@ -344,16 +346,13 @@ struct spread {
     size_t n, knobs[MAX_SPREAD];
 };
 
-/* The time of a config's items, in their unit times the number of threads. */
-static double spread_time(const struct spread *a, const struct config *c)
+static double spread_cycles(const struct spread *a, const struct config *c)
 {
-    struct build_items items;
     int64_t v[MAX_SPREAD];
 
     for (size_t i = 0; i < a->n; i++)
         v[i] = (int64_t)space_knob_value(a->s, a->knobs[i], c->choice[a->knobs[i]]).number;
-    items = a->items(v, a->arg);
-    return (double)items.n * items.cost * build_waste(a->d, items.n);
+    return build_makespan(a->d, a->items(v, a->arg));
 }
 
 /* The next lower combination: the first knob fastest, again from its value in `from`. False behind the last. */
@@ -379,13 +378,13 @@ void build_spread(const struct space *s, const struct device_desc *d, const char
         return;
     for (; knobs[a.n]; a.n++)
         a.knobs[a.n] = (size_t)space_find_knob(s, knobs[a.n]);
-    best = spread_time(&a, &from);
+    best = spread_cycles(&a, &from);
     while (spread_next(&a, &from, &at)) {
-        const double time = spread_time(&a, &at);
+        const double cycles = spread_cycles(&a, &at);
 
-        if (time >= best * (1 - LEAST_GAIN) || !space_is_valid(s, &at, NULL))
+        if (cycles >= best * (1 - LEAST_GAIN) || !space_is_valid(s, &at, NULL))
             continue;
-        best = time;
+        best = cycles;
         *c = at;
     }
 }

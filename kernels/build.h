@@ -111,22 +111,24 @@ int64_t build_vector(const struct device_desc *d);
 /* Host threads (a CPU) or compute units that run work-groups side by side; at least 1. */
 int64_t build_threads(const struct device_desc *d);
 
-/* How much longer n equal work-items take on the threads of `d` than their work would, evenly divided: the last ones
- * leave threads idle. At least 1; 1 with one thread. */
-double build_waste(const struct device_desc *d, int64_t n);
-
-/* The work-items of a default whose blocking knobs have the values `v`: their number and the cost of a whole one, in
- * any unit: its arithmetic, and what smaller items repeat (copies of input, reading weights). */
+/* The work-items of a default: their number, and the cycles of a core that a whole one takes, roughly: its arithmetic,
+ * and what smaller items repeat (copies of input, reading weights). */
 struct build_items {
     int64_t n;
-    double cost;
+    double cycles;
 };
-typedef struct build_items build_items_fn(const int64_t *v, const void *arg);
 
-/* For such costs in a core's cycles: of the runtime for an item; and of reading one f32 weight, of so many bytes in
- * all, from the cache that holds them. */
+/* Cycles until the items are done on the threads of `d`, each of which makes as many, or one less; the last thread,
+ * which comes late, is waited for. With one thread the sum. */
+double build_makespan(const struct device_desc *d, struct build_items items);
+
+/* Of an item: what the runtime takes; of one f32 weight that it reads, out of so many bytes in all: from the cache that
+ * holds them. */
 #define BUILD_ITEM_CYCLES 500
 double build_weight_cycles(double bytes);
+
+/* The work-items where the blocking knobs of a default have the values `v`. */
+typedef struct build_items build_items_fn(const int64_t *v, const void *arg);
 
 /* Makes the items of a default smaller where that keeps the threads of `d` busy: of all values of `knobs` (up to 4,
  * NULL-ended; their values ascend) that are at most those of the valid config `c`, takes the valid ones whose

@@ -137,10 +137,10 @@ static struct build_items region_items(const int64_t *v, const void *arg)
                  copied = (double)((z->s == 1 ? 1 : z->stride_w) * (tp + z->r - 1) * pitch);
 
     return (struct build_items){.n = z->n * z->groups * CEIL(blocks, kt) * CEIL(z->p, tp) * CEIL(z->q, wide),
-                                .cost = tiles * terms * (sums < 8 ? 4 : sums / 2) +
-                                        (double)(z->c / z->groups) * copied * (z->stride_w == 1 ? 0.3 : 1) +
-                                        (double)(kt * a->mr) * terms * build_weight_cycles((double)z->k * terms * 4) +
-                                        BUILD_ITEM_CYCLES};
+                                .cycles = tiles * terms * (sums < 8 ? 4 : sums / 2) +
+                                          (double)(z->c / z->groups) * copied * (z->stride_w == 1 ? 0.3 : 1) +
+                                          (double)(kt * a->mr) * terms * build_weight_cycles((double)z->k * terms * 4) +
+                                          BUILD_ITEM_CYCLES};
 }
 
 /* Long rows of 1x1 windows: all channels that 400 KB of local memory hold, one block of weights after the other over

@@ -233,8 +233,8 @@ static struct build_items region_items(const int64_t *v, const void *arg)
 
     return (struct build_items){
         .n = z->n * z->groups * CEIL(k_blocks, kt) * CEIL(z->p, tp * a->t.vh) * CEIL(z->q, tq * a->t.vw),
-        .cost = (double)(kt * tp * tq) * terms * tile_cycles(&a->t) + input * element +
-                (double)(kt * a->nr) * terms * build_weight_cycles((double)z->k * terms * 4) + BUILD_ITEM_CYCLES};
+        .cycles = (double)(kt * tp * tq) * terms * tile_cycles(&a->t) + input * element +
+                  (double)(kt * a->nr) * terms * build_weight_cycles((double)z->k * terms * 4) + BUILD_ITEM_CYCLES};
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,

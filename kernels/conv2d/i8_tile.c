@@ -186,8 +186,8 @@ static struct build_items row_items(const int64_t *v, const void *arg)
 
     return (struct build_items){
         .n = z->n * z->groups * CEIL(blocks, kt) * CEIL(a->rows, a->t.vh) * CEIL(a->columns, a->t.vw * v[1]),
-        .cost = (double)(kt * v[1]) * steps * (sums < 8 ? 4 : sums / 2) +
-                (double)(kt * a->nr) * steps * build_weight_cycles((double)z->k * steps * 4) + BUILD_ITEM_CYCLES};
+        .cycles = (double)(kt * v[1]) * steps * (sums < 8 ? 4 : sums / 2) +
+                  (double)(kt * a->nr) * steps * build_weight_cycles((double)z->k * steps * 4) + BUILD_ITEM_CYCLES};
 }
 
 enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *d, const struct space *s,

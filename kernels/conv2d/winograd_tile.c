@@ -95,6 +95,12 @@ static int64_t transform_groups(const struct space *s, const struct config *c)
     return space_int(s, c, "fused") ? blocks : blocks * (in < out ? in : out);
 }
 
+/* Cycles until n items that share them are done. */
+static double evenly(const struct device_desc *d, int64_t n, double cycles)
+{
+    return build_makespan(d, (struct build_items){n, cycles / (double)n});
+}
+
 /* Cycles of a core, roughly: two products of vectors a cycle where the
  * registers' tile allows, and what caches and memory add. Constants fitted to
  * one AVX-512 core with 1 MiB of second-level cache. */
@@ -117,7 +123,7 @@ static double cost_of(const struct space *s, const struct config *c, const struc
     products =
         planes * padded_c * padded_k / (mr * nv) * (step + 0.5) + (double)space_int(s, c, "weights_read") * weight_rate;
     transforms = 3 * planes * (padded_c + padded_k) + scratch * scratch_rate;
-    return products * build_waste(d, space_int(s, c, "groups")) + transforms * build_waste(d, transform_groups(s, c));
+    return evenly(d, space_int(s, c, "groups"), products) + evenly(d, transform_groups(s, c), transforms);
 }
 
 /* The cheapest by cost_of among the sizes that matter. */

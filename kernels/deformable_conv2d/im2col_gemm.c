@@ -82,7 +82,7 @@ static struct build_items panel_items(const int64_t *v, const void *arg)
     const double terms = (double)a->terms, sums = (double)(a->mr * a->nr) / 32;
 
     return (struct build_items){.n = a->n * CEIL(a->pixels, a->mr * v[0]) * CEIL(a->k, a->nr * v[1]),
-                                .cost =
+                                .cycles =
                                     terms * ((double)(v[0] * v[1]) * sums + (double)(v[0] * a->mr) * 0.1 +
                                              (double)(v[1] * a->nr) * build_weight_cycles((double)a->k * terms * 4)) +
                                     BUILD_ITEM_CYCLES};

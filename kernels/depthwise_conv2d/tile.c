@@ -143,7 +143,7 @@ static struct build_items chunk_items(const int64_t *v, const void *arg)
     const double input = (double)(span(rows, z->stride_h, z->r, z->dil_h) * CEIL(z->w, across));
 
     return (struct build_items){.n = CEIL(z->n * z->k / z->y_lanes, v[1]) * CEIL(z->p, v[0]),
-                                .cost = (double)v[1] * (sums / 2 + 2 * input) + BUILD_ITEM_CYCLES};
+                                .cycles = (double)v[1] * (sums / 2 + 2 * input) + BUILD_ITEM_CYCLES};
 }
 
 /* Both forms are bound by memory on layers of networks: what counts is few instructions a byte, not reuse of registers.

@@ -2,6 +2,8 @@
 /* cpu.c - matrix products for CPUs: the space, the default and the launches of cpu.clh. */
 #include "kernels/gemm/gemm.h"
 
+#include <math.h>
+
 #define PACK_STEP 64
 #define ALL 16777216 /* every value not under it: one config says "all of them" */
 
@@ -100,18 +102,21 @@ struct panels {
     bool packs_w;
 };
 
-/* The work-items of so many tiles of rows and panels of columns, in cycles: tiles, rows that are copied, weights. */
+/* The work-items of so many tiles of rows and panels of columns: tiles, rows that each item copies or reads where they
+ * lie, weights. */
 static struct build_items panel_items(const int64_t *v, const void *arg)
 {
     const struct panels *a = arg;
     const struct gemm_shape *z = a->z;
     const int64_t all = CEIL(z->n, a->nr), nt = clamp(v[1], all), high = a->rows * v[0];
-    const double k = (double)z->k, sums = (double)(a->rows * a->nv);
+    const double k = (double)z->k, sums = (double)(a->rows * a->nv), copies = v[2] == 2 ? 0.3 : 0;
+    const double in_place = v[2] == 2 ? 1 : v[2] == 0 ? z->k % 1024 == 0 ? 1.1 : 1.05 : INFINITY; /* no launch more */
     const double weight = a->packs_w ? 1 : build_weight_cycles((double)(z->n * z->k) * 4);
 
     return (struct build_items){.n = z->b * CEIL(z->m, high) * CEIL(all, nt),
-                                .cost = (double)(v[0] * nt) * k * (sums < 8 ? 4 : sums / 2) + (double)high * k * 0.3 +
-                                        (double)(nt * a->nr) * k * weight + BUILD_ITEM_CYCLES};
+                                .cycles = (double)(v[0] * nt) * k * (sums < 8 ? 4 : sums / 2) * in_place +
+                                          (double)high * k * copies + (double)(nt * a->nr) * k * weight +
+                                          BUILD_ITEM_CYCLES};
 }
 
 /* Rows of x that are used together fill half of a second-level cache, sums that wait a quarter; one work-item takes all
@@ -158,7 +163,7 @@ enum err gemm_cpu_fallback(const struct gemm_shape *z, const struct device_desc 
     }
     if (!space_is_valid(s, out, NULL))
         return build_make_valid(s, (const char *const[]){"mr", "ku", "nv", NULL}, out);
-    build_spread(s, d, (const char *const[]){"tiles", "nt", NULL}, panel_items, &panel, out);
+    build_spread(s, d, (const char *const[]){"tiles", "nt", "px", NULL}, panel_items, &panel, out);
     return ERR_OK;
 }
 

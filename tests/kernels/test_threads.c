@@ -258,11 +258,11 @@ static void items_of_defaults_keep_threads_busy(void **state)
     for_all(check_waste, NULL);
 }
 
-/* 24 pieces of work in items of a * b of them; an item costs one more than its work. */
+/* 24 pieces of work of 1000 cycles in items of a * b of them; an item takes 1000 more than its work. */
 static struct build_items pieces(const int64_t *v, const void *arg)
 {
     (void)arg;
-    return (struct build_items){24 / (v[0] * v[1]), (double)(v[0] * v[1]) + 1};
+    return (struct build_items){24 / (v[0] * v[1]), 1000 * (double)(v[0] * v[1] + 1)};
 }
 
 static void assert_spread(int64_t threads, const char *constraint, const char *from, const char *expected)
@@ -287,8 +287,8 @@ static void assert_spread(int64_t threads, const char *constraint, const char *f
     space_free(s);
 }
 
-/* By hand: with items of n pieces each of t threads makes 24 / n / t of them, rounded up, in n + 1 each; a quarter of
- * an item more for the last one. */
+/* By hand, in 1000 cycles: with items of n pieces each of t threads makes 24 / n / t of them, rounded up, in n + 1
+ * each; a quarter of an item more for the last one. */
 static void spreading_takes_the_items_that_end_first(void **state)
 {
     (void)state;
@@ -301,15 +301,15 @@ static void spreading_takes_the_items_that_end_first(void **state)
     assert_spread(64, "1", "a=1 other=1 b=1", "a=1 other=1 b=1");          /* nothing is smaller */
 }
 
-static void waste_counts_turns_and_the_wait_for_the_last(void **state)
+static void the_last_item_is_waited_for_but_not_long(void **state)
 {
     const struct device_desc one = cpu_of(1), eight = cpu_of(8);
 
     (void)state;
-    assert_true(build_waste(&one, 5) == 1);
-    assert_float_equal(build_waste(&eight, 8), 1.25, 1e-12);
-    assert_float_equal(build_waste(&eight, 9), 8 * 2.25 / 9, 1e-12);
-    assert_float_equal(build_waste(&eight, 8000), 1, 1e-3);
+    assert_true(build_makespan(&one, (struct build_items){5, 100}) == 500);
+    assert_float_equal(build_makespan(&eight, (struct build_items){8, 100}), 125, 1e-9);
+    assert_float_equal(build_makespan(&eight, (struct build_items){9, 100}), 225, 1e-9);
+    assert_float_equal(build_makespan(&eight, (struct build_items){8, 1e6}), 1.02e6, 1e-3); /* 20000 at the most */
 }
 
 /* FLOPs of a network's layers, and times the waste of each template's items, on so many threads. */
@@ -372,7 +372,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_thread_has_the_defaults_it_had),
         cmocka_unit_test(items_of_defaults_keep_threads_busy),
         cmocka_unit_test(spreading_takes_the_items_that_end_first),
-        cmocka_unit_test(waste_counts_turns_and_the_wait_for_the_last),
+        cmocka_unit_test(the_last_item_is_waited_for_but_not_long),
     };
 
     if (argc > 1 && strcmp(argv[1], "--table") == 0) {

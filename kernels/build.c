@@ -322,14 +322,17 @@ int64_t build_threads(const struct device_desc *d)
  * an item, on average, and never more than the delay. */
 #define TAIL 0.25
 #define MOST_TAIL 20000
+#define MANY 4          /* items of a thread: large and small ones among them */
 #define LEAST_GAIN 1e-9 /* of smaller items: more than rounding */
 
 double build_makespan(const struct device_desc *d, struct build_items items)
 {
     const int64_t threads = build_threads(d);
-    const double tail = threads == 1 ? 0 : TAIL * items.cycles;
+    const double tail = TAIL * items.cycles, share = items.whole > 0 && items.n >= MANY * threads ? items.whole : 1;
 
-    return (double)CEIL(items.n, threads) * items.cycles + (tail < MOST_TAIL ? tail : MOST_TAIL);
+    if (threads == 1)
+        return (double)items.n * items.cycles;
+    return (double)CEIL(items.n, threads) * items.cycles * share + (tail < MOST_TAIL ? tail : MOST_TAIL);
 }
 
 double build_weight_cycles(double bytes)

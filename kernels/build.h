@@ -116,10 +116,12 @@ int64_t build_threads(const struct device_desc *d);
 struct build_items {
     int64_t n;
     double cycles;
+    double whole; /* the share of their work that is there, where edges cut some; 0 = all */
 };
 
 /* Cycles until the items are done on the threads of `d`, each of which makes as many, or one less; the last thread,
- * which comes late, is waited for. With one thread the sum. */
+ * which comes late, is waited for. Items that edges cut count as whole ones where a thread has few. With one thread the
+ * sum of n * cycles. */
 double build_makespan(const struct device_desc *d, struct build_items items);
 
 /* Of an item: what the runtime takes; of one f32 weight that it reads, out of so many bytes in all: from the cache that

@@ -133,10 +133,13 @@ static struct build_items region_items(const int64_t *v, const void *arg)
     const int64_t blocks = CEIL(z->k / z->groups, a->mr), kt = least(v[0], blocks), tp = v[1];
     const int64_t wide = least(z->q, v[2] * a->nv * a->vec), pitch = wide + (z->s - 1) * z->dil_w / z->stride_w;
     const double tiles = (double)(kt * CEIL((tp - 1) * pitch + wide, a->nv * a->vec)), terms = conv_terms(z);
-    const double sums = (double)(a->mr * a->nv),
-                 copied = (double)((z->s == 1 ? 1 : z->stride_w) * (tp + z->r - 1) * pitch);
+    const double sums = (double)(a->mr * a->nv);
+    const int64_t phases = (z->r == 1 ? 1 : z->stride_h) * (z->s == 1 ? 1 : z->stride_w);
+    const double copied = (double)(phases * (tp + (z->r - 1) * z->dil_h / z->stride_h) * pitch);
+    const int64_t n = CEIL(blocks, kt) * CEIL(z->p, tp) * CEIL(z->q, wide);
 
-    return (struct build_items){.n = z->n * z->groups * CEIL(blocks, kt) * CEIL(z->p, tp) * CEIL(z->q, wide),
+    return (struct build_items){.n = z->n * z->groups * n,
+                                .whole = (double)(blocks * z->p * z->q) / (double)(n * kt * tp * wide),
                                 .cycles = tiles * terms * (sums < 8 ? 4 : sums / 2) +
                                           (double)(z->c / z->groups) * copied * (z->stride_w == 1 ? 0.3 : 1) +
                                           (double)(kt * a->mr) * terms * build_weight_cycles((double)z->k * terms * 4) +

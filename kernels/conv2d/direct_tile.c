@@ -231,10 +231,14 @@ static struct build_items region_items(const int64_t *v, const void *arg)
                                              reach(tq * a->t.vw, z->s == 1 ? 1 : z->stride_w, z->s, z->dil_w));
     const double element = !a->pack ? 0.1 : z->x_lanes > 1 ? 0.3 : 1;
 
-    return (struct build_items){
-        .n = z->n * z->groups * CEIL(k_blocks, kt) * CEIL(z->p, tp * a->t.vh) * CEIL(z->q, tq * a->t.vw),
-        .cycles = (double)(kt * tp * tq) * terms * tile_cycles(&a->t) + input * element +
-                  (double)(kt * a->nr) * terms * build_weight_cycles((double)z->k * terms * 4) + BUILD_ITEM_CYCLES};
+    const int64_t down = CEIL(z->p, a->t.vh), across = CEIL(z->q, a->t.vw); /* tiles */
+    const int64_t n = CEIL(k_blocks, kt) * CEIL(down, tp) * CEIL(across, tq);
+
+    return (struct build_items){.n = z->n * z->groups * n,
+                                .whole = (double)(k_blocks * down * across) / (double)(n * kt * tp * tq),
+                                .cycles = (double)(kt * tp * tq) * terms * tile_cycles(&a->t) + input * element +
+                                          (double)(kt * a->nr) * terms * build_weight_cycles((double)z->k * terms * 4) +
+                                          BUILD_ITEM_CYCLES};
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,

@@ -98,7 +98,7 @@ static int64_t transform_groups(const struct space *s, const struct config *c)
 /* Cycles until n items that share them are done. */
 static double evenly(const struct device_desc *d, int64_t n, double cycles)
 {
-    return build_makespan(d, (struct build_items){n, cycles / (double)n});
+    return build_makespan(d, (struct build_items){.n = n, .cycles = cycles / (double)n});
 }
 
 /* Cycles of a core, roughly: two products of vectors a cycle where the

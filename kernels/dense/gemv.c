@@ -65,7 +65,8 @@ static struct build_items stream_items(const int64_t *v, const void *arg)
     const struct streams *a = arg;
     const int64_t columns = a->rows * v[0];
 
-    return (struct build_items){CEIL(a->n, columns), (double)(columns * a->k + a->rows * AHEAD) + BUILD_ITEM_CYCLES};
+    return (struct build_items){.n = CEIL(a->n, columns),
+                                .cycles = (double)(columns * a->k + a->rows * AHEAD) + BUILD_ITEM_CYCLES};
 }
 
 /* Four streams keep more lines on their way than one; long ones, so that asking ahead rarely runs over an end. */

@@ -40,7 +40,7 @@ static struct build_items run_items(const int64_t *v, const void *arg)
 {
     const int64_t *a = arg; /* elements, lanes */
 
-    return (struct build_items){CEIL(a[0], v[0] * a[1]), (double)(8 * v[0]) + BUILD_ITEM_CYCLES};
+    return (struct build_items){.n = CEIL(a[0], v[0] * a[1]), .cycles = (double)(8 * v[0]) + BUILD_ITEM_CYCLES};
 }
 
 /* CPUs: long runs of one work-item, several for each thread. Others: neighbours read neighbouring vectors. */

@@ -56,7 +56,8 @@ static struct build_items plane_items(const int64_t *v, const void *arg)
 {
     const struct conv_shape *z = arg;
 
-    return (struct build_items){CEIL(z->n * z->k, v[0]), (double)(v[0] * z->h * z->w) + BUILD_ITEM_CYCLES};
+    return (struct build_items){.n = CEIL(z->n * z->k, v[0]),
+                                .cycles = (double)(v[0] * z->h * z->w) + BUILD_ITEM_CYCLES};
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,

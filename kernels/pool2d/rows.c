@@ -50,8 +50,8 @@ static struct build_items row_items(const int64_t *v, const void *arg)
 {
     const struct conv_shape *z = arg;
 
-    return (struct build_items){z->n * z->k * CEIL(z->p, v[0]),
-                                (double)(((v[0] - 1) * z->stride_h + z->r) * z->w) + BUILD_ITEM_CYCLES};
+    return (struct build_items){.n = z->n * z->k * CEIL(z->p, v[0]),
+                                .cycles = (double)(((v[0] - 1) * z->stride_h + z->r) * z->w) + BUILD_ITEM_CYCLES};
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,

@@ -66,8 +66,8 @@ static struct build_items window_items(const int64_t *v, const void *arg)
 {
     const struct conv_shape *z = arg;
 
-    return (struct build_items){z->n * z->k / z->y_lanes * CEIL(z->p, v[0]) * CEIL(z->q, 8 * v[1]),
-                                (double)(v[0] * v[1] * z->r * (7 * z->stride_w + z->s)) + BUILD_ITEM_CYCLES};
+    return (struct build_items){.n = z->n * z->k / z->y_lanes * CEIL(z->p, v[0]) * CEIL(z->q, 8 * v[1]),
+                                .cycles = (double)(v[0] * v[1] * z->r * (7 * z->stride_w + z->s)) + BUILD_ITEM_CYCLES};
 }
 
 /* CPUs: rows of a block, tile by tile. Others: one tile a work-item. */

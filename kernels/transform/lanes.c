@@ -52,7 +52,7 @@ static struct build_items run_items(const int64_t *v, const void *arg)
 {
     const int64_t *a = arg; /* blocks of channels, pixels, lanes */
 
-    return (struct build_items){a[0] * CEIL(a[1], v[0] * a[2]), (double)(64 * v[0]) + BUILD_ITEM_CYCLES};
+    return (struct build_items){.n = a[0] * CEIL(a[1], v[0] * a[2]), .cycles = (double)(64 * v[0]) + BUILD_ITEM_CYCLES};
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,

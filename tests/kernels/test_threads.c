@@ -262,7 +262,7 @@ static void items_of_defaults_keep_threads_busy(void **state)
 static struct build_items pieces(const int64_t *v, const void *arg)
 {
     (void)arg;
-    return (struct build_items){24 / (v[0] * v[1]), 1000 * (double)(v[0] * v[1] + 1)};
+    return (struct build_items){.n = 24 / (v[0] * v[1]), .cycles = 1000 * (double)(v[0] * v[1] + 1)};
 }
 
 static void assert_spread(int64_t threads, const char *constraint, const char *from, const char *expected)
@@ -306,10 +306,15 @@ static void the_last_item_is_waited_for_but_not_long(void **state)
     const struct device_desc one = cpu_of(1), eight = cpu_of(8);
 
     (void)state;
-    assert_true(build_makespan(&one, (struct build_items){5, 100}) == 500);
-    assert_float_equal(build_makespan(&eight, (struct build_items){8, 100}), 125, 1e-9);
-    assert_float_equal(build_makespan(&eight, (struct build_items){9, 100}), 225, 1e-9);
-    assert_float_equal(build_makespan(&eight, (struct build_items){8, 1e6}), 1.02e6, 1e-3); /* 20000 at the most */
+    assert_true(build_makespan(&one, (struct build_items){.n = 5, .cycles = 100}) == 500);
+    assert_float_equal(build_makespan(&eight, (struct build_items){.n = 8, .cycles = 100}), 125, 1e-9);
+    assert_float_equal(build_makespan(&eight, (struct build_items){.n = 9, .cycles = 100}), 225, 1e-9);
+    assert_float_equal(build_makespan(&eight, (struct build_items){.n = 8, .cycles = 1e6}), 1.02e6,
+                       1e-3); /* 20000 at the most */
+    /* Four fifths of 40 items are there: five of each thread; of 8 items one is a whole one, perhaps. */
+    assert_float_equal(build_makespan(&eight, (struct build_items){.n = 40, .cycles = 100, .whole = 0.8}), 425, 1e-9);
+    assert_float_equal(build_makespan(&eight, (struct build_items){.n = 8, .cycles = 100, .whole = 0.8}), 125, 1e-9);
+    assert_true(build_makespan(&one, (struct build_items){.n = 40, .cycles = 100, .whole = 0.8}) == 4000);
 }
 
 /* FLOPs of a network's layers, and times the waste of each template's items, on so many threads. */

@@ -9,6 +9,7 @@
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 #define MAX_SPLITS 128 /* values of a knob over divisors */
+#define MAX_SPREAD 4   /* knobs of a spread */
 
 int64_t build_int(const struct build *b, const char *name)
 {
@@ -333,6 +334,80 @@ int64_t build_threads(const struct device_desc *d)
     const int64_t n = d->threads ? d->threads : d->units;
 
     return n < 1 ? 1 : n;
+}
+
+/* A thread is woken later than another, or kept from its work for a while: what is waited for at the end is a part of
+ * an item, on average, and never more than the delay. */
+#define TAIL 0.25
+#define MOST_TAIL 20000
+#define MANY 4          /* items of a thread: large and small ones among them */
+#define LEAST_GAIN 1e-9 /* of smaller items: more than rounding */
+
+double build_makespan(const struct device_desc *d, struct build_items items)
+{
+    const int64_t threads = build_threads(d);
+    const double tail = TAIL * items.cycles, share = items.whole > 0 && items.n >= MANY * threads ? items.whole : 1;
+
+    if (threads == 1)
+        return (double)items.n * items.cycles;
+    return (double)CEIL(items.n, threads) * items.cycles * share + (tail < MOST_TAIL ? tail : MOST_TAIL);
+}
+
+double build_weight_cycles(double bytes)
+{
+    return bytes < (1 << 20) ? 0.1 : bytes < (1 << 24) ? 0.4 : 1;
+}
+
+/* Knobs on their way down from the default's values. */
+struct spread {
+    const struct space *s;
+    const struct device_desc *d;
+    build_items_fn *items;
+    const void *arg;
+    size_t n, knobs[MAX_SPREAD];
+};
+
+static double spread_cycles(const struct spread *a, const struct config *c)
+{
+    int64_t v[MAX_SPREAD];
+
+    for (size_t i = 0; i < a->n; i++)
+        v[i] = (int64_t)space_knob_value(a->s, a->knobs[i], c->choice[a->knobs[i]]).number;
+    return build_makespan(a->d, a->items(v, a->arg));
+}
+
+/* The next lower combination: the first knob fastest, again from its value in `from`. False behind the last. */
+static bool spread_next(const struct spread *a, const struct config *from, struct config *c)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        if (c->choice[a->knobs[i]]-- > 0)
+            return true;
+        c->choice[a->knobs[i]] = from->choice[a->knobs[i]];
+    }
+    return false;
+}
+
+void build_spread(const struct space *s, const struct device_desc *d, const char *const *knobs, build_items_fn *items,
+                  const void *arg, struct config *c)
+{
+    struct spread a = {.s = s, .d = d, .items = items, .arg = arg};
+    const struct config from = *c;
+    struct config at = from;
+    double best;
+
+    if (build_threads(d) == 1)
+        return;
+    for (; knobs[a.n]; a.n++)
+        a.knobs[a.n] = (size_t)space_find_knob(s, knobs[a.n]);
+    best = spread_cycles(&a, &from);
+    while (spread_next(&a, &from, &at)) {
+        const double cycles = spread_cycles(&a, &at);
+
+        if (cycles >= best * (1 - LEAST_GAIN) || !space_is_valid(s, &at, NULL))
+            continue;
+        best = cycles;
+        *c = at;
+    }
 }
 
 int64_t build_max_side(const struct device_desc *d, int axis)

@@ -111,6 +111,33 @@ int64_t build_vector(const struct device_desc *d);
 /* Host threads (a CPU) or compute units that run work-groups side by side; at least 1. */
 int64_t build_threads(const struct device_desc *d);
 
+/* The work-items of a default: their number, and the cycles of a core that a whole one takes, roughly: its arithmetic,
+ * and what smaller items repeat (copies of input, reading weights). */
+struct build_items {
+    int64_t n;
+    double cycles;
+    double whole; /* the share of their work that is there, where edges cut some; 0 = all */
+};
+
+/* Cycles until the items are done on the threads of `d`, each of which makes as many, or one less; the last thread,
+ * which comes late, is waited for. Items that edges cut count as whole ones where a thread has few. With one thread the
+ * sum of n * cycles. */
+double build_makespan(const struct device_desc *d, struct build_items items);
+
+/* Of an item: what the runtime takes; of one f32 weight that it reads, out of so many bytes in all: from the cache that
+ * holds them. */
+#define BUILD_ITEM_CYCLES 500
+double build_weight_cycles(double bytes);
+
+/* The work-items where the blocking knobs of a default have the values `v`. */
+typedef struct build_items build_items_fn(const int64_t *v, const void *arg);
+
+/* Makes the items of a default smaller where that keeps the threads of `d` busy: of all values of `knobs` (up to 4,
+ * NULL-ended; their values ascend) that are at most those of the valid config `c`, takes the valid ones whose
+ * items end first, larger ones where two are equal. With one thread `c` stays as it is. */
+void build_spread(const struct space *s, const struct device_desc *d, const char *const *knobs, build_items_fn *items,
+                  const void *arg, struct config *c);
+
 /* Threads of a work-group and bytes of local memory that the device allows; defaults (256, 32 KiB) where it does not
  * say. */
 int64_t build_max_group(const struct device_desc *d);

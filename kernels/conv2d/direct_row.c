@@ -122,6 +122,32 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+struct regions {
+    const struct conv_shape *z;
+    int64_t vec, nv, mr;
+};
+
+/* The work-items of kt blocks of channels, tp rows and tq tiles, in cycles: tiles, input that is copied, weights. */
+static struct build_items region_items(const int64_t *v, const void *arg)
+{
+    const struct regions *a = arg;
+    const struct conv_shape *z = a->z;
+    const int64_t blocks = CEIL(z->k / z->groups, a->mr), kt = least(v[0], blocks), tp = v[1];
+    const int64_t wide = least(z->q, v[2] * a->nv * a->vec), pitch = wide + (z->s - 1) * z->dil_w / z->stride_w;
+    const double tiles = (double)(kt * CEIL((tp - 1) * pitch + wide, a->nv * a->vec)), terms = conv_terms(z);
+    const double sums = (double)(a->mr * a->nv);
+    const int64_t phases = (z->r == 1 ? 1 : z->stride_h) * (z->s == 1 ? 1 : z->stride_w);
+    const double copied = (double)(phases * (tp + (z->r - 1) * z->dil_h / z->stride_h) * pitch);
+    const int64_t n = CEIL(blocks, kt) * CEIL(z->p, tp) * CEIL(z->q, wide);
+
+    return (struct build_items){.n = z->n * z->groups * n,
+                                .whole = (double)(blocks * z->p * z->q) / (double)(n * kt * tp * wide),
+                                .cycles = tiles * terms * (sums < 8 ? 4 : sums / 2) +
+                                          (double)(z->c / z->groups) * copied * (z->stride_w == 1 ? 0.3 : 1) +
+                                          (double)(kt * a->mr) * terms * build_weight_cycles((double)z->k * terms * 4) +
+                                          BUILD_ITEM_CYCLES};
+}
+
 /* Long rows of 1x1 windows: all channels that 400 KB of local memory hold, one block of weights after the other over
  * all tiles. Others: 16 channels of up to 14 whole rows, all blocks of weights over one tile after the other. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -141,6 +167,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const int64_t tq = flat ? least(across, 1 + room / (cb * nv * lanes)) : least(across, 5);
     const int64_t sums = flat && cb == cg ? 1 : rows * (least(z.q, tq * nv * lanes) + z.s) * mr;
 
+    const char *const blocking[] = {"kt", "tp", "tq", NULL};
+
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"vec", lanes},
@@ -154,11 +182,12 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"swap", flat || few},
                                                {NULL, 0}},
                  out);
-    if (space_is_valid(s, out, NULL))
+    if (!space_is_valid(s, out, NULL))
+        build_choose(s, (const struct build_define[]){{"swap", 0}, {NULL, 0}}, out);
+    if (build_make_valid(s, (const char *const[]){"kt", "tq", "tp", "ku", NULL}, out) == ERR_OK) {
+        build_spread(s, d, blocking, region_items, &(const struct regions){&z, lanes, nv, mr}, out);
         return ERR_OK;
-    build_choose(s, (const struct build_define[]){{"swap", 0}, {NULL, 0}}, out);
-    if (build_make_valid(s, (const char *const[]){"kt", "tq", "tp", "ku", NULL}, out) == ERR_OK)
-        return ERR_OK;
+    }
     return build_make_valid(s, (const char *const[]){"nv", "cb", "mr", "vec", NULL}, out);
 }
 

@@ -162,16 +162,22 @@ struct tile {
     int64_t nv, vh, vw;
 };
 
-/* Cycles that all tiles take a tap and channel, on a core with two FMAs and two loads a cycle: the default's model. */
+/* Cycles of one tile a tap and channel, on a core with two FMAs and two loads a cycle: the default's model. */
+static double tile_cycles(const struct tile *t)
+{
+    const double sums = (double)(t->nv * t->vh * t->vw), loads = (double)(t->nv + t->vh * t->vw), latency = 4;
+
+    return fmax(fmax(sums / 2, latency), (sums + loads + 1) / 4) + 0.3;
+}
+
+/* Of all tiles. */
 static double tile_cost(const struct conv_shape *z, int64_t vec, const struct tile *t)
 {
-    const double sums = (double)(t->nv * t->vh * t->vw), loads = (double)(t->nv + t->vh * t->vw);
     const double tiles = (double)(CEIL(z->k / z->groups, t->nv * vec) * CEIL(z->p, t->vh) * CEIL(z->q, t->vw));
     const double beyond = (double)(z->top + z->bottom) / (double)(z->p * z->r * z->stride_h);
-    const double latency = 4, cycles = fmax(fmax(sums / 2, latency), (sums + loads + 1) / 4);
 
     /* A tile of one row leaves out the taps that see padding only. */
-    return tiles * (cycles + 0.3) * (t->vh == 1 ? 1 - fmin(beyond, 0.5) : 1);
+    return tiles * tile_cycles(t) * (t->vh == 1 ? 1 - fmin(beyond, 0.5) : 1);
 }
 
 /* The cheapest tile that registers hold (half as many where vectors are of 256 bits). */
@@ -209,6 +215,35 @@ static int64_t best_block(const struct conv_shape *z)
     return cb < together ? together : cb;
 }
 
+struct regions {
+    const struct conv_shape *z;
+    struct tile t;
+    int64_t nr;
+    bool pack;
+};
+
+/* The work-items of kt blocks of channels and tp x tq tiles, in cycles: tiles, input that is copied or read, weights.
+ */
+static struct build_items region_items(const int64_t *v, const void *arg)
+{
+    const struct regions *a = arg;
+    const struct conv_shape *z = a->z;
+    const int64_t k_blocks = CEIL(z->k / z->groups, a->nr), kt = least(v[0], k_blocks), tp = v[1], tq = v[2];
+    const double terms = conv_terms(z), channels = (double)(z->c / z->groups);
+    const double input = channels * (double)(reach(tp * a->t.vh, z->r == 1 ? 1 : z->stride_h, z->r, z->dil_h) *
+                                             reach(tq * a->t.vw, z->s == 1 ? 1 : z->stride_w, z->s, z->dil_w));
+    const double element = !a->pack ? 0.1 : z->x_lanes > 1 ? 0.3 : 1;
+
+    const int64_t down = CEIL(z->p, a->t.vh), across = CEIL(z->q, a->t.vw); /* tiles */
+    const int64_t n = CEIL(k_blocks, kt) * CEIL(down, tp) * CEIL(across, tq);
+
+    return (struct build_items){.n = z->n * z->groups * n,
+                                .whole = (double)(k_blocks * down * across) / (double)(n * kt * tp * tq),
+                                .cycles = (double)(kt * tp * tq) * terms * tile_cycles(&a->t) + input * element +
+                                          (double)(kt * a->nr) * terms * build_weight_cycles((double)z->k * terms * 4) +
+                                          BUILD_ITEM_CYCLES};
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -224,6 +259,9 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const int64_t sums = tq * tp * t.vh * t.vw * t.nv * lanes * 4, k_blocks = CEIL(z.k / z.groups, t.nv * lanes);
     const int64_t kt = pass && z.r * z.s > 1 && in_place ? 1 : pass && sums <= 262144 ? 262144 / sums : pass ? 1 : 32;
 
+    const struct regions regions = {.z = &z, .t = t, .nr = t.nv * lanes, .pack = !in_place || cg % cb};
+    const char *const blocking[] = {"kt", "tp", "tq", NULL};
+
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"vec", lanes},
@@ -236,13 +274,15 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"tq", tq},
                                                {"kt", least(kt, k_blocks)},
                                                {"pass", pass},
-                                               {"pack", !in_place || cg % cb},
+                                               {"pack", regions.pack},
                                                {"skip", thin},
                                                {"pf", pass},
                                                {NULL, 0}},
                  out);
-    if (build_make_valid(s, (const char *const[]){"kt", "tp", "tq", NULL}, out) == ERR_OK)
+    if (build_make_valid(s, blocking, out) == ERR_OK) {
+        build_spread(s, d, blocking, region_items, &regions, out);
         return ERR_OK;
+    }
     return build_make_valid(s, (const char *const[]){"ku", "pf", "vw", "vh", "nv", "cb", "vec", NULL}, out);
 }
 

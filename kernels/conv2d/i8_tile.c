@@ -174,6 +174,26 @@ static int64_t power_within(int64_t n, int64_t most)
     return most;
 }
 
+struct rows_of {
+    const struct conv_shape *z;
+    struct tile t;
+    int64_t rows, columns, nr;
+};
+
+/* The work-items of kt blocks of channels and `tiles` tiles, in cycles: a step takes four channels. */
+static struct build_items row_items(const int64_t *v, const void *arg)
+{
+    const struct rows_of *a = arg;
+    const struct conv_shape *z = a->z;
+    const int64_t blocks = CEIL(z->k / z->groups, a->nr), kt = v[0] < blocks ? v[0] : blocks;
+    const double steps = conv_terms(z) / 4, sums = (double)(a->t.nv * a->t.vh * a->t.vw);
+
+    return (struct build_items){
+        .n = z->n * z->groups * CEIL(blocks, kt) * CEIL(a->rows, a->t.vh) * CEIL(a->columns, a->t.vw * v[1]),
+        .cycles = (double)(kt * v[1]) * steps * (sums < 8 ? 4 : sums / 2) +
+                  (double)(kt * a->nr) * steps * build_weight_cycles((double)z->k * steps * 4) + BUILD_ITEM_CYCLES};
+}
+
 enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *d, const struct space *s,
                           struct config *out)
 {
@@ -206,10 +226,12 @@ enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *
                                                {"kt", in_place ? power_within(CEIL(kg, t.nv * lanes), 8) : 1},
                                                {NULL, 0}},
                  out);
-    if (space_is_valid(s, out, NULL))
-        return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"ahead_x", "kt", "ku", "tiles", "cb", "vw", "vh", "nv", NULL},
-                            out);
+    if (!space_is_valid(s, out, NULL))
+        return build_make_valid(s, (const char *const[]){"ahead_x", "kt", "ku", "tiles", "cb", "vw", "vh", "nv", NULL},
+                                out);
+    build_spread(s, d, (const char *const[]){"kt", "tiles", NULL}, row_items,
+                 &(const struct rows_of){z, t, rows, columns, t.nv * lanes}, out);
+    return ERR_OK;
 }
 
 /* Extent of the packed input along one axis: what `n` outputs read. */

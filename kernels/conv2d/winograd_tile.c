@@ -91,10 +91,26 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+/* The fewest groups of a launch that transforms. */
+static int64_t transform_groups(const struct space *s, const struct config *c)
+{
+    const int64_t vec = space_int(s, c, "vec"), blocks = space_int(s, c, "blocks");
+    const int64_t in = space_int(s, c, "padded_c") / vec,
+                  out = space_int(s, c, "padded_k") / vec / space_int(s, c, "nv");
+
+    return space_int(s, c, "fused") ? blocks : blocks * (in < out ? in : out);
+}
+
+/* Cycles until n items that share them are done. */
+static double evenly(const struct device_desc *d, int64_t n, double cycles)
+{
+    return build_makespan(d, (struct build_items){.n = n, .cycles = cycles / (double)n});
+}
+
 /* Cycles of a core, roughly: two products of vectors a cycle where the
  * registers' tile allows, and what caches and memory add. Constants fitted to
  * one AVX-512 core with 1 MiB of second-level cache. */
-static double cost_of(const struct space *s, const struct config *c, double units)
+static double cost_of(const struct space *s, const struct config *c, const struct device_desc *d)
 {
     const double mr = (double)space_int(s, c, "mr"), nv = (double)space_int(s, c, "nv");
     const double vec = (double)space_int(s, c, "vec"), fused = (double)space_int(s, c, "fused");
@@ -104,16 +120,16 @@ static double cost_of(const struct space *s, const struct config *c, double unit
     const double weights = (double)space_int(s, c, "weight_bytes"), near = 1 << 20, far = 1 << 24;
     const double block = fused * (double)(space_int(s, c, "input_bytes") + space_int(s, c, "product_bytes"));
     const double scratch = (1 - fused) * 4 * vec * planes * (padded_c + padded_k);
-    const double groups = (double)space_int(s, c, "groups");
     const double weight_rate = weights + block < near ? 0.02 : weights < far ? 0.1 : 0.25;
     const double scratch_rate = scratch < near / 2 ? 0.02 : scratch < far ? 0.3 : 0.8;
-    double step = mr * nv / 2; /* cycles of one channel */
+    double step = mr * nv / 2, products, transforms; /* cycles of one channel, of all */
 
     step = step < (mr + nv) / 2 ? (mr + nv) / 2 : step;
     step = step < 4 ? 4 : step;
-    return (planes * padded_c * padded_k / (mr * nv) * (step + 0.5) + 3 * planes * (padded_c + padded_k) +
-            (double)space_int(s, c, "weights_read") * weight_rate + scratch * scratch_rate) *
-           (double)CEIL((int64_t)groups, (int64_t)units) * units / groups;
+    products =
+        planes * padded_c * padded_k / (mr * nv) * (step + 0.5) + (double)space_int(s, c, "weights_read") * weight_rate;
+    transforms = 3 * planes * (padded_c + padded_k) + scratch * scratch_rate;
+    return evenly(d, space_int(s, c, "groups"), products) + evenly(d, transform_groups(s, c), transforms);
 }
 
 /* The cheapest by cost_of among the sizes that matter. */
@@ -124,29 +140,30 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const struct conv_shape z = conv_shape_of(w);
     const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d);
     const int64_t vec = z.x_lanes > 1 ? z.x_lanes : z.y_lanes > 1 ? z.y_lanes : lanes;
-    const double units = d->units > 0 ? (double)d->units : 1;
+    const int64_t widest = z.k > vec && vec <= lanes ? 2 : 1, narrowest = build_threads(d) > 1 ? 1 : widest;
     double best = -1;
 
-    for (size_t i = 0; i < 4 * sizeof heights / sizeof heights[0] * (sizeof tiles / sizeof tiles[0]); i++) {
-        struct config c = {{0}};
+    for (size_t i = 0; i < 4 * sizeof heights / sizeof heights[0] * (sizeof tiles / sizeof tiles[0]); i++)
+        for (int64_t nv = widest; nv >= narrowest; nv--) {
+            struct config c = {{0}};
 
-        assert(i / 40 < sizeof heights / sizeof heights[0]);
-        build_choose(s,
-                     (const struct build_define[]){{"m", i % 2 ? 4 : 2},
-                                                   {"vec", vec},
-                                                   {"nv", z.k > vec && vec <= lanes ? 2 : 1},
-                                                   {"mr", tiles[i / 4 % 10]},
-                                                   {"rows", heights[i / 40]},
-                                                   {"ku", 1},
-                                                   {"fused", i / 2 % 2},
-                                                   {"ahead", 1},
-                                                   {NULL, 0}},
-                     &c);
-        if (space_is_valid(s, &c, NULL) && (best < 0 || cost_of(s, &c, units) < best)) {
-            best = cost_of(s, &c, units);
-            *out = c;
+            assert(i / 40 < sizeof heights / sizeof heights[0]);
+            build_choose(s,
+                         (const struct build_define[]){{"m", i % 2 ? 4 : 2},
+                                                       {"vec", vec},
+                                                       {"nv", nv},
+                                                       {"mr", tiles[i / 4 % 10]},
+                                                       {"rows", heights[i / 40]},
+                                                       {"ku", 1},
+                                                       {"fused", i / 2 % 2},
+                                                       {"ahead", 1},
+                                                       {NULL, 0}},
+                         &c);
+            if (space_is_valid(s, &c, NULL) && (best < 0 || cost_of(s, &c, d) < best)) {
+                best = cost_of(s, &c, d);
+                *out = c;
+            }
         }
-    }
     return best < 0 ? ERR_NOT_FOUND : ERR_OK;
 }
 

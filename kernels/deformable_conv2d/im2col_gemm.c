@@ -72,6 +72,24 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+/* Pixels of a tile and channels of a panel, and how many there are. */
+struct panels {
+    int64_t n, pixels, k, terms, mr, nr;
+};
+
+/* The work-items of so many tiles and kt panels, in cycles. */
+static struct build_items panel_items(const int64_t *v, const void *arg)
+{
+    const struct panels *a = arg;
+    const double terms = (double)a->terms, sums = (double)(a->mr * a->nr) / 32;
+
+    return (struct build_items){.n = a->n * CEIL(a->pixels, a->mr * v[0]) * CEIL(a->k, a->nr * v[1]),
+                                .cycles =
+                                    terms * ((double)(v[0] * v[1]) * sums + (double)(v[0] * a->mr) * 0.1 +
+                                             (double)(v[1] * a->nr) * build_weight_cycles((double)a->k * terms * 4)) +
+                                    BUILD_ITEM_CYCLES};
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -89,9 +107,14 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"kt", 4},
                                                {NULL, 0}},
                  out);
-    if (space_is_valid(s, out, NULL))
-        return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"tiles", "kt", "nv", "ib", "mr", "vec", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"tiles", "kt", "nv", "ib", "mr", "vec", NULL}, out))
+        return ERR_NOT_FOUND;
+    if (d->kind == DEVICE_CPU)
+        build_spread(s, d, (const char *const[]){"tiles", "kt", NULL}, panel_items,
+                     &(const struct panels){z.n, z.p * z.q, z.k, space_int(s, out, "terms"), space_int(s, out, "mr"),
+                                            space_int(s, out, "nr")},
+                     out);
+    return ERR_OK;
 }
 
 static void program(struct build *b)

@@ -6,6 +6,7 @@
 
 #define PACK_STEP 64
 #define MAX_ROWS 8 /* of x */
+#define AHEAD 2048 /* elements, of a stream: what an item begins with comes late */
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
@@ -57,14 +58,27 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return dense_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+struct streams {
+    int64_t n, k, rows;
+};
+
+static struct build_items stream_items(const int64_t *v, const void *arg)
+{
+    const struct streams *a = arg;
+    const int64_t columns = a->rows * v[0];
+
+    return (struct build_items){.n = CEIL(a->n, columns),
+                                .cycles = (double)(columns * a->k + a->rows * AHEAD) + BUILD_ITEM_CYCLES};
+}
+
 /* Four streams keep more lines on their way than one; long ones, so that asking ahead rarely runs over an end. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const struct dense_shape z = dense_shape_of(w);
-    const int64_t lanes = build_vector(d), threads = build_threads(d);
+    const int64_t lanes = build_vector(d);
     const int64_t vec = lanes < z.k ? lanes : 1, rows = z.n < 4 ? 1 : 4;
-    const int64_t turns = z.n / (rows * 4 * threads);
+    const int64_t turns = z.n / (rows * 4);
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -74,11 +88,15 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"turns", turns < 1     ? 1
                                                          : turns < 128 ? turns
                                                                        : 128},
-                                               {"ahead", 2048},
+                                               {"ahead", AHEAD},
                                                {"packed", 0},
                                                {NULL, 0}},
                  out);
-    return build_make_valid(s, (const char *const[]){"chains", "turns", "rows", "vec", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"chains", "turns", "rows", "vec", NULL}, out))
+        return ERR_NOT_FOUND;
+    build_spread(s, d, (const char *const[]){"turns", NULL}, stream_items, &(const struct streams){z.n, z.k, rows},
+                 out);
+    return ERR_OK;
 }
 
 static void program(struct build *b)

@@ -128,6 +128,24 @@ static int64_t best_width(int64_t q)
     return best;
 }
 
+struct chunks {
+    const struct conv_shape *z;
+    int64_t vec, vh;
+};
+
+/* The work-items of `rows` rows and kb channels: vectors of sums, and of input that is read. */
+static struct build_items chunk_items(const int64_t *v, const void *arg)
+{
+    const struct chunks *a = arg;
+    const struct conv_shape *z = a->z;
+    const int64_t rows = CEIL(v[0], a->vh) * a->vh, across = is_blocked(z) ? 1 : a->vec;
+    const double sums = (double)(rows * CEIL(z->q, across) * z->r * z->s);
+    const double input = (double)(span(rows, z->stride_h, z->r, z->dil_h) * CEIL(z->w, across));
+
+    return (struct build_items){.n = CEIL(z->n * z->k / z->y_lanes, v[1]) * CEIL(z->p, v[0]),
+                                .cycles = (double)v[1] * (sums / 2 + 2 * input) + BUILD_ITEM_CYCLES};
+}
+
 /* Both forms are bound by memory on layers of networks: what counts is few instructions a byte, not reuse of registers.
  */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -137,6 +155,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const bool blocked = is_blocked(&z);
     const int64_t width = blocked ? best_width(z.q) : 1, lanes = build_vector(d);
     const int64_t vh = !blocked ? (z.p < 7 ? z.p : 7) : width < 6 && z.p > 1 ? 2 : 1;
+    const struct chunks chunks = {&z, blocked ? z.y_lanes : lanes, vh};
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -151,9 +170,10 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                                       : 8},
                                                {NULL, 0}},
                  out);
-    if (space_is_valid(s, out, NULL))
-        return ERR_OK;
-    return build_make_valid(s, (const char *const[]){"kb", "rows", "vh", "vw", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"kb", "rows", "vh", "vw", NULL}, out))
+        return ERR_NOT_FOUND;
+    build_spread(s, d, (const char *const[]){"rows", "kb", NULL}, chunk_items, &chunks, out);
+    return ERR_OK;
 }
 
 static void program(struct build *b)

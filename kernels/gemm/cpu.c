@@ -3,6 +3,7 @@
 #include "kernels/gemm/gemm.h"
 
 #include <assert.h>
+#include <math.h>
 
 #define PACK_STEP 64
 #define ALL 16777216 /* every value not under it: one config says "all of them" */
@@ -14,7 +15,7 @@ static const struct build_knob knobs[] = {
     {"kc", {64, 128, 192, 256, 384, 512, 1024, 2048, ALL, BUILD_END}},
     {"ku", {1, 2, 4, 8, 16, BUILD_END}},
     {"tiles", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64, BUILD_END}},
-    {"nt", {1, 2, 4, 8, 16, 32, 64, 128, ALL, BUILD_END}},
+    {"nt", {1, 2, 3, 4, 6, 8, 11, 12, 16, 22, 24, 32, 43, 48, 64, 86, 96, 128, ALL, BUILD_END}},
     {"order", {0, 1, BUILD_END}},
     {"px", {0, 1, 2, BUILD_END}},
     {"pf", {0, 1, 2, BUILD_END}},
@@ -97,6 +98,32 @@ static int64_t clamp(int64_t v, int64_t most)
     return v < 1 ? 1 : v > most ? most : v;
 }
 
+struct panels {
+    const struct gemm_shape *z;
+    int64_t rows, nv, nr;
+    bool packs_w;
+};
+
+/* The work-items of so many tiles of rows and panels of columns: tiles, rows that each item copies or reads where they
+ * lie, weights. */
+static struct build_items panel_items(const int64_t *v, const void *arg)
+{
+    const struct panels *a = arg;
+    const struct gemm_shape *z = a->z;
+    const int64_t all = CEIL(z->n, a->nr), nt = clamp(v[1], all), high = a->rows * v[0];
+    const double k = (double)z->k, sums = (double)(a->rows * a->nv), copies = v[2] == 2 ? 0.3 : 0;
+    const double in_place = v[2] == 2 ? 1 : v[2] == 0 ? z->k % 1024 == 0 ? 1.1 : 1.05 : INFINITY; /* no launch more */
+    const double weight = a->packs_w ? 1 : build_weight_cycles((double)(z->n * z->k) * 4);
+
+    const int64_t n = CEIL(z->m, high) * CEIL(all, nt);
+
+    return (struct build_items){.n = z->b * n,
+                                .whole = (double)(CEIL(z->m, a->rows) * all) / (double)(n * v[0] * nt),
+                                .cycles = (double)(v[0] * nt) * k * (sums < 8 ? 4 : sums / 2) * in_place +
+                                          (double)high * k * copies + (double)(nt * a->nr) * k * weight +
+                                          BUILD_ITEM_CYCLES};
+}
+
 /* Rows of x that are used together fill half of a second-level cache, sums that wait a quarter; one work-item takes all
  * columns unless there are several threads to feed. */
 enum err gemm_cpu_fallback(const struct gemm_shape *z, const struct device_desc *d, bool packs_w, const struct space *s,
@@ -113,9 +140,9 @@ enum err gemm_cpu_fallback(const struct gemm_shape *z, const struct device_desc 
     const int64_t kc = z->k <= most || (z->m <= 4 && !packs_w) ? ALL : most < 1024 ? most : 1024;
     const int64_t block = kc < z->k ? kc : z->k;
     const int64_t tiles = clamp(local / 2 / ((block + 32) * 4 * rows), CEIL(z->m, rows));
-    const int64_t waiting = local / 4 / (tiles * rows * nv * lanes * 4), threads = build_threads(d);
-    const int64_t share = z->b * panels * CEIL(z->m, rows * tiles) / (4 * threads);
-    const int64_t nt = clamp(threads > 1 ? share : ALL, kc < z->k ? waiting : ALL);
+    const int64_t waiting = local / 4 / (tiles * rows * nv * lanes * 4);
+    const int64_t nt = clamp(ALL, kc < z->k ? waiting : ALL);
+    const struct panels panel = {z, rows, nv, nv * lanes, packs_w};
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -139,7 +166,10 @@ enum err gemm_cpu_fallback(const struct gemm_shape *z, const struct device_desc 
 
         (void)build_make_valid(s, names[i], out);
     }
-    return build_make_valid(s, (const char *const[]){"mr", "ku", "nv", NULL}, out);
+    if (!space_is_valid(s, out, NULL))
+        return build_make_valid(s, (const char *const[]){"mr", "ku", "nv", NULL}, out);
+    build_spread(s, d, (const char *const[]){"tiles", "nt", "px", NULL}, panel_items, &panel, out);
+    return ERR_OK;
 }
 
 static int64_t odd_lines(int64_t n)

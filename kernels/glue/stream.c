@@ -36,13 +36,20 @@ enum err stream_space(const struct workload *w, int64_t n, const struct device_d
     return build_space(s, constants, knobs, quantities, constraints, why);
 }
 
+static struct build_items run_items(const int64_t *v, const void *arg)
+{
+    const int64_t *a = arg; /* elements, lanes */
+
+    return (struct build_items){.n = CEIL(a[0], v[0] * a[1]), .cycles = (double)(8 * v[0]) + BUILD_ITEM_CYCLES};
+}
+
 /* CPUs: long runs of one work-item, several for each thread. Others: neighbours read neighbouring vectors. */
 enum err stream_fallback(const struct workload *w, int64_t n, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
     const bool cpu = d->kind == DEVICE_CPU;
     const int64_t vec = cpu ? build_vector(d) : 16 / (int64_t)dtype_bytes(w->dtype);
-    const int64_t run = CEIL(n, vec * 4 * build_threads(d));
+    const int64_t run = CEIL(n, vec * 4);
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -53,5 +60,9 @@ enum err stream_fallback(const struct workload *w, int64_t n, const struct devic
                                                {"wg", cpu ? 1 : 256},
                                                {NULL, 0}},
                  out);
-    return build_make_valid(s, (const char *const[]){"run", "wg", "vec", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"run", "wg", "vec", NULL}, out))
+        return ERR_NOT_FOUND;
+    if (cpu)
+        build_spread(s, d, (const char *const[]){"run", NULL}, run_items, (const int64_t[]){n, vec}, out);
+    return ERR_OK;
 }

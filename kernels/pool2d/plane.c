@@ -52,6 +52,14 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+static struct build_items plane_items(const int64_t *v, const void *arg)
+{
+    const struct conv_shape *z = arg;
+
+    return (struct build_items){.n = CEIL(z->n * z->k, v[0]),
+                                .cycles = (double)(v[0] * z->h * z->w) + BUILD_ITEM_CYCLES};
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -63,10 +71,14 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     build_choose(s,
                  (const struct build_define[]){{"vec", vec < z.h * z.w ? vec : z.h * z.w},
                                                {"wg", cpu ? 1 : 64},
-                                               {"planes", cpu ? CEIL(z.n * z.k, 4 * build_threads(d)) : 1},
+                                               {"planes", cpu ? CEIL(z.n * z.k, 4) : 1},
                                                {NULL, 0}},
                  out);
-    return build_make_valid(s, (const char *const[]){"planes", "wg", "vec", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"planes", "wg", "vec", NULL}, out))
+        return ERR_NOT_FOUND;
+    if (cpu)
+        build_spread(s, d, (const char *const[]){"planes", NULL}, plane_items, &z, out);
+    return ERR_OK;
 }
 
 static void program(struct build *b)

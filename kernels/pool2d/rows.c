@@ -46,6 +46,14 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+static struct build_items row_items(const int64_t *v, const void *arg)
+{
+    const struct conv_shape *z = arg;
+
+    return (struct build_items){.n = z->n * z->k * CEIL(z->p, v[0]),
+                                .cycles = (double)(((v[0] - 1) * z->stride_h + z->r) * z->w) + BUILD_ITEM_CYCLES};
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -56,7 +64,11 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
         s,
         (const struct build_define[]){{"vec", build_vector(d) < z.w ? build_vector(d) : z.w}, {"rows", z.p}, {NULL, 0}},
         out);
-    return build_make_valid(s, (const char *const[]){"rows", "vec", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"rows", "vec", NULL}, out))
+        return ERR_NOT_FOUND;
+    if (d->kind == DEVICE_CPU)
+        build_spread(s, d, (const char *const[]){"rows", NULL}, row_items, &z, out);
+    return ERR_OK;
 }
 
 static void program(struct build *b)

@@ -64,6 +64,15 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+/* The work-items of `rows` rows and `tiles` tiles of 8 pixels: vectors that they load. */
+static struct build_items window_items(const int64_t *v, const void *arg)
+{
+    const struct conv_shape *z = arg;
+
+    return (struct build_items){.n = z->n * z->k / z->y_lanes * CEIL(z->p, v[0]) * CEIL(z->q, 8 * v[1]),
+                                .cycles = (double)(v[0] * v[1] * z->r * (7 * z->stride_w + z->s)) + BUILD_ITEM_CYCLES};
+}
+
 /* CPUs: rows of a block, tile by tile. Others: one tile a work-item. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
@@ -81,7 +90,11 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"wg", cpu ? 1 : 64},
                                                {NULL, 0}},
                  out);
-    return build_make_valid(s, (const char *const[]){"rows", "tiles", "wg", "px", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"rows", "tiles", "wg", "px", NULL}, out))
+        return ERR_NOT_FOUND;
+    if (cpu)
+        build_spread(s, d, (const char *const[]){"rows", "tiles", NULL}, window_items, &z, out);
+    return ERR_OK;
 }
 
 static void program(struct build *b)

@@ -48,6 +48,13 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : build_space(s, area, knobs, quantities, constraints, why);
 }
 
+static struct build_items run_items(const int64_t *v, const void *arg)
+{
+    const int64_t *a = arg; /* blocks of channels, pixels, lanes */
+
+    return (struct build_items){.n = a[0] * CEIL(a[1], v[0] * a[2]), .cycles = (double)(64 * v[0]) + BUILD_ITEM_CYCLES};
+}
+
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
@@ -61,7 +68,12 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
         (const struct build_define[]){
             {"vec", vec < area ? vec : area}, {"run", cpu ? CEIL(area, vec) : 1}, {"wg", cpu ? 1 : 64}, {NULL, 0}},
         out);
-    return build_make_valid(s, (const char *const[]){"run", "wg", "vec", NULL}, out);
+    if (build_make_valid(s, (const char *const[]){"run", "wg", "vec", NULL}, out))
+        return ERR_NOT_FOUND;
+    if (cpu)
+        build_spread(s, d, (const char *const[]){"run", NULL}, run_items,
+                     (const int64_t[]){z.n * z.c / (z.x_lanes > z.y_lanes ? z.x_lanes : z.y_lanes), area, vec}, out);
+    return ERR_OK;
 }
 
 static void program(struct build *b)

@@ -66,8 +66,8 @@ static bool sums_are_exact(const struct expected *e, double flops)
     return y->dtype != DTYPE_BF16 || flops / 2 / (double)y->n_elems <= BF16_EXACT_TERMS;
 }
 
-/* Seeds of the run's own, for what is drawn: of 48 bits, which any JSON keeps. Weights that a program has baked into its
- * text are no tensors. */
+/* Seeds of the run's own, for what is drawn: of 48 bits, which any JSON keeps. Weights that a program has baked into
+ * its text are no tensors. */
 static void reseed(struct program_fill *f, uint64_t seed)
 {
     if (f->kind == FILL_INT || f->kind == FILL_NORMAL)

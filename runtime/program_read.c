@@ -165,23 +165,17 @@ static enum err read_module(struct program *p, const cJSON *o, struct why *why)
 static enum err read_fold(const cJSON *o, struct program_fold *f, struct why *why)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(o, "fold");
-    int64_t *const to[] = {&f->inner, &f->cols, &f->of};
+    double v[4];
 
-    if (!list)
-        return ERR_OK;
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != 4)
-        return why_set(why, ERR_INPUT, "'fold' is not [inner, cols, of, seed]");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; list && i < 4; i++) {
         const cJSON *item = cJSON_GetArrayItem(list, i);
-        const double v = cJSON_IsNumber(item) ? item->valuedouble : -1;
 
-        if (!(v >= (i < 3 ? 1 : 0) && v < (double)JSON_EXACT_MAX && v == rint(v)))
-            return why_set(why, ERR_INPUT, "'fold' is not [inner, cols, of, seed] of whole numbers");
-        if (i < 3)
-            *to[i] = (int64_t)v;
-        else
-            f->seed = (uint64_t)v;
+        v[i] = cJSON_IsNumber(item) ? item->valuedouble : -1;
+        if (cJSON_GetArraySize(list) != 4 || !(v[i] >= (i < 3) && v[i] < (double)JSON_EXACT_MAX) || v[i] != rint(v[i]))
+            return why_set(why, ERR_INPUT, "'fold' is not [inner, cols, of, seed]");
     }
+    if (list)
+        *f = (struct program_fold){(int64_t)v[0], (int64_t)v[1], (int64_t)v[2], (uint64_t)v[3]};
     return ERR_OK;
 }
 
@@ -773,31 +767,22 @@ enum err program_from_json(const char *text, size_t n, struct program *out, stru
     return e;
 }
 
-static enum err read_sheet(struct program *p, const cJSON *o, struct why *why)
+enum err program_sheet_read(const char *text, size_t n, struct program *p, struct why *why)
 {
+    cJSON *o = NULL;
     int64_t schema = 0;
-    enum err e = only_members(o, "sheet", "schema verify", why);
+    enum err e = n > PROGRAM_MAX_BYTES
+                     ? why_set(why, ERR_LIMIT, "a sheet is at most %zu bytes of JSON", PROGRAM_MAX_BYTES)
+                     : json_parse(text, n, &o, why);
 
+    if (!e)
+        e = only_members(o, "sheet", "schema verify", why);
     if (!e)
         e = json_get_i64(o, "schema", PROGRAM_SCHEMA, PROGRAM_SCHEMA, &schema, why);
     if (!e)
         e = read_list(p, o, "verify", read_sheet_pass, why);
+    cJSON_Delete(o);
     return e ? e : program_check_sane(p, why);
-}
-
-enum err program_sheet_read(const char *text, size_t n, struct program *p, struct why *why)
-{
-    cJSON *tree = NULL;
-    enum err e;
-
-    if (n > PROGRAM_MAX_BYTES)
-        return why_set(why, ERR_LIMIT, "a sheet is at most %zu bytes of JSON", PROGRAM_MAX_BYTES);
-    e = json_parse(text, n, &tree, why);
-    if (e)
-        return e;
-    e = read_sheet(p, tree, why);
-    cJSON_Delete(tree);
-    return e;
 }
 
 enum err program_copy(const struct program *p, struct program *out, struct why *why)

@@ -46,6 +46,8 @@ static const struct mutant mutants[] = {
     {"conv2d/direct_tile", SHAPE, "wrong pad", "p_base * SH - PT", "p_base * SH - PT + 1"},
     {"conv2d/direct_tile", SHAPE, "unguarded tail", "k < kb * NR + NR && k < KG", "k < kb * NR + NR"},
     {"conv2d/direct_tile", SHAPE, "r and s swapped", "(r * S + s) * CI) * NR", "(s * R + r) * CI) * NR"},
+    {"conv2d/direct_tile", SHAPE, "border not cleared", "#define ZERO_RUN(to, n) RUN(n, ZERO_VECTOR, ZERO_ONE, to, 0)",
+     "#define ZERO_RUN(to, n)"},
     {"conv2d/direct_tile", SHAPE, "uninitialised accumulator", "VSET((SUM)0)", "VSET((SUM)y[0])"},
     {"conv2d/direct_tile", "conv2d f32 n=1 c=32 h=6 w=14 k=48 r=3 s=3 pad=1 layout=nchw16c",
      "edge pixels left out twice", "ADD_TAP(acc, 1, VW)", "ADD_TAP(acc, 2, VW)"},

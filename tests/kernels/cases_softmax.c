@@ -33,6 +33,7 @@ static const struct mutant mutants[] = {
 
     {"softmax/rows", RAGGED, "missing last term", "i < N; i += WG)", "i < N - 1; i += WG)"},
     {"softmax/rows", ROWS, "nothing subtracted", "BELOW(v, top) VSUB((v), VSET(top))", "BELOW(v, top) (v)"},
+    {"softmax/rows", ROWS, "largest of a few", "EACH_VECTOR tops = VMAX(tops, IN_VLOAD(from + i));", ""},
     {"softmax/rows", RAGGED, "wrong row", "x + (long)GRP(0) * N", "x + (long)(GRP(0) / 2) * N"},
     {"softmax/rows", ROWS, "uninitialised accumulator", "sums = FVSET(0.0f)", "sums = FVSET(y[0])"},
     {"softmax/rows", ROWS, "lanes lost", "out = take(out, lanes_[l_])", "out = take(out, lanes_[0])"},

@@ -29,6 +29,7 @@ static const struct mutant mutants[] = {
     {"conv2d/winograd_tile", SHAPE, "wrong pad", "row0 * M - PT", "row0 * M - PT + 1"},
     {"conv2d/winograd_tile", SHAPE, "unguarded tail", "(Q % M == 0 || q + b < Q)", "1"},
     {"conv2d/winograd_tile", SHAPE, "r and s swapped", "W_AT((k), (c), r, s)", "W_AT((k), (c), s, r)"},
+    {"conv2d/winograd_tile", SHAPE, "border not cleared", "    clear_border(strip, h0);", ""},
     {"conv2d/winograd_tile", SHAPE, "uninitialised accumulator", "acc[i][k] = VSET(0)", "acc[i][k] = VSET(v[0])"},
 
     {"conv2d/winograd", SHAPE, "missing last term", "c < C; c++", "c < C - 1; c++"},

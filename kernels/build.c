@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 #define MAX_SPLITS 128 /* values of a knob over divisors */

@@ -167,7 +167,7 @@ static void what_another_job_measured_is_taken_at_once_and_counted_once(void **s
 
 static double true_ln(const struct sim_farm *f, const struct record *r)
 {
-    return log(sim_model_time(&f->model, NULL, r->program.hex));
+    return log(sim_model_record_time(&f->model, r));
 }
 
 /* Of the records that came from the other job: how many, all on one scale. */

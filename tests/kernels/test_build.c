@@ -313,13 +313,15 @@ static const struct {
     const char *template_id, *workload, *device, *knob;
     int64_t value;
 } defaults[] = {
-    /* one row, four streams: 4096 / (4 rows * 4 * 4 threads) turns; two chains for few rows */
+    /* one row, four streams: 4096 / (4 rows * 4) turns, at most 128: eight items for four threads; 40 columns: the
+     * threads' greatest share of five items costs less than of ten, as each begins with a wait; two chains for few rows
+     */
     {"dense/gemv", "dense f32 m=1 n=4096 k=1024", "cpu", "vec", 16},
     {"dense/gemv", "dense f32 m=1 n=4096 k=1024", "cpu256", "vec", 8},
     {"dense/gemv", "dense f32 m=1 n=4096 k=1024", "cpu", "rows", 4},
-    {"dense/gemv", "dense f32 m=1 n=4096 k=1024", "cpu", "turns", 64},
+    {"dense/gemv", "dense f32 m=1 n=4096 k=1024", "cpu", "turns", 128},
     {"dense/gemv", "dense f32 m=1 n=65536 k=1024", "cpu", "turns", 128},
-    {"dense/gemv", "dense f32 m=1 n=40 k=1024", "cpu", "turns", 1},
+    {"dense/gemv", "dense f32 m=1 n=40 k=1024", "cpu", "turns", 2},
     {"dense/gemv", "dense f32 m=2 n=4096 k=1024", "cpu", "chains", 2},
     {"dense/gemv", "dense f32 m=3 n=4096 k=1024", "cpu", "chains", 1},
     {"dense/gemv", "dense f32 m=1 n=4096 k=1024", "cpu", "ahead", 2048},
@@ -328,8 +330,8 @@ static const struct {
     {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=16 h=14 w=14 r=3 s=3 pad=1 layout=nchw16c", "cpu", "vw", 7},
     {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=16 h=8 w=8 r=3 s=3 pad=1 layout=nchw16c", "cpu", "vw", 8},
     {"depthwise_conv2d/tile", "depthwise_conv2d f32 n=1 c=16 h=5 w=5 r=3 s=3 pad=1 layout=nchw16c", "cpu", "vw", 5},
-    /* a CPU's work-item has a whole plane in vectors, others' one vector */
-    {"transform/lanes", "transform f32 n=1 c=16 h=8 w=16 to=nchw16c", "cpu", "run", 8},
+    /* a CPU's work-item has its thread's part of the plane's eight vectors, others' one vector */
+    {"transform/lanes", "transform f32 n=1 c=16 h=8 w=16 to=nchw16c", "cpu", "run", 2},
     {"transform/lanes", "transform f32 n=1 c=16 h=8 w=16 to=nchw16c", "cpu", "vec", 16},
     {"transform/lanes", "transform f32 n=1 c=16 h=8 w=16 to=nchw16c", "gpu", "run", 1},
     {"transform/lanes", "transform f32 n=1 c=16 h=8 w=16 to=nchw16c", "gpu", "wg", 64},

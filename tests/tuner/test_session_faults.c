@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static size_t searched(struct sim_farm *f, const struct sim_session *s)
+/* Nothing was asked for twice, but a bridge that was under way when a session was killed. */
+static size_t searched_over(struct sim_farm *f, const struct sim_session *s, int n_kills)
 {
     struct asked_list asked;
     size_t n;
@@ -19,10 +20,16 @@ static size_t searched(struct sim_farm *f, const struct sim_session *s)
     for (size_t i = 0; i < asked.n; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(asked.items[i].purpose, asked.items[k].purpose) == 0 &&
-                strcmp(asked.items[i].program, asked.items[k].program) == 0)
+                strcmp(asked.items[i].program, asked.items[k].program) == 0 &&
+                (strcmp(asked.items[i].purpose, "redo") != 0 || n_kills-- <= 0))
                 fail_msg("trials %zu and %zu are one %s", k, i, asked.items[i].purpose);
     asked_fini(&asked);
     return n;
+}
+
+static size_t searched(struct sim_farm *f, const struct sim_session *s)
+{
+    return searched_over(f, s, 0);
 }
 
 /* ---- records that are none ---- */
@@ -450,7 +457,7 @@ static void another_goes_on_where_a_killed_session_was(void **state)
         run(&f);
         expect_done(&f, next);
         assert_int_equal(only_task(next)->n_counted, 30);
-        assert_int_equal(searched(&f, next), 30);
+        assert_int_equal(searched_over(&f, next, 1), 30);
         assert_int_equal(next->session.n_start, next->session.n_start);
         asked_of(&f, next->job_id, &asked);
         for (size_t i = 0; i < asked.n; i++)

@@ -116,7 +116,7 @@ int64_t build_threads(const struct device_desc *d);
 struct build_items {
     int64_t n;
     double cycles;
-    double whole; /* the share of their work that is there, where edges cut some; 0 = all */
+    double whole; /* the share of their work that is there, where edges cut some, among whole ones; 0 = all */
 };
 
 /* Cycles until the items are done on the threads of `d`, each of which makes as many, or one less; the last thread,

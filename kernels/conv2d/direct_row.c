@@ -138,10 +138,10 @@ static struct build_items region_items(const int64_t *v, const void *arg)
     const double sums = (double)(a->mr * a->nv);
     const int64_t phases = (z->r == 1 ? 1 : z->stride_h) * (z->s == 1 ? 1 : z->stride_w);
     const double copied = (double)(phases * (tp + (z->r - 1) * z->dil_h / z->stride_h) * pitch);
-    const int64_t n = CEIL(blocks, kt) * CEIL(z->p, tp) * CEIL(z->q, wide);
+    const int64_t regions = CEIL(z->p, tp) * CEIL(z->q, wide), times = z->n * z->groups * CEIL(blocks, kt);
 
-    return (struct build_items){.n = z->n * z->groups * n,
-                                .whole = (double)(blocks * z->p * z->q) / (double)(n * kt * tp * wide),
+    return (struct build_items){.n = times * regions,
+                                .whole = times > 1 ? (double)(z->p * z->q) / (double)(regions * tp * wide) : 1,
                                 .cycles = tiles * terms * (sums < 8 ? 4 : sums / 2) +
                                           (double)(z->c / z->groups) * copied * (z->stride_w == 1 ? 0.3 : 1) +
                                           (double)(kt * a->mr) * terms * build_weight_cycles((double)z->k * terms * 4) +

@@ -235,10 +235,10 @@ static struct build_items region_items(const int64_t *v, const void *arg)
     const double element = !a->pack ? 0.1 : z->x_lanes > 1 ? 0.3 : 1;
 
     const int64_t down = CEIL(z->p, a->t.vh), across = CEIL(z->q, a->t.vw); /* tiles */
-    const int64_t n = CEIL(k_blocks, kt) * CEIL(down, tp) * CEIL(across, tq);
+    const int64_t regions = CEIL(down, tp) * CEIL(across, tq), times = z->n * z->groups * CEIL(k_blocks, kt);
 
-    return (struct build_items){.n = z->n * z->groups * n,
-                                .whole = (double)(k_blocks * down * across) / (double)(n * kt * tp * tq),
+    return (struct build_items){.n = times * regions,
+                                .whole = times > 1 ? (double)(down * across) / (double)(regions * tp * tq) : 1,
                                 .cycles = (double)(kt * tp * tq) * terms * tile_cycles(&a->t) + input * element +
                                           (double)(kt * a->nr) * terms * build_weight_cycles((double)z->k * terms * 4) +
                                           BUILD_ITEM_CYCLES};

@@ -115,10 +115,7 @@ static struct build_items panel_items(const int64_t *v, const void *arg)
     const double in_place = v[2] == 2 ? 1 : v[2] == 0 ? z->k % 1024 == 0 ? 1.1 : 1.05 : INFINITY; /* no launch more */
     const double weight = a->packs_w ? 1 : build_weight_cycles((double)(z->n * z->k) * 4);
 
-    const int64_t n = CEIL(z->m, high) * CEIL(all, nt);
-
-    return (struct build_items){.n = z->b * n,
-                                .whole = (double)(CEIL(z->m, a->rows) * all) / (double)(n * v[0] * nt),
+    return (struct build_items){.n = z->b * CEIL(z->m, high) * CEIL(all, nt),
                                 .cycles = (double)(v[0] * nt) * k * (sums < 8 ? 4 : sums / 2) * in_place +
                                           (double)high * k * copies + (double)(nt * a->nr) * k * weight +
                                           BUILD_ITEM_CYCLES};

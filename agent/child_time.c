@@ -108,6 +108,7 @@ static void load_item(struct timed *t, int i, const cJSON *trial)
     m->program = &t->programs[i].program;
     m->loaded = t->programs[i].loaded;
     m->blobs = &t->programs[i].blobs;
+    m->runs_again = t->programs[i].sheet.n_passes > 1; /* check_candidates */
 }
 
 /* The anchor of the batch before, or another one in its place. */

@@ -144,8 +144,9 @@ static void compare_outputs(struct measure_batch *b, struct measure_item *m)
 }
 
 /* Does it still write what it wrote at first, which was right? First what the timed calls left, after a poison before
- * one of their slots; then of one more run on another poison. A censored one is no candidate for anything, and one that
- * ran once (a baseline) has nothing later to compare: their single answers were checked by verification. */
+ * one of their slots; then of one more run on another poison, unless the caller makes it. A censored one is no
+ * candidate for anything, and one that ran once (a baseline) has nothing later to compare: their single answers were
+ * checked by verification. */
 static void check_again(struct measure_batch *b, struct measure_item *m, int i)
 {
     const int64_t from = clock_now_ns();
@@ -157,7 +158,7 @@ static void check_again(struct measure_batch *b, struct measure_item *m, int i)
     if (b->before_slot)
         b->before_slot(i, b->arg);
     compare_outputs(b, m);
-    if (!m->e && !m->poisoned) {
+    if (!m->e && !m->poisoned && !m->runs_again) {
         m->e = poison_outputs(b, m, POISON_HIGH);
         if (!m->e)
             m->e = run_once(b, m, &ns);

@@ -14,6 +14,7 @@ struct measure_item {
     struct loaded *loaded;
     const struct blobs *blobs; /* that fills of its buffers name; NULL = the batch's */
     struct timing_rules rules;
+    bool runs_again; /* the caller verifies it once more afterwards: no run is made for the outputs' sake */
     /* Filled by measure_batch: */
     enum err e; /* ERR_OK; ERR_DEVICE a run failed; ERR_WRONG the outputs changed while timing */
     struct why why;

@@ -8,6 +8,10 @@
  * 16 of 8 on small ARM cores; GPUs have less. */
 #define BYTES_PER_FLOP 2.0
 
+/* GFLOPS of a unit below which the canary tells nothing of the rest of the device: FMA made by a library or an
+ * emulator, beside integers and stores that are not. The smallest cores with vectors do 10. */
+#define LEAST_GFLOPS 2.0
+
 /* The narrowest type of what is multiplied. */
 static size_t element_bytes(const struct program *p)
 {
@@ -39,7 +43,7 @@ double plausible_ns(const struct program *p, const struct device_desc *d, double
 {
     double bytes = 0;
 
-    if (!(peak_gflops > 0))
+    if (!(peak_gflops >= LEAST_GFLOPS * (double)(d->units > 1 ? d->units : 1)))
         return 0;
     for (size_t i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].role == ROLE_OUTPUT)

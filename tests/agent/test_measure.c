@@ -319,6 +319,24 @@ static void outputs_of_the_first_call_are_compared_with_what_is_expected(void **
     end();
 }
 
+/* The caller's own run in the end takes the place of ours. */
+static void who_runs_again_is_spared_a_run(void **state)
+{
+    int64_t n[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        begin();
+        add(sample_good, &plain);
+        items[0].runs_again = i == 1;
+        measure_batch(&batch);
+        assert_int_equal(items[0].e, ERR_OK);
+        n[i] = fake_runs_of(items[0].loaded);
+        end();
+    }
+    assert_int_equal(n[0] - n[1], 1);
+}
+
 /* A baseline that ran once has nothing to compare with. */
 static void one_call_is_not_run_again(void **state)
 {
@@ -545,6 +563,7 @@ int main(void)
         cmocka_unit_test(one_call_is_not_run_again),
         cmocka_unit_test(outputs_that_depend_on_what_stood_there_are_wrong),
         cmocka_unit_test(outputs_of_the_first_call_are_compared_with_what_is_expected),
+        cmocka_unit_test(who_runs_again_is_spared_a_run),
         cmocka_unit_test(outputs_of_long_calls_are_poisoned_before_each_slot),
         cmocka_unit_test(outputs_of_an_anchor_are_left_alone),
         cmocka_unit_test(outputs_that_are_filled_anew_are_not_poisoned),

@@ -33,6 +33,19 @@ static void the_least_time_is_that_of_operations_or_of_stores(void **state)
     program_fini(&p);
 }
 
+/* 8 units of 1 GFLOPS: their FMA is a library's. */
+static void an_emulated_peak_says_nothing(void **state)
+{
+    const struct device_desc eight = {.kind = DEVICE_CPU, .units = 8};
+    struct program p;
+
+    (void)state;
+    make(&p, DTYPE_F32);
+    assert_true(plausible_ns(&p, &eight, 1e6, 8) == 0);
+    assert_true(fabs(plausible_ns(&p, &eight, 1e6, 16) - 62500) < 1e-6);
+    program_fini(&p);
+}
+
 static void narrow_types_are_faster(void **state)
 {
     static const struct {
@@ -75,6 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_time_is_that_of_operations_or_of_stores),
+        cmocka_unit_test(an_emulated_peak_says_nothing),
         cmocka_unit_test(narrow_types_are_faster),
         cmocka_unit_test(too_fast_a_time_is_wrong_with_words),
     };

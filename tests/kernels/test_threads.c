@@ -164,7 +164,7 @@ static struct {
     {"conv2d/direct_row", "c6fceee7aa52029e", {0}},
     {"conv2d/direct_tile", "76005c75cb7605ca", {0}},
     {"conv2d/i8_tile", "cd75ff3ff2ffd7c5", {0}},
-    {"conv2d/winograd_tile", "99a741a9adf91518", {0}},
+    {"conv2d/winograd_tile", "fea43efb17d0ee61", {0}},
     {"deformable_conv2d/im2col_gemm", "276f0346904ebdc3", {0}},
     {"dense/dense_i8_tile", "0df471a3e0e36cda", {0}},
     {"dense/gemm_packed", "bcccbe0b9a8be366", {0}},

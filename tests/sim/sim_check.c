@@ -269,6 +269,16 @@ static const struct record *winner_of(const struct parsed *p, const char *job, c
     return best;
 }
 
+/* Is no record before it of the same workload (and job)? */
+static bool is_first(const struct parsed *p, size_t i, bool of_job)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(p->items[k].workload, p->items[i].workload) == 0 &&
+            (!of_job || strcmp(p->items[k].job, p->items[i].job) == 0))
+            return false;
+    return true;
+}
+
 /* How much slower than another job's winner a record may look and still be the best of the log: the pace of the
  * model's machines (sim_model.drift). tests/logs/test_compare.c has the rule itself. */
 #define BETWEEN_RUNS 0.8
@@ -279,7 +289,7 @@ static bool may_be_best(const struct parsed *p, const struct record *r)
     if (winner_of(p, r->job, r->workload) != r)
         return false;
     for (size_t i = 0; i < p->n; i++) {
-        const struct record *w = winner_of(p, p->items[i].job, r->workload);
+        const struct record *w = is_first(p, i, true) ? winner_of(p, p->items[i].job, r->workload) : NULL;
 
         if (w && log(r->time_ns / w->time_ns) > BETWEEN_RUNS && value_of(p, r) > value_of(p, w))
             return false;
@@ -309,8 +319,11 @@ bool sim_check_best(const char *log_path, struct why *why)
     parse_lines(&log, &all);
     parse_lines(&best, &told);
     for (size_t i = 0; i < all.n && ok; i++) {
-        const struct record *r = &all.items[i], *wanted = winner_of(&all, r->job, r->workload), *has = NULL;
+        const struct record *r = &all.items[i], *wanted, *has = NULL;
 
+        if (!is_first(&all, i, false))
+            continue;
+        wanted = winner_of(&all, r->job, r->workload);
         for (size_t k = 0; k < told.n; k++)
             if (strcmp(told.items[k].workload, r->workload) == 0)
                 has = &told.items[k];

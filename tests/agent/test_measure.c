@@ -215,6 +215,33 @@ static void who_is_near_the_best_gets_more_rounds(void **state)
     end();
 }
 
+/* A best known from elsewhere may have a time and no ratio to this anchor. Alone in its batch, a candidate is compared
+ * with that, and not with itself. */
+static void who_is_alone_is_compared_with_the_best_known(void **state)
+{
+    static const struct {
+        double best_ns;
+        int n;
+        bool censored;
+    } cases[] = {{19000, 9, false}, {15000, 5, false}, {6000, 1, true}, {0, 9, false}};
+    struct timing_rules r = plain;
+
+    (void)state;
+    r.rounds_near_best = 9;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int anchored = 0; anchored < 2; anchored++) {
+            r.best_ns = cases[i].best_ns;
+            begin();
+            add(sample_good, &r);
+            if (anchored)
+                add_anchor(sample_slower);
+            measure_batch(&batch);
+            assert_int_equal(items[0].series.n, cases[i].n);
+            assert_int_equal(items[0].censored, cases[i].censored);
+            end();
+        }
+}
+
 static void who_is_three_times_slower_gets_one_round(void **state)
 {
     struct timing_rules r = plain;
@@ -556,6 +583,7 @@ int main(void)
         cmocka_unit_test(drift_is_in_the_times_and_not_in_the_ratios),
         cmocka_unit_test(a_canary_that_fails_is_left_out),
         cmocka_unit_test(who_is_near_the_best_gets_more_rounds),
+        cmocka_unit_test(who_is_alone_is_compared_with_the_best_known),
         cmocka_unit_test(who_is_three_times_slower_gets_one_round),
         cmocka_unit_test(who_becomes_slow_later_is_measured_to_the_end),
         cmocka_unit_test(who_is_five_times_slower_at_once_gets_one_call),

@@ -309,6 +309,27 @@ static void a_disturbed_batch_is_timed_once_more(void **state)
     town_close(&t);
 }
 
+/* By more than a tenth (of a logarithm), and no matter which way: what was timed slow at first counts as little. */
+static void a_canary_that_changed_by_a_tenth_either_way_disturbs(void **state)
+{
+    static const struct {
+        double times;
+        int n_timed;
+    } cases[] = {{1.12, 2}, {1 / 1.12, 2}, {3, 2}, {1 / 3.0, 2}, {1.09, 1}, {1 / 1.09, 1}, {1, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin()->crew.children.n_disturbed = 5;
+        children->disturbed_by = cases[i].times;
+        add("", -1);
+        town_run(&t, 600);
+        expect_ok(0);
+        if (sim_n_asked(children, "time") != cases[i].n_timed)
+            fail_msg("%g times as long: timed %d times", cases[i].times, sim_n_asked(children, "time"));
+        town_close(&t);
+    }
+}
+
 static void an_anchor_tells_of_disturbances_itself(void **state)
 {
     (void)state;
@@ -587,6 +608,7 @@ int main(void)
         cmocka_unit_test(the_anchor_is_not_blamed_for_its_candidate),
         cmocka_unit_test(the_anchor_is_not_blamed_for_what_came_before_it),
         cmocka_unit_test(a_child_that_dies_without_a_word_leaves_the_anchor),
+        cmocka_unit_test(a_canary_that_changed_by_a_tenth_either_way_disturbs),
         cmocka_unit_test(a_disturbed_batch_is_timed_once_more),
         cmocka_unit_test(an_anchor_tells_of_disturbances_itself),
         cmocka_unit_test(a_quiet_batch_is_timed_once),

@@ -51,7 +51,17 @@ static void do_as_told(const char *op)
         _exit(3);
     else if (strcmp(op, "garbage") == 0)
         (void)!write(SANDBOX_DEVICE_FD, "\xff\xff\xff\xff????", 8);
-    else if (strcmp(op, "eat") == 0)
+    else if (strncmp(op, "slow ", 5) == 0 || strncmp(op, "hung ", 5) == 0) {
+        char json[64];
+
+        snprintf(json, sizeof json, "{\"at\":\"%s\",\"i\":0}", op + 5);
+        say(json);
+        if (*op == 'h')
+            pause();
+        usleep(120000);
+        say("{\"ok\":true}");
+        return;
+    } else if (strcmp(op, "eat") == 0)
         eat_memory();
     else if (strcmp(op, "wrapped") == 0) {
         if (!getenv("TUNE_TEST_WRAPPED"))
@@ -121,15 +131,21 @@ static void start(struct sandbox *s, const atomic_bool *stop)
         fail_msg("%s", why.text);
 }
 
-static enum sandbox_fate ask(struct sandbox *s, const char *op, struct sandbox_end *end)
+static enum sandbox_fate ask_within(struct sandbox *s, const char *op, const struct sandbox_limits *l,
+                                    struct sandbox_end *end)
 {
     cJSON *request = cJSON_CreateObject(), *reply = NULL;
 
     cJSON_AddStringToObject(request, "op", op);
-    sandbox_ask(s, request, &limits, &reply, end);
+    sandbox_ask(s, request, l, &reply, end);
     assert_int_equal(reply != NULL, end->fate == SANDBOX_REPLIED);
     cJSON_Delete(reply);
     return end->fate;
+}
+
+static enum sandbox_fate ask(struct sandbox *s, const char *op, struct sandbox_end *end)
+{
+    return ask_within(s, op, &limits, end);
 }
 
 static void expect(const char *op, enum sandbox_fate fate, const char *words)
@@ -251,6 +267,37 @@ static void a_stage_over_its_time_is_ended(void **state)
     expect("hang", SANDBOX_TIMEOUT, "verify took longer than 0.2 s");
 }
 
+/* A stage that compiles or uploads has the time of a build (and the start of a child its own, where there is one); what
+ * runs has that of a run. What is slow takes 0.12 s here, of 20 or of 0.05; what is hung never ends. */
+static void a_stage_has_the_time_of_its_kind(void **state)
+{
+    static const struct {
+        const char *op;
+        double start_s, build_s, run_s;
+        enum sandbox_fate fate;
+    } cases[] = {
+        {"slow build", 0.05, 20, 0.05, SANDBOX_REPLIED}, {"slow load", 0.05, 20, 0.05, SANDBOX_REPLIED},
+        {"slow start", 0, 20, 0.05, SANDBOX_REPLIED},    {"slow start", 20, 0.05, 0.05, SANDBOX_REPLIED},
+        {"slow verify", 20, 0.05, 20, SANDBOX_REPLIED},  {"slow time", 20, 0.05, 20, SANDBOX_REPLIED},
+        {"hung build", 20, 0.05, 20, SANDBOX_TIMEOUT},   {"hung load", 20, 0.05, 20, SANDBOX_TIMEOUT},
+        {"hung verify", 20, 20, 0.05, SANDBOX_TIMEOUT},  {"hung time", 20, 20, 0.05, SANDBOX_TIMEOUT},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sandbox_limits l = {
+            .start_s = cases[i].start_s, .build_s = cases[i].build_s, .run_s = cases[i].run_s};
+        struct sandbox s;
+        struct sandbox_end end;
+
+        start(&s, NULL);
+        if (ask_within(&s, "answer", &limits, &end) != SANDBOX_REPLIED || /* it is up */
+            ask_within(&s, cases[i].op, &l, &end) != cases[i].fate)
+            fail_msg("case %zu: %s: %s", i, cases[i].op, end.words.text);
+        sandbox_end_child(&s);
+    }
+}
+
 /* Drivers compile then: it may take as long as building, besides. */
 static void the_first_run_has_the_time_of_a_build_as_well(void **state)
 {
@@ -324,6 +371,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(death_is_told_with_its_signal_and_last_words),
         cmocka_unit_test(garbage_from_a_child_is_its_end),
         cmocka_unit_test(a_stage_over_its_time_is_ended),
+        cmocka_unit_test(a_stage_has_the_time_of_its_kind),
         cmocka_unit_test(the_first_run_has_the_time_of_a_build_as_well),
         cmocka_unit_test(progress_renews_the_time),
         cmocka_unit_test(memory_over_the_limit_is_ended),

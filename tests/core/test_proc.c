@@ -411,6 +411,19 @@ static void memory_of_a_process_is_in_bytes(void **state)
     assert_int_equal(proc_rss_bytes(0x7ffffffe), -1);
 }
 
+/* What is only set aside is held by nobody: a child is not ended for the address space of a driver. */
+static void address_space_is_no_memory(void **state)
+{
+    const size_t n = (size_t)1 << 30;
+    const int64_t before = proc_rss_bytes(getpid());
+    void *block = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    (void)state;
+    assert_true(block != MAP_FAILED);
+    assert_true(proc_rss_bytes(getpid()) - before < (int64_t)n / 4);
+    munmap(block, n);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +442,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(variables_are_put_over_the_parent_s_by_their_whole_name),
         cmocka_unit_test(the_own_directory_has_this_program),
         cmocka_unit_test(memory_of_a_process_is_in_bytes),
+        cmocka_unit_test(address_space_is_no_memory),
     };
     char dir[PATH_MAX];
 

@@ -291,6 +291,32 @@ static void going_on_without_sampling_is_the_longer_fit(void **state)
     gbdt_ops.fini(b);
 }
 
+/* New targets move the scores by the new trees alone: one tree closes at most its rate of what is left, whatever the
+ * new targets' mean is. */
+static void going_on_moves_scores_by_what_the_new_trees_say(void **state)
+{
+    struct gbdt_options o = plain(20);
+    float before[N], after[N], most = 0;
+    struct model *m;
+
+    (void)state;
+    draw(9, 0);
+    o.rate = 0.1;
+    m = fitted(&o, 1);
+    assert_int_equal(gbdt_ops.predict(m, rows, N, before, NULL), ERR_OK);
+    for (size_t i = 0; i < N; i++) {
+        targets[i] += 100;
+        most = fmaxf(most, targets[i] - before[i]);
+    }
+    assert_int_equal(gbdt_continue(m, &(struct model_data){rows, targets, NULL, N, P}, 1), ERR_OK);
+    assert_int_equal(gbdt_ops.predict(m, rows, N, after, NULL), ERR_OK);
+    for (size_t i = 0; i < N; i++) {
+        assert_true(after[i] > before[i]);
+        assert_true(after[i] - before[i] < 1.001F * (float)o.rate * most);
+    }
+    gbdt_ops.fini(m);
+}
+
 static void threads_change_no_bit(void **state)
 {
     enum { times = 100 };
@@ -365,6 +391,7 @@ int main(void)
         cmocka_unit_test(training_ends_when_held_back_rows_gain_no_more),
         cmocka_unit_test(a_fit_that_goes_on_keeps_its_trees_and_lessens_the_loss),
         cmocka_unit_test(going_on_without_sampling_is_the_longer_fit),
+        cmocka_unit_test(going_on_moves_scores_by_what_the_new_trees_say),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(a_threshold_stands_in_the_middle_of_codes_that_no_row_has),
         cmocka_unit_test(options_out_of_range_are_refused),

@@ -245,6 +245,37 @@ static void launches_run_in_order_with_their_loops(void **state)
     assert_string_equal(w.text, "0:-1 ");
 }
 
+static enum exec_status note_turns(int i_launch, const int64_t *iteration, void *arg)
+{
+    char *out = arg;
+    size_t n = strlen(out);
+    n += (size_t)snprintf(out + n, 512 - n, "%d", i_launch);
+    for (int d = 0; d < EXEC_NEST && n < 512; d++) {
+        n += (size_t)snprintf(out + n, 512 - n, ":%d", (int)iteration[d]);
+    }
+    (void)snprintf(out + n, 512 - n, " ");
+    return EXEC_OK;
+}
+
+/* A launch is told the turns of the loops around it, outermost first; of those that it stands behind it is told 0. */
+static void launches_behind_a_loop_are_in_no_turn_of_it(void **state)
+{
+    static const struct exec_launch launches[5] = {
+        {.op = EXEC_FILL}, {.op = EXEC_FILL}, {.op = EXEC_FILL}, {.op = EXEC_FILL}, {.op = EXEC_FILL}};
+    static const struct exec_loop loops[] = {{0, 2, 2}, {1, 1, 3}, {4, 4, 2}};
+    const struct exec_plan plan = {.launches = launches, .n_launches = 5, .loops = loops, .n_loops = 3};
+    static const int expected[][3] = {{0, 0, 0}, {1, 0, 0}, {1, 0, 1}, {1, 0, 2}, {2, 0, 0}, {0, 1, 0}, {1, 1, 0},
+                                      {1, 1, 1}, {1, 1, 2}, {2, 1, 0}, {3, 0, 0}, {4, 0, 0}, {4, 1, 0}};
+    char text[512] = "", wanted[512] = "";
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        int64_t turns[EXEC_NEST] = {expected[i][1], expected[i][2]};
+        (void)note_turns(expected[i][0], turns, wanted);
+    }
+    assert_int_equal(exec_walk(&plan, 0, note_turns, text), EXEC_OK);
+    assert_string_equal(text, wanted);
+}
+
 /* The order of a plan is that of the program it was made of. */
 static enum err note_program(size_t i_launch, const int64_t *iteration, void *arg)
 {
@@ -307,6 +338,7 @@ int main(void)
         TEST(fill_launches_carry_the_bytes_of_an_element),
         TEST(buffers_live_where_their_use_says),
         TEST(launches_run_in_order_with_their_loops),
+        cmocka_unit_test(launches_behind_a_loop_are_in_no_turn_of_it),
         TEST(a_plan_runs_as_its_program_does),
         TEST(missing_sources_and_contents_are_told),
     };

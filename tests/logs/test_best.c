@@ -114,6 +114,48 @@ static void a_redo_replaces_what_it_redoes(void **state)
     best_free(b);
 }
 
+/* Of one program that a run measures again in the same way, the later measurement counts, faster or slower. */
+static void the_latest_measurement_of_a_program_counts(void **state)
+{
+    static const char *const purposes[] = {"search", "redo", "final"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof purposes / sizeof *purposes; i++)
+        for (int slower = 0; slower < 2; slower++) {
+            struct best_set *b = fresh();
+
+            add(b, W1, '1', "j1", purposes[i], 'a', 100);
+            add(b, W1, '1', "j1", purposes[i], 'b', 110);
+            add(b, W1, '1', "j1", purposes[i], 'a', slower ? 120 : 50);
+            assert_int_equal(best_n(b), 1);
+            assert_int_equal(best_at(b, 0)->program.hex[0], slower ? 'b' : 'a');
+            assert_true(best_at(b, 0)->time_ns == (slower ? 110 : 50));
+            best_free(b);
+        }
+}
+
+/* Records of other tuners name none: each is of a program of its own. */
+static void records_without_a_program_are_each_their_own(void **state)
+{
+    static const double orders[][3] = {{90, 100, 95}, {100, 90, 95}, {100, 95, 90}};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct best_set *b = fresh();
+
+        for (int k = 0; k < 3; k++) {
+            struct record r = sample_timed(W1, '1', "", "search", 'a', orders[i][k]);
+
+            r.program.hex[0] = '\0';
+            assert_int_equal(best_add(b, &r), ERR_OK);
+            record_fini(&r);
+        }
+        assert_int_equal(best_n(b), 1);
+        assert_true(best_at(b, 0)->time_ns == 90);
+        best_free(b);
+    }
+}
+
 static void values_decide_where_anchors_agree(void **state)
 {
     struct best_set *b = fresh();
@@ -456,6 +498,8 @@ int main(void)
         cmocka_unit_test(what_was_searched_for_decides),
         cmocka_unit_test(finals_beat_the_search_of_their_job_in_any_order),
         cmocka_unit_test(a_redo_replaces_what_it_redoes),
+        cmocka_unit_test(the_latest_measurement_of_a_program_counts),
+        cmocka_unit_test(records_without_a_program_are_each_their_own),
         cmocka_unit_test(values_decide_where_anchors_agree),
         cmocka_unit_test(failures_never_get_in),
         cmocka_unit_test(the_best_of_many_is_kept),

@@ -458,6 +458,46 @@ static void launches_are_started_as_the_program_says(void **state)
     fixture_fini(&f);
 }
 
+/* Two launches of a loop that wait for each other: the first time nothing is there of the later one yet. So it is in
+ * every run, whose events are its own. */
+static void every_run_waits_for_its_own_launches(void **state)
+{
+    const int64_t one[3] = {1, 1, 1};
+    struct program_launch *l;
+    struct fixture f;
+    struct loaded *loaded;
+
+    (void)state;
+    fixture_init(&f, "");
+    (void)program_add_buffer(&f.p, "y", ROLE_OUTPUT, DTYPE_F32, 6);
+    l = program_add_launch(&f.p, LAUNCH_FILL, PHASE_RUN);
+    program_arg_buffer(l, 0);
+    program_arg_real(l, 1);
+    for (int i = 0; i < 2; i++) {
+        l = program_add_kernel(&f.p, PHASE_RUN, 0, "work", one, one);
+        program_arg_buffer(l, 0);
+        l->queue = i;
+        program_after(l, i);
+        if (i == 0)
+            program_after(l, 2);
+    }
+    assert_int_equal(program_add_loop(&f.p, 1, 2, 2), ERR_OK);
+    loaded = load(&f);
+    for (int run = 0; run < 3; run++) {
+        fake.notes[0] = '\0';
+        fake.n_events = 0;
+        assert_int_equal(ops->run(loaded, PHASE_RUN, NULL, NULL, NULL), ERR_OK);
+        assert_string_equal(fake.notes, "fill 4 of 24 waits 0\n"
+                                        "kernel 1x1x1 by 1x1x1 waits 1 #0\n"
+                                        "kernel 1x1x1 by 1x1x1 waits 1 #1\n"
+                                        "kernel 1x1x1 by 1x1x1 waits 2 #0 #2\n"
+                                        "kernel 1x1x1 by 1x1x1 waits 1 #3\n");
+    }
+    ops->unload(loaded);
+    assert_int_equal(fake.n_live, 0);
+    fixture_fini(&f);
+}
+
 static void written_states_are_what_runs_start_with(void **state)
 {
     const int32_t other[3] = {4, 5, 6}, spoilt[3] = {0, 0, 0};
@@ -675,6 +715,7 @@ int main(void)
         cmocka_unit_test(a_failed_build_tells_the_first_error_and_keeps_the_log),
         cmocka_unit_test(binaries_are_kept_by_device_source_and_options),
         cmocka_unit_test(launches_are_started_as_the_program_says),
+        cmocka_unit_test(every_run_waits_for_its_own_launches),
         cmocka_unit_test(written_states_are_what_runs_start_with),
         cmocka_unit_test(device_time_spans_all_launches),
         cmocka_unit_test(a_launch_that_ends_badly_is_named),

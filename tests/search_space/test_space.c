@@ -486,6 +486,37 @@ static void integers_of_knobs_are_exact(void **state)
 }
 
 /* Quantities that need each other, asked for by constraints in another order than they were added. */
+/* A quantity is made of knobs, constants and the quantities before it: neither of itself nor of later ones. */
+static void quantities_are_made_of_what_stands_before_them(void **state)
+{
+    static const struct {
+        const char *first, *second, *words; /* NULL: it is one */
+    } cases[] = {
+        {"a + k", "2 * q", NULL},
+        {"a", "r + 1", "quantity r: 'r + 1': unknown name 'r'"},
+        {"q", "a", "quantity q: 'q': unknown name 'q'"},
+        {"r", "a", "quantity q: 'r': unknown name 'r'"},
+        {"a", "q * r", "quantity r: 'q * r': unknown name 'r'"},
+    };
+    static const double values[] = {1, 2};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct space *s = NULL;
+        struct why why = {""};
+
+        assert_int_equal(space_new(&s), ERR_OK);
+        assert_int_equal(space_add_knob(s, "a", values, 2, NULL), ERR_OK);
+        assert_int_equal(space_add_constant(s, "k", 3, NULL), ERR_OK);
+        assert_int_equal(space_add_quantity(s, "q", cases[i].first, NULL), ERR_OK);
+        assert_int_equal(space_add_quantity(s, "r", cases[i].second, NULL), ERR_OK);
+        assert_int_equal(space_seal(s, &why), cases[i].words ? ERR_INPUT : ERR_OK);
+        if (cases[i].words)
+            assert_string_equal(why.text, cases[i].words);
+        space_free(s);
+    }
+}
+
 static void constraints_compute_the_quantities_they_need(void **state)
 {
     static const int64_t values[] = {1, 2, 3, 4, 5, 6};
@@ -570,6 +601,7 @@ int main(void)
         cmocka_unit_test(names_and_words_have_a_greatest_length),
         cmocka_unit_test(values_come_back_from_their_text),
         cmocka_unit_test(integers_of_knobs_are_exact),
+        cmocka_unit_test(quantities_are_made_of_what_stands_before_them),
         cmocka_unit_test(constraints_compute_the_quantities_they_need),
         cmocka_unit_test(a_space_has_so_many_of_each_kind),
     };

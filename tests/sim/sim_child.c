@@ -493,7 +493,8 @@ static cJSON *batch_reply(struct batch *b)
         cJSON_AddItemToArray(list, timed(b, i));
     json_add_item(o, "trials", list, &ok);
     json_add_real(o, "canary_before", CANARY_NS, &ok);
-    json_add_real(o, "canary_after", disturbed ? 1.3 * CANARY_NS : 1.02 * CANARY_NS, &ok);
+    json_add_real(o, "canary_after",
+                  disturbed ? (all->disturbed_by > 0 ? all->disturbed_by : 1.3) * CANARY_NS : 1.02 * CANARY_NS, &ok);
     json_add_real(o, "gflops", CANARY_GFLOPS - 1, &ok);
     json_add_text(o, "anchor_why", b->anchor_why.text, &ok);
     if (all->sense_c > 0)

@@ -46,6 +46,7 @@ struct sim_children {
     const char *compiler_has; /* `compile`: a name of a file to claim; NULL = the right one */
     int n_starts_to_fail;     /* the next ones */
     int n_disturbed;          /* of the next batches the canary changes meanwhile */
+    double disturbed_by;      /* its time grows so many times; 0 = 1.3 */
     int n_deaf;               /* of the next children each dies before it says a word */
     bool canary_kills;        /* timing dies at the canary */
     double sense_c;           /* of its sensor; 0 = none */

@@ -154,6 +154,65 @@ static void a_request_over_the_limit_of_a_message_is_refused(void **state)
     free(bytes);
 }
 
+/* The reply to a request of the same id, on a counter of its own. */
+static bool asked_with_id(struct rig *r, const char *id, const char *op, const char *args, char err[16])
+{
+    cJSON *request = rig_request(r, op, cJSON_Parse(args)), *reply;
+    struct buf bytes;
+    bool ok;
+
+    cJSON_ReplaceItemInObject(request, "id", cJSON_CreateString(id));
+    rig_encode(r, request, NULL, &bytes);
+    reply = rig_exchange(r, bytes.data, bytes.len);
+    ok = number_in(reply, "ok") == 1;
+    snprintf(err, 16, "%s", ok ? "" : text_in(reply, "err"));
+    cJSON_Delete(reply);
+    buf_fini(&bytes);
+    return ok;
+}
+
+static void fill_the_job(struct rig *r)
+{
+    for (int n = 0; n < MAX_OPEN_TRIALS;) {
+        struct buf list;
+
+        buf_init(&list, 1 << 20);
+        for (int i = 0; i < 1024; i++, n++)
+            buf_printf(&list, "%s{'n':%d,'program':'%s','body':{}}", i ? "," : "", n, hash_of(n));
+        rig_do(r, "trial_add", "{'job':'j1','token':1,'trials':[%s]}", buf_text(&list));
+        buf_fini(&list);
+    }
+}
+
+/* `busy` means: the same request again after a pause. So it is not what the request was answered: once there is room it
+ * is served, and answered as it was then from there on. Every other refusal stays. */
+static void who_was_told_busy_is_served_when_he_comes_again(void **state)
+{
+    static const char id[] = "00000000000000000000000000abcdef", other[] = "00000000000000000000000000abcdee";
+    struct rig *r = *state;
+    char err[16], args[256], nobody[256];
+
+    rig_submit(r, "cpu");
+    rig_agent(r, "a", "n");
+    fill_the_job(r);
+    cJSON_Delete(rig_lease(r, "a", 1, 1));
+    snprintf(args, sizeof args, "{\"job\":\"j1\",\"token\":1,\"trials\":[{\"n\":%d,\"program\":\"%s\",\"body\":{}}]}",
+             MAX_OPEN_TRIALS, hash_of(MAX_OPEN_TRIALS));
+    snprintf(nobody, sizeof nobody, "{\"job\":\"j9\",\"token\":1,\"trials\":[]}");
+    for (int i = 0; i < 2; i++) {
+        assert_false(asked_with_id(r, id, "trial_add", args, err));
+        assert_string_equal(err, "busy");
+    }
+    assert_false(asked_with_id(r, other, "trial_add", nobody, err));
+    assert_string_equal(err, "not_found");
+    rig_do(r, "trial_result", "{'trial':'t1','token':1,'envelope':{'status':'ok'},'record':'x'}");
+    assert_true(asked_with_id(r, id, "trial_add", args, err));
+    assert_int_equal(r->t->trials.n, MAX_OPEN_TRIALS);
+    assert_true(asked_with_id(r, id, "trial_add", nobody, err)); /* by its id alone: what it was answered */
+    assert_false(asked_with_id(r, other, "trial_add", args, err));
+    assert_string_equal(err, "not_found");
+}
+
 static void operations_are_found_by_their_whole_names(void **state)
 {
     (void)state;
@@ -225,6 +284,7 @@ int main(void)
         FACT(a_request_that_may_wait_has_8_kibibytes),
         FACT(a_reply_that_would_be_too_large_says_so),
         FACT(a_request_over_the_limit_of_a_message_is_refused),
+        FACT(who_was_told_busy_is_served_when_he_comes_again),
         cmocka_unit_test(operations_are_found_by_their_whole_names),
         cmocka_unit_test(the_table_of_operations_is_that_of_the_protocol),
         cmocka_unit_test(texts_are_cut_to_their_place),

@@ -190,6 +190,30 @@ static void a_key_file_is_made_once_and_read_by_its_owner_only(void **state)
     dir_remove(dir);
 }
 
+/* A secret of two: any right of the group or of others, on its own, gives it away or lets it be changed. */
+static void a_key_file_is_its_owners_alone(void **state)
+{
+    char dir[256], path[300];
+    struct why why = {""};
+    struct key key;
+
+    (void)state;
+    assert_int_equal(dir_temporary("tune-key", dir, sizeof dir, &why), ERR_OK);
+    snprintf(path, sizeof path, "%s/farm.key", dir);
+    assert_int_equal(key_make(path, &why), ERR_OK);
+    for (int bit = 0; bit < 6; bit++) {
+        assert_int_equal(chmod(path, 0600 | 1 << bit), 0);
+        if (key_load(path, &key, &why) != ERR_AUTH)
+            fail_msg("a key of mode 0%o is taken", 0600 | 1 << bit);
+        assert_non_null(strstr(why.text, "expected mode 0600"));
+    }
+    for (int mode = 0400; mode <= 0700; mode += 0100) {
+        assert_int_equal(chmod(path, (mode_t)mode), 0);
+        assert_int_equal(key_load(path, &key, &why), ERR_OK);
+    }
+    dir_remove(dir);
+}
+
 static void names_have_no_markup_and_no_paths(void **state)
 {
     (void)state;
@@ -381,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_message_over_four_mebibytes_is_refused_by_both_ends),
         cmocka_unit_test(json_of_too_many_values_is_refused_before_it_is_parsed),
         cmocka_unit_test(a_key_file_is_made_once_and_read_by_its_owner_only),
+        cmocka_unit_test(a_key_file_is_its_owners_alone),
         cmocka_unit_test(names_have_no_markup_and_no_paths),
         cmocka_unit_test(a_name_that_is_none_is_told_with_where_it_stands),
         cmocka_unit_test(a_message_has_at_most_256_blobs),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "core/file.h"
+#include "kernels/foreign/tvm.h"
 #include "runtime/device_desc.h"
 #include "tests/tuner/reading.h"
 #include "tests/logs/sample.h"
@@ -424,6 +425,36 @@ static double number_in(const struct foreign_row *row, const char *name)
     return cJSON_IsNumber(v) ? v->valuedouble : NAN;
 }
 
+/* What TVM's kernels have no knob for has one value there; a config with another, greater or less, is none of theirs.
+ */
+static void configs_that_tvm_cannot_express_are_refused(void **state)
+{
+    static const struct {
+        const char *task, *workload, *knob, *words;
+    } cases[] = {
+        {"conv2d_nchw.cuda", "conv2d f32 n=1 c=8 h=8 w=8 k=8 r=3 s=3", "split", "TVM makes each sum in one part"},
+        {"conv2d_NCHWc_int8.cuda", "conv2d i8 n=1 c=8 h=8 w=8 k=8 r=3 s=3", "split", "TVM makes each sum in one part"},
+        {"dense_int8.cuda", "dense i8 m=1 n=8 k=8", "n_unit", "TVM counts features singly"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int value = 0; value <= 4; value++) {
+            cJSON *knobs = cJSON_CreateObject(), *entities = NULL;
+            struct why why = {""};
+            struct workload w;
+            enum err e;
+
+            assert_int_equal(workload_parse(cases[i].workload, &w, &why), ERR_OK);
+            cJSON_AddNumberToObject(knobs, cases[i].knob, value);
+            e = tvm_entities(tvm_task_find(cases[i].task), &w, knobs, &entities, &why);
+            assert_int_equal(e, ERR_UNSUPPORTED); /* with 1 as well: the other knobs are missing */
+            assert_int_equal(strstr(why.text, cases[i].words) != NULL, value != 1);
+            cJSON_Delete(entities);
+            cJSON_Delete(knobs);
+        }
+}
+
 static void tvm_is_told_costs_and_timeouts_of_builds(void **state)
 {
     struct reading r = read_row("autotvm", TVM("[[0.5], 0, 1.5, 1538220265.5]"));
@@ -579,6 +610,7 @@ int main(void)
         cmocka_unit_test(clblast_holds_only_what_was_timed),
         cmocka_unit_test(clblast_is_told_our_device),
         cmocka_unit_test(costs_of_tvm_are_samples),
+        cmocka_unit_test(configs_that_tvm_cannot_express_are_refused),
         cmocka_unit_test(tvm_is_told_costs_and_timeouts_of_builds),
         cmocka_unit_test(a_changed_outcome_of_tvm_is_believed),
         cmocka_unit_test(keys_are_slugs_and_errors_come_of_the_samples),

@@ -276,6 +276,14 @@ static void a_doubted_source_leaves_the_ranking_to_the_model_without_it(void **s
     transfer_free(t);
 }
 
+static bool is_in(const size_t *picks, size_t n, size_t i)
+{
+    for (size_t k = 0; k < n; k++)
+        if (picks[k] == i)
+            return true;
+    return false;
+}
+
 static void first_picks_take_turns_and_name_no_config_twice(void **state)
 {
     const struct made a = device(1, 2), b = device(6, 11);
@@ -299,6 +307,38 @@ static void first_picks_take_turns_and_name_no_config_twice(void **state)
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < i; j++)
             assert_true(picks[i] != picks[j]);
+    }
+    free(columns);
+    transfer_free(t);
+}
+
+/* Three sources, each with a config that it alone finds best and next best, and one that all find good: theirs is the
+ * first pick, then comes each source's own best, then the turns begin anew. */
+static void the_first_of_several_picks_are_the_common_best_and_each_sources_own(void **state)
+{
+    static const size_t common = 50, best[3] = {3, 30, 90}, next[3] = {80, 10, 60};
+    struct made m[3];
+    struct transfer *t = fresh();
+    size_t picks[8], n = 0;
+    float *columns;
+
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        m[k] = device(0, 1);
+        for (size_t i = 0; i < N_ALL; i++)
+            m[k].values[i] = 3 + 0.001 * (double)i;
+        m[k].values[common] = 0.2;
+        m[k].values[best[k]] = 0;
+        m[k].values[next[k]] = 0.1;
+        add(t, &m[k]);
+    }
+    columns = columns_of(t, &m[0]);
+    assert_int_equal(transfer_first(t, columns, N_ALL, picks, 8, &n), ERR_OK);
+    assert_int_equal(n, 8);
+    assert_int_equal(picks[0], common);
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(picks[1 + k], best[k]);
+        assert_int_equal(is_in(picks + 5, 3, next[k]), picks[4] != next[k]);
     }
     free(columns);
     transfer_free(t);
@@ -421,6 +461,7 @@ int main(void)
         cmocka_unit_test(deviations_are_least_where_something_was_told),
         cmocka_unit_test(a_doubted_source_leaves_the_ranking_to_the_model_without_it),
         cmocka_unit_test(first_picks_take_turns_and_name_no_config_twice),
+        cmocka_unit_test(the_first_of_several_picks_are_the_common_best_and_each_sources_own),
         cmocka_unit_test(the_best_of_a_source_come_in_order_with_unknown_knobs_open),
         cmocka_unit_test(sources_of_no_use_are_refused_with_words),
         cmocka_unit_test(words_are_numbers_that_differ),

@@ -284,6 +284,52 @@ static void values_lie_where_their_type_and_fill_say(void **state)
     }
 }
 
+/* Random whole numbers are those from 0 to the fill's value, both of them and all between, and no others: of the types
+ * that a buffer has (int32), and of those that it holds as bytes. */
+static void random_whole_numbers_are_all_up_to_the_value(void **state)
+{
+    static const struct {
+        const char *type;
+        int n_bytes, value;
+    } cases[] = {{"int32", 0, 3},  {"int32", 0, -3}, {"int16", 2, 3},
+                 {"int16", 2, -3}, {"uint16", 2, 7}, {"int16", 2, 1}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        char type[60], fill[80];
+        const char *const pairs[] = {"\"Name\": \"x\", \"Type\": \"float\"", type,
+                                     "\"FillType\": \"Random\",\n       \"FillValue\": 8.0, \"Size\": \"n\"", fill,
+                                     NULL};
+        const int step = cases[k].n_bytes ? cases[k].n_bytes : 1;
+        int n_seen[8] = {0};
+        struct blobs blobs;
+        struct program p;
+        struct spec *s;
+
+        snprintf(type, sizeof type, "\"Name\": \"x\", \"Type\": \"%s\"", cases[k].type);
+        snprintf(fill, sizeof fill, "\"FillType\": \"Random\", \"FillValue\": %d, \"Size\": 400", cases[k].value);
+        s = opened(pairs);
+        blobs_init(&blobs, 1 << 20);
+        p = program_of(s, "GROUP=1 PER=1 BUG=0", &blobs);
+        for (int64_t i = 0; i < p.buffers[0].n_elems; i += step) {
+            double v = value_at(&blobs, &p.buffers[0], i);
+
+            if (step == 2)
+                v = (int16_t)(v + 256 * value_at(&blobs, &p.buffers[0], i + 1));
+            v *= cases[k].value < 0 ? -1 : 1;
+            if (!(v >= 0 && v <= abs(cases[k].value)))
+                fail_msg("case %zu: %g", k, v);
+            n_seen[(int)v]++;
+        }
+        for (int v = 0; v <= abs(cases[k].value); v++)
+            if (n_seen[v] == 0)
+                fail_msg("case %zu: %d never comes", k, v);
+        program_fini(&p);
+        blobs_fini(&blobs);
+        spec_free(s);
+    }
+}
+
 static void scalars_have_the_kind_of_their_type(void **state)
 {
     static const struct {
@@ -625,6 +671,7 @@ int main(void)
         cmocka_unit_test(fills_are_what_the_file_says),
         cmocka_unit_test(element_types_without_a_dtype_are_bytes),
         cmocka_unit_test(values_lie_where_their_type_and_fill_say),
+        cmocka_unit_test(random_whole_numbers_are_all_up_to_the_value),
         cmocka_unit_test(scalars_have_the_kind_of_their_type),
         cmocka_unit_test(extremes_of_a_knob_are_those_of_its_list),
         cmocka_unit_test(thresholds_have_their_defaults),

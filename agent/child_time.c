@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SLOW_CALL_NS 100e6
+
 /* One request: the batch, its programs, and what failed before it could be timed. */
 struct timed {
     struct child *child;
@@ -183,7 +185,13 @@ static void judge_times(struct timed *t)
     }
 }
 
-/* The last pass of a sheet, for those that may be chosen: what is far off, or ran once, is none of them. */
+/* What is far off, or ran once, will not be chosen; what is slow is a finalist first. */
+static bool is_candidate(const struct measure_item *m)
+{
+    return !m->e && !m->censored && m->series.calls > 1 && (!m->rules.may_censor || m->call_ns < SLOW_CALL_NS);
+}
+
+/* The last pass of a sheet, for those that may be chosen. */
 static void check_candidates(struct timed *t)
 {
     struct child *c = t->child;
@@ -194,7 +202,7 @@ static void check_candidates(struct timed *t)
         const int64_t from = clock_now_ns();
         struct verify_report report;
 
-        if (m->e || m->censored || m->series.calls <= 1 || sheet->n_passes < 2)
+        if (!is_candidate(m) || sheet->n_passes < 2)
             continue;
         child_at(c, "time", i);
         m->e = verify_pass(c->ops, m->loaded, sheet, m->blobs, sheet->n_passes - 1, &report, &m->why);

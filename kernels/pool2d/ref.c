@@ -59,12 +59,20 @@ struct pool_data pool2d_exact_data(const struct workload *w)
 
 void pool2d_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout)
 {
+    /* Of sums in order, statistically (Higham 2002, 4.2): sqrt(n) units in the last place. Of no other operator all terms
+     * may have one sign. */
+    const double of_large = ldexp(sqrt((double)(workload_get(w, "r") * workload_get(w, "s"))), -24);
+
     (void)s;
     (void)c;
-    if (workload_get(w, "kind") == POOL_MAX)
+    if (workload_get(w, "kind") == POOL_MAX) {
         *inout = (struct numerics){"exact", EXACT_PLAIN, 0};
-    else if (!pool2d_exact_data(w).bound)
+        return;
+    }
+    if (!pool2d_exact_data(w).bound)
         inout->data = EXACT_NONE;
+    if (inout->tolerance > 0 && inout->tolerance < of_large)
+        inout->tolerance = of_large;
 }
 
 struct pool_ref {

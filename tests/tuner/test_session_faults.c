@@ -495,6 +495,7 @@ static void numbers_of_lost_trials_are_not_given_again(void **state)
         expect_done(&f, next);
         host_kept(f.net, next->job_id, &kept);
         assert_true(kept.n_lost > 0);
+        assert_true(next->session.first_n >= (int64_t)s->session.n_sent); /* all of these are at the tracker */
         asked_of(&f, next->job_id, &asked);
         for (size_t i = 0; i < asked.n; i++)
             assert_int_equal(asked.items[i].n, i);

@@ -388,6 +388,38 @@ static void builds_that_another_has_are_dropped(void **state)
     town_close(&t);
 }
 
+/* A build is of a program for an architecture: while another has the one, the other goes on. */
+static void builds_for_other_architectures_are_kept(void **state)
+{
+    struct crew_builder *other;
+    struct crew_agent *a;
+
+    (void)state;
+    begin();
+    net_set_lease_ms(t.net, 6000);
+    a = town_agent(&t, "other-board");
+    a->crew.children.desc.sm = 90;
+    a->crew.children.no_compiler = true;
+    a->options.mix = true;
+    a->options.batch = t.agents[0].options.batch = 1;
+    b->options.n_children = 8;
+    b->options.n_sms = 2;
+    b->options.sms[1] = 90;
+    other = town_builder(&t, "b1"); /* for sm_61 alone */
+    other->crew.start_ns = 6 * WORLD_S;
+    for (int i = 0; i < 8; i++)
+        add(i ? "" : "\"build_ms\":14000", i ? 0 : -1)->limits = "\"build_s\":60";
+    town_at(&t, 5000, cut_off);
+    town_at(&t, 14000, mend);
+    t.stay_ns = 30 * WORLD_S;
+    town_run(&t, 600);
+    for (int i = 0; i < 8; i++)
+        expect(i, STATUS_OK, "", "");
+    assert_int_equal(sim_n_asked_of(&other->crew.children, "compile", 0), 1); /* it took over sm_61 */
+    assert_int_equal(sim_n_asked_of(children, "compile", 0), 2);              /* each once */
+    town_close(&t);
+}
+
 static void drain(struct town *town)
 {
     host_drain(town->net, "b0");
@@ -495,6 +527,7 @@ int main(void)
         cmocka_unit_test(builds_under_way_are_renewed),
         cmocka_unit_test(builds_go_on_over_a_restart),
         cmocka_unit_test(builds_that_another_has_are_dropped),
+        cmocka_unit_test(builds_for_other_architectures_are_kept),
         cmocka_unit_test(a_builder_that_is_asked_to_leave_finishes_first),
         cmocka_unit_test(goodbye_gives_builds_back_at_once),
         cmocka_unit_test(architectures_are_read),

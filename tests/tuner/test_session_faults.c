@@ -470,6 +470,47 @@ static void another_goes_on_where_a_killed_session_was(void **state)
     }
 }
 
+/* As soon as it knows of a trial that is lost. */
+static void kill_after_a_loss(void *arg)
+{
+    const struct killer *k = arg;
+
+    while (!k->s->began || k->s->session.failures.by_status[STATUS_LOST] == 0)
+        world_sleep(k->s->farm->world, 20 * WORLD_MS);
+    k->s->peer.dead = true;
+}
+
+/* Lost trials keep their numbers: those of the session that goes on come after all of them. */
+static void numbers_of_lost_trials_are_not_given_again(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 2; seed <= 4; seed++) {
+        struct asked_list asked;
+        struct host_kept kept;
+        struct sim_farm f;
+        struct sim_session *s = start(&f, seed, DENSE), *next = sim_farm_session(&f, "next", DENSE);
+        struct killer k = {s, 0};
+
+        f.agents[0].faults.die = 600;
+        f.agents[0].most = 1;
+        s->job.trials = 30;
+        next->takes_over = true;
+        sim_session_follows(next);
+        snprintf(next->log_path, sizeof next->log_path, "%s", s->log_path);
+        world_add(f.world, "killer", kill_after_a_loss, &k);
+        run(&f);
+        expect_done(&f, next);
+        host_kept(f.net, next->job_id, &kept);
+        assert_true(kept.n_lost > 0);
+        assert_true(next->session.first_n >= (int64_t)s->session.n_sent); /* all of these are at the tracker */
+        asked_of(&f, next->job_id, &asked);
+        for (size_t i = 0; i < asked.n; i++)
+            assert_int_equal(asked.items[i].n, i);
+        asked_fini(&asked);
+        sim_farm_fini(&f);
+    }
+}
+
 /* As `tune work` does: what is known is the tracker's alone. */
 static void one_without_the_log_goes_on_as_well(void **state)
 {
@@ -606,6 +647,7 @@ int main(void)
         cmocka_unit_test(a_slow_agents_late_results_count_once),
         cmocka_unit_test(a_tracker_that_stands_still_for_a_while_costs_nothing),
         cmocka_unit_test(another_goes_on_where_a_killed_session_was),
+        cmocka_unit_test(numbers_of_lost_trials_are_not_given_again),
         cmocka_unit_test(one_without_the_log_goes_on_as_well),
         cmocka_unit_test(a_resubmitted_job_that_is_killed_loses_no_answer),
         cmocka_unit_test(who_takes_over_can_be_interrupted_while_trials_are_out),

@@ -424,9 +424,82 @@ static void templates_fit_up_to_their_edge(void **state)
     }
 }
 
+/* ---- packing ---- */
+
+/* Groups of a program's kernel along x (0: it has none such) and elements of a buffer. */
+struct packing {
+    int64_t n_groups, n_elems;
+};
+
+static bool packing_of(const char *workload, const cJSON *knobs, const char *kernel, const char *buffer,
+                       struct packing *out)
+{
+    const struct workload w = parsed(workload);
+    const struct template *t = template_find("rnn/plan");
+    struct space *s = NULL;
+    struct program p;
+    struct blobs blobs;
+    struct config c;
+    bool is_one;
+
+    *out = (struct packing){0, 0};
+    assert_int_equal(template_space(t, &w, &cpu, &s, NULL), ERR_OK);
+    is_one = space_config_from_json(s, knobs, &c, NULL) == ERR_OK && space_is_valid(s, &c, NULL);
+    blobs_init(&blobs, (size_t)1 << 28);
+    if (is_one) {
+        assert_int_equal(template_program(t, &w, &cpu, s, &c, &p, &blobs, NULL), ERR_OK);
+        for (size_t i = 0; i < p.n_launches; i++)
+            if (strcmp(p.launches[i].kernel, kernel) == 0)
+                out->n_groups = p.launches[i].grid[0];
+        for (size_t i = 0; i < p.n_buffers; i++)
+            if (strcmp(p.buffers[i].id, buffer) == 0)
+                out->n_elems = p.buffers[i].n_elems;
+        program_fini(&p);
+    }
+    blobs_fini(&blobs);
+    space_free(s);
+    return is_one && out->n_groups > 0;
+}
+
+/* Layers above the first may be wider than the input: the groups that pack weights are enough for both. What a group
+ * packs is known where the widths are equal; what an upper layer has, of the buffers for two layers and for three. */
+static void weights_of_wide_upper_layers_are_packed_whole(void **state)
+{
+    static const char equal[] = "rnn f32 cell=tanh pass=bwd_data i=40 h=40 b=4 t=2",
+                      two[] = "rnn f32 cell=tanh pass=bwd_data i=2 h=40 l=2 b=4 t=2",
+                      three[] = "rnn f32 cell=tanh pass=bwd_data i=2 h=40 l=3 b=4 t=2";
+    const struct workload w = parsed(two);
+    struct space *s = NULL;
+    struct rng rng;
+    int n_checked = 0;
+
+    (void)state;
+    rng_init(&rng, 4);
+    assert_int_equal(template_space(template_find("rnn/plan"), &w, &cpu, &s, NULL), ERR_OK);
+    for (int i = 0; i < 60; i++) {
+        struct packing one, lower, upper;
+        struct config c;
+        cJSON *knobs;
+
+        assert_int_equal(space_sample(s, &rng, 1000000, &c), ERR_OK);
+        knobs = space_config_to_json(s, &c);
+        if (packing_of(equal, knobs, "rnn_pack_in", "wp", &one) &&
+            packing_of(two, knobs, "rnn_pack_in", "wp", &lower) &&
+            packing_of(three, knobs, "rnn_pack_in", "wp", &upper)) {
+            assert_int_equal(one.n_elems % one.n_groups, 0);
+            assert_true(lower.n_groups * (one.n_elems / one.n_groups) >= upper.n_elems - lower.n_elems);
+            n_checked++;
+        }
+        cJSON_Delete(knobs);
+    }
+    assert_true(n_checked >= 3);
+    space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_of_wide_upper_layers_are_packed_whole),
         cmocka_unit_test(facts_of_a_device_have_defaults),
         cmocka_unit_test(splits_are_divisors_and_powers_of_two),
         cmocka_unit_test(divisors_join_a_list_where_the_device_is_no_cpu),

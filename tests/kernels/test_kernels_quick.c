@@ -137,6 +137,22 @@ static void add_template(const struct template *t)
         add(t, shape, CONFIG_RANDOM, &seen);
 }
 
+/* What neither a small config nor a draw is sure to meet: the last vector of a row of windows that are apart. */
+static void add_ragged_rows(void)
+{
+    static const char *const shapes[] = {"pool2d f32 n=1 c=5 h=11 w=37 r=3 s=3 stride=2 pad=1",
+                                         "pool2d f32 n=1 c=3 h=5 w=50 r=3 s=5 stride=3,4 pad=1,2"};
+
+    for (size_t i = 0; is_wanted("pool2d/rows") && i < sizeof shapes / sizeof shapes[0]; i++) {
+        assert_true(n_items < MAX_ITEMS);
+        list[n_items++] = (struct item){.t = template_find("pool2d/rows"),
+                                        .shape = shapes[i],
+                                        .config = CONFIG_TEXT,
+                                        .text = "vec=4 rows=2",
+                                        .is_plain = true};
+    }
+}
+
 static void work(size_t i, struct buf *answer, void *arg)
 {
     (void)arg;
@@ -154,6 +170,7 @@ static void every_template_is_right_once_in_every_type(void **state)
         for (const struct template *const *t = operator_table[i]->templates; *t; t++)
             if (is_wanted((*t)->id))
                 add_template(*t);
+    add_ragged_rows();
     long_items_init(&items, n_items);
     for (size_t i = 0; i < n_items; i++)
         item_label(&under, &list[i], &items, i);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* libtune on a CUDA device: the emulated one, whose kernels run on the CPU. */
+#include "core/file.h"
 #include "libtune/tune.h"
 #include "runtime/given.h"
 #include "tests/cuda/emulated.h"
@@ -161,6 +162,44 @@ static void without_a_compiler_plans_fail_in_words(void **state)
     tune_close(t);
 }
 
+/* A config that was fast for another size may not build for this one: then the template's default is taken. What was
+ * recorded for this size, and the default itself, fail. The compiler refuses its next program while a file is there. */
+static void a_nearest_config_that_does_not_build_gives_way_to_the_default(void **state)
+{
+    static const char text[] = "#!/bin/sh\nif rm \"$0.refuse\" 2>/dev/null; then exit 1; fi\nexec g++ \"$@\"\n";
+    static const long long size[3] = {24, 48, 40};
+    const struct {
+        const char *log, *workload;
+        enum tune_status status;
+    } cases[] = {{log_path, DENSE, TUNE_BUILD_FAILED}, {NULL, DENSE, TUNE_BUILD_FAILED}, {log_path, OTHER, TUNE_OK}};
+    char compiler[128], refuse[160];
+
+    (void)state;
+    snprintf(compiler, sizeof compiler, "%s/refuser", folder);
+    snprintf(refuse, sizeof refuse, "%s.refuse", compiler);
+    assert_int_equal(file_replace(compiler, text, sizeof text - 1, 0755, NULL), ERR_OK);
+    setenv("TUNE_NVRTC_CXX", compiler, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tune_plan_info info = {.size = sizeof info};
+        struct tune *t = NULL;
+        struct tune_plan *p = NULL;
+
+        assert_status(tune_open_cuda(cases[i].log, context, NULL, &t), TUNE_OK);
+        assert_int_equal(file_replace(refuse, "", 0, 0644, NULL), ERR_OK);
+        assert_status(tune_plan_make(t, cases[i].workload, 0, &p), cases[i].status);
+        assert_int_not_equal(access(refuse, F_OK), 0);
+        if (p) {
+            assert_status(tune_plan_about(p, &info), TUNE_OK);
+            assert_int_equal(info.choice, TUNE_DEFAULT);
+            check_dense(p, size);
+        }
+        tune_plan_destroy(p);
+        tune_close(t);
+    }
+    unsetenv("TUNE_NVRTC_CXX");
+    remove(compiler);
+}
+
 static void calls_of_the_other_api_are_refused(void **state)
 {
     struct tune *t = NULL;
@@ -211,6 +250,7 @@ int main(void)
         cmocka_unit_test(callers_of_earlier_headers_keep_what_lies_behind_their_structs),
         cmocka_unit_test(options_of_later_headers_are_refused_where_they_are_set),
         cmocka_unit_test(without_a_compiler_plans_fail_in_words),
+        cmocka_unit_test(a_nearest_config_that_does_not_build_gives_way_to_the_default),
         cmocka_unit_test(calls_of_the_other_api_are_refused),
     };
     int e;

@@ -182,9 +182,9 @@ DEVICE void half_vstore(VT a, GLOBAL half *p)
 #else
 #define OUT ELEM
 #endif
-/* Requantisation: round to nearest even, saturate. A float that 3 * 2^22 was added to has its whole part, rounded so, in its
- * lowest bits: PoCL's own conversion with rounding and saturation goes lane by lane. Vectors: with a scale for each lane, or one
- * for all. */
+/* Requantisation: round to nearest even, saturate. A float that 3 * 2^22 was added to has its whole part, rounded so,
+ * in its lowest bits: PoCL's own conversion with rounding and saturation goes lane by lane. Vectors: with a scale for
+ * each lane, or one for all. */
 #define REQUANTISE1(f) ((char)as_int(clamp((f), -128.0f, 127.0f) + 12582912.0f))
 #if DT == 2 && VEC > 1
 #define IN_LOWEST_BITS(f) CAT(as_int, VEC)(clamp((f), -128.0f, 127.0f) + 12582912.0f)

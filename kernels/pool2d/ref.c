@@ -59,8 +59,8 @@ struct pool_data pool2d_exact_data(const struct workload *w)
 
 void pool2d_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout)
 {
-    /* Of sums in order, statistically (Higham 2002, 4.2): sqrt(n) units in the last place. Of no other operator all terms
-     * may have one sign. */
+    /* Of sums in order, statistically (Higham 2002, 4.2): sqrt(n) units in the last place. Of no other operator all
+     * terms may have one sign. */
     const double of_large = ldexp(sqrt((double)(workload_get(w, "r") * workload_get(w, "s"))), -24);
 
     (void)s;

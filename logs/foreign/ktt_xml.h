@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ktt_xml.h - the XML of KTT's results as trees of the shape its JSON has; text and elements of others are passed over. */
+/* ktt_xml.h - the XML of KTT's results as trees of the shape its JSON has; text and elements of others are passed over.
+ */
 #ifndef TUNE_LOGS_FOREIGN_KTT_XML_H
 #define TUNE_LOGS_FOREIGN_KTT_XML_H
 

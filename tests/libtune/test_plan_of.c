@@ -266,14 +266,14 @@ static void launches_behind_a_loop_are_in_no_turn_of_it(void **state)
     const struct exec_plan plan = {.launches = launches, .n_launches = 5, .loops = loops, .n_loops = 3};
     static const int expected[][3] = {{0, 0, 0}, {1, 0, 0}, {1, 0, 1}, {1, 0, 2}, {2, 0, 0}, {0, 1, 0}, {1, 1, 0},
                                       {1, 1, 1}, {1, 1, 2}, {2, 1, 0}, {3, 0, 0}, {4, 0, 0}, {4, 1, 0}};
-    char text[512] = "", wanted[512] = "";
+    char turned[512] = "", wanted[512] = "";
     (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         int64_t turns[EXEC_NEST] = {expected[i][1], expected[i][2]};
         (void)note_turns(expected[i][0], turns, wanted);
     }
-    assert_int_equal(exec_walk(&plan, 0, note_turns, text), EXEC_OK);
-    assert_string_equal(text, wanted);
+    assert_int_equal(exec_walk(&plan, 0, note_turns, turned), EXEC_OK);
+    assert_string_equal(turned, wanted);
 }
 
 /* The order of a plan is that of the program it was made of. */

@@ -195,7 +195,7 @@ static void a_key_file_is_its_owners_alone(void **state)
 {
     char dir[256], path[300];
     struct why why = {""};
-    struct key key;
+    struct key own;
 
     (void)state;
     assert_int_equal(dir_temporary("tune-key", dir, sizeof dir, &why), ERR_OK);
@@ -203,13 +203,13 @@ static void a_key_file_is_its_owners_alone(void **state)
     assert_int_equal(key_make(path, &why), ERR_OK);
     for (int bit = 0; bit < 6; bit++) {
         assert_int_equal(chmod(path, 0600 | 1 << bit), 0);
-        if (key_load(path, &key, &why) != ERR_AUTH)
+        if (key_load(path, &own, &why) != ERR_AUTH)
             fail_msg("a key of mode 0%o is taken", 0600 | 1 << bit);
         assert_non_null(strstr(why.text, "expected mode 0600"));
     }
     for (int mode = 0400; mode <= 0700; mode += 0100) {
         assert_int_equal(chmod(path, (mode_t)mode), 0);
-        assert_int_equal(key_load(path, &key, &why), ERR_OK);
+        assert_int_equal(key_load(path, &own, &why), ERR_OK);
     }
     dir_remove(dir);
 }

@@ -72,8 +72,7 @@ static void print_row(const struct pair *p)
 
 static void print_json(const struct pair *p)
 {
-    static const char *const by[] = {
-        [COMPARE_PROGRAM] = "program", [COMPARE_RATIO] = "ratio", [COMPARE_TIME] = "time"};
+    static const char *const by[] = {[COMPARE_PROGRAM] = "program", [COMPARE_RATIO] = "ratio", [COMPARE_TIME] = "time"};
     const struct record *any = p->a ? p->a : p->b;
     cJSON *o = cJSON_CreateObject();
     bool ok = o;
@@ -114,10 +113,11 @@ static void print_totals(const struct totals *t)
     const int n_apart = t->n_faster + t->n_slower + t->n_ties, n = n_apart + t->n_same;
     const double mean = n ? t->sum_gain / n : 0, margin = n ? 2 * sqrt(t->sum_variance) / n : 0;
 
-    printf("%d in both: B faster %d, slower %d, ties %d, same kernel %d, geometric mean A/B %.3f (%.3f to %.3f); only A "
-           "%d, only B %d\n",
-           n, t->n_faster, t->n_slower, t->n_ties, t->n_same, exp(mean), exp(mean - margin), exp(mean + margin),
-           t->n_only_a, t->n_only_b);
+    printf(
+        "%d in both: B faster %d, slower %d, ties %d, same kernel %d, geometric mean A/B %.3f (%.3f to %.3f); only A "
+        "%d, only B %d\n",
+        n, t->n_faster, t->n_slower, t->n_ties, t->n_same, exp(mean), exp(mean - margin), exp(mean + margin),
+        t->n_only_a, t->n_only_b);
 }
 
 static const struct record *same_in(const struct best_set *b, const struct record *r)

@@ -232,11 +232,15 @@ static void values_lie_where_their_type_and_fill_say(void **state)
         double least, most;
     } cases[] = {
         {"int16", "\"FillType\": \"Generator\", \"DataSource\": \"32767 - i\", \"Size\": 4", NULL, 0, 255},
-        {"int16", "\"FillType\": \"Generator\", \"DataSource\": \"32765 + i\", \"Size\": 4", "32768 is no value of int16", 0, 0},
-        {"int16", "\"FillType\": \"Generator\", \"DataSource\": \"i - 32770\", \"Size\": 4", "-32770 is no value of int16", 0, 0},
+        {"int16", "\"FillType\": \"Generator\", \"DataSource\": \"32765 + i\", \"Size\": 4",
+         "32768 is no value of int16", 0, 0},
+        {"int16", "\"FillType\": \"Generator\", \"DataSource\": \"i - 32770\", \"Size\": 4",
+         "-32770 is no value of int16", 0, 0},
         {"uint16", "\"FillType\": \"Generator\", \"DataSource\": \"65532 + i\", \"Size\": 4", NULL, 0, 255},
-        {"uint16", "\"FillType\": \"Generator\", \"DataSource\": \"65533 + i\", \"Size\": 4", "65536 is no value of uint16", 0, 0},
-        {"uint16", "\"FillType\": \"Generator\", \"DataSource\": \"2 - i\", \"Size\": 4", "-1 is no value of uint16", 0, 0},
+        {"uint16", "\"FillType\": \"Generator\", \"DataSource\": \"65533 + i\", \"Size\": 4",
+         "65536 is no value of uint16", 0, 0},
+        {"uint16", "\"FillType\": \"Generator\", \"DataSource\": \"2 - i\", \"Size\": 4", "-1 is no value of uint16", 0,
+         0},
         {"int32", "\"FillType\": \"Random\", \"FillValue\": -5, \"Size\": 400", NULL, -5, 0},
         {"int32", "\"FillType\": \"Random\", \"FillValue\": 5, \"Size\": 400", NULL, 0, 5},
         {"float", "\"FillType\": \"Random\", \"FillValue\": 8, \"Size\": 400", NULL, 0, 8},
@@ -364,12 +368,9 @@ static void extremes_of_a_knob_are_those_of_its_list(void **state)
     static const struct {
         const char *expression;
         double n_valid; /* of GROUP 1 2 4 8 and PER 1 2 4 */
-    } cases[] = {{"GROUP * PER <= max(GROUP)", 9},
-                 {"GROUP > min(GROUP)", 9},
-                 {"PER < max( PER )", 8},
-                 {"max(GROUP, PER) <= 2", 4},
-                 {"min(GROUP, PER) == 1", 6},
-                 {"GROUP * PER == ProblemSize[0] // 125", 3}};
+    } cases[] = {{"GROUP * PER <= max(GROUP)", 9}, {"GROUP > min(GROUP)", 9},
+                 {"PER < max( PER )", 8},          {"max(GROUP, PER) <= 2", 4},
+                 {"min(GROUP, PER) == 1", 6},      {"GROUP * PER == ProblemSize[0] // 125", 3}};
 
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {

@@ -432,3 +432,16 @@ void server_stop(struct server *s)
         free(s->objects[i].bytes);
     s->n_objects = 0;
 }
+
+void server_forget_environment(void)
+{
+    static const char *const names[] = {"http_proxy",       "HTTP_PROXY",          "all_proxy",
+                                        "ALL_PROXY",        "AWS_ACCESS_KEY_ID",   "AWS_SECRET_ACCESS_KEY",
+                                        "TUNE_HUB_TOKEN",   "TUNE_HUB_USER",       "TUNE_HUB_PASSWORD",
+                                        "TUNE_HUB_NETRC",   "AWS_ENDPOINT_URL_S3", "AWS_SHARED_CREDENTIALS_FILE",
+                                        "AWS_SESSION_TOKEN"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+    setenv("HOME", "/nonexistent", 1);
+}

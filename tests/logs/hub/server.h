@@ -57,4 +57,7 @@ struct server_object *server_find(struct server *s, const char *path);
 void server_put(struct server *s, const char *path, const void *bytes, size_t n);
 void server_delete(struct server *s, const char *path); /* and all below a folder */
 
+/* No credentials or proxies of whoever runs the tests. */
+void server_forget_environment(void);
+
 #endif

@@ -33,17 +33,10 @@ static const char *at(const char *name)
 
 static int begin(void **state)
 {
-    static const char *const names[] = {"http_proxy",       "HTTP_PROXY",          "all_proxy",
-                                        "ALL_PROXY",        "AWS_ACCESS_KEY_ID",   "AWS_SECRET_ACCESS_KEY",
-                                        "TUNE_HUB_TOKEN",   "TUNE_HUB_USER",       "TUNE_HUB_PASSWORD",
-                                        "TUNE_HUB_NETRC",   "AWS_ENDPOINT_URL_S3", "AWS_SHARED_CREDENTIALS_FILE",
-                                        "AWS_SESSION_TOKEN"};
     char endpoint[64];
 
     (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        unsetenv(names[i]);
-    setenv("HOME", "/nonexistent", 1);
+    server_forget_environment();
     server_start(&s);
     snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%u", s.port);
     setenv("AWS_ENDPOINT_URL", endpoint, 1);

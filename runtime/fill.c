@@ -51,12 +51,12 @@ static void make_normals(const struct program_fill *f, int64_t first, size_t n, 
 #define OF_ELEMENT UINT64_C(0x5851f42d4c957f2d)
 #define OF_BLOCK UINT64_C(0x14057b7ef767814f)
 
-/* Of each four blocks two have 1, one any from 2^-6 to 2^most, one the largest or half of it: few blocks have them too.
- */
+/* Of each four blocks two have 1, one any from 2^-6 to 2^most, one the largest or half of it; so has one of the
+ * first two. */
 static double factor_of(const struct program_fill *f, int64_t i_block, int most)
 {
     const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)i_block);
-    const uint64_t turn = (f->seed + (uint64_t)i_block) % 4;
+    const uint64_t turn = ((uint64_t)i_block + (f->seed % 2 == 0)) % 4; /* the first or the second is the largest */
 
     if (turn % 2 == 0)
         return 1;

@@ -94,7 +94,12 @@ static const struct wrong {
     {"writes before the beginning", SPOIL, ALL, NULL, "PUT(y, -2000, 1);", {NULL}},
     {"writes far behind the end", SPOIL, ALL, NULL, "PUT(y, N_Y + 9000, 1);", {NULL}},
     {"reads behind the end", SPOIL, ALL, NULL, "PUT(y, 0, GET(y, 0) + GET(x, N_X + 9000));", {NULL}},
-    {"reads the larger before the beginning", SPOIL, ALL, NULL, "PUT(y, 0, max(GET(y, 0), GET(x, -9000)));", {NULL}},
+    {"reads the larger before the beginning",
+     SPOIL,
+     F32 | 1u << DTYPE_F16,
+     NULL,
+     "PUT(y, 0, max(GET(y, 0), GET(x, -9000)));",
+     {NULL}},
     {"the last group is missing", FEWER, ALL, NULL, "", {NULL}},
 };
 #define N_CLASSES (sizeof classes / sizeof classes[0])

@@ -53,13 +53,13 @@ enum err glue_expect(const struct conv_shape *s, double terms, glue_element *ele
                      struct expected *e)
 {
     const struct tensor *x = expected_tensor(e, "x");
-    struct program_fold planes = {0}, *fold = &planes;
+    struct program_fold planes = {0};
     struct expected_output *o = &e->outputs[0];
     double ignored;
     enum err failed;
 
     assert(s->k % s->y_lanes == 0);
-    if (e->mode == EXPECT_FOLDED) { /* planes repeat a few, in x as its owner has it */
+    if (e->mode == EXPECT_FOLDED && x->random.fold.of) { /* planes repeat a few, in x as its owner has it */
         planes = x->random.fold;
         planes.inner = s->p * s->q * s->y_lanes;
     }
@@ -70,8 +70,8 @@ enum err glue_expect(const struct conv_shape *s, double terms, glue_element *ele
                                   .axis = s->k / s->y_lanes,
                                   .inner = s->p * s->q,
                                   .lanes = s->y_lanes};
-    if (e->mode == EXPECT_FOLDED)
-        expected_folded(o, fold, 1);
+    if (planes.of) /* else the owner folds nothing: samples, on other data */
+        expected_folded(o, &planes, 1);
     failed = expected_alloc(e);
     if (failed)
         return failed;

@@ -141,9 +141,13 @@ int64_t program_fold_column(const struct program_fold *f, int64_t c)
 
 int64_t program_fold_elem(const struct program_fold *f, int64_t i)
 {
-    const int64_t row = i / (f->inner * f->cols), c = i / f->inner % f->cols;
+    int64_t row, c;
 
-    return f->of ? (row * f->cols + program_fold_column(f, c)) * f->inner + i % f->inner : i;
+    if (!f->of)
+        return i;
+    row = i / (f->inner * f->cols);
+    c = i / f->inner % f->cols;
+    return (row * f->cols + program_fold_column(f, c)) * f->inner + i % f->inner;
 }
 
 /* Row by row: the columns that differ, then all. */

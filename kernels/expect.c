@@ -579,18 +579,6 @@ enum err expect_passes(const struct workload *w, const struct numerics *numerics
     return add_passes(w, numerics, &(struct expect_what){.data = numerics->data}, p, blobs);
 }
 
-/* A program of the operator's tensors and nothing else. */
-static enum err add_tensors(const struct workload *w, struct program *p)
-{
-    struct tensor list[OPERATOR_MAX_TENSORS];
-    const size_t n = w->op->tensors(w, list);
-
-    for (size_t i = 0; i < n; i++)
-        if (!program_add_buffer(p, list[i].name, list[i].role, list[i].dtype, list[i].n_elems))
-            return ERR_NOMEM;
-    return ERR_OK;
-}
-
 enum err expect_sheet(const struct workload *w, const struct numerics *numerics, uint64_t seed, struct buf *out,
                       struct blobs *blobs)
 {
@@ -599,7 +587,7 @@ enum err expect_sheet(const struct workload *w, const struct numerics *numerics,
     enum err e;
 
     program_init(&p);
-    e = add_tensors(w, &p);
+    e = operator_add_tensors(w, &p);
     if (!e && numerics->data == EXACT_NONE)
         e = add_passes(w, numerics, &folded, &p, blobs);
     if (!e)

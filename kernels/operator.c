@@ -13,6 +13,8 @@
 #include "kernels/sparse_conv2d/sparse.h"
 #include "kernels/transform/transform.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct operator* const operator_table[] = {
@@ -37,4 +39,23 @@ const struct operator* operator_find(const char *name)
         if (strcmp(operator_table[i]->name, name) == 0)
             return operator_table[i];
     return NULL;
+}
+
+enum err operator_add_tensors(const struct workload *w, struct program *p)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    const size_t n = w->op->tensors(w, list);
+
+    assert(n > 0 && n <= OPERATOR_MAX_TENSORS);
+    for (size_t i = 0; i < n; i++) {
+        struct program_buffer *b = program_add_buffer(p, list[i].name, list[i].role, list[i].dtype, list[i].n_elems);
+
+        if (!b)
+            return ERR_NOMEM;
+        b->n_dims = list[i].n_dims;
+        memcpy(b->shape, list[i].shape, sizeof b->shape);
+        snprintf(b->layout, sizeof b->layout, "%s", list[i].layout);
+        b->fill = list[i].random;
+    }
+    return ERR_OK;
 }

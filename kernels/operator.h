@@ -69,4 +69,7 @@ struct operator
 extern const struct operator* const operator_table[]; /* NULL-ended */
 const struct operator* operator_find(const char *name);
 
+/* The operator's tensors as the first buffers of a program, filled for timing. ERR_NOMEM. */
+enum err operator_add_tensors(const struct workload *w, struct program *p);
+
 #endif

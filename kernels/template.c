@@ -119,26 +119,6 @@ double template_least_flops(const struct template *t, const struct workload *w, 
     return w->op->flops_least(w);
 }
 
-/* The operator's tensors as the first buffers, filled for timing. */
-static enum err add_tensors(const struct workload *w, struct program *p)
-{
-    struct tensor list[OPERATOR_MAX_TENSORS];
-    const size_t n = w->op->tensors(w, list);
-
-    assert(n > 0 && n <= OPERATOR_MAX_TENSORS);
-    for (size_t i = 0; i < n; i++) {
-        struct program_buffer *b = program_add_buffer(p, list[i].name, list[i].role, list[i].dtype, list[i].n_elems);
-
-        if (!b)
-            return ERR_NOMEM;
-        b->n_dims = list[i].n_dims;
-        memcpy(b->shape, list[i].shape, sizeof b->shape);
-        snprintf(b->layout, sizeof b->layout, "%s", list[i].layout);
-        b->fill = list[i].random;
-    }
-    return ERR_OK;
-}
-
 static enum err add_kernels(const struct template *t, struct build *b)
 {
     t->program(b);
@@ -183,7 +163,7 @@ enum err template_kernels(const struct template *t, const struct workload *w, co
                        violated ? violated : "the lists of values");
     e = describe(t, w, d, s, c, out);
     if (!e)
-        e = add_tensors(w, out);
+        e = operator_add_tensors(w, out);
     if (!e)
         e = add_kernels(t, &b);
     snprintf(out->numerics, sizeof out->numerics, "%s", template_numerics(t, w, d, s, c).name);

@@ -43,14 +43,25 @@ double sense_number(const char *root, const char *path)
     return v;
 }
 
-void sense_cpuinfo(const char *path, const char *name, char *out, size_t n_out)
+/* The first processor is in it, whatever the number of them all. */
+#define CPUINFO_HEAD 8192
+
+static void read_head(const char *path, char text[CPUINFO_HEAD])
 {
     FILE *f = fopen(path, "re");
+    const size_t n = f ? fread(text, 1, CPUINFO_HEAD - 1, f) : 0;
+
+    text[n] = '\0';
+    if (f)
+        fclose(f);
+}
+
+static void find_member(const char *text, const char *name, char *out, size_t n_out)
+{
     const size_t n_name = strlen(name);
-    char line[512];
 
     *out = '\0';
-    while (f && fgets(line, sizeof line, f)) {
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         const char *rest = line + n_name;
 
         if (strncmp(line, name, n_name) != 0)
@@ -60,10 +71,16 @@ void sense_cpuinfo(const char *path, const char *name, char *out, size_t n_out)
             continue;
         rest += 1 + strspn(rest + 1, " \t");
         snprintf(out, n_out, "%.*s", (int)strcspn(rest, "\n"), rest);
-        break;
+        return;
     }
-    if (f)
-        fclose(f);
+}
+
+void sense_cpuinfo(const char *path, const char *name, char *out, size_t n_out)
+{
+    char text[CPUINFO_HEAD];
+
+    read_head(path, text);
+    find_member(text, name, out, n_out);
 }
 
 void sense_cpu(const char *path, char *out, size_t n_out)
@@ -73,13 +90,15 @@ void sense_cpu(const char *path, char *out, size_t n_out)
     } members[] = {{"model name", ""},           {"cpu family", ", family "},   {"model", " model "},
                    {"stepping", " stepping "},   {"CPU implementer", ""},       {"CPU part", " part "},
                    {"CPU variant", " variant "}, {"CPU revision", " revision "}};
+    char text[CPUINFO_HEAD];
     size_t n = 0;
 
     *out = '\0';
+    read_head(path, text);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         char value[96];
 
-        sense_cpuinfo(path, members[i].name, value, sizeof value);
+        find_member(text, members[i].name, value, sizeof value);
         if (*value && n < n_out)
             n += (size_t)snprintf(out + n, n_out - n, "%s%s", members[i].before, value);
     }

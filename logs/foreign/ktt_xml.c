@@ -158,19 +158,20 @@ static void tell_why_it_ended(struct reader *r)
 enum err ktt_xml_read(const char *text, size_t n, const struct ktt_xml_sink *sink, struct why *why)
 {
     struct reader r = {.parser = XML_ParserCreate(NULL), .sink = sink, .e = ERR_OK, .why = why};
-    enum XML_Status status = XML_STATUS_OK;
+    enum XML_Status status;
+    size_t at = 0;
 
     if (!r.parser)
         return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     XML_SetUserData(r.parser, &r);
     XML_SetElementHandler(r.parser, start_element, end_element);
     XML_SetStartDoctypeDeclHandler(r.parser, start_doctype);
-    for (size_t at = 0, part; status == XML_STATUS_OK && at <= n; at += part) {
-        part = n - at < CHUNK ? n - at : CHUNK;
+    do {
+        const size_t part = n - at < CHUNK ? n - at : CHUNK;
+
         status = XML_Parse(r.parser, text + at, (int)part, at + part == n);
-        if (at + part == n)
-            break;
-    }
+        at += part;
+    } while (status == XML_STATUS_OK && at < n);
     if (status == XML_STATUS_ERROR && !r.is_done)
         tell_why_it_ended(&r);
     cJSON_Delete(r.result);

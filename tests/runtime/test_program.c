@@ -75,13 +75,13 @@ static void every_blob_is_named_once(void **state)
     program_fini(&p);
 }
 
-/* Replaces the first `from` of the sample's text and expects a refusal whose words hold `expected`. */
-static void refuses(const char *from, const char *to, const char *expected)
+/* The sample's text with the first `from` replaced, read. */
+static enum err read_changed(const char *from, const char *to, struct program *out, struct why *why)
 {
-    struct program p, q;
+    struct program p;
     struct buf text, changed;
-    struct why why = {""};
     const char *at;
+    enum err e;
 
     sample_program(&p);
     text_of(&p, &text);
@@ -91,37 +91,34 @@ static void refuses(const char *from, const char *to, const char *expected)
     buf_append(&changed, text.data, (size_t)(at - text.data));
     buf_puts(&changed, to);
     buf_puts(&changed, at + strlen(from));
-    if (program_from_json(changed.data, changed.len, &q, &why) == ERR_OK)
-        fail_msg("'%s' for '%s' was taken", to, from);
-    if (!strstr(why.text, expected))
-        fail_msg("'%s' for '%s' gave '%s', expected words with '%s'", to, from, why.text, expected);
+    e = program_from_json(changed.data, changed.len, out, why);
     buf_fini(&text);
     buf_fini(&changed);
     program_fini(&p);
+    return e;
+}
+
+/* Expects a refusal whose words hold `expected`. */
+static void refuses(const char *from, const char *to, const char *expected)
+{
+    struct program q;
+    struct why why = {""};
+
+    if (read_changed(from, to, &q, &why) == ERR_OK)
+        fail_msg("'%s' for '%s' was taken", to, from);
+    if (!strstr(why.text, expected))
+        fail_msg("'%s' for '%s' gave '%s', expected words with '%s'", to, from, why.text, expected);
 }
 
 /* The same with a text that is still right. */
 static void takes(const char *from, const char *to)
 {
-    struct program p, q;
-    struct buf text, changed;
+    struct program q;
     struct why why = {""};
-    const char *at;
 
-    sample_program(&p);
-    text_of(&p, &text);
-    at = strstr(text.data, from);
-    assert_non_null(at);
-    buf_init(&changed, PROGRAM_MAX_BYTES);
-    buf_append(&changed, text.data, (size_t)(at - text.data));
-    buf_puts(&changed, to);
-    buf_puts(&changed, at + strlen(from));
-    if (program_from_json(changed.data, changed.len, &q, &why))
+    if (read_changed(from, to, &q, &why))
         fail_msg("'%s' for '%s' was refused: %s", to, from, why.text);
     program_fini(&q);
-    buf_fini(&text);
-    buf_fini(&changed);
-    program_fini(&p);
 }
 
 /* y, ref and x have 24 floats; y comes in 2 x 4 x 3. */

@@ -3,6 +3,7 @@
 # check_includes.sh - fails on any include that docs/design.md's table of rooms does not allow.
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/common.sh
 
 # room: what it may include, as prefixes of root-relative paths
 allowed() {
@@ -18,13 +19,17 @@ allowed() {
     libtune) echo "core/ search_space/ logs/ runtime/ kernels/ libtune/" ;;
     tracker) echo "core/ tracker/" ;;
     agent) echo "core/ runtime/ logs/ agent/ $wire" ;;
-    tuner) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ tuner/ $wire" ;;
+    search) echo "core/ search_space/ cost_model/ search/" ;;
+    formats) echo "core/ search_space/ logs/ kernels/ formats/ $program" ;;
+    deploy) echo "core/ logs/ runtime/ kernels/ libtune/ formats/ deploy/" ;;
+    tuner) echo "core/ search_space/ logs/ runtime/ kernels/ search/ formats/ tuner/ $wire" ;;
+    cli) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ search/ formats/ deploy/ tuner/ cli/ $wire" ;;
     esac
 }
 
 found=0
 checked=0
-for room in core search_space cost_model logs runtime kernels libtune tracker agent tuner; do
+for room in $rooms; do
     [ -d "$room" ] || continue
     prefixes=$(allowed "$room")
     report=$(find "$room" -name '*.[ch]' -exec grep -HnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' {} + |

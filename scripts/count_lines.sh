@@ -6,6 +6,7 @@
 # Beside, in nobody's ratio: tests/cuda (an emulated driver, with its tests), tests/bench, tests/farm and tests/build (shell).
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/common.sh
 
 # lines PATTERN...: of the tracked files that match
 lines() {
@@ -17,7 +18,7 @@ asserts() {
 }
 
 {
-    for room in core search_space cost_model logs runtime kernels libtune tracker agent tuner; do
+    for room in $rooms; do
         echo "$room $(lines "$room/*.c" "$room/*.h") $(lines "$room/*.cl" "$room/*.clh")" \
             "$(lines "tests/$room/*.c" "tests/$room/*.h") $(asserts "$room/*.c" "$room/*.h")"
     done

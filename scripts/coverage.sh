@@ -3,7 +3,7 @@
 # coverage.sh [--last] [--files ROOM] [LABEL...] - which lines and branches of each room the tests execute: builds with gcc --coverage into
 # build-coverage, runs the tests with one of these labels (unit), and prints a table. Tests take three to four times as long as in a release build.
 #   --last        no build and no tests: the table of what ran last
-#   --files ROOM  also each file of this room (core, tuner/learn, ...), the least covered first; may be repeated
+#   --files ROOM  also each file of this room (core, search, ...), the least covered first; may be repeated
 # Counts of child processes are in it, of those too that our programs kill (tests/coverage/hook.c); a program that a shell kills with
 # -9 loses what it had counted. The branch of an assert that fails is not counted: no test can take it.
 # Exit status 1: a test failed; the table is printed all the same.
@@ -11,13 +11,12 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
-rooms="core search_space cost_model logs runtime kernels libtune tracker agent tuner"
 last="" files="" labels=""
 while [ $# -gt 0 ]; do
     case "$1" in
     --last) last=yes ;;
     --files)
-        [ $# -gt 1 ] || fail "--files needs a room: $rooms, or a folder of tuner"
+        [ $# -gt 1 ] || fail "--files needs a room: $rooms"
         files="$files ${2%/}"
         shift
         ;;
@@ -62,8 +61,8 @@ print_rows() {
         }
         function add(x) { lines[x] += $2; run[x] += $3; branches[x] += $5; taken[x] += $6 }
         NR > 1 {
-            n = split($1, part, "/")
-            room = part[1] == "tuner" && n > 2 ? "tuner/" part[2] : part[1]
+            split($1, part, "/")
+            room = part[1]
             x = only == "" ? room : $1
             if (only != "" && only != room) next
             if (!(x in lines)) { order[++n_order] = x; first[x] = part[1] }

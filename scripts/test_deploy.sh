@@ -154,10 +154,10 @@ others() {
     check "bundles of CUDA kernels, emulated" test_bundle_cuda "checks right|layers are right|NVRTC"
     check "plans at run time: libtune" test_libtune "tests? *PASSED|PASSED"
     check "ours -> AutoTVM -> ours" test_autotvm "PASSED"
-    check "TopHub's records: expressible, equal index" test_tuner_tophub "TopHub|PASSED"
+    check "TopHub's records: expressible, equal index" test_tophub "TopHub|PASSED"
     check "ours -> T4 -> ours" test_t4 "PASSED"
     check "Kernel Tuner's caches and KTT's results cut at any byte" test_foreign "cut_at_any_byte|PASSED"
-    check "files of other tuners as logs" test_tuner_convert "PASSED"
+    check "files of other tuners as logs" test_convert "PASSED"
     check "tune log" test_tune_log "PASSED"
 
     say "merging large logs"

@@ -7,6 +7,8 @@
 #include "runtime/device_desc.h"
 #include "tracker/client.h"
 
+#define DEVICES_OPENING "the device is still being opened" /* a private farm's agent has not registered yet */
+
 /* What a job needs to know of its device key. */
 struct device_choice {
     char key[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/earlier.h"
 
-#include "tuner/learn/transfer_recorded.h"
+#include "search/learn/transfer_recorded.h"
 #include "tuner/sibling.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* earlier.h - records of other devices, other shapes and other template versions, gathered from a log so that they warm
- * the searches of a job (tuner/learn/transfer.h). */
+ * the searches of a job (search/learn/transfer.h). */
 #ifndef TUNE_TUNER_EARLIER_H
 #define TUNE_TUNER_EARLIER_H
 

@@ -4,7 +4,7 @@
 #define TUNE_TUNER_REPLAY_H
 
 #include "search_space/recorded.h"
-#include "tuner/strategy.h"
+#include "search/strategy.h"
 
 #define REPLAY_MAX_BATCH 1024
 

@@ -2,7 +2,7 @@
 #include "tuner/session.h"
 
 #include "core/clock.h"
-#include "tuner/convert.h"
+#include "formats/convert.h"
 #include "tuner/earlier.h"
 #include "tuner/tell.h"
 #include "tuner/trial.h"
@@ -22,6 +22,11 @@ static bool is_interrupted(const struct session *s)
     return s->o.interrupted && s->o.interrupted();
 }
 
+static enum err check_farm(struct session *s, struct why *why)
+{
+    return s->o.check_farm ? s->o.check_farm(s->o.farm, why) : ERR_OK;
+}
+
 static enum err wait_for_device(struct session *s, struct why *why)
 {
     const int64_t start = clock_read_ns(s->o.clock);
@@ -31,13 +36,13 @@ static enum err wait_for_device(struct session *s, struct why *why)
         const enum err e = devices_choose(s->o.client, s->o.job->key, &s->device, why);
         const int64_t waited_ms = (clock_read_ns(s->o.clock) - start) / 1000000;
 
-        if (e == ERR_NOT_FOUND && s->o.farm)
-            why_set(why, e, "%s", LOCALFARM_OPENING);
+        if (e == ERR_NOT_FOUND && s->o.check_farm)
+            why_set(why, e, "%s", DEVICES_OPENING);
         if (e != ERR_NOT_FOUND || (s->o.wait_device_ms >= 0 && waited_ms >= s->o.wait_device_ms))
             return e;
         if (is_interrupted(s))
             return why_set(why, ERR_CANCELLED, "interrupted while waiting for a device");
-        if (s->o.farm && localfarm_check(s->o.farm, why))
+        if (check_farm(s, why))
             return ERR_CHILD;
         if (!told && waited_ms > 2000) {
             progress_note(s->o.progress, "waiting: %s", why->text);
@@ -526,7 +531,7 @@ enum err session_run(struct session *s, enum session_end *end, struct why *why)
             *end = SESSION_INTERRUPTED;
             break;
         }
-        e = s->o.farm ? localfarm_check(s->o.farm, why) : ERR_OK;
+        e = check_farm(s, why);
         if (!e)
             e = renew(s, why);
         if (!e && s->no_energy)

@@ -10,7 +10,6 @@
 #include "tuner/failures.h"
 #include "tuner/job.h"
 #include "tuner/joblog.h"
-#include "tuner/localfarm.h"
 #include "tuner/progress.h"
 #include "tuner/task.h"
 
@@ -36,7 +35,9 @@ struct session_options {
     const char *records; /* a log of earlier jobs that only informs, or NULL */
     struct progress *progress;
     bool (*interrupted)(void);
-    struct localfarm *farm; /* looked after while waiting; NULL = somebody else's farm */
+    /* Looks after a farm of one's own while waiting: ERR_CHILD with words when it has ended. NULL = somebody else's. */
+    enum err (*check_farm)(void *farm, struct why *why);
+    void *farm;
     int64_t wait_device_ms; /* how long to wait for the first device; -1 = for ever */
     bool stored;            /* the job may hold records of an earlier session (tune work) */
 };

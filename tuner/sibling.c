@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/sibling.h"
 
-#include "tuner/strategies/near.h"
+#include "search/strategies/near.h"
 
 #include <assert.h>
 #include <math.h>

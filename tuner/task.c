@@ -2,7 +2,7 @@
 #include "tuner/task.h"
 
 #include "tuner/allocate.h"
-#include "tuner/learn/transfer.h"
+#include "search/learn/transfer.h"
 
 #include <assert.h>
 #include <math.h>

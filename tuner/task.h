@@ -11,8 +11,8 @@
 #include "tuner/anchor.h"
 #include "tuner/gain.h"
 #include "tuner/job.h"
-#include "tuner/spec/spec.h"
-#include "tuner/strategy.h"
+#include "kernels/spec/spec.h"
+#include "search/strategy.h"
 
 #define TASK_MAX_ARMS 16
 #define TASK_FINALISTS 5

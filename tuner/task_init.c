@@ -2,8 +2,8 @@
 /* task_init.c - making a task: which templates, their spaces and strategies; and the programs of its configs. */
 #include "tuner/task.h"
 
-#include "tuner/learn/transfer.h"
-#include "tuner/strategies/warm.h"
+#include "search/learn/transfer.h"
+#include "search/strategies/warm.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "core/file.h"
 #include "core/proc.h"
-#include "tests/tuner/shell.h"
+#include "tests/cli/shell.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>

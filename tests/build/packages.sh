@@ -23,7 +23,7 @@ needed_packages_that_are_missing_stand_in_one_message() {
 without_cmocka_there_are_programs_and_no_tests() {
     configured -DTUNE_WITHOUT=cmocka
     says "Neither tests nor benches are built: they need cmocka"
-    grep -q '/tuner/cmd/main\.c"' "$dir/compile_commands.json" || fail "no tune without cmocka"
+    grep -q '/cli/main\.c"' "$dir/compile_commands.json" || fail "no tune without cmocka"
     if grep -q "\"file\": \"$source/tests/" "$dir/compile_commands.json"; then fail "parts of tests are built without cmocka"; fi
 }
 

@@ -11,7 +11,7 @@ source=$1
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 targets="tune tune-agent tune-tracker fuzz_foreign test_cost_model test_foreign test_kernels_opencl test_mutants_opencl test_replay test_store
-    test_strategies test_templates test_tune_command test_tune_docs test_tuner_convert test_workload"
+    test_strategies test_templates test_tune_command test_tune_docs test_convert test_workload"
 
 fail()
 {
@@ -127,4 +127,4 @@ check_all
 for page in docs/search.md docs/logs.md docs/agent.md docs/tune.md docs/templates.md docs/operators.md; do
     notices $page build/tests/test_tune_docs
 done
-notices tuner/strategy.c "build/bin/tune replay --space examples/recorded/tiles.json --strategy stride --budget 5"
+notices search/strategy.c "build/bin/tune replay --space examples/recorded/tiles.json --strategy stride --budget 5"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/foreign/tvm.h"
+#include "formats/knobs/tvm.h"
 #include "tests/kernels/run_device.h"
 
 static struct devices_under_test under;

@@ -2,7 +2,7 @@
 /* write_sample_bundle - writes a bundle of small layers: write_sample_bundle DIR NAME [PART]
  * PART "all" (the default) or a number: only that layer. */
 #include "tests/libtune/sample_layer.h"
-#include "tuner/deploy/bundle.h"
+#include "deploy/bundle.h"
 
 #include <stdio.h>
 #include <stdlib.h>

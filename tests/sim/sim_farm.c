@@ -74,7 +74,7 @@ static enum err lease(struct sim_session *s)
     return e;
 }
 
-/* What `tune run` does with a job (tuner/cmd/run.c). */
+/* What `tune run` does with a job (cli/run.c). */
 static void drive(struct sim_session *s)
 {
     const struct session_options o = {.client = s->client,

@@ -6,8 +6,8 @@
 
 #include "tests/tuner/cpu.h"
 #include "tuner/earlier.h"
-#include "tuner/learn/transfer.h"
-#include "tuner/strategies/warm.h"
+#include "search/learn/transfer.h"
+#include "search/strategies/warm.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* Jobs of other kinds; what a job makes of logs, its own and others', and what it tells of its progress. */
 #include "core/file.h"
 #include "tests/tuner/one_job.h"
-#include "tests/tuner/spec/job.h"
-#include "tuner/spec/spec.h"
+#include "tests/kernels/spec/job.h"
+#include "kernels/spec/spec.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "tests/tuner/cpu.h"
-#include "tuner/table.h"
+#include "cli/table.h"
 #include "tuner/task.h"
 
 #include <math.h>

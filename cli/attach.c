@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* attach.c - `tune attach`: follows a job at a tracker and writes its records to a log. */
+#include "cli/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct cli_option options[] = {OPT_TRACKER_DEFAULT,
+                                            OPT_KEY_FILE,
+                                            {.name = "output",
+                                             .letter = 'o',
+                                             .kind = CLI_TEXT,
+                                             .argument = "FILE",
+                                             .help = "log to write; lines that it has already are not repeated"},
+                                            OPT_JSON,
+                                            OPT_QUIET,
+                                            OPT_END};
+
+struct following {
+    struct client *client;
+    const char *job;
+    struct joblog *log; /* NULL = none */
+    struct progress progress;
+    int64_t after, n_records, n_failed;
+    double best_gflops;
+};
+
+static enum err take(struct following *f, const char *line, struct why *why)
+{
+    struct record r;
+    bool better;
+    enum err e;
+
+    record_init(&r);
+    e = record_parse(line, strlen(line), &r, NULL);
+    if (!e && f->log)
+        e = joblog_line(f->log, &r, line, strlen(line), why);
+    if (!e && r.status != STATUS_OK)
+        f->n_failed++;
+    f->n_records++;
+    better = !e && r.status == STATUS_OK && record_gflops(&r) > f->best_gflops;
+    if (!e)
+        progress_measured(&f->progress, &r, better);
+    if (better) {
+        f->best_gflops = record_gflops(&r);
+        progress_note(&f->progress, "%lld records, %lld failed, best %.1f GFLOPS: %s %s", (long long)f->n_records,
+                      (long long)f->n_failed, f->best_gflops, r.workload, r.template_id);
+    }
+    record_fini(&r);
+    return e == ERR_INPUT ? ERR_OK : e;
+}
+
+static enum err receive(struct following *f, int64_t wait_ms, int *n, struct why *why)
+{
+    cJSON *args = cJSON_CreateObject(), *result = NULL;
+    const cJSON *list, *item;
+    bool ok = args != NULL;
+    enum err e;
+
+    *n = 0;
+    json_add_text(args, "job", f->job, &ok);
+    json_add_i64(args, "after", f->after, &ok);
+    json_add_i64(args, "max", 64, &ok);
+    json_add_i64(args, "wait_ms", wait_ms, &ok);
+    e = client_call(f->client, "record_wait", args, NULL, wait_ms, &result, NULL, why);
+    if (!e)
+        e = json_get_array(result, "records", &list, why);
+    for (item = e ? NULL : list->child; item && !e; item = item->next, (*n)++) {
+        const char *line;
+
+        e = json_get_text(item, "record", &line, why);
+        if (!e)
+            e = json_get_i64(item, "seq", 0, JSON_EXACT_MAX, &f->after, why);
+        if (!e)
+            e = take(f, line, why);
+    }
+    cJSON_Delete(result);
+    return e;
+}
+
+static enum err state_of(struct following *f, char *state, size_t n_state, struct why *why)
+{
+    cJSON *args = cJSON_CreateObject(), *result = NULL;
+    const char *text;
+    bool ok = args != NULL;
+    enum err e;
+
+    json_add_text(args, "job", f->job, &ok);
+    e = client_call(f->client, "job_status", args, NULL, 0, &result, NULL, why);
+    if (!e)
+        e = json_get_text(result, "state", &text, why);
+    if (!e)
+        snprintf(state, n_state, "%s", text);
+    cJSON_Delete(result);
+    return e;
+}
+
+static bool is_over(const char *state)
+{
+    return strcmp(state, "done") == 0 || strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0;
+}
+
+static enum err follow(struct following *f, char *state, size_t n_state, struct why *why)
+{
+    enum err e = ERR_OK;
+    int n = 0;
+
+    while (!e && !cmd_interrupted()) {
+        e = state_of(f, state, n_state, why);
+        if (!e)
+            e = receive(f, is_over(state) ? 0 : 1000, &n, why);
+        if (!e && n == 0 && is_over(state))
+            break;
+    }
+    return e;
+}
+
+static void event_done(struct following *f, const char *state)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+
+    json_add_text(o, "job", f->job, &ok);
+    json_add_text(o, "end", is_over(state) ? state : "interrupted", &ok);
+    json_add_i64(o, "records", f->n_records, &ok);
+    json_add_i64(o, "failed", f->n_failed, &ok);
+    progress_event(&f->progress, "done", o);
+}
+
+static int finish(struct following *f, const char *state)
+{
+    struct why why = {""};
+    const enum err e = f->log ? joblog_write_best(f->log, &why) : ERR_OK;
+
+    if (e)
+        return cmd_fail(e, &why);
+    progress_note(&f->progress, "job %s: %s, %lld records, %lld failed", f->job, state, (long long)f->n_records,
+                  (long long)f->n_failed);
+    event_done(f, state);
+    if (!is_over(state))
+        return EXIT_INTERRUPTED;
+    return f->n_records > f->n_failed ? EXIT_FINE : EXIT_NO_CONFIG;
+}
+
+static int run(const struct cli *c)
+{
+    const char *path = cli_text(c, "output");
+    struct why why = {""};
+    struct joblog log = {.lock_fd = -1};
+    struct following f = {.log = path ? &log : NULL};
+    struct link l = {.client = NULL};
+    char state[32] = "";
+    enum err e;
+    int code;
+
+    cmd_catch_interrupts();
+    if (c->n_rest != 1)
+        return cmd_fail(why_set(&why, ERR_INPUT, "expected one job id, e.g. tune attach j12"), &why);
+    progress_init(&f.progress, cli_flag(c, "quiet"), cli_flag(c, "json"));
+    f.job = c->rest[0];
+    e = path ? joblog_open(&log, path, NULL, cmd_log_warning, NULL, &why) : ERR_OK;
+    if (!e)
+        e = link_open(&l, c, "tune", &why);
+    f.client = l.client;
+    if (!e)
+        e = follow(&f, state, sizeof state, &why);
+    code = e && !cmd_interrupted() ? cmd_fail(e, &why) : finish(&f, state);
+    link_close(&l);
+    joblog_close(&log);
+    return code;
+}
+
+const struct subcommand cmd_attach = {
+    .name = "attach",
+    .summary = "follow a job at a tracker and write its records to a log",
+    .usage = "attach JOB [options]",
+    .example = "tune attach j12 --tracker farm:9477 -o conv.jsonl",
+    .options = options,
+    .run = run,
+};

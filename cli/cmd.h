@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd.h - the subcommands of `tune` by table: one file each, and what they share. */
+#ifndef TUNE_CLI_CMD_H
+#define TUNE_CLI_CMD_H
+
+#include "core/cli.h"
+#include "core/err.h"
+#include "kernels/network.h"
+#include "kernels/workload.h"
+#include "tracker/client.h"
+#include "tuner/job.h"
+#include "cli/localfarm.h"
+#include "tuner/progress.h"
+#include "tuner/session.h"
+#include "search/strategy.h"
+
+/* What the shell sees; fixed for ever. */
+enum exit_code { EXIT_FINE = 0, EXIT_USAGE = 1, EXIT_NO_CONFIG = 2, EXIT_UNREACHABLE = 3, EXIT_INTERRUPTED = 4 };
+
+struct subcommand {
+    const char *name, *summary;       /* "run", one line */
+    const char *usage;                /* what follows "tune " in the usage line */
+    const char *example;              /* one whole command line */
+    const struct cli_option *options; /* ended by name == NULL */
+    /* Does the work and returns an exit_code; prints errors with cmd_fail. */
+    int (*run)(const struct cli *c);
+    /* "tune NAME VERB ...": the verbs, NULL-ended, each with options of its own; then `options` and `run` are NULL. */
+    const struct subcommand *const *verbs;
+};
+
+extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
+
+/* Options that several verbs share: one spelling, one help line. */
+#define OPT_TRACKER                                                                                                    \
+    {                                                                                                                  \
+        .name = "tracker", .kind = CLI_TEXT, .argument = "URL", .environment = "TUNE_TRACKER",                         \
+        .help = "the tracker, e.g. tcp://farm:9477; without one a private farm is started"                             \
+    }
+#define OPT_TRACKER_DEFAULT                                                                                            \
+    {                                                                                                                  \
+        .name = "tracker", .kind = CLI_TEXT, .argument = "URL", .otherwise = "tcp://127.0.0.1:9477",                   \
+        .environment = "TUNE_TRACKER", .help = "the tracker"                                                           \
+    }
+#define OPT_KEY_FILE                                                                                                   \
+    {                                                                                                                  \
+        .name = "key-file", .kind = CLI_TEXT, .argument = "FILE", .environment = "TUNE_KEY_FILE",                      \
+        .help = "shared key of the farm (tune keygen)"                                                                 \
+    }
+#define OPT_KEY                                                                                                        \
+    {                                                                                                                  \
+        .name = "key", .kind = CLI_TEXT, .argument = "SLUG",                                                           \
+        .help = "device key, e.g. rk3399-mali; not needed when there is only one"                                      \
+    }
+#define OPT_DEVICE                                                                                                     \
+    {                                                                                                                  \
+        .name = "device", .kind = CLI_TEXT, .argument = "BACKEND", .otherwise = "opencl",                              \
+        .help = "device of the private farm, as of tune-agent: opencl:0.1, cuda:0 or replay:FILE, say"                 \
+    }
+#define OPT_THREADS                                                                                                    \
+    {                                                                                                                  \
+        .name = "threads", .kind = CLI_INT, .argument = "N", .min = 1, .max = 1024,                                    \
+        .help = "host threads of a CPU device in the private farm"                                                     \
+    }
+#define OPT_NVRTC                                                                                                      \
+    {                                                                                                                  \
+        .name = "nvrtc", .kind = CLI_TEXT, .argument = "PATH", .environment = "TUNE_NVRTC",                            \
+        .help = "of a CUDA device in the private farm: its compiler, libnvrtc or its folder"                           \
+    }
+#define OPT_JSON                                                                                                       \
+    {                                                                                                                  \
+        .name = "json", .kind = CLI_FLAG, .help = "one JSON object per line on standard output"                        \
+    }
+#define OPT_VERBOSE                                                                                                    \
+    {                                                                                                                  \
+        .name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "say more; -vv more still"                        \
+    }
+#define OPT_QUIET                                                                                                      \
+    {                                                                                                                  \
+        .name = "quiet", .letter = 'q', .kind = CLI_FLAG, .help = "no progress, only results and errors"               \
+    }
+#define OPT_KERNEL_DIR                                                                                                 \
+    {                                                                                                                  \
+        .name = "kernel-dir", .kind = CLI_TEXT, .argument = "DIR",                                                     \
+        .help = "kernel texts from here instead of the built-in ones"                                                  \
+    }
+#define OPT_TEMPLATE_ONE                                                                                               \
+    {                                                                                                                  \
+        .name = "template", .kind = CLI_TEXT, .argument = "ID", .help = "this template; else the one that fits best"   \
+    }
+#define OPT_TEMPLATE                                                                                                   \
+    {                                                                                                                  \
+        .name = "template", .kind = CLI_TEXT, .argument = "ID[,ID]",                                                   \
+        .help = "only these templates; else those that fit best"                                                       \
+    }
+#define OPT_TIMING                                                                                                     \
+    {.name = "repeat",                                                                                                 \
+     .kind = CLI_INT,                                                                                                  \
+     .argument = "N",                                                                                                  \
+     .otherwise = "5",                                                                                                 \
+     .min = 1,                                                                                                         \
+     .max = 60,                                                                                                        \
+     .help = "timed rounds of a config"},                                                                              \
+        {.name = "min-repeat-ms",                                                                                      \
+         .kind = CLI_REAL,                                                                                             \
+         .argument = "MS",                                                                                             \
+         .otherwise = "5",                                                                                             \
+         .max = 60000,                                                                                                 \
+         .help = "shortest time of one round"},                                                                        \
+        {.name = "warmup",                                                                                             \
+         .kind = CLI_INT,                                                                                              \
+         .argument = "N",                                                                                              \
+         .otherwise = "1",                                                                                             \
+         .max = 1000,                                                                                                  \
+         .help = "untimed calls before each round"},                                                                   \
+        {.name = "build-timeout",                                                                                      \
+         .kind = CLI_DURATION,                                                                                         \
+         .argument = "T",                                                                                              \
+         .otherwise = "60s",                                                                                           \
+         .min = 0.1,                                                                                                   \
+         .max = 3600,                                                                                                  \
+         .help = "longest build of a config"},                                                                         \
+        {.name = "data-seed",                                                                                          \
+         .kind = CLI_INT,                                                                                              \
+         .argument = "N",                                                                                              \
+         .otherwise = "0",                                                                                             \
+         .max = 4294967295.0,                                                                                          \
+         .help = "of the data that results are checked on; 0: drawn anew, told in each record"},                       \
+    {                                                                                                                  \
+        .name = "run-timeout", .kind = CLI_DURATION, .argument = "T", .otherwise = "10s", .min = 0.1, .max = 3600,     \
+        .help = "longest run of a config"                                                                              \
+    }
+#define OPT_JOB                                                                                                        \
+    OPT_KEY, OPT_TEMPLATE,                                                                                             \
+        {.name = "network",                                                                                            \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "NAME",                                                                                           \
+         .help = "all layers of a network",                                                                            \
+         .word = network_name_at},                                                                                     \
+        {.name = "dtype",                                                                                              \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "T",                                                                                              \
+         .help = "the network's layers in f16 or i8 instead of f32"},                                                  \
+        {.name = "layout",                                                                                             \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "L",                                                                                              \
+         .help = "the network's layers in nchw4c, nchw8c or nchw16c"},                                                 \
+        {.name = "whole",                                                                                              \
+         .kind = CLI_FLAG,                                                                                             \
+         .help = "all that one call of the network needs; --layout takes a list then: nchw,nchw16c"},                  \
+        {.name = "kernel-spec",                                                                                        \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "FILE",                                                                                           \
+         .help = "a kernel of your own: a T1 job file instead of workloads"},                                          \
+        {.name = "trials",                                                                                             \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "N[,N]",                                                                                          \
+         .otherwise = "100",                                                                                           \
+         .help = "configs to measure of each workload; a network shares the sum"},                                     \
+        {.name = "time",                                                                                               \
+         .kind = CLI_DURATION,                                                                                         \
+         .argument = "T",                                                                                              \
+         .min = 1,                                                                                                     \
+         .max = 31536000,                                                                                              \
+         .help = "stop proposing after this time, e.g. 10m"},                                                          \
+        {.name = "patience",                                                                                           \
+         .alias = "early-stopping",                                                                                    \
+         .kind = CLI_INT,                                                                                              \
+         .argument = "N",                                                                                              \
+         .min = 1,                                                                                                     \
+         .max = 1000000,                                                                                               \
+         .help = "stop a workload after N trials without a better one"},                                               \
+        {.name = "target",                                                                                             \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "T",                                                                                              \
+         .help = "stop a workload at this rate or time: 500GFLOPS, 1.2ms"},                                            \
+        {.name = "min-gain",                                                                                           \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "P%",                                                                                             \
+         .help = "stop a workload when the next 100 trials are expected to gain less"},                                \
+        {.name = "strategy",                                                                                           \
+         .alias = "tuner",                                                                                             \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "NAME",                                                                                           \
+         .otherwise = "auto",                                                                                          \
+         .help = "how the next configs are chosen",                                                                    \
+         .word = strategy_name_at},                                                                                    \
+        {.name = "objective",                                                                                          \
+         .kind = CLI_TEXT,                                                                                             \
+         .argument = "NAME",                                                                                           \
+         .otherwise = "time",                                                                                          \
+         .help = "what is to be least: time, energy, or edp (energy times time)"},                                     \
+        {.name = "seed",                                                                                               \
+         .kind = CLI_INT,                                                                                              \
+         .argument = "N",                                                                                              \
+         .otherwise = "0",                                                                                             \
+         .max = 9007199254740992.0,                                                                                    \
+         .help = "repeats a run, given the same times"},                                                               \
+        OPT_TIMING
+#define OPT_END                                                                                                        \
+    {                                                                                                                  \
+        .name = NULL                                                                                                   \
+    }
+
+/* Prints "tune: WORDS" and maps the error to an exit code. */
+int cmd_fail(enum err e, const struct why *why);
+
+/* Ctrl-C: the first is noted here (see interrupted), the second ends the process at once. */
+void cmd_catch_interrupts(void);
+bool cmd_interrupted(void);
+
+/* From now on computing expected values is told on standard error when it takes long, and Ctrl-C ends it. */
+void cmd_watch_computing(void);
+
+/* The way to a tracker: the one named by --tracker, or a private farm. */
+struct link {
+    struct client *client;
+    struct localfarm farm;
+    bool is_private;
+    char url[256];
+};
+
+/* Opens --tracker (with --key-file) as `role`; where the table has --device and no tracker is named, starts a private
+ * farm. */
+enum err link_open(struct link *l, const struct cli *c, const char *role, struct why *why);
+/* Ends the client and the private farm. */
+void link_close(struct link *l);
+
+/* A whole subcommand that asks a tracker once: opens the link, calls `ask`, closes it; gives the exit code. */
+int cmd_ask(const struct cli *c, enum err (*ask)(struct client *client, const struct cli *c, struct why *why));
+
+/* Fills a job from OPT_JOB and the workloads in `rest` (or --network, or --device replay:FILE). ERR_INPUT with words.
+ */
+enum err cmd_job(const struct cli *c, struct job *out, struct why *why);
+
+/* A kernel of one's own from a job file: layer, text and files of the job; `j` has none yet. Its notes are told on
+ * standard error unless `quiet`; its Budget stands in for --trials and --time where those are not given. */
+enum err cmd_kernel_spec(const struct cli *c, const char *path, struct job *j, struct why *why);
+
+/* Timing and limits from OPT_TIMING. */
+void cmd_timing(const struct cli *c, struct job *out);
+
+/* True when --quiet or --json is given, where the table has them. */
+bool cmd_has(const struct cli *c, const char *option);
+
+/* Sends the job; `lease`: takes its lease at once. */
+enum err cmd_submit_job(struct client *c, const struct job *j, bool lease, char job_id[40], int64_t *token,
+                        struct why *why);
+
+/* Ends a job of cmd_submit_job at the tracker; what goes wrong then no longer matters. */
+void cmd_end_job(struct client *c, const char *job_id, int64_t token, const char *state);
+
+/* A short title of a job for lists. */
+void cmd_job_title(const struct job *j, char *out, size_t n_out);
+
+/* Prints a damaged line of a log: "tune: FILE:12: words". */
+void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *arg);
+
+/* Runs the session to its end, prints the table or the explanation, closes the job; an exit_code. `close_state` of an
+ * interrupted run: "cancelled", or "" to release it. */
+int cmd_drive(struct session *s, struct progress *p, const char *interrupted_state);
+
+/* Waits until the private farm has its device, then chooses the one of `key`. */
+enum err cmd_wait_device(struct link *l, const char *key, struct device_choice *out, struct why *why);
+
+/* The device that spaces and programs are made for: the tracker's or, with no tracker, the private farm.s. */
+enum err cmd_device(const struct cli *c, struct device_choice *out, struct why *why);
+
+/* Parses a workload as a person writes it: of weights=FILE.npy a copy is kept in the store of weights, the workload
+ * names it by its hash. ERR_INPUT and what reading the file says. */
+enum err cmd_workload(const char *text, struct workload *out, struct why *why);
+
+#endif

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cmd.h"
+
+#include "core/entropy.h"
+#include "core/clock.h"
+#include "kernels/expect.h"
+#include "kernels/graph_work.h"
+#include "kernels/network.h"
+#include "kernels/sparse_conv2d/weights.h"
+#include "kernels/template.h"
+#include "kernels/workload.h"
+#include "tuner/stop.h"
+#include "cli/table.h"
+#include "tuner/tell.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_LOG_WARNINGS 10 /* a log of noise does not fill the screen */
+
+static volatile sig_atomic_t n_interrupts;
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (++n_interrupts > 1) {
+        localfarm_abandon();
+        _exit(EXIT_INTERRUPTED);
+    }
+}
+
+void cmd_catch_interrupts(void)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+    sigaction(SIGHUP, &a, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+bool cmd_interrupted(void)
+{
+    return n_interrupts > 0;
+}
+
+static bool go_on_computing(const struct workload *w, double waited_s, void *arg)
+{
+    static double told_s;
+    char words[TELL_WORDS];
+
+    (void)arg;
+    if (tell_computing(&told_s, w, waited_s, words))
+        fprintf(stderr, "tune: %s\n", words);
+    return !cmd_interrupted();
+}
+
+void cmd_watch_computing(void)
+{
+    expect_set_watch((struct expect_watch){.go_on = go_on_computing});
+}
+
+int cmd_fail(enum err e, const struct why *why)
+{
+    fprintf(stderr, "tune: %s\n", why && why->text[0] ? why->text : err_words(e));
+    if (e == ERR_UNREACHABLE)
+        return EXIT_UNREACHABLE;
+    return e == ERR_CANCELLED ? EXIT_INTERRUPTED : EXIT_USAGE;
+}
+
+bool cmd_has(const struct cli *c, const char *option)
+{
+    for (const struct cli_option *o = c->options; o->name; o++)
+        if (strcmp(o->name, option) == 0)
+            return true;
+    return false;
+}
+
+static bool keep_waiting(int64_t out_ms, void *arg)
+{
+    int64_t *told = arg;
+
+    if (out_ms > 3000 && *told == 0) {
+        fputs("tune: the tracker is out of reach; waiting for it\n", stderr);
+        *told = out_ms;
+    }
+    return !cmd_interrupted();
+}
+
+static enum err open_client(struct link *l, const char *key_file, const char *role, struct why *why)
+{
+    static int64_t told;
+    static char name[128];
+    struct client_options o = {
+        .url = l->url, .key_file = key_file, .role = role, .waiting = keep_waiting, .arg = &told};
+    char host[64] = "";
+
+    gethostname(host, sizeof host - 1);
+    snprintf(name, sizeof name, "%s:%ld", host, (long)getpid());
+    o.name = name;
+    return client_open(&o, &l->client, why);
+}
+
+/* "farm:9477" and "farm" are as good as "tcp://farm:9477". */
+static void complete_url(const char *given, char *out, size_t n_out)
+{
+    const bool scheme = strstr(given, "://") != NULL;
+    const char *host = scheme ? strstr(given, "://") + 3 : given;
+    const bool port = strrchr(host, ':') != NULL;
+
+    snprintf(out, n_out, "%s%s%s", scheme ? "" : "tcp://", given, port ? "" : ":9477");
+}
+
+enum err link_open(struct link *l, const struct cli *c, const char *role, struct why *why)
+{
+    const char *tracker = cli_text(c, "tracker");
+    struct localfarm_options o = {.interrupted = cmd_interrupted};
+    enum err e;
+
+    *l = (struct link){.client = NULL};
+    if (tracker && *tracker) {
+        complete_url(tracker, l->url, sizeof l->url);
+        return open_client(l, cli_text(c, "key-file"), role, why);
+    }
+    o.device = cli_text(c, "device");
+    o.threads = cli_int(c, "threads");
+    if (cmd_has(c, "nvrtc") && cli_text(c, "nvrtc"))
+        setenv("TUNE_NVRTC", cli_text(c, "nvrtc"), 1); /* for the agent's children */
+    e = localfarm_start(&l->farm, &o, why);
+    if (e)
+        return e;
+    l->is_private = true;
+    snprintf(l->url, sizeof l->url, "%s", l->farm.url);
+    e = open_client(l, NULL, role, why);
+    if (e)
+        link_close(l);
+    return e;
+}
+
+void link_close(struct link *l)
+{
+    if (!l)
+        return;
+    if (l->client)
+        client_close(l->client);
+    l->client = NULL;
+    localfarm_end(&l->farm);
+}
+
+int cmd_ask(const struct cli *c, enum err (*ask)(struct client *client, const struct cli *c, struct why *why))
+{
+    struct why why = {""};
+    struct link l;
+    enum err e;
+
+    cmd_catch_interrupts();
+    e = link_open(&l, c, "tune", &why);
+    if (!e)
+        e = ask(l.client, c, &why);
+    link_close(&l);
+    return e ? cmd_fail(e, &why) : EXIT_FINE;
+}
+
+/* Another one in each run: no kernel is right because it suits the data. */
+static int64_t draw_data_seed(void)
+{
+    uint32_t word = 0;
+
+    return entropy_fill(NULL, &word, sizeof word) || word == 0 ? 1 : (int64_t)word;
+}
+
+void cmd_timing(const struct cli *c, struct job *out)
+{
+    out->timing.rounds = cli_int(c, "repeat");
+    if (out->timing.rounds_near_best < out->timing.rounds)
+        out->timing.rounds_near_best = out->timing.rounds;
+    out->timing.min_slot_ms = cli_real(c, "min-repeat-ms");
+    out->timing.warmup = cli_int(c, "warmup");
+    out->data_seed = cli_int(c, "data-seed") ? cli_int(c, "data-seed") : draw_data_seed();
+    out->build_s = cli_real(c, "build-timeout");
+    out->run_s = cli_real(c, "run-timeout");
+}
+
+/* One layer in the dtype and layout asked for; where it cannot have them the words tell what is tuned instead. */
+static enum err add_layer(struct job *j, const struct network_layer *l, const struct cli *c, bool quiet,
+                          struct why *why)
+{
+    struct buf text;
+    enum err e;
+
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    e = network_layer_as(l, cli_text(c, "dtype"), cli_text(c, "layout"), &text, why);
+    if (!e && why->text[0] && !quiet)
+        fprintf(stderr, "tune: %s: %s %s\n", cli_text(c, "network"), l->name, why->text);
+    if (!e)
+        e = job_add_layer(j, buf_text(&text), l->name, l->count);
+    buf_fini(&text);
+    return e;
+}
+
+static enum err add_network(struct job *j, const struct cli *c, bool quiet, struct why *why)
+{
+    const char *name = cli_text(c, "network"), *dtype = cli_text(c, "dtype"), *layout = cli_text(c, "layout");
+    const struct network *n;
+    enum err e = network_find(name, &n, why);
+
+    snprintf(j->network, sizeof j->network, "%s%s%s%s%s", name, dtype ? " " : "", dtype ? dtype : "", layout ? " " : "",
+             layout ? layout : "");
+    for (size_t i = 0; !e && i < n->n_layers; i++) {
+        const struct network_layer *l = &n->layers[i];
+
+        if (l->workload)
+            e = add_layer(j, l, c, quiet, why);
+        else if (!quiet)
+            fprintf(stderr, "tune: %s: %s is left out: %s\n", name, l->name, l->skipped ? l->skipped : "not supported");
+    }
+    if (!e && j->n_layers == 0)
+        e = why_set(why, ERR_INPUT, "network %s has no layer that can be tuned yet", name);
+    return e;
+}
+
+/* All that a whole network may run: layers with what is fused into them, pools, additions, softmax, transforms. */
+static enum err add_whole_network(struct job *j, const struct cli *c, struct why *why)
+{
+    const char *name = cli_text(c, "network"), *dtype = cli_text(c, "dtype") ? cli_text(c, "dtype") : "f32";
+    const int t = dtype_by_name(dtype);
+    struct graph_work work = {.items = NULL};
+    const struct graph *g;
+    unsigned layouts;
+    enum err e = graph_find(name, &g, why);
+
+    if (!e && t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_I8)
+        e = why_set(why, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
+    if (!e)
+        e = graph_layouts_named(cli_text(c, "layout"), &layouts, why);
+    if (!e)
+        e = graph_work_init(&work, g, (enum dtype)t, 1, layouts, why);
+    for (size_t i = 0; !e && i < work.n; i++)
+        e = job_add_layer(j, work.items[i].workload, work.items[i].name, work.items[i].count);
+    graph_work_fini(&work);
+    snprintf(j->network, sizeof j->network, "%s %s whole", name, dtype);
+    return e;
+}
+
+enum err cmd_workload(const char *text, struct workload *out, struct why *why)
+{
+    struct buf named;
+    enum err e;
+
+    buf_init(&named, WORKLOAD_MAX_TEXT);
+    e = weights_import(text, &named, why);
+    if (!e)
+        e = workload_parse(buf_text(&named), out, why);
+    else if (e == ERR_LIMIT && named.failed)
+        e = why_set(why, e, "workload: longer than %d characters", WORKLOAD_MAX_TEXT - 1);
+    buf_fini(&named);
+    return e;
+}
+
+static enum err add_workload(struct job *j, const char *text, struct why *why)
+{
+    struct workload w;
+    struct buf canonical;
+    enum err e = cmd_workload(text, &w, why);
+
+    buf_init(&canonical, WORKLOAD_MAX_TEXT);
+    if (!e)
+        e = workload_text(&w, &canonical);
+    for (size_t i = 0; !e && i < j->n_layers; i++)
+        if (strcmp(j->layers[i].workload, buf_text(&canonical)) == 0)
+            e = why_set(why, ERR_INPUT, "%s is given twice", text);
+    if (!e)
+        e = job_add_layer(j, buf_text(&canonical), "", 1);
+    buf_fini(&canonical);
+    return e;
+}
+
+static enum err copy(const struct cli *c, const char *option, char *out, size_t n_out, struct why *why)
+{
+    const char *text = cli_text(c, option);
+
+    if (!text)
+        return ERR_OK;
+    if (strlen(text) >= n_out)
+        return why_set(why, ERR_INPUT, "--%s is longer than %zu bytes", option, n_out - 1);
+    snprintf(out, n_out, "%s", text);
+    return ERR_OK;
+}
+
+static enum err add_work(const struct cli *c, struct job *j, struct why *why)
+{
+    const char *network = cli_text(c, "network"), *device = cmd_has(c, "device") ? cli_text(c, "device") : NULL;
+    const char *spec = cli_text(c, "kernel-spec");
+    char absolute[PATH_MAX];
+    enum err e = ERR_OK;
+
+    if (spec && (c->n_rest || network || cli_text(c, "template") || (device && strncmp(device, "replay:", 7) == 0)))
+        return why_set(why, ERR_INPUT,
+                       "--kernel-spec brings its own kernel: no workload, --network, --template or replay");
+    if (spec)
+        return cmd_kernel_spec(c, spec, j, why);
+    if (device && strncmp(device, "replay:", 7) == 0) {
+        if (c->n_rest || network)
+            return why_set(why, ERR_INPUT, "a replay device brings its own work: no workload, no --network");
+        if (!realpath(device + 7, absolute) || strlen(absolute) >= sizeof j->replay)
+            return why_set(why, ERR_INPUT, "%s cannot be read", device + 7);
+        memcpy(j->replay, absolute, strlen(absolute) + 1);
+        return ERR_OK;
+    }
+    if (network && c->n_rest)
+        return why_set(why, ERR_INPUT, "either workloads or --network, not both");
+    if (cli_flag(c, "whole"))
+        return network ? add_whole_network(j, c, why) : why_set(why, ERR_INPUT, "--whole is for --network");
+    if (network)
+        return add_network(j, c, cmd_has(c, "quiet") && cli_flag(c, "quiet"), why);
+    if (cli_text(c, "dtype") || cli_text(c, "layout"))
+        return why_set(why, ERR_INPUT, "--dtype and --layout are for --network; a workload names its own");
+    if (c->n_rest == 0)
+        return why_set(why, ERR_INPUT, "no workload: expected e.g. \"dense f32 m=64 n=2048 k=512\", or --network NAME");
+    for (int i = 0; i < c->n_rest && !e; i++)
+        e = add_workload(j, c->rest[i], why);
+    return e;
+}
+
+static enum err objective_named(const char *name, char out[8], struct why *why)
+{
+    if (strcmp(name, "time") == 0)
+        return ERR_OK;
+    if (strcmp(name, "energy") != 0 && strcmp(name, "edp") != 0)
+        return why_set(why, ERR_INPUT, "unknown objective '%s', expected one of: time, energy, edp", name);
+    snprintf(out, 8, "%s", name);
+    return ERR_OK;
+}
+
+enum err cmd_job(const struct cli *c, struct job *out, struct why *why)
+{
+    const struct strategy_ops *ops;
+    struct job j;
+    enum err e;
+
+    job_init(&j);
+    e = copy(c, "key", j.key, sizeof j.key, why);
+    if (!e)
+        e = copy(c, "template", j.templates, sizeof j.templates, why);
+    if (!e)
+        e = copy(c, "strategy", j.strategy, sizeof j.strategy, why);
+    if (!e)
+        e = strategy_named(j.strategy, &ops, why);
+    if (!e)
+        e = objective_named(cli_text(c, "objective"), j.objective, why);
+    if (!e)
+        e = add_work(c, &j, why);
+    if (!e && (!j.spec || cli_get(c, "trials")->given))
+        e = job_set_trials(&j, cli_text(c, "trials"), why);
+    if (!e && j.n_layers)
+        e = task_check_job(&j, why);
+    if (!e && cli_text(c, "target"))
+        e = stop_parse_target(cli_text(c, "target"), &j.target_gflops, &j.target_ns, why);
+    if (!e && cli_text(c, "min-gain"))
+        e = stop_parse_gain(cli_text(c, "min-gain"), &j.min_gain, why);
+    if (!j.spec || cli_get(c, "time")->given)
+        j.time_s = cli_real(c, "time");
+    j.early_stopping = cli_int(c, "patience");
+    j.seed = cli_int(c, "seed");
+    cmd_timing(c, &j);
+    if (e)
+        job_fini(&j);
+    else
+        *out = j;
+    return e;
+}
+
+void cmd_job_title(const struct job *j, char *out, size_t n_out)
+{
+    if (j->network[0])
+        snprintf(out, n_out, "%s", j->network);
+    else if (j->replay[0])
+        snprintf(out, n_out, "replay %s", strrchr(j->replay, '/') ? strrchr(j->replay, '/') + 1 : j->replay);
+    else
+        snprintf(out, n_out, "%s%s", j->n_layers ? j->layers[0].workload : "", j->n_layers > 1 ? " ..." : "");
+}
+
+enum err cmd_submit_job(struct client *c, const struct job *j, bool lease, char job_id[40], int64_t *token,
+                        struct why *why)
+{
+    cJSON *args = cJSON_CreateObject(), *result = NULL;
+    const char *id, *user = getenv("USER");
+    char title[200];
+    struct buf body;
+    bool ok = args != NULL;
+    enum err e;
+
+    buf_init(&body, (size_t)2 << 20);
+    e = job_text(j, &body);
+    cmd_job_title(j, title, sizeof title);
+    json_add_text(args, "title", title, &ok);
+    json_add_text(args, "user", user ? user : "", &ok);
+    json_add_text(args, "key", j->key, &ok);
+    json_add_text(args, "body", buf_text(&body), &ok);
+    json_add_i64(args, "priority", 0, &ok);
+    json_add_bool(args, "lease", lease, &ok);
+    buf_fini(&body);
+    if (e || !ok) {
+        cJSON_Delete(args);
+        return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    }
+    e = j->spec_files.n ? client_put_blobs(c, &j->spec_files, why) : ERR_OK; /* before anybody leases the job */
+    if (e) {
+        cJSON_Delete(args);
+        return e;
+    }
+    e = client_call(c, "job_submit", args, NULL, 0, &result, NULL, why);
+    if (!e)
+        e = json_get_text(result, "job", &id, why);
+    if (!e)
+        e = json_i64_or(result, "token", 0, 0, JSON_EXACT_MAX, token, why);
+    if (!e)
+        snprintf(job_id, 40, "%s", id);
+    cJSON_Delete(result);
+    return e;
+}
+
+void cmd_end_job(struct client *c, const char *job_id, int64_t token, const char *state)
+{
+    cJSON *args = cJSON_CreateObject();
+    bool ok = args != NULL;
+
+    json_add_text(args, "job", job_id, &ok);
+    json_add_i64(args, "token", token, &ok);
+    json_add_text(args, "state", state, &ok);
+    json_add_item(args, "summary", cJSON_CreateObject(), &ok);
+    client_call(c, "job_done", args, NULL, 0, NULL, NULL, NULL);
+}
+
+void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *arg)
+{
+    static int n_told;
+
+    (void)arg;
+    if (n_told < MAX_LOG_WARNINGS)
+        fprintf(stderr, "tune: %s:%lld: %s (line skipped)\n", path, (long long)i_line, words);
+    else if (n_told == MAX_LOG_WARNINGS)
+        fprintf(stderr, "tune: %s:%lld: skipped too; further lines are skipped without a word\n", path,
+                (long long)i_line);
+    n_told += n_told <= MAX_LOG_WARNINGS;
+}
+
+static void print_results(struct session *s, struct progress *p, enum session_end end)
+{
+    const struct joblog *log = s->o.log;
+    const bool has_lines = log && log->n_seen, has_best = log && best_n(log->best); /* else there is no such file */
+    struct buf text;
+
+    if (p->mode == PROGRESS_JSON) {
+        cJSON *o = cJSON_CreateObject();
+        bool ok = o != NULL;
+
+        json_add_text(o, "job", s->o.job_id, &ok);
+        json_add_text(o, "end",
+                      end == SESSION_DONE          ? "done"
+                      : end == SESSION_INTERRUPTED ? "interrupted"
+                                                   : "cancelled",
+                      &ok);
+        json_add_item(o, "tasks", table_json(s->tasks, s->n_tasks), &ok);
+        progress_event(p, "done", o);
+        return;
+    }
+    buf_init(&text, (size_t)4 << 20);
+    table_print(s->o.job, s->tasks, s->n_tasks, has_lines ? log->path : NULL, has_best ? log->best_path : NULL, &text);
+    fputs(buf_text(&text), log && log->is_stdout ? stderr : stdout);
+    buf_fini(&text);
+}
+
+static void explain(const struct session *s)
+{
+    struct buf text;
+
+    buf_init(&text, (size_t)1 << 20);
+    failures_explain(&s->failures, &text);
+    fprintf(stderr, "tune: no valid config was found\n%s", buf_text(&text));
+    buf_fini(&text);
+}
+
+/* What ran over a limit although others did not, the baseline for one. */
+static void note_limits(const struct session *s, struct progress *p)
+{
+    struct buf text;
+
+    buf_init(&text, 4096);
+    failures_remedies(&s->failures, &text);
+    if (text.len)
+        progress_note(p, "%lld over a limit of time: %.*s", (long long)s->failures.by_status[STATUS_TIMEOUT],
+                      (int)text.len - 1, buf_text(&text));
+    buf_fini(&text);
+}
+
+int cmd_drive(struct session *s, struct progress *p, const char *interrupted_state)
+{
+    enum session_end end = SESSION_DONE;
+    struct why why = {""};
+    enum err e = session_run(s, &end, &why), e_best;
+
+    if (!e && end == SESSION_INTERRUPTED)
+        session_drain(s);
+    e_best = session_write_best(s, e ? NULL : &why); /* however it ended: it agrees with its log */
+    if (!e)
+        e = e_best;
+    if (e)
+        return cmd_fail(e, &why);
+    print_results(s, p, end);
+    if (session_has_best(s))
+        note_limits(s, p);
+    if (end == SESSION_LEASE_LOST) {
+        fprintf(stderr, "tune: the job's lease went to another; tune attach %s follows it\n", s->o.job_id);
+        return EXIT_INTERRUPTED;
+    }
+    if (end == SESSION_DONE)
+        session_close(s, session_has_best(s) ? "done" : "failed", &why);
+    else
+        session_close(s, end == SESSION_CANCELLED ? "cancelled" : interrupted_state, &why);
+    if (end == SESSION_INTERRUPTED) {
+        fputs("tune: interrupted; the same command with the same log goes on from here\n", stderr);
+        return EXIT_INTERRUPTED;
+    }
+    if (session_has_best(s))
+        return EXIT_FINE;
+    explain(s);
+    return EXIT_NO_CONFIG;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor.c - `tune doctor`: looks at each hop from here to the devices and says which fails and why. */
+#include "cli/cmd.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/hash.h"
+#include "core/proc.h"
+#include "tracker/protocol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct cli_option options[] = {
+    OPT_TRACKER,
+    OPT_KEY_FILE,
+    {.name = "device",
+     .kind = CLI_TEXT,
+     .argument = "DEVICE",
+     .otherwise = "opencl",
+     .help = "the device of this machine to look at, as for tune-agent: opencl[:p.d], cuda[:i]"},
+    {.name = "nvrtc",
+     .kind = CLI_TEXT,
+     .argument = "PATH",
+     .environment = "TUNE_NVRTC",
+     .help = "compiler for CUDA, as for tune-agent"},
+    {.name = "no-build",
+     .kind = CLI_FLAG,
+     .help = "of a CUDA device: builders compile for it, as for tune-agent; no compiler is no fault then"},
+    {.name = "key",
+     .kind = CLI_TEXT,
+     .argument = "SLUG",
+     .environment = "TUNE_KEY",
+     .help = "also: may an agent of this device register under the key?"},
+    {.name = "store", .kind = CLI_TEXT, .argument = "DIR", .help = "also: can a tracker keep its store here?"},
+    OPT_END};
+
+static int n_failed;
+
+struct look {
+    const char *device, *nvrtc;
+    bool no_build;
+};
+
+static bool tell(bool good, const char *what, const char *words)
+{
+    printf("%-6s %-28s %s\n", good ? "ok" : "FAILED", what, words);
+    fflush(stdout);
+    n_failed += !good;
+    return good;
+}
+
+/* Runs the tune-agent beside this program, a child that may crash with a broken driver, for at most a minute; `said`
+ * gets what it printed. False, with words told, when it cannot be started. */
+static bool ask_agent(const char *first, const struct look *l, struct buf *said, int *status)
+{
+    char own[4096], program[4200], dir[512], path[600];
+    const char *argv[8] = {program, first, "--device", l->device};
+    struct proc_options o = {.argv = argv, .in_fd = -1, .pass_fd = -1, .own_group = true};
+    struct why why = {""};
+    bool started;
+    int n = 4;
+    pid_t pid;
+
+    if (l->no_build)
+        argv[n++] = "--no-build";
+    if (l->nvrtc) {
+        argv[n++] = "--nvrtc";
+        argv[n++] = l->nvrtc;
+    }
+
+    if (proc_own_dir(own, sizeof own) || dir_temporary("tune-doctor", dir, sizeof dir, &why))
+        return tell(false, "device", "no temporary directory");
+    snprintf(program, sizeof program, "%s/tune-agent", own);
+    snprintf(path, sizeof path, "%s/said", dir);
+    o.out_fd = o.err_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    started = access(program, X_OK) == 0 && proc_start(&o, &pid, &why) == ERR_OK;
+    if (!started) {
+        tell(false, "device", why.text[0] ? why.text : "tune-agent is not beside tune");
+    } else if (proc_wait(pid, 60000, status) == ERR_TIMEOUT) {
+        proc_kill(pid, SIGKILL, true);
+        proc_wait(pid, 2000, NULL);
+        *status = -1;
+    }
+    if (started)
+        file_read(path, said, NULL);
+    if (o.out_fd >= 0)
+        close(o.out_fd);
+    dir_remove(dir);
+    return started;
+}
+
+/* What the machine has for such devices: the agent's lines, cut at tabs. */
+static void check_machine(const struct look *l)
+{
+    struct buf said;
+    char *line, *rest;
+    int status = -1;
+
+    buf_init(&said, 65536);
+    if (ask_agent("--look", l, &said, &status) && said.len) {
+        for (rest = said.data; (line = strsep(&rest, "\n")) != NULL;) {
+            char *how = strsep(&line, "\t"), *what = strsep(&line, "\t");
+
+            if (what && line && strcmp(how, "note") == 0)
+                printf("note   %-28s %s\n", what, line);
+            else if (what && line)
+                tell(strcmp(how, "ok") == 0, what, line);
+        }
+    }
+    if (status != 0 && status != 256)
+        tell(false, l->device, "tune-agent --look crashed or did not end in 60 s");
+    buf_fini(&said);
+}
+
+/* What the agent told of the device: its warnings are faults where it ended with one. */
+static void take_self_test(const char *device, char *said, bool good, char fingerprint[SHA256_HEX + 1])
+{
+    static const char prefix[] = "tune-agent: ";
+    char *line, *rest = said;
+
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        const bool warning = strncmp(line, prefix, sizeof prefix - 1) == 0;
+        const char *words = line + (warning ? sizeof prefix - 1 : 0), *at = strstr(line, "fingerprint ");
+
+        if (warning && good)
+            printf("note   %-28s %s\n", device, words);
+        else if (at || (*line && !good))
+            tell(good, device, words);
+        if (at && !warning)
+            sscanf(at + strlen("fingerprint "), "%64[0-9a-f]", fingerprint);
+    }
+}
+
+/* The agent's own look at its device; `fingerprint` gets what it said of it. */
+static void check_device(const struct look *l, char fingerprint[SHA256_HEX + 1])
+{
+    struct buf said;
+    int status = -1;
+
+    fingerprint[0] = '\0';
+    buf_init(&said, 65536);
+    if (ask_agent("--self-test", l, &said, &status) && said.len)
+        take_self_test(l->device, said.data, status == 0, fingerprint);
+    if (!said.len || (status != 0 && status != 256))
+        tell(false, l->device, "tune-agent --self-test crashed or did not end in 60 s");
+    buf_fini(&said);
+}
+
+static bool connect_within(const struct addrinfo *a, int timeout_ms, char *words, size_t n_words)
+{
+    const int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    int failure = 0;
+    socklen_t n = sizeof failure;
+
+    if (fd < 0)
+        return false;
+    if (connect(fd, a->ai_addr, a->ai_addrlen) != 0 && errno != EINPROGRESS)
+        failure = errno;
+    else if (poll(&p, 1, timeout_ms) == 0)
+        failure = ETIMEDOUT;
+    else
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &n);
+    close(fd);
+    snprintf(words, n_words, "%s",
+             failure == ECONNREFUSED ? "refused: no tracker listens on that port there"
+             : failure == ETIMEDOUT  ? "no answer in 5 s: a firewall, or the machine is off"
+             : failure               ? strerror(failure)
+                                     : "connected");
+    return failure == 0;
+}
+
+/* Name and port of tcp://HOST:PORT. */
+static bool check_network(const char *url)
+{
+    const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url, *colon = strrchr(host, ':');
+    char name[256], port[16], words[256] = "";
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    int code;
+    bool good;
+
+    snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - host) : (int)strlen(host), host);
+    snprintf(port, sizeof port, "%s", colon ? colon + 1 : "9477");
+    code = getaddrinfo(name, port, &hints, &found);
+    if (!tell(code == 0, "name of the tracker", code ? gai_strerror(code) : name))
+        return false;
+    good = connect_within(found, 5000, words, sizeof words);
+    freeaddrinfo(found);
+    return tell(good, "connection", words);
+}
+
+static void check_clock(struct client *c)
+{
+    cJSON *result = NULL;
+    const cJSON *now;
+    char words[160];
+    const enum err e = client_call(c, "status", NULL, NULL, 0, &result, NULL, NULL);
+
+    now = e ? NULL : cJSON_GetObjectItemCaseSensitive(result, "now_ms");
+    if (cJSON_IsNumber(now)) {
+        const double skew_s = ((double)clock_wall_ms() - now->valuedouble) / 1000;
+
+        snprintf(words, sizeof words, "%.1f s between here and the tracker", skew_s);
+        tell(skew_s > -60 && skew_s < 60, "clocks", words);
+    }
+    cJSON_Delete(result);
+}
+
+static const char *text_of(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+/* As the tracker would answer an agent that registers. */
+static void check_key(const cJSON *list, const char *key, const char *fingerprint)
+{
+    char words[400];
+    const cJSON *d;
+
+    cJSON_ArrayForEach(d, list)
+    {
+        const bool away = strcmp(text_of(d, "state"), "lost") == 0;
+        const char *held = text_of(d, "fingerprint");
+
+        if (away || strcmp(text_of(d, "key"), key) != 0 || strncmp(held, fingerprint, strlen(fingerprint)) == 0)
+            continue;
+        snprintf(words, sizeof words,
+                 "conflict: key %.64s holds devices of fingerprint %.12s.. (agent %.64s), this one has %.12s..: choose "
+                 "another key, or --mix",
+                 key, held, text_of(d, "agent"), fingerprint);
+        tell(false, "key", words);
+        return;
+    }
+    snprintf(words, sizeof words, "%.64s is free for this device", key);
+    tell(true, "key", words);
+}
+
+static void check_devices(struct client *c, const char *key, const char *fingerprint)
+{
+    cJSON *result = NULL;
+    struct why why = {""};
+    struct buf text;
+    const cJSON *list = NULL;
+    char words[64];
+    enum err e = client_call(c, "devices", NULL, NULL, 0, &result, NULL, &why);
+
+    if (!e)
+        e = json_get_array(result, "devices", &list, &why);
+    snprintf(words, sizeof words, "%d registered", list ? cJSON_GetArraySize(list) : 0);
+    tell(!e && cJSON_GetArraySize(list) > 0, "devices of the farm", e ? why.text : words);
+    buf_init(&text, 1 << 20);
+    if (!e && cJSON_GetArraySize(list) > 0 && devices_print(result, clock_wall_ms(), &text) == ERR_OK)
+        fputs(buf_text(&text), stdout);
+    if (!e && key && name_is_sane(key) && *fingerprint)
+        check_key(list, key, fingerprint);
+    buf_fini(&text);
+    cJSON_Delete(result);
+}
+
+static void check_key_file(const char *path)
+{
+    struct stat s;
+    char words[320];
+
+    if (stat(path, &s) != 0) {
+        snprintf(words, sizeof words, "%s: %s", path, strerror(errno));
+        tell(false, "key file", words);
+    } else {
+        tell((s.st_mode & 077) == 0, "key file",
+             (s.st_mode & 077) == 0 ? "readable by its owner only" : "others can read it: chmod 600");
+    }
+}
+
+static void check_tracker(const struct cli *c, const char *fingerprint)
+{
+    const char *url = cli_text(c, "tracker"), *key_file = cli_text(c, "key-file");
+    struct why why = {""};
+    struct link l;
+    enum err e;
+
+    if (key_file)
+        check_key_file(key_file);
+    if (!check_network(url))
+        return;
+    e = link_open(&l, c, "tune", &why);
+    if (tell(e == ERR_OK, "hello", e ? why.text : "version 1 agreed, key accepted")) {
+        check_clock(l.client);
+        check_devices(l.client, cli_text(c, "key"), fingerprint);
+    }
+    link_close(&l);
+}
+
+static void check_store(const char *dir)
+{
+    char path[4096];
+    struct why why = {""};
+    enum err e = dir_make(dir, 0700, &why);
+
+    snprintf(path, sizeof path, "%s/doctor.%ld", dir, (long)getpid());
+    if (!e)
+        e = file_replace(path, "x", 1, 0600, &why);
+    unlink(path);
+    tell(e == ERR_OK, "store directory", e ? why.text : dir);
+}
+
+static int run(const struct cli *c)
+{
+    const struct look look = {cli_text(c, "device"), cli_text(c, "nvrtc"), cli_flag(c, "no-build")};
+    const char *tracker = cli_text(c, "tracker"), *key = cli_text(c, "key");
+    struct why why = {""};
+    char fingerprint[SHA256_HEX + 1];
+
+    cmd_catch_interrupts();
+    n_failed = 0;
+    if (key && name_check("--key", key, &why))
+        tell(false, "key", why.text);
+    check_machine(&look);
+    check_device(&look, fingerprint);
+    check_store(cli_text(c, "store") ? cli_text(c, "store") : getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    if (tracker && *tracker)
+        check_tracker(c, fingerprint);
+    else
+        puts("       no tracker named (--tracker or TUNE_TRACKER): tune run starts a private one");
+    if (n_failed && tracker && *tracker)
+        return EXIT_UNREACHABLE;
+    return n_failed ? EXIT_USAGE : EXIT_FINE;
+}
+
+const struct subcommand cmd_doctor = {
+    .name = "doctor",
+    .summary = "look at each hop from here to the devices and say which fails",
+    .usage = "doctor [options]",
+    .example = "tune doctor --tracker farm:9477 --key-file farm.key",
+    .options = options,
+    .run = run,
+};

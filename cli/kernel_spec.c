@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_spec.c - --kernel-spec of `tune run` and `tune submit`: a job file made into a job. */
+#include "cli/cmd.h"
+
+#include "kernels/spec/spec.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_WALK 200000
+
+static void tell(const char *path, const char *notes)
+{
+    while (*notes) {
+        const int n = (int)strcspn(notes, "\n");
+
+        fprintf(stderr, "tune: %s: %.*s\n", path, n, notes);
+        notes += n + (notes[n] == '\n');
+    }
+}
+
+static void set_budget(struct job *j, const struct spec *s)
+{
+    const struct spec_budget b = spec_budget(s);
+    bool exact;
+    double trials = b.trials;
+
+    if (b.fraction > 0)
+        trials = ceil(b.fraction * space_count_valid(spec_space(s), COUNT_WALK, &exact));
+    if (trials > 0)
+        j->trials = (int64_t)fmin(fmax(trials, 1), JOB_MAX_TRIALS);
+    j->time_s = b.time_s;
+}
+
+enum err cmd_kernel_spec(const struct cli *c, const char *path, struct job *j, struct why *why)
+{
+    struct spec *s = NULL;
+    struct buf closed;
+    enum err e;
+
+    buf_init(&closed, SPEC_MAX_BYTES);
+    e = spec_load(path, &closed, &j->spec_files, why);
+    if (!e && (e = spec_open(buf_text(&closed), closed.len, &j->spec_files, &s, why)))
+        why_prefix(why, e, "%.300s", path);
+    if (!e && (e = job_add_layer(j, spec_workload(s), "", 1)))
+        why_set(why, e, "%s", err_words(e));
+    if (!e) {
+        set_budget(j, s);
+        j->spec = buf_take(&closed);
+        if (!cmd_has(c, "quiet") || !cli_flag(c, "quiet"))
+            tell(path, spec_notes(s));
+    }
+    spec_free(s);
+    buf_fini(&closed);
+    return e;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/localfarm.h"
+
+#include "core/buf.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define START_MS 15000
+
+static struct localfarm *volatile live; /* for localfarm_abandon */
+
+static void log_path(const struct localfarm *f, const char *who, char *out, size_t n_out)
+{
+    snprintf(out, n_out, "%s/%s.log", f->dir, who);
+}
+
+/* Its own files lie in the farm's directory, and it has no key, whatever the user's other farm has. */
+static enum err start(struct localfarm *f, const char *who, const char *const *argv, pid_t *pid, struct why *why)
+{
+    char path[600], tmpdir[600];
+    const char *const env[] = {"TUNE_KEY_FILE=", tmpdir, NULL};
+    struct proc_options o = {.argv = argv, .env_add = env, .in_fd = -1, .pass_fd = -1, .own_group = true};
+    enum err e;
+
+    if (access(argv[0], X_OK) != 0)
+        return why_set(why, ERR_NOT_FOUND, "%s is not there: a private farm needs it beside tune", argv[0]);
+    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", f->dir);
+    log_path(f, who, path, sizeof path);
+    o.out_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (o.out_fd < 0)
+        return why_set(why, ERR_IO, "%s cannot be written", path);
+    o.err_fd = o.out_fd;
+    e = proc_start(&o, pid, why);
+    close(o.out_fd);
+    return e;
+}
+
+/* The last lines of a child's log, as words. */
+static enum err last_words(const struct localfarm *f, const char *who, struct why *why)
+{
+    char path[600];
+    struct buf text;
+    const char *tail;
+
+    buf_init(&text, 1 << 20);
+    log_path(f, who, path, sizeof path);
+    file_read(path, &text, NULL);
+    while (text.len && (text.data[text.len - 1] == '\n' || text.data[text.len - 1] == ' '))
+        text.data[--text.len] = '\0';
+    tail = buf_text(&text);
+    if (text.len > 600)
+        tail += text.len - 600;
+    why_set(why, ERR_CHILD, "%s ended: %s", who, *tail ? tail : "it said nothing");
+    buf_fini(&text);
+    return ERR_CHILD;
+}
+
+/* The tracker names the address it got: the first tcp://127.0.0.1:PORT with a port of its own. */
+static bool find_url(const struct localfarm *f, char *url, size_t n_url)
+{
+    static const char start_of[] = "tcp://127.0.0.1:";
+    char path[600];
+    struct buf text;
+    const char *p;
+    bool found = false;
+
+    buf_init(&text, 1 << 20);
+    log_path(f, "tune-tracker", path, sizeof path);
+    if (file_read(path, &text, NULL) == ERR_OK)
+        for (p = buf_text(&text); !found && (p = strstr(p, start_of)) != NULL; p++) {
+            const size_t n = sizeof start_of - 1 + strspn(p + sizeof start_of - 1, "0123456789");
+
+            if (p[n] == '\0' || strtol(p + sizeof start_of - 1, NULL, 10) == 0)
+                continue;
+            snprintf(url, n_url, "%.*s", (int)n, p);
+            found = true;
+        }
+    buf_fini(&text);
+    return found;
+}
+
+static enum err await_url(struct localfarm *f, const struct localfarm_options *o, struct why *why)
+{
+    const int64_t start_ns = clock_now_ns();
+
+    while (!find_url(f, f->url, sizeof f->url)) {
+        const enum err e = localfarm_check(f, why);
+
+        if (e)
+            return e;
+        if (o->interrupted && o->interrupted())
+            return why_set(why, ERR_CANCELLED, "interrupted");
+        if (clock_now_ns() - start_ns > START_MS * INT64_C(1000000))
+            return why_set(why, ERR_TIMEOUT, "the private tracker did not start to listen within %d s",
+                           START_MS / 1000);
+        clock_sleep_ms(10);
+    }
+    return ERR_OK;
+}
+
+static enum err start_agent(struct localfarm *f, const struct localfarm_options *o, const char *own, struct why *why)
+{
+    char program[4200], threads[24];
+    const char *argv[] = {program,       "--tracker",    f->url, "--device", o->device, "--key",
+                          LOCALFARM_KEY, "--must-build", NULL,   NULL,       NULL};
+
+    snprintf(program, sizeof program, "%s/tune-agent", own);
+    snprintf(threads, sizeof threads, "%lld", (long long)o->threads);
+    if (o->threads > 0) {
+        argv[8] = "--threads";
+        argv[9] = threads;
+    }
+    return start(f, "tune-agent", argv, &f->agent, why);
+}
+
+enum err localfarm_start(struct localfarm *f, const struct localfarm_options *o, struct why *why)
+{
+    char own[4096], program[4200], store[600];
+    const char *const argv[] = {program, "--listen", "tcp://127.0.0.1:0", "--store", store, "--workers", "0", NULL};
+    enum err e;
+
+    *f = (struct localfarm){.tracker = 0};
+    e = proc_own_dir(own, sizeof own);
+    if (e)
+        return why_set(why, e, "the directory of this program is not known");
+    e = dir_temporary("tune-farm", f->dir, sizeof f->dir, why);
+    if (e)
+        return e;
+    live = f;
+    snprintf(program, sizeof program, "%s/tune-tracker", own);
+    snprintf(store, sizeof store, "%s/store", f->dir);
+    e = start(f, "tune-tracker", argv, &f->tracker, why);
+    if (!e)
+        e = await_url(f, o, why);
+    if (!e)
+        e = start_agent(f, o, own, why);
+    if (e)
+        localfarm_end(f);
+    return e;
+}
+
+enum err localfarm_check(struct localfarm *f, struct why *why)
+{
+    if (f->tracker > 0 && proc_wait(f->tracker, 0, NULL) != ERR_TIMEOUT) {
+        f->tracker = 0;
+        return last_words(f, "tune-tracker", why);
+    }
+    if (f->agent > 0 && proc_wait(f->agent, 0, NULL) != ERR_TIMEOUT) {
+        f->agent = 0;
+        return last_words(f, "tune-agent", why);
+    }
+    return ERR_OK;
+}
+
+static void end_child(pid_t *pid)
+{
+    if (*pid <= 0)
+        return;
+    proc_kill(*pid, SIGTERM, false);
+    if (proc_wait(*pid, 5000, NULL) == ERR_TIMEOUT) {
+        proc_kill(*pid, SIGKILL, true);
+        proc_wait(*pid, 2000, NULL);
+    }
+    *pid = 0;
+}
+
+void localfarm_end(struct localfarm *f)
+{
+    if (!f)
+        return;
+    live = NULL;
+    end_child(&f->agent);
+    end_child(&f->tracker);
+    if (f->dir[0])
+        dir_remove(f->dir);
+    f->dir[0] = '\0';
+}
+
+/* Its own children die with the agent (proc_start). */
+static void kill_child(pid_t pid)
+{
+    if (pid <= 0)
+        return;
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+void localfarm_abandon(void)
+{
+    struct localfarm *f = live;
+    char *const argv[] = {"rm", "-rf", "--", f ? f->dir : NULL, NULL};
+    pid_t pid;
+
+    if (!f)
+        return;
+    kill_child(f->agent);
+    kill_child(f->tracker);
+    pid = vfork();
+    if (pid == 0) {
+        execv("/bin/rm", argv);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* log_stat.c - `tune log stat`: what logs hold, counted. */
+#include "cli/log.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct cli_option options[] = {OPT_JSON, OPT_END};
+
+/* A text and how often it came. */
+struct count {
+    char *text;
+    int64_t n, n_ok;
+    double best_ns;
+};
+
+/* Counts of one member: those of before are found from the end, where the next one usually belongs. */
+struct counts {
+    const char *name;
+    struct count *rows;
+    size_t n, cap;
+    size_t *slots; /* by hash: index + 1; 0 = free */
+    size_t n_slots;
+};
+
+enum { BY_STATUS, BY_PURPOSE, BY_KEY, BY_TEMPLATE, BY_WORKLOAD, N_BY };
+
+struct stat_log {
+    struct counts by[N_BY];
+    int64_t n, n_bad, first_ms, last_ms;
+    enum err failed;
+};
+
+static size_t hash_of(const char *text)
+{
+    size_t h = 5381;
+
+    for (; *text; text++)
+        h = h * 33 ^ (unsigned char)*text;
+    return h ^ h >> 15;
+}
+
+static size_t *slot_of(const struct counts *c, const char *text)
+{
+    size_t i = hash_of(text) & (c->n_slots - 1);
+
+    assert(c->n < c->n_slots && (c->n_slots & (c->n_slots - 1)) == 0);
+    while (c->slots[i] && strcmp(c->rows[c->slots[i] - 1].text, text) != 0)
+        i = (i + 1) & (c->n_slots - 1);
+    return &c->slots[i];
+}
+
+static bool grow(struct counts *c)
+{
+    const size_t cap = c->cap ? 2 * c->cap : 16;
+    struct count *rows = realloc(c->rows, cap * sizeof *rows);
+    size_t *slots = rows ? calloc(4 * cap, sizeof *slots) : NULL;
+
+    if (rows)
+        c->rows = rows;
+    if (!slots)
+        return false;
+    free(c->slots);
+    c->slots = slots;
+    c->n_slots = 4 * cap;
+    c->cap = cap;
+    for (size_t i = 0; i < c->n; i++)
+        *slot_of(c, c->rows[i].text) = i + 1;
+    return true;
+}
+
+static bool add(struct counts *c, const char *text, const struct record *r)
+{
+    struct count *row;
+    size_t *slot;
+
+    if (c->n == c->cap && !grow(c))
+        return false;
+    slot = slot_of(c, text);
+    if (!*slot) {
+        c->rows[c->n] = (struct count){.text = strdup(text)};
+        if (!c->rows[c->n].text)
+            return false;
+        *slot = ++c->n;
+    }
+    assert(*slot <= c->n && c->n <= c->cap);
+    row = &c->rows[*slot - 1];
+    row->n++;
+    row->n_ok += r->status == STATUS_OK;
+    if (r->status == STATUS_OK && r->time_ns > 0 && (!(row->best_ns > 0) || r->time_ns < row->best_ns))
+        row->best_ns = r->time_ns;
+    return true;
+}
+
+static bool take(const struct record *r, const char *line, size_t n, void *arg)
+{
+    struct stat_log *s = arg;
+    bool ok;
+
+    (void)line;
+    (void)n;
+    s->n++;
+    if (r->ts_ms && (!s->first_ms || r->ts_ms < s->first_ms))
+        s->first_ms = r->ts_ms;
+    if (r->ts_ms > s->last_ms)
+        s->last_ms = r->ts_ms;
+    ok = add(&s->by[BY_STATUS], status_name(r->status), r) && add(&s->by[BY_PURPOSE], r->purpose, r) &&
+         add(&s->by[BY_KEY], r->key, r) && add(&s->by[BY_TEMPLATE], r->template_id, r) &&
+         add(&s->by[BY_WORKLOAD], r->workload, r);
+    s->failed = ok ? ERR_OK : ERR_NOMEM;
+    return ok;
+}
+
+static void take_bad(const char *path, int64_t i_line, const char *words, void *arg)
+{
+    struct stat_log *s = arg;
+
+    if (s->n_bad++ < LOG_MAX_TOLD)
+        cmd_log_warning(path, i_line, words, NULL);
+}
+
+static void print_time(int64_t ms)
+{
+    const time_t s = ms / 1000;
+    char text[32] = "?";
+    struct tm tm;
+
+    if (gmtime_r(&s, &tm))
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    fputs(text, stdout);
+}
+
+static void print_counts(const struct counts *c)
+{
+    printf("%s\n", c->name);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct count *r = &c->rows[i];
+
+        printf("  %10" PRId64 "  %10" PRId64 " ok  ", r->n, r->n_ok);
+        if (r->best_ns > 0)
+            printf("%10.4g ms", r->best_ns / 1e6);
+        else
+            printf("%10s   ", "");
+        printf("  %s\n", r->text[0] ? r->text : "(none)");
+    }
+}
+
+static cJSON *counts_json(const struct counts *c, bool *ok)
+{
+    cJSON *array = cJSON_CreateArray();
+
+    *ok &= array != NULL;
+    for (size_t i = 0; i < c->n && *ok; i++) {
+        cJSON *o = cJSON_CreateObject();
+
+        *ok &= o && cJSON_AddItemToArray(array, o);
+        json_add_text(o, "name", c->rows[i].text, ok);
+        json_add_i64(o, "n", c->rows[i].n, ok);
+        json_add_i64(o, "n_ok", c->rows[i].n_ok, ok);
+        if (c->rows[i].best_ns > 0)
+            json_add_real(o, "best_ns", c->rows[i].best_ns, ok);
+    }
+    return array;
+}
+
+static void print_json(const struct stat_log *s)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o;
+    char *text;
+
+    json_add_i64(o, "records", s->n, &ok);
+    json_add_i64(o, "bad", s->n_bad, &ok);
+    json_add_i64(o, "first_ts", s->first_ms, &ok);
+    json_add_i64(o, "last_ts", s->last_ms, &ok);
+    for (size_t i = 0; i < N_BY; i++)
+        json_add_item(o, s->by[i].name, counts_json(&s->by[i], &ok), &ok);
+    text = ok ? cJSON_PrintUnformatted(o) : NULL;
+    if (text)
+        puts(text);
+    cJSON_free(text);
+    cJSON_Delete(o);
+}
+
+static void print_all(const struct stat_log *s)
+{
+    printf("%" PRId64 " records, %" PRId64 " lines that are none", s->n, s->n_bad);
+    if (s->first_ms) {
+        fputs(", from ", stdout);
+        print_time(s->first_ms);
+        fputs(" to ", stdout);
+        print_time(s->last_ms);
+    }
+    fputs("\n", stdout);
+    for (size_t i = 0; i < N_BY; i++)
+        print_counts(&s->by[i]);
+}
+
+static void fini(struct stat_log *s)
+{
+    for (size_t i = 0; i < N_BY; i++) {
+        for (size_t k = 0; k < s->by[i].n; k++)
+            free(s->by[i].rows[k].text);
+        free(s->by[i].rows);
+        free(s->by[i].slots);
+    }
+}
+
+static int run(const struct cli *c)
+{
+    struct stat_log s = {
+        .by = {{.name = "status"}, {.name = "purpose"}, {.name = "key"}, {.name = "template"}, {.name = "workload"}}};
+    struct why why = {""};
+    enum err e = log_need(c, INT16_MAX, "week.jsonl", &why);
+
+    for (int i = 0; i < c->n_rest && !e; i++) {
+        e = convert_scan(c->rest[i], NULL, take, take_bad, &s, &why);
+        e = e ? e : s.failed;
+    }
+    if (!e && cli_flag(c, "json"))
+        print_json(&s);
+    else if (!e)
+        print_all(&s);
+    fini(&s);
+    return e ? cmd_fail(e, &why) : EXIT_FINE;
+}
+
+const struct subcommand cmd_log_stat = {
+    .name = "stat",
+    .summary = "what logs hold: records by status, purpose, key, template and workload",
+    .usage = "log stat LOG... [options]",
+    .example = "tune log stat week.jsonl",
+    .options = options,
+    .run = run,
+};

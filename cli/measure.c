@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* measure.c - `tune measure`: one config, or a person's own program, measured once. */
+#include "cli/config.h"
+
+#include "kernels/template.h"
+#include "tuner/failures.h"
+#include "tuner/measure.h"
+#include "cli/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct cli_option options[] = {
+    OPT_TRACKER,
+    OPT_KEY_FILE,
+    OPT_KEY,
+    OPT_DEVICE,
+    OPT_THREADS,
+    OPT_NVRTC,
+    OPT_TEMPLATE_ONE,
+    OPT_CONFIG,
+    OPT_TIMING,
+    {.name = "program",
+     .kind = CLI_TEXT,
+     .argument = "FILE",
+     .help = "a program of your own (docs/program-format.md) instead of a workload"},
+    {.name = "output", .letter = 'o', .kind = CLI_TEXT, .argument = "FILE", .help = "append the record to this log"},
+    OPT_KERNEL_DIR,
+    OPT_JSON,
+    OPT_END};
+
+struct result {
+    const struct cli *cli;
+    enum record_status status;
+    double predicted_flops; /* of the template's roofline, at the device's peak; 0 = it has none */
+};
+
+static void print_record(const struct record *r, double predicted_flops)
+{
+    printf("%s\n  %s %s", r->workload ? r->workload : "", r->template_id, status_name(r->status));
+    if (r->stage[0])
+        printf(" (%s)", r->stage);
+    if (r->status == STATUS_OK)
+        printf(": %.4f ms +- %.1f %%, %.2f GFLOPS, %lld rounds, built in %.0f ms", r->time_ns / 1e6,
+               table_error_percent(r), record_gflops(r), (long long)r->rounds, r->build_ms);
+    printf("\n");
+    if (r->status == STATUS_OK && predicted_flops > 0 && task_peak_gflops(r) > 0)
+        printf("  roofline: %.4f ms at the peak of %.1f GFLOPS; measured %.2f times that\n",
+               predicted_flops / task_peak_gflops(r) / 1e6, task_peak_gflops(r),
+               r->time_ns * task_peak_gflops(r) / predicted_flops);
+    if (r->why)
+        printf("  %s\n", r->why);
+    if (failure_remedy(r)[0])
+        printf("  %s\n", failure_remedy(r));
+}
+
+static enum err take(int64_t n, const struct record *r, const char *line, void *arg, struct why *why)
+{
+    struct result *result = arg;
+    const char *path = cli_text(result->cli, "output");
+
+    (void)n;
+    result->status = r->status;
+    if (cli_flag(result->cli, "json"))
+        printf("%s%s", line, line[strlen(line) - 1] == '\n' ? "" : "\n");
+    else
+        print_record(r, result->predicted_flops);
+    return path ? log_append_line(path, line, strlen(line), why) : ERR_OK;
+}
+
+static enum err fill(const struct cli *c, const struct device_choice *d, struct trial_batch *b, struct result *result,
+                     struct why *why)
+{
+    const char *path = cli_text(c, "program");
+    struct config config;
+    struct program p;
+    struct task t;
+    size_t i_arm;
+    enum err e;
+
+    if (path) {
+        e = program_load(path, &p, &b->blobs, why);
+        if (e)
+            return e;
+        e = trial_batch_add_program(b, &p, 0, NULL, why);
+        program_fini(&p);
+        return e;
+    }
+    e = cmd_config(c, &d->desc, &t, &i_arm, &config, why);
+    if (e)
+        return e;
+    if (space_eval(t.arms[i_arm].space, &config, "predicted_flops", &result->predicted_flops))
+        result->predicted_flops = 0;
+    e = trial_batch_add(b, &t, TRIAL_SEARCH, i_arm, &config, "user", 0, NULL, why);
+    task_fini(&t);
+    return e;
+}
+
+static enum err check_farm(void *arg, struct why *why)
+{
+    struct link *l = arg;
+
+    return l->is_private ? localfarm_check(&l->farm, why) : ERR_OK;
+}
+
+static enum err measure(const struct cli *c, struct link *l, struct job *j, struct result *result, struct why *why)
+{
+    struct measure_options o = {.client = l->client, .interrupted = cmd_interrupted, .check = check_farm, .arg = l};
+    struct device_choice d;
+    struct trial_batch b;
+    char id[40];
+    enum err e = cmd_wait_device(l, l->is_private ? LOCALFARM_KEY : cli_text(c, "key"), &d, why);
+
+    if (e)
+        return e;
+    snprintf(j->key, sizeof j->key, "%s", d.key);
+    e = trial_batch_init(&b, j, &d);
+    if (!e)
+        e = fill(c, &d, &b, result, why);
+    if (!e)
+        e = cmd_submit_job(l->client, j, true, id, &o.token, why);
+    o.job_id = id;
+    if (!e) {
+        e = measure_batch(&o, &b, take, result, why);
+        cmd_end_job(l->client, id, o.token, e ? "cancelled" : "done");
+    }
+    trial_batch_fini(&b);
+    return e;
+}
+
+static int run(const struct cli *c)
+{
+    struct result result = {.cli = c};
+    struct workload w;
+    struct why why = {""};
+    struct link l = {.client = NULL};
+    struct job j;
+    enum err e = ERR_OK;
+
+    cmd_catch_interrupts();
+    template_set_kernel_dir(cli_text(c, "kernel-dir"));
+    if ((c->n_rest == 1) == (cli_text(c, "program") != NULL))
+        return cmd_fail(why_set(&why, ERR_INPUT, "expected one workload, or --program FILE"), &why);
+    if (c->n_rest)
+        e = cmd_workload(c->rest[0], &w, &why);
+    if (!e)
+        e = cmd_check_template(c, &why);
+    job_init(&j);
+    cmd_timing(c, &j);
+    if (!e)
+        e = link_open(&l, c, "tune", &why);
+    if (!e)
+        e = measure(c, &l, &j, &result, &why);
+    link_close(&l);
+    job_fini(&j);
+    if (e)
+        return cmd_fail(e, &why);
+    return result.status == STATUS_OK ? EXIT_FINE : EXIT_NO_CONFIG;
+}
+
+const struct subcommand cmd_measure = {
+    .name = "measure",
+    .summary = "measure one config, or a program of your own",
+    .usage = "measure WORKLOAD|--program FILE [options]",
+    .example = "tune measure \"dense f32 m=64 n=2048 k=512\" --template dense/gemm_direct",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* show.c - `tune show`: the kernel text, defines and launch plan of one config. */
+#include "cli/config.h"
+
+#include "kernels/template.h"
+
+#include <stdio.h>
+
+static const struct cli_option options[] = {
+    OPT_TRACKER,      OPT_KEY_FILE,
+    OPT_KEY,          OPT_DEVICE,
+    OPT_THREADS,      OPT_NVRTC,
+    OPT_TEMPLATE_ONE, OPT_CONFIG,
+    OPT_KERNEL_DIR,   {.name = "program", .kind = CLI_FLAG, .help = "the program as JSON instead"},
+    OPT_END};
+
+static void print_module(const struct program_module *m, const struct blobs *blobs)
+{
+    const struct blob *source = blobs_get(blobs, m->source.hex);
+
+    printf("/* module %s, options \"%s\" */\n", m->id, m->options ? m->options : "");
+    for (size_t i = 0; i < m->n_defines; i++)
+        printf("#define %s %s\n", m->defines[i].name, m->defines[i].value);
+    if (source)
+        fwrite(source->data, 1, source->n_bytes, stdout);
+    putchar('\n');
+}
+
+static void print_arg(const struct program *p, const struct program_arg *a)
+{
+    if (a->kind == ARG_BUFFER)
+        printf(" %s", p->buffers[a->i_buffer].id);
+    else if (a->kind == ARG_F32 || a->kind == ARG_F64)
+        printf(" %g", a->real);
+    else
+        printf(" %lld%s", (long long)a->integer, a->kind == ARG_LOCAL ? " B local" : "");
+}
+
+static void print_launch(const struct program *p, const struct program_launch *l)
+{
+    static const char *const phases[] = {"pack", "run", "reference"};
+
+    printf("  %-9s %s  groups %lld x %lld x %lld of %lld x %lld x %lld, arguments", phases[l->phase], l->kernel,
+           (long long)l->grid[0], (long long)l->grid[1], (long long)l->grid[2], (long long)l->block[0],
+           (long long)l->block[1], (long long)l->block[2]);
+    for (size_t i = 0; i < l->n_args; i++)
+        print_arg(p, &l->args[i]);
+    putchar('\n');
+}
+
+static void print_program(const struct program *p, const struct blobs *blobs)
+{
+    for (size_t i = 0; i < p->n_modules; i++)
+        print_module(&p->modules[i], blobs);
+    puts("/*\nbuffers:");
+    for (size_t i = 0; i < p->n_buffers; i++)
+        printf("  %-12s %s x %lld %s\n", p->buffers[i].id, dtype_name(p->buffers[i].dtype),
+               (long long)p->buffers[i].n_elems, p->buffers[i].layout);
+    puts("launches:");
+    for (size_t i = 0; i < p->n_launches; i++)
+        print_launch(p, &p->launches[i]);
+    for (size_t i = 0; i < p->n_loops; i++)
+        printf("  %s to %s, %lld times\n", p->launches[p->loops[i].first].id, p->launches[p->loops[i].last].id,
+               (long long)p->loops[i].count);
+    printf("%.4g GFLOP a run\n*/\n", p->flops / 1e9);
+}
+
+static enum err show(const struct cli *c, const struct device_desc *d, struct why *why)
+{
+    struct config config;
+    struct program p;
+    struct blobs blobs;
+    struct buf text;
+    struct task t;
+    size_t i_arm;
+    enum err e = cmd_config(c, d, &t, &i_arm, &config, why);
+
+    if (e)
+        return e;
+    blobs_init(&blobs, (size_t)1 << 30);
+    buf_init(&text, PROGRAM_MAX_BYTES);
+    e = task_program(&t, i_arm, &config, &p, &blobs, why);
+    if (!e) {
+        if (!cli_flag(c, "program"))
+            print_program(&p, &blobs);
+        else if ((e = program_to_json(&p, &text)) == ERR_OK)
+            puts(buf_text(&text));
+        program_fini(&p);
+    }
+    buf_fini(&text);
+    blobs_fini(&blobs);
+    task_fini(&t);
+    return e;
+}
+
+static int run(const struct cli *c)
+{
+    struct device_choice d;
+    struct workload w;
+    struct why why = {""};
+    enum err e = c->n_rest == 1
+                     ? cmd_workload(c->rest[0], &w, &why)
+                     : why_set(&why, ERR_INPUT, "expected one workload, e.g. \"dense f32 m=64 n=2048 k=512\"");
+
+    if (!e)
+        e = cmd_check_template(c, &why);
+    cmd_catch_interrupts();
+    template_set_kernel_dir(cli_text(c, "kernel-dir"));
+    if (!e)
+        e = cmd_device(c, &d, &why);
+    if (!e)
+        e = show(c, &d.desc, &why);
+    return e ? cmd_fail(e, &why) : EXIT_FINE;
+}
+
+const struct subcommand cmd_show = {
+    .name = "show",
+    .summary = "the kernel text, defines and launch plan of one config",
+    .usage = "show WORKLOAD [options]",
+    .example = "tune show \"dense f32 m=64 n=2048 k=512\" --template dense/gemm_direct",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "deploy/network.h"
+
+#include "kernels/conv/shape.h"
+#include "deploy/make.h"
+#include "deploy/layouts.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A workload's time, and where it is from. */
+struct priced {
+    char *workload;
+    double time_ns;
+    enum choice_kind kind;
+    bool guessed; /* a nearest record whose time cannot be scaled is guessed too */
+};
+
+/* Times of a network's workloads; asked for once each. */
+struct prices {
+    const struct graph *g;
+    enum dtype dtype;
+    unsigned layouts;
+    const struct choices *choices;
+    const struct device_desc *device;
+    struct priced *list;
+    size_t n, cap;
+    enum err failed;
+    struct why *why;
+};
+
+/* 1 GFLOPS and 1 GB/s: slower than what anybody would measure. */
+static double guess_ns(const struct workload *w)
+{
+    return w->op->flops(w) + w->op->bytes_min(w);
+}
+
+static double choose_ns(const struct prices *p, const struct workload *w, struct priced *out)
+{
+    struct choice c;
+
+    if (choice_make(p->choices, w, p->device, &c, NULL))
+        return INFINITY;
+    out->kind = c.kind;
+    out->time_ns = c.time_ns;
+    choice_fini(&c);
+    out->guessed = !(isfinite(out->time_ns) && out->time_ns > 0);
+    assert(guess_ns(w) > 0);
+    return out->guessed ? guess_ns(w) : out->time_ns;
+}
+
+/* Takes the text. The entry is lent until the next call; NULL when there is no memory. */
+static const struct priced *price(struct prices *p, struct buf *text)
+{
+    struct workload w;
+    struct priced *x;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->list[i].workload, buf_text(text)) == 0) {
+            buf_fini(text);
+            return &p->list[i];
+        }
+    if (p->n == p->cap) {
+        const size_t cap = p->cap ? 2 * p->cap : 64;
+        struct priced *grown = realloc(p->list, cap * sizeof *grown);
+
+        if (!grown) {
+            buf_fini(text);
+            return NULL;
+        }
+        p->list = grown;
+        p->cap = cap;
+    }
+    assert(p->n < p->cap);
+    x = &p->list[p->n];
+    *x = (struct priced){.workload = buf_take(text)};
+    if (!x->workload || workload_parse(x->workload, &w, p->why))
+        return NULL;
+    x->time_ns = choose_ns(p, &w, x);
+    return &p->list[p->n++];
+}
+
+static double note(struct prices *p, enum err e, struct buf *text)
+{
+    const struct priced *x = e ? NULL : price(p, text);
+
+    if (e)
+        buf_fini(text);
+    if (!x && !p->failed)
+        p->failed = e ? e : ERR_NOMEM;
+    return x ? x->time_ns : INFINITY;
+}
+
+static double node_ns(size_t i, int layout, void *arg)
+{
+    struct prices *p = arg;
+    const unsigned can = graph_node_layouts(p->g, i, p->dtype);
+    double sum = 0;
+
+    if ((can & p->layouts) && !(p->layouts & 1u << layout))
+        return INFINITY;
+    for (int part = 0; part < graph_node_parts(p->g, i, p->dtype); part++) {
+        struct buf text;
+
+        buf_init(&text, WORKLOAD_MAX_TEXT);
+        sum += note(p, graph_node_workload(p->g, i, part, p->dtype, 1, layout, &text, p->why), &text);
+    }
+    return sum;
+}
+
+static double transform_ns(size_t i, int from, int to, void *arg)
+{
+    struct prices *p = arg;
+    struct buf text;
+
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    return note(p, graph_transform_workload(p->g, i, p->dtype, 1, from, to, &text, p->why), &text);
+}
+
+static void prices_fini(struct prices *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        free(p->list[i].workload);
+    free(p->list);
+}
+
+/* How many steps were measured, scaled, guessed. */
+static void count_kinds(struct prices *p, struct deploy_network *n)
+{
+    for (size_t i = 0; i < n->lowered.n_steps; i++) {
+        struct buf text;
+        const struct priced *x;
+
+        buf_init(&text, WORKLOAD_MAX_TEXT);
+        buf_puts(&text, n->lowered.steps[i].workload);
+        x = price(p, &text);
+        if (x && x->guessed)
+            n->n_guessed++;
+        else if (x && x->kind == CHOICE_EXACT)
+            n->n_measured++;
+        else
+            n->n_nearest++;
+    }
+    assert(n->n_guessed + n->n_measured + n->n_nearest == n->lowered.n_steps);
+}
+
+static enum err choose_layouts(struct prices *p, struct deploy_network *n)
+{
+    const struct layouts_costs costs = {node_ns, transform_ns, p};
+    int *layout = calloc(p->g->n_nodes, sizeof *layout);
+    enum err e = layout ? layouts_choose(p->g, p->dtype, &costs, layout, &n->cost_ns, p->why)
+                        : why_set(p->why, ERR_NOMEM, "out of memory");
+
+    if (p->failed) /* words are there already */
+        e = p->failed;
+    if (!e)
+        e = graph_lower(p->g, p->dtype, 1, layout, &n->lowered, p->why);
+    free(layout);
+    if (!e)
+        count_kinds(p, n);
+    return e;
+}
+
+/* Convolutions and dense layers; pools, additions, softmax, transforms have none. */
+static bool has_weights(const char *workload)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    struct workload w;
+    size_t n = workload_parse(workload, &w, NULL) ? 0 : w.op->tensors(&w, list);
+
+    while (n && list[n - 1].role != ROLE_WEIGHT)
+        n--;
+    return n > 0;
+}
+
+/* Words on the steps with weights that have no record. */
+static enum err check_records(const struct best_set *best, const struct deploy_network *n, struct why *why)
+{
+    size_t n_layers = 0, n_missing = 0;
+    struct buf list;
+    enum err e;
+
+    buf_init(&list, 600);
+    for (size_t i = 0; i < n->lowered.n_steps; i++) {
+        const struct lowered_step *step = &n->lowered.steps[i];
+
+        if (!has_weights(step->workload))
+            continue;
+        n_layers++;
+        if (!best_find(best, step->workload, NULL))
+            buf_printf(&list, "%s%s: %s", n_missing++ ? "; " : "", step->name, step->workload);
+    }
+    e = n_missing == 0 ? ERR_OK
+                       : why_set(why, ERR_NOT_FOUND,
+                                 "%zu of %zu layers of the whole network have no record (tune them with `tune run "
+                                 "--network %s --whole`, or let --allow-nearest choose): %s%s",
+                                 n_missing, n_layers, n->graph->name, buf_text(&list), list.failed ? " ..." : "");
+    buf_fini(&list);
+    return e;
+}
+
+static enum err add_steps(struct deploy_set *s, const struct best_set *best, const struct prices *p,
+                          const struct deploy_network_options *o, struct deploy_network *n)
+{
+    enum err e = ERR_OK;
+
+    n->i_layer = calloc(n->lowered.n_steps, sizeof *n->i_layer);
+    if (!n->i_layer)
+        return why_set(p->why, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < n->lowered.n_steps && !e; i++) {
+        const struct lowered_step *step = &n->lowered.steps[i];
+
+        e = deploy_make_layer(s, best, p->choices, p->device, step->workload, p->why);
+        if (!e)
+            n->i_layer[i] = (size_t)(deploy_set_find(s, step->workload) - s->layers);
+        assert(e || n->i_layer[i] < s->n_layers);
+        if (!e && o->calls)
+            e = deploy_set_call(s, step->name, step->workload, p->why);
+        if (e)
+            why_prefix(p->why, e, "%s", step->name);
+    }
+    return e;
+}
+
+enum err deploy_network_make(struct deploy_set *s, const struct best_set *best, const struct deploy_network_options *o,
+                             struct why *why)
+{
+    struct prices p = {.dtype = o->dtype, .layouts = o->layouts, .why = why};
+    struct deploy_network *n = calloc(1, sizeof *n);
+    struct device_desc device;
+    struct choices *choices = NULL;
+    enum err e = n ? graph_find(o->network, &p.g, why) : why_set(why, ERR_NOMEM, "out of memory");
+
+    if (!e)
+        e = choices_of(best, &choices, why);
+    if (!e)
+        e = choices_device(choices, &device, why);
+    if (!e) {
+        n->graph = p.g;
+        p.choices = choices;
+        p.device = &device;
+        e = choose_layouts(&p, n);
+    }
+    if (!e && o->exact)
+        e = check_records(best, n, why);
+    if (!e)
+        e = add_steps(s, best, &p, o, n);
+    prices_fini(&p);
+    choices_close(choices);
+    if (e)
+        deploy_network_free(n);
+    else
+        s->network = n;
+    return e;
+}
+
+void deploy_network_free(struct deploy_network *n)
+{
+    if (!n)
+        return;
+    lowered_fini(&n->lowered);
+    free(n->i_layer);
+    free(n);
+}
+
+void deploy_network_describe(const struct deploy_network *n, struct buf *out)
+{
+    int in[GRAPH_LAYOUTS] = {0};
+    size_t n_transforms = 0;
+    int64_t bytes = 0;
+
+    for (size_t i = 1; i < n->lowered.n_tensors; i++)
+        in[n->lowered.tensors[i].layout]++;
+    for (size_t i = 0; i < n->lowered.n_steps; i++)
+        n_transforms += n->lowered.steps[i].is_transform;
+    for (size_t i = 0; i < n->lowered.n_slots; i++)
+        bytes += n->lowered.slot_bytes[i];
+    buf_printf(out, "whole network: %zu steps, %zu of them transforms; tensors in", n->lowered.n_steps, n_transforms);
+    for (int l = 0; l < GRAPH_LAYOUTS; l++)
+        if (in[l])
+            buf_printf(out, " %s (%d)", conv_layouts[l], in[l]);
+    buf_printf(out,
+               "; %zu pieces of memory, %.1f MB\n  sum of the steps' times %.3f ms: %zu measured, %zu scaled from the "
+               "nearest record, %zu guessed\n",
+               n->lowered.n_slots, (double)bytes / 1e6, n->cost_ns / 1e6, n->n_measured, n->n_nearest, n->n_guessed);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* network_text.c - a whole network as C: its tables, and the part of the API that runs it. */
+#include "deploy/functions.h"
+#include "deploy/network.h"
+#include "deploy/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct program *program_of(const struct deploy_set *s, size_t i_step)
+{
+    assert(i_step < s->network->lowered.n_steps && s->network->i_layer[i_step] < s->n_layers);
+    return &s->layers[s->network->i_layer[i_step]].program;
+}
+
+static size_t count_weights(const struct deploy_set *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->network->lowered.n_steps; i++)
+        for (size_t k = 0; k < program_of(s, i)->n_buffers; k++)
+            n += program_of(s, i)->buffers[k].role == ROLE_WEIGHT;
+    return n;
+}
+
+enum err deploy_network_header(const struct deploy_set *s, struct buf *out, struct why *why)
+{
+    if (!s->network)
+        return ERR_OK;
+    if (deploy_set_is_cuda(s))
+        return why_set(
+            why, ERR_UNSUPPORTED,
+            "%s as one call: only of OpenCL kernels so far, the records are of CUDA; without --whole its layers "
+            "are deployed one by one",
+            s->network->lowered.graph->name);
+    buf_printf(out,
+               "\n/* ---- the whole network ---- */\n\n#define %s_N_STEPS %zu\n#define %s_N_NETWORK_WEIGHTS %zu\n\n",
+               s->capitals, s->network->lowered.n_steps, s->capitals, count_weights(s));
+    return deploy_text_part(s, "api_network.h", out, why);
+}
+
+static void put_shape(const struct program_buffer *b, struct buf *out)
+{
+    buf_printf(out, "%d, {", b->n_dims);
+    for (int d = 0; d < b->n_dims; d++)
+        buf_printf(out, "%s%lld", d ? ", " : "", (long long)b->shape[d]);
+    buf_printf(out, "%s}, %lluu},\n", b->n_dims ? "" : "0", (unsigned long long)b->n_elems * dtype_bytes(b->dtype));
+}
+
+static void put_strings(const char *const *words, size_t n, struct buf *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        deploy_text_string(words[i], out);
+        buf_puts(out, ", ");
+    }
+}
+
+static void put_weights(const struct deploy_set *s, struct buf *out)
+{
+    buf_printf(out, "const struct %s_network_weight %s_network_weights[%s_N_NETWORK_WEIGHTS] = {\n", s->name, s->name,
+               s->capitals);
+    for (size_t i = 0; i < s->network->lowered.n_steps; i++)
+        for (size_t k = 0; k < program_of(s, i)->n_buffers; k++) {
+            const struct program_buffer *b = &program_of(s, i)->buffers[k];
+
+            if (b->role != ROLE_WEIGHT)
+                continue;
+            buf_puts(out, "    {");
+            put_strings((const char *[]){s->network->lowered.steps[i].name, b->id, dtype_name(b->dtype), b->layout}, 4,
+                        out);
+            put_shape(b, out);
+        }
+    buf_puts(out, "};\n\n");
+}
+
+static void put_steps(const struct deploy_set *s, struct buf *out)
+{
+    buf_printf(out, "const struct %s_step %s_steps[%s_N_STEPS] = {\n", s->name, s->name, s->capitals);
+    for (size_t i = 0; i < s->network->lowered.n_steps; i++) {
+        const struct deploy_layer *l = &s->layers[s->network->i_layer[i]];
+
+        buf_puts(out, "    {");
+        put_strings((const char *[]){s->network->lowered.steps[i].name, l->workload, l->program.template_id,
+                                     deploy_origin_name(l->origin)},
+                    4, out);
+        buf_printf(out, "%.17g, %.17g},\n", l->program.flops, l->record.time_ns);
+    }
+    buf_puts(out, "};\n\n");
+}
+
+static int slot_of(const struct lowered *l, size_t i_tensor)
+{
+    assert(i_tensor < l->n_tensors && l->tensors[i_tensor].i_slot < (int)l->n_slots);
+    if (l->tensors[i_tensor].i_slot >= 0)
+        return l->tensors[i_tensor].i_slot;
+    return i_tensor == 0 ? -1 : -2; /* EXEC_CALLERS_X, EXEC_CALLERS_Y */
+}
+
+static void put_values(const struct deploy_set *s, struct buf *out)
+{
+    const struct lowered *l = &s->network->lowered;
+
+    buf_puts(out, "static const size_t network_slots[] = {");
+    for (size_t i = 0; i < l->n_slots; i++)
+        buf_printf(out, "%lluu, ", (unsigned long long)l->slot_bytes[i]);
+    buf_puts(out, l->n_slots ? "};\n" : "0};\n");
+    buf_puts(out, "static const struct exec_value network_values[] = {\n");
+    for (size_t i = 0; i < l->n_tensors; i++) {
+        buf_puts(out, "    {");
+        deploy_text_string(l->tensors[i].name, out);
+        buf_printf(out, ", %lluu, %d},\n", (unsigned long long)l->tensors[i].n_bytes, slot_of(l, i));
+    }
+    buf_puts(out, "};\n");
+}
+
+/* The tensors of a step in the order of its plan's inputs and outputs; ERR_UNSUPPORTED for one that is none of the
+ * operator's. */
+static enum err put_operands(const struct deploy_set *s, size_t i, size_t *n, struct buf *out, struct why *why)
+{
+    const struct lowered_step *step = &s->network->lowered.steps[i];
+    const struct program *p = program_of(s, i);
+
+    buf_printf(out, "static const int network_step%zu[] = {", i);
+    *n = 0;
+    for (size_t k = 0; k < p->n_buffers; k++) {
+        const int operand = lowered_operand(p->buffers[k].id);
+
+        if (!deploy_is_tensor(&p->buffers[k]) || p->buffers[k].role == ROLE_WEIGHT)
+            continue;
+        if (operand < -1 || operand >= step->n_in)
+            return why_set(why, ERR_UNSUPPORTED, "%s: tensor %s of %s is not known in networks", step->name,
+                           p->buffers[k].id, p->workload);
+        assert(step->out >= 0 && (size_t)step->out < s->network->lowered.n_tensors);
+        buf_printf(out, "%s%d", *n ? ", " : "", operand < 0 ? step->out : step->in[operand]);
+        ++*n;
+    }
+    buf_puts(out, "};\n");
+    return ERR_OK;
+}
+
+static enum err put_table(const struct deploy_set *s, struct buf *out, struct why *why)
+{
+    const struct lowered *l = &s->network->lowered;
+    enum err e = ERR_OK;
+    struct buf steps;
+
+    buf_init(&steps, (size_t)1 << 20);
+    for (size_t i = 0; i < l->n_steps && !e; i++) {
+        size_t n = 0;
+
+        e = put_operands(s, i, &n, out, why);
+        buf_puts(&steps, "    {");
+        deploy_text_string(l->steps[i].name, &steps);
+        buf_printf(&steps, ", %zu, network_step%zu, %zu, %.17g},\n", s->network->i_layer[i], i, n,
+                   s->layers[s->network->i_layer[i]].record.time_ns);
+    }
+    buf_printf(out, "static const struct exec_step network_steps[] = {\n%s};\n", buf_text(&steps));
+    e = e ? e : steps.failed;
+    buf_fini(&steps);
+    buf_puts(out, "static const struct exec_plan *const network_plans[N_PLANS] = {");
+    for (size_t i = 0; i < s->n_layers; i++)
+        buf_printf(out, "%s&plans[%zu],", i % 8 ? " " : "\n    ", i);
+    buf_puts(out, "\n};\nstatic const struct exec_network network = {\n    ");
+    deploy_text_string(l->graph->name, out);
+    buf_printf(out, ", network_plans, N_PLANS, network_values, %zu, network_slots, %zu, network_steps, %zu};\n\n",
+               l->n_tensors, l->n_slots, l->n_steps);
+    return e;
+}
+
+static void put_tensor(const struct deploy_set *s, const char *name, size_t i_step, enum buffer_role role,
+                       struct buf *out)
+{
+    static const char *const roles[N_ROLES] = {[ROLE_INPUT] = "INPUT", [ROLE_OUTPUT] = "OUTPUT"};
+    const struct program *p = program_of(s, i_step);
+
+    for (size_t k = 0; k < p->n_buffers; k++) {
+        const struct program_buffer *b = &p->buffers[k];
+
+        if (b->role != role)
+            continue;
+        buf_printf(out, "const struct %s_tensor %s_%s = {", s->name, s->name, name);
+        put_strings((const char *[]){b->id, dtype_name(b->dtype), b->layout}, 3, out);
+        buf_printf(out, "%s_%s, %d, {", s->capitals, roles[role], b->n_dims);
+        for (int d = 0; d < b->n_dims; d++)
+            buf_printf(out, "%s%lld", d ? ", " : "", (long long)b->shape[d]);
+        buf_printf(out, "}, %lluu};\n", (unsigned long long)b->n_elems * dtype_bytes(b->dtype));
+        return;
+    }
+}
+
+enum err deploy_network_source(const struct deploy_set *s, struct buf *out, struct why *why)
+{
+    static const char *const parts[] = {"network.h", "network_cl.h", "network_cl.c", NULL};
+    enum err e = ERR_OK;
+
+    if (!s->network)
+        return ERR_OK;
+    buf_puts(out, "\n/* ---- the whole network ---- */\n\n");
+    for (size_t i = 0; parts[i] && !e; i++) {
+        e = deploy_text_part(s, parts[i], out, why);
+        buf_puts(out, "\n");
+    }
+    put_steps(s, out);
+    put_weights(s, out);
+    put_tensor(s, "x", 0, ROLE_INPUT, out);
+    put_tensor(s, "y", s->network->lowered.n_steps - 1, ROLE_OUTPUT, out);
+    buf_puts(out, "\n");
+    put_values(s, out);
+    if (!e)
+        e = put_table(s, out, why);
+    return e ? e : deploy_text_part(s, "api_network.c", out, why);
+}

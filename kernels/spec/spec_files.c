@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* spec_files.c - a job file and the files that it names, made into one text and a set of blobs. */
+#include "kernels/spec/spec_private.h"
+
+#include "core/file.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define MAX_INCLUDES 16 /* of texts within texts */
+
+struct loader {
+    const char *path;
+    struct blobs *files;
+    cJSON *list;
+    struct why *why;
+};
+
+/* A file beside the job, or by an absolute path, must be a file: no device, no pipe. */
+static enum err read_regular(const char *beside, const char *name, size_t max_bytes, struct buf *out,
+                             char full[PATH_MAX], struct why *why)
+{
+    const char *slash = strrchr(beside, '/');
+    struct stat st;
+
+    if (snprintf(full, PATH_MAX, "%.*s%s", slash && name[0] != '/' ? (int)(slash - beside + 1) : 0, beside, name) >=
+        PATH_MAX)
+        return why_set(why, ERR_LIMIT, "'%.60s...': the path is too long", name);
+    if (stat(full, &st) != 0)
+        return why_set(why, ERR_NOT_FOUND, "%s cannot be read", full);
+    if (!S_ISREG(st.st_mode))
+        return why_set(why, ERR_INPUT, "%s: expected a regular file", full);
+    if ((uint64_t)st.st_size > max_bytes)
+        return why_set(why, ERR_LIMIT, "%s: %lld bytes, at most %zu", full, (long long)st.st_size, max_bytes);
+    buf_init(out, max_bytes);
+    return file_read(full, out, why);
+}
+
+/* The name of an #include "name" line, and its end; NULL when the line is something else. */
+static const char *included(const char *line, const char *end, char name[256])
+{
+    const char *at = line, *close;
+
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    if (at == end || *at++ != '#')
+        return NULL;
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    if (end - at < 9 || strncmp(at, "include", 7) != 0)
+        return NULL;
+    for (at += 7; at < end && (*at == ' ' || *at == '\t'); at++)
+        ;
+    close = at < end && *at == '"' ? memchr(at + 1, '"', (size_t)(end - at - 1)) : NULL;
+    if (!close || close - at - 1 < 1 || close - at - 1 >= 256)
+        return NULL;
+    memcpy(name, at + 1, (size_t)(close - at - 1));
+    name[close - at - 1] = '\0';
+    return close + 1;
+}
+
+/* Appends a text with the files that it includes from beside itself; what is not there stays an #include. */
+static enum err splice(const char *path, const char *text, int depth, struct buf *out, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    while (*text && !e) {
+        const char *end = strchr(text, '\n');
+        char name[256], full[PATH_MAX];
+        struct buf inner = {0};
+        struct stat st;
+        const char *slash = strrchr(path, '/');
+
+        end = end ? end + 1 : text + strlen(text);
+        if (!included(text, end, name) ||
+            snprintf(full, sizeof full, "%.*s%s", slash && name[0] != '/' ? (int)(slash - path + 1) : 0, path, name) >=
+                (int)sizeof full ||
+            stat(full, &st) != 0) {
+            e = buf_append(out, text, (size_t)(end - text));
+        } else if (depth == MAX_INCLUDES) {
+            return why_set(why, ERR_LIMIT, "%s: #include \"%s\": more than %d files within files: a cyclic #include?",
+                           path, name, MAX_INCLUDES);
+        } else {
+            e = read_regular(path, name, SPEC_MAX_BYTES, &inner, full, why);
+            if (!e)
+                e = splice(full, buf_text(&inner), depth + 1, out, why);
+            if (!e)
+                e = buf_puts(out, "\n");
+            buf_fini(&inner);
+            if (e == ERR_INPUT || e == ERR_NOT_FOUND)
+                return e;
+        }
+        text = end;
+    }
+    if (e == ERR_LIMIT && out->failed)
+        return why_set(why, e, "%s: with the files it includes over %zu bytes", path, SPEC_MAX_BYTES);
+    return e;
+}
+
+static enum err note_file(struct loader *l, const char *name, const void *bytes, size_t n)
+{
+    cJSON *o = cJSON_CreateObject();
+    struct sha256 hash;
+    bool ok = o != NULL;
+    enum err e = blobs_put(l->files, bytes, n, &hash);
+
+    json_add_text(o, "name", name, &ok);
+    json_add_text(o, "sha256", hash.hex, &ok);
+    json_add_i64(o, "bytes", (int64_t)n, &ok);
+    if (!e && ok && cJSON_AddItemToArray(l->list, o))
+        return ERR_OK;
+    cJSON_Delete(o);
+    return why_set(l->why, e ? e : ERR_NOMEM, "%s: %s", name, err_words(e ? e : ERR_NOMEM));
+}
+
+static bool is_noted(const struct loader *l, const char *name)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, l->list)
+    {
+        if (strcmp(cJSON_GetObjectItemCaseSensitive(item, "name")->valuestring, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum err add_file(struct loader *l, const cJSON *object, const char *member, const char *where, bool is_text)
+{
+    const cJSON *name = spec_member(object, member);
+    char full[PATH_MAX];
+    struct buf bytes = {0}, whole;
+    enum err e;
+
+    if (!cJSON_IsString(name) || is_noted(l, name->valuestring))
+        return ERR_OK;
+    if (cJSON_GetArraySize(l->list) >= SPEC_MAX_FILES)
+        return why_set(l->why, ERR_LIMIT, "%s.%s: more than %d files", where, member, SPEC_MAX_FILES);
+    buf_init(&whole, SPEC_MAX_BYTES);
+    e = read_regular(l->path, name->valuestring, is_text ? SPEC_MAX_BYTES : SPEC_MAX_DATA_BYTES, &bytes, full, l->why);
+    if (!e && is_text && memchr(buf_text(&bytes), '\0', bytes.len))
+        e = why_set(l->why, ERR_INPUT, "%s: a NUL byte: expected a kernel's text", full);
+    if (!e && is_text)
+        e = splice(full, buf_text(&bytes), 0, &whole, l->why);
+    if (e)
+        why_prefix(l->why, e, "%s.%s", where, member);
+    else
+        e = is_text ? note_file(l, name->valuestring, buf_text(&whole), whole.len)
+                    : note_file(l, name->valuestring, buf_text(&bytes), bytes.len);
+    buf_fini(&bytes);
+    buf_fini(&whole);
+    return e;
+}
+
+static bool is_binary(const cJSON *o)
+{
+    const cJSON *fill = spec_member(o, "FillType");
+
+    return cJSON_IsString(fill) && strcasecmp(fill->valuestring, "BinaryRaw") == 0;
+}
+
+static enum err add_data(struct loader *l, const cJSON *kernel, const char *list)
+{
+    const cJSON *item;
+    size_t i = 0;
+    enum err e = ERR_OK;
+
+    cJSON_ArrayForEach(item, spec_member(kernel, list))
+    {
+        char where[SPEC_WHERE_BYTES];
+
+        snprintf(where, sizeof where, "KernelSpecification.%s[%zu]", list, i++);
+        if (!e && is_binary(item))
+            e = add_file(l, item, "DataSource", where, false);
+    }
+    return e;
+}
+
+static enum err add_files(struct loader *l, const cJSON *job)
+{
+    const cJSON *kernel = spec_member(job, "KernelSpecification");
+    const char *file = NULL;
+    enum err e = spec_text(kernel, "KernelSpecification", "KernelFile", &file, l->why);
+
+    if (!e)
+        e = add_file(l, kernel, "KernelFile", "KernelSpecification", true);
+    if (!e)
+        e = add_file(l, spec_member(kernel, "ReferenceKernel"), "KernelFile", "KernelSpecification.ReferenceKernel",
+                     true);
+    if (!e)
+        e = add_data(l, kernel, "Arguments");
+    return e ? e : add_data(l, kernel, "ReferenceArguments");
+}
+
+/* "not JSON at byte 120" with line and column, as editors count. */
+static enum err tell_place(const char *text, size_t n, enum err e, struct why *why)
+{
+    const char *byte = strstr(why->text, " at byte ");
+    size_t at = byte ? strtoul(byte + 9, NULL, 10) : n + 1, line = 1, column = 1;
+
+    if (at > n)
+        return e;
+    for (size_t i = 0; i < at; i++) {
+        column = text[i] == '\n' ? 1 : column + 1;
+        line += text[i] == '\n';
+    }
+    return why_set(why, e, "not JSON at line %zu, column %zu", line, column);
+}
+
+static enum err close_job(struct loader *l, cJSON *job, struct buf *closed)
+{
+    cJSON *tune = cJSON_CreateObject();
+    bool ok = tune != NULL;
+    enum err e = ERR_OK;
+
+    l->list = cJSON_CreateArray();
+    if (!cJSON_IsObject(job) || !spec_member(job, "KernelSpecification"))
+        e = why_set(l->why, ERR_INPUT, "no KernelSpecification in it: expected a job file (T1)");
+    if (!e)
+        e = add_files(l, job);
+    cJSON_DeleteItemFromObjectCaseSensitive(job, "tune");
+    json_add_i64(tune, "schema", 1, &ok);
+    json_add_item(tune, "files", l->list, &ok);
+    json_add_item(job, "tune", tune, &ok);
+    if (!e && !ok)
+        e = why_set(l->why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    if (!e && (e = json_print(job, closed)))
+        why_set(l->why, e, "%s", e == ERR_LIMIT ? "longer than a job may be" : err_words(e));
+    return e;
+}
+
+enum err spec_load(const char *path, struct buf *closed, struct blobs *files, struct why *why)
+{
+    struct why words = {""};
+    struct loader l = {.path = path, .files = files, .why = &words};
+    char full[PATH_MAX];
+    struct buf text = {0};
+    cJSON *job = NULL;
+    enum err e = read_regular("", path, SPEC_MAX_BYTES, &text, full, why);
+
+    if (!e) {
+        e = json_parse(buf_text(&text), text.len, &job, &words);
+        e = e ? tell_place(buf_text(&text), text.len, e, &words) : close_job(&l, job, closed);
+        if (e)
+            why_set(why, spec_one_line(&words, e), "%.300s: %s", path, words.text);
+    }
+    cJSON_Delete(job);
+    buf_fini(&text);
+    return e;
+}
+
+enum err spec_parse_closed(const char *closed, size_t n, cJSON **job, const cJSON **list, struct why *why)
+{
+    enum err e = json_parse(closed, n, job, why);
+
+    *list = e ? NULL : spec_member(spec_member(*job, "tune"), "files");
+    if (!e && !cJSON_IsArray(*list))
+        e = why_set(why, ERR_INPUT, "a kernel's job without its list of files");
+    return e;
+}
+
+enum err spec_each_file(const char *closed, size_t n, enum err (*each)(const char *hex, void *arg, struct why *why),
+                        void *arg, struct why *why)
+{
+    cJSON *job = NULL;
+    const cJSON *list, *item;
+    enum err e = spec_parse_closed(closed, n, &job, &list, why);
+
+    cJSON_ArrayForEach(item, list)
+    {
+        const char *hex = NULL;
+
+        if (!e)
+            e = json_get_text(item, "sha256", &hex, why);
+        if (!e && !sha256_is_hex(hex))
+            e = why_set(why, ERR_INPUT, "a file of a kernel's job has no sane hash");
+        if (!e)
+            e = each(hex, arg, why);
+    }
+    cJSON_Delete(job);
+    return e;
+}
+
+enum err spec_file_hash(const cJSON *files, const char *name, const char *where, struct sha256 *out, struct why *why)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, files)
+    {
+        const cJSON *known = cJSON_GetObjectItemCaseSensitive(item, "name"),
+                    *hash = cJSON_GetObjectItemCaseSensitive(item, "sha256");
+
+        if (cJSON_IsString(known) && cJSON_IsString(hash) && strcmp(known->valuestring, name) == 0 &&
+            sha256_is_hex(hash->valuestring)) {
+            memcpy(out->hex, hash->valuestring, sizeof out->hex);
+            return ERR_OK;
+        }
+    }
+    return why_set(why, ERR_NOT_FOUND, "%s: the file '%.100s' is not among the job's", where, name);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "search/strategy.h"
+
+#include "core/buf.h"
+
+#include <string.h>
+
+/* Each a file of strategies/; auto and model share one. */
+extern const struct strategy_ops auto_ops, model_strategy_ops, random_ops, grid_ops, genetic_ops, annealing_ops,
+    diffevo_ops, pso_ops, ils_ops;
+
+const struct strategy_ops *const strategy_table[] = {
+    &auto_ops,
+    &model_strategy_ops,
+    &random_ops,
+    &grid_ops,
+    &genetic_ops,
+    &annealing_ops,
+    &diffevo_ops,
+    &pso_ops,
+    &ils_ops,
+    /* the next one here */
+    NULL,
+};
+
+const struct strategy_ops *strategy_find(const char *name)
+{
+    for (size_t i = 0; strategy_table[i]; i++)
+        if (strcmp(strategy_table[i]->name, name) == 0)
+            return strategy_table[i];
+    return NULL;
+}
+
+const char *strategy_name_at(size_t i)
+{
+    return strategy_table[i] ? strategy_table[i]->name : NULL;
+}
+
+enum err strategy_named(const char *name, const struct strategy_ops **out, struct why *why)
+{
+    const struct strategy_ops *found = strategy_find(name);
+    struct buf list;
+
+    if (found) {
+        *out = found;
+        return ERR_OK;
+    }
+    buf_init(&list, 1024);
+    for (size_t i = 0; strategy_table[i]; i++)
+        buf_printf(&list, "%s%s", i ? ", " : "", strategy_table[i]->name);
+    why_set(why, ERR_INPUT, "no strategy \"%.60s\": expected one of %s", name, buf_text(&list));
+    buf_fini(&list);
+    return ERR_INPUT;
+}

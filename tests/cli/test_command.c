@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "tests/cli/shell.h"
+
+#include <sys/stat.h>
+
+static char dir[256];
+
+static void every_subcommand_has_help_with_an_example(void **state)
+{
+    static const char *const overview[] = {"--help", NULL};
+    char names[TUNE_MAX_NAMES][32], line[64];
+    struct buf said;
+    size_t n;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    assert_int_equal(tune_run(dir, overview, &said), 0);
+    n = tune_names(buf_text(&said), names);
+    assert_in_range(n, 15, TUNE_MAX_NAMES - 1);
+    for (size_t i = 0; i < n; i++) {
+        const char *const args[] = {names[i], "--help", NULL};
+
+        assert_int_equal(tune_run(dir, args, &said), 0);
+        snprintf(line, sizeof line, "\nexample:\n  tune %.40s ", names[i]);
+        if (!strstr(buf_text(&said), line))
+            fail_msg("tune %s --help: no example of it in: %s", names[i], buf_text(&said));
+    }
+    buf_fini(&said);
+}
+
+static size_t n_lines(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+static void bad_input_gets_one_clear_line_and_exit_1(void **state)
+{
+    static const char *const cases[][6] = {
+        {"frobnicate", NULL},
+        {"run", NULL},
+        {"run", "nonsense f32 n=1", NULL},
+        {"run", "conv2d f32 n=1 c=0 h=8 w=8 k=8 r=3 s=3", NULL},
+        {"run", "conv2d f32 n=1 c=8 h=8 w=8 k=8 r=3", NULL},
+        {"run", "conv2d f32 n=1 c=8 h=2 w=2 k=8 r=5 s=5", NULL},
+        {"run", "dense f32 m=99999999999999999999 n=1 k=1", NULL},
+        {"run", "dense f32 m=1 n=1 k=1 q=1", NULL},
+        {"run", "dense f32 m=1 n=1 k=1", "--strategy", "luck", NULL},
+        {"run", "dense f32 m=1 n=1 k=1", "--trials", "0", NULL},
+        {"run", "dense f32 m=1 n=1 k=1", "--patience", "0", NULL},
+        {"run", "dense f32 m=1 n=1 k=1", "--target", "fast", NULL},
+        {"run", "dense f32 m=1 n=1 k=1", "--target", "500", NULL},
+        {"run", "dense f32 m=1 n=1 k=1", "--min-gain", "0.01", NULL},
+        {"submit", "dense f32 m=1 n=1 k=1", "--min-gain", "200%", NULL},
+        {"run", "dense f32 m=1 n=1 k=1", "--trails", "5", NULL},
+        {"run", "dense f32 m=1 n=1 k=1", "--trials", "5,6", NULL},
+        {"run", "dense f32 m=1 n=1 k=1", "dense f32 n=1 k=1 m=1", NULL},
+        {"submit", "dense f32 m=1 n=1 k=1", "--device", "opencl", NULL},
+        {"run", "--network", "alexnot", NULL},
+        {"run", "--network", "vgg-16", "--dtype", "i4", NULL},
+        {"run", "--network", "vgg-16", "--layout", "nhwc", NULL},
+        {"run", "dense f32 m=1 n=1 k=1", "--dtype", "i8", NULL},
+        {"run", "--device", "replay:/nonexistent.json", NULL},
+        {"measure", NULL},
+        {"attach", NULL},
+        {"best", NULL},
+        {"best", "/nonexistent.jsonl", NULL},
+        {"log", NULL},
+        {"keygen", NULL},
+        {"keygen", "a", "b", NULL},
+        {"model", NULL},
+        {"model", "eval", NULL},
+        {"model", "eval", "/nonexistent.csv", "--sizes", "1", NULL},
+        {"model", "eval", "/nonexistent.csv", "--sizes", "4,", NULL},
+        {"model", "eval", "/nonexistent.csv", "--sizes", "4,x", NULL},
+        {"model", "train", "--in", "/nonexistent.csv", NULL},
+        {"model", "predict", "--in", "/nonexistent.csv", NULL},
+        {"show", NULL},
+        {"show", "dense f32 m=1 n=1 k=1", "--template", "a,b", NULL},
+        {"spaces", NULL},
+        {"cancel", NULL},
+        {"ladder", NULL},
+        {"ladder", "dense f32 m=1 n=1 k=1", NULL},
+        {"ladder", "rnn", "cell=lstm pass=bwd_data i=4 h=4 b=4 t=2", NULL},
+        {"replay", NULL},
+        {"replay", "--space", "/nonexistent.json", NULL},
+        {"replay", "--space", "/nonexistent.json", "--strategy", "luck", NULL},
+        {"replay", "--space", "/nonexistent.json", "--model", "luck", NULL},
+    };
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const int code = tune_run(dir, cases[i], &said);
+
+        if (code != 1 || n_lines(buf_text(&said)) != 1)
+            fail_msg("%s %s: exit %d, said: %s", cases[i][0], cases[i][1] ? cases[i][1] : "", code, buf_text(&said));
+        assert_int_equal(strncmp(buf_text(&said), "tune: ", 6), 0);
+    }
+    buf_fini(&said);
+}
+
+static void keygen_writes_a_private_file_once(void **state)
+{
+    char path[300];
+    const char *const args[] = {"keygen", path, NULL};
+    struct buf said, key;
+    struct stat s;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    buf_init(&key, 4096);
+    snprintf(path, sizeof path, "%s/farm.key", dir);
+    assert_int_equal(tune_run(dir, args, &said), 0);
+    assert_int_equal(stat(path, &s), 0);
+    assert_int_equal(s.st_mode & 0777, 0600);
+    assert_int_equal(file_read(path, &key, NULL), ERR_OK);
+    assert_int_equal(key.len, 65);
+    assert_int_equal(tune_run(dir, args, &said), 1);
+    buf_fini(&key);
+    buf_fini(&said);
+}
+
+/* ---- spaces in files ---- */
+
+/* 3 x 2 x 30 configs; a times b is even: (1 2 3) x (1 2) has 4 such, each with 30 of c. */
+static const char *space_file(void)
+{
+    const char *path = tune_at(dir, "space.json");
+    struct buf text;
+
+    buf_init(&text, 4096);
+    buf_puts(&text,
+             "{\"space\":\"s\",\"params\":[{\"name\":\"a\",\"values\":[1,2,3]},{\"name\":\"b\",\"values\":[1,2]},"
+             "{\"name\":\"c\",\"values\":[");
+    for (int i = 0; i < 30; i++)
+        buf_printf(&text, "%s%d", i ? "," : "", 100 + i);
+    buf_puts(&text, "]}],\"restrictions\":[\"a * b % 2 == 0\"]}");
+    assert_int_equal(file_replace(path, buf_text(&text), text.len, 0600, NULL), ERR_OK);
+    buf_fini(&text);
+    return path;
+}
+
+static void asked(int code, struct buf *said, const char *const *args)
+{
+    const int got = tune_run(dir, args, said);
+
+    if (got != code)
+        fail_msg("%s: exit %d, expected %d: %s", args[0], got, code, buf_text(said));
+}
+
+#define ASK(code, ...) asked(code, &said, (const char *const[]){__VA_ARGS__, NULL})
+
+static void spaces_of_files_are_listed_and_asked(void **state)
+{
+    const char *f = space_file();
+    char first[100];
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    ASK(0, "spaces", "--file", f, "--count");
+    assert_string_equal(buf_text(&said), "120\n");
+    ASK(0, "spaces", "--file", f, "--list");
+    assert_int_equal(n_lines(buf_text(&said)), 120);
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(buf_text(&said), "\n"), buf_text(&said));
+    ASK(0, "spaces", "--file", f, "--index", "0");
+    assert_int_equal(strncmp(buf_text(&said), first, strlen(first)), 0);
+    ASK(0, "spaces", "--file", f, "--config", first);
+    assert_int_equal(strncmp(buf_text(&said), "valid: line 0 of 120, index ", 28), 0);
+    ASK(0, "spaces", "--file", f, "--index", "119");
+    assert_string_equal(buf_text(&said), "a=3 b=2 c=129\n");
+    ASK(1, "spaces", "--file", f, "--index", "120");
+    assert_string_equal(buf_text(&said), "tune: --index 120: expected 0 to 119\n");
+    ASK(0, "spaces", "--file", f, "--sample", "7", "--seed", "3");
+    assert_int_equal(n_lines(buf_text(&said)), 7);
+    ASK(0, "spaces", "--file", f, "--config", "a=2 b=1 c=100");
+    assert_int_equal(strncmp(buf_text(&said), "valid: line ", 12), 0);
+    assert_non_null(strstr(buf_text(&said), " of 120, index "));
+    ASK(2, "spaces", "--file", f, "--config", "a=3 b=1 c=100");
+    assert_string_equal(buf_text(&said), "not valid: a * b % 2 == 0\n");
+    ASK(1, "spaces", "--file", f, "--config", "a=9 b=1 c=100");
+    ASK(0, "spaces", "--file", f);
+    assert_non_null(strstr(buf_text(&said), "3 knobs, 180 configs, 120 valid\n"));
+    assert_non_null(strstr(buf_text(&said), " 122 123 ...\n")); /* 24 values of a knob are shown */
+    assert_null(strstr(buf_text(&said), "with "));
+    ASK(0, "spaces", "--file", f, "-v");
+    assert_non_null(strstr(buf_text(&said), "    with a * b % 2 == 0\n"));
+    ASK(1, "spaces", "--file", f, "dense f32 m=1 n=1 k=1");
+    ASK(1, "spaces", "dense f32 m=1 n=1 k=1", "--count");
+    assert_non_null(strstr(buf_text(&said), "--count asks about a space in a file"));
+    buf_fini(&said);
+}
+
+/* What cannot be: exit 2, as when no config was found; with --count the number comes all the same. */
+static void a_space_without_configs_is_exit_2(void **state)
+{
+    static const char text[] = "{\"space\":\"s\",\"params\":[{\"name\":\"a\",\"values\":[1,2]}],"
+                               "\"restrictions\":[\"a > 2\"]}";
+    const char *f = tune_at(dir, "none.json");
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    assert_int_equal(file_replace(f, text, sizeof text - 1, 0600, NULL), ERR_OK);
+    ASK(2, "spaces", "--file", f, "--list");
+    assert_non_null(strstr(buf_text(&said), "the constraints leave no config"));
+    ASK(2, "spaces", "--file", f, "--count");
+    assert_non_null(strstr(buf_text(&said), "0\n")); /* words on standard error may come before it */
+    buf_fini(&said);
+}
+
+static void keys_of_operators_are_a_table(void **state)
+{
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    ASK(0, "spaces", "--keys");
+    assert_non_null(strstr(buf_text(&said), "| dense | values | default | what it is |\n|---|---|---|---|\n"));
+    assert_non_null(strstr(buf_text(&said), "| `m` | "));
+    assert_non_null(strstr(buf_text(&said), "; or h,w; or top,left,bottom,right | 0 | "));
+    buf_fini(&said);
+}
+
+/* ---- standard output ---- */
+
+/* Exit code with standard output and errors into files of their own. */
+static int run_apart(const char *out, const char *err, const char *const *argv)
+{
+    char program[4096];
+    const char *all[16] = {program};
+    struct proc_options o = {.argv = all, .in_fd = -1, .pass_fd = -1};
+    pid_t pid = 0;
+
+    snprintf(program, sizeof program, "%s/tune", getenv("TUNE_BIN_DIR") ? getenv("TUNE_BIN_DIR") : "bin");
+    for (int i = 0; argv[i]; i++)
+        all[i + 1] = argv[i];
+    o.out_fd = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    o.err_fd = open(err, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_int_equal(proc_start(&o, &pid, NULL), ERR_OK);
+    close(o.out_fd);
+    close(o.err_fd);
+    return tune_end(pid, 20000);
+}
+
+static void errors_go_to_standard_error_and_results_to_output(void **state)
+{
+    static const char *const cases[][4] = {
+        {"log", "frobnicate", NULL}, {"frobnicate", NULL}, {"log", NULL}, {"run", NULL}, {NULL}};
+    const char *out = tune_at(dir, "out"), *err = tune_at(dir, "err");
+    static const char *const version[] = {"--version", NULL};
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(run_apart(out, err, cases[i]), 1);
+        buf_clear(&text);
+        assert_int_equal(file_read(out, &text, NULL), ERR_OK);
+        assert_string_equal(buf_text(&text), "");
+    }
+    assert_int_equal(run_apart(out, err, version), 0);
+    buf_clear(&text);
+    assert_int_equal(file_read(out, &text, NULL), ERR_OK);
+    assert_int_equal(strncmp(buf_text(&text), "tune " TUNE_VERSION " ", sizeof "tune " TUNE_VERSION), 0);
+    buf_fini(&text);
+}
+
+/* A full disk is no success. */
+static void output_that_cannot_be_written_is_exit_1(void **state)
+{
+    static const char *const keys[] = {"spaces", "--keys", NULL}, *const help[] = {"run", "--help", NULL};
+    const char *err = tune_at(dir, "err");
+    struct buf text;
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    assert_int_equal(run_apart("/dev/full", err, keys), 1);
+    assert_int_equal(file_read(err, &text, NULL), ERR_OK);
+    assert_string_equal(buf_text(&text), "tune: standard output could not be written\n");
+    assert_int_equal(run_apart("/dev/full", err, help), 1);
+    buf_fini(&text);
+}
+
+/* It gives up after several seconds: started first, looked at last. */
+static pid_t waiting;
+
+static int start_waiting(void **state)
+{
+    static const char *const args[] = {"list", "--tracker", "127.1.2.3", NULL};
+
+    (void)state;
+    waiting = tune_start(tune_at(dir, "waited"), args);
+    return waiting > 0 ? 0 : -1;
+}
+
+static void an_unreachable_tracker_is_exit_3(void **state)
+{
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    assert_int_equal(tool_said(waiting, tune_at(dir, "waited"), &said), 3);
+    assert_int_equal(n_lines(buf_text(&said)), 1);
+    assert_non_null(strstr(buf_text(&said), "no tracker answers at tcp://127.1.2.3:9477 ")); /* the usual port */
+    buf_fini(&said);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_subcommand_has_help_with_an_example),
+        cmocka_unit_test(bad_input_gets_one_clear_line_and_exit_1),
+        cmocka_unit_test(keygen_writes_a_private_file_once),
+        cmocka_unit_test(spaces_of_files_are_listed_and_asked),
+        cmocka_unit_test(a_space_without_configs_is_exit_2),
+        cmocka_unit_test(keys_of_operators_are_a_table),
+        cmocka_unit_test(errors_go_to_standard_error_and_results_to_output),
+        cmocka_unit_test(output_that_cannot_be_written_is_exit_1),
+        cmocka_unit_test(an_unreachable_tracker_is_exit_3), /* the last one */
+    };
+    int failed;
+
+    if (dir_temporary("tune-test", dir, sizeof dir, NULL))
+        return 1;
+    failed = cmocka_run_group_tests(tests, start_waiting, NULL);
+    dir_remove(dir);
+    return failed;
+}

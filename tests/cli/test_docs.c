@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* What the documents and the help list is what there is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "kernels/operator.h"
+#include "kernels/template.h"
+#include "runtime/device.h"
+#include "tests/cli/shell.h"
+#include "formats/convert.h"
+#include "search/strategy.h"
+
+static char dir[256];
+
+static void read_doc(const char *name, struct buf *out)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/%s", TUNE_DOCS_DIR, name);
+    buf_clear(out);
+    assert_int_equal(file_read(path, out, NULL), ERR_OK);
+}
+
+/* Does the text have the word, with no letter, digit or dash on either side? */
+static bool has_word(const char *text, const char *word)
+{
+    static const char inside[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    const size_t n = strlen(word);
+
+    for (const char *p = text; (p = strstr(p, word)) != NULL; p++)
+        if ((p == text || !strchr(inside, p[-1])) && (!p[n] || !strchr(inside, p[n])))
+            return true;
+    return false;
+}
+
+static void the_keys_in_the_docs_are_those_of_the_operators(void **state)
+{
+    static const char *const args[] = {"spaces", "--keys", NULL};
+    struct buf said, doc;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    buf_init(&doc, 1 << 20);
+    assert_int_equal(tune_run(dir, args, &said), 0);
+    read_doc("operators.md", &doc);
+    if (said.len < 1000 || !strstr(buf_text(&doc), buf_text(&said)))
+        fail_msg("docs/operators.md: expected its last tables to be what tune spaces --keys says");
+    buf_fini(&said);
+    buf_fini(&doc);
+}
+
+typedef const char *name_at(size_t i);
+
+static const char *operator_name_at(size_t i)
+{
+    return operator_table[i] ? operator_table[i]->name : NULL;
+}
+
+static const char *device_name_at(size_t i)
+{
+    return device_table[i] ? device_table[i]->name : NULL;
+}
+
+/* Each name, within `form` (one %s), stands in the page. */
+static void check_listed(name_at *name, const char *page, const char *form)
+{
+    char wanted[128];
+    struct buf doc;
+
+    buf_init(&doc, 1 << 20);
+    read_doc(page, &doc);
+    for (size_t i = 0; name(i); i++) {
+        snprintf(wanted, sizeof wanted, form, name(i));
+        if (!strstr(buf_text(&doc), wanted))
+            fail_msg("docs/%s: expected to find \"%s\"", page, wanted);
+    }
+    buf_fini(&doc);
+}
+
+static void what_the_tables_hold_is_described(void **state)
+{
+    (void)state;
+    check_listed(strategy_name_at, "search.md", "\n| `%s` | ");
+    check_listed(convert_name_at, "logs.md", "`%s`");
+    check_listed(device_name_at, "agent.md", "`%s");
+    check_listed(operator_name_at, "operators.md", "`%s f32");
+}
+
+/* Has a line of the page both words? */
+static bool on_one_line(const char *page, const char *a, const char *b)
+{
+    for (const char *line = page, *end; line && *line; line = end ? end + 1 : NULL) {
+        const char *at = strstr(line, a), *other = strstr(line, b);
+
+        end = strchr(line, '\n');
+        if (at && other && (!end || (at < end && other < end)))
+            return true;
+    }
+    return false;
+}
+
+/* As "operator/way", or as "/way" behind another one of the operator. */
+static void every_template_is_in_the_table_of_templates(void **state)
+{
+    struct buf doc;
+
+    (void)state;
+    buf_init(&doc, 1 << 20);
+    read_doc("templates.md", &doc);
+    for (size_t i = 0; operator_table[i]; i++)
+        for (const struct template *const *t = operator_table[i]->templates; *t; t++) {
+            const char *way = strchr((*t)->id, '/');
+            char of[64];
+
+            snprintf(of, sizeof of, "%s/", operator_table[i]->name);
+            if (strcmp(way, "/naive") != 0 && !on_one_line(buf_text(&doc), of, way))
+                fail_msg("docs/templates.md: expected a line with %s", (*t)->id);
+        }
+    buf_fini(&doc);
+}
+
+static void every_subcommand_is_in_the_docs(void **state)
+{
+    static const char *const args[] = {"--help", NULL};
+    char names[TUNE_MAX_NAMES][32];
+    struct buf help, doc, man;
+    size_t n;
+
+    (void)state;
+    buf_init(&help, 1 << 20);
+    buf_init(&doc, 1 << 20);
+    buf_init(&man, 1 << 20);
+    assert_int_equal(tune_run(dir, args, &help), 0);
+    read_doc("tune.md", &doc);
+    read_doc("man/tune.1", &man);
+    n = tune_names(buf_text(&help), names);
+    assert_in_range(n, 15, TUNE_MAX_NAMES - 1);
+    for (size_t i = 0; i < n; i++) {
+        char wanted[48];
+
+        snprintf(wanted, sizeof wanted, "`%.40s", names[i]);
+        if (!strstr(buf_text(&doc), wanted) || !has_word(buf_text(&man), names[i]))
+            fail_msg("tune %s is not in docs/tune.md and docs/man/tune.1", names[i]);
+    }
+    buf_fini(&help);
+    buf_fini(&doc);
+    buf_fini(&man);
+}
+
+/* Completes the last word of a command line as bash would, one word a line. */
+static int complete(const char *line, struct buf *said)
+{
+    static const char script[] =
+        "PATH=$TUNE_BIN_DIR:$PATH; . \"$1\"; COMP_WORDS=($2); [ \"${2% }\" = \"$2\" ] || COMP_WORDS+=('')\n"
+        "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tune; printf '%s\n' \"${COMPREPLY[@]}\"";
+    const char *const argv[] = {
+        "/usr/bin/env", "bash", "-c", script, "-", TUNE_DOCS_DIR "/../share/completion/tune.bash", line, NULL};
+
+    return tool_run(dir, argv, said);
+}
+
+static void the_completion_offers_what_the_tables_hold(void **state)
+{
+    static const struct {
+        const char *line, *words[3], *not ;
+    } cases[] = {
+        {"tune ", {"run", "log", "keygen"}, "merge"},
+        {"tune log ", {"merge", "convert", "--help"}, "run"},
+        {"tune run --strategy ", {"auto", "ils", "pso"}, "gbdt"},
+        {"tune replay --tuner a", {"auto", "annealing", "auto"}, "ils"},
+        {"tune replay --model ", {"gbdt", "ridge", "ridge"}, "auto"},
+        {"tune run --network r", {"resnet-18", "resnext-50-32x4d", "resnet-50"}, "vgg-16"},
+        {"tune log convert --to ", {"tune", "t4", "clblast"}, "merge"},
+        {"tune submit --str", {"--strategy", "--strategy", "--strategy"}, "--seed"},
+    };
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const int code = complete(cases[i].line, &said);
+
+        if (code == 127)
+            skip(); /* no bash here */
+        assert_int_equal(code, 0);
+        for (size_t j = 0; j < 3; j++)
+            if (!has_word(buf_text(&said), cases[i].words[j]))
+                fail_msg("'%s': %s is not offered, only: %s", cases[i].line, cases[i].words[j], buf_text(&said));
+        if (has_word(buf_text(&said), cases[i].not ))
+            fail_msg("'%s': %s is offered", cases[i].line, cases[i].not );
+    }
+    buf_fini(&said);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_keys_in_the_docs_are_those_of_the_operators),
+        cmocka_unit_test(what_the_tables_hold_is_described),
+        cmocka_unit_test(every_template_is_in_the_table_of_templates),
+        cmocka_unit_test(every_subcommand_is_in_the_docs),
+        cmocka_unit_test(the_completion_offers_what_the_tables_hold),
+    };
+    int failed;
+
+    if (dir_temporary("tune-test", dir, sizeof dir, NULL))
+        return 1;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    dir_remove(dir);
+    return failed;
+}

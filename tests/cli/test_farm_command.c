@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+/* Subcommands that ask a tracker, against a real one: what they send, what they print, their exit codes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/tracker/farm.h"
+#include "tests/cli/shell.h"
+
+#include "core/clock.h"
+
+static struct farm farm;
+static struct buf said;
+
+/* `tune ARGS --tracker URL`; fails unless it ends with the code. */
+static void tune(int code, const char *const *args)
+{
+    const char *all[32];
+    size_t n = 0;
+    int got;
+
+    for (; args[n]; n++)
+        all[n] = args[n];
+    all[n++] = "--tracker";
+    all[n++] = farm.url;
+    all[n] = NULL;
+    got = tune_run(farm.dir, all, &said);
+    if (got != code)
+        fail_msg("tune %s: exit %d, expected %d; said: %s", args[0], got, code, buf_text(&said));
+}
+
+#define TUNE(code, ...) tune(code, (const char *const[]){__VA_ARGS__, NULL})
+
+static void says(const char *words)
+{
+    if (!strstr(buf_text(&said), words))
+        fail_msg("expected '%s' in: %s", words, buf_text(&said));
+}
+
+static cJSON *said_json(void)
+{
+    cJSON *o = cJSON_Parse(buf_text(&said));
+
+    if (!o)
+        fail_msg("no JSON: %s", buf_text(&said));
+    return o;
+}
+
+/* A job's body as the tracker keeps it. */
+static cJSON *body_of(const char *job)
+{
+    struct client *c = farm_client(&farm, "test");
+    cJSON *r = farm_must(c, "job_status", "{'job':'%s'}", job), *body = cJSON_Parse(text_in(r, "body"));
+
+    assert_non_null(body);
+    cJSON_Delete(r);
+    client_close(c);
+    return body;
+}
+
+static const char *submitted(void)
+{
+    static char id[40];
+
+    assert_int_equal(sscanf(buf_text(&said), "%39s", id), 1);
+    return id;
+}
+
+#define DENSE "dense f32 m=64 n=2048 k=512"
+
+static double number(const cJSON *o, const char *name)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, name);
+
+    if (!cJSON_IsNumber(v))
+        fail_msg("no number %s", name);
+    return v->valuedouble;
+}
+
+static void every_option_of_a_job_reaches_the_tracker(void **state)
+{
+    cJSON *body;
+    const cJSON *timing, *layers;
+
+    (void)state;
+    TUNE(0, "submit", "dense f32 k=512 n=2048 m=64", "batch_gemm f32 b=2 m=8 n=8 k=8", "--key", "k1", "--trials", "7,9",
+         "--patience", "3", "--time", "10m", "--target", "1.5ms", "--min-gain", "2%", "--strategy", "genetic", "--seed",
+         "42", "--repeat", "30", "--min-repeat-ms", "2.5", "--warmup", "2");
+    body = body_of(submitted());
+    layers = cJSON_GetObjectItem(body, "layers") ? cJSON_GetObjectItem(body, "layers")
+                                                 : cJSON_GetObjectItem(body, "workloads");
+    assert_int_equal(cJSON_GetArraySize(layers), 2);
+    assert_string_equal(text_in(cJSON_GetArrayItem(layers, 0), "workload"), DENSE); /* canonical */
+    assert_true(number(cJSON_GetArrayItem(layers, 0), "trials") == 7);
+    assert_true(number(cJSON_GetArrayItem(layers, 1), "trials") == 9);
+    assert_string_equal(text_in(body, "key"), "k1");
+    assert_true(number(body, "early_stopping") == 3);
+    assert_true(number(body, "time_s") == 600);
+    assert_true(number(body, "target_ns") == 1.5e6 && number(body, "target_gflops") == 0);
+    assert_true(number(body, "min_gain") == 0.02);
+    assert_string_equal(text_in(body, "strategy"), "genetic");
+    assert_true(number(body, "seed") == 42);
+    timing = cJSON_GetObjectItem(body, "timing");
+    assert_true(number(timing, "rounds") == 30 && number(timing, "rounds_near_best") >= 30);
+    assert_true(number(timing, "min_slot_ms") == 2.5 && number(timing, "warmup") == 2);
+    cJSON_Delete(body);
+}
+
+static void limits_of_time_are_told_apart(void **state)
+{
+    cJSON *body;
+
+    (void)state;
+    TUNE(0, "submit", DENSE, "--key", "k1", "--build-timeout", "90s", "--run-timeout", "20s", "--target", "500GFLOPS",
+         "--objective", "edp", "--template", "dense/gemm_direct,dense/naive");
+    body = body_of(submitted());
+    assert_true(number(body, "build_s") == 90 && number(body, "run_s") == 20);
+    assert_true(number(body, "target_gflops") == 500 && number(body, "target_ns") == 0);
+    assert_true(number(body, "trials") == 100 && number(body, "time_s") == 0 && number(body, "early_stopping") == 0);
+    assert_string_equal(text_in(body, "objective"), "edp");
+    assert_string_equal(text_in(body, "templates"), "dense/gemm_direct,dense/naive");
+    cJSON_Delete(body);
+}
+
+static void networks_are_submitted_by_name(void **state)
+{
+    struct client *c = farm_client(&farm, "test");
+    char job[40];
+    cJSON *body, *r;
+
+    (void)state;
+    TUNE(0, "submit", "--network", "resnet-18", "--dtype", "f16", "--key", "k1", "-q");
+    snprintf(job, sizeof job, "%s", submitted());
+    body = body_of(job);
+    assert_string_equal(text_in(body, "network"), "resnet-18 f16");
+    r = farm_must(c, "job_status", "{'job':'%s'}", job);
+    assert_string_equal(text_in(r, "title"), "resnet-18 f16");
+    cJSON_Delete(r);
+    cJSON_Delete(body);
+    client_close(c);
+}
+
+/* A list of tune_missing_write: its workloads behind those of the command line, its key where none is given. */
+static void lists_of_missing_workloads_are_jobs(void **state)
+{
+    static const char list[] = "# workloads without a record\n# key: slug-1 \n" DENSE "\nfc | dense f32 m=1 n=2 k=3\n",
+                      first[] = "# key: slug-2\n" DENSE "\n";
+    const char *path = tune_at(farm.dir, "missing");
+    cJSON *body;
+    const cJSON *layers;
+
+    (void)state;
+    assert_int_equal(file_replace(path, list, sizeof list - 1, 0600, NULL), ERR_OK);
+    TUNE(0, "submit", "dense f32 m=9 n=9 k=9", "--missing", path);
+    body = body_of(submitted());
+    assert_string_equal(text_in(body, "key"), "slug-1");
+    layers = cJSON_GetObjectItem(body, "layers") ? cJSON_GetObjectItem(body, "layers")
+                                                 : cJSON_GetObjectItem(body, "workloads");
+    assert_int_equal(cJSON_GetArraySize(layers), 3);
+    assert_string_equal(text_in(cJSON_GetArrayItem(layers, 0), "workload"), "dense f32 m=9 n=9 k=9");
+    assert_string_equal(text_in(cJSON_GetArrayItem(layers, 2), "workload"), "dense f32 m=1 n=2 k=3");
+    cJSON_Delete(body);
+    TUNE(0, "submit", "--missing", path, "--key", "mine");
+    body = body_of(submitted());
+    assert_string_equal(text_in(body, "key"), "mine");
+    cJSON_Delete(body);
+    assert_int_equal(file_replace(path, first, sizeof first - 1, 0600, NULL), ERR_OK);
+    TUNE(0, "submit", "--missing", path);
+    body = body_of(submitted());
+    assert_string_equal(text_in(body, "key"), "slug-2");
+    cJSON_Delete(body);
+    TUNE(1, "submit", "--missing", path, "--network", "resnet-18");
+    assert_int_equal(file_replace(path, "# none\n", 7, 0600, NULL), ERR_OK);
+    TUNE(1, "submit", "--missing", path);
+    says("lists no workload");
+}
+
+/* Without a device nobody can tell which key was meant; a named one may come later. */
+static void a_job_needs_a_key_where_no_device_is(void **state)
+{
+    (void)state;
+    TUNE(1, "submit", DENSE);
+    TUNE(0, "submit", DENSE, "--key", "of-tomorrow", "--json");
+    says("{\"job\":\"j");
+}
+
+/* Two trials waiting, one leased, one done, for the key "busy"; gives the job. */
+static void make_busy_job(char job[40])
+{
+    struct client *c = farm_client(&farm, "test");
+    cJSON *r = farm_must(c, "job_submit", "{'title':'a title','user':'someone','key':'busy','body':'b','lease':true}");
+    static int n_programs; /* a program that was measured is not measured again */
+    enum err e;
+
+    snprintf(job, 40, "%s", text_in(r, "job"));
+    cJSON_Delete(r);
+    farm_do(c, "agent_register", "{'agent':'a1','nonce':'n','key':'busy','fingerprint':'%s','device':{'name':'dev'}}",
+            hash_of(-1));
+    for (int i = 0; i < 4; i++) {
+        char program[65];
+
+        snprintf(program, sizeof program, "%s", hash_of(++n_programs));
+        farm_do(c, "trial_add",
+                "{'job':'%s','token':1,'trials':[{'n':%d,'key':'busy','fingerprint':'%s','program':'%s','purpose':"
+                "'search','protocol':'rounds-1','body':{}}]}",
+                job, i, hash_of(-1), program);
+    }
+    r = farm_call(c, &e, 0, "trial_lease", "{'agent':'a1','max':2}");
+    assert_int_equal(e, ERR_OK);
+    {
+        const cJSON *t = cJSON_GetArrayItem(cJSON_GetObjectItem(r, "trials"), 0);
+        char program[65];
+
+        snprintf(program, sizeof program, "%s", text_in(t, "program"));
+        cJSON_Delete(farm_must(c, "trial_result",
+                               "{'trial':'%s','token':%d,'envelope':{'key':'busy','fingerprint':'%s','program':'%s',"
+                               "'status':'ok','time_ns':1000,'flops':2000,'device_ms':5},'record':'a line'}",
+                               text_in(t, "trial"), (int)number_in(t, "token"), hash_of(-1), program));
+    }
+    cJSON_Delete(r);
+    client_close(c);
+}
+
+static void lists_have_a_line_a_job(void **state)
+{
+    char job[40], id[40], job_state[40], key[40], user[40], title[80];
+    int done, open, lost, n_lines = 0;
+    const char *line;
+
+    (void)state;
+    make_busy_job(job);
+    TUNE(0, "list", "--max", "1");
+    for (const char *at = buf_text(&said); *at; at++)
+        n_lines += *at == '\n';
+    assert_int_equal(n_lines, 2); /* the names of columns, and the newest job */
+    line = strchr(buf_text(&said), '\n') + 1;
+    assert_int_equal(
+        sscanf(line, "%39s %39s %39s %39s %d %d %d %*s %79[^\n]", id, job_state, key, user, &done, &open, &lost, title),
+        8);
+    assert_string_equal(id, job);
+    assert_string_equal(key, "busy");
+    assert_string_equal(user, "someone");
+    assert_string_equal(title, "a title");
+    assert_int_equal(done, 1);
+    assert_int_equal(open, 3); /* waiting, or under way */
+    assert_int_equal(lost, 0);
+    TUNE(0, "list", "--state", "cancelled");
+    assert_null(strstr(buf_text(&said), "busy"));
+    TUNE(0, "list", "--json", "--max", "1");
+    {
+        cJSON *o = said_json();
+
+        assert_string_equal(text_in(o, "job"), job);
+        cJSON_Delete(o);
+    }
+}
+
+static void status_tells_of_one_job_or_of_the_tracker(void **state)
+{
+    char job[40];
+    cJSON *o;
+
+    (void)state;
+    make_busy_job(job);
+    TUNE(0, "status", job);
+    says("title          a title\n");
+    says("trials:\n");
+    says("  done         1\n");
+    TUNE(0, "status", job, "--json");
+    o = said_json();
+    assert_string_equal(text_in(o, "job"), job);
+    cJSON_Delete(o);
+    TUNE(0, "status", "--json");
+    o = said_json();
+    assert_null(cJSON_GetObjectItem(o, "job"));
+    assert_true(number(o, "now_ms") > 0);
+    cJSON_Delete(o);
+    TUNE(1, "status", "j999999");
+}
+
+static void cancelled_jobs_say_so(void **state)
+{
+    char first[40], second[40], words[120];
+
+    (void)state;
+    make_busy_job(first);
+    make_busy_job(second);
+    TUNE(0, "cancel", first, second);
+    snprintf(words, sizeof words, "%s cancelled\n%s cancelled\n", first, second);
+    assert_string_equal(buf_text(&said), words);
+    TUNE(0, "cancel", first, "-q");
+    assert_string_equal(buf_text(&said), "");
+    TUNE(0, "list", "--state", "cancelled");
+    says(first);
+    says(second);
+    TUNE(1, "cancel", "j999999");
+    TUNE(1, "cancel");
+}
+
+static void devices_are_listed(void **state)
+{
+    char job[40];
+    cJSON *o;
+
+    (void)state;
+    make_busy_job(job);
+    TUNE(0, "devices");
+    says("busy");
+    says("a1");
+    TUNE(0, "devices", "--json");
+    o = said_json();
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(o, "devices")), 1);
+    cJSON_Delete(o);
+}
+
+/* Nothing was measured well: 2. A cancelled job ends the wait. */
+static void following_ends_with_the_job(void **state)
+{
+    struct client *c = farm_client(&farm, "test");
+    char job[40];
+    cJSON *o;
+
+    (void)state;
+    make_busy_job(job);
+    TUNE(0, "cancel", job, "-q");
+    TUNE(0, "attach", job, "--json");
+    o = said_json();
+    assert_string_equal(text_in(o, "end"), "cancelled");
+    assert_true(number(o, "records") == 1 && number(o, "failed") == 0);
+    cJSON_Delete(o);
+    TUNE(1, "submit", DENSE, "--key", "bussy");
+    says("there are: busy");
+    o = farm_must(c, "job_submit", "{'title':'t','user':'u','key':'busy','body':'b'}");
+    snprintf(job, sizeof job, "%s", text_in(o, "job"));
+    cJSON_Delete(o);
+    client_close(c);
+    TUNE(0, "cancel", job, "-q");
+    TUNE(2, "attach", job, "-q");
+    TUNE(1, "attach");
+}
+
+static void a_worker_ends_when_asked_to_and_there_is_no_work(void **state)
+{
+    struct client *c = farm_client(&farm, "test");
+    cJSON *r = farm_must(c, "job_list", "{'state':'open','max':1000}"), *job;
+
+    (void)state;
+    cJSON_ArrayForEach(job, cJSON_GetObjectItem(r, "jobs"))
+    {
+        farm_do(c, "job_cancel", "{'job':'%s'}", text_in(job, "job"));
+    }
+    cJSON_Delete(r);
+    TUNE(0, "work", "--once", "-q");
+    r = farm_must(c, "job_submit", "{'title':'odd','user':'u','key':'k','body':'of tomorrow'}");
+    TUNE(0, "work", "--once", "-q"); /* a job that it does not understand must not come back for ever */
+    job = farm_must(c, "job_status", "{'job':'%s'}", text_in(r, "job"));
+    assert_string_equal(text_in(job, "state"), "failed");
+    cJSON_Delete(job);
+    cJSON_Delete(r);
+    client_close(c);
+}
+
+/* Nobody listens: a second Ctrl-C ends the tries at once, with 4. */
+static void a_second_interrupt_ends_the_wait(void **state)
+{
+    static const char *const args[] = {"list", "--tracker", "127.0.0.1:1", NULL};
+    const char *path = tune_at(farm.dir, "interrupted");
+    const pid_t pid = tune_start(path, args);
+    int status = 0, code;
+
+    (void)state;
+    assert_true(pid > 0);
+    for (int i = 0; i < 100 && proc_wait(pid, 50, &status) != ERR_OK; i++)
+        kill(pid, SIGINT); /* the first one may come before it listens, and a second one ends it too */
+    code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    assert_true(code == 4 || code == -SIGINT);
+}
+
+/* A job file's Budget stands in for --trials and --time: a number, a share of the valid configs, at least one. */
+static void the_budget_of_a_job_file_is_kept(void **state)
+{
+    static const struct {
+        const char *budget;
+        const char *trials; /* --trials, or NULL */
+        double expected, time_s;
+    } cases[] = {
+        {"{\"Type\":\"ConfigurationCount\",\"BudgetValue\":17}", NULL, 17, 0},
+        {"{\"Type\":\"ConfigurationFraction\",\"BudgetValue\":0.3}", NULL, 3, 0}, /* of 8, rounded up */
+        {"{\"Type\":\"ConfigurationFraction\",\"BudgetValue\":0.001}", NULL, 1, 0},
+        {"{\"Type\":\"ConfigurationCount\",\"BudgetValue\":0.5}", NULL, 1, 0},
+        {"{\"Type\":\"TuningDuration\",\"BudgetValue\":90}", NULL, 100, 90},
+        {"{\"Type\":\"ConfigurationCount\",\"BudgetValue\":17}", "5", 5, 0},
+    };
+    const char *spec = tune_at(farm.dir, "job.json"), *source = tune_at(farm.dir, "f.cl");
+    static const char text[] = "kernel void f(global float *y) { y[get_global_id(0)] = A; }\n";
+
+    (void)state;
+    assert_int_equal(file_replace(source, text, sizeof text - 1, 0600, NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char job[1500];
+        cJSON *body;
+
+        snprintf(job, sizeof job,
+                 "{\"General\":{\"BenchmarkName\":\"f\"},\"ConfigurationSpace\":{\"TuningParameters\":[{\"Name\":\"A\","
+                 "\"Type\":\"int\",\"Values\":\"[1, 2, 3, 4, 5, 6, 7, 8]\",\"Default\":1}]},\"KernelSpecification\":{"
+                 "\"Language\":\"OpenCL\",\"KernelName\":\"f\",\"KernelFile\":\"f.cl\",\"ProblemSize\":[64],"
+                 "\"GlobalSizeType\":\"OpenCL\",\"GlobalSize\":{\"X\":\"64\"},\"LocalSize\":{\"X\":\"8\"},"
+                 "\"Arguments\":[{\"Name\":\"y\",\"Type\":\"float\",\"MemoryType\":\"Vector\",\"AccessType\":"
+                 "\"WriteOnly\",\"FillType\":\"Constant\",\"FillValue\":0.0,\"Size\":\"64\",\"Output\":1}]},"
+                 "\"Budget\":[%s]}",
+                 cases[i].budget);
+        assert_int_equal(file_replace(spec, job, strlen(job), 0600, NULL), ERR_OK);
+        if (cases[i].trials)
+            TUNE(0, "submit", "--kernel-spec", spec, "--key", "of-spec", "-q", "--trials", cases[i].trials);
+        else
+            TUNE(0, "submit", "--kernel-spec", spec, "--key", "of-spec", "-q");
+        body = body_of(submitted());
+        assert_true(number(body, "trials") == cases[i].expected);
+        assert_true(number(body, "time_s") == cases[i].time_s);
+        cJSON_Delete(body);
+    }
+    TUNE(1, "submit", DENSE, "--kernel-spec", spec, "--key", "of-spec");
+    says("brings its own kernel");
+}
+
+static int start(void **state)
+{
+    (void)state;
+    farm_start(&farm);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    farm_stop(&farm);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_needs_a_key_where_no_device_is), /* before any device is there */
+        cmocka_unit_test(every_option_of_a_job_reaches_the_tracker),
+        cmocka_unit_test(limits_of_time_are_told_apart),
+        cmocka_unit_test(networks_are_submitted_by_name),
+        cmocka_unit_test(lists_of_missing_workloads_are_jobs),
+        cmocka_unit_test(the_budget_of_a_job_file_is_kept), /* before any device is there */
+        cmocka_unit_test(lists_have_a_line_a_job),
+        cmocka_unit_test(status_tells_of_one_job_or_of_the_tracker),
+        cmocka_unit_test(cancelled_jobs_say_so),
+        cmocka_unit_test(devices_are_listed),
+        cmocka_unit_test(following_ends_with_the_job),
+        cmocka_unit_test(a_worker_ends_when_asked_to_and_there_is_no_work),
+        cmocka_unit_test(a_second_interrupt_ends_the_wait),
+    };
+    int failed;
+
+    buf_init(&said, 1 << 20);
+    failed = cmocka_run_group_tests(tests, start, stop);
+    buf_fini(&said);
+    return failed;
+}

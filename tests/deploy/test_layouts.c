@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* Layouts chosen by variable elimination cost what the best of all choices costs, tried one by one. */
+#include "core/buf.h"
+#include "core/rng.h"
+#include "deploy/layouts.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MOST 8 /* nodes of a graph that is tried out */
+#define N_GRAPHS 300
+
+struct times {
+    double node[MOST][GRAPH_LAYOUTS], transform[MOST][GRAPH_LAYOUTS][GRAPH_LAYOUTS];
+};
+
+static double node_time(size_t i, int layout, void *arg)
+{
+    return ((const struct times *)arg)->node[i][layout];
+}
+
+static double transform_time(size_t i, int from, int to, void *arg)
+{
+    assert_int_not_equal(from, to);
+    return ((const struct times *)arg)->transform[i][from][to];
+}
+
+/* A graph of convolutions and pools of 3 x 3 (so that all tensors have one size), shortcuts at random. */
+static void random_text(struct rng *r, struct buf *out)
+{
+    static const int channels[] = {16, 32, 12, 8};
+    const int n = 3 + (int)rng_below(r, MOST - 3);
+    int c[MOST] = {channels[rng_below(r, 4)]}, read[MOST] = {0};
+
+    buf_printf(out, "t0 = input c=%d h=5 w=5\n", c[0]);
+    for (int i = 1; i < n; i++) {
+        int x = i - 1, add = -1;
+
+        if (i > 1 && read[i - 2] == 0)
+            x = i - 2;
+        else if (i > 1 && rng_below(r, 3) == 0)
+            x = (int)rng_below(r, (uint64_t)i);
+        for (int k = 0; k < i; k++) /* nobody is left unread: the last node adds what is */
+            if (k != x && (rng_below(r, 3) == 0 || read[k] == 0))
+                add = k;
+        c[i] = add >= 0 ? c[add] : channels[rng_below(r, 4)];
+        buf_printf(out, "t%d = conv2d t%d", i, x);
+        if (add >= 0)
+            buf_printf(out, " + t%d", add);
+        buf_printf(out, " k=%d r=3 s=3 pad=1 relu\n", c[i]);
+        read[x]++;
+        if (add >= 0)
+            read[add]++;
+    }
+}
+
+static void random_times(struct rng *r, struct times *t)
+{
+    for (int i = 0; i < MOST; i++)
+        for (int a = 0; a < GRAPH_LAYOUTS; a++) {
+            t->node[i][a] = rng_below(r, 8) == 0 ? INFINITY : (double)rng_below(r, 100);
+            for (int b = 0; b < GRAPH_LAYOUTS; b++)
+                t->transform[i][a][b] = 1 + (double)rng_below(r, 30);
+        }
+}
+
+static double cheapest(const struct graph *g, const struct layouts_costs *c)
+{
+    int layout[MOST];
+    double best = INFINITY;
+
+    for (size_t index = 0; index < (size_t)1 << (2 * g->n_nodes); index++) {
+        for (size_t i = 0; i < g->n_nodes; i++)
+            layout[i] = (int)(index >> (2 * i) & 3);
+        best = fmin(best, layouts_price(g, DTYPE_F32, c, layout));
+    }
+    return best;
+}
+
+static void elimination_finds_the_least_of_all_choices(void **state)
+{
+    struct rng r;
+    size_t n_compared = 0, n_impossible = 0, n_shortcuts = 0;
+
+    (void)state;
+    rng_init(&r, 7);
+    for (int k = 0; k < N_GRAPHS; k++) {
+        struct times t;
+        const struct layouts_costs c = {node_time, transform_time, &t};
+        struct graph g;
+        struct buf text;
+        struct why why = {""};
+        int layout[MOST];
+        double cost = -1, least;
+
+        buf_init(&text, 4096);
+        random_text(&r, &text);
+        random_times(&r, &t);
+        if (graph_parse("random", buf_text(&text), text.len, &g, &why) == ERR_OK) {
+            const enum err e = layouts_choose(&g, DTYPE_F32, &c, layout, &cost, &why);
+
+            least = cheapest(&g, &c);
+            if (isinf(least)) {
+                assert_int_equal(e, ERR_UNSUPPORTED);
+                n_impossible++;
+            } else {
+                assert_int_equal(e, ERR_OK);
+                if (cost != least || layouts_price(&g, DTYPE_F32, &c, layout) != least)
+                    fail_msg("chosen %g, priced %g, least %g of\n%s", cost, layouts_price(&g, DTYPE_F32, &c, layout),
+                             least, buf_text(&text));
+                n_compared++;
+            }
+            for (size_t i = 0; i < g.n_nodes; i++)
+                n_shortcuts += g.nodes[i].residual >= 0;
+            graph_fini(&g);
+        }
+        buf_fini(&text);
+    }
+    print_message("%zu graphs compared, %zu impossible, %zu shortcuts\n", n_compared, n_impossible, n_shortcuts);
+    assert_true(n_compared > N_GRAPHS / 3 && n_shortcuts > N_GRAPHS / 2);
+}
+
+static enum err parse(const char *text, struct graph *g)
+{
+    return graph_parse("small", text, strlen(text), g, NULL);
+}
+
+/* t1 in nchw16c is read by two layers that want nchw: one transform, not two. */
+static void a_transform_is_paid_once_for_all_that_want_it(void **state)
+{
+    struct times t = {0};
+    const struct layouts_costs c = {node_time, transform_time, &t};
+    const int layout[] = {0, 3, 0, 0};
+    struct graph g;
+
+    (void)state;
+    assert_int_equal(parse("t0 = input c=16 h=5 w=5\nt1 = conv2d t0 k=16 r=1 s=1\nt2 = conv2d t1 k=16 r=1 s=1\n"
+                           "t3 = conv2d t2 + t1 k=16 r=1 s=1\n",
+                           &g),
+                     ERR_OK);
+    t.transform[0][0][3] = 5;
+    t.transform[1][3][0] = 7;
+    assert_true(layouts_price(&g, DTYPE_F32, &c, layout) == 12);
+    graph_fini(&g);
+}
+
+static void a_slower_layer_is_chosen_where_transforms_would_cost_more(void **state)
+{
+    struct times t = {0};
+    const struct layouts_costs c = {node_time, transform_time, &t};
+    struct graph g;
+    int layout[3];
+    double cost;
+
+    (void)state;
+    assert_int_equal(parse("t0 = input c=16 h=5 w=5\nt1 = conv2d t0 k=16 r=1 s=1\nt2 = conv2d t1 k=16 r=1 s=1\n", &g),
+                     ERR_OK);
+    for (int l = 0; l < GRAPH_LAYOUTS; l++) {
+        t.node[1][l] = l == 1 ? 10 : 12;
+        t.node[2][l] = 20;
+        for (int k = 0; k < GRAPH_LAYOUTS; k++)
+            t.transform[0][l][k] = t.transform[1][l][k] = 3;
+    }
+    assert_int_equal(layouts_choose(&g, DTYPE_F32, &c, layout, &cost, NULL), ERR_OK);
+    assert_true(cost == 32); /* nchw throughout: 12 + 20, not 3 + 10 + 20 */
+    assert_int_equal(layout[1], 0);
+    t.node[1][1] = 8;
+    assert_int_equal(layouts_choose(&g, DTYPE_F32, &c, layout, &cost, NULL), ERR_OK);
+    assert_true(cost == 31); /* 3 + 8 + 20 in nchw4c */
+    assert_int_equal(layout[1], 1);
+    assert_int_equal(layout[2], 1);
+    graph_fini(&g);
+}
+
+static double one(size_t i, int layout, void *arg)
+{
+    (void)arg;
+    return (double)(1 + (i * 7 + (size_t)layout * 3) % 11);
+}
+
+static double two(size_t i, int from, int to, void *arg)
+{
+    (void)arg;
+    return 1 + (double)((i * 5 + (size_t)from * 3 + (size_t)to) % 4);
+}
+
+static void whole_networks_are_solved(void **state)
+{
+    const struct layouts_costs c = {one, two, NULL};
+
+    (void)state;
+    for (const char *const *name = graph_names(); *name; name++) {
+        const struct graph *g;
+        int layout[GRAPH_MAX_NODES];
+        double cost = -1;
+
+        assert_int_equal(graph_find(*name, &g, NULL), ERR_OK);
+        assert_int_equal(layouts_choose(g, DTYPE_F32, &c, layout, &cost, NULL), ERR_OK);
+        assert_true(cost == layouts_price(g, DTYPE_F32, &c, layout));
+        for (int l = 0; l < GRAPH_LAYOUTS; l++) { /* no layout throughout is cheaper */
+            for (size_t i = 0; i < g->n_nodes; i++)
+                layout[i] = graph_node_layouts(g, i, DTYPE_F32) & 1u << l ? l : 0;
+            assert_true(cost <= layouts_price(g, DTYPE_F32, &c, layout));
+        }
+    }
+}
+
+static void a_tensor_of_too_many_readers_is_refused(void **state)
+{
+    const struct layouts_costs c = {one, two, NULL};
+    struct buf text;
+    struct why why = {""};
+    struct graph g;
+    int layout[64];
+    double cost;
+
+    (void)state;
+    buf_init(&text, 8192);
+    buf_puts(&text, "x = input c=16 h=5 w=5\nt = conv2d x k=16 r=1 s=1\na0 = conv2d t k=16 r=1 s=1\n");
+    for (int i = 1; i < 12; i++)
+        buf_printf(&text, "b%d = conv2d t k=16 r=1 s=1\na%d = conv2d b%d + a%d k=16 r=1 s=1\n", i, i, i, i - 1);
+    assert_int_equal(graph_parse("wide", buf_text(&text), text.len, &g, &why), ERR_OK);
+    assert_int_equal(layouts_choose(&g, DTYPE_F32, &c, layout, &cost, &why), ERR_LIMIT);
+    assert_non_null(strstr(why.text, "readers"));
+    graph_fini(&g);
+    buf_fini(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elimination_finds_the_least_of_all_choices),
+        cmocka_unit_test(a_transform_is_paid_once_for_all_that_want_it),
+        cmocka_unit_test(a_slower_layer_is_chosen_where_transforms_would_cost_more),
+        cmocka_unit_test(whole_networks_are_solved),
+        cmocka_unit_test(a_tensor_of_too_many_readers_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

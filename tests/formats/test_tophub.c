@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/* AutoTVM's records as ours and back. Every parsed TopHub record under ${TUNE_TEST_DATA}/tophub goes through as TVM's
+ * own line: it must be a valid config of our template's space with the knobs that were found for it by hand, TVM's
+ * index must come out equal, and the line that is written must say the same. */
+#include "formats/knobs/tvm.h"
+#include "tests/formats/tophub.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/formats/reading.h"
+
+static void write_line(const struct record *r, struct buf *out)
+{
+    struct foreign_row row;
+    struct why why = {""};
+
+    if (map_of("autotvm")->from_record(r, &row, &why))
+        fail_msg("%s: %s", r->workload, why.text);
+    assert_int_equal(foreign_find("autotvm")->write(&row, 1, out, NULL), ERR_OK);
+    foreign_row_fini(&row);
+}
+
+/* The names under which the data has our knobs; others are the same. */
+static const char *our_name(const char *template_id, const char *theirs)
+{
+    static const char *const names[][2] = {{"co_r", "vc"}, {"oh_r", "vh"}, {"ow_r", "vw"}, {"inner_order", "chw"}};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(template_id, "conv2d/spatial_pack") == 0 && strcmp(names[i][0], theirs) == 0)
+            return names[i][1];
+    return theirs;
+}
+
+/* A value of the data as our number: words of loops, orders of three. */
+static double our_value(const cJSON *v)
+{
+    static const char *const words[][2] = {{"none", "0"}, {"unroll", "1"}, {"vec", "2"}, {"hwc", "0"}, {"chw", "1"}};
+
+    for (size_t i = 0; cJSON_IsString(v) && i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(v->valuestring, words[i][0]) == 0)
+            return atof(words[i][1]);
+    if (cJSON_IsArray(v))
+        return 2 * cJSON_GetArrayItem(v, 0)->valuedouble +
+               (cJSON_GetArrayItem(v, 1)->valuedouble > cJSON_GetArrayItem(v, 2)->valuedouble);
+    return v->valuedouble;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Of several values that come to the same kernel our spaces have one; that the other one does is worked out here anew,
+ * from the loops' lengths. `knobs` is ours. */
+static double number_of(const cJSON *knobs, const char *name)
+{
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(knobs, name);
+
+    return cJSON_IsNumber(v) ? v->valuedouble : NAN;
+}
+
+static bool loop_is_one(const cJSON *knobs, const cJSON *workload, const char *name)
+{
+    static const char *const loops[][2] = {{"ann_vh", "vh"}, {"ann_vw", "vw"}, {"ann_vc", "vc"},
+                                           {"ann_c", "c_r"}, {"ann_y", "y_r"}, {"ann_x", "x_r"}};
+    const bool rows = strcmp(name, "unroll_kh") == 0, columns = strcmp(name, "unroll_kw") == 0;
+
+    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++)
+        if (strcmp(name, loops[i][0]) == 0)
+            return number_of(knobs, loops[i][1]) == 1;
+    if (rows || columns)
+        return number_of(workload, rows ? "R" : "S") == 1;
+    return strcmp(name, "chw") == 0 && (number_of(knobs, "vc") == 1 || number_of(knobs, "ann_vc") == 2);
+}
+
+struct counts {
+    size_t n, equal, settled, by_device[4];
+};
+
+/* Passes of the staged loops over c, r and s; 1 each where the form stages all at once. */
+static double passes(const cJSON *record, const cJSON *knobs, const char *size, const char *staged)
+{
+    const cJSON *workload = cJSON_GetObjectItem(record, "workload");
+    const bool channels = strcmp(size, "C") == 0, fours = strstr(tophub_text(record, "tvm_template"), "NCHWc") != NULL;
+    const double n = number_of(workload, size) / (channels ? number_of(workload, "groups") * (fours ? 4 : 1) : 1);
+
+    return n / number_of(knobs, staged);
+}
+
+static bool order_is_free(const cJSON *record, const cJSON *knobs)
+{
+    return passes(record, knobs, "C", "rc_i") == 1 || passes(record, knobs, "R", "ry_i") == 1 ||
+           passes(record, knobs, "S", "rx_i") == 1;
+}
+
+static bool is_one_stage(const cJSON *record, const cJSON *knobs)
+{
+    if (isnan(number_of(knobs, "ry_i"))) /* a matrix: only channels are staged */
+        return true;
+    return passes(record, knobs, "C", "rc_i") == 1 && passes(record, knobs, "R", "ry_i") == 1 &&
+           passes(record, knobs, "S", "rx_i") == 1;
+}
+
+/* Steps that a limit unrolls of batch_gemm's loop over k: the power of two that fits, or all of them explicitly. */
+static double batch_steps(const cJSON *knobs, double limit)
+{
+    const double tile = number_of(knobs, "m_r") * number_of(knobs, "n_r");
+    double steps = 1;
+
+    while (2 * steps * tile <= limit && 2 * steps <= number_of(knobs, "k_i"))
+        steps *= 2;
+    return steps;
+}
+
+/* Do two values of unroll_step make the same loops? `body` is what lies in them. */
+static bool unrolls_alike(const struct record *r, double body, double ours, double theirs)
+{
+    if (strcmp(r->template_id, "batch_gemm/tiled") == 0)
+        return number_of(r->knobs, "unroll_explicit") == 1
+                   ? body <= theirs
+                   : batch_steps(r->knobs, ours) == batch_steps(r->knobs, theirs);
+    return (ours > 0 && body <= ours) == (theirs > 0 && body <= theirs) ||
+           (strcmp(r->template_id, "conv2d/winograd_shared") == 0 && number_of(r->knobs, "rc_i") == 1);
+}
+
+static double quantity_of(const struct record *r, const char *name)
+{
+    struct device_desc d;
+    struct workload w;
+    struct space *s = NULL;
+    struct config c;
+    double v = 0;
+
+    assert_int_equal(device_desc_from_json(r->device, &d, NULL), ERR_OK);
+    assert_int_equal(workload_parse(r->workload, &w, NULL), ERR_OK);
+    assert_int_equal(template_space(template_find(r->template_id), &w, &d, &s, NULL), ERR_OK);
+    assert_int_equal(space_config_from_json(s, r->knobs, &c, NULL), ERR_OK);
+    assert_int_equal(space_eval(s, &c, name, &v), ERR_OK);
+    space_free(s);
+    return v;
+}
+
+static bool comes_to_the_same(const cJSON *record, const struct record *r, const char *name, double ours, double theirs)
+{
+    if (begins(name, "ann_") || begins(name, "unroll_k") || strcmp(name, "chw") == 0)
+        return ours == 0 && loop_is_one(r->knobs, cJSON_GetObjectItem(record, "workload"), name);
+    if (strcmp(name, "unroll_step") == 0)
+        return unrolls_alike(r, quantity_of(r, "body"), ours, theirs);
+    if (strcmp(name, "unroll_explicit") == 0) /* of batch_gemm: no loop is within the limit */
+        return ours == 0 && quantity_of(r, "body") > number_of(cJSON_GetObjectItem(record, "knobs"), "unroll_step");
+    if (strcmp(name, "order") == 0)
+        return order_is_free(record, r->knobs);
+    return begins(name, "dbuf_") && ours == 0 && is_one_stage(record, r->knobs);
+}
+
+static void check_knobs(const cJSON *record, const struct record *r, struct counts *c)
+{
+    const cJSON *v;
+    bool settled = false;
+
+    cJSON_ArrayForEach(v, cJSON_GetObjectItem(record, "knobs"))
+    {
+        const char *name = our_name(r->template_id, v->string);
+        const double ours = number_of(r->knobs, name), theirs = our_value(v);
+
+        if (isnan(ours) || ours == theirs) /* none of ours, or a constant of the form that the reader compares */
+            continue;
+        if (!comes_to_the_same(record, r, name, ours, theirs))
+            fail_msg("%s: %s=%g, the data says %g", r->workload, name, ours, theirs);
+        settled = true;
+    }
+    c->equal += !settled;
+    c->settled += settled;
+}
+
+static void check_is_valid(const struct record *r)
+{
+    struct device_desc d;
+    struct workload w;
+    struct space *s = NULL;
+    struct config config;
+    struct why why = {""};
+    const char *violated = "";
+
+    assert_int_equal(device_desc_from_json(r->device, &d, &why), ERR_OK);
+    assert_int_equal(workload_parse(r->workload, &w, &why), ERR_OK);
+    assert_int_equal(template_space(template_find(r->template_id), &w, &d, &s, &why), ERR_OK);
+    if (space_config_from_json(s, r->knobs, &config, &why) || !space_is_valid(s, &config, &violated))
+        fail_msg("%s: %s%s", r->workload, why.text, violated);
+    space_free(s);
+}
+
+static void check_index(const cJSON *record, const cJSON *entities)
+{
+    const struct tvm_task *t = tvm_task_find(tophub_text(record, "tvm_template"));
+    struct buf text;
+    struct workload w;
+    struct why why = {""};
+    uint64_t index = 0, size = 0;
+
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    tophub_workload(record, &text);
+    assert_int_equal(workload_parse(buf_text(&text), &w, &why), ERR_OK);
+    if (tvm_index(t, &w, entities, &index, &size, &why) ||
+        (double)index != cJSON_GetObjectItem(record, "tvm_index")->valuedouble ||
+        (double)size != cJSON_GetObjectItem(record, "tvm_space_size")->valuedouble)
+        fail_msg("%s: index %llu of %llu, recorded %.0f of %.0f %s", buf_text(&text), (unsigned long long)index,
+                 (unsigned long long)size, cJSON_GetObjectItem(record, "tvm_index")->valuedouble,
+                 cJSON_GetObjectItem(record, "tvm_space_size")->valuedouble, why.text);
+    buf_fini(&text);
+}
+
+/* The two lines as JSON; numbers as they are. */
+static void check_same_line(const char *before, const char *after)
+{
+    cJSON *a = cJSON_Parse(before), *b = cJSON_Parse(after);
+    cJSON *cost_a = cJSON_GetArrayItem(cJSON_GetArrayItem(cJSON_GetObjectItem(a, "result"), 0), 0);
+    cJSON *cost_b = cJSON_GetArrayItem(cJSON_GetArrayItem(cJSON_GetObjectItem(b, "result"), 0), 0);
+
+    assert_true(fabs(cost_a->valuedouble - cost_b->valuedouble) <= 1e-12 * cost_a->valuedouble);
+    cJSON_SetNumberValue(cost_b, cost_a->valuedouble); /* seconds -> ns -> seconds may move the last bit */
+    if (!cJSON_Compare(a, b, true))
+        fail_msg("not the same:\n%s\n%s", before, after);
+    cJSON_Delete(a);
+    cJSON_Delete(b);
+}
+
+/* The record without what it keeps of TVM's line: task, arguments and entities must come out of its own words. Of knobs
+ * that ours has none for the entity may differ, and where one of several equal values was taken. */
+static void check_made_anew(const cJSON *record, struct record *r, const cJSON *entities)
+{
+    struct buf line;
+    cJSON *made;
+    const cJSON *entity;
+    struct reading again;
+
+    cJSON_DeleteItemFromObject(r->device, "tvm");
+    buf_init(&line, 1 << 20);
+    write_line(r, &line);
+    again = read_row("autotvm", buf_text(&line));
+    assert_int_equal(again.e, ERR_OK);
+    assert_string_equal(again.record.workload, r->workload);
+    assert_true(cJSON_Compare(again.record.knobs, r->knobs, true));
+    made = cJSON_Parse(buf_text(&line));
+    cJSON_ArrayForEach(entity, cJSON_GetObjectItem(cJSON_GetObjectItem(made, "config"), "entity"))
+    {
+        const bool swapped = tophub_has_note(record, "ryrx_swapped");
+        const char *name = cJSON_GetArrayItem(entity, 0)->valuestring;
+        const cJSON *before;
+
+        if (strcmp(cJSON_GetArrayItem(entity, 1)->valuestring, "sp") != 0)
+            continue;
+        if (swapped && strncmp(name, "tile_r", 6) == 0 && name[6] != 'c')
+            name = name[6] == 'y' ? "tile_rx" : "tile_ry";
+        cJSON_ArrayForEach(before, entities)
+        {
+            cJSON *a = cJSON_Duplicate(cJSON_GetArrayItem(before, 2), true);
+            cJSON *b = cJSON_Duplicate(cJSON_GetArrayItem(entity, 2), true);
+
+            if (strcmp(cJSON_GetArrayItem(before, 0)->valuestring, name) == 0) {
+                assert_true(cJSON_GetArrayItem(b, 0)->valuedouble == -1);
+                cJSON_SetNumberValue(cJSON_GetArrayItem(a, 0), -1);
+                if (!cJSON_Compare(a, b, true))
+                    fail_msg("%s: another %s", r->workload, name);
+            }
+            cJSON_Delete(a);
+            cJSON_Delete(b);
+        }
+    }
+    record_fini(&again.record);
+    cJSON_Delete(made);
+    buf_fini(&line);
+}
+
+static void check_record(const cJSON *record, void *arg)
+{
+    static const char *const devices[] = {"rk3399", "1080", "1080ti", "titanx"};
+    struct counts *c = arg;
+    cJSON *entities = tophub_entities(record);
+    struct buf line, back, workload;
+    struct reading r;
+
+    buf_init(&line, 1 << 20);
+    buf_init(&back, 1 << 20);
+    buf_init(&workload, WORKLOAD_MAX_TEXT);
+    tophub_line(record, &line);
+    r = read_row("autotvm", buf_text(&line));
+    if (r.e)
+        fail_msg("%s: %s", buf_text(&line), r.why.text);
+    check_knobs(record, &r.record, c);
+    check_is_valid(&r.record);
+    check_index(record, entities);
+    write_line(&r.record, &back);
+    check_same_line(buf_text(&line), buf_text(&back));
+    check_made_anew(record, &r.record, entities);
+    c->n++;
+    for (size_t i = 0; i < 4; i++)
+        c->by_device[i] += strcmp(tophub_text(record, "device"), devices[i]) == 0;
+    record_fini(&r.record);
+    cJSON_Delete(entities);
+    buf_fini(&line);
+    buf_fini(&back);
+    buf_fini(&workload);
+}
+
+static void every_tophub_record_is_a_config_of_ours(void **state)
+{
+    struct counts c = {0};
+
+    (void)state;
+    if (tophub_each(check_record, &c) == 0) {
+        printf("skipped: TUNE_TEST_DATA names no directory with tophub/*.jsonl\n");
+        skip();
+    }
+    printf("%zu TopHub records: %zu with equal knobs, %zu with knobs that come to the same; %zu rk3399, %zu 1080, "
+           "%zu 1080ti, %zu titanx, %zu v100\n",
+           c.n, c.equal, c.settled, c.by_device[0], c.by_device[1], c.by_device[2], c.by_device[3],
+           c.n - c.by_device[0] - c.by_device[1] - c.by_device[2] - c.by_device[3]);
+}
+
+#define MALI "opencl -device=mali -model=rk3399"
+#define LINE(target, task, args, entity, result)                                                                       \
+    "{\"input\":[\"" target "\",\"" task "\"," args                                                                    \
+    ",{}],\"config\":{\"index\":0,\"code_hash\":null,\"entity\":[" entity "]},\"result\":" result                      \
+    ",\"version\":0.2,\"tvm_version\":\"0.9.0\"}"
+#define OK "[[0.001],0,1.0,2.0]"
+#define DENSE "[[\"TENSOR\",[1,64],\"float32\"],[\"TENSOR\",[48,64],\"float32\"],null,\"float32\"]"
+#define SPLIT_Y "[\"tile_y\",\"sp\",[-1,1,1]]"
+#define SPLIT_X "[\"tile_x\",\"sp\",[-1,4,4]]"
+#define UNROLL_C "[\"c_unroll\",\"sp\",[-1,8]]"
+#define KNOBS SPLIT_Y "," SPLIT_X "," UNROLL_C
+
+static const struct {
+    const char *line, *words;
+} refused[] = {
+    {LINE(MALI, "conv3d_ncdhw.cuda", DENSE, KNOBS, OK), "conv3d_ncdhw.cuda: no template"},
+    {LINE("llvm -mcpu=x", "dense.mali", DENSE, KNOBS, OK), "target \"llvm -mcpu=x\""},
+    {LINE("", "dense.mali", DENSE, KNOBS, OK), "target \"\""},
+    {LINE(MALI, "dense.mali", "[[\"TENSOR\",[1,64],\"float32\"]]", KNOBS, OK), "with 1 arguments: expected 4"},
+    {LINE(MALI, "dense.mali", DENSE, SPLIT_Y "," SPLIT_X ",[\"c_unroll\",\"zz\",[-1,8]]", OK), "unknown kind \"zz\""},
+    {LINE(MALI, "dense.mali", DENSE, SPLIT_Y "," SPLIT_X ",[\"c_unroll\",\"ot\",8]", OK), "expected sp"},
+    {LINE(MALI, "dense.mali", DENSE, SPLIT_Y "," SPLIT_X, OK), "without entity c_unroll"},
+    {LINE(MALI, "dense.mali", DENSE, KNOBS "," UNROLL_C, OK), "c_unroll twice"},
+    {LINE(MALI, "dense.mali", DENSE, KNOBS ",[\"tile_z\",\"sp\",[1]]", OK), "no knob tile_z"},
+    {LINE(MALI, "dense.mali", DENSE, SPLIT_Y "," UNROLL_C ",[\"tile_x\",\"sp\",[-1,5,4]]", OK), "does not split 48"},
+    {LINE(MALI, "dense.mali", DENSE, SPLIT_Y "," UNROLL_C ",[\"tile_x\",\"sp\",[4,4,4]]", OK), "does not split 48"},
+    {LINE(MALI, "dense.mali", DENSE, SPLIT_Y "," UNROLL_C ",[\"tile_x\",\"sp\",[-1,4]]", OK), "does not split 48"},
+    {LINE(MALI, "dense.mali", DENSE, SPLIT_Y "," UNROLL_C ",[\"tile_x\",\"sp\",[-1,-4,-4]]", OK), "does not split 48"},
+    {LINE(MALI, "dense.mali", DENSE, SPLIT_Y "," UNROLL_C ",[\"tile_x\",\"sp\",\"x\"]", OK), "does not split 48"},
+    {LINE(MALI, "dense.mali", "[[\"TENSOR\",[1,64],\"uint8\"],[\"TENSOR\",[48,64],\"uint8\"],null,\"int32\"]", KNOBS,
+          OK),
+     "dtype uint8"},
+    {LINE(MALI, "dense.mali", "[[\"TENSOR\",[1,64],\"float16\"],[\"TENSOR\",[48,64],\"float16\"],null,\"float32\"]",
+          KNOBS, OK),
+     "an output of float32"},
+    {LINE(MALI, "dense.mali", "[[\"TENSOR\",[1,64],\"float32\"],[\"TENSOR\",[48,32],\"float32\"],null,\"float32\"]",
+          KNOBS, OK),
+     "terms differ"},
+    {LINE(MALI, "dense.mali", "[[\"TENSOR\",[1e300,64],\"float32\"],[\"TENSOR\",[48,64],\"float32\"],null,\"float32\"]",
+          KNOBS, OK),
+     "whole sizes"},
+    {LINE(MALI, "dense.mali", "[[\"TENSOR\",[1,64,1,1,1,1,1,1],\"float32\"],0,null,\"float32\"]", KNOBS, OK), "sizes"},
+};
+
+static void what_has_no_words_here_is_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        struct reading r = read_row("autotvm", refused[i].line);
+
+        if (r.e == ERR_OK || !strstr(r.why.text, refused[i].words) || strchr(r.why.text, '\n'))
+            fail_msg("%s: %s", refused[i].line, r.e ? r.why.text : "was taken");
+    }
+}
+
+static struct record dense_record(void)
+{
+    struct reading r = read_row("autotvm", LINE(MALI, "dense.mali", DENSE, KNOBS, OK));
+
+    if (r.e)
+        fail_msg("%s", r.why.text);
+    return r.record;
+}
+
+static void a_line_becomes_a_record_with_time_knobs_and_device(void **state)
+{
+    struct record r = dense_record();
+    struct device_desc d;
+
+    (void)state;
+    assert_string_equal(r.workload, "dense f32 m=1 n=48 k=64");
+    assert_string_equal(r.template_id, "dense/dense");
+    assert_string_equal(r.key, "rk3399-mali");
+    assert_string_equal(r.fingerprint.hex, "");
+    assert_string_equal(r.program.hex, "");
+    assert_string_equal(r.purpose, "search");
+    assert_true(r.time_ns == 1e6);
+    assert_true(number_of(r.knobs, "n_t") == 4 && number_of(r.knobs, "n_r") == 4 &&
+                number_of(r.knobs, "k_unroll") == 8);
+    assert_int_equal(device_desc_from_json(r.device, &d, NULL), ERR_OK);
+    assert_string_equal(d.name, "Mali-T860");
+    assert_int_equal(d.max_work_group, 256);
+    record_fini(&r);
+}
+
+/* ours -> AutoTVM -> ours: to the byte. */
+static void a_record_of_ours_comes_back_as_it_went(void **state)
+{
+    struct record r = dense_record();
+    struct buf line, before, after;
+    struct reading back;
+
+    (void)state;
+    cJSON_DeleteItemFromObject(r.device, "tvm");
+    cJSON_DeleteItemFromObject(r.device, "target");
+    strcpy(r.id, "0123");
+    strcpy(r.job, "a job");
+    strcpy(r.purpose, "final");
+    r.fingerprint = sha256_of("f", 1);
+    r.program = sha256_of("p", 1);
+    r.lnratio = -0.25;
+    r.seed = 17;
+    buf_init(&line, 1 << 20);
+    buf_init(&before, 1 << 20);
+    buf_init(&after, 1 << 20);
+    assert_int_equal(record_print(&r, &before), ERR_OK);
+    write_line(&r, &line);
+    back = read_row("autotvm", buf_text(&line));
+    assert_int_equal(back.e, ERR_OK);
+    assert_int_equal(record_print(&back.record, &after), ERR_OK);
+    assert_string_equal(buf_text(&after), buf_text(&before));
+    record_fini(&back.record);
+    record_fini(&r);
+    buf_fini(&line);
+    buf_fini(&before);
+    buf_fini(&after);
+}
+
+/* What TVM or a person changed afterwards counts, not the copy of what it was. */
+static void a_changed_line_is_believed(void **state)
+{
+    struct record r = dense_record();
+    struct buf line;
+    struct reading back;
+    char *at;
+
+    (void)state;
+    cJSON_DeleteItemFromObject(r.device, "tvm");
+    strcpy(r.job, "a job");
+    buf_init(&line, 1 << 20);
+    write_line(&r, &line);
+    at = strstr(line.data, "[-1,8]");
+    assert_non_null(at);
+    memcpy(at, "[-1,4]", 6);
+    back = read_row("autotvm", buf_text(&line));
+    assert_int_equal(back.e, ERR_OK);
+    assert_true(number_of(back.record.knobs, "k_unroll") == 4);
+    assert_string_equal(back.record.job, "");
+    record_fini(&back.record);
+    record_fini(&r);
+    buf_fini(&line);
+}
+
+static enum err try_write(struct record *r, struct why *why)
+{
+    struct foreign_row row;
+    const enum err e = map_of("autotvm")->from_record(r, &row, why);
+
+    foreign_row_fini(&row);
+    return e;
+}
+
+static void what_tvm_cannot_hold_is_refused(void **state)
+{
+    struct record r = dense_record();
+    struct why why = {""};
+
+    (void)state;
+    cJSON_DeleteItemFromObject(r.device, "tvm");
+    cJSON_SetNumberValue(cJSON_GetObjectItem(r.knobs, "n_t"), 32); /* a tail: 32 x 4 on 48 */
+    assert_int_equal(try_write(&r, &why), ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "tiles of 128 on an axis of 48"));
+    cJSON_SetNumberValue(cJSON_GetObjectItem(r.knobs, "n_t"), 4);
+    assert_int_equal(try_write(&r, &why), ERR_OK);
+    strcpy(r.template_id, "dense/gemm_tiled");
+    assert_int_equal(try_write(&r, &why), ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "TVM has no task for dense/gemm_tiled"));
+    strcpy(r.template_id, "dense/dense");
+    r.status = STATUS_LOST;
+    assert_int_equal(try_write(&r, &why), ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "lost"));
+    record_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_becomes_a_record_with_time_knobs_and_device),
+        cmocka_unit_test(what_has_no_words_here_is_told),
+        cmocka_unit_test(a_record_of_ours_comes_back_as_it_went),
+        cmocka_unit_test(a_changed_line_is_believed),
+        cmocka_unit_test(what_tvm_cannot_hold_is_refused),
+        cmocka_unit_test(every_tophub_record_is_a_config_of_ours),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "search/learn/judge.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void is(double got, double expected)
+{
+    if (!(fabs(got - expected) < 1e-9))
+        fail_msg("got %.12g, expected %.12g", got, expected);
+}
+
+/* Orders published with the recorded sets' definitions. */
+static void rows_are_ordered_by_splitmix64(void **state)
+{
+    static const uint32_t first[10] = {3, 5, 7, 4, 1, 2, 8, 9, 6, 0}, second[10] = {6, 1, 7, 5, 4, 9, 8, 3, 2, 0};
+    uint32_t order[10];
+
+    (void)state;
+    assert_int_equal(judge_order(order, 10, 0), ERR_OK);
+    assert_memory_equal(order, first, sizeof order);
+    assert_int_equal(judge_order(order, 10, 1), ERR_OK);
+    assert_memory_equal(order, second, sizeof order);
+}
+
+static void a_perfect_ranking_has_full_marks(void **state)
+{
+    double times[200], out[N_MEASURES];
+    float scores[200];
+
+    (void)state;
+    for (size_t i = 0; i < 200; i++) {
+        times[i] = 1 + (double)((i * 77) % 200);
+        scores[i] = (float)times[i];
+    }
+    assert_int_equal(judge(times, scores, 200, INFINITY, out), ERR_OK);
+    is(out[MEASURE_SPEARMAN], 1);
+    is(out[MEASURE_RECALL1], 1);
+    is(out[MEASURE_RECALL5], 1);
+    is(out[MEASURE_REGRET1], 1);
+    is(out[MEASURE_FAIL32], 0);
+    is(out[MEASURE_FOUND32], 1);
+}
+
+static void measures_are_what_their_definitions_say(void **state)
+{
+    /* By score: 4, fails, 2, 1, 8. */
+    const double times[] = {2, 8, NAN, 4, 1};
+    const float scores[] = {.3f, .9f, .2f, .1f, .4f};
+    double out[N_MEASURES];
+
+    (void)state;
+    assert_int_equal(judge(times, scores, 5, 3, out), ERR_OK);
+    /* ok rows by time 1 2 4 8 have score ranks 2 1 0 3: 1 - 6 * (4 + 0 + 4 + 0) / (4 * 15) */
+    is(out[MEASURE_SPEARMAN], 1 - 48.0 / 60);
+    is(out[MEASURE_RECALL1], 0); /* the first one is not the fastest */
+    is(out[MEASURE_REGRET1], 4);
+    is(out[MEASURE_REGRET8], 1);
+    is(out[MEASURE_FAIL32], 0.2);
+    is(out[MEASURE_FOUND32], 1);
+}
+
+static void a_first_pick_that_fails_counts_as_the_slowest(void **state)
+{
+    const double times[] = {2, NAN, 10};
+    const float scores[] = {2, 1, 3};
+    double out[N_MEASURES];
+
+    (void)state;
+    assert_int_equal(judge(times, scores, 3, INFINITY, out), ERR_OK);
+    is(out[MEASURE_REGRET1], 5);
+}
+
+static void equal_scores_rank_by_row_and_correlate_with_nothing(void **state)
+{
+    const double times[] = {3, 1, 2};
+    const float scores[] = {0, 0, 0};
+    double out[N_MEASURES];
+
+    (void)state;
+    assert_int_equal(judge(times, scores, 3, INFINITY, out), ERR_OK);
+    is(out[MEASURE_SPEARMAN], 0);
+    is(out[MEASURE_REGRET1], 3);
+}
+
+static void regrets_are_averaged_by_their_logarithms(void **state)
+{
+    const double values[] = {1, 4};
+
+    (void)state;
+    is(measure_mean(MEASURE_REGRET32, values, 2), 2);
+    is(measure_mean(MEASURE_FOUND32, values, 2), 2);
+    is(measure_mean(MEASURE_RECALL1, values, 2), 2.5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_ordered_by_splitmix64),
+        cmocka_unit_test(a_perfect_ranking_has_full_marks),
+        cmocka_unit_test(measures_are_what_their_definitions_say),
+        cmocka_unit_test(a_first_pick_that_fails_counts_as_the_slowest),
+        cmocka_unit_test(equal_scores_rank_by_row_and_correlate_with_nothing),
+        cmocka_unit_test(regrets_are_averaged_by_their_logarithms),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -606,7 +606,10 @@ static int renew(struct workshop *w)
     e = client_call(w->enlist.client, "build_renew", args, NULL, 0, &reply, NULL, NULL);
     if (e == ERR_NOT_FOUND)
         enlist_again(&w->enlist); /* the tracker was restarted while all threads were at work */
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(reply, "lost")) drop(w, item);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(reply, "lost"))
+    {
+        drop(w, item);
+    }
     cJSON_Delete(reply);
     return n_held;
 }

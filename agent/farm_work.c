@@ -26,9 +26,10 @@ static void warm_anchor(struct farm *f, int i_builder, const struct trial *t)
 
 static struct trial *remove_at(struct queue *q, int i)
 {
-    struct trial *t = q->trials[i];
+    struct trial *t;
 
     assert(i >= 0 && i < q->n);
+    t = q->trials[i];
     q->n--;
     memmove(&q->trials[i], &q->trials[i + 1], (size_t)(q->n - i) * sizeof *q->trials);
     return t;

@@ -370,11 +370,12 @@ static void warn_first_death(const struct rig *r, const struct trial *t, const s
 
 void rig_verify(struct rig *r, int i_builder, struct trial *t)
 {
-    struct rig_builder *b = &r->builders[i_builder];
     struct sandbox_end end = {.fate = SANDBOX_DIED};
+    struct rig_builder *b;
     cJSON *reply = NULL;
 
     assert(i_builder >= 0 && i_builder < r->n_builders);
+    b = &r->builders[i_builder];
     if (t->finished)
         return;
     ask_verify(r, b, t, t->program_name.hex, t->sheet_name.hex, &reply, &end);

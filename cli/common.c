@@ -453,7 +453,9 @@ void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *
 static void print_results(struct session *s, struct progress *p, enum session_end end)
 {
     const struct joblog *log = s->o.log;
-    const bool has_lines = log && log->n_seen, has_best = log && best_n(log->best); /* else there is no such file */
+    /* NULL: there is no such file */
+    const char *lines = log && log->n_seen ? log->path : NULL;
+    const char *best = log && best_n(log->best) ? log->best_path : NULL;
     struct buf text;
 
     if (p->mode == PROGRESS_JSON) {
@@ -471,7 +473,7 @@ static void print_results(struct session *s, struct progress *p, enum session_en
         return;
     }
     buf_init(&text, (size_t)4 << 20);
-    table_print(s->o.job, s->tasks, s->n_tasks, has_lines ? log->path : NULL, has_best ? log->best_path : NULL, &text);
+    table_print(s->o.job, s->tasks, s->n_tasks, lines, best, &text);
     fputs(buf_text(&text), log && log->is_stdout ? stderr : stdout);
     buf_fini(&text);
 }

@@ -124,7 +124,10 @@ static void write_head(const struct logtable *t, struct buf *out)
     const cJSON *knob;
 
     assert(t->n > 0);
-    cJSON_ArrayForEach(knob, t->rows[0].knobs) buf_printf(out, "%s,", knob->string);
+    cJSON_ArrayForEach(knob, t->rows[0].knobs)
+    {
+        buf_printf(out, "%s,", knob->string);
+    }
     for (size_t i = 0; i < N_LATE; i++)
         if (t->has_late[i])
             buf_printf(out, "%s,", late_names[i]);

@@ -15,7 +15,7 @@ void tree_fini(struct tree *t)
 
 size_t tree_depth(const struct tree *t)
 {
-    uint16_t depth[TREE_MAX_LEAVES]; /* of each node: children stand behind their node */
+    uint16_t depth[TREE_MAX_LEAVES] = {0}; /* of each node: children stand behind their node */
     size_t most = 0;
 
     assert(t->n_nodes < TREE_MAX_LEAVES);

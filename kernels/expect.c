@@ -115,7 +115,8 @@ float *expected_data(const struct tensor *t, bool exact, const struct blobs *blo
 {
     const size_t n = (size_t)t->n_elems;
     float *out = malloc(n * sizeof *out);
-    void *stored = t->dtype == DTYPE_F32 ? out : malloc(n * dtype_bytes(t->dtype));
+    void *stored = t->dtype == DTYPE_F32 ? out // cppcheck-suppress uninitdata ; it is filled below
+                                         : malloc(n * dtype_bytes(t->dtype));
 
     if (!out || !stored || fill_elems(exact ? &t->exact : &t->random, t->dtype, stored, t->n_elems, blobs)) {
         if (stored != out)

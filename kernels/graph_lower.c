@@ -384,7 +384,7 @@ size_t lowered_plan_memory(struct lowered_tensor *tensors, size_t n, int n_steps
         }
         if (slot_bytes[best] < t->n_bytes)
             slot_bytes[best] = t->n_bytes;
-        assert(slot_bytes[best] >= t->n_bytes && best < (int)n_slots);
+        assert(best < (int)n_slots && slot_bytes[best] >= t->n_bytes);
         assert(t->first <= t->last && is_free(tensors, i, best, t->first)); /* no live tensor is there */
         t->i_slot = best;
     }

@@ -120,7 +120,7 @@ static bool in_range(enum arg_kind kind, int64_t v)
 static enum err check_bumps(const struct program_launch *l, const struct program_arg *a, const int64_t *counts,
                             int depth, struct why *why)
 {
-    int64_t least = a->integer, most = a->integer;
+    int64_t least = a->integer, most = least;
 
     for (int i = 0; i < PROGRAM_MAX_NEST; i++) {
         if (a->bump[i] < -MAX_BUMP || a->bump[i] > MAX_BUMP)

@@ -125,7 +125,7 @@ static enum err grant(struct call *c, struct agent *a, const struct next_build *
 
 static enum err builder_of(struct call *c, struct agent **a)
 {
-    const char *nonce;
+    const char *nonce = NULL;
     enum err e = agent_of(c, a);
 
     if (!e)
@@ -280,7 +280,7 @@ static enum err accept(struct call *c, struct build *b, const char *status, cons
 
 enum err op_build_result(struct call *c)
 {
-    const cJSON *object;
+    const cJSON *object = NULL;
     const char *status;
     struct buf blobs, body;
     struct build *b;

@@ -149,7 +149,9 @@ static void print_builders(const cJSON *list, int64_t now_ms, struct buf *out)
         buf_printf(out, "%-*s %-9s %6.0f s %6.0f %6.0f  %-12s", wide, text_of(b, "agent"), text_of(b, "state"),
                    age_s > 0 ? age_s : 0, number_of(b, "done"), number_of(b, "failed"), text_of(b, "compiler"));
         cJSON_ArrayForEach(arch, cJSON_GetObjectItemCaseSensitive(b, "arches"))
+        {
             buf_printf(out, " %s", cJSON_IsString(arch) ? arch->valuestring : "");
+        }
         buf_puts(out, "\n");
     }
 }

@@ -197,10 +197,10 @@ static enum err recurrent(const struct workload *w, const struct rnn_shape *s, s
     struct part parts[EXPECT_MAX_OUTPUTS];
     struct program_fold fold = {0};
     int64_t *cols = calloc((size_t)s->b + 1, sizeof *cols), n_cols;
-    enum err failed = cols ? ERR_OK : ERR_NOMEM;
+    enum err failed = ERR_OK;
 
-    if (failed)
-        return failed;
+    if (!cols)
+        return ERR_NOMEM;
     n_cols = choose_columns(s, e, w->op->flops(w), cols);
     if (e->mode == EXPECT_FOLDED) {
         fold = fold_columns(w, s, e);

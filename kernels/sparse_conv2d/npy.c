@@ -157,7 +157,7 @@ static enum err read_header(struct scan *s, struct header *h, struct why *why)
 
 static float element(const struct header *h, const unsigned char *at)
 {
-    unsigned char b[8];
+    unsigned char b[8] = {0};
     uint16_t half;
     float f;
     double d;

@@ -137,11 +137,12 @@ static enum err grid_text(const struct spec *s, const cJSON *kernel, int axis, c
 {
     static const char *const members[3] = {"GridDivX", "GridDivY", "GridDivZ"};
     static const char *const blocks[3] = {"block_size_x", "block_size_y", "block_size_z"};
-    const cJSON *list = spec_member(kernel, members[axis]), *item;
+    const cJSON *list, *item;
 
+    assert(axis >= 0 && axis < 3);
+    list = spec_member(kernel, members[axis]);
     if (list && !cJSON_IsArray(list))
         return why_set(why, ERR_INPUT, "%s: expected an array", where);
-    assert(axis >= 0 && axis < 3);
     if ((size_t)axis >= s->n_problem)
         return buf_puts(out, "1");
     buf_printf(out, "ceil_div(ProblemSize[%d], 1", axis);
@@ -613,10 +614,10 @@ enum err spec_open(const char *closed, size_t n, const struct blobs *files, stru
     struct spec *s = calloc(1, sizeof *s);
     cJSON *job = NULL;
     const cJSON *list = NULL;
-    enum err e = s ? ERR_OK : why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+    enum err e;
 
-    if (e)
-        return e;
+    if (!s)
+        return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     buf_init(&s->notes, 16384);
     blobs_init(&s->files, 4 * SPEC_MAX_DATA_BYTES);
     e = spec_parse_closed(closed, n, &job, &list, why);

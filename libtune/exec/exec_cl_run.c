@@ -133,7 +133,7 @@ static enum exec_status exec_cl_enqueue(struct exec_cl_job *j)
     struct exec_cl *s = j->op->s;
     cl_event event = NULL;
     enum exec_status status = exec_cl_wait(j);
-    j->event = &event;
+    j->event = &event; // cppcheck-suppress autoVariables ; set back before this call ends
     j->n_left = j->pack ? j->op->layout.n_pack : j->op->layout.n_run;
     for (int i = 0; i < j->op->plan->n_buffers; i++) {
         j->n_left += exec_cl_fills(j, i);

@@ -44,7 +44,7 @@ static enum exec_status exec_cu_find(void *library, const char *name, struct exe
     void *found[EXEC_CU_N_CALLS];
     for (size_t i = 0; i < EXEC_CU_N_CALLS; i++) {
         found[i] = dlsym(library, exec_cu_names[i]);
-        if (found[i] == NULL && i < EXEC_CU_N_NEEDED) {
+        if (i < EXEC_CU_N_NEEDED && found[i] == NULL) {
             return exec_fail(words, EXEC_NO_DEVICE, "%s has no %s: a driver of CUDA 10 or newer is needed", name,
                              exec_cu_names[i]);
         }

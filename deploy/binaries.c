@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deploy/binaries.h"
 
-#include "libtune/exec/common.h"
+#include "exec/common.h"
 #include "runtime/device.h"
 #include "runtime/opencl_binary.h"
 #include "deploy/cuda.h"

@@ -6,7 +6,7 @@
 
 #include "core/buf.h"
 #include "core/hash.h"
-#include "libtune/exec/plan.h"
+#include "exec/plan.h"
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 
 #include "core/blobs.h"
 #include "libtune/choice.h"
-#include "libtune/plan_of.h"
+#include "runtime/plan_of.h"
 #include "logs/record.h"
 #include "runtime/device_desc.h"
 #include "runtime/program.h"

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Files of libtune/exec in the order in which they lean on each other, then those of libtune/bundle. */
+/* Files of exec/ in the order in which they lean on each other, then those of libtune/bundle. */
 static const char *const opencl_parts[] = {"plan.h",        "common.h",         "common.c",         "device.h",
                                            "exec_cl.h",     "exec_cl_parts.h",  "exec_cl.c",        "exec_cl_op.c",
                                            "exec_cl_run.c", "exec_cl_device.h", "exec_cl_device.c", NULL};

@@ -123,7 +123,7 @@ enum err deploy_text_part(const struct deploy_set *s, const char *file, struct b
     for (const char *at = f->text, *end = f->text + f->n_bytes; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const size_t n = (size_t)((newline != NULL ? newline + 1 : end) - at);
-        if (strncmp(at, "#include \"libtune/", 18) != 0 && !names_licence(at)) {
+        if (strncmp(at, "#include \"exec/", 15) != 0 && !names_licence(at)) {
             put_line(s, at, n, out);
         }
         at += n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libtune/tune_parts.h"
 
-#include "libtune/exec/exec_cl.h"
+#include "exec/exec_cl.h"
 #include "runtime/given.h"
 
 static enum exec_status op_open(void *session, const struct exec_plan *plan, struct exec_words *words, void **out)

@@ -4,7 +4,7 @@
 #define TUNE_LIBTUNE_TUNE_PARTS_H
 
 #include "libtune/choice.h"
-#include "libtune/exec/plan.h"
+#include "exec/plan.h"
 #include "libtune/tune.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libtune/tune_parts.h"
 
-#include "libtune/plan_of.h"
+#include "runtime/plan_of.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #ifndef TUNE_RUNTIME_OPENCL_H
 #define TUNE_RUNTIME_OPENCL_H
 
+#include "exec/cl_calls.h"
 #include "runtime/device.h"
-#include "runtime/opencl_api.h"
 
 #define OPENCL_QUEUES 8
 
@@ -18,6 +18,9 @@ struct device {
     cl_mem arrived;    /* a whole number for it */
     bool poison_tried;
 };
+
+/* Loads the OpenCL library, once a process. ERR_NOT_FOUND, naming what is missing. */
+enum err opencl_api_load(struct why *why);
 
 /* "CL_OUT_OF_RESOURCES" or "CL error -123". */
 const char *opencl_error_name(cl_int error);

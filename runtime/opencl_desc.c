@@ -86,6 +86,13 @@ enum err opencl_failed(struct why *why, enum err e, const char *call, cl_int err
     return why_set(why, e, "%s: %s", call, opencl_error_name(error));
 }
 
+enum err opencl_api_load(struct why *why)
+{
+    struct exec_words words = {""};
+
+    return exec_cl_load(&words) == EXEC_OK ? ERR_OK : why_set(why, ERR_NOT_FOUND, "%s", words.text);
+}
+
 static enum err platforms(cl_platform_id out[MAX_PLATFORMS], cl_uint *n, struct why *why)
 {
     const enum err e = opencl_api_load(why);

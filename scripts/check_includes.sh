@@ -14,14 +14,15 @@ allowed() {
     search_space) echo "core/ search_space/" ;;
     cost_model) echo "core/ cost_model/" ;;
     logs) echo "core/ logs/" ;;
-    runtime) echo "core/ runtime/" ;;
+    exec) echo "exec/" ;;
+    runtime) echo "core/ exec/ runtime/" ;;
     kernels) echo "core/ search_space/ kernels/ $program" ;;
-    libtune) echo "core/ search_space/ logs/ runtime/ kernels/ libtune/" ;;
+    libtune) echo "core/ search_space/ logs/ exec/ runtime/ kernels/ libtune/" ;;
     tracker) echo "core/ tracker/" ;;
     agent) echo "core/ runtime/ logs/ agent/ $wire" ;;
     search) echo "core/ search_space/ cost_model/ search/" ;;
     formats) echo "core/ search_space/ logs/ kernels/ formats/ $program" ;;
-    deploy) echo "core/ logs/ runtime/ kernels/ libtune/ formats/ deploy/" ;;
+    deploy) echo "core/ logs/ exec/ runtime/ kernels/ libtune/ formats/ deploy/" ;;
     tuner) echo "core/ search_space/ logs/ runtime/ kernels/ search/ formats/ tuner/ $wire" ;;
     cli) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ search/ formats/ deploy/ tuner/ cli/ $wire" ;;
     esac

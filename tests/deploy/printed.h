@@ -3,9 +3,9 @@
 #ifndef TUNE_TESTS_DEPLOY_PRINTED_H
 #define TUNE_TESTS_DEPLOY_PRINTED_H
 
-#include "libtune/exec/device.h"
-#include "libtune/exec/network.h"
-#include "libtune/exec/plan.h"
+#include "exec/device.h"
+#include "exec/network.h"
+#include "exec/plan.h"
 
 #include <stddef.h>
 

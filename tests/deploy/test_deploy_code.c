@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What --binaries asks for, and the code that it makes. */
-#include "libtune/exec/common.h"
+#include "exec/common.h"
 #include "deploy/binaries.h"
 
 #include <setjmp.h>

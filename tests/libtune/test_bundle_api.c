@@ -2,8 +2,8 @@
 /* The functions of a bundle as deploy writes them (api.c, api_cl.c, with NAME as its name), on an executor that only
  * notes what it is asked: ops opened once a plan, weights of another layer or of an earlier time refused, nothing left
  * behind. */
-#include "libtune/exec/exec_cl.h"
-#include "libtune/exec/exec_cl_device.h"
+#include "exec/exec_cl.h"
+#include "exec/exec_cl_device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

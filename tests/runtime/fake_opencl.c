@@ -414,7 +414,7 @@ void fake_opencl_begin(void)
 {
     (void)opencl_api_load(NULL); /* once a process: it would put the loaded calls back */
     memset(&fake, 0, sizeof fake);
-    /* the names of the calls are those of what was loaded: opencl_api.h */
+    /* the names of the calls are those of what was loaded: exec/cl_calls.h */
     clGetPlatformIDs = get_platform_ids;
     clGetPlatformInfo = get_platform_info;
     clGetDeviceIDs = get_device_ids;

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* common.c - words, layouts and the order of launches. */
+#include "exec/common.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+EXEC_API enum exec_status exec_fail(struct exec_words *words, enum exec_status s, const char *format, ...)
+{
+    va_list args;
+    if (words != NULL) {
+        va_start(args, format);
+        (void)vsnprintf(words->text, sizeof words->text, format, args);
+        va_end(args);
+    }
+    return s;
+}
+
+EXEC_API uint64_t exec_sum(const unsigned char *bytes, size_t n_bytes)
+{
+    uint64_t sum = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < n_bytes; i++) {
+        sum = (sum ^ bytes[i]) * UINT64_C(1099511628211);
+    }
+    return sum;
+}
+
+EXEC_API int exec_is_whole(const struct exec_binary *b)
+{
+    return b->sum == 0 || exec_sum(b->bytes, b->n_bytes) == b->sum;
+}
+
+EXEC_API int64_t exec_arg_value(const struct exec_arg *a, const int64_t *iteration)
+{
+    int64_t value = a->integer;
+    for (int d = 0; d < EXEC_NEST; d++) {
+        value += a->bump[d] * iteration[d];
+    }
+    return value;
+}
+
+EXEC_API int exec_arg_bumps(const struct exec_arg *a)
+{
+    for (int d = 0; d < EXEC_NEST; d++) {
+        if (a->bump[d] != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ---- the order of launches ---- */
+
+struct exec_walking {
+    const struct exec_plan *plan;
+    int pack;
+    enum exec_status (*each)(int i_launch, const int64_t *iteration, void *arg);
+    void *arg;
+    int64_t iteration[EXEC_NEST];
+};
+
+/* Launches first .. last; the loops among them begin at i_loop. */
+static enum exec_status exec_walk_range(struct exec_walking *w, int first, int last, int i_loop, int depth)
+{
+    const struct exec_plan *plan = w->plan;
+    enum exec_status s = EXEC_OK;
+    for (int i = first; s == EXEC_OK && i <= last; i++) {
+        while (i_loop < plan->n_loops && plan->loops[i_loop].first < i) {
+            i_loop++;
+        }
+        if (plan->launches[i].pack != w->pack) {
+            continue;
+        }
+        if (i_loop == plan->n_loops || plan->loops[i_loop].first != i || depth == EXEC_NEST) {
+            s = w->each(i, w->iteration, w->arg);
+            continue;
+        }
+        for (int64_t n = 0; s == EXEC_OK && n < plan->loops[i_loop].count; n++) {
+            w->iteration[depth] = n;
+            s = exec_walk_range(w, i, plan->loops[i_loop].last, i_loop + 1, depth + 1);
+        }
+        w->iteration[depth] = 0;
+        i = plan->loops[i_loop].last;
+    }
+    return s;
+}
+
+EXEC_API enum exec_status exec_walk(const struct exec_plan *plan, int pack,
+                                    enum exec_status (*each)(int i_launch, const int64_t *iteration, void *arg),
+                                    void *arg)
+{
+    struct exec_walking w = {plan, pack, each, arg, {0}};
+    return exec_walk_range(&w, 0, plan->n_launches - 1, 0, 0);
+}
+
+static enum exec_status exec_count_one(int i_launch, const int64_t *iteration, void *arg)
+{
+    (void)i_launch;
+    (void)iteration;
+    ++*(int64_t *)arg;
+    return EXEC_OK;
+}
+
+/* ---- where buffers live ---- */
+
+static void exec_mark_uses(const struct exec_plan *plan, struct exec_spot *spots)
+{
+    for (int i = 0; i < plan->n_launches; i++) {
+        const struct exec_launch *l = &plan->launches[i];
+        for (int j = 0; j < l->n_args; j++) {
+            if (l->args[j].kind == EXEC_ARG_BUFFER) {
+                struct exec_spot *spot = &spots[l->args[j].integer];
+                spot->in_pack |= l->pack;
+                spot->in_run |= !l->pack;
+            }
+        }
+    }
+}
+
+static enum exec_place exec_place_of(const struct exec_buffer *b, const struct exec_spot *spot)
+{
+    if (b->role == EXEC_INPUT || b->role == EXEC_WEIGHT || b->role == EXEC_OUTPUT) {
+        return EXEC_TENSOR;
+    }
+    if (!spot->in_pack && !spot->in_run) {
+        return EXEC_NOWHERE;
+    }
+    if (spot->in_pack) {
+        return spot->in_run ? EXEC_OF_WEIGHTS : EXEC_OF_SESSION;
+    }
+    if (!b->each_run && (b->fill != EXEC_FILL_NONE || b->role == EXEC_STATE)) {
+        return EXEC_OF_OP;
+    }
+    return EXEC_OF_SESSION;
+}
+
+/* Slots go by size within a phase, so that plans share the large ones with each other: the rank of buffer i. */
+static int exec_slot_of(const struct exec_plan *plan, const struct exec_spot *spots, int i)
+{
+    int rank = 0;
+    for (int j = 0; j < plan->n_buffers; j++) {
+        const size_t bytes = plan->buffers[j].n_bytes, own = plan->buffers[i].n_bytes;
+        if (spots[j].place == EXEC_OF_SESSION && spots[j].in_pack == spots[i].in_pack) {
+            rank += bytes > own || (bytes == own && j < i);
+        }
+    }
+    return rank;
+}
+
+static void exec_number(const struct exec_plan *plan, struct exec_layout *l)
+{
+    for (int i = 0; i < plan->n_buffers; i++) {
+        struct exec_spot *spot = &l->spots[i];
+        if (spot->place == EXEC_TENSOR) {
+            spot->index = plan->buffers[i].role == EXEC_WEIGHT ? l->n_weights++ : l->n_tensors++;
+        } else if (spot->place == EXEC_OF_SESSION) {
+            spot->index = exec_slot_of(plan, l->spots, i);
+            l->n_slots = spot->index >= l->n_slots ? spot->index + 1 : l->n_slots;
+        }
+    }
+}
+
+EXEC_API enum exec_status exec_layout_init(const struct exec_plan *plan, struct exec_layout *out)
+{
+    struct exec_layout l = {0};
+    l.spots = calloc((size_t)plan->n_buffers + 1, sizeof *l.spots);
+    if (l.spots == NULL) {
+        return EXEC_NO_MEMORY;
+    }
+    exec_mark_uses(plan, l.spots);
+    for (int i = 0; i < plan->n_buffers; i++) {
+        l.spots[i].place = exec_place_of(&plan->buffers[i], &l.spots[i]);
+    }
+    exec_number(plan, &l);
+    (void)exec_walk(plan, 0, exec_count_one, &l.n_run);
+    (void)exec_walk(plan, 1, exec_count_one, &l.n_pack);
+    *out = l;
+    return EXEC_OK;
+}
+
+EXEC_API void exec_layout_fini(struct exec_layout *l)
+{
+    free(l->spots);
+    memset(l, 0, sizeof *l);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* exec_cl_parts.h - what the files of the OpenCL executor share. */
+#ifndef TUNE_EXEC_CL_PARTS_H
+#define TUNE_EXEC_CL_PARTS_H
+
+#include "exec/common.h"
+#include "exec/exec_cl.h"
+
+struct exec_cl_module {
+    char *text, *options; /* own copies: what it was built from */
+    cl_program program;
+};
+
+struct exec_cl {
+    cl_context context;
+    cl_device_id device;
+    char *fingerprint;
+    struct exec_cl_module *modules;
+    int n_modules;
+    cl_mem *slots; /* the arena: scratch of whichever pack or run is under way */
+    size_t *slot_bytes;
+    int n_slots;
+    cl_command_queue last_queue; /* that of the last pack or run, and its last command; NULL = none yet */
+    cl_event last_event;
+};
+
+struct exec_cl_op {
+    struct exec_cl *s;
+    const struct exec_plan *plan;
+    struct exec_layout layout;
+    cl_kernel *kernels; /* one a launch; NULL for fills and copies */
+    cl_mem *own;        /* one a buffer: EXEC_OF_OP */
+    cl_mem *pristine;   /* one a buffer: its content, where that is given by bytes */
+};
+
+struct exec_cl_weights {
+    const struct exec_cl_op *op;
+    int n_mems;
+    cl_mem *mems; /* one a buffer: EXEC_OF_WEIGHTS, and weights that runs read themselves */
+};
+
+/* Words on a failed call, "WHAT NAME: OpenCL error N", and its status. */
+EXEC_API enum exec_status exec_cl_failed(struct exec_words *words, const char *what, const char *name, cl_int code);
+
+/* Releases n buffers (NULL among them is fine) and frees the list. */
+EXEC_API void exec_cl_release(cl_mem *mems, int n);
+
+/* Forgets the last command of a session. */
+EXEC_API void exec_cl_forget(struct exec_cl *s);
+
+/* The session's program of a module: built the first time that its text and options are asked for; lent. */
+EXEC_API enum exec_status exec_cl_module(struct exec_cl *s, const struct exec_module *m, struct exec_words *words,
+                                         cl_program *out);
+
+/* A device buffer for `b`; with its fill as content when `filled`. */
+EXEC_API enum exec_status exec_cl_make(const struct exec_cl *s, const struct exec_buffer *b, int filled,
+                                       struct exec_words *words, cl_mem *out);
+
+/* Sets argument i of a kernel to a number or to so many bytes of local memory; buffers are left alone. */
+EXEC_API cl_int exec_cl_set(cl_kernel kernel, cl_uint i, const struct exec_arg *a, int64_t integer);
+
+#endif

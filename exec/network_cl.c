@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* network_cl.c - networks over OpenCL: memory between the layers, weights by name, steps in order. */
+#include "exec/network_cl.h"
+
+#include "exec/common.h"
+#include "exec/exec_cl_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The weights of a step: as given, until it is packed; NULL where none was. */
+struct exec_net_cl_step {
+    cl_mem *given;
+    int n_weights;
+    struct exec_cl_weights *packed;
+};
+
+struct exec_net_cl {
+    cl_context context;
+    const struct exec_network *n;
+    struct exec_cl_op *const *ops;
+    cl_mem *slots;
+    struct exec_net_cl_step *steps;
+    cl_mem *tensors; /* room for the inputs and outputs of any step */
+};
+
+static int exec_net_cl_count(const struct exec_plan *plan, int weights)
+{
+    int n = 0;
+    for (int i = 0; i < plan->n_buffers; i++) {
+        const enum exec_role role = plan->buffers[i].role;
+        n += weights ? role == EXEC_WEIGHT : role == EXEC_INPUT || role == EXEC_OUTPUT;
+    }
+    return n;
+}
+
+/* Weight k of a plan. */
+static const struct exec_buffer *exec_net_cl_weight(const struct exec_plan *plan, int k)
+{
+    for (int i = 0; i < plan->n_buffers; i++) {
+        if (plan->buffers[i].role == EXEC_WEIGHT && k-- == 0) {
+            return &plan->buffers[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct exec_plan *exec_net_cl_plan(const struct exec_net_cl *net, int i_step)
+{
+    return net->n->plans[net->n->steps[i_step].i_plan];
+}
+
+static enum exec_status exec_net_cl_slots(struct exec_net_cl *net, struct exec_words *words)
+{
+    cl_int code = CL_SUCCESS;
+    for (int i = 0; code == CL_SUCCESS && i < net->n->n_slots; i++) {
+        net->slots[i] = clCreateBuffer(net->context, CL_MEM_READ_WRITE, net->n->slot_bytes[i], NULL, &code);
+    }
+    return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "memory between the layers of", net->n->name, code);
+}
+
+static enum exec_status exec_net_cl_steps(struct exec_net_cl *net, struct exec_words *words)
+{
+    int most = 0;
+    for (int i = 0; i < net->n->n_steps; i++) {
+        const struct exec_plan *plan = exec_net_cl_plan(net, i);
+        const int n = exec_net_cl_count(plan, 0);
+        if (n != net->n->steps[i].n_values) {
+            return exec_fail(words, EXEC_BAD_ARGUMENT, "step %s has %d tensors, its plan %d", net->n->steps[i].layer,
+                             net->n->steps[i].n_values, n);
+        }
+        most = n > most ? n : most;
+        net->steps[i].n_weights = exec_net_cl_count(plan, 1);
+        net->steps[i].given = calloc((size_t)net->steps[i].n_weights + 1, sizeof(cl_mem));
+        if (net->steps[i].given == NULL) {
+            return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+        }
+    }
+    net->tensors = calloc((size_t)most + 1, sizeof *net->tensors);
+    return net->tensors != NULL ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+}
+
+EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec_network *n,
+                                           struct exec_cl_op *const *ops, struct exec_words *words,
+                                           struct exec_net_cl **out)
+{
+    struct exec_net_cl *net = calloc(1, sizeof *net);
+    enum exec_status status;
+    if (net == NULL) {
+        return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    }
+    net->context = context;
+    net->n = n;
+    net->ops = ops;
+    net->slots = calloc((size_t)n->n_slots + 1, sizeof *net->slots);
+    net->steps = calloc((size_t)n->n_steps + 1, sizeof *net->steps);
+    status = net->slots != NULL && net->steps != NULL ? exec_net_cl_steps(net, words)
+                                                      : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    status = status == EXEC_OK ? exec_net_cl_slots(net, words) : status;
+    if (status != EXEC_OK) {
+        exec_net_cl_close(net);
+        return status;
+    }
+    *out = net;
+    return EXEC_OK;
+}
+
+static void exec_net_cl_drop(struct exec_net_cl_step *step)
+{
+    for (int k = 0; step->given != NULL && k < step->n_weights; k++) {
+        if (step->given[k] != NULL) {
+            clReleaseMemObject(step->given[k]);
+            step->given[k] = NULL;
+        }
+    }
+}
+
+EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
+{
+    if (net == NULL) {
+        return;
+    }
+    for (int i = 0; net->steps != NULL && i < net->n->n_steps; i++) {
+        exec_net_cl_drop(&net->steps[i]);
+        exec_cl_weights_free(net->steps[i].packed);
+        free(net->steps[i].given);
+    }
+    exec_cl_release(net->slots, net->slots != NULL ? net->n->n_slots : 0);
+    free(net->steps);
+    free(net->tensors);
+    free(net);
+}
+
+/* The words on an unknown weight list those of the layer. */
+static enum exec_status exec_net_cl_no_weight(const struct exec_net_cl *net, int i_step, const char *name,
+                                              struct exec_words *words)
+{
+    const struct exec_plan *plan = exec_net_cl_plan(net, i_step);
+    char list[256] = "";
+    for (int k = 0; k < net->steps[i_step].n_weights; k++) {
+        strncat(list, k > 0 ? ", " : "", sizeof list - strlen(list) - 1);
+        strncat(list, exec_net_cl_weight(plan, k)->id, sizeof list - strlen(list) - 1);
+    }
+    return exec_fail(words, EXEC_BAD_ARGUMENT, "layer %s of %s has no weight '%.60s'; it has: %s",
+                     net->n->steps[i_step].layer, net->n->name, name, list[0] != '\0' ? list : "none");
+}
+
+/* Packs a step that has all of its weights; otherwise nothing is done. */
+static enum exec_status exec_net_cl_pack(struct exec_net_cl *net, int i_step, cl_command_queue queue,
+                                         struct exec_words *words)
+{
+    struct exec_net_cl_step *step = &net->steps[i_step];
+    struct exec_cl_weights *packed = NULL;
+    enum exec_status status;
+    for (int k = 0; k < step->n_weights; k++) {
+        if (step->given[k] == NULL) {
+            return EXEC_OK;
+        }
+    }
+    status = exec_cl_pack(net->ops[net->n->steps[i_step].i_plan], queue, step->given, words, &packed);
+    if (status == EXEC_OK) {
+        exec_cl_weights_free(step->packed);
+        step->packed = packed;
+        exec_net_cl_drop(step);
+    }
+    return status;
+}
+
+EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_queue queue, const char *layer,
+                                          const char *name, const void *data, size_t n_bytes, struct exec_words *words)
+{
+    const struct exec_buffer *b = NULL;
+    int i_step = 0, k = 0;
+    cl_int code;
+    cl_mem mem;
+    if (net == NULL || queue == NULL || layer == NULL || name == NULL || data == NULL) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, a layer, a weight and its data");
+    }
+    while (i_step < net->n->n_steps && strcmp(net->n->steps[i_step].layer, layer) != 0) {
+        i_step++;
+    }
+    if (i_step == net->n->n_steps) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "%s has no layer '%.60s'", net->n->name, layer);
+    }
+    while ((b = exec_net_cl_weight(exec_net_cl_plan(net, i_step), k)) != NULL && strcmp(b->id, name) != 0) {
+        k++;
+    }
+    if (b == NULL) {
+        return exec_net_cl_no_weight(net, i_step, name, words);
+    }
+    if (b->n_bytes != n_bytes) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "weight %s of layer %s: expected %zu bytes, not %zu", name, layer,
+                         b->n_bytes, n_bytes);
+    }
+    mem = clCreateBuffer(net->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n_bytes, (void *)data, &code);
+    if (code != CL_SUCCESS) {
+        return exec_cl_failed(words, "weight of layer", layer, code);
+    }
+    if (net->steps[i_step].given[k] != NULL) {
+        clReleaseMemObject(net->steps[i_step].given[k]);
+    }
+    net->steps[i_step].given[k] = mem;
+    return exec_net_cl_pack(net, i_step, queue, words);
+}
+
+static cl_mem exec_net_cl_mem(const struct exec_net_cl *net, int i_value, cl_mem x, cl_mem y)
+{
+    const int slot = net->n->values[i_value].slot;
+    return slot == EXEC_CALLERS_X ? x : slot == EXEC_CALLERS_Y ? y : net->slots[slot];
+}
+
+/* All layers have their weights; those that need none are packed here. */
+static enum exec_status exec_net_cl_ready(struct exec_net_cl *net, cl_command_queue queue, struct exec_words *words)
+{
+    enum exec_status status = EXEC_OK;
+    for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
+        if (net->steps[i].packed != NULL) {
+            continue;
+        }
+        if (net->steps[i].n_weights > 0) {
+            return exec_fail(words, EXEC_NOT_PACKED, "%s: weights of layer %s are missing", net->n->name,
+                             net->n->steps[i].layer);
+        }
+        status = exec_net_cl_pack(net, i, queue, words);
+    }
+    return status;
+}
+
+EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, cl_mem x, cl_mem y,
+                                          struct exec_words *words)
+{
+    enum exec_status status;
+    if (net == NULL || queue == NULL || x == NULL || y == NULL) {
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, x and y");
+    }
+    status = exec_net_cl_ready(net, queue, words);
+    for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
+        const struct exec_step *s = &net->n->steps[i];
+        for (int k = 0; k < s->n_values; k++) {
+            net->tensors[k] = exec_net_cl_mem(net, s->values[k], x, y);
+        }
+        status = exec_cl_run(net->ops[s->i_plan], queue, net->tensors, net->steps[i].packed, words);
+    }
+    return status;
+}

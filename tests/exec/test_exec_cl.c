@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: MIT */
+/* The OpenCL executor carries out plans made by hand: several modules, nested loops, fills, copies, states, scratch
+ * that plans share, sets of weights, several queues. Needs an OpenCL device. */
+#include "exec/exec_cl_device.h"
+#include "exec/exec_cl_parts.h"
+#include "exec/network_cl.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { N = 64 };
+
+static const char *const add_text[] = {
+    "__kernel void pack(__global const int *w, __global int *to) { int i = get_global_id(0); to[i] = w[i] * SCALE; }\n",
+    "__kernel void add(__global const int *x, __global const int *w, __global int *t)\n",
+    "{ int i = get_global_id(0); t[i] += x[i] + w[i]; }\n"};
+static const char *const count_text[] = {
+    "__kernel void count(__global int *t, __global const int *ones, __global int *y, int step, __global int *runs)\n",
+    "{ int i = get_global_id(0); y[i] += ones[i] * step; if (step == 0) y[i] += t[i]; if (i == 0) runs[0] += 1; }\n"};
+static const struct exec_module add_module = {add_text, 3, "-cl-opt-disable -D SCALE=2", NULL, 0};
+static const struct exec_module add_again = {add_text, 3, "-cl-opt-disable -D SCALE=2", NULL, 0}; /* equal to it */
+static const struct exec_module add_other = {add_text, 3, "-cl-opt-disable -D SCALE=5", NULL, 0};
+static const struct exec_module count_module = {count_text, 2, "-cl-opt-disable", NULL, 0};
+
+static const unsigned char one_bytes[4 * N] = {1}; /* ones[0] = 1, the rest 0: told apart from a pattern */
+
+/* y = sum over the loops of ones * step, + x + SCALE * w; `runs` counts the starts of count over all runs. */
+#define B(i)                                                                                                           \
+    {                                                                                                                  \
+        EXEC_ARG_BUFFER, i, 0,                                                                                         \
+        {                                                                                                              \
+            0, 0, 0                                                                                                    \
+        }                                                                                                              \
+    }
+static const struct exec_buffer buffers[] = {
+    {"x", EXEC_INPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+    {"w", EXEC_WEIGHT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+    {"y", EXEC_OUTPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+    {"packed", EXEC_PACKED, 4 * N, EXEC_FILL_VALUE, {77}, 4, NULL, 0}, /* before packing, never behind it */
+    {"t", EXEC_SCRATCH, 4 * N, EXEC_FILL_VALUE, {9}, 4, NULL, 1},
+    {"ones", EXEC_PACKED, 4 * N, EXEC_FILL_BYTES, {0}, 0, one_bytes, 0},
+    {"runs", EXEC_STATE, 4, EXEC_FILL_VALUE, {3, 1}, 4, NULL, 0},
+    {"sum", EXEC_SCRATCH, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+};
+static const struct exec_arg pack_args[] = {B(1), B(3)};
+static const struct exec_arg add_args[] = {B(0), B(3), B(4)};
+static const struct exec_arg fill_args[] = {
+    B(7), {EXEC_ARG_I64, 0x10203, 0, {0, 0, 0}}, {EXEC_ARG_I64, 4, 0, {0, 0, 0}}};
+static const struct exec_arg count_args[] = {B(4), B(5), B(7), {EXEC_ARG_I32, 0, 0, {10, 1, 0}}, B(6)};
+static const struct exec_arg copy_args[] = {B(2), B(7), {EXEC_ARG_I64, 4 * N, 0, {0, 0, 0}}};
+static const struct exec_launch launches[] = {
+    {EXEC_KERNEL, 1, 0, "pack", {N / 8, 1, 1}, {8, 1, 1}, pack_args, 2, 0, 0},
+    {EXEC_KERNEL, 0, 0, "add", {N / 8, 1, 1}, {8, 1, 1}, add_args, 3, 0, 0},
+    {EXEC_FILL, 0, 0, "", {1, 1, 1}, {1, 1, 1}, fill_args, 3, 0, 0},
+    {EXEC_KERNEL, 0, 1, "count", {N / 8, 1, 1}, {8, 1, 1}, count_args, 5, 0, 0},
+    {EXEC_COPY, 0, 0, "", {1, 1, 1}, {1, 1, 1}, copy_args, 3, 0, 0},
+};
+static const struct exec_loop loops[] = {{3, 3, 2}, {3, 3, 3}};
+static const struct exec_module *const modules[] = {&add_module, &count_module};
+static const struct exec_module *const modules_again[] = {&add_again, &count_module};
+static const struct exec_module *const modules_other[] = {&add_other, &count_module};
+#define PLAN(list)                                                                                                     \
+    {                                                                                                                  \
+        "by hand", list, 2, buffers, 8, launches, 5, loops, 2                                                          \
+    }
+static const struct exec_plan plan = PLAN(modules), again = PLAN(modules_again), other = PLAN(modules_other);
+
+/* Element i of y: 0x10203 of the fill, the steps 0 1 2 10 11 12 times ones[i], and at step 0 t[i], which was 9. */
+static int expected(int i, int scale, int w)
+{
+    return 0x10203 + 9 + (i == 0 ? 36 : 0) + 100 * i + scale * w * (i + 1);
+}
+
+struct fixture {
+    cl_context context;
+    cl_device_id device;
+    cl_command_queue queues[2];
+    struct exec_cl *s;
+    struct exec_words words;
+    cl_mem x, w[2], y[4];
+};
+
+static cl_mem ints(struct fixture *f, int slope, int offset)
+{
+    cl_int values[N], code = CL_SUCCESS;
+    for (int i = 0; i < N; i++) {
+        values[i] = slope * (i + offset);
+    }
+    cl_mem mem = clCreateBuffer(f->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    return mem;
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    cl_platform_id platform;
+    cl_int code = CL_SUCCESS;
+    assert_int_equal(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    assert_int_equal(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &f->device, NULL), CL_SUCCESS);
+    f->context = clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        f->queues[i] = clCreateCommandQueue(f->context, f->device, 0, &code);
+        assert_int_equal(code, CL_SUCCESS);
+    }
+    f->x = ints(f, 100, 0);
+    f->w[0] = ints(f, 1, 1);
+    f->w[1] = ints(f, 3, 1);
+    for (int i = 0; i < 4; i++) {
+        f->y[i] = ints(f, 0, 0);
+    }
+    assert_int_equal(exec_cl_open(f->context, f->device, "", &f->words, &f->s), EXEC_OK);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    exec_cl_close(f->s);
+    for (int i = 0; i < 4; i++) {
+        clReleaseMemObject(f->y[i]);
+    }
+    clReleaseMemObject(f->w[0]);
+    clReleaseMemObject(f->w[1]);
+    clReleaseMemObject(f->x);
+    clReleaseCommandQueue(f->queues[0]);
+    clReleaseCommandQueue(f->queues[1]);
+    clReleaseContext(f->context);
+    free(f);
+    return 0;
+}
+
+static struct exec_cl_op *open_op(struct fixture *f, const struct exec_plan *p)
+{
+    struct exec_cl_op *op = NULL;
+    if (exec_cl_op_open(f->s, p, &f->words, &op) != EXEC_OK) {
+        fail_msg("%s", f->words.text);
+    }
+    return op;
+}
+
+static struct exec_cl_weights *pack(struct fixture *f, struct exec_cl_op *op, int i_queue, int i_weights)
+{
+    struct exec_cl_weights *w = NULL;
+    if (exec_cl_pack(op, f->queues[i_queue], &f->w[i_weights], &f->words, &w) != EXEC_OK) {
+        fail_msg("%s", f->words.text);
+    }
+    return w;
+}
+
+static void run(struct fixture *f, struct exec_cl_op *op, int i_queue, const struct exec_cl_weights *w, int i_y)
+{
+    const cl_mem tensors[] = {f->x, f->y[i_y]};
+    if (exec_cl_run(op, f->queues[i_queue], tensors, w, &f->words) != EXEC_OK) {
+        fail_msg("%s", f->words.text);
+    }
+}
+
+static void expect_y(struct fixture *f, int i_y, int scale, int w)
+{
+    cl_int got[N];
+    assert_int_equal(clFinish(f->queues[0]) | clFinish(f->queues[1]), CL_SUCCESS);
+    assert_int_equal(clEnqueueReadBuffer(f->queues[0], f->y[i_y], CL_TRUE, 0, sizeof got, got, 0, NULL, NULL),
+                     CL_SUCCESS);
+    for (int i = 0; i < N; i++) {
+        if (got[i] != expected(i, scale, w)) {
+            fail_msg("y%d[%d] is %d, expected %d", i_y, i, (int)got[i], expected(i, scale, w));
+        }
+    }
+}
+
+static void a_plan_runs_again_and_again(void **state)
+{
+    struct fixture *f = *state;
+    struct exec_cl_op *op = open_op(f, &plan);
+    struct exec_cl_weights *w = pack(f, op, 0, 0);
+    run(f, op, 0, w, 0);
+    expect_y(f, 0, 2, 1);
+    run(f, op, 0, w, 0);
+    run(f, op, 0, w, 1);
+    expect_y(f, 0, 2, 1);
+    expect_y(f, 1, 2, 1);
+    exec_cl_weights_free(w);
+    exec_cl_op_close(op);
+}
+
+/* The state is filled once and lives on: 3 runs of 6 starts each. */
+static void a_state_outlives_runs(void **state)
+{
+    struct fixture *f = *state;
+    struct exec_cl_op *op = open_op(f, &plan);
+    struct exec_cl_weights *w = pack(f, op, 0, 0);
+    cl_int runs = -1;
+    for (int i = 0; i < 3; i++) {
+        run(f, op, 0, w, 0);
+    }
+    assert_int_equal(clEnqueueReadBuffer(f->queues[0], op->own[6], CL_TRUE, 0, sizeof runs, &runs, 0, NULL, NULL),
+                     CL_SUCCESS);
+    assert_int_equal(runs, 259 + 18); /* the fill, and */
+    exec_cl_weights_free(w);
+    exec_cl_op_close(op);
+}
+
+static void equal_modules_are_built_once(void **state)
+{
+    struct fixture *f = *state;
+    struct exec_cl_op *a = open_op(f, &plan), *b = open_op(f, &again), *c = open_op(f, &other);
+    assert_int_equal(f->s->n_modules, 3);
+    struct exec_cl_weights *w[] = {pack(f, a, 0, 0), pack(f, b, 0, 0), pack(f, c, 0, 0)};
+    run(f, a, 0, w[0], 0);
+    run(f, b, 0, w[1], 1);
+    run(f, c, 0, w[2], 2);
+    expect_y(f, 0, 2, 1);
+    expect_y(f, 1, 2, 1);
+    expect_y(f, 2, 5, 1);
+    for (int i = 0; i < 3; i++) {
+        exec_cl_weights_free(w[i]);
+    }
+    exec_cl_op_close(c);
+    exec_cl_op_close(a); /* the first to have the module */
+    run(f, b, 0, w[1] = pack(f, b, 0, 1), 3);
+    expect_y(f, 3, 2, 3);
+    exec_cl_weights_free(w[1]);
+    exec_cl_op_close(b);
+}
+
+/* Two plans share their scratch: what one left there is not seen by the other, and it is no more than one needs. */
+static void plans_share_scratch(void **state)
+{
+    struct fixture *f = *state;
+    struct exec_cl_op *a = open_op(f, &plan);
+    const int n_slots = f->s->n_slots;
+    struct exec_cl_op *b = open_op(f, &other);
+    assert_int_equal(n_slots, 2);
+    assert_int_equal(f->s->n_slots, n_slots);
+    struct exec_cl_weights *wa = pack(f, a, 0, 0), *wb = pack(f, b, 0, 1);
+    for (int i = 0; i < 20; i++) { /* queues in turn: each run waits for the one before */
+        run(f, a, i % 2, wa, 0);
+        run(f, b, (i / 2) % 2, wb, 1);
+    }
+    expect_y(f, 0, 2, 1);
+    expect_y(f, 1, 5, 3);
+    exec_cl_weights_free(wa);
+    exec_cl_weights_free(wb);
+    exec_cl_op_close(a);
+    exec_cl_op_close(b);
+}
+
+static void a_plan_has_several_sets_of_weights(void **state)
+{
+    struct fixture *f = *state;
+    struct exec_cl_op *op = open_op(f, &plan);
+    struct exec_cl_weights *w[] = {pack(f, op, 0, 0), pack(f, op, 1, 1)};
+    run(f, op, 0, w[1], 1);
+    run(f, op, 1, w[0], 0);
+    expect_y(f, 0, 2, 1);
+    expect_y(f, 1, 2, 3);
+    exec_cl_weights_free(w[0]);
+    run(f, op, 0, w[1], 2);
+    expect_y(f, 2, 2, 3);
+    exec_cl_weights_free(w[1]);
+    exec_cl_op_close(op);
+}
+
+static void what_is_wrong_is_told(void **state)
+{
+    static const char *const bad_text[] = {"__kernel void pack( { this is no kernel }\n"};
+    static const struct exec_module bad = {bad_text, 1, "", NULL, 0};
+    static const struct exec_module *const bad_list[] = {&bad, &count_module};
+    static const struct exec_plan broken = PLAN(bad_list);
+    struct fixture *f = *state;
+    struct exec_cl_op *op = NULL, *second;
+    struct exec_cl_weights *w;
+    cl_mem tensors[] = {f->x, NULL};
+    assert_int_equal(exec_cl_op_open(f->s, &broken, &f->words, &op), EXEC_BUILD_FAILED);
+    assert_non_null(strstr(f->words.text, "did not build"));
+    assert_null(op);
+    op = open_op(f, &plan);
+    second = open_op(f, &other);
+    w = pack(f, second, 0, 0);
+    assert_int_equal(exec_cl_run(op, f->queues[0], tensors, NULL, &f->words), EXEC_NOT_PACKED);
+    assert_int_equal(exec_cl_run(op, f->queues[0], tensors, w, &f->words), EXEC_NOT_PACKED);
+    assert_int_equal(exec_cl_run(second, f->queues[0], tensors, w, &f->words), EXEC_BAD_ARGUMENT);
+    assert_non_null(strstr(f->words.text, "tensor y"));
+    assert_int_equal(exec_cl_pack(op, f->queues[0], NULL, &f->words, &w), EXEC_BAD_ARGUMENT);
+    assert_non_null(strstr(f->words.text, "tensor w"));
+    assert_int_equal(exec_cl_run(NULL, f->queues[0], tensors, w, &f->words), EXEC_BAD_ARGUMENT);
+    exec_cl_weights_free(w);
+    exec_cl_op_close(op);
+    exec_cl_op_close(second);
+}
+
+/* A binary is taken on the device it was made for, and the text where it is damaged or of another one. */
+static void damaged_binaries_fall_back_to_text(void **state)
+{
+    static const unsigned char noise[64] = "no program";
+    static struct exec_binary binary = {"0123", noise, sizeof noise, 1};
+    static struct exec_module with_binary;
+    static const struct exec_module *const list[] = {&with_binary, &count_module};
+    static const struct exec_plan p = PLAN(list);
+    struct fixture *f = *state;
+    exec_cl_close(f->s);
+    assert_int_equal(exec_cl_open(f->context, f->device, "0123", &f->words, &f->s), EXEC_OK);
+    with_binary = add_module;
+    with_binary.binaries = &binary;
+    with_binary.n_binaries = 1;
+    struct exec_cl_op *op = open_op(f, &p);
+    struct exec_cl_weights *w = pack(f, op, 0, 0);
+    run(f, op, 0, w, 0);
+    expect_y(f, 0, 2, 1);
+    exec_cl_weights_free(w);
+    exec_cl_op_close(op);
+}
+
+/* Of the caller's buffers no byte may be missing; larger ones are fine. */
+static void tensors_are_as_large_as_the_plan_says(void **state)
+{
+    struct fixture *f = *state;
+    struct exec_cl_op *op = open_op(f, &plan);
+    struct exec_cl_weights *w = pack(f, op, 0, 0), *none = NULL;
+    for (size_t n = 4 * N - 1; n <= 4 * N + 1; n++) {
+        cl_mem y = clCreateBuffer(f->context, CL_MEM_READ_WRITE, n, NULL, NULL);
+        const cl_mem tensors[] = {f->x, y};
+        const enum exec_status wanted = n < 4 * N ? EXEC_BAD_ARGUMENT : EXEC_OK;
+        assert_int_equal(exec_cl_run(op, f->queues[0], tensors, w, &f->words), wanted);
+        if (wanted == EXEC_OK) {
+            assert_int_equal(exec_cl_pack(op, f->queues[0], &y, &f->words, &none), EXEC_OK);
+            exec_cl_weights_free(none);
+        } else {
+            assert_string_equal(f->words.text, "tensor y: expected a buffer of 256 bytes, got one of 255");
+            assert_int_equal(exec_cl_pack(op, f->queues[0], &y, &f->words, &none), EXEC_BAD_ARGUMENT);
+        }
+        clReleaseMemObject(y);
+    }
+    exec_cl_weights_free(w);
+    exec_cl_op_close(op);
+}
+
+/* Scratch memory only grows: a plan that needs less leaves what another one has. */
+static void scratch_is_never_made_smaller(void **state)
+{
+    static const struct exec_buffer small_buffers[] = {{"x", EXEC_INPUT, 4, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+                                                       {"t", EXEC_SCRATCH, 4, EXEC_FILL_NONE, {0}, 0, NULL, 0}};
+    static const struct exec_arg small_args[] = {B(1), B(0), {EXEC_ARG_I64, 4, 0, {0, 0, 0}}};
+    static const struct exec_launch small_launch[] = {{EXEC_COPY, 0, 0, "", {1, 1, 1}, {1, 1, 1}, small_args, 3, 0, 0}};
+    static const struct exec_plan small = {"small", modules, 0, small_buffers, 2, small_launch, 1, NULL, 0};
+    struct fixture *f = *state;
+    struct exec_cl_op *first = open_op(f, &small), *large = open_op(f, &plan), *last = open_op(f, &small);
+    size_t n = 0;
+    for (int i = 0; i < f->s->n_slots; i++) {
+        assert_int_equal(clGetMemObjectInfo(f->s->slots[i], CL_MEM_SIZE, sizeof n, &n, NULL), CL_SUCCESS);
+        assert_true(n >= 4 * N);
+        assert_int_equal(f->s->slot_bytes[i], n);
+    }
+    exec_cl_op_close(first);
+    exec_cl_op_close(large);
+    exec_cl_op_close(last);
+}
+
+static void queues_are_of_the_session_and_in_order(void **state)
+{
+    struct fixture *f = *state;
+    cl_context foreign = clCreateContext(NULL, 1, &f->device, NULL, NULL, NULL);
+    cl_command_queue elsewhere = clCreateCommandQueue(foreign, f->device, 0, NULL),
+                     loose = clCreateCommandQueue(f->context, f->device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+    assert_int_equal(exec_cl_check_queue(f->s, f->queues[1], &f->words), EXEC_OK);
+    assert_int_equal(exec_cl_check_queue(f->s, NULL, &f->words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_cl_check_queue(f->s, elsewhere, &f->words), EXEC_BAD_ARGUMENT);
+    assert_non_null(strstr(f->words.text, "of the context that was opened"));
+    if (loose != NULL) { /* not every device has such queues */
+        assert_int_equal(exec_cl_check_queue(f->s, loose, &f->words), EXEC_BAD_ARGUMENT);
+        assert_non_null(strstr(f->words.text, "in order"));
+        clReleaseCommandQueue(loose);
+    }
+    clReleaseCommandQueue(elsewhere);
+    clReleaseContext(foreign);
+}
+
+/* ---- networks ---- */
+
+static const char *const layer_text[] = {
+    "__kernel void scale(__global const int *x, __global const int *w, __global const int *b, __global int *y)\n",
+    "{ int i = get_global_id(0); y[i] = x[i] * w[i] + b[i]; }\n",
+    "__kernel void sum(__global const int *a, __global const int *b, __global int *y)\n",
+    "{ int i = get_global_id(0); y[i] = a[i] - b[i]; }\n"};
+static const struct exec_module layer_module = {layer_text, 4, "-cl-opt-disable", NULL, 0};
+static const struct exec_module *const layer_modules[] = {&layer_module};
+static const struct exec_buffer scale_buffers[] = {{"x", EXEC_INPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+                                                   {"w", EXEC_WEIGHT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+                                                   {"bias", EXEC_WEIGHT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+                                                   {"y", EXEC_OUTPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0}};
+static const struct exec_buffer sum_buffers[] = {{"a", EXEC_INPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+                                                 {"b", EXEC_INPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0},
+                                                 {"y", EXEC_OUTPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0}};
+static const struct exec_arg four_args[] = {B(0), B(1), B(2), B(3)};
+static const struct exec_launch scale_launch[] = {
+    {EXEC_KERNEL, 0, 0, "scale", {N / 8, 1, 1}, {8, 1, 1}, four_args, 4, 0, 0}};
+static const struct exec_launch sum_launch[] = {
+    {EXEC_KERNEL, 0, 0, "sum", {N / 8, 1, 1}, {8, 1, 1}, four_args, 3, 0, 0}};
+static const struct exec_plan scale_plan = {"scale", layer_modules, 1, scale_buffers, 4, scale_launch, 1, NULL, 0},
+                              sum_plan = {"sum", layer_modules, 1, sum_buffers, 3, sum_launch, 1, NULL, 0};
+/* h = x * w1 + b1; g = h * w2 + b2; y = h - g. */
+static const struct exec_plan *const net_plans[] = {&scale_plan, &sum_plan};
+static const struct exec_value net_values[] = {
+    {"x", 4 * N, EXEC_CALLERS_X}, {"h", 4 * N, 1}, {"g", 4 * N, 0}, {"y", 4 * N, EXEC_CALLERS_Y}};
+static const size_t net_slots[] = {4 * N, 4 * N};
+static const int first_values[] = {0, 1}, second_values[] = {1, 2}, third_values[] = {1, 2, 3};
+static const struct exec_step net_steps[] = {
+    {"one", 0, first_values, 2, 0}, {"two", 0, second_values, 2, 0}, {"last", 1, third_values, 3, 0}};
+static const struct exec_network three_layers = {"three", net_plans, 2, net_values, 4, net_slots, 2, net_steps, 3};
+
+static void set_weight(struct fixture *f, struct exec_net_cl *net, const char *layer, const char *name, int slope)
+{
+    cl_int values[N];
+    for (int i = 0; i < N; i++) {
+        values[i] = slope * (i + 1);
+    }
+    assert_int_equal(exec_net_cl_set(net, f->queues[0], layer, name, values, sizeof values, &f->words), EXEC_OK);
+}
+
+static void expect_network(struct fixture *f, struct exec_net_cl *net, int w1, int b1, int w2, int b2)
+{
+    cl_int got[N];
+    assert_int_equal(exec_net_cl_run(net, f->queues[0], f->x, f->y[0], &f->words), EXEC_OK);
+    assert_int_equal(clEnqueueReadBuffer(f->queues[0], f->y[0], CL_TRUE, 0, sizeof got, got, 0, NULL, NULL),
+                     CL_SUCCESS);
+    for (int i = 0; i < N; i++) {
+        const int h = 100 * i * w1 * (i + 1) + b1 * (i + 1), g = h * w2 * (i + 1) + b2 * (i + 1);
+        if (got[i] != h - g) {
+            fail_msg("y[%d] is %d, expected %d", i, (int)got[i], h - g);
+        }
+    }
+}
+
+static void a_network_runs_its_layers_with_weights_of_their_own(void **state)
+{
+    struct fixture *f = *state;
+    struct exec_cl_op *ops[] = {open_op(f, &scale_plan), open_op(f, &sum_plan)};
+    struct exec_net_cl *net = NULL;
+    assert_int_equal(exec_net_cl_open(f->context, &three_layers, ops, &f->words, &net), EXEC_OK);
+    set_weight(f, net, "two", "bias", 7);
+    set_weight(f, net, "one", "w", 2);
+    set_weight(f, net, "one", "bias", 5);
+    assert_int_equal(exec_net_cl_run(net, f->queues[0], f->x, f->y[0], &f->words), EXEC_NOT_PACKED);
+    assert_string_equal(f->words.text, "three: weights of layer two are missing");
+    set_weight(f, net, "two", "w", 3);
+    expect_network(f, net, 2, 5, 3, 7);
+    expect_network(f, net, 2, 5, 3, 7); /* nothing is left of the run before */
+    set_weight(f, net, "one", "w", 4);  /* replaced when all of the layer's have been given again */
+    expect_network(f, net, 2, 5, 3, 7);
+    set_weight(f, net, "one", "bias", 6);
+    expect_network(f, net, 4, 6, 3, 7);
+    set_weight(f, net, "two", "w", 8);
+    set_weight(f, net, "two", "w", 9); /* of one given twice the last counts */
+    set_weight(f, net, "two", "bias", 1);
+    expect_network(f, net, 4, 6, 9, 1);
+    exec_net_cl_close(net);
+    exec_cl_op_close(ops[0]);
+    exec_cl_op_close(ops[1]);
+}
+
+static void weights_of_a_network_are_checked(void **state)
+{
+    static const struct exec_step short_steps[] = {{"one", 0, third_values, 3, 0}};
+    static const struct exec_network wrong = {"wrong", net_plans, 2, net_values, 4, net_slots, 2, short_steps, 1};
+    static const int zeros[N] = {0};
+    struct fixture *f = *state;
+    cl_command_queue q = f->queues[0];
+    struct exec_cl_op *ops[] = {open_op(f, &scale_plan), open_op(f, &sum_plan)};
+    struct exec_net_cl *net = NULL;
+    assert_int_equal(exec_net_cl_open(f->context, &wrong, ops, &f->words, &net), EXEC_BAD_ARGUMENT);
+    assert_string_equal(f->words.text, "step one has 3 tensors, its plan 2");
+    assert_null(net);
+    assert_int_equal(exec_net_cl_open(f->context, &three_layers, ops, &f->words, &net), EXEC_OK);
+    assert_int_equal(exec_net_cl_set(net, q, "four", "w", zeros, 4 * N, &f->words), EXEC_BAD_ARGUMENT);
+    assert_string_equal(f->words.text, "three has no layer 'four'");
+    assert_int_equal(exec_net_cl_set(net, q, "two", "u", zeros, 4 * N, &f->words), EXEC_BAD_ARGUMENT);
+    assert_string_equal(f->words.text, "layer two of three has no weight 'u'; it has: w, bias");
+    assert_int_equal(exec_net_cl_set(net, q, "last", "w", zeros, 4 * N, &f->words), EXEC_BAD_ARGUMENT);
+    assert_non_null(strstr(f->words.text, "it has: none"));
+    for (size_t n = 4 * N - 1; n <= 4 * N + 1; n += 2) {
+        assert_int_equal(exec_net_cl_set(net, q, "two", "w", zeros, n, &f->words), EXEC_BAD_ARGUMENT);
+    }
+    assert_string_equal(f->words.text, "weight w of layer two: expected 256 bytes, not 257");
+    assert_int_equal(exec_net_cl_set(net, q, "two", "w", NULL, 4 * N, &f->words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_net_cl_run(net, q, NULL, f->y[0], &f->words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_net_cl_run(net, q, f->x, NULL, &f->words), EXEC_BAD_ARGUMENT);
+    exec_net_cl_close(net);
+    exec_net_cl_close(NULL);
+    exec_cl_op_close(ops[0]);
+    exec_cl_op_close(ops[1]);
+}
+
+/* ---- devices ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The driver's words in order of the alphabet. */
+static void sorted(const char *list, char *out, size_t n_out)
+{
+    char text[8192], *words[512], *rest = NULL;
+    size_t n = 0;
+    (void)snprintf(text, sizeof text, "%s", list);
+    for (char *w = strtok_r(text, " ", &rest); w != NULL && n < 512; w = strtok_r(NULL, " ", &rest)) {
+        words[n++] = w;
+    }
+    qsort(words, n, sizeof *words, by_text);
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = strlen(out);
+        (void)snprintf(out + at, n_out - at, "%s%s", i > 0 ? " " : "", words[i]);
+    }
+}
+
+static void a_device_is_the_same_when_all_of_it_is(void **state)
+{
+    struct fixture *f = *state;
+    char texts[6][8192] = {""}, extensions[8192];
+    cl_platform_id platform;
+    cl_uint units = 0;
+    const char *threads = getenv("POCL_MAX_PTHREAD_COUNT");
+    assert_int_equal(clGetDeviceInfo(f->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL), CL_SUCCESS);
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, 95, texts[0], NULL);
+    clGetPlatformInfo(platform, CL_PLATFORM_VERSION, 127, texts[1], NULL);
+    clGetDeviceInfo(f->device, CL_DEVICE_VENDOR, 95, texts[2], NULL);
+    clGetDeviceInfo(f->device, CL_DEVICE_NAME, 159, texts[3], NULL);
+    clGetDeviceInfo(f->device, CL_DRIVER_VERSION, 95, texts[4], NULL);
+    clGetDeviceInfo(f->device, CL_DEVICE_EXTENSIONS, 8191, texts[5], NULL);
+    clGetDeviceInfo(f->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
+    sorted(texts[5], extensions, sizeof extensions);
+    if (strlen(extensions) > 2047) {
+        skip(); /* a fingerprint has not all of them */
+    }
+    const int is_pocl = strstr(texts[0], "Portable Computing Language") != NULL;
+    const long long n = !is_pocl ? 0 : threads != NULL && atoi(threads) > 0 ? atoi(threads) : (long long)units;
+    const struct exec_device same = {"ab",       texts[0], texts[1], texts[2], texts[3], texts[4],
+                                     extensions, "",       units,    n,        0};
+    assert_int_equal(exec_cl_same_device(f->device, &same, &f->words), EXEC_OK);
+    for (int i = 0; i < 8; i++) {
+        struct exec_device odd = same;
+        *(const char **[]){&odd.platform, &odd.platform_version, &odd.vendor,     &odd.name,
+                           &odd.driver,   &odd.extensions,       &odd.extensions, &odd.extensions}[i] = "another";
+        odd.units += i == 6;
+        odd.threads += i == 7;
+        odd.extensions = i == 5 ? "another" : same.extensions;
+        assert_int_equal(exec_cl_same_device(f->device, &odd, &f->words), EXEC_OTHER_DEVICE);
+        assert_non_null(
+            strstr(f->words.text,
+                   (const char *const[]){"its platform is", "its platform's version is", "its vendor is", "its name is",
+                                         "its driver is", "list of extensions", "compute units", "threads, here"}[i]));
+    }
+}
+
+static void another_device_is_refused_in_words(void **state)
+{
+    struct fixture *f = *state;
+    struct exec_device tuned = {"ab", "p", "v", "vendor", "a name of no device", "d", "e", "", 1, 1, 0};
+    struct exec_words words;
+    assert_int_equal(exec_cl_same_device(f->device, &tuned, &words), EXEC_OTHER_DEVICE);
+    assert_non_null(strstr(words.text, "a name of no device"));
+    tuned.fingerprint = "";
+    assert_int_equal(exec_cl_same_device(f->device, &tuned, &words), EXEC_OTHER_DEVICE);
+    assert_non_null(strstr(words.text, "cannot be told"));
+}
+
+static int has_device(void)
+{
+    cl_platform_id platform;
+    cl_device_id device;
+    return clGetPlatformIDs(1, &platform, NULL) == CL_SUCCESS &&
+           clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) == CL_SUCCESS;
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_plan_runs_again_and_again),
+        TEST(a_state_outlives_runs),
+        TEST(equal_modules_are_built_once),
+        TEST(plans_share_scratch),
+        TEST(a_plan_has_several_sets_of_weights),
+        TEST(what_is_wrong_is_told),
+        TEST(damaged_binaries_fall_back_to_text),
+        TEST(another_device_is_refused_in_words),
+        TEST(tensors_are_as_large_as_the_plan_says),
+        TEST(scratch_is_never_made_smaller),
+        TEST(queues_are_of_the_session_and_in_order),
+        TEST(a_network_runs_its_layers_with_weights_of_their_own),
+        TEST(weights_of_a_network_are_checked),
+        TEST(a_device_is_the_same_when_all_of_it_is),
+    };
+    if (exec_cl_load(NULL) != EXEC_OK || !has_device()) {
+        print_message("skipped: no OpenCL device\n");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: MIT */
+/* The CUDA executor on the emulated driver (tests/cuda): plans written by hand, in the caller's context and streams. */
+#include "exec/exec_cu.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/cuda/emulated.h"
+
+#define N 1000
+#define KERNEL "extern \"C\" __global__ void "
+#define AT "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+
+static struct exec_words words;
+static char calls[] = "/tmp/test_exec_cu_XXXXXX"; /* the emulated driver's log */
+
+/* ---- making plans ---- */
+
+/* A module, its code in up to three binaries; code_free frees it. */
+struct code {
+    struct exec_module module;
+    struct exec_binary binaries[3];
+    char *images[3];
+};
+
+static size_t image_bytes(const char *target, const char *image)
+{
+    uint64_t e_shoff;
+    uint16_t size, n;
+
+    if (target[0] == 'c')
+        return strlen(image);
+    memcpy(&e_shoff, image + 40, 8); /* an ELF file ends with its table of sections */
+    memcpy(&size, image + 58, 2);
+    memcpy(&n, image + 60, 2);
+    return (size_t)e_shoff + (size_t)size * n;
+}
+
+static void code_add(struct code *c, const char *target, const char *text)
+{
+    const int i = c->module.n_binaries++;
+    char log[500] = "";
+
+    c->images[i] = emulated_image(text, target, log);
+    if (!c->images[i])
+        fail_msg("%s", log);
+    c->binaries[i] = (struct exec_binary){target, (unsigned char *)c->images[i], image_bytes(target, c->images[i]), 0};
+    c->module.binaries = c->binaries;
+}
+
+static void code_make(struct code *c, const char *text)
+{
+    *c = (struct code){.module = {.options = ""}};
+    code_add(c, "compute_61", text);
+}
+
+static void code_free(struct code *c)
+{
+    for (int i = 0; i < 3; i++)
+        free(c->images[i]);
+}
+
+static struct exec_arg buffer(int i)
+{
+    return (struct exec_arg){.kind = EXEC_ARG_BUFFER, .integer = i};
+}
+
+static struct exec_arg i32(int v)
+{
+    return (struct exec_arg){.kind = EXEC_ARG_I32, .integer = v};
+}
+
+static struct exec_launch kernel(const char *name, size_t blocks, size_t threads, const struct exec_arg *args, int n)
+{
+    return (struct exec_launch){
+        .kernel = name, .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .args = args, .n_args = n};
+}
+
+/* A plan with one module; the arrays are the caller's. */
+#define PLAN(name, code, buffer_list, launch_list)                                                                     \
+    const struct exec_module *name##_modules[] = {&(code)->module};                                                    \
+    struct exec_plan name = {.workload = #name,                                                                        \
+                             .modules = name##_modules,                                                                \
+                             .n_modules = 1,                                                                           \
+                             .buffers = buffer_list,                                                                   \
+                             .n_buffers = (int)(sizeof buffer_list / sizeof buffer_list[0]),                           \
+                             .launches = launch_list,                                                                  \
+                             .n_launches = (int)(sizeof launch_list / sizeof launch_list[0])}
+
+/* ---- sessions ---- */
+
+struct session {
+    CUcontext context;
+    CUstream streams[2];
+    struct exec_cu *s;
+};
+
+static void begin(struct session *x, const char *sm)
+{
+    x->context = emulated_start(sm);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cuda.cuStreamCreate(&x->streams[i], 1), 0);
+    assert_int_equal(exec_cu_open(NULL, &words, &x->s), EXEC_OK);
+}
+
+static void end(struct session *x)
+{
+    exec_cu_close(x->s);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cuda.cuStreamDestroy_v2(x->streams[i]), 0);
+    assert_int_equal(cuda.cuCtxDestroy_v2(x->context), 0);
+    unsetenv("TUNE_CUDA_FAIL");
+    unsetenv("TUNE_CUDA_DRIVER");
+    unsetenv("TUNE_CUDA_SEED");
+}
+
+static struct exec_cu_op *open_op(struct session *x, const struct exec_plan *plan)
+{
+    struct exec_cu_op *op = NULL;
+
+    if (exec_cu_op_open(x->s, plan, &words, &op) != EXEC_OK)
+        fail_msg("%s", words.text);
+    return op;
+}
+
+static void refused(struct session *x, const struct exec_plan *plan, enum exec_status wanted, const char *text)
+{
+    struct exec_cu_op *op = NULL;
+    const enum exec_status got = exec_cu_op_open(x->s, plan, &words, &op);
+
+    if (got != wanted || !strstr(words.text, text))
+        fail_msg("status %d '%s', expected %d with '%s'", got, words.text, wanted, text);
+    assert_null(op);
+}
+
+static void run(struct session *x, struct exec_cu_op *op, int stream, const exec_cu_mem *tensors,
+                const struct exec_cu_weights *w)
+{
+    if (exec_cu_run(op, x->streams[stream], tensors, w, &words) != EXEC_OK)
+        fail_msg("%s", words.text);
+}
+
+static void wait_for(struct session *x)
+{
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cuda.cuStreamSynchronize(x->streams[i]), 0);
+}
+
+static void expect_all(CUdeviceptr at, int n, int value)
+{
+    int *y = malloc((size_t)n * sizeof *y);
+
+    assert_non_null(y);
+    emulated_read(y, at, (size_t)n * sizeof *y);
+    for (int i = 0; i < n; i++)
+        if (y[i] != value)
+            fail_msg("element %d is %d, expected %d", i, y[i], value);
+    free(y);
+}
+
+/* ---- one kernel: y[i] = value of the code ---- */
+
+static const struct exec_arg put_args[] = {{.kind = EXEC_ARG_BUFFER, .integer = 0},
+                                           {.kind = EXEC_ARG_I32, .integer = N}};
+static const struct exec_buffer put_buffers[] = {{.id = "y", .role = EXEC_OUTPUT, .n_bytes = N * sizeof(int)}};
+#define PUT(value) KERNEL "put(int *y, int n) {" AT "if (i < n) y[i] = " value "; }\n"
+
+static void expect_put(struct session *x, struct code *c, int value)
+{
+    const struct exec_launch launches[] = {kernel("put", (N + 63) / 64, 64, put_args, 2)};
+    PLAN(put, c, put_buffers, launches);
+    const exec_cu_mem y = emulated_buffer(NULL, N * sizeof(int));
+    struct exec_cu_op *op = open_op(x, &put);
+
+    run(x, op, 0, &y, NULL);
+    wait_for(x);
+    expect_all(y, N, value);
+    exec_cu_op_close(op);
+    assert_int_equal(cuda.cuMemFree_v2(y), 0);
+}
+
+static void code_of_the_device_s_own_sm_goes_first(void **state)
+{
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "75");
+    code_make(&c, PUT("61"));
+    expect_put(&x, &c, 61);
+    code_add(&c, "compute_75", PUT("175"));
+    expect_put(&x, &c, 175); /* the highest PTX */
+    code_add(&c, "sm_75", PUT("75"));
+    expect_put(&x, &c, 75);
+    code_free(&c);
+    end(&x);
+    begin(&x, "86");
+    code_make(&c, PUT("61"));
+    code_add(&c, "sm_80", PUT("80"));
+    expect_put(&x, &c, 61); /* PTX before the cubin of an older one */
+    c.binaries[0].target = "compute_90";
+    expect_put(&x, &c, 80);
+    code_free(&c);
+    end(&x);
+}
+
+static void code_that_the_driver_refuses_falls_back_to_the_next(void **state)
+{
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "75");
+    code_make(&c, PUT("61"));
+    code_add(&c, "sm_75", PUT("75"));
+    memset(c.images[1] + 64, 0, c.binaries[1].n_bytes - 64); /* an ELF head and nothing behind it */
+    expect_put(&x, &c, 61);
+    c.binaries[1].n_bytes = 10;
+    expect_put(&x, &c, 61);
+    code_add(&c, "compute_70", PUT("70"));
+    expect_put(&x, &c, 70);
+    c.binaries[2].sum = 1; /* not that of its bytes */
+    expect_put(&x, &c, 61);
+    code_free(&c);
+    end(&x);
+}
+
+static void code_for_other_devices_is_refused(void **state)
+{
+    const struct exec_launch launches[] = {kernel("put", 1, 64, put_args, 2)}, other[] = {kernel("no", 1, 1, NULL, 0)};
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "52");
+    code_make(&c, PUT("1"));
+    PLAN(put, &c, put_buffers, launches);
+    refused(&x, &put, EXEC_NO_DEVICE, "is an sm_52: the code here is for compute_61");
+    c.binaries[0].target = "compute_52"; /* a lie: the driver finds it out */
+    refused(&x, &put, EXEC_BUILD_FAILED, "code for compute_52: CUDA_ERROR_NO_BINARY_FOR_GPU");
+    c.module.n_binaries = 0;
+    refused(&x, &put, EXEC_NO_DEVICE, "for nothing");
+    code_free(&c);
+    end(&x);
+    begin(&x, "61");
+    code_make(&c, PUT("1"));
+    setenv("TUNE_CUDA_DRIVER", "12000", 1);
+    refused(&x, &put, EXEC_BUILD_FAILED, "UNSUPPORTED_PTX_VERSION");
+    unsetenv("TUNE_CUDA_DRIVER");
+    put.launches = other;
+    refused(&x, &put, EXEC_DEVICE_FAILED, "no: CUDA_ERROR_NOT_FOUND");
+    code_free(&c);
+    end(&x);
+}
+
+/* ---- weights ---- */
+
+static const char pack_text[] = KERNEL "pack(int *p, const int *w, int n) {" AT "if (i < n) p[i] = 2 * w[i]; }\n" KERNEL
+                                       "apply(int *y, const int *x, const int *p, const int *w, int n) {" AT
+                                       "if (i < n) y[i] = x[i] * p[i] + w[i]; }\n";
+
+static CUdeviceptr whole_numbers(int value)
+{
+    int content[N];
+
+    for (int i = 0; i < N; i++)
+        content[i] = value;
+    return emulated_buffer(content, sizeof content);
+}
+
+/* The host's memory may go at once. */
+static void weights_come_from_host_memory(struct session *x, struct exec_cu_op *op, const exec_cu_mem *tensors)
+{
+    const void *missing[1] = {NULL}, *list[1];
+    struct exec_cu_weights *w = NULL;
+    int *content = malloc(N * sizeof *content);
+
+    assert_non_null(content);
+    for (int i = 0; i < N; i++)
+        content[i] = 11;
+    list[0] = content;
+    assert_int_equal(exec_cu_pack_host(op, x->streams[0], missing, &words, &w), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_cu_pack_host(op, x->streams[0], list, &words, &w), EXEC_OK);
+    memset(content, 0, N * sizeof *content);
+    free(content);
+    run(x, op, 1, tensors, w);
+    wait_for(x);
+    expect_all(tensors[1], N, 7 * 22 + 11);
+    exec_cu_weights_free(w);
+}
+
+static void weights_are_packed_once_and_live_side_by_side(void **state)
+{
+    static const struct exec_buffer buffers[] = {{.id = "x", .role = EXEC_INPUT, .n_bytes = N * sizeof(int)},
+                                                 {.id = "w", .role = EXEC_WEIGHT, .n_bytes = N * sizeof(int)},
+                                                 {.id = "y", .role = EXEC_OUTPUT, .n_bytes = N * sizeof(int)},
+                                                 {.id = "p", .role = EXEC_PACKED, .n_bytes = N * sizeof(int)}};
+    const struct exec_arg pack[] = {buffer(3), buffer(1), i32(N)},
+                          apply[] = {buffer(2), buffer(0), buffer(3), buffer(1), i32(N)};
+    struct exec_launch launches[] = {kernel("pack", 16, 64, pack, 3), kernel("apply", 16, 64, apply, 5)};
+    struct exec_cu_weights *w[2] = {NULL, NULL}, *of_other = NULL;
+    struct exec_cu_op *op, *other;
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "61");
+    launches[0].pack = 1;
+    code_make(&c, pack_text);
+    PLAN(layer, &c, buffers, launches);
+    op = open_op(&x, &layer);
+    other = open_op(&x, &layer);
+    const exec_cu_mem given[2] = {whole_numbers(3), whole_numbers(5)},
+                      tensors[2] = {whole_numbers(7), whole_numbers(-1)};
+    const exec_cu_mem missing[2] = {tensors[0], 0}, none = 0;
+
+    assert_int_equal(exec_cu_run(op, x.streams[0], tensors, NULL, &words), EXEC_NOT_PACKED);
+    assert_int_equal(exec_cu_pack(op, x.streams[0], &none, &words, &w[0]), EXEC_BAD_ARGUMENT);
+    assert_non_null(strstr(words.text, "weight w is missing"));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(exec_cu_pack(op, x.streams[i], &given[i], &words, &w[i]), EXEC_OK);
+    assert_int_equal(exec_cu_pack(other, x.streams[0], &given[0], &words, &of_other), EXEC_OK);
+    assert_int_equal(exec_cu_run(op, x.streams[0], tensors, of_other, &words), EXEC_BAD_ARGUMENT);
+    assert_int_equal(exec_cu_run(op, x.streams[0], missing, w[0], &words), EXEC_BAD_ARGUMENT);
+    assert_non_null(strstr(words.text, "tensor y is missing"));
+    for (int round = 0; round < 4; round++) {
+        run(&x, op, round / 2, tensors, w[round % 2]); /* a stream that did not pack, too */
+        wait_for(&x);
+        expect_all(tensors[1], N, round % 2 ? 7 * 10 + 5 : 7 * 6 + 3);
+    }
+    weights_come_from_host_memory(&x, op, tensors);
+    for (int i = 0; i < 2; i++) {
+        exec_cu_weights_free(w[i]);
+        cuda.cuMemFree_v2(given[i]);
+        cuda.cuMemFree_v2(tensors[i]);
+    }
+    exec_cu_weights_free(of_other);
+    exec_cu_op_close(other);
+    exec_cu_op_close(op);
+    code_free(&c);
+    end(&x);
+}
+
+/* ---- loops, fills, copies ---- */
+
+static void loops_repeat_launches_and_bump_arguments(void **state)
+{
+    static const struct exec_buffer buffers[] = {{.id = "x", .role = EXEC_OUTPUT, .n_bytes = 4}};
+    struct exec_arg fill[] = {buffer(0), i32(1), i32(4)}, add[] = {buffer(0), i32(1)}, twice[] = {buffer(0)};
+    const struct exec_launch launches[] = {
+        {.op = EXEC_FILL, .args = fill, .n_args = 3}, kernel("add", 1, 1, add, 2), kernel("twice", 1, 1, twice, 1)};
+    static const struct exec_loop loops[] = {{1, 2, 2}, {1, 2, 3}};
+    int wanted = 1;
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "61");
+    add[1].bump[0] = 10;
+    add[1].bump[1] = 1;
+    code_make(&c, KERNEL "add(int *x, int v) { x[0] += v; }\n" KERNEL "twice(int *x) { x[0] *= 2; }\n");
+    PLAN(looped, &c, buffers, launches);
+    looped.loops = loops;
+    looped.n_loops = 2;
+    for (int outer = 0; outer < 2; outer++)
+        for (int inner = 0; inner < 3; inner++)
+            wanted = 2 * (wanted + 1 + 10 * outer + inner);
+    struct exec_cu_op *op = open_op(&x, &looped);
+    const exec_cu_mem y = emulated_buffer(NULL, 4);
+    for (int round = 0; round < 2; round++) {
+        run(&x, op, 0, &y, NULL);
+        wait_for(&x);
+        expect_all(y, 1, wanted);
+    }
+    cuda.cuMemFree_v2(y);
+    exec_cu_op_close(op);
+    code_free(&c);
+    end(&x);
+}
+
+/* y = 1000 * a + 100 * b + 10 * s + h: a is bytes, filled once; b is a value, each run; s counts runs; h is two bytes
+ * wide, filled by a launch. Then y is copied to z. */
+static void buffers_are_filled_when_the_plan_says(void **state)
+{
+    static const int one = 1;
+    static const struct exec_buffer buffers[] = {
+        {.id = "y", .role = EXEC_OUTPUT, .n_bytes = 4},
+        {.id = "z", .role = EXEC_OUTPUT, .n_bytes = 4},
+        {.id = "a", .role = EXEC_SCRATCH, .n_bytes = 4, .fill = EXEC_FILL_BYTES, .bytes = (const unsigned char *)&one},
+        {.id = "b",
+         .role = EXEC_SCRATCH,
+         .n_bytes = 4,
+         .fill = EXEC_FILL_VALUE,
+         .pattern = {2},
+         .n_pattern = 4,
+         .each_run = 1},
+        {.id = "s", .role = EXEC_STATE, .n_bytes = 4, .fill = EXEC_FILL_VALUE, .pattern = {0}, .n_pattern = 1},
+        {.id = "h", .role = EXEC_SCRATCH, .n_bytes = 4}};
+    const struct exec_arg count[] = {buffer(0), buffer(2), buffer(3), buffer(4), buffer(5)},
+                          fill[] = {buffer(5), i32(7), i32(2)}, copy[] = {buffer(1), buffer(0), i32(4)};
+    const struct exec_launch launches[] = {{.op = EXEC_FILL, .args = fill, .n_args = 3},
+                                           kernel("count", 1, 1, count, 5),
+                                           {.op = EXEC_COPY, .args = copy, .n_args = 3}};
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "61");
+    code_make(&c, KERNEL "count(int *y, int *a, int *b, int *s, short *h)\n"
+                         "{ y[0] = 1000 * a[0]++ + 100 * b[0]++ + 10 * s[0]++ + (h[0] == h[1] ? h[0] : -1); }\n");
+    PLAN(counted, &c, buffers, launches);
+    struct exec_cu_op *op = open_op(&x, &counted);
+    const exec_cu_mem tensors[2] = {emulated_buffer(NULL, 4), emulated_buffer(NULL, 4)};
+    for (int round = 0; round < 3; round++) {
+        run(&x, op, 0, tensors, NULL);
+        wait_for(&x);
+        expect_all(tensors[1], 1, 1000 * (1 + round) + 200 + 10 * round + 7);
+    }
+    cuda.cuMemFree_v2(tensors[0]);
+    cuda.cuMemFree_v2(tensors[1]);
+    exec_cu_op_close(op);
+    code_free(&c);
+    end(&x);
+}
+
+/* ---- scratch of the session ---- */
+
+static const char scratch_text[] =
+    KERNEL "to(int *s, const int *y, int a, int b, int n) {" AT "if (i < n) s[i] = a * y[i % 1000] + b; }\n" KERNEL
+           "from(int *y, const int *s, int n) {" AT "if (i < n) y[i] = s[i]; }\n";
+
+/* y = y + 1 and y = 2 y by way of one piece of memory, of which the second needs more; on two streams, whose order the
+ * driver changes. */
+static void scratch_is_shared_and_streams_wait(void **state)
+{
+    const struct exec_buffer small[] = {{.id = "y", .role = EXEC_OUTPUT, .n_bytes = N * sizeof(int)},
+                                        {.id = "s", .role = EXEC_SCRATCH, .n_bytes = N * sizeof(int)}},
+                             large[] = {small[0], {.id = "s", .role = EXEC_SCRATCH, .n_bytes = 2 * N * sizeof(int)}};
+    const struct exec_arg to[2][5] = {{buffer(1), buffer(0), i32(1), i32(1), i32(N)},
+                                      {buffer(1), buffer(0), i32(2), i32(0), i32(2 * N)}},
+                          from[] = {buffer(0), buffer(1), i32(N)};
+    struct exec_launch launches[2][2];
+    struct session x;
+    struct code c;
+    char seed[8];
+
+    (void)state;
+    code_make(&c, scratch_text);
+    for (int i = 0; i < 2; i++) {
+        launches[i][0] = kernel("to", 32, 64, to[i], 5);
+        launches[i][1] = kernel("from", 16, 64, from, 3);
+    }
+    PLAN(one, &c, small, launches[0]);
+    PLAN(two, &c, large, launches[1]);
+    for (int round = 0; round < 8; round++) {
+        snprintf(seed, sizeof seed, "%d", round);
+        setenv("TUNE_CUDA_SEED", seed, 1);
+        begin(&x, "61");
+        const exec_cu_mem y = whole_numbers(0);
+        struct exec_cu_op *ops[2] = {open_op(&x, &one), NULL};
+        run(&x, ops[0], 0, &y, NULL);
+        ops[1] = open_op(&x, &two); /* while the first one runs */
+        for (int i = 1; i < 6; i++)
+            run(&x, ops[i % 2], i % 2, &y, NULL);
+        wait_for(&x);
+        expect_all(y, N, 14); /* 1 2 3 6 7 14 */
+        exec_cu_op_close(ops[0]);
+        exec_cu_op_close(ops[1]);
+        cuda.cuMemFree_v2(y);
+        end(&x);
+    }
+    code_free(&c);
+}
+
+/* ---- shared memory, cooperative launches ---- */
+
+static void more_than_48_kib_of_shared_memory_are_asked_for(void **state)
+{
+    static const struct exec_buffer buffers[] = {{.id = "y", .role = EXEC_OUTPUT, .n_bytes = 4}};
+    const struct exec_arg args[] = {buffer(0), i32(0)};
+    struct exec_launch launches[2] = {kernel("wide", 1, 32, args, 2), kernel("wide", 1, 32, args, 2)};
+    struct exec_arg later[] = {buffer(0), i32(15000)};
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "80");
+    code_make(&c, KERNEL "wide(int *y, int last)\n{ extern __shared__ int s[];\n"
+                         "  if (threadIdx.x == 0) s[last] = 5; __syncthreads(); y[0] = s[last]; }\n");
+    launches[0].dyn_local = 1024; /* the smaller one of a kernel does not lower the larger one */
+    launches[1].dyn_local = 60004;
+    launches[1].args = later;
+    PLAN(wide, &c, buffers, launches);
+    const exec_cu_mem y = emulated_buffer(NULL, 4);
+    struct exec_cu_op *op = open_op(&x, &wide), *again;
+    launches[1].dyn_local = 50000;
+    again = open_op(&x, &wide);
+    launches[1].dyn_local = 60004;
+    run(&x, op, 0, &y, NULL);
+    wait_for(&x);
+    expect_all(y, 1, 5);
+    exec_cu_op_close(again);
+    exec_cu_op_close(op);
+    launches[1].dyn_local = 200000;
+    refused(&x, &wide, EXEC_DEVICE_FAILED, "wide: CUDA_ERROR_INVALID_VALUE");
+    cuda.cuMemFree_v2(y);
+    code_free(&c);
+    end(&x);
+}
+
+static void cooperative_launches_have_to_fit(void **state)
+{
+    static const struct exec_buffer buffers[] = {{.id = "y", .role = EXEC_OUTPUT, .n_bytes = 4 * sizeof(int)},
+                                                 {.id = "n", .role = EXEC_SCRATCH, .n_bytes = 4 * sizeof(int)}};
+    const struct exec_arg args[] = {buffer(0), buffer(1)}, fill[] = {buffer(1), i32(0), i32(4)};
+    struct exec_launch launches[] = {{.op = EXEC_FILL, .args = fill, .n_args = 3}, kernel("meet", 4, 1, args, 2)};
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "75");
+    code_make(&c, KERNEL "meet(int *y, volatile int *here)\n"
+                         "{ int n; here[blockIdx.x] = 1;\n"
+                         "  do { __nanosleep(200000); n = here[0] + here[1] + here[2] + here[3]; } while (n < 4);\n"
+                         "  y[blockIdx.x] = n; }\n");
+    launches[1].cooperative = 1;
+    PLAN(meeting, &c, buffers, launches);
+    const exec_cu_mem y = emulated_buffer(NULL, 4 * sizeof(int));
+    struct exec_cu_op *op = open_op(&x, &meeting);
+    run(&x, op, 0, &y, NULL);
+    wait_for(&x);
+    expect_all(y, 4, 4);
+    exec_cu_op_close(op);
+    launches[1].grid[0] = 1000000;
+    refused(&x, &meeting, EXEC_NO_DEVICE, "1000000 blocks at the same time");
+    cuda.cuMemFree_v2(y);
+    code_free(&c);
+    end(&x);
+}
+
+/* ---- the caller's context ---- */
+
+static void runs_are_captured_into_graphs(void **state)
+{
+    const struct exec_launch launches[] = {kernel("put", (N + 63) / 64, 64, put_args, 2)};
+    CUgraph graph = NULL;
+    CUgraphExec replay = NULL;
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "75");
+    code_make(&c, PUT("3"));
+    PLAN(put, &c, put_buffers, launches);
+    const exec_cu_mem y = emulated_buffer(NULL, N * sizeof(int)), other = emulated_buffer(NULL, N * sizeof(int));
+    struct exec_cu_op *op = open_op(&x, &put);
+    run(&x, op, 1, &other, NULL);
+    assert_int_equal(cuda.cuStreamBeginCapture_v2(x.streams[0], 1), 0);
+    run(&x, op, 0, &y, NULL);
+    assert_int_equal(cuda.cuStreamEndCapture(x.streams[0], &graph), 0);
+    assert_int_equal(cuda.cuGraphInstantiateWithFlags(&replay, graph, 0), 0);
+    assert_int_equal(cuda.cuGraphLaunch(replay, x.streams[0]), 0);
+    run(&x, op, 1, &other, NULL);
+    wait_for(&x);
+    expect_all(y, N, 3);
+    cuda.cuGraphExecDestroy(replay);
+    cuda.cuGraphDestroy(graph);
+    exec_cu_op_close(op);
+    cuda.cuMemFree_v2(y);
+    cuda.cuMemFree_v2(other);
+    code_free(&c);
+    end(&x);
+}
+
+static void the_caller_s_context_stays_current(void **state)
+{
+    CUcontext second = NULL, now = NULL;
+    struct exec_cu *none = NULL;
+    struct exec_cu_device d;
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "61,75");
+    exec_cu_device(x.s, &d);
+    assert_int_equal(d.sm, 61);
+    assert_true(d.units > 0 && d.name[0] != '\0');
+    assert_int_equal(cuda.cuCtxCreate_v2(&second, 0, 1), 0); /* current now */
+    code_make(&c, PUT("9"));
+    assert_int_equal(cuda.cuCtxSetCurrent(x.context), 0);
+    const exec_cu_mem y = emulated_buffer(NULL, N * sizeof(int));
+    assert_int_equal(cuda.cuCtxSetCurrent(second), 0);
+    const struct exec_launch launches[] = {kernel("put", (N + 63) / 64, 64, put_args, 2)};
+    PLAN(put, &c, put_buffers, launches);
+    struct exec_cu_op *op = open_op(&x, &put);
+    run(&x, op, 0, &y, NULL);
+    assert_int_equal(cuda.cuCtxGetCurrent(&now), 0);
+    assert_ptr_equal(now, second);
+    assert_int_equal(cuda.cuCtxSetCurrent(x.context), 0);
+    wait_for(&x);
+    expect_all(y, N, 9);
+    exec_cu_op_close(op);
+    cuda.cuMemFree_v2(y);
+    assert_int_equal(cuda.cuCtxDestroy_v2(second), 0);
+    code_free(&c);
+    end(&x);
+    assert_int_equal(cuda.cuCtxSetCurrent(NULL), 0);
+    assert_int_equal(exec_cu_open(NULL, &words, &none), EXEC_BAD_ARGUMENT);
+    assert_non_null(strstr(words.text, "no CUDA context is current"));
+    exec_cu_close(NULL);
+}
+
+static void failures_of_the_driver_are_told(void **state)
+{
+    const struct exec_launch launches[] = {kernel("put", (N + 63) / 64, 64, put_args, 2)};
+    const struct exec_buffer more[] = {put_buffers[0],
+                                       {.id = "s", .role = EXEC_STATE, .n_bytes = 64, .fill = EXEC_FILL_NONE}};
+    const struct exec_arg args[] = {buffer(1), i32(1)};
+    const struct exec_launch state_launch[] = {kernel("put", 1, 1, args, 2)};
+    struct exec_cu *none = NULL;
+    struct session x;
+    struct code c;
+
+    (void)state;
+    begin(&x, "61");
+    code_make(&c, PUT("1"));
+    PLAN(put, &c, put_buffers, launches);
+    PLAN(kept, &c, more, state_launch);
+    const exec_cu_mem y = emulated_buffer(NULL, N * sizeof(int));
+    struct exec_cu_op *op = open_op(&x, &put);
+    setenv("TUNE_CUDA_FAIL", "cuMemAlloc=2@1", 1);
+    assert_int_equal(cuda.cuInit(0), 0); /* reads it */
+    refused(&x, &kept, EXEC_DEVICE_FAILED, "memory for s, 64 bytes: CUDA_ERROR_OUT_OF_MEMORY");
+    setenv("TUNE_CUDA_FAIL", "cuLaunchKernel=701@1", 1);
+    assert_int_equal(cuda.cuInit(0), 0);
+    assert_int_equal(exec_cu_run(op, x.streams[0], &y, NULL, &words), EXEC_DEVICE_FAILED);
+    assert_non_null(strstr(words.text, "put: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"));
+    unsetenv("TUNE_CUDA_FAIL");
+    assert_int_equal(cuda.cuInit(0), 0);
+    exec_cu_op_close(op);
+    cuda.cuMemFree_v2(y);
+    code_free(&c);
+    end(&x);
+    setenv("TUNE_CUDA_LIBRARY", "/nowhere/libcuda.so.1", 1);
+    assert_int_equal(exec_cu_open(NULL, &words, &none), EXEC_NO_DEVICE);
+    assert_non_null(strstr(words.text, "/nowhere/libcuda.so.1"));
+    setenv("TUNE_CUDA_LIBRARY", EMULATED_NVRTC_PATH, 1);
+    assert_int_equal(exec_cu_open(NULL, &words, &none), EXEC_NO_DEVICE);
+    assert_non_null(strstr(words.text, "has no cuInit"));
+    setenv("TUNE_CUDA_LIBRARY", EMULATED_CUDA, 1);
+}
+
+/* What a destroyed context still held is in the driver's log. */
+static void nothing_is_left_behind(void **state)
+{
+    char line[1024];
+    int n = 0;
+    FILE *f = fopen(calls, "r");
+
+    (void)state;
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        n++;
+        if (strstr(line, "left over") && !strstr(line, "buffers=0 streams=0 events=0 modules=0"))
+            fail_msg("%s", line);
+    }
+    fclose(f);
+    assert_true(n > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(code_of_the_device_s_own_sm_goes_first),
+        cmocka_unit_test(code_that_the_driver_refuses_falls_back_to_the_next),
+        cmocka_unit_test(code_for_other_devices_is_refused),
+        cmocka_unit_test(weights_are_packed_once_and_live_side_by_side),
+        cmocka_unit_test(loops_repeat_launches_and_bump_arguments),
+        cmocka_unit_test(buffers_are_filled_when_the_plan_says),
+        cmocka_unit_test(scratch_is_shared_and_streams_wait),
+        cmocka_unit_test(more_than_48_kib_of_shared_memory_are_asked_for),
+        cmocka_unit_test(cooperative_launches_have_to_fit),
+        cmocka_unit_test(runs_are_captured_into_graphs),
+        cmocka_unit_test(the_caller_s_context_stays_current),
+        cmocka_unit_test(failures_of_the_driver_are_told),
+        cmocka_unit_test(nothing_is_left_behind),
+    };
+    const int fd = mkstemp(calls);
+    int result;
+
+    if (fd < 0)
+        return 1;
+    close(fd);
+    setenv("TUNE_CUDA_LIBRARY", EMULATED_CUDA, 1);
+    setenv("TUNE_NVRTC_VERSION", "12.8", 1); /* makes code for sm_61 */
+    setenv("TUNE_CUDA_LOG", calls, 1);
+    result = emulated_open();
+    if (!result)
+        result = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(calls);
+    return result;
+}

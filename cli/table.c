@@ -142,9 +142,9 @@ static void print_numerics(const struct row *r, struct buf *out)
     const struct arm *a = &t->arms[r->best->i_arm];
     struct numerics n;
 
-    if (!a->template)
+    if (!a->source->numerics)
         return;
-    n = template_numerics(a->template, &t->workload, &t->device, a->space, &r->best->config);
+    n = a->source->numerics(t, a, &r->best->config);
     if (strcmp(n.name, numerics_of(&t->workload, &t->device).name) != 0)
         buf_printf(out, "  numerics: %s, errors up to %g of the sum of magnitudes\n", n.name, n.tolerance);
 }

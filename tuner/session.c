@@ -62,9 +62,7 @@ static enum err make_tasks(struct session *s, struct why *why)
         return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     for (; s->n_tasks < n; s->n_tasks++) {
         struct task *t = &s->tasks[s->n_tasks];
-        const enum err e = j->replay[0] ? task_init_replay(t, j, &s->device.desc, why)
-                           : j->spec    ? task_init_spec(t, j, &s->device.desc, why)
-                                        : task_init(t, j, s->n_tasks, &s->device.desc, why);
+        const enum err e = task_init(t, j, s->n_tasks, &s->device.desc, why);
 
         if (e)
             return e;

@@ -231,7 +231,7 @@ static enum err send_finals(struct session *s, size_t i_task, struct why *why)
         list[n++] = before;
     for (size_t i = 0; i < n; i++)
         n_known += has_final(t, list[i]);
-    if (n_known == n || s->o.job->replay[0])
+    if (n_known == n || source_of(s->o.job)->repeats_itself)
         return ERR_OK;
     e = trial_batch_init(&b, s->o.job, &s->device);
     for (size_t i = 0; i < n && !e; i++)

@@ -24,9 +24,7 @@ void task_fini(struct task *t)
         if (t->arms[i].strategy)
             t->arms[i].ops->fini(t->arms[i].strategy);
         transfer_free(t->arms[i].history);
-        space_free(t->arms[i].own_space);
-        recorded_close(t->arms[i].recorded);
-        spec_free(t->arms[i].spec);
+        t->arms[i].source->close(&t->arms[i]);
     }
     free_measured(t->all, t->n_all);
     free_measured(t->finals, t->n_finals);

@@ -7,29 +7,31 @@
 #include "core/blobs.h"
 #include "kernels/template.h"
 #include "logs/record.h"
-#include "search_space/recorded.h"
+#include "search/strategy.h"
 #include "tuner/anchor.h"
 #include "tuner/gain.h"
 #include "tuner/job.h"
-#include "kernels/spec/spec.h"
-#include "search/strategy.h"
+#include "tuner/source.h"
 
 #define TASK_MAX_ARMS 16
 #define TASK_FINALISTS 5
 #define TASK_MAX_HINTS 32
 #define TASK_MAX_GIVEN 4
 
-/* One template of a task. */
+/* One template of a task, or what stands for it. */
 struct arm {
-    const struct template *template; /* NULL: a recorded space (replay), or a kernel of a job file */
-    char id[64];
+    const struct source_ops *source;
+    union {
+        const struct template *template;
+        struct spec *spec;
+        struct recorded *recorded;
+    } of;        /* the source's own */
+    char id[64]; /* of the template; "" = none: the workload's text tells kernels apart */
     int version;
     bool possible; /* fits less well than the best */
     bool baseline; /* measured once, never searched */
     const struct space *space;
-    struct space *own_space;   /* what `space` lends, unless recorded */
-    struct recorded *recorded; /* replay: what `space` lends */
-    struct spec *spec;         /* a person's own kernel: what `space` lends */
+    struct space *own_space; /* what `space` lends; NULL: `of` lends it */
     struct strategy *strategy;
     const struct strategy_ops *ops;
     struct transfer *history; /* what warms the strategy; NULL = nothing */
@@ -94,16 +96,17 @@ struct task {
 /* How a record came to the task. */
 enum origin { ORIGIN_JOB, ORIGIN_LOG, ORIGIN_WARM };
 
-/* Makes the templates, spaces and strategies of layer `i_layer` of a job for a device. Of several layers, one that none
- * of the templates named computes (or fits) has all of its own, and a note. ERR_INPUT for a bad workload or
- * template name, ERR_NOT_FOUND when no template fits, with words. */
+/* Makes what is searched for layer `i_layer` of a job (0 of a job without layers) on a device, and its strategies. Of
+ * several layers, one that none of the templates named computes (or fits) has all of its own, and a note. ERR_INPUT for
+ * a bad workload or template name, ERR_NOT_FOUND when no template fits, ERR_UNSUPPORTED for a person's own kernel on a
+ * device of another API, with words. */
 enum err task_init(struct task *t, const struct job *j, size_t i_layer, const struct device_desc *device,
                    struct why *why);
-/* The same for a recorded space: job.replay. */
-enum err task_init_replay(struct task *t, const struct job *j, const struct device_desc *device, struct why *why);
-/* The same for a person's own kernel: job.spec with all its files. ERR_UNSUPPORTED for a device of another API. */
-enum err task_init_spec(struct task *t, const struct job *j, const struct device_desc *device, struct why *why);
 void task_fini(struct task *t);
+
+/* For sources, while they open a task: an arm more, or NULL when there are TASK_MAX_ARMS; and the task's words. */
+struct arm *task_add_arm(struct task *t, const struct source_ops *source, const char *id, int version);
+enum err task_set_text(struct task *t, const char *text, const char *name, int64_t count, struct why *why);
 
 /* Is each id of "a,b" a template, and does it compute one of the workloads (texts)? ERR_INPUT with words. */
 enum err task_check_templates(const char *list, const char *const *workloads, size_t n_workloads, struct why *why);

@@ -151,7 +151,7 @@ static enum err put_program(struct trial_batch *b, const struct program *p, stru
     return e;
 }
 
-/* What the run's own data say of a template's programs; no name for others. */
+/* What the run's own data say of programs whose arithmetic is known; no name for others. */
 static enum err put_sheet(struct trial_batch *b, const struct task *t, size_t i_arm, const struct config *c,
                           struct sha256 *name)
 {
@@ -160,9 +160,9 @@ static enum err put_sheet(struct trial_batch *b, const struct task *t, size_t i_
     struct buf text;
     enum err e;
 
-    if (!a->template || !b->job->data_seed)
+    if (!a->source->numerics || !b->job->data_seed)
         return ERR_OK;
-    numerics = template_numerics(a->template, &t->workload, &t->device, a->space, c);
+    numerics = a->source->numerics(t, a, c);
     buf_init(&text, PROGRAM_MAX_BYTES);
     e = expect_sheet(&t->workload, &numerics, (uint64_t)b->job->data_seed, &text, &b->blobs);
     if (!e)
@@ -175,7 +175,7 @@ static double least_flops(const struct task *t, size_t i_arm, const struct confi
 {
     const struct arm *a = &t->arms[i_arm];
 
-    return a->template ? template_least_flops(a->template, &t->workload, &t->device, a->space, c) : 0;
+    return a->source->least_flops ? a->source->least_flops(t, a, c) : 0;
 }
 
 enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial_kind kind, size_t i_arm,

@@ -215,7 +215,7 @@ void cmd_watch_computing(void);
 struct link {
     struct client *client;
     struct localfarm farm;
-    bool is_private;
+    bool is_private, told_waiting;
     char url[256];
 };
 

@@ -13,6 +13,8 @@
 #include "cli/table.h"
 #include "tuner/tell.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -81,28 +83,26 @@ bool cmd_has(const struct cli *c, const char *option)
     return false;
 }
 
+/* Of a link that was never open the error tells enough. */
 static bool keep_waiting(int64_t out_ms, void *arg)
 {
-    int64_t *told = arg;
+    struct link *l = arg;
 
-    if (out_ms > 3000 && *told == 0) {
+    if (out_ms > 3000 && l->client && !l->told_waiting) {
         fputs("tune: the tracker is out of reach; waiting for it\n", stderr);
-        *told = out_ms;
+        l->told_waiting = true;
     }
     return !cmd_interrupted();
 }
 
 static enum err open_client(struct link *l, const char *key_file, const char *role, struct why *why)
 {
-    static int64_t told;
-    static char name[128];
-    struct client_options o = {
-        .url = l->url, .key_file = key_file, .role = role, .waiting = keep_waiting, .arg = &told};
-    char host[64] = "";
+    char host[64] = "", name[128];
+    const struct client_options o = {
+        .url = l->url, .key_file = key_file, .role = role, .name = name, .waiting = keep_waiting, .arg = l};
 
     gethostname(host, sizeof host - 1);
     snprintf(name, sizeof name, "%s:%ld", host, (long)getpid());
-    o.name = name;
     return client_open(&o, &l->client, why);
 }
 
@@ -296,7 +296,6 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
 {
     const char *network = cli_text(c, "network"), *device = cmd_has(c, "device") ? cli_text(c, "device") : NULL;
     const char *spec = cli_text(c, "kernel-spec");
-    char absolute[PATH_MAX];
     enum err e = ERR_OK;
 
     if (spec && (c->n_rest || network || cli_text(c, "template") || (device && strncmp(device, "replay:", 7) == 0)))
@@ -307,9 +306,9 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
     if (device && strncmp(device, "replay:", 7) == 0) {
         if (c->n_rest || network)
             return why_set(why, ERR_INPUT, "a replay device brings its own work: no workload, no --network");
-        if (!realpath(device + 7, absolute) || strlen(absolute) >= sizeof j->replay)
-            return why_set(why, ERR_INPUT, "%s cannot be read", device + 7);
-        memcpy(j->replay, absolute, strlen(absolute) + 1);
+        static_assert(sizeof j->replay >= PATH_MAX, "what realpath writes");
+        if (!realpath(device + 7, j->replay))
+            return why_set(why, ERR_INPUT, "%s cannot be read: %s", device + 7, strerror(errno));
         return ERR_OK;
     }
     if (network && c->n_rest)

@@ -119,33 +119,50 @@ static bool take(const struct record *r, const char *line, size_t n_line, void *
     return true;
 }
 
-static void write_head(const struct logtable *t, struct buf *out)
+/* A cell as core/csvz.h reads it, and the comma behind it. */
+static enum err write_word(const struct logtable *t, const char *word, struct buf *out)
+{
+    if (strpbrk(word, "\r\n"))
+        return why_set(t->why, ERR_INPUT, "a knob's word \"%.*s\" has a line end: no cell of a table",
+                       (int)strcspn(word, "\r\n"), word);
+    if (!strpbrk(word, ",\""))
+        return buf_printf(out, "%s,", word);
+    buf_puts(out, "\"");
+    for (; *word; word++)
+        buf_printf(out, "%s%c", *word == '"' ? "\"" : "", *word);
+    return buf_puts(out, "\",");
+}
+
+static enum err write_head(const struct logtable *t, struct buf *out)
 {
     const cJSON *knob;
+    enum err e = ERR_OK;
 
     assert(t->n > 0);
     cJSON_ArrayForEach(knob, t->rows[0].knobs)
     {
-        buf_printf(out, "%s,", knob->string);
+        if (!e)
+            e = write_word(t, knob->string, out);
     }
     for (size_t i = 0; i < N_LATE; i++)
         if (t->has_late[i])
             buf_printf(out, "%s,", late_names[i]);
-    buf_puts(out, "time_ms,status\n");
+    return e ? e : buf_puts(out, "time_ms,status\n");
 }
 
-static void write_row(const struct logtable *t, const struct record *r, struct buf *out)
+static enum err write_row(const struct logtable *t, const struct record *r, struct buf *out)
 {
     const cJSON *column;
+    enum err e = ERR_OK;
 
     cJSON_ArrayForEach(column, t->rows[0].knobs)
     {
         const cJSON *knob = cJSON_GetObjectItemCaseSensitive(r->knobs, column->string);
 
-        if (cJSON_IsString(knob))
-            buf_printf(out, "%s,", knob->valuestring);
-        else
-            buf_printf(out, "%.17g,", knob->valuedouble);
+        if (!e && cJSON_IsString(knob))
+            e = write_word(t, knob->valuestring, out);
+        else if (!e)
+            e = buf_printf(out, "%.17g,", knob->valuedouble);
     }
     for (size_t i = 0; i < N_LATE; i++) {
         const double v = late_of(r, late_names[i]);
@@ -157,7 +174,7 @@ static void write_row(const struct logtable *t, const struct record *r, struct b
     }
     if (r->time_ns > 0)
         buf_printf(out, "%.17g", r->time_ns * 1e-6);
-    buf_printf(out, ",%s\n", status_name(r->status));
+    return e ? e : buf_printf(out, ",%s\n", status_name(r->status));
 }
 
 enum err logtable_write(const char *log_path, const char *workload, const char *template_id, log_warn *warn,
@@ -172,14 +189,15 @@ enum err logtable_write(const char *log_path, const char *workload, const char *
         e = why_set(why, ERR_NOT_FOUND, "%.300s holds no record%s", log_path,
                     workload || template_id ? " of that workload and template" : "");
     if (!e)
-        write_head(&t, out);
+        e = write_head(&t, out);
     for (size_t i = 0; i < t.n && !e; i++)
-        write_row(&t, &t.rows[i], out);
+        e = write_row(&t, &t.rows[i], out);
     for (size_t i = 0; i < t.n; i++)
         record_fini(&t.rows[i]);
     free(t.rows);
-    if (e)
-        return e;
-    *n_rows = t.n;
-    return out->failed ? why_set(why, out->failed, "the table: %s", err_words(out->failed)) : ERR_OK;
+    if (out->failed)
+        return why_set(why, out->failed, "the table: %s", err_words(out->failed));
+    if (!e)
+        *n_rows = t.n;
+    return e;
 }

@@ -94,19 +94,32 @@ static enum err train_with_sources(const struct cli *c, struct why *why)
     return e;
 }
 
+/* The late columns of the table that `r` was read from, NULL when one of them is not there. ERR_INPUT when the file is
+ * another one by now. */
+static enum err read_late(const struct cli *c, const struct model_file *m, const struct records *r, float **late,
+                          struct why *why)
+{
+    size_t n = 0;
+    enum err e =
+        records_read_numbers(cli_text(c, "in"), (const char *const *)m->second.names, m->second.n, late, &n, why);
+
+    if (e || !*late || n == r->n)
+        return e;
+    free(*late);
+    return why_set(why, ERR_INPUT, "%s changed while it was read: %zu rows, then %zu", cli_text(c, "in"), r->n, n);
+}
+
 static enum err train_second(const struct cli *c, struct model_file *m, const struct records *r, struct why *why)
 {
     float *late = NULL;
-    size_t n = 0;
-    enum err e =
-        records_read_numbers(cli_text(c, "in"), (const char *const *)m->second.names, m->second.n, &late, &n, why);
+    enum err e = read_late(c, m, r, &late, why);
 
     if (e == ERR_OK && !late)
         e = why_set(why, ERR_INPUT, "%s:1: one of the late columns %.60s is not there", cli_text(c, "in"),
                     cli_text(c, "late"));
     if (e)
         return e;
-    e = model_file_learn_second(m, r->values, late, r->times, n, (uint64_t)cli_int(c, "seed"), why);
+    e = model_file_learn_second(m, r->values, late, r->times, r->n, (uint64_t)cli_int(c, "seed"), why);
     if (e)
         why_prefix(why, e, "%s: rows with late columns", cli_text(c, "in"));
     free(late);
@@ -118,15 +131,13 @@ static enum err rerank(const struct cli *c, const struct model_file *m, const st
                        struct why *why)
 {
     float *late = NULL;
-    size_t n = 0;
-    enum err e =
-        records_read_numbers(cli_text(c, "in"), (const char *const *)m->second.names, m->second.n, &late, &n, why);
+    enum err e = read_late(c, m, r, &late, why);
 
-    if (e == ERR_OK && late) {
-        e = model_file_rerank(m, r->values, late, n, scores);
-        if (e)
-            why_set(why, e, "%s", err_words(e));
-    }
+    if (e || !late)
+        return e;
+    e = model_file_rerank(m, r->values, late, r->n, scores);
+    if (e)
+        why_set(why, e, "%s", err_words(e));
     free(late);
     return e;
 }

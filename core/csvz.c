@@ -46,25 +46,59 @@ static size_t count(const char *text, size_t n, char c)
     return found;
 }
 
-/* Cuts one line, of n bytes and a NUL, into cells; false when it has not exactly n_cells. *n_found: how many. */
-static bool split(char *line, size_t n, const char **cells, size_t n_cells, size_t *n_found)
+/* How many cells a line has; 0 = a quotation mark is not closed. */
+static size_t count_cells(const char *line, size_t n)
 {
-    size_t i = 0;
+    size_t found = 1;
+    bool quoted = false;
 
+    for (size_t i = 0; i < n; i++) {
+        quoted ^= line[i] == '"';
+        found += line[i] == ',' && !quoted;
+    }
+    return quoted ? 0 : found;
+}
+
+/* The cell that begins here, without the marks around it, in its own place; returns where it ends: at a comma, the NUL,
+ * or where something stands that should not. */
+static char *take_cell(char *at, const char **cell)
+{
+    char *to = at + 1;
+
+    *cell = *at == '"' ? to : at;
+    if (*at != '"')
+        return at + strcspn(at, ",\"");
+    for (at = to; *at && (*at != '"' || at[1] == '"'); at++) {
+        at += *at == '"';
+        *to++ = *at;
+    }
+    at += *at == '"';
+    if (*at == ',' || !*at)
+        *to = '\0';
+    return at;
+}
+
+/* Cuts one line, of n bytes and a NUL, into cells; ERR_INPUT without words when it has not exactly n_cells, *n_found
+ * (0: a mark is not closed or stands within a cell). */
+static enum err split(char *line, size_t n, const char **cells, size_t n_cells, size_t *n_found)
+{
     if (n && line[n - 1] == '\r')
         line[--n] = '\0';
-    *n_found = count(line, n, ',') + 1;
-    if (*n_found != n_cells)
-        return false;
-    for (;;) {
-        char *comma = strchr(line, ',');
+    *n_found = count_cells(line, n);
+    if (*n_found == 0 || *n_found != n_cells)
+        return ERR_INPUT;
+    for (size_t i = 0; i < n_cells; i++) {
+        char *end = take_cell(line, &cells[i]);
 
-        cells[i++] = line;
-        if (!comma)
-            return true;
-        *comma = '\0';
-        line = comma + 1;
+        if (*end && *end != ',') {
+            *n_found = 0;
+            return ERR_INPUT;
+        }
+        assert((*end == ',') == (i + 1 < n_cells));
+        line = end + (*end == ',');
+        *end = '\0';
     }
+    return ERR_OK;
 }
 
 static enum err split_all(struct csvz *t, size_t n_text, const char *path, struct why *why)
@@ -75,7 +109,7 @@ static enum err split_all(struct csvz *t, size_t n_text, const char *path, struc
 
     if (n_lines == 0 || memchr(t->text, '\0', n_text))
         return why_set(why, ERR_INPUT, "%s: expected text with a line of column names first", path);
-    t->n_columns = count(t->text, strcspn(t->text, "\n"), ',') + 1;
+    t->n_columns = count_cells(t->text, strcspn(t->text, "\n"));
     t->n_rows = n_lines - 1;
     t->cells = calloc(n_lines * t->n_columns, sizeof *t->cells);
     if (!t->cells)
@@ -87,10 +121,12 @@ static enum err split_all(struct csvz *t, size_t n_text, const char *path, struc
 
         stop = stop ? stop : end;
         *stop = '\0';
-        if (strchr(at, '"'))
-            return why_set(why, ERR_INPUT, "%s:%zu: a quotation mark, expected cells without any", path, i + 1);
-        if (!split(at, (size_t)(stop - at), t->cells + i * t->n_columns, t->n_columns, &n_found))
-            return why_set(why, ERR_INPUT, "%s:%zu: expected %zu cells, found %zu", path, i + 1, t->n_columns, n_found);
+        if (split(at, (size_t)(stop - at), t->cells + i * t->n_columns, t->n_columns, &n_found))
+            return n_found ? why_set(why, ERR_INPUT, "%s:%zu: expected %zu cells, found %zu", path, i + 1, t->n_columns,
+                                     n_found)
+                           : why_set(why, ERR_INPUT,
+                                     "%s:%zu: a quotation mark, expected such only around a cell, two for one in it",
+                                     path, i + 1);
         at = stop + 1;
     }
     assert(at >= end); /* no byte is left over */

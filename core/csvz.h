@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* csvz.h - small tables in files: comma-separated text, gzipped or plain, a line of column names first.
- * No quoting: a cell is whatever stands between commas. */
+ * As RFC 4180 has it, but a line is a row: a cell with commas stands in quotation marks, "" is one of them in it. */
 #ifndef TUNE_CORE_CSVZ_H
 #define TUNE_CORE_CSVZ_H
 
@@ -17,7 +17,7 @@ struct csvz {
 };
 
 /* Reads the whole table. ERR_NOT_FOUND, ERR_IO, ERR_LIMIT, ERR_NOMEM; ERR_INPUT names file and line when a row has
- * another number of cells than the first line, or a NUL byte. */
+ * another number of cells than the first line, a quotation mark out of place, or a NUL byte. */
 enum err csvz_read(const char *path, struct csvz *out, struct why *why);
 void csvz_fini(struct csvz *t);
 

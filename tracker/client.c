@@ -237,16 +237,19 @@ static enum err hello_again(struct client *c, int64_t epoch, struct why *why)
 
 static enum err first_hello(struct client *c, struct why *why)
 {
+    const int64_t began_ns = clock_read_ns(c->clock);
     enum err e = ERR_UNREACHABLE;
 
     for (int i = 0; i < OPEN_TRIES; i++) {
         const int64_t end_ns = clock_read_ns(c->clock) + (int64_t)OPEN_MS * 1000000;
 
-        do
+        do {
             e = hello_once(c, OPEN_MS, why);
-        while (e == ERR_UNREACHABLE && clock_read_ns(c->clock) < end_ns);
-        if (e != ERR_UNREACHABLE && e != ERR_TIMEOUT)
-            return e;
+            if (e != ERR_UNREACHABLE && e != ERR_TIMEOUT)
+                return e;
+            if (c->waiting && !c->waiting((clock_read_ns(c->clock) - began_ns) / 1000000, c->arg))
+                return why_set(why, ERR_CANCELLED, "interrupted; the tracker at %s did not answer so far", c->url);
+        } while (e == ERR_UNREACHABLE && clock_read_ns(c->clock) < end_ns);
     }
     return why_set(why, ERR_UNREACHABLE, "no tracker answers at %s (tried %d times in %d s)", c->url, OPEN_TRIES,
                    OPEN_TRIES * OPEN_MS / 1000 + 1);

@@ -22,7 +22,7 @@ struct client_options {
     const char *role;     /* "tune" "work" "agent" */
     const char *name;     /* of this peer, for status pages */
     /* Called while the tracker is out of reach, about once a second, with how long it has been; false = give up. NULL =
-     * wait for ever. */
+     * wait for ever (client_open: its three tries). */
     bool (*waiting)(int64_t out_ms, void *arg);
     void *arg;
     const struct transport_ops *transport; /* NULL = nng */
@@ -32,7 +32,8 @@ struct client_options {
 };
 
 /* Keeps what the options point at but for url, role and name. Says hello: three tries in 10 s, then ERR_UNREACHABLE;
- * ERR_AUTH for a wrong or missing key, ERR_PROTOCOL for no common version. */
+ * ERR_CANCELLED when `waiting` gives up before; ERR_AUTH for a wrong or missing key, ERR_PROTOCOL for no common
+ * version. */
 enum err client_open(const struct client_options *options, struct client **out, struct why *why);
 
 /* Never blocks for long; outstanding calls of other threads end with ERR_CANCELLED. */

@@ -15,6 +15,7 @@
 #define JOB_SCHEMA 1
 #define JOB_MAX_LAYERS 512
 #define JOB_MAX_TRIALS 1000000
+#define JOB_PATH_BYTES 4096     /* of a file that a job names, with its NUL: what Linux takes */
 #define JOB_PROTOCOL "rounds-1" /* name of the timing protocol in trials and records; "+energy", "+edp" behind it */
 
 /* One workload of a job, how often it stands in the network, and its budget. */
@@ -36,15 +37,15 @@ struct job {
     char network[64];
     char templates[512]; /* ids separated by commas, "" = those that fit best */
     char key[64];
-    char replay[512];        /* a recorded space instead of workloads: path of its .json, "" = none */
-    char *spec;              /* a person's own kernel, the one layer's: closed text of spec/spec.h; NULL = none */
-    struct blobs spec_files; /* its files, as far as they are here; no part of the text */
-    int64_t trials;          /* of each layer that names no number of its own; a network's share the sum */
-    double time_s;           /* 0 = no limit */
-    int64_t early_stopping;  /* trials of a task without a better one that end it; 0 = never */
-    double target_gflops;    /* a task ends at this rate, 0 = none */
-    double target_ns;        /* or at this time, 0 = none */
-    double min_gain;         /* or when its next trials are expected to gain less: a share, 0 = never */
+    char replay[JOB_PATH_BYTES]; /* a recorded space instead of workloads: path of its .json, "" = none */
+    char *spec;                  /* a person's own kernel, the one layer's: closed text of spec/spec.h; NULL = none */
+    struct blobs spec_files;     /* its files, as far as they are here; no part of the text */
+    int64_t trials;              /* of each layer that names no number of its own; a network's share the sum */
+    double time_s;               /* 0 = no limit */
+    int64_t early_stopping;      /* trials of a task without a better one that end it; 0 = never */
+    double target_gflops;        /* a task ends at this rate, 0 = none */
+    double target_ns;            /* or at this time, 0 = none */
+    double min_gain;             /* or when its next trials are expected to gain less: a share, 0 = never */
     char strategy[32];
     char objective[8]; /* "energy", "edp" (energy times time), "" = time */
     int64_t seed;

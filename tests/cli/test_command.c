@@ -6,6 +6,8 @@
 
 #include "tests/cli/shell.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 static char dir[256];
@@ -292,27 +294,90 @@ static void output_that_cannot_be_written_is_exit_1(void **state)
     buf_fini(&text);
 }
 
-/* It gives up after several seconds: started first, looked at last. */
-static pid_t waiting;
-
-static int start_waiting(void **state)
+/* A port of this machine where somebody listens and says nothing. */
+static int listen_silently(char *url, size_t n_url)
 {
-    static const char *const args[] = {"list", "--tracker", "127.1.2.3", NULL};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t n = sizeof at;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    (void)state;
-    waiting = tune_start(tune_at(dir, "waited"), args);
-    return waiting > 0 ? 0 : -1;
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, n), 0);
+    assert_int_equal(listen(fd, 4), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
+    snprintf(url, n_url, "tcp://127.0.0.1:%d", ntohs(at.sin_port));
+    return fd;
 }
 
-static void an_unreachable_tracker_is_exit_3(void **state)
+static void the_first_ctrl_c_ends_the_wait_for_a_tracker(void **state)
 {
+    char url[64], words[160];
+    const char *const args[] = {"list", "--tracker", url, NULL};
+    const int listener = listen_silently(url, sizeof url);
+    struct buf said;
+    pid_t pid;
+    int peer;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    pid = tune_start(tune_at(dir, "waited"), args);
+    peer = accept(listener, NULL, NULL);
+    assert_true(peer >= 0);
+    assert_int_equal(kill(pid, SIGINT), 0);
+    assert_int_equal(tool_said(pid, tune_at(dir, "waited"), &said), 4);
+    snprintf(words, sizeof words, "tune: interrupted; the tracker at %s did not answer so far\n", url);
+    assert_string_equal(buf_text(&said), words);
+    close(peer);
+    close(listener);
+    buf_fini(&said);
+}
+
+/* ---- paths ---- */
+
+/* Folders of 200 letters within each other; the last one's path. */
+static const char *deep_folder(char *out, size_t n_out)
+{
+    size_t n = (size_t)snprintf(out, n_out, "%s", dir);
+
+    for (int i = 0; i < 4; i++) {
+        n += (size_t)snprintf(out + n, n_out - n, "/%0200d", i);
+        assert_int_equal(mkdir(out, 0700), 0);
+    }
+    return out;
+}
+
+/* The recorded space of the examples, copied there. */
+static void copy_example(const char *folder, const char *name)
+{
+    char from[1100], to[1100];
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    snprintf(from, sizeof from, "%s/recorded/%s", getenv("TUNE_EXAMPLES_DIR"), name);
+    snprintf(to, sizeof to, "%s/%s", folder, name);
+    assert_int_equal(file_read(from, &text, NULL), ERR_OK);
+    assert_int_equal(file_replace(to, text.data, text.len, 0600, NULL), ERR_OK);
+    buf_fini(&text);
+}
+
+static void a_recorded_space_may_lie_deep(void **state)
+{
+    char folder[1000], device[1100];
+    const char *const args[] = {"run", "--device", device, "--dry-run", NULL};
     struct buf said;
 
     (void)state;
     buf_init(&said, 1 << 20);
-    assert_int_equal(tool_said(waiting, tune_at(dir, "waited"), &said), 3);
-    assert_int_equal(n_lines(buf_text(&said)), 1);
-    assert_non_null(strstr(buf_text(&said), "no tracker answers at tcp://127.1.2.3:9477 ")); /* the usual port */
+    copy_example(deep_folder(folder, sizeof folder), "tiles.json");
+    copy_example(folder, "tiles.csv");
+    assert_true(strlen(folder) > 800);
+    snprintf(device, sizeof device, "replay:%s/tiles.json", folder);
+    if (tune_run(dir, args, &said) != 0)
+        fail_msg("%s", buf_text(&said));
+    assert_non_null(strstr(buf_text(&said), "replay space=tiles  (x 1): 100 trials, 0 done\n"));
+    assert_non_null(strstr(buf_text(&said), " 60 valid of 72 configs\n")); /* 30 of 36 pairs of tiles, unroll 0 or 1 */
+    snprintf(device, sizeof device, "replay:%s/none.json", folder);
+    assert_int_equal(tune_run(dir, args, &said), 1);
+    assert_non_null(strstr(buf_text(&said), "none.json cannot be read: No such file or directory\n"));
     buf_fini(&said);
 }
 
@@ -327,13 +392,14 @@ int main(void)
         cmocka_unit_test(keys_of_operators_are_a_table),
         cmocka_unit_test(errors_go_to_standard_error_and_results_to_output),
         cmocka_unit_test(output_that_cannot_be_written_is_exit_1),
-        cmocka_unit_test(an_unreachable_tracker_is_exit_3), /* the last one */
+        cmocka_unit_test(the_first_ctrl_c_ends_the_wait_for_a_tracker),
+        cmocka_unit_test(a_recorded_space_may_lie_deep),
     };
     int failed;
 
     if (dir_temporary("tune-test", dir, sizeof dir, NULL))
         return 1;
-    failed = cmocka_run_group_tests(tests, start_waiting, NULL);
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
     dir_remove(dir);
     return failed;
 }

@@ -107,6 +107,39 @@ static void the_table_is_one_that_models_read(void **state)
     buf_fini(&out);
 }
 
+/* The words of a knob, commas and marks in them, are those that the table's reader finds. */
+static void words_come_back_as_they_were(void **state)
+{
+    char csv[300];
+    struct records r;
+    struct columns c;
+    struct buf out;
+    struct why why = {""};
+
+    (void)state;
+    unlink(path);
+    add(1, "{\"la,yout\":\"n,h\"}", 1e6, NULL);
+    add(2, "{\"la,yout\":\"a \\\"b\\\"\"}", 2e6, NULL);
+    assert_int_equal(table_of(&out, &why), ERR_OK);
+    assert_string_equal(buf_text(&out), "\"la,yout\",time_ms,status\n"
+                                        "\"n,h\",1,ok\n"
+                                        "\"a \"\"b\"\"\",2,ok\n");
+    snprintf(csv, sizeof csv, "%s/table.csv", dir);
+    assert_int_equal(file_replace(csv, out.data, out.len, 0600, NULL), ERR_OK);
+    assert_int_equal(records_read(csv, &r, &c, &why), ERR_OK);
+    assert_string_equal(c.names[0], "la,yout");
+    assert_string_equal(c.words[0][0], "n,h");
+    assert_string_equal(c.words[0][1], "a \"b\"");
+    records_fini(&r);
+    columns_fini(&c);
+    buf_fini(&out);
+    unlink(path);
+    add(1, "{\"layout\":\"two\\nlines\"}", 1e6, NULL);
+    assert_int_equal(table_of(&out, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "\"two\" has a line end"));
+    buf_fini(&out);
+}
+
 static void what_is_no_table_is_refused_in_words(void **state)
 {
     struct buf out;
@@ -128,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_a_program_with_the_largest_figures_of_its_kernels),
         cmocka_unit_test(the_table_is_one_that_models_read),
+        cmocka_unit_test(words_come_back_as_they_were),
         cmocka_unit_test(what_is_no_table_is_refused_in_words),
     };
 

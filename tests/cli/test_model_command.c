@@ -6,6 +6,8 @@
 
 #include "tests/cli/shell.h"
 
+#include <sys/stat.h>
+
 static char dir[256];
 
 static const char *at(const char *name)
@@ -147,7 +149,7 @@ static void bad_tables_get_one_clear_line(void **state)
         {"x,time_ms,status\n1,1,ok\n2,inf,ok\n", ":3: column time_ms"},
         {"x,time_ms,status\n1,1,ok\n2,1e-320,ok\n", ":3: column time_ms"},
         {"x,time_ms,status\n1,1,ok\n2,1e308,ok\n", ":3: column time_ms"},
-        {"\"x\",\"time_ms\",\"status\"\n1,1,ok\n2,2,ok\n", ":1: a quotation mark"},
+        {"\"x\",time_ms,\"status\n1,1,ok\n2,2,ok\n", ":1: a quotation mark"},
         {"x;time_ms;status\n1;1;ok\n2;2;ok\n", "x;time_ms;status is the first of 1"},
         {",x,time_ms,status\n0,1,1,ok\n1,2,2,ok\n", ":1: column 1 has no name"},
         {"x,time_ms,status\n1,1,ok\n", "1 of 1 rows"},
@@ -233,6 +235,43 @@ static void a_model_keeps_its_space(void **state)
     buf_fini(&said);
 }
 
+/* A table of n rows with a late column, to whoever reads the pipe next; another pipe stands in its place then. */
+static void feed(const char *pipe, int n)
+{
+    const int fd = open(pipe, O_WRONLY | O_CLOEXEC); /* waits for the reader */
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    buf_puts(&text, "x,regs,time_ms,status\n");
+    for (int i = 0; i < n; i++)
+        buf_printf(&text, "%d,%d,%d,ok\n", i, 10 + i % 3, 1 + i);
+    assert_int_equal(write(fd, text.data, text.len), (ssize_t)text.len);
+    unlink(pipe);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    close(fd);
+    buf_fini(&text);
+}
+
+/* It is read once for its knobs, once for its late columns. */
+static void a_table_that_changes_between_two_looks_is_refused(void **state)
+{
+    const char *pipe = at("changing.csv"), *said_at = at("late"), *out = at("no.json");
+    const char *const args[] = {"model", "train", "--in", pipe, "--late", "regs", "--out", out, NULL};
+    struct buf said;
+    pid_t pid;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    pid = tune_start(said_at, args);
+    feed(pipe, 40);
+    feed(pipe, 30);
+    assert_int_equal(tool_said(pid, said_at, &said), 1);
+    assert_non_null(strstr(buf_text(&said), "changing.csv changed while it was read: 40 rows, then 30\n"));
+    assert_int_not_equal(access(out, F_OK), 0);
+    buf_fini(&said);
+}
+
 static void bad_arguments_get_one_clear_line(void **state)
 {
     static const char *const cases[][8] = {
@@ -265,9 +304,13 @@ static void bad_arguments_get_one_clear_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_scores_a_table_without_times), cmocka_unit_test(training_twice_writes_the_same_file),
-        cmocka_unit_test(eval_prints_each_size_and_the_mean),   cmocka_unit_test(bad_tables_get_one_clear_line),
-        cmocka_unit_test(bad_models_get_one_clear_line),        cmocka_unit_test(a_model_keeps_its_space),
+        cmocka_unit_test(a_model_scores_a_table_without_times),
+        cmocka_unit_test(training_twice_writes_the_same_file),
+        cmocka_unit_test(eval_prints_each_size_and_the_mean),
+        cmocka_unit_test(bad_tables_get_one_clear_line),
+        cmocka_unit_test(bad_models_get_one_clear_line),
+        cmocka_unit_test(a_model_keeps_its_space),
+        cmocka_unit_test(a_table_that_changes_between_two_looks_is_refused),
         cmocka_unit_test(bad_arguments_get_one_clear_line),
     };
     int failed;

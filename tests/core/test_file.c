@@ -210,7 +210,7 @@ static void broken_tables_are_refused(void **state)
     put_gz("a,b\n1\n");
     assert_int_equal(csvz_read(path, &t, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, ":2: expected 2 cells, found 1"));
-    put_gz("a,b\n1,\"2\"\n");
+    put_gz("a,b\n1,\"2\n");
     assert_int_equal(csvz_read(path, &t, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, ":2: a quotation mark"));
     put_gz("\xef\xbb\xbf"
@@ -472,7 +472,11 @@ static void odd_tables_are_read_or_told(void **state)
         {"a,b\n\n", ":2: expected 2 cells, found 1", 5, 0},
         {"a,b\n1,2\n1,2,3\n", ":3: expected 2 cells, found 3", 14, 0},
         {"a\n\0\n", "expected text", 4, 0},
-        {"\"a\"\n1\n", ":1: a quotation mark", 6, 0},
+        {"\"a\n1\n", ":1: a quotation mark", 5, 0},
+        {"a,b\nx\"y\",z\n", ":2: a quotation mark", 11, 0},
+        {"a,b\n\"x\"y,z\n", ":2: a quotation mark", 11, 0},
+        {"a\n\"x,y\n", ":2: a quotation mark", 7, 0},
+        {"a,b\n\"x,y\"\n", ":2: expected 2 cells, found 1", 10, 0},
     };
 
     (void)state;
@@ -492,6 +496,24 @@ static void odd_tables_are_read_or_told(void **state)
             assert_true(isnan(csvz_number(&t, 0, 0)));
         csvz_fini(&t);
     }
+}
+
+static void cells_in_quotation_marks_may_hold_commas_and_marks(void **state)
+{
+    static const char *const cells[] = {"x,y", "", "say \"hi\"", "\"", "plain", ",\",\""};
+    struct why why = {""};
+    struct csvz t;
+
+    (void)state;
+    put_gz("\"a,b\",c\r\n\"x,y\",\"\"\n\"say \"\"hi\"\"\",\"\"\"\"\r\nplain,\",\"\",\"\"\"");
+    if (csvz_read(path, &t, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(csvz_column(&t, "a,b"), 0);
+    assert_int_equal(csvz_column(&t, "c"), 1);
+    assert_int_equal(t.n_rows, 3);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(csvz_text(&t, i / 2, i % 2), cells[i]);
+    csvz_fini(&t);
 }
 
 /* More than one step of reading; the last cell of the last row too. */
@@ -563,6 +585,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(temporary_directories_lie_where_the_variable_says, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(tables_may_be_plain_and_end_without_a_line_end, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(odd_tables_are_read_or_told, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(cells_in_quotation_marks_may_hold_commas_and_marks, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(large_tables_are_whole, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_file_that_finds_no_room_is_an_error, make_dir, remove_dir),
     };

@@ -58,7 +58,7 @@ refused 1 "no file has this hash" run "sparse_$conv weights=sha256:$(printf %064
 refused 1 "/dev/zero: no .npy file" run "sparse_$conv weights=/dev/zero" -o "$out"
 refused 1 "vulkan" run "$conv" --device vulkan -o "$out"
 refused 1 "subcommand" tunes
-refused 3 "reach|tracker" run "$conv" --tracker tcp://127.0.0.1:1 -o "$out"
+refused 3 "no tracker answers at tcp://127.1.2.3:9477 " run "$conv" --tracker 127.1.2.3 -o "$out" # the usual port
 refused 1 "deploy|log" deploy -o "$dir/bundle"
 refused 1 "missing.best.jsonl" deploy "$dir/missing.best.jsonl" -o "$dir/bundle"
 refused 1 "beside" measure --program "$dir/stray.json"

@@ -266,6 +266,25 @@ static void who_waits_is_asked_how_long_it_may_take(void **state)
     client_close(c);
 }
 
+static void who_waits_may_give_up_before_the_first_answer(void **state)
+{
+    struct patience p = {.enough = 3};
+    struct wire *w = *state;
+    struct client_options o = options_of(w);
+    struct client *c = NULL;
+
+    o.waiting = waits;
+    o.arg = &p;
+    for (int i = 0; i < 9; i++)
+        w->plan[i] = i == 1 ? TIMEOUT : NO_WAY;
+    assert_int_equal(client_open(&o, &c, NULL), ERR_CANCELLED);
+    assert_null(c);
+    assert_int_equal(w->n, 3);
+    assert_int_equal(p.out_ms[0], 1000);
+    assert_int_equal(p.out_ms[1], 1000 + 3300);
+    assert_int_equal(p.out_ms[2], 1000 + 3300 + 1000);
+}
+
 static void an_error_of_the_tracker_comes_with_its_words(void **state)
 {
     struct wire *w = *state;
@@ -628,6 +647,7 @@ int main(void)
         FACT(a_hello_that_is_not_understood_is_an_error),
         FACT(a_call_is_repeated_with_its_id_until_it_is_answered),
         FACT(who_waits_is_asked_how_long_it_may_take),
+        FACT(who_waits_may_give_up_before_the_first_answer),
         FACT(an_error_of_the_tracker_comes_with_its_words),
         FACT(a_reply_that_is_none_is_an_error),
         FACT(a_long_poll_says_how_long_it_waits),

@@ -54,11 +54,11 @@ static const struct exec_arg fill_args[] = {
 static const struct exec_arg count_args[] = {B(4), B(5), B(7), {EXEC_ARG_I32, 0, 0, {10, 1, 0}}, B(6)};
 static const struct exec_arg copy_args[] = {B(2), B(7), {EXEC_ARG_I64, 4 * N, 0, {0, 0, 0}}};
 static const struct exec_launch launches[] = {
-    {EXEC_KERNEL, 1, 0, "pack", {N / 8, 1, 1}, {8, 1, 1}, pack_args, 2, 0, 0},
-    {EXEC_KERNEL, 0, 0, "add", {N / 8, 1, 1}, {8, 1, 1}, add_args, 3, 0, 0},
-    {EXEC_FILL, 0, 0, "", {1, 1, 1}, {1, 1, 1}, fill_args, 3, 0, 0},
-    {EXEC_KERNEL, 0, 1, "count", {N / 8, 1, 1}, {8, 1, 1}, count_args, 5, 0, 0},
-    {EXEC_COPY, 0, 0, "", {1, 1, 1}, {1, 1, 1}, copy_args, 3, 0, 0},
+    {EXEC_KERNEL, EXEC_PACK, 0, "pack", {N / 8, 1, 1}, {8, 1, 1}, pack_args, 2, 0, 0, 0, NULL, 0},
+    {EXEC_KERNEL, EXEC_RUN, 0, "add", {N / 8, 1, 1}, {8, 1, 1}, add_args, 3, 0, 0, 0, NULL, 0},
+    {EXEC_FILL, EXEC_RUN, 0, "", {1, 1, 1}, {1, 1, 1}, fill_args, 3, 0, 0, 0, NULL, 0},
+    {EXEC_KERNEL, EXEC_RUN, 1, "count", {N / 8, 1, 1}, {8, 1, 1}, count_args, 5, 0, 0, 0, NULL, 0},
+    {EXEC_COPY, EXEC_RUN, 0, "", {1, 1, 1}, {1, 1, 1}, copy_args, 3, 0, 0, 0, NULL, 0},
 };
 static const struct exec_loop loops[] = {{3, 3, 2}, {3, 3, 3}};
 static const struct exec_module *const modules[] = {&add_module, &count_module};
@@ -349,7 +349,8 @@ static void scratch_is_never_made_smaller(void **state)
     static const struct exec_buffer small_buffers[] = {{"x", EXEC_INPUT, 4, EXEC_FILL_NONE, {0}, 0, NULL, 0},
                                                        {"t", EXEC_SCRATCH, 4, EXEC_FILL_NONE, {0}, 0, NULL, 0}};
     static const struct exec_arg small_args[] = {B(1), B(0), {EXEC_ARG_I64, 4, 0, {0, 0, 0}}};
-    static const struct exec_launch small_launch[] = {{EXEC_COPY, 0, 0, "", {1, 1, 1}, {1, 1, 1}, small_args, 3, 0, 0}};
+    static const struct exec_launch small_launch[] = {
+        {EXEC_COPY, EXEC_RUN, 0, "", {1, 1, 1}, {1, 1, 1}, small_args, 3, 0, 0, 0, NULL, 0}};
     static const struct exec_plan small = {"small", modules, 0, small_buffers, 2, small_launch, 1, NULL, 0};
     struct fixture *f = *state;
     struct exec_cl_op *first = open_op(f, &small), *large = open_op(f, &plan), *last = open_op(f, &small);
@@ -401,9 +402,9 @@ static const struct exec_buffer sum_buffers[] = {{"a", EXEC_INPUT, 4 * N, EXEC_F
                                                  {"y", EXEC_OUTPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0}};
 static const struct exec_arg four_args[] = {B(0), B(1), B(2), B(3)};
 static const struct exec_launch scale_launch[] = {
-    {EXEC_KERNEL, 0, 0, "scale", {N / 8, 1, 1}, {8, 1, 1}, four_args, 4, 0, 0}};
+    {EXEC_KERNEL, EXEC_RUN, 0, "scale", {N / 8, 1, 1}, {8, 1, 1}, four_args, 4, 0, 0, 0, NULL, 0}};
 static const struct exec_launch sum_launch[] = {
-    {EXEC_KERNEL, 0, 0, "sum", {N / 8, 1, 1}, {8, 1, 1}, four_args, 3, 0, 0}};
+    {EXEC_KERNEL, EXEC_RUN, 0, "sum", {N / 8, 1, 1}, {8, 1, 1}, four_args, 3, 0, 0, 0, NULL, 0}};
 static const struct exec_plan scale_plan = {"scale", layer_modules, 1, scale_buffers, 4, scale_launch, 1, NULL, 0},
                               sum_plan = {"sum", layer_modules, 1, sum_buffers, 3, sum_launch, 1, NULL, 0};
 /* h = x * w1 + b1; g = h * w2 + b2; y = h - g. */

@@ -255,7 +255,7 @@ static void code_for_other_devices_is_refused(void **state)
     refused(&x, &put, EXEC_BUILD_FAILED, "UNSUPPORTED_PTX_VERSION");
     unsetenv("TUNE_CUDA_DRIVER");
     put.launches = other;
-    refused(&x, &put, EXEC_DEVICE_FAILED, "no: CUDA_ERROR_NOT_FOUND");
+    refused(&x, &put, EXEC_BUILD_FAILED, "no kernel named no ");
     code_free(&c);
     end(&x);
 }
@@ -312,7 +312,7 @@ static void weights_are_packed_once_and_live_side_by_side(void **state)
 
     (void)state;
     begin(&x, "61");
-    launches[0].pack = 1;
+    launches[0].phase = EXEC_PACK;
     code_make(&c, pack_text);
     PLAN(layer, &c, buffers, launches);
     op = open_op(&x, &layer);
@@ -509,7 +509,7 @@ static void more_than_48_kib_of_shared_memory_are_asked_for(void **state)
     exec_cu_op_close(again);
     exec_cu_op_close(op);
     launches[1].dyn_local = 200000;
-    refused(&x, &wide, EXEC_DEVICE_FAILED, "wide: CUDA_ERROR_INVALID_VALUE");
+    refused(&x, &wide, EXEC_NO_DEVICE, "kernel wide uses 200000 bytes of shared memory, the device has ");
     cuda.cuMemFree_v2(y);
     code_free(&c);
     end(&x);

@@ -96,6 +96,9 @@ static void *object(int *n)
 #define exec_cl_pack fake_pack
 #define exec_cl_run fake_run
 #define exec_cl_weights_free fake_weights_free
+#undef clGetCommandQueueInfo
+#undef clCreateBuffer
+#undef clReleaseMemObject
 #define clGetCommandQueueInfo fake_queue_info
 #define clCreateBuffer fake_create_buffer
 #define clReleaseMemObject fake_release

@@ -128,7 +128,15 @@ static void args(size_t i_plan, int i, const struct exec_launch *l, struct buf *
 {
     static const char *const kinds[] = {
         [EXEC_ARG_BUFFER] = "EXEC_ARG_BUFFER", [EXEC_ARG_I32] = "EXEC_ARG_I32", [EXEC_ARG_U32] = "EXEC_ARG_U32",
-        [EXEC_ARG_I64] = "EXEC_ARG_I64",       [EXEC_ARG_F32] = "EXEC_ARG_F32", [EXEC_ARG_LOCAL] = "EXEC_ARG_LOCAL"};
+        [EXEC_ARG_I64] = "EXEC_ARG_I64",       [EXEC_ARG_F32] = "EXEC_ARG_F32", [EXEC_ARG_LOCAL] = "EXEC_ARG_LOCAL",
+        [EXEC_ARG_F64] = "EXEC_ARG_F64"};
+    for (int j = 0; j < l->n_after; j++) {
+        if (j == 0) {
+            buf_printf(out, "static const int p%zu_after%d[] = {", i_plan, i);
+        }
+        buf_printf(out, "%s%d", j > 0 ? ", " : "", l->after[j]);
+    }
+    buf_puts(out, l->n_after > 0 ? "};\n" : "");
     if (l->n_args == 0) {
         return;
     }
@@ -154,7 +162,7 @@ static void launch(size_t i_plan, int i, const struct exec_launch *l, struct buf
     static const char *const ops[] = {
         [EXEC_KERNEL] = "EXEC_KERNEL", [EXEC_FILL] = "EXEC_FILL", [EXEC_COPY] = "EXEC_COPY"};
     assert(l->n_args == 0 || l->args != NULL);
-    buf_printf(out, "    {%s, %d, %d, ", ops[l->op], l->pack, l->i_module);
+    buf_printf(out, "    {%s, %s, %d, ", ops[l->op], l->phase == EXEC_PACK ? "EXEC_PACK" : "EXEC_RUN", l->i_module);
     deploy_text_string(l->kernel, out);
     buf_printf(out, ", {%zu, %zu, %zu}, {%zu, %zu, %zu}, ", l->grid[0], l->grid[1], l->grid[2], l->block[0],
                l->block[1], l->block[2]);
@@ -165,7 +173,12 @@ static void launch(size_t i_plan, int i, const struct exec_launch *l, struct buf
     }
     buf_printf(out, ", %d, ", l->n_args);
     deploy_text_whole(l->dyn_local, out);
-    buf_printf(out, ", %d},\n", l->cooperative);
+    buf_printf(out, ", %d, %d, ", l->cooperative, l->queue);
+    if (l->n_after > 0) {
+        buf_printf(out, "p%zu_after%d, %d},\n", i_plan, i, l->n_after);
+    } else {
+        buf_puts(out, "NULL, 0},\n");
+    }
 }
 
 static void launches(size_t i_plan, const struct exec_plan *p, struct buf *out)

@@ -8,12 +8,13 @@
 #include <string.h>
 
 /* Files of exec/ in the order in which they lean on each other, then those of libtune/bundle. */
-static const char *const opencl_parts[] = {"plan.h",        "common.h",         "common.c",         "device.h",
-                                           "exec_cl.h",     "exec_cl_parts.h",  "exec_cl.c",        "exec_cl_op.c",
-                                           "exec_cl_run.c", "exec_cl_device.h", "exec_cl_device.c", NULL};
+static const char *const opencl_parts[] = {
+    "plan.h",           "common.h",         "common.c",         "device.h",  "exec_cl.h",
+    "exec_cl_launch.h", "exec_cl_launch.c", "exec_cl_parts.h",  "exec_cl.c", "exec_cl_op.c",
+    "exec_cl_run.c",    "exec_cl_device.h", "exec_cl_device.c", NULL};
 static const char *const cuda_parts[] = {
-    "plan.h",           "common.h",        "common.c",         "device.h",         "exec_cu.h",
-    "exec_cu_driver.h", "exec_cu_parts.h", "exec_cu_driver.c", "exec_cu.c",        "exec_cu_code.c",
+    "plan.h",           "common.h",        "common.c",         "device.h",         "exec_cu.h", "exec_cu_driver.h",
+    "exec_cu_launch.h", "exec_cu_parts.h", "exec_cu_driver.c", "exec_cu_launch.c", "exec_cu.c", "exec_cu_code.c",
     "exec_cu_op.c",     "exec_cu_run.c",   "exec_cu_device.h", "exec_cu_device.c", NULL};
 
 static void comma_string(const char *text, struct buf *out)
@@ -144,11 +145,13 @@ enum err deploy_text_source(const struct deploy_set *s, struct buf *out, struct 
     const char *const api_parts[] = {"api.c", cuda ? "api_cu.c" : "api_cl.c", NULL};
     buf_printf(out,
                "/* %s.c - tuned layers, written by `tune deploy`: what carries plans out, then the plans as tables, "
-               "then the functions\n * of %s.h. C99, needs the %s and nothing else. */\n#include "
+               "then the functions\n * of %s.h. C99, needs the %s and nothing else. */\n%s#include "
                "\"%s.h\"\n\n#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
                "#if defined(__GNUC__)\n#define EXEC_API static __attribute__((unused))\n#else\n"
                "#define EXEC_API static\n#endif\n#define EXECUTOR(thing) exec_%s##thing\n\n",
-               s->name, s->name, cuda ? "CUDA driver" : "OpenCL loader", s->name, cuda ? "cu" : "cl");
+               s->name, s->name, cuda ? "CUDA driver" : "OpenCL loader",
+               cuda ? "" : "#define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue */\n", s->name,
+               cuda ? "cu" : "cl");
     enum err e = parts(s, cuda ? cuda_parts : opencl_parts, out, why);
     if (e != ERR_OK) {
         return e;

@@ -43,7 +43,7 @@ static enum exec_status cannot_load(int named, const char *reason, struct exec_w
     if (strncmp(reason, LIBRARY ": cannot open", strlen(LIBRARY ": cannot open")) != 0)
         return exec_fail(words, EXEC_NO_DEVICE, "OpenCL cannot be loaded: %s", reason);
     return exec_fail(words, EXEC_NO_DEVICE,
-                   LIBRARY " is not there: install the OpenCL loader (Debian: ocl-icd-libopencl1) and a driver");
+                     LIBRARY " is not there: install the OpenCL loader (Debian: ocl-icd-libopencl1) and a driver");
 }
 
 static enum exec_status load(struct exec_words *words)

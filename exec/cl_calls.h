@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cl_calls.h - the OpenCL calls in use, from libOpenCL.so.1 loaded at run time: one binary starts anywhere and says what
- * is missing. Nothing of the tree is linked with the library; a bundle, which has no part of this, is. */
+/* cl_calls.h - the OpenCL calls in use, from libOpenCL.so.1 loaded at run time: one binary starts anywhere and says
+ * what is missing. Nothing of the tree is linked with the library; a bundle, which has no part of this, is. */
 #ifndef TUNE_EXEC_CL_CALLS_H
 #define TUNE_EXEC_CL_CALLS_H
 

@@ -32,15 +32,6 @@ EXEC_API int exec_is_whole(const struct exec_binary *b)
     return b->sum == 0 || exec_sum(b->bytes, b->n_bytes) == b->sum;
 }
 
-EXEC_API int64_t exec_arg_value(const struct exec_arg *a, const int64_t *iteration)
-{
-    int64_t value = a->integer;
-    for (int d = 0; d < EXEC_NEST; d++) {
-        value += a->bump[d] * iteration[d];
-    }
-    return value;
-}
-
 EXEC_API int exec_arg_bumps(const struct exec_arg *a)
 {
     for (int d = 0; d < EXEC_NEST; d++) {
@@ -51,33 +42,68 @@ EXEC_API int exec_arg_bumps(const struct exec_arg *a)
     return 0;
 }
 
+EXEC_API size_t exec_arg_pack(const struct exec_arg *a, const int64_t *iteration, union exec_number *out)
+{
+    int64_t integer = a->integer;
+    for (int d = 0; d < EXEC_NEST; d++) {
+        integer += a->bump[d] * iteration[d];
+    }
+    switch (a->kind) {
+    case EXEC_ARG_I32:
+        out->i32 = (int32_t)integer;
+        return sizeof out->i32;
+    case EXEC_ARG_U32:
+        out->u32 = (uint32_t)integer;
+        return sizeof out->u32;
+    case EXEC_ARG_I64:
+        out->i64 = integer;
+        return sizeof out->i64;
+    case EXEC_ARG_F32:
+        out->f32 = (float)a->real;
+        return sizeof out->f32;
+    case EXEC_ARG_F64:
+        out->f64 = a->real;
+        return sizeof out->f64;
+    default:
+        return 0;
+    }
+}
+
+EXEC_API size_t exec_fill_element(const struct exec_launch *fill, unsigned char out[8])
+{
+    for (int i = 0; i < 8; i++) {
+        out[i] = (unsigned char)((uint64_t)fill->args[1].integer >> (8 * i));
+    }
+    return (size_t)fill->args[2].integer;
+}
+
 /* ---- the order of launches ---- */
 
 struct exec_walking {
     const struct exec_plan *plan;
-    int pack;
-    enum exec_status (*each)(int i_launch, const int64_t *iteration, void *arg);
+    enum exec_phase phase;
+    int (*each)(int i_launch, const int64_t *iteration, void *arg);
     void *arg;
     int64_t iteration[EXEC_NEST];
 };
 
 /* Launches first .. last; the loops among them begin at i_loop. */
-static enum exec_status exec_walk_range(struct exec_walking *w, int first, int last, int i_loop, int depth)
+static int exec_walk_range(struct exec_walking *w, int first, int last, int i_loop, int depth)
 {
     const struct exec_plan *plan = w->plan;
-    enum exec_status s = EXEC_OK;
-    for (int i = first; s == EXEC_OK && i <= last; i++) {
+    int s = 0;
+    for (int i = first; s == 0 && i <= last; i++) {
         while (i_loop < plan->n_loops && plan->loops[i_loop].first < i) {
             i_loop++;
         }
-        if (plan->launches[i].pack != w->pack) {
+        if (plan->launches[i].phase != w->phase) {
             continue;
         }
         if (i_loop == plan->n_loops || plan->loops[i_loop].first != i || depth == EXEC_NEST) {
             s = w->each(i, w->iteration, w->arg);
             continue;
         }
-        for (int64_t n = 0; s == EXEC_OK && n < plan->loops[i_loop].count; n++) {
+        for (int64_t n = 0; s == 0 && n < plan->loops[i_loop].count; n++) {
             w->iteration[depth] = n;
             s = exec_walk_range(w, i, plan->loops[i_loop].last, i_loop + 1, depth + 1);
         }
@@ -87,20 +113,46 @@ static enum exec_status exec_walk_range(struct exec_walking *w, int first, int l
     return s;
 }
 
-EXEC_API enum exec_status exec_walk(const struct exec_plan *plan, int pack,
-                                    enum exec_status (*each)(int i_launch, const int64_t *iteration, void *arg),
-                                    void *arg)
+EXEC_API int exec_walk(const struct exec_plan *plan, enum exec_phase phase,
+                       int (*each)(int i_launch, const int64_t *iteration, void *arg), void *arg)
 {
-    struct exec_walking w = {plan, pack, each, arg, {0}};
+    struct exec_walking w = {plan, phase, each, arg, {0}};
     return exec_walk_range(&w, 0, plan->n_launches - 1, 0, 0);
 }
 
-static enum exec_status exec_count_one(int i_launch, const int64_t *iteration, void *arg)
+static int exec_count_one(int i_launch, const int64_t *iteration, void *arg)
 {
     (void)i_launch;
     (void)iteration;
     ++*(int64_t *)arg;
-    return EXEC_OK;
+    return 0;
+}
+
+EXEC_API int64_t exec_count(const struct exec_plan *plan, enum exec_phase phase)
+{
+    int64_t n = 0;
+    (void)exec_walk(plan, phase, exec_count_one, &n);
+    return n;
+}
+
+EXEC_API unsigned exec_queues(const struct exec_plan *plan)
+{
+    unsigned used = 1;
+    for (int i = 0; i < plan->n_launches; i++) {
+        used |= 1u << plan->launches[i].queue;
+    }
+    return used;
+}
+
+EXEC_API void exec_mark_awaited(const struct exec_plan *plan, int others, char *out)
+{
+    memset(out, 0, (size_t)plan->n_launches);
+    for (int i = 0; i < plan->n_launches; i++) {
+        const struct exec_launch *l = &plan->launches[i];
+        for (int a = 0; a < l->n_after; a++) {
+            out[l->after[a]] |= !others || plan->launches[l->after[a]].queue != l->queue;
+        }
+    }
 }
 
 /* ---- where buffers live ---- */
@@ -112,8 +164,8 @@ static void exec_mark_uses(const struct exec_plan *plan, struct exec_spot *spots
         for (int j = 0; j < l->n_args; j++) {
             if (l->args[j].kind == EXEC_ARG_BUFFER) {
                 struct exec_spot *spot = &spots[l->args[j].integer];
-                spot->in_pack |= l->pack;
-                spot->in_run |= !l->pack;
+                spot->in_pack |= l->phase == EXEC_PACK;
+                spot->in_run |= l->phase == EXEC_RUN;
             }
         }
     }
@@ -174,8 +226,6 @@ EXEC_API enum exec_status exec_layout_init(const struct exec_plan *plan, struct 
         l.spots[i].place = exec_place_of(&plan->buffers[i], &l.spots[i]);
     }
     exec_number(plan, &l);
-    (void)exec_walk(plan, 0, exec_count_one, &l.n_run);
-    (void)exec_walk(plan, 1, exec_count_one, &l.n_pack);
     *out = l;
     return EXEC_OK;
 }

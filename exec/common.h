@@ -26,7 +26,6 @@ struct exec_spot {
 struct exec_layout {
     struct exec_spot *spots; /* one a buffer */
     int n_weights, n_tensors, n_slots;
-    int64_t n_run, n_pack; /* launches of each phase, each as often as its loops repeat it */
 };
 
 /* EXEC_NO_MEMORY. `out` is freed by exec_layout_fini, which accepts a zeroed one. */
@@ -34,17 +33,37 @@ EXEC_API enum exec_status exec_layout_init(const struct exec_plan *plan, struct 
 EXEC_API void exec_layout_fini(struct exec_layout *l);
 
 /* Calls `each` for every launch of one phase in order, as often as its loops repeat it; iteration: [EXEC_NEST] of the
- * loops around it, outermost first, the rest 0. Stops at the first status but EXEC_OK. */
-EXEC_API enum exec_status exec_walk(const struct exec_plan *plan, int pack,
-                                    enum exec_status (*each)(int i_launch, const int64_t *iteration, void *arg),
-                                    void *arg);
+ * loops around it, outermost first, the rest 0. Stops at the first that gives something else than 0, and gives it. */
+EXEC_API int exec_walk(const struct exec_plan *plan, enum exec_phase phase,
+                       int (*each)(int i_launch, const int64_t *iteration, void *arg), void *arg);
+/* How many times that is. */
+EXEC_API int64_t exec_count(const struct exec_plan *plan, enum exec_phase phase);
+
+/* The queues of a plan's launches as bits; 1 = only the first. */
+EXEC_API unsigned exec_queues(const struct exec_plan *plan);
+/* out: [n_launches]: 1 where some launch waits for this one, one of another queue where `others` says so; else 0. */
+EXEC_API void exec_mark_awaited(const struct exec_plan *plan, int others, char *out);
 
 /* FNV-1a of 64 bits. Is code as it was when it was made? */
 EXEC_API uint64_t exec_sum(const unsigned char *bytes, size_t n_bytes);
 EXEC_API int exec_is_whole(const struct exec_binary *b);
 
-/* A whole number's value in an iteration; does it change at all? */
-EXEC_API int64_t exec_arg_value(const struct exec_arg *a, const int64_t *iteration);
+/* Does a number change with the iteration at all? */
 EXEC_API int exec_arg_bumps(const struct exec_arg *a);
+
+/* A number's bytes as kernels take them, and how many those are; 0 for buffers and local memory, which are the API's.
+ */
+union exec_number {
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    float f32;
+    double f64;
+    unsigned long long address; /* of a buffer, CUDA */
+};
+EXEC_API size_t exec_arg_pack(const struct exec_arg *a, const int64_t *iteration, union exec_number *out);
+
+/* The element that a fill sets; gives its bytes. */
+EXEC_API size_t exec_fill_element(const struct exec_launch *fill, unsigned char out[8]);
 
 #endif

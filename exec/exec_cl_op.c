@@ -82,87 +82,48 @@ static enum exec_status exec_cl_grow(struct exec_cl_op *op, struct exec_words *w
     return EXEC_OK;
 }
 
-EXEC_API cl_int exec_cl_set(cl_kernel kernel, cl_uint i, const struct exec_arg *a, int64_t integer)
+/* Queues beside the caller's, where the plan names them. */
+static enum exec_status exec_cl_op_queues(struct exec_cl_op *op, struct exec_words *words)
 {
-    const cl_int i32 = (cl_int)integer;
-    const cl_uint u32 = (cl_uint)integer;
-    const cl_long i64 = (cl_long)integer;
-    const cl_float f32 = (cl_float)a->real;
-    switch (a->kind) {
-    case EXEC_ARG_BUFFER:
-        return CL_SUCCESS; /* with every run */
-    case EXEC_ARG_I32:
-        return clSetKernelArg(kernel, i, sizeof i32, &i32);
-    case EXEC_ARG_U32:
-        return clSetKernelArg(kernel, i, sizeof u32, &u32);
-    case EXEC_ARG_I64:
-        return clSetKernelArg(kernel, i, sizeof i64, &i64);
-    case EXEC_ARG_F32:
-        return clSetKernelArg(kernel, i, sizeof f32, &f32);
-    case EXEC_ARG_LOCAL:
-        return clSetKernelArg(kernel, i, (size_t)integer, NULL);
+    const unsigned used = exec_queues(op->plan);
+    cl_int code = CL_SUCCESS;
+    for (int q = 1; code == CL_SUCCESS && q < EXEC_QUEUES; q++) {
+        if ((used >> q & 1) != 0) {
+            op->launches.queues[q] = clCreateCommandQueue(op->s->context, op->s->device, 0, &code);
+        }
     }
-    return CL_INVALID_ARG_VALUE;
+    return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "a queue of", op->plan->workload, code);
 }
 
-/* On many devices the limit of a work-group falls with the registers of the built kernel. */
-static enum exec_status exec_cl_ask_kernel(const struct exec_cl *s, cl_kernel kernel, const struct exec_launch *l,
-                                           struct exec_words *words)
+static enum exec_status exec_cl_op_launches(struct exec_cl_op *op, struct exec_words *words)
 {
-    const size_t items = l->block[0] * l->block[1] * l->block[2];
-    size_t most = items;
-    (void)clGetKernelWorkGroupInfo(kernel, s->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
-    if (items > most) {
-        return exec_fail(words, EXEC_NO_DEVICE, "kernel %.64s needs work-groups of %zu, this device allows %zu",
-                         l->kernel, items, most);
+    const struct exec_plan *plan = op->plan;
+    cl_program *programs = calloc((size_t)plan->n_modules + 1, sizeof *programs);
+    cl_ulong local = 0;
+    enum exec_status status = programs != NULL ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    for (int i = 0; status == EXEC_OK && i < plan->n_modules; i++) {
+        status = exec_cl_module(op->s, plan->modules[i], words, &programs[i]);
     }
-    return EXEC_OK;
-}
-
-static enum exec_status exec_cl_op_kernels(struct exec_cl_op *op, const cl_program *programs, struct exec_words *words)
-{
-    for (int i = 0; i < op->plan->n_launches; i++) {
-        const struct exec_launch *l = &op->plan->launches[i];
-        cl_int code = CL_SUCCESS;
-        if (l->op != EXEC_KERNEL) {
-            continue;
-        }
-        op->kernels[i] = clCreateKernel(programs[l->i_module], l->kernel, &code);
-        for (int j = 0; code == CL_SUCCESS && j < l->n_args; j++) {
-            code = exec_cl_set(op->kernels[i], (cl_uint)j, &l->args[j], l->args[j].integer);
-        }
-        if (code != CL_SUCCESS) {
-            return exec_cl_failed(words, "kernel", l->kernel, code);
-        }
-        enum exec_status status = exec_cl_ask_kernel(op->s, op->kernels[i], l, words);
-        if (status != EXEC_OK) {
-            return status;
-        }
+    (void)clGetDeviceInfo(op->s->device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
+    if (status == EXEC_OK) {
+        status = exec_cl_launches_init(plan, op->s->device, (size_t)local, programs, NULL, words, &op->launches);
     }
-    return EXEC_OK;
+    free(programs);
+    return status == EXEC_OK ? exec_cl_op_queues(op, words) : status;
 }
 
 static enum exec_status exec_cl_op_make(struct exec_cl_op *op, struct exec_words *words)
 {
-    const struct exec_plan *plan = op->plan;
-    cl_program *programs = calloc((size_t)plan->n_modules + 1, sizeof *programs);
-    enum exec_status status;
-    op->kernels = calloc((size_t)plan->n_launches + 1, sizeof *op->kernels);
-    op->own = calloc((size_t)plan->n_buffers + 1, sizeof *op->own);
-    op->pristine = calloc((size_t)plan->n_buffers + 1, sizeof *op->pristine);
-    status = exec_layout_init(plan, &op->layout);
-    if (status != EXEC_OK || programs == NULL || op->kernels == NULL || op->own == NULL || op->pristine == NULL) {
-        free(programs);
+    const size_t n = (size_t)op->plan->n_buffers + 1;
+    enum exec_status status = exec_layout_init(op->plan, &op->layout);
+    op->own = calloc(n, sizeof *op->own);
+    op->pristine = calloc(n, sizeof *op->pristine);
+    if (status != EXEC_OK || op->own == NULL || op->pristine == NULL) {
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     }
-    for (int i = 0; status == EXEC_OK && i < plan->n_modules; i++) {
-        status = exec_cl_module(op->s, plan->modules[i], words, &programs[i]);
-    }
-    status = status == EXEC_OK ? exec_cl_op_kernels(op, programs, words) : status;
+    status = exec_cl_op_launches(op, words);
     status = status == EXEC_OK ? exec_cl_op_buffers(op, words) : status;
-    status = status == EXEC_OK ? exec_cl_grow(op, words) : status;
-    free(programs);
-    return status;
+    return status == EXEC_OK ? exec_cl_grow(op, words) : status;
 }
 
 EXEC_API enum exec_status exec_cl_op_open(struct exec_cl *s, const struct exec_plan *plan, struct exec_words *words,
@@ -193,14 +154,14 @@ EXEC_API void exec_cl_op_close(struct exec_cl_op *op)
     if (op == NULL) {
         return;
     }
-    for (int i = 0; op->kernels != NULL && i < op->plan->n_launches; i++) {
-        if (op->kernels[i] != NULL) {
-            clReleaseKernel(op->kernels[i]);
+    for (int q = 1; q < EXEC_QUEUES; q++) {
+        if (op->launches.queues[q] != NULL) {
+            clReleaseCommandQueue(op->launches.queues[q]);
         }
     }
+    exec_cl_launches_fini(&op->launches);
     exec_cl_release(op->own, op->plan->n_buffers);
     exec_cl_release(op->pristine, op->plan->n_buffers);
     exec_layout_fini(&op->layout);
-    free(op->kernels);
     free(op);
 }

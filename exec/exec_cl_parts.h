@@ -5,6 +5,7 @@
 
 #include "exec/common.h"
 #include "exec/exec_cl.h"
+#include "exec/exec_cl_launch.h"
 
 struct exec_cl_module {
     char *text, *options; /* own copies: what it was built from */
@@ -28,9 +29,9 @@ struct exec_cl_op {
     struct exec_cl *s;
     const struct exec_plan *plan;
     struct exec_layout layout;
-    cl_kernel *kernels; /* one a launch; NULL for fills and copies */
-    cl_mem *own;        /* one a buffer: EXEC_OF_OP */
-    cl_mem *pristine;   /* one a buffer: its content, where that is given by bytes */
+    struct exec_cl_launches launches; /* its queue 0 is the caller's of the run, the others the op's */
+    cl_mem *own;                      /* one a buffer: EXEC_OF_OP */
+    cl_mem *pristine;                 /* one a buffer: its content, where that is given by bytes */
 };
 
 struct exec_cl_weights {
@@ -55,8 +56,5 @@ EXEC_API enum exec_status exec_cl_module(struct exec_cl *s, const struct exec_mo
 /* A device buffer for `b`; with its fill as content when `filled`. */
 EXEC_API enum exec_status exec_cl_make(const struct exec_cl *s, const struct exec_buffer *b, int filled,
                                        struct exec_words *words, cl_mem *out);
-
-/* Sets argument i of a kernel to a number or to so many bytes of local memory; buffers are left alone. */
-EXEC_API cl_int exec_cl_set(cl_kernel kernel, cl_uint i, const struct exec_arg *a, int64_t integer);
 
 #endif

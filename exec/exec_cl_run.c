@@ -9,40 +9,32 @@
 struct exec_cl_job {
     struct exec_cl_op *op;
     cl_command_queue queue;
-    int pack;
+    enum exec_phase phase;
     const cl_mem *tensors; /* the caller's, of this phase */
     const struct exec_cl_weights *weights;
     struct exec_words *words;
-    int64_t n_left;  /* commands to come; the last one gives the event */
-    cl_event *event; /* of the last command */
 };
 
-static cl_mem *exec_cl_mem_of(const struct exec_cl_job *j, int i)
+static cl_mem exec_cl_mem_of(const struct exec_cl_job *j, int i)
 {
     struct exec_cl_op *op = j->op;
     const struct exec_spot *spot = &op->layout.spots[i];
     switch (spot->place) {
     case EXEC_TENSOR:
-        if (op->plan->buffers[i].role == EXEC_WEIGHT && !j->pack) {
-            return &j->weights->mems[i];
+        if ((op->plan->buffers[i].role == EXEC_WEIGHT) == (j->phase == EXEC_PACK)) {
+            return j->tensors[spot->index];
         }
-        return (cl_mem *)&j->tensors[spot->index];
+        return j->weights->mems[i]; /* a run's weight; NULL: a packing sees no inputs */
     case EXEC_OF_OP:
-        return &op->own[i];
+        return op->own[i];
     case EXEC_OF_WEIGHTS:
-        return &j->weights->mems[i];
+        return j->weights->mems[i];
     case EXEC_OF_SESSION:
-        return &op->s->slots[spot->index];
+        return op->s->slots[spot->index];
     case EXEC_NOWHERE:
         break;
     }
     return NULL;
-}
-
-/* Where the command that is enqueued next puts its event: the last one of the job, and only that. */
-static cl_event *exec_cl_next(struct exec_cl_job *j)
-{
-    return --j->n_left == 0 ? j->event : NULL;
 }
 
 /* Is the buffer filled before this phase? */
@@ -53,65 +45,20 @@ static int exec_cl_fills(const struct exec_cl_job *j, int i)
     if (b->fill == EXEC_FILL_NONE || (spot->place != EXEC_OF_WEIGHTS && spot->place != EXEC_OF_SESSION)) {
         return 0;
     }
-    return j->pack ? spot->in_pack : spot->in_run && b->each_run;
+    return j->phase == EXEC_PACK ? spot->in_pack : spot->in_run && b->each_run;
 }
 
 static enum exec_status exec_cl_fill(struct exec_cl_job *j, int i)
 {
     const struct exec_buffer *b = &j->op->plan->buffers[i];
-    cl_mem to = *exec_cl_mem_of(j, i);
+    cl_mem to = j->op->launches.mems[i];
     cl_int code;
     if (b->fill == EXEC_FILL_VALUE) {
-        code = clEnqueueFillBuffer(j->queue, to, b->pattern, b->n_pattern, 0, b->n_bytes, 0, NULL, exec_cl_next(j));
+        code = clEnqueueFillBuffer(j->queue, to, b->pattern, b->n_pattern, 0, b->n_bytes, 0, NULL, NULL);
     } else {
-        code = clEnqueueCopyBuffer(j->queue, j->op->pristine[i], to, 0, 0, b->n_bytes, 0, NULL, exec_cl_next(j));
+        code = clEnqueueCopyBuffer(j->queue, j->op->pristine[i], to, 0, 0, b->n_bytes, 0, NULL, NULL);
     }
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(j->words, "filling", b->id, code);
-}
-
-static cl_int exec_cl_start_kernel(struct exec_cl_job *j, int i_launch, const int64_t *iteration)
-{
-    const struct exec_launch *l = &j->op->plan->launches[i_launch];
-    cl_kernel kernel = j->op->kernels[i_launch];
-    size_t global[3];
-    cl_int code = CL_SUCCESS;
-    for (int i = 0; code == CL_SUCCESS && i < l->n_args; i++) {
-        const struct exec_arg *a = &l->args[i];
-        if (a->kind == EXEC_ARG_BUFFER) {
-            code = clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), exec_cl_mem_of(j, (int)a->integer));
-        } else if (exec_arg_bumps(a)) {
-            code = exec_cl_set(kernel, (cl_uint)i, a, exec_arg_value(a, iteration));
-        }
-    }
-    for (int d = 0; d < 3; d++) {
-        global[d] = l->grid[d] * l->block[d];
-    }
-    return code != CL_SUCCESS
-               ? code
-               : clEnqueueNDRangeKernel(j->queue, kernel, 3, NULL, global, l->block, 0, NULL, exec_cl_next(j));
-}
-
-static cl_int exec_cl_start_other(struct exec_cl_job *j, const struct exec_launch *l)
-{
-    const int to = (int)l->args[0].integer;
-    unsigned char pattern[8];
-    if (l->op == EXEC_COPY) {
-        return clEnqueueCopyBuffer(j->queue, *exec_cl_mem_of(j, (int)l->args[1].integer), *exec_cl_mem_of(j, to), 0, 0,
-                                   (size_t)l->args[2].integer, 0, NULL, exec_cl_next(j));
-    }
-    for (int i = 0; i < 8; i++) {
-        pattern[i] = (unsigned char)((uint64_t)l->args[1].integer >> (8 * i));
-    }
-    return clEnqueueFillBuffer(j->queue, *exec_cl_mem_of(j, to), pattern, (size_t)l->args[2].integer, 0,
-                               j->op->plan->buffers[to].n_bytes, 0, NULL, exec_cl_next(j));
-}
-
-static enum exec_status exec_cl_start(int i_launch, const int64_t *iteration, void *arg)
-{
-    struct exec_cl_job *j = arg;
-    const struct exec_launch *l = &j->op->plan->launches[i_launch];
-    const cl_int code = l->op == EXEC_KERNEL ? exec_cl_start_kernel(j, i_launch, iteration) : exec_cl_start_other(j, l);
-    return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(j->words, "starting", l->kernel, code);
 }
 
 /* What the session did last on another queue comes first: its scratch memory is used again. */
@@ -128,28 +75,84 @@ static enum exec_status exec_cl_wait(struct exec_cl_job *j)
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(j->words, "waiting for", "the run before", code);
 }
 
+/* What comes next on queue `to` waits for all that was enqueued on `from`; the event of that, where it is wanted. */
+static cl_int exec_cl_follow(cl_command_queue from, cl_command_queue to, cl_event *joined)
+{
+    cl_event event = NULL;
+    cl_int code = clEnqueueMarkerWithWaitList(from, 0, NULL, &event);
+    if (code != CL_SUCCESS) {
+        return code;
+    }
+    code = clFlush(from);
+    code = code == CL_SUCCESS ? clEnqueueBarrierWithWaitList(to, 1, &event, joined) : code;
+    clReleaseEvent(event);
+    return code;
+}
+
+/* The op's own queues begin behind the caller's, and what comes next on the caller's waits for them. */
+static cl_int exec_cl_launch_all(struct exec_cl_job *j, cl_event *last)
+{
+    struct exec_cl_launches *l = &j->op->launches;
+    cl_int code = CL_SUCCESS;
+    for (int q = 1; code == CL_SUCCESS && q < EXEC_QUEUES; q++) {
+        code = l->queues[q] != NULL ? exec_cl_follow(j->queue, l->queues[q], NULL) : CL_SUCCESS;
+    }
+    code = code == CL_SUCCESS ? exec_cl_launch(l, j->phase) : code;
+    if (code == CL_SUCCESS && l->n_started > 0) {
+        *last = l->started[l->n_started - 1].event;
+        clRetainEvent(*last);
+    }
+    for (int q = 1; code == CL_SUCCESS && q < EXEC_QUEUES; q++) {
+        if (l->queues[q] != NULL) {
+            cl_event joined = NULL;
+            code = exec_cl_follow(l->queues[q], j->queue, &joined);
+            if (joined != NULL && *last != NULL) {
+                clReleaseEvent(*last);
+            }
+            *last = joined != NULL ? joined : *last;
+        }
+    }
+    return code;
+}
+
+static enum exec_status exec_cl_start_all(struct exec_cl_job *j, cl_event *last)
+{
+    struct exec_cl_launches *l = &j->op->launches;
+    const struct exec_plan *plan = j->op->plan;
+    enum exec_status status = exec_cl_wait(j);
+    cl_int code;
+    for (int i = 0; i < plan->n_buffers; i++) {
+        l->mems[i] = exec_cl_mem_of(j, i);
+    }
+    l->queues[0] = j->queue;
+    for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++) {
+        status = exec_cl_fills(j, i) ? exec_cl_fill(j, i) : EXEC_OK;
+    }
+    if (status != EXEC_OK) {
+        return status;
+    }
+    code = exec_cl_bind(l, j->phase);
+    code = code == CL_SUCCESS ? exec_cl_launch_all(j, last) : code;
+    return code == CL_SUCCESS ? EXEC_OK
+                              : exec_cl_failed(j->words, "starting", plan->launches[l->i_launch].kernel, code);
+}
+
 static enum exec_status exec_cl_enqueue(struct exec_cl_job *j)
 {
     struct exec_cl *s = j->op->s;
-    cl_event event = NULL;
-    enum exec_status status = exec_cl_wait(j);
-    j->event = &event; // cppcheck-suppress autoVariables ; set back before this call ends
-    j->n_left = j->pack ? j->op->layout.n_pack : j->op->layout.n_run;
-    for (int i = 0; i < j->op->plan->n_buffers; i++) {
-        j->n_left += exec_cl_fills(j, i);
+    cl_event last = NULL;
+    const enum exec_status status = exec_cl_start_all(j, &last);
+    if (status != EXEC_OK) { /* what was enqueued of it must not meet what comes next */
+        for (int q = 0; q < EXEC_QUEUES; q++) {
+            (void)(j->op->launches.queues[q] != NULL ? clFinish(j->op->launches.queues[q]) : CL_SUCCESS);
+        }
     }
-    for (int i = 0; status == EXEC_OK && i < j->op->plan->n_buffers; i++) {
-        status = exec_cl_fills(j, i) ? exec_cl_fill(j, i) : EXEC_OK;
-    }
-    status = status == EXEC_OK ? exec_walk(j->op->plan, j->pack, exec_cl_start, j) : status;
-    if (status != EXEC_OK) {
-        (void)clFinish(j->queue); /* what was enqueued of it must not meet what comes next */
-    }
-    if (event != NULL) {
+    exec_cl_forget_starts(&j->op->launches);
+    if (last != NULL) {
         exec_cl_forget(s);
         clRetainCommandQueue(j->queue);
         s->last_queue = j->queue;
-        s->last_event = event;
+        s->last_event = last;
     }
     return status;
 }
@@ -232,7 +235,7 @@ EXEC_API enum exec_status exec_cl_pack(struct exec_cl_op *op, cl_command_queue q
     w->n_mems = op->plan->n_buffers;
     status = exec_cl_weights_make(op, weights, words, w);
     if (status == EXEC_OK) {
-        struct exec_cl_job j = {op, queue, 1, weights, w, words, 0, NULL};
+        struct exec_cl_job j = {op, queue, EXEC_PACK, weights, w, words};
         status = exec_cl_enqueue(&j);
     }
     if (status != EXEC_OK) {
@@ -256,7 +259,7 @@ EXEC_API enum exec_status exec_cl_run(struct exec_cl_op *op, cl_command_queue qu
     status = exec_cl_check_queue(op->s, queue, words);
     status = status == EXEC_OK ? exec_cl_check_all(op, 0, tensors, words) : status;
     if (status == EXEC_OK) {
-        struct exec_cl_job j = {op, queue, 0, tensors, weights, words, 0, NULL};
+        struct exec_cl_job j = {op, queue, EXEC_RUN, tensors, weights, words};
         status = exec_cl_enqueue(&j);
     }
     return status;

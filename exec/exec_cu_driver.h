@@ -36,6 +36,8 @@ struct CUevent_st;
     X(cuMemsetD8Async, (exec_cu_mem to, unsigned char value, size_t n, struct CUstream_st *stream))                    \
     X(cuMemsetD16Async, (exec_cu_mem to, unsigned short value, size_t n, struct CUstream_st *stream))                  \
     X(cuMemsetD32Async, (exec_cu_mem to, unsigned value, size_t n, struct CUstream_st *stream))                        \
+    X(cuStreamCreate, (struct CUstream_st * *out, unsigned flags))                                                     \
+    X(cuStreamDestroy_v2, (struct CUstream_st * stream))                                                               \
     X(cuStreamSynchronize, (struct CUstream_st * stream))                                                              \
     X(cuStreamWaitEvent, (struct CUstream_st * stream, struct CUevent_st * event, unsigned flags))                     \
     X(cuEventCreate, (struct CUevent_st * *out, unsigned flags))                                                       \
@@ -51,6 +53,7 @@ struct CUevent_st;
     X(cuLaunchCooperativeKernel,                                                                                       \
       (struct CUfunc_st * function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,               \
        unsigned block_y, unsigned block_z, unsigned dynamic_bytes, struct CUstream_st *stream, void **params))         \
+    X(cuFuncGetParamInfo, (struct CUfunc_st * function, size_t i, size_t * offset, size_t * n_bytes))                  \
     X(cuStreamIsCapturing, (struct CUstream_st * stream, int *status))
 
 struct exec_cu_calls {
@@ -65,11 +68,14 @@ enum exec_cu_number {
     EXEC_CU_MAJOR = 75,
     EXEC_CU_MINOR = 76,
     EXEC_CU_OPTIN_BYTES = 97,
-    EXEC_CU_FUNC_SHARED_BYTES = 1, /* of a function */
+    EXEC_CU_FUNC_MAX_THREADS = 0, /* of a function */
+    EXEC_CU_FUNC_SHARED_BYTES = 1,
     EXEC_CU_FUNC_MAX_DYNAMIC = 8,
     EXEC_CU_JIT_ERROR = 5, /* options of cuModuleLoadDataEx */
     EXEC_CU_JIT_ERROR_BYTES = 6,
-    EXEC_CU_NO_TIMING = 2 /* of an event */
+    EXEC_CU_NO_TIMING = 2,    /* of an event */
+    EXEC_CU_NON_BLOCKING = 1, /* of a stream */
+    EXEC_CU_NOT_FOUND = 500   /* an error */
 };
 
 /* Loads the driver from the environment's TUNE_CUDA_LIBRARY or libcuda.so.1 and initialises it; it stays loaded.

@@ -22,29 +22,12 @@ EXEC_API enum exec_status exec_cu_allocate(const struct exec_cu *s, const char *
     return exec_cu_check(&s->cu, error, what, words);
 }
 
-/* One element of 1, 2 or 4 bytes into n_bytes. */
-EXEC_API int exec_cu_set(const struct exec_cu *s, exec_cu_mem to, const unsigned char *element, size_t n_element,
-                         size_t n_bytes, struct CUstream_st *stream)
-{
-    uint16_t two = 0;
-    uint32_t four = 0;
-    if (n_element == 1) {
-        return s->cu.cuMemsetD8Async(to, element[0], n_bytes, stream);
-    }
-    if (n_element == 2) {
-        memcpy(&two, element, 2);
-        return s->cu.cuMemsetD16Async(to, two, n_bytes / 2, stream);
-    }
-    memcpy(&four, element, 4);
-    return s->cu.cuMemsetD32Async(to, four, n_bytes / 4, stream);
-}
-
 EXEC_API enum exec_status exec_cu_fill(const struct exec_cu *s, const struct exec_buffer *b, exec_cu_mem to,
                                        struct CUstream_st *stream, struct exec_words *words)
 {
     int error = 0;
     if (b->fill == EXEC_FILL_VALUE) {
-        error = exec_cu_set(s, to, b->pattern, b->n_pattern, b->n_bytes, stream);
+        error = exec_cu_set(&s->cu, to, b->pattern, b->n_pattern, b->n_bytes, stream);
     } else if (b->fill == EXEC_FILL_BYTES) {
         error = s->cu.cuMemcpyHtoDAsync_v2(to, b->bytes, b->n_bytes, stream);
     }
@@ -106,16 +89,26 @@ EXEC_API void exec_cu_free_mems(struct exec_cu_op *op, enum exec_place place, co
 
 /* ---- ops ---- */
 
+static enum exec_status exec_cu_op_launches(struct exec_cu_op *op, struct exec_words *words)
+{
+    const struct exec_cu_limits limits = {op->s->units, op->s->optin_bytes};
+    struct CUmod_st **modules = calloc((size_t)op->plan->n_modules + 1, sizeof(struct CUmod_st *));
+    enum exec_status status = modules != NULL ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    for (int i = 0; status == EXEC_OK && i < op->plan->n_modules; i++) {
+        status = exec_cu_use_module(op->s, op->plan->modules[i], &op->modules[i], words);
+        modules[i] = status == EXEC_OK ? op->s->modules[op->modules[i]].loaded : NULL;
+    }
+    if (status == EXEC_OK) {
+        status = exec_cu_launches_init(&op->s->cu, op->plan, &limits, modules, words, &op->launches);
+    }
+    free(modules);
+    return status;
+}
+
 static enum exec_status exec_cu_prepare(struct exec_cu_op *op, struct exec_words *words)
 {
     const struct exec_plan *plan = op->plan;
-    enum exec_status status = EXEC_OK;
-    for (int i = 0; status == EXEC_OK && i < plan->n_modules; i++) {
-        status = exec_cu_use_module(op->s, plan->modules[i], &op->modules[i], words);
-    }
-    for (int i = 0; status == EXEC_OK && i < plan->n_launches; i++) {
-        status = exec_cu_find_function(op, i, words);
-    }
+    enum exec_status status = exec_cu_op_launches(op, words);
     for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++) {
         if (op->layout.spots[i].place == EXEC_OF_SESSION) {
             status = exec_cu_want_slot(op->s, op->layout.spots[i].index, &plan->buffers[i], words);
@@ -135,14 +128,12 @@ static enum exec_status exec_cu_new_op(struct exec_cu *s, const struct exec_plan
     op->s = s;
     op->plan = plan;
     op->modules = calloc((size_t)plan->n_modules + 1, sizeof *op->modules);
-    op->functions = calloc((size_t)plan->n_launches + 1, sizeof *op->functions);
     op->mems = calloc((size_t)plan->n_buffers + 1, sizeof *op->mems);
     for (int i = 0; op->modules != NULL && i < plan->n_modules; i++) {
         op->modules[i] = -1;
     }
     *out = op;
-    return op->modules == NULL || op->functions == NULL || op->mems == NULL ? EXEC_NO_MEMORY
-                                                                            : exec_layout_init(plan, &op->layout);
+    return op->modules == NULL || op->mems == NULL ? EXEC_NO_MEMORY : exec_layout_init(plan, &op->layout);
 }
 
 /* The context is entered, or broken. */
@@ -152,12 +143,12 @@ static void exec_cu_free_op(struct exec_cu_op *op)
     if (op->layout.spots != NULL) {
         exec_cu_free_mems(op, EXEC_OF_OP, op->mems);
     }
+    exec_cu_launches_fini(&op->launches);
     for (int i = 0; op->modules != NULL && i < op->plan->n_modules; i++) {
         exec_cu_drop_module(op->s, op->modules[i]);
     }
     exec_layout_fini(&op->layout);
     free(op->modules);
-    free(op->functions);
     free(op->mems);
     free(op);
 }

@@ -7,8 +7,7 @@
 #include "exec/common.h"
 #include "exec/exec_cu.h"
 #include "exec/exec_cu_driver.h"
-
-#define EXEC_CU_MAX_ARGS 64 /* of a kernel */
+#include "exec/exec_cu_launch.h"
 
 /* A module as it is loaded, for as long as an op uses it. */
 struct exec_cu_module {
@@ -41,9 +40,9 @@ struct exec_cu_op {
     struct exec_cu *s;
     const struct exec_plan *plan;
     struct exec_layout layout;
-    int *modules;                 /* one a module of the plan: entry of the session, -1 = not loaded */
-    struct CUfunc_st **functions; /* one a launch; NULL for fills and copies */
-    exec_cu_mem *mems;            /* one a buffer; those that live with the op */
+    int *modules;                     /* one a module of the plan: entry of the session, -1 = not loaded */
+    exec_cu_mem *mems;                /* one a buffer; those that live with the op */
+    struct exec_cu_launches launches; /* its stream 0 is the caller's of the run */
 };
 
 struct exec_cu_weights {
@@ -57,12 +56,10 @@ EXEC_API enum exec_status exec_cu_enter(struct exec_cu *s, struct exec_words *wo
 EXEC_API void exec_cu_leave(struct exec_cu *s);
 EXEC_API void exec_cu_wait(struct exec_cu *s);
 
-/* exec_cu_code.c: a module of the session's table, loaded once; `out` is its entry. The function of launch i with what
- * it needs: EXEC_NO_DEVICE where the device lacks it. */
+/* exec_cu_code.c: a module of the session's table, loaded once; `out` is its entry. */
 EXEC_API enum exec_status exec_cu_use_module(struct exec_cu *s, const struct exec_module *m, int *out,
                                              struct exec_words *words);
 EXEC_API void exec_cu_drop_module(struct exec_cu *s, int entry); /* accepts -1 */
-EXEC_API enum exec_status exec_cu_find_function(struct exec_cu_op *op, int i, struct exec_words *words);
 
 /* exec_cu_op.c: memory; `id` is for the words. Memory of its own for each buffer of one place, filled; free accepts
  * NULL. */
@@ -71,9 +68,7 @@ EXEC_API enum exec_status exec_cu_allocate(const struct exec_cu *s, const char *
 EXEC_API enum exec_status exec_cu_make_mems(struct exec_cu_op *op, enum exec_place place, exec_cu_mem *mems,
                                             struct CUstream_st *stream, struct exec_words *words);
 EXEC_API void exec_cu_free_mems(struct exec_cu_op *op, enum exec_place place, const exec_cu_mem *mems);
-/* One element of 1, 2 or 4 bytes into n_bytes: the driver's error. What a buffer starts with. */
-EXEC_API int exec_cu_set(const struct exec_cu *s, exec_cu_mem to, const unsigned char *element, size_t n_element,
-                         size_t n_bytes, struct CUstream_st *stream);
+/* What a buffer starts with. */
 EXEC_API enum exec_status exec_cu_fill(const struct exec_cu *s, const struct exec_buffer *b, exec_cu_mem to,
                                        struct CUstream_st *stream, struct exec_words *words);
 

@@ -19,7 +19,10 @@ static exec_cu_mem exec_cu_mem_of(const struct exec_cu_going *g, int i)
     const struct exec_spot *spot = &g->op->layout.spots[i];
     switch (spot->place) {
     case EXEC_TENSOR:
-        return g->op->plan->buffers[i].role == EXEC_WEIGHT ? g->own[i] : g->tensors[spot->index];
+        if (g->op->plan->buffers[i].role == EXEC_WEIGHT) {
+            return g->own[i];
+        }
+        return g->tensors != NULL ? g->tensors[spot->index] : 0; /* a packing sees none */
     case EXEC_OF_WEIGHTS:
         return g->own[i];
     case EXEC_OF_SESSION:
@@ -27,88 +30,6 @@ static exec_cu_mem exec_cu_mem_of(const struct exec_cu_going *g, int i)
     default:
         return g->op->mems[i];
     }
-}
-
-union exec_cu_value {
-    exec_cu_mem at;
-    int32_t i32;
-    uint32_t u32;
-    int64_t i64;
-    float f32;
-};
-
-static union exec_cu_value exec_cu_value_of(const struct exec_cu_going *g, const struct exec_arg *a,
-                                            const int64_t *iteration)
-{
-    const int64_t integer = exec_arg_value(a, iteration);
-    union exec_cu_value v = {0};
-    switch (a->kind) {
-    case EXEC_ARG_BUFFER:
-        v.at = exec_cu_mem_of(g, (int)a->integer);
-        break;
-    case EXEC_ARG_I32:
-        v.i32 = (int32_t)integer;
-        break;
-    case EXEC_ARG_U32:
-        v.u32 = (uint32_t)integer;
-        break;
-    case EXEC_ARG_F32:
-        v.f32 = (float)a->real;
-        break;
-    default:
-        v.i64 = integer;
-        break;
-    }
-    return v;
-}
-
-static int exec_cu_start_kernel(const struct exec_cu_going *g, int i, const int64_t *iteration)
-{
-    const struct exec_cu_calls *cu = &g->op->s->cu;
-    const struct exec_launch *l = &g->op->plan->launches[i];
-    const unsigned x = (unsigned)l->grid[0], y = (unsigned)l->grid[1], z = (unsigned)l->grid[2];
-    const unsigned bx = (unsigned)l->block[0], by = (unsigned)l->block[1], bz = (unsigned)l->block[2];
-    struct CUfunc_st *f = g->op->functions[i];
-    union exec_cu_value values[EXEC_CU_MAX_ARGS];
-    void *params[EXEC_CU_MAX_ARGS];
-    for (int a = 0; a < l->n_args; a++) {
-        values[a] = exec_cu_value_of(g, &l->args[a], iteration);
-        params[a] = &values[a];
-    }
-    if (l->cooperative) {
-        return cu->cuLaunchCooperativeKernel(f, x, y, z, bx, by, bz, (unsigned)l->dyn_local, g->stream, params);
-    }
-    return cu->cuLaunchKernel(f, x, y, z, bx, by, bz, (unsigned)l->dyn_local, g->stream, params, NULL);
-}
-
-static int exec_cu_start_fill(const struct exec_cu_going *g, int i)
-{
-    const struct exec_arg *a = g->op->plan->launches[i].args;
-    const int buffer = (int)a[0].integer;
-    unsigned char element[8];
-    for (int b = 0; b < 8; b++) {
-        element[b] = (unsigned char)((uint64_t)a[1].integer >> (8 * b));
-    }
-    return exec_cu_set(g->op->s, exec_cu_mem_of(g, buffer), element, (size_t)a[2].integer,
-                       g->op->plan->buffers[buffer].n_bytes, g->stream);
-}
-
-static enum exec_status exec_cu_start_one(int i, const int64_t *iteration, void *arg)
-{
-    const struct exec_cu_going *g = arg;
-    const struct exec_launch *l = &g->op->plan->launches[i];
-    const struct exec_arg *a = l->args;
-    int error = 0;
-    if (l->op == EXEC_KERNEL) {
-        error = exec_cu_start_kernel(g, i, iteration);
-    } else if (l->op == EXEC_FILL) {
-        error = exec_cu_start_fill(g, i);
-    } else {
-        error =
-            g->op->s->cu.cuMemcpyDtoDAsync_v2(exec_cu_mem_of(g, (int)a[0].integer),
-                                              exec_cu_mem_of(g, (int)a[1].integer), (size_t)a[2].integer, g->stream);
-    }
-    return exec_cu_check(&g->op->s->cu, error, l->op == EXEC_KERNEL ? l->kernel : "a fill or copy", g->words);
 }
 
 /* Within a capture of the stream into a graph the order of graphs is the caller's business. */
@@ -128,8 +49,32 @@ static int exec_cu_is_filled(const struct exec_cu_op *op, int i, int pack)
     return !pack && op->plan->buffers[i].each_run && (spot->place == EXEC_OF_OP || spot->place == EXEC_OF_WEIGHTS);
 }
 
+static enum exec_status exec_cu_start_all(struct exec_cu_going *g, enum exec_phase phase)
+{
+    struct exec_cu_launches *l = &g->op->launches;
+    const struct exec_plan *plan = g->op->plan;
+    enum exec_status status = EXEC_OK;
+    for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++) {
+        l->mems[i] = exec_cu_mem_of(g, i);
+        if (exec_cu_is_filled(g->op, i, phase == EXEC_PACK)) {
+            status = exec_cu_fill(g->op->s, &plan->buffers[i], l->mems[i], g->stream, g->words);
+        }
+    }
+    if (status != EXEC_OK) {
+        return status;
+    }
+    l->streams[0] = g->stream;
+    const int error = exec_cu_launch(l, phase);
+    const struct exec_launch *x = l->i_launch >= 0 ? &plan->launches[l->i_launch] : NULL;
+    return exec_cu_check(l->cu, error,
+                         x == NULL              ? "a queue"
+                         : x->op == EXEC_KERNEL ? x->kernel
+                                                : "a fill or copy",
+                         g->words);
+}
+
 /* One pack or run behind all others of the session. */
-static enum exec_status exec_cu_go(struct exec_cu_going *g, int pack)
+static enum exec_status exec_cu_go(struct exec_cu_going *g, enum exec_phase phase)
 {
     struct exec_cu *s = g->op->s;
     const int captured = exec_cu_is_captured(s, g->stream);
@@ -139,12 +84,12 @@ static enum exec_status exec_cu_go(struct exec_cu_going *g, int pack)
         error = s->cu.cuStreamWaitEvent(g->stream, s->event, 0);
     }
     status = exec_cu_check(&s->cu, error, "waiting for another stream", g->words);
-    for (int i = 0; status == EXEC_OK && i < g->op->plan->n_buffers; i++) {
-        if (exec_cu_is_filled(g->op, i, pack)) {
-            status = exec_cu_fill(s, &g->op->plan->buffers[i], exec_cu_mem_of(g, i), g->stream, g->words);
+    status = status == EXEC_OK ? exec_cu_start_all(g, phase) : status;
+    if (status != EXEC_OK && !captured) { /* streams of the op that nothing waits for any more */
+        for (int q = 1; q < EXEC_QUEUES; q++) {
+            (void)(g->op->launches.streams[q] != NULL ? s->cu.cuStreamSynchronize(g->op->launches.streams[q]) : 0);
         }
     }
-    status = status == EXEC_OK ? exec_walk(g->op->plan, pack, exec_cu_start_one, g) : status;
     if (!captured && s->cu.cuEventRecord(s->event, g->stream) == 0) {
         s->busy = 1;
         s->stream = g->stream;
@@ -178,7 +123,7 @@ static enum exec_status exec_cu_make_weights(struct exec_cu_weights *w, struct C
     status = status == EXEC_OK ? exec_cu_enter(w->op->s, words) : status;
     if (status == EXEC_OK) {
         status = exec_cu_make_mems(w->op, EXEC_OF_WEIGHTS, w->mems, stream, words);
-        status = status == EXEC_OK ? exec_cu_go(&g, 1) : status;
+        status = status == EXEC_OK ? exec_cu_go(&g, EXEC_PACK) : status;
         exec_cu_leave(w->op->s);
     }
     return status;
@@ -322,7 +267,7 @@ EXEC_API enum exec_status exec_cu_run(struct exec_cu_op *op, struct CUstream_st 
     enum exec_status status = exec_cu_check_run(op, tensors, weights, words);
     status = status == EXEC_OK ? exec_cu_enter(op->s, words) : status;
     if (status == EXEC_OK) {
-        status = exec_cu_go(&g, 0);
+        status = exec_cu_go(&g, EXEC_RUN);
         exec_cu_leave(op->s);
     }
     return status;

@@ -31,7 +31,17 @@ struct exec_words {
 enum exec_role { EXEC_INPUT, EXEC_WEIGHT, EXEC_OUTPUT, EXEC_PACKED, EXEC_STATE, EXEC_SCRATCH };
 enum exec_fill { EXEC_FILL_NONE, EXEC_FILL_VALUE, EXEC_FILL_BYTES };
 enum exec_op { EXEC_KERNEL, EXEC_FILL, EXEC_COPY };
-enum exec_arg_kind { EXEC_ARG_BUFFER, EXEC_ARG_I32, EXEC_ARG_U32, EXEC_ARG_I64, EXEC_ARG_F32, EXEC_ARG_LOCAL };
+/* run: with every run; pack: with the weights; reference: only where a program is verified. */
+enum exec_phase { EXEC_RUN, EXEC_PACK, EXEC_REFERENCE, EXEC_N_PHASES };
+enum exec_arg_kind {
+    EXEC_ARG_BUFFER,
+    EXEC_ARG_I32,
+    EXEC_ARG_U32,
+    EXEC_ARG_I64,
+    EXEC_ARG_F32,
+    EXEC_ARG_LOCAL,
+    EXEC_ARG_F64
+};
 
 /* Code made for one device; tried before the text. */
 struct exec_binary {
@@ -61,7 +71,9 @@ struct exec_buffer {
     int each_run;               /* filled anew before every run, not only once */
 };
 
-#define EXEC_NEST 3 /* loops around a launch */
+#define EXEC_NEST 3   /* loops around a launch */
+#define EXEC_QUEUES 8 /* that launches can name */
+#define EXEC_MAX_AFTER 32
 
 struct exec_arg {
     enum exec_arg_kind kind;
@@ -72,7 +84,7 @@ struct exec_arg {
 
 struct exec_launch {
     enum exec_op op;
-    int pack; /* with the weights, not with every run */
+    enum exec_phase phase;
     int i_module;
     const char *kernel;
     size_t grid[3], block[3];    /* work-groups, work-items in a group */
@@ -81,6 +93,9 @@ struct exec_launch {
     int n_args;
     int64_t dyn_local; /* CUDA: bytes of dynamic shared memory */
     int cooperative;   /* CUDA: all groups at the same time */
+    int queue;         /* below EXEC_QUEUES; launches of one queue run in order */
+    const int *after;  /* launches of the same phase, on any queue, whose latest start must have ended */
+    int n_after;
 };
 
 /* Launches first .. last run `count` times. Loops lie within one another or apart, by their first launch, the outer one
@@ -90,7 +105,7 @@ struct exec_loop {
     int64_t count;
 };
 
-/* Launches run in this order on one queue. */
+/* Launches start in this order. */
 struct exec_plan {
     const char *workload;
     const struct exec_module *const *modules;

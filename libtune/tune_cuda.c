@@ -7,43 +7,7 @@
 
 #include <assert.h>
 
-static enum exec_status op_open(void *session, const struct exec_plan *plan, struct exec_words *words, void **out)
-{
-    struct exec_cu_op *op = NULL;
-    const enum exec_status s = exec_cu_op_open(session, plan, words, &op);
-
-    *out = op;
-    return s;
-}
-
-static void op_close(void *op)
-{
-    exec_cu_op_close(op);
-}
-
-static enum exec_status pack(void *op, void *queue, const void *weights, struct exec_words *words, void **out)
-{
-    struct exec_cu_weights *packed = NULL;
-    const enum exec_status s = exec_cu_pack(op, queue, weights, words, &packed);
-
-    *out = packed;
-    return s;
-}
-
-static enum exec_status run(void *op, void *queue, const void *tensors, const void *packed, struct exec_words *words)
-{
-    return exec_cu_run(op, queue, tensors, packed, words);
-}
-
-static void packed_free(void *packed)
-{
-    exec_cu_weights_free(packed);
-}
-
-static void close_session(void *session)
-{
-    exec_cu_close(session);
-}
+TUNE_EXECUTOR(exec_cu)
 
 /* ---- code ---- */
 
@@ -96,69 +60,46 @@ static enum tune_status compile(struct tune *t, struct program *p, struct blobs 
                      why.text[0] ? why.text : err_words(e));
 }
 
-const struct tune_backend tune_backend_cuda = {
-    .api = "cuda",
-    .compile = compile,
-    .op_open = op_open,
-    .op_close = op_close,
-    .pack = pack,
-    .run = run,
-    .packed_free = packed_free,
-    .close = close_session,
-};
-
 /* ---- opening ---- */
 
-static enum tune_status open_session(struct tune *t, struct CUctx_st *context)
+static enum tune_status open_session(struct tune *t, void *context, void *device, int threads)
 {
     struct exec_words words = {""};
-    struct exec_cu_device device;
+    struct exec_cu_device on;
     struct exec_cu *session = NULL;
     struct why why = {""};
     const enum exec_status s = exec_cu_open(context, &words, &session);
     enum err e;
 
+    (void)device;
+    (void)threads;
     if (s != EXEC_OK)
         return tune_fail_exec(s, &words);
     t->session = session;
-    exec_cu_device(session, &device);
-    e = given_cuda(device.ordinal, &t->device, &why);
+    exec_cu_device(session, &on);
+    e = given_cuda(on.ordinal, &t->device, &why);
     return e ? tune_fail(TUNE_NO_DEVICE, "%s", why.text) : TUNE_OK;
 }
+
+static const struct tune_backend backend = {
+    .api = "cuda", .open = open_session, .compile = compile, TUNE_EXECUTOR_CALLS};
 
 enum tune_status tune_open_cuda(const char *log, struct CUctx_st *context, const struct tune_options *options,
                                 struct tune **out)
 {
-    struct tune_options o;
-    struct tune *t;
-    enum tune_status s;
-
     if (!out)
         return tune_fail(TUNE_BAD_ARGUMENT, "tune_open_cuda: expected where to give the open log to");
-    s = tune_take_options(options, &o);
-    if (s != TUNE_OK)
-        return s;
-    t = tune_new(&tune_backend_cuda);
-    if (!t)
-        return TUNE_NO_MEMORY;
-    s = open_session(t, context);
-    if (s == TUNE_OK)
-        s = tune_begin(t, log, &o);
-    if (s == TUNE_OK)
-        *out = t;
-    else
-        tune_release(t);
-    return s;
+    return tune_open_with(&backend, log, context, NULL, options, out);
 }
 
 enum tune_status tune_pack_cuda(struct tune_plan *plan, struct CUstream_st *stream, const unsigned long long *weights,
                                 size_t n, struct tune_weights **out)
 {
-    return tune_pack(plan, &tune_backend_cuda, stream, weights, n, out);
+    return tune_pack(plan, &backend, stream, weights, n, out);
 }
 
 enum tune_status tune_execute_cuda(struct tune_plan *plan, struct CUstream_st *stream,
                                    const unsigned long long *tensors, size_t n, const struct tune_weights *weights)
 {
-    return tune_execute(plan, &tune_backend_cuda, stream, tensors, n, weights);
+    return tune_execute(plan, &backend, stream, tensors, n, weights);
 }

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum tune_status tune_take_options(const struct tune_options *callers, struct tune_options *out)
+/* The caller's options, checked; those of NULL. */
+static enum tune_status take_options(const struct tune_options *callers, struct tune_options *out)
 {
     const struct tune_options none = {.size = sizeof none};
     const enum tune_status s = tune_take_sized("tune_options", callers ? callers : &none, out, sizeof *out);
@@ -127,7 +128,8 @@ static enum tune_status read_records(struct tune *t, const char *log, const stru
     return s;
 }
 
-struct tune *tune_new(const struct tune_backend *backend)
+/* All empty; NULL (and words) without memory. */
+static struct tune *new_tune(const struct tune_backend *backend)
 {
     struct tune *t = calloc(1, sizeof *t);
 
@@ -139,12 +141,6 @@ struct tune *tune_new(const struct tune_backend *backend)
     t->backend = backend;
     atomic_init(&t->n_users, 1);
     return t;
-}
-
-enum tune_status tune_begin(struct tune *t, const char *log, const struct tune_options *options)
-{
-    t->fingerprint = device_desc_fingerprint(&t->device);
-    return read_records(t, log, options);
 }
 
 void tune_release(struct tune *t)
@@ -165,6 +161,30 @@ void tune_release(struct tune *t)
 void tune_close(struct tune *t)
 {
     tune_release(t);
+}
+
+enum tune_status tune_open_with(const struct tune_backend *backend, const char *log, void *context, void *device,
+                                const struct tune_options *options, struct tune **out)
+{
+    struct tune_options o;
+    struct tune *t;
+    enum tune_status s = take_options(options, &o);
+
+    if (s != TUNE_OK)
+        return s;
+    t = new_tune(backend);
+    if (!t)
+        return TUNE_NO_MEMORY;
+    s = backend->open(t, context, device, o.threads);
+    if (s == TUNE_OK) {
+        t->fingerprint = device_desc_fingerprint(&t->device);
+        s = read_records(t, log, &o);
+    }
+    if (s == TUNE_OK)
+        *out = t;
+    else
+        tune_release(t);
+    return s;
 }
 
 enum tune_status tune_about(const struct tune *t, struct tune_info *out)

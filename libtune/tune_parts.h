@@ -13,6 +13,8 @@
 /* One API of devices. `session`, `op` and `packed` are its executor's; calls with them are made under tune.lock. */
 struct tune_backend {
     const char *api;
+    /* Opens t->session and describes t->device; `device`, `threads`: OpenCL. */
+    enum tune_status (*open)(struct tune *t, void *context, void *device, int threads);
     /* Compiles what the executor takes only as code, in place; without the lock. May be NULL. */
     enum tune_status (*compile)(struct tune *t, struct program *p, struct blobs *blobs);
     enum exec_status (*op_open)(void *session, const struct exec_plan *plan, struct exec_words *words, void **out);
@@ -22,8 +24,6 @@ struct tune_backend {
     void (*packed_free)(void *packed);
     void (*close)(void *session);
 };
-
-extern const struct tune_backend tune_backend_cl, tune_backend_cuda;
 
 /* A workload without a record of its own. */
 struct tune_missed {
@@ -78,12 +78,9 @@ enum tune_status tune_give_sized(const char *name, const void *own, size_t n_own
 /* TUNE_OK stays as it is. */
 enum tune_status tune_fail_exec(enum exec_status status, const struct exec_words *words);
 
-/* All empty; NULL (and words) without memory. tune_release. */
-struct tune *tune_new(const struct tune_backend *backend);
-/* The caller's options, checked; those of NULL. */
-enum tune_status tune_take_options(const struct tune_options *callers, struct tune_options *out);
-/* Reads the log for t->device. */
-enum tune_status tune_begin(struct tune *t, const char *log, const struct tune_options *options);
+/* What tune_open_.. of all backends are. */
+enum tune_status tune_open_with(const struct tune_backend *backend, const char *log, void *context, void *device,
+                                const struct tune_options *options, struct tune **out);
 void tune_release(struct tune *t); /* the caller's or a plan's share */
 void tune_plan_release(struct tune_plan *plan);
 
@@ -96,5 +93,45 @@ enum tune_status tune_pack(struct tune_plan *p, const struct tune_backend *backe
                            size_t n, struct tune_weights **out);
 enum tune_status tune_execute(struct tune_plan *p, const struct tune_backend *backend, void *queue, const void *tensors,
                               size_t n, const struct tune_weights *weights);
+
+/* The members of a backend that are calls of an executor alike: TUNE_EXECUTOR(exec_cl) defines them,
+ * TUNE_EXECUTOR_CALLS names them in the table. */
+#define TUNE_EXECUTOR(x)                                                                                               \
+    static enum exec_status op_open(void *session, const struct exec_plan *plan, struct exec_words *words, void **out) \
+    {                                                                                                                  \
+        struct x##_op *op = NULL;                                                                                      \
+        const enum exec_status s = x##_op_open(session, plan, words, &op);                                             \
+                                                                                                                       \
+        *out = op;                                                                                                     \
+        return s;                                                                                                      \
+    }                                                                                                                  \
+    static void op_close(void *op)                                                                                     \
+    {                                                                                                                  \
+        x##_op_close(op);                                                                                              \
+    }                                                                                                                  \
+    static enum exec_status pack(void *op, void *queue, const void *weights, struct exec_words *words, void **out)     \
+    {                                                                                                                  \
+        struct x##_weights *packed = NULL;                                                                             \
+        const enum exec_status s = x##_pack(op, queue, weights, words, &packed);                                       \
+                                                                                                                       \
+        *out = packed;                                                                                                 \
+        return s;                                                                                                      \
+    }                                                                                                                  \
+    static enum exec_status run(void *op, void *queue, const void *tensors, const void *packed,                        \
+                                struct exec_words *words)                                                              \
+    {                                                                                                                  \
+        return x##_run(op, queue, tensors, packed, words);                                                             \
+    }                                                                                                                  \
+    static void packed_free(void *packed)                                                                              \
+    {                                                                                                                  \
+        x##_weights_free(packed);                                                                                      \
+    }                                                                                                                  \
+    static void close_session(void *session)                                                                           \
+    {                                                                                                                  \
+        x##_close(session);                                                                                            \
+    }
+#define TUNE_EXECUTOR_CALLS                                                                                            \
+    .op_open = op_open, .op_close = op_close, .pack = pack, .run = run, .packed_free = packed_free,                    \
+    .close = close_session
 
 #endif

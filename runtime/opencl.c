@@ -3,10 +3,12 @@
 #include "runtime/opencl.h"
 
 #include "core/clock.h"
+#include "exec/exec_cl_launch.h"
 #include "runtime/device_checks.h"
 #include "runtime/fill_cache.h"
 #include "runtime/opencl_binary.h"
 #include "runtime/opencl_memory.h"
+#include "runtime/plan_of.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -14,22 +16,15 @@
 #include <string.h>
 
 struct loaded {
-    struct device *device;                  /* borrowed */
-    struct program program;                 /* own copy */
-    cl_command_queue queues[OPENCL_QUEUES]; /* NULL = not used; 0 is always there */
-    cl_program *programs;                   /* one a module */
-    cl_mem *mems, *pristine;                /* one a buffer; pristine: what a buffer with reset_each_run starts with */
-    cl_mem *views;                          /* one a buffer: of its memory the part between the bands */
-    cl_kernel *kernels;                     /* one a launch; NULL for fill and copy */
-    size_t *local_bytes;                    /* one a launch: of a group's local memory */
-    int guards, poison;                     /* enum poison: in the bands; of runs */
-    /* While running: what has been started, and each launch's latest event (lent from there; NULL = not yet). */
-    struct started {
-        cl_event event;
-        size_t i_launch;
-    } * started;
-    size_t n_started, cap_started;
-    cl_event *latest;
+    struct device *device;                /* borrowed */
+    struct program program;               /* own copy */
+    struct exec_plan *plan;               /* its launches */
+    cl_program *programs;                 /* one a module */
+    cl_mem *mems, *pristine;              /* one a buffer; pristine: what a buffer with reset_each_run starts with */
+    cl_mem *views;                        /* one a buffer: of its memory the part between the bands */
+    cl_command_queue queues[EXEC_QUEUES]; /* NULL = not used; 0 is always there */
+    struct exec_cl_launches launches;
+    int guards, poison; /* enum poison: in the bands; of runs */
 };
 
 /* Opening. */
@@ -117,14 +112,11 @@ static size_t bytes_of(const struct loaded *l, size_t i_buffer)
 
 static enum err make_queues(struct loaded *l, struct why *why)
 {
-    const struct program *p = &l->program;
-    bool used[OPENCL_QUEUES] = {true};
+    const unsigned used = exec_queues(l->plan);
     cl_int error = CL_SUCCESS;
 
-    for (size_t i = 0; i < p->n_launches; i++)
-        used[p->launches[i].queue] = true;
-    for (int i = 0; i < OPENCL_QUEUES; i++) {
-        if (used[i])
+    for (int i = 0; i < EXEC_QUEUES; i++) {
+        if (used >> i & 1)
             l->queues[i] = clCreateCommandQueue(l->device->context, l->device->id, CL_QUEUE_PROFILING_ENABLE, &error);
         if (error != CL_SUCCESS)
             return opencl_failed(why, ERR_DEVICE, "clCreateCommandQueue", error);
@@ -146,95 +138,34 @@ static enum err make_programs(struct loaded *l, const struct blobs *blobs, const
     return e;
 }
 
-static cl_int set_arg(struct loaded *l, cl_kernel kernel, cl_uint i, const struct program_arg *a, int64_t integer)
+/* Each kernel finds local memory poisoned at its first start of a run. */
+static cl_int poison_local(int i_launch, void *arg)
 {
-    const cl_int i32 = (cl_int)integer;
-    const cl_uint u32 = (cl_uint)integer;
-    const cl_long i64 = (cl_long)integer;
-    const cl_float f32 = (cl_float)a->real;
-    const cl_double f64 = a->real;
+    struct loaded *l = arg;
+    const size_t n = l->launches.local_bytes[i_launch];
 
-    switch (a->kind) {
-    case ARG_BUFFER:
-        return clSetKernelArg(kernel, i, sizeof(cl_mem), &l->views[a->i_buffer]);
-    case ARG_I32:
-        return clSetKernelArg(kernel, i, sizeof i32, &i32);
-    case ARG_U32:
-        return clSetKernelArg(kernel, i, sizeof u32, &u32);
-    case ARG_I64:
-        return clSetKernelArg(kernel, i, sizeof i64, &i64);
-    case ARG_F32:
-        return clSetKernelArg(kernel, i, sizeof f32, &f32);
-    case ARG_F64:
-        return clSetKernelArg(kernel, i, sizeof f64, &f64);
-    default:
-        return clSetKernelArg(kernel, i, (size_t)integer, NULL);
-    }
+    if (l->poison == POISON_OFF || !n || l->launches.latest[i_launch])
+        return CL_SUCCESS;
+    return opencl_poison_local(l->device, l->queues[l->program.launches[i_launch].queue], (n + 3) / 4 * 4, l->poison);
 }
 
-static enum err set_args(struct loaded *l, cl_kernel kernel, const struct program_launch *launch, struct why *why)
+static enum err make_launches(struct loaded *l, struct why *why)
 {
-    cl_uint n = 0;
+    static const enum err errors[] = {[EXEC_NO_MEMORY] = ERR_NOMEM,
+                                      [EXEC_NO_DEVICE] = ERR_LIMITS,
+                                      [EXEC_BUILD_FAILED] = ERR_COMPILE,
+                                      [EXEC_DEVICE_FAILED] = ERR_DEVICE};
+    struct exec_words words = {""};
+    const enum exec_status s = exec_cl_launches_init(l->plan, l->device->id, (size_t)l->device->desc.local_bytes,
+                                                     l->programs, l->views, &words, &l->launches);
 
-    if (clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof n, &n, NULL) == CL_SUCCESS && n != launch->n_args)
-        return why_set(why, ERR_COMPILE, "launch '%s': kernel %s takes %u arguments, the launch gives %zu", launch->id,
-                       launch->kernel, (unsigned)n, launch->n_args);
-    for (size_t i = 0; i < launch->n_args; i++) {
-        const cl_int error = set_arg(l, kernel, (cl_uint)i, &launch->args[i], launch->args[i].integer);
-
-        if (error != CL_SUCCESS)
-            return why_set(why, ERR_COMPILE, "launch '%s': argument %zu of kernel %s: %s", launch->id, i,
-                           launch->kernel, opencl_error_name(error));
-    }
+    if (s != EXEC_OK)
+        return why_set(why, errors[s], "launch '%s': %s", l->program.launches[l->launches.i_launch].id, words.text);
+    memcpy(l->launches.queues, l->queues, sizeof l->queues);
+    l->launches.all_events = 1;
+    l->launches.before = poison_local;
+    l->launches.arg = l;
     return ERR_OK;
-}
-
-/* What only the built kernel can say: on many devices its work-group limit falls with its registers. */
-static enum err ask_kernel(struct loaded *l, size_t i_launch, struct why *why)
-{
-    const struct program_launch *launch = &l->program.launches[i_launch];
-    const cl_kernel kernel = l->kernels[i_launch];
-    const cl_device_id id = l->device->id;
-    const int64_t items = launch->block[0] * launch->block[1] * launch->block[2];
-    size_t max = 0, fixed[3] = {0};
-    cl_ulong local = 0;
-
-    if (clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof max, &max, NULL) == CL_SUCCESS &&
-        items > (int64_t)max)
-        return why_set(why, ERR_LIMITS, "launch '%s': work-groups of %lld, the built kernel %s allows %zu", launch->id,
-                       (long long)items, launch->kernel, max);
-    if (clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL) != CL_SUCCESS)
-        local = 0;
-    l->local_bytes[i_launch] = (size_t)local;
-    if (local > (cl_ulong)l->device->desc.local_bytes)
-        return why_set(why, ERR_LIMITS, "launch '%s': kernel %s uses %llu bytes of local memory, the device has %lld",
-                       launch->id, launch->kernel, (unsigned long long)local, (long long)l->device->desc.local_bytes);
-    if (clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof fixed, fixed, NULL) ==
-            CL_SUCCESS &&
-        fixed[0])
-        for (int i = 0; i < 3; i++)
-            if ((int64_t)fixed[i] != launch->block[i])
-                return why_set(why, ERR_LIMITS, "launch '%s': kernel %s requires work-groups of %zu x %zu x %zu",
-                               launch->id, launch->kernel, fixed[0], fixed[1], fixed[2]);
-    return ERR_OK;
-}
-
-static enum err make_kernel(struct loaded *l, size_t i, struct why *why)
-{
-    const struct program_launch *launch = &l->program.launches[i];
-    cl_int error = CL_SUCCESS;
-    enum err e;
-
-    if (launch->op != LAUNCH_KERNEL)
-        return ERR_OK;
-    l->kernels[i] = clCreateKernel(l->programs[launch->i_module], launch->kernel, &error);
-    if (error == CL_INVALID_KERNEL_NAME)
-        return why_set(why, ERR_COMPILE, "module '%s' has no kernel named %s", l->program.modules[launch->i_module].id,
-                       launch->kernel);
-    if (error != CL_SUCCESS)
-        return opencl_failed(why, ERR_DEVICE, "clCreateKernel", error);
-    e = set_args(l, l->kernels[i], launch, why);
-    return e ? e : ask_kernel(l, i, why);
 }
 
 static enum err make_mem(struct loaded *l, size_t i, size_t n, cl_mem *out, struct why *why)
@@ -323,9 +254,7 @@ static void cl_unload(struct loaded *l)
 {
     if (!l)
         return;
-    for (size_t i = 0; l->kernels && i < l->program.n_launches; i++)
-        if (l->kernels[i])
-            clReleaseKernel(l->kernels[i]);
+    exec_cl_launches_fini(&l->launches);
     for (size_t i = 0; l->mems && l->pristine && i < l->program.n_buffers; i++) {
         if (l->views && l->views[i])
             clReleaseMemObject(l->views[i]);
@@ -337,17 +266,14 @@ static void cl_unload(struct loaded *l)
     for (size_t i = 0; l->programs && i < l->program.n_modules; i++)
         if (l->programs[i])
             clReleaseProgram(l->programs[i]);
-    for (int i = 0; i < OPENCL_QUEUES; i++)
+    for (int i = 0; i < EXEC_QUEUES; i++)
         if (l->queues[i])
             clReleaseCommandQueue(l->queues[i]);
-    free(l->kernels);
-    free(l->local_bytes);
     free(l->views);
     free(l->mems);
     free(l->pristine);
     free(l->programs);
-    free(l->started);
-    free(l->latest);
+    plan_free(l->plan);
     program_fini(&l->program);
     free(l);
 }
@@ -366,13 +292,11 @@ static enum err new_loaded(struct device *d, const struct program *p, struct loa
     l->programs = calloc(p->n_modules + 1, sizeof *l->programs);
     l->mems = calloc(p->n_buffers + 1, sizeof *l->mems);
     l->pristine = calloc(p->n_buffers + 1, sizeof *l->pristine);
-    l->kernels = calloc(p->n_launches + 1, sizeof *l->kernels);
-    l->latest = calloc(p->n_launches + 1, sizeof *l->latest);
     l->views = calloc(p->n_buffers + 1, sizeof *l->views);
-    l->local_bytes = calloc(p->n_launches + 1, sizeof *l->local_bytes);
     *out = l;
-    return l->programs && l->mems && l->pristine && l->kernels && l->latest && l->views && l->local_bytes ? ERR_OK
-                                                                                                          : ERR_NOMEM;
+    if (!l->programs || !l->mems || !l->pristine || !l->views)
+        return ERR_NOMEM;
+    return plan_of_launches(&l->program, &l->plan, why);
 }
 
 static enum err cl_load(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
@@ -392,8 +316,8 @@ static enum err cl_load(struct device *d, const struct program *p, const struct 
         e = make_programs(l, blobs, cache_dir, r, why);
     for (size_t i = 0; !e && i < p->n_buffers; i++)
         e = make_buffer(l, i, blobs, why);
-    for (size_t i = 0; !e && i < p->n_launches; i++)
-        e = make_kernel(l, i, why);
+    if (!e)
+        e = make_launches(l, why);
     free(unwanted.log);
     if (e)
         cl_unload(l);
@@ -404,130 +328,13 @@ static enum err cl_load(struct device *d, const struct program *p, const struct 
 
 /* Running. */
 
-/* One launch of one iteration: its place, what it waits for, where its event goes. */
-struct start {
-    size_t i_launch;
-    cl_uint n_wait;
-    const cl_event *wait;
-    cl_event *event;
-};
-
-static cl_int enqueue_kernel(struct loaded *l, const struct start *s)
-{
-    const struct program_launch *launch = &l->program.launches[s->i_launch];
-    size_t global[3], local[3];
-
-    assert(l->kernels[s->i_launch]);
-    if (l->poison != POISON_OFF && l->local_bytes[s->i_launch] && !l->latest[s->i_launch]) { /* once a run */
-        const cl_int error = opencl_poison_local(l->device, l->queues[launch->queue],
-                                                 (l->local_bytes[s->i_launch] + 3) / 4 * 4, l->poison);
-
-        if (error != CL_SUCCESS)
-            return error;
-    }
-    for (int d = 0; d < 3; d++) {
-        local[d] = (size_t)launch->block[d];
-        global[d] = (size_t)(launch->grid[d] * launch->block[d]);
-    }
-    return clEnqueueNDRangeKernel(l->queues[launch->queue], l->kernels[s->i_launch], 3, NULL, global, local, s->n_wait,
-                                  s->wait, s->event);
-}
-
-static cl_int enqueue_fill(struct loaded *l, const struct start *s)
-{
-    const struct program_launch *launch = &l->program.launches[s->i_launch];
-    const int to = launch->args[0].i_buffer;
-    const enum dtype t = l->program.buffers[to].dtype;
-    char pattern[8] = {0};
-
-    assert(launch->n_args == 2 && dtype_bytes(t) <= sizeof pattern);
-    dtype_store(t, pattern, 0, launch->args[1].real);
-    return clEnqueueFillBuffer(l->queues[launch->queue], l->mems[to], pattern, dtype_bytes(t), GUARD_BYTES,
-                               bytes_of(l, (size_t)to), s->n_wait, s->wait, s->event);
-}
-
-static cl_int enqueue_copy(struct loaded *l, const struct start *s)
-{
-    const struct program_launch *launch = &l->program.launches[s->i_launch];
-    const struct program_arg *a = launch->args;
-
-    assert(launch->n_args == 3);
-    return clEnqueueCopyBuffer(l->queues[launch->queue], l->mems[a[1].i_buffer], l->mems[a[0].i_buffer], GUARD_BYTES,
-                               GUARD_BYTES, (size_t)a[2].integer, s->n_wait, s->wait, s->event);
-}
-
-static cl_int (*const enqueuers[N_LAUNCH_OPS])(struct loaded *, const struct start *) = {
-    [LAUNCH_KERNEL] = enqueue_kernel, [LAUNCH_FILL] = enqueue_fill, [LAUNCH_COPY] = enqueue_copy};
-
-/* Arguments that change with the iteration; a kernel keeps those of its last start. */
-static cl_int bump_args(struct loaded *l, size_t i_launch, const int64_t *iteration)
-{
-    const struct program_launch *launch = &l->program.launches[i_launch];
-    cl_int error = CL_SUCCESS;
-
-    for (size_t i = 0; error == CL_SUCCESS && i < launch->n_args; i++)
-        if (program_arg_bumps(&launch->args[i]))
-            error = set_arg(l, l->kernels[i_launch], (cl_uint)i, &launch->args[i],
-                            program_arg_value(&launch->args[i], iteration));
-    return error;
-}
-
-/* Room for one more event. */
-static struct started *next_started(struct loaded *l)
-{
-    assert(l->n_started <= l->cap_started);
-    if (l->n_started == l->cap_started) {
-        const size_t cap = l->cap_started ? 2 * l->cap_started : 64;
-        struct started *grown = realloc(l->started, cap * sizeof *grown);
-
-        if (!grown)
-            return NULL;
-        l->started = grown;
-        l->cap_started = cap;
-    }
-    return &l->started[l->n_started];
-}
-
-struct enqueuing {
-    struct loaded *l;
-    struct why *why;
-};
-
-static enum err enqueue_one(size_t i_launch, const int64_t *iteration, void *arg)
-{
-    const struct enqueuing *to = arg;
-    struct loaded *l = to->l;
-    const struct program_launch *launch = &l->program.launches[i_launch];
-    struct started *started = next_started(l);
-    cl_event wait[PROGRAM_MAX_AFTER];
-    struct start s = {.i_launch = i_launch, .wait = wait};
-    cl_int error;
-
-    if (!started)
-        return ERR_NOMEM;
-    assert(launch->n_after <= PROGRAM_MAX_AFTER);
-    assert(launch->queue < OPENCL_QUEUES && l->queues[launch->queue]);
-    for (size_t a = 0; a < launch->n_after; a++)
-        if (l->latest[launch->after[a]])
-            wait[s.n_wait++] = l->latest[launch->after[a]];
-    s.wait = s.n_wait ? wait : NULL;
-    s.event = &started->event;
-    error = bump_args(l, i_launch, iteration);
-    if (error == CL_SUCCESS)
-        error = enqueuers[launch->op](l, &s);
-    if (error != CL_SUCCESS)
-        return why_set(to->why, ERR_DEVICE, "launch '%s': %s", launch->id, opencl_error_name(error));
-    started->i_launch = i_launch;
-    l->latest[i_launch] = started->event;
-    l->n_started++;
-    return ERR_OK;
-}
-
 static enum err enqueue(struct loaded *l, enum launch_phase phase, struct why *why)
 {
-    struct enqueuing to = {l, why};
+    const cl_int error = exec_cl_launch(&l->launches, plan_phase(phase));
 
-    return program_each_run(&l->program, phase, enqueue_one, &to);
+    return error == CL_SUCCESS ? ERR_OK
+                               : why_set(why, ERR_DEVICE, "launch '%s': %s",
+                                         l->program.launches[l->launches.i_launch].id, opencl_error_name(error));
 }
 
 /* Everything is handed to the device before anything is waited for: queues may wait for one another. */
@@ -535,10 +342,10 @@ static enum err finish(struct loaded *l, struct why *why)
 {
     enum err e = ERR_OK;
 
-    for (int i = 1; i < OPENCL_QUEUES; i++)
+    for (int i = 1; i < EXEC_QUEUES; i++)
         if (l->queues[i])
             clFlush(l->queues[i]);
-    for (int i = 0; i < OPENCL_QUEUES; i++) {
+    for (int i = 0; i < EXEC_QUEUES; i++) {
         const cl_int error = l->queues[i] ? clFinish(l->queues[i]) : CL_SUCCESS;
 
         if (error != CL_SUCCESS && !e)
@@ -552,9 +359,9 @@ static enum err collect(struct loaded *l, int64_t *device_ns, struct why *why)
 {
     cl_ulong first = CL_ULONG_MAX, last = 0, start = 0, end = 0;
 
-    for (size_t i = 0; i < l->n_started; i++) {
-        const char *id = l->program.launches[l->started[i].i_launch].id;
-        const cl_event event = l->started[i].event;
+    for (size_t i = 0; i < l->launches.n_started; i++) {
+        const char *id = l->program.launches[l->launches.started[i].i_launch].id;
+        const cl_event event = l->launches.started[i].event;
         cl_int state = CL_COMPLETE, error;
 
         assert(event);
@@ -587,15 +394,6 @@ static enum err reset_buffers(struct loaded *l, struct why *why)
     return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "reset of buffers", error);
 }
 
-static void drop_events(struct loaded *l)
-{
-    for (size_t i = 0; i < l->n_started; i++)
-        clReleaseEvent(l->started[i].event);
-    l->n_started = 0;
-    for (size_t i = 0; i < l->program.n_launches; i++)
-        l->latest[i] = NULL;
-}
-
 static enum err cl_run(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns, struct why *why)
 {
     enum err e = phase == PHASE_RUN ? reset_buffers(l, why) : ERR_OK, finished;
@@ -613,7 +411,7 @@ static enum err cl_run(struct loaded *l, enum launch_phase phase, int64_t *devic
         e = collect(l, device_ns, why);
     if (!e && wall_ns)
         *wall_ns = end_ns - start_ns;
-    drop_events(l);
+    exec_cl_forget_starts(&l->launches);
     return e;
 }
 

@@ -6,8 +6,6 @@
 #include "exec/cl_calls.h"
 #include "runtime/device.h"
 
-#define OPENCL_QUEUES 8
-
 struct device {
     cl_platform_id platform;
     cl_device_id id;

@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "runtime/device_checks.h"
 #include "runtime/opencl.h"
+#include "runtime/plan_of.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -12,17 +13,6 @@
 
 #define OPTIONS_BYTES ((size_t)64 << 10)
 #define BINARY_BYTES ((size_t)64 << 20)
-
-/* "-cl-std=CL1.2 OPTIONS -D NAME=value ...": names and values were checked to be free of spaces and quotes. */
-static enum err put_options(const struct program_module *m, const struct program *p, struct buf *out)
-{
-    if (p->std[0] && !(m->options && strstr(m->options, "-cl-std")))
-        buf_printf(out, "-cl-std=%s ", p->std);
-    buf_puts(out, m->options ? m->options : "");
-    for (size_t i = 0; i < m->n_defines; i++)
-        buf_printf(out, " -D %s=%s", m->defines[i].name, m->defines[i].value);
-    return out->failed;
-}
 
 /* Name of a build: device, driver, source and options. */
 static struct sha256 build_name(const struct device *d, const struct program_module *m, const char *options)
@@ -192,7 +182,7 @@ enum err opencl_build(struct device *d, const struct program_module *m, const st
     enum err e;
 
     buf_init(&options, OPTIONS_BYTES);
-    e = put_options(m, p, &options);
+    e = plan_options(p, m, &options);
     if (e) {
         buf_fini(&options);
         return why_set(why, e, "module '%s': options over %zu bytes", m->id, OPTIONS_BYTES);

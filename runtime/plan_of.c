@@ -21,6 +21,7 @@ struct making {
     const struct program *p;
     const struct blobs *blobs;
     struct whole *whole;
+    bool all;          /* launches of all phases, but neither modules nor what buffers are filled with */
     int *launch_index; /* of each launch of the program: its place in the plan */
     struct why *why;
 };
@@ -189,7 +190,8 @@ static enum err make_buffer(struct making *m, const struct program_buffer *from,
     if (to->id == NULL) {
         return no_memory(m);
     }
-    if (to->role == EXEC_INPUT || to->role == EXEC_WEIGHT || to->role == EXEC_OUTPUT || from->fill.kind == FILL_NONE) {
+    if (m->all || to->role == EXEC_INPUT || to->role == EXEC_WEIGHT || to->role == EXEC_OUTPUT ||
+        from->fill.kind == FILL_NONE) {
         return ERR_OK;
     }
     to->each_run = from->reset_each_run;
@@ -218,17 +220,20 @@ static enum err make_buffers(struct making *m)
 /* ---- launches ---- */
 
 static const enum exec_arg_kind kinds[N_ARGS] = {
-    [ARG_BUFFER] = EXEC_ARG_BUFFER, [ARG_I32] = EXEC_ARG_I32, [ARG_U32] = EXEC_ARG_U32,
-    [ARG_I64] = EXEC_ARG_I64,       [ARG_F32] = EXEC_ARG_F32, [ARG_LOCAL] = EXEC_ARG_LOCAL,
+    [ARG_BUFFER] = EXEC_ARG_BUFFER, [ARG_I32] = EXEC_ARG_I32,     [ARG_U32] = EXEC_ARG_U32, [ARG_I64] = EXEC_ARG_I64,
+    [ARG_F32] = EXEC_ARG_F32,       [ARG_LOCAL] = EXEC_ARG_LOCAL, [ARG_F64] = EXEC_ARG_F64,
 };
+static const enum exec_phase phases[N_PHASES] = {
+    [PHASE_RUN] = EXEC_RUN, [PHASE_PACK] = EXEC_PACK, [PHASE_REFERENCE] = EXEC_REFERENCE};
 static const enum exec_op ops[N_LAUNCH_OPS] = {
     [LAUNCH_KERNEL] = EXEC_KERNEL, [LAUNCH_FILL] = EXEC_FILL, [LAUNCH_COPY] = EXEC_COPY};
 
 static void make_arg(const struct program_arg *from, struct exec_arg *to)
 {
     to->kind = kinds[from->kind];
-    to->integer = from->kind == ARG_BUFFER ? from->i_buffer : from->kind == ARG_F32 ? 0 : from->integer;
-    to->real = from->kind == ARG_F32 ? from->real : 0.0;
+    const bool is_real = from->kind == ARG_F32 || from->kind == ARG_F64;
+    to->integer = from->kind == ARG_BUFFER ? from->i_buffer : is_real ? 0 : from->integer;
+    to->real = is_real ? from->real : 0.0;
     for (int d = 0; d < EXEC_NEST; d++) {
         to->bump[d] = from->bump[d];
     }
@@ -264,9 +269,6 @@ static enum err make_args(struct making *m, const struct program_launch *from, s
         return no_memory(m);
     }
     for (size_t i = 0; i < from->n_args; i++) {
-        if (from->args[i].kind == ARG_F64) {
-            return why_set(m->why, ERR_UNSUPPORTED, "launch '%s': plans have no arguments of f64", from->id);
-        }
         make_arg(&from->args[i], &args[i]);
     }
     to->args = args;
@@ -274,11 +276,30 @@ static enum err make_args(struct making *m, const struct program_launch *from, s
     return ERR_OK;
 }
 
+enum exec_phase plan_phase(enum launch_phase phase)
+{
+    return phases[phase];
+}
+
+static enum err make_after(struct making *m, const struct program_launch *from, struct exec_launch *to)
+{
+    int *after = keep(m, from->n_after + 1, sizeof *after);
+    if (after == NULL) {
+        return no_memory(m);
+    }
+    for (size_t i = 0; i < from->n_after; i++) {
+        after[i] = m->launch_index[from->after[i]];
+    }
+    to->after = after;
+    to->n_after = (int)from->n_after;
+    return ERR_OK;
+}
+
 static enum err make_launch(struct making *m, const struct program_launch *from, struct exec_launch *to)
 {
-    assert((unsigned)from->op < N_LAUNCH_OPS && from->phase != PHASE_REFERENCE);
+    assert((unsigned)from->op < N_LAUNCH_OPS && from->queue < EXEC_QUEUES);
     to->op = ops[from->op];
-    to->pack = from->phase == PHASE_PACK;
+    to->phase = plan_phase(from->phase);
     to->i_module = from->i_module;
     to->kernel = keep_text(m, from->kernel);
     for (int d = 0; d < 3; d++) {
@@ -287,10 +308,18 @@ static enum err make_launch(struct making *m, const struct program_launch *from,
     }
     to->dyn_local = from->dyn_local;
     to->cooperative = from->cooperative;
-    if (to->kernel == NULL) {
-        return no_memory(m);
+    to->queue = from->queue;
+    enum err e = to->kernel != NULL ? make_after(m, from, to) : no_memory(m);
+    if (e != ERR_OK) {
+        return e;
     }
     return from->op == LAUNCH_FILL ? make_fill(m, from, to) : make_args(m, from, to);
+}
+
+/* Is the launch part of the plan? */
+static bool is_kept(const struct making *m, const struct program_launch *l)
+{
+    return m->all || l->phase != PHASE_REFERENCE;
 }
 
 static enum err make_launches(struct making *m)
@@ -299,10 +328,14 @@ static enum err make_launches(struct making *m)
     struct exec_launch *launches = keep(m, m->p->n_launches + 1, sizeof *launches);
     m->launch_index = keep(m, m->p->n_launches + 1, sizeof *m->launch_index);
     enum err e = launches != NULL && m->launch_index != NULL ? ERR_OK : no_memory(m);
-    for (size_t i = 0; i < m->p->n_launches && e == ERR_OK; i++) {
+    for (size_t i = 0; i < m->p->n_launches && e == ERR_OK;
+         i++) { /* the index of all first: they wait for later ones */
         m->launch_index[i] = plan->n_launches;
-        if (m->p->launches[i].phase != PHASE_REFERENCE) {
-            e = make_launch(m, &m->p->launches[i], &launches[plan->n_launches++]);
+        plan->n_launches += is_kept(m, &m->p->launches[i]);
+    }
+    for (size_t i = 0; i < m->p->n_launches && e == ERR_OK; i++) {
+        if (is_kept(m, &m->p->launches[i])) {
+            e = make_launch(m, &m->p->launches[i], &launches[m->launch_index[i]]);
         }
     }
     plan->launches = launches;
@@ -319,7 +352,7 @@ static enum err make_loops(struct making *m)
     for (size_t i = 0; i < m->p->n_loops; i++) {
         const struct program_loop *l = &m->p->loops[i];
         assert(l->first <= l->last && (size_t)l->last < m->p->n_launches);
-        if (m->p->launches[l->first].phase != PHASE_REFERENCE) {
+        if (is_kept(m, &m->p->launches[l->first])) {
             loops[plan->n_loops++] = (struct exec_loop){m->launch_index[l->first], m->launch_index[l->last], l->count};
         }
     }
@@ -327,24 +360,36 @@ static enum err make_loops(struct making *m)
     return ERR_OK;
 }
 
-enum err plan_of_program(const struct program *p, const struct blobs *blobs, struct exec_plan **out, struct why *why)
+static enum err make_plan(struct making *m, struct exec_plan **out)
 {
-    struct making m = {.p = p, .blobs = blobs, .whole = calloc(1, sizeof *m.whole), .why = why};
-    if (m.whole == NULL) {
-        return why_set(why, ERR_NOMEM, "out of memory");
+    m->whole = calloc(1, sizeof *m->whole);
+    if (m->whole == NULL) {
+        return no_memory(m);
     }
-    m.whole->plan.workload = keep_text(&m, p->workload != NULL ? p->workload : "");
-    enum err e = m.whole->plan.workload != NULL ? ERR_OK : no_memory(&m);
-    e = e == ERR_OK ? make_modules(&m) : e;
-    e = e == ERR_OK ? make_buffers(&m) : e;
-    e = e == ERR_OK ? make_launches(&m) : e;
-    e = e == ERR_OK ? make_loops(&m) : e;
+    m->whole->plan.workload = keep_text(m, m->p->workload != NULL ? m->p->workload : "");
+    enum err e = m->whole->plan.workload != NULL ? ERR_OK : no_memory(m);
+    e = e == ERR_OK && !m->all ? make_modules(m) : e;
+    e = e == ERR_OK ? make_buffers(m) : e;
+    e = e == ERR_OK ? make_launches(m) : e;
+    e = e == ERR_OK ? make_loops(m) : e;
     if (e != ERR_OK) {
-        plan_free(&m.whole->plan);
+        plan_free(&m->whole->plan);
         return e;
     }
-    *out = &m.whole->plan;
+    *out = &m->whole->plan;
     return ERR_OK;
+}
+
+enum err plan_of_program(const struct program *p, const struct blobs *blobs, struct exec_plan **out, struct why *why)
+{
+    struct making m = {.p = p, .blobs = blobs, .why = why};
+    return make_plan(&m, out);
+}
+
+enum err plan_of_launches(const struct program *p, struct exec_plan **out, struct why *why)
+{
+    struct making m = {.p = p, .all = true, .why = why};
+    return make_plan(&m, out);
 }
 
 void plan_free(struct exec_plan *plan)

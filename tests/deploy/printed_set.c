@@ -31,17 +31,18 @@ static const struct exec_arg args_of_kernel[] = {
     {EXEC_ARG_U32, 4000000000, 0, {0, 0, 5}}, {EXEC_ARG_I64, INT64_MIN, 0, {INT64_MIN, INT64_MAX, 0}},
     {EXEC_ARG_F32, 0, 0.1, {0, 0, 0}},        {EXEC_ARG_F32, 0, INFINITY, {0, 0, 0}},
     {EXEC_ARG_F32, 0, -INFINITY, {0, 0, 0}},  {EXEC_ARG_F32, 0, NAN, {0, 0, 0}},
-    {EXEC_ARG_LOCAL, 1536, 0, {0, 0, 0}},
+    {EXEC_ARG_LOCAL, 1536, 0, {0, 0, 0}},     {EXEC_ARG_F64, 0, 1e-300, {0, 0, 0}},
 };
 static const struct exec_arg args_of_fill[] = {
     {EXEC_ARG_BUFFER, 5, 0, {0}}, {EXEC_ARG_I64, 42, 0, {0}}, {EXEC_ARG_I64, 4, 0, {0}}};
 static const struct exec_arg args_of_copy[] = {
     {EXEC_ARG_BUFFER, 3, 0, {0}}, {EXEC_ARG_BUFFER, 4, 0, {0}}, {EXEC_ARG_I64, 16, 0, {0}}};
+static const int after_both[] = {1, 3}, after_copy[] = {2};
 static const struct exec_launch launches[] = {
-    {EXEC_KERNEL, 1, 2, "pack_w", {2, 3, 5}, {7, 11, 13}, args_of_kernel, 9, INT64_C(1) << 33, 0},
-    {EXEC_FILL, 0, 0, "", {1, 1, 1}, {1, 1, 1}, args_of_fill, 3, 0, 0},
-    {EXEC_COPY, 0, 0, "", {1, 1, 1}, {1, 1, 1}, args_of_copy, 3, 0, 0},
-    {EXEC_KERNEL, 0, 1, "step", {17, 19, 23}, {29, 31, 37}, NULL, 0, 0, 1},
+    {EXEC_KERNEL, EXEC_PACK, 2, "pack_w", {2, 3, 5}, {7, 11, 13}, args_of_kernel, 10, INT64_C(1) << 33, 0, 0, NULL, 0},
+    {EXEC_FILL, EXEC_RUN, 0, "", {1, 1, 1}, {1, 1, 1}, args_of_fill, 3, 0, 0, 0, NULL, 0},
+    {EXEC_COPY, EXEC_RUN, 0, "", {1, 1, 1}, {1, 1, 1}, args_of_copy, 3, 0, 0, 7, after_both, 2},
+    {EXEC_KERNEL, EXEC_RUN, 1, "step", {17, 19, 23}, {29, 31, 37}, NULL, 0, 0, 1, 2, after_copy, 1},
 };
 static const struct exec_loop loops[] = {{1, 3, 6}, {3, 3, INT64_C(1) << 40}};
 static struct exec_plan by_hand = {BY_HAND, modules, 3, buffers, 7, launches, 4, loops, 2};

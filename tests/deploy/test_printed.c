@@ -60,7 +60,7 @@ static void same_buffer(const struct exec_buffer *a, const struct exec_buffer *b
 static void same_launch(const struct exec_launch *a, const struct exec_launch *b)
 {
     assert_int_equal(a->op, b->op);
-    assert_int_equal(a->pack, b->pack);
+    assert_int_equal(a->phase, b->phase);
     assert_int_equal(a->i_module, b->i_module);
     assert_string_equal(a->kernel, b->kernel);
     assert_memory_equal(a->grid, b->grid, sizeof a->grid);
@@ -68,6 +68,11 @@ static void same_launch(const struct exec_launch *a, const struct exec_launch *b
     assert_int_equal(a->n_args, b->n_args);
     assert_int_equal(a->dyn_local, b->dyn_local);
     assert_int_equal(a->cooperative, b->cooperative);
+    assert_int_equal(a->queue, b->queue);
+    assert_int_equal(a->n_after, b->n_after);
+    for (int i = 0; i < a->n_after; i++) {
+        assert_int_equal(a->after[i], b->after[i]);
+    }
     for (int i = 0; i < a->n_args; i++) {
         assert_int_equal(a->args[i].kind, b->args[i].kind);
         assert_int_equal(a->args[i].integer, b->args[i].integer);

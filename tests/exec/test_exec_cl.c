@@ -54,11 +54,11 @@ static const struct exec_arg fill_args[] = {
 static const struct exec_arg count_args[] = {B(4), B(5), B(7), {EXEC_ARG_I32, 0, 0, {10, 1, 0}}, B(6)};
 static const struct exec_arg copy_args[] = {B(2), B(7), {EXEC_ARG_I64, 4 * N, 0, {0, 0, 0}}};
 static const struct exec_launch launches[] = {
-    {EXEC_KERNEL, 1, 0, "pack", {N / 8, 1, 1}, {8, 1, 1}, pack_args, 2, 0, 0},
-    {EXEC_KERNEL, 0, 0, "add", {N / 8, 1, 1}, {8, 1, 1}, add_args, 3, 0, 0},
-    {EXEC_FILL, 0, 0, "", {1, 1, 1}, {1, 1, 1}, fill_args, 3, 0, 0},
-    {EXEC_KERNEL, 0, 1, "count", {N / 8, 1, 1}, {8, 1, 1}, count_args, 5, 0, 0},
-    {EXEC_COPY, 0, 0, "", {1, 1, 1}, {1, 1, 1}, copy_args, 3, 0, 0},
+    {EXEC_KERNEL, EXEC_PACK, 0, "pack", {N / 8, 1, 1}, {8, 1, 1}, pack_args, 2, 0, 0, 0, NULL, 0},
+    {EXEC_KERNEL, EXEC_RUN, 0, "add", {N / 8, 1, 1}, {8, 1, 1}, add_args, 3, 0, 0, 0, NULL, 0},
+    {EXEC_FILL, EXEC_RUN, 0, "", {1, 1, 1}, {1, 1, 1}, fill_args, 3, 0, 0, 0, NULL, 0},
+    {EXEC_KERNEL, EXEC_RUN, 1, "count", {N / 8, 1, 1}, {8, 1, 1}, count_args, 5, 0, 0, 0, NULL, 0},
+    {EXEC_COPY, EXEC_RUN, 0, "", {1, 1, 1}, {1, 1, 1}, copy_args, 3, 0, 0, 0, NULL, 0},
 };
 static const struct exec_loop loops[] = {{3, 3, 2}, {3, 3, 3}};
 static const struct exec_module *const modules[] = {&add_module, &count_module};
@@ -269,6 +269,90 @@ static void a_plan_has_several_sets_of_weights(void **state)
     exec_cl_op_close(op);
 }
 
+/* Launches of three queues that wait for one another, in the loop for the turn before too: y = 2 (3 y + turn) + 5 twice,
+ * then y + 100. Factors are doubles where the device has them. The next run, on another queue of the caller's, begins
+ * behind all of it. */
+static void queues_of_a_plan_wait_for_one_another(void **state)
+{
+    static const char *const mad_text[] = {"__kernel void grow(__global int *y, REAL by, int add)\n",
+                                           "{ int i = get_global_id(0); y[i] = (int)(by * y[i]) + add; }\n"};
+    static const int first[] = {0}, second[] = {1};
+    static const struct exec_loop loop = {0, 1, 2};
+    struct fixture *f = *state;
+    cl_device_fp_config doubles = 0;
+    (void)clGetDeviceInfo(f->device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof doubles, &doubles, NULL);
+    const struct exec_module module = {mad_text, 2, doubles != 0 ? "-D REAL=double" : "-D REAL=float", NULL, 0};
+    const struct exec_module *const list[] = {&module};
+    const enum exec_arg_kind real = doubles != 0 ? EXEC_ARG_F64 : EXEC_ARG_F32;
+    const struct exec_arg args[3][3] = {{B(0), {real, 0, 3, {0}}, {EXEC_ARG_I32, 0, 0, {1}}},
+                                        {B(0), {real, 0, 2, {0}}, {EXEC_ARG_I32, 5, 0, {0}}},
+                                        {B(0), {real, 0, 1, {0}}, {EXEC_ARG_I32, 100, 0, {0}}}};
+    struct exec_launch mads[3];
+    int expected = 0, got[N];
+    for (int i = 0; i < 3; i++) {
+        mads[i] = (struct exec_launch){.kernel = "grow",
+                                       .grid = {N / 8, 1, 1},
+                                       .block = {8, 1, 1},
+                                       .args = args[i],
+                                       .n_args = 3,
+                                       .queue = (i + 1) % 3,
+                                       .after = i == 1 ? first : second,
+                                       .n_after = 1};
+    }
+    const struct exec_plan mad = {"mad", list, 1, &buffers[2], 1, mads, 3, &loop, 1};
+    struct exec_cl_op *op = open_op(f, &mad);
+    struct exec_cl_weights *w = NULL;
+    assert_int_equal(exec_cl_pack(op, f->queues[0], NULL, &f->words, &w), EXEC_OK);
+    for (int i = 0; i < 3; i++) { /* three fit into an int */
+        assert_int_equal(exec_cl_run(op, f->queues[i % 2], &f->y[0], w, &f->words), EXEC_OK);
+        for (int turn = 0; turn < 2; turn++) {
+            expected = 2 * (3 * expected + turn) + 5;
+        }
+        expected += 100;
+    }
+    assert_int_equal(clEnqueueReadBuffer(f->queues[0], f->y[0], CL_TRUE, 0, sizeof got, got, 0, NULL, NULL),
+                     CL_SUCCESS);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(got[i], expected);
+    }
+    exec_cl_weights_free(w);
+    exec_cl_op_close(op);
+}
+
+/* What the built kernel cannot have, and other arguments than it takes, are told when the op is opened. */
+static void launches_that_do_not_suit_their_kernel_are_refused(void **state)
+{
+    static const char *const fixed_text[] = {
+        "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void fixed(__global int *y) { y[0] = 1; }\n"};
+    static const struct exec_module module = {fixed_text, 1, "", NULL, 0};
+    static const struct exec_module *const list[] = {&module};
+    static const struct exec_arg args[] = {B(0), {EXEC_ARG_I32, 1, 0, {0}}};
+    static const struct {
+        const char *kernel;
+        size_t group;
+        int n_args;
+        enum exec_status status;
+        const char *words;
+    } cases[] = {{"fixed", 8, 1, EXEC_OK, ""},
+                 {"fixed", 4, 1, EXEC_NO_DEVICE, "requires work-groups of 8 x 1 x 1"},
+                 {"fixed", 8, 2, EXEC_BUILD_FAILED, "takes 1 arguments, the launch gives 2"},
+                 {"none", 8, 1, EXEC_BUILD_FAILED, "no kernel named none"}};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct exec_launch launch = {.kernel = cases[i].kernel,
+                                           .grid = {1, 1, 1},
+                                           .block = {cases[i].group, 1, 1},
+                                           .args = args,
+                                           .n_args = cases[i].n_args};
+        const struct exec_plan one = {"one", list, 1, &buffers[2], 1, &launch, 1, NULL, 0};
+        struct exec_cl_op *op = NULL;
+        f->words.text[0] = '\0';
+        assert_int_equal(exec_cl_op_open(f->s, &one, &f->words, &op), cases[i].status);
+        assert_non_null(strstr(f->words.text, cases[i].words));
+        exec_cl_op_close(op);
+    }
+}
+
 static void what_is_wrong_is_told(void **state)
 {
     static const char *const bad_text[] = {"__kernel void pack( { this is no kernel }\n"};
@@ -349,7 +433,8 @@ static void scratch_is_never_made_smaller(void **state)
     static const struct exec_buffer small_buffers[] = {{"x", EXEC_INPUT, 4, EXEC_FILL_NONE, {0}, 0, NULL, 0},
                                                        {"t", EXEC_SCRATCH, 4, EXEC_FILL_NONE, {0}, 0, NULL, 0}};
     static const struct exec_arg small_args[] = {B(1), B(0), {EXEC_ARG_I64, 4, 0, {0, 0, 0}}};
-    static const struct exec_launch small_launch[] = {{EXEC_COPY, 0, 0, "", {1, 1, 1}, {1, 1, 1}, small_args, 3, 0, 0}};
+    static const struct exec_launch small_launch[] = {
+        {EXEC_COPY, EXEC_RUN, 0, "", {1, 1, 1}, {1, 1, 1}, small_args, 3, 0, 0, 0, NULL, 0}};
     static const struct exec_plan small = {"small", modules, 0, small_buffers, 2, small_launch, 1, NULL, 0};
     struct fixture *f = *state;
     struct exec_cl_op *first = open_op(f, &small), *large = open_op(f, &plan), *last = open_op(f, &small);
@@ -401,9 +486,9 @@ static const struct exec_buffer sum_buffers[] = {{"a", EXEC_INPUT, 4 * N, EXEC_F
                                                  {"y", EXEC_OUTPUT, 4 * N, EXEC_FILL_NONE, {0}, 0, NULL, 0}};
 static const struct exec_arg four_args[] = {B(0), B(1), B(2), B(3)};
 static const struct exec_launch scale_launch[] = {
-    {EXEC_KERNEL, 0, 0, "scale", {N / 8, 1, 1}, {8, 1, 1}, four_args, 4, 0, 0}};
+    {EXEC_KERNEL, EXEC_RUN, 0, "scale", {N / 8, 1, 1}, {8, 1, 1}, four_args, 4, 0, 0, 0, NULL, 0}};
 static const struct exec_launch sum_launch[] = {
-    {EXEC_KERNEL, 0, 0, "sum", {N / 8, 1, 1}, {8, 1, 1}, four_args, 3, 0, 0}};
+    {EXEC_KERNEL, EXEC_RUN, 0, "sum", {N / 8, 1, 1}, {8, 1, 1}, four_args, 3, 0, 0, 0, NULL, 0}};
 static const struct exec_plan scale_plan = {"scale", layer_modules, 1, scale_buffers, 4, scale_launch, 1, NULL, 0},
                               sum_plan = {"sum", layer_modules, 1, sum_buffers, 3, sum_launch, 1, NULL, 0};
 /* h = x * w1 + b1; g = h * w2 + b2; y = h - g. */
@@ -590,6 +675,8 @@ int main(void)
         TEST(equal_modules_are_built_once),
         TEST(plans_share_scratch),
         TEST(a_plan_has_several_sets_of_weights),
+        TEST(queues_of_a_plan_wait_for_one_another),
+        TEST(launches_that_do_not_suit_their_kernel_are_refused),
         TEST(what_is_wrong_is_told),
         TEST(damaged_binaries_fall_back_to_text),
         TEST(another_device_is_refused_in_words),

@@ -255,7 +255,7 @@ static void code_for_other_devices_is_refused(void **state)
     refused(&x, &put, EXEC_BUILD_FAILED, "UNSUPPORTED_PTX_VERSION");
     unsetenv("TUNE_CUDA_DRIVER");
     put.launches = other;
-    refused(&x, &put, EXEC_DEVICE_FAILED, "no: CUDA_ERROR_NOT_FOUND");
+    refused(&x, &put, EXEC_BUILD_FAILED, "no kernel named no ");
     code_free(&c);
     end(&x);
 }
@@ -312,7 +312,7 @@ static void weights_are_packed_once_and_live_side_by_side(void **state)
 
     (void)state;
     begin(&x, "61");
-    launches[0].pack = 1;
+    launches[0].phase = EXEC_PACK;
     code_make(&c, pack_text);
     PLAN(layer, &c, buffers, launches);
     op = open_op(&x, &layer);
@@ -479,6 +479,57 @@ static void scratch_is_shared_and_streams_wait(void **state)
     code_free(&c);
 }
 
+/* ---- queues ---- */
+
+/* Launches of three queues that wait for one another, in the loop for the turn before too: y = 2 (3 y + turn) + 5 twice,
+ * then y + 100. Factors are doubles. The next run, on another stream, begins behind all of it. */
+static void queues_of_a_plan_wait_for_one_another(void **state)
+{
+    static const int first[] = {0}, second[] = {1};
+    const struct exec_arg args[3][4] = {
+        {buffer(0), {.kind = EXEC_ARG_F64, .real = 3}, {.kind = EXEC_ARG_I32, .bump = {1}}, i32(N)},
+        {buffer(0), {.kind = EXEC_ARG_F64, .real = 2}, i32(5), i32(N)},
+        {buffer(0), {.kind = EXEC_ARG_F64, .real = 1}, i32(100), i32(N)}};
+    static const struct exec_loop loop = {0, 1, 2};
+    struct exec_launch launches[3];
+    struct code c;
+    int expected = 0;
+
+    (void)state;
+    code_make(&c, KERNEL "mad(int *y, double by, int add, int n) {" AT "if (i < n) y[i] = (int)(by * y[i]) + add; }\n");
+    for (int i = 0; i < 3; i++) {
+        launches[i] = kernel("mad", (N + 63) / 64, 64, args[i], 4);
+        launches[i].queue = (i + 1) % 3;
+        launches[i].after = i == 1 ? first : second;
+        launches[i].n_after = 1;
+    }
+    PLAN(mads, &c, put_buffers, launches);
+    mads.loops = &loop;
+    mads.n_loops = 1;
+    for (int i = 0; i < 3; i++) {
+        for (int turn = 0; turn < 2; turn++)
+            expected = 2 * (3 * expected + turn) + 5;
+        expected += 100;
+    }
+    for (int round = 0; round < 8; round++) {
+        const char seed[2] = {(char)('0' + round), '\0'};
+        struct session x;
+
+        setenv("TUNE_CUDA_SEED", seed, 1);
+        begin(&x, "61");
+        const exec_cu_mem y = whole_numbers(0);
+        struct exec_cu_op *op = open_op(&x, &mads);
+        for (int i = 0; i < 3; i++)
+            run(&x, op, i % 2, &y, NULL);
+        wait_for(&x);
+        expect_all(y, N, expected);
+        exec_cu_op_close(op);
+        cuda.cuMemFree_v2(y);
+        end(&x);
+    }
+    code_free(&c);
+}
+
 /* ---- shared memory, cooperative launches ---- */
 
 static void more_than_48_kib_of_shared_memory_are_asked_for(void **state)
@@ -509,7 +560,7 @@ static void more_than_48_kib_of_shared_memory_are_asked_for(void **state)
     exec_cu_op_close(again);
     exec_cu_op_close(op);
     launches[1].dyn_local = 200000;
-    refused(&x, &wide, EXEC_DEVICE_FAILED, "wide: CUDA_ERROR_INVALID_VALUE");
+    refused(&x, &wide, EXEC_NO_DEVICE, "kernel wide uses 200000 bytes of shared memory, the device has ");
     cuda.cuMemFree_v2(y);
     code_free(&c);
     end(&x);
@@ -685,6 +736,7 @@ int main(void)
         cmocka_unit_test(loops_repeat_launches_and_bump_arguments),
         cmocka_unit_test(buffers_are_filled_when_the_plan_says),
         cmocka_unit_test(scratch_is_shared_and_streams_wait),
+        cmocka_unit_test(queues_of_a_plan_wait_for_one_another),
         cmocka_unit_test(more_than_48_kib_of_shared_memory_are_asked_for),
         cmocka_unit_test(cooperative_launches_have_to_fit),
         cmocka_unit_test(runs_are_captured_into_graphs),

@@ -136,7 +136,7 @@ static void scratch_buffers_have_slots_by_their_size(void **state)
                                          {.id = "c", .role = EXEC_SCRATCH},
                                          {.id = "d", .role = EXEC_SCRATCH, .n_bytes = 16}};
         struct exec_arg args[4] = {{.integer = 0}, {.integer = 1}, {.integer = 2}, {.integer = 3}};
-        const struct exec_launch launches[2] = {{.op = EXEC_KERNEL, .pack = 1, .args = &args[3], .n_args = 1},
+        const struct exec_launch launches[2] = {{.op = EXEC_KERNEL, .phase = EXEC_PACK, .args = &args[3], .n_args = 1},
                                                 {.op = EXEC_KERNEL, .args = args, .n_args = 3}};
         const struct exec_plan plan = {.buffers = buffers, .n_buffers = 4, .launches = launches, .n_launches = 2};
         struct exec_layout l;
@@ -164,7 +164,8 @@ static void references_are_left_out_and_loops_renumbered(void **state)
     assert_int_equal(p->loops[0].last, 3);
     assert_int_equal(p->loops[1].first, 2);
     assert_int_equal(p->loops[1].last, 2);
-    assert_int_equal(p->launches[0].pack, 1);
+    assert_int_equal(p->launches[0].phase, EXEC_PACK);
+    assert_int_equal(p->launches[1].phase, EXEC_RUN);
     assert_int_equal(p->launches[0].block[0], 8);
     assert_int_equal(p->launches[2].grid[1], 2);
 }
@@ -215,8 +216,6 @@ static void buffers_live_where_their_use_says(void **state)
     assert_int_equal(l.n_weights, 1);
     assert_int_equal(l.n_tensors, 2);
     assert_int_equal(l.n_slots, 1);
-    assert_int_equal(l.n_pack, 1);
-    assert_int_equal(l.n_run, 3 * (1 + 2 + 1));
     exec_layout_fini(&l);
 }
 
@@ -225,27 +224,32 @@ struct walked {
     char text[256];
 };
 
-static enum exec_status note(int i_launch, const int64_t *iteration, void *arg)
+static int note(int i_launch, const int64_t *iteration, void *arg)
 {
     struct walked *w = arg;
     const struct exec_launch *l = &w->plan->launches[i_launch];
     const size_t n = strlen(w->text);
-    const long long value = i_launch == 2 ? (long long)exec_arg_value(&l->args[5], iteration) : -1;
-    (void)snprintf(w->text + n, sizeof w->text - n, "%d:%lld ", i_launch, value);
-    return EXEC_OK;
+    union exec_number value = {.i64 = -1};
+    if (i_launch == 2) {
+        assert_int_equal(exec_arg_pack(&l->args[5], iteration, &value), 8);
+    }
+    (void)snprintf(w->text + n, sizeof w->text - n, "%d:%lld ", i_launch, (long long)value.i64);
+    return 0;
 }
 
 static void launches_run_in_order_with_their_loops(void **state)
 {
     struct walked w = {((struct fixture *)*state)->plan, ""};
-    assert_int_equal(exec_walk(w.plan, 0, note, &w), EXEC_OK);
+    assert_int_equal(exec_walk(w.plan, EXEC_RUN, note, &w), 0);
     assert_string_equal(w.text, "1:-1 2:100 2:101 3:-1 1:-1 2:110 2:111 3:-1 1:-1 2:120 2:121 3:-1 ");
     w.text[0] = '\0';
-    assert_int_equal(exec_walk(w.plan, 1, note, &w), EXEC_OK);
+    assert_int_equal(exec_walk(w.plan, EXEC_PACK, note, &w), 0);
     assert_string_equal(w.text, "0:-1 ");
+    assert_int_equal(exec_count(w.plan, EXEC_PACK), 1);
+    assert_int_equal(exec_count(w.plan, EXEC_RUN), 3 * (1 + 2 + 1));
 }
 
-static enum exec_status note_turns(int i_launch, const int64_t *iteration, void *arg)
+static int note_turns(int i_launch, const int64_t *iteration, void *arg)
 {
     char *out = arg;
     size_t n = strlen(out);
@@ -254,7 +258,7 @@ static enum exec_status note_turns(int i_launch, const int64_t *iteration, void 
         n += (size_t)snprintf(out + n, 512 - n, ":%d", (int)iteration[d]);
     }
     (void)snprintf(out + n, 512 - n, " ");
-    return EXEC_OK;
+    return 0;
 }
 
 /* A launch is told the turns of the loops around it, outermost first; of those that it stands behind it is told 0. */
@@ -272,36 +276,36 @@ static void launches_behind_a_loop_are_in_no_turn_of_it(void **state)
         int64_t turns[EXEC_NEST] = {expected[i][1], expected[i][2]};
         (void)note_turns(expected[i][0], turns, wanted);
     }
-    assert_int_equal(exec_walk(&plan, 0, note_turns, turned), EXEC_OK);
+    assert_int_equal(exec_walk(&plan, EXEC_RUN, note_turns, turned), 0);
     assert_string_equal(turned, wanted);
 }
 
-/* The order of a plan is that of the program it was made of. */
-static enum err note_program(size_t i_launch, const int64_t *iteration, void *arg)
+/* For a device: all phases, launch by launch as in the program. Queues and waits go along either way; a wait may be for
+ * a later launch. */
+static void launches_keep_their_queues_and_waits(void **state)
 {
-    (void)iteration;
-    char *out = arg;
-    const size_t n = strlen(out);
-    (void)snprintf(out + n, 256 - n, "%zu ", i_launch - (i_launch > 0));
-    return ERR_OK;
-}
-
-static enum exec_status note_plan(int i_launch, const int64_t *iteration, void *arg)
-{
-    (void)iteration;
-    char *out = arg;
-    const size_t n = strlen(out);
-    (void)snprintf(out + n, 256 - n, "%d ", i_launch);
-    return EXEC_OK;
-}
-
-static void a_plan_runs_as_its_program_does(void **state)
-{
-    const struct fixture *f = *state;
-    char program[256] = "", plan[256] = "";
-    assert_int_equal(program_each_run(&f->p, PHASE_RUN, note_program, program), ERR_OK);
-    assert_int_equal(exec_walk(f->plan, 0, note_plan, plan), EXEC_OK);
-    assert_string_equal(plan, program);
+    struct fixture *f = *state;
+    struct exec_plan *some = NULL, *all = NULL;
+    f->p.launches[3].queue = 5;
+    assert_int_equal(program_after(&f->p.launches[3], 2) | program_after(&f->p.launches[2], 4), ERR_OK);
+    assert_int_equal(program_arg_double(&f->p.launches[3], 0.1), ERR_OK);
+    assert_int_equal(plan_of_program(&f->p, &f->blobs, &some, NULL), ERR_OK);
+    assert_int_equal(some->launches[2].queue, 5);
+    assert_int_equal(some->launches[2].n_after, 1);
+    assert_int_equal(some->launches[2].after[0], 1);
+    assert_int_equal(some->launches[1].after[0], 3);
+    assert_int_equal(some->launches[0].n_after + some->launches[3].n_after + some->launches[3].queue, 0);
+    assert_int_equal(some->launches[2].args[8].kind, EXEC_ARG_F64);
+    assert_true(some->launches[2].args[8].real == 0.1);
+    assert_int_equal(plan_of_launches(&f->p, &all, NULL), ERR_OK);
+    assert_int_equal(all->n_launches, 5);
+    assert_int_equal(all->launches[1].phase, EXEC_REFERENCE);
+    assert_int_equal(all->launches[3].after[0], 2);
+    assert_int_equal(all->loops[0].first, 2);
+    assert_int_equal(exec_queues(all), 1 | 1 << 5);
+    assert_int_equal(exec_count(all, EXEC_REFERENCE), 1);
+    plan_free(some);
+    plan_free(all);
 }
 
 static void missing_sources_and_contents_are_told(void **state)
@@ -317,10 +321,6 @@ static void missing_sources_and_contents_are_told(void **state)
     assert_int_equal(plan_of_program(&f->p, &none, &plan, &why), ERR_NOT_FOUND);
     assert_non_null(strstr(why.text, "table"));
     assert_null(plan);
-    assert_int_equal(program_arg_double(&f->p.launches[3], 0.5), ERR_OK); /* only references have them */
-    assert_int_equal(plan_of_program(&f->p, &f->blobs, &plan, &why), ERR_UNSUPPORTED);
-    assert_non_null(strstr(why.text, "f64"));
-    f->p.launches[3].n_args--;
     f->p.modules[0].lang = LANG_CLBIN;
     assert_int_equal(plan_of_program(&f->p, &f->blobs, &plan, &why), ERR_UNSUPPORTED);
     blobs_fini(&none);
@@ -339,7 +339,7 @@ int main(void)
         TEST(buffers_live_where_their_use_says),
         TEST(launches_run_in_order_with_their_loops),
         cmocka_unit_test(launches_behind_a_loop_are_in_no_turn_of_it),
-        TEST(a_plan_runs_as_its_program_does),
+        TEST(launches_keep_their_queues_and_waits),
         TEST(missing_sources_and_contents_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # room: what it may include, as prefixes of root-relative paths
 allowed() {
     program="runtime/program.h runtime/dtype.h runtime/device_desc.h runtime/cuda_arch.h"
-    wire="tracker/client.h tracker/protocol.h tracker/transport.h"
+    wire="tracker/calls.h tracker/client.h tracker/protocol.h tracker/transport.h"
     case "$1" in
     core) echo "core/" ;;
     search_space) echo "core/ search_space/" ;;

@@ -4,14 +4,9 @@
 #include "tracker/state.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MAX_ANSWER 65536
-#define MAX_ANSWER_BLOBS 64
-
-static const char *const status_names[] = {"ok", "compile", "limits", "runtime", "timeout", "crash", NULL};
 
 /* ---- which build is next ---- */
 
@@ -100,105 +95,93 @@ static void take_body(const struct trial_row *row, void *arg)
         *out = cJSON_CreateObject();
 }
 
-static enum err grant(struct call *c, struct agent *a, const struct next_build *x, cJSON *list)
+static enum err grant(struct call *c, struct agent *a, const struct next_build *x)
 {
-    cJSON *one = cJSON_CreateObject(), *body = NULL;
-    char id[24];
-    bool ok = one != NULL;
-    enum err e = c->t->o.ops->trial_get(c->t->o.store, x->trial->id, 0, 0, take_body, &body);
+    struct build *b = x->build;
+    struct build_grant one = {.program = b->program.hex,
+                              .arch = b->arch->name,
+                              .trial = call_keep_id(c, 't', x->trial->id),
+                              .attempt = b->attempts + 1};
+    enum err e = c->t->o.ops->trial_get(c->t->o.store, x->trial->id, 0, 0, take_body, &one.body);
 
-    snprintf(id, sizeof id, "t%" PRId64, x->trial->id);
-    json_add_text(one, "program", x->build->program.hex, &ok);
-    json_add_text(one, "arch", x->build->arch->name, &ok);
-    json_add_text(one, "trial", id, &ok);
-    json_add_i64(one, "attempt", x->build->attempts + 1, &ok);
-    json_add_item(one, "body", body, &ok);
-    cJSON_AddItemToArray(list, one);
-    if (e || !ok)
+    call_list_add(&c->result.build_lease.builds, build_grant_write(&one), &c->ok);
+    if (e || !c->ok)
         return e ? e : ERR_NOMEM;
-    assert(!x->build->agent && x->build->attempts < MAX_ATTEMPTS);
-    x->build->agent = a;
-    x->build->deadline_ns = tracker_now_ns(c->t) + c->t->o.lease_ms * 1000000;
+    assert(!b->agent && b->attempts < MAX_ATTEMPTS);
+    b->agent = a;
+    b->deadline_ns = tracker_now_ns(c->t) + c->t->o.lease_ms * 1000000;
     a->n_leased++;
     return ERR_OK;
 }
 
-static enum err builder_of(struct call *c, struct agent **a)
+static enum err builder_of(struct call *c, const char *id, const char *nonce, struct agent **a)
 {
-    const char *nonce = NULL;
-    enum err e = agent_of(c, a);
+    enum err e = agent_of(c, id, nonce, a);
 
-    if (!e)
-        e = json_text_or(c->args, "session_nonce", (*a)->nonce, &nonce, &c->why);
     if (!e && !(*a)->is_builder)
         e = why_set(&c->why, ERR_INPUT, "agent %s registered as a device, not as a builder", (*a)->id);
-    if (!e && strcmp(nonce, (*a)->nonce) != 0)
-        e = why_set(&c->why, ERR_EXISTS, "another process registered as agent %s", (*a)->id);
     return e;
 }
 
 enum err op_build_lease(struct call *c)
 {
-    cJSON *list = cJSON_AddArrayToObject(c->result, "builds");
+    const struct build_lease_args *in = &c->args.build_lease;
     struct next_build x = {0};
     struct agent *a;
-    int64_t max;
-    bool ok = list != NULL;
-    enum err e = builder_of(c, &a);
+    int64_t n = 0;
+    enum err e = builder_of(c, in->agent, in->session_nonce, &a);
 
-    if (!e)
-        e = json_i64_or(c->args, "max", 1, 1, MAX_LEASE, &max, &c->why);
-    if (e || !ok)
-        return e ? e : ERR_NOMEM;
+    if (e)
+        return e;
     do {
         e = a->drain ? ERR_OK : choose(c->t, a, &x);
         if (!e && x.build)
-            e = grant(c, a, &x, list);
-    } while (!e && x.build && --max > 0);
-    if (!list->child && !c->last && !a->drain)
-        c->park = true;
-    json_add_i64(c->result, "deadline_ms", c->t->o.lease_ms, &ok);
-    json_add_bool(c->result, "drain", a->drain, &ok);
-    return e ? e : ok ? ERR_OK : ERR_NOMEM;
+            e = grant(c, a, &x);
+    } while (!e && x.build && ++n < in->max);
+    c->park = !c->result.build_lease.builds && !c->last && !a->drain;
+    c->result.build_lease.deadline_ms = c->t->o.lease_ms;
+    c->result.build_lease.drain = a->drain;
+    return e;
 }
 
 /* ---- renewals, answers, returns ---- */
 
-static enum err read_build(struct call *c, const cJSON *item, struct build **out)
+static enum err find_build(struct call *c, const char *program, const char *name, struct build **out)
 {
-    const char *program, *name;
-    struct arch *arch;
-    enum err e = json_get_text(item, "program", &program, &c->why);
+    struct arch *arch = table_get_text(&c->t->arches, name);
 
-    if (!e)
-        e = json_get_text(item, "arch", &name, &c->why);
-    if (!e && !sha256_is_hex(program))
-        e = why_set(&c->why, ERR_INPUT, "'program' must be a SHA-256 in hex");
-    if (e)
-        return e;
-    arch = table_get_text(&c->t->arches, name);
     return arch ? build_of(c->t, program, arch, out)
                 : why_set(&c->why, ERR_NOT_FOUND, "nobody asked for code for '%.16s'", name);
 }
 
+/* A build of a list; NULL when nobody asked for it. */
+static enum err read_build(struct call *c, const cJSON *item, struct build_ref *ref, struct build **out)
+{
+    enum err e = build_ref_read(item, ref, &c->why);
+
+    *out = NULL;
+    if (!e)
+        e = find_build(c, ref->program, ref->arch, out);
+    return e == ERR_NOT_FOUND ? ERR_OK : e;
+}
+
 enum err op_build_renew(struct call *c)
 {
-    cJSON *lost = cJSON_AddArrayToObject(c->result, "lost");
-    const cJSON *builds, *item;
+    const struct build_refs *in = &c->args.build_renew;
+    struct build_renew_result *out = &c->result.build_renew;
+    const cJSON *item;
     struct agent *a;
-    bool ok = lost != NULL;
-    enum err e = builder_of(c, &a);
+    enum err e = builder_of(c, in->agent, in->session_nonce, &a);
 
-    if (!e)
-        e = json_get_array(c->args, "builds", &builds, &c->why);
-    if (e || !ok)
-        return e ? e : ERR_NOMEM;
-    cJSON_ArrayForEach(item, builds)
+    if (e)
+        return e;
+    cJSON_ArrayForEach(item, in->builds)
     {
-        struct build *b = NULL;
+        struct build_ref ref;
+        struct build *b;
 
-        e = read_build(c, item, &b);
-        if (e && e != ERR_NOT_FOUND)
+        e = read_build(c, item, &ref, &b);
+        if (e)
             return e;
         if (b && !b->agent && !b->answered) { /* granted before a restart, or lapsed and nobody took it */
             b->agent = a;
@@ -207,29 +190,23 @@ enum err op_build_renew(struct call *c)
         if (b && b->agent == a)
             b->deadline_ns = tracker_now_ns(c->t) + c->t->o.lease_ms * 1000000;
         else
-            cJSON_AddItemToArray(lost, cJSON_Duplicate(item, true));
+            call_list_add(&out->lost, build_ref_write(&ref), &c->ok);
     }
-    json_add_i64(c->result, "deadline_ms", c->t->o.lease_ms, &ok);
-    json_add_bool(c->result, "drain", a->drain, &ok);
-    return ok ? ERR_OK : ERR_NOMEM;
+    out->deadline_ms = c->t->o.lease_ms;
+    out->drain = a->drain;
+    return ERR_OK;
 }
 
 /* The names of the answer's blobs as one text; each has to be here. */
-static enum err read_blobs(struct call *c, struct buf *out)
+static enum err read_blobs(struct call *c, const cJSON *names, struct buf *out)
 {
-    const cJSON *names, *name;
+    const cJSON *name;
     int64_t total;
-    enum err e = json_get_array(c->args, "blobs", &names, &c->why);
 
-    if (e)
-        return e;
-    if (cJSON_GetArraySize(names) > MAX_ANSWER_BLOBS)
-        return why_set(&c->why, ERR_LIMIT, "over %d blobs in one answer", MAX_ANSWER_BLOBS);
     cJSON_ArrayForEach(name, names)
     {
-        if (!cJSON_IsString(name) || !sha256_is_hex(name->valuestring))
-            return why_set(&c->why, ERR_INPUT, "'blobs' must be a list of 64 hex digits each");
-        e = c->t->o.ops->blob_get(c->t->o.store, name->valuestring, 0, 0, &total, NULL);
+        const enum err e = c->t->o.ops->blob_get(c->t->o.store, name->valuestring, 0, 0, &total, NULL);
+
         if (e == ERR_NOT_FOUND)
             return why_set(&c->why, e, "there is no blob %.12s..: put it before the answer that names it",
                            name->valuestring);
@@ -238,19 +215,6 @@ static enum err read_blobs(struct call *c, struct buf *out)
         buf_printf(out, "%s%s", out->len ? " " : "", name->valuestring);
     }
     return out->failed;
-}
-
-static enum err read_status(struct call *c, const char **status)
-{
-    enum err e = json_get_text(c->args, "status", status, &c->why);
-    int i = 0;
-
-    while (!e && status_names[i] && strcmp(status_names[i], *status) != 0)
-        i++;
-    return e || status_names[i]
-               ? e
-               : why_set(&c->why, ERR_INPUT,
-                         "'status' is '%.40s': expected ok, compile, limits, runtime, timeout or crash", *status);
 }
 
 static void count(struct call *c, struct build *b, bool good)
@@ -280,60 +244,50 @@ static enum err accept(struct call *c, struct build *b, const char *status, cons
 
 enum err op_build_result(struct call *c)
 {
-    const cJSON *object = NULL;
-    const char *status;
+    const struct build_result_args *in = &c->args.build_result;
     struct buf blobs, body;
     struct build *b;
-    bool ok = true, accepted = false;
-    enum err e = read_build(c, c->args, &b);
+    enum err e = find_build(c, in->program, in->arch, &b);
 
-    buf_init(&blobs, MAX_ANSWER_BLOBS * (SHA256_HEX + 1) + 1);
+    buf_init(&blobs, CALL_MAX_BLOBS * (SHA256_HEX + 1) + 1);
     buf_init(&body, MAX_ANSWER);
     if (!e)
-        e = read_status(c, &status);
-    if (!e)
-        e = json_get_object(c->args, "body", &object, &c->why);
-    if (!e)
-        e = read_blobs(c, &blobs);
-    if (!e && json_print(object, &body) != ERR_OK)
+        e = read_blobs(c, in->blobs, &blobs);
+    if (!e && json_print(in->body, &body) != ERR_OK)
         e = why_set(&c->why, ERR_LIMIT, "'body' of an answer over %d bytes", MAX_ANSWER);
     if (!e) {
-        accepted = !b->answered || (!b->good && b->agent);
-        if (accepted)
-            e = accept(c, b, status, buf_text(&blobs), body.data);
+        c->result.build_result.accepted = !b->answered || (!b->good && b->agent);
+        if (c->result.build_result.accepted)
+            e = accept(c, b, in->status, buf_text(&blobs), body.data);
         else
             c->t->stats.duplicates++;
     }
     buf_fini(&blobs);
     buf_fini(&body);
-    json_add_bool(c->result, "accepted", accepted, &ok);
-    return e ? e : ok ? ERR_OK : ERR_NOMEM;
+    return e;
 }
 
 enum err op_build_release(struct call *c)
 {
-    const cJSON *builds, *item;
+    const struct build_refs *in = &c->args.build_release;
+    const cJSON *item;
     struct agent *a;
-    int64_t n = 0;
-    bool ok = true;
-    enum err e = builder_of(c, &a);
+    enum err e = builder_of(c, in->agent, in->session_nonce, &a);
 
-    if (!e)
-        e = json_get_array(c->args, "builds", &builds, &c->why);
     if (e)
         return e;
-    cJSON_ArrayForEach(item, builds)
+    cJSON_ArrayForEach(item, in->builds)
     {
-        struct build *b = NULL;
+        struct build_ref ref;
+        struct build *b;
 
-        e = read_build(c, item, &b);
-        if (!e && b->agent == a) {
+        e = read_build(c, item, &ref, &b);
+        if (!e && b && b->agent == a) {
             e = build_back(c->t, b, false);
-            n++;
+            c->result.build_release.released++;
         }
-        if (e && e != ERR_NOT_FOUND)
+        if (e)
             return e;
     }
-    json_add_i64(c->result, "released", n, &ok);
-    return ok ? ERR_OK : ERR_NOMEM;
+    return ERR_OK;
 }

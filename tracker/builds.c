@@ -205,38 +205,36 @@ static void take_answer(const struct build_row *row, void *arg)
     a->e = json_parse(row->body, a->n_bytes, &a->body, NULL);
 }
 
-static enum err add_answer(struct tracker *t, const struct agent *a, const struct trial *tr, const char *program,
-                           const char *name, cJSON *built, size_t *n_bytes)
+/* *out stays NULL where there is none. */
+static enum err answer_of(struct tracker *t, const struct agent *a, const struct trial *tr, const char *program,
+                          cJSON **out, size_t *n_bytes)
 {
     struct answer x = {.e = ERR_OK};
     struct build *b;
-    bool ok = true;
     enum err e = program[0] ? build_of(t, program, a->arch, &b) : ERR_OK;
 
     if (e || !program[0] || !build_answers(b, tr))
         return e;
     e = t->o.ops->build_get(t->o.store, program, a->arch->name, take_answer, &x);
-    if (e || x.e)
-        return e ? e : x.e;
+    *out = x.body;
     *n_bytes += x.n_bytes;
-    json_add_item(built, name, x.body, &ok);
-    return ok ? ERR_OK : ERR_NOMEM;
+    return e ? e : x.e;
 }
 
-enum err build_add(struct tracker *t, const struct agent *a, const struct trial *tr, cJSON *grant, size_t *n_bytes)
+enum err build_answers_of(struct tracker *t, const struct agent *a, const struct trial *tr, cJSON **out,
+                          size_t *n_bytes)
 {
-    cJSON *built = cJSON_CreateObject();
-    bool ok = built != NULL;
-    enum err e = ok ? add_answer(t, a, tr, tr->program.hex, "program", built, n_bytes) : ERR_NOMEM;
+    struct built_code code = {.program = NULL};
+    enum err e = answer_of(t, a, tr, tr->program.hex, &code.program, n_bytes);
 
     if (!e)
-        e = add_answer(t, a, tr, tr->anchor.hex, "anchor", built, n_bytes);
-    if (e || !built->child) {
-        cJSON_Delete(built);
+        e = answer_of(t, a, tr, tr->anchor.hex, &code.anchor, n_bytes);
+    if (e || (!code.program && !code.anchor)) {
+        call_drop(&built_code_shape, &code);
         return e;
     }
-    json_add_item(grant, "built", built, &ok);
-    return ok ? ERR_OK : ERR_NOMEM;
+    *out = built_code_write(&code);
+    return *out ? ERR_OK : ERR_NOMEM;
 }
 
 /* ---- the way back ---- */

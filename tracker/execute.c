@@ -2,6 +2,7 @@
 #include "tracker/execute.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_POLL_JSON 8192 /* a parked request keeps its tree: it has to be small */
@@ -24,13 +25,18 @@ static cJSON *reply_json(struct call *c, const char *id, enum err e)
         if (c->hello)
             json_add_bool(o, "hello", true, &ok);
     } else {
-        json_add_item(o, "result", c->result, &ok);
-        c->result = NULL;
+        json_add_item(o, "result", call_write(call_table[c->name].result, &c->result), &ok);
+        memset(&c->result, 0, sizeof c->result);
     }
     if (ok)
         return o;
     cJSON_Delete(o);
     return NULL;
+}
+
+static bool writes(const struct request *r)
+{
+    return r->name < N_CALLS && op_table[r->name].writes;
 }
 
 /* Encodes the reply and, where the operation changed something, remembers its JSON. */
@@ -40,7 +46,7 @@ static void encode_reply(struct tracker *t, struct call *c, const struct request
     const struct key *key = r->nonce[0] ? t->o.key : NULL;
     struct buf text;
 
-    if (json && r->op && r->op->writes && r->id[0] && !c->hello && e != ERR_BUSY) {
+    if (json && writes(r) && r->id[0] && !c->hello && e != ERR_BUSY) {
         buf_init(&text, MESSAGE_MAX_BYTES);
         if (json_print(json, &text) == ERR_OK)
             answered_add(t, r->id, text.data, text.len);
@@ -72,23 +78,50 @@ static void encode_again(struct tracker *t, const struct answered *a, const stru
 
 static void call_init(struct call *c, struct tracker *t, const struct request *r)
 {
-    static cJSON nothing = {.type = cJSON_Object};
-
-    *c = (struct call){.t = t, .id = r->id, .message = &r->message};
-    c->args = cJSON_GetObjectItemCaseSensitive(r->message.json, "args");
-    if (!cJSON_IsObject(c->args))
-        c->args = &nothing;
-    c->result = cJSON_CreateObject();
+    memset(c, 0, sizeof *c); /* unions whole */
+    c->t = t;
+    c->id = r->id;
+    c->name = r->name;
+    c->message = &r->message;
+    c->ok = true;
     blobs_init(&c->out, MESSAGE_ATTACH_BYTES);
 }
 
 static void call_fini(struct call *c)
 {
-    cJSON_Delete(c->result);
+    if (c->name < N_CALLS)
+        call_drop(call_table[c->name].result, &c->result);
+    cJSON_Delete(c->kept);
     blobs_fini(&c->out);
 }
 
-/* Finds id and operation of a decoded request. */
+const char *call_keep(struct call *c, const char *text)
+{
+    cJSON *copy = cJSON_CreateString(text);
+
+    call_list_add(&c->kept, copy, &c->ok);
+    return c->ok ? copy->valuestring : NULL;
+}
+
+const char *call_keep_id(struct call *c, char kind, int64_t id)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%c%lld", kind, (long long)id);
+    return call_keep(c, text);
+}
+
+enum err call_keep_waits(struct call *c, const struct job *j, const char **out)
+{
+    char words[256];
+    enum err e = builds_waits(c->t, j, words, sizeof words);
+
+    if (!e && words[0])
+        *out = call_keep(c, words);
+    return e;
+}
+
+/* Finds id and name of a decoded request. */
 static enum err read_request(struct request *r, struct why *why)
 {
     const char *name = "";
@@ -101,28 +134,44 @@ static enum err read_request(struct request *r, struct why *why)
     e = json_get_text(r->message.json, "op", &name, why);
     if (e)
         return e;
-    r->op = op_find(name);
-    return r->op ? ERR_OK : why_set(why, ERR_UNSUPPORTED, "'%.40s' is no operation of this tracker", name);
+    r->name = call_find(name);
+    return r->name < N_CALLS ? ERR_OK : why_set(why, ERR_UNSUPPORTED, "'%.40s' is no operation of this tracker", name);
 }
 
-static enum err read_wait(struct tracker *t, struct call *c, struct request *r)
+enum err call_read_args(struct call *c)
 {
-    int64_t wait_ms;
-    enum err e = json_i64_or(c->args, "wait_ms", 0, 0, JSON_EXACT_MAX, &wait_ms, &c->why);
+    char what[64];
 
-    if (!e && r->op->wake && r->n_bytes > MAX_POLL_JSON)
+    snprintf(what, sizeof what, "call %s", call_table[c->name].name);
+    return call_read(call_table[c->name].args, what, cJSON_GetObjectItemCaseSensitive(c->message->json, "args"),
+                     &c->args, &c->why);
+}
+
+static enum err run(struct call *c)
+{
+    enum err e = op_table[c->name].run(c);
+
+    return e || c->ok ? e : ERR_NOMEM;
+}
+
+static enum err start(struct tracker *t, struct call *c, struct request *r)
+{
+    enum err e = call_read_args(c);
+    int64_t wait_ms = e ? 0 : call_wait_ms(c->name, &c->args);
+
+    if (!e && op_table[c->name].wake && r->n_bytes > MAX_POLL_JSON)
         e = why_set(&c->why, ERR_LIMIT, "a request that waits may have %d bytes", MAX_POLL_JSON);
     if (wait_ms > MAX_WAIT_MS)
         wait_ms = MAX_WAIT_MS;
     r->deadline_ns = tracker_now_ns(t) + wait_ms * 1000000;
     c->last = wait_ms == 0;
-    return e;
+    return e ? e : run(c);
 }
 
 /* Errors after which the state in memory may not be what the store has. */
-static bool is_fatal(const struct op *op, enum err e)
+static bool is_fatal(enum call_name name, enum err e)
 {
-    return op && op->run != op_backup && (e == ERR_IO || e == ERR_NOMEM);
+    return name != N_CALLS && name != CALL_BACKUP && (e == ERR_IO || e == ERR_NOMEM);
 }
 
 static enum outcome_of_request finish(struct tracker *t, struct call *c, struct request *r, enum err e,
@@ -132,7 +181,7 @@ static enum outcome_of_request finish(struct tracker *t, struct call *c, struct 
         call_fini(c);
         return REQUEST_PARKED;
     }
-    if (is_fatal(r->op, e)) {
+    if (is_fatal(r->name, e)) {
         call_fini(c);
         request_fini(r);
         return REQUEST_STORE_FAILED;
@@ -151,44 +200,39 @@ enum outcome_of_request request_start(struct tracker *t, const void *bytes, size
     struct call c;
     enum err e;
 
-    *r = (struct request){.bytes = bytes, .n_bytes = n, .id = ""};
+    *r = (struct request){.bytes = bytes, .n_bytes = n, .name = N_CALLS, .id = ""};
     t->stats.requests++;
     e = message_decode(bytes, n, &r->message, &why);
     if (!e)
         e = read_request(r, &why);
     call_init(&c, t, r);
     c.why = why;
-    if (!c.result)
-        e = ERR_NOMEM;
     if (!e) {
         e = session_check(&c, bytes, n);
         if (c.nonce)
             strcpy(r->nonce, c.nonce);
     }
     if (e) {
-        r->op = NULL;
+        r->name = N_CALLS;
         return finish(t, &c, r, e, reply);
     }
-    before = r->op->writes ? answered_find(t, r->id) : NULL;
+    before = writes(r) ? answered_find(t, r->id) : NULL;
     if (before) {
         encode_again(t, before, r, reply);
         call_fini(&c);
         request_fini(r);
         return REQUEST_ANSWERED;
     }
-    e = read_wait(t, &c, r);
-    if (!e)
-        e = r->op->run(&c);
-    return finish(t, &c, r, e, reply);
+    return finish(t, &c, r, start(t, &c, r), reply);
 }
 
 enum outcome_of_request request_again(struct tracker *t, struct request *r, bool last, struct buf *reply)
 {
-    const struct answered *before = r->op->writes ? answered_find(t, r->id) : NULL;
+    const struct answered *before = writes(r) ? answered_find(t, r->id) : NULL;
     struct call c;
     enum err e;
 
-    assert(r->op->wake && r->id[0]);
+    assert(op_table[r->name].wake && r->id[0]);
     if (before) { /* its client came again by another connection, and was served there */
         encode_again(t, before, r, reply);
         request_fini(r);
@@ -197,6 +241,8 @@ enum outcome_of_request request_again(struct tracker *t, struct request *r, bool
     call_init(&c, t, r);
     c.last = last;
     c.again = true;
-    e = c.result ? r->op->run(&c) : ERR_NOMEM;
+    e = call_read_args(&c);
+    if (!e)
+        e = run(&c);
     return finish(t, &c, r, e, reply);
 }

@@ -11,7 +11,7 @@ struct request {
     const void *bytes;
     size_t n_bytes;
     struct message message;
-    const struct op *op;
+    enum call_name name;                /* N_CALLS = none that can be executed */
     const char *id;                     /* lent from the message; "" when it has none */
     char nonce[2 * REQUEST_ID_HEX + 1]; /* of the reply's MAC; "" = unsigned */
     int64_t deadline_ns;                /* of a long poll */

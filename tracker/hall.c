@@ -96,7 +96,7 @@ static bool try_parked(struct hall *h, const uint32_t *gone, int n_gone)
         if (is_gone(gone, n_gone, c->line)) {
             request_fini(&c->request);
             how = REQUEST_ANSWERED;
-        } else if (now >= c->request.deadline_ns || (c->request.op->wake & woken)) {
+        } else if (now >= c->request.deadline_ns || (op_table[c->request.name].wake & woken)) {
             how = request_again(h->tracker, &c->request, now >= c->request.deadline_ns, &c->reply);
         }
         if (how == REQUEST_STORE_FAILED)

@@ -3,7 +3,6 @@
 #include "tracker/state.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,41 +10,22 @@
 
 static const char *const state_names[] = {"open", "done", "failed", "cancelled"};
 
-enum err id_parse(const char *text, char kind, int64_t *out)
+enum err job_of(struct call *c, const char *name, struct job **out)
 {
-    int64_t v = 0;
+    int64_t id = 0;
 
-    if (text[0] != kind || !text[1] || strlen(text) > 16)
-        return ERR_INPUT;
-    for (const char *p = text + 1; *p; p++) {
-        if (*p < '0' || *p > '9')
-            return ERR_INPUT;
-        v = v * 10 + (*p - '0');
-    }
-    *out = v;
-    return v > 0 ? ERR_OK : ERR_INPUT;
-}
-
-static void add_id(cJSON *object, const char *name, char kind, int64_t id, bool *ok)
-{
-    char text[24];
-
-    snprintf(text, sizeof text, "%c%lld", kind, (long long)id);
-    json_add_text(object, name, text, ok);
-}
-
-enum err job_of(struct call *c, struct job **out)
-{
-    const char *text;
-    int64_t id;
-    enum err e = json_get_text(c->args, "job", &text, &c->why);
-
-    if (e)
-        return e;
-    if (id_parse(text, 'j', &id) != ERR_OK)
-        return why_set(&c->why, ERR_INPUT, "'%.40s' is no job: expected e.g. j12", text);
+    call_id_parse(name, 'j', &id);
     *out = table_get_i64(&c->t->jobs, id);
-    return *out ? ERR_OK : why_set(&c->why, ERR_NOT_FOUND, "there is no job %s", text);
+    return *out ? ERR_OK : why_set(&c->why, ERR_NOT_FOUND, "there is no job %s", name);
+}
+
+enum err leased_job_of(struct call *c, const char *name, int64_t token, struct job **out)
+{
+    enum err e = job_of(c, name, out);
+
+    if (!e && token != (*out)->token)
+        e = why_set(&c->why, ERR_STALE, "another tuner has job %s now", name);
+    return e;
 }
 
 void job_free(struct job *j)
@@ -127,57 +107,33 @@ static enum err save(struct tracker *t, const struct job *j, const char *summary
     return t->o.ops->job_put(t->o.store, &row);
 }
 
-static enum err check_texts(struct call *c, const struct job_row *r)
+static void answer_submit(struct call *c, const struct job *j)
 {
-    if (strlen(r->title) > 1024 || strlen(r->user) > 128)
-        return why_set(&c->why, ERR_LIMIT, "'title' has over 1024 bytes or 'user' over 128");
-    if (strlen(r->body) > MAX_BODY_BYTES)
-        return why_set(&c->why, ERR_LIMIT, "'body' has %zu bytes: at most %zu", strlen(r->body), MAX_BODY_BYTES);
-    if (r->key[0] && !name_is_sane(r->key))
-        return why_set(&c->why, ERR_INPUT, "'key' must be 1 to 64 of letters, digits and . _ : @ + -");
-    return ERR_OK;
-}
-
-static enum err read_submit(struct call *c, struct job_row *r)
-{
-    enum err e = json_text_or(c->args, "title", "", &r->title, &c->why);
-
-    if (!e)
-        e = json_text_or(c->args, "user", "", &r->user, &c->why);
-    if (!e)
-        e = json_text_or(c->args, "key", "", &r->key, &c->why);
-    if (!e)
-        e = json_get_text(c->args, "body", &r->body, &c->why);
-    if (!e)
-        e = json_i64_or(c->args, "priority", 0, -3, 3, &r->priority, &c->why);
-    if (!e)
-        e = json_bool_or(c->args, "lease", false, &r->leased, &c->why);
-    return e ? e : check_texts(c, r);
-}
-
-static enum err answer_submit(struct call *c, const struct job *j)
-{
-    bool ok = true;
-
-    add_id(c->result, "job", 'j', j->id, &ok);
-    json_add_i64(c->result, "token", j->token, &ok);
-    json_add_i64(c->result, "deadline_ms", c->t->o.lease_ms, &ok);
-    return ok ? ERR_OK : ERR_NOMEM;
+    c->result.job_submit = (struct job_submit_result){
+        .job = call_keep_id(c, 'j', j->id), .token = j->token, .deadline_ms = c->t->o.lease_ms};
 }
 
 enum err op_job_submit(struct call *c)
 {
+    const struct job_submit_args *in = &c->args.job_submit;
     struct tracker *t = c->t;
-    struct job_row row = {.id = t->next_job, .request = c->id, .created_ms = tracker_wall_ms(t)};
+    const struct job_row row = {.id = t->next_job,
+                                .title = in->title,
+                                .user = in->user,
+                                .key = in->key,
+                                .body = in->body,
+                                .request = c->id,
+                                .priority = in->priority,
+                                .created_ms = tracker_wall_ms(t),
+                                .token = in->lease,
+                                .leased = in->lease};
     struct job *j = table_get_text(&t->requests, c->id);
     enum err e;
 
-    if (j) /* the same request from before a restart */
-        return answer_submit(c, j);
-    e = read_submit(c, &row);
-    if (e)
-        return e;
-    row.token = row.leased;
+    if (j) { /* the same request from before a restart */
+        answer_submit(c, j);
+        return ERR_OK;
+    }
     j = job_new(&row);
     if (!j)
         return ERR_NOMEM;
@@ -188,16 +144,8 @@ enum err op_job_submit(struct call *c)
     if (e)
         return e;
     t->woken |= WAKE_JOBS;
-    return answer_submit(c, j);
-}
-
-static void add_text_to_arg(const struct job_row *row, void *arg)
-{
-    struct call *c = arg;
-    bool ok = true;
-
-    json_add_text(c->result, "body", row->body, &ok);
-    json_add_text(c->result, "summary", row->summary, &ok);
+    answer_submit(c, j);
+    return ERR_OK;
 }
 
 static struct job *job_waiting(const struct tracker *t)
@@ -212,85 +160,68 @@ static struct job *job_waiting(const struct tracker *t)
     return best;
 }
 
+static void keep_lease_texts(const struct job_row *row, void *arg)
+{
+    struct call *c = arg;
+
+    c->result.job_lease.body = call_keep(c, row->body);
+    c->result.job_lease.summary = call_keep(c, row->summary);
+}
+
 enum err op_job_lease(struct call *c)
 {
     struct job *j = job_waiting(c->t);
-    bool ok = true;
     enum err e;
 
     if (!j) {
         c->park = !c->last;
-        return cJSON_AddNullToObject(c->result, "job") ? ERR_OK : ERR_NOMEM;
+        return ERR_OK;
     }
     assert(j->state == JOB_OPEN && !j->leased);
     j->leased = true;
     j->token++;
     j->deadline_ns = lease_end(c->t);
     e = save(c->t, j, NULL);
-    if (!e)
-        e = answer_submit(c, j);
     if (e)
         return e;
-    json_add_text(c->result, "title", j->title, &ok);
-    json_add_text(c->result, "key", j->key, &ok);
-    json_add_text(c->result, "user", j->user, &ok);
-    e = c->t->o.ops->each_job(c->t->o.store, j->id, add_text_to_arg, c);
-    return e ? e : ok ? ERR_OK : ERR_NOMEM;
+    c->result.job_lease = (struct job_lease_result){.job = call_keep_id(c, 'j', j->id),
+                                                    .token = j->token,
+                                                    .deadline_ms = c->t->o.lease_ms,
+                                                    .title = j->title,
+                                                    .key = j->key,
+                                                    .user = j->user};
+    return c->t->o.ops->each_job(c->t->o.store, j->id, keep_lease_texts, c);
 }
 
-/* The job of the arguments, when the caller's token is the newest. */
-static enum err leased_job(struct call *c, struct job **out)
+static void keep_progress(struct job *j, const cJSON *progress)
 {
-    int64_t token;
-    enum err e = job_of(c, out);
+    struct buf text;
 
-    if (!e)
-        e = json_get_i64(c->args, "token", 0, JSON_EXACT_MAX, &token, &c->why);
-    if (!e && token != (*out)->token)
-        e = why_set(&c->why, ERR_STALE, "another tuner has job j%lld now", (long long)(*out)->id);
-    return e;
-}
-
-/* "waits" for a person, when trials of the job cannot go on. */
-static enum err add_waits(struct call *c, const struct job *j)
-{
-    char words[256];
-    bool ok = true;
-    enum err e = builds_waits(c->t, j, words, sizeof words);
-
-    if (!e && words[0])
-        json_add_text(c->result, "waits", words, &ok);
-    return e ? e : ok ? ERR_OK : ERR_NOMEM;
+    buf_init(&text, 16384);
+    if (cJSON_IsObject(progress) && json_print(progress, &text) == ERR_OK) {
+        free(j->progress);
+        j->progress = buf_take(&text);
+    }
+    buf_fini(&text);
 }
 
 enum err op_job_renew(struct call *c)
 {
-    const cJSON *progress = cJSON_GetObjectItemCaseSensitive(c->args, "progress");
-    struct buf text;
+    const struct job_renew_args *in = &c->args.job_renew;
     struct job *j;
-    bool ok = true;
-    enum err e = leased_job(c, &j);
+    enum err e = leased_job_of(c, in->job, in->token, &j);
 
     if (e)
         return e;
-    if (cJSON_IsObject(progress)) {
-        buf_init(&text, 16384);
-        if (json_print(progress, &text) == ERR_OK) {
-            free(j->progress);
-            j->progress = buf_take(&text);
-        }
-        buf_fini(&text);
-    }
+    keep_progress(j, in->progress);
     if (j->state == JOB_OPEN && !j->leased) { /* lapsed, but nobody took it */
         j->leased = true;
         e = save(c->t, j, NULL);
     }
     j->deadline_ns = lease_end(c->t);
-    json_add_bool(c->result, "cancel", j->state == JOB_CANCELLED, &ok);
-    json_add_i64(c->result, "deadline_ms", c->t->o.lease_ms, &ok);
-    if (!e)
-        e = add_waits(c, j);
-    return e ? e : ok ? ERR_OK : ERR_NOMEM;
+    c->result.job_renew.cancel = j->state == JOB_CANCELLED;
+    c->result.job_renew.deadline_ms = c->t->o.lease_ms;
+    return e ? e : call_keep_waits(c, j, &c->result.job_renew.waits);
 }
 
 static enum err end_job(struct call *c, struct job *j, enum job_state state, const char *summary)
@@ -315,26 +246,21 @@ static enum err end_job(struct call *c, struct job *j, enum job_state state, con
 
 enum err op_job_done(struct call *c)
 {
-    const cJSON *summary = cJSON_GetObjectItemCaseSensitive(c->args, "summary");
-    const char *state;
+    const struct job_done_args *in = &c->args.job_done;
     struct buf text;
     struct job *j;
-    int i = 1;
-    enum err e = leased_job(c, &j);
+    int state = JOB_DONE;
+    enum err e = leased_job_of(c, in->job, in->token, &j);
 
-    if (!e)
-        e = json_text_or(c->args, "state", "done", &state, &c->why);
     if (e)
         return e;
-    while (i < 4 && strcmp(state_names[i], state) != 0)
-        i++;
-    if (i == 4)
-        return why_set(&c->why, ERR_INPUT, "'state' is '%.40s': expected done, failed or cancelled", state);
-    buf_init(&text, MAX_BODY_BYTES);
-    if (summary)
-        e = json_print(summary, &text);
+    while (strcmp(state_names[state], in->state) != 0)
+        state++;
+    buf_init(&text, CALL_BODY_BYTES);
+    if (in->summary)
+        e = json_print(in->summary, &text);
     if (!e)
-        e = end_job(c, j, (enum job_state)i, buf_text(&text));
+        e = end_job(c, j, (enum job_state)state, buf_text(&text));
     buf_fini(&text);
     return e;
 }
@@ -342,7 +268,7 @@ enum err op_job_done(struct call *c)
 enum err op_job_release(struct call *c)
 {
     struct job *j;
-    enum err e = leased_job(c, &j);
+    enum err e = leased_job_of(c, c->args.job_release.job, c->args.job_release.token, &j);
 
     if (e || !j->leased)
         return e;
@@ -354,15 +280,14 @@ enum err op_job_release(struct call *c)
 enum err op_job_cancel(struct call *c)
 {
     struct job *j;
-    bool ok = true;
-    enum err e = job_of(c, &j);
+    enum err e = job_of(c, c->args.job_cancel.job, &j);
 
     if (e)
         return e;
     if (j->state == JOB_OPEN)
         e = end_job(c, j, JOB_CANCELLED, NULL);
-    json_add_text(c->result, "state", state_names[j->state], &ok);
-    return e ? e : ok ? ERR_OK : ERR_NOMEM;
+    c->result.job_cancel.state = state_names[j->state];
+    return e;
 }
 
 static const char *shown_state(const struct job *j)
@@ -370,99 +295,64 @@ static const char *shown_state(const struct job *j)
     return j->state == JOB_OPEN && j->leased ? "running" : state_names[j->state];
 }
 
-static cJSON *counts_json(const struct job *j)
+/* Its trees and texts are as those of a result. */
+static struct job_entry entry_of(struct call *c, const struct job *j)
 {
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o != NULL;
+    const struct trial_counts counts = {.open = j->n_open, .leased = j->n_leased, .done = j->n_done, .lost = j->n_lost};
+    const struct job_best best = {.time_ns = j->best_ns, .gflops = j->best_gflops};
+    cJSON *progress = NULL;
 
-    if (!o)
-        return NULL;
-    json_add_i64(o, "open", j->n_open, &ok);
-    json_add_i64(o, "leased", j->n_leased, &ok);
-    json_add_i64(o, "done", j->n_done, &ok);
-    json_add_i64(o, "lost", j->n_lost, &ok);
-    return o;
-}
-
-static cJSON *best_json(const struct job *j)
-{
-    cJSON *o;
-    bool ok = true;
-
-    if (j->best_ns <= 0)
-        return cJSON_CreateNull();
-    o = cJSON_CreateObject();
-    if (o) {
-        json_add_real(o, "time_ns", j->best_ns, &ok);
-        json_add_real(o, "gflops", j->best_gflops, &ok);
-    }
-    return o;
-}
-
-cJSON *job_json(const struct job *j)
-{
-    cJSON *o = cJSON_CreateObject(), *progress = NULL;
-    bool ok = o != NULL;
-
-    if (!o)
-        return NULL;
-    add_id(o, "job", 'j', j->id, &ok);
-    json_add_text(o, "title", j->title, &ok);
-    json_add_text(o, "user", j->user, &ok);
-    json_add_text(o, "key", j->key, &ok);
-    json_add_text(o, "state", shown_state(j), &ok);
-    json_add_item(o, "trials", counts_json(j), &ok);
-    json_add_item(o, "best", best_json(j), &ok);
-    if (!j->progress || json_parse(j->progress, strlen(j->progress), &progress, NULL) != ERR_OK)
-        progress = cJSON_CreateNull();
-    json_add_item(o, "progress", progress, &ok);
-    json_add_i64(o, "records", j->seq, &ok);
-    json_add_i64(o, "created_ms", j->created_ms, &ok);
-    json_add_i64(o, "done_ms", j->done_ms, &ok);
-    if (ok)
-        return o;
-    cJSON_Delete(o);
-    return NULL;
+    if (j->progress)
+        json_parse(j->progress, strlen(j->progress), &progress, NULL);
+    return (struct job_entry){.job = call_keep_id(c, 'j', j->id),
+                              .title = j->title,
+                              .user = j->user,
+                              .key = j->key,
+                              .state = shown_state(j),
+                              .trials = trial_counts_write(&counts),
+                              .best = j->best_ns > 0 ? job_best_write(&best) : NULL,
+                              .progress = progress,
+                              .records = j->seq,
+                              .created_ms = j->created_ms,
+                              .done_ms = j->done_ms};
 }
 
 enum err op_job_list(struct call *c)
 {
-    cJSON *list = cJSON_AddArrayToObject(c->result, "jobs");
-    const char *state;
-    int64_t max;
-    enum err e = json_text_or(c->args, "state", "all", &state, &c->why);
+    const struct job_list_args *in = &c->args.job_list;
+    int64_t n = 0;
 
-    if (!e)
-        e = json_i64_or(c->args, "max", 100, 1, 1000, &max, &c->why);
-    if (e || !list)
-        return e ? e : ERR_NOMEM;
-    for (int64_t id = c->t->next_job - 1; id > 0 && max > 0; id--) { /* newest first */
+    for (int64_t id = c->t->next_job - 1; id > 0 && n < in->max; id--) { /* newest first */
         const struct job *j = table_get_i64(&c->t->jobs, id);
-        cJSON *one;
+        struct job_entry entry;
 
-        if (!j || (strcmp(state, "all") != 0 && strcmp(state, shown_state(j)) != 0))
+        if (!j || (strcmp(in->state, "all") != 0 && strcmp(in->state, shown_state(j)) != 0))
             continue;
-        one = job_json(j);
-        if (!one || !cJSON_AddItemToArray(list, one))
-            return ERR_NOMEM;
-        max--;
+        entry = entry_of(c, j);
+        call_list_add(&c->result.job_list.jobs, job_entry_write(&entry), &c->ok);
+        n++;
     }
     return ERR_OK;
+}
+
+static void keep_status_texts(const struct job_row *row, void *arg)
+{
+    struct call *c = arg;
+
+    c->result.job_status.body = call_keep(c, row->body);
+    c->result.job_status.summary = call_keep(c, row->summary);
 }
 
 enum err op_job_status(struct call *c)
 {
     struct job *j;
-    enum err e = job_of(c, &j);
+    enum err e = job_of(c, c->args.job_status.job, &j);
 
     if (e)
         return e;
-    cJSON_Delete(c->result);
-    c->result = job_json(j);
-    if (!c->result)
-        return ERR_NOMEM;
-    e = add_waits(c, j);
-    return e ? e : c->t->o.ops->each_job(c->t->o.store, j->id, add_text_to_arg, c);
+    c->result.job_status = entry_of(c, j);
+    e = call_keep_waits(c, j, &c->result.job_status.waits);
+    return e ? e : c->t->o.ops->each_job(c->t->o.store, j->id, keep_status_texts, c);
 }
 
 /* ---- records ---- */
@@ -489,56 +379,40 @@ enum err job_record(struct tracker *t, struct job *j, struct record_row *row)
 }
 
 struct collect {
-    cJSON *list;
+    struct call *call;
     size_t n_bytes;
-    int64_t next;
-    bool ok;
 };
 
 static bool add_record(const struct record_row *row, void *arg)
 {
     struct collect *a = arg;
-    cJSON *one = cJSON_CreateObject();
+    struct record_wait_result *out = &a->call->result.record_wait;
+    const struct record_entry one = {
+        .seq = row->seq, .n = row->n, .trial = call_keep_id(a->call, 't', row->trial), .record = row->line};
 
     a->n_bytes += strlen(row->line) + 128;
-    if (!one || (a->n_bytes > MAX_RECORDS_BYTES && cJSON_GetArraySize(a->list) > 0)) {
-        cJSON_Delete(one);
+    if (a->n_bytes > MAX_RECORDS_BYTES && out->records)
         return false;
-    }
-    json_add_i64(one, "seq", row->seq, &a->ok);
-    json_add_i64(one, "n", row->n, &a->ok);
-    add_id(one, "trial", 't', row->trial, &a->ok);
-    json_add_text(one, "record", row->line, &a->ok);
-    cJSON_AddItemToArray(a->list, one);
-    a->next = row->seq;
+    call_list_add(&out->records, record_entry_write(&one), &a->call->ok);
+    out->next = row->seq;
     return true;
 }
 
 enum err op_record_wait(struct call *c)
 {
-    struct collect a = {.ok = true};
+    const struct record_wait_args *in = &c->args.record_wait;
+    struct record_wait_result *out = &c->result.record_wait;
+    struct collect a = {.call = c};
     struct job *j;
-    int64_t max;
-    enum err e = job_of(c, &j);
+    enum err e = job_of(c, in->job, &j);
 
-    if (!e)
-        e = json_i64_or(c->args, "after", 0, 0, JSON_EXACT_MAX, &a.next, &c->why);
-    if (!e)
-        e = json_i64_or(c->args, "max", 64, 1, 1024, &max, &c->why);
     if (e)
         return e;
-    if (j->seq <= a.next && j->state == JOB_OPEN && !c->last) {
-        c->park = true;
-        return ERR_OK;
-    }
-    a.list = cJSON_AddArrayToObject(c->result, "records");
-    if (!a.list)
-        return ERR_NOMEM;
-    if (j->seq > a.next)
-        e = c->t->o.ops->each_record(c->t->o.store, j->id, a.next, 0, max, add_record, &a);
-    json_add_i64(c->result, "next", a.next, &a.ok);
-    json_add_text(c->result, "state", shown_state(j), &a.ok);
-    return e ? e : a.ok ? ERR_OK : ERR_NOMEM;
+    c->park = j->seq <= in->after && j->state == JOB_OPEN && !c->last;
+    out->next = in->after;
+    out->state = shown_state(j);
+    return j->seq > in->after ? c->t->o.ops->each_record(c->t->o.store, j->id, in->after, 0, in->max, add_record, &a)
+                              : ERR_OK;
 }
 
 /* ---- requeue ---- */
@@ -568,26 +442,22 @@ static void take_back(const struct trial_row *row, void *arg)
 
 enum err op_requeue(struct call *c)
 {
+    const struct requeue_args *in = &c->args.requeue;
     struct requeued a = {.t = c->t};
     int64_t trial = 0;
-    const char *text;
     struct job *j = NULL;
-    bool ok = true;
-    enum err e;
+    enum err e = ERR_OK;
 
-    if (cJSON_HasObjectItem(c->args, "trial")) {
-        e = json_get_text(c->args, "trial", &text, &c->why);
-        if (!e && id_parse(text, 't', &trial) != ERR_OK)
-            e = why_set(&c->why, ERR_INPUT, "'%.40s' is no trial: expected e.g. t345", text);
-    } else {
-        e = job_of(c, &j);
-    }
+    if (!in->trial && !in->job)
+        return why_set(&c->why, ERR_INPUT, "call requeue: expected a job or a trial");
+    if (in->trial)
+        call_id_parse(in->trial, 't', &trial);
+    else
+        e = job_of(c, in->job, &j);
     if (!e)
         e = c->t->o.ops->requeue(c->t->o.store, j ? j->id : 0, trial, take_back, &a);
-    if (!e)
-        e = a.e;
-    json_add_i64(c->result, "requeued", a.n, &ok);
-    return e ? e : ok ? ERR_OK : ERR_NOMEM;
+    c->result.requeue.requeued = a.n;
+    return e ? e : a.e;
 }
 
 void jobs_tick(struct tracker *t)

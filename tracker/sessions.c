@@ -105,13 +105,10 @@ void sessions_fini(struct tracker *t)
     table_fini(&t->answered);
 }
 
-static enum err has_version(const cJSON *args, struct why *why)
+static enum err has_version(const cJSON *versions, struct why *why)
 {
-    const cJSON *versions, *v;
-    enum err e = json_get_array(args, "versions", &versions, why);
+    const cJSON *v;
 
-    if (e)
-        return e;
     cJSON_ArrayForEach(v, versions)
     {
         if (cJSON_IsNumber(v) && v->valuedouble == PROTOCOL_VERSION)
@@ -122,34 +119,27 @@ static enum err has_version(const cJSON *args, struct why *why)
 
 enum err op_hello(struct call *c)
 {
-    const char *role, *name, *nonce;
+    const struct hello_args *in = &c->args.hello;
     char own[REQUEST_ID_HEX + 1];
     struct session *s;
-    bool ok = true;
-    enum err e = json_text_or(c->args, "role", "", &role, &c->why);
+    enum err e = has_version(in->versions, &c->why);
 
-    if (!e)
-        e = json_text_or(c->args, "name", "", &name, &c->why);
-    if (!e)
-        e = json_get_text(c->args, "nonce", &nonce, &c->why);
-    if (!e)
-        e = has_version(c->args, &c->why);
     if (!e)
         e = entropy_hex(c->t->o.entropy, own, REQUEST_ID_HEX);
     if (!e)
         e = add_session(c->t, &s);
     if (e)
         return e;
-    text_copy(s->role, sizeof s->role, role);
-    text_copy(s->name, sizeof s->name, name);
-    memcpy(s->nonce, nonce, REQUEST_ID_HEX); /* session_check has seen its length */
+    text_copy(s->role, sizeof s->role, in->role);
+    text_copy(s->name, sizeof s->name, in->name);
+    memcpy(s->nonce, in->nonce, REQUEST_ID_HEX);
     memcpy(s->nonce + REQUEST_ID_HEX, own, REQUEST_ID_HEX + 1);
-    json_add_text(c->result, "session", s->id, &ok);
-    json_add_i64(c->result, "version", PROTOCOL_VERSION, &ok);
-    json_add_text(c->result, "boot", c->t->boot, &ok);
-    json_add_text(c->result, "nonce", own, &ok);
-    json_add_text(c->result, "server", "tune-tracker " TUNE_VERSION, &ok);
-    return ok ? ERR_OK : ERR_NOMEM;
+    c->result.hello = (struct hello_result){.session = s->id,
+                                            .version = PROTOCOL_VERSION,
+                                            .boot = c->t->boot,
+                                            .nonce = s->nonce + REQUEST_ID_HEX,
+                                            .server = "tune-tracker " TUNE_VERSION};
+    return ERR_OK;
 }
 
 static void set_nonce(struct call *c, const char *nonce)
@@ -190,28 +180,17 @@ static enum err take_ctr(struct call *c, struct session *s, int64_t ctr)
     return ERR_OK;
 }
 
-static enum err check_hello(struct call *c, const void *bytes, size_t n)
-{
-    const char *nonce;
-    enum err e = json_get_text(c->args, "nonce", &nonce, &c->why);
-
-    if (e)
-        return e;
-    if (strlen(nonce) != REQUEST_ID_HEX || strspn(nonce, "0123456789abcdef") != REQUEST_ID_HEX)
-        return why_set(&c->why, ERR_INPUT, "'nonce' must be %d hex digits", REQUEST_ID_HEX);
-    return check_mac(c, bytes, n, nonce);
-}
-
 enum err session_check(struct call *c, const void *bytes, size_t n)
 {
-    const cJSON *op = cJSON_GetObjectItemCaseSensitive(c->message->json, "op");
     const char *id;
     struct session *s;
     int64_t ctr;
     enum err e;
 
-    if (cJSON_IsString(op) && strcmp(op->valuestring, "hello") == 0)
-        return check_hello(c, bytes, n);
+    if (c->name == CALL_HELLO) {
+        e = call_read_args(c);
+        return e ? e : check_mac(c, bytes, n, c->args.hello.nonce);
+    }
     e = json_get_text(c->message->json, "session", &id, &c->why);
     if (!e)
         e = json_get_i64(c->message->json, "ctr", 1, JSON_EXACT_MAX, &ctr, &c->why);

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/entropy.h"
 #include "core/json.h"
+#include "tracker/calls.h"
 #include "tracker/protocol.h"
 #include "tracker/store.h"
 #include "tracker/table.h"
@@ -19,17 +20,13 @@
 #define MAX_SESSIONS 8192
 #define MAX_AGENTS 4096
 #define MAX_OPEN_TRIALS 4096 /* of one job: a tuner that runs ahead of its devices is told `busy` */
-#define MAX_LEASE 64         /* trials in one lease */
-#define MAX_RECORD_BYTES 65536
-#define MAX_BODY_BYTES ((size_t)1 << 20)
 #define MAX_WAIT_MS 25000
 #define ANSWERED_MAX 4096
 #define ANSWERED_BYTES ((size_t)16 << 20)
 #define ANSWERED_MS 600000
 
 #define MAX_WANTS 4 /* architectures and fingerprints that the devices of one key may have at once */
-#define MAX_ARCHES 16
-#define ARCH_BYTES 17
+#define ARCH_BYTES (CALL_ARCH_BYTES + 1)
 
 struct agent;
 struct lane;
@@ -118,7 +115,7 @@ struct agent {
     bool builds_itself;
     /* A builder has no key and no device. */
     bool is_builder;
-    struct arch *arches[MAX_ARCHES];
+    struct arch *arches[CALL_MAX_ARCHES];
     int n_arches;
     char compiler[33];
 };
@@ -175,13 +172,16 @@ enum { WAKE_TRIALS = 1, WAKE_RECORDS = 2, WAKE_JOBS = 4, WAKE_BUILDS = 8 };
 struct call {
     struct tracker *t;
     const char *id;
-    const cJSON *args;
+    enum call_name name;
+    union call_args args;          /* lends from the message */
     const struct message *message; /* its blobs */
     bool last;                     /* a long poll at its end: answer with what there is */
     bool again;                    /* it was parked */
     bool park;                     /* out: nothing yet, try again when woken */
     bool hello;                    /* out: the client must say hello again */
-    cJSON *result;                 /* an object to add to */
+    union call_result result;      /* out: all 0 at first; its trees are the call's, its texts live as long as it */
+    bool ok;                       /* out: false on lack of memory */
+    cJSON *kept;                   /* texts of the result, see call_keep */
     struct blobs out;              /* attached to the reply */
     const char *nonce;             /* out: of the MAC of the reply; NULL = unsigned */
     char nonce_bytes[2 * REQUEST_ID_HEX + 1];
@@ -191,14 +191,22 @@ struct call {
 typedef enum err op_fn(struct call *c);
 
 struct op {
-    const char *name;
     op_fn *run;
     bool writes;   /* repeats are answered from the table of answered requests */
     unsigned wake; /* a long poll woken by these bits; 0 = never parked */
 };
 
-extern const struct op op_table[]; /* ended by name == NULL */
-const struct op *op_find(const char *name);
+extern const struct op op_table[N_CALLS];
+
+/* ---- execute.c ---- */
+
+/* Reads the arguments, again for a parked request. ERR_INPUT, ERR_LIMIT. */
+enum err call_read_args(struct call *c);
+/* Copies of texts that live as long as the call; of an id: "j12". */
+const char *call_keep(struct call *c, const char *text);
+const char *call_keep_id(struct call *c, char kind, int64_t id);
+/* Words for a person, when trials of the job (NULL = of any) cannot go on; else *out stays. */
+enum err call_keep_waits(struct call *c, const struct job *j, const char **out);
 
 /* ---- tracker.c ---- */
 
@@ -234,12 +242,12 @@ op_fn op_job_submit, op_job_lease, op_job_renew, op_job_done, op_job_release, op
     op_record_wait, op_requeue;
 void job_free(struct job *j);
 void job_load(const struct job_row *row, void *tracker);
-/* The job named by the member "job" of the arguments. ERR_INPUT, ERR_NOT_FOUND. */
-enum err job_of(struct call *c, struct job **out);
+/* The job of that name; with the token of its lease. ERR_NOT_FOUND; ERR_STALE: another tuner has it. */
+enum err job_of(struct call *c, const char *name, struct job **out);
+enum err leased_job_of(struct call *c, const char *name, int64_t token, struct job **out);
 /* Appends a record to its job and counts it; the caller changes the trial. */
 enum err job_record(struct tracker *t, struct job *j, struct record_row *row);
 void jobs_tick(struct tracker *t);
-cJSON *job_json(const struct job *j);
 
 /* ---- trials.c ---- */
 op_fn op_trial_add, op_trial_lease, op_trial_renew, op_trial_result, op_trial_release;
@@ -252,7 +260,6 @@ enum err trial_make_lost(struct tracker *t, struct trial *tr, const char *why);
 void trials_forget(struct tracker *t, const struct job *j);
 enum err trials_tick(struct tracker *t);
 void trials_fini(struct tracker *t);
-enum err id_parse(const char *text, char kind, int64_t *out);
 
 /* ---- lanes.c ---- */
 /* Puts an open trial into its lane (at the front when it comes back), making what is missing. ERR_NOMEM. */
@@ -277,8 +284,9 @@ void list_remove(struct trial_list *l, struct trial *tr);
 
 /* ---- agents.c ---- */
 op_fn op_agent_register, op_builder_register, op_agent_beat, op_agent_bye, op_devices;
-/* The living agent named by the member "agent". ERR_INPUT, ERR_NOT_FOUND: it has to register. */
-enum err agent_of(struct call *c, struct agent **out);
+/* The living agent of that name. ERR_NOT_FOUND: it has to register; ERR_EXISTS: the nonce (NULL = any) is of another
+ * process. */
+enum err agent_of(struct call *c, const char *id, const char *nonce, struct agent **out);
 void agent_free(struct agent *a);
 const char *agent_state(const struct tracker *t, const struct agent *a);
 void agents_tick(struct tracker *t);
@@ -303,8 +311,9 @@ enum err build_of(struct tracker *t, const char *program, struct arch *arch, str
 bool build_answers(const struct build *b, const struct trial *tr);
 /* May agent `a` run the trial now: is built what has to be, or is nobody there to build it but `a` itself? */
 enum err build_ready(struct tracker *t, const struct agent *a, const struct trial *tr, bool *out);
-/* Adds "built": {"program", "anchor"} with the answers there are to a trial's grant; *n_bytes grows by their size. */
-enum err build_add(struct tracker *t, const struct agent *a, const struct trial *tr, cJSON *grant, size_t *n_bytes);
+/* The answers there are for a trial, *out NULL when none; *n_bytes grows by their size. Gives. */
+enum err build_answers_of(struct tracker *t, const struct agent *a, const struct trial *tr, cJSON **out,
+                          size_t *n_bytes);
 /* Stores what is known of it; the texts as in struct build_row, "" without an answer. */
 enum err build_save(struct tracker *t, const struct build *b, const char *status, const char *blobs, const char *body);
 /* Ends the lease; an attempt that counts may be the last one: the trials that nobody else can serve are lost then. */

@@ -3,7 +3,6 @@
 #include "tracker/state.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +10,6 @@
 #define LEASE_BYTES ((size_t)1 << 20) /* of bodies in one lease */
 
 static const char *const state_names[] = {"open", "leased", "done", "lost", "cancelled"};
-static const char *const status_names[] = {"ok",      "compile", "limits", "runtime", "wrong",
-                                           "timeout", "crash",   "lost",   NULL};
 
 /* A trial's row with texts of its own. */
 struct known {
@@ -145,7 +142,7 @@ enum err trial_make_lost(struct tracker *t, struct trial *tr, const char *why)
     struct buf line;
     enum err e;
 
-    buf_init(&line, MAX_RECORD_BYTES);
+    buf_init(&line, CALL_RECORD_BYTES);
     e = t->o.ops->trial_get(t->o.store, tr->id, 0, 0, know, &k);
     if (!e)
         e = lost_line(&k.row, k.key, why, tracker_wall_ms(t), &line);
@@ -215,67 +212,34 @@ enum err trials_tick(struct tracker *t)
 
 /* ---- trial_add ---- */
 
-static enum err check_hash(struct call *c, const char *name, const char *text, bool may_be_empty)
-{
-    if ((may_be_empty && !text[0]) || sha256_is_hex(text))
-        return ERR_OK;
-    return why_set(&c->why, ERR_INPUT, "'%s' must be a SHA-256 in hex%s", name, may_be_empty ? " or empty" : "");
-}
-
-static enum err check_row(struct call *c, const struct trial_row *r)
-{
-    enum err e = check_hash(c, "program", r->program, false);
-
-    if (!e)
-        e = check_hash(c, "anchor", r->anchor, true);
-    if (!e)
-        e = check_hash(c, "fingerprint", r->fingerprint, true);
-    if (!e && !name_is_sane(r->key))
-        e = why_set(&c->why, ERR_INPUT, "'key' must be 1 to 64 of letters, digits and . _ : @ + -");
-    if (!e && (strlen(r->purpose) > 15 || strlen(r->protocol) > 31))
-        e = why_set(&c->why, ERR_INPUT, "'purpose' has over 15 bytes or 'protocol' over 31");
-    return e;
-}
-
 static enum err read_trial(struct call *c, const cJSON *item, const struct job *j, struct trial_row *r,
                            struct buf *body)
 {
-    const cJSON *object;
-    enum err e = json_get_i64(item, "n", 0, JSON_EXACT_MAX, &r->n, &c->why);
+    struct trial_offer offer;
+    enum err e = trial_offer_read(item, &offer, &c->why);
 
-    if (!e)
-        e = json_text_or(item, "key", j->key, &r->key, &c->why);
-    if (!e)
-        e = json_text_or(item, "fingerprint", "", &r->fingerprint, &c->why);
-    if (!e)
-        e = json_get_text(item, "program", &r->program, &c->why);
-    if (!e)
-        e = json_text_or(item, "anchor", "", &r->anchor, &c->why);
-    if (!e)
-        e = json_text_or(item, "purpose", "search", &r->purpose, &c->why);
-    if (!e)
-        e = json_text_or(item, "protocol", "", &r->protocol, &c->why);
-    if (!e)
-        e = json_get_object(item, "body", &object, &c->why);
-    if (!e && json_print(object, body) != ERR_OK)
+    if (!e && !offer.key && !j->key[0])
+        e = why_set(&c->why, ERR_INPUT, "trial_offer: member key: job j%lld has none", (long long)j->id);
+    if (!e && json_print(offer.body, body) != ERR_OK)
         e = why_set(&c->why, ERR_LIMIT, "'body' of a trial over %d bytes", MAX_TRIAL_BODY);
     if (e)
         return e;
-    r->job = j->id;
-    r->body = body->data;
-    return check_row(c, r);
+    *r = (struct trial_row){.job = j->id,
+                            .n = offer.n,
+                            .key = offer.key ? offer.key : j->key,
+                            .fingerprint = offer.fingerprint,
+                            .program = offer.program,
+                            .anchor = offer.anchor,
+                            .purpose = offer.purpose,
+                            .protocol = offer.protocol,
+                            .body = body->data,
+                            .state = TRIAL_OPEN};
+    return ERR_OK;
 }
 
-/* The line of a stored record, as a JSON string. */
-static bool take_line(const struct record_row *row, void *arg)
-{
-    *(cJSON **)arg = cJSON_CreateString(row->line);
-    return false;
-}
-
-/* The record that answers a trial: its line, and the numbers beside it. */
+/* The record that answers a trial: its line (owned), and the numbers beside it. */
 struct same {
-    cJSON *line;
+    char *line;
     int64_t trial;
     double time_ns, flops;
 };
@@ -284,33 +248,27 @@ static bool take_same(const struct record_row *row, void *arg)
 {
     struct same *s = arg;
 
-    *s = (struct same){cJSON_CreateString(row->line), row->trial, row->time_ns, row->flops};
+    *s = (struct same){strdup(row->line), row->trial, row->time_ns, row->flops};
     return false;
 }
 
-static enum err find_line(struct call *c, int64_t trial, cJSON **line)
+static enum err find_line(struct call *c, int64_t trial, struct same *same)
 {
-    return c->t->o.ops->each_record(c->t->o.store, 0, 0, trial, 1, take_line, line);
+    return c->t->o.ops->each_record(c->t->o.store, 0, 0, trial, 1, take_same, same);
 }
 
-static enum err answer_add(struct call *c, cJSON *list, const struct trial_row *row, cJSON *takes_line)
+static enum err answer_add(struct call *c, const struct trial_row *row, struct same *same)
 {
-    cJSON *one = cJSON_CreateObject(), *line = takes_line;
-    char id[24];
-    bool ok = one != NULL;
+    struct trial_added added = {.n = row->n, .trial = call_keep_id(c, 't', row->id), .state = state_names[row->state]};
     enum err e = ERR_OK;
 
-    if (!line && (row->state == TRIAL_DONE || row->state == TRIAL_LOST))
-        e = find_line(c, row->id, &line);
-    if (!e && !line && row->answered_by) /* answered by a tracker that kept no record of it */
-        e = find_line(c, row->answered_by, &line);
-    snprintf(id, sizeof id, "t%lld", (long long)row->id);
-    json_add_i64(one, "n", row->n, &ok);
-    json_add_text(one, "trial", id, &ok);
-    json_add_text(one, "state", state_names[row->state], &ok);
-    json_add_item(one, "record", line ? line : cJSON_CreateNull(), &ok);
-    cJSON_AddItemToArray(list, one);
-    return e ? e : ok ? ERR_OK : ERR_NOMEM;
+    if (!same->line && (row->state == TRIAL_DONE || row->state == TRIAL_LOST))
+        e = find_line(c, row->id, same);
+    if (!e && !same->line && row->answered_by) /* answered by a tracker that kept no record of it */
+        e = find_line(c, row->answered_by, same);
+    added.record = same->line;
+    call_list_add(&c->result.trial_add.trials, trial_added_write(&added), &c->ok);
+    return e;
 }
 
 static enum err answer_from_store(struct call *c, struct trial_row *row, struct same *same)
@@ -346,7 +304,7 @@ static enum err keep_answer(struct call *c, struct job *j, const struct trial_ro
 
     if (!same->line)
         return ERR_NOMEM;
-    record.line = same->line->valuestring;
+    record.line = same->line;
     j->n_done++;
     return job_record(c->t, j, &record);
 }
@@ -370,9 +328,9 @@ static enum err add_new(struct call *c, struct job *j, struct trial_row *row, st
     return ERR_OK;
 }
 
-static enum err add_one(struct call *c, struct job *j, const cJSON *item, cJSON *list)
+static enum err add_one(struct call *c, struct job *j, const cJSON *item)
 {
-    struct trial_row row = {.state = TRIAL_OPEN};
+    struct trial_row row;
     struct same same = {0};
     struct known k = {0};
     struct buf body;
@@ -387,35 +345,27 @@ static enum err add_one(struct call *c, struct job *j, const cJSON *item, cJSON 
         else if (e == ERR_NOT_FOUND)
             e = add_new(c, j, &row, &same);
     }
-    if (e)
-        cJSON_Delete(same.line);
-    else
-        e = answer_add(c, list, &row, same.line);
+    if (!e)
+        e = answer_add(c, &row, &same);
+    free(same.line);
     buf_fini(&body);
     return e;
 }
 
 enum err op_trial_add(struct call *c)
 {
-    cJSON *list = cJSON_AddArrayToObject(c->result, "trials");
-    const cJSON *trials, *item;
-    int64_t token;
+    const struct trial_add_args *in = &c->args.trial_add;
+    const cJSON *item;
     struct job *j;
-    enum err e = job_of(c, &j);
+    enum err e = leased_job_of(c, in->job, in->token, &j);
 
-    if (!e)
-        e = json_get_i64(c->args, "token", 0, JSON_EXACT_MAX, &token, &c->why);
-    if (!e)
-        e = json_get_array(c->args, "trials", &trials, &c->why);
-    if (e || !list)
-        return e ? e : ERR_NOMEM;
-    if (token != j->token)
-        return why_set(&c->why, ERR_STALE, "another tuner has job j%lld now", (long long)j->id);
-    if (j->state != JOB_OPEN)
-        return why_set(&c->why, ERR_CANCELLED, "job j%lld has ended", (long long)j->id);
-    cJSON_ArrayForEach(item, trials)
+    if (!e && j->state != JOB_OPEN)
+        e = why_set(&c->why, ERR_CANCELLED, "job j%lld has ended", (long long)j->id);
+    if (e)
+        return e;
+    cJSON_ArrayForEach(item, in->trials)
     {
-        e = add_one(c, j, item, list);
+        e = add_one(c, j, item);
         if (e)
             return e;
     }
@@ -425,36 +375,32 @@ enum err op_trial_add(struct call *c)
 /* ---- trial_lease ---- */
 
 struct grant {
-    cJSON *list, *last;
+    struct call *call;
+    cJSON *built; /* or NULL */
     size_t n_bytes;
-    bool ok;
 };
 
 static void add_grant(const struct trial_row *row, void *arg)
 {
     struct grant *g = arg;
-    cJSON *one = cJSON_CreateObject(), *body = NULL;
-    char id[24];
+    struct call *c = g->call;
+    cJSON *body = NULL;
+    struct trial_grant one = {.trial = call_keep_id(c, 't', row->id),
+                              .token = row->token,
+                              .job = call_keep_id(c, 'j', row->job),
+                              .n = row->n,
+                              .program = row->program,
+                              .anchor = row->anchor,
+                              .purpose = row->purpose,
+                              .protocol = row->protocol,
+                              .attempt = row->attempts + 1,
+                              .built = g->built};
 
-    g->ok = g->ok && one;
-    if (!one)
-        return;
     if (json_parse(row->body, strlen(row->body), &body, NULL) != ERR_OK)
         body = cJSON_CreateObject();
-    snprintf(id, sizeof id, "t%lld", (long long)row->id);
-    json_add_text(one, "trial", id, &g->ok);
-    json_add_i64(one, "token", row->token, &g->ok);
-    snprintf(id, sizeof id, "j%lld", (long long)row->job);
-    json_add_text(one, "job", id, &g->ok);
-    json_add_i64(one, "n", row->n, &g->ok);
-    json_add_text(one, "program", row->program, &g->ok);
-    json_add_text(one, "anchor", row->anchor, &g->ok);
-    json_add_text(one, "purpose", row->purpose, &g->ok);
-    json_add_text(one, "protocol", row->protocol, &g->ok);
-    json_add_i64(one, "attempt", row->attempts + 1, &g->ok);
-    json_add_item(one, "body", body, &g->ok);
-    cJSON_AddItemToArray(g->list, one);
-    g->last = one;
+    one.body = body;
+    g->built = NULL;
+    call_list_add(&c->result.trial_lease.trials, trial_grant_write(&one), &c->ok);
     g->n_bytes += strlen(row->body);
 }
 
@@ -474,69 +420,36 @@ static enum err grant(struct call *c, struct agent *a, struct trial *tr, struct 
     a->n_leased++;
     t->stats.grants++;
     e = save(t, tr, TRIAL_LEASED, 0);
-    if (!e)
-        e = t->o.ops->trial_get(t->o.store, tr->id, 0, 0, add_grant, g);
-    return e || !a->arch || !g->ok ? e : build_add(t, a, tr, g->last, &g->n_bytes);
-}
-
-static enum err read_lease(struct call *c, struct agent **a, const char **key, const char **fingerprint, int64_t *max)
-{
-    const char *nonce = NULL;
-    enum err e = agent_of(c, a);
-
-    if (!e)
-        e = json_text_or(c->args, "session_nonce", (*a)->nonce, &nonce, &c->why);
-    if (!e)
-        e = json_text_or(c->args, "key", (*a)->key, key, &c->why);
-    if (!e)
-        e = json_text_or(c->args, "fingerprint", (*a)->fingerprint, fingerprint, &c->why);
-    if (!e)
-        e = json_i64_or(c->args, "max", 1, 1, MAX_LEASE, max, &c->why);
-    if (!e && strcmp(nonce, (*a)->nonce) != 0)
-        e = why_set(&c->why, ERR_EXISTS, "another process registered as agent %s", (*a)->id);
-    return e;
+    if (!e && a->arch)
+        e = build_answers_of(t, a, tr, &g->built, &g->n_bytes);
+    return e ? e : t->o.ops->trial_get(t->o.store, tr->id, 0, 0, add_grant, g);
 }
 
 enum err op_trial_lease(struct call *c)
 {
-    struct grant g = {.ok = true};
-    const char *key, *fingerprint;
+    const struct trial_lease_args *in = &c->args.trial_lease;
+    struct grant g = {.call = c};
     struct lane *lane = NULL;
+    int64_t n = 0;
     struct trial *tr;
     struct agent *a;
-    int64_t max;
-    enum err e = read_lease(c, &a, &key, &fingerprint, &max);
+    enum err e = agent_of(c, in->agent, in->session_nonce, &a);
 
     if (e)
         return e;
-    g.list = cJSON_AddArrayToObject(c->result, "trials");
-    if (!g.list)
-        return ERR_NOMEM;
-    while (!e && !a->drain && max-- > 0 && g.n_bytes < LEASE_BYTES &&
-           (tr = lane_take(c->t, a, key, fingerprint, lane, &e))) {
+    while (!e && !a->drain && n++ < in->max && g.n_bytes < LEASE_BYTES &&
+           (tr = lane_take(c->t, a, in->key ? in->key : a->key, in->fingerprint ? in->fingerprint : a->fingerprint,
+                           lane, &e))) {
         lane = tr->lane;
         e = grant(c, a, tr, &g);
     }
-    if (!lane && !c->last && !a->drain)
-        c->park = true;
-    json_add_i64(c->result, "deadline_ms", c->t->o.lease_ms, &g.ok);
-    json_add_bool(c->result, "drain", a->drain, &g.ok);
-    return e ? e : g.ok ? ERR_OK : ERR_NOMEM;
+    c->park = !lane && !c->last && !a->drain;
+    c->result.trial_lease.deadline_ms = c->t->o.lease_ms;
+    c->result.trial_lease.drain = a->drain;
+    return e;
 }
 
 /* ---- renewals, results, returns ---- */
-
-static enum err read_token(struct call *c, const cJSON *item, int64_t *id, int64_t *token)
-{
-    const char *text;
-    enum err e = json_get_text(item, "trial", &text, &c->why);
-
-    if (!e)
-        e = json_get_i64(item, "token", 0, JSON_EXACT_MAX, token, &c->why);
-    if (!e && id_parse(text, 't', id) != ERR_OK)
-        e = why_set(&c->why, ERR_INPUT, "'%.40s' is no trial: expected e.g. t345", text);
-    return e;
-}
 
 /* The lease with this token, or NULL. */
 static struct trial *lease_of(struct tracker *t, int64_t id, int64_t token)
@@ -546,16 +459,19 @@ static struct trial *lease_of(struct tracker *t, int64_t id, int64_t token)
     return tr && tr->leased && tr->token == token ? tr : NULL;
 }
 
-static enum err renew_one(struct call *c, struct agent *a, const cJSON *item, cJSON *lost, cJSON *cancelled)
+static enum err renew_one(struct call *c, struct agent *a, const cJSON *item)
 {
+    struct trial_renew_result *out = &c->result.trial_renew;
+    struct trial_ref ref;
     struct known k = {0};
-    int64_t id, token;
+    int64_t id = 0;
     struct trial *tr;
-    enum err e = read_token(c, item, &id, &token);
+    enum err e = trial_ref_read(item, &ref, &c->why);
 
     if (e)
         return e;
-    tr = lease_of(c->t, id, token);
+    call_id_parse(ref.trial, 't', &id);
+    tr = lease_of(c->t, id, ref.token);
     assert(!tr || tr->deadline_ns <= tracker_now_ns(c->t) + c->t->o.lease_ms * 1000000);
     if (tr && !tr->agent) { /* granted before a restart */
         tr->agent = a;
@@ -568,69 +484,28 @@ static enum err renew_one(struct call *c, struct agent *a, const cJSON *item, cJ
     e = c->t->o.ops->trial_get(c->t->o.store, id, 0, 0, know, &k);
     if (e && e != ERR_NOT_FOUND)
         return e;
-    cJSON_AddItemToArray(!e && k.row.state == TRIAL_CANCELLED ? cancelled : lost,
-                         cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(item, "trial"), 0));
+    call_list_add_text(!e && k.row.state == TRIAL_CANCELLED ? &out->cancelled : &out->lost, ref.trial, &c->ok);
     return ERR_OK;
 }
 
 enum err op_trial_renew(struct call *c)
 {
-    cJSON *lost = cJSON_AddArrayToObject(c->result, "lost"),
-          *cancelled = cJSON_AddArrayToObject(c->result, "cancelled");
-    const cJSON *trials, *item;
+    const struct trial_renew_args *in = &c->args.trial_renew;
+    const cJSON *item;
     struct agent *a;
-    bool ok = lost && cancelled;
-    enum err e = agent_of(c, &a);
+    enum err e = agent_of(c, in->agent, NULL, &a);
 
-    if (!e)
-        e = json_get_array(c->args, "trials", &trials, &c->why);
-    if (e || !ok)
-        return e ? e : ERR_NOMEM;
-    cJSON_ArrayForEach(item, trials)
+    if (e)
+        return e;
+    cJSON_ArrayForEach(item, in->trials)
     {
-        e = renew_one(c, a, item, lost, cancelled);
+        e = renew_one(c, a, item);
         if (e)
             return e;
     }
-    json_add_i64(c->result, "deadline_ms", c->t->o.lease_ms, &ok);
-    json_add_bool(c->result, "drain", a->drain, &ok);
-    return ok ? ERR_OK : ERR_NOMEM;
-}
-
-static enum err read_envelope(struct call *c, struct record_row *r)
-{
-    const cJSON *env;
-    int i = 0;
-    enum err e = json_get_object(c->args, "envelope", &env, &c->why);
-
-    if (!e)
-        e = json_get_text(c->args, "record", &r->line, &c->why);
-    if (!e)
-        e = json_text_or(env, "key", "", &r->key, &c->why);
-    if (!e)
-        e = json_text_or(env, "fingerprint", "", &r->fingerprint, &c->why);
-    if (!e)
-        e = json_text_or(env, "program", "", &r->program, &c->why);
-    if (!e)
-        e = json_get_text(env, "status", &r->status, &c->why);
-    if (!e)
-        e = json_real_or(env, "time_ns", 0, &r->time_ns, &c->why);
-    if (!e)
-        e = json_real_or(env, "flops", 0, &r->flops, &c->why);
-    if (!e)
-        e = json_real_or(env, "device_ms", 0, &r->device_ms, &c->why);
-    if (e)
-        return e;
-    while (status_names[i] && strcmp(status_names[i], r->status) != 0)
-        i++;
-    if (!status_names[i])
-        return why_set(&c->why, ERR_INPUT,
-                       "'status' is '%.40s': expected ok, compile, limits, runtime, wrong, timeout, crash or lost",
-                       r->status);
-    if (strlen(r->line) > MAX_RECORD_BYTES)
-        return why_set(&c->why, ERR_LIMIT, "'record' has %zu bytes: at most %d", strlen(r->line), MAX_RECORD_BYTES);
-    return strlen(r->key) > 64 ? why_set(&c->why, ERR_LIMIT, "'key' has over 64 bytes")
-                               : check_hash(c, "fingerprint", r->fingerprint, true);
+    c->result.trial_renew.deadline_ms = c->t->o.lease_ms;
+    c->result.trial_renew.drain = a->drain;
+    return ERR_OK;
 }
 
 static void count_result(struct tracker *t, const struct trial *tr, const char *status)
@@ -676,54 +551,57 @@ static enum err accept(struct call *c, const struct known *k, struct record_row 
 
 enum err op_trial_result(struct call *c)
 {
-    struct record_row record = {0};
+    const struct trial_result_args *in = &c->args.trial_result;
+    struct envelope env;
+    struct record_row record;
     struct known k = {0};
-    int64_t id, token;
-    bool ok = true, accepted;
-    enum err e = read_token(c, c->args, &id, &token);
+    int64_t id = 0;
+    enum err e = envelope_read(in->envelope, &env, &c->why);
 
-    if (!e)
-        e = read_envelope(c, &record);
     if (e)
         return e;
+    call_id_parse(in->trial, 't', &id);
     e = c->t->o.ops->trial_get(c->t->o.store, id, 0, 0, know, &k);
     if (e)
-        return e == ERR_NOT_FOUND ? why_set(&c->why, e, "there is no trial t%lld", (long long)id) : e;
-    if (record.program[0] && strcmp(record.program, k.program) != 0)
-        return why_set(&c->why, ERR_INPUT, "trial t%lld is of another program", (long long)id);
-    accepted = k.row.state == TRIAL_OPEN || k.row.state == TRIAL_LEASED || k.row.state == TRIAL_CANCELLED;
-    if (accepted)
-        e = accept(c, &k, &record);
-    else
+        return e == ERR_NOT_FOUND ? why_set(&c->why, e, "there is no trial %s", in->trial) : e;
+    if (env.program[0] && strcmp(env.program, k.program) != 0)
+        return why_set(&c->why, ERR_INPUT, "trial %s is of another program", in->trial);
+    if (k.row.state != TRIAL_OPEN && k.row.state != TRIAL_LEASED && k.row.state != TRIAL_CANCELLED) {
         c->t->stats.duplicates++;
-    json_add_bool(c->result, "accepted", accepted, &ok);
-    return e ? e : ok ? ERR_OK : ERR_NOMEM;
+        return ERR_OK;
+    }
+    record = (struct record_row){.line = in->record,
+                                 .status = env.status,
+                                 .key = env.key,
+                                 .fingerprint = env.fingerprint,
+                                 .time_ns = env.time_ns,
+                                 .flops = env.flops,
+                                 .device_ms = env.device_ms};
+    c->result.trial_result.accepted = true;
+    return accept(c, &k, &record);
 }
 
 enum err op_trial_release(struct call *c)
 {
-    const cJSON *trials, *item;
-    int64_t id, token, n = 0;
-    bool counted, ok = true;
-    enum err e = json_get_array(c->args, "trials", &trials, &c->why);
+    const struct trial_release_args *in = &c->args.trial_release;
+    const cJSON *item;
 
-    if (!e)
-        e = json_bool_or(c->args, "counted", true, &counted, &c->why);
-    if (e)
-        return e;
-    cJSON_ArrayForEach(item, trials)
+    cJSON_ArrayForEach(item, in->trials)
     {
+        struct trial_ref ref;
         struct trial *tr;
+        int64_t id = 0;
+        enum err e = trial_ref_read(item, &ref, &c->why);
 
-        e = read_token(c, item, &id, &token);
-        tr = e ? NULL : lease_of(c->t, id, token);
-        if (tr) {
-            e = send_back(c->t, tr, counted);
-            n++;
-        }
         if (e)
             return e;
+        call_id_parse(ref.trial, 't', &id);
+        tr = lease_of(c->t, id, ref.token);
+        if (tr)
+            e = send_back(c->t, tr, in->counted);
+        if (e)
+            return e;
+        c->result.trial_release.released += tr != NULL;
     }
-    json_add_i64(c->result, "released", n, &ok);
-    return ok ? ERR_OK : ERR_NOMEM;
+    return ERR_OK;
 }

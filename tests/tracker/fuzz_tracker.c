@@ -412,7 +412,7 @@ static void check_grant(const struct fuzz *f, const cJSON *result)
         const struct trial *tr;
         int64_t id = 0;
 
-        if (!cJSON_IsString(name) || !cJSON_IsNumber(token) || id_parse(name->valuestring, 't', &id))
+        if (!cJSON_IsString(name) || !cJSON_IsNumber(token) || call_id_parse(name->valuestring, 't', &id))
             fuzz_die("a grant without trial and token");
         tr = table_get_i64(&f->t->trials, id);
         if (!tr || !tr->leased || !tr->agent || strcmp(tr->agent->id, f->asker) != 0 ||
@@ -428,7 +428,7 @@ static void make_message(struct fuzz *f, int64_t id, const char *op, const char 
     struct buf text;
     cJSON *json = NULL;
 
-    buf_init(&text, MAX_BODY_BYTES);
+    buf_init(&text, CALL_BODY_BYTES);
     buf_printf(&text, "{\"id\":\"%032llx\",\"session\":\"%s\",\"ctr\":%lld,\"op\":\"%s\",\"args\":{%s}}",
                (unsigned long long)id, f->session, (long long)++f->ctr, op, args);
     if (json_parse(text.data, text.len, &json, NULL) || message_encode(json, NULL, NULL, NULL, out))
@@ -510,7 +510,7 @@ static void ask(struct fuzz *f, const char *op, const char *args)
         f->n_accepted++;
         if (f->asker)
             check_grant(f, cJSON_GetObjectItemCaseSensitive(reply, "result"));
-        if (op_find(op)->writes && below(f, 4) == 0) {
+        if (op_table[call_find(op)].writes && below(f, 4) == 0) {
             buf_clear(&bytes);
             make_message(f, id, op, args, &bytes);
             again = execute(f, &bytes);
@@ -567,7 +567,7 @@ static void step(struct fuzz *f)
     } else {
         const unsigned i = what % N_CALLS;
 
-        buf_init(&args, MAX_BODY_BYTES);
+        buf_init(&args, CALL_BODY_BYTES);
         f->asker = NULL;
         calls[i].put(f, &args);
         if (below(f, 32) == 31)

@@ -293,26 +293,37 @@ static void a_bad_registration_is_refused_with_what_is_wrong(void **state)
     struct rig *r = *state;
 
 #define AGENT(text) "{'nonce':'n'," text "}"
-    rig_refused(r, ERR_INPUT, "'agent'", "agent_register", AGENT("'key':'k','fingerprint':'%s'"), hash_of(1));
-    rig_refused(r, ERR_INPUT, "'key'", "agent_register", AGENT("'agent':'a','fingerprint':'%s'"), hash_of(1));
-    rig_refused(r, ERR_INPUT, "'fingerprint'", "agent_register", AGENT("'agent':'a','key':'k'"));
-    rig_refused(r, ERR_INPUT, "'nonce'", "agent_register", "{'agent':'a','key':'k','fingerprint':'%s'}", hash_of(1));
-    rig_refused(r, ERR_INPUT, "'agent' and 'key' must be 1 to 64", "agent_register",
+    rig_refused(r, ERR_INPUT, "member agent: expected 1 to 64", "agent_register", AGENT("'key':'k','fingerprint':'%s'"),
+                hash_of(1));
+    rig_refused(r, ERR_INPUT, "member key: expected 1 to 64", "agent_register", AGENT("'agent':'a','fingerprint':'%s'"),
+                hash_of(1));
+    rig_refused(r, ERR_INPUT, "member fingerprint: expected a SHA-256 in hex; it is missing", "agent_register",
+                AGENT("'agent':'a','key':'k'"));
+    rig_refused(r, ERR_INPUT, "member nonce: expected a string; it is missing", "agent_register",
+                "{'agent':'a','key':'k','fingerprint':'%s'}", hash_of(1));
+    rig_refused(r, ERR_INPUT, "expected 1 to 64 of letters, digits and . _ : @ + -; found", "agent_register",
                 AGENT("'agent':'<a>','key':'k','fingerprint':'%s'"), hash_of(1));
-    rig_refused(r, ERR_INPUT, "'agent' and 'key' must be 1 to 64", "agent_register",
+    rig_refused(r, ERR_INPUT, "expected 1 to 64 of letters, digits and . _ : @ + -; found", "agent_register",
                 AGENT("'agent':'a','key':'','fingerprint':'%s'"), hash_of(1));
-    rig_refused(r, ERR_INPUT, "'fingerprint' must be a SHA-256 in hex", "agent_register",
+    rig_refused(r, ERR_INPUT, "member fingerprint: expected a SHA-256 in hex", "agent_register",
                 AGENT("'agent':'a','key':'k','fingerprint':''"));
-    rig_refused(r, ERR_INPUT, "'SM 61' is no architecture: expected 1 to 16 of a-z, 0-9 and _", "agent_register",
-                AGENT("'agent':'a','key':'k','fingerprint':'%s','arch':'SM 61'"), hash_of(1));
-    rig_refused(r, ERR_INPUT, "is no architecture", "agent_register",
+    rig_refused(r, ERR_INPUT,
+                "member arch: expected an architecture, 1 to 16 of a-z, 0-9 and _, e.g. sm_61; found 5 bytes, 'SM 61'",
+                "agent_register", AGENT("'agent':'a','key':'k','fingerprint':'%s','arch':'SM 61'"), hash_of(1));
+    rig_refused(r, ERR_INPUT, "expected an architecture", "agent_register",
                 AGENT("'agent':'a','key':'k','fingerprint':'%s','arch':'%s'"), hash_of(1), "abcdefghijklmnopq");
-    rig_refused(r, ERR_INPUT, "'arches' has 0 names: expected 1 to 16", "builder_register",
-                AGENT("'agent':'a','arches':[]"));
-    rig_refused(r, ERR_INPUT, "'arches' has 17 names", "builder_register",
-                AGENT("'agent':'a','arches':[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]"));
-    rig_refused(r, ERR_INPUT, "'' is no architecture", "builder_register", AGENT("'agent':'a','arches':[61]"));
-    rig_refused(r, ERR_INPUT, "'agent' must be 1 to 64", "builder_register", AGENT("'agent':'a b','arches':['x']"));
+    rig_refused(r, ERR_INPUT,
+                "member arches: expected a list of 1 to 16, each an architecture, 1 to 16 of a-z, 0-9 and _, e.g. "
+                "sm_61; found a list of 0",
+                "builder_register", AGENT("'agent':'a','arches':[]"));
+    rig_refused(
+        r, ERR_LIMIT,
+        "expected a list of 1 to 16, each an architecture, 1 to 16 of a-z, 0-9 and _, e.g. sm_61; found a list of 17",
+        "builder_register", AGENT("'agent':'a','arches':[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]"));
+    rig_refused(r, ERR_INPUT, "member arches: expected a list of 1 to 16, each an architecture", "builder_register",
+                AGENT("'agent':'a','arches':[61]"));
+    rig_refused(r, ERR_INPUT, "member agent: expected 1 to 64", "builder_register",
+                AGENT("'agent':'a b','arches':['x']"));
     assert_int_equal(r->t->agents.n, 0);
     rig_do(r, "agent_register", AGENT("'agent':'a','key':'k','fingerprint':'%s','arch':'abcdefghijklmnop'"),
            hash_of(1));

@@ -203,14 +203,18 @@ static void names_that_are_no_names_are_refused(void **state)
     buf_init(&names, 1 << 20);
     for (int i = 0; i < 1025; i++)
         buf_printf(&names, "%s'%s'", i ? "," : "", hash_of(i));
-    rig_refused(r, ERR_INPUT, "'sha256' must be 64 hex digits", "blob_get", "{'sha256':'../../etc/passwd'}");
+    rig_refused(r, ERR_INPUT, "call blob_get: member sha256: expected a SHA-256 in hex", "blob_get",
+                "{'sha256':'../../etc/passwd'}");
     rig_refused(r, ERR_INPUT, "sha256", "blob_get", "{}");
     rig_refused(r, ERR_INPUT, "bytes", "blob_get", "{'sha256':'%s','bytes':1048577}", hash_of(1));
     rig_refused(r, ERR_INPUT, "offset", "blob_get", "{'sha256':'%s','offset':-1}", hash_of(1));
     rig_refused(r, ERR_NOT_FOUND, "put it first", "blob_get", "{'sha256':'%s'}", hash_of(1));
-    rig_refused(r, ERR_INPUT, "'sha256' must be a list of 64 hex digits each", "blob_have", "{'sha256':['x']}");
-    rig_refused(r, ERR_INPUT, "'sha256' must be a list of 64 hex digits each", "blob_have", "{'sha256':[1]}");
-    rig_refused(r, ERR_LIMIT, "over 1024 names in one blob_have", "blob_have", "{'sha256':[%s]}", buf_text(&names));
+    rig_refused(r, ERR_INPUT, "member sha256: expected a list of 0 to 1024, each a SHA-256 in hex", "blob_have",
+                "{'sha256':['x']}");
+    rig_refused(r, ERR_INPUT, "member sha256: expected a list of 0 to 1024, each a SHA-256 in hex", "blob_have",
+                "{'sha256':[1]}");
+    rig_refused(r, ERR_LIMIT, "expected a list of 0 to 1024, each a SHA-256 in hex; found a list of 1025", "blob_have",
+                "{'sha256':[%s]}", buf_text(&names));
     buf_fini(&names);
 }
 

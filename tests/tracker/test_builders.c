@@ -405,12 +405,13 @@ static void what_is_wrong_is_refused(void **state)
 #define RESULT(status, blobs) "{'program':'%s','arch':'sm_1','status':'" status "','blobs':[" blobs "],'body':{}}"
     rig_refused(rig, ERR_NOT_FOUND, "put it before the answer that names it", "build_result", RESULT("ok", "'%s'"),
                 hash_of(110), hash_of(12345));
-    rig_refused(rig, ERR_INPUT, "64 hex digits each", "build_result", RESULT("ok", "7"), hash_of(110));
-    rig_refused(rig, ERR_LIMIT, "over 64 blobs in one answer", "build_result", RESULT("ok", "%s"), hash_of(110),
-                buf_text(&names));
-    rig_refused(rig, ERR_INPUT, "'status' is 'wrong': expected ok, compile,", "build_result", RESULT("wrong", ""),
+    rig_refused(rig, ERR_INPUT, "member blobs: expected a list of 0 to 64, each a SHA-256 in hex", "build_result",
+                RESULT("ok", "7"), hash_of(110));
+    rig_refused(rig, ERR_LIMIT, "expected a list of 0 to 64, each a SHA-256 in hex; found a list of 65", "build_result",
+                RESULT("ok", "%s"), hash_of(110), buf_text(&names));
+    rig_refused(rig, ERR_INPUT, "member status: expected one of ok compile", "build_result", RESULT("wrong", ""),
                 hash_of(110));
-    rig_refused(rig, ERR_INPUT, "'program' must be a SHA-256 in hex", "build_result", RESULT("ok", ""), "x");
+    rig_refused(rig, ERR_INPUT, "member program: expected a SHA-256 in hex", "build_result", RESULT("ok", ""), "x");
     rig_refused(rig, ERR_NOT_FOUND, "nobody asked for code for 'sm_none'", "build_result",
                 "{'program':'%s','arch':'sm_none','status':'ok','blobs':[],'body':{}}", hash_of(110));
     rig_refused(rig, ERR_LIMIT, "'body' of an answer over 65536 bytes", "build_result",

@@ -133,19 +133,23 @@ static void ids_of_jobs_and_trials_go_on_over_a_start(void **state)
 static void a_bad_job_is_refused_with_what_is_wrong(void **state)
 {
     struct rig *r = *state;
-    char *big = calloc(1, MAX_BODY_BYTES + 2);
+    char *big = calloc(1, CALL_BODY_BYTES + 2);
 
-    memset(big, 'x', MAX_BODY_BYTES + 1);
+    memset(big, 'x', CALL_BODY_BYTES + 1);
     rig_refused(r, ERR_INPUT, "body", "job_submit", "{}");
     rig_refused(r, ERR_INPUT, "title", "job_submit", "{'title':1,'body':'b'}");
-    rig_refused(r, ERR_LIMIT, "'title' has over 1024 bytes", "job_submit", "{'title':'%.1025s','body':'b'}", big);
-    rig_refused(r, ERR_LIMIT, "'user' over 128", "job_submit", "{'user':'%.129s','body':'b'}", big);
-    rig_refused(r, ERR_LIMIT, "'body' has 1048577 bytes: at most 1048576", "job_submit", "{'body':'%s'}", big);
-    rig_refused(r, ERR_INPUT, "'key' must be 1 to 64", "job_submit", "{'key':'<k>','body':'b'}");
+    rig_refused(r, ERR_LIMIT,
+                "call job_submit: member title: expected a string of at most 1024 bytes; found 1025 bytes",
+                "job_submit", "{'title':'%.1025s','body':'b'}", big);
+    rig_refused(r, ERR_LIMIT, "member user: expected a string of at most 128 bytes; found 129 bytes", "job_submit",
+                "{'user':'%.129s','body':'b'}", big);
+    rig_refused(r, ERR_LIMIT, "member body: expected a string of at most 1048576 bytes; found 1048577 bytes",
+                "job_submit", "{'body':'%s'}", big);
+    rig_refused(r, ERR_INPUT, "member key: expected at most 64 of letters", "job_submit", "{'key':'<k>','body':'b'}");
     rig_refused(r, ERR_INPUT, "priority", "job_submit", "{'priority':4,'body':'b'}");
     rig_refused(r, ERR_INPUT, "priority", "job_submit", "{'priority':-4,'body':'b'}");
     assert_int_equal(r->t->jobs.n, 0);
-    big[MAX_BODY_BYTES] = '\0';
+    big[CALL_BODY_BYTES] = '\0';
     rig_do(r, "job_submit", "{'title':'%.1024s','user':'%.128s','body':'%s','priority':-3}", big, big, big);
     free(big);
 }
@@ -157,12 +161,12 @@ static void names_of_jobs_and_trials_have_one_form(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(id_parse(bad[i], 'j', &id), ERR_INPUT);
-    assert_int_equal(id_parse("j1", 'j', &id), ERR_OK);
+        assert_int_equal(call_id_parse(bad[i], 'j', &id), ERR_INPUT);
+    assert_int_equal(call_id_parse("j1", 'j', &id), ERR_OK);
     assert_int_equal(id, 1);
-    assert_int_equal(id_parse("t907", 't', &id), ERR_OK);
+    assert_int_equal(call_id_parse("t907", 't', &id), ERR_OK);
     assert_int_equal(id, 907);
-    assert_int_equal(id_parse("j123456789012345", 'j', &id), ERR_OK);
+    assert_int_equal(call_id_parse("j123456789012345", 'j', &id), ERR_OK);
     assert_int_equal(id, INT64_C(123456789012345));
 }
 
@@ -323,7 +327,8 @@ static void a_job_ends_as_its_tuner_says(void **state)
         cJSON_Delete(status);
     }
     rig_submit(r, "cpu");
-    rig_refused(r, ERR_INPUT, "'state' is 'open': expected done, failed or cancelled", "job_done",
+    rig_refused(r, ERR_INPUT,
+                "call job_done: member state: expected one of done failed cancelled; found 4 bytes, 'open'", "job_done",
                 "{'job':'j4','token':1,'state':'open'}");
     expect_state(r, 4, "running");
     rig_do(r, "job_done", "{'job':'j4','token':1}");
@@ -408,7 +413,8 @@ static void jobs_are_listed_newest_first_by_state(void **state)
     }
     rig_refused(r, ERR_INPUT, "max", "job_list", "{'max':0}");
     rig_refused(r, ERR_INPUT, "max", "job_list", "{'max':1001}");
-    rig_refused(r, ERR_INPUT, "'x' is no job: expected e.g. j12", "job_status", "{'job':'x'}");
+    rig_refused(r, ERR_INPUT, "call job_status: member job: expected a job, e.g. j12; found 1 bytes, 'x'", "job_status",
+                "{'job':'x'}");
     rig_refused(r, ERR_NOT_FOUND, "there is no job j9", "job_status", "{'job':'j9'}");
     rig_refused(r, ERR_INPUT, "job", "job_status", "{}");
 }
@@ -546,7 +552,8 @@ static void a_backup_is_made_only_where_it_is_allowed(void **state)
 
     rig_refused(r, ERR_AUTH, "--allow-backup", "backup", "{'path':'%s/b.sqlite'}", r->dir);
     r->t->o.allow_backup = true;
-    rig_refused(r, ERR_INPUT, "'path' must begin with /", "backup", "{'path':'b.sqlite'}");
+    rig_refused(r, ERR_INPUT, "expected a path of the tracker's host that begins with /", "backup",
+                "{'path':'b.sqlite'}");
     result = rig_must(r, "backup", "{'path':'%s/b.sqlite'}", r->dir);
     assert_true(number_in(result, "bytes") >= 4096);
     cJSON_Delete(result);

@@ -484,7 +484,8 @@ static void one_lost_trial_can_be_requeued_by_its_name(void **state)
     cJSON_Delete(result);
     expect_counts(r, 1, 1, 0, 0, 1);
     assert_int_equal(row_of(r, 1).state, TRIAL_LOST);
-    rig_refused(r, ERR_INPUT, "'x' is no trial", "requeue", "{'trial':'x'}");
+    rig_refused(r, ERR_INPUT, "call requeue: member trial: expected a trial, e.g. t345; found 1 bytes, 'x'", "requeue",
+                "{'trial':'x'}");
     rig_refused(r, ERR_NOT_FOUND, "there is no job j77", "requeue", "{'job':'j77'}");
     result = rig_must(r, "requeue", "{'trial':'t99'}");
     assert_int_equal(number_in(result, "requeued"), 0);
@@ -615,28 +616,30 @@ static void records_have_numbers_without_gaps_also_over_a_start(void **state)
 static void a_bad_result_changes_nothing(void **state)
 {
     struct rig *r = *state;
-    char *big = calloc(1, MAX_RECORD_BYTES + 2);
+    char *big = calloc(1, CALL_RECORD_BYTES + 2);
 
     rig_add(r, rig_submit(r, "cpu"), 0, 1, 10);
     cJSON_Delete(rig_lease(r, "a", 1, 1));
-    memset(big, 'x', MAX_RECORD_BYTES + 1);
+    memset(big, 'x', CALL_RECORD_BYTES + 1);
 #define RESULT(id, envelope) "{'trial':'" id "','token':1,'envelope':{" envelope "},'record':'%s'}"
     rig_refused(r, ERR_NOT_FOUND, "there is no trial t9", "trial_result", RESULT("t9", "'status':'ok'"), "x");
-    rig_refused(r, ERR_INPUT, "'j1' is no trial", "trial_result", RESULT("j1", "'status':'ok'"), "x");
-    rig_refused(r, ERR_INPUT, "'status' is 'fine': expected ok,", "trial_result", RESULT("t1", "'status':'fine'"), "x");
+    rig_refused(r, ERR_INPUT, "call trial_result: member trial: expected a trial, e.g. t345; found 2 bytes, 'j1'",
+                "trial_result", RESULT("j1", "'status':'ok'"), "x");
+    rig_refused(r, ERR_INPUT, "envelope: member status: expected one of ok compile", "trial_result",
+                RESULT("t1", "'status':'fine'"), "x");
     rig_refused(r, ERR_INPUT, "status", "trial_result", RESULT("t1", ""), "x");
-    rig_refused(r, ERR_LIMIT, "'record' has 65537 bytes: at most 65536", "trial_result", RESULT("t1", "'status':'ok'"),
-                big);
+    rig_refused(r, ERR_LIMIT, "member record: expected a string of at most 65536 bytes; found 65537 bytes",
+                "trial_result", RESULT("t1", "'status':'ok'"), big);
     rig_refused(r, ERR_INPUT, "of another program", "trial_result",
                 "{'trial':'t1','token':1,'envelope':{'status':'ok','program':'%s'},'record':'x'}", hash_of(11));
-    rig_refused(r, ERR_INPUT, "'fingerprint' must be a SHA-256 in hex or empty", "trial_result",
+    rig_refused(r, ERR_INPUT, "member fingerprint: expected a SHA-256 in hex or nothing", "trial_result",
                 RESULT("t1", "'status':'ok','fingerprint':'f'"), "x");
-    rig_refused(r, ERR_LIMIT, "'key' has over 64 bytes", "trial_result", RESULT("t1", "'status':'ok','key':'%.65s'"),
-                big, "x");
+    rig_refused(r, ERR_LIMIT, "member key: expected a string of at most 64 bytes; found 65 bytes", "trial_result",
+                RESULT("t1", "'status':'ok','key':'%.65s'"), big, "x");
     rig_refused(r, ERR_INPUT, "time_ns", "trial_result", RESULT("t1", "'status':'ok','time_ns':'1'"), "x");
     rig_refused(r, ERR_INPUT, "token", "trial_result", "{'trial':'t1'}");
     expect_counts(r, 1, 0, 1, 0, 0);
-    big[MAX_RECORD_BYTES] = '\0';
+    big[CALL_RECORD_BYTES] = '\0';
     rig_do(r, "trial_result", RESULT("t1", "'status':'ok','key':'%.64s'"), big, big);
     free(big);
 }

@@ -123,9 +123,10 @@ static void a_hello_needs_a_common_version_and_a_nonce(void **state)
         {"{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[]}", "protocol", "this tracker speaks version 1"},
         {"{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[2,0,\"1\"]}", "protocol", "no common version"},
         {"{\"versions\":[1]}", "input", "nonce"},
-        {"{\"nonce\":\"00112233445566778899aabbccddeef\",\"versions\":[1]}", "input", "'nonce' must be 32 hex digits"},
-        {"{\"nonce\":\"00112233445566778899aabbccddeefff\",\"versions\":[1]}", "input", "must be 32 hex digits"},
-        {"{\"nonce\":\"00112233445566778899aabbccddeefG\",\"versions\":[1]}", "input", "must be 32 hex digits"},
+        {"{\"nonce\":\"00112233445566778899aabbccddeef\",\"versions\":[1]}", "input",
+         "call hello: member nonce: expected 32 hex digits; found 31 bytes"},
+        {"{\"nonce\":\"00112233445566778899aabbccddeefff\",\"versions\":[1]}", "input", "expected 32 hex digits"},
+        {"{\"nonce\":\"00112233445566778899aabbccddeefG\",\"versions\":[1]}", "input", "expected 32 hex digits"},
         {"{\"nonce\":\"" CLIENT_NONCE "\",\"versions\":[1],\"role\":7}", "input", "role"},
     };
     struct rig *r = *state;

@@ -143,25 +143,29 @@ static void a_bad_trial_is_refused_with_what_is_wrong(void **state)
     memset(big, 'x', 65536);
     rig_submit(r, "cpu");
 #define TRIALS(text) "{'job':'j1','token':1,'trials':[{" text "}]}"
-    rig_refused(r, ERR_INPUT, "'n'", "trial_add", TRIALS("'program':'%s','body':{}"), hash_of(1));
-    rig_refused(r, ERR_INPUT, "'n'", "trial_add", TRIALS("'n':-1,'program':'%s','body':{}"), hash_of(1));
-    rig_refused(r, ERR_INPUT, "'program' must be a SHA-256 in hex", "trial_add",
+    rig_refused(r, ERR_INPUT, "trial_offer: member n: expected an integer, at least 0; it is missing", "trial_add",
+                TRIALS("'program':'%s','body':{}"), hash_of(1));
+    rig_refused(r, ERR_INPUT, "member n: expected an integer, at least 0; found -1", "trial_add",
+                TRIALS("'n':-1,'program':'%s','body':{}"), hash_of(1));
+    rig_refused(r, ERR_INPUT, "member program: expected a SHA-256 in hex", "trial_add",
                 TRIALS("'n':0,'program':'','body':{}"));
-    rig_refused(r, ERR_INPUT, "'anchor' must be a SHA-256 in hex or empty", "trial_add",
+    rig_refused(r, ERR_INPUT, "member anchor: expected a SHA-256 in hex or nothing", "trial_add",
                 TRIALS("'n':0,'program':'%s','anchor':'x','body':{}"), hash_of(1));
-    rig_refused(r, ERR_INPUT, "'fingerprint' must be a SHA-256 in hex or empty", "trial_add",
+    rig_refused(r, ERR_INPUT, "member fingerprint: expected a SHA-256 in hex or nothing", "trial_add",
                 TRIALS("'n':0,'program':'%s','fingerprint':'x','body':{}"), hash_of(1));
-    rig_refused(r, ERR_INPUT, "'key' must be 1 to 64", "trial_add",
+    rig_refused(r, ERR_INPUT, "member key: expected 1 to 64", "trial_add",
                 TRIALS("'n':0,'key':'a b','program':'%s','body':{}"), hash_of(1));
-    rig_refused(r, ERR_INPUT, "'purpose' has over 15 bytes", "trial_add",
+    rig_refused(r, ERR_LIMIT, "member purpose: expected a string of at most 15 bytes", "trial_add",
                 TRIALS("'n':0,'purpose':'%.16s','program':'%s','body':{}"), big, hash_of(1));
-    rig_refused(r, ERR_INPUT, "'protocol' over 31", "trial_add",
+    rig_refused(r, ERR_LIMIT, "member protocol: expected a string of at most 31 bytes", "trial_add",
                 TRIALS("'n':0,'protocol':'%.32s','program':'%s','body':{}"), big, hash_of(1));
-    rig_refused(r, ERR_INPUT, "'body'", "trial_add", TRIALS("'n':0,'program':'%s'"), hash_of(1));
+    rig_refused(r, ERR_INPUT, "member body: expected an object; it is missing", "trial_add",
+                TRIALS("'n':0,'program':'%s'"), hash_of(1));
     rig_refused(r, ERR_LIMIT, "'body' of a trial over 65536 bytes", "trial_add",
                 TRIALS("'n':0,'program':'%s','body':{'x':'%s'}"), hash_of(1), big);
-    rig_refused(r, ERR_INPUT, "'trials'", "trial_add", "{'job':'j1','token':1}");
-    rig_refused(r, ERR_INPUT, "'token'", "trial_add", "{'job':'j1','trials':[]}");
+    rig_refused(r, ERR_INPUT, "member trials: expected a list; it is missing", "trial_add", "{'job':'j1','token':1}");
+    rig_refused(r, ERR_INPUT, "member token: expected an integer, at least 0; it is missing", "trial_add",
+                "{'job':'j1','trials':[]}");
     assert_int_equal(r->t->trials.n, 0);
     rig_do(r, "trial_add", TRIALS("'n':0,'purpose':'%.15s','protocol':'%.31s','program':'%s','body':{'x':'%.65528s'}"),
            big, big, hash_of(1), big);
@@ -248,11 +252,11 @@ static void who_waits_for_records_is_woken_by_the_next(void **state)
 static void a_reply_has_no_more_lines_than_fit(void **state)
 {
     struct rig *r = *state;
-    char *line = calloc(1, MAX_RECORD_BYTES + 1);
+    char *line = calloc(1, CALL_RECORD_BYTES + 1);
     cJSON *result;
 
     cJSON_Delete(lease_all(r, 20));
-    memset(line, 'x', MAX_RECORD_BYTES);
+    memset(line, 'x', CALL_RECORD_BYTES);
     for (int i = 1; i <= 20; i++)
         rig_do(r, "trial_result", "{'trial':'t%d','token':1,'envelope':{'status':'ok'},'record':'%s'}", i, line);
     result = records(r, 1, 0, 1024);

@@ -5,7 +5,7 @@
 #include "agent/farm.h"
 #include "agent/lock.h"
 #include "agent/look.h"
-#include "core/cli.h"
+#include "core/command.h"
 #include "core/clock.h"
 #include "core/proc.h"
 #include "tracker/protocol.h"
@@ -26,82 +26,71 @@
 #define EXIT_UNREACHABLE 3
 
 static const struct cli_option options[] = {
-    {.name = "tracker",
-     .kind = CLI_TEXT,
-     .argument = "URL",
-     .otherwise = "tcp://127.0.0.1:9477",
-     .environment = "TUNE_TRACKER",
-     .help = "the tracker to work for"},
-    {.name = "device", .kind = CLI_TEXT, .argument = "DEVICE", .otherwise = "opencl", .help = "one of those below"},
-    {.name = "key",
-     .kind = CLI_TEXT,
-     .argument = "SLUG",
-     .environment = "TUNE_KEY",
-     .help = "the farm's name for this kind of device (default: made from its name)"},
-    {.name = "key-file",
-     .kind = CLI_TEXT,
-     .argument = "FILE",
-     .environment = "TUNE_KEY_FILE",
-     .help = "shared secret of the farm, from `tune keygen`"},
-    {.name = "name", .kind = CLI_TEXT, .argument = "ID", .help = "of this agent (default: host, key and a number)"},
-    {.name = "threads",
-     .kind = CLI_INT,
-     .argument = "N",
-     .otherwise = "0",
-     .max = 1024,
-     .help = "worker threads of a CPU device; 0 = all CPUs but one"},
-    {.name = "batch",
-     .kind = CLI_INT,
-     .argument = "N",
-     .otherwise = "8",
-     .min = 1,
-     .max = TIMING_MAX_BATCH,
-     .help = "trials leased and timed together"},
-    {.name = "builders",
-     .kind = CLI_INT,
-     .argument = "N",
-     .otherwise = "0",
-     .max = RIG_MAX_BUILDERS,
-     .help = "build children; 0 = one for each CPU that does not time (other devices than CPUs: 1)"},
-    {.name = "build-for",
-     .kind = CLI_TEXT,
-     .argument = "LIST",
-     .help = "with --no-device: compile for devices elsewhere, e.g. sm_75,sm_90; sm_50 to sm_70 need CUDA 12's NVRTC"},
-    {.name = "no-device", .kind = CLI_FLAG, .help = "serve no device (see --build-for)"},
-    {.name = "no-build", .kind = CLI_FLAG, .help = "of a CUDA device: leave compiling to builders"},
-    {.name = "nvrtc",
-     .kind = CLI_TEXT,
-     .argument = "PATH",
-     .environment = "TUNE_NVRTC",
-     .help = "compiler for CUDA: libnvrtc or its folder (default: the newest that is found and fits)"},
-    {.name = "must-build",
-     .kind = CLI_FLAG,
-     .help = "of a CUDA device: leave, saying why, when its kernels cannot be compiled here"},
-    {.name = "no-overlap", .kind = CLI_FLAG, .help = "never build while timing"},
-    {.name = "mix", .kind = CLI_FLAG, .help = "register although the key holds another fingerprint"},
-    {.name = "max-temperature",
-     .kind = CLI_REAL,
-     .argument = "C",
-     .otherwise = "0",
-     .max = 150,
-     .help = "before timing wait until the device is this cool, at most 5 min; 0 = do not"},
-    {.name = "cooldown",
-     .kind = CLI_TEXT,
-     .argument = "S|auto",
-     .otherwise = "0",
-     .help = "seconds to pause before each batch is timed; auto = while the device throttles, at most 5 min"},
-    {.name = "child-wrapper",
-     .kind = CLI_TEXT,
-     .argument = "CMD",
-     .help = "start children through this command, words cut at spaces: an emulator, nice, taskset"},
-    {.name = "self-test",
-     .kind = CLI_FLAG,
-     .help = "describe the device, run its canary, print one line and leave: 0 when it works"},
-    {.name = "look", .kind = CLI_FLAG, .help = "say what this machine has for such a device and leave (tune doctor)"},
-    {.name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "tell of each trial (-v), of more (-vv)"},
-    {.name = "quiet", .letter = 'q', .kind = CLI_FLAG, .help = "only errors"},
-    {.name = "version", .kind = CLI_FLAG, .help = "print the version and leave"},
-    {.name = NULL},
+    CLI_OPTION("tracker", CLI_TEXT, .argument = "URL", .otherwise = "tcp://127.0.0.1:9477",
+               .environment = "TUNE_TRACKER", .help = "the tracker to work for"),
+    CLI_OPTION("device", CLI_TEXT, .argument = "DEVICE", .otherwise = "opencl", .help = "one of those below"),
+    CLI_OPTION("key", CLI_TEXT, .argument = "SLUG", .environment = "TUNE_KEY",
+               .help = "the farm's name for this kind of device (default: made from its name)"),
+    CLI_OPTION("key-file", CLI_TEXT, .argument = "FILE", .environment = "TUNE_KEY_FILE",
+               .help = "shared secret of the farm, from `tune keygen`"),
+    CLI_OPTION("name", CLI_TEXT, .argument = "ID", .help = "of this agent (default: host, key and a number)"),
+    CLI_OPTION("threads", CLI_INT, .argument = "N", .otherwise = "0", .max = 1024,
+               .help = "worker threads of a CPU device; 0 = all CPUs but one"),
+    CLI_OPTION("batch", CLI_INT, .argument = "N", .otherwise = "8", .min = 1, .max = TIMING_MAX_BATCH,
+               .help = "trials leased and timed together"),
+    CLI_OPTION("builders", CLI_INT, .argument = "N", .otherwise = "0", .max = RIG_MAX_BUILDERS,
+               .help = "build children; 0 = one for each CPU that does not time (other devices than CPUs: 1)"),
+    CLI_OPTION(
+        "build-for", CLI_TEXT, .argument = "LIST",
+        .help =
+            "with --no-device: compile for devices elsewhere, e.g. sm_75,sm_90; sm_50 to sm_70 need CUDA 12's NVRTC"),
+    CLI_OPTION("no-device", CLI_FLAG, .help = "serve no device (see --build-for)"),
+    CLI_OPTION("no-build", CLI_FLAG, .help = "of a CUDA device: leave compiling to builders"),
+    CLI_OPTION("nvrtc", CLI_TEXT, .argument = "PATH", .environment = "TUNE_NVRTC",
+               .help = "compiler for CUDA: libnvrtc or its folder (default: the newest that is found and fits)"),
+    CLI_OPTION("must-build", CLI_FLAG,
+               .help = "of a CUDA device: leave, saying why, when its kernels cannot be compiled here"),
+    CLI_OPTION("no-overlap", CLI_FLAG, .help = "never build while timing"),
+    CLI_OPTION("mix", CLI_FLAG, .help = "register although the key holds another fingerprint"),
+    CLI_OPTION("max-temperature", CLI_REAL, .argument = "C", .otherwise = "0", .max = 150,
+               .help = "before timing wait until the device is this cool, at most 5 min; 0 = do not"),
+    CLI_OPTION("cooldown", CLI_TEXT, .argument = "S|auto", .otherwise = "0",
+               .help = "seconds to pause before each batch is timed; auto = while the device throttles, at most 5 min"),
+    CLI_OPTION("child-wrapper", CLI_TEXT, .argument = "CMD",
+               .help = "start children through this command, words cut at spaces: an emulator, nice, taskset"),
+    CLI_OPTION("self-test", CLI_FLAG,
+               .help = "describe the device, run its canary, print one line and leave: 0 when it works"),
+    CLI_OPTION("look", CLI_FLAG, .help = "say what this machine has for such a device and leave (tune doctor)"),
+    CLI_OPTION("verbose", CLI_COUNT, .letter = 'v', .help = "tell of each trial (-v), of more (-vv)"),
+    CLI_OPTION("quiet", CLI_FLAG, .letter = 'q', .help = "only errors"),
+    CLI_OPTION("version", CLI_FLAG, .help = "print the version and leave"),
+    CLI_END,
+};
+
+static const char *device_at(size_t i)
+{
+    return device_table[i] ? device_table[i]->summary : NULL;
+}
+
+static const struct command_section sections[] = {
+    {.title = "devices", .line = device_at},
+    {.title = "signals", .text = "SIGTERM ends its children, gives leases back and removes temporary files."},
+    {.title = NULL}};
+
+static const struct command program = {
+    .name = "tune-agent",
+    .summary = "build, check and time kernels on one device of this machine for a tuning farm",
+    .usage = "[options]",
+    .example = "tune-agent --tracker tcp://farm:9477 --key-file farm.key --key rk3399-mali",
+    .about =
+        "An agent leases trials from a tracker, builds and verifies each program in a child process, times it beside "
+        "the "
+        "anchor, and sends the record. It survives what its children do. It dials out only, so it may sit behind NAT, "
+        "and reconnects for ever.",
+    .options = options,
+    .sections = sections,
+    .section = 8,
+    .see_also = "tune(1), tune-tracker(8)",
 };
 
 static atomic_bool stop;
@@ -138,11 +127,7 @@ static int help(void)
     struct buf text;
 
     buf_init(&text, 65536);
-    cli_help(options, "tune-agent [options]", "Measures trials of a tracker on one device of this machine.",
-             "tune-agent --tracker tcp://farm:9477 --key-file farm.key --key rk3399-mali", &text);
-    buf_puts(&text, "\ndevices:\n");
-    for (size_t i = 0; device_table[i]; i++)
-        buf_printf(&text, "  %s\n", device_table[i]->summary);
+    command_help(&program, &program, &text);
     fputs(buf_text(&text), stdout);
     buf_fini(&text);
     return 0;
@@ -525,6 +510,8 @@ int main(int argc, char **argv)
     proc_keep_standard_fds();
     if (argc > 1 && strcmp(argv[1], "--child") == 0)
         return child_main(argc, argv);
+    if (command_answers(&program, argc, argv, stdout, stderr, &code))
+        return code;
     if (cli_parse(&c, options, argc, argv, &why))
         return fail(&why, EXIT_USAGE);
     if (c.help)

@@ -5,16 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_option options[] = {OPT_TRACKER_DEFAULT,
-                                            OPT_KEY_FILE,
-                                            {.name = "output",
-                                             .letter = 'o',
-                                             .kind = CLI_TEXT,
-                                             .argument = "FILE",
-                                             .help = "log to write; lines that it has already are not repeated"},
-                                            OPT_JSON,
-                                            OPT_QUIET,
-                                            OPT_END};
+static const struct cli_option options[] = {
+    OPT_TRACKER_DEFAULT,
+    OPT_KEY_FILE,
+    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "FILE",
+               .help = "log to write; lines that it has already are not repeated"),
+    OPT_JSON,
+    OPT_QUIET,
+    CLI_END,
+};
 
 struct following {
     struct client *client;
@@ -170,7 +169,7 @@ static int run(const struct cli *c)
     return code;
 }
 
-const struct subcommand cmd_attach = {
+const struct command cmd_attach = {
     .name = "attach",
     .summary = "follow a job at a tracker and write its records to a log",
     .usage = "attach JOB [options]",

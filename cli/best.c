@@ -8,14 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_option options[] = {OPT_KEY,
-                                            {.name = "output",
-                                             .letter = 'o',
-                                             .kind = CLI_TEXT,
-                                             .argument = "FILE",
-                                             .help = "write the best records as a log of their own"},
-                                            OPT_JSON,
-                                            OPT_END};
+static const struct cli_option options[] = {
+    OPT_KEY,
+    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "FILE",
+               .help = "write the best records as a log of their own"),
+    OPT_JSON,
+    CLI_END,
+};
 
 /* What other tuners do not say of their records (the error, the work done, a template) is left out. */
 static void print_record(const struct record *r)
@@ -77,7 +76,7 @@ static int run(const struct cli *c)
     return code;
 }
 
-const struct subcommand cmd_best = {
+const struct command cmd_best = {
     .name = "best",
     .summary = "the best configs of logs",
     .usage = "best LOG... [options]",

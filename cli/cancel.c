@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static const struct cli_option options[] = {OPT_TRACKER_DEFAULT, OPT_KEY_FILE, OPT_QUIET, OPT_END};
+static const struct cli_option options[] = {OPT_TRACKER_DEFAULT, OPT_KEY_FILE, OPT_QUIET, CLI_END};
 
 static enum err cancel(struct client *client, const char *job, bool quiet, struct why *why)
 {
@@ -39,7 +39,7 @@ static int run(const struct cli *c)
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
-const struct subcommand cmd_cancel = {
+const struct command cmd_cancel = {
     .name = "cancel",
     .summary = "withdraw jobs; what was measured stays",
     .usage = "cancel JOB... [options]",

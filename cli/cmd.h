@@ -3,11 +3,14 @@
 #ifndef TUNE_CLI_CMD_H
 #define TUNE_CLI_CMD_H
 
-#include "core/cli.h"
+#include "core/command.h"
 #include "core/err.h"
+#include "core/json.h"
 #include "kernels/network.h"
+#include "kernels/template.h"
 #include "kernels/workload.h"
 #include "tracker/client.h"
+#include "tracker/protocol.h"
 #include "tuner/job.h"
 #include "cli/localfarm.h"
 #include "tuner/progress.h"
@@ -17,189 +20,86 @@
 /* What the shell sees; fixed for ever. */
 enum exit_code { EXIT_FINE = 0, EXIT_USAGE = 1, EXIT_NO_CONFIG = 2, EXIT_UNREACHABLE = 3, EXIT_INTERRUPTED = 4 };
 
-struct subcommand {
-    const char *name, *summary;       /* "run", one line */
-    const char *usage;                /* what follows "tune " in the usage line */
-    const char *example;              /* one whole command line */
-    const struct cli_option *options; /* ended by name == NULL */
-    /* Does the work and returns an exit_code; prints errors with cmd_fail. */
-    int (*run)(const struct cli *c);
-    /* "tune NAME VERB ...": the verbs, NULL-ended, each with options of its own; then `options` and `run` are NULL. */
-    const struct subcommand *const *verbs;
-};
-
-extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
+extern const struct command tune_command; /* the program, its subcommands by table */
 
 /* Options that several verbs share: one spelling, one help line. */
 #define OPT_TRACKER                                                                                                    \
-    {                                                                                                                  \
-        .name = "tracker", .kind = CLI_TEXT, .argument = "URL", .environment = "TUNE_TRACKER",                         \
-        .help = "the tracker, e.g. tcp://farm:9477; without one a private farm is started"                             \
-    }
+    CLI_OPTION("tracker", CLI_TEXT, .argument = "URL", .environment = "TUNE_TRACKER",                                  \
+               .help = "the tracker, e.g. tcp://farm:9477; without one a private farm is started")
 #define OPT_TRACKER_DEFAULT                                                                                            \
-    {                                                                                                                  \
-        .name = "tracker", .kind = CLI_TEXT, .argument = "URL", .otherwise = "tcp://127.0.0.1:9477",                   \
-        .environment = "TUNE_TRACKER", .help = "the tracker"                                                           \
-    }
+    CLI_OPTION("tracker", CLI_TEXT, .argument = "URL", .otherwise = PROTOCOL_DEFAULT_URL,                              \
+               .environment = "TUNE_TRACKER", .help = "the tracker")
 #define OPT_KEY_FILE                                                                                                   \
-    {                                                                                                                  \
-        .name = "key-file", .kind = CLI_TEXT, .argument = "FILE", .environment = "TUNE_KEY_FILE",                      \
-        .help = "shared key of the farm (tune keygen)"                                                                 \
-    }
+    CLI_OPTION("key-file", CLI_TEXT, .argument = "FILE", .environment = "TUNE_KEY_FILE",                               \
+               .help = "shared key of the farm (tune keygen)")
 #define OPT_KEY                                                                                                        \
-    {                                                                                                                  \
-        .name = "key", .kind = CLI_TEXT, .argument = "SLUG",                                                           \
-        .help = "device key, e.g. rk3399-mali; not needed when there is only one"                                      \
-    }
+    CLI_OPTION("key", CLI_TEXT, .argument = "SLUG",                                                                    \
+               .help = "device key, e.g. rk3399-mali; not needed when there is only one")
 #define OPT_DEVICE                                                                                                     \
-    {                                                                                                                  \
-        .name = "device", .kind = CLI_TEXT, .argument = "BACKEND", .otherwise = "opencl",                              \
-        .help = "device of the private farm, as of tune-agent: opencl:0.1, cuda:0 or replay:FILE, say"                 \
-    }
+    CLI_OPTION("device", CLI_TEXT, .argument = "BACKEND", .otherwise = "opencl",                                       \
+               .help = "device of the private farm, as of tune-agent: opencl:0.1, cuda:0 or replay:FILE, say")
 #define OPT_THREADS                                                                                                    \
-    {                                                                                                                  \
-        .name = "threads", .kind = CLI_INT, .argument = "N", .min = 1, .max = 1024,                                    \
-        .help = "host threads of a CPU device in the private farm"                                                     \
-    }
+    CLI_OPTION("threads", CLI_INT, .argument = "N", .min = 1, .max = 1024,                                             \
+               .help = "host threads of a CPU device in the private farm")
 #define OPT_NVRTC                                                                                                      \
-    {                                                                                                                  \
-        .name = "nvrtc", .kind = CLI_TEXT, .argument = "PATH", .environment = "TUNE_NVRTC",                            \
-        .help = "of a CUDA device in the private farm: its compiler, libnvrtc or its folder"                           \
-    }
-#define OPT_JSON                                                                                                       \
-    {                                                                                                                  \
-        .name = "json", .kind = CLI_FLAG, .help = "one JSON object per line on standard output"                        \
-    }
-#define OPT_VERBOSE                                                                                                    \
-    {                                                                                                                  \
-        .name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "say more; -vv more still"                        \
-    }
-#define OPT_QUIET                                                                                                      \
-    {                                                                                                                  \
-        .name = "quiet", .letter = 'q', .kind = CLI_FLAG, .help = "no progress, only results and errors"               \
-    }
+    CLI_OPTION("nvrtc", CLI_TEXT, .argument = "PATH", .environment = "TUNE_NVRTC",                                     \
+               .help = "of a CUDA device in the private farm: its compiler, libnvrtc or its folder")
+/* The way to a device: a tracker's, or a private farm's. */
+#define OPT_LINK OPT_TRACKER, OPT_KEY_FILE, OPT_DEVICE, OPT_THREADS, OPT_NVRTC
+#define OPT_JSON CLI_OPTION("json", CLI_FLAG, .help = "one JSON object per line on standard output")
+#define OPT_VERBOSE CLI_OPTION("verbose", CLI_COUNT, .letter = 'v', .help = "say more; -vv more still")
+#define OPT_QUIET CLI_OPTION("quiet", CLI_FLAG, .letter = 'q', .help = "no progress, only results and errors")
 #define OPT_KERNEL_DIR                                                                                                 \
-    {                                                                                                                  \
-        .name = "kernel-dir", .kind = CLI_TEXT, .argument = "DIR",                                                     \
-        .help = "kernel texts from here instead of the built-in ones"                                                  \
-    }
+    CLI_OPTION("kernel-dir", CLI_TEXT, .argument = "DIR", .help = "kernel texts from here instead of the built-in ones")
 #define OPT_TEMPLATE_ONE                                                                                               \
-    {                                                                                                                  \
-        .name = "template", .kind = CLI_TEXT, .argument = "ID", .help = "this template; else the one that fits best"   \
-    }
+    CLI_OPTION("template", CLI_TEXT, .argument = "ID", .word = template_id_at, .loose = true,                          \
+               .help = "this template; else the one that fits best")
 #define OPT_TEMPLATE                                                                                                   \
-    {                                                                                                                  \
-        .name = "template", .kind = CLI_TEXT, .argument = "ID[,ID]",                                                   \
-        .help = "only these templates; else those that fit best"                                                       \
-    }
+    CLI_OPTION("template", CLI_TEXT, .argument = "ID[,ID]", .word = template_id_at, .many = true, .loose = true,       \
+               .help = "only these templates; else those that fit best")
+#define OPT_NETWORK                                                                                                    \
+    CLI_OPTION("network", CLI_TEXT, .argument = "NAME", .word = network_name_at, .help = "the layers of a network"),   \
+        CLI_OPTION("dtype", CLI_TEXT, .argument = "T", .word = network_dtype_at,                                       \
+                   .help = "type of the network's layers"),                                                            \
+        CLI_OPTION("layout", CLI_TEXT, .argument = "L", .word = network_layout_at, .many = true,                       \
+                   .help = "layout of the network's layers; with --whole those that may be chosen")
+#define OPT_STRATEGY                                                                                                   \
+    CLI_OPTION("strategy", CLI_TEXT, .alias = "tuner", .argument = "NAME", .otherwise = "auto",                        \
+               .word = strategy_name_at, .help = "how the next configs are chosen")
+#define OPT_SEED(what)                                                                                                 \
+    CLI_OPTION("seed", CLI_INT, .argument = "N", .otherwise = "0", .max = JSON_EXACT_MAX, .help = what)
 #define OPT_TIMING                                                                                                     \
-    {.name = "repeat",                                                                                                 \
-     .kind = CLI_INT,                                                                                                  \
-     .argument = "N",                                                                                                  \
-     .otherwise = "5",                                                                                                 \
-     .min = 1,                                                                                                         \
-     .max = 60,                                                                                                        \
-     .help = "timed rounds of a config"},                                                                              \
-        {.name = "min-repeat-ms",                                                                                      \
-         .kind = CLI_REAL,                                                                                             \
-         .argument = "MS",                                                                                             \
-         .otherwise = "5",                                                                                             \
-         .max = 60000,                                                                                                 \
-         .help = "shortest time of one round"},                                                                        \
-        {.name = "warmup",                                                                                             \
-         .kind = CLI_INT,                                                                                              \
-         .argument = "N",                                                                                              \
-         .otherwise = "1",                                                                                             \
-         .max = 1000,                                                                                                  \
-         .help = "untimed calls before each round"},                                                                   \
-        {.name = "build-timeout",                                                                                      \
-         .kind = CLI_DURATION,                                                                                         \
-         .argument = "T",                                                                                              \
-         .otherwise = "60s",                                                                                           \
-         .min = 0.1,                                                                                                   \
-         .max = 3600,                                                                                                  \
-         .help = "longest build of a config"},                                                                         \
-        {.name = "data-seed",                                                                                          \
-         .kind = CLI_INT,                                                                                              \
-         .argument = "N",                                                                                              \
-         .otherwise = "0",                                                                                             \
-         .max = 4294967295.0,                                                                                          \
-         .help = "of the data that results are checked on; 0: drawn anew, told in each record"},                       \
-    {                                                                                                                  \
-        .name = "run-timeout", .kind = CLI_DURATION, .argument = "T", .otherwise = "10s", .min = 0.1, .max = 3600,     \
-        .help = "longest run of a config"                                                                              \
-    }
+    CLI_OPTION("repeat", CLI_INT, .argument = "N", .otherwise = "5", .min = 1, .max = 60,                              \
+               .help = "timed rounds of a config"),                                                                    \
+        CLI_OPTION("min-repeat-ms", CLI_REAL, .argument = "MS", .otherwise = "5", .max = 60000,                        \
+                   .help = "shortest time of one round"),                                                              \
+        CLI_OPTION("warmup", CLI_INT, .argument = "N", .otherwise = "1", .max = 1000,                                  \
+                   .help = "untimed calls before each round"),                                                         \
+        CLI_OPTION("build-timeout", CLI_DURATION, .argument = "T", .otherwise = "60s", .min = 0.1, .max = 3600,        \
+                   .help = "longest build of a config"),                                                               \
+        CLI_OPTION("data-seed", CLI_INT, .argument = "N", .otherwise = "0", .max = UINT32_MAX,                         \
+                   .help = "of the data that results are checked on; 0: drawn anew, told in each record"),             \
+        CLI_OPTION("run-timeout", CLI_DURATION, .argument = "T", .otherwise = "10s", .min = 0.1, .max = 3600,          \
+                   .help = "longest run of a config")
 #define OPT_JOB                                                                                                        \
-    OPT_KEY, OPT_TEMPLATE,                                                                                             \
-        {.name = "network",                                                                                            \
-         .kind = CLI_TEXT,                                                                                             \
-         .argument = "NAME",                                                                                           \
-         .help = "all layers of a network",                                                                            \
-         .word = network_name_at},                                                                                     \
-        {.name = "dtype",                                                                                              \
-         .kind = CLI_TEXT,                                                                                             \
-         .argument = "T",                                                                                              \
-         .help = "the network's layers in f16 or i8 instead of f32"},                                                  \
-        {.name = "layout",                                                                                             \
-         .kind = CLI_TEXT,                                                                                             \
-         .argument = "L",                                                                                              \
-         .help = "the network's layers in nchw4c, nchw8c or nchw16c"},                                                 \
-        {.name = "whole",                                                                                              \
-         .kind = CLI_FLAG,                                                                                             \
-         .help = "all that one call of the network needs; --layout takes a list then: nchw,nchw16c"},                  \
-        {.name = "kernel-spec",                                                                                        \
-         .kind = CLI_TEXT,                                                                                             \
-         .argument = "FILE",                                                                                           \
-         .help = "a kernel of your own: a T1 job file instead of workloads"},                                          \
-        {.name = "trials",                                                                                             \
-         .kind = CLI_TEXT,                                                                                             \
-         .argument = "N[,N]",                                                                                          \
-         .otherwise = "100",                                                                                           \
-         .help = "configs to measure of each workload; a network shares the sum"},                                     \
-        {.name = "time",                                                                                               \
-         .kind = CLI_DURATION,                                                                                         \
-         .argument = "T",                                                                                              \
-         .min = 1,                                                                                                     \
-         .max = 31536000,                                                                                              \
-         .help = "stop proposing after this time, e.g. 10m"},                                                          \
-        {.name = "patience",                                                                                           \
-         .alias = "early-stopping",                                                                                    \
-         .kind = CLI_INT,                                                                                              \
-         .argument = "N",                                                                                              \
-         .min = 1,                                                                                                     \
-         .max = 1000000,                                                                                               \
-         .help = "stop a workload after N trials without a better one"},                                               \
-        {.name = "target",                                                                                             \
-         .kind = CLI_TEXT,                                                                                             \
-         .argument = "T",                                                                                              \
-         .help = "stop a workload at this rate or time: 500GFLOPS, 1.2ms"},                                            \
-        {.name = "min-gain",                                                                                           \
-         .kind = CLI_TEXT,                                                                                             \
-         .argument = "P%",                                                                                             \
-         .help = "stop a workload when the next 100 trials are expected to gain less"},                                \
-        {.name = "strategy",                                                                                           \
-         .alias = "tuner",                                                                                             \
-         .kind = CLI_TEXT,                                                                                             \
-         .argument = "NAME",                                                                                           \
-         .otherwise = "auto",                                                                                          \
-         .help = "how the next configs are chosen",                                                                    \
-         .word = strategy_name_at},                                                                                    \
-        {.name = "objective",                                                                                          \
-         .kind = CLI_TEXT,                                                                                             \
-         .argument = "NAME",                                                                                           \
-         .otherwise = "time",                                                                                          \
-         .help = "what is to be least: time, energy, or edp (energy times time)"},                                     \
-        {.name = "seed",                                                                                               \
-         .kind = CLI_INT,                                                                                              \
-         .argument = "N",                                                                                              \
-         .otherwise = "0",                                                                                             \
-         .max = 9007199254740992.0,                                                                                    \
-         .help = "repeats a run, given the same times"},                                                               \
-        OPT_TIMING
-#define OPT_END                                                                                                        \
-    {                                                                                                                  \
-        .name = NULL                                                                                                   \
-    }
+    OPT_KEY, OPT_TEMPLATE, OPT_NETWORK,                                                                                \
+        CLI_OPTION("whole", CLI_FLAG, .help = "all that one call of the network needs"),                               \
+        CLI_OPTION("kernel-spec", CLI_TEXT, .argument = "FILE",                                                        \
+                   .help = "a kernel of your own: a T1 job file instead of workloads"),                                \
+        CLI_OPTION("trials", CLI_TEXT, .argument = "N[,N]", .otherwise = "100",                                        \
+                   .help = "configs to measure of each workload; a network shares the sum"),                           \
+        CLI_OPTION("time", CLI_DURATION, .argument = "T", .min = 1, .max = 31536000,                                   \
+                   .help = "stop proposing after this time, e.g. 10m"),                                                \
+        CLI_OPTION("patience", CLI_INT, .alias = "early-stopping", .argument = "N", .min = 1, .max = 1000000,          \
+                   .help = "stop a workload after N trials without a better one"),                                     \
+        CLI_OPTION("target", CLI_TEXT, .argument = "T",                                                                \
+                   .help = "stop a workload at this rate or time: 500GFLOPS, 1.2ms"),                                  \
+        CLI_OPTION("min-gain", CLI_TEXT, .argument = "P%",                                                             \
+                   .help = "stop a workload when the next 100 trials are expected to gain less"),                      \
+        OPT_STRATEGY,                                                                                                  \
+        CLI_OPTION("objective", CLI_TEXT, .argument = "NAME", .otherwise = "time", .word = job_objective_at,           \
+                   .help = "what is to be least; edp is energy times time"),                                           \
+        OPT_SEED("repeats a run, given the same times"), OPT_TIMING
 
 /* Prints "tune: WORDS" and maps the error to an exit code. */
 int cmd_fail(enum err e, const struct why *why);

@@ -6,10 +6,8 @@
 #include "cli/cmd.h"
 
 #define OPT_CONFIG                                                                                                     \
-    {                                                                                                                  \
-        .name = "config", .letter = 'c', .kind = CLI_TEXT, .argument = "KNOBS",                                        \
-        .help = "\"vc=4 vw=4 ...\"; else the template's default"                                                       \
-    }
+    CLI_OPTION("config", CLI_TEXT, .letter = 'c', .argument = "KNOBS",                                                 \
+               .help = "\"vc=4 vw=4 ...\"; else the template's default")
 
 /* Is --template, where it is given, the id of one template that computes the workload? ERR_INPUT with words. */
 enum err cmd_check_template(const struct cli *c, struct why *why);

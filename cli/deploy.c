@@ -10,6 +10,7 @@
 #include "deploy/manifest.h"
 #include "deploy/network.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,58 +18,31 @@
 #define MAX_KEYS 12 /* named in words */
 
 static const struct cli_option options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = CLI_TEXT,
-     .argument = "DIR",
-     .help = "folder of the bundle; an earlier bundle is replaced"},
-    {.name = "network",
-     .kind = CLI_TEXT,
-     .argument = "NAME",
-     .help = "the layers of a network",
-     .word = network_name_at},
-    {.name = "dtype", .kind = CLI_TEXT, .argument = "T", .help = "the network's layers in f16 or i8 instead of f32"},
-    {.name = "layout", .kind = CLI_TEXT, .argument = "L", .help = "the network's layers in nchw4c, nchw8c or nchw16c"},
-    {.name = "whole",
-     .kind = CLI_FLAG,
-     .help =
-         "functions are those of the whole network's steps; --layout lists what may be chosen for them: nchw,nchw16c"},
-    {.name = "workloads",
-     .kind = CLI_TEXT,
-     .argument = "FILE",
-     .help = "the workloads of a file, lines 'name | workload'"},
+    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "DIR",
+               .help = "folder of the bundle; an earlier bundle is replaced"),
+    OPT_NETWORK,
+    CLI_OPTION("whole", CLI_FLAG, .help = "functions are those of the whole network's steps"),
+    CLI_OPTION("workloads", CLI_TEXT, .argument = "FILE", .help = "the workloads of a file, lines 'name | workload'"),
     OPT_KEY,
-    {.name = "fingerprint",
-     .kind = CLI_TEXT,
-     .argument = "HEX",
-     .help = "only records of the device whose fingerprint begins so"},
-    {.name = "name",
-     .kind = CLI_TEXT,
-     .argument = "NAME",
-     .help = "of the bundle and in front of its functions; else the network's, or tune_bundle"},
-    {.name = "allow-nearest",
-     .kind = CLI_FLAG,
-     .help =
-         "a workload (with --whole a layer with weights) without a record takes the config of the nearest one, or the "
-         "default"},
-    {.name = "binaries",
-     .kind = CLI_TEXT,
-     .argument = "WHAT[,WHAT]",
-     .help = "code made now beside the text: device (OpenCL: program binaries of --device), sm_75 (CUDA: cubins)"},
-    {.name = "device",
-     .kind = CLI_TEXT,
-     .argument = "BACKEND",
-     .otherwise = "opencl",
-     .help = "the device that --binaries are made on: opencl[:p.d]"},
-    {.name = "nvrtc",
-     .kind = CLI_TEXT,
-     .argument = "PATH",
-     .environment = "TUNE_NVRTC",
-     .help = "compiler of CUDA kernels: libnvrtc or its folder"},
-    {.name = "check", .kind = CLI_TEXT, .argument = "DIR", .help = "verify a bundle instead of writing one"},
+    CLI_OPTION("fingerprint", CLI_TEXT, .argument = "HEX",
+               .help = "only records of the device whose fingerprint begins so"),
+    CLI_OPTION("name", CLI_TEXT, .argument = "NAME",
+               .help = "of the bundle and in front of its functions; else the network's, or tune_bundle"),
+    CLI_OPTION("allow-nearest", CLI_FLAG,
+               .help = "a workload (with --whole a layer with weights) without a record takes the config of the "
+                       "nearest one, or the "
+                       "default"),
+    CLI_OPTION(
+        "binaries", CLI_TEXT, .argument = "WHAT[,WHAT]",
+        .help = "code made now beside the text: device (OpenCL: program binaries of --device), sm_75 (CUDA: cubins)"),
+    CLI_OPTION("device", CLI_TEXT, .argument = "BACKEND", .otherwise = "opencl",
+               .help = "the device that --binaries are made on: opencl[:p.d]"),
+    CLI_OPTION("nvrtc", CLI_TEXT, .argument = "PATH", .environment = "TUNE_NVRTC",
+               .help = "compiler of CUDA kernels: libnvrtc or its folder"),
+    CLI_OPTION("check", CLI_TEXT, .argument = "DIR", .help = "verify a bundle instead of writing one"),
     OPT_KERNEL_DIR,
     OPT_QUIET,
-    OPT_END,
+    CLI_END,
 };
 
 /* The best records of a log that the options let through. */
@@ -249,9 +223,7 @@ static enum err add_network(const struct cli *c, struct deploy_set *s, const str
         return ERR_OK; /* a list of layers only */
     }
     const int t = dtype_by_name(dtype);
-    if (t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_I8) {
-        return why_set(why, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
-    }
+    assert(t >= 0 && "network_dtype_at");
     o.dtype = (enum dtype)t;
     o.exact = o.calls && !cli_flag(c, "allow-nearest");
     if (deploy_set_is_cuda(s)) {
@@ -322,7 +294,7 @@ static int run(const struct cli *c)
     return e == ERR_OK ? EXIT_FINE : cmd_fail(e, &why);
 }
 
-const struct subcommand cmd_deploy = {
+const struct command cmd_deploy = {
     .name = "deploy",
     .summary = "write the best kernels as files for a deployment build",
     .usage = "deploy LOG.best.jsonl -o DIR | deploy --check DIR",

@@ -9,9 +9,10 @@
 static const struct cli_option options[] = {
     OPT_TRACKER_DEFAULT,
     OPT_KEY_FILE,
-    {.name = "watch", .kind = CLI_FLAG, .help = "again every two seconds, until Ctrl-C"},
+    CLI_OPTION("watch", CLI_FLAG, .help = "again every two seconds, until Ctrl-C"),
     OPT_JSON,
-    OPT_END};
+    CLI_END,
+};
 
 static enum err show(struct client *client, const struct cli *c, struct why *why)
 {
@@ -51,7 +52,7 @@ static int run(const struct cli *c)
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
-const struct subcommand cmd_devices = {
+const struct command cmd_devices = {
     .name = "devices",
     .summary = "the devices of a tracker and what they do",
     .usage = "devices [options]",

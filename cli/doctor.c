@@ -23,26 +23,17 @@
 static const struct cli_option options[] = {
     OPT_TRACKER,
     OPT_KEY_FILE,
-    {.name = "device",
-     .kind = CLI_TEXT,
-     .argument = "DEVICE",
-     .otherwise = "opencl",
-     .help = "the device of this machine to look at, as for tune-agent: opencl[:p.d], cuda[:i]"},
-    {.name = "nvrtc",
-     .kind = CLI_TEXT,
-     .argument = "PATH",
-     .environment = "TUNE_NVRTC",
-     .help = "compiler for CUDA, as for tune-agent"},
-    {.name = "no-build",
-     .kind = CLI_FLAG,
-     .help = "of a CUDA device: builders compile for it, as for tune-agent; no compiler is no fault then"},
-    {.name = "key",
-     .kind = CLI_TEXT,
-     .argument = "SLUG",
-     .environment = "TUNE_KEY",
-     .help = "also: may an agent of this device register under the key?"},
-    {.name = "store", .kind = CLI_TEXT, .argument = "DIR", .help = "also: can a tracker keep its store here?"},
-    OPT_END};
+    CLI_OPTION("device", CLI_TEXT, .argument = "DEVICE", .otherwise = "opencl",
+               .help = "the device of this machine to look at, as for tune-agent: opencl[:p.d], cuda[:i]"),
+    CLI_OPTION("nvrtc", CLI_TEXT, .argument = "PATH", .environment = "TUNE_NVRTC",
+               .help = "compiler for CUDA, as for tune-agent"),
+    CLI_OPTION("no-build", CLI_FLAG,
+               .help = "of a CUDA device: builders compile for it, as for tune-agent; no compiler is no fault then"),
+    CLI_OPTION("key", CLI_TEXT, .argument = "SLUG", .environment = "TUNE_KEY",
+               .help = "also: may an agent of this device register under the key?"),
+    CLI_OPTION("store", CLI_TEXT, .argument = "DIR", .help = "also: can a tracker keep its store here?"),
+    CLI_END,
+};
 
 static int n_failed;
 
@@ -339,7 +330,7 @@ static int run(const struct cli *c)
     return n_failed ? EXIT_USAGE : EXIT_FINE;
 }
 
-const struct subcommand cmd_doctor = {
+const struct command cmd_doctor = {
     .name = "doctor",
     .summary = "look at each hop from here to the devices and say which fails",
     .usage = "doctor [options]",

@@ -12,54 +12,32 @@
 #include <unistd.h>
 
 #define OPT_TRANSFER                                                                                                   \
-    {.name = "connect-timeout",                                                                                        \
-     .kind = CLI_DURATION,                                                                                             \
-     .argument = "T",                                                                                                  \
-     .otherwise = "10s",                                                                                               \
-     .min = 0.1,                                                                                                       \
-     .max = 3600,                                                                                                      \
-     .help = "longest wait for a connection"},                                                                         \
-        {.name = "timeout",                                                                                            \
-         .kind = CLI_DURATION,                                                                                         \
-         .argument = "T",                                                                                              \
-         .otherwise = "30s",                                                                                           \
-         .min = 1,                                                                                                     \
-         .max = 86400,                                                                                                 \
-         .help = "longest time without a byte"},                                                                       \
-    {                                                                                                                  \
-        .name = "tries", .kind = CLI_INT, .argument = "N", .otherwise = "4", .min = 1, .max = 100,                     \
-        .help = "of a request that fails for a while"                                                                  \
-    }
+    CLI_OPTION("connect-timeout", CLI_DURATION, .argument = "T", .otherwise = "10s", .min = 0.1, .max = 3600,          \
+               .help = "longest wait for a connection"),                                                               \
+        CLI_OPTION("timeout", CLI_DURATION, .argument = "T", .otherwise = "30s", .min = 1, .max = 86400,               \
+                   .help = "longest time without a byte"),                                                             \
+        CLI_OPTION("tries", CLI_INT, .argument = "N", .otherwise = "4", .min = 1, .max = 100,                          \
+                   .help = "of a request that fails for a while")
 
 static const struct cli_option push_options[] = {
     OPT_TRANSFER,
-    {.name = "wait",
-     .kind = CLI_DURATION,
-     .argument = "T",
-     .otherwise = "60s",
-     .min = 1,
-     .max = 86400,
-     .help = "longest wait for other pushers of the same log"},
-    {.name = "alone",
-     .kind = CLI_FLAG,
-     .help = "nobody else pushes to this log; for servers that keep no two pushers apart"},
-    {.name = "replace", .kind = CLI_FLAG, .help = "in the place of another bundle"},
+    CLI_OPTION("wait", CLI_DURATION, .argument = "T", .otherwise = "60s", .min = 1, .max = 86400,
+               .help = "longest wait for other pushers of the same log"),
+    CLI_OPTION("alone", CLI_FLAG, .help = "nobody else pushes to this log; for servers that keep no two pushers apart"),
+    CLI_OPTION("replace", CLI_FLAG, .help = "in the place of another bundle"),
     OPT_QUIET,
-    OPT_END,
+    CLI_END,
 };
 
 static const struct cli_option pull_options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .kind = CLI_TEXT,
-     .argument = "PATH",
-     .help = "the log (an existing one keeps its lines) or the folder of the bundle (a new one)"},
+    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "PATH",
+               .help = "the log (an existing one keeps its lines) or the folder of the bundle (a new one)"),
     OPT_TRANSFER,
     OPT_QUIET,
-    OPT_END,
+    CLI_END,
 };
 
-static const struct cli_option list_options[] = {OPT_TRANSFER, OPT_JSON, OPT_END};
+static const struct cli_option list_options[] = {OPT_TRANSFER, OPT_JSON, CLI_END};
 
 static void show_progress(int64_t n_done, int64_t n_total, void *arg)
 {
@@ -230,7 +208,7 @@ static int run_list(const struct cli *c)
     return run(c, list, 0);
 }
 
-static const struct subcommand cmd_hub_push = {
+static const struct command cmd_hub_push = {
     .name = "push",
     .summary = "add a log's records to the one there, or store a bundle",
     .usage = "hub push URL LOG...|BUNDLE [options]",
@@ -239,7 +217,7 @@ static const struct subcommand cmd_hub_push = {
     .run = run_push,
 };
 
-static const struct subcommand cmd_hub_pull = {
+static const struct command cmd_hub_pull = {
     .name = "pull",
     .summary = "fetch a log, or a bundle (its URL ends with '/')",
     .usage = "hub pull URL -o PATH [options]",
@@ -248,7 +226,7 @@ static const struct subcommand cmd_hub_pull = {
     .run = run_pull,
 };
 
-static const struct subcommand cmd_hub_list = {
+static const struct command cmd_hub_list = {
     .name = "list",
     .summary = "what lies in a folder: bytes, time, name",
     .usage = "hub list URL [options]",
@@ -257,9 +235,9 @@ static const struct subcommand cmd_hub_list = {
     .run = run_list,
 };
 
-static const struct subcommand *const verbs[] = {&cmd_hub_push, &cmd_hub_pull, &cmd_hub_list, NULL};
+static const struct command *const verbs[] = {&cmd_hub_push, &cmd_hub_pull, &cmd_hub_list, NULL};
 
-const struct subcommand cmd_hub = {
+const struct command cmd_hub = {
     .name = "hub",
     .summary = "share logs and bundles through a web server or an S3 store",
     .usage = "hub push|pull|list URL [FILE...] [options]",

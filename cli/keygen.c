@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static const struct cli_option options[] = {OPT_QUIET, OPT_END};
+static const struct cli_option options[] = {OPT_QUIET, CLI_END};
 
 static int run(const struct cli *c)
 {
@@ -23,7 +23,7 @@ static int run(const struct cli *c)
     return EXIT_FINE;
 }
 
-const struct subcommand cmd_keygen = {
+const struct command cmd_keygen = {
     .name = "keygen",
     .summary = "make the shared key file of a farm",
     .usage = "keygen FILE",

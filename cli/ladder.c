@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_option options[] = {OPT_TRACKER, OPT_KEY_FILE,   OPT_KEY,  OPT_DEVICE, OPT_THREADS, OPT_NVRTC,
-                                            OPT_TIMING,  OPT_KERNEL_DIR, OPT_JSON, OPT_QUIET,  OPT_END};
+static const struct cli_option options[] = {OPT_LINK, OPT_KEY,   OPT_TIMING, OPT_KERNEL_DIR,
+                                            OPT_JSON, OPT_QUIET, CLI_END};
 
 /* What came of each step. */
 struct results {
@@ -240,7 +240,7 @@ static int run(const struct cli *c)
     return EXIT_FINE;
 }
 
-const struct subcommand cmd_ladder = {
+const struct command cmd_ladder = {
     .name = "ladder",
     .summary = "the cuDNN 5 post's steps of a recurrent network on a device",
     .usage = "ladder rnn KEYS [options]",

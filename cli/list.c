@@ -6,22 +6,23 @@
 
 #include <stdio.h>
 
-static const struct cli_option options[] = {OPT_TRACKER_DEFAULT,
-                                            OPT_KEY_FILE,
-                                            {.name = "state",
-                                             .kind = CLI_TEXT,
-                                             .argument = "STATE",
-                                             .otherwise = "all",
-                                             .help = "all, open, leased, done, failed or cancelled"},
-                                            {.name = "max",
-                                             .kind = CLI_INT,
-                                             .argument = "N",
-                                             .otherwise = "50",
-                                             .min = 1,
-                                             .max = 10000,
-                                             .help = "at most so many, the newest first"},
-                                            OPT_JSON,
-                                            OPT_END};
+/* As docs/protocol.md has them. */
+static const char *state_at(size_t i)
+{
+    static const char *const states[] = {"all", "open", "running", "done", "failed", "cancelled", NULL};
+
+    return states[i];
+}
+
+static const struct cli_option options[] = {
+    OPT_TRACKER_DEFAULT,
+    OPT_KEY_FILE,
+    CLI_OPTION("state", CLI_TEXT, .argument = "STATE", .otherwise = "all", .word = state_at, .help = "which ones"),
+    CLI_OPTION("max", CLI_INT, .argument = "N", .otherwise = "50", .min = 1, .max = 10000,
+               .help = "at most so many, the newest first"),
+    OPT_JSON,
+    CLI_END,
+};
 
 static const char *text_of(const cJSON *o, const char *name)
 {
@@ -82,7 +83,7 @@ static int run(const struct cli *c)
     return cmd_ask(c, list);
 }
 
-const struct subcommand cmd_list = {
+const struct command cmd_list = {
     .name = "list",
     .summary = "the jobs of a tracker",
     .usage = "list [options]",

@@ -82,14 +82,14 @@ enum err log_best(const char *const *paths, int n_paths, const char *key, struct
     return e == ERR_NOMEM ? why_set(why, e, "%s", err_words(e)) : e;
 }
 
-extern const struct subcommand cmd_log_merge, cmd_log_dedup, cmd_log_compare, cmd_log_stat, cmd_log_check,
-    cmd_log_convert, cmd_log_compact, cmd_best;
+extern const struct command cmd_log_merge, cmd_log_dedup, cmd_log_compare, cmd_log_stat, cmd_log_check, cmd_log_convert,
+    cmd_log_compact, cmd_best;
 
-static const struct subcommand *const verbs[] = {&cmd_log_merge,   &cmd_log_dedup,   &cmd_best,
-                                                 &cmd_log_compare, &cmd_log_stat,    &cmd_log_check,
-                                                 &cmd_log_convert, &cmd_log_compact, NULL};
+static const struct command *const verbs[] = {&cmd_log_merge,   &cmd_log_dedup,   &cmd_best,
+                                              &cmd_log_compare, &cmd_log_stat,    &cmd_log_check,
+                                              &cmd_log_convert, &cmd_log_compact, NULL};
 
-const struct subcommand cmd_log = {
+const struct command cmd_log = {
     .name = "log",
     .summary = "merge, compare, check and convert logs, other tuners' files among them",
     .usage = "log VERB LOG... [options]",

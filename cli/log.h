@@ -9,10 +9,8 @@
 #include <stdio.h>
 
 #define OPT_OUTPUT_FILE                                                                                                \
-    {                                                                                                                  \
-        .name = "output", .letter = 'o', .kind = CLI_TEXT, .argument = "FILE",                                         \
-        .help = "the new file, by rename when it is whole; may be one of the inputs; - = standard output"              \
-    }
+    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "FILE",                                                  \
+               .help = "the new file, by rename when it is whole; may be one of the inputs; - = standard output")
 
 /* How many lines of one kind are told before the rest is only counted. */
 #define LOG_MAX_TOLD 20

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct cli_option options[] = {OPT_JSON, OPT_END};
+static const struct cli_option options[] = {OPT_JSON, CLI_END};
 
 struct checking {
     const char *path;
@@ -143,7 +143,7 @@ static int run(const struct cli *c)
     return n_bad ? EXIT_USAGE : EXIT_FINE;
 }
 
-const struct subcommand cmd_log_check = {
+const struct command cmd_log_check = {
     .name = "check",
     .summary = "which lines are bad, and why; exit 1 when there are some",
     .usage = "log check LOG... [options]",

@@ -8,14 +8,10 @@
 
 static const struct cli_option options[] = {
     OPT_OUTPUT_FILE,
-    {.name = "keep",
-     .kind = CLI_INT,
-     .argument = "N",
-     .otherwise = "400",
-     .min = 2,
-     .max = 1000000000,
-     .help = "searches kept of each workload, template and device: the fastest half, the rest evenly"},
-    OPT_END};
+    CLI_OPTION("keep", CLI_INT, .argument = "N", .otherwise = "400", .min = 2, .max = 1000000000,
+               .help = "searches kept of each workload, template and device: the fastest half, the rest evenly"),
+    CLI_END,
+};
 
 static int run(const struct cli *c)
 {
@@ -42,7 +38,7 @@ static int run(const struct cli *c)
     return EXIT_FINE;
 }
 
-const struct subcommand cmd_log_compact = {
+const struct command cmd_log_compact = {
     .name = "compact",
     .summary = "a log without what best logs, warm starts and finals do not need",
     .usage = "log compact LOG -o FILE [options]",

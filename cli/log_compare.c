@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const struct cli_option options[] = {OPT_KEY, OPT_JSON, OPT_END};
+static const struct cli_option options[] = {OPT_KEY, OPT_JSON, CLI_END};
 
 /* The best of both for one workload and device; one of them may be NULL. */
 struct pair {
@@ -171,7 +171,7 @@ static int run(const struct cli *c)
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
-const struct subcommand cmd_log_compare = {
+const struct command cmd_log_compare = {
     .name = "compare",
     .summary = "the best of one log against that of another, ties called ties",
     .usage = "log compare A B [options]",

@@ -6,20 +6,14 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-    {.name = "from",
-     .kind = CLI_TEXT,
-     .argument = "FORMAT",
-     .help = "what the files are; without it their content tells",
-     .word = convert_name_at},
-    {.name = "to",
-     .kind = CLI_TEXT,
-     .argument = "FORMAT",
-     .otherwise = "tune",
-     .help = "what is written; tune = our own log",
-     .word = convert_name_at},
+    CLI_OPTION("from", CLI_TEXT, .argument = "FORMAT", .help = "what the files are; without it their content tells",
+               .word = convert_name_at),
+    CLI_OPTION("to", CLI_TEXT, .argument = "FORMAT", .otherwise = "tune", .help = "what is written; tune = our own log",
+               .word = convert_name_at),
     OPT_OUTPUT_FILE,
-    {.name = "list", .kind = CLI_FLAG, .help = "print the formats there are and end"},
-    OPT_END};
+    CLI_OPTION("list", CLI_FLAG, .help = "print the formats there are and end"),
+    CLI_END,
+};
 
 struct converting {
     struct convert_out *out;
@@ -113,7 +107,7 @@ static int run(const struct cli *c)
     return EXIT_FINE;
 }
 
-const struct subcommand cmd_log_convert = {
+const struct command cmd_log_convert = {
     .name = "convert",
     .summary = "records from and to the files of other tuners (--list)",
     .usage = "log convert FILE... [--from FORMAT] [--to FORMAT] -o FILE",

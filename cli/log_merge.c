@@ -9,10 +9,10 @@
 
 static const struct cli_option options[] = {
     OPT_OUTPUT_FILE,
-    {.name = "strict",
-     .kind = CLI_FLAG,
-     .help = "damaged lines, other lines of a trial and newer schemas are errors: nothing is written"},
-    OPT_END};
+    CLI_OPTION("strict", CLI_FLAG,
+               .help = "damaged lines, other lines of a trial and newer schemas are errors: nothing is written"),
+    CLI_END,
+};
 
 struct telling {
     int64_t n[MERGE_NEWER + 1]; /* by word */
@@ -79,7 +79,7 @@ static int run_dedup(const struct cli *c)
     return merge(c, true);
 }
 
-const struct subcommand cmd_log_merge = {
+const struct command cmd_log_merge = {
     .name = "merge",
     .summary = "several logs as one, every line once, in the order of the files",
     .usage = "log merge LOG... -o FILE [options]",
@@ -88,7 +88,7 @@ const struct subcommand cmd_log_merge = {
     .run = run_merge,
 };
 
-const struct subcommand cmd_log_dedup = {
+const struct command cmd_log_dedup = {
     .name = "dedup",
     .summary = "one line a trial: equal lines once, of different ones the last",
     .usage = "log dedup LOG... -o FILE [options]",

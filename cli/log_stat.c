@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-static const struct cli_option options[] = {OPT_JSON, OPT_END};
+static const struct cli_option options[] = {OPT_JSON, CLI_END};
 
 /* A text and how often it came. */
 struct count {
@@ -228,7 +228,7 @@ static int run(const struct cli *c)
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
-const struct subcommand cmd_log_stat = {
+const struct command cmd_log_stat = {
     .name = "stat",
     .summary = "what logs hold: records by status, purpose, key, template and workload",
     .usage = "log stat LOG... [options]",

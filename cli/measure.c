@@ -11,23 +11,18 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-    OPT_TRACKER,
-    OPT_KEY_FILE,
+    OPT_LINK,
     OPT_KEY,
-    OPT_DEVICE,
-    OPT_THREADS,
-    OPT_NVRTC,
     OPT_TEMPLATE_ONE,
     OPT_CONFIG,
     OPT_TIMING,
-    {.name = "program",
-     .kind = CLI_TEXT,
-     .argument = "FILE",
-     .help = "a program of your own (docs/program-format.md) instead of a workload"},
-    {.name = "output", .letter = 'o', .kind = CLI_TEXT, .argument = "FILE", .help = "append the record to this log"},
+    CLI_OPTION("program", CLI_TEXT, .argument = "FILE",
+               .help = "a program of your own (docs/program-format.md) instead of a workload"),
+    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "FILE", .help = "append the record to this log"),
     OPT_KERNEL_DIR,
     OPT_JSON,
-    OPT_END};
+    CLI_END,
+};
 
 struct result {
     const struct cli *cli;
@@ -158,7 +153,7 @@ static int run(const struct cli *c)
     return result.status == STATUS_OK ? EXIT_FINE : EXIT_NO_CONFIG;
 }
 
-const struct subcommand cmd_measure = {
+const struct command cmd_measure = {
     .name = "measure",
     .summary = "measure one config, or a program of your own",
     .usage = "measure WORKLOAD|--program FILE [options]",

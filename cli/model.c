@@ -12,57 +12,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cli_option options[] = {
-    {.name = "in",
-     .letter = 'i',
-     .kind = CLI_TEXT,
-     .argument = "F.csv",
-     .help = "table of configs: a column a knob, time_ms and status, in any order; may be gzipped; table: a log"},
-    {.name = "out",
-     .letter = 'o',
-     .kind = CLI_TEXT,
-     .argument = "FILE",
-     .help = "train: the model; predict: one score a line, lower = faster; eval: all scores as CSV; table: the table"},
-    {.name = "source",
-     .kind = CLI_TEXT,
-     .argument = "S.csv",
-     .help = "train: a table of another device, shape or version of the kernel; may be given again; then --in needs no "
-             "rows"},
-    {.name = "model",
-     .letter = 'm',
-     .kind = CLI_TEXT,
-     .argument = "M.json",
-     .help = "predict: a model that train wrote"},
-    {.name = "space",
-     .kind = CLI_TEXT,
-     .argument = "F.json",
-     .help = "train, eval: the space, whose constraints and launch formulas become features; a model keeps it"},
-    {.name = "late",
-     .kind = CLI_TEXT,
-     .argument = "A[,B]",
-     .help = "train: columns known only after a build (registers, spills); a second stage ranks by them where they are "
-             "known"},
-    {.name = "workload", .kind = CLI_TEXT, .argument = "W", .help = "table: records of this one only"},
-    {.name = "template", .kind = CLI_TEXT, .argument = "ID", .help = "table: records of this one only"},
-    {.name = "seed",
-     .kind = CLI_INT,
-     .argument = "N",
-     .otherwise = "0",
-     .max = 9007199254740992.0,
-     .help = "train: repeats a model; eval: the first split"},
-    {.name = "sizes",
-     .kind = CLI_TEXT,
-     .argument = "N[,N]",
-     .otherwise = "64,256,1024,4096",
-     .help = "eval: numbers of training rows"},
-    {.name = "seeds",
-     .kind = CLI_INT,
-     .argument = "K",
-     .otherwise = "3",
-     .min = 1,
-     .max = 10000,
-     .help = "eval: splits of each table and size"},
-    OPT_END,
+#define OPT_IN(what) CLI_OPTION("in", CLI_TEXT, .letter = 'i', .argument = "FILE", .help = what)
+#define OPT_OUT(what) CLI_OPTION("out", CLI_TEXT, .letter = 'o', .argument = "FILE", .help = what)
+#define OPT_MEASURED                                                                                                   \
+    OPT_IN("table of measured configs: a column a knob, time_ms and status, in any order; may be gzipped")
+#define OPT_SPACE(what) CLI_OPTION("space", CLI_TEXT, .argument = "F.json", .help = what)
+
+static const struct cli_option train_options[] = {
+    OPT_MEASURED,
+    OPT_OUT("the model"),
+    CLI_OPTION("source", CLI_TEXT, .argument = "S.csv",
+               .help =
+                   "a table of another device, shape or version of the kernel; may be given again; then --in needs no "
+                   "rows"),
+    OPT_SPACE("the space, whose constraints and launch formulas become features; the model keeps it"),
+    CLI_OPTION("late", CLI_TEXT, .argument = "A[,B]",
+               .help =
+                   "columns known only after a build (registers, spills); a second stage ranks by them where they are "
+                   "known"),
+    OPT_SEED("repeats a model"),
+    CLI_END,
+};
+
+static const struct cli_option predict_options[] = {
+    CLI_OPTION("model", CLI_TEXT, .letter = 'm', .argument = "M.json", .help = "a model that train wrote"),
+    OPT_IN("table of configs: a column a knob, in any order; may be gzipped"),
+    OPT_OUT("one score a line, lower = faster"),
+    OPT_SPACE("the space; the model must have been trained with it"),
+    CLI_END,
+};
+
+static const struct cli_option eval_options[] = {
+    OPT_MEASURED,
+    OPT_OUT("all scores as CSV"),
+    OPT_SPACE("the space, whose constraints and launch formulas become features"),
+    OPT_SEED("the first split"),
+    CLI_OPTION("sizes", CLI_TEXT, .argument = "N[,N]", .otherwise = "64,256,1024,4096",
+               .help = "numbers of training rows"),
+    CLI_OPTION("seeds", CLI_INT, .argument = "K", .otherwise = "3", .min = 1, .max = 10000,
+               .help = "splits of each table and size"),
+    CLI_END,
+};
+
+static const struct cli_option table_options[] = {
+    OPT_IN("a log"),
+    OPT_OUT("the table"),
+    CLI_OPTION("workload", CLI_TEXT, .argument = "W", .help = "records of this one only"),
+    CLI_OPTION("template", CLI_TEXT, .argument = "ID", .word = template_id_at, .loose = true,
+               .help = "records of this one only"),
+    CLI_END,
 };
 
 static enum err need(const struct cli *c, const char *verb, const char *option, struct why *why)
@@ -74,7 +72,7 @@ static enum err need(const struct cli *c, const char *verb, const char *option, 
 
 static enum err no_more(const struct cli *c, struct why *why)
 {
-    return c->n_rest > 1 ? why_set(why, ERR_INPUT, "stray argument \"%.60s\"", c->rest[1]) : ERR_OK;
+    return c->n_rest > 0 ? why_set(why, ERR_INPUT, "stray argument \"%.60s\"", c->rest[0]) : ERR_OK;
 }
 
 /* As train, with what other devices tell. */
@@ -294,13 +292,13 @@ static enum err eval(const struct cli *c, struct why *why)
     if (o.n_sizes == 0)
         return why_set(why, ERR_INPUT, "--sizes %.60s: expected up to %d numbers from 2 on, separated by commas",
                        cli_text(c, "sizes"), MODEL_EVAL_MAX_SIZES);
-    o.paths = one ? &one : c->rest + 1;
-    o.n_paths = one ? 1 : (size_t)(c->n_rest - 1);
+    o.paths = one ? &one : c->rest;
+    o.n_paths = one ? 1 : (size_t)c->n_rest;
     o.out = cli_text(c, "out");
     o.space = cli_text(c, "space");
     if (o.n_paths == 0)
         return why_set(why, ERR_INPUT, "tune model eval needs tables: expected F.csv...");
-    if (one && c->n_rest > 1)
+    if (one && c->n_rest > 0)
         return no_more(c, why);
     return model_eval(&o, why);
 }
@@ -329,29 +327,78 @@ static enum err table(const struct cli *c, struct why *why)
     return e;
 }
 
-static int run(const struct cli *c)
+static int run(const struct cli *c, enum err (*verb)(const struct cli *c, struct why *why))
 {
-    static const struct {
-        const char *name;
-        enum err (*run)(const struct cli *c, struct why *why);
-    } verbs[] = {{"train", train}, {"predict", predict}, {"eval", eval}, {"table", table}};
     struct why why = {""};
-    enum err e =
-        c->n_rest ? why_set(&why, ERR_INPUT, "tune model \"%.40s\": expected train, predict, eval or table", c->rest[0])
-                  : why_set(&why, ERR_INPUT, "tune model: expected train, predict, eval or table");
+    enum err e;
 
     cmd_catch_interrupts();
-    for (size_t i = 0; c->n_rest > 0 && i < sizeof verbs / sizeof verbs[0]; i++)
-        if (strcmp(c->rest[0], verbs[i].name) == 0)
-            e = verbs[i].run(c, &why);
+    e = verb(c, &why);
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
-const struct subcommand cmd_model = {
+static int run_train(const struct cli *c)
+{
+    return run(c, train);
+}
+
+static int run_predict(const struct cli *c)
+{
+    return run(c, predict);
+}
+
+static int run_eval(const struct cli *c)
+{
+    return run(c, eval);
+}
+
+static int run_table(const struct cli *c)
+{
+    return run(c, table);
+}
+
+static const struct command cmd_train = {
+    .name = "train",
+    .summary = "learn from measured configs",
+    .usage = "model train --in F.csv --out M.json [options]",
+    .example = "tune model train --in measured.csv --out model.json",
+    .options = train_options,
+    .run = run_train,
+};
+
+static const struct command cmd_predict = {
+    .name = "predict",
+    .summary = "score configs by a model",
+    .usage = "model predict --model M.json --in F.csv --out SCORES [options]",
+    .example = "tune model predict --model model.json --in configs.csv --out scores.txt",
+    .options = predict_options,
+    .run = run_predict,
+};
+
+static const struct command cmd_eval = {
+    .name = "eval",
+    .summary = "judge how well models rank tables of measured configs",
+    .usage = "model eval F.csv... [options]",
+    .example = "tune model eval measured.csv --sizes 64,256",
+    .options = eval_options,
+    .run = run_eval,
+};
+
+static const struct command cmd_table = {
+    .name = "table",
+    .summary = "make a table of a log",
+    .usage = "model table --in LOG --out F.csv [options]",
+    .example = "tune model table --in dense.jsonl --template dense/gemm_direct --out measured.csv",
+    .options = table_options,
+    .run = run_table,
+};
+
+static const struct command *const verbs[] = {&cmd_train, &cmd_predict, &cmd_eval, &cmd_table, NULL};
+
+const struct command cmd_model = {
     .name = "model",
     .summary = "cost models: learn from measured configs, rank others, judge the ranking",
-    .usage = "model train|predict|eval|table [options]",
+    .usage = "model VERB [options]",
     .example = "tune model train --in measured.csv --out model.json",
-    .options = options,
-    .run = run,
+    .verbs = verbs,
 };

@@ -13,20 +13,14 @@
 
 #define RUNNERS_UP 3
 
-static const struct cli_option options[] = {OPT_TRACKER,
-                                            OPT_KEY_FILE,
-                                            OPT_KEY,
-                                            OPT_DEVICE,
-                                            OPT_THREADS,
-                                            OPT_NVRTC,
-                                            OPT_TIMING,
-                                            {.name = "output",
-                                             .letter = 'o',
-                                             .kind = CLI_TEXT,
-                                             .argument = "FILE",
-                                             .help = "append the new records to this log"},
-                                            OPT_KERNEL_DIR,
-                                            OPT_END};
+static const struct cli_option options[] = {
+    OPT_LINK,
+    OPT_KEY,
+    OPT_TIMING,
+    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "FILE", .help = "append the new records to this log"),
+    OPT_KERNEL_DIR,
+    CLI_END,
+};
 
 /* One workload of the best log, its task, and what was measured now. */
 struct checked {
@@ -306,7 +300,7 @@ static int run(const struct cli *c)
     return k.n_ok && !k.n_beaten && !k.n_broken ? EXIT_FINE : EXIT_NO_CONFIG;
 }
 
-const struct subcommand cmd_recheck = {
+const struct command cmd_recheck = {
     .name = "recheck",
     .summary = "measure a best log again beside its runners-up; name what no longer wins, and drift",
     .usage = "recheck BEST_LOG [options]",

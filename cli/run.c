@@ -9,29 +9,20 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-    OPT_TRACKER,
-    OPT_KEY_FILE,
-    OPT_DEVICE,
-    OPT_THREADS,
-    OPT_NVRTC,
+    OPT_LINK,
     OPT_JOB,
-    {.name = "output",
-     .letter = 'o',
-     .kind = CLI_TEXT,
-     .argument = "FILE",
-     .otherwise = "tune.jsonl",
-     .help = "log of all trials; what it holds already counts as done"},
-    {.name = "records",
-     .kind = CLI_TEXT,
-     .argument = "FILE",
-     .help = "log of earlier runs, or another tuner's, to learn from"},
-    {.name = "detach", .kind = CLI_FLAG, .help = "when interrupted, leave the job to `tune work` at the tracker"},
-    {.name = "dry-run", .kind = CLI_FLAG, .help = "say what would be done, measure nothing"},
+    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "FILE", .otherwise = "tune.jsonl",
+               .help = "log of all trials; what it holds already counts as done"),
+    CLI_OPTION("records", CLI_TEXT, .argument = "FILE",
+               .help = "log of earlier runs, or another tuner's, to learn from"),
+    CLI_OPTION("detach", CLI_FLAG, .help = "when interrupted, leave the job to `tune work` at the tracker"),
+    CLI_OPTION("dry-run", CLI_FLAG, .help = "say what would be done, measure nothing"),
     OPT_KERNEL_DIR,
     OPT_JSON,
     OPT_VERBOSE,
     OPT_QUIET,
-    OPT_END};
+    CLI_END,
+};
 
 static void print_plan(const struct session *s)
 {
@@ -194,7 +185,7 @@ static int run(const struct cli *c)
     return code;
 }
 
-const struct subcommand cmd_run = {
+const struct command cmd_run = {
     .name = "run",
     .summary = "tune workloads here and now, with a progress line and a table at the end",
     .usage = "run WORKLOAD... [options]",

@@ -7,12 +7,10 @@
 #include <stdio.h>
 
 static const struct cli_option options[] = {
-    OPT_TRACKER,      OPT_KEY_FILE,
-    OPT_KEY,          OPT_DEVICE,
-    OPT_THREADS,      OPT_NVRTC,
-    OPT_TEMPLATE_ONE, OPT_CONFIG,
-    OPT_KERNEL_DIR,   {.name = "program", .kind = CLI_FLAG, .help = "the program as JSON instead"},
-    OPT_END};
+    OPT_LINK,   OPT_KEY,        OPT_TEMPLATE_ONE,
+    OPT_CONFIG, OPT_KERNEL_DIR, CLI_OPTION("program", CLI_FLAG, .help = "the program as JSON instead"),
+    CLI_END,
+};
 
 static void print_module(const struct program_module *m, const struct blobs *blobs)
 {
@@ -113,7 +111,7 @@ static int run(const struct cli *c)
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
-const struct subcommand cmd_show = {
+const struct command cmd_show = {
     .name = "show",
     .summary = "the kernel text, defines and launch plan of one config",
     .usage = "show WORKLOAD [options]",

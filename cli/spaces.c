@@ -13,42 +13,23 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-    {.name = "keys", .kind = CLI_FLAG, .help = "the keys of all operators and the values they take"},
-    {.name = "file",
-     .kind = CLI_TEXT,
-     .argument = "F.json",
-     .help = "a space in JSON instead of a workload's templates"},
-    {.name = "count", .kind = CLI_FLAG, .help = "of --file: only the number of valid configs"},
-    {.name = "list", .kind = CLI_FLAG, .help = "of --file: all valid configs, one a line"},
-    {.name = "index",
-     .kind = CLI_INT,
-     .argument = "I",
-     .max = 9007199254740992.0,
-     .help = "of --file: line I of --list, counted from 0"},
-    {.name = "sample",
-     .kind = CLI_INT,
-     .argument = "N",
-     .max = 9007199254740992.0,
-     .help = "of --file: N uniform draws, each from all valid configs"},
-    {.name = "seed",
-     .kind = CLI_INT,
-     .argument = "N",
-     .otherwise = "0",
-     .max = 9007199254740992.0,
-     .help = "repeats the draws of --sample"},
-    {.name = "config",
-     .kind = CLI_TEXT,
-     .argument = "\"A=1 B=2\"",
-     .help = "of --file: is it valid, and which line of --list is it"},
-    OPT_TRACKER,
-    OPT_KEY_FILE,
+    CLI_OPTION("keys", CLI_FLAG, .help = "the keys of all operators and the values they take"),
+    CLI_OPTION("file", CLI_TEXT, .argument = "F.json", .help = "a space in JSON instead of a workload's templates"),
+    CLI_OPTION("count", CLI_FLAG, .help = "of --file: only the number of valid configs"),
+    CLI_OPTION("list", CLI_FLAG, .help = "of --file: all valid configs, one a line"),
+    CLI_OPTION("index", CLI_INT, .argument = "I", .max = JSON_EXACT_MAX,
+               .help = "of --file: line I of --list, counted from 0"),
+    CLI_OPTION("sample", CLI_INT, .argument = "N", .max = JSON_EXACT_MAX,
+               .help = "of --file: N uniform draws, each from all valid configs"),
+    OPT_SEED("repeats the draws of --sample"),
+    CLI_OPTION("config", CLI_TEXT, .argument = "\"A=1 B=2\"",
+               .help = "of --file: is it valid, and which line of --list is it"),
+    OPT_LINK,
     OPT_KEY,
-    OPT_DEVICE,
-    OPT_THREADS,
-    OPT_NVRTC,
     OPT_TEMPLATE,
     OPT_VERBOSE,
-    OPT_END};
+    CLI_END,
+};
 
 static const char *const fit_words[] = {"does not fit", "baseline", "possible", "good"};
 
@@ -378,7 +359,7 @@ static int run(const struct cli *c)
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
-const struct subcommand cmd_spaces = {
+const struct command cmd_spaces = {
     .name = "spaces",
     .summary = "the templates of a workload, their knobs and the sizes of their spaces",
     .usage = "spaces WORKLOAD... | --keys | --file F.json [options]",

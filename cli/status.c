@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static const struct cli_option options[] = {OPT_TRACKER_DEFAULT, OPT_KEY_FILE, OPT_JSON, OPT_END};
+static const struct cli_option options[] = {OPT_TRACKER_DEFAULT, OPT_KEY_FILE, OPT_JSON, CLI_END};
 
 static void print_members(const cJSON *o, int depth)
 {
@@ -49,7 +49,7 @@ static int run(const struct cli *c)
     return cmd_ask(c, show);
 }
 
-const struct subcommand cmd_status = {
+const struct command cmd_status = {
     .name = "status",
     .summary = "one job, or the tracker itself",
     .usage = "status [JOB] [options]",

@@ -11,18 +11,15 @@
 static const struct cli_option options[] = {
     OPT_TRACKER_DEFAULT,
     OPT_KEY_FILE,
-    {.name = "device",
-     .kind = CLI_TEXT,
-     .argument = "replay:FILE",
-     .help = "a recorded space instead of workloads, readable where `tune work` runs"},
-    {.name = "missing",
-     .kind = CLI_TEXT,
-     .argument = "FILE",
-     .help = "the workloads that an application over libtune had no record of"},
+    CLI_OPTION("device", CLI_TEXT, .argument = "replay:FILE",
+               .help = "a recorded space instead of workloads, readable where `tune work` runs"),
+    CLI_OPTION("missing", CLI_TEXT, .argument = "FILE",
+               .help = "the workloads that an application over libtune had no record of"),
     OPT_JOB,
     OPT_JSON,
     OPT_QUIET,
-    OPT_END};
+    CLI_END,
+};
 
 /* A key that no device has is a mistake more often than a device that comes later. */
 static enum err check_key(struct client *c, struct job *j, struct why *why)
@@ -130,7 +127,7 @@ static int run(const struct cli *c)
     return EXIT_FINE;
 }
 
-const struct subcommand cmd_submit = {
+const struct command cmd_submit = {
     .name = "submit",
     .summary = "hand a job to a tracker and print its id",
     .usage = "submit WORKLOAD... [options]",

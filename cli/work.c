@@ -9,13 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_option options[] = {OPT_TRACKER_DEFAULT,
-                                            OPT_KEY_FILE,
-                                            {.name = "once", .kind = CLI_FLAG, .help = "end when there is no job left"},
-                                            OPT_KERNEL_DIR,
-                                            OPT_VERBOSE,
-                                            OPT_QUIET,
-                                            OPT_END};
+static const struct cli_option options[] = {
+    OPT_TRACKER_DEFAULT,
+    OPT_KEY_FILE,
+    CLI_OPTION("once", CLI_FLAG, .help = "end when there is no job left"),
+    OPT_KERNEL_DIR,
+    OPT_VERBOSE,
+    OPT_QUIET,
+    CLI_END,
+};
 
 struct leased {
     char id[40];
@@ -157,7 +159,7 @@ static int run(const struct cli *c)
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
-const struct subcommand cmd_work = {
+const struct command cmd_work = {
     .name = "work",
     .summary = "drive submitted jobs of a tracker (the tracker's --workers run this)",
     .usage = "work [options]",

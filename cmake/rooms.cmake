@@ -71,3 +71,21 @@ function(tune_fuzz name)
   add_test(NAME ${name} COMMAND ${name} -runs=${F_RUNS} ${corpus})
   set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT ${F_TIMEOUT})
 endfunction()
+
+# tune_pages(program): its man pages, written by itself (--man-pages) when it is built, and the shell's completion. Where what is built
+# does not run here (cross builds without an emulator) there are no pages.
+function(tune_pages program)
+  install(FILES ${CMAKE_SOURCE_DIR}/share/completion/tune.bash RENAME ${program}
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+    return()
+  endif()
+  set(pages ${CMAKE_CURRENT_BINARY_DIR}/man)
+  file(MAKE_DIRECTORY ${pages})
+  add_custom_command(OUTPUT ${pages}.made DEPENDS ${program}
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${pages}
+    COMMAND ${program} --man-pages ${pages}
+    COMMAND ${CMAKE_COMMAND} -E touch ${pages}.made)
+  add_custom_target(${program}-pages ALL DEPENDS ${pages}.made)
+  install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+endfunction()

@@ -82,8 +82,12 @@ static enum err set_real(const struct cli_option *o, struct cli_value *v, const 
     return ERR_OK;
 }
 
-/* The words it takes, with `between` and, before a line would be longer than `width`, `turn` between two. */
-static void list_words(const struct cli_option *o, const char *between, const char *turn, size_t width, struct buf *out)
+bool cli_lists_words(const struct cli_option *o)
+{
+    return o->word && !o->loose;
+}
+
+void cli_words(const struct cli_option *o, const char *between, const char *turn, size_t width, struct buf *out)
 {
     size_t column = 0;
 
@@ -96,16 +100,34 @@ static void list_words(const struct cli_option *o, const char *between, const ch
     }
 }
 
-static enum err check_word(const struct cli_option *o, const char *text, struct why *why)
+static bool is_word(const struct cli_option *o, const char *text, size_t n)
+{
+    for (size_t i = 0; o->word(i); i++)
+        if (strlen(o->word(i)) == n && strncmp(o->word(i), text, n) == 0)
+            return true;
+    return false;
+}
+
+/* Each of its words. */
+static enum err check_words(const struct cli_option *o, const char *text, struct why *why)
 {
     struct buf list;
+    bool good;
 
-    for (size_t i = 0; o->word(i); i++)
-        if (strcmp(o->word(i), text) == 0)
-            return ERR_OK;
+    for (const char *at = text;; at++) {
+        const size_t n = o->many ? strcspn(at, ",") : strlen(at);
+
+        good = is_word(o, at, n);
+        at += n;
+        if (!good || !*at)
+            break;
+    }
+    if (good)
+        return ERR_OK;
     buf_init(&list, 4096);
-    list_words(o, ", ", "", SIZE_MAX, &list);
-    why_set(why, ERR_INPUT, "--%s %.60s: expected one of %s", o->name, text, buf_text(&list));
+    cli_words(o, ", ", "", SIZE_MAX, &list);
+    why_set(why, ERR_INPUT, "--%s %.60s: expected %s %s", o->name, text, o->many ? "some of" : "one of",
+            buf_text(&list));
     buf_fini(&list);
     return ERR_INPUT;
 }
@@ -120,7 +142,7 @@ static enum err set_value(const struct cli_option *o, struct cli_value *v, const
     case CLI_DURATION:
         return set_real(o, v, text, why);
     default:
-        return o->word ? check_word(o, text, why) : ERR_OK;
+        return cli_lists_words(o) ? check_words(o, text, why) : ERR_OK;
     }
 }
 
@@ -352,6 +374,17 @@ bool cli_flag(const struct cli *c, const char *name)
     return cli_get(c, name)->number > 0;
 }
 
+void cli_describe(const struct cli_option *o, struct buf *out)
+{
+    buf_puts(out, o->help);
+    if (o->otherwise && *o->otherwise)
+        buf_printf(out, " [%s]", o->otherwise);
+    if (o->environment)
+        buf_printf(out, " ($%s)", o->environment);
+    if (o->alias)
+        buf_printf(out, ", also --%s", o->alias);
+}
+
 static void help_line(const struct cli_option *o, struct buf *out)
 {
     char left[64];
@@ -362,16 +395,11 @@ static void help_line(const struct cli_option *o, struct buf *out)
     n += snprintf(left + n, sizeof left - (size_t)n, "--%s%s%s", o->name, o->argument ? " " : "",
                   o->argument ? o->argument : "");
     assert(n < (int)sizeof left && "a name and its argument fit a line of help");
-    buf_printf(out, "%-*s%s%s", HELP_LEFT, left, n >= HELP_LEFT ? HELP_MARGIN : "", o->help);
-    if (o->otherwise && *o->otherwise)
-        buf_printf(out, " [%s]", o->otherwise);
-    if (o->environment)
-        buf_printf(out, " ($%s)", o->environment);
-    if (o->alias)
-        buf_printf(out, ", also --%s", o->alias);
-    if (o->word) {
-        buf_puts(out, HELP_MARGIN "one of ");
-        list_words(o, " ", HELP_MARGIN, HELP_WORDS_WIDTH, out);
+    buf_printf(out, "%-*s%s", HELP_LEFT, left, n >= HELP_LEFT ? HELP_MARGIN : "");
+    cli_describe(o, out);
+    if (cli_lists_words(o)) {
+        buf_printf(out, HELP_MARGIN "%s of ", o->many ? "some" : "one");
+        cli_words(o, " ", HELP_MARGIN, HELP_WORDS_WIDTH, out);
     }
     buf_puts(out, "\n");
 }

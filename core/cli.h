@@ -24,7 +24,19 @@ struct cli_option {
     const char *help;        /* one line */
     /* Word i of those it takes, NULL behind the last: listed in its help, all others are ERR_INPUT. NULL: any text. */
     const char *(*word)(size_t i);
+    bool many;  /* several words, separated by commas */
+    bool loose; /* too many words for a help text: a shell offers them, who uses the value checks it */
 };
+
+/* A row of a table, CLI_OPTION("trials", CLI_INT, .argument = "N", .help = "..."), and its end. */
+#define CLI_OPTION(long_name, its_kind, ...)                                                                           \
+    {                                                                                                                  \
+        .name = long_name, .kind = its_kind, __VA_ARGS__                                                               \
+    }
+#define CLI_END                                                                                                        \
+    {                                                                                                                  \
+        .name = NULL                                                                                                   \
+    }
 
 #define CLI_MAX_OPTIONS 64
 
@@ -65,6 +77,14 @@ bool cli_flag(const struct cli *c, const char *name);
 /* Every value that was given of an option, in order, at most `max`: what a repeatable option has; returns how many were
  * given, which may be more. The default does not count. */
 int cli_texts(const struct cli *c, const char *name, const char **out, int max);
+
+/* Appends the option's help with its default, variable and other name. */
+void cli_describe(const struct cli_option *o, struct buf *out);
+
+/* Is its help followed by the words it takes? They, with `between` and, before a line would be longer than `width`,
+ * `turn` between two. */
+bool cli_lists_words(const struct cli_option *o);
+void cli_words(const struct cli_option *o, const char *between, const char *turn, size_t width, struct buf *out);
 
 /* One screen: usage line, summary, options with defaults and variables, then the example line. */
 void cli_help(const struct cli_option *options, const char *usage, const char *summary, const char *example,

@@ -172,10 +172,21 @@ static bool parse_as(const char *text, const char *dtype, const char *layout, st
     return workload_parse(all, out, why) == ERR_OK && some_template_fits(out, why);
 }
 
+static const char *const dtypes[] = {"f32", "f16", "i8", NULL};
+
+const char *network_dtype_at(size_t i)
+{
+    return dtypes[i];
+}
+
+const char *network_layout_at(size_t i)
+{
+    return conv_layouts[i];
+}
+
 enum err network_layer_as(const struct network_layer *l, const char *dtype, const char *layout, struct buf *out,
                           struct why *note)
 {
-    static const char *const dtypes[] = {"f32", "f16", "i8", NULL};
     struct workload listed, changed, blocked;
     struct why why = {""};
     enum err e = workload_parse(l->workload, &listed, note);

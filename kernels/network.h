@@ -26,6 +26,10 @@ enum err network_find(const char *name, const struct network **out, struct why *
 const char *const *network_names(void);
 const char *network_name_at(size_t i); /* NULL behind the last */
 
+/* What network_layer_as takes; NULL behind the last. */
+const char *network_dtype_at(size_t i);
+const char *network_layout_at(size_t i);
+
 /* Appends a layer's workload in another dtype ("f16" "i8") and layout ("nchw16c"), NULL = as listed. What cannot have
  * the dtype (no such kernel: deformable convolutions in i8) stays as it is, what cannot have the layout (the 3 channels
  * of an image) stays nchw; `note` then says so, else it is empty. ERR_INPUT: no such dtype or layout. */

@@ -35,6 +35,15 @@ const struct template *template_find(const char *id)
     return NULL;
 }
 
+const char *template_id_at(size_t i)
+{
+    for (size_t k = 0; operator_table[k]; k++)
+        for (const struct template *const *t = operator_table[k]->templates; *t; t++)
+            if (i-- == 0)
+                return (*t)->id;
+    return NULL;
+}
+
 /* A template that computes `w` without staging. */
 static const struct template *without_staging(const struct workload *w, const struct device_desc *d)
 {

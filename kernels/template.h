@@ -67,6 +67,7 @@ bool template_computes(const struct template *t, const struct operator* op);
 
 /* By id, among the templates of all operators; NULL when there is none. */
 const struct template *template_find(const char *id);
+const char *template_id_at(size_t i); /* of all operators; NULL behind the last */
 
 /* Builds and seals the space. */
 enum err template_space(const struct template *t, const struct workload *w, const struct device_desc *d,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - tune-tracker: the farm's one host. */
-#include "core/cli.h"
+#include "core/command.h"
 #include "core/proc.h"
 #include "tracker/http.h"
 #include "tracker/server.h"
@@ -15,57 +15,47 @@
 #include <unistd.h>
 
 static const struct cli_option options[] = {
-    {.name = "listen",
-     .letter = 'l',
-     .kind = CLI_TEXT,
-     .argument = "URL",
-     .otherwise = PROTOCOL_DEFAULT_URL,
-     .help = "address to listen on; port 0 = any free one"},
-    {.name = "store",
-     .letter = 's',
-     .kind = CLI_TEXT,
-     .argument = "DIR",
-     .otherwise = "tune-store",
-     .help = "directory of jobs, trials, records and blobs; STORE:DIR for another store than sqlite"},
-    {.name = "key-file",
-     .letter = 'k',
-     .alias = "key",
-     .kind = CLI_TEXT,
-     .argument = "FILE",
-     .environment = "TUNE_KEY_FILE",
-     .help = "key that every peer must know (see `tune keygen`)"},
-    {.name = "insecure", .kind = CLI_FLAG, .help = "listen beyond this machine without a key"},
-    {.name = "workers",
-     .letter = 'w',
-     .kind = CLI_INT,
-     .argument = "N",
-     .otherwise = "1",
-     .max = 64,
-     .help = "processes `tune work` to keep running for submitted jobs"},
-    {.name = "lease",
-     .kind = CLI_DURATION,
-     .argument = "TIME",
-     .otherwise = "30s",
-     .min = 0.1,
-     .max = 3600,
-     .help = "how long a lease lives without renewal"},
-    {.name = "http",
-     .kind = CLI_TEXT,
-     .argument = "ADDR:PORT",
-     .help = "serve the status page, /metrics and /healthz there"},
-    {.name = "retention",
-     .kind = CLI_INT,
-     .argument = "DAYS",
-     .otherwise = "0",
-     .max = 36500,
-     .help = "forget jobs that ended longer ago; 0 = never"},
-    {.name = "allow-backup", .kind = CLI_FLAG, .help = "let peers ask for a backup to a path of this host"},
-    {.name = "backup",
-     .kind = CLI_TEXT,
-     .argument = "FILE",
-     .help = "copy the store to FILE, also while a tracker uses it, and exit"},
-    {.name = "version", .kind = CLI_FLAG, .help = "print the version and leave"},
-    {.name = NULL},
+    CLI_OPTION("listen", CLI_TEXT, .letter = 'l', .argument = "URL", .otherwise = PROTOCOL_DEFAULT_URL,
+               .help = "address to listen on; port 0 = any free one"),
+    CLI_OPTION("store", CLI_TEXT, .letter = 's', .argument = "DIR", .otherwise = "tune-store",
+               .help = "directory of jobs, trials, records and blobs; STORE:DIR for another store than sqlite"),
+    CLI_OPTION("key-file", CLI_TEXT, .letter = 'k', .alias = "key", .argument = "FILE", .environment = "TUNE_KEY_FILE",
+               .help = "key that every peer must know (see `tune keygen`)"),
+    CLI_OPTION("insecure", CLI_FLAG, .help = "listen beyond this machine without a key"),
+    CLI_OPTION("workers", CLI_INT, .letter = 'w', .argument = "N", .otherwise = "1", .max = 64,
+               .help = "processes `tune work` to keep running for submitted jobs"),
+    CLI_OPTION("lease", CLI_DURATION, .argument = "TIME", .otherwise = "30s", .min = 0.1, .max = 3600,
+               .help = "how long a lease lives without renewal"),
+    CLI_OPTION("http", CLI_TEXT, .argument = "ADDR:PORT", .help = "serve the status page, /metrics and /healthz there"),
+    CLI_OPTION("retention", CLI_INT, .argument = "DAYS", .otherwise = "0", .max = 36500,
+               .help = "forget jobs that ended longer ago; 0 = never"),
+    CLI_OPTION("allow-backup", CLI_FLAG, .help = "let peers ask for a backup to a path of this host"),
+    CLI_OPTION("backup", CLI_TEXT, .argument = "FILE",
+               .help = "copy the store to FILE, also while a tracker uses it, and exit"),
+    CLI_OPTION("version", CLI_FLAG, .help = "print the version and leave"),
+    CLI_END,
+};
+
+static const struct command_section sections[] = {{.title = "signals",
+                                                   .text = "SIGTERM and SIGINT end it after what was accepted is "
+                                                           "stored. Killed and started again it goes on: leases have "
+                                                           "one period of grace."},
+                                                  {.title = NULL}};
+
+static const struct command program = {
+    .name = "tune-tracker",
+    .summary = "keep tuning jobs and their records, and lend trials to agents",
+    .usage = "[options]",
+    .example = "tune-tracker --listen tcp://0.0.0.0:9477 --key-file farm.key --store /var/lib/tune",
+    .about = "One tracker serves a farm: it stores jobs, lends trials to the agents with leases, stores each record "
+             "once, and "
+             "answers tune(1). It listens on the loopback address unless a key file is given, and prints the address "
+             "that it "
+             "got.",
+    .options = options,
+    .sections = sections,
+    .section = 8,
+    .see_also = "tune(1), tune-agent(8)",
 };
 
 static int complain(const struct why *why, int code)
@@ -186,8 +176,7 @@ static int say_only(const struct cli *c, struct why *why)
         return complain(why, 1);
     }
     buf_init(&help, 65536);
-    cli_help(c->options, "tune-tracker [options]", "Keeps jobs and results, and lends trials to agents.",
-             "tune-tracker --listen tcp://0.0.0.0:9477 --key-file farm.key --store /var/lib/tune", &help);
+    command_help(&program, &program, &help);
     code = fputs(buf_text(&help), stdout) < 0;
     buf_fini(&help);
     return code;
@@ -206,6 +195,8 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread starts */
     signal(SIGPIPE, SIG_IGN);
+    if (command_answers(&program, argc, argv, stdout, stderr, &code))
+        return code;
     if (cli_parse(&c, options, argc, argv, &why) != ERR_OK)
         code = complain(&why, 1);
     else if (c.help || cli_flag(&c, "version") || c.n_rest)

@@ -331,3 +331,10 @@ bool job_list_has(const char *list, const char *id)
     }
     return false;
 }
+
+const char *job_objective_at(size_t i)
+{
+    static const char *const names[] = {"time", "energy", "edp", NULL};
+
+    return names[i];
+}

@@ -78,6 +78,9 @@ enum err job_set_trials(struct job *j, const char *text, struct why *why);
 /* True when `id` is allowed by the job's list of templates. */
 bool job_allows_template(const struct job *j, const char *id);
 
+/* What a job may want least, objective i: "time", "energy", "edp"; NULL behind the last. */
+const char *job_objective_at(size_t i);
+
 /* True when "a,b,c" has the entry `id`. */
 bool job_list_has(const char *list, const char *id);
 

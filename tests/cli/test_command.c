@@ -352,7 +352,7 @@ static void copy_example(const char *folder, const char *name)
     struct buf text;
 
     buf_init(&text, 1 << 20);
-    snprintf(from, sizeof from, "%s/recorded/%s", getenv("TUNE_EXAMPLES_DIR"), name);
+    snprintf(from, sizeof from, TUNE_RECORDED_DIR "/%s", name);
     snprintf(to, sizeof to, "%s/%s", folder, name);
     assert_int_equal(file_read(from, &text, NULL), ERR_OK);
     assert_int_equal(file_replace(to, text.data, text.len, 0600, NULL), ERR_OK);

@@ -453,7 +453,7 @@ void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *
 static void print_results(struct session *s, struct progress *p, enum session_end end)
 {
     const struct joblog *log = s->o.log;
-    const bool has_lines = log && log->n_seen, has_best = log && best_n(log->best); /* else there is no such file */
+    const bool has_lines = log && log->seen.n, has_best = log && best_n(log->best); /* else there is no such file */
     struct buf text;
 
     if (p->mode == PROGRESS_JSON) {

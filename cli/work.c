@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 
 #include "core/clock.h"
+#include "kernels/spec/spec.h"
 #include "kernels/template.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "agent/workdir.h"
 
 #include "core/file.h"
+#include "core/vec.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -137,21 +138,6 @@ static void blob_path(const char *dir, const char *hex, char *out, size_t n_out)
     snprintf(out, n_out, "%s/blobs/%s", dir, hex);
 }
 
-static enum err grow(struct workdir *w)
-{
-    const size_t cap = w->cap_blobs ? 2 * w->cap_blobs : 64;
-    struct workdir_blob *more;
-
-    if (w->n_blobs < w->cap_blobs)
-        return ERR_OK;
-    more = realloc(w->blobs, cap * sizeof *more);
-    if (!more)
-        return ERR_NOMEM;
-    w->blobs = more;
-    w->cap_blobs = cap;
-    return ERR_OK;
-}
-
 enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex, struct why *why)
 {
     const struct blob *b = blobs_get(set, hex);
@@ -162,7 +148,7 @@ enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex
         return ERR_OK;
     if (!b)
         return why_set(why, ERR_NOT_FOUND, "blob %.12s is missing", hex);
-    if (grow(w))
+    if (VEC_ROOM(w->blobs, w->cap_blobs, w->n_blobs + 1, VEC_ANY))
         return why_set(why, ERR_NOMEM, "out of memory");
     assert(w->n_blobs < w->cap_blobs && w->lock_fd >= 0);
     blob_path(w->path, hex, path, sizeof path);

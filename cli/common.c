@@ -439,7 +439,7 @@ static void print_results(struct session *s, struct progress *p, enum session_en
 {
     const struct joblog *log = s->o.log;
     /* NULL: there is no such file */
-    const char *lines = log && log->n_seen ? log->path : NULL;
+    const char *lines = log && log->seen.n ? log->path : NULL;
     const char *best = log && best_n(log->best) ? log->best_path : NULL;
     struct buf text;
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* log_stat.c - `tune log stat`: what logs hold, counted. */
 #include "cli/log.h"
+#include "core/map.h"
+#include "core/mix.h"
+#include "core/vec.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -17,13 +20,12 @@ struct count {
     double best_ns;
 };
 
-/* Counts of one member: those of before are found from the end, where the next one usually belongs. */
+/* Counts of one member. */
 struct counts {
     const char *name;
     struct count *rows;
     size_t n, cap;
-    size_t *slots; /* by hash: index + 1; 0 = free */
-    size_t n_slots;
+    struct map by_text;
 };
 
 enum { BY_STATUS, BY_PURPOSE, BY_KEY, BY_TEMPLATE, BY_WORKLOAD, N_BY };
@@ -34,60 +36,30 @@ struct stat_log {
     enum err failed;
 };
 
-static size_t hash_of(const char *text)
+/* The row of a text, which is new if need be; NULL without memory. */
+static struct count *row_of(struct counts *c, const char *text)
 {
-    size_t h = 5381;
+    const size_t hash = mix_text(text);
+    const struct map_slot *s;
 
-    for (; *text; text++)
-        h = h * 33 ^ (unsigned char)*text;
-    return h ^ h >> 15;
-}
-
-static size_t *slot_of(const struct counts *c, const char *text)
-{
-    size_t i = hash_of(text) & (c->n_slots - 1);
-
-    assert(c->n < c->n_slots && (c->n_slots & (c->n_slots - 1)) == 0);
-    while (c->slots[i] && strcmp(c->rows[c->slots[i] - 1].text, text) != 0)
-        i = (i + 1) & (c->n_slots - 1);
-    return &c->slots[i];
-}
-
-static bool grow(struct counts *c)
-{
-    const size_t cap = c->cap ? 2 * c->cap : 16;
-    struct count *rows = realloc(c->rows, cap * sizeof *rows);
-    size_t *slots = rows ? calloc(4 * cap, sizeof *slots) : NULL;
-
-    if (rows)
-        c->rows = rows;
-    if (!slots)
-        return false;
-    free(c->slots);
-    c->slots = slots;
-    c->n_slots = 4 * cap;
-    c->cap = cap;
-    for (size_t i = 0; i < c->n; i++)
-        *slot_of(c, c->rows[i].text) = i + 1;
-    return true;
+    for (size_t at = 0; (s = map_next(&c->by_text, hash, &at));)
+        if (strcmp(c->rows[s->item].text, text) == 0)
+            return &c->rows[s->item];
+    if (VEC_ROOM(c->rows, c->cap, c->n + 1, VEC_ANY) || map_room(&c->by_text, c->n + 1))
+        return NULL;
+    c->rows[c->n] = (struct count){.text = strdup(text)};
+    if (!c->rows[c->n].text)
+        return NULL;
+    map_add(&c->by_text, hash, c->n);
+    return &c->rows[c->n++];
 }
 
 static bool add(struct counts *c, const char *text, const struct record *r)
 {
-    struct count *row;
-    size_t *slot;
+    struct count *row = row_of(c, text);
 
-    if (c->n == c->cap && !grow(c))
+    if (!row)
         return false;
-    slot = slot_of(c, text);
-    if (!*slot) {
-        c->rows[c->n] = (struct count){.text = strdup(text)};
-        if (!c->rows[c->n].text)
-            return false;
-        *slot = ++c->n;
-    }
-    assert(*slot <= c->n && c->n <= c->cap);
-    row = &c->rows[*slot - 1];
     row->n++;
     row->n_ok += r->status == STATUS_OK;
     if (r->status == STATUS_OK && r->time_ns > 0 && (!(row->best_ns > 0) || r->time_ns < row->best_ns))
@@ -205,7 +177,7 @@ static void fini(struct stat_log *s)
         for (size_t k = 0; k < s->by[i].n; k++)
             free(s->by[i].rows[k].text);
         free(s->by[i].rows);
-        free(s->by[i].slots);
+        map_fini(&s->by[i].by_text);
     }
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/logtable.h"
 
+#include "core/vec.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,16 +78,8 @@ static struct record *row_of(struct logtable *t, const struct record *r)
     for (size_t i = t->n; i-- > 0;)
         if (strcmp(t->rows[i].program.hex, r->program.hex) == 0 && r->program.hex[0])
             return &t->rows[i];
-    if (t->n == t->cap) {
-        const size_t cap = t->cap ? 2 * t->cap : 256;
-        struct record *more = realloc(t->rows, cap * sizeof *more);
-
-        if (!more)
-            return NULL;
-        t->rows = more;
-        t->cap = cap;
-    }
-    assert(t->n < t->cap);
+    if (VEC_ROOM(t->rows, t->cap, t->n + 1, VEC_ANY))
+        return NULL;
     record_init(&t->rows[t->n]);
     return &t->rows[t->n++];
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/blobs.h"
 
+#include "core/vec.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,21 +30,6 @@ const struct blob *blobs_get(const struct blobs *s, const char *hex)
     return NULL;
 }
 
-static enum err grow(struct blobs *s)
-{
-    const size_t cap = s->cap ? s->cap * 2 : 8;
-    struct blob *items;
-
-    if (s->n < s->cap)
-        return ERR_OK;
-    items = realloc(s->items, cap * sizeof *items);
-    if (!items)
-        return ERR_NOMEM;
-    s->items = items;
-    s->cap = cap;
-    return ERR_OK;
-}
-
 enum err blobs_put_named(struct blobs *s, const void *bytes, size_t n, const struct sha256 *name)
 {
     struct blob b = {.name = *name, .n_bytes = n};
@@ -52,7 +39,7 @@ enum err blobs_put_named(struct blobs *s, const void *bytes, size_t n, const str
         return ERR_OK;
     if (n > s->max_bytes || s->sum_bytes > s->max_bytes - n)
         return ERR_LIMIT;
-    if (grow(s) != ERR_OK)
+    if (VEC_ROOM(s->items, s->cap, s->n + 1, VEC_ANY))
         return ERR_NOMEM;
     b.data = malloc(n + 1);
     if (!b.data)

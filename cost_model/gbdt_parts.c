@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/gbdt_parts.h"
 
+#include "core/vec.h"
 #include "cost_model/data.h"
 
 #include <assert.h>
@@ -98,19 +99,11 @@ static enum err check_tree(const struct gbdt_parts *p, const struct tree *t, str
 
 static enum err make_room(struct gbdt_parts *p, struct why *why)
 {
-    const size_t n_room = p->n_room > 0 ? 2 * p->n_room : 64;
-    struct tree *trees;
+    const enum err e = VEC_ROOM(p->trees, p->n_room, p->n_trees + 1, GBDT_MAX_TREES);
 
-    if (p->n_trees < p->n_room)
-        return ERR_OK;
-    if (p->n_trees >= GBDT_MAX_TREES)
-        return why_set(why, ERR_LIMIT, "more than %u trees", GBDT_MAX_TREES);
-    trees = realloc(p->trees, n_room * sizeof(*trees));
-    if (!trees)
-        return no_memory(why);
-    p->trees = trees;
-    p->n_room = n_room;
-    return ERR_OK;
+    if (e == ERR_LIMIT)
+        why_set(why, e, "more than %u trees", GBDT_MAX_TREES);
+    return e == ERR_NOMEM ? no_memory(why) : e;
 }
 
 enum err gbdt_parts_tree(struct gbdt_parts *p, const struct tree *t, struct why *why)

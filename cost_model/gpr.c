@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/gpr_private.h"
+#include "cost_model/linear.h"
 
 #include <assert.h>
 #include <math.h>
@@ -99,7 +100,7 @@ static bool factor_from(struct gpr *g, size_t first, size_t n)
             g->factor[i * g->cap + j] =
                 scale * gpr_kernel(gpr_distance2(g->rows + i * width, g->rows + j * width, inverse, width), NULL) +
                 (i == j ? noise : 0);
-    return gpr_factor(g->factor, first, n, g->cap);
+    return linear_factor(g->factor, first, n, g->cap, GPR_LEAST);
 }
 
 enum err gpr_fit(struct gpr *g, const float *rows, const double *targets, size_t n, size_t n_steps)
@@ -124,7 +125,7 @@ enum err gpr_fit(struct gpr *g, const float *rows, const double *targets, size_t
     for (size_t i = first; i < n; i++)
         g->serial[i] = ++g->last;
     memcpy(g->weighed, targets, n * sizeof(*targets));
-    gpr_solve_lower(g->factor, 0, n, g->cap, g->weighed);
+    linear_solve_lower(g->factor, 0, n, g->cap, g->weighed);
     g->n = n;
     return ERR_OK;
 }
@@ -144,6 +145,6 @@ double gpr_mean_of(const struct gpr *g, const float *row)
     gpr_inverse_lengths(&g->shape, inverse);
     for (size_t i = 0; i < g->n; i++)
         part[i] = scale * gpr_kernel(gpr_distance2(g->rows + i * width, row, inverse, width), NULL);
-    gpr_solve_lower(g->factor, 0, g->n, g->cap, part);
-    return gpr_dot(part, g->weighed, g->n);
+    linear_solve_lower(g->factor, 0, g->n, g->cap, part);
+    return linear_dot(part, g->weighed, g->n);
 }

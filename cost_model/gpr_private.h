@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define GPR_LEAST 1e-10 /* squared pivot of a kernel matrix that counts as positive definite */
+
 /* Logarithms of the lengths, of the noise's deviation and of the scale, in this order. */
 struct gpr_shape {
     size_t n_columns;
@@ -34,23 +36,6 @@ static inline double gpr_log_scale(const struct gpr_shape *s)
     return s->logs[s->n_columns + 1];
 }
 
-/* Always summed in the same order. */
-static inline double gpr_dot(const double *a, const double *b, size_t n)
-{
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    size_t i = 0;
-
-    for (; i + 4 <= n; i += 4) {
-        s0 += a[i] * b[i];
-        s1 += a[i + 1] * b[i + 1];
-        s2 += a[i + 2] * b[i + 2];
-        s3 += a[i + 3] * b[i + 3];
-    }
-    for (; i < n; i++)
-        s0 += a[i] * b[i];
-    return (s0 + s1) + (s2 + s3);
-}
-
 /* The most likely start: what the priors say. */
 void gpr_shape_init(struct gpr_shape *s, size_t n_columns);
 
@@ -65,12 +50,5 @@ void gpr_inverse_lengths(const struct gpr_shape *s, double *out);
 
 /* The squared distance of two rows in lengths. */
 double gpr_distance2(const float *a, const float *b, const double *inverse, size_t n_columns);
-
-/* Turns rows first..n-1 of the lower triangle of a matrix [n][stride] into its Cholesky factor, given that the rows
- * before are done. False: not positive definite. */
-bool gpr_factor(double *matrix, size_t first, size_t n, size_t stride);
-
-/* x := factor^-1 x, from element `first` on, those before being done. */
-void gpr_solve_lower(const double *factor, size_t first, size_t n, size_t stride, double *x);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/gpr_private.h"
+#include "cost_model/linear.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,32 +51,6 @@ double gpr_distance2(const float *a, const float *b, const double *inverse, size
     return sum;
 }
 
-bool gpr_factor(double *matrix, size_t first, size_t n, size_t stride)
-{
-    for (size_t i = first; i < n; i++) {
-        double *row = matrix + i * stride;
-
-        for (size_t j = 0; j <= i; j++) {
-            const double *other = matrix + j * stride;
-            const double sum = row[j] - gpr_dot(row, other, j);
-
-            if (j < i)
-                row[j] = sum / other[j];
-            else if (sum > 1e-10)
-                row[j] = sqrt(sum);
-            else
-                return false;
-        }
-    }
-    return true;
-}
-
-void gpr_solve_lower(const double *factor, size_t first, size_t n, size_t stride, double *x)
-{
-    for (size_t i = first; i < n; i++)
-        x[i] = (x[i] - gpr_dot(factor + i * stride, x, i)) / factor[i * stride + i];
-}
-
 /* Room for one look at the posterior; all matrices [n][n]. */
 struct look {
     const float *rows;
@@ -116,14 +91,14 @@ static void invert(struct look *l)
         for (size_t i = c; i < n; i++) {
             const double *row = l->factor + i * n;
 
-            column[i] = (column[i] - gpr_dot(row + c, column + c, i - c)) / row[i];
+            column[i] = (column[i] - linear_dot(row + c, column + c, i - c)) / row[i];
         }
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++)
-            l->inverse[i * n + j] = gpr_dot(l->inverse + i * n + i, l->inverse + j * n + i, n - i);
+            l->inverse[i * n + j] = linear_dot(l->inverse + i * n + i, l->inverse + j * n + i, n - i);
     for (size_t i = 0; i < n; i++) {
-        l->weighed[i] = gpr_dot(l->inverse + i * n, l->targets, i);
+        l->weighed[i] = linear_dot(l->inverse + i * n, l->targets, i);
         for (size_t j = i; j < n; j++)
             l->weighed[i] += l->inverse[j * n + i] * l->targets[j];
     }
@@ -147,7 +122,7 @@ static bool slopes_of(const struct gpr_shape *s, struct look *l, double *slopes)
     double inverse[GPR_MAX_COLUMNS];
 
     fill(s, l);
-    if (!gpr_factor(l->factor, 0, l->n, l->n))
+    if (!linear_factor(l->factor, 0, l->n, l->n, GPR_LEAST))
         return false;
     invert(l);
     gpr_inverse_lengths(s, inverse);

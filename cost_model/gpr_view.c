@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/clones.h"
 #include "cost_model/gpr_private.h"
+#include "cost_model/linear.h"
 
 #include <assert.h>
 #include <math.h>
@@ -215,7 +216,7 @@ void gpr_view_mean(const struct gpr_view *v, const double *targets, float *mean)
     assert(v->n_done <= GPR_MAX_ROWS && v->n_done == v->g->n); /* gpr_view_update came before */
     memcpy(weighed, targets ? targets : v->g->weighed, v->n_done * sizeof(*weighed));
     if (targets)
-        gpr_solve_lower(v->g->factor, 0, v->n_done, v->g->cap, weighed);
+        linear_solve_lower(v->g->factor, 0, v->n_done, v->g->cap, weighed);
     for (size_t i = 0; i < v->n; i += BLOCK) {
         float sum[BLOCK] = {0};
 

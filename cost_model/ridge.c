@@ -2,6 +2,7 @@
 #include "cost_model/ridge.h"
 
 #include "cost_model/data.h"
+#include "cost_model/linear.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,28 +82,15 @@ static void sum_products(const struct model_data *data, const struct fit *f, dou
         matrix[j * p + j] += PENALTY * sum_weights / (double)data->n;
 }
 
-/* Cholesky: matrix = L L', then two triangular solutions; x begins as the right side. The penalty keeps it positive. */
+/* x begins as the right side. The penalty keeps the matrix positive, unless no row has any weight. */
 static void solve(double *matrix, size_t p, double *x)
 {
-    for (size_t j = 0; j < p; j++) {
-        for (size_t k = 0; k <= j; k++) {
-            double sum = matrix[j * p + k];
-
-            for (size_t l = 0; l < k; l++)
-                sum -= matrix[j * p + l] * matrix[k * p + l];
-            matrix[j * p + k] = j == k ? sqrt(sum > 1e-30 ? sum : 1e-30) : sum / matrix[k * p + k];
-        }
+    if (!linear_factor(matrix, 0, p, p, 0)) {
+        memset(x, 0, p * sizeof(*x));
+        return;
     }
-    for (size_t j = 0; j < p; j++) {
-        for (size_t k = 0; k < j; k++)
-            x[j] -= matrix[j * p + k] * x[k];
-        x[j] /= matrix[j * p + j];
-    }
-    for (size_t j = p; j-- > 0;) {
-        for (size_t k = j + 1; k < p; k++)
-            x[j] -= matrix[k * p + j] * x[k];
-        x[j] /= matrix[j * p + j];
-    }
+    linear_solve_lower(matrix, 0, p, p, x);
+    linear_solve_upper(matrix, p, p, x);
 }
 
 static enum err fit(struct model *m, const struct model_data *data)

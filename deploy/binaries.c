@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deploy/binaries.h"
 
+#include "core/vec.h"
 #include "exec/common.h"
 #include "runtime/device.h"
 #include "runtime/opencl_binary.h"
@@ -68,13 +69,9 @@ void deploy_code_fini(struct deploy_code *c)
 
 enum err deploy_code_add(struct deploy_code *c, const char *target, const void *bytes, size_t n_bytes)
 {
-    struct exec_binary *grown = realloc(c->list, (c->n + 1) * sizeof *grown);
     char *name = strdup(target);
     unsigned char *copy = malloc(n_bytes + 1);
-    if (grown != NULL) {
-        c->list = grown;
-    }
-    if (grown == NULL || name == NULL || copy == NULL) {
+    if (VEC_ROOM(c->list, c->cap, c->n + 1, VEC_ANY) != ERR_OK || name == NULL || copy == NULL) {
         free(name);
         free(copy);
         return ERR_NOMEM;

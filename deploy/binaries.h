@@ -27,7 +27,7 @@ enum err deploy_ahead_parse(const char *text, struct deploy_ahead *out, struct w
 /* Code of one module. The caller's memory, zeroed; fini accepts half-made ones. */
 struct deploy_code {
     struct exec_binary *list; /* target and bytes are owned; "sm_61", "compute_61" or a fingerprint */
-    size_t n;
+    size_t n, cap;
 };
 void deploy_code_fini(struct deploy_code *c);
 

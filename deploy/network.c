@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deploy/network.h"
 
+#include "core/vec.h"
 #include "kernels/conv/shape.h"
 #include "deploy/make.h"
 #include "deploy/layouts.h"
@@ -62,16 +63,9 @@ static const struct priced *price(struct prices *p, struct buf *text)
             buf_fini(text);
             return &p->list[i];
         }
-    if (p->n == p->cap) {
-        const size_t cap = p->cap ? 2 * p->cap : 64;
-        struct priced *grown = realloc(p->list, cap * sizeof *grown);
-
-        if (!grown) {
-            buf_fini(text);
-            return NULL;
-        }
-        p->list = grown;
-        p->cap = cap;
+    if (VEC_ROOM(p->list, p->cap, p->n + 1, VEC_ANY)) {
+        buf_fini(text);
+        return NULL;
     }
     assert(p->n < p->cap);
     x = &p->list[p->n];

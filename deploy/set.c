@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deploy/set.h"
 
+#include "core/vec.h"
 #include "deploy/network.h"
 
 #include <assert.h>
@@ -62,27 +63,13 @@ const struct deploy_layer *deploy_set_find(const struct deploy_set *s, const cha
     return find(s, workload, &i);
 }
 
-/* Room for one more of `n` items; NULL when there is no memory. */
-static void *grow(void *items, size_t n, size_t *cap, size_t n_each)
-{
-    if (n < *cap) {
-        return items;
-    }
-    const size_t more = *cap > 0 ? 2 * *cap : 16;
-    void *grown = more <= MAX_LAYERS ? realloc(items, more * n_each) : NULL;
-    *cap = grown != NULL ? more : *cap;
-    return grown;
-}
-
 enum err deploy_set_take(struct deploy_set *s, struct deploy_layer *l, struct why *why)
 {
-    struct deploy_layer *grown = grow(s->layers, s->n_layers, &s->cap_layers, sizeof *grown);
-    if (grown == NULL) {
+    const enum err e = VEC_ROOM(s->layers, s->cap_layers, s->n_layers + 1, MAX_LAYERS);
+    if (e != ERR_OK) {
         deploy_layer_fini(l);
-        return why_set(why, ERR_NOMEM, "out of memory");
+        return why_set(why, e, "%s", err_words(e));
     }
-    s->layers = grown;
-    assert(s->n_layers < s->cap_layers);
     s->layers[s->n_layers++] = *l;
     memset(l, 0, sizeof *l);
     return ERR_OK;
@@ -113,12 +100,11 @@ enum err deploy_set_call(struct deploy_set *s, const char *called, const char *w
     if (find(s, workload, &c.i_layer) == NULL) {
         return why_set(why, ERR_NOT_FOUND, "%s: no layer computes it", workload);
     }
-    struct deploy_call *grown = grow(s->calls, s->n_calls, &s->cap_calls, sizeof *grown);
-    if (grown == NULL) {
-        return why_set(why, ERR_NOMEM, "out of memory");
+    enum err e = VEC_ROOM(s->calls, s->cap_calls, s->n_calls + 1, MAX_LAYERS);
+    if (e != ERR_OK) {
+        return why_set(why, e, "%s", err_words(e));
     }
-    s->calls = grown;
-    enum err e = deploy_symbol(called[0] != '\0' ? called : workload, base, sizeof base);
+    e = deploy_symbol(called[0] != '\0' ? called : workload, base, sizeof base);
     if (e != ERR_OK || base[0] == '\0') {
         return why_set(why, ERR_INPUT, "layer '%.200s': expected a name of 1 to %d characters", called,
                        DEPLOY_SYMBOL_BYTES - 1);
@@ -198,7 +184,7 @@ enum err deploy_set_share(struct deploy_set *s, struct why *why)
             const struct exec_module *m = l->plan->modules[j];
             assert(source != NULL && s->n_modules < n_most);
             if (find_module(s, source, m) == s->n_modules) {
-                s->modules[s->n_modules++] = (struct deploy_module){m, source, share_text(s, source), {NULL, 0}};
+                s->modules[s->n_modules++] = (struct deploy_module){m, source, share_text(s, source), {.n = 0}};
             }
         }
     }

@@ -2,6 +2,7 @@
 #include "deploy/want.h"
 
 #include "core/file.h"
+#include "core/vec.h"
 #include "kernels/graph_lower.h"
 #include "kernels/network.h"
 #include "kernels/workload.h"
@@ -32,14 +33,9 @@ void deploy_want_fini(struct deploy_want *w)
 
 static enum err append(struct deploy_want *w, const char *called, const char *workload)
 {
-    if (w->n == w->cap) {
-        const size_t cap = w->cap > 0 ? 2 * w->cap : 32;
-        struct deploy_wanted *grown = cap <= DEPLOY_WANT_LAYERS ? realloc(w->layers, cap * sizeof *grown) : NULL;
-        if (grown == NULL) {
-            return cap <= DEPLOY_WANT_LAYERS ? ERR_NOMEM : ERR_LIMIT;
-        }
-        w->layers = grown;
-        w->cap = cap;
+    const enum err e = VEC_ROOM(w->layers, w->cap, w->n + 1, DEPLOY_WANT_LAYERS);
+    if (e != ERR_OK) {
+        return e;
     }
     struct deploy_wanted layer = {strdup(called), strdup(workload)};
     if (layer.called == NULL || layer.workload == NULL) {

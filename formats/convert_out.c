@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/file_out.h"
+#include "core/vec.h"
 #include "formats/convert.h"
 
 #include <assert.h>
@@ -70,20 +71,11 @@ static enum err write_rows(struct convert_out *o, struct why *why)
 
 static enum err grow(struct convert_out *o, struct why *why)
 {
-    const size_t cap = o->cap ? 2 * o->cap : 64;
-    struct foreign_row *rows;
+    const enum err e = VEC_ROOM(o->rows, o->cap, o->n + 1, CONVERT_MAX_ROWS);
 
-    if (o->n < o->cap)
-        return ERR_OK;
-    if (o->n == CONVERT_MAX_ROWS)
-        return why_set(why, ERR_LIMIT, "more than %zu records for one file of format %s", CONVERT_MAX_ROWS,
-                       o->format->name);
-    rows = realloc(o->rows, cap * sizeof *rows);
-    if (!rows)
-        return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
-    o->rows = rows;
-    o->cap = cap;
-    return ERR_OK;
+    if (e == ERR_LIMIT)
+        return why_set(why, e, "more than %zu records for one file of format %s", CONVERT_MAX_ROWS, o->format->name);
+    return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
 }
 
 /* Where a row carries the record whole, it carries the line as it stood: a line may have fewer members than a record

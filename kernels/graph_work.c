@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/graph_work.h"
 
+#include "core/vec.h"
 #include "kernels/conv/shape.h"
 
 #include <assert.h>
@@ -16,6 +17,7 @@ struct growing {
     int64_t batch;
     unsigned layouts;
     struct why *why;
+    size_t cap; /* of w->items */
 };
 
 static unsigned allowed(const struct growing *x, size_t i)
@@ -30,7 +32,7 @@ static unsigned allowed(const struct growing *x, size_t i)
 /* Takes the text. A workload that is there already counts once more, a transform does not. */
 static enum err add(struct growing *x, struct buf *text, const char *node, const char *suffix, bool counts)
 {
-    struct graph_work_item *grown, *item;
+    struct graph_work_item *item;
 
     for (size_t i = 0; i < x->w->n; i++)
         if (strcmp(x->w->items[i].workload, buf_text(text)) == 0) {
@@ -38,13 +40,11 @@ static enum err add(struct growing *x, struct buf *text, const char *node, const
             buf_fini(text);
             return ERR_OK;
         }
-    grown = realloc(x->w->items, (x->w->n + 1) * sizeof *grown);
-    if (!grown) {
+    if (VEC_ROOM(x->w->items, x->cap, x->w->n + 1, VEC_ANY)) {
         buf_fini(text);
         return ERR_NOMEM;
     }
-    x->w->items = grown;
-    item = &grown[x->w->n++];
+    item = &x->w->items[x->w->n++];
     snprintf(item->name, sizeof item->name, "%s%s", node, suffix);
     item->count = 1;
     item->workload = buf_take(text);
@@ -122,7 +122,7 @@ enum err graph_work_init(struct graph_work *out, const struct graph *g, enum dty
                          struct why *why)
 {
     struct graph_work w = {.items = NULL};
-    struct growing x = {&w, g, t, batch, layouts, why};
+    struct growing x = {&w, g, t, batch, layouts, why, 0};
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < g->n_nodes && !e; i++) {

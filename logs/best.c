@@ -2,6 +2,9 @@
 #include "logs/log.h"
 
 #include "core/file.h"
+#include "core/map.h"
+#include "core/mix.h"
+#include "core/vec.h"
 #include "logs/compare.h"
 
 #include <math.h>
@@ -36,9 +39,8 @@ struct group {
 
 struct best_set {
     struct group *groups;
-    size_t n, cap, last; /* last: the group of the latest add, where the next one usually belongs */
-    size_t *slots;       /* by hash of the workload: its newest group, + 1; 0 = free */
-    size_t n_slots;      /* a power of two, over twice the number of groups */
+    size_t n, cap, last;    /* last: the group of the latest add, where the next one usually belongs */
+    struct map by_workload; /* the newest group of each */
 };
 
 enum err best_new(struct best_set **out)
@@ -69,7 +71,7 @@ void best_free(struct best_set *b)
     for (size_t i = 0; i < b->n; i++)
         group_fini(&b->groups[i]);
     free(b->groups);
-    free(b->slots);
+    map_fini(&b->by_workload);
     free(b);
 }
 
@@ -242,47 +244,23 @@ bool best_same_device(const struct record *a, const struct record *b)
     return is_one(one, former_of(a), other, former_of(b));
 }
 
-/* FNV-1a, 64 bits; the texts are checked on every hit. */
-static size_t hash_of(const char *text)
+/* The slot of a workload's newest group, or NULL. */
+static struct map_slot *slot_of(const struct best_set *b, const char *workload, size_t hash)
 {
-    uint64_t h = 0xcbf29ce484222325u;
+    struct map_slot *s;
 
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-    return (size_t)(h ^ h >> 32);
-}
-
-/* The slot of a workload: where its newest group stands, or a free one. */
-static size_t *slot_of(const struct best_set *b, const char *workload)
-{
-    size_t i = hash_of(workload) & (b->n_slots - 1);
-
-    while (b->slots[i] && strcmp(b->groups[b->slots[i] - 1].workload, workload) != 0)
-        i = (i + 1) & (b->n_slots - 1);
-    return &b->slots[i];
-}
-
-static enum err grow_slots(struct best_set *b)
-{
-    const size_t n = b->n_slots ? 2 * b->n_slots : 64;
-    size_t *slots = calloc(n, sizeof *slots);
-
-    if (!slots)
-        return ERR_NOMEM;
-    free(b->slots);
-    b->slots = slots;
-    b->n_slots = n;
-    for (size_t i = 0; i < b->n; i++) /* in order: the newest of a workload comes last */
-        *slot_of(b, b->groups[i].workload) = i + 1;
-    return ERR_OK;
+    for (size_t at = 0; (s = map_next(&b->by_workload, hash, &at));)
+        if (strcmp(b->groups[s->item].workload, workload) == 0)
+            return s;
+    return NULL;
 }
 
 /* The newest group of a workload, or NULL; go on with group_next. */
 static struct group *group_first(const struct best_set *b, const char *workload)
 {
-    const size_t i = b->n_slots ? *slot_of(b, workload) : 0;
+    const struct map_slot *s = slot_of(b, workload, mix_text(workload));
 
-    return i ? &b->groups[i - 1] : NULL;
+    return s ? &b->groups[s->item] : NULL;
 }
 
 static struct group *group_next(const struct best_set *b, const struct group *g)
@@ -292,28 +270,23 @@ static struct group *group_next(const struct best_set *b, const struct group *g)
 
 static enum err add_group(struct best_set *b, const struct record *r, const char *device)
 {
+    const size_t hash = mix_text(r->workload);
     char *workload = strdup(r->workload);
+    struct map_slot *slot;
     struct group *g;
-    size_t *slot;
 
-    if (b->n == b->cap) {
-        const size_t cap = b->cap ? 2 * b->cap : 16;
-        struct group *groups = realloc(b->groups, cap * sizeof *groups);
-
-        if (groups) {
-            b->groups = groups;
-            b->cap = cap;
-        }
-    }
-    if (!workload || b->n == b->cap || (2 * (b->n + 1) > b->n_slots && grow_slots(b))) {
+    if (!workload || VEC_ROOM(b->groups, b->cap, b->n + 1, VEC_ANY) || map_room(&b->by_workload, b->n + 1)) {
         free(workload);
         return ERR_NOMEM;
     }
-    slot = slot_of(b, workload);
+    slot = slot_of(b, workload, hash);
     g = &b->groups[b->n++];
-    *g = (struct group){.workload = workload, .next = *slot};
+    *g = (struct group){.workload = workload, .next = slot ? slot->item + 1 : 0};
     snprintf(g->device, sizeof g->device, "%s", device);
-    *slot = b->n;
+    if (slot)
+        slot->item = (uint32_t)(b->n - 1);
+    else
+        map_add(&b->by_workload, hash, b->n - 1);
     return ERR_OK;
 }
 
@@ -364,15 +337,8 @@ static enum err open_run(struct group *g, const struct record *r, struct run **o
             *out = &g->runs[i];
             return ERR_OK;
         }
-    if (g->n_runs == g->cap_runs) {
-        const size_t cap = g->cap_runs ? 2 * g->cap_runs : 1;
-        struct run *runs = realloc(g->runs, cap * sizeof *runs);
-
-        if (!runs)
-            return ERR_NOMEM;
-        g->runs = runs;
-        g->cap_runs = cap;
-    }
+    if (VEC_ROOM(g->runs, g->cap_runs, g->n_runs + 1, VEC_ANY))
+        return ERR_NOMEM;
     g->runs[g->n_runs] = (struct run){.n = 0};
     strcpy(g->runs[g->n_runs].job, r->job);
     *out = &g->runs[g->n_runs];
@@ -400,15 +366,8 @@ static struct record *worst(struct run *j)
 /* Room for one more record at the end; NULL without memory. */
 static struct record *room(struct run *j)
 {
-    if (j->n == j->cap) {
-        const size_t cap = j->cap ? 2 * j->cap : 1;
-        struct record *records = realloc(j->records, cap * sizeof *records);
-
-        if (!records)
-            return NULL;
-        j->records = records;
-        j->cap = cap;
-    }
+    if (VEC_ROOM(j->records, j->cap, j->n + 1, VEC_ANY))
+        return NULL;
     record_init(&j->records[j->n]);
     return &j->records[j->n];
 }

@@ -2,6 +2,7 @@
 #include "logs/compact.h"
 
 #include "core/file_out.h"
+#include "core/vec.h"
 #include "logs/input.h"
 #include "logs/line.h"
 #include "logs/seen.h"
@@ -75,21 +76,6 @@ static uint64_t hash_text(const struct compact *c, const char *text)
     return seen_hash(&c->lines, text, strlen(text));
 }
 
-static bool grow(struct compact *c)
-{
-    const size_t cap = c->cap ? 2 * c->cap : 4096;
-    struct entry *entries;
-
-    if (c->n < c->cap)
-        return true;
-    entries = realloc(c->entries, cap * sizeof *entries);
-    if (!entries)
-        return false;
-    c->entries = entries;
-    c->cap = cap;
-    return true;
-}
-
 static bool is_search(const struct record *r)
 {
     return strcmp(r->purpose, "search") == 0;
@@ -105,7 +91,7 @@ static bool note_record(struct compact *c, const struct record *r, size_t i_line
         return fail(c, ERR_NOMEM);
     if (!is_search(r) || r->status == STATUS_LOST)
         return true;
-    if (!grow(c))
+    if (VEC_ROOM(c->entries, c->cap, c->n + 1, VEC_ANY))
         return fail(c, ERR_NOMEM);
     c->entries[c->n++] = (struct entry){hash_search(c, r), ok ? (float)log(r->time_ns) : INFINITY, (uint32_t)i_line};
     return true;

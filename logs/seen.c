@@ -2,29 +2,25 @@
 #include "logs/seen.h"
 
 #include "core/entropy.h"
-#include "core/hash.h"
+#include "core/vec.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CAP 1024
 #define MAX_TRIAL_BYTES 192 /* id, job and time, more than records hold */
 
 enum err seen_init(struct seen *s)
 {
-    enum err e;
-
-    *s = (struct seen){.cap = FIRST_CAP};
-    e = entropy_fill(NULL, s->key, sizeof s->key);
-    s->entries = e ? NULL : calloc(s->cap, sizeof *s->entries);
-    return e ? e : s->entries ? ERR_OK : ERR_NOMEM;
+    *s = (struct seen){.n = 0};
+    return entropy_fill(NULL, s->key, sizeof s->key);
 }
 
 void seen_fini(struct seen *s)
 {
     free(s->entries);
+    map_fini(&s->by_trial);
     *s = (struct seen){.n = 0};
 }
 
@@ -84,44 +80,39 @@ uint64_t seen_trial(const struct seen *s, const char *id, const char *job, int64
     return seen_hash(s, name, n < MAX_TRIAL_BYTES ? (size_t)n : MAX_TRIAL_BYTES - 1);
 }
 
-static enum err grow(struct seen *s)
+static enum err add(struct seen *s, struct seen_entry entry)
 {
-    const size_t cap = 2 * s->cap;
-    struct seen_entry *entries = calloc(cap, sizeof *entries);
+    enum err e = VEC_ROOM(s->entries, s->cap, s->n + 1, VEC_ANY);
 
-    assert((cap & (cap - 1)) == 0 && s->n < s->cap);
-    if (!entries)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < s->cap; i++) {
-        size_t k = (size_t)s->entries[i].trial & (cap - 1);
-
-        if (!s->entries[i].place)
-            continue;
-        while (entries[k].place)
-            k = (k + 1) & (cap - 1);
-        entries[k] = s->entries[i];
-    }
-    free(s->entries);
-    s->entries = entries;
-    s->cap = cap;
+    if (!e)
+        e = map_room(&s->by_trial, s->n + 1);
+    if (e)
+        return e;
+    map_add(&s->by_trial, entry.trial, s->n);
+    s->entries[s->n++] = entry;
     return ERR_OK;
+}
+
+/* The trial's next entry; see map_next. */
+static struct seen_entry *next(const struct seen *s, uint64_t trial, size_t *at)
+{
+    const struct map_slot *slot;
+
+    while ((slot = map_next(&s->by_trial, trial, at)))
+        if (s->entries[slot->item].trial == trial)
+            return &s->entries[slot->item];
+    return NULL;
 }
 
 enum err seen_note(struct seen *s, uint64_t trial, uint64_t line, uint64_t place, enum seen_kind *kind,
                    uint64_t *former)
 {
-    size_t k;
+    const struct seen_entry *other;
 
-    if (4 * (s->n + 1) > 3 * s->cap && grow(s))
-        return ERR_NOMEM;
-    assert(place != 0 && s->n < s->cap); /* a free slot ends each search */
+    assert(place != 0);
     *kind = SEEN_NEW;
     *former = 0;
-    for (k = (size_t)trial & (s->cap - 1); s->entries[k].place; k = (k + 1) & (s->cap - 1)) {
-        const struct seen_entry *other = &s->entries[k];
-
-        if (other->trial != trial)
-            continue;
+    for (size_t at = 0; (other = next(s, trial, &at));) {
         if (other->line == line) {
             *kind = SEEN_EQUAL;
             *former = other->place;
@@ -131,31 +122,19 @@ enum err seen_note(struct seen *s, uint64_t trial, uint64_t line, uint64_t place
             *former = other->place;
         *kind = SEEN_OTHER;
     }
-    s->entries[k] = (struct seen_entry){trial, line, place};
-    s->n++;
-    return ERR_OK;
+    return add(s, (struct seen_entry){trial, line, place});
 }
 
 const struct seen_entry *seen_find(const struct seen *s, uint64_t trial)
 {
-    assert(s->n < s->cap);
-    for (size_t k = (size_t)trial & (s->cap - 1); s->entries[k].place; k = (k + 1) & (s->cap - 1))
-        if (s->entries[k].trial == trial)
-            return &s->entries[k];
-    return NULL;
+    return next(s, trial, &(size_t){0});
 }
 
 struct seen_entry *seen_only(struct seen *s, uint64_t trial)
 {
-    size_t k;
+    struct seen_entry *entry = next(s, trial, &(size_t){0});
 
-    if (4 * (s->n + 1) > 3 * s->cap && grow(s))
-        return NULL;
-    for (k = (size_t)trial & (s->cap - 1); s->entries[k].place; k = (k + 1) & (s->cap - 1))
-        if (s->entries[k].trial == trial)
-            return &s->entries[k];
-    assert(4 * (s->n + 1) <= 3 * s->cap);
-    s->entries[k] = (struct seen_entry){.trial = trial};
-    s->n++;
-    return &s->entries[k];
+    if (entry)
+        return entry;
+    return add(s, (struct seen_entry){.trial = trial}) ? NULL : &s->entries[s->n - 1];
 }

@@ -4,26 +4,27 @@
 #define TUNE_LOGS_SEEN_H
 
 #include "core/err.h"
+#include "core/map.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-#define SEEN_ENTRY_BYTES 24 /* a line; the table is between 3/8 and 3/4 full */
 
 struct seen_entry {
     uint64_t trial, line; /* keyed hashes */
     uint64_t place;       /* the caller's, never 0 */
 };
 
+/* Some 50 bytes a line. */
 struct seen {
     struct seen_entry *entries;
-    size_t n, cap;   /* a power of two */
+    size_t n, cap;
+    struct map by_trial;
     uint64_t key[2]; /* of the hashes: nobody can make lines that collide */
 };
 
 enum seen_kind { SEEN_NEW, SEEN_EQUAL, SEEN_OTHER /* the trial, but with another line */ };
 
-/* ERR_NOMEM, ERR_IO (no random numbers). */
+/* ERR_IO: no random numbers. */
 enum err seen_init(struct seen *s);
 void seen_fini(struct seen *s);
 
@@ -35,7 +36,7 @@ uint64_t seen_hash(const struct seen *s, const void *bytes, size_t n);
 uint64_t seen_trial(const struct seen *s, const char *id, const char *job, int64_t ts_ms);
 
 /* Notes a line of a trial unless it is there; *former: the place of the equal line, or of the trial's first other one,
- * else 0. ERR_NOMEM. */
+ * else 0. ERR_NOMEM, ERR_LIMIT. */
 enum err seen_note(struct seen *s, uint64_t trial, uint64_t line, uint64_t place, enum seen_kind *kind,
                    uint64_t *former);
 

@@ -82,7 +82,8 @@ void *arena_zero(struct arena *a, size_t bytes)
     return piece ? memset(piece, 0, bytes) : NULL;
 }
 
-void *arena_grow(struct arena *a, void *old, size_t old_bytes, size_t bytes)
+/* A larger piece with the content of an old one (NULL with 0 bytes: none). */
+static void *grow(struct arena *a, void *old, size_t old_bytes, size_t bytes)
 {
     void *piece;
 
@@ -97,4 +98,41 @@ void *arena_grow(struct arena *a, void *old, size_t old_bytes, size_t bytes)
     if (piece && old)
         memcpy(piece, old, old_bytes);
     return piece;
+}
+
+enum err arena_widen(struct arena *a, void *items, size_t *cap, size_t n, size_t n_each)
+{
+    size_t more = *cap > 0 ? 2 * *cap : 16;
+    void *list;
+
+    if (more < n)
+        more = n;
+    if (n_each > 0 && more > SIZE_MAX / 2 / n_each) {
+        fail(a, ERR_LIMIT);
+        return a->failed;
+    }
+    memcpy(&list, items, sizeof list); /* a T *, of whatever type */
+    list = grow(a, list, *cap * n_each, more * n_each);
+    if (!list)
+        return a->failed;
+    memcpy(items, &list, sizeof list);
+    *cap = more;
+    return ERR_OK;
+}
+
+enum err arena_map_grow(struct arena *a, struct map *m, size_t n)
+{
+    size_t n_slots;
+    struct map_slot *slots;
+
+    if (n > MAP_MAX_ITEMS / 2) {
+        fail(a, ERR_LIMIT);
+        return a->failed;
+    }
+    n_slots = map_slots_for(m, m->n ? 2 * n : n); /* fourfold: the old ones stay */
+    slots = arena_zero(a, n_slots * sizeof *slots);
+    if (!slots)
+        return a->failed;
+    map_move(m, slots, n_slots);
+    return ERR_OK;
 }

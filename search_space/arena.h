@@ -4,6 +4,7 @@
 #define TUNE_SEARCH_SPACE_ARENA_H
 
 #include "core/err.h"
+#include "core/map.h"
 
 #include <stddef.h>
 
@@ -24,8 +25,18 @@ void arena_fini(struct arena *a);
 void *arena_take(struct arena *a, size_t bytes);
 void *arena_zero(struct arena *a, size_t bytes);
 
-/* A larger piece with the content of an old one (NULL with 0 bytes: none), in place where nothing was taken after it.
- */
-void *arena_grow(struct arena *a, void *old, size_t old_bytes, size_t bytes);
+/* What VEC_ROOM and map_room do, in an arena: in place where nothing was taken behind it, else what is outgrown stays
+ * behind until the end. ERR_NOMEM, ERR_LIMIT: of the arena, sticky. */
+#define ARENA_ROOM(a, items, cap, n) arena_room((a), &(items), &(cap), (n), sizeof *(items))
+enum err arena_widen(struct arena *a, void *items, size_t *cap, size_t n, size_t n_each);
+static inline enum err arena_room(struct arena *a, void *items, size_t *cap, size_t n, size_t n_each)
+{
+    return n <= *cap ? ERR_OK : arena_widen(a, items, cap, n, n_each);
+}
+enum err arena_map_grow(struct arena *a, struct map *m, size_t n);
+static inline enum err arena_map_room(struct arena *a, struct map *m, size_t n)
+{
+    return map_has_room(m, n) ? ERR_OK : arena_map_grow(a, m, n);
+}
 
 #endif

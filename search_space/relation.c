@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/relation.h"
 
-#include "search_space/mix.h"
+#include "core/mix.h"
 #include "search_space/relation_machine.h"
 
 #include <string.h>
@@ -59,41 +59,46 @@ static size_t hash_row(const uint32_t *row, size_t n)
 struct merger {
     struct arena *arena;
     uint32_t *ids; /* what each old row has become */
-    uint32_t *slots;
-    size_t n_slots;
 };
+
+/* The place of a row among those kept, or the next one, map->n. */
+static size_t place_of(const struct map *map, const uint32_t *rows, const uint32_t *row, size_t n, size_t hash)
+{
+    const struct map_slot *s;
+
+    for (size_t at = 0; (s = map_next(map, hash, &at));)
+        if (memcmp(rows + s->item * n, row, n * sizeof *row) == 0)
+            return s->item;
+    return map->n;
+}
 
 /* Keeps one row of each meaning; m->ids holds the next level's ids and then this level's. */
 static enum err merge_level(struct relation_level *level, bool is_last, struct merger *m)
 {
     const size_t n = level->n_values;
     uint32_t *ids = arena_take(m->arena, level->n_rows * sizeof *ids);
-    size_t kept = 0;
+    struct map kept = {.n = 0};
 
-    for (m->n_slots = 8; m->n_slots < 2 * level->n_rows; m->n_slots *= 2)
-        ;
-    m->slots = arena_zero(m->arena, m->n_slots * sizeof *m->slots);
-    if (!ids || !m->slots)
+    if (!ids || arena_map_room(m->arena, &kept, level->n_rows))
         return m->arena->failed;
     for (size_t i = 0; i < level->n_rows; i++) {
-        uint32_t *row = level->next + i * n, *to = level->next + kept * n;
-        size_t slot;
+        uint32_t *row = level->next + i * n;
+        size_t hash, place;
 
         for (size_t v = 0; v < n && !is_last; v++)
             row[v] = row[v] < RELATION_ROW ? row[v] : m->ids[row[v] - RELATION_ROW];
         ids[i] = verdict(row, n);
         if (ids[i] != RELATION_ROW)
             continue;
-        slot = hash_row(row, n) & (m->n_slots - 1);
-        while (m->slots[slot] && memcmp(level->next + (m->slots[slot] - 1) * n, row, n * sizeof *row) != 0)
-            slot = (slot + 1) & (m->n_slots - 1);
-        if (!m->slots[slot]) {
-            memmove(to, row, n * sizeof *row);
-            m->slots[slot] = (uint32_t)++kept;
+        hash = hash_row(row, n);
+        place = place_of(&kept, level->next, row, n, hash);
+        if (place == kept.n) {
+            memmove(level->next + place * n, row, n * sizeof *row);
+            map_add(&kept, hash, place);
         }
-        ids[i] = m->slots[slot] - 1 + RELATION_ROW;
+        ids[i] = (uint32_t)place + RELATION_ROW;
     }
-    level->n_rows = kept;
+    level->n_rows = kept.n;
     m->ids = ids;
     return ERR_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/relation_machine.h"
 
-#include "search_space/mix.h"
+#include "core/mix.h"
 
 #include <assert.h>
 #include <math.h>
@@ -126,15 +126,14 @@ static enum err make_scratch(struct relation_machine *m, const struct relation *
     return ERR_OK;
 }
 
-static bool grow_states(struct arena *a, struct states *s)
+static enum err grow_states(struct arena *a, struct states *s)
 {
-    const size_t cap = s->cap ? 2 * s->cap : 16;
+    size_t cap_keys = s->cap, cap_ids = s->cap;
+    enum err e = arena_room(a, &s->keys, &cap_keys, s->n + 1, s->width * sizeof *s->keys);
 
-    s->keys = arena_grow(a, s->keys, s->cap * s->width * sizeof *s->keys, cap * s->width * sizeof *s->keys);
-    s->ids = arena_grow(a, s->ids, s->cap * sizeof *s->ids, cap * sizeof *s->ids);
-    s->of_row = arena_grow(a, s->of_row, s->cap * sizeof *s->of_row, cap * sizeof *s->of_row);
-    s->cap = cap;
-    return !a->failed;
+    if (!e)
+        e = ARENA_ROOM(a, s->ids, cap_ids, s->n + 1);
+    return e ? e : ARENA_ROOM(a, s->of_row, s->cap, s->n + 1);
 }
 
 static size_t hash_key(const double *key, size_t width)
@@ -152,29 +151,6 @@ static bool same_key(const double *a, const double *b, size_t width)
     for (size_t i = 0; i < width; i++)
         if (mix_bits(a[i]) != mix_bits(b[i]))
             return false;
-    return true;
-}
-
-static uint32_t *find_slot(const struct states *s, const double *key)
-{
-    size_t i = hash_key(key, s->width) & (s->n_slots - 1);
-
-    while (s->slots[i] && !same_key(s->keys + (s->slots[i] - 1) * s->width, key, s->width))
-        i = (i + 1) & (s->n_slots - 1);
-    return &s->slots[i];
-}
-
-static bool widen(struct arena *a, struct states *s)
-{
-    const size_t n_slots = s->n_slots ? 4 * s->n_slots : 32;
-    uint32_t *slots = arena_zero(a, n_slots * sizeof *slots);
-
-    if (!slots)
-        return false;
-    s->slots = slots;
-    s->n_slots = n_slots;
-    for (size_t i = 0; i < s->n; i++)
-        *find_slot(s, s->keys + i * s->width) = (uint32_t)i + 1;
     return true;
 }
 
@@ -202,19 +178,10 @@ static uint32_t look_ahead(const struct relation_machine *m, const struct states
 
 static enum err append_row(struct arena *a, struct relation_level *level, uint32_t *id)
 {
-    if (level->n_rows == level->cap_rows) {
-        const size_t cap = level->cap_rows ? 2 * level->cap_rows : 8, row = level->n_values * sizeof(uint32_t);
-        uint32_t *next;
-
-        if (cap > RELATION_MAX_ROWS)
-            return ERR_LIMIT;
-        next = arena_grow(a, level->next, level->cap_rows * row, cap * row);
-        if (!next)
-            return a->failed;
-        level->next = next;
-        level->cap_rows = cap;
-    }
-    assert(level->n_rows < level->cap_rows);
+    if (level->n_rows == RELATION_MAX_ROWS)
+        return ERR_LIMIT;
+    if (arena_room(a, &level->next, &level->cap_rows, level->n_rows + 1, level->n_values * sizeof *level->next))
+        return a->failed;
     level->next[level->n_rows * level->n_values] = RELATION_OPEN;
     *id = (uint32_t)level->n_rows++ + RELATION_ROW;
     return ERR_OK;
@@ -226,17 +193,15 @@ static enum err enter(struct relation *r, size_t i_level, const double *key, uin
     struct relation_machine *m = r->machine;
     struct arena *a = m->terms->arena;
     struct states *s = &m->states[i_level];
-    uint32_t *slot;
+    const size_t hash = hash_key(key, s->width);
+    const struct map_slot *slot;
 
-    if (2 * s->n >= s->n_slots && !widen(a, s))
-        return a->failed;
-    assert(s->n < s->n_slots); /* a free one ends each search */
-    slot = find_slot(s, key);
-    if (*slot) {
-        *id = s->ids[*slot - 1];
-        return ERR_OK;
-    }
-    if (s->n == s->cap && !grow_states(a, s))
+    for (size_t at = 0; (slot = map_next(&s->by_key, hash, &at));)
+        if (same_key(s->keys + slot->item * s->width, key, s->width)) {
+            *id = s->ids[slot->item];
+            return ERR_OK;
+        }
+    if (grow_states(a, s) || arena_map_room(a, &s->by_key, s->n + 1))
         return a->failed;
     memcpy(s->keys + s->n * s->width, key, s->width * sizeof *key);
     *id = m->rest[i_level] >= MIN_REST ? look_ahead(m, s, i_level, key) : RELATION_ROW;
@@ -248,7 +213,7 @@ static enum err enter(struct relation *r, size_t i_level, const double *key, uin
         s->of_row[*id - RELATION_ROW] = (uint32_t)s->n;
     }
     s->ids[s->n] = *id;
-    *slot = (uint32_t)++s->n;
+    map_add(&s->by_key, hash, s->n++);
     return ERR_OK;
 }
 

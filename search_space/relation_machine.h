@@ -24,9 +24,9 @@ struct states {
     uint32_t *steps;  /* [width]: whose values */
     double *keys;     /* [n][width] */
     uint32_t *ids;    /* [n]: RELATION_FALSE, RELATION_TRUE, or its row */
-    uint32_t *slots;  /* open addressing over keys; 0 = empty, else state + 1 */
     uint32_t *of_row; /* the state of a row */
-    size_t n, cap, n_slots;
+    size_t n, cap;
+    struct map by_key;
 };
 
 struct relation_machine {

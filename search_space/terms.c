@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/terms.h"
 
-#include "search_space/mix.h"
+#include "core/mix.h"
 
 #include <assert.h>
 #include <math.h>
@@ -25,55 +25,30 @@ static bool is_same(const struct term *x, const struct term *y)
            x->is_word == y->is_word;
 }
 
-static uint32_t *slot_of(const struct terms *t, const struct term *x)
-{
-    size_t i = hash_of(x) & (t->n_slots - 1);
-
-    while (t->slots[i] && !is_same(&t->items[t->slots[i]], x))
-        i = (i + 1) & (t->n_slots - 1);
-    return &t->slots[i];
-}
-
-static bool grow(struct terms *t)
-{
-    const size_t cap = t->cap ? 2 * t->cap : 64, n_slots = 2 * cap;
-    struct term *items = arena_grow(t->arena, t->items, t->cap * sizeof *items, cap * sizeof *items);
-    uint32_t *slots = items ? arena_zero(t->arena, n_slots * sizeof *slots) : NULL;
-
-    if (!slots)
-        return false;
-    t->items = items;
-    t->slots = slots;
-    t->n_slots = n_slots;
-    t->cap = cap;
-    for (size_t i = 1; i < t->n; i++)
-        *slot_of(t, &t->items[i]) = (uint32_t)i;
-    return true;
-}
-
 /* The number of a term equal to x, which is new if need be. */
 static uint32_t put(struct terms *t, const struct term *x)
 {
-    uint32_t *slot;
+    const size_t hash = hash_of(x);
+    const struct map_slot *s;
 
     if (t->failed)
         return TERMS_NONE;
+    for (size_t at = 0; (s = map_next(&t->by_value, hash, &at));)
+        if (is_same(&t->items[s->item], x))
+            return s->item;
     if (t->n >= TERMS_MAX)
         return fail(t, ERR_LIMIT);
-    if (t->n == t->cap && !grow(t))
+    if (ARENA_ROOM(t->arena, t->items, t->cap, t->n + 1) || arena_map_room(t->arena, &t->by_value, t->n))
         return fail(t, t->arena->failed);
-    slot = slot_of(t, x);
-    if (!*slot) {
-        *slot = (uint32_t)t->n;
-        t->items[t->n++] = *x;
-    }
-    return *slot;
+    map_add(&t->by_value, hash, t->n);
+    t->items[t->n] = *x;
+    return (uint32_t)t->n++;
 }
 
 void terms_init(struct terms *t, struct arena *arena, const struct space *s, struct domain *domains)
 {
     *t = (struct terms){.space = s, .arena = arena, .domains = domains};
-    if (!grow(t)) {
+    if (ARENA_ROOM(arena, t->items, t->cap, 64)) {
         fail(t, arena->failed);
         return;
     }
@@ -104,22 +79,12 @@ uint32_t terms_const(struct terms *t, double v)
 
 uint32_t terms_word(struct terms *t, const char *word)
 {
-    const char **words;
-
     for (size_t i = 0; i < t->n_words; i++)
         if (strcmp(t->words[i], word) == 0)
             return put_const(t, (double)i, true);
-    words = t->words;
-    if (t->n_words == t->cap_words) {
-        const size_t cap = t->cap_words ? 2 * t->cap_words : 16;
-
-        words = arena_grow(t->arena, words, t->cap_words * sizeof *words, cap * sizeof *words);
-        if (!words)
-            return fail(t, t->arena->failed);
-        t->words = words;
-        t->cap_words = cap;
-    }
-    words[t->n_words++] = word;
+    if (ARENA_ROOM(t->arena, t->words, t->cap_words, t->n_words + 1))
+        return fail(t, t->arena->failed);
+    t->words[t->n_words++] = word;
     return put_const(t, (double)(t->n_words - 1), true);
 }
 

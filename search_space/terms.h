@@ -67,10 +67,10 @@ struct terms {
     struct arena *arena;    /* borrowed: of everything here */
     struct domain *domains; /* borrowed: one a knob */
     struct term *items;
-    uint32_t *slots; /* open addressing over items; 0 = empty */
+    struct map by_value; /* of items */
     const char **words;
     uint32_t quantities[SPACE_MAX_QUANTITIES]; /* their terms once decoded, else 0 */
-    size_t n, cap, n_slots, n_words, cap_words;
+    size_t n, cap, n_words, cap_words;
     enum err failed; /* first failure, sticky: ERR_NOMEM, ERR_LIMIT; terms are TERMS_NONE from then on */
 };
 

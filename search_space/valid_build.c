@@ -57,15 +57,8 @@ static void fill_domains(struct build *b)
 
 static enum err put_root(struct build *b, uint32_t root)
 {
-    if (b->n_roots == b->cap_roots) {
-        const size_t cap = b->cap_roots ? 2 * b->cap_roots : 64;
-        uint32_t *roots = arena_grow(&b->arena, b->roots, b->cap_roots * sizeof *roots, cap * sizeof *roots);
-
-        if (!roots)
-            return b->arena.failed;
-        b->roots = roots;
-        b->cap_roots = cap;
-    }
+    if (ARENA_ROOM(&b->arena, b->roots, b->cap_roots, b->n_roots + 1))
+        return b->arena.failed;
     b->roots[b->n_roots++] = root;
     return ERR_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Forward: states between levels, a state being what each open relation still allows; equal states are one. Backward:
  * counts and edges; nodes with the same edges are one, those without any way on are dropped. */
-#include "search_space/mix.h"
+#include "core/mix.h"
 #include "search_space/valid_private.h"
 
 #include <assert.h>
@@ -29,9 +29,9 @@ struct keep {
 };
 
 struct states {
-    size_t n_words, n, cap, n_slots;
+    size_t n_words, n, cap;
     uint64_t *keys; /* [n][n_words] */
-    uint32_t *slots;
+    struct map by_key;
 };
 
 struct join {
@@ -68,49 +68,22 @@ static bool same_words(const uint64_t *a, const uint64_t *b, size_t n)
     return true;
 }
 
-static uint32_t *find_slot(const struct states *s, const uint64_t *key)
-{
-    size_t i = hash_words(key, s->n_words) & (s->n_slots - 1);
-
-    while (s->slots[i] && !same_words(s->keys + (s->slots[i] - 1) * s->n_words, key, s->n_words))
-        i = (i + 1) & (s->n_slots - 1);
-    return &s->slots[i];
-}
-
-static enum err grow(struct arena *a, struct states *s)
-{
-    const size_t cap = s->cap ? 4 * s->cap : 16, n_slots = 2 * cap, key = s->n_words * sizeof *s->keys;
-    uint64_t *keys = arena_grow(a, s->keys, s->cap * key, cap * key);
-    uint32_t *slots = arena_zero(a, n_slots * sizeof *slots);
-
-    if (!keys || !slots)
-        return a->failed;
-    s->keys = keys;
-    s->slots = slots;
-    s->n_slots = n_slots;
-    s->cap = cap;
-    for (size_t i = 0; i < s->n; i++)
-        *find_slot(s, s->keys + i * s->n_words) = (uint32_t)i + 1;
-    return ERR_OK;
-}
-
+/* The number of a state, which is new if need be. */
 static enum err enter(struct join *j, struct states *s, const uint64_t *key, uint32_t *out)
 {
-    uint32_t *slot;
+    const size_t hash = hash_words(key, s->n_words), n_each = s->n_words * sizeof *key;
+    const struct map_slot *slot;
 
-    if (s->n == s->cap) {
-        const enum err e = grow(j->scratch, s);
-
-        if (e)
-            return e;
-    }
-    assert(s->n < s->cap && s->cap < s->n_slots);
-    slot = find_slot(s, key);
-    if (!*slot) {
-        memcpy(s->keys + s->n * s->n_words, key, s->n_words * sizeof *key);
-        *slot = (uint32_t)++s->n;
-    }
-    *out = *slot - 1;
+    for (size_t at = 0; (slot = map_next(&s->by_key, hash, &at));)
+        if (same_words(s->keys + slot->item * s->n_words, key, s->n_words)) {
+            *out = slot->item;
+            return ERR_OK;
+        }
+    if (arena_room(j->scratch, &s->keys, &s->cap, s->n + 1, n_each) || arena_map_room(j->scratch, &s->by_key, s->n + 1))
+        return j->scratch->failed;
+    map_add(&s->by_key, hash, s->n);
+    memcpy(s->keys + s->n * s->n_words, key, n_each);
+    *out = (uint32_t)s->n++;
     return ERR_OK;
 }
 
@@ -264,8 +237,7 @@ struct behind {
 struct maker {
     struct valid_level level;
     uint64_t *counts;
-    uint32_t *slots;
-    size_t n_slots;
+    struct map by_edges;
 };
 
 static size_t hash_edges(const struct valid_level *l, size_t first, size_t n)
@@ -290,17 +262,17 @@ static bool same_edges(const struct valid_level *l, uint32_t i_node, size_t firs
 static uint32_t end_node(struct maker *m, size_t n_edges, uint64_t count)
 {
     struct valid_level *l = &m->level;
-    size_t slot = hash_edges(l, l->n_edges, n_edges) & (m->n_slots - 1);
+    const size_t hash = hash_edges(l, l->n_edges, n_edges);
+    const struct map_slot *s;
 
-    while (m->slots[slot] && !same_edges(l, m->slots[slot] - 1, l->n_edges, n_edges))
-        slot = (slot + 1) & (m->n_slots - 1);
-    if (!m->slots[slot]) {
-        m->counts[l->n_nodes] = count;
-        l->n_edges += n_edges;
-        l->first[++l->n_nodes] = (uint32_t)l->n_edges;
-        m->slots[slot] = (uint32_t)l->n_nodes;
-    }
-    return m->slots[slot] - 1;
+    for (size_t at = 0; (s = map_next(&m->by_edges, hash, &at));)
+        if (same_edges(l, s->item, l->n_edges, n_edges))
+            return s->item;
+    map_add(&m->by_edges, hash, l->n_nodes);
+    m->counts[l->n_nodes] = count;
+    l->n_edges += n_edges;
+    l->first[++l->n_nodes] = (uint32_t)l->n_edges;
+    return (uint32_t)l->n_nodes - 1;
 }
 
 static uint32_t make_node(struct maker *m, const uint32_t *children, const struct domain *d, const struct behind *b)
@@ -326,9 +298,7 @@ static uint32_t make_node(struct maker *m, const uint32_t *children, const struc
 static enum err maker_init(struct maker *m, struct arena *a, size_t n_states, size_t n_cells)
 {
     *m = (struct maker){.level = {.n_nodes = 0}};
-    for (m->n_slots = 8; m->n_slots < 2 * n_states; m->n_slots *= 2)
-        ;
-    m->slots = arena_zero(a, m->n_slots * sizeof *m->slots);
+    (void)arena_map_room(a, &m->by_edges, n_states); /* a->failed tells */
     m->counts = arena_take(a, n_states * sizeof *m->counts);
     m->level.first = arena_zero(a, (n_states + 1) * sizeof *m->level.first);
     m->level.choice = arena_take(a, n_cells * sizeof *m->level.choice);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/earlier.h"
 
+#include "core/vec.h"
 #include "search/learn/transfer_recorded.h"
 #include "tuner/sibling.h"
 
@@ -37,20 +38,6 @@ void earlier_fini(struct earlier *e)
     *e = (struct earlier){0};
 }
 
-/* Room for one more item of a list. */
-static void *widen(void *list, size_t n, size_t *cap, size_t n_item)
-{
-    const size_t more = *cap ? *cap * 2 : 16;
-    void *grown;
-
-    if (n < *cap)
-        return list;
-    grown = realloc(list, more * n_item);
-    if (grown)
-        *cap = more;
-    return grown;
-}
-
 static struct earlier_search *find(struct earlier *e, const struct record *r)
 {
     for (size_t i = e->n; i-- > 0;) { /* records of one search stand together */
@@ -66,14 +53,11 @@ static struct earlier_search *find(struct earlier *e, const struct record *r)
 static struct earlier_search *search_of(struct earlier *e, const struct record *r)
 {
     struct earlier_search *s = find(e, r);
-    void *grown;
 
     if (s)
         return s;
-    grown = widen(e->searches, e->n, &e->cap, sizeof *e->searches);
-    if (!grown)
+    if (VEC_ROOM(e->searches, e->cap, e->n + 1, VEC_ANY))
         return NULL;
-    e->searches = grown;
     s = &e->searches[e->n];
     *s = (struct earlier_search){
         .version = r->template_version, .fingerprint = r->fingerprint, .workload = strdup(r->workload)};
@@ -89,16 +73,14 @@ void earlier_add(struct earlier *e, const struct record *r)
     const bool ok = r->status == STATUS_OK && r->time_ns > 0;
     struct earlier_search *s;
     struct row row;
-    void *grown;
+    bool has_room;
 
     if (e->failed || e->n_rows == EARLIER_MAX_ROWS || !r->workload || !r->knobs || r->status == STATUS_LOST ||
         (r->status == STATUS_OK && !ok) || strcmp(r->purpose, "search") != 0)
         return;
     s = search_of(e, r);
-    grown = s ? widen(s->rows, s->n, &s->cap, sizeof *s->rows) : NULL;
-    row = (struct row){grown ? cJSON_Duplicate(r->knobs, true) : NULL, ok ? log(r->time_ns) : (double)NAN};
-    if (grown)
-        s->rows = grown;
+    has_room = s && !VEC_ROOM(s->rows, s->cap, s->n + 1, VEC_ANY);
+    row = (struct row){has_room ? cJSON_Duplicate(r->knobs, true) : NULL, ok ? log(r->time_ns) : (double)NAN};
     if (!row.knobs) {
         e->failed = ERR_NOMEM;
         return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/job.h"
 
+#include "core/vec.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,20 +31,17 @@ void job_fini(struct job *j)
     j->spec = NULL;
     blobs_fini(&j->spec_files);
     j->layers = NULL;
-    j->n_layers = 0;
+    j->n_layers = j->cap_layers = 0;
 }
 
 enum err job_add_layer(struct job *j, const char *workload, const char *name, int64_t count)
 {
-    struct job_layer *grown;
     struct job_layer l = {.count = count};
 
-    if (j->n_layers >= JOB_MAX_LAYERS)
-        return ERR_LIMIT;
-    grown = realloc(j->layers, (j->n_layers + 1) * sizeof *grown);
-    if (!grown)
-        return ERR_NOMEM;
-    j->layers = grown;
+    const enum err e = VEC_ROOM(j->layers, j->cap_layers, j->n_layers + 1, JOB_MAX_LAYERS);
+
+    if (e)
+        return e;
     l.workload = strdup(workload);
     l.name = strdup(name ? name : "");
     if (!l.workload || !l.name) {

@@ -33,7 +33,7 @@ struct job_timing {
 
 struct job {
     struct job_layer *layers;
-    size_t n_layers;
+    size_t n_layers, cap_layers;
     char network[64];
     char templates[512]; /* ids separated by commas, "" = those that fit best */
     char key[64];

@@ -12,54 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static uint64_t line_hash(const char *line, size_t n)
-{
-    uint8_t raw[SHA256_BYTES];
-    uint64_t h;
-
-    while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
-        n--;
-    sha256_raw(line, n, raw);
-    memcpy(&h, raw, sizeof h);
-    return h ? h : 1;
-}
-
-static enum err grow(struct joblog *l)
-{
-    const size_t cap = l->cap_seen ? l->cap_seen * 2 : 1024;
-    uint64_t *grown = calloc(cap, sizeof *grown);
-
-    if (!grown)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < l->cap_seen; i++) {
-        size_t k = (size_t)l->seen[i] & (cap - 1);
-
-        if (!l->seen[i])
-            continue;
-        while (grown[k])
-            k = (k + 1) & (cap - 1);
-        grown[k] = l->seen[i];
-    }
-    free(l->seen);
-    l->seen = grown;
-    l->cap_seen = cap;
-    return ERR_OK;
-}
-
 /* ERR_EXISTS when the line was seen before. */
 static enum err note_seen(struct joblog *l, const char *line, size_t n)
 {
-    const uint64_t h = line_hash(line, n);
-    size_t k;
+    struct seen_entry *entry;
 
-    if (2 * l->n_seen >= l->cap_seen && grow(l))
-        return ERR_NOMEM;
-    assert(l->cap_seen > l->n_seen && (l->cap_seen & (l->cap_seen - 1)) == 0);
-    for (k = (size_t)h & (l->cap_seen - 1); l->seen[k]; k = (k + 1) & (l->cap_seen - 1))
-        if (l->seen[k] == h)
-            return ERR_EXISTS;
-    l->seen[k] = h;
-    l->n_seen++;
+    while (n && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+        n--;
+    entry = seen_only(&l->seen, seen_hash(&l->seen, line, n));
+    if (!entry || entry->place)
+        return entry ? ERR_EXISTS : ERR_NOMEM;
+    entry->place = 1;
     return ERR_OK;
 }
 
@@ -118,7 +81,7 @@ enum err joblog_open(struct joblog *l, const char *path, void (*each)(const stru
     snprintf(l->path, sizeof l->path, "%s", path);
     e = best_new(&l->best);
     if (!e)
-        e = grow(l);
+        e = seen_init(&l->seen);
     if (e || l->is_stdout)
         return e;
     e = best_path(path, l->best_path, sizeof l->best_path);
@@ -141,11 +104,11 @@ void joblog_close(struct joblog *l)
 
     if (!l)
         return;
-    if (l->made && l->n_seen == 0 && stat(l->path, &s) == 0 && s.st_size == 0)
+    if (l->made && l->seen.n == 0 && stat(l->path, &s) == 0 && s.st_size == 0)
         unlink(l->path);
     if (l->lock_fd >= 0)
         close(l->lock_fd);
-    free(l->seen);
+    seen_fini(&l->seen);
     best_free(l->best);
     *l = (struct joblog){.lock_fd = -1};
 }

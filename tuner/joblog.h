@@ -4,11 +4,11 @@
 #define TUNE_TUNER_JOBLOG_H
 
 #include "logs/log.h"
+#include "logs/seen.h"
 
 struct joblog {
     char path[4096], best_path[4096];
-    uint64_t *seen; /* open-addressed set of line hashes, 0 = empty */
-    size_t n_seen, cap_seen;
+    struct seen seen; /* the lines' hashes */
     struct best_set *best;
     bool is_stdout, made; /* made: there was no such file before */
     int lock_fd;          /* holds the log for this process; -1 = not held */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session_fill.c - what to measure next: defaults, baseline, searched batches, bridges, finals; enough that no agent
  * waits. */
+#include "core/vec.h"
 #include "tuner/session.h"
 
 #include "tuner/sibling.h"
@@ -17,15 +18,8 @@
 static enum err note_sent(struct session *s, size_t i_task, size_t i_arm, const struct config *c, int kind)
 {
     assert(i_task < s->n_tasks && i_arm < s->tasks[i_task].n_arms);
-    if (s->n_sent == s->cap_sent) {
-        const size_t cap = s->cap_sent ? s->cap_sent * 2 : 128;
-        struct sent *grown = realloc(s->sent, cap * sizeof *grown);
-
-        if (!grown)
-            return ERR_NOMEM;
-        s->sent = grown;
-        s->cap_sent = cap;
-    }
+    if (VEC_ROOM(s->sent, s->cap_sent, s->n_sent + 1, VEC_ANY))
+        return ERR_NOMEM;
     s->sent[s->n_sent++] = (struct sent){.i_task = i_task, .i_arm = i_arm, .config = *c, .kind = kind};
     s->tasks[i_task].n_in_flight++;
     return ERR_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/task.h"
 
+#include "core/vec.h"
 #include "tuner/allocate.h"
 #include "search/learn/transfer.h"
 
@@ -35,15 +36,8 @@ void task_fini(struct task *t)
 
 static struct measured *append(struct measured **list, size_t *n, size_t *cap)
 {
-    if (*n == *cap) {
-        const size_t grown_cap = *cap ? *cap * 2 : 32;
-        struct measured *grown = realloc(*list, grown_cap * sizeof *grown);
-
-        if (!grown)
-            return NULL;
-        *list = grown;
-        *cap = grown_cap;
-    }
+    if (VEC_ROOM(*list, *cap, *n + 1, VEC_ANY))
+        return NULL;
     (*list)[*n] = (struct measured){.value = NAN};
     record_init(&(*list)[*n].record);
     return &(*list)[*n];

@@ -2,6 +2,8 @@
 /* transfer_gp.c - hypotheses by table, their evidence, and answers averaged over the best of them. */
 #include "search/learn/transfer_gp.h"
 
+#include "cost_model/linear.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,53 +31,6 @@ static const struct shape {
 static const double slope_sds[] = {0, .3, 1};
 
 #define N_SLOPES (sizeof(slope_sds) / sizeof(slope_sds[0]))
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    size_t i = 0;
-
-    for (; i + 4 <= n; i += 4) {
-        s0 += a[i] * b[i];
-        s1 += a[i + 1] * b[i + 1];
-        s2 += a[i + 2] * b[i + 2];
-        s3 += a[i + 3] * b[i + 3];
-    }
-    for (; i < n; i++)
-        s0 += a[i] * b[i];
-    return (s0 + s1) + (s2 + s3);
-}
-
-/* Cholesky factor in place, lower triangle. False when the matrix is not positive definite. */
-static bool factorise(double *a, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < i; j++)
-            a[i * n + j] = (a[i * n + j] - dot(a + i * n, a + j * n, j)) / a[j * n + j];
-        a[i * n + i] -= dot(a + i * n, a + i * n, i);
-        if (!(a[i * n + i] > 0))
-            return false;
-        a[i * n + i] = sqrt(a[i * n + i]);
-    }
-    return true;
-}
-
-/* x := L^-1 x */
-static void solve_lower(const double *l, size_t n, double *x)
-{
-    for (size_t i = 0; i < n; i++)
-        x[i] = (x[i] - dot(l + i * n, x, i)) / l[i * n + i];
-}
-
-/* x := L^-T x */
-static void solve_upper(const double *l, size_t n, double *x)
-{
-    for (size_t i = n; i-- > 0;) {
-        x[i] /= l[i * n + i];
-        for (size_t j = 0; j < i; j++)
-            x[j] -= l[i * n + j] * x[i];
-    }
-}
 
 void gp_fini(struct gp *g)
 {
@@ -229,8 +184,8 @@ static void try_mean(struct fit *f, size_t i_shape, size_t i_slope, size_t i_mea
 
     for (size_t i = 0; i < n; i++)
         f->rest[i] = f->targets[i] - mean_at(i_mean, f->g->sources + i * f->g->n_sources, f->g->n_sources);
-    solve_lower(f->factor, n, f->rest);
-    squares = dot(f->rest, f->rest, n) + PRIOR_N * PRIOR_SD * PRIOR_SD;
+    linear_solve_lower(f->factor, 0, n, n, f->rest);
+    squares = linear_dot(f->rest, f->rest, n) + PRIOR_N * PRIOR_SD * PRIOR_SD;
     assert(f->n_trials < N_SHAPES * (N_SLOPES + MAX_SINGLES) && squares > 0);
     f->trials[f->n_trials++] = (struct trial){
         .evidence = -0.5 * degrees * log(squares) - log_det + log(prior),
@@ -254,7 +209,7 @@ static void try_shape(struct fit *f, size_t i_shape, size_t i_slope)
     double log_det = 0;
 
     fill_covariance(&f->matrices, i_shape, slope_variance(f->g, i_slope), n, f->factor);
-    if (!factorise(f->factor, n))
+    if (!linear_factor(f->factor, 0, n, n, 0))
         return;
     for (size_t i = 0; i < n; i++)
         log_det += log(f->factor[i * n + i]);
@@ -296,11 +251,11 @@ static enum err add_part(struct fit *f, const struct trial *t, double weight)
     if (!p->factor || !p->alpha || !p->slopes)
         return ERR_NOMEM;
     fill_covariance(&f->matrices, t->i_shape, p->slope_sd * p->slope_sd, g->n, p->factor);
-    factorise(p->factor, g->n);
+    (void)linear_factor(p->factor, 0, g->n, g->n, 0);
     for (size_t i = 0; i < g->n; i++)
         p->alpha[i] = f->targets[i] - mean_at(t->i_mean, g->sources + i * g->n_sources, g->n_sources);
-    solve_lower(p->factor, g->n, p->alpha);
-    solve_upper(p->factor, g->n, p->alpha);
+    linear_solve_lower(p->factor, 0, g->n, g->n, p->alpha);
+    linear_solve_upper(p->factor, g->n, g->n, p->alpha);
     learn_slopes(g, p);
     return ERR_OK;
 }
@@ -456,7 +411,7 @@ static double mean_of(const struct gp *g, const struct gp_part *p, const float *
 
     for (size_t i = 0; i < g->n; i++)
         k[i] = covariance(p, sums[i], products[i]);
-    mean += dot(k, p->alpha, g->n);
+    mean += linear_dot(k, p->alpha, g->n);
     for (size_t j = 0; j < g->n_sources; j++)
         mean += p->slopes[j] * (double)sources[j];
     return mean;

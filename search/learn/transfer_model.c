@@ -3,6 +3,7 @@
 #include "search/learn/transfer_model.h"
 
 #include "core/csvz.h"
+#include "core/vec.h"
 #include "search/learn/transfer_model_parts.h"
 
 #include <math.h>
@@ -84,11 +85,8 @@ static enum err table_of(struct transfer_table *t, const char *label, const stru
 
 enum err transfer_model_take_source(struct transfer_model *m, struct transfer_table *t, struct why *why)
 {
-    struct transfer_table *grown = realloc(m->sources, (m->n_sources + 1) * sizeof(*grown));
-
-    if (!grown)
+    if (VEC_ROOM(m->sources, m->cap_sources, m->n_sources + 1, VEC_ANY))
         return no_memory(why);
-    m->sources = grown;
     if (m->n_rows + t->n > TRANSFER_MODEL_MAX_ROWS)
         return why_set(why, ERR_LIMIT, "%.200s: more than %zu rows of all sources", t->label, TRANSFER_MODEL_MAX_ROWS);
     m->n_rows += t->n;

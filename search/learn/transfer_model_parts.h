@@ -17,7 +17,7 @@ struct transfer_table {
 struct transfer_model {
     struct columns columns; /* of the target */
     struct transfer_table *sources, target;
-    size_t n_sources, n_rows; /* n_rows: of all sources */
+    size_t n_sources, cap_sources, n_rows; /* n_rows: of all sources */
     struct transfer *transfer;
     struct ensemble *with, *without; /* NULL where the target has too few rows for one */
     uint64_t seed;

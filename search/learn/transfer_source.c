@@ -2,6 +2,7 @@
 /* transfer_source.c - groups rows by the shared knobs, looks configs up, and models those that were never measured. */
 #include "search/learn/transfer_source.h"
 
+#include "core/mix.h"
 #include "cost_model/gbdt.h"
 
 #include <assert.h>
@@ -24,7 +25,7 @@ void transfer_source_fini(struct transfer_source *s)
     free(s->keys);
     free(s->values);
     free(s->fails);
-    free(s->slots);
+    map_fini(&s->by_key);
     free(s->logs);
     free(s->seen);
     free(s->first_seen);
@@ -57,13 +58,11 @@ static uint64_t bits_of(double x)
 
 static size_t hash_of(const double *key, size_t n)
 {
-    uint64_t h = n;
+    uint64_t h = MIX_BEGIN;
 
-    for (size_t i = 0; i < n; i++) {
-        h = (h ^ bits_of(key[i])) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 29;
-    }
-    return (size_t)h;
+    for (size_t i = 0; i < n; i++)
+        h = mix_word(h, bits_of(key[i]));
+    return mix_end(h);
 }
 
 static bool keys_equal(const double *a, const double *b, size_t n)
@@ -75,15 +74,16 @@ static bool keys_equal(const double *a, const double *b, size_t n)
     return true;
 }
 
-/* The slot of a key: that of its group, or the empty one where it would go. */
-static size_t slot_of(const struct transfer_source *s, const double *key)
+/* The number of a key's group; n_groups when there is none. */
+static size_t group_of(const struct transfer_source *s, const double *key)
 {
-    size_t i = hash_of(key, s->n_shared) & (s->n_slots - 1);
+    const size_t hash = hash_of(key, s->n_shared);
+    const struct map_slot *slot;
 
-    assert(s->n_groups < s->n_slots && (s->n_slots & (s->n_slots - 1)) == 0); /* an empty one ends the search */
-    while (s->slots[i] != UINT32_MAX && !keys_equal(s->keys + s->slots[i] * s->n_shared, key, s->n_shared))
-        i = (i + 1) & (s->n_slots - 1);
-    return i;
+    for (size_t at = 0; (slot = map_next(&s->by_key, hash, &at));)
+        if (keys_equal(s->keys + slot->item * s->n_shared, key, s->n_shared))
+            return slot->item;
+    return s->n_groups;
 }
 
 /* Which knobs are shared; columns[n_shared] are the source's. */
@@ -108,17 +108,10 @@ static enum err share(struct transfer_source *s, const char *const *names, size_
 
 static enum err make_room(struct transfer_source *s, size_t n)
 {
-    s->n_slots = 16;
-    while (s->n_slots < 2 * n)
-        s->n_slots *= 2;
     s->keys = malloc(n * s->n_shared * sizeof(*s->keys));
     s->values = calloc(n, sizeof(*s->values));
     s->fails = calloc(n, sizeof(*s->fails));
-    s->slots = malloc(s->n_slots * sizeof(*s->slots));
-    if (!s->keys || !s->values || !s->fails || !s->slots)
-        return ERR_NOMEM;
-    memset(s->slots, 0xff, s->n_slots * sizeof(*s->slots));
-    return ERR_OK;
+    return s->keys && s->values && s->fails ? map_room(&s->by_key, n) : ERR_NOMEM;
 }
 
 /* Adds one row to its group; n_ok and n_failed count those of each group. */
@@ -126,17 +119,15 @@ static void add_row(struct transfer_source *s, const double *row, const size_t *
                     uint32_t *n_failed)
 {
     double *key = s->keys + s->n_groups * s->n_shared;
-    size_t i_slot, group;
+    size_t group;
 
     for (size_t i = 0; i < s->n_shared; i++) {
         key[i] = row[columns[i]];
         s->logs[i] = s->logs[i] && !(key[i] <= 0);
     }
-    i_slot = slot_of(s, key);
-    if (s->slots[i_slot] == UINT32_MAX)
-        s->slots[i_slot] = (uint32_t)s->n_groups++;
-    group = s->slots[i_slot];
-    assert(group < s->n_groups);
+    group = group_of(s, key);
+    if (group == s->n_groups)
+        map_add(&s->by_key, hash_of(key, s->n_shared), s->n_groups++);
     if (isfinite(value)) {
         s->values[group] += value;
         n_ok[group]++;
@@ -309,17 +300,19 @@ enum err transfer_source_ask(struct transfer_source *s, const double *knobs, siz
     enum err e = key && missing ? ERR_OK : ERR_NOMEM;
 
     for (size_t i = 0; e == ERR_OK && i < n; i++) {
-        uint32_t at;
+        size_t at;
+        bool is_known;
 
         for (size_t j = 0; j < s->n_shared; j++)
             key[j] = knobs[i * n_knobs + s->shared[j]];
-        at = s->slots[slot_of(s, key)];
+        at = group_of(s, key);
+        is_known = at < s->n_groups;
         out[i] = (struct transfer_answer){
-            .above = at == UINT32_MAX ? (double)NAN : s->values[at],
-            .fail = at == UINT32_MAX ? (double)NAN : (double)s->fails[at],
-            .like = at != UINT32_MAX || has_seen(s, key),
+            .above = is_known ? s->values[at] : (double)NAN,
+            .fail = is_known ? (double)s->fails[at] : (double)NAN,
+            .like = is_known || has_seen(s, key),
         };
-        if (at == UINT32_MAX)
+        if (!is_known)
             missing[n_missing++] = i;
     }
     if (e == ERR_OK && n_missing && !(rows = malloc(n_missing * width * sizeof(*rows))))

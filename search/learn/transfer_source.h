@@ -4,6 +4,7 @@
 #ifndef TUNE_SEARCH_LEARN_TRANSFER_SOURCE_H
 #define TUNE_SEARCH_LEARN_TRANSFER_SOURCE_H
 
+#include "core/map.h"
 #include "search/learn/transfer.h"
 
 #include <stdbool.h>
@@ -15,11 +16,10 @@ struct transfer_source {
     char *label;
     size_t *shared; /* target's knobs that the source has too */
     size_t n_shared, n_groups;
-    double *keys;    /* [n_groups][n_shared] */
-    double *values;  /* [n_groups] ln time above the source's best; NAN = all failed */
-    float *fails;    /* [n_groups] share of failures */
-    uint32_t *slots; /* open addressing over groups; UINT32_MAX = empty */
-    size_t n_slots;
+    double *keys;   /* [n_groups][n_shared] */
+    double *values; /* [n_groups] ln time above the source's best; NAN = all failed */
+    float *fails;   /* [n_groups] share of failures */
+    struct map by_key;
     double *seen;        /* distinct values of each shared knob, ascending, knob by knob */
     size_t *first_seen;  /* [n_shared + 1] where each knob's begin */
     bool *logs;          /* [n_shared] always positive: log2 is a feature too */

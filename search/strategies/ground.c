@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/strategies/ground.h"
 
+#include "core/vec.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define EMPTY UINT64_MAX
 #define MAX_SET_BYTES ((size_t)64 << 20)
 #define MAX_TRIES 200000 /* draws of a sparse space before it counts as exhausted */
 
@@ -66,57 +67,36 @@ enum err ground_init(struct ground *g, const struct space *space)
 void ground_fini(struct ground *g)
 {
     free(g->taken);
+    map_fini(&g->by_index);
     free(g->valid);
     valid_set_free(g->set);
     *g = (struct ground){0};
 }
 
-static size_t slot_of(const uint64_t *taken, size_t n_slots, uint64_t index)
-{
-    size_t slot = (size_t)rng_at(0, index) & (n_slots - 1);
-
-    assert(n_slots > 0 && (n_slots & (n_slots - 1)) == 0 && index != EMPTY);
-    while (taken[slot] != EMPTY && taken[slot] != index)
-        slot = (slot + 1) & (n_slots - 1);
-    return slot;
-}
-
 bool ground_is_taken(const struct ground *g, uint64_t index)
 {
-    return g->n_slots > 0 && g->taken[slot_of(g->taken, g->n_slots, index)] == index;
-}
+    const uint64_t hash = rng_at(0, index);
+    const struct map_slot *s;
 
-static enum err widen(struct ground *g)
-{
-    const size_t n_slots = g->n_slots ? 2 * g->n_slots : 256;
-    uint64_t *taken = malloc(n_slots * sizeof(*taken));
-
-    if (!taken)
-        return ERR_NOMEM;
-    memset(taken, 0xff, n_slots * sizeof(*taken));
-    for (size_t i = 0; i < g->n_slots; i++)
-        if (g->taken[i] != EMPTY)
-            taken[slot_of(taken, n_slots, g->taken[i])] = g->taken[i];
-    free(g->taken);
-    g->taken = taken;
-    g->n_slots = n_slots;
-    return ERR_OK;
+    for (size_t at = 0; (s = map_next(&g->by_index, hash, &at));)
+        if (g->taken[s->item] == index)
+            return true;
+    return false;
 }
 
 enum err ground_take(struct ground *g, uint64_t index)
 {
-    size_t slot;
+    enum err e;
 
-    if (2 * (g->n_taken + 1) > g->n_slots) {
-        const enum err e = widen(g);
-
-        if (e)
-            return e;
-    }
-    slot = slot_of(g->taken, g->n_slots, index);
-    g->n_taken += g->taken[slot] == EMPTY;
-    g->taken[slot] = index;
-    assert(2 * g->n_taken <= g->n_slots); /* so that a search ends soon */
+    if (ground_is_taken(g, index))
+        return ERR_OK;
+    e = VEC_ROOM(g->taken, g->cap_taken, g->n_taken + 1, VEC_ANY);
+    if (!e)
+        e = map_room(&g->by_index, g->n_taken + 1);
+    if (e)
+        return e;
+    map_add(&g->by_index, rng_at(0, index), g->n_taken);
+    g->taken[g->n_taken++] = index;
     return ERR_OK;
 }
 

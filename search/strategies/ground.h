@@ -3,6 +3,7 @@
 #ifndef TUNE_SEARCH_STRATEGIES_GROUND_H
 #define TUNE_SEARCH_STRATEGIES_GROUND_H
 
+#include "core/map.h"
 #include "core/rng.h"
 #include "search_space/space.h"
 #include "search_space/valid_set.h"
@@ -12,8 +13,9 @@
 struct ground {
     const struct space *space;
     struct valid_set *set; /* all valid configs; NULL where the space ties too much together */
-    uint64_t *taken;       /* open addressing over indices; UINT64_MAX = empty */
-    size_t n_taken, n_slots;
+    uint64_t *taken;       /* indices */
+    size_t n_taken, cap_taken;
+    struct map by_index;
     bool is_listed;
     uint64_t *valid; /* when listed: all valid indices, ascending */
     size_t n_valid;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/strategies/history.h"
 
+#include "core/vec.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +32,7 @@ static enum err add(struct history *h, struct ground *ground, const struct outco
     const uint64_t index = space_index(ground->space, &o->config);
     const double value = isfinite(o->value) ? o->value : (double)NAN;
     const size_t i_old = ground_is_taken(ground, index) ? history_find(h, ground->space, &o->config) : h->n;
+    enum err e;
 
     if (i_old < h->n) {
         struct outcome *old = &h->items[i_old];
@@ -38,18 +41,12 @@ static enum err add(struct history *h, struct ground *ground, const struct outco
         old->value = isnan(value) ? old->value : value;
         return ERR_OK;
     }
-    if (h->n == h->cap) {
-        const size_t cap = h->cap ? 2 * h->cap : 64;
-        struct outcome *items = realloc(h->items, cap * sizeof(*items));
-
-        if (!items)
-            return ERR_NOMEM;
-        h->items = items;
-        h->cap = cap;
-    }
+    e = VEC_ROOM(h->items, h->cap, h->n + 1, VEC_ANY);
+    if (e)
+        return e;
     h->items[h->n++] = (struct outcome){o->config, value, o->cost_s};
     h->n_ok += !isnan(value);
-    assert(h->n <= h->cap && h->n_ok <= h->n);
+    assert(h->n_ok <= h->n);
     return ground_take(ground, index);
 }
 

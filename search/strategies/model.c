@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c - a few likely and spread-out configs, then the open config from which the model expects to gain most, again
  * and again. Few measurements are modelled by a Gaussian process; many, or where a cost model is named, by that. */
+#include "core/vec.h"
 #include "search/strategies/base.h"
 #include "search/strategies/scorer.h"
 #include "search/strategies/near.h"
@@ -135,18 +136,11 @@ static enum err draw_apart(struct strategy *s, struct config *out)
 
 static enum err await(struct strategy *s, const struct config *c)
 {
-    if (s->n_awaited == s->cap_awaited) {
-        const size_t cap = s->cap_awaited ? 2 * s->cap_awaited : 64;
-        struct config *awaited = realloc(s->awaited, cap * sizeof(*awaited));
+    const enum err e = VEC_ROOM(s->awaited, s->cap_awaited, s->n_awaited + 1, VEC_ANY);
 
-        if (!awaited)
-            return ERR_NOMEM;
-        s->awaited = awaited;
-        s->cap_awaited = cap;
-    }
-    assert(s->n_awaited < s->cap_awaited);
-    s->awaited[s->n_awaited++] = *c;
-    return ERR_OK;
+    if (e == ERR_OK)
+        s->awaited[s->n_awaited++] = *c;
+    return e;
 }
 
 static enum err put(struct strategy *s, const struct config *c, const char *by, struct proposal *out, size_t *n_out)

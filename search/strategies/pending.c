@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/strategies/pending.h"
 
+#include "core/vec.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -12,18 +14,11 @@ void pending_fini(struct pending *p)
 
 enum err pending_add(struct pending *p, uint64_t index, size_t i_member)
 {
-    if (p->n == p->cap) {
-        const size_t cap = p->cap ? 2 * p->cap : 64;
-        struct waiting *items = realloc(p->items, cap * sizeof(*items));
+    const enum err e = VEC_ROOM(p->items, p->cap, p->n + 1, VEC_ANY);
 
-        if (!items)
-            return ERR_NOMEM;
-        p->items = items;
-        p->cap = cap;
-    }
-    assert(p->n < p->cap);
-    p->items[p->n++] = (struct waiting){index, i_member};
-    return ERR_OK;
+    if (e == ERR_OK)
+        p->items[p->n++] = (struct waiting){index, i_member};
+    return e;
 }
 
 bool pending_take(struct pending *p, uint64_t index, size_t *i_member)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/strategies/pool.h"
 
+#include "core/vec.h"
 #include "search/strategies/breed.h"
 
 #include <assert.h>
@@ -22,28 +23,17 @@ void pool_fini(struct pool *p)
 
 static enum err widen(struct pool *p)
 {
-    const size_t cap = p->cap ? 2 * p->cap : 1024;
-    struct config *configs = realloc(p->configs, cap * sizeof(*configs));
-    float *rows, *doubts;
+    size_t cap_configs = p->cap, cap_rows = p->cap;
+    enum err e = VEC_ROOM(p->configs, cap_configs, p->n + 1, VEC_ANY);
 
-    if (!configs)
-        return ERR_NOMEM;
-    p->configs = configs;
-    rows = realloc(p->rows, cap * p->axes->n * sizeof(*rows));
-    if (!rows)
-        return ERR_NOMEM;
-    p->rows = rows;
-    doubts = realloc(p->doubts, cap * sizeof(*doubts));
-    if (!doubts)
-        return ERR_NOMEM;
-    p->doubts = doubts;
-    p->cap = cap;
-    return ERR_OK;
+    if (!e)
+        e = vec_room(&p->rows, &cap_rows, p->n + 1, VEC_ANY, p->axes->n * sizeof *p->rows);
+    return e ? e : VEC_ROOM(p->doubts, p->cap, p->n + 1, VEC_ANY);
 }
 
 static void add(struct pool *p, const struct config *c)
 {
-    if (p->failed == ERR_OK && p->n == p->cap)
+    if (p->failed == ERR_OK)
         p->failed = widen(p);
     if (p->failed)
         return;

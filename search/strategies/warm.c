@@ -4,6 +4,7 @@
  * batch is diverse. */
 #include "search/strategies/warm.h"
 
+#include "core/vec.h"
 #include "search/learn/transfer_recorded.h"
 #include "search/strategies/history.h"
 #include "search/strategies/start.h"
@@ -45,9 +46,9 @@ struct strategy {
     size_t n_awaited, cap_awaited;
     struct outcome *held; /* results of records' proposals that the inner strategy does not know yet: poor ones would
                              take the place of its start */
-    size_t n_held, n_own; /* n_own: results of its own */
-    size_t n_follow;      /* proposals that follow the sources alone */
-    size_t n_first;       /* configs of options->first that the inner strategy proposes before anything else */
+    size_t n_held, cap_held, n_own; /* n_own: results of its own */
+    size_t n_follow;                /* proposals that follow the sources alone */
+    size_t n_first; /* configs of options->first that the inner strategy proposes before anything else */
     size_t n_proposed;
     double credit; /* of turns for records */
     double best;
@@ -73,26 +74,13 @@ static void fini(struct strategy *s)
 static enum err reserve(struct strategy *s, size_t n)
 {
     struct candidates *all = &s->candidates;
-    const size_t cap = n > 2 * all->cap ? n : 2 * all->cap, n_knobs = space_n_knobs(s->ground.space);
-    const size_t width = transfer_n_columns(s->transfer);
-    void *grown;
+    const size_t n_knobs = space_n_knobs(s->ground.space), width = transfer_n_columns(s->transfer);
+    size_t cap_configs = all->cap, cap_knobs = all->cap;
+    enum err e = VEC_ROOM(all->configs, cap_configs, n, VEC_ANY);
 
-    if (n <= all->cap)
-        return ERR_OK;
-    grown = realloc(all->configs, cap * sizeof(*all->configs));
-    if (!grown)
-        return ERR_NOMEM;
-    all->configs = grown;
-    grown = realloc(all->knobs, cap * n_knobs * sizeof(*all->knobs) + 1);
-    if (!grown)
-        return ERR_NOMEM;
-    all->knobs = grown;
-    grown = realloc(all->columns, cap * width * sizeof(*all->columns) + 1);
-    if (!grown)
-        return ERR_NOMEM;
-    all->columns = grown;
-    all->cap = cap;
-    return ERR_OK;
+    if (!e)
+        e = vec_room(&all->knobs, &cap_knobs, n, VEC_ANY, n_knobs * sizeof(*all->knobs));
+    return e ? e : vec_room(&all->columns, &all->cap, n, VEC_ANY, width * sizeof(*all->columns));
 }
 
 /* Adds a config without its columns. */
@@ -256,18 +244,11 @@ static enum err init(struct strategy **out, const struct space *space, const str
 
 static enum err await(struct strategy *s, const struct config *c, bool is_inner)
 {
-    if (s->n_awaited == s->cap_awaited) {
-        const size_t cap = s->cap_awaited ? 2 * s->cap_awaited : 16;
-        struct awaited *grown = realloc(s->awaited, cap * sizeof(*grown));
+    const enum err e = VEC_ROOM(s->awaited, s->cap_awaited, s->n_awaited + 1, VEC_ANY);
 
-        if (!grown)
-            return ERR_NOMEM;
-        s->awaited = grown;
-        s->cap_awaited = cap;
-    }
-    assert(s->n_awaited < s->cap_awaited);
-    s->awaited[s->n_awaited++] = (struct awaited){*c, is_inner};
-    return ERR_OK;
+    if (e == ERR_OK)
+        s->awaited[s->n_awaited++] = (struct awaited){*c, is_inner};
+    return e;
 }
 
 static enum err give(struct strategy *s, const struct config *c, const char *by, bool is_inner, struct proposal *out,
@@ -476,13 +457,11 @@ static bool unawait(struct strategy *s, const struct config *c)
 
 static enum err hold(struct strategy *s, const struct outcome *o)
 {
-    struct outcome *grown = realloc(s->held, (s->n_held + 1) * sizeof(*grown));
+    const enum err e = VEC_ROOM(s->held, s->cap_held, s->n_held + 1, VEC_ANY);
 
-    if (!grown)
-        return ERR_NOMEM;
-    s->held = grown;
-    s->held[s->n_held++] = *o;
-    return ERR_OK;
+    if (e == ERR_OK)
+        s->held[s->n_held++] = *o;
+    return e;
 }
 
 /* True once measurements speak for the sources. */

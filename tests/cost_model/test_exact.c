@@ -5,6 +5,7 @@
 #include "cost_model/gbdt_model.h"
 #include "cost_model/gpr.h"
 #include "cost_model/gpr_private.h"
+#include "cost_model/linear.h"
 #include "cost_model/loss.h"
 #include "cost_model/ridge.h"
 #include "cost_model/share.h"
@@ -70,6 +71,50 @@ static struct model *ridge_of(const float *rows, const float *targets, const flo
     assert_int_equal(ridge_ops.init(&m, 0), ERR_OK);
     assert_int_equal(ridge_ops.fit(m, &(struct model_data){rows, targets, weights, n, p}), ERR_OK);
     return m;
+}
+
+/* The system of a Hilbert matrix with a heavier diagonal, one row wider than it is long, beside elimination. */
+static void positive_systems_are_solved_by_their_factor(void **state)
+{
+    enum { N = 11, STRIDE = 12 };
+    double matrix[N * STRIDE], square[N * N], x[N], y[N];
+
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = 0; j < N; j++)
+            square[i * N + j] = 1.0 / (double)(i + j + 1) + (i == j ? 0.25 : 0);
+        for (size_t j = 0; j < STRIDE; j++)
+            matrix[i * STRIDE + j] = j <= i ? square[i * N + j] : NAN;
+        x[i] = y[i] = (double)i - 3.5;
+    }
+    assert_true(linear_factor(matrix, 0, 5, STRIDE, 0));
+    assert_true(linear_factor(matrix, 5, N, STRIDE, 0));
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j <= i; j++)
+            near(linear_dot(matrix + i * STRIDE, matrix + j * STRIDE, j + 1), square[i * N + j], 1e-14, "L L^T");
+    linear_solve_lower(matrix, 0, 3, STRIDE, x);
+    linear_solve_lower(matrix, 3, N, STRIDE, x);
+    for (size_t i = 0; i < N; i++)
+        near(linear_dot(matrix + i * STRIDE, x, i + 1), y[i], 1e-13, "L x");
+    linear_solve_upper(matrix, N, STRIDE, x);
+    solve(square, y, N);
+    for (size_t i = 0; i < N; i++)
+        near(x[i], y[i], 1e-11, "x");
+}
+
+static void systems_that_are_not_positive_are_told(void **state)
+{
+    double singular[4] = {4, 0, 2, 1}, small[4] = {4, 0, 2, 1.01}, negative[1] = {-1}, none[1] = {NAN};
+
+    (void)state;
+    assert_false(linear_factor(singular, 0, 2, 2, 0)); /* 1 - 1^2 = 0 */
+    assert_false(linear_factor(small, 0, 2, 2, 0.02)); /* 1.01 - 1 */
+    small[2] = 2;
+    small[3] = 1.01;
+    assert_true(linear_factor(small, 1, 2, 2, 0.005));
+    near(small[3], 0.1, 1e-9, "the last pivot");
+    assert_false(linear_factor(negative, 0, 1, 1, 0));
+    assert_false(linear_factor(none, 0, 1, 1, 0));
 }
 
 /* x = -1 1 has mean 0 and deviation 1. Without weights: mean 0, slope 4 / (2 + 1). With 3 and 1: mean -1, slope
@@ -715,6 +760,8 @@ static void an_error_of_any_part_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(positive_systems_are_solved_by_their_factor),
+        cmocka_unit_test(systems_that_are_not_positive_are_told),
         cmocka_unit_test(a_line_through_two_points_is_held_back_by_a_row),
         cmocka_unit_test(ridge_solves_its_normal_equations),
         cmocka_unit_test(names_of_models_are_listed),

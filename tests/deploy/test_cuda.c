@@ -19,7 +19,7 @@ static enum err make(const char *version, const struct deploy_ahead *w, enum pro
 {
     struct device_desc d = {.sm = 61};
     struct program_module m = {.id = "m", .lang = lang};
-    struct deploy_code code = {NULL, 0};
+    struct deploy_code code = {.n = 0};
     struct blobs blobs;
 
     snprintf(d.platform_version, sizeof d.platform_version, "%s", version);

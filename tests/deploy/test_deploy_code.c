@@ -60,7 +60,7 @@ static void other_words_are_refused(void **state)
 static void code_is_kept_with_its_sum(void **state)
 {
     const unsigned char bytes[] = {1, 2, 3};
-    struct deploy_code c = {NULL, 0};
+    struct deploy_code c = {.n = 0};
     struct exec_binary damaged;
 
     (void)state;

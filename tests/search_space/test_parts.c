@@ -41,30 +41,64 @@ static void pieces_are_aligned_apart_and_zero_when_asked(void **state)
     arena_fini(&a);
 }
 
-static void a_piece_grows_with_its_content(void **state)
+static void an_array_grows_with_its_content(void **state)
 {
     struct arena a;
-    char *piece, *other, *same;
+    char *list = NULL, *before, *other;
+    size_t cap = 0;
 
     (void)state;
     arena_init(&a, 4096, 1 << 20);
-    piece = arena_grow(&a, NULL, 0, 5);
-    assert_non_null(piece);
-    memcpy(piece, "abcd", 5);
-    same = arena_grow(&a, piece, 5, 100);
-    assert_ptr_equal(same, piece); /* nothing was taken behind it */
+    assert_int_equal(ARENA_ROOM(&a, list, cap, 5), ERR_OK);
+    assert_in_range(cap, 5, 100);
+    memcpy(list, "abcd", 5);
+    before = list;
+    assert_int_equal(ARENA_ROOM(&a, list, cap, 200), ERR_OK);
+    assert_ptr_equal(list, before); /* nothing was taken behind it */
     other = arena_take(&a, 8);
-    assert_true(other >= same + 100);
+    assert_true(other >= list + cap && cap >= 200);
     memset(other, 'x', 8);
-    piece = arena_grow(&a, same, 100, 200);
-    assert_true(piece != same);
-    assert_string_equal(piece, "abcd");
+    memset(list + 5, 'y', cap - 5);
+    assert_int_equal(ARENA_ROOM(&a, list, cap, cap + 1), ERR_OK);
+    assert_true(list != before);
+    assert_int_equal(ARENA_ROOM(&a, list, cap, 100000), ERR_OK); /* another chunk */
+    assert_memory_equal(list, "abcd\0yyy", 8);
     assert_memory_equal(other, "xxxxxxxx", 8);
-    memset(piece + 5, 'y', 195);
-    same = arena_grow(&a, piece, 200, 100000); /* another chunk */
-    assert_non_null(same);
-    assert_string_equal(same, "abcd");
-    assert_int_equal(same[199], 'y');
+    before = list;
+    assert_int_equal(ARENA_ROOM(&a, list, cap, 2 << 20), ERR_LIMIT);
+    assert_true(list == before && cap < 2 << 20);
+    arena_fini(&a);
+}
+
+/* Of states without words there is one: an item of no bytes. */
+static void items_of_no_size_need_no_room(void **state)
+{
+    struct arena a;
+    char *list = NULL;
+    size_t cap = 0;
+
+    (void)state;
+    arena_init(&a, 64, 1 << 10);
+    assert_int_equal(arena_room(&a, &list, &cap, 1, 0), ERR_OK);
+    assert_int_equal(arena_room(&a, &list, &cap, 1000000, 0), ERR_OK);
+    assert_true(cap >= 1000000 && a.used <= 1 << 10);
+    arena_fini(&a);
+}
+
+static void a_map_in_an_arena_keeps_its_items(void **state)
+{
+    struct arena a;
+    struct map m = {.n = 0};
+
+    (void)state;
+    arena_init(&a, 64, 1 << 18);
+    for (size_t i = 0; i < 1000; i++) {
+        assert_int_equal(arena_map_room(&a, &m, i + 1), ERR_OK);
+        map_add(&m, (i + 2) * i, i);
+    }
+    for (size_t i = 0; i < 1000; i++)
+        assert_int_equal(map_next(&m, (i + 2) * i, &(size_t){0})->item, i);
+    assert_int_equal(arena_map_room(&a, &m, 1 << 20), ERR_LIMIT);
     arena_fini(&a);
 }
 
@@ -338,7 +372,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_aligned_apart_and_zero_when_asked),
-        cmocka_unit_test(a_piece_grows_with_its_content),
+        cmocka_unit_test(an_array_grows_with_its_content),
+        cmocka_unit_test(items_of_no_size_need_no_room),
+        cmocka_unit_test(a_map_in_an_arena_keeps_its_items),
         cmocka_unit_test(an_arena_has_a_limit_over_all_of_its_chunks),
         cmocka_unit_test(groups_come_by_their_combinations),
         cmocka_unit_test(knobs_without_constraints_are_groups_alone),

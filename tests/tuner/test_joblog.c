@@ -92,10 +92,10 @@ static void a_line_is_written_once_also_by_the_next_run(void **state)
         for (char p = 'a'; p < 'f'; p++)
             assert_int_equal(add(&l, p, 100), ERR_OK);
     assert_int_equal(count_lines(path), 5);
-    assert_int_equal(l.n_seen, 5);
+    assert_int_equal(l.seen.n, 5);
     joblog_close(&l);
     open_log(&l);
-    assert_int_equal(l.n_seen, 5);
+    assert_int_equal(l.seen.n, 5);
     assert_int_equal(add(&l, 'c', 100), ERR_OK);
     assert_int_equal(count_lines(path), 5);
     assert_int_equal(add(&l, 'c', 101), ERR_OK); /* the same program, another measurement */
@@ -133,20 +133,20 @@ static void thousands_of_lines_are_all_remembered(void **state)
     for (int twice = 0; twice < 2; twice++)
         for (int i = 0; i < 3000; i++)
             assert_int_equal(add(&l, 'a', 100 + i), ERR_OK);
-    assert_int_equal(l.n_seen, 3000);
+    assert_int_equal(l.seen.n, 3000);
     assert_int_equal(count_lines(path), 3000);
     joblog_close(&l);
     unlink(path);
 }
 
-struct seen {
+struct told {
     int n, n_bad;
     char last;
 };
 
 static void note(const struct record *r, void *arg)
 {
-    struct seen *s = arg;
+    struct told *s = arg;
 
     s->n++;
     s->last = r->program.hex[0];
@@ -154,7 +154,7 @@ static void note(const struct record *r, void *arg)
 
 static void note_bad(const char *of, int64_t i_line, const char *words, void *arg)
 {
-    struct seen *s = arg;
+    struct told *s = arg;
 
     assert_string_equal(of, path);
     assert_int_equal(i_line, 2);
@@ -164,7 +164,7 @@ static void note_bad(const char *of, int64_t i_line, const char *words, void *ar
 
 static void what_the_file_holds_already_is_given_and_damage_is_named(void **state)
 {
-    struct seen s = {.n = 0};
+    struct told s = {.n = 0};
     struct joblog l;
     struct buf line;
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum err vec_room(void *items, size_t *cap, size_t n, size_t n_max, size_t n_each)
+{
+    const size_t most_bytes = SIZE_MAX / 2 / (n_each ? n_each : 1), most = most_bytes < n_max ? most_bytes : n_max;
+    size_t more = *cap < most / 2 ? 2 * *cap : most;
+    void *list;
+
+    if (n <= *cap)
+        return ERR_OK;
+    if (n > most)
+        return n > n_max ? ERR_LIMIT : ERR_NOMEM;
+    if (more < n)
+        more = n;
+    memcpy(&list, items, sizeof list); /* a T *, of whatever type */
+    list = realloc(list, more * (n_each ? n_each : 1));
+    if (!list)
+        return ERR_NOMEM;
+    memcpy(items, &list, sizeof list);
+    *cap = more;
+    return ERR_OK;
+}

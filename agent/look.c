@@ -2,7 +2,7 @@
 #include "agent/look.h"
 
 #include "agent/host.h"
-
+#include "core/json.h"
 #include "runtime/cuda_arch.h"
 #include "runtime/device.h"
 #include "runtime/nvml.h"
@@ -16,16 +16,46 @@
 #include <string.h>
 #include <unistd.h>
 
-enum finding { FINE, NOTE, BAD };
+static int n_failed;
+static bool in_json;
 
-static int n_bad;
+void look_in_json(void)
+{
+    in_json = true;
+}
+
+static void print_json(const char *finding, const char *what, const char *words, const char *fingerprint)
+{
+    cJSON *o = cJSON_CreateObject();
+    bool ok = o != NULL;
+    char *line;
+
+    json_add_text(o, "finding", finding, &ok);
+    json_add_text(o, "what", what, &ok);
+    json_add_text(o, "words", words, &ok);
+    if (fingerprint)
+        json_add_text(o, "fingerprint", fingerprint, &ok);
+    line = ok ? cJSON_PrintUnformatted(o) : NULL;
+    if (line)
+        puts(line);
+    cJSON_free(line);
+    cJSON_Delete(o);
+}
+
+void look_tell(enum finding f, const char *what, const char *words, const char *fingerprint)
+{
+    static const char *const names[] = {[FINDING_OK] = "ok", [FINDING_NOTE] = "note", [FINDING_FAILED] = "FAILED"};
+
+    if (in_json)
+        print_json(names[f], what, words, fingerprint);
+    else
+        printf("%s\t%s\t%s\n", names[f], what, words);
+    n_failed += f == FINDING_FAILED;
+}
 
 static void say(enum finding f, const char *what, const char *words)
 {
-    static const char *const names[] = {[FINE] = "ok", [NOTE] = "note", [BAD] = "FAILED"};
-
-    printf("%s\t%s\t%s\n", names[f], what, words);
-    n_bad += f == BAD;
+    look_tell(f, what, words, NULL);
 }
 
 /* ---- files ---- */
@@ -38,12 +68,12 @@ static void look_at_node(const char *path, const char *group)
     if (access(path, F_OK) != 0)
         return;
     if (access(path, R_OK | W_OK) == 0) {
-        say(FINE, path, "may be read and written");
+        say(FINDING_OK, path, "may be read and written");
         return;
     }
     snprintf(words, sizeof words, "%s: add this user to the group that owns it (%s), and log in anew", strerror(errno),
              group);
-    say(BAD, path, words);
+    say(FINDING_FAILED, path, words);
 }
 
 static bool first_line(const char *path, char *out, size_t n_out)
@@ -68,7 +98,7 @@ static void look_at_governor(void)
              strcmp(governor, "performance") == 0 ? ""
                                                   : ": clocks change while kernels are timed, 'performance' keeps them "
                                                     "(cpupower frequency-set -g performance)");
-    say(strcmp(governor, "performance") == 0 ? FINE : NOTE, "governor of the CPUs", words);
+    say(strcmp(governor, "performance") == 0 ? FINDING_OK : FINDING_NOTE, "governor of the CPUs", words);
 }
 
 /* ---- OpenCL ---- */
@@ -95,7 +125,7 @@ static void look_at_icds(void)
     if (n == 0)
         snprintf(words, sizeof words,
                  "none in %.300s: the loader finds no driver (but for one that is the loader itself)", path);
-    say(n ? FINE : NOTE, "OpenCL drivers (ICD)", words);
+    say(n ? FINDING_OK : FINDING_NOTE, "OpenCL drivers (ICD)", words);
 }
 
 struct devices_seen {
@@ -123,7 +153,7 @@ static bool look_at_list(const struct device_ops *ops, struct device_desc *first
     const enum err e = ops->list(count_device, &seen, &why);
 
     snprintf(what, sizeof what, "%s devices", ops->name);
-    say(e ? BAD : FINE, what, e ? why.text : seen.words);
+    say(e ? FINDING_FAILED : FINDING_OK, what, e ? why.text : seen.words);
     *first = seen.first;
     return !e && seen.words[0];
 }
@@ -159,7 +189,7 @@ static void look_at_versions(const struct nvrtc *n, int driver)
              "NVRTC %d.%d is newer than the driver, which knows CUDA %d.%d: its cubins may be refused; take CUDA %d's "
              "NVRTC (--nvrtc) or update the driver",
              nvrtc_version(n) / 1000, nvrtc_version(n) % 1000 / 10, driver / 1000, driver % 1000 / 10, driver / 1000);
-    say(NOTE, "NVRTC and driver", words);
+    say(FINDING_NOTE, "NVRTC and driver", words);
 }
 
 /* The one that would compile for the device `d`; the newest where there is none. */
@@ -172,13 +202,13 @@ static void look_at_nvrtc(const struct device_desc *d)
 
     if (d ? nvrtc_open_for(NULL, (int)d->sm, driver, &n, &why) : nvrtc_open(NULL, &n, &why)) {
         snprintf(words, sizeof words, "%.600s: builders may compile instead", why.text);
-        say(NOTE, "NVRTC", words);
+        say(FINDING_NOTE, "NVRTC", words);
         return;
     }
     name_arches(n, arches, sizeof arches);
     snprintf(words, sizeof words, "%d.%d, %.300s, makes %s", nvrtc_version(n) / 1000, nvrtc_version(n) % 1000 / 10,
              nvrtc_path(n), arches);
-    say(FINE, "NVRTC", words);
+    say(FINDING_OK, "NVRTC", words);
     look_at_versions(n, driver);
     nvrtc_close(n);
 }
@@ -188,9 +218,9 @@ static void look_at_nvml(void)
     char version[64];
 
     if (nvml_driver_version(version, sizeof version))
-        say(FINE, "NVML", version);
+        say(FINDING_OK, "NVML", version);
     else
-        say(NOTE, "NVML", "libnvidia-ml.so.1 does not answer: no clocks, temperatures or power in records");
+        say(FINDING_NOTE, "NVML", "libnvidia-ml.so.1 does not answer: no clocks, temperatures or power in records");
 }
 
 static void look_at_driver(const struct device_desc *d)
@@ -199,7 +229,7 @@ static void look_at_driver(const struct device_desc *d)
     const bool more = *d->driver && strcmp(d->driver, d->platform_version) != 0;
 
     snprintf(words, sizeof words, "%s%s%s", d->platform_version, more ? ", " : "", more ? d->driver : "");
-    say(FINE, "CUDA driver", words);
+    say(FINDING_OK, "CUDA driver", words);
 }
 
 static void look_at_cuda(const struct device_ops *ops)
@@ -229,12 +259,12 @@ int look_around(const char *device)
 
     setvbuf(stdout, NULL, _IOLBF, 0); /* a driver may crash: what was found before is told */
     if (device_parse(device, &ops, &selector, &why)) {
-        say(BAD, "device", why.text);
+        say(FINDING_FAILED, "device", why.text);
         return 1;
     }
     look_at_governor();
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
         if (strcmp(looks[i].name, ops->name) == 0)
             looks[i].look(ops);
-    return n_bad ? 1 : 0;
+    return n_failed ? 1 : 0;
 }

@@ -61,6 +61,7 @@ static const struct cli_option options[] = {
     CLI_OPTION("self-test", CLI_FLAG,
                .help = "describe the device, run its canary, print one line and leave: 0 when it works"),
     CLI_OPTION("look", CLI_FLAG, .help = "say what this machine has for such a device and leave (tune doctor)"),
+    CLI_OPTION("json", CLI_FLAG, .help = "of --look and --self-test: an object a line (docs/agent.md)"),
     CLI_OPTION("verbose", CLI_COUNT, .letter = 'v', .help = "tell of each trial (-v), of more (-vv)"),
     CLI_OPTION("quiet", CLI_FLAG, .letter = 'q', .help = "only errors"),
     CLI_OPTION("version", CLI_FLAG, .help = "print the version and leave"),
@@ -96,11 +97,15 @@ static const struct command program = {
 static atomic_bool stop;
 static atomic_bool opened; /* the rig is whole, another thread may end it */
 
+static const char *looked_at; /* the device of a self-test in JSON; NULL: words are for people */
+
 static void log_line(int level, const char *line, void *arg)
 {
     const int *verbosity = arg;
 
-    if (level <= *verbosity)
+    if (level <= *verbosity && looked_at)
+        look_tell(FINDING_NOTE, looked_at, line, NULL);
+    else if (level <= *verbosity)
         fprintf(stderr, "tune-agent: %s\n", line);
 }
 
@@ -118,7 +123,10 @@ static int verbosity_of(const struct cli *c)
 
 static int fail(const struct why *why, int code)
 {
-    fprintf(stderr, "tune-agent: %s\n", why->text);
+    if (looked_at)
+        look_tell(FINDING_FAILED, looked_at, why->text, NULL);
+    else
+        fprintf(stderr, "tune-agent: %s\n", why->text);
     return code;
 }
 
@@ -416,23 +424,44 @@ static bool works(const struct rig *rig)
     return rig->canary_ns > 0 || rig->simulated || (rig->options.no_build && rig->desc.sm > 0 && rig->canary_unbuilt);
 }
 
-static int self_test(struct rig *rig)
+/* The device in a line. */
+static void describe(const struct rig *rig, struct buf *out)
 {
     const struct device_desc *d = &rig->desc;
     const char *cuda = d->sm > 0 && strcmp(d->driver, d->platform_version) != 0 ? d->platform_version : "";
-    const int code = works(rig) ? 0 : EXIT_USAGE;
 
-    if (d->sm > 0 && !rig->builds)
-        fprintf(stderr, "tune-agent: cannot compile for this device: %s%s\n", rig->builds_why.text,
-                code && rig->canary_unbuilt ? " (where builders compile for it: --no-build)" : "");
-    printf("%s: %s; %s%s%s; ", rig->options.device, d->name, d->driver, *d->driver && *cuda ? ", " : "", cuda);
+    buf_printf(out, "%s; %s%s%s; ", d->name, d->driver, *d->driver && *cuda ? ", " : "", cuda);
     if (rig->compiler[0])
-        printf("%s; ", rig->compiler);
-    printf("units %lld; threads %d; fingerprint %.12s; ", (long long)d->units, rig->threads, rig->fingerprint.hex);
+        buf_printf(out, "%s; ", rig->compiler);
+    buf_printf(out, "units %lld; threads %d; fingerprint %.12s; ", (long long)d->units, rig->threads,
+               rig->fingerprint.hex);
     if (rig->canary_ns > 0)
-        printf("canary %.3f ms, %.1f GFLOPS\n", rig->canary_ns * 1e-6, rig->canary_gflops);
+        buf_printf(out, "canary %.3f ms, %.1f GFLOPS", rig->canary_ns * 1e-6, rig->canary_gflops);
     else
-        printf("no canary: %s\n", rig->canary_why.text);
+        buf_printf(out, "no canary: %s", rig->canary_why.text);
+}
+
+static int self_test(struct rig *rig)
+{
+    const int code = works(rig) ? 0 : EXIT_USAGE;
+    struct buf line;
+    struct why why;
+
+    if (rig->desc.sm > 0 && !rig->builds) {
+        why_set(&why, ERR_OK, "cannot compile for this device: %s%s", rig->builds_why.text,
+                code && rig->canary_unbuilt ? " (where builders compile for it: --no-build)" : "");
+        if (code)
+            (void)fail(&why, code);
+        else
+            log_line(0, why.text, &(int){0});
+    }
+    buf_init(&line, 4096);
+    describe(rig, &line);
+    if (looked_at)
+        look_tell(code ? FINDING_FAILED : FINDING_OK, looked_at, buf_text(&line), rig->fingerprint.hex);
+    else
+        printf("%s: %s\n", rig->options.device, buf_text(&line));
+    buf_fini(&line);
     rig_close(rig);
     return code;
 }
@@ -475,8 +504,12 @@ static int run(const struct cli *c)
         setenv("TUNE_NVRTC", cli_text(c, "nvrtc"), 1); /* for the children, which compile */
     if (cli_flag(c, "no-build"))
         setenv("TUNE_NO_BUILD", "1", 1); /* for the same: whatever a trial comes with */
+    if (cli_flag(c, "json"))
+        look_in_json();
     if (cli_flag(c, "look"))
         return look_around(o.device);
+    if (cli_flag(c, "json") && cli_flag(c, "self-test"))
+        looked_at = o.device;
     if (check_names(c, &why))
         return fail(&why, EXIT_USAGE);
     verbosity = verbosity_of(c);

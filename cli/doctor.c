@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct cli_option options[] = {
@@ -51,15 +52,15 @@ static bool tell(bool good, const char *what, const char *words)
 }
 
 /* Runs the tune-agent beside this program, a child that may crash with a broken driver, for at most a minute; `said`
- * gets what it printed. False, with words told, when it cannot be started. */
+ * gets its findings. False, with words told, when it cannot be started. */
 static bool ask_agent(const char *first, const struct look *l, struct buf *said, int *status)
 {
     char own[4096], program[4200], dir[512], path[600];
-    const char *argv[8] = {program, first, "--device", l->device};
+    const char *argv[9] = {program, first, "--json", "--device", l->device};
     struct proc_options o = {.argv = argv, .in_fd = -1, .pass_fd = -1, .own_group = true};
     struct why why = {""};
     bool started;
-    int n = 4;
+    int n = 5;
     pid_t pid;
 
     if (l->no_build)
@@ -68,7 +69,6 @@ static bool ask_agent(const char *first, const struct look *l, struct buf *said,
         argv[n++] = "--nvrtc";
         argv[n++] = l->nvrtc;
     }
-
     if (proc_own_dir(own, sizeof own) || dir_temporary("tune-doctor", dir, sizeof dir, &why))
         return tell(false, "device", "no temporary directory");
     snprintf(program, sizeof program, "%s/tune-agent", own);
@@ -90,60 +90,45 @@ static bool ask_agent(const char *first, const struct look *l, struct buf *said,
     return started;
 }
 
-/* What the machine has for such devices: the agent's lines, cut at tabs. */
-static void check_machine(const struct look *l)
+/* One of the agent's findings; a line that is none is a driver's noise. */
+static bool take_finding(const char *line, size_t n, char fingerprint[SHA256_HEX + 1])
 {
-    struct buf said;
-    char *line, *rest;
-    int status = -1;
+    const char *finding, *what, *words, *hex;
+    cJSON *o = NULL;
+    enum err e = json_parse(line, n, &o, NULL);
 
-    buf_init(&said, 65536);
-    if (ask_agent("--look", l, &said, &status) && said.len) {
-        for (rest = said.data; (line = strsep(&rest, "\n")) != NULL;) {
-            char *how = strsep(&line, "\t"), *what = strsep(&line, "\t");
-
-            if (what && line && strcmp(how, "note") == 0)
-                printf("note   %-28s %s\n", what, line);
-            else if (what && line)
-                tell(strcmp(how, "ok") == 0, what, line);
-        }
-    }
-    if (status != 0 && status != 256)
-        tell(false, l->device, "tune-agent --look crashed or did not end in 60 s");
-    buf_fini(&said);
+    if (!e)
+        e = json_get_text(o, "finding", &finding, NULL);
+    if (!e)
+        e = json_get_text(o, "what", &what, NULL);
+    if (!e)
+        e = json_get_text(o, "words", &words, NULL);
+    if (!e && strcmp(finding, "note") == 0)
+        printf("note   %-28s %s\n", what, words);
+    else if (!e)
+        tell(strcmp(finding, "ok") == 0, what, words);
+    if (!e && json_get_text(o, "fingerprint", &hex, NULL) == ERR_OK)
+        snprintf(fingerprint, SHA256_HEX + 1, "%s", hex);
+    cJSON_Delete(o);
+    return !e;
 }
 
-/* What the agent told of the device: its warnings are faults where it ended with one. */
-static void take_self_test(const char *device, char *said, bool good, char fingerprint[SHA256_HEX + 1])
+/* What the agent finds of this machine (--look) or of its device (--self-test), which has the fingerprint. */
+static void check_by_agent(const char *first, const struct look *l, char fingerprint[SHA256_HEX + 1])
 {
-    static const char prefix[] = "tune-agent: ";
-    char *line, *rest = said;
-
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        const bool warning = strncmp(line, prefix, sizeof prefix - 1) == 0;
-        const char *words = line + (warning ? sizeof prefix - 1 : 0), *at = strstr(line, "fingerprint ");
-
-        if (warning && good)
-            printf("note   %-28s %s\n", device, words);
-        else if (at || (*line && !good))
-            tell(good, device, words);
-        if (at && !warning)
-            sscanf(at + strlen("fingerprint "), "%64[0-9a-f]", fingerprint);
-    }
-}
-
-/* The agent's own look at its device; `fingerprint` gets what it said of it. */
-static void check_device(const struct look *l, char fingerprint[SHA256_HEX + 1])
-{
+    char words[100];
     struct buf said;
     int status = -1;
+    bool any = false;
 
-    fingerprint[0] = '\0';
     buf_init(&said, 65536);
-    if (ask_agent("--self-test", l, &said, &status) && said.len)
-        take_self_test(l->device, said.data, status == 0, fingerprint);
-    if (!said.len || (status != 0 && status != 256))
-        tell(false, l->device, "tune-agent --self-test crashed or did not end in 60 s");
+    if (ask_agent(first, l, &said, &status)) {
+        for (const char *line = buf_text(&said); *line; line += strcspn(line, "\n"), line += *line == '\n')
+            any |= take_finding(line, strcspn(line, "\n"), fingerprint);
+        snprintf(words, sizeof words, "tune-agent %s crashed or did not end in 60 s", first);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) > (any ? 1 : 0))
+            tell(false, l->device, words);
+    }
     buf_fini(&said);
 }
 
@@ -312,14 +297,14 @@ static int run(const struct cli *c)
     const struct look look = {cli_text(c, "device"), cli_text(c, "nvrtc"), cli_flag(c, "no-build")};
     const char *tracker = cli_text(c, "tracker"), *key = cli_text(c, "key");
     struct why why = {""};
-    char fingerprint[SHA256_HEX + 1];
+    char fingerprint[SHA256_HEX + 1] = "";
 
     cmd_catch_interrupts();
     n_failed = 0;
     if (key && name_check("--key", key, &why))
         tell(false, "key", why.text);
-    check_machine(&look);
-    check_device(&look, fingerprint);
+    check_by_agent("--look", &look, fingerprint);
+    check_by_agent("--self-test", &look, fingerprint);
     check_store(cli_text(c, "store") ? cli_text(c, "store") : getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     if (tracker && *tracker)
         check_tracker(c, fingerprint);

@@ -24,6 +24,11 @@ static void log_path(const struct localfarm *f, const char *who, char *out, size
     snprintf(out, n_out, "%s/%s.log", f->dir, who);
 }
 
+static void url_path(const struct localfarm *f, char *out, size_t n_out)
+{
+    snprintf(out, n_out, "%s/url", f->dir);
+}
+
 /* Its own files lie in the farm's directory, and it has no key, whatever the user's other farm has. */
 static enum err start(struct localfarm *f, const char *who, const char *const *argv, pid_t *pid, struct why *why)
 {
@@ -65,26 +70,18 @@ static enum err last_words(const struct localfarm *f, const char *who, struct wh
     return ERR_CHILD;
 }
 
-/* The tracker names the address it got: the first tcp://127.0.0.1:PORT with a port of its own. */
+/* The tracker writes the address it got when it listens there. */
 static bool find_url(const struct localfarm *f, char *url, size_t n_url)
 {
-    static const char start_of[] = "tcp://127.0.0.1:";
     char path[600];
     struct buf text;
-    const char *p;
-    bool found = false;
+    bool found;
 
-    buf_init(&text, 1 << 20);
-    log_path(f, "tune-tracker", path, sizeof path);
-    if (file_read(path, &text, NULL) == ERR_OK)
-        for (p = buf_text(&text); !found && (p = strstr(p, start_of)) != NULL; p++) {
-            const size_t n = sizeof start_of - 1 + strspn(p + sizeof start_of - 1, "0123456789");
-
-            if (p[n] == '\0' || strtol(p + sizeof start_of - 1, NULL, 10) == 0)
-                continue;
-            snprintf(url, n_url, "%.*s", (int)n, p);
-            found = true;
-        }
+    buf_init(&text, n_url - 1);
+    url_path(f, path, sizeof path);
+    found = file_read(path, &text, NULL) == ERR_OK && text.len;
+    if (found)
+        snprintf(url, n_url, "%s", buf_text(&text));
     buf_fini(&text);
     return found;
 }
@@ -125,8 +122,9 @@ static enum err start_agent(struct localfarm *f, const struct localfarm_options 
 
 enum err localfarm_start(struct localfarm *f, const struct localfarm_options *o, struct why *why)
 {
-    char own[4096], program[4200], store[600];
-    const char *const argv[] = {program, "--listen", "tcp://127.0.0.1:0", "--store", store, "--workers", "0", NULL};
+    char own[4096], program[4200], store[600], url[600];
+    const char *const argv[] = {program,   "--listen", "tcp://127.0.0.1:0", "--url-file", url,
+                                "--store", store,      "--workers",         "0",          NULL};
     enum err e;
 
     *f = (struct localfarm){.tracker = 0};
@@ -139,6 +137,7 @@ enum err localfarm_start(struct localfarm *f, const struct localfarm_options *o,
     live = f;
     snprintf(program, sizeof program, "%s/tune-tracker", own);
     snprintf(store, sizeof store, "%s/store", f->dir);
+    url_path(f, url, sizeof url);
     e = start(f, "tune-tracker", argv, &f->tracker, why);
     if (!e)
         e = await_url(f, o, why);

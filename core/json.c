@@ -38,24 +38,54 @@ static bool only_space_follows(const char *p, const char *end)
     return true;
 }
 
-enum err json_parse(const char *text, size_t n, cJSON **out, struct why *why)
+/* As json_parse without words: of ERR_INPUT *what is wrong at byte *at. */
+static enum err parse(const char *text, size_t n, cJSON **out, size_t *at, const char **what)
 {
-    const char *end = NULL;
+    const char *nul = memchr(text, '\0', n), *end = NULL;
     cJSON *tree;
 
     if (!depth_is_sane(text, n))
-        return why_set(why, ERR_LIMIT, "JSON nested deeper than %d", JSON_MAX_DEPTH);
-    if (memchr(text, '\0', n))
-        return why_set(why, ERR_INPUT, "JSON with a NUL byte");
-    tree = cJSON_ParseWithLengthOpts(text, n, &end, 0);
-    if (!tree)
-        return why_set(why, ERR_INPUT, "not JSON at byte %zu", end ? (size_t)(end - text) : 0);
-    if (!only_space_follows(end, text + n)) {
-        cJSON_Delete(tree);
-        return why_set(why, ERR_INPUT, "text after the JSON value at byte %zu", (size_t)(end - text));
+        return ERR_LIMIT;
+    tree = nul ? NULL : cJSON_ParseWithLengthOpts(text, n, &end, 0);
+    if (tree && only_space_follows(end, text + n)) {
+        *out = tree;
+        return ERR_OK;
     }
-    *out = tree;
-    return ERR_OK;
+    *what = nul ? "JSON with a NUL byte" : tree ? "text after the JSON value" : "not JSON";
+    *at = nul ? (size_t)(nul - text) : end ? (size_t)(end - text) : 0;
+    cJSON_Delete(tree);
+    return ERR_INPUT;
+}
+
+static enum err tell_depth(struct why *why)
+{
+    return why_set(why, ERR_LIMIT, "JSON nested deeper than %d", JSON_MAX_DEPTH);
+}
+
+enum err json_parse(const char *text, size_t n, cJSON **out, struct why *why)
+{
+    const char *what;
+    size_t at;
+    const enum err e = parse(text, n, out, &at, &what);
+
+    if (e == ERR_LIMIT)
+        return tell_depth(why);
+    return e ? why_set(why, e, "%s at byte %zu", what, at) : ERR_OK;
+}
+
+enum err json_parse_file(const char *text, size_t n, cJSON **out, struct why *why)
+{
+    size_t at, line = 1, column = 1;
+    const char *what;
+    const enum err e = parse(text, n, out, &at, &what);
+
+    if (e == ERR_LIMIT)
+        return tell_depth(why);
+    for (size_t i = 0; e && i < at; i++) {
+        column = text[i] == '\n' ? 1 : column + 1;
+        line += text[i] == '\n';
+    }
+    return e ? why_set(why, e, "%s at line %zu, column %zu", what, line, column) : ERR_OK;
 }
 
 enum err json_print(const cJSON *tree, struct buf *out)

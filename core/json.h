@@ -18,6 +18,9 @@
  * ERR_INPUT with the byte offset in `why`, ERR_LIMIT for a depth over JSON_MAX_DEPTH. */
 enum err json_parse(const char *text, size_t n, cJSON **out, struct why *why);
 
+/* The same for a text that a person wrote: ERR_INPUT names line and column, counted from 1. */
+enum err json_parse_file(const char *text, size_t n, cJSON **out, struct why *why);
+
 /* Compact text of a tree. Members stand in the order they were added: our objects are built in a fixed order,
  * so equal content gives equal bytes. */
 enum err json_print(const cJSON *tree, struct buf *out);

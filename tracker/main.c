@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - tune-tracker: the farm's one host. */
 #include "core/command.h"
+#include "core/file.h"
 #include "core/proc.h"
 #include "tracker/http.h"
 #include "tracker/server.h"
@@ -17,6 +18,8 @@
 static const struct cli_option options[] = {
     CLI_OPTION("listen", CLI_TEXT, .letter = 'l', .argument = "URL", .otherwise = PROTOCOL_DEFAULT_URL,
                .help = "address to listen on; port 0 = any free one"),
+    CLI_OPTION("url-file", CLI_TEXT, .argument = "FILE",
+               .help = "when it listens, write the address it got to FILE, by rename"),
     CLI_OPTION("store", CLI_TEXT, .letter = 's', .argument = "DIR", .otherwise = "tune-store",
                .help = "directory of jobs, trials, records and blobs; STORE:DIR for another store than sqlite"),
     CLI_OPTION("key-file", CLI_TEXT, .letter = 'k', .alias = "key", .argument = "FILE", .environment = "TUNE_KEY_FILE",
@@ -111,6 +114,8 @@ static enum err start(const struct cli *c, struct tracker_options *o, struct ser
         e = http_start(*s, cli_text(c, "http"), &h, why);
     if (!e)
         e = workers_init(w, (int)cli_int(c, "workers"), server_url(*s), cli_text(c, "key-file"), o->clock, why);
+    if (!e && cli_text(c, "url-file"))
+        e = file_replace(cli_text(c, "url-file"), server_url(*s), strlen(server_url(*s)), 0644, why);
     if (e)
         return e;
     printf("listening on %s\n", server_url(*s));

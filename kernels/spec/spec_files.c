@@ -197,21 +197,6 @@ static enum err add_files(struct loader *l, const cJSON *job)
     return e ? e : add_data(l, kernel, "ReferenceArguments");
 }
 
-/* "not JSON at byte 120" with line and column, as editors count. */
-static enum err tell_place(const char *text, size_t n, enum err e, struct why *why)
-{
-    const char *byte = strstr(why->text, " at byte ");
-    size_t at = byte ? strtoul(byte + 9, NULL, 10) : n + 1, line = 1, column = 1;
-
-    if (at > n)
-        return e;
-    for (size_t i = 0; i < at; i++) {
-        column = text[i] == '\n' ? 1 : column + 1;
-        line += text[i] == '\n';
-    }
-    return why_set(why, e, "not JSON at line %zu, column %zu", line, column);
-}
-
 static enum err close_job(struct loader *l, cJSON *job, struct buf *closed)
 {
     cJSON *tune = cJSON_CreateObject();
@@ -244,8 +229,9 @@ enum err spec_load(const char *path, struct buf *closed, struct blobs *files, st
     enum err e = read_regular("", path, SPEC_MAX_BYTES, &text, full, why);
 
     if (!e) {
-        e = json_parse(buf_text(&text), text.len, &job, &words);
-        e = e ? tell_place(buf_text(&text), text.len, e, &words) : close_job(&l, job, closed);
+        e = json_parse_file(buf_text(&text), text.len, &job, &words);
+        if (!e)
+            e = close_job(&l, job, closed);
         if (e)
             why_set(why, spec_one_line(&words, e), "%.300s: %s", path, words.text);
     }

@@ -2,6 +2,7 @@
 /* The program tune-agent, as far as it goes without a tracker: what it refuses, what it says of a device, how it ends.
  */
 #include "core/file.h"
+#include "core/json.h"
 #include "core/proc.h"
 #include "tests/cli/shell.h"
 
@@ -96,7 +97,7 @@ static void it_says_what_it_is(void **state)
 {
     (void)state;
     EXPECT(0, "tune-agent " TUNE_VERSION " (wire 1, record 1, timing rounds-1)", "--version");
-    EXPECT(0, "Measures trials of a tracker on one device of this machine.", "--help");
+    EXPECT(0, "build, check and time kernels on one device of this machine", "--help");
     for (int i = 0; i < 2; i++)
         assert_non_null(strstr(said, i ? "--build-for" : "--max-temperature"));
 }
@@ -133,6 +134,39 @@ static void a_self_test_describes_a_device_in_a_line(void **state)
     assert_non_null(strstr(said, "card"));
     assert_non_null(strstr(said, "fingerprint "));
     assert_int_equal(n_left_behind(), 0);
+}
+
+static const char *member_of(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+/* What tune doctor reads: an object a line, nothing beside. */
+static void findings_come_as_json(void **state)
+{
+    cJSON *o;
+
+    (void)state;
+    assert_int_equal(run((const char *const[]){"--self-test", "--json", "--device", recorded(), NULL}), 0);
+    o = cJSON_Parse(said);
+    assert_string_equal(member_of(o, "finding"), "ok");
+    assert_string_equal(member_of(o, "what"), recorded());
+    assert_int_equal(strlen(member_of(o, "fingerprint")), 64);
+    assert_non_null(strstr(member_of(o, "words"), "card; "));
+    cJSON_Delete(o);
+    assert_int_equal(run((const char *const[]){"--self-test", "--json", "--device", "replay:/nowhere.json", NULL}), 1);
+    o = cJSON_Parse(said);
+    assert_string_equal(member_of(o, "finding"), "FAILED");
+    assert_string_equal(member_of(o, "what"), "replay:/nowhere.json");
+    assert_non_null(strstr(member_of(o, "words"), "nowhere"));
+    cJSON_Delete(o);
+    assert_int_equal(run((const char *const[]){"--look", "--json", "--device", "toaster", NULL}), 1);
+    o = cJSON_Parse(said);
+    assert_string_equal(member_of(o, "finding"), "FAILED");
+    assert_string_equal(member_of(o, "what"), "device");
+    cJSON_Delete(o);
 }
 
 /* Nothing of this machine is wrong for a recorded device; of one of no kind the backends are named. */
@@ -352,6 +386,7 @@ int main(void)
         cmocka_unit_test(it_says_what_it_is),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(a_self_test_describes_a_device_in_a_line),
+        cmocka_unit_test(findings_come_as_json),
         cmocka_unit_test(it_looks_round),
         cmocka_unit_test(drivers_are_looked_for_where_the_loader_does),
         cmocka_unit_test(compilers_are_looked_for),

@@ -262,6 +262,30 @@ static void words_tell_where_text_goes_wrong(void **state)
     assert_int_equal(parse("[1] \t\r\n", 7, &tree, &why), ERR_OK);
     cJSON_Delete(tree);
     assert_int_equal(parse("[1]\v", 4, &tree, &why), ERR_INPUT);
+    assert_int_equal(parse("[\0]", 3, &tree, &why), ERR_INPUT);
+    assert_string_equal(why.text, "JSON with a NUL byte at byte 1");
+}
+
+static void of_files_words_tell_line_and_column(void **state)
+{
+    static const struct {
+        const char *text, *words;
+    } cases[] = {{"x", "not JSON at line 1, column 1"},
+                 {"{\n  \"a\": 1,\n  \"b\": ?\n}", "not JSON at line 3, column 8"},
+                 {"[1]\n\nx", "text after the JSON value at line 1, column 4"},
+                 {"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", "JSON nested deeper than 32"}};
+    cJSON *tree = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct why why = {""};
+
+        assert_int_not_equal(json_parse_file(cases[i].text, strlen(cases[i].text), &tree, &why), ERR_OK);
+        assert_string_equal(why.text, cases[i].words);
+        assert_null(tree);
+    }
+    assert_int_equal(json_parse_file("[1]\n", 4, &tree, NULL), ERR_OK);
+    cJSON_Delete(tree);
 }
 
 int main(void)
@@ -276,6 +300,7 @@ int main(void)
         cmocka_unit_test(members_of_another_type_are_refused_by_name),
         cmocka_unit_test(depth_is_that_of_brackets_outside_of_strings),
         cmocka_unit_test(words_tell_where_text_goes_wrong),
+        cmocka_unit_test(of_files_words_tell_line_and_column),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,13 +115,20 @@ static void an_address_has_to_be_one_and_a_key_where_others_can_reach_it(void **
 
 static void it_says_where_it_listens_and_ends_in_order(void **state)
 {
-    struct farm f = {.more = {"--lease", "7s", "--allow-backup", NULL}};
+    char url_file[300];
+    struct farm f = {.more = {"--lease", "7s", "--allow-backup", "--url-file", url_file, NULL}};
     struct client *c;
+    struct buf url;
     cJSON *result;
     int status;
 
     (void)state;
+    snprintf(url_file, sizeof url_file, "%s/url", dir);
     farm_start(&f);
+    buf_init(&url, 1000);
+    assert_int_equal(file_read(url_file, &url, NULL), ERR_OK);
+    assert_string_equal(buf_text(&url), f.url);
+    buf_fini(&url);
     c = farm_client(&f, "test");
     farm_do(c, "job_submit", "{'body':'b'}");
     result = farm_must(c, "status", "{}");

@@ -85,7 +85,7 @@ static enum err start_child(struct workshop *w, struct forge *f, struct why *why
     char cache[PATH_MAX + 32];
     const struct sandbox_options o = {.mode = "compile",
                                       .device = "none",
-                                      .dir = w->dir.path,
+                                      .dir = w->dir.temp.path,
                                       .cache_dir = cache,
                                       .wrapper = w->options.child_wrapper,
                                       .data_bytes = host_total_bytes(),
@@ -667,7 +667,7 @@ enum err builder_open(const struct builder_options *options, struct workshop **o
     if (!w)
         return why_set(why, ERR_NOMEM, "out of memory");
     w->options = *options;
-    w->dir.lock_fd = -1;
+    w->dir.temp.lock_fd = -1;
     w->n_forges = count_forges(options);
     plan_hands(w);
     for (int i = 0; i < w->n_forges; i++)

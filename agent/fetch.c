@@ -29,7 +29,7 @@ static const struct blob *program_text(struct fetcher *x, const char *hex)
 {
     fetch(hex, x);
     if (!x->e && !blobs_get(x->set, hex))
-        x->e = workdir_load_blob(x->dir->path, hex, x->set, &x->why);
+        x->e = workdir_load_blob(x->dir->temp.path, hex, x->set, &x->why);
     return x->e ? NULL : blobs_get(x->set, hex);
 }
 

@@ -301,7 +301,7 @@ static void greet(const struct rig *rig, const struct farm_options *o, int *verb
 
 static int serve(const struct cli *c, struct rig *rig, struct ender *ender, int *verbosity)
 {
-    char key[64], name[96];
+    char key[65], name[96];
     struct farm_options o = {
         .url = cli_text(c, "tracker"),
         .key_file = cli_text(c, "key-file"),

@@ -51,7 +51,7 @@ static enum err start_child(struct rig *r, struct sandbox *s, const char *mode, 
     const struct sandbox_options o = {
         .mode = mode,
         .device = r->options.device,
-        .dir = r->dir.path,
+        .dir = r->dir.temp.path,
         .cache_dir = cache,
         .wrapper = r->options.child_wrapper,
         .threads = r->threads,
@@ -228,7 +228,7 @@ enum err rig_open(struct rig *r, const struct rig_options *options, bool canary,
 
     memset(r, 0, sizeof *r);
     r->options = *options;
-    r->lock_fd = r->dir.lock_fd = -1;
+    r->lock_fd = r->dir.temp.lock_fd = -1;
     r->time_generation = -1;
     pthread_mutex_init(&r->lock, NULL);
     for (int i = 0; i < RIG_MAX_BUILDERS; i++)

@@ -5,38 +5,13 @@
 #include "core/vec.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-#define ORPHAN_S 600 /* a directory without a lock file is in the making, unless it is this old */
-
-static const char *base_dir(void)
-{
-    const char *dir = getenv("TMPDIR");
-
-    return dir && *dir ? dir : "/tmp";
-}
-
-/* The lock is taken under another name first: a file named "lock" that is free always means a dead owner. */
-static enum err take_lock(struct workdir *w, struct why *why)
-{
-    char made[PATH_MAX + 16], final[PATH_MAX + 16];
-
-    snprintf(made, sizeof made, "%s/lock.new", w->path);
-    snprintf(final, sizeof final, "%s/lock", w->path);
-    w->lock_fd = open(made, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (w->lock_fd < 0 || flock(w->lock_fd, LOCK_EX | LOCK_NB) != 0 || rename(made, final) != 0)
-        return why_set(why, ERR_IO, "cannot lock %s: %s", w->path, strerror(errno));
-    return ERR_OK;
-}
 
 enum err workdir_open(struct workdir *w, struct why *why)
 {
@@ -44,17 +19,11 @@ enum err workdir_open(struct workdir *w, struct why *why)
     enum err e;
 
     memset(w, 0, sizeof *w);
-    w->lock_fd = -1;
-    e = dir_temporary(WORKDIR_STEM, w->path, sizeof w->path - 100, why);
-    if (e) {
-        w->path[0] = '\0';
+    e = temp_dir_open(&w->temp, WORKDIR_STEM, why);
+    if (e)
         return e;
-    }
-    e = take_lock(w, why);
-    if (!e) {
-        snprintf(blobs, sizeof blobs, "%s/blobs", w->path);
-        e = dir_make(blobs, 0700, why);
-    }
+    snprintf(blobs, sizeof blobs, "%s/blobs", w->temp.path);
+    e = dir_make(blobs, 0700, why);
     if (e)
         workdir_close(w);
     return e;
@@ -62,58 +31,20 @@ enum err workdir_open(struct workdir *w, struct why *why)
 
 void workdir_remove(const struct workdir *w)
 {
-    if (w->path[0])
-        dir_remove(w->path);
+    if (w->temp.path[0])
+        dir_remove(w->temp.path);
 }
 
 void workdir_close(struct workdir *w)
 {
-    workdir_remove(w);
-    if (w->lock_fd >= 0)
-        close(w->lock_fd);
+    temp_dir_close(&w->temp);
     free(w->blobs);
-    memset(w, 0, sizeof *w);
-    w->lock_fd = -1;
-}
-
-static bool owner_is_dead(const char *path)
-{
-    char lock[PATH_MAX + 16];
-    struct stat st;
-    bool dead;
-    int fd;
-
-    if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-        return false;
-    snprintf(lock, sizeof lock, "%s/lock", path);
-    fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return errno == ENOENT && time(NULL) - st.st_mtime > ORPHAN_S;
-    dead = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    close(fd);
-    return dead;
+    *w = (struct workdir){.temp = {.lock_fd = -1}};
 }
 
 int workdir_sweep(void)
 {
-    DIR *dir = opendir(base_dir());
-    const struct dirent *entry;
-    int n = 0;
-
-    while (dir && (entry = readdir(dir))) {
-        char path[PATH_MAX];
-
-        if (strncmp(entry->d_name, WORKDIR_STEM ".", strlen(WORKDIR_STEM) + 1) != 0)
-            continue;
-        snprintf(path, sizeof path, "%s/%s", base_dir(), entry->d_name);
-        if (!owner_is_dead(path))
-            continue;
-        dir_remove(path);
-        n++;
-    }
-    if (dir)
-        closedir(dir);
-    return n;
+    return temp_dir_sweep(WORKDIR_STEM);
 }
 
 static struct workdir_blob *find(struct workdir *w, const char *hex)
@@ -150,8 +81,8 @@ enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex
         return why_set(why, ERR_NOT_FOUND, "blob %.12s is missing", hex);
     if (VEC_ROOM(w->blobs, w->cap_blobs, w->n_blobs + 1, VEC_ANY))
         return why_set(why, ERR_NOMEM, "out of memory");
-    assert(w->n_blobs < w->cap_blobs && w->lock_fd >= 0);
-    blob_path(w->path, hex, path, sizeof path);
+    assert(w->n_blobs < w->cap_blobs && w->temp.lock_fd >= 0);
+    blob_path(w->temp.path, hex, path, sizeof path);
     e = file_append(path, b->data, b->n_bytes, false, why);
     if (e) {
         unlink(path);
@@ -174,7 +105,7 @@ void workdir_trim(struct workdir *w, int64_t stamp)
             i++;
             continue;
         }
-        blob_path(w->path, w->blobs[i].name.hex, path, sizeof path);
+        blob_path(w->temp.path, w->blobs[i].name.hex, path, sizeof path);
         unlink(path);
         assert(w->sum_bytes >= w->blobs[i].n_bytes);
         w->sum_bytes -= w->blobs[i].n_bytes;
@@ -184,7 +115,7 @@ void workdir_trim(struct workdir *w, int64_t stamp)
 
 void workdir_cache(const struct workdir *w, int64_t generation, char *out, size_t n_out)
 {
-    snprintf(out, n_out, "%s/cache.%lld", w->path, (long long)generation);
+    snprintf(out, n_out, "%s/cache.%lld", w->temp.path, (long long)generation);
 }
 
 void workdir_drop_cache(const struct workdir *w, int64_t generation)
@@ -199,7 +130,7 @@ enum err workdir_link(const struct workdir *w, const char *hex, const char *to_p
 {
     char path[PATH_MAX + 80];
 
-    blob_path(w->path, hex, path, sizeof path);
+    blob_path(w->temp.path, hex, path, sizeof path);
     return link(path, to_path) == 0 || errno == EEXIST
                ? ERR_OK
                : why_set(why, ERR_IO, "cannot make %s: %s", to_path, strerror(errno));

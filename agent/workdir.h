@@ -6,6 +6,7 @@
 
 #include "core/blobs.h"
 #include "core/err.h"
+#include "core/temp_dir.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -22,8 +23,7 @@ struct workdir_blob {
 };
 
 struct workdir {
-    char path[PATH_MAX];
-    int lock_fd;
+    struct temp_dir temp;
     struct workdir_blob *blobs;
     size_t n_blobs, cap_blobs;
     int64_t sum_bytes, stamp;

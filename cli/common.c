@@ -116,6 +116,14 @@ static void complete_url(const char *given, char *out, size_t n_out)
     snprintf(out, n_out, "%s%s%s", scheme ? "" : "tcp://", given, port ? "" : ":9477");
 }
 
+/* A private farm has no use for it, but who gives one that cannot be read has to know. */
+static enum err check_key_file(const char *path, struct why *why)
+{
+    struct key key;
+
+    return path && *path ? key_load(path, &key, why) : ERR_OK;
+}
+
 enum err link_open(struct link *l, const struct cli *c, const char *role, struct why *why)
 {
     const char *tracker = cli_text(c, "tracker");
@@ -127,7 +135,11 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
         complete_url(tracker, l->url, sizeof l->url);
         return open_client(l, cli_text(c, "key-file"), role, why);
     }
+    e = check_key_file(cli_text(c, "key-file"), why);
+    if (e)
+        return e;
     o.device = cli_text(c, "device");
+    o.key = cmd_has(c, "key") ? cli_text(c, "key") : NULL;
     o.threads = cli_int(c, "threads");
     if (cmd_has(c, "nvrtc") && cli_text(c, "nvrtc"))
         setenv("TUNE_NVRTC", cli_text(c, "nvrtc"), 1); /* for the agent's children */

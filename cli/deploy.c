@@ -49,7 +49,7 @@ static const struct cli_option options[] = {
 struct chosen {
     struct best_set *best;
     const char *key, *fingerprint; /* NULL = any */
-    char keys[MAX_KEYS][64];       /* that the good records of the log have, whatever the options say */
+    char keys[MAX_KEYS][65];       /* that the good records of the log have, whatever the options say */
     size_t n_keys;
     int64_t n_own, n_bad; /* records of a farm of tune; lines that cannot be read */
     enum err failed;

@@ -34,7 +34,7 @@ enum err cmd_device(const struct cli *c, struct device_choice *out, struct why *
 
     if (e)
         return e;
-    e = cmd_wait_device(&l, l.is_private ? LOCALFARM_KEY : cli_text(c, "key"), out, why);
+    e = cmd_wait_device(&l, l.is_private ? l.farm.key : cli_text(c, "key"), out, why);
     link_close(&l);
     return e;
 }

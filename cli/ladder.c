@@ -21,7 +21,7 @@ struct results {
         double ms, gflops;
         char why[200], knobs[512], workload[256];
     } step[LADDER_MAX_STEPS];
-    char key[64];
+    char key[65];
     size_t n, n_here; /* steps; records of them that came */
     struct link *link;
     struct progress progress;
@@ -88,7 +88,7 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
     struct device_choice d;
     struct trial_batch b;
     char id[40];
-    enum err e = cmd_wait_device(l, l->is_private ? LOCALFARM_KEY : cli_text(c, "key"), &d, why);
+    enum err e = cmd_wait_device(l, l->is_private ? l->farm.key : cli_text(c, "key"), &d, why);
 
     if (e)
         return e;

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/proc.h"
+#include "tracker/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,30 +17,31 @@
 #include <unistd.h>
 
 #define START_MS 15000
+#define STEM "tune-farm"
 
 static struct localfarm *volatile live; /* for localfarm_abandon */
 
 static void log_path(const struct localfarm *f, const char *who, char *out, size_t n_out)
 {
-    snprintf(out, n_out, "%s/%s.log", f->dir, who);
+    snprintf(out, n_out, "%s/%s.log", f->dir.path, who);
 }
 
 static void url_path(const struct localfarm *f, char *out, size_t n_out)
 {
-    snprintf(out, n_out, "%s/url", f->dir);
+    snprintf(out, n_out, "%s/url", f->dir.path);
 }
 
 /* Its own files lie in the farm's directory, and it has no key, whatever the user's other farm has. */
 static enum err start(struct localfarm *f, const char *who, const char *const *argv, pid_t *pid, struct why *why)
 {
-    char path[600], tmpdir[600];
+    char path[PATH_MAX + 32], tmpdir[PATH_MAX + 32];
     const char *const env[] = {"TUNE_KEY_FILE=", tmpdir, NULL};
     struct proc_options o = {.argv = argv, .env_add = env, .in_fd = -1, .pass_fd = -1, .own_group = true};
     enum err e;
 
     if (access(argv[0], X_OK) != 0)
         return why_set(why, ERR_NOT_FOUND, "%s is not there: a private farm needs it beside tune", argv[0]);
-    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", f->dir);
+    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", f->dir.path);
     log_path(f, who, path, sizeof path);
     o.out_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (o.out_fd < 0)
@@ -53,7 +55,7 @@ static enum err start(struct localfarm *f, const char *who, const char *const *a
 /* The last lines of a child's log, as words. */
 static enum err last_words(const struct localfarm *f, const char *who, struct why *why)
 {
-    char path[600];
+    char path[PATH_MAX + 32];
     struct buf text;
     const char *tail;
 
@@ -73,7 +75,7 @@ static enum err last_words(const struct localfarm *f, const char *who, struct wh
 /* The tracker writes the address it got when it listens there. */
 static bool find_url(const struct localfarm *f, char *url, size_t n_url)
 {
-    char path[600];
+    char path[PATH_MAX + 32];
     struct buf text;
     bool found;
 
@@ -108,8 +110,8 @@ static enum err await_url(struct localfarm *f, const struct localfarm_options *o
 static enum err start_agent(struct localfarm *f, const struct localfarm_options *o, const char *own, struct why *why)
 {
     char program[4200], threads[24];
-    const char *argv[] = {program,       "--tracker",    f->url, "--device", o->device, "--key",
-                          LOCALFARM_KEY, "--must-build", NULL,   NULL,       NULL};
+    const char *argv[] = {program, "--tracker",    f->url, "--device", o->device, "--key",
+                          f->key,  "--must-build", NULL,   NULL,       NULL};
 
     snprintf(program, sizeof program, "%s/tune-agent", own);
     snprintf(threads, sizeof threads, "%lld", (long long)o->threads);
@@ -122,21 +124,26 @@ static enum err start_agent(struct localfarm *f, const struct localfarm_options 
 
 enum err localfarm_start(struct localfarm *f, const struct localfarm_options *o, struct why *why)
 {
-    char own[4096], program[4200], store[600], url[600];
+    char own[4096], program[4200], store[PATH_MAX + 32], url[PATH_MAX + 32];
     const char *const argv[] = {program,   "--listen", "tcp://127.0.0.1:0", "--url-file", url,
                                 "--store", store,      "--workers",         "0",          NULL};
     enum err e;
 
-    *f = (struct localfarm){.tracker = 0};
+    *f = (struct localfarm){.dir = {.lock_fd = -1}};
+    snprintf(f->key, sizeof f->key, "%s", o->key ? o->key : LOCALFARM_KEY);
+    e = name_check("--key", o->key ? o->key : LOCALFARM_KEY, why);
+    if (e)
+        return e;
     e = proc_own_dir(own, sizeof own);
     if (e)
         return why_set(why, e, "the directory of this program is not known");
-    e = dir_temporary("tune-farm", f->dir, sizeof f->dir, why);
+    temp_dir_sweep(STEM);
+    e = temp_dir_open(&f->dir, STEM, why);
     if (e)
         return e;
     live = f;
     snprintf(program, sizeof program, "%s/tune-tracker", own);
-    snprintf(store, sizeof store, "%s/store", f->dir);
+    snprintf(store, sizeof store, "%s/store", f->dir.path);
     url_path(f, url, sizeof url);
     e = start(f, "tune-tracker", argv, &f->tracker, why);
     if (!e)
@@ -180,9 +187,8 @@ void localfarm_end(struct localfarm *f)
     live = NULL;
     end_child(&f->agent);
     end_child(&f->tracker);
-    if (f->dir[0])
-        dir_remove(f->dir);
-    f->dir[0] = '\0';
+    if (f->dir.path[0])
+        temp_dir_close(&f->dir);
 }
 
 /* Its own children die with the agent (proc_start). */
@@ -199,7 +205,7 @@ static void kill_child(pid_t pid)
 void localfarm_abandon(void)
 {
     struct localfarm *f = live;
-    char *const argv[] = {"rm", "-rf", "--", f ? f->dir : NULL, NULL};
+    char *const argv[] = {"rm", "-rf", "--", f ? f->dir.path : NULL, NULL};
     pid_t pid;
 
     if (!f)

@@ -5,6 +5,7 @@
 #define TUNE_CLI_LOCALFARM_H
 
 #include "core/err.h"
+#include "core/temp_dir.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,18 +15,21 @@
 #define LOCALFARM_KEY "local"
 
 struct localfarm {
-    char dir[512]; /* "" = nothing to remove */
+    struct temp_dir dir;
+    char key[65]; /* of its device */
     char url[64];
     pid_t tracker, agent;
 };
 
 struct localfarm_options {
     const char *device; /* "opencl", "opencl:0.1", "replay:FILE" */
+    const char *key;    /* of the device and in its records; NULL = LOCALFARM_KEY */
     int64_t threads;    /* 0 = as the agent decides */
     bool (*interrupted)(void);
 };
 
-/* Starts the tracker and the agent; returns when the tracker listens. ERR_NOT_FOUND when the programs are missing,
+/* Starts the tracker and the agent; returns when the tracker listens. What a farm left whose process was killed is
+ * removed. ERR_INPUT for a key that is none, ERR_NOT_FOUND when the programs are missing,
  * ERR_CHILD with the last words of one that ended at once. */
 enum err localfarm_start(struct localfarm *f, const struct localfarm_options *o, struct why *why);
 

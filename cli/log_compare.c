@@ -152,6 +152,17 @@ static void print_all(const struct cli *c, const struct best_set *a, const struc
         print_totals(&t);
 }
 
+/* Nothing that can be compared is no agreement. */
+static enum err best_of(const struct cli *c, int i, struct best_set **out, struct why *why)
+{
+    const enum err e = log_best(&c->rest[i], 1, cli_text(c, "key"), out, why);
+
+    if (e || best_n(*out) > 0)
+        return e;
+    return why_set(why, ERR_INPUT, "%s: no good record in it%s%s", c->rest[i], cli_text(c, "key") ? " of key " : "",
+                   cli_text(c, "key") ? cli_text(c, "key") : "");
+}
+
 static int run(const struct cli *c)
 {
     struct best_set *a = NULL, *b = NULL;
@@ -161,9 +172,9 @@ static int run(const struct cli *c)
     if (!e && c->n_rest != 2)
         e = why_set(&why, ERR_INPUT, "one log: expected two, e.g. old.jsonl new.jsonl");
     if (!e)
-        e = log_best(&c->rest[0], 1, cli_text(c, "key"), &a, &why);
+        e = best_of(c, 0, &a, &why);
     if (!e)
-        e = log_best(&c->rest[1], 1, cli_text(c, "key"), &b, &why);
+        e = best_of(c, 1, &b, &why);
     if (!e)
         print_all(c, a, b);
     best_free(a);

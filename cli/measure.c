@@ -7,8 +7,11 @@
 #include "tuner/measure.h"
 #include "cli/table.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct cli_option options[] = {
     OPT_LINK,
@@ -18,7 +21,8 @@ static const struct cli_option options[] = {
     OPT_TIMING,
     CLI_OPTION("program", CLI_TEXT, .argument = "FILE",
                .help = "a program of your own (docs/program-format.md) instead of a workload"),
-    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "FILE", .help = "append the record to this log"),
+    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "FILE",
+               .help = "append the record to this log; - = standard output"),
     OPT_KERNEL_DIR,
     OPT_JSON,
     CLI_END,
@@ -56,11 +60,25 @@ static enum err take(int64_t n, const struct record *r, const char *line, void *
 
     (void)n;
     result->status = r->status;
-    if (cli_flag(result->cli, "json"))
+    if (cli_flag(result->cli, "json") || (path && strcmp(path, "-") == 0))
         printf("%s%s", line, line[strlen(line) - 1] == '\n' ? "" : "\n");
     else
         print_record(r, result->predicted_flops);
-    return path ? log_append_line(path, line, strlen(line), why) : ERR_OK;
+    return path && strcmp(path, "-") != 0 ? log_append_line(path, line, strlen(line), why) : ERR_OK;
+}
+
+/* What cannot be written is refused before anything is measured. */
+static enum err check_output(const char *path, struct why *why)
+{
+    int fd;
+
+    if (!path || strcmp(path, "-") == 0)
+        return ERR_OK;
+    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+    close(fd);
+    return ERR_OK;
 }
 
 static enum err fill(const struct cli *c, const struct device_choice *d, struct trial_batch *b, struct result *result,
@@ -104,7 +122,7 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
     struct device_choice d;
     struct trial_batch b;
     char id[40];
-    enum err e = cmd_wait_device(l, l->is_private ? LOCALFARM_KEY : cli_text(c, "key"), &d, why);
+    enum err e = cmd_wait_device(l, l->is_private ? l->farm.key : cli_text(c, "key"), &d, why);
 
     if (e)
         return e;
@@ -140,6 +158,8 @@ static int run(const struct cli *c)
         e = cmd_workload(c->rest[0], &w, &why);
     if (!e)
         e = cmd_check_template(c, &why);
+    if (!e)
+        e = check_output(cli_text(c, "output"), &why);
     job_init(&j);
     cmd_timing(c, &j);
     if (!e)

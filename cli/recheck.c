@@ -260,7 +260,7 @@ static enum err check_all(struct recheck *k, const char *path, struct why *why)
     char log[4096];
     const bool has_log = full_log_of(path, log, sizeof log);
     enum err e =
-        cmd_wait_device(k->link, k->link->is_private ? LOCALFARM_KEY : cli_text(k->cli, "key"), &k->device, why);
+        cmd_wait_device(k->link, k->link->is_private ? k->link->farm.key : cli_text(k->cli, "key"), &k->device, why);
 
     snprintf(k->job.key, sizeof k->job.key, "%s", k->device.key);
     for (size_t i = 0; i < best_n(k->best) && !e; i++)

@@ -6,6 +6,7 @@
 #include "tuner/replay.h"
 #include "search/strategies/warm.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,7 +193,7 @@ static enum err replay_all(const struct cli *c, const struct names *names, FILE 
 
 static int run(const struct cli *c)
 {
-    const char *path = cli_text(c, "output");
+    const char *output = cli_text(c, "output"), *path = output && strcmp(output, "-") == 0 ? NULL : output;
     struct names names = {.text = NULL};
     struct why why = {""};
     FILE *to = stdout;
@@ -202,13 +203,13 @@ static int run(const struct cli *c)
     if (e == ERR_OK)
         e = check(c, &names, &why);
     if (e == ERR_OK && path && !(to = fopen(path, "we"))) {
-        e = why_set(&why, ERR_IO, "%.200s: cannot be written", path);
+        e = why_set(&why, ERR_IO, "%.200s: %s", path, strerror(errno));
         to = stdout;
     }
     if (e == ERR_OK)
         e = replay_all(c, &names, to, &why);
     if (to != stdout && fclose(to) && e == ERR_OK)
-        e = why_set(&why, ERR_IO, "%.200s: cannot be written", path);
+        e = why_set(&why, ERR_IO, "%.200s: %s", path, strerror(errno));
     free(names.text);
     if (e)
         return cmd_fail(e, &why);

@@ -154,7 +154,7 @@ static int run_job(const struct cli *c, struct job *j)
         return cmd_fail(e, &why);
     }
     if (l.is_private) {
-        snprintf(j->key, sizeof j->key, "%s", LOCALFARM_KEY);
+        snprintf(j->key, sizeof j->key, "%s", l.farm.key);
         o.wait_device_ms = 60000;
     }
     o.client = l.client;

@@ -176,7 +176,7 @@ struct reading {
     struct best_set *best;
     struct choices_notes notes;
     struct {
-        char key[64];
+        char key[65];
         struct sha256 fingerprint;
     } seen[MAX_SEEN]; /* devices of records that the filter held back */
     size_t n_seen;

@@ -300,6 +300,8 @@ enum err compact_log(const char *path, const char *out, size_t n_keep,
             e = why_set(why, c.failed, "%s: %s", path, c.why.text[0] ? c.why.text : err_words(c.failed));
     }
     assert(report->n_written + report->n_equal + report->n_lost + report->n_bad <= report->n_lines);
+    if (!e && report->n_bad && report->n_bad == report->n_lines)
+        e = why_set(why, ERR_INPUT, "%s: no record in it; expected a log", path);
     if (!e)
         e = file_out_commit(&c.out, why);
     if (fd >= 0)

@@ -14,8 +14,8 @@ struct compact_report {
     int64_t n_lines, n_written, n_equal, n_lost, n_bad, n_newer;
 };
 
-/* Reads `path` twice (see input_open) and writes `out`, which may be the same. `lines` as in merge.h. ERR_INPUT,
- * ERR_NOT_FOUND, ERR_IO, ERR_NOMEM. */
+/* Reads `path` twice (see input_open) and writes `out`, which may be the same. `lines` as in merge.h. ERR_INPUT (no
+ * line of it is a record), ERR_NOT_FOUND, ERR_IO, ERR_NOMEM. */
 enum err compact_log(const char *path, const char *out, size_t n_keep,
                      enum err (*lines)(int fd, const char *path, bool (*each)(const struct log_line *line, void *arg),
                                        log_warn *warn, void *arg, struct why *why),

@@ -112,17 +112,28 @@ static bool is_readable(int fd, const struct stat *st)
     return isatty(fd) || (stat("/dev/null", &null) == 0 && null.st_rdev == st->st_rdev);
 }
 
+enum err input_check(int fd, const char *path, struct why *why)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return io_error(path, why);
+    if (is_readable(fd, &st))
+        return ERR_OK;
+    return why_set(why, ERR_IO, "%s: %s: expected a file", path, S_ISDIR(st.st_mode) ? "a directory" : "a device");
+}
+
 enum err input_open(const char *path, int *out, struct why *why)
 {
     const bool is_stdin = strcmp(path, "-") == 0;
     const int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
+    enum err e;
 
     if (fd < 0 && errno == ENOENT)
         return why_set(why, ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
     if (fd < 0 || fstat(fd, &st) != 0) {
-        const enum err e = io_error(path, why);
-
+        e = io_error(path, why);
         if (fd >= 0)
             close(fd);
         return e;
@@ -131,9 +142,10 @@ enum err input_open(const char *path, int *out, struct why *why)
         *out = fd;
         return ERR_OK;
     }
-    if (!is_readable(fd, &st)) {
+    e = input_check(fd, path, why);
+    if (e) {
         close(fd);
-        return why_set(why, ERR_IO, "%s: %s: expected a file", path, S_ISDIR(st.st_mode) ? "a directory" : "a device");
+        return e;
     }
     return spool(path, fd, out, why);
 }

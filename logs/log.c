@@ -2,6 +2,7 @@
 #include "logs/log.h"
 
 #include "core/file.h"
+#include "logs/input.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -238,7 +239,9 @@ enum err log_scan(const char *path, bool (*each)(const struct record *r, const c
         return why_set(why, ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
     if (fd < 0)
         return io_error(path, why);
-    e = log_scan_fd(fd, path, each, warn, arg, why);
+    e = input_check(fd, path, why);
+    if (!e)
+        e = log_scan_fd(fd, path, each, warn, arg, why);
     close(fd);
     return e;
 }

@@ -245,6 +245,8 @@ enum err merge_logs(const char *const *paths, size_t n, const char *out, const s
         e = file_out_open(&m->out, out, 0644, why);
     if (!e)
         e = o->one_a_trial ? stream_twice(m, n, why) : stream(m, n, why);
+    if (!e && m->report.n_bad && m->report.n_written == 0)
+        e = why_set(why, ERR_INPUT, "%s: no record in it; expected a log", paths[0]);
     if (!e)
         e = file_out_commit(&m->out, why);
     assert(e || (m->report.n_written_first <= m->report.n_written && m->report.n_written <= m->report.n_lines));

@@ -33,7 +33,8 @@ struct merge_report {
 };
 
 /* Merges `paths` ("-" = standard input, gzipped files are unpacked) into `out`, which may be one of them. Memory: 32 to
- * 64 bytes a line. Either all of it is written or nothing. ERR_INPUT when strict, ERR_LIMIT, ERR_NOT_FOUND, ERR_IO. */
+ * 64 bytes a line. Either all of it is written or nothing. ERR_INPUT when strict, and where
+ * no line of any is a record; ERR_LIMIT, ERR_NOT_FOUND, ERR_IO. */
 enum err merge_logs(const char *const *paths, size_t n, const char *out, const struct merge_options *o,
                     struct merge_report *report, struct why *why);
 

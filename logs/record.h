@@ -85,7 +85,7 @@ struct record {
     struct sha256 program, fingerprint;
     cJSON *device;     /* name, driver, peak_gflops, clocks, temperature, load: what was readable; owned */
     char protocol[32]; /* of timing, "rounds-1" */
-    char key[64];      /* the farm's slug */
+    char key[65];      /* the farm's slug */
     char agent[64];
     char tune[48]; /* version and commit of the agent: "0.2.0+49a03006ab12" */
     int64_t seed;

@@ -17,7 +17,10 @@ while [ $# -gt 0 ]; do
     --last) last=yes ;;
     --files)
         [ $# -gt 1 ] || fail "--files needs a room: $rooms"
-        files="$files ${2%/}"
+        case " $rooms " in
+        *" ${2%/} "*) files="$files ${2%/}" ;;
+        *) fail "--files '$2': expected one of $rooms" ;;
+        esac
         shift
         ;;
     --help | -h) head_comment "scripts/$(basename "$0")" ;;

@@ -12,21 +12,32 @@ cd "$(dirname "$0")/.."
 labels="unit kernels cuda farm opencl docs bench deploy arm64 build"
 case "${1:-}" in -h | --help) head_comment "$0" ;; esac
 [ "${1:-}" != --labels ] || { echo "$labels"; exit 0; }
-if [ "${1:-}" = --seed ]; then
-    TUNE_TEST_SEED=${2:?--seed needs a number}
-    shift 2
-elif [ -z "${TUNE_TEST_SEED:-}" ] && commit=$(git rev-parse --short=8 HEAD 2>/dev/null); then
+chosen=""
+while [ $# -gt 0 ]; do
+    case "$1" in
+    --seed)
+        [ $# -gt 1 ] || fail "--seed needs a number"
+        TUNE_TEST_SEED=$2
+        shift
+        ;;
+    *)
+        case " $labels " in
+        *" $1 "*) chosen="$chosen $1" ;;
+        *) fail "unknown label '$1'; there are: $labels" ;;
+        esac
+        ;;
+    esac
+    shift
+done
+case "${TUNE_TEST_SEED:-0}" in
+*[!0-9]*) fail "--seed '$TUNE_TEST_SEED': expected a number" ;;
+esac
+if [ -z "${TUNE_TEST_SEED:-}" ] && commit=$(git rev-parse --short=8 HEAD 2>/dev/null); then
     TUNE_TEST_SEED=$((0x$(printf %.8s "$commit"))) # without git: the tests' own, of the version
 fi
 [ -z "${TUNE_TEST_SEED:-}" ] || export TUNE_TEST_SEED
 # shellcheck disable=SC2086 # a list of labels is meant
-[ $# -gt 0 ] || set -- $labels
-for label in "$@"; do
-    case " $labels " in
-    *" $label "*) ;;
-    *) fail "unknown label '$label'; there are: $labels" ;;
-    esac
-done
+set -- ${chosen:-$labels}
 : "${TUNE_TEST_DATA:=}"
 export TUNE_TEST_DATA
 

@@ -77,8 +77,10 @@ enum err key_make(const char *path, struct why *why)
     if (!e && (write(fd, text, 65) != 65 || fsync(fd) != 0))
         e = ERR_IO;
     if (e)
-        why_set(why, e, "key file %s: cannot be written", path);
+        why_set(why, e, "key file %s: cannot be written: %s", path, strerror(errno));
     close(fd);
+    if (e)
+        unlink(path); /* half a key would keep the next try from making one */
     return e;
 }
 

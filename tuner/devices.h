@@ -11,7 +11,7 @@
 
 /* What a job needs to know of its device key. */
 struct device_choice {
-    char key[64];
+    char key[65];
     struct device_desc desc;
     struct sha256 fingerprint;
     size_t n_agents; /* living agents with this key and fingerprint */

@@ -36,7 +36,7 @@ struct job {
     size_t n_layers, cap_layers;
     char network[64];
     char templates[512]; /* ids separated by commas, "" = those that fit best */
-    char key[64];
+    char key[65];
     char replay[JOB_PATH_BYTES]; /* a recorded space instead of workloads: path of its .json, "" = none */
     char *spec;                  /* a person's own kernel, the one layer's: closed text of spec/spec.h; NULL = none */
     struct blobs spec_files;     /* its files, as far as they are here; no part of the text */

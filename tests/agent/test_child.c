@@ -38,8 +38,8 @@ static int set_up(void **state)
     fake_reset();
     if (workdir_open(&dir, &why) || socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
         return -1;
-    setenv("TUNE_LOCK_DIR", dir.path, 1);
-    child = (struct child){.fd = fds[1], .ops = &fake_ops, .dir = dir.path, .lock_fd = -1};
+    setenv("TUNE_LOCK_DIR", dir.temp.path, 1);
+    child = (struct child){.fd = fds[1], .ops = &fake_ops, .dir = dir.temp.path, .lock_fd = -1};
     frame_reader_init(&reader, fds[0]);
     return 0;
 }
@@ -153,7 +153,7 @@ static void why_there_is_no_canary_is_said(void **state)
     assert_string_equal(text_of(reply, "canary_why"), "it does not fit");
     assert_true(cJSON_IsFalse(cJSON_GetObjectItem(reply, "canary_unbuilt")));
     cJSON_Delete(reply);
-    child = (struct child){.fd = fds[1], .ops = &fake_simulated_ops, .dir = dir.path, .lock_fd = -1};
+    child = (struct child){.fd = fds[1], .ops = &fake_simulated_ops, .dir = dir.temp.path, .lock_fd = -1};
     reply = child_describe(&child, canary);
     assert_true(cJSON_IsTrue(cJSON_GetObjectItem(reply, "canary_unbuilt")));
     assert_true(cJSON_IsTrue(cJSON_GetObjectItem(reply, "simulated")));
@@ -267,7 +267,7 @@ static void compiling_ahead_counts_as_building(void **state)
 
     (void)state;
     child.ops = &fake_compiling_ops;
-    child.cache_dir = dir.path;
+    child.cache_dir = dir.temp.path;
     reply = verify(good.hex);
     assert_true(number_of(reply, "build_ms") == 10);
     cJSON_Delete(reply);
@@ -303,8 +303,8 @@ static void the_childs_own_paths_are_left_out_of_words(void **state)
     bool ok = true;
 
     (void)state;
-    snprintf(log, sizeof log, "%s/cache.0/tmp_17.cl:3:9: error: x\n%s/cache.0/tmp_17.cl:4: y", dir.path, dir.path);
-    why_set(&why, ERR_COMPILE, "in %s/a.cl it fails", dir.path);
+    snprintf(log, sizeof log, "%s/cache.0/tmp_17.cl:3:9: error: x\n%s/cache.0/tmp_17.cl:4: y", dir.temp.path, dir.temp.path);
+    why_set(&why, ERR_COMPILE, "in %s/a.cl it fails", dir.temp.path);
     child_add_words(&child, o, ERR_COMPILE, &why, log, &ok);
     assert_string_equal(text_of(o, "why"), "in kernel.cl it fails\nkernel.cl:3:9: error: x\nkernel.cl:4: y");
     cJSON_DeleteItemFromObject(o, "why");
@@ -678,9 +678,9 @@ static void write_space(char *device, size_t n)
     static const char head[] = "{\"space\":\"toy-card\",\"device\":\"card\",\"params\":[{\"name\":\"bx\"}]}";
     char path[PATH_MAX + 16];
 
-    snprintf(path, sizeof path, "%s/toy.csv", dir.path);
+    snprintf(path, sizeof path, "%s/toy.csv", dir.temp.path);
     assert_int_equal(file_replace(path, table, strlen(table), 0600, NULL), ERR_OK);
-    snprintf(path, sizeof path, "%s/toy.json", dir.path);
+    snprintf(path, sizeof path, "%s/toy.json", dir.temp.path);
     assert_int_equal(file_replace(path, head, strlen(head), 0600, NULL), ERR_OK);
     snprintf(device, n, "replay:%s", path);
 }
@@ -705,7 +705,7 @@ static struct sha256 store_knobs(int bx)
 
 static void start(struct sandbox *s, const char *mode, const char *device)
 {
-    const struct sandbox_options o = {.mode = mode, .device = device, .dir = dir.path, .cache_dir = ""};
+    const struct sandbox_options o = {.mode = mode, .device = device, .dir = dir.temp.path, .cache_dir = ""};
     struct why why = {""};
 
     sandbox_init(s, NULL, NULL);

@@ -32,7 +32,7 @@ static int set_up(void **state)
     if (workdir_open(&dir, NULL) || socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
         return -1;
     setenv("TUNE_NVRTC", EMULATED_NVRTC_PATH, 1);
-    child = (struct child){.fd = fds[1], .ops = &fake_ops, .dir = dir.path, .cache_dir = dir.path, .lock_fd = -1};
+    child = (struct child){.fd = fds[1], .ops = &fake_ops, .dir = dir.temp.path, .cache_dir = dir.temp.path, .lock_fd = -1};
     return 0;
 }
 
@@ -151,7 +151,7 @@ static void code_lies_in_the_cache_under_its_name(void **state)
     assert_int_equal(strncmp(text_of(reply, "compiler"), "NVRTC ", 6), 0);
     assert_int_equal(cJSON_GetArraySize(files), 1);
     assert_string_equal(cJSON_GetArrayItem(files, 0)->valuestring, name);
-    snprintf(path, sizeof path, "%s/%s", dir.path, name);
+    snprintf(path, sizeof path, "%s/%s", dir.temp.path, name);
     assert_int_equal(access(path, R_OK), 0);
     json_get_real(reply, "build_ms", &build_ms, NULL);
     assert_true(build_ms > 0);
@@ -225,7 +225,7 @@ static void a_device_is_described_with_what_compiles_for_it(void **state)
 
 static void a_process_without_a_device_compiles(void **state)
 {
-    const struct sandbox_options o = {.mode = "compile", .device = "none", .dir = dir.path, .cache_dir = dir.path};
+    const struct sandbox_options o = {.mode = "compile", .device = "none", .dir = dir.temp.path, .cache_dir = dir.temp.path};
     const struct sandbox_limits limits = {.start_s = 20, .build_s = 20, .run_s = 20};
     struct sandbox_end end;
     struct sandbox s;

@@ -269,7 +269,7 @@ static void children_leave_nothing_behind(void **state)
     const pid_t build = rig.builders[0].child.pid, time = rig.time.pid;
 
     (void)state;
-    strcpy(path, rig.dir.path);
+    strcpy(path, rig.dir.temp.path);
     rig_close(&rig);
     assert_int_not_equal(access(path, F_OK), 0);
     assert_true(build <= 0 || proc_rss_bytes(build) < 0);

@@ -174,7 +174,7 @@ static void nothing_is_left_behind(void **state)
     add("", -1);
     town_run(&t, 600);
     assert_int_equal(children->n_alive, 0);
-    assert_string_equal(a->rig.dir.path, path);
+    assert_string_equal(a->rig.dir.temp.path, path);
     town_close(&t);
 }
 

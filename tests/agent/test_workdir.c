@@ -42,7 +42,7 @@ static void a_directory_is_gone_after_close(void **state)
 
     (void)state;
     assert_int_equal(workdir_open(&w, NULL), ERR_OK);
-    strcpy(path, w.path);
+    strcpy(path, w.temp.path);
     assert_int_equal(access(path, F_OK), 0);
     workdir_close(&w);
     assert_int_not_equal(access(path, F_OK), 0);
@@ -56,7 +56,7 @@ static void sweeping_spares_the_living(void **state)
     (void)state;
     assert_int_equal(workdir_open(&w, NULL), ERR_OK);
     assert_int_equal(workdir_sweep(), 0);
-    assert_int_equal(access(w.path, F_OK), 0);
+    assert_int_equal(access(w.temp.path, F_OK), 0);
     workdir_close(&w);
 }
 
@@ -111,11 +111,11 @@ static void a_blob_may_have_a_second_name(void **state)
     blobs_put(&set, "code", 4, &name);
     assert_int_equal(workdir_open(&w, NULL), ERR_OK);
     assert_int_equal(workdir_put(&w, &set, name.hex, NULL), ERR_OK);
-    snprintf(to, sizeof to, "%s/second", w.path);
+    snprintf(to, sizeof to, "%s/second", w.temp.path);
     assert_int_equal(workdir_link(&w, name.hex, to, &why), ERR_OK);
     assert_int_equal(access(to, R_OK), 0);
     assert_int_equal(workdir_link(&w, name.hex, to, &why), ERR_OK); /* it is there */
-    snprintf(to, sizeof to, "%s/no/such/folder", w.path);
+    snprintf(to, sizeof to, "%s/no/such/folder", w.temp.path);
     assert_int_equal(workdir_link(&w, name.hex, to, &why), ERR_IO);
     assert_non_null(strstr(why.text, "no/such/folder"));
     workdir_close(&w);
@@ -156,13 +156,13 @@ static void blobs_come_back_checked(void **state)
     assert_int_equal(workdir_put(&w, &set, name.hex, NULL), ERR_OK);
     assert_int_equal(workdir_put(&w, &set, name.hex, NULL), ERR_OK);
     assert_true(workdir_has(&w, name.hex));
-    assert_int_equal(workdir_load_blob(w.path, name.hex, &got, &why), ERR_OK);
+    assert_int_equal(workdir_load_blob(w.temp.path, name.hex, &got, &why), ERR_OK);
     assert_memory_equal(blobs_get(&got, name.hex)->data, "hello", 5);
     blobs_fini(&got);
     blobs_init(&got, 1 << 20);
-    snprintf(path, sizeof path, "%s/blobs/%s", w.path, name.hex);
+    snprintf(path, sizeof path, "%s/blobs/%s", w.temp.path, name.hex);
     assert_int_equal(file_replace(path, "hallo", 5, 0600, NULL), ERR_OK);
-    assert_int_equal(workdir_load_blob(w.path, name.hex, &got, &why), ERR_PROTOCOL);
+    assert_int_equal(workdir_load_blob(w.temp.path, name.hex, &got, &why), ERR_PROTOCOL);
     assert_int_equal(workdir_put(&w, &set, "0123", &why), ERR_NOT_FOUND);
     workdir_close(&w);
     blobs_fini(&set);

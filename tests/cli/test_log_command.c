@@ -146,6 +146,49 @@ static void check_names_bad_lines_and_its_exit_code_says_so(void **state)
     expect(json, 1, "\"line\":4,\"kind\":\"bad\"");
 }
 
+static const char *make_garbage(const char *name, const char *text)
+{
+    const char *path = tune_at(dir, name);
+
+    assert_int_equal(file_replace(path, text, strlen(text), 0600, NULL), ERR_OK);
+    return path;
+}
+
+/* A gate in somebody's build must not take nothing for agreement, nor lose a log to a file of another kind. */
+static void a_file_without_a_record_is_no_log(void **state)
+{
+    static const char *const texts[] = {"null\n", "{}\n{\"a\":1}\n", "\x7f\x01 no text\n"};
+    const char *good = make_log("good.jsonl", 0, 7, 5, ""), *out = tune_at(dir, "never.jsonl"),
+               *empty = make_garbage("empty.jsonl", "");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *bad = make_garbage("bad.jsonl", texts[i]);
+        const char *const right[] = {"log", "compare", good, bad, NULL},
+                          *const left[] = {"log", "compare", bad, good, NULL}, *const merge[] = {"log", "merge", bad,
+                                                                                                 "-o",  out,     NULL},
+                          *const dedup[] = {"log", "dedup", bad, bad, "-o", out, NULL},
+                          *const compact[] = {"log", "compact", bad, "-o", out, NULL}, *const both[] = {"log", "merge",
+                                                                                                        good,  bad,
+                                                                                                        "-o",  out,
+                                                                                                        NULL};
+
+        expect(right, 1, "bad.jsonl: no good record in it");
+        expect(left, 1, "bad.jsonl: no good record in it");
+        expect(merge, 1, "bad.jsonl: no record in it; expected a log");
+        expect(dedup, 1, "bad.jsonl: no record in it; expected a log");
+        expect(compact, 1, "bad.jsonl: no record in it; expected a log");
+        assert_int_not_equal(access(out, F_OK), 0);
+        expect(both, 0, "7 of ");
+        assert_int_equal(unlink(out), 0);
+    }
+    {
+        const char *const args[] = {"log", "compare", good, empty, NULL};
+
+        expect(args, 1, "empty.jsonl: no good record in it");
+    }
+}
+
 static void compare_calls_ties_ties(void **state)
 {
     const char *a = make_log("a.jsonl", 0, 7, 5, ""), *b = make_log("b.jsonl", 7, 7, 5.01, ""),
@@ -413,6 +456,7 @@ int main(void)
         cmocka_unit_test(bad_input_gets_one_clear_line_and_exit_1),
         cmocka_unit_test(merging_tells_what_it_left_out),
         cmocka_unit_test(check_names_bad_lines_and_its_exit_code_says_so),
+        cmocka_unit_test(a_file_without_a_record_is_no_log),
         cmocka_unit_test(compare_calls_ties_ties),
         cmocka_unit_test(stat_and_best_and_compact_agree),
         cmocka_unit_test(other_tuners_files_are_read_by_every_verb),

@@ -207,6 +207,9 @@ static void a_missing_file_and_a_directory_are_errors(void **state)
     (void)state;
     assert_int_equal(log_scan(path, see, warned, NULL, &why), ERR_NOT_FOUND);
     assert_int_equal(log_scan(dir, see, warned, NULL, &why), ERR_IO);
+    assert_int_equal(log_scan("/dev/zero", see, warned, NULL, &why), ERR_IO); /* it never ends */
+    assert_non_null(strstr(why.text, "/dev/zero: a device: expected a file"));
+    assert_int_equal(log_scan("/dev/null", see, warned, NULL, &why), ERR_OK);
     assert_int_equal(log_append_line(dir, "{}", 2, &why), ERR_IO);
 }
 

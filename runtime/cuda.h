@@ -3,6 +3,7 @@
 #ifndef TUNE_RUNTIME_CUDA_H
 #define TUNE_RUNTIME_CUDA_H
 
+#include "exec/exec_cu_launch.h"
 #include "runtime/cuda_arch.h"
 #include "runtime/cuda_driver.h"
 #include "runtime/cuda_gate.h"
@@ -10,7 +11,6 @@
 #include "runtime/nvml.h"
 #include "runtime/nvrtc.h"
 
-#define CUDA_QUEUES 8
 #define CUDA_UUID_BYTES 48
 
 /* How launch lists are replayed: one launch after the other, as one graph, or as what of both was faster. */
@@ -34,16 +34,12 @@ struct device {
 struct loaded {
     struct device *device;            /* borrowed */
     struct program program;           /* own copy */
+    struct exec_plan *plan;           /* its launches */
     cuda_module *modules;             /* one a module */
-    cuda_function *functions;         /* one a launch; NULL for fill and copy */
-    cuda_ptr *mems, *pristine;        /* one a buffer; pristine: what a buffer with reset_each_run starts with */
-    cuda_stream streams[CUDA_QUEUES]; /* NULL = not used; 0 is always there */
-    cuda_event joins[CUDA_QUEUES];    /* the end of a stream's work; of used ones but the first */
-    cuda_event begin, start, end;     /* begin: the others' signal to go; start, end: with time */
-    cuda_event *after;                /* one a launch that another queue waits for; NULL */
-    bool *ran;                        /* one a launch: `after` was recorded in this run */
+    cuda_ptr *pristine;               /* one a buffer: what one with reset_each_run starts with */
+    struct exec_cu_launches launches; /* its buffers lie behind a band; stream 0, our own, is always there */
+    cuda_event start, end;            /* with time */
     int guards;                       /* enum poison: in the bands */
-    int64_t n_runs[N_PHASES];         /* launches of a phase, each as often as its loops repeat it */
     struct replay {                   /* of the run phase */
         cuda_graph_exec graph;        /* NULL = not made */
         bool refused;                 /* could not be made */
@@ -78,13 +74,10 @@ enum err cuda_compile(struct device *d, const struct program *p, const struct bl
 /* What is known to be too much before anything is built. ERR_LIMITS. */
 enum err cuda_check_limits(const struct device_desc *d, const struct program *p, struct why *why);
 
-/* Finds the functions of all launches, asks them for their own limits and writes them into the report. */
-enum err cuda_find_functions(struct loaded *l, const struct cuda_figures *figures, struct load_report *report,
-                             struct why *why);
-
-/* Streams and events, after the functions are known. */
-enum err cuda_make_queues(struct loaded *l, struct why *why);
-void cuda_drop_queues(struct loaded *l);
+/* Finds the functions of all launches, asks them for their own limits and writes them into the report; makes streams
+ * and events. */
+enum err cuda_make_launches(struct loaded *l, const struct cuda_figures *figures, struct load_report *report,
+                            struct why *why);
 
 /* Members of device_ops. */
 enum err cuda_load(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,

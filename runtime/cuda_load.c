@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "runtime/cuda.h"
 #include "runtime/fill_cache.h"
+#include "runtime/plan_of.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ enum err cuda_check_limits(const struct device_desc *d, const struct program *p,
 static enum err copied(struct loaded *l, cuda_result error, struct why *why, const char *what)
 {
     if (!error)
-        error = cuda.cuStreamSynchronize(l->streams[0]);
+        error = cuda.cuStreamSynchronize(l->launches.streams[0]);
     return error ? cuda_blame(l->device, l, why, what, error) : ERR_OK;
 }
 
@@ -91,12 +92,12 @@ enum err cuda_write(struct loaded *l, int i_buffer, const void *data, struct why
     enum err e = cuda_enter(l->device, why);
     cuda_result error;
 
-    assert((size_t)i_buffer < l->program.n_buffers && l->mems[i_buffer]);
+    assert((size_t)i_buffer < l->program.n_buffers && l->launches.mems[i_buffer]);
     if (e)
         return e;
-    error = cuda.cuMemcpyHtoDAsync_v2(l->mems[i_buffer], data, n, l->streams[0]);
+    error = cuda.cuMemcpyHtoDAsync_v2(l->launches.mems[i_buffer], data, n, l->launches.streams[0]);
     if (!error && l->pristine[i_buffer])
-        error = cuda.cuMemcpyDtoDAsync_v2(l->pristine[i_buffer], l->mems[i_buffer], n, l->streams[0]);
+        error = cuda.cuMemcpyDtoDAsync_v2(l->pristine[i_buffer], l->launches.mems[i_buffer], n, l->launches.streams[0]);
     return copied(l, error, why, "writing a buffer");
 }
 
@@ -105,16 +106,17 @@ enum err cuda_read(struct loaded *l, int i_buffer, void *data, struct why *why)
     const size_t n = buffer_bytes(&l->program.buffers[i_buffer]);
     const enum err e = cuda_enter(l->device, why);
 
-    assert((size_t)i_buffer < l->program.n_buffers && l->mems[i_buffer]);
+    assert((size_t)i_buffer < l->program.n_buffers && l->launches.mems[i_buffer]);
     if (e)
         return e;
-    return copied(l, cuda.cuMemcpyDtoHAsync_v2(data, l->mems[i_buffer], n, l->streams[0]), why, "reading a buffer");
+    return copied(l, cuda.cuMemcpyDtoHAsync_v2(data, l->launches.mems[i_buffer], n, l->launches.streams[0]), why,
+                  "reading a buffer");
 }
 
 /* The band before a buffer, or the one behind it. */
 static cuda_ptr band_at(const struct loaded *l, size_t i, bool is_behind)
 {
-    return is_behind ? l->mems[i] + buffer_bytes(&l->program.buffers[i]) : l->mems[i] - GUARD_BYTES;
+    return is_behind ? l->launches.mems[i] + buffer_bytes(&l->program.buffers[i]) : l->launches.mems[i] - GUARD_BYTES;
 }
 
 enum err cuda_poison(struct loaded *l, int byte, struct why *why)
@@ -128,7 +130,7 @@ enum err cuda_poison(struct loaded *l, int byte, struct why *why)
     for (size_t i = 0; !e && i < 2 * l->program.n_buffers; i++)
         e = copied(l,
                    cuda.cuMemsetD8Async(band_at(l, i / 2, i % 2), guard_byte(&l->program.buffers[i / 2], byte),
-                                        GUARD_BYTES, l->streams[0]),
+                                        GUARD_BYTES, l->launches.streams[0]),
                    why, "writing a buffer's band");
     return e;
 }
@@ -139,8 +141,8 @@ enum err cuda_check_guards(struct loaded *l, struct why *why)
     enum err e = band ? cuda_enter(l->device, why) : ERR_NOMEM;
 
     for (size_t i = 0; l->guards != POISON_OFF && !e && i < 2 * l->program.n_buffers; i++) {
-        e = copied(l, cuda.cuMemcpyDtoHAsync_v2(band, band_at(l, i / 2, i % 2), GUARD_BYTES, l->streams[0]), why,
-                   "reading a buffer's band");
+        e = copied(l, cuda.cuMemcpyDtoHAsync_v2(band, band_at(l, i / 2, i % 2), GUARD_BYTES, l->launches.streams[0]),
+                   why, "reading a buffer's band");
         if (!e)
             e = guard_check(&l->program.buffers[i / 2], l->guards, i % 2, band, GUARD_BYTES, why);
     }
@@ -157,7 +159,7 @@ static enum err make_buffer(struct loaded *l, size_t i, const struct blobs *blob
     if (e)
         why_set(why, e, "fill of buffer '%s': %s", b->id, err_words(e));
     if (!e)
-        e = make_mem(l, i, &l->mems[i], why);
+        e = make_mem(l, i, &l->launches.mems[i], why);
     if (!e && b->reset_each_run)
         e = make_mem(l, i, &l->pristine[i], why);
     if (!e)
@@ -181,14 +183,6 @@ static enum err make_modules(struct loaded *l, const struct blobs *blobs, const 
     return e;
 }
 
-static enum err count_one(size_t i_launch, const int64_t *iteration, void *arg)
-{
-    (void)i_launch;
-    (void)iteration;
-    ++*(int64_t *)arg;
-    return ERR_OK;
-}
-
 static enum err new_loaded(struct device *d, const struct program *p, struct loaded **out, struct why *why)
 {
     struct loaded *l = calloc(1, sizeof *l);
@@ -201,15 +195,21 @@ static enum err new_loaded(struct device *d, const struct program *p, struct loa
     l->device = d;
     l->guards = POISON_OFF;
     l->modules = calloc(p->n_modules + 1, sizeof *l->modules);
-    l->functions = calloc(p->n_launches + 1, sizeof *l->functions);
-    l->after = calloc(p->n_launches + 1, sizeof *l->after);
-    l->ran = calloc(p->n_launches + 1, sizeof *l->ran);
-    l->mems = calloc(p->n_buffers + 1, sizeof *l->mems);
     l->pristine = calloc(p->n_buffers + 1, sizeof *l->pristine);
-    for (int phase = 0; phase < N_PHASES; phase++)
-        program_each_run(p, (enum launch_phase)phase, count_one, &l->n_runs[phase]);
     *out = l;
-    return l->modules && l->functions && l->after && l->ran && l->mems && l->pristine ? ERR_OK : ERR_NOMEM;
+    return l->modules && l->pristine ? plan_of_launches(&l->program, &l->plan, why) : ERR_NOMEM;
+}
+
+static void drop_own(struct loaded *l)
+{
+    if (l->replay.graph)
+        cuda.cuGraphExecDestroy(l->replay.graph);
+    if (l->start)
+        cuda.cuEventDestroy_v2(l->start);
+    if (l->end)
+        cuda.cuEventDestroy_v2(l->end);
+    if (l->launches.streams[0])
+        cuda.cuStreamDestroy_v2(l->launches.streams[0]);
 }
 
 /* After a broken context everything here fails and frees nothing: the process is at its end. */
@@ -217,24 +217,21 @@ void cuda_unload(struct loaded *l)
 {
     if (!l)
         return;
-    if (cuda.cuCtxSetCurrent(l->device->context) == 0) {
-        cuda_drop_queues(l);
-        for (size_t i = 0; l->mems && l->pristine && i < l->program.n_buffers; i++) {
-            if (l->mems[i])
-                cuda.cuMemFree_v2(l->mems[i] - GUARD_BYTES);
-            if (l->pristine[i])
-                cuda.cuMemFree_v2(l->pristine[i] - GUARD_BYTES);
-        }
-        for (size_t i = 0; l->modules && i < l->program.n_modules; i++)
-            if (l->modules[i])
-                cuda.cuModuleUnload(l->modules[i]);
+    (void)cuda.cuCtxSetCurrent(l->device->context);
+    drop_own(l);
+    for (size_t i = 0; l->launches.mems && l->pristine && i < l->program.n_buffers; i++) {
+        if (l->launches.mems[i])
+            cuda.cuMemFree_v2(l->launches.mems[i] - GUARD_BYTES);
+        if (l->pristine[i])
+            cuda.cuMemFree_v2(l->pristine[i] - GUARD_BYTES);
     }
+    exec_cu_launches_fini(&l->launches);
+    for (size_t i = 0; l->modules && i < l->program.n_modules; i++)
+        if (l->modules[i])
+            cuda.cuModuleUnload(l->modules[i]);
     free(l->modules);
-    free(l->functions);
-    free(l->after);
-    free(l->ran);
-    free(l->mems);
     free(l->pristine);
+    plan_free(l->plan);
     program_fini(&l->program);
     free(l);
 }
@@ -246,9 +243,7 @@ static enum err load_all(struct loaded *l, const struct blobs *blobs, const char
     enum err e = make_modules(l, blobs, cache_dir, report, &figures, why);
 
     if (!e)
-        e = cuda_find_functions(l, &figures, report, why);
-    if (!e)
-        e = cuda_make_queues(l, why);
+        e = cuda_make_launches(l, &figures, report, why);
     for (size_t i = 0; !e && i < l->program.n_buffers; i++)
         e = make_buffer(l, i, blobs, why);
     free(figures.list);

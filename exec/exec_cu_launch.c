@@ -168,7 +168,8 @@ static int exec_cu_launches_room(struct exec_cu_launches *l)
 
 EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, const struct exec_plan *plan,
                                                 const struct exec_cu_limits *limits, struct CUmod_st *const *modules,
-                                                struct exec_words *words, struct exec_cu_launches *out)
+                                                const exec_cu_mem *mems, struct exec_words *words,
+                                                struct exec_cu_launches *out)
 {
     enum exec_status status = EXEC_OK;
     memset(out, 0, sizeof *out);
@@ -176,6 +177,9 @@ EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, 
     out->plan = plan;
     if (!exec_cu_launches_room(out)) {
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    }
+    if (mems != NULL) {
+        memcpy(out->mems, mems, (size_t)plan->n_buffers * sizeof *mems);
     }
     for (int phase = 0; phase < EXEC_N_PHASES; phase++) {
         out->n_starts[phase] = exec_count(plan, (enum exec_phase)phase);

@@ -44,42 +44,23 @@ static void add_resources(const struct program_launch *launch, cuda_function f, 
     snprintf(r->kernel, sizeof r->kernel, "%s", launch->kernel);
 }
 
-static enum err failed(struct loaded *l, enum exec_status s, const struct exec_words *words, struct why *why)
-{
-    const struct exec_cu_launches *x = &l->launches;
-    char what[PROGRAM_ID_BYTES + 64] = "making streams and events";
-
-    if (s == EXEC_NO_MEMORY)
-        return ERR_NOMEM;
-    if (x->i_launch >= 0)
-        snprintf(what, sizeof what, "launch '%s'", l->program.launches[x->i_launch].id);
-    if (s == EXEC_DEVICE_FAILED || cuda_is_sticky(x->error))
-        return cuda_blame(l->device, NULL, why, what, x->error);
-    return why_set(why, s == EXEC_NO_DEVICE ? ERR_LIMITS : ERR_COMPILE, "%s: %s", what, words->text);
-}
-
-static cuda_result make_own(struct loaded *l)
-{
-    cuda_result error = cuda.cuStreamCreate(&l->launches.streams[0], CUDA_STREAM_NON_BLOCKING);
-
-    if (!error)
-        error = cuda.cuEventCreate(&l->start, CUDA_EVENT_TIMED);
-    return error ? error : cuda.cuEventCreate(&l->end, CUDA_EVENT_TIMED);
-}
-
-enum err cuda_make_launches(struct loaded *l, const struct cuda_figures *figures, struct load_report *report,
-                            struct why *why)
+enum err cuda_make_launches(struct loaded *l, struct load_report *report, struct why *why)
 {
     const struct exec_cu_limits limits = {(int)l->device->desc.units, (int)l->device->desc.local_max_bytes};
+    struct exec_cu_launches *x = &l->launches;
     struct exec_words words = {""};
-    const enum exec_status s = exec_cu_launches_init(&cuda.exec, l->plan, &limits, l->modules, &words, &l->launches);
-    cuda_result error;
+    const enum exec_status s = exec_cu_launches_init(&cuda.exec, l->head.plan, &limits, l->modules, l->mems, &words, x);
+    char what[PROGRAM_ID_BYTES + 64] = "making streams and events";
 
-    for (size_t i = 0; l->launches.functions && i < l->program.n_launches; i++)
-        if (l->launches.functions[i])
-            add_resources(&l->program.launches[i], l->launches.functions[i], figures, report);
-    if (s != EXEC_OK)
-        return failed(l, s, &words, why);
-    error = make_own(l);
-    return error ? cuda_blame(l->device, NULL, why, "making streams and events", error) : ERR_OK;
+    for (size_t i = 0; x->functions && i < l->head.program.n_launches; i++)
+        if (x->functions[i])
+            add_resources(&l->head.program.launches[i], x->functions[i], &l->figures, report);
+    x->streams[0] = l->stream;
+    if (s == EXEC_OK)
+        return ERR_OK;
+    if (s != EXEC_DEVICE_FAILED && !cuda_is_sticky(x->error))
+        return load_failed(&l->head, x->i_launch, s, &words, why);
+    if (x->i_launch >= 0)
+        snprintf(what, sizeof what, "launch '%s'", l->head.program.launches[x->i_launch].id);
+    return cuda_blame(l->device, NULL, why, what, x->error);
 }

@@ -2,7 +2,6 @@
 /* cuda_run.c - running a phase: launch by launch or all of it as one graph, with events for its time. */
 #include "core/clock.h"
 #include "runtime/cuda.h"
-#include "runtime/plan_of.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@ static enum err start_phase(struct loaded *l, enum launch_phase phase, struct wh
     if (exec_cu_launch(&l->launches, plan_phase(phase)) == 0)
         return ERR_OK;
     if (x->i_launch >= 0)
-        snprintf(what, sizeof what, "launch '%s'", l->program.launches[x->i_launch].id);
+        snprintf(what, sizeof what, "launch '%s'", l->head.program.launches[x->i_launch].id);
     return cuda_blame(l->device, l, why, what, x->error);
 }
 
@@ -53,10 +52,10 @@ static void make_graph(struct loaded *l)
     enum err e;
 
     l->replay.refused = true;
-    if (cuda.cuStreamBeginCapture_v2(l->launches.streams[0], CUDA_CAPTURE_THREAD))
+    if (cuda.cuStreamBeginCapture_v2(l->stream, CUDA_CAPTURE_THREAD))
         return;
     e = start_phase(l, PHASE_RUN, NULL);
-    if (cuda.cuStreamEndCapture(l->launches.streams[0], &g) == 0 && g && !e && instantiate(g, &l->replay.graph) == 0)
+    if (cuda.cuStreamEndCapture(l->stream, &g) == 0 && g && !e && instantiate(g, &l->replay.graph) == 0)
         l->replay.refused = false;
     else
         l->replay.graph = NULL;
@@ -101,10 +100,10 @@ static cuda_result reset_buffers(struct loaded *l, bool *any)
 {
     cuda_result error = 0;
 
-    for (size_t i = 0; !error && i < l->program.n_buffers; i++)
+    for (size_t i = 0; !error && i < l->head.program.n_buffers; i++)
         if (l->pristine[i]) {
-            error = cuda.cuMemcpyDtoDAsync_v2(l->launches.mems[i], l->pristine[i], buffer_bytes(&l->program.buffers[i]),
-                                              l->launches.streams[0]);
+            error = cuda.cuMemcpyDtoDAsync_v2(l->mems[i], l->pristine[i], buffer_bytes(&l->head.program.buffers[i]),
+                                              l->stream);
             *any = true;
         }
     return error;
@@ -117,7 +116,7 @@ static cuda_result flush_cache(struct loaded *l, bool *any)
     if (!d->flush)
         return 0;
     *any = true;
-    return cuda.cuMemsetD32Async(d->flush, 0, d->flush_bytes / 4, l->launches.streams[0]);
+    return cuda.cuMemsetD32Async(d->flush, 0, d->flush_bytes / 4, l->stream);
 }
 
 /* Waited for, so that the host's time leaves it out too. */
@@ -129,7 +128,7 @@ static enum err prepare(struct loaded *l, struct why *why)
     if (!error)
         error = flush_cache(l, &any);
     if (!error && any)
-        error = cuda.cuStreamSynchronize(l->launches.streams[0]);
+        error = cuda.cuStreamSynchronize(l->stream);
     return error ? cuda_blame(l->device, l, why, "reset of buffers", error) : ERR_OK;
 }
 
@@ -142,17 +141,17 @@ static enum err start_all(struct loaded *l, enum launch_phase phase, bool graph,
     assert(!graph || (phase == PHASE_RUN && l->replay.graph));
     if (!graph)
         return start_phase(l, phase, why);
-    error = cuda.cuGraphLaunch(l->replay.graph, l->launches.streams[0]);
+    error = cuda.cuGraphLaunch(l->replay.graph, l->stream);
     return error ? cuda_blame(l->device, l, why, "cuGraphLaunch", error) : ERR_OK;
 }
 
 static enum err finish(struct loaded *l, int64_t *device_ns, struct why *why)
 {
     float ms = 0;
-    cuda_result error = cuda.cuEventRecord(l->end, l->launches.streams[0]);
+    cuda_result error = cuda.cuEventRecord(l->end, l->stream);
 
     if (!error)
-        error = cuda.cuStreamSynchronize(l->launches.streams[0]);
+        error = cuda.cuStreamSynchronize(l->stream);
     if (!error)
         error = cuda.cuEventElapsedTime(&ms, l->start, l->end);
     if (error)
@@ -172,11 +171,11 @@ static void wait_for_all(struct loaded *l)
 static enum err run_timed(struct loaded *l, enum launch_phase phase, bool graph, int64_t *device_ns, struct why *why)
 {
     const int64_t n = graph ? GRAPH_STARTS + n_starts(l, phase) / GRAPH_NODES : n_starts(l, phase);
-    cuda_result error = phase == PHASE_RUN ? cuda_gate_close(&l->device->gate, l->launches.streams[0], n) : 0;
+    cuda_result error = phase == PHASE_RUN ? cuda_gate_close(&l->device->gate, l->stream, n) : 0;
     enum err e;
 
     if (!error)
-        error = cuda.cuEventRecord(l->start, l->launches.streams[0]);
+        error = cuda.cuEventRecord(l->start, l->stream);
     if (error)
         return cuda_blame(l->device, l, why, "cuEventRecord", error);
     e = start_all(l, phase, graph, why);

@@ -76,9 +76,6 @@ enum err cuda_compile(struct device *d, const struct program *p, const struct bl
 /* What is known to be too much before anything is built. ERR_LIMITS. */
 enum err cuda_check_limits(const struct device_desc *d, const struct program *p, struct why *why);
 
-/* load_api.make_launches: finds the functions, and writes what they say of themselves into the report. */
-enum err cuda_make_launches(struct loaded *l, struct load_report *report, struct why *why);
-
 /* Members of device_ops. */
 enum err cuda_load(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
                    struct loaded **out, struct load_report *report, struct why *why);

@@ -9,11 +9,11 @@
 
 /* Files of exec/ in the order in which they lean on each other, then those of libtune/bundle. */
 static const char *const opencl_parts[] = {
-    "plan.h",           "common.h",         "common.c",         "device.h",  "exec_cl.h",
+    "plan.h",           "device.h",         "common.h",         "common.c",  "exec_cl.h",
     "exec_cl_launch.h", "exec_cl_launch.c", "exec_cl_parts.h",  "exec_cl.c", "exec_cl_op.c",
     "exec_cl_run.c",    "exec_cl_device.h", "exec_cl_device.c", NULL};
 static const char *const cuda_parts[] = {
-    "plan.h",           "common.h",        "common.c",         "device.h",         "exec_cu.h", "exec_cu_driver.h",
+    "plan.h",           "device.h",        "common.h",         "common.c",         "exec_cu.h", "exec_cu_driver.h",
     "exec_cu_launch.h", "exec_cu_parts.h", "exec_cu_driver.c", "exec_cu_launch.c", "exec_cu.c", "exec_cu_code.c",
     "exec_cu_op.c",     "exec_cu_run.c",   "exec_cu_device.h", "exec_cu_device.c", NULL};
 

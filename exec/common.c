@@ -18,6 +18,28 @@ EXEC_API enum exec_status exec_fail(struct exec_words *words, enum exec_status s
     return s;
 }
 
+EXEC_API enum exec_status exec_same(const struct exec_device *tuned, const char *what, const char *here,
+                                    const char *there, struct exec_words *words)
+{
+    if (strcmp(here, there) == 0) {
+        return EXEC_OK;
+    }
+    return exec_fail(words, EXEC_OTHER_DEVICE,
+                     "these kernels were tuned on %s: its %s is \"%.500s\", here it is \"%.500s\"", tuned->name, what,
+                     there, here);
+}
+
+EXEC_API enum exec_status exec_known(const struct exec_device *tuned, struct exec_words *words)
+{
+    if (tuned->fingerprint[0] != '\0') {
+        return EXEC_OK;
+    }
+    return exec_fail(words, EXEC_OTHER_DEVICE,
+                     "of the device that these kernels were tuned on only the name is known, \"%.160s\": whether "
+                     "this is it cannot be told",
+                     tuned->name);
+}
+
 EXEC_API uint64_t exec_sum(const unsigned char *bytes, size_t n_bytes)
 {
     uint64_t sum = UINT64_C(14695981039346656037);
@@ -234,4 +256,14 @@ EXEC_API void exec_layout_fini(struct exec_layout *l)
 {
     free(l->spots);
     memset(l, 0, sizeof *l);
+}
+
+EXEC_API int exec_is_filled(const struct exec_plan *plan, const struct exec_layout *l, int i, enum exec_phase phase)
+{
+    const struct exec_buffer *b = &plan->buffers[i];
+    const struct exec_spot *spot = &l->spots[i];
+    if (b->fill == EXEC_FILL_NONE || (spot->place != EXEC_OF_WEIGHTS && spot->place != EXEC_OF_SESSION)) {
+        return 0;
+    }
+    return phase == EXEC_PACK ? spot->in_pack : spot->in_run && b->each_run;
 }

@@ -3,10 +3,17 @@
 #ifndef TUNE_EXEC_COMMON_H
 #define TUNE_EXEC_COMMON_H
 
+#include "exec/device.h"
 #include "exec/plan.h"
 
 /* Sets the words (may be NULL) and gives the status back. */
 EXEC_API enum exec_status exec_fail(struct exec_words *words, enum exec_status s, const char *format, ...);
+
+/* Of a device that differs from the one that kernels were tuned on; EXEC_OK where a text is the same. known: is enough
+ * known of that one to tell? */
+EXEC_API enum exec_status exec_same(const struct exec_device *tuned, const char *what, const char *here,
+                                    const char *there, struct exec_words *words);
+EXEC_API enum exec_status exec_known(const struct exec_device *tuned, struct exec_words *words);
 
 /* Which memory a buffer of a plan lives in. */
 enum exec_place {
@@ -31,6 +38,9 @@ struct exec_layout {
 /* EXEC_NO_MEMORY. `out` is freed by exec_layout_fini, which accepts a zeroed one. */
 EXEC_API enum exec_status exec_layout_init(const struct exec_plan *plan, struct exec_layout *out);
 EXEC_API void exec_layout_fini(struct exec_layout *l);
+
+/* Is the content of a buffer put anew before this phase, since others have had its memory or its runs change it? */
+EXEC_API int exec_is_filled(const struct exec_plan *plan, const struct exec_layout *l, int i, enum exec_phase phase);
 
 /* Calls `each` for every launch of one phase in order, as often as its loops repeat it; iteration: [EXEC_NEST] of the
  * loops around it, outermost first, the rest 0. Stops at the first that gives something else than 0, and gives it. */

@@ -130,26 +130,16 @@ static char *exec_cl_join(const struct exec_module *m)
 }
 
 /* From a binary made for this very device; NULL when there is none, or the driver does not take it. */
-static cl_program exec_cl_from_binary(const struct exec_cl *s, const struct exec_module *m)
+static cl_program exec_cl_made_before(const struct exec_cl *s, const struct exec_module *m)
 {
-    for (int i = 0; i < m->n_binaries; i++) {
+    cl_program program = NULL;
+    for (int i = 0; program == NULL && i < m->n_binaries; i++) {
         const struct exec_binary *b = &m->binaries[i];
-        cl_int code = CL_SUCCESS, taken = CL_SUCCESS;
-        cl_program program;
-        if (s->fingerprint[0] == '\0' || strcmp(b->target, s->fingerprint) != 0 || !exec_is_whole(b)) {
-            continue;
-        }
-        program = clCreateProgramWithBinary(s->context, 1, &s->device, &b->n_bytes, (const unsigned char **)&b->bytes,
-                                            &taken, &code);
-        if (code == CL_SUCCESS && taken == CL_SUCCESS &&
-            clBuildProgram(program, 1, &s->device, m->options, NULL, NULL) == CL_SUCCESS) {
-            return program;
-        }
-        if (code == CL_SUCCESS) {
-            clReleaseProgram(program);
+        if (s->fingerprint[0] != '\0' && strcmp(b->target, s->fingerprint) == 0 && exec_is_whole(b)) {
+            program = exec_cl_from_binary(s->context, s->device, b->bytes, b->n_bytes, m->options);
         }
     }
-    return NULL;
+    return program;
 }
 
 static enum exec_status exec_cl_build_failed(const struct exec_cl *s, cl_program program, cl_int code,
@@ -161,15 +151,14 @@ static enum exec_status exec_cl_build_failed(const struct exec_cl *s, cl_program
     return exec_fail(words, EXEC_BUILD_FAILED, "a kernel did not build (OpenCL error %d): %s", (int)code, log);
 }
 
-static enum exec_status exec_cl_from_text(const struct exec_cl *s, const char *text, const char *options,
+static enum exec_status exec_cl_make_anew(const struct exec_cl *s, const char *text, const char *options,
                                           struct exec_words *words, cl_program *out)
 {
     cl_int code = CL_SUCCESS;
-    cl_program program = clCreateProgramWithSource(s->context, 1, &text, NULL, &code);
-    if (code != CL_SUCCESS) {
+    cl_program program = exec_cl_from_text(s->context, s->device, text, strlen(text), options, &code);
+    if (program == NULL) {
         return exec_cl_failed(words, "call of", "clCreateProgramWithSource", code);
     }
-    code = clBuildProgram(program, 1, &s->device, options, NULL, NULL);
     if (code != CL_SUCCESS) {
         enum exec_status failed = exec_cl_build_failed(s, program, code, words);
         clReleaseProgram(program);
@@ -193,8 +182,8 @@ static enum exec_status exec_cl_add_module(struct exec_cl *s, const struct exec_
     if (grown == NULL || options == NULL) {
         status = exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     } else {
-        program = exec_cl_from_binary(s, m);
-        status = program != NULL ? EXEC_OK : exec_cl_from_text(s, text, options, words, &program);
+        program = exec_cl_made_before(s, m);
+        status = program != NULL ? EXEC_OK : exec_cl_make_anew(s, text, options, words, &program);
     }
     if (status != EXEC_OK) {
         free(options);

@@ -60,15 +60,6 @@ static void exec_cl_sort_words(char *text, char *out)
     }
 }
 
-static enum exec_status exec_cl_differs(struct exec_words *words, const struct exec_device *tuned, const char *what,
-                                        const char *here, const char *there)
-{
-    return exec_fail(words, EXEC_OTHER_DEVICE,
-                     "these kernels were tuned on %s: its %s is \"%.500s\", here it is "
-                     "\"%.500s\"",
-                     tuned->name, what, there, here);
-}
-
 static enum exec_status exec_cl_same_texts(cl_device_id device, const struct exec_device *tuned,
                                            struct exec_words *words)
 {
@@ -92,17 +83,14 @@ static enum exec_status exec_cl_same_texts(cl_device_id device, const struct exe
         } else {
             exec_cl_device_text(device, texts[i].info, texts[i].n_most, here);
         }
-        if (strcmp(here, texts[i].there) != 0) {
-            return exec_cl_differs(words, tuned, texts[i].what, here, texts[i].there);
+        if (exec_same(tuned, texts[i].what, here, texts[i].there, words) != EXEC_OK) {
+            return EXEC_OTHER_DEVICE;
         }
     }
     memset(here, 0, sizeof here);
     exec_cl_device_text(device, CL_DEVICE_EXTENSIONS, EXEC_TEXT_BYTES, here);
     exec_cl_sort_words(here, list);
-    if (strcmp(list, tuned->extensions) != 0) {
-        return exec_cl_differs(words, tuned, "list of extensions", list, tuned->extensions);
-    }
-    return EXEC_OK;
+    return exec_same(tuned, "list of extensions", list, tuned->extensions, words);
 }
 
 /* PoCL runs on so many threads as its variable says, else on one for each compute unit. */
@@ -152,17 +140,11 @@ static int exec_cl_lacks_vnni(void)
 EXEC_API enum exec_status exec_cl_same_device(cl_device_id device, const struct exec_device *tuned,
                                               struct exec_words *words)
 {
-    enum exec_status status;
-    if (tuned->fingerprint[0] == '\0') {
-        return exec_fail(words, EXEC_OTHER_DEVICE,
-                         "of the device that these kernels were tuned on only the name is known, \"%.160s\": whether "
-                         "this is it cannot be told",
-                         tuned->name);
-    }
-    status = exec_cl_same_texts(device, tuned, words);
+    enum exec_status status = exec_known(tuned, words);
+    status = status == EXEC_OK ? exec_cl_same_texts(device, tuned, words) : status;
     status = status == EXEC_OK ? exec_cl_same_numbers(device, tuned, words) : status;
     if (status == EXEC_OK && strcmp(tuned->dots, "tune_vnni") == 0 && exec_cl_lacks_vnni()) {
-        status = exec_cl_differs(words, tuned, "processor", "one without AVX-512 VNNI", "one with AVX-512 VNNI");
+        status = exec_same(tuned, "processor", "one without AVX-512 VNNI", "one with AVX-512 VNNI", words);
     }
     return status;
 }

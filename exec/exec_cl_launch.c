@@ -5,6 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- builds ---- */
+
+EXEC_API cl_program exec_cl_from_binary(cl_context context, cl_device_id device, const unsigned char *bytes,
+                                        size_t n_bytes, const char *options)
+{
+    cl_int code = CL_SUCCESS, taken = CL_SUCCESS;
+    cl_program program = clCreateProgramWithBinary(context, 1, &device, &n_bytes, &bytes, &taken, &code);
+    if (code != CL_SUCCESS) {
+        return NULL;
+    }
+    if (taken == CL_SUCCESS && clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS) {
+        return program;
+    }
+    clReleaseProgram(program);
+    return NULL;
+}
+
+EXEC_API cl_program exec_cl_from_text(cl_context context, cl_device_id device, const char *text, size_t n_bytes,
+                                      const char *options, cl_int *code)
+{
+    cl_program program = clCreateProgramWithSource(context, 1, &text, &n_bytes, code);
+    if (*code != CL_SUCCESS) {
+        return NULL;
+    }
+    *code = clBuildProgram(program, 1, &device, options, NULL, NULL);
+    return program;
+}
+
 /* ---- arguments ---- */
 
 static const int64_t exec_cl_first[EXEC_NEST]; /* iteration */

@@ -7,6 +7,13 @@
 #include "exec/common.h"
 #include "exec/exec_cl.h"
 
+/* A program built of a binary as its driver gave it; NULL when the driver does not take it. */
+EXEC_API cl_program exec_cl_from_binary(cl_context context, cl_device_id device, const unsigned char *bytes,
+                                        size_t n_bytes, const char *options);
+/* One built of text. On failure of the build it is given too, for the compiler's words; NULL: of its making. */
+EXEC_API cl_program exec_cl_from_text(cl_context context, cl_device_id device, const char *text, size_t n_bytes,
+                                      const char *options, cl_int *code);
+
 /* A start whose event is kept. */
 struct exec_cl_start {
     cl_event event;

@@ -37,17 +37,6 @@ static cl_mem exec_cl_mem_of(const struct exec_cl_job *j, int i)
     return NULL;
 }
 
-/* Is the buffer filled before this phase? */
-static int exec_cl_fills(const struct exec_cl_job *j, int i)
-{
-    const struct exec_buffer *b = &j->op->plan->buffers[i];
-    const struct exec_spot *spot = &j->op->layout.spots[i];
-    if (b->fill == EXEC_FILL_NONE || (spot->place != EXEC_OF_WEIGHTS && spot->place != EXEC_OF_SESSION)) {
-        return 0;
-    }
-    return j->phase == EXEC_PACK ? spot->in_pack : spot->in_run && b->each_run;
-}
-
 static enum exec_status exec_cl_fill(struct exec_cl_job *j, int i)
 {
     const struct exec_buffer *b = &j->op->plan->buffers[i];
@@ -126,7 +115,7 @@ static enum exec_status exec_cl_start_all(struct exec_cl_job *j, cl_event *last)
     }
     l->queues[0] = j->queue;
     for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++) {
-        status = exec_cl_fills(j, i) ? exec_cl_fill(j, i) : EXEC_OK;
+        status = exec_is_filled(plan, &j->op->layout, i, j->phase) ? exec_cl_fill(j, i) : EXEC_OK;
     }
     if (status != EXEC_OK) {
         return status;

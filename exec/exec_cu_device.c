@@ -6,23 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum exec_status exec_cu_compare(struct exec_words *words, const struct exec_device *tuned, const char *what,
-                                        const char *here, const char *there)
-{
-    if (strcmp(here, there) == 0) {
-        return EXEC_OK;
-    }
-    return exec_fail(words, EXEC_OTHER_DEVICE, "these kernels were tuned on %s: its %s is \"%s\", here it is \"%s\"",
-                     tuned->name, what, there, here);
-}
-
-static enum exec_status exec_cu_compare_number(struct exec_words *words, const struct exec_device *tuned,
-                                               const char *what, long long here, long long there)
+static enum exec_status exec_cu_same_number(const struct exec_device *tuned, const char *what, long long here,
+                                            long long there, struct exec_words *words)
 {
     char one[32], other[32];
     (void)snprintf(one, sizeof one, "%lld", here);
     (void)snprintf(other, sizeof other, "%lld", there);
-    return exec_cu_compare(words, tuned, what, one, other);
+    return exec_same(tuned, what, one, other, words);
 }
 
 /* The first word of the file that the driver's kernel module keeps; "" = there is none. */
@@ -44,23 +34,13 @@ EXEC_API enum exec_status exec_cu_same_device(struct exec_cu *s, const struct ex
 {
     char version[32] = "", driver[96];
     int v = 0;
-    enum exec_status status;
-    if (tuned->fingerprint[0] == '\0') {
-        return exec_fail(words, EXEC_OTHER_DEVICE,
-                         "of the device that these kernels were tuned on only the name is known, \"%.160s\": whether "
-                         "this is it cannot be told",
-                         tuned->name);
-    }
+    enum exec_status status = exec_known(tuned, words);
     (void)s->cu.cuDriverGetVersion(&v);
     (void)snprintf(version, sizeof version, "CUDA %d.%d", v / 1000, v % 1000 / 10);
     exec_cu_driver_version(driver, sizeof driver);
-    status = exec_cu_compare(words, tuned, "name", s->name, tuned->name);
-    status = status == EXEC_OK ? exec_cu_compare_number(words, tuned, "architecture", s->sm, tuned->sm) : status;
-    status =
-        status == EXEC_OK ? exec_cu_compare_number(words, tuned, "number of units", s->units, tuned->units) : status;
-    status = status == EXEC_OK ? exec_cu_compare(words, tuned, "version", version, tuned->platform_version) : status;
-    if (status == EXEC_OK && driver[0] != '\0') {
-        status = exec_cu_compare(words, tuned, "driver", driver, tuned->driver);
-    }
-    return status;
+    status = status == EXEC_OK ? exec_same(tuned, "name", s->name, tuned->name, words) : status;
+    status = status == EXEC_OK ? exec_cu_same_number(tuned, "architecture", s->sm, tuned->sm, words) : status;
+    status = status == EXEC_OK ? exec_cu_same_number(tuned, "number of units", s->units, tuned->units, words) : status;
+    status = status == EXEC_OK ? exec_same(tuned, "version", version, tuned->platform_version, words) : status;
+    return status == EXEC_OK && driver[0] != '\0' ? exec_same(tuned, "driver", driver, tuned->driver, words) : status;
 }

@@ -31,39 +31,54 @@ EXEC_API enum exec_status exec_cu_check(const struct exec_cu_calls *cu, int erro
     return exec_fail(words, EXEC_DEVICE_FAILED, "%s: %s", what, name);
 }
 
-static void *exec_cu_open_library(const char **name)
+static void *exec_cu_open_library(const char **name, struct exec_words *words)
 {
+    static const char *const names[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
     const char *named = getenv("TUNE_CUDA_LIBRARY");
-    *name = named != NULL && *named != '\0' ? named : "libcuda.so.1";
-    return dlopen(*name, RTLD_NOW | RTLD_LOCAL);
+    void *library = NULL;
+    if (named != NULL && *named != '\0') {
+        *name = named;
+        library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL) {
+            (void)exec_fail(words, EXEC_NO_DEVICE, "TUNE_CUDA_LIBRARY: %s", dlerror());
+        }
+        return library;
+    }
+    for (size_t i = 0; library == NULL && i < sizeof names / sizeof names[0]; i++) {
+        *name = names[i];
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    }
+    if (library == NULL) {
+        (void)exec_fail(words, EXEC_NO_DEVICE,
+                        "no NVIDIA driver: libcuda.so.1 is not there (install the driver; in a container start it with "
+                        "access to the GPU)");
+    }
+    return library;
 }
 
-static enum exec_status exec_cu_find(void *library, const char *name, struct exec_cu_calls *out,
-                                     struct exec_words *words)
+EXEC_API void *exec_cu_find_driver(struct exec_cu_calls *out, struct exec_words *words)
 {
-    void *found[EXEC_CU_N_CALLS];
-    for (size_t i = 0; i < EXEC_CU_N_CALLS; i++) {
+    const char *name = NULL;
+    void *library = exec_cu_open_library(&name, words), *found[EXEC_CU_N_CALLS];
+    for (size_t i = 0; library != NULL && i < EXEC_CU_N_CALLS; i++) {
         found[i] = dlsym(library, exec_cu_names[i]);
-        if (i < EXEC_CU_N_NEEDED && found[i] == NULL) {
-            return exec_fail(words, EXEC_NO_DEVICE, "%s has no %s: a driver of CUDA 10 or newer is needed", name,
-                             exec_cu_names[i]);
+        if (found[i] == NULL && i < EXEC_CU_N_NEEDED) {
+            (void)exec_fail(words, EXEC_NO_DEVICE,
+                            "%s has no %s: the driver is too old, one of CUDA 10 or newer is needed", name,
+                            exec_cu_names[i]);
+            return NULL;
         }
     }
-    memcpy(out, found, sizeof *out);
-    return EXEC_OK;
+    if (library != NULL) {
+        memcpy(out, found, sizeof *out);
+    }
+    return library;
 }
 
 EXEC_API enum exec_status exec_cu_load(struct exec_cu_calls *out, struct exec_words *words)
 {
-    const char *name = NULL;
-    void *library = exec_cu_open_library(&name);
-    if (library == NULL) {
-        const char *reason = dlerror();
-        return exec_fail(words, EXEC_NO_DEVICE, "no CUDA driver: %s", reason != NULL ? reason : name);
+    if (exec_cu_find_driver(out, words) == NULL) {
+        return EXEC_NO_DEVICE;
     }
-    enum exec_status s = exec_cu_find(library, name, out, words);
-    if (s == EXEC_OK && exec_cu_check(out, out->cuInit(0), "cuInit", words) != EXEC_OK) {
-        s = EXEC_NO_DEVICE;
-    }
-    return s;
+    return exec_cu_check(out, out->cuInit(0), "cuInit", words) == EXEC_OK ? EXEC_OK : EXEC_NO_DEVICE;
 }

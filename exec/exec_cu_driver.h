@@ -78,8 +78,11 @@ enum exec_cu_number {
     EXEC_CU_NOT_FOUND = 500   /* an error */
 };
 
-/* Loads the driver from the environment's TUNE_CUDA_LIBRARY or libcuda.so.1 and initialises it; it stays loaded.
- * EXEC_NO_DEVICE. */
+/* Loads the driver from the environment's TUNE_CUDA_LIBRARY or libcuda.so.1, also where WSL has it, and finds its
+ * calls; it stays loaded. Gives the library, NULL with words for none. */
+EXEC_API void *exec_cu_find_driver(struct exec_cu_calls *out, struct exec_words *words);
+
+/* The same, and initialises it. EXEC_NO_DEVICE. */
 EXEC_API enum exec_status exec_cu_load(struct exec_cu_calls *out, struct exec_words *words);
 
 /* Words of a failed call: "WHAT: CUDA_ERROR_OUT_OF_MEMORY". Gives EXEC_DEVICE_FAILED, EXEC_OK for error 0. */

@@ -2,6 +2,7 @@
 /* exec_cu_launch.c - functions of a plan, their starts on one stream or several. */
 #include "exec/exec_cu_launch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static enum exec_status exec_cu_opt_in(struct exec_cu_launches *l, const struct 
 {
     const int64_t fixed = exec_cu_attribute(l, f, EXEC_CU_FUNC_SHARED_BYTES), most = limits->optin_bytes - fixed;
     int64_t now = exec_cu_attribute(l, f, EXEC_CU_FUNC_MAX_DYNAMIC);
+    char what[160];
     if (x->dyn_local > most) {
         return exec_fail(words, EXEC_NO_DEVICE, "kernel %.64s uses %lld bytes of shared memory, the device has %d",
                          x->kernel, (long long)(fixed + x->dyn_local), limits->optin_bytes);
@@ -59,7 +61,9 @@ static enum exec_status exec_cu_opt_in(struct exec_cu_launches *l, const struct 
         return EXEC_OK;
     }
     l->error = l->cu->cuFuncSetAttribute(f, EXEC_CU_FUNC_MAX_DYNAMIC, (int)x->dyn_local);
-    return exec_cu_check(l->cu, l->error, "asking for dynamic shared memory", words);
+    (void)snprintf(what, sizeof what, "kernel %.64s cannot have %lld bytes of dynamic shared memory", x->kernel,
+                   (long long)x->dyn_local);
+    return exec_cu_check(l->cu, l->error, what, words) == EXEC_OK ? EXEC_OK : EXEC_NO_DEVICE;
 }
 
 /* All blocks of a cooperative launch wait for one another: they have to be resident together. */
@@ -80,9 +84,8 @@ static enum exec_status exec_cu_check_cooperative(struct exec_cu_launches *l, co
         return exec_cu_check(l->cu, l->error, x->kernel, words);
     }
     if (blocks > (size_t)resident * (size_t)limits->units) {
-        return exec_fail(words, EXEC_NO_DEVICE,
-                         "kernel %.64s: %zu blocks at the same time, %zu fit (%d on each of %d units)", x->kernel,
-                         blocks, (size_t)resident * (size_t)limits->units, resident, limits->units);
+        return exec_fail(words, EXEC_NO_DEVICE, "kernel %.64s: %zu blocks at the same time, %zu fit (%d on each of %d)",
+                         x->kernel, blocks, (size_t)resident * (size_t)limits->units, resident, limits->units);
     }
     return EXEC_OK;
 }
@@ -165,7 +168,8 @@ static int exec_cu_launches_room(struct exec_cu_launches *l)
 
 EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, const struct exec_plan *plan,
                                                 const struct exec_cu_limits *limits, struct CUmod_st *const *modules,
-                                                struct exec_words *words, struct exec_cu_launches *out)
+                                                const exec_cu_mem *mems, struct exec_words *words,
+                                                struct exec_cu_launches *out)
 {
     enum exec_status status = EXEC_OK;
     memset(out, 0, sizeof *out);
@@ -173,6 +177,9 @@ EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, 
     out->plan = plan;
     if (!exec_cu_launches_room(out)) {
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    }
+    if (mems != NULL) {
+        memcpy(out->mems, mems, (size_t)plan->n_buffers * sizeof *mems);
     }
     for (int phase = 0; phase < EXEC_N_PHASES; phase++) {
         out->n_starts[phase] = exec_count(plan, (enum exec_phase)phase);

@@ -32,12 +32,13 @@ struct exec_cu_launches {
 };
 
 /* Finds the functions in `modules` (one a module of the plan) and asks them for their own limits; makes streams and
- * events. Keeps `cu` and `plan`. `out` is freed by exec_cu_launches_fini, after failure too.
- * EXEC_BUILD_FAILED: no such kernel, or other arguments than the plan has; EXEC_NO_DEVICE: a block, shared memory or a
- * cooperative launch that the function or the device cannot have; EXEC_NO_MEMORY, EXEC_DEVICE_FAILED. */
+ * events. `mems`: NULL, or one a buffer, copied. Keeps `cu` and `plan`. `out` is freed by exec_cu_launches_fini, after
+ * failure too. EXEC_BUILD_FAILED: no such kernel, or other arguments than the plan has; EXEC_NO_DEVICE: a block, shared
+ * memory or a cooperative launch that the function or the device cannot have; EXEC_NO_MEMORY, EXEC_DEVICE_FAILED. */
 EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, const struct exec_plan *plan,
                                                 const struct exec_cu_limits *limits, struct CUmod_st *const *modules,
-                                                struct exec_words *words, struct exec_cu_launches *out);
+                                                const exec_cu_mem *mems, struct exec_words *words,
+                                                struct exec_cu_launches *out);
 EXEC_API void exec_cu_launches_fini(struct exec_cu_launches *l); /* accepts a zeroed one */
 
 /* Starts the launches of a phase: other streams begin behind stream 0 as it is, and what comes next on stream 0 waits

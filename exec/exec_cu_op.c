@@ -99,7 +99,7 @@ static enum exec_status exec_cu_op_launches(struct exec_cu_op *op, struct exec_w
         modules[i] = status == EXEC_OK ? op->s->modules[op->modules[i]].loaded : NULL;
     }
     if (status == EXEC_OK) {
-        status = exec_cu_launches_init(&op->s->cu, op->plan, &limits, modules, words, &op->launches);
+        status = exec_cu_launches_init(&op->s->cu, op->plan, &limits, modules, NULL, words, &op->launches);
     }
     free(modules);
     return status;

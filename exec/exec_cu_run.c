@@ -39,16 +39,6 @@ static int exec_cu_is_captured(const struct exec_cu *s, struct CUstream_st *stre
     return s->cu.cuStreamIsCapturing != NULL && s->cu.cuStreamIsCapturing(stream, &status) == 0 && status != 0;
 }
 
-/* Is a buffer's content put anew before this pack or run? Memory of the session has been everybody's. */
-static int exec_cu_is_filled(const struct exec_cu_op *op, int i, int pack)
-{
-    const struct exec_spot *spot = &op->layout.spots[i];
-    if (spot->place == EXEC_OF_SESSION) {
-        return pack ? spot->in_pack : spot->in_run;
-    }
-    return !pack && op->plan->buffers[i].each_run && (spot->place == EXEC_OF_OP || spot->place == EXEC_OF_WEIGHTS);
-}
-
 static enum exec_status exec_cu_start_all(struct exec_cu_going *g, enum exec_phase phase)
 {
     struct exec_cu_launches *l = &g->op->launches;
@@ -56,7 +46,7 @@ static enum exec_status exec_cu_start_all(struct exec_cu_going *g, enum exec_pha
     enum exec_status status = EXEC_OK;
     for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++) {
         l->mems[i] = exec_cu_mem_of(g, i);
-        if (exec_cu_is_filled(g->op, i, phase == EXEC_PACK)) {
+        if (exec_is_filled(plan, &g->op->layout, i, phase)) {
             status = exec_cu_fill(g->op->s, &plan->buffers[i], l->mems[i], g->stream, g->words);
         }
     }

@@ -3,14 +3,14 @@
 #ifndef TUNE_RUNTIME_CUDA_H
 #define TUNE_RUNTIME_CUDA_H
 
+#include "exec/exec_cu_launch.h"
 #include "runtime/cuda_arch.h"
 #include "runtime/cuda_driver.h"
 #include "runtime/cuda_gate.h"
-#include "runtime/device_checks.h"
+#include "runtime/load.h"
 #include "runtime/nvml.h"
 #include "runtime/nvrtc.h"
 
-#define CUDA_QUEUES 8
 #define CUDA_UUID_BYTES 48
 
 /* How launch lists are replayed: one launch after the other, as one graph, or as what of both was faster. */
@@ -31,19 +31,21 @@ struct device {
     const struct loaded *lost_by; /* whose kernel broke the context; NULL = it is sound */
 };
 
+/* What compilers told of kernels. */
+struct cuda_figures {
+    struct kernel_resources *list;
+    size_t n;
+};
+
 struct loaded {
+    struct load head;
     struct device *device;            /* borrowed */
-    struct program program;           /* own copy */
     cuda_module *modules;             /* one a module */
-    cuda_function *functions;         /* one a launch; NULL for fill and copy */
-    cuda_ptr *mems, *pristine;        /* one a buffer; pristine: what a buffer with reset_each_run starts with */
-    cuda_stream streams[CUDA_QUEUES]; /* NULL = not used; 0 is always there */
-    cuda_event joins[CUDA_QUEUES];    /* the end of a stream's work; of used ones but the first */
-    cuda_event begin, start, end;     /* begin: the others' signal to go; start, end: with time */
-    cuda_event *after;                /* one a launch that another queue waits for; NULL */
-    bool *ran;                        /* one a launch: `after` was recorded in this run */
-    int guards;                       /* enum poison: in the bands */
-    int64_t n_runs[N_PHASES];         /* launches of a phase, each as often as its loops repeat it */
+    struct cuda_figures figures;      /* of them */
+    cuda_ptr *mems, *pristine;        /* one a buffer, behind a band; what one with reset_each_run starts with */
+    struct exec_cu_launches launches; /* stream 0, our own, is always there */
+    cuda_stream stream;               /* that one */
+    cuda_event start, end;            /* with time */
     struct replay {                   /* of the run phase */
         cuda_graph_exec graph;        /* NULL = not made */
         bool refused;                 /* could not be made */
@@ -63,10 +65,6 @@ enum err cuda_blame(struct device *d, const struct loaded *l, struct why *why, c
 
 /* Gives a loaded module; report->log and build_cached are updated, `figures` gets what the compiler told of kernels
  * (free() it). ERR_COMPILE, ERR_UNSUPPORTED, ERR_NOT_FOUND (no NVRTC, no source), ERR_DEVICE. */
-struct cuda_figures {
-    struct kernel_resources *list;
-    size_t n;
-};
 enum err cuda_module_load(struct device *d, const struct program_module *m, const struct blobs *blobs,
                           const char *cache_dir, cuda_module *out, struct load_report *report,
                           struct cuda_figures *figures, struct why *why);
@@ -78,22 +76,9 @@ enum err cuda_compile(struct device *d, const struct program *p, const struct bl
 /* What is known to be too much before anything is built. ERR_LIMITS. */
 enum err cuda_check_limits(const struct device_desc *d, const struct program *p, struct why *why);
 
-/* Finds the functions of all launches, asks them for their own limits and writes them into the report. */
-enum err cuda_find_functions(struct loaded *l, const struct cuda_figures *figures, struct load_report *report,
-                             struct why *why);
-
-/* Streams and events, after the functions are known. */
-enum err cuda_make_queues(struct loaded *l, struct why *why);
-void cuda_drop_queues(struct loaded *l);
-
 /* Members of device_ops. */
 enum err cuda_load(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
                    struct loaded **out, struct load_report *report, struct why *why);
-void cuda_unload(struct loaded *l);
-enum err cuda_write(struct loaded *l, int i_buffer, const void *data, struct why *why);
-enum err cuda_read(struct loaded *l, int i_buffer, void *data, struct why *why);
-enum err cuda_poison(struct loaded *l, int byte, struct why *why);
-enum err cuda_check_guards(struct loaded *l, struct why *why);
 enum err cuda_run(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns, struct why *why);
 
 #endif

@@ -19,7 +19,8 @@ static const char *const call_names[] = {
 #define COUNT(name, arguments) +1
 #define N_NEEDED ((size_t)(0 CUDA_CALLS(COUNT)))
 #define N_CALLS (sizeof call_names / sizeof call_names[0])
-static_assert(sizeof(struct cuda_calls) == N_CALLS * sizeof(void *), "one pointer a call and nothing else");
+static_assert(sizeof(struct cuda_calls) == sizeof(struct exec_cu_calls) + N_CALLS * sizeof(void *),
+              "one pointer a call and nothing else");
 
 static int version;
 
@@ -87,34 +88,18 @@ enum err cuda_failed(struct why *why, const char *what, cuda_result error)
 
 /* Loading. */
 
-static void *open_library(const char **path)
-{
-    const char *named = getenv("TUNE_CUDA_LIBRARY");
-    const char *const names[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", NULL};
-    void *library = NULL;
-
-    if (named && *named) {
-        *path = named;
-        return dlopen(named, RTLD_NOW | RTLD_LOCAL);
-    }
-    for (size_t i = 0; !library && names[i]; i++) {
-        *path = names[i];
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    }
-    return library;
-}
-
-static enum err find_calls(void *library, const char *path, struct why *why)
+static enum err find_calls(void *library, struct why *why)
 {
     void *found[N_CALLS];
 
     for (size_t i = 0; i < N_CALLS; i++) {
         found[i] = dlsym(library, call_names[i]);
         if (!found[i] && i < N_NEEDED)
-            return why_set(why, ERR_NOT_FOUND, "%s has no %s: the driver is too old, one of CUDA 10 or newer is needed",
-                           path, call_names[i]);
+            return why_set(why, ERR_NOT_FOUND,
+                           "libcuda has no %s: the driver is too old, one of CUDA 10 or newer is needed",
+                           call_names[i]);
     }
-    memcpy(&cuda, found, sizeof found);
+    memcpy((char *)&cuda + sizeof cuda.exec, found, sizeof found);
     return ERR_OK;
 }
 
@@ -127,18 +112,11 @@ static void set_defaults(void)
 
 static enum err load(struct why *why)
 {
-    const char *path = NULL;
-    void *library = open_library(&path);
+    struct exec_words words = {""};
+    void *library = exec_cu_find_driver(&cuda.exec, &words);
     cuda_result error;
-    enum err e;
+    enum err e = library ? find_calls(library, why) : why_set(why, ERR_NOT_FOUND, "%s", words.text);
 
-    if (!library && getenv("TUNE_CUDA_LIBRARY") && *getenv("TUNE_CUDA_LIBRARY"))
-        return why_set(why, ERR_NOT_FOUND, "TUNE_CUDA_LIBRARY: %s", dlerror());
-    if (!library)
-        return why_set(why, ERR_NOT_FOUND,
-                       "no NVIDIA driver: libcuda.so.1 is not there (install the driver; in a container start it with "
-                       "access to the GPU)");
-    e = find_calls(library, path, why);
     if (e)
         return e;
     set_defaults();

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda_driver.h - NVIDIA's driver API in libcuda.so.1, loaded at run time and declared by ourselves: no toolkit is
- * needed to build. Names, arguments and numbers are those of the public CUDA driver API reference; the versioned
- * symbols are spelt out, since they and not the plain ones have today's arguments. Included by cuda*.c only. */
+/* cuda_driver.h - what the agent needs of NVIDIA's driver API beside the executor's calls (exec_cu_driver.h), declared
+ * likewise: names, arguments and numbers are those of the public CUDA driver API reference; the versioned symbols are
+ * spelt out, since they and not the plain ones have today's arguments. Included by cuda*.c only. */
 #ifndef TUNE_RUNTIME_CUDA_DRIVER_H
 #define TUNE_RUNTIME_CUDA_DRIVER_H
 
 #include "core/err.h"
+#include "exec/exec_cu_driver.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 
 typedef int cuda_result; /* 0 = success */
 typedef int cuda_device; /* an ordinal */
-typedef uint64_t cuda_ptr;
+typedef exec_cu_mem cuda_ptr;
 typedef struct CUctx_st *cuda_context;
 typedef struct CUmod_st *cuda_module;
 typedef struct CUfunc_st *cuda_function;
@@ -86,55 +87,23 @@ enum cuda_jit_option { CUDA_JIT_INFO = 3, CUDA_JIT_INFO_BYTES = 4, CUDA_JIT_ERRO
 #define CUDA_EVENT_PLAIN 2u /* no time is taken */
 #define CUDA_CAPTURE_THREAD 1
 
-/* X(result type is cuda_result, symbol, arguments) */
+/* X(symbol, arguments) */
 #define CUDA_CALLS(X)                                                                                                  \
-    X(cuInit, (unsigned flags))                                                                                        \
-    X(cuDriverGetVersion, (int *version))                                                                              \
-    X(cuGetErrorName, (cuda_result error, const char **name))                                                          \
     X(cuGetErrorString, (cuda_result error, const char **text))                                                        \
     X(cuDeviceGetCount, (int *n))                                                                                      \
     X(cuDeviceGet, (cuda_device * out, int ordinal))                                                                   \
-    X(cuDeviceGetName, (char *name, int n_bytes, cuda_device d))                                                       \
     X(cuDeviceTotalMem_v2, (size_t * n_bytes, cuda_device d))                                                          \
-    X(cuDeviceGetAttribute, (int *value, int attribute, cuda_device d))                                                \
     X(cuDevicePrimaryCtxRetain, (cuda_context * out, cuda_device d))                                                   \
     X(cuCtxSetCurrent, (cuda_context c))                                                                               \
-    X(cuModuleLoadDataEx, (cuda_module * out, const void *image, unsigned n_options, int *options, void **values))     \
-    X(cuModuleUnload, (cuda_module m))                                                                                 \
-    X(cuModuleGetFunction, (cuda_function * out, cuda_module m, const char *name))                                     \
-    X(cuFuncGetAttribute, (int *value, int attribute, cuda_function f))                                                \
-    X(cuFuncSetAttribute, (cuda_function f, int attribute, int value))                                                 \
-    X(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, cuda_function f, int n_threads, size_t dynamic_bytes))     \
-    X(cuMemAlloc_v2, (cuda_ptr * out, size_t n_bytes))                                                                 \
-    X(cuMemFree_v2, (cuda_ptr at))                                                                                     \
-    X(cuMemcpyHtoDAsync_v2, (cuda_ptr to, const void *from, size_t n_bytes, cuda_stream s))                            \
     X(cuMemcpyDtoHAsync_v2, (void *to, cuda_ptr from, size_t n_bytes, cuda_stream s))                                  \
-    X(cuMemcpyDtoDAsync_v2, (cuda_ptr to, cuda_ptr from, size_t n_bytes, cuda_stream s))                               \
-    X(cuMemsetD8Async, (cuda_ptr to, unsigned char value, size_t n, cuda_stream s))                                    \
-    X(cuMemsetD16Async, (cuda_ptr to, unsigned short value, size_t n, cuda_stream s))                                  \
-    X(cuMemsetD32Async, (cuda_ptr to, unsigned value, size_t n, cuda_stream s))                                        \
-    X(cuStreamCreate, (cuda_stream * out, unsigned flags))                                                             \
-    X(cuStreamDestroy_v2, (cuda_stream s))                                                                             \
-    X(cuStreamSynchronize, (cuda_stream s))                                                                            \
-    X(cuStreamWaitEvent, (cuda_stream s, cuda_event e, unsigned flags))                                                \
-    X(cuEventCreate, (cuda_event * out, unsigned flags))                                                               \
-    X(cuEventDestroy_v2, (cuda_event e))                                                                               \
-    X(cuEventRecord, (cuda_event e, cuda_stream s))                                                                    \
-    X(cuEventElapsedTime, (float *ms, cuda_event from, cuda_event to))                                                 \
-    X(cuLaunchKernel,                                                                                                  \
-      (cuda_function f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,         \
-       unsigned block_z, unsigned dynamic_bytes, cuda_stream s, void **params, void **extra))
+    X(cuEventElapsedTime, (float *ms, cuda_event from, cuda_event to))
 
 /* Newer ones: NULL where the driver is older than they are. */
 #define CUDA_NEWER_CALLS(X)                                                                                            \
-    X(cuLaunchCooperativeKernel,                                                                                       \
-      (cuda_function f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,         \
-       unsigned block_z, unsigned dynamic_bytes, cuda_stream s, void **params))                                        \
     X(cuDevicePrimaryCtxRelease_v2, (cuda_device d))                                                                   \
     X(cuDevicePrimaryCtxRelease, (cuda_device d)) /* of drivers before CUDA 11 */                                      \
     X(cuDeviceGetUuid, (struct cuda_uuid * out, cuda_device d))                                                        \
     X(cuDeviceGetUuid_v2, (struct cuda_uuid * out, cuda_device d))                                                     \
-    X(cuFuncGetParamInfo, (cuda_function f, size_t i, size_t * offset, size_t * n_bytes))                              \
     X(cuStreamBeginCapture_v2, (cuda_stream s, int mode))                                                              \
     X(cuStreamEndCapture, (cuda_stream s, cuda_graph * out))                                                           \
     X(cuGraphInstantiateWithFlags, (cuda_graph_exec * out, cuda_graph g, unsigned long long flags))                    \
@@ -145,6 +114,13 @@ enum cuda_jit_option { CUDA_JIT_INFO = 3, CUDA_JIT_INFO_BYTES = 4, CUDA_JIT_ERRO
 
 struct cuda_calls {
 #define X(name, arguments) cuda_result(*name) arguments;
+    union {
+        struct exec_cu_calls exec;
+        struct {
+            EXEC_CU_CALLS(X)
+            EXEC_CU_NEWER_CALLS(X)
+        };
+    };
     CUDA_CALLS(X)
     CUDA_NEWER_CALLS(X)
 #undef X

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda_load.c - a program onto the device: limits, modules, buffers with their bands, functions. */
-#include "core/clock.h"
 #include "runtime/cuda.h"
-#include "runtime/fill_cache.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -60,19 +58,9 @@ enum err cuda_check_limits(const struct device_desc *d, const struct program *p,
 
 /* Buffers. */
 
-/* Copies go through stream 0, never the default stream, and are waited for: memory of the host that is not pinned may
- * otherwise arrive after the call's return. */
-static enum err copied(struct loaded *l, cuda_result error, struct why *why, const char *what)
-{
-    if (!error)
-        error = cuda.cuStreamSynchronize(l->streams[0]);
-    return error ? cuda_blame(l->device, l, why, what, error) : ERR_OK;
-}
-
 static enum err make_mem(struct loaded *l, size_t i, cuda_ptr *out, struct why *why)
 {
-    const struct program_buffer *b = &l->program.buffers[i];
-    const size_t n = buffer_bytes(b) + 2 * GUARD_BYTES;
+    const size_t n = load_part_bytes(&l->head, i, PART_BUFFER) + 2 * GUARD_BYTES;
     char what[PROGRAM_ID_BYTES + 64];
     const cuda_result error = cuda.cuMemAlloc_v2(out, n);
 
@@ -81,199 +69,189 @@ static enum err make_mem(struct loaded *l, size_t i, cuda_ptr *out, struct why *
         return ERR_OK;
     }
     *out = 0;
-    snprintf(what, sizeof what, "buffer '%s' of %zu bytes", b->id, n);
+    snprintf(what, sizeof what, "buffer '%s' of %zu bytes", l->head.program.buffers[i].id, n);
     return cuda_blame(l->device, NULL, why, what, error);
 }
 
-enum err cuda_write(struct loaded *l, int i_buffer, const void *data, struct why *why)
+static enum err make(struct loaded *l, size_t i, struct why *why)
 {
-    const size_t n = buffer_bytes(&l->program.buffers[i_buffer]);
-    enum err e = cuda_enter(l->device, why);
-    cuda_result error;
+    const enum err e = make_mem(l, i, &l->mems[i], why);
 
-    assert((size_t)i_buffer < l->program.n_buffers && l->mems[i_buffer]);
-    if (e)
-        return e;
-    error = cuda.cuMemcpyHtoDAsync_v2(l->mems[i_buffer], data, n, l->streams[0]);
-    if (!error && l->pristine[i_buffer])
-        error = cuda.cuMemcpyDtoDAsync_v2(l->pristine[i_buffer], l->mems[i_buffer], n, l->streams[0]);
-    return copied(l, error, why, "writing a buffer");
+    return e || !l->head.program.buffers[i].reset_each_run ? e : make_mem(l, i, &l->pristine[i], why);
 }
 
-enum err cuda_read(struct loaded *l, int i_buffer, void *data, struct why *why)
+static cuda_ptr place_of(const struct loaded *l, size_t i, enum load_part part)
 {
-    const size_t n = buffer_bytes(&l->program.buffers[i_buffer]);
+    assert(l->mems[i]);
+    return part == PART_PRISTINE ? l->pristine[i]
+           : part == PART_BEFORE ? l->mems[i] - GUARD_BYTES
+           : part == PART_BEHIND ? l->mems[i] + load_part_bytes(&l->head, i, PART_BUFFER)
+                                 : l->mems[i];
+}
+
+/* Copies go through stream 0, never the default stream, and are waited for: memory of the host that is not pinned may
+ * otherwise arrive after the call's return. */
+static enum err copied(struct loaded *l, cuda_result error, struct why *why, const char *what)
+{
+    if (!error)
+        error = cuda.cuStreamSynchronize(l->stream);
+    return error ? cuda_blame(l->device, l, why, what, error) : ERR_OK;
+}
+
+static enum err put(struct loaded *l, size_t i, enum load_part part, const void *data, struct why *why)
+{
     const enum err e = cuda_enter(l->device, why);
+    const size_t n = load_part_bytes(&l->head, i, part);
 
-    assert((size_t)i_buffer < l->program.n_buffers && l->mems[i_buffer]);
-    if (e)
-        return e;
-    return copied(l, cuda.cuMemcpyDtoHAsync_v2(data, l->mems[i_buffer], n, l->streams[0]), why, "reading a buffer");
+    return e ? e
+             : copied(l, cuda.cuMemcpyHtoDAsync_v2(place_of(l, i, part), data, n, l->stream), why, "writing a buffer");
 }
 
-/* The band before a buffer, or the one behind it. */
-static cuda_ptr band_at(const struct loaded *l, size_t i, bool is_behind)
+static enum err get(struct loaded *l, size_t i, enum load_part part, void *data, struct why *why)
 {
-    return is_behind ? l->mems[i] + buffer_bytes(&l->program.buffers[i]) : l->mems[i] - GUARD_BYTES;
-}
+    const enum err e = cuda_enter(l->device, why);
+    const size_t n = load_part_bytes(&l->head, i, part);
 
-enum err cuda_poison(struct loaded *l, int byte, struct why *why)
-{
-    enum err e;
-
-    if (byte == POISON_OFF || byte == l->guards)
-        return ERR_OK;
-    e = cuda_enter(l->device, why);
-    l->guards = byte;
-    for (size_t i = 0; !e && i < 2 * l->program.n_buffers; i++)
-        e = copied(l,
-                   cuda.cuMemsetD8Async(band_at(l, i / 2, i % 2), guard_byte(&l->program.buffers[i / 2], byte),
-                                        GUARD_BYTES, l->streams[0]),
-                   why, "writing a buffer's band");
-    return e;
-}
-
-enum err cuda_check_guards(struct loaded *l, struct why *why)
-{
-    unsigned char *band = malloc(GUARD_BYTES);
-    enum err e = band ? cuda_enter(l->device, why) : ERR_NOMEM;
-
-    for (size_t i = 0; l->guards != POISON_OFF && !e && i < 2 * l->program.n_buffers; i++) {
-        e = copied(l, cuda.cuMemcpyDtoHAsync_v2(band, band_at(l, i / 2, i % 2), GUARD_BYTES, l->streams[0]), why,
-                   "reading a buffer's band");
-        if (!e)
-            e = guard_check(&l->program.buffers[i / 2], l->guards, i % 2, band, GUARD_BYTES, why);
-    }
-    free(band);
-    return e;
-}
-
-static enum err make_buffer(struct loaded *l, size_t i, const struct blobs *blobs, struct why *why)
-{
-    const struct program_buffer *b = &l->program.buffers[i];
-    struct fill_use use = {.data = NULL};
-    enum err e = fill_lend(&b->fill, b->dtype, b->n_elems, blobs, &use);
-
-    if (e)
-        why_set(why, e, "fill of buffer '%s': %s", b->id, err_words(e));
-    if (!e)
-        e = make_mem(l, i, &l->mems[i], why);
-    if (!e && b->reset_each_run)
-        e = make_mem(l, i, &l->pristine[i], why);
-    if (!e)
-        e = cuda_write(l, (int)i, use.data, why);
-    fill_done(&use);
-    return e;
+    return e ? e
+             : copied(l, cuda.cuMemcpyDtoHAsync_v2(data, place_of(l, i, part), n, l->stream), why, "reading a buffer");
 }
 
 /* Loading. */
 
-static enum err make_modules(struct loaded *l, const struct blobs *blobs, const char *cache_dir,
-                             struct load_report *report, struct cuda_figures *figures, struct why *why)
+static enum err begin(struct loaded *l, struct device *d, struct why *why)
 {
-    const int64_t start_ns = clock_now_ns();
-    enum err e = ERR_OK;
+    const struct program *p = &l->head.program;
+    const enum err e = cuda_enter(d, why);
+    cuda_result error;
 
-    report->build_cached = l->program.n_modules > 0;
-    for (size_t i = 0; !e && i < l->program.n_modules; i++)
-        e = cuda_module_load(l->device, &l->program.modules[i], blobs, cache_dir, &l->modules[i], report, figures, why);
-    report->build_ns = clock_now_ns() - start_ns;
-    return e;
-}
-
-static enum err count_one(size_t i_launch, const int64_t *iteration, void *arg)
-{
-    (void)i_launch;
-    (void)iteration;
-    ++*(int64_t *)arg;
-    return ERR_OK;
-}
-
-static enum err new_loaded(struct device *d, const struct program *p, struct loaded **out, struct why *why)
-{
-    struct loaded *l = calloc(1, sizeof *l);
-    enum err e = l ? program_copy(p, &l->program, why) : ERR_NOMEM;
-
-    if (e) {
-        free(l);
-        return e;
-    }
     l->device = d;
-    l->guards = POISON_OFF;
     l->modules = calloc(p->n_modules + 1, sizeof *l->modules);
-    l->functions = calloc(p->n_launches + 1, sizeof *l->functions);
-    l->after = calloc(p->n_launches + 1, sizeof *l->after);
-    l->ran = calloc(p->n_launches + 1, sizeof *l->ran);
     l->mems = calloc(p->n_buffers + 1, sizeof *l->mems);
     l->pristine = calloc(p->n_buffers + 1, sizeof *l->pristine);
-    for (int phase = 0; phase < N_PHASES; phase++)
-        program_each_run(p, (enum launch_phase)phase, count_one, &l->n_runs[phase]);
-    *out = l;
-    return l->modules && l->functions && l->after && l->ran && l->mems && l->pristine ? ERR_OK : ERR_NOMEM;
+    if (e || !l->modules || !l->mems || !l->pristine)
+        return e ? e : ERR_NOMEM;
+    error = cuda.cuStreamCreate(&l->stream, CUDA_STREAM_NON_BLOCKING);
+    if (!error)
+        error = cuda.cuEventCreate(&l->start, CUDA_EVENT_TIMED);
+    if (!error)
+        error = cuda.cuEventCreate(&l->end, CUDA_EVENT_TIMED);
+    return error ? cuda_blame(d, NULL, why, "making streams and events", error) : ERR_OK;
+}
+
+static enum err build(struct loaded *l, size_t i, const struct blobs *blobs, const char *cache_dir,
+                      struct load_report *report, struct why *why)
+{
+    return cuda_module_load(l->device, &l->head.program.modules[i], blobs, cache_dir, &l->modules[i], report,
+                            &l->figures, why);
+}
+
+/* What the built code says of itself. */
+
+static int attribute(cuda_function f, enum cuda_function_attribute a)
+{
+    int v = 0;
+
+    return cuda.cuFuncGetAttribute(&v, a, f) == 0 ? v : -1;
+}
+
+/* What the compiler told of a kernel of this name. */
+static const struct kernel_resources *told(const struct cuda_figures *f, const char *kernel)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (strcmp(f->list[i].kernel, kernel) == 0)
+            return &f->list[i];
+    return NULL;
+}
+
+static void add_resources(const struct program_launch *launch, cuda_function f, const struct cuda_figures *figures,
+                          struct load_report *report)
+{
+    const struct kernel_resources *k = told(figures, launch->kernel);
+    struct kernel_resources *r;
+
+    for (int i = 0; i < report->n_resources; i++)
+        if (strcmp(report->resources[i].kernel, launch->kernel) == 0)
+            return;
+    if (report->n_resources == LOAD_MAX_RESOURCES)
+        return;
+    assert(report->n_resources < LOAD_MAX_RESOURCES);
+    r = &report->resources[report->n_resources++];
+    *r = (struct kernel_resources){.registers = attribute(f, CUDA_FUNC_REGISTERS),
+                                   .local_bytes = attribute(f, CUDA_FUNC_SHARED_BYTES),
+                                   .spill_bytes = k ? k->spill_bytes : -1,
+                                   .stack_bytes = attribute(f, CUDA_FUNC_LOCAL_BYTES),
+                                   .constant_bytes = attribute(f, CUDA_FUNC_CONST_BYTES),
+                                   .max_group = attribute(f, CUDA_FUNC_MAX_THREADS)};
+    snprintf(r->kernel, sizeof r->kernel, "%s", launch->kernel);
+}
+
+static enum err make_launches(struct loaded *l, struct load_report *report, struct why *why)
+{
+    const struct exec_cu_limits limits = {(int)l->device->desc.units, (int)l->device->desc.local_max_bytes};
+    struct exec_cu_launches *x = &l->launches;
+    struct exec_words words = {""};
+    const enum exec_status s = exec_cu_launches_init(&cuda.exec, l->head.plan, &limits, l->modules, l->mems, &words, x);
+    char what[PROGRAM_ID_BYTES + 64] = "making streams and events";
+
+    for (size_t i = 0; x->functions && i < l->head.program.n_launches; i++)
+        if (x->functions[i])
+            add_resources(&l->head.program.launches[i], x->functions[i], &l->figures, report);
+    x->streams[0] = l->stream;
+    if (s == EXEC_OK)
+        return ERR_OK;
+    if (s != EXEC_DEVICE_FAILED && !cuda_is_sticky(x->error))
+        return load_failed(&l->head, x->i_launch, s, &words, why);
+    if (x->i_launch >= 0)
+        snprintf(what, sizeof what, "launch '%s'", l->head.program.launches[x->i_launch].id);
+    return cuda_blame(l->device, NULL, why, what, x->error);
+}
+
+static void release(cuda_ptr *list, size_t n)
+{
+    for (size_t i = 0; list && i < n; i++)
+        if (list[i])
+            cuda.cuMemFree_v2(list[i] - GUARD_BYTES);
+    free(list);
 }
 
 /* After a broken context everything here fails and frees nothing: the process is at its end. */
-void cuda_unload(struct loaded *l)
+static void drop(struct loaded *l)
 {
-    if (!l)
-        return;
-    if (cuda.cuCtxSetCurrent(l->device->context) == 0) {
-        cuda_drop_queues(l);
-        for (size_t i = 0; l->mems && l->pristine && i < l->program.n_buffers; i++) {
-            if (l->mems[i])
-                cuda.cuMemFree_v2(l->mems[i] - GUARD_BYTES);
-            if (l->pristine[i])
-                cuda.cuMemFree_v2(l->pristine[i] - GUARD_BYTES);
-        }
-        for (size_t i = 0; l->modules && i < l->program.n_modules; i++)
-            if (l->modules[i])
-                cuda.cuModuleUnload(l->modules[i]);
-    }
+    const struct program *p = &l->head.program;
+
+    (void)cuda.cuCtxSetCurrent(l->device->context);
+    if (l->replay.graph)
+        cuda.cuGraphExecDestroy(l->replay.graph);
+    exec_cu_launches_fini(&l->launches);
+    if (l->start)
+        cuda.cuEventDestroy_v2(l->start);
+    if (l->end)
+        cuda.cuEventDestroy_v2(l->end);
+    if (l->stream)
+        cuda.cuStreamDestroy_v2(l->stream);
+    release(l->mems, p->n_buffers);
+    release(l->pristine, p->n_buffers);
+    for (size_t i = 0; l->modules && i < p->n_modules; i++)
+        if (l->modules[i])
+            cuda.cuModuleUnload(l->modules[i]);
     free(l->modules);
-    free(l->functions);
-    free(l->after);
-    free(l->ran);
-    free(l->mems);
-    free(l->pristine);
-    program_fini(&l->program);
-    free(l);
+    free(l->figures.list);
 }
 
-static enum err load_all(struct loaded *l, const struct blobs *blobs, const char *cache_dir, struct load_report *report,
-                         struct why *why)
-{
-    struct cuda_figures figures = {.list = NULL};
-    enum err e = make_modules(l, blobs, cache_dir, report, &figures, why);
-
-    if (!e)
-        e = cuda_find_functions(l, &figures, report, why);
-    if (!e)
-        e = cuda_make_queues(l, why);
-    for (size_t i = 0; !e && i < l->program.n_buffers; i++)
-        e = make_buffer(l, i, blobs, why);
-    free(figures.list);
-    return e;
-}
+static const struct load_api load_api = {
+    .bytes = sizeof(struct loaded),
+    .check = cuda_check_limits,
+    .begin = begin,
+    .build = build,
+    .make = make,
+    .put = put,
+    .get = get,
+    .make_launches = make_launches,
+    .drop = drop,
+};
 
 enum err cuda_load(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
                    struct loaded **out, struct load_report *report, struct why *why)
 {
-    struct load_report unwanted = {0}, *r = report ? report : &unwanted;
-    struct loaded *l = NULL;
-    enum err e;
-
-    *r = (struct load_report){0};
-    e = cuda_check_limits(&d->desc, p, why);
-    if (!e)
-        e = cuda_enter(d, why);
-    if (!e)
-        e = new_loaded(d, p, &l, why);
-    if (!e)
-        e = load_all(l, blobs, cache_dir, r, why);
-    free(unwanted.log);
-    if (e)
-        cuda_unload(l);
-    else
-        *out = l;
-    return e;
+    return load_program(&load_api, d, &d->desc, p, blobs, cache_dir, out, report, why);
 }

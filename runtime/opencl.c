@@ -4,11 +4,9 @@
 
 #include "core/clock.h"
 #include "exec/exec_cl_launch.h"
-#include "runtime/device_checks.h"
-#include "runtime/fill_cache.h"
+#include "runtime/load.h"
 #include "runtime/opencl_binary.h"
 #include "runtime/opencl_memory.h"
-#include "runtime/plan_of.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -16,15 +14,13 @@
 #include <string.h>
 
 struct loaded {
+    struct load head;
     struct device *device;                /* borrowed */
-    struct program program;               /* own copy */
-    struct exec_plan *plan;               /* its launches */
-    cl_program *programs;                 /* one a module */
-    cl_mem *mems, *pristine;              /* one a buffer; pristine: what a buffer with reset_each_run starts with */
-    cl_mem *views;                        /* one a buffer: of its memory the part between the bands */
     cl_command_queue queues[EXEC_QUEUES]; /* NULL = not used; 0 is always there */
+    cl_program *programs;                 /* one a module */
+    cl_mem *mems, *pristine;              /* one a buffer */
+    cl_mem *views;                        /* one a buffer: of its memory the part between the bands */
     struct exec_cl_launches launches;
-    int guards, poison; /* enum poison: in the bands; of runs */
 };
 
 /* Opening. */
@@ -104,15 +100,9 @@ static enum err check_limits(const struct device_desc *d, const struct program *
 
 /* Loading. */
 
-static size_t bytes_of(const struct loaded *l, size_t i_buffer)
-{
-    assert(i_buffer < l->program.n_buffers);
-    return buffer_bytes(&l->program.buffers[i_buffer]);
-}
-
 static enum err make_queues(struct loaded *l, struct why *why)
 {
-    const unsigned used = exec_queues(l->plan);
+    const unsigned used = exec_queues(l->head.plan);
     cl_int error = CL_SUCCESS;
 
     for (int i = 0; i < EXEC_QUEUES; i++) {
@@ -124,18 +114,23 @@ static enum err make_queues(struct loaded *l, struct why *why)
     return ERR_OK;
 }
 
-static enum err make_programs(struct loaded *l, const struct blobs *blobs, const char *cache_dir,
-                              struct load_report *report, struct why *why)
+static enum err begin(struct loaded *l, struct device *d, struct why *why)
 {
-    const int64_t start_ns = clock_now_ns();
-    enum err e = ERR_OK;
+    const struct program *p = &l->head.program;
 
-    report->build_cached = l->program.n_modules > 0;
-    for (size_t i = 0; !e && i < l->program.n_modules; i++)
-        e = opencl_build(l->device, &l->program.modules[i], &l->program, blobs, cache_dir, &l->programs[i], report,
-                         why);
-    report->build_ns = clock_now_ns() - start_ns;
-    return e;
+    l->device = d;
+    l->programs = calloc(p->n_modules + 1, sizeof *l->programs);
+    l->mems = calloc(p->n_buffers + 1, sizeof *l->mems);
+    l->pristine = calloc(p->n_buffers + 1, sizeof *l->pristine);
+    l->views = calloc(p->n_buffers + 1, sizeof *l->views);
+    return l->programs && l->mems && l->pristine && l->views ? make_queues(l, why) : ERR_NOMEM;
+}
+
+static enum err build(struct loaded *l, size_t i, const struct blobs *blobs, const char *cache_dir,
+                      struct load_report *report, struct why *why)
+{
+    return opencl_build(l->device, &l->head.program.modules[i], &l->head.program, blobs, cache_dir, &l->programs[i],
+                        report, why);
 }
 
 /* Each kernel finds local memory poisoned at its first start of a run. */
@@ -144,23 +139,21 @@ static cl_int poison_local(int i_launch, void *arg)
     struct loaded *l = arg;
     const size_t n = l->launches.local_bytes[i_launch];
 
-    if (l->poison == POISON_OFF || !n || l->launches.latest[i_launch])
+    if (l->head.poison == POISON_OFF || !n || l->launches.latest[i_launch])
         return CL_SUCCESS;
-    return opencl_poison_local(l->device, l->queues[l->program.launches[i_launch].queue], (n + 3) / 4 * 4, l->poison);
+    return opencl_poison_local(l->device, l->queues[l->head.program.launches[i_launch].queue], (n + 3) / 4 * 4,
+                               l->head.poison);
 }
 
-static enum err make_launches(struct loaded *l, struct why *why)
+static enum err make_launches(struct loaded *l, struct load_report *report, struct why *why)
 {
-    static const enum err errors[] = {[EXEC_NO_MEMORY] = ERR_NOMEM,
-                                      [EXEC_NO_DEVICE] = ERR_LIMITS,
-                                      [EXEC_BUILD_FAILED] = ERR_COMPILE,
-                                      [EXEC_DEVICE_FAILED] = ERR_DEVICE};
     struct exec_words words = {""};
-    const enum exec_status s = exec_cl_launches_init(l->plan, l->device->id, (size_t)l->device->desc.local_bytes,
+    const enum exec_status s = exec_cl_launches_init(l->head.plan, l->device->id, (size_t)l->device->desc.local_bytes,
                                                      l->programs, l->views, &words, &l->launches);
 
+    (void)report;
     if (s != EXEC_OK)
-        return why_set(why, errors[s], "launch '%s': %s", l->program.launches[l->launches.i_launch].id, words.text);
+        return load_failed(&l->head, l->launches.i_launch, s, &words, why);
     memcpy(l->launches.queues, l->queues, sizeof l->queues);
     l->launches.all_events = 1;
     l->launches.before = poison_local;
@@ -174,156 +167,92 @@ static enum err make_mem(struct loaded *l, size_t i, size_t n, cl_mem *out, stru
 
     *out = opencl_buffer(l->device, n, &error);
     if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_INVALID_BUFFER_SIZE)
-        return why_set(why, ERR_LIMITS, "buffer '%s' of %zu bytes: %s", l->program.buffers[i].id, n,
+        return why_set(why, ERR_LIMITS, "buffer '%s' of %zu bytes: %s", l->head.program.buffers[i].id, n,
                        opencl_error_name(error));
     return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clCreateBuffer", error);
 }
 
 /* A band, the buffer, a band; kernels get the middle. */
-static enum err make_guarded(struct loaded *l, size_t i, struct why *why)
+static enum err make(struct loaded *l, size_t i, struct why *why)
 {
-    const cl_buffer_region middle = {GUARD_BYTES, bytes_of(l, i)};
-    enum err e = make_mem(l, i, bytes_of(l, i) + 2 * GUARD_BYTES, &l->mems[i], why);
+    const cl_buffer_region middle = {GUARD_BYTES, load_part_bytes(&l->head, i, PART_BUFFER)};
+    enum err e = make_mem(l, i, middle.size + 2 * GUARD_BYTES, &l->mems[i], why);
     cl_int error = CL_SUCCESS;
 
+    if (!e && l->head.program.buffers[i].reset_each_run)
+        e = make_mem(l, i, middle.size, &l->pristine[i], why);
     if (e)
         return e;
     l->views[i] = clCreateSubBuffer(l->mems[i], CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &middle, &error);
     return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "clCreateSubBuffer", error);
 }
 
-static enum err cl_write(struct loaded *l, int i_buffer, const void *data, struct why *why)
+/* Where a part begins in its memory. */
+static cl_mem place_of(const struct loaded *l, size_t i, enum load_part part, size_t *at)
 {
-    const size_t n = bytes_of(l, (size_t)i_buffer);
-    enum err e = opencl_put(l->device, l->queues[0], l->mems[i_buffer], GUARD_BYTES, n, data, why);
+    const size_t n = load_part_bytes(&l->head, i, PART_BUFFER);
 
-    if (!e && l->pristine[i_buffer])
-        e = opencl_put(l->device, l->queues[0], l->pristine[i_buffer], 0, n, data, why);
-    return e;
+    *at = part == PART_BUFFER ? GUARD_BYTES : part == PART_BEHIND ? GUARD_BYTES + n : 0;
+    return part == PART_PRISTINE ? l->pristine[i] : l->mems[i];
 }
 
-static enum err cl_read(struct loaded *l, int i_buffer, void *data, struct why *why)
+static enum err put(struct loaded *l, size_t i, enum load_part part, const void *data, struct why *why)
 {
-    return opencl_get(l->device, l->queues[0], l->mems[i_buffer], GUARD_BYTES, bytes_of(l, (size_t)i_buffer), data,
-                      why);
+    size_t at;
+    const cl_mem to = place_of(l, i, part, &at);
+
+    return opencl_put(l->device, l->queues[0], to, at, load_part_bytes(&l->head, i, part), data, why);
 }
 
-static enum err make_buffer(struct loaded *l, size_t i, const struct blobs *blobs, struct why *why)
+static enum err get(struct loaded *l, size_t i, enum load_part part, void *data, struct why *why)
 {
-    const struct program_buffer *b = &l->program.buffers[i];
-    struct fill_use use = {.data = NULL};
-    enum err e = fill_lend(&b->fill, b->dtype, b->n_elems, blobs, &use);
+    size_t at;
+    const cl_mem from = place_of(l, i, part, &at);
 
-    if (e)
-        why_set(why, e, "fill of buffer '%s': %s", b->id, err_words(e));
-    if (!e)
-        e = make_guarded(l, i, why);
-    if (!e && b->reset_each_run)
-        e = make_mem(l, i, bytes_of(l, i), &l->pristine[i], why);
-    if (!e)
-        e = cl_write(l, (int)i, use.data, why);
-    fill_done(&use);
-    return e;
+    return opencl_get(l->device, l->queues[0], from, at, load_part_bytes(&l->head, i, part), data, why);
 }
 
-/* The band before a buffer, or the one behind it. */
-static size_t band_at(const struct loaded *l, size_t i, bool is_behind)
+static void release(cl_mem *list, size_t n)
 {
-    return is_behind ? GUARD_BYTES + bytes_of(l, i) : 0;
+    for (size_t i = 0; list && i < n; i++)
+        if (list[i])
+            clReleaseMemObject(list[i]);
+    free(list);
 }
 
-static enum err cl_poison(struct loaded *l, int byte, struct why *why)
+static void drop(struct loaded *l)
 {
-    unsigned char *band;
-    enum err e = ERR_OK;
+    const struct program *p = &l->head.program;
 
-    l->poison = byte;
-    if (byte == POISON_OFF || byte == l->guards)
-        return ERR_OK;
-    band = malloc(GUARD_BYTES);
-    l->guards = byte;
-    for (size_t i = 0; band && !e && i < 2 * l->program.n_buffers; i++) {
-        memset(band, guard_byte(&l->program.buffers[i / 2], byte), GUARD_BYTES);
-        e = opencl_put(l->device, l->queues[0], l->mems[i / 2], band_at(l, i / 2, i % 2), GUARD_BYTES, band, why);
-    }
-    free(band);
-    return band ? e : ERR_NOMEM;
-}
-
-static void cl_unload(struct loaded *l)
-{
-    if (!l)
-        return;
     exec_cl_launches_fini(&l->launches);
-    for (size_t i = 0; l->mems && l->pristine && i < l->program.n_buffers; i++) {
-        if (l->views && l->views[i])
-            clReleaseMemObject(l->views[i]);
-        if (l->mems[i])
-            clReleaseMemObject(l->mems[i]);
-        if (l->pristine[i])
-            clReleaseMemObject(l->pristine[i]);
-    }
-    for (size_t i = 0; l->programs && i < l->program.n_modules; i++)
+    release(l->views, p->n_buffers);
+    release(l->mems, p->n_buffers);
+    release(l->pristine, p->n_buffers);
+    for (size_t i = 0; l->programs && i < p->n_modules; i++)
         if (l->programs[i])
             clReleaseProgram(l->programs[i]);
     for (int i = 0; i < EXEC_QUEUES; i++)
         if (l->queues[i])
             clReleaseCommandQueue(l->queues[i]);
-    free(l->views);
-    free(l->mems);
-    free(l->pristine);
     free(l->programs);
-    plan_free(l->plan);
-    program_fini(&l->program);
-    free(l);
 }
 
-static enum err new_loaded(struct device *d, const struct program *p, struct loaded **out, struct why *why)
-{
-    struct loaded *l = calloc(1, sizeof *l);
-    enum err e = l ? program_copy(p, &l->program, why) : ERR_NOMEM;
-
-    if (e) {
-        free(l);
-        return e;
-    }
-    l->device = d;
-    l->guards = l->poison = POISON_OFF;
-    l->programs = calloc(p->n_modules + 1, sizeof *l->programs);
-    l->mems = calloc(p->n_buffers + 1, sizeof *l->mems);
-    l->pristine = calloc(p->n_buffers + 1, sizeof *l->pristine);
-    l->views = calloc(p->n_buffers + 1, sizeof *l->views);
-    *out = l;
-    if (!l->programs || !l->mems || !l->pristine || !l->views)
-        return ERR_NOMEM;
-    return plan_of_launches(&l->program, &l->plan, why);
-}
+static const struct load_api load_api = {
+    .bytes = sizeof(struct loaded),
+    .check = check_limits,
+    .begin = begin,
+    .build = build,
+    .make = make,
+    .put = put,
+    .get = get,
+    .make_launches = make_launches,
+    .drop = drop,
+};
 
 static enum err cl_load(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
                         struct loaded **out, struct load_report *report, struct why *why)
 {
-    struct load_report unwanted = {0}, *r = report ? report : &unwanted;
-    struct loaded *l = NULL;
-    enum err e;
-
-    *r = (struct load_report){0};
-    e = check_limits(&d->desc, p, why);
-    if (!e)
-        e = new_loaded(d, p, &l, why);
-    if (!e)
-        e = make_queues(l, why);
-    if (!e)
-        e = make_programs(l, blobs, cache_dir, r, why);
-    for (size_t i = 0; !e && i < p->n_buffers; i++)
-        e = make_buffer(l, i, blobs, why);
-    if (!e)
-        e = make_launches(l, why);
-    free(unwanted.log);
-    if (e)
-        cl_unload(l);
-    else
-        *out = l;
-    return e;
+    return load_program(&load_api, d, &d->desc, p, blobs, cache_dir, out, report, why);
 }
 
 /* Running. */
@@ -334,7 +263,7 @@ static enum err enqueue(struct loaded *l, enum launch_phase phase, struct why *w
 
     return error == CL_SUCCESS ? ERR_OK
                                : why_set(why, ERR_DEVICE, "launch '%s': %s",
-                                         l->program.launches[l->launches.i_launch].id, opencl_error_name(error));
+                                         l->head.program.launches[l->launches.i_launch].id, opencl_error_name(error));
 }
 
 /* Everything is handed to the device before anything is waited for: queues may wait for one another. */
@@ -360,7 +289,7 @@ static enum err collect(struct loaded *l, int64_t *device_ns, struct why *why)
     cl_ulong first = CL_ULONG_MAX, last = 0, start = 0, end = 0;
 
     for (size_t i = 0; i < l->launches.n_started; i++) {
-        const char *id = l->program.launches[l->launches.started[i].i_launch].id;
+        const char *id = l->head.program.launches[l->launches.started[i].i_launch].id;
         const cl_event event = l->launches.started[i].event;
         cl_int state = CL_COMPLETE, error;
 
@@ -385,10 +314,10 @@ static enum err reset_buffers(struct loaded *l, struct why *why)
 {
     cl_int error = CL_SUCCESS;
 
-    for (size_t i = 0; error == CL_SUCCESS && i < l->program.n_buffers; i++)
+    for (size_t i = 0; error == CL_SUCCESS && i < l->head.program.n_buffers; i++)
         if (l->pristine[i])
-            error = clEnqueueCopyBuffer(l->queues[0], l->pristine[i], l->mems[i], 0, GUARD_BYTES, bytes_of(l, i), 0,
-                                        NULL, NULL);
+            error = clEnqueueCopyBuffer(l->queues[0], l->pristine[i], l->mems[i], 0, GUARD_BYTES,
+                                        load_part_bytes(&l->head, i, PART_BUFFER), 0, NULL, NULL);
     if (error == CL_SUCCESS)
         error = clFinish(l->queues[0]);
     return error == CL_SUCCESS ? ERR_OK : opencl_failed(why, ERR_DEVICE, "reset of buffers", error);
@@ -415,20 +344,6 @@ static enum err cl_run(struct loaded *l, enum launch_phase phase, int64_t *devic
     return e;
 }
 
-static enum err cl_check_guards(struct loaded *l, struct why *why)
-{
-    unsigned char *band = malloc(GUARD_BYTES);
-    enum err e = ERR_OK;
-
-    for (size_t i = 0; band && l->guards != POISON_OFF && !e && i < 2 * l->program.n_buffers; i++) {
-        e = opencl_get(l->device, l->queues[0], l->mems[i / 2], band_at(l, i / 2, i % 2), GUARD_BYTES, band, why);
-        if (!e)
-            e = guard_check(&l->program.buffers[i / 2], l->guards, i % 2, band, GUARD_BYTES, why);
-    }
-    free(band);
-    return band ? e : ERR_NOMEM;
-}
-
 static enum err cl_sense(struct device *d, struct sense *out)
 {
     sense_sysfs(NULL, d->desc.kind, out);
@@ -448,11 +363,11 @@ const struct device_ops opencl_device_ops = {
     .close = cl_close,
     .describe = cl_describe,
     .load = cl_load,
-    .unload = cl_unload,
+    .unload = load_unload,
     .run = cl_run,
-    .write = cl_write,
-    .read = cl_read,
-    .poison = cl_poison,
-    .check_guards = cl_check_guards,
+    .write = load_write,
+    .read = load_read,
+    .poison = load_poison,
+    .check_guards = load_check_guards,
     .sense = cl_sense,
 };

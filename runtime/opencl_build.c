@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* opencl_build.c - one module from text (or a kept binary) to a built cl_program. */
 #include "core/file.h"
+#include "exec/exec_cl_launch.h"
 #include "runtime/device_checks.h"
 #include "runtime/opencl.h"
 #include "runtime/plan_of.h"
@@ -66,33 +67,16 @@ static void first_words(const char *log, char *out, size_t n_out)
     snprintf(out, n_out, "%.*s", (int)(n < n_out ? n : n_out - 1), at);
 }
 
-static enum err compile_failed(struct device *d, cl_program program, const struct program_module *m, cl_int error,
-                               struct load_report *report, struct why *why)
+/* Frees the log. */
+static enum err compile_failed(const struct program_module *m, cl_int error, char *log, struct why *why)
 {
-    char *log = take_log(program, d->id), words[600] = "";
+    char words[600] = "";
 
-    if (log) {
-        report_add_log(report, m->id, log);
+    if (log)
         first_words(log, words, sizeof words);
-        free(log);
-    }
+    free(log);
     return why_set(why, error == CL_OUT_OF_HOST_MEMORY ? ERR_NOMEM : ERR_COMPILE, "module '%s': %s%s%s", m->id,
                    opencl_error_name(error), words[0] ? ": " : "", words);
-}
-
-static enum err finish_build(struct device *d, cl_program program, const struct program_module *m, const char *options,
-                             struct load_report *report, struct why *why)
-{
-    const cl_int error = clBuildProgram(program, 1, &d->id, options, NULL, NULL);
-    char *log;
-
-    if (error != CL_SUCCESS)
-        return compile_failed(d, program, m, error, report, why);
-    log = take_log(program, d->id);
-    if (log)
-        report_add_log(report, m->id, log);
-    free(log);
-    return ERR_OK;
 }
 
 /* A program from a kept binary; NULL when there is none or the driver does not take it any more. */
@@ -100,21 +84,11 @@ static cl_program from_cache(struct device *d, const char *path, const char *opt
 {
     struct buf bytes;
     cl_program program = NULL;
-    cl_int error = CL_SUCCESS, status = CL_SUCCESS;
 
     buf_init(&bytes, BINARY_BYTES);
-    if (file_read(path, &bytes, NULL) == ERR_OK && bytes.len) {
-        const unsigned char *data = (const unsigned char *)bytes.data;
-
-        program = clCreateProgramWithBinary(d->context, 1, &d->id, &bytes.len, &data, &status, &error);
-        if (error != CL_SUCCESS)
-            program = NULL;
-    }
+    if (file_read(path, &bytes, NULL) == ERR_OK && bytes.len)
+        program = exec_cl_from_binary(d->context, d->id, (const unsigned char *)bytes.data, bytes.len, options);
     buf_fini(&bytes);
-    if (program && (status != CL_SUCCESS || clBuildProgram(program, 1, &d->id, options, NULL, NULL) != CL_SUCCESS)) {
-        clReleaseProgram(program);
-        program = NULL;
-    }
     return program;
 }
 
@@ -152,23 +126,25 @@ static enum err from_source(struct device *d, const struct program_module *m, co
                             const char *options, cl_program *out, struct load_report *report, struct why *why)
 {
     const struct blob *source = blobs ? blobs_get(blobs, m->source.hex) : NULL;
-    const char *text;
-    cl_program program;
     cl_int error = CL_SUCCESS;
-    enum err e;
+    cl_program program;
+    char *log;
 
     if (!source)
         return why_set(why, ERR_NOT_FOUND, "module '%s': source %.12s is not among the blobs", m->id, m->source.hex);
-    text = (const char *)source->data;
-    program = clCreateProgramWithSource(d->context, 1, &text, &source->n_bytes, &error);
-    if (error != CL_SUCCESS)
+    program = exec_cl_from_text(d->context, d->id, (const char *)source->data, source->n_bytes, options, &error);
+    if (!program)
         return opencl_failed(why, ERR_DEVICE, "clCreateProgramWithSource", error);
-    e = finish_build(d, program, m, options, report, why);
-    if (e)
-        clReleaseProgram(program);
-    else
+    log = take_log(program, d->id);
+    if (log)
+        report_add_log(report, m->id, log);
+    if (error == CL_SUCCESS) {
         *out = program;
-    return e;
+        free(log);
+        return ERR_OK;
+    }
+    clReleaseProgram(program);
+    return compile_failed(m, error, log, why);
 }
 
 enum err opencl_build(struct device *d, const struct program_module *m, const struct program *p,

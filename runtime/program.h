@@ -215,12 +215,7 @@ enum err program_pass_fill_add(struct program_pass *pass, int i_buffer, const st
 struct program_check *program_pass_check_add(struct program_pass *pass, enum check_kind kind, int i_buffer);
 int program_find_buffer(const struct program *p, const char *id); /* -1 when there is none */
 
-/* Calls `each` for the launches of one phase in the order in which they run, as often as their loops repeat them;
- * iteration: [PROGRAM_MAX_NEST] of the loops around it, outermost first, the rest 0. Stops at the first error. */
-enum err program_each_run(const struct program *p, enum launch_phase phase,
-                          enum err (*each)(size_t i_launch, const int64_t *iteration, void *arg), void *arg);
-/* A whole number's value in an iteration; does the argument change at all? */
-int64_t program_arg_value(const struct program_arg *a, const int64_t *iteration);
+/* Does a whole number change with the iterations of the loops around its launch? */
 bool program_arg_bumps(const struct program_arg *a);
 
 /* Checks every index, size, name and limit of an untrusted program: ERR_INPUT or ERR_LIMIT with words. */

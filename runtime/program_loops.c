@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* program_loops.c - launches that repeat: walking them in order, and checking that they may. */
+/* program_loops.c - launches that repeat: may they? */
 #include "runtime/program_loops.h"
 
 #include <assert.h>
 
 #define MAX_BUMP ((int64_t)1 << 31)
-
-int64_t program_arg_value(const struct program_arg *a, const int64_t *iteration)
-{
-    int64_t v = a->integer;
-
-    for (int i = 0; i < PROGRAM_MAX_NEST; i++)
-        v += a->bump[i] * iteration[i];
-    return v;
-}
 
 bool program_arg_bumps(const struct program_arg *a)
 {
@@ -21,50 +12,6 @@ bool program_arg_bumps(const struct program_arg *a)
         if (a->bump[i])
             return true;
     return false;
-}
-
-struct walk {
-    const struct program *p;
-    enum launch_phase phase;
-    enum err (*each)(size_t i_launch, const int64_t *iteration, void *arg);
-    void *arg;
-    int64_t iteration[PROGRAM_MAX_NEST];
-};
-
-/* Launches first .. last, whose loops begin at i_loop. */
-static enum err walk_range(struct walk *w, size_t first, size_t last, size_t i_loop, int depth)
-{
-    const struct program *p = w->p;
-    enum err e = ERR_OK;
-
-    assert(first <= last && last < p->n_launches);
-    for (size_t i = first; !e && i <= last; i++) {
-        while (i_loop < p->n_loops && (size_t)p->loops[i_loop].first < i)
-            i_loop++;
-        if (i_loop == p->n_loops || (size_t)p->loops[i_loop].first != i) {
-            if (p->launches[i].phase == w->phase)
-                e = w->each(i, w->iteration, w->arg);
-            continue;
-        }
-        assert(depth < PROGRAM_MAX_NEST);
-        if (p->launches[i].phase == w->phase) {
-            for (int64_t n = 0; !e && n < p->loops[i_loop].count; n++) {
-                w->iteration[depth] = n;
-                e = walk_range(w, i, (size_t)p->loops[i_loop].last, i_loop + 1, depth + 1);
-            }
-            w->iteration[depth] = 0;
-        }
-        i = (size_t)p->loops[i_loop].last;
-    }
-    return e;
-}
-
-enum err program_each_run(const struct program *p, enum launch_phase phase,
-                          enum err (*each)(size_t i_launch, const int64_t *iteration, void *arg), void *arg)
-{
-    struct walk w = {.p = p, .phase = phase, .each = each, .arg = arg};
-
-    return p->n_launches ? walk_range(&w, 0, p->n_launches - 1, 0, 0) : ERR_OK;
 }
 
 static bool holds(const struct program_loop *l, size_t i_launch)

@@ -89,7 +89,7 @@ TUNE_CUDA_SM=90 quietly "$app" --any # from PTX: no cubin fits
 ! TUNE_CUDA_SM=61 "$app" --any >"$dir/out" 2>&1 || fail "an sm_61 ran code for sm_75"
 grep -q "is an sm_61: the code here is for compute_75 sm_75 sm_80" "$dir/out" || fail "no words on code that does not fit: $(cat "$dir/out")"
 ! TUNE_CUDA_LIBRARY=/nowhere/libcuda.so.1 "$app" >"$dir/out" 2>&1 || fail "a driver that is not there was taken"
-grep -q "status 2: no CUDA driver: /nowhere" "$dir/out" || fail "no words on a missing driver: $(cat "$dir/out")"
+grep -q "status 2: TUNE_CUDA_LIBRARY: /nowhere" "$dir/out" || fail "no words on a missing driver: $(cat "$dir/out")"
 
 # a wrong kernel is seen, and so is damaged code
 cp -r "$dir/tuned" "$dir/spoilt"

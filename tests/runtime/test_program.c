@@ -417,29 +417,6 @@ static void loops_are_checked(void **state)
     refuses("\"f32\":0.1", "\"f32\":0.1,\"bump\":[1]", "whole numbers");
 }
 
-/* What was run, as text: launch(outer,inner) */
-static enum err note(size_t i_launch, const int64_t *iteration, void *arg)
-{
-    buf_printf(arg, "%zu(%d,%d) ", i_launch, (int)iteration[0], (int)iteration[1]);
-    return ERR_OK;
-}
-
-static void launches_repeat_in_their_loops(void **state)
-{
-    struct program p;
-    struct buf runs;
-
-    (void)state;
-    sample_program(&p);
-    p.loops[0].count = 2;
-    buf_init(&runs, 1000);
-    assert_int_equal(program_each_run(&p, PHASE_RUN, note, &runs), ERR_OK);
-    assert_string_equal(buf_text(&runs), "1(0,0) 2(0,0) 2(0,1) 2(0,2) 1(1,0) 2(1,0) 2(1,1) 2(1,2) ");
-    assert_int_equal(program_arg_value(&p.launches[2].args[1], (int64_t[]){2, 1, 0}), -6 + 10);
-    buf_fini(&runs);
-    program_fini(&p);
-}
-
 static void too_many_launches_are_refused(void **state)
 {
     struct program p;
@@ -493,7 +470,6 @@ int main(void)
         cmocka_unit_test(seeds_and_fills_are_checked),
         cmocka_unit_test(unknown_and_repeated_members_are_refused),
         cmocka_unit_test(loops_are_checked),
-        cmocka_unit_test(launches_repeat_in_their_loops),
         cmocka_unit_test(too_many_launches_are_refused),
         cmocka_unit_test(long_text_is_refused),
         cmocka_unit_test(fini_takes_half_made_programs),

@@ -313,7 +313,7 @@ static void ask_nothing(struct fuzz *f, struct buf *out)
 static const struct {
     const char *op;
     void (*put)(struct fuzz *f, struct buf *out);
-} calls[] = {
+} asks[] = {
     {"job_submit", ask_submit},
     {"trial_add", ask_add},
     {"trial_add", ask_add},
@@ -346,7 +346,39 @@ static const struct {
     {"devices", ask_nothing},
     {"status", ask_nothing},
 };
-#define N_CALLS (sizeof calls / sizeof calls[0])
+#define N_ASKS (sizeof asks / sizeof asks[0])
+
+/* Any value: of the kind that is wanted or of another. */
+static void put_value(struct fuzz *f, struct buf *out)
+{
+    switch (below(f, 8)) {
+    case 0:
+        put_hash(f, out);
+        break;
+    case 1:
+        buf_puts(out, "[{}]");
+        break;
+    default:
+        buf_puts(out, ONE_OF(f, "1", "0", "-1", "1e300", "0.5", "true", "null", "{}", "[]", "[1]", "[\"x\"]", "\"\"",
+                             "\"j1\"", "\"t1\"", "\"a1\"", "\"b1\"", "\"cpu\"", "\"ok\"", "\"sm_61\"", "\"/dev/null\"",
+                             "[{\"trial\":\"t1\",\"token\":1}]", "{\"status\":\"ok\"}"));
+    }
+}
+
+/* A call with some of its members, each with any value. */
+static const char *put_odd(struct fuzz *f, struct buf *out)
+{
+    const struct call_type *type = &call_table[below(f, N_CALLS)];
+    bool first = true;
+
+    for (const struct call_member *m = type->args->members(); m->name; m++)
+        if (below(f, 4)) {
+            buf_printf(out, "%s\"%s\":", first ? "" : ",", m->name);
+            put_value(f, out);
+            first = false;
+        }
+    return type->name;
+}
 
 /* ---- what must hold ---- */
 
@@ -564,16 +596,24 @@ static void step(struct fuzz *f)
         restart(f);
     } else if (what >= 60) {
         pass_time(f);
-    } else {
-        const unsigned i = what % N_CALLS;
+    } else if (what >= 56) {
+        const char *op;
 
         buf_init(&args, CALL_BODY_BYTES);
         f->asker = NULL;
-        calls[i].put(f, &args);
+        op = put_odd(f, &args);
+        ask(f, op, buf_text(&args));
+        buf_fini(&args);
+    } else {
+        const unsigned i = what % N_ASKS;
+
+        buf_init(&args, CALL_BODY_BYTES);
+        f->asker = NULL;
+        asks[i].put(f, &args);
         if (below(f, 32) == 31)
-            ask_damaged(f, calls[i].op, buf_text(&args));
+            ask_damaged(f, asks[i].op, buf_text(&args));
         else
-            ask(f, calls[i].op, buf_text(&args));
+            ask(f, asks[i].op, buf_text(&args));
         buf_fini(&args);
     }
     check_books(f->t);

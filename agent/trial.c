@@ -281,6 +281,7 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
     cJSON_Delete(t->sense);
     t->sense = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(batch, "sense"), true);
     if (status != STATUS_OK) {
+        COPY(r->cause, text_or(item, "cause", ""));
         trial_fail(t, status, text_or(item, "stage", "time"), text_or(item, "why", ""));
         return;
     }

@@ -170,12 +170,12 @@ static struct sent *find_sent(struct session *s, int64_t n)
     return i >= 0 && (size_t)i < s->n_sent && !s->sent[i].done ? &s->sent[i] : NULL;
 }
 
-/* Words of agent/energy.c: a device's sensors are not in its description, only its records tell what it lacks. */
+/* A device's sensors are not in its description, only its records tell what it lacks. */
 static void note_energy(struct session *s, const struct record *r)
 {
     s->saw_energy |= r->status == STATUS_OK && r->energy_j > 0;
-    s->no_energy |= *s->o.job->objective && !s->saw_energy && r->status != STATUS_OK && r->why &&
-                    strstr(r->why, "tells neither energy nor power");
+    s->no_energy |=
+        *s->o.job->objective && !s->saw_energy && r->status != STATUS_OK && strcmp(r->cause, RECORD_NO_ENERGY) == 0;
 }
 
 static enum err refuse_objective(struct session *s, struct why *why)

@@ -319,7 +319,7 @@ bool client_tracker_restarted(struct client *c)
 
 /* ---- calls ---- */
 
-struct request {
+struct client_request {
     const char *op;
     cJSON *args;
     const struct blobs *attach;
@@ -328,7 +328,7 @@ struct request {
     int64_t out_since_ns; /* 0 while the tracker answers */
 };
 
-static cJSON *request_of(struct client *c, const struct request *call, char nonce[2 * REQUEST_ID_HEX + 1],
+static cJSON *request_of(struct client *c, const struct client_request *call, char nonce[2 * REQUEST_ID_HEX + 1],
                          int64_t *epoch)
 {
     cJSON *request = cJSON_CreateObject();
@@ -351,7 +351,7 @@ static cJSON *request_of(struct client *c, const struct request *call, char nonc
 }
 
 /* Pauses and asks the callback; ERR_UNREACHABLE when it gives up. */
-static enum err stay_out(struct client *c, struct request *call, int64_t pause_ms, struct why *why)
+static enum err stay_out(struct client *c, struct client_request *call, int64_t pause_ms, struct why *why)
 {
     const int64_t now_ns = clock_read_ns(c->clock);
 
@@ -385,8 +385,8 @@ static enum err take_result(struct reply *r, cJSON **result, struct blobs *recei
 }
 
 /* One try. *again turns true when the same request has to be sent once more. */
-static enum err call_once(struct client *c, struct request *call, cJSON **result, struct blobs *received, bool *again,
-                          struct why *why)
+static enum err call_once(struct client *c, struct client_request *call, cJSON **result, struct blobs *received,
+                          bool *again, struct why *why)
 {
     char nonce[2 * REQUEST_ID_HEX + 1];
     struct reply r = {0};
@@ -440,7 +440,7 @@ static void leave(struct client *c)
 enum err client_call(struct client *c, const char *op, cJSON *takes_args, const struct blobs *attach, int64_t wait_ms,
                      cJSON **result, struct blobs *received, struct why *why)
 {
-    struct request call = {.op = op, .args = takes_args, .attach = attach, .wait_ms = wait_ms};
+    struct client_request call = {.op = op, .args = takes_args, .attach = attach, .wait_ms = wait_ms};
     bool again = true;
     enum err e = ERR_OK;
 

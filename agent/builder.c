@@ -22,7 +22,7 @@
 
 #define START_S 120.0
 #define CHILD_BUILDS 64 /* after which a child is replaced */
-#define ARCH_BYTES 17
+#define ARCH_BYTES (CALL_ARCH_BYTES + 1)
 
 /* One leased build. */
 struct order {
@@ -122,18 +122,28 @@ static enum err ask_compiler(struct workshop *w, struct forge *f, struct why *wh
 
 /* ---- registering ---- */
 
-static void describe(cJSON *args, bool *ok, void *arg)
+static enum err enroll(struct enlist *x, int64_t *lease_ms, void *arg, struct why *why)
 {
     const struct workshop *w = arg;
-    cJSON *list = cJSON_CreateArray();
+    struct builder_register_args args = {
+        .agent = w->options.name, .nonce = x->nonce, .version = TUNE_VERSION, .compiler = w->compiler};
+    struct builder_register_result result;
     char name[ARCH_BYTES];
+    bool ok = true;
+    enum err e;
 
-    for (int i = 0; list && i < w->options.n_sms; i++) {
+    for (int i = 0; i < w->options.n_sms; i++) {
         snprintf(name, sizeof name, "sm_%d", w->options.sms[i]);
-        cJSON_AddItemToArray(list, cJSON_CreateString(name));
+        call_list_add_text(&args.arches, name, &ok);
     }
-    json_add_item(args, "arches", list, ok);
-    json_add_text(args, "compiler", w->compiler, ok);
+    if (!ok) {
+        call_drop(&builder_register_args_shape, &args);
+        return why_set(why, ERR_NOMEM, "out of memory");
+    }
+    e = client_builder_register(x->client, &args, &result, NULL, why);
+    if (!e)
+        *lease_ms = result.lease_ms;
+    return e;
 }
 
 enum err builder_enlist(struct workshop *w, struct why *why)
@@ -141,9 +151,8 @@ enum err builder_enlist(struct workshop *w, struct why *why)
     const struct enlist_options o = {.url = w->options.url,
                                      .key_file = w->options.key_file,
                                      .name = w->options.name,
-                                     .op = "builder_register",
-                                     .describe = describe,
-                                     .describe_arg = w,
+                                     .enroll = enroll,
+                                     .enroll_arg = w,
                                      .stop = w->options.stop,
                                      .log = w->options.log,
                                      .quit = w->options.quit,
@@ -187,15 +196,13 @@ static void fail(struct order *o, enum record_status status, const char *words)
 /* NULL, with words, for what is no build. */
 static struct order *order_new(const struct workshop *w, const cJSON *lease, struct why *why)
 {
-    const cJSON *body = cJSON_GetObjectItemCaseSensitive(lease, "body");
-    const char *program = "", *arch = "", *trial = "";
+    struct build_grant grant;
     struct order *o;
 
-    json_text_or(lease, "trial", "", &trial, NULL);
-    if (json_get_text(lease, "program", &program, why) || json_get_text(lease, "arch", &arch, why))
+    if (build_grant_read(lease, &grant, why) != ERR_OK)
         return NULL;
-    if (!sha256_is_hex(program) || strncmp(arch, "sm_", 3) != 0 || strlen(arch) >= ARCH_BYTES) {
-        why_set(why, ERR_PROTOCOL, "a leased build of program '%.12s' for '%.20s'", program, arch);
+    if (strncmp(grant.arch, "sm_", 3) != 0) {
+        why_set(why, ERR_PROTOCOL, "a leased build of program '%.12s' for '%.20s'", grant.program, grant.arch);
         return NULL;
     }
     o = calloc(1, sizeof *o);
@@ -203,11 +210,11 @@ static struct order *order_new(const struct workshop *w, const cJSON *lease, str
         return NULL;
     for (int i = 0; i < PROGRAM_MAX_MODULES; i++)
         buf_init(&o->code[i], BLOB_MAX_BYTES);
-    strcpy(o->program, program);
-    strcpy(o->arch, arch);
-    snprintf(o->trial, sizeof o->trial, "%s", trial);
-    o->sm = atoi(arch + 3);
-    trial_limits(body, &o->build_s, NULL, &o->memory_bytes);
+    strcpy(o->program, grant.program);
+    strcpy(o->arch, grant.arch);
+    snprintf(o->trial, sizeof o->trial, "%s", grant.trial);
+    o->sm = atoi(grant.arch + 3);
+    trial_limits(grant.body, &o->build_s, NULL, &o->memory_bytes);
     o->blob_stamp = w->dir.stamp;
     snprintf(o->built.by, sizeof o->built.by, "%s", w->options.name);
     return o;
@@ -254,24 +261,6 @@ static enum err put_code(struct workshop *w, struct order *o, struct why *why)
     return e;
 }
 
-static cJSON *answer_args(const struct order *o)
-{
-    cJSON *args = cJSON_CreateObject(), *blobs = cJSON_CreateArray();
-    bool ok = args && blobs;
-
-    for (int i = 0; ok && i < o->built.n_files; i++)
-        ok = cJSON_AddItemToArray(blobs, cJSON_CreateString(o->built.files[i].blob.hex));
-    json_add_text(args, "program", o->program, &ok);
-    json_add_text(args, "arch", o->arch, &ok);
-    json_add_text(args, "status", status_name(o->built.status), &ok);
-    json_add_item(args, "blobs", blobs, &ok);
-    json_add_item(args, "body", built_to_json(&o->built), &ok);
-    if (ok)
-        return args;
-    cJSON_Delete(args);
-    return NULL;
-}
-
 static void tell_answer(const struct workshop *w, const struct order *o)
 {
     size_t n_bytes = 0;
@@ -288,9 +277,18 @@ static void tell_answer(const struct workshop *w, const struct order *o)
 
 static enum err send_answer(struct workshop *w, struct order *o, struct why *why)
 {
-    const enum err e = put_code(w, o, why);
+    struct build_result_args args = {.program = o->program, .arch = o->arch, .status = status_name(o->built.status)};
+    bool ok = true;
+    enum err e = put_code(w, o, why);
 
-    return e ? e : client_call(w->enlist.client, "build_result", answer_args(o), NULL, 0, NULL, NULL, why);
+    for (int i = 0; !e && i < o->built.n_files; i++)
+        call_list_add_text(&args.blobs, o->built.files[i].blob.hex, &ok);
+    if (e || !ok) {
+        call_drop(&build_result_args_shape, &args);
+        return e ? e : ERR_NOMEM;
+    }
+    args.body = built_to_json(&o->built);
+    return client_build_result(w->enlist.client, &args, NULL, NULL, why);
 }
 
 /* Sends what came of an order and frees it. */
@@ -487,16 +485,19 @@ static bool is_under_way(struct workshop *w, const struct order *o)
 
 static void lease(struct workshop *w, int max)
 {
-    cJSON *args = cJSON_CreateObject(), *reply;
-    const cJSON *list = NULL, *item;
-    bool ok = args != NULL;
+    const struct build_lease_args args = {
+        .max = max, .agent = w->options.name, .session_nonce = w->enlist.nonce, .wait_ms = ENLIST_WAIT_MS};
+    struct build_lease_result result = {.drain = false};
+    const cJSON *item;
+    struct why why = {""};
+    cJSON *tree = NULL;
+    const enum err e = client_build_lease(w->enlist.client, &args, &result, &tree, &why);
 
-    json_add_i64(args, "max", max, &ok);
-    reply = enlist_lease(&w->enlist, "build_lease", args);
-    json_get_array(reply, "builds", &list, NULL);
-    cJSON_ArrayForEach(item, list)
+    enlist_polled(&w->enlist, e, result.drain, &why);
+    if (e)
+        return;
+    cJSON_ArrayForEach(item, result.builds)
     {
-        struct why why = {""};
         struct order *o = max-- > 0 ? order_new(w, item, &why) : NULL;
 
         if (o && is_under_way(w, o))
@@ -506,7 +507,7 @@ static void lease(struct workshop *w, int max)
         else
             enlist_tell(&w->enlist, 0, "a build was left alone: %s", why.text);
     }
-    cJSON_Delete(reply);
+    cJSON_Delete(tree);
 }
 
 /* Forgets sources that no order needs. */
@@ -555,62 +556,59 @@ static bool lease_step(void *workshop, int i)
 
 /* ---- renewing ---- */
 
-static cJSON *renew_args(struct workshop *w, int *n_held)
+/* What is held, as a list for the call; NULL when there is nothing, or no memory. */
+static cJSON *list_held(struct workshop *w, int *n_held)
 {
-    cJSON *args = cJSON_CreateObject(), *list = cJSON_CreateArray();
-    bool ok = args && list;
+    cJSON *list = NULL;
+    bool ok = true;
 
-    json_add_text(args, "agent", w->options.name, &ok);
     pthread_mutex_lock(&w->hands.lock);
     *n_held = w->n_held;
-    for (int i = 0; ok && i < w->n_held; i++) {
-        cJSON *one = cJSON_CreateObject();
+    for (int i = 0; i < w->n_held; i++) {
+        const struct build_ref ref = {.program = w->held[i]->program, .arch = w->held[i]->arch};
 
-        ok = one && cJSON_AddItemToArray(list, one);
-        json_add_text(one, "program", w->held[i]->program, &ok);
-        json_add_text(one, "arch", w->held[i]->arch, &ok);
+        call_list_add(&list, build_ref_write(&ref), &ok);
     }
     pthread_mutex_unlock(&w->hands.lock);
-    json_add_item(args, "builds", list, &ok);
     if (ok)
-        return args;
-    cJSON_Delete(args);
+        return list;
+    cJSON_Delete(list);
     return NULL;
 }
 
-static void drop(struct workshop *w, const cJSON *lost)
+static void drop(struct workshop *w, const struct build_ref *lost)
 {
-    const char *program = "", *arch = "";
-
-    json_get_text(lost, "program", &program, NULL);
-    json_get_text(lost, "arch", &arch, NULL);
     pthread_mutex_lock(&w->hands.lock);
     for (int i = 0; i < w->n_held; i++)
-        if (strcmp(w->held[i]->program, program) == 0 && strcmp(w->held[i]->arch, arch) == 0)
+        if (strcmp(w->held[i]->program, lost->program) == 0 && strcmp(w->held[i]->arch, lost->arch) == 0)
             atomic_store(&w->held[i]->dropped, true);
     pthread_mutex_unlock(&w->hands.lock);
 }
 
 static int renew(struct workshop *w)
 {
-    cJSON *reply = NULL;
-    const cJSON *item;
     int n_held = 0;
-    cJSON *args = renew_args(w, &n_held);
+    const struct build_refs args = {.agent = w->options.name, .builds = list_held(w, &n_held)};
+    struct build_renew_result result;
+    cJSON *tree = NULL;
+    const cJSON *item;
     enum err e;
 
-    if (n_held == 0) {
-        cJSON_Delete(args);
-        return 0;
-    }
-    e = client_call(w->enlist.client, "build_renew", args, NULL, 0, &reply, NULL, NULL);
+    if (!args.builds)
+        return n_held;
+    e = client_build_renew(w->enlist.client, &args, &result, &tree, NULL);
     if (e == ERR_NOT_FOUND)
         enlist_again(&w->enlist); /* the tracker was restarted while all threads were at work */
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(reply, "lost"))
+    if (e)
+        return n_held;
+    cJSON_ArrayForEach(item, result.lost)
     {
-        drop(w, item);
+        struct build_ref lost;
+
+        if (build_ref_read(item, &lost, NULL) == ERR_OK)
+            drop(w, &lost);
     }
-    cJSON_Delete(reply);
+    cJSON_Delete(tree);
     return n_held;
 }
 

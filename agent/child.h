@@ -10,8 +10,9 @@
  *                       are none "canary_why", "canary_unbuilt": only a compiler is missing
  *   verify program      {"status", "stage", "why", "build_ms", "build_cached", "verify_ms", "resources"}
  *   time trials[] anchor seed
- *                       {"trials": [{"status", "stage", "why", "time_ns", "lnratio", "se", "samples", "anchors",
- *                       "rounds", "calls", "censored", "device_ms"}], "canary_before", "canary_after", "gflops"}
+ *                       {"trials": [{"status", "stage", "cause", "why", "time_ns", "lnratio", "se", "samples",
+ *                       "anchors", "rounds", "calls", "censored", "device_ms"}], "canary_before", "canary_after",
+ *                       "gflops"}
  *   compiler sms[]      {"compiler": "NVRTC 12.9", "path"} or {"refused": words}
  *   compile program sm  {"status", "stage", "why", "compiler", "build_ms", "files": [names in CACHE],
  *                       "resources"}

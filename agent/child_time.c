@@ -26,6 +26,7 @@ struct timed {
     bool wants_energy[TIMING_MAX_BATCH];
     double least_flops[TIMING_MAX_BATCH];
     double energy_j[TIMING_MAX_BATCH]; /* of one run; 0 = not measured */
+    bool no_energy[TIMING_MAX_BATCH];  /* the device has no sensor of it */
     double canary_before, canary_after;
     struct cool_rules cool_rules;
     struct cool cool;
@@ -163,6 +164,7 @@ static void measure_energy(struct timed *t)
             continue;
         child_at(t->child, "time", i);
         m->e = energy_of_run(c->ops, c->device, m->loaded, NULL, &t->energy_j[i], &m->why);
+        t->no_energy[i] = m->e == ERR_UNSUPPORTED;
     }
 }
 
@@ -292,6 +294,8 @@ static cJSON *trial_reply(const struct timed *t, int i, bool *ok)
     *ok = *ok && o;
     json_add_text(o, "status", status_name(m->e ? status_of_err(m->e) : timed ? STATUS_OK : STATUS_RUNTIME), ok);
     json_add_text(o, "stage", timed ? "" : t->stage[i], ok);
+    if (t->no_energy[i])
+        json_add_text(o, "cause", RECORD_NO_ENERGY, ok);
     json_add_text(o, "why", timed ? "" : m->e ? m->why.text : "no run of it could be timed", ok);
     json_add_real(o, "device_ms", m->spent_ns * 1e-6, ok);
     json_add_real(o, "check_ms", m->check_ns * 1e-6, ok);

@@ -6,7 +6,6 @@
 #include "core/entropy.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,24 +59,10 @@ static bool still_waiting(int64_t out_ms, void *arg)
 
 static enum err enroll(struct enlist *x, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *reply = NULL;
-    int64_t lease_ms = 3 * RENEW_MAX_MS;
-    bool ok = args != NULL;
-    enum err e;
+    int64_t lease_ms = CALL_LEASE_MS;
+    const enum err e = x->options.enroll(x, &lease_ms, x->options.enroll_arg, why);
 
-    json_add_text(args, "agent", x->options.name, &ok);
-    json_add_text(args, "nonce", x->nonce, &ok);
-    json_add_text(args, "version", TUNE_VERSION, &ok);
-    x->options.describe(args, &ok, x->options.describe_arg);
-    if (!ok) {
-        cJSON_Delete(args);
-        return why_set(why, ERR_NOMEM, "out of memory");
-    }
-    e = client_call(x->client, x->options.op, args, NULL, 0, &reply, NULL, why);
-    json_i64_or(reply, "lease_ms", 3 * RENEW_MAX_MS, 1, JSON_EXACT_MAX, &lease_ms, NULL);
-    json_bool_or(reply, "builds", false, &x->knows_builds, NULL);
     atomic_store(&x->renew_ms, lease_ms / 3 < RENEW_MAX_MS ? (int)(lease_ms / 3) : RENEW_MAX_MS);
-    cJSON_Delete(reply);
     return e;
 }
 
@@ -159,71 +144,43 @@ void enlist_leave(struct enlist *x, const char *words)
     x->options.quit(x->options.log_arg);
 }
 
-cJSON *enlist_lease(struct enlist *x, const char *op, cJSON *args)
+void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why)
 {
-    struct why why = {""};
-    cJSON *reply = NULL;
-    bool ok = args != NULL;
-    enum err e;
-
-    json_add_text(args, "agent", x->options.name, &ok);
-    json_add_text(args, "session_nonce", x->nonce, &ok);
-    json_add_i64(args, "wait_ms", ENLIST_WAIT_MS, &ok);
-    if (!ok) {
-        cJSON_Delete(args);
-        return NULL;
-    }
-    e = client_call(x->client, op, args, NULL, ENLIST_WAIT_MS, &reply, NULL, &why);
     if (client_tracker_restarted(x->client) || e == ERR_NOT_FOUND) {
         enlist_tell(x, 0, "the tracker was restarted: registering again");
         enlist_again(x);
     } else if (e == ERR_EXISTS || e == ERR_STALE) {
-        snprintf(why.text + strlen(why.text), sizeof why.text - strlen(why.text), ": leaving");
-        enlist_leave(x, why.text);
+        snprintf(why->text + strlen(why->text), sizeof why->text - strlen(why->text), ": leaving");
+        enlist_leave(x, why->text);
         enlist_nap(x, ENLIST_WAIT_MS);
     } else if (e && !enlist_stopping(x)) {
-        enlist_tell(x, 0, "cannot lease work: %s", why.text);
+        enlist_tell(x, 0, "cannot lease work: %s", why->text);
         enlist_nap(x, ENLIST_RETRY_MS);
     }
-    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "drain")))
+    if (!e && drain)
         atomic_store(&x->drain, true);
-    return reply;
 }
 
 void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed)
 {
-    cJSON *args = cJSON_CreateObject(), *reply = NULL;
-    bool ok = args != NULL, drain = false;
+    const struct agent_beat_args args = {.agent = x->options.name,
+                                         .state = n_held ? "busy" : "idle",
+                                         .current = cJSON_CreateNumber(n_held),
+                                         .temperature = host_temperature_c(),
+                                         .load = host_load(),
+                                         .done = done,
+                                         .failed = failed};
+    struct agent_beat_result result;
 
     assert(failed <= done);
-    json_add_text(args, "agent", x->options.name, &ok);
-    json_add_text(args, "state", n_held ? "busy" : "idle", &ok);
-    json_add_i64(args, "current", n_held, &ok);
-    if (!isnan(host_temperature_c()))
-        json_add_real(args, "temperature", host_temperature_c(), &ok);
-    if (!isnan(host_load()))
-        json_add_real(args, "load", host_load(), &ok);
-    json_add_i64(args, "done", done, &ok);
-    json_add_i64(args, "failed", failed, &ok);
-    if (!ok) {
-        cJSON_Delete(args);
-        return;
-    }
-    if (client_call(x->client, "agent_beat", args, NULL, 0, &reply, NULL, NULL) == ERR_OK)
-        json_bool_or(reply, "drain", false, &drain, NULL);
-    if (drain)
+    if (client_agent_beat(x->client, &args, &result, NULL, NULL) == ERR_OK && result.drain)
         atomic_store(&x->drain, true);
-    cJSON_Delete(reply);
 }
 
 void enlist_bye(struct enlist *x)
 {
-    cJSON *args = x->client ? cJSON_CreateObject() : NULL;
-    bool ok = args != NULL;
+    const struct agent_bye_args args = {.agent = x->options.name};
 
-    json_add_text(args, "agent", x->options.name, &ok);
-    if (ok)
-        client_call(x->client, "agent_bye", args, NULL, 0, NULL, NULL, NULL);
-    else
-        cJSON_Delete(args);
+    if (x->client)
+        client_agent_bye(x->client, &args, NULL, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 #ifndef TUNE_AGENT_ENLIST_H
 #define TUNE_AGENT_ENLIST_H
 
-#include "core/json.h"
 #include "tracker/client.h"
 
 #include <stdatomic.h>
@@ -13,13 +12,14 @@
 #define ENLIST_RETRY_MS 1000
 #define ENLIST_WAIT_MS 20000 /* of a long poll */
 
+struct enlist;
+
 struct enlist_options {
     const char *url, *key_file; /* key_file NULL = none */
     const char *name;           /* of the agent */
-    const char *op;             /* the call that registers: "agent_register" */
-    /* Adds to the call's arguments what the agent is; its name and nonce are there already. */
-    void (*describe)(cJSON *args, bool *ok, void *arg);
-    void *describe_arg;
+    /* Makes the call that registers, under x->nonce, with x->client; *lease_ms is how long leases live. */
+    enum err (*enroll)(struct enlist *x, int64_t *lease_ms, void *arg, struct why *why);
+    void *enroll_arg;
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
     void *log_arg;
@@ -49,9 +49,9 @@ void enlist_close(struct enlist *e);
 /* Registers with a tracker that was restarted, until it worked or the stop flag is set. */
 void enlist_again(struct enlist *e);
 
-/* One long poll for work: args (taken) go with the agent's name and nonce; gives the result, NULL when there is none
- * for now. Restarts, drains and a second process of this name are seen to. */
-cJSON *enlist_lease(struct enlist *e, const char *op, cJSON *takes_args);
+/* How a long poll for work of ENLIST_WAIT_MS ended, and whether the tracker asked to drain: sees to that, to restarts,
+ * and to a second process of this name. */
+void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why);
 
 /* Tells the tracker how this agent is; notes when it is asked to leave. */
 void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed);

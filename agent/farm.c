@@ -77,38 +77,6 @@ void farm_counts(struct farm *f, int64_t *done, int64_t *failed)
 
 /* ---- results ---- */
 
-static cJSON *envelope_of(const struct record *r, bool *ok)
-{
-    cJSON *o = cJSON_CreateObject();
-
-    *ok = *ok && o;
-    json_add_text(o, "key", r->key, ok);
-    json_add_text(o, "fingerprint", r->fingerprint.hex, ok);
-    json_add_text(o, "program", r->program.hex, ok);
-    json_add_text(o, "status", status_name(r->status), ok);
-    json_add_real(o, "time_ns", r->time_ns, ok);
-    json_add_real(o, "flops", r->flops, ok);
-    json_add_real(o, "device_ms", r->device_ms, ok);
-    return o;
-}
-
-static cJSON *result_args(struct farm *f, const struct trial *t, const struct buf *line)
-{
-    cJSON *args = cJSON_CreateObject();
-    bool ok = args != NULL;
-
-    json_add_text(args, "trial", t->id, &ok);
-    pthread_mutex_lock(&f->hands.lock);
-    json_add_i64(args, "token", t->token, &ok);
-    pthread_mutex_unlock(&f->hands.lock);
-    json_add_item(args, "envelope", envelope_of(&t->record, &ok), &ok);
-    json_add_text(args, "record", buf_text(line), &ok);
-    if (ok)
-        return args;
-    cJSON_Delete(args);
-    return NULL;
-}
-
 static void tell_result(struct farm *f, const struct trial *t)
 {
     const struct record *r = &t->record;
@@ -126,19 +94,30 @@ static void tell_result(struct farm *f, const struct trial *t)
 
 static enum err send_record(struct farm *f, struct trial *t, struct why *why)
 {
+    const struct record *r = &t->record;
+    const struct envelope envelope = {.key = r->key,
+                                      .fingerprint = r->fingerprint.hex,
+                                      .program = r->program.hex,
+                                      .status = status_name(r->status),
+                                      .time_ns = r->time_ns,
+                                      .flops = r->flops,
+                                      .device_ms = r->device_ms};
+    struct trial_result_args args = {.trial = t->id};
     struct buf line;
-    cJSON *args;
     enum err e;
 
     buf_init(&line, RECORD_MAX_BYTES);
-    e = record_print(&t->record, &line);
-    args = e ? NULL : result_args(f, t, &line);
-    if (!e && !args)
-        e = ERR_NOMEM;
-    if (e)
+    e = record_print(r, &line);
+    if (e) {
         why_set(why, e, "cannot write a record: %s", err_words(e));
-    else
-        e = client_call(f->enlist.client, "trial_result", args, NULL, 0, NULL, NULL, why);
+    } else {
+        args.record = buf_text(&line);
+        args.envelope = envelope_write(&envelope);
+        pthread_mutex_lock(&f->hands.lock);
+        args.token = t->token;
+        pthread_mutex_unlock(&f->hands.lock);
+        e = client_trial_result(f->enlist.client, &args, NULL, NULL, why);
+    }
     buf_fini(&line);
     return e;
 }
@@ -172,33 +151,26 @@ struct renewal {
     } trials[MAX_HELD];
 };
 
-static void note(struct renewal *r, const struct trial *t, cJSON *list, bool *ok)
+/* What is held and not dropped, as a list for the call; NULL when there is nothing, or no memory. */
+static cJSON *list_held(struct farm *f, struct renewal *r)
 {
-    cJSON *item = cJSON_CreateObject();
+    cJSON *list = NULL;
+    bool ok = true;
 
-    *ok = *ok && item && cJSON_AddItemToArray(list, item);
-    json_add_text(item, "trial", t->id, ok);
-    json_add_i64(item, "token", t->token, ok);
-    assert(r->n < MAX_HELD);
-    strcpy(r->trials[r->n].id, t->id);
-    r->trials[r->n++].token = t->token;
-}
-
-static cJSON *renew_args(struct farm *f, struct renewal *r)
-{
-    cJSON *args = cJSON_CreateObject(), *list = cJSON_CreateArray();
-    bool ok = args && list;
-
-    json_add_text(args, "agent", f->options.name, &ok);
     pthread_mutex_lock(&f->hands.lock);
-    for (int i = 0; ok && i < f->n_held; i++)
-        if (!atomic_load(&f->held[i]->dropped))
-            note(r, f->held[i], list, &ok);
+    for (int i = 0; i < f->n_held; i++) {
+        const struct trial_ref ref = {.trial = f->held[i]->id, .token = f->held[i]->token};
+
+        if (atomic_load(&f->held[i]->dropped))
+            continue;
+        call_list_add(&list, trial_ref_write(&ref), &ok);
+        strcpy(r->trials[r->n].id, ref.trial);
+        r->trials[r->n++].token = ref.token;
+    }
     pthread_mutex_unlock(&f->hands.lock);
-    json_add_item(args, "trials", list, &ok);
     if (ok)
-        return args;
-    cJSON_Delete(args);
+        return list;
+    cJSON_Delete(list);
     return NULL;
 }
 
@@ -215,15 +187,14 @@ static void drop_one(struct farm *f, const char *id, int64_t token)
     pthread_mutex_unlock(&f->hands.lock);
 }
 
-static void drop(struct farm *f, const struct renewal *r, const cJSON *reply, const char *name)
+static void drop(struct farm *f, const struct renewal *r, const cJSON *list)
 {
-    const cJSON *list = NULL, *id;
+    const cJSON *id;
 
-    json_get_array(reply, name, &list, NULL);
     cJSON_ArrayForEach(id, list)
     {
         for (int i = 0; i < r->n; i++)
-            if (cJSON_IsString(id) && strcmp(r->trials[i].id, id->valuestring) == 0)
+            if (strcmp(r->trials[i].id, id->valuestring) == 0)
                 drop_one(f, r->trials[i].id, r->trials[i].token);
     }
 }
@@ -231,21 +202,21 @@ static void drop(struct farm *f, const struct renewal *r, const cJSON *reply, co
 static void renew(struct farm *f)
 {
     struct renewal r = {.n = 0};
-    cJSON *args = renew_args(f, &r), *reply = NULL;
+    const struct trial_renew_args args = {.agent = f->options.name, .trials = list_held(f, &r)};
+    struct trial_renew_result result;
+    cJSON *tree = NULL;
     enum err e;
 
-    if (r.n == 0) {
-        cJSON_Delete(args);
+    if (!args.trials)
         return;
-    }
-    e = client_call(f->enlist.client, "trial_renew", args, NULL, 0, &reply, NULL, NULL);
+    e = client_trial_renew(f->enlist.client, &args, &result, &tree, NULL);
     if (!e) {
-        drop(f, &r, reply, "lost");
-        drop(f, &r, reply, "cancelled");
+        drop(f, &r, result.lost);
+        drop(f, &r, result.cancelled);
     } else if (e == ERR_NOT_FOUND) {
         enlist_again(&f->enlist); /* the tracker was restarted while all threads were at work */
     }
-    cJSON_Delete(reply);
+    cJSON_Delete(tree);
 }
 
 bool farm_beat_step(void *farm, int i)
@@ -267,21 +238,30 @@ bool farm_beat_step(void *farm, int i)
 
 /* ---- opening ---- */
 
-static void describe(cJSON *args, bool *ok, void *arg)
+static enum err enroll(struct enlist *x, int64_t *lease_ms, void *arg, struct why *why)
 {
     const struct farm *f = arg;
     const struct device_desc *d = &f->rig->desc;
     char arch[32];
+    const struct agent_register_args args = {.agent = f->options.name,
+                                             .nonce = x->nonce,
+                                             .version = TUNE_VERSION,
+                                             .key = f->options.key,
+                                             .fingerprint = f->rig->fingerprint.hex,
+                                             .device = device_desc_to_json(d),
+                                             .mix = f->options.mix,
+                                             .arch = d->sm > 0 ? arch : NULL,
+                                             .builds = f->rig->builds};
+    struct agent_register_result result;
+    enum err e;
 
-    json_add_text(args, "key", f->options.key, ok);
-    json_add_text(args, "fingerprint", f->rig->fingerprint.hex, ok);
-    json_add_item(args, "device", device_desc_to_json(d), ok);
-    json_add_bool(args, "mix", f->options.mix, ok);
-    if (d->sm <= 0)
-        return;
     snprintf(arch, sizeof arch, "sm_%lld", (long long)d->sm);
-    json_add_text(args, "arch", arch, ok);
-    json_add_bool(args, "builds", f->rig->builds, ok);
+    e = client_agent_register(x->client, &args, &result, NULL, why);
+    if (e)
+        return e;
+    x->knows_builds = result.builds;
+    *lease_ms = result.lease_ms;
+    return ERR_OK;
 }
 
 static enum err enlist(struct farm *f, struct why *why)
@@ -289,9 +269,8 @@ static enum err enlist(struct farm *f, struct why *why)
     const struct enlist_options o = {.url = f->options.url,
                                      .key_file = f->options.key_file,
                                      .name = f->options.name,
-                                     .op = "agent_register",
-                                     .describe = describe,
-                                     .describe_arg = f,
+                                     .enroll = enroll,
+                                     .enroll_arg = f,
                                      .stop = f->options.stop,
                                      .log = f->options.log,
                                      .quit = f->options.quit,

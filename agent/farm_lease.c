@@ -8,26 +8,11 @@
 
 /* ---- leasing ---- */
 
-static cJSON *lease_args(const struct farm *f)
+static void take_leases(struct farm *f, const cJSON *list, struct queue *out)
 {
-    cJSON *args = cJSON_CreateObject();
-    bool ok = args != NULL;
-
-    json_add_text(args, "key", f->options.key, &ok);
-    json_add_text(args, "fingerprint", f->rig->fingerprint.hex, &ok);
-    json_add_i64(args, "max", f->options.batch, &ok);
-    if (ok)
-        return args;
-    cJSON_Delete(args);
-    return NULL;
-}
-
-static void take_leases(struct farm *f, const cJSON *reply, struct queue *out)
-{
-    const cJSON *list = NULL, *lease;
+    const cJSON *lease;
     struct why why = {""};
 
-    json_get_array(reply, "trials", &list, NULL);
     cJSON_ArrayForEach(lease, list)
     {
         struct trial *t = NULL;
@@ -47,11 +32,22 @@ static void take_leases(struct farm *f, const cJSON *reply, struct queue *out)
 
 static void lease(struct farm *f, struct queue *out)
 {
-    cJSON *reply = enlist_lease(&f->enlist, "trial_lease", lease_args(f));
+    const struct trial_lease_args args = {.key = f->options.key,
+                                          .fingerprint = f->rig->fingerprint.hex,
+                                          .max = f->options.batch,
+                                          .agent = f->options.name,
+                                          .session_nonce = f->enlist.nonce,
+                                          .wait_ms = ENLIST_WAIT_MS};
+    struct trial_lease_result result = {.drain = false};
+    struct why why = {""};
+    cJSON *tree = NULL;
+    const enum err e = client_trial_lease(f->enlist.client, &args, &result, &tree, &why);
 
+    enlist_polled(&f->enlist, e, result.drain, &why);
     out->n = 0;
-    take_leases(f, reply, out);
-    cJSON_Delete(reply);
+    if (!e)
+        take_leases(f, result.trials, out);
+    cJSON_Delete(tree);
 }
 
 /* The tracker asks this agent to leave: it does, once all that it holds is answered. */

@@ -2,6 +2,7 @@
 #include "agent/trial.h"
 
 #include "core/clock.h"
+#include "tracker/calls.h"
 
 #include <assert.h>
 #include <math.h>
@@ -62,14 +63,14 @@ static void read_rules(struct trial *t, const cJSON *body)
     trial_limits(body, &t->build_s, &t->run_s, &t->memory_bytes);
 }
 
-static void read_body(struct trial *t, const cJSON *lease, const struct trial_agent *agent)
+static void read_body(struct trial *t, const struct trial_grant *grant, const struct trial_agent *agent)
 {
-    const cJSON *body = cJSON_GetObjectItemCaseSensitive(lease, "body");
+    const cJSON *body = grant->body;
     struct record *r = &t->record;
 
     COPY(r->id, t->id);
-    COPY(r->job, text_or(lease, "job", ""));
-    COPY(r->purpose, text_or(lease, "purpose", text_or(body, "purpose", "search")));
+    COPY(r->job, grant->job);
+    COPY(r->purpose, grant->purpose ? grant->purpose : text_or(body, "purpose", "search"));
     COPY(r->proposed_by, text_or(body, "proposed_by", "user"));
     COPY(r->key, text_or(body, "key", agent->key));
     COPY(r->agent, agent->name);
@@ -89,18 +90,23 @@ static void read_body(struct trial *t, const cJSON *lease, const struct trial_ag
     t->rules.may_censor = strcmp(r->purpose, "search") == 0 && !t->wants_energy;
 }
 
-static enum err read_code(const cJSON *built, const char *name, struct built *out, struct why *why)
+/* The code that builders made of the trial's programs. */
+static enum err read_built(const cJSON *built, struct trial *t, struct why *why)
 {
-    const cJSON *object = cJSON_GetObjectItemCaseSensitive(built, name);
+    struct built_code code;
+    enum err e = built_code_read(built, &code, why);
 
-    return object ? built_from_json(object, out, why) : ERR_OK;
+    if (!e && code.program)
+        e = built_from_json(code.program, &t->code, why);
+    if (!e && code.anchor)
+        e = built_from_json(code.anchor, &t->anchor_code, why);
+    return e;
 }
 
 enum err trial_new(const cJSON *lease, const struct trial_agent *agent, struct trial **out, struct why *why)
 {
-    const cJSON *built = cJSON_GetObjectItemCaseSensitive(lease, "built");
     struct trial *t = calloc(1, sizeof *t);
-    const char *id = NULL, *program = NULL, *anchor = NULL;
+    struct trial_grant grant;
     enum err e;
 
     if (!t)
@@ -108,27 +114,20 @@ enum err trial_new(const cJSON *lease, const struct trial_agent *agent, struct t
     record_init(&t->record);
     program_init(&t->program);
     atomic_init(&t->dropped, false);
-    e = json_get_text(lease, "trial", &id, why);
+    e = trial_grant_read(lease, &grant, why);
+    if (!e && strlen(grant.trial) >= sizeof t->id)
+        e = why_set(why, ERR_PROTOCOL, "a leased trial without a sane id");
     if (!e)
-        e = json_get_i64(lease, "token", 0, JSON_EXACT_MAX, &t->token, why);
-    if (!e)
-        e = json_get_text(lease, "program", &program, why);
-    if (!e)
-        e = json_text_or(lease, "anchor", "", &anchor, why);
-    if (!e && (strlen(id) >= sizeof t->id || !sha256_is_hex(program) || (*anchor && !sha256_is_hex(anchor))))
-        e = why_set(why, ERR_PROTOCOL, "a leased trial without a sane id, program or anchor");
-    if (!e)
-        e = read_code(built, "program", &t->code, why);
-    if (!e)
-        e = read_code(built, "anchor", &t->anchor_code, why);
+        e = read_built(grant.built, t, why);
     if (e) {
         trial_free(t);
         return e == ERR_NOMEM ? e : ERR_PROTOCOL;
     }
-    COPY(t->id, id);
-    COPY(t->program_name.hex, program);
-    COPY(t->anchor_name.hex, anchor);
-    read_body(t, lease, agent);
+    COPY(t->id, grant.trial);
+    t->token = grant.token;
+    COPY(t->program_name.hex, grant.program);
+    COPY(t->anchor_name.hex, grant.anchor);
+    read_body(t, &grant, agent);
     t->clock = agent->clock;
     t->leased_ns = clock_read_ns(t->clock);
     *out = t;
@@ -282,6 +281,7 @@ void trial_take_time(struct trial *t, const cJSON *item, const cJSON *batch)
     cJSON_Delete(t->sense);
     t->sense = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(batch, "sense"), true);
     if (status != STATUS_OK) {
+        COPY(r->cause, text_or(item, "cause", ""));
         trial_fail(t, status, text_or(item, "stage", "time"), text_or(item, "why", ""));
         return;
     }

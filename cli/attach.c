@@ -51,46 +51,36 @@ static enum err take(struct following *f, const char *line, struct why *why)
 
 static enum err receive(struct following *f, int64_t wait_ms, int *n, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
-    const cJSON *list, *item;
-    bool ok = args != NULL;
-    enum err e;
+    const struct record_wait_args args = {.job = f->job, .after = f->after, .max = 64, .wait_ms = wait_ms};
+    struct record_wait_result result;
+    cJSON *tree = NULL;
+    const cJSON *entry;
+    enum err e = client_record_wait(f->client, &args, &result, &tree, why);
 
     *n = 0;
-    json_add_text(args, "job", f->job, &ok);
-    json_add_i64(args, "after", f->after, &ok);
-    json_add_i64(args, "max", 64, &ok);
-    json_add_i64(args, "wait_ms", wait_ms, &ok);
-    e = client_call(f->client, "record_wait", args, NULL, wait_ms, &result, NULL, why);
-    if (!e)
-        e = json_get_array(result, "records", &list, why);
-    for (item = e ? NULL : list->child; item && !e; item = item->next, (*n)++) {
-        const char *line;
+    for (entry = e ? NULL : result.records->child; entry && !e; entry = entry->next, (*n)++) {
+        struct record_entry r;
 
-        e = json_get_text(item, "record", &line, why);
-        if (!e)
-            e = json_get_i64(item, "seq", 0, JSON_EXACT_MAX, &f->after, why);
-        if (!e)
-            e = take(f, line, why);
+        e = record_entry_read(entry, &r, why);
+        if (!e) {
+            f->after = r.seq;
+            e = take(f, r.record, why);
+        }
     }
-    cJSON_Delete(result);
+    cJSON_Delete(tree);
     return e;
 }
 
 static enum err state_of(struct following *f, char *state, size_t n_state, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
-    const char *text;
-    bool ok = args != NULL;
-    enum err e;
+    const struct job_name args = {.job = f->job};
+    struct job_entry entry;
+    cJSON *tree = NULL;
+    const enum err e = client_job_status(f->client, &args, &entry, &tree, why);
 
-    json_add_text(args, "job", f->job, &ok);
-    e = client_call(f->client, "job_status", args, NULL, 0, &result, NULL, why);
     if (!e)
-        e = json_get_text(result, "state", &text, why);
-    if (!e)
-        snprintf(state, n_state, "%s", text);
-    cJSON_Delete(result);
+        snprintf(state, n_state, "%s", entry.state);
+    cJSON_Delete(tree);
     return e;
 }
 

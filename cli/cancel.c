@@ -8,18 +8,14 @@ static const struct cli_option options[] = {OPT_TRACKER_DEFAULT, OPT_KEY_FILE, O
 
 static enum err cancel(struct client *client, const char *job, bool quiet, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
-    const char *state = "";
-    bool ok = args != NULL;
-    enum err e;
+    const struct job_name args = {.job = job};
+    struct job_cancel_result result;
+    cJSON *tree = NULL;
+    enum err e = client_job_cancel(client, &args, &result, &tree, why);
 
-    json_add_text(args, "job", job, &ok);
-    e = client_call(client, "job_cancel", args, NULL, 0, &result, NULL, why);
-    if (!e)
-        e = json_text_or(result, "state", "cancelled", &state, why);
     if (!e && !quiet)
-        printf("%s %s\n", job, state);
-    cJSON_Delete(result);
+        printf("%s %s\n", job, result.state);
+    cJSON_Delete(tree);
     return e;
 }
 

@@ -385,53 +385,38 @@ void cmd_job_title(const struct job *j, char *out, size_t n_out)
 enum err cmd_submit_job(struct client *c, const struct job *j, bool lease, char job_id[40], int64_t *token,
                         struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
-    const char *id, *user = getenv("USER");
+    const char *user = getenv("USER");
     char title[200];
+    struct job_submit_args args = {.title = title, .user = user ? user : "", .key = j->key, .lease = lease};
+    struct job_submit_result result;
+    cJSON *tree = NULL;
     struct buf body;
-    bool ok = args != NULL;
     enum err e;
 
     buf_init(&body, (size_t)2 << 20);
-    e = job_text(j, &body);
     cmd_job_title(j, title, sizeof title);
-    json_add_text(args, "title", title, &ok);
-    json_add_text(args, "user", user ? user : "", &ok);
-    json_add_text(args, "key", j->key, &ok);
-    json_add_text(args, "body", buf_text(&body), &ok);
-    json_add_i64(args, "priority", 0, &ok);
-    json_add_bool(args, "lease", lease, &ok);
+    e = job_text(j, &body);
+    args.body = buf_text(&body);
+    if (e)
+        why_set(why, e, "%s", err_words(e));
+    else if (j->spec_files.n)
+        e = client_put_blobs(c, &j->spec_files, why); /* before anybody leases the job */
+    if (!e)
+        e = client_job_submit(c, &args, &result, &tree, why);
+    if (!e) {
+        *token = result.token;
+        snprintf(job_id, 40, "%s", result.job);
+    }
+    cJSON_Delete(tree);
     buf_fini(&body);
-    if (e || !ok) {
-        cJSON_Delete(args);
-        return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
-    }
-    e = j->spec_files.n ? client_put_blobs(c, &j->spec_files, why) : ERR_OK; /* before anybody leases the job */
-    if (e) {
-        cJSON_Delete(args);
-        return e;
-    }
-    e = client_call(c, "job_submit", args, NULL, 0, &result, NULL, why);
-    if (!e)
-        e = json_get_text(result, "job", &id, why);
-    if (!e)
-        e = json_i64_or(result, "token", 0, 0, JSON_EXACT_MAX, token, why);
-    if (!e)
-        snprintf(job_id, 40, "%s", id);
-    cJSON_Delete(result);
     return e;
 }
 
 void cmd_end_job(struct client *c, const char *job_id, int64_t token, const char *state)
 {
-    cJSON *args = cJSON_CreateObject();
-    bool ok = args != NULL;
+    const struct job_done_args args = {.job = job_id, .token = token, .state = state, .summary = cJSON_CreateObject()};
 
-    json_add_text(args, "job", job_id, &ok);
-    json_add_i64(args, "token", token, &ok);
-    json_add_text(args, "state", state, &ok);
-    json_add_item(args, "summary", cJSON_CreateObject(), &ok);
-    client_call(c, "job_done", args, NULL, 0, NULL, NULL, NULL);
+    client_job_done(c, &args, NULL, NULL, NULL);
 }
 
 void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *arg)

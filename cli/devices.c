@@ -18,7 +18,7 @@ static enum err show(struct client *client, const struct cli *c, struct why *why
 {
     cJSON *result = NULL;
     struct buf text;
-    enum err e = client_call(client, "devices", NULL, NULL, 0, &result, NULL, why);
+    enum err e = client_devices(client, NULL, NULL, &result, why);
 
     buf_init(&text, (size_t)4 << 20);
     if (!e)

@@ -178,45 +178,34 @@ static bool check_network(const char *url)
 
 static void check_clock(struct client *c)
 {
-    cJSON *result = NULL;
-    const cJSON *now;
+    struct status_result status;
     char words[160];
-    const enum err e = client_call(c, "status", NULL, NULL, 0, &result, NULL, NULL);
 
-    now = e ? NULL : cJSON_GetObjectItemCaseSensitive(result, "now_ms");
-    if (cJSON_IsNumber(now)) {
-        const double skew_s = ((double)clock_wall_ms() - now->valuedouble) / 1000;
+    if (client_status(c, NULL, &status, NULL, NULL) == ERR_OK && status.now_ms) {
+        const double skew_s = (double)(clock_wall_ms() - status.now_ms) / 1000;
 
         snprintf(words, sizeof words, "%.1f s between here and the tracker", skew_s);
         tell(skew_s > -60 && skew_s < 60, "clocks", words);
     }
-    cJSON_Delete(result);
-}
-
-static const char *text_of(const cJSON *o, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
-
-    return cJSON_IsString(item) ? item->valuestring : "";
 }
 
 /* As the tracker would answer an agent that registers. */
 static void check_key(const cJSON *list, const char *key, const char *fingerprint)
 {
     char words[400];
-    const cJSON *d;
+    const cJSON *entry;
 
-    cJSON_ArrayForEach(d, list)
+    cJSON_ArrayForEach(entry, list)
     {
-        const bool away = strcmp(text_of(d, "state"), "lost") == 0;
-        const char *held = text_of(d, "fingerprint");
+        struct peer_entry d;
 
-        if (away || strcmp(text_of(d, "key"), key) != 0 || strncmp(held, fingerprint, strlen(fingerprint)) == 0)
+        if (peer_entry_read(entry, &d, NULL) != ERR_OK || strcmp(d.state, "lost") == 0 || strcmp(d.key, key) != 0 ||
+            strncmp(d.fingerprint, fingerprint, strlen(fingerprint)) == 0)
             continue;
         snprintf(words, sizeof words,
                  "conflict: key %.64s holds devices of fingerprint %.12s.. (agent %.64s), this one has %.12s..: choose "
                  "another key, or --mix",
-                 key, held, text_of(d, "agent"), fingerprint);
+                 key, d.fingerprint, d.agent, fingerprint);
         tell(false, "key", words);
         return;
     }
@@ -226,24 +215,23 @@ static void check_key(const cJSON *list, const char *key, const char *fingerprin
 
 static void check_devices(struct client *c, const char *key, const char *fingerprint)
 {
-    cJSON *result = NULL;
+    struct devices_result result = {.devices = NULL};
+    cJSON *tree = NULL;
     struct why why = {""};
     struct buf text;
-    const cJSON *list = NULL;
     char words[64];
-    enum err e = client_call(c, "devices", NULL, NULL, 0, &result, NULL, &why);
+    const enum err e = client_devices(c, NULL, &result, &tree, &why);
+    const int n = e ? 0 : cJSON_GetArraySize(result.devices);
 
-    if (!e)
-        e = json_get_array(result, "devices", &list, &why);
-    snprintf(words, sizeof words, "%d registered", list ? cJSON_GetArraySize(list) : 0);
-    tell(!e && cJSON_GetArraySize(list) > 0, "devices of the farm", e ? why.text : words);
+    snprintf(words, sizeof words, "%d registered", n);
+    tell(n > 0, "devices of the farm", e ? why.text : words);
     buf_init(&text, 1 << 20);
-    if (!e && cJSON_GetArraySize(list) > 0 && devices_print(result, clock_wall_ms(), &text) == ERR_OK)
+    if (n > 0 && devices_print(tree, clock_wall_ms(), &text) == ERR_OK)
         fputs(buf_text(&text), stdout);
     if (!e && key && name_is_sane(key) && *fingerprint)
-        check_key(list, key, fingerprint);
+        check_key(result.devices, key, fingerprint);
     buf_fini(&text);
-    cJSON_Delete(result);
+    cJSON_Delete(tree);
 }
 
 static void check_key_file(const char *path)

@@ -24,57 +24,44 @@ static const struct cli_option options[] = {
     CLI_END,
 };
 
-static const char *text_of(const cJSON *o, const char *name)
+static enum err print_job(const cJSON *entry, struct why *why)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
-
-    return cJSON_IsString(item) ? item->valuestring : "";
-}
-
-static double number_of(const cJSON *o, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
-
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
-static void print_job(const cJSON *j)
-{
-    const cJSON *trials = cJSON_GetObjectItemCaseSensitive(j, "trials");
+    struct trial_counts trials;
+    struct job_entry j;
     char age[32];
+    enum err e = job_entry_read(entry, &j, why);
 
-    duration_text(((double)clock_wall_ms() - number_of(j, "created_ms")) / 1000, age, sizeof age);
-    printf("%-6s %-10s %-14s %-10s %6.0f %6.0f %6.0f %8s  %.60s\n", text_of(j, "job"), text_of(j, "state"),
-           text_of(j, "key"), text_of(j, "user"), number_of(trials, "done"),
-           number_of(trials, "open") + number_of(trials, "leased"), number_of(trials, "lost"), age,
-           text_of(j, "title"));
+    if (!e)
+        e = trial_counts_read(j.trials, &trials, why);
+    if (e)
+        return e;
+    duration_text((double)(clock_wall_ms() - j.created_ms) / 1000, age, sizeof age);
+    printf("%-6s %-10s %-14s %-10s %6lld %6lld %6lld %8s  %.60s\n", j.job, j.state, j.key, j.user,
+           (long long)trials.done, (long long)(trials.open + trials.leased), (long long)trials.lost, age, j.title);
+    return ERR_OK;
 }
 
 static enum err list(struct client *client, const struct cli *c, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
-    const cJSON *jobs, *j;
-    bool ok = args != NULL;
-    enum err e;
+    const struct job_list_args args = {.state = cli_text(c, "state"), .max = cli_int(c, "max")};
+    struct job_list_result result;
+    const cJSON *j;
+    cJSON *tree = NULL;
+    enum err e = client_job_list(client, &args, &result, &tree, why);
 
-    json_add_text(args, "state", cli_text(c, "state"), &ok);
-    json_add_i64(args, "max", cli_int(c, "max"), &ok);
-    e = client_call(client, "job_list", args, NULL, 0, &result, NULL, why);
-    if (!e)
-        e = json_get_array(result, "jobs", &jobs, why);
     if (!e && !cli_flag(c, "json"))
         printf("%-6s %-10s %-14s %-10s %6s %6s %6s %8s  %s\n", "job", "state", "key", "user", "done", "open", "lost",
                "age", "title");
-    for (j = e ? NULL : jobs->child; j; j = j->next) {
+    for (j = e ? NULL : result.jobs->child; j && !e; j = j->next) {
         char *line = cli_flag(c, "json") ? cJSON_PrintUnformatted(j) : NULL;
 
         if (line)
             puts(line);
         else
-            print_job(j);
+            e = print_job(j, why);
         cJSON_free(line);
     }
-    cJSON_Delete(result);
+    cJSON_Delete(tree);
     return e;
 }
 

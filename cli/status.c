@@ -24,14 +24,12 @@ static void print_members(const cJSON *o, int depth)
 
 static enum err show(struct client *client, const struct cli *c, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
+    const struct job_name args = {.job = c->n_rest ? c->rest[0] : NULL};
+    cJSON *result = NULL;
     char *line;
-    bool ok = args != NULL;
-    enum err e;
+    const enum err e = c->n_rest ? client_job_status(client, &args, NULL, &result, why)
+                                 : client_status(client, NULL, NULL, &result, why);
 
-    if (c->n_rest)
-        json_add_text(args, "job", c->rest[0], &ok);
-    e = client_call(client, c->n_rest ? "job_status" : "status", args, NULL, 0, &result, NULL, why);
     if (e)
         return e;
     line = cli_flag(c, "json") ? cJSON_PrintUnformatted(result) : NULL;

@@ -25,49 +25,32 @@ struct leased {
     struct job job;
 };
 
-static enum err parse_lease(const cJSON *result, struct leased *out, bool *any, struct why *why)
-{
-    const cJSON *job = cJSON_GetObjectItemCaseSensitive(result, "job");
-    const char *body;
-    enum err e;
-
-    *any = cJSON_IsString(job);
-    if (!*any)
-        return ERR_OK;
-    snprintf(out->id, sizeof out->id, "%s", job->valuestring);
-    e = json_i64_or(result, "token", 0, 0, JSON_EXACT_MAX, &out->token, why);
-    if (!e)
-        e = json_get_text(result, "body", &body, why);
-    return e ? e : job_parse(body, strlen(body), &out->job, why);
-}
-
 static enum err lease(struct client *c, bool once, struct leased *out, bool *any, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
-    const int64_t wait_ms = once ? 0 : 1000;
-    bool ok = args != NULL;
+    const struct job_lease_args args = {.wait_ms = once ? 0 : 1000};
+    struct job_lease_result result;
+    cJSON *tree = NULL;
     enum err e;
 
-    *any = false;
     out->id[0] = '\0';
     job_init(&out->job);
-    json_add_i64(args, "wait_ms", wait_ms, &ok);
-    e = client_call(c, "job_lease", args, NULL, wait_ms, &result, NULL, why);
-    if (!e)
-        e = parse_lease(result, out, any, why);
-    cJSON_Delete(result);
+    e = client_job_lease(c, &args, &result, &tree, why);
+    *any = !e && result.job;
+    if (*any) {
+        snprintf(out->id, sizeof out->id, "%s", result.job);
+        out->token = result.token;
+        e = result.body ? job_parse(result.body, strlen(result.body), &out->job, why)
+                        : why_set(why, ERR_INPUT, "job %s has no body", result.job);
+    }
+    cJSON_Delete(tree);
     return e;
 }
 
 static void fail_job(struct client *c, const struct leased *l)
 {
-    cJSON *args = cJSON_CreateObject();
-    bool ok = args != NULL;
+    const struct job_done_args args = {.job = l->id, .token = l->token, .state = "failed"};
 
-    json_add_text(args, "job", l->id, &ok);
-    json_add_i64(args, "token", l->token, &ok);
-    json_add_text(args, "state", "failed", &ok);
-    client_call(c, "job_done", args, NULL, 0, NULL, NULL, NULL);
+    client_job_done(c, &args, NULL, NULL, NULL);
 }
 
 struct fetching {

@@ -47,6 +47,9 @@ struct record_anchor {
     size_t n_slots;
 };
 
+/* The device has no sensor of energy or power. */
+#define RECORD_NO_ENERGY "no_energy"
+
 struct record {
     char id[SHA256_HEX + 1]; /* trial id given by the tracker */
     char job[40];
@@ -57,6 +60,7 @@ struct record {
     cJSON *knobs; /* by name; owned */
     enum record_status status;
     char stage[16];        /* prepare | build | load | verify | time: where a failure happened */
+    char cause[16];        /* of a failure that programs act upon: RECORD_NO_ENERGY; "" = only words tell */
     char *why;             /* words, compiler log included, at most 4 KiB; NULL when ok */
     double time_ns;        /* median of the slot medians; 0 when not timed */
     double energy_j;       /* of one run; 0 when not measured */

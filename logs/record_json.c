@@ -497,6 +497,7 @@ static const struct field fields[] = {
     OWN("knobs", knobs, true),
     OWN("status", status, true),
     TEXT_IF_ANY("stage", stage),
+    TEXT_IF_ANY("cause", cause),
     OWN("why", why, false),
     PLAIN("time_ns", real, time_ns),
     PLAIN("energy_j", real_if_any, energy_j),

@@ -12,12 +12,12 @@
 
 /* The next trial of a lane that a builder can do something for, what, and how many are served before it. */
 struct next_build {
-    const struct trial *trial;
+    const struct tracker_trial *trial;
     struct build *build;
     int64_t n_ahead;
 };
 
-static enum err look_at(struct tracker *t, const struct trial *tr, const char *program, struct arch *arch,
+static enum err look_at(struct tracker *t, const struct tracker_trial *tr, const char *program, struct arch *arch,
                         struct next_build *out, bool *ahead)
 {
     struct build *b;
@@ -38,7 +38,7 @@ static enum err look_through(struct tracker *t, const struct lane *l, const stru
 {
     enum err e = ERR_OK;
 
-    for (const struct trial *tr = l->open.first; tr && !e; tr = tr->next) {
+    for (const struct tracker_trial *tr = l->open.first; tr && !e; tr = tr->next) {
         bool ahead = false;
 
         if (!want_fits(w, tr))

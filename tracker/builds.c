@@ -62,7 +62,7 @@ void slug_want(struct slug *s, const struct agent *a)
     text_copy(w->fingerprint, sizeof w->fingerprint, a->fingerprint);
 }
 
-bool want_fits(const struct want *w, const struct trial *tr)
+bool want_fits(const struct want *w, const struct tracker_trial *tr)
 {
     return !tr->fingerprint[0] || strcmp(tr->fingerprint, w->fingerprint) == 0;
 }
@@ -147,7 +147,7 @@ enum err build_of(struct tracker *t, const char *program, struct arch *arch, str
     return ERR_OK;
 }
 
-bool build_answers(const struct build *b, const struct trial *tr)
+bool build_answers(const struct build *b, const struct tracker_trial *tr)
 {
     return b->answered && (b->good || tr->id <= b->through);
 }
@@ -167,8 +167,8 @@ enum err build_save(struct tracker *t, const struct build *b, const char *status
 
 /* ---- trials and their builds ---- */
 
-static enum err part_ready(struct tracker *t, const struct agent *a, const struct trial *tr, const char *program,
-                           bool *out)
+static enum err part_ready(struct tracker *t, const struct agent *a, const struct tracker_trial *tr,
+                           const char *program, bool *out)
 {
     struct build *b;
     enum err e = program[0] ? build_of(t, program, a->arch, &b) : ERR_OK;
@@ -182,7 +182,7 @@ static enum err part_ready(struct tracker *t, const struct agent *a, const struc
     return ERR_OK;
 }
 
-enum err build_ready(struct tracker *t, const struct agent *a, const struct trial *tr, bool *out)
+enum err build_ready(struct tracker *t, const struct agent *a, const struct tracker_trial *tr, bool *out)
 {
     enum err e;
 
@@ -206,7 +206,7 @@ static void take_answer(const struct build_row *row, void *arg)
 }
 
 /* *out stays NULL where there is none. */
-static enum err answer_of(struct tracker *t, const struct agent *a, const struct trial *tr, const char *program,
+static enum err answer_of(struct tracker *t, const struct agent *a, const struct tracker_trial *tr, const char *program,
                           cJSON **out, size_t *n_bytes)
 {
     struct answer x = {.e = ERR_OK};
@@ -221,7 +221,7 @@ static enum err answer_of(struct tracker *t, const struct agent *a, const struct
     return e ? e : x.e;
 }
 
-enum err build_answers_of(struct tracker *t, const struct agent *a, const struct trial *tr, cJSON **out,
+enum err build_answers_of(struct tracker *t, const struct agent *a, const struct tracker_trial *tr, cJSON **out,
                           size_t *n_bytes)
 {
     struct built_code code = {.program = NULL};
@@ -239,13 +239,14 @@ enum err build_answers_of(struct tracker *t, const struct agent *a, const struct
 
 /* ---- the way back ---- */
 
-static bool needs(const struct trial *tr, const struct build *b)
+static bool needs(const struct tracker_trial *tr, const struct build *b)
 {
     return strcmp(tr->program.hex, b->program.hex) == 0 || strcmp(tr->anchor.hex, b->program.hex) == 0;
 }
 
 /* True when every device that could run the trial waits for this build in vain. */
-static bool is_stuck(const struct tracker *t, const struct slug *s, const struct trial *tr, const struct build *b)
+static bool is_stuck(const struct tracker *t, const struct slug *s, const struct tracker_trial *tr,
+                     const struct build *b)
 {
     bool stuck = false;
 
@@ -267,7 +268,7 @@ static enum err give_up(struct tracker *t, struct build *b)
 
     while (!e && (s = table_next(&t->slugs, &at)) != NULL)
         for (struct lane *l = s->lanes; l && !e; l = l->next)
-            for (struct trial *tr = l->open.first, *next; tr && !e; tr = next) {
+            for (struct tracker_trial *tr = l->open.first, *next; tr && !e; tr = next) {
                 next = tr->next;
                 if (needs(tr, b) && !build_answers(b, tr) && is_stuck(t, s, tr, b))
                     e = trial_make_lost(t, tr,
@@ -321,7 +322,7 @@ static enum err forgive(struct tracker *t, const char *program, struct arch *arc
     return b->answered ? ERR_OK : build_save(t, b, "", "", "");
 }
 
-enum err builds_forgive(struct tracker *t, const struct trial *tr)
+enum err builds_forgive(struct tracker *t, const struct tracker_trial *tr)
 {
     struct slug *s = slug_of(t, tr->lane->key);
     enum err e = s ? ERR_OK : ERR_NOMEM;
@@ -402,7 +403,7 @@ static enum err count_waiting(struct tracker *t, const struct lane *l, const str
 {
     enum err e = ERR_OK;
 
-    for (const struct trial *tr = l->open.first; tr && !e; tr = tr->next) {
+    for (const struct tracker_trial *tr = l->open.first; tr && !e; tr = tr->next) {
         const struct agent blind = {.arch = w->arch};
         bool ready = true;
 
@@ -413,7 +414,7 @@ static enum err count_waiting(struct tracker *t, const struct lane *l, const str
     return e;
 }
 
-enum err builds_waits(struct tracker *t, const struct job *j, char *out, size_t n_out)
+enum err builds_waits(struct tracker *t, const struct tracker_job *j, char *out, size_t n_out)
 {
     const struct arch *arch = NULL;
     const struct slug *s;

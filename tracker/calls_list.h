@@ -82,9 +82,9 @@ STRUCT(build_grant,
     TEXT(program, MUST, HASH) TEXT(arch, MUST, ARCH) TEXT(trial, EMPTY) I64(attempt, MAY) OBJECT(body, MAY))
 
 STRUCT(peer_entry,
-    TEXT(key, MAY) TEXT(agent, MUST) TEXT(fingerprint, MAY) TEXT(version, EMPTY) TEXT(state, MUST)
+    TEXT(key, EMPTY) TEXT(agent, MUST) TEXT(fingerprint, EMPTY) TEXT(version, EMPTY) TEXT(state, EMPTY)
     I64(last_seen_ms, MAY) I64(leased, MAY) I64(done, MAY) I64(failed, MAY) REAL(temperature, MAY) REAL(load, MAY)
-    TEXTS(arches, MAY) TEXT(compiler, MAY) ANY(device, MAY) TEXT(arch, MAY) BOOL(builds, TIED, .otherwise.yes = true)
+    TEXTS(arches, MAY) TEXT(compiler, EMPTY) ANY(device, MAY) TEXT(arch, MAY) BOOL(builds, TIED, .otherwise.yes = true)
     ANY(current, OR_NULL))
 
 /* ---- what several calls share ---- */

@@ -121,44 +121,27 @@ static enum err exchange(struct client *c, cJSON *request, const struct blobs *a
 
 /* ---- hello ---- */
 
-static cJSON *hello_args(const struct client *c, const char *nonce)
+static cJSON *hello_tree(const struct client *c, const char *nonce)
 {
-    cJSON *args = cJSON_CreateObject(), *versions = cJSON_CreateArray();
-    bool ok = args && versions;
+    struct hello_args args = {.role = c->role, .name = c->name, .nonce = nonce};
+    bool ok = true;
 
-    if (ok) {
-        cJSON_AddItemToArray(versions, cJSON_CreateNumber(PROTOCOL_VERSION));
-        json_add_text(args, "role", c->role, &ok);
-        json_add_text(args, "name", c->name, &ok);
-        json_add_text(args, "nonce", nonce, &ok);
-        json_add_item(args, "versions", versions, &ok);
-        versions = NULL;
-    }
-    if (ok)
-        return args;
-    cJSON_Delete(versions);
-    cJSON_Delete(args);
-    return NULL;
+    call_list_add(&args.versions, cJSON_CreateNumber(PROTOCOL_VERSION), &ok);
+    return hello_args_write(&args);
 }
 
-static enum err accept_hello(struct client *c, const cJSON *result, const char *nonce, struct why *why)
+static enum err accept_hello(struct client *c, const cJSON *tree, const char *nonce, struct why *why)
 {
-    const char *session = NULL, *boot = NULL, *server_nonce = NULL;
-    enum err e = json_get_text(result, "session", &session, why);
+    struct hello_result r;
 
-    if (!e)
-        e = json_get_text(result, "boot", &boot, why);
-    if (!e)
-        e = json_get_text(result, "nonce", &server_nonce, why);
-    if (e || strlen(session) >= sizeof c->session || strlen(boot) >= sizeof c->boot ||
-        strlen(server_nonce) > REQUEST_ID_HEX)
+    if (hello_result_read(tree, &r, NULL) != ERR_OK)
         return why_set(why, ERR_PROTOCOL, "the tracker's answer to hello is not understood");
     pthread_mutex_lock(&c->lock);
-    c->restarted |= c->boot[0] && strcmp(c->boot, boot) != 0;
-    strcpy(c->session, session);
-    strcpy(c->boot, boot);
+    c->restarted |= c->boot[0] && strcmp(c->boot, r.boot) != 0;
+    strcpy(c->session, r.session);
+    strcpy(c->boot, r.boot);
     memcpy(c->nonce, nonce, REQUEST_ID_HEX);
-    strcpy(c->nonce + REQUEST_ID_HEX, server_nonce);
+    strcpy(c->nonce + REQUEST_ID_HEX, r.nonce);
     c->ctr = 0;
     c->epoch++;
     pthread_mutex_unlock(&c->lock);
@@ -188,7 +171,7 @@ static enum err hello_once(struct client *c, int64_t timeout_ms, struct why *why
     if (!e) {
         json_add_text(request, "op", "hello", &ok);
         json_add_text(request, "id", id, &ok);
-        json_add_item(request, "args", hello_args(c, nonce), &ok);
+        json_add_item(request, "args", hello_tree(c, nonce), &ok);
         e = ok ? exchange(c, request, NULL, id, nonce, timeout_ms, &r, why) : ERR_NOMEM;
     }
     cJSON_Delete(request);
@@ -339,7 +322,7 @@ bool client_tracker_restarted(struct client *c)
 
 /* ---- calls ---- */
 
-struct call {
+struct client_request {
     const char *op;
     cJSON *args;
     const struct blobs *attach;
@@ -348,7 +331,8 @@ struct call {
     int64_t out_since_ns; /* 0 while the tracker answers */
 };
 
-static cJSON *request_of(struct client *c, const struct call *call, char nonce[2 * REQUEST_ID_HEX + 1], int64_t *epoch)
+static cJSON *request_of(struct client *c, const struct client_request *call, char nonce[2 * REQUEST_ID_HEX + 1],
+                         int64_t *epoch)
 {
     cJSON *request = cJSON_CreateObject();
     bool ok = request != NULL;
@@ -370,7 +354,7 @@ static cJSON *request_of(struct client *c, const struct call *call, char nonce[2
 }
 
 /* Pauses and asks the callback; ERR_UNREACHABLE when it gives up. */
-static enum err stay_out(struct client *c, struct call *call, int64_t pause_ms, struct why *why)
+static enum err stay_out(struct client *c, struct client_request *call, int64_t pause_ms, struct why *why)
 {
     const int64_t now_ns = clock_read_ns(c->clock);
 
@@ -404,8 +388,8 @@ static enum err take_result(struct reply *r, cJSON **result, struct blobs *recei
 }
 
 /* One try. *again turns true when the same request has to be sent once more. */
-static enum err call_once(struct client *c, struct call *call, cJSON **result, struct blobs *received, bool *again,
-                          struct why *why)
+static enum err call_once(struct client *c, struct client_request *call, cJSON **result, struct blobs *received,
+                          bool *again, struct why *why)
 {
     char nonce[2 * REQUEST_ID_HEX + 1];
     struct reply r = {0};
@@ -459,7 +443,7 @@ static void leave(struct client *c)
 enum err client_call(struct client *c, const char *op, cJSON *takes_args, const struct blobs *attach, int64_t wait_ms,
                      cJSON **result, struct blobs *received, struct why *why)
 {
-    struct call call = {.op = op, .args = takes_args, .attach = attach, .wait_ms = wait_ms};
+    struct client_request call = {.op = op, .args = takes_args, .attach = attach, .wait_ms = wait_ms};
     bool again = true;
     enum err e = ERR_OK;
 
@@ -479,25 +463,45 @@ enum err client_call(struct client *c, const char *op, cJSON *takes_args, const 
     return e;
 }
 
+/* A typed call with blobs. */
+static enum err ask(struct client *c, enum call_name call, const void *takes_args, const struct blobs *attach,
+                    void *result, cJSON **tree, struct blobs *received, struct why *why)
+{
+    static const struct nothing nothing;
+    const struct call_type *type = &call_table[call];
+    const int64_t wait_ms = takes_args ? call_wait_ms(call, takes_args) : 0;
+    cJSON *args = call_write(type->args, takes_args ? takes_args : &nothing), *got = NULL;
+    enum err e = args ? client_call(c, type->name, args, attach, wait_ms, &got, received, why)
+                      : why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
+
+    if (!e && result && call_read(type->result, type->name, got, result, why) != ERR_OK)
+        e = why_prefix(why, ERR_PROTOCOL, "the tracker's answer");
+    if (tree && !e)
+        *tree = got;
+    else
+        cJSON_Delete(got);
+    return e;
+}
+
+enum err client_ask(struct client *c, enum call_name call, const void *takes_args, void *result, cJSON **tree,
+                    struct why *why)
+{
+    return ask(c, call, takes_args, NULL, result, tree, NULL, why);
+}
+
 /* ---- blobs ---- */
 
 static enum err put_chunk(struct client *c, const struct blob *b, size_t offset, struct why *why)
 {
     const size_t n = b->n_bytes - offset < MESSAGE_CHUNK_BYTES ? b->n_bytes - offset : MESSAGE_CHUNK_BYTES;
-    cJSON *args = cJSON_CreateObject();
-    bool ok = args != NULL;
+    const struct blob_put_args args = {.sha256 = b->name.hex, .offset = (int64_t)offset, .total = (int64_t)b->n_bytes};
     struct blobs one;
     enum err e;
 
-    json_add_text(args, "sha256", b->name.hex, &ok);
-    json_add_i64(args, "offset", (int64_t)offset, &ok);
-    json_add_i64(args, "total", (int64_t)b->n_bytes, &ok);
     blobs_init(&one, MESSAGE_CHUNK_BYTES);
-    e = ok ? blobs_put(&one, b->data + offset, n, NULL) : ERR_NOMEM;
-    if (e)
-        cJSON_Delete(args);
-    else
-        e = client_call(c, "blob_put", args, &one, 0, NULL, NULL, why);
+    e = blobs_put(&one, b->data + offset, n, NULL);
+    if (!e)
+        e = ask(c, CALL_BLOB_PUT, &args, &one, NULL, NULL, NULL, why);
     blobs_fini(&one);
     return e;
 }
@@ -513,7 +517,8 @@ static enum err put_large(struct client *c, const struct blob *b, struct why *wh
 
 static enum err flush_small(struct client *c, struct blobs *group, struct why *why)
 {
-    enum err e = group->n ? client_call(c, "blob_put", NULL, group, 0, NULL, NULL, why) : ERR_OK;
+    const struct blob_put_args whole = {.sha256 = NULL};
+    enum err e = group->n ? ask(c, CALL_BLOB_PUT, &whole, group, NULL, NULL, NULL, why) : ERR_OK;
 
     blobs_fini(group);
     return e;
@@ -529,7 +534,7 @@ static enum err put_missing(struct client *c, const struct blobs *set, const cJS
     blobs_init(&group, MESSAGE_CHUNK_BYTES);
     cJSON_ArrayForEach(name, missing)
     {
-        const struct blob *b = cJSON_IsString(name) ? blobs_get(set, name->valuestring) : NULL;
+        const struct blob *b = blobs_get(set, name->valuestring);
 
         if (!b || e)
             continue;
@@ -555,20 +560,21 @@ enum err client_put_blobs(struct client *c, const struct blobs *set, struct why 
     enum err e = ERR_OK;
 
     for (size_t i = 0; !e && i < set->n;) {
-        cJSON *args = cJSON_CreateObject(), *names = cJSON_CreateArray(), *result = NULL;
-        bool ok = args && names;
+        struct blob_have_args args = {.sha256 = NULL};
+        struct blob_have_result result;
+        cJSON *tree = NULL;
+        bool ok = true;
 
-        for (size_t n = 0; ok && i < set->n && n < MESSAGE_MAX_BLOBS; i++, n++)
-            cJSON_AddItemToArray(names, cJSON_CreateString(set->items[i].name.hex));
-        json_add_item(args, "sha256", names, &ok);
+        for (size_t n = 0; i < set->n && n < MESSAGE_MAX_BLOBS; i++, n++)
+            call_list_add_text(&args.sha256, set->items[i].name.hex, &ok);
         if (!ok) {
-            cJSON_Delete(args);
+            call_drop(&blob_have_args_shape, &args);
             return ERR_NOMEM;
         }
-        e = client_call(c, "blob_have", args, NULL, 0, &result, NULL, why);
+        e = client_blob_have(c, &args, &result, &tree, why);
         if (!e)
-            e = put_missing(c, set, cJSON_GetObjectItemCaseSensitive(result, "missing"), why);
-        cJSON_Delete(result);
+            e = put_missing(c, set, result.missing, why);
+        cJSON_Delete(tree);
     }
     return e;
 }
@@ -576,30 +582,23 @@ enum err client_put_blobs(struct client *c, const struct blobs *set, struct why 
 /* Fetches one chunk behind `whole`; *total is what the tracker says the blob has. */
 static enum err get_chunk(struct client *c, const char *hex, struct buf *whole, int64_t *total, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
-    bool ok = args != NULL;
+    const struct blob_get_args args = {
+        .sha256 = hex, .offset = (int64_t)whole->len, .bytes = (int64_t)MESSAGE_CHUNK_BYTES};
+    struct blob_get_result result;
     struct blobs got;
     enum err e;
 
-    json_add_text(args, "sha256", hex, &ok);
-    json_add_i64(args, "offset", (int64_t)whole->len, &ok);
-    json_add_i64(args, "bytes", (int64_t)MESSAGE_CHUNK_BYTES, &ok);
-    if (!ok) {
-        cJSON_Delete(args);
-        return ERR_NOMEM;
-    }
     blobs_init(&got, MESSAGE_CHUNK_BYTES);
-    e = client_call(c, "blob_get", args, NULL, 0, &result, &got, why);
-    if (!e)
-        e = json_get_i64(result, "total", 0, (int64_t)BLOB_MAX_BYTES, total, why);
+    e = ask(c, CALL_BLOB_GET, &args, NULL, &result, NULL, &got, why);
     if (!e && got.n != 1)
         e = why_set(why, ERR_PROTOCOL, "the tracker sent %zu chunks, expected 1", got.n);
     if (!e)
         e = buf_append(whole, got.items[0].data, got.items[0].n_bytes);
-    if (!e && got.items[0].n_bytes == 0 && (int64_t)whole->len < *total)
+    if (!e && got.items[0].n_bytes == 0 && (int64_t)whole->len < result.total)
         e = why_set(why, ERR_PROTOCOL, "the tracker sent an empty chunk");
+    if (!e)
+        *total = result.total;
     blobs_fini(&got);
-    cJSON_Delete(result);
     return e;
 }
 

@@ -9,6 +9,7 @@
 #include "core/entropy.h"
 #include "core/err.h"
 #include "core/json.h"
+#include "tracker/calls.h"
 #include "tracker/transport.h"
 
 #include <stdbool.h>
@@ -39,11 +40,24 @@ enum err client_open(const struct client_options *options, struct client **out, 
 /* Never blocks for long; outstanding calls of other threads end with ERR_CANCELLED. */
 void client_close(struct client *c);
 
-/* Sends `op` with `args` (takes; NULL = {}) and, when not NULL, all blobs of `attach` (sum <= 3 MiB); waits for the
- * reply as long as it takes through reconnects (same request id: the tracker executes it once). wait_ms: what a long
- * poll may take at the tracker (0 = an ordinary call). *result (may be NULL) is the reply's `result` object:
- * cJSON_Delete it. Blobs of the reply are added to `received` when it is not NULL. Errors of the tracker come back as
- * such, with its words. */
+/* Makes a call: sends its arguments (takes their trees; NULL where it has none) and waits for the reply as long as it
+ * takes through reconnects (same request id: the tracker executes it once). `result` (may be NULL) gets what came back;
+ * its texts and trees are lent by *tree: cJSON_Delete it. Where `tree` is NULL only its numbers are good. Errors of the
+ * tracker come back as such, with its words; ERR_PROTOCOL for a result of another shape. client_job_renew and so on,
+ * made of tracker/calls_list.h, are this with the structs of their call. */
+enum err client_ask(struct client *c, enum call_name call, const void *takes_args, void *result, cJSON **tree,
+                    struct why *why);
+#define CALL(upper, name, args, result)                                                                                \
+    static inline enum err client_##name(struct client *c, const struct args *takes_in, struct result *out,            \
+                                         cJSON **tree, struct why *why)                                                \
+    {                                                                                                                  \
+        return client_ask(c, CALL_##upper, takes_in, out, tree, why);                                                  \
+    }
+#include "tracker/calls_list.h"
+
+/* The same by name and trees, for who knows better what a call looks like: `args` are taken (NULL = {}), *result (may
+ * be NULL) is the reply's `result` object. Blobs of `attach` (may be NULL; sum <= 3 MiB) go with it, those of the reply
+ * are added to `received` when it is not NULL. wait_ms: what a long poll may take at the tracker. */
 enum err client_call(struct client *c, const char *op, cJSON *takes_args, const struct blobs *attach, int64_t wait_ms,
                      cJSON **result, struct blobs *received, struct why *why);
 

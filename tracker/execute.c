@@ -111,7 +111,7 @@ const char *call_keep_id(struct call *c, char kind, int64_t id)
     return call_keep(c, text);
 }
 
-enum err call_keep_waits(struct call *c, const struct job *j, const char **out)
+enum err call_keep_waits(struct call *c, const struct tracker_job *j, const char **out)
 {
     char words[256];
     enum err e = builds_waits(c->t, j, words, sizeof words);

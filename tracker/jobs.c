@@ -10,7 +10,7 @@
 
 static const char *const state_names[] = {"open", "done", "failed", "cancelled"};
 
-enum err job_of(struct call *c, const char *name, struct job **out)
+enum err job_of(struct call *c, const char *name, struct tracker_job **out)
 {
     int64_t id = 0;
 
@@ -19,7 +19,7 @@ enum err job_of(struct call *c, const char *name, struct job **out)
     return *out ? ERR_OK : why_set(&c->why, ERR_NOT_FOUND, "there is no job %s", name);
 }
 
-enum err leased_job_of(struct call *c, const char *name, int64_t token, struct job **out)
+enum err leased_job_of(struct call *c, const char *name, int64_t token, struct tracker_job **out)
 {
     enum err e = job_of(c, name, out);
 
@@ -28,7 +28,7 @@ enum err leased_job_of(struct call *c, const char *name, int64_t token, struct j
     return e;
 }
 
-void job_free(struct job *j)
+void job_free(struct tracker_job *j)
 {
     if (!j)
         return;
@@ -40,28 +40,28 @@ void job_free(struct job *j)
     free(j);
 }
 
-static struct job *job_new(const struct job_row *r)
+static struct tracker_job *job_new(const struct job_row *r)
 {
-    struct job *j = calloc(1, sizeof *j);
+    struct tracker_job *j = calloc(1, sizeof *j);
 
     if (!j)
         return NULL;
-    *j = (struct job){.id = r->id,
-                      .title = strdup(r->title),
-                      .user = strdup(r->user),
-                      .key = strdup(r->key),
-                      .request = strdup(r->request),
-                      .priority = r->priority,
-                      .created_ms = r->created_ms,
-                      .done_ms = r->done_ms,
-                      .seq = r->seq,
-                      .token = r->token,
-                      .state = r->state,
-                      .leased = r->leased,
-                      .n_done = r->n_done,
-                      .n_lost = r->n_lost,
-                      .best_gflops = r->best_gflops,
-                      .best_ns = r->best_ns};
+    *j = (struct tracker_job){.id = r->id,
+                              .title = strdup(r->title),
+                              .user = strdup(r->user),
+                              .key = strdup(r->key),
+                              .request = strdup(r->request),
+                              .priority = r->priority,
+                              .created_ms = r->created_ms,
+                              .done_ms = r->done_ms,
+                              .seq = r->seq,
+                              .token = r->token,
+                              .state = r->state,
+                              .leased = r->leased,
+                              .n_done = r->n_done,
+                              .n_lost = r->n_lost,
+                              .best_gflops = r->best_gflops,
+                              .best_ns = r->best_ns};
     if (j->title && j->user && j->key && j->request)
         return j;
     job_free(j);
@@ -73,7 +73,7 @@ static int64_t lease_end(const struct tracker *t)
     return tracker_now_ns(t) + t->o.lease_ms * 1000000;
 }
 
-static enum err keep(struct tracker *t, struct job *j)
+static enum err keep(struct tracker *t, struct tracker_job *j)
 {
     enum err e = table_put_i64(&t->jobs, j->id, j);
 
@@ -87,7 +87,7 @@ static enum err keep(struct tracker *t, struct job *j)
 void job_load(const struct job_row *row, void *tracker)
 {
     struct tracker *t = tracker;
-    struct job *j = job_new(row);
+    struct tracker_job *j = job_new(row);
 
     if (!j)
         return;
@@ -95,7 +95,7 @@ void job_load(const struct job_row *row, void *tracker)
     keep(t, j);
 }
 
-static enum err save(struct tracker *t, const struct job *j, const char *summary)
+static enum err save(struct tracker *t, const struct tracker_job *j, const char *summary)
 {
     const struct job_row row = {.id = j->id,
                                 .done_ms = j->done_ms,
@@ -107,7 +107,7 @@ static enum err save(struct tracker *t, const struct job *j, const char *summary
     return t->o.ops->job_put(t->o.store, &row);
 }
 
-static void answer_submit(struct call *c, const struct job *j)
+static void answer_submit(struct call *c, const struct tracker_job *j)
 {
     c->result.job_submit = (struct job_submit_result){
         .job = call_keep_id(c, 'j', j->id), .token = j->token, .deadline_ms = c->t->o.lease_ms};
@@ -127,7 +127,7 @@ enum err op_job_submit(struct call *c)
                                 .created_ms = tracker_wall_ms(t),
                                 .token = in->lease,
                                 .leased = in->lease};
-    struct job *j = table_get_text(&t->requests, c->id);
+    struct tracker_job *j = table_get_text(&t->requests, c->id);
     enum err e;
 
     if (j) { /* the same request from before a restart */
@@ -148,9 +148,9 @@ enum err op_job_submit(struct call *c)
     return ERR_OK;
 }
 
-static struct job *job_waiting(const struct tracker *t)
+static struct tracker_job *job_waiting(const struct tracker *t)
 {
-    struct job *best = NULL, *j;
+    struct tracker_job *best = NULL, *j;
     size_t at = 0;
 
     while ((j = table_next(&t->jobs, &at)) != NULL)
@@ -170,7 +170,7 @@ static void keep_lease_texts(const struct job_row *row, void *arg)
 
 enum err op_job_lease(struct call *c)
 {
-    struct job *j = job_waiting(c->t);
+    struct tracker_job *j = job_waiting(c->t);
     enum err e;
 
     if (!j) {
@@ -193,7 +193,7 @@ enum err op_job_lease(struct call *c)
     return c->t->o.ops->each_job(c->t->o.store, j->id, keep_lease_texts, c);
 }
 
-static void keep_progress(struct job *j, const cJSON *progress)
+static void keep_progress(struct tracker_job *j, const cJSON *progress)
 {
     struct buf text;
 
@@ -208,7 +208,7 @@ static void keep_progress(struct job *j, const cJSON *progress)
 enum err op_job_renew(struct call *c)
 {
     const struct job_renew_args *in = &c->args.job_renew;
-    struct job *j;
+    struct tracker_job *j;
     enum err e = leased_job_of(c, in->job, in->token, &j);
 
     if (e)
@@ -224,7 +224,7 @@ enum err op_job_renew(struct call *c)
     return e ? e : call_keep_waits(c, j, &c->result.job_renew.waits);
 }
 
-static enum err end_job(struct call *c, struct job *j, enum job_state state, const char *summary)
+static enum err end_job(struct call *c, struct tracker_job *j, enum job_state state, const char *summary)
 {
     struct tracker *t = c->t;
     enum err e;
@@ -248,7 +248,7 @@ enum err op_job_done(struct call *c)
 {
     const struct job_done_args *in = &c->args.job_done;
     struct buf text;
-    struct job *j;
+    struct tracker_job *j;
     int state = JOB_DONE;
     enum err e = leased_job_of(c, in->job, in->token, &j);
 
@@ -267,7 +267,7 @@ enum err op_job_done(struct call *c)
 
 enum err op_job_release(struct call *c)
 {
-    struct job *j;
+    struct tracker_job *j;
     enum err e = leased_job_of(c, c->args.job_release.job, c->args.job_release.token, &j);
 
     if (e || !j->leased)
@@ -279,7 +279,7 @@ enum err op_job_release(struct call *c)
 
 enum err op_job_cancel(struct call *c)
 {
-    struct job *j;
+    struct tracker_job *j;
     enum err e = job_of(c, c->args.job_cancel.job, &j);
 
     if (e)
@@ -290,13 +290,13 @@ enum err op_job_cancel(struct call *c)
     return e;
 }
 
-static const char *shown_state(const struct job *j)
+static const char *shown_state(const struct tracker_job *j)
 {
     return j->state == JOB_OPEN && j->leased ? "running" : state_names[j->state];
 }
 
 /* Its trees and texts are as those of a result. */
-static struct job_entry entry_of(struct call *c, const struct job *j)
+static struct job_entry entry_of(struct call *c, const struct tracker_job *j)
 {
     const struct trial_counts counts = {.open = j->n_open, .leased = j->n_leased, .done = j->n_done, .lost = j->n_lost};
     const struct job_best best = {.time_ns = j->best_ns, .gflops = j->best_gflops};
@@ -323,7 +323,7 @@ enum err op_job_list(struct call *c)
     int64_t n = 0;
 
     for (int64_t id = c->t->next_job - 1; id > 0 && n < in->max; id--) { /* newest first */
-        const struct job *j = table_get_i64(&c->t->jobs, id);
+        const struct tracker_job *j = table_get_i64(&c->t->jobs, id);
         struct job_entry entry;
 
         if (!j || (strcmp(in->state, "all") != 0 && strcmp(in->state, shown_state(j)) != 0))
@@ -345,7 +345,7 @@ static void keep_status_texts(const struct job_row *row, void *arg)
 
 enum err op_job_status(struct call *c)
 {
-    struct job *j;
+    struct tracker_job *j;
     enum err e = job_of(c, c->args.job_status.job, &j);
 
     if (e)
@@ -357,7 +357,7 @@ enum err op_job_status(struct call *c)
 
 /* ---- records ---- */
 
-enum err job_record(struct tracker *t, struct job *j, struct record_row *row)
+enum err job_record(struct tracker *t, struct tracker_job *j, struct record_row *row)
 {
     enum err e;
 
@@ -403,7 +403,7 @@ enum err op_record_wait(struct call *c)
     const struct record_wait_args *in = &c->args.record_wait;
     struct record_wait_result *out = &c->result.record_wait;
     struct collect a = {.call = c};
-    struct job *j;
+    struct tracker_job *j;
     enum err e = job_of(c, in->job, &j);
 
     if (e)
@@ -426,8 +426,8 @@ struct requeued {
 static void take_back(const struct trial_row *row, void *arg)
 {
     struct requeued *a = arg;
-    struct job *j = table_get_i64(&a->t->jobs, row->job);
-    const struct trial *tr;
+    struct tracker_job *j = table_get_i64(&a->t->jobs, row->job);
+    const struct tracker_trial *tr;
 
     if (!j)
         return;
@@ -445,7 +445,7 @@ enum err op_requeue(struct call *c)
     const struct requeue_args *in = &c->args.requeue;
     struct requeued a = {.t = c->t};
     int64_t trial = 0;
-    struct job *j = NULL;
+    struct tracker_job *j = NULL;
     enum err e = ERR_OK;
 
     if (!in->trial && !in->job)
@@ -464,7 +464,7 @@ void jobs_tick(struct tracker *t)
 {
     const int64_t now = tracker_now_ns(t);
     size_t at = 0;
-    struct job *j;
+    struct tracker_job *j;
 
     while ((j = table_next(&t->jobs, &at)) != NULL)
         if (j->leased && j->state == JOB_OPEN && j->deadline_ns < now) {

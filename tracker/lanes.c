@@ -9,7 +9,7 @@
 
 #define FIRST_GUESS_MS 500.0
 
-void list_append(struct trial_list *l, struct trial *tr)
+void list_append(struct trial_list *l, struct tracker_trial *tr)
 {
     tr->prev = l->last;
     tr->next = NULL;
@@ -17,7 +17,7 @@ void list_append(struct trial_list *l, struct trial *tr)
     l->last = tr;
 }
 
-void list_prepend(struct trial_list *l, struct trial *tr)
+void list_prepend(struct trial_list *l, struct tracker_trial *tr)
 {
     tr->prev = NULL;
     tr->next = l->first;
@@ -25,7 +25,7 @@ void list_prepend(struct trial_list *l, struct trial *tr)
     l->first = tr;
 }
 
-void list_remove(struct trial_list *l, struct trial *tr)
+void list_remove(struct trial_list *l, struct tracker_trial *tr)
 {
     assert((tr->prev ? tr->prev->next : l->first) == tr && (tr->next ? tr->next->prev : l->last) == tr);
     *(tr->prev ? &tr->prev->next : &l->first) = tr->next;
@@ -49,7 +49,7 @@ struct slug *slug_of(struct tracker *t, const char *key)
     return s;
 }
 
-static struct lane *lane_of(struct slug *s, struct job *job, const char *key)
+static struct lane *lane_of(struct slug *s, struct tracker_job *job, const char *key)
 {
     struct lane *l;
 
@@ -68,7 +68,7 @@ static struct lane *lane_of(struct slug *s, struct job *job, const char *key)
     return l;
 }
 
-enum err lane_add(struct tracker *t, struct trial *tr, const char *key, bool front)
+enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, bool front)
 {
     struct slug *s = slug_of(t, key);
     struct lane *l = s ? lane_of(s, tr->job, key) : NULL;
@@ -84,10 +84,10 @@ enum err lane_add(struct tracker *t, struct trial *tr, const char *key, bool fro
     return ERR_OK;
 }
 
-static struct trial *first_fitting(struct tracker *t, const struct lane *l, const struct agent *a,
-                                   const char *fingerprint, enum err *e)
+static struct tracker_trial *first_fitting(struct tracker *t, const struct lane *l, const struct agent *a,
+                                           const char *fingerprint, enum err *e)
 {
-    for (struct trial *tr = l->open.first; tr && !*e; tr = tr->next) {
+    for (struct tracker_trial *tr = l->open.first; tr && !*e; tr = tr->next) {
         bool ready = true;
 
         if (tr->fingerprint[0] && strcmp(tr->fingerprint, fingerprint) != 0)
@@ -100,7 +100,7 @@ static struct trial *first_fitting(struct tracker *t, const struct lane *l, cons
     return NULL;
 }
 
-double job_weight(const struct job *j)
+double job_weight(const struct tracker_job *j)
 {
     double w = 1.0;
 
@@ -111,15 +111,15 @@ double job_weight(const struct job *j)
     return w;
 }
 
-struct trial *lane_take(struct tracker *t, const struct agent *a, const char *key, const char *fingerprint,
-                        struct lane *stay, enum err *e)
+struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, const char *key, const char *fingerprint,
+                                struct lane *stay, enum err *e)
 {
     struct slug *s = table_get_text(&t->slugs, key);
     struct lane *best = NULL;
-    struct trial *found = NULL;
+    struct tracker_trial *found = NULL;
 
     for (struct lane *l = s ? s->lanes : NULL; l; l = l->next) {
-        struct trial *tr;
+        struct tracker_trial *tr;
 
         if ((stay && l != stay) || !l->open.first || (best && l->used_ms >= best->used_ms))
             continue;
@@ -140,7 +140,7 @@ struct trial *lane_take(struct tracker *t, const struct agent *a, const char *ke
     return found;
 }
 
-void lane_settle(struct trial *tr, double cost_ms)
+void lane_settle(struct tracker_trial *tr, double cost_ms)
 {
     struct lane *l = tr->lane;
 
@@ -151,13 +151,13 @@ void lane_settle(struct trial *tr, double cost_ms)
     tr->charged_ms = 0;
 }
 
-void lane_drop(struct trial *tr)
+void lane_drop(struct tracker_trial *tr)
 {
     assert(!tr->leased);
     list_remove(&tr->lane->open, tr);
 }
 
-void lanes_forget(struct tracker *t, const struct job *j)
+void lanes_forget(struct tracker *t, const struct tracker_job *j)
 {
     size_t at = 0;
     struct slug *s;

@@ -40,7 +40,7 @@ static void cell(struct buf *out, const char *text)
     buf_puts(out, "</td>");
 }
 
-static const char *state_of(const struct job *j)
+static const char *state_of(const struct tracker_job *j)
 {
     static const char *const names[] = {"waiting", "done", "failed", "cancelled"};
 
@@ -52,7 +52,7 @@ static void job_rows(const struct tracker *t, struct buf *out)
     int n = 0;
 
     for (int64_t id = t->next_job - 1; id > 0 && n < MAX_JOBS_SHOWN; id--) {
-        const struct job *j = table_get_i64(&t->jobs, id);
+        const struct tracker_job *j = table_get_i64(&t->jobs, id);
 
         if (!j)
             continue;
@@ -126,7 +126,7 @@ enum err page_metrics(struct tracker *t, struct buf *out)
     const struct stats *s = &t->stats;
     int64_t n_leased = 0;
 
-    for (const struct trial *tr = t->leased.first; tr; tr = tr->next)
+    for (const struct tracker_trial *tr = t->leased.first; tr; tr = tr->next)
         n_leased++;
     figure(out, "jobs", "gauge", "Jobs in the store.", (int64_t)t->jobs.n);
     figure(out, "trials_live", "gauge", "Trials open or leased.", (int64_t)t->trials.n);

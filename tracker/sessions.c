@@ -55,13 +55,13 @@ void answered_expire(struct tracker *t)
 
 /* ---- sessions ---- */
 
-static void unlink_session(struct tracker *t, struct session *s)
+static void unlink_session(struct tracker *t, struct tracker_session *s)
 {
     *(s->prev ? &s->prev->next : &t->oldest_session) = s->next;
     *(s->next ? &s->next->prev : &t->newest_session) = s->prev;
 }
 
-static void link_newest(struct tracker *t, struct session *s)
+static void link_newest(struct tracker *t, struct tracker_session *s)
 {
     s->prev = t->newest_session;
     s->next = NULL;
@@ -69,9 +69,9 @@ static void link_newest(struct tracker *t, struct session *s)
     t->newest_session = s;
 }
 
-static enum err add_session(struct tracker *t, struct session **out)
+static enum err add_session(struct tracker *t, struct tracker_session **out)
 {
-    struct session *s = calloc(1, sizeof *s);
+    struct tracker_session *s = calloc(1, sizeof *s);
     enum err e = s ? entropy_hex(t->o.entropy, s->id, REQUEST_ID_HEX) : ERR_NOMEM;
 
     if (!e)
@@ -82,7 +82,7 @@ static enum err add_session(struct tracker *t, struct session **out)
     }
     link_newest(t, s);
     if (t->sessions.n > MAX_SESSIONS) {
-        struct session *old = t->oldest_session;
+        struct tracker_session *old = t->oldest_session;
 
         assert(old != s);
         unlink_session(t, old);
@@ -95,7 +95,7 @@ static enum err add_session(struct tracker *t, struct session **out)
 
 void sessions_fini(struct tracker *t)
 {
-    for (struct session *s = t->oldest_session, *next; s; s = next) {
+    for (struct tracker_session *s = t->oldest_session, *next; s; s = next) {
         next = s->next;
         free(s);
     }
@@ -121,7 +121,7 @@ enum err op_hello(struct call *c)
 {
     const struct hello_args *in = &c->args.hello;
     char own[REQUEST_ID_HEX + 1];
-    struct session *s;
+    struct tracker_session *s;
     enum err e = has_version(in->versions, &c->why);
 
     if (!e)
@@ -163,7 +163,7 @@ static enum err check_mac(struct call *c, const void *bytes, size_t n, const cha
 }
 
 /* Takes a counter once: ERR_AUTH when it was seen or is older than the window. */
-static enum err take_ctr(struct call *c, struct session *s, int64_t ctr)
+static enum err take_ctr(struct call *c, struct tracker_session *s, int64_t ctr)
 {
     if (ctr > s->ctr) {
         const int64_t step = ctr - s->ctr;
@@ -183,7 +183,7 @@ static enum err take_ctr(struct call *c, struct session *s, int64_t ctr)
 enum err session_check(struct call *c, const void *bytes, size_t n)
 {
     const char *id;
-    struct session *s;
+    struct tracker_session *s;
     int64_t ctr;
     enum err e;
 

@@ -31,7 +31,7 @@
 struct agent;
 struct lane;
 
-struct job {
+struct tracker_job {
     int64_t id;
     char *title, *user, *key, *request;
     int64_t priority, created_ms, done_ms, seq, token;
@@ -44,26 +44,26 @@ struct job {
 };
 
 /* An open or leased trial; its body and the rest of its row are in the store. */
-struct trial {
+struct tracker_trial {
     int64_t id, n, token, attempts;
-    struct job *job;
+    struct tracker_job *job;
     struct lane *lane;
     char fingerprint[SHA256_HEX + 1]; /* "" = any */
     struct sha256 program, anchor;    /* anchor "" = none */
     bool leased;
     struct agent *agent; /* of the lease; NULL for a lease of before a restart */
     int64_t deadline_ns;
-    double charged_ms;         /* what the lane was charged at the grant */
-    struct trial *prev, *next; /* in the lane's open list or the tracker's leased list */
+    double charged_ms;                 /* what the lane was charged at the grant */
+    struct tracker_trial *prev, *next; /* in the lane's open list or the tracker's leased list */
 };
 
 struct trial_list {
-    struct trial *first, *last;
+    struct tracker_trial *first, *last;
 };
 
 /* The open trials of one job for one key. Lanes of a key share its devices by time used. */
 struct lane {
-    struct job *job;
+    struct tracker_job *job;
     char key[65];
     struct trial_list open;
     double used_ms, mean_ms; /* weighted device time so far; guess for the next trial */
@@ -120,11 +120,11 @@ struct agent {
     char compiler[33];
 };
 
-struct session {
+struct tracker_session {
     char id[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1], role[33], name[129];
     int64_t ctr;
-    uint64_t window;             /* bit i: ctr - i was seen */
-    struct session *prev, *next; /* by last use */
+    uint64_t window;                     /* bit i: ctr - i was seen */
+    struct tracker_session *prev, *next; /* by last use */
 };
 
 /* A request that was executed, with its reply, for those who ask again. */
@@ -159,7 +159,7 @@ struct tracker {
     struct table jobs, trials, agents, slugs, sessions, answered, requests; /* requests: id that made a job -> job */
     struct table arches, builds;                                            /* by "sm_61", and "sm_61 <program>" */
     struct trial_list leased;
-    struct session *oldest_session, *newest_session;
+    struct tracker_session *oldest_session, *newest_session;
     struct answered *oldest_answered, *newest_answered;
     size_t answered_bytes;
     unsigned woken; /* WAKE_ bits since the parked calls were tried last */
@@ -206,7 +206,7 @@ enum err call_read_args(struct call *c);
 const char *call_keep(struct call *c, const char *text);
 const char *call_keep_id(struct call *c, char kind, int64_t id);
 /* Words for a person, when trials of the job (NULL = of any) cannot go on; else *out stays. */
-enum err call_keep_waits(struct call *c, const struct job *j, const char **out);
+enum err call_keep_waits(struct call *c, const struct tracker_job *j, const char **out);
 
 /* ---- tracker.c ---- */
 
@@ -240,13 +240,13 @@ void answered_expire(struct tracker *t);
 /* ---- jobs.c ---- */
 op_fn op_job_submit, op_job_lease, op_job_renew, op_job_done, op_job_release, op_job_cancel, op_job_list, op_job_status,
     op_record_wait, op_requeue;
-void job_free(struct job *j);
+void job_free(struct tracker_job *j);
 void job_load(const struct job_row *row, void *tracker);
 /* The job of that name; with the token of its lease. ERR_NOT_FOUND; ERR_STALE: another tuner has it. */
-enum err job_of(struct call *c, const char *name, struct job **out);
-enum err leased_job_of(struct call *c, const char *name, int64_t token, struct job **out);
+enum err job_of(struct call *c, const char *name, struct tracker_job **out);
+enum err leased_job_of(struct call *c, const char *name, int64_t token, struct tracker_job **out);
 /* Appends a record to its job and counts it; the caller changes the trial. */
-enum err job_record(struct tracker *t, struct job *j, struct record_row *row);
+enum err job_record(struct tracker *t, struct tracker_job *j, struct record_row *row);
 void jobs_tick(struct tracker *t);
 
 /* ---- trials.c ---- */
@@ -255,32 +255,32 @@ void trial_load(const struct trial_row *row, void *tracker);
 /* Sends back to the queue all that an agent holds; attempts are counted when `counted`. */
 enum err trials_of_agent_back(struct tracker *t, const struct agent *a, bool counted);
 /* Ends an open or leased trial as lost, with these words in its record. */
-enum err trial_make_lost(struct tracker *t, struct trial *tr, const char *why);
+enum err trial_make_lost(struct tracker *t, struct tracker_trial *tr, const char *why);
 /* Forgets the open and leased trials of a job (the store has them cancelled). */
-void trials_forget(struct tracker *t, const struct job *j);
+void trials_forget(struct tracker *t, const struct tracker_job *j);
 enum err trials_tick(struct tracker *t);
 void trials_fini(struct tracker *t);
 
 /* ---- lanes.c ---- */
 /* Puts an open trial into its lane (at the front when it comes back), making what is missing. ERR_NOMEM. */
-enum err lane_add(struct tracker *t, struct trial *tr, const char *key, bool front);
+enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, bool front);
 /* The next open trial for this key and fingerprint that agent `a` may have now (build_ready), taken out of its lane and
  * charged; NULL when there is none, or when a build could not be looked up (*e). From the lane `stay` when it is not
  * NULL (one lease is one batch of one job), else by fair share. */
-struct trial *lane_take(struct tracker *t, const struct agent *a, const char *key, const char *fingerprint,
-                        struct lane *stay, enum err *e);
+struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, const char *key, const char *fingerprint,
+                                struct lane *stay, enum err *e);
 /* The slug of a key, made when it is not there; NULL on lack of memory. */
 struct slug *slug_of(struct tracker *t, const char *key);
 /* A step of priority doubles a job's share. */
-double job_weight(const struct job *j);
+double job_weight(const struct tracker_job *j);
 /* Corrects the charge of a trial by what it cost; cost < 0 gives the charge back. */
-void lane_settle(struct trial *tr, double cost_ms);
-void lane_drop(struct trial *tr);
-void lanes_forget(struct tracker *t, const struct job *j);
+void lane_settle(struct tracker_trial *tr, double cost_ms);
+void lane_drop(struct tracker_trial *tr);
+void lanes_forget(struct tracker *t, const struct tracker_job *j);
 void lanes_fini(struct tracker *t);
-void list_append(struct trial_list *l, struct trial *tr);
-void list_prepend(struct trial_list *l, struct trial *tr);
-void list_remove(struct trial_list *l, struct trial *tr);
+void list_append(struct trial_list *l, struct tracker_trial *tr);
+void list_prepend(struct trial_list *l, struct tracker_trial *tr);
+void list_remove(struct trial_list *l, struct tracker_trial *tr);
 
 /* ---- agents.c ---- */
 op_fn op_agent_register, op_builder_register, op_agent_beat, op_agent_bye, op_devices;
@@ -304,15 +304,15 @@ void arch_recount(struct tracker *t, struct arch *arch);
 /* Notes that a device of the slug wants code for `a->arch`. */
 void slug_want(struct slug *s, const struct agent *a);
 /* Does the want concern the trial? */
-bool want_fits(const struct want *w, const struct trial *tr);
+bool want_fits(const struct want *w, const struct tracker_trial *tr);
 /* The build of a program, from memory, from the store, or fresh. ERR_NOMEM, ERR_IO. */
 enum err build_of(struct tracker *t, const char *program, struct arch *arch, struct build **out);
 /* Has it an answer that holds for the trial? */
-bool build_answers(const struct build *b, const struct trial *tr);
+bool build_answers(const struct build *b, const struct tracker_trial *tr);
 /* May agent `a` run the trial now: is built what has to be, or is nobody there to build it but `a` itself? */
-enum err build_ready(struct tracker *t, const struct agent *a, const struct trial *tr, bool *out);
+enum err build_ready(struct tracker *t, const struct agent *a, const struct tracker_trial *tr, bool *out);
 /* The answers there are for a trial, *out NULL when none; *n_bytes grows by their size. Gives. */
-enum err build_answers_of(struct tracker *t, const struct agent *a, const struct trial *tr, cJSON **out,
+enum err build_answers_of(struct tracker *t, const struct agent *a, const struct tracker_trial *tr, cJSON **out,
                           size_t *n_bytes);
 /* Stores what is known of it; the texts as in struct build_row, "" without an answer. */
 enum err build_save(struct tracker *t, const struct build *b, const char *status, const char *blobs, const char *body);
@@ -320,11 +320,11 @@ enum err build_save(struct tracker *t, const struct build *b, const char *status
 enum err build_back(struct tracker *t, struct build *b, bool counted);
 enum err builds_of_agent_back(struct tracker *t, const struct agent *a, bool counted);
 /* A lost trial comes back: what was given up for it is tried again. */
-enum err builds_forgive(struct tracker *t, const struct trial *tr);
+enum err builds_forgive(struct tracker *t, const struct tracker_trial *tr);
 enum err builds_tick(struct tracker *t);
 void builds_fini(struct tracker *t);
 /* "5 trials wait for a builder of sm_61 (..)" about one job's open trials or all (NULL); "" when none does. */
-enum err builds_waits(struct tracker *t, const struct job *j, char *out, size_t n_out);
+enum err builds_waits(struct tracker *t, const struct tracker_job *j, char *out, size_t n_out);
 
 /* ---- build_ops.c ---- */
 op_fn op_build_lease, op_build_renew, op_build_result, op_build_release;

@@ -59,7 +59,7 @@ enum err tracker_new(const struct tracker_options *options, struct tracker **out
 void tracker_free(struct tracker *t)
 {
     struct agent *a;
-    struct job *j;
+    struct tracker_job *j;
     size_t at = 0;
 
     if (!t)
@@ -82,7 +82,7 @@ void tracker_free(struct tracker *t)
 /* A job that the store forgets is forgotten here: one a call, for the table changes. */
 static bool drop_old_job(struct tracker *t, int64_t before_ms)
 {
-    struct job *j;
+    struct tracker_job *j;
     size_t at = 0;
 
     while ((j = table_next(&t->jobs, &at)) != NULL)
@@ -115,11 +115,11 @@ void tracker_was_paused(struct tracker *t, int64_t pause_ns)
     struct build *b;
     struct agent *a;
     struct arch *arch;
-    struct job *j;
+    struct tracker_job *j;
     size_t at = 0;
 
     assert(pause_ns >= 0);
-    for (struct trial *tr = t->leased.first; tr; tr = tr->next)
+    for (struct tracker_trial *tr = t->leased.first; tr; tr = tr->next)
         tr->deadline_ns += pause_ns;
     while ((j = table_next(&t->jobs, &at)) != NULL)
         j->deadline_ns += pause_ns;

@@ -44,12 +44,12 @@ static void know(const struct trial_row *row, void *arg)
 void trial_load(const struct trial_row *row, void *tracker)
 {
     struct tracker *t = tracker;
-    struct job *j = table_get_i64(&t->jobs, row->job);
-    struct trial *tr = j ? calloc(1, sizeof *tr) : NULL;
+    struct tracker_job *j = table_get_i64(&t->jobs, row->job);
+    struct tracker_trial *tr = j ? calloc(1, sizeof *tr) : NULL;
 
     if (!tr)
         return;
-    *tr = (struct trial){.id = row->id, .n = row->n, .token = row->token, .attempts = row->attempts, .job = j};
+    *tr = (struct tracker_trial){.id = row->id, .n = row->n, .token = row->token, .attempts = row->attempts, .job = j};
     text_copy(tr->fingerprint, sizeof tr->fingerprint, row->fingerprint);
     text_copy(tr->program.hex, sizeof tr->program.hex, row->program);
     text_copy(tr->anchor.hex, sizeof tr->anchor.hex, row->anchor);
@@ -69,7 +69,7 @@ void trial_load(const struct trial_row *row, void *tracker)
     }
 }
 
-static void unlease(struct tracker *t, struct trial *tr)
+static void unlease(struct tracker *t, struct tracker_trial *tr)
 {
     assert(tr->leased && tr->job->n_leased > 0 && (!tr->agent || tr->agent->n_leased > 0));
     list_remove(&t->leased, tr);
@@ -80,7 +80,7 @@ static void unlease(struct tracker *t, struct trial *tr)
     tr->agent = NULL;
 }
 
-static void forget(struct tracker *t, struct trial *tr)
+static void forget(struct tracker *t, struct tracker_trial *tr)
 {
     if (tr->leased) {
         unlease(t, tr);
@@ -93,7 +93,7 @@ static void forget(struct tracker *t, struct trial *tr)
     free(tr);
 }
 
-static enum err save(struct tracker *t, const struct trial *tr, enum trial_state state, int64_t answered_by)
+static enum err save(struct tracker *t, const struct tracker_trial *tr, enum trial_state state, int64_t answered_by)
 {
     const struct trial_row row = {.id = tr->id,
                                   .state = state,
@@ -105,13 +105,13 @@ static enum err save(struct tracker *t, const struct trial *tr, enum trial_state
     return t->o.ops->trial_put(t->o.store, &row);
 }
 
-void trials_forget(struct tracker *t, const struct job *j)
+void trials_forget(struct tracker *t, const struct tracker_job *j)
 {
-    struct trial *next;
+    struct tracker_trial *next;
     size_t at = 0;
     struct slug *s;
 
-    for (struct trial *tr = t->leased.first; tr; tr = next) {
+    for (struct tracker_trial *tr = t->leased.first; tr; tr = next) {
         next = tr->next;
         if (tr->job == j)
             forget(t, tr);
@@ -125,7 +125,7 @@ void trials_forget(struct tracker *t, const struct job *j)
 
 void trials_fini(struct tracker *t)
 {
-    struct trial *tr;
+    struct tracker_trial *tr;
     size_t at = 0;
 
     while ((tr = table_next(&t->trials, &at)) != NULL)
@@ -135,7 +135,7 @@ void trials_fini(struct tracker *t)
 
 /* ---- the way back ---- */
 
-enum err trial_make_lost(struct tracker *t, struct trial *tr, const char *why)
+enum err trial_make_lost(struct tracker *t, struct tracker_trial *tr, const char *why)
 {
     struct record_row record = {.trial = tr->id, .n = tr->n, .status = "lost"};
     struct known k = {0};
@@ -165,7 +165,7 @@ enum err trial_make_lost(struct tracker *t, struct trial *tr, const char *why)
     return ERR_OK;
 }
 
-static enum err send_back(struct tracker *t, struct trial *tr, bool counted)
+static enum err send_back(struct tracker *t, struct tracker_trial *tr, bool counted)
 {
     struct lane *l = tr->lane;
     enum err e;
@@ -183,10 +183,10 @@ static enum err send_back(struct tracker *t, struct trial *tr, bool counted)
 
 enum err trials_of_agent_back(struct tracker *t, const struct agent *a, bool counted)
 {
-    struct trial *next;
+    struct tracker_trial *next;
     enum err e = ERR_OK;
 
-    for (struct trial *tr = t->leased.first; tr && !e; tr = next) {
+    for (struct tracker_trial *tr = t->leased.first; tr && !e; tr = next) {
         next = tr->next;
         if (tr->agent == a)
             e = send_back(t, tr, counted);
@@ -197,10 +197,10 @@ enum err trials_of_agent_back(struct tracker *t, const struct agent *a, bool cou
 enum err trials_tick(struct tracker *t)
 {
     const int64_t now = tracker_now_ns(t);
-    struct trial *next;
+    struct tracker_trial *next;
     enum err e = ERR_OK;
 
-    for (struct trial *tr = t->leased.first; tr && !e; tr = next) {
+    for (struct tracker_trial *tr = t->leased.first; tr && !e; tr = next) {
         next = tr->next;
         if (tr->deadline_ns < now) {
             t->stats.expired++;
@@ -212,7 +212,7 @@ enum err trials_tick(struct tracker *t)
 
 /* ---- trial_add ---- */
 
-static enum err read_trial(struct call *c, const cJSON *item, const struct job *j, struct trial_row *r,
+static enum err read_trial(struct call *c, const cJSON *item, const struct tracker_job *j, struct trial_row *r,
                            struct buf *body)
 {
     struct trial_offer offer;
@@ -289,7 +289,7 @@ static enum err answer_from_store(struct call *c, struct trial_row *row, struct 
 }
 
 /* What another job measured becomes a record of this one too, so that its log and its best are whole. */
-static enum err keep_answer(struct call *c, struct job *j, const struct trial_row *row, const struct same *same)
+static enum err keep_answer(struct call *c, struct tracker_job *j, const struct trial_row *row, const struct same *same)
 {
     struct record_row record = {.trial = row->id,
                                 .n = row->n,
@@ -309,7 +309,7 @@ static enum err keep_answer(struct call *c, struct job *j, const struct trial_ro
     return job_record(c->t, j, &record);
 }
 
-static enum err add_new(struct call *c, struct job *j, struct trial_row *row, struct same *same)
+static enum err add_new(struct call *c, struct tracker_job *j, struct trial_row *row, struct same *same)
 {
     struct tracker *t = c->t;
     enum err e;
@@ -328,7 +328,7 @@ static enum err add_new(struct call *c, struct job *j, struct trial_row *row, st
     return ERR_OK;
 }
 
-static enum err add_one(struct call *c, struct job *j, const cJSON *item)
+static enum err add_one(struct call *c, struct tracker_job *j, const cJSON *item)
 {
     struct trial_row row;
     struct same same = {0};
@@ -356,7 +356,7 @@ enum err op_trial_add(struct call *c)
 {
     const struct trial_add_args *in = &c->args.trial_add;
     const cJSON *item;
-    struct job *j;
+    struct tracker_job *j;
     enum err e = leased_job_of(c, in->job, in->token, &j);
 
     if (!e && j->state != JOB_OPEN)
@@ -404,7 +404,7 @@ static void add_grant(const struct trial_row *row, void *arg)
     g->n_bytes += strlen(row->body);
 }
 
-static enum err grant(struct call *c, struct agent *a, struct trial *tr, struct grant *g)
+static enum err grant(struct call *c, struct agent *a, struct tracker_trial *tr, struct grant *g)
 {
     struct tracker *t = c->t;
     enum err e;
@@ -431,7 +431,7 @@ enum err op_trial_lease(struct call *c)
     struct grant g = {.call = c};
     struct lane *lane = NULL;
     int64_t n = 0;
-    struct trial *tr;
+    struct tracker_trial *tr;
     struct agent *a;
     enum err e = agent_of(c, in->agent, in->session_nonce, &a);
 
@@ -452,9 +452,9 @@ enum err op_trial_lease(struct call *c)
 /* ---- renewals, results, returns ---- */
 
 /* The lease with this token, or NULL. */
-static struct trial *lease_of(struct tracker *t, int64_t id, int64_t token)
+static struct tracker_trial *lease_of(struct tracker *t, int64_t id, int64_t token)
 {
-    struct trial *tr = table_get_i64(&t->trials, id);
+    struct tracker_trial *tr = table_get_i64(&t->trials, id);
 
     return tr && tr->leased && tr->token == token ? tr : NULL;
 }
@@ -465,7 +465,7 @@ static enum err renew_one(struct call *c, struct agent *a, const cJSON *item)
     struct trial_ref ref;
     struct known k = {0};
     int64_t id = 0;
-    struct trial *tr;
+    struct tracker_trial *tr;
     enum err e = trial_ref_read(item, &ref, &c->why);
 
     if (e)
@@ -508,7 +508,7 @@ enum err op_trial_renew(struct call *c)
     return ERR_OK;
 }
 
-static void count_result(struct tracker *t, const struct trial *tr, const char *status)
+static void count_result(struct tracker *t, const struct tracker_trial *tr, const char *status)
 {
     t->stats.results++;
     if (!tr->agent)
@@ -519,8 +519,8 @@ static void count_result(struct tracker *t, const struct trial *tr, const char *
 
 static enum err accept(struct call *c, const struct known *k, struct record_row *record)
 {
-    struct job *j = table_get_i64(&c->t->jobs, k->row.job);
-    struct trial *tr = table_get_i64(&c->t->trials, k->row.id);
+    struct tracker_job *j = table_get_i64(&c->t->jobs, k->row.job);
+    struct tracker_trial *tr = table_get_i64(&c->t->trials, k->row.id);
     struct trial_row row = k->row;
     enum err e;
 
@@ -589,7 +589,7 @@ enum err op_trial_release(struct call *c)
     cJSON_ArrayForEach(item, in->trials)
     {
         struct trial_ref ref;
-        struct trial *tr;
+        struct tracker_trial *tr;
         int64_t id = 0;
         enum err e = trial_ref_read(item, &ref, &c->why);
 

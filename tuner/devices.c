@@ -2,73 +2,78 @@
 #include "tuner/devices.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char *text_of(const cJSON *d, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(d, name);
+/* The entries of a list; their texts are lent by its tree. */
+struct peers {
+    struct peer_entry *all;
+    size_t n;
+};
 
-    return cJSON_IsString(item) ? item->valuestring : "";
+static enum err read_peers(const cJSON *list, struct peers *out, struct why *why)
+{
+    const cJSON *entry;
+    enum err e = ERR_OK;
+
+    *out = (struct peers){.all = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *out->all)};
+    if (!out->all)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    cJSON_ArrayForEach(entry, list)
+    {
+        if (!e)
+            e = peer_entry_read(entry, &out->all[out->n++], why);
+    }
+    if (e)
+        free(out->all);
+    return e;
 }
 
-static double number_of(const cJSON *d, const char *name)
+static bool is_gone(const struct peer_entry *d)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(d, name);
-
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+    return strcmp(d->state, "gone") == 0 || strcmp(d->state, "dead") == 0 || strcmp(d->state, "lost") == 0;
 }
 
-static bool is_gone(const cJSON *d)
+static void list_keys(const struct peers *p, struct buf *out)
 {
-    const char *state = text_of(d, "state");
-
-    return strcmp(state, "gone") == 0 || strcmp(state, "dead") == 0 || strcmp(state, "lost") == 0;
-}
-
-static void list_keys(const cJSON *list, struct buf *out)
-{
-    for (const cJSON *d = list->child; d; d = d->next) {
+    for (size_t i = 0; i < p->n; i++) {
         bool before = false;
 
-        for (const cJSON *q = list->child; q != d; q = q->next)
-            before |= strcmp(text_of(q, "key"), text_of(d, "key")) == 0;
+        for (size_t k = 0; k < i; k++)
+            before |= strcmp(p->all[k].key, p->all[i].key) == 0;
         if (!before)
-            buf_printf(out, "%s%s", out->len ? ", " : "", text_of(d, "key"));
+            buf_printf(out, "%s%s", out->len ? ", " : "", p->all[i].key);
     }
 }
 
 /* The only key of the list, or NULL when there are several. */
-static const char *only_key(const cJSON *list)
+static const char *only_key(const struct peers *p)
 {
-    const char *key = text_of(list->child, "key");
-
-    for (const cJSON *d = list->child; d; d = d->next)
-        if (strcmp(text_of(d, "key"), key) != 0)
+    for (size_t i = 1; i < p->n; i++)
+        if (strcmp(p->all[i].key, p->all[0].key) != 0)
             return NULL;
-    return key;
+    return p->all[0].key;
 }
 
-static enum err take(const cJSON *d, struct device_choice *out, struct why *why)
+static enum err take(const struct peer_entry *d, struct device_choice *out, struct why *why)
 {
-    const cJSON *desc;
-    enum err e = json_get_object(d, "device", &desc, why);
+    enum err e = cJSON_IsObject(d->device) ? device_desc_from_json(d->device, &out->desc, why)
+                                           : why_set(why, ERR_INPUT, "device %s does not say what it is", d->agent);
 
-    if (!e)
-        e = device_desc_from_json(desc, &out->desc, why);
     if (e)
         return e;
     out->n_agents = 1;
-    snprintf(out->key, sizeof out->key, "%s", text_of(d, "key"));
-    snprintf(out->fingerprint.hex, sizeof out->fingerprint.hex, "%s", text_of(d, "fingerprint"));
+    snprintf(out->key, sizeof out->key, "%s", d->key);
+    snprintf(out->fingerprint.hex, sizeof out->fingerprint.hex, "%s", d->fingerprint);
     return ERR_OK;
 }
 
-static enum err no_key(const cJSON *list, const char *key, struct why *why)
+static enum err no_key(const struct peers *p, const char *key, struct why *why)
 {
     struct buf keys;
 
     buf_init(&keys, 512);
-    list_keys(list, &keys);
+    list_keys(p, &keys);
     if (key)
         why_set(why, ERR_INPUT, "no device has the key \"%s\"; there are: %s", key, buf_text(&keys));
     else
@@ -77,105 +82,131 @@ static enum err no_key(const cJSON *list, const char *key, struct why *why)
     return ERR_INPUT;
 }
 
-enum err devices_choose_from(const cJSON *devices_result, const char *key, struct device_choice *out, struct why *why)
+static enum err choose(const struct peers *p, const char *key, struct device_choice *out, struct why *why)
 {
     struct device_choice chosen = {.n_agents = 0};
-    const cJSON *list;
-    enum err e = json_get_array(devices_result, "devices", &list, why);
+    bool away = false;
+    enum err e = ERR_OK;
 
-    if (e)
-        return e;
-    if (!list->child)
+    if (!p->n)
         return why_set(why, ERR_NOT_FOUND,
                        "no device is registered: start tune-agent --tracker URL where the device is");
-    if (!*key && !(key = only_key(list)))
-        return no_key(list, NULL, why);
-    for (const cJSON *d = list->child; d; d = d->next) {
-        if (strcmp(text_of(d, "key"), key) != 0 || is_gone(d))
+    if (!*key && !(key = only_key(p)))
+        return no_key(p, NULL, why);
+    for (size_t i = 0; i < p->n && !e; i++) {
+        const struct peer_entry *d = &p->all[i];
+
+        if (strcmp(d->key, key) != 0)
             continue;
-        if (!chosen.n_agents) {
-            if ((e = take(d, &chosen, why)))
-                return e;
-        } else if (strcmp(chosen.fingerprint.hex, text_of(d, "fingerprint")) == 0) {
-            chosen.n_agents++;
-        }
+        if (is_gone(d))
+            away = true;
+        else if (!chosen.n_agents)
+            e = take(d, &chosen, why);
+        else
+            chosen.n_agents += strcmp(chosen.fingerprint.hex, d->fingerprint) == 0;
     }
-    if (!chosen.n_agents) {
-        for (const cJSON *d = list->child; d; d = d->next)
-            if (strcmp(text_of(d, "key"), key) == 0)
-                return why_set(why, ERR_NOT_FOUND, "all devices of the key \"%s\" are away", key);
-        return no_key(list, key, why);
-    }
-    *out = chosen;
-    return ERR_OK;
+    if (!e && !chosen.n_agents)
+        return away ? why_set(why, ERR_NOT_FOUND, "all devices of the key \"%s\" are away", key) : no_key(p, key, why);
+    if (!e)
+        *out = chosen;
+    return e;
+}
+
+enum err devices_choose_from(const cJSON *devices, const char *key, struct device_choice *out, struct why *why)
+{
+    struct devices_result r;
+    struct peers peers;
+    enum err e = devices_result_read(devices, &r, why);
+
+    if (!e)
+        e = read_peers(r.devices, &peers, why);
+    if (e)
+        return e;
+    e = choose(&peers, key, out, why);
+    free(peers.all);
+    return e;
 }
 
 enum err devices_choose(struct client *c, const char *key, struct device_choice *out, struct why *why)
 {
-    cJSON *result = NULL;
-    enum err e = client_call(c, "devices", NULL, NULL, 0, &result, NULL, why);
+    cJSON *tree = NULL;
+    enum err e = client_devices(c, NULL, NULL, &tree, why);
 
     if (!e)
-        e = devices_choose_from(result, key, out, why);
-    cJSON_Delete(result);
+        e = devices_choose_from(tree, key, out, why);
+    cJSON_Delete(tree);
     return e;
 }
 
-/* Width of the column of a text: the longest one's, at least `least`. */
-static int width_of(const cJSON *list, const char *name, int least)
+static int wider(int width, const char *text)
 {
-    int width = least;
+    const int n = (int)strlen(text);
 
-    for (const cJSON *d = list ? list->child : NULL; d; d = d->next) {
-        const int n = (int)strlen(text_of(d, name));
-
-        width = n > width ? n : width;
-    }
-    return width;
+    return n > width ? n : width;
 }
 
-static void print_builders(const cJSON *list, int64_t now_ms, struct buf *out)
+static double age_s(const struct peer_entry *d, int64_t now_ms)
 {
-    const int wide = width_of(list, "agent", 18);
-    const cJSON *b, *arch;
+    return now_ms > d->last_seen_ms ? (double)(now_ms - d->last_seen_ms) / 1000 : 0;
+}
 
-    if (list && list->child)
+static void print_builders(const struct peers *p, int64_t now_ms, struct buf *out)
+{
+    const cJSON *arch;
+    int wide = 18;
+
+    for (size_t i = 0; i < p->n; i++)
+        wide = wider(wide, p->all[i].agent);
+    if (p->n)
         buf_printf(out, "\n%-*s %-9s %8s %6s %6s  %-12s %s\n", wide, "builder", "state", "seen", "done", "failed",
                    "compiler", "builds for");
-    cJSON_ArrayForEach(b, list)
-    {
-        const double age_s = ((double)now_ms - number_of(b, "last_seen_ms")) / 1000;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct peer_entry *b = &p->all[i];
 
-        buf_printf(out, "%-*s %-9s %6.0f s %6.0f %6.0f  %-12s", wide, text_of(b, "agent"), text_of(b, "state"),
-                   age_s > 0 ? age_s : 0, number_of(b, "done"), number_of(b, "failed"), text_of(b, "compiler"));
-        cJSON_ArrayForEach(arch, cJSON_GetObjectItemCaseSensitive(b, "arches"))
+        buf_printf(out, "%-*s %-9s %6.0f s %6lld %6lld  %-12s", wide, b->agent, b->state, age_s(b, now_ms),
+                   (long long)b->done, (long long)b->failed, b->compiler);
+        cJSON_ArrayForEach(arch, b->arches)
         {
-            buf_printf(out, " %s", cJSON_IsString(arch) ? arch->valuestring : "");
+            buf_printf(out, " %s", arch->valuestring);
         }
         buf_puts(out, "\n");
     }
 }
 
-enum err devices_print(const cJSON *devices_result, int64_t now_ms, struct buf *out)
+static void print_devices(const struct peers *p, int64_t now_ms, struct buf *out)
 {
-    const cJSON *list;
-    int wide_key, wide_agent;
-    enum err e = json_get_array(devices_result, "devices", &list, NULL);
+    int wide_key = 18, wide_agent = 22;
 
-    if (e)
-        return e;
-    wide_key = width_of(list, "key", 18);
-    wide_agent = width_of(list, "agent", 22);
+    for (size_t i = 0; i < p->n; i++) {
+        wide_key = wider(wide_key, p->all[i].key);
+        wide_agent = wider(wide_agent, p->all[i].agent);
+    }
     buf_printf(out, "%-*s %-*s %-9s %8s %6s %6s  %-10s %s\n", wide_key, "key", wide_agent, "agent", "state", "seen",
                "done", "failed", "job", "device");
-    for (const cJSON *d = list->child; d; d = d->next) {
-        const cJSON *desc = cJSON_GetObjectItemCaseSensitive(d, "device");
-        const double age_s = ((double)now_ms - number_of(d, "last_seen_ms")) / 1000;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct peer_entry *d = &p->all[i];
+        const char *name = "";
 
-        buf_printf(out, "%-*s %-*s %-9s %6.0f s %6.0f %6.0f  %-10s %s\n", wide_key, text_of(d, "key"), wide_agent,
-                   text_of(d, "agent"), text_of(d, "state"), age_s > 0 ? age_s : 0, number_of(d, "done"),
-                   number_of(d, "failed"), text_of(d, "current"), desc ? text_of(desc, "name") : "");
+        json_text_or(d->device, "name", "", &name, NULL);
+        buf_printf(out, "%-*s %-*s %-9s %6.0f s %6lld %6lld  %-10s %s\n", wide_key, d->key, wide_agent, d->agent,
+                   d->state, age_s(d, now_ms), (long long)d->done, (long long)d->failed,
+                   cJSON_IsString(d->current) ? d->current->valuestring : "", name);
     }
-    print_builders(cJSON_GetObjectItemCaseSensitive(devices_result, "builders"), now_ms, out);
-    return out->failed;
+}
+
+enum err devices_print(const cJSON *devices, int64_t now_ms, struct buf *out)
+{
+    struct devices_result r;
+    struct peers peers;
+    enum err e = devices_result_read(devices, &r, NULL);
+
+    if (!e && !(e = read_peers(r.devices, &peers, NULL))) {
+        print_devices(&peers, now_ms, out);
+        free(peers.all);
+    }
+    if (!e && !(e = read_peers(r.builders, &peers, NULL))) {
+        print_builders(&peers, now_ms, out);
+        free(peers.all);
+    }
+    return e ? e : out->failed;
 }

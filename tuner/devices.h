@@ -22,9 +22,9 @@ struct device_choice {
 enum err devices_choose(struct client *c, const char *key, struct device_choice *out, struct why *why);
 
 /* The same from the result of the call. */
-enum err devices_choose_from(const cJSON *devices_result, const char *key, struct device_choice *out, struct why *why);
+enum err devices_choose_from(const cJSON *devices, const char *key, struct device_choice *out, struct why *why);
 
 /* Prints the table of `tune devices` (address of agents, key, state, what it does). */
-enum err devices_print(const cJSON *devices_result, int64_t now_ms, struct buf *out);
+enum err devices_print(const cJSON *devices, int64_t now_ms, struct buf *out);
 
 #endif

@@ -36,38 +36,54 @@ static enum err take(struct waiting *w, int64_t n, const char *line, struct why 
     return e;
 }
 
-static enum err take_list(struct waiting *w, const cJSON *list, int64_t *after, struct why *why)
+/* What the store had already. */
+static enum err take_added(struct waiting *w, const cJSON *list, struct why *why)
 {
+    const cJSON *entry;
     enum err e = ERR_OK;
 
-    for (const cJSON *item = list->child; item && !e; item = item->next) {
-        const cJSON *record = cJSON_GetObjectItemCaseSensitive(item, "record");
-        int64_t n;
+    cJSON_ArrayForEach(entry, list)
+    {
+        struct trial_added a;
 
-        if (!cJSON_IsString(record))
-            continue;
-        e = json_get_i64(item, "n", 0, JSON_EXACT_MAX, &n, why);
-        if (!e && after)
-            e = json_get_i64(item, "seq", 0, JSON_EXACT_MAX, after, why);
         if (!e)
-            e = take(w, n, record->valuestring, why);
+            e = trial_added_read(entry, &a, why);
+        if (!e && a.record)
+            e = take(w, a.n, a.record, why);
     }
     return e;
 }
 
 static enum err renew(const struct measure_options *o, int64_t *last_ns, struct why *why)
 {
-    cJSON *args;
-    bool ok = true;
+    struct job_renew_args args = {.job = o->job_id, .token = o->token};
 
     if (clock_read_ns(o->clock) - *last_ns < INT64_C(1000000000))
         return ERR_OK;
     *last_ns = clock_read_ns(o->clock);
-    args = cJSON_CreateObject();
-    json_add_text(args, "job", o->job_id, &ok);
-    json_add_i64(args, "token", o->token, &ok);
-    json_add_item(args, "progress", cJSON_CreateObject(), &ok);
-    return client_call(o->client, "job_renew", args, NULL, 0, NULL, NULL, why);
+    args.progress = cJSON_CreateObject();
+    return client_job_renew(o->client, &args, NULL, NULL, why);
+}
+
+static enum err receive(const struct measure_options *o, struct waiting *w, int64_t *after, struct why *why)
+{
+    const struct record_wait_args args = {.job = o->job_id, .after = *after, .max = 64, .wait_ms = 400};
+    struct record_wait_result result = {.records = NULL};
+    cJSON *tree = NULL;
+    const cJSON *entry;
+    enum err e = client_record_wait(o->client, &args, &result, &tree, why);
+
+    for (entry = e ? NULL : result.records->child; entry && !e; entry = entry->next) {
+        struct record_entry r;
+
+        e = record_entry_read(entry, &r, why);
+        if (!e)
+            e = take(w, r.n, r.record, why);
+        if (!e)
+            *after = r.seq;
+    }
+    cJSON_Delete(tree);
+    return e;
 }
 
 static enum err wait_all(const struct measure_options *o, struct waiting *w, struct why *why)
@@ -76,20 +92,7 @@ static enum err wait_all(const struct measure_options *o, struct waiting *w, str
     enum err e = ERR_OK;
 
     while (!e && w->n_left > 0) {
-        cJSON *args = cJSON_CreateObject(), *result = NULL;
-        const cJSON *list;
-        bool ok = args != NULL;
-
-        json_add_text(args, "job", o->job_id, &ok);
-        json_add_i64(args, "after", after, &ok);
-        json_add_i64(args, "max", 64, &ok);
-        json_add_i64(args, "wait_ms", 400, &ok);
-        e = client_call(o->client, "record_wait", args, NULL, 400, &result, NULL, why);
-        if (!e)
-            e = json_get_array(result, "records", &list, why);
-        if (!e)
-            e = take_list(w, list, &after, why);
-        cJSON_Delete(result);
+        e = receive(o, w, &after, why);
         if (!e && o->interrupted && o->interrupted())
             e = why_set(why, ERR_CANCELLED, "interrupted");
         if (!e && o->check)
@@ -106,15 +109,16 @@ enum err measure_batch(const struct measure_options *o, struct trial_batch *b,
                        void *arg, struct why *why)
 {
     struct waiting w = {.n = b->n, .n_left = b->n, .each = each, .arg = arg};
-    cJSON *answers = NULL;
+    struct trial_add_result added;
+    cJSON *tree = NULL;
     enum err e;
 
     if (b->n > MAX_TRIALS)
         return why_set(why, ERR_LIMIT, "more than %d configs at once", MAX_TRIALS);
-    e = trial_batch_send(b, o->client, o->job_id, o->token, &answers, why);
+    e = trial_batch_send(b, o->client, o->job_id, o->token, &added, &tree, why);
     if (!e)
-        e = take_list(&w, answers, NULL, why);
-    cJSON_Delete(answers);
+        e = take_added(&w, added.trials, why);
+    cJSON_Delete(tree);
     return e ? e : wait_all(o, &w, why);
 }
 

@@ -168,12 +168,12 @@ static struct sent *find_sent(struct session *s, int64_t n)
     return i >= 0 && (size_t)i < s->n_sent && !s->sent[i].done ? &s->sent[i] : NULL;
 }
 
-/* Words of agent/energy.c: a device's sensors are not in its description, only its records tell what it lacks. */
+/* A device's sensors are not in its description, only its records tell what it lacks. */
 static void note_energy(struct session *s, const struct record *r)
 {
     s->saw_energy |= r->status == STATUS_OK && r->energy_j > 0;
-    s->no_energy |= *s->o.job->objective && !s->saw_energy && r->status != STATUS_OK && r->why &&
-                    strstr(r->why, "tells neither energy nor power");
+    s->no_energy |=
+        *s->o.job->objective && !s->saw_energy && r->status != STATUS_OK && strcmp(r->cause, RECORD_NO_ENERGY) == 0;
 }
 
 static enum err refuse_objective(struct session *s, struct why *why)
@@ -262,13 +262,11 @@ enum err session_record(struct session *s, int64_t n, const char *line, size_t n
 }
 
 /* Trials that cannot go on (code for their device has no builder) are told once, and again when the words change. */
-static void tell_waits(struct session *s, const cJSON *renewed)
+static void tell_waits(struct session *s, const char *words)
 {
-    const char *words = "";
     cJSON *fields;
     bool ok;
 
-    json_text_or(renewed, "waits", "", &words, NULL);
     if (strcmp(words, s->waits) == 0)
         return;
     snprintf(s->waits, sizeof s->waits, "%s", words);
@@ -283,32 +281,27 @@ static void tell_waits(struct session *s, const cJSON *renewed)
 
 static enum err renew(struct session *s, struct why *why)
 {
-    cJSON *args, *progress, *result = NULL;
-    int64_t done = 0, total = 0;
-    bool ok = true, cancel = false;
+    struct job_renew_args args = {.job = s->o.job_id, .token = s->o.token};
+    struct job_renew_result result;
+    cJSON *tree = NULL;
+    int64_t done = 0;
+    bool ok = true;
     enum err e;
 
     if (clock_read_ns(s->o.clock) - s->last_renew_ns < RENEW_NS)
         return ERR_OK;
-    args = cJSON_CreateObject();
-    progress = cJSON_CreateObject();
-    for (size_t i = 0; i < s->n_tasks; i++) {
+    for (size_t i = 0; i < s->n_tasks; i++)
         done += s->tasks[i].n_counted;
-    }
-    total = session_total(s);
-    json_add_i64(progress, "done", done, &ok);
-    json_add_i64(progress, "total", total, &ok);
-    json_add_text(args, "job", s->o.job_id, &ok);
-    json_add_i64(args, "token", s->o.token, &ok);
-    json_add_item(args, "progress", progress, &ok);
-    e = client_call(s->o.client, "job_renew", args, NULL, 0, &result, NULL, why);
+    args.progress = cJSON_CreateObject();
+    json_add_i64(args.progress, "done", done, &ok);
+    json_add_i64(args.progress, "total", session_total(s), &ok);
+    e = client_job_renew(s->o.client, &args, &result, &tree, why);
     s->last_renew_ns = clock_read_ns(s->o.clock);
-    if (!e)
-        e = json_bool_or(result, "cancel", false, &cancel, why);
-    if (!e)
-        tell_waits(s, result);
-    cJSON_Delete(result);
-    s->cancelled |= cancel;
+    if (!e) {
+        tell_waits(s, result.waits ? result.waits : "");
+        s->cancelled |= result.cancel;
+    }
+    cJSON_Delete(tree);
     if (e == ERR_STALE) {
         s->lease_lost = true;
         return ERR_OK;
@@ -318,63 +311,44 @@ static enum err renew(struct session *s, struct why *why)
 
 static enum err receive(struct session *s, int64_t wait_ms, int *n_got, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
-    const cJSON *list, *item;
-    bool ok = args != NULL;
-    enum err e;
+    const struct record_wait_args args = {.job = s->o.job_id, .after = s->after, .max = 64, .wait_ms = wait_ms};
+    struct record_wait_result result;
+    cJSON *tree = NULL;
+    const cJSON *entry;
+    enum err e = client_record_wait(s->o.client, &args, &result, &tree, why);
 
     *n_got = 0;
-    json_add_text(args, "job", s->o.job_id, &ok);
-    json_add_i64(args, "after", s->after, &ok);
-    json_add_i64(args, "max", 64, &ok);
-    json_add_i64(args, "wait_ms", wait_ms, &ok);
-    e = client_call(s->o.client, "record_wait", args, NULL, wait_ms, &result, NULL, why);
-    if (!e)
-        e = json_get_array(result, "records", &list, why);
-    for (item = e ? NULL : list->child; item && !e; item = item->next) {
-        const char *line;
-        int64_t n, seq;
+    for (entry = e ? NULL : result.records->child; entry && !e; entry = entry->next) {
+        struct record_entry r;
 
-        e = json_get_text(item, "record", &line, why);
+        e = record_entry_read(entry, &r, why);
         if (!e)
-            e = json_get_i64(item, "n", 0, JSON_EXACT_MAX, &n, why);
-        if (!e)
-            e = json_get_i64(item, "seq", 0, JSON_EXACT_MAX, &seq, why);
-        if (!e)
-            e = session_record(s, n, line, strlen(line), why);
+            e = session_record(s, r.n, r.record, strlen(r.record), why);
         if (!e) {
-            s->after = seq;
+            s->after = r.seq;
             (*n_got)++;
         }
     }
-    cJSON_Delete(result);
+    cJSON_Delete(tree);
     return e;
 }
 
 /* Trials of the job at the tracker: all, and those without a record yet. */
 static enum err count_trials(struct session *s, int64_t *n, int64_t *n_waiting, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *result = NULL;
-    const cJSON *trials;
-    bool ok = args != NULL;
-    int64_t open = 0, leased = 0, done = 0, lost = 0;
-    enum err e;
+    const struct job_name args = {.job = s->o.job_id};
+    struct trial_counts counts;
+    struct job_entry entry;
+    cJSON *tree = NULL;
+    enum err e = client_job_status(s->o.client, &args, &entry, &tree, why);
 
-    json_add_text(args, "job", s->o.job_id, &ok);
-    e = client_call(s->o.client, "job_status", args, NULL, 0, &result, NULL, why);
     if (!e)
-        e = json_get_object(result, "trials", &trials, why);
-    if (!e)
-        e = json_i64_or(trials, "open", 0, 0, JSON_EXACT_MAX, &open, why);
-    if (!e)
-        e = json_i64_or(trials, "leased", 0, 0, JSON_EXACT_MAX, &leased, why);
-    if (!e)
-        e = json_i64_or(trials, "done", 0, 0, JSON_EXACT_MAX, &done, why);
-    if (!e)
-        e = json_i64_or(trials, "lost", 0, 0, JSON_EXACT_MAX, &lost, why);
-    cJSON_Delete(result);
-    *n = open + leased + done + lost;
-    *n_waiting = open + leased;
+        e = trial_counts_read(entry.trials, &counts, why);
+    if (!e) {
+        *n = counts.open + counts.leased + counts.done + counts.lost;
+        *n_waiting = counts.open + counts.leased;
+    }
+    cJSON_Delete(tree);
     return e;
 }
 
@@ -597,20 +571,16 @@ bool session_has_best(const struct session *s)
 
 enum err session_close(struct session *s, const char *state, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *summary = cJSON_CreateObject();
-    bool ok = args && summary;
-    int64_t done = 0;
+    const struct job_release_args release = {.job = s->o.job_id, .token = s->o.token};
+    struct job_done_args done = {.job = s->o.job_id, .token = s->o.token, .state = state};
+    int64_t n = 0;
+    bool ok = true;
 
-    json_add_text(args, "job", s->o.job_id, &ok);
-    json_add_i64(args, "token", s->o.token, &ok);
-    if (!*state) {
-        cJSON_Delete(summary);
-        return client_call(s->o.client, "job_release", args, NULL, 0, NULL, NULL, why);
-    }
+    if (!*state)
+        return client_job_release(s->o.client, &release, NULL, NULL, why);
     for (size_t i = 0; i < s->n_tasks; i++)
-        done += s->tasks[i].n_counted;
-    json_add_i64(summary, "trials", done, &ok);
-    json_add_text(args, "state", state, &ok);
-    json_add_item(args, "summary", summary, &ok);
-    return client_call(s->o.client, "job_done", args, NULL, 0, NULL, NULL, why);
+        n += s->tasks[i].n_counted;
+    done.summary = cJSON_CreateObject();
+    json_add_i64(done.summary, "trials", n, &ok);
+    return client_job_done(s->o.client, &done, NULL, NULL, why);
 }

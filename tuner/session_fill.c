@@ -50,31 +50,32 @@ static enum err add(struct session *s, struct trial_batch *b, size_t i_task, enu
 /* Answers that the store had already come back at once; record_wait may repeat them: done trials are ignored then. */
 static enum err take_answers(struct session *s, const cJSON *answers, struct why *why)
 {
+    const cJSON *entry;
     enum err e = ERR_OK;
 
-    for (const cJSON *a = answers->child; a && !e; a = a->next) {
-        const cJSON *record = cJSON_GetObjectItemCaseSensitive(a, "record");
-        int64_t n;
+    cJSON_ArrayForEach(entry, answers)
+    {
+        struct trial_added a;
 
-        if (!cJSON_IsString(record))
-            continue;
-        e = json_get_i64(a, "n", 0, JSON_EXACT_MAX, &n, why);
         if (!e)
-            e = session_record(s, n, record->valuestring, strlen(record->valuestring), why);
+            e = trial_added_read(entry, &a, why);
+        if (!e && a.record)
+            e = session_record(s, a.n, a.record, strlen(a.record), why);
     }
     return e;
 }
 
 static enum err send(struct session *s, struct trial_batch *b, struct why *why)
 {
-    cJSON *answers = NULL, *o;
+    struct trial_add_result added = {.trials = NULL};
+    cJSON *tree = NULL, *o;
     bool ok = true;
     const int64_t n = (int64_t)b->n;
-    enum err e = n ? trial_batch_send(b, s->o.client, s->o.job_id, s->o.token, &answers, why) : ERR_OK;
+    enum err e = n ? trial_batch_send(b, s->o.client, s->o.job_id, s->o.token, &added, &tree, why) : ERR_OK;
 
-    if (!e && answers)
-        e = take_answers(s, answers, why);
-    cJSON_Delete(answers);
+    if (!e)
+        e = take_answers(s, added.trials, why);
+    cJSON_Delete(tree);
     if (!e && n) {
         o = cJSON_CreateObject();
         json_add_i64(o, "trials", n, &ok);

@@ -43,12 +43,9 @@ void trial_batch_fini(struct trial_batch *b)
 }
 
 /* Records of one are no answer to trials of the other. */
-static void add_protocol(const struct job *j, cJSON *o, bool *ok)
+static void protocol_of(const struct job *j, char out[32])
 {
-    char text[32];
-
-    snprintf(text, sizeof text, JOB_PROTOCOL "%s%s", *j->objective ? "+" : "", j->objective);
-    json_add_text(o, "protocol", text, ok);
+    snprintf(out, 32, JOB_PROTOCOL "%s%s", *j->objective ? "+" : "", j->objective);
 }
 
 static cJSON *timing(const struct trial_batch *b, const struct task *t, enum trial_kind kind, bool *ok)
@@ -59,8 +56,10 @@ static cJSON *timing(const struct trial_batch *b, const struct task *t, enum tri
     const int64_t rounds = kinds[kind].rounds ? kinds[kind].rounds : jt->rounds;
     const int64_t near = rounds > jt->rounds_near_best || kind != TRIAL_SEARCH ? rounds : jt->rounds_near_best;
     cJSON *o = cJSON_CreateObject();
+    char protocol[32];
 
-    add_protocol(b->job, o, ok);
+    protocol_of(b->job, protocol);
+    json_add_text(o, "protocol", protocol, ok);
     json_add_i64(o, "rounds", rounds, ok);
     json_add_i64(o, "rounds_near_best", near, ok);
     json_add_i64(o, "min_calls", kinds[kind].min_calls ? kinds[kind].min_calls : jt->min_calls, ok);
@@ -111,31 +110,28 @@ struct of_config {
 static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind kind, const struct of_config *of,
                     const char *by, int64_t n)
 {
-    cJSON *o = cJSON_CreateObject(), *inner;
-    bool ok = o != NULL;
+    char protocol[32];
+    struct trial_offer offer = {.n = n,
+                                .key = b->device->key,
+                                .fingerprint = b->device->fingerprint.hex,
+                                .program = of->program,
+                                .anchor = t && kind != TRIAL_BASELINE ? t->anchor.hash.hex : "",
+                                .purpose = kinds[kind].purpose,
+                                .protocol = protocol};
+    bool ok = true;
 
-    assert(b->trials && kind < N_TRIAL_KINDS && n >= 0);
-    json_add_i64(o, "n", n, &ok);
-    json_add_text(o, "key", b->device->key, &ok);
-    json_add_text(o, "fingerprint", b->device->fingerprint.hex, &ok);
-    json_add_text(o, "program", of->program, &ok);
-    json_add_text(o, "anchor", t && kind != TRIAL_BASELINE ? t->anchor.hash.hex : "", &ok);
-    json_add_text(o, "purpose", kinds[kind].purpose, &ok);
-    add_protocol(b->job, o, &ok);
-    inner = body(b, t, kind, by, &ok);
+    assert(kind < N_TRIAL_KINDS && n >= 0);
+    protocol_of(b->job, protocol);
+    offer.body = body(b, t, kind, by, &ok);
     if (of->least_flops > 0)
-        json_add_real(inner, "least_flops", of->least_flops, &ok);
+        json_add_real(offer.body, "least_flops", of->least_flops, &ok);
     if (*of->sheet) {
-        json_add_text(inner, "sheet", of->sheet, &ok);
-        json_add_i64(inner, "data_seed", b->job->data_seed, &ok);
+        json_add_text(offer.body, "sheet", of->sheet, &ok);
+        json_add_i64(offer.body, "data_seed", b->job->data_seed, &ok);
     }
-    json_add_item(o, "body", inner, &ok);
-    if (!ok || !cJSON_AddItemToArray(b->trials, o)) {
-        cJSON_Delete(o);
-        return ERR_NOMEM;
-    }
-    b->n++;
-    return ERR_OK;
+    call_list_add(&b->trials, trial_offer_write(&offer), &ok);
+    b->n += ok;
+    return ok ? ERR_OK : ERR_NOMEM;
 }
 
 static enum err put_program(struct trial_batch *b, const struct program *p, struct sha256 *name)
@@ -211,30 +207,15 @@ enum err trial_batch_add_program(struct trial_batch *b, const struct program *p,
     return e ? why_set(why, e, "%s", err_words(e)) : ERR_OK;
 }
 
-enum err trial_batch_send(struct trial_batch *b, struct client *c, const char *job_id, int64_t token, cJSON **result,
-                          struct why *why)
+enum err trial_batch_send(struct trial_batch *b, struct client *c, const char *job_id, int64_t token,
+                          struct trial_add_result *out, cJSON **tree, struct why *why)
 {
-    cJSON *args = cJSON_CreateObject(), *reply = NULL;
-    bool ok = args != NULL;
+    struct trial_add_args args = {.job = job_id, .token = token};
     enum err e = client_put_blobs(c, &b->blobs, why);
 
-    json_add_text(args, "job", job_id, &ok);
-    json_add_i64(args, "token", token, &ok);
-    json_add_item(args, "trials", b->trials, &ok);
+    if (e)
+        return e;
+    args.trials = b->trials;
     b->trials = NULL;
-    if (e || !ok) {
-        cJSON_Delete(args);
-        return e ? e : why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
-    }
-    e = client_call(c, "trial_add", args, NULL, 0, &reply, NULL, why);
-    if (!e) {
-        *result = cJSON_DetachItemFromObject(reply, "trials");
-        if (!cJSON_IsArray(*result)) {
-            cJSON_Delete(*result);
-            *result = NULL;
-            e = why_set(why, ERR_PROTOCOL, "trial_add: the reply has no array \"trials\"");
-        }
-    }
-    cJSON_Delete(reply);
-    return e;
+    return client_trial_add(c, &args, out, tree, why);
 }

@@ -13,7 +13,7 @@ enum trial_kind { TRIAL_SEARCH, TRIAL_BASELINE, TRIAL_BRIDGE, TRIAL_FINAL, N_TRI
 /* The purpose that records of such trials have. */
 const char *trial_purpose(enum trial_kind kind);
 
-/* A batch being filled: its programs' blobs, and the array `trials` of trial_add. */
+/* A batch being filled: its programs' blobs, and the list `trials` of trial_add. */
 struct trial_batch {
     struct blobs blobs;
     cJSON *trials;
@@ -34,8 +34,8 @@ enum err trial_batch_add(struct trial_batch *b, const struct task *t, enum trial
 enum err trial_batch_add_program(struct trial_batch *b, const struct program *p, int64_t n, struct sha256 *program,
                                  struct why *why);
 
-/* Sends blobs, then trials. *result: the reply's `trials` array with what the store had already: cJSON_Delete it. */
-enum err trial_batch_send(struct trial_batch *b, struct client *c, const char *job_id, int64_t token, cJSON **result,
-                          struct why *why);
+/* Sends blobs, then trials; what came back tells what the store had already. It is lent by *tree: cJSON_Delete it. */
+enum err trial_batch_send(struct trial_batch *b, struct client *c, const char *job_id, int64_t token,
+                          struct trial_add_result *out, cJSON **tree, struct why *why);
 
 #endif

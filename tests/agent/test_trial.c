@@ -275,6 +275,20 @@ static void samples_are_kept_up_to_64(void **state)
     cJSON_Delete(item);
 }
 
+static void the_cause_of_a_failure_is_kept_in_the_record(void **state)
+{
+    struct trial *t = NULL;
+    cJSON *item = cJSON_Parse("{\"status\":\"runtime\",\"cause\":\"no_energy\",\"why\":\"no sensor\"}");
+
+    (void)state;
+    make("{\"trial\":\"t1\",\"token\":4,\"program\":\"" HEX "\"}", &t, NULL);
+    trial_take_time(t, item, NULL);
+    assert_string_equal(t->record.cause, RECORD_NO_ENERGY);
+    assert_string_equal(t->record.stage, "time");
+    trial_free(t);
+    cJSON_Delete(item);
+}
+
 static void a_program_that_is_no_program_ends_the_trial(void **state)
 {
     struct trial *t = NULL;
@@ -355,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_program_gives_its_identity_and_its_limits),
         cmocka_unit_test(the_rules_reach_the_child_as_they_are),
         cmocka_unit_test(samples_are_kept_up_to_64),
+        cmocka_unit_test(the_cause_of_a_failure_is_kept_in_the_record),
         cmocka_unit_test(a_program_that_is_no_program_ends_the_trial),
         cmocka_unit_test(answers_of_children_make_records_that_print),
         cmocka_unit_test(failures_keep_status_stage_and_words),

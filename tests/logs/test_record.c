@@ -327,6 +327,7 @@ static const struct {
     {"knobs", "{\"vc\":4,\"ratio\":0.1,\"order\":\"hwc\"}"},
     {"status", "\"timeout\""},
     {"stage", "\"time\""},
+    {"cause", "\"no_energy\""},
     {"why", "\"slow\""},
     {"time_ns", "1250000.5"},
     {"energy_j", "0.75"},
@@ -375,6 +376,7 @@ static void a_line_has_its_members_by_name_and_in_order(void **state)
     (void)state;
     r.status = STATUS_TIMEOUT;
     strcpy(r.stage, "time");
+    strcpy(r.cause, RECORD_NO_ENERGY);
     r.why = strdup("slow");
     r.time_ns = 1250000.5;
     r.energy_j = 0.75;
@@ -419,6 +421,7 @@ static void a_line_has_its_members_by_name_and_in_order(void **state)
     assert_true(back.n_samples == 2 && back.samples_ns[1] == 12.5 && back.anchor.samples_ns[0] == 21);
     assert_string_equal(back.workload, "dense f32 m=64 n=2048 k=512");
     assert_string_equal(back.stage, "time");
+    assert_string_equal(back.cause, "no_energy");
     assert_string_equal(back.why, "slow");
     assert_string_equal(back.verified, "not checked");
     assert_string_equal(back.proposed_by, "model");
@@ -433,7 +436,7 @@ static void a_line_has_its_members_by_name_and_in_order(void **state)
 
 static void what_is_not_known_is_null_or_missing(void **state)
 {
-    static const char *const missing[] = {"stage",    "why",      "energy_j",  "objective",
+    static const char *const missing[] = {"stage",    "cause",    "why",       "energy_j", "objective",
                                           "built_by", "compiler", "resources", "verified"};
     struct record r, back;
     cJSON *json = NULL;

@@ -72,7 +72,7 @@ int host_n_leased(const struct net *n, const char *agent)
 {
     int n_leased = 0;
 
-    for (const struct trial *t = n->up ? n->tracker->leased.first : NULL; t; t = t->next)
+    for (const struct tracker_trial *t = n->up ? n->tracker->leased.first : NULL; t; t = t->next)
         n_leased += t->agent && strcmp(t->agent->id, agent) == 0;
     return n_leased;
 }
@@ -84,7 +84,7 @@ static int64_t number_of(const char *id)
 
 bool host_job(const struct net *n, const char *id, struct host_job *out)
 {
-    const struct job *j = n->up ? table_get_i64(&n->tracker->jobs, number_of(id)) : NULL;
+    const struct tracker_job *j = n->up ? table_get_i64(&n->tracker->jobs, number_of(id)) : NULL;
 
     if (!j)
         return false;

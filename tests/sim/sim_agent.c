@@ -249,9 +249,10 @@ static void run_trial(struct sim_agent *a, struct trial *t)
         ns = sim_model_time(a->model, &t->program);
         if (ns < 0)
             trial_fail(t, (enum record_status) - ns, "build", "as modelled");
-        else if (t->wants_energy && a->no_energy)
-            trial_fail(t, STATUS_RUNTIME, "time", "the device tells neither energy nor power");
-        else
+        else if (t->wants_energy && a->no_energy) {
+            strcpy(t->record.cause, RECORD_NO_ENERGY);
+            trial_fail(t, STATUS_RUNTIME, "time", "there is no such sensor");
+        } else
             tell_time(a, t, ns);
     }
     a->n_run++;

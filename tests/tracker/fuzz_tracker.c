@@ -80,12 +80,12 @@ static void *entry_of(const struct table *t, unsigned i)
     return found;
 }
 
-static const struct job *some_job(struct fuzz *f)
+static const struct tracker_job *some_job(struct fuzz *f)
 {
     return entry_of(&f->t->jobs, below(f, 16));
 }
 
-static const struct trial *some_trial(struct fuzz *f)
+static const struct tracker_trial *some_trial(struct fuzz *f)
 {
     return entry_of(&f->t->trials, below(f, 64));
 }
@@ -120,7 +120,7 @@ static const char *some_builder(struct fuzz *f)
 
 static void put_job(struct fuzz *f, struct buf *out)
 {
-    const struct job *j = some_job(f);
+    const struct tracker_job *j = some_job(f);
 
     buf_printf(out, "\"job\":\"j%lld\"", j ? (long long)j->id : 1ll);
 }
@@ -128,7 +128,7 @@ static void put_job(struct fuzz *f, struct buf *out)
 /* And its token, now and then one of before. */
 static void put_leased_job(struct fuzz *f, struct buf *out)
 {
-    const struct job *j = some_job(f);
+    const struct tracker_job *j = some_job(f);
     const int64_t token = j ? j->token : 1;
 
     buf_printf(out, "\"job\":\"j%lld\",\"token\":%lld", j ? (long long)j->id : 1ll,
@@ -196,7 +196,7 @@ static void ask_held(struct fuzz *f, struct buf *out)
 {
     buf_printf(out, "\"agent\":\"%s\",\"counted\":%s,\"trials\":[", some_device(f), below(f, 2) ? "true" : "false");
     for (unsigned i = 0, n = 1 + below(f, 4); i < n; i++) {
-        const struct trial *tr = some_trial(f);
+        const struct tracker_trial *tr = some_trial(f);
 
         buf_printf(out, "%s{\"trial\":\"t%lld\",\"token\":%lld}", i ? "," : "", tr ? (long long)tr->id : 1ll,
                    tr ? (long long)tr->token : 1ll);
@@ -206,7 +206,7 @@ static void ask_held(struct fuzz *f, struct buf *out)
 
 static void ask_result(struct fuzz *f, struct buf *out)
 {
-    const struct trial *tr = some_trial(f);
+    const struct tracker_trial *tr = some_trial(f);
     const unsigned any = 1 + below(f, 64);
 
     buf_printf(out,
@@ -313,7 +313,7 @@ static void ask_nothing(struct fuzz *f, struct buf *out)
 static const struct {
     const char *op;
     void (*put)(struct fuzz *f, struct buf *out);
-} calls[] = {
+} asks[] = {
     {"job_submit", ask_submit},
     {"trial_add", ask_add},
     {"trial_add", ask_add},
@@ -346,7 +346,39 @@ static const struct {
     {"devices", ask_nothing},
     {"status", ask_nothing},
 };
-#define N_CALLS (sizeof calls / sizeof calls[0])
+#define N_ASKS (sizeof asks / sizeof asks[0])
+
+/* Any value: of the kind that is wanted or of another. */
+static void put_value(struct fuzz *f, struct buf *out)
+{
+    switch (below(f, 8)) {
+    case 0:
+        put_hash(f, out);
+        break;
+    case 1:
+        buf_puts(out, "[{}]");
+        break;
+    default:
+        buf_puts(out, ONE_OF(f, "1", "0", "-1", "1e300", "0.5", "true", "null", "{}", "[]", "[1]", "[\"x\"]", "\"\"",
+                             "\"j1\"", "\"t1\"", "\"a1\"", "\"b1\"", "\"cpu\"", "\"ok\"", "\"sm_61\"", "\"/dev/null\"",
+                             "[{\"trial\":\"t1\",\"token\":1}]", "{\"status\":\"ok\"}"));
+    }
+}
+
+/* A call with some of its members, each with any value. */
+static const char *put_odd(struct fuzz *f, struct buf *out)
+{
+    const struct call_type *type = &call_table[below(f, N_CALLS)];
+    bool first = true;
+
+    for (const struct call_member *m = type->args->members(); m->name; m++)
+        if (below(f, 4)) {
+            buf_printf(out, "%s\"%s\":", first ? "" : ",", m->name);
+            put_value(f, out);
+            first = false;
+        }
+    return type->name;
+}
 
 /* ---- what must hold ---- */
 
@@ -363,7 +395,7 @@ static void check_holdings(const struct tracker *t)
     at = 0;
     while ((b = table_next(&t->builds, &at)) != NULL)
         n -= b->agent != NULL;
-    for (const struct trial *tr = t->leased.first; tr; tr = tr->next)
+    for (const struct tracker_trial *tr = t->leased.first; tr; tr = tr->next)
         n -= tr->agent != NULL;
     if (n)
         fuzz_die("agents count %lld more than they hold", (long long)n);
@@ -372,8 +404,8 @@ static void check_holdings(const struct tracker *t)
 /* The counts kept by hand are those of the lists. */
 static void check_books(const struct tracker *t)
 {
-    const struct trial *tr;
-    const struct job *j;
+    const struct tracker_trial *tr;
+    const struct tracker_job *j;
     size_t at = 0;
     int64_t n_leased = 0, n_live = 0, n_jobs_leased = 0;
 
@@ -409,7 +441,7 @@ static void check_grant(const struct fuzz *f, const cJSON *result)
     {
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "trial");
         const cJSON *token = cJSON_GetObjectItemCaseSensitive(item, "token");
-        const struct trial *tr;
+        const struct tracker_trial *tr;
         int64_t id = 0;
 
         if (!cJSON_IsString(name) || !cJSON_IsNumber(token) || call_id_parse(name->valuestring, 't', &id))
@@ -564,16 +596,24 @@ static void step(struct fuzz *f)
         restart(f);
     } else if (what >= 60) {
         pass_time(f);
-    } else {
-        const unsigned i = what % N_CALLS;
+    } else if (what >= 56) {
+        const char *op;
 
         buf_init(&args, CALL_BODY_BYTES);
         f->asker = NULL;
-        calls[i].put(f, &args);
+        op = put_odd(f, &args);
+        ask(f, op, buf_text(&args));
+        buf_fini(&args);
+    } else {
+        const unsigned i = what % N_ASKS;
+
+        buf_init(&args, CALL_BODY_BYTES);
+        f->asker = NULL;
+        asks[i].put(f, &args);
         if (below(f, 32) == 31)
-            ask_damaged(f, calls[i].op, buf_text(&args));
+            ask_damaged(f, asks[i].op, buf_text(&args));
         else
-            ask(f, calls[i].op, buf_text(&args));
+            ask(f, asks[i].op, buf_text(&args));
         buf_fini(&args);
     }
     check_books(f->t);

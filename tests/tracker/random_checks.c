@@ -53,7 +53,7 @@ void check_line(struct random_farm *f, int64_t trial, const char *line)
 static void same_job(const struct job_row *row, void *arg)
 {
     const struct tracker *t = arg;
-    const struct job *j = table_get_i64(&t->jobs, row->id);
+    const struct tracker_job *j = table_get_i64(&t->jobs, row->id);
 
     assert_non_null(j);
     assert_int_equal(j->n_open, row->n_open);
@@ -70,7 +70,7 @@ static void same_job(const struct job_row *row, void *arg)
 static void same_trial(const struct trial_row *row, void *arg)
 {
     const struct tracker *t = arg;
-    const struct trial *tr = table_get_i64(&t->trials, row->id);
+    const struct tracker_trial *tr = table_get_i64(&t->trials, row->id);
 
     assert_non_null(tr);
     assert_int_equal(tr->leased, row->state == TRIAL_LEASED);
@@ -110,7 +110,7 @@ static void check_records(struct random_farm *f)
 {
     const struct store_ops *ops = f->rig.options.ops;
     struct store *s = f->rig.options.store;
-    const struct job *j;
+    const struct tracker_job *j;
     size_t at = 0;
 
     while ((j = table_next(&f->rig.t->jobs, &at)) != NULL) {
@@ -162,7 +162,7 @@ void check_end(struct random_farm *f)
     const struct store_ops *ops = f->rig.options.ops;
 
     for (int again = 0; again < 2; again++) {
-        const struct job *j;
+        const struct tracker_job *j;
         size_t at = 0;
 
         check_turn(f, true);

@@ -267,7 +267,7 @@ static void populate(struct random_farm *f)
 
 static bool has_ended(const struct random_farm *f)
 {
-    const struct job *j;
+    const struct tracker_job *j;
     size_t at = 0;
 
     for (int i = 0; i < f->n_tuners; i++)

@@ -423,10 +423,10 @@ cJSON *rig_job(struct rig *r, int64_t job)
 /* A list's length; its links lead back as they lead there, and its trials are what the list says. */
 static int64_t length(const struct trial_list *l, bool leased)
 {
-    const struct trial *before = NULL;
+    const struct tracker_trial *before = NULL;
     int64_t n = 0;
 
-    for (const struct trial *tr = l->first; tr; before = tr, tr = tr->next, n++) {
+    for (const struct tracker_trial *tr = l->first; tr; before = tr, tr = tr->next, n++) {
         assert_ptr_equal(tr->prev, before);
         assert_int_equal(tr->leased, leased);
     }
@@ -466,7 +466,7 @@ static void check_holdings(const struct tracker *t)
     at = 0;
     while ((b = table_next(&t->builds, &at)) != NULL)
         n -= b->agent != NULL;
-    for (const struct trial *tr = t->leased.first; tr; tr = tr->next)
+    for (const struct tracker_trial *tr = t->leased.first; tr; tr = tr->next)
         n -= tr->agent != NULL;
     assert_int_equal(n, 0);
 }
@@ -474,8 +474,8 @@ static void check_holdings(const struct tracker *t)
 void rig_check_books(const struct tracker *t)
 {
     size_t at = 0;
-    const struct trial *tr;
-    const struct job *j;
+    const struct tracker_trial *tr;
+    const struct tracker_job *j;
     int64_t n_open = 0, n_leased = 0;
 
     while ((tr = table_next(&t->trials, &at)) != NULL) {

@@ -458,7 +458,7 @@ static void live(struct rig *r, struct acknowledged *a)
 /* All that was acknowledged is there when the tracker is started again; only an unsaid request may be there besides. */
 static void check_after(struct rig *r, const struct acknowledged *a)
 {
-    const struct job *j;
+    const struct tracker_job *j;
 
     r->options.ops = store_table[0];
     rig_crash(r);

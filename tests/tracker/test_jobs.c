@@ -89,7 +89,7 @@ static void a_job_is_shown_as_it_was_submitted(void **state)
         assert_true(cJSON_IsNull(cJSON_GetObjectItem(status, "best")));
         assert_true(cJSON_IsNull(cJSON_GetObjectItem(status, "progress")));
         cJSON_Delete(status);
-        assert_int_equal(((struct job *)table_get_i64(&r->t->jobs, 1))->priority, 2);
+        assert_int_equal(((struct tracker_job *)table_get_i64(&r->t->jobs, 1))->priority, 2);
         rig_crash(r);
     }
 }

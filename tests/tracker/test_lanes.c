@@ -116,7 +116,7 @@ static void the_weight_of_a_job_is_a_power_of_two(void **state)
 {
     (void)state;
     for (int p = -3; p <= 3; p++) {
-        const struct job j = {.priority = p};
+        const struct tracker_job j = {.priority = p};
 
         expect_near(job_weight(&j), p < 0 ? 1.0 / (1 << -p) : 1 << p);
     }

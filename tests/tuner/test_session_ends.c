@@ -519,7 +519,8 @@ static void lose_the_sensor(struct sim_agent *a, struct record *r)
     if (a->n_run == 12 && r->status == STATUS_OK) {
         r->status = STATUS_RUNTIME;
         free(r->why);
-        r->why = strdup("the device tells neither energy nor power");
+        r->why = strdup("its sensors are gone");
+        strcpy(r->cause, RECORD_NO_ENERGY);
     }
 }
 

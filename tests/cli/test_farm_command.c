@@ -11,6 +11,8 @@
 
 #include "core/clock.h"
 
+#define TILES "replay:" TUNE_RECORDED_DIR "/tiles.json"
+
 static struct farm farm;
 static struct buf said;
 
@@ -425,6 +427,55 @@ static void the_budget_of_a_job_file_is_kept(void **state)
     says("brings its own kernel");
 }
 
+/* A tune-agent of the recorded space of the examples, under the key "rec". */
+static pid_t start_agent(void)
+{
+    char program[4096];
+    const char *const argv[] = {program, "--tracker", farm.url, "--device", TILES, "--key", "rec", "-q", NULL};
+    pid_t pid;
+
+    snprintf(program, sizeof program, "%s/tune-agent", getenv("TUNE_BIN_DIR"));
+    pid = tool_start(tune_at(farm.dir, "agent"), argv);
+    assert_true(pid > 0);
+    do {
+        clock_sleep_ms(10);
+        TUNE(0, "devices");
+    } while (!strstr(buf_text(&said), "\nrec "));
+    return pid;
+}
+
+static void a_submitted_job_is_driven_by_a_worker_and_followed(void **state)
+{
+    const char *log = tune_at(farm.dir, "rec.jsonl");
+    const pid_t agent = start_agent();
+    char job[40], done[80];
+    cJSON *o;
+
+    (void)state;
+    TUNE(0, "submit", "--device", TILES, "--key", "rec", "--trials", "20", "-q");
+    snprintf(job, sizeof job, "%s", submitted());
+    TUNE(0, "status", job, "--json");
+    o = said_json();
+    assert_string_equal(text_in(o, "state"), "open");
+    cJSON_Delete(o);
+    TUNE(0, "work", "--once");
+    says("job ");
+    TUNE(0, "attach", job, "-o", log);
+    snprintf(done, sizeof done, "job %s: done, ", job);
+    says(done);
+    TUNE(0, "list", "--state", "done", "--json", "--max", "1");
+    o = said_json();
+    assert_string_equal(text_in(o, "job"), job);
+    assert_string_equal(text_in(o, "title"), "replay tiles.json");
+    cJSON_Delete(o);
+    assert_int_equal(tune_run(farm.dir, (const char *const[]){"log", "stat", log, NULL}, &said), 0);
+    says("20 records, 0 lines that are none");
+    TUNE(0, "devices", "--json");
+    says("\"key\":\"rec\"");
+    kill(agent, SIGTERM);
+    assert_int_equal(tune_end(agent, 20000), 0);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -454,6 +505,7 @@ int main(void)
         cmocka_unit_test(devices_are_listed),
         cmocka_unit_test(following_ends_with_the_job),
         cmocka_unit_test(a_worker_ends_when_asked_to_and_there_is_no_work),
+        cmocka_unit_test(a_submitted_job_is_driven_by_a_worker_and_followed), /* no other job is open any more */
         cmocka_unit_test(a_second_interrupt_ends_the_wait),
     };
     int failed;

@@ -65,7 +65,8 @@ static size_t n_lines_of(const char *path)
 
 static void every_verb_has_help_with_an_example(void **state)
 {
-    static const char *const verbs[] = {"merge", "dedup", "best", "compare", "stat", "check", "convert", "compact"};
+    static const char *const verbs[] = {"merge", "dedup",   "best",    "compare", "stat",
+                                        "check", "convert", "compact", "plot"};
     const char *const all[] = {"log", "--help", NULL};
 
     (void)state;
@@ -93,6 +94,8 @@ static void bad_input_gets_one_clear_line_and_exit_1(void **state)
         {"log", "compare", "/dev/null", "/nonexistent.jsonl", NULL},
         {"log", "stat", "/nonexistent.jsonl", NULL},
         {"log", "check", NULL},
+        {"log", "plot", "/nonexistent.jsonl", NULL},
+        {"log", "plot", "/dev/null", "-o", "/tmp/never-written.jsonl", NULL},
         {"log", "compact", "/dev/null", "/dev/null", "-o", "/tmp/never-written.jsonl", NULL},
         {"log", "compact", "/dev/null", "--keep", "1", NULL},
         {"log", "convert", "/dev/null", NULL},
@@ -427,6 +430,35 @@ static void other_lines_of_a_trial_are_told(void **state)
 }
 
 /* CLBlast's files hold what was timed by kernels like theirs: nothing of this log, then one record of two. */
+static size_t n_of(const char *text, const char *words)
+{
+    size_t n = 0;
+
+    for (; (text = strstr(text, words)) != NULL; text++)
+        n++;
+    return n;
+}
+
+static void a_plot_has_a_dot_a_trial_and_a_panel_a_workload(void **state)
+{
+    const char *a = make_log("a.jsonl", 0, 10, 5, ""), *b = make_log("b.jsonl", 20, 4, 5, "{\"torn"),
+               *svg = tune_at(dir, "p.svg");
+    const char *const shown[] = {"log", "plot", a, b, "-o", "-", NULL}, *const made[] = {"log", "plot", a,
+                                                                                         "-o",  svg,    NULL};
+
+    (void)state;
+    expect(shown, 0, "<svg xmlns=");
+    assert_non_null(strstr(buf_text(&said), "b.jsonl:5: the file ends within this line"));
+    assert_int_equal(n_of(buf_text(&said), "<circle"), 14);
+    assert_int_equal(n_of(buf_text(&said), "class=\"b\""), 1); /* one workload, one key */
+    expect(made, 0, "");
+    assert_string_equal(buf_text(&said), "");
+    buf_clear(&said);
+    assert_int_equal(file_read(svg, &said, NULL), ERR_OK);
+    assert_int_equal(n_of(buf_text(&said), "<circle"), 10);
+    assert_non_null(strstr(buf_text(&said), ">5 ms</text>")); /* the least of 5 + i % 7 */
+}
+
 static void what_a_format_cannot_hold_is_counted(void **state)
 {
     static const char w[] = "dense f32 m=64 n=2048 k=512";
@@ -464,6 +496,7 @@ int main(void)
         cmocka_unit_test(stat_counts_many_workloads),
         cmocka_unit_test(check_doubts_what_cannot_be),
         cmocka_unit_test(other_lines_of_a_trial_are_told),
+        cmocka_unit_test(a_plot_has_a_dot_a_trial_and_a_panel_a_workload),
         cmocka_unit_test(what_a_format_cannot_hold_is_counted),
         cmocka_unit_test(a_merge_that_is_killed_leaves_the_old_file),
         cmocka_unit_test(a_log_that_a_run_holds_is_not_replaced),

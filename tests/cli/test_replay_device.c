@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* Subcommands that need a device, on one that answers from a recording: a whole private farm without any driver. The
+ * space is examples/recorded/tiles.csv: 60 configs, four of which do not compile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "core/csvz.h"
+#include "core/json.h"
+#include "tests/cli/shell.h"
+
+#include <math.h>
+
+#define TILES "replay:" TUNE_RECORDED_DIR "/tiles.json"
+#define DENSE "dense f32 m=8 n=8 k=8"
+
+static char dir[256];
+static struct buf said;
+
+static void expect(int code, const char *words, const char *const *args)
+{
+    const int got = tune_run(dir, args, &said);
+
+    if (got != code || !strstr(buf_text(&said), words))
+        fail_msg("tune %s: exit %d, expected %d and '%s'; said: %s", args[0], got, code, words, buf_text(&said));
+}
+
+#define EXPECT(code, words, ...) expect(code, words, (const char *const[]){__VA_ARGS__, NULL})
+
+static void says(const char *words)
+{
+    if (!strstr(buf_text(&said), words))
+        fail_msg("expected '%s' in: %s", words, buf_text(&said));
+}
+
+/* The objects of a text, one a line; other lines are passed over. */
+static cJSON *objects_of(const char *text)
+{
+    cJSON *list = cJSON_CreateArray(), *o;
+
+    for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+        if ((o = cJSON_ParseWithLength(text, strcspn(text, "\n"))) != NULL)
+            cJSON_AddItemToArray(list, o);
+    return list;
+}
+
+static cJSON *objects_in(const char *path)
+{
+    cJSON *list;
+    struct buf text;
+
+    buf_init(&text, 1 << 24);
+    assert_int_equal(file_read(path, &text, NULL), ERR_OK);
+    list = objects_of(buf_text(&text));
+    buf_fini(&text);
+    return list;
+}
+
+static const char *text_of(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+static double number_of(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+
+    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static int n_with(const cJSON *list, const char *name, const char *value)
+{
+    const cJSON *o;
+    int n = 0;
+
+    cJSON_ArrayForEach(o, list) n += strcmp(text_of(o, name), value) == 0;
+    return n;
+}
+
+/* The least time of the recording, in ms. */
+static double least_recorded(void)
+{
+    struct csvz t;
+    double least = INFINITY;
+
+    assert_int_equal(csvz_read(TUNE_RECORDED_DIR "/tiles.csv", &t, NULL), ERR_OK);
+    for (size_t i = 0; i < t.n_rows; i++)
+        if (strcmp(csvz_text(&t, i, (size_t)csvz_column(&t, "status")), "ok") == 0)
+            least = fmin(least, csvz_number(&t, i, (size_t)csvz_column(&t, "time_ms")));
+    csvz_fini(&t);
+    return least;
+}
+
+static void a_run_with_a_trial_for_each_config_finds_the_best(void **state)
+{
+    const char *log = tune_at(dir, "all.jsonl");
+    cJSON *events, *records;
+    const cJSON *done, *task;
+
+    (void)state;
+    EXPECT(0, "\"event\":\"done\"", "run", "--device", TILES, "--trials", "60", "--json", "-o", log);
+    events = objects_of(buf_text(&said));
+    records = objects_in(log);
+    done = cJSON_GetArrayItem(events, cJSON_GetArraySize(events) - 1);
+    assert_string_equal(text_of(done, "event"), "done");
+    assert_string_equal(text_of(done, "end"), "done");
+    task = cJSON_GetArrayItem(cJSON_GetObjectItem(done, "tasks"), 0);
+    assert_string_equal(text_of(task, "workload"), "replay space=tiles");
+    assert_true(number_of(task, "trials") == 60 && number_of(task, "failed") == 4);
+    assert_true(fabs(number_of(cJSON_GetObjectItem(task, "best"), "time_ns") - 1e6 * least_recorded()) < 1);
+    assert_int_equal(n_with(records, "purpose", "search"), 60);
+    assert_int_equal(n_with(records, "status", "compile"), 4);
+    assert_true(n_with(events, "event", "submitted") >= 60 / 8);
+    assert_int_equal(n_with(events, "event", "best") + n_with(events, "event", "measured"),
+                     cJSON_GetArraySize(records));
+    for (int i = 0; i < cJSON_GetArraySize(events); i++)
+        assert_true(number_of(cJSON_GetArrayItem(events, i), "seq") == i + 1);
+    cJSON_Delete(events);
+    cJSON_Delete(records);
+    EXPECT(0, "replay/tiles", "best", log);
+    EXPECT(0, "<svg", "log", "plot", log, "-o", "-");
+    EXPECT(2, "nothing was measured again", "recheck", tune_at(dir, "all.best.jsonl"), "--device", TILES);
+    says("0 still the best, 0 beaten, 0 broken, 1 skipped, 0 drifted"); /* no template makes it anew */
+}
+
+static void the_same_command_goes_on_where_the_log_ends(void **state)
+{
+    const char *log = tune_at(dir, "on.jsonl");
+    cJSON *records;
+
+    (void)state;
+    EXPECT(0, "10 trials", "run", "--device", TILES, "--trials", "10", "-q", "-o", log);
+    EXPECT(0, "16 trials", "run", "--device", TILES, "--trials", "16", "-q", "-o", log);
+    records = objects_in(log);
+    assert_int_equal(n_with(records, "purpose", "search"), 16);
+    for (int i = 0; i < cJSON_GetArraySize(records); i++) {
+        const cJSON *o = cJSON_GetArrayItem(records, i);
+
+        if (strcmp(text_of(o, "purpose"), "search") == 0)
+            assert_int_equal(n_with(records, "program", text_of(o, "program")), 1); /* none twice */
+    }
+    cJSON_Delete(records);
+}
+
+static void a_target_a_patience_and_a_gain_end_a_run(void **state)
+{
+    (void)state;
+    EXPECT(0, "stopped: ", "run", "--device", TILES, "--target", "100ms", "-q", "-o", tune_at(dir, "target.jsonl"));
+    says("target");
+    EXPECT(0, "stopped: ", "run", "--device", TILES, "--patience", "2", "-q", "-o", tune_at(dir, "patience.jsonl"));
+    assert_null(strstr(buf_text(&said), "its trials are spent"));
+    EXPECT(1, "expected", "run", "--device", TILES, "--layout", "nchw", "-o", tune_at(dir, "none.jsonl"), "--records",
+           TUNE_RECORDED_DIR "/tiles.csv");
+}
+
+static void spaces_of_a_workload_are_told(void **state)
+{
+    (void)state;
+    EXPECT(0, "dense f32 m=8 n=8 k=8: ", "spaces", DENSE, "--device", TILES, "--template", "dense/gemm_direct", "-v");
+    says("dense/gemm_direct@");
+    says("    with "); /* -v: its constraints */
+    says("    default: ");
+    assert_null(strstr(buf_text(&said), "dense/gemm_packed@"));
+    EXPECT(0, "dense/gemm_packed@", "spaces", DENSE, "--device", TILES);
+    assert_null(strstr(buf_text(&said), "    with "));
+    EXPECT(1, "unknown operator", "spaces", "dance f32", "--device", TILES);
+    EXPECT(1, "--list asks about a space in a file", "spaces", DENSE, "--list");
+}
+
+static void a_config_is_shown_as_text_and_as_a_program(void **state)
+{
+    cJSON *program;
+
+    (void)state;
+    EXPECT(0, "\nlaunches:\n", "show", DENSE, "--device", TILES, "--template", "dense/gemm_direct");
+    says("#define ");
+    says("GFLOP a run");
+    EXPECT(0, "{", "show", DENSE, "--device", TILES, "--template", "dense/gemm_direct", "--program");
+    program = cJSON_Parse(buf_text(&said));
+    assert_string_equal(text_of(program, "template"), "dense/gemm_direct");
+    assert_string_equal(text_of(program, "workload"), DENSE);
+    cJSON_Delete(program);
+    EXPECT(1, "knobs 'mdimcd', 'ndimcd'", "show", DENSE, "--device", TILES, "--template", "dense/gemm_direct", "-c", "wgd=8");
+    EXPECT(1, "rnn/plan", "show", DENSE, "--device", TILES, "--template", "rnn/plan");
+}
+
+/* The recording knows no other kernel: that is a record, and exit code 2. */
+static void what_the_device_cannot_run_is_a_record(void **state)
+{
+    const char *log = tune_at(dir, "one.jsonl");
+    cJSON *printed, *stored;
+
+    (void)state;
+    EXPECT(2, "limits (build)", "measure", DENSE, "--device", TILES);
+    says("knob 'tile_x' of the recorded space is missing");
+    EXPECT(2, "\"status\":\"limits\"", "measure", DENSE, "--device", TILES, "--json", "-o", log);
+    printed = objects_of(buf_text(&said));
+    stored = objects_in(log);
+    assert_int_equal(cJSON_GetArraySize(stored), 1);
+    assert_true(cJSON_Compare(printed, stored, true));
+    cJSON_Delete(printed);
+    cJSON_Delete(stored);
+    EXPECT(1, "expected one workload, or --program FILE", "measure", DENSE, "--program", "x.json");
+    EXPECT(1, "x.json", "measure", "--program", "x.json", "--device", TILES);
+}
+
+static void each_step_of_a_ladder_that_fails_says_why(void **state)
+{
+    cJSON *steps;
+
+    (void)state;
+    EXPECT(2, "", "ladder", "rnn", "cell=lstm i=4 h=4 l=1 b=1 t=2", "--device", TILES, "--json", "-q");
+    steps = objects_of(buf_text(&said));
+    assert_int_equal(cJSON_GetArraySize(steps), 8);
+    assert_int_equal(n_with(steps, "status", "limits"), 8);
+    assert_string_equal(text_of(cJSON_GetArrayItem(steps, 0), "step"), "baseline");
+    cJSON_Delete(steps);
+    EXPECT(2, "\nbaseline ", "ladder", "rnn", "cell=lstm i=4 h=4 l=1 b=1 t=2", "--device", TILES, "-q");
+}
+
+static void the_doctor_says_which_hop_fails(void **state)
+{
+    (void)state;
+    EXPECT(0, "made up; ", "doctor", "--device", TILES);
+    says("ok     store directory ");
+    says("no tracker named");
+    EXPECT(1, "FAILED replay:/none.json ", "doctor", "--device", "replay:/none.json");
+    EXPECT(1, "FAILED device ", "doctor", "--device", "toaster");
+    EXPECT(1, "FAILED key ", "doctor", "--device", TILES, "--key", "two words");
+    EXPECT(1, "FAILED store directory ", "doctor", "--device", TILES, "--store", "/dev/null/store");
+    EXPECT(3, "FAILED connection ", "doctor", "--device", TILES, "--tracker", "127.0.0.1:1");
+    says("refused: no tracker listens");
+    EXPECT(3, "FAILED key file ", "doctor", "--device", TILES, "--tracker", "127.0.0.1:1", "--key-file", "/dev/null/k");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_with_a_trial_for_each_config_finds_the_best),
+        cmocka_unit_test(the_same_command_goes_on_where_the_log_ends),
+        cmocka_unit_test(a_target_a_patience_and_a_gain_end_a_run),
+        cmocka_unit_test(spaces_of_a_workload_are_told),
+        cmocka_unit_test(a_config_is_shown_as_text_and_as_a_program),
+        cmocka_unit_test(what_the_device_cannot_run_is_a_record),
+        cmocka_unit_test(each_step_of_a_ladder_that_fails_says_why),
+        cmocka_unit_test(the_doctor_says_which_hop_fails),
+    };
+    int failed;
+
+    if (dir_temporary("tune-replay", dir, sizeof dir, NULL))
+        return 1;
+    buf_init(&said, 1 << 22);
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    buf_fini(&said);
+    dir_remove(dir);
+    return failed;
+}

@@ -42,7 +42,7 @@ static double read_line(const char *path, const char *name, int nth)
     return v;
 }
 
-double host_clock_mhz(int cpu)
+static double clock_mhz(int cpu)
 {
     char path[96];
     double khz;
@@ -124,7 +124,7 @@ cJSON *host_device_object(const struct device_desc *d, int threads, double peak_
     add_machine(o, &ok);
     add_system(o, d, &ok);
     add_if_known(o, "load", host_load(), &ok);
-    add_if_known(o, "clock_mhz", cpu >= 0 ? round(host_clock_mhz(cpu)) : NAN, &ok);
+    add_if_known(o, "clock_mhz", cpu >= 0 ? round(clock_mhz(cpu)) : NAN, &ok);
     add_if_known(o, "temperature_c", host_temperature_c(), &ok);
     if (ok)
         return o;

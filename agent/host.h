@@ -6,10 +6,9 @@
 #include "core/json.h"
 #include "runtime/device_desc.h"
 
-/* Load average of the last minute; clock of a CPU in MHz; temperature of the CPUs in degrees Celsius, of the hottest
- * zone where theirs is not known: NAN where it cannot be read. */
+/* Load average of the last minute; temperature of the CPUs in degrees Celsius, of the hottest zone where theirs is not
+ * known: NAN where it cannot be read. */
 double host_load(void);
-double host_clock_mhz(int cpu);
 double host_temperature_c(void);
 
 /* Bytes that a process may still take without swapping; 0 = not known. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void sha256_raw(const void *bytes, size_t n, uint8_t out[SHA256_BYTES])
+static void digest(const void *bytes, size_t n, uint8_t out[SHA256_BYTES])
 {
 #if MBEDTLS_VERSION_MAJOR >= 3
     (void)mbedtls_sha256(bytes, n, out, 0);
@@ -23,7 +23,7 @@ struct sha256 sha256_of(const void *bytes, size_t n)
     uint8_t raw[SHA256_BYTES];
     struct sha256 h = {""};
 
-    sha256_raw(n ? bytes : "", n, raw);
+    digest(n ? bytes : "", n, raw);
     hex_encode(raw, sizeof raw, h.hex);
     return h;
 }

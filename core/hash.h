@@ -17,7 +17,6 @@ struct sha256 {
     char hex[SHA256_HEX + 1];
 };
 
-void sha256_raw(const void *bytes, size_t n, uint8_t out[SHA256_BYTES]);
 struct sha256 sha256_of(const void *bytes, size_t n);
 
 /* Of a whole file, read in pieces; and its size. ERR_NOT_FOUND, ERR_IO. */

@@ -17,7 +17,7 @@ struct bin_column {
     size_t i_feature;
     size_t n_cuts;
     const float *cuts;       /* [n_cuts] ascending; code = 1 + number of cuts below the value */
-    const float *low, *high; /* [n_cuts + 2] by code: least and greatest value seen */
+    const float *low, *high; /* [n_cuts + 2] by code: least and greatest value seen; NULL: of a model read */
 };
 
 struct bins {

@@ -2,18 +2,14 @@
 #include "cost_model/boost.h"
 
 #include "cost_model/grow.h"
-#include "cost_model/loss.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PATIENT 1e-4 /* least share by which the loss of held-back rows has to fall to count as a gain */
-
 struct booster {
     struct gbdt_options options;
-    const struct loss *loss;
     const struct coded_data *data;
     struct packed packed;
     struct grower *grower;
@@ -22,10 +18,7 @@ struct booster {
     float *weights;    /* [n], mean 1; NULL when all are 1 */
     float *scores;     /* [n] of the forest being grown */
     float *gradients;  /* [n] */
-    float *curvatures; /* [n], NULL when they are the weights */
-    uint32_t *rows;    /* [n], a permutation: those to learn from, then those held back */
-    uint32_t *sample;  /* [n] rows to learn from, a permutation */
-    size_t n_learn;
+    uint32_t *sample;  /* [n] rows, a permutation */
     uint32_t *columns; /* [n_columns], a permutation */
     bool *use;         /* [n_columns] */
     double *gains;     /* [n_columns] */
@@ -40,8 +33,6 @@ void booster_free(struct booster *b)
     free(b->weights);
     free(b->scores);
     free(b->gradients);
-    free(b->curvatures);
-    free(b->rows);
     free(b->sample);
     free(b->columns);
     free(b->use);
@@ -89,14 +80,12 @@ static bool make_room(struct booster *b, size_t n_columns)
     b->weights = b->data->weights ? malloc(n * sizeof(*b->weights)) : NULL;
     b->scores = malloc(n * sizeof(*b->scores));
     b->gradients = calloc(n, sizeof(*b->gradients));
-    b->curvatures = b->loss->is_flat ? NULL : calloc(n, sizeof(*b->curvatures));
-    b->rows = malloc(n * sizeof(*b->rows));
     b->sample = malloc(n * sizeof(*b->sample));
     b->columns = malloc((n_columns + 1) * sizeof(*b->columns));
     b->use = calloc(n_columns + 1, sizeof(*b->use));
     b->gains = calloc(n_columns + 1, sizeof(*b->gains));
-    return (b->weights || !b->data->weights) && b->scores && b->gradients && (b->curvatures || b->loss->is_flat) &&
-           b->rows && b->sample && b->columns && b->use && b->gains;
+    return (b->weights || !b->data->weights) && b->scores && b->gradients && b->sample && b->columns && b->use &&
+           b->gains;
 }
 
 static struct grow_options grow_options_of(const struct gbdt_options *o)
@@ -121,7 +110,6 @@ enum err booster_new(struct booster **out, const struct gbdt_options *options, u
     if (!b)
         return e;
     b->options = *options;
-    b->loss = loss_table[options->loss];
     b->data = data;
     b->n = data->n;
     rng_init(&b->rng, seed);
@@ -135,86 +123,38 @@ enum err booster_new(struct booster **out, const struct gbdt_options *options, u
     }
     if (data->weights)
         copy_weights(b);
-    identity(b->rows, b->n);
     identity(b->columns, bins->n_columns);
-    b->n_learn = b->n;
-    if (options->patience > 0 && options->held_back > 0 && b->n > 1)
-        b->n_learn = choose(&b->rng, b->rows, b->n, 1 - options->held_back);
-    assert(b->n_learn >= 1 && b->n_learn <= b->n);
     *out = b;
     return ERR_OK;
-}
-
-static double known_of(const struct booster *b, size_t i)
-{
-    return b->data->offsets ? (double)b->data->offsets[i] : 0;
 }
 
 double booster_base(const struct booster *b)
 {
     double sum = 0, sum_weights = 0;
 
-    if (!b->loss->has_base)
-        return 0;
     for (size_t i = 0; i < b->n; i++) {
         const double weight = b->weights ? (double)b->weights[i] : 1.0;
 
-        sum += weight * ((double)b->data->targets[i] - known_of(b, i));
+        sum += weight * (double)b->data->targets[i];
         sum_weights += weight;
     }
     return sum / sum_weights;
 }
 
-/* Adds the answers of an earlier forest, block by block. */
-static enum err add_earlier(struct booster *b, const struct gbdt_fit *earlier, size_t i_forest)
-{
-    const struct forest *f = &earlier->forest;
-    const size_t first = earlier->first[i_forest], n_trees = earlier->first[i_forest + 1] - first;
-    const size_t n_columns = b->data->table->cuts->bins.n_columns;
-    uint8_t *columns = calloc(n_columns + 1, BINS_BLOCK);
-    int8_t *planes = calloc(f->n_planes + 1, BINS_BLOCK);
-    enum err e = columns && planes ? ERR_OK : ERR_NOMEM;
-
-    for (size_t i = 0; e == ERR_OK && i < b->n; i += BINS_BLOCK) {
-        const size_t n = b->n - i < BINS_BLOCK ? b->n - i : BINS_BLOCK;
-        float sums[BINS_BLOCK] = {0};
-
-        for (size_t j = 0; j < n; j++) {
-            const size_t row = b->data->rows ? b->data->rows[i + j] : i + j;
-            const uint8_t *codes = coded_block(b->data->table, row / BINS_BLOCK) + row % BINS_BLOCK;
-
-            for (size_t k = 0; k < n_columns; k++)
-                columns[k * BINS_BLOCK + j] = codes[k * BINS_BLOCK];
-        }
-        forest_planes(f, columns, planes);
-        f->path->add(f, first, n_trees, planes, 1, sums);
-        for (size_t j = 0; j < n; j++)
-            b->scores[i + j] += sums[j];
-    }
-    free(columns);
-    free(planes);
-    return e;
-}
-
-enum err booster_start(struct booster *b, double base, const struct gbdt_fit *earlier, size_t i_forest)
+void booster_start(struct booster *b, double base)
 {
     for (size_t i = 0; i < b->n; i++)
-        b->scores[i] = (float)(base + known_of(b, i));
-    memcpy(b->sample, b->rows, b->n_learn * sizeof(*b->sample));
-    return earlier ? add_earlier(b, earlier, i_forest) : ERR_OK;
+        b->scores[i] = (float)base;
+    identity(b->sample, b->n);
 }
 
-/* Brings the mean curvature to 1, so that options in units of a row mean the same for every loss. */
-static void level(struct booster *b)
+/* What the scores lack, by weight: minus the first derivative of the squared error; the second one is the weight. */
+static void find_gradients(struct booster *b)
 {
-    double sum = 0, scale;
-
-    for (size_t i = 0; i < b->n_learn; i++)
-        sum += (double)b->curvatures[b->rows[i]];
-    scale = sum > 0 ? (double)b->n_learn / sum : 1;
     for (size_t i = 0; i < b->n; i++) {
-        b->curvatures[i] = (float)((double)b->curvatures[i] * scale);
-        b->gradients[i] = (float)((double)b->gradients[i] * scale);
+        b->gradients[i] = b->data->targets[i] - b->scores[i];
+        if (b->weights)
+            b->gradients[i] *= b->weights[i];
     }
 }
 
@@ -222,20 +162,13 @@ static enum err grow_one(struct booster *b, struct tree *out)
 {
     const size_t n_columns = b->data->table->cuts->bins.n_columns;
     const bool all_columns = b->options.column_share >= 1 || n_columns == 0;
-    const struct loss_rows learn = {b->data->targets, b->weights, b->rows, b->n_learn};
-    struct grow_round round = {.gradients = b->gradients,
-                               .weights = b->curvatures ? b->curvatures : b->weights,
-                               .n_rows = b->n_learn,
-                               .use = all_columns ? NULL : b->use};
-    const enum err e = b->loss->slopes(&learn, b->scores, &b->rng, b->gradients, b->curvatures);
+    struct grow_round round = {
+        .gradients = b->gradients, .weights = b->weights, .n_rows = b->n, .use = all_columns ? NULL : b->use};
 
-    if (e)
-        return e;
-    if (b->curvatures)
-        level(b);
+    find_gradients(b);
     if (b->options.row_share < 1)
-        round.n_rows = choose(&b->rng, b->sample, b->n_learn, b->options.row_share);
-    assert(round.n_rows >= 1 && round.n_rows <= b->n_learn);
+        round.n_rows = choose(&b->rng, b->sample, b->n, b->options.row_share);
+    assert(round.n_rows >= 1 && round.n_rows <= b->n);
     round.rows = round.n_rows < b->n ? b->sample : NULL;
     if (!all_columns) {
         const size_t n_used = choose(&b->rng, b->columns, n_columns, b->options.column_share);
@@ -246,46 +179,12 @@ static enum err grow_one(struct booster *b, struct tree *out)
     return grower_grow(b->grower, &round, b->scores, b->gains, out);
 }
 
-/* When the loss of the rows held back was least. */
-struct best_round {
-    double loss;
-    size_t n_trees;
-};
-
-/* Looks at the rows held back; true when there was no gain for too long. */
-static enum err look(struct booster *b, size_t n_trees, struct best_round *best, bool *is_over)
-{
-    const struct loss_rows held = {b->data->targets, b->weights, b->rows + b->n_learn, b->n - b->n_learn};
-    double loss;
-    const enum err e = b->loss->value(&held, b->scores, &loss);
-
-    if (e)
-        return e;
-    assert(n_trees > best->n_trees && b->n_learn < b->n);
-    if (best->n_trees == 0 || loss < best->loss - PATIENT * fabs(best->loss))
-        *best = (struct best_round){loss, n_trees};
-    *is_over = n_trees - best->n_trees >= b->options.patience;
-    return ERR_OK;
-}
-
 enum err booster_run(struct booster *b, size_t n_trees, struct tree *out, size_t *n_grown)
 {
-    struct best_round best = {0};
-    bool is_over = false;
     enum err e = ERR_OK;
 
-    *n_grown = 0;
-    while (e == ERR_OK && !is_over && *n_grown < n_trees) {
+    for (*n_grown = 0; e == ERR_OK && *n_grown < n_trees; *n_grown += e == ERR_OK)
         e = grow_one(b, &out[*n_grown]);
-        if (e)
-            break;
-        ++*n_grown;
-        if (b->n_learn < b->n)
-            e = look(b, *n_grown, &best, &is_over);
-    }
-    while (e == ERR_OK && b->n_learn<b->n && * n_grown> best.n_trees)
-        tree_fini(&out[--*n_grown]);
-    assert(*n_grown <= n_trees && (e || *n_grown >= 1));
     return e;
 }
 

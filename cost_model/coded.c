@@ -93,40 +93,6 @@ enum err coded_new(struct coded **out, const float *rows, size_t n, size_t n_fea
     return e;
 }
 
-/* Codes one column of the block that begins at row i. */
-static void put_codes(struct coded *c, size_t i, size_t i_column, const float *rows)
-{
-    const struct bins *bins = &c->cuts->bins;
-    const size_t n = c->n - i < BINS_BLOCK ? c->n - i : BINS_BLOCK;
-    uint8_t *own = c->codes + i * bins->n_columns + i_column * BINS_BLOCK;
-
-    assert(i % BINS_BLOCK == 0 && i < c->n && i_column < bins->n_columns);
-    bins_code_column(bins, i_column, rows + i * bins->n_features, n, own);
-    memset(own + n, BINS_MISSING, BINS_BLOCK - n);
-}
-
-enum err coded_like_cuts(struct coded **out, struct coded_cuts *cuts, const float *rows, size_t n)
-{
-    const struct bins *bins = &cuts->bins;
-    struct coded *c;
-    enum err e = check_size(n, bins->n_features);
-
-    if (e == ERR_OK)
-        e = table_new(&c, cuts, n);
-    if (e)
-        return e;
-    for (size_t i = 0; i < n; i += BINS_BLOCK)
-        for (size_t j = 0; j < bins->n_columns; j++)
-            put_codes(c, i, j, rows);
-    *out = c;
-    return ERR_OK;
-}
-
-enum err coded_like(struct coded **out, const struct coded *like, const float *rows, size_t n)
-{
-    return coded_like_cuts(out, like->cuts, rows, n);
-}
-
 void coded_free(struct coded *c)
 {
     if (!c)
@@ -134,21 +100,6 @@ void coded_free(struct coded *c)
     coded_cuts_drop(c->cuts);
     free(c->codes);
     free(c);
-}
-
-size_t coded_n_rows(const struct coded *c)
-{
-    return c->n;
-}
-
-size_t coded_n_features(const struct coded *c)
-{
-    return c->cuts->bins.n_features;
-}
-
-size_t coded_n_columns(const struct coded *c)
-{
-    return c->cuts->bins.n_columns;
 }
 
 void coded_columns(const struct coded *c, const uint32_t *rows, size_t n, uint8_t *out)

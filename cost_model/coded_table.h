@@ -21,9 +21,6 @@ struct coded {
 struct coded_cuts *coded_cuts_keep(struct coded_cuts *cuts);
 void coded_cuts_drop(struct coded_cuts *cuts);
 
-/* coded_like by bare cuts. */
-enum err coded_like_cuts(struct coded **out, struct coded_cuts *cuts, const float *rows, size_t n);
-
 /* Lends the codes of rows [BINS_BLOCK * i_block ...): [n_columns][BINS_BLOCK]. */
 static inline const uint8_t *coded_block(const struct coded *c, size_t i_block)
 {

@@ -4,7 +4,6 @@
 #include "cost_model/boost.h"
 #include "cost_model/data.h"
 #include "cost_model/gbdt_model.h"
-#include "cost_model/loss.h"
 
 #include <assert.h>
 #include <math.h>
@@ -21,8 +20,7 @@ struct gbdt_options gbdt_defaults(void)
                                  .column_share = 1,
                                  .l2 = 1,
                                  .min_child = 1,
-                                 .min_gain = 1e-12,
-                                 .n_threads = 1};
+                                 .min_gain = 1e-12};
 }
 
 static bool in_range(double value, double above, double most)
@@ -37,8 +35,6 @@ static bool are_valid(const struct gbdt_options *o)
         !isfinite(o->min_child) || !(o->min_gain >= 0))
         return false;
     if (o->n_forests > GBDT_MAX_TREES || o->n_trees > GBDT_MAX_TREES / o->n_forests)
-        return false;
-    if (!(o->held_back >= 0 && o->held_back < 1) || (unsigned)o->loss > GBDT_LISTWISE)
         return false;
     if (o->max_leaves == 0)
         return o->max_depth >= 1 && o->max_depth <= TREE_MAX_DEPTH;
@@ -84,10 +80,9 @@ enum err gbdt_fit_finish(struct gbdt_fit *f, size_t n_forests)
     return forest_init(&f->forest, f->trees, f->first[n_forests]);
 }
 
-/* Targets, weights and offsets that a loss can work with. */
-static enum err check(const struct model *m, const struct coded_data *data)
+/* Rows, targets and weights that can be learnt from. */
+static enum err check(const struct coded_data *data)
 {
-    const bool takes_failed = loss_table[m->options.loss]->takes_failed;
     double sum = 0;
 
     if (data->n == 0)
@@ -97,9 +92,7 @@ static enum err check(const struct model *m, const struct coded_data *data)
     for (size_t i = 0; i < data->n; i++) {
         const double weight = data->weights ? (double)data->weights[i] : 1.0;
 
-        if ((data->rows ? data->rows[i] : i) >= data->table->n || (data->offsets && !isfinite(data->offsets[i])))
-            return ERR_INPUT;
-        if (!isfinite(data->targets[i]) && !(takes_failed && data->targets[i] > 0))
+        if ((data->rows ? data->rows[i] : i) >= data->table->n || !isfinite(data->targets[i]))
             return ERR_INPUT;
         if (!isfinite(weight) || weight < 0)
             return ERR_INPUT;
@@ -108,79 +101,41 @@ static enum err check(const struct model *m, const struct coded_data *data)
     return sum > 0 && isfinite(sum) ? ERR_OK : ERR_INPUT;
 }
 
-static enum err copy_tree(const struct tree *t, struct tree *out)
+/* Fits every forest anew. */
+static enum err boost_all(const struct model *m, struct booster *b, struct gbdt_fit *f)
 {
-    struct tree copy = {malloc((t->n_nodes + 1) * sizeof(*t->nodes)), malloc(t->n_leaves * sizeof(*t->leaves)),
-                        t->n_nodes, t->n_leaves};
-
-    if (!copy.nodes || !copy.leaves) {
-        tree_fini(&copy);
-        return ERR_NOMEM;
-    }
-    memcpy(copy.nodes, t->nodes, t->n_nodes * sizeof(*t->nodes));
-    memcpy(copy.leaves, t->leaves, t->n_leaves * sizeof(*t->leaves));
-    *out = copy;
-    return ERR_OK;
-}
-
-/* Copies the trees of one forest of the old fit behind those of the new one. */
-static enum err keep_trees(const struct model *m, size_t i_forest, struct gbdt_fit *f)
-{
-    const struct gbdt_fit *old = &m->fit;
-    enum err e = ERR_OK;
-
-    assert(old->cuts == f->cuts && i_forest < m->options.n_forests);
-    for (size_t i = old->first[i_forest]; e == ERR_OK && i < old->first[i_forest + 1]; i++) {
-        e = copy_tree(&old->trees[i], &f->trees[f->first[i_forest + 1]]);
-        f->first[i_forest + 1] += e == ERR_OK;
-        f->first[m->options.n_forests] = f->first[i_forest + 1];
-    }
-    return e;
-}
-
-/* Fits n_trees more to each forest, behind those of the old fit when `keep`. */
-static enum err boost_all(const struct model *m, struct booster *b, size_t n_trees, bool keep, struct gbdt_fit *f)
-{
-    const size_t n_forests = m->options.n_forests;
+    const size_t n_forests = m->options.n_forests, n_trees = m->options.n_trees;
     enum err e = ERR_OK;
 
     for (size_t i = 0; e == ERR_OK && i < n_forests; i++) {
         size_t n_grown = 0;
 
-        f->first[i + 1] = f->first[i];
-        if (keep)
-            e = keep_trees(m, i, f);
-        if (e)
-            break;
-        e = booster_start(b, f->base, keep ? &m->fit : NULL, i);
-        if (e == ERR_OK)
-            e = booster_run(b, n_trees, f->trees + f->first[i + 1], &n_grown);
-        f->first[i + 1] += n_grown;
-        f->first[n_forests] = f->first[i + 1];
+        booster_start(b, f->base);
+        e = booster_run(b, n_trees, f->trees + f->first[i], &n_grown);
+        f->first[n_forests] = f->first[i + 1] = f->first[i] + n_grown;
     }
     return e;
 }
 
-static enum err new_fit(struct model *m, const struct coded_data *data, size_t n_trees, bool keep)
+enum err gbdt_fit_coded(struct model *m, const struct coded_data *data)
 {
-    const size_t n_forests = m->options.n_forests, n_old = keep ? m->fit.first[n_forests] : 0;
-    struct gbdt_fit f = {.cuts = coded_cuts_keep(data->table->cuts)};
+    const size_t n_forests = m->options.n_forests;
+    struct gbdt_fit f = {.base = 0};
     struct booster *b = NULL;
-    enum err e = ERR_NOMEM;
+    enum err e = check(data);
 
-    f.trees = calloc(n_old + n_forests * n_trees, sizeof(*f.trees));
+    if (e)
+        return e;
+    f.cuts = coded_cuts_keep(data->table->cuts);
+    f.trees = calloc(n_forests * m->options.n_trees, sizeof(*f.trees));
     f.first = calloc(n_forests + 1, sizeof(*f.first));
     f.gains = calloc(f.cuts->bins.n_features, sizeof(*f.gains));
-    if (f.trees && f.first && f.gains)
-        e = booster_new(&b, &m->options, keep ? rng_at(m->seed, n_old) : m->seed, data);
+    e = f.trees && f.first && f.gains ? booster_new(&b, &m->options, m->seed, data) : ERR_NOMEM;
     if (e == ERR_OK) {
-        f.base = keep ? m->fit.base : booster_base(b);
-        if (keep)
-            memcpy(f.gains, m->fit.gains, f.cuts->bins.n_features * sizeof(*f.gains));
-        e = boost_all(m, b, n_trees, keep, &f);
+        f.base = booster_base(b);
+        e = boost_all(m, b, &f);
         booster_add_gains(b, f.gains);
     }
-    assert(e || (f.first[n_forests] > n_old && f.first[n_forests] <= n_old + n_forests * n_trees));
     if (e == ERR_OK)
         e = gbdt_fit_finish(&f, n_forests);
     booster_free(b);
@@ -191,27 +146,6 @@ static enum err new_fit(struct model *m, const struct coded_data *data, size_t n
     gbdt_fit_fini(&m->fit, n_forests);
     m->fit = f;
     return ERR_OK;
-}
-
-enum err gbdt_fit_coded(struct model *m, const struct coded_data *data)
-{
-    const enum err e = check(m, data);
-
-    return e ? e : new_fit(m, data, m->options.n_trees, false);
-}
-
-enum err gbdt_continue_coded(struct model *m, const struct coded_data *data, size_t n_more)
-{
-    const enum err e = check(m, data);
-
-    if (e)
-        return e;
-    if (!m->fit.cuts || m->fit.cuts != data->table->cuts || n_more == 0)
-        return ERR_INPUT;
-    if (n_more > GBDT_MAX_TREES / m->options.n_forests ||
-        gbdt_n_trees(m) + n_more * m->options.n_forests > GBDT_MAX_TREES)
-        return ERR_LIMIT;
-    return new_fit(m, data, n_more, true);
 }
 
 static enum err fit(struct model *m, const struct model_data *data)
@@ -225,33 +159,6 @@ static enum err fit(struct model *m, const struct model_data *data)
         m, &(struct coded_data){.table = table, .targets = data->targets, .weights = data->weights, .n = data->n});
     coded_free(table);
     return e;
-}
-
-enum err gbdt_continue(struct model *m, const struct model_data *data, size_t n_more)
-{
-    struct coded *table;
-    enum err e;
-
-    if (!m->fit.cuts || data->n_features != m->fit.cuts->bins.n_features)
-        return ERR_INPUT;
-    e = coded_like_cuts(&table, m->fit.cuts, data->rows, data->n);
-    if (e)
-        return e;
-    e = gbdt_continue_coded(
-        m, &(struct coded_data){.table = table, .targets = data->targets, .weights = data->weights, .n = data->n},
-        n_more);
-    coded_free(table);
-    return e;
-}
-
-void gbdt_set_threads(struct model *m, size_t n_threads)
-{
-    m->options.n_threads = n_threads;
-}
-
-size_t gbdt_n_trees(const struct model *m)
-{
-    return m->fit.cuts ? m->fit.first[m->options.n_forests] : 0;
 }
 
 static enum err importance(const struct model *m, float *out)

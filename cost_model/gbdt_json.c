@@ -11,11 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const loss_names[] = {"squared", "pairwise", "listwise", NULL};
-
 /* Options by name; a second table of the same would go out of step. */
-#define SIZES(X) X(n_forests) X(n_trees) X(max_depth) X(max_leaves) X(patience)
-#define REALS(X) X(rate) X(row_share) X(column_share) X(l2) X(min_child) X(min_gain) X(held_back)
+#define SIZES(X) X(n_forests) X(n_trees) X(max_depth) X(max_leaves)
+#define REALS(X) X(rate) X(row_share) X(column_share) X(l2) X(min_child) X(min_gain)
 
 static void write_floats(struct buf *out, const char *name, const float *values, size_t n)
 {
@@ -27,8 +25,12 @@ static void write_floats(struct buf *out, const char *name, const float *values,
 
 static void write_options(struct buf *out, const struct model *m)
 {
-    buf_printf(out, "\"seed\":\"%" PRIu64 "\",\n\"options\":{\"loss\":\"%s\"", m->seed, loss_names[m->options.loss]);
-#define X(name) buf_printf(out, ",\"" #name "\":%zu", m->options.name);
+    const char *comma = "";
+
+    buf_printf(out, "\"seed\":\"%" PRIu64 "\",\n\"options\":{", m->seed);
+#define X(name)                                                                                                        \
+    buf_printf(out, "%s\"" #name "\":%zu", comma, m->options.name);                                                    \
+    comma = ",";
     SIZES(X)
 #undef X
 #define X(name) buf_printf(out, ",\"" #name "\":%.17g", m->options.name);
@@ -77,10 +79,6 @@ static void write_columns(struct buf *out, const struct bins *b)
 
         buf_printf(out, "%s\n{\"feature\":%zu,", i > 0 ? "," : "", c->i_feature);
         write_floats(out, "cuts", c->cuts, c->n_cuts);
-        buf_puts(out, ",");
-        write_floats(out, "low", c->low + 1, c->n_cuts + 1);
-        buf_puts(out, ",");
-        write_floats(out, "high", c->high + 1, c->n_cuts + 1);
         buf_puts(out, "}");
     }
     buf_puts(out, "],\n");
@@ -159,10 +157,8 @@ static enum err take_numbers(const cJSON *object, const char *name, size_t least
 
 static enum err read_options(struct gbdt_options *o, const cJSON *object, struct why *why)
 {
-    const char *loss;
     int64_t size = 0;
-    size_t i = 0;
-    enum err e = json_get_text(object, "loss", &loss, why);
+    enum err e = ERR_OK;
 
     *o = gbdt_defaults();
 #define X(name)                                                                                                        \
@@ -177,14 +173,7 @@ static enum err read_options(struct gbdt_options *o, const cJSON *object, struct
         e = json_get_real(object, #name, &o->name, why);
     REALS(X)
 #undef X
-    if (e)
-        return e;
-    while (loss_names[i] && strcmp(loss_names[i], loss) != 0)
-        i++;
-    if (!loss_names[i])
-        return why_set(why, ERR_INPUT, "loss: \"%s\" is none of squared, pairwise, listwise", loss);
-    o->loss = (enum gbdt_loss)i;
-    return ERR_OK;
+    return e;
 }
 
 static enum err check_names(const cJSON *object, const char *const *names, size_t n, struct why *why)
@@ -209,22 +198,16 @@ static enum err check_names(const cJSON *object, const char *const *names, size_
 
 static enum err read_column(struct gbdt_parts *p, const cJSON *object, size_t i, struct why *why)
 {
-    double *cuts = NULL, *low = NULL, *high = NULL;
-    size_t n_cuts = 0, n_low, n_high;
+    double *cuts = NULL;
+    size_t n_cuts = 0;
     int64_t feature = 0;
     enum err e = json_get_i64(object, "feature", 0, (int64_t)p->n_features - 1, &feature, why);
 
     if (e == ERR_OK)
         e = take_numbers(object, "cuts", 0, BINS_MAX - 1, &cuts, &n_cuts, why);
     if (e == ERR_OK)
-        e = take_numbers(object, "low", n_cuts + 1, n_cuts + 1, &low, &n_low, why);
-    if (e == ERR_OK)
-        e = take_numbers(object, "high", n_cuts + 1, n_cuts + 1, &high, &n_high, why);
-    if (e == ERR_OK)
-        e = gbdt_parts_column(p, i, (size_t)feature, &(struct gbdt_cuts){cuts, low, high, n_cuts}, why);
+        e = gbdt_parts_column(p, i, (size_t)feature, cuts, n_cuts, why);
     free(cuts);
-    free(low);
-    free(high);
     return e ? why_prefix(why, e, "column %zu", i) : ERR_OK;
 }
 
@@ -381,43 +364,4 @@ enum err gbdt_read(struct model **out, const cJSON *object, const char *const *n
     }
     *out = m;
     return ERR_OK;
-}
-
-enum err gbdt_save(const struct model *m, const char *const *names, const char *path, struct why *why)
-{
-    struct buf text;
-    enum err e;
-
-    buf_init(&text, GBDT_JSON_MAX_BYTES);
-    e = gbdt_write(m, names, &text);
-    if (e)
-        why_set(why, e, "%s: %s", path, err_words(e));
-    else
-        e = file_replace(path, buf_text(&text), text.len, 0644, why);
-    buf_fini(&text);
-    return e;
-}
-
-enum err gbdt_read_file(const char *path, cJSON **out, struct why *why)
-{
-    struct buf text;
-    enum err e;
-
-    buf_init(&text, GBDT_JSON_MAX_BYTES);
-    e = file_read(path, &text, why);
-    if (e == ERR_OK && (e = json_parse(buf_text(&text), text.len, out, why)))
-        why_prefix(why, e, "%s", path);
-    buf_fini(&text);
-    return e;
-}
-
-enum err gbdt_load(struct model **out, const char *path, const char *const *names, size_t n_names, struct why *why)
-{
-    cJSON *root = NULL;
-    enum err e = gbdt_read_file(path, &root, why);
-
-    if (e == ERR_OK && (e = gbdt_read(out, root, names, n_names, why)))
-        why_prefix(why, e, "%s", path);
-    cJSON_Delete(root);
-    return e;
 }

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBERS_A_COLUMN (3 * BINS_MAX + 2)
-
 static enum err no_memory(struct why *why)
 {
     return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
@@ -47,30 +45,26 @@ enum err gbdt_parts_columns(struct gbdt_parts *p, size_t n, struct why *why)
     if (n > MODEL_MAX_FEATURES)
         return why_set(why, ERR_LIMIT, "%zu columns, expected at most %u", n, MODEL_MAX_FEATURES);
     b->columns = calloc(n + 1, sizeof(*b->columns));
-    b->numbers = calloc(n + 1, NUMBERS_A_COLUMN * sizeof(*b->numbers));
+    b->numbers = calloc(n + 1, BINS_MAX * sizeof(*b->numbers));
     if (!b->columns || !b->numbers)
         return no_memory(why);
     b->n_columns = n;
     return ERR_OK;
 }
 
-enum err gbdt_parts_column(struct gbdt_parts *p, size_t i, size_t i_feature, const struct gbdt_cuts *cuts,
+enum err gbdt_parts_column(struct gbdt_parts *p, size_t i, size_t i_feature, const double *cuts, size_t n_cuts,
                            struct why *why)
 {
     struct bins *b = &p->cuts->bins;
-    float *own = b->numbers + i * NUMBERS_A_COLUMN, *low = own + BINS_MAX, *high = low + BINS_MAX + 1;
+    float *own = b->numbers + i * BINS_MAX;
 
-    assert(i < b->n_columns && cuts->n_cuts < BINS_MAX && i_feature < p->n_features);
-    for (size_t j = 0; j < cuts->n_cuts; j++) {
-        own[j] = (float)cuts->cuts[j];
+    assert(i < b->n_columns && n_cuts < BINS_MAX && i_feature < p->n_features);
+    for (size_t j = 0; j < n_cuts; j++) {
+        own[j] = (float)cuts[j];
         if (!isfinite(own[j]) || (j > 0 && !(own[j - 1] < own[j])))
             return why_set(why, ERR_INPUT, "cuts[%zu]: expected ascending finite numbers", j);
     }
-    for (size_t j = 0; j <= cuts->n_cuts; j++) {
-        low[j + 1] = cuts->low ? (float)cuts->low[j] : j > 0 ? own[j - 1] : 0;
-        high[j + 1] = cuts->high ? (float)cuts->high[j] : j < cuts->n_cuts ? own[j] : 0;
-    }
-    b->columns[i] = (struct bin_column){i_feature, cuts->n_cuts, own, low, high};
+    b->columns[i] = (struct bin_column){i_feature, n_cuts, own, NULL, NULL};
     return ERR_OK;
 }
 

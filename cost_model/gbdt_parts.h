@@ -20,14 +20,9 @@ struct gbdt_parts {
 enum err gbdt_parts_init(struct gbdt_parts *p, size_t n_features, size_t n_forests, struct why *why);
 void gbdt_parts_fini(struct gbdt_parts *p);
 
-/* Makes room for n columns, then fills each: numbers are copied; those at both ends of each range, NULL: the cuts. */
-struct gbdt_cuts {
-    const double *cuts, *low, *high;
-    size_t n_cuts;
-};
-
+/* Makes room for n columns, then fills each: its cuts are copied. */
 enum err gbdt_parts_columns(struct gbdt_parts *p, size_t n, struct why *why);
-enum err gbdt_parts_column(struct gbdt_parts *p, size_t i, size_t i_feature, const struct gbdt_cuts *cuts,
+enum err gbdt_parts_column(struct gbdt_parts *p, size_t i, size_t i_feature, const double *cuts, size_t n_cuts,
                            struct why *why);
 
 /* Copies a tree to the end of the present forest. */
@@ -36,8 +31,5 @@ void gbdt_parts_end_forest(struct gbdt_parts *p);
 
 /* Moves all into the model, whose old fit is dropped. */
 enum err gbdt_parts_take(struct gbdt_parts *p, struct model *m, struct why *why);
-
-/* Reads and parses a file of at most GBDT_JSON_MAX_BYTES. Gives *out: cJSON_Delete it. */
-enum err gbdt_read_file(const char *path, cJSON **out, struct why *why);
 
 #endif

@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/gbdt_model.h"
 
-#include "cost_model/share.h"
-
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BLOCKS 8        /* that go through the trees together */
-#define PLANES_BYTES 20480  /* of them, to stay in the nearest cache */
-#define ROW_BY_ROW 4        /* so few rows are led down the trees one by one */
-#define THREAD_WORK 4000000 /* rows times trees that are worth another thread */
+#define MAX_BLOCKS 8       /* that go through the trees together */
+#define PLANES_BYTES 20480 /* of them, to stay in the nearest cache */
+#define ROW_BY_ROW 4       /* so few rows are led down the trees one by one */
 
-/* Where rows come from: floats, or a table's range, or a table's rows by number. */
-struct source {
-    const struct model *m;
-    const float *floats;
-    const struct coded *table;
-    const uint32_t *listed;
-    size_t first;
-    float *scores, *spread;
-};
-
-/* Memory of one thread. */
+/* Memory of a prediction. */
 struct bench {
     uint8_t *columns; /* [n_columns][BINS_BLOCK] */
     int8_t *planes;   /* [MAX_BLOCKS][n_planes][BINS_BLOCK] */
@@ -60,29 +47,6 @@ static void code_floats(const struct model *m, const float *rows, size_t n, uint
     for (size_t i = 0; i < f->n_planes; i++)
         if (i == 0 || f->planes[i].i_column != f->planes[i - 1].i_column)
             bins_code_column(bins, f->planes[i].i_column, rows, n, columns + f->planes[i].i_column * BINS_BLOCK);
-}
-
-/* Codes of rows [i, i + n) of the source, n <= BINS_BLOCK; of a table's range i stands at the beginning of a block, and
- * its codes are lent. */
-static const uint8_t *columns_of(const struct source *s, struct bench *b, size_t i, size_t n)
-{
-    const struct bins *bins = &s->m->fit.cuts->bins;
-
-    assert(n >= 1 && n <= BINS_BLOCK);
-    if (s->floats) {
-        code_floats(s->m, s->floats + i * bins->n_features, n, b->columns);
-        return b->columns;
-    }
-    if (!s->listed)
-        return coded_block(s->table, (s->first + i) / BINS_BLOCK);
-    for (size_t j = 0; j < n; j++) {
-        const uint32_t row = s->listed[i + j];
-        const uint8_t *codes = coded_block(s->table, row / BINS_BLOCK) + row % BINS_BLOCK;
-
-        for (size_t k = 0; k < bins->n_columns; k++)
-            b->columns[k * BINS_BLOCK + j] = codes[k * BINS_BLOCK];
-    }
-    return b->columns;
 }
 
 /* Mean and standard deviation over forests for n rows of blocks whose planes are ready. */
@@ -138,46 +102,33 @@ static void score_row(const struct model *m, const float *row, int8_t *planes, f
         *spread = n_forests > 1 && variance > 0 ? (float)sqrt(variance) : 0;
 }
 
-/* Rows [begin, end) of the source; begin is a multiple of BINS_BLOCK. */
-static enum err score_range(void *context, size_t begin, size_t end)
+static enum err score(const struct model *m, const float *rows, size_t n, float *scores, float *spread)
 {
-    const struct source *s = context;
-    const size_t step = blocks_at_once(s->m) * BINS_BLOCK, n_planes = s->m->fit.forest.n_planes;
+    const size_t step = blocks_at_once(m) * BINS_BLOCK, n_features = m->fit.cuts->bins.n_features;
     struct bench b = {0};
-    enum err e = bench_init(&b, s->m) ? ERR_OK : ERR_NOMEM;
+    enum err e = bench_init(&b, m) ? ERR_OK : ERR_NOMEM;
 
-    assert(begin % BINS_BLOCK == 0);
-    for (size_t i = begin; e == ERR_OK && i < end; i += step) {
-        const size_t n = end - i < step ? end - i : step;
+    for (size_t i = 0; e == ERR_OK && i < n; i += step) {
+        const size_t n_now = n - i < step ? n - i : step;
 
-        for (size_t j = 0; j < n; j += BINS_BLOCK)
-            forest_planes(&s->m->fit.forest, columns_of(s, &b, i + j, n - j < BINS_BLOCK ? n - j : BINS_BLOCK),
-                          b.planes + j * n_planes);
-        score_blocks(s->m, b.planes, n, s->scores + i, s->spread ? s->spread + i : NULL);
+        for (size_t j = 0; j < n_now; j += BINS_BLOCK) {
+            code_floats(m, rows + (i + j) * n_features, n_now - j < BINS_BLOCK ? n_now - j : BINS_BLOCK, b.columns);
+            forest_planes(&m->fit.forest, b.columns, b.planes + j * m->fit.forest.n_planes);
+        }
+        score_blocks(m, b.planes, n_now, scores + i, spread ? spread + i : NULL);
     }
     bench_fini(&b);
     return e;
 }
 
-/* Begins at a block's beginning. */
-static enum err score(const struct source *s, size_t n)
-{
-    const size_t n_trees = s->m->fit.first[s->m->options.n_forests];
-    const size_t worth = n * (n_trees + 1) / THREAD_WORK + 1;
-    const size_t n_threads = s->m->options.n_threads < worth ? s->m->options.n_threads : worth;
-
-    return share_out(score_range, (void *)(uintptr_t)s, n, blocks_at_once(s->m) * BINS_BLOCK, n_threads);
-}
-
 enum err gbdt_predict(const struct model *m, const float *rows, size_t n, float *scores, float *spread)
 {
-    const struct source s = {.m = m, .floats = rows, .scores = scores, .spread = spread};
     int8_t *planes;
 
     if (!m->fit.cuts)
         return ERR_INPUT;
     if (n > ROW_BY_ROW)
-        return score(&s, n);
+        return score(m, rows, n, scores, spread);
     planes = malloc(m->fit.forest.n_planes + 1);
     if (!planes)
         return ERR_NOMEM;
@@ -185,48 +136,4 @@ enum err gbdt_predict(const struct model *m, const float *rows, size_t n, float 
         score_row(m, rows + i * m->fit.cuts->bins.n_features, planes, &scores[i], spread ? &spread[i] : NULL);
     free(planes);
     return ERR_OK;
-}
-
-static bool fits(const struct model *m, const struct coded *table)
-{
-    return m->fit.cuts && m->fit.cuts == table->cuts;
-}
-
-/* Rows of one block that do not begin with its first. */
-static enum err score_inside(const struct model *m, const struct coded *table, size_t first, size_t n, float *scores,
-                             float *spread)
-{
-    uint32_t rows[BINS_BLOCK];
-
-    for (size_t i = 0; i < n; i++)
-        rows[i] = (uint32_t)(first + i);
-    return gbdt_predict_listed(m, table, rows, n, scores, spread);
-}
-
-enum err gbdt_predict_coded(const struct model *m, const struct coded *table, size_t first, size_t n, float *scores,
-                            float *spread)
-{
-    const size_t skip = first % BINS_BLOCK, room = BINS_BLOCK - skip, n_inside = skip == 0 ? 0 : n < room ? n : room;
-    struct source s = {.m = m, .table = table, .first = first + n_inside, .scores = scores + n_inside};
-    enum err e = ERR_OK;
-
-    if (!fits(m, table) || first > table->n || n > table->n - first)
-        return ERR_INPUT;
-    s.spread = spread ? spread + n_inside : NULL;
-    if (n_inside > 0)
-        e = score_inside(m, table, first, n_inside, scores, spread);
-    return e ? e : score(&s, n - n_inside);
-}
-
-enum err gbdt_predict_listed(const struct model *m, const struct coded *table, const uint32_t *rows, size_t n,
-                             float *scores, float *spread)
-{
-    const struct source s = {.m = m, .table = table, .listed = rows, .scores = scores, .spread = spread};
-
-    if (!fits(m, table))
-        return ERR_INPUT;
-    for (size_t i = 0; i < n; i++)
-        if (rows[i] >= table->n)
-            return ERR_INPUT;
-    return score(&s, n);
 }

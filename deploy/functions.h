@@ -8,10 +8,6 @@
 /* Input, weight or output: the caller's. */
 bool deploy_is_tensor(const struct program_buffer *b);
 
-/* Prototypes without the semicolon. */
-void deploy_prototype_pack(const struct deploy_set *s, const struct deploy_call *c, struct buf *out);
-void deploy_prototype_run(const struct deploy_set *s, const struct deploy_call *c, struct buf *out);
-
 /* The definitions of both. */
 void deploy_functions(const struct deploy_set *s, size_t i_call, struct buf *out);
 

@@ -55,7 +55,7 @@ static void buffers_of_role(const struct deploy_set *s, const struct program *p,
     }
 }
 
-void deploy_prototype_pack(const struct deploy_set *s, const struct deploy_call *c, struct buf *out)
+static void prototype_pack(const struct deploy_set *s, const struct deploy_call *c, struct buf *out)
 {
     const struct program *p = &s->layers[c->i_layer].program;
     buf_printf(out, "int %s_%s_pack(%s", s->name, c->symbol, queue_type(s));
@@ -68,7 +68,7 @@ void deploy_prototype_pack(const struct deploy_set *s, const struct deploy_call 
     buf_printf(out, ", struct %s_weights **out)", s->name);
 }
 
-void deploy_prototype_run(const struct deploy_set *s, const struct deploy_call *c, struct buf *out)
+static void prototype_run(const struct deploy_set *s, const struct deploy_call *c, struct buf *out)
 {
     const struct program *p = &s->layers[c->i_layer].program;
     buf_printf(out, "int %s_%s(%s", s->name, c->symbol, queue_type(s));
@@ -120,12 +120,12 @@ void deploy_functions(const struct deploy_set *s, size_t i_call, struct buf *out
     const struct program *p = &s->layers[c->i_layer].program;
     const char *queue = deploy_set_is_cuda(s) ? "stream" : "queue";
     buf_puts(out, "\n");
-    deploy_prototype_pack(s, c, out);
+    prototype_pack(s, c, out);
     buf_puts(out, "\n{\n");
     argument_list(s, p, true, out);
     buf_printf(out, "    return %s_layer_pack(&%s_layers[%zu], %s, %s, out);\n}\n\n", s->name, s->name, i_call, queue,
                has_weights(p) ? "list" : "NULL");
-    deploy_prototype_run(s, c, out);
+    prototype_run(s, c, out);
     buf_puts(out, "\n{\n");
     argument_list(s, p, false, out);
     buf_printf(out, "    return %s_layer_run(&%s_layers[%zu], %s, list, packed);\n}\n", s->name, s->name, i_call,
@@ -169,9 +169,9 @@ static void declare(const struct deploy_set *s, const struct deploy_call *c, str
     buf_printf(out, "\n/* %s%s%s\n", c->called, c->called[0] != '\0' ? ": " : "", l->workload);
     describe_tensors(&l->program, out);
     describe_time(l, out);
-    deploy_prototype_pack(s, c, out);
+    prototype_pack(s, c, out);
     buf_puts(out, ";\n");
-    deploy_prototype_run(s, c, out);
+    prototype_run(s, c, out);
     buf_puts(out, ";\n");
 }
 

@@ -20,7 +20,8 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-double record_ln_anchor(const struct record *r)
+/* ln of the time of the anchor that a record was timed against, NAN without one: in what state the machine was. */
+static double ln_anchor(const struct record *r)
 {
     double sorted[RECORD_MAX_SAMPLES];
     const size_t n = r->anchor.n_samples;
@@ -75,7 +76,7 @@ static bool find_ratio(const struct record *a, const struct record *b, double *g
     *change = 0;
     if (by_time && isfinite(a->lnratio) && isfinite(b->lnratio) && is_same(&a->anchor.hash, &b->anchor.hash)) {
         *gain = b->lnratio - a->lnratio;
-        *change = state_change(record_ln_anchor(a), record_ln_anchor(b));
+        *change = state_change(ln_anchor(a), ln_anchor(b));
     } else if (by_time && isfinite(a->lnratio) && is_same(&a->anchor.hash, &b->program)) {
         *gain = -a->lnratio; /* both were in one batch */
     } else if (by_time && isfinite(b->lnratio) && is_same(&b->anchor.hash, &a->program)) {

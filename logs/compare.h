@@ -43,9 +43,6 @@ bool comparison_ties(const struct comparison *c);
 /* Half the width of the interval that holds the gain in 95 of 100 cases, of ln. */
 double comparison_margin(const struct comparison *c);
 
-/* ln of the time of the anchor that a record was timed against, NAN without one: in what state the machine was. */
-double record_ln_anchor(const struct record *r);
-
 /* Estimates from programs that several runs have measured. */
 struct run_errors {
     double sum_ratio, sum_time; /* of squares; the mean of each pair of runs once */

@@ -311,11 +311,6 @@ enum err job_set_trials(struct job *j, const char *text, struct why *why)
     return ERR_OK;
 }
 
-bool job_allows_template(const struct job *j, const char *id)
-{
-    return !j->templates[0] || job_list_has(j->templates, id);
-}
-
 bool job_list_has(const char *list, const char *id)
 {
     const size_t n = strlen(id);

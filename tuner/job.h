@@ -75,9 +75,6 @@ bool job_shares_budget(const struct job *j);
 /* Sets the budgets from text: "60" for all layers, "60,40" one for each in order. ERR_INPUT with words. */
 enum err job_set_trials(struct job *j, const char *text, struct why *why);
 
-/* True when `id` is allowed by the job's list of templates. */
-bool job_allows_template(const struct job *j, const char *id);
-
 /* What a job may want least, objective i: "time", "energy", "edp"; NULL behind the last. */
 const char *job_objective_at(size_t i);
 

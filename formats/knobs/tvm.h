@@ -10,8 +10,6 @@
 
 struct tvm_task;
 
-/* All of them, by position; NULL beyond the last. */
-const struct tvm_task *tvm_task_at(size_t i);
 const struct tvm_task *tvm_task_find(const char *name); /* by TVM's name; NULL when there is none */
 const char *tvm_task_name(const struct tvm_task *t);    /* "conv2d_nchw.cuda" */
 const struct template *tvm_task_template(const struct tvm_task *t);

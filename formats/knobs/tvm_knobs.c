@@ -8,7 +8,7 @@
 
 #define MAX_UNROLL 16 /* of a loop that TVM annotates; more is an error in its schedules */
 
-const char *const tvm_annotations[] = {"none", "unroll", "vec", NULL};
+static const char *const annotations[] = {"none", "unroll", "vec", NULL};
 
 static const char *const kinds[] = {[KNOB_SPLIT] = "sp",  [KNOB_INNER] = "re",      [KNOB_ORDER] = "re",
                                     [KNOB_UNROLL] = "an", [KNOB_UNROLL_VEC] = "an", [KNOB_OTHER] = "ot"};
@@ -23,7 +23,7 @@ int tvm_annotation(const struct tvm_knob *k, const cJSON *value, int i)
         cJSON_IsArray(value) && cJSON_GetArraySize(value) == k->n_parts ? cJSON_GetArrayItem(value, i) : NULL;
 
     for (int w = 0; cJSON_IsString(word) && w < n; w++)
-        if (strcmp(word->valuestring, tvm_annotations[w]) == 0)
+        if (strcmp(word->valuestring, annotations[w]) == 0)
             return w;
     return -1;
 }
@@ -297,7 +297,7 @@ static enum err annotation_value(const struct writing *h, const struct tvm_knob 
         if (word && n > MAX_UNROLL)
             return why_set(h->why, ERR_UNSUPPORTED, "%s=%lld on a loop of %lld; TVM unrolls up to %d", k->ours[i],
                            (long long)word, (long long)n, MAX_UNROLL);
-        cJSON_AddItemToArray(list, cJSON_CreateString(tvm_annotations[word]));
+        cJSON_AddItemToArray(list, cJSON_CreateString(annotations[word]));
     }
     return ERR_OK;
 }

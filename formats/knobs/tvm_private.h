@@ -89,8 +89,6 @@ enum err tvm_express_batch(cJSON *knobs, struct why *why);
 /* Sets a knob to a number; false when the space has no such knob or value. */
 bool tvm_set(const struct space *s, struct config *c, const char *name, int64_t value);
 
-extern const struct tvm_task tvm_tasks[]; /* ended by name NULL */
-
 /* Length of an axis; 0 for AXIS_NONE. */
 int64_t tvm_axis_length(const struct tvm_task *t, const struct workload *w, enum tvm_axis a);
 
@@ -111,7 +109,6 @@ const struct tvm_knob *tvm_knob_at(const struct tvm_task *t, const cJSON *const 
 
 /* The i-th word of an annotation: 0 none, 1 unroll, 2 vec (where the knob has it); -1 for anything else. */
 int tvm_annotation(const struct tvm_knob *k, const cJSON *value, int i);
-extern const char *const tvm_annotations[]; /* the words, ended by NULL */
 
 /* The position of an entity's value among its knob's candidates, and how many there are. */
 enum err tvm_position(const struct tvm_task *t, const struct workload *w, const struct tvm_knob *k, const cJSON *value,

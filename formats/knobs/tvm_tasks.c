@@ -188,7 +188,7 @@ static const struct tvm_fixed fetches[] = {{"v_k", 1, NULL}, {"pad", 0, NULL}, {
 #define F16 (1u << DTYPE_F16)
 #define I8 (1u << DTYPE_I8)
 
-const struct tvm_task tvm_tasks[] = {
+static const struct tvm_task tasks[] = {
     {"conv2d_nchw_spatial_pack.mali", "conv2d/spatial_pack", "conv2d", FORM_CONV, F32 | F16 | I8, false, spatial_pack,
      nothing, 0, tvm_settle_annotations, NULL},
     {"conv2d_nchw_winograd.mali", "conv2d/winograd", "conv2d", FORM_CONV, F32 | F16, false, winograd_mali, nothing, 4,
@@ -217,14 +217,9 @@ const struct tvm_task tvm_tasks[] = {
     {0},
 };
 
-const struct tvm_task *tvm_task_at(size_t i)
-{
-    return i < sizeof tvm_tasks / sizeof tvm_tasks[0] - 1 ? &tvm_tasks[i] : NULL;
-}
-
 const struct tvm_task *tvm_task_find(const char *name)
 {
-    for (const struct tvm_task *t = tvm_tasks; t->name; t++)
+    for (const struct tvm_task *t = tasks; t->name; t++)
         if (strcmp(t->name, name) == 0)
             return t;
     return NULL;
@@ -244,7 +239,7 @@ const struct template *tvm_task_template(const struct tvm_task *t)
 
 const struct tvm_task *tvm_task_of(const char *template_id, const struct workload *w)
 {
-    for (const struct tvm_task *t = tvm_tasks; t->name; t++)
+    for (const struct tvm_task *t = tasks; t->name; t++)
         if (strcmp(t->template_id, template_id) == 0 && strcmp(t->op, w->op->name) == 0 && t->dtypes & (1u << w->dtype))
             return t;
     return NULL;

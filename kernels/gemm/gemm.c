@@ -9,7 +9,8 @@
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
-int64_t gemm_max_dynamic(const struct device_desc *d)
+/* Local memory of a group when a launch asks for it (`dyn_local`): more than build_max_local on CUDA devices. */
+static int64_t max_dynamic(const struct device_desc *d)
 {
     return d->sm ? d->local_max_bytes : build_max_local(d);
 }
@@ -65,7 +66,7 @@ enum err gemm_space(const struct workload *w, const struct gemm_shape *z, const 
                                             {"max_y", (double)build_max_side(d, 1)},
                                             {"max_z", (double)build_max_side(d, 2)},
                                             {"max_local", (double)build_max_local(d)},
-                                            {"max_dynamic", (double)gemm_max_dynamic(d)},
+                                            {"max_dynamic", (double)max_dynamic(d)},
                                             {NULL, 0}};
 
     return build_space(s, constants, knobs, quantities, constraints, why);

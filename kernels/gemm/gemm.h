@@ -21,9 +21,6 @@ enum err gemm_space(const struct workload *w, const struct gemm_shape *z, const 
 /* Defines BATCH M N K of the module added last. */
 void gemm_define_shape(struct build *b, const struct gemm_shape *z);
 
-/* Local memory of a group when a launch asks for it (`dyn_local`): more than build_max_local on CUDA devices. */
-int64_t gemm_max_dynamic(const struct device_desc *d);
-
 /* ERR_UNSUPPORTED with words for devices of CUDA: `others` names the templates for them. */
 enum err gemm_not_cuda(const char *template_id, const char *others, const struct device_desc *d, struct why *why);
 

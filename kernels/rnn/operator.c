@@ -250,7 +250,8 @@ static bool relu_stays_small(const struct rnn_shape *s, double most)
     return true;
 }
 
-bool rnn_is_exact(const struct workload *w)
+/* Is integer data of this workload computed exactly? The weight gradient, and ReLU where sums cannot grow far. */
+static bool is_exact(const struct workload *w)
 {
     const struct rnn_shape s = rnn_shape_of(w);
 
@@ -265,7 +266,7 @@ void rnn_numerics(const struct workload *w, const struct space *s, const struct 
 {
     (void)s;
     (void)c;
-    inout->data = rnn_is_exact(w) ? EXACT_PLAIN : EXACT_NONE;
+    inout->data = is_exact(w) ? EXACT_PLAIN : EXACT_NONE;
     if (rnn_shape_of(w).pass == RNN_BWD_WEIGHT)
         return;
     inout->name = w->dtype == DTYPE_F32 ? "f32-recurrent" : "f16-f32-recurrent";

@@ -25,9 +25,6 @@ struct rnn_shape rnn_shape_of(const struct workload *w);
 /* Width of layer l's input. */
 int64_t rnn_width(const struct rnn_shape *s, int64_t layer);
 
-/* Is integer data of this workload computed exactly? The weight gradient, and ReLU where sums cannot grow far. */
-bool rnn_is_exact(const struct workload *w);
-
 /* Class, data and tolerance of every rnn template: 2e-5 (f16: 4e-3) of max(1, |y|) where nonlinear functions take part
  * or sums pass through the recurrence, the plain class for the weight gradient. */
 void rnn_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);

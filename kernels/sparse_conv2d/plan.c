@@ -150,7 +150,7 @@ static int64_t cut(int64_t all, int64_t n, int64_t i)
     return all * i / n;
 }
 
-int64_t sparse_unit_nnz(const struct sparse_plan *p, const struct sparse_unit *u)
+static int64_t unit_nnz(const struct sparse_plan *p, const struct sparse_unit *u)
 {
     int64_t n = 0, first;
 
@@ -176,7 +176,7 @@ static void deal_kernels(struct sparse_plan *p)
 
     p->n_kernels = p->n_modules = 0;
     for (int64_t i = 0; i < p->n_units; i++) {
-        const int64_t nnz = sparse_unit_nnz(p, &p->units[i]);
+        const int64_t nnz = unit_nnz(p, &p->units[i]);
         struct sparse_unit *u = &p->units[i];
 
         if (i > 0 && (fmas + nnz * tile_fmas(p) > p->cap || (p->constants && values + nnz > MAX_VALUES))) {
@@ -224,7 +224,7 @@ static enum err add_unit(struct sparse_plan *p, struct sparse_unit u, struct why
     const int64_t middle = (u.k0 + u.k1) / 2;
     enum err e;
 
-    if (!p->gpu || sparse_unit_nnz(p, &u) * tile_fmas(p) <= p->cap) {
+    if (!p->gpu || unit_nnz(p, &u) * tile_fmas(p) <= p->cap) {
         assert(p->n_units < p->z.k * p->blocks_c);
         p->units[p->n_units++] = u;
         return ERR_OK;

@@ -81,9 +81,6 @@ void sparse_copy_grid(const struct sparse_plan *p, int64_t channels, int64_t ima
  * *first .. the number returned. */
 int64_t sparse_rows_part(const struct sparse_plan *p, int64_t k, int64_t c0, int64_t c1, int64_t *first);
 
-/* Nonzeros of a unit. */
-int64_t sparse_unit_nnz(const struct sparse_plan *p, const struct sparse_unit *u);
-
 /* Elements from a tile's first input (in the copy, or staged in local memory: c from the block's first channel) to that
  * of tap (c, r, s). */
 int64_t sparse_tap_offset(const struct sparse_plan *p, int64_t c, int64_t r, int64_t s);

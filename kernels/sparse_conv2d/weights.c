@@ -116,7 +116,8 @@ enum err weights_get(const char *hex, int64_t n, float **out, struct why *why)
     return e;
 }
 
-enum err weights_put(const float *values, int64_t n, char hex[65], struct why *why)
+/* Keeps a copy; an equal one stays as it is. ERR_IO. */
+static enum err keep(const float *values, int64_t n, char hex[65], struct why *why)
 {
     const struct sha256 name = sha256_of(values, (size_t)n * sizeof *values);
     char path[PATH_MAX];
@@ -208,7 +209,7 @@ static enum err import_file(const char *path, const struct conv_shape *z, char h
         e = check_values(path, &a, why);
     if (!e) {
         plain_zeros(&a);
-        e = weights_put(a.values, a.n_elems, hex, why);
+        e = keep(a.values, a.n_elems, hex, why);
     }
     npy_fini(&a);
     return e;

@@ -26,9 +26,6 @@ void weights_set_dir(const char *dir);
  * (another length or content). */
 enum err weights_get(const char *hex, int64_t n, float **out, struct why *why);
 
-/* Keeps a copy; an equal one stays as it is. ERR_IO. */
-enum err weights_put(const float *values, int64_t n, char hex[65], struct why *why);
-
 /* Is there such a file of `n` elements? Cheap: its content is not read.
  * ERR_NOT_FOUND, ERR_INPUT. */
 enum err weights_look(const char *hex, int64_t n, struct why *why);

@@ -40,7 +40,7 @@ static const struct spec_type customs[] = {
     {"custom", DTYPE_U8, 32, 32, false, true, -1}, {"custom", DTYPE_U8, 64, 64, false, true, -1},
 };
 
-const struct spec_type *spec_type_named(const char *name, int64_t type_bytes)
+static const struct spec_type *type_named(const char *name, int64_t type_bytes)
 {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcmp(types[i].name, name) == 0)
@@ -113,8 +113,8 @@ static enum err read_seed(const cJSON *o, const char *where, uint64_t *out, stru
     return ERR_OK;
 }
 
-enum err spec_read_fill(const struct spec *s, const cJSON *o, const char *where, const cJSON *files,
-                        struct spec_fill *out, struct why *why)
+static enum err read_fill(const struct spec *s, const cJSON *o, const char *where, const cJSON *files,
+                          struct spec_fill *out, struct why *why)
 {
     static const char *const words[] = {"Constant", "Random", "Generator", "BinaryRaw", "Script", "BinaryHDF"};
     const char *source = NULL;
@@ -175,9 +175,9 @@ static enum err read_type(const cJSON *o, struct spec_arg *a, struct why *why)
 
     if (e)
         return e;
-    a->type = spec_type_named(name, cJSON_IsNumber(bytes) && bytes->valuedouble > 0 && bytes->valuedouble <= 64
-                                        ? (int64_t)bytes->valuedouble
-                                        : 0);
+    a->type = type_named(name, cJSON_IsNumber(bytes) && bytes->valuedouble > 0 && bytes->valuedouble <= 64
+                                   ? (int64_t)bytes->valuedouble
+                                   : 0);
     if (a->type)
         return ERR_OK;
     if (strcmp(name, "custom") == 0)
@@ -244,7 +244,7 @@ static enum err read_vector(struct spec *s, const cJSON *o, const cJSON *files, 
                        "%s.MemType: a __constant__ variable cannot be filled: pass a pointer, without MemType",
                        a->where);
     a->is_output = cJSON_IsTrue(output) || (cJSON_IsNumber(output) && output->valuedouble != 0);
-    e = spec_read_fill(s, o, a->where, files, &a->fill, why);
+    e = read_fill(s, o, a->where, files, &a->fill, why);
     if (!e && !size && a->fill.kind != SPEC_BINARY)
         e = why_set(why, ERR_INPUT, "%s.Size: expected the number of elements", a->where);
     return e || !size ? e : define_number(s, a, "Size", size, i, why);
@@ -301,7 +301,7 @@ static enum err read_expected(struct spec *s, const cJSON *o, const cJSON *files
         if (a->memory != SPEC_VECTOR || a->access == SPEC_READ_ONLY || a->is_expected)
             return why_set(why, ERR_INPUT, "%s.TargetName: '%s' is no vector that is written, or named twice", where,
                            target);
-        e = spec_read_fill(s, o, where, files, &a->expected, why);
+        e = read_fill(s, o, where, files, &a->expected, why);
         if (!e && a->expected.kind == SPEC_RANDOM)
             e = why_set(why, ERR_INPUT, "%s.FillType: random numbers are not what is right", where);
         a->is_expected = !e;

@@ -123,10 +123,7 @@ bool spec_is_free_name(const struct spec *s, const char *name);
 enum err spec_settle(struct spec *s, const cJSON *conditions, struct why *why);
 
 /* spec_args.c */
-const struct spec_type *spec_type_named(const char *name, int64_t type_bytes);
 enum err spec_read_args(struct spec *s, const cJSON *kernel, const cJSON *files, struct why *why);
-enum err spec_read_fill(const struct spec *s, const cJSON *o, const char *where, const cJSON *files,
-                        struct spec_fill *out, struct why *why);
 enum err spec_read_threshold(const cJSON *o, const char *where, bool *has, double *threshold,
                              enum check_relative *relative, struct why *why);
 

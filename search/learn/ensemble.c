@@ -260,11 +260,6 @@ void ensemble_free(struct ensemble *m)
     free(m);
 }
 
-size_t ensemble_n_knobs(const struct ensemble *m)
-{
-    return m->n_knobs;
-}
-
 size_t ensemble_n_extra(const struct ensemble *m)
 {
     return m->n_extra;

@@ -27,7 +27,6 @@ struct ensemble_data {
 enum err ensemble_fit(struct ensemble **out, const struct ensemble_data *data, uint64_t seed, struct why *why);
 void ensemble_free(struct ensemble *m);
 
-size_t ensemble_n_knobs(const struct ensemble *m);
 size_t ensemble_n_extra(const struct ensemble *m);
 
 /* scores[n] of values[n][n_knobs] and extra[n][n_extra] (NULL: all missing): lower = faster, of no unit. ERR_NOMEM. */

@@ -33,7 +33,6 @@ void transfer_free(struct transfer *t)
         transfer_source_fini(&t->sources[i]);
     gp_fini(&t->gp);
     free(t->names);
-    free(t->column_names);
     free(t->words);
     free(t->logs);
     free(t->centres);
@@ -56,12 +55,11 @@ enum err transfer_new(struct transfer **out, const char *const *names, size_t n_
     t->n_knobs = n_knobs;
     t->seed = seed;
     t->names = calloc(n_knobs, sizeof(*t->names));
-    t->column_names = calloc(TRANSFER_MAX_SOURCES * TRANSFER_COLUMNS, sizeof(*t->column_names));
     t->words = calloc(n_knobs, sizeof(*t->words));
     t->logs = calloc(n_knobs, sizeof(*t->logs));
     t->centres = calloc(n_knobs, sizeof(*t->centres));
     t->spreads = calloc(n_knobs, sizeof(*t->spreads));
-    if (!t->names || !t->column_names || !t->words || !t->logs || !t->centres || !t->spreads)
+    if (!t->names || !t->words || !t->logs || !t->centres || !t->spreads)
         e = ERR_NOMEM;
     for (size_t i = 0; e == ERR_OK && i < n_knobs; i++)
         e = (t->names[i] = strdup(names[i])) ? ERR_OK : ERR_NOMEM;
@@ -74,7 +72,6 @@ enum err transfer_new(struct transfer **out, const char *const *names, size_t n_
 
 enum err transfer_add_source(struct transfer *t, const char *label, const struct transfer_rows *rows, struct why *why)
 {
-    static const char *const kinds[TRANSFER_COLUMNS] = {"above", "fails", "like"};
     const size_t at = t->n_sources;
     enum err e;
 
@@ -84,8 +81,6 @@ enum err transfer_add_source(struct transfer *t, const char *label, const struct
                              why);
     if (e)
         return e;
-    for (size_t i = 0; i < TRANSFER_COLUMNS; i++)
-        snprintf(t->column_names[at * TRANSFER_COLUMNS + i], TRANSFER_COLUMN_BYTES, "source%zu.%s", at + 1, kinds[i]);
     t->n_sources++;
     return ERR_OK;
 }
@@ -103,11 +98,6 @@ const char *transfer_label(const struct transfer *t, size_t i_source)
 size_t transfer_n_columns(const struct transfer *t)
 {
     return t->n_sources * TRANSFER_COLUMNS;
-}
-
-const char *transfer_column_name(const struct transfer *t, size_t i)
-{
-    return t->column_names[i];
 }
 
 enum err transfer_columns(struct transfer *t, const double *knobs, size_t n, float *columns)

@@ -51,7 +51,6 @@ const char *transfer_label(const struct transfer *t, size_t i_source);
  * of configs and handed to the calls below; also good features for a cost model of the target (NAN = not known).
  * `knobs` is row-major [n][n_knobs] in the order of transfer_new. */
 size_t transfer_n_columns(const struct transfer *t);
-const char *transfer_column_name(const struct transfer *t, size_t i);
 enum err transfer_columns(struct transfer *t, const double *knobs, size_t n, float *columns);
 
 /* Optional, before tell: configs that the target has, knobs[n][n_knobs]; they set the units in which knobs differ. Else

@@ -6,15 +6,13 @@
 #include "search/learn/transfer_gp.h"
 #include "search/learn/transfer_source.h"
 
-#define TRANSFER_COLUMNS 3       /* of a source: above, fails, like */
-#define TRANSFER_COLUMN_BYTES 32 /* of a column's name */
+#define TRANSFER_COLUMNS 3 /* of a source: above, fails, like */
 
 struct transfer {
     char **names;
     size_t n_knobs;
     struct transfer_source sources[TRANSFER_MAX_SOURCES];
     size_t n_sources;
-    char (*column_names)[TRANSFER_COLUMN_BYTES];
     uint64_t seed;
     /* Units of distance: (value, or log2 of it) less centre, over spread. */
     bool *words, *logs, has_units;

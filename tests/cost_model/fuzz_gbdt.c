@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Feeds models to the readers of trees, our own and XGBoost's. What is read scores a row to a number and is written to
+/* Feeds models to the reader of trees. What is read scores a row to a number and is written to
  * a text that is read to the same bytes. */
 #include "cost_model/data.h"
 #include "cost_model/gbdt_json.h"
@@ -54,25 +54,11 @@ static void try_ours(const char *text, size_t n)
     cJSON_Delete(tree);
 }
 
-static void try_xgboost(const char *text, size_t n)
-{
-    struct model *m = NULL;
-    struct why why = {""};
-
-    if (gbdt_load_xgboost(&m, fuzz_file(text, n), &why) == ERR_OK) {
-        score(m);
-        gbdt_ops.fini(m);
-    } else {
-        fuzz_check_words("xgboost", why.text);
-    }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     char *text = fuzz_copy(data, n);
 
     try_ours(text, n);
-    try_xgboost(text, n);
     free(text);
     return 0;
 }

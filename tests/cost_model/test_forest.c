@@ -2,7 +2,6 @@
 /* Facts about reading trees: every way gives the bits of a plain walk. */
 #include "core/rng.h"
 #include "cost_model/forest.h"
-#include "cost_model/share.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -170,31 +169,6 @@ static void the_depth_of_a_tree_is_its_longest_way(void **state)
     assert_int_equal(tree_depth(&(struct tree){nodes, leaves, 3, 4}), 3);
 }
 
-static enum err mark(void *context, size_t begin, size_t end)
-{
-    uint8_t *marks = context;
-
-    for (size_t i = begin; i < end; i++)
-        marks[i]++;
-    return end - begin == 7 ? ERR_IO : ERR_OK;
-}
-
-static void work_shared_out_is_all_done_once(void **state)
-{
-    static uint8_t marks[100000];
-
-    (void)state;
-    for (size_t n_threads = 0; n_threads <= 8; n_threads++)
-        for (size_t n = 1; n <= 100000; n = n * 10 + 3) {
-            memset(marks, 0, sizeof(marks));
-            assert_int_equal(share_out(mark, marks, n, 64, n_threads), ERR_OK);
-            for (size_t i = 0; i < n; i++)
-                assert_int_equal(marks[i], 1);
-        }
-    assert_int_equal(share_out(mark, marks, 7, 64, 4), ERR_IO);
-    assert_int_equal(share_out(mark, marks, 0, 64, 4), ERR_OK);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,7 +176,6 @@ int main(void)
         cmocka_unit_test(a_row_alone_gives_the_bits_of_a_plain_walk),
         cmocka_unit_test(the_last_path_is_supported_everywhere),
         cmocka_unit_test(the_depth_of_a_tree_is_its_longest_way),
-        cmocka_unit_test(work_shared_out_is_all_done_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

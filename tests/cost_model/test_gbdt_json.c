@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about model files: ours come back bit for bit, broken ones are refused with a line, XGBoost's are read. */
-#include "core/file.h"
+/* Facts about model files: ours come back bit for bit, broken ones are refused with a line, those of before with more
+ * options are read */
 #include "cost_model/gbdt_json.h"
 
 #include <math.h>
@@ -59,9 +59,8 @@ static enum err read_text(const char *text, size_t n, struct model **m, struct w
     return e;
 }
 
-static void a_model_comes_back_bit_for_bit_and_goes_on(void **state)
+static void a_model_comes_back_bit_for_bit(void **state)
 {
-    const struct model_data data = {rows, targets, NULL, N, P};
     struct model *a = fitted(15), *b = NULL;
     struct buf first, second;
     float x[2][N], y[2][N], share[2][P];
@@ -78,11 +77,6 @@ static void a_model_comes_back_bit_for_bit_and_goes_on(void **state)
     assert_int_equal(gbdt_ops.importance(a, share[0]), ERR_OK);
     assert_int_equal(gbdt_ops.importance(b, share[1]), ERR_OK);
     assert_memory_equal(share[0], share[1], sizeof(share[0]));
-    assert_int_equal(gbdt_continue(a, &data, 5), ERR_OK);
-    assert_int_equal(gbdt_continue(b, &data, 5), ERR_OK);
-    assert_int_equal(gbdt_ops.predict(a, rows, N, x[0], x[1]), ERR_OK);
-    assert_int_equal(gbdt_ops.predict(b, rows, N, y[0], y[1]), ERR_OK);
-    assert_memory_equal(x, y, sizeof(x));
     gbdt_ops.fini(a);
     gbdt_ops.fini(b);
     buf_fini(&first);
@@ -92,25 +86,24 @@ static void a_model_comes_back_bit_for_bit_and_goes_on(void **state)
 static void a_model_of_other_features_is_refused_by_name(void **state)
 {
     const char *const other[P] = {"tile", "unroll", "share"};
-    char directory[4096], path[4200];
     struct model *m = fitted(3), *b = NULL;
     struct why why = {""};
+    struct buf text;
+    cJSON *root = NULL;
 
     (void)state;
-    assert_int_equal(dir_temporary("test_gbdt_json", directory, sizeof(directory), &why), ERR_OK);
-    snprintf(path, sizeof(path), "%s/m.json", directory);
-    assert_int_equal(gbdt_save(m, names, path, &why), ERR_OK);
-    assert_int_equal(gbdt_load(&b, path, names, P, &why), ERR_OK);
+    text_of(m, &text);
+    assert_int_equal(json_parse(buf_text(&text), text.len, &root, NULL), ERR_OK);
+    assert_int_equal(gbdt_read(&b, root, names, P, &why), ERR_OK);
     gbdt_ops.fini(b);
     b = NULL;
-    assert_int_equal(gbdt_load(&b, path, other, P, &why), ERR_INPUT);
-    assert_non_null(strstr(why.text, "m.json"));
+    assert_int_equal(gbdt_read(&b, root, other, P, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "unroll"));
-    assert_int_equal(gbdt_load(&b, path, names, 2, &why), ERR_INPUT);
-    assert_int_equal(gbdt_load(&b, "does/not/exist", names, P, &why), ERR_NOT_FOUND);
+    assert_int_equal(gbdt_read(&b, root, names, 2, &why), ERR_INPUT);
     assert_null(b);
     gbdt_ops.fini(m);
-    dir_remove(directory);
+    cJSON_Delete(root);
+    buf_fini(&text);
 }
 
 static void a_file_cut_short_anywhere_is_refused(void **state)
@@ -212,73 +205,14 @@ static void trees_that_are_none_are_refused(void **state)
     }
 }
 
-/* Two trees: x1 < 0.5 (missing left) ? -1 : (x0 < 4 (missing right) ? 2 : 3); and 10 always. */
-static const char *const xgboost_text =
-    "{\"learner\":{\"gradient_booster\":{\"model\":{\"tree_info\":[0,0],\"trees\":["
-    "{\"left_children\":[1,-1,3,-1,-1],\"right_children\":[2,-1,4,-1,-1],\"split_indices\":[1,0,0,0,0],"
-    "\"split_conditions\":[5E-1,-1E0,4E0,2E0,3E0],\"default_left\":[1,0,0,0,0],\"categories_nodes\":[]},"
-    "{\"left_children\":[-1],\"right_children\":[-1],\"split_indices\":[0],\"split_conditions\":[1E1],"
-    "\"default_left\":[0]}]},\"name\":\"gbtree\"},\"learner_model_param\":{\"base_score\":\"%s\",\"num_feature\":\"2\"}"
-    ","
-    "\"objective\":{\"name\":\"%s\"}},\"version\":[3,2,0]}";
-
-static enum err load_xgboost(const char *base, const char *objective, size_t n_cut, struct model **m, struct why *why)
-{
-    char directory[4096], path[4200], text[2048];
-    const int n = snprintf(text, sizeof(text), xgboost_text, base, objective);
-    enum err e;
-
-    assert_int_equal(dir_temporary("test_xgboost", directory, sizeof(directory), why), ERR_OK);
-    snprintf(path, sizeof(path), "%s/x.json", directory);
-    assert_int_equal(file_replace(path, text, (size_t)n - n_cut, 0644, why), ERR_OK);
-    e = gbdt_load_xgboost(m, path, why);
-    dir_remove(directory);
-    return e;
-}
-
-static void xgboost_models_answer_as_their_trees_say(void **state)
-{
-    const float asked[6][2] = {{0, 0.25f}, {3.99f, 0.5f}, {4, 0.5f}, {NAN, 7}, {9, NAN}, {-5, 0.75f}};
-    const double expected[6] = {9.5, 12.5, 13.5, 13.5, 9.5, 12.5};
-    static const char *const bases[] = {"5E-1", "[5E-1]"};
-    struct why why = {""};
-
-    (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        struct model *m = NULL;
-        float scores[6];
-
-        assert_int_equal(load_xgboost(bases[i], "reg:squarederror", 0, &m, &why), ERR_OK);
-        assert_int_equal(gbdt_ops.predict(m, asked[0], 6, scores, NULL), ERR_OK);
-        for (size_t j = 0; j < 6; j++)
-            assert_float_equal(scores[j], expected[j], 1e-6);
-        gbdt_ops.fini(m);
-    }
-}
-
-static void xgboost_models_that_cannot_be_read_are_refused(void **state)
-{
-    struct model *m = NULL;
-    struct why why = {""};
-
-    (void)state;
-    assert_int_equal(load_xgboost("5E-1", "binary:logistic", 0, &m, &why), ERR_UNSUPPORTED);
-    assert_int_equal(load_xgboost("half", "reg:squarederror", 0, &m, &why), ERR_INPUT);
-    for (size_t n_cut = 1; n_cut < 500; n_cut += 13)
-        assert_int_equal(load_xgboost("5E-1", "reg:squarederror", n_cut, &m, &why), ERR_INPUT);
-    assert_null(m);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_comes_back_bit_for_bit_and_goes_on),
+        cmocka_unit_test(a_model_comes_back_bit_for_bit),
         cmocka_unit_test(a_model_of_other_features_is_refused_by_name),
         cmocka_unit_test(a_file_cut_short_anywhere_is_refused),
         cmocka_unit_test(a_changed_file_is_refused_with_a_line_or_still_a_model),
         cmocka_unit_test(trees_that_are_none_are_refused),
-        cmocka_unit_test(xgboost_models_answer_as_their_trees_say),
-        cmocka_unit_test(xgboost_models_that_cannot_be_read_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

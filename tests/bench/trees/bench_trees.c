@@ -6,10 +6,8 @@
 #include "contender.h"
 
 #include "core/cli.h"
-#include "core/file.h"
 #include "core/rng.h"
 #include "cost_model/gbdt.h"
-#include "cost_model/gbdt_json.h"
 #include "cost_model/gbdt_model.h"
 
 #include <math.h>
@@ -159,71 +157,34 @@ static bool train_all(const struct field *f, const struct cli *c)
     return true;
 }
 
-/* Time for all rows in batches. */
-static double time_batches(const struct contender *who, void *model, const struct table *t, size_t batch, int n_threads,
-                           clockid_t clock, float *scores)
+/* Processor time for all rows in batches. */
+static double time_batches(const struct contender *who, void *model, const struct table *t, size_t batch, float *scores)
 {
     const size_t n = batch == 1 ? (t->n < 2000 ? t->n : 2000) : t->n;
-    const double start = seconds(clock);
+    const double start = seconds(CLOCK_THREAD_CPUTIME_ID);
 
     for (size_t i = 0; i < n; i += batch)
-        who->predict(model, t, i, n - i < batch ? n - i : batch, n_threads, scores + i);
-    return (seconds(clock) - start) / (double)n;
+        who->predict(model, t, i, n - i < batch ? n - i : batch, scores + i);
+    return (seconds(CLOCK_THREAD_CPUTIME_ID) - start) / (double)n;
 }
 
-/* Processor time of one thread when n_threads is 0, else the time that passes with so many. */
-static void predict_line(const struct field *f, void *const *models, const struct table *t, size_t batch, int n_threads,
+static void predict_line(const struct field *f, void *const *models, const struct table *t, size_t batch,
                          size_t repeats, float *scores)
 {
-    const clockid_t clock = n_threads == 0 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
-    const int n_used = n_threads == 0 ? 1 : n_threads;
     double least[MAX_CONTENDERS];
 
     for (size_t i = 0; i < f->n; i++)
         least[i] = INFINITY;
     for (size_t r = 0; r < repeats; r++)
         for (size_t i = 0; i < f->n; i++)
-            least[i] = fmin(least[i], time_batches(f->who[i], models[i], t, batch, n_used, clock, scores));
+            least[i] = fmin(least[i], time_batches(f->who[i], models[i], t, batch, scores));
     printf("%8zu", batch);
     for (size_t i = 0; i < f->n; i++)
         printf(" %18.3f", batch == 1 ? least[i] * 1e6 : 1e-6 / least[i]);
     if (f->n > 1)
         printf(" %8.2fx", least[1] / least[0]);
-    printf("  %s, %d thread%s, %s\n", batch == 1 ? "us a row" : "M rows/s", n_used, n_used > 1 ? "s" : "",
-           n_threads == 0 ? "processor time" : "time that passes");
+    printf("  %s\n", batch == 1 ? "us a row" : "M rows/s");
     fflush(stdout);
-}
-
-/* Reads XGBoost's own model and says how far its answers and ours are apart: as floats are added in another order, some
- * 1e-7 of them. */
-static bool same_trees(void *model, const struct table *t, float *scores)
-{
-    char directory[4096], path[4200];
-    float *ours_scores = malloc(t->n * sizeof(*ours_scores));
-    double most = 0, largest = 0;
-    struct why why = {""};
-    struct model *m = NULL;
-    bool good = ours_scores && dir_temporary("bench_trees", directory, sizeof(directory), &why) == ERR_OK;
-
-    if (good) {
-        snprintf(path, sizeof(path), "%s/x.json", directory);
-        good = xgboost_save(model, path) && gbdt_load_xgboost(&m, path, &why) == ERR_OK &&
-               xgboost.predict(model, t, 0, t->n, 1, scores) &&
-               gbdt_ops.predict(m, t->rows, t->n, ours_scores, NULL) == ERR_OK;
-        dir_remove(directory);
-    }
-    for (size_t i = 0; good && i < t->n; i++) {
-        most = fmax(most, fabs((double)scores[i] - (double)ours_scores[i]));
-        largest = fmax(largest, fabs((double)scores[i]));
-    }
-    if (good)
-        printf("XGBoost's own trees, read from its file: largest difference %.2g of answers up to %.2g, %zu rows\n",
-               most, largest, t->n);
-    else
-        fprintf(stderr, "bench_trees: %s\n", why.text);
-    gbdt_ops.fini(m);
-    free(ours_scores);
-    return good;
 }
 
 /* Our own ways to read trees, each as far as this processor has it. */
@@ -239,7 +200,7 @@ static void path_lines(struct model *m, const struct table *t, size_t repeats, f
             continue;
         m->fit.forest.path = forest_paths[i];
         for (size_t r = 0; r < repeats; r++)
-            least = fmin(least, time_batches(&ours, m, t, 4096, 1, CLOCK_THREAD_CPUTIME_ID, scores));
+            least = fmin(least, time_batches(&ours, m, t, 4096, scores));
         printf(" %s %.2f", forest_paths[i]->name, 1e-6 / least);
     }
     printf("\n");
@@ -259,20 +220,14 @@ static bool predict_all(const struct field *f, const struct cli *c)
 
     for (size_t i = 0; good && i < f->n; i++)
         good = (models[i] = f->who[i]->train(&train, &shape)) != NULL;
-    printf("prediction: 300 trees of depth %zu, %zu features\n", shape.depth, n_features);
+    printf("prediction: 300 trees of depth %zu, %zu features, processor time of one thread\n", shape.depth, n_features);
     print_names(f, "batch");
     for (size_t batch = 1; good && batch <= n; batch = batch == 1 ? 128 : batch == 128 ? 4096 : batch * 1000)
-        predict_line(f, models, &test, batch, 0, repeats, scores);
+        predict_line(f, models, &test, batch, repeats, scores);
     if (good) {
-        predict_line(f, models, &test, n, 0, repeats, scores);
-        for (int n_threads = 1; n_threads <= 2; n_threads++)
-            predict_line(f, models, &test, n, n_threads, repeats, scores);
-    }
-    if (good)
+        predict_line(f, models, &test, n, repeats, scores);
         path_lines(models[0], &test, repeats, scores);
-    for (size_t i = 0; good && i < f->n; i++)
-        if (f->who[i] == &xgboost)
-            good = same_trees(models[i], &test, scores);
+    }
     for (size_t i = 0; i < f->n; i++)
         if (models[i])
             f->who[i]->drop(models[i]);
@@ -284,10 +239,10 @@ static bool predict_all(const struct field *f, const struct cli *c)
 
 /* What a search does between measurements: 300 trees in all fitted to few of the rows of a coded table, then all of its
  * rows scored with their spread. */
-static bool refit_line(const struct coded *table, const float *targets, size_t n, size_t depth, size_t repeats)
+static bool refit_line(const struct coded *table, const struct table *t, size_t n, size_t depth, size_t repeats)
 {
     struct gbdt_options o = gbdt_defaults();
-    const size_t n_all = coded_n_rows(table);
+    const size_t n_all = t->n;
     uint32_t *rows = malloc(n * sizeof(*rows));
     float *own = malloc(n * sizeof(*own)), *scores = malloc(2 * n_all * sizeof(*scores));
     double fit = INFINITY, predict = INFINITY;
@@ -298,7 +253,7 @@ static bool refit_line(const struct coded *table, const float *targets, size_t n
     o.max_depth = depth;
     for (size_t i = 0; good && i < n; i++) {
         rows[i] = (uint32_t)(i * 7919 % n_all);
-        own[i] = targets[rows[i]];
+        own[i] = t->targets[rows[i]];
     }
     for (size_t r = 0; good && r < repeats; r++) {
         const struct coded_data data = {.table = table, .rows = rows, .targets = own, .n = n};
@@ -308,7 +263,7 @@ static bool refit_line(const struct coded *table, const float *targets, size_t n
         good = gbdt_new(&m, r, &o) == ERR_OK && gbdt_fit_coded(m, &data) == ERR_OK;
         fit = fmin(fit, seconds(CLOCK_THREAD_CPUTIME_ID) - start);
         start = seconds(CLOCK_THREAD_CPUTIME_ID);
-        good = good && gbdt_predict_coded(m, table, 0, n_all, scores, scores + n_all) == ERR_OK;
+        good = good && gbdt_ops.predict(m, t->rows, n_all, scores, scores + n_all) == ERR_OK;
         predict = fmin(predict, seconds(CLOCK_THREAD_CPUTIME_ID) - start);
         gbdt_ops.fini(m);
     }
@@ -332,7 +287,7 @@ static bool refit_all(const struct cli *c)
     printf("%8s %8s %10s %10s\n", "rows", "depth", "fit", "score all");
     for (size_t depth = 3; good && depth <= 6; depth++)
         for (size_t n_fit = 16; good && n_fit <= 400 && n_fit <= n; n_fit *= 5)
-            good = refit_line(table, t.targets, n_fit, depth, (size_t)cli_int(c, "repeats"));
+            good = refit_line(table, &t, n_fit, depth, (size_t)cli_int(c, "repeats"));
     coded_free(table);
     drop_table(&t);
     return good;

@@ -22,13 +22,10 @@ struct contender {
     bool (*open)(const char *path);
     /* Trains from floats to a model that can predict; NULL on failure. */
     void *(*train)(const struct table *t, const struct shape *shape);
-    bool (*predict)(void *model, const struct table *t, size_t first, size_t n, int n_threads, float *scores);
+    bool (*predict)(void *model, const struct table *t, size_t first, size_t n, float *scores); /* one thread */
     void (*drop)(void *model);
 };
 
 extern const struct contender ours, xgboost, lightgbm_31, lightgbm_64;
-
-/* Writes a model of XGBoost as JSON; path ends in .json. */
-bool xgboost_save(void *model, const char *path);
 
 #endif

@@ -102,17 +102,15 @@ static void *train_64(const struct table *t, const struct shape *shape)
     return train_leaves(t, shape, "num_leaves=64 min_data_in_leaf=1 min_sum_hessian_in_leaf=1");
 }
 
-static bool predict(void *model, const struct table *t, size_t first, size_t n, int n_threads, float *scores)
+static bool predict(void *model, const struct table *t, size_t first, size_t n, float *scores)
 {
     const struct trained *m = model;
     double *out = malloc(n * sizeof(*out));
-    char parameters[32];
     int64_t n_out = 0;
     bool good;
 
-    snprintf(parameters, sizeof(parameters), "num_threads=%d", n_threads);
     good = out && api.predict(m->booster, t->rows + first * t->n_features, FLOAT32, (int32_t)n, (int32_t)t->n_features,
-                              1, 0, 0, -1, parameters, &n_out, out) == 0;
+                              1, 0, 0, -1, "num_threads=1", &n_out, out) == 0;
     for (size_t i = 0; good && i < n; i++)
         scores[i] = (float)out[i];
     free(out);

@@ -36,9 +36,8 @@ static void *train(const struct table *t, const struct shape *shape)
     return m;
 }
 
-static bool predict(void *model, const struct table *t, size_t first, size_t n, int n_threads, float *scores)
+static bool predict(void *model, const struct table *t, size_t first, size_t n, float *scores)
 {
-    gbdt_set_threads(model, (size_t)n_threads);
     return gbdt_ops.predict(model, t->rows + first * t->n_features, n, scores, NULL) == ERR_OK;
 }
 

@@ -17,7 +17,6 @@ struct api {
     int (*update)(void *booster, int round, void *matrix);
     int (*predict)(void *booster, const char *values, const char *config, void *matrix, const uint64_t **shape,
                    uint64_t *n_dimensions, const float **out);
-    int (*save)(void *booster, const char *path);
     int (*free)(void *booster);
 };
 
@@ -34,7 +33,6 @@ static bool open(const char *path)
                    {"XGBoosterCreate", &api.create},
                    {"XGBoosterSetParam", &api.set},
                    {"XGBoosterUpdateOneIter", &api.update},
-                   {"XGBoosterSaveModel", &api.save},
                    {"XGBoosterPredictFromDense", &api.predict},
                    {"XGBoosterFree", &api.free}};
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -79,16 +77,13 @@ static void *train(const struct table *t, const struct shape *shape)
     return booster;
 }
 
-static bool predict(void *model, const struct table *t, size_t first, size_t n, int n_threads, float *scores)
+static bool predict(void *model, const struct table *t, size_t first, size_t n, float *scores)
 {
-    static int n_threads_now = 1;
     char values[160];
     const uint64_t *shape;
     const float *result;
     uint64_t n_dimensions;
 
-    if (n_threads != n_threads_now)
-        set_number(model, "nthread", n_threads_now = n_threads);
     snprintf(values, sizeof(values), "{\"data\":[%llu,true],\"shape\":[%zu,%zu],\"typestr\":\"<f4\",\"version\":3}",
              (unsigned long long)(uintptr_t)(t->rows + first * t->n_features), n, t->n_features);
     if (api.predict(model, values,
@@ -104,11 +99,6 @@ static bool predict(void *model, const struct table *t, size_t first, size_t n, 
 static void drop(void *model)
 {
     api.free(model);
-}
-
-bool xgboost_save(void *model, const char *path)
-{
-    return api.save(model, path) == 0;
 }
 
 const struct contender xgboost = {"xgboost hist", open, train, predict, drop};

@@ -120,7 +120,7 @@ static enum err set_value(const struct cli_option *o, struct cli_value *v, const
     case CLI_DURATION:
         return set_real(o, v, text, why);
     default:
-        return o->word ? check_word(o, text, why) : ERR_OK;
+        return o->word && !o->open ? check_word(o, text, why) : ERR_OK;
     }
 }
 

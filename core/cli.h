@@ -24,6 +24,7 @@ struct cli_option {
     const char *help;        /* one line */
     /* Word i of those it takes, NULL behind the last: listed in its help, all others are ERR_INPUT. NULL: any text. */
     const char *(*word)(size_t i);
+    bool open; /* other texts than the words are taken, too */
 };
 
 #define CLI_MAX_OPTIONS 64

@@ -465,6 +465,12 @@ static struct graph graphs[MAX_GRAPHS];
 static const char *names[MAX_GRAPHS + 1];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static struct own_graph { /* given by graph_add */
+    char *key, *name;
+    struct graph g;
+} own[MAX_GRAPHS];
+static size_t n_own;
+
 /* A network's own graph that does not parse is left out; a test finds that. */
 static void parse_all(void)
 {
@@ -486,10 +492,31 @@ const char *const *graph_names(void)
     return names;
 }
 
+enum err graph_add(const char *key, const char *name, const char *text, size_t n, struct why *why)
+{
+    struct own_graph o = {strdup(key), strdup(name), {.n_nodes = 0}};
+    enum err e = n_own == MAX_GRAPHS ? why_set(why, ERR_LIMIT, "more than %d networks of one's own", MAX_GRAPHS)
+                 : !o.key || !o.name ? why_set(why, ERR_NOMEM, "out of memory")
+                                     : graph_parse(o.name, text, n, &o.g, why);
+
+    if (!e) {
+        own[n_own++] = o;
+        return ERR_OK;
+    }
+    free(o.key);
+    free(o.name);
+    return e;
+}
+
 enum err graph_find(const char *name, const struct graph **out, struct why *why)
 {
     struct buf list;
 
+    for (size_t i = 0; i < n_own; i++)
+        if (strcmp(own[i].key, name) == 0) {
+            *out = &own[i].g;
+            return ERR_OK;
+        }
     pthread_once(&once, parse_all);
     for (size_t i = 0; names[i]; i++)
         if (strcmp(names[i], name) == 0) {

@@ -75,6 +75,10 @@ void graph_fini(struct graph *g);
 /* Appends the text that graph_parse makes the same graph of. */
 enum err graph_text(const struct graph *g, struct buf *out);
 
+/* Makes a graph of one's own known to graph_find as `key`, before the built-in ones; its name is `name`. As
+ * graph_parse; ERR_LIMIT where there are too many. Never freed; not from several threads. */
+enum err graph_add(const char *key, const char *name, const char *text, size_t n, struct why *why);
+
 /* The networks of kernels/networks that have a graph; parsed on first use, never freed. ERR_NOT_FOUND: the names. */
 enum err graph_find(const char *name, const struct graph **out, struct why *why);
 const char *const *graph_names(void); /* NULL-ended */

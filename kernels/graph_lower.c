@@ -189,6 +189,25 @@ enum err graph_node_workload(const struct graph *g, size_t i, int i_part, enum d
     return e ? why_prefix(why, e, "%s of %s", g->nodes[i].name, g->name) : ERR_OK;
 }
 
+bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
+{
+    static const char key[] = " epilogue=";
+    const enum graph_op op = g->nodes[i].op;
+    char *at;
+
+    if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
+        graph_node_workload(g, i, 0, DTYPE_F32, 1, 0, out, NULL))
+        return false;
+    at = strstr(out->data, key);
+    if (at) {
+        const size_t n = sizeof key - 1 + strcspn(at + sizeof key - 1, " ");
+
+        memmove(at, at + n, strlen(at + n) + 1);
+        out->len -= n;
+    }
+    return true;
+}
+
 enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int from, int to,
                                   struct buf *out, struct why *why)
 {

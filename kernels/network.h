@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "kernels/graph.h"
 
 #include <stddef.h>
 
@@ -25,6 +26,13 @@ struct network {
 enum err network_find(const char *name, const struct network **out, struct why *why); /* ERR_NOT_FOUND: the names */
 const char *const *network_names(void);
 const char *network_name_at(size_t i); /* NULL behind the last */
+
+/* Makes a list of one's own known to network_find, as `name`; lines as in kernels/networks/NAME.net. ERR_INPUT naming
+ * the line. Never freed; not from several threads. */
+enum err network_add(const char *name, const char *text, size_t n, struct why *why);
+
+/* Appends the list of a graph's layers with weights: lines that network_add reads. */
+enum err network_list(const struct graph *g, struct buf *out, struct why *why);
 
 /* Appends a layer's workload in another dtype ("f16" "i8") and layout ("nchw16c"), NULL = as listed. What cannot have
  * the dtype (no such kernel: deformable convolutions in i8) stays as it is, what cannot have the layout (the 3 channels

@@ -16,6 +16,7 @@ allowed() {
     logs) echo "core/ logs/" ;;
     runtime) echo "core/ runtime/" ;;
     kernels) echo "core/ search_space/ kernels/ $program" ;;
+    onnx) echo "core/ kernels/graph.h onnx/ $program" ;;
     libtune) echo "core/ search_space/ logs/ runtime/ kernels/ libtune/" ;;
     tracker) echo "core/ tracker/" ;;
     agent) echo "core/ runtime/ logs/ agent/ $wire" ;;
@@ -23,7 +24,7 @@ allowed() {
     formats) echo "core/ search_space/ logs/ kernels/ formats/ $program" ;;
     deploy) echo "core/ logs/ runtime/ kernels/ libtune/ formats/ deploy/" ;;
     tuner) echo "core/ search_space/ logs/ runtime/ kernels/ search/ formats/ tuner/ $wire" ;;
-    cli) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ search/ formats/ deploy/ tuner/ cli/ $wire" ;;
+    cli) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ search/ formats/ deploy/ tuner/ onnx/import.h cli/ $wire" ;;
     esac
 }
 

@@ -134,7 +134,7 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
         {.name = "network",                                                                                            \
          .kind = CLI_TEXT,                                                                                             \
          .argument = "NAME|FILE",                                                                                      \
-         .help = "all layers of a network: of a .graph, .net or .onnx file, or one of",                                \
+         .help = "all layers of a network: a file (.graph, .net, .onnx) or a name",                                    \
          .word = network_name_at,                                                                                      \
          .open = true},                                                                                                \
         {.name = "dtype",                                                                                              \

@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
     {.name = "network",
      .kind = CLI_TEXT,
      .argument = "NAME|FILE",
-     .help = "the layers of a network: of a .graph, .net or .onnx file, or one of",
+     .help = "the layers of a network: a file (.graph, .net, .onnx) or a name",
      .word = network_name_at,
      .open = true},
     {.name = "dtype", .kind = CLI_TEXT, .argument = "T", .help = "the network's layers in f16 or i8 instead of f32"},

@@ -14,9 +14,9 @@
 #define ONNX_MAX_NODES 65536
 #define ONNX_MAX_FILES 1024 /* of weights beside a model */
 #define ONNX_MAX_BYTES ((size_t)1 << 31)
-#define ONNX_MEMORY_BASE ((size_t)1 << 20)
+#define ONNX_MEMORY_BASE ((size_t)4 << 20)
 #define ONNX_MEMORY_PER_BYTE 32 /* of names, sizes and the like, which become structs */
-#define ONNX_MEMORY_PER_BULK 12 /* of weights: the bytes, and what is computed of them in double and float */
+#define ONNX_MEMORY_PER_BULK 12 /* of weights: the bytes, and what is computed of them in double */
 
 struct onnx_side { /* a file of weights, mapped */
     char *name;

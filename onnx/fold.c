@@ -189,15 +189,17 @@ enum onnx_role onnx_constant_of_shape(struct onnx_import *m, const Onnx__NodePro
     const Onnx__AttributeProto *a = onnx_attribute(node, "value");
     struct onnx_tensor value = {.n_elems = 0};
     struct onnx_shape shape;
-    double *v;
+    struct onnx_value *out = onnx_out(m, node, 0);
 
     if (!shape_of_constant(onnx_in(m, node, 0), &shape) || onnx_shape_elems(&shape) < 0)
         return onnx_refuse(m, "of a shape that is not constant");
     if (a && (!a->t || onnx_tensor_open(&m->file, a->t, &value, NULL) || value.n_elems != 1))
         return onnx_refuse(m, "a value that is not one number");
-    v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, !a || value.is_float);
-    for (int64_t i = 0, n = v && a ? onnx_shape_elems(&shape) : 0; i < n; i++)
-        v[i] = onnx_tensor_at(&value, 0);
+    if (!onnx_make_constant(m, out, &(struct onnx_shape){.rank = 0}, !a || value.is_float))
+        return ONNX_FOLDED;
+    out->shape = shape;
+    out->is_uniform = true;
+    out->v[0] = a ? onnx_tensor_at(&value, 0) : 0;
     return ONNX_FOLDED;
 }
 

@@ -17,7 +17,7 @@ static bool is_activation(const struct onnx_value *v)
 
 static bool has_weights(const struct onnx_layer *l)
 {
-    return l->w != NULL;
+    return l->bias != NULL;
 }
 
 /* Could what follows be done in the kernel of the layer that gives `v`? */
@@ -148,7 +148,7 @@ enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
     depthwise = groups > 1 && groups == x->shape.dim[1] && w->shape.dim[0] == groups;
     i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, x->i_layer);
     l = i < 0 ? NULL : &m->layers[i];
-    if (!l || !onnx_give_weights(m, l, onnx_shape_elems(&w->shape), w->shape.dim[0]))
+    if (!l || !onnx_give_weights(m, l, w, onnx_shape_elems(&w->shape), w->shape.dim[0]))
         return role;
     l->node.key[GRAPH_C] = l->node.key[GRAPH_K] = w->shape.dim[0];
     l->node.key[GRAPH_R] = w->shape.dim[2];
@@ -160,10 +160,8 @@ enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_refuse(m, "auto_pad behind Pad");
     for (int side = 0; side < 4; side++)
         l->node.key[GRAPH_TOP + side] += x->pad[side];
-    for (int64_t k = 0; k < l->n_w; k++)
-        l->w[k] = (float)onnx_at(w, k);
     for (int64_t k = 0; bias && k < l->n_bias; k++)
-        l->bias[k] = (float)onnx_at(bias, k);
+        l->bias[k] = onnx_at(bias, k);
     return finish_window(m, node, i, role);
 }
 
@@ -191,12 +189,13 @@ static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, bool n_
     n = w->shape.dim[!n_first];
     i = onnx_new_layer(m, node, GRAPH_DENSE, x->i_layer);
     l = i < 0 ? NULL : &m->layers[i];
-    if (!l || !onnx_give_weights(m, l, n * k, n))
+    if (!l || !onnx_give_weights(m, l, w, n * k, n))
         return -1;
     l->node.key[GRAPH_C] = l->node.key[GRAPH_K] = n;
     l->node.key[GRAPH_H] = l->node.key[GRAPH_W] = 1;
-    for (int64_t at = 0; at < n * k; at++)
-        l->w[at] = (float)(alpha * onnx_at(w, n_first ? at : at % k * n + at / k));
+    l->w_transposed = !n_first;
+    for (int64_t at = 0; at < n; at++)
+        l->factor[at] = alpha;
     onnx_make_activation(onnx_out(m, node, 0), i, &(struct onnx_shape){2, {m->batch, n}});
     return i;
 }
@@ -221,7 +220,7 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
         return onnx_refuse(m, "expected a constant bias, a number for each column");
     i = new_dense(m, node, n_first, onnx_attribute_real(node, "alpha", 1));
     for (int64_t k = 0; i >= 0 && c && k < n; k++)
-        m->layers[i].bias[k] = (float)(beta * onnx_at(c, n_c == 1 ? 0 : k));
+        m->layers[i].bias[k] = beta * onnx_at(c, n_c == 1 ? 0 : k);
     return i < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
 }
 
@@ -237,11 +236,8 @@ static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProt
     struct onnx_layer *l = i < 0 ? NULL : &m->layers[i];
 
     for (int64_t k = 0; l && k < l->n_bias; k++) {
-        const int64_t n = l->n_w / l->n_bias;
-
-        for (int64_t at = k * n; at < (k + 1) * n; at++)
-            l->w[at] = (float)((double)l->w[at] * factor[k]);
-        l->bias[k] = (float)((double)l->bias[k] * factor[k] + term[k]);
+        l->factor[k] *= factor[k];
+        l->bias[k] = l->bias[k] * factor[k] + term[k];
     }
     onnx_make_activation(onnx_out(m, node, 0), i, &x->shape);
     return folds ? ONNX_FOLDED : ONNX_TUNED;

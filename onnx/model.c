@@ -66,7 +66,7 @@ double onnx_attribute_real(const Onnx__NodeProto *node, const char *name, double
 
 double onnx_at(const struct onnx_value *v, int64_t i)
 {
-    return v->v ? v->v[i] : onnx_tensor_at(&v->tensor, i);
+    return v->v ? v->v[v->is_uniform ? 0 : i] : onnx_tensor_at(&v->tensor, i);
 }
 
 bool onnx_int_at(const struct onnx_value *v, int64_t i, int64_t *out)
@@ -195,15 +195,28 @@ int onnx_new_layer(struct onnx_import *m, const Onnx__NodeProto *node, enum grap
     return (int)m->n_layers++;
 }
 
-bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, int64_t n_w, int64_t n_bias)
+bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct onnx_value *w, int64_t n_w,
+                       int64_t n_bias)
 {
-    l->w = onnx_memory_take(&m->file.memory, (size_t)n_w * sizeof *l->w);
-    l->bias = onnx_memory_take(&m->file.memory, (size_t)n_bias * sizeof *l->bias);
+    l->factor = onnx_memory_take(&m->file.memory, 2 * (size_t)n_bias * sizeof *l->factor);
+    if (!l->factor) {
+        m->failed = ERR_LIMIT;
+        return false;
+    }
+    l->w = w;
+    l->bias = l->factor + n_bias;
     l->n_w = n_w;
     l->n_bias = n_bias;
-    if (!l->w || !l->bias)
-        m->failed = ERR_LIMIT;
-    return l->w && l->bias;
+    for (int64_t k = 0; k < n_bias; k++)
+        l->factor[k] = 1;
+    return true;
+}
+
+double onnx_weight_at(const struct onnx_layer *l, int64_t i)
+{
+    const int64_t taps = l->n_w / l->n_bias, k = i / taps;
+
+    return l->factor[k] * (l->w ? onnx_at(l->w, l->w_transposed ? i % taps * l->n_bias + k : i) : 1);
 }
 
 struct onnx_shape onnx_images(const struct onnx_import *m, int i_layer)
@@ -249,11 +262,9 @@ int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x)
     struct onnx_layer *l = i < 0 ? NULL : &m->layers[i];
     const int64_t c = m->layers[x].node.key[GRAPH_C];
 
-    if (!l || !onnx_give_weights(m, l, c, c))
+    if (!l || !onnx_give_weights(m, l, NULL, c, c))
         return -1;
     memcpy(l->node.key, m->layers[x].node.key, 3 * sizeof l->node.key[0]); /* c h w */
     l->node.key[GRAPH_R] = l->node.key[GRAPH_S] = 1;
-    for (int64_t k = 0; k < c; k++)
-        l->w[k] = 1;
     return i;
 }

@@ -26,6 +26,7 @@ struct onnx_value {
     bool is_float;
     struct onnx_tensor tensor;
     double *v;
+    bool is_uniform; /* every element is v[0] */
     /* an activation: the elements of a layer's output in their order, whatever the shape, with zeros to be put around
      * (top, left, bottom, right) by who reads it */
     int i_layer;
@@ -36,10 +37,15 @@ struct onnx_value {
 /* A line of the graph to be, and its weights. */
 struct onnx_layer {
     struct graph_node node;
-    float *w, *bias;
+    const struct onnx_value *w; /* a constant, read when it is written; NULL: of n_w ones */
+    bool w_transposed;          /* of a dense layer: [k][n] */
+    double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
     int64_t n_w, n_bias;
     bool live; /* the output depends on it */
 };
+
+/* Element i of a layer's weights. */
+double onnx_weight_at(const struct onnx_layer *l, int64_t i);
 
 struct onnx_import {
     struct onnx_file file;
@@ -106,8 +112,10 @@ void onnx_make_view(struct onnx_value *out, const struct onnx_value *of, const s
 /* A new layer that reads layer `x`, named after the node; -1: m->failed is set. It has no weights yet. */
 int onnx_new_layer(struct onnx_import *m, const Onnx__NodeProto *node, enum graph_op op, int x);
 
-/* Gives a layer zeroed weights; false: m->failed is set. */
-bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, int64_t n_w, int64_t n_bias);
+/* Gives a layer weights: a constant of n_w elements, or NULL for ones; factors of 1, a bias of zeros. False: m->failed
+ * is set. */
+bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct onnx_value *w, int64_t n_w,
+                       int64_t n_bias);
 
 /* The shape of a layer's output as images, [batch][c][h][w]. */
 struct onnx_shape onnx_images(const struct onnx_import *m, int i_layer);

@@ -108,20 +108,21 @@ struct weights_out {
     enum dtype dtype;
 };
 
-static enum err put_weights(struct weights_out *o, const char *layer, const char *tensor, const float *v, int64_t n,
-                            struct why *why)
+static enum err put_weights(struct weights_out *o, const struct onnx_layer *l, bool is_bias, struct why *why)
 {
+    const int64_t n = is_bias ? l->n_bias : l->n_w;
     const size_t size = dtype_bytes(o->dtype);
     unsigned char piece[4096];
     enum err e = ERR_OK;
 
-    buf_printf(&o->list, "%s %s %lld %lld\n", layer, tensor, (long long)o->at, (long long)n * (long long)size);
+    buf_printf(&o->list, "%s %s %lld %lld\n", l->node.name, is_bias ? "bias" : "w", (long long)o->at,
+               (long long)n * (long long)size);
     o->at += n * (int64_t)size;
     for (int64_t i = 0; i < n && !e;) {
         size_t k = 0;
 
         for (; i < n && (k + 1) * size <= sizeof piece; i++, k++)
-            dtype_store(o->dtype, piece, k, (double)v[i]);
+            dtype_store(o->dtype, piece, k, is_bias ? l->bias[i] : onnx_weight_at(l, i));
         e = file_out_put(&o->bytes, piece, k * size, why);
     }
     return e;
@@ -134,11 +135,11 @@ static enum err put_all(const struct onnx_import *m, struct weights_out *o, stru
     for (size_t i = 0; i < m->n_layers && !e; i++) {
         const struct onnx_layer *l = &m->layers[i];
 
-        if (!l->live || !l->w)
+        if (!l->live || !l->bias)
             continue;
-        e = put_weights(o, l->node.name, "w", l->w, l->n_w, why);
+        e = put_weights(o, l, false, why);
         if (!e)
-            e = put_weights(o, l->node.name, "bias", l->bias, l->n_bias, why);
+            e = put_weights(o, l, true, why);
     }
     return e;
 }
@@ -147,8 +148,13 @@ enum err onnx_import_weights(const struct onnx_import *m, const char *dir, enum 
 {
     struct weights_out o = {.bytes = {.fd = -1}, .dtype = t};
     char path[PATH_MAX];
+    int64_t n = 0;
     enum err e;
 
+    for (size_t i = 0; i < m->n_layers; i++)
+        n += m->layers[i].live ? m->layers[i].n_w : 0;
+    if (n > ONNX_MAX_ELEMS)
+        return why_set(why, ERR_LIMIT, "%lld weights, over %lld", (long long)n, (long long)ONNX_MAX_ELEMS);
     buf_init(&o.list, MAX_LIST);
     snprintf(path, sizeof path, "%s/weights.bin", dir);
     e = file_out_open(&o.bytes, path, 0644, why);

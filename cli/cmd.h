@@ -58,7 +58,8 @@ extern const struct command tune_command; /* the program, its subcommands by tab
     CLI_OPTION("template", CLI_TEXT, .argument = "ID[,ID]", .word = template_id_at, .many = true, .loose = true,       \
                .help = "only these templates; else those that fit best")
 #define OPT_NETWORK                                                                                                    \
-    CLI_OPTION("network", CLI_TEXT, .argument = "NAME", .word = network_name_at, .help = "the layers of a network"),   \
+    CLI_OPTION("network", CLI_TEXT, .argument = "NAME|FILE", .word = network_name_at, .open = true,                    \
+               .help = "the layers of a network: a file (.graph, .net, .onnx) or a name"),                             \
         CLI_OPTION("dtype", CLI_TEXT, .argument = "T", .word = network_dtype_at,                                       \
                    .help = "type of the network's layers"),                                                            \
         CLI_OPTION("layout", CLI_TEXT, .argument = "L", .word = network_layout_at, .many = true,                       \
@@ -131,6 +132,18 @@ int cmd_ask(const struct cli *c, enum err (*ask)(struct client *client, const st
 /* Fills a job from OPT_JOB and the workloads in `rest` (or --network, or --device replay:FILE). ERR_INPUT with words.
  */
 enum err cmd_job(const struct cli *c, struct job *out, struct why *why);
+
+/* Makes the network of --network known to network_find and graph_find, under the words given there, where it is a file
+ * (.graph, .net, .onnx); nothing for a built-in one or none. ERR_NOT_FOUND: no file, and no network of that name. */
+enum err cmd_network(const struct cli *c, struct why *why);
+
+/* Appends the graph of an .onnx file, its open dimensions from --dim where the command has that option. ERR_UNSUPPORTED
+ * where this tune is built without ONNX. */
+enum err cmd_import_graph(const struct cli *c, const char *path, struct buf *out, struct why *why);
+
+/* Its name for people and for bundles: of a file its own name without folder and ending. Writes into `out`; NULL where
+ * there is no --network. */
+const char *cmd_network_name(const struct cli *c, char *out, size_t n);
 
 /* A kernel of one's own from a job file: layer, text and files of the job; `j` has none yet. Its notes are told on
  * standard error unless `quiet`; its Budget stands in for --trials and --time where those are not given. */

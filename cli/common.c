@@ -219,10 +219,11 @@ static enum err add_network(struct job *j, const struct cli *c, bool quiet, stru
 {
     const char *name = cli_text(c, "network"), *dtype = cli_text(c, "dtype"), *layout = cli_text(c, "layout");
     const struct network *n;
+    char shown[64];
     enum err e = network_find(name, &n, why);
 
-    snprintf(j->network, sizeof j->network, "%s%s%s%s%s", name, dtype ? " " : "", dtype ? dtype : "", layout ? " " : "",
-             layout ? layout : "");
+    snprintf(j->network, sizeof j->network, "%s%s%s%s%s", cmd_network_name(c, shown, sizeof shown), dtype ? " " : "",
+             dtype ? dtype : "", layout ? " " : "", layout ? layout : "");
     for (size_t i = 0; !e && i < n->n_layers; i++) {
         const struct network_layer *l = &n->layers[i];
 
@@ -244,6 +245,7 @@ static enum err add_whole_network(struct job *j, const struct cli *c, struct why
     struct graph_work work = {.items = NULL};
     const struct graph *g;
     unsigned layouts;
+    char shown[64];
     enum err e = graph_find(name, &g, why);
 
     assert(t >= 0);
@@ -254,7 +256,7 @@ static enum err add_whole_network(struct job *j, const struct cli *c, struct why
     for (size_t i = 0; !e && i < work.n; i++)
         e = job_add_layer(j, work.items[i].workload, work.items[i].name, work.items[i].count);
     graph_work_fini(&work);
-    snprintf(j->network, sizeof j->network, "%s %s whole", name, dtype);
+    snprintf(j->network, sizeof j->network, "%s %s whole", cmd_network_name(c, shown, sizeof shown), dtype);
     return e;
 }
 
@@ -324,6 +326,9 @@ static enum err add_work(const struct cli *c, struct job *j, struct why *why)
     }
     if (network && c->n_rest)
         return why_set(why, ERR_INPUT, "either workloads or --network, not both");
+    e = cmd_network(c, why);
+    if (e)
+        return e;
     if (cli_flag(c, "whole"))
         return network ? add_whole_network(j, c, why) : why_set(why, ERR_INPUT, "--whole is for --network");
     if (network)

@@ -235,7 +235,8 @@ static enum err add_network(const struct cli *c, struct deploy_set *s, const str
 
 static enum err write_bundle(const struct cli *c, const struct best_set *best, struct why *why)
 {
-    const char *name = cli_text(c, "name") != NULL ? cli_text(c, "name") : cli_text(c, "network");
+    char shown[64];
+    const char *name = cli_text(c, "name") != NULL ? cli_text(c, "name") : cmd_network_name(c, shown, sizeof shown);
     struct deploy_want want;
     struct deploy_set set;
     bool any = false;
@@ -288,7 +289,8 @@ static int run(const struct cli *c)
         return cmd_fail(why_set(&why, ERR_INPUT, "deploy: expected -o DIR, the folder of the bundle"), &why);
     }
     template_set_kernel_dir(cli_text(c, "kernel-dir"));
-    e = choose(c, c->rest[0], &chosen, &why);
+    e = cmd_network(c, &why);
+    e = e == ERR_OK ? choose(c, c->rest[0], &chosen, &why) : e;
     e = e == ERR_OK ? write_bundle(c, chosen.best, &why) : e;
     best_free(chosen.best);
     return e == ERR_OK ? EXIT_FINE : cmd_fail(e, &why);

@@ -2,7 +2,7 @@
 # deps.cmake - the packages that tune stands on, and those that tests and benches take along where they are (docs/building.md).
 # CUDA is neither: driver, compiler and sensors are loaded when a program runs.
 include(cmake/packages.cmake)
-set(TUNE_OPTIONAL cmocka openmp onednn clblast cublas cudnn cusparse)
+set(TUNE_OPTIONAL onnx protobuf_c cmocka openmp onednn clblast cublas cudnn cusparse)
 list(JOIN TUNE_OPTIONAL " " names)
 set(TUNE_WITHOUT "" CACHE STRING "Optional packages to leave out as if they were not there, with ; between them: ${names}")
 foreach(name IN LISTS TUNE_WITHOUT)
@@ -30,6 +30,16 @@ else()
   tune_package(mbedcrypto REQUIRED libmbedtls-dev HEADERS mbedtls/sha256.h mbedtls/md.h LIBRARY mbedcrypto)
 endif()
 
+if(NOT TUNE_BOARD) # `tune import`: the schema of models, and what makes C of it
+  tune_package(onnx HEADERS onnx/onnx.proto)
+  find_program(PROTOC_C protoc-c)
+  mark_as_advanced(PROTOC_C)
+  if(PROTOC_C)
+    tune_package(protobuf_c MODULE libprotobuf-c WANTED 1.3)
+  else()
+    _package_note(ABSENT "protobuf_c (protoc-c)")
+  endif()
+endif()
 if(TUNE_TESTS AND NOT TUNE_BOARD)
   tune_package(cmocka HEADERS cmocka.h LIBRARY cmocka MODULE cmocka WANTED 1.1.4)
 endif()

@@ -142,7 +142,7 @@ static enum err set_value(const struct cli_option *o, struct cli_value *v, const
     case CLI_DURATION:
         return set_real(o, v, text, why);
     default:
-        return cli_lists_words(o) ? check_words(o, text, why) : ERR_OK;
+        return cli_lists_words(o) && !o->open ? check_words(o, text, why) : ERR_OK;
     }
 }
 

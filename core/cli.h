@@ -25,6 +25,7 @@ struct cli_option {
     /* Word i of those it takes, NULL behind the last: listed in its help, all others are ERR_INPUT. NULL: any text. */
     const char *(*word)(size_t i);
     bool many;  /* several words, separated by commas */
+    bool open;  /* other texts are taken, too; its help lists the words */
     bool loose; /* too many words for a help text: a shell offers them, who uses the value checks it */
 };
 

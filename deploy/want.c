@@ -76,24 +76,6 @@ static enum err skip(struct deploy_want *w, const char *name)
     return ERR_OK;
 }
 
-/* A node's workload as networks list it: f32, nchw, without what is fused into it. False for what is not listed. */
-static bool plain_workload(const struct graph *g, size_t i, struct buf *out)
-{
-    static const char key[] = " epilogue=";
-    const enum graph_op op = g->nodes[i].op;
-    if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
-        graph_node_workload(g, i, 0, DTYPE_F32, 1, 0, out, NULL) != ERR_OK) {
-        return false;
-    }
-    char *at = strstr(out->data, key);
-    if (at != NULL) {
-        const size_t n = sizeof key - 1 + strcspn(at + sizeof key - 1, " ");
-        memmove(at, at + n, strlen(at + n) + 1);
-        out->len -= n;
-    }
-    return true;
-}
-
 /* The other layers of the network that have the workload of `l`, by the names that its graph tells. */
 static enum err want_repeats(struct deploy_want *w, const struct graph *g, const struct network_layer *l,
                              const char *workload, struct why *why)
@@ -102,7 +84,7 @@ static enum err want_repeats(struct deploy_want *w, const struct graph *g, const
     for (size_t i = 0; i < g->n_nodes && e == ERR_OK; i++) {
         struct buf text;
         buf_init(&text, WORKLOAD_MAX_TEXT);
-        if (strcmp(g->nodes[i].name, l->name) != 0 && plain_workload(g, i, &text) &&
+        if (strcmp(g->nodes[i].name, l->name) != 0 && graph_plain_workload(g, i, &text) &&
             strcmp(buf_text(&text), l->workload) == 0) {
             e = deploy_want_add(w, g->nodes[i].name, workload, why);
         }

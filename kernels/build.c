@@ -111,12 +111,15 @@ static void define_workload(struct build *b)
 
 void build_module(struct build *b, const char *name)
 {
+    const bool relu6 = workload_has(b->w, "epilogue") && (epilogue_of(b->w) & EPILOGUE_RELU6);
     struct program_module *m = NULL;
     struct sha256 source;
+    char text[128];
 
     if (b->e)
         return;
-    b->e = kernel_blob(name, kernel_lang(b->d), b->blobs, &source);
+    snprintf(text, sizeof text, "%s%s", relu6 ? "preamble_relu6.h+" : "", name);
+    b->e = kernel_blob(text, kernel_lang(b->d), b->blobs, &source);
     if (b->e) {
         why_set(b->why, b->e, "kernel file %s: %s", name, err_words(b->e));
         return;

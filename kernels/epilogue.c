@@ -22,14 +22,35 @@ const char *const epilogue_words[] = {"none",
                                       "bias_add_requant",
                                       "add_relu_requant",
                                       "bias_add_relu_requant",
+                                      "relu6",
+                                      "bias_relu6",
+                                      "add_relu6",
+                                      "bias_add_relu6",
                                       NULL};
+
+#define N_SETS 16 /* the first words stand at their bits; those behind them are sets with RELU6 */
+
+const char *epilogue_word(unsigned bits)
+{
+    if (bits & EPILOGUE_RELU6) {
+        assert(!(bits & (EPILOGUE_RELU | EPILOGUE_REQUANT)));
+        return epilogue_words[N_SETS + (bits & EPILOGUE_BIAS) + (bits & EPILOGUE_ADD) / 2];
+    }
+    assert(bits < N_SETS);
+    return epilogue_words[bits];
+}
+
+unsigned epilogue_bits(int64_t word)
+{
+    assert(word >= 0 && word < N_SETS + 4);
+    if (word < N_SETS)
+        return (unsigned)word;
+    return EPILOGUE_RELU6 | (word & 1 ? EPILOGUE_BIAS : 0) | (word & 2 ? EPILOGUE_ADD : 0);
+}
 
 unsigned epilogue_of(const struct workload *w)
 {
-    const int64_t word = workload_get(w, "epilogue");
-
-    assert(word >= 0 && word < 16); /* each bit a part */
-    return (unsigned)word;
+    return epilogue_bits(workload_get(w, "epilogue"));
 }
 
 static enum dtype sums_dtype(const struct workload *w)
@@ -46,7 +67,10 @@ enum err epilogue_check(const struct workload *w, struct why *why)
 {
     if ((epilogue_of(w) & EPILOGUE_REQUANT) && w->dtype != DTYPE_I8)
         return why_set(why, ERR_INPUT, "epilogue=%s requantises int8 sums; expected dtype i8, not %s",
-                       epilogue_words[epilogue_of(w)], dtype_name(w->dtype));
+                       epilogue_word(epilogue_of(w)), dtype_name(w->dtype));
+    if ((epilogue_of(w) & EPILOGUE_RELU6) && w->dtype == DTYPE_I8)
+        return why_set(why, ERR_INPUT, "epilogue=%s: 6 is no number of int8 sums; expected floats",
+                       epilogue_word(epilogue_of(w)));
     return ERR_OK;
 }
 
@@ -98,12 +122,14 @@ double epilogue_apply(unsigned bits, double sum, double bias, double residual, d
         sum += bias;
     if (bits & EPILOGUE_ADD)
         sum += residual;
-    if ((bits & EPILOGUE_RELU) && sum < 0)
+    if ((bits & (EPILOGUE_RELU | EPILOGUE_RELU6)) && sum < 0)
         sum = 0;
+    if ((bits & EPILOGUE_RELU6) && sum > 6)
+        sum = 6;
     return bits & EPILOGUE_REQUANT ? requantise(sum, scale) : sum;
 }
 
 bool epilogue_is_linear(unsigned bits)
 {
-    return !(bits & (EPILOGUE_RELU | EPILOGUE_REQUANT));
+    return !(bits & (EPILOGUE_RELU | EPILOGUE_RELU6 | EPILOGUE_REQUANT));
 }

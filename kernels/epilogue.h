@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* epilogue.h - what may follow the sums of a convolution or a matrix product in the same kernel: an attribute of the
- * workload. In this order: bias, addition of a residual tensor, ReLU, requantisation to int8. docs/operators.md. */
+ * workload. In this order: bias, addition of a residual tensor, ReLU or ReLU6, requantisation to int8.
+ * docs/operators.md. */
 #ifndef TUNE_KERNELS_EPILOGUE_H
 #define TUNE_KERNELS_EPILOGUE_H
 
 #include "kernels/operator.h"
 
-/* The word's position in `epilogue_words` is the set of these bits. */
-enum { EPILOGUE_BIAS = 1, EPILOGUE_RELU = 2, EPILOGUE_ADD = 4, EPILOGUE_REQUANT = 8 };
+/* RELU6: what is below 0 is 0, what is above 6 is 6; never with RELU or REQUANT. */
+enum { EPILOGUE_BIAS = 1, EPILOGUE_RELU = 2, EPILOGUE_ADD = 4, EPILOGUE_REQUANT = 8, EPILOGUE_RELU6 = 16 };
 
 extern const char *const epilogue_words[]; /* for the operator's key "epilogue"; NULL-ended */
+
+/* The word of a set of bits, one of epilogue_words. */
+const char *epilogue_word(unsigned bits);
+
+/* The bits of a word by its position in epilogue_words. */
+unsigned epilogue_bits(int64_t word);
 
 /* The bits of a workload whose operator has the key "epilogue". */
 unsigned epilogue_of(const struct workload *w);

@@ -17,7 +17,8 @@
 #define MAX_GRAPHS 32
 
 #define KEY(k) (1u << GRAPH_##k)
-enum { WORD_RELU = 1, WORD_MAX = 2, WORD_AVG = 4, WORD_GLOBAL = 8 };
+#define STEPS (KEY(STRIDE_H) | KEY(TOP)) /* a key of several numbers has the bit of the first one */
+enum { WORD_RELU = 1, WORD_MAX = 2, WORD_AVG = 4, WORD_GLOBAL = 8, WORD_RELU6 = 16 };
 
 /* What a line of an operator needs and may have. */
 static const struct rule {
@@ -26,20 +27,33 @@ static const struct rule {
     unsigned needs, takes, words;
 } rules[N_GRAPH_OPS] = {
     [GRAPH_INPUT] = {"input", false, false, KEY(C) | KEY(H) | KEY(W), 0, 0},
-    [GRAPH_CONV2D] = {"conv2d", true, true, KEY(K) | KEY(R) | KEY(S), KEY(STRIDE) | KEY(PAD), WORD_RELU},
-    [GRAPH_DEPTHWISE] = {"depthwise_conv2d", true, false, KEY(R) | KEY(S), KEY(STRIDE) | KEY(PAD), WORD_RELU},
-    [GRAPH_POOL2D] = {"pool2d", true, false, 0, KEY(R) | KEY(S) | KEY(STRIDE) | KEY(PAD),
-                      WORD_MAX | WORD_AVG | WORD_GLOBAL},
-    [GRAPH_DENSE] = {"dense", true, false, KEY(K), 0, WORD_RELU},
+    [GRAPH_CONV2D] = {"conv2d", true, true, KEY(K) | KEY(R) | KEY(S), STEPS | KEY(DIL_H) | KEY(GROUPS),
+                      WORD_RELU | WORD_RELU6},
+    [GRAPH_DEPTHWISE] = {"depthwise_conv2d", true, false, KEY(R) | KEY(S), STEPS | KEY(DIL_H), WORD_RELU | WORD_RELU6},
+    [GRAPH_POOL2D] = {"pool2d", true, false, 0, KEY(R) | KEY(S) | STEPS, WORD_MAX | WORD_AVG | WORD_GLOBAL},
+    [GRAPH_DENSE] = {"dense", true, false, KEY(K), 0, WORD_RELU | WORD_RELU6},
+    [GRAPH_ADD] = {"add", true, true, 0, 0, WORD_RELU},
     [GRAPH_SOFTMAX] = {"softmax", true, false, 0, 0, 0},
 };
 
-static const char *const key_names[N_GRAPH_KEYS] = {"c", "h", "w", "k", "r", "s", "stride", "pad"};
+/* The keys of a line: the first of a node's numbers, how many there are, and what each is without the key. */
+static const struct key {
+    const char *name;
+    enum graph_key first;
+    int n;
+    int64_t otherwise;
+} keys[] = {{"c", GRAPH_C, 1, 0},          {"h", GRAPH_H, 1, 0},
+            {"w", GRAPH_W, 1, 0},          {"k", GRAPH_K, 1, 0},
+            {"n", GRAPH_K, 1, 0},          {"r", GRAPH_R, 1, 0},
+            {"s", GRAPH_S, 1, 0},          {"stride", GRAPH_STRIDE_H, 2, 1},
+            {"pad", GRAPH_TOP, 4, 0},      {"dilation", GRAPH_DIL_H, 2, 1},
+            {"groups", GRAPH_GROUPS, 1, 1}};
+#define N_KEYS (sizeof keys / sizeof keys[0])
 
 static const struct {
     const char *name;
     unsigned bit;
-} words[] = {{"relu", WORD_RELU}, {"max", WORD_MAX}, {"avg", WORD_AVG}, {"global", WORD_GLOBAL}};
+} words[] = {{"relu", WORD_RELU}, {"relu6", WORD_RELU6}, {"max", WORD_MAX}, {"avg", WORD_AVG}, {"global", WORD_GLOBAL}};
 
 /* A line while it is read. */
 struct line {
@@ -99,7 +113,7 @@ static enum err read_op(const struct line *l, const char *word, struct graph_nod
             out->op = (enum graph_op)i;
             return ERR_OK;
         }
-    return FAIL(l, "unknown operator '%.60s'; expected input, conv2d, depthwise_conv2d, pool2d, dense or softmax",
+    return FAIL(l, "unknown operator '%.60s'; expected input, conv2d, depthwise_conv2d, pool2d, dense, add or softmax",
                 word);
 }
 
@@ -111,29 +125,54 @@ static enum err read_tensor(const struct line *l, const struct graph *g, const c
     return ERR_OK;
 }
 
-static enum err read_number(const struct line *l, const char *text, int64_t *out)
+static enum err read_number(const struct line *l, const char *text, char **end, int64_t *out)
 {
-    char *end;
-    const long long v = isdigit((unsigned char)*text) ? strtoll(text, &end, 10) : -1;
+    const long long v = isdigit((unsigned char)*text) ? strtoll(text, end, 10) : -1;
 
-    if (v < 0 || *end || v > GRAPH_MAX_SIZE)
+    if (v < 0 || (**end && **end != ',') || v > GRAPH_MAX_SIZE)
         return FAIL(l, "expected a number from 0 to %d, not '%.60s'", GRAPH_MAX_SIZE, text);
     *out = v;
     return ERR_OK;
 }
 
+/* One number for all, or rows,columns, or, of pad=, top,left,bottom,right. */
+static enum err read_numbers(const struct line *l, const struct key *key, const char *text, int64_t *out)
+{
+    int64_t v[4];
+    char *end = NULL;
+    int n = 0;
+    enum err e = read_number(l, text, &end, &v[n++]);
+
+    while (!e && *end && n < key->n)
+        e = read_number(l, end + 1, &end, &v[n++]);
+    if (!e && (*end || (n != 1 && n != 2 && n != key->n)))
+        e = FAIL(l, "expected %s of %s=, not '%.60s'",
+                 key->n == 1   ? "one number"
+                 : key->n == 2 ? "one number or two"
+                               : "one number, two or four",
+                 key->name, text);
+    for (int i = 0; i < key->n && !e; i++)
+        out[i] = v[i % n];
+    return e;
+}
+
+/* Is it the operator's? `k` is called `n` in dense layers. */
+static bool is_key_of(const struct key *key, enum graph_op op)
+{
+    return ((rules[op].needs | rules[op].takes) & 1u << key->first) &&
+           (key->first != GRAPH_K || (op == GRAPH_DENSE) == (key->name[0] == 'n'));
+}
+
 static enum err read_key(struct line *l, const struct rule *rule, const char *name, const char *value,
                          struct graph_node *out)
 {
-    for (int i = 0; i < N_GRAPH_KEYS; i++) {
-        const char *as = i == GRAPH_K && out->op == GRAPH_DENSE ? "n" : key_names[i];
-
-        if (strcmp(name, as) != 0 || !((rule->needs | rule->takes) & 1u << i))
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (strcmp(name, keys[i].name) != 0 || !is_key_of(&keys[i], out->op))
             continue;
-        if (l->keys & 1u << i)
+        if (l->keys & 1u << keys[i].first)
             return FAIL(l, "%s stands twice", name);
-        l->keys |= 1u << i;
-        return read_number(l, value, &out->key[i]);
+        l->keys |= 1u << keys[i].first;
+        return read_numbers(l, &keys[i], value, &out->key[keys[i].first]);
     }
     return FAIL(l, "%s does not take '%.60s='", rule->name, name);
 }
@@ -159,9 +198,13 @@ static enum err check_settings(const struct line *l, const struct graph_node *n)
     const unsigned window = KEY(R) | KEY(S), missing = rules[n->op].needs & ~l->keys;
     const unsigned kinds = l->words & (WORD_MAX | WORD_AVG);
 
-    for (int i = 0; i < N_GRAPH_KEYS; i++)
-        if (missing & 1u << i)
-            return FAIL(l, "%s needs %s=", rules[n->op].name, n->op == GRAPH_DENSE ? "n" : key_names[i]);
+    for (size_t i = 0; i < N_KEYS; i++)
+        if (missing & 1u << keys[i].first && is_key_of(&keys[i], n->op))
+            return FAIL(l, "%s needs %s=", rules[n->op].name, keys[i].name);
+    if ((l->words & WORD_RELU) && (l->words & WORD_RELU6))
+        return FAIL(l, "relu or relu6, one of them");
+    if (n->op == GRAPH_ADD && n->residual < 0)
+        return FAIL(l, "add needs two tensors, a + b");
     if (n->op != GRAPH_POOL2D)
         return ERR_OK;
     if (kinds != WORD_MAX && kinds != WORD_AVG)
@@ -171,28 +214,36 @@ static enum err check_settings(const struct line *l, const struct graph_node *n)
     return ERR_OK;
 }
 
-static int64_t extent(const struct graph_node *n, int64_t size, int64_t window)
+static int64_t extent(int64_t size, int64_t pads, int64_t window, int64_t dilation, int64_t stride)
 {
-    const int64_t room = size + 2 * n->key[GRAPH_PAD] - window;
+    const int64_t room = size + pads - (window - 1) * dilation - 1;
 
-    return room < 0 || n->key[GRAPH_STRIDE] < 1 || window < 1 ? 0 : room / n->key[GRAPH_STRIDE] + 1;
+    return room < 0 || stride < 1 || window < 1 || dilation < 1 ? 0 : room / stride + 1;
 }
 
 static enum err window_shape(const struct line *l, const struct graph_node *x, struct graph_node *n)
 {
+    int64_t *key = n->key;
+
     if (l->words & WORD_GLOBAL) {
-        n->key[GRAPH_R] = x->key[GRAPH_H];
-        n->key[GRAPH_S] = x->key[GRAPH_W];
+        key[GRAPH_R] = x->key[GRAPH_H];
+        key[GRAPH_S] = x->key[GRAPH_W];
     }
-    if (!(l->keys & KEY(STRIDE)))
-        n->key[GRAPH_STRIDE] = 1;
-    n->key[GRAPH_H] = extent(n, x->key[GRAPH_H], n->key[GRAPH_R]);
-    n->key[GRAPH_W] = extent(n, x->key[GRAPH_W], n->key[GRAPH_S]);
-    n->key[GRAPH_C] = n->op == GRAPH_CONV2D ? n->key[GRAPH_K] : x->key[GRAPH_C];
-    if (n->key[GRAPH_H] < 1 || n->key[GRAPH_W] < 1)
-        return FAIL(l, "a window of %lld x %lld and stride %lld does not fit %lld x %lld", (long long)n->key[GRAPH_R],
-                    (long long)n->key[GRAPH_S], (long long)n->key[GRAPH_STRIDE], (long long)x->key[GRAPH_H],
-                    (long long)x->key[GRAPH_W]);
+    for (size_t i = 0; i < N_KEYS; i++)
+        for (int k = 0; k < keys[i].n && keys[i].otherwise && !(l->keys & 1u << keys[i].first); k++)
+            key[(int)keys[i].first + k] = keys[i].otherwise;
+    key[GRAPH_H] = extent(x->key[GRAPH_H], key[GRAPH_TOP] + key[GRAPH_BOTTOM], key[GRAPH_R], key[GRAPH_DIL_H],
+                          key[GRAPH_STRIDE_H]);
+    key[GRAPH_W] = extent(x->key[GRAPH_W], key[GRAPH_LEFT] + key[GRAPH_RIGHT], key[GRAPH_S], key[GRAPH_DIL_W],
+                          key[GRAPH_STRIDE_W]);
+    key[GRAPH_C] = n->op == GRAPH_CONV2D ? key[GRAPH_K] : x->key[GRAPH_C];
+    if (key[GRAPH_H] < 1 || key[GRAPH_W] < 1)
+        return FAIL(l, "a window of %lld x %lld and stride %lld,%lld does not fit %lld x %lld", (long long)key[GRAPH_R],
+                    (long long)key[GRAPH_S], (long long)key[GRAPH_STRIDE_H], (long long)key[GRAPH_STRIDE_W],
+                    (long long)x->key[GRAPH_H], (long long)x->key[GRAPH_W]);
+    if (key[GRAPH_GROUPS] < 1 || x->key[GRAPH_C] % key[GRAPH_GROUPS] || key[GRAPH_C] % key[GRAPH_GROUPS])
+        return FAIL(l, "groups=%lld do not divide %lld and %lld channels", (long long)key[GRAPH_GROUPS],
+                    (long long)x->key[GRAPH_C], (long long)key[GRAPH_C]);
     return ERR_OK;
 }
 
@@ -207,9 +258,11 @@ static enum err set_shape(const struct line *l, const struct graph *g, struct gr
     if (n->op == GRAPH_DENSE) {
         n->key[GRAPH_C] = n->key[GRAPH_K];
         n->key[GRAPH_H] = n->key[GRAPH_W] = 1;
+    } else if (n->op == GRAPH_ADD) {
+        memcpy(n->key, x->key, 3 * sizeof n->key[0]);
     } else if (n->op == GRAPH_SOFTMAX) {
         memcpy(n->key, x->key, 3 * sizeof n->key[0]);
-        if (x->op != GRAPH_DENSE || x->relu)
+        if (x->op != GRAPH_DENSE || x->relu || x->relu6)
             e = FAIL(l, "softmax reads a dense layer without relu");
     } else if (n->op != GRAPH_INPUT) {
         e = window_shape(l, x, n);
@@ -265,6 +318,7 @@ static enum err read_node(struct line *l, const struct graph *g, char **word, si
     if (!e)
         e = check_settings(l, n);
     n->relu = l->words & WORD_RELU;
+    n->relu6 = l->words & WORD_RELU6;
     n->avg = l->words & WORD_AVG;
     return e ? e : set_shape(l, g, n);
 }
@@ -353,6 +407,51 @@ enum err graph_parse(const char *name, const char *text, size_t n, struct graph 
     return e;
 }
 
+static bool all_equal(const int64_t *v, int n, int64_t to)
+{
+    while (n && v[n - 1] == to)
+        n--;
+    return n == 0;
+}
+
+static void put_key(const struct key *key, const int64_t *v, struct buf *out)
+{
+    const bool halves = key->n == 4 && v[0] == v[2] && v[1] == v[3];
+    const int n = all_equal(v, key->n, v[0]) ? 1 : halves ? 2 : key->n;
+
+    buf_printf(out, " %s=", key->name);
+    for (int i = 0; i < n; i++)
+        buf_printf(out, "%s%lld", i ? "," : "", (long long)v[i]);
+}
+
+static void put_node(const struct graph *g, const struct graph_node *n, struct buf *out)
+{
+    const struct graph_node *x = n->x >= 0 ? &g->nodes[n->x] : NULL;
+    const bool global = n->op == GRAPH_POOL2D && n->key[GRAPH_R] == x->key[GRAPH_H] &&
+                        n->key[GRAPH_S] == x->key[GRAPH_W] && n->key[GRAPH_H] * n->key[GRAPH_W] == 1 &&
+                        all_equal(&n->key[GRAPH_TOP], 4, 0);
+
+    buf_printf(out, "%s = %s", n->name, rules[n->op].name);
+    if (x)
+        buf_printf(out, " %s", x->name);
+    if (n->residual >= 0)
+        buf_printf(out, " + %s", g->nodes[n->residual].name);
+    if (n->op == GRAPH_POOL2D)
+        buf_printf(out, " %s%s", n->avg ? "avg" : "max", global ? " global" : "");
+    for (size_t i = 0; i < N_KEYS && !global; i++)
+        if (is_key_of(&keys[i], n->op) && !(keys[i].n + (keys[i].first == GRAPH_GROUPS) > 1 &&
+                                            all_equal(&n->key[keys[i].first], keys[i].n, keys[i].otherwise)))
+            put_key(&keys[i], &n->key[keys[i].first], out);
+    buf_puts(out, n->relu ? " relu\n" : n->relu6 ? " relu6\n" : "\n");
+}
+
+enum err graph_text(const struct graph *g, struct buf *out)
+{
+    for (size_t i = 0; i < g->n_nodes; i++)
+        put_node(g, &g->nodes[i], out);
+    return out->failed;
+}
+
 void graph_fini(struct graph *g)
 {
     if (!g)
@@ -365,6 +464,12 @@ void graph_fini(struct graph *g)
 static struct graph graphs[MAX_GRAPHS];
 static const char *names[MAX_GRAPHS + 1];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static struct own_graph { /* given by graph_add */
+    char *key, *name;
+    struct graph g;
+} own[MAX_GRAPHS];
+static size_t n_own;
 
 /* A network's own graph that does not parse is left out; a test finds that. */
 static void parse_all(void)
@@ -387,10 +492,31 @@ const char *const *graph_names(void)
     return names;
 }
 
+enum err graph_add(const char *key, const char *name, const char *text, size_t n, struct why *why)
+{
+    struct own_graph o = {strdup(key), strdup(name), {.n_nodes = 0}};
+    enum err e = n_own == MAX_GRAPHS ? why_set(why, ERR_LIMIT, "more than %d networks of one's own", MAX_GRAPHS)
+                 : !o.key || !o.name ? why_set(why, ERR_NOMEM, "out of memory")
+                                     : graph_parse(o.name, text, n, &o.g, why);
+
+    if (!e) {
+        own[n_own++] = o;
+        return ERR_OK;
+    }
+    free(o.key);
+    free(o.name);
+    return e;
+}
+
 enum err graph_find(const char *name, const struct graph **out, struct why *why)
 {
     struct buf list;
 
+    for (size_t i = 0; i < n_own; i++)
+        if (strcmp(own[i].key, name) == 0) {
+            *out = &own[i].g;
+            return ERR_OK;
+        }
     pthread_once(&once, parse_all);
     for (size_t i = 0; names[i]; i++)
         if (strcmp(names[i], name) == 0) {

@@ -4,6 +4,7 @@
 #ifndef TUNE_KERNELS_GRAPH_H
 #define TUNE_KERNELS_GRAPH_H
 
+#include "core/buf.h"
 #include "core/err.h"
 
 #include <stdbool.h>
@@ -11,14 +12,40 @@
 #include <stdint.h>
 
 #define GRAPH_NAME_BYTES 40
-#define GRAPH_MAX_NODES 256
-#define GRAPH_MAX_BYTES ((size_t)1 << 16)
+#define GRAPH_MAX_NODES 4096
+#define GRAPH_MAX_BYTES ((size_t)1 << 20)
 #define GRAPH_MAX_SIZE 65536 /* of every number in a graph */
 
-enum graph_op { GRAPH_INPUT, GRAPH_CONV2D, GRAPH_DEPTHWISE, GRAPH_POOL2D, GRAPH_DENSE, GRAPH_SOFTMAX, N_GRAPH_OPS };
+enum graph_op {
+    GRAPH_INPUT,
+    GRAPH_CONV2D,
+    GRAPH_DEPTHWISE,
+    GRAPH_POOL2D,
+    GRAPH_DENSE,
+    GRAPH_ADD,
+    GRAPH_SOFTMAX,
+    N_GRAPH_OPS
+};
 
-/* Numbers of a node, by name: GRAPH_K is `n` of a dense layer too. */
-enum graph_key { GRAPH_C, GRAPH_H, GRAPH_W, GRAPH_K, GRAPH_R, GRAPH_S, GRAPH_STRIDE, GRAPH_PAD, N_GRAPH_KEYS };
+/* Numbers of a node: GRAPH_K is `n` of a dense layer too; the pair of stride= and of dilation=, the four of pad=. */
+enum graph_key {
+    GRAPH_C,
+    GRAPH_H,
+    GRAPH_W,
+    GRAPH_K,
+    GRAPH_R,
+    GRAPH_S,
+    GRAPH_STRIDE_H,
+    GRAPH_STRIDE_W,
+    GRAPH_TOP,
+    GRAPH_LEFT,
+    GRAPH_BOTTOM,
+    GRAPH_RIGHT,
+    GRAPH_DIL_H,
+    GRAPH_DIL_W,
+    GRAPH_GROUPS,
+    N_GRAPH_KEYS
+};
 
 /* One tensor and the operator that makes it. Layers with weights (conv2d, depthwise_conv2d, dense) have a bias. */
 struct graph_node {
@@ -26,7 +53,9 @@ struct graph_node {
     enum graph_op op;
     int x;        /* the node read; -1 for the input */
     int residual; /* a node added to the sums before relu, shaped as the output; -1 = none */
-    bool relu, avg;
+    bool relu;
+    bool relu6; /* and what is above 6 is 6; never with relu */
+    bool avg;
     int64_t key[N_GRAPH_KEYS]; /* C H W: of the output, of one image */
 };
 
@@ -42,6 +71,13 @@ struct graph {
  * that nobody reads. ERR_LIMIT beyond the maxima above. */
 enum err graph_parse(const char *name, const char *text, size_t n, struct graph *out, struct why *why);
 void graph_fini(struct graph *g);
+
+/* Appends the text that graph_parse makes the same graph of. */
+enum err graph_text(const struct graph *g, struct buf *out);
+
+/* Makes a graph of one's own known to graph_find as `key`, before the built-in ones; its name is `name`. As
+ * graph_parse; ERR_LIMIT where there are too many. Never freed; not from several threads. */
+enum err graph_add(const char *key, const char *name, const char *text, size_t n, struct why *why);
 
 /* The networks of kernels/networks that have a graph; parsed on first use, never freed. ERR_NOT_FOUND: the names. */
 enum err graph_find(const char *name, const struct graph **out, struct why *why);

@@ -26,7 +26,7 @@ static int fitting(const struct graph *g, size_t i, int layout)
 
 static bool has_layout(enum graph_op op)
 {
-    return op == GRAPH_CONV2D || op == GRAPH_DEPTHWISE || op == GRAPH_POOL2D;
+    return op == GRAPH_CONV2D || op == GRAPH_DEPTHWISE || op == GRAPH_POOL2D || op == GRAPH_ADD;
 }
 
 unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
@@ -69,7 +69,7 @@ int graph_node_parts(const struct graph *g, size_t i, enum dtype t)
 {
     if (g->nodes[i].op == GRAPH_INPUT)
         return 0;
-    return t == DTYPE_I8 && g->nodes[i].residual >= 0 ? 2 : 1;
+    return t == DTYPE_I8 && g->nodes[i].residual >= 0 && g->nodes[i].op != GRAPH_ADD ? 2 : 1;
 }
 
 /* The last dense layer of an int8 network gives its sums: to softmax, which alone reads it, or to the caller. */
@@ -82,7 +82,7 @@ static bool gives_sums(const struct graph *g, size_t i)
     return sums;
 }
 
-static const char *epilogue_word(const struct graph *g, size_t i, enum dtype t)
+static const char *fused_word(const struct graph *g, size_t i, enum dtype t)
 {
     const struct graph_node *n = &g->nodes[i];
     unsigned bits = EPILOGUE_BIAS;
@@ -91,9 +91,11 @@ static const char *epilogue_word(const struct graph *g, size_t i, enum dtype t)
         bits |= EPILOGUE_ADD;
     if (n->relu && !(n->residual >= 0 && t == DTYPE_I8)) /* else relu follows the addition */
         bits |= EPILOGUE_RELU;
-    if (t == DTYPE_I8 && !gives_sums(g, i))
+    if (n->relu6) /* refused of int8 with the workload */
+        bits |= EPILOGUE_RELU6;
+    else if (t == DTYPE_I8 && !gives_sums(g, i))
         bits |= EPILOGUE_REQUANT;
-    return epilogue_words[bits];
+    return epilogue_word(bits);
 }
 
 /* "n=1 c=64 h=56 w=56" of a node's tensor. */
@@ -105,8 +107,10 @@ static void put_image(struct buf *b, const struct graph_node *n, int64_t batch)
 
 static void put_window(struct buf *b, const struct graph_node *n)
 {
-    buf_printf(b, " r=%lld s=%lld stride=%lld pad=%lld", (long long)n->key[GRAPH_R], (long long)n->key[GRAPH_S],
-               (long long)n->key[GRAPH_STRIDE], (long long)n->key[GRAPH_PAD]);
+    buf_printf(b, " r=%lld s=%lld stride=%lld,%lld pad=%lld,%lld,%lld,%lld", (long long)n->key[GRAPH_R],
+               (long long)n->key[GRAPH_S], (long long)n->key[GRAPH_STRIDE_H], (long long)n->key[GRAPH_STRIDE_W],
+               (long long)n->key[GRAPH_TOP], (long long)n->key[GRAPH_LEFT], (long long)n->key[GRAPH_BOTTOM],
+               (long long)n->key[GRAPH_RIGHT]);
 }
 
 static void put_conv(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
@@ -117,7 +121,10 @@ static void put_conv(struct buf *b, const struct graph *g, size_t i, enum dtype 
     if (n->op == GRAPH_CONV2D)
         buf_printf(b, " k=%lld", (long long)n->key[GRAPH_K]);
     put_window(b, n);
-    buf_printf(b, " layout=%s epilogue=%s", conv_layouts[layout], epilogue_word(g, i, t));
+    buf_printf(b, " dilation=%lld,%lld", (long long)n->key[GRAPH_DIL_H], (long long)n->key[GRAPH_DIL_W]);
+    if (n->key[GRAPH_GROUPS] > 1)
+        buf_printf(b, " groups=%lld", (long long)n->key[GRAPH_GROUPS]);
+    buf_printf(b, " layout=%s epilogue=%s", conv_layouts[layout], fused_word(g, i, t));
 }
 
 static void put_pool(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
@@ -134,7 +141,14 @@ static void put_dense(struct buf *b, const struct graph *g, size_t i, enum dtype
 
     (void)layout;
     buf_printf(b, " m=%lld n=%lld k=%lld epilogue=%s", (long long)batch, (long long)g->nodes[i].key[GRAPH_K],
-               (long long)(x->key[GRAPH_C] * x->key[GRAPH_H] * x->key[GRAPH_W]), epilogue_word(g, i, t));
+               (long long)(x->key[GRAPH_C] * x->key[GRAPH_H] * x->key[GRAPH_W]), fused_word(g, i, t));
+}
+
+static void put_add(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
+{
+    (void)t;
+    put_image(b, &g->nodes[i], batch);
+    buf_printf(b, " layout=%s relu=%d", conv_layouts[fitting(g, i, layout)], g->nodes[i].relu ? 1 : 0);
 }
 
 static void put_softmax(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
@@ -146,16 +160,9 @@ static void put_softmax(struct buf *b, const struct graph *g, size_t i, enum dty
 
 static void (*const put_sizes[N_GRAPH_OPS])(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch,
                                             int layout) = {
-    [GRAPH_CONV2D] = put_conv, [GRAPH_DEPTHWISE] = put_conv,  [GRAPH_POOL2D] = put_pool,
-    [GRAPH_DENSE] = put_dense, [GRAPH_SOFTMAX] = put_softmax,
+    [GRAPH_CONV2D] = put_conv, [GRAPH_DEPTHWISE] = put_conv, [GRAPH_POOL2D] = put_pool,
+    [GRAPH_DENSE] = put_dense, [GRAPH_ADD] = put_add,        [GRAPH_SOFTMAX] = put_softmax,
 };
-
-static void put_add(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    buf_printf(b, "add %s", dtype_name(t));
-    put_image(b, &g->nodes[i], batch);
-    buf_printf(b, " layout=%s relu=%d", conv_layouts[fitting(g, i, layout)], g->nodes[i].relu ? 1 : 0);
-}
 
 /* Appends the canonical form of a text. */
 static enum err canonical(const char *text, struct buf *out, struct why *why)
@@ -169,20 +176,36 @@ static enum err canonical(const char *text, struct buf *out, struct why *why)
 enum err graph_node_workload(const struct graph *g, size_t i, int i_part, enum dtype t, int64_t batch, int layout,
                              struct buf *out, struct why *why)
 {
+    const enum graph_op op = i_part == 1 ? GRAPH_ADD : g->nodes[i].op;
     struct buf text;
     enum err e;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    if (i_part == 1) {
-        put_add(&text, g, i, t, batch, layout);
-    } else {
-        buf_printf(&text, "%s %s", graph_op_name(g->nodes[i].op), dtype_name(t));
-        assert(put_sizes[g->nodes[i].op] != NULL);
-        put_sizes[g->nodes[i].op](&text, g, i, t, batch, layout);
-    }
+    buf_printf(&text, "%s %s", graph_op_name(op), dtype_name(t));
+    assert(put_sizes[op] != NULL);
+    put_sizes[op](&text, g, i, t, batch, layout);
     e = text.failed ? text.failed : canonical(buf_text(&text), out, why);
     buf_fini(&text);
     return e ? why_prefix(why, e, "%s of %s", g->nodes[i].name, g->name) : ERR_OK;
+}
+
+bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
+{
+    static const char key[] = " epilogue=";
+    const enum graph_op op = g->nodes[i].op;
+    char *at;
+
+    if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
+        graph_node_workload(g, i, 0, DTYPE_F32, 1, 0, out, NULL))
+        return false;
+    at = strstr(out->data, key);
+    if (at) {
+        const size_t n = sizeof key - 1 + strcspn(at + sizeof key - 1, " ");
+
+        memmove(at, at + n, strlen(at + n) + 1);
+        out->len -= n;
+    }
+    return true;
 }
 
 enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int from, int to,

@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "kernels/conv/shape.h"
 #include "kernels/embedded.h"
+#include "kernels/graph_lower.h"
 #include "kernels/template.h"
 
 #include <pthread.h>
@@ -86,32 +87,103 @@ static bool parse_line(const char *line, size_t n, struct network_layer *out)
     return true;
 }
 
-static void parse_network(const struct embedded *file)
+/* Parses lines until one is none; its number, 0 when all are fine. */
+static int parse_lines(const char *p, struct network_layer *layers, size_t *n)
 {
-    struct network_layer *layers = calloc(MAX_LAYERS, sizeof *layers);
-    const char *dot = strrchr(file->name, '.'), *p = file->text;
-    size_t n = 0;
-
-    if (!layers || !dot || n_networks == MAX_NETWORKS) {
-        free(layers);
-        return;
-    }
-    while (*p && n < MAX_LAYERS) {
+    for (int number = 1; *p; number++) {
         const size_t len = strcspn(p, "\n");
 
-        if (*p != '#' && parse_line(p, len, &layers[n]))
-            n++;
+        if (len && *p != '#') {
+            if (*n == MAX_LAYERS || !parse_line(p, len, &layers[*n]))
+                return number;
+            ++*n;
+        }
         p += len + (p[len] == '\n');
     }
-    names[n_networks] = copy(file->name, (size_t)(dot - file->name));
-    networks[n_networks] = (struct network){.name = names[n_networks], .layers = layers, .n_layers = n};
-    n_networks += names[n_networks] != NULL;
+    return 0;
+}
+
+static enum err add(const char *name, size_t n_name, const char *text, struct why *why)
+{
+    struct network_layer *layers = calloc(MAX_LAYERS, sizeof *layers);
+    char *kept = copy(name, n_name);
+    size_t n = 0;
+    int bad = 0;
+
+    if (!layers || !kept || n_networks == MAX_NETWORKS)
+        bad = -1;
+    else
+        bad = parse_lines(text, layers, &n);
+    if (bad || n == 0) {
+        free(kept);
+        free(layers);
+        return bad < 0 ? why_set(why, ERR_LIMIT, "more than %d networks, or no memory", MAX_NETWORKS)
+                       : why_set(why, ERR_INPUT, "line %d: expected 'name | count | workload', at most %d of them", bad,
+                                 MAX_LAYERS);
+    }
+    names[n_networks] = kept;
+    networks[n_networks++] = (struct network){.name = kept, .layers = layers, .n_layers = n};
+    return ERR_OK;
 }
 
 static void parse_all(void)
 {
     for (const struct embedded *file = embedded_networks; file->name; file++)
-        parse_network(file);
+        add(file->name, strcspn(file->name, "."), file->text, NULL); /* what does not parse a test finds */
+}
+
+enum err network_add(const char *name, const char *text, size_t n, struct why *why)
+{
+    char *lines = copy(text, n);
+    enum err e;
+
+    pthread_once(&once, parse_all);
+    e = lines ? add(name, strlen(name), lines, why) : why_set(why, ERR_NOMEM, "out of memory");
+    free(lines);
+    return e;
+}
+
+/* A line for each workload, named after the first layer that has it; `workload`: [n_nodes], NULL of what is not listed.
+ */
+static void put_lines(const struct graph *g, char **workload, struct buf *out)
+{
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        int count = 1;
+
+        if (!workload[i])
+            continue;
+        for (size_t k = i + 1; k < g->n_nodes; k++)
+            if (workload[k] && strcmp(workload[i], workload[k]) == 0) {
+                free(workload[k]);
+                workload[k] = NULL;
+                count++;
+            }
+        buf_printf(out, "%s | %d | %s\n", g->nodes[i].name, count, workload[i]);
+    }
+}
+
+enum err network_list(const struct graph *g, struct buf *out, struct why *why)
+{
+    const size_t from = out->len;
+    char **workload = calloc(g->n_nodes, sizeof *workload);
+
+    if (!workload)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        struct buf text;
+
+        buf_init(&text, WORKLOAD_MAX_TEXT);
+        if (graph_plain_workload(g, i, &text))
+            workload[i] = buf_take(&text);
+        buf_fini(&text);
+    }
+    put_lines(g, workload, out);
+    for (size_t i = 0; i < g->n_nodes; i++)
+        free(workload[i]);
+    free(workload);
+    if (!out->failed && out->len == from)
+        return why_set(why, ERR_INPUT, "graph %.40s has no layer with weights", g->name);
+    return out->failed;
 }
 
 enum err network_find(const char *name, const struct network **out, struct why *why)

@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "core/err.h"
+#include "kernels/graph.h"
 
 #include <stddef.h>
 
@@ -29,6 +30,13 @@ const char *network_name_at(size_t i); /* NULL behind the last */
 /* What network_layer_as takes; NULL behind the last. */
 const char *network_dtype_at(size_t i);
 const char *network_layout_at(size_t i);
+
+/* Makes a list of one's own known to network_find, as `name`; lines as in kernels/networks/NAME.net. ERR_INPUT naming
+ * the line. Never freed; not from several threads. */
+enum err network_add(const char *name, const char *text, size_t n, struct why *why);
+
+/* Appends the list of a graph's layers with weights: lines that network_add reads. */
+enum err network_list(const struct graph *g, struct buf *out, struct why *why);
 
 /* Appends a layer's workload in another dtype ("f16" "i8") and layout ("nchw16c"), NULL = as listed. What cannot have
  * the dtype (no such kernel: deformable convolutions in i8) stays as it is, what cannot have the layout (the 3 channels

@@ -270,10 +270,18 @@ enum err kernel_text(const char *name, enum program_lang lang, struct buf *out)
 {
     const char *const parts[] = {"preamble.h", lang == LANG_CUDA_C ? "preamble_cuda.h" : "preamble_opencl.h",
                                  "preamble_store.h"};
+    const char *plus = strchr(name, '+');
     enum err e = lang == LANG_CUDA_C ? buf_puts(out, "#define TUNE_CUDA 1\n") : ERR_OK;
 
     for (size_t i = 0; !e && i < sizeof parts / sizeof parts[0]; i++)
         e = append_file(parts[i], 0, out);
+    if (!e && plus) {
+        char more[64];
+
+        snprintf(more, sizeof more, "%.*s", (int)(plus - name), name);
+        name = plus + 1;
+        e = append_file(more, 0, out);
+    }
     if (!e)
         e = buf_puts(out, "#line 1\n");
     return e ? e : append_file(name, 0, out);

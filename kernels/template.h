@@ -94,7 +94,7 @@ enum err template_kernels(const struct template *t, const struct workload *w, co
 void template_set_kernel_dir(const char *dir);
 
 /* The text of a kernel file ("conv2d/spatial_pack.cl") with the preamble of the dialect (opencl-c or cuda-c) in front:
- * appended to out. ERR_NOT_FOUND. */
+ * appended to out. Of "MORE+NAME", MORE is pasted between the two. ERR_NOT_FOUND. */
 enum err kernel_text(const char *name, enum program_lang lang, struct buf *out);
 
 /* Puts the same text into `blobs`, and its name into *out. Built-in texts are made and hashed once a process; from

@@ -30,7 +30,7 @@ static double word_cost(const struct operator_key *key, int64_t a, int64_t b)
 {
     if (a == b)
         return 0;
-    return key->words == epilogue_words ? EPILOGUE_COST * n_bits((uint64_t)(a ^ b)) : INFINITY;
+    return key->words == epilogue_words ? EPILOGUE_COST * n_bits(epilogue_bits(a) ^ epilogue_bits(b)) : INFINITY;
 }
 
 /* Doublings between two sizes; of sizes that may be 0 one is added to both. */

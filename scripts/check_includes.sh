@@ -17,6 +17,7 @@ allowed() {
     exec) echo "exec/" ;;
     runtime) echo "core/ exec/ runtime/" ;;
     kernels) echo "core/ search_space/ kernels/ $program" ;;
+    onnx) echo "core/ kernels/graph.h onnx/ $program" ;;
     libtune) echo "core/ search_space/ logs/ exec/ runtime/ kernels/ libtune/" ;;
     tracker) echo "core/ tracker/" ;;
     agent) echo "core/ runtime/ logs/ agent/ $wire" ;;
@@ -24,7 +25,7 @@ allowed() {
     formats) echo "core/ search_space/ logs/ kernels/ formats/ $program" ;;
     deploy) echo "core/ logs/ exec/ runtime/ kernels/ libtune/ formats/ deploy/" ;;
     tuner) echo "core/ search_space/ logs/ runtime/ kernels/ search/ formats/ tuner/ $wire" ;;
-    cli) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ search/ formats/ deploy/ tuner/ cli/ $wire" ;;
+    cli) echo "core/ search_space/ cost_model/ logs/ runtime/ kernels/ libtune/ search/ formats/ deploy/ tuner/ onnx/import.h cli/ $wire" ;;
     esac
 }
 

@@ -14,7 +14,7 @@
 set -eu
 
 packages="gcc g++ libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev
-    libmbedtls-dev libcmocka-dev zlib1g-dev ocl-icd-opencl-dev pocl-opencl-icd oclgrind"
+    libmbedtls-dev libcmocka-dev zlib1g-dev libonnx-dev libprotobuf-c-dev protobuf-c-compiler ocl-icd-opencl-dev pocl-opencl-icd oclgrind"
 peers=""
 nvrtc12=""
 hub=""

@@ -227,7 +227,7 @@ enum err conv_within(const char *id, unsigned caps, const struct workload *w, st
                        conv_layouts[get_or(w, "layout", 0)]);
     if (get_or(w, "epilogue", 0) && !(caps & CONV_EPILOGUE))
         return why_set(why, ERR_UNSUPPORTED, "%s computes epilogue=none, not epilogue=%s", id,
-                       epilogue_words[epilogue_of(w)]);
+                       epilogue_word(epilogue_of(w)));
     return ERR_OK;
 }
 

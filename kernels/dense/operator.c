@@ -40,7 +40,7 @@ enum err dense_within(const char *id, unsigned caps, const struct workload *w, s
         return why_set(why, ERR_UNSUPPORTED, "%s does not compute dtype %s", id, dtype_name(w->dtype));
     if (epilogue_of(w) && !(caps & DENSE_EPILOGUE))
         return why_set(why, ERR_UNSUPPORTED, "%s computes epilogue=none, not epilogue=%s", id,
-                       epilogue_words[epilogue_of(w)]);
+                       epilogue_word(epilogue_of(w)));
     return ERR_OK;
 }
 

@@ -27,13 +27,14 @@ without_cmocka_there_are_programs_and_no_tests() {
     if grep -q "\"file\": \"$source/tests/" "$dir/compile_commands.json"; then fail "parts of tests are built without cmocka"; fi
 }
 
-# what a bench that has the package is compiled with
+# what a program that has the package is compiled with
 mark_of() {
     case "$1" in
     openmp) echo -fopenmp ;;
     onednn) echo -DHAVE_ONEDNN ;;
     clblast) echo -DHAVE_CLBLAST ;;
     cublas | cudnn | cusparse) echo -DHAVE_CUDA_LIBS ;;
+    onnx | protobuf_c) echo -DTUNE_HAVE_ONNX ;;
     *) fail "what marks a bench with '$1'?" ;;
     esac
 }
@@ -43,17 +44,25 @@ left_out() {
     configured -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DTUNE_WITHOUT="$(echo "$*" | tr ' ' ';')"
     says "left out by TUNE_WITHOUT: $(echo "$*" | sed 's/ /, /g')"
     for name in "$@"; do
-        if grep -q -- "$(mark_of "$name")" "$dir/compile_commands.json"; then fail "benches have $name in spite of TUNE_WITHOUT"; fi
+        if grep -q -- "$(mark_of "$name")" "$dir/compile_commands.json"; then fail "programs have $name in spite of TUNE_WITHOUT"; fi
     done
     builds bench_ops
+}
+
+without_onnx_import_says_so() {
+    left_out onnx protobuf_c
+    builds tune
+    if "$dir/bin/tune" import model.onnx -o "$dir/model" >"$out" 2>&1; then fail "tune import without ONNX was to be refused"; fi
+    grep -q "built without ONNX" "$out" || fail "tune import was to say why: $(cat "$out")"
 }
 
 unknown_names_are_refused
 needed_packages_that_are_missing_stand_in_one_message
 without_cmocka_there_are_programs_and_no_tests
+without_onnx_import_says_so
 peers=""
 for package in "$@"; do
-    [ "$package" != cmocka ] || continue
+    case "$package" in cmocka | onnx | protobuf_c) continue ;; esac
     left_out "$package"
     peers="$peers $package"
 done

@@ -103,6 +103,23 @@ static void a_log_becomes_a_bundle_and_is_told(void **state)
     assert_true(is_there(tune_at(dir, "bundle/other.h")) && !is_there(tune_at(dir, "bundle/tune_bundle.h")));
 }
 
+/* The bundle is named after the file, its functions after the graph's layers. */
+static void a_network_of_a_file_is_deployed(void **state)
+{
+    static const char graph[] = "x = input c=16 h=1 w=1\nfc = dense x n=32 relu6\n";
+    const char *log = plain_log("a.jsonl", ""), *out = tune_at(dir, "own"), *path = tune_at(dir, "my-net.graph");
+
+    (void)state;
+    assert_int_equal(file_replace(path, graph, sizeof graph - 1, 0600, NULL), ERR_OK);
+    DEPLOY(0, log, "-o", out, "--network", path, "--whole", "--allow-nearest");
+    says("my_net_fc ");
+    says("dense f32 m=1 n=32 k=16 epilogue=bias_relu6");
+    says("whole network: 1 steps");
+    assert_true(is_there(tune_at(dir, "own/my_net.h")));
+    DEPLOY(1, log, "-o", out, "--network", tune_at(dir, "none.graph"), "--whole");
+    says("none.graph");
+}
+
 static void options_that_do_not_go_together_are_refused(void **state)
 {
     const char *log = plain_log("a.jsonl", ""), *out = tune_at(dir, "never"), *list = tune_at(dir, "list");
@@ -203,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_becomes_a_bundle_and_is_told),
+        cmocka_unit_test(a_network_of_a_file_is_deployed),
         cmocka_unit_test(options_that_do_not_go_together_are_refused),
         cmocka_unit_test(wanted_layers_are_named_and_missing_ones_told),
         cmocka_unit_test(one_device_of_a_log_is_chosen),

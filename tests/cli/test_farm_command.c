@@ -144,6 +144,41 @@ static void networks_are_submitted_by_name(void **state)
     client_close(c);
 }
 
+/* Layers of one's own: a graph's are counted by workload, a list's stand there. */
+static void networks_are_submitted_from_files(void **state)
+{
+    static const char graph[] = "x = input c=4 h=8 w=8\na = conv2d x k=4 r=3 s=3 pad=1 relu6\n"
+                                "b = conv2d a + x k=4 r=3 s=3 pad=1\nf = dense b n=3\n",
+                      list[] = "# mine\nfc | 3 | " DENSE "\n", bad[] = "fc | 3 | " DENSE "\nfc 3\n";
+    const char *const files[][3] = {{"net.graph", graph, NULL},
+                                    {"layers.net", list, NULL},
+                                    {"bad.net", bad, "line 2: expected 'name | count | workload'"},
+                                    {"bad.graph", "x = input c=4", "graph bad, line 1: input needs h="},
+                                    {"net.txt", graph, "unknown network"},
+                                    {"net.onnx", "no model", "net.onnx: "}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        const char *path = tune_at(farm.dir, files[i][0]);
+        cJSON *body, *layers;
+
+        assert_int_equal(file_replace(path, files[i][1], strlen(files[i][1]), 0600, NULL), ERR_OK);
+        TUNE(files[i][2] ? 1 : 0, "submit", "--network", path, "--key", "k1", "-q");
+        if (files[i][2]) {
+            says(files[i][2]);
+            continue;
+        }
+        body = body_of(submitted());
+        assert_string_equal(text_in(body, "network"), i ? "layers" : "net");
+        layers = cJSON_GetObjectItem(body, "layers");
+        assert_int_equal(cJSON_GetArraySize(layers), i ? 1 : 2);
+        assert_string_equal(text_in(cJSON_GetArrayItem(layers, 0), "workload"),
+                            i ? DENSE : "conv2d f32 n=1 c=4 h=8 w=8 k=4 r=3 s=3 pad=1");
+        assert_true(number(cJSON_GetArrayItem(layers, 0), "count") == (i ? 3 : 2));
+        cJSON_Delete(body);
+    }
+}
+
 /* A list of tune_missing_write: its workloads behind those of the command line, its key where none is given. */
 static void lists_of_missing_workloads_are_jobs(void **state)
 {
@@ -497,6 +532,7 @@ int main(void)
         cmocka_unit_test(every_option_of_a_job_reaches_the_tracker),
         cmocka_unit_test(limits_of_time_are_told_apart),
         cmocka_unit_test(networks_are_submitted_by_name),
+        cmocka_unit_test(networks_are_submitted_from_files),
         cmocka_unit_test(lists_of_missing_workloads_are_jobs),
         cmocka_unit_test(the_budget_of_a_job_file_is_kept), /* before any device is there */
         cmocka_unit_test(lists_have_a_line_a_job),

@@ -20,6 +20,7 @@ static const char *const shapes[] = {
     "dense i8 m=5 n=19 k=36",
     "dense i8 m=1 n=64 k=128 epilogue=bias_relu_requant",
     "dense f32 m=7 n=21 k=33 epilogue=bias_add_relu",
+    "dense f32 m=5 n=19 k=3 epilogue=bias_relu6",
     NULL,
 };
 

@@ -205,6 +205,61 @@ static void nodes_have_the_workloads_of_their_sizes(void **state)
     graph_fini(&g);
 }
 
+/* Steps and pads of each axis and side; by hand: rows (9 + 0 + 2 - 5) / 2 + 1, columns (7 + 1 + 0 - 3) / 1 + 1. */
+static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
+{
+    static const char lines[] = "x = input c=4 h=9 w=7\n"
+                                "a = conv2d x k=8 r=3 s=3 stride=2,1 pad=0,1,2,0 dilation=2,1 groups=4 relu6\n"
+                                "p = pool2d a max r=2 s=2 pad=0,0,1,1\n"
+                                "d = depthwise_conv2d p r=3 s=1 pad=1,0 relu\n"
+                                "b = add d + a relu\n"
+                                "g = pool2d b avg global\n"
+                                "f = dense g n=5\n"
+                                "s = softmax f\n";
+    static const char *const workloads[] = {
+        "conv2d f32 n=1 c=4 h=9 w=7 k=8 r=3 s=3 stride=2,1 pad=0,1,2,0 dilation=2,1 groups=4 epilogue=bias_relu6",
+        "pool2d f32 n=1 c=8 h=4 w=6 r=2 s=2 pad=0,0,1,1",
+        "depthwise_conv2d f32 n=1 c=8 h=4 w=6 r=3 s=1 pad=1,0 epilogue=bias_relu",
+        "add f32 n=1 c=8 h=4 w=6 relu=1",
+        "pool2d f32 n=1 c=8 h=4 w=6 r=4 s=6 kind=avg",
+        "dense f32 m=1 n=5 k=8 epilogue=bias",
+        "softmax f32 m=1 n=5"};
+    struct graph g = parsed(lines), again;
+    struct buf text;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++) {
+        struct why why = {""};
+
+        buf_init(&text, WORKLOAD_MAX_TEXT);
+        if (graph_node_workload(&g, i + 1, 0, DTYPE_F32, 1, 0, &text, &why))
+            fail_msg("%s", why.text);
+        assert_string_equal(buf_text(&text), workloads[i]);
+        buf_fini(&text);
+    }
+    buf_init(&text, GRAPH_MAX_BYTES);
+    assert_int_equal(graph_text(&g, &text), ERR_OK);
+    assert_string_equal(buf_text(&text), lines);
+    again = parsed(buf_text(&text));
+    assert_int_equal(again.n_nodes, g.n_nodes);
+    graph_fini(&again);
+    buf_fini(&text);
+    graph_fini(&g);
+}
+
+/* 6 means nothing among int8 sums. */
+static void relu6_of_an_int8_network_is_refused_in_words(void **state)
+{
+    struct graph g = parsed("x = input c=4 h=4 w=4\ny = conv2d x k=4 r=1 s=1 relu6\n");
+    struct graph_work w;
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(graph_work_init(&w, &g, DTYPE_I8, 1, 15, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "relu6"));
+    graph_fini(&g);
+}
+
 static void the_layers_of_a_graph_are_those_of_its_list(void **state)
 {
     struct buf text;
@@ -327,6 +382,21 @@ static void bad_lines_are_refused_in_words(void **state)
         {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=0 s=3\n", "does not fit"},
         {"x = input c=3 h=8 w=8\ny = conv2d x + x k=8 r=3 s=3\n", "cannot be added"},
         {"x = input c=3 h=8 w=8\ny = depthwise_conv2d x + x r=3 s=3\n", "does not take '+'"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 stride=1,2,3\n", "expected one number or two of stride="},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 pad=1,2,3\n", "expected one number, two or four of pad="},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 pad=1,2,3,4,5\n", "one number, two or four"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 pad=1,\n", "expected a number"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8,8 r=3 s=3\n", "expected one number of k="},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 dilation=4\n", "does not fit 8 x 8"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 dilation=0\n", "does not fit"},
+        {"x = input c=3 h=8 w=8\ny = conv2d x k=8 r=3 s=3 groups=2\n", "groups=2 do not divide 3 and 8"},
+        {"x = input c=4 h=8 w=8\ny = conv2d x k=6 r=3 s=3 groups=4\n", "groups=4 do not divide 4 and 6"},
+        {"x = input c=4 h=8 w=8\ny = conv2d x k=6 r=3 s=3 groups=0\n", "groups=0 do not divide"},
+        {"x = input c=4 h=8 w=8\ny = conv2d x k=6 r=3 s=3 relu relu6\n", "relu or relu6"},
+        {"x = input c=4 h=8 w=8\ny = dense x k=6\n", "does not take 'k='"},
+        {"x = input c=4 h=8 w=8\ny = add x\n", "add needs two tensors"},
+        {"x = input c=4 h=8 w=8\ny = add x + x relu6\n", "does not take 'relu6'"},
+        {"x = input c=3 h=8 w=8\ny = dense x n=4 relu6\nz = softmax y\n", "without relu"},
         {"x = input c=3 h=8 w=8\ny = pool2d x r=3 s=3\n", "max or avg"},
         {"x = input c=3 h=8 w=8\ny = pool2d x max avg r=3 s=3\n", "max or avg"},
         {"x = input c=3 h=8 w=8\ny = pool2d x max r=3\n", "r= and s="},
@@ -373,7 +443,7 @@ static void long_input_is_refused(void **state)
     for (int i = 1; i <= GRAPH_MAX_NODES; i++)
         buf_printf(&many, "t%d = pool2d t%d max r=1 s=1\n", i, i - 1);
     assert_int_equal(graph_parse("many", buf_text(&many), many.len, &g, &why), ERR_LIMIT);
-    assert_non_null(strstr(why.text, "more than 256 tensors"));
+    assert_non_null(strstr(why.text, "more than 4096 tensors"));
     buf_fini(&many);
     free(text);
 }
@@ -505,6 +575,8 @@ int main(void)
         cmocka_unit_test(nodes_without_the_layouts_asked_for_are_plain),
         cmocka_unit_test(layouts_are_named_one_by_one),
         cmocka_unit_test(nodes_have_the_workloads_of_their_sizes),
+        cmocka_unit_test(a_window_has_pads_steps_and_groups_of_its_own),
+        cmocka_unit_test(relu6_of_an_int8_network_is_refused_in_words),
         cmocka_unit_test(the_layers_of_a_graph_are_those_of_its_list),
         cmocka_unit_test(every_name_of_the_outside_lists_is_a_layer),
         cmocka_unit_test(bad_lines_are_refused_in_words),

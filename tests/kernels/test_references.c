@@ -19,7 +19,9 @@ struct conv_case {
     const char *workload;
     int n, c, h, w, k, r, s, stride_h, stride_w, dil_h, dil_w, top, left, p, q;
     int groups, x_lanes, y_lanes; /* 0 = 1 */
-    bool bias, add, relu, requant;
+    bool bias, add;
+    int relu; /* 6: relu6 */
+    bool requant;
 };
 
 static const struct conv_case conv_cases[] = {
@@ -234,6 +236,29 @@ static const struct conv_case conv_cases[] = {
      1,
      1,
      0},
+    {"conv2d f32 n=2 c=4 h=5 w=5 k=4 r=1 s=1 epilogue=bias_add_relu6",
+     2,
+     4,
+     5,
+     5,
+     4,
+     1,
+     1,
+     1,
+     1,
+     1,
+     1,
+     0,
+     0,
+     5,
+     5,
+     0,
+     0,
+     0,
+     1,
+     1,
+     6,
+     0},
     {"conv2d f16 n=1 c=8 h=6 w=5 k=4 r=3 s=3 pad=1 layout=nchw8c epilogue=relu",
      1,
      8,
@@ -413,6 +438,8 @@ static void finish_one(const struct conv_case *z, const struct fills *f, int k, 
         add(y, i, fill_elem(f->residual, sums_type(f), i), 1);
     if (z->relu && y->sum[i] < 0)
         y->sum[i] = 0;
+    if (z->relu == 6 && y->sum[i] > 6)
+        y->sum[i] = 6;
     if (z->requant) {
         const float scaled = (float)y->sum[i] * (float)fill_elem(f->scale, DTYPE_F32, k);
         const double nearest = nearbyint((double)scaled);

@@ -40,8 +40,10 @@ static double window_sum(const struct ref *f, const struct graph_node *n, const 
     for (int64_t c = c0; c < c1; c++)
         for (int64_t r = 0; r < n->key[GRAPH_R]; r++)
             for (int64_t s = 0; s < n->key[GRAPH_S]; s++) {
-                const int64_t a = p * n->key[GRAPH_STRIDE] + r - n->key[GRAPH_PAD];
-                const int64_t b = q * n->key[GRAPH_STRIDE] + s - n->key[GRAPH_PAD];
+                const int64_t a = p * n->key[GRAPH_STRIDE_H] + r * (n->op == GRAPH_POOL2D ? 1 : n->key[GRAPH_DIL_H]) -
+                                  n->key[GRAPH_TOP];
+                const int64_t b = q * n->key[GRAPH_STRIDE_W] + s * (n->op == GRAPH_POOL2D ? 1 : n->key[GRAPH_DIL_W]) -
+                                  n->key[GRAPH_LEFT];
 
                 if (a >= 0 && b >= 0 && a < x->key[GRAPH_H] && b < x->key[GRAPH_W])
                     sum += in[(c * x->key[GRAPH_H] + a) * x->key[GRAPH_W] + b] *
@@ -58,7 +60,8 @@ static double finish(const struct ref *f, size_t i, int64_t k, int64_t at, doubl
 
     if (f->t != DTYPE_I8) {
         v += n->residual >= 0 ? f->of[n->residual][at] : 0;
-        return rounded(f->t, n->relu && v < 0 ? 0 : v);
+        v = (n->relu || n->relu6) && v < 0 ? 0 : v;
+        return rounded(f->t, n->relu6 && v > 6 ? 6 : v);
     }
     if (is_last)
         return v;
@@ -79,7 +82,8 @@ static double finish(const struct ref *f, size_t i, int64_t k, int64_t at, doubl
 static void conv(const struct ref *f, size_t i)
 {
     const struct graph_node *n = &f->g->nodes[i];
-    const int64_t c = f->g->nodes[n->x].key[GRAPH_C], n_k = n->key[GRAPH_C], one = n->op == GRAPH_DEPTHWISE ? 1 : c;
+    const int64_t c = f->g->nodes[n->x].key[GRAPH_C], n_k = n->key[GRAPH_C];
+    const int64_t n_groups = n->op == GRAPH_DEPTHWISE ? c : n->key[GRAPH_GROUPS], one = c / n_groups;
     const int64_t taps = one * n->key[GRAPH_R] * n->key[GRAPH_S];
     const double *w = f->weights(n->name, "w", n_k * taps, f->arg), *bias = f->weights(n->name, "bias", n_k, f->arg);
     int64_t at = 0;
@@ -87,7 +91,7 @@ static void conv(const struct ref *f, size_t i)
     for (int64_t k = 0; k < n_k; k++)
         for (int64_t p = 0; p < n->key[GRAPH_H]; p++)
             for (int64_t q = 0; q < n->key[GRAPH_W]; q++, at++) {
-                const int64_t c0 = n->op == GRAPH_DEPTHWISE ? k : 0;
+                const int64_t c0 = k / (n_k / n_groups) * one;
 
                 f->of[i][at] = finish(f, i, k, at, window_sum(f, n, w + k * taps, c0, c0 + one, p, q) + bias[k], false);
             }
@@ -109,6 +113,17 @@ static void dense(const struct ref *f, size_t i)
     }
 }
 
+static void add(const struct ref *f, size_t i)
+{
+    const struct graph_node *n = &f->g->nodes[i];
+
+    for (int64_t k = 0; k < size(n); k++) {
+        const double v = f->of[n->x][k] + f->of[n->residual][k];
+
+        f->of[i][k] = rounded(f->t, n->relu && v < 0 ? 0 : v);
+    }
+}
+
 static double pooled(const struct ref *f, const struct graph_node *n, int64_t c, int64_t p, int64_t q)
 {
     const struct graph_node *x = &f->g->nodes[n->x];
@@ -117,8 +132,10 @@ static double pooled(const struct ref *f, const struct graph_node *n, int64_t c,
 
     for (int64_t r = 0; r < n->key[GRAPH_R]; r++)
         for (int64_t s = 0; s < n->key[GRAPH_S]; s++) {
-            const int64_t a = p * n->key[GRAPH_STRIDE] + r - n->key[GRAPH_PAD];
-            const int64_t b = q * n->key[GRAPH_STRIDE] + s - n->key[GRAPH_PAD];
+            const int64_t a =
+                p * n->key[GRAPH_STRIDE_H] + r * (n->op == GRAPH_POOL2D ? 1 : n->key[GRAPH_DIL_H]) - n->key[GRAPH_TOP];
+            const int64_t b =
+                q * n->key[GRAPH_STRIDE_W] + s * (n->op == GRAPH_POOL2D ? 1 : n->key[GRAPH_DIL_W]) - n->key[GRAPH_LEFT];
             double v;
 
             if (a < 0 || b < 0 || a >= x->key[GRAPH_H] || b >= x->key[GRAPH_W])
@@ -159,11 +176,9 @@ static void softmax(const struct ref *f, size_t i)
 
 void ref_network(const struct graph *g, enum dtype t, const double *x, ref_weights *weights, void *arg, double *y)
 {
-    static void (*const compute[N_GRAPH_OPS])(const struct ref *f, size_t i) = {[GRAPH_CONV2D] = conv,
-                                                                                [GRAPH_DEPTHWISE] = conv,
-                                                                                [GRAPH_POOL2D] = pool,
-                                                                                [GRAPH_DENSE] = dense,
-                                                                                [GRAPH_SOFTMAX] = softmax};
+    static void (*const compute[N_GRAPH_OPS])(const struct ref *f, size_t i) = {
+        [GRAPH_CONV2D] = conv, [GRAPH_DEPTHWISE] = conv, [GRAPH_POOL2D] = pool,
+        [GRAPH_DENSE] = dense, [GRAPH_ADD] = add,        [GRAPH_SOFTMAX] = softmax};
     struct ref f = {.g = g, .t = t, .weights = weights, .arg = arg};
 
     for (size_t i = 0; i < g->n_nodes; i++) {

@@ -320,6 +320,26 @@ static void networks_that_are_flattened_give_what_they_mean(void **state)
     check(flat_text, DTYPE_I8, (const size_t[]){1}, 1, 2e-6);
 }
 
+/* What models of others bring: pads of their own at each side, dilation, groups, relu6, a sum that no layer is
+ * behind. */
+static const char foreign_text[] = "x = input c=3 h=13 w=12\n"
+                                   "c1 = conv2d x k=16 r=3 s=3 stride=2,1 pad=0,1,2,0 relu6\n"
+                                   "c2 = conv2d c1 k=16 r=3 s=3 pad=2,1 dilation=2,1 groups=4 relu6\n"
+                                   "dw = depthwise_conv2d c2 r=3 s=3 stride=2 pad=0,0,1,1 relu6\n"
+                                   "p1 = pool2d dw max r=3 s=3 pad=1\n"
+                                   "a = add dw + p1 relu\n"
+                                   "p2 = pool2d a avg r=2 s=2 stride=2 pad=0,0,0,1\n"
+                                   "c3 = conv2d p2 k=16 r=1 s=1\n"
+                                   "b = add c3 + p2\n"
+                                   "fc = dense b n=10 relu6\n";
+
+static void networks_of_other_tools_give_what_they_mean(void **state)
+{
+    (void)state;
+    check(foreign_text, DTYPE_F32, (const size_t[]){0, 5}, 2, 2e-6);
+    check(foreign_text, DTYPE_F16, (const size_t[]){3}, 1, 1e-2);
+}
+
 static void queues_that_do_not_fit_are_refused(const struct exec_cl *session)
 {
     struct exec_words words = {""};
@@ -397,6 +417,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(networks_with_shortcuts_give_what_they_mean),
         cmocka_unit_test(networks_that_are_flattened_give_what_they_mean),
+        cmocka_unit_test(networks_of_other_tools_give_what_they_mean),
         cmocka_unit_test(wrong_weights_are_refused_in_words),
     };
     int failed;

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* import.c - `tune import`: an ONNX model made a graph, a list of layers and weights. */
+#include "cli/cmd.h"
+#include "core/file.h"
+#include "kernels/graph.h"
+#ifdef TUNE_HAVE_ONNX
+#include "onnx/import.h"
+#endif
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef TUNE_HAVE_ONNX
+#define MAX_DIMS 64
+#define MAX_NAME 64
+#define MAX_FILE ((size_t)1 << 20)
+
+/* --dim NAME=N, as often as given; the names are cut out into `names`. */
+struct dims {
+    struct onnx_dim of[MAX_DIMS];
+    char names[MAX_DIMS][MAX_NAME];
+    size_t n;
+};
+
+static enum err read_dims(const struct cli *c, struct dims *out, struct why *why)
+{
+    const char *texts[MAX_DIMS];
+    const int n = cmd_has(c, "dim") ? cli_texts(c, "dim", texts, MAX_DIMS) : 0;
+
+    out->n = 0;
+    if (n > MAX_DIMS)
+        return why_set(why, ERR_LIMIT, "more than %d times --dim", MAX_DIMS);
+    for (int i = 0; i < n; i++) {
+        const char *equals = strrchr(texts[i], '=');
+        long long size = 0;
+        int end = 0;
+
+        if (!equals || equals == texts[i] || equals - texts[i] >= MAX_NAME ||
+            sscanf(equals + 1, "%7lld%n", &size, &end) != 1 || equals[1 + end] || size < 1 || size > GRAPH_MAX_SIZE)
+            return why_set(why, ERR_INPUT, "--dim %.60s: expected NAME=N, N from 1 to %d", texts[i], GRAPH_MAX_SIZE);
+        snprintf(out->names[i], MAX_NAME, "%.*s", (int)(equals - texts[i]), texts[i]);
+        out->of[i] = (struct onnx_dim){out->names[i], size};
+        out->n++;
+    }
+    return ERR_OK;
+}
+
+static enum err open_model(const struct cli *c, const char *path, struct onnx_import **out, struct why *why)
+{
+    struct dims dims;
+    const enum err e = read_dims(c, &dims, why);
+
+    return e ? e : onnx_import_open(path, dims.of, dims.n, out, why);
+}
+
+enum err cmd_import_graph(const struct cli *c, const char *path, struct buf *out, struct why *why)
+{
+    struct onnx_import *m = NULL;
+    enum err e = open_model(c, path, &m, why);
+
+    if (!e && (e = onnx_import_graph(m, out, why)))
+        why_prefix(why, e, "%.300s", path);
+    onnx_import_close(m);
+    return e;
+}
+
+static enum err write_file(const char *dir, const char *name, const char *ending, const struct buf *text,
+                           struct why *why)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s%s", dir, name, ending);
+    return file_replace(path, buf_text(text), text->len, 0644, why);
+}
+
+static enum err write_all(const struct onnx_import *m, const char *dir, const char *name, enum dtype t, struct why *why)
+{
+    struct buf text, list;
+    struct graph g = {.n_nodes = 0};
+    enum err e;
+
+    buf_init(&text, MAX_FILE);
+    buf_init(&list, MAX_FILE);
+    e = onnx_import_graph(m, &text, why);
+    if (!e)
+        e = graph_parse(name, buf_text(&text), text.len, &g, why);
+    if (!e)
+        e = network_list(&g, &list, why);
+    if (!e)
+        e = dir_make(dir, 0755, why);
+    if (!e)
+        e = write_file(dir, name, ".graph", &text, why);
+    if (!e)
+        e = write_file(dir, name, ".net", &list, why);
+    if (!e)
+        e = onnx_import_weights(m, dir, t, why);
+    graph_fini(&g);
+    buf_fini(&text);
+    buf_fini(&list);
+    return e;
+}
+
+/* The model's own name: that of its file without folder and ending. */
+static void name_of(const char *path, char *out, size_t n)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
+
+    snprintf(out, n, "%.*s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
+}
+
+static enum err import(const struct cli *c, struct why *why)
+{
+    const char *dir = cli_text(c, "output");
+    const int t = dtype_by_name(cli_text(c, "dtype"));
+    struct onnx_import *m = NULL;
+    struct buf table;
+    char name[MAX_NAME];
+    enum err e;
+
+    if (c->n_rest != 1 || (!dir && !cli_flag(c, "dry-run")))
+        return why_set(why, ERR_INPUT, "import: expected a model, and -o DIR or --dry-run");
+    if (t != DTYPE_F32 && t != DTYPE_F16)
+        return why_set(why, ERR_INPUT, "import: --dtype %.20s: expected f32 or f16", cli_text(c, "dtype"));
+    name_of(c->rest[0], name, sizeof name);
+    buf_init(&table, MAX_FILE);
+    e = open_model(c, c->rest[0], &m, why);
+    if (!e)
+        e = onnx_import_describe(m, &table);
+    if (!e && !cli_flag(c, "quiet"))
+        fputs(buf_text(&table), stdout);
+    buf_clear(&table);
+    if (!e)
+        e = dir && !cli_flag(c, "dry-run") ? write_all(m, dir, name, (enum dtype)t, why)
+                                           : onnx_import_graph(m, &table, why);
+    if (!e && dir && !cli_flag(c, "dry-run") && !cli_flag(c, "quiet"))
+        printf("%s: %s.graph, %s.net, weights.bin, weights.txt\n", dir, name, name);
+    buf_fini(&table);
+    onnx_import_close(m);
+    return e;
+}
+#else
+static enum err without(struct why *why)
+{
+    return why_set(why, ERR_UNSUPPORTED,
+                   "this tune is built without ONNX: its build found no onnx/onnx.proto, libprotobuf-c and protoc-c "
+                   "(Debian: libonnx-dev, libprotobuf-c-dev, protobuf-c-compiler)");
+}
+
+enum err cmd_import_graph(const struct cli *c, const char *path, struct buf *out, struct why *why)
+{
+    (void)c;
+    (void)path;
+    (void)out;
+    return without(why);
+}
+
+static enum err import(const struct cli *c, struct why *why)
+{
+    (void)c;
+    return without(why);
+}
+#endif
+
+static const struct cli_option options[] = {
+    CLI_OPTION("output", CLI_TEXT, .letter = 'o', .argument = "DIR",
+               .help = "folder for NAME.graph, NAME.net, weights.bin and weights.txt; made where it is not there"),
+    CLI_OPTION("dim", CLI_TEXT, .argument = "NAME=N",
+               .help = "size of a dimension that the model leaves open; may be repeated; the batch is 1 without it"),
+    CLI_OPTION("dtype", CLI_TEXT, .argument = "T", .otherwise = "f32", .help = "of the weights: f32 or f16"),
+    CLI_OPTION("dry-run", CLI_FLAG, .help = "only tell what becomes of each operator"),
+    OPT_QUIET,
+    CLI_END,
+};
+
+static int run(const struct cli *c)
+{
+    struct why why = {""};
+    const enum err e = import(c, &why);
+
+    return e ? cmd_fail(e, &why) : EXIT_FINE;
+}
+
+const struct command cmd_import = {
+    .name = "import",
+    .summary = "make an ONNX model a network: a graph, its layers, its weights",
+    .usage = "import MODEL.onnx -o DIR [--dim NAME=N] | import MODEL.onnx --dry-run",
+    .example = "tune import model.onnx -o out/model",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* network.c - --network: a network by its name, or one of a person's own out of a file. */
+#include "cli/cmd.h"
+#include "core/file.h"
+#include "kernels/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool ends(const char *path, const char *ending)
+{
+    const size_t n = strlen(path), n_ending = strlen(ending);
+
+    return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
+}
+
+static bool is_built_in(const char *name)
+{
+    for (const char *const *p = network_names(); *p; p++)
+        if (strcmp(*p, name) == 0)
+            return true;
+    return false;
+}
+
+const char *cmd_network_name(const struct cli *c, char *out, size_t n)
+{
+    const char *network = cli_text(c, "network"), *slash = network ? strrchr(network, '/') : NULL;
+    const char *base = slash ? slash + 1 : network;
+    const bool is_file = network && (ends(network, ".graph") || ends(network, ".net") || ends(network, ".onnx"));
+
+    if (!network)
+        return NULL;
+    snprintf(out, n, "%.*s", (int)(is_file ? strrchr(base, '.') - base : (long)strlen(base)), base);
+    return out;
+}
+
+/* A graph's text made known, and the list of its layers. */
+static enum err add_graph(const char *key, const char *name, const struct buf *text, struct why *why)
+{
+    const struct graph *g;
+    struct buf list;
+    enum err e = graph_add(key, name, buf_text(text), text->len, why);
+
+    buf_init(&list, GRAPH_MAX_BYTES);
+    if (!e)
+        e = graph_find(key, &g, why);
+    if (!e)
+        e = network_list(g, &list, why);
+    if (!e)
+        e = network_add(key, buf_text(&list), list.len, why);
+    buf_fini(&list);
+    return e;
+}
+
+enum err cmd_network(const struct cli *c, struct why *why)
+{
+    const char *path = cli_text(c, "network");
+    const struct network *found;
+    char name[64];
+    struct buf text;
+    enum err e;
+
+    if (!path || is_built_in(path))
+        return ERR_OK;
+    cmd_network_name(c, name, sizeof name);
+    buf_init(&text, GRAPH_MAX_BYTES);
+    if (ends(path, ".onnx"))
+        e = cmd_import_graph(c, path, &text, why);
+    else if (ends(path, ".graph") || ends(path, ".net"))
+        e = file_read(path, &text, why);
+    else
+        e = network_find(path, &found, why);
+    if (!e) {
+        e = ends(path, ".net") ? network_add(path, buf_text(&text), text.len, why) : add_graph(path, name, &text, why);
+        if (e)
+            why_prefix(why, e, "%.300s", path);
+    }
+    buf_fini(&text);
+    return e;
+}

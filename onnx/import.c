@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+#include "onnx/import.h"
+
+#include "onnx/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names ---- */
+
+static bool is_own_domain(const char *domain)
+{
+    return !domain || !*domain || strcmp(domain, "ai.onnx") == 0;
+}
+
+static enum err add_value(struct onnx_import *m, const char *name, struct why *why)
+{
+    if (!name || !*name)
+        return why_set(why, ERR_INPUT, "a value without a name");
+    m->values[m->n_values++].name = name;
+    return ERR_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(struct onnx_value *const *)a)->name, (*(struct onnx_value *const *)b)->name);
+}
+
+static bool is_initializer(const char *name, struct onnx_value **by, size_t n)
+{
+    const struct onnx_value key = {.name = name}, *at = &key;
+
+    return name && bsearch(&at, by, n, sizeof *by, by_name);
+}
+
+static enum err index_values(struct onnx_import *m, struct why *why)
+{
+    for (size_t i = 0; i < m->n_values; i++)
+        m->by_name[i] = &m->values[i];
+    qsort(m->by_name, m->n_values, sizeof *m->by_name, by_name);
+    for (size_t i = 1; i < m->n_values; i++)
+        if (strcmp(m->by_name[i - 1]->name, m->by_name[i]->name) == 0)
+            return why_set(why, ERR_INPUT, "value %.100s is made twice", m->by_name[i]->name);
+    return ERR_OK;
+}
+
+/* Every value that there will be: constants, inputs that are none of them, outputs of nodes. */
+static enum err list_values(struct onnx_import *m, struct why *why)
+{
+    const Onnx__GraphProto *g = m->file.model->graph;
+    size_t n = g->n_initializer + g->n_input, n_constants;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < g->n_node; i++)
+        n += g->node[i]->n_output;
+    m->values = onnx_memory_take(&m->file.memory, n * sizeof *m->values);
+    m->by_name = onnx_memory_take(&m->file.memory, n * sizeof(*m->by_name));
+    if (!m->values || !m->by_name)
+        return why_set(why, ERR_LIMIT, "more values than a model of this size may have");
+    for (size_t i = 0; i < g->n_initializer && !e; i++)
+        e = add_value(m, g->initializer[i]->name, why);
+    if (!e)
+        e = index_values(m, why);
+    n_constants = m->n_values;
+    for (size_t i = 0; i < g->n_input && !e; i++)
+        if (!is_initializer(g->input[i]->name, m->by_name, n_constants))
+            e = add_value(m, g->input[i]->name, why);
+    for (size_t i = 0; i < g->n_node; i++)
+        for (size_t k = 0; k < g->node[i]->n_output && !e; k++)
+            if (g->node[i]->output[k][0])
+                e = add_value(m, g->node[i]->output[k], why);
+    return e ? e : index_values(m, why);
+}
+
+static struct onnx_value *value_named(const struct onnx_import *m, const char *name)
+{
+    char *names[] = {(char *)(uintptr_t)name};
+    const Onnx__NodeProto node = {.n_input = 1, .input = names};
+
+    return name ? onnx_in(m, &node, 0) : NULL;
+}
+
+static enum err count_readers(struct onnx_import *m, struct why *why)
+{
+    const Onnx__GraphProto *g = m->file.model->graph;
+
+    for (size_t i = 0; i < g->n_node; i++)
+        for (size_t k = 0; k < g->node[i]->n_input; k++) {
+            struct onnx_value *v = onnx_in(m, g->node[i], k);
+
+            if (v)
+                v->n_readers++;
+            else if (g->node[i]->input[k][0])
+                return why_set(why, ERR_INPUT, "node %.100s reads %.100s, which nothing makes",
+                               g->node[i]->name ? g->node[i]->name : "", g->node[i]->input[k]);
+        }
+    for (size_t i = 0; i < g->n_output; i++) {
+        struct onnx_value *v = value_named(m, g->output[i]->name);
+
+        if (!v)
+            return why_set(why, ERR_INPUT, "output %.100s, which nothing makes",
+                           g->output[i]->name ? g->output[i]->name : "without a name");
+        v->n_readers++;
+        v->is_output = true;
+    }
+    return ERR_OK;
+}
+
+/* ---- what is given ---- */
+
+static enum err read_opset(struct onnx_import *m, struct why *why)
+{
+    const Onnx__ModelProto *model = m->file.model;
+
+    for (size_t i = 0; i < model->n_opset_import; i++)
+        if (is_own_domain(model->opset_import[i]->domain))
+            m->opset = model->opset_import[i]->version;
+    if (m->opset < ONNX_MIN_OPSET || m->opset > ONNX_MAX_OPSET)
+        return why_set(why, ERR_UNSUPPORTED, "opset %lld: expected %d to %d", (long long)m->opset, ONNX_MIN_OPSET,
+                       ONNX_MAX_OPSET);
+    return ERR_OK;
+}
+
+static enum err read_constants(struct onnx_import *m, struct why *why)
+{
+    const Onnx__GraphProto *g = m->file.model->graph;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < g->n_initializer && !e; i++) {
+        struct onnx_value *v = value_named(m, g->initializer[i]->name);
+
+        e = onnx_tensor_open(&m->file, g->initializer[i], &v->tensor, why);
+        v->kind = ONNX_CONSTANT;
+        v->shape = v->tensor.shape;
+        v->is_float = v->tensor.is_float;
+        if (e == ERR_UNSUPPORTED) { /* strings, say: whoever reads them is not supported */
+            v->kind = ONNX_NOT_HERE;
+            e = ERR_OK;
+        }
+    }
+    return e;
+}
+
+/* The size of a dimension: fixed, or named and given from outside. */
+static enum err read_dim(const struct onnx_import *m, const Onnx__ValueInfoProto *input, int axis,
+                         const Onnx__TensorShapeProto__Dimension *d, int64_t *out, struct why *why)
+{
+    const bool named = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && d->dim_param;
+
+    if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value > 0) {
+        *out = d->dim_value;
+        return d->dim_value <= GRAPH_MAX_SIZE ? ERR_OK
+                                              : why_set(why, ERR_LIMIT, "input %.100s: a dimension of %lld, over %d",
+                                                        input->name, (long long)d->dim_value, GRAPH_MAX_SIZE);
+    }
+    for (size_t i = 0; named && i < m->n_dims; i++)
+        if (strcmp(m->dims[i].name, d->dim_param) == 0) {
+            *out = m->dims[i].size;
+            return ERR_OK;
+        }
+    if (axis == 0) { /* the batch */
+        *out = 1;
+        return ERR_OK;
+    }
+    return why_set(why, ERR_INPUT, "input %.100s: dimension %d is not fixed; expected --dim %.100s=N", input->name,
+                   axis, named && d->dim_param[0] ? d->dim_param : "NAME");
+}
+
+static enum err read_input(struct onnx_import *m, const Onnx__ValueInfoProto *input, struct why *why)
+{
+    const Onnx__TypeProto *t = input->type;
+    const Onnx__TypeProto__Tensor *tensor =
+        t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? t->tensor_type : NULL;
+    const Onnx__NodeProto named = {.name = input->name};
+    struct onnx_shape shape = {4, {1, 1, 1, 1}}, given = {.rank = 0};
+    enum err e = ERR_OK;
+    int i;
+
+    if (!tensor || !tensor->shape || (tensor->shape->n_dim != 4 && tensor->shape->n_dim != 2))
+        return why_set(why, ERR_UNSUPPORTED, "input %.100s: expected images, of 4 dimensions, or rows, of 2",
+                       input->name);
+    given.rank = (int)tensor->shape->n_dim;
+    for (int k = 0; k < given.rank && !e; k++)
+        e = read_dim(m, input, k, tensor->shape->dim[k], &given.dim[k], why);
+    if (e)
+        return e;
+    memcpy(shape.dim, given.dim, (size_t)given.rank * sizeof given.dim[0]);
+    m->batch = shape.dim[0];
+    i = onnx_new_layer(m, &named, GRAPH_INPUT, -1);
+    if (i < 0 || onnx_shape_elems(&shape) < 0)
+        return why_set(why, ERR_LIMIT, "input %.100s: too large", input->name);
+    for (int k = 0; k < 3; k++)
+        m->layers[i].node.key[GRAPH_C + k] = shape.dim[1 + k];
+    onnx_make_activation(value_named(m, input->name), i, &given);
+    return ERR_OK;
+}
+
+static enum err read_inputs(struct onnx_import *m, struct why *why)
+{
+    const Onnx__GraphProto *g = m->file.model->graph;
+    size_t n = 0;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < g->n_input && !e; i++) {
+        const struct onnx_value *v = value_named(m, g->input[i]->name);
+
+        if (!v || v->kind != ONNX_UNMADE)
+            continue; /* a constant */
+        if (n++)
+            return why_set(why, ERR_UNSUPPORTED, "a second input, %.100s: networks have one so far", v->name);
+        e = read_input(m, g->input[i], why);
+    }
+    if (!e && g->n_output != 1)
+        e = why_set(why, ERR_UNSUPPORTED, "%zu outputs: networks have one so far", g->n_output);
+    return !e && n == 0 ? why_set(why, ERR_UNSUPPORTED, "no input") : e;
+}
+
+/* ---- nodes ---- */
+
+/* The row of a node's operator. */
+static struct onnx_row *row_of(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const char *type = node->op_type ? node->op_type : "";
+    char op[128];
+    char *kept;
+
+    snprintf(op, sizeof op, "%.60s%s%.60s", is_own_domain(node->domain) ? "" : node->domain,
+             is_own_domain(node->domain) ? "" : ".", type);
+    for (size_t i = 0; i < m->n_rows; i++)
+        if (strcmp(m->rows[i].op, op) == 0)
+            return &m->rows[i];
+    if (m->n_rows == m->cap_rows) {
+        const size_t cap = m->cap_rows ? 2 * m->cap_rows : 64;
+        struct onnx_row *rows = cap > 4096 ? NULL : onnx_memory_take(&m->file.memory, cap * sizeof *rows);
+
+        if (!rows)
+            return NULL;
+        if (m->n_rows)
+            memcpy(rows, m->rows, m->n_rows * sizeof *rows);
+        m->rows = rows;
+        m->cap_rows = cap;
+    }
+    kept = onnx_memory_take(&m->file.memory, strlen(op) + 1);
+    if (!kept)
+        return NULL;
+    strcpy(kept, op);
+    m->rows[m->n_rows].op = kept;
+    return &m->rows[m->n_rows++];
+}
+
+static const struct onnx_operator *operator_of(const Onnx__NodeProto *node)
+{
+    const struct onnx_operator *o = onnx_operators;
+
+    if (!is_own_domain(node->domain) || !node->op_type)
+        return NULL;
+    while (o->name && strcmp(o->name, node->op_type) != 0)
+        o++;
+    return o->name ? o : NULL;
+}
+
+static bool is_function(const Onnx__ModelProto *model, const Onnx__NodeProto *node)
+{
+    for (size_t i = 0; i < model->n_functions; i++)
+        if (model->functions[i]->name && node->op_type && strcmp(model->functions[i]->name, node->op_type) == 0)
+            return true;
+    return false;
+}
+
+/* Is there what no table knows: an operator, a sub-graph, an attribute? */
+static enum onnx_role check_known(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_operator *o)
+{
+    for (size_t i = 0; i < node->n_attribute; i++)
+        if (node->attribute[i]->g || node->attribute[i]->n_graphs)
+            return onnx_refuse(m, "it has a sub-graph");
+    if (is_function(m->file.model, node))
+        return onnx_refuse(m, "a function of the model's own");
+    if (!o)
+        return onnx_refuse(m, is_own_domain(node->domain) ? "no such operator here" : "an operator of another domain");
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        char name[64];
+
+        snprintf(name, sizeof name, " %.60s ", node->attribute[i]->name ? node->attribute[i]->name : "");
+        if (!strstr(o->attributes, name))
+            return onnx_refuse(m, "attribute%s is not known", name);
+    }
+    if (!onnx_out(m, node, 0))
+        return onnx_refuse(m, "it has no output");
+    return ONNX_FOLDED;
+}
+
+/* Its inputs are made, and by whom; ERR_INPUT: one is not made yet. */
+static enum err check_inputs(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_operator *o,
+                             enum onnx_role *role, struct why *why)
+{
+    for (size_t i = 0; i < node->n_input; i++) {
+        const struct onnx_value *v = onnx_in(m, node, i);
+
+        if (v && v->kind == ONNX_UNMADE)
+            return why_set(why, ERR_INPUT, "node %.100s reads %.100s before it is made: a cycle, or out of order",
+                           node->name ? node->name : "", v->name);
+        if (v && v->kind == ONNX_NOT_HERE && *role != ONNX_UNSUPPORTED)
+            *role = ONNX_BEHIND;
+        if (v && v->kind == ONNX_ACTIVATION && *role == ONNX_FOLDED && !o->pads &&
+            v->pad[0] + v->pad[1] + v->pad[2] + v->pad[3] > 0)
+            *role = onnx_refuse(m, "behind Pad");
+    }
+    return ERR_OK;
+}
+
+static enum err note(struct onnx_import *m, const Onnx__NodeProto *node, enum onnx_role role, struct why *why)
+{
+    struct onnx_row *row = row_of(m, node);
+    const char *name = node->name && *node->name ? node->name : node->n_output ? node->output[0] : "";
+    char *words;
+
+    if (!row)
+        return why_set(why, ERR_LIMIT, "more operators than a model of this size may have");
+    row->n[role]++;
+    if (role != ONNX_UNSUPPORTED || row->first)
+        return ERR_OK;
+    words = onnx_memory_take(&m->file.memory, strlen(m->words) + 1);
+    if (!words)
+        return why_set(why, ERR_LIMIT, "more operators than a model of this size may have");
+    strcpy(words, m->words);
+    row->first = name;
+    row->words = words;
+    return ERR_OK;
+}
+
+static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, struct why *why)
+{
+    const struct onnx_operator *o = operator_of(node);
+    enum onnx_role role = check_known(m, node, o);
+    enum err e = check_inputs(m, node, o, &role, why);
+
+    if (e)
+        return e;
+    if (role == ONNX_FOLDED)
+        role = o->run(m, node);
+    if (m->failed)
+        return why_set(why, ERR_LIMIT,
+                       "node %.100s takes more memory than a model of this size may, or is one of over %d layers",
+                       node->name ? node->name : "", GRAPH_MAX_NODES);
+    for (size_t i = 0; i < node->n_output; i++) {
+        struct onnx_value *v = onnx_out(m, node, i);
+
+        if (v && (role >= ONNX_UNSUPPORTED || v->kind == ONNX_UNMADE))
+            v->kind = ONNX_NOT_HERE;
+    }
+    return note(m, node, role, why);
+}
+
+/* Marks the layers that the output depends on. */
+static void find_output(struct onnx_import *m)
+{
+    const struct onnx_value *v = value_named(m, m->file.model->graph->output[0]->name);
+
+    m->i_output = -1;
+    if (v->kind != ONNX_ACTIVATION || m->layers[v->i_layer].node.op == GRAPH_INPUT) {
+        onnx_refuse(m, "the output is %s", v->kind == ONNX_NOT_HERE ? "not computed" : "constant, or the input");
+        return;
+    }
+    if (v->pad[0] + v->pad[1] + v->pad[2] + v->pad[3]) {
+        onnx_refuse(m, "the output is behind Pad");
+        return;
+    }
+    m->i_output = v->i_layer;
+    m->layers[v->i_layer].live = m->layers[0].live = true;
+    for (int i = v->i_layer; i > 0; i--) {
+        const struct graph_node *n = &m->layers[i].node;
+
+        if (m->layers[i].live)
+            m->layers[n->x].live = true;
+        if (m->layers[i].live && n->residual >= 0)
+            m->layers[n->residual].live = true;
+    }
+}
+
+static enum err read_model(struct onnx_import *m, struct why *why)
+{
+    const Onnx__GraphProto *g = m->file.model->graph;
+    enum err e = g->n_sparse_initializer ? why_set(why, ERR_UNSUPPORTED, "sparse constants") : read_opset(m, why);
+
+    if (!e)
+        e = list_values(m, why);
+    if (!e)
+        e = count_readers(m, why);
+    if (!e)
+        e = read_constants(m, why);
+    if (!e)
+        e = read_inputs(m, why);
+    for (size_t i = 0; i < g->n_node && !e; i++)
+        e = read_node(m, g->node[i], why);
+    if (!e)
+        find_output(m);
+    return e;
+}
+
+/* Takes what is opened in `m`, also where it fails. */
+static enum err opened(struct onnx_import *m, enum err e, struct onnx_import **out, struct why *why)
+{
+    if (!e)
+        e = read_model(m, why);
+    m->dims = NULL;
+    if (e)
+        onnx_import_close(m);
+    else
+        *out = m;
+    return e;
+}
+
+static struct onnx_import *begun(const struct onnx_dim *dims, size_t n_dims)
+{
+    struct onnx_import *m = calloc(1, sizeof *m);
+
+    if (m) {
+        m->file.folder = -1;
+        m->dims = dims;
+        m->n_dims = n_dims;
+    }
+    return m;
+}
+
+enum err onnx_import_open(const char *path, const struct onnx_dim *dims, size_t n_dims, struct onnx_import **out,
+                          struct why *why)
+{
+    struct onnx_import *m = begun(dims, n_dims);
+    enum err e;
+
+    if (!m)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    e = onnx_file_open(path, &m->file, why);
+    if (e) {
+        onnx_import_close(m);
+        return e;
+    }
+    e = opened(m, e, out, why);
+    return e ? why_prefix(why, e, "%.300s", path) : ERR_OK;
+}
+
+enum err onnx_import_parse(const void *bytes, size_t n, const struct onnx_dim *dims, size_t n_dims,
+                           struct onnx_import **out, struct why *why)
+{
+    struct onnx_import *m = begun(dims, n_dims);
+
+    return m ? opened(m, onnx_file_parse(bytes, n, &m->file, why), out, why) : why_set(why, ERR_NOMEM, "out of memory");
+}
+
+void onnx_import_close(struct onnx_import *m)
+{
+    if (!m)
+        return;
+    onnx_file_close(&m->file);
+    free(m);
+}
+
+const struct onnx_row *onnx_import_rows(const struct onnx_import *m, size_t *n)
+{
+    *n = m->n_rows;
+    return m->rows;
+}

@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: MIT */
+/* layers.c - operators that become layers of the graph, or part of the layer that they read. */
+#include "onnx/model.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct onnx_layer *layer_of(const struct onnx_import *m, const struct onnx_value *v)
+{
+    return &m->layers[v->i_layer];
+}
+
+static bool is_activation(const struct onnx_value *v)
+{
+    return v && v->kind == ONNX_ACTIVATION;
+}
+
+static bool has_weights(const struct onnx_layer *l)
+{
+    return l->bias != NULL;
+}
+
+/* Could what follows be done in the kernel of the layer that gives `v`? */
+static bool is_open(const struct onnx_import *m, const struct onnx_value *v)
+{
+    const struct graph_node *n = &layer_of(m, v)->node;
+
+    return v->sole && !n->relu && !n->relu6;
+}
+
+/* Every element of images or rows is that of one channel: axis 1. */
+static bool has_channels(const struct onnx_import *m, const struct onnx_value *v)
+{
+    const int64_t *key = layer_of(m, v)->node.key;
+
+    return onnx_is_images(m, v) || (v->shape.rank == 2 && v->shape.dim[0] == m->batch &&
+                                    v->shape.dim[1] == key[GRAPH_C] && key[GRAPH_H] * key[GRAPH_W] == 1);
+}
+
+/* ---- windows ---- */
+
+/* Two numbers of an attribute, or `otherwise`. */
+static bool read_pair(const Onnx__NodeProto *node, const char *name, int64_t otherwise, int64_t *out)
+{
+    const Onnx__AttributeProto *a = onnx_attribute(node, name);
+
+    out[0] = a && a->n_ints == 2 ? a->ints[0] : otherwise;
+    out[1] = a && a->n_ints == 2 ? a->ints[1] : otherwise;
+    return (!a || a->n_ints == 2) && out[0] >= 0 && out[1] >= 0 && out[0] <= GRAPH_MAX_SIZE && out[1] <= GRAPH_MAX_SIZE;
+}
+
+static bool is_word(const Onnx__AttributeProto *a, const char *word)
+{
+    return a->s.len == strlen(word) && memcmp(a->s.data, word, a->s.len) == 0;
+}
+
+/* auto_pad SAME_UPPER and SAME_LOWER: as many outputs as inputs over the stride, what is odd at one end. */
+static void pad_same(const int64_t *in, bool upper, int64_t *key)
+{
+    for (int axis = 0; axis < 2; axis++) {
+        const int64_t stride = key[GRAPH_STRIDE_H + axis], size = in[GRAPH_H + axis];
+        const int64_t n = (size + stride - 1) / stride;
+        const int64_t reach = (n - 1) * stride + (key[GRAPH_R + axis] - 1) * key[GRAPH_DIL_H + axis] + 1 - size;
+        const int64_t pad = reach > 0 ? reach : 0;
+
+        key[GRAPH_TOP + axis] = upper ? pad / 2 : pad - pad / 2;
+        key[GRAPH_BOTTOM + axis] = pad - key[GRAPH_TOP + axis];
+    }
+}
+
+/* strides, dilations and pads into the keys of a layer that has its window already. */
+static bool read_window(struct onnx_import *m, const Onnx__NodeProto *node, int64_t *key, const int64_t *in)
+{
+    const Onnx__AttributeProto *pads = onnx_attribute(node, "pads"), *automatic = onnx_attribute(node, "auto_pad");
+    bool fine = read_pair(node, "strides", 1, &key[GRAPH_STRIDE_H]) &&
+                read_pair(node, "dilations", 1, &key[GRAPH_DIL_H]) && key[GRAPH_STRIDE_H] && key[GRAPH_STRIDE_W];
+
+    for (size_t i = 0; pads && i < 4 && fine; i++) {
+        fine = pads->n_ints == 4 && pads->ints[i] >= 0 && pads->ints[i] <= GRAPH_MAX_SIZE;
+        key[GRAPH_TOP + (int)i] = fine ? pads->ints[i] : 0;
+    }
+    if (!fine)
+        onnx_refuse(m, "strides, dilations or pads that are not those of images");
+    if (!fine || !automatic || is_word(automatic, "NOTSET"))
+        return fine;
+    memset(&key[GRAPH_TOP], 0, 4 * sizeof *key);
+    if (is_word(automatic, "SAME_UPPER") || is_word(automatic, "SAME_LOWER"))
+        pad_same(in, is_word(automatic, "SAME_UPPER"), key);
+    else if (!is_word(automatic, "VALID"))
+        fine = false;
+    if (!fine)
+        onnx_refuse(m, "auto_pad %.*s", (int)(automatic->s.len < 40 ? automatic->s.len : 40),
+                    automatic->s.data ? (const char *)automatic->s.data : "");
+    return fine;
+}
+
+static enum onnx_role finish_window(struct onnx_import *m, const Onnx__NodeProto *node, int i, enum onnx_role role)
+{
+    struct onnx_shape shape;
+
+    if (!onnx_window_output(m, i))
+        return onnx_refuse(m, "its window does not fit the image");
+    shape = onnx_images(m, i);
+    onnx_make_activation(onnx_out(m, node, 0), i, &shape);
+    return role;
+}
+
+/* ---- convolutions ---- */
+
+/* A constant of one number a channel, or left out. */
+static bool is_vector(const struct onnx_value *v, int64_t n)
+{
+    return !v || (v->kind == ONNX_CONSTANT && v->shape.rank == 1 && v->shape.dim[0] == n);
+}
+
+static enum onnx_role check_conv(struct onnx_import *m, const Onnx__NodeProto *node, int64_t groups)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
+    int64_t window[2];
+
+    if (!is_activation(x) || !onnx_is_images(m, x))
+        return onnx_refuse(m, "expected images, of 4 dimensions");
+    if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != 4 || onnx_shape_elems(&w->shape) < 1)
+        return onnx_refuse(m, "expected constant weights of 4 dimensions");
+    if (!is_vector(bias, w->shape.dim[0]))
+        return onnx_refuse(m, "expected a constant bias, a number for each channel");
+    if (groups < 1 || x->shape.dim[1] % groups || w->shape.dim[1] != x->shape.dim[1] / groups ||
+        w->shape.dim[0] % groups)
+        return onnx_refuse(m, "weights that do not fit the channels and groups");
+    if (!read_pair(node, "kernel_shape", -1, window) && onnx_attribute(node, "kernel_shape"))
+        return onnx_refuse(m, "a kernel_shape that is none");
+    if (window[0] >= 0 && (window[0] != w->shape.dim[2] || window[1] != w->shape.dim[3]))
+        return onnx_refuse(m, "a kernel_shape that is not that of the weights");
+    return ONNX_TUNED;
+}
+
+enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
+    const int64_t groups = onnx_attribute_int(node, "group", 1);
+    const enum onnx_role role = check_conv(m, node, groups);
+    struct onnx_layer *l;
+    bool depthwise;
+    int i;
+
+    if (role == ONNX_UNSUPPORTED)
+        return role;
+    depthwise = groups > 1 && groups == x->shape.dim[1] && w->shape.dim[0] == groups;
+    i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, x->i_layer);
+    l = i < 0 ? NULL : &m->layers[i];
+    if (!l || !onnx_give_weights(m, l, w, onnx_shape_elems(&w->shape), w->shape.dim[0]))
+        return role;
+    l->node.key[GRAPH_C] = l->node.key[GRAPH_K] = w->shape.dim[0];
+    l->node.key[GRAPH_R] = w->shape.dim[2];
+    l->node.key[GRAPH_S] = w->shape.dim[3];
+    l->node.key[GRAPH_GROUPS] = depthwise ? 1 : groups;
+    if (!read_window(m, node, l->node.key, layer_of(m, x)->node.key))
+        return ONNX_UNSUPPORTED;
+    if (x->pad[0] + x->pad[1] + x->pad[2] + x->pad[3] && onnx_attribute(node, "auto_pad"))
+        return onnx_refuse(m, "auto_pad behind Pad");
+    for (int side = 0; side < 4; side++)
+        l->node.key[GRAPH_TOP + side] += x->pad[side];
+    for (int64_t k = 0; bias && k < l->n_bias; k++)
+        l->bias[k] = onnx_at(bias, k);
+    return finish_window(m, node, i, role);
+}
+
+/* ---- matrix products ---- */
+
+/* x[batch][k] times a constant of two dimensions, w(n, k) = w[n][k] or w[k][n]; its weights times `alpha`. */
+static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, bool n_first, double alpha)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1);
+    const int64_t *key = is_activation(x) ? layer_of(m, x)->node.key : NULL;
+    int64_t n, k;
+    struct onnx_layer *l;
+    int i;
+
+    if (!key || x->shape.rank != 2 || x->shape.dim[0] != m->batch) {
+        onnx_refuse(m, "expected rows of an activation as first input, of 2 dimensions");
+        return -1;
+    }
+    k = key[GRAPH_C] * key[GRAPH_H] * key[GRAPH_W];
+    if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != 2 || onnx_shape_elems(&w->shape) < 1 ||
+        w->shape.dim[n_first] != k || x->shape.dim[1] != k) {
+        onnx_refuse(m, "expected constant weights of 2 dimensions that fit the rows");
+        return -1;
+    }
+    n = w->shape.dim[!n_first];
+    i = onnx_new_layer(m, node, GRAPH_DENSE, x->i_layer);
+    l = i < 0 ? NULL : &m->layers[i];
+    if (!l || !onnx_give_weights(m, l, w, n * k, n))
+        return -1;
+    l->node.key[GRAPH_C] = l->node.key[GRAPH_K] = n;
+    l->node.key[GRAPH_H] = l->node.key[GRAPH_W] = 1;
+    l->w_transposed = !n_first;
+    for (int64_t at = 0; at < n; at++)
+        l->factor[at] = alpha;
+    onnx_make_activation(onnx_out(m, node, 0), i, &(struct onnx_shape){2, {m->batch, n}});
+    return i;
+}
+
+enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    return new_dense(m, node, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
+}
+
+enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *c = onnx_in(m, node, 2), *w = onnx_in(m, node, 1);
+    const bool n_first = onnx_attribute_int(node, "transB", 0) != 0;
+    const int64_t n = w && w->shape.rank == 2 ? w->shape.dim[!n_first] : 0, n_c = c ? onnx_shape_elems(&c->shape) : 0;
+    const double beta = onnx_attribute_real(node, "beta", 1);
+    int i;
+
+    if (onnx_attribute_int(node, "transA", 0))
+        return onnx_refuse(m, "transA");
+    if (c && (c->kind != ONNX_CONSTANT || (n_c != n && n_c != 1) || (c->shape.rank == 2 && c->shape.dim[0] != 1) ||
+              c->shape.rank > 2))
+        return onnx_refuse(m, "expected a constant bias, a number for each column");
+    i = new_dense(m, node, n_first, onnx_attribute_real(node, "alpha", 1));
+    for (int64_t k = 0; i >= 0 && c && k < n; k++)
+        m->layers[i].bias[k] = beta * onnx_at(c, n_c == 1 ? 0 : k);
+    return i < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
+}
+
+/* ---- a number for each channel ---- */
+
+/* y = x * factor + term, a number for each channel each: into the weights of the layer that gives x, or a layer of its
+ * own. */
+static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                     const double *factor, const double *term)
+{
+    const bool folds = is_open(m, x) && has_weights(layer_of(m, x)) && layer_of(m, x)->node.residual < 0;
+    const int i = folds ? x->i_layer : onnx_new_scale(m, node, x->i_layer);
+    struct onnx_layer *l = i < 0 ? NULL : &m->layers[i];
+
+    for (int64_t k = 0; l && k < l->n_bias; k++) {
+        l->factor[k] *= factor[k];
+        l->bias[k] = l->bias[k] * factor[k] + term[k];
+    }
+    onnx_make_activation(onnx_out(m, node, 0), i, &x->shape);
+    return folds ? ONNX_FOLDED : ONNX_TUNED;
+}
+
+enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    const double epsilon = onnx_attribute_real(node, "epsilon", 1e-5);
+    const int64_t c = is_activation(x) ? layer_of(m, x)->node.key[GRAPH_C] : 0;
+    double *factor, *term;
+
+    if (!c || !has_channels(m, x))
+        return onnx_refuse(m, "expected images or rows");
+    for (size_t i = 1; i < 5; i++)
+        if (!onnx_in(m, node, i) || !is_vector(onnx_in(m, node, i), c))
+            return onnx_refuse(m, "expected constants, a number for each channel");
+    if (onnx_attribute_int(node, "training_mode", 0) || !onnx_attribute_int(node, "spatial", 1) ||
+        (m->opset < 7 && !onnx_attribute_int(node, "is_test", 0)))
+        return onnx_refuse(m, "in training mode, or not of whole channels");
+    for (size_t i = 1; i < node->n_output; i++)
+        if (onnx_out(m, node, i) && onnx_out(m, node, i)->n_readers)
+            return onnx_refuse(m, "its mean or variance is read");
+    factor = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *factor);
+    if (!factor) {
+        m->failed = ERR_LIMIT;
+        return ONNX_FOLDED;
+    }
+    term = factor + c;
+    for (int64_t k = 0; k < c; k++) {
+        factor[k] = onnx_at(onnx_in(m, node, 1), k) / sqrt(onnx_at(onnx_in(m, node, 4), k) + epsilon);
+        term[k] = onnx_at(onnx_in(m, node, 2), k) - onnx_at(onnx_in(m, node, 3), k) * factor[k];
+    }
+    return scale_channels(m, node, x, factor, term);
+}
+
+/* The element of a constant for channel `k` where it is one number, or one for each channel of x; before opset 7 it
+ * begins at `axis`. False for other shapes. */
+static bool is_per_channel(const struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                           const struct onnx_value *constant)
+{
+    const int64_t axis = m->opset < 7 ? onnx_attribute_int(node, "axis", -1) : -1;
+    const int first = axis >= 0 && axis <= x->shape.rank ? (int)axis : x->shape.rank - constant->shape.rank;
+
+    for (int i = 0; i < constant->shape.rank; i++)
+        if (constant->shape.dim[i] != 1 && (first + i != 1 || constant->shape.dim[i] != x->shape.dim[1]))
+            return false;
+    return first >= 0;
+}
+
+static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                                    const struct onnx_value *constant, bool constant_first)
+{
+    const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
+    const int64_t c = layer_of(m, x)->node.key[GRAPH_C], n = onnx_shape_elems(&constant->shape);
+    double *factor;
+
+    if (!has_channels(m, x) || !is_per_channel(m, node, x, constant) || n < 1)
+        return onnx_refuse(m, "with a constant that is neither one number nor one for each channel");
+    if (op == 'D' && constant_first)
+        return onnx_refuse(m, "of a constant by an activation");
+    factor = onnx_memory_take(&m->file.memory, 2 * (size_t)c * sizeof *factor);
+    if (!factor) {
+        m->failed = ERR_LIMIT;
+        return ONNX_FOLDED;
+    }
+    for (int64_t k = 0; k < c; k++) {
+        const double v = onnx_at(constant, n == 1 ? 0 : k);
+
+        factor[k] = op == 'M' ? v : op == 'D' ? 1 / v : op == 'S' && constant_first ? -1 : 1;
+        factor[c + k] = op == 'A' || (op == 'S' && constant_first) ? v : op == 'S' ? -v : 0;
+    }
+    return scale_channels(m, node, x, factor, factor + c);
+}
+
+/* ---- additions ---- */
+
+static bool takes_shortcut(const struct onnx_import *m, const struct onnx_value *v)
+{
+    const struct graph_node *n = &layer_of(m, v)->node;
+
+    return is_open(m, v) && n->op == GRAPH_CONV2D && n->residual < 0;
+}
+
+/* The layer again as the last one, where its shortcut can be made before it; the old one is read by nobody. */
+static int moved_last(struct onnx_import *m, const Onnx__NodeProto *node, int i_layer)
+{
+    const int i = onnx_new_layer(m, node, m->layers[i_layer].node.op, m->layers[i_layer].node.x);
+
+    if (i >= 0) {
+        m->layers[i] = m->layers[i_layer];
+        m->layers[i_layer].node.name[0] = '\0';
+    }
+    return i;
+}
+
+static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *a,
+                              const struct onnx_value *b)
+{
+    const struct onnx_value *later = a->i_layer > b->i_layer ? a : b, *earlier = later == a ? b : a;
+    enum onnx_role role = ONNX_FOLDED;
+    int i = later->i_layer, other = earlier->i_layer;
+
+    if (a->shape.rank != b->shape.rank ||
+        memcmp(a->shape.dim, b->shape.dim, (size_t)a->shape.rank * sizeof a->shape.dim[0]) != 0 ||
+        memcmp(layer_of(m, a)->node.key, layer_of(m, b)->node.key, 3 * sizeof(int64_t)) != 0)
+        return onnx_refuse(m, "of two activations of other shapes");
+    if (other != i && !takes_shortcut(m, later) && takes_shortcut(m, earlier)) {
+        other = i;
+        i = moved_last(m, node, earlier->i_layer);
+    } else if (other == i || !takes_shortcut(m, later)) {
+        role = ONNX_PLAIN;
+        i = onnx_new_layer(m, node, GRAPH_ADD, later->i_layer);
+        if (i >= 0)
+            memcpy(m->layers[i].node.key, layer_of(m, a)->node.key, 3 * sizeof(int64_t));
+    }
+    if (i >= 0)
+        m->layers[i].node.residual = other;
+    onnx_make_activation(onnx_out(m, node, 0), i, &a->shape);
+    return role;
+}
+
+enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
+
+    if (b->kind == ONNX_CONSTANT)
+        return with_constant(m, node, a, b, false);
+    if (a->kind == ONNX_CONSTANT)
+        return with_constant(m, node, b, a, true);
+    if (strcmp(node->op_type, "Add") != 0 && strcmp(node->op_type, "Sum") != 0)
+        return onnx_refuse(m, "of two activations");
+    return add_two(m, node, a, b);
+}
+
+/* ---- activations ---- */
+
+/* A bound of Clip: attribute before opset 11, then a constant input. */
+static bool read_bound(const struct onnx_import *m, const Onnx__NodeProto *node, const char *name, size_t i_input,
+                       double otherwise, double *out)
+{
+    const struct onnx_value *v = onnx_in(m, node, i_input);
+
+    *out = v && v->kind == ONNX_CONSTANT && onnx_shape_elems(&v->shape) == 1
+               ? onnx_at(v, 0)
+               : onnx_attribute_real(node, name, otherwise);
+    return !v || (v->kind == ONNX_CONSTANT && onnx_shape_elems(&v->shape) == 1);
+}
+
+enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    const bool is_clip = strcmp(node->op_type, "Clip") == 0;
+    double lowest = 0, highest = INFINITY;
+    enum onnx_role role = ONNX_FOLDED;
+    struct graph_node *n;
+    int i;
+
+    if (!is_activation(x))
+        return onnx_refuse(m, "of a constant");
+    if (is_clip &&
+        (!read_bound(m, node, "min", 1, -INFINITY, &lowest) || !read_bound(m, node, "max", 2, INFINITY, &highest)))
+        return onnx_refuse(m, "bounds that are not constant");
+    if (lowest <= -3.4e38 && highest >= 3.4e38)
+        return onnx_identity(m, node);
+    if (lowest < 0 || lowest > 0 || (highest < 3.4e38 && (highest < 6 || highest > 6)))
+        return onnx_refuse(m, "from %g to %g: expected 0 to 6, or 0 and no end", lowest, highest);
+    i = x->i_layer;
+    n = &m->layers[i].node;
+    if (!x->sole || !(has_weights(&m->layers[i]) || (n->op == GRAPH_ADD && highest > 6))) {
+        i = onnx_new_scale(m, node, i);
+        role = ONNX_TUNED;
+    }
+    if (i < 0)
+        return role;
+    n = &m->layers[i].node;
+    n->relu6 = n->relu6 || highest <= 6;
+    n->relu = !n->relu6;
+    onnx_make_activation(onnx_out(m, node, 0), i, &x->shape);
+    return role;
+}
+
+/* ---- pools ---- */
+
+static int new_pool(struct onnx_import *m, const Onnx__NodeProto *node, bool is_avg)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    int i;
+
+    if (!is_activation(x) || !onnx_is_images(m, x)) {
+        onnx_refuse(m, "expected images, of 4 dimensions");
+        return -1;
+    }
+    i = onnx_new_layer(m, node, GRAPH_POOL2D, x->i_layer);
+    if (i >= 0) {
+        m->layers[i].node.avg = is_avg;
+        m->layers[i].node.key[GRAPH_C] = x->shape.dim[1];
+    }
+    return i;
+}
+
+/* ceil_mode: one more window where it begins inside the image or the first pad. */
+static void pad_ceil(const int64_t *in, int64_t *key)
+{
+    for (int axis = 0; axis < 2; axis++) {
+        const int64_t stride = key[GRAPH_STRIDE_H + axis], window = key[GRAPH_R + axis];
+        const int64_t size = in[GRAPH_H + axis] + key[GRAPH_TOP + axis];
+        const int64_t room = size + key[GRAPH_BOTTOM + axis] - window;
+        int64_t n = room < 0 ? 0 : (room + stride - 1) / stride + 1;
+        int64_t reach;
+
+        n -= (n - 1) * stride >= size;
+        reach = (n - 1) * stride + window - size;
+        if (reach > key[GRAPH_BOTTOM + axis])
+            key[GRAPH_BOTTOM + axis] = reach;
+    }
+}
+
+/* No window is outside the image as a whole. */
+static bool windows_touch(const int64_t *in, const int64_t *key)
+{
+    bool touch = true;
+
+    for (int axis = 0; axis < 2; axis++) {
+        const int64_t size = in[GRAPH_H + axis], before = key[GRAPH_TOP + axis], window = key[GRAPH_R + axis];
+        const int64_t room = size + before + key[GRAPH_BOTTOM + axis] - window, stride = key[GRAPH_STRIDE_H + axis];
+
+        touch = touch && before < window && (room < 0 || room / stride * stride - before < size);
+    }
+    return touch;
+}
+
+enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const bool is_avg = strcmp(node->op_type, "AveragePool") == 0;
+    const struct onnx_value *indices = onnx_out(m, node, 1);
+    const int i = new_pool(m, node, is_avg);
+    int64_t *key, bottom[2];
+    const int64_t *in;
+
+    if (i < 0)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    key = m->layers[i].node.key;
+    in = m->layers[m->layers[i].node.x].node.key;
+    if (!onnx_attribute(node, "kernel_shape") || !read_pair(node, "kernel_shape", 0, &key[GRAPH_R]) || !key[GRAPH_R] ||
+        !key[GRAPH_S])
+        return onnx_refuse(m, "expected a kernel_shape of two sizes");
+    if (!read_window(m, node, key, in))
+        return ONNX_UNSUPPORTED;
+    if (key[GRAPH_DIL_H] != 1 || key[GRAPH_DIL_W] != 1)
+        return onnx_refuse(m, "dilations");
+    if (indices && indices->n_readers)
+        return onnx_refuse(m, "its indices are read");
+    bottom[0] = key[GRAPH_BOTTOM];
+    bottom[1] = key[GRAPH_RIGHT];
+    if (onnx_attribute_int(node, "ceil_mode", 0))
+        pad_ceil(in, key);
+    if (is_avg && onnx_attribute_int(node, "count_include_pad", 0) &&
+        (key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT] || bottom[0] || bottom[1]))
+        return onnx_refuse(m, "count_include_pad with pads");
+    if (!windows_touch(in, key))
+        return onnx_refuse(m, "windows outside the image");
+    return finish_window(m, node, i, ONNX_PLAIN);
+}
+
+enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const int i = new_pool(m, node, strcmp(node->op_type, "GlobalAveragePool") == 0);
+
+    if (i < 0)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    memcpy(&m->layers[i].node.key[GRAPH_R], &m->layers[m->layers[i].node.x].node.key[GRAPH_H], 2 * sizeof(int64_t));
+    return finish_window(m, node, i, ONNX_PLAIN);
+}
+
+enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    int64_t axes[ONNX_MAX_RANK];
+    size_t n = 0;
+    unsigned seen = 0;
+    struct onnx_value *out = onnx_out(m, node, 0);
+    enum onnx_role role;
+    int i;
+
+    if (!onnx_ints(m, node, "axes", 1, axes, ONNX_MAX_RANK, &n))
+        return onnx_refuse(m, "axes that are not constant");
+    for (size_t k = 0; k < n; k++)
+        seen |= 1u << (axes[k] >= -4 && axes[k] < 4 ? (unsigned)(axes[k] < 0 ? axes[k] + 4 : axes[k]) : 4u);
+    if (seen != (1u << 2 | 1u << 3))
+        return onnx_refuse(m, "expected the axes of rows and columns, 2 and 3");
+    i = new_pool(m, node, strcmp(node->op_type, "ReduceMean") == 0);
+    if (i < 0)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    memcpy(&m->layers[i].node.key[GRAPH_R], &m->layers[m->layers[i].node.x].node.key[GRAPH_H], 2 * sizeof(int64_t));
+    role = finish_window(m, node, i, ONNX_PLAIN);
+    if (!onnx_attribute_int(node, "keepdims", 1))
+        out->shape.rank = 2;
+    return role;
+}
+
+/* ---- the rest ---- */
+
+enum onnx_role onnx_softmax(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    struct onnx_value *out = onnx_out(m, node, 0);
+    const int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1);
+    int i;
+
+    if (!is_activation(x) || x->shape.rank != 2 || (axis != 1 && axis != -1))
+        return onnx_refuse(m, "expected rows, of 2 dimensions, and the second as axis");
+    if (!is_open(m, x) || layer_of(m, x)->node.op != GRAPH_DENSE)
+        return onnx_refuse(m, "expected a matrix product before it that nobody else reads");
+    if (!out->is_output || out->n_readers != 1)
+        return onnx_refuse(m, "expected nothing behind it");
+    i = onnx_new_layer(m, node, GRAPH_SOFTMAX, x->i_layer);
+    if (i >= 0)
+        memcpy(m->layers[i].node.key, layer_of(m, x)->node.key, 3 * sizeof(int64_t));
+    onnx_make_activation(out, i, &x->shape);
+    return ONNX_PLAIN;
+}
+
+enum onnx_role onnx_pad(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const struct onnx_value *x = onnx_in(m, node, 0), *value = onnx_in(m, node, 2);
+    const Onnx__AttributeProto *mode = onnx_attribute(node, "mode");
+    struct onnx_value *out = onnx_out(m, node, 0);
+    int64_t pads[2 * ONNX_MAX_RANK];
+    size_t n = 0;
+
+    if (!is_activation(x) || !onnx_is_images(m, x) || onnx_in(m, node, 3))
+        return onnx_refuse(m, "expected images, of 4 dimensions, and no axes");
+    if ((mode && !is_word(mode, "constant")) || onnx_attribute_real(node, "value", 0) != 0 ||
+        (value && (value->kind != ONNX_CONSTANT || onnx_shape_elems(&value->shape) != 1 || onnx_at(value, 0) != 0)))
+        return onnx_refuse(m, "expected zeros");
+    if (!onnx_ints(m, node, "pads", 1, pads, 8, &n) || n != 8 || pads[0] || pads[1] || pads[4] || pads[5])
+        return onnx_refuse(m, "expected constant pads of rows and columns");
+    onnx_make_view(out, x, &x->shape);
+    for (int i = 0; i < 4; i++) {
+        const int64_t pad = pads[i < 2 ? 2 + i : 4 + i];
+
+        if (pad < 0 || pad > GRAPH_MAX_SIZE)
+            return onnx_refuse(m, "pads below 0");
+        out->pad[i] += pad;
+    }
+    return ONNX_FOLDED;
+}
+
+const struct onnx_operator onnx_operators[] = {
+    {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", true},
+    {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", false},
+    {"MatMul", onnx_matmul, "", false},
+    {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", false},
+    {"Relu", onnx_activation, "", false},
+    {"Clip", onnx_activation, " max min ", false},
+    {"MaxPool", onnx_pool, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ", false},
+    {"AveragePool", onnx_pool, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ", false},
+    {"GlobalAveragePool", onnx_global_pool, "", false},
+    {"GlobalMaxPool", onnx_global_pool, "", false},
+    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
+    {"Softmax", onnx_softmax, " axis ", false},
+    {"Pad", onnx_pad, " mode pads value ", true},
+    {"Add", onnx_binary, " axis broadcast ", false},
+    {"Sub", onnx_binary, " axis broadcast ", false},
+    {"Mul", onnx_binary, " axis broadcast ", false},
+    {"Div", onnx_binary, " axis broadcast ", false},
+    {"Sum", onnx_binary, "", false},
+    {"Neg", onnx_unary, "", false},
+    {"Abs", onnx_unary, "", false},
+    {"Sqrt", onnx_unary, "", false},
+    {"Floor", onnx_unary, "", false},
+    {"Ceil", onnx_unary, "", false},
+    {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", false},
+    {"ConstantOfShape", onnx_constant_of_shape, " value ", false},
+    {"Shape", onnx_shape_of, " end start ", false},
+    {"Gather", onnx_gather, " axis ", false},
+    {"Concat", onnx_concat, " axis ", false},
+    {"Slice", onnx_slice, " axes ends starts ", false},
+    {"Expand", onnx_expand, "", false},
+    {"Cast", onnx_cast, " saturate round_mode to ", false},
+    {"Reshape", onnx_reshape, " allowzero ", false},
+    {"Flatten", onnx_flatten, " axis ", false},
+    {"Squeeze", onnx_squeeze, " axes ", false},
+    {"Unsqueeze", onnx_unsqueeze, " axes ", false},
+    {"Transpose", onnx_transpose, " perm ", false},
+    {"Identity", onnx_identity, "", true},
+    {"Dropout", onnx_dropout, " is_test ratio seed ", true},
+    {NULL, NULL, NULL, false},
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* model.h - a model while it is imported: its values, the layers made so far, and what operators need of both. */
+#ifndef TUNE_ONNX_MODEL_H
+#define TUNE_ONNX_MODEL_H
+
+#include "kernels/graph.h"
+#include "onnx/import.h"
+#include "onnx/tensor.h"
+
+#include <stdbool.h>
+
+enum onnx_kind {
+    ONNX_UNMADE,   /* no node has made it yet */
+    ONNX_NOT_HERE, /* an unsupported node would make it */
+    ONNX_CONSTANT,
+    ONNX_ACTIVATION
+};
+
+struct onnx_value {
+    const char *name;
+    enum onnx_kind kind;
+    struct onnx_shape shape;
+    size_t n_readers; /* nodes, and one for the model's output */
+    bool is_output;
+    /* a constant: `v` where it was computed, else the tensor's elements */
+    bool is_float;
+    struct onnx_tensor tensor;
+    double *v;
+    bool is_uniform; /* every element is v[0] */
+    /* an activation: the elements of a layer's output in their order, whatever the shape, with zeros to be put around
+     * (top, left, bottom, right) by who reads it */
+    int i_layer;
+    bool sole; /* who reads it is the only reader of that layer's output */
+    int64_t pad[4];
+};
+
+/* A line of the graph to be, and its weights. */
+struct onnx_layer {
+    struct graph_node node;
+    const struct onnx_value *w; /* a constant, read when it is written; NULL: of n_w ones */
+    bool w_transposed;          /* of a dense layer: [k][n] */
+    double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
+    int64_t n_w, n_bias;
+    bool live; /* the output depends on it */
+};
+
+/* Element i of a layer's weights. */
+double onnx_weight_at(const struct onnx_layer *l, int64_t i);
+
+struct onnx_import {
+    struct onnx_file file;
+    struct onnx_value *values, **by_name;
+    size_t n_values;
+    struct onnx_layer *layers;
+    size_t n_layers, cap_layers;
+    struct onnx_row *rows;
+    size_t n_rows, cap_rows;
+    int64_t opset, batch;
+    const struct onnx_dim *dims;
+    size_t n_dims;
+    int i_output;    /* layer; -1: the model cannot be run */
+    char words[256]; /* why the node at hand, or the output, is not supported */
+    enum err failed; /* no memory */
+};
+
+/* An operator: turns a node into layers or values. Returns ONNX_UNSUPPORTED with onnx_refuse. */
+typedef enum onnx_role onnx_op(struct onnx_import *m, const Onnx__NodeProto *node);
+
+struct onnx_operator {
+    const char *name;
+    onnx_op *run;
+    const char *attributes; /* that it knows, with blanks around each; a node with another one is not supported */
+    bool pads;              /* takes inputs with zeros around them */
+};
+extern const struct onnx_operator onnx_operators[]; /* ended by name == NULL */
+
+/* The operators of fold.c and layers.c. */
+onnx_op onnx_binary, onnx_unary, onnx_cast, onnx_constant, onnx_constant_of_shape, onnx_shape_of, onnx_gather,
+    onnx_concat, onnx_slice, onnx_expand, onnx_reshape, onnx_flatten, onnx_squeeze, onnx_unsqueeze, onnx_transpose,
+    onnx_identity, onnx_dropout;
+onnx_op onnx_conv, onnx_gemm, onnx_matmul, onnx_batch_norm, onnx_activation, onnx_pool, onnx_global_pool, onnx_reduce,
+    onnx_softmax, onnx_pad;
+
+enum onnx_role onnx_refuse(struct onnx_import *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Input or output `i` of a node; NULL where it is left out. An input is made: a constant or an activation. */
+struct onnx_value *onnx_in(const struct onnx_import *m, const Onnx__NodeProto *node, size_t i);
+struct onnx_value *onnx_out(const struct onnx_import *m, const Onnx__NodeProto *node, size_t i);
+
+/* Attributes; the last argument where there is none of that name. */
+int64_t onnx_attribute_int(const Onnx__NodeProto *node, const char *name, int64_t otherwise);
+double onnx_attribute_real(const Onnx__NodeProto *node, const char *name, double otherwise);
+const Onnx__AttributeProto *onnx_attribute(const Onnx__NodeProto *node, const char *name);
+
+/* Element i of a constant; as a whole number, false where it is none of at most 2^53. */
+double onnx_at(const struct onnx_value *v, int64_t i);
+bool onnx_int_at(const struct onnx_value *v, int64_t i, int64_t *out);
+
+/* At most `most` whole numbers, of the attribute or else of the constant input; false: neither, too many, or no whole
+ * numbers. *n = 0 where both are left out. */
+bool onnx_ints(const struct onnx_import *m, const Onnx__NodeProto *node, const char *attribute, size_t i_input,
+               int64_t *out, size_t most, size_t *n);
+
+/* Makes a value a constant of zeros, to be written; NULL: over the limit on memory, m->failed is set. */
+double *onnx_make_constant(struct onnx_import *m, struct onnx_value *out, const struct onnx_shape *shape,
+                           bool is_float);
+
+/* Makes a value the output of a layer, or the elements of another value in another shape. */
+void onnx_make_activation(struct onnx_value *out, int i_layer, const struct onnx_shape *shape);
+void onnx_make_view(struct onnx_value *out, const struct onnx_value *of, const struct onnx_shape *shape);
+
+/* A new layer that reads layer `x`, named after the node; -1: m->failed is set. It has no weights yet. */
+int onnx_new_layer(struct onnx_import *m, const Onnx__NodeProto *node, enum graph_op op, int x);
+
+/* Gives a layer weights: a constant of n_w elements, or NULL for ones; factors of 1, a bias of zeros. False: m->failed
+ * is set. */
+bool onnx_give_weights(struct onnx_import *m, struct onnx_layer *l, const struct onnx_value *w, int64_t n_w,
+                       int64_t n_bias);
+
+/* The shape of a layer's output as images, [batch][c][h][w]. */
+struct onnx_shape onnx_images(const struct onnx_import *m, int i_layer);
+bool onnx_is_images(const struct onnx_import *m, const struct onnx_value *v); /* has that shape */
+
+/* Puts sizes into a layer that has a window over images: strides, pads, dilations, groups are in its keys. False: the
+ * window does not fit. */
+bool onnx_window_output(const struct onnx_import *m, int i_layer);
+
+/* A layer that multiplies each channel and adds to it, 1x1 depthwise; its weights are 1 and 0. -1: m->failed. */
+int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);
+
+/* Elementwise Add, Sub, Mul, Div where one side is no constant. */
+enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *node);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* write.c - what an imported model gives: a table, a graph, weights. */
+#include "core/file.h"
+#include "core/file_out.h"
+#include "onnx/import.h"
+#include "onnx/model.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_WORDS 900
+#define MAX_LIST ((size_t)1 << 20)
+
+enum err onnx_import_describe(const struct onnx_import *m, struct buf *out)
+{
+    static const char *const heads[N_ONNX_ROLES] = {"tuned", "plain", "folded", "unsupported", "behind it"};
+    size_t total[N_ONNX_ROLES] = {0};
+
+    buf_printf(out, "%-28s", "operator");
+    for (int k = 0; k < N_ONNX_ROLES; k++)
+        buf_printf(out, " %11s", heads[k]);
+    buf_puts(out, "\n");
+    for (size_t i = 0; i <= m->n_rows; i++) {
+        const struct onnx_row *row = i < m->n_rows ? &m->rows[i] : NULL;
+
+        buf_printf(out, "%-28s", row ? row->op : "all");
+        for (int k = 0; k < N_ONNX_ROLES; k++) {
+            buf_printf(out, " %11zu", row ? row->n[k] : total[k]);
+            total[k] += row ? row->n[k] : 0;
+        }
+        buf_puts(out, "\n");
+    }
+    for (size_t i = 0; i < m->n_rows; i++)
+        if (m->rows[i].first)
+            buf_printf(out, "not supported: %s, %zu, the first %.100s: %s\n", m->rows[i].op,
+                       m->rows[i].n[ONNX_UNSUPPORTED], m->rows[i].first, m->rows[i].words);
+    return out->failed;
+}
+
+static enum err check_supported(const struct onnx_import *m, struct why *why)
+{
+    struct buf words;
+    size_t n = 0;
+    enum err e = ERR_OK;
+
+    buf_init(&words, MAX_WORDS);
+    for (size_t i = 0; i < m->n_rows; i++)
+        if (m->rows[i].n[ONNX_UNSUPPORTED])
+            buf_printf(&words, "%s%s %zu", n++ ? ", " : "", m->rows[i].op, m->rows[i].n[ONNX_UNSUPPORTED]);
+    if (m->i_output < 0)
+        e = why_set(why, ERR_UNSUPPORTED, n ? "not supported: %s%s" : "%s%s", n ? buf_text(&words) : m->words,
+                    words.failed ? " ..." : "");
+    buf_fini(&words);
+    return e;
+}
+
+/* The layers that are live, as a graph; the caller frees its nodes. */
+static enum err live_graph(const struct onnx_import *m, struct graph *out)
+{
+    int *now = malloc((size_t)(m->i_output + 1) * sizeof *now); /* where each layer is in the graph */
+    struct graph g = {.name = "model", .nodes = calloc((size_t)m->i_output + 1, sizeof *g.nodes)};
+
+    for (int i = 0; now && g.nodes && i <= m->i_output; i++) {
+        struct graph_node *n = &g.nodes[g.n_nodes];
+
+        now[i] = (int)g.n_nodes;
+        if (!m->layers[i].live)
+            continue;
+        *n = m->layers[i].node;
+        n->x = n->x >= 0 ? now[n->x] : -1;
+        n->residual = n->residual >= 0 ? now[n->residual] : -1;
+        g.n_nodes++;
+    }
+    free(now);
+    *out = g;
+    return now && g.nodes ? ERR_OK : ERR_NOMEM;
+}
+
+enum err onnx_import_graph(const struct onnx_import *m, struct buf *out, struct why *why)
+{
+    struct graph g = {.n_nodes = 0}, parsed;
+    const size_t from = out->len;
+    enum err e = check_supported(m, why);
+
+    if (!e && m->batch != 1)
+        e = why_set(why, ERR_UNSUPPORTED, "batch %lld: networks have a batch of 1 so far; --dim NAME=1",
+                    (long long)m->batch);
+    if (e)
+        return e;
+    e = live_graph(m, &g);
+    if (!e)
+        e = graph_text(&g, out);
+    if (e)
+        why_set(why, e, "%s", err_words(e));
+    else if (!(e = graph_parse("model", buf_text(out) + from, out->len - from, &parsed, why)))
+        graph_fini(&parsed);
+    graph_fini(&g);
+    return e;
+}
+
+/* The files of weights while they are written. */
+struct weights_out {
+    struct file_out bytes;
+    struct buf list;
+    int64_t at;
+    enum dtype dtype;
+};
+
+static enum err put_weights(struct weights_out *o, const struct onnx_layer *l, bool is_bias, struct why *why)
+{
+    const int64_t n = is_bias ? l->n_bias : l->n_w;
+    const size_t size = dtype_bytes(o->dtype);
+    unsigned char piece[4096];
+    enum err e = ERR_OK;
+
+    buf_printf(&o->list, "%s %s %lld %lld\n", l->node.name, is_bias ? "bias" : "w", (long long)o->at,
+               (long long)n * (long long)size);
+    o->at += n * (int64_t)size;
+    for (int64_t i = 0; i < n && !e;) {
+        size_t k = 0;
+
+        for (; i < n && (k + 1) * size <= sizeof piece; i++, k++)
+            dtype_store(o->dtype, piece, k, is_bias ? l->bias[i] : onnx_weight_at(l, i));
+        e = file_out_put(&o->bytes, piece, k * size, why);
+    }
+    return e;
+}
+
+static enum err put_all(const struct onnx_import *m, struct weights_out *o, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < m->n_layers && !e; i++) {
+        const struct onnx_layer *l = &m->layers[i];
+
+        if (!l->live || !l->bias)
+            continue;
+        e = put_weights(o, l, false, why);
+        if (!e)
+            e = put_weights(o, l, true, why);
+    }
+    return e;
+}
+
+enum err onnx_import_weights(const struct onnx_import *m, const char *dir, enum dtype t, struct why *why)
+{
+    struct weights_out o = {.bytes = {.fd = -1}, .dtype = t};
+    char path[PATH_MAX];
+    int64_t n = 0;
+    enum err e;
+
+    for (size_t i = 0; i < m->n_layers; i++)
+        n += m->layers[i].live ? m->layers[i].n_w : 0;
+    if (n > ONNX_MAX_ELEMS)
+        return why_set(why, ERR_LIMIT, "%lld weights, over %lld", (long long)n, (long long)ONNX_MAX_ELEMS);
+    buf_init(&o.list, MAX_LIST);
+    snprintf(path, sizeof path, "%s/weights.bin", dir);
+    e = file_out_open(&o.bytes, path, 0644, why);
+    if (!e)
+        e = put_all(m, &o, why);
+    if (!e && o.list.failed)
+        e = why_set(why, o.list.failed, "%s: %s", path, err_words(o.list.failed));
+    if (!e)
+        e = file_out_commit(&o.bytes, why);
+    file_out_close(&o.bytes);
+    snprintf(path, sizeof path, "%s/weights.txt", dir);
+    if (!e)
+        e = file_replace(path, buf_text(&o.list), o.list.len, 0644, why);
+    buf_fini(&o.list);
+    return e;
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# models.sh BIN ROOT - models made by ONNX's own library, from file to bundle: each is imported, deployed with the configs that
+# templates have without records, compiled and run on an OpenCL device; every output is compared with onnxruntime's. In f32, nchw
+# or channels in blocks of 16. Skips (77) without onnx and onnxruntime (scripts/install_deps.sh --bench) or a device.
+set -eu
+bin=$1 root=$2
+python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
+. "$root/tests/scratch.sh"
+
+if ! "$python" -c 'import onnx, onnxruntime' 2>/dev/null; then
+    echo "skipped: no onnx and onnxruntime in $python"
+    exit 77
+fi
+export POCL_MAX_PTHREAD_COUNT=1 POCL_CACHE_DIR="${TMPDIR:-/tmp}/tune-onnx-test-pocl-$(id -u)"
+mkdir -p "$POCL_CACHE_DIR"
+if ! "$bin/tune" run "dense f32 m=1 n=4 k=4" --trials 1 --threads 1 -q -o "$dir/log.jsonl" >"$dir/run.out" 2>&1; then
+    echo "skipped: no record from an OpenCL device: $(tail -n 1 "$dir/run.out")"
+    exit 77
+fi
+
+# holds_with NAME FILE LAYOUT: the bundle of a model's FILE gives what onnxruntime gives.
+holds_with() {
+    "$bin/tune" deploy "$dir/log.best.jsonl" --network "$2" --whole --allow-nearest --layout "$3" --name net -o "$dir/bundle" -q \
+        >"$dir/deploy.out" 2>&1 || fail "$1 $3: not deployed"
+    sed 's/@BUNDLE@/net/g;s/@CAPS@/NET/g' "$root/examples/deploy_network/bundle.h.in" >"$dir/bundle.h"
+    ${CC:-cc} -O1 -I"$dir" -I"$dir/bundle" -o "$dir/app" "$root/examples/deploy_network/main.c" "$dir/bundle/net.c" -lOpenCL -lm -lpthread \
+        >"$dir/cc.out" 2>&1 || fail "$1 $3: its bundle does not compile"
+    "$dir/app" --runs 0 --limit 1e-5 "$dir/models/$1" >"$dir/app.out" 2>&1 || fail "$1 $3: other outputs than onnxruntime's"
+    echo "$1 $3: $(cat "$dir/app.out")"
+}
+
+"$python" "$root/tests/onnx/make_models.py" "$dir/models" >"$dir/names" 2>"$dir/make.out" || fail "no models"
+while read -r name; do
+    "$bin/tune" import "$dir/models/$name/model.onnx" -o "$dir/models/$name" >"$dir/import.out" 2>&1 || fail "$name: not imported"
+    grep -q '^Conv ' "$dir/import.out" || fail "$name: no table"
+done <"$dir/names"
+holds_with mobilenet "$dir/models/mobilenet/model.onnx" nchw16c
+holds_with resnet "$dir/models/resnet/model.graph" nchw
+holds_with vgg "$dir/models/vgg/model.onnx" nchw16c
+holds_with resnet9 "$dir/models/resnet9/model.onnx" nchw
+for file in model.graph weights.bin; do # the same model in opset 9
+    cmp "$dir/models/mobilenet/$file" "$dir/models/mobilenet9/$file" || fail "mobilenet9: another $file than mobilenet's"
+done

@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: MIT */
+/* ONNX models: what they become, and what is refused of damaged and hostile ones. */
+#include "core/file.h"
+#include "onnx/file.h"
+#include "onnx/import.h"
+#include "onnx/tensor.h"
+#include "tests/onnx/wire.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MAX_MODEL ((size_t)64 << 20)
+
+static char dir[PATH_MAX]; /* of this test's files */
+
+static const char *below(const char *name)
+{
+    static char path[2][PATH_MAX + 64];
+    static int i;
+
+    i = !i;
+    snprintf(path[i], sizeof path[i], "%s/%s", dir, name);
+    return path[i];
+}
+
+static void write_file(const char *name, const void *bytes, size_t n)
+{
+    assert_int_equal(file_replace(below(name), bytes, n, 0644, NULL), ERR_OK);
+}
+
+/* The model of the lines, imported; its words where it is refused. */
+static enum err import(const char *lines, const struct onnx_dim *dims, size_t n_dims, struct onnx_import **out,
+                       struct why *why)
+{
+    struct buf model;
+    enum err e;
+
+    buf_init(&model, MAX_MODEL);
+    wire_model(lines, &model);
+    e = onnx_import_parse(buf_text(&model), model.len, dims, n_dims, out, why);
+    buf_fini(&model);
+    return e;
+}
+
+/* The graph of a model that is fine. */
+static void check_graph(const char *lines, const char *graph)
+{
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf text;
+
+    buf_init(&text, MAX_MODEL);
+    if (import(lines, NULL, 0, &m, &why) || onnx_import_graph(m, &text, &why))
+        fail_msg("%s: %s", lines, why.text);
+    assert_string_equal(buf_text(&text), graph);
+    buf_fini(&text);
+    onnx_import_close(m);
+}
+
+/* Weights of a model, as written: `n` floats from weights.bin, and the list. */
+static void check_weights(const char *lines, const float *expected, size_t n, const char *list)
+{
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf bytes, text;
+
+    buf_init(&bytes, MAX_MODEL);
+    buf_init(&text, MAX_MODEL);
+    if (import(lines, NULL, 0, &m, &why) || onnx_import_weights(m, dir, DTYPE_F32, &why) ||
+        file_read(below("weights.bin"), &bytes, &why) || file_read(below("weights.txt"), &text, &why))
+        fail_msg("%s", why.text);
+    assert_string_equal(buf_text(&text), list);
+    assert_int_equal(bytes.len, n * sizeof *expected);
+    for (size_t i = 0; i < n; i++) {
+        float v;
+
+        memcpy(&v, bytes.data + i * sizeof v, sizeof v);
+        if (!(v >= expected[i] - 1e-6F && v <= expected[i] + 1e-6F))
+            fail_msg("weight %zu is %g, expected %g", i, (double)v, (double)expected[i]);
+    }
+    buf_fini(&bytes);
+    buf_fini(&text);
+    onnx_import_close(m);
+}
+
+#define IMAGE "opset 13\ninput x batch 4 8 6\n"
+#define CONV "const w 4 4 1 1 = 0.5 ...\nnode Conv x w -> a\n"
+
+static void windows_keep_their_pads_steps_and_groups(void **state)
+{
+    (void)state;
+    check_graph(IMAGE
+                "const w 8 1 3 2 = 0.5 ...\n"
+                "node Conv x w -> y name='/b.0/conv' group=4 strides=[2,1] pads=[1,0,2,1] dilations=[1,2]\noutput y\n",
+                "x = input c=4 h=8 w=6\n"
+                "b_0_conv = conv2d x k=8 r=3 s=2 stride=2,1 pad=1,0,2,1 dilation=1,2 groups=4\n");
+    check_graph(
+        IMAGE "const w 4 1 3 3 = 0.5 ...\nnode Conv x w -> y group=4 auto_pad='SAME_UPPER' strides=[3,3]\noutput y\n",
+        "x = input c=4 h=8 w=6\ny = depthwise_conv2d x r=3 s=3 stride=3 pad=0,0,1,0\n"); /* 3 x 2: 9 of 8, 6 of 6 */
+    check_graph(IMAGE "const w 4 4 2 2 = 0.5 ...\nnode Conv x w -> y auto_pad='SAME_LOWER'\noutput y\n",
+                "x = input c=4 h=8 w=6\ny = conv2d x k=4 r=2 s=2 pad=1,1,0,0\n");
+    check_graph(IMAGE "ints p 8 = 0 0 1 2 0 0 3 0\nnode Pad x p -> z\nconst w 4 4 3 3 = 0.5 ...\n"
+                      "node Conv z w -> y pads=[0,1,0,1]\noutput y\n",
+                "x = input c=4 h=8 w=6\ny = conv2d x k=4 r=3 s=3 pad=1,3,3,1\n");
+    check_graph(IMAGE "node MaxPool x -> y kernel_shape=[3,3] strides=[2,2] ceil_mode=1\noutput y\n",
+                "x = input c=4 h=8 w=6\ny = pool2d x max r=3 s=3 stride=2 pad=0,0,1,1\n");
+    check_graph(IMAGE "node AveragePool x -> y kernel_shape=[2,2] pads=[1,1,0,0]\noutput y\n",
+                "x = input c=4 h=8 w=6\ny = pool2d x avg r=2 s=2 pad=1,1,0,0\n");
+    check_graph(
+        IMAGE "node ReduceMean x -> p axes=[-1,2] keepdims=0\nconst w 4 3 = 0.5 ...\nnode MatMul p w -> y\noutput y\n",
+        "x = input c=4 h=8 w=6\np = pool2d x avg global\ny = dense p n=3\n");
+}
+
+static void what_follows_a_layer_is_done_in_its_kernel(void **state)
+{
+    (void)state;
+    check_graph(IMAGE CONV "node Relu a -> y\noutput y\n", "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1 relu\n");
+    check_graph("opset 9\ninput x 1 4 8 6\n" CONV "node Clip a -> y min=0.0 max=6.0\noutput y\n",
+                "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1 relu6\n");
+    check_graph(IMAGE CONV "const lo = 0\nconst hi = 6\nnode Clip a lo hi -> y\noutput y\n",
+                "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1 relu6\n");
+    check_graph(IMAGE CONV "const lo = 0\nnode Clip a lo -> y\noutput y\n",
+                "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1 relu\n");
+    check_graph(IMAGE CONV "node Add a x -> b\nnode Relu b -> y\noutput y\n",
+                "x = input c=4 h=8 w=6\na = conv2d x + x k=4 r=1 s=1 relu\n");
+    /* a is the earlier one of two, and the other has a relu: a is made last */
+    check_graph(IMAGE CONV "node MaxPool x -> p kernel_shape=[1,1]\nnode Add a p -> y\noutput y\n",
+                "x = input c=4 h=8 w=6\np = pool2d x max r=1 s=1\na = conv2d x + p k=4 r=1 s=1\n");
+}
+
+/* Where others read what a layer gives, nothing may be done to it. */
+static void what_others_read_stays_as_it_is(void **state)
+{
+    (void)state;
+    check_graph(
+        IMAGE CONV "node Relu a -> b\nnode Add a b -> y\noutput y\n",
+        "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1\nb = depthwise_conv2d a r=1 s=1 relu\ny = add b + a\n");
+    check_graph(
+        IMAGE CONV "node Identity a -> i\nnode Relu i -> b\nnode Add a b -> y\noutput y\n",
+        "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1\nb = depthwise_conv2d a r=1 s=1 relu\ny = add b + a\n");
+    check_graph(IMAGE "node Relu x -> y\noutput y\n", "x = input c=4 h=8 w=6\ny = depthwise_conv2d x r=1 s=1 relu\n");
+    check_graph(IMAGE "node Add x x -> a\nnode Relu a -> y\noutput y\n", "x = input c=4 h=8 w=6\na = add x + x relu\n");
+    /* nobody reads b */
+    check_graph(IMAGE CONV "node Conv a w -> b\nnode Relu a -> y\noutput y\n",
+                "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1\ny = depthwise_conv2d a r=1 s=1 relu\n");
+}
+
+static void arithmetic_on_shapes_is_computed(void **state)
+{
+    static const char head[] =
+        "opset 13\ninput x batch 4 1 1\nints i = 0\nints z 1 = 0\nints m 1 = -1\nints two 1 = 2\n"
+        "ints far 1 = 9223372036854775807\nconst w 4 3 = 0.5 ...\n";
+    static const char *const ways[] = {
+        "node Shape x -> s\nnode Gather s i -> g axis=0\nnode Unsqueeze g z -> u\nnode Concat u m -> t axis=0\n"
+        "node Reshape x t -> r\n",
+        "node Shape x -> s\nnode Slice s z two -> g\nnode Cast g -> t to=7\nnode Reshape x t -> r\n",
+        "node Shape x -> s\nnode Slice s two far -> g\nnode Mul g g -> q\nnode Neg q -> n\nnode Squeeze n -> k\n"
+        "node ConstantOfShape z -> e\nnode Concat e q -> f axis=0\nnode Reshape x two2 -> r\nints two2 2 = 0 4\n",
+        "node Squeeze x axes -> r\nints axes 2 = 2 -1\n",
+        "node Constant -> c value_ints=[1,-1]\nnode Reshape x c -> r\n",
+        "node Transpose x -> t perm=[0,2,3,1]\nnode Flatten t -> r\n",
+        "node Flatten x -> f\nnode Dropout f -> d\nnode Identity d -> r\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        char lines[2048];
+
+        snprintf(lines, sizeof lines, "%s%snode MatMul r w -> y\noutput y\n", head, ways[i]);
+        check_graph(lines, "x = input c=4 h=1 w=1\ny = dense x n=3\n");
+    }
+}
+
+/* By hand: scale 2 3, bias 1 1, mean 0.5 -1, variance and epsilon together 1 and 4: factors 2 / 1 and 3 / 2. */
+static void batch_norm_and_scales_are_folded_into_weights(void **state)
+{
+    static const char conv[] = "opset 13\ninput x 1 2 3 3\nconst w 2 2 1 1 = 1 2 3 4\nconst b 2 = 10 20\n"
+                               "const s 2 = 2 3\nconst t 2 = 1 1\nconst m 2 = 0.5 -1\nconst v 2 = 0.99999 3.99999\n"
+                               "node Conv x w b -> a\n";
+    char lines[1024];
+
+    (void)state;
+    snprintf(lines, sizeof lines, "%snode BatchNormalization a s t m v -> y\noutput y\n", conv);
+    /* w * factor; (10 - 0.5) * 2 + 1, (20 + 1) * 1.5 + 1 */
+    check_weights(lines, (const float[]){2, 4, 4.5F, 6, 20, 32.5F}, 6, "a w 0 16\na bias 16 8\n");
+    snprintf(lines, sizeof lines,
+             "%sconst h 2 1 1 = 0.5 2\nnode Mul a h -> p\nconst c = 1.5\nnode Sub c p -> y\noutput y\n", conv);
+    check_weights(lines, (const float[]){-0.5F, -1, -6, -8, -3.5F, -38.5F}, 6, "a w 0 16\na bias 16 8\n");
+    snprintf(lines, sizeof lines, "%snode Relu a -> r\nconst c = 2\nnode Div r c -> y\noutput y\n", conv);
+    check_weights(lines, (const float[]){1, 2, 3, 4, 10, 20, 0.5F, 0.5F, 0, 0}, 10,
+                  "a w 0 16\na bias 16 8\ny w 24 8\ny bias 32 8\n");
+}
+
+/* y = alpha x B + beta c: rows of weights are the columns of B, unless it is transposed already. */
+static void matrix_products_have_rows_of_weights(void **state)
+{
+    static const char head[] = "opset 13\ninput x 1 2\nconst w 2 3 = 1 2 3 4 5 6\nconst c 1 3 = 1 1 2\n";
+    char lines[512];
+
+    (void)state;
+    snprintf(lines, sizeof lines, "%snode Gemm x w c -> y alpha=2.0 beta=0.5\noutput y\n", head);
+    check_weights(lines, (const float[]){2, 8, 4, 10, 6, 12, 0.5F, 0.5F, 1}, 9, "y w 0 24\ny bias 24 12\n");
+    check_weights("opset 13\ninput x 1 3\nconst w 2 3 = 1 2 3 4 5 6\nnode Gemm x w -> y transB=1\noutput y\n",
+                  (const float[]){1, 2, 3, 4, 5, 6, 0, 0}, 8, "y w 0 24\ny bias 24 8\n");
+    snprintf(lines, sizeof lines, "%snode MatMul x w -> p\nnode Add c p -> y\noutput y\n", head);
+    check_weights(lines, (const float[]){1, 4, 2, 5, 3, 6, 1, 1, 2}, 9, "p w 0 24\np bias 24 12\n");
+    snprintf(lines, sizeof lines,
+             "opset 13\ninput x 1 3\nconst w 2 3 = 1 2 3 4 5 6\nnode Transpose w -> t\n"
+             "node MatMul x t -> y\noutput y\n");
+    check_weights(lines, (const float[]){1, 2, 3, 4, 5, 6, 0, 0}, 8, "y w 0 24\ny bias 24 8\n");
+}
+
+/* A tensor of two elements in each way of keeping it: type, field, whether packed bytes, bytes. */
+static void weights_are_read_in_every_type(void **state)
+{
+    static const struct {
+        int type, field;
+        size_t n;
+        unsigned char bytes[16];
+    } ways[] = {
+        {1, 9, 8, {0, 0, 0x40, 0x40, 0, 0, 0, 0xc0}},                            /* f32 */
+        {1, 4, 8, {0, 0, 0x40, 0x40, 0, 0, 0, 0xc0}},                            /* f32, packed */
+        {10, 9, 4, {0x00, 0x42, 0x00, 0xc0}},                                    /* f16 */
+        {10, 5, 6, {0x80, 0x84, 0x01, 0x80, 0x80, 0x03}},                        /* f16 as varints 0x4200, 0xc000 */
+        {16, 9, 4, {0x40, 0x40, 0x00, 0xc0}},                                    /* bf16 */
+        {11, 9, 16, {0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0, 0xc0}},  /* f64 */
+        {11, 10, 16, {0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0, 0xc0}}, /* f64, packed */
+        {3, 9, 2, {3, 0xfe}},                                                    /* i8 */
+        {7, 9, 16, {3, 0, 0, 0, 0, 0, 0, 0, 0xfe, 255, 255, 255, 255, 255, 255, 255}}, /* i64 */
+        {6, 9, 8, {3, 0, 0, 0, 0xfe, 255, 255, 255}},                                  /* i32 */
+        {7, 7, 11, {3, 0xfe, 255, 255, 255, 255, 255, 255, 255, 255, 1}},              /* i64 as varints */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        struct buf tensor;
+        Onnx__TensorProto *p;
+        struct onnx_file none = {.folder = -1};
+        struct onnx_tensor t;
+
+        buf_init(&tensor, 256);
+        wire_number(&tensor, 1, 2);
+        wire_number(&tensor, 2, (uint64_t)ways[i].type);
+        wire_bytes(&tensor, ways[i].field, ways[i].bytes, ways[i].n);
+        p = onnx__tensor_proto__unpack(NULL, tensor.len, (const uint8_t *)tensor.data);
+        assert_non_null(p);
+        assert_int_equal(onnx_tensor_open(&none, p, &t, NULL), ERR_OK);
+        if (onnx_tensor_at(&t, 0) != 3 || onnx_tensor_at(&t, 1) != -2)
+            fail_msg("way %zu: %g and %g", i, onnx_tensor_at(&t, 0), onnx_tensor_at(&t, 1));
+        onnx__tensor_proto__free_unpacked(p, NULL);
+        buf_fini(&tensor);
+    }
+}
+
+static void open_dimensions_are_given_from_outside(void **state)
+{
+    static const char lines[] = "opset 13\ninput x batch 4 height w\nnode Relu x -> y\noutput y\n";
+    static const struct onnx_dim dims[] = {{"w", 5}, {"height", 7}};
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf text;
+
+    (void)state;
+    assert_int_equal(import(lines, dims, 1, &m, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "dimension 2 is not fixed; expected --dim height=N"));
+    assert_int_equal(import(lines, dims, 2, &m, &why), ERR_OK);
+    buf_init(&text, 4096);
+    assert_int_equal(onnx_import_graph(m, &text, &why), ERR_OK);
+    assert_string_equal(buf_text(&text), "x = input c=4 h=7 w=5\ny = depthwise_conv2d x r=1 s=1 relu\n");
+    buf_fini(&text);
+    onnx_import_close(m);
+}
+
+static const struct onnx_row *row_of(const struct onnx_import *m, const char *op)
+{
+    size_t n = 0;
+    const struct onnx_row *rows = onnx_import_rows(m, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].op, op) == 0)
+            return &rows[i];
+    fail_msg("no row of %s", op);
+    return NULL;
+}
+
+static void a_table_tells_what_becomes_of_each_node(void **state)
+{
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf text;
+
+    (void)state;
+    assert_int_equal(import(IMAGE CONV
+                            "node Relu a -> b\nnode HardSwish b -> c name='/act/one'\nnode HardSwish c -> d\n"
+                            "node my.domain.Blur d -> e\nnode Relu e -> f\nnode Conv a w -> g foo=1\n"
+                            "node If x -> h then_branch=G\nnode MaxPool x -> p kernel_shape=[1,1]\n"
+                            "output f\n",
+                            NULL, 0, &m, &why),
+                     ERR_OK);
+    assert_int_equal(row_of(m, "Conv")->n[ONNX_TUNED], 1);
+    assert_int_equal(row_of(m, "Conv")->n[ONNX_UNSUPPORTED], 1);
+    assert_non_null(strstr(row_of(m, "Conv")->words, "attribute foo"));
+    assert_int_equal(row_of(m, "Relu")->n[ONNX_FOLDED] + row_of(m, "Relu")->n[ONNX_TUNED], 1);
+    assert_int_equal(row_of(m, "Relu")->n[ONNX_BEHIND], 1);
+    assert_int_equal(row_of(m, "HardSwish")->n[ONNX_UNSUPPORTED], 2);
+    assert_string_equal(row_of(m, "HardSwish")->first, "/act/one");
+    assert_int_equal(row_of(m, "my.domain.Blur")->n[ONNX_UNSUPPORTED], 1);
+    assert_non_null(strstr(row_of(m, "my.domain.Blur")->words, "another domain"));
+    assert_non_null(strstr(row_of(m, "If")->words, "sub-graph"));
+    assert_int_equal(row_of(m, "MaxPool")->n[ONNX_PLAIN], 1);
+    buf_init(&text, 65536);
+    assert_int_equal(onnx_import_graph(m, &text, &why), ERR_UNSUPPORTED);
+    assert_string_equal(why.text, "not supported: Conv 1, HardSwish 2, my.domain.Blur 1, If 1");
+    assert_int_equal(onnx_import_describe(m, &text), ERR_OK);
+    assert_non_null(strstr(buf_text(&text), "not supported: HardSwish, 2, the first /act/one: no such operator"));
+    buf_fini(&text);
+    onnx_import_close(m);
+}
+
+static void nodes_that_cannot_be_computed_are_named(void **state)
+{
+    static const char *const facts[][3] = {
+        {"node Conv x x -> y\noutput y\n", "Conv", "constant weights"},
+        {"const w 4 3 1 1 = 1\nnode Conv x w -> y\noutput y\n", "Conv", "do not fit the channels"},
+        {"const w 4 4 1 1 = 1\nnode Conv x w -> y group=0\noutput y\n", "Conv", "do not fit the channels"},
+        {"const w 4 4 9 9 = 1\nnode Conv x w -> y\noutput y\n", "Conv", "does not fit the image"},
+        {"const w 4 4 1 1 = 1\nnode Conv x w -> y strides=[0,1]\noutput y\n", "Conv", "strides"},
+        {"const w 4 4 1 1 = 1\nnode Conv x w -> y pads=[1,-1,0,0]\noutput y\n", "Conv", "pads"},
+        {"const w 4 4 1 1 = 1\nnode Conv x w -> y dilations=[1]\noutput y\n", "Conv", "dilations"},
+        {"const w 4 4 1 1 = 1\nnode Conv x w -> y kernel_shape=[3,3]\noutput y\n", "Conv", "kernel_shape"},
+        {"const w 4 4 1 1 = 1\nnode Conv x w -> y auto_pad='SAME'\noutput y\n", "Conv", "auto_pad SAME"},
+        {"const l = -1\nnode Clip x l -> y\noutput y\n", "Clip", "from -1 to inf"},
+        {"node Clip x - x -> y\noutput y\n", "Clip", "not constant"},
+        {"node MaxPool x -> y\noutput y\n", "MaxPool", "kernel_shape"},
+        {"node MaxPool x -> y kernel_shape=[2,2] pads=[2,0,0,0]\noutput y\n", "MaxPool", "outside the image"},
+        {"node AveragePool x -> y kernel_shape=[2,2] pads=[1,0,0,0] count_include_pad=1\noutput y\n", "AveragePool",
+         "count_include_pad"},
+        {"node MaxPool x -> p i kernel_shape=[1,1]\nnode Add p i -> y\noutput y\n", "MaxPool", "indices"},
+        {"node ReduceMean x -> y axes=[1]\noutput y\n", "ReduceMean", "axes of rows"},
+        {"node Softmax x -> y\noutput y\n", "Softmax", "expected rows"},
+        {"node Mul x x -> y\noutput y\n", "Mul", "two activations"},
+        {"const c 6 = 1\nnode Add x c -> y\noutput y\n", "Add", "neither one number nor one for each channel"},
+        {"const c = 1\nnode Div c x -> y\noutput y\n", "Div", "of a constant by"},
+        {"node Transpose x -> y perm=[0,2,3,1]\noutput y\n", "Transpose", "only constants"},
+        {"ints s 2 = 1 5\nnode Reshape x s -> y\noutput y\n", "Reshape", "another number of elements"},
+        {"ints s 2 = -1 -1\nnode Reshape x s -> y\noutput y\n", "Reshape", "a shape that is none"},
+        {"node Concat x x -> y axis=1\noutput y\n", "Concat", "only constants"},
+        {"ints i 1 = 9\nnode Shape x -> s\nnode Gather s i -> y\noutput y\n", "Gather", "an index outside"},
+        {"ints p 8 = 0 0 1 1 0 0 1 1\nnode Pad x p -> q\nnode MaxPool q -> y kernel_shape=[1,1]\noutput y\n", "MaxPool",
+         "behind Pad"},
+        {"ints p 8 = 0 1 0 0 0 0 0 0\nnode Pad x p -> y\noutput y\n", "Pad", "of rows and columns"},
+        {"const w 192 3 = 1\nnode MatMul x w -> y\noutput y\n", "MatMul", "2 dimensions"},
+        {"node Flatten x -> f\nconst w 5 3 = 1\nnode Gemm f w -> y\noutput y\n", "Gemm", "fit the rows"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        struct onnx_import *m = NULL;
+        struct why why = {""};
+        char lines[1024];
+        const struct onnx_row *row;
+
+        snprintf(lines, sizeof lines, "%s%s", IMAGE, facts[i][0]);
+        if (import(lines, NULL, 0, &m, &why))
+            fail_msg("%s: %s", facts[i][0], why.text);
+        row = row_of(m, facts[i][1]);
+        if (row->n[ONNX_UNSUPPORTED] != 1 || !strstr(row->words, facts[i][2]))
+            fail_msg("%s: '%s', expected '%s'", facts[i][0], row->words ? row->words : "fine", facts[i][2]);
+        onnx_import_close(m);
+    }
+}
+
+static void models_that_do_not_hold_together_are_refused(void **state)
+{
+    static const char *const facts[][2] = {
+        {"opset 5\ninput x 1 4 8 8\nnode Relu x -> y\noutput y\n", "opset 5: expected 6 to"},
+        {"opset 99\ninput x 1 4 8 8\nnode Relu x -> y\noutput y\n", "opset 99"},
+        {"input x 1 4 8 8\nnode Relu x -> y\noutput y\n", "opset 0"},
+        {"opset 13\ninput x 1 4 8 8\nnode Relu b -> a\nnode Relu a -> b\noutput b\n", "a cycle, or out of order"},
+        {"opset 13\ninput x 1 4 8 8\nnode Relu y -> y\noutput y\n", "a cycle"},
+        {"opset 13\ninput x 1 4 8 8\nnode Relu z -> y\noutput y\n", "reads z, which nothing makes"},
+        {"opset 13\ninput x 1 4 8 8\nnode Relu x -> y\noutput z\n", "output z, which nothing makes"},
+        {"opset 13\ninput x 1 4 8 8\nnode Relu x -> y\nnode Relu x -> y\noutput y\n", "value y is made twice"},
+        {"opset 13\ninput x 1 4 8 8\nnode Relu x -> x\noutput x\n", "value x is made twice"},
+        {"opset 13\ninput x 1 4 8 8\ninput z 1 4 8 8\nnode Add x z -> y\noutput y\n", "a second input, z"},
+        {"opset 13\ninput x 1 4 8 8\nnode Relu x -> y\noutput y\noutput x\n", "2 outputs"},
+        {"opset 13\ninput x 1 4 8 8\nnode Relu x -> y\n", "0 outputs"},
+        {"opset 13\nconst x 1 = 1\nnode Relu x -> y\noutput y\n", "no input"},
+        {"opset 13\ninput x\nnode Relu x -> y\noutput y\n", "expected images"},
+        {"opset 13\ninput x 1 4 8\nnode Relu x -> y\noutput y\n", "expected images"},
+        {"opset 13\ninput x 1 4 8 -3\nnode Relu x -> y\noutput y\n", "is not fixed"},
+        {"opset 13\ninput x 1 4 8 70000\nnode Relu x -> y\noutput y\n", "a dimension of 70000"},
+        {"opset 13\ninput x 65536 65536 65536 65536\nnode Relu x -> y\noutput y\n", "too large"},
+        {"opset 13\ninput x 1 4 8 8\nints w 4 = 1\noutside q 4 = w.bin 0\nnode Relu x -> y\noutput y\n",
+         "in the model's folder"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        struct onnx_import *m = NULL;
+        struct why why = {""};
+
+        if (!import(facts[i][0], NULL, 0, &m, &why) || !strstr(why.text, facts[i][1]) || strchr(why.text, '\n'))
+            fail_msg("%s: '%s', expected '%s'", facts[i][0], why.text, facts[i][1]);
+    }
+}
+
+/* A tensor whose shape is not that of its bytes. */
+static void tensors_that_lie_about_their_size_are_refused(void **state)
+{
+    static const int64_t dims[][2] = {{2, 3}, {-1, 4}, {INT64_MAX, INT64_MAX}, {0, INT64_MAX}, {1 << 20, 1 << 20}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
+        struct buf tensor;
+        Onnx__TensorProto *p;
+        struct onnx_file none = {.folder = -1};
+        struct onnx_tensor t;
+        struct why why = {""};
+
+        buf_init(&tensor, 256);
+        wire_number(&tensor, 1, (uint64_t)dims[i][0]);
+        wire_number(&tensor, 1, (uint64_t)dims[i][1]);
+        wire_number(&tensor, 2, 1);
+        wire_bytes(&tensor, 9, "0123456789abcdef", 16);
+        p = onnx__tensor_proto__unpack(NULL, tensor.len, (const uint8_t *)tensor.data);
+        assert_int_equal(onnx_tensor_open(&none, p, &t, &why), ERR_INPUT);
+        assert_non_null(strstr(why.text, i == 0 ? "its shape wants 24" : "a shape that is none"));
+        onnx__tensor_proto__free_unpacked(p, NULL);
+        buf_fini(&tensor);
+    }
+}
+
+static enum err parse(const struct buf *model, struct why *why)
+{
+    struct onnx_import *m = NULL;
+    const enum err e = onnx_import_parse(buf_text(model), model->len, NULL, 0, &m, why);
+
+    onnx_import_close(m);
+    return e;
+}
+
+/* Graph in node's attribute in graph ..., a million deep; from the inside, so that each length is known: 5 bytes a
+ * message at most.
+ */
+static void a_nest_of_a_million_graphs_is_refused(void **state)
+{
+    enum { DEPTH = 1000000, HEAD = 6 };
+    unsigned char *bytes = malloc((size_t)DEPTH * HEAD);
+    static const unsigned char fields[] = {7, 1, 5, 6}; /* model.graph, then graph.node, node.attribute, attribute.g */
+    size_t at = (size_t)DEPTH * HEAD, n = 0;
+    struct buf model;
+    struct why why = {""};
+
+    (void)state;
+    for (int depth = DEPTH - 1; depth >= 0; depth--) {
+        const int field = depth == 0 ? 7 : fields[1 + (depth - 1) % 3];
+        unsigned char head[HEAD];
+        size_t k = 0, v = n;
+
+        head[k++] = (unsigned char)(field << 3 | 2);
+        do {
+            head[k++] = (unsigned char)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
+            v >>= 7;
+        } while (v);
+        at -= k;
+        memcpy(bytes + at, head, k);
+        n += k;
+    }
+    buf_init(&model, MAX_MODEL);
+    buf_append(&model, bytes + at, n);
+    assert_int_equal(parse(&model, &why), ERR_LIMIT);
+    assert_non_null(strstr(why.text, "deeper than 32"));
+    buf_fini(&model);
+    free(bytes);
+}
+
+/* Two bytes each: every one of them would be a struct. */
+static void a_file_of_empty_nodes_is_refused_before_it_is_unpacked(void **state)
+{
+    static const struct {
+        int n;
+        const char *words;
+    } files[] = {{1000000, "more than 65536 nodes"}, {60000, "would take"}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct buf model, graph;
+        struct why why = {""};
+
+        buf_init(&model, MAX_MODEL);
+        buf_init(&graph, MAX_MODEL);
+        for (int k = 0; k < files[i].n; k++)
+            wire_bytes(&graph, 1, "", 0);
+        wire_message(&model, 7, &graph);
+        assert_int_equal(parse(&model, &why), ERR_LIMIT);
+        if (!strstr(why.text, files[i].words))
+            fail_msg("'%s', expected '%s'", why.text, files[i].words);
+        buf_fini(&model);
+        buf_fini(&graph);
+    }
+}
+
+/* Many nodes of one small constant: each would be a copy of its own. */
+static void constants_that_grow_are_stopped(void **state)
+{
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf lines;
+
+    (void)state;
+    buf_init(&lines, MAX_MODEL);
+    buf_puts(&lines, "opset 13\ninput x 1 4 8 8\nconst c 1024 = 1\n");
+    for (int i = 0; i < 20; i++)
+        buf_printf(&lines, "node Concat %s%d %s%d -> d%d axis=0\n", i ? "d" : "c", i - 1, i ? "d" : "c", i - 1, i);
+    memcpy(strstr(lines.data, "c-1 c-1"), "c   c  ", 7);
+    buf_puts(&lines, "node Relu x -> y\noutput y\n");
+    assert_int_equal(import(buf_text(&lines), NULL, 0, &m, &why), ERR_LIMIT);
+    assert_non_null(strstr(why.text, "more memory than a model of this size"));
+    buf_fini(&lines);
+}
+
+/* Whatever is cut off, there is one line of words and no more memory than promised; bytes that are changed, too. */
+static void cut_and_changed_files_are_refused_in_words(void **state)
+{
+    struct buf model;
+
+    (void)state;
+    buf_init(&model, MAX_MODEL);
+    wire_model(IMAGE CONV "ints s 2 = 1 -1\nnode Relu a -> b\nnode Reshape b s -> r\nconst v 192 3 = 1 ...\n"
+                          "node MatMul r v -> y\noutput y\n",
+               &model);
+    for (size_t n = 0; n < model.len; n++) {
+        struct onnx_file f;
+        struct buf part = {.data = malloc(n + 1), .len = n};
+        struct why why = {""};
+
+        memcpy(part.data, model.data, n);
+        if (n < 200 || n % 17 == 0) {
+            assert_int_not_equal(parse(&part, &why), ERR_OK);
+            assert_true(why.text[0] && !strchr(why.text, '\n'));
+            memcpy(part.data, model.data, n);
+            part.data[n / 2] ^= (char)(1 << n % 8);
+            if (!onnx_file_parse(part.data, n, &f, &why)) {
+                assert_true(f.memory.used <= f.memory.most);
+                assert_true(f.memory.most <= ONNX_MEMORY_BASE + ONNX_MEMORY_PER_BYTE * n);
+                onnx_file_close(&f);
+            }
+        }
+        free(part.data);
+    }
+    buf_fini(&model);
+}
+
+static enum err import_file(const char *location, const char *offset, struct why *why)
+{
+    struct onnx_import *m = NULL;
+    struct buf model;
+    char lines[512];
+    enum err e;
+
+    buf_init(&model, MAX_MODEL);
+    snprintf(lines, sizeof lines, "opset 13\ninput x 1 2\noutside w 2 2 = %s %s\nnode MatMul x w -> y\noutput y\n",
+             location, offset);
+    wire_model(lines, &model);
+    assert_int_equal(dir_make(below("model"), 0755, NULL), ERR_OK);
+    write_file("model/m.onnx", buf_text(&model), model.len);
+    buf_fini(&model);
+    e = onnx_import_open(below("model/m.onnx"), NULL, 0, &m, why);
+    if (!e)
+        e = onnx_import_weights(m, dir, DTYPE_F32, why);
+    onnx_import_close(m);
+    return e;
+}
+
+static void weights_beside_a_model_stay_in_its_folder(void **state)
+{
+    static const float elems[] = {1, 2, 3, 4};
+    static const char *const outside[] = {"../w.bin", "sub/../../w.bin", "link.bin", "linked/w.bin", "/etc/passwd",
+                                          "sub",      "/dev/zero",       "none.bin", "sub//w.bin",   "",
+                                          "."};
+    struct why why = {""};
+    struct buf bytes;
+    char data[8 + sizeof elems] = "";
+
+    (void)state;
+    memcpy(data + 8, elems, sizeof elems);
+    assert_int_equal(dir_make(below("model/sub"), 0755, NULL), ERR_OK);
+    write_file("w.bin", data, sizeof data);
+    write_file("model/sub/w.bin", data, sizeof data);
+    assert_int_equal(symlink("../w.bin", below("model/link.bin")), 0);
+    assert_int_equal(symlink("..", below("model/linked")), 0);
+    if (import_file("sub/w.bin", "8", &why))
+        fail_msg("%s", why.text);
+    buf_init(&bytes, 4096);
+    assert_int_equal(file_read(below("weights.bin"), &bytes, NULL), ERR_OK);
+    assert_int_equal(bytes.len, 6 * sizeof(float));
+    assert_memory_equal(bytes.data, ((const float[]){1, 3, 2, 4, 0, 0}), bytes.len);
+    buf_fini(&bytes);
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++)
+        if (outside[i][0] && (!import_file(outside[i], "0", &why) || strchr(why.text, '\n')))
+            fail_msg("weights of '%s' were read", outside[i]);
+    assert_int_equal(import_file("sub/w.bin", "9", &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "15 bytes of elements, its shape wants 16"));
+    assert_int_equal(import_file("sub/w.bin", "25", &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "beyond the end of 'sub/w.bin', which has 24 bytes"));
+    assert_int_equal(import_file("sub/w.bin", "-1", &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "numbers as offset"));
+    assert_int_equal(onnx_import_open(below("nothing.onnx"), NULL, 0, NULL, &why), ERR_NOT_FOUND);
+}
+
+/* Slashes, dots, bytes beyond ASCII, long ones that differ at their end, none at all. */
+static void names_become_names_of_layers(void **state)
+{
+    (void)state;
+    check_graph("opset 13\ninput in/put.1 1 4 8 6\n"
+                "node MaxPool in/put.1 -> a kernel_shape=[1,1] name='/net/blocks.0/a_very_long_name_of_a_node/Pool'\n"
+                "node MaxPool a -> b kernel_shape=[1,1] name='/net/blocks.1/a_very_long_name_of_a_node/Pool'\n"
+                "node MaxPool b -> 7 kernel_shape=[1,1]\n"
+                "node MaxPool 7 -> \xc3\xa4 kernel_shape=[1,1]\n"
+                "output \xc3\xa4\n",
+                "in_put_1 = input c=4 h=8 w=6\n"
+                "very_long_name_of_a_node_Pool = pool2d in_put_1 max r=1 s=1\n"
+                "very_long_name_of_a_node_Pool_2 = pool2d very_long_name_of_a_node_Pool max r=1 s=1\n"
+                "t7 = pool2d very_long_name_of_a_node_Pool_2 max r=1 s=1\n"
+                "t__ = pool2d t7 max r=1 s=1\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_keep_their_pads_steps_and_groups),
+        cmocka_unit_test(what_follows_a_layer_is_done_in_its_kernel),
+        cmocka_unit_test(what_others_read_stays_as_it_is),
+        cmocka_unit_test(arithmetic_on_shapes_is_computed),
+        cmocka_unit_test(batch_norm_and_scales_are_folded_into_weights),
+        cmocka_unit_test(matrix_products_have_rows_of_weights),
+        cmocka_unit_test(weights_are_read_in_every_type),
+        cmocka_unit_test(open_dimensions_are_given_from_outside),
+        cmocka_unit_test(a_table_tells_what_becomes_of_each_node),
+        cmocka_unit_test(nodes_that_cannot_be_computed_are_named),
+        cmocka_unit_test(models_that_do_not_hold_together_are_refused),
+        cmocka_unit_test(tensors_that_lie_about_their_size_are_refused),
+        cmocka_unit_test(a_nest_of_a_million_graphs_is_refused),
+        cmocka_unit_test(a_file_of_empty_nodes_is_refused_before_it_is_unpacked),
+        cmocka_unit_test(constants_that_grow_are_stopped),
+        cmocka_unit_test(cut_and_changed_files_are_refused_in_words),
+        cmocka_unit_test(weights_beside_a_model_stay_in_its_folder),
+        cmocka_unit_test(names_become_names_of_layers),
+    };
+    struct why why = {""};
+    int failed;
+
+    if (dir_temporary("test-onnx", dir, sizeof dir, &why)) {
+        printf("%s\n", why.text);
+        return 1;
+    }
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    dir_remove(dir);
+    return failed;
+}

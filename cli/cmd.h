@@ -139,7 +139,7 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
         {.name = "dtype",                                                                                              \
          .kind = CLI_TEXT,                                                                                             \
          .argument = "T",                                                                                              \
-         .help = "the network's layers in f16 or i8 instead of f32"},                                                  \
+         .help = "the network's layers in f16, i8 or u8 instead of f32"},                                              \
         {.name = "layout",                                                                                             \
          .kind = CLI_TEXT,                                                                                             \
          .argument = "L",                                                                                              \

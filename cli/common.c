@@ -234,8 +234,8 @@ static enum err add_whole_network(struct job *j, const struct cli *c, struct why
     unsigned layouts;
     enum err e = graph_find(name, &g, why);
 
-    if (!e && t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_I8)
-        e = why_set(why, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
+    if (!e && t != DTYPE_F32 && t != DTYPE_F16 && !dtype_is_bytes((enum dtype)t))
+        e = why_set(why, ERR_INPUT, "dtype '%.20s': expected f32, f16, i8 or u8", dtype);
     if (!e)
         e = graph_layouts_named(cli_text(c, "layout"), &layouts, why);
     if (!e)

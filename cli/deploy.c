@@ -27,7 +27,10 @@ static const struct cli_option options[] = {
      .argument = "NAME",
      .help = "the layers of a network",
      .word = network_name_at},
-    {.name = "dtype", .kind = CLI_TEXT, .argument = "T", .help = "the network's layers in f16 or i8 instead of f32"},
+    {.name = "dtype",
+     .kind = CLI_TEXT,
+     .argument = "T",
+     .help = "the network's layers in f16, i8 or u8 instead of f32"},
     {.name = "layout", .kind = CLI_TEXT, .argument = "L", .help = "the network's layers in nchw4c, nchw8c or nchw16c"},
     {.name = "whole",
      .kind = CLI_FLAG,
@@ -249,8 +252,8 @@ static enum err add_network(const struct cli *c, struct deploy_set *s, const str
         return ERR_OK; /* a list of layers only */
     }
     const int t = dtype_by_name(dtype);
-    if (t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_I8) {
-        return why_set(why, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
+    if (t != DTYPE_F32 && t != DTYPE_F16 && !dtype_is_bytes((enum dtype)t)) {
+        return why_set(why, ERR_INPUT, "dtype '%.20s': expected f32, f16, i8 or u8", dtype);
     }
     o.dtype = (enum dtype)t;
     o.exact = o.calls && !cli_flag(c, "allow-nearest");

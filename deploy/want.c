@@ -86,7 +86,7 @@ static bool plain_workload(const struct graph *g, size_t i, struct buf *out)
     static const char key[] = " epilogue=";
     const enum graph_op op = g->nodes[i].op;
     if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
-        graph_node_workload(g, i, 0, DTYPE_F32, 1, 0, out, NULL) != ERR_OK) {
+        graph_node_workload(g, i, DTYPE_F32, 1, 0, out, NULL) != ERR_OK) {
         return false;
     }
     char *at = strstr(out->data, key);

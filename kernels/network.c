@@ -175,13 +175,13 @@ static bool parse_as(const char *text, const char *dtype, const char *layout, st
 enum err network_layer_as(const struct network_layer *l, const char *dtype, const char *layout, struct buf *out,
                           struct why *note)
 {
-    static const char *const dtypes[] = {"f32", "f16", "i8", NULL};
+    static const char *const dtypes[] = {"f32", "f16", "i8", "u8", NULL};
     struct workload listed, changed, blocked;
     struct why why = {""};
     enum err e = workload_parse(l->workload, &listed, note);
 
     if (!e && dtype && !is_word(dtype, dtypes))
-        e = why_set(note, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
+        e = why_set(note, ERR_INPUT, "dtype '%.20s': expected f32, f16, i8 or u8", dtype);
     if (!e && layout && !is_word(layout, conv_layouts))
         e = why_set(note, ERR_INPUT, "layout '%.20s': expected nchw, nchw4c, nchw8c or nchw16c", layout);
     if (e)

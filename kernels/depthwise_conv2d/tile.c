@@ -4,7 +4,7 @@
 #include "kernels/build.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 
-#define MAX_TAPS 128
+#define MAX_TAPS 128           /* whose sum of products of bytes is exact in f32, too */
 #define MAX_SPAN 400           /* of a dilated window, rows x columns */
 #define MAX_STAGED_BYTES 65536 /* of private memory: a CPU keeps it in its first two caches */
 
@@ -34,7 +34,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     const struct conv_shape z = conv_shape_of(w);
     const int64_t taps = z.r * z.s, area = span(1, 1, z.r, z.dil_h) * span(1, 1, z.s, z.dil_w);
 
-    if (conv_within(id, CONV_F16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
+    if (conv_within(id, CONV_F16 | CONV_I8 | CONV_U8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
         conv_not_cuda(id, "depthwise_conv2d/shared", d, why))
         return FIT_NONE;
     if (taps > MAX_TAPS || area > MAX_SPAN) {
@@ -181,7 +181,7 @@ static void program(struct build *b)
     const struct conv_shape z = conv_shape_of(b->w);
     const int64_t blocks = z.k / z.y_lanes, one[] = {1, 1, 1};
     const int64_t grid[] = {CEIL(z.n * blocks, build_int(b, "kb")) * CEIL(z.p, build_int(b, "rows")), 1, 1};
-    const enum dtype sums = b->w->dtype == DTYPE_I8 ? DTYPE_I32 : sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
+    const enum dtype sums = sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32; /* bytes: products as floats */
     int weights = 1;
 
     if (is_blocked(&z))

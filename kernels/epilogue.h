@@ -24,9 +24,10 @@ enum dtype epilogue_output_dtype(const struct workload *w);
 enum err epilogue_check(const struct workload *w, struct why *why);
 
 /* Appends "bias"[k] (f32, f16, i32 for bytes), "residual" (shaped as `y`, of the type of the sums, of a join that of
- * y), "scale"[k] (f32), "sum_scale"[2] (f32, of a join: that of what was requantised, of the residual) and "zero" (i32,
- * of u8: zero points of x, of what is requantised, of the residual, of the sum, as far as there are such) as far as the
- * workload has them; the new number of tensors. `terms`: products of one sum, for the size of the scale. */
+ * y), "scale"[k] (f32, positive), "sum_scale"[2] (f32, of a join: that of what was requantised, of the residual) and
+ * "zero" (i32, of u8: zero points of x, of what is requantised, of the residual, of the sum, as far as there are such)
+ * as far as the workload has them; the new number of tensors. `terms`: products of one sum, for the size of the scale.
+ */
 size_t epilogue_tensors(const struct workload *w, int64_t k, double terms, const struct tensor *y, struct tensor *out,
                         size_t n);
 

@@ -48,6 +48,8 @@
 #define LEAST_BYTE (-128)
 #define ZERO_OF(i) 0
 #endif
+#define LEAST(zero) ((float)(LEAST_BYTE - (zero))) /* of bytes, without their zero point */
+#define MOST(zero) ((float)(LEAST_BYTE + 255 - (zero)))
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 #define CEIL_DIV(a, b) (((a) + (b)-1) / (b))

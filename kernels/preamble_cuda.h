@@ -445,10 +445,10 @@ template <int N_> DEVICE void get_sums(const SUM *p, SUM *out)
 #define LOCAL_GET(n, p, out) get_sums<(n)>((p), (out))
 #define LOCAL_ALIGNED __shared__ __align__(16)
 /* Requantisation: round to nearest even, saturate to bytes with a zero point; ROUNDED1: without it. */
-#define ROUNDED1(f, zero) fminf(fmaxf(rintf(f), (float)(LEAST_BYTE - (zero))), (float)(LEAST_BYTE + 255 - (zero)))
-#define REQUANTISED1(f, zero) ((ELEM)((int)ROUNDED1((f), (zero)) + (zero)))
+#define LIMITED1(f, least, zero) fminf(fmaxf(rintf(f), (least)), MOST(zero))
+#define ROUNDED1(f, zero) LIMITED1((f), LEAST(zero), (zero))
+#define REQUANTISED1(f, least, zero) ((ELEM)((int)LIMITED1((f), (least), (zero)) + (zero)))
 #define SUM_OF_SCALED1(a, b, s) fmaf((b), (s)[1], (a) * (s)[0])
-#define LARGER1(a, b) fmaxf((a), (b))
 #if DT == 2
 template <class T_> DEVICE SUM lane_of(T_ v, int i)
 {

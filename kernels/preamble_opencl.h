@@ -194,27 +194,24 @@ typedef ELEM byte_lanes __attribute__((ext_vector_type(VEC), aligned(1)));
  * its whole part, rounded so, in its lowest bits: PoCL's own conversion with rounding and saturation goes lane by lane,
  * and its clamp looks for NaN where the bounds are no constants. */
 #define LIMITED(name, T)                                                                                               \
-    DEVICE T name(T f, int zero)                                                                                       \
+    DEVICE T name(T f, float least, float most)                                                                        \
     {                                                                                                                  \
-        const T least = (T)(float)(LEAST_BYTE - zero), most = (T)(float)(LEAST_BYTE + 255 - zero);                     \
-                                                                                                                       \
-        f = f > least ? f : least;                                                                                     \
-        return (f < most ? f : most) + 12582912.0f;                                                                    \
+        f = f > (T)least ? f : (T)least;                                                                               \
+        return (f < (T)most ? f : (T)most) + 12582912.0f;                                                              \
     }
 LIMITED(limited1, float)
-#define ROUNDED1(f, zero) (limited1((f), (zero)) - 12582912.0f) /* without the zero point */
-#define REQUANTISED1(f, zero) ((ELEM)(as_int(limited1((f), (zero))) + (zero)))
+#define ROUNDED1(f, zero) (limited1((f), LEAST(zero), MOST(zero)) - 12582912.0f) /* without the zero point */
+#define REQUANTISED1(f, least, zero) ((ELEM)(as_int(limited1((f), (least), MOST(zero))) + (zero)))
 #define SUM_OF_SCALED1(a, b, s) fma((b), (s)[1], (a) * (s)[0])
-#define LARGER1(a, b) max((a), (b))
 #if DT == 2 && VEC > 1
 #define FLOAT_LANES CAT(float, VEC)
 LIMITED(limited, FLOAT_LANES)
-#define ROUNDED(f, zero) (limited((f), (zero)) - 12582912.0f)
-#define STORE_REQUANTISED(f, zero, p) VSTORE(CAT(as_int, VEC)(limited((f), (zero))) + (zero), (p))
+#define ROUNDED(f, zero) (limited((f), LEAST(zero), MOST(zero)) - 12582912.0f)
+#define STORE_REQUANTISED(f, least, zero, p)                                                                           \
+    VSTORE(CAT(as_int, VEC)(limited((f), (least), MOST(zero))) + (zero), (p))
 #define FLOATS_OF(v) CAT(convert_float, VEC)(v)
 #define FLOATS_LOAD(p) CAT(vload, VEC)(0, (p))
 #define SUM_OF_SCALED(a, b, s) fma((b), (FLOAT_LANES)((s)[1]), (a) * (s)[0])
-#define LARGER(a, b) max((a), (b))
 #elif DT == 2
-#define STORE_REQUANTISED(f, zero, p) (*(p) = REQUANTISED1((f), (zero)))
+#define STORE_REQUANTISED(f, least, zero, p) (*(p) = REQUANTISED1((f), (least), (zero)))
 #endif

@@ -45,7 +45,7 @@
 #define RESIDUAL_PARAM
 #define RESIDUAL_ARG
 #endif
-#if defined(EPI_RELU) && !defined(EPI_JOIN)
+#if defined(EPI_RELU) && !defined(OUT_BYTES)
 #define RELU1(v) ((v) > 0 ? (v) : (SUM)0)
 #define VRELU_IF(v) VRELU(v)
 #else
@@ -74,22 +74,20 @@
 /* JOIN1, JOIN: what is requantised for element i (or VEC from there) of scaled sums. */
 #ifdef EPI_JOIN
 #define ZERO_OF_Y ZERO_OF(3)
-#define JOINED1(i, f) SUM_OF_SCALED1(ROUNDED1((f), ZERO_OF(1)), (float)((int)residual[i] - ZERO_OF(2)), sum_scale)
-#define JOINED(i, f) SUM_OF_SCALED(ROUNDED((f), ZERO_OF(1)), FLOATS_OF(VLOAD(residual + (i)) - ZERO_OF(2)), sum_scale)
-#ifdef EPI_RELU
-#define JOIN1(i, f) LARGER1(JOINED1((i), (f)), 0.0f)
-#define JOIN(i, f) LARGER(JOINED((i), (f)), 0.0f)
-#else
-#define JOIN1(i, f) JOINED1((i), (f))
-#define JOIN(i, f) JOINED((i), (f))
-#endif
+#define JOIN1(i, f) SUM_OF_SCALED1(ROUNDED1((f), ZERO_OF(1)), (float)((int)residual[i] - ZERO_OF(2)), sum_scale)
+#define JOIN(i, f) SUM_OF_SCALED(ROUNDED((f), ZERO_OF(1)), FLOATS_OF(VLOAD(residual + (i)) - ZERO_OF(2)), sum_scale)
 #else
 #define ZERO_OF_Y ZERO_OF(1)
 #define JOIN1(i, f) (f)
 #define JOIN(i, f) (f)
 #endif
+#ifdef EPI_RELU /* scales are positive: what is negative stays so */
+#define LEAST_OF_Y (LEAST(ZERO_OF_Y) < 0.0f ? 0.0f : LEAST(ZERO_OF_Y))
+#else
+#define LEAST_OF_Y LEAST(ZERO_OF_Y)
+#endif
 #ifdef OUT_BYTES
-#define STORE_Y(i, k, v) y[i] = REQUANTISED1(JOIN1((i), (float)EPILOGUE1(i, k, v) * scale[k]), ZERO_OF_Y)
+#define STORE_Y(i, k, v) y[i] = REQUANTISED1(JOIN1((i), (float)EPILOGUE1(i, k, v) * scale[k]), LEAST_OF_Y, ZERO_OF_Y)
 #elif DT == 2
 #define STORE_Y(i, k, v) y[i] = EPILOGUE1(i, k, v)
 #else
@@ -103,8 +101,10 @@
 #define STORE_YQ(i, k, v) UNROLL for (int l_ = 0; l_ < VEC; l_++) STORE_Y((i) + l_, (k), lane_of((v), l_))
 #elif defined(OUT_BYTES)
 #define STORE_YK(i, k, v)                                                                                              \
-    STORE_REQUANTISED(JOIN((i), FLOATS_OF(EPILOGUE_K(i, k, v)) * FLOATS_LOAD(scale + (k))), ZERO_OF_Y, y + (i))
-#define STORE_YQ(i, k, v) STORE_REQUANTISED(JOIN((i), FLOATS_OF(EPILOGUE_Q(i, k, v)) * scale[k]), ZERO_OF_Y, y + (i))
+    STORE_REQUANTISED(JOIN((i), FLOATS_OF(EPILOGUE_K(i, k, v)) * FLOATS_LOAD(scale + (k))), LEAST_OF_Y, ZERO_OF_Y,     \
+                      y + (i))
+#define STORE_YQ(i, k, v)                                                                                              \
+    STORE_REQUANTISED(JOIN((i), FLOATS_OF(EPILOGUE_Q(i, k, v)) * scale[k]), LEAST_OF_Y, ZERO_OF_Y, y + (i))
 #elif DT == 2
 #define STORE_YK(i, k, v) SUM_VSTORE(EPILOGUE_K(i, k, v), y + (i))
 #define STORE_YQ(i, k, v) SUM_VSTORE(EPILOGUE_Q(i, k, v), y + (i))

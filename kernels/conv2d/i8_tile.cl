@@ -447,11 +447,20 @@ typedef INT_V WEIGHT_V;
     ((GLOBAL const OPERAND *)x + (((long)((n * GROUPS + g) * CBLOCKS + (cb)) * HP + p0 * STEP_H) * WP + q0 * STEP_W) * PIXEL)
 #endif
 
-/* What the sums of vector v of the block begin with. */
+/* What the sums of vector v of the block begin with: the bias, too, where no vector goes beyond it. */
 #if SUMS_OF_W
-#define BEGIN(v) INT_VLOAD(sums + kb * NR + (v)*VK)
+#define FIRST(v) INT_VLOAD(sums + kb * NR + (v)*VK)
 #else
-#define BEGIN(v) ((INT_V)(0))
+#define FIRST(v) ((INT_V)(0))
+#endif
+#if defined(EPI_BIAS) && KG % NR == 0
+#define BEGIN(v) (FIRST(v) + INT_VLOAD(bias + g * KG + k0 + (v)*VK))
+#undef ADD_BIAS
+#undef VADD_BIAS_K
+#define ADD_BIAS(v, k) (v)
+#define VADD_BIAS_K(v, k) (v)
+#else
+#define BEGIN(v) FIRST(v)
 #endif
 
 #ifdef UNSIGNED

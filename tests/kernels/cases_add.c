@@ -40,9 +40,9 @@ static const struct mutant mutants[] = {
     {"add/naive", SCALED, "both products rounded",
      "SUM_OF_SCALED1((float)((a)-ZERO_OF(0)), (float)((b)-ZERO_OF(1)), scale)",
      "FFMA1(1.0f, (float)(b) * scale[1], (float)(a) * scale[0])"},
-    {"add/naive", SCALED, "not saturated", "REQUANTISED1((v), ZERO_OF(2))",
+    {"add/naive", SCALED, "not saturated", "REQUANTISED1((v), LEAST(ZERO_OF(2)), ZERO_OF(2))",
      "(char)(int)((v) + 12582912.0f - 12582912.0f)"},
-    {"add/naive", UNSIGNED, "no zero point of the sum", "REQUANTISED1((v), ZERO_OF(2))", "REQUANTISED1((v), 0)"},
+    {"add/naive", UNSIGNED, "no zero point of the sum", "LEAST(ZERO_OF(2)), ZERO_OF(2))", "LEAST(0), 0)"},
 
     {"add/stream", PLAIN, "one term", "VLOAD_ALIGNED(b + (i))", "VSET(0)"},
     {"add/stream", PLAIN, "unguarded tail", "l < VEC && i + l < N", "l < VEC"},

@@ -82,7 +82,8 @@ static const struct wrong {
      REDEFINE,
      BYTES,
      "REQUANTISED1 STORE_REQUANTISED STORE_Y STORE_YK STORE_YQ",
-     "#define limited1(f, zero) (limited1(round(f), (zero)))\n#define limited(f, zero) (limited(round(f), (zero)))\n",
+     "#define limited1(f, a, b) (limited1(round(f), (a), (b)))\n#define limited(f, a, b) (limited(round(f), (a), "
+     "(b)))\n",
      {NULL}},
     {"returns when it was filled",
      ENTER,

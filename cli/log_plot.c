@@ -19,7 +19,7 @@ static const struct cli_option options[] = {
 
 /* The trials of one workload on devices of one key. */
 struct search {
-    char *workload, title[1100], key[64];
+    char *workload, title[1100], key[65];
     double *times_ns;
     size_t n, cap;
 };

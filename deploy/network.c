@@ -91,17 +91,14 @@ static double node_ns(size_t i, int layout, void *arg)
 {
     struct prices *p = arg;
     const unsigned can = graph_node_layouts(p->g, i, p->dtype);
-    double sum = 0;
+    struct buf text;
 
     if ((can & p->layouts) && !(p->layouts & 1u << layout))
         return INFINITY;
-    for (int part = 0; part < graph_node_parts(p->g, i, p->dtype); part++) {
-        struct buf text;
-
-        buf_init(&text, WORKLOAD_MAX_TEXT);
-        sum += note(p, graph_node_workload(p->g, i, part, p->dtype, 1, layout, &text, p->why), &text);
-    }
-    return sum;
+    if (p->g->nodes[i].op == GRAPH_INPUT)
+        return 0;
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    return note(p, graph_node_workload(p->g, i, p->dtype, 1, layout, &text, p->why), &text);
 }
 
 static double transform_ns(size_t i, int from, int to, void *arg)

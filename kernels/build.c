@@ -32,7 +32,7 @@ int build_tensor(const struct build *b, const char *name)
 
 enum dtype build_sums(const struct build *b)
 {
-    return b->w->dtype == DTYPE_I8 ? DTYPE_I32 : sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
+    return dtype_is_bytes(b->w->dtype) ? DTYPE_I32 : sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
 }
 
 int build_buffer(struct build *b, const char *id, enum buffer_role role, enum dtype t, int64_t n_elems)
@@ -95,16 +95,18 @@ static void define_knobs(struct build *b)
 /* What the preamble asks about the workload; parts that are off are left out, so that texts keep their hashes. */
 static void define_workload(struct build *b)
 {
-    static const char *const names[] = {"EPI_BIAS", "EPI_RELU", "EPI_ADD", "OUT_I8"};
+    static const char *const names[] = {"EPI_BIAS", "EPI_RELU", "EPI_ADD", "OUT_BYTES", "EPI_JOIN"};
     const unsigned bits = workload_has(b->w, "epilogue") ? epilogue_of(b->w) : 0;
 
     if (b->w->dtype != DTYPE_F32)
-        build_define(b, "DT", b->w->dtype);
+        build_define(b, "DT", dtype_of_weights(b->w->dtype));
+    if (b->w->dtype == DTYPE_U8)
+        build_define(b, "UNSIGNED", 1);
     if (sums_in_half(b->w, b->d)) {
         build_define(b, "SUM_HALF", 1);
         snprintf(b->p->extensions, sizeof b->p->extensions, "%s", b->d->sm ? "fp16" : "cl_khr_fp16");
     }
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         if (bits & (1u << i))
             build_define(b, names[i], 1);
 }
@@ -156,7 +158,7 @@ void build_launch(struct build *b, enum launch_phase phase, const char *kernel, 
 void build_last_launch(struct build *b, const char *kernel, const int64_t grid[3], const int64_t block[3],
                        const int *buffers)
 {
-    static const char *const names[] = {"y", "bias", "residual", "scale"};
+    static const char *const names[] = {"y", "bias", "residual", "scale", "sum_scale", "zero"};
     int all[PROGRAM_MAX_ARGS];
     size_t n = 0;
 

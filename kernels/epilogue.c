@@ -22,20 +22,27 @@ const char *const epilogue_words[] = {"none",
                                       "bias_add_requant",
                                       "add_relu_requant",
                                       "bias_add_relu_requant",
+                                      "requant_add",
+                                      "bias_requant_add",
+                                      "requant_add_relu",
+                                      "bias_requant_add_relu",
                                       "relu6",
                                       "bias_relu6",
                                       "add_relu6",
                                       "bias_add_relu6",
                                       NULL};
 
-#define N_SETS 16 /* the first words stand at their bits; those behind them are sets with RELU6 */
+#define N_SETS                                                                                                         \
+    20 /* the first words stand at their bits (JOIN without REQUANT); those behind them are sets with RELU6 */
 
 const char *epilogue_word(unsigned bits)
 {
     if (bits & EPILOGUE_RELU6) {
-        assert(!(bits & (EPILOGUE_RELU | EPILOGUE_REQUANT)));
+        assert(!(bits & (EPILOGUE_RELU | EPILOGUE_REQUANT | EPILOGUE_JOIN)));
         return epilogue_words[N_SETS + (bits & EPILOGUE_BIAS) + (bits & EPILOGUE_ADD) / 2];
     }
+    assert(!(bits & EPILOGUE_JOIN) || (bits & EPILOGUE_REQUANT));
+    bits = bits & EPILOGUE_JOIN ? bits & ~(unsigned)EPILOGUE_REQUANT : bits;
     assert(bits < N_SETS);
     return epilogue_words[bits];
 }
@@ -44,7 +51,7 @@ unsigned epilogue_bits(int64_t word)
 {
     assert(word >= 0 && word < N_SETS + 4);
     if (word < N_SETS)
-        return (unsigned)word;
+        return (unsigned)word | (word & EPILOGUE_JOIN ? EPILOGUE_REQUANT : 0);
     return EPILOGUE_RELU6 | (word & 1 ? EPILOGUE_BIAS : 0) | (word & 2 ? EPILOGUE_ADD : 0);
 }
 
@@ -55,29 +62,52 @@ unsigned epilogue_of(const struct workload *w)
 
 static enum dtype sums_dtype(const struct workload *w)
 {
-    return w->dtype == DTYPE_I8 ? DTYPE_I32 : w->dtype;
+    return dtype_is_bytes(w->dtype) ? DTYPE_I32 : w->dtype;
 }
 
 enum dtype epilogue_output_dtype(const struct workload *w)
 {
-    return epilogue_of(w) & EPILOGUE_REQUANT ? DTYPE_I8 : sums_dtype(w);
+    return epilogue_of(w) & EPILOGUE_REQUANT ? w->dtype : sums_dtype(w);
 }
 
 enum err epilogue_check(const struct workload *w, struct why *why)
 {
-    if ((epilogue_of(w) & EPILOGUE_REQUANT) && w->dtype != DTYPE_I8)
-        return why_set(why, ERR_INPUT, "epilogue=%s requantises int8 sums; expected dtype i8, not %s",
+    if ((epilogue_of(w) & EPILOGUE_REQUANT) && !dtype_is_bytes(w->dtype))
+        return why_set(why, ERR_INPUT, "epilogue=%s requantises int8 sums; expected dtype i8 or u8, not %s",
                        epilogue_word(epilogue_of(w)), dtype_name(w->dtype));
-    if ((epilogue_of(w) & EPILOGUE_RELU6) && w->dtype == DTYPE_I8)
+    if ((epilogue_of(w) & EPILOGUE_RELU6) && dtype_is_bytes(w->dtype))
         return why_set(why, ERR_INPUT, "epilogue=%s: 6 is no number of int8 sums; expected floats",
                        epilogue_word(epilogue_of(w)));
     return ERR_OK;
 }
 
-static struct tensor per_channel(const char *name, enum dtype t, int64_t k)
+static struct tensor list_of(const char *name, enum dtype t, int64_t n, const char *layout)
 {
     return (struct tensor){
-        .name = name, .role = ROLE_WEIGHT, .dtype = t, .n_dims = 1, .shape = {k}, .n_elems = k, .layout = "k"};
+        .name = name, .role = ROLE_WEIGHT, .dtype = t, .n_dims = 1, .shape = {n}, .n_elems = n, .layout = layout};
+}
+
+static struct tensor residual_of(const struct workload *w, const struct tensor *y)
+{
+    struct tensor t = *y;
+
+    t.name = "residual";
+    t.role = ROLE_INPUT;
+    t.dtype = epilogue_of(w) & EPILOGUE_JOIN ? y->dtype : sums_dtype(w);
+    if (dtype_is_bytes(t.dtype))
+        byte_fills(&t, SEED_RESIDUAL);
+    else
+        tensor_fills(&t, SEED_RESIDUAL, dtype_is_bytes(w->dtype) ? 4096 : 3, 1);
+    return t;
+}
+
+struct tensor zero_points(int64_t n)
+{
+    struct tensor zero = list_of("zero", DTYPE_I32, n, "");
+
+    tensor_fills(&zero, SEED_ZERO, 255, 1);
+    zero.exact.lo = zero.random.lo = 0;
+    return zero;
 }
 
 size_t epilogue_tensors(const struct workload *w, int64_t k, double terms, const struct tensor *y, struct tensor *out,
@@ -88,45 +118,65 @@ size_t epilogue_tensors(const struct workload *w, int64_t k, double terms, const
     const double typical = 64 / (5461 * sqrt(terms));
 
     if (bits & EPILOGUE_BIAS) {
-        out[n] = per_channel("bias", sums_dtype(w), k);
-        tensor_fills(&out[n++], SEED_BIAS, w->dtype == DTYPE_I8 ? 4096 : 3, 1);
+        out[n] = list_of("bias", sums_dtype(w), k, "k");
+        tensor_fills(&out[n++], SEED_BIAS, dtype_is_bytes(w->dtype) ? 4096 : 3, 1);
     }
-    if (bits & EPILOGUE_ADD) {
-        out[n] = *y;
-        out[n].name = "residual";
-        out[n].role = ROLE_INPUT;
-        out[n].dtype = sums_dtype(w);
-        tensor_fills(&out[n++], SEED_RESIDUAL, w->dtype == DTYPE_I8 ? 4096 : 3, 1);
-    }
+    if (bits & (EPILOGUE_ADD | EPILOGUE_JOIN))
+        out[n++] = residual_of(w, y);
     if (bits & EPILOGUE_REQUANT) {
-        out[n] = per_channel("scale", DTYPE_F32, k);
+        out[n] = list_of("scale", DTYPE_F32, k, "k");
         out[n].exact = out[n].random =
             (struct program_fill){.kind = FILL_NORMAL, .seed = SEED_SCALE, .lo = typical, .hi = typical / 8};
         n++;
     }
+    if (bits & EPILOGUE_JOIN) {
+        out[n] = list_of("sum_scale", DTYPE_F32, 2, "");
+        out[n].exact = (struct program_fill){.kind = FILL_VALUE, .lo = SCALE_NEAR_HALF};
+        out[n++].random = (struct program_fill){.kind = FILL_NORMAL, .seed = SEED_SUM_SCALE, .lo = 0.75, .hi = 0.125};
+    }
+    if (w->dtype == DTYPE_U8)
+        out[n++] = zero_points(bits & EPILOGUE_JOIN ? 4 : bits & EPILOGUE_REQUANT ? 2 : 1);
     assert(n <= OPERATOR_MAX_TENSORS);
     return n;
 }
 
-static double requantise(double v, double scale)
+/* Zero point `i` of those that the workload has. */
+static float zero_at(const struct epilogue_values *v, int i)
 {
-    const float scaled = (float)v * (float)scale;
-    const float rounded = rintf(scaled);
-
-    return rounded < -128 ? -128 : rounded > 127 ? 127 : (double)rounded;
+    return v->zero ? v->zero[i] : 0;
 }
 
-double epilogue_apply(unsigned bits, double sum, double bias, double residual, double scale)
+/* To the bytes of a zero point, and without it again. */
+static float saturated(const struct epilogue_values *v, float scaled, float zero)
 {
+    const float least = v->zero ? 0 : -128, byte = rintf(scaled) + zero;
+
+    return (byte < least ? least : byte > least + 255 ? least + 255 : byte) - zero;
+}
+
+double epilogue_apply(unsigned bits, double sum, const struct epilogue_values *v)
+{
+    const bool joins = bits & EPILOGUE_JOIN;
+    const float zero = zero_at(v, 1);
+    float byte;
+
     if (bits & EPILOGUE_BIAS)
-        sum += bias;
+        sum += v->bias;
     if (bits & EPILOGUE_ADD)
-        sum += residual;
-    if ((bits & (EPILOGUE_RELU | EPILOGUE_RELU6)) && sum < 0)
+        sum += v->residual;
+    if ((bits & (EPILOGUE_RELU | EPILOGUE_RELU6)) && !joins && sum < 0)
         sum = 0;
     if ((bits & EPILOGUE_RELU6) && sum > 6)
         sum = 6;
-    return bits & EPILOGUE_REQUANT ? requantise(sum, scale) : sum;
+    if (!(bits & EPILOGUE_REQUANT))
+        return sum;
+    byte = saturated(v, (float)sum * (float)v->scale, zero);
+    if (!joins)
+        return (double)(byte + zero);
+    byte = fmaf((float)v->residual - zero_at(v, 2), v->sum_scale[1], byte * v->sum_scale[0]);
+    if ((bits & EPILOGUE_RELU) && byte < 0)
+        byte = 0;
+    return (double)(saturated(v, byte, zero_at(v, 3)) + zero_at(v, 3));
 }
 
 bool epilogue_is_linear(unsigned bits)

@@ -180,14 +180,23 @@ void tensor_fills(struct tensor *t, uint64_t seed, double bound, double sd)
     t->random.seed = seed + SEED_RANDOM;
 }
 
+void byte_fills(struct tensor *t, uint64_t seed)
+{
+    tensor_fills(t, seed, t->dtype == DTYPE_U8 ? 255 : 127, 1);
+    t->exact.lo = t->random.lo = t->dtype == DTYPE_U8 ? 0 : -128;
+}
+
 void product_fills(struct tensor *x, struct tensor *w, double terms, double axis)
 {
     const double bound = dtype_bytes(x->dtype) == 2 ? 1 : exact_bound(terms, axis);
 
-    tensor_fills(x, SEED_X, x->dtype == DTYPE_I8 ? 127 : bound, 1);
-    tensor_fills(w, SEED_W, x->dtype == DTYPE_I8 ? 127 : bound, 0.0625);
-    if (x->dtype == DTYPE_I8)
-        x->exact.lo = x->random.lo = w->exact.lo = w->random.lo = -128;
+    if (dtype_is_bytes(x->dtype)) {
+        byte_fills(x, SEED_X);
+        byte_fills(w, SEED_W);
+        return;
+    }
+    tensor_fills(x, SEED_X, bound, 1);
+    tensor_fills(w, SEED_W, bound, 0.0625);
 }
 
 void winograd_fills(enum exact_data data, struct tensor *x, struct tensor *w)

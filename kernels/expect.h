@@ -21,6 +21,8 @@ enum {
     SEED_RESIDUAL = 14,
     SEED_SCALE = 15,
     SEED_OFFSET = 16,
+    SEED_ZERO = 17,
+    SEED_SUM_SCALE = 18,
     SEED_RANDOM = 10,
     SEED_PROJECT = 31,
     SEED_SAMPLE = 41
@@ -77,6 +79,9 @@ void expected_fini(struct expected *e);
 /* Gives a tensor its fills. Floats: integers in [-bound, bound], and normal with standard deviation `sd`; integer
  * types: [-bound, bound] in both passes. */
 void tensor_fills(struct tensor *t, uint64_t seed, double bound, double sd);
+
+/* Bytes of all values, signed or not. */
+void byte_fills(struct tensor *t, uint64_t seed);
 
 /* Fills of the factors x and w of sums of `terms` products, projected over `axis` of them: f32 in exact integers up to
  * 7, f16 in -1..1, i8 over all its values; normal x (deviation 1) and w (1/16). */

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define MOST_F32 1048576.0 /* 2^20: a good part of the inputs is beyond 1e5, and sums of their products finite */
-#define MOST_F16 8.0       /* sums of thousands of products stay below 65504 */
+#define UNSIGNED_ZERO 128
+#define MOST_F16 8.0 /* sums of thousands of products stay below 65504 */
 
 static bool is(const struct tensor *t, const char *name)
 {
@@ -49,12 +50,18 @@ static void widen_requantised(const struct workload *w, struct tensor *t)
     for (size_t i = 0; i < n; i++)
         if (is(&list[i], "w"))
             terms = (double)(list[i].n_elems / list[i].shape[0]);
-    if (is(t, "scale"))
+    if (is(t, "zero"))
+        t->random = (struct program_fill){.kind = FILL_VALUE, .lo = UNSIGNED_ZERO};
+    else if (is(t, "sum_scale"))
+        t->random = (struct program_fill){.kind = FILL_VALUE, .lo = 0.5};
+    else if (is(t, "scale"))
         t->random = (struct program_fill){.kind = FILL_VALUE, .lo = ldexp(1, -1 - (int)(log2(terms) / 4))};
-    else if (is(t, "x") || is(t, "w"))
-        t->random.lo = -(t->random.hi = 2);
     else
-        t->random.lo = -(t->random.hi = 8);
+        t->random.lo = -(t->random.hi = is(t, "x") || is(t, "w") ? 2 : 8);
+    if (t->dtype == DTYPE_U8) {
+        t->random.lo += UNSIGNED_ZERO;
+        t->random.hi += UNSIGNED_ZERO;
+    }
 }
 
 static void widen_softmax(const struct workload *w, struct tensor *t)
@@ -85,6 +92,6 @@ void expect_widen(const struct workload *w, struct tensor *t)
         widen_pool(t);
     else if (t->random.kind == FILL_NORMAL && !is(t, "scale"))
         widen_floats(t);
-    else if (t->dtype == DTYPE_I8 && t->random.kind == FILL_INT)
+    else if (dtype_is_bytes(t->dtype) && t->random.kind == FILL_INT)
         t->random.kind = FILL_EDGES;
 }

@@ -38,7 +38,7 @@ unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
     for (int l = 1; l < GRAPH_LAYOUTS; l++)
         if (fitting(g, i, l) || fitting(g, (size_t)g->nodes[i].x, l))
             bits |= 1u << l;
-    return t == DTYPE_I8 && (bits & ~1u) ? bits & ~1u : bits;
+    return dtype_is_bytes(t) && (bits & ~1u) ? bits & ~1u : bits;
 }
 
 int graph_gives(const struct graph *g, size_t i, int layout)
@@ -65,13 +65,6 @@ bool graph_differs(const struct graph *g, size_t i, int from, int to)
     return to != GRAPH_ANY_LAYOUT && from != to && g->nodes[i].key[GRAPH_H] * g->nodes[i].key[GRAPH_W] > 1;
 }
 
-int graph_node_parts(const struct graph *g, size_t i, enum dtype t)
-{
-    if (g->nodes[i].op == GRAPH_INPUT)
-        return 0;
-    return t == DTYPE_I8 && g->nodes[i].residual >= 0 && g->nodes[i].op != GRAPH_ADD ? 2 : 1;
-}
-
 /* The last dense layer of an int8 network gives its sums: to softmax, which alone reads it, or to the caller. */
 static bool gives_sums(const struct graph *g, size_t i)
 {
@@ -82,20 +75,15 @@ static bool gives_sums(const struct graph *g, size_t i)
     return sums;
 }
 
-static const char *fused_word(const struct graph *g, size_t i, enum dtype t)
+static const char *epilogue_of_node(const struct graph *g, size_t i, enum dtype t)
 {
     const struct graph_node *n = &g->nodes[i];
-    unsigned bits = EPILOGUE_BIAS;
+    const unsigned add = dtype_is_bytes(t) ? EPILOGUE_JOIN : EPILOGUE_ADD;
 
-    if (n->residual >= 0 && t != DTYPE_I8)
-        bits |= EPILOGUE_ADD;
-    if (n->relu && !(n->residual >= 0 && t == DTYPE_I8)) /* else relu follows the addition */
-        bits |= EPILOGUE_RELU;
-    if (n->relu6) /* refused of int8 with the workload */
-        bits |= EPILOGUE_RELU6;
-    else if (t == DTYPE_I8 && !gives_sums(g, i))
-        bits |= EPILOGUE_REQUANT;
-    return epilogue_word(bits);
+    return epilogue_word(EPILOGUE_BIAS | (n->residual >= 0 ? add : 0) | (n->relu ? EPILOGUE_RELU : 0) |
+                         (n->relu6 ? EPILOGUE_RELU6 /* refused of bytes with the workload */
+                          : dtype_is_bytes(t) && !gives_sums(g, i) ? EPILOGUE_REQUANT
+                                                                   : 0));
 }
 
 /* "n=1 c=64 h=56 w=56" of a node's tensor. */
@@ -124,7 +112,7 @@ static void put_conv(struct buf *b, const struct graph *g, size_t i, enum dtype 
     buf_printf(b, " dilation=%lld,%lld", (long long)n->key[GRAPH_DIL_H], (long long)n->key[GRAPH_DIL_W]);
     if (n->key[GRAPH_GROUPS] > 1)
         buf_printf(b, " groups=%lld", (long long)n->key[GRAPH_GROUPS]);
-    buf_printf(b, " layout=%s epilogue=%s", conv_layouts[layout], fused_word(g, i, t));
+    buf_printf(b, " layout=%s epilogue=%s", conv_layouts[layout], epilogue_of_node(g, i, t));
 }
 
 static void put_pool(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
@@ -141,7 +129,7 @@ static void put_dense(struct buf *b, const struct graph *g, size_t i, enum dtype
 
     (void)layout;
     buf_printf(b, " m=%lld n=%lld k=%lld epilogue=%s", (long long)batch, (long long)g->nodes[i].key[GRAPH_K],
-               (long long)(x->key[GRAPH_C] * x->key[GRAPH_H] * x->key[GRAPH_W]), fused_word(g, i, t));
+               (long long)(x->key[GRAPH_C] * x->key[GRAPH_H] * x->key[GRAPH_W]), epilogue_of_node(g, i, t));
 }
 
 static void put_add(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
@@ -173,16 +161,16 @@ static enum err canonical(const char *text, struct buf *out, struct why *why)
     return e ? e : workload_text(&w, out);
 }
 
-enum err graph_node_workload(const struct graph *g, size_t i, int i_part, enum dtype t, int64_t batch, int layout,
-                             struct buf *out, struct why *why)
+enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout, struct buf *out,
+                             struct why *why)
 {
-    const enum graph_op op = i_part == 1 ? GRAPH_ADD : g->nodes[i].op;
+    const enum graph_op op = g->nodes[i].op;
     struct buf text;
     enum err e;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    buf_printf(&text, "%s %s", graph_op_name(op), dtype_name(t));
     assert(put_sizes[op] != NULL);
+    buf_printf(&text, "%s %s", graph_op_name(op), dtype_name(op == GRAPH_SOFTMAX ? dtype_of_weights(t) : t));
     put_sizes[op](&text, g, i, t, batch, layout);
     e = text.failed ? text.failed : canonical(buf_text(&text), out, why);
     buf_fini(&text);
@@ -196,7 +184,7 @@ bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
     char *at;
 
     if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
-        graph_node_workload(g, i, 0, DTYPE_F32, 1, 0, out, NULL))
+        graph_node_workload(g, i, DTYPE_F32, 1, 0, out, NULL))
         return false;
     at = strstr(out->data, key);
     if (at) {
@@ -322,51 +310,34 @@ static enum err tensor_as(struct lowering *x, int i_node, int wants, int *out)
 
 static enum dtype output_dtype(const struct graph *g, size_t i, enum dtype t)
 {
-    if (t != DTYPE_I8)
+    if (!dtype_is_bytes(t))
         return t;
-    return g->nodes[i].op == GRAPH_SOFTMAX ? DTYPE_F32 : gives_sums(g, i) ? DTYPE_I32 : DTYPE_I8;
-}
-
-/* One workload of a node as a step; its output in out. */
-static enum err add_part(struct lowering *x, size_t i, int i_part, const int *in, int n_in, const char *tensor,
-                         int *out)
-{
-    struct lowered *l = x->l;
-    const int layout = x->layout[i];
-    struct buf text;
-    enum err e;
-
-    buf_init(&text, WORKLOAD_MAX_TEXT);
-    e = graph_node_workload(l->graph, i, i_part, l->dtype, l->batch, layout, &text, x->why);
-    if (e) {
-        buf_fini(&text);
-        return e;
-    }
-    *out = add_tensor(l, i, tensor, graph_gives(l->graph, i, layout), output_dtype(l->graph, i, l->dtype));
-    add_step(l, i, i_part ? "_add" : "", &text, in, n_in, *out);
-    return ERR_OK;
+    return g->nodes[i].op == GRAPH_SOFTMAX ? DTYPE_F32 : gives_sums(g, i) ? DTYPE_I32 : t;
 }
 
 static enum err lower_node(struct lowering *x, size_t i)
 {
-    const struct graph *g = x->l->graph;
-    const struct graph_node *n = &g->nodes[i];
-    const bool two = graph_node_parts(g, i, x->l->dtype) == 2;
-    int in[2] = {-1, -1}, sums[2], out = -1;
-    enum err e = tensor_as(x, n->x, graph_wants_x(g, i, x->layout[i]), &in[0]);
+    struct lowered *l = x->l;
+    const struct graph_node *n = &l->graph->nodes[i];
+    const int layout = x->layout[i], gives = graph_gives(l->graph, i, layout);
+    int in[2] = {-1, -1}, out;
+    struct buf text;
+    enum err e = tensor_as(x, n->x, graph_wants_x(l->graph, i, layout), &in[0]);
 
     if (!e && n->residual >= 0)
-        e = tensor_as(x, n->residual, graph_wants_residual(g, i, x->layout[i]), &in[1]);
-    if (!e)
-        e = add_part(x, i, 0, in, n->residual >= 0 && !two ? 2 : 1, two ? "_sums" : "", &out);
-    if (!e && two) {
-        sums[0] = out;
-        sums[1] = in[1];
-        e = add_part(x, i, 1, sums, 2, "", &out);
+        e = tensor_as(x, n->residual, graph_wants_residual(l->graph, i, layout), &in[1]);
+    if (e)
+        return e;
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    e = graph_node_workload(l->graph, i, l->dtype, l->batch, layout, &text, x->why);
+    if (e) {
+        buf_fini(&text);
+        return e;
     }
-    if (!e)
-        x->made[i * GRAPH_LAYOUTS + (size_t)graph_gives(g, i, x->layout[i])] = out;
-    return e;
+    out = add_tensor(l, i, "", gives, output_dtype(l->graph, i, l->dtype));
+    add_step(l, i, "", &text, in, n->residual >= 0 ? 2 : 1, out);
+    x->made[i * GRAPH_LAYOUTS + (size_t)gives] = out;
+    return ERR_OK;
 }
 
 /* Is the slot free before step `first`, after the tensors [0, n) that were given one? */

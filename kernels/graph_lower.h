@@ -2,9 +2,8 @@
 /* graph_lower.h - a graph made into steps that can be carried out: one workload each, in a dtype and in the layouts
  * chosen, with transforms where two neighbours' layouts differ, and the memory that the tensors between them share.
  *
- * f32, f16: bias, shortcut and relu are in the convolution's epilogue. i8: a convolution requantises (bias_requant), a
- * shortcut is a step of its own (`add`, which scales both sides and applies relu), the last dense layer gives i32 sums,
- * softmax f32. */
+ * f32, f16: bias, shortcut and relu are in the convolution's epilogue. i8, u8: a convolution requantises, and with a
+ * shortcut joins both (bias_requant_add_relu); the last dense layer gives i32 sums, softmax f32. */
 #ifndef TUNE_KERNELS_GRAPH_LOWER_H
 #define TUNE_KERNELS_GRAPH_LOWER_H
 
@@ -27,11 +26,10 @@ int graph_wants_residual(const struct graph *g, size_t i, int layout);
 /* True when a tensor in layout `from` has to be transformed for a reader that wants `to`. */
 bool graph_differs(const struct graph *g, size_t i, int from, int to);
 
-/* How many workloads node `i` takes (0 for the input, 2 for an int8 convolution with a shortcut), and workload
- * `i_part` of it in canonical form, appended. ERR_INPUT with words when no operator has such sizes. */
-int graph_node_parts(const struct graph *g, size_t i, enum dtype t);
-enum err graph_node_workload(const struct graph *g, size_t i, int i_part, enum dtype t, int64_t batch, int layout,
-                             struct buf *out, struct why *why);
+/* The workload of node `i`, which is no input, in canonical form, appended. ERR_INPUT with words when no operator has
+ * such sizes. */
+enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout, struct buf *out,
+                             struct why *why);
 
 /* Appends a node's workload as networks list it: f32, batch 1, nchw, without what is fused into it. False for what is
  * not listed: what has no weights. */
@@ -44,7 +42,7 @@ enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t,
 #define LOWERED_NAME_BYTES (GRAPH_NAME_BYTES + 16)
 
 struct lowered_tensor {
-    char name[LOWERED_NAME_BYTES]; /* the node's; "conv2_sums" before an int8 addition, "conv2_nchw16c" transformed */
+    char name[LOWERED_NAME_BYTES]; /* the node's; "conv2_nchw16c" transformed */
     int i_node;
     int layout;
     enum dtype dtype;
@@ -54,7 +52,7 @@ struct lowered_tensor {
 };
 
 struct lowered_step {
-    char name[LOWERED_NAME_BYTES]; /* the node's; "conv2_add", "conv2_to_nchw16c" */
+    char name[LOWERED_NAME_BYTES]; /* the node's; "conv2_to_nchw16c" */
     int i_node;
     bool is_transform;
     char *workload;

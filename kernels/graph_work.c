@@ -53,18 +53,16 @@ static enum err add(struct growing *x, struct buf *text, const char *node, const
 
 static enum err add_node(struct growing *x, size_t i, int layout)
 {
-    enum err e = ERR_OK;
+    struct buf text;
+    enum err e;
 
-    for (int part = 0; part < graph_node_parts(x->g, i, x->dtype) && !e; part++) {
-        struct buf text;
-
-        buf_init(&text, WORKLOAD_MAX_TEXT);
-        e = graph_node_workload(x->g, i, part, x->dtype, x->batch, layout, &text, x->why);
-        if (e)
-            buf_fini(&text);
-        else
-            e = add(x, &text, x->g->nodes[i].name, part ? "_add" : "", true);
-    }
+    if (x->g->nodes[i].op == GRAPH_INPUT)
+        return ERR_OK;
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    e = graph_node_workload(x->g, i, x->dtype, x->batch, layout, &text, x->why);
+    if (!e)
+        return add(x, &text, x->g->nodes[i].name, "", true);
+    buf_fini(&text);
     return e;
 }
 

@@ -244,7 +244,7 @@ static bool parse_as(const char *text, const char *dtype, const char *layout, st
     return workload_parse(all, out, why) == ERR_OK && some_template_fits(out, why);
 }
 
-static const char *const dtypes[] = {"f32", "f16", "i8", NULL};
+static const char *const dtypes[] = {"f32", "f16", "i8", "u8", NULL};
 
 const char *network_dtype_at(size_t i)
 {
@@ -264,7 +264,7 @@ enum err network_layer_as(const struct network_layer *l, const char *dtype, cons
     enum err e = workload_parse(l->workload, &listed, note);
 
     if (!e && dtype && !is_word(dtype, dtypes))
-        e = why_set(note, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
+        e = why_set(note, ERR_INPUT, "dtype '%.20s': expected f32, f16, i8 or u8", dtype);
     if (!e && layout && !is_word(layout, conv_layouts))
         e = why_set(note, ERR_INPUT, "layout '%.20s': expected nchw, nchw4c, nchw8c or nchw16c", layout);
     if (e)

@@ -3,9 +3,11 @@
  * kernel, and behind it preamble_opencl.h or preamble_cuda.h, and preamble_store.h. Kernels use C99 scalars, these
  * names and their own -D parameters, nothing else.
  *
- * DT: type of inputs and weights, 0 f32, 1 f16, 2 i8, 5 bf16. ELEM: such an element in memory; SUM: what sums are made
- * in (float; half with SUM_HALF; int for i8); OUT: an element of y. VT: a vector of VEC (1 2 4 8 16) SUMs; with VEC 1
- * a VT is a SUM.
+ * DT: type of inputs and weights, 0 f32, 1 f16, 2 bytes, 5 bf16. ELEM: such an element in memory; SUM: what sums are
+ * made in (float; half with SUM_HALF; int for bytes); OUT: an element of y. UNSIGNED: inputs and outputs are unsigned
+ * bytes with zero points, weights (WEIGHT: an element) signed ones; elsewhere WEIGHT is ELEM and ZERO_OF(i), zero point
+ * i, is 0. HOLD_ZEROS(held): all of them in private memory, for kernels that define ZERO_OF anew: compilers load them
+ * at each store. VT: a vector of VEC (1 2 4 8 16) SUMs; with VEC 1 a VT is a SUM.
  *
  * LOAD1(p) STORE1(p, v): one ELEM as SUM; VLOAD(p) VSTORE(v, p): VEC of them; p is a GLOBAL ELEM pointer.
  * SUM_VLOAD SUM_VSTORE: VEC SUMs in global memory; LOCAL_*, PRIVATE_*: in local and private arrays of SUM.
@@ -32,6 +34,22 @@
 #ifndef DT
 #define DT 0
 #endif
+#ifdef UNSIGNED
+#define LEAST_BYTE 0
+#define ZERO_OF(i) zero[i] /* of x, of what is requantised, of a join's residual, of its sum */
+#ifdef EPI_JOIN
+#define HOLD_ZEROS(held) const int held[] = {zero[0], zero[1], zero[2], zero[3]}
+#elif defined(OUT_BYTES)
+#define HOLD_ZEROS(held) const int held[] = {zero[0], zero[1]}
+#else
+#define HOLD_ZEROS(held) const int held[] = {zero[0]}
+#endif
+#else
+#define LEAST_BYTE (-128)
+#define ZERO_OF(i) 0
+#endif
+#define LEAST(zero) ((float)(LEAST_BYTE - (zero))) /* of bytes, without their zero point */
+#define MOST(zero) ((float)(LEAST_BYTE + 255 - (zero)))
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 #define CEIL_DIV(a, b) (((a) + (b)-1) / (b))

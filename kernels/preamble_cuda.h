@@ -120,8 +120,14 @@ typedef float ELEM;
 typedef half_t ELEM;
 #elif DT == 5
 typedef bf16_t ELEM;
+#elif defined(UNSIGNED)
+typedef unsigned char ELEM;
+#define WEIGHT signed char
 #else
 typedef signed char ELEM;
+#endif
+#ifndef WEIGHT
+#define WEIGHT ELEM
 #endif
 #if DT == 2
 typedef int SUM;
@@ -133,7 +139,7 @@ typedef half_t SUM;
 typedef float SUM;
 #define POISON nanf("")
 #endif
-#if DT == 2 && !defined(OUT_I8)
+#if DT == 2 && !defined(OUT_BYTES)
 typedef int OUT;
 #else
 typedef ELEM OUT;
@@ -341,6 +347,12 @@ DEVICE ELEM elem_of_sum(SUM a)
 {
     return (ELEM)a;
 }
+#ifdef UNSIGNED
+DEVICE SUM sum_of_elem(WEIGHT a)
+{
+    return a;
+}
+#endif
 #define LOAD1(p) sum_of_elem(*(p))
 #define STORE1(p, a) (*(p) = elem_of_sum(a))
 DEVICE VT VLOAD(const ELEM *p)
@@ -432,17 +444,14 @@ template <int N_> DEVICE void get_sums(const SUM *p, SUM *out)
 #define HELD_SUM(held) sum_of_elem(held)
 #define LOCAL_GET(n, p, out) get_sums<(n)>((p), (out))
 #define LOCAL_ALIGNED __shared__ __align__(16)
-/* Requantisation: round to nearest even, saturate. */
-DEVICE signed char requantise1(float x)
+/* Requantisation: round to nearest even, saturate to bytes with a zero point; ROUNDED1: without it. */
+#define LIMITED1(f, least, zero) fminf(fmaxf(rintf(f), (least)), MOST(zero))
+#define ROUNDED1(f, zero) LIMITED1((f), LEAST(zero), (zero))
+#define REQUANTISED1(f, least, zero) ((ELEM)((int)LIMITED1((f), (least), (zero)) + (zero)))
+#define SUM_OF_SCALED1(a, b, s) fmaf((b), (s)[1], (a) * (s)[0])
+#if DT == 2
+template <class T_> DEVICE SUM lane_of(T_ v, int i)
 {
-    return (signed char)(int)fminf(fmaxf(rintf(x), -128.0f), 127.0f);
+    return lane(v, i);
 }
-#define REQUANTISE1(f) requantise1(f)
-#if DT == 2 && VEC > 1
-DEVICE void vstore_requantised(VT a, const float *scale, int step, signed char *p)
-{
-    UNROLL for (int i = 0; i < VEC; i++) p[i] = requantise1((float)lane(a, i) * scale[i * step]);
-}
-#define VSTORE_REQUANTISED_K(a, s, p) vstore_requantised((a), (s), 1, (p))
-#define VSTORE_REQUANTISED_Q(a, s, p) vstore_requantised((a), &(s), 0, (p))
 #endif

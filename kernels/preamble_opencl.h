@@ -18,8 +18,14 @@
 #define ELEM float
 #elif DT == 1
 #define ELEM half
+#elif defined(UNSIGNED)
+#define ELEM uchar
+#define WEIGHT char
 #else
 #define ELEM char
+#endif
+#ifndef WEIGHT
+#define WEIGHT ELEM
 #endif
 #if DT == 2
 #define SUM int
@@ -143,13 +149,17 @@ DEVICE void half_vstore(VT a, GLOBAL half *p)
 #endif
 #else
 #define LOAD1(p) ((int)*(p))
-#define STORE1(p, v) (*(p) = (char)(v))
+#define STORE1(p, v) (*(p) = (ELEM)(v))
 #if VEC == 1
 #define VLOAD(p) LOAD1(p)
 #define VSTORE(a, p) STORE1(p, a)
+#elif defined(POCL_DEVICE_ADDRESS_BITS) /* whose conversions go lane by lane */
+typedef ELEM byte_lanes __attribute__((ext_vector_type(VEC), aligned(1)));
+#define VLOAD(p) __builtin_convertvector(*(GLOBAL const byte_lanes *)(p), VT)
+#define VSTORE(a, p) (*(GLOBAL byte_lanes *)(p) = __builtin_convertvector((a), byte_lanes))
 #else
 #define VLOAD(p) CAT(convert_int, VEC)(CAT(vload, VEC)(0, (p)))
-#define VSTORE(a, p) CAT(vstore, VEC)(CAT(convert_char, VEC)(a), 0, (p))
+#define VSTORE(a, p) CAT(vstore, VEC)(CAT(CAT(convert_, ELEM), VEC)(a), 0, (p))
 #endif
 #endif
 /* Wide moves: compilers of OpenCL know the alignment themselves, or do not gain by it. */
@@ -175,28 +185,33 @@ DEVICE void half_vstore(VT a, GLOBAL half *p)
     (out)[at_] = (p)[at_]
 #define LOCAL_ALIGNED __local
 /* Outputs. */
-#if DT == 2 && !defined(OUT_I8)
+#if DT == 2 && !defined(OUT_BYTES)
 #define OUT int
-#elif DT == 2
-#define OUT char
 #else
 #define OUT ELEM
 #endif
-/* Requantisation: round to nearest even, saturate. A float that 3 * 2^22 was added to has its whole part, rounded so,
- * in its lowest bits: PoCL's own conversion with rounding and saturation goes lane by lane. Vectors: with a scale for
- * each lane, or one for all. */
-#define REQUANTISE1(f) ((char)as_int(clamp((f), -128.0f, 127.0f) + 12582912.0f))
+/* Requantisation: round to nearest even, saturate to bytes with a zero point. A float that 3 * 2^22 was added to has
+ * its whole part, rounded so, in its lowest bits: PoCL's own conversion with rounding and saturation goes lane by lane,
+ * and its clamp looks for NaN where the bounds are no constants. */
+#define LIMITED(name, T)                                                                                               \
+    DEVICE T name(T f, float least, float most)                                                                        \
+    {                                                                                                                  \
+        f = f > (T)least ? f : (T)least;                                                                               \
+        return (f < (T)most ? f : (T)most) + 12582912.0f;                                                              \
+    }
+LIMITED(limited1, float)
+#define ROUNDED1(f, zero) (limited1((f), LEAST(zero), MOST(zero)) - 12582912.0f) /* without the zero point */
+#define REQUANTISED1(f, least, zero) ((ELEM)(as_int(limited1((f), (least), MOST(zero))) + (zero)))
+#define SUM_OF_SCALED1(a, b, s) fma((b), (s)[1], (a) * (s)[0])
 #if DT == 2 && VEC > 1
-#define IN_LOWEST_BITS(f) CAT(as_int, VEC)(clamp((f), -128.0f, 127.0f) + 12582912.0f)
-#ifdef POCL_DEVICE_ADDRESS_BITS
-typedef char chars __attribute__((ext_vector_type(VEC), aligned(1)));
-#define STORE_REQUANTISED(f, p) (*(GLOBAL chars *)(p) = __builtin_convertvector(IN_LOWEST_BITS(f), chars))
-#else
-#define STORE_REQUANTISED(f, p) CAT(vstore, VEC)(CAT(convert_char, VEC)(IN_LOWEST_BITS(f)), 0, (p))
-#endif
-#define FLOAT_VT(v) CAT(convert_float, VEC)(v)
-#define VSTORE_REQUANTISED_K(v, s, p) STORE_REQUANTISED(FLOAT_VT(v) * CAT(vload, VEC)(0, (s)), p)
-#define VSTORE_REQUANTISED_Q(v, s, p) STORE_REQUANTISED(FLOAT_VT(v) * (s), p)
+#define FLOAT_LANES CAT(float, VEC)
+LIMITED(limited, FLOAT_LANES)
+#define ROUNDED(f, zero) (limited((f), LEAST(zero), MOST(zero)) - 12582912.0f)
+#define STORE_REQUANTISED(f, least, zero, p)                                                                           \
+    VSTORE(CAT(as_int, VEC)(limited((f), (least), MOST(zero))) + (zero), (p))
+#define FLOATS_OF(v) CAT(convert_float, VEC)(v)
+#define FLOATS_LOAD(p) CAT(vload, VEC)(0, (p))
+#define SUM_OF_SCALED(a, b, s) fma((b), (FLOAT_LANES)((s)[1]), (a) * (s)[0])
 #elif DT == 2
-#define STORE_REQUANTISED(f, p) (*(p) = REQUANTISE1(f))
+#define STORE_REQUANTISED(f, least, zero, p) (*(p) = REQUANTISED1((f), (least), (zero)))
 #endif

@@ -328,7 +328,7 @@ static enum err check_acc(const struct workload *w, struct why *why)
     if (w->dtype == DTYPE_F16 || !workload_has(w, "acc") || workload_get(w, "acc") == 0)
         return ERR_OK;
     return why_set(why, ERR_INPUT, "%s %s: acc=f16 is for dtype f16; sums of %s are made in %s", w->op->name,
-                   dtype_name(w->dtype), dtype_name(w->dtype), w->dtype == DTYPE_I8 ? "i32" : "f32");
+                   dtype_name(w->dtype), dtype_name(w->dtype), dtype_is_bytes(w->dtype) ? "i32" : "f32");
 }
 
 enum err workload_parse(const char *text, struct workload *out, struct why *why)
@@ -423,4 +423,14 @@ int64_t workload_part(const struct workload *w, const char *key, int i_part)
 
     assert(i >= 0 && i_part >= 0 && i_part < 4);
     return w->key[i].v[i_part];
+}
+
+bool dtype_is_bytes(enum dtype t)
+{
+    return t == DTYPE_I8 || t == DTYPE_U8;
+}
+
+enum dtype dtype_of_weights(enum dtype t)
+{
+    return t == DTYPE_U8 ? DTYPE_I8 : t;
 }

@@ -48,4 +48,8 @@ void workload_hash_text(const int64_t v[4], char hex[65]);
 int64_t workload_get(const struct workload *w, const char *key);
 int64_t workload_part(const struct workload *w, const char *key, int i_part);
 
+/* Whole numbers of a byte, i8 or u8, with sums in i32; the type of their weights: i8 for both, of others the same. */
+bool dtype_is_bytes(enum dtype t);
+enum dtype dtype_of_weights(enum dtype t);
+
 #endif

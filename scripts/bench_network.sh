@@ -10,7 +10,7 @@
 #   --trials N     configs measured of each workload (16); 0: none, the log that is there is taken
 #   --time T       longest tuning of each network (10m)
 #   --threads N    of the CPU device and of onnxruntime (1)
-#   --layout L     layouts that may be chosen (nchw,nchw16c; i8 takes the second)
+#   --layout L     layouts that may be chosen (nchw,nchw16c; i8 and u8 take the second)
 #   --seconds S    shortest time of each of onnxruntime's measurements (3)
 #
 # Needs the programs (TUNE_BIN_DIR, else build/bin) and scripts/install_deps.sh --bench (TUNE_PEERS). Logs, bundles and
@@ -38,8 +38,8 @@ while [ $# -gt 0 ]; do
         shift 2
         ;;
     --help | -h) head_comment "$0" ;;
-    *:f32 | *:f16 | *:i8) sets="$sets $1"; shift ;;
-    *) echo "bench_network.sh: '$1'; expected NETWORK:DTYPE with dtype f32, f16 or i8; --help tells more" >&2; exit 2 ;;
+    *:f32 | *:f16 | *:i8 | *:u8) sets="$sets $1"; shift ;;
+    *) echo "bench_network.sh: '$1'; expected NETWORK:DTYPE with dtype f32, f16, i8 or u8; --help tells more" >&2; exit 2 ;;
     esac
 done
 bin=$(cd "${TUNE_BIN_DIR:-$root/build/bin}" && pwd)
@@ -75,13 +75,13 @@ build_set() {
     } >"$out/$4.build.txt" 2>&1 || { cat "$out/$4.build.txt" >&2; return 1; }
 }
 
-# f32: the sums before softmax within 1e-4 of the largest; f16: 2e-2, as halves have 11 bits and layers add up; i8: equal
+# f32: the sums before softmax within 1e-4 of the largest; f16: 2e-2, as halves have 11 bits and layers add up; i8, u8: equal
 # integers, so that only the last f32 operations may differ.
 limit_of() {
     case "$1" in
     f32) echo 1e-4 ;;
     f16) echo 2e-2 ;;
-    i8) echo 1e-6 ;;
+    i8 | u8) echo 1e-6 ;;
     esac
 }
 

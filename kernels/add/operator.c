@@ -3,9 +3,6 @@
 
 #include <math.h>
 
-/* 0.5 and the last place of a float above: products and sums of int8 lie near halves, where every rounding shows. */
-#define SCALE_NEAR_HALF (0.5 + 0x1p-24)
-
 static const struct operator_key keys[] = {
     {"n", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "batch"},
     {"c", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "channels"},
@@ -40,7 +37,7 @@ static enum err check(const struct workload *w, struct why *why)
 
 static double flops(const struct workload *w)
 {
-    const int64_t each = (w->dtype == DTYPE_I8 ? 3 : 1) + workload_get(w, "relu");
+    const int64_t each = (dtype_is_bytes(w->dtype) ? 3 : 1) + workload_get(w, "relu");
 
     return (double)add_elems(w) * (double)each;
 }
@@ -49,16 +46,17 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
 {
     const struct conv_shape s = shape_of(w);
     const int64_t shape[] = {s.n, s.c, s.h, s.w};
-    const double bound = w->dtype == DTYPE_I8 ? 127 : 1000;
 
     out[0] = conv_images("a", ROLE_INPUT, w->dtype, s.x_lanes, shape);
     out[1] = conv_images("b", ROLE_INPUT, w->dtype, s.x_lanes, shape);
     out[2] = conv_images("y", ROLE_OUTPUT, w->dtype, s.x_lanes, shape);
-    tensor_fills(&out[0], SEED_X, bound, 1);
-    tensor_fills(&out[1], SEED_RESIDUAL, bound, 1);
-    if (w->dtype != DTYPE_I8)
+    if (!dtype_is_bytes(w->dtype)) {
+        tensor_fills(&out[0], SEED_X, 1000, 1);
+        tensor_fills(&out[1], SEED_RESIDUAL, 1000, 1);
         return 3;
-    out[0].exact.lo = out[0].random.lo = out[1].exact.lo = out[1].random.lo = -128;
+    }
+    byte_fills(&out[0], SEED_X);
+    byte_fills(&out[1], SEED_RESIDUAL);
     out[3] = (struct tensor){.name = "scale",
                              .role = ROLE_WEIGHT,
                              .dtype = DTYPE_F32,
@@ -68,31 +66,38 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
                              .layout = "",
                              .exact = {.kind = FILL_VALUE, .lo = SCALE_NEAR_HALF},
                              .random = {.kind = FILL_NORMAL, .seed = SEED_SCALE, .lo = 0.75, .hi = 0.125}};
-    return 4;
+    if (w->dtype == DTYPE_I8)
+        return 4;
+    out[4] = zero_points(3);
+    return 5;
 }
 
 struct add_ref {
     struct glue_data data;
-    bool is_i8, relu;
+    enum dtype dtype;
+    bool relu;
 };
 
 static double element(const void *arg, bool is_exact, int64_t index, double *scale)
 {
     const struct add_ref *ref = arg;
     float *const *of = ref->data.of[is_exact];
+    const float *zero = of[3];
     double v = (double)of[0][index] + (double)of[1][index];
 
     *scale = 1;
-    if (ref->is_i8)
-        v = (double)fmaf(of[1][index], of[2][1], of[0][index] * of[2][0]);
-    return ref->relu && v < 0 ? 0 : ref->is_i8 ? rint(v) : v;
+    if (dtype_is_bytes(ref->dtype))
+        v = (double)fmaf(of[1][index] - (zero ? zero[1] : 0), of[2][1],
+                         (of[0][index] - (zero ? zero[0] : 0)) * of[2][0]);
+    v = ref->relu && v < 0 ? 0 : v;
+    return dtype_is_bytes(ref->dtype) ? rint(v) + (zero ? (double)zero[2] : 0) : v;
 }
 
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
     const struct conv_shape s = shape_of(w);
-    struct add_ref ref = {{{{NULL}}}, w->dtype == DTYPE_I8, workload_get(w, "relu") != 0};
-    enum err failed = glue_data_make(e, (const char *const[]){"a", "b", "scale"}, &ref.data);
+    struct add_ref ref = {{{{NULL}}}, w->dtype, workload_get(w, "relu") != 0};
+    enum err failed = glue_data_make(e, (const char *const[]){"a", "b", "scale", "zero"}, &ref.data);
 
     (void)data;
     if (!failed)
@@ -117,7 +122,9 @@ void add_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t g
     if (workload_get(b->w, "relu"))
         build_define(b, "RELU", 1);
     build_launch(b, PHASE_RUN, kernel, grid, block,
-                 b->w->dtype == DTYPE_I8 ? (const int[]){0, 1, 2, 3, -1} : (const int[]){0, 1, 2, -1});
+                 b->w->dtype == DTYPE_U8   ? (const int[]){0, 1, 2, 3, 4, -1}
+                 : b->w->dtype == DTYPE_I8 ? (const int[]){0, 1, 2, 3, -1}
+                                           : (const int[]){0, 1, 2, -1});
 }
 
 static const struct template *const templates[] = {&add_stream, &add_naive, NULL};
@@ -127,7 +134,7 @@ const struct operator operator_add = {
     .summary = "the sum of two tensors of one shape, with ReLU: a shortcut that no layer takes up",
     .formula = "y = [relu](a + b); i8: y = saturate8(round([relu](fma(b, scale[1], a * scale[0]))))",
     .keys = keys,
-    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8 | 1u << DTYPE_U8,
     .check = check,
     .flops = flops,
     .bytes_min = conv_bytes_min,

@@ -10,8 +10,9 @@
 
 #if DT == 2
 #define SUMS(i)                                                                                                        \
-    FVFMA(ELEM_FLOATS(b + (i)), FVSET(scale[1]), ELEM_FLOATS(a + (i)) * FVSET(scale[0]))
-#define STORE_SUMS(p, v) STORE_REQUANTISED((v), (p))
+    FVFMA(ELEM_FLOATS(b + (i)) - FVSET((float)ZERO_OF(1)), FVSET(scale[1]),                                            \
+          (ELEM_FLOATS(a + (i)) - FVSET((float)ZERO_OF(0))) * FVSET(scale[0]))
+#define STORE_SUMS(p, v) STORE_REQUANTISED((v), LEAST(ZERO_OF(2)), ZERO_OF(2), (p))
 #else
 #define SUMS(i) VADD(VLOAD_ALIGNED(a + (i)), VLOAD_ALIGNED(b + (i)))
 #define STORE_SUMS(p, v) VSTORE_ALIGNED((v), (p))

@@ -59,8 +59,11 @@ enum err conv_data_make(struct expected *e, const struct conv_shape *s, bool exa
 
     *out = (struct conv_data){0};
     ok = make(e, "x", exact, &out->x) && make(e, "w", exact, &out->w) && make(e, "bias", exact, &out->bias) &&
-         make(e, "residual", exact, &out->residual) && make(e, "scale", exact, &out->scale);
+         make(e, "residual", exact, &out->residual) && make(e, "scale", exact, &out->scale) &&
+         make(e, "sum_scale", exact, &out->sum_scale) && make(e, "zero", exact, &out->zero);
     out->x = to_nchw(s, out->x);
+    for (int64_t i = 0; out->x && out->zero && i < s->n * s->c * s->h * s->w; i++)
+        out->x[i] -= out->zero[0];
     return ok && out->x ? ERR_OK : ERR_NOMEM;
 }
 
@@ -71,6 +74,8 @@ void conv_data_fini(struct conv_data *d)
     free(d->bias);
     free(d->residual);
     free(d->scale);
+    free(d->sum_scale);
+    free(d->zero);
     *d = (struct conv_data){0};
 }
 
@@ -131,8 +136,10 @@ static double tile_magnitude(const struct conv_shape *s, const struct conv_data 
 
 static double finish(unsigned bits, const struct conv_data *d, int64_t k, int64_t index, double sum)
 {
-    return epilogue_apply(bits, sum, d->bias ? (double)d->bias[k] : 0, d->residual ? (double)d->residual[index] : 0,
-                          d->scale ? (double)d->scale[k] : 0);
+    return epilogue_apply(bits, sum,
+                          &(struct epilogue_values){d->bias ? (double)d->bias[k] : 0,
+                                                    d->residual ? (double)d->residual[index] : 0,
+                                                    d->scale ? (double)d->scale[k] : 0, d->sum_scale, d->zero});
 }
 
 /* Output element `index` as the kernel must write it, and the scale of its tolerance. */

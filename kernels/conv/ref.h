@@ -6,10 +6,10 @@
 #include "kernels/conv/shape.h"
 #include "kernels/expect.h"
 
-/* One pass's tensors on the host: x in nchw whatever its layout, the others as stored; NULL where the workload has
- * none. Integers are exact in float. */
+/* One pass's tensors on the host: x in nchw whatever its layout, without its zero point, the others as stored; NULL
+ * where the workload has none. Integers are exact in float. */
 struct conv_data {
-    float *x, *w, *bias, *residual, *scale;
+    float *x, *w, *bias, *residual, *scale, *sum_scale, *zero;
     int64_t tile; /* outputs of a tile of Winograd's, 2 or 4; 0 = none: errors go by an output's own products */
 };
 

@@ -204,10 +204,11 @@ size_t conv_tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TEN
 {
     const struct conv_shape s = conv_shape_of(w);
     const bool has_epilogue = workload_has(w, "epilogue");
-    const enum dtype y = has_epilogue ? epilogue_output_dtype(w) : w->dtype == DTYPE_I8 ? DTYPE_I32 : w->dtype;
+    const enum dtype y = has_epilogue ? epilogue_output_dtype(w) : dtype_is_bytes(w->dtype) ? DTYPE_I32 : w->dtype;
 
     out[0] = conv_images("x", ROLE_INPUT, w->dtype, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
-    out[1] = tensor4("w", ROLE_WEIGHT, w->dtype, "kcrs", (const int64_t[]){s.k, s.c / s.groups, s.r, s.s});
+    out[1] =
+        tensor4("w", ROLE_WEIGHT, dtype_of_weights(w->dtype), "kcrs", (const int64_t[]){s.k, s.c / s.groups, s.r, s.s});
     out[2] = conv_images("y", ROLE_OUTPUT, y, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
     product_fills(&out[0], &out[1], conv_terms(&s) + 2, (double)s.k);
     return has_epilogue ? epilogue_tensors(w, s.k, conv_terms(&s), &out[2], out, 3) : 3;
@@ -218,7 +219,7 @@ enum err conv_within(const char *id, unsigned caps, const struct workload *w, st
     const struct conv_shape s = conv_shape_of(w);
 
     if ((w->dtype == DTYPE_BF16 && !(caps & CONV_BF16)) || (w->dtype == DTYPE_F16 && !(caps & CONV_F16)) ||
-        (w->dtype == DTYPE_I8 && !(caps & CONV_I8)))
+        (w->dtype == DTYPE_I8 && !(caps & CONV_I8)) || (w->dtype == DTYPE_U8 && !(caps & CONV_U8)))
         return why_set(why, ERR_UNSUPPORTED, "%s does not compute dtype %s", id, dtype_name(w->dtype));
     if (s.groups != 1 && !(caps & CONV_GROUPS))
         return why_set(why, ERR_UNSUPPORTED, "%s computes one group, not groups=%lld", id, (long long)s.groups);
@@ -240,7 +241,7 @@ enum err conv_not_cuda(const char *id, const char *others, const struct device_d
 
 enum dtype conv_sums(const struct workload *w, const struct device_desc *d)
 {
-    return w->dtype == DTYPE_I8 ? DTYPE_I32 : sums_in_half(w, d) ? DTYPE_F16 : DTYPE_F32;
+    return dtype_is_bytes(w->dtype) ? DTYPE_I32 : sums_in_half(w, d) ? DTYPE_F16 : DTYPE_F32;
 }
 
 enum err conv_add_constants(const struct conv_shape *z, enum dtype elem, enum dtype sum, const struct device_desc *d,

@@ -79,7 +79,8 @@ enum {
     CONV_GROUPS = 4,    /* groups > 1 */
     CONV_LAYOUTS = 8,   /* x and y in channel blocks */
     CONV_EPILOGUE = 16, /* all of kernels/epilogue.h */
-    CONV_BF16 = 32      /* storage in bfloat16, sums in float; on CUDA */
+    CONV_BF16 = 32,     /* storage in bfloat16, sums in float; on CUDA */
+    CONV_U8 = 64        /* unsigned activations with zero points, weights int8, int32 sums */
 };
 
 /* ERR_UNSUPPORTED with words naming what this template (by its id) lacks for `w`. */

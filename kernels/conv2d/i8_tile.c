@@ -6,7 +6,11 @@
 
 #include <assert.h>
 
-#define EXACT_PRODUCTS 1024 /* of bytes, whose sum is exact in f32: 1024 * 2^14 = 2^24 */
+/* Of bytes, whose sum is exact in f32: 1024 * 2^14 = 2^24; with unsigned ones half as many. */
+static int64_t exact_products(enum dtype x)
+{
+    return x == DTYPE_U8 ? 512 : 1024;
+}
 
 static const struct build_knob knobs[] = {
     {"vk", {4, 8, 16, BUILD_END}},
@@ -100,7 +104,8 @@ static bool can_in_place(const struct conv_shape *z)
            (z->q - 1) * z->stride_w + (z->s - 1) * z->dil_w < z->w;
 }
 
-enum err i8_tile_space(const struct conv_shape *z, const struct device_desc *d, struct space *s, struct why *why)
+enum err i8_tile_space(const struct conv_shape *z, enum dtype x, const struct device_desc *d, struct space *s,
+                       struct why *why)
 {
     const struct build_named constants[] = {{"size_n", (double)z->n},
                                             {"size_c", (double)z->c},
@@ -120,11 +125,11 @@ enum err i8_tile_space(const struct conv_shape *z, const struct device_desc *d, 
                                             {"y_lanes", (double)z->y_lanes},
                                             {"x_block", (double)own_block(z)},
                                             {"can_in_place", can_in_place(z)},
-                                            {"exact_products", EXACT_PRODUCTS},
+                                            {"exact_products", (double)exact_products(x)},
                                             {"lanes", (double)build_vector(d)},
                                             {"max_group", (double)build_max_group(d)},
                                             {NULL, 0}};
-    enum err e = dot_add_knob(s, d, DOT_VECTORS, 4 * z->r * z->s <= EXACT_PRODUCTS, why);
+    enum err e = dot_add_knob(s, d, DOT_VECTORS, 4 * z->r * z->s <= exact_products(x), why);
 
     return e ? e : build_space(s, constants, knobs, quantities, constraints, why);
 }
@@ -194,7 +199,7 @@ static struct build_items row_items(const int64_t *v, const void *arg)
                   (double)(kt * a->nr) * steps * build_weight_cycles((double)z->k * steps * 4) + BUILD_ITEM_CYCLES};
 }
 
-enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *d, const struct space *s,
+enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct device_desc *d, const struct space *s,
                           struct config *out)
 {
     const int64_t lanes = build_vector(d) < 4 ? 4 : build_vector(d), kg = z->k / z->groups;
@@ -205,7 +210,7 @@ enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *
     const struct tile t = best_tile(kg, lanes, rows, columns, dot[0] == 'm' ? 18 : 28);
     const int64_t across = CEIL(columns, t.vw), tiles = in_place || across < 2 ? 1 : across < 4 ? 2 : 4;
     const int64_t cg = z->c / z->groups, near = t.nv * lanes * cg <= 16384; /* weights of a block stay in the cache */
-    const int64_t most = floats ? EXACT_PRODUCTS / (z->r * z->s) : 16;
+    const int64_t most = floats ? exact_products(x) / (z->r * z->s) : 16;
     const int64_t cb = in_place ? 4 : own_block(z) % 4 ? (floats ? 16 : 4) : own_block(z) & -own_block(z);
 
     *out = (struct config){{0}};
@@ -252,7 +257,7 @@ static int64_t store_lanes(const struct conv_shape *z, int64_t vk)
 /* Sizes that the program and the kernel share. */
 struct sizes {
     int64_t rows, columns, nr, block, c_blocks, k_blocks, hp, wp;
-    bool in_place, vnni, floats;
+    bool in_place, turned, floats; /* turned: TURNED of the kernel */
 };
 
 static struct sizes sizes_of(const struct build *b, const struct conv_shape *z)
@@ -264,7 +269,7 @@ static struct sizes sizes_of(const struct build *b, const struct conv_shape *z)
                       .nr = build_int(b, "nv") * build_int(b, "vk"),
                       .block = build_int(b, "block"),
                       .in_place = build_int(b, "in_place") != 0,
-                      .vnni = build_word(b, "dot")[0] == 'v',
+                      .turned = build_word(b, "dot")[0] == 'v' && b->w->dtype == DTYPE_I8,
                       .floats = build_word(b, "dot")[0] == 'f'};
 
     a.c_blocks = CEIL(z->c / z->groups, a.block);
@@ -288,29 +293,30 @@ static int pack_x(struct build *b, const struct conv_shape *z, const struct size
     xp = build_buffer(b, "xp", ROLE_SCRATCH, a->floats ? DTYPE_F32 : DTYPE_I32,
                       z->n * z->groups * a->c_blocks * a->hp * a->wp * (a->block / per_step));
     build_launch(b, PHASE_RUN, "i8_tile_pack_x", (const int64_t[]){packed_rows, a->c_blocks, z->n * z->groups}, one,
-                 (const int[]){0, xp, -1});
+                 (const int[]){0, xp, build_tensor(b, "zero"), -1});
     return xp;
 }
 
 /* Does each work-item add up its own pixels (OWN_SUMS of the kernel)? */
 static bool own_sums(const struct conv_shape *z, const struct sizes *a)
 {
-    return a->vnni && a->in_place && z->r * z->s == 1 && own_block(z) == z->x_lanes && z->x_lanes >= 16;
+    return a->turned && a->in_place && z->r * z->s == 1 && own_block(z) == z->x_lanes && z->x_lanes >= 16;
 }
 
 static int pack_sums(struct build *b, const struct conv_shape *z, const struct sizes *a)
 {
     const int64_t one[] = {1, 1, 1};
+    const int zero = build_tensor(b, "zero");
     int sums;
 
-    if (!a->vnni || own_sums(z, a))
-        return -1;
-    if (!a->in_place) {
+    if (zero >= 0 || (a->turned && !a->in_place)) {
         sums = build_buffer(b, "sums", ROLE_PACKED, DTYPE_I32, a->k_blocks * a->nr);
         build_launch(b, PHASE_PACK, "i8_tile_sum_w", (const int64_t[]){a->k_blocks, 1, 1}, one,
-                     (const int[]){1, sums, -1});
+                     (const int[]){1, sums, zero, -1});
         return sums;
     }
+    if (!a->turned || own_sums(z, a))
+        return -1;
     sums = build_buffer(b, "sums", ROLE_SCRATCH, DTYPE_I32, z->n * z->groups * z->h * z->w);
     build_launch(b, PHASE_RUN, "i8_tile_sum_x", (const int64_t[]){CEIL(z->h * z->w, 16), z->n * z->groups, 1}, one,
                  (const int[]){0, sums, -1});
@@ -341,11 +347,11 @@ void i8_tile_program(struct build *b, const struct conv_shape *z)
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (w->dtype != DTYPE_I8) {
-        why_set(why, ERR_UNSUPPORTED, "conv2d/i8_tile computes dtype i8, not %s", dtype_name(w->dtype));
+    if (!dtype_is_bytes(w->dtype)) {
+        why_set(why, ERR_UNSUPPORTED, "conv2d/i8_tile computes dtypes i8 and u8, not %s", dtype_name(w->dtype));
         return FIT_NONE;
     }
-    if (conv_within("conv2d/i8_tile", CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
+    if (conv_within("conv2d/i8_tile", CONV_I8 | CONV_U8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
         conv_not_cuda("conv2d/i8_tile", "conv2d/i8, conv2d/group_i8 or conv2d/direct", d, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
@@ -355,7 +361,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 {
     const struct conv_shape z = conv_shape_of(w);
 
-    return i8_tile_space(&z, d, s, why);
+    return i8_tile_space(&z, w->dtype, d, s, why);
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -363,7 +369,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 {
     const struct conv_shape z = conv_shape_of(w);
 
-    return i8_tile_fallback(&z, d, s, out);
+    return i8_tile_fallback(&z, w->dtype, d, s, out);
 }
 
 static void program(struct build *b)

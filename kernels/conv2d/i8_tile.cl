@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* i8_tile.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], int8 with int32 sums, for CPUs; all
- * layouts, groups and epilogues. dense is the case of one row of M pixels with K channels stored together.
+/* i8_tile.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], x int8 or, without its zero point,
+ * UNSIGNED, w int8, int32 sums, for CPUs; all layouts, groups and epilogues. dense is the case of one row of M pixels with K channels stored together.
  * One work-item computes TILES tiles of VH x VW pixels x NR = NV*VK output channels in vector registers; a step multiplies
  * four channels of a pixel by four of each output channel (gemm/dot.clh).
  * wp[k block][c/B][r][s][c%B/4][NR][4]; xp[n][g][c/B][row][column][B] with zeros around and after the last channel, or x itself
  * (IN_PLACE: no padding, channels stored by fours; B = XBLOCK, else CB). A 1x1 window's packed x has its output pixels only.
  * vnni multiplies unsigned by signed: packed x holds x + 128, and sums[k] = -128 * (sum of w) is where the sums begin; in place the
  * weights hold w + 128, and 128 * (sum of x) of the pixel is taken off at the end: a work-item makes it for its own pixels where
- * their channels lie by 16 or more together (OWN_SUMS), else it is sums[n][g][pixel] of a kernel of its own. fma: xp and wp hold floats,
- * wp[..][c%B][NR]; a block has at most 1024 products, whose sum is exact.
+ * their channels lie by 16 or more together (OWN_SUMS), else it is sums[n][g][pixel] of a kernel of its own. UNSIGNED: x as it is, padding is the
+ * zero point z, sums[k] = -z * (sum of w), with every instruction. fma: xp and wp hold floats,
+ * wp[..][c%B][NR]; a block has at most 1024 products (UNSIGNED: 512), whose sum is exact.
  * Knobs: VK lanes; NV vectors of channels; VH VW pixels; KT blocks of channels a work-item does for its pixels, one after the other; CB channels of a block; KU unroll of the steps of a block; US unroll
  * of the loop over s; TILES tiles a work-item along q; WG work-items a group; ORDER fastest axis: 0 q, p, k (weights stay in cache),
  * 1 k, q, p (input stays in cache); DOT; IN_PLACE; AHEAD steps that weights are
@@ -33,10 +34,16 @@
 #define KT 1
 #define XBLOCK 4
 #endif
+#ifdef UNSIGNED
+#define DOT_U8_A
+#define DOT_U8_B 0
+#define TURNED 0
+#else
 #define DOT_U8_B IN_PLACE
+#define TURNED (DOT == 4) /* one of the factors has 128 added: vnni multiplies unsigned by signed */
+#endif
 #include "gemm/dot.clh"
 
-#define VNNI (DOT == 4)
 #define FLOATS (DOT == 5)
 #if IN_PLACE
 #define B XBLOCK
@@ -88,28 +95,40 @@
 #else
 #define UNROLL_S
 #endif
-#define OWN_SUMS (VNNI && IN_PLACE && R == 1 && S == 1 && XBLOCK == XL && XL >= 16)
-#if VNNI && !OWN_SUMS
+#define OWN_SUMS (TURNED && IN_PLACE && R == 1 && S == 1 && XBLOCK == XL && XL >= 16)
+#ifdef UNSIGNED
+#define SUMS_OF_W 1 /* sums begin with what the zero point comes to, or the 128s */
+#define FLIP 0
+#define PADDING (FLOATS ? (OPERAND)zero[0] : (OPERAND)(zero[0] * 0x01010101))
+#define SHIFT (-zero[0])
+#else
+#define SUMS_OF_W (TURNED && !IN_PLACE)
+#define FLIP (TURNED ? (int)0x80808080 : 0) /* of packed x */
+#define PADDING ((OPERAND)FLIP) /* four zeros as packed x holds them */
+#define SHIFT (-128)
+#endif
+#if SUMS_OF_W || (TURNED && !OWN_SUMS)
 #define SUMS_PARAM , GLOBAL const int *RESTRICT sums
 #else
 #define SUMS_PARAM
 #endif
-#define ZERO (VNNI && !IN_PLACE ? (int)0x80808080 : 0) /* four zeros as the packed input holds them */
 
 /* One pixel's channels c.. of group g as an operand. */
-DEVICE OPERAND input_at(GLOBAL const char *x, int n, int g, int c, int h, int w)
+DEVICE OPERAND input_at(GLOBAL const ELEM *x, OPERAND padding, int n, int g, int c, int h, int w)
 {
+    const int inside = h >= 0 && h < H && w >= 0 && w < W;
 #if FLOATS
-    return c < CG && h >= 0 && h < H && w >= 0 && w < W ? (float)x[X_AT(n, g * CG + c, h, w)] : 0.0f;
+    return c < CG && inside ? (float)x[X_AT(n, g * CG + c, h, w)] : padding;
 #else
     int v = 0;
 
-    if (h >= 0 && h < H && w >= 0 && w < W)
-        UNROLL
-        for (int i = 0; i < 4; i++)
-            if (c + i < CG)
-                v |= (int)(uchar)x[X_AT(n, g * CG + c + i, h, w)] << (8 * i);
-    return v ^ ZERO;
+    if (!inside)
+        return padding;
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        if (c + i < CG)
+            v |= (int)(uchar)x[X_AT(n, g * CG + c + i, h, w)] << (8 * i);
+    return v ^ FLIP;
 #endif
 }
 
@@ -130,8 +149,9 @@ DEVICE OPERAND input_at(GLOBAL const char *x, int n, int g, int c, int h, int w)
 #define INSIDE_BEGIN CEIL_DIV(PL, PACK_W)
 #define INSIDE_END ((W - 1 + PL) / PACK_W + 1)
 
-KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_x(GLOBAL const char *RESTRICT x, GLOBAL OPERAND *RESTRICT xp)
+KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL OPERAND *RESTRICT xp ZERO_PARAM)
 {
+    const OPERAND padding = PADDING;
     const int row = GRP(0), cb = GRP(1), g = GRP(2) % GROUPS, n = GRP(2) / GROUPS, h = row * PACK_H - PT;
     GLOBAL OPERAND *to =
         xp + (((long)((n * GROUPS + g) * CBLOCKS + cb) * HP) * WP + (long)row * PACK_COLUMNS) * STEPS;
@@ -140,7 +160,7 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_x(GLOBAL const char *RESTRICT x, GLOBAL OPE
     const int end = inside ? (INSIDE_END < PACK_COLUMNS ? INSIDE_END : PACK_COLUMNS) : PACK_COLUMNS;
 
     for (int i = 0; i < begin * STEPS; i++)
-        to[i] = ZERO;
+        to[i] = padding;
 #if !FLOATS && XL % 4 == 0 && (CG % B == 0 && XL % B == 0)
     {
         const int c = g * CG + cb * B;
@@ -149,11 +169,11 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_x(GLOBAL const char *RESTRICT x, GLOBAL OPE
         for (int i = begin; i < end; i++)
             UNROLL
             for (int step = 0; step < STEPS; step++)
-                to[i * STEPS + step] = from[i * PACK_W * (XL / 4) + step] ^ ZERO;
+                to[i * STEPS + step] = from[i * PACK_W * (XL / 4) + step] ^ FLIP;
     }
 #elif FLOATS && XL > 1 && CG % B == 0 && XL % B == 0
     {
-        GLOBAL const char *from = x + X_AT(n, g * CG + cb * B, h, -PL);
+        GLOBAL const ELEM *from = x + X_AT(n, g * CG + cb * B, h, -PL);
 
         for (int i = begin; i < end; i++)
             UNROLL
@@ -162,7 +182,7 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_x(GLOBAL const char *RESTRICT x, GLOBAL OPE
     }
 #elif FLOATS && XL == 1 && CG % B == 0
     for (int step = 0; step < STEPS; step++) {
-        GLOBAL const char *from = x + X_AT(n, g * CG + cb * B + step, h, -PL);
+        GLOBAL const ELEM *from = x + X_AT(n, g * CG + cb * B + step, h, -PL);
 
         for (int i = begin; i < end; i++)
             to[i * STEPS + step] = (float)from[i * PACK_W];
@@ -176,16 +196,16 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_x(GLOBAL const char *RESTRICT x, GLOBAL OPE
 
             to[i * STEPS + step] = ((int)from[at] | (int)from[at + H * W] << 8 | (int)from[at + 2 * H * W] << 16 |
                                     (int)from[at + 3 * H * W] << 24) ^
-                                   ZERO;
+                                   FLIP;
         }
     }
 #else
     for (int i = begin; i < end; i++)
         for (int step = 0; step < STEPS; step++)
-            to[i * STEPS + step] = input_at(x, n, g, cb * B + step * (FLOATS ? 1 : 4), h, i * PACK_W - PL);
+            to[i * STEPS + step] = input_at(x, padding, n, g, cb * B + step * (FLOATS ? 1 : 4), h, i * PACK_W - PL);
 #endif
     for (int i = end * STEPS; i < PACK_COLUMNS * STEPS; i++)
-        to[i] = ZERO;
+        to[i] = padding;
 }
 #endif
 
@@ -210,13 +230,13 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_pack_w(GLOBAL const char *RESTRICT w, GLOBAL OPE
 
                 for (int j = 0; j < 4; j++)
                     v |= (int)(uchar)weight_at(w, g, k0 + i, cb * B + 4 * step + j, rs) << (8 * j);
-                to[(rs * STEPS + step) * NR + i] = VNNI && IN_PLACE ? v ^ (int)0x80808080 : v;
+                to[(rs * STEPS + step) * NR + i] = TURNED && IN_PLACE ? v ^ (int)0x80808080 : v;
 #endif
             }
 }
 
-/* What the 128s added to x come to in each sum, negative. */
-KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_w(GLOBAL const char *RESTRICT w, GLOBAL int *RESTRICT sums)
+/* What the 128s added to x, or its zero point, come to in each sum, negative. */
+KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_w(GLOBAL const char *RESTRICT w, GLOBAL int *RESTRICT sums ZERO_PARAM)
 {
     const int kb = GRP(0), g = kb / GBLOCKS, k0 = kb % GBLOCKS * NR;
 
@@ -226,11 +246,11 @@ KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_w(GLOBAL const char *RESTRICT w, GLOBAL int 
         for (int c = 0; c < CG; c++)
             for (int rs = 0; rs < R * S; rs++)
                 sum += weight_at(w, g, k0 + i, c, rs);
-        sums[kb * NR + i] = -128 * sum;
+        sums[kb * NR + i] = SHIFT * sum;
     }
 }
 
-#if IN_PLACE && VNNI && !OWN_SUMS
+#if IN_PLACE && TURNED && !OWN_SUMS
 /* What the 128s added to w come to, of 16 pixels; where there are fewer the last ones are read again from the first. */
 KERNEL WG_SIZE(1, 1, 1) i8_tile_sum_x(GLOBAL const char *RESTRICT x, GLOBAL int *RESTRICT sums)
 {
@@ -427,15 +447,29 @@ typedef INT_V WEIGHT_V;
     ((GLOBAL const OPERAND *)x + (((long)((n * GROUPS + g) * CBLOCKS + (cb)) * HP + p0 * STEP_H) * WP + q0 * STEP_W) * PIXEL)
 #endif
 
-/* What the sums of vector v of the block begin with. */
-#if VNNI && !IN_PLACE
-#define BEGIN(v) INT_VLOAD(sums + kb * NR + (v)*VK)
+/* What the sums of vector v of the block begin with: the bias, too, where no vector goes beyond it. */
+#if SUMS_OF_W
+#define FIRST(v) INT_VLOAD(sums + kb * NR + (v)*VK)
 #else
-#define BEGIN(v) ((INT_V)(0))
+#define FIRST(v) ((INT_V)(0))
+#endif
+#if defined(EPI_BIAS) && KG % NR == 0
+#define BEGIN(v) (FIRST(v) + INT_VLOAD(bias + g * KG + k0 + (v)*VK))
+#undef ADD_BIAS
+#undef VADD_BIAS_K
+#define ADD_BIAS(v, k) (v)
+#define VADD_BIAS_K(v, k) (v)
+#else
+#define BEGIN(v) FIRST(v)
+#endif
+
+#ifdef UNSIGNED
+#undef ZERO_OF
+#define ZERO_OF(i) held_zero[i]
 #endif
 
 /* x is xp unless IN_PLACE; then the last tiles begin earlier instead of reading behind the image. */
-KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const char *RESTRICT x, GLOBAL const OPERAND *RESTRICT wp SUMS_PARAM, Y_PARAMS)
+KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const OPERAND *RESTRICT wp SUMS_PARAM, Y_PARAMS)
 {
     const int item = GRP(0) * WG + LID(0);
 #if ORDER == 0
@@ -445,6 +479,10 @@ KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const char *RESTRICT x, GLOBAL const OPE
 #endif
     const int n = item / (KPARTS * QGROUPS * PTILES), g = part / GPARTS, k_first = part % GPARTS * KT;
     const int p_first = pt * VH, p0 = IN_PLACE && p_first + VH > ROWS ? ROWS - VH : p_first;
+
+#ifdef UNSIGNED
+    HOLD_ZEROS(held_zero);
+#endif
 
     if (item >= ITEMS)
         return;
@@ -487,7 +525,7 @@ KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const char *RESTRICT x, GLOBAL const OPE
             ADD_BLOCK(acc, cb)
 #endif
         }
-#if VNNI && IN_PLACE
+#if TURNED && IN_PLACE
         UNROLL
         for (int i = 0; i < VH * VW; i++) {
 #if OWN_SUMS

@@ -6,9 +6,10 @@
 
 #include "kernels/conv/shape.h"
 
-/* Members of struct template; `z` with all sizes and lanes, c = x_lanes and k = y_lanes for a matrix. */
-enum err i8_tile_space(const struct conv_shape *z, const struct device_desc *d, struct space *s, struct why *why);
-enum err i8_tile_fallback(const struct conv_shape *z, const struct device_desc *d, const struct space *s,
+/* Members of struct template; `z` with all sizes and lanes, c = x_lanes and k = y_lanes for a matrix; `x` i8 or u8. */
+enum err i8_tile_space(const struct conv_shape *z, enum dtype x, const struct device_desc *d, struct space *s,
+                       struct why *why);
+enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct device_desc *d, const struct space *s,
                           struct config *out);
 void i8_tile_program(struct build *b, const struct conv_shape *z);
 

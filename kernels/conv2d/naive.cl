@@ -8,7 +8,7 @@
 #define WG 64
 #endif
 
-KERNEL WG_SIZE(WG, 1, 1) conv2d_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
+KERNEL WG_SIZE(WG, 1, 1) conv2d_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const WEIGHT *RESTRICT w, Y_PARAMS)
 {
     const long i = (long)GRP(0) * WG + LID(0);
     const int q = (int)(i % Q), p = (int)(i / Q % P), k = (int)(i / ((long)Q * P) % K), n = (int)(i / ((long)Q * P * K));
@@ -23,7 +23,7 @@ KERNEL WG_SIZE(WG, 1, 1) conv2d_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL cons
                 const int row = p * SH + r * DH - PT, column = q * SW + s * DW - PL;
 
                 if (row >= 0 && row < H && column >= 0 && column < W)
-                    sum += LOAD1(x + X_AT(n, c0 + c, row, column)) * LOAD1(w + W_AT(k, c, r, s));
+                    sum += (LOAD1(x + X_AT(n, c0 + c, row, column)) - (SUM)ZERO_OF(0)) * LOAD1(w + W_AT(k, c, r, s));
             }
     STORE_Y(Y_AT(n, k, p, q), k, sum);
 }

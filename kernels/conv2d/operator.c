@@ -15,7 +15,7 @@ const struct operator operator_conv2d = {
     .summary = "2-D convolution (cross-correlation) with padding, stride, dilation, groups",
     .formula = "y[n,k,p,q] = sum over c,r,s of x[n,c,p*stride+r*dilation-pad,q*stride+s*dilation-pad] * w[k,c,r,s]",
     .keys = keys,
-    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_BF16 | 1u << DTYPE_I8,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_BF16 | 1u << DTYPE_I8 | 1u << DTYPE_U8,
     .check = conv_check,
     .flops = conv_flops,
     .flops_least = conv_flops_least,

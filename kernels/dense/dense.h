@@ -19,7 +19,7 @@ struct dense_shape dense_shape_of(const struct workload *w);
 struct gemm_shape dense_gemm(const struct workload *w); /* the same as one matrix product */
 
 /* What a template can do beyond f32 without an epilogue. */
-enum { DENSE_F16 = 1, DENSE_I8 = 2, DENSE_EPILOGUE = 4, DENSE_BF16 = 8 };
+enum { DENSE_F16 = 1, DENSE_I8 = 2, DENSE_EPILOGUE = 4, DENSE_BF16 = 8, DENSE_U8 = 16 };
 
 /* ERR_UNSUPPORTED with words naming what this template (by its id) lacks for `w`. */
 enum err dense_within(const char *template_id, unsigned caps, const struct workload *w, struct why *why);

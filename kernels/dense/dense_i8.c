@@ -26,17 +26,18 @@ static struct conv_shape row_of(const struct workload *w)
                                .y_lanes = a.n};
 }
 
-static bool is_i8(const char *id, const struct workload *w, struct why *why)
+static bool is_bytes(const char *id, unsigned caps, const struct workload *w, struct why *why)
 {
-    if (w->dtype == DTYPE_I8)
-        return !dense_within(id, DENSE_I8 | DENSE_EPILOGUE, w, why);
-    why_set(why, ERR_UNSUPPORTED, "%s computes dtype i8, not %s", id, dtype_name(w->dtype));
+    if (dtype_is_bytes(w->dtype))
+        return !dense_within(id, DENSE_I8 | DENSE_EPILOGUE | caps, w, why);
+    why_set(why, ERR_UNSUPPORTED, "%s computes dtype i8%s, not %s", id, caps & DENSE_U8 ? " or u8" : "",
+            dtype_name(w->dtype));
     return false;
 }
 
 static enum fit fit_tile(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    if (!is_i8("dense/dense_i8_tile", w, why) ||
+    if (!is_bytes("dense/dense_i8_tile", DENSE_U8, w, why) ||
         gemm_not_cuda("dense/dense_i8_tile", "dense/dense_i8, dense/mma", d, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_GOOD : FIT_POSSIBLE;
@@ -46,7 +47,7 @@ static enum err space_tile(const struct workload *w, const struct device_desc *d
 {
     const struct conv_shape z = row_of(w);
 
-    return i8_tile_space(&z, d, s, why);
+    return i8_tile_space(&z, w->dtype, d, s, why);
 }
 
 static enum err fallback_tile(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -54,7 +55,7 @@ static enum err fallback_tile(const struct workload *w, const struct device_desc
 {
     const struct conv_shape z = row_of(w);
 
-    return i8_tile_fallback(&z, d, s, out);
+    return i8_tile_fallback(&z, w->dtype, d, s, out);
 }
 
 static void program_tile(struct build *b)
@@ -68,7 +69,8 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 {
     const struct conv_shape z = row_of(w);
 
-    if (!is_i8("dense/dense_i8", w, why) || i8_by_fours("dense/dense_i8", "dense/dense_i8_tile takes it", &z, why))
+    if (!is_bytes("dense/dense_i8", 0, w, why) ||
+        i8_by_fours("dense/dense_i8", "dense/dense_i8_tile takes it", &z, why))
         return FIT_NONE;
     return d->kind == DEVICE_CPU ? FIT_POSSIBLE : FIT_GOOD;
 }

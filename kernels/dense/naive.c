@@ -4,7 +4,7 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    return dense_within("dense/naive", DENSE_F16 | DENSE_BF16 | DENSE_I8 | DENSE_EPILOGUE, w, why)
+    return dense_within("dense/naive", DENSE_F16 | DENSE_BF16 | DENSE_I8 | DENSE_U8 | DENSE_EPILOGUE, w, why)
                ? FIT_NONE
                : naive_fit(w, d, why);
 }

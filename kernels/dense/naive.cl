@@ -11,7 +11,7 @@
 #define WG 64
 #endif
 
-KERNEL WG_SIZE(WG, 1, 1) dense_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
+KERNEL WG_SIZE(WG, 1, 1) dense_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const WEIGHT *RESTRICT w, Y_PARAMS)
 {
     const int i = GRP(0) * WG + LID(0);
     const int m = i / N, n = i % N;
@@ -20,6 +20,6 @@ KERNEL WG_SIZE(WG, 1, 1) dense_naive(GLOBAL const ELEM *RESTRICT x, GLOBAL const
     if (i >= M * N)
         return;
     for (int k = 0; k < K; k++)
-        sum += LOAD1(x + m * K + k) * LOAD1(w + (long)n * K + k);
+        sum += (LOAD1(x + m * K + k) - (SUM)ZERO_OF(0)) * LOAD1(w + (long)n * K + k);
     STORE_Y(i, n, sum);
 }

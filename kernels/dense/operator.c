@@ -36,7 +36,7 @@ static enum err check(const struct workload *w, struct why *why)
 enum err dense_within(const char *id, unsigned caps, const struct workload *w, struct why *why)
 {
     if ((w->dtype == DTYPE_BF16 && !(caps & DENSE_BF16)) || (w->dtype == DTYPE_F16 && !(caps & DENSE_F16)) ||
-        (w->dtype == DTYPE_I8 && !(caps & DENSE_I8)))
+        (w->dtype == DTYPE_I8 && !(caps & DENSE_I8)) || (w->dtype == DTYPE_U8 && !(caps & DENSE_U8)))
         return why_set(why, ERR_UNSUPPORTED, "%s does not compute dtype %s", id, dtype_name(w->dtype));
     if (epilogue_of(w) && !(caps & DENSE_EPILOGUE))
         return why_set(why, ERR_UNSUPPORTED, "%s computes epilogue=none, not epilogue=%s", id,
@@ -86,7 +86,7 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     const struct dense_shape s = dense_shape_of(w);
 
     out[0] = (struct tensor){"x", ROLE_INPUT, w->dtype, 2, {s.m, s.k}, s.m * s.k, "mk", {0}, {0}};
-    out[1] = (struct tensor){"w", ROLE_WEIGHT, w->dtype, 2, {s.n, s.k}, s.n * s.k, "nk", {0}, {0}};
+    out[1] = (struct tensor){"w", ROLE_WEIGHT, dtype_of_weights(w->dtype), 2, {s.n, s.k}, s.n * s.k, "nk", {0}, {0}};
     out[2] = (struct tensor){"y", ROLE_OUTPUT, epilogue_output_dtype(w), 2, {s.m, s.n}, s.m * s.n, "mn", {0}, {0}};
     product_fills(&out[0], &out[1], (double)s.k + 2, (double)s.n);
     return epilogue_tensors(w, s.n, (double)s.k, &out[2], out, 3);
@@ -109,7 +109,7 @@ const struct operator operator_dense = {
     .summary = "fully connected layer, a matrix product with transposed weights",
     .formula = "y[m,n] = sum over k of x[m,k] * w[n,k]",
     .keys = keys,
-    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_BF16 | 1u << DTYPE_I8,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_BF16 | 1u << DTYPE_I8 | 1u << DTYPE_U8,
     .check = check,
     .flops = flops,
     .flops_least = flops,

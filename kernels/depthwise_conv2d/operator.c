@@ -19,7 +19,7 @@ const struct operator operator_depthwise_conv2d = {
     .summary = "2-D convolution of each channel with its own windows",
     .formula = "y[n,k,p,q] = sum over r,s of x[n,k/mult,p*stride+r*dilation-pad,q*stride+s*dilation-pad] * w[k,0,r,s]",
     .keys = keys,
-    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8 | 1u << DTYPE_U8,
     .check = conv_check,
     .flops = conv_flops,
     .flops_least = conv_flops_least,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Two texts: nchw has neighbours along q in a vector's lanes (tile_rows.cl), nchw4c .. nchw16c channels
- * (tile_lanes.cl). */
+/* Three texts: nchw has neighbours along q in a vector's lanes (tile_rows.cl), nchw4c .. nchw16c channels
+ * (tile_lanes.cl), bytes in nchw16c by dot products (tile_dots.cl). */
 #include "kernels/build.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "kernels/gemm/dot.h"
 
-#define MAX_TAPS 128
+#include <string.h>
+
+#define MAX_TAPS 128           /* whose sum of products of bytes is exact in f32, too */
 #define MAX_SPAN 400           /* of a dilated window, rows x columns */
 #define MAX_STAGED_BYTES 65536 /* of private memory: a CPU keeps it in its first two caches */
 
@@ -14,6 +17,19 @@
 static bool is_blocked(const struct conv_shape *z)
 {
     return z->x_lanes > 1 || z->y_lanes > 1;
+}
+
+/* May products of four neighbours be made at once? The knob `dot` says whether they are. */
+static bool can_dots(const struct workload *w, const struct conv_shape *z)
+{
+    return dtype_is_bytes(w->dtype) && z->y_lanes == 16 && z->dil_w == 1;
+}
+
+static bool uses_dots(const struct space *s, const struct config *c)
+{
+    const int dot = space_find_knob(s, "dot");
+
+    return dot >= 0 && strcmp(space_value(s, c, (size_t)dot).text, "vnni") == 0;
 }
 
 static int64_t span(int64_t n, int64_t stride, int64_t window, int64_t dilation)
@@ -34,7 +50,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     const struct conv_shape z = conv_shape_of(w);
     const int64_t taps = z.r * z.s, area = span(1, 1, z.r, z.dil_h) * span(1, 1, z.s, z.dil_w);
 
-    if (conv_within(id, CONV_F16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
+    if (conv_within(id, CONV_F16 | CONV_I8 | CONV_U8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE, w, why) ||
         conv_not_cuda(id, "depthwise_conv2d/shared", d, why))
         return FIT_NONE;
     if (taps > MAX_TAPS || area > MAX_SPAN) {
@@ -104,6 +120,17 @@ static const char *const constraints[] = {
     NULL,
 };
 
+/* Where the knob `dot` is. */
+static const char *const dot_quantities[][2] = {
+    {"staged_pixels", "in_rows * ((tiles * vw - 1) * stride_w + 4 * ceil_div(size_s, 4))"},
+    {NULL, NULL},
+};
+static const char *const dot_constraints[] = {
+    "dot != 'vnni' or 16 * staged_pixels <= max_staged",
+    "dot != 'vnni' or vh * vw + size_r * ceil_div(size_s, 4) <= 30",
+    NULL,
+};
+
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
     const struct conv_shape z = conv_shape_of(w);
@@ -112,9 +139,15 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     const struct build_knob knobs[] = {is_blocked(&z) ? lanes : any,          knob_up_to("vh", z.p < 14 ? z.p : 14),
                                        knob_up_to("vw", z.q < 14 ? z.q : 14), knob_up_to("rows", z.p),
                                        is_blocked(&z) ? one : several,        {0}};
-    const enum err e = space_add_constant(s, "max_staged", MAX_STAGED_BYTES, why);
+    enum err e = space_add_constant(s, "max_staged", MAX_STAGED_BYTES, why);
 
-    return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
+    if (!e && can_dots(w, &z))
+        e = dot_add_knob(s, d, DOT_TAPS, true, why);
+    if (!e)
+        e = conv_space(w, d, knobs, quantities, constraints, s, why);
+    if (!e && can_dots(w, &z))
+        e = build_quantities(s, dot_quantities, why);
+    return !e && can_dots(w, &z) ? build_constraints(s, dot_constraints, why) : e;
 }
 
 /* The width from 4 to 8 that wastes least of a row of q outputs, the wider one of two equals. */
@@ -153,8 +186,9 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 {
     const struct conv_shape z = conv_shape_of(w);
     const bool blocked = is_blocked(&z);
+    const bool dots = uses_dots(s, &(struct config){{0}});
     const int64_t width = blocked ? best_width(z.q) : 1, lanes = build_vector(d);
-    const int64_t vh = !blocked ? (z.p < 7 ? z.p : 7) : width < 6 && z.p > 1 ? 2 : 1;
+    const int64_t vh = !blocked ? (z.p < 7 ? z.p : 7) : dots ? (z.p < 3 ? z.p : 3) : width < 6 && z.p > 1 ? 2 : 1;
     const struct chunks chunks = {&z, blocked ? z.y_lanes : lanes, vh};
 
     *out = (struct config){{0}};
@@ -176,14 +210,32 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     return ERR_OK;
 }
 
+static void program_dots(struct build *b, const struct conv_shape *z, const int64_t grid[3])
+{
+    const int64_t one[] = {1, 1, 1}, blocks[] = {z->k / 16, 1, 1};
+    const int wp = build_buffer(b, "wp", ROLE_PACKED, DTYPE_I32, z->k * z->r * CEIL(z->s, 4));
+    const int sums = build_buffer(b, "sums", ROLE_PACKED, DTYPE_I32, z->k);
+
+    build_module(b, "depthwise_conv2d/tile_dots.cl");
+    conv_define_shape(b, z);
+    dot_define(b);
+    build_launch(b, PHASE_PACK, "depthwise_pack_w", blocks, one,
+                 (const int[]){1, wp, sums, build_tensor(b, "zero"), -1});
+    build_last_launch(b, "depthwise_tile", grid, one, (const int[]){0, wp, sums, -1});
+}
+
 static void program(struct build *b)
 {
     const struct conv_shape z = conv_shape_of(b->w);
     const int64_t blocks = z.k / z.y_lanes, one[] = {1, 1, 1};
     const int64_t grid[] = {CEIL(z.n * blocks, build_int(b, "kb")) * CEIL(z.p, build_int(b, "rows")), 1, 1};
-    const enum dtype sums = b->w->dtype == DTYPE_I8 ? DTYPE_I32 : sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32;
+    const enum dtype sums = sums_in_half(b->w, b->d) ? DTYPE_F16 : DTYPE_F32; /* bytes: products as floats */
     int weights = 1;
 
+    if (uses_dots(b->s, b->c)) {
+        program_dots(b, &z, grid);
+        return;
+    }
     if (is_blocked(&z))
         weights = build_buffer(b, "wp", ROLE_PACKED, sums, z.k * z.r * z.s);
     build_module(b, is_blocked(&z) ? "depthwise_conv2d/tile_lanes.cl" : "depthwise_conv2d/tile_rows.cl");

@@ -45,9 +45,9 @@ DEVICE void stage_zeros(int begin, int end, SUM *to)
         PRIVATE_VSTORE(VSET(0), to + i);
 }
 
-/* One input row into the staged rows; `from` is the row, with `room` elements of x from there on. Writes whole vectors and so
+/* One input row into the staged rows; `from` is the row, with `room` elements of x from there on, without x's zero point. Writes whole vectors and so
  * up to a few elements behind the row, where the next one is written later. */
-DEVICE void stage_row(GLOBAL const ELEM *from, long room, SUM *to)
+DEVICE void stage_row(GLOBAL const ELEM *from, long room, SUM zero_point, SUM *to)
 {
     UNROLL
     for (int m = 0; m < SW; m++) {
@@ -57,17 +57,17 @@ DEVICE void stage_row(GLOBAL const ELEM *from, long room, SUM *to)
 #ifdef COLUMNS
         if (room >= ROW_VECTORS * SW * VEC) {
             for (int v = 0; v < ROW_VECTORS; v++)
-                PRIVATE_VSTORE(COLUMNS(from + v * SW * VEC, m), part + BEGIN(m) + v * VEC);
+                PRIVATE_VSTORE(VSUB(COLUMNS(from + v * SW * VEC, m), VSET(zero_point)), part + BEGIN(m) + v * VEC);
         } else
 #endif
             for (int i = BEGIN(m); i < END(m); i++)
-                part[i] = LOAD1(from + i * SW + m - PL);
+                part[i] = LOAD1(from + i * SW + m - PL) - zero_point;
         stage_zeros(END(m), PITCH, part);
     }
 }
 
 /* Output rows [begin, end) of plane n*K + k from its staged rows. */
-DEVICE void convolve(const SUM *staged, GLOBAL const ELEM *RESTRICT w, int plane, int begin, int end, Y_PARAMS)
+DEVICE void convolve(const SUM *staged, GLOBAL const WEIGHT *RESTRICT w, int plane, int begin, int end, Y_PARAMS)
 {
     const int k = plane % K;
     const long at = (long)plane * P * Q;
@@ -124,7 +124,7 @@ DEVICE void convolve(const SUM *staged, GLOBAL const ELEM *RESTRICT w, int plane
 }
 
 KERNEL WG_SIZE(1, 1, 1)
-depthwise_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
+depthwise_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const WEIGHT *RESTRICT w, Y_PARAMS)
 {
     const int chunk = GRP(0) % CHUNKS, first = GRP(0) / CHUNKS * KB;
     const int begin = chunk * ROWS, end = begin + ROWS < P ? begin + ROWS : P;
@@ -139,7 +139,7 @@ depthwise_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_P
             SUM *to = all + i * STAGED_SIZE + row * SW * PITCH;
 
             if (h >= 0 && h < H)
-                stage_row(plane + (long)h * W, ((long)(NB * C - n * C - c) * H - h) * W, to);
+                stage_row(plane + (long)h * W, ((long)(NB * C - n * C - c) * H - h) * W, (SUM)ZERO_OF(0), to);
             else
                 stage_zeros(0, SW * PITCH, to);
         }

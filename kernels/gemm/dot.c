@@ -9,14 +9,14 @@
 static const struct {
     const char *word, *needs;
     int number;
-    bool scalars, vectors;
+    unsigned forms; /* 1u << enum dot_form */
 } dots[] = {
-    {"vnni", "tune_vnni", 4, false, true},
-    {"dp4a", "tune_dp4a", 3, true, false},
-    {"khr", "cl_khr_integer_dot_product", 1, true, false},
-    {"arm", "cl_arm_integer_dot_product_int8", 2, true, false},
-    {"fma", "", 5, false, true},
-    {"mul4", "", 0, true, true},
+    {"vnni", "tune_vnni", 4, 1u << DOT_VECTORS | 1u << DOT_TAPS},
+    {"dp4a", "tune_dp4a", 3, 1u << DOT_SCALARS},
+    {"khr", "cl_khr_integer_dot_product", 1, 1u << DOT_SCALARS},
+    {"arm", "cl_arm_integer_dot_product_int8", 2, 1u << DOT_SCALARS},
+    {"fma", "", 5, 1u << DOT_VECTORS | 1u << DOT_TAPS},
+    {"mul4", "", 0, 1u << DOT_SCALARS | 1u << DOT_VECTORS},
 };
 
 #define N_DOTS (sizeof dots / sizeof dots[0])
@@ -37,12 +37,12 @@ enum err dot_add_knob(struct space *s, const struct device_desc *d, enum dot_for
     size_t n = 0;
 
     for (size_t i = 0; i < N_DOTS; i++) {
-        if (!(form == DOT_SCALARS ? dots[i].scalars : dots[i].vectors) || !has(d, dots[i].needs))
+        if (!(dots[i].forms & 1u << form) || !has(d, dots[i].needs))
             continue;
         if (exact_in_f32 || strcmp(dots[i].word, "fma") != 0)
             words[n++] = dots[i].word;
     }
-    assert(n > 0); /* mul4 needs nothing */
+    assert(n > 0); /* mul4 and fma need nothing */
     return space_add_knob_words(s, "dot", words, n, why);
 }
 

@@ -5,8 +5,9 @@
 
 #include "kernels/build.h"
 
-/* What a template can write down: scalars (one product of four a work-item) or vectors of VK lanes. */
-enum dot_form { DOT_SCALARS, DOT_VECTORS };
+/* What a template can write down: scalars (one product of four a work-item), vectors of VK lanes, or such vectors of
+ * neighbours of one channel. */
+enum dot_form { DOT_SCALARS, DOT_VECTORS, DOT_TAPS };
 
 /* Adds the knob with the words that the device can do, the fastest first; without "fma" where `exact_in_f32` is false
  * (a block of the sum may have over 1024 products). */

@@ -10,25 +10,48 @@
 
 /* Tensors of the workload; NULL where it has none. */
 struct parts {
-    const struct tensor *x, *w, *bias, *residual, *scale;
+    const struct tensor *x, *w, *bias, *residual, *scale, *sum_scale, *zero;
     bool exact;
     unsigned bits;
+    float sum_scales[2], zeros[4]; /* of the tensors of these names */
 };
-
-static struct parts parts_of(const struct workload *w, struct expected *e, bool exact)
-{
-    return (struct parts){expected_tensor(e, "x"),
-                          expected_tensor(e, "w"),
-                          expected_tensor(e, "bias"),
-                          expected_tensor(e, "residual"),
-                          expected_tensor(e, "scale"),
-                          exact,
-                          workload_has(w, "epilogue") ? epilogue_of(w) : 0};
-}
 
 static double at(const struct parts *a, const struct tensor *t, int64_t i)
 {
     return t ? fill_elem(a->exact ? &t->exact : &t->random, t->dtype, i) : 0;
+}
+
+static struct parts parts_of(const struct workload *w, struct expected *e, bool exact)
+{
+    struct parts a = {.x = expected_tensor(e, "x"),
+                      .w = expected_tensor(e, "w"),
+                      .bias = expected_tensor(e, "bias"),
+                      .residual = expected_tensor(e, "residual"),
+                      .scale = expected_tensor(e, "scale"),
+                      .sum_scale = expected_tensor(e, "sum_scale"),
+                      .zero = expected_tensor(e, "zero"),
+                      .exact = exact,
+                      .bits = workload_has(w, "epilogue") ? epilogue_of(w) : 0};
+
+    for (int64_t i = 0; i < 2; i++)
+        a.sum_scales[i] = (float)at(&a, a.sum_scale, i);
+    for (int64_t i = 0; a.zero && i < a.zero->n_elems; i++)
+        a.zeros[i] = (float)at(&a, a.zero, i);
+    return a;
+}
+
+/* Element i of x without its zero point. */
+static double x_at(const struct parts *a, int64_t i)
+{
+    return at(a, a->x, i) - (double)a->zeros[0];
+}
+
+/* What is written for the sum of feature n, element i of y. */
+static double finish(const struct parts *a, int64_t n, int64_t i, double sum)
+{
+    return epilogue_apply(a->bits, sum,
+                          &(struct epilogue_values){at(a, a->bias, n), at(a, a->residual, i), at(a, a->scale, n),
+                                                    a->sum_scales, a->zero ? a->zeros : NULL});
 }
 
 static double magnitude(double v)
@@ -39,18 +62,17 @@ static double magnitude(double v)
 static double element(const struct gemm_shape *s, const struct parts *a, uint64_t index, double *scale)
 {
     const int64_t m = (int64_t)index / s->n, n = (int64_t)index % s->n, row = m / s->m * s->n + n;
-    const double bias = at(a, a->bias, n), residual = at(a, a->residual, (int64_t)index);
     double sum = 0;
 
     assert(m < s->b * s->m);
-    *scale = magnitude(bias) + magnitude(residual);
+    *scale = magnitude(at(a, a->bias, n)) + magnitude(at(a, a->residual, (int64_t)index));
     for (int64_t k = 0; k < s->k; k++) {
-        const double product = at(a, a->x, m * s->k + k) * at(a, a->w, row * s->k + k);
+        const double product = x_at(a, m * s->k + k) * at(a, a->w, row * s->k + k);
 
         sum += product;
         *scale += magnitude(product);
     }
-    return epilogue_apply(a->bits, sum, bias, residual, at(a, a->scale, n));
+    return finish(a, n, (int64_t)index, sum);
 }
 
 static void choose(const struct gemm_shape *s, const struct expected *e, size_t n, uint64_t *indices)
@@ -93,7 +115,7 @@ static enum err project_linear(const struct gemm_shape *s, const struct parts *a
     for (int64_t m = 0; m < s->m; m++) {
         project[m] += biases;
         for (int64_t k = 0; k < s->k; k++)
-            project[m] += weights[k] * at(a, a->x, (m0 + m) * s->k + k);
+            project[m] += weights[k] * x_at(a, (m0 + m) * s->k + k);
     }
     free(weights);
     return ERR_OK;
@@ -114,9 +136,8 @@ static enum err project_all(const struct gemm_shape *s, const struct parts *a, d
             double sum = 0;
 
             for (int64_t k = 0; k < s->k; k++)
-                sum += row[k] * (double)x[m * s->k + k];
-            project[m] += weight * epilogue_apply(a->bits, sum, at(a, a->bias, n), at(a, a->residual, m * s->n + n),
-                                                  at(a, a->scale, n));
+                sum += row[k] * ((double)x[m * s->k + k] - (double)a->zeros[0]);
+            project[m] += weight * finish(a, n, m * s->n + n, sum);
         }
     }
     free(row);

@@ -6,7 +6,7 @@
 #include "kernels/conv/shape.h"
 #include "kernels/expect.h"
 
-#define GLUE_MAX_TENSORS 3
+#define GLUE_MAX_TENSORS 4
 
 /* Data of inputs and weights: [1] of the exact pass (NULL where there is none), [0] of the random one. */
 struct glue_data {

@@ -76,11 +76,12 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
 
     out[0] = conv_images("x", ROLE_INPUT, w->dtype, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
     out[1] = conv_images("y", ROLE_OUTPUT, w->dtype, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
-    tensor_fills(&out[0], SEED_X, (double)(data.bound ? data.bound : 1), 1);
+    if (dtype_is_bytes(w->dtype))
+        byte_fills(&out[0], SEED_X);
+    else
+        tensor_fills(&out[0], SEED_X, (double)(data.bound ? data.bound : 1), 1);
     if (data.step > 1)
         out[0].exact.step = (double)data.step;
-    if (w->dtype == DTYPE_I8)
-        out[0].exact.lo = out[0].random.lo = -128;
     return 2;
 }
 
@@ -98,7 +99,7 @@ const struct operator operator_pool2d = {
     .summary = "the largest element or the mean of each window of a channel",
     .formula = "y[n,c,p,q] = max or mean over r,s of x[n,c,p*stride+r-pad,q*stride+s-pad] inside the image",
     .keys = keys,
-    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8 | 1u << DTYPE_U8,
     .check = check,
     .flops = flops,
     .bytes_min = bytes_min,

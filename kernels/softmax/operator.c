@@ -119,7 +119,7 @@ static enum err expect(const struct workload *w, struct softmax_ref *ref, struct
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
     struct softmax_ref ref = {.n = workload_get(w, "n"), .least = w->dtype == DTYPE_F16 ? 0x1p-14 : 0x1p-100};
-    enum err failed = glue_data_make(e, (const char *const[]){"x", "scale", NULL}, &ref.data);
+    enum err failed = glue_data_make(e, (const char *const[GLUE_MAX_TENSORS]){"x", "scale"}, &ref.data);
 
     (void)data;
     if (!failed)

@@ -41,9 +41,10 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
 
     out[0] = conv_images("x", ROLE_INPUT, w->dtype, s.x_lanes, shape);
     out[1] = conv_images("y", ROLE_OUTPUT, w->dtype, s.y_lanes, shape);
-    tensor_fills(&out[0], SEED_X, w->dtype == DTYPE_I8 ? 127 : 1000, 1);
-    if (w->dtype == DTYPE_I8)
-        out[0].exact.lo = out[0].random.lo = -128;
+    if (dtype_is_bytes(w->dtype))
+        byte_fills(&out[0], SEED_X);
+    else
+        tensor_fills(&out[0], SEED_X, 1000, 1);
     return 2;
 }
 
@@ -66,7 +67,7 @@ static double element(const void *arg, bool is_exact, int64_t index, double *sca
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
     struct transform_ref ref = {transform_shape(w), {{{NULL}}}};
-    enum err failed = glue_data_make(e, (const char *const[]){"x", NULL, NULL}, &ref.data);
+    enum err failed = glue_data_make(e, (const char *const[GLUE_MAX_TENSORS]){"x"}, &ref.data);
 
     (void)data;
     if (!failed)
@@ -90,7 +91,7 @@ const struct operator operator_transform = {
     .summary = "the same images in another layout",
     .formula = "y[n,c,h,w] = x[n,c,h,w], x stored as `from`, y as `to`",
     .keys = keys,
-    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8,
+    .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8 | 1u << DTYPE_U8,
     .check = check,
     .flops = flops,
     .bytes_min = conv_bytes_min,

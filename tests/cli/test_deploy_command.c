@@ -141,7 +141,7 @@ static void options_that_do_not_go_together_are_refused(void **state)
     DEPLOY(1, log, "-o", out, "--whole");
     says("--whole is for a --network");
     DEPLOY(1, log, "-o", out, "--network", "resnet-18", "--whole", "--dtype", "i32");
-    says("expected one of f32, f16, i8");
+    says("expected one of f32, f16, i8, u8");
     DEPLOY(1, log, "-o", out, "--name", "math");
     says("cannot be a bundle's name");
     DEPLOY(1, log, "-o", out, "--binaries", "sm_75");

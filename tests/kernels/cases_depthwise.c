@@ -29,6 +29,10 @@ static const char *const shapes[] = {
     "depthwise_conv2d i8 n=1 c=6 h=9 w=11 r=3 s=3 stride=2 pad=1 mult=2 epilogue=bias_add_relu_requant",
     "depthwise_conv2d i8 n=1 c=16 h=9 w=10 r=3 s=3 pad=1 layout=nchw16c epilogue=bias_relu_requant",
     "depthwise_conv2d i8 n=1 c=8 h=9 w=10 r=3 s=3 pad=1 layout=nchw4c",
+    "depthwise_conv2d i8 n=2 c=32 h=12 w=5 r=2 s=5 pad=0,2,1,3 dilation=2,1 layout=nchw16c epilogue=bias", /* by fours
+                                                                                                            */
+    "depthwise_conv2d u8 n=1 c=5 h=9 w=20 r=3 s=3 pad=1 epilogue=bias_requant_add_relu",
+    "depthwise_conv2d u8 n=1 c=16 h=9 w=10 r=3 s=3 stride=2 pad=1 layout=nchw16c epilogue=bias_relu_requant",
     "depthwise_conv2d f32 n=1 c=2 h=40 w=40 r=12 s=11 pad=5", /* more window than is unrolled */
     NULL,
 };
@@ -50,8 +54,8 @@ static const struct mutant mutants[] = {
     {"depthwise_conv2d/tile", BLOCKED, "wrong pad", "* SH + row - PT", "* SH + row - PT + 1"},
     {"depthwise_conv2d/tile", BLOCKED, "unguarded edge", "h >= 0 && h < H", "h >= 0"},
     {"depthwise_conv2d/tile", BLOCKED, "r and s swapped", "weight[r / DH * S + s / DW]", "weight[s / DW * S + r / DH]"},
-    {"depthwise_conv2d/tile", BLOCKED, "uninitialised accumulator", "acc[i][j] = VSET(0)",
-     "acc[i][j] = VSET(LOAD1(y))"},
+    {"depthwise_conv2d/tile", BLOCKED, "uninitialised accumulator", "acc[i][j] = (PRODUCTS)(0)",
+     "acc[i][j] = (PRODUCTS)(LOAD1(y))"},
 
     {"depthwise_conv2d/direct", SHAPE, "missing last term", "s < S; s++", "s < S - 1; s++"},
     {"depthwise_conv2d/direct", SHAPE, "wrong pad", "GRP(1) - PT", "GRP(1) - PT + 1"},

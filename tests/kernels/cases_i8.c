@@ -8,6 +8,7 @@
 #define TILE "conv2d i8 n=1 c=12 h=6 w=5 k=20 r=3 s=3 pad=1 epilogue=bias"
 #define BLOCKED "conv2d i8 n=1 c=16 h=10 w=9 k=20 r=3 s=3 pad=1 layout=nchw4c"
 #define GROUPED "conv2d i8 n=1 c=16 h=10 w=9 k=24 r=3 s=3 pad=1 groups=2"
+#define UNSIGNED "conv2d u8 n=1 c=12 h=6 w=5 k=20 r=3 s=3 pad=1 epilogue=bias_requant_add"
 #define MATRIX "dense i8 m=9 n=20 k=36 epilogue=bias"
 
 static const char *const shapes[] = {
@@ -24,6 +25,15 @@ static const char *const shapes[] = {
     "conv2d i8 n=1 c=32 h=7 w=7 k=64 r=1 s=1 groups=4 layout=nchw16c epilogue=bias_add_relu_requant",
     "conv2d i8 n=1 c=12 h=8 w=9 k=18 r=3 s=3 pad=1 groups=3",
     "conv2d i8 n=1 c=16 h=9 w=9 k=24 r=3 s=3 pad=2 dilation=2 layout=nchw8c",
+    "conv2d i8 n=1 c=32 h=7 w=7 k=48 r=1 s=1 layout=nchw16c epilogue=bias_requant_add_relu",
+    "conv2d i8 n=1 c=12 h=8 w=9 k=18 r=3 s=3 pad=1 epilogue=requant_add",
+    "conv2d u8 n=1 c=32 h=9 w=10 k=48 r=3 s=3 pad=1 layout=nchw16c epilogue=bias_relu_requant",
+    "conv2d u8 n=1 c=32 h=7 w=7 k=32 r=1 s=1 layout=nchw16c epilogue=bias_requant_add_relu", /* in place */
+    "conv2d u8 n=1 c=6 h=9 w=8 k=10 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2",
+    "conv2d u8 n=2 c=3 h=11 w=12 k=16 r=3 s=3 stride=2 pad=1 layout=nchw16c epilogue=requant",
+    "conv2d u8 n=2 c=48 h=5 w=7 k=24 r=2 s=2 groups=4 layout=nchw8c epilogue=bias_requant_add",
+    "dense u8 m=17 n=32 k=64 epilogue=bias_requant_add_relu",
+    "dense u8 m=5 n=19 k=37 epilogue=bias",
     "dense i8 m=17 n=32 k=64 epilogue=bias_add_relu_requant",
     "dense i8 m=1 n=70 k=132",
     "dense i8 m=33 n=24 k=1100",
@@ -41,6 +51,18 @@ static const struct mutant mutants[] = {
      "W_AT(g * KG + k, c, rs % S, rs / S)"},
     {"conv2d/i8_tile", TILE, "uninitialised accumulator", "acc[i][v] = BEGIN(v);",
      "acc[i][v] = BEGIN(v) + (INT_V)(y[0]);"},
+
+    {"conv2d/i8_tile", UNSIGNED, "padding without the zero point", "(OPERAND)(zero[0] * 0x01010101)", "(OPERAND)0"},
+    {"conv2d/i8_tile", UNSIGNED, "no zero point of x", "#define SHIFT (-zero[0])", "#define SHIFT 0"},
+    {"conv2d/i8_tile", UNSIGNED, "zero points swapped", "#define ZERO_OF(i) held_zero[i]",
+     "#define ZERO_OF(i) held_zero[3 - (i)]"},
+    {"conv2d/i8_tile", UNSIGNED, "scales swapped", "#define ZERO_OF(i) held_zero[i]",
+     "#define ZERO_OF(i) held_zero[i]\n#undef SUM_OF_SCALED1\n#undef SUM_OF_SCALED\n"
+     "#define SUM_OF_SCALED1(a, b, s) fma((b), (s)[0], (a) * (s)[1])\n"
+     "#define SUM_OF_SCALED(a, b, s) fma((b), (FLOAT_LANES)((s)[0]), (a) * (s)[1])"},
+    {"conv2d/i8_tile", UNSIGNED, "not requantised before the sum", "#define ZERO_OF(i) held_zero[i]",
+     "#define ZERO_OF(i) held_zero[i]\n#undef ROUNDED1\n#undef ROUNDED\n"
+     "#define ROUNDED1(f, zero) (f)\n#define ROUNDED(f, zero) (f)"},
 
     {"conv2d/i8", BLOCKED, "missing last term", "c < RC_I; c++", "c < RC_I - (step == LAST_STEP - 1); c++"},
     {"conv2d/i8", BLOCKED, "wrong pad", "DH - PT + i", "DH - PT + 1 + i"},

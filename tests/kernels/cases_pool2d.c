@@ -36,6 +36,8 @@ static const char *const shapes[] = {
     "pool2d i8 n=1 c=12 h=9 w=10 r=2 s=2 stride=2 layout=nchw4c",
     AVG_I8,
     PLANE,
+    "pool2d u8 n=1 c=16 h=9 w=10 r=3 s=3 stride=2 pad=1 layout=nchw16c",
+    "pool2d u8 n=1 c=5 h=9 w=20 r=3 s=3 pad=1 kind=avg",
     "pool2d i8 n=1 c=20 h=7 w=7 r=7 s=7 kind=avg layout=nchw4c",
     "pool2d i8 n=1 c=3 h=8 w=8 r=8 s=8 kind=avg",
     "pool2d i8 n=1 c=3 h=9 w=33 r=4 s=2 kind=avg",

@@ -24,6 +24,7 @@ static const char *const shapes[] = {
     "transform f16 n=1 c=24 h=9 w=17 from=nchw8c",
     "transform f16 n=1 c=16 h=9 w=6 from=nchw8c to=nchw16c",
     "transform i8 n=1 c=32 h=5 w=9 to=nchw16c",
+    "transform u8 n=1 c=8 h=5 w=9 to=nchw4c",
     "transform i8 n=1 c=8 h=9 w=17 to=nchw4c",
     "transform i8 n=1 c=20 h=9 w=17 from=nchw4c",
     "transform i8 n=1 c=16 h=9 w=6 from=nchw16c to=nchw4c",

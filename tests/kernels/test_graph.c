@@ -31,7 +31,7 @@ static void plain_workload(const struct graph *g, size_t i, struct buf *out)
     if (!has_weights(&g->nodes[i]))
         return;
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    if (graph_node_workload(g, i, 0, DTYPE_F32, 1, 0, &text, &why))
+    if (graph_node_workload(g, i, DTYPE_F32, 1, 0, &text, &why))
         fail_msg("%s", why.text);
     buf_append(out, buf_text(&text), (size_t)(strstr(buf_text(&text), " epilogue=") - buf_text(&text)));
     buf_fini(&text);
@@ -173,18 +173,19 @@ static void nodes_have_the_workloads_of_their_sizes(void **state)
                                "d = dense p n=10\n"
                                "s = softmax d\n";
     static const struct {
-        int node, part;
+        int node;
         enum dtype t;
         const char *workload;
     } cases[] = {
-        {1, 0, DTYPE_F32, "conv2d f32 n=3 c=4 h=9 w=7 k=8 r=3 s=2 stride=2 pad=1 epilogue=bias_relu"},
-        {2, 0, DTYPE_F32, "conv2d f32 n=3 c=8 h=5 w=4 k=8 r=1 s=1 epilogue=bias_add_relu"},
-        {2, 0, DTYPE_I8, "conv2d i8 n=3 c=8 h=5 w=4 k=8 r=1 s=1 epilogue=bias_requant"},
-        {2, 1, DTYPE_I8, "add i8 n=3 c=8 h=5 w=4 relu=1"},
-        {3, 0, DTYPE_F32, "pool2d f32 n=3 c=8 h=5 w=4 r=2 s=3 kind=avg"},
-        {4, 0, DTYPE_F32, "dense f32 m=3 n=10 k=64 epilogue=bias"},
-        {4, 0, DTYPE_I8, "dense i8 m=3 n=10 k=64 epilogue=bias"}, /* its sums go to softmax */
-        {5, 0, DTYPE_F32, "softmax f32 m=3 n=10"},
+        {1, DTYPE_F32, "conv2d f32 n=3 c=4 h=9 w=7 k=8 r=3 s=2 stride=2 pad=1 epilogue=bias_relu"},
+        {2, DTYPE_F32, "conv2d f32 n=3 c=8 h=5 w=4 k=8 r=1 s=1 epilogue=bias_add_relu"},
+        {2, DTYPE_I8, "conv2d i8 n=3 c=8 h=5 w=4 k=8 r=1 s=1 epilogue=bias_requant_add_relu"},
+        {2, DTYPE_U8, "conv2d u8 n=3 c=8 h=5 w=4 k=8 r=1 s=1 epilogue=bias_requant_add_relu"},
+        {3, DTYPE_F32, "pool2d f32 n=3 c=8 h=5 w=4 r=2 s=3 kind=avg"},
+        {4, DTYPE_F32, "dense f32 m=3 n=10 k=64 epilogue=bias"},
+        {4, DTYPE_I8, "dense i8 m=3 n=10 k=64 epilogue=bias"}, /* its sums go to softmax */
+        {5, DTYPE_F32, "softmax f32 m=3 n=10"},
+        {5, DTYPE_U8, "softmax i8 m=3 n=10"}, /* its input are sums, whatever the bytes */
     };
     struct graph g = parsed(text);
 
@@ -194,14 +195,11 @@ static void nodes_have_the_workloads_of_their_sizes(void **state)
         struct why why = {""};
 
         buf_init(&out, WORKLOAD_MAX_TEXT);
-        if (graph_node_workload(&g, (size_t)cases[i].node, cases[i].part, cases[i].t, 3, 0, &out, &why))
+        if (graph_node_workload(&g, (size_t)cases[i].node, cases[i].t, 3, 0, &out, &why))
             fail_msg("%s", why.text);
         assert_string_equal(buf_text(&out), cases[i].workload);
         buf_fini(&out);
     }
-    assert_int_equal(graph_node_parts(&g, 0, DTYPE_F32), 0);
-    assert_int_equal(graph_node_parts(&g, 2, DTYPE_F32), 1);
-    assert_int_equal(graph_node_parts(&g, 2, DTYPE_I8), 2);
     graph_fini(&g);
 }
 
@@ -232,7 +230,7 @@ static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
         struct why why = {""};
 
         buf_init(&text, WORKLOAD_MAX_TEXT);
-        if (graph_node_workload(&g, i + 1, 0, DTYPE_F32, 1, 0, &text, &why))
+        if (graph_node_workload(&g, i + 1, DTYPE_F32, 1, 0, &text, &why))
             fail_msg("%s", why.text);
         assert_string_equal(buf_text(&text), workloads[i]);
         buf_fini(&text);

@@ -5,6 +5,7 @@
 #include "kernels/conv/ref.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/dense/dense.h"
+#include "kernels/epilogue.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -21,12 +22,35 @@ struct conv_case {
     int groups, x_lanes, y_lanes; /* 0 = 1 */
     bool bias, add;
     int relu; /* 6: relu6 */
-    bool requant;
+    bool requant, join;
 };
 
 static const struct conv_case conv_cases[] = {
-    {"conv2d f32 n=1 c=3 h=6 w=5 k=4 r=3 s=3", 1, 3, 6, 5, 4, 3, 3, 1, 1, 1, 1, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 0},
-    {"conv2d f32 n=1 c=4 h=7 w=9 k=5 r=3 s=3 pad=1", 1, 4, 7, 9, 5, 3, 3, 1, 1, 1, 1, 1, 1, 7, 9, 0, 0, 0, 0, 0, 0, 0},
+    {"conv2d f32 n=1 c=3 h=6 w=5 k=4 r=3 s=3", 1, 3, 6, 5, 4, 3, 3, 1, 1, 1, 1, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"conv2d f32 n=1 c=4 h=7 w=9 k=5 r=3 s=3 pad=1",
+     1,
+     4,
+     7,
+     9,
+     5,
+     3,
+     3,
+     1,
+     1,
+     1,
+     1,
+     1,
+     1,
+     7,
+     9,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0,
+     0},
     {"conv2d f32 n=1 c=3 h=11 w=8 k=6 r=3 s=3 stride=2 pad=1",
      1,
      3,
@@ -43,6 +67,7 @@ static const struct conv_case conv_cases[] = {
      1,
      6,
      4,
+     0,
      0,
      0,
      0,
@@ -72,6 +97,7 @@ static const struct conv_case conv_cases[] = {
      0,
      0,
      0,
+     0,
      0},
     {"conv2d f32 n=2 c=3 h=9 w=8 k=6 r=2 s=3 stride=2,1 pad=1,0,2,1 dilation=1,2",
      2,
@@ -95,8 +121,9 @@ static const struct conv_case conv_cases[] = {
      0,
      0,
      0,
+     0,
      0},
-    {"conv2d f32 n=3 c=5 h=4 w=4 k=7 r=1 s=1", 3, 5, 4, 4, 7, 1, 1, 1, 1, 1, 1, 0, 0, 4, 4, 0, 0, 0, 0, 0, 0, 0},
+    {"conv2d f32 n=3 c=5 h=4 w=4 k=7 r=1 s=1", 3, 5, 4, 4, 7, 1, 1, 1, 1, 1, 1, 0, 0, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0},
     {"conv2d f32 n=2 c=2 h=3 w=4 k=2 r=1 s=5 stride=1,3 pad=0,4,1,2",
      2,
      2,
@@ -113,6 +140,7 @@ static const struct conv_case conv_cases[] = {
      4,
      4,
      2,
+     0,
      0,
      0,
      0,
@@ -142,8 +170,9 @@ static const struct conv_case conv_cases[] = {
      0,
      0,
      0,
+     0,
      0}, /* sampled */
-    {"conv2d f32 n=1 c=1 h=1 w=1 k=1 r=1 s=1", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0},
+    {"conv2d f32 n=1 c=1 h=1 w=1 k=1 r=1 s=1", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0},
     {"conv2d f32 n=2 c=6 h=5 w=6 k=4 r=3 s=3 pad=1 groups=2",
      2,
      6,
@@ -161,6 +190,7 @@ static const struct conv_case conv_cases[] = {
      5,
      6,
      2,
+     0,
      0,
      0,
      0,
@@ -189,6 +219,7 @@ static const struct conv_case conv_cases[] = {
      0,
      0,
      0,
+     0,
      0},
     {"conv2d f32 n=1 c=3 h=5 w=6 k=16 r=3 s=3 stride=2 pad=1 layout=nchw8c epilogue=bias_add",
      1,
@@ -211,6 +242,7 @@ static const struct conv_case conv_cases[] = {
      8,
      1,
      1,
+     0,
      0,
      0},
     {"conv2d f32 n=2 c=4 h=5 w=5 k=4 r=1 s=1 epilogue=bias_add_relu",
@@ -235,6 +267,7 @@ static const struct conv_case conv_cases[] = {
      1,
      1,
      1,
+     0,
      0},
     {"conv2d f32 n=2 c=4 h=5 w=5 k=4 r=1 s=1 epilogue=bias_add_relu6",
      2,
@@ -256,7 +289,7 @@ static const struct conv_case conv_cases[] = {
      0,
      0,
      1,
-     1,
+     6,
      6,
      0},
     {"conv2d f16 n=1 c=8 h=6 w=5 k=4 r=3 s=3 pad=1 layout=nchw8c epilogue=relu",
@@ -281,6 +314,7 @@ static const struct conv_case conv_cases[] = {
      0,
      0,
      1,
+     0,
      0},
     {"conv2d i8 n=1 c=8 h=6 w=5 k=8 r=3 s=3 pad=1 layout=nchw4c",
      1,
@@ -301,6 +335,7 @@ static const struct conv_case conv_cases[] = {
      0,
      4,
      4,
+     0,
      0,
      0,
      0,
@@ -327,7 +362,60 @@ static const struct conv_case conv_cases[] = {
      1,
      1,
      1,
-     1},
+     1,
+     0},
+    {.workload = "conv2d u8 n=1 c=4 h=5 w=6 k=4 r=3 s=2 stride=2 pad=1 epilogue=bias_relu_requant",
+     .n = 1,
+     .c = 4,
+     .h = 5,
+     .w = 6,
+     .k = 4,
+     .r = 3,
+     .s = 2,
+     .stride_h = 2,
+     .stride_w = 2,
+     .dil_h = 1,
+     .dil_w = 1,
+     .top = 1,
+     .left = 1,
+     .p = 3,
+     .q = 4,
+     .bias = true,
+     .relu = true,
+     .requant = true},
+    {.workload = "conv2d i8 n=1 c=3 h=4 w=4 k=8 r=1 s=1 layout=nchw4c epilogue=bias_requant_add_relu",
+     .n = 1,
+     .c = 3,
+     .h = 4,
+     .w = 4,
+     .k = 8,
+     .r = 1,
+     .s = 1,
+     .stride_h = 1,
+     .stride_w = 1,
+     .dil_h = 1,
+     .dil_w = 1,
+     .p = 4,
+     .q = 4,
+     .y_lanes = 4,
+     .bias = true,
+     .relu = true,
+     .join = true},
+    {.workload = "conv2d u8 n=2 c=4 h=4 w=3 k=2 r=1 s=1 epilogue=requant_add",
+     .n = 2,
+     .c = 4,
+     .h = 4,
+     .w = 3,
+     .k = 2,
+     .r = 1,
+     .s = 1,
+     .stride_h = 1,
+     .stride_w = 1,
+     .dil_h = 1,
+     .dil_w = 1,
+     .p = 4,
+     .q = 3,
+     .join = true},
 };
 
 struct dense_case {
@@ -391,26 +479,37 @@ static int64_t stored_at(int n, int c, int n_c, int64_t i, int64_t n_i, int lane
 }
 
 struct fills {
-    const struct program_fill *x, *w, *bias, *residual, *scale;
+    const struct program_fill *x, *w, *bias, *residual, *scale, *sum_scale, *zero;
     enum dtype dtype;
 };
 
 static struct fills fills_of(struct expected *e, bool exact)
 {
-    static const char *const names[] = {"x", "w", "bias", "residual", "scale"};
-    const struct program_fill *found[5];
+    static const char *const names[] = {"x", "w", "bias", "residual", "scale", "sum_scale", "zero"};
+    const struct program_fill *found[7];
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
         const struct tensor *t = expected_tensor(e, names[i]);
 
         found[i] = !t ? NULL : exact ? &t->exact : &t->random;
     }
-    return (struct fills){found[0], found[1], found[2], found[3], found[4], expected_tensor(e, "x")->dtype};
+    return (struct fills){found[0], found[1], found[2], found[3],
+                          found[4], found[5], found[6], expected_tensor(e, "x")->dtype};
+}
+
+static double zero_of(const struct fills *f, int i)
+{
+    return f->zero ? fill_elem(f->zero, DTYPE_I32, i) : 0;
+}
+
+static enum dtype weights_type(const struct fills *f)
+{
+    return f->dtype == DTYPE_U8 ? DTYPE_I8 : f->dtype;
 }
 
 static enum dtype sums_type(const struct fills *f)
 {
-    return f->dtype == DTYPE_I8 ? DTYPE_I32 : f->dtype;
+    return f->dtype == DTYPE_I8 || f->dtype == DTYPE_U8 ? DTYPE_I32 : f->dtype;
 }
 
 static void scatter_one(const struct conv_case *z, const int at[4], double x, const struct fills *f, struct outputs *y)
@@ -425,8 +524,27 @@ static void scatter_one(const struct conv_case *z, const int at[4], double x, co
 
                 if (p >= 0 && q >= 0)
                     add(y, stored_at(at[0], k, z->k, p * z->q + q, (int64_t)z->p * z->q, or_one(z->y_lanes)), x,
-                        fill_elem(f->w, f->dtype, ((k * cg + at[1] % cg) * z->r + r) * z->s + s));
+                        fill_elem(f->w, weights_type(f), ((k * cg + at[1] % cg) * z->r + r) * z->s + s));
             }
+}
+
+/* The nearest byte of a scaled number, as a distance from the zero point. */
+static double byte_of(const struct fills *f, float scaled, double zero)
+{
+    const double least = f->dtype == DTYPE_U8 ? 0 : -128, nearest = nearbyint((double)scaled) + zero;
+
+    return (nearest > least + 255 ? least + 255 : nearest < least ? least : nearest) - zero;
+}
+
+/* The sum with a residual of bytes. */
+static double joined(const struct conv_case *z, const struct fills *f, int64_t i, double byte, struct outputs *y)
+{
+    const double residual = fill_elem(f->residual, f->dtype, i);
+    const float a = (float)byte * (float)fill_elem(f->sum_scale, DTYPE_F32, 0);
+    const float sum = fmaf((float)(residual - zero_of(f, 2)), (float)fill_elem(f->sum_scale, DTYPE_F32, 1), a);
+
+    y->magnitude[i] += residual < 0 ? -residual : residual;
+    return byte_of(f, z->relu && sum < 0 ? 0 : sum, zero_of(f, 3)) + zero_of(f, 3);
 }
 
 /* The epilogue by the words of its definition. */
@@ -436,15 +554,14 @@ static void finish_one(const struct conv_case *z, const struct fills *f, int k, 
         add(y, i, fill_elem(f->bias, sums_type(f), k), 1);
     if (z->add)
         add(y, i, fill_elem(f->residual, sums_type(f), i), 1);
-    if (z->relu && y->sum[i] < 0)
+    if (z->relu && !z->join && y->sum[i] < 0)
         y->sum[i] = 0;
     if (z->relu == 6 && y->sum[i] > 6)
         y->sum[i] = 6;
-    if (z->requant) {
-        const float scaled = (float)y->sum[i] * (float)fill_elem(f->scale, DTYPE_F32, k);
-        const double nearest = nearbyint((double)scaled);
+    if (z->requant || z->join) {
+        const double byte = byte_of(f, (float)y->sum[i] * (float)fill_elem(f->scale, DTYPE_F32, k), zero_of(f, 1));
 
-        y->sum[i] = nearest > 127 ? 127 : nearest < -128 ? -128 : nearest;
+        y->sum[i] = z->join ? joined(z, f, i, byte, y) : byte + zero_of(f, 1);
     }
     y->integer[i] = (int64_t)y->sum[i];
 }
@@ -458,7 +575,9 @@ static void conv_outputs(const struct conv_case *z, const struct fills *f, struc
         for (int c = 0; c < z->c; c++)
             for (int i = 0; i < (int)n_in; i++)
                 scatter_one(z, (const int[]){n, c, i / z->w, i % z->w},
-                            fill_elem(f->x, f->dtype, stored_at(n, c, z->c, i, n_in, or_one(z->x_lanes))), f, y);
+                            fill_elem(f->x, f->dtype, stored_at(n, c, z->c, i, n_in, or_one(z->x_lanes))) -
+                                zero_of(f, 0),
+                            f, y);
     for (int64_t i = 0; i < y->n; i++) {
         const int lanes = or_one(z->y_lanes);
         const int64_t block = i / lanes / n_out;
@@ -569,6 +688,40 @@ static void dense_reference_is_the_definition(void **state)
     }
 }
 
+/* Rounding to even, saturation at both ends of the bytes round a zero point, of what is requantised and of the sum;
+ * worked out by hand. */
+static void epilogues_of_bytes_are_rounded_and_saturated_twice(void **state)
+{
+    static const float scales[] = {0.5f, 2}, zeros[] = {7, 3, 10, 250}, low[] = {7, 200, 10, 0};
+    static const struct {
+        unsigned bits;
+        double sum, residual, scale, result;
+        const float *zero;
+    } cases[] = {
+        {EPILOGUE_REQUANT, 5, 0, .5, 2, NULL},
+        {EPILOGUE_REQUANT, 7, 0, .5, 4, NULL},
+        {EPILOGUE_REQUANT, 1000, 0, .5, 127, NULL},
+        {EPILOGUE_REQUANT, -1000, 0, .5, -128, NULL},
+        {EPILOGUE_REQUANT, 5, 0, .5, 5, zeros}, /* 2.5: 2, then 3 more */
+        {EPILOGUE_REQUANT, -1000, 0, .5, 0, zeros},
+        {EPILOGUE_REQUANT, 506, 0, .5, 255, zeros}, /* 253 is one too many */
+        {EPILOGUE_REQUANT | EPILOGUE_RELU, -4, 0, .5, 3, zeros},
+        {EPILOGUE_REQUANT | EPILOGUE_JOIN, 1000, 3, 1, 70, NULL},    /* 127 / 2 + 6 = 69.5 */
+        {EPILOGUE_REQUANT | EPILOGUE_JOIN, -1000, 0, 1, 228, zeros}, /* -3 / 2 - 20 = -21.5: -22, and 250 */
+        {EPILOGUE_REQUANT | EPILOGUE_JOIN, 5, 5, 1, 0, low},         /* 5 / 2 - 10 < 0 */
+        {EPILOGUE_REQUANT | EPILOGUE_JOIN | EPILOGUE_RELU, 5, 5, 1, 250, zeros},
+        {EPILOGUE_REQUANT | EPILOGUE_JOIN, 100, 11, 1, 30, low}, /* 55 are left: 27.5 + 2 = 29.5 */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct epilogue_values v = {0, cases[i].residual, cases[i].scale, scales, cases[i].zero};
+
+        if (epilogue_apply(cases[i].bits, cases[i].sum, &v) != cases[i].result)
+            fail_msg("case %zu: %g, expected %g", i, epilogue_apply(cases[i].bits, cases[i].sum, &v), cases[i].result);
+    }
+}
+
 /* Nothing above would show it if the integer data were all zeros, or the same everywhere. */
 static void exact_data_varies(void **state)
 {
@@ -595,6 +748,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conv_reference_is_the_definition),
         cmocka_unit_test(dense_reference_is_the_definition),
+        cmocka_unit_test(epilogues_of_bytes_are_rounded_and_saturated_twice),
         cmocka_unit_test(exact_data_varies),
     };
 

@@ -17,9 +17,10 @@
 
 #define MAX_ITEMS 4000
 #define N_SHAPES 3 /* of a template, at most */
-#define ALL (1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8)
+#define ALL (1u << DTYPE_F32 | 1u << DTYPE_F16 | BYTES)
 #define F32 (1u << DTYPE_F32)
 #define I8 (1u << DTYPE_I8)
+#define BYTES (I8 | 1u << DTYPE_U8)
 
 /* REDEFINE: `text` stands in front of the template's own, whose words `uses` it changes. ENTER: at the head of the
  * kernel of the last launch. SPOIL: the body of a kernel behind it, see spoiler. FEWER: the last launch has a group
@@ -79,10 +80,10 @@ static const struct wrong {
      {NULL}},
     {"halves go away from zero",
      REDEFINE,
-     I8,
-     "REQUANTISE1 STORE_Y STORE_YK STORE_YQ",
-     "#undef REQUANTISE1\n#define REQUANTISE1(f) convert_char_sat(round(f))\n"
-     "#undef REQUANTISED\n#define REQUANTISED(v) CAT(CAT(convert_char, VEC), _sat)(round(v))\n",
+     BYTES,
+     "REQUANTISED1 STORE_REQUANTISED STORE_Y STORE_YK STORE_YQ",
+     "#define limited1(f, a, b) (limited1(round(f), (a), (b)))\n#define limited(f, a, b) (limited(round(f), (a), "
+     "(b)))\n",
      {NULL}},
     {"returns when it was filled",
      ENTER,
@@ -206,7 +207,11 @@ static int first_of(const struct program *p, enum buffer_role role)
 
 static const char *type_of(enum dtype t)
 {
-    return t == DTYPE_F32 ? "float" : t == DTYPE_F16 ? "half" : t == DTYPE_I8 ? "char" : "int";
+    return t == DTYPE_F32   ? "float"
+           : t == DTYPE_F16 ? "half"
+           : t == DTYPE_I8  ? "char"
+           : t == DTYPE_U8  ? "uchar"
+                            : "int";
 }
 
 /* One work-item that has y, the first output, and x, the first input; t is memory of its group. */

@@ -95,18 +95,18 @@ def write_weights(out, ours):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("graph", help="kernels/networks/NAME.graph")
-    p.add_argument("--dtype", choices=["f32", "f16", "i8"], default="f32")
+    p.add_argument("--dtype", choices=["f32", "f16", "i8", "u8"], default="f32")
     p.add_argument("--out", required=True)
     p.add_argument("--threads", default="1,2", help="numbers of threads that are timed")
     p.add_argument("--seconds", type=float, default=2, help="shortest time of each measurement; 0: none")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--natural-scales", action="store_true", help="i8: scales that are no powers of two")
+    p.add_argument("--natural-scales", action="store_true", help="i8, u8: scales that are no powers of two")
     a = p.parse_args()
     os.makedirs(a.out, exist_ok=True)
     nodes = graph.read(a.graph)
     weights = calm(nodes, random_weights.make(nodes, a.seed))
-    if a.dtype == "i8":
-        model, ours, x = ints.model(nodes, weights, tensors_in_f32(nodes, weights), a.natural_scales)
+    if a.dtype in ("i8", "u8"):
+        model, ours, x = ints.model(nodes, weights, tensors_in_f32(nodes, weights), a.natural_scales, a.dtype == "u8")
     else:
         model, ours, x = float_model(nodes, weights, {"f32": np.float32, "f16": np.float16}[a.dtype])
     name, first = os.path.basename(a.graph).rpartition(".")[0], nodes[0]["name"]

@@ -230,19 +230,17 @@ void child_add_words(const struct child *c, cJSON *reply, enum err e, const stru
     buf_fini(&text);
 }
 
-/* How many passes of a program or a sheet are run before anything is timed: of a sheet's several the last is for what
- * proves fast enough to be a candidate (child_time). */
+/* How many passes of a program or a sheet are run before anything is timed: of a sheet's the first; the others are for
+ * what proves fast enough to be a candidate (child_time). */
 static size_t passes_before_timing(const struct child_program *p, const struct program **from)
 {
     *from = p->sheet.n_passes ? &p->sheet : &p->program;
-    return p->sheet.n_passes > 1 ? p->sheet.n_passes - 1 : (*from)->n_passes;
+    return p->sheet.n_passes ? 1 : (*from)->n_passes;
 }
 
 static bool ran_once(const struct child_program *p)
 {
-    const struct program *from;
-
-    return p->sheet.n_passes && passes_before_timing(p, &from) == 1;
+    return p->sheet.n_passes > 0;
 }
 
 /* Each pass has the limit of a run to itself, the first one more for compiling. *late_ns: what the first pass's

@@ -37,7 +37,7 @@ struct load_report {
 };
 
 /* Bytes of which whole elements consist before a program has written them. In floats: NaN; 1e36 (f16: 61,280); -3e36
- * (f16: -65,376). In whole numbers: -1, far above 0, below 0. No maximum, minimum or sum hides all three. */
+ * (f16: -65,376). In whole numbers: verify.c has another NaN, far below 0; far above 0; below 0. No maximum, minimum or sum hides all three. */
 enum poison { POISON_OFF = -1, POISON_NAN = 0xff, POISON_HIGH = 0x7b, POISON_LOW = 0xfb };
 
 struct device_ops {

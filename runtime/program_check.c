@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* program_check.c - is an untrusted program sane? Every index, size, name and limit. */
 #include "runtime/program_loops.h"
+#include "runtime/program_order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -466,6 +467,8 @@ enum err program_check_sane(const struct program *p, struct why *why)
         e = program_check_loops(p, why);
     if (!e)
         e = check_phases(p, why);
+    if (!e)
+        e = program_check_order(p, why);
     for (size_t i = 0; !e && i < p->n_passes; i++)
         e = check_pass(p, &p->passes[i], why);
     return e;

@@ -18,6 +18,7 @@ struct check_run {
     struct verify_report *report;
     enum poison poison; /* what outputs held before the run */
     bool by_sum;        /* the report's worst place is a sum of CHECK_PROJECT, not one element */
+    bool keeps;         /* what is to be written holds what it held before, which looks like results */
 };
 
 /* Whole buffers. */
@@ -25,6 +26,18 @@ struct check_run {
 static size_t bytes_of(const struct program_buffer *b)
 {
     return (size_t)b->n_elems * dtype_bytes(b->dtype);
+}
+
+static bool is_float(const struct program_buffer *b)
+{
+    return b->dtype == DTYPE_F32 || b->dtype == DTYPE_F16 || b->dtype == DTYPE_BF16 || b->dtype == DTYPE_F64;
+}
+
+/* The byte of a poison: whole numbers hold -2071690108 (int8 -124) in place of NaN. -1 is a frequent sum; of products
+ * of int8 no sum below 2^16 terms comes near any of the three. */
+static int poison_byte(const struct program_buffer *b, enum poison poison)
+{
+    return poison == POISON_NAN && !is_float(b) ? 0x84 : (int)poison;
 }
 
 /* What is to be written holds nothing but poison. */
@@ -36,7 +49,7 @@ static enum err poison_buffer(const struct device_ops *ops, struct loaded *l, co
 
     if (!bytes)
         return why_set(why, ERR_NOMEM, "out of memory for %zu bytes of buffer '%s'", bytes_of(b), b->id);
-    memset(bytes, poison, bytes_of(b));
+    memset(bytes, poison_byte(b, poison), bytes_of(b));
     e = ops->write(l, i, bytes, why);
     free(bytes);
     return e;
@@ -78,6 +91,7 @@ static const struct program_fill *fill_of(const struct program *p, const struct 
     return &p->buffers[i].fill;
 }
 
+/* POISON_OFF: buffers without a fill stay as they are. */
 static enum err fill_all(const struct device_ops *ops, struct loaded *l, const struct program *p,
                          const struct program_pass *pass, const struct blobs *blobs, enum poison poison,
                          struct why *why)
@@ -87,8 +101,35 @@ static enum err fill_all(const struct device_ops *ops, struct loaded *l, const s
     for (size_t i = 0; !e && i < p->n_buffers; i++) {
         const struct program_fill *fill = fill_of(p, pass, i);
 
-        e = fill->kind == FILL_NONE ? poison_buffer(ops, l, &p->buffers[i], (int)i, poison, why)
-                                    : fill_buffer(ops, l, p, i, fill, blobs, why);
+        if (fill->kind != FILL_NONE)
+            e = fill_buffer(ops, l, p, i, fill, blobs, why);
+        else if (poison != POISON_OFF)
+            e = poison_buffer(ops, l, &p->buffers[i], (int)i, poison, why);
+    }
+    return e;
+}
+
+/* Inputs and weights are as they were filled: ERR_WRONG. */
+static enum err check_inputs(const struct check_run *r, struct why *why)
+{
+    const struct program *p = r->program;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && i < p->n_buffers; i++) {
+        const struct program_buffer *b = &p->buffers[i];
+        const struct program_fill *fill = fill_of(p, r->pass, i);
+        struct fill_use use = {.data = NULL};
+        void *now = NULL;
+
+        if ((b->role != ROLE_INPUT && b->role != ROLE_WEIGHT) || fill->kind == FILL_NONE)
+            continue;
+        e = fill_lend(fill, b->dtype, b->n_elems, r->blobs, &use);
+        if (!e)
+            e = read_buffer(r, (int)i, &now, why);
+        if (!e && memcmp(now, use.data, bytes_of(b)) != 0)
+            e = why_set(why, ERR_WRONG, "pass %s: wrote into %s, which is only read", r->pass->id, b->id);
+        free(now);
+        fill_done(&use);
     }
     return e;
 }
@@ -335,16 +376,14 @@ static enum err (*const runners[N_CHECKS])(struct check_run *, const struct prog
     [CHECK_SAMPLE] = run_sample, [CHECK_PROJECT] = run_project, [CHECK_BUFFER] = run_reference};
 
 /* An element that nobody wrote, or that is no number: its index; -1 = none. Halves of POISON_HIGH and bytes may be
- * results. */
+ * results: exact passes see those. */
 static int64_t find_unwritten(const struct program_buffer *b, const void *data, enum poison poison)
 {
-    const bool is_float =
-        b->dtype == DTYPE_F32 || b->dtype == DTYPE_F16 || b->dtype == DTYPE_BF16 || b->dtype == DTYPE_F64;
     const size_t n_bytes = dtype_bytes(b->dtype);
     const bool looks = n_bytes >= 4 || b->dtype == DTYPE_BF16;
     unsigned char left[8];
 
-    memset(left, poison, sizeof left);
+    memset(left, poison_byte(b, poison), sizeof left);
     if (b->dtype == DTYPE_F32) { /* the most frequent: one comparison of words finds that there is nothing to find */
         const uint32_t *words = data;
         uint32_t word, hits = 0;
@@ -356,7 +395,7 @@ static int64_t find_unwritten(const struct program_buffer *b, const void *data, 
             return -1;
     }
     for (int64_t i = 0; i < b->n_elems; i++)
-        if ((is_float && isnan(dtype_load(b->dtype, data, (size_t)i))) ||
+        if ((is_float(b) && isnan(dtype_load(b->dtype, data, (size_t)i))) ||
             (looks && memcmp((const char *)data + (size_t)i * n_bytes, left, n_bytes) == 0))
             return i;
     return -1;
@@ -457,13 +496,19 @@ static enum err run_pass(struct check_run *r, struct why *why)
 {
     enum err e;
 
-    r->poison = (r->pass - r->program->passes) % 2 ? POISON_HIGH : POISON_NAN;
-    e = fill_all(r->ops, r->loaded, r->program, r->pass, r->blobs, r->poison, why);
+    e = fill_all(r->ops, r->loaded, r->program, r->pass, r->blobs, r->keeps ? POISON_OFF : r->poison, why);
     if (!e)
         e = run_poisoned(r, why);
     if (!e)
+        e = check_inputs(r, why);
+    if (!e)
         e = run_checks(r, why);
     return !e && r->report->n_wrong ? tell_wrong(r, why) : e;
+}
+
+static enum poison poison_of(const struct program *p, const struct program_pass *pass)
+{
+    return (pass - p->passes) % 2 ? POISON_HIGH : POISON_NAN;
 }
 
 enum err verify_pass(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
@@ -471,6 +516,23 @@ enum err verify_pass(const struct device_ops *ops, struct loaded *l, const struc
 {
     struct check_run r = {
         .ops = ops, .loaded = l, .program = p, .blobs = blobs, .pass = &p->passes[i_pass], .report = report};
+
+    *report = (struct verify_report){.i_elem = -1};
+    r.poison = poison_of(p, r.pass);
+    return run_pass(&r, why);
+}
+
+enum err verify_pass_over(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                          const struct blobs *blobs, size_t i_pass, struct verify_report *report, struct why *why)
+{
+    struct check_run r = {.ops = ops,
+                          .loaded = l,
+                          .program = p,
+                          .blobs = blobs,
+                          .pass = &p->passes[i_pass],
+                          .report = report,
+                          .poison = POISON_HIGH,
+                          .keeps = true};
 
     *report = (struct verify_report){.i_elem = -1};
     return run_pass(&r, why);
@@ -488,9 +550,69 @@ enum err verify_program(const struct device_ops *ops, struct loaded *l, const st
         return ops->run(l, PHASE_RUN, NULL, NULL, why);
     for (size_t i = 0; !e && i < p->n_passes; i++) {
         r.pass = &p->passes[i];
+        r.poison = poison_of(p, r.pass);
+        e = run_pass(&r, why);
+    }
+    r.keeps = true;
+    if (!e && p->n_passes > 1) { /* over what the last one left */
+        r.pass = &p->passes[0];
         e = run_pass(&r, why);
     }
     return e ? e : verify_prepare_timing(ops, l, p, blobs, why);
+}
+
+static bool equal_fills(const struct program_fill *a, const struct program_fill *b)
+{
+    return a->kind == b->kind && a->seed == b->seed && a->lo == b->lo && a->hi == b->hi && a->step == b->step &&
+           a->block == b->block && a->fold.of == b->fold.of && strcmp(a->blob.hex, b->blob.hex) == 0;
+}
+
+/* Does the pass fill anything otherwise than timing does? */
+static bool fills_anew(const struct program *p, const struct program_pass *pass)
+{
+    for (size_t i = 0; i < pass->n_fills; i++)
+        if (!equal_fills(&pass->fills[i].fill, &p->buffers[pass->fills[i].i_buffer].fill))
+            return true;
+    return false;
+}
+
+/* Are its checks such that any inputs will do? */
+static bool has_references(const struct program_pass *pass)
+{
+    for (size_t i = 0; i < pass->n_checks; i++)
+        if (pass->checks[i].kind != CHECK_BUFFER)
+            return false;
+    return pass->n_checks > 0;
+}
+
+static void reseed(struct program_fill *f)
+{
+    if (f->kind == FILL_INT || f->kind == FILL_NORMAL || f->kind == FILL_WIDE || f->kind == FILL_EDGES)
+        f->seed ^= 1;
+}
+
+enum err verify_anew(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
+                     struct why *why)
+{
+    struct verify_report report;
+    struct program other;
+    enum err e = ERR_OK;
+
+    for (size_t i = p->n_passes; i-- > 0;)
+        if (fills_anew(p, &p->passes[i]))
+            return verify_pass_over(ops, l, p, blobs, i, &report, why);
+    for (size_t i = 0; i < p->n_passes; i++) {
+        if (!has_references(&p->passes[i]))
+            continue;
+        e = program_copy(p, &other, why);
+        for (size_t b = 0; !e && b < other.n_buffers; b++)
+            reseed(&other.buffers[b].fill);
+        if (!e)
+            e = verify_pass_over(ops, l, &other, blobs, i, &report, why);
+        program_fini(&other);
+        break;
+    }
+    return e;
 }
 
 enum err verify_prepare_timing(const struct device_ops *ops, struct loaded *l, const struct program *p,
@@ -500,7 +622,7 @@ enum err verify_prepare_timing(const struct device_ops *ops, struct loaded *l, c
 
     if (ops->simulated)
         return ERR_OK;
-    e = fill_all(ops, l, p, NULL, blobs, POISON_NAN, why);
+    e = fill_all(ops, l, p, NULL, blobs, POISON_HIGH, why);
     return e ? e : ops->run(l, PHASE_PACK, NULL, NULL, why);
 }
 
@@ -515,22 +637,13 @@ enum err verify_poison_outputs(const struct device_ops *ops, struct loaded *l, c
     return e;
 }
 
-static bool equal_fills(const struct program_fill *a, const struct program_fill *b)
-{
-    return a->kind == b->kind && a->seed == b->seed && a->lo == b->lo && a->hi == b->hi && a->step == b->step &&
-           a->block == b->block && a->fold.of == b->fold.of && strcmp(a->blob.hex, b->blob.hex) == 0;
-}
-
 /* Does the pass fill what timing fills, and is nothing but the run needed for its checks? */
 static bool is_as_timed(const struct program *p, const struct program_pass *pass)
 {
-    for (size_t i = 0; i < pass->n_fills; i++)
-        if (!equal_fills(&pass->fills[i].fill, &p->buffers[pass->fills[i].i_buffer].fill))
-            return false;
     for (size_t i = 0; i < pass->n_checks; i++)
         if (pass->checks[i].kind == CHECK_BUFFER)
             return false;
-    return true;
+    return !fills_anew(p, pass);
 }
 
 enum err verify_timed(const struct device_ops *ops, struct loaded *l, const struct program *p,
@@ -538,7 +651,7 @@ enum err verify_timed(const struct device_ops *ops, struct loaded *l, const stru
 {
     struct verify_report report = {.i_elem = -1};
     struct check_run r = {
-        .ops = ops, .loaded = l, .program = p, .blobs = blobs, .report = &report, .poison = POISON_NAN};
+        .ops = ops, .loaded = l, .program = p, .blobs = blobs, .report = &report, .poison = POISON_HIGH};
     enum err e = ERR_OK;
 
     for (size_t i = 0; !e && !ops->simulated && i < p->n_passes; i++) {

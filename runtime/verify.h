@@ -18,12 +18,23 @@ struct verify_report {
 
 /* Runs one pass of a device that is not simulated: fills, pack + reference + run, checks. What the program has to
  * write, the bands round its buffers and local memory hold NaN before even passes, POISON_HIGH before odd ones; an
- * output with an element left as it was, or that is NaN, is wrong. */
+ * output with an element left as it was, or that is NaN, is wrong; so is an input or weight that was changed. */
 enum err verify_pass(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
                      size_t i_pass, struct verify_report *report, struct why *why);
 
-/* Runs every pass, one after another. ERR_WRONG with words naming element and values; ERR_DEVICE as the device says.
- * Afterwards the buffers hold the timing fills again and `pack` has run on them. */
+/* The same, but outputs, scratch and packed weights still hold what the runs before left there: results of other
+ * inputs, which a kernel that finds them done already would keep. The bands and local memory hold POISON_HIGH. */
+enum err verify_pass_over(const struct device_ops *ops, struct loaded *l, const struct program *p,
+                          const struct blobs *blobs, size_t i_pass, struct verify_report *report, struct why *why);
+
+/* Such a pass of a program's own, after runs on the timing fills: its last one on other data; or one that has
+ * references, with other seeds. ERR_OK where there is neither. */
+enum err verify_anew(const struct device_ops *ops, struct loaded *l, const struct program *p, const struct blobs *blobs,
+                     struct why *why);
+
+/* Runs every pass, one after another, and of several the first once more over what the last left. ERR_WRONG with words
+ * naming element and values; ERR_DEVICE as the device says. Afterwards the buffers hold the timing fills again and
+ * `pack` has run on them. */
 enum err verify_program(const struct device_ops *ops, struct loaded *l, const struct program *p,
                         const struct blobs *blobs, struct verify_report *report, struct why *why);
 
@@ -35,8 +46,8 @@ enum err verify_prepare_timing(const struct device_ops *ops, struct loaded *l, c
 enum err verify_poison_outputs(const struct device_ops *ops, struct loaded *l, const struct program *p,
                                enum poison poison, struct why *why);
 
-/* Compares the outputs of a run on the timing fills, which began with NaN in them, with the passes that fill the same.
- * ERR_WRONG with words. */
+/* Compares the outputs of a run on the timing fills, which began with POISON_HIGH in them, with the passes that fill
+ * the same. ERR_WRONG with words. */
 enum err verify_timed(const struct device_ops *ops, struct loaded *l, const struct program *p,
                       const struct blobs *blobs, struct why *why);
 

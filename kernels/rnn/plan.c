@@ -160,6 +160,9 @@ static const char *const constraints[] = {
     "wave == 0 or (size_l >= 2 and streams == 1 and persist == 0)",
     "persist == 0 or (fuse_pw == 2 and comb_gate == 1 and pretrans == 1 and streams == 1 and concat_xh == 0)",
     "persist == 0 or (ceil_div(rec_most, rec_units) * g_rec_mr * (1 + back * (gates - 1)) * size_h * 4 <= max_local)",
+    /* PoCL 3.1 (LLVM 15) makes wrong code of more than 20 vectors of sums in an unrolled loop within the loop of steps:
+     * right without optimisation, and without the unrolling. */
+    "persist == 0 or g_rec_ku == 1 or g_rec_mr * g_rec_nv <= 16",
     ("concat_xh == 0 or (fuse_pw >= 1 and streams == 1 and is_gru == 0 and g_in_mr == 1 and g_in_nv == 1 and "
      "g_in_ku == 1 and g_in_order == 0 and (comb_in == 1 or size_t == 1))"),
     "pf == 0 or pretrans == 1",

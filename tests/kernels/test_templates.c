@@ -76,6 +76,30 @@ static int describe_devices(void **state)
     return 0;
 }
 
+/* A compiler computes them wrongly (rnn/plan.c). */
+static void persistent_steps_of_many_sums_are_not_unrolled(void **state)
+{
+    static const char text[] =
+        "comb_gate=1 streams=1 fuse_pw=2 pretrans=1 comb_in=4 wave=0 persist=1 concat_xh=0 vec=16 g_in_mr=14 g_in_nv=2 "
+        "g_in_ku=4 g_in_order=0 g_rec_mr=12 g_rec_nv=2 g_rec_ku=%d pf=16 wg=1";
+    const struct template *t = template_find("rnn/plan");
+    struct workload w;
+    struct space *s = NULL;
+
+    (void)state;
+    assert_int_equal(workload_parse("rnn f32 cell=lstm i=24 h=32 b=32 t=6 l=2", &w, NULL), ERR_OK);
+    assert_int_equal(template_space(t, &w, &devices[0], &s, NULL), ERR_OK);
+    for (int ku = 1; ku <= 4; ku *= 2) {
+        struct config c;
+        char config[300];
+
+        snprintf(config, sizeof config, text, ku);
+        assert_int_equal(space_config_parse(s, config, &c, NULL), ERR_OK);
+        assert_int_equal(space_is_valid(s, &c, NULL), ku == 1);
+    }
+    space_free(s);
+}
+
 static const struct operator* operator_of(const char *text)
 {
     struct workload w;
@@ -392,6 +416,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(programs_are_sane_and_within_the_device),
         cmocka_unit_test(derived_quantities_can_be_computed),
         cmocka_unit_test(layers_of_networks_have_defaults),
+        cmocka_unit_test(persistent_steps_of_many_sums_are_not_unrolled),
         cmocka_unit_test(what_a_template_lacks_is_said_in_words),
         cmocka_unit_test(winograd_is_no_good_choice_for_few_channels),
         cmocka_unit_test(forms_for_cpus_refuse_cuda_devices),

@@ -417,6 +417,99 @@ static void loops_are_checked(void **state)
     refuses("\"f32\":0.1", "\"f32\":0.1,\"bump\":[1]", "whole numbers");
 }
 
+static struct program_launch *launch(struct program *p, enum launch_phase phase, const char *kernel, int queue)
+{
+    static const int64_t one[] = {1, 1, 1};
+    struct program_launch *l = program_add_kernel(p, phase, 0, kernel, one, one);
+
+    l->queue = queue;
+    return l;
+}
+
+/* x and w in, y out, a packed and a scratch buffer; no launch yet. */
+static void five_buffers(struct program *p)
+{
+    static const enum buffer_role roles[] = {ROLE_INPUT, ROLE_WEIGHT, ROLE_PACKED, ROLE_OUTPUT, ROLE_SCRATCH};
+    static const char *const names[] = {"x", "w", "wp", "y", "scratch"};
+    program_init(p);
+    program_add_module(p, "main", LANG_OPENCL_C, "")->source = sha256_of("", 0);
+    for (int i = 0; i < 5; i++)
+        (void)program_add_buffer(p, names[i], roles[i], DTYPE_F32, 4);
+}
+
+/* What is packed is not timed: it takes weights only. */
+static void packing_takes_nothing_that_a_run_is_given(void **state)
+{
+    static const bool may[] = {false, true, true, false, true};
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        struct program p;
+        struct why why = {""};
+
+        five_buffers(&p);
+        (void)program_arg_buffer(launch(&p, PHASE_RUN, "run", 0), 3);
+        (void)program_arg_buffer(launch(&p, PHASE_PACK, "pack", 0), i);
+        assert_int_equal(program_check_sane(&p, &why), may[i] ? ERR_OK : ERR_INPUT);
+        assert_true(may[i] || strstr(why.text, "pack launch"));
+        program_fini(&p);
+    }
+}
+
+/* Two kernels share the buffer; they are on these queues, the second behind the first or not. */
+static enum err two_launches(int i_buffer, int queue, bool after, const char *second, struct why *why)
+{
+    struct program p;
+    struct program_launch *l;
+    enum err e;
+
+    five_buffers(&p);
+    (void)program_arg_buffer(launch(&p, PHASE_RUN, "first", 0), i_buffer);
+    l = launch(&p, PHASE_RUN, second, queue);
+    (void)program_arg_buffer(l, i_buffer);
+    if (after)
+        (void)program_after(l, 0);
+    e = program_check_sane(&p, why);
+    program_fini(&p);
+    return e;
+}
+
+static void queues_that_share_what_is_written_have_an_order(void **state)
+{
+    struct why why = {""};
+
+    (void)state;
+    assert_int_equal(two_launches(4, 1, false, "second", &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "share 'scratch'"));
+    assert_int_equal(two_launches(3, 1, false, "second", &why), ERR_INPUT);
+    assert_int_equal(two_launches(4, 1, true, "second", &why), ERR_OK);
+    assert_int_equal(two_launches(4, 0, false, "second", &why), ERR_OK); /* one queue has its order */
+    assert_int_equal(two_launches(0, 1, false, "second", &why), ERR_OK); /* nobody writes x, w, and what is packed */
+    assert_int_equal(two_launches(1, 1, false, "second", &why), ERR_OK);
+    assert_int_equal(two_launches(2, 1, false, "second", &why), ERR_OK);
+    assert_int_equal(two_launches(4, 1, false, "first", &why), ERR_OK); /* parts of one product */
+}
+
+/* An order by way of a third launch is one. */
+static void orders_go_on_from_launch_to_launch(void **state)
+{
+    struct program p;
+    struct program_launch *l;
+
+    (void)state;
+    five_buffers(&p);
+    (void)program_arg_buffer(launch(&p, PHASE_RUN, "first", 0), 4);
+    l = launch(&p, PHASE_RUN, "between", 1);
+    (void)program_after(l, 0);
+    (void)launch(&p, PHASE_RUN, "behind", 1);
+    l = launch(&p, PHASE_RUN, "last", 2);
+    (void)program_arg_buffer(l, 4);
+    assert_int_equal(program_check_sane(&p, NULL), ERR_INPUT);
+    (void)program_after(&p.launches[3], 2);
+    assert_int_equal(program_check_sane(&p, NULL), ERR_OK);
+    program_fini(&p);
+}
+
 static void too_many_launches_are_refused(void **state)
 {
     struct program p;
@@ -470,6 +563,9 @@ int main(void)
         cmocka_unit_test(seeds_and_fills_are_checked),
         cmocka_unit_test(unknown_and_repeated_members_are_refused),
         cmocka_unit_test(loops_are_checked),
+        cmocka_unit_test(packing_takes_nothing_that_a_run_is_given),
+        cmocka_unit_test(queues_that_share_what_is_written_have_an_order),
+        cmocka_unit_test(orders_go_on_from_launch_to_launch),
         cmocka_unit_test(too_many_launches_are_refused),
         cmocka_unit_test(long_text_is_refused),
         cmocka_unit_test(fini_takes_half_made_programs),

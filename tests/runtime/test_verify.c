@@ -74,7 +74,7 @@ static void begin(struct fixture *f, enum dtype t, int64_t n)
     blobs_init(&f->blobs, 1 << 20);
     (void)program_add_buffer(&f->p, "y", ROLE_OUTPUT, t, n);
     (void)program_add_buffer(&f->p, "ref", ROLE_SCRATCH, t, n);
-    program_add_buffer(&f->p, "w", ROLE_WEIGHT, DTYPE_I32, 2)->fill =
+    program_add_buffer(&f->p, "w", ROLE_PACKED, DTYPE_I32, 2)->fill =
         (struct program_fill){.kind = FILL_VALUE, .lo = 3};
     for (int i = 0; i < N_BUFFERS; i++)
         f->l.data[i] = calloc(1, bytes_of(&f->l, i));
@@ -441,6 +441,91 @@ static void every_pass_counts(void **state)
     }
 }
 
+/* Runs of a kernel that keeps what looks done already: found over old results, not where poison lies. */
+static enum err keep_what_is_small(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns,
+                                   struct why *why)
+{
+    float *y = l->data[Y];
+
+    if (phase != PHASE_RUN || !(fabsf(y[0]) < 1000))
+        return run(l, phase, device_ns, wall_ns, why);
+    return run(l, PHASE_REFERENCE, device_ns, wall_ns, why);
+}
+
+static void old_results_are_no_new_ones(void **state)
+{
+    static const float y[1] = {2};
+    static const double values[1] = {2};
+    const struct device_ops keeping = {.name = "none", .run = keep_what_is_small, .write = put, .read = get};
+    struct verify_report report;
+    struct why why = {""};
+    struct fixture f;
+    struct program_check *c;
+
+    (void)state;
+    begin(&f, DTYPE_F32, 1);
+    f.l.makes[Y] = y;
+    c = program_pass_check_add(f.pass, CHECK_SAMPLE, Y);
+    c->n = 1;
+    c->values = blob(&f, values, sizeof values);
+    for (int i = 0; i < 2; i++) {
+        const struct device_ops *of = i ? &keeping : &ops;
+
+        assert_int_equal(verify_pass(of, &f.l, &f.p, &f.blobs, 0, &report, &why), ERR_OK);
+        ((float *)f.l.data[Y])[0] = 3; /* of other inputs */
+        assert_int_equal(verify_pass_over(of, &f.l, &f.p, &f.blobs, 0, &report, &why), i ? ERR_WRONG : ERR_OK);
+    }
+    assert_true(report.got == 3 && report.wanted == 2);
+    end(&f);
+}
+
+/* A run that changes what it may only read. */
+static enum err change_x(struct loaded *l, enum launch_phase phase, int64_t *device_ns, int64_t *wall_ns,
+                         struct why *why)
+{
+    if (phase == PHASE_RUN)
+        ((int32_t *)l->data[W])[1]++;
+    return run(l, phase, device_ns, wall_ns, why);
+}
+
+static void inputs_stay_as_they_are(void **state)
+{
+    static const enum buffer_role roles[] = {ROLE_INPUT, ROLE_WEIGHT, ROLE_STATE};
+    const struct device_ops changing = {.name = "none", .run = change_x, .write = put, .read = get};
+    static const float y[1] = {2};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct verify_report report;
+        struct why why = {""};
+        struct fixture f;
+
+        begin(&f, DTYPE_F32, 1);
+        f.l.makes[Y] = y;
+        f.p.buffers[W].role = roles[i];
+        assert_int_equal(verify_pass(&ops, &f.l, &f.p, &f.blobs, 0, &report, &why), ERR_OK);
+        assert_int_equal(verify_pass(&changing, &f.l, &f.p, &f.blobs, 0, &report, &why), i < 2 ? ERR_WRONG : ERR_OK);
+        assert_true(i == 2 || strstr(why.text, "only read"));
+        end(&f);
+    }
+}
+
+static void minus_one_is_a_whole_number(void **state)
+{
+    static const int32_t y[3] = {-1, 7, -1}, left[3] = {-1, -2071690108, -1};
+    struct verify_report report;
+    struct why why = {""};
+    struct fixture f;
+
+    (void)state;
+    begin(&f, DTYPE_I32, 3);
+    assert_int_equal(verdict(&f, y, &report, &why), ERR_OK);
+    assert_int_equal(verdict(&f, left, &report, &why), ERR_WRONG); /* the poison's own bytes */
+    assert_int_equal(report.i_elem, 1);
+    assert_int_equal(verdict(&f, NULL, &report, &why), ERR_WRONG); /* nothing written */
+    end(&f);
+}
+
 static void the_output_s_hash_follows_every_byte_and_only_outputs(void **state)
 {
     enum { N = 13 };
@@ -480,6 +565,9 @@ int main(void)
         cmocka_unit_test(a_pass_packs_makes_the_reference_runs_and_times),
         cmocka_unit_test(fills_are_those_of_the_pass_and_then_of_timing),
         cmocka_unit_test(every_pass_counts),
+        cmocka_unit_test(old_results_are_no_new_ones),
+        cmocka_unit_test(inputs_stay_as_they_are),
+        cmocka_unit_test(minus_one_is_a_whole_number),
         cmocka_unit_test(the_output_s_hash_follows_every_byte_and_only_outputs),
     };
 

@@ -10,6 +10,7 @@ void contract_use(const struct device_ops *used, struct device *opened, const ch
 
 /* Runs all; gives the number of tests that failed. */
 int contract_run(const char *name);
+int contract_run_buffers(const char *name); /* only those that see how buffers are written and read */
 
 /* Loads, verifies, looks at the guards and unloads; report may be NULL. */
 enum err contract_check(struct sample *s, struct verify_report *report, struct why *why);

@@ -164,7 +164,7 @@ int main(void)
     };
     struct why why = {""};
     struct device other;
-    int n_failed = 0;
+    int n_failed;
 
     ops = device_find("opencl");
     if (dir_temporary("tune-test", cache, sizeof cache, &why) != ERR_OK)
@@ -176,14 +176,12 @@ int main(void)
     }
     setenv("POCL_CACHE_DIR", cache, 1); /* of our marks: PoCL has looked by now, and finds what it built another time */
     sample_use(&sample_opencl);
+    contract_use(ops, device, cache);
+    n_failed = contract_run("the contract");
     other = *device;
+    other.desc.shares_host = !other.desc.shares_host; /* buffers are mapped, or else copied */
     contract_use(ops, &other, cache);
-    for (int mapped = 0; mapped < 2;
-         mapped++) { /* devices that share the host's memory have their buffers mapped, others copied */
-        other.desc.shares_host = mapped;
-        n_failed += contract_run(mapped ? "the contract, mapped" : "the contract, copied");
-    }
-    opencl_poison_close(&other); /* what it made for itself */
+    n_failed += contract_run_buffers("the contract, the other way");
     contract_use(ops, device, cache);
     return n_failed + cmocka_run_group_tests(tests, NULL, close_all);
 }

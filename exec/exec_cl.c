@@ -34,6 +34,10 @@ EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, 
     struct exec_cl *s;
     if (context == NULL || device == NULL)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an OpenCL context and one of its devices");
+#ifdef TUNE_EXEC_CL_CALLS_H /* not in a bundle, which is linked with OpenCL */
+    if (exec_cl_load(words) != EXEC_OK)
+        return EXEC_NO_DEVICE;
+#endif
     s = calloc(1, sizeof *s);
     if (s != NULL)
         s->fingerprint = exec_cl_copy(fingerprint != NULL ? fingerprint : "");

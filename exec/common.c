@@ -21,9 +21,8 @@ EXEC_API enum exec_status exec_fail(struct exec_words *words, enum exec_status s
 EXEC_API enum exec_status exec_same(const struct exec_device *tuned, const char *what, const char *here,
                                     const char *there, struct exec_words *words)
 {
-    if (strcmp(here, there) == 0) {
+    if (strcmp(here, there) == 0)
         return EXEC_OK;
-    }
     return exec_fail(words, EXEC_OTHER_DEVICE,
                      "these kernels were tuned on %s: its %s is \"%.500s\", here it is \"%.500s\"", tuned->name, what,
                      there, here);
@@ -31,9 +30,8 @@ EXEC_API enum exec_status exec_same(const struct exec_device *tuned, const char 
 
 EXEC_API enum exec_status exec_known(const struct exec_device *tuned, struct exec_words *words)
 {
-    if (tuned->fingerprint[0] != '\0') {
+    if (tuned->fingerprint[0] != '\0')
         return EXEC_OK;
-    }
     return exec_fail(words, EXEC_OTHER_DEVICE,
                      "of the device that these kernels were tuned on only the name is known, \"%.160s\": whether "
                      "this is it cannot be told",
@@ -43,9 +41,8 @@ EXEC_API enum exec_status exec_known(const struct exec_device *tuned, struct exe
 EXEC_API uint64_t exec_sum(const unsigned char *bytes, size_t n_bytes)
 {
     uint64_t sum = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < n_bytes; i++) {
+    for (size_t i = 0; i < n_bytes; i++)
         sum = (sum ^ bytes[i]) * UINT64_C(1099511628211);
-    }
     return sum;
 }
 
@@ -56,20 +53,17 @@ EXEC_API int exec_is_whole(const struct exec_binary *b)
 
 EXEC_API int exec_arg_bumps(const struct exec_arg *a)
 {
-    for (int d = 0; d < EXEC_NEST; d++) {
-        if (a->bump[d] != 0) {
+    for (int d = 0; d < EXEC_NEST; d++)
+        if (a->bump[d] != 0)
             return 1;
-        }
-    }
     return 0;
 }
 
 EXEC_API size_t exec_arg_pack(const struct exec_arg *a, const int64_t *iteration, union exec_number *out)
 {
     int64_t integer = a->integer;
-    for (int d = 0; d < EXEC_NEST; d++) {
+    for (int d = 0; d < EXEC_NEST; d++)
         integer += a->bump[d] * iteration[d];
-    }
     switch (a->kind) {
     case EXEC_ARG_I32:
         out->i32 = (int32_t)integer;
@@ -93,9 +87,8 @@ EXEC_API size_t exec_arg_pack(const struct exec_arg *a, const int64_t *iteration
 
 EXEC_API size_t exec_fill_element(const struct exec_launch *fill, unsigned char out[8])
 {
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         out[i] = (unsigned char)((uint64_t)fill->args[1].integer >> (8 * i));
-    }
     return (size_t)fill->args[2].integer;
 }
 
@@ -115,12 +108,10 @@ static int exec_walk_range(struct exec_walking *w, int first, int last, int i_lo
     const struct exec_plan *plan = w->plan;
     int s = 0;
     for (int i = first; s == 0 && i <= last; i++) {
-        while (i_loop < plan->n_loops && plan->loops[i_loop].first < i) {
+        while (i_loop < plan->n_loops && plan->loops[i_loop].first < i)
             i_loop++;
-        }
-        if (plan->launches[i].phase != w->phase) {
+        if (plan->launches[i].phase != w->phase)
             continue;
-        }
         if (i_loop == plan->n_loops || plan->loops[i_loop].first != i || depth == EXEC_NEST) {
             s = w->each(i, w->iteration, w->arg);
             continue;
@@ -160,9 +151,8 @@ EXEC_API int64_t exec_count(const struct exec_plan *plan, enum exec_phase phase)
 EXEC_API unsigned exec_queues(const struct exec_plan *plan)
 {
     unsigned used = 1;
-    for (int i = 0; i < plan->n_launches; i++) {
+    for (int i = 0; i < plan->n_launches; i++)
         used |= 1u << plan->launches[i].queue;
-    }
     return used;
 }
 
@@ -171,9 +161,8 @@ EXEC_API void exec_mark_awaited(const struct exec_plan *plan, int others, char *
     memset(out, 0, (size_t)plan->n_launches);
     for (int i = 0; i < plan->n_launches; i++) {
         const struct exec_launch *l = &plan->launches[i];
-        for (int a = 0; a < l->n_after; a++) {
+        for (int a = 0; a < l->n_after; a++)
             out[l->after[a]] |= !others || plan->launches[l->after[a]].queue != l->queue;
-        }
     }
 }
 
@@ -195,18 +184,14 @@ static void exec_mark_uses(const struct exec_plan *plan, struct exec_spot *spots
 
 static enum exec_place exec_place_of(const struct exec_buffer *b, const struct exec_spot *spot)
 {
-    if (b->role == EXEC_INPUT || b->role == EXEC_WEIGHT || b->role == EXEC_OUTPUT) {
+    if (b->role == EXEC_INPUT || b->role == EXEC_WEIGHT || b->role == EXEC_OUTPUT)
         return EXEC_TENSOR;
-    }
-    if (!spot->in_pack && !spot->in_run) {
+    if (!spot->in_pack && !spot->in_run)
         return EXEC_NOWHERE;
-    }
-    if (spot->in_pack) {
+    if (spot->in_pack)
         return spot->in_run ? EXEC_OF_WEIGHTS : EXEC_OF_SESSION;
-    }
-    if (!b->each_run && (b->fill != EXEC_FILL_NONE || b->role == EXEC_STATE)) {
+    if (!b->each_run && (b->fill != EXEC_FILL_NONE || b->role == EXEC_STATE))
         return EXEC_OF_OP;
-    }
     return EXEC_OF_SESSION;
 }
 
@@ -216,9 +201,8 @@ static int exec_slot_of(const struct exec_plan *plan, const struct exec_spot *sp
     int rank = 0;
     for (int j = 0; j < plan->n_buffers; j++) {
         const size_t bytes = plan->buffers[j].n_bytes, own = plan->buffers[i].n_bytes;
-        if (spots[j].place == EXEC_OF_SESSION && spots[j].in_pack == spots[i].in_pack) {
+        if (spots[j].place == EXEC_OF_SESSION && spots[j].in_pack == spots[i].in_pack)
             rank += bytes > own || (bytes == own && j < i);
-        }
     }
     return rank;
 }
@@ -240,13 +224,11 @@ EXEC_API enum exec_status exec_layout_init(const struct exec_plan *plan, struct 
 {
     struct exec_layout l = {0};
     l.spots = calloc((size_t)plan->n_buffers + 1, sizeof *l.spots);
-    if (l.spots == NULL) {
+    if (l.spots == NULL)
         return EXEC_NO_MEMORY;
-    }
     exec_mark_uses(plan, l.spots);
-    for (int i = 0; i < plan->n_buffers; i++) {
+    for (int i = 0; i < plan->n_buffers; i++)
         l.spots[i].place = exec_place_of(&plan->buffers[i], &l.spots[i]);
-    }
     exec_number(plan, &l);
     *out = l;
     return EXEC_OK;
@@ -262,8 +244,7 @@ EXEC_API int exec_is_filled(const struct exec_plan *plan, const struct exec_layo
 {
     const struct exec_buffer *b = &plan->buffers[i];
     const struct exec_spot *spot = &l->spots[i];
-    if (b->fill == EXEC_FILL_NONE || (spot->place != EXEC_OF_WEIGHTS && spot->place != EXEC_OF_SESSION)) {
+    if (b->fill == EXEC_FILL_NONE || (spot->place != EXEC_OF_WEIGHTS && spot->place != EXEC_OF_SESSION))
         return 0;
-    }
     return phase == EXEC_PACK ? spot->in_pack : spot->in_run && b->each_run;
 }

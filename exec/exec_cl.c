@@ -13,11 +13,9 @@ EXEC_API enum exec_status exec_cl_failed(struct exec_words *words, const char *w
 
 EXEC_API void exec_cl_release(cl_mem *mems, int n)
 {
-    for (int i = 0; mems != NULL && i < n; i++) {
-        if (mems[i] != NULL) {
+    for (int i = 0; mems != NULL && i < n; i++)
+        if (mems[i] != NULL)
             clReleaseMemObject(mems[i]);
-        }
-    }
     free(mems);
 }
 
@@ -34,13 +32,15 @@ EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, 
                                        struct exec_words *words, struct exec_cl **out)
 {
     struct exec_cl *s;
-    if (context == NULL || device == NULL) {
+    if (context == NULL || device == NULL)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an OpenCL context and one of its devices");
-    }
+#ifdef TUNE_EXEC_CL_CALLS_H /* not in a bundle, which is linked with OpenCL */
+    if (exec_cl_load(words) != EXEC_OK)
+        return EXEC_NO_DEVICE;
+#endif
     s = calloc(1, sizeof *s);
-    if (s != NULL) {
+    if (s != NULL)
         s->fingerprint = exec_cl_copy(fingerprint != NULL ? fingerprint : "");
-    }
     if (s == NULL || s->fingerprint == NULL) {
         free(s);
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
@@ -55,31 +55,30 @@ EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, 
 /* Forgets the last command. */
 EXEC_API void exec_cl_forget(struct exec_cl *s)
 {
-    if (s->last_event != NULL) {
+    if (s->last_event != NULL)
         clReleaseEvent(s->last_event);
-    }
-    if (s->last_queue != NULL) {
+    if (s->last_queue != NULL)
         clReleaseCommandQueue(s->last_queue);
-    }
     s->last_event = NULL;
     s->last_queue = NULL;
 }
 
 EXEC_API void exec_cl_close(struct exec_cl *s)
 {
-    if (s == NULL) {
+    if (s == NULL)
         return;
-    }
     exec_cl_forget(s);
     for (int i = 0; i < s->n_modules; i++) {
         clReleaseProgram(s->modules[i].program);
         free(s->modules[i].text);
         free(s->modules[i].options);
     }
-    exec_cl_release(s->slots, s->n_slots);
+    for (int i = 0; i < s->n_slots; i++)
+        if (s->slots[i].mem != NULL)
+            clReleaseMemObject(s->slots[i].mem);
     clReleaseContext(s->context);
     free(s->modules);
-    free(s->slot_bytes);
+    free(s->slots);
     free(s->fingerprint);
     free(s);
 }
@@ -90,21 +89,18 @@ EXEC_API enum exec_status exec_cl_check_queue(const struct exec_cl *s, cl_comman
     cl_context context = NULL;
     cl_device_id device = NULL;
     cl_command_queue_properties properties = 0;
-    if (queue != NULL && queue == s->last_queue) {
+    if (queue != NULL && queue == s->last_queue)
         return EXEC_OK;
-    }
     if (queue == NULL || clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS ||
         clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != CL_SUCCESS ||
-        clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) != CL_SUCCESS) {
+        clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) != CL_SUCCESS)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an OpenCL queue");
-    }
     if (context != s->context || device != s->device) {
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected a queue of the %s that was opened, got one of another",
                          context != s->context ? "context" : "device");
     }
-    if ((properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0) {
+    if ((properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected a queue that runs its commands in order");
-    }
     return EXEC_OK;
 }
 
@@ -114,18 +110,16 @@ static char *exec_cl_join(const struct exec_module *m)
 {
     size_t n = 1, at = 0;
     char *text;
-    for (int i = 0; i < m->n_lines; i++) {
+    for (int i = 0; i < m->n_lines; i++)
         n += strlen(m->lines[i]);
-    }
     text = malloc(n);
     for (int i = 0; text != NULL && i < m->n_lines; i++) {
         const size_t n_line = strlen(m->lines[i]);
         memcpy(text + at, m->lines[i], n_line);
         at += n_line;
     }
-    if (text != NULL) {
+    if (text != NULL)
         text[at] = '\0';
-    }
     return text;
 }
 
@@ -135,9 +129,8 @@ static cl_program exec_cl_made_before(const struct exec_cl *s, const struct exec
     cl_program program = NULL;
     for (int i = 0; program == NULL && i < m->n_binaries; i++) {
         const struct exec_binary *b = &m->binaries[i];
-        if (s->fingerprint[0] != '\0' && strcmp(b->target, s->fingerprint) == 0 && exec_is_whole(b)) {
+        if (s->fingerprint[0] != '\0' && strcmp(b->target, s->fingerprint) == 0 && exec_is_whole(b))
             program = exec_cl_from_binary(s->context, s->device, b->bytes, b->n_bytes, m->options);
-        }
     }
     return program;
 }
@@ -156,9 +149,8 @@ static enum exec_status exec_cl_make_anew(const struct exec_cl *s, const char *t
 {
     cl_int code = CL_SUCCESS;
     cl_program program = exec_cl_from_text(s->context, s->device, text, strlen(text), options, &code);
-    if (program == NULL) {
+    if (program == NULL)
         return exec_cl_failed(words, "call of", "clCreateProgramWithSource", code);
-    }
     if (code != CL_SUCCESS) {
         enum exec_status failed = exec_cl_build_failed(s, program, code, words);
         clReleaseProgram(program);
@@ -176,9 +168,8 @@ static enum exec_status exec_cl_add_module(struct exec_cl *s, const struct exec_
     char *options = exec_cl_copy(m->options);
     cl_program program = NULL;
     enum exec_status status = EXEC_OK;
-    if (grown != NULL) {
+    if (grown != NULL)
         s->modules = grown;
-    }
     if (grown == NULL || options == NULL) {
         status = exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     } else {
@@ -200,9 +191,8 @@ EXEC_API enum exec_status exec_cl_module(struct exec_cl *s, const struct exec_mo
 {
     enum exec_status status;
     char *text = exec_cl_join(m);
-    if (text == NULL) {
+    if (text == NULL)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    }
     for (int i = 0; i < s->n_modules; i++) {
         if (strcmp(s->modules[i].options, m->options) == 0 && strcmp(s->modules[i].text, text) == 0) {
             free(text);
@@ -211,8 +201,7 @@ EXEC_API enum exec_status exec_cl_module(struct exec_cl *s, const struct exec_mo
         }
     }
     status = exec_cl_add_module(s, m, text, words, out);
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         free(text);
-    }
     return status;
 }

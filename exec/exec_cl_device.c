@@ -20,9 +20,8 @@
 
 static void exec_cl_device_text(cl_device_id device, cl_device_info what, size_t n_most, char *out)
 {
-    if (clGetDeviceInfo(device, what, EXEC_TEXT_BYTES - 1, out, NULL) != CL_SUCCESS) {
+    if (clGetDeviceInfo(device, what, EXEC_TEXT_BYTES - 1, out, NULL) != CL_SUCCESS)
         out[0] = '\0';
-    }
     out[n_most - 1] = '\0';
 }
 
@@ -30,9 +29,8 @@ static void exec_cl_platform_text(cl_device_id device, cl_platform_info what, si
 {
     cl_platform_id platform = NULL;
     if (clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) != CL_SUCCESS ||
-        clGetPlatformInfo(platform, what, EXEC_TEXT_BYTES - 1, out, NULL) != CL_SUCCESS) {
+        clGetPlatformInfo(platform, what, EXEC_TEXT_BYTES - 1, out, NULL) != CL_SUCCESS)
         out[0] = '\0';
-    }
     out[n_most - 1] = '\0';
 }
 
@@ -49,15 +47,13 @@ static void exec_cl_sort_words(char *text, char *out)
     while (*(text += strspn(text, " ")) != '\0' && n < EXEC_WORDS) {
         words[n++] = text;
         text += strcspn(text, " ");
-        if (*text != '\0') {
+        if (*text != '\0')
             *text++ = '\0';
-        }
     }
     qsort(words, n, sizeof *words, exec_cl_by_text);
     out[0] = '\0';
-    for (size_t i = 0; i < n && at + strlen(words[i]) + 2 <= EXEC_LIST_BYTES; i++) {
+    for (size_t i = 0; i < n && at + strlen(words[i]) + 2 <= EXEC_LIST_BYTES; i++)
         at += (size_t)snprintf(out + at, EXEC_LIST_BYTES - at, "%s%s", at > 0 ? " " : "", words[i]);
-    }
 }
 
 static enum exec_status exec_cl_same_texts(cl_device_id device, const struct exec_device *tuned,
@@ -78,14 +74,12 @@ static enum exec_status exec_cl_same_texts(cl_device_id device, const struct exe
     char here[EXEC_TEXT_BYTES], list[EXEC_LIST_BYTES];
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         memset(here, 0, sizeof here);
-        if (texts[i].of_platform) {
+        if (texts[i].of_platform)
             exec_cl_platform_text(device, texts[i].info, texts[i].n_most, here);
-        } else {
+        else
             exec_cl_device_text(device, texts[i].info, texts[i].n_most, here);
-        }
-        if (exec_same(tuned, texts[i].what, here, texts[i].there, words) != EXEC_OK) {
+        if (exec_same(tuned, texts[i].what, here, texts[i].there, words) != EXEC_OK)
             return EXEC_OTHER_DEVICE;
-        }
     }
     memset(here, 0, sizeof here);
     exec_cl_device_text(device, CL_DEVICE_EXTENSIONS, EXEC_TEXT_BYTES, here);
@@ -98,9 +92,8 @@ static long long exec_cl_threads(const char *platform, long long units)
 {
     const char *text = getenv("POCL_MAX_PTHREAD_COUNT");
     const long n = text != NULL ? strtol(text, NULL, 10) : 0;
-    if (strstr(platform, "Portable Computing Language") == NULL) {
+    if (strstr(platform, "Portable Computing Language") == NULL)
         return 0;
-    }
     return n > 0 ? n : units;
 }
 
@@ -143,8 +136,7 @@ EXEC_API enum exec_status exec_cl_same_device(cl_device_id device, const struct 
     enum exec_status status = exec_known(tuned, words);
     status = status == EXEC_OK ? exec_cl_same_texts(device, tuned, words) : status;
     status = status == EXEC_OK ? exec_cl_same_numbers(device, tuned, words) : status;
-    if (status == EXEC_OK && strcmp(tuned->dots, "tune_vnni") == 0 && exec_cl_lacks_vnni()) {
+    if (status == EXEC_OK && strcmp(tuned->dots, "tune_vnni") == 0 && exec_cl_lacks_vnni())
         status = exec_same(tuned, "processor", "one without AVX-512 VNNI", "one with AVX-512 VNNI", words);
-    }
     return status;
 }

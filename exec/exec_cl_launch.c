@@ -12,12 +12,10 @@ EXEC_API cl_program exec_cl_from_binary(cl_context context, cl_device_id device,
 {
     cl_int code = CL_SUCCESS, taken = CL_SUCCESS;
     cl_program program = clCreateProgramWithBinary(context, 1, &device, &n_bytes, &bytes, &taken, &code);
-    if (code != CL_SUCCESS) {
+    if (code != CL_SUCCESS)
         return NULL;
-    }
-    if (taken == CL_SUCCESS && clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS) {
+    if (taken == CL_SUCCESS && clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS)
         return program;
-    }
     clReleaseProgram(program);
     return NULL;
 }
@@ -26,9 +24,8 @@ EXEC_API cl_program exec_cl_from_text(cl_context context, cl_device_id device, c
                                       const char *options, cl_int *code)
 {
     cl_program program = clCreateProgramWithSource(context, 1, &text, &n_bytes, code);
-    if (*code != CL_SUCCESS) {
+    if (*code != CL_SUCCESS)
         return NULL;
-    }
     *code = clBuildProgram(program, 1, &device, options, NULL, NULL);
     return program;
 }
@@ -42,12 +39,10 @@ static cl_int exec_cl_set_arg(const struct exec_cl_launches *l, int i_launch, in
     const struct exec_arg *a = &l->plan->launches[i_launch].args[i_arg];
     const cl_kernel kernel = l->kernels[i_launch];
     union exec_number value;
-    if (a->kind == EXEC_ARG_BUFFER) {
+    if (a->kind == EXEC_ARG_BUFFER)
         return clSetKernelArg(kernel, (cl_uint)i_arg, sizeof(cl_mem), &l->mems[a->integer]);
-    }
-    if (a->kind == EXEC_ARG_LOCAL) {
+    if (a->kind == EXEC_ARG_LOCAL)
         return clSetKernelArg(kernel, (cl_uint)i_arg, (size_t)a->integer, NULL);
-    }
     return clSetKernelArg(kernel, (cl_uint)i_arg, exec_arg_pack(a, iteration, &value), &value);
 }
 
@@ -63,9 +58,8 @@ static enum exec_status exec_cl_first_args(const struct exec_cl_launches *l, int
     }
     for (int i = 0; i < x->n_args; i++) {
         cl_int code = CL_SUCCESS;
-        if (with_mems || x->args[i].kind != EXEC_ARG_BUFFER) {
+        if (with_mems || x->args[i].kind != EXEC_ARG_BUFFER)
             code = exec_cl_set_arg(l, i_launch, i, exec_cl_first);
-        }
         if (code != CL_SUCCESS) {
             return exec_fail(words, EXEC_BUILD_FAILED, "argument %d of kernel %.64s: OpenCL error %d", i, x->kernel,
                              (int)code);
@@ -80,11 +74,9 @@ EXEC_API cl_int exec_cl_bind(struct exec_cl_launches *l, enum exec_phase phase)
     for (int i = 0; code == CL_SUCCESS && i < l->plan->n_launches; i++) {
         const struct exec_launch *x = &l->plan->launches[i];
         l->i_launch = i;
-        for (int a = 0; code == CL_SUCCESS && x->op == EXEC_KERNEL && x->phase == phase && a < x->n_args; a++) {
-            if (x->args[a].kind == EXEC_ARG_BUFFER) {
+        for (int a = 0; code == CL_SUCCESS && x->op == EXEC_KERNEL && x->phase == phase && a < x->n_args; a++)
+            if (x->args[a].kind == EXEC_ARG_BUFFER)
                 code = exec_cl_set_arg(l, i, a, exec_cl_first);
-            }
-        }
     }
     return code;
 }
@@ -125,9 +117,8 @@ static enum exec_status exec_cl_make_kernel(struct exec_cl_launches *l, int i_la
     const struct exec_launch *x = &l->plan->launches[i_launch];
     cl_int code = CL_SUCCESS;
     l->kernels[i_launch] = clCreateKernel(programs[x->i_module], x->kernel, &code);
-    if (code == CL_SUCCESS) {
+    if (code == CL_SUCCESS)
         return EXEC_OK;
-    }
     l->kernels[i_launch] = NULL;
     return code == CL_INVALID_KERNEL_NAME
                ? exec_fail(words, EXEC_BUILD_FAILED, "the module has no kernel named %.64s", x->kernel)
@@ -152,16 +143,13 @@ EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl
     enum exec_status status = EXEC_OK;
     memset(out, 0, sizeof *out);
     out->plan = plan;
-    if (!exec_cl_launches_room(out)) {
+    if (!exec_cl_launches_room(out))
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    }
     exec_mark_awaited(plan, 0, out->awaited);
-    for (int phase = 0; phase < EXEC_N_PHASES; phase++) {
+    for (int phase = 0; phase < EXEC_N_PHASES; phase++)
         out->n_starts[phase] = exec_count(plan, (enum exec_phase)phase);
-    }
-    if (mems != NULL) {
+    if (mems != NULL)
         memcpy(out->mems, mems, (size_t)plan->n_buffers * sizeof *mems);
-    }
     for (int i = 0; status == EXEC_OK && i < plan->n_launches; i++) {
         out->i_launch = i;
         if (plan->launches[i].op == EXEC_KERNEL) {
@@ -175,11 +163,9 @@ EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl
 
 EXEC_API void exec_cl_launches_fini(struct exec_cl_launches *l)
 {
-    for (int i = 0; l->kernels != NULL && i < l->plan->n_launches; i++) {
-        if (l->kernels[i] != NULL) {
+    for (int i = 0; l->kernels != NULL && i < l->plan->n_launches; i++)
+        if (l->kernels[i] != NULL)
             clReleaseKernel(l->kernels[i]);
-        }
-    }
     free(l->kernels);
     free(l->local_bytes);
     free(l->mems);
@@ -205,14 +191,11 @@ static cl_int exec_cl_start_kernel(struct exec_cl_launches *l, int i, const int6
     const struct exec_launch *x = &l->plan->launches[i];
     size_t global[3];
     cl_int code = l->before != NULL ? l->before(i, l->arg) : CL_SUCCESS;
-    for (int a = 0; code == CL_SUCCESS && a < x->n_args; a++) {
-        if (exec_arg_bumps(&x->args[a])) {
+    for (int a = 0; code == CL_SUCCESS && a < x->n_args; a++)
+        if (exec_arg_bumps(&x->args[a]))
             code = exec_cl_set_arg(l, i, a, iteration); /* a kernel keeps those of its last start */
-        }
-    }
-    for (int d = 0; d < 3; d++) {
+    for (int d = 0; d < 3; d++)
         global[d] = x->grid[d] * x->block[d];
-    }
     return code != CL_SUCCESS ? code
                               : clEnqueueNDRangeKernel(t->queue, l->kernels[i], 3, NULL, global, x->block, t->n_wait,
                                                        t->wait, t->event);
@@ -236,9 +219,8 @@ static struct exec_cl_start *exec_cl_next_start(struct exec_cl_launches *l)
     if (l->n_started == l->cap_started) {
         const size_t cap = l->cap_started > 0 ? 2 * l->cap_started : 64;
         struct exec_cl_start *grown = realloc(l->started, cap * sizeof *grown);
-        if (grown == NULL) {
+        if (grown == NULL)
             return NULL;
-        }
         l->started = grown;
         l->cap_started = cap;
     }
@@ -249,11 +231,9 @@ static struct exec_cl_start *exec_cl_next_start(struct exec_cl_launches *l)
 static cl_uint exec_cl_waits(const struct exec_cl_launches *l, const struct exec_launch *x, cl_event *out)
 {
     cl_uint n = 0;
-    for (int a = 0; a < x->n_after; a++) {
-        if (l->latest[x->after[a]] != NULL) {
+    for (int a = 0; a < x->n_after; a++)
+        if (l->latest[x->after[a]] != NULL)
             out[n++] = l->latest[x->after[a]];
-        }
-    }
     return n;
 }
 
@@ -268,9 +248,8 @@ static int exec_cl_start(int i, const int64_t *iteration, void *arg)
     l->i_launch = i;
     if (--l->n_left == 0 || l->all_events || l->awaited[i]) {
         kept = exec_cl_next_start(l);
-        if (kept == NULL) {
+        if (kept == NULL)
             return CL_OUT_OF_HOST_MEMORY;
-        }
         t.event = &kept->event;
     }
     t.wait = t.n_wait > 0 ? wait : NULL;
@@ -291,11 +270,9 @@ EXEC_API cl_int exec_cl_launch(struct exec_cl_launches *l, enum exec_phase phase
 
 EXEC_API void exec_cl_forget_starts(struct exec_cl_launches *l)
 {
-    for (size_t i = 0; i < l->n_started; i++) {
+    for (size_t i = 0; i < l->n_started; i++)
         clReleaseEvent(l->started[i].event);
-    }
     l->n_started = 0;
-    if (l->latest != NULL) {
+    if (l->latest != NULL)
         memset(l->latest, 0, (size_t)l->plan->n_launches * sizeof *l->latest);
-    }
 }

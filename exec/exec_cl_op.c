@@ -13,9 +13,8 @@ EXEC_API enum exec_status exec_cl_make(const struct exec_cl *s, const struct exe
     const unsigned char *content = filled && b->fill == EXEC_FILL_BYTES ? b->bytes : NULL;
     if (filled && b->fill == EXEC_FILL_VALUE) {
         content = made = malloc(b->n_bytes);
-        for (size_t i = 0; made != NULL && i < b->n_bytes; i++) {
+        for (size_t i = 0; made != NULL && i < b->n_bytes; i++)
             made[i] = b->pattern[i % b->n_pattern];
-        }
         code = made != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
     if (code == CL_SUCCESS) {
@@ -26,60 +25,46 @@ EXEC_API enum exec_status exec_cl_make(const struct exec_cl *s, const struct exe
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "buffer", b->id, code);
 }
 
+/* A slot is as large as its largest user; commands under way keep what they were given. */
+static enum exec_status exec_cl_want_slot(struct exec_cl *s, int slot, const struct exec_buffer *b,
+                                          struct exec_words *words)
+{
+    cl_mem larger = NULL;
+    enum exec_status status;
+    if (slot >= s->n_slots) {
+        struct exec_cl_slot *grown = realloc(s->slots, ((size_t)slot + 1) * sizeof *grown);
+        if (grown == NULL)
+            return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+        memset(grown + s->n_slots, 0, (size_t)(slot + 1 - s->n_slots) * sizeof *grown);
+        s->slots = grown;
+        s->n_slots = slot + 1;
+    }
+    if (b->n_bytes <= s->slots[slot].n_bytes)
+        return EXEC_OK;
+    status = exec_cl_make(s, b, 0, words, &larger);
+    if (status != EXEC_OK)
+        return status;
+    if (s->slots[slot].mem != NULL)
+        clReleaseMemObject(s->slots[slot].mem);
+    s->slots[slot] = (struct exec_cl_slot){larger, b->n_bytes};
+    return EXEC_OK;
+}
+
 static enum exec_status exec_cl_op_buffers(struct exec_cl_op *op, struct exec_words *words)
 {
     enum exec_status status = EXEC_OK;
     for (int i = 0; status == EXEC_OK && i < op->plan->n_buffers; i++) {
         const struct exec_buffer *b = &op->plan->buffers[i];
-        const enum exec_place place = op->layout.spots[i].place;
-        if (place == EXEC_OF_OP) {
+        const struct exec_spot *spot = &op->layout.spots[i];
+        if (spot->place == EXEC_OF_OP)
             status = exec_cl_make(op->s, b, 1, words, &op->own[i]);
-        } else if ((place == EXEC_OF_WEIGHTS || place == EXEC_OF_SESSION) && b->fill == EXEC_FILL_BYTES) {
+        if (spot->place == EXEC_OF_SESSION)
+            status = exec_cl_want_slot(op->s, spot->index, b, words);
+        if (status == EXEC_OK && b->fill == EXEC_FILL_BYTES &&
+            (spot->place == EXEC_OF_WEIGHTS || spot->place == EXEC_OF_SESSION))
             status = exec_cl_make(op->s, b, 1, words, &op->pristine[i]);
-        }
     }
     return status;
-}
-
-/* Grows the arena to what the plan needs; commands under way keep what they were given. */
-static enum exec_status exec_cl_grow(struct exec_cl_op *op, struct exec_words *words)
-{
-    struct exec_cl *s = op->s;
-    if (op->layout.n_slots > s->n_slots) {
-        const size_t n = (size_t)op->layout.n_slots, old = (size_t)s->n_slots;
-        cl_mem *slots = realloc(s->slots, n * sizeof *slots);
-        size_t *bytes = realloc(s->slot_bytes, n * sizeof *bytes);
-        if (slots != NULL) {
-            s->slots = slots;
-        }
-        if (bytes != NULL) {
-            s->slot_bytes = bytes;
-        }
-        if (slots == NULL || bytes == NULL) {
-            return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-        }
-        memset(slots + old, 0, (n - old) * sizeof *slots);
-        memset(bytes + old, 0, (n - old) * sizeof *bytes);
-        s->n_slots = op->layout.n_slots;
-    }
-    for (int i = 0; i < op->plan->n_buffers; i++) {
-        const struct exec_buffer *b = &op->plan->buffers[i];
-        const struct exec_spot *spot = &op->layout.spots[i];
-        cl_mem larger = NULL;
-        if (spot->place != EXEC_OF_SESSION || b->n_bytes <= s->slot_bytes[spot->index]) {
-            continue;
-        }
-        enum exec_status status = exec_cl_make(s, b, 0, words, &larger);
-        if (status != EXEC_OK) {
-            return status;
-        }
-        if (s->slots[spot->index] != NULL) {
-            clReleaseMemObject(s->slots[spot->index]);
-        }
-        s->slots[spot->index] = larger;
-        s->slot_bytes[spot->index] = b->n_bytes;
-    }
-    return EXEC_OK;
 }
 
 /* Queues beside the caller's, where the plan names them. */
@@ -87,11 +72,9 @@ static enum exec_status exec_cl_op_queues(struct exec_cl_op *op, struct exec_wor
 {
     const unsigned used = exec_queues(op->plan);
     cl_int code = CL_SUCCESS;
-    for (int q = 1; code == CL_SUCCESS && q < EXEC_QUEUES; q++) {
-        if ((used >> q & 1) != 0) {
+    for (int q = 1; code == CL_SUCCESS && q < EXEC_QUEUES; q++)
+        if ((used >> q & 1) != 0)
             op->launches.queues[q] = clCreateCommandQueue(op->s->context, op->s->device, 0, &code);
-        }
-    }
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "a queue of", op->plan->workload, code);
 }
 
@@ -101,13 +84,11 @@ static enum exec_status exec_cl_op_launches(struct exec_cl_op *op, struct exec_w
     cl_program *programs = calloc((size_t)plan->n_modules + 1, sizeof *programs);
     cl_ulong local = 0;
     enum exec_status status = programs != NULL ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    for (int i = 0; status == EXEC_OK && i < plan->n_modules; i++) {
+    for (int i = 0; status == EXEC_OK && i < plan->n_modules; i++)
         status = exec_cl_module(op->s, plan->modules[i], words, &programs[i]);
-    }
     (void)clGetDeviceInfo(op->s->device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
-    if (status == EXEC_OK) {
+    if (status == EXEC_OK)
         status = exec_cl_launches_init(plan, op->s->device, (size_t)local, programs, NULL, words, &op->launches);
-    }
     free(programs);
     return status == EXEC_OK ? exec_cl_op_queues(op, words) : status;
 }
@@ -118,12 +99,10 @@ static enum exec_status exec_cl_op_make(struct exec_cl_op *op, struct exec_words
     enum exec_status status = exec_layout_init(op->plan, &op->layout);
     op->own = calloc(n, sizeof *op->own);
     op->pristine = calloc(n, sizeof *op->pristine);
-    if (status != EXEC_OK || op->own == NULL || op->pristine == NULL) {
+    if (status != EXEC_OK || op->own == NULL || op->pristine == NULL)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    }
     status = exec_cl_op_launches(op, words);
-    status = status == EXEC_OK ? exec_cl_op_buffers(op, words) : status;
-    return status == EXEC_OK ? exec_cl_grow(op, words) : status;
+    return status == EXEC_OK ? exec_cl_op_buffers(op, words) : status;
 }
 
 EXEC_API enum exec_status exec_cl_op_open(struct exec_cl *s, const struct exec_plan *plan, struct exec_words *words,
@@ -131,13 +110,11 @@ EXEC_API enum exec_status exec_cl_op_open(struct exec_cl *s, const struct exec_p
 {
     enum exec_status status;
     struct exec_cl_op *op;
-    if (s == NULL || plan == NULL) {
+    if (s == NULL || plan == NULL)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open session and a plan");
-    }
     op = calloc(1, sizeof *op);
-    if (op == NULL) {
+    if (op == NULL)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    }
     op->s = s;
     op->plan = plan;
     status = exec_cl_op_make(op, words);
@@ -151,14 +128,11 @@ EXEC_API enum exec_status exec_cl_op_open(struct exec_cl *s, const struct exec_p
 
 EXEC_API void exec_cl_op_close(struct exec_cl_op *op)
 {
-    if (op == NULL) {
+    if (op == NULL)
         return;
-    }
-    for (int q = 1; q < EXEC_QUEUES; q++) {
-        if (op->launches.queues[q] != NULL) {
+    for (int q = 1; q < EXEC_QUEUES; q++)
+        if (op->launches.queues[q] != NULL)
             clReleaseCommandQueue(op->launches.queues[q]);
-        }
-    }
     exec_cl_launches_fini(&op->launches);
     exec_cl_release(op->own, op->plan->n_buffers);
     exec_cl_release(op->pristine, op->plan->n_buffers);

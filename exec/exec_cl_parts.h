@@ -12,14 +12,18 @@ struct exec_cl_module {
     cl_program program;
 };
 
+struct exec_cl_slot {
+    cl_mem mem;
+    size_t n_bytes;
+};
+
 struct exec_cl {
     cl_context context;
     cl_device_id device;
     char *fingerprint;
     struct exec_cl_module *modules;
     int n_modules;
-    cl_mem *slots; /* the arena: scratch of whichever pack or run is under way */
-    size_t *slot_bytes;
+    struct exec_cl_slot *slots; /* the arena: scratch of whichever pack or run is under way */
     int n_slots;
     cl_command_queue last_queue; /* that of the last pack or run, and its last command; NULL = none yet */
     cl_event last_event;

@@ -21,16 +21,15 @@ static cl_mem exec_cl_mem_of(const struct exec_cl_job *j, int i)
     const struct exec_spot *spot = &op->layout.spots[i];
     switch (spot->place) {
     case EXEC_TENSOR:
-        if ((op->plan->buffers[i].role == EXEC_WEIGHT) == (j->phase == EXEC_PACK)) {
+        if ((op->plan->buffers[i].role == EXEC_WEIGHT) == (j->phase == EXEC_PACK))
             return j->tensors[spot->index];
-        }
         return j->weights->mems[i]; /* a run's weight; NULL: a packing sees no inputs */
     case EXEC_OF_OP:
         return op->own[i];
     case EXEC_OF_WEIGHTS:
         return j->weights->mems[i];
     case EXEC_OF_SESSION:
-        return op->s->slots[spot->index];
+        return op->s->slots[spot->index].mem;
     case EXEC_NOWHERE:
         break;
     }
@@ -42,11 +41,10 @@ static enum exec_status exec_cl_fill(struct exec_cl_job *j, int i)
     const struct exec_buffer *b = &j->op->plan->buffers[i];
     cl_mem to = j->op->launches.mems[i];
     cl_int code;
-    if (b->fill == EXEC_FILL_VALUE) {
+    if (b->fill == EXEC_FILL_VALUE)
         code = clEnqueueFillBuffer(j->queue, to, b->pattern, b->n_pattern, 0, b->n_bytes, 0, NULL, NULL);
-    } else {
+    else
         code = clEnqueueCopyBuffer(j->queue, j->op->pristine[i], to, 0, 0, b->n_bytes, 0, NULL, NULL);
-    }
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(j->words, "filling", b->id, code);
 }
 
@@ -57,9 +55,8 @@ static enum exec_status exec_cl_wait(struct exec_cl_job *j)
     cl_int code = CL_SUCCESS;
     if (s->last_queue != NULL && s->last_queue != j->queue) {
         code = clFlush(s->last_queue);
-        if (code == CL_SUCCESS) {
+        if (code == CL_SUCCESS)
             code = clEnqueueBarrierWithWaitList(j->queue, 1, &s->last_event, NULL);
-        }
     }
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(j->words, "waiting for", "the run before", code);
 }
@@ -69,9 +66,8 @@ static cl_int exec_cl_follow(cl_command_queue from, cl_command_queue to, cl_even
 {
     cl_event event = NULL;
     cl_int code = clEnqueueMarkerWithWaitList(from, 0, NULL, &event);
-    if (code != CL_SUCCESS) {
+    if (code != CL_SUCCESS)
         return code;
-    }
     code = clFlush(from);
     code = code == CL_SUCCESS ? clEnqueueBarrierWithWaitList(to, 1, &event, joined) : code;
     clReleaseEvent(event);
@@ -83,9 +79,8 @@ static cl_int exec_cl_launch_all(struct exec_cl_job *j, cl_event *last)
 {
     struct exec_cl_launches *l = &j->op->launches;
     cl_int code = CL_SUCCESS;
-    for (int q = 1; code == CL_SUCCESS && q < EXEC_QUEUES; q++) {
+    for (int q = 1; code == CL_SUCCESS && q < EXEC_QUEUES; q++)
         code = l->queues[q] != NULL ? exec_cl_follow(j->queue, l->queues[q], NULL) : CL_SUCCESS;
-    }
     code = code == CL_SUCCESS ? exec_cl_launch(l, j->phase) : code;
     if (code == CL_SUCCESS && l->n_started > 0) {
         *last = l->started[l->n_started - 1].event;
@@ -95,9 +90,8 @@ static cl_int exec_cl_launch_all(struct exec_cl_job *j, cl_event *last)
         if (l->queues[q] != NULL) {
             cl_event joined = NULL;
             code = exec_cl_follow(l->queues[q], j->queue, &joined);
-            if (joined != NULL && *last != NULL) {
+            if (joined != NULL && *last != NULL)
                 clReleaseEvent(*last);
-            }
             *last = joined != NULL ? joined : *last;
         }
     }
@@ -110,16 +104,13 @@ static enum exec_status exec_cl_start_all(struct exec_cl_job *j, cl_event *last)
     const struct exec_plan *plan = j->op->plan;
     enum exec_status status = exec_cl_wait(j);
     cl_int code;
-    for (int i = 0; i < plan->n_buffers; i++) {
+    for (int i = 0; i < plan->n_buffers; i++)
         l->mems[i] = exec_cl_mem_of(j, i);
-    }
     l->queues[0] = j->queue;
-    for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++) {
+    for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++)
         status = exec_is_filled(plan, &j->op->layout, i, j->phase) ? exec_cl_fill(j, i) : EXEC_OK;
-    }
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         return status;
-    }
     code = exec_cl_bind(l, j->phase);
     code = code == CL_SUCCESS ? exec_cl_launch_all(j, last) : code;
     return code == CL_SUCCESS ? EXEC_OK
@@ -131,11 +122,9 @@ static enum exec_status exec_cl_enqueue(struct exec_cl_job *j)
     struct exec_cl *s = j->op->s;
     cl_event last = NULL;
     const enum exec_status status = exec_cl_start_all(j, &last);
-    if (status != EXEC_OK) { /* what was enqueued of it must not meet what comes next */
-        for (int q = 0; q < EXEC_QUEUES; q++) {
+    if (status != EXEC_OK) /* what was enqueued of it must not meet what comes next */
+        for (int q = 0; q < EXEC_QUEUES; q++)
             (void)(j->op->launches.queues[q] != NULL ? clFinish(j->op->launches.queues[q]) : CL_SUCCESS);
-        }
-    }
     exec_cl_forget_starts(&j->op->launches);
     if (last != NULL) {
         exec_cl_forget(s);
@@ -177,9 +166,8 @@ static enum exec_status exec_cl_check_all(const struct exec_cl_op *op, int weigh
     enum exec_status status = EXEC_OK;
     for (int i = 0; status == EXEC_OK && i < op->plan->n_buffers; i++) {
         const struct exec_spot *spot = &op->layout.spots[i];
-        if (spot->place == EXEC_TENSOR && (op->plan->buffers[i].role == EXEC_WEIGHT) == weights) {
+        if (spot->place == EXEC_TENSOR && (op->plan->buffers[i].role == EXEC_WEIGHT) == weights)
             status = exec_cl_check(op, i, mems != NULL ? mems[spot->index] : NULL, words);
-        }
     }
     return status;
 }
@@ -207,14 +195,12 @@ EXEC_API enum exec_status exec_cl_pack(struct exec_cl_op *op, cl_command_queue q
 {
     struct exec_cl_weights *w;
     enum exec_status status;
-    if (op == NULL) {
+    if (op == NULL)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open op");
-    }
     status = exec_cl_check_queue(op->s, queue, words);
     status = status == EXEC_OK ? exec_cl_check_all(op, 1, weights, words) : status;
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         return status;
-    }
     w = calloc(1, sizeof *w);
     if (w == NULL || (w->mems = calloc((size_t)op->plan->n_buffers + 1, sizeof *w->mems)) == NULL) {
         free(w);
@@ -239,12 +225,10 @@ EXEC_API enum exec_status exec_cl_run(struct exec_cl_op *op, cl_command_queue qu
                                       const struct exec_cl_weights *weights, struct exec_words *words)
 {
     enum exec_status status;
-    if (op == NULL) {
+    if (op == NULL)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open op");
-    }
-    if (weights == NULL || weights->op != op) {
+    if (weights == NULL || weights->op != op)
         return exec_fail(words, EXEC_NOT_PACKED, "expected weights that were packed for %.900s", op->plan->workload);
-    }
     status = exec_cl_check_queue(op->s, queue, words);
     status = status == EXEC_OK ? exec_cl_check_all(op, 0, tensors, words) : status;
     if (status == EXEC_OK) {

@@ -20,9 +20,8 @@ EXEC_API void exec_cu_leave(struct exec_cu *s)
 /* Until what was enqueued last has ended: before memory or code goes away. */
 EXEC_API void exec_cu_wait(struct exec_cu *s)
 {
-    if (s->busy) {
+    if (s->busy)
         (void)s->cu.cuEventSynchronize(s->event);
-    }
 }
 
 static enum exec_status exec_cu_describe(struct exec_cu *s, struct exec_words *words)
@@ -44,16 +43,14 @@ static enum exec_status exec_cu_begin(struct exec_cu *s, struct CUctx_st *contex
 {
     enum exec_status status = exec_cu_load(&s->cu, words);
     s->context = context;
-    if (status == EXEC_OK && context == NULL) {
+    if (status == EXEC_OK && context == NULL)
         (void)s->cu.cuCtxGetCurrent(&s->context);
-    }
     if (status == EXEC_OK && s->context == NULL) {
         status = exec_fail(words, EXEC_BAD_ARGUMENT,
                            "no CUDA context is current in this thread: make one, or retain the device's primary one");
     }
-    if (status == EXEC_OK) {
+    if (status == EXEC_OK)
         status = exec_cu_enter(s, words);
-    }
     if (status == EXEC_OK) {
         status = exec_cu_describe(s, words);
         exec_cu_leave(s);
@@ -65,9 +62,8 @@ EXEC_API enum exec_status exec_cu_open(struct CUctx_st *context, struct exec_wor
 {
     struct exec_cu *s = out != NULL ? calloc(1, sizeof *s) : NULL;
     enum exec_status status = EXEC_OK;
-    if (s == NULL) {
+    if (s == NULL)
         return exec_fail(words, out != NULL ? EXEC_NO_MEMORY : EXEC_BAD_ARGUMENT, "no memory, or nowhere to give to");
-    }
     status = exec_cu_begin(s, context, words);
     if (status != EXEC_OK) {
         free(s);
@@ -79,14 +75,12 @@ EXEC_API enum exec_status exec_cu_open(struct CUctx_st *context, struct exec_wor
 
 EXEC_API void exec_cu_close(struct exec_cu *s)
 {
-    if (s == NULL) {
+    if (s == NULL)
         return;
-    }
     if (exec_cu_enter(s, NULL) == EXEC_OK) {
         exec_cu_wait(s);
-        for (int i = 0; i < s->n_slots; i++) {
+        for (int i = 0; i < s->n_slots; i++)
             (void)s->cu.cuMemFree_v2(s->slots[i].at);
-        }
         (void)s->cu.cuEventDestroy_v2(s->event);
         exec_cu_leave(s);
     }

@@ -13,12 +13,10 @@
 static int exec_cu_suits(const struct exec_cu *s, const struct exec_binary *b)
 {
     int sm = 0;
-    if (b->target[0] == '\0') {
+    if (b->target[0] == '\0')
         return 500; /* nobody said for what */
-    }
-    if (sscanf(b->target, "sm_%d", &sm) == 1) {
+    if (sscanf(b->target, "sm_%d", &sm) == 1)
         return sm == s->sm ? 3000 : sm / 10 == s->sm / 10 && sm < s->sm ? 1 + sm % 10 : 0;
-    }
     return sscanf(b->target, "compute_%d", &sm) == 1 && sm > 0 && sm <= s->sm ? 1000 + sm : 0;
 }
 
@@ -45,16 +43,13 @@ static enum exec_status exec_cu_load_binary(struct exec_cu *s, const struct exec
     int options[] = {EXEC_CU_JIT_ERROR, EXEC_CU_JIT_ERROR_BYTES};
     void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
     char *image = NULL;
-    if (b->target[0] == 's' && (b->n_bytes < 64 || memcmp(b->bytes, "\177ELF", 4) != 0)) {
+    if (b->target[0] == 's' && (b->n_bytes < 64 || memcmp(b->bytes, "\177ELF", 4) != 0))
         return exec_fail(words, EXEC_BUILD_FAILED, "%s: %zu bytes that are no cubin", b->target, b->n_bytes);
-    }
-    if (!exec_is_whole(b)) {
+    if (!exec_is_whole(b))
         return exec_fail(words, EXEC_BUILD_FAILED, "code for %s is damaged", b->target);
-    }
     image = malloc(b->n_bytes + 1);
-    if (image == NULL) {
+    if (image == NULL)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    }
     memcpy(image, b->bytes, b->n_bytes);
     image[b->n_bytes] = '\0';
     const int error = s->cu.cuModuleLoadDataEx(out, image, 2, options, values);
@@ -89,15 +84,12 @@ static enum exec_status exec_cu_load_module(struct exec_cu *s, const struct exec
 /* A free entry of the session's table, or one more. -1 = no memory. */
 static int exec_cu_free_entry(struct exec_cu *s)
 {
-    for (int i = 0; i < s->n_modules; i++) {
-        if (s->modules[i].module == NULL) {
+    for (int i = 0; i < s->n_modules; i++)
+        if (s->modules[i].module == NULL)
             return i;
-        }
-    }
     struct exec_cu_module *grown = realloc(s->modules, ((size_t)s->n_modules + 1) * sizeof *grown);
-    if (grown == NULL) {
+    if (grown == NULL)
         return -1;
-    }
     s->modules = grown;
     s->modules[s->n_modules].module = NULL;
     return s->n_modules++;
@@ -115,9 +107,8 @@ EXEC_API enum exec_status exec_cu_use_module(struct exec_cu *s, const struct exe
         }
     }
     const int entry = exec_cu_free_entry(s);
-    if (entry < 0) {
+    if (entry < 0)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    }
     enum exec_status status = exec_cu_load_module(s, m, &loaded, words);
     if (status == EXEC_OK) {
         s->modules[entry].module = m;

@@ -22,12 +22,10 @@ EXEC_API enum exec_status exec_cu_check(const struct exec_cu_calls *cu, int erro
                                         struct exec_words *words)
 {
     const char *name = NULL;
-    if (error == 0) {
+    if (error == 0)
         return EXEC_OK;
-    }
-    if (cu->cuGetErrorName == NULL || cu->cuGetErrorName(error, &name) != 0 || name == NULL) {
+    if (cu->cuGetErrorName == NULL || cu->cuGetErrorName(error, &name) != 0 || name == NULL)
         return exec_fail(words, EXEC_DEVICE_FAILED, "%s: CUDA error %d", what, error);
-    }
     return exec_fail(words, EXEC_DEVICE_FAILED, "%s: %s", what, name);
 }
 
@@ -39,9 +37,8 @@ static void *exec_cu_open_library(const char **name, struct exec_words *words)
     if (named != NULL && *named != '\0') {
         *name = named;
         library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
-        if (library == NULL) {
+        if (library == NULL)
             (void)exec_fail(words, EXEC_NO_DEVICE, "TUNE_CUDA_LIBRARY: %s", dlerror());
-        }
         return library;
     }
     for (size_t i = 0; library == NULL && i < sizeof names / sizeof names[0]; i++) {
@@ -69,16 +66,14 @@ EXEC_API void *exec_cu_find_driver(struct exec_cu_calls *out, struct exec_words 
             return NULL;
         }
     }
-    if (library != NULL) {
+    if (library != NULL)
         memcpy(out, found, sizeof *out);
-    }
     return library;
 }
 
 EXEC_API enum exec_status exec_cu_load(struct exec_cu_calls *out, struct exec_words *words)
 {
-    if (exec_cu_find_driver(out, words) == NULL) {
+    if (exec_cu_find_driver(out, words) == NULL)
         return EXEC_NO_DEVICE;
-    }
     return exec_cu_check(out, out->cuInit(0), "cuInit", words) == EXEC_OK ? EXEC_OK : EXEC_NO_DEVICE;
 }

@@ -22,9 +22,8 @@ static enum exec_status exec_cu_check_args(const struct exec_cu_launches *l, con
 {
     static const int64_t first[EXEC_NEST];
     size_t offset = 0, n = 0;
-    if (l->cu->cuFuncGetParamInfo == NULL) {
+    if (l->cu->cuFuncGetParamInfo == NULL)
         return EXEC_OK;
-    }
     for (int i = 0; i < x->n_args; i++) {
         union exec_number unused;
         const size_t given =
@@ -57,9 +56,8 @@ static enum exec_status exec_cu_opt_in(struct exec_cu_launches *l, const struct 
                          x->kernel, (long long)(fixed + x->dyn_local), limits->optin_bytes);
     }
     now = now > most ? most : now;
-    if (fixed + x->dyn_local <= EXEC_CU_USUAL_BYTES || now >= x->dyn_local) {
+    if (fixed + x->dyn_local <= EXEC_CU_USUAL_BYTES || now >= x->dyn_local)
         return EXEC_OK;
-    }
     l->error = l->cu->cuFuncSetAttribute(f, EXEC_CU_FUNC_MAX_DYNAMIC, (int)x->dyn_local);
     (void)snprintf(what, sizeof what, "kernel %.64s cannot have %lld bytes of dynamic shared memory", x->kernel,
                    (long long)x->dyn_local);
@@ -73,16 +71,13 @@ static enum exec_status exec_cu_check_cooperative(struct exec_cu_launches *l, co
 {
     const size_t blocks = x->grid[0] * x->grid[1] * x->grid[2], threads = x->block[0] * x->block[1] * x->block[2];
     int resident = 0;
-    if (!x->cooperative) {
+    if (!x->cooperative)
         return EXEC_OK;
-    }
-    if (l->cu->cuLaunchCooperativeKernel == NULL) {
+    if (l->cu->cuLaunchCooperativeKernel == NULL)
         return exec_fail(words, EXEC_NO_DEVICE, "kernel %.64s: the driver has no cooperative launches", x->kernel);
-    }
     l->error = l->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&resident, f, (int)threads, (size_t)x->dyn_local);
-    if (l->error != 0) {
+    if (l->error != 0)
         return exec_cu_check(l->cu, l->error, x->kernel, words);
-    }
     if (blocks > (size_t)resident * (size_t)limits->units) {
         return exec_fail(words, EXEC_NO_DEVICE, "kernel %.64s: %zu blocks at the same time, %zu fit (%d on each of %d)",
                          x->kernel, blocks, (size_t)resident * (size_t)limits->units, resident, limits->units);
@@ -143,17 +138,15 @@ static int exec_cu_make_streams(struct exec_cu_launches *l)
         }
     }
     exec_mark_awaited(l->plan, 1, l->ran);
-    for (int i = 0; error == 0 && i < l->plan->n_launches; i++) {
+    for (int i = 0; error == 0 && i < l->plan->n_launches; i++)
         error = l->ran[i] ? l->cu->cuEventCreate(&l->after[i], EXEC_CU_NO_TIMING) : 0;
-    }
     return error;
 }
 
 static void exec_cu_drop_event(const struct exec_cu_launches *l, struct CUevent_st *event)
 {
-    if (event != NULL) {
+    if (event != NULL)
         (void)l->cu->cuEventDestroy_v2(event);
-    }
 }
 
 static int exec_cu_launches_room(struct exec_cu_launches *l)
@@ -175,24 +168,19 @@ EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, 
     memset(out, 0, sizeof *out);
     out->cu = cu;
     out->plan = plan;
-    if (!exec_cu_launches_room(out)) {
+    if (!exec_cu_launches_room(out))
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    }
-    if (mems != NULL) {
+    if (mems != NULL)
         memcpy(out->mems, mems, (size_t)plan->n_buffers * sizeof *mems);
-    }
-    for (int phase = 0; phase < EXEC_N_PHASES; phase++) {
+    for (int phase = 0; phase < EXEC_N_PHASES; phase++)
         out->n_starts[phase] = exec_count(plan, (enum exec_phase)phase);
-    }
     for (int i = 0; status == EXEC_OK && i < plan->n_launches; i++) {
         out->i_launch = i;
-        if (plan->launches[i].op == EXEC_KERNEL) {
+        if (plan->launches[i].op == EXEC_KERNEL)
             status = exec_cu_find_function(out, i, modules[plan->launches[i].i_module], limits, words);
-        }
     }
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         return status;
-    }
     out->i_launch = -1;
     out->error = exec_cu_make_streams(out);
     return exec_cu_check(cu, out->error, "making streams and events", words);
@@ -200,15 +188,13 @@ EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, 
 
 EXEC_API void exec_cu_launches_fini(struct exec_cu_launches *l)
 {
-    for (int i = 0; l->after != NULL && i < l->plan->n_launches; i++) {
+    for (int i = 0; l->after != NULL && i < l->plan->n_launches; i++)
         exec_cu_drop_event(l, l->after[i]);
-    }
     exec_cu_drop_event(l, l->begin);
     for (int q = 1; q < EXEC_QUEUES; q++) {
         exec_cu_drop_event(l, l->joins[q]);
-        if (l->streams[q] != NULL) {
+        if (l->streams[q] != NULL)
             (void)l->cu->cuStreamDestroy_v2(l->streams[q]);
-        }
     }
     free(l->functions);
     free(l->mems);
@@ -224,9 +210,8 @@ EXEC_API int exec_cu_set(const struct exec_cu_calls *cu, exec_cu_mem to, const u
 {
     uint16_t two = 0;
     uint32_t four = 0;
-    if (n_element == 1) {
+    if (n_element == 1)
         return cu->cuMemsetD8Async(to, element[0], n_bytes, stream);
-    }
     if (n_element == 2) {
         memcpy(&two, element, 2);
         return cu->cuMemsetD16Async(to, two, n_bytes / 2, stream);
@@ -245,9 +230,8 @@ static int exec_cu_start_kernel(struct exec_cu_launches *l, int i, const int64_t
     union exec_number values[EXEC_CU_MAX_ARGS];
     void *params[EXEC_CU_MAX_ARGS];
     for (int a = 0; a < x->n_args; a++) {
-        if (exec_arg_pack(&x->args[a], iteration, &values[a]) == 0) {
+        if (exec_arg_pack(&x->args[a], iteration, &values[a]) == 0)
             values[a].address = l->mems[x->args[a].integer];
-        }
         params[a] = &values[a];
     }
     if (x->cooperative) {
@@ -277,13 +261,11 @@ static int exec_cu_start(int i, const int64_t *iteration, void *arg)
     l->i_launch = i;
     for (int a = 0; error == 0 && a < x->n_after; a++) {
         const int other = x->after[a];
-        if (l->plan->launches[other].queue != x->queue && l->ran[other]) {
+        if (l->plan->launches[other].queue != x->queue && l->ran[other])
             error = l->cu->cuStreamWaitEvent(l->streams[x->queue], l->after[other], 0);
-        }
     }
-    if (error == 0) {
+    if (error == 0)
         error = x->op == EXEC_KERNEL ? exec_cu_start_kernel(l, i, iteration) : exec_cu_start_other(l, x);
-    }
     if (error == 0 && l->after[i] != NULL) {
         error = l->cu->cuEventRecord(l->after[i], l->streams[x->queue]);
         l->ran[i] = error == 0;
@@ -295,9 +277,8 @@ static int exec_cu_start(int i, const int64_t *iteration, void *arg)
 static int exec_cu_fork(struct exec_cu_launches *l)
 {
     int error = l->begin != NULL ? l->cu->cuEventRecord(l->begin, l->streams[0]) : 0;
-    for (int q = 1; error == 0 && q < EXEC_QUEUES; q++) {
+    for (int q = 1; error == 0 && q < EXEC_QUEUES; q++)
         error = l->streams[q] != NULL ? l->cu->cuStreamWaitEvent(l->streams[q], l->begin, 0) : 0;
-    }
     return error;
 }
 
@@ -318,9 +299,8 @@ EXEC_API int exec_cu_launch(struct exec_cu_launches *l, enum exec_phase phase)
     memset(l->ran, 0, (size_t)l->plan->n_launches);
     l->i_launch = -1;
     l->error = exec_cu_fork(l);
-    if (l->error == 0) {
+    if (l->error == 0)
         l->error = exec_walk(l->plan, phase, exec_cu_start, l);
-    }
     if (l->error == 0) {
         l->i_launch = -1;
         l->error = exec_cu_join(l);

@@ -26,11 +26,10 @@ EXEC_API enum exec_status exec_cu_fill(const struct exec_cu *s, const struct exe
                                        struct CUstream_st *stream, struct exec_words *words)
 {
     int error = 0;
-    if (b->fill == EXEC_FILL_VALUE) {
+    if (b->fill == EXEC_FILL_VALUE)
         error = exec_cu_set(&s->cu, to, b->pattern, b->n_pattern, b->n_bytes, stream);
-    } else if (b->fill == EXEC_FILL_BYTES) {
+    else if (b->fill == EXEC_FILL_BYTES)
         error = s->cu.cuMemcpyHtoDAsync_v2(to, b->bytes, b->n_bytes, stream);
-    }
     return exec_cu_check(&s->cu, error, b->id, words);
 }
 
@@ -41,22 +40,19 @@ static enum exec_status exec_cu_want_slot(struct exec_cu *s, int slot, const str
     exec_cu_mem at = 0;
     if (slot >= s->n_slots) {
         struct exec_cu_slot *grown = realloc(s->slots, ((size_t)slot + 1) * sizeof *grown);
-        if (grown == NULL) {
+        if (grown == NULL)
             return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-        }
         memset(grown + s->n_slots, 0, ((size_t)slot + 1 - (size_t)s->n_slots) * sizeof *grown);
         s->slots = grown;
         s->n_slots = slot + 1;
     }
-    if (s->slots[slot].at != 0 && s->slots[slot].n_bytes >= b->n_bytes) {
+    if (s->slots[slot].at != 0 && s->slots[slot].n_bytes >= b->n_bytes)
         return EXEC_OK;
-    }
     enum exec_status status = exec_cu_allocate(s, b->id, b->n_bytes, &at, words);
     if (status == EXEC_OK) {
         exec_cu_wait(s);
-        if (s->slots[slot].at != 0) {
+        if (s->slots[slot].at != 0)
             (void)s->cu.cuMemFree_v2(s->slots[slot].at);
-        }
         s->slots[slot].at = at;
         s->slots[slot].n_bytes = b->n_bytes;
     }
@@ -80,11 +76,9 @@ EXEC_API enum exec_status exec_cu_make_mems(struct exec_cu_op *op, enum exec_pla
 
 EXEC_API void exec_cu_free_mems(struct exec_cu_op *op, enum exec_place place, const exec_cu_mem *mems)
 {
-    for (int i = 0; mems != NULL && i < op->plan->n_buffers; i++) {
-        if (op->layout.spots[i].place == place && mems[i] != 0) {
+    for (int i = 0; mems != NULL && i < op->plan->n_buffers; i++)
+        if (op->layout.spots[i].place == place && mems[i] != 0)
             (void)op->s->cu.cuMemFree_v2(mems[i]);
-        }
-    }
 }
 
 /* ---- ops ---- */
@@ -98,9 +92,8 @@ static enum exec_status exec_cu_op_launches(struct exec_cu_op *op, struct exec_w
         status = exec_cu_use_module(op->s, op->plan->modules[i], &op->modules[i], words);
         modules[i] = status == EXEC_OK ? op->s->modules[op->modules[i]].loaded : NULL;
     }
-    if (status == EXEC_OK) {
+    if (status == EXEC_OK)
         status = exec_cu_launches_init(&op->s->cu, op->plan, &limits, modules, NULL, words, &op->launches);
-    }
     free(modules);
     return status;
 }
@@ -109,11 +102,9 @@ static enum exec_status exec_cu_prepare(struct exec_cu_op *op, struct exec_words
 {
     const struct exec_plan *plan = op->plan;
     enum exec_status status = exec_cu_op_launches(op, words);
-    for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++) {
-        if (op->layout.spots[i].place == EXEC_OF_SESSION) {
+    for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++)
+        if (op->layout.spots[i].place == EXEC_OF_SESSION)
             status = exec_cu_want_slot(op->s, op->layout.spots[i].index, &plan->buffers[i], words);
-        }
-    }
     status = status == EXEC_OK ? exec_cu_make_mems(op, EXEC_OF_OP, op->mems, NULL, words) : status;
     return status == EXEC_OK ? exec_cu_check(&op->s->cu, op->s->cu.cuStreamSynchronize(NULL), "filling buffers", words)
                              : status;
@@ -122,16 +113,14 @@ static enum exec_status exec_cu_prepare(struct exec_cu_op *op, struct exec_words
 static enum exec_status exec_cu_new_op(struct exec_cu *s, const struct exec_plan *plan, struct exec_cu_op **out)
 {
     struct exec_cu_op *op = calloc(1, sizeof *op);
-    if (op == NULL) {
+    if (op == NULL)
         return EXEC_NO_MEMORY;
-    }
     op->s = s;
     op->plan = plan;
     op->modules = calloc((size_t)plan->n_modules + 1, sizeof *op->modules);
     op->mems = calloc((size_t)plan->n_buffers + 1, sizeof *op->mems);
-    for (int i = 0; op->modules != NULL && i < plan->n_modules; i++) {
+    for (int i = 0; op->modules != NULL && i < plan->n_modules; i++)
         op->modules[i] = -1;
-    }
     *out = op;
     return op->modules == NULL || op->mems == NULL ? EXEC_NO_MEMORY : exec_layout_init(plan, &op->layout);
 }
@@ -140,13 +129,11 @@ static enum exec_status exec_cu_new_op(struct exec_cu *s, const struct exec_plan
 static void exec_cu_free_op(struct exec_cu_op *op)
 {
     exec_cu_wait(op->s);
-    if (op->layout.spots != NULL) {
+    if (op->layout.spots != NULL)
         exec_cu_free_mems(op, EXEC_OF_OP, op->mems);
-    }
     exec_cu_launches_fini(&op->launches);
-    for (int i = 0; op->modules != NULL && i < op->plan->n_modules; i++) {
+    for (int i = 0; op->modules != NULL && i < op->plan->n_modules; i++)
         exec_cu_drop_module(op->s, op->modules[i]);
-    }
     exec_layout_fini(&op->layout);
     free(op->modules);
     free(op->mems);
@@ -157,40 +144,34 @@ EXEC_API enum exec_status exec_cu_op_open(struct exec_cu *s, const struct exec_p
                                           struct exec_cu_op **out)
 {
     struct exec_cu_op *op = NULL;
-    if (s == NULL || plan == NULL || out == NULL) {
+    if (s == NULL || plan == NULL || out == NULL)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "no session, plan or place for the op");
-    }
     enum exec_status status = exec_cu_enter(s, words);
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         return status;
-    }
     status = exec_cu_new_op(s, plan, &op);
-    if (status == EXEC_NO_MEMORY) {
+    if (status == EXEC_NO_MEMORY)
         (void)exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    }
     if (op == NULL) {
         exec_cu_leave(s);
         return status;
     }
     status = status == EXEC_OK ? exec_cu_prepare(op, words) : status;
-    if (status == EXEC_OK) {
+    if (status == EXEC_OK)
         *out = op;
-    } else {
+    else
         exec_cu_free_op(op);
-    }
     exec_cu_leave(s);
     return status;
 }
 
 EXEC_API void exec_cu_op_close(struct exec_cu_op *op)
 {
-    if (op == NULL) {
+    if (op == NULL)
         return;
-    }
     struct exec_cu *s = op->s;
     const int entered = exec_cu_enter(s, NULL) == EXEC_OK;
     exec_cu_free_op(op);
-    if (entered) {
+    if (entered)
         exec_cu_leave(s);
-    }
 }

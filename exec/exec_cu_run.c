@@ -19,9 +19,8 @@ static exec_cu_mem exec_cu_mem_of(const struct exec_cu_going *g, int i)
     const struct exec_spot *spot = &g->op->layout.spots[i];
     switch (spot->place) {
     case EXEC_TENSOR:
-        if (g->op->plan->buffers[i].role == EXEC_WEIGHT) {
+        if (g->op->plan->buffers[i].role == EXEC_WEIGHT)
             return g->own[i];
-        }
         return g->tensors != NULL ? g->tensors[spot->index] : 0; /* a packing sees none */
     case EXEC_OF_WEIGHTS:
         return g->own[i];
@@ -46,13 +45,11 @@ static enum exec_status exec_cu_start_all(struct exec_cu_going *g, enum exec_pha
     enum exec_status status = EXEC_OK;
     for (int i = 0; status == EXEC_OK && i < plan->n_buffers; i++) {
         l->mems[i] = exec_cu_mem_of(g, i);
-        if (exec_is_filled(plan, &g->op->layout, i, phase)) {
+        if (exec_is_filled(plan, &g->op->layout, i, phase))
             status = exec_cu_fill(g->op->s, &plan->buffers[i], l->mems[i], g->stream, g->words);
-        }
     }
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         return status;
-    }
     l->streams[0] = g->stream;
     const int error = exec_cu_launch(l, phase);
     const struct exec_launch *x = l->i_launch >= 0 ? &plan->launches[l->i_launch] : NULL;
@@ -70,16 +67,13 @@ static enum exec_status exec_cu_go(struct exec_cu_going *g, enum exec_phase phas
     const int captured = exec_cu_is_captured(s, g->stream);
     enum exec_status status = EXEC_OK;
     int error = 0;
-    if (s->busy && s->stream != g->stream && !captured) {
+    if (s->busy && s->stream != g->stream && !captured)
         error = s->cu.cuStreamWaitEvent(g->stream, s->event, 0);
-    }
     status = exec_cu_check(&s->cu, error, "waiting for another stream", g->words);
     status = status == EXEC_OK ? exec_cu_start_all(g, phase) : status;
-    if (status != EXEC_OK && !captured) { /* streams of the op that nothing waits for any more */
-        for (int q = 1; q < EXEC_QUEUES; q++) {
+    if (status != EXEC_OK && !captured) /* streams of the op that nothing waits for any more */
+        for (int q = 1; q < EXEC_QUEUES; q++)
             (void)(g->op->launches.streams[q] != NULL ? s->cu.cuStreamSynchronize(g->op->launches.streams[q]) : 0);
-        }
-    }
     if (!captured && s->cu.cuEventRecord(s->event, g->stream) == 0) {
         s->busy = 1;
         s->stream = g->stream;
@@ -94,12 +88,10 @@ static enum exec_status exec_cu_take_weights(const struct exec_cu_op *op, const 
 {
     for (int i = 0; i < op->plan->n_buffers; i++) {
         const struct exec_buffer *b = &op->plan->buffers[i];
-        if (b->role != EXEC_WEIGHT) {
+        if (b->role != EXEC_WEIGHT)
             continue;
-        }
-        if (given == NULL || given[op->layout.spots[i].index] == 0) {
+        if (given == NULL || given[op->layout.spots[i].index] == 0)
             return exec_fail(words, EXEC_BAD_ARGUMENT, "%s: weight %s is missing", op->plan->workload, b->id);
-        }
         mems[i] = given[op->layout.spots[i].index];
     }
     return EXEC_OK;
@@ -122,9 +114,8 @@ static enum exec_status exec_cu_make_weights(struct exec_cu_weights *w, struct C
 EXEC_API enum exec_status exec_cu_pack(struct exec_cu_op *op, struct CUstream_st *stream, const exec_cu_mem *weights,
                                        struct exec_words *words, struct exec_cu_weights **out)
 {
-    if (op == NULL || out == NULL) {
+    if (op == NULL || out == NULL)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "no op, or no place for its weights");
-    }
     struct exec_cu_weights *w = calloc(1, sizeof *w);
     exec_cu_mem *mems = calloc((size_t)op->plan->n_buffers + 1, sizeof *mems);
     if (w == NULL || mems == NULL) {
@@ -151,12 +142,10 @@ static enum exec_status exec_cu_upload(struct exec_cu_op *op, struct CUstream_st
     for (int i = 0; status == EXEC_OK && i < op->plan->n_buffers; i++) {
         const struct exec_buffer *b = &op->plan->buffers[i];
         const int at = op->layout.spots[i].index;
-        if (b->role != EXEC_WEIGHT) {
+        if (b->role != EXEC_WEIGHT)
             continue;
-        }
-        if (weights == NULL || weights[at] == NULL) {
+        if (weights == NULL || weights[at] == NULL)
             return exec_fail(words, EXEC_BAD_ARGUMENT, "%s: weight %s is missing", op->plan->workload, b->id);
-        }
         status = exec_cu_allocate(op->s, b->id, b->n_bytes, &mems[at], words);
         if (status == EXEC_OK) {
             const int error = op->s->cu.cuMemcpyHtoDAsync_v2(mems[at], weights[at], b->n_bytes, stream);
@@ -171,13 +160,11 @@ static void exec_cu_drop_uploads(struct exec_cu_op *op, const exec_cu_mem *mems,
 {
     for (int i = 0; i < op->plan->n_buffers; i++) {
         const struct exec_spot *spot = &op->layout.spots[i];
-        if (op->plan->buffers[i].role == EXEC_WEIGHT && mems[spot->index] != 0 && (w == NULL || !spot->in_run)) {
+        if (op->plan->buffers[i].role == EXEC_WEIGHT && mems[spot->index] != 0 && (w == NULL || !spot->in_run))
             (void)op->s->cu.cuMemFree_v2(mems[spot->index]);
-        }
     }
-    if (w != NULL) {
+    if (w != NULL)
         w->uploaded = 1;
-    }
 }
 
 EXEC_API enum exec_status exec_cu_pack_host(struct exec_cu_op *op, struct CUstream_st *stream,
@@ -200,25 +187,21 @@ EXEC_API enum exec_status exec_cu_pack_host(struct exec_cu_op *op, struct CUstre
         exec_cu_leave(op->s);
     }
     free(mems);
-    if (status == EXEC_OK) {
+    if (status == EXEC_OK)
         *out = w;
-    }
     return status;
 }
 
 EXEC_API void exec_cu_weights_free(struct exec_cu_weights *w)
 {
-    if (w == NULL) {
+    if (w == NULL)
         return;
-    }
     if (exec_cu_enter(w->op->s, NULL) == EXEC_OK) {
         exec_cu_wait(w->op->s);
         exec_cu_free_mems(w->op, EXEC_OF_WEIGHTS, w->mems);
-        for (int i = 0; w->uploaded && i < w->op->plan->n_buffers; i++) {
-            if (w->op->plan->buffers[i].role == EXEC_WEIGHT && w->op->layout.spots[i].in_run) {
+        for (int i = 0; w->uploaded && i < w->op->plan->n_buffers; i++)
+            if (w->op->plan->buffers[i].role == EXEC_WEIGHT && w->op->layout.spots[i].in_run)
                 (void)w->op->s->cu.cuMemFree_v2(w->mems[i]);
-            }
-        }
         exec_cu_leave(w->op->s);
     }
     free(w->mems);
@@ -234,25 +217,21 @@ static enum exec_status exec_cu_check_run(const struct exec_cu_op *op, const exe
         const struct exec_spot *spot = &op->layout.spots[i];
         const struct exec_buffer *b = &op->plan->buffers[i];
         const int weight = b->role == EXEC_WEIGHT || spot->place == EXEC_OF_WEIGHTS;
-        if (weight && w == NULL) {
+        if (weight && w == NULL)
             return exec_fail(words, EXEC_NOT_PACKED, "%s: run before its weights were packed", op->plan->workload);
-        }
-        if (spot->place == EXEC_TENSOR && !weight && (tensors == NULL || tensors[spot->index] == 0)) {
+        if (spot->place == EXEC_TENSOR && !weight && (tensors == NULL || tensors[spot->index] == 0))
             return exec_fail(words, EXEC_BAD_ARGUMENT, "%s: tensor %s is missing", op->plan->workload, b->id);
-        }
     }
-    if (w != NULL && w->op != op) {
+    if (w != NULL && w->op != op)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "%s: the weights were packed for another op", op->plan->workload);
-    }
     return EXEC_OK;
 }
 
 EXEC_API enum exec_status exec_cu_run(struct exec_cu_op *op, struct CUstream_st *stream, const exec_cu_mem *tensors,
                                       const struct exec_cu_weights *weights, struct exec_words *words)
 {
-    if (op == NULL) {
+    if (op == NULL)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "no op to run");
-    }
     struct exec_cu_going g = {op, stream, tensors, weights != NULL ? weights->mems : NULL, words};
     enum exec_status status = exec_cu_check_run(op, tensors, weights, words);
     status = status == EXEC_OK ? exec_cu_enter(op->s, words) : status;

@@ -37,11 +37,9 @@ static int exec_net_cl_count(const struct exec_plan *plan, int weights)
 /* Weight k of a plan. */
 static const struct exec_buffer *exec_net_cl_weight(const struct exec_plan *plan, int k)
 {
-    for (int i = 0; i < plan->n_buffers; i++) {
-        if (plan->buffers[i].role == EXEC_WEIGHT && k-- == 0) {
+    for (int i = 0; i < plan->n_buffers; i++)
+        if (plan->buffers[i].role == EXEC_WEIGHT && k-- == 0)
             return &plan->buffers[i];
-        }
-    }
     return NULL;
 }
 
@@ -53,9 +51,8 @@ static const struct exec_plan *exec_net_cl_plan(const struct exec_net_cl *net, i
 static enum exec_status exec_net_cl_slots(struct exec_net_cl *net, struct exec_words *words)
 {
     cl_int code = CL_SUCCESS;
-    for (int i = 0; code == CL_SUCCESS && i < net->n->n_slots; i++) {
+    for (int i = 0; code == CL_SUCCESS && i < net->n->n_slots; i++)
         net->slots[i] = clCreateBuffer(net->context, CL_MEM_READ_WRITE, net->n->slot_bytes[i], NULL, &code);
-    }
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "memory between the layers of", net->n->name, code);
 }
 
@@ -72,9 +69,8 @@ static enum exec_status exec_net_cl_steps(struct exec_net_cl *net, struct exec_w
         most = n > most ? n : most;
         net->steps[i].n_weights = exec_net_cl_count(plan, 1);
         net->steps[i].given = calloc((size_t)net->steps[i].n_weights + 1, sizeof(cl_mem));
-        if (net->steps[i].given == NULL) {
+        if (net->steps[i].given == NULL)
             return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-        }
     }
     net->tensors = calloc((size_t)most + 1, sizeof *net->tensors);
     return net->tensors != NULL ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
@@ -86,9 +82,8 @@ EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec
 {
     struct exec_net_cl *net = calloc(1, sizeof *net);
     enum exec_status status;
-    if (net == NULL) {
+    if (net == NULL)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    }
     net->context = context;
     net->n = n;
     net->ops = ops;
@@ -117,9 +112,8 @@ static void exec_net_cl_drop(struct exec_net_cl_step *step)
 
 EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
 {
-    if (net == NULL) {
+    if (net == NULL)
         return;
-    }
     for (int i = 0; net->steps != NULL && i < net->n->n_steps; i++) {
         exec_net_cl_drop(&net->steps[i]);
         exec_cl_weights_free(net->steps[i].packed);
@@ -152,11 +146,9 @@ static enum exec_status exec_net_cl_pack(struct exec_net_cl *net, int i_step, cl
     struct exec_net_cl_step *step = &net->steps[i_step];
     struct exec_cl_weights *packed = NULL;
     enum exec_status status;
-    for (int k = 0; k < step->n_weights; k++) {
-        if (step->given[k] == NULL) {
+    for (int k = 0; k < step->n_weights; k++)
+        if (step->given[k] == NULL)
             return EXEC_OK;
-        }
-    }
     status = exec_cl_pack(net->ops[net->n->steps[i_step].i_plan], queue, step->given, words, &packed);
     if (status == EXEC_OK) {
         exec_cl_weights_free(step->packed);
@@ -173,32 +165,25 @@ EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_qu
     int i_step = 0, k = 0;
     cl_int code;
     cl_mem mem;
-    if (net == NULL || queue == NULL || layer == NULL || name == NULL || data == NULL) {
+    if (net == NULL || queue == NULL || layer == NULL || name == NULL || data == NULL)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, a layer, a weight and its data");
-    }
-    while (i_step < net->n->n_steps && strcmp(net->n->steps[i_step].layer, layer) != 0) {
+    while (i_step < net->n->n_steps && strcmp(net->n->steps[i_step].layer, layer) != 0)
         i_step++;
-    }
-    if (i_step == net->n->n_steps) {
+    if (i_step == net->n->n_steps)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "%s has no layer '%.60s'", net->n->name, layer);
-    }
-    while ((b = exec_net_cl_weight(exec_net_cl_plan(net, i_step), k)) != NULL && strcmp(b->id, name) != 0) {
+    while ((b = exec_net_cl_weight(exec_net_cl_plan(net, i_step), k)) != NULL && strcmp(b->id, name) != 0)
         k++;
-    }
-    if (b == NULL) {
+    if (b == NULL)
         return exec_net_cl_no_weight(net, i_step, name, words);
-    }
     if (b->n_bytes != n_bytes) {
         return exec_fail(words, EXEC_BAD_ARGUMENT, "weight %s of layer %s: expected %zu bytes, not %zu", name, layer,
                          b->n_bytes, n_bytes);
     }
     mem = clCreateBuffer(net->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n_bytes, (void *)data, &code);
-    if (code != CL_SUCCESS) {
+    if (code != CL_SUCCESS)
         return exec_cl_failed(words, "weight of layer", layer, code);
-    }
-    if (net->steps[i_step].given[k] != NULL) {
+    if (net->steps[i_step].given[k] != NULL)
         clReleaseMemObject(net->steps[i_step].given[k]);
-    }
     net->steps[i_step].given[k] = mem;
     return exec_net_cl_pack(net, i_step, queue, words);
 }
@@ -214,9 +199,8 @@ static enum exec_status exec_net_cl_ready(struct exec_net_cl *net, cl_command_qu
 {
     enum exec_status status = EXEC_OK;
     for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
-        if (net->steps[i].packed != NULL) {
+        if (net->steps[i].packed != NULL)
             continue;
-        }
         if (net->steps[i].n_weights > 0) {
             return exec_fail(words, EXEC_NOT_PACKED, "%s: weights of layer %s are missing", net->n->name,
                              net->n->steps[i].layer);
@@ -230,15 +214,13 @@ EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_qu
                                           struct exec_words *words)
 {
     enum exec_status status;
-    if (net == NULL || queue == NULL || x == NULL || y == NULL) {
+    if (net == NULL || queue == NULL || x == NULL || y == NULL)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, x and y");
-    }
     status = exec_net_cl_ready(net, queue, words);
     for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
         const struct exec_step *s = &net->n->steps[i];
-        for (int k = 0; k < s->n_values; k++) {
+        for (int k = 0; k < s->n_values; k++)
             net->tensors[k] = exec_net_cl_mem(net, s->values[k], x, y);
-        }
         status = exec_cl_run(net->ops[s->i_plan], queue, net->tensors, net->steps[i].packed, words);
     }
     return status;

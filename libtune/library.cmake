@@ -33,7 +33,7 @@ add_library(libtune_shared SHARED $<TARGET_OBJECTS:libtune_objects>)
 target_link_libraries(libtune_shared PRIVATE ${LIBTUNE_ROOMS})
 target_include_directories(libtune_shared INTERFACE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_options(libtune_shared PRIVATE -Wl,--as-needed -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/names.map)
-if(NOT TUNE_BOARD AND NOT TUNE_SANITIZE) # a board's library leaves OpenCL to the application that links it
+if(NOT TUNE_SANITIZE)
   target_link_options(libtune_shared PRIVATE -Wl,-z,defs)
 endif()
 set_target_properties(libtune_shared PROPERTIES OUTPUT_NAME tune VERSION ${LIBTUNE_VERSION} SOVERSION ${LIBTUNE_SOVERSION}
@@ -59,7 +59,7 @@ add_custom_command(OUTPUT ${STATIC_LIB}
 add_custom_target(libtune_static ALL DEPENDS ${STATIC_LIB})
 
 # ---- for those who link it ----
-set(LIBTUNE_PRIVATE "-lcjson -lmbedcrypto -lOpenCL -ldl -lm -pthread") # what libtune.a needs beside itself
+set(LIBTUNE_PRIVATE "-lcjson -lmbedcrypto -ldl -lm -pthread") # what libtune.a needs beside itself
 file(RELATIVE_PATH LIBTUNE_PC_UP /x/${CMAKE_INSTALL_LIBDIR}/pkgconfig /x) # the installed tree may be moved
 file(RELATIVE_PATH LIBTUNE_CMAKE_UP /x/${CMAKE_INSTALL_LIBDIR}/cmake/libtune /x)
 configure_file(libtune.pc.in libtune.pc @ONLY)

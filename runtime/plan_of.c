@@ -31,9 +31,8 @@ static void *keep(struct making *m, size_t n, size_t n_each)
 {
     struct piece *piece = n < ((size_t)1 << 40) / (n_each + 1) ? calloc(1, sizeof *piece + 16 + n * n_each) : NULL;
     assert(n_each > 0);
-    if (piece == NULL) {
+    if (piece == NULL)
         return NULL;
-    }
     piece->next = m->whole->pieces;
     m->whole->pieces = piece;
     return (char *)piece + 16; /* aligned as calloc's own */
@@ -55,13 +54,11 @@ static enum err no_memory(struct making *m)
 enum err plan_options(const struct program *p, const struct program_module *m, struct buf *out)
 {
     const char *own = m->options != NULL ? m->options : "";
-    if (m->lang == LANG_OPENCL_C && p->std[0] != '\0' && strstr(own, "-cl-std") == NULL) {
+    if (m->lang == LANG_OPENCL_C && p->std[0] != '\0' && strstr(own, "-cl-std") == NULL)
         buf_printf(out, "-cl-std=%s ", p->std);
-    }
     buf_puts(out, own);
-    for (size_t i = 0; i < m->n_defines; i++) {
+    for (size_t i = 0; i < m->n_defines; i++)
         buf_printf(out, " -D %s=%s", m->defines[i].name, m->defines[i].value);
-    }
     return out->failed;
 }
 
@@ -83,9 +80,8 @@ static enum err keep_options(struct making *m, const struct program_module *from
 static int count_lines(const char *text, size_t n)
 {
     int n_lines = n > 0 && text[n - 1] != '\n';
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         n_lines += text[i] == '\n';
-    }
     return n_lines;
 }
 
@@ -96,9 +92,8 @@ static enum err keep_lines(struct making *m, const struct blob *source, struct e
     const int n = count_lines(at, source->n_bytes);
     const char **lines = keep(m, (size_t)n + 1, sizeof *lines);
     char *copy = keep(m, source->n_bytes + (size_t)n + 1, 1);
-    if (lines == NULL || copy == NULL) {
+    if (lines == NULL || copy == NULL)
         return no_memory(m);
-    }
     for (int i = 0; i < n; i++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const size_t n_line = (size_t)((newline != NULL ? newline + 1 : end) - at);
@@ -117,9 +112,8 @@ static enum err keep_binary(struct making *m, const struct blob *source, struct 
 {
     struct exec_binary *b = keep(m, 1, sizeof *b);
     unsigned char *bytes = keep(m, source->n_bytes + 1, 1);
-    if (b == NULL || bytes == NULL) {
+    if (b == NULL || bytes == NULL)
         return no_memory(m);
-    }
     memcpy(bytes, source->data, source->n_bytes);
     *b = (struct exec_binary){"", bytes, source->n_bytes, 0};
     to->binaries = b;
@@ -130,19 +124,15 @@ static enum err keep_binary(struct making *m, const struct blob *source, struct 
 static enum err make_module(struct making *m, const struct program_module *from, struct exec_module *to)
 {
     const struct blob *source = blobs_get(m->blobs, from->source.hex);
-    if (source == NULL) {
+    if (source == NULL)
         return why_set(m->why, ERR_NOT_FOUND, "module '%s': its source %.12s is not there", from->id, from->source.hex);
-    }
     enum err e = keep_options(m, from, to);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return e;
-    }
-    if (from->lang == LANG_PTX || from->lang == LANG_CUBIN) {
+    if (from->lang == LANG_PTX || from->lang == LANG_CUBIN)
         return keep_binary(m, source, to);
-    }
-    if (from->lang == LANG_CLBIN || memchr(source->data, '\0', source->n_bytes) != NULL) {
+    if (from->lang == LANG_CLBIN || memchr(source->data, '\0', source->n_bytes) != NULL)
         return why_set(m->why, ERR_UNSUPPORTED, "module '%s' is not the text of a kernel", from->id);
-    }
     return keep_lines(m, source, to);
 }
 
@@ -172,9 +162,8 @@ static const enum exec_role roles[N_ROLES] = {
 static enum err keep_content(struct making *m, const struct program_buffer *from, struct exec_buffer *to)
 {
     unsigned char *bytes = keep(m, to->n_bytes, 1);
-    if (bytes == NULL) {
+    if (bytes == NULL)
         return no_memory(m);
-    }
     enum err e = fill_elems(&from->fill, from->dtype, bytes, from->n_elems, m->blobs);
     to->fill = EXEC_FILL_BYTES;
     to->bytes = bytes;
@@ -187,17 +176,14 @@ static enum err make_buffer(struct making *m, const struct program_buffer *from,
     to->id = keep_text(m, from->id);
     to->role = roles[from->role];
     to->n_bytes = (size_t)from->n_elems * dtype_bytes(from->dtype);
-    if (to->id == NULL) {
+    if (to->id == NULL)
         return no_memory(m);
-    }
     if (m->all || to->role == EXEC_INPUT || to->role == EXEC_WEIGHT || to->role == EXEC_OUTPUT ||
-        from->fill.kind == FILL_NONE) {
+        from->fill.kind == FILL_NONE)
         return ERR_OK;
-    }
     to->each_run = from->reset_each_run;
-    if (from->fill.kind != FILL_ZERO && from->fill.kind != FILL_VALUE) {
+    if (from->fill.kind != FILL_ZERO && from->fill.kind != FILL_VALUE)
         return keep_content(m, from, to);
-    }
     to->fill = EXEC_FILL_VALUE;
     to->n_pattern = dtype_bytes(from->dtype);
     dtype_store(from->dtype, to->pattern, 0, from->fill.kind == FILL_VALUE ? from->fill.lo : 0.0);
@@ -209,9 +195,8 @@ static enum err make_buffers(struct making *m)
     const size_t n = m->p->n_buffers;
     struct exec_buffer *buffers = keep(m, n + 1, sizeof *buffers);
     enum err e = buffers != NULL ? ERR_OK : no_memory(m);
-    for (size_t i = 0; i < n && e == ERR_OK; i++) {
+    for (size_t i = 0; i < n && e == ERR_OK; i++)
         e = make_buffer(m, &m->p->buffers[i], &buffers[i]);
-    }
     m->whole->plan.buffers = buffers;
     m->whole->plan.n_buffers = (int)n;
     return e;
@@ -234,9 +219,8 @@ static void make_arg(const struct program_arg *from, struct exec_arg *to)
     const bool is_real = from->kind == ARG_F32 || from->kind == ARG_F64;
     to->integer = from->kind == ARG_BUFFER ? from->i_buffer : is_real ? 0 : from->integer;
     to->real = is_real ? from->real : 0.0;
-    for (int d = 0; d < EXEC_NEST; d++) {
+    for (int d = 0; d < EXEC_NEST; d++)
         to->bump[d] = from->bump[d];
-    }
 }
 
 /* Arguments of a fill: the buffer, one element as a little-endian number, its bytes. */
@@ -246,14 +230,12 @@ static enum err make_fill(struct making *m, const struct program_launch *from, s
     unsigned char element[8] = {0};
     uint64_t bits = 0;
     struct exec_arg *args = keep(m, 3, sizeof *args);
-    if (args == NULL) {
+    if (args == NULL)
         return no_memory(m);
-    }
     assert(from->n_args == 2 && dtype_bytes(t) <= sizeof element);
     dtype_store(t, element, 0, from->args[1].real);
-    for (int i = 7; i >= 0; i--) {
+    for (int i = 7; i >= 0; i--)
         bits = bits << 8 | element[i];
-    }
     make_arg(&from->args[0], &args[0]);
     args[1] = (struct exec_arg){.kind = EXEC_ARG_I64, .integer = (int64_t)bits};
     args[2] = (struct exec_arg){.kind = EXEC_ARG_I64, .integer = (int64_t)dtype_bytes(t)};
@@ -265,12 +247,10 @@ static enum err make_fill(struct making *m, const struct program_launch *from, s
 static enum err make_args(struct making *m, const struct program_launch *from, struct exec_launch *to)
 {
     struct exec_arg *args = keep(m, from->n_args + 1, sizeof *args);
-    if (args == NULL) {
+    if (args == NULL)
         return no_memory(m);
-    }
-    for (size_t i = 0; i < from->n_args; i++) {
+    for (size_t i = 0; i < from->n_args; i++)
         make_arg(&from->args[i], &args[i]);
-    }
     to->args = args;
     to->n_args = (int)from->n_args;
     return ERR_OK;
@@ -284,12 +264,10 @@ enum exec_phase plan_phase(enum launch_phase phase)
 static enum err make_after(struct making *m, const struct program_launch *from, struct exec_launch *to)
 {
     int *after = keep(m, from->n_after + 1, sizeof *after);
-    if (after == NULL) {
+    if (after == NULL)
         return no_memory(m);
-    }
-    for (size_t i = 0; i < from->n_after; i++) {
+    for (size_t i = 0; i < from->n_after; i++)
         after[i] = m->launch_index[from->after[i]];
-    }
     to->after = after;
     to->n_after = (int)from->n_after;
     return ERR_OK;
@@ -310,9 +288,8 @@ static enum err make_launch(struct making *m, const struct program_launch *from,
     to->cooperative = from->cooperative;
     to->queue = from->queue;
     enum err e = to->kernel != NULL ? make_after(m, from, to) : no_memory(m);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return e;
-    }
     return from->op == LAUNCH_FILL ? make_fill(m, from, to) : make_args(m, from, to);
 }
 
@@ -333,11 +310,9 @@ static enum err make_launches(struct making *m)
         m->launch_index[i] = plan->n_launches;
         plan->n_launches += is_kept(m, &m->p->launches[i]);
     }
-    for (size_t i = 0; i < m->p->n_launches && e == ERR_OK; i++) {
-        if (is_kept(m, &m->p->launches[i])) {
+    for (size_t i = 0; i < m->p->n_launches && e == ERR_OK; i++)
+        if (is_kept(m, &m->p->launches[i]))
             e = make_launch(m, &m->p->launches[i], &launches[m->launch_index[i]]);
-        }
-    }
     plan->launches = launches;
     return e;
 }
@@ -346,15 +321,13 @@ static enum err make_loops(struct making *m)
 {
     struct exec_plan *plan = &m->whole->plan;
     struct exec_loop *loops = keep(m, m->p->n_loops + 1, sizeof *loops);
-    if (loops == NULL) {
+    if (loops == NULL)
         return no_memory(m);
-    }
     for (size_t i = 0; i < m->p->n_loops; i++) {
         const struct program_loop *l = &m->p->loops[i];
         assert(l->first <= l->last && (size_t)l->last < m->p->n_launches);
-        if (is_kept(m, &m->p->launches[l->first])) {
+        if (is_kept(m, &m->p->launches[l->first]))
             loops[plan->n_loops++] = (struct exec_loop){m->launch_index[l->first], m->launch_index[l->last], l->count};
-        }
     }
     plan->loops = loops;
     return ERR_OK;
@@ -363,9 +336,8 @@ static enum err make_loops(struct making *m)
 static enum err make_plan(struct making *m, struct exec_plan **out)
 {
     m->whole = calloc(1, sizeof *m->whole);
-    if (m->whole == NULL) {
+    if (m->whole == NULL)
         return no_memory(m);
-    }
     m->whole->plan.workload = keep_text(m, m->p->workload != NULL ? m->p->workload : "");
     enum err e = m->whole->plan.workload != NULL ? ERR_OK : no_memory(m);
     e = e == ERR_OK && !m->all ? make_modules(m) : e;

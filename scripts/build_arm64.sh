@@ -51,4 +51,4 @@ for file in "$out/bin/tune-agent" "$out/bin/tune"; do
     newest=$(aarch64-linux-gnu-objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
     echo "$file: $(stat -c %s "$file") bytes, needs $needed($newest)"
 done
-echo "$out/libtune/libexec_cl.a: $(stat -c %s "$out/libtune/libexec_cl.a") bytes"
+echo "$out/exec/libexec_cl.a: $(stat -c %s "$out/exec/libexec_cl.a") bytes"

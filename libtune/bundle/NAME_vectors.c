@@ -45,18 +45,16 @@ static double normal_at(const struct NAME_vector_fill *f, uint64_t i)
 
 static double value_at(const struct NAME_vector_fill *f, uint64_t i)
 {
-    if (f->kind == CAPS_VECTOR_INT) {
+    if (f->kind == CAPS_VECTOR_INT)
         return integer_at(f, i);
-    }
     return f->kind == CAPS_VECTOR_NORMAL ? normal_at(f, i) : f->lo;
 }
 
 static int64_t n_elems(const struct NAME_tensor *t)
 {
     int64_t n = 1;
-    for (int i = 0; i < t->n_dims; i++) {
+    for (int i = 0; i < t->n_dims; i++)
         n *= t->shape[i];
-    }
     return n;
 }
 
@@ -68,9 +66,8 @@ static uint16_t half_from_float(float value)
     memcpy(&bits, &value, sizeof bits);
     sign = bits >> 16 & 0x8000u;
     bits &= 0x7fffffffu;
-    if (bits >= 0x47800000u) { /* 65536 and more, infinity, NaN */
+    if (bits >= 0x47800000u) /* 65536 and more, infinity, NaN */
         return (uint16_t)(sign | (bits > 0x7f800000u ? 0x7e00u : 0x7c00u));
-    }
     if (bits < 0x38800000u) { /* subnormal: in units of 2^-24 */
         float magnitude, shifted;
         uint32_t units;
@@ -95,50 +92,42 @@ static double half_to_double(uint16_t half)
 
 static int store(const char *dtype, void *data, int64_t i, double value)
 {
-    if (strcmp(dtype, "f32") == 0) {
+    if (strcmp(dtype, "f32") == 0)
         ((float *)data)[i] = (float)value;
-    } else if (strcmp(dtype, "f16") == 0) {
+    else if (strcmp(dtype, "f16") == 0)
         ((uint16_t *)data)[i] = half_from_float((float)value);
-    } else if (strcmp(dtype, "i8") == 0) {
+    else if (strcmp(dtype, "i8") == 0)
         ((int8_t *)data)[i] = (int8_t)value;
-    } else if (strcmp(dtype, "u8") == 0) {
+    else if (strcmp(dtype, "u8") == 0)
         ((uint8_t *)data)[i] = (uint8_t)value;
-    } else if (strcmp(dtype, "i32") == 0) {
+    else if (strcmp(dtype, "i32") == 0)
         ((int32_t *)data)[i] = (int32_t)value;
-    } else {
+    else
         return 0;
-    }
     return 1;
 }
 
 static double load(const char *dtype, const void *data, uint64_t i)
 {
-    if (strcmp(dtype, "f32") == 0) {
+    if (strcmp(dtype, "f32") == 0)
         return (double)((const float *)data)[i];
-    }
-    if (strcmp(dtype, "f16") == 0) {
+    if (strcmp(dtype, "f16") == 0)
         return half_to_double(((const uint16_t *)data)[i]);
-    }
-    if (strcmp(dtype, "i32") == 0) {
+    if (strcmp(dtype, "i32") == 0)
         return (double)((const int32_t *)data)[i];
-    }
-    if (strcmp(dtype, "i8") == 0) {
+    if (strcmp(dtype, "i8") == 0)
         return (double)((const int8_t *)data)[i];
-    }
     return strcmp(dtype, "u8") == 0 ? (double)((const uint8_t *)data)[i] : (double)NAN;
 }
 
 int NAME_vectors_fill(const struct NAME_vector *v, const struct NAME_tensor *t, void *data)
 {
     for (int i = 0; i < v->n_fills; i++) {
-        if (strcmp(v->fills[i].tensor, t->name) != 0) {
+        if (strcmp(v->fills[i].tensor, t->name) != 0)
             continue;
-        }
-        for (int64_t j = 0; j < n_elems(t); j++) {
-            if (!store(t->dtype, data, j, value_at(&v->fills[i], (uint64_t)j))) {
+        for (int64_t j = 0; j < n_elems(t); j++)
+            if (!store(t->dtype, data, j, value_at(&v->fills[i], (uint64_t)j)))
                 return CAPS_BAD_ARGUMENT;
-            }
-        }
         return CAPS_OK;
     }
     return CAPS_BAD_ARGUMENT;
@@ -153,9 +142,8 @@ int NAME_vectors_check(const struct NAME_vector *v, const struct NAME_tensor *t,
         double got = load(t->dtype, data, v->indices[i]);
         double scale = v->scale != NULL && v->scale[i] > 0.0 ? v->scale[i] : 1.0;
         double difference = fabs(got - v->values[i]) / scale;
-        if (!(difference <= v->tolerance)) { /* also for NAN */
+        if (!(difference <= v->tolerance)) /* also for NAN */
             out->n_wrong++;
-        }
         if (!(difference <= out->worst)) {
             out->worst = difference;
             out->i_worst = v->indices[i];

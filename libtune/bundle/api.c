@@ -17,11 +17,9 @@ struct NAME_weights {
 
 const struct NAME_layer *NAME_find(const char *workload)
 {
-    for (int i = 0; workload != NULL && i < CAPS_N_LAYERS; i++) {
-        if (strcmp(NAME_layers[i].workload, workload) == 0) {
+    for (int i = 0; workload != NULL && i < CAPS_N_LAYERS; i++)
+        if (strcmp(NAME_layers[i].workload, workload) == 0)
             return &NAME_layers[i];
-        }
-    }
     return NULL;
 }
 
@@ -32,9 +30,8 @@ const char *NAME_words(void)
 
 void NAME_fini(void)
 {
-    if (bundle.end != NULL) {
+    if (bundle.end != NULL)
         bundle.end();
-    }
     for (int i = 0; i < N_PLANS; i++) {
         EXECUTOR(_op_close)(bundle.ops[i]);
         bundle.ops[i] = NULL;
@@ -47,12 +44,10 @@ void NAME_fini(void)
 static int bundle_op(int i_plan, struct EXECUTOR(_op) * *out)
 {
     enum exec_status status = EXEC_OK;
-    if (bundle.session == NULL) {
+    if (bundle.session == NULL)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "NAME is not open: call NAME_init first");
-    }
-    if (bundle.ops[i_plan] == NULL) {
+    if (bundle.ops[i_plan] == NULL)
         status = EXECUTOR(_op_open)(bundle.session, &plans[i_plan], &bundle.words, &bundle.ops[i_plan]);
-    }
     *out = bundle.ops[i_plan];
     return status;
 }
@@ -62,17 +57,14 @@ static int bundle_begin_pack(const struct NAME_layer *layer, struct NAME_weights
                              struct NAME_weights **w)
 {
     int status;
-    if (layer == NULL || out == NULL) {
+    if (layer == NULL || out == NULL)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected a layer and a place for its packed weights");
-    }
     status = bundle_op(layer->i_plan, op);
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         return status;
-    }
     *w = calloc(1, sizeof **w);
-    if (*w == NULL) {
+    if (*w == NULL)
         return exec_fail(&bundle.words, EXEC_NO_MEMORY, "out of memory");
-    }
     (*w)->i_plan = layer->i_plan;
     (*w)->generation = bundle.generation;
     return EXEC_OK;
@@ -83,9 +75,8 @@ static int bundle_begin_run(const struct NAME_layer *layer, const struct NAME_we
 {
     int status = layer != NULL ? bundle_op(layer->i_plan, op)
                                : (int)exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected a layer");
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         return status;
-    }
     if (weights == NULL || weights->i_plan != layer->i_plan || weights->generation != bundle.generation) {
         return exec_fail(&bundle.words, EXEC_NOT_PACKED, "%s: expected weights that NAME_%s_pack gave", layer->name,
                          layer->name);

@@ -3,16 +3,13 @@ static int bundle_init(cl_context context, cl_device_id device, int any)
 {
     enum exec_status status;
     bundle.words.text[0] = '\0';
-    if (bundle.session != NULL) {
+    if (bundle.session != NULL)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "NAME is open already: call NAME_fini first");
-    }
-    if (context == NULL || device == NULL) {
+    if (context == NULL || device == NULL)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected an OpenCL context and one of its devices");
-    }
     status = exec_cl_same_device(device, &tunedon, &bundle.words);
-    if (status != EXEC_OK && !any) {
+    if (status != EXEC_OK && !any)
         return status;
-    }
     bundle.generation++;
     return exec_cl_open(context, device, status == EXEC_OK ? tunedon.fingerprint : "", &bundle.words, &bundle.session);
 }
@@ -33,9 +30,8 @@ int NAME_layer_pack_buffers(const struct NAME_layer *layer, cl_command_queue que
     struct exec_cl_op *op = NULL;
     struct NAME_weights *w = NULL;
     int status = bundle_begin_pack(layer, out, &op, &w);
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         return status;
-    }
     status = exec_cl_pack(op, queue, weights, &bundle.words, &w->packed);
     if (status != EXEC_OK) {
         free(w);
@@ -52,12 +48,10 @@ static int bundle_upload(const struct NAME_layer *layer, cl_context context, con
     for (int i = 0; i < layer->n_tensors; i++) {
         const struct NAME_tensor *t = &layer->tensors[i];
         cl_int code = CL_SUCCESS;
-        if (t->role != CAPS_WEIGHT) {
+        if (t->role != CAPS_WEIGHT)
             continue;
-        }
-        if (weights == NULL || weights[n] == NULL) {
+        if (weights == NULL || weights[n] == NULL)
             return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "%s: weight %s is NULL", layer->name, t->name);
-        }
         mems[n] =
             clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, t->n_bytes, (void *)weights[n], &code);
         if (code != CL_SUCCESS) {
@@ -77,16 +71,13 @@ int NAME_layer_pack(const struct NAME_layer *layer, cl_command_queue queue, cons
     cl_context context = NULL;
     int status;
     if (layer == NULL || queue == NULL ||
-        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS) {
+        clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected a layer and an OpenCL queue");
-    }
     status = bundle_upload(layer, context, weights, mems);
     status = status == EXEC_OK ? NAME_layer_pack_buffers(layer, queue, mems, out) : status;
-    for (int i = 0; i < MAX_TENSORS; i++) {
-        if (mems[i] != NULL) {
+    for (int i = 0; i < MAX_TENSORS; i++)
+        if (mems[i] != NULL)
             clReleaseMemObject(mems[i]); /* packing that is under way keeps it */
-        }
-    }
     return status;
 }
 

@@ -3,9 +3,8 @@ static enum exec_status bundle_open(struct CUctx_st *context, int any)
 {
     struct exec_cu *session = NULL;
     enum exec_status status = exec_cu_open(context, &bundle.words, &session);
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         return status;
-    }
     status = exec_cu_same_device(session, &tunedon, &bundle.words);
     if (status != EXEC_OK && !any) {
         exec_cu_close(session);
@@ -19,9 +18,8 @@ static enum exec_status bundle_open(struct CUctx_st *context, int any)
 static int bundle_init(struct CUctx_st *context, int any)
 {
     bundle.words.text[0] = '\0';
-    if (bundle.session != NULL) {
+    if (bundle.session != NULL)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "NAME is open already: call NAME_fini first");
-    }
     return bundle_open(context, any);
 }
 
@@ -42,9 +40,8 @@ static int bundle_pack(const struct NAME_layer *layer, struct CUstream_st *strea
     struct exec_cu_op *op = NULL;
     struct NAME_weights *w = NULL;
     int status = bundle_begin_pack(layer, out, &op, &w);
-    if (status != EXEC_OK) {
+    if (status != EXEC_OK)
         return status;
-    }
     status = device != NULL ? exec_cu_pack(op, stream, device, &bundle.words, &w->packed)
                             : exec_cu_pack_host(op, stream, host, &bundle.words, &w->packed);
     if (status != EXEC_OK) {

@@ -269,9 +269,9 @@ static void a_plan_has_several_sets_of_weights(void **state)
     exec_cl_op_close(op);
 }
 
-/* Launches of three queues that wait for one another, in the loop for the turn before too: y = 2 (3 y + turn) + 5 twice,
- * then y + 100. Factors are doubles where the device has them. The next run, on another queue of the caller's, begins
- * behind all of it. */
+/* Launches of three queues that wait for one another, in the loop for the turn before too: y = 2 (3 y + turn) + 5
+ * twice, then y + 100. Factors are doubles where the device has them. The next run, on another queue of the caller's,
+ * begins behind all of it. */
 static void queues_of_a_plan_wait_for_one_another(void **state)
 {
     static const char *const mad_text[] = {"__kernel void grow(__global int *y, REAL by, int add)\n",
@@ -440,9 +440,9 @@ static void scratch_is_never_made_smaller(void **state)
     struct exec_cl_op *first = open_op(f, &small), *large = open_op(f, &plan), *last = open_op(f, &small);
     size_t n = 0;
     for (int i = 0; i < f->s->n_slots; i++) {
-        assert_int_equal(clGetMemObjectInfo(f->s->slots[i], CL_MEM_SIZE, sizeof n, &n, NULL), CL_SUCCESS);
+        assert_int_equal(clGetMemObjectInfo(f->s->slots[i].mem, CL_MEM_SIZE, sizeof n, &n, NULL), CL_SUCCESS);
         assert_true(n >= 4 * N);
-        assert_int_equal(f->s->slot_bytes[i], n);
+        assert_int_equal(f->s->slots[i].n_bytes, n);
     }
     exec_cl_op_close(first);
     exec_cl_op_close(large);

@@ -481,8 +481,8 @@ static void scratch_is_shared_and_streams_wait(void **state)
 
 /* ---- queues ---- */
 
-/* Launches of three queues that wait for one another, in the loop for the turn before too: y = 2 (3 y + turn) + 5 twice,
- * then y + 100. Factors are doubles. The next run, on another stream, begins behind all of it. */
+/* Launches of three queues that wait for one another, in the loop for the turn before too: y = 2 (3 y + turn) + 5
+ * twice, then y + 100. Factors are doubles. The next run, on another stream, begins behind all of it. */
 static void queues_of_a_plan_wait_for_one_another(void **state)
 {
     static const int first[] = {0}, second[] = {1};

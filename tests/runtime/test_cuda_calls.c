@@ -4,7 +4,7 @@
 #include "core/file.h"
 #include "runtime/cuda.h"
 #include "runtime/cuda_made.h"
-#include "tests/runtime/cuda_samples.h"
+#include "tests/runtime/samples.h"
 
 #include <limits.h>
 #include <setjmp.h>

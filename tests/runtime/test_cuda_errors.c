@@ -2,7 +2,7 @@
 /* Each way in which a driver, a device or a kernel can fail: what the CUDA backend makes of it. Every case is a process
  * of its own (this program with --case), since a process loads a driver once; the emulated driver fails as asked. */
 #include "core/file.h"
-#include "tests/runtime/cuda_samples.h"
+#include "tests/runtime/samples.h"
 
 #include <limits.h>
 #include <setjmp.h>

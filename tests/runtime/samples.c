@@ -1,23 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/runtime/cuda_samples.h"
+#include "tests/runtime/samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char sample_add_text[] = "extern \"C\" __global__ void add(const float *a, const float *b, float *y, int n)\n"
-                               "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = a[i] + b[i]; }\n";
+const struct sample_api sample_opencl = {
+    "opencl", LANG_OPENCL_C, "-cl-opt-disable",
+    "#define KERNEL __kernel void\n#define GLOBAL __global\n#define I ((int)get_global_id(0))\n#define FMAX fmax\n"};
+const struct sample_api sample_cuda = {
+    "cuda", LANG_CUDA_C, "",
+    "#define KERNEL extern \"C\" __global__ void\n#define GLOBAL\n"
+    "#define I ((int)(blockIdx.x * blockDim.x + threadIdx.x))\n#define FMAX fmaxf\n"};
+
+static const struct sample_api *api = &sample_cuda;
+
+void sample_use(const struct sample_api *used)
+{
+    api = used;
+}
+
+const char sample_add_text[] = SAMPLE_ADD_HEAD "{ int i = I; if (i < n) y[i] = a[i] + b[i]; }\n";
 
 void sample_init(struct sample *s, const char *text)
 {
     struct program_module *m;
+    struct buf source;
 
     program_init(&s->program);
     blobs_init(&s->blobs, 1 << 20);
-    strcpy(s->program.api, "cuda");
+    strcpy(s->program.api, api->name);
     s->program.workload = strdup("sample");
-    m = program_add_module(&s->program, "main", LANG_CUDA_C, "");
-    blobs_put(&s->blobs, text, strlen(text), &m->source);
+    m = program_add_module(&s->program, "main", api->lang, api->options);
+    buf_init(&source, 1 << 16);
+    buf_puts(&source, api->preamble);
+    buf_puts(&source, text);
+    blobs_put(&s->blobs, source.data, source.len, &m->source);
+    buf_fini(&source);
 }
 
 void sample_fini(struct sample *s)
@@ -33,9 +52,9 @@ struct program_launch *sample_launch(struct sample *s, const char *kernel, int64
     return program_add_kernel(&s->program, PHASE_RUN, 0, kernel, grid, block);
 }
 
-static void check_values(struct sample *s, int i_buffer, const double *values, int64_t n)
+static void check_values(struct sample *s, struct program_pass *pass, int i_buffer, const double *values, int64_t n)
 {
-    struct program_check *c = program_pass_check_add(program_add_pass(&s->program, "exact"), CHECK_SAMPLE, i_buffer);
+    struct program_check *c = program_pass_check_add(pass, CHECK_SAMPLE, i_buffer);
 
     c->n = n;
     blobs_put(&s->blobs, values, (size_t)n * sizeof *values, &c->values);
@@ -45,8 +64,9 @@ void sample_add(struct sample *s, const char *text)
 {
     const struct program_fill a = {.kind = FILL_INT, .seed = 1, .lo = -50, .hi = 50},
                               b = {.kind = FILL_INT, .seed = 2, .lo = -50, .hi = 50};
-    double values[SAMPLE_N];
+    double values[SAMPLE_N], sum = 0;
     struct program_launch *l;
+    struct program_check *c;
 
     sample_init(s, text);
     program_add_buffer(&s->program, "a", ROLE_INPUT, DTYPE_F32, SAMPLE_N)->fill = a;
@@ -56,17 +76,32 @@ void sample_add(struct sample *s, const char *text)
     for (int i = 0; i < 3; i++)
         program_arg_buffer(l, i);
     program_arg_int(l, ARG_I32, SAMPLE_N);
-    for (int i = 0; i < SAMPLE_N; i++)
+    for (int i = 0; i < SAMPLE_N; i++) {
         values[i] = fill_elem(&a, DTYPE_F32, i) + fill_elem(&b, DTYPE_F32, i);
-    check_values(s, 2, values, SAMPLE_N);
+        sum += values[i] * program_project_weight(3, i);
+    }
+    c = program_pass_check_add(program_add_pass(&s->program, "exact"), CHECK_PROJECT, 2);
+    c->outer = c->inner = 1;
+    c->axis = SAMPLE_N;
+    c->seed = 3;
+    blobs_put(&s->blobs, &sum, sizeof sum, &c->values);
+    check_values(s, &s->program.passes[0], 2, values, SAMPLE_N);
+}
+
+void sample_add_again(struct sample *s)
+{
+    struct program_pass *pass = program_add_pass(&s->program, "again");
+    const struct program_pass *first = &s->program.passes[0];
+
+    pass->n_checks = first->n_checks;
+    memcpy(pass->checks, first->checks, sizeof pass->checks);
 }
 
 static const char queues_text[] =
-    "extern \"C\" __global__ void put(int *x, int v) { for (int i = 0; i < 20000; i++) ((volatile int *)x)[0] = i; "
-    "x[0] "
-    "= v; }\n"
-    "extern \"C\" __global__ void twice(int *y, const int *x) { y[0] = 2 * x[0]; }\n"
-    "extern \"C\" __global__ void sum(int *z, const int *x, const int *y) { z[0] = x[0] + y[0]; }\n";
+    "KERNEL put(GLOBAL int *x, int v)\n"
+    "{ for (int i = 0; i < 20000; i++) ((volatile GLOBAL int *)x)[0] = i; x[0] = v; }\n"
+    "KERNEL twice(GLOBAL int *y, GLOBAL const int *x) { y[0] = 2 * x[0]; }\n"
+    "KERNEL sum(GLOBAL int *z, GLOBAL const int *x, GLOBAL const int *y) { z[0] = x[0] + y[0]; }\n";
 
 void sample_queues(struct sample *s)
 {
@@ -91,11 +126,11 @@ void sample_queues(struct sample *s)
     l->queue = 2;
     program_after(l, 0);
     program_after(l, 1);
-    check_values(s, 2, &wanted, 1);
+    check_values(s, program_add_pass(&s->program, "exact"), 2, &wanted, 1);
 }
 
-static const char loops_text[] = "extern \"C\" __global__ void add(int *x, int v) { x[0] += v; }\n"
-                                 "extern \"C\" __global__ void twice(int *x) { x[0] *= 2; }\n";
+static const char loops_text[] = "KERNEL add(GLOBAL int *x, int v) { x[0] += v; }\n"
+                                 "KERNEL twice(GLOBAL int *x) { x[0] *= 2; }\n";
 
 void sample_loops(struct sample *s)
 {
@@ -123,9 +158,10 @@ void sample_loops(struct sample *s)
     for (int outer = 0; outer < 2; outer++)
         for (int inner = 0; inner < 3; inner++)
             wanted = 2 * (wanted + 1 + 10 * outer + inner);
-    check_values(s, 0, &wanted, 1);
+    check_values(s, program_add_pass(&s->program, "exact"), 0, &wanted, 1);
 }
 
+#ifdef EMULATED_CUDA
 int sample_use_emulated(void)
 {
     if (system("g++ --version > /dev/null 2>&1") != 0) {
@@ -136,3 +172,4 @@ int sample_use_emulated(void)
     setenv("TUNE_NVRTC", EMULATED_NVRTC_PATH, 1);
     return 0;
 }
+#endif

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda_samples.h - small programs of CUDA C for tests of the CUDA backend. */
-#ifndef TUNE_TESTS_RUNTIME_CUDA_SAMPLES_H
-#define TUNE_TESTS_RUNTIME_CUDA_SAMPLES_H
+/* samples.h - small programs for tests of backends, in one dialect of OpenCL C and CUDA C: KERNEL name(GLOBAL T *x,
+ * ..), I (the work-item in all of the launch), FMAX. */
+#ifndef TUNE_TESTS_RUNTIME_SAMPLES_H
+#define TUNE_TESTS_RUNTIME_SAMPLES_H
 
 #include "runtime/verify.h"
 
 #define SAMPLE_N 1000 /* no multiple of the block */
 #define SAMPLE_BLOCK 64
 
+/* What makes the dialect that of one API; before the first sample. */
+struct sample_api {
+    const char *name;
+    enum program_lang lang;
+    const char *options, *preamble;
+};
+extern const struct sample_api sample_opencl, sample_cuda;
+void sample_use(const struct sample_api *api); /* CUDA's until then */
+
+#define SAMPLE_ADD_HEAD "KERNEL add(GLOBAL const float *a, GLOBAL const float *b, GLOBAL float *y, int n)\n"
 extern const char sample_add_text[];
 
 struct sample {
@@ -19,9 +30,10 @@ struct sample {
 void sample_init(struct sample *s, const char *text);
 void sample_fini(struct sample *s);
 
-/* y = a + b over whole numbers of SAMPLE_N elements by kernel "add" of `text`; every element compared. Buffers a b y.
- */
+/* y = a + b over whole numbers of SAMPLE_N elements by kernel "add" of `text`; their sum and every element compared in
+ * pass "exact". Buffers a b y. */
 void sample_add(struct sample *s, const char *text);
+void sample_add_again(struct sample *s); /* the same pass once more, "again" */
 
 /* Queue 0 puts x, queue 1 doubles it into y, queue 2 adds both: z = 21. Kernels that take their time. */
 void sample_queues(struct sample *s);

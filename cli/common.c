@@ -134,6 +134,7 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
     e = localfarm_start(&l->farm, &o, why);
     if (e)
         return e;
+    assert(l->farm.tracker > 0 && l->farm.agent > 0);
     l->is_private = true;
     snprintf(l->url, sizeof l->url, "%s", l->farm.url);
     e = open_client(l, NULL, role, why);
@@ -380,6 +381,7 @@ enum err cmd_submit_job(struct client *c, const struct job *j, bool lease, char 
     bool ok = args != NULL;
     enum err e;
 
+    assert(!lease || token);
     buf_init(&body, (size_t)2 << 20);
     e = job_text(j, &body);
     cmd_job_title(j, title, sizeof title);
@@ -441,6 +443,7 @@ static void print_results(struct session *s, struct progress *p, enum session_en
     const bool has_lines = log && log->n_seen, has_best = log && best_n(log->best); /* else there is no such file */
     struct buf text;
 
+    assert(end == SESSION_DONE || end == SESSION_INTERRUPTED || end == SESSION_CANCELLED || end == SESSION_LEASE_LOST);
     if (p->mode == PROGRESS_JSON) {
         cJSON *o = cJSON_CreateObject();
         bool ok = o != NULL;

@@ -150,6 +150,10 @@ static void the_same_command_goes_on_where_the_log_ends(void **state)
             assert_int_equal(n_with(records, "program", text_of(o, "program")), 1); /* none twice */
     }
     cJSON_Delete(records);
+    EXPECT(0, ": 20 trials, 16 done\n", "run", "--device", TILES, "--trials", "20", "--dry-run", "-o", log);
+    EXPECT(0, ": 20 trials, 0 done\n", "run", "--device", TILES, "--trials", "20", "--dry-run", "-o",
+           tune_at(dir, "no.jsonl"));
+    assert_int_not_equal(access(tune_at(dir, "no.jsonl"), F_OK), 0);
 }
 
 static void a_target_a_patience_and_a_gain_end_a_run(void **state)

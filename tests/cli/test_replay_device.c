@@ -129,6 +129,10 @@ static void a_run_with_a_trial_for_each_config_finds_the_best(void **state)
     cJSON_Delete(records);
     EXPECT(2, "no valid config in these logs", "best", log, "--key", "other");
     EXPECT(0, "<svg", "log", "plot", log, "-o", "-");
+    EXPECT(0, "60 configs\n", "model", "table", "--in", log, "--out", tune_at(dir, "all.csv"));
+    EXPECT(0, "", "model", "train", "--in", tune_at(dir, "all.csv"), "--out", tune_at(dir, "all.json"));
+    EXPECT(1, "holds no record of that workload", "model", "table", "--in", log, "--out", tune_at(dir, "no.csv"),
+           "--workload", DENSE);
     EXPECT(2, "nothing was measured again", "recheck", tune_at(dir, "all.best.jsonl"), "--device", TILES);
     says("0 still the best, 0 beaten, 0 broken, 1 skipped, 0 drifted"); /* no template makes it anew */
 }
@@ -165,6 +169,22 @@ static void a_target_a_patience_and_a_gain_end_a_run(void **state)
     assert_null(strstr(buf_text(&said), "its trials are spent"));
     EXPECT(1, "expected", "run", "--device", TILES, "--layout", "nchw", "-o", tune_at(dir, "none.jsonl"), "--records",
            TUNE_RECORDED_DIR "/tiles.csv");
+}
+
+/* What the farm's own programs say when they end comes with its words. */
+static void a_farm_that_cannot_start_says_why(void **state)
+{
+    const char *log = tune_at(dir, "never.jsonl");
+
+    (void)state;
+    EXPECT(1, "tune-agent ended: ", "run", DENSE, "--device", "toaster", "-q", "-o", log);
+    says("unknown device 'toaster', expected one of: ");
+    EXPECT(1, "/none.json", "run", "--kernel-spec", "/none.json", "-o", log);
+    EXPECT(1, "brings its own work", "run", DENSE, "--device", TILES, "-o", log);
+    EXPECT(1, "brings its own kernel", "run", DENSE, "--kernel-spec", "/none.json", "-o", log);
+    EXPECT(1, "--whole is for --network", "run", DENSE, "--whole", "-o", log);
+    EXPECT(1, "either workloads or --network", "run", DENSE, "--network", "vgg-16", "-o", log);
+    assert_int_not_equal(access(log, F_OK), 0);
 }
 
 static void spaces_of_a_workload_are_told(void **state)
@@ -344,6 +364,7 @@ int main(void)
         cmocka_unit_test(a_run_with_a_trial_for_each_config_finds_the_best),
         cmocka_unit_test(the_same_command_goes_on_where_the_log_ends),
         cmocka_unit_test(a_target_a_patience_and_a_gain_end_a_run),
+        cmocka_unit_test(a_farm_that_cannot_start_says_why),
         cmocka_unit_test(spaces_of_a_workload_are_told),
         cmocka_unit_test(a_config_is_shown_as_text_and_as_a_program),
         cmocka_unit_test(what_the_device_cannot_run_is_a_record),

@@ -2,6 +2,7 @@
 /* attach.c - `tune attach`: follows a job at a tracker and writes its records to a log. */
 #include "cli/cmd.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,6 +122,7 @@ static int finish(struct following *f, const char *state)
     struct why why = {""};
     const enum err e = f->log ? joblog_write_best(f->log, &why) : ERR_OK;
 
+    assert(f->n_failed <= f->n_records);
     if (e)
         return cmd_fail(e, &why);
     progress_note(&f->progress, "job %s: %s, %lld records, %lld failed", f->job, state, (long long)f->n_records,

@@ -146,6 +146,7 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
     e = localfarm_start(&l->farm, &o, why);
     if (e)
         return e;
+    assert(l->farm.tracker > 0 && l->farm.agent > 0);
     l->is_private = true;
     snprintf(l->url, sizeof l->url, "%s", l->farm.url);
     e = open_client(l, NULL, role, why);
@@ -398,6 +399,7 @@ enum err cmd_submit_job(struct client *c, const struct job *j, bool lease, char 
     struct buf body;
     enum err e;
 
+    assert(!lease || token);
     buf_init(&body, (size_t)2 << 20);
     cmd_job_title(j, title, sizeof title);
     e = job_text(j, &body);
@@ -445,6 +447,7 @@ static void print_results(struct session *s, struct progress *p, enum session_en
     const char *best = log && best_n(log->best) ? log->best_path : NULL;
     struct buf text;
 
+    assert(end == SESSION_DONE || end == SESSION_INTERRUPTED || end == SESSION_CANCELLED || end == SESSION_LEASE_LOST);
     if (p->mode == PROGRESS_JSON) {
         cJSON *o = cJSON_CreateObject();
         bool ok = o != NULL;

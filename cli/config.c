@@ -3,6 +3,7 @@
 
 #include "cli/cmd.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,6 +77,7 @@ enum err cmd_config(const struct cli *c, const struct device_desc *d, struct tas
     if (e)
         return e;
     e = choose_arm(t, wanted, i_arm, why);
+    assert(e || *i_arm < t->n_arms);
     if (!e)
         e = choose_config(&t->arms[*i_arm], cli_text(c, "config"), out, why);
     if (e)

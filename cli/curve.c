@@ -23,6 +23,12 @@ struct panel {
     struct buf *out;
 };
 
+/* What a log says may be anything; a thousandth of a nanosecond to 30 years can be drawn, the rest counts as failed. */
+static bool is_time(double time_ns)
+{
+    return time_ns >= 1e-3 && time_ns <= 1e18;
+}
+
 static double x_of(const struct panel *p, double trial)
 {
     assert(trial >= 1 && trial <= (double)p->curve->n);
@@ -58,13 +64,13 @@ static bool scale(struct panel *p)
     double least = INFINITY, most = 0;
 
     for (size_t i = 0; i < p->curve->n; i++)
-        if (p->curve->times_ns[i] > 0) {
+        if (is_time(p->curve->times_ns[i])) {
             least = fmin(least, p->curve->times_ns[i]);
             most = fmax(most, p->curve->times_ns[i]);
         }
     if (!(most > 0))
         return false;
-    p->lo = 1 / round_step(1 / least * (1 - 1e-12));
+    p->lo = fmin(least, 1 / round_step(1 / least * (1 - 1e-12)));
     p->hi = round_step(fmin(most, MOST_RATIO * least));
     if (p->hi <= p->lo)
         p->hi = 2 * p->lo;
@@ -98,7 +104,7 @@ static void draw_trials(const struct panel *p)
     for (size_t i = 0; i < p->curve->n; i++) {
         const double t = p->curve->times_ns[i], x = x_of(p, (double)i + 1);
 
-        if (t > 0)
+        if (is_time(t))
             buf_printf(p->out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>\n", t > p->hi ? "o" : "t", x,
                        y_of(p, fmin(t, p->hi)));
         else
@@ -115,7 +121,7 @@ static void draw_best(const struct panel *p)
     for (size_t i = 0; i < p->curve->n; i++) {
         const double t = p->curve->times_ns[i];
 
-        if (!(t > 0 && t < best))
+        if (!is_time(t) || t >= best)
             continue;
         buf_printf(p->out, isinf(best) ? "M%.1f %.1f" : "H%.1fV%.1f", x_of(p, (double)i + 1), y_of(p, t));
         best = t;

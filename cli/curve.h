@@ -11,7 +11,7 @@
 /* The trials of one search in their order. */
 struct curve {
     const char *title;
-    const double *times_ns; /* [n]; 0 = the trial failed */
+    const double *times_ns; /* [n]; 0, and what no clock tells = the trial failed */
     size_t n;
 };
 

@@ -154,6 +154,7 @@ static enum err read_wanted(const struct cli *c, struct deploy_want *want, bool 
 
 static void print_layer(const struct deploy_set *s, const struct deploy_call *call)
 {
+    assert(call->i_layer < s->n_layers);
     const struct deploy_layer *l = &s->layers[call->i_layer];
     char speed[64] = "not measured";
     if (l->record.time_ns > 0.0) {

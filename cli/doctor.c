@@ -8,6 +8,7 @@
 #include "core/proc.h"
 #include "tracker/protocol.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -45,6 +46,7 @@ struct look {
 
 static bool tell(bool good, const char *what, const char *words)
 {
+    assert(what && words);
     printf("%-6s %-28s %s\n", good ? "ok" : "FAILED", what, words);
     fflush(stdout);
     n_failed += !good;

@@ -7,6 +7,7 @@
 #include "tuner/ladder.h"
 #include "tuner/measure.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ static enum err take(int64_t n, const struct record *r, const char *line, void *
     (void)why;
     if (n < 0 || (size_t)n >= results->n)
         return ERR_PROTOCOL;
+    assert(results->n_here < results->n); /* one a step: measure_batch */
     results->step[n].status = r->status;
     results->step[n].ms = r->time_ns / 1e6;
     results->step[n].gflops = record_gflops(r);
@@ -52,6 +54,7 @@ static enum err add_step(const struct device_choice *d, size_t i, struct results
     size_t i_arm;
     enum err e = ladder_task(results->workload, i, &d->desc, &t, &i_arm, &config, why);
 
+    assert(i == results->n && i < LADDER_MAX_STEPS);
     if (e)
         return e;
     buf_init(&text, 4096);
@@ -124,6 +127,7 @@ static void print_row(const struct results *r, size_t i)
     const double m40 = s->m40_gflops, before = i ? r->step[i - 1].gflops : 0;
     char name[64];
 
+    assert(i < r->n && s->name);
     if (s->all_layers)
         snprintf(name, sizeof name, "%s, l=%lld", s->name, (long long)ladder_layers(r->workload, i));
     else

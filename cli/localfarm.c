@@ -7,6 +7,7 @@
 #include "core/proc.h"
 #include "tracker/protocol.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -79,6 +80,7 @@ static bool find_url(const struct localfarm *f, char *url, size_t n_url)
     struct buf text;
     bool found;
 
+    assert(n_url > 1);
     buf_init(&text, n_url - 1);
     url_path(f, path, sizeof path);
     found = file_read(path, &text, NULL) == ERR_OK && text.len;
@@ -113,6 +115,7 @@ static enum err start_agent(struct localfarm *f, const struct localfarm_options 
     const char *argv[] = {program, "--tracker",    f->url, "--device", o->device, "--key",
                           f->key,  "--must-build", NULL,   NULL,       NULL};
 
+    assert(f->url[0] && o->device);
     snprintf(program, sizeof program, "%s/tune-agent", own);
     snprintf(threads, sizeof threads, "%lld", (long long)o->threads);
     if (o->threads > 0) {
@@ -129,6 +132,7 @@ enum err localfarm_start(struct localfarm *f, const struct localfarm_options *o,
                                 "--store", store,      "--workers",         "0",          NULL};
     enum err e;
 
+    assert(!live); /* localfarm_abandon knows of one */
     *f = (struct localfarm){.dir = {.lock_fd = -1}};
     snprintf(f->key, sizeof f->key, "%s", o->key ? o->key : LOCALFARM_KEY);
     e = name_check("--key", o->key ? o->key : LOCALFARM_KEY, why);

@@ -6,6 +6,7 @@
 #include "logs/line.h"
 #include "logs/seen.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,6 +75,7 @@ static void check_trial(struct checking *k, const struct log_line *line)
                           seen_hash(&k->seen, line->text, line->n), (uint64_t)line->i_line, &kind, &former);
     if (k->failed || kind == SEEN_NEW)
         return;
+    assert(former < (uint64_t)line->i_line); /* lines are read in their order */
     snprintf(words, sizeof words,
              kind == SEEN_EQUAL ? "the same as line %" PRIu64 : "another line of line %" PRIu64 "'s trial", former);
     doubt(k, line->i_line, words);

@@ -4,6 +4,7 @@
 
 #include "logs/compact.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static const struct cli_option options[] = {
@@ -27,6 +28,7 @@ static int run(const struct cli *c)
         e = compact_log(c->rest[0], out, (size_t)cli_int(c, "keep"), log_lines_of, cmd_log_warning, &r, &why);
     if (e)
         return cmd_fail(e, &why);
+    assert(r.n_written <= r.n_lines);
     to = log_summary(out);
     fprintf(to, "%s: %" PRId64 " of %" PRId64 " lines; %" PRId64 " stood there before, %" PRId64 " lost", out,
             r.n_written, r.n_lines, r.n_equal, r.n_lost);

@@ -2,6 +2,7 @@
 /* log_compare.c - `tune log compare A B`: the best of one log against that of another, workload by workload. */
 #include "cli/log.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -101,6 +102,7 @@ static void print_json(const struct pair *p)
 
 static void print_pair(const struct cli *c, const struct pair *p, struct totals *t)
 {
+    assert(p->a || p->b);
     count(p, t);
     if (cli_flag(c, "json"))
         print_json(p);

@@ -2,6 +2,7 @@
 /* log_convert.c - `tune log convert`: records from and to the files of other tuners. */
 #include "cli/log.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -99,6 +100,7 @@ static int run(const struct cli *c)
     closed = convert_close(v.out, !e, e ? NULL : &why);
     if (e || closed)
         return cmd_fail(e ? e : closed, &why);
+    assert(v.n > 0); /* convert_all */
     fprintf(log_summary(out), "%s: %" PRId64 " records as %s", out, v.n, cli_text(c, "to"));
     if (v.n_refused || v.n_bad)
         fprintf(log_summary(out), "; left out: %" PRId64 " that it cannot hold, %" PRId64 " that are no records",

@@ -3,6 +3,7 @@
 #include "core/proc.h"
 #include "cli/cmd.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,6 +104,7 @@ static int run(const struct command *s, int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     const struct command *verb = command_verb(s, name);
 
+    assert(!s->verbs != !s->run);
     if (!s->verbs)
         return run_options(s, argc, argv);
     if (asks_help(name))

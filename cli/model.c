@@ -8,6 +8,7 @@
 #include "search/learn/transfer_model.h"
 #include "cli/logtable.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,7 @@ static enum err train(const struct cli *c, struct why *why)
         if (e)
             why_prefix(why, e, "%s", cli_text(c, "in"));
     }
+    assert(e || r.n_knobs == m.columns.n);
     if (e == ERR_OK && m.second.n > 0)
         e = train_second(c, &m, &r, why);
     if (e == ERR_OK)
@@ -254,6 +256,7 @@ static enum err predict(const struct cli *c, struct why *why)
         if (e)
             why_set(why, e, "%s", err_words(e));
     }
+    assert(e || r.n_knobs == m.columns.n);
     if (e == ERR_OK && m.second.n > 0)
         e = rerank(c, &m, &r, scores, why);
     if (e == ERR_OK)

@@ -70,6 +70,7 @@ static enum err shuffle(const struct records *from, const struct columns *c, siz
     uint32_t *order = malloc((from->n + 1) * sizeof *order);
     enum err e = order ? judge_order(order, from->n, seed) : ERR_NOMEM;
 
+    assert(n <= from->n && s->r.n == from->n && c->n == from->n_knobs);
     for (size_t i = 0; e == ERR_OK && i < from->n; i++) {
         memcpy(s->r.values + i * c->n, from->values + order[i] * c->n, c->n * sizeof *s->r.values);
         s->r.times[i] = from->times[order[i]];
@@ -191,6 +192,7 @@ static void print_means(const struct eval *v)
         double values[N_MEASURES];
         char name[32];
 
+        assert(v->n_tables[i] <= v->o->n_paths);
         if (v->n_tables[i] == 0)
             continue;
         for (size_t m = 0; m < N_MEASURES; m++)

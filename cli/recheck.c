@@ -6,6 +6,7 @@
 #include "logs/compare.h"
 #include "tuner/measure.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,7 @@ static enum err note(int64_t n, const struct record *r, const char *line, void *
     const char *path = cli_text(k->cli, "output");
     struct measured *m = &k->now->now[n];
 
+    assert(n >= 0 && (size_t)n < k->now->n); /* measure_batch */
     if (record_copy(&m->record, r))
         return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     m->value = r->status == STATUS_OK ? (isfinite(r->lnratio) ? r->lnratio : log(r->time_ns)) : NAN;
@@ -157,6 +159,7 @@ static void judge_winner(struct recheck *k, const struct checked *c)
     for (size_t i = 1; i < c->n; i++)
         if (!isnan(c->now[i].value) && c->now[i].value < winner->value)
             winner = &c->now[i];
+    assert(!isnan(best->value)); /* judge */
     if (winner != best)
         x = compare_records(&winner->record, &c->list[0]->record, &error);
     if (winner != best && !comparison_ties(&x)) {
@@ -218,6 +221,7 @@ static void add_runners(struct checked *c)
     for (size_t i = 0; i < n && c->n < RUNNERS_UP + 1; i++)
         if (top[i] != c->list[0])
             c->list[c->n++] = top[i];
+    assert(c->n >= 1 && c->n <= RUNNERS_UP + 1 && c->list[0] == &c->task.all[0]);
     for (size_t i = 0; i < c->n; i++) {
         record_init(&c->now[i].record);
         c->now[i].value = NAN;
@@ -293,6 +297,7 @@ static int run(const struct cli *c)
     job_fini(&k.job);
     if (e)
         return cmd_fail(e, &why);
+    assert(k.n_drifted <= k.n_ok + k.n_beaten);
     printf("%zu still the best, %zu beaten, %zu broken, %zu skipped, %zu drifted\n", k.n_ok, k.n_beaten, k.n_broken,
            k.n_skipped, k.n_drifted);
     if (k.n_ok + k.n_beaten + k.n_broken == 0)

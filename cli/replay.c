@@ -6,6 +6,7 @@
 #include "tuner/replay.h"
 #include "search/strategies/warm.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,12 +154,14 @@ static enum err replay_space(const struct cli *c, const struct strategy_ops *ops
 
         o.strategy.seed = (uint64_t)(cli_int(c, "seed") + i);
         e = replay(recorded, &o, &run, why);
+        assert(run.n <= o.strategy.budget);
         if (e)
             why_prefix(why, e, "%s", path);
         else
             e = print_run(to, recorded_name(recorded), o.strategy.seed, method, &run, why);
         replay_run_fini(&run);
     }
+    transfer_free(o.strategy.history);
     recorded_close(recorded);
     return e;
 }
@@ -186,6 +189,7 @@ static enum err replay_all(const struct cli *c, const struct names *names, FILE 
     const struct strategy_ops *ops = strategy_find(cli_text(c, "strategy"));
     enum err e = ERR_OK;
 
+    assert(ops && names->n <= MAX_FILES); /* strategy_name_at */
     for (size_t i = 0; e == ERR_OK && i < names->n && !cmd_interrupted(); i++)
         e = replay_space(c, ops, names->list[i], to, why);
     return e;

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct cli_option options[] = {
     OPT_LINK,
@@ -131,9 +132,15 @@ static enum err check_farm(void *farm, struct why *why)
     return localfarm_check(farm, why);
 }
 
+/* A dry run reads the log that there is, and makes none. */
+static bool wants_log(const struct cli *c)
+{
+    return !cli_flag(c, "dry-run") || access(cli_text(c, "output"), F_OK) == 0;
+}
+
 static int run_job(const struct cli *c, struct job *j)
 {
-    const bool json = cli_flag(c, "json");
+    const bool json = cli_flag(c, "json"), logged = wants_log(c);
     struct progress progress;
     struct joblog log = {.lock_fd = -1};
     struct why why = {""};
@@ -145,7 +152,7 @@ static int run_job(const struct cli *c, struct job *j)
     progress_init(&progress, cli_flag(c, "quiet") || cli_flag(c, "dry-run"), json);
     progress.verbosity = (int)cli_int(c, "verbose");
     e = check_records(cli_text(c, "records"), &why);
-    if (!e && !cli_flag(c, "dry-run"))
+    if (!e && logged)
         e = joblog_open(&log, cli_text(c, "output"), NULL, cmd_log_warning, NULL, &why);
     if (!e)
         e = link_open(&l, c, "tune", &why);
@@ -158,7 +165,7 @@ static int run_job(const struct cli *c, struct job *j)
         o.wait_device_ms = 60000;
     }
     o.client = l.client;
-    o.log = cli_flag(c, "dry-run") ? NULL : &log;
+    o.log = logged ? &log : NULL;
     o.records = cli_text(c, "records");
     o.check_farm = l.is_private ? check_farm : NULL;
     o.farm = &l.farm;

@@ -4,6 +4,7 @@
 
 #include "kernels/template.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static const struct cli_option options[] = {
@@ -38,6 +39,7 @@ static void print_launch(const struct program *p, const struct program_launch *l
 {
     static const char *const phases[] = {"pack", "run", "reference"};
 
+    assert((size_t)l->phase < sizeof phases / sizeof phases[0]);
     printf("  %-9s %s  groups %lld x %lld x %lld of %lld x %lld x %lld, arguments", phases[l->phase], l->kernel,
            (long long)l->grid[0], (long long)l->grid[1], (long long)l->grid[2], (long long)l->block[0],
            (long long)l->block[1], (long long)l->block[2]);

@@ -9,6 +9,7 @@
 #include "search_space/space_file.h"
 #include "search_space/valid_set.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ static void print_knob(const struct space *s, size_t i)
 {
     const size_t n = space_n_values(s, i);
 
+    assert(n > 0);
     printf("    %-14s", space_knob_name(s, i));
     for (size_t k = 0; k < n && k < 24; k++) {
         const struct value v = space_knob_value(s, i, k);
@@ -213,6 +215,7 @@ static void print_listed(const struct file_space *f, uint64_t first, uint64_t n)
 {
     struct config c;
 
+    assert(first + n <= valid_set_count(f->valid));
     for (uint64_t i = first; i < first + n && !cmd_interrupted() && !ferror(stdout); i++)
         if (valid_set_at(f->valid, i, &c) == ERR_OK)
             print_config(f->space, &c);
@@ -278,6 +281,7 @@ static int print_indexed(const struct file_space *f, uint64_t index)
     const uint64_t n = valid_set_count(f->valid);
     struct why why;
 
+    assert(n > 0); /* print_asked */
     if (index < n) {
         print_listed(f, index, 1);
         return EXIT_FINE;

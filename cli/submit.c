@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 #include "deploy/want.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,7 @@ static enum err missing_job(const struct cli *c, struct job *out, struct why *wh
         with.rest[i] = c->rest[i];
     for (size_t i = 0; !e && i < want.n; i++)
         with.rest[with.n_rest++] = want.layers[i].workload;
+    assert(e || (size_t)with.n_rest == (size_t)c->n_rest + want.n);
     if (!e)
         e = cmd_job(&with, out, why);
     if (!e && !out->key[0])

@@ -3,6 +3,7 @@
 
 #include "tuner/stop.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static struct row row_of(const struct task *t, size_t i)
 
     r.before = before ? task_finest(t, before) : NULL;
     r.tie = r.before && r.best && r.before != r.best && measured_tie(r.before, r.best);
+    assert(!r.best || !isnan(r.best->value)); /* a failure never wins */
     if (*t->name)
         snprintf(r.label, sizeof r.label, "%s", t->name);
     else
@@ -46,6 +48,7 @@ static void time_text(double ms, char *out, size_t n_out)
  * changes between two slots does not make one of them look faster. */
 static double before_ms(const struct row *r)
 {
+    assert(r->before);
     if (r->best && !*r->best->record.objective && !isnan(r->best->record.lnratio) && !isnan(r->before->record.lnratio))
         return r->best->record.time_ns / 1e6 * exp(r->before->value - r->best->value);
     return r->before->record.time_ns / 1e6;
@@ -67,6 +70,7 @@ static void print_gain(struct buf *out, const struct row *r, const struct measur
 {
     char text[32] = "-";
 
+    assert(r->best);
     if (m && !isnan(m->value)) {
         const double ratio = by_value && !*m->record.objective ? exp(m->value - r->best->value)
                                                                : m->record.time_ns / r->best->record.time_ns;
@@ -122,6 +126,7 @@ static void print_config(const struct row *r, struct buf *out)
     size_t column = 7;
     char word[256];
 
+    assert(r->best->i_arm < t->n_arms);
     buf_puts(out, "  best:");
     if (*t->arms[r->best->i_arm].id)
         print_word(out, &column, t->arms[r->best->i_arm].id);
@@ -163,6 +168,7 @@ static void print_naive(const struct row *r, struct buf *out)
 {
     char naive[32], best[32];
 
+    assert(is_naive_faster(r));
     time_text(r->naive->record.time_ns / 1e6, naive, sizeof naive);
     time_text(r->best->record.time_ns / 1e6, best, sizeof best);
     buf_printf(out, "  the naive kernel, %s, is faster here: %s, this one %s\n", r->task->arms[r->naive->i_arm].id,
@@ -230,6 +236,7 @@ static void sums(const struct task *tasks, size_t n, const char *network, struct
         after += (double)tasks[i].count * r.best->record.time_ns / 1e6;
         n_summed++;
     }
+    assert(n_summed <= n);
     if (n_summed)
         buf_printf(out, "%s, %zu of %zu layers, sum of count x time: default %.3f ms, best %.3f ms, %.2fx\n", network,
                    n_summed, n, before, after, before / after);
@@ -266,6 +273,7 @@ static cJSON *measured_json(const struct task *t, const struct measured *m, bool
 {
     cJSON *o = cJSON_CreateObject();
 
+    assert(m->i_arm < t->n_arms);
     json_add_text(o, "template", t->arms[m->i_arm].id, ok);
     json_add_text(o, "status", status_name(m->record.status), ok);
     if (m->record.verified[0])

@@ -6,6 +6,7 @@
 #include "kernels/spec/spec.h"
 #include "kernels/template.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,6 +88,7 @@ static void drive(struct client *c, struct leased *l, struct progress *p)
     struct session s;
     const enum err e = session_init(&s, &o, &why);
 
+    assert(l->id[0]); /* lease */
     progress_note(p, "job %s: %zu workloads", l->id, l->job.n_layers);
     if (e == ERR_CANCELLED || e == ERR_STALE)
         session_close(&s, s.cancelled ? "cancelled" : "", NULL);

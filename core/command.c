@@ -229,6 +229,7 @@ static void man_sections(const struct command *c, struct buf *out)
 static void man_page(const struct command *program, const struct command *c, const char *page, const char *parent,
                      struct buf *out)
 {
+    assert(program->section > 0 && program->see_also && c->summary && c->usage);
     buf_puts(out, ".TH ");
     for (const char *p = page; *p; p++)
         buf_printf(out, "%c", toupper((unsigned char)*p));
@@ -272,7 +273,8 @@ static enum err write_page(const struct command *program, const struct command *
         e = text.failed ? text.failed : file_replace(path, buf_text(&text), text.len, 0644, why);
     buf_fini(&text);
     for (size_t i = 0; !e && c->verbs && c->verbs[i]; i++) {
-        snprintf(below, sizeof below, "%s-%s", page, c->verbs[i]->name);
+        if (snprintf(below, sizeof below, "%s-%s", page, c->verbs[i]->name) >= (int)sizeof below)
+            return why_set(why, ERR_LIMIT, "%s-%s: the name is too long", page, c->verbs[i]->name);
         e = write_page(program, c->verbs[i], below, page, folder, why);
     }
     return e;

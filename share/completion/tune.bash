@@ -3,8 +3,6 @@
 # nothing where a file is due.
 _tune()
 {
-    local IFS=$'\n'
-
-    COMPREPLY=($("${COMP_WORDS[0]}" --complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" --complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _tune tune tune-agent tune-tracker

@@ -331,6 +331,33 @@ static void the_first_ctrl_c_ends_the_wait_for_a_tracker(void **state)
     buf_fini(&said);
 }
 
+/* Where the hub is built in, and where it is not: bad input is exit 1, nobody there 3. */
+static void a_hub_that_does_not_answer_is_exit_3(void **state)
+{
+    static const char *const bad[][6] = {{"hub", NULL},
+                                         {"hub", "push", NULL},
+                                         {"hub", "push", "http://127.0.0.1:1/x.jsonl", NULL},
+                                         {"hub", "push", "http://127.0.0.1:1/", "/dev/null", NULL},
+                                         {"hub", "push", "http://127.0.0.1:1/", "/tmp", "/tmp", NULL},
+                                         {"hub", "pull", "http://127.0.0.1:1/x.jsonl", NULL},
+                                         {"hub", "list", "gopher://127.0.0.1/", NULL},
+                                         {"hub", "list", "http://127.0.0.1:1/", "x", NULL}};
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        asked(1, &said, bad[i]);
+    ASK(1, "hub");
+    if (!strstr(buf_text(&said), "no subcommand")) {
+        ASK(3, "hub", "list", "http://127.0.0.1:1/", "--tries", "1");
+        assert_non_null(strstr(buf_text(&said), "http://127.0.0.1:1/: no connection"));
+        ASK(3, "hub", "pull", "http://127.0.0.1:1/x.jsonl", "-o", tune_at(dir, "pulled.jsonl"), "--tries", "1");
+        assert_int_not_equal(access(tune_at(dir, "pulled.jsonl"), F_OK), 0);
+    }
+    buf_fini(&said);
+}
+
 /* ---- paths ---- */
 
 /* Folders of 200 letters within each other; the last one's path. */
@@ -393,6 +420,7 @@ int main(void)
         cmocka_unit_test(errors_go_to_standard_error_and_results_to_output),
         cmocka_unit_test(output_that_cannot_be_written_is_exit_1),
         cmocka_unit_test(the_first_ctrl_c_ends_the_wait_for_a_tracker),
+        cmocka_unit_test(a_hub_that_does_not_answer_is_exit_3),
         cmocka_unit_test(a_recorded_space_may_lie_deep),
     };
     int failed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/curve.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,8 +58,8 @@ static void panels_lie_below_each_other(void **state)
 
 static void a_search_without_a_time_is_no_picture(void **state)
 {
-    const double times[] = {0, 0};
-    const struct curve curve = {"none", times, 2};
+    const double times[] = {0, 1e-300, INFINITY, NAN, -1};
+    const struct curve curve = {"none", times, 5};
     struct buf svg;
 
     (void)state;

@@ -479,6 +479,26 @@ static pid_t start_agent(void)
     return pid;
 }
 
+/* The doctor goes all the way: name, connection, hello, clocks, devices; a key that another kind of device holds. */
+static void the_doctor_sees_the_farm(void **state)
+{
+    char job[40];
+
+    (void)state;
+    make_busy_job(job);
+    TUNE(0, "doctor", "--device", TILES, "--key", "free");
+    says("ok     connection ");
+    says("ok     hello ");
+    says("ok     clocks ");
+    says("ok     devices of the farm ");
+    says("ok     key                          free is free for this device\n");
+    TUNE(3, "doctor", "--device", TILES, "--key", "busy");
+    says("FAILED key                          conflict: key busy holds devices of fingerprint ");
+    TUNE(3, "doctor", "--device", TILES, "--key-file", "/dev/null");
+    says("FAILED key file ");
+    TUNE(0, "cancel", job, "-q");
+}
+
 static void a_submitted_job_is_driven_by_a_worker_and_followed(void **state)
 {
     const char *log = tune_at(farm.dir, "rec.jsonl");
@@ -540,6 +560,7 @@ int main(void)
         cmocka_unit_test(cancelled_jobs_say_so),
         cmocka_unit_test(devices_are_listed),
         cmocka_unit_test(following_ends_with_the_job),
+        cmocka_unit_test(the_doctor_sees_the_farm),
         cmocka_unit_test(a_worker_ends_when_asked_to_and_there_is_no_work),
         cmocka_unit_test(a_submitted_job_is_driven_by_a_worker_and_followed), /* no other job is open any more */
         cmocka_unit_test(a_second_interrupt_ends_the_wait),

@@ -235,6 +235,66 @@ static void a_model_keeps_its_space(void **state)
     buf_fini(&said);
 }
 
+/* Registers alone tell the time; they are known of what was built. */
+static void put_late_table(const char *name, bool built)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    buf_puts(&text, built ? "x,regs,time_ms,status\n" : "x\n");
+    for (int i = 0; i < 80; i++) {
+        if (built)
+            buf_printf(&text, "%d,%d,%d,ok\n", i % 8, 16 * (1 + i * 7 % 10), 10 * (1 + i * 7 % 10));
+        else
+            buf_printf(&text, "%d\n", i % 8);
+    }
+    put(name, buf_text(&text));
+    buf_fini(&text);
+}
+
+static void read_scores(const char *name, double *scores, size_t n)
+{
+    struct buf text;
+    char *next;
+
+    buf_init(&text, 1 << 20);
+    assert_int_equal(file_read(at(name), &text, NULL), ERR_OK);
+    assert_int_equal(n_lines(buf_text(&text)), n);
+    next = text.data;
+    for (size_t i = 0; i < n; i++)
+        scores[i] = strtod(next, &next);
+    buf_fini(&text);
+}
+
+static void late_columns_rank_what_was_built(void **state)
+{
+    double built[80], unbuilt[80];
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    put_late_table("built.csv", true);
+    put_late_table("unbuilt.csv", false);
+    assert_int_equal(run(&said, (const char *const[]){"model", "train", "--in", at("built.csv"), "--late", "regs",
+                                                      "--out", at("late.json"), NULL}),
+                     0);
+    assert_int_equal(run(&said, (const char *const[]){"model", "predict", "--model", at("late.json"), "--in",
+                                                      at("built.csv"), "--out", at("built.txt"), NULL}),
+                     0);
+    assert_int_equal(run(&said, (const char *const[]){"model", "predict", "--model", at("late.json"), "--in",
+                                                      at("unbuilt.csv"), "--out", at("unbuilt.txt"), NULL}),
+                     0);
+    read_scores("built.txt", built, 80);
+    read_scores("unbuilt.txt", unbuilt, 80);
+    assert_true(built[0] < built[7]);      /* 16 registers before 160, */
+    assert_true(unbuilt[0] == unbuilt[8]); /* but for the same x all the same without them */
+    assert_int_equal(run(&said, (const char *const[]){"model", "train", "--in", at("built.csv"), "--late", "spills",
+                                                      "--out", at("late.json"), NULL}),
+                     1);
+    assert_non_null(strstr(buf_text(&said), "one of the late columns spills is not there"));
+    buf_fini(&said);
+}
+
 /* A table of n rows with a late column, to whoever reads the pipe next; another pipe stands in its place then. */
 static void feed(const char *pipe, int n)
 {
@@ -310,6 +370,7 @@ int main(void)
         cmocka_unit_test(bad_tables_get_one_clear_line),
         cmocka_unit_test(bad_models_get_one_clear_line),
         cmocka_unit_test(a_model_keeps_its_space),
+        cmocka_unit_test(late_columns_rank_what_was_built),
         cmocka_unit_test(a_table_that_changes_between_two_looks_is_refused),
         cmocka_unit_test(bad_arguments_get_one_clear_line),
     };

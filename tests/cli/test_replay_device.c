@@ -120,8 +120,19 @@ static void a_run_with_a_trial_for_each_config_finds_the_best(void **state)
         assert_true(number_of(cJSON_GetArrayItem(events, i), "seq") == i + 1);
     cJSON_Delete(events);
     cJSON_Delete(records);
-    EXPECT(0, "replay/tiles", "best", log);
+    EXPECT(0, "replay/tiles", "best", log, "-o", tune_at(dir, "copy.best.jsonl"));
+    says("0.46 ms");
+    EXPECT(0, "", "best", log, "--json");
+    records = objects_of(buf_text(&said));
+    assert_int_equal(cJSON_GetArraySize(records), 1);
+    assert_true(fabs(number_of(cJSON_GetArrayItem(records, 0), "time_ns") - 1e6 * least_recorded()) < 1);
+    cJSON_Delete(records);
+    EXPECT(2, "no valid config in these logs", "best", log, "--key", "other");
     EXPECT(0, "<svg", "log", "plot", log, "-o", "-");
+    EXPECT(0, "60 configs\n", "model", "table", "--in", log, "--out", tune_at(dir, "all.csv"));
+    EXPECT(0, "", "model", "train", "--in", tune_at(dir, "all.csv"), "--out", tune_at(dir, "all.json"));
+    EXPECT(1, "holds no record of that workload", "model", "table", "--in", log, "--out", tune_at(dir, "no.csv"),
+           "--workload", DENSE);
     EXPECT(2, "nothing was measured again", "recheck", tune_at(dir, "all.best.jsonl"), "--device", TILES);
     says("0 still the best, 0 beaten, 0 broken, 1 skipped, 0 drifted"); /* no template makes it anew */
 }
@@ -143,6 +154,10 @@ static void the_same_command_goes_on_where_the_log_ends(void **state)
             assert_int_equal(n_with(records, "program", text_of(o, "program")), 1); /* none twice */
     }
     cJSON_Delete(records);
+    EXPECT(0, ": 20 trials, 16 done\n", "run", "--device", TILES, "--trials", "20", "--dry-run", "-o", log);
+    EXPECT(0, ": 20 trials, 0 done\n", "run", "--device", TILES, "--trials", "20", "--dry-run", "-o",
+           tune_at(dir, "no.jsonl"));
+    assert_int_not_equal(access(tune_at(dir, "no.jsonl"), F_OK), 0);
 }
 
 static void a_target_a_patience_and_a_gain_end_a_run(void **state)
@@ -154,6 +169,22 @@ static void a_target_a_patience_and_a_gain_end_a_run(void **state)
     assert_null(strstr(buf_text(&said), "its trials are spent"));
     EXPECT(1, "expected", "run", "--device", TILES, "--layout", "nchw", "-o", tune_at(dir, "none.jsonl"), "--records",
            TUNE_RECORDED_DIR "/tiles.csv");
+}
+
+/* What the farm's own programs say when they end comes with its words. */
+static void a_farm_that_cannot_start_says_why(void **state)
+{
+    const char *log = tune_at(dir, "never.jsonl");
+
+    (void)state;
+    EXPECT(1, "tune-agent ended: ", "run", DENSE, "--device", "toaster", "-q", "-o", log);
+    says("unknown device 'toaster', expected one of: ");
+    EXPECT(1, "/none.json", "run", "--kernel-spec", "/none.json", "-o", log);
+    EXPECT(1, "brings its own work", "run", DENSE, "--device", TILES, "-o", log);
+    EXPECT(1, "brings its own kernel", "run", DENSE, "--kernel-spec", "/none.json", "-o", log);
+    EXPECT(1, "--whole is for --network", "run", DENSE, "--whole", "-o", log);
+    EXPECT(1, "either workloads or --network", "run", DENSE, "--network", "vgg-16", "-o", log);
+    assert_int_not_equal(access(log, F_OK), 0);
 }
 
 static void spaces_of_a_workload_are_told(void **state)
@@ -183,7 +214,8 @@ static void a_config_is_shown_as_text_and_as_a_program(void **state)
     assert_string_equal(text_of(program, "template"), "dense/gemm_direct");
     assert_string_equal(text_of(program, "workload"), DENSE);
     cJSON_Delete(program);
-    EXPECT(1, "knobs 'mdimcd', 'ndimcd'", "show", DENSE, "--device", TILES, "--template", "dense/gemm_direct", "-c", "wgd=8");
+    EXPECT(1, "knobs 'mdimcd', 'ndimcd'", "show", DENSE, "--device", TILES, "--template", "dense/gemm_direct", "-c",
+           "wgd=8");
     EXPECT(1, "rnn/plan", "show", DENSE, "--device", TILES, "--template", "rnn/plan");
 }
 
@@ -236,17 +268,111 @@ static void the_doctor_says_which_hop_fails(void **state)
     EXPECT(3, "FAILED key file ", "doctor", "--device", TILES, "--tracker", "127.0.0.1:1", "--key-file", "/dev/null/k");
 }
 
+/* ---- tune replay: the same space without a farm ---- */
+
+#define SPACE TUNE_RECORDED_DIR "/tiles.json"
+
+/* Is the trajectory n different rows of the table's 60? */
+static void is_path(const cJSON *line, int n)
+{
+    const cJSON *path = cJSON_GetObjectItemCaseSensitive(line, "traj");
+    bool seen[60] = {false};
+
+    assert_int_equal(cJSON_GetArraySize(path), n);
+    for (int i = 0; i < n; i++) {
+        const int row = cJSON_GetArrayItem(path, i)->valueint;
+
+        assert_in_range(row, 0, 59);
+        assert_false(seen[row]);
+        seen[row] = true;
+    }
+}
+
+static void replayed_runs_are_lines_and_repeat_by_seed(void **state)
+{
+    const char *file = tune_at(dir, "runs.jsonl");
+    cJSON *first, *again;
+
+    (void)state;
+    EXPECT(0, "", "replay", "--space", SPACE, "--strategy", "random", "--budget", "10", "--seeds", "3", "--seed", "5");
+    first = objects_of(buf_text(&said));
+    assert_int_equal(cJSON_GetArraySize(first), 3);
+    assert_int_equal(n_with(first, "method", "random"), 3);
+    for (int i = 0; i < 3; i++) {
+        is_path(cJSON_GetArrayItem(first, i), 10);
+        assert_true(number_of(cJSON_GetArrayItem(first, i), "seed") == 5 + i);
+    }
+    EXPECT(0, "", "replay", SPACE, "--strategy", "random", "--budget", "10", "--seed", "6", "-o", file, "--method",
+           "mine");
+    assert_string_equal(buf_text(&said), "");
+    again = objects_in(file);
+    assert_int_equal(n_with(again, "method", "mine"), 1);
+    assert_true(cJSON_Compare(cJSON_GetObjectItem(cJSON_GetArrayItem(first, 1), "traj"),
+                              cJSON_GetObjectItem(cJSON_GetArrayItem(again, 0), "traj"), true));
+    cJSON_Delete(first);
+    cJSON_Delete(again);
+    EXPECT(1, "cannot be written", "replay", "--space", SPACE, "-o", "/dev/null/x");
+    EXPECT(1, "no recorded space", "replay", "--space", "");
+}
+
+/* All 60 in batches and with a model; a budget beyond them ends with them. */
+static void a_replay_ends_with_its_space(void **state)
+{
+    cJSON *line;
+
+    (void)state;
+    EXPECT(0, "", "replay", "--space", SPACE, "--strategy", "model", "--model", "gbdt", "--budget", "1000", "--batch",
+           "7");
+    line = cJSON_Parse(buf_text(&said));
+    is_path(line, 60);
+    cJSON_Delete(line);
+}
+
+/* Another device's recording of the same kernel: the best of it comes early. The space's own name is left out. */
+static void a_history_warms_a_replay(void **state)
+{
+    const char *json = tune_at(dir, "other.json"), *csv = tune_at(dir, "other.csv");
+    cJSON *line, *cold;
+    struct buf text;
+    char *name;
+
+    (void)state;
+    buf_init(&text, 1 << 20);
+    assert_int_equal(file_read(SPACE, &text, NULL), ERR_OK);
+    name = strstr(text.data, "\"tiles\""); /* the member "space" comes first */
+    memcpy(name, "\"other\"", 7);
+    assert_int_equal(file_replace(json, text.data, text.len, 0600, NULL), ERR_OK);
+    buf_clear(&text);
+    assert_int_equal(file_read(TUNE_RECORDED_DIR "/tiles.csv", &text, NULL), ERR_OK);
+    assert_int_equal(file_replace(csv, text.data, text.len, 0600, NULL), ERR_OK);
+    buf_fini(&text);
+    EXPECT(0, "", "replay", "--space", SPACE, "--budget", "10", "--history", json);
+    line = cJSON_Parse(buf_text(&said));
+    is_path(line, 10);
+    EXPECT(0, "", "replay", "--space", SPACE, "--budget", "10", "--history", SPACE);
+    cold = cJSON_Parse(buf_text(&said));
+    is_path(cold, 10);
+    assert_false(cJSON_Compare(cJSON_GetObjectItem(line, "traj"), cJSON_GetObjectItem(cold, "traj"), true));
+    cJSON_Delete(line);
+    cJSON_Delete(cold);
+    EXPECT(1, "/none.json", "replay", "--space", SPACE, "--history", "/none.json");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_with_a_trial_for_each_config_finds_the_best),
         cmocka_unit_test(the_same_command_goes_on_where_the_log_ends),
         cmocka_unit_test(a_target_a_patience_and_a_gain_end_a_run),
+        cmocka_unit_test(a_farm_that_cannot_start_says_why),
         cmocka_unit_test(spaces_of_a_workload_are_told),
         cmocka_unit_test(a_config_is_shown_as_text_and_as_a_program),
         cmocka_unit_test(what_the_device_cannot_run_is_a_record),
         cmocka_unit_test(each_step_of_a_ladder_that_fails_says_why),
         cmocka_unit_test(the_doctor_says_which_hop_fails),
+        cmocka_unit_test(replayed_runs_are_lines_and_repeat_by_seed),
+        cmocka_unit_test(a_replay_ends_with_its_space),
+        cmocka_unit_test(a_history_warms_a_replay),
     };
     int failed;
 

@@ -38,12 +38,12 @@ ops_layers() {
 # ops_layouts WORKLOAD: "suffix|workload" for each layout that is tuned.
 ops_layouts() {
     case "$device:$1" in
-    cuda*:conv2d\ i8\ *) printf '%s\n' "nchw4c|$1 layout=nchw4c" "nchw16c|$1 layout=nchw16c" && return ;;
+    cuda*:conv2d\ [iu]8\ *) printf '%s\n' "nchw4c|$1 layout=nchw4c" "nchw16c|$1 layout=nchw16c" && return ;;
     cuda*:conv2d\ f16\ * | cuda*:conv2d\ bf16\ *) printf '%s\n' "plain|$1" "nchw16c|$1 layout=nchw16c" && return ;;
     cuda*) printf '%s\n' "plain|$1" && return ;;
     esac
     case "$1" in
-    conv2d\ i8\ *) printf '%s\n' "nchw4c|$1 layout=nchw4c" "nchw16c|$1 layout=nchw16c" ;;
+    conv2d\ [iu]8\ * | depthwise_conv2d\ [iu]8\ *) printf '%s\n' "nchw4c|$1 layout=nchw4c" "nchw16c|$1 layout=nchw16c" ;;
     conv2d\ * | depthwise_conv2d\ *) printf '%s\n' "plain|$1" "nchw16c|$1 layout=nchw16c" ;;
     *) printf '%s\n' "plain|$1" ;;
     esac

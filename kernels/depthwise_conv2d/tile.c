@@ -163,7 +163,7 @@ static int64_t best_width(int64_t q)
 
 struct chunks {
     const struct conv_shape *z;
-    int64_t vec, vh;
+    int64_t vec, vh; /* vh 0: the third value */
 };
 
 /* The work-items of `rows` rows and kb channels: vectors of sums, and of input that is read. */
@@ -171,7 +171,7 @@ static struct build_items chunk_items(const int64_t *v, const void *arg)
 {
     const struct chunks *a = arg;
     const struct conv_shape *z = a->z;
-    const int64_t rows = CEIL(v[0], a->vh) * a->vh, across = is_blocked(z) ? 1 : a->vec;
+    const int64_t vh = a->vh ? a->vh : v[2], rows = CEIL(v[0], vh) * vh, across = is_blocked(z) ? 1 : a->vec;
     const double sums = (double)(rows * CEIL(z->q, across) * z->r * z->s);
     const double input = (double)(span(rows, z->stride_h, z->r, z->dil_h) * CEIL(z->w, across));
 
@@ -189,7 +189,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
     const bool dots = uses_dots(s, &(struct config){{0}});
     const int64_t width = blocked ? best_width(z.q) : 1, lanes = build_vector(d);
     const int64_t vh = !blocked ? (z.p < 7 ? z.p : 7) : dots ? (z.p < 3 ? z.p : 3) : width < 6 && z.p > 1 ? 2 : 1;
-    const struct chunks chunks = {&z, blocked ? z.y_lanes : lanes, vh};
+    const struct chunks chunks = {&z, blocked ? z.y_lanes : lanes, dots ? 0 : vh};
 
     *out = (struct config){{0}};
     build_choose(s,
@@ -206,7 +206,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                  out);
     if (build_make_valid(s, (const char *const[]){"kb", "rows", "vh", "vw", NULL}, out))
         return ERR_NOT_FOUND;
-    build_spread(s, d, (const char *const[]){"rows", "kb", NULL}, chunk_items, &chunks, out);
+    build_spread(s, d, (const char *const[]){"rows", "kb", dots ? "vh" : NULL, NULL}, chunk_items, &chunks, out);
     return ERR_OK;
 }
 

@@ -169,7 +169,7 @@ static struct {
     {"dense/dense_i8_tile", "0df471a3e0e36cda", {0}},
     {"dense/gemm_packed", "bcccbe0b9a8be366", {0}},
     {"dense/gemv", "354310ed69250d6a", {0}},
-    {"depthwise_conv2d/tile", "a14781415f6442d4", {0}},
+    {"depthwise_conv2d/tile", "0675edd806c580b5", {0}},
     {"pool2d/plane", "ee69393a91d22ee8", {0}},
     {"pool2d/rows", "dfb6e2bf3bed1a74", {0}},
     {"pool2d/window", "2ddca41097e704b4", {0}},

@@ -2,7 +2,7 @@
 #include "network_ref.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +24,30 @@ static double rounded(enum dtype t, double v)
     return t == DTYPE_F16 ? (double)half_to_float(half_from_float((float)v)) : t == DTYPE_F32 ? (double)(float)v : v;
 }
 
-static double saturated(double v)
+static bool is_bytes(const struct ref *f)
 {
-    return v < -128 ? -128 : v > 127 ? 127 : v;
+    return f->t == DTYPE_I8 || f->t == DTYPE_U8;
+}
+
+/* Zero point `i` of a layer's `n`. */
+static double zero(const struct ref *f, const struct graph_node *node, int n, int i)
+{
+    return f->t == DTYPE_U8 ? f->weights(node->name, "zero", n, f->arg)[i] : 0;
+}
+
+/* How many a layer has. */
+static int n_zeros(const struct graph_node *n, bool is_last)
+{
+    return is_last ? 1 : n->residual >= 0 ? 4 : 2;
+}
+
+/* v to a byte and back, as a distance from its zero point. */
+static double saturated(const struct ref *f, double v, double from)
+{
+    const double least = f->t == DTYPE_U8 ? 0 : -128;
+
+    v += from;
+    return (v < least ? least : v > least + 255 ? least + 255 : v) - from;
 }
 
 /* The sum of a window over channels c0 .. c1 at output (p, q); w: [c1-c0][r][s]. */
@@ -34,7 +55,7 @@ static double window_sum(const struct ref *f, const struct graph_node *n, const 
                          int64_t p, int64_t q)
 {
     const struct graph_node *x = &f->g->nodes[n->x];
-    const double *in = f->of[n->x];
+    const double *in = f->of[n->x], nothing = is_bytes(f) ? zero(f, n, n_zeros(n, false), 0) : 0;
     double sum = 0;
 
     for (int64_t c = c0; c < c1; c++)
@@ -46,37 +67,40 @@ static double window_sum(const struct ref *f, const struct graph_node *n, const 
                                   n->key[GRAPH_LEFT];
 
                 if (a >= 0 && b >= 0 && a < x->key[GRAPH_H] && b < x->key[GRAPH_W])
-                    sum += in[(c * x->key[GRAPH_H] + a) * x->key[GRAPH_W] + b] *
+                    sum += (in[(c * x->key[GRAPH_H] + a) * x->key[GRAPH_W] + b] - nothing) *
                            w[((c - c0) * n->key[GRAPH_R] + r) * n->key[GRAPH_S] + s];
             }
     return sum;
+}
+
+/* The byte of a sum; with a shortcut joined with it. */
+static double quantised(const struct ref *f, const struct graph_node *n, int64_t k, double v, double residual)
+{
+    const double *scale = f->weights(n->name, "scale", n->key[GRAPH_C], f->arg), *scales;
+    const int zeros = n_zeros(n, false);
+
+    v = n->relu && n->residual < 0 && v < 0 ? 0 : v;
+    v = saturated(f, (double)rintf((float)v * (float)scale[k]), zero(f, n, zeros, 1));
+    if (n->residual < 0)
+        return v + zero(f, n, zeros, 1);
+    scales = f->weights(n->name, "sum_scale", 2, f->arg);
+    v = v * scales[0] + (residual - zero(f, n, zeros, 2)) * scales[1];
+    return saturated(f, rint(n->relu && v < 0 ? 0 : v), zero(f, n, zeros, 3)) + zero(f, n, zeros, 3);
 }
 
 /* What follows a sum: v has the bias already. */
 static double finish(const struct ref *f, size_t i, int64_t k, int64_t at, double v, bool is_last)
 {
     const struct graph_node *n = &f->g->nodes[i];
-    const int64_t n_k = n->key[GRAPH_C];
 
-    if (f->t != DTYPE_I8) {
+    if (!is_bytes(f)) {
         v += n->residual >= 0 ? f->of[n->residual][at] : 0;
         v = (n->relu || n->relu6) && v < 0 ? 0 : v;
         return rounded(f->t, n->relu6 && v > 6 ? 6 : v);
     }
     if (is_last)
         return v;
-    v = n->relu && n->residual < 0 && v < 0 ? 0 : v;
-    v = saturated((double)rintf((float)v * (float)f->weights(n->name, "scale", n_k, f->arg)[k]));
-    if (n->residual >= 0) {
-        char name[GRAPH_NAME_BYTES + 8];
-        const double *scale;
-
-        snprintf(name, sizeof name, "%s_add", n->name);
-        scale = f->weights(name, "scale", 2, f->arg);
-        v = v * scale[0] + f->of[n->residual][at] * scale[1];
-        v = saturated(rint(n->relu && v < 0 ? 0 : v));
-    }
-    return v;
+    return quantised(f, n, k, v, n->residual >= 0 ? f->of[n->residual][at] : 0);
 }
 
 static void conv(const struct ref *f, size_t i)
@@ -108,7 +132,7 @@ static void dense(const struct ref *f, size_t i)
         double sum = bias[k];
 
         for (int64_t j = 0; j < n_in; j++)
-            sum += w[k * n_in + j] * f->of[n->x][j];
+            sum += w[k * n_in + j] * (f->of[n->x][j] - zero(f, n, n_zeros(n, is_last), 0));
         f->of[i][k] = finish(f, i, k, k, sum, is_last);
     }
 }
@@ -145,7 +169,7 @@ static double pooled(const struct ref *f, const struct graph_node *n, int64_t c,
             sum += v;
             count++;
         }
-    return !n->avg ? largest : f->t == DTYPE_I8 ? rint(sum / count) : rounded(f->t, sum / count);
+    return !n->avg ? largest : is_bytes(f) ? rint(sum / count) : rounded(f->t, sum / count);
 }
 
 static void pool(const struct ref *f, size_t i)
@@ -163,7 +187,7 @@ static void softmax(const struct ref *f, size_t i)
 {
     const struct graph_node *n = &f->g->nodes[i];
     const double *x = f->of[n->x];
-    const double scale = f->t == DTYPE_I8 ? f->weights(n->name, "scale", 1, f->arg)[0] : 1;
+    const double scale = is_bytes(f) ? f->weights(n->name, "scale", 1, f->arg)[0] : 1;
     double largest = -INFINITY, sum = 0;
 
     for (int64_t k = 0; k < n->key[GRAPH_C]; k++)

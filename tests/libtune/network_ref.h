@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* network_ref.h - small networks computed from their definition, for tests: one tensor after another, nchw, in double;
- * int8 networks in integers. */
+ * networks of bytes in integers. */
 #ifndef TUNE_TESTS_NETWORK_REF_H
 #define TUNE_TESTS_NETWORK_REF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A small network of every operator run as one: in f32, f16 and int8, in every layout, against its definition. */
+/* A small network of every operator run as one: in f32, f16, i8 and u8, in every layout, against its definition. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "core/rng.h"
 #include "kernels/graph_lower.h"
@@ -77,6 +77,8 @@ static double value(struct rng *r, const char *tensor, enum dtype t)
 {
     if (strcmp(tensor, "scale") == 0)
         return (double)(1 + rng_below(r, 3)) / 64;
+    if (strcmp(tensor, "zero") == 0)
+        return (double)rng_below(r, 256);
     if (t == DTYPE_I8)
         return (double)rng_below(r, 61) - 30;
     return t == DTYPE_I32 ? (double)rng_below(r, 2001) - 1000 : ((double)rng_below(r, 17) - 8) / 32;
@@ -96,7 +98,7 @@ static void add_weight(struct whole *n, const char *layer, const struct program_
     for (int64_t i = 0; i < w->n; i++) {
         double v = value(r, b->id, b->dtype);
 
-        if (strstr(layer, "_add"))
+        if (strcmp(b->id, "sum_scale") == 0)
             v = i ? 0.5 : 0.75;
         dtype_store(w->dtype, w->raw, (size_t)i, v);
         w->values[i] = dtype_load(w->dtype, w->raw, (size_t)i);
@@ -280,7 +282,9 @@ static double worst(const char *text, enum dtype t, size_t way)
     rng_init(&r, 3);
     for (int64_t i = 0; i < elems(&n.g.nodes[0]); i++) {
         dtype_store(t, raw, (size_t)i,
-                    t == DTYPE_I8 ? (double)rng_below(&r, 201) - 100 : (double)rng_below(&r, 33) / 16 - 1);
+                    t == DTYPE_I8   ? (double)rng_below(&r, 201) - 100
+                    : t == DTYPE_U8 ? (double)rng_below(&r, 256)
+                                    : (double)rng_below(&r, 33) / 16 - 1);
         x[i] = dtype_load(t, raw, (size_t)i);
     }
     run(&n, raw, y);
@@ -310,6 +314,7 @@ static void networks_with_shortcuts_give_what_they_mean(void **state)
     check(residual_text, DTYPE_F32, (const size_t[]){0, 5}, 2, 2e-6);
     check(residual_text, DTYPE_F16, (const size_t[]){4}, 1, 1e-2);
     check(residual_text, DTYPE_I8, (const size_t[]){1}, 1, 2e-6); /* softmax in f32 of equal integers */
+    check(residual_text, DTYPE_U8, (const size_t[]){3}, 1, 2e-6);
 }
 
 static void networks_that_are_flattened_give_what_they_mean(void **state)
@@ -318,6 +323,7 @@ static void networks_that_are_flattened_give_what_they_mean(void **state)
     check(flat_text, DTYPE_F32, (const size_t[]){5}, 1, 2e-6);
     check(flat_text, DTYPE_F16, (const size_t[]){3}, 1, 1e-2);
     check(flat_text, DTYPE_I8, (const size_t[]){1}, 1, 2e-6);
+    check(flat_text, DTYPE_U8, (const size_t[]){3}, 1, 2e-6);
 }
 
 /* What models of others bring: pads of their own at each side, dilation, groups, relu6, a sum that no layer is

@@ -208,7 +208,7 @@ static bool dense_form(const struct task *t, char out[WORKLOAD_MAX_TEXT])
 /* The workload in each of the layouts that are compared. */
 static void admit_layouts(struct bench *b, const struct program_options *o, const char *text)
 {
-    const bool whole = b->task.workload.dtype == DTYPE_I8;
+    const bool whole = dtype_is_bytes(b->task.workload.dtype);
     const char *at = cli_text(o->cli, "layouts");
     char layout[32], with[WORKLOAD_MAX_TEXT], variant[WORKLOAD_MAX_TEXT];
     struct why why = {""};

@@ -27,7 +27,7 @@ dnnl_memory_desc_t dnn_desc(struct dnn *d, int n_dims, const int64_t *dims, dnnl
 
 dnnl_data_type_t dnn_type(enum dtype t)
 {
-    return t == DTYPE_F16 ? dnnl_f16 : t == DTYPE_I8 ? dnnl_s8 : dnnl_f32;
+    return t == DTYPE_F16 ? dnnl_f16 : t == DTYPE_I8 ? dnnl_s8 : t == DTYPE_U8 ? dnnl_u8 : dnnl_f32;
 }
 
 static enum err run(struct contender *c, struct why *why)
@@ -131,6 +131,8 @@ static void fini(struct contender *c)
             dnnl_primitive_destroy(primitives[i]);
     if (d->pd)
         dnnl_primitive_desc_destroy(d->pd);
+    if (d->attr)
+        dnnl_primitive_attr_destroy(d->attr);
     for (int i = 0; i < d->n_descs; i++)
         dnnl_memory_desc_destroy(d->descs[i]);
     if (d->stream)
@@ -189,6 +191,41 @@ enum err dnn_arg(struct dnn *d, int arg, dnnl_query_t what, int index, dnnl_memo
         e = reorder(d, from, memory, why);
     if (from)
         dnnl_memory_destroy(from);
+    return e;
+}
+
+enum err dnn_requantised(struct dnn *d, int scales, bool relu, struct why *why)
+{
+    dnnl_post_ops_t after = NULL;
+    dnnl_status_t status = dnnl_primitive_attr_create(&d->attr);
+
+    if (status == dnnl_success)
+        status = dnnl_primitive_attr_set_scales_mask(d->attr, DNNL_ARG_WEIGHTS, (1 << scales) - 1);
+    if (status == dnnl_success && relu)
+        status = dnnl_post_ops_create(&after);
+    if (status == dnnl_success && relu)
+        status = dnnl_post_ops_append_eltwise(after, dnnl_eltwise_relu, 0, 0);
+    if (status == dnnl_success && relu)
+        status = dnnl_primitive_attr_set_post_ops(d->attr, after);
+    if (after)
+        dnnl_post_ops_destroy(after);
+    return dnn_status(status, "dnnl_primitive_attr", why);
+}
+
+enum err dnn_scales(struct dnn *d, int64_t k, struct why *why)
+{
+    dnnl_memory_t memory = NULL;
+    void *content = NULL;
+    enum err e =
+        dnn_status(dnnl_memory_create(&memory, dnn_desc(d, 1, &k, dnnl_f32, dnnl_a), d->engine, DNNL_MEMORY_ALLOCATE),
+                   "dnnl_memory_create", why);
+
+    if (e)
+        return e;
+    d->args[d->n_args++] = (dnnl_exec_arg_t){DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, memory};
+    e = dnn_status(dnnl_memory_get_data_handle(memory, &content), "dnnl_memory_get_data_handle", why);
+    for (int64_t i = 0; !e && i < k; i++)
+        ((float *)content)[i] = 1.0f / 64;
     return e;
 }
 

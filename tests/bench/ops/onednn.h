@@ -15,6 +15,7 @@ struct dnn {
     const struct task *task;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
+    dnnl_primitive_attr_t attr; /* NULL = none */
     dnnl_primitive_desc_t pd;
     dnnl_primitive_t primitive;
     dnnl_exec_arg_t args[DNN_MAX_ARGS];
@@ -50,6 +51,11 @@ enum err dnn_finish(struct dnn *d, struct contender *out, struct why *why);
  * left as zeros when data is NULL. */
 enum err dnn_arg(struct dnn *d, int arg, dnnl_query_t what, int index, dnnl_memory_desc_t plain, const float *data,
                  struct why *why);
+
+/* The attributes of bytes out of sums: a scale for each output channel, which are those of `scales` dimensions of the
+ * weights (1, or 2 with groups), and ReLU where `relu`. dnn_scales: their memory, k times 1/64. */
+enum err dnn_requantised(struct dnn *d, int scales, bool relu, struct why *why);
+enum err dnn_scales(struct dnn *d, int64_t k, struct why *why);
 
 /* From now on a run takes x from memory in the layout `x` and leaves y in the layout `y` (after the arguments are
  * there).

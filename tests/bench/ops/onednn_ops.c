@@ -3,6 +3,8 @@
  * favourite layout beforehand; activations too in the blocked form. */
 #include "tests/bench/ops/onednn.h"
 
+#include "kernels/epilogue.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -12,29 +14,41 @@ enum form { FORM_PLAIN, FORM_BLOCKED, FORM_REORDER, FORM_S8 };
 /* Row-major, by number of dimensions. */
 static const dnnl_format_tag_t plain_tags[] = {0, dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd, dnnl_abcde};
 
+/* What follows the sums of bytes here: biases, ReLU, requantisation; oneDNN does the same with one zero point, 0. */
+static unsigned after_sums(const struct task *t)
+{
+    return dtype_is_bytes(t->workload.dtype) && t->kind == TASK_CONV ? epilogue_of(&t->workload) : 0;
+}
+
 static enum err whole_types(const struct task *t, enum form form, dnnl_data_type_t *x, dnnl_data_type_t *y)
 {
-    const bool whole = t->workload.dtype == DTYPE_I8;
+    const bool whole = dtype_is_bytes(t->workload.dtype);
+    const dnnl_data_type_t type = dnn_type(t->workload.dtype);
 
-    *x = whole && form != FORM_S8 ? dnnl_u8 : dnn_type(t->workload.dtype);
-    *y = whole ? dnnl_s32 : dnn_type(t->workload.dtype);
-    return form == FORM_S8 && !whole ? ERR_UNSUPPORTED : ERR_OK;
+    *x = whole && form != FORM_S8 ? dnnl_u8 : type;
+    *y = whole && !(after_sums(t) & EPILOGUE_REQUANT) ? dnnl_s32 : type;
+    return form == FORM_S8 && t->workload.dtype != DTYPE_I8 ? ERR_UNSUPPORTED : ERR_OK;
 }
 
 static void name_it(struct contender *out, const struct task *t, const char *what, enum form form)
 {
     static const struct {
-        const char *words, *suffix;
+        const char *words, *x;
         enum contender_class class;
-    } names[] = {[FORM_PLAIN] = {"plain", " u8s8s32", CLASS_PLAIN},
-                 [FORM_BLOCKED] = {"blocked", " u8s8s32", CLASS_BLOCKED},
-                 [FORM_REORDER] = {"reordered", " u8s8s32", CLASS_PLAIN},
-                 [FORM_S8] = {"blocked", " s8s8s32", CLASS_BASELINE}};
-    const bool whole = t->workload.dtype == DTYPE_I8, last = whole && t->kind == TASK_CONV && form == FORM_PLAIN;
+    } names[] = {[FORM_PLAIN] = {"plain", "u8", CLASS_PLAIN},
+                 [FORM_BLOCKED] = {"blocked", "u8", CLASS_BLOCKED},
+                 [FORM_REORDER] = {"reordered", "u8", CLASS_PLAIN},
+                 [FORM_S8] = {"blocked", "s8", CLASS_BASELINE}};
+    const bool whole = dtype_is_bytes(t->workload.dtype), last = whole && t->kind == TASK_CONV && form == FORM_PLAIN;
+    const unsigned after = after_sums(t);
 
     out->class = last ? CLASS_BLOCKED : names[form].class; /* channels last is nobody's nchw */
-    snprintf(out->name, sizeof out->name, "oneDNN%s %s%s", what, last ? "channels last" : names[form].words,
-             whole ? names[form].suffix : "");
+    snprintf(out->name, sizeof out->name, "oneDNN%s %s%s%s%s%s", what, last ? "channels last" : names[form].words,
+             whole ? " " : "", whole ? names[form].x : "", whole ? "s8" : "",
+             !whole                          ? ""
+             : !(after & EPILOGUE_REQUANT)   ? "s32"
+             : t->workload.dtype == DTYPE_U8 ? "u8"
+                                             : "s8");
 }
 
 /* x, w and y of a primitive whose descriptor exists, from the task's data. */
@@ -53,7 +67,8 @@ static enum err three_args(struct dnn *d, dnnl_memory_desc_t x, dnnl_memory_desc
 static enum err conv(const struct task *t, enum form form, struct contender *out, struct why *why)
 {
     const struct conv_sizes *s = &t->conv;
-    const bool grouped = s->groups > 1, whole = t->workload.dtype == DTYPE_I8;
+    const bool grouped = s->groups > 1, whole = dtype_is_bytes(t->workload.dtype);
+    const unsigned after = after_sums(t);
     const int64_t x[] = {s->n, s->c, s->h, s->w}, y[] = {s->n, s->k, s->p, s->q};
     const int64_t w[] = {s->groups, s->k / s->groups, s->c / s->groups, s->r, s->s}; /* one group: without the first */
     const int64_t *w_dims = grouped ? w : w + 1;
@@ -68,13 +83,22 @@ static enum err conv(const struct task *t, enum form form, struct contender *out
     name_it(out, t, "", form);
     if (!e)
         e = dnn_begin(t, out, &d, why);
+    if (!e && (after & (EPILOGUE_ADD | EPILOGUE_JOIN)))
+        e = why_set(why, ERR_UNSUPPORTED, "not compared here");
+    if (!e && (after & EPILOGUE_REQUANT))
+        e = dnn_requantised(d, grouped ? 2 : 1, after & EPILOGUE_RELU, why);
     if (!e)
         e = dnn_status(dnnl_convolution_forward_primitive_desc_create(
                            &d->pd, d->engine, dnnl_forward_inference, dnnl_convolution_auto,
                            dnn_desc(d, 4, x, x_type, tag),
-                           dnn_desc(d, n_w, w_dims, dnn_type(t->workload.dtype), dnnl_format_tag_any), NULL,
-                           dnn_desc(d, 4, y, y_type, tag), stride, dilation, begin, end, NULL),
+                           dnn_desc(d, n_w, w_dims, dnn_type(dtype_of_weights(t->workload.dtype)), dnnl_format_tag_any),
+                           after & EPILOGUE_BIAS ? dnn_desc(d, 1, &s->k, dnnl_f32, dnnl_a) : NULL,
+                           dnn_desc(d, 4, y, y_type, tag), stride, dilation, begin, end, d->attr),
                        "convolution", why);
+    if (!e && (after & EPILOGUE_BIAS))
+        e = dnn_arg(d, DNNL_ARG_BIAS, dnnl_query_weights_md, 1, NULL, NULL, why);
+    if (!e && (after & EPILOGUE_REQUANT))
+        e = dnn_scales(d, s->k, why);
     if (!e)
         e = three_args(d, dnn_desc(d, 4, x, dnnl_f32, dnnl_nchw), dnn_desc(d, n_w, w_dims, dnnl_f32, plain_tags[n_w]),
                        dnn_desc(d, 4, y, dnnl_f32, dnnl_nchw), out, why);
@@ -101,9 +125,10 @@ static enum err matmul(const struct task *t, enum form form, struct contender *o
     if (!e)
         e = dnn_begin(t, out, &d, why);
     if (!e)
-        e = dnn_status(dnnl_matmul_primitive_desc_create(&d->pd, d->engine, dnn_desc(d, n, x + from, x_type, tag),
-                                                         dnn_desc(d, n, w + from, dnn_type(t->workload.dtype), w_tag),
-                                                         NULL, dnn_desc(d, n, y + from, y_type, tag), NULL),
+        e = dnn_status(dnnl_matmul_primitive_desc_create(
+                           &d->pd, d->engine, dnn_desc(d, n, x + from, x_type, tag),
+                           dnn_desc(d, n, w + from, dnn_type(dtype_of_weights(t->workload.dtype)), w_tag), NULL,
+                           dnn_desc(d, n, y + from, y_type, tag), NULL),
                        "matmul", why);
     return e ? e
              : three_args(d, dnn_desc(d, n, x + from, dnnl_f32, plain_tags[n]),
@@ -128,7 +153,7 @@ static enum err inner_product(const struct task *t, enum form form, struct conte
     if (!e)
         e = dnn_status(dnnl_inner_product_forward_primitive_desc_create(
                            &d->pd, d->engine, dnnl_forward_inference, dnn_desc(d, 2, x, x_type, tag),
-                           dnn_desc(d, 2, w, dnn_type(t->workload.dtype), dnnl_format_tag_any), NULL,
+                           dnn_desc(d, 2, w, dnn_type(dtype_of_weights(t->workload.dtype)), dnnl_format_tag_any), NULL,
                            dnn_desc(d, 2, y, y_type, tag), NULL),
                        "inner product", why);
     return e ? e

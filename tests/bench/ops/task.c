@@ -143,7 +143,7 @@ static void prune(struct task *t)
 
 static enum err task_data(struct task *t)
 {
-    const bool whole = t->workload.dtype == DTYPE_I8;
+    const bool whole = dtype_is_bytes(t->workload.dtype);
     const struct program_fill x = {whole ? FILL_INT : FILL_NORMAL, .seed = SEED_X + SEED_RANDOM, .lo = 0,
                                    .hi = whole ? 127 : 1};
     const struct program_fill w = {whole ? FILL_INT : FILL_NORMAL, .seed = SEED_W + SEED_RANDOM, .lo = whole ? -127 : 0,

@@ -68,8 +68,9 @@ static double cost_gain(const struct record *a, const struct record *b)
     return cost_b - cost_a;
 }
 
-/* The ratio of both to one program, where there is one: gain, and by how much the machine's state differed then. */
-static bool find_ratio(const struct record *a, const struct record *b, double *gain, double *change)
+/* The ratio of both to one program, where there is one: gain, of how many ratios it is made (0 = there is none), and by
+ * how much the machine's state differed then. */
+static int find_ratios(const struct record *a, const struct record *b, double *gain, double *change)
 {
     const bool by_time = !*a->objective || strcmp(a->objective, b->objective) != 0;
 
@@ -77,32 +78,54 @@ static bool find_ratio(const struct record *a, const struct record *b, double *g
     if (by_time && isfinite(a->lnratio) && isfinite(b->lnratio) && is_same(&a->anchor.hash, &b->anchor.hash)) {
         *gain = b->lnratio - a->lnratio;
         *change = state_change(ln_anchor(a), ln_anchor(b));
-    } else if (by_time && isfinite(a->lnratio) && is_same(&a->anchor.hash, &b->program)) {
-        *gain = -a->lnratio; /* both were in one batch */
-    } else if (by_time && isfinite(b->lnratio) && is_same(&b->anchor.hash, &a->program)) {
-        *gain = b->lnratio;
-    } else {
-        return false;
+        return 2;
     }
-    return true;
+    if (by_time && isfinite(a->lnratio) && is_same(&a->anchor.hash, &b->program)) {
+        *gain = -a->lnratio; /* both were in one batch */
+        return 1;
+    }
+    if (by_time && isfinite(b->lnratio) && is_same(&b->anchor.hash, &a->program)) {
+        *gain = b->lnratio;
+        return 1;
+    }
+    return 0;
+}
+
+/* The farm's recorded devices repeat what was measured to the digit. */
+static bool is_exact(const struct record *r)
+{
+    const char *api = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(r->device, "api"));
+
+    return api && strcmp(api, "replay") == 0;
+}
+
+/* Over n ratios (0 = of two times), the machine's state having moved the gain by `state` at the most. */
+static struct comparison compare_by(const struct record *a, const struct record *b, double gain, int n_ratios,
+                                    double state, const struct run_error *e)
+{
+    const double slots = hypot(slot_error(a), slot_error(b));
+    const double between = n_ratios ? sqrt(n_ratios) * e->ratio : sqrt(2) * e->time;
+    struct comparison c = {.by = n_ratios ? COMPARE_RATIO : COMPARE_TIME, .gain = gain};
+
+    c.error = is_exact(a) && is_exact(b) ? slots : hypot(hypot(slots, between), state);
+    if (is_same(&a->program, &b->program))
+        c.by = COMPARE_PROGRAM;
+    return c;
+}
+
+struct comparison compare_along(const struct record *a, const struct record *b, double gain, int n_ratios,
+                                const struct run_error *e)
+{
+    return compare_by(a, b, gain, n_ratios, n_ratios ? 0 : state_change(ln_peak(a), ln_peak(b)), e);
 }
 
 struct comparison compare_records(const struct record *a, const struct record *b, const struct run_error *e)
 {
-    const double slots = hypot(slot_error(a), slot_error(b));
-    struct comparison c = {.by = COMPARE_RATIO};
-    double change;
+    double gain, change;
+    const int n_ratios = find_ratios(a, b, &gain, &change);
 
-    if (find_ratio(a, b, &c.gain, &change)) {
-        c.error = hypot(hypot(slots, sqrt(2) * e->ratio), STATE_SLOPE * change);
-    } else {
-        c.by = COMPARE_TIME;
-        c.gain = cost_gain(a, b);
-        c.error = hypot(hypot(slots, sqrt(2) * e->time), state_change(ln_peak(a), ln_peak(b)));
-    }
-    if (is_same(&a->program, &b->program))
-        c.by = COMPARE_PROGRAM;
-    return c;
+    return n_ratios ? compare_by(a, b, gain, n_ratios, STATE_SLOPE * change, e)
+                    : compare_along(a, b, cost_gain(a, b), 0, e);
 }
 
 double comparison_margin(const struct comparison *c)
@@ -112,7 +135,8 @@ double comparison_margin(const struct comparison *c)
 
 bool comparison_ties(const struct comparison *c)
 {
-    return c->by == COMPARE_PROGRAM || fabs(c->gain) < fmax(COMPARE_TIE, comparison_margin(c));
+    return c->by == COMPARE_PROGRAM || c->gain == 0 ||
+           (c->error > 0 && fabs(c->gain) < fmax(COMPARE_TIE, comparison_margin(c)));
 }
 
 void run_pair_add(struct run_pair *p, const struct record *a, const struct record *b)
@@ -124,7 +148,7 @@ void run_pair_add(struct run_pair *p, const struct record *a, const struct recor
         return;
     p->sum_time += time * time;
     p->n_time++;
-    if (!is_same(&a->anchor.hash, &a->program) && find_ratio(a, b, &gain, &change)) {
+    if (!is_same(&a->anchor.hash, &a->program) && find_ratios(a, b, &gain, &change)) {
         p->sum_ratio += fmax(gain * gain - STATE_SLOPE * STATE_SLOPE * change * change, 0);
         p->n_ratio++;
     }

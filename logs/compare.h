@@ -33,11 +33,18 @@ struct comparison {
     double error; /* its standard error */
 };
 
-/* Of records of status ok with a time. Ratios are compared only where both are to the same program, or where the one
- * record's program is what the other was timed against; a bridge is of its own job's chain and says nothing here. */
+/* Of records of status ok with a time. Ratios are compared only where both are to the same program (two ratios), or
+ * where the one record's program is what the other was timed against (one); a bridge is of its own job's chain and says
+ * nothing here. Records of a recorded device (api "replay") are exact: between runs nothing is added to their slots. */
 struct comparison compare_records(const struct record *a, const struct record *b, const struct run_error *e);
 
-/* |gain| is below 1 % or twice its error, or the program is the same: no winner can be named. */
+/* The same where the caller knows the gain: over a chain of n ratios, whose variances add (Bucher et al., The results
+ * of direct and indirect treatment comparisons in meta-analysis of randomized controlled trials, 1997); 0 = by time. */
+struct comparison compare_along(const struct record *a, const struct record *b, double gain, int n_ratios,
+                                const struct run_error *e);
+
+/* |gain| is below 1 % or twice its error, or the program is the same: no winner can be named. Where there is no error
+ * the least difference counts. */
 bool comparison_ties(const struct comparison *c);
 
 /* Half the width of the interval that holds the gain in 95 of 100 cases, of ln. */

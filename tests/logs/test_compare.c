@@ -123,6 +123,71 @@ static void the_error_between_runs_is_part_of_it(void **state)
     }
 }
 
+/* By hand: what was timed against the other itself is one ratio, 2 * .02 = 4 %. */
+static void in_one_batch_there_is_one_ratio_and_its_error(void **state)
+{
+    static const struct {
+        double a;
+        bool ties;
+    } cases[] = {{96.2, true}, {95.9, false}, {103.9, true}, {104.2, false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int swapped = 0; swapped < 2; swapped++) {
+            const struct record a = anchored('a', cases[i].a, 'b', 100), b = timed('b', 250);
+            const struct comparison c = swapped ? compare(b, a) : compare(a, b);
+
+            if (comparison_ties(&c) != cases[i].ties)
+                fail_msg("case %zu: gain %g, margin %g", i, c.gain, comparison_margin(&c));
+        }
+}
+
+/* Of a chain of n ratios the variances add. */
+static void the_error_of_a_chain_grows_with_its_root(void **state)
+{
+    struct record a = timed('a', 80), b = timed('b', 90), same = timed('a', 85);
+    struct comparison c;
+
+    (void)state;
+    for (int n = 1; n <= 9; n++) {
+        c = compare_along(&a, &b, 0.1, n, &floor_error);
+        expect_gain(c, COMPARE_RATIO, 0.1);
+        assert_true(fabs(c.error * c.error - n * 0.0004) < 1e-12);
+    }
+    c = compare_along(&a, &b, 0.1, 0, &floor_error);
+    expect_gain(c, COMPARE_TIME, 0.1);
+    assert_true(fabs(c.error * c.error - 2 * 0.0036) < 1e-12);
+    c = compare_along(&a, &same, 0.1, 2, &floor_error);
+    assert_true(comparison_ties(&c));
+    record_fini(&a);
+    record_fini(&b);
+    record_fini(&same);
+}
+
+static struct record recorded(struct record r)
+{
+    r.device = cJSON_Parse("{\"api\":\"replay\",\"peak_gflops\":0}");
+    r.se = 0;
+    return r;
+}
+
+/* A recorded device repeats its times to the digit: between its runs there is no error. */
+static void of_a_recorded_device_the_least_difference_counts(void **state)
+{
+    struct comparison c = compare(recorded(timed('a', 100)), recorded(timed('b', 100.1)));
+
+    (void)state;
+    expect_gain(c, COMPARE_TIME, log(1.001));
+    assert_false(comparison_ties(&c));
+    c = compare(recorded(anchored('a', 100, 'e', 90)), recorded(anchored('b', 100.1, 'e', 90)));
+    assert_int_equal(c.by, COMPARE_RATIO);
+    assert_false(comparison_ties(&c));
+    c = compare(recorded(timed('a', 100)), recorded(timed('b', 100)));
+    assert_true(comparison_ties(&c));
+    c = compare(recorded(timed('a', 100)), timed('b', 110)); /* and a real one */
+    assert_true(comparison_ties(&c));
+}
+
 /* Slots: 2 hypot(.03, .04) = 10 %. */
 static void so_is_the_error_of_the_slots(void **state)
 {
@@ -328,6 +393,28 @@ static void what_is_a_tenth_faster_is_called_faster(void **state)
     assert_in_range(n_different(0.3, false, true, true), N_TRIALS * 9 / 10, N_TRIALS);
 }
 
+/* One kernel under two names, the one the anchor of the other's batch: both are placed anew, the machine is in one
+ * state. */
+static void in_one_batch_too_identical_programs_are_called_different_in_five_of_a_hundred(void **state)
+{
+    int n = 0, n_seen = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= N_TRIALS; seed++) {
+        struct machine m = machine(seed, true);
+        const double sd = PLACEMENT_LOW + (PLACEMENT_HIGH - PLACEMENT_LOW) * rng_unit(&m.rng);
+        const double ln = sd * (normal(&m.rng) - normal(&m.rng)) + SLOTS * normal(&m.rng);
+        struct comparison c = compare(anchored('a', 100 * exp(ln), 'b', 100), timed('b', 150));
+
+        n += !comparison_ties(&c);
+        c = compare(anchored('a', 100 * exp(ln - 0.08), 'b', 100), timed('b', 150));
+        n_seen += !comparison_ties(&c) && c.gain > 0;
+    }
+    print_message("in one batch: called different in %d of %d; 8 %% faster seen in %d\n", n, N_TRIALS, n_seen);
+    assert_in_range(n, 0, N_TRIALS / 20);
+    assert_in_range(n_seen, N_TRIALS * 9 / 10, N_TRIALS);
+}
+
 /* Three runs of one kernel: the best is the record in the middle, in whatever order they come. */
 static void the_best_of_several_runs_of_one_kernel_is_the_one_in_the_middle(void **state)
 {
@@ -364,6 +451,9 @@ int main(void)
         cmocka_unit_test(a_ratio_to_the_other_record_itself_is_taken),
         cmocka_unit_test(one_program_is_one_kernel_whatever_it_took),
         cmocka_unit_test(the_error_between_runs_is_part_of_it),
+        cmocka_unit_test(in_one_batch_there_is_one_ratio_and_its_error),
+        cmocka_unit_test(the_error_of_a_chain_grows_with_its_root),
+        cmocka_unit_test(of_a_recorded_device_the_least_difference_counts),
         cmocka_unit_test(so_is_the_error_of_the_slots),
         cmocka_unit_test(a_machine_in_another_state_widens_the_interval),
         cmocka_unit_test(what_was_searched_for_is_compared),
@@ -371,6 +461,7 @@ int main(void)
         cmocka_unit_test(the_anchor_itself_tells_nothing_of_ratios),
         cmocka_unit_test(identical_programs_are_called_different_in_five_of_a_hundred_at_the_most),
         cmocka_unit_test(what_is_a_tenth_faster_is_called_faster),
+        cmocka_unit_test(in_one_batch_too_identical_programs_are_called_different_in_five_of_a_hundred),
         cmocka_unit_test(the_best_of_several_runs_of_one_kernel_is_the_one_in_the_middle),
     };
 

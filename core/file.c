@@ -148,3 +148,24 @@ void dir_remove(const char *path)
     if (path && *path)
         remove_at(AT_FDCWD, path);
 }
+
+/* A file, a pipe, or what somebody types; /dev/null counts as an empty file, other devices may never end. */
+static bool is_readable(int fd, const struct stat *st)
+{
+    struct stat null;
+
+    if (!S_ISCHR(st->st_mode))
+        return !S_ISDIR(st->st_mode) && !S_ISBLK(st->st_mode);
+    return isatty(fd) || (stat("/dev/null", &null) == 0 && null.st_rdev == st->st_rdev);
+}
+
+enum err file_check_ends(int fd, const char *path, struct why *why)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return why_set(why, ERR_IO, "%s: %s", path, strerror(errno));
+    if (is_readable(fd, &st))
+        return ERR_OK;
+    return why_set(why, ERR_IO, "%s: %s: expected a file", path, S_ISDIR(st.st_mode) ? "a directory" : "a device");
+}

@@ -26,6 +26,9 @@ enum err dir_make(const char *path, unsigned mode, struct why *why);
  */
 enum err dir_temporary(const char *stem, char *out, size_t n_out, struct why *why);
 
+/* What is open ends some day: a file, a pipe, a terminal, /dev/null (as an empty file); else ERR_IO with words. */
+enum err file_check_ends(int fd, const char *path, struct why *why);
+
 /* Removes a directory and all below it, following no links. Never fails: what cannot be removed stays. */
 void dir_remove(const char *path);
 

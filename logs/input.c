@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/input.h"
 
+#include "core/file.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -102,27 +104,6 @@ static bool is_gzipped(int fd)
     return pread(fd, head, 2, 0) == 2 && head[0] == 0x1f && head[1] == 0x8b;
 }
 
-/* A file, a pipe, or what somebody types; /dev/null counts as an empty file, other devices may never end. */
-static bool is_readable(int fd, const struct stat *st)
-{
-    struct stat null;
-
-    if (!S_ISCHR(st->st_mode))
-        return !S_ISDIR(st->st_mode) && !S_ISBLK(st->st_mode);
-    return isatty(fd) || (stat("/dev/null", &null) == 0 && null.st_rdev == st->st_rdev);
-}
-
-enum err input_check(int fd, const char *path, struct why *why)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) != 0)
-        return io_error(path, why);
-    if (is_readable(fd, &st))
-        return ERR_OK;
-    return why_set(why, ERR_IO, "%s: %s: expected a file", path, S_ISDIR(st.st_mode) ? "a directory" : "a device");
-}
-
 enum err input_open(const char *path, int *out, struct why *why)
 {
     const bool is_stdin = strcmp(path, "-") == 0;
@@ -142,7 +123,7 @@ enum err input_open(const char *path, int *out, struct why *why)
         *out = fd;
         return ERR_OK;
     }
-    e = input_check(fd, path, why);
+    e = file_check_ends(fd, path, why);
     if (e) {
         close(fd);
         return e;

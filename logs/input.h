@@ -14,7 +14,4 @@
  * directory, a device but a terminal and /dev/null), ERR_LIMIT. */
 enum err input_open(const char *path, int *fd, struct why *why);
 
-/* What is open ends some day: a file, a pipe, a terminal, /dev/null; else ERR_IO with words. */
-enum err input_check(int fd, const char *path, struct why *why);
-
 #endif

@@ -2,7 +2,6 @@
 #include "logs/log.h"
 
 #include "core/file.h"
-#include "logs/input.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -239,7 +238,7 @@ enum err log_scan(const char *path, bool (*each)(const struct record *r, const c
         return why_set(why, ERR_NOT_FOUND, "%s: %s", path, strerror(errno));
     if (fd < 0)
         return io_error(path, why);
-    e = input_check(fd, path, why);
+    e = file_check_ends(fd, path, why);
     if (!e)
         e = log_scan_fd(fd, path, each, warn, arg, why);
     close(fd);

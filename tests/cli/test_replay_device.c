@@ -311,7 +311,7 @@ static void replayed_runs_are_lines_and_repeat_by_seed(void **state)
                               cJSON_GetObjectItem(cJSON_GetArrayItem(again, 0), "traj"), true));
     cJSON_Delete(first);
     cJSON_Delete(again);
-    EXPECT(1, "cannot be written", "replay", "--space", SPACE, "-o", "/dev/null/x");
+    EXPECT(1, "Not a directory", "replay", "--space", SPACE, "-o", "/dev/null/x");
     EXPECT(1, "no recorded space", "replay", "--space", "");
 }
 

@@ -11,22 +11,6 @@
 
 /* ---- forms of texts ---- */
 
-static bool is_any(const char *text)
-{
-    (void)text;
-    return true;
-}
-
-static bool is_hash_or_none(const char *text)
-{
-    return !*text || sha256_is_hex(text);
-}
-
-static bool is_name_or_none(const char *text)
-{
-    return !*text || name_is_sane(text);
-}
-
 static bool is_arch(const char *text)
 {
     const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -59,20 +43,26 @@ static bool is_path(const char *text)
 }
 
 static const struct {
-    bool (*fits)(const char *text);
     const char *words;
+    bool (*fits)(const char *text); /* NULL = every text does */
+    bool may_be_empty;
 } forms[] = {
-    [FORM_ANY] = {is_any, "a string"},
-    [FORM_HASH] = {sha256_is_hex, "a SHA-256 in hex"},
-    [FORM_NO_HASH] = {is_hash_or_none, "a SHA-256 in hex or nothing"},
-    [FORM_NAME] = {name_is_sane, "1 to 64 of letters, digits and . _ : @ + -"},
-    [FORM_NO_NAME] = {is_name_or_none, "at most 64 of letters, digits and . _ : @ + -"},
-    [FORM_ARCH] = {is_arch, "an architecture, 1 to 16 of a-z, 0-9 and _, e.g. sm_61"},
-    [FORM_NONCE] = {is_nonce, "32 hex digits"},
-    [FORM_JOB] = {is_job, "a job, e.g. j12"},
-    [FORM_TRIAL] = {is_trial, "a trial, e.g. t345"},
-    [FORM_PATH] = {is_path, "a path of the tracker's host that begins with /"},
+    [FORM_ANY] = {"a string", NULL, true},
+    [FORM_HASH] = {"a SHA-256 in hex", sha256_is_hex, false},
+    [FORM_NO_HASH] = {"a SHA-256 in hex or nothing", sha256_is_hex, true},
+    [FORM_NAME] = {"1 to 64 of letters, digits and . _ : @ + -", name_is_sane, false},
+    [FORM_NO_NAME] = {"at most 64 of letters, digits and . _ : @ + -", name_is_sane, true},
+    [FORM_ARCH] = {"an architecture, 1 to 16 of a-z, 0-9 and _, e.g. sm_61", is_arch, false},
+    [FORM_NONCE] = {"32 hex digits", is_nonce, false},
+    [FORM_JOB] = {"a job, e.g. j12", is_job, false},
+    [FORM_TRIAL] = {"a trial, e.g. t345", is_trial, false},
+    [FORM_PATH] = {"a path of the tracker's host that begins with /", is_path, false},
 };
+
+static bool has_form(enum call_form form, const char *text)
+{
+    return (!*text && forms[form].may_be_empty) || !forms[form].fits || forms[form].fits(text);
+}
 
 enum err call_id_parse(const char *text, char kind, int64_t *out)
 {
@@ -104,7 +94,7 @@ static enum err read_text(const struct call_member *m, const cJSON *item, void *
 {
     const char *text = item->valuestring;
 
-    if (!cJSON_IsString(item) || (m->one_of ? !is_one_of(text, m->one_of) : !forms[m->form].fits(text)))
+    if (!cJSON_IsString(item) || (m->one_of ? !is_one_of(text, m->one_of) : !has_form(m->form, text)))
         return ERR_INPUT;
     if (m->max && strlen(text) > (size_t)m->max)
         return ERR_LIMIT;
@@ -188,7 +178,7 @@ static enum err read_list(const struct call_member *m, const cJSON *item, void *
         return ERR_LIMIT;
     cJSON_ArrayForEach(entry, item)
     {
-        if (m->kind == KIND_TEXTS && !(cJSON_IsString(entry) && forms[m->form].fits(entry->valuestring)))
+        if (m->kind == KIND_TEXTS && !(cJSON_IsString(entry) && has_form(m->form, entry->valuestring)))
             return ERR_INPUT;
     }
     *(const cJSON **)out = item;

@@ -265,9 +265,9 @@ static int rows_of_table(const char *page, const char *head)
 static void every_call_and_member_is_in_the_page_and_no_other(void **state)
 {
     static const struct call_shape *const parts[] = {
-        &job_entry_shape,   &trial_counts_shape, &job_best_shape,  &trial_offer_shape, &trial_added_shape,
-        &trial_grant_shape, &built_code_shape,   &trial_ref_shape, &envelope_shape,    &record_entry_shape,
-        &build_grant_shape, &build_ref_shape,    &peer_entry_shape};
+        &job_entry_shape,   &trial_counts_shape, &job_best_shape,     &trial_offer_shape, &trial_added_shape,
+        &trial_grant_shape, &built_code_shape,   &built_answer_shape, &cubin_shape,       &trial_ref_shape,
+        &envelope_shape,    &record_entry_shape, &build_grant_shape,  &build_ref_shape,   &peer_entry_shape};
     struct buf page;
 
     (void)state;

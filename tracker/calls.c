@@ -358,7 +358,7 @@ void call_list_add_text(cJSON **list, const char *text, bool *ok)
 #include "tracker/calls_list.h"
 
 const struct call_type call_table[N_CALLS] = {
-#define CALL(upper, name, args, result) {#name, &args##_shape, &result##_shape},
+#define CALL(upper, name, args, result, effect, wake) {#name, &args##_shape, &result##_shape},
 #include "tracker/calls_list.h"
 };
 

@@ -145,9 +145,13 @@ static int wider(int width, const char *text)
     return n > width ? n : width;
 }
 
-static double age_s(const struct peer_entry *d, int64_t now_ms)
+/* State, when it was seen, done, failed. */
+static void print_figures(const struct peer_entry *d, int64_t now_ms, struct buf *out)
 {
-    return now_ms > d->last_seen_ms ? (double)(now_ms - d->last_seen_ms) / 1000 : 0;
+    const double age_s = (double)(now_ms - d->last_seen_ms) / 1000;
+
+    buf_printf(out, " %-9s %6.0f s %6lld %6lld  ", d->state, age_s > 0 ? age_s : 0, (long long)d->done,
+               (long long)d->failed);
 }
 
 static void print_builders(const struct peers *p, int64_t now_ms, struct buf *out)
@@ -161,11 +165,13 @@ static void print_builders(const struct peers *p, int64_t now_ms, struct buf *ou
         buf_printf(out, "\n%-*s %-9s %8s %6s %6s  %-12s %s\n", wide, "builder", "state", "seen", "done", "failed",
                    "compiler", "builds for");
     for (size_t i = 0; i < p->n; i++) {
-        const struct peer_entry *b = &p->all[i];
-
-        buf_printf(out, "%-*s %-9s %6.0f s %6lld %6lld  %-12s", wide, b->agent, b->state, age_s(b, now_ms),
-                   (long long)b->done, (long long)b->failed, b->compiler);
-        cJSON_ArrayForEach(arch, b->arches) buf_printf(out, " %s", arch->valuestring);
+        buf_printf(out, "%-*s", wide, p->all[i].agent);
+        print_figures(&p->all[i], now_ms, out);
+        buf_printf(out, "%-12s", p->all[i].compiler);
+        cJSON_ArrayForEach(arch, p->all[i].arches)
+        {
+            buf_printf(out, " %s", arch->valuestring);
+        }
         buf_puts(out, "\n");
     }
 }
@@ -185,25 +191,32 @@ static void print_devices(const struct peers *p, int64_t now_ms, struct buf *out
         const char *name = "";
 
         json_text_or(d->device, "name", "", &name, NULL);
-        buf_printf(out, "%-*s %-*s %-9s %6.0f s %6lld %6lld  %-10s %s\n", wide_key, d->key, wide_agent, d->agent,
-                   d->state, age_s(d, now_ms), (long long)d->done, (long long)d->failed,
-                   cJSON_IsString(d->current) ? d->current->valuestring : "", name);
+        buf_printf(out, "%-*s %-*s", wide_key, d->key, wide_agent, d->agent);
+        print_figures(d, now_ms, out);
+        buf_printf(out, "%-10s %s\n", cJSON_IsString(d->current) ? d->current->valuestring : "", name);
     }
+}
+
+/* Reads one of the lists and prints it. */
+static enum err print_list(const cJSON *list, void (*print)(const struct peers *p, int64_t now_ms, struct buf *out),
+                           int64_t now_ms, struct buf *out)
+{
+    struct peers peers;
+    enum err e = read_peers(list, &peers, NULL);
+
+    if (e)
+        return e;
+    print(&peers, now_ms, out);
+    free(peers.all);
+    return out->failed;
 }
 
 enum err devices_print(const cJSON *devices, int64_t now_ms, struct buf *out)
 {
     struct devices_result r;
-    struct peers peers;
     enum err e = devices_result_read(devices, &r, NULL);
 
-    if (!e && !(e = read_peers(r.devices, &peers, NULL))) {
-        print_devices(&peers, now_ms, out);
-        free(peers.all);
-    }
-    if (!e && !(e = read_peers(r.builders, &peers, NULL))) {
-        print_builders(&peers, now_ms, out);
-        free(peers.all);
-    }
-    return e ? e : out->failed;
+    if (!e)
+        e = print_list(r.devices, print_devices, now_ms, out);
+    return e ? e : print_list(r.builders, print_builders, now_ms, out);
 }

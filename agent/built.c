@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/built.h"
 
+#include "tracker/calls.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,37 +20,25 @@ void built_fini(struct built *b)
     built_init(b);
 }
 
-static cJSON *files_json(const struct built *b, bool *ok)
-{
-    cJSON *list = cJSON_CreateArray();
-
-    *ok = *ok && list;
-    for (int i = 0; i < b->n_files && *ok; i++) {
-        cJSON *one = cJSON_CreateObject();
-
-        json_add_text(one, "name", b->files[i].name, ok);
-        json_add_text(one, "sha256", b->files[i].blob.hex, ok);
-        cJSON_AddItemToArray(list, one);
-    }
-    return list;
-}
-
 cJSON *built_to_json(const struct built *b)
 {
-    cJSON *o = cJSON_CreateObject();
-    bool ok = o != NULL;
+    struct built_answer a = {.status = status_name(b->status),
+                             .why = b->why ? b->why : "",
+                             .by = b->by,
+                             .compiler = b->compiler,
+                             .build_ms = b->build_ms,
+                             .cubins = cJSON_CreateArray(),
+                             .resources = b->resources ? cJSON_Duplicate(b->resources, true) : NULL};
+    bool ok = true;
 
-    json_add_text(o, "status", status_name(b->status), &ok);
-    json_add_text(o, "why", b->why ? b->why : "", &ok);
-    json_add_text(o, "by", b->by, &ok);
-    json_add_text(o, "compiler", b->compiler, &ok);
-    json_add_real(o, "build_ms", b->build_ms, &ok);
-    json_add_item(o, "cubins", files_json(b, &ok), &ok);
-    if (b->resources)
-        json_add_item(o, "resources", cJSON_Duplicate(b->resources, true), &ok);
+    for (int i = 0; i < b->n_files; i++) {
+        const struct cubin c = {.name = b->files[i].name, .sha256 = b->files[i].blob.hex};
+
+        call_list_add(&a.cubins, cubin_write(&c), &ok);
+    }
     if (ok)
-        return o;
-    cJSON_Delete(o);
+        return built_answer_write(&a);
+    call_drop(&built_answer_shape, &a);
     return NULL;
 }
 
@@ -59,62 +49,40 @@ bool built_name_is_plain(const char *name)
     return n > 0 && n < BUILT_NAME_BYTES && !name[n] && name[0] != '.';
 }
 
-static enum err read_file_entry(const cJSON *item, struct built *b, struct why *why)
+static enum err read_files(const cJSON *list, struct built *b, struct why *why)
 {
-    const char *name = "", *hex = "";
-    enum err e = json_get_text(item, "name", &name, why);
+    const cJSON *entry;
 
-    if (!e)
-        e = json_get_text(item, "sha256", &hex, why);
-    if (e)
-        return ERR_PROTOCOL;
-    if (!built_name_is_plain(name) || !sha256_is_hex(hex) || b->n_files == PROGRAM_MAX_MODULES)
-        return why_set(why, ERR_PROTOCOL,
-                       "a builder answered with a file '%.80s' of content '%.12s': expected at most %d "
-                       "plain names with their SHA-256",
-                       name, hex, PROGRAM_MAX_MODULES);
-    strcpy(b->files[b->n_files].name, name);
-    strcpy(b->files[b->n_files++].blob.hex, hex);
-    return ERR_OK;
-}
-
-static enum err read_files(const cJSON *object, struct built *b, struct why *why)
-{
-    const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(object, "cubins");
-    enum err e = ERR_OK;
-
-    cJSON_ArrayForEach(item, list)
+    cJSON_ArrayForEach(entry, list)
     {
-        if (!e)
-            e = read_file_entry(item, b, why);
+        struct cubin c;
+
+        if (cubin_read(entry, &c, why) != ERR_OK)
+            return ERR_PROTOCOL;
+        if (!built_name_is_plain(c.name) || b->n_files == PROGRAM_MAX_MODULES)
+            return why_set(why, ERR_PROTOCOL, "a builder answered with a file '%.80s': expected at most %d plain names",
+                           c.name, PROGRAM_MAX_MODULES);
+        strcpy(b->files[b->n_files].name, c.name);
+        strcpy(b->files[b->n_files++].blob.hex, c.sha256);
     }
-    return e;
+    return ERR_OK;
 }
 
 static enum err read_all(const cJSON *object, struct built *b, struct why *why)
 {
-    const cJSON *resources = cJSON_GetObjectItemCaseSensitive(object, "resources");
-    const char *status = "", *words = "", *by = "", *compiler = "";
-    enum err e = json_get_text(object, "status", &status, why);
+    struct built_answer a;
 
-    if (!e)
-        e = json_text_or(object, "why", "", &words, why);
-    if (!e)
-        e = json_text_or(object, "by", "", &by, why);
-    if (!e)
-        e = json_text_or(object, "compiler", "", &compiler, why);
-    if (!e)
-        e = json_real_or(object, "build_ms", 0, &b->build_ms, why);
-    if (e)
+    if (built_answer_read(object, &a, why) != ERR_OK)
         return ERR_PROTOCOL;
-    if (status_by_name(status) < 0)
-        return why_set(why, ERR_PROTOCOL, "a builder answered with status '%.40s'", status);
-    b->status = (enum record_status)status_by_name(status);
-    snprintf(b->by, sizeof b->by, "%s", by);
-    snprintf(b->compiler, sizeof b->compiler, "%s", compiler);
-    b->why = strdup(words);
-    b->resources = cJSON_IsArray(resources) ? cJSON_Duplicate(resources, true) : NULL;
-    return b->why ? read_files(object, b, why) : ERR_NOMEM;
+    if (status_by_name(a.status) < 0)
+        return why_set(why, ERR_PROTOCOL, "a builder answered with status '%.40s'", a.status);
+    b->status = (enum record_status)status_by_name(a.status);
+    b->build_ms = a.build_ms;
+    snprintf(b->by, sizeof b->by, "%s", a.by);
+    snprintf(b->compiler, sizeof b->compiler, "%s", a.compiler);
+    b->why = strdup(a.why);
+    b->resources = cJSON_IsArray(a.resources) ? cJSON_Duplicate(a.resources, true) : NULL;
+    return b->why ? read_files(a.cubins, b, why) : ERR_NOMEM;
 }
 
 enum err built_from_json(const cJSON *object, struct built *out, struct why *why)

@@ -25,8 +25,10 @@ struct following {
     double best_gflops;
 };
 
-static enum err take(struct following *f, const char *line, struct why *why)
+static enum err take(const struct record_entry *entry, void *following, struct why *why)
 {
+    struct following *f = following;
+    const char *line = entry->record;
     struct record r;
     bool better;
     enum err e;
@@ -48,28 +50,6 @@ static enum err take(struct following *f, const char *line, struct why *why)
     }
     record_fini(&r);
     return e == ERR_INPUT ? ERR_OK : e;
-}
-
-static enum err receive(struct following *f, int64_t wait_ms, int *n, struct why *why)
-{
-    const struct record_wait_args args = {.job = f->job, .after = f->after, .max = 64, .wait_ms = wait_ms};
-    struct record_wait_result result;
-    cJSON *tree = NULL;
-    const cJSON *entry;
-    enum err e = client_record_wait(f->client, &args, &result, &tree, why);
-
-    *n = 0;
-    for (entry = e ? NULL : result.records->child; entry && !e; entry = entry->next, (*n)++) {
-        struct record_entry r;
-
-        e = record_entry_read(entry, &r, why);
-        if (!e) {
-            f->after = r.seq;
-            e = take(f, r.record, why);
-        }
-    }
-    cJSON_Delete(tree);
-    return e;
 }
 
 static enum err state_of(struct following *f, char *state, size_t n_state, struct why *why)
@@ -98,7 +78,7 @@ static enum err follow(struct following *f, char *state, size_t n_state, struct 
     while (!e && !cmd_interrupted()) {
         e = state_of(f, state, n_state, why);
         if (!e)
-            e = receive(f, is_over(state) ? 0 : 1000, &n, why);
+            e = client_records(f->client, f->job, is_over(state) ? 0 : 1000, &f->after, take, f, &n, why);
         if (!e && n == 0 && is_over(state))
             break;
     }

@@ -11,22 +11,6 @@
 
 /* ---- forms of texts ---- */
 
-static bool is_any(const char *text)
-{
-    (void)text;
-    return true;
-}
-
-static bool is_hash_or_none(const char *text)
-{
-    return !*text || sha256_is_hex(text);
-}
-
-static bool is_name_or_none(const char *text)
-{
-    return !*text || name_is_sane(text);
-}
-
 static bool is_arch(const char *text)
 {
     const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -39,39 +23,27 @@ static bool is_nonce(const char *text)
     return strlen(text) == REQUEST_ID_HEX && strspn(text, "0123456789abcdef") == REQUEST_ID_HEX;
 }
 
-static bool is_job(const char *text)
-{
-    int64_t id;
-
-    return call_id_parse(text, 'j', &id) == ERR_OK;
-}
-
-static bool is_trial(const char *text)
-{
-    int64_t id;
-
-    return call_id_parse(text, 't', &id) == ERR_OK;
-}
-
 static bool is_path(const char *text)
 {
     return *text == '/';
 }
 
 static const struct {
-    bool (*fits)(const char *text);
     const char *words;
+    bool (*fits)(const char *text); /* NULL = every text does */
+    bool may_be_empty;
+    char id; /* 'j': of a job's name, instead of fits */
 } forms[] = {
-    [FORM_ANY] = {is_any, "a string"},
-    [FORM_HASH] = {sha256_is_hex, "a SHA-256 in hex"},
-    [FORM_NO_HASH] = {is_hash_or_none, "a SHA-256 in hex or nothing"},
-    [FORM_NAME] = {name_is_sane, "1 to 64 of letters, digits and . _ : @ + -"},
-    [FORM_NO_NAME] = {is_name_or_none, "at most 64 of letters, digits and . _ : @ + -"},
-    [FORM_ARCH] = {is_arch, "an architecture, 1 to 16 of a-z, 0-9 and _, e.g. sm_61"},
-    [FORM_NONCE] = {is_nonce, "32 hex digits"},
-    [FORM_JOB] = {is_job, "a job, e.g. j12"},
-    [FORM_TRIAL] = {is_trial, "a trial, e.g. t345"},
-    [FORM_PATH] = {is_path, "a path of the tracker's host that begins with /"},
+    [FORM_ANY] = {"a string", NULL, true, 0},
+    [FORM_HASH] = {"a SHA-256 in hex", sha256_is_hex, false, 0},
+    [FORM_NO_HASH] = {"a SHA-256 in hex or nothing", sha256_is_hex, true, 0},
+    [FORM_NAME] = {"1 to 64 of letters, digits and . _ : @ + -", name_is_sane, false, 0},
+    [FORM_NO_NAME] = {"at most 64 of letters, digits and . _ : @ + -", name_is_sane, true, 0},
+    [FORM_ARCH] = {"an architecture, 1 to 16 of a-z, 0-9 and _, e.g. sm_61", is_arch, false, 0},
+    [FORM_NONCE] = {"32 hex digits", is_nonce, false, 0},
+    [FORM_JOB] = {"a job, e.g. j12", NULL, false, 'j'},
+    [FORM_TRIAL] = {"a trial, e.g. t345", NULL, false, 't'},
+    [FORM_PATH] = {"a path of the tracker's host that begins with /", is_path, false, 0},
 };
 
 enum err call_id_parse(const char *text, char kind, int64_t *out)
@@ -85,6 +57,15 @@ enum err call_id_parse(const char *text, char kind, int64_t *out)
         v = v * 10 + (*p - '0');
     *out = v;
     return v > 0 ? ERR_OK : ERR_INPUT;
+}
+
+static bool has_form(enum call_form form, const char *text)
+{
+    int64_t id;
+
+    if (forms[form].id)
+        return call_id_parse(text, forms[form].id, &id) == ERR_OK;
+    return (!*text && forms[form].may_be_empty) || !forms[form].fits || forms[form].fits(text);
 }
 
 /* Is `word` one of the words between blanks? */
@@ -104,7 +85,7 @@ static enum err read_text(const struct call_member *m, const cJSON *item, void *
 {
     const char *text = item->valuestring;
 
-    if (!cJSON_IsString(item) || (m->one_of ? !is_one_of(text, m->one_of) : !forms[m->form].fits(text)))
+    if (!cJSON_IsString(item) || (m->one_of ? !is_one_of(text, m->one_of) : !has_form(m->form, text)))
         return ERR_INPUT;
     if (m->max && strlen(text) > (size_t)m->max)
         return ERR_LIMIT;
@@ -188,7 +169,7 @@ static enum err read_list(const struct call_member *m, const cJSON *item, void *
         return ERR_LIMIT;
     cJSON_ArrayForEach(entry, item)
     {
-        if (m->kind == KIND_TEXTS && !(cJSON_IsString(entry) && forms[m->form].fits(entry->valuestring)))
+        if (m->kind == KIND_TEXTS && !(cJSON_IsString(entry) && has_form(m->form, entry->valuestring)))
             return ERR_INPUT;
     }
     *(const cJSON **)out = item;
@@ -245,16 +226,17 @@ static void add_expected(const struct call_member *m, struct buf *out)
 /* What came in its place. */
 static void add_got(const cJSON *item, struct buf *out)
 {
+    char text[48];
+
     if (!item)
         buf_puts(out, "it is missing");
     else if (cJSON_IsString(item))
         buf_printf(out, "found %zu bytes, '%.40s'", strlen(item->valuestring), item->valuestring);
-    else if (cJSON_IsNumber(item))
-        buf_printf(out, "found %.17g", item->valuedouble);
     else if (cJSON_IsArray(item))
         buf_printf(out, "found a list of %d", cJSON_GetArraySize(item));
     else
-        buf_printf(out, "found %s", cJSON_IsObject(item) ? "an object" : cJSON_IsNull(item) ? "null" : "true or false");
+        buf_printf(out, "found %s",
+                   cJSON_PrintPreallocated((cJSON *)item, text, sizeof text, false) ? text : "an object");
 }
 
 static enum err refuse(const struct call_member *m, const char *what, const cJSON *item, enum err e, struct why *why)
@@ -270,13 +252,6 @@ static enum err refuse(const struct call_member *m, const char *what, const cJSO
     return e;
 }
 
-static void take_default(const struct call_member *m, void *out)
-{
-    static const cJSON *const none = NULL;
-
-    memcpy(out, kinds[m->kind].is_tree ? (const void *)&none : (const void *)&m->otherwise, kinds[m->kind].n_bytes);
-}
-
 enum err call_read(const struct call_shape *shape, const char *what, const cJSON *object, void *out, struct why *why)
 {
     for (const struct call_member *m = shape->members(); m->name; m++) {
@@ -284,7 +259,7 @@ enum err call_read(const struct call_shape *shape, const char *what, const cJSON
         void *at = (char *)out + m->offset;
         enum err e = ERR_OK;
 
-        take_default(m, at);
+        memcpy(at, &m->otherwise, kinds[m->kind].n_bytes); /* of trees NULL */
         if (item ? m->need != NEED_OR_NULL || !cJSON_IsNull(item) : m->need == NEED_MUST)
             e = item ? kinds[m->kind].read(m, item, at) : ERR_INPUT;
         if (e)
@@ -368,7 +343,7 @@ void call_list_add_text(cJSON **list, const char *text, bool *ok)
 #include "tracker/calls_list.h"
 
 const struct call_type call_table[N_CALLS] = {
-#define CALL(upper, name, args, result) {#name, &args##_shape, &result##_shape},
+#define CALL(upper, name, args, result, effect, wake) {#name, &args##_shape, &result##_shape},
 #include "tracker/calls_list.h"
 };
 

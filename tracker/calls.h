@@ -96,15 +96,12 @@ void call_list_add_text(cJSON **list, const char *text, bool *ok);
 
 /* struct job_submit_args and so on, with its shape and typed forms of call_read (an entry, named by its struct) and
  * call_write. */
-#define TYPE_TEXT const char *
-#define TYPE_I64 int64_t
-#define TYPE_REAL double
-#define TYPE_BOOL bool
-#define TYPE_OBJECT cJSON *
-#define TYPE_LIST cJSON *
-#define TYPE_TEXTS cJSON *
-#define TYPE_ANY cJSON *
-#define MEMBER(kind, name, ...) TYPE_##kind name;
+typedef const char *call_TEXT;
+typedef int64_t call_I64;
+typedef double call_REAL;
+typedef bool call_BOOL;
+typedef cJSON *call_OBJECT, *call_LIST, *call_TEXTS, *call_ANY;
+#define MEMBER(kind, name, ...) call_##kind name;
 #define STRUCT(tag, members)                                                                                           \
     struct tag {                                                                                                       \
         members char end; /* no struct is empty */                                                                     \
@@ -119,28 +116,20 @@ void call_list_add_text(cJSON **list, const char *text, bool *ok);
         return call_write(&tag##_shape, takes_trees);                                                                  \
     }
 #include "tracker/calls_list.h"
-#undef TYPE_TEXT
-#undef TYPE_I64
-#undef TYPE_REAL
-#undef TYPE_BOOL
-#undef TYPE_OBJECT
-#undef TYPE_LIST
-#undef TYPE_TEXTS
-#undef TYPE_ANY
 
 enum call_name {
-#define CALL(upper, name, args, result) CALL_##upper,
+#define CALL(upper, name, args, result, effect, wake) CALL_##upper,
 #include "tracker/calls_list.h"
     N_CALLS
 };
 
 union call_args {
-#define CALL(upper, name, args, result) struct args name;
+#define CALL(upper, name, args, result, effect, wake) struct args name;
 #include "tracker/calls_list.h"
 };
 
 union call_result {
-#define CALL(upper, name, args, result) struct result name;
+#define CALL(upper, name, args, result, effect, wake) struct result name;
 #include "tracker/calls_list.h"
 };
 

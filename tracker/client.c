@@ -489,6 +489,32 @@ enum err client_ask(struct client *c, enum call_name call, const void *takes_arg
     return ask(c, call, takes_args, NULL, result, tree, NULL, why);
 }
 
+enum err client_records(struct client *c, const char *job, int64_t wait_ms, int64_t *after,
+                        enum err (*each)(const struct record_entry *r, void *arg, struct why *why), void *arg, int *n,
+                        struct why *why)
+{
+    const struct record_wait_args args = {.job = job, .after = *after, .max = 64, .wait_ms = wait_ms};
+    struct record_wait_result result;
+    cJSON *tree = NULL;
+    const cJSON *entry;
+    enum err e = client_record_wait(c, &args, &result, &tree, why);
+
+    *n = 0;
+    for (entry = e ? NULL : result.records->child; entry && !e; entry = entry->next) {
+        struct record_entry r;
+
+        e = record_entry_read(entry, &r, why);
+        if (!e)
+            e = each(&r, arg, why);
+        if (e)
+            break;
+        *after = r.seq;
+        (*n)++;
+    }
+    cJSON_Delete(tree);
+    return e;
+}
+
 /* ---- blobs ---- */
 
 static enum err put_chunk(struct client *c, const struct blob *b, size_t offset, struct why *why)

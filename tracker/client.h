@@ -47,7 +47,7 @@ void client_close(struct client *c);
  * made of tracker/calls_list.h, are this with the structs of their call. */
 enum err client_ask(struct client *c, enum call_name call, const void *takes_args, void *result, cJSON **tree,
                     struct why *why);
-#define CALL(upper, name, args, result)                                                                                \
+#define CALL(upper, name, args, result, effect, wake)                                                                  \
     static inline enum err client_##name(struct client *c, const struct args *takes_in, struct result *out,            \
                                          cJSON **tree, struct why *why)                                                \
     {                                                                                                                  \
@@ -60,6 +60,12 @@ enum err client_ask(struct client *c, enum call_name call, const void *takes_arg
  * are added to `received` when it is not NULL. wait_ms: what a long poll may take at the tracker. */
 enum err client_call(struct client *c, const char *op, cJSON *takes_args, const struct blobs *attach, int64_t wait_ms,
                      cJSON **result, struct blobs *received, struct why *why);
+
+/* The records of a job behind *after, at most 64 of them, each handed to `each`; *after follows those that it took.
+ * Waits up to wait_ms for the first. *n tells how many came. Errors of `each` end it. */
+enum err client_records(struct client *c, const char *job, int64_t wait_ms, int64_t *after,
+                        enum err (*each)(const struct record_entry *r, void *arg, struct why *why), void *arg, int *n,
+                        struct why *why);
 
 /* Makes sure that the tracker has all blobs of the set (asks which are missing, sends those in chunks of at most 1
  * MiB). */

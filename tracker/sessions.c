@@ -130,8 +130,6 @@ enum err op_hello(struct call *c)
         e = add_session(c->t, &s);
     if (e)
         return e;
-    text_copy(s->role, sizeof s->role, in->role);
-    text_copy(s->name, sizeof s->name, in->name);
     memcpy(s->nonce, in->nonce, REQUEST_ID_HEX);
     memcpy(s->nonce + REQUEST_ID_HEX, own, REQUEST_ID_HEX + 1);
     c->result.hello = (struct hello_result){.session = s->id,

@@ -121,7 +121,7 @@ struct agent {
 };
 
 struct tracker_session {
-    char id[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1], role[33], name[129];
+    char id[REQUEST_ID_HEX + 1], nonce[2 * REQUEST_ID_HEX + 1];
     int64_t ctr;
     uint64_t window;                     /* bit i: ctr - i was seen */
     struct tracker_session *prev, *next; /* by last use */
@@ -148,7 +148,7 @@ struct tracker_options {
 };
 
 struct stats {
-    int64_t requests, refused, grants, results, duplicates, expired, lost, answered_from_store, commits, batches_ops;
+    int64_t requests, refused, grants, results, duplicates, expired, lost, answered_from_store, commits;
     int64_t builds, builds_failed; /* answers of builders */
 };
 
@@ -166,7 +166,7 @@ struct tracker {
     struct stats stats;
 };
 
-enum { WAKE_TRIALS = 1, WAKE_RECORDS = 2, WAKE_JOBS = 4, WAKE_BUILDS = 8 };
+enum { WAKE_NEVER = 0, WAKE_TRIALS = 1, WAKE_RECORDS = 2, WAKE_JOBS = 4, WAKE_BUILDS = 8 };
 
 /* One request under execution. */
 struct call {
@@ -197,6 +197,8 @@ struct op {
 };
 
 extern const struct op op_table[N_CALLS];
+#define CALL(upper, name, args, result, effect, wake) op_fn op_##name;
+#include "tracker/calls_list.h"
 
 /* ---- execute.c ---- */
 
@@ -227,7 +229,6 @@ void tracker_was_paused(struct tracker *t, int64_t pause_ns);
 enum err tracker_tick(struct tracker *t);
 
 /* ---- sessions.c ---- */
-op_fn op_hello;
 /* Session and MAC of a request; sets the nonce of the reply. ERR_STALE with c->hello for an unknown session, ERR_AUTH.
  */
 enum err session_check(struct call *c, const void *bytes, size_t n);
@@ -238,8 +239,6 @@ void answered_add(struct tracker *t, const char *id, const char *reply, size_t n
 void answered_expire(struct tracker *t);
 
 /* ---- jobs.c ---- */
-op_fn op_job_submit, op_job_lease, op_job_renew, op_job_done, op_job_release, op_job_cancel, op_job_list, op_job_status,
-    op_record_wait, op_requeue;
 void job_free(struct tracker_job *j);
 void job_load(const struct job_row *row, void *tracker);
 /* The job of that name; with the token of its lease. ERR_NOT_FOUND; ERR_STALE: another tuner has it. */
@@ -250,7 +249,6 @@ enum err job_record(struct tracker *t, struct tracker_job *j, struct record_row 
 void jobs_tick(struct tracker *t);
 
 /* ---- trials.c ---- */
-op_fn op_trial_add, op_trial_lease, op_trial_renew, op_trial_result, op_trial_release;
 void trial_load(const struct trial_row *row, void *tracker);
 /* Sends back to the queue all that an agent holds; attempts are counted when `counted`. */
 enum err trials_of_agent_back(struct tracker *t, const struct agent *a, bool counted);
@@ -283,7 +281,6 @@ void list_prepend(struct trial_list *l, struct tracker_trial *tr);
 void list_remove(struct trial_list *l, struct tracker_trial *tr);
 
 /* ---- agents.c ---- */
-op_fn op_agent_register, op_builder_register, op_agent_beat, op_agent_bye, op_devices;
 /* The living agent of that name. ERR_NOT_FOUND: it has to register; ERR_EXISTS: the nonce (NULL = any) is of another
  * process. */
 enum err agent_of(struct call *c, const char *id, const char *nonce, struct agent **out);
@@ -325,12 +322,6 @@ enum err builds_tick(struct tracker *t);
 void builds_fini(struct tracker *t);
 /* "5 trials wait for a builder of sm_61 (..)" about one job's open trials or all (NULL); "" when none does. */
 enum err builds_waits(struct tracker *t, const struct tracker_job *j, char *out, size_t n_out);
-
-/* ---- build_ops.c ---- */
-op_fn op_build_lease, op_build_renew, op_build_result, op_build_release;
-
-/* ---- blob_ops.c, admin.c ---- */
-op_fn op_blob_have, op_blob_put, op_blob_get, op_status, op_backup;
 
 /* ---- lost.c ---- */
 /* Appends the log line of a record of status lost (docs/log-format.md). */

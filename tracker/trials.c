@@ -14,29 +14,21 @@ static const char *const state_names[] = {"open", "leased", "done", "lost", "can
 /* A trial's row with texts of its own. */
 struct known {
     struct trial_row row;
-    char key[65], fingerprint[65], program[65], anchor[65], purpose[33], protocol[33], agent[65];
+    char texts[7][65];
 };
 
 static void know(const struct trial_row *row, void *arg)
 {
     struct known *k = arg;
+    const char **const texts[] = {&k->row.key,     &k->row.fingerprint, &k->row.program, &k->row.anchor,
+                                  &k->row.purpose, &k->row.protocol,    &k->row.agent};
 
     k->row = *row;
     k->row.body = NULL;
-    text_copy(k->key, sizeof k->key, row->key);
-    text_copy(k->fingerprint, sizeof k->fingerprint, row->fingerprint);
-    text_copy(k->program, sizeof k->program, row->program);
-    text_copy(k->anchor, sizeof k->anchor, row->anchor);
-    text_copy(k->purpose, sizeof k->purpose, row->purpose);
-    text_copy(k->protocol, sizeof k->protocol, row->protocol);
-    text_copy(k->agent, sizeof k->agent, row->agent);
-    k->row.key = k->key;
-    k->row.fingerprint = k->fingerprint;
-    k->row.program = k->program;
-    k->row.anchor = k->anchor;
-    k->row.purpose = k->purpose;
-    k->row.protocol = k->protocol;
-    k->row.agent = k->agent;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        text_copy(k->texts[i], sizeof k->texts[i], *texts[i]);
+        *texts[i] = k->texts[i];
+    }
 }
 
 /* ---- trials in memory ---- */
@@ -145,13 +137,13 @@ enum err trial_make_lost(struct tracker *t, struct tracker_trial *tr, const char
     buf_init(&line, CALL_RECORD_BYTES);
     e = t->o.ops->trial_get(t->o.store, tr->id, 0, 0, know, &k);
     if (!e)
-        e = lost_line(&k.row, k.key, why, tracker_wall_ms(t), &line);
+        e = lost_line(&k.row, k.row.key, why, tracker_wall_ms(t), &line);
     record.line = buf_text(&line);
-    record.key = k.key;
-    record.fingerprint = k.fingerprint;
-    record.program = k.program;
-    record.purpose = k.purpose;
-    record.protocol = k.protocol;
+    record.key = k.row.key;
+    record.fingerprint = k.row.fingerprint;
+    record.program = k.row.program;
+    record.purpose = k.row.purpose;
+    record.protocol = k.row.protocol;
     if (!e)
         e = job_record(t, tr->job, &record);
     if (!e)
@@ -528,11 +520,11 @@ static enum err accept(struct call *c, const struct known *k, struct record_row 
         return ERR_NOT_FOUND;
     record->trial = k->row.id;
     record->n = k->row.n;
-    record->program = k->program;
-    record->purpose = k->purpose;
-    record->protocol = k->protocol;
+    record->program = k->row.program;
+    record->purpose = k->row.purpose;
+    record->protocol = k->row.protocol;
     row.state = TRIAL_DONE;
-    row.agent = tr && tr->agent ? tr->agent->id : k->agent;
+    row.agent = tr && tr->agent ? tr->agent->id : k->row.agent;
     e = job_record(c->t, j, record);
     if (!e)
         e = c->t->o.ops->trial_put(c->t->o.store, &row);
@@ -564,7 +556,7 @@ enum err op_trial_result(struct call *c)
     e = c->t->o.ops->trial_get(c->t->o.store, id, 0, 0, know, &k);
     if (e)
         return e == ERR_NOT_FOUND ? why_set(&c->why, e, "there is no trial %s", in->trial) : e;
-    if (env.program[0] && strcmp(env.program, k.program) != 0)
+    if (env.program[0] && strcmp(env.program, k.row.program) != 0)
         return why_set(&c->why, ERR_INPUT, "trial %s is of another program", in->trial);
     if (k.row.state != TRIAL_OPEN && k.row.state != TRIAL_LEASED && k.row.state != TRIAL_CANCELLED) {
         c->t->stats.duplicates++;

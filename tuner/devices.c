@@ -2,57 +2,59 @@
 #include "tuner/devices.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* The entries of a list; their texts are lent by its tree. */
-struct peers {
-    struct peer_entry *all;
-    size_t n;
-};
-
-static enum err read_peers(const cJSON *list, struct peers *out, struct why *why)
+/* The next entry of a list from *at on; one that cannot be read is left out. */
+static bool next_peer(const cJSON **at, struct peer_entry *out)
 {
-    const cJSON *entry;
-    enum err e = ERR_OK;
+    while (*at) {
+        const cJSON *entry = *at;
 
-    *out = (struct peers){.all = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *out->all)};
-    if (!out->all)
-        return why_set(why, ERR_NOMEM, "out of memory");
-    cJSON_ArrayForEach(entry, list)
-    {
-        if (!e)
-            e = peer_entry_read(entry, &out->all[out->n++], why);
+        *at = entry->next;
+        if (peer_entry_read(entry, out, NULL) == ERR_OK)
+            return true;
     }
-    if (e)
-        free(out->all);
-    return e;
+    return false;
 }
+#define EACH_PEER(list, d) for (const cJSON *at_##d = (list) ? (list)->child : NULL; next_peer(&at_##d, &d);)
 
 static bool is_gone(const struct peer_entry *d)
 {
     return strcmp(d->state, "gone") == 0 || strcmp(d->state, "dead") == 0 || strcmp(d->state, "lost") == 0;
 }
 
-static void list_keys(const struct peers *p, struct buf *out)
+static void list_keys(const cJSON *list, struct buf *out)
 {
-    for (size_t i = 0; i < p->n; i++) {
+    struct peer_entry d, q;
+
+    EACH_PEER(list, d)
+    {
         bool before = false;
 
-        for (size_t k = 0; k < i; k++)
-            before |= strcmp(p->all[k].key, p->all[i].key) == 0;
+        EACH_PEER(list, q)
+        {
+            if (q.agent == d.agent) /* the entry itself: texts are lent by its tree */
+                break;
+            before |= strcmp(q.key, d.key) == 0;
+        }
         if (!before)
-            buf_printf(out, "%s%s", out->len ? ", " : "", p->all[i].key);
+            buf_printf(out, "%s%s", out->len ? ", " : "", d.key);
     }
 }
 
 /* The only key of the list, or NULL when there are several. */
-static const char *only_key(const struct peers *p)
+static const char *only_key(const cJSON *list)
 {
-    for (size_t i = 1; i < p->n; i++)
-        if (strcmp(p->all[i].key, p->all[0].key) != 0)
+    const char *key = NULL;
+    struct peer_entry d;
+
+    EACH_PEER(list, d)
+    {
+        if (key && strcmp(d.key, key) != 0)
             return NULL;
-    return p->all[0].key;
+        key = d.key;
+    }
+    return key;
 }
 
 static enum err take(const struct peer_entry *d, struct device_choice *out, struct why *why)
@@ -68,12 +70,12 @@ static enum err take(const struct peer_entry *d, struct device_choice *out, stru
     return ERR_OK;
 }
 
-static enum err no_key(const struct peers *p, const char *key, struct why *why)
+static enum err no_key(const cJSON *list, const char *key, struct why *why)
 {
     struct buf keys;
 
     buf_init(&keys, 512);
-    list_keys(p, &keys);
+    list_keys(list, &keys);
     if (key)
         why_set(why, ERR_INPUT, "no device has the key \"%s\"; there are: %s", key, buf_text(&keys));
     else
@@ -82,31 +84,32 @@ static enum err no_key(const struct peers *p, const char *key, struct why *why)
     return ERR_INPUT;
 }
 
-static enum err choose(const struct peers *p, const char *key, struct device_choice *out, struct why *why)
+static enum err choose(const cJSON *list, const char *key, struct device_choice *out, struct why *why)
 {
     struct device_choice chosen = {.n_agents = 0};
+    struct peer_entry d;
     bool away = false;
     enum err e = ERR_OK;
 
-    if (!p->n)
+    if (!list->child)
         return why_set(why, ERR_NOT_FOUND,
                        "no device is registered: start tune-agent --tracker URL where the device is");
-    if (!*key && !(key = only_key(p)))
-        return no_key(p, NULL, why);
-    for (size_t i = 0; i < p->n && !e; i++) {
-        const struct peer_entry *d = &p->all[i];
-
-        if (strcmp(d->key, key) != 0)
+    if (!*key && !(key = only_key(list)))
+        return no_key(list, NULL, why);
+    EACH_PEER(list, d)
+    {
+        if (e || strcmp(d.key, key) != 0)
             continue;
-        if (is_gone(d))
+        if (is_gone(&d))
             away = true;
         else if (!chosen.n_agents)
-            e = take(d, &chosen, why);
+            e = take(&d, &chosen, why);
         else
-            chosen.n_agents += strcmp(chosen.fingerprint.hex, d->fingerprint) == 0;
+            chosen.n_agents += strcmp(chosen.fingerprint.hex, d.fingerprint) == 0;
     }
     if (!e && !chosen.n_agents)
-        return away ? why_set(why, ERR_NOT_FOUND, "all devices of the key \"%s\" are away", key) : no_key(p, key, why);
+        return away ? why_set(why, ERR_NOT_FOUND, "all devices of the key \"%s\" are away", key)
+                    : no_key(list, key, why);
     if (!e)
         *out = chosen;
     return e;
@@ -115,25 +118,19 @@ static enum err choose(const struct peers *p, const char *key, struct device_cho
 enum err devices_choose_from(const cJSON *devices, const char *key, struct device_choice *out, struct why *why)
 {
     struct devices_result r;
-    struct peers peers;
-    enum err e = devices_result_read(devices, &r, why);
+    const enum err e = devices_result_read(devices, &r, why);
 
-    if (!e)
-        e = read_peers(r.devices, &peers, why);
-    if (e)
-        return e;
-    e = choose(&peers, key, out, why);
-    free(peers.all);
-    return e;
+    return e ? e : choose(r.devices, key, out, why);
 }
 
 enum err devices_choose(struct client *c, const char *key, struct device_choice *out, struct why *why)
 {
+    struct devices_result r;
     cJSON *tree = NULL;
-    enum err e = client_devices(c, NULL, NULL, &tree, why);
+    enum err e = client_devices(c, NULL, &r, &tree, why);
 
     if (!e)
-        e = devices_choose_from(tree, key, out, why);
+        e = choose(r.devices, key, out, why);
     cJSON_Delete(tree);
     return e;
 }
@@ -145,27 +142,32 @@ static int wider(int width, const char *text)
     return n > width ? n : width;
 }
 
-static double age_s(const struct peer_entry *d, int64_t now_ms)
+/* State, when it was seen, done, failed. */
+static void print_figures(const struct peer_entry *d, int64_t now_ms, struct buf *out)
 {
-    return now_ms > d->last_seen_ms ? (double)(now_ms - d->last_seen_ms) / 1000 : 0;
+    const double age_s = (double)(now_ms - d->last_seen_ms) / 1000;
+
+    buf_printf(out, " %-9s %6.0f s %6lld %6lld  ", d->state, age_s > 0 ? age_s : 0, (long long)d->done,
+               (long long)d->failed);
 }
 
-static void print_builders(const struct peers *p, int64_t now_ms, struct buf *out)
+static void print_builders(const cJSON *list, int64_t now_ms, struct buf *out)
 {
+    struct peer_entry b;
     const cJSON *arch;
     int wide = 18;
 
-    for (size_t i = 0; i < p->n; i++)
-        wide = wider(wide, p->all[i].agent);
-    if (p->n)
+    EACH_PEER(list, b)
+    wide = wider(wide, b.agent);
+    if (list && list->child)
         buf_printf(out, "\n%-*s %-9s %8s %6s %6s  %-12s %s\n", wide, "builder", "state", "seen", "done", "failed",
                    "compiler", "builds for");
-    for (size_t i = 0; i < p->n; i++) {
-        const struct peer_entry *b = &p->all[i];
-
-        buf_printf(out, "%-*s %-9s %6.0f s %6lld %6lld  %-12s", wide, b->agent, b->state, age_s(b, now_ms),
-                   (long long)b->done, (long long)b->failed, b->compiler);
-        cJSON_ArrayForEach(arch, b->arches)
+    EACH_PEER(list, b)
+    {
+        buf_printf(out, "%-*s", wide, b.agent);
+        print_figures(&b, now_ms, out);
+        buf_printf(out, "%-12s", b.compiler);
+        cJSON_ArrayForEach(arch, b.arches)
         {
             buf_printf(out, " %s", arch->valuestring);
         }
@@ -173,40 +175,37 @@ static void print_builders(const struct peers *p, int64_t now_ms, struct buf *ou
     }
 }
 
-static void print_devices(const struct peers *p, int64_t now_ms, struct buf *out)
+static void print_devices(const cJSON *list, int64_t now_ms, struct buf *out)
 {
     int wide_key = 18, wide_agent = 22;
+    struct peer_entry d;
 
-    for (size_t i = 0; i < p->n; i++) {
-        wide_key = wider(wide_key, p->all[i].key);
-        wide_agent = wider(wide_agent, p->all[i].agent);
+    EACH_PEER(list, d)
+    {
+        wide_key = wider(wide_key, d.key);
+        wide_agent = wider(wide_agent, d.agent);
     }
     buf_printf(out, "%-*s %-*s %-9s %8s %6s %6s  %-10s %s\n", wide_key, "key", wide_agent, "agent", "state", "seen",
                "done", "failed", "job", "device");
-    for (size_t i = 0; i < p->n; i++) {
-        const struct peer_entry *d = &p->all[i];
+    EACH_PEER(list, d)
+    {
         const char *name = "";
 
-        json_text_or(d->device, "name", "", &name, NULL);
-        buf_printf(out, "%-*s %-*s %-9s %6.0f s %6lld %6lld  %-10s %s\n", wide_key, d->key, wide_agent, d->agent,
-                   d->state, age_s(d, now_ms), (long long)d->done, (long long)d->failed,
-                   cJSON_IsString(d->current) ? d->current->valuestring : "", name);
+        json_text_or(d.device, "name", "", &name, NULL);
+        buf_printf(out, "%-*s %-*s", wide_key, d.key, wide_agent, d.agent);
+        print_figures(&d, now_ms, out);
+        buf_printf(out, "%-10s %s\n", cJSON_IsString(d.current) ? d.current->valuestring : "", name);
     }
 }
 
 enum err devices_print(const cJSON *devices, int64_t now_ms, struct buf *out)
 {
     struct devices_result r;
-    struct peers peers;
-    enum err e = devices_result_read(devices, &r, NULL);
+    const enum err e = devices_result_read(devices, &r, NULL);
 
-    if (!e && !(e = read_peers(r.devices, &peers, NULL))) {
-        print_devices(&peers, now_ms, out);
-        free(peers.all);
-    }
-    if (!e && !(e = read_peers(r.builders, &peers, NULL))) {
-        print_builders(&peers, now_ms, out);
-        free(peers.all);
-    }
-    return e ? e : out->failed;
+    if (e)
+        return e;
+    print_devices(r.devices, now_ms, out);
+    print_builders(r.builders, now_ms, out);
+    return out->failed;
 }

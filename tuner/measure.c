@@ -65,34 +65,19 @@ static enum err renew(const struct measure_options *o, int64_t *last_ns, struct 
     return client_job_renew(o->client, &args, NULL, NULL, why);
 }
 
-static enum err receive(const struct measure_options *o, struct waiting *w, int64_t *after, struct why *why)
+static enum err take_entry(const struct record_entry *r, void *waiting, struct why *why)
 {
-    const struct record_wait_args args = {.job = o->job_id, .after = *after, .max = 64, .wait_ms = 400};
-    struct record_wait_result result = {.records = NULL};
-    cJSON *tree = NULL;
-    const cJSON *entry;
-    enum err e = client_record_wait(o->client, &args, &result, &tree, why);
-
-    for (entry = e ? NULL : result.records->child; entry && !e; entry = entry->next) {
-        struct record_entry r;
-
-        e = record_entry_read(entry, &r, why);
-        if (!e)
-            e = take(w, r.n, r.record, why);
-        if (!e)
-            *after = r.seq;
-    }
-    cJSON_Delete(tree);
-    return e;
+    return take(waiting, r->n, r->record, why);
 }
 
 static enum err wait_all(const struct measure_options *o, struct waiting *w, struct why *why)
 {
     int64_t after = 0, renewed_ns = clock_read_ns(o->clock);
     enum err e = ERR_OK;
+    int n;
 
     while (!e && w->n_left > 0) {
-        e = receive(o, w, &after, why);
+        e = client_records(o->client, o->job_id, 400, &after, take_entry, w, &n, why);
         if (!e && o->interrupted && o->interrupted())
             e = why_set(why, ERR_CANCELLED, "interrupted");
         if (!e && o->check)

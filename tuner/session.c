@@ -309,28 +309,14 @@ static enum err renew(struct session *s, struct why *why)
     return e;
 }
 
+static enum err take_entry(const struct record_entry *r, void *session, struct why *why)
+{
+    return session_record(session, r->n, r->record, strlen(r->record), why);
+}
+
 static enum err receive(struct session *s, int64_t wait_ms, int *n_got, struct why *why)
 {
-    const struct record_wait_args args = {.job = s->o.job_id, .after = s->after, .max = 64, .wait_ms = wait_ms};
-    struct record_wait_result result;
-    cJSON *tree = NULL;
-    const cJSON *entry;
-    enum err e = client_record_wait(s->o.client, &args, &result, &tree, why);
-
-    *n_got = 0;
-    for (entry = e ? NULL : result.records->child; entry && !e; entry = entry->next) {
-        struct record_entry r;
-
-        e = record_entry_read(entry, &r, why);
-        if (!e)
-            e = session_record(s, r.n, r.record, strlen(r.record), why);
-        if (!e) {
-            s->after = r.seq;
-            (*n_got)++;
-        }
-    }
-    cJSON_Delete(tree);
-    return e;
+    return client_records(s->o.client, s->o.job_id, wait_ms, &s->after, take_entry, s, n_got, why);
 }
 
 /* Trials of the job at the tracker: all, and those without a record yet. */

@@ -25,10 +25,16 @@
 #define EXIT_USAGE 1
 #define EXIT_UNREACHABLE 3
 
+static const char *device_name_at(size_t i)
+{
+    return device_table[i] ? device_table[i]->name : NULL;
+}
+
 static const struct cli_option options[] = {
     CLI_OPTION("tracker", CLI_TEXT, .argument = "URL", .otherwise = "tcp://127.0.0.1:9477",
                .environment = "TUNE_TRACKER", .help = "the tracker to work for"),
-    CLI_OPTION("device", CLI_TEXT, .argument = "DEVICE", .otherwise = "opencl", .help = "one of those below"),
+    CLI_OPTION("device", CLI_TEXT, .argument = "DEVICE", .otherwise = "opencl", .word = device_name_at, .loose = true,
+               .help = "one of those below"),
     CLI_OPTION("key", CLI_TEXT, .argument = "SLUG", .environment = "TUNE_KEY",
                .help = "the farm's name for this kind of device (default: made from its name)"),
     CLI_OPTION("key-file", CLI_TEXT, .argument = "FILE", .environment = "TUNE_KEY_FILE",

@@ -39,7 +39,7 @@ static struct search *search_of(struct plot *p, const struct record *r)
         if (strcmp(s->workload, r->workload) == 0 && strcmp(s->key, r->key) == 0)
             return s;
     if (p->n == MAX_CURVES) {
-        p->failed = why_set(p->why, ERR_LIMIT, "more than %d workloads: plot a part (tune log best, grep)", MAX_CURVES);
+        p->failed = why_set(p->why, ERR_LIMIT, "more than %d workloads and keys: plot a part of the log", MAX_CURVES);
         return NULL;
     }
     *s = (struct search){.workload = strdup(r->workload)};

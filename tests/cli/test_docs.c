@@ -230,6 +230,8 @@ static void the_completion_offers_what_the_tables_hold(void **state)
         {"tune log convert --to ", {"tune", "t4", "clblast"}, "merge"},
         {"tune submit --str", {"--strategy", "--strategy", "--strategy"}, "--seed"},
         {"tune model ", {"train", "predict", "eval"}, "run"},
+        {"tune-agent --device ", {"opencl", "cuda", "replay"}, "auto"},
+        {"tune-tracker --l", {"--listen", "--lease", "--lease"}, "--store"},
         {"tune run --layout nchw4c,", {"nchw4c,nchw", "nchw4c,nchw8c", "nchw4c,nchw16c"}, "f16"},
         {"tune show --template dense/gemm_",
          {"dense/gemm_direct", "dense/gemm_direct", "dense/gemm_direct"},

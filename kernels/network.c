@@ -2,8 +2,8 @@
 #include "kernels/network.h"
 
 #include "core/buf.h"
-#include "kernels/conv/shape.h"
 #include "kernels/embedded.h"
+#include "kernels/images.h"
 #include "kernels/template.h"
 
 #include <pthread.h>
@@ -182,7 +182,7 @@ enum err network_layer_as(const struct network_layer *l, const char *dtype, cons
 
     if (!e && dtype && !is_word(dtype, dtypes))
         e = why_set(note, ERR_INPUT, "dtype '%.20s': expected f32, f16 or i8", dtype);
-    if (!e && layout && !is_word(layout, conv_layouts))
+    if (!e && layout && !is_word(layout, images_layouts))
         e = why_set(note, ERR_INPUT, "layout '%.20s': expected nchw, nchw4c, nchw8c or nchw16c", layout);
     if (e)
         return e;

@@ -271,7 +271,7 @@ void deploy_network_describe(const struct deploy_network *n, struct buf *out)
     buf_printf(out, "whole network: %zu steps, %zu of them transforms; tensors in", n->lowered.n_steps, n_transforms);
     for (int l = 0; l < GRAPH_LAYOUTS; l++)
         if (in[l])
-            buf_printf(out, " %s (%d)", conv_layouts[l], in[l]);
+            buf_printf(out, " %s (%d)", images_layouts[l], in[l]);
     buf_printf(out,
                "; %zu pieces of memory, %.1f MB\n  sum of the steps' times %.3f ms: %zu measured, %zu scaled from the "
                "nearest record, %zu guessed\n",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/graph_lower.h"
 
-#include "kernels/conv/shape.h"
 #include "kernels/epilogue.h"
+#include "kernels/images.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -112,7 +112,7 @@ static void put_conv(struct buf *b, const struct graph *g, size_t i, enum dtype 
     buf_printf(b, " dilation=%lld,%lld", (long long)n->key[GRAPH_DIL_H], (long long)n->key[GRAPH_DIL_W]);
     if (n->key[GRAPH_GROUPS] > 1)
         buf_printf(b, " groups=%lld", (long long)n->key[GRAPH_GROUPS]);
-    buf_printf(b, " layout=%s epilogue=%s", conv_layouts[layout], epilogue_of_node(g, i, t));
+    buf_printf(b, " layout=%s epilogue=%s", images_layouts[layout], epilogue_of_node(g, i, t));
 }
 
 static void put_pool(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
@@ -120,7 +120,7 @@ static void put_pool(struct buf *b, const struct graph *g, size_t i, enum dtype 
     (void)t;
     put_image(b, read_by(g, i), batch);
     put_window(b, &g->nodes[i]);
-    buf_printf(b, " kind=%s layout=%s", g->nodes[i].avg ? "avg" : "max", conv_layouts[layout]);
+    buf_printf(b, " kind=%s layout=%s", g->nodes[i].avg ? "avg" : "max", images_layouts[layout]);
 }
 
 static void put_dense(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
@@ -136,7 +136,7 @@ static void put_add(struct buf *b, const struct graph *g, size_t i, enum dtype t
 {
     (void)t;
     put_image(b, &g->nodes[i], batch);
-    buf_printf(b, " layout=%s relu=%d", conv_layouts[fitting(g, i, layout)], g->nodes[i].relu ? 1 : 0);
+    buf_printf(b, " layout=%s relu=%d", images_layouts[fitting(g, i, layout)], g->nodes[i].relu ? 1 : 0);
 }
 
 static void put_softmax(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
@@ -205,7 +205,7 @@ enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t,
     buf_init(&text, WORKLOAD_MAX_TEXT);
     buf_printf(&text, "transform %s", dtype_name(t));
     put_image(&text, &g->nodes[i], batch);
-    buf_printf(&text, " from=%s to=%s", conv_layouts[from], conv_layouts[to]);
+    buf_printf(&text, " from=%s to=%s", images_layouts[from], images_layouts[to]);
     e = text.failed ? text.failed : canonical(buf_text(&text), out, why);
     buf_fini(&text);
     return e ? why_prefix(why, e, "%s of %s", g->nodes[i].name, g->name) : ERR_OK;
@@ -284,10 +284,10 @@ static enum err add_transform(struct lowering *x, size_t i_node, int from, int t
         buf_fini(&text);
         return e;
     }
-    snprintf(suffix, sizeof suffix, "_%s", conv_layouts[to]);
+    snprintf(suffix, sizeof suffix, "_%s", images_layouts[to]);
     assert(from != to && made[from] >= 0 && made[to] < 0);
     made[to] = add_tensor(l, i_node, suffix, to, t);
-    snprintf(suffix, sizeof suffix, "_to_%s", conv_layouts[to]);
+    snprintf(suffix, sizeof suffix, "_to_%s", images_layouts[to]);
     add_step(l, i_node, suffix, &text, &made[from], 1, made[to]);
     l->steps[l->n_steps - 1].is_transform = true;
     return ERR_OK;

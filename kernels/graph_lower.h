@@ -10,7 +10,7 @@
 #include "kernels/graph.h"
 #include "kernels/operator.h"
 
-#define GRAPH_LAYOUTS 4     /* conv_layouts: nchw nchw4c nchw8c nchw16c, by position */
+#define GRAPH_LAYOUTS 4     /* images_layouts: nchw nchw4c nchw8c nchw16c, by position */
 #define GRAPH_ANY_LAYOUT -1 /* one pixel: channels lie in order in every layout */
 
 /* Layouts that node `i` can be computed in, a bit each: those that fit its channels; i8 networks have blocks of

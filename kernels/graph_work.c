@@ -2,7 +2,7 @@
 #include "kernels/graph_work.h"
 
 #include "core/vec.h"
-#include "kernels/conv/shape.h"
+#include "kernels/images.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static enum err add_transform(struct growing *x, size_t i, int from, int to)
         buf_fini(&text);
         return e;
     }
-    snprintf(suffix, sizeof suffix, "_to_%s", conv_layouts[to]);
+    snprintf(suffix, sizeof suffix, "_to_%s", images_layouts[to]);
     return add(x, &text, x->g->nodes[i].name, suffix, false);
 }
 
@@ -158,7 +158,7 @@ enum err graph_layouts_named(const char *list, unsigned *out, struct why *why)
         const size_t n = strcspn(p, ",");
         int l = 0;
 
-        while (l < GRAPH_LAYOUTS && (strlen(conv_layouts[l]) != n || strncmp(conv_layouts[l], p, n) != 0))
+        while (l < GRAPH_LAYOUTS && (strlen(images_layouts[l]) != n || strncmp(images_layouts[l], p, n) != 0))
             l++;
         if (l == GRAPH_LAYOUTS)
             return why_set(why, ERR_INPUT, "layout '%.20s': expected some of nchw,nchw4c,nchw8c,nchw16c", p);

@@ -2,9 +2,9 @@
 #include "kernels/network.h"
 
 #include "core/buf.h"
-#include "kernels/conv/shape.h"
 #include "kernels/embedded.h"
 #include "kernels/graph_lower.h"
+#include "kernels/images.h"
 #include "kernels/template.h"
 
 #include <pthread.h>
@@ -253,7 +253,7 @@ const char *network_dtype_at(size_t i)
 
 const char *network_layout_at(size_t i)
 {
-    return conv_layouts[i];
+    return images_layouts[i];
 }
 
 enum err network_layer_as(const struct network_layer *l, const char *dtype, const char *layout, struct buf *out,
@@ -265,7 +265,7 @@ enum err network_layer_as(const struct network_layer *l, const char *dtype, cons
 
     if (!e && dtype && !is_word(dtype, dtypes))
         e = why_set(note, ERR_INPUT, "dtype '%.20s': expected f32, f16, i8 or u8", dtype);
-    if (!e && layout && !is_word(layout, conv_layouts))
+    if (!e && layout && !is_word(layout, images_layouts))
         e = why_set(note, ERR_INPUT, "layout '%.20s': expected nchw, nchw4c, nchw8c or nchw16c", layout);
     if (e)
         return e;

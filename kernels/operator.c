@@ -59,3 +59,14 @@ enum err operator_add_tensors(const struct workload *w, struct program *p)
     }
     return ERR_OK;
 }
+
+double operator_bytes_min(const struct workload *w)
+{
+    struct tensor list[OPERATOR_MAX_TENSORS];
+    const size_t n = w->op->tensors(w, list);
+    double bytes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += (double)list[i].n_elems * (double)dtype_bytes(list[i].dtype);
+    return bytes;
+}

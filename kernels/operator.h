@@ -69,6 +69,9 @@ struct operator
 extern const struct operator* const operator_table[]; /* NULL-ended */
 const struct operator* operator_find(const char *name);
 
+/* operator->bytes_min of operators whose kernels touch each element of their tensors once. */
+double operator_bytes_min(const struct workload *w);
+
 /* The operator's tensors as the first buffers of a program, filled for timing. ERR_NOMEM. */
 enum err operator_add_tensors(const struct workload *w, struct program *p);
 

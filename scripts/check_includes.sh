@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check_includes.sh - fails on any include that docs/design.md's table of rooms does not allow.
+# check_includes.sh - fails on any include that docs/design.md's table of rooms does not allow, and on circles between the folders of a
+# room (its top folder, where its tables stand, aside).
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -50,5 +51,13 @@ for room in $rooms; do
         found=1
     fi
 done
+# shellcheck disable=SC2086 # a list of folders
+circles=$(find $rooms -name '*.[ch]' -exec grep -HoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]*/[^"]*"' {} + |
+    sed -E 's|^(.*)/[^/:]*:.*"(.*)/[^/"]*"$|\1 \2|' | awk '$1 != $2 && $1 ~ "/" && $2 ~ "/"' | sort -u | tsort 2>&1 >/dev/null) || true
+if [ -n "$circles" ]; then
+    echo "folders that include one another in a circle:"
+    printf '%s\n' "$circles" | sed 's/^tsort: //'
+    found=1
+fi
 [ "$found" -eq 0 ] || exit 1
-echo "include directions: $checked rooms, all as the design allows"
+echo "include directions: $checked rooms, all as the design allows, no circle between folders"

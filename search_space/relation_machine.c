@@ -128,7 +128,7 @@ static enum err make_scratch(struct relation_machine *m, const struct relation *
 
 static enum err grow_states(struct arena *a, struct states *s)
 {
-    size_t cap_keys = s->cap, cap_ids = s->cap;
+    size_t cap_keys = s->cap, cap_ids = cap_keys;
     enum err e = arena_room(a, &s->keys, &cap_keys, s->n + 1, s->width * sizeof *s->keys);
 
     if (!e)

@@ -131,7 +131,7 @@ static enum err size_of(const cJSON *args, const char *name, int64_t *out, struc
     char *end = NULL;
     const double number = cJSON_IsNumber(v) ? v->valuedouble : strtod(text, &end);
 
-    if ((cJSON_IsString(v) && (end == text || *end)) || !(number >= 1 && number <= (double)CONV_MAX_SIZE) ||
+    if ((cJSON_IsString(v) && (end == text || *end)) || !(number >= 1 && number <= (double)IMAGES_MAX_SIZE) ||
         number != (double)(int64_t)number)
         return why_set(why, ERR_INPUT, "%s: expected a whole number up to 2^24", name);
     *out = (int64_t)number;

@@ -52,7 +52,7 @@ static void refuse(struct args *a, const char *expected)
 
 static bool is_size(const cJSON *v, int64_t least)
 {
-    return cJSON_IsNumber(v) && v->valuedouble >= (double)least && v->valuedouble <= (double)CONV_MAX_SIZE &&
+    return cJSON_IsNumber(v) && v->valuedouble >= (double)least && v->valuedouble <= (double)IMAGES_MAX_SIZE &&
            v->valuedouble == (double)(int64_t)v->valuedouble;
 }
 
@@ -440,7 +440,7 @@ static enum err layout_within(const struct tvm_task *t, const struct workload *w
 
     if (layout == 0 || by_fours)
         return ERR_OK;
-    return why_set(why, ERR_UNSUPPORTED, "%s has no layout=%s", t->name, conv_layouts[layout]);
+    return why_set(why, ERR_UNSUPPORTED, "%s has no layout=%s", t->name, images_layouts[layout]);
 }
 
 enum err tvm_args(const struct tvm_task *t, const struct workload *w, cJSON **out, struct why *why)

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/add/add.h"
 
+#include "kernels/epilogue.h"
+
 #include <math.h>
 
 static const struct operator_key keys[] = {
-    {"n", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "batch"},
-    {"c", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "channels"},
-    {"h", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "rows"},
-    {"w", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "columns"},
-    {"layout", KEY_WORD, false, 0, 0, 0, conv_layouts, "layout of all tensors"},
+    {"n", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "batch"},
+    {"c", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "channels"},
+    {"h", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "rows"},
+    {"w", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "columns"},
+    {"layout", KEY_WORD, false, 0, 0, 0, images_layouts, "layout of all tensors"},
     {"relu", KEY_INT, false, 0, 1, 0, NULL, "1: negative sums become 0"},
     {0},
 };
 
-static struct conv_shape shape_of(const struct workload *w)
+static struct images shape_of(const struct workload *w)
 {
-    const int64_t lanes = conv_layout_lanes(workload_get(w, "layout"));
-
-    return glue_images(w, lanes, lanes);
+    return images_of(w, images_lanes(workload_get(w, "layout")));
 }
 
 int64_t add_elems(const struct workload *w)
 {
-    const struct conv_shape s = shape_of(w);
+    const struct images s = shape_of(w);
 
     return s.n * s.c * s.h * s.w;
 }
 
 static enum err check(const struct workload *w, struct why *why)
 {
-    const struct conv_shape s = glue_images(w, 1, 1);
-    const enum err e = glue_check_layout(w, "layout", why);
+    const struct images s = images_of(w, 1);
+    const enum err e = images_check_layout(w, "layout", why);
 
-    return e ? e : conv_check_elems(w, "y", (const int64_t[]){s.n, s.c, s.h, s.w}, why);
+    return e ? e : images_check_elems(w, "y", (const int64_t[]){s.n, s.c, s.h, s.w}, why);
 }
 
 static double flops(const struct workload *w)
@@ -44,12 +44,12 @@ static double flops(const struct workload *w)
 
 static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS])
 {
-    const struct conv_shape s = shape_of(w);
+    const struct images s = shape_of(w);
     const int64_t shape[] = {s.n, s.c, s.h, s.w};
 
-    out[0] = conv_images("a", ROLE_INPUT, w->dtype, s.x_lanes, shape);
-    out[1] = conv_images("b", ROLE_INPUT, w->dtype, s.x_lanes, shape);
-    out[2] = conv_images("y", ROLE_OUTPUT, w->dtype, s.x_lanes, shape);
+    out[0] = images_tensor("a", ROLE_INPUT, w->dtype, s.lanes, shape);
+    out[1] = images_tensor("b", ROLE_INPUT, w->dtype, s.lanes, shape);
+    out[2] = images_tensor("y", ROLE_OUTPUT, w->dtype, s.lanes, shape);
     if (!dtype_is_bytes(w->dtype)) {
         tensor_fills(&out[0], SEED_X, 1000, 1);
         tensor_fills(&out[1], SEED_RESIDUAL, 1000, 1);
@@ -95,7 +95,7 @@ static double element(const void *arg, bool is_exact, int64_t index, double *sca
 
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
-    const struct conv_shape s = shape_of(w);
+    const struct images s = shape_of(w);
     struct add_ref ref = {{{{NULL}}}, w->dtype, workload_get(w, "relu") != 0};
     enum err failed = glue_data_make(e, (const char *const[]){"a", "b", "scale", "zero"}, &ref.data);
 
@@ -137,7 +137,7 @@ const struct operator operator_add = {
     .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8 | 1u << DTYPE_U8,
     .check = check,
     .flops = flops,
-    .bytes_min = conv_bytes_min,
+    .bytes_min = operator_bytes_min,
     .tensors = tensors,
     .reference = reference,
     .templates = templates,

@@ -6,9 +6,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/template.h"
 
-struct gemm_shape batch_gemm_shape(const struct workload *w);
-
 extern const struct operator operator_batch_gemm;
-extern const struct template batch_gemm_naive, batch_gemm_tiled, batch_gemm_packed, batch_gemm_mma;
+extern const struct template batch_gemm_naive, batch_gemm_tiled, batch_gemm_packed;
 
 #endif

@@ -4,7 +4,7 @@
 
 static void program(struct build *b)
 {
-    const struct gemm_shape z = batch_gemm_shape(b->w);
+    const struct gemm_shape z = gemm_shape_of(b->w);
     const int64_t wg = build_int(b, "wg"), grid[] = {CEIL(z.b * z.m * z.n, wg), 1, 1}, block[] = {wg, 1, 1};
 
     build_module(b, "batch_gemm/naive.cl");

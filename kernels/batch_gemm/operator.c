@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/batch_gemm/batch_gemm.h"
 
+#include "kernels/gemm/mma.h"
+
 #include "kernels/expect.h"
 
 #define MAX_SIZE ((int64_t)1 << 24)
@@ -16,21 +18,16 @@ static const struct operator_key keys[] = {
     {0},
 };
 
-struct gemm_shape batch_gemm_shape(const struct workload *w)
-{
-    return (struct gemm_shape){workload_get(w, "b"), workload_get(w, "m"), workload_get(w, "n"), workload_get(w, "k")};
-}
-
 static enum err check(const struct workload *w, struct why *why)
 {
-    const struct gemm_shape z = batch_gemm_shape(w);
+    const struct gemm_shape z = gemm_shape_of(w);
 
     return gemm_check_elems("batch_gemm", &z, why);
 }
 
 static double flops(const struct workload *w)
 {
-    const struct gemm_shape z = batch_gemm_shape(w);
+    const struct gemm_shape z = gemm_shape_of(w);
 
     return 2.0 * (double)z.b * (double)z.m * (double)z.n * (double)z.k;
 }
@@ -42,7 +39,7 @@ static enum dtype output_dtype(const struct workload *w)
 
 static double bytes_min(const struct workload *w)
 {
-    const struct gemm_shape z = batch_gemm_shape(w);
+    const struct gemm_shape z = gemm_shape_of(w);
     const double inputs = (double)(z.m + z.n) * (double)z.k * (double)dtype_bytes(w->dtype);
 
     return (double)z.b * (inputs + (double)(z.m * z.n) * (double)dtype_bytes(output_dtype(w)));
@@ -51,7 +48,7 @@ static double bytes_min(const struct workload *w)
 /* Both factors are activations: neither can be packed beforehand. */
 static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS])
 {
-    const struct gemm_shape z = batch_gemm_shape(w);
+    const struct gemm_shape z = gemm_shape_of(w);
 
     out[0] = (struct tensor){"x", ROLE_INPUT, w->dtype, 3, {z.b, z.m, z.k}, z.b * z.m * z.k, "bmk", {0}, {0}};
     out[1] = (struct tensor){"w", ROLE_INPUT, w->dtype, 3, {z.b, z.n, z.k}, z.b * z.n * z.k, "bnk", {0}, {0}};
@@ -62,7 +59,7 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
 
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
-    const struct gemm_shape z = batch_gemm_shape(w);
+    const struct gemm_shape z = gemm_shape_of(w);
 
     (void)data;
     return gemm_reference(w, &z, e);

@@ -14,7 +14,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct gemm_shape z = batch_gemm_shape(w);
+    const struct gemm_shape z = gemm_shape_of(w);
 
     return gemm_cpu_space(w, &z, d, true, s, why);
 }
@@ -22,14 +22,14 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    const struct gemm_shape z = batch_gemm_shape(w);
+    const struct gemm_shape z = gemm_shape_of(w);
 
     return gemm_cpu_fallback(&z, d, true, s, out);
 }
 
 static void program(struct build *b)
 {
-    const struct gemm_shape z = batch_gemm_shape(b->w);
+    const struct gemm_shape z = gemm_shape_of(b->w);
 
     gemm_cpu_program(b, &z, "batch_gemm/packed.cl", true);
 }

@@ -53,7 +53,7 @@ static const char *const constraints[] = {
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct gemm_shape z = batch_gemm_shape(w);
+    const struct gemm_shape z = gemm_shape_of(w);
     const bool cpu = d->kind == DEVICE_CPU;
     const int64_t items = cpu ? 64 : 256, own = cpu ? 16 : 32;
     const struct build_split splits[] = {{"m_t", z.m, items},          {"m_r", z.m, own},
@@ -67,7 +67,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    const struct gemm_shape z = batch_gemm_shape(w);
+    const struct gemm_shape z = gemm_shape_of(w);
     const bool gpu = d->kind == DEVICE_GPU;
     const int64_t big = z.b * CEIL(z.m, 64) * CEIL(z.n, 64), wide = 16 / (int64_t)dtype_bytes(w->dtype);
     const int64_t side = d->kind == DEVICE_CPU ? 4 : gpu && big >= 2 * (d->units > 0 ? d->units : 16) ? 16 : 8;
@@ -91,7 +91,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 
 static void program(struct build *b)
 {
-    const struct gemm_shape z = batch_gemm_shape(b->w);
+    const struct gemm_shape z = gemm_shape_of(b->w);
     const int64_t tile = build_int(b, "accumulators"), step = build_int(b, "unroll_step");
     const int64_t n_r = build_int(b, "n_r");
     int64_t body = 1;

@@ -157,25 +157,6 @@ static double element(const struct conv_shape *s, unsigned bits, const struct co
     return finish(bits, d, a.k, index, sum);
 }
 
-void conv_choose_samples(const struct conv_shape *s, const struct expected *e, size_t n, uint64_t *indices)
-{
-    const int64_t ks[] = {0, s->k - 1, s->k / 2}, ps[] = {0, s->p - 1, s->p / 2}, qs[] = {0, s->q - 1, s->q / 2};
-    const uint64_t total = (uint64_t)(s->n * s->k) * (uint64_t)(s->p * s->q);
-    size_t at = 0;
-
-    assert(n <= total);
-    if ((uint64_t)n == total) {
-        for (; at < n; at++)
-            indices[at] = at;
-        return;
-    }
-    for (int64_t i = 0; i < 54 && at < n; i++)
-        indices[at++] =
-            (uint64_t)index_of(s, (struct place){i / 27 ? s->n - 1 : 0, ks[i % 3], ps[i / 3 % 3], qs[i / 9 % 3]});
-    for (; at < n; at++)
-        indices[at] = expected_pick(e, at) % total;
-}
-
 /* Projections by linearity: of all channels at once. */
 
 /* weights[c,r,s] = sum over the k of c's group of project_weight(k) * w[k,c,r,s]. */
@@ -284,6 +265,7 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
 {
     const struct conv_shape s = conv_shape_of(w);
     const unsigned bits = workload_has(w, "epilogue") ? epilogue_of(w) : 0;
+    const struct images y = conv_output(&s);
     struct expected_output *o = &e->outputs[0];
     double ignored;
     enum err failed;
@@ -307,7 +289,7 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
     if (o->fold.of)
         expected_fold_indices(o);
     else
-        conv_choose_samples(&s, e, o->n_samples, o->indices);
+        images_choose_samples(&y, e, o->n_samples, o->indices);
     for (size_t i = 0; i < o->n_samples; i++) {
         if (e->has_exact)
             o->exact[i] = element(&s, bits, exact, (int64_t)o->indices[i], &ignored);

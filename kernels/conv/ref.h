@@ -25,7 +25,4 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
 enum err conv_data_make(struct expected *e, const struct conv_shape *s, bool exact, struct conv_data *out);
 void conv_data_fini(struct conv_data *d);
 
-/* Corners and last rows, columns, channels first, the rest random: indices into y as stored. */
-void conv_choose_samples(const struct conv_shape *s, const struct expected *e, size_t n, uint64_t *indices);
-
 #endif

@@ -12,16 +12,7 @@
 #define MAX_TERMS ((int64_t)1 << 24)
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
-const char *const conv_layouts[] = {"nchw", "nchw4c", "nchw8c", "nchw16c", NULL};
 const char *const conv_accs[] = {"f32", "f16", NULL};
-
-static const int64_t layout_lanes[] = {1, 4, 8, 16};
-
-int64_t conv_layout_lanes(int64_t word)
-{
-    assert(word >= 0 && word < 4);
-    return layout_lanes[word];
-}
 
 static int64_t extent(int64_t size, int64_t before, int64_t after, int64_t window, int64_t dilation, int64_t stride)
 {
@@ -39,7 +30,7 @@ static int64_t get_or(const struct workload *w, const char *key, int64_t otherwi
 
 struct conv_shape conv_shape_of(const struct workload *w)
 {
-    const int64_t lanes = layout_lanes[get_or(w, "layout", 0)], c = workload_get(w, "c");
+    const int64_t lanes = images_lanes(get_or(w, "layout", 0)), c = workload_get(w, "c");
     const bool depthwise = workload_has(w, "mult"), pools = !depthwise && !workload_has(w, "k");
     struct conv_shape s = {.n = workload_get(w, "n"),
                            .c = c,
@@ -108,38 +99,15 @@ double conv_flops_least(const struct workload *w)
     return 2.0 * (double)(s.n * s.k) * (double)(s.c / s.groups) * rows * columns;
 }
 
-double conv_bytes_min(const struct workload *w)
-{
-    struct tensor list[OPERATOR_MAX_TENSORS];
-    const size_t n = w->op->tensors(w, list);
-    double bytes = 0;
-
-    for (size_t i = 0; i < n; i++)
-        bytes += (double)list[i].n_elems * (double)dtype_bytes(list[i].dtype);
-    return bytes;
-}
-
-enum err conv_check_elems(const struct workload *w, const char *tensor, const int64_t shape[4], struct why *why)
-{
-    int64_t n = 1;
-
-    for (int i = 0; i < 4; i++)
-        if (__builtin_mul_overflow(n, shape[i], &n) || n > MAX_ELEMS)
-            return why_set(why, ERR_LIMIT, "%s: %s of %lld x %lld x %lld x %lld has more than %lld elements",
-                           w->op->name, tensor, (long long)shape[0], (long long)shape[1], (long long)shape[2],
-                           (long long)shape[3], (long long)MAX_ELEMS);
-    return ERR_OK;
-}
-
 static enum err check_sizes(const struct workload *w, const struct conv_shape *s, struct why *why)
 {
-    enum err e = conv_check_elems(
+    enum err e = images_check_elems(
         w, "x", (const int64_t[]){s->n, s->c, s->h + s->top + s->bottom, s->w + s->left + s->right}, why);
 
     if (!e)
-        e = conv_check_elems(w, "w", (const int64_t[]){s->k, s->c / s->groups, s->r, s->s}, why);
+        e = images_check_elems(w, "w", (const int64_t[]){s->k, s->c / s->groups, s->r, s->s}, why);
     if (!e)
-        e = conv_check_elems(w, "y", (const int64_t[]){s->n, s->k, s->p, s->q}, why);
+        e = images_check_elems(w, "y", (const int64_t[]){s->n, s->k, s->p, s->q}, why);
     if (!e && conv_terms(s) > (double)MAX_TERMS)
         e = why_set(why, ERR_LIMIT, "%s: sums of %.0f products; the most is %lld", w->op->name, conv_terms(s),
                     (long long)MAX_TERMS);
@@ -153,7 +121,7 @@ static enum err check_layout(const struct workload *w, const struct conv_shape *
     if (i && s->x_lanes == 1 && s->y_lanes == 1)
         return why_set(why, ERR_INPUT,
                        "%s: layout=%s needs input or output channels in multiples of %lld, not %lld and %lld",
-                       w->op->name, conv_layouts[i], (long long)layout_lanes[i], (long long)s->c, (long long)s->k);
+                       w->op->name, images_layouts[i], (long long)images_lanes(i), (long long)s->c, (long long)s->k);
     return ERR_OK;
 }
 
@@ -185,31 +153,16 @@ static struct tensor tensor4(const char *name, enum buffer_role role, enum dtype
     return x;
 }
 
-struct tensor conv_images(const char *name, enum buffer_role role, enum dtype t, int64_t lanes, const int64_t shape[4])
-{
-    struct tensor x = tensor4(name, role, t, "nchw", shape);
-
-    assert(lanes > 0 && shape[1] % lanes == 0);
-    if (lanes > 1) {
-        assert(lanes == 4 || lanes == 8 || lanes == 16);
-        x.layout = lanes == 4 ? conv_layouts[1] : lanes == 8 ? conv_layouts[2] : conv_layouts[3];
-        x.n_dims = 5;
-        x.shape[1] /= lanes;
-        x.shape[4] = lanes;
-    }
-    return x;
-}
-
 size_t conv_tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS])
 {
     const struct conv_shape s = conv_shape_of(w);
     const bool has_epilogue = workload_has(w, "epilogue");
     const enum dtype y = has_epilogue ? epilogue_output_dtype(w) : dtype_is_bytes(w->dtype) ? DTYPE_I32 : w->dtype;
 
-    out[0] = conv_images("x", ROLE_INPUT, w->dtype, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
+    out[0] = images_tensor("x", ROLE_INPUT, w->dtype, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
     out[1] =
         tensor4("w", ROLE_WEIGHT, dtype_of_weights(w->dtype), "kcrs", (const int64_t[]){s.k, s.c / s.groups, s.r, s.s});
-    out[2] = conv_images("y", ROLE_OUTPUT, y, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
+    out[2] = images_tensor("y", ROLE_OUTPUT, y, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
     product_fills(&out[0], &out[1], conv_terms(&s) + 2, (double)s.k);
     return has_epilogue ? epilogue_tensors(w, s.k, conv_terms(&s), &out[2], out, 3) : 3;
 }
@@ -225,7 +178,7 @@ enum err conv_within(const char *id, unsigned caps, const struct workload *w, st
         return why_set(why, ERR_UNSUPPORTED, "%s computes one group, not groups=%lld", id, (long long)s.groups);
     if (get_or(w, "layout", 0) && !(caps & CONV_LAYOUTS))
         return why_set(why, ERR_UNSUPPORTED, "%s computes layout=nchw, not layout=%s", id,
-                       conv_layouts[get_or(w, "layout", 0)]);
+                       images_layouts[get_or(w, "layout", 0)]);
     if (get_or(w, "epilogue", 0) && !(caps & CONV_EPILOGUE))
         return why_set(why, ERR_UNSUPPORTED, "%s computes epilogue=none, not epilogue=%s", id,
                        epilogue_word(epilogue_of(w)));

@@ -6,6 +6,7 @@
 
 #include "kernels/build.h"
 #include "kernels/epilogue.h"
+#include "kernels/images.h"
 #include "kernels/operator.h"
 
 /* y[n,k,p,q] = sum over c,r,s of x[n, c0(k) + c, p*stride_h + r*dil_h - top, q*stride_w + s*dil_w - left] * w[k,c,r,s];
@@ -17,17 +18,14 @@ struct conv_shape {
     int64_t x_lanes, y_lanes; /* channels stored together: 1 (nchw), or 4 8 16 (nchw4c ..: [n][c/4][h][w][4]) */
 };
 
-/* Words of the key "layout"; every tensor whose channels are a multiple of the word's lanes has that layout, the others
- * (the 3 channels of an image) are nchw. */
-extern const char *const conv_layouts[], *const conv_accs[];
+extern const char *const conv_accs[]; /* words of the key "acc" */
 
 /* Entries of the operators' tables of keys, in their order: the input, k, the window and its steps, the rest. */
-#define CONV_MAX_SIZE ((int64_t)1 << 24)
 #define CONV_KEY(...)                                                                                                  \
     {                                                                                                                  \
         __VA_ARGS__                                                                                                    \
     }
-#define CONV_SIZE_KEY(name, help) CONV_KEY(name, KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, help)
+#define CONV_SIZE_KEY(name, help) CONV_KEY(name, KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, help)
 #define CONV_STEP_KEY(name, help) CONV_KEY(name, KEY_PAIR, false, 1, 4096, 1, NULL, help)
 #define CONV_WORD_KEY(name, words, help) CONV_KEY(name, KEY_WORD, false, 0, 0, 0, words, help)
 #define CONV_INPUT_KEYS                                                                                                \
@@ -40,34 +38,29 @@ extern const char *const conv_layouts[], *const conv_accs[];
         CONV_STEP_KEY("stride", "step of the window"),                                                                 \
         CONV_KEY("pad", KEY_PAD, false, 0, 4096, 0, NULL, "zeros around the input"),                                   \
         CONV_STEP_KEY("dilation", "distance between window elements")
-#define CONV_GROUPS_KEY CONV_KEY("groups", KEY_INT, false, 1, CONV_MAX_SIZE, 1, NULL, "groups of channels")
-#define CONV_LAYOUT_KEY CONV_WORD_KEY("layout", conv_layouts, "layout of input and output")
+#define CONV_GROUPS_KEY CONV_KEY("groups", KEY_INT, false, 1, IMAGES_MAX_SIZE, 1, NULL, "groups of channels")
+#define CONV_LAYOUT_KEY CONV_WORD_KEY("layout", images_layouts, "layout of input and output")
 #define CONV_ACC_KEY CONV_WORD_KEY("acc", conv_accs, "type of the sums")
 #define CONV_EPILOGUE_KEY CONV_WORD_KEY("epilogue", epilogue_words, "what is applied to the sums")
-
-/* Channels stored together in the layout at this position of conv_layouts. */
-int64_t conv_layout_lanes(int64_t word);
 
 /* A depthwise workload has k = c * mult and groups = c; one without a key k (pooling) has k = groups = c. Without a key
  * dilation: 1. */
 struct conv_shape conv_shape_of(const struct workload *w);
+
+static inline struct images conv_output(const struct conv_shape *s)
+{
+    return (struct images){s->n, s->k, s->p, s->q, s->y_lanes};
+}
 
 double conv_terms(const struct conv_shape *s); /* products of one sum */
 double conv_flops(const struct workload *w);
 
 /* operator->flops_least: of its products those that do not fall on padding. */
 double conv_flops_least(const struct workload *w);
-double conv_bytes_min(const struct workload *w);
 
 /* Empty outputs, groups that do not divide, tensors over 2^31-1 elements, layouts that fit no tensor, epilogues:
  * ERR_INPUT, ERR_LIMIT with words that begin with the operator's name. */
 enum err conv_check(const struct workload *w, struct why *why);
-
-/* ERR_LIMIT, naming the tensor, where it has more than 2^31-1 elements. */
-enum err conv_check_elems(const struct workload *w, const char *tensor, const int64_t shape[4], struct why *why);
-
-/* A tensor of images, shape n c h w: [n][c][h][w], or [n][c/lanes][h][w][lanes] with lanes > 1 (4 8 16). No fills. */
-struct tensor conv_images(const char *name, enum buffer_role role, enum dtype t, int64_t lanes, const int64_t shape[4]);
 
 /* x, w, y (layouts as above; weights [k][c/groups][r][s]) and the epilogue's, with their fills. */
 size_t conv_tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_TENSORS]);

@@ -7,7 +7,7 @@
 static const struct operator_key keys[] = {CONV_INPUT_KEYS,
                                            CONV_K_KEY,
                                            CONV_WINDOW_KEYS,
-                                           CONV_KEY("deformable_groups", KEY_INT, false, 1, CONV_MAX_SIZE, 1, NULL,
+                                           CONV_KEY("deformable_groups", KEY_INT, false, 1, IMAGES_MAX_SIZE, 1, NULL,
                                                     "groups of input channels with offsets of their own"),
                                            CONV_ACC_KEY,
                                            {0}};
@@ -62,7 +62,7 @@ const struct operator operator_deformable_conv2d = {
     .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16,
     .check = check,
     .flops = conv_flops,
-    .bytes_min = conv_bytes_min,
+    .bytes_min = operator_bytes_min,
     .tensors = tensors,
     .reference = deformable_reference,
     .templates = templates,

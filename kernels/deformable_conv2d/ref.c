@@ -98,6 +98,7 @@ static enum err project(const struct view *v, double *out)
 static enum err compute(const struct view *exact, const struct view *random, struct expected *e)
 {
     const struct conv_shape *s = &exact->s;
+    const struct images y = conv_output(s);
     struct expected_output *o = &e->outputs[0];
     enum err failed;
     double ignored;
@@ -111,7 +112,7 @@ static enum err compute(const struct view *exact, const struct view *random, str
     failed = expected_alloc(e);
     if (failed)
         return failed;
-    conv_choose_samples(s, e, o->n_samples, o->indices);
+    images_choose_samples(&y, e, o->n_samples, o->indices);
     for (size_t i = 0; i < o->n_samples; i++) {
         if (e->has_exact)
             o->exact[i] = element(exact, (int64_t)o->indices[i], &ignored);

@@ -16,7 +16,6 @@ struct dense_shape {
 };
 
 struct dense_shape dense_shape_of(const struct workload *w);
-struct gemm_shape dense_gemm(const struct workload *w); /* the same as one matrix product */
 
 /* What a template can do beyond f32 without an epilogue. */
 enum { DENSE_F16 = 1, DENSE_I8 = 2, DENSE_EPILOGUE = 4, DENSE_BF16 = 8, DENSE_U8 = 16 };
@@ -40,6 +39,6 @@ enum err dense_reference(const struct workload *w, enum exact_data data, struct 
 
 extern const struct operator operator_dense;
 extern const struct template dense_naive, dense_gemv, dense_dense, dense_small_batch, dense_gemm_packed,
-    dense_gemm_direct, dense_gemm_tiled, dense_i8, dense_i8_tile, dense_mma;
+    dense_gemm_direct, dense_gemm_tiled, dense_i8, dense_i8_tile;
 
 #endif

@@ -109,7 +109,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 
 static void program(struct build *b)
 {
-    const struct gemm_shape z = dense_gemm(b->w);
+    const struct gemm_shape z = gemm_shape_of(b->w);
     const int64_t grid[] = {build_int(b, "groups"), 1, 1};
     const int64_t block[] = {build_int(b, "ndimcd"), build_int(b, "mdimcd"), 1};
 

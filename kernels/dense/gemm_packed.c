@@ -12,7 +12,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
-    const struct gemm_shape z = dense_gemm(w);
+    const struct gemm_shape z = gemm_shape_of(w);
 
     return gemm_cpu_space(w, &z, d, false, s, why);
 }
@@ -20,14 +20,14 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    const struct gemm_shape z = dense_gemm(w);
+    const struct gemm_shape z = gemm_shape_of(w);
 
     return gemm_cpu_fallback(&z, d, false, s, out);
 }
 
 static void program(struct build *b)
 {
-    const struct gemm_shape z = dense_gemm(b->w);
+    const struct gemm_shape z = gemm_shape_of(b->w);
 
     gemm_cpu_program(b, &z, "dense/gemm_packed.cl", false);
 }

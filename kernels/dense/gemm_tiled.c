@@ -166,7 +166,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 
 static void program(struct build *b)
 {
-    const struct gemm_shape z = dense_gemm(b->w);
+    const struct gemm_shape z = gemm_shape_of(b->w);
     const int64_t kp = build_int(b, "padded_k"), tile_bytes = build_int(b, "tile_bytes");
     const int64_t n_padded = build_int(b, "n_groups") * build_int(b, "nwg");
     const int64_t m_padded = build_int(b, "m_groups") * build_int(b, "mwg"), block[] = {16, 4, 1};

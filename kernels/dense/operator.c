@@ -2,6 +2,8 @@
 #include "kernels/build.h"
 #include "kernels/dense/dense.h"
 
+#include "kernels/gemm/mma.h"
+
 #define MAX_SIZE ((int64_t)1 << 24)
 
 static const char *const accs[] = {"f32", "f16", NULL};
@@ -20,14 +22,9 @@ struct dense_shape dense_shape_of(const struct workload *w)
     return (struct dense_shape){workload_get(w, "m"), workload_get(w, "n"), workload_get(w, "k")};
 }
 
-struct gemm_shape dense_gemm(const struct workload *w)
-{
-    return (struct gemm_shape){1, workload_get(w, "m"), workload_get(w, "n"), workload_get(w, "k")};
-}
-
 static enum err check(const struct workload *w, struct why *why)
 {
-    const struct gemm_shape z = dense_gemm(w);
+    const struct gemm_shape z = gemm_shape_of(w);
     const enum err e = gemm_check_elems("dense", &z, why);
 
     return e ? e : epilogue_check(w, why);
@@ -48,7 +45,7 @@ enum err dense_space(const struct workload *w, const struct device_desc *d, cons
                      const char *const (*quantities)[2], const char *const *constraints, struct space *s,
                      struct why *why)
 {
-    const struct gemm_shape z = dense_gemm(w);
+    const struct gemm_shape z = gemm_shape_of(w);
 
     return gemm_space(w, &z, d, knobs, quantities, constraints, s, why);
 }
@@ -60,7 +57,7 @@ void dense_define_shape(struct build *b, const struct dense_shape *s)
 
 enum err dense_reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
-    const struct gemm_shape z = dense_gemm(w);
+    const struct gemm_shape z = gemm_shape_of(w);
 
     (void)data;
     return gemm_reference(w, &z, e);

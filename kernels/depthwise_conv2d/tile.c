@@ -60,7 +60,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
     }
     if (is_blocked(&z) && (z.x_lanes != z.y_lanes || z.k != z.c)) {
         why_set(why, ERR_UNSUPPORTED, "%s computes mult=1 in layout=%s, not mult=%lld", id,
-                conv_layouts[workload_get(w, "layout")], (long long)(z.k / z.c));
+                images_layouts[workload_get(w, "layout")], (long long)(z.k / z.c));
         return FIT_NONE;
     }
     if (!is_blocked(&z) && least_staged_bytes(&z) > MAX_STAGED_BYTES) {

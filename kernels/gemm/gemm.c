@@ -9,6 +9,12 @@
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
 
+struct gemm_shape gemm_shape_of(const struct workload *w)
+{
+    return (struct gemm_shape){workload_has(w, "b") ? workload_get(w, "b") : 1, workload_get(w, "m"),
+                               workload_get(w, "n"), workload_get(w, "k")};
+}
+
 /* Local memory of a group when a launch asks for it (`dyn_local`): more than build_max_local on CUDA devices. */
 static int64_t max_dynamic(const struct device_desc *d)
 {

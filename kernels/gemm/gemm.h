@@ -12,6 +12,9 @@ struct gemm_shape {
     int64_t b, m, n, k;
 };
 
+/* Of the keys m n k and, where there is one, b. */
+struct gemm_shape gemm_shape_of(const struct workload *w);
+
 /* size_b size_m size_n size_k elem_bytes sum_bytes lanes max_group max_x max_y max_z max_local max_dynamic as
  * constants, then the lists. */
 enum err gemm_space(const struct workload *w, const struct gemm_shape *z, const struct device_desc *d,

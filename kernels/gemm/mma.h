@@ -12,6 +12,8 @@ struct mma_shape {
     int64_t width; /* bytes in one piece while loading: 16 8 4 2 1 */
 };
 
+extern const struct template dense_mma, batch_gemm_mma;
+
 /* ERR_UNSUPPORTED with words where the device has no tensor cores for this dtype. */
 enum err mma_within(const char *template_id, const struct workload *w, const struct device_desc *d, struct why *why);
 

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* dense/mma and batch_gemm/mma: matrix products on tensor cores, over x and w as they lie (mma.cl). */
-#include "kernels/batch_gemm/batch_gemm.h"
-#include "kernels/dense/dense.h"
 #include "kernels/gemm/mma.h"
-
-static struct gemm_shape product_of(const struct workload *w)
-{
-    return workload_has(w, "b") ? batch_gemm_shape(w) : dense_gemm(w);
-}
 
 static struct mma_shape shape_of(const struct workload *w)
 {
-    const struct gemm_shape z = product_of(w);
+    const struct gemm_shape z = gemm_shape_of(w);
     const int64_t k_bytes = z.k * (int64_t)dtype_bytes(w->dtype);
 
     return (struct mma_shape){z.b, z.m, z.n, k_bytes, mma_width(k_bytes, 16)};
@@ -41,7 +34,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 
 static void program(struct build *b)
 {
-    const struct gemm_shape z = product_of(b->w);
+    const struct gemm_shape z = gemm_shape_of(b->w);
     const struct mma_shape shape = shape_of(b->w);
 
     build_module(b, "gemm/mma.cl");

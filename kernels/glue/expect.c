@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/conv/ref.h"
 #include "kernels/glue/glue.h"
 
 #include <assert.h>
@@ -49,8 +48,7 @@ static void project(const struct expected_output *o, enum dtype t, glue_element 
                                                         stored(t, element(arg, true, at++, &ignored));
 }
 
-enum err glue_expect(const struct conv_shape *s, double terms, glue_element *element, const void *arg,
-                     struct expected *e)
+enum err glue_expect(const struct images *y, double terms, glue_element *element, const void *arg, struct expected *e)
 {
     const struct tensor *x = expected_tensor(e, "x");
     struct program_fold planes = {0};
@@ -58,20 +56,20 @@ enum err glue_expect(const struct conv_shape *s, double terms, glue_element *ele
     double ignored;
     enum err failed;
 
-    assert(s->k % s->y_lanes == 0);
+    assert(y->c % y->lanes == 0);
     if (e->mode == EXPECT_FOLDED && !x->random.fold.of) /* whose owner folds nothing */
         return ERR_OK;
     if (e->mode == EXPECT_FOLDED) { /* planes repeat a few, in x as its owner has it */
         planes = x->random.fold;
-        planes.inner = s->p * s->q * s->y_lanes;
+        planes.inner = y->h * y->w * y->lanes;
     }
     e->n_outputs = 1;
     *o = (struct expected_output){.tensor = "y",
-                                  .n_samples = sample_count(terms, s->n * s->k * s->p * s->q),
-                                  .outer = s->n,
-                                  .axis = s->k / s->y_lanes,
-                                  .inner = s->p * s->q,
-                                  .lanes = s->y_lanes};
+                                  .n_samples = sample_count(terms, y->n * y->c * y->h * y->w),
+                                  .outer = y->n,
+                                  .axis = y->c / y->lanes,
+                                  .inner = y->h * y->w,
+                                  .lanes = y->lanes};
     if (planes.of)
         expected_folded(o, &planes, 1);
     failed = expected_alloc(e);
@@ -80,7 +78,7 @@ enum err glue_expect(const struct conv_shape *s, double terms, glue_element *ele
     if (o->fold.of)
         expected_fold_indices(o);
     else
-        conv_choose_samples(s, e, o->n_samples, o->indices);
+        images_choose_samples(y, e, o->n_samples, o->indices);
     for (size_t i = 0; i < o->n_samples; i++) {
         if (e->has_exact)
             o->exact[i] = element(arg, true, (int64_t)o->indices[i], &ignored);

@@ -3,8 +3,9 @@
 #ifndef TUNE_KERNELS_GLUE_GLUE_H
 #define TUNE_KERNELS_GLUE_GLUE_H
 
-#include "kernels/conv/shape.h"
+#include "kernels/build.h"
 #include "kernels/expect.h"
+#include "kernels/images.h"
 
 #define GLUE_MAX_TENSORS 4
 
@@ -22,15 +23,8 @@ void glue_data_fini(struct glue_data *d);
  * pass. */
 typedef double glue_element(const void *arg, bool is_exact, int64_t index, double *scale);
 
-/* Gives the output "y", images of [s->n][s->k / y_lanes][p][q][y_lanes]: samples of both passes, corners first, and
- * where there is an exact pass the projection over channels. `terms`: operations of one element. ERR_NOMEM. */
-enum err glue_expect(const struct conv_shape *s, double terms, glue_element *element, const void *arg,
-                     struct expected *e);
-
-/* Images that an operator passes on: x n c h w with `lanes` channels together, y the same with `y_lanes`. */
-struct conv_shape glue_images(const struct workload *w, int64_t x_lanes, int64_t y_lanes);
-
-/* ERR_INPUT with words where channels are no multiple of `layout`'s lanes. */
-enum err glue_check_layout(const struct workload *w, const char *key, struct why *why);
+/* Gives the output "y": samples of both passes, corners first, and where there is an exact pass the projection over
+ * channels. `terms`: operations of one element. ERR_NOMEM. */
+enum err glue_expect(const struct images *y, double terms, glue_element *element, const void *arg, struct expected *e);
 
 #endif

@@ -4,16 +4,16 @@
 static const char *const kinds[] = {"max", "avg", NULL};
 
 static const struct operator_key keys[] = {
-    {"n", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "batch"},
-    {"c", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "channels"},
-    {"h", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "input rows"},
-    {"w", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "input columns"},
+    {"n", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "batch"},
+    {"c", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "channels"},
+    {"h", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "input rows"},
+    {"w", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "input columns"},
     {"r", KEY_INT, true, 1, 4096, 0, NULL, "window rows"},
     {"s", KEY_INT, true, 1, 4096, 0, NULL, "window columns"},
     {"stride", KEY_PAIR, false, 1, 4096, 1, NULL, "step of the window"},
     {"pad", KEY_PAD, false, 0, 4095, 0, NULL, "how far windows reach beyond the input"},
     {"kind", KEY_WORD, false, 0, 0, 0, kinds, "the largest element, or the mean of those inside the image"},
-    {"layout", KEY_WORD, false, 0, 0, 0, conv_layouts, "layout of input and output"},
+    {"layout", KEY_WORD, false, 0, 0, 0, images_layouts, "layout of input and output"},
     {0},
 };
 
@@ -26,7 +26,7 @@ static bool reaches_outside(int64_t size, int64_t before, int64_t window, int64_
 static enum err check(const struct workload *w, struct why *why)
 {
     const struct conv_shape s = conv_shape_of(w);
-    enum err e = glue_check_layout(w, "layout", why);
+    enum err e = images_check_layout(w, "layout", why);
 
     if (!e)
         e = conv_check(w, why);
@@ -74,8 +74,8 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     const struct conv_shape s = conv_shape_of(w);
     const struct pool_data data = pool2d_exact_data(w);
 
-    out[0] = conv_images("x", ROLE_INPUT, w->dtype, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
-    out[1] = conv_images("y", ROLE_OUTPUT, w->dtype, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
+    out[0] = images_tensor("x", ROLE_INPUT, w->dtype, s.x_lanes, (const int64_t[]){s.n, s.c, s.h, s.w});
+    out[1] = images_tensor("y", ROLE_OUTPUT, w->dtype, s.y_lanes, (const int64_t[]){s.n, s.k, s.p, s.q});
     if (dtype_is_bytes(w->dtype))
         byte_fills(&out[0], SEED_X);
     else

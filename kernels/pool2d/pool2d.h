@@ -3,6 +3,7 @@
 #ifndef TUNE_KERNELS_POOL2D_POOL2D_H
 #define TUNE_KERNELS_POOL2D_POOL2D_H
 
+#include "kernels/conv/shape.h"
 #include "kernels/glue/glue.h"
 #include "kernels/template.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 static const struct operator_key keys[] = {
-    {"m", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "rows: the batch"},
-    {"n", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "columns: the classes of a row"},
+    {"m", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "rows: the batch"},
+    {"n", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "columns: the classes of a row"},
     {0},
 };
 
@@ -16,7 +16,7 @@ static const struct operator_key keys[] = {
 
 static enum err check(const struct workload *w, struct why *why)
 {
-    return conv_check_elems(w, "y", (const int64_t[]){1, 1, workload_get(w, "m"), workload_get(w, "n")}, why);
+    return images_check_elems(w, "y", (const int64_t[]){1, 1, workload_get(w, "m"), workload_get(w, "n")}, why);
 }
 
 static double flops(const struct workload *w)
@@ -100,7 +100,7 @@ static double element(const void *arg, bool is_exact, int64_t index, double *sca
 static enum err expect(const struct workload *w, struct softmax_ref *ref, struct expected *e)
 {
     const int64_t m = workload_get(w, "m"), n = ref->n;
-    struct conv_shape s = {.n = m, .k = 1, .p = 1, .q = n, .x_lanes = 1, .y_lanes = 1};
+    struct images y = {.n = m, .c = 1, .h = 1, .w = n, .lanes = 1};
 
     ref->rows = malloc((size_t)m * sizeof *ref->rows);
     if (!ref->rows)
@@ -109,11 +109,11 @@ static enum err expect(const struct workload *w, struct softmax_ref *ref, struct
         ref->rows[i] = row_of(ref, i);
     for (int64_t k = 2; k <= EXACT_AXIS; k++)
         if (m % k == 0) {
-            s.n = m / k;
-            s.k = k;
+            y.n = m / k;
+            y.c = k;
         }
-    assert(s.n * s.k == m);
-    return glue_expect(&s, 1, element, ref, e);
+    assert(y.n * y.c == m);
+    return glue_expect(&y, 1, element, ref, e);
 }
 
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
@@ -157,7 +157,7 @@ const struct operator operator_softmax = {
     .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8,
     .check = check,
     .flops = flops,
-    .bytes_min = conv_bytes_min,
+    .bytes_min = operator_bytes_min,
     .tensors = tensors,
     .reference = reference,
     .templates = templates,

@@ -20,7 +20,7 @@ static const struct operator_key keys[] = {
     CONV_GROUPS_KEY,
     CONV_EPILOGUE_KEY,
     CONV_KEY("sparsity", KEY_FRACTION, false, 1, 999999, 0, NULL, "part of the weights that is 0, drawn from the seed"),
-    CONV_KEY("seed", KEY_INT, false, 0, CONV_MAX_SIZE, DEFAULT_SEED, NULL, "of the drawn weights"),
+    CONV_KEY("seed", KEY_INT, false, 0, IMAGES_MAX_SIZE, DEFAULT_SEED, NULL, "of the drawn weights"),
     CONV_KEY("weights", KEY_HASH, false, 0, 0, 0, NULL, "a .npy file, or sha256: and its name in the store"),
     {0}};
 
@@ -225,7 +225,7 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
 
 static double bytes_min(const struct workload *w)
 {
-    return conv_bytes_min(w) + 4.0 * (double)sparse_nnz(w);
+    return operator_bytes_min(w) + 4.0 * (double)sparse_nnz(w);
 }
 
 static double flops_effective(const struct workload *w)

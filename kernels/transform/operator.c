@@ -2,28 +2,45 @@
 #include "kernels/transform/transform.h"
 
 static const struct operator_key keys[] = {
-    {"n", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "batch"},
-    {"c", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "channels"},
-    {"h", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "rows"},
-    {"w", KEY_INT, true, 1, CONV_MAX_SIZE, 0, NULL, "columns"},
-    {"from", KEY_WORD, false, 0, 0, 0, conv_layouts, "layout of x"},
-    {"to", KEY_WORD, false, 0, 0, 0, conv_layouts, "layout of y; that of x: a copy"},
+    {"n", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "batch"},
+    {"c", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "channels"},
+    {"h", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "rows"},
+    {"w", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "columns"},
+    {"from", KEY_WORD, false, 0, 0, 0, images_layouts, "layout of x"},
+    {"to", KEY_WORD, false, 0, 0, 0, images_layouts, "layout of y; that of x: a copy"},
     {0},
 };
 
 struct conv_shape transform_shape(const struct workload *w)
 {
-    return glue_images(w, conv_layout_lanes(workload_get(w, "from")), conv_layout_lanes(workload_get(w, "to")));
+    const struct images x = images_of(w, images_lanes(workload_get(w, "from")));
+
+    return (struct conv_shape){.n = x.n,
+                               .c = x.c,
+                               .h = x.h,
+                               .w = x.w,
+                               .k = x.c,
+                               .r = 1,
+                               .s = 1,
+                               .stride_h = 1,
+                               .stride_w = 1,
+                               .dil_h = 1,
+                               .dil_w = 1,
+                               .groups = x.c,
+                               .p = x.h,
+                               .q = x.w,
+                               .x_lanes = x.lanes,
+                               .y_lanes = images_lanes(workload_get(w, "to"))};
 }
 
 static enum err check(const struct workload *w, struct why *why)
 {
-    const struct conv_shape s = glue_images(w, 1, 1);
-    enum err e = glue_check_layout(w, "from", why);
+    const struct images s = images_of(w, 1);
+    enum err e = images_check_layout(w, "from", why);
 
     if (!e)
-        e = glue_check_layout(w, "to", why);
-    return e ? e : conv_check_elems(w, "y", (const int64_t[]){s.n, s.c, s.h, s.w}, why);
+        e = images_check_layout(w, "to", why);
+    return e ? e : images_check_elems(w, "y", (const int64_t[]){s.n, s.c, s.h, s.w}, why);
 }
 
 /* None: an element that is moved counts as one. */
@@ -39,8 +56,8 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
     const struct conv_shape s = transform_shape(w);
     const int64_t shape[] = {s.n, s.c, s.h, s.w};
 
-    out[0] = conv_images("x", ROLE_INPUT, w->dtype, s.x_lanes, shape);
-    out[1] = conv_images("y", ROLE_OUTPUT, w->dtype, s.y_lanes, shape);
+    out[0] = images_tensor("x", ROLE_INPUT, w->dtype, s.x_lanes, shape);
+    out[1] = images_tensor("y", ROLE_OUTPUT, w->dtype, s.y_lanes, shape);
     if (dtype_is_bytes(w->dtype))
         byte_fills(&out[0], SEED_X);
     else
@@ -67,11 +84,12 @@ static double element(const void *arg, bool is_exact, int64_t index, double *sca
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
     struct transform_ref ref = {transform_shape(w), {{{NULL}}}};
+    const struct images y = conv_output(&ref.s);
     enum err failed = glue_data_make(e, (const char *const[GLUE_MAX_TENSORS]){"x"}, &ref.data);
 
     (void)data;
     if (!failed)
-        failed = glue_expect(&ref.s, 1, element, &ref, e);
+        failed = glue_expect(&y, 1, element, &ref, e);
     glue_data_fini(&ref.data);
     return failed;
 }
@@ -94,7 +112,7 @@ const struct operator operator_transform = {
     .dtypes = 1u << DTYPE_F32 | 1u << DTYPE_F16 | 1u << DTYPE_I8 | 1u << DTYPE_U8,
     .check = check,
     .flops = flops,
-    .bytes_min = conv_bytes_min,
+    .bytes_min = operator_bytes_min,
     .tensors = tensors,
     .reference = reference,
     .templates = templates,

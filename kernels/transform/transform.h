@@ -3,6 +3,7 @@
 #ifndef TUNE_KERNELS_TRANSFORM_TRANSFORM_H
 #define TUNE_KERNELS_TRANSFORM_TRANSFORM_H
 
+#include "kernels/conv/shape.h"
 #include "kernels/glue/glue.h"
 #include "kernels/template.h"
 

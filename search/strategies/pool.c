@@ -23,7 +23,7 @@ void pool_fini(struct pool *p)
 
 static enum err widen(struct pool *p)
 {
-    size_t cap_configs = p->cap, cap_rows = p->cap;
+    size_t cap_configs = p->cap, cap_rows = cap_configs;
     enum err e = VEC_ROOM(p->configs, cap_configs, p->n + 1, VEC_ANY);
 
     if (!e)

@@ -75,7 +75,7 @@ static enum err reserve(struct strategy *s, size_t n)
 {
     struct candidates *all = &s->candidates;
     const size_t n_knobs = space_n_knobs(s->ground.space), width = transfer_n_columns(s->transfer);
-    size_t cap_configs = all->cap, cap_knobs = all->cap;
+    size_t cap_configs = all->cap, cap_knobs = cap_configs;
     enum err e = VEC_ROOM(all->configs, cap_configs, n, VEC_ANY);
 
     if (!e)

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 #ifndef CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV
 #define CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
@@ -23,6 +26,29 @@ static const char vnni_text[] =
     "    __asm__(\"vpdpbusd %2, %1, %0\" : \"+v\"(sum) : \"v\"(u[0]), \"v\"(s[0]));\n"
     "    y[0] = sum;\n"
     "}\n";
+
+/* Arm's: the same of vectors of four, with both signed, or as above. */
+#define ARM_TEXT(instruction)                                                                                          \
+    "__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void probe(__global const int4 *u,\n"                     \
+    "    __global const int4 *s, __global int4 *y)\n"                                                                  \
+    "{\n"                                                                                                              \
+    "    for (int i = 0; i < 4; i++) {\n"                                                                              \
+    "        int4 sum = y[i];\n"                                                                                       \
+    "        __asm__(\"" instruction " %0.4s, %1.16b, %2.16b\" : \"+w\"(sum) : \"w\"(u[i]), \"w\"(s[i]));\n"           \
+    "        y[i] = sum;\n"                                                                                            \
+    "    }\n"                                                                                                          \
+    "}\n"
+
+/* What the processor says; elsewhere nothing. */
+static bool cpu_has_arm(bool i8mm)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    return i8mm ? getauxval(AT_HWCAP2) & (1u << 13) : getauxval(AT_HWCAP) & (1u << 20); /* I8MM, ASIMDDP */
+#else
+    (void)i8mm;
+    return false;
+#endif
+}
 
 static bool cpu_has_vnni(void)
 {
@@ -51,13 +77,13 @@ static void fill(struct lanes *a)
         a->y[i] = 1000 * i;
 }
 
-static bool is_right(const struct lanes *a, const int got[LANES])
+static bool is_right(const struct lanes *a, bool both_signed, const int got[LANES])
 {
     for (int i = 0; i < LANES; i++) {
         int sum = a->y[i];
 
         for (int k = 0; k < 4; k++)
-            sum += a->u[4 * i + k] * a->s[4 * i + k];
+            sum += (both_signed ? (signed char)a->u[4 * i + k] : a->u[4 * i + k]) * a->s[4 * i + k];
         if (got[i] != sum)
             return false;
     }
@@ -69,7 +95,7 @@ static cl_mem copy_of(cl_context context, const void *data, size_t n_bytes, cl_i
     return clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n_bytes, (void *)data, error);
 }
 
-static bool run_probe(cl_context context, cl_command_queue queue, cl_kernel kernel)
+static bool run_probe(cl_context context, cl_command_queue queue, cl_kernel kernel, bool both_signed)
 {
     struct lanes a;
     int got[LANES] = {0};
@@ -89,12 +115,11 @@ static bool run_probe(cl_context context, cl_command_queue queue, cl_kernel kern
     for (int i = 0; i < 3; i++)
         if (mems[i])
             clReleaseMemObject(mems[i]);
-    return ok && is_right(&a, got);
+    return ok && is_right(&a, both_signed, got);
 }
 
-static bool build_and_run(cl_context context, cl_device_id device)
+static bool build_and_run(cl_context context, cl_device_id device, const char *text, bool both_signed)
 {
-    const char *text = vnni_text;
     cl_int error;
     cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &error);
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &error);
@@ -103,7 +128,7 @@ static bool build_and_run(cl_context context, cl_device_id device)
 
     if (ok)
         kernel = clCreateKernel(program, "probe", &error);
-    ok = ok && kernel && run_probe(context, queue, kernel);
+    ok = ok && kernel && run_probe(context, queue, kernel, both_signed);
     if (kernel)
         clReleaseKernel(kernel);
     if (queue)
@@ -113,22 +138,40 @@ static bool build_and_run(cl_context context, cl_device_id device)
     return ok;
 }
 
-/* Once a process. Asked only where compiler and processor cannot fail at it: an unknown instruction may abort. */
-static bool has_vnni(cl_context context, cl_device_id device, const struct device_desc *d)
+/* Fastest first. */
+static const struct {
+    const char *word, *text;
+    bool both_signed;
+} texts[] = {
+    {"tune_vnni", vnni_text, false},
+    {"tune_usdot", ARM_TEXT("usdot"), false},
+    {"tune_sdot", ARM_TEXT("sdot"), true},
+};
+
+/* Asked only where compiler and processor cannot fail at it: an unknown instruction may abort. */
+static bool can_try(size_t i, const struct device_desc *d)
+{
+    return i == 0 ? d->vector_bits == 512 && cpu_has_vnni() : cpu_has_arm(i == 1);
+}
+
+/* The words of a CPU, tried once a process. */
+static void cpu_dots(cl_context context, cl_device_id device, struct device_desc *d)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static int known = -1;
-    bool has;
+    static int known[sizeof texts / sizeof texts[0]]; /* 1 it has it, -1 not */
 
-    if (d->kind != DEVICE_CPU || d->vector_bits != 512 || !strstr(d->platform, "Portable Computing Language") ||
-        !cpu_has_vnni())
-        return false;
+    if (d->kind != DEVICE_CPU || !strstr(d->platform, "Portable Computing Language"))
+        return;
     pthread_mutex_lock(&lock);
-    if (known < 0)
-        known = build_and_run(context, device);
-    has = known == 1;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const size_t n = strlen(d->dots);
+
+        if (!known[i] && can_try(i, d))
+            known[i] = build_and_run(context, device, texts[i].text, texts[i].both_signed) ? 1 : -1;
+        if (known[i] == 1 && can_try(i, d))
+            snprintf(d->dots + n, sizeof d->dots - n, "%s%s", n ? " " : "", texts[i].word);
+    }
     pthread_mutex_unlock(&lock);
-    return has;
 }
 
 /* __dp4a: sm_61, sm_70 and later, by the number that NVIDIA's driver tells. */
@@ -145,8 +188,8 @@ static bool has_dp4a(cl_device_id device, const struct device_desc *d)
 
 void opencl_probe_dots(cl_context context, cl_device_id device, struct device_desc *d)
 {
-    snprintf(d->dots, sizeof d->dots, "%s",
-             has_vnni(context, device, d) ? "tune_vnni"
-             : has_dp4a(device, d)        ? "tune_dp4a"
-                                          : "");
+    d->dots[0] = '\0';
+    cpu_dots(context, device, d);
+    if (has_dp4a(device, d))
+        snprintf(d->dots, sizeof d->dots, "tune_dp4a");
 }

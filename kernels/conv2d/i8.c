@@ -58,7 +58,7 @@ static enum err add_unit(struct space *s, const struct device_desc *d, struct wh
 static enum err add_rest(struct space *s, bool matrix, const struct device_desc *d, struct why *why)
 {
     static const struct build_named one_buffer[] = {{"dbuf_x", 0}, {"dbuf_w", 0}, {NULL, 0}};
-    enum err e = dot_add_knob(s, d, DOT_SCALARS, false, why);
+    enum err e = dot_add_knob(s, d, DOT_SCALARS, DTYPE_I8, false, why);
 
     if (!e)
         e = matrix ? build_constants(s, one_buffer, why) : build_knobs(s, buffer_knobs, why);

@@ -64,6 +64,7 @@ static const char *const constraints[] = {
     "registers <= 33 or accumulators == 1",
     "vk <= max(lanes, 4)",
     "dot != 'vnni' or vk == 16",
+    "(dot != 'sdot' and dot != 'usdot') or vk == 4",
     "in_place == 0 or (can_in_place == 1 and dot != 'fma' and cb == 4)",
     "in_place == 0 or (vh <= rows and vw <= columns)",
     "dot != 'fma' or cb * size_r * size_s <= exact_products",
@@ -129,7 +130,7 @@ enum err i8_tile_space(const struct conv_shape *z, enum dtype x, const struct de
                                             {"lanes", (double)build_vector(d)},
                                             {"max_group", (double)build_max_group(d)},
                                             {NULL, 0}};
-    enum err e = dot_add_knob(s, d, DOT_VECTORS, 4 * z->r * z->s <= exact_products(x), why);
+    enum err e = dot_add_knob(s, d, DOT_VECTORS, x, 4 * z->r * z->s <= exact_products(x), why);
 
     return e ? e : build_space(s, constants, knobs, quantities, constraints, why);
 }

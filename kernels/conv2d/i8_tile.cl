@@ -8,7 +8,7 @@
  * vnni multiplies unsigned by signed: packed x holds x + 128, and sums[k] = -128 * (sum of w) is where the sums begin; in place the
  * weights hold w + 128, and 128 * (sum of x) of the pixel is taken off at the end: a work-item makes it for its own pixels where
  * their channels lie by 16 or more together (OWN_SUMS), else it is sums[n][g][pixel] of a kernel of its own. UNSIGNED: x as it is, padding is the
- * zero point z, sums[k] = -z * (sum of w), with every instruction. fma: xp and wp hold floats,
+ * zero point z, sums[k] = -z * (sum of w), with every instruction; sdot takes x - 128, and sums[k] = (128 - z) * (sum of w). fma: xp and wp hold floats,
  * wp[..][c%B][NR]; a block has at most 1024 products (UNSIGNED: 512), whose sum is exact.
  * Knobs: VK lanes; NV vectors of channels; VH VW pixels; KT blocks of channels a work-item does for its pixels, one after the other; CB channels of a block; KU unroll of the steps of a block; US unroll
  * of the loop over s; TILES tiles a work-item along q; WG work-items a group; ORDER fastest axis: 0 q, p, k (weights stay in cache),
@@ -98,9 +98,9 @@
 #define OWN_SUMS (TURNED && IN_PLACE && R == 1 && S == 1 && XBLOCK == XL && XL >= 16)
 #ifdef UNSIGNED
 #define SUMS_OF_W 1 /* sums begin with what the zero point comes to, or the 128s */
-#define FLIP 0
-#define PADDING (FLOATS ? (OPERAND)zero[0] : (OPERAND)(zero[0] * 0x01010101))
-#define SHIFT (-zero[0])
+#define FLIP (DOT == 6 ? (int)0x80808080 : 0) /* sdot has both factors signed */
+#define PADDING (FLOATS ? (OPERAND)zero[0] : (OPERAND)(zero[0] * 0x01010101 ^ FLIP))
+#define SHIFT ((DOT == 6 ? 128 : 0) - zero[0])
 #else
 #define SUMS_OF_W (TURNED && !IN_PLACE)
 #define FLIP (TURNED ? (int)0x80808080 : 0) /* of packed x */
@@ -385,7 +385,7 @@ typedef FLOAT_V WEIGHT_V;
 #else
 typedef INT_V WEIGHT_V;
 #define WEIGHT_VLOAD(p) INT_VLOAD(p)
-#define MULTIPLY(c, a, b) VDOT4(c, a, b)
+#define MULTIPLY(c, a, b) VDOT4(c, (a) ^ (IN_PLACE && !TURNED ? FLIP : 0), b)
 #endif
 
 /* Weights lie in the order of use, so those of AHEAD steps later are asked for without a look at the loops. */

@@ -142,7 +142,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     enum err e = space_add_constant(s, "max_staged", MAX_STAGED_BYTES, why);
 
     if (!e && can_dots(w, &z))
-        e = dot_add_knob(s, d, DOT_TAPS, true, why);
+        e = dot_add_knob(s, d, DOT_TAPS, w->dtype, true, why);
     if (!e)
         e = conv_space(w, d, knobs, quantities, constraints, s, why);
     if (!e && can_dots(w, &z))

@@ -12,6 +12,8 @@ static const struct {
     unsigned forms; /* 1u << enum dot_form */
 } dots[] = {
     {"vnni", "tune_vnni", 4, 1u << DOT_VECTORS | 1u << DOT_TAPS},
+    {"usdot", "tune_usdot", 7, 1u << DOT_VECTORS},
+    {"sdot", "tune_sdot", 6, 1u << DOT_VECTORS},
     {"dp4a", "tune_dp4a", 3, 1u << DOT_SCALARS},
     {"khr", "cl_khr_integer_dot_product", 1, 1u << DOT_SCALARS},
     {"arm", "cl_arm_integer_dot_product_int8", 2, 1u << DOT_SCALARS},
@@ -30,16 +32,19 @@ static bool has(const struct device_desc *d, const char *word)
     return !word[0] || strstr(list, padded);
 }
 
-enum err dot_add_knob(struct space *s, const struct device_desc *d, enum dot_form form, bool exact_in_f32,
+static bool is_offered(const char *word, enum dtype x, bool exact_in_f32)
+{
+    return (exact_in_f32 || strcmp(word, "fma") != 0) && (x == DTYPE_U8 || strcmp(word, "usdot") != 0);
+}
+
+enum err dot_add_knob(struct space *s, const struct device_desc *d, enum dot_form form, enum dtype x, bool exact_in_f32,
                       struct why *why)
 {
     const char *words[N_DOTS];
     size_t n = 0;
 
     for (size_t i = 0; i < N_DOTS; i++) {
-        if (!(dots[i].forms & 1u << form) || !has(d, dots[i].needs))
-            continue;
-        if (exact_in_f32 || strcmp(dots[i].word, "fma") != 0)
+        if ((dots[i].forms & 1u << form) && has(d, dots[i].needs) && is_offered(dots[i].word, x, exact_in_f32))
             words[n++] = dots[i].word;
     }
     assert(n > 0); /* mul4 and fma need nothing */

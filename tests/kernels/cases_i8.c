@@ -52,8 +52,10 @@ static const struct mutant mutants[] = {
     {"conv2d/i8_tile", TILE, "uninitialised accumulator", "acc[i][v] = BEGIN(v);",
      "acc[i][v] = BEGIN(v) + (INT_V)(y[0]);"},
 
-    {"conv2d/i8_tile", UNSIGNED, "padding without the zero point", "(OPERAND)(zero[0] * 0x01010101)", "(OPERAND)0"},
-    {"conv2d/i8_tile", UNSIGNED, "no zero point of x", "#define SHIFT (-zero[0])", "#define SHIFT 0"},
+    {"conv2d/i8_tile", UNSIGNED, "padding without the zero point", "(OPERAND)(zero[0] * 0x01010101 ^ FLIP)",
+     "(OPERAND)0"},
+    {"conv2d/i8_tile", UNSIGNED, "no zero point of x", "#define SHIFT ((DOT == 6 ? 128 : 0) - zero[0])",
+     "#define SHIFT 0"},
     {"conv2d/i8_tile", UNSIGNED, "zero points swapped", "#define ZERO_OF(i) held_zero[i]",
      "#define ZERO_OF(i) held_zero[3 - (i)]"},
     {"conv2d/i8_tile", UNSIGNED, "scales swapped", "#define ZERO_OF(i) held_zero[i]",

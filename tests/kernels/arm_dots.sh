@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Int8 kernels for Arm CPUs compile for armv8.2-a with +dotprod or +i8mm, and their loops are made of sdot or usdot: as many
+# as a step of the register tile takes, and no products of other kinds between them.
+# usage: arm_dots.sh PROGRAM_THAT_WRITES_THEM
+set -eu
+if ! command -v clang >/dev/null || ! clang --print-targets | grep -q '^ *aarch64 '; then
+    echo "skipped: no clang that compiles for aarch64"
+    exit 77
+fi
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+"$1" "$dir"
+
+# number TEXT NAME: of a knob in the defines.
+number() { sed -n "s/^#define $2 //p" "$1" | head -1; }
+
+for text in "$dir"/*.cl; do
+    name=$(basename "$text" .cl)
+    word=${name%-*} extension=dotprod
+    [ "$word" = sdot ] || extension=i8mm
+    # Kernels have a calling convention that the backend does not know: PoCL changes it on the way, too.
+    clang -x cl -cl-std=CL1.2 --target=aarch64-linux-gnu "-march=armv8.2-a+$extension" -O2 -S -emit-llvm -w -Xclang \
+        -finclude-default-header -DPOCL_DEVICE_ADDRESS_BITS=64 -o "$dir/$name.ll" "$text" || { echo "$name does not compile"; exit 1; }
+    sed 's/ spir_kernel / /' "$dir/$name.ll" >"$dir/plain.ll"
+    clang -x ir --target=aarch64-linux-gnu "-march=armv8.2-a+$extension" -O2 -S -w -o "$dir/$name.s" "$dir/plain.ll"
+    sed -n '/^i8_tile:/,/^\.Lfunc_end/p' "$dir/$name.s" >"$dir/kernel.s"
+    found=$(grep -cw "$word" "$dir/kernel.s" || true)
+    least=$(($(number "$text" NV) * $(number "$text" VH) * $(number "$text" VW)))
+    if [ "$found" -lt "$least" ] || grep -qE '\s(smull|smlal|umull|umlal|mul|mla)2?\sv' "$dir/kernel.s"; then
+        echo "$name: $found $word in its kernel, expected $least at the least and no products of parts"
+        exit 1
+    fi
+    echo "$name: $found $word, $least a step"
+done
+for name in sdot-0 sdot-1 usdot-1; do
+    [ -f "$dir/$name.cl" ] || { echo "$name is missing"; exit 1; }
+done

@@ -329,10 +329,8 @@ static void cl_unload(struct loaded *l)
     for (size_t i = 0; l->mems && l->pristine && i < l->program.n_buffers; i++) {
         if (l->views && l->views[i])
             clReleaseMemObject(l->views[i]);
-        if (l->mems[i])
-            clReleaseMemObject(l->mems[i]);
-        if (l->pristine[i])
-            clReleaseMemObject(l->pristine[i]);
+        opencl_buffer_free(l->mems[i]);
+        opencl_buffer_free(l->pristine[i]);
     }
     for (size_t i = 0; l->programs && i < l->program.n_modules; i++)
         if (l->programs[i])

@@ -49,10 +49,11 @@ static const struct blobs *blobs_of(const struct measure_batch *b, const struct 
     return m->blobs ? m->blobs : b->blobs;
 }
 
-static enum err poison_outputs(struct measure_batch *b, struct measure_item *m, enum poison poison)
+/* What stands there looks right, and is not. */
+static enum err nudge_outputs(struct measure_batch *b, struct measure_item *m)
 {
     const int64_t from = clock_now_ns();
-    const enum err e = verify_poison_outputs(b->ops, m->loaded, m->program, poison, &m->why);
+    const enum err e = verify_nudge_outputs(b->ops, m->loaded, m->program, &m->why);
 
     m->check_ns += (double)(clock_now_ns() - from);
     return e;
@@ -90,7 +91,7 @@ static bool first_run(struct measure_batch *b, struct measure_item *m, bool cand
     return true;
 }
 
-/* Of calls this long what they write is poisoned before each slot, so that no further run is needed in the end. Shorter
+/* Of calls this long what they wrote is changed before each slot, so that no further run is needed in the end. Shorter
  * ones would feel the poison in their caches. */
 static bool is_long(const struct measure_item *m)
 {
@@ -107,7 +108,7 @@ static void slot(struct measure_batch *b, struct measure_item *m, bool candidate
         return;
     m->poisoned = candidate && is_long(m);
     if (m->poisoned || (candidate && m->series.n == m->poison_at))
-        m->e = poison_outputs(b, m, POISON_LOW);
+        m->e = nudge_outputs(b, m);
     if (m->e)
         return;
     from = clock_now_ns();
@@ -143,7 +144,7 @@ static void compare_outputs(struct measure_batch *b, struct measure_item *m)
                        (long long)m->series.calls);
 }
 
-/* Does it still write what it wrote at first, which was right? First what the timed calls left, after a poison before
+/* Does it still write what it wrote at first, which was right? First what the timed calls left, after a change before
  * one of their slots; then of one more run on another poison, unless the caller makes it. A censored one is no
  * candidate for anything, and one that ran once (a baseline) has nothing later to compare: their single answers were
  * checked by verification. */
@@ -159,7 +160,7 @@ static void check_again(struct measure_batch *b, struct measure_item *m, int i)
         b->before_slot(i, b->arg);
     compare_outputs(b, m);
     if (!m->e && !m->poisoned && !m->runs_again) {
-        m->e = poison_outputs(b, m, POISON_HIGH);
+        m->e = verify_poison_outputs(b->ops, m->loaded, m->program, POISON_HIGH, &m->why);
         if (!m->e)
             m->e = run_once(b, m, &ns);
         compare_outputs(b, m);

@@ -15,6 +15,7 @@
 #define N_CACHED 32
 #define WATCH_NS ((int64_t)100 * 1000 * 1000)
 #define MAX_BLOB_BYTES ((size_t)1 << 30)
+#define MOST_OF_F32_SUMS 5e-3 /* tolerances of halves that are summed in f32 are below, of such in f16 above */
 
 /* What is expected beside the workload. */
 struct expect_what {
@@ -91,9 +92,9 @@ void expected_begin_for(const struct workload *w, enum exact_data data, enum exp
         reseed(&e->tensors[i].exact, seed);
         reseed(&e->tensors[i].random, seed);
     }
-    for (size_t i = 0; mode == EXPECT_WIDE && i < e->n_tensors; i++)
+    for (size_t i = 0; mode != EXPECT_PROGRAM && mode != EXPECT_FOLDED && i < e->n_tensors; i++)
         if (e->tensors[i].role != ROLE_OUTPUT)
-            expect_widen(w, &e->tensors[i]);
+            expect_widen(w, data, mode, &e->tensors[i]);
     e->no_sums = !sums_are_exact(e, w->op->flops(w));
 }
 
@@ -201,13 +202,14 @@ void product_fills(struct tensor *x, struct tensor *w, double terms, double axis
 
 void winograd_fills(enum exact_data data, struct tensor *x, struct tensor *w)
 {
+    const double sign = w->exact.step < 0 ? -1 : 1;
     const double bound = data == EXACT_WINOGRAD4 || x->dtype == DTYPE_F16 ? 1 : x->exact.hi < 3 ? x->exact.hi : 3;
 
     if (data != EXACT_WINOGRAD2 && data != EXACT_WINOGRAD4)
         return;
     x->exact.lo = w->exact.lo = -bound;
     x->exact.hi = w->exact.hi = bound;
-    w->exact.step = data == EXACT_WINOGRAD2 ? 4 : 576;
+    w->exact.step = sign * (data == EXACT_WINOGRAD2 ? 4 : 576);
 }
 
 double exact_bound(double terms, double axis)
@@ -534,7 +536,7 @@ static enum err add_project(struct program *p, struct program_pass *pass, const 
 
 static enum err add_exact(const struct entry *from, struct program *p)
 {
-    struct program_pass *pass = program_add_pass(p, "exact");
+    struct program_pass *pass = program_add_pass(p, from->what.mode == EXPECT_NEGATED ? "negated" : "exact");
     enum err e = pass ? add_fills(p, pass, &from->head, true) : ERR_NOMEM;
 
     for (size_t i = 0; !e && i < from->head.n_outputs; i++) {
@@ -549,7 +551,7 @@ static enum err add_exact(const struct entry *from, struct program *p)
 
 static enum err add_random(const struct entry *from, double tolerance, struct program *p)
 {
-    static const char *const names[] = {"random", "wide", "folded"}; /* by mode */
+    static const char *const names[] = {"random", "wide", "folded", NULL, "wide"}; /* by mode */
     struct program_pass *pass = program_add_pass(p, names[from->what.mode]);
     enum err e = pass ? add_fills(p, pass, &from->head, false) : ERR_NOMEM;
 
@@ -575,7 +577,7 @@ static enum err add_passes(const struct workload *w, const struct numerics *nume
             e = blobs_merge(blobs, &from->blobs);
         if (!e && from->head.has_exact)
             e = add_exact(from, p);
-        if (!e && from->head.n_outputs)
+        if (!e && from->head.n_outputs && what->mode != EXPECT_NEGATED)
             e = add_random(from, numerics->tolerance, p);
         pthread_mutex_unlock(&lock);
     }
@@ -592,7 +594,10 @@ enum err expect_passes(const struct workload *w, const struct numerics *numerics
 enum err expect_sheet(const struct workload *w, const struct numerics *numerics, uint64_t seed, struct buf *out,
                       struct blobs *blobs)
 {
-    const struct expect_what folded = {numerics->data, EXPECT_FOLDED, seed}, wide = {numerics->data, EXPECT_WIDE, seed};
+    const enum expect_mode mode =
+        w->dtype == DTYPE_F16 && numerics->tolerance < MOST_OF_F32_SUMS ? EXPECT_IN_F32 : EXPECT_WIDE;
+    const struct expect_what folded = {numerics->data, EXPECT_FOLDED, seed}, wide = {numerics->data, mode, seed};
+    const struct expect_what negated = {numerics->data, EXPECT_NEGATED, seed};
     struct program p;
     enum err e;
 
@@ -602,6 +607,8 @@ enum err expect_sheet(const struct workload *w, const struct numerics *numerics,
         e = add_passes(w, numerics, &folded, &p, blobs);
     if (!e)
         e = add_passes(w, numerics, &wide, &p, blobs);
+    if (!e && numerics->data != EXACT_NONE && expect_has_relu(w))
+        e = add_passes(w, numerics, &negated, &p, blobs);
     if (!e)
         e = program_sheet_write(&p, out);
     program_fini(&p);

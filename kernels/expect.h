@@ -12,6 +12,7 @@
 
 #define EXPECT_MAX_SAMPLES 4096
 #define EXPECT_MAX_OUTPUTS 4
+#define EXPECT_RELU_UNIT 16384.0 /* by which all of a recurrent ReLU layer is larger in the wide pass */
 
 /* Seeds of the fills of the exact pass; the random pass (also used for timing) has SEED_RANDOM more. */
 enum {
@@ -31,8 +32,9 @@ enum {
 /* On which data. PROGRAM: the seeds above, part of every program, normal and timed. WIDE: seeds of a run's own; the
  * random pass has magnitudes far apart, ties, zeros, and integers at their bounds. FOLDED: the random pass alone, for
  * arithmetic that is exact on no data: inputs whose columns repeat a few, so that every element of an output is
- * compared. */
-enum expect_mode { EXPECT_PROGRAM, EXPECT_WIDE, EXPECT_FOLDED };
+ * compared. NEGATED: the exact pass of WIDE with the other sign, so that each output behind a ReLU is above 0 in one of
+ * both; it has no other. IN_F32: WIDE for f16 with sums in f32, which a sum in f16 is far from. */
+enum expect_mode { EXPECT_PROGRAM, EXPECT_WIDE, EXPECT_FOLDED, EXPECT_NEGATED, EXPECT_IN_F32 };
 
 /* What is expected of one output tensor. */
 struct expected_output {
@@ -56,6 +58,7 @@ struct expected {
     enum expect_mode mode; /* FOLDED: a reference that cannot gives no outputs */
     uint64_t seed;         /* of which samples, and of the fills; PROGRAM: 0 */
     bool no_sums;          /* of the exact pass: outputs are compared one by one, no projection is kept */
+    bool all;              /* of the random pass as many samples as there are outputs, where that is cheap */
     struct expected_output outputs[EXPECT_MAX_OUTPUTS];
     size_t n_outputs;
 };
@@ -127,8 +130,8 @@ enum err expect_passes(const struct workload *w, const struct numerics *numerics
                        struct blobs *blobs);
 
 /* The passes that a run with this seed (1 .. 2^53 - 1) is verified with, as a sheet (runtime/program.h) that fits all
- * programs of the workload and this class of arithmetic: exact and wide; or folded and wide. Its blobs go to `blobs`.
- * Errors as of expect_passes. */
+ * programs of the workload and this class of arithmetic: exact, with a ReLU negated, and wide; or folded and wide. Its
+ * blobs go to `blobs`. Errors as of expect_passes. */
 enum err expect_sheet(const struct workload *w, const struct numerics *numerics, uint64_t seed, struct buf *out,
                       struct blobs *blobs);
 

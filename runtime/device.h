@@ -36,9 +36,9 @@ struct load_report {
     char *log;         /* compiler output, at most 16 KiB; free() it; NULL = none */
 };
 
-/* Bytes of which whole elements consist before a program has written them. In floats: NaN; 1e36 (f16: 61,280); -3e36
- * (f16: -65,376). In whole numbers: verify.c has another NaN, far below 0; far above 0; below 0. No maximum, minimum or sum hides all three. */
-enum poison { POISON_OFF = -1, POISON_NAN = 0xff, POISON_HIGH = 0x7b, POISON_LOW = 0xfb };
+/* Bytes of which whole elements consist before a program has written them. In floats: NaN; 1e36 (f16: 61,280). In whole
+ * numbers: verify.c has another NaN, far below 0; far above 0. No maximum, minimum or sum hides both. */
+enum poison { POISON_OFF = -1, POISON_NAN = 0xff, POISON_HIGH = 0x7b };
 
 struct device_ops {
     const char *name, *summary;

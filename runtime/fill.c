@@ -51,12 +51,12 @@ static void make_normals(const struct program_fill *f, int64_t first, size_t n, 
 #define OF_ELEMENT UINT64_C(0x5851f42d4c957f2d)
 #define OF_BLOCK UINT64_C(0x14057b7ef767814f)
 
-/* Of each four blocks two have 1, one any from 2^-6 to 2^most, one the largest or half of it; so has one of the
- * first two. */
+/* Of each four blocks two have 1, one any from 2^-6 to 2^most, one the largest or half of it: the second, so that the
+ * largest of both factors of a sum meet. */
 static double factor_of(const struct program_fill *f, int64_t i_block, int most)
 {
     const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)i_block);
-    const uint64_t turn = ((uint64_t)i_block + (f->seed % 2 == 0)) % 4; /* the first or the second is the largest */
+    const uint64_t turn = (uint64_t)i_block % 4;
 
     if (turn % 2 == 0)
         return 1;
@@ -87,6 +87,17 @@ static void make_wide(const struct program_fill *f, int64_t first, size_t n, dou
     }
 }
 
+/* Of four blocks the first is at the lower bound and the third at the upper one: all of it, or but for one element of
+ * eight, a little off. */
+static double at_bound(const struct program_fill *f, int64_t i, uint64_t word, double otherwise)
+{
+    const int64_t i_block = i / f->block;
+    const uint64_t pure = rng_at(f->seed ^ OF_BLOCK, (uint64_t)i_block) & 1;
+    const double off = !pure && word >> 8 & 7 ? 0 : !pure ? (double)(word >> 11 & 7) : 0;
+
+    return i_block % 4 == 0 ? fmin(f->lo + off, f->hi) : i_block % 4 == 2 ? fmax(f->hi - off, f->lo) : otherwise;
+}
+
 /* The bounds and what is next to them, 0 and what is next to it; one of eight anywhere. */
 static void make_edges(const struct program_fill *f, int64_t first, size_t n, double *out)
 {
@@ -95,9 +106,57 @@ static void make_edges(const struct program_fill *f, int64_t first, size_t n, do
 
     make_ints(f, first, n, out);
     rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)first, words, n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (words[i] % 8 < 7)
             out[i] = fmin(fmax(picks[words[i] % 8], f->lo), f->hi);
+        if (f->block)
+            out[i] = at_bound(f, first + (int64_t)i, words[i], out[i]);
+    }
+}
+
+/* Exponents lo to hi, 52 bits of fraction; one of 32 is 0 and one infinite (step 1), of either sign. */
+static void make_floats(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    const uint64_t span = (uint64_t)(f->hi - f->lo) + 1;
+    uint64_t words[CHUNK], more[CHUNK];
+
+    assert(n <= CHUNK && f->lo <= f->hi);
+    rng_at_each(f->seed, (uint64_t)first, words, n);
+    rng_at_each(f->seed ^ OF_ELEMENT, (uint64_t)first, more, n);
+    for (size_t i = 0; i < n; i++) {
+        const int exponent = (int)f->lo + (int)(more[i] % span);
+        const uint64_t pick = more[i] >> 32 & 31;
+        const double v = ldexp(1 + (double)(words[i] >> 12) * 0x1p-52, exponent);
+
+        out[i] = copysign(pick == 0 ? 0 : pick == 1 && f->step == 1 ? INFINITY : v, words[i] & 1 ? -1 : 1);
+    }
+}
+
+#define SPIKE 120.0 /* whose power of e no float holds */
+
+/* A row's largest element: of every second four rows among the last 16, else anywhere; -1 = it has none apart. */
+static int64_t spike_of(const struct program_fill *f, int64_t row)
+{
+    const int64_t tail = f->block < 16 ? f->block : 16;
+    const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)row);
+
+    if (row % 8 == 7)
+        return -1;
+    return row / 4 % 2 ? f->block - 1 - (int64_t)(r % (uint64_t)tail) : (int64_t)(r % (uint64_t)f->block);
+}
+
+/* Rows round -300, 300, lo and 0, in units of step. */
+static void make_rows(const struct program_fill *f, int64_t first, size_t n, double *out)
+{
+    const struct program_fill plain = {.kind = FILL_NORMAL, .seed = f->seed, .lo = 0, .hi = f->hi};
+    const double offsets[] = {-300, 300, f->lo, 0}, unit = f->step == 0 ? 1 : f->step;
+
+    make_normals(&plain, first, n, out);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t row = (first + (int64_t)i) / f->block, column = (first + (int64_t)i) % f->block;
+
+        out[i] += unit * (offsets[row % 4] + (column == spike_of(f, row) ? SPIKE : 0));
+    }
 }
 
 static void make_constants(const struct program_fill *f, int64_t first, size_t n, double *out)
@@ -110,7 +169,8 @@ static void make_constants(const struct program_fill *f, int64_t first, size_t n
 /* Values of at most CHUNK elements from `first` on, before conversion; NULL where there is no formula. */
 static void (*const makers[N_FILLS])(const struct program_fill *, int64_t first, size_t n, double *out) = {
     [FILL_ZERO] = make_constants, [FILL_VALUE] = make_constants, [FILL_INT] = make_ints,
-    [FILL_NORMAL] = make_normals, [FILL_WIDE] = make_wide,       [FILL_EDGES] = make_edges};
+    [FILL_NORMAL] = make_normals, [FILL_WIDE] = make_wide,       [FILL_EDGES] = make_edges,
+    [FILL_FLOATS] = make_floats,  [FILL_ROWS] = make_rows};
 
 static enum err fill_blob(const struct program_fill *f, enum dtype t, void *data, int64_t n, const struct blobs *blobs)
 {

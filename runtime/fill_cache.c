@@ -111,9 +111,8 @@ enum err fill_lend(const struct program_fill *f, enum dtype t, int64_t n_elems, 
                    struct fill_use *out)
 {
     const size_t n_bytes = n_elems < 0 ? 0 : (size_t)n_elems * dtype_bytes(t);
-    const bool keeps =
-        (f->kind == FILL_INT || f->kind == FILL_NORMAL || f->kind == FILL_WIDE || f->kind == FILL_EDGES) && n_bytes &&
-        n_bytes <= cache.max_bytes;
+    const bool keeps = f->kind != FILL_NONE && f->kind != FILL_ZERO && f->kind != FILL_VALUE && f->kind != FILL_BLOB &&
+                       n_bytes && n_bytes <= cache.max_bytes;
     struct entry *e = keeps ? find(f, t, n_elems) : NULL;
     void *data = NULL;
     enum err error;

@@ -215,6 +215,13 @@ static enum err get(struct loaded *l, size_t i, enum load_part part, void *data,
 static void release(cl_mem *list, size_t n)
 {
     for (size_t i = 0; list && i < n; i++)
+        opencl_buffer_free(list[i]);
+    free(list);
+}
+
+static void release_views(cl_mem *list, size_t n)
+{
+    for (size_t i = 0; list && i < n; i++)
         if (list[i])
             clReleaseMemObject(list[i]);
     free(list);
@@ -225,7 +232,7 @@ static void drop(struct loaded *l)
     const struct program *p = &l->head.program;
 
     exec_cl_launches_fini(&l->launches);
-    release(l->views, p->n_buffers);
+    release_views(l->views, p->n_buffers);
     release(l->mems, p->n_buffers);
     release(l->pristine, p->n_buffers);
     for (size_t i = 0; l->programs && i < p->n_modules; i++)

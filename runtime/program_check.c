@@ -162,12 +162,13 @@ static enum err check_fill(const struct program_fill *f, const char *buffer, int
         return why_set(why, ERR_INPUT, "buffer '%s': a seed is below 2^53", buffer);
     if (!isfinite(f->lo) || !isfinite(f->hi) || !isfinite(f->step))
         return why_set(why, ERR_INPUT, "buffer '%s': a bound of the fill is no number", buffer);
-    if ((f->kind == FILL_INT || f->kind == FILL_EDGES) &&
+    if ((f->kind == FILL_INT || f->kind == FILL_EDGES || f->kind == FILL_FLOATS) &&
         !(f->lo == rint(f->lo) && f->hi == rint(f->hi) && f->lo <= f->hi && f->lo >= -(double)JSON_EXACT_MAX &&
           f->hi <= (double)JSON_EXACT_MAX))
-        return why_set(why, ERR_INPUT, "buffer '%s': an int fill needs whole bounds lo <= hi", buffer);
-    if (f->block < 0 || (f->kind == FILL_WIDE && f->step < 0))
-        return why_set(why, ERR_INPUT, "buffer '%s': a wide fill needs a factor and blocks that are not negative",
+        return why_set(why, ERR_INPUT, "buffer '%s': the fill needs whole bounds lo <= hi", buffer);
+    if (f->block < 0 || (f->kind == FILL_WIDE && f->step < 0) || (f->kind == FILL_ROWS && f->block < 1))
+        return why_set(why, ERR_INPUT,
+                       "buffer '%s': a wide fill needs a factor and blocks that are not negative, rows need a block",
                        buffer);
     if (!is_hash(&f->blob, f->kind != FILL_BLOB) || (f->blob.hex[0] && f->kind != FILL_BLOB))
         return why_set(why, ERR_INPUT, "buffer '%s': 'sha256' belongs to a fill of kind blob, 64 hex digits", buffer);

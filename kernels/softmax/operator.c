@@ -65,14 +65,16 @@ struct softmax_ref {
     int64_t n;
     struct glue_data data;
     struct row *rows; /* of the random pass */
+    int32_t *ints;    /* its x where it is i32, which floats do not hold; else NULL */
     double least;     /* below it errors are absolute */
 };
 
 static double value(const struct softmax_ref *ref, bool is_exact, int64_t index)
 {
     const float *scale = ref->data.of[is_exact][1];
+    const double x = ref->ints && !is_exact ? ref->ints[index] : (double)ref->data.of[is_exact][0][index];
 
-    return (double)ref->data.of[is_exact][0][index] * (scale ? (double)scale[0] : 1);
+    return x * (scale ? (double)scale[0] : 1);
 }
 
 static struct row row_of(const struct softmax_ref *ref, int64_t m)
@@ -116,14 +118,23 @@ static enum err expect(const struct workload *w, struct softmax_ref *ref, struct
     return glue_expect(&y, 1, element, ref, e);
 }
 
+static enum err make_ints(const struct tensor *x, int32_t **out)
+{
+    *out = malloc((size_t)x->n_elems * sizeof **out);
+    return *out ? fill_elems(&x->random, DTYPE_I32, *out, x->n_elems, NULL) : ERR_NOMEM;
+}
+
 static enum err reference(const struct workload *w, enum exact_data data, struct expected *e)
 {
     struct softmax_ref ref = {.n = workload_get(w, "n"), .least = w->dtype == DTYPE_F16 ? 0x1p-14 : 0x1p-100};
     enum err failed = glue_data_make(e, (const char *const[GLUE_MAX_TENSORS]){"x", "scale"}, &ref.data);
 
     (void)data;
+    if (!failed && w->dtype == DTYPE_I8)
+        failed = make_ints(expected_tensor(e, "x"), &ref.ints);
     if (!failed)
         failed = expect(w, &ref, e);
+    free(ref.ints);
     free(ref.rows);
     glue_data_fini(&ref.data);
     return failed;

@@ -263,6 +263,7 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
 
     (void)data;
     e->has_exact = e->has_exact && !from_file(w);
+    e->all = from_file(w) && e->mode == EXPECT_WIDE;
     if (e->has_exact)
         failed = conv_data_make(e, &s, true, &exact);
     if (!failed && e->has_exact)

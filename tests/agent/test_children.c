@@ -160,6 +160,25 @@ static void a_wild_write_is_a_crash(void **state)
     one(sample_wild, STATUS_CRASH, "verify", "signal");
 }
 
+/* Even where nothing comes of it: a value that is dropped, or written back; and far beyond the bands. */
+static void what_is_out_of_bounds_is_a_crash(void **state)
+{
+    static const char *const touches[] = {"volatile float v = x[n]; (void)v;",
+                                          "volatile __global float *p = y + n; *p = *p;", "y[n + 50000] = 1.0f;",
+                                          "y[-50000] = 1.0f;", "volatile float v = x[-1024]; (void)v;"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof touches / sizeof touches[0]; i++) {
+        char source[400];
+
+        snprintf(source, sizeof source,
+                 "__kernel void f(__global const float *x, __global float *y, int n)\n{\n"
+                 "    const int i = get_global_id(0);\n    if (i == 0) { %s }\n    y[i] = x[i] + 1.0f;\n}\n",
+                 touches[i]);
+        one(source, STATUS_CRASH, "verify", "signal");
+    }
+}
+
 static void a_group_too_large_is_over_the_limits(void **state)
 {
     struct sample m;
@@ -316,6 +335,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_does_not_compile_says_why),
         cmocka_unit_test(an_endless_loop_is_a_timeout),
         cmocka_unit_test(a_wild_write_is_a_crash),
+        cmocka_unit_test(what_is_out_of_bounds_is_a_crash),
         cmocka_unit_test(a_group_too_large_is_over_the_limits),
         cmocka_unit_test(eating_memory_is_over_the_limits),
         cmocka_unit_test(a_kernel_that_stops_writing_is_wrong),

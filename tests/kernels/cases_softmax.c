@@ -32,6 +32,8 @@ static const struct mutant mutants[] = {
     {"softmax/naive", ROWS, "a term of the series missing", "p = FMA(f, p, SET(1.0f / 24));", ""},
 
     {"softmax/rows", RAGGED, "missing last term", "i < N; i += WG)", "i < N - 1; i += WG)"},
+    {"softmax/rows", RAGGED, "largest not of the tail", "EACH_OF_THE_REST top = MAX1(top, IN_LOAD1(from + i));", ""},
+    {"softmax/rows", ROWS, "largest at least 0", "SUM top = IN_LOAD1(from);", "SUM top = 0;"},
     {"softmax/rows", ROWS, "nothing subtracted", "BELOW(v, top) VSUB((v), VSET(top))", "BELOW(v, top) (v)"},
     {"softmax/rows", ROWS, "largest of a few", "EACH_VECTOR tops = VMAX(tops, IN_VLOAD(from + i));", ""},
     {"softmax/rows", RAGGED, "wrong row", "x + (long)GRP(0) * N", "x + (long)(GRP(0) / 2) * N"},

@@ -86,8 +86,9 @@ static void every_output_of_a_recurrent_layer_is_compared_in_full(void **state)
 
     (void)state;
     make("rnn/naive", "rnn f32 i=5 h=7 b=40 t=6", 3, &p, &blobs);
-    assert_int_equal(p.n_passes, 1);
+    assert_int_equal(p.n_passes, 2);
     assert_string_equal(p.passes[0].id, "folded");
+    assert_string_equal(p.passes[1].id, "wide");
     for (size_t i = 0; i < p.n_buffers; i++)
         n_outputs += p.buffers[i].role == ROLE_OUTPUT;
     assert_int_equal(p.passes[0].n_checks, n_outputs);
@@ -134,8 +135,90 @@ static void data_go_far(void **state)
     blobs_fini(&blobs);
     make("conv2d/naive", "conv2d i8 n=1 c=4 h=20 w=20 k=3 r=3 s=3 epilogue=requant", 5, &p, &blobs);
     f = fill_of(&p, 1, "scale");
-    assert_int_equal(f->kind, FILL_VALUE);
-    assert_true(f->lo == 0.25 || f->lo == 0.125); /* halves of sums that are 2 or 4 above a multiple of 4 or 8 */
+    assert_int_equal(f->kind, FILL_INT);
+    assert_true(f->step == 0.25 || f->step == 0.125); /* halves of sums that are 2 or 4 above a multiple of 4 or 8 */
+    assert_true(f->lo < 0 && f->hi * f->step >= 1);
+    program_fini(&p);
+    blobs_fini(&blobs);
+}
+
+/* The second pass of a workload's naive kernel: a tensor's fill. */
+static struct program_fill wide_fill(const char *id, const char *workload, const char *buffer)
+{
+    struct program p;
+    struct blobs blobs;
+    struct program_fill f;
+
+    make(id, workload, 5, &p, &blobs);
+    assert_string_equal(p.passes[1].id, "wide");
+    f = *fill_of(&p, 1, buffer);
+    program_fini(&p);
+    blobs_fini(&blobs);
+    return f;
+}
+
+/* By definition, in double, on the fills alone. */
+static double dense_sum(const struct program_fill *x, const struct program_fill *w, enum dtype t, int64_t n_k,
+                        int64_t row, int64_t column)
+{
+    double sum = 0;
+
+    for (int64_t k = 0; k < n_k; k++)
+        sum += fill_elem(x, t, row * n_k + k) * fill_elem(w, t, column * n_k + k);
+    return sum;
+}
+
+static double largest_sum(const char *workload, enum dtype t, int64_t n_k)
+{
+    const struct program_fill x = wide_fill("dense/naive", workload, "x"), w = wide_fill("dense/naive", workload, "w");
+    double most = 0;
+
+    for (int64_t row = 0; row < 8; row++)
+        for (int64_t column = 0; column < 8; column++)
+            most = fmax(most, fabs(dense_sum(&x, &w, t, n_k, row, column)));
+    return most;
+}
+
+/* f32 beyond 1e12, int8 beyond 2^24, f16 in the upper half of its range and never beyond it. */
+static void sums_go_far(void **state)
+{
+    double half;
+
+    (void)state;
+    assert_true(largest_sum("dense f32 m=16 n=16 k=200", DTYPE_F32, 200) > 1e12);
+    assert_true(largest_sum("dense i8 m=16 n=16 k=2000", DTYPE_I8, 2000) > 16777216);
+    for (int64_t k = 16; k <= 1024; k *= 8) {
+        char text[80];
+
+        snprintf(text, sizeof text, "dense f16 m=16 n=16 k=%d", (int)k);
+        half = largest_sum(text, DTYPE_F16, k);
+        assert_true(half > 8000 && half < 60000);
+        snprintf(text, sizeof text, "dense f16 m=16 n=16 k=%d acc=f16", (int)k);
+        half = largest_sum(text, DTYPE_F16, k);
+        assert_true(half > 1000 && half < 60000);
+    }
+}
+
+/* Of a ReLU's two exact passes one has the other's sums with the other sign. */
+static void outputs_of_a_relu_are_positive_in_one_of_two_passes(void **state)
+{
+    static const char *const tensors[] = {"w", "bias", "residual"};
+    struct program p;
+    struct blobs blobs;
+
+    (void)state;
+    make("conv2d/naive", "conv2d i8 n=1 c=4 h=6 w=6 k=3 r=3 s=3 epilogue=bias_add_relu", 5, &p, &blobs);
+    assert_int_equal(p.n_passes, 3);
+    assert_string_equal(p.passes[2].id, "negated");
+    for (int i = 0; i < 3; i++) {
+        const struct program_fill *one = fill_of(&p, 0, tensors[i]), *other = fill_of(&p, 2, tensors[i]);
+        const enum dtype t = i ? DTYPE_I32 : DTYPE_I8;
+
+        for (int64_t k = 0; k < 3; k++)
+            assert_true(fill_elem(one, t, k) == -fill_elem(other, t, k));
+    }
+    for (int64_t k = 0; k < 100; k++)
+        assert_true(fill_elem(fill_of(&p, 0, "x"), DTYPE_I8, k) == fill_elem(fill_of(&p, 2, "x"), DTYPE_I8, k));
     program_fini(&p);
     blobs_fini(&blobs);
 }
@@ -204,6 +287,8 @@ int main(void)
         cmocka_unit_test(each_seed_has_its_own_data_and_samples),
         cmocka_unit_test(every_output_of_a_recurrent_layer_is_compared_in_full),
         cmocka_unit_test(data_go_far),
+        cmocka_unit_test(sums_go_far),
+        cmocka_unit_test(outputs_of_a_relu_are_positive_in_one_of_two_passes),
         cmocka_unit_test(products_with_padding_and_zeros_are_not_needed),
         cmocka_unit_test(no_template_needs_more_than_its_operator_has),
     };

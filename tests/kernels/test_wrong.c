@@ -19,6 +19,7 @@
 #define N_SHAPES 3 /* of a template, at most */
 #define ALL (1u << DTYPE_F32 | 1u << DTYPE_F16 | BYTES)
 #define F32 (1u << DTYPE_F32)
+#define F16 (1u << DTYPE_F16)
 #define I8 (1u << DTYPE_I8)
 #define BYTES (I8 | 1u << DTYPE_U8)
 
@@ -32,7 +33,7 @@ static const struct wrong {
     enum how how;
     unsigned dtypes; /* of workloads */
     const char *uses, *text;
-    const char *not_of[3]; /* operators whose numbers do not go there, NULL-ended */
+    const char *not_of[4]; /* operators whose numbers do not go there, NULL-ended */
 } classes[] = {
     {"keeps what is larger",
      REDEFINE,
@@ -69,6 +70,25 @@ static const struct wrong {
      "#if VEC == 1\n#define VSTORE(a, p) STORE1(p, a)\n"
      "#else\n#define VSTORE(a, p) SUM_VSTORE((a) * (1 - step((VT)(1e5f), fabs(a))), (p))\n#endif\n",
      {"softmax", "rnn"}},
+    {"inputs end at 2^23",
+     REDEFINE,
+     F32,
+     "LOAD1 VLOAD HOLD",
+     "#undef LOAD1\n#undef VLOAD\n"
+     "#define LOAD1(p) clamp(*(p), -8388608.0f, 8388608.0f)\n"
+     "#if VEC == 1\n#define VLOAD(p) LOAD1(p)\n"
+     "#else\n#define VLOAD(p) clamp(SUM_VLOAD(p), -8388608.0f, 8388608.0f)\n#endif\n",
+     {"softmax", "rnn"}},
+    {"halves end at 200",
+     REDEFINE,
+     F16,
+     "LOAD1 VLOAD HOLD",
+     "#undef LOAD1\n#undef VLOAD\n"
+     "#define LOAD1(p) clamp(vload_half(0, (p)), -200.0f, 200.0f)\n"
+     "#if VEC == 1\n#define VLOAD(p) LOAD1(p)\n"
+     "#else\n#define VLOAD(p) clamp(half_vload(p), -200.0f, 200.0f)\n#endif\n",
+     {"softmax", "rnn", "deformable_conv2d"}},
+    {"one output is always 0", SPOIL, ALL, NULL, "PUT(y, N_Y / 2, 0);", {NULL}},
     {"-128 is -127",
      REDEFINE,
      I8,

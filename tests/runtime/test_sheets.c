@@ -93,6 +93,88 @@ static void edges_are_the_bounds_and_what_is_near_zero(void **state)
     assert_in_range(4000 - n_edges, 300, 700);
 }
 
+/* Of four blocks the first is near or at the lower bound, the third at the upper one. */
+static void edges_have_blocks_of_one_sign(void **state)
+{
+    const struct program_fill f = {.kind = FILL_EDGES, .seed = 4, .lo = -128, .hi = 127, .block = 100};
+    int n_pure = 0;
+
+    (void)state;
+    for (int b = 0; b < 40; b++) {
+        double least = 1000, most = -1000;
+
+        for (int i = 0; i < 100; i++) {
+            const double v = fill_elem(&f, DTYPE_I8, 100 * b + i);
+
+            least = fmin(least, v);
+            most = fmax(most, v);
+        }
+        assert_true(b % 4 != 0 || (least == -128 && most <= -121));
+        assert_true(b % 4 != 2 || (least >= 120 && most == 127));
+        assert_true(b % 2 == 0 || (least == -128 && most == 127));
+        n_pure += least == most;
+    }
+    assert_in_range(n_pure, 3, 17);
+}
+
+static void floats_have_all_exponents_and_fractions(void **state)
+{
+    const struct program_fill all = {.kind = FILL_FLOATS, .seed = 9, .lo = -149, .hi = 126, .step = 1};
+    const struct program_fill some = {.kind = FILL_FLOATS, .seed = 9, .lo = -3, .hi = 2};
+    uint32_t words[10000], bits = 0;
+    int n_denormal = 0, n_infinite = 0, n_minus_zero = 0;
+
+    (void)state;
+    assert_int_equal(fill_elems(&all, DTYPE_F32, words, 10000, NULL), ERR_OK);
+    for (int i = 0; i < 10000; i++) {
+        const uint32_t size = words[i] & 0x7fffffff;
+
+        bits |= words[i];
+        assert_true(size <= 0x7f800000); /* no NaN */
+        n_denormal += size && size < 0x00800000;
+        n_infinite += size == 0x7f800000;
+        n_minus_zero += words[i] == 0x80000000;
+    }
+    assert_true(bits == 0xffffffff);
+    assert_in_range(n_denormal, 400, 1200);
+    assert_in_range(n_infinite, 150, 500);
+    assert_in_range(n_minus_zero, 80, 250);
+    for (int i = 0; i < 1000; i++) {
+        const double v = fabs(fill_elem(&some, DTYPE_F32, i));
+
+        assert_true(v == 0 || (v >= 0.125 && v <= 8));
+    }
+}
+
+/* Rows of 50 round -300, 300, -1e6 and 0; the largest is far above all others, in the tail of some. */
+static void rows_have_one_largest_element(void **state)
+{
+    const struct program_fill f = {.kind = FILL_ROWS, .seed = 9, .lo = -1e6, .hi = 4, .block = 50};
+    static const double offsets[] = {-300, 300, -1e6, 0};
+    int n_spikes = 0, n_tail = 0, seen[50] = {0}, n_seen = 0;
+
+    (void)state;
+    for (int row = 0; row < 400; row++) {
+        int top = 0;
+
+        for (int i = 0; i < 50; i++) {
+            const double v = fill_elem(&f, DTYPE_F64, 50 * row + i) - offsets[row % 4];
+
+            assert_true(fabs(v) < 24 || (v > 96 && v < 144));
+            if (v > 96) {
+                n_spikes++;
+                top = i;
+            }
+        }
+        seen[top]++;
+        n_tail += top >= 34;
+    }
+    for (int i = 0; i < 50; i++)
+        n_seen += seen[i] > 0;
+    assert_int_equal(n_spikes, 350);
+    assert_true(n_tail > 150 && n_seen == 50);
+}
+
 /* ---- a folded check on a device of the test's own ---- */
 
 static float output[N];
@@ -283,6 +365,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_repeat_the_first_ones),
         cmocka_unit_test(wide_blocks_have_one_factor_each),
+        cmocka_unit_test(edges_have_blocks_of_one_sign),
+        cmocka_unit_test(floats_have_all_exponents_and_fractions),
+        cmocka_unit_test(rows_have_one_largest_element),
         cmocka_unit_test(edges_are_the_bounds_and_what_is_near_zero),
         cmocka_unit_test(every_element_of_a_folded_output_is_compared),
         cmocka_unit_test(a_sheet_is_read_as_it_was_written),

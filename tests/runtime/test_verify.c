@@ -510,6 +510,30 @@ static void inputs_stay_as_they_are(void **state)
     }
 }
 
+static void outputs_are_put_a_little_off(void **state)
+{
+    static const enum dtype dtypes[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_F64, DTYPE_I8, DTYPE_I32, DTYPE_U8};
+    static const double values[] = {1, -3, 100, 0, 17};
+
+    (void)state;
+    for (size_t t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++) {
+        const bool whole = t >= 4;
+        struct fixture f;
+
+        begin(&f, dtypes[t], 5);
+        for (size_t i = 0; i < 5; i++)
+            dtype_store(dtypes[t], f.l.data[Y], i, fabs(values[i]) * (t == 6 ? 1 : values[i] < 0 ? -1 : 1));
+        assert_int_equal(verify_nudge_outputs(&ops, &f.l, &f.p, NULL), ERR_OK);
+        for (size_t i = 0; i < 5; i++) {
+            const double was = t == 6 ? fabs(values[i]) : values[i],
+                         off = fabs(dtype_load(dtypes[t], f.l.data[Y], i) - was);
+
+            assert_true(off > 0 && off <= (whole ? 1 : fmax(fabs(was), 0.001) / 100));
+        }
+        end(&f);
+    }
+}
+
 static void minus_one_is_a_whole_number(void **state)
 {
     static const int32_t y[3] = {-1, 7, -1}, left[3] = {-1, -2071690108, -1};
@@ -567,6 +591,7 @@ int main(void)
         cmocka_unit_test(every_pass_counts),
         cmocka_unit_test(old_results_are_no_new_ones),
         cmocka_unit_test(inputs_stay_as_they_are),
+        cmocka_unit_test(outputs_are_put_a_little_off),
         cmocka_unit_test(minus_one_is_a_whole_number),
         cmocka_unit_test(the_output_s_hash_follows_every_byte_and_only_outputs),
     };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Subcommands that need a device, on one that answers from a recording: a whole private farm without any driver. The
- * space is examples/recorded/tiles.csv: 60 configs, four of which do not compile. */
+/* Subcommands that need a device, on one that answers from a recording: a farm, private ones too, without any driver.
+ * The space is examples/recorded/tiles.csv: 60 configs, four of which do not compile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "core/clock.h"
 #include "core/csvz.h"
 #include "core/json.h"
 #include "tests/cli/shell.h"
@@ -14,8 +15,10 @@
 
 #define TILES "replay:" TUNE_RECORDED_DIR "/tiles.json"
 #define DENSE "dense f32 m=8 n=8 k=8"
+#define FARM "--tracker", url /* of the farm that lives as long as this process */
 
-static char dir[256];
+static char dir[256], url[64];
+static pid_t tracker, agent;
 static struct buf said;
 
 static void expect(int code, const char *words, const char *const *args)
@@ -133,7 +136,7 @@ static void a_run_with_a_trial_for_each_config_finds_the_best(void **state)
     EXPECT(0, "", "model", "train", "--in", tune_at(dir, "all.csv"), "--out", tune_at(dir, "all.json"));
     EXPECT(1, "holds no record of that workload", "model", "table", "--in", log, "--out", tune_at(dir, "no.csv"),
            "--workload", DENSE);
-    EXPECT(2, "nothing was measured again", "recheck", tune_at(dir, "all.best.jsonl"), "--device", TILES);
+    EXPECT(2, "nothing was measured again", "recheck", tune_at(dir, "all.best.jsonl"), FARM);
     says("0 still the best, 0 beaten, 0 broken, 1 skipped, 0 drifted"); /* no template makes it anew */
 }
 
@@ -143,8 +146,8 @@ static void the_same_command_goes_on_where_the_log_ends(void **state)
     cJSON *records;
 
     (void)state;
-    EXPECT(0, "10 trials", "run", "--device", TILES, "--trials", "10", "-q", "-o", log);
-    EXPECT(0, "16 trials", "run", "--device", TILES, "--trials", "16", "-q", "-o", log);
+    EXPECT(0, "10 trials", "run", "--device", TILES, FARM, "--trials", "10", "-q", "-o", log);
+    EXPECT(0, "16 trials", "run", "--device", TILES, FARM, "--trials", "16", "-q", "-o", log);
     records = objects_in(log);
     assert_int_equal(n_with(records, "purpose", "search"), 16);
     for (int i = 0; i < cJSON_GetArraySize(records); i++) {
@@ -154,8 +157,8 @@ static void the_same_command_goes_on_where_the_log_ends(void **state)
             assert_int_equal(n_with(records, "program", text_of(o, "program")), 1); /* none twice */
     }
     cJSON_Delete(records);
-    EXPECT(0, ": 20 trials, 16 done\n", "run", "--device", TILES, "--trials", "20", "--dry-run", "-o", log);
-    EXPECT(0, ": 20 trials, 0 done\n", "run", "--device", TILES, "--trials", "20", "--dry-run", "-o",
+    EXPECT(0, ": 20 trials, 16 done\n", "run", "--device", TILES, FARM, "--trials", "20", "--dry-run", "-o", log);
+    EXPECT(0, ": 20 trials, 0 done\n", "run", "--device", TILES, FARM, "--trials", "20", "--dry-run", "-o",
            tune_at(dir, "no.jsonl"));
     assert_int_not_equal(access(tune_at(dir, "no.jsonl"), F_OK), 0);
 }
@@ -163,12 +166,14 @@ static void the_same_command_goes_on_where_the_log_ends(void **state)
 static void a_target_a_patience_and_a_gain_end_a_run(void **state)
 {
     (void)state;
-    EXPECT(0, "stopped: ", "run", "--device", TILES, "--target", "100ms", "-q", "-o", tune_at(dir, "target.jsonl"));
+    EXPECT(0, "stopped: ", "run", "--device", TILES, FARM, "--target", "100ms", "-q", "-o",
+           tune_at(dir, "target.jsonl"));
     says("target");
-    EXPECT(0, "stopped: ", "run", "--device", TILES, "--patience", "2", "-q", "-o", tune_at(dir, "patience.jsonl"));
+    EXPECT(0, "stopped: ", "run", "--device", TILES, FARM, "--patience", "2", "-q", "-o",
+           tune_at(dir, "patience.jsonl"));
     assert_null(strstr(buf_text(&said), "its trials are spent"));
-    EXPECT(1, "expected", "run", "--device", TILES, "--layout", "nchw", "-o", tune_at(dir, "none.jsonl"), "--records",
-           TUNE_RECORDED_DIR "/tiles.csv");
+    EXPECT(1, "expected", "run", "--device", TILES, FARM, "--layout", "nchw", "-o", tune_at(dir, "none.jsonl"),
+           "--records", TUNE_RECORDED_DIR "/tiles.csv");
 }
 
 /* What the farm's own programs say when they end comes with its words. */
@@ -190,14 +195,14 @@ static void a_farm_that_cannot_start_says_why(void **state)
 static void spaces_of_a_workload_are_told(void **state)
 {
     (void)state;
-    EXPECT(0, "dense f32 m=8 n=8 k=8: ", "spaces", DENSE, "--device", TILES, "--template", "dense/gemm_direct", "-v");
+    EXPECT(0, "dense f32 m=8 n=8 k=8: ", "spaces", DENSE, FARM, "--template", "dense/gemm_direct", "-v");
     says("dense/gemm_direct@");
     says("    with "); /* -v: its constraints */
     says("    default: ");
     assert_null(strstr(buf_text(&said), "dense/gemm_packed@"));
-    EXPECT(0, "dense/gemm_packed@", "spaces", DENSE, "--device", TILES);
+    EXPECT(0, "dense/gemm_packed@", "spaces", DENSE, FARM);
     assert_null(strstr(buf_text(&said), "    with "));
-    EXPECT(1, "unknown operator", "spaces", "dance f32", "--device", TILES);
+    EXPECT(1, "unknown operator", "spaces", "dance f32", FARM);
     EXPECT(1, "--list asks about a space in a file", "spaces", DENSE, "--list");
 }
 
@@ -206,17 +211,16 @@ static void a_config_is_shown_as_text_and_as_a_program(void **state)
     cJSON *program;
 
     (void)state;
-    EXPECT(0, "\nlaunches:\n", "show", DENSE, "--device", TILES, "--template", "dense/gemm_direct");
+    EXPECT(0, "\nlaunches:\n", "show", DENSE, FARM, "--template", "dense/gemm_direct");
     says("#define ");
     says("GFLOP a run");
-    EXPECT(0, "{", "show", DENSE, "--device", TILES, "--template", "dense/gemm_direct", "--program");
+    EXPECT(0, "{", "show", DENSE, FARM, "--template", "dense/gemm_direct", "--program");
     program = cJSON_Parse(buf_text(&said));
     assert_string_equal(text_of(program, "template"), "dense/gemm_direct");
     assert_string_equal(text_of(program, "workload"), DENSE);
     cJSON_Delete(program);
-    EXPECT(1, "knobs 'mdimcd', 'ndimcd'", "show", DENSE, "--device", TILES, "--template", "dense/gemm_direct", "-c",
-           "wgd=8");
-    EXPECT(1, "rnn/plan", "show", DENSE, "--device", TILES, "--template", "rnn/plan");
+    EXPECT(1, "knobs 'mdimcd', 'ndimcd'", "show", DENSE, FARM, "--template", "dense/gemm_direct", "-c", "wgd=8");
+    EXPECT(1, "rnn/plan", "show", DENSE, FARM, "--template", "rnn/plan");
 }
 
 /* The recording knows no other kernel: that is a record, and exit code 2. */
@@ -226,9 +230,9 @@ static void what_the_device_cannot_run_is_a_record(void **state)
     cJSON *printed, *stored;
 
     (void)state;
-    EXPECT(2, "limits (build)", "measure", DENSE, "--device", TILES);
+    EXPECT(2, "limits (build)", "measure", DENSE, FARM);
     says("knob 'tile_x' of the recorded space is missing");
-    EXPECT(2, "\"status\":\"limits\"", "measure", DENSE, "--device", TILES, "--json", "-o", log);
+    EXPECT(2, "\"status\":\"limits\"", "measure", DENSE, FARM, "--json", "-o", log);
     printed = objects_of(buf_text(&said));
     stored = objects_in(log);
     assert_int_equal(cJSON_GetArraySize(stored), 1);
@@ -236,7 +240,7 @@ static void what_the_device_cannot_run_is_a_record(void **state)
     cJSON_Delete(printed);
     cJSON_Delete(stored);
     EXPECT(1, "expected one workload, or --program FILE", "measure", DENSE, "--program", "x.json");
-    EXPECT(1, "x.json", "measure", "--program", "x.json", "--device", TILES);
+    EXPECT(1, "x.json", "measure", "--program", "x.json", FARM);
 }
 
 static void each_step_of_a_ladder_that_fails_says_why(void **state)
@@ -244,13 +248,13 @@ static void each_step_of_a_ladder_that_fails_says_why(void **state)
     cJSON *steps;
 
     (void)state;
-    EXPECT(2, "", "ladder", "rnn", "cell=lstm i=4 h=4 l=1 b=1 t=2", "--device", TILES, "--json", "-q");
+    EXPECT(2, "", "ladder", "rnn", "cell=lstm i=4 h=4 l=1 b=1 t=2", FARM, "--json", "-q");
     steps = objects_of(buf_text(&said));
     assert_int_equal(cJSON_GetArraySize(steps), 8);
     assert_int_equal(n_with(steps, "status", "limits"), 8);
     assert_string_equal(text_of(cJSON_GetArrayItem(steps, 0), "step"), "baseline");
     cJSON_Delete(steps);
-    EXPECT(2, "\nbaseline ", "ladder", "rnn", "cell=lstm i=4 h=4 l=1 b=1 t=2", "--device", TILES, "-q");
+    EXPECT(2, "\nbaseline ", "ladder", "rnn", "cell=lstm i=4 h=4 l=1 b=1 t=2", FARM, "-q");
 }
 
 static void the_doctor_says_which_hop_fails(void **state)
@@ -358,6 +362,55 @@ static void a_history_warms_a_replay(void **state)
     EXPECT(1, "/none.json", "replay", "--space", SPACE, "--history", "/none.json");
 }
 
+static pid_t start_program(const char *name, const char *const *args)
+{
+    char program[4096];
+    const char *argv[16] = {program};
+
+    snprintf(program, sizeof program, "%s/%s", getenv("TUNE_BIN_DIR"), name);
+    for (size_t i = 0; args[i]; i++)
+        argv[i + 1] = args[i];
+    return tool_start(tune_at(dir, name), argv);
+}
+
+static void read_url(void)
+{
+    struct buf text;
+
+    buf_init(&text, sizeof url - 1);
+    while (file_read(tune_at(dir, "url"), &text, NULL) != ERR_OK)
+        clock_sleep_ms(5);
+    snprintf(url, sizeof url, "%s", buf_text(&text));
+    buf_fini(&text);
+}
+
+static int start_farm(void **state)
+{
+    (void)state;
+    tracker = start_program("tune-tracker",
+                            (const char *const[]){"--listen", "tcp://127.0.0.1:0", "--workers", "0", "--store",
+                                                  tune_at(dir, "store"), "--url-file", tune_at(dir, "url"), NULL});
+    read_url();
+    agent =
+        start_program("tune-agent", (const char *const[]){"--tracker", url, "--device", TILES, "--key", "rec", NULL});
+    do {
+        clock_sleep_ms(5);
+        EXPECT(0, "key", "devices", FARM);
+    } while (!strstr(buf_text(&said), "\nrec "));
+    return 0;
+}
+
+static int end_farm(void **state)
+{
+    int failed;
+
+    (void)state;
+    kill(agent, SIGTERM); /* it says goodbye to the tracker */
+    failed = tune_end(agent, 20000);
+    kill(tracker, SIGTERM);
+    return failed || tune_end(tracker, 20000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,7 +432,7 @@ int main(void)
     if (dir_temporary("tune-replay", dir, sizeof dir, NULL))
         return 1;
     buf_init(&said, 1 << 22);
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    failed = cmocka_run_group_tests(tests, start_farm, end_farm);
     buf_fini(&said);
     dir_remove(dir);
     return failed;

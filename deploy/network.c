@@ -105,7 +105,7 @@ static double node_ns(size_t i, int layout, void *arg)
         struct buf text;
 
         buf_init(&text, WORKLOAD_MAX_TEXT);
-        sum += note(p, graph_node_workload(p->g, i, part, p->dtype, 1, layout, &text, p->why), &text);
+        sum += note(p, graph_node_workload(p->g, i, part, p->dtype, graph_batch(p->g), layout, &text, p->why), &text);
     }
     return sum;
 }
@@ -116,7 +116,7 @@ static double transform_ns(size_t i, int from, int to, void *arg)
     struct buf text;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    return note(p, graph_transform_workload(p->g, i, p->dtype, 1, from, to, &text, p->why), &text);
+    return note(p, graph_transform_workload(p->g, i, p->dtype, graph_batch(p->g), from, to, &text, p->why), &text);
 }
 
 static void prices_fini(struct prices *p)
@@ -156,7 +156,7 @@ static enum err choose_layouts(struct prices *p, struct deploy_network *n)
     if (p->failed) /* words are there already */
         e = p->failed;
     if (!e)
-        e = graph_lower(p->g, p->dtype, 1, layout, &n->lowered, p->why);
+        e = graph_lower(p->g, p->dtype, graph_batch(p->g), layout, &n->lowered, p->why);
     free(layout);
     if (!e)
         count_kinds(p, n);

@@ -26,7 +26,7 @@ static const struct rule {
     bool reads, adds; /* an input; a second one behind + */
     unsigned needs, takes, words;
 } rules[N_GRAPH_OPS] = {
-    [GRAPH_INPUT] = {"input", false, false, KEY(C) | KEY(H) | KEY(W), 0, 0},
+    [GRAPH_INPUT] = {"input", false, false, KEY(C) | KEY(H) | KEY(W), KEY(N), 0},
     [GRAPH_CONV2D] = {"conv2d", true, true, KEY(K) | KEY(R) | KEY(S), STEPS | KEY(DIL_H) | KEY(GROUPS),
                       WORD_RELU | WORD_RELU6},
     [GRAPH_DEPTHWISE] = {"depthwise_conv2d", true, false, KEY(R) | KEY(S), STEPS | KEY(DIL_H), WORD_RELU | WORD_RELU6},
@@ -42,11 +42,17 @@ static const struct key {
     enum graph_key first;
     int n;
     int64_t otherwise;
-} keys[] = {{"c", GRAPH_C, 1, 0},          {"h", GRAPH_H, 1, 0},
-            {"w", GRAPH_W, 1, 0},          {"k", GRAPH_K, 1, 0},
-            {"n", GRAPH_K, 1, 0},          {"r", GRAPH_R, 1, 0},
-            {"s", GRAPH_S, 1, 0},          {"stride", GRAPH_STRIDE_H, 2, 1},
-            {"pad", GRAPH_TOP, 4, 0},      {"dilation", GRAPH_DIL_H, 2, 1},
+} keys[] = {{"n", GRAPH_N, 1, 1},
+            {"c", GRAPH_C, 1, 0},
+            {"h", GRAPH_H, 1, 0},
+            {"w", GRAPH_W, 1, 0},
+            {"k", GRAPH_K, 1, 0},
+            {"n", GRAPH_K, 1, 0},
+            {"r", GRAPH_R, 1, 0},
+            {"s", GRAPH_S, 1, 0},
+            {"stride", GRAPH_STRIDE_H, 2, 1},
+            {"pad", GRAPH_TOP, 4, 0},
+            {"dilation", GRAPH_DIL_H, 2, 1},
             {"groups", GRAPH_GROUPS, 1, 1}};
 #define N_KEYS (sizeof keys / sizeof keys[0])
 
@@ -80,6 +86,11 @@ static enum err fail(const struct line *l, enum err e, const char *format, ...)
 const char *graph_op_name(enum graph_op op)
 {
     return rules[op].name;
+}
+
+int64_t graph_batch(const struct graph *g)
+{
+    return g->nodes[0].key[GRAPH_N];
 }
 
 int graph_node_find(const struct graph *g, const char *name)
@@ -269,8 +280,10 @@ static enum err set_shape(const struct line *l, const struct graph *g, struct gr
     }
     if (!e && n->key[GRAPH_C] < 1)
         e = FAIL(l, "a tensor of no channels");
-    if (!e && n->op == GRAPH_INPUT && (n->key[GRAPH_H] < 1 || n->key[GRAPH_W] < 1))
-        e = FAIL(l, "an image of no pixels");
+    if (n->op == GRAPH_INPUT && !(l->keys & KEY(N)))
+        n->key[GRAPH_N] = 1;
+    if (!e && n->op == GRAPH_INPUT && (n->key[GRAPH_H] < 1 || n->key[GRAPH_W] < 1 || n->key[GRAPH_N] < 1))
+        e = FAIL(l, "an image of no pixels, or no image");
     if (!e && x && x->op == GRAPH_SOFTMAX)
         e = FAIL(l, "nothing may follow softmax");
     if (!e && add && memcmp(add->key, n->key, 3 * sizeof n->key[0]) != 0)
@@ -424,6 +437,12 @@ static void put_key(const struct key *key, const int64_t *v, struct buf *out)
         buf_printf(out, "%s%lld", i ? "," : "", (long long)v[i]);
 }
 
+/* Does a line that leaves the key out mean the same? */
+static bool is_otherwise(const struct key *key, const int64_t *v)
+{
+    return (key->otherwise || key->n > 1) && all_equal(&v[key->first], key->n, key->otherwise);
+}
+
 static void put_node(const struct graph *g, const struct graph_node *n, struct buf *out)
 {
     const struct graph_node *x = n->x >= 0 ? &g->nodes[n->x] : NULL;
@@ -439,8 +458,7 @@ static void put_node(const struct graph *g, const struct graph_node *n, struct b
     if (n->op == GRAPH_POOL2D)
         buf_printf(out, " %s%s", n->avg ? "avg" : "max", global ? " global" : "");
     for (size_t i = 0; i < N_KEYS && !global; i++)
-        if (is_key_of(&keys[i], n->op) && !(keys[i].n + (keys[i].first == GRAPH_GROUPS) > 1 &&
-                                            all_equal(&n->key[keys[i].first], keys[i].n, keys[i].otherwise)))
+        if (is_key_of(&keys[i], n->op) && !is_otherwise(&keys[i], n->key))
             put_key(&keys[i], &n->key[keys[i].first], out);
     buf_puts(out, n->relu ? " relu\n" : n->relu6 ? " relu6\n" : "\n");
 }

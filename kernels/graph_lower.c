@@ -196,7 +196,7 @@ bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
     char *at;
 
     if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
-        graph_node_workload(g, i, 0, DTYPE_F32, 1, 0, out, NULL))
+        graph_node_workload(g, i, 0, DTYPE_F32, graph_batch(g), 0, out, NULL))
         return false;
     at = strstr(out->data, key);
     if (at) {

@@ -33,7 +33,7 @@ int graph_node_parts(const struct graph *g, size_t i, enum dtype t);
 enum err graph_node_workload(const struct graph *g, size_t i, int i_part, enum dtype t, int64_t batch, int layout,
                              struct buf *out, struct why *why);
 
-/* Appends a node's workload as networks list it: f32, batch 1, nchw, without what is fused into it. False for what is
+/* Appends a node's workload as networks list it: f32, nchw, without what is fused into it. False for what is
  * not listed: what has no weights. */
 bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out);
 

@@ -192,6 +192,7 @@ static enum err read_input(struct onnx_import *m, const Onnx__ValueInfoProto *in
         return why_set(why, ERR_LIMIT, "input %.100s: too large", input->name);
     for (int k = 0; k < 3; k++)
         m->layers[i].node.key[GRAPH_C + k] = shape.dim[1 + k];
+    m->layers[i].node.key[GRAPH_N] = m->batch;
     onnx_make_activation(value_named(m, input->name), i, &given);
     return ERR_OK;
 }

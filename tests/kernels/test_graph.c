@@ -208,7 +208,7 @@ static void nodes_have_the_workloads_of_their_sizes(void **state)
 /* Steps and pads of each axis and side; by hand: rows (9 + 0 + 2 - 5) / 2 + 1, columns (7 + 1 + 0 - 3) / 1 + 1. */
 static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
 {
-    static const char lines[] = "x = input c=4 h=9 w=7\n"
+    static const char lines[] = "x = input n=2 c=4 h=9 w=7\n"
                                 "a = conv2d x k=8 r=3 s=3 stride=2,1 pad=0,1,2,0 dilation=2,1 groups=4 relu6\n"
                                 "p = pool2d a max r=2 s=2 pad=0,0,1,1\n"
                                 "d = depthwise_conv2d p r=3 s=1 pad=1,0 relu\n"
@@ -217,13 +217,13 @@ static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
                                 "f = dense g n=5\n"
                                 "s = softmax f\n";
     static const char *const workloads[] = {
-        "conv2d f32 n=1 c=4 h=9 w=7 k=8 r=3 s=3 stride=2,1 pad=0,1,2,0 dilation=2,1 groups=4 epilogue=bias_relu6",
-        "pool2d f32 n=1 c=8 h=4 w=6 r=2 s=2 pad=0,0,1,1",
-        "depthwise_conv2d f32 n=1 c=8 h=4 w=6 r=3 s=1 pad=1,0 epilogue=bias_relu",
-        "add f32 n=1 c=8 h=4 w=6 relu=1",
-        "pool2d f32 n=1 c=8 h=4 w=6 r=4 s=6 kind=avg",
-        "dense f32 m=1 n=5 k=8 epilogue=bias",
-        "softmax f32 m=1 n=5"};
+        "conv2d f32 n=2 c=4 h=9 w=7 k=8 r=3 s=3 stride=2,1 pad=0,1,2,0 dilation=2,1 groups=4 epilogue=bias_relu6",
+        "pool2d f32 n=2 c=8 h=4 w=6 r=2 s=2 pad=0,0,1,1",
+        "depthwise_conv2d f32 n=2 c=8 h=4 w=6 r=3 s=1 pad=1,0 epilogue=bias_relu",
+        "add f32 n=2 c=8 h=4 w=6 relu=1",
+        "pool2d f32 n=2 c=8 h=4 w=6 r=4 s=6 kind=avg",
+        "dense f32 m=2 n=5 k=8 epilogue=bias",
+        "softmax f32 m=2 n=5"};
     struct graph g = parsed(lines), again;
     struct buf text;
 
@@ -232,7 +232,7 @@ static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
         struct why why = {""};
 
         buf_init(&text, WORKLOAD_MAX_TEXT);
-        if (graph_node_workload(&g, i + 1, 0, DTYPE_F32, 1, 0, &text, &why))
+        if (graph_node_workload(&g, i + 1, 0, DTYPE_F32, graph_batch(&g), 0, &text, &why))
             fail_msg("%s", why.text);
         assert_string_equal(buf_text(&text), workloads[i]);
         buf_fini(&text);
@@ -363,6 +363,7 @@ static void bad_lines_are_refused_in_words(void **state)
         {"x = input c=3 h=8\n", "input needs w="},
         {"x = input c=0 h=8 w=8\n", "no channels"},
         {"x = input c=3 h=0 w=8\n", "no pixels"},
+        {"x = input n=0 c=3 h=8 w=8\n", "no image"},
         {"x = input c=3 h=8 w=8\nx = softmax x\n", "there is a tensor x already"},
         {"x = input c=3 h=8 w=8\ny = conv3d x k=8\n", "unknown operator 'conv3d'"},
         {"x = input c=3 h=8 w=8\ny = conv2d z k=8 r=3 s=3\n", "expected a tensor of an earlier line, not 'z'"},

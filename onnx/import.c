@@ -350,6 +350,8 @@ static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, st
         if (v && (role >= ONNX_UNSUPPORTED || v->kind == ONNX_UNMADE))
             v->kind = ONNX_NOT_HERE;
     }
+    if (role == ONNX_UNSUPPORTED && node->op_type)
+        onnx_stand_in(m, node);
     return note(m, node, role, why);
 }
 
@@ -372,6 +374,8 @@ static void find_output(struct onnx_import *m)
     for (int i = v->i_layer; i > 0; i--) {
         const struct graph_node *n = &m->layers[i].node;
 
+        if (m->layers[i].live && m->layers[i].is_missing)
+            m->i_output = -1;
         if (m->layers[i].live)
             m->layers[n->x].live = true;
         if (m->layers[i].live && n->residual >= 0)

@@ -41,7 +41,8 @@ struct onnx_layer {
     bool w_transposed;          /* of a dense layer: [k][n] */
     double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
     int64_t n_w, n_bias;
-    bool live; /* the output depends on it */
+    bool live;       /* the output depends on it */
+    bool is_missing; /* it stands for a node that nothing computes */
 };
 
 /* Element i of a layer's weights. */
@@ -127,6 +128,9 @@ bool onnx_window_output(const struct onnx_import *m, int i_layer);
 
 /* A layer that multiplies each channel and adds to it, 1x1 depthwise; its weights are 1 and 0. -1: m->failed. */
 int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);
+
+/* Makes the output of a node that nothing computes a layer that only has its shape; false: the shape is not known. */
+bool onnx_stand_in(struct onnx_import *m, const Onnx__NodeProto *node);
 
 /* Elementwise Add, Sub, Mul, Div where one side is no constant. */
 enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *node);

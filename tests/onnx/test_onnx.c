@@ -302,6 +302,7 @@ static void a_table_tells_what_becomes_of_each_node(void **state)
     assert_int_equal(import(IMAGE CONV
                             "node Relu a -> b\nnode HardSwish b -> c name='/act/one'\nnode HardSwish c -> d\n"
                             "node my.domain.Blur d -> e\nnode Relu e -> f\nnode Conv a w -> g foo=1\n"
+                            "node Concat c d -> j axis=1\nnode GlobalMaxPool j -> k\n"
                             "node If x -> h then_branch=G\nnode MaxPool x -> p kernel_shape=[1,1]\n"
                             "output f\n",
                             NULL, 0, &m, &why),
@@ -317,9 +318,10 @@ static void a_table_tells_what_becomes_of_each_node(void **state)
     assert_non_null(strstr(row_of(m, "my.domain.Blur")->words, "another domain"));
     assert_non_null(strstr(row_of(m, "If")->words, "sub-graph"));
     assert_int_equal(row_of(m, "MaxPool")->n[ONNX_PLAIN], 1);
+    assert_int_equal(row_of(m, "GlobalMaxPool")->n[ONNX_PLAIN], 1); /* behind what has a shape */
     buf_init(&text, 65536);
     assert_int_equal(onnx_import_graph(m, &text, &why), ERR_UNSUPPORTED);
-    assert_string_equal(why.text, "not supported: Conv 1, HardSwish 2, my.domain.Blur 1, If 1");
+    assert_string_equal(why.text, "not supported: Conv 1, HardSwish 2, my.domain.Blur 1, Concat 1, If 1");
     assert_int_equal(onnx_import_describe(m, &text), ERR_OK);
     assert_non_null(strstr(buf_text(&text), "not supported: HardSwish, 2, the first /act/one: no such operator"));
     buf_fini(&text);
@@ -618,6 +620,15 @@ static void weights_beside_a_model_stay_in_its_folder(void **state)
     assert_int_equal(onnx_import_open(below("nothing.onnx"), NULL, 0, NULL, &why), ERR_NOT_FOUND);
 }
 
+/* What nothing computes is of no matter where the output does not depend on it. */
+static void what_nobody_needs_may_be_unsupported(void **state)
+{
+    (void)state;
+    check_graph(IMAGE CONV
+                "node Sigmoid a -> s\nnode Unknown a -> u\nnode MaxPool x -> y kernel_shape=[1,1]\noutput y\n",
+                "x = input c=4 h=8 w=6\ny = pool2d x max r=1 s=1\n");
+}
+
 /* Slashes, dots, bytes beyond ASCII, long ones that differ at their end, none at all. */
 static void names_become_names_of_layers(void **state)
 {
@@ -655,6 +666,7 @@ int main(void)
         cmocka_unit_test(constants_that_grow_are_stopped),
         cmocka_unit_test(cut_and_changed_files_are_refused_in_words),
         cmocka_unit_test(weights_beside_a_model_stay_in_its_folder),
+        cmocka_unit_test(what_nobody_needs_may_be_unsupported),
         cmocka_unit_test(names_become_names_of_layers),
     };
     struct why why = {""};

@@ -129,14 +129,14 @@ extern const struct subcommand *const subcommand_table[]; /* NULL-ended */
         .name = "run-timeout", .kind = CLI_DURATION, .argument = "T", .otherwise = "10s", .min = 0.1, .max = 3600,     \
         .help = "longest run of a config"                                                                              \
     }
+#define OPT_NETWORK                                                                                                    \
+    {                                                                                                                  \
+        .name = "network", .kind = CLI_TEXT, .argument = "NAME|FILE",                                                  \
+        .help = "all layers of a network: a file (.graph, .net, .onnx) or a name", .word = network_name_at,            \
+        .open = true                                                                                                   \
+    }
 #define OPT_JOB                                                                                                        \
-    OPT_KEY, OPT_TEMPLATE,                                                                                             \
-        {.name = "network",                                                                                            \
-         .kind = CLI_TEXT,                                                                                             \
-         .argument = "NAME|FILE",                                                                                      \
-         .help = "all layers of a network: a file (.graph, .net, .onnx) or a name",                                    \
-         .word = network_name_at,                                                                                      \
-         .open = true},                                                                                                \
+    OPT_KEY, OPT_TEMPLATE, OPT_NETWORK,                                                                                \
         {.name = "dtype",                                                                                              \
          .kind = CLI_TEXT,                                                                                             \
          .argument = "T",                                                                                              \

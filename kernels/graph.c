@@ -33,6 +33,7 @@ static const struct rule {
     [GRAPH_POOL2D] = {"pool2d", true, false, 0, KEY(R) | KEY(S) | STEPS, WORD_MAX | WORD_AVG | WORD_GLOBAL},
     [GRAPH_DENSE] = {"dense", true, false, KEY(K), 0, WORD_RELU | WORD_RELU6},
     [GRAPH_ADD] = {"add", true, true, 0, 0, WORD_RELU},
+    [GRAPH_CONCAT] = {"concat", true, true, 0, 0, 0},
     [GRAPH_SOFTMAX] = {"softmax", true, false, 0, 0, 0},
 };
 
@@ -124,8 +125,9 @@ static enum err read_op(const struct line *l, const char *word, struct graph_nod
             out->op = (enum graph_op)i;
             return ERR_OK;
         }
-    return FAIL(l, "unknown operator '%.60s'; expected input, conv2d, depthwise_conv2d, pool2d, dense, add or softmax",
-                word);
+    return FAIL(
+        l, "unknown operator '%.60s'; expected input, conv2d, depthwise_conv2d, pool2d, dense, add, concat or softmax",
+        word);
 }
 
 static enum err read_tensor(const struct line *l, const struct graph *g, const char *word, int *out)
@@ -214,8 +216,8 @@ static enum err check_settings(const struct line *l, const struct graph_node *n)
             return FAIL(l, "%s needs %s=", rules[n->op].name, keys[i].name);
     if ((l->words & WORD_RELU) && (l->words & WORD_RELU6))
         return FAIL(l, "relu or relu6, one of them");
-    if (n->op == GRAPH_ADD && n->residual < 0)
-        return FAIL(l, "add needs two tensors, a + b");
+    if ((n->op == GRAPH_ADD || n->op == GRAPH_CONCAT) && n->residual < 0)
+        return FAIL(l, "%s needs two tensors, a + b", rules[n->op].name);
     if (n->op != GRAPH_POOL2D)
         return ERR_OK;
     if (kinds != WORD_MAX && kinds != WORD_AVG)
@@ -271,10 +273,13 @@ static enum err set_shape(const struct line *l, const struct graph *g, struct gr
         n->key[GRAPH_H] = n->key[GRAPH_W] = 1;
     } else if (n->op == GRAPH_ADD) {
         memcpy(n->key, x->key, 3 * sizeof n->key[0]);
+    } else if (n->op == GRAPH_CONCAT) {
+        memcpy(n->key, x->key, 3 * sizeof n->key[0]);
+        n->key[GRAPH_C] += add->key[GRAPH_C];
     } else if (n->op == GRAPH_SOFTMAX) {
         memcpy(n->key, x->key, 3 * sizeof n->key[0]);
-        if (x->op != GRAPH_DENSE || x->relu || x->relu6)
-            e = FAIL(l, "softmax reads a dense layer without relu");
+        if (x->op == GRAPH_INPUT || x->relu || x->relu6 || x->key[GRAPH_H] * x->key[GRAPH_W] > 1)
+            e = FAIL(l, "softmax reads a layer of one pixel, without relu");
     } else if (n->op != GRAPH_INPUT) {
         e = window_shape(l, x, n);
     }
@@ -286,7 +291,11 @@ static enum err set_shape(const struct line *l, const struct graph *g, struct gr
         e = FAIL(l, "an image of no pixels, or no image");
     if (!e && x && x->op == GRAPH_SOFTMAX)
         e = FAIL(l, "nothing may follow softmax");
-    if (!e && add && memcmp(add->key, n->key, 3 * sizeof n->key[0]) != 0)
+    if (!e && n->key[GRAPH_C] > GRAPH_MAX_SIZE)
+        e = FAIL(l, "more than %d channels", GRAPH_MAX_SIZE);
+    if (!e && add &&
+        (n->op == GRAPH_CONCAT ? memcmp(&add->key[GRAPH_H], &n->key[GRAPH_H], 2 * sizeof n->key[0])
+                               : memcmp(add->key, n->key, 3 * sizeof n->key[0])) != 0)
         e = FAIL(l, "%s is shaped %lld x %lld x %lld and cannot be added to %lld x %lld x %lld", add->name,
                  (long long)add->key[GRAPH_C], (long long)add->key[GRAPH_H], (long long)add->key[GRAPH_W],
                  (long long)n->key[GRAPH_C], (long long)n->key[GRAPH_H], (long long)n->key[GRAPH_W]);

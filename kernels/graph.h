@@ -23,6 +23,7 @@ enum graph_op {
     GRAPH_POOL2D,
     GRAPH_DENSE,
     GRAPH_ADD,
+    GRAPH_CONCAT, /* the channels of x, then those of residual */
     GRAPH_SOFTMAX,
     N_GRAPH_OPS
 };

@@ -26,7 +26,7 @@ static int fitting(const struct graph *g, size_t i, int layout)
 
 static bool has_layout(enum graph_op op)
 {
-    return op == GRAPH_CONV2D || op == GRAPH_DEPTHWISE || op == GRAPH_POOL2D || op == GRAPH_ADD;
+    return op == GRAPH_CONV2D || op == GRAPH_DEPTHWISE || op == GRAPH_POOL2D || op == GRAPH_ADD || op == GRAPH_CONCAT;
 }
 
 unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
@@ -36,7 +36,9 @@ unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
     if (!has_layout(g->nodes[i].op))
         return bits;
     for (int l = 1; l < GRAPH_LAYOUTS; l++)
-        if (fitting(g, i, l) || fitting(g, (size_t)g->nodes[i].x, l))
+        if (g->nodes[i].op == GRAPH_CONCAT
+                ? fitting(g, (size_t)g->nodes[i].residual, l) && fitting(g, (size_t)g->nodes[i].x, l)
+                : fitting(g, i, l) || fitting(g, (size_t)g->nodes[i].x, l))
             bits |= 1u << l;
     return t == DTYPE_I8 && (bits & ~1u) ? bits & ~1u : bits;
 }
@@ -69,7 +71,9 @@ int graph_node_parts(const struct graph *g, size_t i, enum dtype t)
 {
     if (g->nodes[i].op == GRAPH_INPUT)
         return 0;
-    return t == DTYPE_I8 && g->nodes[i].residual >= 0 && g->nodes[i].op != GRAPH_ADD ? 2 : 1;
+    return t == DTYPE_I8 && g->nodes[i].residual >= 0 && g->nodes[i].op != GRAPH_ADD && g->nodes[i].op != GRAPH_CONCAT
+               ? 2
+               : 1;
 }
 
 /* The last dense layer of an int8 network gives its sums: to softmax, which alone reads it, or to the caller. */
@@ -151,6 +155,13 @@ static void put_add(struct buf *b, const struct graph *g, size_t i, enum dtype t
     buf_printf(b, " layout=%s relu=%d", conv_layouts[fitting(g, i, layout)], g->nodes[i].relu ? 1 : 0);
 }
 
+static void put_concat(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
+{
+    (void)t;
+    put_image(b, read_by(g, i), batch);
+    buf_printf(b, " c2=%lld layout=%s", (long long)g->nodes[g->nodes[i].residual].key[GRAPH_C], conv_layouts[layout]);
+}
+
 static void put_softmax(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
 {
     (void)t;
@@ -160,8 +171,8 @@ static void put_softmax(struct buf *b, const struct graph *g, size_t i, enum dty
 
 static void (*const put_sizes[N_GRAPH_OPS])(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch,
                                             int layout) = {
-    [GRAPH_CONV2D] = put_conv, [GRAPH_DEPTHWISE] = put_conv, [GRAPH_POOL2D] = put_pool,
-    [GRAPH_DENSE] = put_dense, [GRAPH_ADD] = put_add,        [GRAPH_SOFTMAX] = put_softmax,
+    [GRAPH_CONV2D] = put_conv, [GRAPH_DEPTHWISE] = put_conv, [GRAPH_POOL2D] = put_pool,     [GRAPH_DENSE] = put_dense,
+    [GRAPH_ADD] = put_add,     [GRAPH_CONCAT] = put_concat,  [GRAPH_SOFTMAX] = put_softmax,
 };
 
 /* Appends the canonical form of a text. */
@@ -180,6 +191,9 @@ enum err graph_node_workload(const struct graph *g, size_t i, int i_part, enum d
     struct buf text;
     enum err e;
 
+    if (t == DTYPE_I8 && op == GRAPH_SOFTMAX && read_by(g, i)->op != GRAPH_DENSE)
+        return why_set(why, ERR_INPUT, "%s of %s: softmax of int8 takes the sums of a dense layer", g->nodes[i].name,
+                       g->name);
     buf_init(&text, WORKLOAD_MAX_TEXT);
     buf_printf(&text, "%s %s", graph_op_name(op), dtype_name(t));
     assert(put_sizes[op] != NULL);

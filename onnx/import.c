@@ -374,7 +374,9 @@ static void find_output(struct onnx_import *m)
     for (int i = v->i_layer; i > 0; i--) {
         const struct graph_node *n = &m->layers[i].node;
 
-        if (m->layers[i].live && m->layers[i].is_missing)
+        if (m->layers[i].live && m->layers[n->x].node.op == GRAPH_SOFTMAX && !m->layers[n->x].is_missing)
+            onnx_refuse(m, "%s reads a softmax, which is to be the last layer", n->name);
+        if (m->layers[i].live && (m->layers[i].is_missing || m->layers[n->x].node.op == GRAPH_SOFTMAX))
             m->i_output = -1;
         if (m->layers[i].live)
             m->layers[n->x].live = true;

@@ -132,7 +132,7 @@ int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);
 /* Makes the output of a node that nothing computes a layer that only has its shape; false: the shape is not known. */
 bool onnx_stand_in(struct onnx_import *m, const Onnx__NodeProto *node);
 
-/* Elementwise Add, Sub, Mul, Div where one side is no constant. */
-enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *node);
+/* Elementwise Add, Sub, Mul, Div, and Concat, where an input is no constant. */
+onnx_op onnx_layer_binary, onnx_layer_concat;
 
 #endif

@@ -122,10 +122,25 @@ def vgg(opset=17):
     return m.model(m.gemm(x, 20, 10), (3, 24, 14), 10)
 
 
+def squeezenet():
+    """Channels joined three at a time, softmax of a pool."""
+    m = Maker(4, 13)
+    m.channels["input.1"] = 3
+    x = m.node("Relu", [m.conv("input.1", 16, 3, strides=[2, 2])])
+    for k in (16, 32):
+        s = m.node("Relu", [m.conv(x, 8, 1)])
+        parts = [m.node("Relu", [m.conv(s, k, 1)]), m.node("Relu", [m.conv(s, k, 3, pads=[1] * 4)]), s]
+        x = m.node("Concat", parts, axis=1)
+        m.channels[x] = 2 * k + 8
+    x = m.node("GlobalAveragePool", [m.conv(x, 10, 1)])
+    return m.model(m.node("Flatten", [m.node("Softmax", [x], axis=1)]), (3, 21, 17), 10, 2)
+
+
 def main():
     out = Path(sys.argv[1])
     external = {"resnet"}
     for name, make, arguments in (("mobilenet", mobilenet_v2, {}), ("resnet", resnet, {"opset": 21}), ("vgg", vgg, {"opset": 13}),
+                                  ("squeezenet", squeezenet, {}),
                                   ("mobilenet9", mobilenet_v2, {"opset": 9}), ("resnet9", resnet, {"opset": 9, "batch": 3})):
         model = make(**arguments)
         onnx.checker.check_model(model)

@@ -154,6 +154,15 @@ static void what_others_read_stays_as_it_is(void **state)
                 "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1\ny = depthwise_conv2d a r=1 s=1 relu\n");
 }
 
+static void channels_are_joined_two_at_a_time(void **state)
+{
+    (void)state;
+    check_graph(IMAGE CONV "node Relu a -> r\nnode MaxPool x -> p kernel_shape=[1,1]\nnode Concat r x p -> y axis=-3\n"
+                           "const v 12 12 1 1 = 0.5 ...\nnode Conv y v -> z\noutput z\n",
+                "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1 relu\np = pool2d x max r=1 s=1\n"
+                "y = concat a + x\ny_4 = concat y + p\nz = conv2d y_4 k=12 r=1 s=1\n");
+}
+
 static void arithmetic_on_shapes_is_computed(void **state)
 {
     static const char head[] =
@@ -321,9 +330,28 @@ static void a_table_tells_what_becomes_of_each_node(void **state)
     assert_int_equal(row_of(m, "GlobalMaxPool")->n[ONNX_PLAIN], 1); /* behind what has a shape */
     buf_init(&text, 65536);
     assert_int_equal(onnx_import_graph(m, &text, &why), ERR_UNSUPPORTED);
-    assert_string_equal(why.text, "not supported: Conv 1, HardSwish 2, my.domain.Blur 1, Concat 1, If 1");
+    assert_string_equal(why.text, "not supported: Conv 1, HardSwish 2, my.domain.Blur 1, If 1");
     assert_int_equal(onnx_import_describe(m, &text), ERR_OK);
     assert_non_null(strstr(buf_text(&text), "not supported: HardSwish, 2, the first /act/one: no such operator"));
+    buf_fini(&text);
+    onnx_import_close(m);
+}
+
+static void nothing_follows_softmax(void **state)
+{
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf text;
+
+    (void)state;
+    check_graph(IMAGE "node GlobalMaxPool x -> p\nnode Softmax p -> s axis=1\nnode Flatten s -> y\noutput y\n",
+                "x = input c=4 h=8 w=6\np = pool2d x max global\ns = softmax p\n");
+    assert_int_equal(import(IMAGE "node GlobalMaxPool x -> p\nnode Softmax p -> s axis=1\nnode Relu s -> y\noutput y\n",
+                            NULL, 0, &m, &why),
+                     ERR_OK);
+    buf_init(&text, 4096);
+    assert_int_equal(onnx_import_graph(m, &text, &why), ERR_UNSUPPORTED);
+    assert_string_equal(why.text, "y reads a softmax, which is to be the last layer");
     buf_fini(&text);
     onnx_import_close(m);
 }
@@ -355,7 +383,8 @@ static void nodes_that_cannot_be_computed_are_named(void **state)
         {"node Transpose x -> y perm=[0,2,3,1]\noutput y\n", "Transpose", "only constants"},
         {"ints s 2 = 1 5\nnode Reshape x s -> y\noutput y\n", "Reshape", "another number of elements"},
         {"ints s 2 = -1 -1\nnode Reshape x s -> y\noutput y\n", "Reshape", "a shape that is none"},
-        {"node Concat x x -> y axis=1\noutput y\n", "Concat", "only constants"},
+        {"node Concat x x -> y axis=2\noutput y\n", "Concat", "joined along channels"},
+        {"node MaxPool x -> p kernel_shape=[2,2]\nnode Concat x p -> y axis=1\noutput y\n", "Concat", "of other sizes"},
         {"ints i 1 = 9\nnode Shape x -> s\nnode Gather s i -> y\noutput y\n", "Gather", "an index outside"},
         {"ints p 8 = 0 0 1 1 0 0 1 1\nnode Pad x p -> q\nnode MaxPool q -> y kernel_shape=[1,1]\noutput y\n", "MaxPool",
          "behind Pad"},
@@ -652,12 +681,14 @@ int main(void)
         cmocka_unit_test(windows_keep_their_pads_steps_and_groups),
         cmocka_unit_test(what_follows_a_layer_is_done_in_its_kernel),
         cmocka_unit_test(what_others_read_stays_as_it_is),
+        cmocka_unit_test(channels_are_joined_two_at_a_time),
         cmocka_unit_test(arithmetic_on_shapes_is_computed),
         cmocka_unit_test(batch_norm_and_scales_are_folded_into_weights),
         cmocka_unit_test(matrix_products_have_rows_of_weights),
         cmocka_unit_test(weights_are_read_in_every_type),
         cmocka_unit_test(open_dimensions_are_given_from_outside),
         cmocka_unit_test(a_table_tells_what_becomes_of_each_node),
+        cmocka_unit_test(nothing_follows_softmax),
         cmocka_unit_test(nodes_that_cannot_be_computed_are_named),
         cmocka_unit_test(models_that_do_not_hold_together_are_refused),
         cmocka_unit_test(tensors_that_lie_about_their_size_are_refused),

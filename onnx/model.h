@@ -57,11 +57,10 @@ struct onnx_import {
     struct onnx_row *rows;
     size_t n_rows, cap_rows;
     int64_t opset, batch;
-    const struct onnx_dim *dims;
-    size_t n_dims;
-    int i_output;    /* layer; -1: the model cannot be run */
-    char words[256]; /* why the node at hand, or the output, is not supported */
-    enum err failed; /* no memory */
+    const struct onnx_options *options; /* while it is read */
+    int i_output;                       /* layer; -1: the model cannot be run */
+    char words[256];                    /* why the node at hand, or the output, is not supported */
+    enum err failed;                    /* no memory */
 };
 
 /* An operator: turns a node into layers or values. Returns ONNX_UNSUPPORTED with onnx_refuse. */

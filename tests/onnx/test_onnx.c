@@ -46,7 +46,8 @@ static enum err import(const char *lines, const struct onnx_dim *dims, size_t n_
 
     buf_init(&model, MAX_MODEL);
     wire_model(lines, &model);
-    e = onnx_import_parse(buf_text(&model), model.len, dims, n_dims, out, why);
+    e = onnx_import_parse(buf_text(&model), model.len, &(struct onnx_options){.dims = dims, .n_dims = n_dims}, out,
+                          why);
     buf_fini(&model);
     return e;
 }
@@ -289,6 +290,42 @@ static void open_dimensions_are_given_from_outside(void **state)
     onnx_import_close(m);
 }
 
+/* Weights as an input of the model, in a file: two by two floats in raw_data. */
+static void inputs_are_bound_to_tensors_of_files(void **state)
+{
+    static const float elems[] = {1, 2, 3, 4};
+    const struct onnx_binding bindings[] = {{"w", below("w.pb")}, {"q", below("w.pb")}};
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf tensor, model, text;
+
+    (void)state;
+    buf_init(&tensor, 4096);
+    buf_init(&model, 4096);
+    buf_init(&text, 4096);
+    wire_number(&tensor, 1, 2);
+    wire_number(&tensor, 1, 2);
+    wire_number(&tensor, 2, 1);
+    wire_bytes(&tensor, 9, elems, sizeof elems);
+    write_file("w.pb", tensor.data, tensor.len);
+    wire_model("opset 13\ninput x 1 2\ninput w 2 2\nnode MatMul x w -> y\noutput y\n", &model);
+    assert_int_equal(onnx_import_parse(model.data, model.len, &(struct onnx_options){NULL, 0, bindings, 1}, &m, &why),
+                     ERR_OK);
+    assert_int_equal(onnx_import_graph(m, &text, &why), ERR_OK);
+    assert_string_equal(buf_text(&text), "x = input c=2 h=1 w=1\ny = dense x n=2\n");
+    onnx_import_close(m);
+    assert_int_equal(onnx_import_parse(model.data, model.len, &(struct onnx_options){NULL, 0, bindings, 2}, &m, &why),
+                     ERR_INPUT);
+    assert_non_null(strstr(why.text, "no value q to be bound"));
+    write_file("w.pb", tensor.data, tensor.len - 1);
+    assert_int_equal(onnx_import_parse(model.data, model.len, &(struct onnx_options){NULL, 0, bindings, 1}, &m, &why),
+                     ERR_INPUT);
+    assert_non_null(strstr(why.text, "w.pb: no model, or a damaged one"));
+    buf_fini(&tensor);
+    buf_fini(&model);
+    buf_fini(&text);
+}
+
 static const struct onnx_row *row_of(const struct onnx_import *m, const char *op)
 {
     size_t n = 0;
@@ -474,7 +511,7 @@ static void tensors_that_lie_about_their_size_are_refused(void **state)
 static enum err parse(const struct buf *model, struct why *why)
 {
     struct onnx_import *m = NULL;
-    const enum err e = onnx_import_parse(buf_text(model), model->len, NULL, 0, &m, why);
+    const enum err e = onnx_import_parse(buf_text(model), model->len, NULL, &m, why);
 
     onnx_import_close(m);
     return e;
@@ -606,7 +643,7 @@ static enum err import_file(const char *location, const char *offset, struct why
     assert_int_equal(dir_make(below("model"), 0755, NULL), ERR_OK);
     write_file("model/m.onnx", buf_text(&model), model.len);
     buf_fini(&model);
-    e = onnx_import_open(below("model/m.onnx"), NULL, 0, &m, why);
+    e = onnx_import_open(below("model/m.onnx"), NULL, &m, why);
     if (!e)
         e = onnx_import_weights(m, dir, DTYPE_F32, why);
     onnx_import_close(m);
@@ -646,7 +683,7 @@ static void weights_beside_a_model_stay_in_its_folder(void **state)
     assert_non_null(strstr(why.text, "beyond the end of 'sub/w.bin', which has 24 bytes"));
     assert_int_equal(import_file("sub/w.bin", "-1", &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "numbers as offset"));
-    assert_int_equal(onnx_import_open(below("nothing.onnx"), NULL, 0, NULL, &why), ERR_NOT_FOUND);
+    assert_int_equal(onnx_import_open(below("nothing.onnx"), NULL, NULL, &why), ERR_NOT_FOUND);
 }
 
 /* What nothing computes is of no matter where the output does not depend on it. */
@@ -687,6 +724,7 @@ int main(void)
         cmocka_unit_test(matrix_products_have_rows_of_weights),
         cmocka_unit_test(weights_are_read_in_every_type),
         cmocka_unit_test(open_dimensions_are_given_from_outside),
+        cmocka_unit_test(inputs_are_bound_to_tensors_of_files),
         cmocka_unit_test(a_table_tells_what_becomes_of_each_node),
         cmocka_unit_test(nothing_follows_softmax),
         cmocka_unit_test(nodes_that_cannot_be_computed_are_named),

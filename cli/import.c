@@ -12,46 +12,70 @@
 #include <string.h>
 
 #ifdef TUNE_HAVE_ONNX
-#define MAX_DIMS 64
+#define MAX_GIVEN 64 /* times --dim or --const */
 #define MAX_NAME 64
 #define MAX_FILE ((size_t)1 << 20)
 
-/* --dim NAME=N, as often as given; the names are cut out into `names`. */
-struct dims {
-    struct onnx_dim of[MAX_DIMS];
-    char names[MAX_DIMS][MAX_NAME];
-    size_t n;
+/* --dim NAME=N and --const NAME=FILE, as often as given; the names are cut out into `names`. */
+struct given {
+    struct onnx_dim dims[MAX_GIVEN];
+    struct onnx_binding bindings[MAX_GIVEN];
+    char names[2][MAX_GIVEN][MAX_NAME];
+    struct onnx_options options;
 };
 
-static enum err read_dims(const struct cli *c, struct dims *out, struct why *why)
+/* What stands behind NAME= of each value of an option, the names into `names`; how many there are in *n. */
+static enum err cut_names(const struct cli *c, const char *option, char names[MAX_GIVEN][MAX_NAME],
+                          const char *values[MAX_GIVEN], size_t *n, struct why *why)
 {
-    const char *texts[MAX_DIMS];
-    const int n = cmd_has(c, "dim") ? cli_texts(c, "dim", texts, MAX_DIMS) : 0;
+    const char *texts[MAX_GIVEN];
+    const int n_texts = cmd_has(c, option) ? cli_texts(c, option, texts, MAX_GIVEN) : 0;
 
-    out->n = 0;
-    if (n > MAX_DIMS)
-        return why_set(why, ERR_LIMIT, "more than %d times --dim", MAX_DIMS);
-    for (int i = 0; i < n; i++) {
-        const char *equals = strrchr(texts[i], '=');
+    if (n_texts > MAX_GIVEN)
+        return why_set(why, ERR_LIMIT, "more than %d times --%s", MAX_GIVEN, option);
+    for (int i = 0; i < n_texts; i++) {
+        const char *equals = strchr(texts[i], '=');
+
+        if (!equals || equals == texts[i] || equals - texts[i] >= MAX_NAME)
+            return why_set(why, ERR_INPUT, "--%s %.60s: expected NAME=%s", option, texts[i],
+                           strcmp(option, "dim") == 0 ? "N" : "FILE");
+        snprintf(names[i], MAX_NAME, "%.*s", (int)(equals - texts[i]), texts[i]);
+        values[i] = equals + 1;
+    }
+    *n = (size_t)n_texts;
+    return ERR_OK;
+}
+
+static enum err read_given(const struct cli *c, struct given *out, struct why *why)
+{
+    const char *values[MAX_GIVEN];
+    struct onnx_options *o = &out->options;
+    enum err e = cut_names(c, "dim", out->names[0], values, &o->n_dims, why);
+
+    for (size_t i = 0; !e && i < o->n_dims; i++) {
         long long size = 0;
         int end = 0;
 
-        if (!equals || equals == texts[i] || equals - texts[i] >= MAX_NAME ||
-            sscanf(equals + 1, "%7lld%n", &size, &end) != 1 || equals[1 + end] || size < 1 || size > GRAPH_MAX_SIZE)
-            return why_set(why, ERR_INPUT, "--dim %.60s: expected NAME=N, N from 1 to %d", texts[i], GRAPH_MAX_SIZE);
-        snprintf(out->names[i], MAX_NAME, "%.*s", (int)(equals - texts[i]), texts[i]);
-        out->of[i] = (struct onnx_dim){out->names[i], size};
-        out->n++;
+        if (sscanf(values[i], "%7lld%n", &size, &end) != 1 || values[i][end] || size < 1 || size > GRAPH_MAX_SIZE)
+            return why_set(why, ERR_INPUT, "--dim %.60s=%.60s: expected NAME=N, N from 1 to %d", out->names[0][i],
+                           values[i], GRAPH_MAX_SIZE);
+        out->dims[i] = (struct onnx_dim){out->names[0][i], size};
     }
-    return ERR_OK;
+    if (!e)
+        e = cut_names(c, "const", out->names[1], values, &o->n_bindings, why);
+    for (size_t i = 0; !e && i < o->n_bindings; i++)
+        out->bindings[i] = (struct onnx_binding){out->names[1][i], values[i]};
+    o->dims = out->dims;
+    o->bindings = out->bindings;
+    return e;
 }
 
 static enum err open_model(const struct cli *c, const char *path, struct onnx_import **out, struct why *why)
 {
-    struct dims dims;
-    const enum err e = read_dims(c, &dims, why);
+    struct given given;
+    const enum err e = read_given(c, &given, why);
 
-    return e ? e : onnx_import_open(path, dims.of, dims.n, out, why);
+    return e ? e : onnx_import_open(path, &given.options, out, why);
 }
 
 enum err cmd_import_graph(const struct cli *c, const char *path, struct buf *out, struct why *why)
@@ -167,6 +191,8 @@ static const struct cli_option options[] = {
                .help = "folder for NAME.graph, NAME.net, weights.bin and weights.txt; made where it is not there"),
     CLI_OPTION("dim", CLI_TEXT, .argument = "NAME=N",
                .help = "size of a dimension that the model leaves open; may be repeated; the batch is 1 without it"),
+    CLI_OPTION("const", CLI_TEXT, .argument = "NAME=FILE",
+               .help = "an input that is a constant: its value, a TensorProto; may be repeated"),
     CLI_OPTION("dtype", CLI_TEXT, .argument = "T", .otherwise = "f32", .help = "of the weights: f32 or f16"),
     CLI_OPTION("dry-run", CLI_FLAG, .help = "only tell what becomes of each operator"),
     OPT_QUIET,

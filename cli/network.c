@@ -46,7 +46,7 @@ static enum err add_graph(const char *key, const char *name, const struct buf *t
         e = graph_find(key, &g, why);
     if (!e)
         e = network_list(g, &list, why);
-    if (!e)
+    if (!e && list.len) /* else there is something to do with --whole only */
         e = network_add(key, buf_text(&list), list.len, why);
     buf_fini(&list);
     return e;

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
@@ -28,6 +29,7 @@ static const struct cli_option options[] = {
     OPT_LINK,
     OPT_KEY,
     OPT_TEMPLATE,
+    OPT_NETWORK,
     OPT_VERBOSE,
     CLI_END,
 };
@@ -338,10 +340,39 @@ static const char *file_option(const struct cli *c)
     return NULL;
 }
 
+/* The workloads that are asked about: those given, or a network's; the caller frees the list, not the texts. */
+static enum err asked(const struct cli *c, const char ***out, size_t *n, struct why *why)
+{
+    const char *name = cli_text(c, "network"), **list;
+    const struct network *net = NULL;
+    struct workload w;
+    enum err e = name ? cmd_network(c, why) : ERR_OK;
+
+    if (!e && name && c->n_rest)
+        e = why_set(why, ERR_INPUT, "either workloads or --network, not both");
+    if (!e && name)
+        e = network_find(name, &net, why);
+    if (!e && !name)
+        e = c->n_rest ? cmd_workload(c->rest[0], &w, why)
+                      : why_set(why, ERR_INPUT, "no workload: expected e.g. \"dense f32 m=64 n=2048 k=512\"");
+    if (e)
+        return e;
+    list = calloc(net ? net->n_layers : (size_t)c->n_rest, sizeof *list);
+    if (!list)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    *n = 0;
+    for (size_t i = 0; i < (net ? net->n_layers : (size_t)c->n_rest); i++)
+        if (!net || net->layers[i].workload)
+            list[(*n)++] = net ? net->layers[i].workload : c->rest[i];
+    *out = list;
+    return ERR_OK;
+}
+
 static int run(const struct cli *c)
 {
     struct device_choice d;
-    struct workload w;
+    const char **list = NULL;
+    size_t n = 0;
     struct why why = {""};
     enum err e;
 
@@ -350,23 +381,23 @@ static int run(const struct cli *c)
         return print_keys();
     if (cli_get(c, "file")->given)
         return run_file(c);
-    e = c->n_rest ? cmd_workload(c->rest[0], &w, &why)
-                  : why_set(&why, ERR_INPUT, "no workload: expected e.g. \"dense f32 m=64 n=2048 k=512\"");
+    e = asked(c, &list, &n, &why);
     if (file_option(c))
         e = why_set(&why, ERR_INPUT, "--%s asks about a space in a file: expected --file F.json too", file_option(c));
     if (!e && cli_text(c, "template"))
-        e = task_check_templates(cli_text(c, "template"), c->rest, (size_t)c->n_rest, &why);
+        e = task_check_templates(cli_text(c, "template"), list, n, &why);
     if (!e)
         e = cmd_device(c, &d, &why);
-    for (int i = 0; i < c->n_rest && !e; i++)
-        e = print_workload(c, c->rest[i], &d.desc, &why);
+    for (size_t i = 0; i < n && !e; i++)
+        e = print_workload(c, list[i], &d.desc, &why);
+    free(list);
     return e ? cmd_fail(e, &why) : EXIT_FINE;
 }
 
 const struct command cmd_spaces = {
     .name = "spaces",
     .summary = "the templates of a workload, their knobs and the sizes of their spaces",
-    .usage = "spaces WORKLOAD... | --keys | --file F.json [options]",
+    .usage = "spaces WORKLOAD... | --network NAME | --keys | --file F.json [options]",
     .example = "tune spaces \"dense f32 m=64 n=2048 k=512\" -v",
     .options = options,
     .run = run,

@@ -98,7 +98,7 @@ static double node_ns(size_t i, int layout, void *arg)
     if (p->g->nodes[i].op == GRAPH_INPUT)
         return 0;
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    return note(p, graph_node_workload(p->g, i, p->dtype, 1, layout, &text, p->why), &text);
+    return note(p, graph_node_workload(p->g, i, p->dtype, graph_batch(p->g), layout, &text, p->why), &text);
 }
 
 static double transform_ns(size_t i, int from, int to, void *arg)
@@ -107,7 +107,7 @@ static double transform_ns(size_t i, int from, int to, void *arg)
     struct buf text;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    return note(p, graph_transform_workload(p->g, i, p->dtype, 1, from, to, &text, p->why), &text);
+    return note(p, graph_transform_workload(p->g, i, p->dtype, graph_batch(p->g), from, to, &text, p->why), &text);
 }
 
 static void prices_fini(struct prices *p)
@@ -147,7 +147,7 @@ static enum err choose_layouts(struct prices *p, struct deploy_network *n)
     if (p->failed) /* words are there already */
         e = p->failed;
     if (!e)
-        e = graph_lower(p->g, p->dtype, 1, layout, &n->lowered, p->why);
+        e = graph_lower(p->g, p->dtype, graph_batch(p->g), layout, &n->lowered, p->why);
     free(layout);
     if (!e)
         count_kinds(p, n);

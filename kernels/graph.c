@@ -26,13 +26,14 @@ static const struct rule {
     bool reads, adds; /* an input; a second one behind + */
     unsigned needs, takes, words;
 } rules[N_GRAPH_OPS] = {
-    [GRAPH_INPUT] = {"input", false, false, KEY(C) | KEY(H) | KEY(W), 0, 0},
+    [GRAPH_INPUT] = {"input", false, false, KEY(C) | KEY(H) | KEY(W), KEY(N), 0},
     [GRAPH_CONV2D] = {"conv2d", true, true, KEY(K) | KEY(R) | KEY(S), STEPS | KEY(DIL_H) | KEY(GROUPS),
                       WORD_RELU | WORD_RELU6},
     [GRAPH_DEPTHWISE] = {"depthwise_conv2d", true, false, KEY(R) | KEY(S), STEPS | KEY(DIL_H), WORD_RELU | WORD_RELU6},
     [GRAPH_POOL2D] = {"pool2d", true, false, 0, KEY(R) | KEY(S) | STEPS, WORD_MAX | WORD_AVG | WORD_GLOBAL},
     [GRAPH_DENSE] = {"dense", true, false, KEY(K), 0, WORD_RELU | WORD_RELU6},
     [GRAPH_ADD] = {"add", true, true, 0, 0, WORD_RELU},
+    [GRAPH_CONCAT] = {"concat", true, true, 0, 0, 0},
     [GRAPH_SOFTMAX] = {"softmax", true, false, 0, 0, 0},
 };
 
@@ -42,11 +43,17 @@ static const struct key {
     enum graph_key first;
     int n;
     int64_t otherwise;
-} keys[] = {{"c", GRAPH_C, 1, 0},          {"h", GRAPH_H, 1, 0},
-            {"w", GRAPH_W, 1, 0},          {"k", GRAPH_K, 1, 0},
-            {"n", GRAPH_K, 1, 0},          {"r", GRAPH_R, 1, 0},
-            {"s", GRAPH_S, 1, 0},          {"stride", GRAPH_STRIDE_H, 2, 1},
-            {"pad", GRAPH_TOP, 4, 0},      {"dilation", GRAPH_DIL_H, 2, 1},
+} keys[] = {{"n", GRAPH_N, 1, 1},
+            {"c", GRAPH_C, 1, 0},
+            {"h", GRAPH_H, 1, 0},
+            {"w", GRAPH_W, 1, 0},
+            {"k", GRAPH_K, 1, 0},
+            {"n", GRAPH_K, 1, 0},
+            {"r", GRAPH_R, 1, 0},
+            {"s", GRAPH_S, 1, 0},
+            {"stride", GRAPH_STRIDE_H, 2, 1},
+            {"pad", GRAPH_TOP, 4, 0},
+            {"dilation", GRAPH_DIL_H, 2, 1},
             {"groups", GRAPH_GROUPS, 1, 1}};
 #define N_KEYS (sizeof keys / sizeof keys[0])
 
@@ -82,6 +89,11 @@ const char *graph_op_name(enum graph_op op)
     return rules[op].name;
 }
 
+int64_t graph_batch(const struct graph *g)
+{
+    return g->nodes[0].key[GRAPH_N];
+}
+
 int graph_node_find(const struct graph *g, const char *name)
 {
     for (size_t i = 0; i < g->n_nodes; i++)
@@ -113,8 +125,9 @@ static enum err read_op(const struct line *l, const char *word, struct graph_nod
             out->op = (enum graph_op)i;
             return ERR_OK;
         }
-    return FAIL(l, "unknown operator '%.60s'; expected input, conv2d, depthwise_conv2d, pool2d, dense, add or softmax",
-                word);
+    return FAIL(
+        l, "unknown operator '%.60s'; expected input, conv2d, depthwise_conv2d, pool2d, dense, add, concat or softmax",
+        word);
 }
 
 static enum err read_tensor(const struct line *l, const struct graph *g, const char *word, int *out)
@@ -203,8 +216,8 @@ static enum err check_settings(const struct line *l, const struct graph_node *n)
             return FAIL(l, "%s needs %s=", rules[n->op].name, keys[i].name);
     if ((l->words & WORD_RELU) && (l->words & WORD_RELU6))
         return FAIL(l, "relu or relu6, one of them");
-    if (n->op == GRAPH_ADD && n->residual < 0)
-        return FAIL(l, "add needs two tensors, a + b");
+    if ((n->op == GRAPH_ADD || n->op == GRAPH_CONCAT) && n->residual < 0)
+        return FAIL(l, "%s needs two tensors, a + b", rules[n->op].name);
     if (n->op != GRAPH_POOL2D)
         return ERR_OK;
     if (kinds != WORD_MAX && kinds != WORD_AVG)
@@ -260,20 +273,29 @@ static enum err set_shape(const struct line *l, const struct graph *g, struct gr
         n->key[GRAPH_H] = n->key[GRAPH_W] = 1;
     } else if (n->op == GRAPH_ADD) {
         memcpy(n->key, x->key, 3 * sizeof n->key[0]);
+    } else if (n->op == GRAPH_CONCAT) {
+        memcpy(n->key, x->key, 3 * sizeof n->key[0]);
+        n->key[GRAPH_C] += add->key[GRAPH_C];
     } else if (n->op == GRAPH_SOFTMAX) {
         memcpy(n->key, x->key, 3 * sizeof n->key[0]);
-        if (x->op != GRAPH_DENSE || x->relu || x->relu6)
-            e = FAIL(l, "softmax reads a dense layer without relu");
+        if (x->op == GRAPH_INPUT || x->relu || x->relu6 || x->key[GRAPH_H] * x->key[GRAPH_W] > 1)
+            e = FAIL(l, "softmax reads a layer of one pixel, without relu");
     } else if (n->op != GRAPH_INPUT) {
         e = window_shape(l, x, n);
     }
     if (!e && n->key[GRAPH_C] < 1)
         e = FAIL(l, "a tensor of no channels");
-    if (!e && n->op == GRAPH_INPUT && (n->key[GRAPH_H] < 1 || n->key[GRAPH_W] < 1))
-        e = FAIL(l, "an image of no pixels");
+    if (n->op == GRAPH_INPUT && !(l->keys & KEY(N)))
+        n->key[GRAPH_N] = 1;
+    if (!e && n->op == GRAPH_INPUT && (n->key[GRAPH_H] < 1 || n->key[GRAPH_W] < 1 || n->key[GRAPH_N] < 1))
+        e = FAIL(l, "an image of no pixels, or no image");
     if (!e && x && x->op == GRAPH_SOFTMAX)
         e = FAIL(l, "nothing may follow softmax");
-    if (!e && add && memcmp(add->key, n->key, 3 * sizeof n->key[0]) != 0)
+    if (!e && n->key[GRAPH_C] > GRAPH_MAX_SIZE)
+        e = FAIL(l, "more than %d channels", GRAPH_MAX_SIZE);
+    if (!e && add &&
+        (n->op == GRAPH_CONCAT ? memcmp(&add->key[GRAPH_H], &n->key[GRAPH_H], 2 * sizeof n->key[0])
+                               : memcmp(add->key, n->key, 3 * sizeof n->key[0])) != 0)
         e = FAIL(l, "%s is shaped %lld x %lld x %lld and cannot be added to %lld x %lld x %lld", add->name,
                  (long long)add->key[GRAPH_C], (long long)add->key[GRAPH_H], (long long)add->key[GRAPH_W],
                  (long long)n->key[GRAPH_C], (long long)n->key[GRAPH_H], (long long)n->key[GRAPH_W]);
@@ -424,6 +446,12 @@ static void put_key(const struct key *key, const int64_t *v, struct buf *out)
         buf_printf(out, "%s%lld", i ? "," : "", (long long)v[i]);
 }
 
+/* Does a line that leaves the key out mean the same? */
+static bool is_otherwise(const struct key *key, const int64_t *v)
+{
+    return (key->otherwise || key->n > 1) && all_equal(&v[key->first], key->n, key->otherwise);
+}
+
 static void put_node(const struct graph *g, const struct graph_node *n, struct buf *out)
 {
     const struct graph_node *x = n->x >= 0 ? &g->nodes[n->x] : NULL;
@@ -439,8 +467,7 @@ static void put_node(const struct graph *g, const struct graph_node *n, struct b
     if (n->op == GRAPH_POOL2D)
         buf_printf(out, " %s%s", n->avg ? "avg" : "max", global ? " global" : "");
     for (size_t i = 0; i < N_KEYS && !global; i++)
-        if (is_key_of(&keys[i], n->op) && !(keys[i].n + (keys[i].first == GRAPH_GROUPS) > 1 &&
-                                            all_equal(&n->key[keys[i].first], keys[i].n, keys[i].otherwise)))
+        if (is_key_of(&keys[i], n->op) && !is_otherwise(&keys[i], n->key))
             put_key(&keys[i], &n->key[keys[i].first], out);
     buf_puts(out, n->relu ? " relu\n" : n->relu6 ? " relu6\n" : "\n");
 }

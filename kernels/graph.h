@@ -23,6 +23,7 @@ enum graph_op {
     GRAPH_POOL2D,
     GRAPH_DENSE,
     GRAPH_ADD,
+    GRAPH_CONCAT, /* the channels of x, then those of residual */
     GRAPH_SOFTMAX,
     N_GRAPH_OPS
 };
@@ -44,6 +45,7 @@ enum graph_key {
     GRAPH_DIL_H,
     GRAPH_DIL_W,
     GRAPH_GROUPS,
+    GRAPH_N, /* images at a time; of the input */
     N_GRAPH_KEYS
 };
 
@@ -85,6 +87,9 @@ const char *const *graph_names(void); /* NULL-ended */
 
 /* The operator's word in a graph, which is the operator's name. */
 const char *graph_op_name(enum graph_op op);
+
+/* Images that are computed at a time. */
+int64_t graph_batch(const struct graph *g);
 
 /* Position of a node by name, -1 when there is none. */
 int graph_node_find(const struct graph *g, const char *name);

@@ -26,7 +26,7 @@ static int fitting(const struct graph *g, size_t i, int layout)
 
 static bool has_layout(enum graph_op op)
 {
-    return op == GRAPH_CONV2D || op == GRAPH_DEPTHWISE || op == GRAPH_POOL2D || op == GRAPH_ADD;
+    return op == GRAPH_CONV2D || op == GRAPH_DEPTHWISE || op == GRAPH_POOL2D || op == GRAPH_ADD || op == GRAPH_CONCAT;
 }
 
 unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
@@ -36,7 +36,9 @@ unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
     if (!has_layout(g->nodes[i].op))
         return bits;
     for (int l = 1; l < GRAPH_LAYOUTS; l++)
-        if (fitting(g, i, l) || fitting(g, (size_t)g->nodes[i].x, l))
+        if (g->nodes[i].op == GRAPH_CONCAT
+                ? fitting(g, (size_t)g->nodes[i].residual, l) && fitting(g, (size_t)g->nodes[i].x, l)
+                : fitting(g, i, l) || fitting(g, (size_t)g->nodes[i].x, l))
             bits |= 1u << l;
     return dtype_is_bytes(t) && (bits & ~1u) ? bits & ~1u : bits;
 }
@@ -139,6 +141,13 @@ static void put_add(struct buf *b, const struct graph *g, size_t i, enum dtype t
     buf_printf(b, " layout=%s relu=%d", images_layouts[fitting(g, i, layout)], g->nodes[i].relu ? 1 : 0);
 }
 
+static void put_concat(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
+{
+    (void)t;
+    put_image(b, read_by(g, i), batch);
+    buf_printf(b, " c2=%lld layout=%s", (long long)g->nodes[g->nodes[i].residual].key[GRAPH_C], images_layouts[layout]);
+}
+
 static void put_softmax(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
 {
     (void)t;
@@ -148,7 +157,7 @@ static void put_softmax(struct buf *b, const struct graph *g, size_t i, enum dty
 
 static void (*const put_sizes[N_GRAPH_OPS])(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch,
                                             int layout) = {
-    [GRAPH_CONV2D] = put_conv, [GRAPH_DEPTHWISE] = put_conv, [GRAPH_POOL2D] = put_pool,
+    [GRAPH_CONV2D] = put_conv, [GRAPH_DEPTHWISE] = put_conv, [GRAPH_POOL2D] = put_pool,     [GRAPH_CONCAT] = put_concat,
     [GRAPH_DENSE] = put_dense, [GRAPH_ADD] = put_add,        [GRAPH_SOFTMAX] = put_softmax,
 };
 
@@ -168,6 +177,9 @@ enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int6
     struct buf text;
     enum err e;
 
+    if (dtype_is_bytes(t) && op == GRAPH_SOFTMAX && read_by(g, i)->op != GRAPH_DENSE)
+        return why_set(why, ERR_INPUT, "%s of %s: softmax of int8 takes the sums of a dense layer", g->nodes[i].name,
+                       g->name);
     buf_init(&text, WORKLOAD_MAX_TEXT);
     assert(put_sizes[op] != NULL);
     buf_printf(&text, "%s %s", graph_op_name(op), dtype_name(op == GRAPH_SOFTMAX ? dtype_of_weights(t) : t));
@@ -184,7 +196,7 @@ bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
     char *at;
 
     if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
-        graph_node_workload(g, i, DTYPE_F32, 1, 0, out, NULL))
+        graph_node_workload(g, i, DTYPE_F32, graph_batch(g), 0, out, NULL))
         return false;
     at = strstr(out->data, key);
     if (at) {

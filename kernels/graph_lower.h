@@ -31,7 +31,7 @@ bool graph_differs(const struct graph *g, size_t i, int from, int to);
 enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout, struct buf *out,
                              struct why *why);
 
-/* Appends a node's workload as networks list it: f32, batch 1, nchw, without what is fused into it. False for what is
+/* Appends a node's workload as networks list it: f32, nchw, without what is fused into it. False for what is
  * not listed: what has no weights. */
 bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out);
 

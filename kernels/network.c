@@ -164,7 +164,6 @@ static void put_lines(const struct graph *g, char **workload, struct buf *out)
 
 enum err network_list(const struct graph *g, struct buf *out, struct why *why)
 {
-    const size_t from = out->len;
     char **workload = calloc(g->n_nodes, sizeof *workload);
 
     if (!workload)
@@ -181,8 +180,6 @@ enum err network_list(const struct graph *g, struct buf *out, struct why *why)
     for (size_t i = 0; i < g->n_nodes; i++)
         free(workload[i]);
     free(workload);
-    if (!out->failed && out->len == from)
-        return why_set(why, ERR_INPUT, "graph %.40s has no layer with weights", g->name);
     return out->failed;
 }
 

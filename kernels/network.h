@@ -35,7 +35,7 @@ const char *network_layout_at(size_t i);
  * the line. Never freed; not from several threads. */
 enum err network_add(const char *name, const char *text, size_t n, struct why *why);
 
-/* Appends the list of a graph's layers with weights: lines that network_add reads. */
+/* Appends the list of a graph's layers with weights, which may be none: lines that network_add reads. */
 enum err network_list(const struct graph *g, struct buf *out, struct why *why);
 
 /* Appends a layer's workload in another dtype ("f16" "i8") and layout ("nchw16c"), NULL = as listed. What cannot have

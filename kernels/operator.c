@@ -3,6 +3,7 @@
 
 #include "kernels/add/add.h"
 #include "kernels/batch_gemm/batch_gemm.h"
+#include "kernels/concat/concat.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 #include "kernels/dense/dense.h"
@@ -27,6 +28,7 @@ const struct operator* const operator_table[] = {
     &operator_sparse_conv2d,
     &operator_pool2d,
     &operator_add,
+    &operator_concat,
     &operator_softmax,
     &operator_transform,
     /* the next one here */

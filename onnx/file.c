@@ -42,33 +42,64 @@ static void unmap(const uint8_t *bytes, size_t n)
         munmap((void *)(uintptr_t)bytes, n);
 }
 
-static enum err unpack(const uint8_t *bytes, size_t n, struct onnx_file *f, struct why *why)
+/* Unpacks a message of a kind; what it may take is added to the limit. */
+static enum err unpack(const ProtobufCMessageDescriptor *kind, const uint8_t *bytes, size_t n, struct onnx_memory *m,
+                       void *out, struct why *why)
 {
     struct onnx_wire w = {.counted = &onnx__node_proto__descriptor, .most = ONNX_MAX_NODES};
-    ProtobufCAllocator allocator;
-    enum err e = onnx_wire_scan(&onnx__model_proto__descriptor, bytes, n, &w, why);
+    ProtobufCAllocator allocator = onnx_memory_allocator(m);
+    ProtobufCMessage *message;
+    size_t more;
+    enum err e = onnx_wire_scan(kind, bytes, n, &w, why);
 
     if (e)
         return e;
-    onnx_memory_init(&f->memory, ONNX_MEMORY_BASE + ONNX_MEMORY_PER_BYTE * w.n_other + ONNX_MEMORY_PER_BULK * w.n_bulk);
-    if (w.memory_bytes > f->memory.most)
-        return why_set(why, ERR_LIMIT, "would take %zu bytes of memory, over %zu", w.memory_bytes, f->memory.most);
-    allocator = onnx_memory_allocator(&f->memory);
-    f->model = onnx__model_proto__unpack(&allocator, n, bytes);
-    if (!f->model)
+    more = ONNX_MEMORY_BASE + ONNX_MEMORY_PER_BYTE * w.n_other + ONNX_MEMORY_PER_BULK * w.n_bulk;
+    m->most += more;
+    if (w.memory_bytes > more)
+        return why_set(why, ERR_LIMIT, "would take %zu bytes of memory, over %zu", w.memory_bytes, more);
+    message = protobuf_c_message_unpack(kind, &allocator, n, bytes);
+    if (!message)
         return why_set(why, ERR_INPUT, "no model, or a damaged one");
-    return f->model->graph ? ERR_OK : why_set(why, ERR_INPUT, "no model: there is no graph in it");
+    memcpy(out, &message, sizeof message);
+    return ERR_OK;
 }
 
 enum err onnx_file_parse(const void *bytes, size_t n, struct onnx_file *out, struct why *why)
 {
     struct onnx_file f = {.folder = -1};
-    enum err e = unpack(bytes, n, &f, why);
+    enum err e;
 
+    onnx_memory_init(&f.memory, 0);
+    e = unpack(&onnx__model_proto__descriptor, bytes, n, &f.memory, &f.model, why);
+    if (!e && !f.model->graph)
+        e = why_set(why, ERR_INPUT, "no model: there is no graph in it");
     if (e)
         onnx_file_close(&f);
     else
         *out = f;
+    return e;
+}
+
+static enum err map_path(const char *path, const uint8_t **out, size_t *n, struct why *why)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return why_set(why, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%.300s: %s", path, strerror(errno));
+    return map(fd, path, out, n, why);
+}
+
+enum err onnx_file_tensor(struct onnx_file *f, const char *path, const Onnx__TensorProto **out, struct why *why)
+{
+    const uint8_t *bytes = NULL;
+    size_t n = 0;
+    enum err e = map_path(path, &bytes, &n, why);
+
+    if (e)
+        return e;
+    e = unpack(&onnx__tensor_proto__descriptor, bytes, n, &f->memory, out, why);
+    unmap(bytes, n);
     return e;
 }
 
@@ -84,14 +115,10 @@ static int open_folder(const char *path)
 
 enum err onnx_file_open(const char *path, struct onnx_file *out, struct why *why)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const uint8_t *bytes = NULL;
     size_t n = 0;
-    enum err e;
+    enum err e = map_path(path, &bytes, &n, why);
 
-    if (fd < 0)
-        return why_set(why, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "%.300s: %s", path, strerror(errno));
-    e = map(fd, path, &bytes, &n, why);
     if (e)
         return e;
     e = onnx_file_parse(bytes, n, out, why);

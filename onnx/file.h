@@ -40,6 +40,9 @@ enum err onnx_file_open(const char *path, struct onnx_file *out, struct why *why
 enum err onnx_file_parse(const void *bytes, size_t n, struct onnx_file *out, struct why *why);
 void onnx_file_close(struct onnx_file *f);
 
+/* A tensor in a file of its own, lent until onnx_file_close; memory is bounded as for models. */
+enum err onnx_file_tensor(struct onnx_file *f, const char *path, const Onnx__TensorProto **out, struct why *why);
+
 /* Lends `n` bytes (with n = SIZE_MAX, in: all to the end) of a file in the model's folder or below it. ERR_INPUT: an
  * absolute name, one with "..", a symbolic link on the way, no plain file, a piece beyond its end. */
 enum err onnx_file_external(struct onnx_file *f, const char *name, uint64_t offset, size_t *n, const uint8_t **out,

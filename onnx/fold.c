@@ -293,7 +293,7 @@ enum onnx_role onnx_concat(struct onnx_import *m, const Onnx__NodeProto *node)
     int64_t at = 0;
 
     if (!first || !all_constant(m, node, node->n_input))
-        return REFUSE_ACTIVATION(m);
+        return onnx_layer_concat(m, node);
     shape = first->shape;
     if (!read_axis(node, 0, shape.rank, &axis))
         return onnx_refuse(m, "an axis that is none");

@@ -142,6 +142,30 @@ static enum err read_constants(struct onnx_import *m, struct why *why)
     return e;
 }
 
+/* Inputs that are bound to a file's tensor from outside. */
+static enum err read_bindings(struct onnx_import *m, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < m->options->n_bindings && !e; i++) {
+        const struct onnx_binding *b = &m->options->bindings[i];
+        struct onnx_value *v = value_named(m, b->name);
+        const Onnx__TensorProto *p;
+
+        if (!v || (v->kind != ONNX_UNMADE && v->kind != ONNX_CONSTANT))
+            return why_set(why, ERR_INPUT, "no value %.100s to be bound", b->name);
+        e = onnx_file_tensor(&m->file, b->path, &p, why);
+        if (!e)
+            e = onnx_tensor_open(&m->file, p, &v->tensor, why);
+        if (e)
+            return why_prefix(why, e, "%.300s", b->path);
+        v->kind = ONNX_CONSTANT;
+        v->shape = v->tensor.shape;
+        v->is_float = v->tensor.is_float;
+    }
+    return e;
+}
+
 /* The size of a dimension: fixed, or named and given from outside. */
 static enum err read_dim(const struct onnx_import *m, const Onnx__ValueInfoProto *input, int axis,
                          const Onnx__TensorShapeProto__Dimension *d, int64_t *out, struct why *why)
@@ -154,9 +178,9 @@ static enum err read_dim(const struct onnx_import *m, const Onnx__ValueInfoProto
                                               : why_set(why, ERR_LIMIT, "input %.100s: a dimension of %lld, over %d",
                                                         input->name, (long long)d->dim_value, GRAPH_MAX_SIZE);
     }
-    for (size_t i = 0; named && i < m->n_dims; i++)
-        if (strcmp(m->dims[i].name, d->dim_param) == 0) {
-            *out = m->dims[i].size;
+    for (size_t i = 0; named && i < m->options->n_dims; i++)
+        if (strcmp(m->options->dims[i].name, d->dim_param) == 0) {
+            *out = m->options->dims[i].size;
             return ERR_OK;
         }
     if (axis == 0) { /* the batch */
@@ -180,6 +204,10 @@ static enum err read_input(struct onnx_import *m, const Onnx__ValueInfoProto *in
     if (!tensor || !tensor->shape || (tensor->shape->n_dim != 4 && tensor->shape->n_dim != 2))
         return why_set(why, ERR_UNSUPPORTED, "input %.100s: expected images, of 4 dimensions, or rows, of 2",
                        input->name);
+    if (tensor->elem_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT &&
+        tensor->elem_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16)
+        return why_set(why, ERR_UNSUPPORTED, "input %.100s: elements of type %d: expected floats or halves",
+                       input->name, (int)tensor->elem_type);
     given.rank = (int)tensor->shape->n_dim;
     for (int k = 0; k < given.rank && !e; k++)
         e = read_dim(m, input, k, tensor->shape->dim[k], &given.dim[k], why);
@@ -192,6 +220,7 @@ static enum err read_input(struct onnx_import *m, const Onnx__ValueInfoProto *in
         return why_set(why, ERR_LIMIT, "input %.100s: too large", input->name);
     for (int k = 0; k < 3; k++)
         m->layers[i].node.key[GRAPH_C + k] = shape.dim[1 + k];
+    m->layers[i].node.key[GRAPH_N] = m->batch;
     onnx_make_activation(value_named(m, input->name), i, &given);
     return ERR_OK;
 }
@@ -349,6 +378,8 @@ static enum err read_node(struct onnx_import *m, const Onnx__NodeProto *node, st
         if (v && (role >= ONNX_UNSUPPORTED || v->kind == ONNX_UNMADE))
             v->kind = ONNX_NOT_HERE;
     }
+    if (role == ONNX_UNSUPPORTED && node->op_type)
+        onnx_stand_in(m, node);
     return note(m, node, role, why);
 }
 
@@ -371,6 +402,10 @@ static void find_output(struct onnx_import *m)
     for (int i = v->i_layer; i > 0; i--) {
         const struct graph_node *n = &m->layers[i].node;
 
+        if (m->layers[i].live && m->layers[n->x].node.op == GRAPH_SOFTMAX && !m->layers[n->x].is_missing)
+            onnx_refuse(m, "%s reads a softmax, which is to be the last layer", n->name);
+        if (m->layers[i].live && (m->layers[i].is_missing || m->layers[n->x].node.op == GRAPH_SOFTMAX))
+            m->i_output = -1;
         if (m->layers[i].live)
             m->layers[n->x].live = true;
         if (m->layers[i].live && n->residual >= 0)
@@ -390,6 +425,8 @@ static enum err read_model(struct onnx_import *m, struct why *why)
     if (!e)
         e = read_constants(m, why);
     if (!e)
+        e = read_bindings(m, why);
+    if (!e)
         e = read_inputs(m, why);
     for (size_t i = 0; i < g->n_node && !e; i++)
         e = read_node(m, g->node[i], why);
@@ -403,7 +440,7 @@ static enum err opened(struct onnx_import *m, enum err e, struct onnx_import **o
 {
     if (!e)
         e = read_model(m, why);
-    m->dims = NULL;
+    m->options = NULL;
     if (e)
         onnx_import_close(m);
     else
@@ -411,22 +448,21 @@ static enum err opened(struct onnx_import *m, enum err e, struct onnx_import **o
     return e;
 }
 
-static struct onnx_import *begun(const struct onnx_dim *dims, size_t n_dims)
+static struct onnx_import *begun(const struct onnx_options *o)
 {
+    static const struct onnx_options none = {NULL, 0, NULL, 0};
     struct onnx_import *m = calloc(1, sizeof *m);
 
     if (m) {
         m->file.folder = -1;
-        m->dims = dims;
-        m->n_dims = n_dims;
+        m->options = o ? o : &none;
     }
     return m;
 }
 
-enum err onnx_import_open(const char *path, const struct onnx_dim *dims, size_t n_dims, struct onnx_import **out,
-                          struct why *why)
+enum err onnx_import_open(const char *path, const struct onnx_options *o, struct onnx_import **out, struct why *why)
 {
-    struct onnx_import *m = begun(dims, n_dims);
+    struct onnx_import *m = begun(o);
     enum err e;
 
     if (!m)
@@ -440,10 +476,10 @@ enum err onnx_import_open(const char *path, const struct onnx_dim *dims, size_t 
     return e ? why_prefix(why, e, "%.300s", path) : ERR_OK;
 }
 
-enum err onnx_import_parse(const void *bytes, size_t n, const struct onnx_dim *dims, size_t n_dims,
-                           struct onnx_import **out, struct why *why)
+enum err onnx_import_parse(const void *bytes, size_t n, const struct onnx_options *o, struct onnx_import **out,
+                           struct why *why)
 {
-    struct onnx_import *m = begun(dims, n_dims);
+    struct onnx_import *m = begun(o);
 
     return m ? opened(m, onnx_file_parse(bytes, n, &m->file, why), out, why) : why_set(why, ERR_NOMEM, "out of memory");
 }

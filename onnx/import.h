@@ -20,6 +20,18 @@ struct onnx_dim {
     int64_t size;
 };
 
+/* An input that is a constant: its value, a TensorProto, is in a file. */
+struct onnx_binding {
+    const char *name, *path;
+};
+
+struct onnx_options {
+    const struct onnx_dim *dims;
+    size_t n_dims;
+    const struct onnx_binding *bindings;
+    size_t n_bindings;
+};
+
 /* What becomes of a node. */
 enum onnx_role {
     ONNX_TUNED,       /* a layer with weights */
@@ -40,15 +52,14 @@ struct onnx_row {
 
 struct onnx_import;
 
-/* Reads a model. What it computes may be unsupported: that is told by the rows and by onnx_import_graph. ERR_NOT_FOUND,
- * ERR_IO; ERR_INPUT, ERR_LIMIT: no model, or a damaged one, sizes that are not known, a value that no earlier node
- * makes, ... in words that begin with the path. */
-enum err onnx_import_open(const char *path, const struct onnx_dim *dims, size_t n_dims, struct onnx_import **out,
-                          struct why *why);
+/* Reads a model; `o` may be NULL. What it computes may be unsupported: that is told by the rows and by
+ * onnx_import_graph. ERR_NOT_FOUND, ERR_IO; ERR_INPUT, ERR_LIMIT: no model, or a damaged one, sizes that are not known,
+ * a value that no earlier node makes, ... in words that begin with the path. */
+enum err onnx_import_open(const char *path, const struct onnx_options *o, struct onnx_import **out, struct why *why);
 
 /* The same of bytes in memory; weights in other files are refused. */
-enum err onnx_import_parse(const void *bytes, size_t n, const struct onnx_dim *dims, size_t n_dims,
-                           struct onnx_import **out, struct why *why);
+enum err onnx_import_parse(const void *bytes, size_t n, const struct onnx_options *o, struct onnx_import **out,
+                           struct why *why);
 void onnx_import_close(struct onnx_import *m); /* accepts NULL */
 
 /* Lends the rows, in the order in which operators occur. */

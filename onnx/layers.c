@@ -373,6 +373,41 @@ enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *n
     return add_two(m, node, a, b);
 }
 
+/* Two at a time: the first with the second, that with the third. */
+enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const int64_t axis = onnx_attribute_int(node, "axis", 0);
+    struct onnx_shape shape = {.rank = 0};
+    int joined = -1;
+
+    for (size_t k = 0; k < node->n_input; k++) {
+        const struct onnx_value *v = onnx_in(m, node, k);
+
+        if (!is_activation(v) || !onnx_is_images(m, v) || (axis != 1 && axis != -3))
+            return onnx_refuse(m, "expected images, of 4 dimensions, joined along channels");
+        if (k && memcmp(&v->shape.dim[2], &shape.dim[2], 2 * sizeof shape.dim[0]) != 0)
+            return onnx_refuse(m, "images of other sizes");
+        if (k) {
+            const int i = onnx_new_layer(m, node, GRAPH_CONCAT, joined);
+
+            if (i < 0)
+                return ONNX_PLAIN;
+            memcpy(m->layers[i].node.key, m->layers[joined].node.key, 3 * sizeof(int64_t));
+            m->layers[i].node.key[GRAPH_C] += v->shape.dim[1];
+            m->layers[i].node.residual = v->i_layer;
+            joined = i;
+        } else {
+            joined = v->i_layer;
+            shape = v->shape;
+        }
+    }
+    if (node->n_input < 2)
+        return onnx_identity(m, node);
+    shape = onnx_images(m, joined);
+    onnx_make_activation(onnx_out(m, node, 0), joined, &shape);
+    return ONNX_PLAIN;
+}
+
 /* ---- activations ---- */
 
 /* A bound of Clip: attribute before opset 11, then a constant input. */
@@ -547,12 +582,11 @@ enum onnx_role onnx_softmax(struct onnx_import *m, const Onnx__NodeProto *node)
     const int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1);
     int i;
 
-    if (!is_activation(x) || x->shape.rank != 2 || (axis != 1 && axis != -1))
+    if (!is_activation(x) || !has_channels(m, x) || (x->shape.rank == 4 && x->shape.dim[2] * x->shape.dim[3] > 1) ||
+        (axis < 0 ? axis + x->shape.rank : axis) != 1)
         return onnx_refuse(m, "expected rows, of 2 dimensions, and the second as axis");
-    if (!is_open(m, x) || layer_of(m, x)->node.op != GRAPH_DENSE)
-        return onnx_refuse(m, "expected a matrix product before it that nobody else reads");
-    if (!out->is_output || out->n_readers != 1)
-        return onnx_refuse(m, "expected nothing behind it");
+    if (!is_open(m, x) || layer_of(m, x)->node.op == GRAPH_INPUT)
+        return onnx_refuse(m, "expected a layer before it that nobody else reads, without an activation");
     i = onnx_new_layer(m, node, GRAPH_SOFTMAX, x->i_layer);
     if (i >= 0)
         memcpy(m->layers[i].node.key, layer_of(m, x)->node.key, 3 * sizeof(int64_t));

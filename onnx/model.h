@@ -41,7 +41,8 @@ struct onnx_layer {
     bool w_transposed;          /* of a dense layer: [k][n] */
     double *factor, *bias;      /* [n_bias] of each channel: w times factor; NULL: no weights */
     int64_t n_w, n_bias;
-    bool live; /* the output depends on it */
+    bool live;       /* the output depends on it */
+    bool is_missing; /* it stands for a node that nothing computes */
 };
 
 /* Element i of a layer's weights. */
@@ -56,11 +57,10 @@ struct onnx_import {
     struct onnx_row *rows;
     size_t n_rows, cap_rows;
     int64_t opset, batch;
-    const struct onnx_dim *dims;
-    size_t n_dims;
-    int i_output;    /* layer; -1: the model cannot be run */
-    char words[256]; /* why the node at hand, or the output, is not supported */
-    enum err failed; /* no memory */
+    const struct onnx_options *options; /* while it is read */
+    int i_output;                       /* layer; -1: the model cannot be run */
+    char words[256];                    /* why the node at hand, or the output, is not supported */
+    enum err failed;                    /* no memory */
 };
 
 /* An operator: turns a node into layers or values. Returns ONNX_UNSUPPORTED with onnx_refuse. */
@@ -128,7 +128,10 @@ bool onnx_window_output(const struct onnx_import *m, int i_layer);
 /* A layer that multiplies each channel and adds to it, 1x1 depthwise; its weights are 1 and 0. -1: m->failed. */
 int onnx_new_scale(struct onnx_import *m, const Onnx__NodeProto *node, int x);
 
-/* Elementwise Add, Sub, Mul, Div where one side is no constant. */
-enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *node);
+/* Makes the output of a node that nothing computes a layer that only has its shape; false: the shape is not known. */
+bool onnx_stand_in(struct onnx_import *m, const Onnx__NodeProto *node);
+
+/* Elementwise Add, Sub, Mul, Div, and Concat, where an input is no constant. */
+onnx_op onnx_layer_binary, onnx_layer_concat;
 
 #endif

@@ -84,9 +84,6 @@ enum err onnx_import_graph(const struct onnx_import *m, struct buf *out, struct 
     const size_t from = out->len;
     enum err e = check_supported(m, why);
 
-    if (!e && m->batch != 1)
-        e = why_set(why, ERR_UNSUPPORTED, "batch %lld: networks have a batch of 1 so far; --dim NAME=1",
-                    (long long)m->batch);
     if (e)
         return e;
     e = live_graph(m, &g);

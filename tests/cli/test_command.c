@@ -88,6 +88,8 @@ static void bad_input_gets_one_clear_line_and_exit_1(void **state)
         {"show", NULL},
         {"show", "dense f32 m=1 n=1 k=1", "--template", "a,b", NULL},
         {"spaces", NULL},
+        {"spaces", "--network", "vgg-17", NULL},
+        {"spaces", "--network", "vgg-16", "dense f32 m=1 n=1 k=1", NULL},
         {"cancel", NULL},
         {"ladder", NULL},
         {"ladder", "dense f32 m=1 n=1 k=1", NULL},

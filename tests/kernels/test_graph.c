@@ -206,7 +206,7 @@ static void nodes_have_the_workloads_of_their_sizes(void **state)
 /* Steps and pads of each axis and side; by hand: rows (9 + 0 + 2 - 5) / 2 + 1, columns (7 + 1 + 0 - 3) / 1 + 1. */
 static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
 {
-    static const char lines[] = "x = input c=4 h=9 w=7\n"
+    static const char lines[] = "x = input n=2 c=4 h=9 w=7\n"
                                 "a = conv2d x k=8 r=3 s=3 stride=2,1 pad=0,1,2,0 dilation=2,1 groups=4 relu6\n"
                                 "p = pool2d a max r=2 s=2 pad=0,0,1,1\n"
                                 "d = depthwise_conv2d p r=3 s=1 pad=1,0 relu\n"
@@ -215,13 +215,13 @@ static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
                                 "f = dense g n=5\n"
                                 "s = softmax f\n";
     static const char *const workloads[] = {
-        "conv2d f32 n=1 c=4 h=9 w=7 k=8 r=3 s=3 stride=2,1 pad=0,1,2,0 dilation=2,1 groups=4 epilogue=bias_relu6",
-        "pool2d f32 n=1 c=8 h=4 w=6 r=2 s=2 pad=0,0,1,1",
-        "depthwise_conv2d f32 n=1 c=8 h=4 w=6 r=3 s=1 pad=1,0 epilogue=bias_relu",
-        "add f32 n=1 c=8 h=4 w=6 relu=1",
-        "pool2d f32 n=1 c=8 h=4 w=6 r=4 s=6 kind=avg",
-        "dense f32 m=1 n=5 k=8 epilogue=bias",
-        "softmax f32 m=1 n=5"};
+        "conv2d f32 n=2 c=4 h=9 w=7 k=8 r=3 s=3 stride=2,1 pad=0,1,2,0 dilation=2,1 groups=4 epilogue=bias_relu6",
+        "pool2d f32 n=2 c=8 h=4 w=6 r=2 s=2 pad=0,0,1,1",
+        "depthwise_conv2d f32 n=2 c=8 h=4 w=6 r=3 s=1 pad=1,0 epilogue=bias_relu",
+        "add f32 n=2 c=8 h=4 w=6 relu=1",
+        "pool2d f32 n=2 c=8 h=4 w=6 r=4 s=6 kind=avg",
+        "dense f32 m=2 n=5 k=8 epilogue=bias",
+        "softmax f32 m=2 n=5"};
     struct graph g = parsed(lines), again;
     struct buf text;
 
@@ -230,7 +230,7 @@ static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
         struct why why = {""};
 
         buf_init(&text, WORKLOAD_MAX_TEXT);
-        if (graph_node_workload(&g, i + 1, DTYPE_F32, 1, 0, &text, &why))
+        if (graph_node_workload(&g, i + 1, DTYPE_F32, graph_batch(&g), 0, &text, &why))
             fail_msg("%s", why.text);
         assert_string_equal(buf_text(&text), workloads[i]);
         buf_fini(&text);
@@ -245,17 +245,27 @@ static void a_window_has_pads_steps_and_groups_of_its_own(void **state)
     graph_fini(&g);
 }
 
-/* 6 means nothing among int8 sums. */
-static void relu6_of_an_int8_network_is_refused_in_words(void **state)
+/* 6 means nothing among int8 sums, two tensors have two scales. */
+static void what_int8_networks_have_not_is_refused_in_words(void **state)
 {
-    struct graph g = parsed("x = input c=4 h=4 w=4\ny = conv2d x k=4 r=1 s=1 relu6\n");
-    struct graph_work w;
-    struct why why = {""};
+    static const char *const facts[][2] = {
+        {"x = input c=4 h=4 w=4\ny = conv2d x k=4 r=1 s=1 relu6\n", "relu6"},
+        {"x = input c=4 h=4 w=4\ny = conv2d x k=4 r=1 s=1\nz = concat x + y\n", "concat"},
+        {"x = input c=4 h=4 w=4\ny = pool2d x avg global\nz = softmax y\n", "takes the sums of a dense layer"}};
 
     (void)state;
-    assert_int_equal(graph_work_init(&w, &g, DTYPE_I8, 1, 15, &why), ERR_INPUT);
-    assert_non_null(strstr(why.text, "relu6"));
-    graph_fini(&g);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        struct graph g = parsed(facts[i][0]);
+        struct graph_work w;
+        struct why why = {""};
+
+        assert_int_equal(graph_work_init(&w, &g, DTYPE_F32, 1, 15, &why), ERR_OK);
+        graph_work_fini(&w);
+        assert_int_equal(graph_work_init(&w, &g, DTYPE_I8, 1, 15, &why), ERR_INPUT);
+        if (!strstr(why.text, facts[i][1]))
+            fail_msg("'%s', expected '%s'", why.text, facts[i][1]);
+        graph_fini(&g);
+    }
 }
 
 static void the_layers_of_a_graph_are_those_of_its_list(void **state)
@@ -361,6 +371,7 @@ static void bad_lines_are_refused_in_words(void **state)
         {"x = input c=3 h=8\n", "input needs w="},
         {"x = input c=0 h=8 w=8\n", "no channels"},
         {"x = input c=3 h=0 w=8\n", "no pixels"},
+        {"x = input n=0 c=3 h=8 w=8\n", "no image"},
         {"x = input c=3 h=8 w=8\nx = softmax x\n", "there is a tensor x already"},
         {"x = input c=3 h=8 w=8\ny = conv3d x k=8\n", "unknown operator 'conv3d'"},
         {"x = input c=3 h=8 w=8\ny = conv2d z k=8 r=3 s=3\n", "expected a tensor of an earlier line, not 'z'"},
@@ -393,13 +404,16 @@ static void bad_lines_are_refused_in_words(void **state)
         {"x = input c=4 h=8 w=8\ny = conv2d x k=6 r=3 s=3 relu relu6\n", "relu or relu6"},
         {"x = input c=4 h=8 w=8\ny = dense x k=6\n", "does not take 'k='"},
         {"x = input c=4 h=8 w=8\ny = add x\n", "add needs two tensors"},
+        {"x = input c=4 h=8 w=8\ny = concat x\n", "concat needs two tensors"},
+        {"x = input c=4 h=8 w=8\np = pool2d x max r=2 s=1\ny = concat x + p\n", "cannot be added"},
+        {"x = input c=65536 h=1 w=1\ny = concat x + x\n", "more than 65536 channels"},
         {"x = input c=4 h=8 w=8\ny = add x + x relu6\n", "does not take 'relu6'"},
         {"x = input c=3 h=8 w=8\ny = dense x n=4 relu6\nz = softmax y\n", "without relu"},
         {"x = input c=3 h=8 w=8\ny = pool2d x r=3 s=3\n", "max or avg"},
         {"x = input c=3 h=8 w=8\ny = pool2d x max avg r=3 s=3\n", "max or avg"},
         {"x = input c=3 h=8 w=8\ny = pool2d x max r=3\n", "r= and s="},
         {"x = input c=3 h=8 w=8\ny = pool2d x max global r=3 s=3\n", "global alone"},
-        {"x = input c=3 h=8 w=8\ny = softmax x\n", "softmax reads a dense layer"},
+        {"x = input c=3 h=8 w=8\ny = softmax x\n", "softmax reads a layer of one pixel"},
         {"x = input c=3 h=8 w=8\ny = dense x n=4 relu\nz = softmax y\n", "without relu"},
         {"x = input c=3 h=8 w=8\ny = dense x n=4\nz = softmax y\nq = dense z n=4\n", "nothing may follow softmax"},
         {"x = input c=3 h=8 w=8\ny = dense x n=4\nz = softmax y\nq = dense y n=4\n", "nobody reads z"},
@@ -574,7 +588,7 @@ int main(void)
         cmocka_unit_test(layouts_are_named_one_by_one),
         cmocka_unit_test(nodes_have_the_workloads_of_their_sizes),
         cmocka_unit_test(a_window_has_pads_steps_and_groups_of_its_own),
-        cmocka_unit_test(relu6_of_an_int8_network_is_refused_in_words),
+        cmocka_unit_test(what_int8_networks_have_not_is_refused_in_words),
         cmocka_unit_test(the_layers_of_a_graph_are_those_of_its_list),
         cmocka_unit_test(every_name_of_the_outside_lists_is_a_layer),
         cmocka_unit_test(bad_lines_are_refused_in_words),

@@ -148,6 +148,15 @@ static void add(const struct ref *f, size_t i)
     }
 }
 
+static void concat(const struct ref *f, size_t i)
+{
+    const struct graph_node *n = &f->g->nodes[i];
+    const int64_t n_x = size(&f->g->nodes[n->x]);
+
+    for (int64_t k = 0; k < size(n); k++)
+        f->of[i][k] = k < n_x ? f->of[n->x][k] : f->of[n->residual][k - n_x];
+}
+
 static double pooled(const struct ref *f, const struct graph_node *n, int64_t c, int64_t p, int64_t q)
 {
     const struct graph_node *x = &f->g->nodes[n->x];
@@ -201,8 +210,8 @@ static void softmax(const struct ref *f, size_t i)
 void ref_network(const struct graph *g, enum dtype t, const double *x, ref_weights *weights, void *arg, double *y)
 {
     static void (*const compute[N_GRAPH_OPS])(const struct ref *f, size_t i) = {
-        [GRAPH_CONV2D] = conv, [GRAPH_DEPTHWISE] = conv, [GRAPH_POOL2D] = pool,
-        [GRAPH_DENSE] = dense, [GRAPH_ADD] = add,        [GRAPH_SOFTMAX] = softmax};
+        [GRAPH_CONV2D] = conv, [GRAPH_DEPTHWISE] = conv, [GRAPH_POOL2D] = pool,    [GRAPH_DENSE] = dense,
+        [GRAPH_ADD] = add,     [GRAPH_CONCAT] = concat,  [GRAPH_SOFTMAX] = softmax};
     struct ref f = {.g = g, .t = t, .weights = weights, .arg = arg};
 
     for (size_t i = 0; i < g->n_nodes; i++) {

@@ -337,7 +337,9 @@ static const char foreign_text[] = "x = input c=3 h=13 w=12\n"
                                    "p2 = pool2d a avg r=2 s=2 stride=2 pad=0,0,0,1\n"
                                    "c3 = conv2d p2 k=16 r=1 s=1\n"
                                    "b = add c3 + p2\n"
-                                   "fc = dense b n=10 relu6\n";
+                                   "t = conv2d b k=32 r=1 s=1\n"
+                                   "j = concat t + p2\n"
+                                   "fc = dense j n=10 relu6\n";
 
 static void networks_of_other_tools_give_what_they_mean(void **state)
 {

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct buf table;
 
     check_memory(bytes, n);
-    if (onnx_import_parse(bytes, n, NULL, 0, &m, &why)) {
+    if (onnx_import_parse(bytes, n, NULL, &m, &why)) {
         fuzz_check_words("import", why.text);
     } else {
         buf_init(&table, (size_t)1 << 24);

@@ -61,9 +61,9 @@ class Maker:
             one = self.node("Unsqueeze", [size, self.constant(np.array([0]))])
         return self.node("Reshape", [x, self.node("Concat", [one, self.constant(np.array([-1]))], axis=0)])
 
-    def model(self, y, shape, n):
-        x = helper.make_tensor_value_info("input.1", TensorProto.FLOAT, ["batch", *shape])
-        out = helper.make_tensor_value_info(y, TensorProto.FLOAT, ["batch", n])
+    def model(self, y, shape, n, batch="batch"):
+        x = helper.make_tensor_value_info("input.1", TensorProto.FLOAT, [batch, *shape])
+        out = helper.make_tensor_value_info(y, TensorProto.FLOAT, [batch, n])
         graph = helper.make_graph(self.nodes, "main_graph", [x], [out], self.constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
 
@@ -84,7 +84,7 @@ def mobilenet_v2(opset=17):
     return m.model(m.gemm(x, 48, 10), (3, 32, 32), 10)
 
 
-def resnet(opset=17):
+def resnet(opset=17, **more):
     """Bottlenecks with shortcuts of both kinds, the second convolution of a pair first, a pool with ceil_mode."""
     m = Maker(2, opset)
     m.channels["input.1"] = 3
@@ -98,7 +98,7 @@ def resnet(opset=17):
         x = m.node("Relu", [m.node("Add", [t, short])])
     x = m.node("ReduceMean", [x], axes=[2, 3], keepdims=1) if opset < 18 else m.node("GlobalAveragePool", [x])
     x = m.gemm(m.flat_by_shape(x), 48, 10)
-    return m.model(m.node("Softmax", [x], axis=1), (3, 35, 29), 10)
+    return m.model(m.node("Softmax", [x], axis=1), (3, 35, 29), 10, **more)
 
 
 def vgg(opset=17):
@@ -122,12 +122,27 @@ def vgg(opset=17):
     return m.model(m.gemm(x, 20, 10), (3, 24, 14), 10)
 
 
+def squeezenet():
+    """Channels joined three at a time, softmax of a pool."""
+    m = Maker(4, 13)
+    m.channels["input.1"] = 3
+    x = m.node("Relu", [m.conv("input.1", 16, 3, strides=[2, 2])])
+    for k in (16, 32):
+        s = m.node("Relu", [m.conv(x, 8, 1)])
+        parts = [m.node("Relu", [m.conv(s, k, 1)]), m.node("Relu", [m.conv(s, k, 3, pads=[1] * 4)]), s]
+        x = m.node("Concat", parts, axis=1)
+        m.channels[x] = 2 * k + 8
+    x = m.node("GlobalAveragePool", [m.conv(x, 10, 1)])
+    return m.model(m.node("Flatten", [m.node("Softmax", [x], axis=1)]), (3, 21, 17), 10, 2)
+
+
 def main():
     out = Path(sys.argv[1])
     external = {"resnet"}
-    for name, make, opset in (("mobilenet", mobilenet_v2, 17), ("resnet", resnet, 21), ("vgg", vgg, 13),
-                              ("mobilenet9", mobilenet_v2, 9), ("resnet9", resnet, 9)):
-        model = make(opset=opset)
+    for name, make, arguments in (("mobilenet", mobilenet_v2, {}), ("resnet", resnet, {"opset": 21}), ("vgg", vgg, {"opset": 13}),
+                                  ("squeezenet", squeezenet, {}),
+                                  ("mobilenet9", mobilenet_v2, {"opset": 9}), ("resnet9", resnet, {"opset": 9, "batch": 3})):
+        model = make(**arguments)
         onnx.checker.check_model(model)
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)

@@ -38,6 +38,7 @@ done <"$dir/names"
 holds_with mobilenet "$dir/models/mobilenet/model.onnx" nchw16c
 holds_with resnet "$dir/models/resnet/model.graph" nchw
 holds_with vgg "$dir/models/vgg/model.onnx" nchw16c
+holds_with squeezenet "$dir/models/squeezenet/model.onnx" nchw16c
 holds_with resnet9 "$dir/models/resnet9/model.onnx" nchw
 for file in model.graph weights.bin; do # the same model in opset 9
     cmp "$dir/models/mobilenet/$file" "$dir/models/mobilenet9/$file" || fail "mobilenet9: another $file than mobilenet's"

@@ -46,7 +46,8 @@ static enum err import(const char *lines, const struct onnx_dim *dims, size_t n_
 
     buf_init(&model, MAX_MODEL);
     wire_model(lines, &model);
-    e = onnx_import_parse(buf_text(&model), model.len, dims, n_dims, out, why);
+    e = onnx_import_parse(buf_text(&model), model.len, &(struct onnx_options){.dims = dims, .n_dims = n_dims}, out,
+                          why);
     buf_fini(&model);
     return e;
 }
@@ -152,6 +153,15 @@ static void what_others_read_stays_as_it_is(void **state)
     /* nobody reads b */
     check_graph(IMAGE CONV "node Conv a w -> b\nnode Relu a -> y\noutput y\n",
                 "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1\ny = depthwise_conv2d a r=1 s=1 relu\n");
+}
+
+static void channels_are_joined_two_at_a_time(void **state)
+{
+    (void)state;
+    check_graph(IMAGE CONV "node Relu a -> r\nnode MaxPool x -> p kernel_shape=[1,1]\nnode Concat r x p -> y axis=-3\n"
+                           "const v 12 12 1 1 = 0.5 ...\nnode Conv y v -> z\noutput z\n",
+                "x = input c=4 h=8 w=6\na = conv2d x k=4 r=1 s=1 relu\np = pool2d x max r=1 s=1\n"
+                "y = concat a + x\ny_4 = concat y + p\nz = conv2d y_4 k=12 r=1 s=1\n");
 }
 
 static void arithmetic_on_shapes_is_computed(void **state)
@@ -280,6 +290,42 @@ static void open_dimensions_are_given_from_outside(void **state)
     onnx_import_close(m);
 }
 
+/* Weights as an input of the model, in a file: two by two floats in raw_data. */
+static void inputs_are_bound_to_tensors_of_files(void **state)
+{
+    static const float elems[] = {1, 2, 3, 4};
+    const struct onnx_binding bindings[] = {{"w", below("w.pb")}, {"q", below("w.pb")}};
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf tensor, model, text;
+
+    (void)state;
+    buf_init(&tensor, 4096);
+    buf_init(&model, 4096);
+    buf_init(&text, 4096);
+    wire_number(&tensor, 1, 2);
+    wire_number(&tensor, 1, 2);
+    wire_number(&tensor, 2, 1);
+    wire_bytes(&tensor, 9, elems, sizeof elems);
+    write_file("w.pb", tensor.data, tensor.len);
+    wire_model("opset 13\ninput x 1 2\ninput w 2 2\nnode MatMul x w -> y\noutput y\n", &model);
+    assert_int_equal(onnx_import_parse(model.data, model.len, &(struct onnx_options){NULL, 0, bindings, 1}, &m, &why),
+                     ERR_OK);
+    assert_int_equal(onnx_import_graph(m, &text, &why), ERR_OK);
+    assert_string_equal(buf_text(&text), "x = input c=2 h=1 w=1\ny = dense x n=2\n");
+    onnx_import_close(m);
+    assert_int_equal(onnx_import_parse(model.data, model.len, &(struct onnx_options){NULL, 0, bindings, 2}, &m, &why),
+                     ERR_INPUT);
+    assert_non_null(strstr(why.text, "no value q to be bound"));
+    write_file("w.pb", tensor.data, tensor.len - 1);
+    assert_int_equal(onnx_import_parse(model.data, model.len, &(struct onnx_options){NULL, 0, bindings, 1}, &m, &why),
+                     ERR_INPUT);
+    assert_non_null(strstr(why.text, "w.pb: no model, or a damaged one"));
+    buf_fini(&tensor);
+    buf_fini(&model);
+    buf_fini(&text);
+}
+
 static const struct onnx_row *row_of(const struct onnx_import *m, const char *op)
 {
     size_t n = 0;
@@ -302,6 +348,7 @@ static void a_table_tells_what_becomes_of_each_node(void **state)
     assert_int_equal(import(IMAGE CONV
                             "node Relu a -> b\nnode HardSwish b -> c name='/act/one'\nnode HardSwish c -> d\n"
                             "node my.domain.Blur d -> e\nnode Relu e -> f\nnode Conv a w -> g foo=1\n"
+                            "node Concat c d -> j axis=1\nnode GlobalMaxPool j -> k\n"
                             "node If x -> h then_branch=G\nnode MaxPool x -> p kernel_shape=[1,1]\n"
                             "output f\n",
                             NULL, 0, &m, &why),
@@ -317,11 +364,31 @@ static void a_table_tells_what_becomes_of_each_node(void **state)
     assert_non_null(strstr(row_of(m, "my.domain.Blur")->words, "another domain"));
     assert_non_null(strstr(row_of(m, "If")->words, "sub-graph"));
     assert_int_equal(row_of(m, "MaxPool")->n[ONNX_PLAIN], 1);
+    assert_int_equal(row_of(m, "GlobalMaxPool")->n[ONNX_PLAIN], 1); /* behind what has a shape */
     buf_init(&text, 65536);
     assert_int_equal(onnx_import_graph(m, &text, &why), ERR_UNSUPPORTED);
     assert_string_equal(why.text, "not supported: Conv 1, HardSwish 2, my.domain.Blur 1, If 1");
     assert_int_equal(onnx_import_describe(m, &text), ERR_OK);
     assert_non_null(strstr(buf_text(&text), "not supported: HardSwish, 2, the first /act/one: no such operator"));
+    buf_fini(&text);
+    onnx_import_close(m);
+}
+
+static void nothing_follows_softmax(void **state)
+{
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf text;
+
+    (void)state;
+    check_graph(IMAGE "node GlobalMaxPool x -> p\nnode Softmax p -> s axis=1\nnode Flatten s -> y\noutput y\n",
+                "x = input c=4 h=8 w=6\np = pool2d x max global\ns = softmax p\n");
+    assert_int_equal(import(IMAGE "node GlobalMaxPool x -> p\nnode Softmax p -> s axis=1\nnode Relu s -> y\noutput y\n",
+                            NULL, 0, &m, &why),
+                     ERR_OK);
+    buf_init(&text, 4096);
+    assert_int_equal(onnx_import_graph(m, &text, &why), ERR_UNSUPPORTED);
+    assert_string_equal(why.text, "y reads a softmax, which is to be the last layer");
     buf_fini(&text);
     onnx_import_close(m);
 }
@@ -353,7 +420,8 @@ static void nodes_that_cannot_be_computed_are_named(void **state)
         {"node Transpose x -> y perm=[0,2,3,1]\noutput y\n", "Transpose", "only constants"},
         {"ints s 2 = 1 5\nnode Reshape x s -> y\noutput y\n", "Reshape", "another number of elements"},
         {"ints s 2 = -1 -1\nnode Reshape x s -> y\noutput y\n", "Reshape", "a shape that is none"},
-        {"node Concat x x -> y axis=1\noutput y\n", "Concat", "only constants"},
+        {"node Concat x x -> y axis=2\noutput y\n", "Concat", "joined along channels"},
+        {"node MaxPool x -> p kernel_shape=[2,2]\nnode Concat x p -> y axis=1\noutput y\n", "Concat", "of other sizes"},
         {"ints i 1 = 9\nnode Shape x -> s\nnode Gather s i -> y\noutput y\n", "Gather", "an index outside"},
         {"ints p 8 = 0 0 1 1 0 0 1 1\nnode Pad x p -> q\nnode MaxPool q -> y kernel_shape=[1,1]\noutput y\n", "MaxPool",
          "behind Pad"},
@@ -443,7 +511,7 @@ static void tensors_that_lie_about_their_size_are_refused(void **state)
 static enum err parse(const struct buf *model, struct why *why)
 {
     struct onnx_import *m = NULL;
-    const enum err e = onnx_import_parse(buf_text(model), model->len, NULL, 0, &m, why);
+    const enum err e = onnx_import_parse(buf_text(model), model->len, NULL, &m, why);
 
     onnx_import_close(m);
     return e;
@@ -575,7 +643,7 @@ static enum err import_file(const char *location, const char *offset, struct why
     assert_int_equal(dir_make(below("model"), 0755, NULL), ERR_OK);
     write_file("model/m.onnx", buf_text(&model), model.len);
     buf_fini(&model);
-    e = onnx_import_open(below("model/m.onnx"), NULL, 0, &m, why);
+    e = onnx_import_open(below("model/m.onnx"), NULL, &m, why);
     if (!e)
         e = onnx_import_weights(m, dir, DTYPE_F32, why);
     onnx_import_close(m);
@@ -615,7 +683,16 @@ static void weights_beside_a_model_stay_in_its_folder(void **state)
     assert_non_null(strstr(why.text, "beyond the end of 'sub/w.bin', which has 24 bytes"));
     assert_int_equal(import_file("sub/w.bin", "-1", &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "numbers as offset"));
-    assert_int_equal(onnx_import_open(below("nothing.onnx"), NULL, 0, NULL, &why), ERR_NOT_FOUND);
+    assert_int_equal(onnx_import_open(below("nothing.onnx"), NULL, NULL, &why), ERR_NOT_FOUND);
+}
+
+/* What nothing computes is of no matter where the output does not depend on it. */
+static void what_nobody_needs_may_be_unsupported(void **state)
+{
+    (void)state;
+    check_graph(IMAGE CONV
+                "node Sigmoid a -> s\nnode Unknown a -> u\nnode MaxPool x -> y kernel_shape=[1,1]\noutput y\n",
+                "x = input c=4 h=8 w=6\ny = pool2d x max r=1 s=1\n");
 }
 
 /* Slashes, dots, bytes beyond ASCII, long ones that differ at their end, none at all. */
@@ -641,12 +718,15 @@ int main(void)
         cmocka_unit_test(windows_keep_their_pads_steps_and_groups),
         cmocka_unit_test(what_follows_a_layer_is_done_in_its_kernel),
         cmocka_unit_test(what_others_read_stays_as_it_is),
+        cmocka_unit_test(channels_are_joined_two_at_a_time),
         cmocka_unit_test(arithmetic_on_shapes_is_computed),
         cmocka_unit_test(batch_norm_and_scales_are_folded_into_weights),
         cmocka_unit_test(matrix_products_have_rows_of_weights),
         cmocka_unit_test(weights_are_read_in_every_type),
         cmocka_unit_test(open_dimensions_are_given_from_outside),
+        cmocka_unit_test(inputs_are_bound_to_tensors_of_files),
         cmocka_unit_test(a_table_tells_what_becomes_of_each_node),
+        cmocka_unit_test(nothing_follows_softmax),
         cmocka_unit_test(nodes_that_cannot_be_computed_are_named),
         cmocka_unit_test(models_that_do_not_hold_together_are_refused),
         cmocka_unit_test(tensors_that_lie_about_their_size_are_refused),
@@ -655,6 +735,7 @@ int main(void)
         cmocka_unit_test(constants_that_grow_are_stopped),
         cmocka_unit_test(cut_and_changed_files_are_refused_in_words),
         cmocka_unit_test(weights_beside_a_model_stay_in_its_folder),
+        cmocka_unit_test(what_nobody_needs_may_be_unsupported),
         cmocka_unit_test(names_become_names_of_layers),
     };
     struct why why = {""};

@@ -36,6 +36,13 @@ static bool in_bounds(const struct cli_option *o, double v)
     return (o->min == 0 && o->max == 0) || (v >= o->min && v <= o->max);
 }
 
+/* As a double 2^53 + 1 would be 2^53. */
+static bool int_in_bounds(const struct cli_option *o, int64_t n)
+{
+    assert(o->min >= -0x1p53 && o->max <= 0x1p53 && "bounds of integers are exact");
+    return (o->min == 0 && o->max == 0) || (n >= (int64_t)o->min && n <= (int64_t)o->max);
+}
+
 static enum err set_int(const struct cli_option *o, struct cli_value *v, const char *text, struct why *why)
 {
     char *end;
@@ -45,7 +52,7 @@ static enum err set_int(const struct cli_option *o, struct cli_value *v, const c
     n = strtoll(text, &end, 10);
     if (end == text || *end || errno)
         return why_set(why, ERR_INPUT, "--%s %s: expected an integer of at most 64 bits", o->name, text);
-    if (!in_bounds(o, (double)n))
+    if (!int_in_bounds(o, n))
         return out_of_bounds(o, text, why);
     v->number = n;
     v->real = (double)n;

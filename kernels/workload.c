@@ -65,6 +65,8 @@ static enum err parse_number(const char **at, const char *key, int64_t *out, str
     for (; isdigit((unsigned char)*p); p++)
         if (__builtin_mul_overflow(v, (int64_t)10, &v) || __builtin_add_overflow(v, (int64_t)(*p - '0'), &v))
             return why_set(why, ERR_INPUT, "%s: the number does not fit in 64 bits", key);
+    if (*p && *p != ',')
+        return why_set(why, ERR_INPUT, "%s=%s: expected a whole number", key, *at);
     *out = negative ? -v : v;
     *at = p;
     return ERR_OK;

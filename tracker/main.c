@@ -135,11 +135,11 @@ static int run(const struct cli *c, const sigset_t *signals)
     struct key key;
     int got = 0;
 
-    o.ops = store_parse(cli_text(c, "store"), &o.where);
     o.lease_ms = (int64_t)(cli_real(c, "lease") * 1000);
     o.retention_days = cli_int(c, "retention");
     o.allow_backup = cli_flag(c, "allow-backup");
-    if (load_key(c, &key, &o, &why) != ERR_OK || start(c, &o, &s, &w, &why) != ERR_OK)
+    if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK || load_key(c, &key, &o, &why) != ERR_OK ||
+        start(c, &o, &s, &w, &why) != ERR_OK)
         return complain(&why, 1);
     while (got <= 0 && !server_failed(s, &why)) {
         workers_tick(&w);
@@ -158,11 +158,12 @@ static int run(const struct cli *c, const sigset_t *signals)
 static int make_backup(const struct cli *c)
 {
     const char *where;
-    const struct store_ops *ops = store_parse(cli_text(c, "store"), &where);
+    const struct store_ops *ops;
     struct why why = {""};
     int64_t n_bytes;
 
-    if (ops->backup(where, cli_text(c, "backup"), &n_bytes, &why) != ERR_OK)
+    if (store_parse(cli_text(c, "store"), &ops, &where, &why) != ERR_OK ||
+        ops->backup(where, cli_text(c, "backup"), &n_bytes, &why) != ERR_OK)
         return complain(&why, 1);
     printf("%s: %lld bytes\n", cli_text(c, "backup"), (long long)n_bytes);
     return 0;

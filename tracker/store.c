@@ -20,15 +20,20 @@ const struct store_ops *store_find(const char *name)
     return NULL;
 }
 
-const struct store_ops *store_parse(const char *text, const char **dir)
+enum err store_parse(const char *text, const struct store_ops **ops, const char **dir, struct why *why)
 {
-    const size_t n = strcspn(text, ":");
+    const size_t n = strcspn(text, ":/");
+    const bool named = text[n] == ':';
+    size_t i = 0;
 
-    for (size_t i = 0; text[n] && store_table[i]; i++)
-        if (strlen(store_table[i]->name) == n && strncmp(store_table[i]->name, text, n) == 0) {
-            *dir = text + n + 1;
-            return store_table[i];
-        }
-    *dir = text;
-    return store_table[0];
+    while (named && store_table[i] &&
+           (strlen(store_table[i]->name) != n || strncmp(store_table[i]->name, text, n) != 0))
+        i++;
+    if (!store_table[i])
+        return why_set(why, ERR_INPUT,
+                       "'%.*s' is no kind of store (a directory of that name: ./%.60s); expected e.g. %s:DIR",
+                       (int)(n < 40 ? n : 40), text, text, store_table[0]->name);
+    *ops = store_table[i];
+    *dir = named ? text + n + 1 : text;
+    return ERR_OK;
 }

@@ -38,6 +38,7 @@ static const struct cli_option options[] = {
     {.name = "noise", .kind = CLI_REAL, .argument = "X", .otherwise = "0.5", .help = "how noisy"},
     {.name = "tracker", .kind = CLI_TEXT, .argument = "URL", .environment = "TUNE_TEST_TRACKER", .help = "where"},
     {.name = "seed", .kind = CLI_INT, .argument = "N", .help = "of random numbers"},
+    {.name = "exact", .kind = CLI_INT, .argument = "N", .min = -0x1p53, .max = 0x1p53, .help = "to the last unit"},
     {.name = "verbose", .letter = 'v', .kind = CLI_COUNT, .help = "say more"},
     {.name = "json", .kind = CLI_FLAG, .help = "for machines"},
     {.name = NULL},
@@ -197,11 +198,25 @@ static void bounds_are_inclusive(void **state)
         char *option, *text;
         enum err e;
     } cases[] = {
-        {"--trials", "1", ERR_OK},         {"--trials", "1000000", ERR_OK}, {"--time", "0.001", ERR_OK},
-        {"--time", "1ms", ERR_OK},         {"--time", "10d", ERR_OK},       {"--time", "864000", ERR_OK},
-        {"--time", "864000.5", ERR_INPUT}, {"--time", "240.1h", ERR_INPUT}, {"--time", "0.0009s", ERR_INPUT},
-        {"--noise", "-1e300", ERR_OK},     {"--noise", "inf", ERR_INPUT},   {"--seed", "9223372036854775807", ERR_OK},
-        {"--trials", "5 ", ERR_INPUT},     {"--noise", "", ERR_INPUT},      {"--trials", "0x10", ERR_INPUT},
+        {"--trials", "1", ERR_OK},
+        {"--trials", "1000000", ERR_OK},
+        {"--time", "0.001", ERR_OK},
+        {"--time", "1ms", ERR_OK},
+        {"--time", "10d", ERR_OK},
+        {"--time", "864000", ERR_OK},
+        {"--time", "864000.5", ERR_INPUT},
+        {"--time", "240.1h", ERR_INPUT},
+        {"--time", "0.0009s", ERR_INPUT},
+        {"--noise", "-1e300", ERR_OK},
+        {"--noise", "inf", ERR_INPUT},
+        {"--seed", "9223372036854775807", ERR_OK},
+        {"--trials", "5 ", ERR_INPUT},
+        {"--noise", "", ERR_INPUT},
+        {"--trials", "0x10", ERR_INPUT},
+        {"--exact", "9007199254740992", ERR_OK},
+        {"--exact", "9007199254740993", ERR_INPUT},
+        {"--exact", "-9007199254740992", ERR_OK},
+        {"--exact", "-9007199254740993", ERR_INPUT},
     };
 
     (void)state;

@@ -299,20 +299,29 @@ static void a_backup_of_an_open_store_is_a_store(void **state)
 
 static void a_store_is_chosen_by_name_else_the_first_is_meant(void **state)
 {
+    static const char *const dirs[] = {"sqlite", "/var/lib/x:y", "./clouds:7"};
+    const struct store_ops *ops = NULL;
     const char *dir = NULL;
+    struct why why = {""};
 
     (void)state;
     for (size_t i = 0; store_table[i]; i++) {
         char text[64];
 
         snprintf(text, sizeof text, "%s:/var/lib/x:y", store_table[i]->name);
-        assert_ptr_equal(store_parse(text, &dir), store_table[i]);
+        assert_int_equal(store_parse(text, &ops, &dir, NULL), ERR_OK);
+        assert_ptr_equal(ops, store_table[i]);
         assert_string_equal(dir, "/var/lib/x:y");
     }
-    assert_ptr_equal(store_parse("clouds:7", &dir), store_table[0]);
-    assert_string_equal(dir, "clouds:7");
-    assert_ptr_equal(store_parse("sqlite", &dir), store_table[0]);
-    assert_string_equal(dir, "sqlite");
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+        assert_int_equal(store_parse(dirs[i], &ops, &dir, NULL), ERR_OK);
+        assert_ptr_equal(ops, store_table[0]);
+        assert_string_equal(dir, dirs[i]);
+    }
+    assert_int_equal(store_parse("clouds:7", &ops, &dir, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "'clouds' is no kind of store"));
+    assert_non_null(strstr(why.text, "./clouds:7"));
+    assert_int_equal(store_parse(":7", &ops, &dir, NULL), ERR_INPUT);
 }
 
 static void alone(struct place *p)

@@ -95,6 +95,8 @@ static void help_and_version_are_said_without_running(void **state)
     REFUSED("unexpected argument 'x': tune-tracker takes only options", "x");
     REFUSED("--lease", "--lease", "0.05s");
     REFUSED("--workers", "--workers", "65");
+    REFUSED("'nosuch' is no kind of store", "--store", "nosuch:dd", "--listen", "tcp://127.0.0.1:0");
+    REFUSED("'nosuch' is no kind of store", "--store", "nosuch:dd", "--backup", "copy.sqlite");
 }
 
 static void an_address_has_to_be_one_and_a_key_where_others_can_reach_it(void **state)

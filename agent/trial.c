@@ -36,57 +36,62 @@ static int within(double v, int min, int max)
 
 void trial_limits(const cJSON *body, double *build_s, double *run_s, int64_t *memory_bytes)
 {
-    const cJSON *limits = cJSON_GetObjectItemCaseSensitive(body, "limits");
+    struct trial_body b;
+    struct body_limits l;
 
-    *build_s = fmin(fmax(real_or(limits, "build_s", 10), 0.1), 3600);
+    (void)trial_body_read(body, &b, NULL); /* as all that is read of a body: what does not fit has its default */
+    (void)body_limits_read(b.limits, &l, NULL);
+    *build_s = fmin(fmax(l.build_s, 0.1), 3600);
     if (run_s)
-        *run_s = fmin(fmax(real_or(limits, "run_s", 10), 0.1), 3600);
-    if (memory_bytes)
-        *memory_bytes = (int64_t)fmin(fmax(real_or(limits, "memory_bytes", 2147483648.0), 1048576), 1e15);
+        *run_s = fmin(fmax(l.run_s, 0.1), 3600);
+    *memory_bytes = (int64_t)fmin(fmax(l.memory_bytes, 1048576), 1e15);
 }
 
-static void read_rules(struct trial *t, const cJSON *body)
+static void read_rules(struct trial *t, const struct trial_body *body)
 {
-    const cJSON *timing = cJSON_GetObjectItemCaseSensitive(body, "timing");
-    const cJSON *anchor = cJSON_GetObjectItemCaseSensitive(body, "anchor");
     struct timing_rules *r = &t->rules;
+    struct body_timing timing;
+    struct body_anchor anchor;
 
-    r->rounds = within(real_or(timing, "rounds", 5), 1, TIMING_MAX_ROUNDS);
-    r->rounds_near_best = within(real_or(timing, "rounds_near_best", 9), 1, TIMING_MAX_ROUNDS);
-    r->min_calls = within(real_or(timing, "min_calls", 3), 1, 1000);
-    r->warmup = within(real_or(timing, "warmup", 1), 0, 100);
-    r->min_slot_ns = 1e6 * fmin(fmax(real_or(timing, "min_slot_ms", 5), 0.01), 1e4);
-    r->best_ns = real_or(timing, "best_ns", 0);
-    r->best_lnratio = real_or(timing, "best_lnratio", NAN);
-    r->bridge = t->record.anchor.bridge = real_or(anchor, "bridge", 0);
-    t->record.anchor.epoch = (int64_t)fmin(fmax(real_or(anchor, "epoch", 0), 0), 1e9);
-    trial_limits(body, &t->build_s, &t->run_s, &t->memory_bytes);
+    (void)body_timing_read(body->timing, &timing, NULL);
+    (void)body_anchor_read(body->anchor, &anchor, NULL);
+    r->rounds = within(timing.rounds, 1, TIMING_MAX_ROUNDS);
+    r->rounds_near_best = within(timing.rounds_near_best, 1, TIMING_MAX_ROUNDS);
+    r->min_calls = within(timing.min_calls, 1, 1000);
+    r->warmup = within(timing.warmup, 0, 100);
+    r->min_slot_ns = 1e6 * fmin(fmax(timing.min_slot_ms, 0.01), 1e4);
+    r->best_ns = timing.best_ns;
+    r->best_lnratio = timing.best_lnratio;
+    r->bridge = t->record.anchor.bridge = anchor.bridge;
+    t->record.anchor.epoch = (int64_t)fmin(fmax(anchor.epoch, 0), 1e9);
 }
 
 static void read_body(struct trial *t, const struct trial_grant *grant, const struct trial_agent *agent)
 {
-    const cJSON *body = grant->body;
     struct record *r = &t->record;
+    struct trial_body body;
 
+    (void)trial_body_read(grant->body, &body, NULL);
     COPY(r->id, t->id);
     COPY(r->job, grant->job);
-    COPY(r->purpose, grant->purpose ? grant->purpose : text_or(body, "purpose", "search"));
-    COPY(r->proposed_by, text_or(body, "proposed_by", "user"));
-    COPY(r->key, text_or(body, "key", agent->key));
+    COPY(r->purpose, grant->purpose ? grant->purpose : body.purpose);
+    COPY(r->proposed_by, body.proposed_by);
+    COPY(r->key, body.key ? body.key : agent->key);
     COPY(r->agent, agent->name);
     COPY(r->tune, agent->tune ? agent->tune : "");
-    COPY(r->objective, text_or(body, "objective", ""));
-    t->least_flops = fmax(real_or(body, "least_flops", 0), 0);
+    COPY(r->objective, body.objective);
+    t->least_flops = fmax(body.least_flops, 0);
     t->wants_energy = r->objective[0] != '\0';
     snprintf(r->protocol, sizeof r->protocol, TIMING_PROTOCOL "%s%s", t->wants_energy ? "+" : "", r->objective);
-    r->seed = (int64_t)fmin(fmax(real_or(body, "seed", 0), -9e15), 9e15);
-    if (sha256_is_hex(text_or(body, "sheet", ""))) {
-        COPY(t->sheet_name.hex, text_or(body, "sheet", ""));
-        r->data_seed = (int64_t)fmin(fmax(real_or(body, "data_seed", 0), 0), 9e15);
+    r->seed = (int64_t)fmin(fmax(body.seed, -9e15), 9e15);
+    if (sha256_is_hex(body.sheet)) {
+        COPY(t->sheet_name.hex, body.sheet);
+        r->data_seed = (int64_t)fmin(fmax(body.data_seed, 0), 9e15);
     }
     r->program = t->program_name;
     r->fingerprint = agent->fingerprint;
-    read_rules(t, body);
+    read_rules(t, &body);
+    trial_limits(grant->body, &t->build_s, &t->run_s, &t->memory_bytes);
     t->rules.may_censor = strcmp(r->purpose, "search") == 0 && !t->wants_energy;
 }
 

@@ -52,8 +52,7 @@ struct trial_agent {
 enum err trial_new(const cJSON *lease, const struct trial_agent *agent, struct trial **out, struct why *why);
 void trial_free(struct trial *t);
 
-/* What a trial's body says of building and running, with the protocol's defaults; run_s and memory_bytes may be NULL.
- */
+/* What a trial's body says of building and running, with the protocol's defaults; run_s may be NULL. */
 void trial_limits(const cJSON *body, double *build_s, double *run_s, int64_t *memory_bytes);
 
 /* Parses the program and copies its identity into the record; a program that is not sane finishes the trial. */

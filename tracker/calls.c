@@ -254,6 +254,8 @@ static enum err refuse(const struct call_member *m, const char *what, const cJSO
 
 enum err call_read(const struct call_shape *shape, const char *what, const cJSON *object, void *out, struct why *why)
 {
+    enum err first = ERR_OK;
+
     for (const struct call_member *m = shape->members(); m->name; m++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, m->name);
         void *at = (char *)out + m->offset;
@@ -262,10 +264,10 @@ enum err call_read(const struct call_shape *shape, const char *what, const cJSON
         memcpy(at, &m->otherwise, kinds[m->kind].n_bytes); /* of trees NULL */
         if (item ? m->need != NEED_OR_NULL || !cJSON_IsNull(item) : m->need == NEED_MUST)
             e = item ? kinds[m->kind].read(m, item, at) : ERR_INPUT;
-        if (e)
-            return refuse(m, what, item, e, why);
+        if (e && !first)
+            first = refuse(m, what, item, e, why);
     }
-    return ERR_OK;
+    return first;
 }
 
 /* ---- writing ---- */

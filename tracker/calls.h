@@ -81,7 +81,7 @@ struct call_shape {
 };
 
 /* Reads the members of an object into the struct; others are ignored. ERR_INPUT or ERR_LIMIT with words "<what>: member
- * <name>: expected ..". */
+ * <name>: expected .." about the first that does not fit; all that do not have their defaults then. */
 enum err call_read(const struct call_shape *shape, const char *what, const cJSON *object, void *out, struct why *why);
 
 /* Gives an object; NULL on lack of memory. The struct's trees are taken, then too. */

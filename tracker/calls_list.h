@@ -25,42 +25,58 @@
 #define EMPTY NEED_MAY, .otherwise.text = ""
 #define OR_NULL NEED_OR_NULL
 #define TIED NEED_TIED
-#define HASH .form = FORM_HASH
-#define NO_HASH .form = FORM_NO_HASH
-#define NAME .form = FORM_NAME
-#define ARCH .form = FORM_ARCH
-#define JOB .form = FORM_JOB
-#define TRIAL .form = FORM_TRIAL
+#define FORM(x) .form = FORM_##x
 #define UP_TO(n) .max = (int64_t)(n)
+#define OR(kind, value) .otherwise.kind = value
 #define OF(tag) .of = &tag##_shape
 
 /* clang-format off */
 STRUCT(nothing, )
 
-/* ---- parts: what lists and objects inside calls are made of ---- */
+/* ---- bodies of trials and builds: the tracker does not look inside. Numbers are REAL: agents bring them within their
+ * bounds ---- */
 
-STRUCT(trial_ref, TEXT(trial, MUST, TRIAL) I64(token, MUST))
+STRUCT(trial_body,
+    TEXT(purpose, MAY, OR(text, "search")) TEXT(proposed_by, MAY, OR(text, "user")) TEXT(objective, EMPTY) REAL(seed, MAY)
+    TEXT(key, MAY)
+    OBJECT(timing, MAY, OF(body_timing)) OBJECT(anchor, MAY, OF(body_anchor)) OBJECT(limits, MAY, OF(body_limits))
+    REAL(least_flops, MAY) TEXT(sheet, EMPTY) REAL(data_seed, TIED))
 
-STRUCT(trial_offer,
-    I64(n, MUST) TEXT(key, MAY, NAME) TEXT(fingerprint, EMPTY, NO_HASH) TEXT(program, MUST, HASH)
-    TEXT(anchor, EMPTY, NO_HASH) TEXT(purpose, MAY, UP_TO(15), .otherwise.text = "search")
-    TEXT(protocol, EMPTY, UP_TO(31)) OBJECT(body, MUST))
+STRUCT(body_timing,
+    TEXT(protocol, EMPTY) REAL(rounds, MAY, OR(real, 5)) REAL(rounds_near_best, MAY, OR(real, 9))
+    REAL(min_calls, MAY, OR(real, 3)) REAL(min_slot_ms, MAY, OR(real, 5)) REAL(warmup, MAY, OR(real, 1))
+    REAL(best_ns, MAY) REAL(best_lnratio, OR_NULL, OR(real, NAN)))
 
-STRUCT(trial_added, I64(n, MUST) TEXT(trial, MAY) TEXT(state, MAY) TEXT(record, OR_NULL))
+STRUCT(body_anchor, REAL(epoch, MAY) REAL(bridge, MAY))
+STRUCT(body_limits,
+    REAL(build_s, MAY, OR(real, 10)) REAL(run_s, MAY, OR(real, 10)) REAL(memory_bytes, MAY, OR(real, 2147483648.0)))
 
-STRUCT(trial_grant,
-    TEXT(trial, MUST) I64(token, MUST) TEXT(job, EMPTY) I64(n, MAY) TEXT(program, MUST, HASH)
-    TEXT(anchor, EMPTY, NO_HASH) TEXT(purpose, MAY) TEXT(protocol, MAY) I64(attempt, MAY) OBJECT(body, MAY)
-    OBJECT(built, MAY, OF(built_code)))
-
-STRUCT(built_code, OBJECT(program, MAY, OF(built_answer)) OBJECT(anchor, MAY, OF(built_answer)))
-STRUCT(cubin, TEXT(name, MUST) TEXT(sha256, MUST, HASH))
 STRUCT(built_answer,
     TEXT(status, MUST) TEXT(why, EMPTY) TEXT(by, EMPTY) TEXT(compiler, EMPTY) REAL(build_ms, MAY)
     LIST(cubins, MAY, OF(cubin)) ANY(resources, MAY))
 
+STRUCT(cubin, TEXT(name, MUST) TEXT(sha256, MUST, FORM(HASH)))
+
+/* ---- parts: what lists and objects inside calls are made of ---- */
+
+STRUCT(trial_ref, TEXT(trial, MUST, FORM(TRIAL)) I64(token, MUST))
+
+STRUCT(trial_offer,
+    I64(n, MUST) TEXT(key, MAY, FORM(NAME)) TEXT(fingerprint, EMPTY, FORM(NO_HASH)) TEXT(program, MUST, FORM(HASH))
+    TEXT(anchor, EMPTY, FORM(NO_HASH)) TEXT(purpose, MAY, UP_TO(15), OR(text, "search"))
+    TEXT(protocol, EMPTY, UP_TO(31)) OBJECT(body, MUST, OF(trial_body)))
+
+STRUCT(trial_added, I64(n, MUST) TEXT(trial, MAY) TEXT(state, MAY) TEXT(record, OR_NULL))
+
+STRUCT(trial_grant,
+    TEXT(trial, MUST) I64(token, MUST) TEXT(job, EMPTY) I64(n, MAY) TEXT(program, MUST, FORM(HASH))
+    TEXT(anchor, EMPTY, FORM(NO_HASH)) TEXT(purpose, MAY) TEXT(protocol, MAY) I64(attempt, MAY)
+    OBJECT(body, MAY, OF(trial_body)) OBJECT(built, MAY, OF(built_code)))
+
+STRUCT(built_code, OBJECT(program, MAY, OF(built_answer)) OBJECT(anchor, MAY, OF(built_answer)))
+
 STRUCT(envelope,
-    TEXT(key, EMPTY, UP_TO(64)) TEXT(fingerprint, EMPTY, NO_HASH) TEXT(program, EMPTY)
+    TEXT(key, EMPTY, UP_TO(64)) TEXT(fingerprint, EMPTY, FORM(NO_HASH)) TEXT(program, EMPTY)
     TEXT(status, MUST, .one_of = "ok compile limits runtime wrong timeout crash lost") REAL(time_ns, MAY)
     REAL(flops, MAY) REAL(device_ms, MAY))
 
@@ -73,20 +89,21 @@ STRUCT(job_entry,
     OBJECT(trials, MUST, OF(trial_counts)) OBJECT(best, OR_NULL, OF(job_best)) ANY(progress, OR_NULL)
     I64(records, MAY) I64(created_ms, MAY) I64(done_ms, MAY) TEXT(waits, MAY) TEXT(body, MAY) TEXT(summary, MAY))
 
-STRUCT(build_ref, TEXT(program, MUST, HASH) TEXT(arch, MUST))
+STRUCT(build_ref, TEXT(program, MUST, FORM(HASH)) TEXT(arch, MUST))
 
 STRUCT(build_grant,
-    TEXT(program, MUST, HASH) TEXT(arch, MUST, ARCH) TEXT(trial, EMPTY) I64(attempt, MAY) OBJECT(body, MAY))
+    TEXT(program, MUST, FORM(HASH)) TEXT(arch, MUST, FORM(ARCH)) TEXT(trial, EMPTY) I64(attempt, MAY)
+    OBJECT(body, MAY, OF(trial_body)))
 
 STRUCT(peer_entry,
     TEXT(key, EMPTY) TEXT(agent, MUST) TEXT(fingerprint, EMPTY) TEXT(version, EMPTY) TEXT(state, EMPTY)
     I64(last_seen_ms, MAY) I64(leased, MAY) I64(done, MAY) I64(failed, MAY) REAL(temperature, MAY) REAL(load, MAY)
-    TEXTS(arches, MAY) TEXT(compiler, EMPTY) ANY(device, MAY) TEXT(arch, MAY)
-    BOOL(builds, TIED, .otherwise.yes = true) ANY(current, OR_NULL))
+    TEXTS(arches, MAY) TEXT(compiler, EMPTY) ANY(device, MAY) TEXT(arch, MAY) BOOL(builds, TIED, OR(yes, true))
+    ANY(current, OR_NULL))
 
 /* ---- what several calls share ---- */
 
-STRUCT(job_name, TEXT(job, MUST, JOB))
+STRUCT(job_name, TEXT(job, MUST, FORM(JOB)))
 STRUCT(build_refs, TEXT(agent, MUST) TEXT(session_nonce, MAY) LIST(builds, MUST, OF(build_ref)))
 STRUCT(accepted, BOOL(accepted, MAY))
 STRUCT(released, I64(released, MAY))
@@ -94,29 +111,29 @@ STRUCT(released, I64(released, MAY))
 /* ---- calls ---- */
 
 CALL(HELLO, hello, hello_args, hello_result, READS, NEVER)
-STRUCT(hello_args, TEXT(role, EMPTY) TEXT(name, EMPTY) TEXT(nonce, MUST, .form = FORM_NONCE) LIST(versions, MUST))
+STRUCT(hello_args, TEXT(role, EMPTY) TEXT(name, EMPTY) TEXT(nonce, MUST, FORM(NONCE)) LIST(versions, MUST))
 STRUCT(hello_result,
     TEXT(session, MUST, UP_TO(REQUEST_ID_HEX)) I64(version, MAY) TEXT(boot, MUST, UP_TO(REQUEST_ID_HEX))
     TEXT(nonce, MUST, UP_TO(REQUEST_ID_HEX)) TEXT(server, MAY))
 
 CALL(BLOB_HAVE, blob_have, blob_have_args, blob_have_result, READS, NEVER)
-STRUCT(blob_have_args, TEXTS(sha256, MUST, HASH, UP_TO(1024)))
+STRUCT(blob_have_args, TEXTS(sha256, MUST, FORM(HASH), UP_TO(1024)))
 STRUCT(blob_have_result, TEXTS(missing, MUST))
 
 CALL(BLOB_PUT, blob_put, blob_put_args, blob_put_result, READS, NEVER)
 STRUCT(blob_put_args,
-    TEXT(sha256, MAY, HASH) I64(offset, TIED, UP_TO(BLOB_MAX_BYTES)) I64(total, TIED, UP_TO(BLOB_MAX_BYTES)))
+    TEXT(sha256, MAY, FORM(HASH)) I64(offset, TIED, UP_TO(BLOB_MAX_BYTES)) I64(total, TIED, UP_TO(BLOB_MAX_BYTES)))
 STRUCT(blob_put_result, BOOL(stored, MAY))
 
 CALL(BLOB_GET, blob_get, blob_get_args, blob_get_result, READS, NEVER)
 STRUCT(blob_get_args,
-    TEXT(sha256, MUST, HASH) I64(offset, MAY, UP_TO(BLOB_MAX_BYTES))
-    I64(bytes, MAY, UP_TO(MESSAGE_CHUNK_BYTES), .otherwise.i64 = MESSAGE_CHUNK_BYTES))
+    TEXT(sha256, MUST, FORM(HASH)) I64(offset, MAY, UP_TO(BLOB_MAX_BYTES))
+    I64(bytes, MAY, UP_TO(MESSAGE_CHUNK_BYTES), OR(i64, MESSAGE_CHUNK_BYTES)))
 STRUCT(blob_get_result, I64(total, MUST, UP_TO(BLOB_MAX_BYTES)))
 
 CALL(JOB_SUBMIT, job_submit, job_submit_args, job_submit_result, WRITES, NEVER)
 STRUCT(job_submit_args,
-    TEXT(title, EMPTY, UP_TO(1024)) TEXT(user, EMPTY, UP_TO(128)) TEXT(key, EMPTY, .form = FORM_NO_NAME)
+    TEXT(title, EMPTY, UP_TO(1024)) TEXT(user, EMPTY, UP_TO(128)) TEXT(key, EMPTY, FORM(NO_NAME))
     TEXT(body, MUST, UP_TO(CALL_BODY_BYTES)) I64(priority, MAY, .min = -3, .max = 3) BOOL(lease, MAY))
 STRUCT(job_submit_result, TEXT(job, MUST) I64(token, MAY) I64(deadline_ms, MAY))
 
@@ -127,34 +144,33 @@ STRUCT(job_lease_result,
     TEXT(body, MAY) TEXT(summary, MAY))
 
 CALL(JOB_RENEW, job_renew, job_renew_args, job_renew_result, READS, NEVER)
-STRUCT(job_renew_args, TEXT(job, MUST, JOB) I64(token, MUST) ANY(progress, MAY))
+STRUCT(job_renew_args, TEXT(job, MUST, FORM(JOB)) I64(token, MUST) ANY(progress, MAY))
 STRUCT(job_renew_result, BOOL(cancel, MAY) I64(deadline_ms, MAY) TEXT(waits, MAY))
 
 CALL(JOB_DONE, job_done, job_done_args, nothing, WRITES, NEVER)
 STRUCT(job_done_args,
-    TEXT(job, MUST, JOB) I64(token, MUST)
-    TEXT(state, MAY, .one_of = "done failed cancelled", .otherwise.text = "done") OBJECT(summary, MAY))
+    TEXT(job, MUST, FORM(JOB)) I64(token, MUST) TEXT(state, MAY, .one_of = "done failed cancelled", OR(text, "done"))
+    OBJECT(summary, MAY))
 
 CALL(JOB_RELEASE, job_release, job_release_args, nothing, WRITES, NEVER)
-STRUCT(job_release_args, TEXT(job, MUST, JOB) I64(token, MUST))
+STRUCT(job_release_args, TEXT(job, MUST, FORM(JOB)) I64(token, MUST))
 
 CALL(JOB_CANCEL, job_cancel, job_name, job_cancel_result, WRITES, NEVER)
-STRUCT(job_cancel_result, TEXT(state, MAY, .otherwise.text = "cancelled"))
+STRUCT(job_cancel_result, TEXT(state, MAY, OR(text, "cancelled")))
 
 CALL(JOB_LIST, job_list, job_list_args, job_list_result, READS, NEVER)
-STRUCT(job_list_args,
-    TEXT(state, MAY, .otherwise.text = "all") I64(max, MAY, .min = 1, .max = 1000, .otherwise.i64 = 100))
+STRUCT(job_list_args, TEXT(state, MAY, OR(text, "all")) I64(max, MAY, .min = 1, .max = 1000, OR(i64, 100)))
 STRUCT(job_list_result, LIST(jobs, MUST, OF(job_entry)))
 
 CALL(JOB_STATUS, job_status, job_name, job_entry, READS, NEVER)
 
 CALL(TRIAL_ADD, trial_add, trial_add_args, trial_add_result, WRITES, NEVER)
-STRUCT(trial_add_args, TEXT(job, MUST, JOB) I64(token, MUST) LIST(trials, MUST, OF(trial_offer)))
+STRUCT(trial_add_args, TEXT(job, MUST, FORM(JOB)) I64(token, MUST) LIST(trials, MUST, OF(trial_offer)))
 STRUCT(trial_add_result, LIST(trials, MUST, OF(trial_added)))
 
 CALL(TRIAL_LEASE, trial_lease, trial_lease_args, trial_lease_result, WRITES, TRIALS)
 STRUCT(trial_lease_args,
-    TEXT(key, MAY) TEXT(fingerprint, MAY) I64(max, MAY, .min = 1, UP_TO(CALL_MAX_LEASE), .otherwise.i64 = 1)
+    TEXT(key, MAY) TEXT(fingerprint, MAY) I64(max, MAY, .min = 1, UP_TO(CALL_MAX_LEASE), OR(i64, 1))
     TEXT(agent, MUST) TEXT(session_nonce, MAY) I64(wait_ms, MAY))
 STRUCT(trial_lease_result, LIST(trials, MUST, OF(trial_grant)) I64(deadline_ms, MAY) BOOL(drain, MAY))
 
@@ -164,38 +180,38 @@ STRUCT(trial_renew_result, TEXTS(lost, MUST) TEXTS(cancelled, MUST) I64(deadline
 
 CALL(TRIAL_RESULT, trial_result, trial_result_args, accepted, WRITES, NEVER)
 STRUCT(trial_result_args,
-    TEXT(trial, MUST, TRIAL) I64(token, MUST) OBJECT(envelope, MUST, OF(envelope))
+    TEXT(trial, MUST, FORM(TRIAL)) I64(token, MUST) OBJECT(envelope, MUST, OF(envelope))
     TEXT(record, MUST, UP_TO(CALL_RECORD_BYTES)))
 
 CALL(TRIAL_RELEASE, trial_release, trial_release_args, released, WRITES, NEVER)
-STRUCT(trial_release_args, LIST(trials, MUST, OF(trial_ref)) BOOL(counted, MAY, .otherwise.yes = true))
+STRUCT(trial_release_args, LIST(trials, MUST, OF(trial_ref)) BOOL(counted, MAY, OR(yes, true)))
 
 CALL(RECORD_WAIT, record_wait, record_wait_args, record_wait_result, READS, RECORDS)
 STRUCT(record_wait_args,
-    TEXT(job, MUST, JOB) I64(after, MAY) I64(max, MAY, .min = 1, .max = 1024, .otherwise.i64 = 64) I64(wait_ms, MAY))
+    TEXT(job, MUST, FORM(JOB)) I64(after, MAY) I64(max, MAY, .min = 1, .max = 1024, OR(i64, 64)) I64(wait_ms, MAY))
 STRUCT(record_wait_result, LIST(records, MUST, OF(record_entry)) I64(next, MAY) TEXT(state, MAY))
 
 CALL(REQUEUE, requeue, requeue_args, requeue_result, WRITES, NEVER)
-STRUCT(requeue_args, TEXT(trial, MAY, TRIAL) TEXT(job, MAY, JOB))
+STRUCT(requeue_args, TEXT(trial, MAY, FORM(TRIAL)) TEXT(job, MAY, FORM(JOB)))
 STRUCT(requeue_result, I64(requeued, MAY))
 
 CALL(AGENT_REGISTER, agent_register, agent_register_args, agent_register_result, WRITES, NEVER)
 STRUCT(agent_register_args,
-    TEXT(agent, MUST, NAME) TEXT(nonce, MUST) TEXT(version, EMPTY) TEXT(key, MUST, NAME) TEXT(fingerprint, MUST, HASH)
-    ANY(device, MAY) BOOL(mix, MAY) TEXT(arch, MAY, ARCH) BOOL(builds, TIED, .otherwise.yes = true))
+    TEXT(agent, MUST, FORM(NAME)) TEXT(nonce, MUST) TEXT(version, EMPTY) TEXT(key, MUST, FORM(NAME))
+    TEXT(fingerprint, MUST, FORM(HASH)) ANY(device, MAY) BOOL(mix, MAY) TEXT(arch, MAY, FORM(ARCH))
+    BOOL(builds, TIED, OR(yes, true)))
 STRUCT(agent_register_result,
-    I64(lease_ms, MAY, .min = 1, .max = JSON_EXACT_MAX, .otherwise.i64 = CALL_LEASE_MS) BOOL(builds, MAY))
+    I64(lease_ms, MAY, .min = 1, .max = JSON_EXACT_MAX, OR(i64, CALL_LEASE_MS)) BOOL(builds, MAY))
 
 CALL(BUILDER_REGISTER, builder_register, builder_register_args, builder_register_result, WRITES, NEVER)
 STRUCT(builder_register_args,
-    TEXT(agent, MUST, NAME) TEXT(nonce, MUST) TEXT(version, EMPTY)
-    TEXTS(arches, MUST, ARCH, .min = 1, UP_TO(CALL_MAX_ARCHES)) TEXT(compiler, EMPTY))
-STRUCT(builder_register_result,
-    I64(lease_ms, MAY, .min = 1, .max = JSON_EXACT_MAX, .otherwise.i64 = CALL_LEASE_MS))
+    TEXT(agent, MUST, FORM(NAME)) TEXT(nonce, MUST) TEXT(version, EMPTY)
+    TEXTS(arches, MUST, FORM(ARCH), .min = 1, UP_TO(CALL_MAX_ARCHES)) TEXT(compiler, EMPTY))
+STRUCT(builder_register_result, I64(lease_ms, MAY, .min = 1, .max = JSON_EXACT_MAX, OR(i64, CALL_LEASE_MS)))
 
 CALL(BUILD_LEASE, build_lease, build_lease_args, build_lease_result, WRITES, BUILDS)
 STRUCT(build_lease_args,
-    I64(max, MAY, .min = 1, UP_TO(CALL_MAX_LEASE), .otherwise.i64 = 1) TEXT(agent, MUST) TEXT(session_nonce, MAY)
+    I64(max, MAY, .min = 1, UP_TO(CALL_MAX_LEASE), OR(i64, 1)) TEXT(agent, MUST) TEXT(session_nonce, MAY)
     I64(wait_ms, MAY))
 STRUCT(build_lease_result, LIST(builds, MUST, OF(build_grant)) I64(deadline_ms, MAY) BOOL(drain, MAY))
 
@@ -204,8 +220,9 @@ STRUCT(build_renew_result, LIST(lost, MUST, OF(build_ref)) I64(deadline_ms, MAY)
 
 CALL(BUILD_RESULT, build_result, build_result_args, accepted, WRITES, NEVER)
 STRUCT(build_result_args,
-    TEXT(program, MUST, HASH) TEXT(arch, MUST) TEXT(status, MUST, .one_of = "ok compile limits runtime timeout crash")
-    TEXTS(blobs, MUST, HASH, UP_TO(CALL_MAX_BLOBS)) OBJECT(body, MUST))
+    TEXT(program, MUST, FORM(HASH)) TEXT(arch, MUST)
+    TEXT(status, MUST, .one_of = "ok compile limits runtime timeout crash")
+    TEXTS(blobs, MUST, FORM(HASH), UP_TO(CALL_MAX_BLOBS)) OBJECT(body, MUST))
 
 CALL(BUILD_RELEASE, build_release, build_refs, released, WRITES, NEVER)
 
@@ -229,7 +246,7 @@ STRUCT(status_result,
     I64(lease_ms, MAY) I64(builds, MAY) I64(builds_failed, MAY) TEXT(waits, MAY))
 
 CALL(BACKUP, backup, backup_args, backup_result, WRITES, NEVER)
-STRUCT(backup_args, TEXT(path, MUST, .form = FORM_PATH))
+STRUCT(backup_args, TEXT(path, MUST, FORM(PATH)))
 STRUCT(backup_result, I64(bytes, MAY))
 /* clang-format on */
 
@@ -249,11 +266,7 @@ STRUCT(backup_result, I64(bytes, MAY))
 #undef EMPTY
 #undef OR_NULL
 #undef TIED
-#undef HASH
-#undef NO_HASH
-#undef NAME
-#undef ARCH
-#undef JOB
-#undef TRIAL
+#undef FORM
 #undef UP_TO
+#undef OR
 #undef OF

@@ -435,6 +435,7 @@ enum err op_trial_lease(struct call *c)
         lane = tr->lane;
         e = grant(c, a, tr, &g);
     }
+    cJSON_Delete(g.built); /* of a grant that failed */
     c->park = !lane && !c->last && !a->drain;
     c->result.trial_lease.deadline_ms = c->t->o.lease_ms;
     c->result.trial_lease.drain = a->drain;

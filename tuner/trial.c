@@ -48,57 +48,26 @@ static void protocol_of(const struct job *j, char out[32])
     snprintf(out, 32, JOB_PROTOCOL "%s%s", *j->objective ? "+" : "", j->objective);
 }
 
-static cJSON *timing(const struct trial_batch *b, const struct task *t, enum trial_kind kind, bool *ok)
+static cJSON *timing(const struct trial_batch *b, const struct task *t, enum trial_kind kind, const char *protocol)
 {
     const struct job_timing *jt = &b->job->timing;
-    const bool by_time = !*b->job->objective;
+    const bool by_time = !*b->job->objective, quick = kind == TRIAL_BASELINE;
     const struct measured *best = by_time && t && t->i_best >= 0 && kinds[kind].censor ? &t->all[t->i_best] : NULL;
     const int64_t rounds = kinds[kind].rounds ? kinds[kind].rounds : jt->rounds;
     const int64_t near = rounds > jt->rounds_near_best || kind != TRIAL_SEARCH ? rounds : jt->rounds_near_best;
-    cJSON *o = cJSON_CreateObject();
-    char protocol[32];
+    const bool has_ratio = best && t->anchor.hash.hex[0] && !quick;
+    const struct body_timing timing = {
+        .protocol = protocol,
+        .rounds = (double)rounds,
+        .rounds_near_best = (double)near,
+        .min_calls = (double)(kinds[kind].min_calls ? kinds[kind].min_calls : jt->min_calls),
+        .min_slot_ms = quick ? 0 : jt->min_slot_ms,
+        .warmup = quick ? 0 : (double)jt->warmup,
+        .best_ns = best ? best->record.time_ns : 0,
+        .best_lnratio = has_ratio ? best->value - t->anchor.ln_t0 : NAN, /* bridge included */
+    };
 
-    protocol_of(b->job, protocol);
-    json_add_text(o, "protocol", protocol, ok);
-    json_add_i64(o, "rounds", rounds, ok);
-    json_add_i64(o, "rounds_near_best", near, ok);
-    json_add_i64(o, "min_calls", kinds[kind].min_calls ? kinds[kind].min_calls : jt->min_calls, ok);
-    json_add_real(o, "min_slot_ms", kind == TRIAL_BASELINE ? 0 : jt->min_slot_ms, ok);
-    json_add_i64(o, "warmup", kind == TRIAL_BASELINE ? 0 : jt->warmup, ok);
-    json_add_real(o, "best_ns", best ? best->record.time_ns : 0, ok);
-    if (best && t->anchor.hash.hex[0] && kind != TRIAL_BASELINE)
-        json_add_real(o, "best_lnratio", best->value - t->anchor.ln_t0, ok); /* bridge included */
-    else
-        json_add_item(o, "best_lnratio", cJSON_CreateNull(), ok);
-    return o;
-}
-
-static cJSON *limits(const struct trial_batch *b, enum trial_kind kind, bool *ok)
-{
-    cJSON *o = cJSON_CreateObject();
-
-    json_add_real(o, "build_s", b->job->build_s, ok);
-    json_add_real(o, "run_s", b->job->run_s * kinds[kind].run_factor, ok);
-    json_add_i64(o, "memory_bytes", b->job->memory_bytes, ok);
-    return o;
-}
-
-static cJSON *body(const struct trial_batch *b, const struct task *t, enum trial_kind kind, const char *by, bool *ok)
-{
-    cJSON *o = cJSON_CreateObject(), *anchor = cJSON_CreateObject();
-
-    json_add_text(o, "purpose", kinds[kind].purpose, ok);
-    json_add_text(o, "proposed_by", by, ok);
-    if (*b->job->objective)
-        json_add_text(o, "objective", b->job->objective, ok);
-    json_add_i64(o, "seed", b->job->seed, ok);
-    json_add_text(o, "key", b->device->key, ok);
-    json_add_item(o, "timing", timing(b, t, kind, ok), ok);
-    json_add_i64(anchor, "epoch", t ? t->anchor.epoch : 0, ok);
-    json_add_real(anchor, "bridge", t ? t->anchor.bridge : 0, ok);
-    json_add_item(o, "anchor", anchor, ok);
-    json_add_item(o, "limits", limits(b, kind, ok), ok);
-    return o;
+    return body_timing_write(&timing);
 }
 
 /* What the body says of one config. */
@@ -106,6 +75,28 @@ struct of_config {
     const char *program, *sheet; /* names; "" = no sheet */
     double least_flops;          /* 0 = not known */
 };
+
+static cJSON *body(const struct trial_batch *b, const struct task *t, enum trial_kind kind, const struct of_config *of,
+                   const char *by, const char *protocol)
+{
+    const struct job *j = b->job;
+    const struct body_anchor anchor = {.epoch = t ? (double)t->anchor.epoch : 0, .bridge = t ? t->anchor.bridge : 0};
+    const struct body_limits limits = {
+        .build_s = j->build_s, .run_s = j->run_s * kinds[kind].run_factor, .memory_bytes = (double)j->memory_bytes};
+    const struct trial_body body = {.purpose = kinds[kind].purpose,
+                                    .proposed_by = by,
+                                    .objective = *j->objective ? j->objective : NULL,
+                                    .seed = (double)j->seed,
+                                    .key = b->device->key,
+                                    .timing = timing(b, t, kind, protocol),
+                                    .anchor = body_anchor_write(&anchor),
+                                    .limits = body_limits_write(&limits),
+                                    .least_flops = of->least_flops > 0 ? of->least_flops : NAN,
+                                    .sheet = *of->sheet ? of->sheet : NULL,
+                                    .data_seed = (double)j->data_seed};
+
+    return trial_body_write(&body);
+}
 
 static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind kind, const struct of_config *of,
                     const char *by, int64_t n)
@@ -122,13 +113,7 @@ static enum err add(struct trial_batch *b, const struct task *t, enum trial_kind
 
     assert(kind < N_TRIAL_KINDS && n >= 0);
     protocol_of(b->job, protocol);
-    offer.body = body(b, t, kind, by, &ok);
-    if (of->least_flops > 0)
-        json_add_real(offer.body, "least_flops", of->least_flops, &ok);
-    if (*of->sheet) {
-        json_add_text(offer.body, "sheet", of->sheet, &ok);
-        json_add_i64(offer.body, "data_seed", b->job->data_seed, &ok);
-    }
+    offer.body = body(b, t, kind, of, by, protocol);
     call_list_add(&b->trials, trial_offer_write(&offer), &ok);
     b->n += ok;
     return ok ? ERR_OK : ERR_NOMEM;

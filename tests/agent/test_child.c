@@ -608,7 +608,6 @@ static void sensors_are_read_round_a_batch(void **state)
     assert_true(number_of(cJSON_GetObjectItem(sense, "after"), "temperature_c") == 55);
     assert_string_equal(text_of(trial_in(reply, 0), "status"), "runtime"); /* energy, which it does not tell */
     assert_string_equal(text_of(trial_in(reply, 0), "cause"), "no_energy");
-    assert_non_null(strstr(text_of(trial_in(reply, 0), "why"), "neither energy nor power"));
     cJSON_Delete(reply);
     child.ops = &fake_blind_ops;
     reply = time_with(good.hex, NULL, "", "");

@@ -93,6 +93,26 @@ static void mad_rules_are_bounded(void **state)
     trial_free(t);
 }
 
+/* Members of another kind count as left out. */
+static void what_does_not_fit_in_a_body_has_its_default(void **state)
+{
+    struct trial *t = NULL;
+
+    (void)state;
+    assert_int_equal(make("{\"trial\":\"t1\",\"token\":4,\"program\":\"" HEX
+                          "\",\"body\":{\"seed\":\"x\",\"objective\":7,\"key\":null,\"limits\":[],\"timing\":"
+                          "{\"rounds\":\"many\",\"min_calls\":8,\"best_lnratio\":null}}}",
+                          &t, NULL),
+                     ERR_OK);
+    assert_int_equal(t->rules.rounds, 5);
+    assert_int_equal(t->rules.min_calls, 8);
+    assert_true(isnan(t->rules.best_lnratio) && t->build_s == 10);
+    assert_string_equal(t->record.key, "local-cpu");
+    assert_int_equal(t->record.seed, 0);
+    assert_false(t->wants_energy);
+    trial_free(t);
+}
+
 static void a_lease_without_id_token_or_program_is_refused(void **state)
 {
     static const char *const bad[] = {
@@ -363,6 +383,7 @@ int main(void)
         cmocka_unit_test(a_bare_lease_gets_the_protocols_defaults),
         cmocka_unit_test(a_body_is_copied_into_the_record),
         cmocka_unit_test(mad_rules_are_bounded),
+        cmocka_unit_test(what_does_not_fit_in_a_body_has_its_default),
         cmocka_unit_test(a_lease_without_id_token_or_program_is_refused),
         cmocka_unit_test(where_energy_is_searched_nobody_is_given_up),
         cmocka_unit_test(rules_and_limits_have_their_ranges),

@@ -42,7 +42,7 @@ static void check_bounds(const struct call_shape *shape, union any *x)
 
         if (m->kind == KIND_I64 && m->need == NEED_MUST && *(const int64_t *)at < m->min)
             fuzz_die("%s.%s is below its bound", shape->name, m->name);
-        if (m->kind == KIND_REAL && !isfinite(*(const double *)at))
+        if (m->kind == KIND_REAL && !isfinite(*(const double *)at) && !isnan(m->otherwise.real))
             fuzz_die("%s.%s is no number", shape->name, m->name);
         if (m->need == NEED_MUST && m->kind == KIND_TEXT && !text)
             fuzz_die("%s.%s is not there", shape->name, m->name);
@@ -68,6 +68,7 @@ static cJSON *write_again(const struct call_shape *shape, const cJSON *tree)
 
 static void check(const struct call_shape *shape, union any *x)
 {
+    struct buf texts[2];
     cJSON *once, *twice;
 
     check_bounds(shape, x);
@@ -76,8 +77,12 @@ static void check(const struct call_shape *shape, union any *x)
     if (!once)
         fuzz_die("%s: what was read is not written", shape->name);
     twice = write_again(shape, once);
-    if (!cJSON_Compare(once, twice, true))
+    buf_init(&texts[0], MESSAGE_MAX_BYTES);
+    buf_init(&texts[1], MESSAGE_MAX_BYTES);
+    if (json_print(once, &texts[0]) || json_print(twice, &texts[1]) || strcmp(texts[0].data, texts[1].data) != 0)
         fuzz_die("%s: written again it is another", shape->name);
+    buf_fini(&texts[0]);
+    buf_fini(&texts[1]);
     cJSON_Delete(once);
     cJSON_Delete(twice);
 }

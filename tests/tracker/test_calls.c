@@ -103,6 +103,34 @@ static void results_are_what_they_were(void **state)
                .trials = trial_counts_write(&(struct trial_counts){.open = 1}), .created_ms = 5);
 }
 
+/* The example of docs/protocol.md. */
+static void a_trials_body_is_what_it_was(void **state)
+{
+    const struct body_timing timing = {.protocol = "rounds-1",
+                                       .rounds = 5,
+                                       .rounds_near_best = 9,
+                                       .min_calls = 3,
+                                       .min_slot_ms = 5,
+                                       .warmup = 1,
+                                       .best_lnratio = NAN};
+    const struct body_limits limits = {.build_s = 10, .run_s = 10, .memory_bytes = 2147483648.0};
+    struct trial_body body = {.purpose = "search", .proposed_by = "init", .seed = 7, .key = "local-cpu"};
+
+    (void)state;
+    body.timing = body_timing_write(&timing);
+    body.anchor = body_anchor_write(&(struct body_anchor){.epoch = 0});
+    body.limits = body_limits_write(&limits);
+    body.least_flops = 2.1e7;
+    body.sheet = HEX;
+    body.data_seed = 3040274339;
+    is_written(&trial_body_shape, &body,
+               "{'purpose':'search','proposed_by':'init','seed':7,'key':'local-cpu','timing':{'protocol':'rounds-1',"
+               "'rounds':5,'rounds_near_best':9,'min_calls':3,'min_slot_ms':5,'warmup':1,'best_ns':0,"
+               "'best_lnratio':null},'anchor':{'epoch':0,'bridge':0},'limits':{'build_s':10,'run_s':10,"
+               "'memory_bytes':2147483648},'least_flops':21000000,'sheet':'" HEX "','data_seed':3040274339}");
+    IS_WRITTEN(trial_body, "{'seed':0,'timing':{}}", .timing = parse("{}"), .least_flops = NAN, .data_seed = 3);
+}
+
 static void what_is_left_out_has_its_default(void **state)
 {
     cJSON *tree = parse("{'job':'j1','unknown':[1]}");
@@ -263,9 +291,10 @@ static int rows_of_table(const char *page, const char *head)
 static void every_call_and_member_is_in_the_page_and_no_other(void **state)
 {
     static const struct call_shape *const parts[] = {
-        &job_entry_shape,   &trial_counts_shape, &job_best_shape,     &trial_offer_shape, &trial_added_shape,
-        &trial_grant_shape, &built_code_shape,   &built_answer_shape, &cubin_shape,       &trial_ref_shape,
-        &envelope_shape,    &record_entry_shape, &build_grant_shape,  &build_ref_shape,   &peer_entry_shape};
+        &job_entry_shape,    &trial_counts_shape, &job_best_shape,     &trial_offer_shape, &trial_added_shape,
+        &trial_grant_shape,  &built_code_shape,   &built_answer_shape, &trial_body_shape,  &body_timing_shape,
+        &body_anchor_shape,  &body_limits_shape,  &cubin_shape,        &trial_ref_shape,   &envelope_shape,
+        &record_entry_shape, &build_grant_shape,  &build_ref_shape,    &peer_entry_shape};
     struct buf page;
 
     (void)state;
@@ -306,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_what_they_were),
         cmocka_unit_test(results_are_what_they_were),
+        cmocka_unit_test(a_trials_body_is_what_it_was),
         cmocka_unit_test(what_is_left_out_has_its_default),
         cmocka_unit_test(what_does_not_fit_is_refused_with_what_was_expected),
         cmocka_unit_test(numbers_of_ids_are_read),

@@ -50,6 +50,8 @@ def own_header(path, text):
 
 
 def missing(path, text):
+    if path.endswith(".h") and not re.search(r"^#define \w+$", text, re.M):  # a list that is included in several places
+        return []
     own, there = own_header(path, text), set(included(text))
     if own and os.path.exists(own):
         with open(own, encoding="utf-8") as f:
@@ -88,7 +90,7 @@ def put(path, text, header):
     elif at:
         lines[at[-1] + 1 : at[-1] + 1] = ["", line]
     else:
-        guard = next(i for i, old in enumerate(lines) if re.match(r"#define \w+_H$", old))
+        guard = next(i for i, old in enumerate(lines) if re.match(r"#define \w+$", old))
         lines[guard + 1 : guard + 1] = ["", line]
     return "\n".join(lines)
 
@@ -98,6 +100,8 @@ def main():
     n = 0
     for room in rooms:
         for path in sorted(glob.glob(room + "/**/*.[ch]", recursive=True)):
+            if os.path.basename(path).startswith(("preamble_", "NAME_")) or "/bundle/" in path:  # of kernels, of bundles
+                continue
             with open(path, encoding="utf-8") as f:
                 text = f.read()
             lacks = missing(path, text)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""backend_tests.py BIN ROOT DIR - ONNX's own backend tests (node tests and those of PyTorch's operators and converted models) through
+`tune import`, `tune deploy` and the bundle on an OpenCL device; DIR/log.best.jsonl is a log of that device. All inputs but the
+first are bound as constants from the test's data. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
+import collections
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+LIMIT = "1e-5"
+
+
+def stored(folder):
+    """The tests that are files: model.onnx, test_data_set_0/input_N.pb, output_N.pb."""
+    for model in sorted(folder.glob("*/model.onnx")):
+        data = model.parent / "test_data_set_0"
+        read = lambda kind: [numpy_helper.to_array(onnx.load_tensor(p)) for p in
+                             sorted(data.glob(f"{kind}_*.pb"), key=lambda p: int(re.sub(r"\D", "", p.stem)))]
+        yield model.parent.name, onnx.load(model), read("input"), read("output")
+
+
+def tests():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for t in collect_testcases(None):
+            if t.model is not None and t.data_sets:
+                yield t.name, t.model, t.data_sets[0][0], t.data_sets[0][1]
+    data = Path(onnx.__file__).parent / "backend/test/data"
+    for kind in ("pytorch-operator", "pytorch-converted", "simple"):
+        yield from stored(data / kind)
+
+
+def reason(words):
+    """Skipped ones are counted by what is missing, not by name."""
+    words = words.strip().splitlines()[-1].removeprefix("tune: ")
+    words = re.sub(r"^\S*model\.onnx: ", "", words)
+    return re.sub(r"(input|value|tensor) \S+?:", r"\1:", re.sub(r"a second input, \S+:", "a second input:", words))[:90]
+
+
+def prepare(out, model, inputs, outputs):
+    """Files of a test; the --const options."""
+    options, constants = [], {i.name for i in model.graph.initializer}
+    names = [i.name for i in model.graph.input if i.name not in constants]
+    (out / "model.onnx").write_bytes(model.SerializeToString())
+    for i, (name, value) in enumerate(zip(names, inputs)):
+        if not isinstance(value, np.ndarray) or i == 0:
+            continue
+        (out / f"const{i}.pb").write_bytes(numpy_helper.from_array(value, name).SerializeToString())
+        options += ["--const", f"{name}={out}/const{i}.pb"]
+    if inputs and isinstance(inputs[0], np.ndarray):
+        np.ascontiguousarray(inputs[0], np.float32).tofile(out / "x.bin") if inputs[0].dtype.kind == "f" else None
+    np.asarray(outputs[0], np.float32).tofile(out / "y.bin") if isinstance(outputs[0], np.ndarray) and outputs[0].dtype.kind == "f" else None
+    return options
+
+
+def run(binary, root, out, options):
+    """None where the test passes, else words; a tuple of them where it is skipped."""
+    def call(*words):
+        return subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=300, check=False)
+
+    imported = call(f"{binary}/tune", "import", out / "model.onnx", "-o", out, "-q", *options)
+    if imported.returncode == 1 and imported.stderr.count("\n") == 1:
+        return (reason(imported.stderr),)
+    if imported.returncode:
+        return imported.stderr
+    for step in (
+            (f"{binary}/tune", "deploy", out.parent / "log.best.jsonl", "--network", out / "model.graph", "--whole", "--allow-nearest",
+             "--layout", "nchw", "--name", "net", "-o", out / "bundle", "-q"),
+            ("cc", "-O1", f"-I{out.parent}", f"-I{out}/bundle", "-o", out / "app", f"{root}/examples/deploy_network/main.c",
+             out / "bundle/net.c", "-lOpenCL", "-lm", "-lpthread"),
+            (out / "app", "--runs", "0", "--limit", LIMIT, out)):
+        done = call(*step)
+        if done.returncode:
+            return done.stdout + done.stderr
+    return None
+
+
+def main():
+    binary, root, base = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    header = Path(root, "examples/deploy_network/bundle.h.in").read_text(encoding="ascii")
+    (base / "bundle.h").write_text(header.replace("@BUNDLE@", "net").replace("@CAPS@", "NET"), encoding="ascii")
+    passed, failed, skipped = 0, 0, collections.Counter()
+    out = base / "test"
+    for name, model, inputs, outputs in tests():
+        out.mkdir(exist_ok=True)
+        said = run(binary, root, out, prepare(out, model, inputs, outputs))
+        if isinstance(said, tuple):
+            skipped[said[0]] += 1
+        elif said is None:
+            passed += 1
+        else:
+            failed += 1
+            print(f"FAILED {name}: {said.strip()[-300:]}", flush=True)
+        subprocess.run(["rm", "-rf", str(out)], check=True)
+    for words, n in skipped.most_common():
+        print(f"{n:5} skipped: {words}")
+    print(f"{passed} passed, {failed} failed, {sum(skipped.values())} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

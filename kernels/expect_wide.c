@@ -138,9 +138,10 @@ static void widen_bytes(const struct workload *w, struct tensor *t)
     const bool product = is(t, "x") || is(t, "w");
 
     t->random.kind = FILL_EDGES;
-    if (strcmp(w->op->name, "pool2d") == 0)
+    if (strcmp(w->op->name, "pool2d") == 0) {
         t->random.block = block_of(t);
-    else if (product && strcmp(w->op->name, "transform") != 0)
+        t->random.step = 1;
+    } else if (product && strcmp(w->op->name, "transform") != 0)
         t->random.block = t->n_dims >= 4 ? t->n_elems / t->shape[0] : t->shape[t->n_dims - 1];
 }
 

@@ -96,7 +96,7 @@ static void edges_are_the_bounds_and_what_is_near_zero(void **state)
 /* Of four blocks the first is near or at the lower bound, the third at the upper one. */
 static void edges_have_blocks_of_one_sign(void **state)
 {
-    const struct program_fill f = {.kind = FILL_EDGES, .seed = 4, .lo = -128, .hi = 127, .block = 100};
+    const struct program_fill f = {.kind = FILL_EDGES, .seed = 4, .lo = -128, .hi = 127, .block = 100, .step = 1};
     int n_pure = 0;
 
     (void)state;
@@ -115,6 +115,14 @@ static void edges_have_blocks_of_one_sign(void **state)
         n_pure += least == most;
     }
     assert_in_range(n_pure, 3, 17);
+    for (int b = 0; b < 40; b += 2) { /* never without a step */
+        const struct program_fill mixed = {.kind = FILL_EDGES, .seed = 4, .lo = -128, .hi = 127, .block = 100};
+        int n_off = 0;
+
+        for (int i = 0; i < 100; i++)
+            n_off += fill_elem(&mixed, DTYPE_I8, 100 * b + i) != (b % 4 ? 127 : -128);
+        assert_in_range(n_off, 1, 40);
+    }
 }
 
 static void floats_have_all_exponents_and_fractions(void **state)

@@ -104,9 +104,13 @@ static void widen_requantised(const struct workload *w, struct tensor *t)
 static void widen_softmax(const struct workload *w, struct tensor *t)
 {
     if (w->dtype == DTYPE_I8) {
-        if (is(t, "x")) /* hundredths; beyond 2^24, where floats have no units */
-            t->random = (struct program_fill){
-                .kind = FILL_ROWS, .seed = t->random.seed, .lo = -4e6, .hi = 300, .step = 100, .block = t->shape[1]};
+        if (is(t, "x")) /* hundredths; round -47 * 2^23, where floats have no units and 24 bits end */
+            t->random = (struct program_fill){.kind = FILL_ROWS,
+                                              .seed = t->random.seed,
+                                              .lo = -3942645.76,
+                                              .hi = 300,
+                                              .step = 100,
+                                              .block = t->shape[1]};
         return;
     }
     t->random.kind = FILL_ROWS; /* many have one 1 and nothing but zeros */

@@ -140,7 +140,7 @@ static int64_t spike_of(const struct program_fill *f, int64_t row)
     const int64_t tail = f->block < 16 ? f->block : 16;
     const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)row);
 
-    if (row % 8 == 7)
+    if (row % 8 >= 6)
         return -1;
     return row / 4 % 2 ? f->block - 1 - (int64_t)(r % (uint64_t)tail) : (int64_t)(r % (uint64_t)f->block);
 }

@@ -179,8 +179,8 @@ static void rows_have_one_largest_element(void **state)
     }
     for (int i = 0; i < 50; i++)
         n_seen += seen[i] > 0;
-    assert_int_equal(n_spikes, 350);
-    assert_true(n_tail > 150 && n_seen == 50);
+    assert_int_equal(n_spikes, 300);
+    assert_true(n_tail > 120 && n_seen == 50);
 }
 
 /* ---- a folded check on a device of the test's own ---- */

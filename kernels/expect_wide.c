@@ -111,9 +111,13 @@ static void widen_requantised(const struct workload *w, struct tensor *t)
 static void widen_softmax(const struct workload *w, struct tensor *t)
 {
     if (w->dtype == DTYPE_I8) {
-        if (is(t, "x")) /* hundredths; beyond 2^24, where floats have no units */
-            t->random = (struct program_fill){
-                .kind = FILL_ROWS, .seed = t->random.seed, .lo = -4e6, .hi = 300, .step = 100, .block = t->shape[1]};
+        if (is(t, "x")) /* hundredths; round -47 * 2^23, where floats have no units and 24 bits end */
+            t->random = (struct program_fill){.kind = FILL_ROWS,
+                                              .seed = t->random.seed,
+                                              .lo = -3942645.76,
+                                              .hi = 300,
+                                              .step = 100,
+                                              .block = t->shape[1]};
         return;
     }
     t->random.kind = FILL_ROWS; /* many have one 1 and nothing but zeros */
@@ -145,9 +149,10 @@ static void widen_bytes(const struct workload *w, struct tensor *t)
     const bool product = is(t, "x") || is(t, "w");
 
     t->random.kind = FILL_EDGES;
-    if (strcmp(w->op->name, "pool2d") == 0)
+    if (strcmp(w->op->name, "pool2d") == 0) {
         t->random.block = block_of(t);
-    else if (product && strcmp(w->op->name, "transform") != 0)
+        t->random.step = 1;
+    } else if (product && strcmp(w->op->name, "transform") != 0)
         t->random.block = t->n_dims >= 4 ? t->n_elems / t->shape[0] : t->shape[t->n_dims - 1];
 }
 

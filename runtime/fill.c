@@ -87,12 +87,12 @@ static void make_wide(const struct program_fill *f, int64_t first, size_t n, dou
     }
 }
 
-/* Of four blocks the first is at the lower bound and the third at the upper one: all of it, or but for one element of
- * eight, a little off. */
+/* Of four blocks the first is at the lower bound and the third at the upper one, but for one element of eight, a little
+ * off; with step 1 half of such blocks as a whole. */
 static double at_bound(const struct program_fill *f, int64_t i, uint64_t word, double otherwise)
 {
     const int64_t i_block = i / f->block;
-    const uint64_t pure = rng_at(f->seed ^ OF_BLOCK, (uint64_t)i_block) & 1;
+    const bool pure = f->step == 1 && (rng_at(f->seed ^ OF_BLOCK, (uint64_t)i_block) & 1);
     const double off = !pure && word >> 8 & 7 ? 0 : !pure ? (double)(word >> 11 & 7) : 0;
 
     return i_block % 4 == 0 ? fmin(f->lo + off, f->hi) : i_block % 4 == 2 ? fmax(f->hi - off, f->lo) : otherwise;
@@ -140,7 +140,7 @@ static int64_t spike_of(const struct program_fill *f, int64_t row)
     const int64_t tail = f->block < 16 ? f->block : 16;
     const uint64_t r = rng_at(f->seed ^ OF_BLOCK, (uint64_t)row);
 
-    if (row % 8 == 7)
+    if (row % 8 >= 6)
         return -1;
     return row / 4 % 2 ? f->block - 1 - (int64_t)(r % (uint64_t)tail) : (int64_t)(r % (uint64_t)f->block);
 }

@@ -1,10 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # check_includes.sh - fails on any include that docs/design.md's table of rooms does not allow, and on circles between the folders of a
-# room (its top folder, where its tables stand, aside).
+# room (its top folder, where its tables stand, aside), and on files that name what core/err.h, buf.h, json.h or a standard header declares
+# without including it (ground_includes.py). --fix [ROOM...]: puts these includes in.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
+
+if [ "${1:-}" = --fix ]; then
+    shift
+    # shellcheck disable=SC2086 # a list of rooms
+    [ $# -gt 0 ] || set -- $rooms
+    exec python3 scripts/ground_includes.py --fix "$@"
+fi
 
 # room: what it may include, as prefixes of root-relative paths
 allowed() {
@@ -59,5 +67,7 @@ if [ -n "$circles" ]; then
     printf '%s\n' "$circles" | sed 's/^tsort: //'
     found=1
 fi
+# shellcheck disable=SC2086 # a list of rooms
+python3 scripts/ground_includes.py $rooms || found=1
 [ "$found" -eq 0 ] || exit 1
 echo "include directions: $checked rooms, all as the design allows, no circle between folders"

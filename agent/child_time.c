@@ -187,10 +187,11 @@ static void judge_times(struct timed *t)
     }
 }
 
-/* What is far off, or ran once, will not be chosen; what is slow is a finalist first. */
+/* What is far off, or ran once, will not be chosen; what is slow is a finalist first, or all there is. */
 static bool is_candidate(const struct measure_item *m)
 {
-    return !m->e && !m->censored && m->series.calls > 1 && (!m->rules.may_censor || m->call_ns < SLOW_CALL_NS);
+    return !m->e && !m->censored && m->series.calls > 1 &&
+           (!m->rules.may_censor || m->call_ns < SLOW_CALL_NS || !(m->rules.best_ns > 0));
 }
 
 /* All passes of a sheet but its first, or one of the program's own, over what the timed runs left. */

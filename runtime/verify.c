@@ -658,21 +658,27 @@ static bool is_as_timed(const struct program *p, const struct program_pass *pass
     return !fills_anew(p, pass);
 }
 
-/* One bit of each element: of floats some places below the first. */
+/* Adds to each element's bits, as a whole number, or takes away from every second one; again and again it goes on. Of
+ * floats that is 2^-8 of them. */
 static void nudge(enum dtype t, unsigned char *data, size_t n_bytes)
 {
-    static const unsigned char masks[N_DTYPES][8] = {[DTYPE_F32] = {0, 0x80},
-                                                     [DTYPE_F16] = {4},
-                                                     [DTYPE_BF16] = {1},
-                                                     [DTYPE_I8] = {1},
-                                                     [DTYPE_I32] = {1},
-                                                     [DTYPE_U8] = {1},
-                                                     [DTYPE_F64] = {0, 0, 0, 0, 0, 0x10}};
+    static const uint64_t steps[N_DTYPES] = {[DTYPE_F32] = 1u << 15,
+                                             [DTYPE_F16] = 4,
+                                             [DTYPE_BF16] = 1,
+                                             [DTYPE_I8] = 1,
+                                             [DTYPE_I32] = 1,
+                                             [DTYPE_U8] = 1,
+                                             [DTYPE_F64] = UINT64_C(1) << 44};
     const size_t size = dtype_bytes(t);
+    bool up = true;
 
-    for (size_t i = 0; i < n_bytes; i += size)
-        for (size_t k = 0; k < size; k++)
-            data[i + k] ^= masks[t][k];
+    for (size_t i = 0; i < n_bytes; i += size, up = !up) {
+        uint64_t bits = 0;
+
+        memcpy(&bits, data + i, size); /* little-endian */
+        bits = up || bits < steps[t] ? bits + steps[t] : bits - steps[t];
+        memcpy(data + i, &bits, size);
+    }
 }
 
 enum err verify_nudge_outputs(const struct device_ops *ops, struct loaded *l, const struct program *p, struct why *why)

@@ -46,9 +46,9 @@ enum err verify_prepare_timing(const struct device_ops *ops, struct loaded *l, c
 enum err verify_poison_outputs(const struct device_ops *ops, struct loaded *l, const struct program *p,
                                enum poison poison, struct why *why);
 
-/* Puts each element of the outputs, but of those that are filled anew before each run, a little off what it is: by about
- * 2^-8 of it, up or down, whole numbers by 1. A kernel that leaves what is nearly right, or larger, is found by the
- * outputs' hash. */
+/* Puts each element of the outputs, but of those that are filled anew before each run, a little off what it is: by
+ * about 2^-8 of it, up or down, whole numbers by 1, and further off each time. A kernel that leaves what is nearly
+ * right, or larger, is found by the outputs' hash. */
 enum err verify_nudge_outputs(const struct device_ops *ops, struct loaded *l, const struct program *p, struct why *why);
 
 /* Compares the outputs of a run on the timing fills, which began with POISON_HIGH in them, with the passes that fill

@@ -550,10 +550,10 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--child") == 0)
         return child_main(argc, argv);
     if (command_answers(&program, argc, argv, stdout, stderr, &code))
-        return code;
+        return command_finish(&program, stdout, stderr, code);
     if (cli_parse(&c, options, argc, argv, &why))
-        return fail(&why, EXIT_USAGE);
-    if (c.help)
+        code = fail(&why, EXIT_USAGE);
+    else if (c.help)
         code = help();
     else if (cli_flag(&c, "version"))
         code =
@@ -564,5 +564,5 @@ int main(int argc, char **argv)
     } else
         code = run(&c);
     cli_fini(&c);
-    return code;
+    return command_finish(&program, stdout, stderr, code);
 }

@@ -76,6 +76,16 @@ static int run(const struct cli *c)
     return code;
 }
 
+/* The same as a verb of `tune log`. */
+const struct command cmd_log_best = {
+    .name = "best",
+    .summary = "the best configs of logs",
+    .usage = "log best LOG... [options]",
+    .example = "tune log best conv.jsonl dense.jsonl -o all.best.jsonl",
+    .options = options,
+    .run = run,
+};
+
 const struct command cmd_best = {
     .name = "best",
     .summary = "the best configs of logs",

@@ -135,6 +135,8 @@ enum err link_open(struct link *l, const struct cli *c, const char *role, struct
         complete_url(tracker, l->url, sizeof l->url);
         return open_client(l, cli_text(c, "key-file"), role, why);
     }
+    if (!cmd_has(c, "threads")) /* no private farm */
+        return why_set(why, ERR_INPUT, "--tracker '': expected an address, e.g. " PROTOCOL_DEFAULT_URL);
     e = check_key_file(cli_text(c, "key-file"), why);
     if (e)
         return e;

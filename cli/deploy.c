@@ -289,7 +289,6 @@ static int run(const struct cli *c)
     if (cli_text(c, "output") == NULL) {
         return cmd_fail(why_set(&why, ERR_INPUT, "deploy: expected -o DIR, the folder of the bundle"), &why);
     }
-    template_set_kernel_dir(cli_text(c, "kernel-dir"));
     e = cmd_network(c, &why);
     e = e == ERR_OK ? choose(c, c->rest[0], &chosen, &why) : e;
     e = e == ERR_OK ? write_bundle(c, chosen.best, &why) : e;

@@ -87,6 +87,8 @@ static enum err push_bundle(struct hub *h, const struct cli *c, const struct hub
 
     if (c->n_rest != 2)
         return why_set(why, ERR_INPUT, "hub push: expected one bundle's folder, or logs");
+    if (u->text[strlen(u->text) - 1] != '/')
+        return why_set(why, ERR_INPUT, "%s: the URL of a bundle ends with '/': expected %s/", u->text, u->text);
     e = hub_push_bundle(h, u, c->rest[1], cli_flag(c, "replace"), &n_sent, why);
     if (!e && !cli_flag(c, "quiet"))
         printf("%s: %d files sent\n", u->text, n_sent);

@@ -3,7 +3,6 @@
 #include "cli/cmd.h"
 
 #include "core/clock.h"
-#include "kernels/template.h"
 #include "tuner/ladder.h"
 #include "tuner/measure.h"
 
@@ -216,7 +215,6 @@ static int run(const struct cli *c)
     enum err e = read_workload(c, &w, &why);
 
     cmd_catch_interrupts();
-    template_set_kernel_dir(cli_text(c, "kernel-dir"));
     buf_init(&text, WORKLOAD_MAX_TEXT);
     results.workload = &w;
     results.link = &l;

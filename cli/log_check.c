@@ -13,11 +13,14 @@
 
 static const struct cli_option options[] = {OPT_JSON, CLI_END};
 
+/* What is told of a line: equal things only so often. */
+enum told { TOLD_BAD, TOLD_NO_TIME, TOLD_NO_WORKLOAD, TOLD_EQUAL, TOLD_OTHER, N_TOLD };
+
 struct checking {
     const char *path;
     bool json;
     struct seen seen;
-    int64_t n_lines, n_bad, n_doubts;
+    int64_t n_lines, n[N_TOLD];
     enum err failed;
 };
 
@@ -38,12 +41,15 @@ static void print_json(const char *path, int64_t i_line, const char *kind, const
     cJSON_Delete(o);
 }
 
-static void tell(struct checking *k, int64_t i_line, const char *kind, const char *words)
+static void tell(struct checking *k, int64_t i_line, enum told told, const char *words)
 {
+    const char *kind = told == TOLD_BAD ? "bad" : "doubt";
+
     if (k->json)
         print_json(k->path, i_line, kind, words);
-    else
+    else if (k->n[told] < LOG_MAX_TOLD)
         printf("%s:%" PRId64 ": %s: %s\n", k->path, i_line, kind, words);
+    k->n[told]++;
 }
 
 static void take_bad(const char *path, int64_t i_line, const char *words, void *arg)
@@ -51,14 +57,7 @@ static void take_bad(const char *path, int64_t i_line, const char *words, void *
     struct checking *k = arg;
 
     (void)path;
-    k->n_bad++;
-    tell(k, i_line, "bad", words);
-}
-
-static void doubt(struct checking *k, int64_t i_line, const char *words)
-{
-    k->n_doubts++;
-    tell(k, i_line, "doubt", words);
+    tell(k, i_line, TOLD_BAD, words);
 }
 
 /* Does another line say something else of the same trial, or the same? */
@@ -78,7 +77,7 @@ static void check_trial(struct checking *k, const struct log_line *line)
     assert(former < (uint64_t)line->i_line); /* lines are read in their order */
     snprintf(words, sizeof words,
              kind == SEEN_EQUAL ? "the same as line %" PRIu64 : "another line of line %" PRIu64 "'s trial", former);
-    doubt(k, line->i_line, words);
+    tell(k, line->i_line, kind == SEEN_EQUAL ? TOLD_EQUAL : TOLD_OTHER, words);
 }
 
 static void check_record(struct checking *k, const struct record *r, int64_t i_line)
@@ -87,11 +86,11 @@ static void check_record(struct checking *k, const struct record *r, int64_t i_l
     struct why why = {""};
 
     if (r->status == STATUS_OK && !(r->time_ns > 0))
-        doubt(k, i_line, "ok without a time");
+        tell(k, i_line, TOLD_NO_TIME, "ok without a time");
     if (strncmp(r->workload, "kernel ", 7) == 0 || strncmp(r->workload, "replay ", 7) == 0) /* no operators */
         return;
     if (workload_parse(r->workload, &w, &why))
-        doubt(k, i_line, why.text);
+        tell(k, i_line, TOLD_NO_WORKLOAD, why.text);
 }
 
 static bool take(const struct log_line *line, void *arg)
@@ -111,6 +110,20 @@ static bool take(const struct log_line *line, void *arg)
     return !k->failed;
 }
 
+static void summarize(const struct checking *k)
+{
+    int64_t n_doubts = 0, n_untold = 0;
+
+    for (int i = 0; i < N_TOLD; i++) {
+        n_doubts += i == TOLD_BAD ? 0 : k->n[i];
+        n_untold += k->n[i] > LOG_MAX_TOLD ? k->n[i] - LOG_MAX_TOLD : 0;
+    }
+    printf("%s: %" PRId64 " lines, %" PRId64 " bad, %" PRId64 " doubtful\n", k->path, k->n_lines, k->n[TOLD_BAD],
+           n_doubts);
+    if (n_untold)
+        printf("%s: %" PRId64 " more like these were not told; --json tells all\n", k->path, n_untold);
+}
+
 /* One file; bad lines are counted, an error is a file that cannot be read. */
 static enum err check(const char *path, bool json, int64_t *n_bad, struct why *why)
 {
@@ -124,11 +137,11 @@ static enum err check(const char *path, bool json, int64_t *n_bad, struct why *w
         e = log_lines_of(fd, path, take, take_bad, &k, why);
     e = e ? e : k.failed;
     if (!e && !json)
-        printf("%s: %" PRId64 " lines, %" PRId64 " bad, %" PRId64 " doubtful\n", path, k.n_lines, k.n_bad, k.n_doubts);
+        summarize(&k);
     if (fd >= 0)
         close(fd);
     seen_fini(&k.seen);
-    *n_bad += k.n_bad;
+    *n_bad += k.n[TOLD_BAD];
     return e;
 }
 

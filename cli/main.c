@@ -2,6 +2,7 @@
 /* main.c - `tune`: finds the subcommand in the table, parses its options, runs it. */
 #include "core/proc.h"
 #include "cli/cmd.h"
+#include "kernels/template.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -83,9 +84,11 @@ static int run_options(const struct command *s, int argc, char **argv)
 {
     struct why why = {""};
     struct cli c;
-    const enum err e = cli_parse(&c, s->options, argc, argv, &why);
+    enum err e = cli_parse(&c, s->options, argc, argv, &why);
     int code;
 
+    if (!e && !c.help && cmd_has(&c, "kernel-dir"))
+        e = template_set_kernel_dir(cli_text(&c, "kernel-dir"), &why);
     if (e)
         code = cmd_fail(e, &why);
     else
@@ -144,12 +147,7 @@ int main(int argc, char **argv)
 
     proc_keep_standard_fds();
     cmd_watch_computing();
-    code = run_program(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("tune: standard output could not be written\n", stderr);
-        if (code == EXIT_FINE)
-            code = EXIT_USAGE;
-    }
+    code = command_finish(&tune_command, stdout, stderr, run_program(argc, argv));
     fflush(stderr);
     _exit(code); /* the wire library's threads need no farewell */
 }

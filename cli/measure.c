@@ -151,7 +151,6 @@ static int run(const struct cli *c)
     enum err e = ERR_OK;
 
     cmd_catch_interrupts();
-    template_set_kernel_dir(cli_text(c, "kernel-dir"));
     if ((c->n_rest == 1) == (cli_text(c, "program") != NULL))
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one workload, or --program FILE"), &why);
     if (c->n_rest)

@@ -188,12 +188,55 @@ static void judge(struct recheck *k, const struct checked *c)
     judge_winner(k, c);
 }
 
+/* A workload that no template computes. */
+static enum err check_workload(const char *workload, struct why *why)
+{
+    if (strncmp(workload, "replay ", 7) == 0)
+        return why_set(why, ERR_NOT_FOUND,
+                       "it is of a recorded space, which `tune replay` answers from; there is "
+                       "nothing to measure again");
+    if (strncmp(workload, "kernel ", 7) == 0)
+        return why_set(why, ERR_NOT_FOUND,
+                       "it is of a kernel of somebody's own; `tune run --kernel-spec` with its job "
+                       "file measures it");
+    return ERR_OK;
+}
+
+/* Why task_take left a record out. */
+static enum err tell_unknown(const struct task *t, const struct record *r, struct why *why)
+{
+    const struct arm *a = NULL;
+    struct config c;
+
+    for (size_t i = 0; i < t->n_arms; i++)
+        if (strcmp(t->arms[i].id, r->template_id) == 0)
+            a = &t->arms[i];
+    if (!task_has_device(t, &r->fingerprint))
+        return why_set(
+            why, ERR_NOT_FOUND, "it was measured on another device (key %s, fingerprint %.12s; this one %.12s)",
+            r->key[0] ? r->key : "none", r->fingerprint.hex[0] ? r->fingerprint.hex : "none", t->fingerprint.hex);
+    if (!a && template_find(r->template_id))
+        return why_set(why, ERR_NOT_FOUND, "template %s does not fit it on this device", r->template_id);
+    if (!a)
+        return why_set(why, ERR_NOT_FOUND, "this tune has no template '%s'", r->template_id);
+    if (a->version != r->template_version)
+        return why_set(why, ERR_NOT_FOUND, "template %s is of version %d now, the record of version %lld", a->id,
+                       a->version, (long long)r->template_version);
+    if (space_config_from_json(a->space, r->knobs, &c, why))
+        return why_prefix(why, ERR_NOT_FOUND, "its knobs are no config of %s", a->id);
+    if (r->objective[0])
+        return why_set(why, ERR_NOT_FOUND, "it was searched for %s, not for time", r->objective);
+    return why_set(why, ERR_NOT_FOUND, "tune writes this workload '%s'", t->text);
+}
+
 /* The task of one best record with its runners-up; ERR_NOT_FOUND when this tune cannot make it any more. */
 static enum err prepare(struct recheck *k, const struct record *r, const char *log, struct checked *c, struct why *why)
 {
     struct job j;
-    enum err e;
+    enum err e = check_workload(r->workload, why);
 
+    if (e)
+        return e;
     job_init(&j);
     snprintf(j.strategy, sizeof j.strategy, "random");
     e = job_add_layer(&j, r->workload, "", 1);
@@ -203,7 +246,7 @@ static enum err prepare(struct recheck *k, const struct record *r, const char *l
     if (!e)
         e = task_take(&c->task, r, ORIGIN_WARM);
     if (!e && c->task.n_all == 0)
-        e = why_set(why, ERR_NOT_FOUND, "its template or device is another one now");
+        e = tell_unknown(&c->task, r, why);
     if (!e && log)
         log_scan(log, add_runner, NULL, &c->task, NULL);
     if (e)
@@ -280,7 +323,6 @@ static int run(const struct cli *c)
     enum err e;
 
     cmd_catch_interrupts();
-    template_set_kernel_dir(cli_text(c, "kernel-dir"));
     if (c->n_rest != 1)
         return cmd_fail(why_set(&why, ERR_INPUT, "expected one best log, e.g. conv.best.jsonl"), &why);
     job_init(&k.job);

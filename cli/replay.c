@@ -74,8 +74,14 @@ static enum err read_names(const struct cli *c, struct names *out, struct why *w
     return e;
 }
 
-static enum err print_run(FILE *to, const char *space, uint64_t seed, const char *method, const struct replay_run *r,
-                          struct why *why)
+/* Where the lines go, with its name for messages. */
+struct output {
+    FILE *file;
+    const char *path;
+};
+
+static enum err print_run(const struct output *to, const char *space, uint64_t seed, const char *method,
+                          const struct replay_run *r, struct why *why)
 {
     cJSON *line = cJSON_CreateObject(), *rows = cJSON_CreateArray();
     bool ok = line && rows;
@@ -93,8 +99,8 @@ static enum err print_run(FILE *to, const char *space, uint64_t seed, const char
     e = ok ? json_print(line, &text) : ERR_NOMEM;
     if (e)
         why_set(why, e, "%s", err_words(e));
-    else if (fprintf(to, "%s\n", buf_text(&text)) < 0 || fflush(to))
-        e = why_set(why, ERR_IO, "the lines cannot be written");
+    else if (fprintf(to->file, "%s\n", buf_text(&text)) < 0 || fflush(to->file))
+        e = why_set(why, ERR_IO, "%.200s: %s", to->path, strerror(errno));
     cJSON_Delete(line);
     buf_fini(&text);
     return e;
@@ -133,8 +139,8 @@ static enum err read_history(const struct cli *c, const struct recorded *recorde
     return e;
 }
 
-static enum err replay_space(const struct cli *c, const struct strategy_ops *ops, const char *path, FILE *to,
-                             struct why *why)
+static enum err replay_space(const struct cli *c, const struct strategy_ops *ops, const char *path,
+                             const struct output *to, struct why *why)
 {
     const char *method = cli_text(c, "method") ? cli_text(c, "method") : ops->name;
     struct replay_options o = {.ops = ops, .batch = (size_t)cli_int(c, "batch")};
@@ -184,7 +190,7 @@ static enum err check(const struct cli *c, const struct names *names, struct why
     return e;
 }
 
-static enum err replay_all(const struct cli *c, const struct names *names, FILE *to, struct why *why)
+static enum err replay_all(const struct cli *c, const struct names *names, const struct output *to, struct why *why)
 {
     const struct strategy_ops *ops = strategy_find(cli_text(c, "strategy"));
     enum err e = ERR_OK;
@@ -200,19 +206,19 @@ static int run(const struct cli *c)
     const char *output = cli_text(c, "output"), *path = output && strcmp(output, "-") == 0 ? NULL : output;
     struct names names = {.text = NULL};
     struct why why = {""};
-    FILE *to = stdout;
+    struct output to = {stdout, path ? path : "standard output"};
     enum err e = read_names(c, &names, &why);
 
     cmd_catch_interrupts();
     if (e == ERR_OK)
         e = check(c, &names, &why);
-    if (e == ERR_OK && path && !(to = fopen(path, "we"))) {
+    if (e == ERR_OK && path && !(to.file = fopen(path, "we"))) {
         e = why_set(&why, ERR_IO, "%.200s: %s", path, strerror(errno));
-        to = stdout;
+        to.file = stdout;
     }
     if (e == ERR_OK)
-        e = replay_all(c, &names, to, &why);
-    if (to != stdout && fclose(to) && e == ERR_OK)
+        e = replay_all(c, &names, &to, &why);
+    if (to.file != stdout && fclose(to.file) && e == ERR_OK)
         e = why_set(&why, ERR_IO, "%.200s: %s", path, strerror(errno));
     free(names.text);
     if (e)

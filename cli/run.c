@@ -2,7 +2,6 @@
 /* run.c - `tune run`: tunes workloads here and now, with a private farm or through a tracker. */
 #include "cli/cmd.h"
 
-#include "kernels/template.h"
 #include "formats/convert.h"
 
 #include <stdio.h>
@@ -183,7 +182,6 @@ static int run(const struct cli *c)
     int code;
 
     cmd_catch_interrupts();
-    template_set_kernel_dir(cli_text(c, "kernel-dir"));
     e = cmd_job(c, &j, &why);
     if (e)
         return cmd_fail(e, &why);

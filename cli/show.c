@@ -2,8 +2,6 @@
 /* show.c - `tune show`: the kernel text, defines and launch plan of one config. */
 #include "cli/config.h"
 
-#include "kernels/template.h"
-
 #include <assert.h>
 #include <stdio.h>
 
@@ -105,7 +103,6 @@ static int run(const struct cli *c)
     if (!e)
         e = cmd_check_template(c, &why);
     cmd_catch_interrupts();
-    template_set_kernel_dir(cli_text(c, "kernel-dir"));
     if (!e)
         e = cmd_device(c, &d, &why);
     if (!e)

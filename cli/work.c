@@ -4,7 +4,6 @@
 
 #include "core/clock.h"
 #include "kernels/spec/spec.h"
-#include "kernels/template.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -134,7 +133,6 @@ static int run(const struct cli *c)
     enum err e;
 
     cmd_catch_interrupts();
-    template_set_kernel_dir(cli_text(c, "kernel-dir"));
     progress_init(&p, cli_flag(c, "quiet"), false);
     p.verbosity = (int)cli_int(c, "verbose");
     e = link_open(&l, c, "work", &why);

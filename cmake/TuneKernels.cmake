@@ -81,6 +81,7 @@ function(tune_add_kernels target)
 
   get_filename_component(log "${K_LOG}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
   set(dir "${CMAKE_CURRENT_BINARY_DIR}/tune/${name}")
+  file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/tune") # deploy makes only the last folder
   set(words "${log}" -o "${dir}" --name "${name}" --quiet)
   set(files "${log}" ${K_DEPENDS})
   if(K_WORKLOADS)

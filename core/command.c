@@ -313,3 +313,11 @@ bool command_answers(const struct command *program, int argc, char **argv, FILE 
     *code = e != ERR_OK;
     return true;
 }
+
+int command_finish(const struct command *program, FILE *to, FILE *errors, int code)
+{
+    if (fflush(to) == 0 && !ferror(to))
+        return code;
+    fprintf(errors, "%s: standard output could not be written\n", program->name);
+    return code ? code : 1;
+}

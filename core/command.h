@@ -46,4 +46,8 @@ enum err command_write_pages(const struct command *program, const char *dir, str
  * neither was asked; else *code is the exit code, and `to` and `errors` have what there is to say. */
 bool command_answers(const struct command *program, int argc, char **argv, FILE *to, FILE *errors, int *code);
 
+/* At a program's end: writes out what `to` still holds. Returns `code`; where it could not be written, which is told on
+ * `errors`, 1 in place of 0. */
+int command_finish(const struct command *program, FILE *to, FILE *errors, int code);
+
 #endif

@@ -30,18 +30,6 @@ static enum err real_place(const char *dir, char out[PATH_MAX], struct why *why)
     return fits ? ERR_OK : why_set(why, ERR_INPUT, "'%.200s': expected the path of a folder", dir);
 }
 
-static enum err make_parents(const char *place, struct why *why)
-{
-    char parent[PATH_MAX];
-    (void)snprintf(parent, sizeof parent, "%s", place);
-    char *slash = strrchr(parent, '/');
-    if (slash == NULL || slash == parent) {
-        return ERR_OK;
-    }
-    *slash = '\0';
-    return dir_make(parent, 0755, why);
-}
-
 static enum err check_place(const char *place, deploy_may_replace *may_replace, bool *there, struct why *why)
 {
     struct stat st;
@@ -87,7 +75,6 @@ enum err deploy_place(const char *dir, deploy_may_replace *may_replace,
     char place[PATH_MAX], fresh[PATH_MAX];
     bool there = false;
     enum err e = real_place(dir, place, why);
-    e = e == ERR_OK ? make_parents(place, why) : e;
     e = e == ERR_OK ? check_place(place, may_replace, &there, why) : e;
     if (e != ERR_OK) {
         return e;

@@ -10,7 +10,7 @@
 /* May what is in `dir` go away? False without words: it is of another kind. */
 typedef bool deploy_may_replace(const char *dir, struct why *why);
 
-/* Calls `fill` with a fresh empty folder beside `dir`, then puts it in the place of `dir`, whose parents are made. What
+/* Calls `fill` with a fresh empty folder beside `dir`, then puts it in the place of `dir`. What
  * is there is replaced when it is an empty folder or `may_replace` says so. On any failure `dir` is as it was.
  * ERR_EXISTS: something else is there; ERR_IO. */
 enum err deploy_place(const char *dir, deploy_may_replace *may_replace,

@@ -186,7 +186,8 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         widen_floats(t);
     else if (dtype_is_bytes(t->dtype) && t->random.kind == FILL_INT)
         widen_bytes(w, t);
-    else if (t->dtype == DTYPE_I32 && t->random.kind == FILL_INT) /* addends, up to 2^28: as floats hold them */
+    else if (t->dtype == DTYPE_I32 && t->random.kind == FILL_INT &&
+             !is(t, "zero")) /* addends, up to 2^28: as floats hold them */
         t->random.lo = -(t->random.hi = 1 << 20), t->random.step = 256;
 }
 

@@ -7,11 +7,13 @@
 #include "kernels/expect.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_INCLUDES 4
 #define MAX_KERNEL_TEXT ((size_t)1 << 20)
@@ -213,9 +215,17 @@ enum err template_add_sheet(const struct template *t, const struct workload *w, 
     return e;
 }
 
-void template_set_kernel_dir(const char *dir)
+enum err template_set_kernel_dir(const char *dir, struct why *why)
 {
+    char path[PATH_MAX];
+
+    if (dir && snprintf(path, sizeof path, "%s/preamble.h", dir) >= (int)sizeof path)
+        return why_set(why, ERR_INPUT, "%.60s...: the path is too long", dir);
+    if (dir && access(path, R_OK) != 0)
+        return why_set(why, ERR_INPUT, "%s: %s; expected a folder of kernel files like tune's own kernels/", path,
+                       strerror(errno));
     snprintf(kernel_dir, sizeof kernel_dir, "%s", dir ? dir : "");
+    return ERR_OK;
 }
 
 static enum err read_file(const char *name, struct buf *out)

@@ -90,8 +90,8 @@ enum err template_kernels(const struct template *t, const struct workload *w, co
                           struct why *why);
 
 /* Loads kernel text from this directory instead of the built-in copies (--kernel-dir); NULL = built in. Call once at
- * start. */
-void template_set_kernel_dir(const char *dir);
+ * start. ERR_INPUT when it has no readable preamble.h; what else is missing is told when it is asked for. */
+enum err template_set_kernel_dir(const char *dir, struct why *why);
 
 /* The text of a kernel file ("conv2d/spatial_pack.cl") with the preamble of the dialect (opencl-c or cuda-c) in front:
  * appended to out. Of "MORE+NAME", MORE is pasted between the two. ERR_NOT_FOUND. */

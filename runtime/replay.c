@@ -114,23 +114,38 @@ static enum err read_names(struct device *d, const cJSON *o, struct why *why)
     return ERR_OK;
 }
 
-static enum err read_about(struct device *d, const char *path, struct why *why)
+static enum err read_json(const char *path, cJSON **out, struct why *why)
 {
     struct buf text;
-    cJSON *o = NULL;
     enum err e;
 
     buf_init(&text, JSON_BYTES);
     e = file_read(path, &text, why);
-    if (!e)
-        e = json_parse(buf_text(&text), text.len, &o, why);
+    if (!e) {
+        e = json_parse(buf_text(&text), text.len, out, why);
+        if (e)
+            why_prefix(why, e, "%s", path);
+    }
     buf_fini(&text);
+    return e;
+}
+
+/* Both files of a recording, first the one that people name. */
+static enum err read_files(struct device *d, const char *json, const char *table, struct why *why)
+{
+    cJSON *o = NULL;
+    enum err e = read_json(json, &o, why), bad;
+
     if (!e)
-        e = read_names(d, o, why);
-    if (!e)
-        e = read_params(d, o, why);
+        e = csvz_read(table, &d->table, why);
+    if (!e) {
+        bad = read_names(d, o, why);
+        if (!bad)
+            bad = read_params(d, o, why);
+        e = bad ? why_prefix(why, bad, "%s", json) : ERR_OK;
+    }
     cJSON_Delete(o);
-    return e ? why_prefix(why, e, "%s", path) : ERR_OK;
+    return e;
 }
 
 /* Knob values of all rows as numbers, so that a lookup is a plain scan. */
@@ -168,9 +183,7 @@ static enum err replay_open(const char *selector, struct device **out, struct wh
     enum err e = d ? paths_of(selector, json, table, why) : ERR_NOMEM;
 
     if (!e)
-        e = csvz_read(table, &d->table, why);
-    if (!e)
-        e = read_about(d, json, why);
+        e = read_files(d, json, table, why);
     if (!e)
         e = index_rows(d, table, why);
     if (e) {

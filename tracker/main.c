@@ -202,7 +202,7 @@ int main(int argc, char **argv)
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread starts */
     signal(SIGPIPE, SIG_IGN);
     if (command_answers(&program, argc, argv, stdout, stderr, &code))
-        return code;
+        return command_finish(&program, stdout, stderr, code);
     if (cli_parse(&c, options, argc, argv, &why) != ERR_OK)
         code = complain(&why, 1);
     else if (c.help || cli_flag(&c, "version") || c.n_rest)
@@ -212,7 +212,5 @@ int main(int argc, char **argv)
     else
         code = run(&c, &signals);
     cli_fini(&c);
-    if (fflush(stdout) != 0 && code == 0)
-        code = 1;
-    _exit(code); /* nng 1.5 may deadlock when closed */
+    _exit(command_finish(&program, stdout, stderr, code)); /* nng 1.5 may deadlock when closed */
 }

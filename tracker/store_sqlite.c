@@ -116,7 +116,7 @@ static enum err exec(sqlite3 *db, const char *text, struct why *why)
 {
     return sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK
                ? ERR_OK
-               : why_set(why, ERR_IO, "store: %s", sqlite3_errmsg(db));
+               : why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(db, "main"), sqlite3_errmsg(db));
 }
 
 static int64_t one_number(sqlite3 *db, const char *text)
@@ -246,7 +246,7 @@ static enum err store_commit(struct store *s, struct why *why)
     if (!s->writing)
         return ERR_OK;
     if (run(ready(s, SQL_COMMIT)) != ERR_OK)
-        return why_set(why, ERR_IO, "store: %s", sqlite3_errmsg(s->db));
+        return why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
     s->writing = false;
     return ERR_OK;
 }

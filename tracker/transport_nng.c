@@ -4,11 +4,13 @@
 #include "tracker/protocol.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/req.h>
 #include <nng/transport/tcp/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define SEND_MS 1000      /* waiting for a connection */
@@ -190,11 +192,32 @@ static void nng_line_close(struct line *l)
     free(l);
 }
 
+/* nng takes schemes that no tracker speaks and any digits as a port, and dials them for ever. */
+static bool is_address(const char *url)
+{
+    static const char *const schemes[] = {"tcp://", "tcp4://", "tcp6://", "ipc://", "inproc://"};
+    const char *port = strrchr(url, ':');
+    size_t i = 0;
+    char *end;
+    long n;
+
+    while (i < 5 && strncmp(url, schemes[i], strlen(schemes[i])) != 0)
+        i++;
+    if (i >= 3)
+        return i < 5;
+    n = strtol(port + 1, &end, 10);
+    return isdigit((unsigned char)port[1]) && !*end && n >= 1 && n <= 65535;
+}
+
 static enum err dial(struct line *l, const char *url, struct why *why)
 {
     nng_dialer d;
-    int rv = nng_req0_open(&l->socket);
+    int rv;
 
+    if (!is_address(url))
+        return why_set(why, ERR_INPUT, "%s is no address of a tracker: expected tcp://HOST:PORT, PORT from 1 to 65535",
+                       url);
+    rv = nng_req0_open(&l->socket);
     if (rv != 0)
         return why_set(why, ERR_IO, "cannot open a socket: %s", nng_strerror(rv));
     l->opened = true;

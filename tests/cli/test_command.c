@@ -66,6 +66,8 @@ static void bad_input_gets_one_clear_line_and_exit_1(void **state)
         {"run", "dense f32 m=1 n=1 k=1", "--trials", "5,6", NULL},
         {"run", "dense f32 m=1 n=1 k=1", "dense f32 n=1 k=1 m=1", NULL},
         {"submit", "dense f32 m=1 n=1 k=1", "--device", "opencl", NULL},
+        {"list", "--tracker", "", NULL},
+        {"list", "--tracker", "ftp://farm:9477", NULL},
         {"run", "--network", "alexnot", NULL},
         {"run", "--network", "vgg-16", "--dtype", "i4", NULL},
         {"run", "--network", "vgg-16", "--layout", "nhwc", NULL},
@@ -131,6 +133,67 @@ static void keygen_writes_a_private_file_once(void **state)
     assert_int_equal(key.len, 65);
     assert_int_equal(tune_run(dir, args, &said), 1);
     buf_fini(&key);
+    buf_fini(&said);
+}
+
+/* What stands there names a tracker that cannot be: at once, not when all tries are over. */
+static void an_address_that_cannot_be_is_refused_by_name(void **state)
+{
+    static const char *const urls[] = {"tcp://127.0.0.1:99999", "tcp4://127.0.0.1:65536", "127.0.0.1:0",
+                                       "tcp://[::1]:x",         "ws://127.0.0.1:9477",    "ipx:9477:1x"};
+    char words[128];
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        const char *const list[] = {"list", "--tracker", urls[i], NULL}, *const work[] = {"work", "--tracker", urls[i],
+                                                                                          NULL};
+
+        snprintf(words, sizeof words, "%s is no address of a tracker: expected tcp://HOST:PORT", urls[i]);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(tune_run(dir, k ? work : list, &said), 1);
+            if (!strstr(buf_text(&said), words))
+                fail_msg("expected '%s' in: %s", words, buf_text(&said));
+        }
+    }
+    buf_fini(&said);
+}
+
+static void a_folder_without_kernels_is_refused_by_name(void **state)
+{
+    const char *const dirs[] = {"/dev/null", tune_at(dir, "no-kernels")};
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    for (size_t i = 0; i < 2; i++) {
+        const char *const args[] = {"show", "dense f32 m=1 n=1 k=1", "--kernel-dir", dirs[i], NULL};
+        char words[400];
+
+        snprintf(words, sizeof words, "tune: %s/preamble.h: %s; expected a folder of kernel files", dirs[i],
+                 i ? "No such file or directory" : "Not a directory");
+        assert_int_equal(tune_run(dir, args, &said), 1);
+        if (!strstr(buf_text(&said), words))
+            fail_msg("expected '%s' in: %s", words, buf_text(&said));
+    }
+    buf_fini(&said);
+}
+
+/* Before anything is sent: a pull would ask for the name as a log. */
+static void a_bundle_is_pushed_to_an_url_with_a_slash_at_its_end(void **state)
+{
+    const char *const help[] = {"hub", "--help", NULL};
+    const char *const push[] = {"hub", "push", "http://127.0.0.1:1/x.jsonl", dir, "--tries", "1", NULL};
+    struct buf said;
+
+    (void)state;
+    buf_init(&said, 1 << 20);
+    if (tune_run(dir, help, &said) == 0) { /* else a build without libcurl */
+        assert_int_equal(tune_run(dir, push, &said), 1);
+        assert_string_equal(buf_text(&said), "tune: http://127.0.0.1:1/x.jsonl: the URL of a bundle ends with '/': "
+                                             "expected http://127.0.0.1:1/x.jsonl/\n");
+    }
     buf_fini(&said);
 }
 
@@ -416,6 +479,9 @@ int main(void)
         cmocka_unit_test(every_subcommand_has_help_with_an_example),
         cmocka_unit_test(bad_input_gets_one_clear_line_and_exit_1),
         cmocka_unit_test(keygen_writes_a_private_file_once),
+        cmocka_unit_test(an_address_that_cannot_be_is_refused_by_name),
+        cmocka_unit_test(a_folder_without_kernels_is_refused_by_name),
+        cmocka_unit_test(a_bundle_is_pushed_to_an_url_with_a_slash_at_its_end),
         cmocka_unit_test(spaces_of_files_are_listed_and_asked),
         cmocka_unit_test(a_space_without_configs_is_exit_2),
         cmocka_unit_test(keys_of_operators_are_a_table),

@@ -68,6 +68,7 @@ static void every_verb_has_help_with_an_example(void **state)
     static const char *const verbs[] = {"merge", "dedup",   "best",    "compare", "stat",
                                         "check", "convert", "compact", "plot"};
     const char *const all[] = {"log", "--help", NULL};
+    char usage[64];
 
     (void)state;
     expect(all, 0, "verbs:");
@@ -76,7 +77,9 @@ static void every_verb_has_help_with_an_example(void **state)
 
         expect(all, 0, verbs[i]);
         expect(args, 0, "example:");
-        assert_non_null(strstr(buf_text(&said), verbs[i]));
+        snprintf(usage, sizeof usage, "usage: tune log %s ", verbs[i]);
+        if (!strstr(buf_text(&said), usage))
+            fail_msg("expected '%s' in: %s", usage, buf_text(&said));
     }
 }
 
@@ -411,6 +414,32 @@ static void check_doubts_what_cannot_be(void **state)
     assert_non_null(strstr(buf_text(&said), "doubts.jsonl:7: doubt: another line of line "));
 }
 
+/* More would fill the screen; programs get all. */
+static void check_tells_the_first_of_equal_doubts_and_counts_all(void **state)
+{
+    struct plan plan[50];
+    char ids[50][8];
+    const char *log;
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        snprintf(ids[i], sizeof ids[i], "t%d", i);
+        plan[i] = (struct plan){ids[i], i < 25 ? "densest f32" : "dense f32 m=64 n=2048 k=512", i < 49 ? 1 : 0,
+                                1700000000000, STATUS_OK};
+    }
+    log = make_planned("many-doubts.jsonl", plan, 50);
+    {
+        const char *const args[] = {"log", "check", log, NULL}, *const json[] = {"log", "check", log, "--json", NULL};
+
+        expect(args, 0, "50 lines, 0 bad, 26 doubtful\n");
+        assert_non_null(strstr(buf_text(&said), ":20: doubt: "));
+        assert_null(strstr(buf_text(&said), ":21: doubt: "));
+        assert_non_null(strstr(buf_text(&said), ":50: doubt: ok without a time\n"));
+        assert_non_null(strstr(buf_text(&said), ": 5 more like these were not told; --json tells all\n"));
+        expect(json, 0, "\"line\":25,\"kind\":\"doubt\"");
+    }
+}
+
 /* Of two lines of a trial, merge keeps both, dedup the later one; both say so. */
 static void other_lines_of_a_trial_are_told(void **state)
 {
@@ -495,6 +524,7 @@ int main(void)
         cmocka_unit_test(stat_counts_and_keeps_the_least_of_each),
         cmocka_unit_test(stat_counts_many_workloads),
         cmocka_unit_test(check_doubts_what_cannot_be),
+        cmocka_unit_test(check_tells_the_first_of_equal_doubts_and_counts_all),
         cmocka_unit_test(other_lines_of_a_trial_are_told),
         cmocka_unit_test(a_plot_has_a_dot_a_trial_and_a_panel_a_workload),
         cmocka_unit_test(what_a_format_cannot_hold_is_counted),

@@ -138,6 +138,7 @@ static void a_run_with_a_trial_for_each_config_finds_the_best(void **state)
            "--workload", DENSE);
     EXPECT(2, "nothing was measured again", "recheck", tune_at(dir, "all.best.jsonl"), FARM);
     says("0 still the best, 0 beaten, 0 broken, 1 skipped, 0 drifted"); /* no template makes it anew */
+    says("skipped: it is of a recorded space");
 }
 
 static void the_same_command_goes_on_where_the_log_ends(void **state)
@@ -315,7 +316,8 @@ static void replayed_runs_are_lines_and_repeat_by_seed(void **state)
                               cJSON_GetObjectItem(cJSON_GetArrayItem(again, 0), "traj"), true));
     cJSON_Delete(first);
     cJSON_Delete(again);
-    EXPECT(1, "Not a directory", "replay", "--space", SPACE, "-o", "/dev/null/x");
+    EXPECT(1, "/dev/null/x: Not a directory", "replay", "--space", SPACE, "-o", "/dev/null/x");
+    EXPECT(1, "/dev/full: No space left on device", "replay", "--space", SPACE, "-o", "/dev/full");
     EXPECT(1, "no recorded space", "replay", "--space", "");
 }
 

@@ -204,11 +204,35 @@ static void pages_and_words_are_asked_for_by_the_first_argument(void **state)
     assert_int_equal(strncmp(err, "house: /dev/null/x", 18), 0);
 }
 
+/* A full disk is no success; what went wrong before keeps its code. */
+static void what_cannot_be_written_is_told_at_the_end(void **state)
+{
+    static const struct {
+        const char *path;
+        int before, after;
+    } cases[] = {{"/dev/null", 0, 0}, {"/dev/null", 4, 4}, {"/dev/full", 0, 1}, {"/dev/full", 4, 4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FILE *to = fopen(cases[i].path, "w"), *errors = tmpfile();
+        char words[100] = "";
+
+        assert_true(to && errors && fputs("words", to) >= 0);
+        assert_int_equal(command_finish(&house, to, errors, cases[i].before), cases[i].after);
+        rewind(errors);
+        fgets(words, sizeof words, errors);
+        assert_string_equal(words, i < 2 ? "" : "house: standard output could not be written\n");
+        fclose(to);
+        fclose(errors);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shell_is_offered_what_may_come_next),
         cmocka_unit_test(help_tells_options_verbs_and_lists),
+        cmocka_unit_test(what_cannot_be_written_is_told_at_the_end),
         cmocka_unit_test(each_command_has_a_man_page),
         cmocka_unit_test(pages_and_words_are_asked_for_by_the_first_argument),
     };

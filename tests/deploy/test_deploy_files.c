@@ -390,6 +390,11 @@ static void folders_appear_whole_or_not_at_all(void **state)
 {
     struct why why = {""};
     (void)state;
+    assert_int_equal(deploy_place(in_folder("a/b/"), never, write_one, "one", &why), ERR_IO);
+    assert_non_null(strstr(why.text, "a/b: "));
+    assert_non_null(strstr(why.text, "No such file or directory"));
+    assert_int_equal(n_entries(), 0);
+    assert_int_equal(mkdir(in_folder("a"), 0755), 0);
     assert_int_equal(deploy_place(in_folder("a/b/"), never, write_one, "one", &why), ERR_OK);
     file_holds(in_folder("a/b/file"), "one");
     assert_int_equal(deploy_place(in_folder("a/b"), never, write_one, "two", &why), ERR_EXISTS);

@@ -495,9 +495,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "check_cuda_compile: --only %s: no template's id contains this\n", cli_text(&c.cli, "only"));
         return 1;
     }
-    template_set_kernel_dir(cli_text(&c.cli, "kernel-dir"));
     printf("seed %lld\n", (long long)cli_int(&c.cli, "seed"));
-    e = open_compilers(&c, &why);
+    e = template_set_kernel_dir(cli_text(&c.cli, "kernel-dir"), &why);
+    if (!e)
+        e = open_compilers(&c, &why);
     if (e && e != ERR_NOT_FOUND) {
         fprintf(stderr, "check_cuda_compile: %s\n", why.text);
         return 1;

@@ -22,6 +22,7 @@ bool long_test_begin(struct long_test *t, const char *backend, int argc, char **
 {
     unsigned long i_part, n_parts;
     struct long_test seen;
+    struct why why = {""};
 
     *t = (struct long_test){.backend = backend, .part = {0, 1, 0}};
     for (int i = 1; i < argc; i++) {
@@ -29,8 +30,10 @@ bool long_test_begin(struct long_test *t, const char *backend, int argc, char **
             t->part = (struct part){i_part, n_parts, 0};
             t->is_part = true;
         }
-        if (i + 1 < argc && strcmp(argv[i], "--kernel-dir") == 0)
-            template_set_kernel_dir(argv[i + 1]);
+        if (i + 1 < argc && strcmp(argv[i], "--kernel-dir") == 0 && template_set_kernel_dir(argv[i + 1], &why)) {
+            fprintf(stderr, "--kernel-dir: %s\n", why.text);
+            exit(1);
+        }
     }
     t->seed = sample_seed(argc, argv);
     t->is_full = t->is_part || sample_flag(argc, argv, "--full");

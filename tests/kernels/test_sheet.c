@@ -137,7 +137,7 @@ static void data_go_far(void **state)
     f = fill_of(&p, 1, "scale");
     assert_int_equal(f->kind, FILL_INT);
     assert_true(f->step == 0.25 || f->step == 0.125); /* halves of sums that are 2 or 4 above a multiple of 4 or 8 */
-    assert_true(f->lo < 0 && f->hi * f->step >= 1);
+    assert_true(f->lo > 0 && f->hi * f->step >= 1);   /* positive, as the operator has them; some above 1 */
     program_fini(&p);
     blobs_fini(&blobs);
 }

@@ -383,9 +383,9 @@ static void text_behind(const char *head, struct buf *out)
         assert_int_equal(file_replace(path, buf_text(&text), text.len, 0644, NULL), ERR_OK);
         buf_fini(&text);
     }
-    template_set_kernel_dir(dir);
+    assert_int_equal(template_set_kernel_dir(dir, NULL), ERR_OK);
     assert_int_equal(kernel_text("k.cl", LANG_OPENCL_C, out), ERR_OK);
-    template_set_kernel_dir(NULL);
+    assert_int_equal(template_set_kernel_dir(NULL, NULL), ERR_OK);
     for (size_t i = 0; i < N_KERNEL_FILES; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, kernel_files[i]);
         assert_int_equal(unlink(path), 0);

@@ -94,6 +94,33 @@ static void recorded_status_becomes_the_error(void **state)
     ops->close(d);
 }
 
+static void a_recording_that_cannot_be_read_is_named_by_its_json(void **state)
+{
+    static const char *const texts[] = {"no JSON", "[]", "{\"space\":\"s\"}"};
+    char path[PATH_MAX], missing[PATH_MAX];
+    struct device *d = NULL;
+    struct why why = {""};
+
+    (void)state;
+    snprintf(missing, sizeof missing, "%s/missing.json", dir);
+    assert_int_equal(ops->open(missing, &d, &why), ERR_NOT_FOUND);
+    assert_non_null(strstr(why.text, "missing.json: No such file"));
+    snprintf(missing, sizeof missing, "%s/folder.json", dir);
+    assert_int_equal(dir_make(missing, 0700, NULL), ERR_OK);
+    assert_int_equal(ops->open(missing, &d, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "folder.json: Is a directory"));
+    put("bad.csv", rows_text, path);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        put("bad.json", texts[i], path);
+        assert_int_equal(ops->open(path, &d, &why), ERR_INPUT);
+        assert_non_null(strstr(why.text, "bad.json: "));
+        assert_null(strstr(why.text, "csv"));
+    }
+    put("alone.json", about_text, path);
+    assert_int_equal(ops->open(path, &d, &why), ERR_NOT_FOUND);
+    assert_non_null(strstr(why.text, "alone.csv: No such file"));
+}
+
 /* 100 ms of cost: at a thousandth of the time a load is over at once, at a thousandfold it would take minutes. */
 static void recorded_costs_are_waited_for_at_the_speed_asked_for(void **state)
 {
@@ -240,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_status_becomes_the_error),
+        cmocka_unit_test(a_recording_that_cannot_be_read_is_named_by_its_json),
         cmocka_unit_test(recorded_costs_are_waited_for_at_the_speed_asked_for),
         cmocka_unit_test(recordings_are_found_by_any_of_their_files),
         cmocka_unit_test(rows_without_a_time_have_failed),

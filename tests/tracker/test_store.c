@@ -359,6 +359,7 @@ static void a_store_of_a_newer_program_or_of_nobody_is_left_alone(void **state)
                  "this is no database, but long enough to be looked at............................................", 96,
                  0600, &why);
     assert_int_equal(ops->open(dir, NULL, &s, &why), ERR_IO);
+    assert_non_null(strstr(why.text, path));
     dir_remove(dir);
 }
 

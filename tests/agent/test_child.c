@@ -755,7 +755,7 @@ static void a_device_that_cannot_be_opened_is_refused_in_words(void **state)
     start(&s, "time", "replay:/nowhere.json");
     for (int i = 0; i < 2; i++) {
         reply = ask(&s, request("{\"op\":\"describe\"}"), &end);
-        assert_non_null(strstr(text_of(reply, "refused"), "/nowhere.csv"));
+        assert_non_null(strstr(text_of(reply, "refused"), "/nowhere.json"));
         cJSON_Delete(reply);
     }
     sandbox_end_child(&s);

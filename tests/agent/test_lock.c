@@ -106,9 +106,9 @@ static void a_lock_in_no_directory_is_an_error_with_its_path(void **state)
     int fd = -1;
 
     (void)state;
-    setenv("TUNE_LOCK_DIR", "/nonexistent", 1);
+    setenv("TUNE_LOCK_DIR", "/dev/null/none", 1);
     assert_int_equal(lock_open("cpu", &fd, &why), ERR_IO);
-    assert_non_null(strstr(why.text, "/nonexistent/tune-cpu.lock"));
+    assert_non_null(strstr(why.text, "/dev/null/none/tune-cpu.lock"));
     setenv("TUNE_LOCK_DIR", *state, 1);
 }
 

@@ -446,7 +446,7 @@ static void packing_is_never_replayed(void **state)
     assert_int_equal(ops->open("0,graph=on", &with_graphs, NULL), ERR_OK);
     sample_init(&s, "extern \"C\" __global__ void put(int *x) { x[0] = 100; }\n"
                     "extern \"C\" __global__ void add(int *x) { x[0] += 1; }\n");
-    program_add_buffer(&s.program, "x", ROLE_OUTPUT, DTYPE_I32, 1);
+    program_add_buffer(&s.program, "x", ROLE_SCRATCH, DTYPE_I32, 1);
     for (int i = 0; i < 4; i++) {
         x = sample_launch(&s, i < 2 ? "put" : "add", 1, 1);
         x->phase = i < 2 ? PHASE_PACK : PHASE_RUN;

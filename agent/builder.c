@@ -8,7 +8,9 @@
 #include "agent/host.h"
 #include "agent/sandbox.h"
 #include "agent/workdir.h"
+#include "core/buf.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/proc.h"
 #include "tracker/protocol.h"
 

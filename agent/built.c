@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/built.h"
 
+#include "core/err.h"
 #include "tracker/calls.h"
 
 #include <stddef.h>

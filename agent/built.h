@@ -4,10 +4,14 @@
 #ifndef TUNE_AGENT_BUILT_H
 #define TUNE_AGENT_BUILT_H
 
+#include "core/err.h"
 #include "core/hash.h"
 #include "core/json.h"
 #include "logs/record.h"
 #include "runtime/device.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define BUILT_NAME_BYTES 80
 #define BUILT_MAX_LOG 16384

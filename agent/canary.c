@@ -3,6 +3,7 @@
 
 #include "agent/timing.h"
 #include "core/clock.h"
+#include "core/err.h"
 
 #include <stdlib.h>
 #include <string.h>

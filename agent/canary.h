@@ -4,7 +4,10 @@
 #ifndef TUNE_AGENT_CANARY_H
 #define TUNE_AGENT_CANARY_H
 
+#include "core/err.h"
 #include "runtime/device.h"
+
+#include <stdint.h>
 
 struct canary;
 

@@ -8,7 +8,10 @@
 #include "agent/pin.h"
 #include "agent/sandbox.h"
 #include "agent/workdir.h"
+#include "core/buf.h"
 #include "core/clock.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "runtime/fill_cache.h"
 #include "runtime/verify.h"
 

@@ -5,6 +5,7 @@
 #include "agent/host.h"
 #include "agent/sandbox.h"
 #include "agent/workdir.h"
+#include "core/buf.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "runtime/nvrtc.h"

@@ -4,9 +4,13 @@
 #define TUNE_AGENT_CHILD_OPS_H
 
 #include "agent/canary.h"
+#include "core/err.h"
 #include "core/json.h"
 #include "logs/record.h"
 #include "runtime/device.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define CHILD_MAX_BLOB_BYTES ((size_t)1 << 31) /* of one request's programs; the parent watches the process anyway */
 #define CHILD_FILL_BYTES ((size_t)128 << 20)   /* of inputs kept for the next candidate */

@@ -7,6 +7,8 @@
 #include "core/json.h"
 #include "runtime/device.h"
 
+#include <stdbool.h>
+
 #define COOL_MAX_S 300 /* longest wait for a device to cool */
 
 struct cool_rules {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/energy.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 
 #define WARM_NS 300000000LL     /* until power follows load */

@@ -4,6 +4,7 @@
 #define TUNE_AGENT_ENERGY_H
 
 #include "core/clock.h"
+#include "core/err.h"
 #include "runtime/device.h"
 
 /* Runs a loaded program over and over for a second and more after a short warm-up: *energy_j is the energy of one run,

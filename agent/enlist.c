@@ -4,6 +4,8 @@
 #include "agent/host.h"
 #include "core/clock.h"
 #include "core/entropy.h"
+#include "core/err.h"
+#include "core/json.h"
 
 #include <assert.h>
 #include <stdarg.h>

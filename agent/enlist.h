@@ -4,10 +4,12 @@
 #ifndef TUNE_AGENT_ENLIST_H
 #define TUNE_AGENT_ENLIST_H
 
+#include "core/err.h"
 #include "tracker/client.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define ENLIST_RETRY_MS 1000
 #define ENLIST_WAIT_MS 20000 /* of a long poll */

@@ -2,6 +2,9 @@
 #include "agent/farm.h"
 
 #include "agent/farm_parts.h"
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 
 #include "core/version.h"
 

@@ -5,10 +5,12 @@
 #define TUNE_AGENT_FARM_H
 
 #include "agent/rig.h"
+#include "core/err.h"
 #include "tracker/transport.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct farm_options {
     const char *url, *key_file; /* key_file NULL = none */

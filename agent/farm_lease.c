@@ -2,6 +2,8 @@
 /* farm_lease.c - how work comes to the farm: leases, and the blobs that their trials are made of. */
 #include "agent/farm_parts.h"
 #include "agent/fetch.h"
+#include "core/err.h"
+#include "core/json.h"
 
 #include <assert.h>
 #include <string.h>

@@ -7,6 +7,9 @@
 #include "agent/farm.h"
 #include "agent/hands.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #define MAX_HELD (4 * TIMING_MAX_BATCH)
 
 struct queue {

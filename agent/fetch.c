@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/fetch.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 
 #define MAX_TRIAL_BLOB_BYTES ((size_t)1 << 31)

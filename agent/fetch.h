@@ -5,9 +5,11 @@
 
 #include "agent/trial.h"
 #include "agent/workdir.h"
+#include "core/err.h"
 #include "tracker/client.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 /* All blobs of a trial into `dir`; a trial that lacks one is finished, unless `stop` is set. False, with words, when
  * the anchor could not be had: the trial goes on without. */

@@ -7,6 +7,7 @@
 #include "core/err.h"
 #include "core/json.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define FRAME_MAX_BYTES ((size_t)1 << 20)

@@ -6,6 +6,8 @@
 #include "core/json.h"
 #include "runtime/device_desc.h"
 
+#include <stdint.h>
+
 /* Load average of the last minute; temperature of the CPUs in degrees Celsius, of the hottest zone where theirs is not
  * known: NAN where it cannot be read. */
 double host_load(void);

@@ -2,6 +2,7 @@
 #include "agent/look.h"
 
 #include "agent/host.h"
+#include "core/err.h"
 #include "core/json.h"
 #include "runtime/cuda_arch.h"
 #include "runtime/device.h"

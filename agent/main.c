@@ -5,6 +5,7 @@
 #include "agent/farm.h"
 #include "agent/lock.h"
 #include "agent/look.h"
+#include "core/buf.h"
 #include "core/command.h"
 #include "core/clock.h"
 #include "core/proc.h"

@@ -2,6 +2,7 @@
 #include "agent/measure.h"
 
 #include "core/clock.h"
+#include "core/err.h"
 #include "runtime/verify.h"
 
 #include <assert.h>

@@ -4,7 +4,10 @@
 #define TUNE_AGENT_MEASURE_H
 
 #include "agent/timing.h"
+#include "core/err.h"
 #include "runtime/device.h"
+
+#include <stdbool.h>
 
 #define MEASURE_CANARY (-2)
 

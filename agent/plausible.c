@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/plausible.h"
 
+#include "core/err.h"
+
 #include <math.h>
 #include <string.h>
 

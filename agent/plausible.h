@@ -3,6 +3,7 @@
 #ifndef TUNE_AGENT_PLAUSIBLE_H
 #define TUNE_AGENT_PLAUSIBLE_H
 
+#include "core/err.h"
 #include "runtime/device_desc.h"
 #include "runtime/program.h"
 

@@ -4,6 +4,8 @@
 #include "agent/host.h"
 #include "agent/lock.h"
 #include "core/clock.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "core/proc.h"
 #include "runtime/cuda_made.h"
 #include "runtime/device.h"

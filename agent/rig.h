@@ -11,9 +11,12 @@
 #include "agent/workdir.h"
 #include "core/clock.h"
 #include "core/entropy.h"
+#include "core/err.h"
 #include "runtime/device_desc.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #define RIG_CHILD_TRIALS 64 /* after which a child is replaced */
 #define RIG_MAX_BUILDERS 8

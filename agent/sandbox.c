@@ -3,6 +3,8 @@
 
 #include "agent/wrapper.h"
 #include "core/clock.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "core/proc.h"
 
 #include <assert.h>

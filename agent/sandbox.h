@@ -5,6 +5,8 @@
 #define TUNE_AGENT_SANDBOX_H
 
 #include "agent/frame.h"
+#include "core/err.h"
+#include "core/json.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -2,6 +2,8 @@
 #include "agent/trial.h"
 
 #include "core/clock.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "tracker/calls.h"
 
 #include <assert.h>

@@ -6,11 +6,15 @@
 #include "agent/built.h"
 #include "agent/timing.h"
 #include "core/clock.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "logs/record.h"
 #include "runtime/program.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct trial {
     char id[SHA256_HEX + 1];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/workdir.h"
 
+#include "core/buf.h"
 #include "core/file.h"
 #include "core/vec.h"
 

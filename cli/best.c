@@ -3,6 +3,9 @@
 #include "cli/log.h"
 
 #include "cli/table.h"
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 
 #include <math.h>
 #include <stdio.h>

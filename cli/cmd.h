@@ -3,6 +3,7 @@
 #ifndef TUNE_CLI_CMD_H
 #define TUNE_CLI_CMD_H
 
+#include "core/buf.h"
 #include "core/command.h"
 #include "core/err.h"
 #include "core/json.h"
@@ -16,6 +17,10 @@
 #include "tuner/progress.h"
 #include "tuner/session.h"
 #include "search/strategy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* What the shell sees; fixed for ever. */
 enum exit_code { EXIT_FINE = 0, EXIT_USAGE = 1, EXIT_NO_CONFIG = 2, EXIT_UNREACHABLE = 3, EXIT_INTERRUPTED = 4 };

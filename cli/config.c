@@ -2,6 +2,8 @@
 #include "cli/config.h"
 
 #include "cli/cmd.h"
+#include "core/buf.h"
+#include "core/err.h"
 
 #include <assert.h>
 #include <stdio.h>

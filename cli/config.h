@@ -4,6 +4,9 @@
 #define TUNE_CLI_CONFIG_H
 
 #include "cli/cmd.h"
+#include "core/err.h"
+
+#include <stddef.h>
 
 #define OPT_CONFIG                                                                                                     \
     CLI_OPTION("config", CLI_TEXT, .letter = 'c', .argument = "KNOBS",                                                 \

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* deploy.c - `tune deploy`: a best log made into files for a deployment build. */
+#include "core/buf.h"
+#include "core/err.h"
 #include "kernels/graph_work.h"
 #include "kernels/template.h"
 #include "formats/syntax/foreign.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hub.c - `tune hub`: logs and bundles on a server. */
+#include "core/err.h"
+#include "core/json.h"
 #include "logs/hub/hub.h"
 #include "logs/merge.h"
 #include "cli/log.h"

@@ -2,6 +2,8 @@
 /* log.c - `tune log`: the verbs by table, and what they share. */
 #include "cli/log.h"
 
+#include "core/err.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

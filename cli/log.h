@@ -4,8 +4,10 @@
 #define TUNE_CLI_LOG_H
 
 #include "cli/cmd.h"
+#include "core/err.h"
 #include "formats/convert.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #define OPT_OUTPUT_FILE                                                                                                \

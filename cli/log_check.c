@@ -2,6 +2,7 @@
 /* log_check.c - `tune log check`: which lines of logs are bad, and why. */
 #include "cli/log.h"
 
+#include "core/json.h"
 #include "logs/input.h"
 #include "logs/line.h"
 #include "logs/seen.h"

@@ -2,6 +2,8 @@
 /* log_compare.c - `tune log compare A B`: the best of one log against that of another, workload by workload. */
 #include "cli/log.h"
 
+#include "core/json.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>

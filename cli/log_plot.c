@@ -3,6 +3,7 @@
 #include "cli/log.h"
 
 #include "cli/curve.h"
+#include "core/buf.h"
 #include "core/file.h"
 
 #include <assert.h>

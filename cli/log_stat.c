@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* log_stat.c - `tune log stat`: what logs hold, counted. */
 #include "cli/log.h"
+#include "core/json.h"
 #include "core/map.h"
 #include "core/mix.h"
 #include "core/vec.h"

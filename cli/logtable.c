@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/logtable.h"
 
+#include "core/err.h"
+#include "core/json.h"
 #include "core/vec.h"
 
 #include <assert.h>

@@ -5,7 +5,10 @@
 #define TUNE_CLI_LOGTABLE_H
 
 #include "core/buf.h"
+#include "core/err.h"
 #include "logs/log.h"
+
+#include <stddef.h>
 
 /* Writes CSV: the knobs, "registers", "local_bytes" and "spill_bytes" (of each the largest of a config's kernels, empty
  * where not told; only columns that some record has), time_ms, status. Of several records of one program the last that

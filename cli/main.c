@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - `tune`: finds the subcommand in the table, parses its options, runs it. */
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/proc.h"
 #include "cli/cmd.h"
 #include "kernels/template.h"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c - `tune model train|predict|eval|table`: cost models of measured configs in tables; see docs/cost-model.md.
  */
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
 #include "cli/cmd.h"
 #include "cli/model_eval.h"
+#include "core/json.h"
 #include "search/learn/model_file.h"
 #include "search/learn/transfer_model.h"
 #include "cli/logtable.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/model_eval.h"
 
+#include "core/buf.h"
 #include "core/file.h"
 #include "search/learn/judge.h"
 #include "search/learn/model_file.h"

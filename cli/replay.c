@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* replay.c - `tune replay`: runs a strategy on recorded spaces; a JSON line a run. */
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "cost_model/model.h"
 #include "cli/cmd.h"
 #include "search/learn/transfer_recorded.h"

@@ -2,6 +2,8 @@
 /* show.c - `tune show`: the kernel text, defines and launch plan of one config. */
 #include "cli/config.h"
 
+#include "core/buf.h"
+
 #include <assert.h>
 #include <stdio.h>
 

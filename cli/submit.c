@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* submit.c - `tune submit`: hands a job to a tracker and prints its id. */
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
 #include "cli/cmd.h"
 #include "deploy/want.h"

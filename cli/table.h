@@ -8,6 +8,8 @@
 #include "core/json.h"
 #include "tuner/task.h"
 
+#include <stddef.h>
+
 /* Appends the table of all tasks of a job. `log` and `best_log` are named at the end; NULL = none. */
 void table_print(const struct job *job, const struct task *tasks, size_t n, const char *log, const char *best_log,
                  struct buf *out);

@@ -3,6 +3,7 @@
 #ifndef TUNE_CORE_BLOBS_H
 #define TUNE_CORE_BLOBS_H
 
+#include "core/err.h"
 #include "core/hash.h"
 
 #include <stddef.h>

@@ -3,8 +3,12 @@
 #ifndef TUNE_CORE_COMMAND_H
 #define TUNE_CORE_COMMAND_H
 
+#include "core/buf.h"
 #include "core/cli.h"
+#include "core/err.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* A section of the man page. One with lines is part of the help, too. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/boost.h"
 
+#include "core/err.h"
 #include "cost_model/grow.h"
 
 #include <assert.h>

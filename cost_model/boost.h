@@ -4,7 +4,11 @@
 #ifndef TUNE_COST_MODEL_BOOST_H
 #define TUNE_COST_MODEL_BOOST_H
 
+#include "core/err.h"
 #include "cost_model/gbdt_model.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct booster;
 

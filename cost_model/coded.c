@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/coded.h"
 
+#include "core/err.h"
 #include "cost_model/coded_table.h"
 #include "cost_model/data.h"
 

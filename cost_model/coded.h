@@ -4,8 +4,10 @@
 #ifndef TUNE_COST_MODEL_CODED_H
 #define TUNE_COST_MODEL_CODED_H
 
+#include "core/err.h"
 #include "cost_model/model.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct coded;

@@ -6,6 +6,9 @@
 #include "cost_model/bins.h"
 #include "cost_model/coded.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* Cuts that tables and models share; freed with the last of them. */
 struct coded_cuts {
     struct bins bins;

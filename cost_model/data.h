@@ -3,6 +3,7 @@
 #ifndef TUNE_COST_MODEL_DATA_H
 #define TUNE_COST_MODEL_DATA_H
 
+#include "core/err.h"
 #include "cost_model/model.h"
 
 #define MODEL_MAX_ROWS (1u << 24)

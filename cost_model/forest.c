@@ -2,6 +2,7 @@
 #include "cost_model/forest.h"
 
 #include "core/clones.h"
+#include "core/err.h"
 #include "cost_model/forest_paths.h"
 
 #include <stdlib.h>

@@ -4,8 +4,13 @@
 #ifndef TUNE_COST_MODEL_FOREST_H
 #define TUNE_COST_MODEL_FOREST_H
 
+#include "core/err.h"
 #include "cost_model/coded_table.h"
 #include "cost_model/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define FOREST_PADDED_DEPTH 6 /* trees up to here may be filled up to full ones */
 

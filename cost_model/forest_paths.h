@@ -5,6 +5,8 @@
 
 #include "cost_model/forest.h"
 
+#include <stdint.h>
+
 extern const struct forest_path forest_portable;
 #if defined(__x86_64__)
 extern const struct forest_path forest_avx512, forest_avx2;

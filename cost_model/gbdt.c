@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/gbdt.h"
 
+#include "core/err.h"
 #include "cost_model/boost.h"
 #include "cost_model/data.h"
 #include "cost_model/gbdt_model.h"

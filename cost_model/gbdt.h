@@ -4,8 +4,12 @@
 #ifndef TUNE_COST_MODEL_GBDT_H
 #define TUNE_COST_MODEL_GBDT_H
 
+#include "core/err.h"
 #include "cost_model/coded.h"
 #include "cost_model/model.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 #define GBDT_MAX_TREES 65536u /* of all forests of a model */
 

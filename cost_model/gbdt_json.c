@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/gbdt_json.h"
 
+#include "core/err.h"
 #include "core/file.h"
 #include "cost_model/data.h"
 #include "cost_model/gbdt_model.h"

@@ -5,8 +5,11 @@
 #define TUNE_COST_MODEL_GBDT_JSON_H
 
 #include "core/buf.h"
+#include "core/err.h"
 #include "core/json.h"
 #include "cost_model/gbdt.h"
+
+#include <stddef.h>
 
 #define GBDT_JSON_MAX_BYTES ((size_t)1 << 28)
 #define GBDT_JSON_SCHEMA "tune.gbdt/1"

@@ -3,9 +3,13 @@
 #ifndef TUNE_COST_MODEL_GBDT_MODEL_H
 #define TUNE_COST_MODEL_GBDT_MODEL_H
 
+#include "core/err.h"
 #include "cost_model/coded_table.h"
 #include "cost_model/forest.h"
 #include "cost_model/gbdt.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 struct gbdt_fit {
     struct coded_cuts *cuts; /* kept; NULL: no fit yet */

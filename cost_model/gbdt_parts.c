@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/gbdt_parts.h"
 
+#include "core/err.h"
 #include "core/vec.h"
 #include "cost_model/data.h"
 

@@ -4,8 +4,11 @@
 #ifndef TUNE_COST_MODEL_GBDT_PARTS_H
 #define TUNE_COST_MODEL_GBDT_PARTS_H
 
+#include "core/err.h"
 #include "core/json.h"
 #include "cost_model/gbdt_model.h"
+
+#include <stddef.h>
 
 struct gbdt_parts {
     struct coded_cuts *cuts;

@@ -3,9 +3,11 @@
 #ifndef TUNE_COST_MODEL_GPR_PRIVATE_H
 #define TUNE_COST_MODEL_GPR_PRIVATE_H
 
+#include "core/err.h"
 #include "cost_model/gpr.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define GPR_LEAST 1e-10 /* squared pivot of a kernel matrix that counts as positive definite */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/clones.h"
+#include "core/err.h"
 #include "cost_model/gpr_private.h"
 #include "cost_model/linear.h"
 

@@ -2,6 +2,7 @@
 #include "cost_model/grow.h"
 
 #include "core/clones.h"
+#include "core/err.h"
 #include "cost_model/histogram.h"
 
 #include <assert.h>

@@ -5,9 +5,14 @@
 #ifndef TUNE_COST_MODEL_GROW_H
 #define TUNE_COST_MODEL_GROW_H
 
+#include "core/err.h"
 #include "cost_model/bins.h"
 #include "cost_model/packed.h"
 #include "cost_model/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct grow_options {
     size_t max_depth;  /* <= TREE_MAX_DEPTH unless leaf-wise */

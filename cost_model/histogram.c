@@ -2,6 +2,7 @@
 #include "cost_model/histogram.h"
 
 #include "core/clones.h"
+#include "core/err.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,7 +4,12 @@
 #ifndef TUNE_COST_MODEL_HISTOGRAM_H
 #define TUNE_COST_MODEL_HISTOGRAM_H
 
+#include "core/err.h"
 #include "cost_model/packed.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 typedef uint64_t cell_t;
 

@@ -8,6 +8,7 @@
 #include "core/rng.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct model;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/packed.h"
 
+#include "core/err.h"
 #include "cost_model/coded_table.h"
 
 #include <assert.h>

@@ -5,9 +5,12 @@
 #ifndef TUNE_COST_MODEL_PACKED_H
 #define TUNE_COST_MODEL_PACKED_H
 
+#include "core/err.h"
 #include "cost_model/coded.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define PACKED_NARROW 8        /* most codes of a narrow column; two of them share a byte */
 #define PACKED_NARROW_LANES 16 /* narrow columns stand side by side in groups of so many */

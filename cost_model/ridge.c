@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cost_model/ridge.h"
 
+#include "core/err.h"
 #include "cost_model/data.h"
 #include "cost_model/linear.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deploy/binaries.h"
 
+#include "core/err.h"
 #include "core/vec.h"
 #include "exec/common.h"
 #include "runtime/device.h"

@@ -5,10 +5,12 @@
 #define TUNE_DEPLOY_BINARIES_H
 
 #include "core/buf.h"
+#include "core/err.h"
 #include "core/hash.h"
 #include "exec/plan.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define DEPLOY_MAX_SMS 16
 

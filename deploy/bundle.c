@@ -2,7 +2,10 @@
 /* bundle.c - the files of a bundle. */
 #include "deploy/bundle.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "deploy/manifest.h"
 #include "deploy/place.h"
 #include "deploy/text.h"

@@ -3,6 +3,7 @@
 #ifndef TUNE_DEPLOY_BUNDLE_H
 #define TUNE_DEPLOY_BUNDLE_H
 
+#include "core/err.h"
 #include "deploy/set.h"
 
 /* Writes the bundle beside `dir` and renames it at the end: either all of it is there or nothing has changed. A bundle

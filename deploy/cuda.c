@@ -2,6 +2,7 @@
 /* cuda.c - CUDA texts to PTX and cubins. */
 #include "deploy/cuda.h"
 
+#include "core/err.h"
 #include "runtime/nvrtc.h"
 
 #include <limits.h>

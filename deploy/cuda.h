@@ -4,6 +4,7 @@
 #define TUNE_DEPLOY_CUDA_H
 
 #include "core/blobs.h"
+#include "core/err.h"
 #include "runtime/device_desc.h"
 #include "runtime/program.h"
 #include "deploy/binaries.h"

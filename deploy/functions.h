@@ -3,7 +3,11 @@
 #ifndef TUNE_DEPLOY_FUNCTIONS_H
 #define TUNE_DEPLOY_FUNCTIONS_H
 
+#include "core/buf.h"
 #include "deploy/set.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* Input, weight or output: the caller's. */
 bool deploy_is_tensor(const struct program_buffer *b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* header.c - NAME.h, and the functions of layers that it declares. */
 #include "deploy/functions.h"
+#include "core/err.h"
 #include "deploy/network.h"
 #include "deploy/text.h"
 

@@ -2,6 +2,9 @@
 /* layer.c - from a record to the program it was measured with, and its plan. */
 #include "deploy/layer.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "kernels/template.h"
 #include "formats/syntax/foreign.h"
 

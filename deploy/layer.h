@@ -4,11 +4,15 @@
 #define TUNE_DEPLOY_LAYER_H
 
 #include "core/blobs.h"
+#include "core/buf.h"
+#include "core/err.h"
 #include "libtune/choice.h"
 #include "runtime/plan_of.h"
 #include "logs/record.h"
 #include "runtime/device_desc.h"
 #include "runtime/program.h"
+
+#include <stdbool.h>
 
 /* Where a layer's config is from. */
 enum deploy_origin {

@@ -6,7 +6,10 @@
 #ifndef TUNE_DEPLOY_LAYOUTS_H
 #define TUNE_DEPLOY_LAYOUTS_H
 
+#include "core/err.h"
 #include "kernels/graph_lower.h"
+
+#include <stddef.h>
 
 #define LAYOUTS_MAX_SCOPE 10 /* variables of one table */
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "deploy/make.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
+
 #include <assert.h>
 #include <string.h>
 

@@ -3,9 +3,12 @@
 #ifndef TUNE_DEPLOY_MAKE_H
 #define TUNE_DEPLOY_MAKE_H
 
+#include "core/err.h"
 #include "logs/log.h"
 #include "deploy/set.h"
 #include "deploy/want.h"
+
+#include <stdbool.h>
 
 /* One bundle is for one device. ERR_INPUT naming two devices of the set when it has several. */
 enum err deploy_check_device(const struct best_set *best, struct why *why);

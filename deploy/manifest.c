@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "deploy/manifest.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
 #include "logs/hub/hub.h"
 

@@ -3,8 +3,13 @@
 #ifndef TUNE_DEPLOY_MANIFEST_H
 #define TUNE_DEPLOY_MANIFEST_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/json.h"
 #include "deploy/set.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define BUNDLE_SCHEMA 2
 #define BUNDLE_MANIFEST "manifest.json"

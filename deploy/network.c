@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "deploy/network.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/vec.h"
 #include "kernels/conv/shape.h"
 #include "deploy/make.h"

@@ -4,10 +4,15 @@
 #ifndef TUNE_DEPLOY_NETWORK_H
 #define TUNE_DEPLOY_NETWORK_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "kernels/graph_lower.h"
 #include "libtune/choice.h"
 #include "logs/log.h"
 #include "deploy/set.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct deploy_network {
     const struct graph *graph;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* network_text.c - a whole network as C: its tables, and the part of the API that runs it. */
 #include "deploy/functions.h"
+#include "core/err.h"
 #include "deploy/network.h"
 #include "deploy/text.h"
 

@@ -2,6 +2,8 @@
 /* plans.c - plans as constant tables. */
 #include "deploy/text.h"
 
+#include "core/buf.h"
+
 #include <assert.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deploy/set.h"
 
+#include "core/err.h"
 #include "core/vec.h"
 #include "deploy/network.h"
 

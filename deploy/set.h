@@ -3,9 +3,13 @@
 #ifndef TUNE_DEPLOY_SET_H
 #define TUNE_DEPLOY_SET_H
 
+#include "core/err.h"
 #include "deploy/binaries.h"
 #include "deploy/layer.h"
 #include "deploy/names.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct deploy_network;
 

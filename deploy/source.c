@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* source.c - NAME.c: the executor, the plans, the list of layers, the functions. */
 #include "deploy/functions.h"
+#include "core/err.h"
 #include "deploy/network.h"
 #include "deploy/text.h"
 

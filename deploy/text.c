@@ -2,6 +2,8 @@
 /* text.c - small parts of C text, and the parts that are the same in every bundle. */
 #include "deploy/text.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "libtune/bundle_files.h"
 
 #include <assert.h>

@@ -4,7 +4,12 @@
 #ifndef TUNE_DEPLOY_TEXT_H
 #define TUNE_DEPLOY_TEXT_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "deploy/set.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 #define DEPLOY_LICENCE "SPDX-License-Identifier: MIT" /* in the first line of each file that takes comments */
 

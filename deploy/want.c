@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deploy/want.h"
 
+#include "core/buf.h"
 #include "core/file.h"
 #include "core/vec.h"
 #include "kernels/graph_lower.h"

@@ -6,6 +6,9 @@
 #include "exec/device.h"
 #include "exec/plan.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* Sets the words (may be NULL) and gives the status back. */
 EXEC_API enum exec_status exec_fail(struct exec_words *words, enum exec_status s, const char *format, ...);
 

@@ -7,6 +7,9 @@
 #include "exec/common.h"
 #include "exec/exec_cl.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* A program built of a binary as its driver gave it; NULL when the driver does not take it. */
 EXEC_API cl_program exec_cl_from_binary(cl_context context, cl_device_id device, const unsigned char *bytes,
                                         size_t n_bytes, const char *options);

@@ -7,6 +7,8 @@
 #include "exec/exec_cl.h"
 #include "exec/exec_cl_launch.h"
 
+#include <stddef.h>
+
 struct exec_cl_module {
     char *text, *options; /* own copies: what it was built from */
     cl_program program;

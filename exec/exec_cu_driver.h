@@ -6,6 +6,8 @@
 
 #include "exec/exec_cu.h"
 
+#include <stddef.h>
+
 struct CUmod_st;
 struct CUfunc_st;
 struct CUevent_st;

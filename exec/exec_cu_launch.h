@@ -8,6 +8,9 @@
 #include "exec/common.h"
 #include "exec/exec_cu_driver.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 #define EXEC_CU_MAX_ARGS 64 /* of a kernel */
 
 /* What functions may ask of a device. */

@@ -9,6 +9,8 @@
 #include "exec/exec_cu_driver.h"
 #include "exec/exec_cu_launch.h"
 
+#include <stddef.h>
+
 /* A module as it is loaded, for as long as an op uses it. */
 struct exec_cu_module {
     const struct exec_module *module; /* NULL = a free entry */

@@ -6,6 +6,8 @@
 
 #include "exec/plan.h"
 
+#include <stddef.h>
+
 enum { EXEC_CALLERS_X = -1, EXEC_CALLERS_Y = -2 };
 
 struct exec_value {

@@ -7,6 +7,8 @@
 #include "exec/exec_cl.h"
 #include "exec/network.h"
 
+#include <stddef.h>
+
 struct exec_net_cl;
 
 /* Makes the memory between the layers. Keeps all it is given; ops: [n_plans], opened in one session with `context`. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/convert.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "logs/input.h"
 
 #include <assert.h>

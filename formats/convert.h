@@ -3,8 +3,12 @@
 #ifndef TUNE_FORMATS_CONVERT_H
 #define TUNE_FORMATS_CONVERT_H
 
+#include "core/err.h"
 #include "formats/syntax/foreign.h"
 #include "logs/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* The member of a row's extra in which a map carries a record of ours whole, as the text of its line. convert_put makes
  * it the very line; read again, the line is given as it stands where the row still means it. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file_out.h"
+#include "core/json.h"
 #include "core/vec.h"
 #include "formats/convert.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/build.h"
 
+#include "core/err.h"
 #include "kernels/epilogue.h"
 
 #include <assert.h>

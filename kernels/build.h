@@ -3,7 +3,10 @@
 #ifndef TUNE_KERNELS_BUILD_H
 #define TUNE_KERNELS_BUILD_H
 
+#include "core/err.h"
 #include "kernels/template.h"
+
+#include <stdint.h>
 
 struct build_define {
     const char *name;

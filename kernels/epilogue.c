@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/epilogue.h"
 
+#include "core/err.h"
 #include "kernels/expect.h"
 
 #include <assert.h>

@@ -5,7 +5,12 @@
 #ifndef TUNE_KERNELS_EPILOGUE_H
 #define TUNE_KERNELS_EPILOGUE_H
 
+#include "core/err.h"
 #include "kernels/operator.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* JOIN: what was requantised is added to a residual, and ReLU follows that; never without REQUANT. RELU6: what is below
  * 0 is 0, what is above 6 is 6; never with RELU or REQUANT. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/expect.h"
 
+#include "core/buf.h"
 #include "core/clock.h"
+#include "core/err.h"
 #include "core/rng.h"
 #include "kernels/expect_wide.h"
 

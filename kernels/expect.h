@@ -5,10 +5,16 @@
 #define TUNE_KERNELS_EXPECT_H
 
 #include "core/blobs.h"
+#include "core/buf.h"
+#include "core/err.h"
 #include "kernels/operator.h"
 #include "kernels/template.h"
 #include "kernels/workload.h"
 #include "runtime/program.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define EXPECT_MAX_SAMPLES 4096
 #define EXPECT_MAX_OUTPUTS 4

@@ -5,6 +5,8 @@
 
 #include "kernels/expect.h"
 
+#include <stdbool.h>
+
 /* Does anything become 0 because it is negative? */
 bool expect_has_relu(const struct workload *w);
 

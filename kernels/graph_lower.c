@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/graph_lower.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "kernels/epilogue.h"
 #include "kernels/images.h"
 

@@ -7,8 +7,14 @@
 #ifndef TUNE_KERNELS_GRAPH_LOWER_H
 #define TUNE_KERNELS_GRAPH_LOWER_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "kernels/graph.h"
 #include "kernels/operator.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define GRAPH_LAYOUTS 4     /* images_layouts: nchw nchw4c nchw8c nchw16c, by position */
 #define GRAPH_ANY_LAYOUT -1 /* one pixel: channels lie in order in every layout */

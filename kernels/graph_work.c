@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/graph_work.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/vec.h"
 #include "kernels/images.h"
 

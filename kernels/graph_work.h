@@ -3,7 +3,11 @@
 #ifndef TUNE_KERNELS_GRAPH_WORK_H
 #define TUNE_KERNELS_GRAPH_WORK_H
 
+#include "core/err.h"
 #include "kernels/graph_lower.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* A workload of a network: once, however often it stands there. */
 struct graph_work_item {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/images.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #ifndef TUNE_KERNELS_IMAGES_H
 #define TUNE_KERNELS_IMAGES_H
 
+#include "core/err.h"
 #include "kernels/expect.h"
 #include "kernels/operator.h"
 

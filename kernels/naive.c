@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/naive.h"
 
+#include "core/err.h"
+
 enum err naive_space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
 {
     const int64_t wg = build_max_group(d) < NAIVE_GROUP ? build_max_group(d) : NAIVE_GROUP;

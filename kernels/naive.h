@@ -3,6 +3,7 @@
 #ifndef TUNE_KERNELS_NAIVE_H
 #define TUNE_KERNELS_NAIVE_H
 
+#include "core/err.h"
 #include "kernels/build.h"
 
 #define NAIVE_GROUP 64 /* work-items */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/operator.h"
 
+#include "core/err.h"
 #include "kernels/add/add.h"
 #include "kernels/batch_gemm/batch_gemm.h"
 #include "kernels/concat/concat.h"

@@ -4,8 +4,13 @@
 #define TUNE_KERNELS_OPERATOR_H
 
 #include "core/blobs.h"
+#include "core/err.h"
 #include "kernels/workload.h"
 #include "runtime/program.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* KEY_FRACTION: a decimal number of at most 6 places, kept in millionths (also min, max, otherwise). KEY_HASH: sha256:
  * and 64 hex digits, 64 bits in each part, the first digits in the first; all 0 when left out. */

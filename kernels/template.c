@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/template.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "kernels/build.h"
 #include "kernels/embedded.h"
 #include "kernels/expect.h"

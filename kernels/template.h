@@ -4,11 +4,17 @@
 #define TUNE_KERNELS_TEMPLATE_H
 
 #include "core/blobs.h"
+#include "core/buf.h"
+#include "core/err.h"
 #include "kernels/operator.h"
 #include "kernels/workload.h"
 #include "runtime/device_desc.h"
 #include "runtime/program.h"
 #include "search_space/space.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct build;
 

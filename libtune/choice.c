@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "libtune/choice.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/hash.h"
 #include "libtune/choice_near.h"
 #include "logs/log.h"

@@ -4,8 +4,12 @@
 #ifndef TUNE_LIBTUNE_CHOICE_H
 #define TUNE_LIBTUNE_CHOICE_H
 
+#include "core/err.h"
 #include "kernels/template.h"
 #include "logs/record.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* The best records of a log, found by workload and by operator. Not changed after opening: safe from many threads. */
 struct choices;

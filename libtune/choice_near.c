@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libtune/choice_near.h"
 
+#include "core/err.h"
 #include "kernels/epilogue.h"
 
 #include <assert.h>

@@ -3,6 +3,7 @@
 #ifndef TUNE_LIBTUNE_CHOICE_NEAR_H
 #define TUNE_LIBTUNE_CHOICE_NEAR_H
 
+#include "core/err.h"
 #include "libtune/choice.h"
 
 /* A record that can answer. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "libtune/tune_parts.h"
 
+#include "core/err.h"
 #include "logs/log.h"
 #include "runtime/nvrtc.h"
 

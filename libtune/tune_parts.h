@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 /* One API of devices. `session`, `op` and `packed` are its executor's; calls with them are made under tune.lock. */
 struct tune_backend {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/log.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/map.h"
 #include "core/mix.h"
 #include "core/vec.h"

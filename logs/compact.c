@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/compact.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file_out.h"
 #include "core/vec.h"
 #include "logs/input.h"

@@ -3,7 +3,12 @@
 #ifndef TUNE_LOGS_COMPACT_H
 #define TUNE_LOGS_COMPACT_H
 
+#include "core/err.h"
 #include "logs/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* What stays, as it stands and in its order: records of every purpose but "search"; every record that a best set keeps
  * (best_each), and all of the programs of its winners and of their anchors; of the searches of each (workload,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/compare.h"
 
+#include "core/json.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "logs/record.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define COMPARE_TIE 0.01 /* of ln time: what differs by less is a tie however small the error */
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/line.h"
 
+#include "core/err.h"
+#include "core/json.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

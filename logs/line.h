@@ -3,7 +3,10 @@
 #ifndef TUNE_LOGS_LINE_H
 #define TUNE_LOGS_LINE_H
 
+#include "core/err.h"
 #include "logs/log.h"
+
+#include <stdint.h>
 
 /* A trial's name: id and job are counted anew by each private farm, so the time of the measurement belongs to it. */
 struct line_head {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/log.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
 
 #include <assert.h>

@@ -3,8 +3,13 @@
 #ifndef TUNE_LOGS_LOG_H
 #define TUNE_LOGS_LOG_H
 
+#include "core/err.h"
 #include "logs/compare.h"
 #include "logs/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Appends one record with one write(2), under a lock of the file; a torn last line of an earlier crash is closed with
  * '\n' in the same write. Survives the death of the process; ERR_LIMIT as record_print, ERR_IO. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/merge.h"
 
+#include "core/err.h"
 #include "logs/input.h"
 #include "logs/line.h"
 #include "logs/seen.h"

@@ -3,8 +3,13 @@
 #ifndef TUNE_LOGS_MERGE_H
 #define TUNE_LOGS_MERGE_H
 
+#include "core/err.h"
 #include "core/file_out.h"
 #include "logs/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define MERGE_MAX_FILES 65535
 #define MERGE_MAX_OPEN 512 /* files of a merge that keeps the last line of a trial: they are read twice */

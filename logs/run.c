@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/run.h"
 
+#include "core/err.h"
 #include "core/vec.h"
 
 #include <math.h>

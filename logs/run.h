@@ -4,6 +4,7 @@
 #ifndef TUNE_LOGS_RUN_H
 #define TUNE_LOGS_RUN_H
 
+#include "core/err.h"
 #include "logs/record.h"
 
 #include <stdbool.h>

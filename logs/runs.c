@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/runs.h"
 
+#include "core/err.h"
 #include "logs/seen.h"
 
 #include <math.h>

@@ -3,6 +3,8 @@
  * elements. */
 #include "onnx/model.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>

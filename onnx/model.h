@@ -3,11 +3,14 @@
 #ifndef TUNE_ONNX_MODEL_H
 #define TUNE_ONNX_MODEL_H
 
+#include "core/err.h"
 #include "kernels/graph.h"
 #include "onnx/import.h"
 #include "onnx/tensor.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum onnx_kind {
     ONNX_UNMADE,   /* no node has made it yet */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* write.c - what an imported model gives: a table, a graph, weights. */
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
 #include "core/file_out.h"
 #include "onnx/import.h"

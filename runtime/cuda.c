@@ -3,6 +3,8 @@
  * run time API share it, and a second context would be switched to. A kernel which breaks it breaks this process. */
 #include "runtime/cuda.h"
 
+#include "core/err.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

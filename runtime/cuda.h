@@ -3,6 +3,7 @@
 #ifndef TUNE_RUNTIME_CUDA_H
 #define TUNE_RUNTIME_CUDA_H
 
+#include "core/err.h"
 #include "exec/exec_cu_launch.h"
 #include "runtime/cuda_arch.h"
 #include "runtime/cuda_driver.h"
@@ -10,6 +11,10 @@
 #include "runtime/load.h"
 #include "runtime/nvml.h"
 #include "runtime/nvrtc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define CUDA_UUID_BYTES 48
 

@@ -7,6 +7,9 @@
 
 #include "runtime/device_desc.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #define CUDA_WARP 32
 #define CUDA_MAX_SIDE_Z 64        /* of a block; x and y: 1024 */
 #define CUDA_MAX_GRID_YZ 65535    /* x: 2^31 - 1 */

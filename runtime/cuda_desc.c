@@ -2,6 +2,7 @@
 /* cuda_desc.c - what a CUDA device is: its architecture's table, corrected by what the driver says. */
 #include "runtime/cuda.h"
 
+#include "core/buf.h"
 #include "core/file.h"
 
 #include <stdio.h>

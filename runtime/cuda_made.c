@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/cuda_made.h"
 
+#include "core/buf.h"
 #include "core/file.h"
 
 #include <limits.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda_module.c - one module from text, PTX, a cubin or a kept file to what the driver has loaded. */
+#include "core/buf.h"
 #include "core/clock.h"
+#include "core/err.h"
 #include "core/file.h"
 #include "runtime/cuda.h"
 #include "runtime/cuda_made.h"

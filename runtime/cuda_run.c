@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda_run.c - running a phase: launch by launch or all of it as one graph, with events for its time. */
 #include "core/clock.h"
+#include "core/err.h"
 #include "runtime/cuda.h"
 
 #include <assert.h>

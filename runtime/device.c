@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/device.h"
 
+#include "core/err.h"
+
 #include <string.h>
 
 /* Each a backend of this folder. */

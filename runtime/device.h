@@ -6,9 +6,13 @@
 #define TUNE_RUNTIME_DEVICE_H
 
 #include "core/blobs.h"
+#include "core/err.h"
 #include "runtime/device_desc.h"
 #include "runtime/program.h"
 #include "runtime/sense.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct device; /* each backend's own */
 struct loaded;

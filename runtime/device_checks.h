@@ -4,7 +4,12 @@
 #ifndef TUNE_RUNTIME_DEVICE_CHECKS_H
 #define TUNE_RUNTIME_DEVICE_CHECKS_H
 
+#include "core/err.h"
 #include "runtime/device.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Before and behind each buffer stands a band that no kernel may write. What kernels may only read has other bytes
  * there than what they may write, so that a copied band shows too; both are NaN or far off, so that reading them shows

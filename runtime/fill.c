@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fill.c - contents of buffers from (kind, seed, index) alone. Compiled without contraction of a*b+c, so that every
  * machine makes the same values. */
+#include "core/err.h"
 #include "core/rng.h"
 #include "runtime/program.h"
 

@@ -6,7 +6,11 @@
 #define TUNE_RUNTIME_FILL_CACHE_H
 
 #include "core/blobs.h"
+#include "core/err.h"
 #include "runtime/program.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* Lent contents of one fill. */
 struct fill_use {

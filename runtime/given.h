@@ -4,7 +4,10 @@
 #ifndef TUNE_RUNTIME_GIVEN_H
 #define TUNE_RUNTIME_GIVEN_H
 
+#include "core/err.h"
 #include "runtime/device_desc.h"
+
+#include <stdint.h>
 
 struct _cl_context; /* cl_context and cl_device_id are pointers to these */
 struct _cl_device_id;

@@ -2,6 +2,7 @@
 #include "runtime/load.h"
 
 #include "core/clock.h"
+#include "core/err.h"
 #include "runtime/fill_cache.h"
 
 #include <assert.h>

@@ -4,8 +4,11 @@
 #ifndef TUNE_RUNTIME_LOAD_H
 #define TUNE_RUNTIME_LOAD_H
 
+#include "core/err.h"
 #include "runtime/device_checks.h"
 #include "runtime/plan_of.h"
+
+#include <stddef.h>
 
 /* Parts of a buffer's memory. Pristine: a copy apart of what a buffer with reset_each_run starts with. */
 enum load_part { PART_BUFFER, PART_BEFORE, PART_BEHIND, PART_PRISTINE };

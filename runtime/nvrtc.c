@@ -2,6 +2,7 @@
 #include "runtime/nvrtc.h"
 
 #include "core/clock.h"
+#include "core/err.h"
 #include "runtime/nvrtc_api.h"
 
 #include <assert.h>

@@ -6,8 +6,13 @@
 
 #include "core/blobs.h"
 #include "core/buf.h"
+#include "core/err.h"
 #include "runtime/device.h"
 #include "runtime/program.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct nvrtc;
 

@@ -2,7 +2,9 @@
 /* opencl.c - the OpenCL backend: opens devices, loads programs, runs their launches with profiling. */
 #include "runtime/opencl.h"
 
+#include "core/buf.h"
 #include "core/clock.h"
+#include "core/err.h"
 #include "exec/exec_cl_launch.h"
 #include "runtime/load.h"
 #include "runtime/opencl_binary.h"

@@ -3,8 +3,13 @@
 #ifndef TUNE_RUNTIME_OPENCL_H
 #define TUNE_RUNTIME_OPENCL_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "exec/cl_calls.h"
 #include "runtime/device.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct device {
     cl_platform_id platform;

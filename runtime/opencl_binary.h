@@ -4,7 +4,10 @@
 #define TUNE_RUNTIME_OPENCL_BINARY_H
 
 #include "core/buf.h"
+#include "core/err.h"
 #include "runtime/device.h"
+
+#include <stddef.h>
 
 /* Appends the binary of module i of a program that the OpenCL backend has loaded. What has run before is in it as it
  * was compiled for its work-groups (PoCL compiles kernels when they run). ERR_UNSUPPORTED: the driver gives none;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* opencl_build.c - one module from text (or a kept binary) to a built cl_program. */
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
 #include "exec/exec_cl_launch.h"
 #include "runtime/device_checks.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/opencl_memory.h"
 
+#include "core/err.h"
 #include "runtime/device_checks.h"
 
 #include <stdint.h>

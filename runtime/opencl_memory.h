@@ -4,7 +4,10 @@
 #ifndef TUNE_RUNTIME_OPENCL_MEMORY_H
 #define TUNE_RUNTIME_OPENCL_MEMORY_H
 
+#include "core/err.h"
 #include "runtime/opencl.h"
+
+#include <stddef.h>
 
 /* A buffer of n bytes, read and written by kernels; NULL with the call's error. With TUNE_FENCE in the environment the
  * bands of a buffer of PoCL's CPUs (GUARD_BYTES at both ends of what is asked for, if it is more than both) are memory

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/plan_of.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,8 @@
 #ifndef TUNE_RUNTIME_PLAN_OF_H
 #define TUNE_RUNTIME_PLAN_OF_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "exec/plan.h"
 #include "runtime/program.h"
 

@@ -11,6 +11,7 @@
 #include "runtime/dtype.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PROGRAM_SCHEMA 1

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* program_check.c - is an untrusted program sane? Every index, size, name and limit. */
 #include "runtime/program_loops.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "runtime/program_order.h"
 
 #include <math.h>

@@ -2,6 +2,8 @@
 /* program_loops.c - launches that repeat: may they? */
 #include "runtime/program_loops.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 
 #define MAX_BUMP ((int64_t)1 << 31)

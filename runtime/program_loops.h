@@ -3,7 +3,11 @@
 #ifndef TUNE_RUNTIME_PROGRAM_LOOPS_H
 #define TUNE_RUNTIME_PROGRAM_LOOPS_H
 
+#include "core/err.h"
 #include "runtime/program.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* Ranges, nesting, counts, and every argument's first and last value. ERR_INPUT, ERR_LIMIT with words. Launches and
  * their arguments have been checked on their own. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/program_order.h"
 
+#include "core/err.h"
+
 #include <stdlib.h>
 #include <string.h>
 

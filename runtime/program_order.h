@@ -3,6 +3,7 @@
 #ifndef TUNE_RUNTIME_PROGRAM_ORDER_H
 #define TUNE_RUNTIME_PROGRAM_ORDER_H
 
+#include "core/err.h"
 #include "runtime/program.h"
 
 /* Pack launches name weights, what is packed and scratch, not what a run is given or gives: its work would not be

@@ -2,9 +2,12 @@
 /* replay.c - a recorded, fully measured space answers as a device would. X.json says what was recorded (space, device,
  * params), X.csv.gz or X.csv beside it has one row for each config: its knobs, status, time_ms, cost_ms, compile_ms.
  * TUNE_REPLAY_DELAY=real makes load() sleep for the recorded cost, TUNE_REPLAY_SPEED times faster. */
+#include "core/buf.h"
 #include "core/clock.h"
 #include "core/csvz.h"
+#include "core/err.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "runtime/device.h"
 
 #include <assert.h>

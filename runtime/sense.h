@@ -6,6 +6,9 @@
 #include "core/json.h"
 #include "runtime/device_desc.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* Bits of sense.known. */
 enum sense_bit {
     SENSE_CORE_MHZ = 1,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/verify.h"
 
+#include "core/err.h"
 #include "runtime/fill_cache.h"
 
 #include <inttypes.h>

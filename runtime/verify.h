@@ -3,7 +3,11 @@
 #ifndef TUNE_RUNTIME_VERIFY_H
 #define TUNE_RUNTIME_VERIFY_H
 
+#include "core/err.h"
 #include "runtime/device.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* The worst element found: its place and both values, for a person. */
 struct verify_report {

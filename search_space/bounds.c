@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/bounds.h"
 
+#include "core/err.h"
 #include "search_space/arena.h"
 #include "search_space/terms.h"
 

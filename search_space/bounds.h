@@ -6,7 +6,10 @@
 #ifndef TUNE_SEARCH_SPACE_BOUNDS_H
 #define TUNE_SEARCH_SPACE_BOUNDS_H
 
+#include "core/err.h"
 #include "search_space/space.h"
+
+#include <stddef.h>
 
 struct bounds;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/expr_code.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>

@@ -5,6 +5,7 @@
 
 #include "search_space/expr.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define EXPR_MAX_STACK 256 /* values held at once; checked while compiling, so that evaluation need not */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/arith.h"
+#include "core/err.h"
 #include "search_space/expr_code.h"
 
 #include <assert.h>

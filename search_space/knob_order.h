@@ -5,6 +5,9 @@
 
 #include "search_space/space.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 struct knob_order {
     uint8_t knobs[SPACE_MAX_KNOBS]; /* the knob of each place */
     uint8_t place[SPACE_MAX_KNOBS]; /* and back */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/recorded.h"
 
+#include "core/buf.h"
 #include "core/csvz.h"
+#include "core/err.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "search_space/space_file.h"
 
 #include <limits.h>

@@ -4,7 +4,11 @@
 #ifndef TUNE_SEARCH_SPACE_RECORDED_H
 #define TUNE_SEARCH_SPACE_RECORDED_H
 
+#include "core/err.h"
 #include "search_space/space.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* What was measured of one config. Times that were not taken are NAN. */
 struct recorded_row {

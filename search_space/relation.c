@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/relation.h"
 
+#include "core/err.h"
 #include "core/mix.h"
 #include "search_space/relation_machine.h"
 

@@ -5,7 +5,11 @@
 #ifndef TUNE_SEARCH_SPACE_RELATION_H
 #define TUNE_SEARCH_SPACE_RELATION_H
 
+#include "core/err.h"
 #include "search_space/terms.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* Where a value leads: nowhere, to all values of all later knobs, or to row (id - RELATION_ROW) of the next level. */
 #define RELATION_FALSE 0u

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/relation_machine.h"
 
+#include "core/err.h"
 #include "core/mix.h"
 
 #include <assert.h>

@@ -4,7 +4,12 @@
 #ifndef TUNE_SEARCH_SPACE_RELATION_MACHINE_H
 #define TUNE_SEARCH_SPACE_RELATION_MACHINE_H
 
+#include "core/err.h"
 #include "search_space/relation.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* One term of the relation; operands by place in the list. */
 struct step {

@@ -14,7 +14,12 @@
 #ifndef TUNE_SEARCH_SPACE_SPACE_FILE_H
 #define TUNE_SEARCH_SPACE_SPACE_FILE_H
 
+#include "core/err.h"
+#include "core/json.h"
 #include "search_space/space.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define SPACE_FILE_MAX_BYTES ((size_t)4 << 20)
 

@@ -3,8 +3,13 @@
 #ifndef TUNE_SEARCH_SPACE_SPACE_PRIVATE_H
 #define TUNE_SEARCH_SPACE_SPACE_PRIVATE_H
 
+#include "core/err.h"
 #include "search_space/expr.h"
 #include "search_space/space.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define SPACE_MAX_SLOTS (SPACE_MAX_KNOBS + SPACE_MAX_CONSTANTS + SPACE_MAX_QUANTITIES)
 

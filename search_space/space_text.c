@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/space_private.h"
 
+#include "core/buf.h"
+#include "core/json.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

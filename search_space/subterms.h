@@ -5,7 +5,10 @@
 #ifndef TUNE_SEARCH_SPACE_SUBTERMS_H
 #define TUNE_SEARCH_SPACE_SUBTERMS_H
 
+#include "core/err.h"
 #include "search_space/space.h"
+
+#include <stddef.h>
 
 #define SUBTERMS_MAX 256 /* columns; those beyond are left out */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search_space/terms.h"
 
+#include "core/err.h"
 #include "core/mix.h"
 
 #include <assert.h>

@@ -8,8 +8,13 @@
 #ifndef TUNE_SEARCH_SPACE_TERMS_H
 #define TUNE_SEARCH_SPACE_TERMS_H
 
+#include "core/err.h"
 #include "search_space/arena.h"
 #include "search_space/space_private.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define TERMS_MAX (1u << 18) /* of one pool */
 #define TERMS_NONE 0u        /* the term without a value; its number in every pool */

@@ -2,6 +2,8 @@
 /* From constraints to the set: conjuncts, domains, order of knobs, relations, one diagram a group, filters. */
 #include "search_space/valid_private.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Forward: states between levels, a state being what each open relation still allows; equal states are one. Backward:
  * counts and edges; nodes with the same edges are one, those without any way on are dropped. */
+#include "core/err.h"
 #include "core/mix.h"
 #include "search_space/valid_private.h"
 

@@ -7,9 +7,14 @@
 #ifndef TUNE_SEARCH_SPACE_VALID_PRIVATE_H
 #define TUNE_SEARCH_SPACE_VALID_PRIVATE_H
 
+#include "core/err.h"
 #include "search_space/knob_order.h"
 #include "search_space/relation.h"
 #include "search_space/valid_set.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Edges of node i are first[i]..first[i+1]-1, values ascending. Children of a group's last level mean nothing. */
 struct valid_level {

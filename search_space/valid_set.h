@@ -17,7 +17,12 @@
 #ifndef TUNE_SEARCH_SPACE_VALID_SET_H
 #define TUNE_SEARCH_SPACE_VALID_SET_H
 
+#include "core/err.h"
 #include "search_space/space.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define VALID_SET_BYTES ((size_t)512 << 20) /* default limit of memory while building */
 #define VALID_SET_MAX_FILTERED (1u << 22)   /* configs that constraints in C are asked about, at most */

@@ -2,6 +2,8 @@
 /* admin.c - counts for a person, and backups. */
 #include "tracker/state.h"
 
+#include "core/err.h"
+
 enum err op_status(struct call *c)
 {
     const struct tracker *t = c->t;

@@ -3,6 +3,9 @@
  */
 #include "tracker/state.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

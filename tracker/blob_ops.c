@@ -2,6 +2,9 @@
 /* blob_ops.c - blobs by content, whole or in chunks. */
 #include "tracker/state.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 enum err op_blob_have(struct call *c)
 {
     const cJSON *name;

@@ -3,6 +3,9 @@
  * architecture, and equal builds give equal answers: so leases have no tokens, and whoever answers first is right. */
 #include "tracker/state.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <assert.h>
 #include <string.h>
 

@@ -3,6 +3,8 @@
  * for it. One build serves every trial of its program on every device of its architecture. */
 #include "tracker/state.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/client.h"
 
+#include "core/buf.h"
 #include "core/clock.h"
 #include "core/entropy.h"
 #include "tracker/protocol.h"

@@ -4,7 +4,12 @@
 #ifndef TUNE_TRACKER_EXECUTE_H
 #define TUNE_TRACKER_EXECUTE_H
 
+#include "core/buf.h"
 #include "tracker/state.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* A request under way. One that waits keeps its decoded message; its bytes must live as long. */
 struct request {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/hall.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <assert.h>
 #include <string.h>
 

@@ -4,7 +4,13 @@
 #ifndef TUNE_TRACKER_HALL_H
 #define TUNE_TRACKER_HALL_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "tracker/execute.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define HALL_MAX_PARKED 448 /* long polls that wait; one more is answered at once */
 #define HALL_MAX_BATCH 128  /* requests of one turn */

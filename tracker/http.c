@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/http.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <nng/nng.h>
 #include <nng/supplemental/http/http.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #ifndef TUNE_TRACKER_HTTP_H
 #define TUNE_TRACKER_HTTP_H
 
+#include "core/err.h"
 #include "tracker/server.h"
 
 struct http;

@@ -2,6 +2,9 @@
 /* jobs.c - jobs: submitted, leased to one tuner at a time, done; and the stream of their records. */
 #include "tracker/state.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,8 @@
  * the lane with the least weighted time goes first, a new lane starts where the others are). */
 #include "tracker/state.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,9 @@
 /* lost.c - the one record that a tracker writes itself. Members as in docs/log-format.md, in its order. */
 #include "tracker/state.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <stdio.h>
 #include <string.h>
 

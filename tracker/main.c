@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - tune-tracker: the farm's one host. */
+#include "core/buf.h"
 #include "core/command.h"
+#include "core/err.h"
 #include "core/file.h"
 #include "core/proc.h"
 #include "tracker/http.h"

@@ -2,6 +2,9 @@
 /* pages.c - what the HTTP side shows: one page for people, figures for Prometheus. All text of peers is escaped. */
 #include "tracker/state.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracker/server.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "tracker/hall.h"
 
 #include <assert.h>

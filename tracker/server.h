@@ -4,7 +4,11 @@
 #ifndef TUNE_TRACKER_SERVER_H
 #define TUNE_TRACKER_SERVER_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "tracker/state.h"
+
+#include <stdbool.h>
 
 struct server;
 

@@ -2,6 +2,8 @@
 /* sessions.c - hello, authentication, replay window, and the table of answered requests. */
 #include "tracker/state.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,10 @@
 #define TUNE_TRACKER_STATE_H
 
 #include "core/blobs.h"
+#include "core/buf.h"
 #include "core/clock.h"
 #include "core/entropy.h"
+#include "core/err.h"
 #include "core/json.h"
 #include "tracker/calls.h"
 #include "tracker/protocol.h"
@@ -14,6 +16,7 @@
 #include "tracker/table.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MAX_ATTEMPTS 5

@@ -9,6 +9,7 @@
 #include "core/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Numbers are stored: never reused. */

@@ -6,6 +6,8 @@
 #include "logs/record.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define ANCHOR_RATIO 4.0 /* a best config this much faster opens a new epoch */
 #define ANCHOR_BRIDGE_ROUNDS 25

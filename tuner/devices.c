@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/devices.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <stdio.h>
 #include <string.h>
 

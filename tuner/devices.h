@@ -3,9 +3,14 @@
 #ifndef TUNE_TUNER_DEVICES_H
 #define TUNE_TUNER_DEVICES_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/json.h"
 #include "runtime/device_desc.h"
 #include "tracker/client.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 #define DEVICES_OPENING "the device is still being opened" /* a private farm's agent has not registered yet */
 

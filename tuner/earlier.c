@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/earlier.h"
 
+#include "core/err.h"
+#include "core/json.h"
 #include "core/vec.h"
 #include "search/learn/transfer_recorded.h"
 #include "tuner/sibling.h"

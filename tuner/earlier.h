@@ -4,7 +4,10 @@
 #ifndef TUNE_TUNER_EARLIER_H
 #define TUNE_TUNER_EARLIER_H
 
+#include "core/err.h"
 #include "tuner/task.h"
+
+#include <stddef.h>
 
 #define EARLIER_MAX_ROWS ((size_t)1 << 18) /* of all searches; records beyond are left out */
 #define EARLIER_MAX_SOURCES 16             /* for one template of a task */

@@ -7,6 +7,8 @@
 #include "logs/record.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define FAILURES_MAX_KINDS 64
 #define FAILURES_MESSAGE_BYTES 160

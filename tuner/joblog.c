@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/joblog.h"
 
+#include "core/err.h"
 #include "core/file.h"
 
 #include <assert.h>

@@ -3,8 +3,12 @@
 #ifndef TUNE_TUNER_JOBLOG_H
 #define TUNE_TUNER_JOBLOG_H
 
+#include "core/err.h"
 #include "logs/log.h"
 #include "logs/seen.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct joblog {
     char path[4096], best_path[4096];

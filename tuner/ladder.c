@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/ladder.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,14 @@
 #ifndef TUNE_TUNER_LADDER_H
 #define TUNE_TUNER_LADDER_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "tuner/job.h"
 #include "tuner/task.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define LADDER_MAX_STEPS 8
 

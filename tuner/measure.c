@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/measure.h"
 
+#include "core/buf.h"
 #include "core/clock.h"
+#include "core/err.h"
 #include "core/file.h"
+#include "core/json.h"
 
 #include <assert.h>
 #include <stdio.h>

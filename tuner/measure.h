@@ -3,7 +3,11 @@
 #ifndef TUNE_TUNER_MEASURE_H
 #define TUNE_TUNER_MEASURE_H
 
+#include "core/err.h"
 #include "tuner/trial.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct measure_options {
     struct client *client;

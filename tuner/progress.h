@@ -10,6 +10,7 @@
 #include "logs/record.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

@@ -2,6 +2,7 @@
 #include "tuner/replay.h"
 
 #include "core/buf.h"
+#include "core/err.h"
 
 #include <math.h>
 #include <stdlib.h>

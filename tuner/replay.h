@@ -3,8 +3,11 @@
 #ifndef TUNE_TUNER_REPLAY_H
 #define TUNE_TUNER_REPLAY_H
 
+#include "core/err.h"
 #include "search_space/recorded.h"
 #include "search/strategy.h"
+
+#include <stddef.h>
 
 #define REPLAY_MAX_BATCH 1024
 

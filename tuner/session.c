@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/session.h"
 
+#include "core/buf.h"
 #include "core/clock.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "formats/convert.h"
 #include "tuner/earlier.h"
 #include "tuner/tell.h"

@@ -4,6 +4,7 @@
 #ifndef TUNE_TUNER_SESSION_H
 #define TUNE_TUNER_SESSION_H
 
+#include "core/err.h"
 #include "kernels/expect.h"
 #include "tracker/client.h"
 #include "tuner/devices.h"
@@ -12,6 +13,10 @@
 #include "tuner/joblog.h"
 #include "tuner/progress.h"
 #include "tuner/task.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define SESSION_BATCH 8 /* trials proposed at once */
 

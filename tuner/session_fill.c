@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* session_fill.c - what to measure next: defaults, baseline, searched batches, bridges, finals; enough that no agent
  * waits. */
+#include "core/err.h"
+#include "core/json.h"
 #include "core/vec.h"
 #include "tuner/session.h"
 

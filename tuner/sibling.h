@@ -7,6 +7,8 @@
 #include "core/rng.h"
 #include "tuner/task.h"
 
+#include <stddef.h>
+
 #define SIBLING_LEAST 12 /* trials after which a task has something to teach */
 
 /* How unlike two workloads of one operator are: over all sizes, the logarithm of their ratio. */

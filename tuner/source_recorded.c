@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* source_recorded.c - one arm: a recorded space, of job.replay; its programs are looked up, not run. */
+#include "core/err.h"
 #include "search_space/recorded.h"
 #include "tuner/source.h"
 #include "tuner/task.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* source_spec.c - one arm: the configs of a person's own kernel, of job.spec with all its files. */
+#include "core/err.h"
 #include "kernels/spec/spec.h"
 #include "tuner/source.h"
 #include "tuner/task.h"

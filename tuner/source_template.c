@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* source_template.c - an arm for each template that fits a layer's workload on the device. */
 #include "tuner/source.h"
+#include "core/buf.h"
 #include "tuner/task.h"
 
 #include <stdio.h>

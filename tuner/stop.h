@@ -4,7 +4,11 @@
 #define TUNE_TUNER_STOP_H
 
 #include "core/buf.h"
+#include "core/err.h"
 #include "tuner/task.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define STOP_MIN_SEEN 32 /* trials before an expected gain may end a search */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/task.h"
 
+#include "core/err.h"
+#include "core/json.h"
 #include "core/vec.h"
 #include "tuner/allocate.h"
 #include "search/learn/transfer.h"

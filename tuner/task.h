@@ -5,6 +5,7 @@
 #define TUNE_TUNER_TASK_H
 
 #include "core/blobs.h"
+#include "core/err.h"
 #include "kernels/template.h"
 #include "logs/record.h"
 #include "search/strategy.h"
@@ -12,6 +13,10 @@
 #include "tuner/gain.h"
 #include "tuner/job.h"
 #include "tuner/source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define TASK_MAX_ARMS 16
 #define TASK_FINALISTS 5

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/tell.h"
 
+#include "core/buf.h"
 #include "kernels/operator.h"
 
 #include <stdio.h>

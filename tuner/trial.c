@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tuner/trial.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "kernels/expect.h"
 
 #include <assert.h>

@@ -3,9 +3,14 @@
 #ifndef TUNE_TUNER_TRIAL_H
 #define TUNE_TUNER_TRIAL_H
 
+#include "core/err.h"
+#include "core/json.h"
 #include "tracker/client.h"
 #include "tuner/devices.h"
 #include "tuner/task.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* What kind of measurement is asked for. */
 enum trial_kind { TRIAL_SEARCH, TRIAL_BASELINE, TRIAL_BRIDGE, TRIAL_FINAL, N_TRIAL_KINDS };

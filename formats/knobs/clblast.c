@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/knobs/clblast.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/conv/shape.h"
 #include "formats/knobs/tvm_private.h"

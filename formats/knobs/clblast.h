@@ -4,6 +4,7 @@
 #ifndef TUNE_FORMATS_KNOBS_CLBLAST_H
 #define TUNE_FORMATS_KNOBS_CLBLAST_H
 
+#include "core/err.h"
 #include "core/json.h"
 #include "kernels/template.h"
 

@@ -5,8 +5,13 @@
 #ifndef TUNE_FORMATS_KNOBS_TVM_H
 #define TUNE_FORMATS_KNOBS_TVM_H
 
+#include "core/err.h"
 #include "core/json.h"
 #include "kernels/template.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct tvm_task;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A task's positional arguments as a line of workload text, and back. A tensor is ["TENSOR", [sizes], "float32"]. */
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "kernels/build.h"
 #include "kernels/conv/shape.h"
 #include "formats/knobs/tvm_private.h"

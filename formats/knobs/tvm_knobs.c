@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Entities of a log as a config of our template's space, and back. */
+#include "core/err.h"
+#include "core/json.h"
 #include "kernels/build.h"
 #include "formats/knobs/tvm_private.h"
 

@@ -3,7 +3,12 @@
 #ifndef TUNE_FORMATS_KNOBS_TVM_PRIVATE_H
 #define TUNE_FORMATS_KNOBS_TVM_PRIVATE_H
 
+#include "core/err.h"
+#include "core/json.h"
 #include "formats/knobs/tvm.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define TVM_MAX_KNOBS 16
 #define TVM_MAX_PARTS 4

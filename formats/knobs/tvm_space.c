@@ -2,6 +2,8 @@
 /* The candidates of TVM's knobs in TVM's order, and where a value stands among them. Splits are made depth first, the
  * last part slowest, divisors ascending; permutations and annotations in lexicographic order. Source: define_split,
  * define_reorder, define_annotate, define_knob of TVM 0.9's ConfigSpace. */
+#include "core/err.h"
+#include "core/json.h"
 #include "kernels/build.h"
 #include "formats/knobs/tvm_private.h"
 

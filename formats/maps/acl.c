@@ -2,6 +2,7 @@
 /* What CLTuner's rows mean here: the group size of one of the Compute Library's own kernels on a device. None of our
  * templates is one of them, and no time stands there: a record of a kernel by name, with the sizes as knobs, that can
  * be listed and converted but is never the best of anything. */
+#include "core/err.h"
 #include "formats/convert.h"
 #include "formats/maps/own_kernel.h"
 

@@ -2,6 +2,8 @@
 /* What AutoTVM's log lines mean here. A line of ours carries the whole record as text in a member of its own, "tune",
  * which TVM does not look at; it counts as long as task, arguments, entities and result still say the same. A record
  * made of another's line keeps in its device what TVM said ("tvm") and what tune has no word for. */
+#include "core/err.h"
+#include "core/json.h"
 #include "formats/knobs/tvm.h"
 #include "formats/maps/carried.h"
 #include "formats/convert.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/maps/carried.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "formats/convert.h"
 
 #include <assert.h>

@@ -4,6 +4,8 @@
 #ifndef TUNE_FORMATS_MAPS_CARRIED_H
 #define TUNE_FORMATS_MAPS_CARRIED_H
 
+#include "core/err.h"
+#include "core/json.h"
 #include "kernels/template.h"
 #include "formats/syntax/foreign.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What results of CLBlast's tuners mean here. They tell the device's name and units, not its limits: a device is made
  * that any of their configs fits on. */
+#include "core/err.h"
+#include "core/json.h"
 #include "formats/knobs/clblast.h"
 #include "formats/maps/carried.h"
 #include "formats/convert.h"

@@ -3,6 +3,8 @@
  * joules where an observer measured it (nvml_energy, ps_energy). */
 #include "formats/maps/own_kernel.h"
 
+#include "core/err.h"
+#include "core/json.h"
 #include "formats/convert.h"
 
 #include <math.h>

@@ -3,6 +3,8 @@
  * of each kernel as resources. */
 #include "formats/maps/own_kernel.h"
 
+#include "core/err.h"
+#include "core/json.h"
 #include "formats/convert.h"
 
 #include <string.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/maps/own_kernel.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

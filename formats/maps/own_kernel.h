@@ -3,6 +3,8 @@
 #ifndef TUNE_FORMATS_MAPS_OWN_KERNEL_H
 #define TUNE_FORMATS_MAPS_OWN_KERNEL_H
 
+#include "core/err.h"
+#include "core/json.h"
 #include "formats/syntax/foreign.h"
 
 /* A whole record: workload "kernel NAME" (blanks in the name become '_') followed by " key=value" of `sizes` (an object

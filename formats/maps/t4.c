@@ -4,6 +4,7 @@
  * others names no kernel: the workload is "kernel t4-HEX", made of the names of its parameters. */
 #include "formats/maps/own_kernel.h"
 
+#include "core/buf.h"
 #include "formats/convert.h"
 
 #include <assert.h>

@@ -9,6 +9,10 @@
 #include "core/json.h"
 #include "logs/record.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #define FOREIGN_MAX_FILE_BYTES ((size_t)4 << 30)
 #define FOREIGN_MAX_ROW_BYTES ((size_t)1 << 20)
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/syntax/json_parts.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

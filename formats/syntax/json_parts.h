@@ -4,6 +4,7 @@
 #ifndef TUNE_FORMATS_SYNTAX_JSON_PARTS_H
 #define TUNE_FORMATS_SYNTAX_JSON_PARTS_H
 
+#include "core/err.h"
 #include "core/json.h"
 
 #include <stdbool.h>

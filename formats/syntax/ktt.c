@@ -3,6 +3,7 @@
  * attributes in the place of members. Times in the unit that the metadata name. */
 #include "formats/syntax/ktt_xml.h"
 
+#include "core/err.h"
 #include "formats/syntax/foreign.h"
 #include "formats/syntax/json_parts.h"
 #include "formats/syntax/timestamp.h"

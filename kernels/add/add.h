@@ -6,6 +6,8 @@
 #include "kernels/glue/glue.h"
 #include "kernels/template.h"
 
+#include <stdint.h>
+
 /* Elements of y. */
 int64_t add_elems(const struct workload *w);
 

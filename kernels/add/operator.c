@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/add/add.h"
 
+#include "core/err.h"
 #include "kernels/epilogue.h"
 
 #include <math.h>

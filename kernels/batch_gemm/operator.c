@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/batch_gemm/batch_gemm.h"
 
+#include "core/err.h"
 #include "kernels/gemm/mma.h"
 
 #include "kernels/expect.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/batch_gemm/batch_gemm.h"
 
+#include "core/err.h"
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     if (w->dtype == DTYPE_I8 || w->dtype == DTYPE_BF16) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/concat/concat.h"
+#include "core/err.h"
 #include "kernels/glue/stream.h"
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)

@@ -3,6 +3,7 @@
  * CPUs. */
 #include "kernels/conv/panels.h"
 
+#include "core/err.h"
 #include "kernels/conv/split.h"
 
 #include <assert.h>

@@ -4,7 +4,10 @@
 #ifndef TUNE_KERNELS_CONV_PANELS_H
 #define TUNE_KERNELS_CONV_PANELS_H
 
+#include "core/err.h"
 #include "kernels/conv/shape.h"
+
+#include <stdint.h>
 
 /* A form's own part: the kernel that writes out the panels cols from x (and the tensor `other`, -1 = none). */
 struct panels {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv/ref.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,12 @@
 #ifndef TUNE_KERNELS_CONV_REF_H
 #define TUNE_KERNELS_CONV_REF_H
 
+#include "core/err.h"
 #include "kernels/conv/shape.h"
 #include "kernels/expect.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* One pass's tensors on the host: x in nchw whatever its layout, without its zero point, the others as stored; NULL
  * where the workload has none. Integers are exact in float. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv/shape.h"
 
+#include "core/err.h"
 #include "kernels/expect.h"
 #include "runtime/cuda_arch.h"
 

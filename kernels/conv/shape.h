@@ -4,10 +4,14 @@
 #ifndef TUNE_KERNELS_CONV_SHAPE_H
 #define TUNE_KERNELS_CONV_SHAPE_H
 
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/epilogue.h"
 #include "kernels/images.h"
 #include "kernels/operator.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* y[n,k,p,q] = sum over c,r,s of x[n, c0(k) + c, p*stride_h + r*dil_h - top, q*stride_w + s*dil_w - left] * w[k,c,r,s];
  * c runs over the c / groups channels of k's group, which begin at c0(k) = k / (k_all / groups) * (c_all / groups). */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv/split.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 
 #define SUM_GROUP 128 /* work-items */

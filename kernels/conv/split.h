@@ -3,7 +3,10 @@
 #ifndef TUNE_KERNELS_CONV_SPLIT_H
 #define TUNE_KERNELS_CONV_SPLIT_H
 
+#include "core/err.h"
 #include "kernels/conv/shape.h"
+
+#include <stdint.h>
 
 /* The knob split, and when it makes sense: no part without a stage of the sum, parts of at most 2^24 elements together,
  * and fewer groups without it than 16 for each unit of the device. Wants the quantities "stages" and "groups_whole"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv/strips.h"
 
+#include "core/err.h"
 #include "kernels/conv/split.h"
 
 #include <assert.h>

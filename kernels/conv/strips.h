@@ -4,7 +4,11 @@
 #ifndef TUNE_KERNELS_CONV_STRIPS_H
 #define TUNE_KERNELS_CONV_STRIPS_H
 
+#include "core/err.h"
 #include "kernels/conv/shape.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* One form over a shape. Knobs that a form lacks are constants of its space: 1, order and fuse_yx 0, the whole window
  * staged. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Knobs are those of TVM's conv2d_nchw and group_conv2d_nchw for CUDA, with tails allowed and the same text for both:
  * conv2d/direct is the case of one group and one image a tile. */
+#include "core/err.h"
 #include "kernels/conv/strips.h"
 #include "kernels/conv2d/conv2d.h"
 

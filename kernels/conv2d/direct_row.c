@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv2d/conv2d.h"
+#include "core/err.h"
 #include "kernels/conv2d/direct.h"
 
 #include <assert.h>

@@ -3,6 +3,7 @@
  * the same text for all. */
 #include "kernels/conv2d/i8.h"
 
+#include "core/err.h"
 #include "kernels/conv/strips.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/gemm/dot.h"

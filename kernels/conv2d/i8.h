@@ -4,7 +4,10 @@
 #ifndef TUNE_KERNELS_CONV2D_I8_H
 #define TUNE_KERNELS_CONV2D_I8_H
 
+#include "core/err.h"
 #include "kernels/conv/shape.h"
+
+#include <stdbool.h>
 
 /* ERR_UNSUPPORTED, naming the templates that take it, unless the channels of each group come by fours. */
 enum err i8_by_fours(const char *template_id, const char *others, const struct conv_shape *z, struct why *why);

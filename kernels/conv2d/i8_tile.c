@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv2d/i8_tile.h"
 
+#include "core/err.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/gemm/dot.h"
 

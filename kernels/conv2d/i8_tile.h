@@ -4,6 +4,7 @@
 #ifndef TUNE_KERNELS_CONV2D_I8_TILE_H
 #define TUNE_KERNELS_CONV2D_I8_TILE_H
 
+#include "core/err.h"
 #include "kernels/conv/shape.h"
 
 /* Members of struct template; `z` with all sizes and lanes, c = x_lanes and k = y_lanes for a matrix; `x` i8 or u8. */

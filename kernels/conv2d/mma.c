@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A convolution as an implicit matrix product on tensor cores. */
 #include "kernels/conv2d/conv2d.h"
+#include "core/err.h"
 #include "kernels/gemm/mma.h"
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv2d/conv2d.h"
+#include "core/err.h"
 #include "kernels/naive.h"
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)

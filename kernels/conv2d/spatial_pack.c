@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Named after the layouts of its packed tensors; knobs as in TVM's conv2d_nchw_spatial_pack for Mali, with tails
  * allowed. */
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/conv2d/conv2d.h"
 

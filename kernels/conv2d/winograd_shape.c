@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv2d/winograd_shape.h"
 
+#include "core/err.h"
+
 #include <string.h>
 
 enum err winograd_within(const char *id, unsigned caps, const struct workload *w, struct why *why)

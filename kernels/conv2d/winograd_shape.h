@@ -3,6 +3,7 @@
 #ifndef TUNE_KERNELS_CONV2D_WINOGRAD_SHAPE_H
 #define TUNE_KERNELS_CONV2D_WINOGRAD_SHAPE_H
 
+#include "core/err.h"
 #include "kernels/conv/shape.h"
 #include "kernels/template.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Knobs are those of TVM's conv2d_nchw_winograd for CUDA, with tails allowed. */
 #include "kernels/conv2d/conv2d.h"
+#include "core/err.h"
 #include "kernels/conv2d/winograd_shape.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/conv2d/winograd_shape.h"

@@ -3,6 +3,7 @@
 #ifndef TUNE_KERNELS_DEFORMABLE_CONV2D_DEFORMABLE_CONV2D_H
 #define TUNE_KERNELS_DEFORMABLE_CONV2D_DEFORMABLE_CONV2D_H
 
+#include "core/err.h"
 #include "kernels/conv/shape.h"
 #include "kernels/template.h"
 

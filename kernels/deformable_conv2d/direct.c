@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Knobs are those of TVM's deformable_conv2d_nchw for CUDA, with tails allowed. */
+#include "core/err.h"
 #include "kernels/conv/strips.h"
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/err.h"
 #include "kernels/conv/ref.h"
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/dense/dense.h"
+#include "core/err.h"
 #include "kernels/build.h"
 
 #include <assert.h>

@@ -3,12 +3,15 @@
 #ifndef TUNE_KERNELS_DENSE_DENSE_H
 #define TUNE_KERNELS_DENSE_DENSE_H
 
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/epilogue.h"
 #include "kernels/expect.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/operator.h"
 #include "kernels/template.h"
+
+#include <stdint.h>
 
 /* y[m,n] = sum over k of x[m,k] * w[n,k]. */
 struct dense_shape {

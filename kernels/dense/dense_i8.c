@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* int8 as convolutions of one row: m pixels, their k channels and the n features stored together. */
+#include "core/err.h"
 #include "kernels/conv2d/i8.h"
 #include "kernels/conv2d/i8_tile.h"
 #include "kernels/dense/dense.h"

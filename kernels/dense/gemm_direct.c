@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Knobs are those of CLBlast's XgemmDirect, with work-groups down to one item for CPUs and the arithmetic's lanes
  * apart. */
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/dense/dense.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Knobs are those of CLBlast's Xgemm, and a split of k for few outputs. */
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/dense/dense.h"
 #include "runtime/cuda_arch.h"

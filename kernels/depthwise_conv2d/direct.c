@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Knobs are those of TVM's depthwise_conv2d_nchw for Mali, with tails allowed. */
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of conv2d/naive: a depthwise convolution is one in as many groups as there are input channels. */
+#include "core/err.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/naive.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Three texts: nchw has neighbours along q in a vector's lanes (tile_rows.cl), nchw4c .. nchw16c channels
  * (tile_lanes.cl), bytes in nchw16c by dot products (tile_dots.cl). */
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
 #include "kernels/gemm/dot.h"

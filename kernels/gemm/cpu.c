@@ -2,6 +2,8 @@
 /* cpu.c - matrix products for CPUs: the space, the default and the launches of cpu.clh. */
 #include "kernels/gemm/gemm.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <math.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/gemm/dot.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

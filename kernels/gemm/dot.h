@@ -3,7 +3,10 @@
 #ifndef TUNE_KERNELS_GEMM_DOT_H
 #define TUNE_KERNELS_GEMM_DOT_H
 
+#include "core/err.h"
 #include "kernels/build.h"
+
+#include <stdbool.h>
 
 /* What a template can write down: scalars (one product of four a work-item), vectors of VK lanes, or such vectors of
  * neighbours of one channel. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/gemm/gemm.h"
 
+#include "core/err.h"
 #include "runtime/cuda_arch.h"
 
 #include <assert.h>

@@ -3,9 +3,13 @@
 #ifndef TUNE_KERNELS_GEMM_GEMM_H
 #define TUNE_KERNELS_GEMM_GEMM_H
 
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/expect.h"
 #include "kernels/operator.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* y[b][m,n] = sum over k of x[b][m,k] * w[b][n,k]; row-major. */
 struct gemm_shape {

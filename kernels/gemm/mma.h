@@ -3,8 +3,11 @@
 #ifndef TUNE_KERNELS_GEMM_MMA_H
 #define TUNE_KERNELS_GEMM_MMA_H
 
+#include "core/err.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/template.h"
+
+#include <stdint.h>
 
 /* `products` independent ones of A (a rows) and B (b rows), both with k_bytes bytes of k contiguous. */
 struct mma_shape {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ref.c - matrix products by their definition, in double. The weights (up to 8 GB) are never held: their elements are
  * made when needed. */
+#include "core/err.h"
 #include "kernels/epilogue.h"
 #include "kernels/expect.h"
 #include "kernels/gemm/gemm.h"

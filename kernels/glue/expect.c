@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/glue/glue.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdlib.h>
 

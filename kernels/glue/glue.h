@@ -3,9 +3,13 @@
 #ifndef TUNE_KERNELS_GLUE_GLUE_H
 #define TUNE_KERNELS_GLUE_GLUE_H
 
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/expect.h"
 #include "kernels/images.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #define GLUE_MAX_TENSORS 4
 

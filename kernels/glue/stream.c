@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/glue/stream.h"
 
+#include "core/err.h"
+
 static const struct build_knob knobs[] = {
     {"vec", {1, 2, 4, 8, 16, BUILD_END}},
     {"run", {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, BUILD_END}},

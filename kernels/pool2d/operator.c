@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/pool2d/pool2d.h"
 
+#include "core/err.h"
+
 static const char *const kinds[] = {"max", "avg", NULL};
 
 static const struct operator_key keys[] = {

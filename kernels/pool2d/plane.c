@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/pool2d/pool2d.h"
 
+#include "core/err.h"
+
 bool pool2d_is_plane(const struct conv_shape *z)
 {
     return z->y_lanes == 1 && z->r == z->h && z->s == z->w && z->p == 1 && z->q == 1 && z->top + z->left == 0;

@@ -3,9 +3,13 @@
 #ifndef TUNE_KERNELS_POOL2D_POOL2D_H
 #define TUNE_KERNELS_POOL2D_POOL2D_H
 
+#include "core/err.h"
 #include "kernels/conv/shape.h"
 #include "kernels/glue/glue.h"
 #include "kernels/template.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 enum pool_kind { POOL_MAX, POOL_AVG };
 

@@ -3,6 +3,7 @@
 #include "kernels/rnn/cell_ref.h"
 
 #include "core/clones.h"
+#include "core/err.h"
 
 #include <assert.h>
 #include <math.h>

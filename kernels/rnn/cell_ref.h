@@ -3,7 +3,11 @@
 #ifndef TUNE_KERNELS_RNN_CELL_REF_H
 #define TUNE_KERNELS_RNN_CELL_REF_H
 
+#include "core/err.h"
 #include "kernels/rnn/rnn.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* A pass's tensors as stored (docs/operators.md); NULL where the cell or pass has none. */
 struct rnn_tensors {

@@ -5,6 +5,8 @@
 
 #include "kernels/build.h"
 
+#include <stdint.h>
+
 /* An i32 argument: its first value, and what each loop around the launch adds an iteration, outermost first. */
 struct launch_int {
     int64_t value, bump[2];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/rnn/rnn.h"
 
+#include "core/err.h"
+
 #include <math.h>
 
 #define MAX_SIZE ((int64_t)1 << 20)

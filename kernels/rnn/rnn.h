@@ -3,10 +3,13 @@
 #ifndef TUNE_KERNELS_RNN_RNN_H
 #define TUNE_KERNELS_RNN_RNN_H
 
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/expect.h"
 #include "kernels/operator.h"
 #include "kernels/template.h"
+
+#include <stdint.h>
 
 enum rnn_cell { RNN_LSTM, RNN_GRU, RNN_TANH, RNN_RELU };
 enum rnn_pass { RNN_FWD, RNN_BWD_DATA, RNN_BWD_WEIGHT };

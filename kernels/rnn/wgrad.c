@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/rnn/launch.h"
+#include "core/err.h"
 #include "kernels/rnn/rnn.h"
 
 #include <assert.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/softmax/softmax.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/softmax/softmax.h"
 
+#include "core/err.h"
+
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
     (void)w;

@@ -6,6 +6,8 @@
 #include "kernels/glue/glue.h"
 #include "kernels/template.h"
 
+#include <stdint.h>
+
 /* A launch of the module added last over all tensors, which has the defines of softmax/softmax.clh: M, N. */
 void softmax_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group);
 

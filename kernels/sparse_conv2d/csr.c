@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/sparse_conv2d/plan.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdlib.h>
 

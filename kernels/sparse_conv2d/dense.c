@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The dense forms: templates of conv2d over the weights with their zeros, what sparse kernels are compared with. */
+#include "core/err.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/sparse_conv2d/sparse.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/sparse_conv2d/plan.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "core/err.h"
 #include "core/hash.h"
 #include "kernels/conv/ref.h"
 #include "kernels/sparse_conv2d/sparse.h"

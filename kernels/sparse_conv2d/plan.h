@@ -5,8 +5,13 @@
 #ifndef TUNE_KERNELS_SPARSE_CONV2D_PLAN_H
 #define TUNE_KERNELS_SPARSE_CONV2D_PLAN_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/sparse_conv2d/sparse.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 enum sparse_layout { SPARSE_NCHW, SPARSE_CHWN };
 enum {

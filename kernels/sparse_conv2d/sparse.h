@@ -4,9 +4,12 @@
 #ifndef TUNE_KERNELS_SPARSE_CONV2D_SPARSE_H
 #define TUNE_KERNELS_SPARSE_CONV2D_SPARSE_H
 
+#include "core/err.h"
 #include "kernels/conv/shape.h"
 #include "kernels/operator.h"
 #include "kernels/template.h"
+
+#include <stdint.h>
 
 extern const struct operator operator_sparse_conv2d;
 extern const struct template sparse_conv2d_generated, sparse_conv2d_csr, sparse_conv2d_dense_direct,

@@ -8,6 +8,8 @@
 #include "core/err.h"
 #include "kernels/operator.h"
 
+#include <stdint.h>
+
 /* The largest magnitude of a weight from a file: sums of 2^28 products with inputs up to 8 stay finite in f32. */
 #define WEIGHTS_MAX 1e28f
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/spec/spec_private.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <stdlib.h>
 #include <string.h>
 

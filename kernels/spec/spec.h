@@ -6,9 +6,13 @@
 
 #include "core/blobs.h"
 #include "core/buf.h"
+#include "core/err.h"
 #include "runtime/device_desc.h"
 #include "runtime/program.h"
 #include "search_space/space.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define SPEC_MAX_BYTES ((size_t)1 << 20)        /* of a job file, and of one kernel text */
 #define SPEC_MAX_DATA_BYTES ((size_t)256 << 20) /* of one file of values */

@@ -2,6 +2,10 @@
 /* spec_args.c - the arguments of a job's kernel: types, memories, fills, and what is expected of outputs. */
 #include "kernels/spec/spec_private.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,10 @@
  * what they need. */
 #include "kernels/spec/spec_private.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>

@@ -2,7 +2,10 @@
 /* spec_files.c - a job file and the files that it names, made into one text and a set of blobs. */
 #include "kernels/spec/spec_private.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
+#include "core/json.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -2,6 +2,7 @@
 /* spec_fill.c - contents of a job's vectors: as a rule of the program where there is one, else as bytes made here. */
 #include "kernels/spec/spec_private.h"
 
+#include "core/err.h"
 #include "core/rng.h"
 
 #include <assert.h>

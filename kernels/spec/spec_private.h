@@ -3,9 +3,16 @@
 #ifndef TUNE_KERNELS_SPEC_SPEC_PRIVATE_H
 #define TUNE_KERNELS_SPEC_SPEC_PRIVATE_H
 
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "kernels/spec/spec.h"
 
 #include "search_space/expr.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define SPEC_WHERE_BYTES 96
 #define SPEC_MAX_DEFINITIONS 112

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/transform/transform.h"
 
+#include "core/err.h"
+
 static const struct operator_key keys[] = {
     {"n", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "batch"},
     {"c", KEY_INT, true, 1, IMAGES_MAX_SIZE, 0, NULL, "channels"},

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bundle.c - bundles pushed and pulled: files by their manifest's hashes, the manifest last. */
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "logs/hub/request.h"

@@ -9,6 +9,7 @@
 #include "core/hash.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define HUB_MAX_URL 2048

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* list.c - what lies in a folder: S3's ListObjectsV2, WebDAV's PROPFIND (RFC 4918), nginx's index in JSON. */
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/json.h"
 #include "logs/hub/request.h"
 

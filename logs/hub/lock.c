@@ -2,6 +2,7 @@
 #include "logs/hub/lock.h"
 
 #include "core/entropy.h"
+#include "core/err.h"
 #include "logs/hub/request.h"
 
 #include <assert.h>

@@ -3,7 +3,10 @@
 #ifndef TUNE_LOGS_HUB_LOCK_H
 #define TUNE_LOGS_HUB_LOCK_H
 
+#include "core/err.h"
 #include "logs/hub/hub.h"
+
+#include <stdbool.h>
 
 /* GUARD_ETAG: the server honours If-Match and If-None-Match; GUARD_FOLDER: it does not, but makes folders (WebDAV),
  * which is an atomic step; GUARD_NONE: neither. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* object.c - objects of a hub: fetched, stored, removed. */
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
 #include "logs/hub/request.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "logs/hub/request.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "logs/hub/credentials.h"
 
 #include <assert.h>

@@ -3,8 +3,12 @@
 #ifndef TUNE_LOGS_HUB_REQUEST_H
 #define TUNE_LOGS_HUB_REQUEST_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "logs/hub/hub.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct hub_request {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sync.c - logs pushed and pulled so that no line is lost. */
 #include "core/entropy.h"
+#include "core/err.h"
 #include "core/file.h"
 #include "logs/hub/lock.h"
 #include "logs/hub/request.h"

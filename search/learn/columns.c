@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/learn/records.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/learn/derived.h"
 
+#include "core/err.h"
 #include "search_space/space_file.h"
 #include "search_space/subterms.h"
 

@@ -9,8 +9,11 @@
 #ifndef TUNE_SEARCH_LEARN_DERIVED_H
 #define TUNE_SEARCH_LEARN_DERIVED_H
 
+#include "core/err.h"
 #include "core/json.h"
 #include "search/learn/records.h"
+
+#include <stddef.h>
 
 struct derived;
 

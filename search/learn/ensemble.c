@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/learn/ensemble_parts.h"
 
+#include "core/err.h"
 #include "cost_model/gbdt.h"
 
 #include <assert.h>

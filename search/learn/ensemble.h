@@ -5,8 +5,13 @@
 #ifndef TUNE_SEARCH_LEARN_ENSEMBLE_H
 #define TUNE_SEARCH_LEARN_ENSEMBLE_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/json.h"
 #include "search/learn/features.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 #define ENSEMBLE_MAX_EXTRA 256
 

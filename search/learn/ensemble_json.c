@@ -3,6 +3,9 @@
  */
 #include "search/learn/ensemble_parts.h"
 
+#include "core/buf.h"
+#include "core/err.h"
+#include "core/json.h"
 #include "cost_model/gbdt_json.h"
 
 #include <math.h>

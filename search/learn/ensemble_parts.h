@@ -3,10 +3,13 @@
 #ifndef TUNE_SEARCH_LEARN_ENSEMBLE_PARTS_H
 #define TUNE_SEARCH_LEARN_ENSEMBLE_PARTS_H
 
+#include "core/err.h"
 #include "cost_model/gpr.h"
 #include "cost_model/model.h"
 #include "search/learn/ensemble.h"
 #include "search/learn/points.h"
+
+#include <stddef.h>
 
 #define ENSEMBLE_N_FORESTS 6
 #define ENSEMBLE_GP_ROWS 512 /* with more rows there is no Gaussian process */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/learn/features.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,12 @@
 #ifndef TUNE_SEARCH_LEARN_FEATURES_H
 #define TUNE_SEARCH_LEARN_FEATURES_H
 
+#include "core/err.h"
 #include "search_space/space.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define FEATURES_MAX_KNOBS 256
 #define FEATURES_MAX_FACTORS 12   /* knobs that form products in pairs: the first ones that are always positive */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/learn/model_file.h"
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "search_space/space_file.h"
 
 #include <stdlib.h>

@@ -4,9 +4,14 @@
 #ifndef TUNE_SEARCH_LEARN_MODEL_FILE_H
 #define TUNE_SEARCH_LEARN_MODEL_FILE_H
 
+#include "core/err.h"
+#include "core/json.h"
 #include "search/learn/derived.h"
 #include "search/learn/ensemble.h"
 #include "search/learn/records.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 #define MODEL_FILE_MAX_BYTES ((size_t)1 << 30)
 

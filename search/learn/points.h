@@ -4,7 +4,10 @@
 #ifndef TUNE_SEARCH_LEARN_POINTS_H
 #define TUNE_SEARCH_LEARN_POINTS_H
 
+#include "core/err.h"
 #include "search/learn/features.h"
+
+#include <stddef.h>
 
 #define POINTS_MAX 64 /* coordinates; those beyond are left out */
 

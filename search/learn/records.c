@@ -2,6 +2,7 @@
 #include "search/learn/records.h"
 
 #include "core/csvz.h"
+#include "core/err.h"
 
 #include <assert.h>
 #include <math.h>

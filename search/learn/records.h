@@ -4,8 +4,13 @@
 #ifndef TUNE_SEARCH_LEARN_RECORDS_H
 #define TUNE_SEARCH_LEARN_RECORDS_H
 
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/json.h"
 #include "search/learn/features.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define RECORDS_MAX_ROWS ((size_t)1 << 22)
 

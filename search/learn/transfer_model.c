@@ -3,6 +3,7 @@
 #include "search/learn/transfer_model.h"
 
 #include "core/csvz.h"
+#include "core/err.h"
 #include "core/vec.h"
 #include "search/learn/transfer_model_parts.h"
 

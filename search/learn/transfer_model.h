@@ -4,9 +4,14 @@
 #ifndef TUNE_SEARCH_LEARN_TRANSFER_MODEL_H
 #define TUNE_SEARCH_LEARN_TRANSFER_MODEL_H
 
+#include "core/err.h"
 #include "search/learn/ensemble.h"
 #include "search/learn/records.h"
 #include "search/learn/transfer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define TRANSFER_MODEL_MAX_ROWS ((size_t)1 << 19) /* of all sources together */
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* transfer_model_json.c - a transfer model in a file: the rows it learned from and its ensembles. The transfer itself
  * is computed anew from the rows, which takes less time than reading what it would need. */
+#include "core/buf.h"
+#include "core/err.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "search/learn/transfer_model_parts.h"
 
 #include <math.h>

@@ -3,7 +3,11 @@
 #ifndef TUNE_SEARCH_LEARN_TRANSFER_MODEL_PARTS_H
 #define TUNE_SEARCH_LEARN_TRANSFER_MODEL_PARTS_H
 
+#include "core/err.h"
 #include "search/learn/transfer_model.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* Rows that were learned from, kept to be written. Words are as transfer_word. */
 struct transfer_table {

@@ -6,6 +6,10 @@
 #include "search/learn/transfer_gp.h"
 #include "search/learn/transfer_source.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #define TRANSFER_COLUMNS 3 /* of a source: above, fails, like */
 
 struct transfer {

@@ -2,6 +2,8 @@
 /* transfer_recorded.c - spaces and recordings as rows of knobs. */
 #include "search/learn/transfer_recorded.h"
 
+#include "core/err.h"
+
 #include <math.h>
 #include <stdlib.h>
 

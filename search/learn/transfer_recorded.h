@@ -3,8 +3,11 @@
 #ifndef TUNE_SEARCH_LEARN_TRANSFER_RECORDED_H
 #define TUNE_SEARCH_LEARN_TRANSFER_RECORDED_H
 
+#include "core/err.h"
 #include "search_space/recorded.h"
 #include "search/learn/transfer.h"
+
+#include <stdint.h>
 
 /* A config's row of knobs in the space's order, [space_n_knobs]; words as transfer_word. */
 void transfer_knobs_of(const struct space *space, const struct config *c, double *row);

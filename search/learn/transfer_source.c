@@ -2,6 +2,7 @@
 /* transfer_source.c - groups rows by the shared knobs, looks configs up, and models those that were never measured. */
 #include "search/learn/transfer_source.h"
 
+#include "core/err.h"
 #include "core/mix.h"
 #include "cost_model/gbdt.h"
 

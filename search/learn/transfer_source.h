@@ -4,10 +4,13 @@
 #ifndef TUNE_SEARCH_LEARN_TRANSFER_SOURCE_H
 #define TUNE_SEARCH_LEARN_TRANSFER_SOURCE_H
 
+#include "core/err.h"
 #include "core/map.h"
 #include "search/learn/transfer.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct model;
 

@@ -2,6 +2,7 @@
 /* annealing.c - simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983): a walk over neighbours that also accepts
  * worse configs, fewer and fewer as it cools. A batch is a handful of steps tried from one place. */
 #include "search/strategies/base.h"
+#include "core/err.h"
 #include "search/strategies/breed.h"
 #include "search/strategies/near.h"
 

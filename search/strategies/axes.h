@@ -6,8 +6,12 @@
 #ifndef TUNE_SEARCH_STRATEGIES_AXES_H
 #define TUNE_SEARCH_STRATEGIES_AXES_H
 
+#include "core/err.h"
 #include "search_space/bounds.h"
 #include "search_space/space.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define AXES_MAX 256
 

@@ -4,8 +4,11 @@
 #ifndef TUNE_SEARCH_STRATEGIES_BASE_H
 #define TUNE_SEARCH_STRATEGIES_BASE_H
 
+#include "core/err.h"
 #include "core/rng.h"
 #include "search/strategies/start.h"
+
+#include <stddef.h>
 
 #define BASE_APART 16 /* configs of a spread-out start at the most */
 

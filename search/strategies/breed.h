@@ -6,6 +6,8 @@
 #include "core/rng.h"
 #include "search_space/space.h"
 
+#include <stddef.h>
+
 /* Each knob from either parent; then each turns, with probability 1 / number of knobs that can, to another value: half
  * the time the next one in its list, else any. */
 void breed(const struct space *space, struct rng *rng, const struct config *mother, const struct config *father,

@@ -3,10 +3,15 @@
 #ifndef TUNE_SEARCH_STRATEGIES_GROUND_H
 #define TUNE_SEARCH_STRATEGIES_GROUND_H
 
+#include "core/err.h"
 #include "core/map.h"
 #include "core/rng.h"
 #include "search_space/space.h"
 #include "search_space/valid_set.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define GROUND_MAX_WALK (1u << 17) /* so many valid configs are listed */
 

@@ -3,8 +3,11 @@
 #ifndef TUNE_SEARCH_STRATEGIES_HISTORY_H
 #define TUNE_SEARCH_STRATEGIES_HISTORY_H
 
+#include "core/err.h"
 #include "search/strategies/ground.h"
 #include "search/strategy.h"
+
+#include <stddef.h>
 
 struct history {
     struct outcome *items;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c - a few likely and spread-out configs, then the open config from which the model expects to gain most, again
  * and again. Few measurements are modelled by a Gaussian process; many, or where a cost model is named, by that. */
+#include "core/err.h"
 #include "core/vec.h"
 #include "search/strategies/base.h"
 #include "search/strategies/scorer.h"

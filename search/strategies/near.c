@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/strategies/near.h"
 
+#include "core/err.h"
 #include "search/strategies/breed.h"
 
 #include <assert.h>

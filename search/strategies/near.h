@@ -4,6 +4,7 @@
 #ifndef TUNE_SEARCH_STRATEGIES_NEAR_H
 #define TUNE_SEARCH_STRATEGIES_NEAR_H
 
+#include "core/err.h"
 #include "search/strategies/ground.h"
 
 /* Over knobs, for a different value 1/2, and 1/2 of their distance in the list of values as a share of its length (in

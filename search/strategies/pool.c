@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/strategies/pool.h"
 
+#include "core/err.h"
 #include "core/vec.h"
 #include "search/strategies/breed.h"
 

@@ -4,9 +4,13 @@
 #ifndef TUNE_SEARCH_STRATEGIES_POOL_H
 #define TUNE_SEARCH_STRATEGIES_POOL_H
 
+#include "core/err.h"
 #include "search/strategies/axes.h"
 #include "search/strategies/history.h"
 #include "search/strategies/prior.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define POOL_MAX_ALL 20000 /* valid configs of a listed space are all taken up to this number */
 #define POOL_DRAWS 4000    /* else: so many uniform draws */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/strategies/prior.h"
 
+#include "core/err.h"
 #include "search/strategies/axes.h"
 
 #include <assert.h>

@@ -5,8 +5,11 @@
 #ifndef TUNE_SEARCH_STRATEGIES_PRIOR_H
 #define TUNE_SEARCH_STRATEGIES_PRIOR_H
 
+#include "core/err.h"
 #include "search_space/bounds.h"
 #include "search_space/space.h"
+
+#include <stddef.h>
 
 struct prior {
     const struct space *space;

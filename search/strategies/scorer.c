@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "search/strategies/scorer.h"
 
+#include "core/err.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

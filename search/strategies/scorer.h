@@ -4,9 +4,12 @@
 #ifndef TUNE_SEARCH_STRATEGIES_SCORER_H
 #define TUNE_SEARCH_STRATEGIES_SCORER_H
 
+#include "core/err.h"
 #include "cost_model/model.h"
 #include "search/learn/features.h"
 #include "search/strategies/pool.h"
+
+#include <stdint.h>
 
 struct scorer {
     const struct model_ops *ops;

@@ -3,7 +3,10 @@
 #ifndef TUNE_SEARCH_STRATEGIES_START_H
 #define TUNE_SEARCH_STRATEGIES_START_H
 
+#include "core/err.h"
 #include "search/strategies/history.h"
+
+#include <stddef.h>
 
 struct start {
     struct config *configs;

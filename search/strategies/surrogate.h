@@ -4,8 +4,12 @@
 #ifndef TUNE_SEARCH_STRATEGIES_SURROGATE_H
 #define TUNE_SEARCH_STRATEGIES_SURROGATE_H
 
+#include "core/err.h"
 #include "cost_model/gpr.h"
 #include "search/strategies/pool.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define SURROGATE_MAX (GPR_MAX_ROWS - 64) /* measured and expected configs it takes */
 

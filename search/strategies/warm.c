@@ -4,6 +4,7 @@
  * batch is diverse. */
 #include "search/strategies/warm.h"
 
+#include "core/err.h"
 #include "core/vec.h"
 #include "search/learn/transfer_recorded.h"
 #include "search/strategies/history.h"

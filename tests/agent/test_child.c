@@ -303,7 +303,8 @@ static void the_childs_own_paths_are_left_out_of_words(void **state)
     bool ok = true;
 
     (void)state;
-    snprintf(log, sizeof log, "%s/cache.0/tmp_17.cl:3:9: error: x\n%s/cache.0/tmp_17.cl:4: y", dir.temp.path, dir.temp.path);
+    snprintf(log, sizeof log, "%s/cache.0/tmp_17.cl:3:9: error: x\n%s/cache.0/tmp_17.cl:4: y", dir.temp.path,
+             dir.temp.path);
     why_set(&why, ERR_COMPILE, "in %s/a.cl it fails", dir.temp.path);
     child_add_words(&child, o, ERR_COMPILE, &why, log, &ok);
     assert_string_equal(text_of(o, "why"), "in kernel.cl it fails\nkernel.cl:3:9: error: x\nkernel.cl:4: y");
@@ -716,7 +717,7 @@ static void start(struct sandbox *s, const char *mode, const char *device)
 
 static void a_process_answers_for_a_recorded_space(void **state)
 {
-    struct sha256 fast, none, slow;
+    const struct sha256 fast = store_knobs(1), none = store_knobs(2), slow = store_knobs(4);
     struct sandbox s;
     struct sandbox_end end;
     char device[PATH_MAX + 32];
@@ -724,9 +725,6 @@ static void a_process_answers_for_a_recorded_space(void **state)
 
     (void)state;
     write_space(device, sizeof device);
-    fast = store_knobs(1);
-    none = store_knobs(2);
-    slow = store_knobs(4);
     start(&s, "time", device);
     reply = ask(&s, request("{\"op\":\"describe\"}"), &end);
     assert_string_equal(text_of(cJSON_GetObjectItem(reply, "device"), "name"), "card");

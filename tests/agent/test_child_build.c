@@ -32,7 +32,8 @@ static int set_up(void **state)
     if (workdir_open(&dir, NULL) || socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
         return -1;
     setenv("TUNE_NVRTC", EMULATED_NVRTC_PATH, 1);
-    child = (struct child){.fd = fds[1], .ops = &fake_ops, .dir = dir.temp.path, .cache_dir = dir.temp.path, .lock_fd = -1};
+    child =
+        (struct child){.fd = fds[1], .ops = &fake_ops, .dir = dir.temp.path, .cache_dir = dir.temp.path, .lock_fd = -1};
     return 0;
 }
 
@@ -225,7 +226,8 @@ static void a_device_is_described_with_what_compiles_for_it(void **state)
 
 static void a_process_without_a_device_compiles(void **state)
 {
-    const struct sandbox_options o = {.mode = "compile", .device = "none", .dir = dir.temp.path, .cache_dir = dir.temp.path};
+    const struct sandbox_options o = {
+        .mode = "compile", .device = "none", .dir = dir.temp.path, .cache_dir = dir.temp.path};
     const struct sandbox_limits limits = {.start_s = 20, .build_s = 20, .run_s = 20};
     struct sandbox_end end;
     struct sandbox s;

@@ -50,7 +50,8 @@ enum err bench_compare(struct bench *b, struct why *why)
 
 bool contender_right(const struct bench *b, const struct contender *c)
 {
-    const double limits[] = {[DTYPE_F32] = 1e-4, [DTYPE_F16] = 3e-2, [DTYPE_I8] = 0, [DTYPE_U8] = 0, [DTYPE_BF16] = 3e-2};
+    const double limits[] = {
+        [DTYPE_F32] = 1e-4, [DTYPE_F16] = 3e-2, [DTYPE_I8] = 0, [DTYPE_U8] = 0, [DTYPE_BF16] = 3e-2};
 
     return c->difference <= limits[b->task.workload.dtype];
 }

@@ -35,7 +35,7 @@ static enum err take(int64_t n, const struct record *r, const char *line, void *
     (void)why;
     if (n < 0 || (size_t)n >= results->n)
         return ERR_PROTOCOL;
-    assert(results->n_here < results->n); /* one a step: measure_batch */
+    assert(results->n_here < results->n); /* one a step: measure_trials */
     results->step[n].status = r->status;
     results->step[n].ms = r->time_ns / 1e6;
     results->step[n].gflops = record_gflops(r);
@@ -106,7 +106,7 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
     if (!e) {
         progress_note(&results->progress, "%zu steps: each is built and verified, then all are timed together",
                       results->n);
-        e = measure_batch(&o, &b, take, results, why);
+        e = measure_trials(&o, &b, take, results, why);
         progress_pause(&results->progress);
         cmd_end_job(l->client, id, o.token, e ? "cancelled" : "done");
     }

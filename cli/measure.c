@@ -134,7 +134,7 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
         e = cmd_submit_job(l->client, j, true, id, &o.token, why);
     o.job_id = id;
     if (!e) {
-        e = measure_batch(&o, &b, take, result, why);
+        e = measure_trials(&o, &b, take, result, why);
         cmd_end_job(l->client, id, o.token, e ? "cancelled" : "done");
     }
     trial_batch_fini(&b);

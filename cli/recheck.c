@@ -76,7 +76,7 @@ static enum err note(int64_t n, const struct record *r, const char *line, void *
     const char *path = cli_text(k->cli, "output");
     struct measured *m = &k->now->now[n];
 
-    assert(n >= 0 && (size_t)n < k->now->n); /* measure_batch */
+    assert(n >= 0 && (size_t)n < k->now->n); /* measure_trials */
     if (record_copy(&m->record, r))
         return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     m->value = r->status == STATUS_OK ? (isfinite(r->lnratio) ? r->lnratio : log(r->time_ns)) : NAN;
@@ -128,7 +128,7 @@ static enum err measure(struct recheck *k, struct checked *c, struct why *why)
     o.job_id = id;
     if (!e) {
         k->now = c;
-        e = measure_batch(&o, &b, note, k, why);
+        e = measure_trials(&o, &b, note, k, why);
         cmd_end_job(k->link->client, id, o.token, e ? "cancelled" : "done");
     }
     trial_batch_fini(&b);

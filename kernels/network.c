@@ -220,7 +220,7 @@ static bool is_word(const char *word, const char *const *words)
     return false;
 }
 
-static bool has_key(const struct operator* op, const char *name)
+static bool has_key(const struct operator_desc *op, const char *name)
 {
     for (const struct operator_key *k = op->keys; k->name; k++)
         if (strcmp(k->name, name) == 0)

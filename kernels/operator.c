@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct operator* const operator_table[] = {
+const struct operator_desc *const operator_table[] = {
     &operator_batch_gemm,
     &operator_conv2d,
     &operator_dense,
@@ -36,7 +36,7 @@ const struct operator* const operator_table[] = {
     NULL,
 };
 
-const struct operator* operator_find(const char *name)
+const struct operator_desc *operator_find(const char *name)
 {
     for (size_t i = 0; operator_table[i]; i++)
         if (strcmp(operator_table[i]->name, name) == 0)

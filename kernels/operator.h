@@ -47,8 +47,7 @@ enum exact_data { EXACT_PLAIN, EXACT_WINOGRAD2, EXACT_WINOGRAD4, EXACT_NONE };
 struct expected;
 struct template;
 
-struct operator
-{
+struct operator_desc {
     const char *name, *summary, *formula;
     const struct operator_key *keys; /* ended by name == NULL */
     unsigned dtypes;                 /* bit (1u << dtype) */
@@ -71,8 +70,8 @@ struct operator
     const struct template *const *templates; /* the ways to compute it, NULL-ended; kernels/template.h */
 };
 
-extern const struct operator* const operator_table[]; /* NULL-ended */
-const struct operator* operator_find(const char *name);
+extern const struct operator_desc *const operator_table[]; /* NULL-ended */
+const struct operator_desc *operator_find(const char *name);
 
 /* operator->bytes_min of operators whose kernels touch each element of their tensors once. */
 double operator_bytes_min(const struct workload *w);

@@ -23,7 +23,7 @@
 
 static char kernel_dir[PATH_MAX];
 
-bool template_computes(const struct template *t, const struct operator* op)
+bool template_computes(const struct template *t, const struct operator_desc *op)
 {
     for (const struct template *const *of = op->templates; *of; of++)
         if (*of == t)

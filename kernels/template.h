@@ -69,7 +69,7 @@ bool sums_in_half(const struct workload *w, const struct device_desc *d);
 enum fit template_fit(const struct template *t, const struct workload *w, const struct device_desc *d, struct why *why);
 
 /* Is it one of the operator's templates? */
-bool template_computes(const struct template *t, const struct operator* op);
+bool template_computes(const struct template *t, const struct operator_desc *op);
 
 /* By id, among the templates of all operators; NULL when there is none. */
 const struct template *template_find(const char *id);

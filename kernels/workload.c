@@ -226,7 +226,7 @@ static enum err parse_value(const char *text, const struct operator_key *key, in
     return ERR_OK;
 }
 
-static int find_key(const struct operator* op, const char *name, size_t n)
+static int find_key(const struct operator_desc *op, const char *name, size_t n)
 {
     for (int i = 0; op->keys[i].name; i++)
         if (strlen(op->keys[i].name) == n && memcmp(op->keys[i].name, name, n) == 0)
@@ -234,7 +234,7 @@ static int find_key(const struct operator* op, const char *name, size_t n)
     return -1;
 }
 
-static enum err unknown_key(const struct operator* op, const char *token, struct why *why)
+static enum err unknown_key(const struct operator_desc *op, const char *token, struct why *why)
 {
     struct buf known;
     enum err e;
@@ -261,7 +261,7 @@ static enum err unknown_operator(const char *name, struct why *why)
     return e;
 }
 
-static enum err unknown_dtype(const struct operator* op, const char *name, struct why *why)
+static enum err unknown_dtype(const struct operator_desc *op, const char *name, struct why *why)
 {
     struct buf known;
     enum err e;

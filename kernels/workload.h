@@ -14,10 +14,10 @@
 #define WORKLOAD_MAX_KEYS 24
 #define WORKLOAD_MAX_TEXT 1024
 
-struct operator;
+struct operator_desc;
 
 struct workload {
-    const struct operator* op;
+    const struct operator_desc *op;
     enum dtype dtype;
     /* One entry per key of the operator: plain numbers in v[0]; a pair (stride, dilation) in v[0..1]; pad in v[0..3] =
      * top left bottom right; a word (layout, acc, epilogue) as its position in the key's list in v[0]; a fraction in

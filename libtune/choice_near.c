@@ -139,7 +139,7 @@ static struct space **space_of(struct spaces *s, const struct template *t, const
 /* What the record's time would be here at the same rate: in FLOPs, of operators without any in bytes. */
 static double scaled_time(const struct choice_entry *from, const struct workload *w)
 {
-    const struct operator* op = w->op;
+    const struct operator_desc *op = w->op;
     const double here = op->flops(w), there = op->flops(&from->workload);
 
     if (here > 0 && there > 0)

@@ -91,10 +91,10 @@ static enum err wait_all(const struct measure_options *o, struct waiting *w, str
     return e;
 }
 
-enum err measure_batch(const struct measure_options *o, struct trial_batch *b,
-                       enum err (*each)(int64_t n, const struct record *r, const char *line, void *arg,
-                                        struct why *why),
-                       void *arg, struct why *why)
+enum err measure_trials(const struct measure_options *o, struct trial_batch *b,
+                        enum err (*each)(int64_t n, const struct record *r, const char *line, void *arg,
+                                         struct why *why),
+                        void *arg, struct why *why)
 {
     struct waiting w = {.n = b->n, .n_left = b->n, .each = each, .arg = arg};
     struct trial_add_result added;

@@ -21,7 +21,7 @@ struct measure_options {
 
 /* Sends the batch as trials 0.. and calls `each` with every record as it comes, until all are there.
  * ERR_CANCELLED when interrupted. */
-enum err measure_batch(const struct measure_options *o, struct trial_batch *b,
+enum err measure_trials(const struct measure_options *o, struct trial_batch *b,
                        enum err (*each)(int64_t n, const struct record *r, const char *line, void *arg,
                                         struct why *why),
                        void *arg, struct why *why);

@@ -30,7 +30,7 @@ static enum err add_template(struct task *t, const struct template *tp, enum fit
 static bool computes_text(const struct template *tp, const char *text)
 {
     char name[64];
-    const struct operator* op;
+    const struct operator_desc *op;
 
     text += strspn(text, " \t");
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " \t"), text);

@@ -17,7 +17,7 @@ void add_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t g
 /* template->numerics: every sum is rounded once, as the reference's. */
 void add_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);
 
-extern const struct operator operator_add;
+extern const struct operator_desc operator_add;
 extern const struct template add_stream, add_naive;
 
 #endif

@@ -130,7 +130,7 @@ void add_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t g
 
 static const struct template *const templates[] = {&add_stream, &add_naive, NULL};
 
-const struct operator operator_add = {
+const struct operator_desc operator_add = {
     .name = "add",
     .summary = "the sum of two tensors of one shape, with ReLU: a shortcut that no layer takes up",
     .formula = "y = [relu](a + b); i8: y = saturate8(round([relu](fma(b, scale[1], a * scale[0]))))",

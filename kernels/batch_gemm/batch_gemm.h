@@ -6,7 +6,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/template.h"
 
-extern const struct operator operator_batch_gemm;
+extern const struct operator_desc operator_batch_gemm;
 extern const struct template batch_gemm_naive, batch_gemm_tiled, batch_gemm_packed;
 
 #endif

@@ -69,7 +69,7 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
 static const struct template *const templates[] = {&batch_gemm_packed, &batch_gemm_tiled, &batch_gemm_mma,
                                                    &batch_gemm_naive, NULL};
 
-const struct operator operator_batch_gemm = {
+const struct operator_desc operator_batch_gemm = {
     .name = "batch_gemm",
     .summary = "a batch of independent matrix products, the second factor transposed",
     .formula = "y[b,m,n] = sum over k of x[b,m,k] * w[b,n,k]",

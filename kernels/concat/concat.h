@@ -17,7 +17,7 @@ void concat_launch(struct build *b, const char *kernel, int64_t n_groups, int64_
 /* template->numerics: elements are moved. */
 void concat_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);
 
-extern const struct operator operator_concat;
+extern const struct operator_desc operator_concat;
 extern const struct template concat_stream, concat_naive;
 
 #endif

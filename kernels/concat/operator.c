@@ -113,7 +113,7 @@ void concat_launch(struct build *b, const char *kernel, int64_t n_groups, int64_
 
 static const struct template *const templates[] = {&concat_stream, &concat_naive, NULL};
 
-const struct operator operator_concat = {
+const struct operator_desc operator_concat = {
     .name = "concat",
     .summary = "the channels of two tensors, those of a first",
     .formula = "y[n,k,h,w] = a[n,k,h,w] for k < c, else b[n,k-c,h,w]",

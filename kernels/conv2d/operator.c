@@ -10,7 +10,7 @@ static const struct template *const templates[] = {
     &conv2d_group,       &conv2d_winograd_tile, &conv2d_winograd,     &conv2d_winograd_shared, &conv2d_i8_tile,
     &conv2d_i8,          &conv2d_group_i8,      &conv2d_mma,          &conv2d_naive,           NULL};
 
-const struct operator operator_conv2d = {
+const struct operator_desc operator_conv2d = {
     .name = "conv2d",
     .summary = "2-D convolution (cross-correlation) with padding, stride, dilation, groups",
     .formula = "y[n,k,p,q] = sum over c,r,s of x[n,c,p*stride+r*dilation-pad,q*stride+s*dilation-pad] * w[k,c,r,s]",

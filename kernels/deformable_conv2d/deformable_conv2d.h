@@ -7,7 +7,7 @@
 #include "kernels/conv/shape.h"
 #include "kernels/template.h"
 
-extern const struct operator operator_deformable_conv2d;
+extern const struct operator_desc operator_deformable_conv2d;
 extern const struct template deformable_naive, deformable_direct, deformable_im2col_gemm, deformable_im2col_tiled;
 
 /* Samples and projection of y by the definition. operator->reference. */

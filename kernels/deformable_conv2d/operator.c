@@ -53,7 +53,7 @@ static size_t tensors(const struct workload *w, struct tensor out[OPERATOR_MAX_T
 static const struct template *const templates[] = {&deformable_im2col_gemm, &deformable_direct,
                                                    &deformable_im2col_tiled, &deformable_naive, NULL};
 
-const struct operator operator_deformable_conv2d = {
+const struct operator_desc operator_deformable_conv2d = {
     .name = "deformable_conv2d",
     .summary = "2-D convolution whose window elements are shifted by offsets, between pixels",
     .formula = "y[n,k,p,q] = sum over c,r,s of sample(x[n,c], p*stride+r*dilation-pad+offset[n,b,p,q], "

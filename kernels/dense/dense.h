@@ -40,7 +40,7 @@ enum err dense_reference(const struct workload *w, enum exact_data data, struct 
 /* Up to so many rows only templates of matrix times vector are good ones on CPUs. */
 #define DENSE_GEMV_ROWS 4
 
-extern const struct operator operator_dense;
+extern const struct operator_desc operator_dense;
 extern const struct template dense_naive, dense_gemv, dense_dense, dense_small_batch, dense_gemm_packed,
     dense_gemm_direct, dense_gemm_tiled, dense_i8, dense_i8_tile;
 

@@ -102,7 +102,7 @@ static const struct template *const templates[] = {&dense_gemm_packed,
                                                    &dense_naive,
                                                    NULL};
 
-const struct operator operator_dense = {
+const struct operator_desc operator_dense = {
     .name = "dense",
     .summary = "fully connected layer, a matrix product with transposed weights",
     .formula = "y[m,n] = sum over k of x[m,k] * w[n,k]",

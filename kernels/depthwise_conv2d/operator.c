@@ -14,7 +14,7 @@ static const struct operator_key keys[] = {
 static const struct template *const templates[] = {&depthwise_tile, &depthwise_direct, &depthwise_shared,
                                                    &depthwise_naive, NULL};
 
-const struct operator operator_depthwise_conv2d = {
+const struct operator_desc operator_depthwise_conv2d = {
     .name = "depthwise_conv2d",
     .summary = "2-D convolution of each channel with its own windows",
     .formula = "y[n,k,p,q] = sum over r,s of x[n,k/mult,p*stride+r*dilation-pad,q*stride+s*dilation-pad] * w[k,0,r,s]",

@@ -96,7 +96,7 @@ void pool2d_define_shape(struct build *b, const struct conv_shape *s)
 
 static const struct template *const templates[] = {&pool2d_rows, &pool2d_plane, &pool2d_window, &pool2d_naive, NULL};
 
-const struct operator operator_pool2d = {
+const struct operator_desc operator_pool2d = {
     .name = "pool2d",
     .summary = "the largest element or the mean of each window of a channel",
     .formula = "y[n,c,p,q] = max or mean over r,s of x[n,c,p*stride+r-pad,q*stride+s-pad] inside the image",

@@ -31,7 +31,7 @@ enum err pool2d_reference(const struct workload *w, enum exact_data data, struct
 /* nchw, and one window is the whole image. */
 bool pool2d_is_plane(const struct conv_shape *z);
 
-extern const struct operator operator_pool2d;
+extern const struct operator_desc operator_pool2d;
 extern const struct template pool2d_rows, pool2d_plane, pool2d_window, pool2d_naive;
 
 #endif

@@ -277,7 +277,7 @@ void rnn_numerics(const struct workload *w, const struct space *s, const struct 
 
 static const struct template *const templates[] = {&rnn_plan, &rnn_wgrad, &rnn_naive, NULL};
 
-const struct operator operator_rnn = {
+const struct operator_desc operator_rnn = {
     .name = "rnn",
     .summary = "recurrent layers (LSTM, GRU, tanh, ReLU) over time: forward, backward data, weight gradient",
     .formula = "z = W x_t + bW + R h_t-1 + bR; lstm i f g o: c = f c + i tanh(g), h = o tanh(c)",

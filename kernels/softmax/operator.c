@@ -162,7 +162,7 @@ void softmax_launch(struct build *b, const char *kernel, int64_t n_groups, int64
 
 static const struct template *const templates[] = {&softmax_rows, &softmax_naive, NULL};
 
-const struct operator operator_softmax = {
+const struct operator_desc operator_softmax = {
     .name = "softmax",
     .summary = "each row's powers of e as parts of their sum",
     .formula = "y[m,n] = exp(x[m,n]) / sum over n of exp(x[m,n]); i8: x is i32, times scale[0], y f32",

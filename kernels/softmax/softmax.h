@@ -14,7 +14,7 @@ void softmax_launch(struct build *b, const char *kernel, int64_t n_groups, int64
 /* template->numerics: classes of their own, of relative errors. */
 void softmax_numerics(const struct workload *w, const struct space *s, const struct config *c, struct numerics *inout);
 
-extern const struct operator operator_softmax;
+extern const struct operator_desc operator_softmax;
 extern const struct template softmax_rows, softmax_naive;
 
 #endif

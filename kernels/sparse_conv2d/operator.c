@@ -286,7 +286,7 @@ static const struct template *const templates[] = {&sparse_conv2d_generated,    
                                                    &sparse_conv2d_dense_direct, &sparse_conv2d_dense_gemm,
                                                    &sparse_conv2d_naive,        NULL};
 
-const struct operator operator_sparse_conv2d = {
+const struct operator_desc operator_sparse_conv2d = {
     .name = "sparse_conv2d",
     .summary = "2-D convolution whose weights, mostly zeros, are known when "
                "the kernel is built",

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-extern const struct operator operator_sparse_conv2d;
+extern const struct operator_desc operator_sparse_conv2d;
 extern const struct template sparse_conv2d_generated, sparse_conv2d_csr, sparse_conv2d_dense_direct,
     sparse_conv2d_dense_gemm, sparse_conv2d_naive;
 

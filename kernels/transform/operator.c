@@ -106,7 +106,7 @@ void transform_numerics(const struct workload *w, const struct space *s, const s
 
 static const struct template *const templates[] = {&transform_lanes, &transform_naive, NULL};
 
-const struct operator operator_transform = {
+const struct operator_desc operator_transform = {
     .name = "transform",
     .summary = "the same images in another layout",
     .formula = "y[n,c,h,w] = x[n,c,h,w], x stored as `from`, y as `to`",

@@ -14,7 +14,7 @@ struct conv_shape transform_shape(const struct workload *w);
 void transform_numerics(const struct workload *w, const struct space *s, const struct config *c,
                         struct numerics *inout);
 
-extern const struct operator operator_transform;
+extern const struct operator_desc operator_transform;
 extern const struct template transform_lanes, transform_naive;
 
 #endif

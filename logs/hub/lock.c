@@ -112,7 +112,7 @@ static enum err take_once(struct hub *h, struct hub_lock *l, struct why *why)
     return e;
 }
 
-enum err lock_take(struct hub *h, const struct hub_url *u, struct hub_lock *out, struct why *why)
+enum err hub_lock_take(struct hub *h, const struct hub_url *u, struct hub_lock *out, struct why *why)
 {
     const double until = now_s() + hub_wait_s(h);
     struct hub_lock l = {.held = true};
@@ -149,7 +149,7 @@ enum err lock_take(struct hub *h, const struct hub_url *u, struct hub_lock *out,
     return e;
 }
 
-enum err lock_check(struct hub *h, const struct hub_lock *l, struct why *why)
+enum err hub_lock_check(struct hub *h, const struct hub_lock *l, struct why *why)
 {
     struct hub_object o;
     const enum err e = hub_head(h, &l->token, &o, why);
@@ -159,7 +159,7 @@ enum err lock_check(struct hub *h, const struct hub_lock *l, struct why *why)
     return e;
 }
 
-void lock_drop(struct hub *h, struct hub_lock *l)
+void hub_lock_drop(struct hub *h, struct hub_lock *l)
 {
     if (l->held)
         (void)hub_delete(h, &l->folder, NULL);

@@ -24,10 +24,10 @@ struct hub_lock {
 /* Waits for it, at the most the hub's wait_s: ERR_BUSY with the age of the other's. A lock of over LOCK_STALE_S
  * seconds by the server's clock is its dead owner's and is taken away. */
 #define LOCK_STALE_S 900
-enum err lock_take(struct hub *h, const struct hub_url *u, struct hub_lock *out, struct why *why);
+enum err hub_lock_take(struct hub *h, const struct hub_url *u, struct hub_lock *out, struct why *why);
 
 /* Is the lock still ours? Asked right before what it guards. ERR_STALE. */
-enum err lock_check(struct hub *h, const struct hub_lock *l, struct why *why);
-void lock_drop(struct hub *h, struct hub_lock *l);
+enum err hub_lock_check(struct hub *h, const struct hub_lock *l, struct why *why);
+void hub_lock_drop(struct hub *h, struct hub_lock *l);
 
 #endif

@@ -67,7 +67,7 @@ static enum err round_of(struct push *p, int64_t *n_new, struct why *why)
     if (e || *n_new == 0)
         return e;
     if (p->lock.held)
-        e = lock_check(p->h, &p->lock, why);
+        e = hub_lock_check(p->h, &p->lock, why);
     return e ? e : hub_put_file(p->h, p->u, p->merged, etag, why);
 }
 
@@ -105,7 +105,7 @@ static enum err find_guard(struct push *p, bool alone, struct why *why)
                     "other's lines; push with --alone when nobody else pushes there",
                     p->u->text);
     if (!e && p->guard == GUARD_FOLDER)
-        e = lock_take(p->h, p->u, &p->lock, why);
+        e = hub_lock_take(p->h, p->u, &p->lock, why);
     return e;
 }
 
@@ -134,7 +134,7 @@ enum err hub_push_log(struct hub *h, const struct hub_url *u, const char *const 
         e = find_guard(p, alone, why);
         if (!e)
             e = push_rounds(p, n_new, why);
-        lock_drop(h, &p->lock);
+        hub_lock_drop(h, &p->lock);
         dir_remove(dir);
     }
     free(p);

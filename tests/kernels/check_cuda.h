@@ -37,7 +37,7 @@ void check_items_fini(struct check_items *items);
 /* Appends default configs of at most `n_defaults` real layers that the template computes in this variant on `d`, and
  * `n_random` others that differ, over real layers and the small workloads of the tests. Returns how many were added: 0
  * where the template computes none, with `why` saying so in its own words. */
-size_t check_draw(const struct template *t, const struct operator* op, struct check_variant v,
+size_t check_draw(const struct template *t, const struct operator_desc *op, struct check_variant v,
                   const struct device_desc *d, int n_defaults, int n_random, uint64_t seed, struct check_items *items,
                   struct why *why);
 

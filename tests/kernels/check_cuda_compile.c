@@ -310,7 +310,7 @@ static void check_item(struct check *c, const struct check_item *item, struct ta
                why);
 }
 
-static size_t draw_on(struct check *c, int i_sm, const struct template *t, const struct operator* op,
+static size_t draw_on(struct check *c, int i_sm, const struct template *t, const struct operator_desc *op,
                       struct check_variant v, int n_defaults, int n_random, uint64_t seed, struct check_items *items,
                       struct why *why)
 {
@@ -325,7 +325,7 @@ static size_t draw_on(struct check *c, int i_sm, const struct template *t, const
 
 /* Draws on all architectures; or (--quick) one config, of three times once the default, on the first architecture from
  * where the seed and the turn point to that the template takes. */
-static size_t draw(struct check *c, const struct template *t, const struct operator* op, struct check_variant v,
+static size_t draw(struct check *c, const struct template *t, const struct operator_desc *op, struct check_variant v,
                    int turn, struct check_items *items, struct why *why)
 {
     const uint64_t seed = (uint64_t)cli_int(&c->cli, "seed") + (uint64_t)turn * 100;
@@ -343,7 +343,7 @@ static size_t draw(struct check *c, const struct template *t, const struct opera
     return n;
 }
 
-static enum err check_variant(struct check *c, const struct template *t, const struct operator* op,
+static enum err check_variant(struct check *c, const struct template *t, const struct operator_desc *op,
                               struct check_variant v, int turn)
 {
     const int64_t start_ns = clock_now_ns();

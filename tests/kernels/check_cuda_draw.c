@@ -54,7 +54,7 @@ void check_items_fini(struct check_items *items)
     blobs_fini(&items->blobs);
 }
 
-static bool is_of(const struct workload *w, const struct operator* op, struct check_variant v)
+static bool is_of(const struct workload *w, const struct operator_desc *op, struct check_variant v)
 {
     const bool half = workload_has(w, "acc") && workload_get(w, "acc") == 1;
 
@@ -70,7 +70,8 @@ static void layer_text(const char *layer, struct check_variant v, char *out, siz
 }
 
 /* Layers first; how many of the list are layers goes to *n_layers. */
-static size_t workloads_of(const struct operator* op, struct check_variant v, struct workload *out, size_t *n_layers)
+static size_t workloads_of(const struct operator_desc *op, struct check_variant v, struct workload *out,
+                           size_t *n_layers)
 {
     size_t n = 0;
 
@@ -130,7 +131,7 @@ struct drawing {
     const struct template *t;
     struct check_variant v;
     const struct device_desc *d;
-    struct operator op; /* with no_reference */
+    struct operator_desc op; /* with no_reference */
     struct workload w[MAX_WORKLOADS];
     struct space *s[MAX_WORKLOADS];
     size_t n, n_layers;
@@ -189,7 +190,7 @@ static void keep_fitting(struct drawing *g, struct why *why)
     g->n = n;
 }
 
-size_t check_draw(const struct template *t, const struct operator* op, struct check_variant v,
+size_t check_draw(const struct template *t, const struct operator_desc *op, struct check_variant v,
                   const struct device_desc *d, int n_defaults, int n_random, uint64_t seed, struct check_items *items,
                   struct why *why)
 {

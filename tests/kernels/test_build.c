@@ -242,7 +242,7 @@ static void exact_data_are_as_large_as_sums_stay_exact(void **state)
 
 /* So many workloads are kept; the one that was not asked for for the longest time goes first. */
 static int n_computed;
-static const struct operator* counted;
+static const struct operator_desc *counted;
 
 static enum err counting(const struct workload *w, enum exact_data data, struct expected *e)
 {
@@ -250,7 +250,7 @@ static enum err counting(const struct workload *w, enum exact_data data, struct 
     return counted->reference(w, data, e);
 }
 
-static void ask(const struct operator* op, int m)
+static void ask(const struct operator_desc *op, int m)
 {
     const struct numerics numerics = {"f32", EXACT_PLAIN, 1e-6};
     struct workload w;
@@ -272,7 +272,7 @@ static void ask(const struct operator* op, int m)
 
 static void expected_values_are_kept_for_the_workloads_asked_for_last(void **state)
 {
-    struct operator counting_op;
+    struct operator_desc counting_op;
 
     (void)state;
     counted = operator_find("dense");

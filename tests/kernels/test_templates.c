@@ -100,7 +100,7 @@ static void persistent_steps_of_many_sums_are_not_unrolled(void **state)
     space_free(s);
 }
 
-static const struct operator* operator_of(const char *text)
+static const struct operator_desc *operator_of(const char *text)
 {
     struct workload w;
     struct why why = {""};

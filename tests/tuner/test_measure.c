@@ -127,7 +127,7 @@ static void act(void *arg)
     if (trial_batch_init(&b, &p->job, &device))
         abort();
     fill(p, &b);
-    p->e = measure_batch(&o, &b, note, p, &p->why);
+    p->e = measure_trials(&o, &b, note, p, &p->why);
     trial_batch_fini(&b);
     client_close(c);
     p->agent->stopping = p->agent->peer.dead = true;

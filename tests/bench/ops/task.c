@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool operator_has_key(const struct operator* op, const char *key)
+bool operator_has_key(const struct operator_desc *op, const char *key)
 {
     for (const struct operator_key *k = op->keys; k->name; k++)
         if (strcmp(k->name, key) == 0)

@@ -56,6 +56,6 @@ enum err text_with(const char *text, const char *key, const char *value, char *o
 enum err text_canonical(const char *text, char out[WORKLOAD_MAX_TEXT], struct why *why);
 
 /* True when the operator has this key. */
-bool operator_has_key(const struct operator* op, const char *key);
+bool operator_has_key(const struct operator_desc *op, const char *key);
 
 #endif

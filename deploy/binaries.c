@@ -31,14 +31,11 @@ static enum err parse_word(const char *word, size_t n_word, struct deploy_ahead 
         return why_set(why, ERR_INPUT, "--binaries: '%.*s': expected device, or an architecture as sm_75", (int)n_word,
                        word);
     }
-    for (size_t i = 0; i < w->n_sms; i++) {
-        if (w->sms[i] == sm) {
+    for (size_t i = 0; i < w->n_sms; i++)
+        if (w->sms[i] == sm)
             return ERR_OK;
-        }
-    }
-    if (w->n_sms == DEPLOY_MAX_SMS) {
+    if (w->n_sms == DEPLOY_MAX_SMS)
         return why_set(why, ERR_LIMIT, "--binaries: at most %d architectures", DEPLOY_MAX_SMS);
-    }
     assert(w->n_sms < DEPLOY_MAX_SMS);
     w->sms[w->n_sms++] = sm;
     return ERR_OK;
@@ -48,7 +45,7 @@ enum err deploy_ahead_parse(const char *text, struct deploy_ahead *out, struct w
 {
     enum err e = ERR_OK;
     memset(out, 0, sizeof *out);
-    while (text != NULL && e == ERR_OK) {
+    while (text && e == ERR_OK) {
         const size_t n = strcspn(text, ",");
         e = parse_word(text, n, out, why);
         text = text[n] == ',' ? text + n + 1 : NULL;
@@ -72,7 +69,7 @@ enum err deploy_code_add(struct deploy_code *c, const char *target, const void *
 {
     char *name = strdup(target);
     unsigned char *copy = malloc(n_bytes + 1);
-    if (VEC_ROOM(c->list, c->cap, c->n + 1, VEC_ANY) != ERR_OK || name == NULL || copy == NULL) {
+    if (VEC_ROOM(c->list, c->cap, c->n + 1, VEC_ANY) != ERR_OK || !name || !copy) {
         free(name);
         free(copy);
         return ERR_NOMEM;
@@ -87,9 +84,8 @@ enum err deploy_code_add(struct deploy_code *c, const char *target, const void *
 
 const char *deploy_code_ending(const struct exec_binary *b)
 {
-    if (strncmp(b->target, "compute_", 8) == 0) {
+    if (strncmp(b->target, "compute_", 8) == 0)
         return "ptx";
-    }
     return strncmp(b->target, "sm_", 3) == 0 ? "cubin" : "bin";
 }
 
@@ -106,13 +102,11 @@ static enum err open_device(const char *name, const struct device_desc *tuned, s
     const char *selector = "";
     char threads[24];
     (void)snprintf(threads, sizeof threads, "%lld", (long long)tuned->threads);
-    if (tuned->threads > 0) {
+    if (tuned->threads > 0)
         (void)setenv("POCL_MAX_PTHREAD_COUNT", threads, 1);
-    }
     enum err e = device_parse(name, &out->ops, &selector, why);
-    if (e == ERR_OK && strcmp(out->ops->name, "opencl") != 0) {
+    if (e == ERR_OK && strcmp(out->ops->name, "opencl") != 0)
         e = why_set(why, ERR_INPUT, "--binaries device: the records are of OpenCL, --device is %s", name);
-    }
     return e == ERR_OK ? out->ops->open(selector, &out->device, why) : e;
 }
 
@@ -126,9 +120,8 @@ static enum err check_device(const struct opened *o, const struct deploy_layer *
 {
     const struct device_desc *here = o->ops->describe(o->device);
     const struct sha256 fingerprint = device_desc_fingerprint(here), tuned = fingerprint_of(l);
-    if (device_desc_has(here, &tuned)) {
+    if (device_desc_has(here, &tuned))
         return ERR_OK;
-    }
     return why_set(why, ERR_INPUT,
                    "--binaries device: the records are of '%s' (fingerprint %.12s), the device here is '%s' (%.12s): "
                    "deploy there, or leave --binaries out",
@@ -137,11 +130,9 @@ static enum err check_device(const struct opened *o, const struct deploy_layer *
 
 static bool lacks_code(const struct deploy_set *s, const struct deploy_layer *l)
 {
-    for (size_t i = 0; i < l->program.n_modules; i++) {
-        if (s->modules[deploy_set_module(s, l, i)].code.n == 0) {
+    for (size_t i = 0; i < l->program.n_modules; i++)
+        if (s->modules[deploy_set_module(s, l, i)].code.n == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -153,14 +144,12 @@ static enum err take_binaries(struct deploy_set *s, const struct deploy_layer *l
         struct deploy_code *code = &s->modules[deploy_set_module(s, l, i)].code;
         const struct sha256 fingerprint = fingerprint_of(l);
         struct buf bytes;
-        if (code->n > 0) {
+        if (code->n > 0)
             continue;
-        }
         buf_init(&bytes, BINARY_MAX_BYTES);
         e = opencl_binary(loaded, i, &bytes, why);
-        if (e == ERR_OK && deploy_code_add(code, fingerprint.hex, bytes.data, bytes.len) != ERR_OK) {
+        if (e == ERR_OK && deploy_code_add(code, fingerprint.hex, bytes.data, bytes.len) != ERR_OK)
             e = why_set(why, ERR_NOMEM, "out of memory");
-        }
         buf_fini(&bytes);
     }
     return e;
@@ -187,13 +176,11 @@ static enum err make_opencl(struct deploy_set *s, const struct deploy_makers *m,
     enum err e = s->n_layers > 0 ? open_device(m->device, &s->layers[0].device, &o, why) : ERR_OK;
     for (size_t i = 0; i < s->n_layers && e == ERR_OK; i++) {
         e = check_device(&o, &s->layers[i], why);
-        if (e == ERR_OK && lacks_code(s, &s->layers[i])) {
+        if (e == ERR_OK && lacks_code(s, &s->layers[i]))
             e = make_layer(s, &s->layers[i], &o, why);
-        }
     }
-    if (o.device != NULL) {
+    if (o.device)
         o.ops->close(o.device);
-    }
     return e;
 }
 
@@ -219,14 +206,11 @@ static enum err make_cuda(struct deploy_set *s, const struct deploy_ahead *w, co
 enum err deploy_binaries_make(struct deploy_set *s, const struct deploy_ahead *w, const struct deploy_makers *m,
                               struct why *why)
 {
-    for (size_t i = 0; i < s->n_modules; i++) {
+    for (size_t i = 0; i < s->n_modules; i++)
         deploy_code_fini(&s->modules[i].code);
-    }
-    if (deploy_set_is_cuda(s)) {
+    if (deploy_set_is_cuda(s))
         return make_cuda(s, w, m, why);
-    }
-    if (w->n_sms > 0) {
+    if (w->n_sms > 0)
         return why_set(why, ERR_UNSUPPORTED, "--binaries sm_%d: the records are of OpenCL, expected device", w->sms[0]);
-    }
     return w->device ? make_opencl(s, m, why) : ERR_OK;
 }

@@ -30,22 +30,19 @@ static enum err put(struct target *t, const char *name, const void *bytes, size_
 {
     char path[PATH_MAX];
     bool ok = true;
-    if (snprintf(path, sizeof path, "%s/%s", t->dir, name) >= (int)sizeof path) {
+    if (snprintf(path, sizeof path, "%s/%s", t->dir, name) >= (int)sizeof path)
         return why_set(t->why, ERR_LIMIT, "%s: the path is too long", t->dir);
-    }
     enum err e = file_replace(path, bytes, n, 0644, t->why);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return e;
-    }
-    assert(t->files != NULL);
+    assert(t->files);
     struct sha256 hash = sha256_of(bytes, n);
     cJSON *entry = cJSON_CreateObject();
     json_add_text(entry, "path", name, &ok);
     json_add_text(entry, "sha256", hash.hex, &ok);
     json_add_i64(entry, "bytes", (int64_t)n, &ok);
-    if (!ok || !cJSON_AddItemToArray(t->files, entry)) {
+    if (!ok || !cJSON_AddItemToArray(t->files, entry))
         return why_set(t->why, ERR_NOMEM, "out of memory");
-    }
     return ERR_OK;
 }
 
@@ -54,9 +51,8 @@ static enum err put_named(struct target *t, const char *format, struct buf *b, e
 {
     char name[DEPLOY_NAME_BYTES + 32];
     (void)snprintf(name, sizeof name, format, t->set->name); /* of the table below */
-    if (e == ERR_OK && b->failed != ERR_OK) {
+    if (e == ERR_OK && b->failed != ERR_OK)
         e = why_set(t->why, b->failed, "%s: %s", name, err_words(b->failed));
-    }
     return e == ERR_OK ? put(t, name, buf_text(b), b->len) : e;
 }
 
@@ -96,9 +92,8 @@ static cJSON *parsed_program(const struct deploy_layer *l)
     struct buf text;
     cJSON *tree = NULL;
     buf_init(&text, PROGRAM_MAX_BYTES);
-    if (program_to_json(&l->program, &text) == ERR_OK) {
+    if (program_to_json(&l->program, &text) == ERR_OK)
         (void)json_parse(buf_text(&text), text.len, &tree, NULL);
-    }
     buf_fini(&text);
     return tree;
 }
@@ -176,17 +171,15 @@ static enum err put_codes(struct target *t, const struct deploy_code *c)
 static enum err put_kernels(struct target *t)
 {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/kernels", t->dir) >= (int)sizeof path) {
+    if (snprintf(path, sizeof path, "%s/kernels", t->dir) >= (int)sizeof path)
         return why_set(t->why, ERR_LIMIT, "%s: the path is too long", t->dir);
-    }
     enum err e = dir_make(path, 0755, t->why);
     for (size_t i = 0; i < t->set->n_texts && e == ERR_OK; i++) {
         const struct blob *text = t->set->texts[i];
         e = put_kernel(t, text->name.hex, deploy_set_is_cuda(t->set) ? "cu" : "cl", text->data, text->n_bytes);
     }
-    for (size_t i = 0; i < t->set->n_modules && e == ERR_OK; i++) {
+    for (size_t i = 0; i < t->set->n_modules && e == ERR_OK; i++)
         e = put_codes(t, &t->set->modules[i].code);
-    }
     return e;
 }
 
@@ -206,7 +199,7 @@ static enum err put_manifest(struct target *t)
 static enum err fill(const char *dir, void *arg, struct why *why)
 {
     struct target t = {arg, dir, cJSON_CreateArray(), why};
-    enum err e = t.files != NULL ? ERR_OK : why_set(why, ERR_NOMEM, "out of memory");
+    enum err e = t.files ? ERR_OK : why_set(why, ERR_NOMEM, "out of memory");
     e = e == ERR_OK ? put_kernels(&t) : e;
     e = e == ERR_OK ? put_files(&t) : e;
     e = e == ERR_OK ? put_manifest(&t) : e;
@@ -216,6 +209,6 @@ static enum err fill(const char *dir, void *arg, struct why *why)
 
 enum err deploy_bundle_write(struct deploy_set *s, const char *dir, struct why *why)
 {
-    enum err e = s->modules == NULL ? deploy_set_share(s, why) : ERR_OK;
+    enum err e = !s->modules ? deploy_set_share(s, why) : ERR_OK;
     return e == ERR_OK ? deploy_place(dir, deploy_is_bundle, fill, s, why) : e;
 }

@@ -18,7 +18,7 @@ static const char *c_type(enum dtype t)
     static const char *const types[N_DTYPES] = {
         [DTYPE_F32] = "float",   [DTYPE_F16] = "uint16_t", [DTYPE_I8] = "int8_t",
         [DTYPE_I32] = "int32_t", [DTYPE_U8] = "uint8_t",   [DTYPE_BF16] = "uint16_t"};
-    assert(types[t] != NULL); /* no operator has tensors of f64 */
+    assert(types[t]); /* no operator has tensors of f64 */
     return types[t];
 }
 
@@ -37,11 +37,10 @@ static const char *queue_type(const struct deploy_set *s)
 
 static void mem_type(const struct deploy_set *s, struct buf *out)
 {
-    if (deploy_set_is_cuda(s)) {
+    if (deploy_set_is_cuda(s))
         buf_printf(out, "%s_mem", s->name);
-    } else {
+    else
         buf_puts(out, "cl_mem");
-    }
 }
 
 static void buffers_of_role(const struct deploy_set *s, const struct program *p, enum buffer_role role, struct buf *out)
@@ -87,16 +86,14 @@ static void argument_list(const struct deploy_set *s, const struct program *p, b
     bool any = false;
     for (size_t i = 0; i < p->n_buffers; i++) {
         const struct program_buffer *b = &p->buffers[i];
-        if (!deploy_is_tensor(b) || (b->role == ROLE_WEIGHT) != weights) {
+        if (!deploy_is_tensor(b) || (b->role == ROLE_WEIGHT) != weights)
             continue;
-        }
         if (any) {
             buf_puts(out, ", ");
         } else {
             buf_puts(out, weights ? "    const void *const" : "    const ");
-            if (!weights) {
+            if (!weights)
                 mem_type(s, out);
-            }
             buf_puts(out, " list[] = {");
         }
         parameter(b, out);
@@ -107,11 +104,9 @@ static void argument_list(const struct deploy_set *s, const struct program *p, b
 
 static bool has_weights(const struct program *p)
 {
-    for (size_t i = 0; i < p->n_buffers; i++) {
-        if (p->buffers[i].role == ROLE_WEIGHT) {
+    for (size_t i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].role == ROLE_WEIGHT)
             return true;
-        }
-    }
     return false;
 }
 
@@ -139,13 +134,11 @@ static void describe_tensors(const struct program *p, struct buf *out)
 {
     for (size_t i = 0; i < p->n_buffers; i++) {
         const struct program_buffer *b = &p->buffers[i];
-        if (!deploy_is_tensor(b)) {
+        if (!deploy_is_tensor(b))
             continue;
-        }
         buf_printf(out, " *   %s: %s %s [", b->id, dtype_name(b->dtype), b->layout);
-        for (int d = 0; d < b->n_dims; d++) {
+        for (int d = 0; d < b->n_dims; d++)
             buf_printf(out, "%s%lld", d > 0 ? "," : "", (long long)b->shape[d]);
-        }
         buf_puts(out, "]\n");
     }
 }
@@ -155,7 +148,7 @@ static void describe_time(const struct deploy_layer *l, struct buf *out)
     static const char *const how[N_DEPLOY_ORIGINS] = {[DEPLOY_RECORD] = "when it was tuned",
                                                       [DEPLOY_FOREIGN] =
                                                           "by another tuner's file, not measured by a farm of tune"};
-    if (how[l->origin] != NULL) {
+    if (how[l->origin]) {
         buf_printf(out, " * %s, %.4g ms, %.1f GFLOPS %s. */\n", l->program.template_id, l->record.time_ns / 1e6,
                    record_gflops(&l->record), how[l->origin]);
     } else {
@@ -190,9 +183,8 @@ enum err deploy_text_header(const struct deploy_set *s, struct buf *out, struct 
     enum err e = cuda ? ERR_OK : deploy_text_part(s, "include_cl.h", out, why);
     e = e == ERR_OK ? deploy_text_part(s, "api.h", out, why) : e;
     e = e == ERR_OK ? deploy_text_part(s, cuda ? "api_cu.h" : "api_cl.h", out, why) : e;
-    for (size_t i = 0; i < s->n_calls && e == ERR_OK; i++) {
+    for (size_t i = 0; i < s->n_calls && e == ERR_OK; i++)
         declare(s, &s->calls[i], out);
-    }
     e = e == ERR_OK ? deploy_network_header(s, out, why) : e;
     buf_puts(out, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     return e == ERR_OK ? out->failed : e;

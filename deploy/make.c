@@ -53,12 +53,11 @@ static enum err add_choice(struct making *m, const char *workload)
     struct workload w;
     struct choice c;
     struct deploy_layer l;
-    assert(m->choices != NULL); /* else check_missing has refused */
+    assert(m->choices); /* else check_missing has refused */
     enum err e = workload_parse(workload, &w, m->why);
     e = e == ERR_OK ? choice_make(m->choices, &w, &m->device, &c, m->why) : e;
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return why_prefix(m->why, e, "%s", workload);
-    }
     e = deploy_layer_init_choice(&l, &c, &w, &m->device, !m->no_vectors, m->why);
     choice_fini(&c);
     if (e != ERR_OK) {
@@ -71,10 +70,9 @@ static enum err add_choice(struct making *m, const char *workload)
 static enum err add_layer(struct making *m, const char *workload)
 {
     const struct record *r = best_find(m->best, workload, NULL);
-    if (deploy_set_find(m->set, workload) != NULL) {
+    if (deploy_set_find(m->set, workload))
         return ERR_OK;
-    }
-    return r != NULL ? add_record(m, r) : add_choice(m, workload);
+    return r ? add_record(m, r) : add_choice(m, workload);
 }
 
 enum err deploy_make_layer(struct deploy_set *s, const struct best_set *best, const struct choices *choices,
@@ -93,11 +91,9 @@ static enum err add(struct making *m, const char *called, const char *workload)
 /* Is wanted layer i the first one of its workload? */
 static bool is_first(const struct deploy_want *want, size_t i)
 {
-    for (size_t j = 0; j < i; j++) {
-        if (strcmp(want->layers[i].workload, want->layers[j].workload) == 0) {
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(want->layers[i].workload, want->layers[j].workload) == 0)
             return false;
-        }
-    }
     return true;
 }
 
@@ -111,7 +107,7 @@ static enum err check_missing(const struct best_set *best, const struct deploy_w
         const struct deploy_wanted *l = &want->layers[i];
         const bool first = is_first(want, i);
         n_workloads += first;
-        if (first && best_find(best, l->workload, NULL) == NULL) {
+        if (first && !best_find(best, l->workload, NULL)) {
             buf_printf(&list, "%s%s%s%s", n > 0 ? "; " : "", l->called, l->called[0] != '\0' ? ": " : "", l->workload);
             n++;
         }
@@ -138,12 +134,10 @@ enum err deploy_make(struct deploy_set *s, const struct best_set *best, const st
     struct making m = {.set = s, .best = best, .why = why};
     struct choices *choices = NULL;
     enum err e = deploy_check_device(best, why);
-    if (e == ERR_OK && want != NULL) {
+    if (e == ERR_OK && want)
         e = allow_nearest ? open_choices(&m, &choices) : check_missing(best, want, why);
-    }
-    for (size_t i = 0; e == ERR_OK && i < (want != NULL ? want->n : best_n(best)); i++) {
-        e = want != NULL ? add(&m, want->layers[i].called, want->layers[i].workload)
-                         : add(&m, "", best_at(best, i)->workload);
+    for (size_t i = 0; e == ERR_OK && i < (want ? want->n : best_n(best)); i++) {
+        e = want ? add(&m, want->layers[i].called, want->layers[i].workload) : add(&m, "", best_at(best, i)->workload);
     }
     choices_close(choices);
     return e;

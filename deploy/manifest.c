@@ -56,17 +56,16 @@ static cJSON *names_of(const struct deploy_set *s, size_t i_layer)
 {
     bool ok = true;
     cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; list != NULL && i < s->n_calls; i++) {
+    for (size_t i = 0; list && i < s->n_calls; i++) {
         if (s->calls[i].i_layer == i_layer) {
             cJSON *name = cJSON_CreateObject();
             json_add_text(name, "symbol", s->calls[i].symbol, &ok);
             json_add_text(name, "layer", s->calls[i].called, &ok);
-            ok = name != NULL && cJSON_AddItemToArray(list, name) && ok;
+            ok = name && cJSON_AddItemToArray(list, name) && ok;
         }
     }
-    if (ok) {
+    if (ok)
         return list;
-    }
     cJSON_Delete(list);
     return NULL;
 }
@@ -86,12 +85,10 @@ static cJSON *layer(const struct deploy_set *s, size_t i)
     json_add_text(entry, "fingerprint", l->record.fingerprint.hex, &ok);
     json_add_item(entry, "device", cJSON_Duplicate(l->record.device, 1), &ok);
     json_add_real(entry, "flops", l->program.flops, &ok);
-    if (l->origin != DEPLOY_DEFAULT) {
+    if (l->origin != DEPLOY_DEFAULT)
         add_record(entry, l, &ok);
-    }
-    if (ok) {
+    if (ok)
         return entry;
-    }
     cJSON_Delete(entry);
     return NULL;
 }
@@ -100,7 +97,7 @@ static cJSON *layer(const struct deploy_set *s, size_t i)
 static cJSON *binaries(const struct deploy_set *s, bool *ok)
 {
     cJSON *list = cJSON_CreateArray();
-    for (size_t i = 0; list != NULL && i < s->n_modules; i++) {
+    for (size_t i = 0; list && i < s->n_modules; i++) {
         const struct deploy_module *m = &s->modules[i];
         for (size_t j = 0; j < m->code.n && *ok; j++) {
             const struct exec_binary *b = &m->code.list[j];
@@ -112,7 +109,7 @@ static cJSON *binaries(const struct deploy_set *s, bool *ok)
             json_add_text(entry, "options", m->module->options, ok);
             json_add_text(entry, "target", b->target, ok);
             json_add_text(entry, "path", path, ok);
-            *ok = entry != NULL && cJSON_AddItemToArray(list, entry) && *ok;
+            *ok = entry && cJSON_AddItemToArray(list, entry) && *ok;
         }
     }
     return list;
@@ -120,9 +117,8 @@ static cJSON *binaries(const struct deploy_set *s, bool *ok)
 
 static enum err seal(struct buf *text, struct why *why)
 {
-    if (text->failed != ERR_OK || text->len == 0) {
+    if (text->failed != ERR_OK || text->len == 0)
         return why_set(why, text->failed, "manifest: %s", err_words(text->failed));
-    }
     assert(text->data[text->len - 1] == '}');
     text->data[--text->len] = '\0'; /* its closing brace */
     const struct sha256 hash = sha256_of(text->data, text->len);
@@ -139,7 +135,7 @@ enum err deploy_manifest_text(const struct deploy_set *s, const cJSON *files, st
     json_add_text(root, "name", s->name, &ok);
     for (size_t i = 0; i < s->n_layers && ok; i++) {
         cJSON *entry = layer(s, i);
-        ok = entry != NULL && cJSON_AddItemToArray(list, entry);
+        ok = entry && cJSON_AddItemToArray(list, entry);
     }
     json_add_item(root, "layers", list, &ok);
     json_add_item(root, "binaries", binaries(s, &ok), &ok);
@@ -154,9 +150,8 @@ enum err deploy_manifest_text(const struct deploy_set *s, const cJSON *files, st
 static enum err read_text(const char *dir, struct buf *out, struct why *why)
 {
     char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/" BUNDLE_MANIFEST, dir) >= (int)sizeof path) {
+    if (snprintf(path, sizeof path, "%s/" BUNDLE_MANIFEST, dir) >= (int)sizeof path)
         return why_set(why, ERR_LIMIT, "%.200s: the path is too long", dir);
-    }
     enum err e = file_read(path, out, why);
     return e == ERR_NOT_FOUND
                ? why_set(why, e, "%s has no " BUNDLE_MANIFEST ": not a whole bundle of `tune deploy`", dir)
@@ -181,14 +176,12 @@ static enum err check_seal(const char *dir, const struct buf *text, struct why *
 /* A file's name must stay inside the bundle. */
 static bool is_inside(const char *path)
 {
-    if (path[0] == '\0' || path[0] == '/') {
+    if (path[0] == '\0' || path[0] == '/')
         return false;
-    }
-    for (const char *at = path; at != NULL; at = strchr(at, '/')) {
+    for (const char *at = path; at; at = strchr(at, '/')) {
         at += *at == '/';
-        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0')) {
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'))
             return false;
-        }
     }
     return true;
 }
@@ -202,16 +195,13 @@ static enum err check_file(const char *dir, const cJSON *entry, struct why *why)
     enum err e = json_get_text(entry, "path", &name, why);
     e = e == ERR_OK ? json_get_text(entry, "sha256", &expected, why) : e;
     e = e == ERR_OK ? json_get_i64(entry, "bytes", 0, JSON_EXACT_MAX, &n, why) : e;
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return why_prefix(why, e, "%s/" BUNDLE_MANIFEST, dir);
-    }
-    if (!is_inside(name) || snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path) {
+    if (!is_inside(name) || snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
         return why_set(why, ERR_INPUT, "%s/" BUNDLE_MANIFEST ": '%.200s' is no file of a bundle", dir, name);
-    }
     e = sha256_of_file(path, &hash, &n_found, why);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return e == ERR_NOT_FOUND ? why_set(why, e, "%s is missing", path) : e;
-    }
     if (n_found != n) {
         return why_set(why, ERR_INPUT, "%s has %lld bytes, " BUNDLE_MANIFEST " says %lld", path, (long long)n_found,
                        (long long)n);
@@ -226,9 +216,8 @@ static enum err check_schema(const char *dir, const cJSON *root, struct why *why
 {
     int64_t schema = 0;
     enum err e = json_get_i64(root, "schema", 1, JSON_EXACT_MAX, &schema, why);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return why_prefix(why, e, "%s/" BUNDLE_MANIFEST, dir);
-    }
     if (schema != BUNDLE_SCHEMA) {
         return why_set(why, ERR_UNSUPPORTED, "%s/" BUNDLE_MANIFEST ": schema %lld; this tune knows %d: %s", dir,
                        (long long)schema, BUNDLE_SCHEMA, schema > BUNDLE_SCHEMA ? "use a newer one" : "deploy again");
@@ -241,15 +230,13 @@ static enum err check_files(const char *dir, const cJSON *root, size_t *n_files,
     const cJSON *files = NULL, *entry;
     size_t n = 0;
     enum err e = json_get_array(root, "files", &files, why);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return why_prefix(why, e, "%s/" BUNDLE_MANIFEST, dir);
-    }
     cJSON_ArrayForEach(entry, files)
     {
         e = check_file(dir, entry, why);
-        if (e != ERR_OK) {
+        if (e != ERR_OK)
             return e;
-        }
         n++;
     }
     *n_files = n;
@@ -282,9 +269,8 @@ static bool is_listed(const cJSON *files, const char *name, bool is_folder)
     {
         const char *path = NULL;
         if (json_get_text(entry, "path", &path, NULL) == ERR_OK && strncmp(path, name, n) == 0 &&
-            path[n] == (is_folder ? '/' : '\0')) {
+            path[n] == (is_folder ? '/' : '\0'))
             return true;
-        }
     }
     return !is_folder && strcmp(name, BUNDLE_MANIFEST) == 0;
 }
@@ -297,10 +283,9 @@ static bool has_no_strangers(const char *dir, const char *inside, const cJSON *f
     struct stat st;
     bool all = true;
     DIR *d = (size_t)snprintf(path, sizeof path, "%s/%s", dir, inside) < sizeof path ? opendir(path) : NULL;
-    while (d != NULL && all && (entry = readdir(d)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+    while (d && all && (entry = readdir(d)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        }
         const bool fits = (size_t)snprintf(name, sizeof name, "%s%s%s", inside, inside[0] != '\0' ? "/" : "",
                                            entry->d_name) < sizeof name &&
                           (size_t)snprintf(path, sizeof path, "%s/%s", dir, name) < sizeof path;
@@ -314,12 +299,11 @@ static bool has_no_strangers(const char *dir, const char *inside, const cJSON *f
             all = has_no_strangers(dir, name, files, why);
         }
     }
-    if (d != NULL) {
+    if (d)
         closedir(d);
-    } else {
+    else
         why_set(why, ERR_IO, "%s/%s cannot be looked through", dir, inside);
-    }
-    return d != NULL && all;
+    return d && all;
 }
 
 bool deploy_is_bundle(const char *dir, struct why *why)

@@ -14,11 +14,9 @@ static bool is_alnum(char c)
 
 static bool is_among(const char *word, const char *const *words)
 {
-    for (size_t i = 0; words[i] != NULL; i++) {
-        if (strcmp(word, words[i]) == 0) {
+    for (size_t i = 0; words[i]; i++)
+        if (strcmp(word, words[i]) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -27,12 +25,10 @@ enum err deploy_symbol(const char *text, char *out, size_t n_out)
     size_t n = 0;
     assert(n_out > 0);
     for (const char *p = text; *p != '\0'; p++) {
-        if (*p == '=') {
+        if (*p == '=')
             continue;
-        }
-        if (n + 1 >= n_out) {
+        if (n + 1 >= n_out)
             return ERR_LIMIT;
-        }
         out[n++] = is_alnum(*p) ? *p : '_';
     }
     out[n] = '\0';
@@ -60,7 +56,7 @@ enum err deploy_bundle_name(const char *text, char out[DEPLOY_NAME_BYTES], struc
                        DEPLOY_NAME_BYTES - 2);
     }
     const char *start = isalpha((unsigned char)name[1]) ? name + 1 : name;
-    for (size_t i = 0; taken_names[i] != NULL; i++) {
+    for (size_t i = 0; taken_names[i]; i++) {
         if (strcasecmp(start, taken_names[i]) == 0) {
             return why_set(why, ERR_INPUT,
                            "'%s' cannot be a bundle's name: a C header, a system library, CMake, tune or the bundle "
@@ -76,9 +72,8 @@ enum err deploy_bundle_name(const char *text, char out[DEPLOY_NAME_BYTES], struc
 void deploy_capitals(const char *name, char out[DEPLOY_NAME_BYTES])
 {
     size_t i = 0;
-    for (; name[i] != '\0' && i + 1 < DEPLOY_NAME_BYTES; i++) {
+    for (; name[i] != '\0' && i + 1 < DEPLOY_NAME_BYTES; i++)
         out[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i]);
-    }
     out[i] = '\0';
 }
 
@@ -150,16 +145,12 @@ static bool clashes(const char *symbol, const char *other)
 
 bool deploy_symbol_is_free(const char *symbol, const char *const *others, size_t n)
 {
-    for (size_t i = 0; own_symbols[i] != NULL; i++) {
-        if (clashes(symbol, own_symbols[i])) {
+    for (size_t i = 0; own_symbols[i]; i++)
+        if (clashes(symbol, own_symbols[i]))
             return false;
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (clashes(symbol, others[i])) {
+    for (size_t i = 0; i < n; i++)
+        if (clashes(symbol, others[i]))
             return false;
-        }
-    }
     return true;
 }
 
@@ -179,9 +170,7 @@ enum err deploy_parameter(const char *id, char *out, size_t n_out)
     char name[DEPLOY_SYMBOL_BYTES];
     enum err e = deploy_symbol(id, name, sizeof name);
     const char *before = name[0] >= '0' && name[0] <= '9' ? "t" : "";
-    if (e != ERR_OK ||
-        (size_t)snprintf(out, n_out, "%s%s%s", before, name, is_among(name, words) ? "_" : "") >= n_out) {
+    if (e != ERR_OK || (size_t)snprintf(out, n_out, "%s%s%s", before, name, is_among(name, words) ? "_" : "") >= n_out)
         return ERR_LIMIT;
-    }
     return ERR_OK;
 }

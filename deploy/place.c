@@ -16,11 +16,10 @@
 static enum err real_place(const char *dir, char out[PATH_MAX], struct why *why)
 {
     char *real = realpath(dir, NULL);
-    const char *from = real != NULL ? real : dir;
+    const char *from = real ? real : dir;
     size_t n = strlen(from);
-    while (n > 1 && from[n - 1] == '/') {
+    while (n > 1 && from[n - 1] == '/')
         n--;
-    }
     const bool fits = n > 0 && n + 16 < PATH_MAX;
     if (fits) {
         memcpy(out, from, n);
@@ -36,9 +35,8 @@ static enum err check_place(const char *place, deploy_may_replace *may_replace, 
     struct why refusal = {""};
     *there = lstat(place, &st) == 0;
     if (*there && !(S_ISDIR(st.st_mode) && (may_replace(place, &refusal) || rmdir(place) == 0))) {
-        if (refusal.text[0] != '\0') {
+        if (refusal.text[0] != '\0')
             return why_set(why, ERR_EXISTS, "%s", refusal.text);
-        }
         return why_set(why, ERR_EXISTS,
                        "%s is there already and is no bundle: expected a new folder, or a bundle to "
                        "replace",
@@ -57,14 +55,12 @@ static enum err exchange(const char *fresh, const char *place, bool there, struc
         if (snprintf(old, sizeof old, "%s.old", fresh) >= (int)sizeof old || (there && rename(place, old) != 0) ||
             rename(fresh, place) != 0) {
             const int error = errno;
-            if (there && access(place, F_OK) != 0) {
+            if (there && access(place, F_OK) != 0)
                 (void)rename(old, place);
-            }
             return why_set(why, ERR_IO, "%s: cannot be renamed to %s: %s", fresh, place, strerror(error));
         }
-        if (there) {
+        if (there)
             dir_remove(old);
-        }
     }
     return ERR_OK;
 }
@@ -76,12 +72,10 @@ enum err deploy_place(const char *dir, deploy_may_replace *may_replace,
     bool there = false;
     enum err e = real_place(dir, place, why);
     e = e == ERR_OK ? check_place(place, may_replace, &there, why) : e;
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return e;
-    }
-    if (snprintf(fresh, sizeof fresh, "%s.tmp-XXXXXX", place) >= (int)sizeof fresh || mkdtemp(fresh) == NULL) {
+    if (snprintf(fresh, sizeof fresh, "%s.tmp-XXXXXX", place) >= (int)sizeof fresh || !mkdtemp(fresh))
         return why_set(why, ERR_IO, "%s: no folder can be made beside it: %s", place, strerror(errno));
-    }
     (void)chmod(fresh, 0755);
     e = fill(fresh, arg, why);
     e = e == ERR_OK ? exchange(fresh, place, there, why) : e;

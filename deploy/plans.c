@@ -29,9 +29,8 @@ static void binaries(size_t i, const struct deploy_code *c, struct buf *out)
         deploy_text_bytes(c->list[j].bytes, c->list[j].n_bytes, out);
         buf_puts(out, "\n};\n");
     }
-    if (c->n > 0) {
+    if (c->n > 0)
         buf_printf(out, "static const struct exec_binary module%zu_binaries[] = {\n", i);
-    }
     for (size_t j = 0; j < c->n; j++) {
         buf_puts(out, "    {");
         deploy_text_string(c->list[j].target, out);
@@ -46,17 +45,15 @@ static void module(size_t i, const struct deploy_module *m, bool with_text, stru
 {
     binaries(i, &m->code, out);
     buf_printf(out, "static const struct exec_module module%zu = {", i);
-    if (with_text) {
+    if (with_text)
         buf_printf(out, "text%zu, %d, ", m->i_text, m->module->n_lines);
-    } else {
+    else
         buf_puts(out, "NULL, 0, ");
-    }
     deploy_text_string(m->module->options, out);
-    if (m->code.n > 0) {
+    if (m->code.n > 0)
         buf_printf(out, ", module%zu_binaries, %zu};\n", i, m->code.n);
-    } else {
+    else
         buf_puts(out, ", NULL, 0};\n");
-    }
 }
 
 static void modules(const struct deploy_set *s, struct buf *out)
@@ -64,9 +61,8 @@ static void modules(const struct deploy_set *s, struct buf *out)
     size_t n_texts = 0;
     for (size_t i = 0; i < s->n_modules; i++) {
         assert(s->modules[i].i_text < s->n_texts && (s->modules[i].i_text <= n_texts || deploy_set_is_cuda(s)));
-        if (s->modules[i].i_text == n_texts && !deploy_set_is_cuda(s)) {
+        if (s->modules[i].i_text == n_texts && !deploy_set_is_cuda(s))
             text_lines(n_texts++, s->modules[i].module, out);
-        }
         module(i, &s->modules[i], !deploy_set_is_cuda(s), out);
     }
 }
@@ -76,9 +72,8 @@ static void module_list(const struct deploy_set *s, size_t i, struct buf *out)
     const struct deploy_layer *l = &s->layers[i];
     buf_printf(out, "static const struct exec_module *const p%zu_modules[] = {", i);
     assert(l->plan->n_modules == (int)l->program.n_modules);
-    for (size_t j = 0; j < l->program.n_modules; j++) {
+    for (size_t j = 0; j < l->program.n_modules; j++)
         buf_printf(out, "%s&module%zu", j > 0 ? ", " : "", deploy_set_module(s, l, j));
-    }
     buf_puts(out, l->program.n_modules == 0 ? "NULL};\n" : "};\n");
 }
 
@@ -92,19 +87,17 @@ static void buffer(size_t i_plan, int i, const struct exec_buffer *b, struct buf
     static const char *const fills[] = {[EXEC_FILL_NONE] = "EXEC_FILL_NONE",
                                         [EXEC_FILL_VALUE] = "EXEC_FILL_VALUE",
                                         [EXEC_FILL_BYTES] = "EXEC_FILL_BYTES"};
-    assert(b->n_pattern <= sizeof b->pattern && (b->fill != EXEC_FILL_BYTES || b->bytes != NULL));
+    assert(b->n_pattern <= sizeof b->pattern && (b->fill != EXEC_FILL_BYTES || b->bytes));
     buf_puts(out, "    {");
     deploy_text_string(b->id, out);
     buf_printf(out, ", %s, %zuu, %s, {", roles[b->role], b->n_bytes, fills[b->fill]);
-    for (size_t j = 0; j < sizeof b->pattern; j++) {
+    for (size_t j = 0; j < sizeof b->pattern; j++)
         buf_printf(out, "%s%u", j > 0 ? ", " : "", b->pattern[j]);
-    }
     buf_printf(out, "}, %zu, ", b->n_pattern);
-    if (b->fill == EXEC_FILL_BYTES) {
+    if (b->fill == EXEC_FILL_BYTES)
         buf_printf(out, "p%zu_bytes%d", i_plan, i);
-    } else {
+    else
         buf_puts(out, "NULL");
-    }
     buf_printf(out, ", %d},\n", b->each_run);
 }
 
@@ -118,9 +111,8 @@ static void buffers(size_t i_plan, const struct exec_plan *p, struct buf *out)
         }
     }
     buf_printf(out, "static const struct exec_buffer p%zu_buffers[] = {\n", i_plan);
-    for (int i = 0; i < p->n_buffers; i++) {
+    for (int i = 0; i < p->n_buffers; i++)
         buffer(i_plan, i, &p->buffers[i], out);
-    }
     buf_puts(out, "};\n");
 }
 
@@ -133,19 +125,17 @@ static void args(size_t i_plan, int i, const struct exec_launch *l, struct buf *
         [EXEC_ARG_I64] = "EXEC_ARG_I64",       [EXEC_ARG_F32] = "EXEC_ARG_F32", [EXEC_ARG_LOCAL] = "EXEC_ARG_LOCAL",
         [EXEC_ARG_F64] = "EXEC_ARG_F64"};
     for (int j = 0; j < l->n_after; j++) {
-        if (j == 0) {
+        if (j == 0)
             buf_printf(out, "static const int p%zu_after%d[] = {", i_plan, i);
-        }
         buf_printf(out, "%s%d", j > 0 ? ", " : "", l->after[j]);
     }
     buf_puts(out, l->n_after > 0 ? "};\n" : "");
-    if (l->n_args == 0) {
+    if (l->n_args == 0)
         return;
-    }
     buf_printf(out, "static const struct exec_arg p%zu_args%d[] = {\n", i_plan, i);
     for (int j = 0; j < l->n_args; j++) {
         const struct exec_arg *a = &l->args[j];
-        assert((size_t)a->kind < sizeof kinds / sizeof kinds[0] && kinds[a->kind] != NULL);
+        assert((size_t)a->kind < sizeof kinds / sizeof kinds[0] && kinds[a->kind]);
         buf_printf(out, "    {%s, ", kinds[a->kind]);
         deploy_text_whole(a->integer, out);
         buf_puts(out, ", ");
@@ -163,43 +153,38 @@ static void launch(size_t i_plan, int i, const struct exec_launch *l, struct buf
 {
     static const char *const ops[] = {
         [EXEC_KERNEL] = "EXEC_KERNEL", [EXEC_FILL] = "EXEC_FILL", [EXEC_COPY] = "EXEC_COPY"};
-    assert(l->n_args == 0 || l->args != NULL);
+    assert(l->n_args == 0 || l->args);
     buf_printf(out, "    {%s, %s, %d, ", ops[l->op], l->phase == EXEC_PACK ? "EXEC_PACK" : "EXEC_RUN", l->i_module);
     deploy_text_string(l->kernel, out);
     buf_printf(out, ", {%zu, %zu, %zu}, {%zu, %zu, %zu}, ", l->grid[0], l->grid[1], l->grid[2], l->block[0],
                l->block[1], l->block[2]);
-    if (l->n_args > 0) {
+    if (l->n_args > 0)
         buf_printf(out, "p%zu_args%d", i_plan, i);
-    } else {
+    else
         buf_puts(out, "NULL");
-    }
     buf_printf(out, ", %d, ", l->n_args);
     deploy_text_whole(l->dyn_local, out);
     buf_printf(out, ", %d, %d, ", l->cooperative, l->queue);
-    if (l->n_after > 0) {
+    if (l->n_after > 0)
         buf_printf(out, "p%zu_after%d, %d},\n", i_plan, i, l->n_after);
-    } else {
+    else
         buf_puts(out, "NULL, 0},\n");
-    }
 }
 
 static void launches(size_t i_plan, const struct exec_plan *p, struct buf *out)
 {
-    for (int i = 0; i < p->n_launches; i++) {
+    for (int i = 0; i < p->n_launches; i++)
         args(i_plan, i, &p->launches[i], out);
-    }
     buf_printf(out, "static const struct exec_launch p%zu_launches[] = {\n", i_plan);
-    for (int i = 0; i < p->n_launches; i++) {
+    for (int i = 0; i < p->n_launches; i++)
         launch(i_plan, i, &p->launches[i], out);
-    }
     buf_puts(out, "};\n");
 }
 
 static void loops(size_t i_plan, const struct exec_plan *p, struct buf *out)
 {
-    if (p->n_loops == 0) {
+    if (p->n_loops == 0)
         return;
-    }
     buf_printf(out, "static const struct exec_loop p%zu_loops[] = {\n", i_plan);
     for (int i = 0; i < p->n_loops; i++) {
         assert(p->loops[i].first <= p->loops[i].last && p->loops[i].last < p->n_launches);
@@ -216,11 +201,10 @@ static void plan_entry(size_t i, const struct exec_plan *p, struct buf *out)
     deploy_text_string(p->workload, out);
     buf_printf(out, ", p%zu_modules, %d, p%zu_buffers, %d, p%zu_launches, %d, ", i, p->n_modules, i, p->n_buffers, i,
                p->n_launches);
-    if (p->n_loops > 0) {
+    if (p->n_loops > 0)
         buf_printf(out, "p%zu_loops, %d},\n", i, p->n_loops);
-    } else {
+    else
         buf_puts(out, "NULL, 0},\n");
-    }
 }
 
 void deploy_text_plans(const struct deploy_set *s, struct buf *out)
@@ -235,8 +219,7 @@ void deploy_text_plans(const struct deploy_set *s, struct buf *out)
         loops(i, p, out);
     }
     buf_printf(out, "\n#define N_PLANS %zu\nstatic const struct exec_plan plans[N_PLANS] = {\n", s->n_layers);
-    for (size_t i = 0; i < s->n_layers; i++) {
+    for (size_t i = 0; i < s->n_layers; i++)
         plan_entry(i, s->layers[i].plan, out);
-    }
     buf_puts(out, "};\n");
 }

@@ -22,9 +22,8 @@ enum err deploy_set_init(struct deploy_set *s, const char *name, struct why *why
 
 static void forget_modules(struct deploy_set *s)
 {
-    for (size_t i = 0; i < s->n_modules; i++) {
+    for (size_t i = 0; i < s->n_modules; i++)
         deploy_code_fini(&s->modules[i].code);
-    }
     free(s->modules);
     free(s->texts);
     s->modules = NULL;
@@ -34,12 +33,10 @@ static void forget_modules(struct deploy_set *s)
 
 void deploy_set_fini(struct deploy_set *s)
 {
-    for (size_t i = 0; i < s->n_layers; i++) {
+    for (size_t i = 0; i < s->n_layers; i++)
         deploy_layer_fini(&s->layers[i]);
-    }
-    for (size_t i = 0; i < s->n_calls; i++) {
+    for (size_t i = 0; i < s->n_calls; i++)
         free(s->calls[i].called);
-    }
     free(s->layers);
     free(s->calls);
     forget_modules(s);
@@ -80,16 +77,13 @@ enum err deploy_set_take(struct deploy_set *s, struct deploy_layer *l, struct wh
 static enum err choose_symbol(const struct deploy_set *s, const char *base, char out[DEPLOY_SYMBOL_BYTES])
 {
     const char **others = calloc(s->n_calls + 1, sizeof *others);
-    if (others == NULL) {
+    if (!others)
         return ERR_NOMEM;
-    }
-    for (size_t i = 0; i < s->n_calls; i++) {
+    for (size_t i = 0; i < s->n_calls; i++)
         others[i] = s->calls[i].symbol;
-    }
     (void)snprintf(out, DEPLOY_SYMBOL_BYTES, "%s", base);
-    for (size_t i = 2; !deploy_symbol_is_free(out, others, s->n_calls); i++) {
+    for (size_t i = 2; !deploy_symbol_is_free(out, others, s->n_calls); i++)
         (void)snprintf(out, DEPLOY_SYMBOL_BYTES, "%.*s_%zu", DEPLOY_SYMBOL_BYTES - 24, base, i);
-    }
     free(others);
     return ERR_OK;
 }
@@ -98,13 +92,11 @@ enum err deploy_set_call(struct deploy_set *s, const char *called, const char *w
 {
     char base[DEPLOY_SYMBOL_BYTES];
     struct deploy_call c = {.called = NULL};
-    if (find(s, workload, &c.i_layer) == NULL) {
+    if (!find(s, workload, &c.i_layer))
         return why_set(why, ERR_NOT_FOUND, "%s: no layer computes it", workload);
-    }
     enum err e = VEC_ROOM(s->calls, s->cap_calls, s->n_calls + 1, MAX_LAYERS);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return why_set(why, e, "%s", err_words(e));
-    }
     e = deploy_symbol(called[0] != '\0' ? called : workload, base, sizeof base);
     if (e != ERR_OK || base[0] == '\0') {
         return why_set(why, ERR_INPUT, "layer '%.200s': expected a name of 1 to %d characters", called,
@@ -112,9 +104,8 @@ enum err deploy_set_call(struct deploy_set *s, const char *called, const char *w
     }
     e = choose_symbol(s, base, c.symbol);
     c.called = e == ERR_OK ? strdup(called) : NULL;
-    if (c.called == NULL) {
+    if (!c.called)
         return why_set(why, ERR_NOMEM, "out of memory");
-    }
     assert(s->n_calls < s->cap_calls && c.i_layer < s->n_layers);
     s->calls[s->n_calls++] = c;
     return ERR_OK;
@@ -140,9 +131,8 @@ static bool is_same(const struct deploy_module *a, const struct blob *source, co
 static size_t find_module(const struct deploy_set *s, const struct blob *source, const struct exec_module *m)
 {
     size_t i = 0;
-    while (i < s->n_modules && !is_same(&s->modules[i], source, m)) {
+    while (i < s->n_modules && !is_same(&s->modules[i], source, m))
         i++;
-    }
     return i;
 }
 
@@ -156,12 +146,10 @@ size_t deploy_set_module(const struct deploy_set *s, const struct deploy_layer *
 static size_t share_text(struct deploy_set *s, const struct blob *source)
 {
     size_t i = 0;
-    while (i < s->n_texts && strcmp(s->texts[i]->name.hex, source->name.hex) != 0) {
+    while (i < s->n_texts && strcmp(s->texts[i]->name.hex, source->name.hex) != 0)
         i++;
-    }
-    if (i == s->n_texts) {
+    if (i == s->n_texts)
         s->texts[s->n_texts++] = source;
-    }
     assert(s->n_texts <= s->n_modules + 1); /* of each module one at the most */
     return i;
 }
@@ -169,24 +157,21 @@ static size_t share_text(struct deploy_set *s, const struct blob *source)
 enum err deploy_set_share(struct deploy_set *s, struct why *why)
 {
     size_t n_most = 1;
-    for (size_t i = 0; i < s->n_layers; i++) {
+    for (size_t i = 0; i < s->n_layers; i++)
         n_most += s->layers[i].program.n_modules;
-    }
     forget_modules(s);
     s->modules = calloc(n_most, sizeof *s->modules);
     s->texts = calloc(n_most, sizeof *s->texts);
-    if (s->modules == NULL || s->texts == NULL) {
+    if (!s->modules || !s->texts)
         return why_set(why, ERR_NOMEM, "out of memory");
-    }
     for (size_t i = 0; i < s->n_layers; i++) {
         const struct deploy_layer *l = &s->layers[i];
         for (size_t j = 0; j < l->program.n_modules; j++) {
             const struct blob *source = source_of(l, j);
             const struct exec_module *m = l->plan->modules[j];
-            assert(source != NULL && s->n_modules < n_most);
-            if (find_module(s, source, m) == s->n_modules) {
+            assert(source && s->n_modules < n_most);
+            if (find_module(s, source, m) == s->n_modules)
                 s->modules[s->n_modules++] = (struct deploy_module){m, source, share_text(s, source), {.n = 0}};
-            }
         }
     }
     return ERR_OK;

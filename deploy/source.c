@@ -33,9 +33,8 @@ static void tensor(const struct deploy_set *s, const struct program_buffer *b, s
     comma_string(dtype_name(b->dtype), out);
     comma_string(b->layout, out);
     buf_printf(out, "%s_%s, %d, {", s->capitals, roles[b->role], b->n_dims);
-    for (int d = 0; d < b->n_dims; d++) {
+    for (int d = 0; d < b->n_dims; d++)
         buf_printf(out, "%s%lld", d > 0 ? ", " : "", (long long)b->shape[d]);
-    }
     buf_printf(out, "%s}, %lluu},\n", b->n_dims == 0 ? "0" : "",
                (unsigned long long)b->n_elems * dtype_bytes(b->dtype));
 }
@@ -43,11 +42,9 @@ static void tensor(const struct deploy_set *s, const struct program_buffer *b, s
 /* Has the layer functions? What only the one call of a network runs has none, and no table of tensors either. */
 static bool is_called(const struct deploy_set *s, size_t i_layer)
 {
-    for (size_t i = 0; i < s->n_calls; i++) {
-        if (s->calls[i].i_layer == i_layer) {
+    for (size_t i = 0; i < s->n_calls; i++)
+        if (s->calls[i].i_layer == i_layer)
             return true;
-        }
-    }
     return false;
 }
 
@@ -101,9 +98,8 @@ static void layers(const struct deploy_set *s, struct buf *out)
     }
     buf_printf(out, "#define MAX_TENSORS %zu /* of a layer */\n\nconst struct %s_layer %s_layers[%s_N_LAYERS] = {\n",
                n_most, s->name, s->name, s->capitals);
-    for (size_t i = 0; i < s->n_calls; i++) {
+    for (size_t i = 0; i < s->n_calls; i++)
         layer_entry(s, &s->calls[i], out);
-    }
     buf_puts(out, "};\n");
 }
 
@@ -133,7 +129,7 @@ static void device(const struct deploy_set *s, struct buf *out)
 static enum err parts(const struct deploy_set *s, const char *const *names, struct buf *out, struct why *why)
 {
     enum err e = ERR_OK;
-    for (size_t i = 0; names[i] != NULL && e == ERR_OK; i++) {
+    for (size_t i = 0; names[i] && e == ERR_OK; i++) {
         e = deploy_text_part(s, names[i], out, why);
         buf_puts(out, "\n");
     }
@@ -154,16 +150,14 @@ enum err deploy_text_source(const struct deploy_set *s, struct buf *out, struct 
                cuda ? "" : "#define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue */\n", s->name,
                cuda ? "cu" : "cl");
     enum err e = parts(s, cuda ? cuda_parts : opencl_parts, out, why);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return e;
-    }
     deploy_text_plans(s, out);
     layers(s, out);
     device(s, out);
     e = parts(s, api_parts, out, why);
-    for (size_t i = 0; i < s->n_calls && e == ERR_OK; i++) {
+    for (size_t i = 0; i < s->n_calls && e == ERR_OK; i++)
         deploy_functions(s, i, out);
-    }
     e = e == ERR_OK ? deploy_network_source(s, out, why) : e;
     return e == ERR_OK ? out->failed : e;
 }

@@ -35,11 +35,9 @@ static uint64_t index_at(const struct blob *b, int64_t i)
 
 static const struct program_fill *fill_of(const struct program *p, const struct program_pass *pass, int i_buffer)
 {
-    for (size_t i = 0; i < pass->n_fills; i++) {
-        if (pass->fills[i].i_buffer == i_buffer) {
+    for (size_t i = 0; i < pass->n_fills; i++)
+        if (pass->fills[i].i_buffer == i_buffer)
             return &pass->fills[i].fill;
-        }
-    }
     return &p->buffers[i_buffer].fill;
 }
 
@@ -50,7 +48,7 @@ static enum err fill_entry(const struct deploy_set *s, const struct program *p, 
                                                [FILL_VALUE] = "VECTOR_VALUE",
                                                [FILL_INT] = "VECTOR_INT",
                                                [FILL_NORMAL] = "VECTOR_NORMAL"};
-    if (kinds[f->kind] == NULL) {
+    if (!kinds[f->kind]) {
         return why_set(why, ERR_UNSUPPORTED, "%s: no rule makes the content of %s", p->workload,
                        p->buffers[i_buffer].id);
     }
@@ -64,13 +62,11 @@ static enum err fills(const struct deploy_set *s, size_t i_vector, const struct 
 {
     buf_printf(out, "static const struct %s_vector_fill v%zu_fills[] = {\n", s->name, i_vector);
     for (size_t i = 0; i < p->n_buffers; i++) {
-        if (p->buffers[i].role != ROLE_INPUT && p->buffers[i].role != ROLE_WEIGHT) {
+        if (p->buffers[i].role != ROLE_INPUT && p->buffers[i].role != ROLE_WEIGHT)
             continue;
-        }
         enum err e = fill_entry(s, p, (int)i, fill_of(p, pass, (int)i), out, why);
-        if (e != ERR_OK) {
+        if (e != ERR_OK)
             return e;
-        }
     }
     return buf_puts(out, "};\n");
 }
@@ -79,9 +75,8 @@ static void reals(size_t i_vector, const char *name, const struct program_check 
                   struct buf *out)
 {
     buf_printf(out, "static const double v%zu_%s[] = {", i_vector, name);
-    for (int64_t i = 0; i < n_kept(c); i++) {
+    for (int64_t i = 0; i < n_kept(c); i++)
         buf_printf(out, "%s%.17g,", i % 4 == 0 ? "\n    " : " ", real_at(b, kept(c, i)));
-    }
     buf_puts(out, "\n};\n");
 }
 
@@ -89,7 +84,7 @@ static void places(size_t i_vector, const struct program_check *c, const struct 
 {
     buf_printf(out, "static const uint64_t v%zu_indices[] = {", i_vector);
     for (int64_t i = 0; i < n_kept(c); i++) {
-        uint64_t at = b != NULL ? index_at(b, kept(c, i)) : (uint64_t)kept(c, i);
+        uint64_t at = b ? index_at(b, kept(c, i)) : (uint64_t)kept(c, i);
         buf_printf(out, "%s%" PRIu64 "u,", i % 8 == 0 ? "\n    " : " ", at);
     }
     buf_puts(out, "\n};\n");
@@ -102,19 +97,17 @@ static enum err vector(const struct deploy_set *s, size_t i_vector, const struct
     const struct blob *indices = c->indices.hex[0] != '\0' ? blobs_get(&l->blobs, c->indices.hex) : NULL;
     const struct blob *scale = c->scale.hex[0] != '\0' ? blobs_get(&l->blobs, c->scale.hex) : NULL;
     const struct blob *values = blobs_get(&l->blobs, c->values.hex);
-    if (values == NULL || (indices == NULL) != (c->indices.hex[0] == '\0')) {
+    if (!values || (!indices) != (c->indices.hex[0] == '\0')) {
         return why_set(why, ERR_NOT_FOUND, "%s: expected values of pass %s are not there", l->program.workload,
                        pass->id);
     }
     enum err e = fills(s, i_vector, &l->program, pass, out, why);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return e;
-    }
     places(i_vector, c, indices, out);
     reals(i_vector, "values", c, values, out);
-    if (scale != NULL) {
+    if (scale)
         reals(i_vector, "scale", c, scale, out);
-    }
     buf_puts(table, "    {");
     deploy_text_string(l->workload, table);
     buf_printf(table,
@@ -122,11 +115,10 @@ static enum err vector(const struct deploy_set *s, size_t i_vector, const struct
                ", v%zu_indices, v%zu_values, ",
                pass->id, i_vector, i_vector, i_vector, l->program.buffers[c->i_buffer].id, c->tolerance, n_kept(c),
                i_vector, i_vector);
-    if (scale != NULL) {
+    if (scale)
         buf_printf(table, "v%zu_scale},\n", i_vector);
-    } else {
+    else
         buf_puts(table, "NULL},\n");
-    }
     return ERR_OK;
 }
 
@@ -136,13 +128,11 @@ static enum err layer_vectors(const struct deploy_set *s, const struct deploy_la
     for (size_t i = 0; i < l->program.n_passes; i++) {
         const struct program_pass *pass = &l->program.passes[i];
         for (size_t j = 0; j < pass->n_checks; j++) {
-            if (pass->checks[j].kind != CHECK_SAMPLE) {
+            if (pass->checks[j].kind != CHECK_SAMPLE)
                 continue;
-            }
             enum err e = vector(s, (*i_vector)++, l, pass, &pass->checks[j], out, table, why);
-            if (e != ERR_OK) {
+            if (e != ERR_OK)
                 return e;
-            }
         }
     }
     return ERR_OK;
@@ -156,9 +146,8 @@ enum err deploy_text_vectors_header(const struct deploy_set *s, struct buf *out,
 /* The list of vectors; NULL and 0 when there are none. */
 static void vectors_all(const struct deploy_set *s, size_t n, const struct buf *table, struct buf *out)
 {
-    if (n > 0) {
+    if (n > 0)
         buf_printf(out, "\nstatic const struct %s_vector vectors[] = {\n%s};\n", s->name, buf_text(table));
-    }
     buf_printf(out, "\nconst struct %s_vector *%s_vectors_all(size_t *n)\n{\n    *n = %zu;\n    return %s;\n}\n",
                s->name, s->name, n, n > 0 ? "vectors" : "NULL");
 }
@@ -170,9 +159,8 @@ enum err deploy_text_vectors(const struct deploy_set *s, struct buf *out, struct
     buf_init(&table, out->max_bytes);
     enum err e = deploy_text_part(s, "NAME_vectors.c", out, why);
     buf_puts(out, "\n/* ---- the vectors ---- */\n\n");
-    for (size_t i = 0; i < s->n_layers && e == ERR_OK; i++) {
+    for (size_t i = 0; i < s->n_layers && e == ERR_OK; i++)
         e = layer_vectors(s, &s->layers[i], &n_vectors, out, &table, why);
-    }
     if (e == ERR_OK) {
         vectors_all(s, n_vectors, &table, out);
         e = table.failed != ERR_OK ? table.failed : out->failed;

@@ -35,11 +35,10 @@ void deploy_want_fini(struct deploy_want *w)
 static enum err append(struct deploy_want *w, const char *called, const char *workload)
 {
     const enum err e = VEC_ROOM(w->layers, w->cap, w->n + 1, DEPLOY_WANT_LAYERS);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return e;
-    }
     struct deploy_wanted layer = {strdup(called), strdup(workload)};
-    if (layer.called == NULL || layer.workload == NULL) {
+    if (!layer.called || !layer.workload) {
         free(layer.called);
         free(layer.workload);
         return ERR_NOMEM;
@@ -54,9 +53,8 @@ enum err deploy_want_add(struct deploy_want *w, const char *called, const char *
     struct workload parsed;
     struct buf text;
     enum err e = workload_parse(workload, &parsed, why);
-    if (e != ERR_OK) {
+    if (e != ERR_OK)
         return e;
-    }
     buf_init(&text, WORKLOAD_MAX_TEXT);
     e = workload_text(&parsed, &text);
     e = e == ERR_OK ? append(w, called, buf_text(&text)) : e;
@@ -66,12 +64,11 @@ enum err deploy_want_add(struct deploy_want *w, const char *called, const char *
 
 static enum err skip(struct deploy_want *w, const char *name)
 {
-    const size_t n = w->skipped != NULL ? strlen(w->skipped) : 0;
+    const size_t n = w->skipped ? strlen(w->skipped) : 0;
     const size_t room = strlen(name) + 3;
     char *grown = realloc(w->skipped, n + room);
-    if (grown == NULL) {
+    if (!grown)
         return ERR_NOMEM;
-    }
     w->skipped = grown;
     (void)snprintf(grown + n, room, "%s%s", n > 0 ? ", " : "", name);
     return ERR_OK;
@@ -86,9 +83,8 @@ static enum err want_repeats(struct deploy_want *w, const struct graph *g, const
         struct buf text;
         buf_init(&text, WORKLOAD_MAX_TEXT);
         if (strcmp(g->nodes[i].name, l->name) != 0 && graph_plain_workload(g, i, &text) &&
-            strcmp(buf_text(&text), l->workload) == 0) {
+            strcmp(buf_text(&text), l->workload) == 0)
             e = deploy_want_add(w, g->nodes[i].name, workload, why);
-        }
         buf_fini(&text);
     }
     return e;
@@ -98,15 +94,13 @@ static enum err want_layer(struct deploy_want *w, const struct graph *g, const s
                            const char *dtype, const char *layout, struct why *why)
 {
     struct buf text;
-    if (l->workload == NULL) {
+    if (!l->workload)
         return skip(w, l->name);
-    }
     buf_init(&text, WORKLOAD_MAX_TEXT);
     enum err e = network_layer_as(l, dtype, layout, &text, why);
     e = e == ERR_OK ? deploy_want_add(w, l->name, buf_text(&text), why) : e;
-    if (e == ERR_OK && g != NULL) {
+    if (e == ERR_OK && g)
         e = want_repeats(w, g, l, buf_text(&text), why);
-    }
     buf_fini(&text);
     return e;
 }
@@ -117,12 +111,10 @@ enum err deploy_want_network(struct deploy_want *w, const char *name, const char
     const struct network *net = NULL;
     const struct graph *g = NULL;
     enum err e = network_find(name, &net, why);
-    if (e == ERR_OK && graph_find(name, &g, NULL) != ERR_OK) {
+    if (e == ERR_OK && graph_find(name, &g, NULL) != ERR_OK)
         g = NULL; /* only the first of equal layers has a name then */
-    }
-    for (size_t i = 0; e == ERR_OK && i < net->n_layers; i++) {
+    for (size_t i = 0; e == ERR_OK && i < net->n_layers; i++)
         e = want_layer(w, g, &net->layers[i], dtype, layout, why);
-    }
     return e;
 }
 
@@ -130,13 +122,11 @@ enum err deploy_want_network(struct deploy_want *w, const char *name, const char
 
 static char *trim(char *text)
 {
-    while (isspace((unsigned char)*text)) {
+    while (isspace((unsigned char)*text))
         text++;
-    }
     size_t n = strlen(text);
-    while (n > 0 && isspace((unsigned char)text[n - 1])) {
+    while (n > 0 && isspace((unsigned char)text[n - 1]))
         text[--n] = '\0';
-    }
     return text;
 }
 
@@ -144,21 +134,17 @@ static char *trim(char *text)
 static enum err add_line(struct deploy_want *w, char *line, struct why *why)
 {
     char *comment = strchr(line, '#');
-    if (comment != NULL) {
+    if (comment)
         *comment = '\0';
-    }
     char *first = strchr(line, '|'), *last = strrchr(line, '|');
-    char *workload = trim(last != NULL ? last + 1 : line);
-    if (first != NULL) {
+    char *workload = trim(last ? last + 1 : line);
+    if (first)
         *first = '\0';
-    }
-    char *called = first != NULL ? trim(line) : "";
-    if (workload[0] == '\0' && first == NULL) {
+    char *called = first ? trim(line) : "";
+    if (workload[0] == '\0' && !first)
         return ERR_OK;
-    }
-    if (workload[0] == '\0' || (first != NULL && called[0] == '\0')) {
+    if (workload[0] == '\0' || (first && called[0] == '\0'))
         return why_set(why, ERR_INPUT, "expected a workload, 'name | workload' or 'name | times | workload'");
-    }
     return deploy_want_add(w, called, workload, why);
 }
 
@@ -168,17 +154,16 @@ enum err deploy_want_text(struct deploy_want *w, const char *path, const char *t
     for (size_t i_line = 1; text < end; i_line++) {
         char line[LINE_BYTES];
         const char *newline = memchr(text, '\n', (size_t)(end - text));
-        const size_t n_line = (size_t)((newline != NULL ? newline : end) - text);
-        if (n_line >= sizeof line || memchr(text, '\0', n_line) != NULL) {
+        const size_t n_line = (size_t)((newline ? newline : end) - text);
+        if (n_line >= sizeof line || memchr(text, '\0', n_line)) {
             return why_set(why, ERR_INPUT, "%s:%zu: expected a line of text of at most %d bytes", path, i_line,
                            LINE_BYTES - 1);
         }
         memcpy(line, text, n_line);
         line[n_line] = '\0';
         enum err e = add_line(w, line, why);
-        if (e != ERR_OK) {
+        if (e != ERR_OK)
             return why_prefix(why, e, "%s:%zu", path, i_line);
-        }
         text += n_line + (newline != NULL);
     }
     return ERR_OK;
@@ -190,9 +175,8 @@ enum err deploy_want_file(struct deploy_want *w, const char *path, struct why *w
     buf_init(&text, DEPLOY_WANT_BYTES);
     enum err e = file_read(path, &text, why);
     e = e == ERR_OK ? deploy_want_text(w, path, buf_text(&text), text.len, why) : e;
-    if (e == ERR_OK && w->n == 0) {
+    if (e == ERR_OK && w->n == 0)
         e = why_set(why, ERR_INPUT, "%s: expected at least one workload", path);
-    }
     buf_fini(&text);
     return e;
 }

@@ -10,7 +10,7 @@
 EXEC_API enum exec_status exec_fail(struct exec_words *words, enum exec_status s, const char *format, ...)
 {
     va_list args;
-    if (words != NULL) {
+    if (words) {
         va_start(args, format);
         (void)vsnprintf(words->text, sizeof words->text, format, args);
         va_end(args);
@@ -224,7 +224,7 @@ EXEC_API enum exec_status exec_layout_init(const struct exec_plan *plan, struct 
 {
     struct exec_layout l = {0};
     l.spots = calloc((size_t)plan->n_buffers + 1, sizeof *l.spots);
-    if (l.spots == NULL)
+    if (!l.spots)
         return EXEC_NO_MEMORY;
     exec_mark_uses(plan, l.spots);
     for (int i = 0; i < plan->n_buffers; i++)

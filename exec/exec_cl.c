@@ -13,8 +13,8 @@ EXEC_API enum exec_status exec_cl_failed(struct exec_words *words, const char *w
 
 EXEC_API void exec_cl_release(cl_mem *mems, int n)
 {
-    for (int i = 0; mems != NULL && i < n; i++)
-        if (mems[i] != NULL)
+    for (int i = 0; mems && i < n; i++)
+        if (mems[i])
             clReleaseMemObject(mems[i]);
     free(mems);
 }
@@ -25,23 +25,23 @@ static char *exec_cl_copy(const char *text)
 {
     const size_t n = strlen(text) + 1;
     char *copy = malloc(n);
-    return copy != NULL ? memcpy(copy, text, n) : NULL;
+    return copy ? memcpy(copy, text, n) : NULL;
 }
 
 EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, const char *fingerprint,
                                        struct exec_words *words, struct exec_cl **out)
 {
     struct exec_cl *s;
-    if (context == NULL || device == NULL)
+    if (!context || !device)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an OpenCL context and one of its devices");
 #ifdef TUNE_EXEC_CL_CALLS_H /* not in a bundle, which is linked with OpenCL */
     if (exec_cl_load(words) != EXEC_OK)
         return EXEC_NO_DEVICE;
 #endif
     s = calloc(1, sizeof *s);
-    if (s != NULL)
-        s->fingerprint = exec_cl_copy(fingerprint != NULL ? fingerprint : "");
-    if (s == NULL || s->fingerprint == NULL) {
+    if (s)
+        s->fingerprint = exec_cl_copy(fingerprint ? fingerprint : "");
+    if (!s || !s->fingerprint) {
         free(s);
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     }
@@ -55,9 +55,9 @@ EXEC_API enum exec_status exec_cl_open(cl_context context, cl_device_id device, 
 /* Forgets the last command. */
 EXEC_API void exec_cl_forget(struct exec_cl *s)
 {
-    if (s->last_event != NULL)
+    if (s->last_event)
         clReleaseEvent(s->last_event);
-    if (s->last_queue != NULL)
+    if (s->last_queue)
         clReleaseCommandQueue(s->last_queue);
     s->last_event = NULL;
     s->last_queue = NULL;
@@ -65,7 +65,7 @@ EXEC_API void exec_cl_forget(struct exec_cl *s)
 
 EXEC_API void exec_cl_close(struct exec_cl *s)
 {
-    if (s == NULL)
+    if (!s)
         return;
     exec_cl_forget(s);
     for (int i = 0; i < s->n_modules; i++) {
@@ -74,7 +74,7 @@ EXEC_API void exec_cl_close(struct exec_cl *s)
         free(s->modules[i].options);
     }
     for (int i = 0; i < s->n_slots; i++)
-        if (s->slots[i].mem != NULL)
+        if (s->slots[i].mem)
             clReleaseMemObject(s->slots[i].mem);
     clReleaseContext(s->context);
     free(s->modules);
@@ -89,9 +89,9 @@ EXEC_API enum exec_status exec_cl_check_queue(const struct exec_cl *s, cl_comman
     cl_context context = NULL;
     cl_device_id device = NULL;
     cl_command_queue_properties properties = 0;
-    if (queue != NULL && queue == s->last_queue)
+    if (queue && queue == s->last_queue)
         return EXEC_OK;
-    if (queue == NULL || clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS ||
+    if (!queue || clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS ||
         clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != CL_SUCCESS ||
         clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) != CL_SUCCESS)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an OpenCL queue");
@@ -113,12 +113,12 @@ static char *exec_cl_join(const struct exec_module *m)
     for (int i = 0; i < m->n_lines; i++)
         n += strlen(m->lines[i]);
     text = malloc(n);
-    for (int i = 0; text != NULL && i < m->n_lines; i++) {
+    for (int i = 0; text && i < m->n_lines; i++) {
         const size_t n_line = strlen(m->lines[i]);
         memcpy(text + at, m->lines[i], n_line);
         at += n_line;
     }
-    if (text != NULL)
+    if (text)
         text[at] = '\0';
     return text;
 }
@@ -127,7 +127,7 @@ static char *exec_cl_join(const struct exec_module *m)
 static cl_program exec_cl_made_before(const struct exec_cl *s, const struct exec_module *m)
 {
     cl_program program = NULL;
-    for (int i = 0; program == NULL && i < m->n_binaries; i++) {
+    for (int i = 0; !program && i < m->n_binaries; i++) {
         const struct exec_binary *b = &m->binaries[i];
         if (s->fingerprint[0] != '\0' && strcmp(b->target, s->fingerprint) == 0 && exec_is_whole(b))
             program = exec_cl_from_binary(s->context, s->device, b->bytes, b->n_bytes, m->options);
@@ -149,7 +149,7 @@ static enum exec_status exec_cl_make_anew(const struct exec_cl *s, const char *t
 {
     cl_int code = CL_SUCCESS;
     cl_program program = exec_cl_from_text(s->context, s->device, text, strlen(text), options, &code);
-    if (program == NULL)
+    if (!program)
         return exec_cl_failed(words, "call of", "clCreateProgramWithSource", code);
     if (code != CL_SUCCESS) {
         enum exec_status failed = exec_cl_build_failed(s, program, code, words);
@@ -168,13 +168,13 @@ static enum exec_status exec_cl_add_module(struct exec_cl *s, const struct exec_
     char *options = exec_cl_copy(m->options);
     cl_program program = NULL;
     enum exec_status status = EXEC_OK;
-    if (grown != NULL)
+    if (grown)
         s->modules = grown;
-    if (grown == NULL || options == NULL) {
+    if (!grown || !options) {
         status = exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     } else {
         program = exec_cl_made_before(s, m);
-        status = program != NULL ? EXEC_OK : exec_cl_make_anew(s, text, options, words, &program);
+        status = program ? EXEC_OK : exec_cl_make_anew(s, text, options, words, &program);
     }
     if (status != EXEC_OK) {
         free(options);
@@ -191,7 +191,7 @@ EXEC_API enum exec_status exec_cl_module(struct exec_cl *s, const struct exec_mo
 {
     enum exec_status status;
     char *text = exec_cl_join(m);
-    if (text == NULL)
+    if (!text)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     for (int i = 0; i < s->n_modules; i++) {
         if (strcmp(s->modules[i].options, m->options) == 0 && strcmp(s->modules[i].text, text) == 0) {

@@ -91,8 +91,8 @@ static enum exec_status exec_cl_same_texts(cl_device_id device, const struct exe
 static long long exec_cl_threads(const char *platform, long long units)
 {
     const char *text = getenv("POCL_MAX_PTHREAD_COUNT");
-    const long n = text != NULL ? strtol(text, NULL, 10) : 0;
-    if (strstr(platform, "Portable Computing Language") == NULL)
+    const long n = text ? strtol(text, NULL, 10) : 0;
+    if (!strstr(platform, "Portable Computing Language"))
         return 0;
     return n > 0 ? n : units;
 }

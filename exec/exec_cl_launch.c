@@ -133,7 +133,7 @@ static int exec_cl_launches_room(struct exec_cl_launches *l)
     l->mems = calloc((size_t)l->plan->n_buffers + 1, sizeof *l->mems);
     l->latest = calloc(n, sizeof *l->latest);
     l->awaited = calloc(n, 1);
-    return l->kernels != NULL && l->local_bytes != NULL && l->mems != NULL && l->latest != NULL && l->awaited != NULL;
+    return l->kernels && l->local_bytes && l->mems && l->latest && l->awaited;
 }
 
 EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl_device_id device, size_t max_local,
@@ -148,7 +148,7 @@ EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl
     exec_mark_awaited(plan, 0, out->awaited);
     for (int phase = 0; phase < EXEC_N_PHASES; phase++)
         out->n_starts[phase] = exec_count(plan, (enum exec_phase)phase);
-    if (mems != NULL)
+    if (mems)
         memcpy(out->mems, mems, (size_t)plan->n_buffers * sizeof *mems);
     for (int i = 0; status == EXEC_OK && i < plan->n_launches; i++) {
         out->i_launch = i;
@@ -163,8 +163,8 @@ EXEC_API enum exec_status exec_cl_launches_init(const struct exec_plan *plan, cl
 
 EXEC_API void exec_cl_launches_fini(struct exec_cl_launches *l)
 {
-    for (int i = 0; l->kernels != NULL && i < l->plan->n_launches; i++)
-        if (l->kernels[i] != NULL)
+    for (int i = 0; l->kernels && i < l->plan->n_launches; i++)
+        if (l->kernels[i])
             clReleaseKernel(l->kernels[i]);
     free(l->kernels);
     free(l->local_bytes);
@@ -190,7 +190,7 @@ static cl_int exec_cl_start_kernel(struct exec_cl_launches *l, int i, const int6
 {
     const struct exec_launch *x = &l->plan->launches[i];
     size_t global[3];
-    cl_int code = l->before != NULL ? l->before(i, l->arg) : CL_SUCCESS;
+    cl_int code = l->before ? l->before(i, l->arg) : CL_SUCCESS;
     for (int a = 0; code == CL_SUCCESS && a < x->n_args; a++)
         if (exec_arg_bumps(&x->args[a]))
             code = exec_cl_set_arg(l, i, a, iteration); /* a kernel keeps those of its last start */
@@ -219,7 +219,7 @@ static struct exec_cl_start *exec_cl_next_start(struct exec_cl_launches *l)
     if (l->n_started == l->cap_started) {
         const size_t cap = l->cap_started > 0 ? 2 * l->cap_started : 64;
         struct exec_cl_start *grown = realloc(l->started, cap * sizeof *grown);
-        if (grown == NULL)
+        if (!grown)
             return NULL;
         l->started = grown;
         l->cap_started = cap;
@@ -248,13 +248,13 @@ static int exec_cl_start(int i, const int64_t *iteration, void *arg)
     l->i_launch = i;
     if (--l->n_left == 0 || l->all_events || l->awaited[i]) {
         kept = exec_cl_next_start(l);
-        if (kept == NULL)
+        if (!kept)
             return CL_OUT_OF_HOST_MEMORY;
         t.event = &kept->event;
     }
     t.wait = t.n_wait > 0 ? wait : NULL;
     code = x->op == EXEC_KERNEL ? exec_cl_start_kernel(l, i, iteration, &t) : exec_cl_start_other(l, x, &t);
-    if (code == CL_SUCCESS && kept != NULL) {
+    if (code == CL_SUCCESS && kept) {
         kept->i_launch = i;
         l->latest[i] = kept->event;
         l->n_started++;
@@ -273,6 +273,6 @@ EXEC_API void exec_cl_forget_starts(struct exec_cl_launches *l)
     for (size_t i = 0; i < l->n_started; i++)
         clReleaseEvent(l->started[i].event);
     l->n_started = 0;
-    if (l->latest != NULL)
+    if (l->latest)
         memset(l->latest, 0, (size_t)l->plan->n_launches * sizeof *l->latest);
 }

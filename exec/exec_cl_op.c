@@ -13,12 +13,12 @@ EXEC_API enum exec_status exec_cl_make(const struct exec_cl *s, const struct exe
     const unsigned char *content = filled && b->fill == EXEC_FILL_BYTES ? b->bytes : NULL;
     if (filled && b->fill == EXEC_FILL_VALUE) {
         content = made = malloc(b->n_bytes);
-        for (size_t i = 0; made != NULL && i < b->n_bytes; i++)
+        for (size_t i = 0; made && i < b->n_bytes; i++)
             made[i] = b->pattern[i % b->n_pattern];
-        code = made != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+        code = made ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }
     if (code == CL_SUCCESS) {
-        *out = clCreateBuffer(s->context, CL_MEM_READ_WRITE | (content != NULL ? CL_MEM_COPY_HOST_PTR : 0), b->n_bytes,
+        *out = clCreateBuffer(s->context, CL_MEM_READ_WRITE | (content ? CL_MEM_COPY_HOST_PTR : 0), b->n_bytes,
                               (void *)content, &code);
     }
     free(made);
@@ -33,7 +33,7 @@ static enum exec_status exec_cl_want_slot(struct exec_cl *s, int slot, const str
     enum exec_status status;
     if (slot >= s->n_slots) {
         struct exec_cl_slot *grown = realloc(s->slots, ((size_t)slot + 1) * sizeof *grown);
-        if (grown == NULL)
+        if (!grown)
             return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
         memset(grown + s->n_slots, 0, (size_t)(slot + 1 - s->n_slots) * sizeof *grown);
         s->slots = grown;
@@ -44,7 +44,7 @@ static enum exec_status exec_cl_want_slot(struct exec_cl *s, int slot, const str
     status = exec_cl_make(s, b, 0, words, &larger);
     if (status != EXEC_OK)
         return status;
-    if (s->slots[slot].mem != NULL)
+    if (s->slots[slot].mem)
         clReleaseMemObject(s->slots[slot].mem);
     s->slots[slot] = (struct exec_cl_slot){larger, b->n_bytes};
     return EXEC_OK;
@@ -83,7 +83,7 @@ static enum exec_status exec_cl_op_launches(struct exec_cl_op *op, struct exec_w
     const struct exec_plan *plan = op->plan;
     cl_program *programs = calloc((size_t)plan->n_modules + 1, sizeof *programs);
     cl_ulong local = 0;
-    enum exec_status status = programs != NULL ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    enum exec_status status = programs ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     for (int i = 0; status == EXEC_OK && i < plan->n_modules; i++)
         status = exec_cl_module(op->s, plan->modules[i], words, &programs[i]);
     (void)clGetDeviceInfo(op->s->device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
@@ -99,7 +99,7 @@ static enum exec_status exec_cl_op_make(struct exec_cl_op *op, struct exec_words
     enum exec_status status = exec_layout_init(op->plan, &op->layout);
     op->own = calloc(n, sizeof *op->own);
     op->pristine = calloc(n, sizeof *op->pristine);
-    if (status != EXEC_OK || op->own == NULL || op->pristine == NULL)
+    if (status != EXEC_OK || !op->own || !op->pristine)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     status = exec_cl_op_launches(op, words);
     return status == EXEC_OK ? exec_cl_op_buffers(op, words) : status;
@@ -110,10 +110,10 @@ EXEC_API enum exec_status exec_cl_op_open(struct exec_cl *s, const struct exec_p
 {
     enum exec_status status;
     struct exec_cl_op *op;
-    if (s == NULL || plan == NULL)
+    if (!s || !plan)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open session and a plan");
     op = calloc(1, sizeof *op);
-    if (op == NULL)
+    if (!op)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     op->s = s;
     op->plan = plan;
@@ -128,10 +128,10 @@ EXEC_API enum exec_status exec_cl_op_open(struct exec_cl *s, const struct exec_p
 
 EXEC_API void exec_cl_op_close(struct exec_cl_op *op)
 {
-    if (op == NULL)
+    if (!op)
         return;
     for (int q = 1; q < EXEC_QUEUES; q++)
-        if (op->launches.queues[q] != NULL)
+        if (op->launches.queues[q])
             clReleaseCommandQueue(op->launches.queues[q]);
     exec_cl_launches_fini(&op->launches);
     exec_cl_release(op->own, op->plan->n_buffers);

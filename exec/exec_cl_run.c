@@ -53,7 +53,7 @@ static enum exec_status exec_cl_wait(struct exec_cl_job *j)
 {
     struct exec_cl *s = j->op->s;
     cl_int code = CL_SUCCESS;
-    if (s->last_queue != NULL && s->last_queue != j->queue) {
+    if (s->last_queue && s->last_queue != j->queue) {
         code = clFlush(s->last_queue);
         if (code == CL_SUCCESS)
             code = clEnqueueBarrierWithWaitList(j->queue, 1, &s->last_event, NULL);
@@ -80,19 +80,19 @@ static cl_int exec_cl_launch_all(struct exec_cl_job *j, cl_event *last)
     struct exec_cl_launches *l = &j->op->launches;
     cl_int code = CL_SUCCESS;
     for (int q = 1; code == CL_SUCCESS && q < EXEC_QUEUES; q++)
-        code = l->queues[q] != NULL ? exec_cl_follow(j->queue, l->queues[q], NULL) : CL_SUCCESS;
+        code = l->queues[q] ? exec_cl_follow(j->queue, l->queues[q], NULL) : CL_SUCCESS;
     code = code == CL_SUCCESS ? exec_cl_launch(l, j->phase) : code;
     if (code == CL_SUCCESS && l->n_started > 0) {
         *last = l->started[l->n_started - 1].event;
         clRetainEvent(*last);
     }
     for (int q = 1; code == CL_SUCCESS && q < EXEC_QUEUES; q++) {
-        if (l->queues[q] != NULL) {
+        if (l->queues[q]) {
             cl_event joined = NULL;
             code = exec_cl_follow(l->queues[q], j->queue, &joined);
-            if (joined != NULL && *last != NULL)
+            if (joined && *last)
                 clReleaseEvent(*last);
-            *last = joined != NULL ? joined : *last;
+            *last = joined ? joined : *last;
         }
     }
     return code;
@@ -124,9 +124,9 @@ static enum exec_status exec_cl_enqueue(struct exec_cl_job *j)
     const enum exec_status status = exec_cl_start_all(j, &last);
     if (status != EXEC_OK) /* what was enqueued of it must not meet what comes next */
         for (int q = 0; q < EXEC_QUEUES; q++)
-            (void)(j->op->launches.queues[q] != NULL ? clFinish(j->op->launches.queues[q]) : CL_SUCCESS);
+            (void)(j->op->launches.queues[q] ? clFinish(j->op->launches.queues[q]) : CL_SUCCESS);
     exec_cl_forget_starts(&j->op->launches);
-    if (last != NULL) {
+    if (last) {
         exec_cl_forget(s);
         clRetainCommandQueue(j->queue);
         s->last_queue = j->queue;
@@ -137,7 +137,7 @@ static enum exec_status exec_cl_enqueue(struct exec_cl_job *j)
 
 EXEC_API void exec_cl_weights_free(struct exec_cl_weights *w)
 {
-    if (w != NULL) {
+    if (w) {
         exec_cl_release(w->mems, w->n_mems);
         free(w);
     }
@@ -148,7 +148,7 @@ static enum exec_status exec_cl_check(const struct exec_cl_op *op, int i, cl_mem
 {
     const struct exec_buffer *b = &op->plan->buffers[i];
     size_t n = 0;
-    if (mem == NULL || clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof n, &n, NULL) != CL_SUCCESS) {
+    if (!mem || clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof n, &n, NULL) != CL_SUCCESS) {
         return exec_fail(words, EXEC_BAD_ARGUMENT, "tensor %s: expected an OpenCL buffer of %zu bytes", b->id,
                          b->n_bytes);
     }
@@ -167,7 +167,7 @@ static enum exec_status exec_cl_check_all(const struct exec_cl_op *op, int weigh
     for (int i = 0; status == EXEC_OK && i < op->plan->n_buffers; i++) {
         const struct exec_spot *spot = &op->layout.spots[i];
         if (spot->place == EXEC_TENSOR && (op->plan->buffers[i].role == EXEC_WEIGHT) == weights)
-            status = exec_cl_check(op, i, mems != NULL ? mems[spot->index] : NULL, words);
+            status = exec_cl_check(op, i, mems ? mems[spot->index] : NULL, words);
     }
     return status;
 }
@@ -195,14 +195,14 @@ EXEC_API enum exec_status exec_cl_pack(struct exec_cl_op *op, cl_command_queue q
 {
     struct exec_cl_weights *w;
     enum exec_status status;
-    if (op == NULL)
+    if (!op)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open op");
     status = exec_cl_check_queue(op->s, queue, words);
     status = status == EXEC_OK ? exec_cl_check_all(op, 1, weights, words) : status;
     if (status != EXEC_OK)
         return status;
     w = calloc(1, sizeof *w);
-    if (w == NULL || (w->mems = calloc((size_t)op->plan->n_buffers + 1, sizeof *w->mems)) == NULL) {
+    if (!w || (w->mems = calloc((size_t)op->plan->n_buffers + 1, sizeof *w->mems)) == NULL) {
         free(w);
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     }
@@ -225,9 +225,9 @@ EXEC_API enum exec_status exec_cl_run(struct exec_cl_op *op, cl_command_queue qu
                                       const struct exec_cl_weights *weights, struct exec_words *words)
 {
     enum exec_status status;
-    if (op == NULL)
+    if (!op)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open op");
-    if (weights == NULL || weights->op != op)
+    if (!weights || weights->op != op)
         return exec_fail(words, EXEC_NOT_PACKED, "expected weights that were packed for %.900s", op->plan->workload);
     status = exec_cl_check_queue(op->s, queue, words);
     status = status == EXEC_OK ? exec_cl_check_all(op, 0, tensors, words) : status;

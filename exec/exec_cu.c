@@ -43,9 +43,9 @@ static enum exec_status exec_cu_begin(struct exec_cu *s, struct CUctx_st *contex
 {
     enum exec_status status = exec_cu_load(&s->cu, words);
     s->context = context;
-    if (status == EXEC_OK && context == NULL)
+    if (status == EXEC_OK && !context)
         (void)s->cu.cuCtxGetCurrent(&s->context);
-    if (status == EXEC_OK && s->context == NULL) {
+    if (status == EXEC_OK && !s->context) {
         status = exec_fail(words, EXEC_BAD_ARGUMENT,
                            "no CUDA context is current in this thread: make one, or retain the device's primary one");
     }
@@ -60,10 +60,10 @@ static enum exec_status exec_cu_begin(struct exec_cu *s, struct CUctx_st *contex
 
 EXEC_API enum exec_status exec_cu_open(struct CUctx_st *context, struct exec_words *words, struct exec_cu **out)
 {
-    struct exec_cu *s = out != NULL ? calloc(1, sizeof *s) : NULL;
+    struct exec_cu *s = out ? calloc(1, sizeof *s) : NULL;
     enum exec_status status = EXEC_OK;
-    if (s == NULL)
-        return exec_fail(words, out != NULL ? EXEC_NO_MEMORY : EXEC_BAD_ARGUMENT, "no memory, or nowhere to give to");
+    if (!s)
+        return exec_fail(words, out ? EXEC_NO_MEMORY : EXEC_BAD_ARGUMENT, "no memory, or nowhere to give to");
     status = exec_cu_begin(s, context, words);
     if (status != EXEC_OK) {
         free(s);
@@ -75,7 +75,7 @@ EXEC_API enum exec_status exec_cu_open(struct CUctx_st *context, struct exec_wor
 
 EXEC_API void exec_cu_close(struct exec_cu *s)
 {
-    if (s == NULL)
+    if (!s)
         return;
     if (exec_cu_enter(s, NULL) == EXEC_OK) {
         exec_cu_wait(s);

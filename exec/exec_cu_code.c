@@ -48,7 +48,7 @@ static enum exec_status exec_cu_load_binary(struct exec_cu *s, const struct exec
     if (!exec_is_whole(b))
         return exec_fail(words, EXEC_BUILD_FAILED, "code for %s is damaged", b->target);
     image = malloc(b->n_bytes + 1);
-    if (image == NULL)
+    if (!image)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     memcpy(image, b->bytes, b->n_bytes);
     image[b->n_bytes] = '\0';
@@ -65,7 +65,7 @@ static enum exec_status exec_cu_load_module(struct exec_cu *s, const struct exec
 {
     enum exec_status status = EXEC_NO_DEVICE;
     const struct exec_binary *b = exec_cu_next(s, m, 4000);
-    if (b == NULL) {
+    if (!b) {
         char targets[256] = "";
         for (int i = 0; i < m->n_binaries && i < 8; i++) {
             const size_t n = strlen(targets);
@@ -74,7 +74,7 @@ static enum exec_status exec_cu_load_module(struct exec_cu *s, const struct exec
         return exec_fail(words, EXEC_NO_DEVICE, "%s is an sm_%d: the code here is for%s", s->name, s->sm,
                          m->n_binaries > 0 ? targets : " nothing");
     }
-    while (b != NULL && status != EXEC_OK && status != EXEC_NO_MEMORY) {
+    while (b && status != EXEC_OK && status != EXEC_NO_MEMORY) {
         status = exec_cu_load_binary(s, b, out, words);
         b = exec_cu_next(s, m, exec_cu_suits(s, b));
     }
@@ -85,10 +85,10 @@ static enum exec_status exec_cu_load_module(struct exec_cu *s, const struct exec
 static int exec_cu_free_entry(struct exec_cu *s)
 {
     for (int i = 0; i < s->n_modules; i++)
-        if (s->modules[i].module == NULL)
+        if (!s->modules[i].module)
             return i;
     struct exec_cu_module *grown = realloc(s->modules, ((size_t)s->n_modules + 1) * sizeof *grown);
-    if (grown == NULL)
+    if (!grown)
         return -1;
     s->modules = grown;
     s->modules[s->n_modules].module = NULL;

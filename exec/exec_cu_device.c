@@ -20,7 +20,7 @@ static void exec_cu_driver_version(char *out, size_t n_out)
 {
     FILE *f = fopen("/sys/module/nvidia/version", "r");
     out[0] = '\0';
-    if (f != NULL) {
+    if (f) {
         if (fgets(out, (int)n_out, f) == NULL)
             out[0] = '\0';
         fclose(f);

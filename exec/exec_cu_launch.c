@@ -22,7 +22,7 @@ static enum exec_status exec_cu_check_args(const struct exec_cu_launches *l, con
 {
     static const int64_t first[EXEC_NEST];
     size_t offset = 0, n = 0;
-    if (l->cu->cuFuncGetParamInfo == NULL)
+    if (!l->cu->cuFuncGetParamInfo)
         return EXEC_OK;
     for (int i = 0; i < x->n_args; i++) {
         union exec_number unused;
@@ -73,7 +73,7 @@ static enum exec_status exec_cu_check_cooperative(struct exec_cu_launches *l, co
     int resident = 0;
     if (!x->cooperative)
         return EXEC_OK;
-    if (l->cu->cuLaunchCooperativeKernel == NULL)
+    if (!l->cu->cuLaunchCooperativeKernel)
         return exec_fail(words, EXEC_NO_DEVICE, "kernel %.64s: the driver has no cooperative launches", x->kernel);
     l->error = l->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&resident, f, (int)threads, (size_t)x->dyn_local);
     if (l->error != 0)
@@ -145,7 +145,7 @@ static int exec_cu_make_streams(struct exec_cu_launches *l)
 
 static void exec_cu_drop_event(const struct exec_cu_launches *l, struct CUevent_st *event)
 {
-    if (event != NULL)
+    if (event)
         (void)l->cu->cuEventDestroy_v2(event);
 }
 
@@ -156,7 +156,7 @@ static int exec_cu_launches_room(struct exec_cu_launches *l)
     l->mems = calloc((size_t)l->plan->n_buffers + 1, sizeof *l->mems);
     l->after = calloc(n, sizeof *l->after);
     l->ran = calloc(n, 1);
-    return l->functions != NULL && l->mems != NULL && l->after != NULL && l->ran != NULL;
+    return l->functions && l->mems && l->after && l->ran;
 }
 
 EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, const struct exec_plan *plan,
@@ -170,7 +170,7 @@ EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, 
     out->plan = plan;
     if (!exec_cu_launches_room(out))
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    if (mems != NULL)
+    if (mems)
         memcpy(out->mems, mems, (size_t)plan->n_buffers * sizeof *mems);
     for (int phase = 0; phase < EXEC_N_PHASES; phase++)
         out->n_starts[phase] = exec_count(plan, (enum exec_phase)phase);
@@ -188,12 +188,12 @@ EXEC_API enum exec_status exec_cu_launches_init(const struct exec_cu_calls *cu, 
 
 EXEC_API void exec_cu_launches_fini(struct exec_cu_launches *l)
 {
-    for (int i = 0; l->after != NULL && i < l->plan->n_launches; i++)
+    for (int i = 0; l->after && i < l->plan->n_launches; i++)
         exec_cu_drop_event(l, l->after[i]);
     exec_cu_drop_event(l, l->begin);
     for (int q = 1; q < EXEC_QUEUES; q++) {
         exec_cu_drop_event(l, l->joins[q]);
-        if (l->streams[q] != NULL)
+        if (l->streams[q])
             (void)l->cu->cuStreamDestroy_v2(l->streams[q]);
     }
     free(l->functions);
@@ -266,7 +266,7 @@ static int exec_cu_start(int i, const int64_t *iteration, void *arg)
     }
     if (error == 0)
         error = x->op == EXEC_KERNEL ? exec_cu_start_kernel(l, i, iteration) : exec_cu_start_other(l, x);
-    if (error == 0 && l->after[i] != NULL) {
+    if (error == 0 && l->after[i]) {
         error = l->cu->cuEventRecord(l->after[i], l->streams[x->queue]);
         l->ran[i] = error == 0;
     }
@@ -276,9 +276,9 @@ static int exec_cu_start(int i, const int64_t *iteration, void *arg)
 /* The other streams begin behind a point of stream 0, and end before another one. */
 static int exec_cu_fork(struct exec_cu_launches *l)
 {
-    int error = l->begin != NULL ? l->cu->cuEventRecord(l->begin, l->streams[0]) : 0;
+    int error = l->begin ? l->cu->cuEventRecord(l->begin, l->streams[0]) : 0;
     for (int q = 1; error == 0 && q < EXEC_QUEUES; q++)
-        error = l->streams[q] != NULL ? l->cu->cuStreamWaitEvent(l->streams[q], l->begin, 0) : 0;
+        error = l->streams[q] ? l->cu->cuStreamWaitEvent(l->streams[q], l->begin, 0) : 0;
     return error;
 }
 
@@ -286,7 +286,7 @@ static int exec_cu_join(struct exec_cu_launches *l)
 {
     int error = 0;
     for (int q = 1; error == 0 && q < EXEC_QUEUES; q++) {
-        if (l->streams[q] != NULL) {
+        if (l->streams[q]) {
             error = l->cu->cuEventRecord(l->joins[q], l->streams[q]);
             error = error != 0 ? error : l->cu->cuStreamWaitEvent(l->streams[0], l->joins[q], 0);
         }

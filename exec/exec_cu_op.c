@@ -40,7 +40,7 @@ static enum exec_status exec_cu_want_slot(struct exec_cu *s, int slot, const str
     exec_cu_mem at = 0;
     if (slot >= s->n_slots) {
         struct exec_cu_slot *grown = realloc(s->slots, ((size_t)slot + 1) * sizeof *grown);
-        if (grown == NULL)
+        if (!grown)
             return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
         memset(grown + s->n_slots, 0, ((size_t)slot + 1 - (size_t)s->n_slots) * sizeof *grown);
         s->slots = grown;
@@ -76,7 +76,7 @@ EXEC_API enum exec_status exec_cu_make_mems(struct exec_cu_op *op, enum exec_pla
 
 EXEC_API void exec_cu_free_mems(struct exec_cu_op *op, enum exec_place place, const exec_cu_mem *mems)
 {
-    for (int i = 0; mems != NULL && i < op->plan->n_buffers; i++)
+    for (int i = 0; mems && i < op->plan->n_buffers; i++)
         if (op->layout.spots[i].place == place && mems[i] != 0)
             (void)op->s->cu.cuMemFree_v2(mems[i]);
 }
@@ -87,7 +87,7 @@ static enum exec_status exec_cu_op_launches(struct exec_cu_op *op, struct exec_w
 {
     const struct exec_cu_limits limits = {op->s->units, op->s->optin_bytes};
     struct CUmod_st **modules = calloc((size_t)op->plan->n_modules + 1, sizeof(struct CUmod_st *));
-    enum exec_status status = modules != NULL ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    enum exec_status status = modules ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     for (int i = 0; status == EXEC_OK && i < op->plan->n_modules; i++) {
         status = exec_cu_use_module(op->s, op->plan->modules[i], &op->modules[i], words);
         modules[i] = status == EXEC_OK ? op->s->modules[op->modules[i]].loaded : NULL;
@@ -113,26 +113,26 @@ static enum exec_status exec_cu_prepare(struct exec_cu_op *op, struct exec_words
 static enum exec_status exec_cu_new_op(struct exec_cu *s, const struct exec_plan *plan, struct exec_cu_op **out)
 {
     struct exec_cu_op *op = calloc(1, sizeof *op);
-    if (op == NULL)
+    if (!op)
         return EXEC_NO_MEMORY;
     op->s = s;
     op->plan = plan;
     op->modules = calloc((size_t)plan->n_modules + 1, sizeof *op->modules);
     op->mems = calloc((size_t)plan->n_buffers + 1, sizeof *op->mems);
-    for (int i = 0; op->modules != NULL && i < plan->n_modules; i++)
+    for (int i = 0; op->modules && i < plan->n_modules; i++)
         op->modules[i] = -1;
     *out = op;
-    return op->modules == NULL || op->mems == NULL ? EXEC_NO_MEMORY : exec_layout_init(plan, &op->layout);
+    return !op->modules || !op->mems ? EXEC_NO_MEMORY : exec_layout_init(plan, &op->layout);
 }
 
 /* The context is entered, or broken. */
 static void exec_cu_free_op(struct exec_cu_op *op)
 {
     exec_cu_wait(op->s);
-    if (op->layout.spots != NULL)
+    if (op->layout.spots)
         exec_cu_free_mems(op, EXEC_OF_OP, op->mems);
     exec_cu_launches_fini(&op->launches);
-    for (int i = 0; op->modules != NULL && i < op->plan->n_modules; i++)
+    for (int i = 0; op->modules && i < op->plan->n_modules; i++)
         exec_cu_drop_module(op->s, op->modules[i]);
     exec_layout_fini(&op->layout);
     free(op->modules);
@@ -144,7 +144,7 @@ EXEC_API enum exec_status exec_cu_op_open(struct exec_cu *s, const struct exec_p
                                           struct exec_cu_op **out)
 {
     struct exec_cu_op *op = NULL;
-    if (s == NULL || plan == NULL || out == NULL)
+    if (!s || !plan || !out)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "no session, plan or place for the op");
     enum exec_status status = exec_cu_enter(s, words);
     if (status != EXEC_OK)
@@ -152,7 +152,7 @@ EXEC_API enum exec_status exec_cu_op_open(struct exec_cu *s, const struct exec_p
     status = exec_cu_new_op(s, plan, &op);
     if (status == EXEC_NO_MEMORY)
         (void)exec_fail(words, EXEC_NO_MEMORY, "out of memory");
-    if (op == NULL) {
+    if (!op) {
         exec_cu_leave(s);
         return status;
     }
@@ -167,7 +167,7 @@ EXEC_API enum exec_status exec_cu_op_open(struct exec_cu *s, const struct exec_p
 
 EXEC_API void exec_cu_op_close(struct exec_cu_op *op)
 {
-    if (op == NULL)
+    if (!op)
         return;
     struct exec_cu *s = op->s;
     const int entered = exec_cu_enter(s, NULL) == EXEC_OK;

@@ -21,7 +21,7 @@ static exec_cu_mem exec_cu_mem_of(const struct exec_cu_going *g, int i)
     case EXEC_TENSOR:
         if (g->op->plan->buffers[i].role == EXEC_WEIGHT)
             return g->own[i];
-        return g->tensors != NULL ? g->tensors[spot->index] : 0; /* a packing sees none */
+        return g->tensors ? g->tensors[spot->index] : 0; /* a packing sees none */
     case EXEC_OF_WEIGHTS:
         return g->own[i];
     case EXEC_OF_SESSION:
@@ -35,7 +35,7 @@ static exec_cu_mem exec_cu_mem_of(const struct exec_cu_going *g, int i)
 static int exec_cu_is_captured(const struct exec_cu *s, struct CUstream_st *stream)
 {
     int status = 0;
-    return s->cu.cuStreamIsCapturing != NULL && s->cu.cuStreamIsCapturing(stream, &status) == 0 && status != 0;
+    return s->cu.cuStreamIsCapturing && s->cu.cuStreamIsCapturing(stream, &status) == 0 && status != 0;
 }
 
 static enum exec_status exec_cu_start_all(struct exec_cu_going *g, enum exec_phase phase)
@@ -53,11 +53,7 @@ static enum exec_status exec_cu_start_all(struct exec_cu_going *g, enum exec_pha
     l->streams[0] = g->stream;
     const int error = exec_cu_launch(l, phase);
     const struct exec_launch *x = l->i_launch >= 0 ? &plan->launches[l->i_launch] : NULL;
-    return exec_cu_check(l->cu, error,
-                         x == NULL              ? "a queue"
-                         : x->op == EXEC_KERNEL ? x->kernel
-                                                : "a fill or copy",
-                         g->words);
+    return exec_cu_check(l->cu, error, !x ? "a queue" : x->op == EXEC_KERNEL ? x->kernel : "a fill or copy", g->words);
 }
 
 /* One pack or run behind all others of the session. */
@@ -73,7 +69,7 @@ static enum exec_status exec_cu_go(struct exec_cu_going *g, enum exec_phase phas
     status = status == EXEC_OK ? exec_cu_start_all(g, phase) : status;
     if (status != EXEC_OK && !captured) /* streams of the op that nothing waits for any more */
         for (int q = 1; q < EXEC_QUEUES; q++)
-            (void)(g->op->launches.streams[q] != NULL ? s->cu.cuStreamSynchronize(g->op->launches.streams[q]) : 0);
+            (void)(g->op->launches.streams[q] ? s->cu.cuStreamSynchronize(g->op->launches.streams[q]) : 0);
     if (!captured && s->cu.cuEventRecord(s->event, g->stream) == 0) {
         s->busy = 1;
         s->stream = g->stream;
@@ -90,7 +86,7 @@ static enum exec_status exec_cu_take_weights(const struct exec_cu_op *op, const 
         const struct exec_buffer *b = &op->plan->buffers[i];
         if (b->role != EXEC_WEIGHT)
             continue;
-        if (given == NULL || given[op->layout.spots[i].index] == 0)
+        if (!given || given[op->layout.spots[i].index] == 0)
             return exec_fail(words, EXEC_BAD_ARGUMENT, "%s: weight %s is missing", op->plan->workload, b->id);
         mems[i] = given[op->layout.spots[i].index];
     }
@@ -114,11 +110,11 @@ static enum exec_status exec_cu_make_weights(struct exec_cu_weights *w, struct C
 EXEC_API enum exec_status exec_cu_pack(struct exec_cu_op *op, struct CUstream_st *stream, const exec_cu_mem *weights,
                                        struct exec_words *words, struct exec_cu_weights **out)
 {
-    if (op == NULL || out == NULL)
+    if (!op || !out)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "no op, or no place for its weights");
     struct exec_cu_weights *w = calloc(1, sizeof *w);
     exec_cu_mem *mems = calloc((size_t)op->plan->n_buffers + 1, sizeof *mems);
-    if (w == NULL || mems == NULL) {
+    if (!w || !mems) {
         free(w);
         free(mems);
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
@@ -144,7 +140,7 @@ static enum exec_status exec_cu_upload(struct exec_cu_op *op, struct CUstream_st
         const int at = op->layout.spots[i].index;
         if (b->role != EXEC_WEIGHT)
             continue;
-        if (weights == NULL || weights[at] == NULL)
+        if (!weights || !weights[at])
             return exec_fail(words, EXEC_BAD_ARGUMENT, "%s: weight %s is missing", op->plan->workload, b->id);
         status = exec_cu_allocate(op->s, b->id, b->n_bytes, &mems[at], words);
         if (status == EXEC_OK) {
@@ -160,10 +156,10 @@ static void exec_cu_drop_uploads(struct exec_cu_op *op, const exec_cu_mem *mems,
 {
     for (int i = 0; i < op->plan->n_buffers; i++) {
         const struct exec_spot *spot = &op->layout.spots[i];
-        if (op->plan->buffers[i].role == EXEC_WEIGHT && mems[spot->index] != 0 && (w == NULL || !spot->in_run))
+        if (op->plan->buffers[i].role == EXEC_WEIGHT && mems[spot->index] != 0 && (!w || !spot->in_run))
             (void)op->s->cu.cuMemFree_v2(mems[spot->index]);
     }
-    if (w != NULL)
+    if (w)
         w->uploaded = 1;
 }
 
@@ -172,9 +168,9 @@ EXEC_API enum exec_status exec_cu_pack_host(struct exec_cu_op *op, struct CUstre
                                             struct exec_cu_weights **out)
 {
     struct exec_cu_weights *w = NULL;
-    exec_cu_mem *mems = op != NULL ? calloc((size_t)op->layout.n_weights + 1, sizeof *mems) : NULL;
+    exec_cu_mem *mems = op ? calloc((size_t)op->layout.n_weights + 1, sizeof *mems) : NULL;
     enum exec_status status;
-    if (mems == NULL || out == NULL) {
+    if (!mems || !out) {
         free(mems);
         return exec_fail(words, EXEC_BAD_ARGUMENT, "no op, no place for its weights, or no memory");
     }
@@ -194,7 +190,7 @@ EXEC_API enum exec_status exec_cu_pack_host(struct exec_cu_op *op, struct CUstre
 
 EXEC_API void exec_cu_weights_free(struct exec_cu_weights *w)
 {
-    if (w == NULL)
+    if (!w)
         return;
     if (exec_cu_enter(w->op->s, NULL) == EXEC_OK) {
         exec_cu_wait(w->op->s);
@@ -217,12 +213,12 @@ static enum exec_status exec_cu_check_run(const struct exec_cu_op *op, const exe
         const struct exec_spot *spot = &op->layout.spots[i];
         const struct exec_buffer *b = &op->plan->buffers[i];
         const int weight = b->role == EXEC_WEIGHT || spot->place == EXEC_OF_WEIGHTS;
-        if (weight && w == NULL)
+        if (weight && !w)
             return exec_fail(words, EXEC_NOT_PACKED, "%s: run before its weights were packed", op->plan->workload);
-        if (spot->place == EXEC_TENSOR && !weight && (tensors == NULL || tensors[spot->index] == 0))
+        if (spot->place == EXEC_TENSOR && !weight && (!tensors || tensors[spot->index] == 0))
             return exec_fail(words, EXEC_BAD_ARGUMENT, "%s: tensor %s is missing", op->plan->workload, b->id);
     }
-    if (w != NULL && w->op != op)
+    if (w && w->op != op)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "%s: the weights were packed for another op", op->plan->workload);
     return EXEC_OK;
 }
@@ -230,9 +226,9 @@ static enum exec_status exec_cu_check_run(const struct exec_cu_op *op, const exe
 EXEC_API enum exec_status exec_cu_run(struct exec_cu_op *op, struct CUstream_st *stream, const exec_cu_mem *tensors,
                                       const struct exec_cu_weights *weights, struct exec_words *words)
 {
-    if (op == NULL)
+    if (!op)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "no op to run");
-    struct exec_cu_going g = {op, stream, tensors, weights != NULL ? weights->mems : NULL, words};
+    struct exec_cu_going g = {op, stream, tensors, weights ? weights->mems : NULL, words};
     enum exec_status status = exec_cu_check_run(op, tensors, weights, words);
     status = status == EXEC_OK ? exec_cu_enter(op->s, words) : status;
     if (status == EXEC_OK) {

@@ -69,11 +69,11 @@ static enum exec_status exec_net_cl_steps(struct exec_net_cl *net, struct exec_w
         most = n > most ? n : most;
         net->steps[i].n_weights = exec_net_cl_count(plan, 1);
         net->steps[i].given = calloc((size_t)net->steps[i].n_weights + 1, sizeof(cl_mem));
-        if (net->steps[i].given == NULL)
+        if (!net->steps[i].given)
             return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     }
     net->tensors = calloc((size_t)most + 1, sizeof *net->tensors);
-    return net->tensors != NULL ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    return net->tensors ? EXEC_OK : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
 }
 
 EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec_network *n,
@@ -82,15 +82,15 @@ EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec
 {
     struct exec_net_cl *net = calloc(1, sizeof *net);
     enum exec_status status;
-    if (net == NULL)
+    if (!net)
         return exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     net->context = context;
     net->n = n;
     net->ops = ops;
     net->slots = calloc((size_t)n->n_slots + 1, sizeof *net->slots);
     net->steps = calloc((size_t)n->n_steps + 1, sizeof *net->steps);
-    status = net->slots != NULL && net->steps != NULL ? exec_net_cl_steps(net, words)
-                                                      : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    status =
+        net->slots && net->steps ? exec_net_cl_steps(net, words) : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     status = status == EXEC_OK ? exec_net_cl_slots(net, words) : status;
     if (status != EXEC_OK) {
         exec_net_cl_close(net);
@@ -102,8 +102,8 @@ EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec
 
 static void exec_net_cl_drop(struct exec_net_cl_step *step)
 {
-    for (int k = 0; step->given != NULL && k < step->n_weights; k++) {
-        if (step->given[k] != NULL) {
+    for (int k = 0; step->given && k < step->n_weights; k++) {
+        if (step->given[k]) {
             clReleaseMemObject(step->given[k]);
             step->given[k] = NULL;
         }
@@ -112,14 +112,14 @@ static void exec_net_cl_drop(struct exec_net_cl_step *step)
 
 EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
 {
-    if (net == NULL)
+    if (!net)
         return;
-    for (int i = 0; net->steps != NULL && i < net->n->n_steps; i++) {
+    for (int i = 0; net->steps && i < net->n->n_steps; i++) {
         exec_net_cl_drop(&net->steps[i]);
         exec_cl_weights_free(net->steps[i].packed);
         free(net->steps[i].given);
     }
-    exec_cl_release(net->slots, net->slots != NULL ? net->n->n_slots : 0);
+    exec_cl_release(net->slots, net->slots ? net->n->n_slots : 0);
     free(net->steps);
     free(net->tensors);
     free(net);
@@ -147,7 +147,7 @@ static enum exec_status exec_net_cl_pack(struct exec_net_cl *net, int i_step, cl
     struct exec_cl_weights *packed = NULL;
     enum exec_status status;
     for (int k = 0; k < step->n_weights; k++)
-        if (step->given[k] == NULL)
+        if (!step->given[k])
             return EXEC_OK;
     status = exec_cl_pack(net->ops[net->n->steps[i_step].i_plan], queue, step->given, words, &packed);
     if (status == EXEC_OK) {
@@ -165,7 +165,7 @@ EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_qu
     int i_step = 0, k = 0;
     cl_int code;
     cl_mem mem;
-    if (net == NULL || queue == NULL || layer == NULL || name == NULL || data == NULL)
+    if (!net || !queue || !layer || !name || !data)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, a layer, a weight and its data");
     while (i_step < net->n->n_steps && strcmp(net->n->steps[i_step].layer, layer) != 0)
         i_step++;
@@ -173,7 +173,7 @@ EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_qu
         return exec_fail(words, EXEC_BAD_ARGUMENT, "%s has no layer '%.60s'", net->n->name, layer);
     while ((b = exec_net_cl_weight(exec_net_cl_plan(net, i_step), k)) != NULL && strcmp(b->id, name) != 0)
         k++;
-    if (b == NULL)
+    if (!b)
         return exec_net_cl_no_weight(net, i_step, name, words);
     if (b->n_bytes != n_bytes) {
         return exec_fail(words, EXEC_BAD_ARGUMENT, "weight %s of layer %s: expected %zu bytes, not %zu", name, layer,
@@ -182,7 +182,7 @@ EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_qu
     mem = clCreateBuffer(net->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, n_bytes, (void *)data, &code);
     if (code != CL_SUCCESS)
         return exec_cl_failed(words, "weight of layer", layer, code);
-    if (net->steps[i_step].given[k] != NULL)
+    if (net->steps[i_step].given[k])
         clReleaseMemObject(net->steps[i_step].given[k]);
     net->steps[i_step].given[k] = mem;
     return exec_net_cl_pack(net, i_step, queue, words);
@@ -199,7 +199,7 @@ static enum exec_status exec_net_cl_ready(struct exec_net_cl *net, cl_command_qu
 {
     enum exec_status status = EXEC_OK;
     for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
-        if (net->steps[i].packed != NULL)
+        if (net->steps[i].packed)
             continue;
         if (net->steps[i].n_weights > 0) {
             return exec_fail(words, EXEC_NOT_PACKED, "%s: weights of layer %s are missing", net->n->name,
@@ -214,7 +214,7 @@ EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_qu
                                           struct exec_words *words)
 {
     enum exec_status status;
-    if (net == NULL || queue == NULL || x == NULL || y == NULL)
+    if (!net || !queue || !x || !y)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, x and y");
     status = exec_net_cl_ready(net, queue, words);
     for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {

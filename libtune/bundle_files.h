@@ -12,6 +12,6 @@ struct bundle_file {
     size_t n_bytes;   /* without the NUL */
 };
 
-extern const struct bundle_file bundle_files[]; /* ended by name == NULL */
+extern const struct bundle_file bundle_files[]; /* ended by !name */
 
 #endif

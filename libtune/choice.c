@@ -61,7 +61,7 @@ static void link_entry(struct choices *c, struct choice_entry *e, const char *te
     const struct choice_entry **head = head_of(c, text);
     struct kind *k = kind_of(c, &e->workload);
 
-    assert((k->first == NULL) == (k->last == NULL));
+    assert((!k->first) == (!k->last));
     e->next = *head;
     *head = e;
     if (k->first)

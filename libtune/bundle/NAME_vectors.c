@@ -140,7 +140,7 @@ int NAME_vectors_check(const struct NAME_vector *v, const struct NAME_tensor *t,
     out->worst = -1.0;
     for (size_t i = 0; i < v->n; i++) {
         double got = load(t->dtype, data, v->indices[i]);
-        double scale = v->scale != NULL && v->scale[i] > 0.0 ? v->scale[i] : 1.0;
+        double scale = v->scale && v->scale[i] > 0.0 ? v->scale[i] : 1.0;
         double difference = fabs(got - v->values[i]) / scale;
         if (!(difference <= v->tolerance)) /* also for NAN */
             out->n_wrong++;

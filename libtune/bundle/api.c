@@ -17,7 +17,7 @@ struct NAME_weights {
 
 const struct NAME_layer *NAME_find(const char *workload)
 {
-    for (int i = 0; workload != NULL && i < CAPS_N_LAYERS; i++)
+    for (int i = 0; workload && i < CAPS_N_LAYERS; i++)
         if (strcmp(NAME_layers[i].workload, workload) == 0)
             return &NAME_layers[i];
     return NULL;
@@ -30,7 +30,7 @@ const char *NAME_words(void)
 
 void NAME_fini(void)
 {
-    if (bundle.end != NULL)
+    if (bundle.end)
         bundle.end();
     for (int i = 0; i < N_PLANS; i++) {
         EXECUTOR(_op_close)(bundle.ops[i]);
@@ -44,9 +44,9 @@ void NAME_fini(void)
 static int bundle_op(int i_plan, struct EXECUTOR(_op) * *out)
 {
     enum exec_status status = EXEC_OK;
-    if (bundle.session == NULL)
+    if (!bundle.session)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "NAME is not open: call NAME_init first");
-    if (bundle.ops[i_plan] == NULL)
+    if (!bundle.ops[i_plan])
         status = EXECUTOR(_op_open)(bundle.session, &plans[i_plan], &bundle.words, &bundle.ops[i_plan]);
     *out = bundle.ops[i_plan];
     return status;
@@ -57,13 +57,13 @@ static int bundle_begin_pack(const struct NAME_layer *layer, struct NAME_weights
                              struct NAME_weights **w)
 {
     int status;
-    if (layer == NULL || out == NULL)
+    if (!layer || !out)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected a layer and a place for its packed weights");
     status = bundle_op(layer->i_plan, op);
     if (status != EXEC_OK)
         return status;
     *w = calloc(1, sizeof **w);
-    if (*w == NULL)
+    if (!*w)
         return exec_fail(&bundle.words, EXEC_NO_MEMORY, "out of memory");
     (*w)->i_plan = layer->i_plan;
     (*w)->generation = bundle.generation;
@@ -73,11 +73,11 @@ static int bundle_begin_pack(const struct NAME_layer *layer, struct NAME_weights
 static int bundle_begin_run(const struct NAME_layer *layer, const struct NAME_weights *weights,
                             struct EXECUTOR(_op) * *op)
 {
-    int status = layer != NULL ? bundle_op(layer->i_plan, op)
-                               : (int)exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected a layer");
+    int status =
+        layer ? bundle_op(layer->i_plan, op) : (int)exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected a layer");
     if (status != EXEC_OK)
         return status;
-    if (weights == NULL || weights->i_plan != layer->i_plan || weights->generation != bundle.generation) {
+    if (!weights || weights->i_plan != layer->i_plan || weights->generation != bundle.generation) {
         return exec_fail(&bundle.words, EXEC_NOT_PACKED, "%s: expected weights that NAME_%s_pack gave", layer->name,
                          layer->name);
     }
@@ -86,7 +86,7 @@ static int bundle_begin_run(const struct NAME_layer *layer, const struct NAME_we
 
 void NAME_weights_free(struct NAME_weights *weights)
 {
-    if (weights != NULL) {
+    if (weights) {
         EXECUTOR(_weights_free)(weights->packed);
         free(weights);
     }

@@ -3,9 +3,9 @@ static int bundle_init(cl_context context, cl_device_id device, int any)
 {
     enum exec_status status;
     bundle.words.text[0] = '\0';
-    if (bundle.session != NULL)
+    if (bundle.session)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "NAME is open already: call NAME_fini first");
-    if (context == NULL || device == NULL)
+    if (!context || !device)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected an OpenCL context and one of its devices");
     status = exec_cl_same_device(device, &tunedon, &bundle.words);
     if (status != EXEC_OK && !any)
@@ -50,7 +50,7 @@ static int bundle_upload(const struct NAME_layer *layer, cl_context context, con
         cl_int code = CL_SUCCESS;
         if (t->role != CAPS_WEIGHT)
             continue;
-        if (weights == NULL || weights[n] == NULL)
+        if (!weights || !weights[n])
             return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "%s: weight %s is NULL", layer->name, t->name);
         mems[n] =
             clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, t->n_bytes, (void *)weights[n], &code);
@@ -70,13 +70,13 @@ int NAME_layer_pack(const struct NAME_layer *layer, cl_command_queue queue, cons
     cl_mem mems[MAX_TENSORS] = {NULL};
     cl_context context = NULL;
     int status;
-    if (layer == NULL || queue == NULL ||
+    if (!layer || !queue ||
         clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "expected a layer and an OpenCL queue");
     status = bundle_upload(layer, context, weights, mems);
     status = status == EXEC_OK ? NAME_layer_pack_buffers(layer, queue, mems, out) : status;
     for (int i = 0; i < MAX_TENSORS; i++)
-        if (mems[i] != NULL)
+        if (mems[i])
             clReleaseMemObject(mems[i]); /* packing that is under way keeps it */
     return status;
 }

@@ -18,7 +18,7 @@ static enum exec_status bundle_open(struct CUctx_st *context, int any)
 static int bundle_init(struct CUctx_st *context, int any)
 {
     bundle.words.text[0] = '\0';
-    if (bundle.session != NULL)
+    if (bundle.session)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "NAME is open already: call NAME_fini first");
     return bundle_open(context, any);
 }
@@ -42,8 +42,8 @@ static int bundle_pack(const struct NAME_layer *layer, struct CUstream_st *strea
     int status = bundle_begin_pack(layer, out, &op, &w);
     if (status != EXEC_OK)
         return status;
-    status = device != NULL ? exec_cu_pack(op, stream, device, &bundle.words, &w->packed)
-                            : exec_cu_pack_host(op, stream, host, &bundle.words, &w->packed);
+    status = device ? exec_cu_pack(op, stream, device, &bundle.words, &w->packed)
+                    : exec_cu_pack_host(op, stream, host, &bundle.words, &w->packed);
     if (status != EXEC_OK) {
         free(w);
         return status;

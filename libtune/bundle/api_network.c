@@ -15,10 +15,10 @@ static int bundle_net_open(cl_command_queue queue)
     cl_context context = NULL;
     struct exec_cl_op *op = NULL;
     int status;
-    if (bundle.session == NULL)
+    if (!bundle.session)
         return exec_fail(&bundle.words, EXEC_BAD_ARGUMENT, "NAME is not open: call NAME_init first");
     status = (int)exec_cl_check_queue(bundle.session, queue, &bundle.words);
-    if (status != EXEC_OK || bundle_net != NULL)
+    if (status != EXEC_OK || bundle_net)
         return status;
     (void)clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     for (int i = 0; status == EXEC_OK && i < network.n_steps; i++)

@@ -7,6 +7,7 @@
  * Knobs: VEC = 16; VH VW pixels of a tile; ROWS rows of an item.
  * Launch: local (1, 1, 1); groups (NB * C/16 * ceil(P / ROWS), 1, 1). Packing: groups (C/16, 1, 1). */
 #include "conv/conv.clh"
+#if VEC == 16 && !defined(TUNE_CUDA) /* nobody else has them */
 #ifndef VH
 #define VH 2
 #define VW 4
@@ -152,3 +153,4 @@ depthwise_tile(GLOBAL const uchar *RESTRICT x, GLOBAL const int *RESTRICT wp, GL
                         STORE_YK(at + ((long)(p0 + i) * Q + t * VW + j) * VEC, block * VEC, acc[i][j]);
         }
 }
+#endif

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#define PLAIN "concat f32 n=2 c=5 c2=3 h=11 w=37"
+#define PLAIN "concat f32 n=2 c=5 c2=2 h=11 w=37"
 #define BLOCKS "concat f32 n=2 c=16 c2=32 h=7 w=9 layout=nchw16c"
 
 static const char *const shapes[] = {

@@ -40,7 +40,7 @@ static const struct mutant mutants[] = {
     {"transform/naive", MERGE, "wrong lane", "channel % XL", "0"},
 
     {"transform/lanes", BLOCK, "lanes exchanged", "RZIP_LOW(v[l], v[l + YL / 2])", "RZIP_LOW(v[l + YL / 2], v[l])"},
-    {"transform/lanes", BLOCK, "odd floats cut", "RVSTORE(v[l], y + (long)at", "RVSTORE(v[l] & ~1u, y + (long)at"},
+    {"transform/lanes", BLOCK, "odd floats cut", "* XL + l % XL];", "* XL + l % XL] & ~1u;"},
     {"transform/lanes", BLOCK, "pixels missing", "i < AREA; i++)", "i < AREA - 1; i++)"},
     {"transform/lanes", BLOCK, "unguarded tail", "if (at + VEC <= AREA)", "if (at < AREA)"},
     {"transform/lanes", UNBLOCK, "even for odd", "w[l + XL / 2] = RODD(", "w[l + XL / 2] = REVEN("},

@@ -101,6 +101,7 @@ bundle() {
     fi
     net=$1
     shift
+    mkdir -p "$dir/bundles"
     "$tune" deploy "$log" "$@" -q -o "$dir/bundles/$net" || return 1
     "$tune" deploy --check "$dir/bundles/$net" || return 1
     { cmake -S "$dir/bundles/$net" -B "$dir/build-$net" -DCMAKE_INSTALL_PREFIX="$dir/bundles-prefix" -DCMAKE_BUILD_TYPE=Release &&

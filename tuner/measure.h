@@ -22,9 +22,9 @@ struct measure_options {
 /* Sends the batch as trials 0.. and calls `each` with every record as it comes, until all are there.
  * ERR_CANCELLED when interrupted. */
 enum err measure_trials(const struct measure_options *o, struct trial_batch *b,
-                       enum err (*each)(int64_t n, const struct record *r, const char *line, void *arg,
-                                        struct why *why),
-                       void *arg, struct why *why);
+                        enum err (*each)(int64_t n, const struct record *r, const char *line, void *arg,
+                                         struct why *why),
+                        void *arg, struct why *why);
 
 /* Reads a person's own program (docs/program-format.md): a module may say "source_file" (a path beside the JSON's own)
  * in place of its source hash, a fill or check "file" likewise; their bytes go into `blobs`. */

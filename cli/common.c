@@ -396,7 +396,7 @@ enum err cmd_submit_job(struct client *c, const struct job *j, bool lease, char 
     const char *user = getenv("USER");
     char title[200];
     struct job_submit_args args = {.title = title, .user = user ? user : "", .key = j->key, .lease = lease};
-    struct job_submit_result result;
+    struct job_submit_result result = {.job = ""};
     cJSON *tree = NULL;
     struct buf body;
     enum err e;

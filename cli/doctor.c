@@ -95,7 +95,7 @@ static bool ask_agent(const char *first, const struct look *l, struct buf *said,
 /* One of the agent's findings; a line that is none is a driver's noise. */
 static bool take_finding(const char *line, size_t n, char fingerprint[SHA256_HEX + 1])
 {
-    const char *finding, *what, *words, *hex;
+    const char *finding = "", *what = "", *words = "", *hex;
     cJSON *o = NULL;
     enum err e = json_parse(line, n, &o, NULL);
 

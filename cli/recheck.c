@@ -74,9 +74,10 @@ static enum err note(int64_t n, const struct record *r, const char *line, void *
 {
     struct recheck *k = arg;
     const char *path = cli_text(k->cli, "output");
-    struct measured *m = &k->now->now[n];
+    struct measured *m;
 
     assert(n >= 0 && (size_t)n < k->now->n); /* measure_trials */
+    m = &k->now->now[n];
     if (record_copy(&m->record, r))
         return why_set(why, ERR_NOMEM, "%s", err_words(ERR_NOMEM));
     m->value = r->status == STATUS_OK ? (isfinite(r->lnratio) ? r->lnratio : log(r->time_ns)) : NAN;

@@ -326,7 +326,7 @@ static enum err receive(struct session *s, int64_t wait_ms, int *n_got, struct w
 static enum err count_trials(struct session *s, int64_t *n, int64_t *n_waiting, struct why *why)
 {
     const struct job_name args = {.job = s->o.job_id};
-    struct trial_counts counts;
+    struct trial_counts counts = {.open = 0};
     struct job_entry entry;
     cJSON *tree = NULL;
     enum err e = client_job_status(s->o.client, &args, &entry, &tree, why);

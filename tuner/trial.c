@@ -58,7 +58,7 @@ static cJSON *timing(const struct trial_batch *b, const struct task *t, enum tri
     const struct measured *best = by_time && t && t->i_best >= 0 && kinds[kind].censor ? &t->all[t->i_best] : NULL;
     const int64_t rounds = kinds[kind].rounds ? kinds[kind].rounds : jt->rounds;
     const int64_t near = rounds > jt->rounds_near_best || kind != TRIAL_SEARCH ? rounds : jt->rounds_near_best;
-    const bool has_ratio = best && t->anchor.hash.hex[0] && !quick;
+    const bool has_ratio = best && t && t->anchor.hash.hex[0] && !quick;
     const struct body_timing timing = {
         .protocol = protocol,
         .rounds = (double)rounds,
@@ -67,7 +67,8 @@ static cJSON *timing(const struct trial_batch *b, const struct task *t, enum tri
         .min_slot_ms = quick ? 0 : jt->min_slot_ms,
         .warmup = quick ? 0 : (double)jt->warmup,
         .best_ns = best ? best->record.time_ns : 0,
-        .best_lnratio = has_ratio ? best->value - t->anchor.ln_t0 : NAN, /* bridge included */
+        .best_lnratio =
+            has_ratio ? best->value - t->anchor.ln_t0 : NAN, // cppcheck-suppress nullPointer ; bridge included
     };
 
     return body_timing_write(&timing);

@@ -12,14 +12,6 @@ const struct store_ops *const store_table[] = {
     NULL,
 };
 
-const struct store_ops *store_find(const char *name)
-{
-    for (size_t i = 0; store_table[i]; i++)
-        if (strcmp(store_table[i]->name, name) == 0)
-            return store_table[i];
-    return NULL;
-}
-
 enum err store_parse(const char *text, const struct store_ops **ops, const char **dir, struct why *why)
 {
     const size_t n = strcspn(text, ":/");

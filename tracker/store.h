@@ -116,7 +116,6 @@ struct store_ops {
 };
 
 extern const struct store_ops *const store_table[]; /* NULL-ended, the default first */
-const struct store_ops *store_find(const char *name);
 /* Splits "NAME:DIR" into a store of the table and its directory (lent from `text`); a text without ':', or with a '/'
  * before it, is a directory of the default one. ERR_INPUT: no store has that name. */
 enum err store_parse(const char *text, const struct store_ops **ops, const char **dir, struct why *why);

@@ -4,13 +4,13 @@
 # with all but the C library linked in; prints their sizes. No root but for the packages it installs (install_deps.sh --arm64).
 #   build_arm64.sh [--sysroot DIR] [--out DIR] [--no-install]
 # Without --sysroot Debian's arm64 packages are unpacked into ${XDG_CACHE_HOME:-~/.cache}/tune-arm64/SUITE (half a minute, once).
-# --out: the build folder, build-arm64 by default. TUNE_ARM64_SUITE: another Debian.
+# --out: the build folder, build-arm64 by default. TUNE_SUITE: another Debian.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
 . scripts/common.sh
 
-suite=${TUNE_ARM64_SUITE:-$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")}
+suite=${TUNE_SUITE:-$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")}
 sysroot=${XDG_CACHE_HOME:-$HOME/.cache}/tune-arm64/$suite
 out=$top/build-arm64
 install=yes
@@ -29,11 +29,11 @@ done
 
 [ "$install" = no ] || scripts/install_deps.sh --arm64
 command -v aarch64-linux-gnu-gcc >/dev/null || fail "no aarch64-linux-gnu-gcc: scripts/install_deps.sh --arm64 installs it"
-scripts/arm64_sysroot.sh "$sysroot"
+scripts/sysroot.sh arm64 "$sysroot"
 
 mkdir -p "$out"
 log=$out/build.log
-if ! { cmake -G Ninja -B "$out" -S . -DCMAKE_TOOLCHAIN_FILE="$top/cmake/toolchain-arm64.cmake" -DTUNE_SYSROOT="$sysroot" \
+if ! { cmake -G Ninja -B "$out" -S . -DCMAKE_TOOLCHAIN_FILE="$top/cmake/toolchain-sysroot.cmake" -DTUNE_ARCH=arm64 -DTUNE_SYSROOT="$sysroot" \
     -DTUNE_BOARD=ON -DTUNE_TESTS=OFF -DCMAKE_BUILD_TYPE=MinSizeRel && cmake --build "$out" --target tune-agent tune exec_cl; } \
     >"$log" 2>&1; then
     tail -n 40 "$log" >&2

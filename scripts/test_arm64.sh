@@ -29,10 +29,10 @@ for tool in aarch64-linux-gnu-gcc qemu-aarch64-static unshare chroot dpkg-source
 done
 unshare -rm true 2>/dev/null || skip "unshare -rm is not allowed here: no user namespaces"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/tune-arm64
-suite=${TUNE_ARM64_SUITE:-$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")}
+suite=${TUNE_SUITE:-$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")}
 sysroot=$cache/$suite
 out=$(dirname "$bin")/arm64
-scripts/arm64_sysroot.sh "$sysroot" --run || skip "no arm64 packages to be had (see above)"
+scripts/sysroot.sh arm64 "$sysroot" --run || skip "no arm64 packages to be had (see above)"
 
 scratch_from=tests
 . tests/farm/farm.sh # sets $dir and a trap

@@ -6,24 +6,22 @@
 #                      configs on all layers; writes the page docs/results/<date>-ops-<device>-<threads>.md (with --set: DIR/page.md)
 #   --quick            8 named layers, tuned here with 60 trials each from nothing, then measured: under half an hour
 #   --resume           with --quick: keep what an earlier run has tuned and measured
-#   --time SECONDS     with --quick: layers share this time, and none is begun after it; --resume goes on with the rest
 #   --set SET          only these layers: vgg-16 resnet-50 mobilenet-v1 quick dense rnn i8 sparse; may be repeated
 #   --trials N  --rounds N  --threads N  --work DIR (out/bench_ops)
-#   --device DEVICE    of our kernels (opencl); on cuda the peers are cuDNN, cuBLAS and cuSPARSE: scripts/gpu_check.sh
 #   --baselines        also our naive templates (default >= 10x naive) and CLBlast: minutes a layer
-# Run it on a machine that does nothing else. Environment: scripts/ops.sh.
+# Run it on a machine that does nothing else; beside the libraries of a GPU: scripts/gpu_check.sh. Environment: scripts/ops.sh.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 . scripts/ops.sh
 
-quick="" resume="" baselines="" seconds=0 sets="" trials=60 rounds=9 threads=1 work=out/bench_ops log=docs/results/ops.best.jsonl
+quick="" resume="" baselines="" sets="" trials=60 rounds=9 threads=1 work=out/bench_ops log=docs/results/ops.best.jsonl
 while [ $# -gt 0 ]; do
     case "$1" in
     --quick) quick=1 ;;
     --resume) resume=1 ;;
     --baselines) baselines=clblast,naive ;;
-    --set | --trials | --rounds | --threads | --work | --log | --device | --time)
+    --set | --trials | --rounds | --threads | --work | --log)
         [ $# -gt 1 ] || fail "$1 needs a value"
         case "$1" in
         --set) sets="$sets $2" ;;
@@ -32,20 +30,14 @@ while [ $# -gt 0 ]; do
         --threads) threads=$2 ;;
         --work) work=$2 ;;
         --log) log=$2 ;;
-        --device) device=$2 ;;
-        --time) seconds=$2 ;;
         esac
         shift
         ;;
-    *) fail "unknown argument '$1'; expected --quick, --resume, --baselines, --set, --trials, --rounds, --threads, --work, --log, --device, --time" ;;
+    *) fail "unknown argument '$1'; expected --quick, --resume, --baselines, --set, --trials, --rounds, --threads, --work, --log" ;;
     esac
     shift
 done
 
-without="" # of the host's libraries, beside a GPU
-case "$device" in cuda*) without=onednn,openblas,ort,csr ;; esac
-limit="" # in front of a layer's measuring: one that hangs shall not take all the time
-[ "$seconds" -eq 0 ] || limit="timeout $((seconds / 2 > 60 ? seconds / 2 : 60))"
 ops_programs
 start=$(date +%s)
 work=$work/${quick:+quick-}$threads
@@ -66,40 +58,24 @@ measure() {
         logs="--log $log"
     fi
     # shellcheck disable=SC2086 # lists of words are meant
-    set -- "$1" "$2" $logs ${baselines:+--with $baselines} ${without:+--without $without} --threads "$threads" --device "$device"
+    set -- "$1" "$2" $logs ${baselines:+--with $baselines} --threads "$threads" --device "$device"
     name=$1
     shift
     rm -f "$work/$name.json"
-    case "$device" in
-    cuda*) ;; # nothing that it compiles is kept
-    *) "$bin/bench_ops" "$@" --rounds 1 --slot 0 >/dev/null 2>&1 || true ;;
-    esac
+    "$bin/bench_ops" "$@" --rounds 1 --slot 0 >/dev/null 2>&1 || true
     # shellcheck disable=SC2086
-    $TUNE_TIMED $limit "$bin/bench_ops" "$@" --rounds "$rounds" --json "$work/$name.json" >"$work/$name.md" 2>"$work/$name.err" ||
+    $TUNE_TIMED "$bin/bench_ops" "$@" --rounds "$rounds" --json "$work/$name.json" >"$work/$name.md" 2>"$work/$name.err" ||
         printf 'not measured: %s: %s\n' "$name" "$(tail -n 1 "$work/$name.err")"
 }
 
-# share LAYOUTS: the seconds that one of a layer's layouts is tuned for: most of an equal part of what is left. "" = as long as it takes.
-share() {
-    [ "$seconds" -gt 0 ] || return 0
-    left=$(((start + seconds - $(date +%s)) * 7 / 10 / (n_left + 1) / $1))
-    echo $((left > 5 ? left : 5))
-}
-
-n_left=$(printf '%s\n' "$layers" | wc -l)
 printf '%s\n' "$layers" | while IFS='|' read -r name workload; do
-    n_left=$((n_left - 1))
     if [ -n "$resume" ] && [ -s "$work/$name.json" ]; then
         printf '%s: measured before\n' "$name"
         continue
     fi
-    if [ "$seconds" -gt 0 ] && [ $(($(date +%s) - start)) -ge "$seconds" ]; then
-        printf 'not begun for lack of time: %s\n' "$name"
-        continue
-    fi
     if [ -n "$quick" ]; then
         ops_layouts "$workload" | while IFS='|' read -r layout variant; do
-            ops_tune "$variant" "$trials" "$work/$name.$layout" "$(share "$(ops_layouts "$workload" | wc -l)")" </dev/null
+            ops_tune "$variant" "$trials" "$work/$name.$layout" </dev/null
         done
     fi
     measure "$name" "$workload" </dev/null

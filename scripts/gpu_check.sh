@@ -1,162 +1,340 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
-# gpu_check.sh [--device cuda:0] [--trials N] [--time SECONDS] [--work DIR] [--resume] [PART...] - on a machine with an NVIDIA GPU:
-# builds, tests every CUDA template against its reference, tunes layers there, and prints our kernels beside cuDNN, cuBLAS and
-# cuSPARSE, each in one run. Parts, in this order (all without any): tests rates f32 gemm f16 i8 networks rnn sparse
-#   tests      all templates on all shapes, and the mutants, on the device itself
+# gpu_check.sh [--budget SECONDS] [--state FILE] [--device cuda:0] [--trials N] [--libs DIR] [--no-peers] [--work DIR] [PART...]
+# On a machine with an NVIDIA GPU: tests every CUDA template against its reference on the device, tunes layers there, and prints our kernels beside
+# cuDNN, cuBLAS and cuSPARSE, each in one run. Parts, what is worth most first (all without any):
+#   contract   the device contract of the runtime, and what the device says of itself
+#   tests      all templates on all shapes
 #   rates      what the device's instructions can do: fma, dp4a, mma
-#   f32        the layers of VGG-16, ResNet-50 and MobileNet, batch 1, beside cuDNN (FMA math, no TF32, all algorithms)
 #   gemm       large products in f32, f16, bf16, i8, and a classifier's layers, beside cuBLAS
+#   f32        layers of VGG-16, ResNet-50 and MobileNet, batch 1, beside cuDNN (FMA math, no TF32, all algorithms)
 #   f16        convolutions in f16 and bf16 on tensor cores
 #   i8         int8 layers at batch 1 and 16 beside f32 and cuDNN's int8
-#   networks   the six networks of int8 (resnet-50 vgg-19 inception-v3 drn-c-26 dcn-resnet-101 resnext-50-32x4d), tuned, sums of layers
 #   rnn        the seven steps of the LSTM ladder, and LSTMs beside cuDNN
 #   sparse     sparsity .5 to .95 at batch 64 beside cuSPARSE, the dense convolution and the roofline
-# --time: of each part; what was not begun by then is told, and --resume goes on with it: keeps what earlier calls have passed, tuned
-# and measured, and the other parts of the page. So a machine that is lent for ten minutes at a time is used as
-#   scripts/gpu_check.sh --time 500 tests;  scripts/gpu_check.sh --resume --time 250 f32 gemm;  ...
-# The page $work/page.md holds what was printed, with date, device and driver: copy it to docs/results/. Exit status 1: a part failed,
-# its name is told last. Ours and the libraries' work is replayed as CUDA graphs (graph=on), where the library allows it.
-# TUNE_BIN: programs that are built already. Packages must be there: scripts/install_deps.sh.
+#   mutants    wrong kernels, on the device itself: each has to be found wrong
+#   profile    where ncu is: what bounds the best kernels
+#   networks   the six networks of int8 (resnet-50 vgg-19 inception-v3 drn-c-26 dcn-resnet-101 resnext-50-32x4d), tuned, sums of layers
+# --budget: all of it ends by then, children too; parts share what is left, what was not begun is told. --state: one file with all that
+# was done; where it is there already, this call goes on with what is left. A machine that is lent for nine minutes at a time:
+#   tune-gpu/scripts/gpu_check.sh --budget 540 --state state.tar        (three times)
+# NVRTC and peers are looked for in --libs, in the loader's path, in CUDA_HOME (/usr/local/cuda), and in site-packages/nvidia of every
+# Python environment found (VIRTUAL_ENV, python3's own, /opt). Without cuBLAS, cuDNN and cuSPARSE it fails at once, unless --no-peers.
+# The page WORK/page.md (out/gpu_check) holds what was printed, with date, device and driver. Exit status 1: a part failed or peers
+# were missing, told last. Works in the archive of scripts/gpu_pack.sh; in the tree it builds first (scripts/install_deps.sh).
+# Ours and the libraries' work is replayed as CUDA graphs (graph=on), where the library allows it.
 set -eu
+caller=$PWD
 cd "$(dirname "$0")/.."
 . scripts/common.sh
+. scripts/ops.sh
 
-all="tests rates f32 gemm f16 i8 networks rnn sparse"
-device=cuda:0 trials=64 seconds=0 work=out/gpu_check resume="" parts=""
+# absolute PATH: of the caller's.
+absolute() {
+    case "$1" in "" | /*) echo "$1" ;; *) echo "$caller/$1" ;; esac
+}
+
+# Parts and their shares of the time.
+all="contract:1 tests:6 rates:1 gemm:7 f32:12 f16:5 i8:7 rnn:4 sparse:6 mutants:4 profile:2 networks:20"
+names=$(echo "$all" | sed 's/:[0-9]*//g')
+device=cuda:0 trials=96 budget=0 state="" work=out/gpu_check parts="" libs="" peers=yes
 while [ $# -gt 0 ]; do
     case "$1" in
-    --device | --trials | --time | --work)
+    --device | --trials | --budget | --state | --work | --libs)
         [ $# -gt 1 ] || fail "$1 needs a value"
         case "$1" in
         --device) device=$2 ;;
         --trials) trials=$2 ;;
-        --time) seconds=$2 ;;
-        --work) work=$2 ;;
+        --budget) budget=$2 ;;
+        --state) state=$2 ;;
+        --work) work=$(absolute "$2") ;;
+        --libs) libs=$2 ;;
         esac
         shift
         ;;
-    --resume) resume=--resume ;;
+    --no-peers) peers="" ;;
     --help | -h) head_comment "scripts/$(basename "$0")" ;;
-    tests | rates | f32 | gemm | f16 | i8 | networks | rnn | sparse) parts="$parts $1" ;;
-    *) fail "unknown argument '$1'; expected --device, --trials, --time, --work, --resume or a part: $all" ;;
+    *)
+        case " $names " in
+        *" $1 "*) parts="$parts $1" ;;
+        *) fail "unknown argument '$1'; expected --budget, --state, --device, --trials, --libs, --no-peers, --work or a part: $names" ;;
+        esac
+        ;;
     esac
     shift
 done
-[ -n "$parts" ] || parts=$all
-case "$seconds" in *[!0-9]* | "") fail "--time '$seconds': expected seconds" ;; esac
+case "$budget" in *[!0-9]* | "") fail "--budget '$budget': expected seconds" ;; esac
 case "$trials" in *[!0-9]* | "" | 0*) fail "--trials '$trials': expected a number above 0" ;; esac
+libs=$(absolute "$libs") state=$(absolute "$state")
+[ -z "$libs" ] || [ -d "$libs" ] || fail "--libs '$libs': no such folder"
+[ -n "$parts" ] || parts=$names
 case "$device" in
 *graph=*) replayed=$device ;;
 cuda) replayed=cuda:0,graph=on ;;
 *) replayed=$device,graph=on ;;
 esac
+start=$(date +%s)
+left() { echo $((start + budget - $(date +%s))); }
 
-bin=${TUNE_BIN:-}
-if [ -z "$bin" ]; then
-    say "build"
-    build release all benches
-    bin=build/bin
+# ---- programs, libraries ----
+bin=bin
+if [ ! -x bin/tune-agent ]; then
+    bin=${TUNE_BIN:-}
+    if [ -z "$bin" ]; then
+        say "build"
+        build release all benches
+        bin=build/bin
+    fi
 fi
-[ -n "$resume" ] || for part in $parts; do rm -rf "${work:?}/$part" "$work/$part.md"; done
+[ ! -e no-peers ] || [ -z "$peers" ] || fail "this archive was packed without peers: say --no-peers"
+bin=$(cd "$bin" && pwd)
+tests=$(cd "$bin/../tests" && pwd)
+
+# Folders with libraries of NVIDIA's, each once.
+library_folders() {
+    [ -z "$libs" ] || (cd "$libs" && pwd)
+    for root in ${VIRTUAL_ENV:+"$VIRTUAL_ENV"} "$(python3 -c 'import sys; print(sys.prefix)' 2>/dev/null)" /opt/*/.venv /opt/*/venv /opt/venv /opt/conda \
+        "$HOME"/.venv "$HOME"/venv /usr /usr/local; do
+        for folder in "$root"/lib/python3*/site-packages/nvidia/*/lib "$root"/lib/python3*/dist-packages/nvidia/*/lib; do
+            [ ! -d "$folder" ] || echo "$folder"
+        done
+    done
+    for folder in "${CUDA_HOME:-/usr/local/cuda}/lib64" /usr/lib/x86_64-linux-gnu; do
+        [ ! -d "$folder" ] || echo "$folder"
+    done
+}
+folders=$(library_folders | awk '!seen[$0]++')
+path=$(echo "$folders" | tr '\n' ':')
+export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${path%:}"
+if [ -n "$peers" ]; then
+    missing=""
+    for library in libcublas.so libcudnn.so libcusparse.so; do
+        found=""
+        for folder in $(echo "$LD_LIBRARY_PATH" | tr ':' ' '); do
+            for file in "$folder/$library"*; do [ ! -e "$file" ] || found=yes; done
+        done
+        [ -n "$found" ] || missing="$missing $library"
+    done
+    [ -z "$missing" ] || fail "not found:$missing (searched: $LD_LIBRARY_PATH); say where with --libs DIR, or --no-peers"
+fi
+driver=${TUNE_CUDA_LIBRARY:-libcuda.so.1}
+
+# ---- state ----
+if [ -n "$state" ]; then
+    rm -rf "${work:?}"
+    mkdir -p "$work"
+    [ ! -f "$state" ] || tar -xzf "$state" -C "$work" || fail "$state cannot be read: remove it to begin anew"
+else
+    for part in $parts; do rm -rf "${work:?}/$part" "$work/$part".*; done
+fi
 mkdir -p "$work"
-page=$work/page.md
+work=$(cd "$work" && pwd)
+save() {
+    [ -n "$state" ] || return 0
+    tar -czf "$state.new" -C "$work" . && mv "$state.new" "$state"
+}
+trap save EXIT
+
 "$bin/tune-agent" --device "$device" --self-test >"$work/device.txt" 2>&1 || { cat "$work/device.txt" >&2; fail "no such device: $device"; }
-{
+if [ ! -f "$work/head.md" ]; then
     printf '# %s, %s\n\n' "$(date +%Y-%m-%d)" "$(sed 's/; .*//' "$work/device.txt")"
-    printf 'Command: `scripts/gpu_check.sh --device %s --trials %s --time %s %s`, parts of the page perhaps one by one.\n\n' \
-        "$device" "$trials" "$seconds" "$all"
+    printf 'Command: `scripts/gpu_check.sh --budget %s --trials %s`, perhaps several times, with one --state. Version %s.\n\n' "$budget" "$trials" \
+        "$("$bin/tune" --version | head -n 1)"
     sed 's/^/    /' "$work/device.txt"
     if command -v nvidia-smi >/dev/null 2>&1; then
         nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.sm,temperature.gpu,power.draw --format=csv | sed 's/^/    /'
     fi
-} | tee "$work/head.md"
+fi >"$work/head.tmp"
+[ ! -s "$work/head.tmp" ] || cat "$work/head.tmp" >>"$work/head.md"
+rm -f "$work/head.tmp"
+cat "$work/head.md"
 
-# section NAME TITLE COMMAND...: its output becomes NAME's part of the page; a failure is told there and at the end.
-failed=""
-section() {
-    name=$1 title=$2 begun=$(date +%s) code=0
-    shift 2
-    printf '\n## %s\n\n' "$title" | tee "$work/$name.md"
-    "$@" >"$work/$name.txt" 2>&1 || code=$?
-    if [ "$code" -ne 0 ]; then
-        failed="$failed $name"
-        printf '**FAILED** (exit status %d)\n\n' "$code" | tee -a "$work/$name.md"
-    fi
-    tee -a "$work/$name.md" <"$work/$name.txt"
-    printf '\n(%d s)\n' $(($(date +%s) - begun)) | tee -a "$work/$name.md"
-}
-
-# limited SECONDS COMMAND...: for as long at the most; 0 = as long as it takes.
+# ---- parts: each function gets its seconds, 0 = as long as it takes; status 75: cut short, to be gone on with ----
 limited() {
     limit=$1
     shift
-    if [ "$limit" -gt 0 ]; then timeout "$limit" "$@"; else "$@"; fi
+    if [ "$limit" -gt 0 ]; then timeout -k 5 "$limit" "$@"; else "$@"; fi
 }
 
-# beside NAME SETS...: tunes and measures layer sets beside the peers; prints the table, and every contender behind it.
-beside() {
-    folder=$work/$1
-    shift
-    sets="" status=0
-    for set in "$@"; do sets="$sets --set $set"; done
-    # shellcheck disable=SC2086 # a list of words is meant
-    TUNE_BIN=$bin scripts/bench_ops.sh --quick --resume --time "$seconds" --device "$replayed" --trials "$trials" --work "$folder" $sets >"$folder.log" 2>&1 ||
-        status=$?
-    cat "$folder.log"
-    ! grep -q '^not measured:' "$folder.log" || status=1
-    printf '\n### Every contender\n\n'
-    cat "$folder"/quick-*/*.md
-    return "$status"
-}
-
-# 64 processes for the templates; for mutants, of which each may break its context, more than there are of them.
-device_tests() {
-    code=0
-    scripts/gpu_tests.sh "$bin/../tests/test_kernels_cuda" 64 "$work/tests/kernels" $((seconds / 2)) || code=$?
-    scripts/gpu_tests.sh "$bin/../tests/test_mutants_cuda" 512 "$work/tests/mutants" $((seconds / 2)) || code=$?
+part_contract() {
+    # shellcheck disable=SC2031
+    TUNE_CUDA_LIBRARY=$driver limited "$1" "$tests/test_cuda" 2>&1 | grep -vE '^\[ (RUN|      OK)'
+    code=${PIPESTATUS[0]}
+    "$bin/tune-agent" --device "$device" --look
     return "$code"
 }
 
-six_networks() {
+# Processes for the templates, each with its part of them; for mutants, of which each may break its context, more than there are of them.
+part_tests() {
+    scripts/gpu_tests.sh "$tests/test_kernels_cuda" 64 "$work/tests" "$1"
+}
+part_mutants() {
+    scripts/gpu_tests.sh "$tests/test_mutants_cuda" 512 "$work/mutants" "$1"
+}
+
+part_rates() {
+    limited "$1" "$bin/bench_rates" --device "$device"
+}
+
+# beside SECONDS NAME SETS...: tunes the layers of these sets together, in two thirds of the time, then measures each beside the peers.
+beside() {
+    seconds=$1 name=$2
+    shift 2
+    folder=$work/$name
+    mkdir -p "$folder"
+    for set in "$@"; do ops_layers "$set"; done >"$folder/layers"
+    [ -s "$folder/layers" ] || { echo "no layers in $*" && return 1; }
+    while IFS='|' read -r layer workload; do
+        gpu_layouts "$workload" | while IFS='|' read -r layout variant; do printf '%s.%s | 1 | %s\n' "$layer" "$layout" "$variant"; done
+    done <"$folder/layers" >"$folder/layers.net"
+    n=$(wc -l <"$folder/layers.net")
+    begun=$(date +%s) code=0
+    if [ ! -f "$folder/tuned" ]; then
+        limited $((seconds > 0 ? seconds * 3 / 4 + 20 : 0)) "$bin/tune" run --network "$folder/layers.net" --device "$replayed" --trials $((trials * n)) \
+            ${seconds:+$([ "$seconds" -eq 0 ] || echo "--time $((seconds * 6 / 10))s")} -q -o "$folder/log.jsonl" || code=$?
+        [ "$code" -ne 0 ] || : >"$folder/tuned"
+    fi
+    printf '\n'
     code=0
+    while IFS='|' read -r layer workload; do
+        [ ! -s "$folder/$layer.json" ] || continue
+        if [ "$seconds" -gt 0 ] && [ $(($(date +%s) - begun)) -ge "$seconds" ]; then
+            printf 'not measured for lack of time: %s\n' "$layer"
+            code=75
+            continue
+        fi
+        rm -f "$folder/$layer.json"
+        if ! timeout -k 5 60 "$bin/bench_ops" "$workload" --log "$folder/log.best.jsonl" --no-defaults --no-verify \
+            --without "onednn,openblas,ort,csr${peers:-,cudnn,cublas,cusparse}" \
+            --layouts own,nchw4c,nchw16c --device "$replayed" --rounds 7 --slot 10 --json "$folder/$layer.json" >"$folder/$layer.md" 2>"$folder/$layer.err" </dev/null; then
+            printf 'not measured: %s: %s\n' "$layer" "$(tail -n 1 "$folder/$layer.err")"
+            [ "$code" -ne 0 ] || code=1
+        elif [ -n "$peers" ] && ! grep -q -E '^\| (cuDNN|cuBLAS|cuSPARSE)' "$folder/$layer.md"; then
+            printf 'without a peer: %s: %s\n' "$layer" "$(grep '^not there' "$folder/$layer.md" | tr '\n' ' ')"
+            [ "$code" -ne 0 ] || code=1
+        fi
+    done <"$folder/layers"
+    files=$(while IFS='|' read -r layer workload; do [ ! -s "$folder/$layer.json" ] || echo "$folder/$layer.json"; done <"$folder/layers")
+    # shellcheck disable=SC2086 # a list of files is meant
+    [ -z "$files" ] || "$bin/bench_ops" --table $files
+    printf '\n### Every contender\n\n'
+    while IFS='|' read -r layer workload; do
+        [ ! -s "$folder/$layer.md" ] || sed -n '/^###/p;/^|/p' "$folder/$layer.md"
+    done <"$folder/layers"
+    return "$code"
+}
+
+# gpu_layouts WORKLOAD: "suffix|workload" for each layout that is tuned.
+gpu_layouts() {
+    case "$1" in
+    conv2d\ [iu]8\ *) printf '%s\n' "nchw4c|$1 layout=nchw4c" "nchw16c|$1 layout=nchw16c" ;;
+    conv2d\ f16\ * | conv2d\ bf16\ *) printf '%s\n' "plain|$1" "nchw16c|$1 layout=nchw16c" ;;
+    *) printf '%s\n' "plain|$1" ;;
+    esac
+}
+
+part_gemm() { beside "$1" gemm gpu-gemm; }
+part_f32() { beside "$1" f32 gpu-f32; }
+part_f16() { beside "$1" f16 gpu-f16; }
+part_i8() { beside "$1" i8 gpu-i8; }
+part_sparse() { beside "$1" sparse gpu-sparse; }
+part_rnn() {
+    code=0
+    limited $(($1 / 3)) "$bin/tune" ladder rnn "cell=lstm i=512 h=512 l=4 b=64 t=100" --device "$device" || code=$?
+    printf '\n'
+    beside $(($1 * 2 / 3)) rnn gpu-rnn || code=$?
+    return "$code"
+}
+
+# Of the best config of each layer: pipes, issue slots, memory, by Nsight Compute. Needs the right to read counters.
+part_profile() {
+    ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu /opt/nvidia/nsight-compute/*/ncu 2>/dev/null | head -n 1)
+    [ -n "$ncu" ] || { echo "no ncu here" && return 0; }
+    metrics=gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active
+    metrics=$metrics,sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active,smsp__issue_active.avg.pct_of_peak_sustained_active
+    metrics=$metrics,dram__throughput.avg.pct_of_peak_sustained_elapsed,lts__throughput.avg.pct_of_peak_sustained_elapsed
+    metrics=$metrics,l1tex__data_bank_conflicts_pipe_lsu.sum,sm__warps_active.avg.pct_of_peak_sustained_active,launch__registers_per_thread
+    for name in gemm f32 f16 i8 sparse; do
+        [ -s "$work/$name/log.best.jsonl" ] || continue
+        head -n 3 "$work/$name/layers" | while IFS='|' read -r layer workload; do
+            printf '\n### %s\n\n' "$layer"
+            timeout -k 5 40 "$ncu" --clock-control none --csv --metrics "$metrics" --launch-skip 3 --launch-count 3 "$bin/bench_ops" "$workload" \
+                --log "$work/$name/log.best.jsonl" --no-defaults --no-verify --without onednn,openblas,ort,csr,cudnn,cublas,cusparse --device "$device,graph=off" \
+                --rounds 1 --slot 0 2>&1 </dev/null |
+                awk -F '","' '/^"[0-9]+"/ { gsub(/"/, "", $NF); printf "%s  %s = %s %s\n", substr($5, 1, 40), $(NF - 2), $NF, $(NF - 1) } /==ERROR==/' | head -n 40
+        done
+    done
+}
+
+part_networks() {
+    code=0 folder=$work/networks
+    mkdir -p "$folder"
     for network in resnet-50 vgg-19 inception-v3 drn-c-26 dcn-resnet-101 resnext-50-32x4d; do
         for form in "--dtype i8 --layout nchw4c" ""; do
+            to=$folder/$network.${form:+i8}
+            [ ! -f "$to.done" ] || continue
             printf '\n### %s %s\n\n' "$network" "${form:-f32}"
-            mkdir -p "$work/networks"
-            limit=""
-            [ "$seconds" -eq 0 ] || limit="--time $((seconds / 12 + 1))s"
             # shellcheck disable=SC2086 # lists of words are meant
-            limited $((seconds / 6)) "$bin/tune" run --network "$network" $form --device "$device" --trials "$((trials * 8))" $limit -q \
-                -o "$work/networks/$network.${form:+i8}.jsonl" || { code=$? && echo "failed: exit status $code"; }
+            if limited $(($1 / 6)) "$bin/tune" run --network "$network" $form --device "$device" --trials "$((trials * 8))" \
+                $([ "$1" -eq 0 ] || echo "--time $(($1 / 12 + 1))s") -q -o "$to.jsonl"; then
+                : >"$to.done"
+            else
+                code=$?
+                echo "failed: exit status $code"
+            fi
         done
     done
     return "$code"
 }
 
-lstm() {
-    code=0
-    limited $((seconds / 2)) "$bin/tune" ladder rnn "cell=lstm i=512 h=512 l=4 b=64 t=100" --device "$device" || code=$?
-    beside rnn gpu-rnn || code=$?
-    return "$code"
+title_of() {
+    sed -n "s/^#   $1  *\([^ ].*\)/\1/p" scripts/gpu_check.sh | head -n 1
 }
 
+failed="" unfinished=""
 for part in $parts; do
-    case "$part" in
-    tests) section tests "Every template against its reference, and mutants" device_tests ;;
-    rates) section rates "What the instructions can do" limited 120 "$bin/bench_rates" --device "$device" ;;
-    f32) section f32 "f32 layers of VGG-16, ResNet-50 and MobileNet beside cuDNN" beside f32 vgg-16 resnet-50 mobilenet-v1 ;;
-    gemm) section gemm "Matrix products beside cuBLAS" beside gemm gpu-gemm ;;
-    f16) section f16 "f16 and bf16 on tensor cores beside cuDNN" beside f16 gpu-f16 ;;
-    i8) section i8 "int8 beside f32 and cuDNN" beside i8 gpu-i8 ;;
-    networks) section networks "Six networks in int8 and f32: sums of tuned layers" six_networks ;;
-    rnn) section rnn "The LSTM ladder, and cuDNN's LSTM" lstm ;;
-    sparse) section sparse "Sparse layers beside cuSPARSE and the dense convolution" beside sparse gpu-sparse ;;
+    [ ! -f "$work/$part.done" ] || continue
+    seconds=0
+    if [ "$budget" -gt 0 ]; then
+        weights=0 own=0
+        for word in $all; do
+            name=${word%:*}
+            case " $parts " in *" $name "*) ;; *) continue ;; esac
+            [ ! -f "$work/$name.done" ] || continue
+            [ "$name" != "$part" ] || own=${word#*:}
+            case "$unfinished$failed " in *" $name "*) ;; *) weights=$((weights + ${word#*:})) ;; esac
+        done
+        rest=$(($(left) - 10))
+        seconds=$((rest * own / weights))
+        if [ "$seconds" -lt 10 ] && [ "$rest" -ge 10 ]; then seconds=10; fi
+        if [ "$rest" -lt 10 ]; then
+            unfinished="$unfinished $part"
+            continue
+        fi
+    fi
+    begun=$(date +%s) code=0
+    "part_$part" "$seconds" >"$work/$part.txt" 2>&1 || code=$?
+    {
+        printf '\n## %s: %s\n\n' "$part" "$(title_of "$part")"
+        case "$code" in
+        0) : >"$work/$part.done" ;;
+        75 | 124 | 137) printf '**Cut short for lack of time**\n\n' ;;
+        *) printf '**FAILED** (exit status %d)\n\n' "$code" ;;
+        esac
+        cat "$work/$part.txt"
+        printf '\n(%d s of %d)\n' $(($(date +%s) - begun)) "$seconds"
+    } | tee "$work/$part.md"
+    case "$code" in
+    0) ;;
+    75 | 124 | 137) unfinished="$unfinished $part" ;;
+    *) failed="$failed $part" ;;
     esac
+    save
 done
 {
     cat "$work/head.md"
-    for part in $all; do [ ! -f "$work/$part.md" ] || cat "$work/$part.md"; done
-} >"$page"
-say "written: $page"
+    for part in $names; do [ ! -f "$work/$part.md" ] || cat "$work/$part.md"; done
+} >"$work/page.md"
+say "written: $work/page.md"
+[ -z "$unfinished" ] || echo "not finished for lack of time:$unfinished"
 [ -z "$failed" ] || fail "failed:$failed (see $work)"

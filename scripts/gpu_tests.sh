@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # gpu_tests.sh PROGRAM N DIR [SECONDS] - runs a test program of kernels on the machine's own GPU, as N processes "i/N", several at a
 # time, so that a kernel which breaks its process's CUDA context takes little along. DIR/i.txt: what part i said; DIR/i.ok: it passed,
-# and is left out by the next call. After SECONDS no part is begun any more. Prints what failed and counts; fails if any part did.
+# and is left out by the next call. After SECONDS no part is begun any more. Prints what failed and counts; exit status 1 if any part did,
+# 75 when some were not run for lack of time.
 # PROGRAM: test_kernels_cuda or test_mutants_cuda, which choose the emulated device unless a driver is named.
 # TUNE_CUDA_LIBRARY: that driver (libcuda.so.1). JOBS: processes at a time (CPUs less 2).
 set -eu
@@ -40,7 +41,7 @@ while [ "$i" -lt "$n" ]; do
     elif [ -e "$dir/$i.txt" ]; then
         failed=$((failed + 1))
         printf 'part %s/%s:\n' "$i" "$n"
-        grep -E '^FAILED|skipped:|exit status|Segmentation' "$dir/$i.txt" | head -n 20 || true
+        grep -E '^FAILED|skipped:|exit status|Segmentation|error while loading' "$dir/$i.txt" | head -n 20 || true
     else
         missing=$((missing + 1))
     fi
@@ -49,4 +50,5 @@ done
 printf '%s: %d configs verified; parts: %d passed, %d failed, %d not run for lack of time\n' "$(basename "$program")" \
     "$(cat "$dir"/*.txt 2>/dev/null | sed -n 's/^\([0-9]*\) configs verified.*/\1/p' | awk '{ n += $1 } END { print n + 0 }')" \
     "$passed" "$failed" "$missing"
-[ "$failed" -eq 0 ] && [ "$missing" -eq 0 ]
+[ "$failed" -eq 0 ] || exit 1
+[ "$missing" -eq 0 ] || exit 75

@@ -37,11 +37,6 @@ ops_layers() {
 
 # ops_layouts WORKLOAD: "suffix|workload" for each layout that is tuned.
 ops_layouts() {
-    case "$device:$1" in
-    cuda*:conv2d\ [iu]8\ *) printf '%s\n' "nchw4c|$1 layout=nchw4c" "nchw16c|$1 layout=nchw16c" && return ;;
-    cuda*:conv2d\ f16\ * | cuda*:conv2d\ bf16\ *) printf '%s\n' "plain|$1" "nchw16c|$1 layout=nchw16c" && return ;;
-    cuda*) printf '%s\n' "plain|$1" && return ;;
-    esac
     case "$1" in
     conv2d\ [iu]8\ * | depthwise_conv2d\ [iu]8\ *) printf '%s\n' "nchw4c|$1 layout=nchw4c" "nchw16c|$1 layout=nchw16c" ;;
     conv2d\ * | depthwise_conv2d\ *) printf '%s\n' "plain|$1" "nchw16c|$1 layout=nchw16c" ;;
@@ -49,14 +44,13 @@ ops_layouts() {
     esac
 }
 
-# ops_tune WORKLOAD TRIALS NAME [SECONDS]: tunes into NAME.jsonl and NAME.best.jsonl unless they are there, for SECONDS at the most;
-# what an interrupted run has measured counts. A layer that cannot be tuned is told and left out.
+# ops_tune WORKLOAD TRIALS NAME: tunes into NAME.jsonl and NAME.best.jsonl unless they are there; what an interrupted run has measured
+# counts. A layer that cannot be tuned is told and left out.
 ops_tune() {
     [ ! -s "$3.best.jsonl" ] || return 0
     part=$(dirname "$3")/part/$(basename "$3")
     mkdir -p "$(dirname "$part")"
-    # shellcheck disable=SC2086 # the option and its value are meant
-    if ${4:+timeout $(($4 + 120))} "$bin/tune" run "$1" --trials "$2" --seed 1 --device "$device" --threads "${threads:-1}" ${4:+--time ${4}s} -q \
+    if "$bin/tune" run "$1" --trials "$2" --seed 1 --device "$device" --threads "${threads:-1}" -q \
         -o "$part.jsonl" >"$3.out" 2>&1 &&
         [ -s "$part.best.jsonl" ]; then
         mv "$part.jsonl" "$3.jsonl"

@@ -43,7 +43,8 @@ void sample_loops(struct sample *s);
 
 struct program_launch *sample_launch(struct sample *s, const char *kernel, int64_t blocks, int64_t threads);
 
-/* Sets TUNE_CUDA_LIBRARY and TUNE_NVRTC to the emulated ones of this build, unless the former names a driver. 0, or 77 with words where there is no g++.
+/* Sets TUNE_CUDA_LIBRARY and TUNE_NVRTC to the emulated ones of this build, unless the former names a driver. 0, or 77
+ * with words where there is no g++.
  */
 int sample_use_emulated(void);
 

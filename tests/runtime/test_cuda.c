@@ -507,12 +507,14 @@ int main(void)
         cmocka_unit_test(cold_device_flushes_and_has_another_fingerprint),
         cmocka_unit_test(devices_are_listed),
     };
-    const bool is_real = getenv("TUNE_CUDA_LIBRARY"); /* then the calls below are not told, the device has other sizes */
+    const bool is_real =
+        getenv("TUNE_CUDA_LIBRARY"); /* then the calls below are not told, the device has other sizes */
     const int missing = sample_use_emulated();
 
     if (missing)
         return missing;
     if (open_device())
         return 1;
-    return contract_run("the contract") + (is_real ? close_device(NULL) : cmocka_run_group_tests(tests, NULL, close_device));
+    return contract_run("the contract") +
+           (is_real ? close_device(NULL) : cmocka_run_group_tests(tests, NULL, close_device));
 }

@@ -114,6 +114,7 @@ enum err bench_json(const struct bench *b, FILE *to)
         json_add_i64(line, "threads", b->task.threads, &ok);
         json_add_text(line, "contender", c->name, &ok);
         json_add_text(line, "layouts", class_names[c->class], &ok);
+        json_add_bool(line, "gpu", strcmp(b->task.ops->name, "cuda") == 0, &ok);
         json_add_bool(line, "ours", c->ours, &ok);
         json_add_bool(line, "right", c->n_rounds && contender_right(b, c), &ok);
         json_add_text(line, "template", c->template, &ok);

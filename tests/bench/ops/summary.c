@@ -14,7 +14,7 @@
 struct line {
     cJSON *tree;
     const char *workload, *contender, *layouts, *template, *how, *numerics;
-    bool ours, right;
+    bool ours, right, gpu;
     double ms, gflops, of_peak, of_read;
     int64_t threads;
 };
@@ -30,7 +30,8 @@ struct row {
     int64_t threads;
     const struct line *plain, *blocked;           /* ours */
     const struct line *peer_plain, *peer_blocked; /* the fastest */
-    const struct line *fallback, *naive, *clblast, *csr, *dense, *dense_winograd;
+    const struct line *fallback, *naive, *clblast, *csr, *dense, *dense_winograd, *sparse_peer;
+    bool gpu;
 };
 
 static enum err read_line(const char *text, size_t n, struct line *l, struct why *why)
@@ -53,6 +54,8 @@ static enum err read_line(const char *text, size_t n, struct line *l, struct why
         e = json_get_bool(l->tree, "ours", &l->ours, why);
     if (!e)
         e = json_get_bool(l->tree, "right", &l->right, why);
+    if (!e)
+        e = json_bool_or(l->tree, "gpu", false, &l->gpu, why);
     if (!e)
         e = json_get_i64(l->tree, "threads", 1, 1024, &l->threads, why);
     if (!e)
@@ -154,6 +157,8 @@ static void place(struct row *r, const struct line *l)
     } else if (begins(l->contender, "CSR")) {
         keep_fastest(&r->csr, l);
     } else if (plain) {
+        if (begins(l->contender, "cuSPARSE"))
+            keep_fastest(&r->sparse_peer, l);
         keep_fastest(&r->peer_plain, l);
     } else if (blocked) {
         keep_fastest(&r->peer_blocked, l);
@@ -162,7 +167,7 @@ static void place(struct row *r, const struct line *l)
 
 static struct row make_row(const struct lines *lines, const struct line *first)
 {
-    struct row r = {.workload = first->workload, .threads = first->threads};
+    struct row r = {.workload = first->workload, .threads = first->threads, .gpu = first->gpu};
 
     for (size_t i = 0; i < lines->n; i++)
         if (lines->all[i].threads == r.threads && strcmp(lines->all[i].workload, r.workload) == 0)
@@ -315,6 +320,48 @@ static size_t collect(const struct lines *lines, int64_t threads, struct row *ro
     return n;
 }
 
+/* What NVIDIA's libraries were given, and in which of its forms the fastest kernel of ours is. */
+static void print_gpu_row(FILE *to, const struct row *r)
+{
+    const struct line *ours = best_of(r), *peer = r->peer_plain;
+
+    if (r->peer_blocked && (!peer || r->peer_blocked->ms < peer->ms))
+        peer = r->peer_blocked;
+    fprintf(to, "| `%s` |", r->workload);
+    if (ours)
+        fprintf(to, " %s%s%s | %.4f | %.1f |", ours->template, *ours->numerics ? " " : "", ours->numerics, ours->ms,
+                ours->gflops / 1000);
+    else
+        fprintf(to, " - | - | - |");
+    fprintf(to, " %s |", peer ? peer->contender : "-");
+    print_ratio(to, ratio(ours, peer));
+    print_ratio(to, ratio(ours, r->sparse_peer));
+    print_ratio(to, ratio(ours, r->dense));
+    print_ratio(to, ratio(ours, r->fallback));
+    fprintf(to, "\n");
+}
+
+static void print_gpu_table(FILE *to, const struct row *rows, size_t n)
+{
+    struct mean all = {0};
+
+    fprintf(to, "Ours, the fastest of its layouts, against the fastest of cuDNN, cuBLAS and cuSPARSE in any layout. "
+                "Ratios over 1: "
+                "ours is faster.\n\n"
+                "| workload | ours | ms | TFLOPS | best peer | x it | x cuSPARSE | x our dense | x our default |\n"
+                "|---|---|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < n; i++) {
+        const struct line *ours = best_of(&rows[i]);
+        const double plain = ratio(ours, rows[i].peer_plain), blocked = ratio(ours, rows[i].peer_blocked);
+
+        print_gpu_row(to, &rows[i]);
+        mean_add(&all, blocked > 0 && (plain <= 0 || blocked < plain) ? blocked : plain);
+    }
+    fprintf(to, "\nbeside the best peer:");
+    print_mean(to, "geomean", &all);
+    fprintf(to, "\n");
+}
+
 static enum err print_table(const struct lines *lines, int64_t threads, FILE *to)
 {
     struct row *rows = calloc(lines->n + 1, sizeof *rows);
@@ -322,6 +369,11 @@ static enum err print_table(const struct lines *lines, int64_t threads, FILE *to
 
     if (!rows)
         return ERR_NOMEM;
+    if (n && rows[0].gpu) {
+        print_gpu_table(to, rows, n);
+        free(rows);
+        return ERR_OK;
+    }
     fprintf(
         to,
         "%d thread%s. Packed: ours in channel blocks (products: as they are) against oneDNN in its own layouts; plain: "

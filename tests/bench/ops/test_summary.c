@@ -75,6 +75,24 @@ static void all(FILE *f)
     line(f, "e", "plain", "conv2d/naive", "default", "f32", true, 300);
 }
 
+static void gpu_line(FILE *f, const char *contender, const char *layouts, const char *template, bool ours, double ms)
+{
+    fprintf(f,
+            "{\"workload\":\"sparse_conv2d f32 n=1\",\"contender\":\"%s\",\"layouts\":\"%s\",\"template\":\"%s\","
+            "\"how\":\"tuned\",\"numerics\":\"\",\"ours\":%s,\"right\":true,\"gpu\":true,\"threads\":1,\"ms\":%g,"
+            "\"gflops\":3000}\n",
+            contender, layouts, template, ours ? "true" : "false", ms);
+}
+
+static void on_a_gpu(FILE *f)
+{
+    gpu_line(f, "cuDNN", "plain", "", false, 3);
+    gpu_line(f, "cuDNN nchw4c", "blocked", "", false, 1);
+    gpu_line(f, "cuSPARSE SpMM", "plain", "", false, 8);
+    gpu_line(f, "a", "plain", "sparse_conv2d/generated", true, 2);
+    gpu_line(f, "b", "plain", "conv2d/direct", true, 5);
+}
+
 static void broken(FILE *f)
 {
     fputs("{\"workload\":3}\n", f);
@@ -90,6 +108,13 @@ static void table_takes_the_tuned_right_and_last_figures(void **state)
     expect(
         all,
         "| winograd_tile **f32-winograd4** | 0.500 | 50 % | 2.00 | direct_tile | 4.000 | 50 % | oneDNN plain | 0.50 |");
+}
+
+static void gpus_are_held_against_the_fastest_in_any_layout(void **state)
+{
+    (void)state;
+    expect(on_a_gpu, "| sparse_conv2d/generated | 2.0000 | 3.0 | cuDNN nchw4c | 0.50 | 4.00 | 2.50 | - |\n");
+    expect(on_a_gpu, "geomean 0.50 (1 rows, least 0.50)\n");
 }
 
 static void table_names_a_line_it_does_not_understand(void **state)
@@ -119,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_takes_the_tuned_right_and_last_figures),
+        cmocka_unit_test(gpus_are_held_against_the_fastest_in_any_layout),
         cmocka_unit_test(table_names_a_line_it_does_not_understand),
         cmocka_unit_test(texts_change_one_key),
     };

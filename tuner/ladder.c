@@ -14,13 +14,14 @@
 
 /* J. Appleyard, "Optimizing Recurrent Neural Networks in cuDNN 5", NVIDIA 2016: LSTM, 512 hidden units, batch 64. */
 const struct ladder_step ladder_steps[] = {
-    {"baseline", false, 349, "comb_gate=0 streams=1 fuse_pw=0 pretrans=0 pf=0 comb_in=1 wave=0"},
-    {"combined GEMMs", false, 724, "comb_gate=1 streams=1 fuse_pw=0 pretrans=0 pf=0 comb_in=1 wave=0"},
-    {"GEMM streaming", false, 994, "comb_gate=1 streams=2 fuse_pw=0 pretrans=0 pf=0 comb_in=1 wave=0"},
-    {"fused point-wise operations", false, 1942, "comb_gate=1 streams=2 fuse_pw=1 pretrans=0 pf=0 comb_in=1 wave=0"},
-    {"matrix pre-transposition", false, 2199, "comb_gate=1 streams=2 fuse_pw=1 pretrans=1 comb_in=1 wave=0"},
-    {"combining inputs", false, 2290, "comb_gate=1 streams=2 fuse_pw=1 pretrans=1 comb_in=2 wave=0"},
-    {"layers in a wave", true, 3898, "comb_gate=1 streams=1 fuse_pw=1 pretrans=1 comb_in=2 wave=1"},
+    {"baseline", false, 349, "comb_gate=0 streams=1 fuse_pw=0 pretrans=0 pf=0 comb_in=1 wave=0 persist=0"},
+    {"combined GEMMs", false, 724, "comb_gate=1 streams=1 fuse_pw=0 pretrans=0 pf=0 comb_in=1 wave=0 persist=0"},
+    {"GEMM streaming", false, 994, "comb_gate=1 streams=2 fuse_pw=0 pretrans=0 pf=0 comb_in=1 wave=0 persist=0"},
+    {"fused point-wise operations", false, 1942,
+     "comb_gate=1 streams=2 fuse_pw=1 pretrans=0 pf=0 comb_in=1 wave=0 persist=0"},
+    {"matrix pre-transposition", false, 2199, "comb_gate=1 streams=2 fuse_pw=1 pretrans=1 comb_in=1 wave=0 persist=0"},
+    {"combining inputs", false, 2290, "comb_gate=1 streams=2 fuse_pw=1 pretrans=1 comb_in=2 wave=0 persist=0"},
+    {"layers in a wave", true, 3898, "comb_gate=1 streams=1 fuse_pw=1 pretrans=1 comb_in=2 wave=1 persist=0"},
     {"the default config", false, 0, ""},
     {NULL, false, 0, NULL}};
 

@@ -76,6 +76,9 @@ enum err rnn_results_init(const struct rnn_shape *s, const int64_t *cols, int64_
                  {&out->q, kept, RNN_FWD},
                  {&out->cs, kept, RNN_FWD},
                  {&out->hs, kept, RNN_FWD},
+                 {&out->y_held, s->t * s->h * ld, RNN_FWD},
+                 {&out->hn_held, state, RNN_FWD},
+                 {&out->cn_held, state, RNN_FWD},
                  {&out->dx, s->t * s->i * ld, RNN_BWD_DATA},
                  {&out->dgates, s->slots * kept, RNN_BWD_DATA},
                  {&out->dh0, state, RNN_BWD_DATA},
@@ -93,7 +96,8 @@ enum err rnn_results_init(const struct rnn_shape *s, const int64_t *cols, int64_
 
 void rnn_results_fini(struct rnn_results *r)
 {
-    double *all[] = {r->y, r->hn, r->cn, r->gates, r->cand, r->q, r->cs, r->hs, r->dx, r->dgates, r->dh0, r->dc0};
+    double *all[] = {r->y,  r->hn,     r->cn,  r->gates, r->cand,   r->q,       r->cs,     r->hs,
+                     r->dx, r->dgates, r->dh0, r->dc0,   r->y_held, r->hn_held, r->cn_held};
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         free(all[i]);
@@ -123,9 +127,20 @@ struct sums {
     double *input, *recurrent; /* [gates * h][ld] */
 };
 
-/* Hidden unit j of column c (an index within [h][ld]): gates, state. `cell` is c before the step. */
+/* A gate's error is absolute, some 1e-6 in f32 (its quotient's, and of sums that cancel): this part of the tolerance.
+ */
+#define GATE_ERROR 0.05
+
+/* c' = g c + i n, with |n| <= 1 and errors of both gates: what the state after the step holds of all errors so far. */
+static double held_after(double held, double gate, double state, double other)
+{
+    return gate * held + GATE_ERROR * (fabs(state) + fabs(other) + 1);
+}
+
+/* Hidden unit j of column c (an index within [h][ld]): gates, state. `cell` is c before the step; *held: of the state
+ * that gates keep, before and after it. */
 static void forward_unit(const struct rnn_shape *s, const struct sums *z, int64_t at, int64_t step, double h_before,
-                         double cell, int64_t place, int64_t n, struct rnn_results *r)
+                         double cell, int64_t place, int64_t n, double *held, struct rnn_results *r)
 {
     double g[4], q = 0, h;
 
@@ -140,6 +155,7 @@ static void forward_unit(const struct rnn_shape *s, const struct sums *z, int64_
         r->cand[n] = tanh(g[2]);
         r->cs[n] = f * cell + i * r->cand[n];
         h = o * tanh(r->cs[n]);
+        *held = held_after(*held, f, cell, r->cand[n]);
     } else if (s->cell == RNN_GRU) {
         const double reset = sigmoid(g[0]), i = sigmoid(g[1]);
 
@@ -148,6 +164,7 @@ static void forward_unit(const struct rnn_shape *s, const struct sums *z, int64_
         r->gates[(place * 2 + 1) * step + at] = i;
         r->cand[n] = tanh(g[2] + reset * q);
         h = (1 - i) * r->cand[n] + i * h_before;
+        *held = held_after(*held, i, h_before, r->cand[n]);
     } else {
         h = s->cell == RNN_TANH ? tanh(g[0]) : g[0] > 0 ? g[0] : 0;
         r->cand[n] = h;
@@ -165,7 +182,7 @@ static void add_bias(const struct rnn_shape *s, const float *bias, double *z, in
 
 /* One step of layer l; x: [width][ld] its input, h and c: [h][ld] the states before. */
 static void forward_step(const struct rnn_shape *s, const struct rnn_tensors *in, int64_t l, int64_t t, const double *x,
-                         const double *h, const double *c, const struct sums *z, struct rnn_results *r)
+                         const double *h, const double *c, const struct sums *z, double *held, struct rnn_results *r)
 {
     const int64_t rows = s->gates * s->h, width = rnn_width(s, l), step = s->h * r->ld, place = l * s->t + t;
     const struct matrix w = {input_weights(s, in, l), width, 1}, u = {in->r + l * rows * s->h, s->h, 1};
@@ -175,7 +192,7 @@ static void forward_step(const struct rnn_shape *s, const struct rnn_tensors *in
     product(&w, rows, width, x, z->input, r->ld);
     product(&u, rows, s->h, h, z->recurrent, r->ld);
     for (int64_t at = 0; at < step; at++)
-        forward_unit(s, z, at, step, h[at], c ? c[at] : 0, place, place * step + at, r);
+        forward_unit(s, z, at, step, h[at], c ? c[at] : 0, place, place * step + at, &held[at], r);
 }
 
 static void copy(double *to, const double *from, int64_t n)
@@ -188,7 +205,7 @@ static void forward_layer(const struct rnn_shape *s, const struct rnn_tensors *i
                           double *x, double *first, struct rnn_results *r)
 {
     const int64_t step = s->h * r->ld, state = l * step;
-    double *h0 = first, *c0 = first + step;
+    double *h0 = first, *c0 = first + step, *held = s->cell == RNN_GRU ? r->hn_held + state : r->cn_held + state;
 
     gather(s, r, in->h0 + l * s->h * s->b, s->h, h0);
     if (in->c0)
@@ -202,9 +219,11 @@ static void forward_layer(const struct rnn_shape *s, const struct rnn_tensors *i
                      !in->c0 ? NULL
                      : t     ? r->cs + now - step
                              : c0,
-                     z, r);
+                     z, held, r);
         if (l == s->l - 1)
             copy(r->y + t * step, r->hs + now, step);
+        if (l == s->l - 1 && s->cell == RNN_GRU)
+            copy(r->y_held + t * step, held, step);
     }
     copy(r->hn + state, r->hs + (l * s->t + s->t - 1) * step, step);
     copy(r->cn + state, r->cs + (l * s->t + s->t - 1) * step, step);

@@ -89,6 +89,7 @@ struct part {
     const char *name;
     int64_t outer, axis; /* rows = outer * axis */
     double *exact, *random;
+    const double *held; /* of random, as in rnn_results; NULL = nothing */
 };
 
 static size_t parts_of(const struct rnn_shape *s, const struct rnn_results *exact, const struct rnn_results *random,
@@ -98,17 +99,17 @@ static size_t parts_of(const struct rnn_shape *s, const struct rnn_results *exac
     size_t n = 0;
 
     if (s->pass == RNN_FWD) {
-        out[n++] = (struct part){"y", s->t, s->h, exact->y, random->y};
-        out[n++] = (struct part){"hn", s->l, s->h, exact->hn, random->hn};
+        out[n++] = (struct part){"y", s->t, s->h, exact->y, random->y, random->y_held};
+        out[n++] = (struct part){"hn", s->l, s->h, exact->hn, random->hn, random->hn_held};
         if (lstm)
-            out[n++] = (struct part){"cn", s->l, s->h, exact->cn, random->cn};
+            out[n++] = (struct part){"cn", s->l, s->h, exact->cn, random->cn, random->cn_held};
         return n;
     }
-    out[n++] = (struct part){"dx", s->t, s->i, exact->dx, random->dx};
-    out[n++] = (struct part){"dgates", s->l * s->t, s->slots * s->h, exact->dgates, random->dgates};
-    out[n++] = (struct part){"dh0", s->l, s->h, exact->dh0, random->dh0};
+    out[n++] = (struct part){"dx", s->t, s->i, exact->dx, random->dx, NULL};
+    out[n++] = (struct part){"dgates", s->l * s->t, s->slots * s->h, exact->dgates, random->dgates, NULL};
+    out[n++] = (struct part){"dh0", s->l, s->h, exact->dh0, random->dh0, NULL};
     if (lstm)
-        out[n++] = (struct part){"dc0", s->l, s->h, exact->dc0, random->dc0};
+        out[n++] = (struct part){"dc0", s->l, s->h, exact->dc0, random->dc0, NULL};
     return n;
 }
 
@@ -152,7 +153,7 @@ static enum err put(const struct rnn_shape *s, const struct part *parts, const s
         choose(s, e, r, o, parts[i].outer * parts[i].axis, at);
         for (size_t k = 0; k < o->n_samples; k++) {
             o->random[k] = parts[i].random[at[k]];
-            o->scale[k] = fmax(fabs(o->random[k]), unit);
+            o->scale[k] = fmax(fmax(fabs(o->random[k]), unit), parts[i].held ? parts[i].held[at[k]] : 0);
             o->exact[k] = e->has_exact ? parts[i].exact[at[k]] : 0;
         }
         if (e->has_exact)

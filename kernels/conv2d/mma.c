@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MAX_WINDOW 63 /* rows and columns of a window, together: bits of a mask */
+#define PACK_LOCAL_BYTES 4096 /* of conv_mma_pack_x: a chunk a thread */
+#define MAX_WINDOW 63         /* rows and columns of a window, together: bits of a mask */
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
@@ -81,6 +82,7 @@ static int packed_x(struct build *b, const struct conv_shape *z)
 
     if (!packs_x(z, b->w->dtype))
         return 0;
+    b->p->needs_local_bytes = PACK_LOCAL_BYTES;
     xp = build_buffer(b, "xp", ROLE_SCRATCH, b->w->dtype,
                       z->n * z->groups * pixels * bytes / (int64_t)dtype_bytes(b->w->dtype));
     make(b, PHASE_RUN, "conv_mma_pack_x", z->n * z->groups * CEIL(chunks, tile) * CEIL(pixels, 256 / tile), 256,
@@ -92,7 +94,8 @@ static void program(struct build *b)
 {
     const struct conv_shape z = conv_shape_of(b->w);
     const struct mma_shape shape = shape_of(b->w);
-    const int64_t kt = build_int(b, "kt"), k_bytes = CEIL(shape.k_bytes, kt) * kt, chunks = (k_bytes + kt) / 16;
+    const int64_t kt = build_int(b, "kt"), k_bytes = CEIL(shape.k_bytes, kt) * kt,
+                  chunks = (k_bytes + (build_int(b, "stages") + 1) * kt) / 16;
     const int64_t packed = z.k * k_bytes / (int64_t)dtype_bytes(b->w->dtype);
     const int wp = build_buffer(b, "wp", ROLE_PACKED, b->w->dtype, packed);
     const int taps = build_buffer(b, "taps", ROLE_PACKED, DTYPE_I32, chunks * (z.r + z.s > 31 ? 4 : 2));

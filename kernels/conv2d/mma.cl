@@ -27,16 +27,16 @@
 #define A_AT(n, c, h, w) ((((long)((n) * (AC / AL) + (c) / AL) * H + (h)) * W + (w)) * AL + (c) % AL)
 #define RUN_ROWS (YL == 1)
 
-/* Which rows and columns of a window lie inside: bits 0 .. R - 1 and R .. R + S - 1; bit R + S: none does. */
+/* Rows and columns of a window: bits 0 .. R - 1 and R .. R + S - 1; bit R + S is what no window has. */
 #if R + S > 31
-typedef unsigned long long INSIDE;
+typedef unsigned long long WINDOW_BITS;
 #else
-typedef unsigned INSIDE;
+typedef unsigned WINDOW_BITS;
 #endif
-#define INSIDE_BIT(i) ((INSIDE)1 << (i))
-struct TAP {
-    INSIDE need;
-    int offset; /* in elements */
+#define WINDOW_BIT(i) ((WINDOW_BITS)1 << (i))
+struct alignas(2 * sizeof(WINDOW_BITS)) TAP {
+    WINDOW_BITS need;
+    unsigned offset; /* in bytes */
 };
 
 KERNEL WG_SIZE(128, 1, 1) conv_mma_pack(GLOBAL const ELEM *RESTRICT w, GLOBAL ELEM *RESTRICT wp)
@@ -47,16 +47,16 @@ KERNEL WG_SIZE(128, 1, 1) conv_mma_pack(GLOBAL const ELEM *RESTRICT w, GLOBAL EL
         wp[i] = c < CG && tap < R * S ? w[W_AT(k, c, tap / S, tap % S)] : ELEM();
 }
 
-/* One stage more than there is: it is read ahead. */
+/* More than there are, so that the stages that are under way can be asked for. */
 KERNEL WG_SIZE(128, 1, 1) conv_mma_taps(GLOBAL TAP *RESTRICT taps)
 {
     const int i = GRP(0) * 128 + LID(0), c = i * CHUNK_ELEMS % CGP, tap = i * CHUNK_ELEMS / CGP;
     const int r = tap / S, s = tap % S;
 
-    if (i >= K_BYTES / 16 + ROW_CHUNKS)
+    if (i >= K_BYTES / 16 + (STAGES + 1) * ROW_CHUNKS)
         return;
-    taps[i].need = tap < R * S ? INSIDE_BIT(r) | INSIDE_BIT(R + s) : INSIDE_BIT(R + S);
-    taps[i].offset = (int)A_AT(0, c, r * DH, s * DW);
+    taps[i].need = tap < R * S ? WINDOW_BIT(r) | WINDOW_BIT(R + s) : WINDOW_BIT(R + S);
+    taps[i].offset = tap < R * S ? (unsigned)A_AT(0, c, r * DH, s * DW) * ELEM_BYTES : 0;
 }
 
 #if PACK_X
@@ -96,40 +96,37 @@ KERNEL WG_SIZE(256, 1, 1) conv_mma_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL 
 
 /* Chunks of patches. Pixels behind the last one are the last. */
 struct A_FEED {
-    const ELEM *window[CHUNKS_OF(MT)]; /* its first element, which may lie outside */
-    INSIDE inside[CHUNKS_OF(MT)];
-    const TAP *tap; /* behind `ahead` by a stage */
-    TAP now, ahead;
+    const BYTE *window[CHUNKS_OF(MT)];   /* its first element, which may lie outside */
+    WINDOW_BITS outside[CHUNKS_OF(MT)];  /* its rows and columns that do */
+    const TAP *tap;
+    TAP now;
     MEMBER A_FEED(const ELEM *x, const TAP *taps, int first_pixel, int first_k)
     {
         tap = taps + first_k / 16 + LID(0) % ROW_CHUNKS;
-        now = tap[0];
-        ahead = tap[ROW_CHUNKS];
-        tap += 2 * ROW_CHUNKS;
+        now = *tap;
         UNROLL for (int i = 0; i < CHUNKS_OF(MT); i++)
         {
             const int mine = first_pixel + LID(0) / ROW_CHUNKS + i * ROW_STEP;
             const int pixel = mine < PIXELS ? mine : PIXELS - 1;
             const int h = pixel / Q % P * SH - PT, w = pixel % Q * SW - PL;
 
-            window[i] = x + A_AT(pixel / (P * Q), 0, 0, 0) + ((long)h * W + w) * AL;
-            inside[i] = 0;
+            window[i] = one_pointer(x + A_AT(pixel / (P * Q), 0, 0, 0) + ((long)h * W + w) * AL);
+            outside[i] = WINDOW_BIT(R + S);
             UNROLL for (int r = 0; r < R; r++)
-                inside[i] |= (unsigned)(h + r * DH) < H ? INSIDE_BIT(r) : 0;
+                outside[i] |= (unsigned)(h + r * DH) < H ? 0 : WINDOW_BIT(r);
             UNROLL for (int s = 0; s < S; s++)
-                inside[i] |= (unsigned)(w + s * DW) < W ? INSIDE_BIT(R + s) : 0;
+                outside[i] |= (unsigned)(w + s * DW) < W ? 0 : WINDOW_BIT(R + s);
         }
     }
     MEMBER const BYTE *chunk(int i, int *there) const
     {
-        *there = (inside[i] & now.need) == now.need ? 16 : 0;
-        return (const BYTE *)(window[i] + now.offset);
+        *there = (outside[i] & now.need) == 0 ? 16 : 0;
+        return window[i] + now.offset;
     }
-    MEMBER void next()
+    MEMBER void next() /* wanted a stage later */
     {
-        now = ahead;
-        ahead = *tap;
         tap += ROW_CHUNKS;
+        now = *tap;
     }
 };
 typedef row_feed<KG, NT, K_BYTES> B_FEED;

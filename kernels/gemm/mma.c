@@ -56,8 +56,9 @@ static const char *const quantities[][2] = {
     {"b_tiles", "ceil_div(size_b, nt)"},
     {"groups", "products * a_tiles * b_tiles * split"},
     {"waste", "a_tiles * mt * b_tiles * nt * steps * kt / (size_a * size_b * k_bytes)"},
-    {"held", "ceil_div((mt + nt) * kt, work_items * 4)"}, /* without cp.async: a stage on its way */
-    {"registers", "accumulators + (1 + ahead) * (mt // (wm * 4) + nt // (wn * 4)) + (1 - async) * held + 56"},
+    {"chunks", "ceil_div((mt + nt) * kt // 16, work_items)"}, /* that a thread brings; without cp.async by registers */
+    {"registers",
+     "accumulators + (1 + ahead) * (mt // (wm * 4) + nt // (wn * 4)) + (2 + 4 * (1 - async)) * chunks + 32"},
     {"loads_per_mma", "(16 * wm / mt + 8 * wn / nt) / 2"},
     {"staged_per_mma", "1 / mt + 1 / nt"},
     {"resident", "min(max_unit_local // (local_bytes + reserved), max_registers // (registers * work_items))"},
@@ -70,7 +71,8 @@ static const char *const constraints[] = {
     "work_items <= max_group",
     "local_bytes <= max_local",
     "accumulators <= 128",
-    "registers <= 272 and registers * work_items <= max_registers",
+    "chunks <= 24",
+    "registers <= 256 and registers * work_items <= max_registers",
     "async == 1 or stages <= 2",
     "ahead == 0 or kt >= 64",
     "stages <= steps + 1",

@@ -50,7 +50,7 @@ static const struct mutant mutants[] = {
     {"batch_gemm/mma", BATCH, "uninitialised accumulator", "acc[i][j][e] = 0;", "acc[i][j][e] = e;"},
     {"conv2d/mma", CONV, "no padding", "(unsigned)(w + s * DW) < W", "w + s * DW < W"},
     {"conv2d/mma", CONV, "no dilation of columns", "r * DH, s * DW)", "r * DH, r * DW)"},
-    {"conv2d/mma", CONV, "missing last tap", "tap < R * S ? INSIDE_BIT(r)", "tap < R * S - 1 ? INSIDE_BIT(r)"},
+    {"conv2d/mma", CONV, "missing last tap", "tap < R * S ? WINDOW_BIT(r)", "tap < R * S - 1 ? WINDOW_BIT(r)"},
     {"conv2d/mma", CONV, "rows and columns swapped", "pixel_ / Q % P, pixel_ % Q)", "pixel_ % Q, pixel_ / Q % P)"},
     {"conv2d/mma", CONV, "a group's channels too many", "if (k < K)\n        wp[i]", "if (k < K - 1)\n        wp[i]"},
     {"conv2d/mma", PLAIN, "pixels of another chunk", "(c_out ^ p_out % TILE_CHUNKS)", "c_out"},

@@ -1,84 +1,137 @@
 /* SPDX-License-Identifier: MIT */
 /* mma.cl - CUDA: a convolution as an implicit product of matrices by tensor cores (gemm/mma.clh), f16 bf16 i8, all layouts,
  * groups, strides, dilations and epilogues. Rows of A are pixels (n,p,q), rows of B output channels of a group; k counts taps
- * (r,s) and within them the group's channels, padded to 16 bytes: wp[K][R][S][CGP] (packed at load). Patches of the input are
- * gathered while loading: WIDTH bytes at a time where channels lie together (XL > 1), else element by element.
- * Knobs: MT NT KT WM WN STAGES LDM BAND; SPLIT of k: groups write part[SPLIT][y], then added up.
- * Launch: WM * WN * 32 threads; groups SPLIT * GROUPS * ceil(NB P Q / MT) * ceil(KG / NT); shared memory of STAGES stages. */
+ * (r,s) and within them the group's channels, padded to 16 bytes (CGP), so that a chunk of 16 bytes lies in one tap.
+ * wp[K][R][S][CGP], filled up to whole KT, and taps[chunk of k] are made at load: where a chunk lies in the input, seen from a
+ * window's first element, and what a window must have inside the input for that. Where 16 bytes of channels do not lie
+ * together (PACK_X), the run packs xp[NB][GROUPS][H][W][CGP] first.
+ * Knobs: MT NT KT WM WN STAGES LDM AHEAD BAND; SPLIT of k: groups write part[SPLIT][y], then added up.
+ * Launch: WM * WN * 32 threads; groups SPLIT * GROUPS * ceil(NB P Q / MT) * ceil(KG / NT); shared memory as mma.cl's. */
 #if defined(TUNE_CUDA) && DT != 0 /* tensor cores have no f32 */
 #include "conv/conv.clh"
 #include "gemm/mma_bring.clh"
+#ifndef PACK_X
+#define PACK_X 0
+#endif
 #define ELEM_BYTES (DT == 2 ? 1 : 2)
 #define CHUNK_ELEMS (16 / ELEM_BYTES)
-#define CGP (CEIL_DIV(CG, CHUNK_ELEMS) * CHUNK_ELEMS)
-#define K_BYTES (R * S * CGP * ELEM_BYTES)
+#define C_CHUNKS CEIL_DIV(CG, CHUNK_ELEMS)
+#define CGP (C_CHUNKS * CHUNK_ELEMS)
+#define K_BYTES (CEIL_DIV(R * S * CGP * ELEM_BYTES, KT) * KT)
+#define K_ELEMS (K_BYTES / ELEM_BYTES)
 #define PIXELS (NB * P * Q)
-#define ROWS_FIRST (XL == 1)
+/* The input as it is read: AL channels of AC together. */
+#define AL (PACK_X ? CGP : XL)
+#define AC (PACK_X ? GROUPS * CGP : C)
+#define AG (AC / GROUPS)
+#define A_AT(n, c, h, w) ((((long)((n) * (AC / AL) + (c) / AL) * H + (h)) * W + (w)) * AL + (c) % AL)
+#define RUN_ROWS (YL == 1)
+
+/* Rows and columns of a window: bits 0 .. R - 1 and R .. R + S - 1; bit R + S is what no window has. */
+#if R + S > 31
+typedef unsigned long long WINDOW_BITS;
+#else
+typedef unsigned WINDOW_BITS;
+#endif
+#define WINDOW_BIT(i) ((WINDOW_BITS)1 << (i))
+struct alignas(2 * sizeof(WINDOW_BITS)) TAP {
+    WINDOW_BITS need;
+    unsigned offset; /* in bytes */
+};
 
 KERNEL WG_SIZE(128, 1, 1) conv_mma_pack(GLOBAL const ELEM *RESTRICT w, GLOBAL ELEM *RESTRICT wp)
 {
-    const int i = GRP(0) * 128 + LID(0), c = i % CGP, tap = i / CGP % (R * S), k = i / CGP / (R * S);
+    const int i = GRP(0) * 128 + LID(0), at = i % K_ELEMS, c = at % CGP, tap = at / CGP, k = i / K_ELEMS;
 
     if (k < K)
-        wp[i] = c < CG ? w[W_AT(k, c, tap / S, tap % S)] : ELEM();
+        wp[i] = c < CG && tap < R * S ? w[W_AT(k, c, tap / S, tap % S)] : ELEM();
 }
 
-struct OPERANDS {
-    const ELEM *x;
-    const BYTE *w; /* of this group's output channels */
-    int c0;        /* the group's first channel */
-};
-struct A_ROW {
-    int n, h, w; /* image, and the window's first row and column; n < 0: no pixel */
-};
-typedef const BYTE *B_ROW;
+/* More than there are, so that the stages that are under way can be asked for. */
+KERNEL WG_SIZE(128, 1, 1) conv_mma_taps(GLOBAL TAP *RESTRICT taps)
+{
+    const int i = GRP(0) * 128 + LID(0), c = i * CHUNK_ELEMS % CGP, tap = i * CHUNK_ELEMS / CGP;
+    const int r = tap / S, s = tap % S;
 
-DEVICE A_ROW a_row(const OPERANDS *, int i)
-{
-    A_ROW r = {-1, 0, 0};
+    if (i >= K_BYTES / 16 + (STAGES + 1) * ROW_CHUNKS)
+        return;
+    taps[i].need = tap < R * S ? WINDOW_BIT(r) | WINDOW_BIT(R + s) : WINDOW_BIT(R + S);
+    taps[i].offset = tap < R * S ? (unsigned)A_AT(0, c, r * DH, s * DW) * ELEM_BYTES : 0;
+}
 
-    if (i < PIXELS) {
-        r.n = i / (P * Q);
-        r.h = i / Q % P * SH - PT;
-        r.w = i % Q * SW - PL;
-    }
-    return r;
-}
-DEVICE B_ROW b_row(const OPERANDS *o, int i)
+#if PACK_X
+#define X_PIECE (CG % XL == 0 && XL <= CHUNK_ELEMS ? XL : 1) /* elements that lie together */
+#define TILE_CHUNKS (C_CHUNKS >= 8 ? 8 : C_CHUNKS >= 4 ? 4 : C_CHUNKS >= 2 ? 2 : 1)
+#define TILE_PIXELS (256 / TILE_CHUNKS)
+#define CHUNK_TILES CEIL_DIV(C_CHUNKS, TILE_CHUNKS)
+#define PIXEL_TILES CEIL_DIV(H *W, TILE_PIXELS)
+/* A group of threads turns TILE_PIXELS pixels of TILE_CHUNKS chunks of channels around in shared memory. */
+KERNEL WG_SIZE(256, 1, 1) conv_mma_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL ELEM *RESTRICT xp)
 {
-    return i < KG ? o->w + (long)i * K_BYTES : 0;
-}
-DEVICE void b_chunk(const OPERANDS *o, B_ROW row, int at, BYTE *to)
-{
-    bring_chunk<16>(to, row ? row + at : o->w, row ? K_BYTES - at : 0);
-}
-DEVICE void a_chunk(const OPERANDS *o, const A_ROW &row, int at, BYTE *to)
-{
-    const int c = at / ELEM_BYTES % CGP, tap = at / ELEM_BYTES / CGP;
-    const int h = row.h + tap / S * DH, w = row.w + tap % S * DW;
-    const bool there = row.n >= 0 && tap < R * S && (unsigned)h < H && (unsigned)w < W;
-#if XL == 1
-    const ELEM *const from = o->x + X_AT(there ? row.n : 0, o->c0 + c, there ? h : 0, there ? w : 0);
+    LOCAL_ALIGNED uint4 tile[256];
+    const int first_chunk = GRP(0) % CHUNK_TILES * TILE_CHUNKS, image = GRP(0) / CHUNK_TILES / PIXEL_TILES;
+    const int first_pixel = GRP(0) / CHUNK_TILES % PIXEL_TILES * TILE_PIXELS, n = image / GROUPS, group = image % GROUPS;
+    const int p_in = LID(0) % TILE_PIXELS, c_in = LID(0) / TILE_PIXELS;
+    const int p_out = LID(0) / TILE_CHUNKS, c_out = LID(0) % TILE_CHUNKS;
+    const int pixel = first_pixel + p_in, c = (first_chunk + c_in) * CHUNK_ELEMS;
     union {
-        ELEM e[CHUNK_ELEMS];
+        wide_of<X_PIECE * ELEM_BYTES>::is piece[CHUNK_ELEMS / X_PIECE];
         uint4 all;
     } chunk;
 
-    chunk.all = make_uint4(0, 0, 0, 0);
-    UNROLL for (int i = 0; i < CHUNK_ELEMS; i++) if (there && c + i < CG)
-        chunk.e[i] = from[(long)i * H * W];
-    *(uint4 *)to = chunk.all;
-#else
-    UNROLL for (int i = 0; i < CHUNK_ELEMS; i += WIDTH / ELEM_BYTES)
+    UNROLL for (int i = 0; i < CHUNK_ELEMS; i += X_PIECE)
     {
-        const bool this_one = there && c + i < CG;
+        const bool there = pixel < H * W && c + i < CG;
 
-        bring<WIDTH>(to + i * ELEM_BYTES,
-                     (const BYTE *)(this_one ? o->x + X_AT(row.n, o->c0 + c + i, h, w) : o->x), this_one);
+        chunk.piece[i / X_PIECE] = load_piece<X_PIECE * ELEM_BYTES>(
+            (const BYTE *)(x + (there ? X_AT(n, group * CG + c + i, pixel / W, pixel % W) : 0)), there);
     }
-#endif
+    tile[p_in * TILE_CHUNKS + (c_in ^ p_in % TILE_CHUNKS)] = chunk.all;
+    BARRIER();
+    if (first_pixel + p_out < H * W && first_chunk + c_out < C_CHUNKS)
+        ((uint4 *)xp)[((long)image * H * W + first_pixel + p_out) * C_CHUNKS + first_chunk + c_out] =
+            tile[p_out * TILE_CHUNKS + (c_out ^ p_out % TILE_CHUNKS)];
 }
+#endif
+
+/* Chunks of patches. Pixels behind the last one are the last. */
+struct A_FEED {
+    const BYTE *window[CHUNKS_OF(MT)];   /* its first element, which may lie outside */
+    WINDOW_BITS outside[CHUNKS_OF(MT)];  /* its rows and columns that do */
+    const TAP *tap;
+    TAP now;
+    MEMBER A_FEED(const ELEM *x, const TAP *taps, int first_pixel, int first_k)
+    {
+        tap = taps + first_k / 16 + LID(0) % ROW_CHUNKS;
+        now = *tap;
+        UNROLL for (int i = 0; i < CHUNKS_OF(MT); i++)
+        {
+            const int mine = first_pixel + LID(0) / ROW_CHUNKS + i * ROW_STEP;
+            const int pixel = mine < PIXELS ? mine : PIXELS - 1;
+            const int h = pixel / Q % P * SH - PT, w = pixel % Q * SW - PL;
+
+            window[i] = one_pointer(x + A_AT(pixel / (P * Q), 0, 0, 0) + ((long)h * W + w) * AL);
+            outside[i] = WINDOW_BIT(R + S);
+            UNROLL for (int r = 0; r < R; r++)
+                outside[i] |= (unsigned)(h + r * DH) < H ? 0 : WINDOW_BIT(r);
+            UNROLL for (int s = 0; s < S; s++)
+                outside[i] |= (unsigned)(w + s * DW) < W ? 0 : WINDOW_BIT(R + s);
+        }
+    }
+    MEMBER const BYTE *chunk(int i, int *there) const
+    {
+        *there = (outside[i] & now.need) == 0 ? 16 : 0;
+        return window[i] + now.offset;
+    }
+    MEMBER void next() /* wanted a stage later */
+    {
+        tap += ROW_CHUNKS;
+        now = *tap;
+    }
+};
+typedef row_feed<KG, NT, K_BYTES> B_FEED;
 #include "gemm/mma.clh"
+#include "gemm/mma_store.clh"
 
 #define A_TILES CEIL_DIV(PIXELS, MT)
 #define B_TILES CEIL_DIV(KG, NT)
@@ -87,34 +140,36 @@ DEVICE void a_chunk(const OPERANDS *o, const A_ROW &row, int at, BYTE *to)
 
 #if SPLIT > 1
 KERNEL WG_SIZE(THREADS, 1, 1) conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
-                                       GLOBAL MMA_SUM *RESTRICT part)
+                                       GLOBAL const TAP *RESTRICT taps, GLOBAL MMA_SUM *RESTRICT part)
 #else
-KERNEL WG_SIZE(THREADS, 1, 1) conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp, Y_PARAMS)
+KERNEL WG_SIZE(THREADS, 1, 1) conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
+                                       GLOBAL const TAP *RESTRICT taps, Y_PARAMS)
 #endif
 {
     const int tile = GRP(0) % TILES, group = GRP(0) / TILES % GROUPS, slice = GRP(0) / TILES / GROUPS;
     const int first = slice * STEPS_PART;
-    const OPERANDS o = {x, (const BYTE *)wp + (long)group * KG * K_BYTES, group * CG};
+    const int steps = (first + STEPS_PART < STEPS_ALL ? first + STEPS_PART : STEPS_ALL) - first;
     MMA_SUM acc[MI][NI][4];
     int pixel0, k0;
 
     place_tile(tile, A_TILES, B_TILES, &pixel0, &k0);
     pixel0 *= MT;
     k0 *= NT;
-    multiply_tiles(acc, &o, pixel0, k0, first, first + STEPS_PART < STEPS_ALL ? first + STEPS_PART : STEPS_ALL);
-#define PUT(i, j, sum)                                                                                                 \
-    do {                                                                                                               \
-        const int pixel_ = pixel0 + (i), k_ = k0 + (j);                                                                \
-                                                                                                                       \
-        if (pixel_ < PIXELS && k_ < KG)                                                                                \
-            PUT_SUM(Y_AT(pixel_ / (P * Q), group * KG + k_, pixel_ / Q % P, pixel_ % Q), group * KG + k_, sum);        \
-    } while (0)
+    multiply_tiles(acc, A_FEED(x + A_AT(0, group * AG, 0, 0), taps, pixel0, first * KT),
+                   B_FEED(wp + (long)group * KG * K_ELEMS, k0, first * KT), steps);
 #if SPLIT > 1
-#define PUT_SUM(at, k, sum) part[slice * Y_ELEMS + (at)] = (sum)
+#define PUT_RUN(at, k, run) STORE_RUN(part + slice * Y_ELEMS + (at), run)
 #else
-#define PUT_SUM(at, k, sum) STORE_Y(at, k, (SUM)(sum))
+#define PUT_RUN(at, k, run) STORE_RUN(at, k, run)
 #endif
-    EACH_SUM(acc, PUT);
+#define PUT(i, j, run)                                                                                                 \
+    do {                                                                                                               \
+        const int pixel_ = pixel0 + (i), c_ = k0 + (j);                                                                \
+                                                                                                                       \
+        if ((PIXELS % MT == 0 || pixel_ < PIXELS) && (KG % NT == 0 || c_ < KG))                                        \
+            PUT_RUN(Y_AT(pixel_ / (P * Q), group * KG + c_, pixel_ / Q % P, pixel_ % Q), group * KG + c_, run);        \
+    } while (0)
+    EACH_RUN(acc, PUT);
 }
 
 #if SPLIT > 1

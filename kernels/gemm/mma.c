@@ -5,7 +5,10 @@
 #include "runtime/cuda_arch.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
+
+#define MAX_INPUTS 3
 
 enum err mma_within(const char *id, const struct workload *w, const struct device_desc *d, struct why *why)
 {
@@ -38,6 +41,7 @@ static const struct build_knob knobs[] = {
     {"wn", {1, 2, 4, 8, BUILD_END}},
     {"stages", {1, 2, 3, 4, 5, BUILD_END}},
     {"ldm", {0, 1, BUILD_END}},
+    {"ahead", {0, 1, BUILD_END}},
     {"split", {1, 2, 4, 8, 16, BUILD_END}},
     {"band", {1, 4, 16, BUILD_END}},
     {0},
@@ -46,13 +50,15 @@ static const struct build_knob knobs[] = {
 static const char *const quantities[][2] = {
     {"work_items", "wm * wn * 32"},
     {"accumulators", "mt * nt / work_items"},
-    {"local_bytes", "stages * (mt + nt) * (kt + 16)"},
+    {"local_bytes", "max(stages * (mt + nt) * kt, 4 * wn * wm * (20 * nt // wn + 128))"},
     {"steps", "ceil_div(k_bytes, kt)"},
     {"a_tiles", "ceil_div(size_a, mt)"},
     {"b_tiles", "ceil_div(size_b, nt)"},
     {"groups", "products * a_tiles * b_tiles * split"},
     {"waste", "a_tiles * mt * b_tiles * nt * steps * kt / (size_a * size_b * k_bytes)"},
-    {"registers", "accumulators + mt // (wm * 4) + nt // (wn * 4) + 56"},
+    {"chunks", "ceil_div((mt + nt) * kt // 16, work_items)"}, /* that a thread brings; without cp.async by registers */
+    {"registers",
+     "accumulators + (1 + ahead) * (mt // (wm * 4) + nt // (wn * 4)) + (2 + 4 * (1 - async)) * chunks + 32"},
     {"loads_per_mma", "(16 * wm / mt + 8 * wn / nt) / 2"},
     {"staged_per_mma", "1 / mt + 1 / nt"},
     {"resident", "min(max_unit_local // (local_bytes + reserved), max_registers // (registers * work_items))"},
@@ -65,8 +71,10 @@ static const char *const constraints[] = {
     "work_items <= max_group",
     "local_bytes <= max_local",
     "accumulators <= 128",
-    "registers * work_items <= max_registers",
+    "chunks <= 24",
+    "registers <= 256 and registers * work_items <= max_registers",
     "async == 1 or stages <= 2",
+    "ahead == 0 or kt >= 64",
     "stages <= steps + 1",
     "split == 1 or 2 * split <= steps",
     "band == 1 or (band < 2 * a_tiles and b_tiles > 1)",
@@ -75,6 +83,12 @@ static const char *const constraints[] = {
     NULL,
 };
 
+/* Does cp.async bring the pieces? */
+static bool is_async(const struct mma_shape *z, const struct device_desc *d)
+{
+    return cuda_arch_has(d, "cp_async") && z->width >= 4;
+}
+
 enum err mma_space(const struct mma_shape *z, const struct device_desc *d, struct space *s, struct why *why)
 {
     const struct build_named constants[] = {{"size_a", (double)z->a},
@@ -82,7 +96,7 @@ enum err mma_space(const struct mma_shape *z, const struct device_desc *d, struc
                                             {"products", (double)z->products},
                                             {"k_bytes", (double)z->k_bytes},
                                             {"width", (double)z->width},
-                                            {"async", cuda_arch_has(d, "cp_async") ? 1 : 0},
+                                            {"async", is_async(z, d)},
                                             {"max_group", (double)build_max_group(d)},
                                             {"max_local", (double)d->local_max_bytes},
                                             {"max_unit_local", (double)d->local_unit_bytes},
@@ -103,47 +117,80 @@ static int64_t tile_for(int64_t n, int64_t least, int64_t most)
     return t;
 }
 
+/* Bytes of k in a stage, and stages, so that two groups fit on a multiprocessor: whole lines of 128 bytes where three
+ * such stages fit, else 64 and up to four. Without cp.async two stages of 64. */
+static void choose_stages(const struct mma_shape *z, const struct device_desc *d, int64_t tile, int64_t *kt,
+                          int64_t *stages)
+{
+    const int64_t room = d->local_unit_bytes / 2 - d->local_reserved;
+
+    *kt = z->k_bytes > 32 ? 64 : 32;
+    *stages = 2;
+    if (!is_async(z, d))
+        return;
+    if (z->k_bytes >= 512 && room >= 3 * tile * 128)
+        *kt = 128;
+    while (*stages < 4 && *stages * *kt < z->k_bytes && room >= (*stages + 1) * tile * *kt)
+        ++*stages;
+}
+
+/* Parts of k with which a product of `groups` tiles ends first, by the bytes of k that a multiprocessor multiplies in
+ * the same time: a part's own, what goes to and from memory of the partial sums of a tile (12: 8 bytes an output over a
+ * shared cache of 5 TB/s, beside 3.7e12 products of f16 a second and multiprocessor, sm_90), and a second launch. */
+static int64_t split_for(int64_t groups, int64_t units, int64_t k_bytes, int64_t steps)
+{
+    int64_t best = 1, least = INT64_MAX;
+
+    for (int64_t split = 1; split <= 16 && (split == 1 || 4 * split <= steps); split *= 2) {
+        const int64_t sums = split > 1 ? 900 + 12 * groups * split : 0;
+        const int64_t cost = CEIL(groups * split, units) * CEIL(k_bytes, split) + sums;
+
+        if (cost < least) {
+            least = cost;
+            best = split;
+        }
+    }
+    return best;
+}
+
 enum err mma_fallback(const struct mma_shape *z, const struct device_desc *d, const struct space *s, struct config *out)
 {
-    const int64_t wanted = 2 * (d->units > 0 ? d->units : 32), steps = CEIL(z->k_bytes, 64);
-    int64_t mt = tile_for(z->a, 16, 128), nt = tile_for(z->b, 8, 128), groups;
+    const int64_t units = d->units > 0 ? d->units : 32;
+    int64_t mt = tile_for(z->a, 16, 128), nt = tile_for(z->b, 8, 128), groups, kt, stages;
 
-    while (z->products * CEIL(z->a, mt) * CEIL(z->b, nt) < wanted && (mt > 64 || nt > 64))
+    while (z->products * CEIL(z->a, mt) * CEIL(z->b, nt) < 2 * units && (mt > 64 || nt > 64))
         *(mt >= nt ? &mt : &nt) /= 2;
     groups = z->products * CEIL(z->a, mt) * CEIL(z->b, nt);
+    choose_stages(z, d, mt + nt, &kt, &stages);
     *out = (struct config){{0}};
-    build_choose(
-        s,
-        (const struct build_define[]){
-            {"mt", mt},
-            {"nt", nt},
-            {"kt", z->k_bytes > 32 ? 64 : 32},
-            {"wm", mt >= 64 ? 2 : 1},
-            {"wn", nt >= 128  ? 4
-                   : nt >= 32 ? 2
-                              : 1},
-            {"stages", steps < 3                      ? 2
-                       : cuda_arch_has(d, "cp_async") ? 3
-                                                      : 2},
-            {"ldm", 1},
-            {"band", CEIL(z->a, mt) > 4 && z->b > nt ? 4 : 1},
-            {"split",
-             groups < wanted && steps >= 8 ? CEIL(wanted, groups) < steps / 4 ? CEIL(wanted, groups) : steps / 4 : 1},
-            {NULL, 0}},
-        out);
-    return build_make_valid(s, (const char *const[]){"band", "split", "stages", "kt", "wn", "wm", "nt", "mt", NULL},
-                            out);
+    build_choose(s,
+                 (const struct build_define[]){{"mt", mt},
+                                               {"nt", nt},
+                                               {"kt", kt},
+                                               {"wm", mt >= 64 ? 2 : 1},
+                                               {"wn", nt >= 128 && !is_async(z, d) ? 4
+                                                      : nt >= 32                   ? 2
+                                                                 : 1}, /* there stages pass through registers */
+                                               {"stages", stages},
+                                               {"ldm", 1},
+                                               {"ahead", kt > 32},
+                                               {"band", CEIL(z->a, mt) > 4 && z->b > nt ? 4 : 1},
+                                               {"split", split_for(groups, units, z->k_bytes, CEIL(z->k_bytes, kt))},
+                                               {NULL, 0}},
+                 out);
+    return build_make_valid(
+        s, (const char *const[]){"band", "split", "stages", "ahead", "kt", "wn", "wm", "nt", "mt", NULL}, out);
 }
 
 void mma_define(struct build *b, const struct mma_shape *z)
 {
     const struct device_desc *d = b->d;
 
-    build_defines(b,
-                  (const struct build_define[]){{"MMA_WIDE", cuda_arch_has(d, "mma_k16")},
-                                                {"ASYNC", cuda_arch_has(d, "cp_async") && build_int(b, "stages") > 1},
-                                                {"WIDTH", z->width},
-                                                {NULL, 0}});
+    build_defines(b, (const struct build_define[]){{"MMA_WIDE", cuda_arch_has(d, "mma_k16")},
+                                                   {"ASYNC", is_async(z, d)},
+                                                   {"WIDTH", z->width},
+                                                   {"RUN", z->run},
+                                                   {NULL, 0}});
 }
 
 /* A launch in shared memory whose size the launch tells. */
@@ -158,21 +205,27 @@ static void shared_launch(struct build *b, const char *kernel, const int64_t gri
         b->p->launches[b->p->n_launches - 1].dyn_local = build_int(b, "local_bytes");
 }
 
-void mma_launch(struct build *b, const char *kernel, const int inputs[2], int64_t n_outputs)
+void mma_launch(struct build *b, const char *kernel, const int *inputs, int64_t n_outputs)
 {
     const int64_t split = build_int(b, "split"), block[] = {build_int(b, "work_items"), 1, 1};
     const int64_t grid[] = {build_int(b, "groups"), 1, 1};
+    int buffers[MAX_INPUTS + 2], n = 0;
     char add[64];
-    int part;
 
     assert(block[0] % 32 == 0 && grid[0] % split == 0 && n_outputs > 0); /* whole warps, whole parts */
+    for (; inputs[n] >= 0; n++) {
+        assert(n < MAX_INPUTS);
+        buffers[n] = inputs[n];
+    }
+    buffers[n] = buffers[n + 1] = -1;
     if (split == 1) {
-        shared_launch(b, kernel, grid, block, (const int[]){inputs[0], inputs[1], -1}, true);
+        shared_launch(b, kernel, grid, block, buffers, true);
         return;
     }
-    part = build_buffer(b, "part", ROLE_SCRATCH, b->w->dtype == DTYPE_I8 ? DTYPE_I32 : DTYPE_F32, split * n_outputs);
+    buffers[n] =
+        build_buffer(b, "part", ROLE_SCRATCH, b->w->dtype == DTYPE_I8 ? DTYPE_I32 : DTYPE_F32, split * n_outputs);
     snprintf(add, sizeof add, "%s_add", kernel);
-    shared_launch(b, kernel, grid, block, (const int[]){inputs[0], inputs[1], part, -1}, false);
+    shared_launch(b, kernel, grid, block, buffers, false);
     build_last_launch(b, add, (const int64_t[]){CEIL(n_outputs, 128), 1, 1}, (const int64_t[]){128, 1, 1},
-                      (const int[]){part, -1});
+                      (const int[]){buffers[n], -1});
 }

@@ -13,6 +13,7 @@
 struct mma_shape {
     int64_t products, a, b, k_bytes;
     int64_t width; /* bytes in one piece while loading: 16 8 4 2 1 */
+    int64_t run;   /* outputs that are neighbours in memory and in the tile, stored together: 8 4 2 1 */
 };
 
 extern const struct template dense_mma, batch_gemm_mma;
@@ -25,15 +26,16 @@ int64_t mma_width(int64_t n_bytes, int64_t most);
 
 enum err mma_space(const struct mma_shape *z, const struct device_desc *d, struct space *s, struct why *why);
 
-/* Tiles of 128 x 128 on 8 warps, smaller ones and then a split of k until every multiprocessor has two. */
+/* Tiles of 128 x 128 on 4 warps (8 without cp.async), smaller ones until every multiprocessor has two; then k split
+ * where that pays for the sums in between. */
 enum err mma_fallback(const struct mma_shape *z, const struct device_desc *d, const struct space *s,
                       struct config *out);
 
 /* Defines that mma.clh wants besides the knobs, of the module added last. */
 void mma_define(struct build *b, const struct mma_shape *z);
 
-/* The launches: `kernel` over `inputs` (two buffers), or where k is split into a buffer of parts, and NAME_add then.
- * n_outputs: elements of y. */
-void mma_launch(struct build *b, const char *kernel, const int inputs[2], int64_t n_outputs);
+/* The launches: `kernel` over `inputs` (up to 3 buffers, ended by -1), or where k is split into a buffer of parts, and
+ * NAME_add then. n_outputs: elements of y. */
+void mma_launch(struct build *b, const char *kernel, const int *inputs, int64_t n_outputs);
 
 #endif

@@ -7,7 +7,7 @@ static struct mma_shape shape_of(const struct workload *w)
     const struct gemm_shape z = gemm_shape_of(w);
     const int64_t k_bytes = z.k * (int64_t)dtype_bytes(w->dtype);
 
-    return (struct mma_shape){z.b, z.m, z.n, k_bytes, mma_width(k_bytes, 16)};
+    return (struct mma_shape){z.b, z.m, z.n, k_bytes, mma_width(k_bytes, 16), mma_width(z.n, 8)};
 }
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
@@ -40,12 +40,12 @@ static void program(struct build *b)
     build_module(b, "gemm/mma.cl");
     gemm_define_shape(b, &z);
     mma_define(b, &shape);
-    mma_launch(b, "gemm_mma", (const int[]){0, 1}, z.b * z.m * z.n);
+    mma_launch(b, "gemm_mma", (const int[]){0, 1, -1}, z.b * z.m * z.n);
 }
 
 const struct template dense_mma = {
     .id = "dense/mma",
-    .version = 3,
+    .version = 4,
     .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16 and i8, tiles staged in shared memory",
     .fit = fit,
     .space = space,
@@ -55,7 +55,7 @@ const struct template dense_mma = {
 
 const struct template batch_gemm_mma = {
     .id = "batch_gemm/mma",
-    .version = 3,
+    .version = 4,
     .summary = "CUDA, sm_75 and up: tensor cores on f16, bf16 and i8, tiles staged in shared memory",
     .fit = fit,
     .space = space,

@@ -5,6 +5,7 @@
 
 #define DENSE "dense f16 m=37 n=29 k=88 epilogue=bias_relu"
 #define BATCH "batch_gemm i8 b=3 m=21 n=18 k=96"
+#define PLAIN "conv2d f16 n=1 c=32 h=10 w=12 k=40 r=3 s=3 pad=1 epilogue=bias"
 #define CONV "conv2d bf16 n=2 c=16 h=9 w=8 k=24 r=3 s=3 pad=1 layout=nchw16c"
 
 /* Tensor cores count in tiles of 16 x 8 over 32 bytes of k. */
@@ -26,28 +27,34 @@ static const char *const shapes[] = {
     "conv2d bf16 n=1 c=16 h=8 w=8 k=16 r=3 s=3 pad=1 groups=2 layout=nchw8c",
     "conv2d i8 n=1 c=3 h=12 w=12 k=20 r=7 s=7 stride=2 pad=3",
     "conv2d f16 n=1 c=64 h=7 w=7 k=16 r=3 s=3 pad=1 layout=nchw16c epilogue=add_relu",
+    "conv2d f16 n=1 c=4 h=30 w=9 k=8 r=30 s=7 pad=0,3", /* a mask of over 32 bits */
     NULL,
 };
 
 static const struct mutant mutants[] = {
-    {"dense/mma", DENSE, "a tail of k that is read", "row ? K_BYTES - at : 0);\n}\nDEVICE void b_chunk",
-     "row ? 16 : 0);\n}\nDEVICE void b_chunk"},
-    {"dense/mma", DENSE, "unguarded columns", "m0 + (i) < M && n0 + (j) < N", "m0 + (i) < M"},
-    {"dense/mma", DENSE, "a fragment's rows swapped", "lane_id % 16) * PITCH", "lane_id % 16 ^ 8) * PITCH"},
-    {"dense/mma", DENSE, "an output's columns swapped", "LID(0) % 4 * 2 + e_ % 2", "LID(0) % 4 * 2 + 1 - e_ % 2"},
-    {"dense/mma", DENSE, "a stage too early", "WAIT_STAGES(STAGES - 2)", "WAIT_STAGES(STAGES - 1)", "cp_async"},
+    {"dense/mma", DENSE, "a tail of k that is read", "K_ % KT ? left : 16", "16"},
+    {"dense/mma", DENSE, "unguarded columns", "(N % NT == 0 || n0 + (j) < N)", "true"},
+    {"dense/mma", DENSE, "a fragment's rows swapped", "lane_id % 16, chunk", "lane_id % 16 ^ 8, chunk"},
+    {"dense/mma", DENSE, "an output's columns swapped", "column + e % 2", "column + 1 - e % 2"},
+    {"dense/mma", DENSE, "a stage too early", "STAGES > 1 ? STAGES - 2 : 0", "STAGES - 1", "cp_async"},
+    {"dense/mma", DENSE, "a chunk that stays in its place", "(tile + CHUNK_PLACE(lane_id / 4",
+     "(tile + KT * (lane_id / 4"},
+    {"dense/mma", "dense f16 m=37 n=32 k=88 epilogue=bias", "a run's first bias for all",
+     "name##_held = load_wide<RUN, type>(name + (i))", "name##_held = load_wide<RUN, type>(name + (i) / 16)"},
     {"dense/mma", "dense i8 m=300 n=70 k=32", "a low band as high as others",
      "a_tiles - band < BAND ? a_tiles - band : BAND", "BAND"},
     {"batch_gemm/mma", BATCH, "wrong matrix", "w + (long)b * N * K", "w + (long)(b / 2) * N * K"},
-    {"batch_gemm/mma", BATCH, "missing barrier", "BARRIER(); /* the stage", "/* the stage"},
-    {"batch_gemm/mma", BATCH, "k in half", "kb < KT; kb += 32", "kb < KT - 32; kb += 32"},
-    {"batch_gemm/mma", BATCH, "columns of the next warp", "LID(0) / 32 / WM * (NI * 8) + j_", "j_"},
+    {"batch_gemm/mma", BATCH, "missing barrier", "BARRIER(); /* the first stage", "/* the first stage"},
+    {"batch_gemm/mma", BATCH, "k in half", "stage, 2 * next, lane_id", "stage, 0 * next, lane_id"},
+    {"batch_gemm/mma", BATCH, "columns of the next warp", "warp_ / WM * (NI * 8) + run_column", "run_column"},
     {"batch_gemm/mma", BATCH, "uninitialised accumulator", "acc[i][j][e] = 0;", "acc[i][j][e] = e;"},
-    {"conv2d/mma", CONV, "no padding", "(unsigned)h < H && (unsigned)w < W", "h < H && w < W"},
-    {"conv2d/mma", CONV, "no dilation of columns", "tap % S * DW", "tap / S * DW"},
-    {"conv2d/mma", CONV, "missing last tap", "tap < R * S &&", "tap < R * S - 1 &&"},
+    {"conv2d/mma", CONV, "no padding", "(unsigned)(w + s * DW) < W", "w + s * DW < W"},
+    {"conv2d/mma", CONV, "no dilation of columns", "r * DH, s * DW)", "r * DH, r * DW)"},
+    {"conv2d/mma", CONV, "missing last tap", "tap < R * S ? WINDOW_BIT(r)", "tap < R * S - 1 ? WINDOW_BIT(r)"},
     {"conv2d/mma", CONV, "rows and columns swapped", "pixel_ / Q % P, pixel_ % Q)", "pixel_ % Q, pixel_ / Q % P)"},
     {"conv2d/mma", CONV, "a group's channels too many", "if (k < K)\n        wp[i]", "if (k < K - 1)\n        wp[i]"},
+    {"conv2d/mma", PLAIN, "pixels of another chunk", "(c_out ^ p_out % TILE_CHUNKS)", "c_out"},
+    {"conv2d/mma", PLAIN, "pixels of a run in one place", "i % (16 / RUN) * RUN", "0"},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -18,7 +18,7 @@ enum err split_add_constraints(struct space *s, const struct device_desc *d, str
 {
     static const char *const quantities[][2] = {{"groups", "groups_whole * split"}, {NULL, NULL}};
     static const char *const constraints[] = {
-        "split == 1 or ceil_div(stages, ceil_div(stages, split)) == split",
+        "split == 1 or ceil_div(steps, ceil_div(steps, split)) == split",
         "split == 1 or split * size_n * size_k * size_p * size_q <= 16777216",
         "split == 1 or groups_whole < 16 * units",
         NULL,

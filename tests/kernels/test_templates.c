@@ -214,7 +214,7 @@ static void check_program(const struct template *t, const struct workload *w, co
         check_needs(t, s, &c, &p, text);
         assert_in_range(p.n_passes, 1, 2); /* EXACT_NONE has no exact pass */
         assert_true(d->max_work_group == 0 || p.needs_work_group <= d->max_work_group);
-        assert_true(d->local_bytes == 0 || p.needs_local_bytes <= d->local_bytes);
+        assert_true(d->local_bytes == 0 || p.needs_local_bytes <= (d->sm ? d->local_max_bytes : d->local_bytes));
         program_fini(&p);
         blobs_fini(&blobs);
     }

@@ -198,8 +198,8 @@ static double whole_cycles(const struct tile *t, const struct problem *p)
            (t->split > 1 ? parts + LAUNCH_CYCLES : 0);
 }
 
-/* Is there a valid config with this tile? With as many stages as can be. */
-static bool has_config(const struct space *s, const struct tile *t, struct config *c)
+/* Is there a valid config with this tile? With as many stages as can be, `least` or more. */
+static bool has_config(const struct space *s, const struct tile *t, int64_t least, struct config *c)
 {
     const struct build_define list[] = {{"mt", t->mt}, {"nt", t->nt}, {"mr", t->mr},       {"nr", t->nr}, {"ks", t->ks},
                                         {"cb", t->cb}, {"tb", t->tb}, {"split", t->split}, {NULL, 0}};
@@ -209,7 +209,7 @@ static bool has_config(const struct space *s, const struct tile *t, struct confi
     build_choose(s, list, c);
     if (space_int(s, c, "mt") != t->mt || space_int(s, c, "nt") != t->nt || space_int(s, c, "cb") != t->cb)
         return false;
-    for (size_t v = space_n_values(s, (size_t)stages); v-- > 0;) {
+    for (size_t v = space_n_values(s, (size_t)stages); v-- >= (size_t)least;) {
         c->choice[stages] = (uint16_t)v;
         if (space_is_valid(s, c, NULL))
             return true;
@@ -218,7 +218,8 @@ static bool has_config(const struct space *s, const struct tile *t, struct confi
 }
 
 /* Takes the tile's best split, where that is better than what was best. */
-static void try_tile(const struct space *s, const struct problem *p, struct tile t, double *best, struct config *out)
+static void try_tile(const struct space *s, const struct problem *p, struct tile t, int64_t least, double *best,
+                     struct config *out)
 {
     static const int64_t splits[] = {1, 2, 3, 4, 6, 8, 16, 32};
     struct config c;
@@ -228,11 +229,33 @@ static void try_tile(const struct space *s, const struct problem *p, struct tile
 
         t.split = splits[i];
         cycles = whole_cycles(&t, p);
-        if ((*best > 0 && cycles >= *best) || !has_config(s, &t, &c))
+        if ((*best > 0 && cycles >= *best) || !has_config(s, &t, least, &c))
             continue;
         *best = cycles;
         *out = c;
     }
+}
+
+/* Nothing fetched ahead (one stage) only where there is no other way. */
+static double try_tiles(const struct space *s, const struct problem *p, int64_t row, int64_t least, struct config *out)
+{
+    double best = 0;
+
+    for (int64_t mt = 128; mt >= 16; mt /= 2)
+        for (int64_t nt = 256; nt >= 32; nt /= 2)
+            for (int64_t cb = 32; cb >= 1; cb /= 2)
+                for (int64_t ks = 1; ks <= 4; ks *= 2) {
+                    const struct tile t = {.mt = mt,
+                                           .nt = nt,
+                                           .mr = mt > 16 ? 8 : 4,
+                                           .nr = nt > 32 ? 8 : 4,
+                                           .ks = ks,
+                                           .cb = cb,
+                                           .tb = cb < 4 ? row : 1};
+
+                    try_tile(s, p, t, least, &best, out);
+                }
+    return best;
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -248,22 +271,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                               .outputs = z.n * z.k * z.p * z.q,
                               .units = build_threads(d),
                               .d = d};
-    double best = 0;
 
-    for (int64_t mt = 128; mt >= 16; mt /= 2)
-        for (int64_t nt = 256; nt >= 32; nt /= 2)
-            for (int64_t cb = 32; cb >= 1; cb /= 2)
-                for (int64_t ks = 1; ks <= 4; ks *= 2)
-                    try_tile(s, &p,
-                             (struct tile){.mt = mt,
-                                           .nt = nt,
-                                           .mr = mt > 16 ? 8 : 4,
-                                           .nr = nt > 32 ? 8 : 4,
-                                           .ks = ks,
-                                           .cb = cb,
-                                           .tb = cb < 4 && z.s > 1 ? z.s : 1},
-                             &best, out);
-    return best > 0 ? ERR_OK : ERR_NOT_FOUND;
+    return try_tiles(s, &p, z.s, 2, out) > 0 || try_tiles(s, &p, z.s, 1, out) > 0 ? ERR_OK : ERR_NOT_FOUND;
 }
 
 static int packed_weights(struct build *b, const struct conv_shape *z, enum dtype word)

@@ -88,7 +88,8 @@ template <int N_> DEVICE void put_words(const int *held, int *p)
 #define ITEMS (SLICE * KS)
 #define X_STAGE (KT * NT)
 #define W_STAGE (KT * MT)
-#define LOCAL_TILES (STAGES * (X_STAGE + W_STAGE))
+#define STAGE_WORDS (X_STAGE + W_STAGE) /* [KT][NT] of x, [KT][MT] of w */
+#define LOCAL_TILES (STAGES * STAGE_WORDS)
 #define LOCAL_SUMS (LOCAL_TILES > (KS - 1) * MT * NT ? LOCAL_TILES : (KS - 1) * MT * NT)
 
 #if DYN_LOCAL
@@ -182,8 +183,8 @@ DEVICE uint inside(int from, int step, int n, int size)
 
 #define STAGE(step, DO)                                                                                                \
     do {                                                                                                               \
-        LOCAL SUM *const to_x_ = xs + (step) % STAGES * X_STAGE + first * NT + column * XV;                            \
-        LOCAL SUM *const to_w_ = ws + (step) % STAGES * W_STAGE + id * 4;                                              \
+        LOCAL SUM *const to_x_ = put_x + (step) % STAGES * STAGE_WORDS;                                                \
+        LOCAL SUM *const to_w_ = put_w + (step) % STAGES * STAGE_WORDS;                                                \
                                                                                                                        \
         UNROLL                                                                                                         \
         for (int j = 0; j < X_EACH; j++) {                                                                             \
@@ -220,8 +221,11 @@ DEVICE uint inside(int from, int step, int n, int size)
 #define TX_OF(item) ((item) % TX)
 #define TY_OF(item) ((item) / TX)
 #endif
-#define M_OF(i) (((i) / 4 * TY + ty) * 4 + (i) % 4)
-#define N_OF(j) (((j) / 4 * TX + tx) * 4 + (j) % 4)
+/* Sum i, j of an item, from its first on; and in the tile. */
+#define M_AT(i) ((i) / 4 * (TY * 4) + (i) % 4)
+#define N_AT(j) ((j) / 4 * (TX * 4) + (j) % 4)
+#define M_OF(i) (ty * 4 + M_AT(i))
+#define N_OF(j) (tx * 4 + N_AT(j))
 
 #if YL == 1 && P * Q % 4 == 0
 #define PUT_SUMS                                                                                                       \
@@ -302,7 +306,9 @@ KERNEL WG_SIZE(ITEMS, 1, 1) conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GL
 #else
     LOCAL_ALIGNED SUM tiles[LOCAL_SUMS];
 #endif
-    LOCAL SUM *const xs = tiles, *const ws = tiles + STAGES * X_STAGE;
+    LOCAL SUM *const put_x = tiles + first * NT + column * XV, *const put_w = tiles + X_STAGE + id * 4;
+    LOCAL const SUM *const get_x = tiles + slice * (KT / KS * NT) + N_OF(0);
+    LOCAL const SUM *const get_w = tiles + X_STAGE + slice * (KT / KS * MT) + M_OF(0);
     HELD held_x[X_EACH * X_ROWS * XV], held_w[W_VECTORS * 4];
     int at[X_EACH];
     uint rows_in[X_EACH], columns_in[X_EACH];
@@ -325,8 +331,8 @@ KERNEL WG_SIZE(ITEMS, 1, 1) conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GL
             acc[i][j] = 0;
     STAGES_BEGIN(steps);
     for (int step = 0; step < steps; step++) {
-        LOCAL const SUM *const at_x = xs + step % STAGES * X_STAGE + slice * (KT / KS * NT);
-        LOCAL const SUM *const at_w = ws + step % STAGES * W_STAGE + slice * (KT / KS * MT);
+        LOCAL const SUM *const at_x = get_x + step % STAGES * STAGE_WORDS;
+        LOCAL const SUM *const at_w = get_w + step % STAGES * STAGE_WORDS;
 
         STAGES_BEFORE(step, steps);
         UNROLL_ROWS
@@ -335,10 +341,10 @@ KERNEL WG_SIZE(ITEMS, 1, 1) conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GL
 
             UNROLL
             for (int i = 0; i < MR; i += 4)
-                LOCAL_GET(4, at_w + row * MT + M_OF(i), a + i);
+                LOCAL_GET(4, at_w + row * MT + M_AT(i), a + i);
             UNROLL
             for (int j = 0; j < NR; j += 4)
-                LOCAL_GET(4, at_x + row * NT + N_OF(j), b + j);
+                LOCAL_GET(4, at_x + row * NT + N_AT(j), b + j);
             UNROLL
             for (int i = 0; i < MR; i++)
                 UNROLL

@@ -20,10 +20,10 @@
  * of channel k.
  *
  * Wide moves, where an address is known to be a multiple of what is moved (16 bytes at the most): VLOAD_ALIGNED(p)
- * LOCAL_VLOAD_ALIGNED(p) VSTORE_ALIGNED SUM_VSTORE_ALIGNED STORE_YK_ALIGNED: as those without _ALIGNED;
- * HOLD(n, p, held): n ELEMs (1 2 4 8 16) on their way through registers, HELD held[n]; HELD_PUT(n, held, p): as SUMs
- * into local memory, HELD_SUM(held[i]) one of them; HOLD1(p) HOLD_ZERO: one ELEM, none; LOCAL_GET(n, p, out): n SUMs
- * of local memory into a private array. Such local arrays are declared LOCAL_ALIGNED instead of LOCAL_ARRAY.
+ * LOCAL_VLOAD_ALIGNED(p) VSTORE_ALIGNED SUM_VSTORE_ALIGNED STORE_YK_ALIGNED STORE_YQ_ALIGNED: as those without
+ * _ALIGNED; HOLD(n, p, held): n ELEMs (1 2 4 8 16) on their way through registers, HELD held[n]; HELD_PUT(n, held, p):
+ * as SUMs into local memory, HELD_SUM(held[i]) one of them; HOLD1(p) HOLD_ZERO: one ELEM, none; LOCAL_GET(n, p, out): n
+ * SUMs of local memory into a private array. Such local arrays are declared LOCAL_ALIGNED instead of LOCAL_ARRAY.
  *
  * Both dialects define: KERNEL DEVICE GLOBAL CONSTANT LOCAL LOCAL_ARRAY RESTRICT BARRIER BARRIER_ALL LID GRP WG_SIZE;
  * FMA1 VFMA VSET VADD VSUB VMUL VDIV VCLAMP VSTEP VRELU VEVEN VODD VZIP_LOW VZIP_HIGH; PREFETCH1 PREFETCH2;

@@ -112,11 +112,14 @@
 #define STORE_YK(i, k, v) VSTORE(EPILOGUE_K(i, k, v), y + (i))
 #define STORE_YQ(i, k, v) VSTORE(EPILOGUE_Q(i, k, v), y + (i))
 #endif
-/* STORE_YK where i is a multiple of VEC. */
+/* STORE_YK, STORE_YQ where i is a multiple of VEC. */
 #if VEC == 1 || defined(OUT_BYTES)
 #define STORE_YK_ALIGNED(i, k, v) STORE_YK(i, k, v)
+#define STORE_YQ_ALIGNED(i, k, v) STORE_YQ(i, k, v)
 #elif DT == 2
 #define STORE_YK_ALIGNED(i, k, v) SUM_VSTORE_ALIGNED(EPILOGUE_K(i, k, v), y + (i))
+#define STORE_YQ_ALIGNED(i, k, v) SUM_VSTORE_ALIGNED(EPILOGUE_Q(i, k, v), y + (i))
 #else
 #define STORE_YK_ALIGNED(i, k, v) VSTORE_ALIGNED(EPILOGUE_K(i, k, v), y + (i))
+#define STORE_YQ_ALIGNED(i, k, v) VSTORE_ALIGNED(EPILOGUE_Q(i, k, v), y + (i))
 #endif

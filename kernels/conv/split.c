@@ -18,7 +18,7 @@ enum err split_add_constraints(struct space *s, const struct device_desc *d, str
 {
     static const char *const quantities[][2] = {{"groups", "groups_whole * split"}, {NULL, NULL}};
     static const char *const constraints[] = {
-        "split == 1 or ceil_div(stages, ceil_div(stages, split)) == split",
+        "split == 1 or ceil_div(steps, ceil_div(steps, split)) == split",
         "split == 1 or split * size_n * size_k * size_p * size_q <= 16777216",
         "split == 1 or groups_whole < 16 * units",
         NULL,
@@ -28,6 +28,21 @@ enum err split_add_constraints(struct space *s, const struct device_desc *d, str
     if (!e)
         e = build_quantities(s, quantities, why);
     return e ? e : build_constraints(s, constraints, why);
+}
+
+/* Bytes of all parts, written and read, and of the layer's own tensors. */
+static bool parts_are_cheap(const struct space *s, const struct config *c)
+{
+    const int64_t outputs =
+        space_int(s, c, "size_n") * space_int(s, c, "size_k") * space_int(s, c, "size_p") * space_int(s, c, "size_q");
+    const int64_t inputs =
+        space_int(s, c, "size_n") * space_int(s, c, "size_c") * space_int(s, c, "size_h") * space_int(s, c, "size_w");
+    const int64_t weights =
+        space_int(s, c, "size_k") * space_int(s, c, "size_cg") * space_int(s, c, "size_r") * space_int(s, c, "size_s");
+    const int64_t sum_bytes = space_int(s, c, "sum_elem_bytes");
+    const int64_t own_bytes = (inputs + weights) * space_int(s, c, "elem_bytes") + outputs * sum_bytes;
+
+    return space_int(s, c, "split") * outputs * sum_bytes <= own_bytes;
 }
 
 void split_spread(const struct space *s, const struct device_desc *d, struct config *c)
@@ -43,7 +58,7 @@ void split_spread(const struct space *s, const struct device_desc *d, struct con
         if (space_int(s, &best, "groups") >= 2 * build_threads(d))
             break;
         next.choice[knob] = (uint16_t)v;
-        if (space_is_valid(s, &next, NULL))
+        if (space_is_valid(s, &next, NULL) && parts_are_cheap(s, &next))
             best = next;
     }
     *c = best;

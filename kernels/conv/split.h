@@ -9,12 +9,13 @@
 #include <stdint.h>
 
 /* The knob split, and when it makes sense: no part without a stage of the sum, parts of at most 2^24 elements together,
- * and fewer groups without it than 16 for each unit of the device. Wants the quantities "stages" and "groups_whole"
+ * and fewer groups without it than 16 for each unit of the device. Wants the quantities "steps" and "groups_whole"
  * (groups without splitting) by then; defines "groups". */
 enum err split_add_knob(struct space *s, struct why *why);
 enum err split_add_constraints(struct space *s, const struct device_desc *d, struct why *why);
 
-/* Raises the knob until a GPU has two groups for each unit, or as far as the space goes. */
+/* Raises the knob until a GPU has two groups for each unit, or as far as the space goes and the parts have no more
+ * bytes than the layer's own tensors. */
 void split_spread(const struct space *s, const struct device_desc *d, struct config *c);
 
 /* The last launch of a program: `kernel` over `buffers` (ended by -1) writes y, or with split > 1 parts, which

@@ -32,14 +32,14 @@ static const char *const quantities[][2] = {
     {"steps_c", "ceil_div(size_sum_c, staged_c)"},
     {"steps_r", "ceil_div(size_r, ry_i)"},
     {"steps_s", "ceil_div(size_s, rx_i)"},
-    {"stages", "steps_c * steps_r * steps_s"},
+    {"steps", "steps_c * steps_r * steps_s"},
     {"tiles_f", "ceil_div(size_f, f_tile) * (size_g // g_v)"},
     {"tiles_n", "ceil_div(size_n, n_tile)"},
     {"waste_n", "tiles_n * n_tile / size_n"},
     {"waste_f", "ceil_div(size_f, f_tile) * f_tile / size_f"},
     {"waste_y", "ceil_div(size_p, y_tile) * y_tile / size_p"},
     {"waste_x", "ceil_div(size_q, x_tile) * x_tile / size_q"},
-    {"waste_c", "stages * terms / (size_sum_c * size_r * size_s)"},
+    {"waste_c", "steps * terms / (size_sum_c * size_r * size_s)"},
     {"waste", "waste_n * waste_f * waste_y * waste_x * waste_c"},
     {"groups_whole", "tiles_n * tiles_f * ceil_div(size_p, y_tile) * ceil_div(size_q, x_tile)"},
     {"loads_per_fma", "1 / (f_own * f_unit) + 1 / x_own"},
@@ -145,6 +145,22 @@ enum err strips_add_constraints(struct space *s, const struct device_desc *d, st
     return e ? e : build_constraints(s, constraints, why);
 }
 
+/* The highest valid value of a knob that the form may lack. */
+static void raise_knob(const struct space *s, const char *name, struct config *c)
+{
+    const int knob = space_find_knob(s, name);
+
+    for (size_t v = knob < 0 ? 0 : space_n_values(s, (size_t)knob); v-- > 0;) {
+        struct config next = *c;
+
+        next.choice[knob] = (uint16_t)v;
+        if (!space_is_valid(s, &next, NULL))
+            continue;
+        *c = next;
+        return;
+    }
+}
+
 enum err strips_choose(const struct space *s, const struct device_desc *d, const struct build_define *choice,
                        const char *const *lowered, struct config *out)
 {
@@ -154,9 +170,13 @@ enum err strips_choose(const struct space *s, const struct device_desc *d, const
     build_choose(s, choice, out);
     if (!space_is_valid(s, out, NULL))
         e = build_make_valid(s, lowered, out);
-    if (!e)
-        split_spread(s, d, out);
-    return e;
+    if (e || d->kind != DEVICE_GPU)
+        return e;
+    split_spread(s, d, out);
+    raise_knob(s, "unroll_step", out);
+    raise_knob(s, "dbuf_x", out);
+    raise_knob(s, "dbuf_w", out);
+    return ERR_OK;
 }
 
 void strips_launch(struct build *b, const struct conv_shape *z, const char *kernel, const int *buffers)

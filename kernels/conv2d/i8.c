@@ -45,7 +45,7 @@ static const char *const staged[][2] = {
     {NULL, NULL},
 };
 
-static const char *const constraints[] = {"stages > 1 or dbuf_x + dbuf_w == 0", "size_c <= 4 * max_grid", NULL};
+static const char *const constraints[] = {"steps > 1 or dbuf_x + dbuf_w == 0", "size_c <= 4 * max_grid", NULL};
 
 /* Features that one index of n stands for; TVM's dense_int8 counts them singly. */
 static const struct build_knob unit_knobs[] = {{"n_unit", {4, 1, BUILD_END}}, {0}};

@@ -5,10 +5,22 @@
 static const struct operator_key keys[] = {CONV_INPUT_KEYS, CONV_K_KEY,   CONV_WINDOW_KEYS,  CONV_GROUPS_KEY,
                                            CONV_LAYOUT_KEY, CONV_ACC_KEY, CONV_EPILOGUE_KEY, {0}};
 
-static const struct template *const templates[] = {
-    &conv2d_direct_tile, &conv2d_direct_row,    &conv2d_spatial_pack, &conv2d_im2col_gemm,     &conv2d_direct,
-    &conv2d_group,       &conv2d_winograd_tile, &conv2d_winograd,     &conv2d_winograd_shared, &conv2d_i8_tile,
-    &conv2d_i8,          &conv2d_group_i8,      &conv2d_mma,          &conv2d_naive,           NULL};
+static const struct template *const templates[] = {&conv2d_direct_tile,
+                                                   &conv2d_direct_row,
+                                                   &conv2d_spatial_pack,
+                                                   &conv2d_im2col_gemm,
+                                                   &conv2d_direct,
+                                                   &conv2d_group,
+                                                   &conv2d_winograd_tile,
+                                                   &conv2d_winograd,
+                                                   &conv2d_winograd_shared,
+                                                   &conv2d_i8_tile,
+                                                   &conv2d_i8,
+                                                   &conv2d_group_i8,
+                                                   &conv2d_mma,
+                                                   &conv2d_implicit_gemm,
+                                                   &conv2d_naive,
+                                                   NULL};
 
 const struct operator_desc operator_conv2d = {
     .name = "conv2d",

@@ -13,6 +13,10 @@ static const char *const shapes[] = {
     "conv2d f16 n=2 c=12 h=7 w=7 k=18 r=1 s=3 groups=6 epilogue=bias_relu",
     "conv2d i8 n=1 c=32 h=5 w=6 k=32 r=3 s=3 pad=1 groups=2 layout=nchw8c epilogue=bias_requant",
     "conv2d i8 n=1 c=64 h=4 w=5 k=8 r=3 s=3 pad=1 layout=nchw4c epilogue=bias_relu_requant", /* the same */
+    "conv2d f32 n=2 c=40 h=8 w=10 k=96 r=1 s=1 epilogue=add",    /* pixels that come by fours */
+    "conv2d f32 n=1 c=32 h=16 w=16 k=64 r=2 s=2",                /* whole tiles of channels */
+    "conv2d i8 n=2 c=7 h=9 w=8 k=17 r=5 s=3 stride=2,1 pad=2,1", /* no fours */
+    "conv2d f32 n=2 c=48 h=6 w=7 k=96 r=3 s=2 pad=1 groups=3 layout=nchw16c epilogue=bias", /* groups of whole blocks */
     NULL,
 };
 
@@ -29,6 +33,17 @@ static const struct mutant mutants[] = {
     {"conv2d/group", GROUPED, "images swapped", "image = n0 + OWN(n, I_T, I_R, nt)",
      "image = NB - 1 - (n0 + OWN(n, I_T, I_R, nt))"},
     {"conv2d/group", GROUPED, "uninitialised accumulator", "= SUMS_OF(0);", "= SUMS_OF(y[0]);"},
+
+    {"conv2d/implicit_gemm", SHAPE, "missing last step", "step < steps; step++", "step < steps - 1; step++"},
+    {"conv2d/implicit_gemm", SHAPE, "wrong pad", "% P * SH - PT", "% P * SH - PT + 1"},
+    {"conv2d/implicit_gemm", SHAPE, "unguarded tail", "(KG % MT == 0 || k < KG)", "1"},
+    {"conv2d/implicit_gemm", SHAPE, "r and s swapped", "tap / S, tap % S)", "tap % S, tap / S)"},
+    {"conv2d/implicit_gemm", SHAPE, "uninitialised accumulator", "acc[i][j] = 0;", "acc[i][j] = y[0];"},
+    {"conv2d/implicit_gemm", SHAPE, "columns outside", "columns_in[j] >> (s) & 1", "1"},
+    {"conv2d/implicit_gemm", SHAPE, "a slice left out", "other < KS - 1; other++", "other < KS - 2; other++"},
+    {"conv2d/implicit_gemm",
+     "conv2d i8 n=1 c=32 h=9 w=9 k=24 r=3 s=3 pad=1 groups=2 layout=nchw4c epilogue=bias_requant",
+     "channels of another group", "CHANNEL_AT(group * CW)", "CHANNEL_AT(0)"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

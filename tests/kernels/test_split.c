@@ -21,6 +21,8 @@ static const char *const cases[][2] = {
     {"conv2d/i8", "conv2d i8 n=1 c=64 h=4 w=5 k=8 r=3 s=3 pad=1 layout=nchw4c epilogue=bias_requant"},
     {"conv2d/group_i8", "conv2d i8 n=1 c=64 h=3 w=5 k=16 r=3 s=3 pad=1 groups=2 epilogue=bias"},
     {"conv2d/im2col_gemm", "conv2d f32 n=2 c=64 h=4 w=5 k=10 r=3 s=3 pad=1 epilogue=bias_relu"},
+    {"conv2d/implicit_gemm", "conv2d f32 n=1 c=64 h=4 w=5 k=10 r=3 s=3 pad=1 epilogue=bias_relu"},
+    {"conv2d/implicit_gemm", "conv2d i8 n=1 c=64 h=4 w=5 k=16 r=3 s=3 pad=1 layout=nchw8c epilogue=bias_requant"},
     {"deformable_conv2d/direct", "deformable_conv2d f32 n=1 c=32 h=4 w=5 k=10 r=3 s=3 pad=1"},
     {"deformable_conv2d/im2col_tiled", "deformable_conv2d f32 n=2 c=32 h=4 w=5 k=10 r=3 s=3 pad=1"},
 };

@@ -46,7 +46,7 @@ static const struct build_knob knobs[] = {
     {"stages", {2, 3, 4, 5, 6, 8, BUILD_END}},
     {"cluster", {1, 2, BUILD_END}},
     {"band", {1, 2, 4, 8, 16, BUILD_END}},
-    {"vec", {1, 2, 8, BUILD_END}},
+    {"gather", {0, 1, BUILD_END}},
     {"turns", {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18,
                19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 40, 48, 64, BUILD_END}},
     {0},
@@ -78,7 +78,7 @@ static const char *const constraints[] = {
     "accumulators <= 128",
     "local_bytes <= max_local",
     "stages <= steps * turns + 1",
-    "size_n % vec == 0",
+    "gather == 0 or (elem_bytes == 2 and size_n % 8 == 0)",
     "cluster == 1 or mt < size_m",
     "band == 1 or (band < 2 * m_units and n_tiles > 1)",
     "turns == 1 or (turns <= tile_units and rounds <= turns <= 2 * rounds)",
@@ -94,6 +94,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                             {"size_m", (double)z.m},
                                             {"size_n", (double)z.n},
                                             {"k_bytes", (double)row_bytes(w)},
+                                            {"elem_bytes", (double)dtype_bytes(w->dtype)},
                                             {"units", d->units > 0 ? (double)d->units : 1.0},
                                             {"kept_bytes", KEPT_BYTES},
                                             {"max_local", (double)d->local_max_bytes},
@@ -144,14 +145,12 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                {"stages", 4},
                                                {"cluster", z.m > t.m ? 2 : 1},
                                                {"band", 8},
-                                               {"vec", z.n % 8 == 0   ? 8
-                                                       : z.n % 2 == 0 ? 2
-                                                                      : 1},
+                                               {"gather", 1},
                                                {"turns", turns_for(&z, d, t)},
                                                {NULL, 0}},
                  out);
-    return build_make_valid(s, (const char *const[]){"turns", "band", "stages", "cluster", "nt", "mt", "wgs", NULL},
-                            out);
+    return build_make_valid(
+        s, (const char *const[]){"turns", "band", "stages", "cluster", "gather", "nt", "mt", "wgs", NULL}, out);
 }
 
 static void program(struct build *b)
@@ -164,7 +163,7 @@ static void program(struct build *b)
     build_module(b, "gemm/wgmma.cl");
     build_arch_specific(b);
     gemm_define_shape(b, &z);
-    build_define(b, "GROUPS", groups);
+    build_defines(b, (const struct build_define[]){{"GROUPS", groups}, {"VEC", z.n % 2 ? 1 : 2}, {NULL, 0}});
     gemm_need(b, "wgmma");
     build_last_launch(b, "gemm_wgmma", (const int64_t[]){groups, 1, 1}, block, (const int[]){0, 1, maps, -1});
     if (!b->e)

@@ -4,7 +4,8 @@
  * a time, STAGES of them under way; WGS warpgroups multiply, each MT / WGS rows. Blocks of a cluster have tiles one
  * below the other, and each brings its part of the rows of w to all of them.
  * Knobs: MT NT tile; WGS warpgroups; STAGES; CLUSTER 1 2 blocks; BAND tiles of m that are done together through all of
- * n; VEC 1 2 8 outputs stored at once, N a multiple of it. maps: 64 words a group.
+ * n; GATHER 1: stores of eight outputs, f16 and bf16, N a multiple of 8. VEC: 2, or 1 for an odd N. maps: 64 words a
+ * group.
  * Launch: WGS * 128 + 32 threads; GROUPS groups, a multiple of CLUSTER, take TURNS each at the BATCH *
  * ceil(M / MT) * ceil(N / NT) tiles; shared memory STAGES * (MT + NT) * 128 + 512. */
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && DT != 0
@@ -19,6 +20,7 @@
 #define STAGES 3
 #define CLUSTER 1
 #define BAND 8
+#define GATHER 0
 #define GROUPS 1
 #endif
 #include "gemm/wgmma.clh"
@@ -97,12 +99,13 @@ DEVICE void release(const RING &ring, int stage)
 /* The sums of this warpgroup's rows of a tile: one stage is multiplied while the one before is told to be free. */
 DEVICE void multiply_tile(MMA_SUM (&acc)[MI][NT / 2], RING &ring)
 {
-    const BITS64 a_rows = rows_at(ring.tiles + LID(0) / 128 * (MI * 64 * 128)), b_rows = rows_at(ring.tiles + MT * 128);
+    const unsigned a_rows = rows_at(ring.tiles + LID(0) / 128 * (MI * 64 * 128));
+    const unsigned b_rows = rows_at(ring.tiles + MT * 128);
     int before = 0;
 
     NO_UNROLL for (int step = 0; step < STEPS; step++)
     {
-        const int at = ring.stage * (STAGE_BYTES >> 4);
+        const unsigned at = ring.stage * (STAGE_BYTES >> 4);
 
         barrier_wait(ring.full + ring.stage, ring.parity);
         WGMMA_BEGIN();
@@ -120,75 +123,89 @@ DEVICE void multiply_tile(MMA_SUM (&acc)[MI][NT / 2], RING &ring)
     release(ring, before);
 }
 
-/* Of four lanes that have two neighbours each of four times eight columns, lane t gets all of eight t. */
-DEVICE void gather_eights(MMA_SUM (&v)[4][2])
+#if GATHER
+/* Two outputs in a word. */
+DEVICE unsigned word_of(VT v)
+{
+#ifdef TUNE_EMULATED
+    return elem_of_sum(lane(v, 0)).bits | (unsigned)elem_of_sum(lane(v, 1)).bits << 16;
+#else
+    unsigned word;
+
+    asm(ROUND_PAIR " %0, %1, %2;" : "=r"(word) : "f"((float)lane(v, 1)), "f"((float)lane(v, 0)));
+    return word;
+#endif
+}
+
+/* Of four lanes that have a word of each of four eights of columns, lane t gets all of eight t. */
+DEVICE void gather_eights(unsigned (&v)[4])
 {
     const bool odd = LID(0) % 2, high = LID(0) / 2 % 2;
 
-    UNROLL for (int e = 0; e < 2; e++)
+    UNROLL for (int i = 0; i < 4; i += 2)
     {
-        UNROLL for (int i = 0; i < 4; i += 2)
-        {
-            const MMA_SUM got = __shfl_xor_sync(0xffffffffu, odd ? v[i][e] : v[i + 1][e], 1);
+        const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? v[i] : v[i + 1], 1);
 
-            v[i][e] = odd ? got : v[i][e];
-            v[i + 1][e] = odd ? v[i + 1][e] : got;
-        }
-        UNROLL for (int i = 0; i < 2; i++)
-        {
-            const MMA_SUM got = __shfl_xor_sync(0xffffffffu, high ? v[i][e] : v[i + 2][e], 2);
+        v[i] = odd ? got : v[i];
+        v[i + 1] = odd ? v[i + 1] : got;
+    }
+    UNROLL for (int i = 0; i < 2; i++)
+    {
+        const unsigned got = __shfl_xor_sync(0xffffffffu, high ? v[i] : v[i + 2], 2);
 
-            v[i][e] = high ? got : v[i][e];
-            v[i + 2][e] = high ? v[i + 2][e] : got;
-        }
+        v[i] = high ? got : v[i];
+        v[i + 2] = high ? v[i + 2] : got;
     }
 }
+#endif
 
-/* Outputs of one row, eights j .. j + 3 of columns: pair[i] points to this thread's two of eight j + i. */
+#define ROW_THERE(m) (M % (MT * CLUSTER) == 0 || (m) < M)
+#define COLUMN_THERE(n) (N % NT == 0 || (n) < N)
+
+/* Outputs of row m, four eights of columns from n on: sums[4 i] and the next are this thread's of eight i. */
 DEVICE void store_row(const MMA_SUM *sums, int b, int m, int n, Y_PARAMS)
 {
     const long row = ((long)b * M + m) * N;
+#if GATHER
+    const bool in = ROW_THERE(m);
+    unsigned v[4];
+#endif
 
-#if VEC == 8
-    MMA_SUM v[4][2];
-    VT out;
-
-    UNROLL for (int i = 0; i < 8; i++)
-        v[i / 2][i % 2] = sums[i / 2 * 4 + i % 2];
-    gather_eights(v);
-    n += LID(0) % 4 * 8;
-    UNROLL for (int i = 0; i < 8; i++)
-        lane(out, i) = (SUM)v[i / 2][i % 2];
-    if (m < M && n < N)
-        STORE_YK_ALIGNED(row + n, n, out);
-#else
-    n += LID(0) % 4 * 2;
     UNROLL for (int i = 0; i < 4; i++)
     {
-        const int k = n + i * 8;
-#if VEC == 2
+        const int k = n + i * 8 + LID(0) % 4 * 2;
+#if VEC == 1
+        if (ROW_THERE(m) && COLUMN_THERE(k))
+            STORE_Y(row + k, k, (SUM)sums[i * 4]);
+        if (ROW_THERE(m) && COLUMN_THERE(k + 1))
+            STORE_Y(row + k + 1, k + 1, (SUM)sums[i * 4 + 1]);
+#else
         VT out;
 
         lane(out, 0) = (SUM)sums[i * 4];
         lane(out, 1) = (SUM)sums[i * 4 + 1];
-        if (m < M && k < N)
-            STORE_YK_ALIGNED(row + k, k, out);
+#if GATHER
+        v[i] = word_of(EPILOGUE_K(in && COLUMN_THERE(k) ? row + k : 0, COLUMN_THERE(k) ? k : 0, out));
 #else
-        if (m < M && k < N)
-            STORE_Y(row + k, k, (SUM)sums[i * 4]);
-        if (m < M && k + 1 < N)
-            STORE_Y(row + k + 1, k + 1, (SUM)sums[i * 4 + 1]);
+        if (ROW_THERE(m) && COLUMN_THERE(k))
+            STORE_YK_ALIGNED(row + k, k, out);
+#endif
 #endif
     }
+#if GATHER
+    gather_eights(v);
+    n += LID(0) % 4 * 8;
+    if (in && COLUMN_THERE(n))
+        *(uint4 *)(y + row + n) = make_uint4(v[0], v[1], v[2], v[3]);
 #endif
 }
 
 DEVICE void store_tile(const MMA_SUM (&acc)[MI][NT / 2], PLACE at, Y_PARAMS)
 {
     at.m += LID(0) / 128 * (MI * 64) + LID(0) / 32 % 4 * 16 + LID(0) % 32 / 4;
-    UNROLL for (int i = 0; i < MI; i++)
-        UNROLL for (int h = 0; h < 2; h++)
-            UNROLL for (int j = 0; j < NT / 8; j += 4)
+    UNROLL for (int j = 0; j < NT / 8; j += 4) /* outside: what belongs to columns is loaded once, and not kept */
+        UNROLL for (int i = 0; i < MI; i++)
+            UNROLL for (int h = 0; h < 2; h++)
                 store_row(&acc[i][j * 4 + h * 2], at.b, at.m + i * 64 + h * 8, at.n + j * 8, Y_ARGS);
 }
 

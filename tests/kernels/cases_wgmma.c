@@ -18,19 +18,18 @@ static const char *const shapes[] = {
 };
 
 static const struct mutant mutants[] = {
-    {"dense/wgmma", DENSE, "unguarded columns", "if (m < M && k < N)", "if (m < M)", NEEDED},
+    {"dense/wgmma", DENSE, "unguarded columns", "N % NT == 0 || (n) < N", "1", NEEDED},
     {"dense/wgmma", DENSE, "a stage read before it is there", "barrier_wait(ring.full + ring.stage, ring.parity);", "",
      NEEDED},
     {"dense/wgmma", DENSE, "a stage filled while it is read", "barrier_wait(ring.empty + ring.stage, ring.parity ^ 1);",
      "", NEEDED},
     {"dense/wgmma", DENSE, "sums read too early", "WGMMA_WAIT(0);", "", NEEDED},
-    {"dense/wgmma", "dense i8 m=64 n=72 k=128", "eights of the next lane", "n += LID(0) % 4 * 8;",
+    {"dense/wgmma", "dense f16 m=64 n=72 k=128", "eights of the next lane", "n += LID(0) % 4 * 8;",
      "n += (LID(0) % 4 ^ 1) * 8;", NEEDED},
     {"dense/wgmma", DENSE, "one piece of k twice", "b_rows + (at + k * 2)", "b_rows + (at + k / 2 * 2)", NEEDED},
     {"batch_gemm/wgmma", BATCH, "wrong matrix", "at.b * N + at.n", "at.b / 2 * N + at.n", NEEDED},
     {"batch_gemm/wgmma", BATCH, "rows of the next warp", "LID(0) / 32 % 4 * 16", "(LID(0) / 32 + 1) % 4 * 16", NEEDED},
-    {"batch_gemm/wgmma", BATCH, "missing last step", "step < STEPS; step++)\n    {\n        const int at",
-     "step < STEPS - (STEPS > 1); step++)\n    {\n        const int at", NEEDED},
+    {"batch_gemm/wgmma", BATCH, "missing last step", "step < STEPS; step++", "step < STEPS - 1; step++", NEEDED},
     {"batch_gemm/wgmma", BATCH, "uninitialised sums", "step > 0 || k > 0", "1", NEEDED},
     {"batch_gemm/wgmma", BATCH, "boxes of too few rows", "make_map(map, room, x, BATCH * M, K_BYTES, MT)",
      "make_map(map, room, x, BATCH * M, K_BYTES, MT / 2)", NEEDED},

@@ -123,12 +123,19 @@ static struct tile tile_for(const struct gemm_shape *z, const struct device_desc
     return tiles[i];
 }
 
-/* As many as there are tiles for each multiprocessor. */
-static int64_t turns_for(const struct gemm_shape *z, const struct device_desc *d, struct tile t)
+/* The least number of turns in which all groups run at the same time; 1 where it is more than the knob has. */
+static int64_t turns_for(int64_t rounds)
 {
-    const int64_t cluster = z->m > t.m ? 2 : 1, units = z->b * CEIL(CEIL(z->m, t.m), cluster) * CEIL(z->n, t.n);
+    return rounds <= 32 ? rounds : rounds <= 40 ? 40 : rounds <= 48 ? 48 : rounds <= 64 ? 64 : 1;
+}
 
-    return d->units > cluster ? CEIL(units, d->units / cluster) : 1;
+static int64_t band_for(int64_t m_units)
+{
+    int64_t band = 8;
+
+    while (band > 1 && band >= 2 * m_units)
+        band /= 2;
+    return band;
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -136,21 +143,25 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 {
     const struct gemm_shape z = gemm_shape_of(w);
     const struct tile t = tile_for(&z, d);
+    const int64_t cluster = z.m > t.m ? 2 : 1;
+    int64_t turns, steps; /* of a group */
 
     *out = (struct config){{0}};
     build_choose(s,
                  (const struct build_define[]){{"mt", t.m},
                                                {"nt", t.n},
                                                {"wgs", t.wgs},
-                                               {"stages", 4},
-                                               {"cluster", z.m > t.m ? 2 : 1},
-                                               {"band", 8},
-                                               {"gather", 1},
-                                               {"turns", turns_for(&z, d, t)},
+                                               {"cluster", cluster},
+                                               {"band", z.n > t.n ? band_for(CEIL(CEIL(z.m, t.m), cluster)) : 1},
+                                               {"gather", dtype_bytes(w->dtype) == 2 && z.n % 8 == 0},
                                                {NULL, 0}},
                  out);
-    return build_make_valid(
-        s, (const char *const[]){"turns", "band", "stages", "cluster", "gather", "nt", "mt", "wgs", NULL}, out);
+    turns = turns_for(space_int(s, out, "rounds"));
+    steps = space_int(s, out, "steps") * turns;
+    build_choose(s, (const struct build_define[]){{"turns", turns}, {"stages", steps < 3 ? steps + 1 : 4}, {NULL, 0}},
+                 out);
+    return build_make_valid(s, (const char *const[]){"stages", "turns", "band", "cluster", "nt", "mt", "wgs", NULL},
+                            out);
 }
 
 static void program(struct build *b)

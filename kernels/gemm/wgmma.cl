@@ -72,6 +72,8 @@ DEVICE void bring_tiles(RING ring, const BYTE *x_map, const BYTE *w_map)
 {
     const int b_part = cluster_rank() * B_BOX;
 
+    see_map(x_map);
+    see_map(w_map);
     for (int unit = GRP(0) / CLUSTER; unit < UNITS; unit += GROUPS / CLUSTER) {
         const PLACE at = place_of(unit);
 
@@ -217,7 +219,11 @@ KERNEL CLUSTERED WG_SIZE(WGS * 128 + 32, 1, 1) gemm_wgmma(GLOBAL const ELEM *RES
     BITS64 *const barriers = (BITS64 *)(room + 256);
     RING ring = {shared_, barriers, barriers + STAGES, 0, 0};
 
-    if (LID(0) == 0) {
+    if (LID(0) / 32 == 0)
+        make_map(map, room, x, BATCH * M, K_BYTES, MT);
+    if (LID(0) / 32 == 1)
+        make_map(map + 128, room + 128, w, BATCH * N, K_BYTES, B_BOX);
+    if (LID(0) == 64) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(ring.full + i, 1);
             barrier_init(ring.empty + i, WGS * (NT / B_BOX));
@@ -226,8 +232,6 @@ KERNEL CLUSTERED WG_SIZE(WGS * 128 + 32, 1, 1) gemm_wgmma(GLOBAL const ELEM *RES
     }
     cluster_barrier();
     if (LID(0) >= WGS * 128) {
-        make_map(map, room, x, BATCH * M, K_BYTES, MT);
-        make_map(map + 128, room + 128, w, BATCH * N, K_BYTES, B_BOX);
         if (LID(0) == WGS * 128)
             bring_tiles(ring, map, map + 128);
     } else {

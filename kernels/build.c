@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_ELEMS (((int64_t)1 << 31) - 1)
@@ -74,6 +75,22 @@ void build_defines(struct build *b, const struct build_define *list)
 {
     for (; list->name; list++)
         build_define(b, list->name, list->value);
+}
+
+void build_arch_specific(struct build *b)
+{
+    struct program_module *m;
+    char *options = NULL;
+
+    if (b->e)
+        return;
+    m = last_module(b);
+    if (asprintf(&options, "%s " PROGRAM_ARCH_SPECIFIC, m->options) < 0) {
+        b->e = ERR_NOMEM;
+        return;
+    }
+    free(m->options);
+    m->options = options;
 }
 
 /* Knobs under their names in capitals. */

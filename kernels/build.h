@@ -49,6 +49,9 @@ void build_module(struct build *b, const char *name);
 void build_defines(struct build *b, const struct build_define *list);
 void build_define(struct build *b, const char *name, int64_t value);
 
+/* Compiles the module added last for what only its architecture has, and no later one (sm_90a). */
+void build_arch_specific(struct build *b);
+
 /* Adds a launch of the module added last over buffers (`buffers` ends with -1). Its groups may not be larger than the
  * device allows: ERR_LIMIT. */
 void build_launch(struct build *b, enum launch_phase phase, const char *kernel, const int64_t grid[3],

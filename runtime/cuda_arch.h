@@ -34,7 +34,8 @@ extern const struct cuda_arch cuda_arch_table[];
 /* Has the device, by its `extensions`, one of these? dp4a: four products of int8 an instruction; fp16: arithmetic in
  * half at full rate; mma_f16 mma_i8 mma_bf16: mma.sync on such operands (f16: m16n8k8 and i8: m8n8k16 from sm_75 on);
  * mma_k16: the wide forms, m16n8k16 and m16n8k32 for i8, from sm_80 on; cp_async: global to shared memory without
- * registers; cooperative: all groups of a launch resident. False for a device that is not CUDA's. */
+ * registers; wgmma: products of warpgroups and what feeds them, sm_90 alone; cooperative: all groups of a launch
+ * resident. False for a device that is not CUDA's. */
 bool cuda_arch_has(const struct device_desc *d, const char *word);
 
 /* Fills in what the architecture decides: api, kind, vendor, limits, extensions, dots, fp16. */

@@ -196,7 +196,7 @@ static bool put_options(struct options *o, const struct program_module *m, int s
     bool ok;
 
     o->n = 0;
-    snprintf(number, sizeof number, "%d", sm);
+    snprintf(number, sizeof number, "%d%s", sm, m->options && strstr(m->options, PROGRAM_ARCH_SPECIFIC) ? "a" : "");
     ok = put(o, "--gpu-architecture=%s_%s", as_ptx ? "compute" : "sm", number) && put(o, "-w%s%s", "", "");
     if (!(m->options && strstr(m->options, "-std")))
         ok = ok && put(o, "--std=c++17%s%s", "", "");

@@ -16,6 +16,9 @@
 
 #define PROGRAM_SCHEMA 1
 #define PROGRAM_MAX_BYTES ((size_t)4 << 20) /* of JSON */
+/* A compiler option for CUDA: code for sm_90a instead of sm_90 (or PTX likewise), which runs on that architecture and
+ * no later one, and may have what those lack. */
+#define PROGRAM_ARCH_SPECIFIC "-arch-specific"
 #define PROGRAM_MAX_MODULES 16
 #define PROGRAM_MAX_BUFFERS 64
 #define PROGRAM_MAX_LAUNCHES 4096

@@ -3,6 +3,7 @@
 
 #include "core/err.h"
 #include "kernels/gemm/mma.h"
+#include "kernels/gemm/wgmma.h"
 
 #include "kernels/expect.h"
 
@@ -66,8 +67,8 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
     return gemm_reference(w, &z, e);
 }
 
-static const struct template *const templates[] = {&batch_gemm_packed, &batch_gemm_tiled, &batch_gemm_mma,
-                                                   &batch_gemm_naive, NULL};
+static const struct template *const templates[] = {&batch_gemm_packed, &batch_gemm_tiled, &batch_gemm_wgmma,
+                                                   &batch_gemm_mma,    &batch_gemm_naive, NULL};
 
 const struct operator_desc operator_batch_gemm = {
     .name = "batch_gemm",

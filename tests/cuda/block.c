@@ -14,7 +14,7 @@
 #define BAND_BYTES 1024 /* behind the dynamic shared memory of a launch */
 #define SIGNAL_BYTES ((size_t)64 << 10)
 
-enum state { READY, AT_BARRIER, AT_WARP, DONE };
+enum state { READY, AT_BARRIER, AT_WARP, AT_EVENT, DONE };
 
 struct thread {
     struct fiber *fiber; /* NULL: not started, or done */
@@ -26,6 +26,9 @@ struct thread {
     void *mine, *arg;
     unsigned mask;
     int whole;
+    /* AT_EVENT */
+    bool (*ready)(const void *arg);
+    const void *event;
 };
 
 static struct {
@@ -81,6 +84,22 @@ void block_warp(void (*op)(void *const *lanes, void *arg), void *mine, void *arg
     t->mask = mask;
     t->whole = whole;
     wait_as(AT_WARP, line);
+}
+
+void block_wait(bool (*ready)(const void *arg), const void *arg, int line)
+{
+    struct thread *t = &run.threads[run.current];
+
+    if (ready(arg))
+        return;
+    t->ready = ready;
+    t->event = arg;
+    wait_as(AT_EVENT, line);
+}
+
+unsigned char *block_dynamic(void)
+{
+    return run.l->module->dynamic;
 }
 
 /* Leaves the launch from wherever it is. */
@@ -174,6 +193,32 @@ static bool finish_warps(void)
 
 /* Blocks. */
 
+/* Threads whose event has come go on; true when there is one. */
+static bool wake(void)
+{
+    int waits = -1;
+    bool any = false;
+
+    for (int i = 0; i < run.n; i++) {
+        if (run.threads[i].state != AT_EVENT)
+            continue;
+        waits = i;
+        if (run.threads[i].ready(run.threads[i].event)) {
+            run.threads[i].state = READY;
+            any = true;
+        }
+    }
+    if (waits >= 0 && !any) {
+        char words[120];
+
+        snprintf(words, sizeof words, "thread (%u,%u,%u) waits at line %d for what nobody does",
+                 run.threads[waits].index.x, run.threads[waits].index.y, run.threads[waits].index.z,
+                 run.threads[waits].line);
+        block_fail(719, words);
+    }
+    return any;
+}
+
 static bool release_barrier(void)
 {
     for (int i = 1; i < run.n; i++)
@@ -208,7 +253,7 @@ static void run_block(void)
         for (int k = 0; k < run.n; k++)
             if (run.threads[in_order(k, order)].state == READY)
                 go_on(in_order(k, order));
-        if (run.n_done < run.n && !finish_warps())
+        if (run.n_done < run.n && !finish_warps() && !wake())
             release_barrier();
     }
 }
@@ -223,6 +268,8 @@ static void start_block(void)
         memset(l->shared[i].at, POISON, l->shared[i].n_bytes);
     memset(dynamic, POISON, l->dynamic_bytes + BAND_BYTES);
     copies_start(run.n);
+    wgmma_start(run.n);
+    bulk_start();
     run.n_done = 0;
     run.interval = 0;
     for (int i = 0; i < run.n; i++)
@@ -341,4 +388,12 @@ const struct emu_services block_services = {
     .fail = block_fail,
     .half_to_float = half_to_float,
     .float_to_half = half_from_float,
+    .wgmma = wgmma_add,
+    .wgmma_commit = wgmma_commit,
+    .wgmma_wait = wgmma_wait,
+    .barrier_init = bulk_barrier_init,
+    .barrier_arrive = bulk_barrier_arrive,
+    .barrier_wait = bulk_barrier_wait,
+    .tensor_map = bulk_map,
+    .bring_box = bulk_bring,
 };

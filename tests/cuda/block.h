@@ -47,6 +47,21 @@ void block_fail(int error, const char *words);
 int block_thread(void); /* index of the running thread in its block */
 void warp_mma(enum emu_mma form, unsigned *d, const unsigned *a, const unsigned *b, const unsigned *c, int line);
 void warp_load_matrix(unsigned *to, const void *row, int n, int transposed, int line);
+/* The running thread goes on when ready(arg) says so, asked while nobody else can go on. */
+void block_wait(bool (*ready)(const void *arg), const void *arg, int line);
+unsigned char *
+block_dynamic(void); /* shared memory of the running block: where addresses in shared memory count from */
+/* Warpgroups (wgmma.c), and copies of boxes that barriers count (bulk.c); start: nothing is pending. */
+void wgmma_start(int n_threads);
+void wgmma_add(enum emu_wgmma form, unsigned *d, int n, unsigned long long a, unsigned long long b, int add);
+void wgmma_commit(void);
+void wgmma_wait(int n_pending, int line);
+void bulk_start(void);
+void bulk_barrier_init(void *b, int count);
+void bulk_barrier_arrive(void *b, int expected_bytes);
+void bulk_barrier_wait(void *b, int parity, int line);
+void bulk_map(void *map, const void *rows, int n_rows, int row_bytes, int box_rows);
+void bulk_bring(void *to, const void *map, int at, int row, void *barrier);
 /* cp.async (copies.c); start: nothing is pending; end: false when a thread ends with copies that nobody waited for. */
 void copies_start(int n_threads);
 void copies_add(void *to, const void *from, int n, int n_from);

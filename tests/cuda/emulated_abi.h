@@ -34,6 +34,9 @@ enum emu_mma {
     EMU_N_MMA
 };
 
+/* wgmma.mma_async of m64: types of the operands. */
+enum emu_wgmma { TUNE_EMU_WGMMA_F16, TUNE_EMU_WGMMA_BF16, TUNE_EMU_WGMMA_S8 };
+
 /* Functions of the driver for emulated code. `line`: of the source, so that threads that meet in different barriers are
  * told. */
 struct emu_services {
@@ -53,6 +56,19 @@ struct emu_services {
     void (*fail)(int error, const char *words); /* ends the launch with a CUresult; does not return */
     float (*half_to_float)(unsigned short bits);
     unsigned short (*float_to_half)(float x);
+    /* d = a * b, plus d where `add`, of this thread's warpgroup: a and b as matrix descriptors, d[n / 2] in 32 bits.
+     * Read and written when a wait says so, of committed ones all but the last n_pending groups. */
+    void (*wgmma)(enum emu_wgmma form, unsigned *d, int n, unsigned long long a, unsigned long long b, int add);
+    void (*wgmma_commit)(void);
+    void (*wgmma_wait)(int n_pending, int line);
+    /* mbarriers, 8 bytes of shared memory: to end a phase takes `count` arrivals and all bytes that are expected. */
+    void (*barrier_init)(void *b, int count);
+    void (*barrier_arrive)(void *b, int expected_bytes);
+    void (*barrier_wait)(void *b, int parity, int line);
+    /* cp.async.bulk.tensor of a box of rows, by a map of 128 bytes: 128 bytes of box_rows rows, with 128-byte swizzle.
+     */
+    void (*tensor_map)(void *map, const void *rows, int n_rows, int row_bytes, int box_rows);
+    void (*bring_box)(void *to, const void *map, int at, int row, void *barrier);
 };
 
 struct emu_kernel {

@@ -280,6 +280,44 @@ static inline void tune_emu_cp_async_wait(int n_pending) /* cp.async.wait_group;
 {
     tune_emu_services->copy_wait(n_pending);
 }
+/* Warpgroups, barriers in shared memory and boxes of rows: emu_services says what they do. */
+template <class T, int N>
+static inline void tune_emu_wgmma(enum emu_wgmma form, T (&d)[N], int n, unsigned long long a, unsigned long long b,
+                                  int add)
+{
+    static_assert(sizeof(T) == 4, "sums of 32 bits");
+    if (n != 2 * N)
+        tune_emu_services->fail(715, "wgmma with another number of sums");
+    tune_emu_services->wgmma(form, (unsigned *)d, n, a, b, add);
+}
+static inline void tune_emu_wgmma_commit(void)
+{
+    tune_emu_services->wgmma_commit();
+}
+static inline void tune_emu_wgmma_wait(int n_pending, int line = __builtin_LINE())
+{
+    tune_emu_services->wgmma_wait(n_pending, line);
+}
+static inline void tune_emu_barrier_init(void *b, int count)
+{
+    tune_emu_services->barrier_init(b, count);
+}
+static inline void tune_emu_barrier_arrive(void *b, int expected_bytes = 0)
+{
+    tune_emu_services->barrier_arrive(b, expected_bytes);
+}
+static inline void tune_emu_barrier_wait(void *b, int parity, int line = __builtin_LINE())
+{
+    tune_emu_services->barrier_wait(b, parity, line);
+}
+static inline void tune_emu_tensor_map(void *map, const void *rows, int n_rows, int row_bytes, int box_rows)
+{
+    tune_emu_services->tensor_map(map, rows, n_rows, row_bytes, box_rows);
+}
+static inline void tune_emu_bring_box(void *to, const void *map, int at, int row, void *barrier)
+{
+    tune_emu_services->bring_box(to, map, at, row, barrier);
+}
 static inline int tune_emu_dp4a(int a, int b, int c)
 {
     for (int i = 0; i < 4; i++)

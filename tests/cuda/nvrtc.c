@@ -19,7 +19,8 @@ struct nvrtc_program {
     char *text;
     struct buf object, log;
     int sm;
-    bool is_real; /* compiled for sm_, else for compute_ */
+    bool is_real;  /* compiled for sm_, else for compute_ */
+    bool specific; /* for this architecture alone */
 };
 
 static void version(int *major, int *minor)
@@ -199,6 +200,7 @@ static nvrtcResult read_arch(nvrtcProgram p, const char *text)
     if (sscanf(text, "%15[a-z]_%d%7s", kind, &p->sm, suffix) >= 2 && is_supported(p->sm) &&
         (strcmp(kind, "sm") == 0 || strcmp(kind, "compute") == 0)) {
         p->is_real = strcmp(kind, "sm") == 0;
+        p->specific = strcmp(suffix, "a") == 0;
         return NVRTC_SUCCESS;
     }
     buf_printf(&p->log, "nvrtc: error: invalid value for --gpu-architecture (-arch)\n");
@@ -250,6 +252,8 @@ static nvrtcResult read_options(nvrtcProgram p, int n, const char *const *option
     define(o, 2, "__CUDACC_RTC__", 1);
     define(o, 3, "__CUDACC_VER_MAJOR__", major);
     define(o, 4, "__CUDACC_VER_MINOR__", minor);
+    if (p->specific && p->sm == 90)
+        define(o, 5, "__CUDA_ARCH_FEAT_SM90_ALL", 1);
     o->defines[o->n] = NULL;
     return e;
 }

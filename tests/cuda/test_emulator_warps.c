@@ -267,12 +267,146 @@ static void bytes_are_multiplied_in_fours(void **state)
     assert_true(y[0] == (float)(-128 * 127 + -1 * 2 + 127 * -1 + 1 * 3 + 10));
 }
 
+/* Of a warpgroup: rows of 128 bytes in shared memory, written as the PTX ISA lays out 128-byte swizzle (chunk c of row
+ * r at c ^ r % 8), and descriptors field by field. y[row * 64 + column]: 64 rows of a, 64 of b, one piece of 32 bytes
+ * of k after another. */
+static const char wgmma_text[] =
+    KERNEL "{ extern __shared__ __align__(1024) unsigned char s[];\n"
+           "  const int t = threadIdx.x;\n"
+           "  for (int i = t; i < 2 * 64 * 128 / SIZE; i += 128) {\n"
+           "    const int row = i / (128 / SIZE), k = i % (128 / SIZE), at = k * SIZE;\n"
+           "    *(T *)(s + row * 128 + ((at / 16 ^ row % 8) * 16) + at % 16) = MAKE(VALUE(row, k)); }\n"
+           "  __syncthreads();\n"
+           "  const unsigned long long layout = 1ull << 62 | 64ull << 32;\n"
+           "  S d[32]; for (int i = 0; i < 32; i++) d[i] = 1000;\n"
+           "  for (int k = 0; k < 4; k++)\n"
+           "    tune_emu_wgmma(FORM, d, 64, layout | (unsigned long long)(2 * k), layout | (unsigned long long)(512 + "
+           "2 * k), k > 0);\n"
+           "  tune_emu_wgmma_commit(); WAIT;\n"
+           "  for (int i = 0; i < 32; i++)\n"
+           "    y[(t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8) * 64 + i / 4 * 8 + t % 4 * 2 + i % 2] = d[i]; }";
+
+static int wgmma_value(int row, int k)
+{
+    return (row * 7 + k * 3 + row * k) % 11 - 5;
+}
+
+static CUresult run_dynamic(const char *text, unsigned block, unsigned dynamic, float *y, size_t n)
+{
+    CUcontext c = emulated_start("90");
+    CUfunction f = emulated_kernel(text, "k");
+    CUdeviceptr dy = emulated_buffer(y, n * sizeof *y);
+    CUresult e = cuda.cuLaunchKernel(f, 1, 1, 1, block, 1, 1, dynamic, NULL, (void *[]){&dy}, NULL);
+
+    if (!e)
+        e = cuda.cuCtxSynchronize();
+    if (!e)
+        emulated_read(y, dy, n * sizeof *y);
+    assert_int_equal(cuda.cuCtxDestroy_v2(c), 0);
+    return e;
+}
+
+static void warpgroups_multiply_swizzled_rows(void **state)
+{
+    static const struct {
+        const char *form, *type, *sum, *make;
+        int size;
+    } types[] = {
+        {"TUNE_EMU_WGMMA_F16", "unsigned short", "float", "tune_emu_float_to_half(x)", 2},
+        {"TUNE_EMU_WGMMA_BF16", "unsigned short", "float", "__float_as_uint(x) >> 16", 2},
+        {"TUNE_EMU_WGMMA_S8", "signed char", "int", "x", 1},
+    };
+    static float y[64 * 64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (int wait = 0; wait < 2; wait++) {
+            char with[3000];
+
+            snprintf(with, sizeof with,
+                     "#define FORM %s\n#define T %s\n#define S %s\n#define SIZE %d\n#define WAIT %s\n#define MAKE(x) "
+                     "(T)(%s)\n"
+                     "#define VALUE(row, k) (((row) * 7 + (k) * 3 + (row) * (k)) %% 11 - 5)\n%s",
+                     types[i].form, types[i].type, types[i].sum, types[i].size,
+                     wait ? "tune_emu_wgmma_wait(0)" : "tune_emu_wgmma_wait(1)", types[i].make, wgmma_text);
+            assert_int_equal(run_dynamic(with, 128, 2 * 64 * 128, y, 64 * 64), 0);
+            for (int m = 0; m < 64; m++)
+                for (int n = 0; n < 64; n++) {
+                    int sum = 0;
+
+                    for (int k = 0; k < 128 / types[i].size; k++)
+                        sum += wgmma_value(m, k) * wgmma_value(64 + n, k);
+                    if (y[m * 64 + n] != (float)(wait ? sum : 1000))
+                        fail_msg("%s: row %d, column %d: %g, expected %d", types[i].form, m, n, (double)y[m * 64 + n],
+                                 wait ? sum : 1000);
+                }
+        }
+}
+
+/* y: 6 rows of 48 floats (192 bytes), of which a box of 8 rows by 128 bytes is brought from row 2, byte 128 on. */
+static void boxes_of_rows_come_swizzled_when_their_barrier_says_so(void **state)
+{
+    static const char text[] =
+        KERNEL "{ extern __shared__ __align__(1024) unsigned char s[]; const int t = threadIdx.x;\n"
+               "  __shared__ __align__(8) unsigned long long b; __shared__ __align__(64) unsigned char map[128];\n"
+               "  if (t == 0) { tune_emu_barrier_init(&b, 1); tune_emu_tensor_map(map, y, 6, 192, 8);\n"
+               "    tune_emu_barrier_arrive(&b, EXPECTED); tune_emu_bring_box(s, map, 128, 2, &b); }\n"
+               "  __syncthreads(); WAIT;\n"
+               "  float v[8]; for (int i = 0; i < 8; i++) v[i] = ((float *)s)[t * 8 + i];\n"
+               "  __syncthreads(); for (int i = 0; i < 8; i++) y[t * 8 + i] = v[i]; }";
+    static const char *const waits[] = {"tune_emu_barrier_wait(&b, 0)", "(void)0"};
+    float y[288];
+
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        char with[1500];
+
+        for (int i = 0; i < 288; i++)
+            y[i] = (float)i;
+        snprintf(with, sizeof with, "#define EXPECTED 1024\n#define WAIT %s\n%s", waits[n], text);
+        assert_int_equal(run_dynamic(with, 32, 1024, y, 288), 0);
+        for (int row = 0; row < 8; row++)
+            for (int i = 0; i < 32; i++) {
+                const float got = y[row * 32 + (i / 4 ^ row) * 4 + i % 4];
+                const float there = row < 4 && i < 16 ? (float)((2 + row) * 48 + 32 + i) : 0.0f;
+
+                if (n == 0)
+                    assert_true(got == there);
+                else
+                    assert_true(got != got);
+            }
+    }
+}
+
+static void a_barrier_that_nobody_completes_ends_the_launch(void **state)
+{
+    static const char text[] = KERNEL "{ __shared__ __align__(8) unsigned long long b;\n"
+                                      "  if (threadIdx.x == 0) tune_emu_barrier_init(&b, 64);\n  __syncthreads();\n"
+                                      "  if (threadIdx.x > 0 || ALL) tune_emu_barrier_arrive(&b);\n"
+                                      "  tune_emu_barrier_wait(&b, 0);\n  y[threadIdx.x] = 7; }";
+    char with[600];
+    float y[64];
+
+    (void)state;
+    snprintf(with, sizeof with, "#define ALL 1\n%s", text);
+    assert_int_equal(run(with, 64, y, 64), 0);
+    assert_true(y[63] == 7.0f);
+    snprintf(with, sizeof with, "#define ALL 0\n%s", text);
+    assert_int_equal(run(with, 64, y, 64), 719);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mma_is_a_product_of_matrices),  cmocka_unit_test(mma_needs_whole_warps),
-        cmocka_unit_test(matrices_are_loaded_from_rows), cmocka_unit_test(asynchronous_copies_come_with_the_wait),
-        cmocka_unit_test(lanes_shuffle_and_vote),        cmocka_unit_test(bytes_are_multiplied_in_fours),
+        cmocka_unit_test(mma_is_a_product_of_matrices),
+        cmocka_unit_test(mma_needs_whole_warps),
+        cmocka_unit_test(matrices_are_loaded_from_rows),
+        cmocka_unit_test(asynchronous_copies_come_with_the_wait),
+        cmocka_unit_test(warpgroups_multiply_swizzled_rows),
+        cmocka_unit_test(boxes_of_rows_come_swizzled_when_their_barrier_says_so),
+        cmocka_unit_test(a_barrier_that_nobody_completes_ends_the_launch),
+        cmocka_unit_test(lanes_shuffle_and_vote),
+        cmocka_unit_test(bytes_are_multiplied_in_fours),
     };
     const int e = emulated_open();
 

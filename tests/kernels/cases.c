@@ -6,7 +6,7 @@
 /* Each a file cases_*.c. */
 extern const struct cases cases_add, cases_batch_gemm, cases_concat, cases_conv2d, cases_conv2d_gpu, cases_deformable,
     cases_dense, cases_depthwise, cases_mma, cases_pool2d, cases_rnn, cases_softmax, cases_sparse, cases_transform,
-    cases_winograd, cases_i8;
+    cases_wgmma, cases_winograd, cases_i8;
 
 const struct cases *const cases_table[] = {
     &cases_conv2d,
@@ -16,6 +16,7 @@ const struct cases *const cases_table[] = {
     &cases_dense,
     &cases_depthwise,
     &cases_mma,
+    &cases_wgmma,
     &cases_rnn,
     &cases_sparse,
     &cases_winograd,

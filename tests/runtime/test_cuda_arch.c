@@ -61,7 +61,8 @@ static void what_an_architecture_has_is_told_by_whole_words(void **state)
         {60, "fp16", true},         {61, "dp4a", true},      {61, "fp16", false},       {62, "dp4a", false},
         {70, "dp4a", true},         {70, "mma_f16", false},  {75, "mma_f16", true},     {75, "mma_i8", true},
         {75, "mma_k16", false},     {75, "cp_async", false}, {80, "cp_async", true},    {80, "mma_bf16", true},
-        {80, "mma", false},         {80, "f16", false},      {80, "async", false},      {121, "cp_async", true}};
+        {80, "mma", false},         {80, "f16", false},      {80, "async", false},      {121, "cp_async", true},
+        {89, "wgmma", false},       {90, "wgmma", true},     {100, "wgmma", false}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -112,6 +112,10 @@ static void options_that_it_knows_are_handed_on(void **state)
           true,
           "main.cu\ntext\n--gpu-architecture=compute_80\n-w\n--std=c++17\n--fmad=true\n-use_fast_math\n-DX=1\n"
           "--maxrregcount=32\n-DTM=4\n-DT=float4\n");
+    built(n, "-w -arch-specific", false,
+          "main.cu\ntext\n--gpu-architecture=sm_80a\n-w\n--std=c++17\n--ptxas-options=-v\n-DTM=4\n-DT=float4\n");
+    built(n, "-arch-specific", true,
+          "main.cu\ntext\n--gpu-architecture=compute_80a\n-w\n--std=c++17\n-DTM=4\n-DT=float4\n");
     built(n, "-std=c++14", true, "main.cu\ntext\n--gpu-architecture=compute_80\n-w\n-std=c++14\n-DTM=4\n-DT=float4\n");
     nvrtc_close(n);
 }

@@ -2,6 +2,7 @@
 #include "tests/cuda/block.h"
 
 #include "runtime/dtype.h"
+#include "tests/cuda/driver_api.h"
 #include "tests/cuda/fiber.h"
 #include "tests/cuda/races.h"
 
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define POISON 0xff     /* NaN as f32 and f16, -1 as integer */
 #define BAND_BYTES 1024 /* behind the dynamic shared memory of a launch */
@@ -35,7 +37,8 @@ static struct {
     int n;       /* threads */
     int current; /* running one */
     int n_done;
-    uint64_t interval; /* counts barriers */
+    uint64_t interval;                /* counts barriers */
+    int times[EMULATED_MAX_BARRIERS]; /* that the first thread has come to each */
     struct thread threads[BLOCK_MAX_THREADS];
     sigjmp_buf out;
     volatile int error;
@@ -75,9 +78,34 @@ static void wait_as(enum state state, int line)
     fiber_wait(t->fiber);
 }
 
-static void barrier(int line)
+/* Of the process and its children: blocks of a cooperative launch (grid.c). */
+static struct emulated_barriers *barriers;
+
+struct emulated_barriers *emulatedBarriers(void)
 {
-    wait_as(AT_BARRIER, line);
+    void *at = barriers;
+
+    if (!at)
+        at = mmap(NULL, sizeof *barriers, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    if (!barriers) {
+        barriers = at;
+        barriers->left_out = -1;
+    }
+    return barriers;
+}
+
+static void barrier(int line, int number)
+{
+    if (barriers && number < EMULATED_MAX_BARRIERS && run.current == 0) {
+        const int times = ++run.times[number];
+
+        barriers->lines[number] = line;
+        barriers->times[number] = times > barriers->times[number] ? times : barriers->times[number];
+    }
+    if (!barriers || number != barriers->left_out)
+        wait_as(AT_BARRIER, line);
 }
 
 void block_warp(void (*op)(void *const *lanes, void *arg), void *mine, void *arg, unsigned mask, int whole, int line)
@@ -266,6 +294,7 @@ static void start_block(void)
     races_start(run.n);
     run.n_done = 0;
     run.interval = 0;
+    memset(run.times, 0, sizeof run.times);
     for (int i = 0; i < run.n; i++)
         run.threads[i].state = READY;
 }

@@ -39,7 +39,7 @@ enum emu_mma {
 /* Functions of the driver for emulated code. `line`: of the source, so that threads that meet in different barriers are
  * told. */
 struct emu_services {
-    void (*barrier)(int line);
+    void (*barrier)(int line, int number); /* number: of the barriers in the text, from 0 */
     void (*sync_warp)(unsigned mask, int line);
     /* The running thread reads or writes n bytes of what is watched. */
     void (*access)(const void *at, unsigned long n, int writes);

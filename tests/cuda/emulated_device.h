@@ -170,7 +170,7 @@ struct __attribute__((aligned(16))) ulonglong2 {
 };
 
 /* Barriers and warps. */
-#define __syncthreads() tune_emu_services->barrier(__LINE__)
+#define __syncthreads() tune_emu_services->barrier(__LINE__, __COUNTER__)
 #define __syncwarp(...) tune_emu_services->sync_warp(tune_emu_mask(__VA_ARGS__), __LINE__)
 #define __threadfence() ((void)0)
 #define __threadfence_block() ((void)0)

@@ -2,13 +2,16 @@
 #include "tests/cuda/block.h"
 
 #include "runtime/dtype.h"
+#include "tests/cuda/driver_api.h"
 #include "tests/cuda/fiber.h"
+#include "tests/cuda/races.h"
 
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define POISON 0xff     /* NaN as f32 and f16, -1 as integer */
 #define BAND_BYTES 1024 /* behind the dynamic shared memory of a launch */
@@ -37,7 +40,8 @@ static struct {
     int n;       /* threads */
     int current; /* running one */
     int n_done;
-    uint64_t interval; /* counts barriers */
+    uint64_t interval;                /* counts barriers */
+    int times[EMULATED_MAX_BARRIERS]; /* that the first thread has come to each */
     struct thread threads[BLOCK_MAX_THREADS];
     sigjmp_buf out;
     volatile int error;
@@ -47,6 +51,14 @@ static struct {
 int block_thread(void)
 {
     return run.current;
+}
+
+void block_describe(int thread, char words[80])
+{
+    const struct thread *t = &run.threads[thread];
+
+    snprintf(words, 80, "thread (%u,%u,%u) %s line %d", t->index.x, t->index.y, t->index.z,
+             t->state == READY ? "behind" : "before", t->line);
 }
 
 /* Threads. */
@@ -69,9 +81,34 @@ static void wait_as(enum state state, int line)
     fiber_wait(t->fiber);
 }
 
-static void barrier(int line)
+/* Of the process and its children: blocks of a cooperative launch (grid.c). */
+static struct emulated_barriers *barriers;
+
+struct emulated_barriers *emulatedBarriers(void)
 {
-    wait_as(AT_BARRIER, line);
+    void *at = barriers;
+
+    if (!at)
+        at = mmap(NULL, sizeof *barriers, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    if (!barriers) {
+        barriers = at;
+        barriers->left_out = -1;
+    }
+    return barriers;
+}
+
+static void barrier(int line, int number)
+{
+    if (barriers && number < EMULATED_MAX_BARRIERS && run.current == 0) {
+        const int times = ++run.times[number];
+
+        barriers->lines[number] = line;
+        barriers->times[number] = times > barriers->times[number] ? times : barriers->times[number];
+    }
+    if (!barriers || number != barriers->left_out)
+        wait_as(AT_BARRIER, line);
 }
 
 void block_warp(void (*op)(void *const *lanes, void *arg), void *mine, void *arg, unsigned mask, int whole, int line)
@@ -100,6 +137,22 @@ void block_wait(bool (*ready)(const void *arg), const void *arg, int line)
 unsigned char *block_dynamic(void)
 {
     return run.l->module->dynamic;
+}
+
+static void meet(void *const *lanes, void *first)
+{
+    unsigned mask = 0;
+
+    for (int i = 0; i < EMU_WARP; i++)
+        mask |= lanes[i] ? 1u << i : 0;
+    races_meet(*(const int *)first, mask);
+}
+
+static void sync_warp(unsigned mask, int line)
+{
+    int first = run.current - run.current % EMU_WARP;
+
+    block_warp(meet, &first, &first, mask, 0, line);
 }
 
 /* Leaves the launch from wherever it is. */
@@ -179,13 +232,14 @@ static void finish_warp(int i, int first)
     t->op(lanes, t->arg);
 }
 
-static bool finish_warps(void)
+/* Ends the instructions of a warp for which all lanes have come. */
+static bool finish_instructions(int first)
 {
     bool any = false;
 
-    for (int i = 0; i < run.n; i++)
-        if (run.threads[i].state == AT_WARP && warp_is_complete(i, i - i % EMU_WARP)) {
-            finish_warp(i, i - i % EMU_WARP);
+    for (int i = first; i < last_of_warp(first); i++)
+        if (run.threads[i].state == AT_WARP && warp_is_complete(i, first)) {
+            finish_warp(i, first);
             any = true;
         }
     return any;
@@ -219,7 +273,7 @@ static bool wake(void)
     return any;
 }
 
-static bool release_barrier(void)
+static void release_barrier(void)
 {
     for (int i = 1; i < run.n; i++)
         if (run.threads[i].state != run.threads[0].state || run.threads[i].line != run.threads[0].line)
@@ -227,33 +281,48 @@ static bool release_barrier(void)
     for (int i = 0; i < run.n; i++)
         run.threads[i].state = READY;
     run.interval++;
-    return true;
+    races_barrier(run.n);
 }
 
-/* The thread at place k of an order that is forwards, backwards or strided. */
-static int in_order(int k, uint64_t turn)
+/* Place k of an order of n that is forwards, backwards or strided. */
+static int in_order(int k, int n, uint64_t turn)
 {
     switch (turn % 4) {
     case 0:
         return k;
     case 2: /* every second one first */
-        return k < (run.n + 1) / 2 ? 2 * k : 2 * (k - (run.n + 1) / 2) + 1;
+        return k < (n + 1) / 2 ? 2 * k : 2 * (k - (n + 1) / 2) + 1;
     default:
-        return run.n - 1 - k;
+        return n - 1 - k;
     }
+}
+
+/* One warp goes on alone, through all of its own instructions, until all of its threads wait for the block or have
+ * ended: instructions of warps order nothing between warps. */
+static void run_warp(int first, uint64_t order)
+{
+    const int n = last_of_warp(first) - first;
+
+    do {
+        for (int k = 0; k < n; k++)
+            if (run.threads[first + in_order(k, n, order)].state == READY)
+                go_on(first + in_order(k, n, order));
+    } while (finish_instructions(first));
 }
 
 static void run_block(void)
 {
     const uint64_t turn = run.l->seed + run.block.x + run.block.y + run.block.z;
+    const int n_warps = (run.n + EMU_WARP - 1) / EMU_WARP;
 
-    while (run.n_done < run.n) {
+    for (;;) {
         const uint64_t order = turn + run.interval;
 
-        for (int k = 0; k < run.n; k++)
-            if (run.threads[in_order(k, order)].state == READY)
-                go_on(in_order(k, order));
-        if (run.n_done < run.n && !finish_warps() && !wake())
+        for (int k = 0; k < n_warps; k++)
+            run_warp(in_order(k, n_warps, order) * EMU_WARP, order);
+        if (run.n_done == run.n)
+            break;
+        if (!wake())
             release_barrier();
     }
 }
@@ -270,8 +339,10 @@ static void start_block(void)
     copies_start(run.n);
     wgmma_start(run.n);
     bulk_start();
+    races_start(run.n);
     run.n_done = 0;
     run.interval = 0;
+    memset(run.times, 0, sizeof run.times);
     for (int i = 0; i < run.n; i++)
         run.threads[i].state = READY;
 }
@@ -299,6 +370,24 @@ static void run_blocks(void)
                 run_block();
                 check_band();
             }
+}
+
+/* Accesses between the first byte of shared memory and its last come to races.c, which knows the variables. */
+static void watch(const struct block_launch *l)
+{
+    const unsigned char *dynamic = l->module->dynamic, *first = dynamic, *end = first + l->dynamic_bytes;
+
+    for (size_t i = 0; i < l->n_shared; i++) {
+        first = l->shared[i].at < first ? l->shared[i].at : first;
+        end = l->shared[i].at + l->shared[i].n_bytes > end ? l->shared[i].at + l->shared[i].n_bytes : end;
+    }
+    if (!races_watch(first, (size_t)(end - first)))
+        block_fail(2, "more shared memory than can be watched");
+    for (size_t i = 0; i < l->n_shared; i++)
+        races_watch_variable(l->shared[i].at, l->shared[i].n_bytes);
+    races_watch_variable(dynamic, l->dynamic_bytes);
+    l->module->place->watched = first;
+    l->module->place->n_watched = (unsigned long)(end - first);
 }
 
 /* What the processor finds wrong: an access outside of every buffer, a misaligned vector, a trap. */
@@ -338,8 +427,10 @@ static void run_guarded(void)
     sigaltstack(&mine, &old_stack);
     for (int i = 0; i < 4; i++)
         sigaction(signals[i], &action, &old[i]);
-    if (!sigsetjmp(run.out, 1))
+    if (!sigsetjmp(run.out, 1)) {
+        watch(run.l);
         run_blocks();
+    }
     for (int i = 0; i < 4; i++)
         sigaction(signals[i], &old[i], NULL);
     sigaltstack(&old_stack, NULL);
@@ -379,6 +470,8 @@ int block_run_blocks(const struct block_launch *l, char words[256])
 
 const struct emu_services block_services = {
     .barrier = barrier,
+    .sync_warp = sync_warp,
+    .access = races_access,
     .warp = block_warp,
     .mma = warp_mma,
     .load_matrix = warp_load_matrix,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* block.h - runs one block of an emulated kernel: every thread is a fiber that runs until the next place where it must
- * wait for others. The order of the threads changes from block to block and from barrier to barrier. */
+ * wait for others, and every warp goes on alone until it must wait for the block. The order of warps and of the threads
+ * in them changes from block to block and from barrier to barrier. */
 #ifndef TUNE_TESTS_CUDA_BLOCK_H
 #define TUNE_TESTS_CUDA_BLOCK_H
 
@@ -44,7 +45,8 @@ extern const struct emu_services block_services;
 /* For the instructions of warps (warp.c): the services above, and fiber-local things of the running thread. */
 void block_warp(void (*op)(void *const *lanes, void *arg), void *mine, void *arg, unsigned mask, int whole, int line);
 void block_fail(int error, const char *words);
-int block_thread(void); /* index of the running thread in its block */
+int block_thread(void);                          /* index of the running thread in its block */
+void block_describe(int thread, char words[80]); /* index, and the last barrier that it came to */
 void warp_mma(enum emu_mma form, unsigned *d, const unsigned *a, const unsigned *b, const unsigned *c, int line);
 void warp_load_matrix(unsigned *to, const void *row, int n, int transposed, int line);
 /* The running thread goes on when ready(arg) says so, asked while nobody else can go on. */

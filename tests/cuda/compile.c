@@ -46,7 +46,11 @@ static const char *const fixed_flags[] = {"-x",
 static const char *const large_flags[] = {"-fno-sanitize=alignment", "-fno-tree-dominator-opts", "-fno-tree-fre", NULL};
 
 /* Checks that trap: indices of arrays whose size is known, alignment of what pointers of vectors read and write. */
-static const char *const default_flags[] = {"-O1", "-fsanitize=bounds,alignment", "-fsanitize-undefined-trap-on-error",
+static const char *const default_flags[] = {"-O1",
+                                            "-fsanitize=bounds,alignment",
+                                            "-fsanitize-undefined-trap-on-error",
+                                            "-fsanitize=thread", /* calls of emulated_device.h at each access */
+                                            "--param=tsan-instrument-func-entry-exit=0",
                                             NULL};
 
 struct compiler {

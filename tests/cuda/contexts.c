@@ -10,6 +10,7 @@
 
 #define ALIGNMENT ((size_t)16)            /* of buffers: the widest load of a thread. A device has 256. */
 #define MOST_POISONED ((size_t)256 << 20) /* larger buffers start as zeros */
+#define BORDER_BYTES ((size_t)64 << 10)   /* of address space, a multiple of every page size */
 #define MAX_NESTED 16
 
 static CUcontext contexts; /* all that ever were */
@@ -291,23 +292,22 @@ void memory_forget(CUcontext c, const void *owner)
     }
 }
 
-/* A buffer between two pages of nobody; shared with the processes that blocks of a cooperative launch are. */
+/* A buffer between two borders of nobody; shared with the processes that blocks of a cooperative launch are. */
 static struct memory *map(size_t n_bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), rounded = (n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    const size_t inner = (rounded + page - 1) / page * page;
+    const size_t inner = (rounded + page - 1) / page * page, all = inner + 2 * BORDER_BYTES;
     struct memory *m = calloc(1, sizeof *m);
-    unsigned char *at =
-        m ? mmap(NULL, inner + 2 * page, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
+    unsigned char *at = m ? mmap(NULL, all, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
 
-    if (at == MAP_FAILED || mprotect(at + page, inner, PROT_READ | PROT_WRITE)) {
+    if (at == MAP_FAILED || mprotect(at + BORDER_BYTES, inner, PROT_READ | PROT_WRITE)) {
         free(m);
         return NULL;
     }
     *m = (struct memory){
-        .at = at + page + inner - rounded, .n_bytes = n_bytes, .mapping = at, .mapping_bytes = inner + 2 * page};
+        .at = at + BORDER_BYTES + inner - rounded, .n_bytes = n_bytes, .mapping = at, .mapping_bytes = all};
     if (n_bytes <= MOST_POISONED)
-        memset(at + page, 0xff, inner);
+        memset(at + BORDER_BYTES, 0xff, inner);
     return m;
 }
 

@@ -2,6 +2,7 @@
 /* copies.c - cp.async: what a thread has asked for is unknown (NaN) until the thread waits for it. So a missing wait
  * shows, and a copy that starts while others still read its target. */
 #include "tests/cuda/block.h"
+#include "tests/cuda/races.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ void copies_add(void *to, const void *from, int n, int n_from)
         p->cap = cap;
     }
     memcpy(c.bytes, from, (size_t)n_from);
+    races_copy_begins(to, (size_t)n);
     memset(to, UNKNOWN, (size_t)n);
     p->copies[p->n++] = c;
 }
@@ -64,9 +66,11 @@ void copies_wait(int n_pending)
     size_t kept = 0;
 
     for (size_t i = 0; i < p->n; i++)
-        if (n_pending < 0 || p->copies[i].group < p->n_groups - n_pending)
+        if (n_pending < 0 || p->copies[i].group < p->n_groups - n_pending) {
+            races_copy_ends(p->copies[i].to, (size_t)p->copies[i].n);
             memcpy(p->copies[i].to, p->copies[i].bytes, (size_t)p->copies[i].n);
-        else
+        } else {
             p->copies[kept++] = p->copies[i];
+        }
     p->n = kept;
 }

@@ -54,6 +54,16 @@ enum {
 
 #define API __attribute__((visibility("default")))
 
+/* Beside CUDA's calls: the barriers of kernels' texts, counted from 0 in the order of the text. Lent, for the process
+ * and those that it forks; noted from the first call on. */
+#define EMULATED_MAX_BARRIERS 256
+struct emulated_barriers {
+    int left_out;                     /* this one nobody waits at, as if it were not written; -1 = none */
+    int lines[EMULATED_MAX_BARRIERS]; /* of the source, of those that a block has come to; 0 = not yet */
+    int times[EMULATED_MAX_BARRIERS]; /* at the most, that a block has come to it */
+};
+API struct emulated_barriers *emulatedBarriers(void); /* NULL without memory */
+
 API CUresult cuInit(unsigned flags);
 API CUresult cuDriverGetVersion(int *version);
 API CUresult cuGetExportTable(const void **table, const void *id);

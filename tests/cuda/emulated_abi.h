@@ -15,9 +15,11 @@ struct emu_dim {
 };
 
 /* What the running thread reads as threadIdx, blockIdx, blockDim, gridDim: one place in the object, written by the
- * scheduler whenever a thread goes on. */
+ * scheduler whenever a thread goes on; and where accesses are told to emu_services.access. */
 struct emu_place {
     struct emu_dim thread, block, block_size, grid;
+    const unsigned char *watched;
+    unsigned long n_watched; /* bytes */
 };
 
 /* mma.sync of the PTX ISA, by shape and types of the operands. */
@@ -40,7 +42,10 @@ enum emu_wgmma { TUNE_EMU_WGMMA_F16, TUNE_EMU_WGMMA_BF16, TUNE_EMU_WGMMA_S8 };
 /* Functions of the driver for emulated code. `line`: of the source, so that threads that meet in different barriers are
  * told. */
 struct emu_services {
-    void (*barrier)(int line);
+    void (*barrier)(int line, int number); /* number: of the barriers in the text, from 0 */
+    void (*sync_warp)(unsigned mask, int line);
+    /* The running thread reads or writes n bytes of what is watched. */
+    void (*access)(const void *at, unsigned long n, int writes);
     /* All lanes of `mask` arrive, each lending a struct of its own; then `op` runs once over all of them (lanes[i] is
      * NULL where lane i is not in the mask or does not exist) and everybody goes on. `whole`: all 32 lanes must be
      * there. */

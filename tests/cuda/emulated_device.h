@@ -21,21 +21,70 @@
 
 extern "C" {
 extern struct emu_module tune_emu_module;
+/* A thread's place is always the same to itself: constant for the compiler, a variable for the scheduler. */
 struct emu_place tune_emu_place __attribute__((visibility("hidden")));
+extern const struct emu_place tune_emu_here __asm__("tune_emu_place") __attribute__((visibility("hidden")));
 const struct emu_services *tune_emu_services __attribute__((visibility("hidden")));
 unsigned char tune_emu_dynamic[EMU_DYNAMIC_BYTES] __attribute__((aligned(1024), visibility("hidden")));
 char tune_emu_sm[] __attribute__((visibility("hidden"))) = EMU_SM_MARK "000";
 }
 
-#define threadIdx (tune_emu_place.thread)
-#define blockIdx (tune_emu_place.block)
-#define blockDim (tune_emu_place.block_size)
-#define gridDim (tune_emu_place.grid)
+#define threadIdx (tune_emu_here.thread)
+#define blockIdx (tune_emu_here.block)
+#define blockDim (tune_emu_here.block_size)
+#define gridDim (tune_emu_here.grid)
 #define warpSize 32
 
 typedef struct emu_dim uint3;
 typedef struct emu_dim dim3;
 typedef unsigned long size_t;
+
+#ifdef __SANITIZE_THREAD__
+/* g++ calls these at each access to memory that others may reach: shared memory's are passed on. */
+#define TUNE_EMU_NOT_WATCHED __attribute__((no_sanitize("thread")))
+static TUNE_EMU_NOT_WATCHED inline void tune_emu_access(const void *at, size_t n, int writes)
+{
+    if ((size_t)at - (size_t)tune_emu_place.watched < tune_emu_place.n_watched)
+        tune_emu_services->access(at, n, writes);
+}
+#define TUNE_EMU_ACCESS(name, n)                                                                                       \
+    __attribute__((visibility("hidden"))) TUNE_EMU_NOT_WATCHED void __tsan_read##name(void *at)                        \
+    {                                                                                                                  \
+        tune_emu_access(at, n, 0);                                                                                     \
+    }                                                                                                                  \
+    __attribute__((visibility("hidden"))) TUNE_EMU_NOT_WATCHED void __tsan_write##name(void *at)                       \
+    {                                                                                                                  \
+        tune_emu_access(at, n, 1);                                                                                     \
+    }                                                                                                                  \
+    __attribute__((visibility("hidden"))) TUNE_EMU_NOT_WATCHED void __tsan_unaligned_read##name(void *at)              \
+    {                                                                                                                  \
+        tune_emu_access(at, n, 0);                                                                                     \
+    }                                                                                                                  \
+    __attribute__((visibility("hidden"))) TUNE_EMU_NOT_WATCHED void __tsan_unaligned_write##name(void *at)             \
+    {                                                                                                                  \
+        tune_emu_access(at, n, 1);                                                                                     \
+    }
+extern "C" {
+TUNE_EMU_ACCESS(1, 1)
+TUNE_EMU_ACCESS(2, 2)
+TUNE_EMU_ACCESS(4, 4)
+TUNE_EMU_ACCESS(8, 8)
+TUNE_EMU_ACCESS(16, 16)
+__attribute__((visibility("hidden"))) TUNE_EMU_NOT_WATCHED void __tsan_read_range(void *at, long n)
+{
+    tune_emu_access(at, n, 0);
+}
+__attribute__((visibility("hidden"))) TUNE_EMU_NOT_WATCHED void __tsan_write_range(void *at, long n)
+{
+    tune_emu_access(at, n, 1);
+}
+__attribute__((visibility("hidden"))) TUNE_EMU_NOT_WATCHED void __tsan_init(void)
+{
+}
+}
+#else
+#define TUNE_EMU_NOT_WATCHED
+#endif
 
 /* Kernels as one kind of function: arguments from an array of addresses. */
 template <int... I> struct tune_emu_list {
@@ -121,8 +170,8 @@ struct __attribute__((aligned(16))) ulonglong2 {
 };
 
 /* Barriers and warps. */
-#define __syncthreads() tune_emu_services->barrier(__LINE__)
-#define __syncwarp(...) tune_emu_sync_warp(tune_emu_mask(__VA_ARGS__), __LINE__)
+#define __syncthreads() tune_emu_services->barrier(__LINE__, __COUNTER__)
+#define __syncwarp(...) tune_emu_services->sync_warp(tune_emu_mask(__VA_ARGS__), __LINE__)
 #define __threadfence() ((void)0)
 #define __threadfence_block() ((void)0)
 #define __activemask() 0xffffffffu
@@ -136,11 +185,6 @@ static inline unsigned tune_emu_lane(void)
 }
 static inline void tune_emu_nothing(void *const *, void *)
 {
-}
-static inline void tune_emu_sync_warp(unsigned mask, int line)
-{
-    int mine = 0;
-    tune_emu_services->warp(tune_emu_nothing, &mine, 0, mask, 0, line);
 }
 template <class T> struct tune_emu_shuffle {
     T value, result;
@@ -512,26 +556,26 @@ template <class T> static inline void __stcg(T *p, T v)
 {
     *p = v;
 }
-/* One thread runs at a time. */
-template <class T> static inline T atomicAdd(T *p, T v)
+/* One thread runs at a time; what is atomic races with nothing (that it races with plain accesses is not seen). */
+template <class T> static TUNE_EMU_NOT_WATCHED T atomicAdd(T *p, T v)
 {
     const T old = *p;
     *p = old + v;
     return old;
 }
-template <class T> static inline T atomicMax(T *p, T v)
+template <class T> static TUNE_EMU_NOT_WATCHED T atomicMax(T *p, T v)
 {
     const T old = *p;
     *p = v > old ? v : old;
     return old;
 }
-template <class T> static inline T atomicExch(T *p, T v)
+template <class T> static TUNE_EMU_NOT_WATCHED T atomicExch(T *p, T v)
 {
     const T old = *p;
     *p = v;
     return old;
 }
-template <class T> static inline T atomicCAS(T *p, T expected, T v)
+template <class T> static TUNE_EMU_NOT_WATCHED T atomicCAS(T *p, T expected, T v)
 {
     const T old = *p;
     if (old == expected)

@@ -7,6 +7,7 @@
 #include "tests/cuda/block.h"
 
 #include "runtime/dtype.h"
+#include "tests/cuda/races.h"
 
 #include <string.h>
 
@@ -156,5 +157,7 @@ void warp_load_matrix(unsigned *to, const void *row, int n, int transposed, int 
 
     if ((uintptr_t)row % 16 && block_thread() % EMU_WARP < 8 * n)
         block_fail(716, "ldmatrix with an address that is no multiple of 16");
+    if (block_thread() % EMU_WARP < 8 * n)
+        races_access(row, 16, 0);
     block_warp(load_rows, &mine, NULL, 0xffffffffu, 1, line);
 }

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* What the emulated CUDA calls a race: kernels that are right and kernels that are wrong, in several orders of threads,
+ * and orders alone, for texts that were compiled without telling their accesses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/cuda/emulated.h"
+
+#define N_THREADS 96 /* three warps */
+#define N_SEEDS 4
+
+struct sample {
+    const char *what, *body; /* of a kernel: t this thread, y[96] */
+};
+
+/* s[96] floats, c[96] bytes, v[24] vectors of 16 bytes, h[4 * 64] halves, of shared memory. */
+static const char head[] =
+    "struct wide { float e[12]; };\n"
+    "#define BEGIN(name) extern \"C\" __global__ void name(float *y) { const int t = threadIdx.x;\\\n"
+    "    __shared__ float s[96]; __shared__ unsigned char c[96]; __shared__ uint4 v[96]; __shared__ wide w[96];\\\n"
+    "    __shared__ __align__(16) unsigned short h[256]; __shared__ int sum; (void)s; (void)c; (void)v; (void)w;\\\n"
+    "    extern __shared__ float dynamic[];\n";
+
+static const struct sample right[] = {
+    {"a word for each", "s[t] = t; y[t] = s[t];"},
+    {"a barrier between", "s[t] = t; __syncthreads(); y[t] = s[95 - t];"},
+    {"dynamic memory too", "dynamic[t] = t; __syncthreads(); y[t] = dynamic[95 - t];"},
+    {"bytes of one word", "c[t] = t; y[t] = c[t];"},
+    {"many readers", "if (t == 5) s[0] = 1; __syncthreads(); y[t] = s[0]; __syncthreads(); if (t == 7) s[0] = y[t];"},
+    {"a barrier before and behind", "s[t] = t; __syncthreads(); y[t] = s[95 - t]; __syncthreads(); s[t] = y[t];"},
+    {"a warp that meets", "s[t] = t; __syncwarp(); y[t] = s[t ^ 1]; __syncwarp(); s[t] = 0;"},
+    {"half a warp that meets",
+     "s[t] = t; if (t % 32 < 16) __syncwarp(0xffff); else __syncwarp(0xffff0000); y[t] = s[t ^ 15];"},
+    {"what was handed on", "if (t == 0) s[0] = 1; __syncwarp(); if (t == 1) s[1] = s[0]; __syncwarp();\n"
+                           "if (t == 2) { s[0] = s[1]; s[2] = s[0]; } __syncthreads(); if (t == 95) y[t] = s[2];"},
+    {"atomics", "if (t == 0) sum = 0; __syncthreads(); atomicAdd(&sum, t); __syncthreads(); y[t] = sum;"},
+    {"a copy that was waited for",
+     "if (t < 24) tune_emu_cp_async(&v[t], y + 4 * t, 16); tune_emu_cp_async_commit(); tune_emu_cp_async_wait(0);\n"
+     "__syncthreads(); y[t] = ((float *)v)[95 - t];"},
+    {"rows of others behind a barrier",
+     "for (int i = t; i < 256; i += 96) h[i] = i; __syncthreads();\n"
+     "unsigned r[4]; tune_emu_ldmatrix_x4(r, h + t % 32 * 8); y[t] = r[3]; __syncthreads(); h[t] = 0;"},
+};
+
+static const struct sample wrong[] = {
+    {"no barrier", "s[t] = t; y[t] = s[95 - t];"},
+    {"no barrier, dynamic memory", "dynamic[t] = t; y[t] = dynamic[95 - t];"},
+    {"written while others read", "s[t] = t; __syncthreads(); y[t] = s[95 - t]; s[t] = 0;"},
+    {"the same word by all", "s[0] = t; __syncthreads(); y[t] = s[0];"},
+    {"the same value by all", "s[0] = 1; __syncthreads(); y[t] = s[0];"},
+    {"a warp meets, the others do not", "s[t] = t; __syncwarp(); y[t] = s[(t + 32) % 96];"},
+    {"half a warp meets",
+     "s[t] = t; if (t % 32 < 16) __syncwarp(0xffff); else __syncwarp(0xffff0000); y[t] = s[t ^ 16];"},
+    {"an instruction of the warp is no barrier", "s[t] = t; tune_emu_warp(); y[t] = s[t ^ 1];"},
+    {"a shuffle is no barrier", "s[t] = t; y[t] = __shfl_xor_sync(0xffffffffu, t, 1) + s[t ^ 1];"},
+    {"a byte of a vector", "v[t].w = t; __syncthreads(); ((unsigned char *)v)[16 * t + 15] = 1; y[t] = v[95 - t].w;"},
+    {"a byte of a word", "c[t] = t; if (t % 4 == 0) y[t] = *(unsigned *)(c + t);"},
+    {"a large struct", "wide a; for (int i = 0; i < 12; i++) a.e[i] = t; w[t] = a; a = w[95 - t]; y[t] = a.e[t % 12];"},
+    {"behind a barrier of others' past", "if (t == 0) s[0] = 1; __syncthreads(); if (t == 40) s[0] = 2; y[t] = s[0];"},
+    {"a copy into what others read",
+     "s[t] = t; __syncthreads(); y[t] = s[95 - t]; tune_emu_cp_async(s + t, y, 4); tune_emu_cp_async_wait(-1);"},
+    {"a copy that nobody waited for",
+     "tune_emu_cp_async(s + t, y, 4); tune_emu_cp_async_commit(); __syncthreads(); y[t] = s[95 - t];"},
+    {"an own copy not waited for", "tune_emu_cp_async(s + t, y, 4); y[t] = s[t];"},
+    {"a group too few waited for",
+     "tune_emu_cp_async(s + t, y, 4); tune_emu_cp_async_commit(); tune_emu_cp_async_wait(1); y[t] = s[t];"},
+    {"a copy waited for, no barrier",
+     "tune_emu_cp_async(s + t, y + t, 4); tune_emu_cp_async_commit(); tune_emu_cp_async_wait(0); y[t] = s[95 - t];"},
+    {"rows of others", "for (int i = t; i < 256; i += 96) h[i] = i;\nunsigned r[4]; tune_emu_ldmatrix_x4(r, h + t % 32 "
+                       "* 8); y[t] = r[3];"},
+    {"rows written while others read",
+     "for (int i = t; i < 256; i += 96) h[i] = i; __syncthreads();\n"
+     "unsigned r[4]; tune_emu_ldmatrix_x4(r, h + t % 32 * 8); y[t] = r[3]; h[t] = 0;"},
+};
+
+/* All samples as kernels k0, k1 ... of one text: compiled once. */
+static char *text_of(const struct sample *samples, size_t n)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    assert_non_null(f);
+    fputs(head, f);
+    for (size_t i = 0; i < n; i++)
+        fprintf(f, "BEGIN(k%zu)\n%s }\n", i, samples[i].body);
+    fclose(f);
+    return text;
+}
+
+/* What two blocks of kernel k`i` end with. */
+static CUresult run(const char *text, size_t i, int seed, float y[N_THREADS])
+{
+    char name[16], seed_text[16];
+    CUcontext c;
+    CUdeviceptr dy;
+    CUfunction f;
+    CUresult e;
+
+    snprintf(name, sizeof name, "k%zu", i);
+    snprintf(seed_text, sizeof seed_text, "%d", seed);
+    setenv("TUNE_CUDA_SEED", seed_text, 1);
+    c = emulated_start("80");
+    unsetenv("TUNE_CUDA_SEED");
+    f = emulated_kernel(text, name);
+    dy = emulated_buffer(y, N_THREADS * sizeof *y);
+    e = cuda.cuLaunchKernel(f, 2, 1, 1, N_THREADS, 1, 1, N_THREADS * 4, NULL, (void *[]){&dy}, NULL);
+    if (!e)
+        e = cuda.cuCtxSynchronize();
+    if (!e)
+        emulated_read(y, dy, N_THREADS * sizeof *y);
+    assert_int_equal(cuda.cuCtxDestroy_v2(c), 0);
+    return e;
+}
+
+static void check(const struct sample *samples, size_t n, CUresult expected)
+{
+    char *text = text_of(samples, n);
+
+    for (size_t i = 0; i < n; i++)
+        for (int seed = 0; seed < N_SEEDS; seed++) {
+            float y[N_THREADS] = {0};
+            const CUresult e = run(text, i, seed, y);
+
+            if (e != expected)
+                fail_msg("%s, seed %d: %d, expected %d", samples[i].what, seed, (int)e, (int)expected);
+        }
+    free(text);
+}
+
+static void kernels_that_are_right_have_no_race(void **state)
+{
+    (void)state;
+    check(right, sizeof right / sizeof *right, CUDA_SUCCESS);
+}
+
+static void races_are_told_in_every_order_of_threads(void **state)
+{
+    (void)state;
+    check(wrong, sizeof wrong / sizeof *wrong, CUDA_ERROR_LAUNCH_FAILED);
+}
+
+static void races_are_told_with_threads_and_lines(void **state)
+{
+    static const struct sample sample = {"", "\n#line 70\n__syncthreads(); if (t == 33) s[4] = 1;\n__syncthreads();\n"
+                                             "if (t == 3) s[4] = 1; if (t == 34) y[t] = s[4]; __syncthreads();"};
+    char path[] = "/tmp/emulated-XXXXXX", line[300], *text = text_of(&sample, 1);
+    const int fd = mkstemp(path);
+    float y[N_THREADS] = {0};
+    bool told = false;
+    FILE *log;
+
+    (void)state;
+    assert_true(fd >= 0);
+    setenv("TUNE_CUDA_LOG", path, 1);
+    assert_int_equal(run(text, 0, 0, y), CUDA_ERROR_LAUNCH_FAILED);
+    unsetenv("TUNE_CUDA_LOG");
+    log = fopen(path, "r");
+    assert_non_null(log);
+    while (fgets(line, sizeof line, log))
+        told |= strstr(line, "race: ") && strstr(line, "thread (34,0,0) ") && strstr(line, "thread (3,0,0) ") &&
+                strstr(line, "behind line 71,");
+    fclose(log);
+    unlink(path);
+    free(text);
+    assert_true(told);
+}
+
+/* Of what is compiled without calls at its accesses only the order of threads tells: the third warp is given what the
+ * others hold at their first step, which one that ran ahead or stayed behind no longer or not yet has. */
+static void warps_run_ahead_of_each_other(void **state)
+{
+    static const struct sample sample = {"",
+                                         "s[t / 32] = 0; __syncthreads();\n"
+                                         "for (int step = 1; step <= 3; step++) { s[t / 32] = step; tune_emu_warp();\n"
+                                         "    if (s[(t / 32 + 1) % 3] != step) y[t] = 1; BARRIER; }"};
+    char *text = text_of(&sample, 1), with[4000];
+    int n_wrong = 0;
+
+    (void)state;
+    setenv("TUNE_NVRTC_FLAGS", "-O1", 1);
+    for (int seed = 0; seed < N_SEEDS; seed++) {
+        float y[N_THREADS] = {0};
+
+        snprintf(with, sizeof with, "#define BARRIER\n%s", text);
+        assert_int_equal(run(with, 0, seed, y), CUDA_SUCCESS);
+        for (int t = 0; t < N_THREADS; t++)
+            n_wrong += y[t] != 0.0f;
+    }
+    unsetenv("TUNE_NVRTC_FLAGS");
+    free(text);
+    assert_int_equal(n_wrong, N_SEEDS * N_THREADS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_that_are_right_have_no_race),
+        cmocka_unit_test(races_are_told_in_every_order_of_threads),
+        cmocka_unit_test(races_are_told_with_threads_and_lines),
+        cmocka_unit_test(warps_run_ahead_of_each_other),
+    };
+    const int e = emulated_open();
+
+    return e ? e : cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -20,15 +20,17 @@ void child_close_compiler(struct child *c)
     c->nvrtc = NULL;
 }
 
-/* One that makes code for `sm`; of several versions on a machine each may know others. */
-static enum err want_compiler(struct child *c, int sm, struct why *why)
+/* One that makes code for `sm` which a driver of this CUDA takes; of several versions on a machine each may know
+ * others.
+ */
+static enum err want_compiler(struct child *c, int sm, int cuda_version, struct why *why)
 {
     enum err e;
 
     if (c->nvrtc && nvrtc_supports(c->nvrtc, sm, NULL) == ERR_OK)
         return ERR_OK;
     child_close_compiler(c);
-    e = nvrtc_open_for(NULL, sm, INT_MAX, &c->nvrtc, why);
+    e = nvrtc_open_for(NULL, sm, cuda_version, &c->nvrtc, why);
     return e ? e : nvrtc_supports(c->nvrtc, sm, why);
 }
 
@@ -56,7 +58,7 @@ void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
 
     if (sm <= 0)
         return;
-    e = want_compiler(c, sm, &why);
+    e = want_compiler(c, sm, INT_MAX, &why);
     if (e == ERR_UNSUPPORTED && nvrtc_target(c->nvrtc, sm, &target, &as_ptx))
         e = ERR_OK; /* newer than the compiler: the driver makes code of its PTX */
     json_add_bool(reply, "builds", !e, ok);
@@ -83,7 +85,7 @@ cJSON *child_compiler(struct child *c, const cJSON *request)
 
     cJSON_ArrayForEach(sm, sms)
     {
-        if (want_compiler(c, sm->valueint, &why))
+        if (want_compiler(c, sm->valueint, INT_MAX, &why))
             return refusal(&why);
         nvrtc_name(c->nvrtc, one, sizeof one);
         if (strstr(names, one))
@@ -179,7 +181,7 @@ cJSON *child_compile(struct child *c, const cJSON *request)
     const char *hex = "", *stage = "prepare";
     struct child_program p;
     struct why why = {""};
-    int64_t sm = 0;
+    int64_t sm = 0, cuda_version = INT_MAX;
     cJSON *reply;
     enum err e;
 
@@ -191,10 +193,12 @@ cJSON *child_compile(struct child *c, const cJSON *request)
     if (!e)
         e = json_get_i64(request, "sm", 1, 9999, &sm, &why);
     if (!e)
+        e = json_i64_or(request, "cuda_version", INT_MAX, 0, INT_MAX, &cuda_version, &why);
+    if (!e)
         e = read_sources(c, &p, hex, &why);
     if (!e) {
         stage = "build";
-        e = want_compiler(c, (int)sm, &why);
+        e = want_compiler(c, (int)sm, (int)cuda_version, &why);
     }
     for (size_t i = 0; !e && i < p.program.n_modules; i++)
         if (p.program.modules[i].lang == LANG_CUDA_C)

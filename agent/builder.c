@@ -146,7 +146,7 @@ static void fail(struct order *o, enum record_status status, const char *words)
 }
 
 /* NULL, with words, for what is no build. */
-static struct order *order_new(const struct workshop *w, const cJSON *lease, struct why *why)
+static struct order *order_new(struct workshop *w, const cJSON *lease, struct why *why)
 {
     struct build_grant grant;
     struct order *o;
@@ -167,7 +167,7 @@ static struct order *order_new(const struct workshop *w, const cJSON *lease, str
     snprintf(o->trial, sizeof o->trial, "%s", grant.trial);
     o->sm = atoi(grant.arch + 3);
     trial_limits(grant.body, &o->build_s, NULL, &o->memory_bytes);
-    o->blob_stamp = w->dir.stamp;
+    o->blob_stamp = workdir_stamp(&w->dir);
     snprintf(o->built.by, sizeof o->built.by, "%s", w->options.name);
     return o;
 }
@@ -398,7 +398,7 @@ static void lease(struct workshop *w, int max)
 /* Forgets sources that no order needs. */
 static void trim_blobs(struct workshop *w)
 {
-    int64_t oldest = w->dir.stamp;
+    int64_t oldest = workdir_stamp(&w->dir);
 
     pthread_mutex_lock(&w->hands.lock);
     for (int i = 0; i < w->n_held; i++)

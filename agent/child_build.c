@@ -34,7 +34,8 @@ static enum err want_compiler(struct child *c, int sm, int cuda_version, struct 
     return e ? e : nvrtc_supports(c->nvrtc, sm, why);
 }
 
-/* The one that this device's modules are compiled with here, beside its driver. */
+/* The one that this device's modules are compiled with here, beside its driver; compiles_apart: into code, so that
+ * another child can do it, not into PTX, of which the driver makes code when it is loaded. */
 static void add_compiler_used(const struct device_desc *d, cJSON *reply, bool *ok)
 {
     struct nvrtc *n = NULL;
@@ -44,6 +45,7 @@ static void add_compiler_used(const struct device_desc *d, cJSON *reply, bool *o
         return;
     snprintf(text, sizeof text, "NVRTC %d.%d (%.700s)", nvrtc_version(n) / 1000, nvrtc_version(n) % 1000 / 10,
              nvrtc_path(n));
+    json_add_bool(reply, "compiles_apart", nvrtc_supports(n, (int)d->sm, NULL) == ERR_OK, ok);
     nvrtc_close(n);
     json_add_text(reply, "compiler", text, ok);
 }

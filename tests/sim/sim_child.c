@@ -341,8 +341,9 @@ static cJSON *verify_known(struct asking *a, const struct known *k)
     const enum record_status status =
         status_by_name(k->how) > 0 ? (enum record_status)status_by_name(k->how) : STATUS_OK;
     const bool endless = is(k, "hang");
+    struct cuda_made code;
 
-    if (!spend(a, "build", SANDBOX_NOWHERE, (int64_t)(k->build_ms * 1e6)))
+    if (!spend(a, "build", SANDBOX_NOWHERE, find_code(a, k, &code) ? 0 : (int64_t)(k->build_ms * 1e6)))
         return NULL;
     if (status == STATUS_COMPILE || status == STATUS_LIMITS)
         return verified(a, k, status, "it does not build");
@@ -592,7 +593,9 @@ static cJSON *compile_known(struct asking *a, const struct known *k, int sm)
         return dies(a, SANDBOX_DIED, "died of signal 11"), NULL;
     if (is(k, "eat"))
         return dies(a, SANDBOX_MEMORY, "memory: held too much"), NULL;
-    return compiled(a, k, sm, status > 0 ? (enum record_status)status : STATUS_OK, status > 0 ? "line 3: no" : "");
+    if (status == STATUS_COMPILE || status == STATUS_LIMITS)
+        return compiled(a, k, sm, (enum record_status)status, "line 3: no");
+    return compiled(a, k, sm, STATUS_OK, "");
 }
 
 static cJSON *compile(struct asking *a)

@@ -4,9 +4,9 @@
  *
  * Knobs: "n": the program's number, by which a test knows it; "us": what a run takes (100); "build_ms" (40);
  * "do": one of these, nothing = ok
- *   compile limits wrong runtime    `verify` ends with that status
- *   crash hang eat                  it dies, runs for ever, takes too much memory while it is verified
- *   crash_once                      the first child that verifies it dies, or compiles it apart
+ *   compile limits wrong runtime    `verify` ends with that status; the first two end `compile` too
+ *   crash hang eat                  it dies, runs for ever, takes too much memory while it is compiled or verified
+ *   crash_once                      the first child that compiles or verifies it dies
  *   bomb hang_timed eat_timed       the same while it is timed
  *   bomb_once                       the first child that times it dies
  *   spoilt                          its outputs change while it is timed: status wrong

@@ -259,7 +259,9 @@ static enum err enroll(struct enlist *x, int64_t *lease_ms, void *arg, struct wh
                                              .device = device_desc_to_json(d),
                                              .mix = f->options.mix,
                                              .arch = d->sm > 0 ? arch : NULL,
-                                             .builds = f->rig->builds};
+                                             .builds = f->rig->builds,
+                                             .capacity =
+                                                 f->rig->n_forges ? f->rig->n_forges + 2 * f->options.batch : 0};
     struct agent_register_result result;
     enum err e;
 

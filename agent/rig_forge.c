@@ -5,6 +5,7 @@
 #include "agent/rig_parts.h"
 #include "core/blobs.h"
 #include "core/buf.h"
+#include "core/err.h"
 #include "core/proc.h"
 #include "runtime/nvrtc.h"
 #include "tracker/protocol.h"

@@ -4,17 +4,16 @@
 #include "agent/built.h"
 #include "agent/enlist.h"
 #include "agent/fetch.h"
+#include "agent/forge.h"
 #include "agent/hands.h"
-#include "agent/host.h"
-#include "agent/sandbox.h"
 #include "agent/workdir.h"
 #include "core/buf.h"
-#include "core/file.h"
 #include "core/json.h"
 #include "core/proc.h"
 #include "tracker/protocol.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,8 +21,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define START_S 120.0
-#define CHILD_BUILDS 64 /* after which a child is replaced */
 #define ARCH_BYTES (CALL_ARCH_BYTES + 1)
 
 /* One leased build. */
@@ -38,21 +35,16 @@ struct order {
     atomic_bool dropped;                  /* another builder has it */
 };
 
-struct forge {
-    struct sandbox child;
-    int n_built; /* by this child */
-};
-
 struct workshop {
     struct builder_options options;
     struct enlist enlist;
     struct workdir dir;
     char compiler[33], compiler_words[600];
-    struct forge forges[BUILDER_MAX_CHILDREN];
+    struct forge forges[FORGE_MAX];
     int n_forges;
-    struct hands hands;                       /* its lock: of all below */
-    bool left;                                /* the tracker asked, and all is done */
-    struct order *held[BUILDER_MAX_CHILDREN]; /* leased and not answered */
+    struct hands hands;            /* its lock: of all below */
+    bool left;                     /* the tracker asked, and all is done */
+    struct order *held[FORGE_MAX]; /* leased and not answered */
     int n_held;
     int64_t done, failed;
 };
@@ -78,48 +70,6 @@ enum err builder_read_sms(const char *text, struct builder_options *out, struct 
             return ERR_OK;
         at += n + 1;
     }
-}
-
-/* ---- the children ---- */
-
-static enum err start_child(struct workshop *w, struct forge *f, struct why *why)
-{
-    char cache[PATH_MAX + 32];
-    const struct sandbox_options o = {.mode = "compile",
-                                      .device = "none",
-                                      .dir = w->dir.temp.path,
-                                      .cache_dir = cache,
-                                      .wrapper = w->options.child_wrapper,
-                                      .data_bytes = host_total_bytes(),
-                                      .stop = w->options.stop};
-
-    f->n_built = 0;
-    workdir_cache(&w->dir, 0, cache, sizeof cache);
-    return sandbox_start(&f->child, &o, why);
-}
-
-static enum err ask_compiler(struct workshop *w, struct forge *f, struct why *why)
-{
-    const struct sandbox_limits limits = {.build_s = START_S, .run_s = START_S};
-    cJSON *request = cJSON_CreateObject(), *reply = NULL;
-    const char *refused = NULL, *name = "", *path = "";
-    struct sandbox_end end;
-    bool ok = request != NULL;
-    enum err e;
-
-    json_add_text(request, "op", "compiler", &ok);
-    json_add_item(request, "sms", cJSON_CreateIntArray(w->options.sms, w->options.n_sms), &ok);
-    sandbox_ask(&f->child, request, &limits, &reply, &end);
-    if (end.fate != SANDBOX_REPLIED)
-        return why_set(why, ERR_CHILD, "cannot ask the compiler: %s", end.words.text);
-    e = json_get_text(reply, "refused", &refused, NULL) == ERR_OK
-            ? why_set(why, ERR_UNSUPPORTED, "--build-for: %s", refused)
-            : json_get_text(reply, "compiler", &name, why);
-    json_text_or(reply, "path", "", &path, NULL);
-    snprintf(w->compiler, sizeof w->compiler, "%s", name);
-    snprintf(w->compiler_words, sizeof w->compiler_words, "%s (%.500s)", name, path);
-    cJSON_Delete(reply);
-    return e;
 }
 
 /* ---- registering ---- */
@@ -196,7 +146,7 @@ static void fail(struct order *o, enum record_status status, const char *words)
 }
 
 /* NULL, with words, for what is no build. */
-static struct order *order_new(const struct workshop *w, const cJSON *lease, struct why *why)
+static struct order *order_new(struct workshop *w, const cJSON *lease, struct why *why)
 {
     struct build_grant grant;
     struct order *o;
@@ -217,7 +167,7 @@ static struct order *order_new(const struct workshop *w, const cJSON *lease, str
     snprintf(o->trial, sizeof o->trial, "%s", grant.trial);
     o->sm = atoi(grant.arch + 3);
     trial_limits(grant.body, &o->build_s, NULL, &o->memory_bytes);
-    o->blob_stamp = w->dir.stamp;
+    o->blob_stamp = workdir_stamp(&w->dir);
     snprintf(o->built.by, sizeof o->built.by, "%s", w->options.name);
     return o;
 }
@@ -313,93 +263,26 @@ static void answer(struct workshop *w, struct order *o)
 
 /* ---- building ---- */
 
-static void read_code(struct workshop *w, struct order *o, const cJSON *reply)
+/* That no child can be started is no fault of a program: another builder has to compile it. */
+static void leave(struct workshop *w, const char *words)
 {
-    const cJSON *name, *names = cJSON_GetObjectItemCaseSensitive(reply, "files");
-    char cache[PATH_MAX + 32], path[PATH_MAX + 32 + BUILT_NAME_BYTES + 1];
-    struct why why = {""};
-
-    workdir_cache(&w->dir, 0, cache, sizeof cache);
-    cJSON_ArrayForEach(name, names)
-    {
-        const int i = o->built.n_files;
-
-        if (i == PROGRAM_MAX_MODULES || !cJSON_IsString(name) || !built_name_is_plain(name->valuestring)) {
-            fail(o, STATUS_CRASH, "the compiling child named its files wrongly");
-            return;
-        }
-        strcpy(o->built.files[i].name, name->valuestring);
-        snprintf(path, sizeof path, "%s/%s", cache, name->valuestring);
-        if (file_read(path, &o->code[i], &why)) {
-            fail(o, STATUS_RUNTIME, why.text);
-            return;
-        }
-        o->built.files[i].blob = sha256_of(o->code[i].data, o->code[i].len);
-        o->built.n_files++;
-    }
-}
-
-static void take_reply(struct workshop *w, struct order *o, const cJSON *reply)
-{
-    const cJSON *resources = cJSON_GetObjectItemCaseSensitive(reply, "resources");
-    const char *status = "", *words = "", *compiler = "";
-    int number;
-
-    json_text_or(reply, "status", "", &status, NULL);
-    json_text_or(reply, "why", "", &words, NULL);
-    json_real_or(reply, "build_ms", 0, &o->built.build_ms, NULL);
-    json_text_or(reply, "compiler", "", &compiler, NULL);
-    snprintf(o->built.compiler, sizeof o->built.compiler, "%s", compiler);
-    number = status_by_name(status);
-    if (number != STATUS_OK) {
-        fail(o, number < 0 ? STATUS_CRASH : (enum record_status)number, words);
-        return;
-    }
-    o->built.resources = cJSON_GetArraySize(resources) > 0 ? cJSON_Duplicate(resources, true) : NULL;
-    read_code(w, o, reply);
-}
-
-static void ask_compile(struct workshop *w, struct forge *f, const struct order *o, cJSON **reply,
-                        struct sandbox_end *end)
-{
-    const struct sandbox_limits limits = {
-        .build_s = o->build_s, .run_s = o->build_s, .start_s = START_S, .memory_bytes = o->memory_bytes};
-    cJSON *request;
-    bool ok;
-
-    memset(end, 0, sizeof *end);
-    end->fate = SANDBOX_DIED;
-    if ((!sandbox_is_alive(&f->child) || f->n_built >= CHILD_BUILDS) && start_child(w, f, &end->words)) {
-        enlist_leave(&w->enlist, end->words.text); /* no fault of a program: another builder has to do it */
-        while (!enlist_stopping(&w->enlist))       /* another thread sets the flag */
-            enlist_nap(&w->enlist, ENLIST_WAIT_MS);
-        end->fate = SANDBOX_CANCELLED;
-        return;
-    }
-    f->n_built++;
-    request = cJSON_CreateObject();
-    ok = request != NULL;
-    json_add_text(request, "op", "compile", &ok);
-    json_add_text(request, "program", o->program, &ok);
-    json_add_i64(request, "sm", o->sm, &ok);
-    sandbox_ask(&f->child, request, &limits, reply, end);
+    enlist_leave(&w->enlist, words);
+    while (!enlist_stopping(&w->enlist)) /* another thread sets the flag */
+        enlist_nap(&w->enlist, ENLIST_WAIT_MS);
 }
 
 static void compile(struct workshop *w, struct forge *f, struct order *o)
 {
-    static const enum record_status by_fate[] = {
-        [SANDBOX_DIED] = STATUS_CRASH, [SANDBOX_TIMEOUT] = STATUS_TIMEOUT, [SANDBOX_MEMORY] = STATUS_LIMITS};
-    struct sandbox_end end;
-    cJSON *reply = NULL;
+    const struct forge_order order = {.program = o->program,
+                                      .sm = o->sm,
+                                      .cuda_version = INT_MAX,
+                                      .build_s = o->build_s,
+                                      .memory_bytes = o->memory_bytes};
+    struct why why = {""};
+    const enum err e = forge_compile(f, &order, &o->built, o->code, &why);
 
-    ask_compile(w, f, o, &reply, &end);
-    if (end.fate == SANDBOX_DIED && !enlist_stopping(&w->enlist))
-        ask_compile(w, f, o, &reply, &end); /* once more, in a fresh child */
-    if (end.fate == SANDBOX_REPLIED)
-        take_reply(w, o, reply);
-    else if (end.fate != SANDBOX_CANCELLED)
-        fail(o, by_fate[end.fate], end.words.text);
-    cJSON_Delete(reply);
+    if (e && !enlist_stopping(&w->enlist))
+        leave(w, why.text);
 }
 
 /* NULL when there is none. */
@@ -515,7 +398,7 @@ static void lease(struct workshop *w, int max)
 /* Forgets sources that no order needs. */
 static void trim_blobs(struct workshop *w)
 {
-    int64_t oldest = w->dir.stamp;
+    int64_t oldest = workdir_stamp(&w->dir);
 
     pthread_mutex_lock(&w->hands.lock);
     for (int i = 0; i < w->n_held; i++)
@@ -633,7 +516,7 @@ static int count_forges(const struct builder_options *o)
 {
     const int n = o->n_children > 0 ? o->n_children : proc_cpus(NULL, 0);
 
-    return n < BUILDER_MAX_CHILDREN ? n : BUILDER_MAX_CHILDREN;
+    return n < FORGE_MAX ? n : FORGE_MAX;
 }
 
 static void plan_hands(struct workshop *w)
@@ -651,12 +534,40 @@ void builder_close(struct workshop *w)
         return;
     enlist_close(&w->enlist);
     for (int i = 0; i < w->n_forges; i++)
-        sandbox_end_child(&w->forges[i].child);
+        forge_fini(&w->forges[i]);
     for (int i = 0; i < w->n_held; i++)
         order_free(w->held[i]);
     workdir_close(&w->dir);
     hands_fini(&w->hands);
     free(w);
+}
+
+static void init_forges(struct workshop *w)
+{
+    const struct builder_options *o = &w->options;
+
+    for (int i = 0; i < w->n_forges; i++)
+        forge_init(&w->forges[i], &(struct forge_options){.dir = w->dir.temp.path,
+                                                          .i = i,
+                                                          .wrapper = o->child_wrapper,
+                                                          .stop = o->stop,
+                                                          .sandbox = o->sandbox,
+                                                          .sandbox_arg = o->sandbox_arg});
+}
+
+static enum err ask_compiler(struct workshop *w, struct why *why)
+{
+    const struct builder_options *o = &w->options;
+    char path[500];
+    struct why words = {""};
+    const enum err e =
+        forge_ask_compiler(&w->forges[0], o->sms, o->n_sms, w->compiler, sizeof w->compiler, path, sizeof path, &words);
+
+    if (e)
+        return why_set(why, e, "%s%s", e == ERR_UNSUPPORTED ? "--build-for: " : "", words.text);
+    snprintf(w->compiler_words, sizeof w->compiler_words, "%s (%s)", w->compiler, path);
+    forge_fini(&w->forges[0]); /* its threads start their own */
+    return ERR_OK;
 }
 
 enum err builder_open(const struct builder_options *options, struct workshop **out, struct why *why)
@@ -670,14 +581,11 @@ enum err builder_open(const struct builder_options *options, struct workshop **o
     w->dir.temp.lock_fd = -1;
     w->n_forges = count_forges(options);
     plan_hands(w);
-    for (int i = 0; i < w->n_forges; i++)
-        sandbox_init(&w->forges[i].child, options->sandbox, options->sandbox_arg);
     e = workdir_open(&w->dir, why);
-    if (!e)
-        e = start_child(w, &w->forges[0], why);
-    if (!e)
-        e = ask_compiler(w, &w->forges[0], why);
-    sandbox_end_child(&w->forges[0].child); /* its threads start their own */
+    if (!e) {
+        init_forges(w);
+        e = ask_compiler(w, why);
+    }
     if (e)
         builder_close(w);
     else
@@ -698,7 +606,7 @@ enum err builder_start(struct workshop *w, struct why *why)
 void builder_stop(struct workshop *w)
 {
     for (int i = 0; i < w->n_forges; i++)
-        sandbox_kill(&w->forges[i].child);
+        forge_kill(&w->forges[i]);
     workdir_remove(&w->dir);
 }
 

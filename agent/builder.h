@@ -14,14 +14,13 @@
 #include <stdint.h>
 
 #define BUILDER_MAX_SMS 16
-#define BUILDER_MAX_CHILDREN 8
 
 struct builder_options {
     const char *url, *key_file, *name; /* as struct farm_options */
     const char *child_wrapper;         /* as struct rig_options */
     int sms[BUILDER_MAX_SMS];          /* compute capabilities, 10 * major + minor */
     int n_sms;
-    int n_children; /* builds at the same time; 0 = one for each CPU */
+    int n_children; /* builds at the same time, at most FORGE_MAX; 0 = one for each CPU */
     atomic_bool *stop;
     void (*log)(int level, const char *line, void *arg);
     void (*quit)(void *arg); /* as struct farm_options, and so are those behind `arg` */

@@ -25,6 +25,7 @@ struct built_file {
 struct built {
     enum record_status status; /* ok; compile, limits, timeout, crash, runtime: then there are no files */
     char *why;                 /* words about a failure, compiler output included; NULL = none */
+    char stage[16];            /* of a failure here; "" = build. Not carried by the tracker */
     char by[64];               /* the builder */
     char compiler[32];         /* "NVRTC 12.9" */
     double build_ms;

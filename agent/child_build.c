@@ -20,19 +20,22 @@ void child_close_compiler(struct child *c)
     c->nvrtc = NULL;
 }
 
-/* One that makes code for `sm`; of several versions on a machine each may know others. */
-static enum err want_compiler(struct child *c, int sm, struct why *why)
+/* One that makes code for `sm` which a driver of this CUDA takes; of several versions on a machine each may know
+ * others.
+ */
+static enum err want_compiler(struct child *c, int sm, int cuda_version, struct why *why)
 {
     enum err e;
 
     if (c->nvrtc && nvrtc_supports(c->nvrtc, sm, NULL) == ERR_OK)
         return ERR_OK;
     child_close_compiler(c);
-    e = nvrtc_open_for(NULL, sm, INT_MAX, &c->nvrtc, why);
+    e = nvrtc_open_for(NULL, sm, cuda_version, &c->nvrtc, why);
     return e ? e : nvrtc_supports(c->nvrtc, sm, why);
 }
 
-/* The one that this device's modules are compiled with here, beside its driver. */
+/* The one that this device's modules are compiled with here, beside its driver; compiles_apart: into code, so that
+ * another child can do it, not into PTX, of which the driver makes code when it is loaded. */
 static void add_compiler_used(const struct device_desc *d, cJSON *reply, bool *ok)
 {
     struct nvrtc *n = NULL;
@@ -42,6 +45,7 @@ static void add_compiler_used(const struct device_desc *d, cJSON *reply, bool *o
         return;
     snprintf(text, sizeof text, "NVRTC %d.%d (%.700s)", nvrtc_version(n) / 1000, nvrtc_version(n) % 1000 / 10,
              nvrtc_path(n));
+    json_add_bool(reply, "compiles_apart", nvrtc_supports(n, (int)d->sm, NULL) == ERR_OK, ok);
     nvrtc_close(n);
     json_add_text(reply, "compiler", text, ok);
 }
@@ -56,7 +60,7 @@ void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
 
     if (sm <= 0)
         return;
-    e = want_compiler(c, sm, &why);
+    e = want_compiler(c, sm, INT_MAX, &why);
     if (e == ERR_UNSUPPORTED && nvrtc_target(c->nvrtc, sm, &target, &as_ptx))
         e = ERR_OK; /* newer than the compiler: the driver makes code of its PTX */
     json_add_bool(reply, "builds", !e, ok);
@@ -83,7 +87,7 @@ cJSON *child_compiler(struct child *c, const cJSON *request)
 
     cJSON_ArrayForEach(sm, sms)
     {
-        if (want_compiler(c, sm->valueint, &why))
+        if (want_compiler(c, sm->valueint, INT_MAX, &why))
             return refusal(&why);
         nvrtc_name(c->nvrtc, one, sizeof one);
         if (strstr(names, one))
@@ -179,7 +183,7 @@ cJSON *child_compile(struct child *c, const cJSON *request)
     const char *hex = "", *stage = "prepare";
     struct child_program p;
     struct why why = {""};
-    int64_t sm = 0;
+    int64_t sm = 0, cuda_version = INT_MAX;
     cJSON *reply;
     enum err e;
 
@@ -191,10 +195,12 @@ cJSON *child_compile(struct child *c, const cJSON *request)
     if (!e)
         e = json_get_i64(request, "sm", 1, 9999, &sm, &why);
     if (!e)
+        e = json_i64_or(request, "cuda_version", INT_MAX, 0, INT_MAX, &cuda_version, &why);
+    if (!e)
         e = read_sources(c, &p, hex, &why);
     if (!e) {
         stage = "build";
-        e = want_compiler(c, (int)sm, &why);
+        e = want_compiler(c, (int)sm, (int)cuda_version, &why);
     }
     for (size_t i = 0; !e && i < p.program.n_modules; i++)
         if (p.program.modules[i].lang == LANG_CUDA_C)

@@ -19,6 +19,11 @@ bool farm_is_full(const struct farm *f)
     return f->ready.n >= f->options.batch;
 }
 
+int farm_n_compiled(const struct farm *f)
+{
+    return f->rig->n_forges > 0 ? f->leased.n + f->n_building : 0;
+}
+
 /* ---- held trials ---- */
 
 /* The held trial of that id which the tracker has not taken back, or NULL; with the lock held. */
@@ -254,7 +259,9 @@ static enum err enroll(struct enlist *x, int64_t *lease_ms, void *arg, struct wh
                                              .device = device_desc_to_json(d),
                                              .mix = f->options.mix,
                                              .arch = d->sm > 0 ? arch : NULL,
-                                             .builds = f->rig->builds};
+                                             .builds = f->rig->builds,
+                                             .capacity =
+                                                 f->rig->n_forges ? f->rig->n_forges + 2 * f->options.batch : 0};
     struct agent_register_result result;
     enum err e;
 
@@ -294,6 +301,8 @@ static void plan_hands(struct farm *f)
 {
     f->n_builders = f->overlap ? f->rig->n_builders : 1;
     assert(f->n_builders >= 1 && f->n_builders <= RIG_MAX_BUILDERS);
+    for (int i = 0; i < f->rig->n_forges; i++)
+        hands_add(&f->hands, farm_compile_step, i);
     for (int i = 0; i < f->n_builders; i++)
         hands_add(&f->hands, farm_build_step, i);
     hands_add(&f->hands, farm_time_step, 0);

@@ -24,7 +24,7 @@ static void take_leases(struct farm *f, const cJSON *list, struct queue *out)
                         out->n == TIMING_MAX_BATCH ? "more than asked for" : why.text);
             continue;
         }
-        t->blob_stamp = f->rig->dir.stamp;
+        t->blob_stamp = workdir_stamp(&f->rig->dir);
         if (farm_hold(f, t))
             out->trials[out->n++] = t;
         else
@@ -58,7 +58,7 @@ static void leave_when_done(struct farm *f)
     bool now;
 
     pthread_mutex_lock(&f->hands.lock);
-    now = !f->left && !(f->leased.n || f->n_building || f->ready.n || f->timing);
+    now = !f->left && !(f->uncompiled.n || f->n_compiling || f->leased.n || f->n_building || f->ready.n || f->timing);
     assert(!now || f->n_held == 0 || enlist_stopping(&f->enlist)); /* what is held is somewhere */
     f->left |= now;
     pthread_mutex_unlock(&f->hands.lock);
@@ -66,14 +66,17 @@ static void leave_when_done(struct farm *f)
         enlist_leave(&f->enlist, "the tracker asks this agent to leave");
 }
 
-/* The next lease is taken while the last trials of the one before are being built, so that no builder waits; not while
- * a whole batch waits for the device: another agent may be free. */
+/* The next lease is taken while the last trials of the one before are being compiled or built, so that none of these
+ * children waits; not while a whole batch waits for the device: another agent may be free. */
 static bool has_room(struct farm *f)
 {
     bool room;
 
     pthread_mutex_lock(&f->hands.lock);
-    room = f->leased.n < f->n_builders && !farm_is_full(f) && f->n_held <= MAX_HELD - TIMING_MAX_BATCH;
+    room = f->rig->n_forges > 0
+               ? f->uncompiled.n < f->rig->n_forges && f->ready.n + farm_n_compiled(f) < f->options.batch
+               : f->leased.n < f->n_builders && !farm_is_full(f);
+    room = room && f->n_held <= MAX_HELD - TIMING_MAX_BATCH;
     pthread_mutex_unlock(&f->hands.lock);
     return room;
 }
@@ -81,7 +84,7 @@ static bool has_room(struct farm *f)
 /* Forgets blobs that no held trial needs. */
 static void trim_blobs(struct farm *f)
 {
-    int64_t oldest = f->rig->dir.stamp;
+    int64_t oldest = workdir_stamp(&f->rig->dir);
 
     pthread_mutex_lock(&f->hands.lock);
     for (int i = 0; i < f->n_held; i++)
@@ -95,6 +98,7 @@ static void fetch_all(struct farm *f, const struct queue *b)
 {
     for (int i = 0; i < b->n && !enlist_stopping(&f->enlist); i++) {
         struct trial *t = b->trials[i];
+        struct queue *next;
         struct why why = {""};
 
         if (!atomic_load(&t->dropped) && !fetch_trial(f->enlist.client, &f->rig->dir, f->options.stop, t, &why))
@@ -104,8 +108,9 @@ static void fetch_all(struct farm *f, const struct queue *b)
             continue;
         }
         pthread_mutex_lock(&f->hands.lock);
-        assert(f->leased.n < MAX_HELD);
-        f->leased.trials[f->leased.n++] = t;
+        next = rig_compiles(f->rig, t) ? &f->uncompiled : &f->leased;
+        assert(next->n < MAX_HELD);
+        next->trials[next->n++] = t;
         hands_changed(&f->hands);
         pthread_mutex_unlock(&f->hands.lock);
     }

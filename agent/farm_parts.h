@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MAX_HELD (4 * TIMING_MAX_BATCH)
+#define MAX_HELD (4 * TIMING_MAX_BATCH + 2 * FORGE_MAX)
 
 struct queue {
     struct trial *trials[MAX_HELD];
@@ -27,10 +27,11 @@ struct farm {
     bool left;                    /* the tracker asked, and all is done */
     struct trial *held[MAX_HELD]; /* leased and not answered yet: renewed */
     int n_held;
-    struct queue leased; /* with all blobs here: wait for a builder */
-    struct queue ready;  /* verified: wait for the timing thread */
-    int n_builders;      /* threads started */
-    int n_building;
+    struct queue uncompiled; /* with all blobs here: wait for a compile child, where the rig has such */
+    struct queue leased;     /* ... and with code, where it is compiled apart: wait for a builder */
+    struct queue ready;      /* verified: wait for the timing thread */
+    int n_builders;          /* threads started */
+    int n_compiling, n_building;
     bool timing;               /* the timing thread is at work */
     char warm[SHA256_HEX + 1]; /* the anchor last made ready, in this compiler cache */
     int64_t warm_generation;
@@ -44,11 +45,15 @@ bool farm_hold(struct farm *f, struct trial *t);
 void farm_answer(struct farm *f, struct trial *t);
 /* Does a whole batch wait for the device? With the lock held. */
 bool farm_is_full(const struct farm *f);
+/* Trials that are compiled already, and on the device only to be verified: a matter of milliseconds each. 0 where
+ * builders compile. With the lock held. */
+int farm_n_compiled(const struct farm *f);
 
 /* What the agent does over and over; each may block in a call to the tracker or in the rig. */
-hand_step farm_beat_step;  /* renews the leases, shows that the agent lives, and naps until it is time again */
-hand_step farm_lease_step; /* takes one batch of leases, where there is room, with all their blobs */
-hand_step farm_build_step; /* has builder i build and verify one trial */
-hand_step farm_time_step;  /* has one batch timed, and answers it */
+hand_step farm_beat_step;    /* renews the leases, shows that the agent lives, and naps until it is time again */
+hand_step farm_lease_step;   /* takes one batch of leases, where there is room, with all their blobs */
+hand_step farm_compile_step; /* has compile child i make one trial's code */
+hand_step farm_build_step;   /* has builder i build and verify one trial */
+hand_step farm_time_step;    /* has one batch timed, and answers it */
 
 #endif

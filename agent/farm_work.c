@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* farm_work.c - what the farm does with leased trials: builders verify them, one thread times what is ready. */
+/* farm_work.c - what the farm does with leased trials: compile children make their code where that is done apart,
+ * builders verify them, one thread times what is ready. */
 #include "agent/farm_parts.h"
 
 #include <assert.h>
@@ -38,47 +39,61 @@ static struct trial *remove_at(struct queue *q, int i)
 /* Where building and timing share CPUs they take turns: a batch is built, then timed. */
 static bool may_build(const struct farm *f)
 {
-    return f->leased.n > 0 && (f->overlap || (!f->timing && !farm_is_full(f)));
+    return f->overlap || (!f->timing && !farm_is_full(f));
 }
 
-/* NULL when none may be built now. */
-static struct trial *next_leased(struct farm *f)
+/* The next of a queue, counted as at work; NULL when there is none, or none may be built now. */
+static struct trial *next_of(struct farm *f, struct queue *q, int *n_at_work)
 {
     struct trial *t = NULL;
 
     pthread_mutex_lock(&f->hands.lock);
-    if (may_build(f)) {
-        t = remove_at(&f->leased, 0);
-        f->n_building++;
+    if (q->n > 0 && may_build(f)) {
+        t = remove_at(q, 0);
+        (*n_at_work)++;
         hands_changed(&f->hands);
     }
     pthread_mutex_unlock(&f->hands.lock);
     return t;
 }
 
-/* What can be timed waits for the timing thread; anything else is answered at once. */
-static void take_built(struct farm *f, struct trial *t)
+/* What goes on waits in a queue; anything else is answered at once. */
+static void hand_on(struct farm *f, struct trial *t, bool built, struct queue *to, int *n_at_work)
 {
-    const bool timed = !t->finished && !atomic_load(&t->dropped);
+    const bool goes_on = !t->finished && !atomic_load(&t->dropped);
 
-    if (!timed)
+    if (!goes_on)
         farm_answer(f, t);
     pthread_mutex_lock(&f->hands.lock);
-    if (timed) {
-        assert(f->ready.n < MAX_HELD);
-        t->built = true;
-        f->ready.trials[f->ready.n++] = t;
+    if (goes_on) {
+        assert(to->n < MAX_HELD);
+        t->built = built;
+        to->trials[to->n++] = t;
     }
-    assert(f->n_building > 0);
-    f->n_building--;
+    assert(*n_at_work > 0);
+    (*n_at_work)--;
     hands_changed(&f->hands);
     pthread_mutex_unlock(&f->hands.lock);
+}
+
+bool farm_compile_step(void *farm, int i)
+{
+    struct farm *f = farm;
+    struct trial *t = next_of(f, &f->uncompiled, &f->n_compiling);
+
+    if (!t)
+        return false;
+    if (!atomic_load(&t->dropped))
+        rig_compile(f->rig, i, t);
+    if (!enlist_stopping(&f->enlist))
+        hand_on(f, t, false, &f->leased, &f->n_compiling);
+    return true;
 }
 
 bool farm_build_step(void *farm, int i)
 {
     struct farm *f = farm;
-    struct trial *t = next_leased(f);
+    struct trial *t = next_of(f, &f->leased, &f->n_building);
 
     if (!t)
         return false;
@@ -87,7 +102,7 @@ bool farm_build_step(void *farm, int i)
         rig_verify(f->rig, i, t);
     }
     if (!enlist_stopping(&f->enlist))
-        take_built(f, t);
+        hand_on(f, t, true, &f->ready, &f->n_building);
     return true;
 }
 
@@ -135,6 +150,16 @@ static void gather(struct farm *f, int first, struct queue *out)
     }
 }
 
+/* Beside building: at once, but for what is to be verified on the device itself, which cannot go on meanwhile and makes
+ * the batch longer. In turns: when a batch, or all there is, is built. With the lock held. */
+static bool may_time(const struct farm *f)
+{
+    const int n_at_work = f->n_compiling + f->n_building, n_waiting = f->uncompiled.n + f->leased.n;
+
+    return f->overlap ? farm_is_full(f) || farm_n_compiled(f) == 0
+                      : n_at_work == 0 && (n_waiting == 0 || farm_is_full(f));
+}
+
 /* False when nothing may be timed now. */
 static bool next_ready(struct farm *f, struct queue *out)
 {
@@ -143,7 +168,7 @@ static bool next_ready(struct farm *f, struct queue *out)
 
     pthread_mutex_lock(&f->hands.lock);
     first = first_complete(f);
-    may = first >= 0 && (f->overlap || (f->n_building == 0 && (f->leased.n == 0 || farm_is_full(f))));
+    may = first >= 0 && may_time(f);
     if (may) {
         gather(f, first, out);
         assert(!f->timing);

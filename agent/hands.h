@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HANDS_MAX 16
+#define HANDS_MAX 40
 
 /* One piece of work of hand `i` of its kind; may block. False: nothing to do until something changes. Called without
  * the lock. */

@@ -45,8 +45,9 @@ static const struct cli_option options[] = {
                .help = "worker threads of a CPU device; 0 = all CPUs but one"),
     CLI_OPTION("batch", CLI_INT, .argument = "N", .otherwise = "8", .min = 1, .max = TIMING_MAX_BATCH,
                .help = "trials leased and timed together"),
-    CLI_OPTION("builders", CLI_INT, .argument = "N", .otherwise = "0", .max = RIG_MAX_BUILDERS,
-               .help = "build children; 0 = one for each CPU that does not time (other devices than CPUs: 1)"),
+    CLI_OPTION(
+        "builders", CLI_INT, .argument = "N", .otherwise = "0", .max = RIG_MAX_BUILDERS,
+        .help = "builds at the same time; 0 = as many as there are CPUs to spare (OpenCL devices other than CPUs: 1)"),
     CLI_OPTION(
         "build-for", CLI_TEXT, .argument = "LIST",
         .help =
@@ -304,6 +305,8 @@ static void greet(const struct rig *rig, const struct farm_options *o, int *verb
     snprintf(line, sizeof line, "%s serves key %s with %s (%s%s%d threads), fingerprint %.12s", o->name, o->key,
              rig->desc.name, rig->desc.driver, *rig->desc.driver ? ", " : "", rig->threads, rig->fingerprint.hex);
     log_line(0, line, verbosity);
+    snprintf(line, sizeof line, "%d compile, %d build and verify at the same time", rig->n_forges, rig->n_builders);
+    log_line(1, line, verbosity);
 }
 
 static int serve(const struct cli *c, struct rig *rig, struct ender *ender, int *verbosity)

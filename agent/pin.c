@@ -33,6 +33,27 @@ void pin_split(const int *cpus, int n, int threads, struct pin_plan *out)
     memcpy(out->timing, cpus + out->n_other, (size_t)threads * sizeof *cpus);
 }
 
+static bool is_spared(const struct pin_plan *p, int cpu, int n)
+{
+    for (int i = p->n_timing > n ? p->n_timing - n : 0; i < p->n_timing; i++)
+        if (p->timing[i] == cpu)
+            return true;
+    return false;
+}
+
+void pin_spare(struct pin_plan *p, int n)
+{
+    int n_kept = 0;
+
+    if (p->n_other <= n)
+        return;
+    for (int i = 0; i < p->n_other; i++)
+        if (!is_spared(p, p->other[i], n))
+            p->other[n_kept++] = p->other[i];
+    p->n_other = n_kept;
+    assert(n_kept > 0);
+}
+
 /* 0 where nothing is known. */
 static double speed_of(const char *root, int cpu)
 {

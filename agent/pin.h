@@ -20,6 +20,9 @@ void pin_split(const int *cpus, int n, int threads, struct pin_plan *out);
 /* The plan for a device that computes elsewhere: everything may run everywhere, overlapping. */
 void pin_free(const int *cpus, int n, struct pin_plan *out);
 
+/* Leaves n of the timing side's CPUs, the last ones, to it alone; nothing where the other side would have none left. */
+void pin_spare(struct pin_plan *p, int n);
+
 /* Keeps of n CPUs the fastest, in order, by cpu_capacity or else by cpufreq's highest clock in a sysfs tree (`root` as
  * for sense_sysfs); all where these do not tell them apart. The number kept. */
 int pin_fastest(const char *root, int *cpus, int n);

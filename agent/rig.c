@@ -3,6 +3,7 @@
 
 #include "agent/host.h"
 #include "agent/lock.h"
+#include "agent/rig_parts.h"
 #include "core/clock.h"
 #include "core/err.h"
 #include "core/json.h"
@@ -23,10 +24,9 @@
 #define CANARY_APART 0.10   /* canaries further apart than this: something else ran */
 #define BATCH_MEMORY_PART 2 /* a batch holds at most the memory limit over this */
 #define TIME_SPARE_BYTES ((int64_t)512 << 20)
+#define USUAL_BUILDERS 8 /* at most, where nobody asked for more */
 
-static void tell(const struct rig *r, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void tell(const struct rig *r, int level, const char *format, ...)
+void rig_tell(const struct rig *r, int level, const char *format, ...)
 {
     char line[1400];
     va_list args;
@@ -39,7 +39,7 @@ static void tell(const struct rig *r, int level, const char *format, ...)
     r->options.log(level, line, r->options.arg);
 }
 
-static bool stopping(const struct rig *r)
+bool rig_stopping(const struct rig *r)
 {
     return r->options.stop && atomic_load(r->options.stop);
 }
@@ -64,25 +64,29 @@ static enum err start_child(struct rig *r, struct sandbox *s, const char *mode, 
         .stop = r->options.stop,
     };
 
-    if (stopping(r))
+    if (rig_stopping(r))
         return why_set(why, ERR_CANCELLED, "the agent stops");
     workdir_cache(&r->dir, generation, cache, sizeof cache);
     return sandbox_start(s, &o, why);
 }
 
-/* The same while serving. That this program cannot be started (it was replaced, the machine is out of processes) is no
- * fault of a kernel: the agent leaves, and its leases go to others. */
+void rig_leave(struct rig *r, const char *words)
+{
+    rig_tell(r, 0, "leaving: %s", words);
+    if (r->options.quit)
+        r->options.quit(r->options.arg);
+    while (!rig_stopping(r)) /* another thread sets the flag */
+        clock_wait_ms(r->options.clock, 10);
+}
+
+/* The same while serving. */
 static enum err replace_child(struct rig *r, struct sandbox *s, const char *mode, int64_t generation, struct why *why)
 {
     const enum err e = start_child(r, s, mode, generation, why);
 
     if (e == ERR_OK || e == ERR_CANCELLED)
         return e;
-    tell(r, 0, "leaving: %s", why->text);
-    if (r->options.quit)
-        r->options.quit(r->options.arg);
-    while (!stopping(r)) /* another thread sets the flag */
-        clock_wait_ms(r->options.clock, 10);
+    rig_leave(r, why->text);
     return ERR_CANCELLED;
 }
 
@@ -98,8 +102,7 @@ static cJSON *request_of(const char *op)
     return NULL;
 }
 
-/* The job's limit, or what the machine has left where that is less. */
-static int64_t memory_limit(int64_t bytes)
+int64_t rig_memory_limit(int64_t bytes)
 {
     const int64_t left = host_available_bytes();
 
@@ -110,6 +113,8 @@ void rig_kill(struct rig *r)
 {
     for (int i = 0; i < r->n_builders; i++)
         sandbox_kill(&r->builders[i].child);
+    for (int i = 0; i < r->n_forges; i++)
+        forge_kill(&r->forges[i]);
     sandbox_kill(&r->time);
 }
 
@@ -122,11 +127,13 @@ static void take_compiler(struct rig *r, const cJSON *reply)
     json_text_or(reply, "compiler", "", &compiler, NULL);
     snprintf(r->compiler, sizeof r->compiler, "%s", compiler);
     json_bool_or(reply, "builds", true, &r->builds, NULL);
+    json_bool_or(reply, "compiles_apart", false, &r->compiles_apart, NULL);
     json_text_or(reply, "builds_why", "", &words, NULL);
     why_set(&r->builds_why, ERR_OK, "%s", words);
     if (r->options.no_build && r->builds)
         why_set(&r->builds_why, ERR_OK, "--no-build leaves building to builders");
     r->builds = r->builds && !r->options.no_build;
+    r->compiles_apart = r->compiles_apart && r->builds && r->desc.sm > 0;
 }
 
 static void take_canary(struct rig *r, const cJSON *reply)
@@ -209,21 +216,25 @@ static enum err describe(struct rig *r, bool canary, struct why *why)
     return ERR_OK;
 }
 
+static int min_of(int a, int b)
+{
+    return a < b ? a : b;
+}
+
 /* Verification runs on the device too: beside the timing of a GPU that would be felt, so one is enough there. */
 static int count_builders(const struct rig *r)
 {
     int n = r->options.builders;
 
+    if (r->simulated || r->n_forges > 0)
+        return 1;
     if (n <= 0)
-        n = r->threads > 0 && r->cpus.overlap ? r->cpus.n_other : 1;
-    if (r->simulated)
-        n = 1;
-    return n < RIG_MAX_BUILDERS ? n : RIG_MAX_BUILDERS;
+        n = r->threads > 0 && r->cpus.overlap ? min_of(r->cpus.n_other, USUAL_BUILDERS) : 1;
+    return min_of(n, RIG_MAX_BUILDERS);
 }
 
 enum err rig_open(struct rig *r, const struct rig_options *options, bool canary, struct why *why)
 {
-    const struct device_ops *ops;
     const char *selector = "";
     char name[LOCK_NAME_BYTES];
     enum err e;
@@ -236,13 +247,15 @@ enum err rig_open(struct rig *r, const struct rig_options *options, bool canary,
     for (int i = 0; i < RIG_MAX_BUILDERS; i++)
         sandbox_init(&r->builders[i].child, options->sandbox, options->sandbox_arg);
     sandbox_init(&r->time, options->sandbox, options->sandbox_arg);
-    e = device_parse(options->device, &ops, &selector, why);
+    e = device_parse(options->device, &r->ops, &selector, why);
     if (!e)
         e = workdir_open(&r->dir, why);
     if (!e)
         e = describe(r, canary, why);
-    if (!e)
+    if (!e) {
+        rig_plan_forges(r);
         r->n_builders = count_builders(r);
+    }
     if (!e && !r->simulated) {
         lock_name_of_device(&r->desc, selector, name, sizeof name);
         e = lock_open(name, &r->lock_fd, why);
@@ -256,7 +269,10 @@ void rig_close(struct rig *r)
 {
     for (int i = 0; i < RIG_MAX_BUILDERS; i++)
         sandbox_end_child(&r->builders[i].child);
+    for (int i = 0; i < r->n_forges; i++)
+        forge_fini(&r->forges[i]);
     sandbox_end_child(&r->time);
+    built_fini(&r->anchor_code);
     lock_close(r->lock_fd);
     r->lock_fd = -1;
     workdir_close(&r->dir);
@@ -302,8 +318,8 @@ static enum err want_build_child(struct rig *r, struct rig_builder *b, struct wh
     return replace_child(r, &b->child, "build", generation, why);
 }
 
-/* Code made by a builder goes where the runtime looks for code it has made before, with a note of who made it: first,
- * so that nobody takes the code for the agent's own. What is there already stays as it is. */
+/* Code made by a builder, or compiled apart, goes where the runtime looks for code it has made before, with a note of
+ * who made it: first, so that nobody takes the code for the agent's own. What is there already stays as it is. */
 static void place(const struct rig *r, int64_t generation, const struct built *code)
 {
     struct cuda_made made = {.by = ""};
@@ -318,21 +334,27 @@ static void place(const struct rig *r, int64_t generation, const struct built *c
         if (access(path, F_OK) == 0)
             continue;
         if (cuda_made_write(path, &made, &why) || workdir_link(&r->dir, code->files[i].blob.hex, path, &why))
-            tell(r, 0, "%s", why.text);
+            rig_tell(r, 0, "%s", why.text);
     }
 }
 
-static void place_code(const struct rig *r, int64_t generation, const struct trial *t)
+static void place_code(struct rig *r, int64_t generation, const struct trial *t)
 {
     place(r, generation, &t->code);
     place(r, generation, &t->anchor_code);
+    pthread_mutex_lock(&r->lock);
+    if (strcmp(r->anchor_name.hex, t->anchor_name.hex) == 0)
+        place(r, generation, &r->anchor_code);
+    pthread_mutex_unlock(&r->lock);
 }
 
 static void ask_verify(struct rig *r, struct rig_builder *b, const struct trial *t, const char *program,
                        const char *sheet, cJSON **reply, struct sandbox_end *end)
 {
-    const struct sandbox_limits limits = {
-        .build_s = t->build_s, .run_s = t->run_s, .start_s = START_S, .memory_bytes = memory_limit(t->memory_bytes)};
+    const struct sandbox_limits limits = {.build_s = t->build_s,
+                                          .run_s = t->run_s,
+                                          .start_s = START_S,
+                                          .memory_bytes = rig_memory_limit(t->memory_bytes)};
     cJSON *request = request_of("verify");
     bool ok = request != NULL;
     const enum err e = want_build_child(r, b, &end->words);
@@ -367,7 +389,7 @@ static bool keeps_child(enum record_status s)
 
 static void warn_first_death(const struct rig *r, const struct trial *t, const struct sandbox_end *end)
 {
-    tell(r, 1, "%s: %s; once more, alone", t->id, end->words.text);
+    rig_tell(r, 1, "%s: %s; once more, alone", t->id, end->words.text);
 }
 
 void rig_verify(struct rig *r, int i_builder, struct trial *t)
@@ -381,11 +403,11 @@ void rig_verify(struct rig *r, int i_builder, struct trial *t)
     if (t->finished)
         return;
     ask_verify(r, b, t, t->program_name.hex, t->sheet_name.hex, &reply, &end);
-    if (end.fate == SANDBOX_DIED && !stopping(r)) {
+    if (end.fate == SANDBOX_DIED && !rig_stopping(r)) {
         warn_first_death(r, t, &end);
         ask_verify(r, b, t, t->program_name.hex, t->sheet_name.hex, &reply, &end);
     }
-    if (stopping(r) && end.fate != SANDBOX_REPLIED)
+    if (rig_stopping(r) && end.fate != SANDBOX_REPLIED)
         return;
     t->generation = b->generation;
     t->verified_ns = clock_read_ns(r->options.clock);
@@ -407,7 +429,7 @@ void rig_warm_anchor(struct rig *r, int i_builder, const struct trial *t)
         return;
     ask_verify(r, &r->builders[i_builder], t, t->anchor_name.hex, "", &reply, &end);
     if (end.fate != SANDBOX_REPLIED)
-        tell(r, 0, "the anchor %.12s cannot be built: %s", t->anchor_name.hex, end.words.text);
+        rig_tell(r, 0, "the anchor %.12s cannot be built: %s", t->anchor_name.hex, end.words.text);
     cJSON_Delete(reply);
 }
 
@@ -455,7 +477,7 @@ static struct sandbox_limits time_limits(struct trial *const *trials, int n)
             l.memory_bytes = trials[i]->memory_bytes;
     }
     bytes = 2 * bytes + TIME_SPARE_BYTES; /* with the anchor and what the fills take on the host */
-    l.memory_bytes = memory_limit(bytes > l.memory_bytes ? bytes : l.memory_bytes);
+    l.memory_bytes = rig_memory_limit(bytes > l.memory_bytes ? bytes : l.memory_bytes);
     return l;
 }
 
@@ -510,9 +532,9 @@ static void tell_heat(const struct rig *r, const cJSON *reply)
     json_real_or(sense, "waited_s", 0, &waited_s, NULL);
     json_real_or(before, "temperature_c", 0, &now_c, NULL);
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(sense, "hot")))
-        tell(r, 0, "timed although the device did not cool in %d s: it is at %.0f C", COOL_MAX_S, now_c);
+        rig_tell(r, 0, "timed although the device did not cool in %d s: it is at %.0f C", COOL_MAX_S, now_c);
     else if (waited_s > 0)
-        tell(r, 1, "waited %.1f s before timing", waited_s);
+        rig_tell(r, 1, "waited %.1f s before timing", waited_s);
 }
 
 static void take_batch(struct rig *r, struct trial *const *trials, int n, const cJSON *reply)
@@ -526,7 +548,7 @@ static void take_batch(struct rig *r, struct trial *const *trials, int n, const 
     tell_heat(r, reply);
     json_text_or(reply, "anchor_why", "", &anchor_why, NULL);
     if (*anchor_why)
-        tell(r, 0, "timed without the anchor %.12s: %s", trials[0]->anchor_name.hex, anchor_why);
+        rig_tell(r, 0, "timed without the anchor %.12s: %s", trials[0]->anchor_name.hex, anchor_why);
     json_get_text(reply, "refused", &refused, NULL);
     for (int i = 0; i < n; i++) {
         const cJSON *item = cJSON_GetArrayItem(list, i);
@@ -551,11 +573,11 @@ static void time_alone(struct rig *r, struct trial *t)
     sandbox_end_child(&r->time);
     ask_time(r, &t, 1, true, &reply, &end);
     if (end.fate != SANDBOX_REPLIED && end.fate != SANDBOX_CANCELLED && end.i_item == TIMING_ANCHOR &&
-        t->anchor_name.hex[0] && !stopping(r))
+        t->anchor_name.hex[0] && !rig_stopping(r))
         ask_time(r, &t, 1, false, &reply, &end);
     if (end.fate == SANDBOX_REPLIED)
         take_batch(r, &t, 1, reply);
-    else if (!stopping(r))
+    else if (!rig_stopping(r))
         fail_by_end(t, &end);
     cJSON_Delete(reply);
 }
@@ -578,7 +600,7 @@ static void time_together(struct rig *r, struct trial *const *trials, int n)
 
     ask_time(r, trials, n, true, &reply, &end);
     if (end.fate == SANDBOX_REPLIED && is_disturbed(trials, reply)) {
-        tell(r, 1, "the canary changed while %d trials were timed: once more", n);
+        rig_tell(r, 1, "the canary changed while %d trials were timed: once more", n);
         cJSON_Delete(reply);
         reply = NULL;
         ask_time(r, trials, n, true, &reply, &end);
@@ -587,7 +609,7 @@ static void time_together(struct rig *r, struct trial *const *trials, int n)
         take_batch(r, trials, n, reply);
     } else if (end.fate != SANDBOX_CANCELLED) {
         warn_first_death(r, trials[0], &end);
-        for (int i = 0; i < n && !stopping(r); i++)
+        for (int i = 0; i < n && !rig_stopping(r); i++)
             time_alone(r, trials[i]);
     }
     cJSON_Delete(reply);
@@ -596,7 +618,7 @@ static void time_together(struct rig *r, struct trial *const *trials, int n)
 static bool take_device(struct rig *r)
 {
     while (r->lock_fd >= 0 && lock_take(r->lock_fd, r->options.clock, 100) != ERR_OK)
-        if (stopping(r))
+        if (rig_stopping(r))
             return false;
     return true;
 }
@@ -610,7 +632,7 @@ void rig_time(struct rig *r, struct trial *const *trials, int n)
         trials[i]->record.wait_ms = (double)(clock_read_ns(r->options.clock) - trials[i]->verified_ns) * 1e-6;
     time_together(r, trials, n);
     for (int i = 0; i < n; i++)
-        assert(trials[i]->finished || stopping(r));
+        assert(trials[i]->finished || rig_stopping(r));
     lock_release(r->lock_fd);
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* rig.h - one device and its children: trials go in, finished records come out, whatever the kernels do.
- * One thread for each builder may verify while another times; each has its own child. */
+ * One thread for each builder may verify while another times; each has its own child. For a CUDA device whose compiler
+ * is here as many others compile, each a trial, before the one builder gets it. */
 #ifndef TUNE_AGENT_RIG_H
 #define TUNE_AGENT_RIG_H
 
+#include "agent/built.h"
 #include "agent/cool.h"
+#include "agent/forge.h"
 #include "agent/pin.h"
 #include "agent/sandbox.h"
 #include "agent/trial.h"
@@ -12,6 +15,7 @@
 #include "core/clock.h"
 #include "core/entropy.h"
 #include "core/err.h"
+#include "runtime/device.h"
 #include "runtime/device_desc.h"
 
 #include <pthread.h>
@@ -19,12 +23,12 @@
 #include <stdint.h>
 
 #define RIG_CHILD_TRIALS 64 /* after which a child is replaced */
-#define RIG_MAX_BUILDERS 8
+#define RIG_MAX_BUILDERS FORGE_MAX
 
 struct rig_options {
     const char *device;        /* "opencl:0.0", "replay:FILE" */
     int threads;               /* of a CPU runtime; 0 = all CPUs but one */
-    int builders;              /* build children, at most RIG_MAX_BUILDERS; 0 = one for each CPU that does not time */
+    int builders;              /* at work at the same time, at most RIG_MAX_BUILDERS; 0 = as the machine has CPUs */
     const char *child_wrapper; /* "CMD ARGS" that children are started through; NULL = none */
     bool no_build;             /* leave building for a CUDA device to builders */
     struct cool_rules cool;    /* what is waited for before a batch is timed */
@@ -47,6 +51,7 @@ struct rig_builder {
 
 struct rig {
     struct rig_options options;
+    const struct device_ops *ops;
     struct workdir dir;
     struct device_desc desc;
     struct sha256 fingerprint;
@@ -62,8 +67,13 @@ struct rig {
     int lock_fd;
     struct rig_builder builders[RIG_MAX_BUILDERS];
     int n_builders;
+    bool compiles_apart; /* as `builds`, and what the compiler makes is code */
+    struct forge forges[FORGE_MAX];
+    int n_forges; /* 0: build children compile for themselves */
     struct sandbox time;
-    pthread_mutex_t lock;    /* of the two below */
+    pthread_mutex_t lock;      /* of the four below */
+    struct sha256 anchor_name; /* the program last compiled as an anchor */
+    struct built anchor_code;
     int n_built;             /* trials since the compiler cache is new */
     int64_t generation;      /* of the compiler cache that build children start with */
     int n_timed;             /* trials since the timing child is new */
@@ -85,6 +95,14 @@ bool rig_overlaps(const struct rig *r);
 
 /* The compiler cache that a trial built now would go into; a new one when the old one has served long enough. */
 int64_t rig_generation(struct rig *r);
+
+/* Has a trial code that is to be compiled before it is verified? */
+bool rig_compiles(const struct rig *r, const struct trial *t);
+
+/* Compiles the code of such a trial, and of its anchor where that is a new one: afterwards it is finished (failed) or
+ * goes to a builder, as if its code had come with it. Cancelled by the stop flag it is neither. One thread at a time
+ * for each forge, 0..n_forges-1. */
+void rig_compile(struct rig *r, int i_forge, struct trial *t);
 
 /* Builds and verifies one trial whose blobs are in r->dir: afterwards it is finished (failed) or ready to be timed.
  * Cancelled by the stop flag it is neither. One thread at a time for each builder, 0..n_builders-1. */

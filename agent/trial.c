@@ -209,13 +209,11 @@ void trial_take_code(struct trial *t)
 
     COPY(r->built_by, t->code.by);
     COPY(r->compiler, t->code.compiler);
-    if (!t->code.by[0])
-        return;
     r->build_ms = t->code.build_ms;
     cJSON_Delete(r->resources);
     r->resources = t->code.resources ? cJSON_Duplicate(t->code.resources, true) : NULL;
     if (t->code.status != STATUS_OK)
-        trial_fail(t, t->code.status, "build", t->code.why ? t->code.why : "");
+        trial_fail(t, t->code.status, t->code.stage[0] ? t->code.stage : "build", t->code.why ? t->code.why : "");
 }
 
 static enum record_status status_of(const cJSON *reply)
@@ -237,6 +235,17 @@ static void take_maker(struct trial *t, const cJSON *reply)
     COPY(t->record.built_by, text_or(reply, "built_by", ""));
 }
 
+/* What making the code took: a builder's time where its code was loaded, else all that was spent here, in a compile
+ * child and in the one that loaded it. */
+static void take_build_time(struct trial *t, const cJSON *reply)
+{
+    const bool apart = t->code.n_files > 0 && !t->code.by[0];
+
+    t->record.build_ms =
+        t->record.built_by[0] ? t->code.build_ms : real_or(reply, "build_ms", 0) + (apart ? t->code.build_ms : 0);
+    t->record.build_cached = !apart && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "build_cached"));
+}
+
 void trial_take_verify(struct trial *t, const cJSON *reply)
 {
     const enum record_status status = status_of(reply);
@@ -246,10 +255,9 @@ void trial_take_verify(struct trial *t, const cJSON *reply)
     t->record.resources =
         resources_merge(cJSON_IsArray(resources) ? cJSON_Duplicate(resources, true) : NULL, t->code.resources);
     take_maker(t, reply);
-    t->record.build_ms = t->record.built_by[0] ? t->code.build_ms : real_or(reply, "build_ms", 0);
+    take_build_time(t, reply);
     t->record.verify_ms = real_or(reply, "verify_ms", 0);
     t->ran_once = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "once"));
-    t->record.build_cached = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply, "build_cached"));
     if (cJSON_HasObjectItem(reply, "refused"))
         trial_fail(t, STATUS_RUNTIME, "prepare", text_or(reply, "refused", ""));
     else if (status != STATUS_OK)

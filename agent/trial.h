@@ -27,7 +27,8 @@ struct trial {
     bool ran_once;      /* while it was verified: building has that run in it */
     double least_flops; /* of a run; 0 = not known */
     struct program program;
-    /* What a builder answered about the program and about the anchor's; empty where the lease brought none. */
+    /* What a builder answered about the program and about the anchor's; empty where the lease brought none. Of the
+     * program also what was compiled apart here, by nobody. */
     struct built code, anchor_code;
     int64_t buffer_bytes; /* of the program */
     bool wants_energy;    /* of one run, measured behind its time */
@@ -62,7 +63,7 @@ void trial_limits(const cJSON *body, double *build_s, double *run_s, int64_t *me
 /* Parses the program and copies its identity into the record; a program that is not sane finishes the trial. */
 void trial_take_program(struct trial *t, const void *text, size_t n);
 
-/* Copies what a builder answered into the record; a failure of its finishes the trial. */
+/* Copies what a builder answered, or a compile child, into the record; a failure finishes the trial. */
 void trial_take_code(struct trial *t);
 
 /* Ends the trial with a failure. */

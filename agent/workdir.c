@@ -19,7 +19,7 @@ enum err workdir_open(struct workdir *w, struct why *why)
     char blobs[PATH_MAX + 16];
     enum err e;
 
-    memset(w, 0, sizeof *w);
+    *w = (struct workdir){.lock = PTHREAD_MUTEX_INITIALIZER};
     e = temp_dir_open(&w->temp, WORKDIR_STEM, why);
     if (e)
         return e;
@@ -40,7 +40,7 @@ void workdir_close(struct workdir *w)
 {
     temp_dir_close(&w->temp);
     free(w->blobs);
-    *w = (struct workdir){.temp = {.lock_fd = -1}};
+    *w = (struct workdir){.temp = {.lock_fd = -1}, .lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
 int workdir_sweep(void)
@@ -56,7 +56,7 @@ static struct workdir_blob *find(struct workdir *w, const char *hex)
     return NULL;
 }
 
-bool workdir_has(struct workdir *w, const char *hex)
+static bool use(struct workdir *w, const char *hex)
 {
     struct workdir_blob *b = find(w, hex);
 
@@ -65,18 +65,38 @@ bool workdir_has(struct workdir *w, const char *hex)
     return b != NULL;
 }
 
+int64_t workdir_stamp(struct workdir *w)
+{
+    int64_t stamp;
+
+    pthread_mutex_lock(&w->lock);
+    stamp = w->stamp;
+    pthread_mutex_unlock(&w->lock);
+    return stamp;
+}
+
+bool workdir_has(struct workdir *w, const char *hex)
+{
+    bool has;
+
+    pthread_mutex_lock(&w->lock);
+    has = use(w, hex);
+    pthread_mutex_unlock(&w->lock);
+    return has;
+}
+
 static void blob_path(const char *dir, const char *hex, char *out, size_t n_out)
 {
     snprintf(out, n_out, "%s/blobs/%s", dir, hex);
 }
 
-enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex, struct why *why)
+static enum err put(struct workdir *w, const struct blobs *set, const char *hex, struct why *why)
 {
     const struct blob *b = blobs_get(set, hex);
     char path[PATH_MAX + 80];
     enum err e;
 
-    if (workdir_has(w, hex))
+    if (use(w, hex))
         return ERR_OK;
     if (!b)
         return why_set(why, ERR_NOT_FOUND, "blob %.12s is missing", hex);
@@ -97,7 +117,17 @@ enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex
     return ERR_OK;
 }
 
-void workdir_trim(struct workdir *w, int64_t stamp)
+enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex, struct why *why)
+{
+    enum err e;
+
+    pthread_mutex_lock(&w->lock);
+    e = put(w, set, hex, why);
+    pthread_mutex_unlock(&w->lock);
+    return e;
+}
+
+static void trim(struct workdir *w, int64_t stamp)
 {
     for (size_t i = 0; i < w->n_blobs && w->sum_bytes > WORKDIR_MAX_BLOB_BYTES;) {
         char path[PATH_MAX + 80];
@@ -112,6 +142,13 @@ void workdir_trim(struct workdir *w, int64_t stamp)
         w->sum_bytes -= w->blobs[i].n_bytes;
         w->blobs[i] = w->blobs[--w->n_blobs];
     }
+}
+
+void workdir_trim(struct workdir *w, int64_t stamp)
+{
+    pthread_mutex_lock(&w->lock);
+    trim(w, stamp);
+    pthread_mutex_unlock(&w->lock);
 }
 
 void workdir_cache(const struct workdir *w, int64_t generation, char *out, size_t n_out)

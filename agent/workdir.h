@@ -9,6 +9,7 @@
 #include "core/temp_dir.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct workdir_blob {
 
 struct workdir {
     struct temp_dir temp;
+    pthread_mutex_t lock; /* of all below */
     struct workdir_blob *blobs;
     size_t n_blobs, cap_blobs;
     int64_t sum_bytes, stamp;
@@ -41,10 +43,15 @@ void workdir_remove(const struct workdir *w);
 /* Removes the directories of agents that are dead (their lock is free); returns how many. */
 int workdir_sweep(void);
 
+/* What is done with blobs is thread-safe. */
+
+/* The stamp of the last use of any blob: later uses have higher ones. */
+int64_t workdir_stamp(struct workdir *w);
+
 /* Is the blob here? True stamps it as used. */
 bool workdir_has(struct workdir *w, const char *hex);
 
-/* Writes a blob of the set that is not here yet; ERR_NOT_FOUND when the set lacks it. Not thread-safe. */
+/* Writes a blob of the set that is not here yet; ERR_NOT_FOUND when the set lacks it. */
 enum err workdir_put(struct workdir *w, const struct blobs *set, const char *hex, struct why *why);
 
 /* Forgets blobs not used since `stamp` while the sum is over WORKDIR_MAX_BLOB_BYTES. */
@@ -55,7 +62,7 @@ void workdir_cache(const struct workdir *w, int64_t generation, char *out, size_
 void workdir_drop_cache(const struct workdir *w, int64_t generation);
 
 /* Gives a blob that is here a second name, e.g. in a compiler's cache; nothing to do when that is there. ERR_IO.
- * Thread-safe. */
+ */
 enum err workdir_link(const struct workdir *w, const char *hex, const char *to_path, struct why *why);
 
 /* In a child, which knows the directory's path only: reads a blob and checks it against its name. */

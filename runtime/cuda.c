@@ -247,6 +247,7 @@ const struct device_ops cuda_device_ops = {
     .open = cuda_open,
     .close = close_device,
     .describe = cuda_describe,
+    .check = cuda_check_limits,
     .compile = cuda_compile,
     .load = cuda_load,
     .unload = load_unload,

@@ -54,8 +54,10 @@ struct device_ops {
     enum err (*open)(const char *selector, struct device **out, struct why *why);
     void (*close)(struct device *d);
     const struct device_desc *(*describe)(const struct device *d); /* lends */
+    /* What compile() and load() refuse before anything is built. ERR_LIMITS. NULL for a backend without compile(). */
+    enum err (*check)(const struct device_desc *d, const struct program *p, struct why *why);
     /* Compiles the modules into `cache_dir`, where load() finds them, without making the device do anything: others may
-     * be timing on it. Refuses what load() refuses before building. Errors and `report` as of load(). NULL for a
+     * be timing on it. Errors and `report` as of load(). NULL for a
      * backend whose load() compiles. */
     enum err (*compile)(struct device *d, const struct program *p, const struct blobs *blobs, const char *cache_dir,
                         struct load_report *report, struct why *why);

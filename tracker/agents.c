@@ -146,6 +146,7 @@ static enum err take_arch(struct tracker *t, struct agent *a, const struct agent
     struct slug *s;
 
     a->builds_itself = r->builds;
+    a->capacity = r->capacity;
     if (!r->arch)
         return ERR_OK;
     s = slug_of(t, a->key);
@@ -265,6 +266,7 @@ static void add_peer(struct call *c, const struct agent *a)
                                .load = a->load,
                                .arch = a->arch ? a->arch->name : NULL,
                                .builds = a->builds_itself,
+                               .capacity = a->capacity,
                                .current = tree_of(a->current)};
 
     if (a->is_builder) {

@@ -16,6 +16,7 @@
 #define CALL_BODY_BYTES ((size_t)1 << 20) /* of a job's body */
 #define CALL_RECORD_BYTES 65536           /* of a record's line */
 #define CALL_MAX_LEASE 64                 /* trials or builds in one lease */
+#define CALL_MAX_CAPACITY 1024            /* trials that one agent may ask to be kept busy with */
 #define CALL_LEASE_MS 30000               /* of a lease where the tracker does not say */
 #define CALL_MAX_BLOBS 64                 /* of the answer to a build */
 #define CALL_MAX_ARCHES 16                /* of one builder */

@@ -99,7 +99,7 @@ STRUCT(peer_entry,
     TEXT(key, EMPTY) TEXT(agent, MUST) TEXT(fingerprint, EMPTY) TEXT(version, EMPTY) TEXT(state, EMPTY)
     I64(last_seen_ms, MAY) I64(leased, MAY) I64(done, MAY) I64(failed, MAY) REAL(temperature, MAY) REAL(load, MAY)
     TEXTS(arches, MAY) TEXT(compiler, EMPTY) ANY(device, MAY) TEXT(arch, MAY) BOOL(builds, TIED, OR(yes, true))
-    ANY(current, OR_NULL))
+    I64(capacity, TIED) ANY(current, OR_NULL))
 
 /* ---- what several calls share ---- */
 
@@ -199,7 +199,7 @@ CALL(AGENT_REGISTER, agent_register, agent_register_args, agent_register_result,
 STRUCT(agent_register_args,
     TEXT(agent, MUST, FORM(NAME)) TEXT(nonce, MUST) TEXT(version, EMPTY) TEXT(key, MUST, FORM(NAME))
     TEXT(fingerprint, MUST, FORM(HASH)) ANY(device, MAY) BOOL(mix, MAY) TEXT(arch, MAY, FORM(ARCH))
-    BOOL(builds, TIED, OR(yes, true)))
+    BOOL(builds, TIED, OR(yes, true)) I64(capacity, TIED, UP_TO(CALL_MAX_CAPACITY)))
 STRUCT(agent_register_result,
     I64(lease_ms, MAY, .min = 1, .max = JSON_EXACT_MAX, OR(i64, CALL_LEASE_MS)) BOOL(builds, MAY))
 

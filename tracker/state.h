@@ -116,6 +116,7 @@ struct agent {
     /* A device: what it wants built (NULL = nothing) and whether it can build that itself. */
     struct arch *arch;
     bool builds_itself;
+    int64_t capacity; /* trials that keep it busy; 0 = not told */
     /* A builder has no key and no device. */
     bool is_builder;
     struct arch *arches[CALL_MAX_ARCHES];

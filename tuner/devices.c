@@ -60,6 +60,11 @@ static const char *only_key(const cJSON *list)
     return key;
 }
 
+static int64_t capacity_of(const struct peer_entry *d)
+{
+    return d->capacity > DEVICES_CAPACITY ? d->capacity : DEVICES_CAPACITY;
+}
+
 static enum err take(const struct peer_entry *d, struct device_choice *out, struct why *why)
 {
     enum err e = cJSON_IsObject(d->device) ? device_desc_from_json(d->device, &out->desc, why)
@@ -68,6 +73,7 @@ static enum err take(const struct peer_entry *d, struct device_choice *out, stru
     if (e)
         return e;
     out->n_agents = 1;
+    out->capacity = capacity_of(d);
     snprintf(out->key, sizeof out->key, "%s", d->key);
     snprintf(out->fingerprint.hex, sizeof out->fingerprint.hex, "%s", d->fingerprint);
     return ERR_OK;
@@ -107,8 +113,10 @@ static enum err choose(const cJSON *list, const char *key, struct device_choice 
             away = true;
         else if (!chosen.n_agents)
             e = take(&d, &chosen, why);
-        else
-            chosen.n_agents += strcmp(chosen.fingerprint.hex, d.fingerprint) == 0;
+        else if (strcmp(chosen.fingerprint.hex, d.fingerprint) == 0) {
+            chosen.n_agents++;
+            chosen.capacity += capacity_of(&d);
+        }
     }
     if (!e && !chosen.n_agents)
         return away ? why_set(why, ERR_NOT_FOUND, "all devices of the key \"%s\" are away", key)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define DEVICES_CAPACITY 16 /* trials that keep an agent busy which does not ask for more: two batches */
 #define DEVICES_OPENING "the device is still being opened" /* a private farm's agent has not registered yet */
 
 /* What a job needs to know of its device key. */
@@ -19,7 +20,8 @@ struct device_choice {
     char key[65];
     struct device_desc desc;
     struct sha256 fingerprint;
-    size_t n_agents; /* living agents with this key and fingerprint */
+    size_t n_agents;  /* living agents with this key and fingerprint */
+    int64_t capacity; /* trials that keep all of them busy */
 };
 
 /* Picks the device of `key` ("" = the only key there is). ERR_NOT_FOUND: no agent at all (with words); ERR_INPUT: a key

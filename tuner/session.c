@@ -471,7 +471,10 @@ static enum err look_at_devices(struct session *s, int64_t *last_ns)
     if (clock_read_ns(s->o.clock) - *last_ns < DEVICES_NS)
         return ERR_OK;
     *last_ns = clock_read_ns(s->o.clock);
-    if (devices_choose(s->o.client, s->device.key, &now, NULL) == ERR_OK && now.n_agents != s->device.n_agents) {
+    if (devices_choose(s->o.client, s->device.key, &now, NULL) != ERR_OK)
+        return ERR_OK;
+    s->device.capacity = now.capacity;
+    if (now.n_agents != s->device.n_agents) {
         s->device.n_agents = now.n_agents;
         event_device(s);
     }

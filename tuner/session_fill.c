@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCHES_PER_AGENT 2
 #define SESSION_HINTS 2 /* of a batch may come from other tasks */
 
 static enum err note_sent(struct session *s, size_t i_task, size_t i_arm, const struct config *c, int kind)
@@ -299,8 +298,7 @@ static enum err advance(struct session *s, size_t i_task, struct why *why)
 
 enum err session_fill(struct session *s, struct why *why)
 {
-    const int64_t agents = s->device.n_agents > 0 ? (int64_t)s->device.n_agents : 1;
-    const int64_t target = SESSION_BATCH * BATCHES_PER_AGENT * agents;
+    const int64_t target = s->device.capacity > DEVICES_CAPACITY ? s->device.capacity : DEVICES_CAPACITY;
     int64_t in_flight = 0;
     enum err e = ERR_OK;
 

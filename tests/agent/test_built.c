@@ -157,6 +157,42 @@ static void code_of_a_builder_leaves_its_figures_in_the_record(void **state)
     trial_free(t);
 }
 
+/* Nobody's, as a builder's is told by name: the time of compiling and of loading, and no word of a cache. */
+static void code_compiled_apart_is_the_agents_own(void **state)
+{
+    struct trial *t = trial_with("");
+    cJSON *reply = parse("{\"status\":\"ok\",\"build_ms\":2,\"build_cached\":true,\"compiler\":\"NVRTC 13.0\"}");
+
+    (void)state;
+    t->code.build_ms = 300;
+    t->code.n_files = 1;
+    strcpy(t->code.compiler, "NVRTC 13.0");
+    trial_take_code(t);
+    assert_false(t->finished);
+    trial_take_verify(t, reply);
+    assert_string_equal(t->record.built_by, "");
+    assert_string_equal(t->record.compiler, "NVRTC 13.0");
+    assert_true(t->record.build_ms == 302);
+    assert_false(t->record.build_cached);
+    cJSON_Delete(reply);
+    trial_free(t);
+}
+
+static void a_failure_of_a_compile_child_keeps_its_stage(void **state)
+{
+    struct trial *t = trial_with("");
+
+    (void)state;
+    t->code.status = STATUS_RUNTIME;
+    t->code.why = strdup("blob 123 is damaged");
+    strcpy(t->code.stage, "prepare");
+    trial_take_code(t);
+    assert_int_equal(t->record.status, STATUS_RUNTIME);
+    assert_string_equal(t->record.stage, "prepare");
+    assert_string_equal(t->record.why, "blob 123 is damaged");
+    trial_free(t);
+}
+
 /* What was loaded is what is told: code of our own, made before any builder answered, or none of a builder. */
 static void the_record_names_who_made_what_was_loaded(void **state)
 {
@@ -212,6 +248,8 @@ int main(void)
         cmocka_unit_test(figures_of_both_ends_are_put_together),
         cmocka_unit_test(a_failure_of_the_builder_is_the_trials_record),
         cmocka_unit_test(code_of_a_builder_leaves_its_figures_in_the_record),
+        cmocka_unit_test(code_compiled_apart_is_the_agents_own),
+        cmocka_unit_test(a_failure_of_a_compile_child_keeps_its_stage),
         cmocka_unit_test(the_record_names_who_made_what_was_loaded),
         cmocka_unit_test(code_of_a_builder_that_is_refused_stays_the_builders),
         cmocka_unit_test(without_a_builder_the_record_names_none),

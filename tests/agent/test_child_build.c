@@ -211,6 +211,7 @@ static void a_device_is_described_with_what_compiles_for_it(void **state)
     fake.desc.sm = 75;
     reply = child_describe(&child, ask);
     assert_true(cJSON_IsTrue(cJSON_GetObjectItem(reply, "builds")));
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(reply, "compiles_apart")));
     assert_string_equal(text_of(reply, "builds_why"), "");
     assert_non_null(strstr(text_of(reply, "compiler"), EMULATED_NVRTC_PATH));
     cJSON_Delete(reply);
@@ -220,6 +221,20 @@ static void a_device_is_described_with_what_compiles_for_it(void **state)
     assert_true(cJSON_IsFalse(cJSON_GetObjectItem(reply, "builds")));
     assert_non_null(strstr(text_of(reply, "builds_why"), "/nowhere/libnvrtc.so"));
     assert_string_equal(text_of(reply, "compiler"), "(nothing)");
+    cJSON_Delete(reply);
+    cJSON_Delete(ask);
+}
+
+/* The driver makes code of PTX for it, when that is loaded. */
+static void for_a_device_newer_than_the_compiler_nothing_is_compiled_apart(void **state)
+{
+    cJSON *ask = cJSON_CreateObject(), *reply;
+
+    (void)state;
+    fake.desc.sm = 990;
+    reply = child_describe(&child, ask);
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(reply, "builds")));
+    assert_true(cJSON_IsFalse(cJSON_GetObjectItem(reply, "compiles_apart")));
     cJSON_Delete(reply);
     cJSON_Delete(ask);
 }
@@ -255,6 +270,7 @@ int main(int argc, char **argv)
         IN_CHILD(only_cuda_is_compiled),
         IN_CHILD(what_cannot_be_read_fails_before_it_is_built),
         IN_CHILD(a_device_is_described_with_what_compiles_for_it),
+        IN_CHILD(for_a_device_newer_than_the_compiler_nothing_is_compiled_apart),
         IN_CHILD(a_process_without_a_device_compiles),
     };
 

@@ -35,7 +35,8 @@ static const struct {
                {"hang", STATUS_TIMEOUT}};
 
 static enum record_status wanted[N_TRIALS];
-static bool one_vanishes; /* with what it has sent and not heard of */
+static bool one_vanishes;   /* with what it has sent and not heard of */
+static bool compiled_apart; /* for CUDA devices, by children of their own */
 
 static int draw(int n)
 {
@@ -90,6 +91,7 @@ static void add_trials(void)
 
         snprintf(knobs, sizeof knobs, "\"do\":\"%s\",\"build_ms\":%d", manners[m].how, 50 + draw(400));
         x = sim_job_add(job, knobs, i > 3 && draw(3) ? 0 : -1);
+        x->cuda = compiled_apart;
         x->purpose = draw(4) ? "search" : "final";
         x->limits = "\"build_s\":2,\"run_s\":1";
         wanted[i] = manners[m].status;
@@ -101,6 +103,7 @@ static void set_up(uint64_t seed)
     struct net_faults *f;
 
     rng_init(&chance, seed);
+    compiled_apart = seed % 3 == 0;
     town_open(&t, seed);
     net_set_lease_ms(t.net, 2500);
     f = net_faults_of(t.net);
@@ -114,6 +117,7 @@ static void set_up(uint64_t seed)
         a->options.batch = 1 + draw(6);
         a->options.overlap = draw(2);
         a->rig_options.builders = 1 + draw(2);
+        a->crew.children.desc.sm = compiled_apart ? 75 : 0;
         a->crew.start_ns = draw(3000) * WORLD_MS;
     }
     job = town_job(&t);

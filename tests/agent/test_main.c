@@ -109,7 +109,7 @@ static void what_makes_no_sense_is_refused(void **state)
     EXPECT(1, "threads", "--threads", "many");
     EXPECT(1, "batch", "--batch", "0");
     EXPECT(1, "batch", "--batch", "17");
-    EXPECT(1, "builders", "--builders", "9");
+    EXPECT(1, "builders", "--builders", "33");
     EXPECT(1, "--no-device leaves nothing to do", "--no-device");
     EXPECT(1, "--build-for goes with --no-device", "--build-for", "sm_61");
     EXPECT(1, "--device means nothing with --build-for", "--build-for", "sm_61", "--no-device", "--device", "cuda");

@@ -97,7 +97,7 @@ static void two_agents_on_one_device_take_turns(void **state)
 
 static void builders_are_as_many_as_asked_for_and_one_beside_a_gpu(void **state)
 {
-    static const int asked[] = {0, 1, 3, 20}, got[] = {1, 1, 3, RIG_MAX_BUILDERS};
+    static const int asked[] = {0, 1, 3, RIG_MAX_BUILDERS + 1}, got[] = {1, 1, 3, RIG_MAX_BUILDERS};
 
     (void)state;
     for (int i = 0; i < 4; i++) {

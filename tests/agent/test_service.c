@@ -141,6 +141,7 @@ static void a_registration_says_what_the_device_is(void **state)
 
     (void)state;
     b->crew.children.desc.sm = 75;
+    b->rig_options.builders = 6;
     b->options.mix = true;
     town_run(&t, 600);
     r = crew_sent(&a->crew, "agent_register", 0);
@@ -150,8 +151,9 @@ static void a_registration_says_what_the_device_is(void **state)
     assert_non_null(strstr(r, a->rig.fingerprint.hex));
     assert_non_null(strstr(r, "\"mix\":false"));
     assert_null(strstr(r, "\"arch\""));
+    assert_null(strstr(r, "\"capacity\""));
     r = crew_sent(&b->crew, "agent_register", 0);
-    assert_non_null(strstr(r, "\"arch\":\"sm_75\",\"builds\":true"));
+    assert_non_null(strstr(r, "\"arch\":\"sm_75\",\"builds\":true,\"capacity\":22")); /* 6 compilers, two batches */
     assert_non_null(strstr(r, "\"mix\":true"));
     town_close(&t);
 }

@@ -293,6 +293,27 @@ static void equal_devices_of_a_key_are_counted(void **state)
     cJSON_Delete(away);
 }
 
+/* Each 16, and who asks for more more; not those that are lost. */
+static void trials_that_keep_agents_busy_are_added_up(void **state)
+{
+    cJSON *list =
+        list_of("{\"devices\":[" DEVICE("k", "a1", "ff", "idle") "," DEVICE("k", "a2", "ff", "busy") "," DEVICE(
+                    "k", "a3", "ff", "idle") "," DEVICE("k", "a4", "ff", "lost") "]}",
+                4);
+    cJSON *devices = cJSON_GetObjectItem(list, "devices");
+    struct device_choice d = {.n_agents = 0};
+    struct why why = {""};
+
+    (void)state;
+    cJSON_AddNumberToObject(cJSON_GetArrayItem(devices, 1), "capacity", 30);
+    cJSON_AddNumberToObject(cJSON_GetArrayItem(devices, 2), "capacity", 4);
+    cJSON_AddNumberToObject(cJSON_GetArrayItem(devices, 3), "capacity", 30);
+    assert_int_equal(devices_choose_from(list, "k", &d, &why), ERR_OK);
+    assert_int_equal(d.n_agents, 3);
+    assert_int_equal(d.capacity, 16 + 30 + 16);
+    cJSON_Delete(list);
+}
+
 static void a_line_of_a_device_has_its_figures(void **state)
 {
     cJSON *list = list_of(
@@ -477,6 +498,7 @@ int main(void)
         cmocka_unit_test(a_device_key_must_exist_and_be_named_when_there_are_several),
         cmocka_unit_test(columns_of_devices_stand_under_each_other),
         cmocka_unit_test(equal_devices_of_a_key_are_counted),
+        cmocka_unit_test(trials_that_keep_agents_busy_are_added_up),
         cmocka_unit_test(a_line_of_a_device_has_its_figures),
         cmocka_unit_test(lines_come_now_and_then_and_at_once_when_forced),
         cmocka_unit_test(a_note_clears_the_line_of_a_terminal),

@@ -107,6 +107,10 @@ static enum err enroll(struct sim_agent *a)
         json_add_text(args, "arch", a->arch, &ok);
         json_add_bool(args, "builds", false, &ok);
     }
+    if (a->capacity) {
+        json_add_text(args, "arch", "sm_75", &ok);
+        json_add_i64(args, "capacity", a->capacity, &ok);
+    }
     json_add_item(args, "device", device_desc_to_json(&a->device), &ok);
     assert(ok);
     a->registered = true;

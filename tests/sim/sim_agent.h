@@ -47,6 +47,7 @@ struct sim_agent {
     int64_t trial_ns; /* of each; 0 = 50 ms */
     int64_t most;     /* trials in a lease; 0 = 16 */
     const char *arch; /* wants code for it from a builder, and cannot build; NULL = builds itself */
+    int64_t capacity; /* a CUDA device that compiles so much at the same time; 0 = another device */
     bool no_energy;   /* trials of an objective end as agent/energy.c ends them; otherwise 1 W is drawn */
     bool away;        /* asks for nothing until it is false again; what it has leased is forgotten */
     bool stopping;    /* ends when it is idle */

@@ -288,8 +288,15 @@ static cJSON *describe(struct asking *a)
         json_add_bool(o, "builds", !all->no_compiler, &ok);
         json_add_text(o, "builds_why", all->no_compiler ? "no NVRTC was found" : "", &ok);
         json_add_text(o, "compiler", all->no_compiler ? "" : "NVRTC 12.9 (/here)", &ok);
+        json_add_bool(o, "compiles_apart", !all->no_compiler && !all->makes_ptx, &ok);
     }
     return made(o, ok);
+}
+
+/* An agent's own, and a builder's. */
+static const char *compiler_of(const struct asking *a)
+{
+    return a->child->all->desc.sm > 0 ? "NVRTC 13.0" : "NVRTC 12.9";
 }
 
 /* Code that somebody put where this program's is looked for. */
@@ -323,7 +330,7 @@ static cJSON *verified(const struct asking *a, const struct known *k, enum recor
     json_add_text(o, "why", why, &ok);
     json_add_real(o, "build_ms", found ? 0 : k->build_ms, &ok);
     json_add_bool(o, "build_cached", found, &ok);
-    json_add_text(o, "compiler", found ? code.compiler : cuda ? "NVRTC 13.0" : "", &ok);
+    json_add_text(o, "compiler", found ? code.compiler : cuda ? compiler_of(a) : "", &ok);
     json_add_text(o, "built_by", code.by, &ok);
     json_add_real(o, "verify_ms", status == STATUS_OK || status == STATUS_WRONG ? 20 : 0, &ok);
     return made(o, ok);
@@ -334,8 +341,9 @@ static cJSON *verify_known(struct asking *a, const struct known *k)
     const enum record_status status =
         status_by_name(k->how) > 0 ? (enum record_status)status_by_name(k->how) : STATUS_OK;
     const bool endless = is(k, "hang");
+    struct cuda_made code;
 
-    if (!spend(a, "build", SANDBOX_NOWHERE, (int64_t)(k->build_ms * 1e6)))
+    if (!spend(a, "build", SANDBOX_NOWHERE, find_code(a, k, &code) ? 0 : (int64_t)(k->build_ms * 1e6)))
         return NULL;
     if (status == STATUS_COMPILE || status == STATUS_LIMITS)
         return verified(a, k, status, "it does not build");
@@ -557,8 +565,9 @@ static cJSON *compiled(const struct asking *a, const struct known *k, int sm, en
     bool ok = o && files && resources;
 
     json_add_text(o, "status", status_name(status), &ok);
+    json_add_text(o, "stage", status == STATUS_OK ? "" : "build", &ok);
     json_add_text(o, "why", why, &ok);
-    json_add_text(o, "compiler", "NVRTC 12.9", &ok);
+    json_add_text(o, "compiler", compiler_of(a), &ok);
     json_add_real(o, "build_ms", k->build_ms, &ok);
     if (status == STATUS_OK) {
         write_code(a, k, sm, name);
@@ -584,7 +593,9 @@ static cJSON *compile_known(struct asking *a, const struct known *k, int sm)
         return dies(a, SANDBOX_DIED, "died of signal 11"), NULL;
     if (is(k, "eat"))
         return dies(a, SANDBOX_MEMORY, "memory: held too much"), NULL;
-    return compiled(a, k, sm, status > 0 ? (enum record_status)status : STATUS_OK, status > 0 ? "line 3: no" : "");
+    if (status == STATUS_COMPILE || status == STATUS_LIMITS)
+        return compiled(a, k, sm, (enum record_status)status, "line 3: no");
+    return compiled(a, k, sm, STATUS_OK, "");
 }
 
 static cJSON *compile(struct asking *a)

@@ -4,9 +4,9 @@
  *
  * Knobs: "n": the program's number, by which a test knows it; "us": what a run takes (100); "build_ms" (40);
  * "do": one of these, nothing = ok
- *   compile limits wrong runtime    `verify` ends with that status
- *   crash hang eat                  it dies, runs for ever, takes too much memory while it is verified
- *   crash_once                      the first child that verifies it dies
+ *   compile limits wrong runtime    `verify` ends with that status; the first two end `compile` too
+ *   crash hang eat                  it dies, runs for ever, takes too much memory while it is compiled or verified
+ *   crash_once                      the first child that compiles or verifies it dies
  *   bomb hang_timed eat_timed       the same while it is timed
  *   bomb_once                       the first child that times it dies
  *   spoilt                          its outputs change while it is timed: status wrong
@@ -42,6 +42,7 @@ struct sim_children {
     struct world *world;
     struct device_desc desc; /* what `describe` says of the device */
     bool simulated, canary_fails, no_compiler;
+    bool makes_ptx;           /* its compiler is older than the device: nothing is compiled apart */
     const char *refused;      /* the device cannot be opened, in these words; NULL = it can */
     const char *compiler_has; /* `compile`: a name of a file to claim; NULL = the right one */
     int n_starts_to_fail;     /* the next ones */

@@ -75,7 +75,7 @@ static void a_device_is_shown_as_it_registered(void **state)
 
     result = rig_must(r, "agent_register",
                       "{'agent':'a','nonce':'n','key':'cpu','fingerprint':'%s','version':'1.2','device':{'name':'x'},"
-                      "'arch':'sm_61','builds':false}",
+                      "'arch':'sm_61','builds':false,'capacity':30}",
                       hash_of(-1));
     assert_int_equal(number_in(result, "lease_ms"), RIG_LEASE_MS);
     assert_int_equal(number_in(result, "builds"), 1);
@@ -88,6 +88,7 @@ static void a_device_is_shown_as_it_registered(void **state)
     assert_string_equal(text_in(object_in(e, "device"), "name"), "x");
     assert_string_equal(text_in(e, "arch"), "sm_61");
     assert_int_equal(number_in(e, "builds"), 0);
+    assert_int_equal(number_in(e, "capacity"), 30);
     assert_int_equal(number_in(e, "last_seen_ms"), r->wall_ms);
     assert_int_equal(number_in(e, "leased"), 0);
     assert_int_equal(number_in(e, "done"), 0);
@@ -97,6 +98,7 @@ static void a_device_is_shown_as_it_registered(void **state)
     assert_null(entry(r, "builders", "a"));
     register_as(r, "b", "cpu", -1, "");
     assert_null(cJSON_GetObjectItem(entry(r, "devices", "b"), "arch"));
+    assert_null(cJSON_GetObjectItem(entry(r, "devices", "b"), "capacity"));
     forget_entry(r);
 }
 

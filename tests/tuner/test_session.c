@@ -320,7 +320,7 @@ static void note_out(struct net *n, void *arg)
         w->most = j.n_out;
 }
 
-static int64_t most_out(size_t n_agents)
+static int64_t most_out(size_t n_agents, int64_t capacity)
 {
     static const char *const names[] = {"b", "c", "d"};
     struct watch w = {.most = 0};
@@ -331,6 +331,7 @@ static int64_t most_out(size_t n_agents)
         sim_farm_agent(&f, names[i - 1]);
     for (size_t i = 0; i < n_agents; i++)
         f.agents[i].most = 1;
+    f.agents[0].capacity = capacity;
     s->job.trials = 120;
     s->start_ns = 2 * WORLD_S;
     w.job_id = s->job_id;
@@ -344,8 +345,17 @@ static int64_t most_out(size_t n_agents)
 static void two_batches_for_each_agent_are_under_way(void **state)
 {
     (void)state;
-    assert_in_range(most_out(1), SESSION_BATCH + 1, 2 * SESSION_BATCH); /* a batch is sent when there is room for it */
-    assert_in_range(most_out(3), 5 * SESSION_BATCH + 1, 6 * SESSION_BATCH);
+    assert_in_range(most_out(1, 0), SESSION_BATCH + 1, 2 * SESSION_BATCH); /* a batch is sent when there is room */
+    assert_in_range(most_out(3, 0), 5 * SESSION_BATCH + 1, 6 * SESSION_BATCH);
+}
+
+/* One that compiles 14 at the same time needs them, and two batches of 8; who asks for less gets two batches. */
+static void an_agent_that_asks_for_more_gets_it(void **state)
+{
+    (void)state;
+    assert_in_range(most_out(1, 30), 30 - SESSION_BATCH + 1, 30);
+    assert_in_range(most_out(2, 30), 46 - SESSION_BATCH + 1, 46);
+    assert_in_range(most_out(1, 3), SESSION_BATCH + 1, 2 * SESSION_BATCH);
 }
 
 static bool ten_s(void *arg)
@@ -469,6 +479,7 @@ int main(void)
         cmocka_unit_test(over_four_times_faster_opens_an_epoch_bridged_to_the_one_before),
         cmocka_unit_test(no_epoch_opens_for_another_objective_than_time),
         cmocka_unit_test(two_batches_for_each_agent_are_under_way),
+        cmocka_unit_test(an_agent_that_asks_for_more_gets_it),
         cmocka_unit_test(an_agent_that_comes_late_gets_its_share),
         cmocka_unit_test(each_workload_has_its_own_budget),
         cmocka_unit_test(layers_of_a_network_share_one_budget_to_the_last_trial),

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent/forge.h"
+
+#include "agent/host.h"
+#include "core/file.h"
+#include "core/json.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define START_S 120.0
+
+void forge_init(struct forge *f, const struct forge_options *options)
+{
+    f->options = *options;
+    f->n_built = 0;
+    snprintf(f->cache, sizeof f->cache, "%s/forge.%d", options->dir, options->i);
+    sandbox_init(&f->child, options->sandbox, options->sandbox_arg);
+}
+
+void forge_fini(struct forge *f)
+{
+    if (f->child.ops)
+        sandbox_end_child(&f->child);
+}
+
+void forge_kill(struct forge *f)
+{
+    sandbox_kill(&f->child);
+}
+
+static bool stopping(const struct forge *f)
+{
+    return f->options.stop && atomic_load(f->options.stop);
+}
+
+/* ---- the child ---- */
+
+/* In an empty folder: what its forerunner was at is half made. */
+static enum err start_child(struct forge *f, struct why *why)
+{
+    const struct sandbox_options o = {.mode = "compile",
+                                      .device = "none",
+                                      .dir = f->options.dir,
+                                      .cache_dir = f->cache,
+                                      .wrapper = f->options.wrapper,
+                                      .cpus = f->options.cpus,
+                                      .n_cpus = f->options.n_cpus,
+                                      .data_bytes = host_total_bytes(),
+                                      .stop = f->options.stop};
+
+    if (stopping(f))
+        return why_set(why, ERR_CANCELLED, "the agent stops");
+    sandbox_end_child(&f->child);
+    dir_remove(f->cache);
+    f->n_built = 0;
+    return sandbox_start(&f->child, &o, why);
+}
+
+enum err forge_ask_compiler(struct forge *f, const int *sms, int n_sms, char *name, size_t n_name, char *path,
+                            size_t n_path, struct why *why)
+{
+    const struct sandbox_limits limits = {.build_s = START_S, .run_s = START_S};
+    const char *refused = NULL, *words = "";
+    cJSON *request, *reply = NULL;
+    struct sandbox_end end;
+    enum err e = start_child(f, why);
+    bool ok;
+
+    if (e)
+        return e;
+    request = cJSON_CreateObject();
+    ok = request != NULL;
+    json_add_text(request, "op", "compiler", &ok);
+    json_add_item(request, "sms", cJSON_CreateIntArray(sms, n_sms), &ok);
+    sandbox_ask(&f->child, request, &limits, &reply, &end);
+    if (end.fate != SANDBOX_REPLIED)
+        return why_set(why, ERR_CHILD, "cannot ask the compiler: %s", end.words.text);
+    e = json_get_text(reply, "refused", &refused, NULL) == ERR_OK ? why_set(why, ERR_UNSUPPORTED, "%s", refused)
+                                                                  : json_get_text(reply, "compiler", &words, why);
+    snprintf(name, n_name, "%s", words);
+    json_text_or(reply, "path", "", &words, NULL);
+    snprintf(path, n_path, "%s", words);
+    cJSON_Delete(reply);
+    return e;
+}
+
+/* ---- compiling ---- */
+
+static void fail(struct built *b, enum record_status status, const char *stage, const char *words)
+{
+    free(b->why);
+    b->status = status;
+    b->why = strdup(words);
+    b->n_files = 0;
+    snprintf(b->stage, sizeof b->stage, "%s", stage);
+}
+
+/* Off the disk with it: a forge's folder holds what is being made, no more. */
+static enum err take_file(const struct forge *f, const char *name, struct buf *out, struct why *why)
+{
+    char path[sizeof f->cache + BUILT_NAME_BYTES + 1];
+    enum err e;
+
+    snprintf(path, sizeof path, "%s/%s", f->cache, name);
+    e = file_read(path, out, why);
+    unlink(path);
+    return e;
+}
+
+static void take_code(const struct forge *f, const cJSON *reply, struct built *b, struct buf *code)
+{
+    const cJSON *name, *names = cJSON_GetObjectItemCaseSensitive(reply, "files");
+    struct why why = {""};
+
+    cJSON_ArrayForEach(name, names)
+    {
+        struct buf *bytes = &code[b->n_files];
+
+        if (b->n_files == PROGRAM_MAX_MODULES || !cJSON_IsString(name) || !built_name_is_plain(name->valuestring)) {
+            fail(b, STATUS_CRASH, "build", "the compiling child named its files wrongly");
+            return;
+        }
+        if (take_file(f, name->valuestring, bytes, &why)) {
+            fail(b, STATUS_RUNTIME, "build", why.text);
+            return;
+        }
+        strcpy(b->files[b->n_files].name, name->valuestring);
+        b->files[b->n_files++].blob = sha256_of(bytes->data, bytes->len);
+    }
+}
+
+static void take_reply(const struct forge *f, const cJSON *reply, struct built *b, struct buf *code)
+{
+    const cJSON *resources = cJSON_GetObjectItemCaseSensitive(reply, "resources");
+    const char *status = "", *stage = "", *words = "", *compiler = "";
+    int number;
+
+    json_text_or(reply, "status", "", &status, NULL);
+    json_text_or(reply, "stage", "", &stage, NULL);
+    json_text_or(reply, "why", "", &words, NULL);
+    json_real_or(reply, "build_ms", 0, &b->build_ms, NULL);
+    json_text_or(reply, "compiler", "", &compiler, NULL);
+    snprintf(b->compiler, sizeof b->compiler, "%s", compiler);
+    number = status_by_name(status);
+    if (number != STATUS_OK) {
+        fail(b, number < 0 ? STATUS_CRASH : (enum record_status)number, stage, words);
+        return;
+    }
+    b->resources = cJSON_GetArraySize(resources) > 0 ? cJSON_Duplicate(resources, true) : NULL;
+    take_code(f, reply, b, code);
+}
+
+static enum err ask_compile(struct forge *f, const struct forge_order *o, cJSON **reply, struct sandbox_end *end,
+                            struct why *why)
+{
+    const struct sandbox_limits limits = {
+        .build_s = o->build_s, .run_s = o->build_s, .start_s = START_S, .memory_bytes = o->memory_bytes};
+    const bool fresh = !sandbox_is_alive(&f->child) || f->n_built >= FORGE_CHILD_BUILDS;
+    const enum err e = fresh ? start_child(f, why) : ERR_OK;
+    cJSON *request;
+    bool ok;
+
+    if (e)
+        return e;
+    f->n_built++;
+    request = cJSON_CreateObject();
+    ok = request != NULL;
+    json_add_text(request, "op", "compile", &ok);
+    json_add_text(request, "program", o->program, &ok);
+    json_add_i64(request, "sm", o->sm, &ok);
+    json_add_i64(request, "cuda_version", o->cuda_version, &ok);
+    sandbox_ask(&f->child, request, &limits, reply, end);
+    return end->fate == SANDBOX_CANCELLED ? ERR_CANCELLED : ERR_OK;
+}
+
+enum err forge_compile(struct forge *f, const struct forge_order *o, struct built *out, struct buf *code,
+                       struct why *why)
+{
+    static const enum record_status by_fate[] = {
+        [SANDBOX_DIED] = STATUS_CRASH, [SANDBOX_TIMEOUT] = STATUS_TIMEOUT, [SANDBOX_MEMORY] = STATUS_LIMITS};
+    struct sandbox_end end = {.fate = SANDBOX_DIED};
+    cJSON *reply = NULL;
+    enum err e = ask_compile(f, o, &reply, &end, why);
+
+    if (!e && end.fate == SANDBOX_DIED)
+        e = ask_compile(f, o, &reply, &end, why);
+    if (!e && end.fate == SANDBOX_REPLIED)
+        take_reply(f, reply, out, code);
+    else if (!e)
+        fail(out, by_fate[end.fate], end.stage, end.words.text);
+    cJSON_Delete(reply);
+    return e;
+}

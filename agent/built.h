@@ -14,7 +14,6 @@
 #include <stddef.h>
 
 #define BUILT_NAME_BYTES 80
-#define BUILT_MAX_LOG 16384
 
 /* A module's code, and the name it has in a compiler's cache directory. */
 struct built_file {

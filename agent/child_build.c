@@ -5,13 +5,14 @@
 #include "agent/host.h"
 #include "agent/sandbox.h"
 #include "agent/workdir.h"
-#include "core/buf.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "runtime/device_checks.h"
 #include "runtime/nvrtc.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void child_close_compiler(struct child *c)
@@ -120,8 +121,7 @@ static enum err read_sources(struct child *c, struct child_program *p, const cha
 /* What one request makes. */
 struct compiled {
     cJSON *files, *resources;
-    int64_t build_ns;
-    struct buf log;
+    struct load_report report; /* its log: of the module that does not compile */
     bool ok;
 };
 
@@ -142,9 +142,9 @@ static enum err compile_module(struct child *c, const struct child_program *p, c
     struct nvrtc_built b;
     enum err e = nvrtc_build(c->nvrtc, m, &p->blobs, sm, false, &b, why);
 
-    x->build_ns += b.build_ns;
-    if (b.log)
-        buf_printf(&x->log, "%s", b.log);
+    x->report.build_ns += b.build_ns;
+    if (e && b.log)
+        report_add_log(&x->report, m->id, b.log);
     nvrtc_cache_name(m, sm, name);
     snprintf(path, sizeof path, "%s/%s", c->cache_dir, name);
     if (!e)
@@ -164,11 +164,11 @@ static cJSON *compile_reply(const struct child *c, enum err e, const char *stage
 
     json_add_text(reply, "status", status_name(status_of_err(e)), &ok);
     json_add_text(reply, "stage", e ? stage : "", &ok);
-    child_add_words(c, reply, e, why, buf_text(&x->log), &ok);
+    child_add_words(c, reply, e, why, x->report.log, &ok);
     if (c->nvrtc)
         nvrtc_name(c->nvrtc, compiler, sizeof compiler);
     json_add_text(reply, "compiler", compiler, &ok);
-    json_add_real(reply, "build_ms", (double)x->build_ns * 1e-6, &ok);
+    json_add_real(reply, "build_ms", (double)x->report.build_ns * 1e-6, &ok);
     json_add_item(reply, "files", x->files, &ok);
     json_add_item(reply, "resources", x->resources, &ok);
     if (ok)
@@ -188,7 +188,6 @@ cJSON *child_compile(struct child *c, const cJSON *request)
     enum err e;
 
     x.ok = x.files && x.resources;
-    buf_init(&x.log, BUILT_MAX_LOG);
     child_program_init(&p);
     child_at(c, "build", SANDBOX_NOWHERE);
     e = json_get_text(request, "program", &hex, &why);
@@ -207,6 +206,6 @@ cJSON *child_compile(struct child *c, const cJSON *request)
             e = compile_module(c, &p, &p.program.modules[i], (int)sm, &x, &why);
     reply = compile_reply(c, e, stage, &why, &x);
     child_program_fini(c, &p);
-    buf_fini(&x.log);
+    free(x.report.log);
     return reply;
 }

@@ -37,8 +37,8 @@ enum err farm_open(const struct farm_options *options, struct rig *rig, struct f
 /* Lets go of all that it holds, without a word to the tracker; its threads were never started, or have ended. */
 void farm_close(struct farm *f);
 
-/* Starts the threads: leasing, one for each build child, timing, renewing. When the tracker asks this agent to leave,
- * its held trials are finished and it quits. */
+/* Starts the threads: leasing, one for each compile and build child, timing, renewing. When the tracker asks this agent
+ * to leave, its held trials are finished and it quits. */
 enum err farm_start(struct farm *f, struct why *why);
 
 /* After the stop flag is set: gives the leases back (agent_bye). The threads end with the process. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* workdir.h - an agent's temporary directory: blobs for its children, compiler caches by generation, their stderr.
+/* workdir.h - an agent's temporary directory: blobs for its children, compiler caches by generation, the
+ * folders of compile children.
  * A lock file in it tells the living from the dead: the next agent to start removes what a killed one left. */
 #ifndef TUNE_AGENT_WORKDIR_H
 #define TUNE_AGENT_WORKDIR_H

@@ -169,6 +169,7 @@ static void what_does_not_compile_is_said(void **state)
     assert_string_equal(text_of(reply, "status"), "compile");
     assert_string_equal(text_of(reply, "stage"), "build");
     assert_non_null(strstr(text_of(reply, "why"), "no_such_name"));
+    assert_non_null(strstr(text_of(reply, "why"), "[m1]\n")); /* as a device's own compiling tells it */
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(reply, "files")), 1); /* and none behind it */
     cJSON_Delete(reply);
 }

@@ -202,6 +202,25 @@ static void what_compiles_may_still_be_wrong(void **state)
     town_close(&t);
 }
 
+/* What the device has no room for is not compiled first: the build child refuses it, as without compile children. */
+static void what_does_not_fit_the_device_is_not_compiled(void **state)
+{
+    struct crew_agent *a = begin_cuda(2);
+
+    (void)state;
+    a->rig_options.device = "cuda:0";
+    strcpy(children->desc.api, "cuda");
+    children->desc.global_bytes = children->desc.max_alloc_bytes = 1 << 20;
+    add_cuda("\"do\":\"limits\"", -1)->n_elems = 1 << 20; /* 4 MiB */
+    add_cuda("", -1);
+    town_run(&t, 600);
+    expect(0, STATUS_LIMITS, "build", "it does not build"); /* the build child's words */
+    expect_ok(1);
+    assert_int_equal(sim_n_asked_of(children, "compile", 0), 0);
+    assert_int_equal(sim_n_asked_of(children, "compile", 1), 1);
+    town_close(&t);
+}
+
 static void limits_are_the_trials_own(void **state)
 {
     const struct sandbox_limits *l;
@@ -481,6 +500,7 @@ int main(void)
         cmocka_unit_test(what_is_no_cuda_c_goes_to_the_build_child),
         cmocka_unit_test(what_ends_a_compile_child_ends_its_trial),
         cmocka_unit_test(what_compiles_may_still_be_wrong),
+        cmocka_unit_test(what_does_not_fit_the_device_is_not_compiled),
         cmocka_unit_test(limits_are_the_trials_own),
         cmocka_unit_test(an_agent_that_cannot_start_a_compile_child_leaves),
         cmocka_unit_test(code_of_a_builder_is_not_compiled_again),

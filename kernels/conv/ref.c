@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/conv/ref.h"
 
+#include "core/clones.h"
 #include "core/err.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,53 +90,125 @@ static double magnitude(double v)
     return v < 0 ? -v : v;
 }
 
-/* The sum of products of one output, and of their magnitudes. */
-static double sum_of(const struct conv_shape *s, const struct conv_data *d, struct place a, double *magnitudes)
+/* Products of one output lie far apart in nchw: what single outputs are computed from has channels last. */
+struct by_channels {
+    const struct conv_shape *s;
+    float *x, *w;         /* [n][h][w][c], [k][r][s][c of a group] */
+    int64_t tile;         /* as in conv_data */
+    double *w_magnitudes; /* [k][c]: sums over r and s; NULL without a tile */
+    double *inputs;       /* [c]: scratch */
+};
+
+/* to[i][n] = from[n][i] for each of `n_outer` matrices of n_rows x n_cols. */
+static float *transposed(const float *from, int64_t n_outer, int64_t n_rows, int64_t n_cols)
 {
+    float *to = malloc((size_t)(n_outer * n_rows * n_cols) * sizeof *to);
+
+    for (int64_t o = 0; to && o < n_outer; o++)
+        for (int64_t r = 0; r < n_rows; r++)
+            for (int64_t c = 0; c < n_cols; c++)
+                to[(o * n_cols + c) * n_rows + r] = from[(o * n_rows + r) * n_cols + c];
+    return to;
+}
+
+static void by_channels_fini(struct by_channels *b)
+{
+    free(b->x);
+    free(b->w);
+    free(b->w_magnitudes);
+    free(b->inputs);
+}
+
+static enum err by_channels_init(const struct conv_shape *s, const struct conv_data *d, struct by_channels *out)
+{
+    const int64_t cg = s->c / s->groups, taps = s->r * s->s;
+    bool ok;
+
+    *out = (struct by_channels){.s = s, .tile = d->tile};
+    out->x = transposed(d->x, s->n, s->c, s->h * s->w);
+    out->w = transposed(d->w, s->k, cg, taps);
+    ok = out->x && out->w;
+    if (ok && d->tile) {
+        out->w_magnitudes = calloc((size_t)(s->k * cg), sizeof *out->w_magnitudes);
+        out->inputs = malloc((size_t)s->c * sizeof *out->inputs);
+        ok = out->w_magnitudes && out->inputs;
+    }
+    for (int64_t i = 0; ok && d->tile && i < s->k * cg * taps; i++)
+        out->w_magnitudes[i / taps] += magnitude((double)d->w[i]);
+    return ok ? ERR_OK : ERR_NOMEM;
+}
+
+/* Terms are added in LANES sums, in the same order at every vector width. */
+#define LANES 8
+CLONES static void add_products(const float *x, const float *w, int64_t n, double sum[LANES], double magnitudes[LANES])
+{
+    int64_t c = 0;
+
+    for (; c + LANES <= n; c += LANES)
+        for (int l = 0; l < LANES; l++) {
+            const double product = (double)x[c + l] * (double)w[c + l];
+
+            sum[l] += product;
+            magnitudes[l] += fabs(product);
+        }
+    for (; c < n; c++) {
+        const double product = (double)x[c] * (double)w[c];
+
+        sum[0] += product;
+        magnitudes[0] += fabs(product);
+    }
+}
+
+/* The sum of products of one output, and of their magnitudes. */
+static double sum_of(const struct by_channels *b, struct place a, double *magnitudes)
+{
+    const struct conv_shape *s = b->s;
     const int64_t cg = s->c / s->groups, c0 = a.k / (s->k / s->groups) * cg;
-    double sum = 0, sum_magnitudes = 0;
+    double sums[LANES] = {0}, all[LANES] = {0}, sum = 0;
 
     assert(c0 + cg <= s->c && a.n < s->n && a.p < s->p && a.q < s->q);
 
-    for (int64_t c = 0; c < cg; c++)
-        for (int64_t r = 0; r < s->r; r++)
-            for (int64_t t = 0; t < s->s; t++) {
-                const int64_t y = a.p * s->stride_h + r * s->dil_h - s->top;
-                const int64_t x = a.q * s->stride_w + t * s->dil_w - s->left;
-                double product;
+    for (int64_t r = 0; r < s->r; r++)
+        for (int64_t t = 0; t < s->s; t++) {
+            const int64_t y = a.p * s->stride_h + r * s->dil_h - s->top;
+            const int64_t x = a.q * s->stride_w + t * s->dil_w - s->left;
 
-                if (y < 0 || y >= s->h || x < 0 || x >= s->w)
-                    continue;
-                product = (double)d->x[((a.n * s->c + c0 + c) * s->h + y) * s->w + x] *
-                          (double)d->w[((a.k * cg + c) * s->r + r) * s->s + t];
-                sum += product;
-                sum_magnitudes += magnitude(product);
-            }
-    *magnitudes = sum_magnitudes;
+            if (y >= 0 && y < s->h && x >= 0 && x < s->w)
+                add_products(b->x + ((a.n * s->h + y) * s->w + x) * s->c + c0,
+                             b->w + ((a.k * s->r + r) * s->s + t) * cg, cg, sums, all);
+        }
+    *magnitudes = 0;
+    for (int l = 0; l < LANES; l++) {
+        sum += sums[l];
+        *magnitudes += all[l];
+    }
     return sum;
+}
+
+CLONES static void add_magnitudes(const float *x, int64_t n, double *to)
+{
+    for (int64_t c = 0; c < n; c++)
+        to[c] += fabs((double)x[c]);
 }
 
 /* Winograd's transforms mix a tile: an output's error goes by all of it, of which its own window may be the least. The
  * mean magnitude of the tile's inputs, times the weights', twice: of one channel errors come to .7 of the tolerance in
  * units of the mean. */
-static double tile_magnitude(const struct conv_shape *s, const struct conv_data *d, struct place a)
+static double tile_magnitude(const struct by_channels *b, struct place a)
 {
-    const int64_t m = d->tile, n = m + 2, y0 = a.p / m * m - s->top, x0 = a.q / m * m - s->left;
+    const struct conv_shape *s = b->s;
+    const int64_t m = b->tile, n = m + 2, y0 = a.p / m * m - s->top, x0 = a.q / m * m - s->left;
     double sum = 0;
 
-    for (int64_t c = 0; c < s->c; c++) {
-        double inputs = 0, weights = 0;
+    memset(b->inputs, 0, (size_t)s->c * sizeof *b->inputs);
+    for (int64_t i = 0; i < n * n; i++) {
+        const int64_t y = y0 + i / n, x = x0 + i % n;
 
-        for (int64_t i = 0; i < n * n; i++) {
-            const int64_t y = y0 + i / n, x = x0 + i % n;
-
-            if (y >= 0 && y < s->h && x >= 0 && x < s->w)
-                inputs += magnitude((double)d->x[((a.n * s->c + c) * s->h + y) * s->w + x]);
-        }
-        for (int64_t i = 0; i < s->r * s->s; i++)
-            weights += magnitude((double)d->w[(a.k * s->c + c) * s->r * s->s + i]);
-        sum += 2 * inputs / (double)(n * n) * weights;
+        if (y >= 0 && y < s->h && x >= 0 && x < s->w)
+            add_magnitudes(b->x + ((a.n * s->h + y) * s->w + x) * s->c, s->c, b->inputs);
     }
+    for (int64_t c = 0; c < s->c; c++)
+        sum += 2 * b->inputs[c] / (double)(n * n) * b->w_magnitudes[a.k * s->c + c];
     return sum;
 }
 
@@ -147,11 +221,11 @@ static double finish(unsigned bits, const struct conv_data *d, int64_t k, int64_
 }
 
 /* Output element `index` as the kernel must write it, and the scale of its tolerance. */
-static double element(const struct conv_shape *s, unsigned bits, const struct conv_data *d, int64_t index,
+static double element(const struct by_channels *b, unsigned bits, const struct conv_data *d, int64_t index,
                       double *scale)
 {
-    const struct place a = place_of(s, index);
-    const double sum = sum_of(s, d, a, scale), tile = d->tile ? tile_magnitude(s, d, a) : 0;
+    const struct place a = place_of(b->s, index);
+    const double sum = sum_of(b, a, scale), tile = b->tile ? tile_magnitude(b, a) : 0;
 
     *scale = tile > *scale ? tile : *scale;
     if (d->bias)
@@ -264,6 +338,20 @@ static enum err project_all(const struct conv_shape *s, unsigned bits, const str
     return row && weights ? ERR_OK : ERR_NOMEM;
 }
 
+/* Elements of `o` from data of one pass; scales where they are wanted. */
+static enum err put_samples(const struct conv_shape *s, unsigned bits, const struct conv_data *d,
+                            const struct expected_output *o, double *values, double *scales)
+{
+    struct by_channels b;
+    enum err failed = by_channels_init(s, d, &b);
+    double ignored;
+
+    for (size_t i = 0; !failed && i < o->n_samples; i++)
+        values[i] = element(&b, bits, d, (int64_t)o->indices[i], scales ? &scales[i] : &ignored);
+    by_channels_fini(&b);
+    return failed;
+}
+
 enum err conv_reference_of(const struct workload *w, const struct conv_data *exact, const struct conv_data *random,
                            struct expected *e)
 {
@@ -271,7 +359,6 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
     const unsigned bits = workload_has(w, "epilogue") ? epilogue_of(w) : 0;
     const struct images y = conv_output(&s);
     struct expected_output *o = &e->outputs[0];
-    double ignored;
     const int64_t n = s.n * s.k * s.p * s.q;
     enum err failed;
 
@@ -296,11 +383,12 @@ enum err conv_reference_of(const struct workload *w, const struct conv_data *exa
         expected_fold_indices(o);
     else
         images_choose_samples(&y, e, o->n_samples, o->indices);
-    for (size_t i = 0; i < o->n_samples; i++) {
-        if (e->has_exact)
-            o->exact[i] = element(&s, bits, exact, (int64_t)o->indices[i], &ignored);
-        o->random[i] = element(&s, bits, random, (int64_t)o->indices[i], &o->scale[i]);
-    }
+    if (e->has_exact)
+        failed = put_samples(&s, bits, exact, o, o->exact, NULL);
+    if (!failed)
+        failed = put_samples(&s, bits, random, o, o->random, o->scale);
+    if (failed)
+        return failed;
     if (!o->project)
         return ERR_OK;
     return epilogue_is_linear(bits) ? project_linear(&s, exact, o->project) : project_all(&s, bits, exact, o->project);

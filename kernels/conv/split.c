@@ -30,6 +30,21 @@ enum err split_add_constraints(struct space *s, const struct device_desc *d, str
     return e ? e : build_constraints(s, constraints, why);
 }
 
+/* Bytes of all parts, written and read, and of the layer's own tensors. */
+static bool parts_are_cheap(const struct space *s, const struct config *c)
+{
+    const int64_t outputs =
+        space_int(s, c, "size_n") * space_int(s, c, "size_k") * space_int(s, c, "size_p") * space_int(s, c, "size_q");
+    const int64_t inputs =
+        space_int(s, c, "size_n") * space_int(s, c, "size_c") * space_int(s, c, "size_h") * space_int(s, c, "size_w");
+    const int64_t weights =
+        space_int(s, c, "size_k") * space_int(s, c, "size_cg") * space_int(s, c, "size_r") * space_int(s, c, "size_s");
+    const int64_t sum_bytes = space_int(s, c, "sum_elem_bytes");
+    const int64_t own_bytes = (inputs + weights) * space_int(s, c, "elem_bytes") + outputs * sum_bytes;
+
+    return space_int(s, c, "split") * outputs * sum_bytes <= own_bytes;
+}
+
 void split_spread(const struct space *s, const struct device_desc *d, struct config *c)
 {
     const int knob = space_find_knob(s, "split");
@@ -43,7 +58,7 @@ void split_spread(const struct space *s, const struct device_desc *d, struct con
         if (space_int(s, &best, "groups") >= 2 * build_threads(d))
             break;
         next.choice[knob] = (uint16_t)v;
-        if (space_is_valid(s, &next, NULL))
+        if (space_is_valid(s, &next, NULL) && parts_are_cheap(s, &next))
             best = next;
     }
     *c = best;

@@ -14,7 +14,8 @@
 enum err split_add_knob(struct space *s, struct why *why);
 enum err split_add_constraints(struct space *s, const struct device_desc *d, struct why *why);
 
-/* Raises the knob until a GPU has two groups for each unit, or as far as the space goes. */
+/* Raises the knob until a GPU has two groups for each unit, or as far as the space goes and the parts have no more
+ * bytes than the layer's own tensors. */
 void split_spread(const struct space *s, const struct device_desc *d, struct config *c);
 
 /* The last launch of a program: `kernel` over `buffers` (ended by -1) writes y, or with split > 1 parts, which

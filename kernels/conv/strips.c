@@ -145,6 +145,22 @@ enum err strips_add_constraints(struct space *s, const struct device_desc *d, st
     return e ? e : build_constraints(s, constraints, why);
 }
 
+/* The highest valid value of a knob that the form may lack. */
+static void raise_knob(const struct space *s, const char *name, struct config *c)
+{
+    const int knob = space_find_knob(s, name);
+
+    for (size_t v = knob < 0 ? 0 : space_n_values(s, (size_t)knob); v-- > 0;) {
+        struct config next = *c;
+
+        next.choice[knob] = (uint16_t)v;
+        if (!space_is_valid(s, &next, NULL))
+            continue;
+        *c = next;
+        return;
+    }
+}
+
 enum err strips_choose(const struct space *s, const struct device_desc *d, const struct build_define *choice,
                        const char *const *lowered, struct config *out)
 {
@@ -154,9 +170,13 @@ enum err strips_choose(const struct space *s, const struct device_desc *d, const
     build_choose(s, choice, out);
     if (!space_is_valid(s, out, NULL))
         e = build_make_valid(s, lowered, out);
-    if (!e)
-        split_spread(s, d, out);
-    return e;
+    if (e || d->kind != DEVICE_GPU)
+        return e;
+    split_spread(s, d, out);
+    raise_knob(s, "unroll_step", out);
+    raise_knob(s, "dbuf_x", out);
+    raise_knob(s, "dbuf_w", out);
+    return ERR_OK;
 }
 
 void strips_launch(struct build *b, const struct conv_shape *z, const char *kernel, const int *buffers)

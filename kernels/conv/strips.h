@@ -37,7 +37,8 @@ enum err strips_add_knobs(struct space *s, const struct strips *f, const struct 
 enum err strips_add_constraints(struct space *s, const struct device_desc *d, struct why *why);
 
 /* Turns a form's choice into a valid config, lowering knobs in the order of `lowered` where it is not; on a GPU, sums
- * in as many parts as give its units two groups each, where the space can. */
+ * in as many parts as give its units two groups each, where the space can and parts are cheap, and the stage unrolled
+ * and fetched ahead as most of TVM's recorded bests. */
 enum err strips_choose(const struct space *s, const struct device_desc *d, const struct build_define *choice,
                        const char *const *lowered, struct config *out);
 

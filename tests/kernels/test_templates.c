@@ -339,6 +339,43 @@ static void forms_for_cpus_refuse_cuda_devices(void **state)
     }
 }
 
+/* A knob of the default on 132 multiprocessors of sm_90. */
+static int64_t default_on_h100(const char *id, const char *text, const char *knob)
+{
+    struct device_desc d;
+    struct workload w;
+    struct space *s;
+    struct config c;
+    int64_t value;
+
+    cuda_arch_describe(cuda_arch_find(90), 132, &d);
+    assert_int_equal(workload_parse(text, &w, NULL), ERR_OK);
+    assert_int_equal(template_space(template_find(id), &w, &d, &s, NULL), ERR_OK);
+    assert_int_equal(template_find(id)->fallback(&w, &d, s, &c), ERR_OK);
+    value = space_int(s, &c, knob);
+    space_free(s);
+    return value;
+}
+
+/* y has 401,408 bytes; x, w and y together 1,126,400 in f32, 582,656 in i8. */
+static void parts_of_sums_have_no_more_bytes_than_their_layer(void **state)
+{
+    static const char f32[] = "conv2d f32 n=1 c=256 h=14 w=14 k=512 r=1 s=1";
+    static const char i8[] = "conv2d i8 n=1 c=256 h=14 w=14 k=512 r=1 s=1 layout=nchw4c";
+    static const char deep[] = "conv2d f32 n=1 c=512 h=7 w=7 k=512 r=3 s=3 pad=1"; /* y: 1/96 of w */
+
+    (void)state;
+    assert_in_range(default_on_h100("conv2d/direct", f32, "split"), 1, 2);
+    assert_in_range(default_on_h100("conv2d/im2col_gemm", f32, "split"), 1, 2);
+    assert_in_range(default_on_h100("conv2d/implicit_gemm", f32, "split"), 1, 2);
+    assert_int_equal(default_on_h100("conv2d/i8", i8, "split"), 1);
+    assert_in_range(default_on_h100("conv2d/direct", deep, "split"), 2, 32);
+    assert_in_range(default_on_h100("conv2d/implicit_gemm", deep, "split"), 4, 32);
+    assert_int_equal(default_on_h100("conv2d/i8", i8, "dbuf_x"), 1);
+    assert_int_equal(default_on_h100("conv2d/i8", i8, "dbuf_w"), 1);
+    assert_true(default_on_h100("conv2d/i8", i8, "unroll_step") > 0);
+}
+
 static void equal_configs_give_equal_programs(void **state)
 {
     const struct template *t = template_find("conv2d/direct_tile");
@@ -420,6 +457,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_a_template_lacks_is_said_in_words),
         cmocka_unit_test(winograd_is_no_good_choice_for_few_channels),
         cmocka_unit_test(forms_for_cpus_refuse_cuda_devices),
+        cmocka_unit_test(parts_of_sums_have_no_more_bytes_than_their_layer),
         cmocka_unit_test(equal_configs_give_equal_programs),
         cmocka_unit_test(licences_are_no_part_of_programs),
     };

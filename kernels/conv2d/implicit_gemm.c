@@ -8,6 +8,7 @@
 #include "runtime/cuda_arch.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <string.h>
 
 #define CAPS (CONV_F16 | CONV_BF16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE)
@@ -61,6 +62,7 @@ static const struct build_knob knobs[] = {
     {"nr", {4, 8, BUILD_END}},
     {"cb", {1, 2, 4, 8, 16, 32, BUILD_END}},
     {"ks", {1, 2, 4, BUILD_END}},
+    {"ku", {4, 8, 16, BUILD_END}},
     {0},
 };
 
@@ -82,7 +84,7 @@ static const char *const quantities[][2] = {
     {"groups_whole", "groups_n * m_tiles * n_tiles"},
     {"loads_per_fma", "1 / mr + 1 / nr"},
     {"staged_per_fma", "1 / mt + 1 / nt"},
-    {"body", "accumulators * terms / ks"},
+    {"body", "accumulators * min(ku, terms // ks)"},
     {NULL, NULL},
 };
 
@@ -92,7 +94,9 @@ static const char *const constraints[] = {
     "tile_bytes <= max_dynamic",
     "tb == 1 or cb % rows_apart == 0",
     "terms % ks == 0 and terms <= 64",
+    "ku == 4 or ku < 2 * (terms // ks)",
     "held + accumulators <= 128",
+    "work_items * (accumulators + mr + nr + 24) <= max_registers",
     "terms * (mt + nt) <= 64 * work_items",
     "cb % words_together == 0",
     "cb == 1 or cb < 2 * size_words",
@@ -127,6 +131,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                             {"word_bytes", words ? 4 : (double)dtype_bytes(w->dtype)},
                                             {"pixels", (double)(z.n * z.p * z.q)},
                                             {"xv", (double)pixels_together(&z)},
+                                            {"max_registers", d->registers > 0 ? (double)d->registers : INT32_MAX},
                                             {"max_dynamic", (double)(d->sm ? d->local_max_bytes : build_max_local(d))},
                                             {NULL, 0}};
     enum err e = conv_add_constants(&z, w->dtype, conv_sums(w, d), d, s, why);
@@ -155,7 +160,7 @@ struct tile {
     int64_t mt, nt, mr, nr, ks, cb, tb, split;
 };
 struct problem {
-    int64_t m, n, words, window, groups, xv, outputs, units;
+    int64_t m, n, words, window, groups, xv, outputs, units, stages;
     const struct device_desc *d;
 };
 
@@ -167,6 +172,8 @@ struct problem {
 #define BLOCK_CYCLES 2000   /* until the first words are there, and from the last product to the end */
 #define LAUNCH_CYCLES 3000  /* of a second kernel */
 #define TILE_REGISTERS 64   /* besides the sums */
+#define WAIT_ALONE 1.05     /* at barriers, nobody else on the multiprocessor */
+#define WARPS_HALF 1.2      /* that keep a multiprocessor half busy */
 
 /* Cycles of a multiprocessor for one group, if it had it alone and busy. */
 static double group_cycles(const struct tile *t, const struct problem *p, int64_t items)
@@ -183,26 +190,36 @@ static double group_cycles(const struct tile *t, const struct problem *p, int64_
            (double)((t->ks - 1) * t->mt * t->nt) * 8 / FMA_CYCLE;
 }
 
-/* Cycles until all is done: groups side by side on the multiprocessors, which want 8 warps each to be busy, and the
- * parts of the sums written and read. */
+/* Cycles until all is done: groups side by side on the multiprocessors, and the parts of the sums written and read. */
 static double whole_cycles(const struct tile *t, const struct problem *p)
 {
-    const int64_t items = t->mt / t->mr * (t->nt / t->nr) * t->ks, bytes = 4 * 4 * t->cb * t->tb * (t->mt + t->nt);
+    const int64_t items = t->mt / t->mr * (t->nt / t->nr) * t->ks,
+                  bytes = 4 * p->stages * t->cb * t->tb * (t->mt + t->nt);
     const int64_t groups = CEIL(p->m, t->mt) * CEIL(p->n, t->nt) * p->groups * t->split, each = CEIL(groups, p->units);
     const int64_t fit_on = p->d->sm ? cuda_arch_resident(p->d, items, t->mr * t->nr + TILE_REGISTERS, bytes) : 2;
     const int64_t resident = fit_on < 1 ? 1 : fit_on < each ? fit_on : each;
-    const double warps = (double)(resident * items) / 32, busy = warps >= 8 ? 1 : warps / (warps + 2) * 1.25;
+    const double warps = (double)(resident * items) / 32, busy = warps / (warps + WARPS_HALF);
     const double parts = 8.0 * (double)(t->split * p->outputs) / (double)(COPY_BYTES * p->units);
 
-    return (double)each * group_cycles(t, p, items) / busy + (double)CEIL(each, resident) * BLOCK_CYCLES +
-           (t->split > 1 ? parts + LAUNCH_CYCLES : 0);
+    return (double)each * group_cycles(t, p, items) / busy * (resident > 1 ? 1 : WAIT_ALONE) +
+           (double)CEIL(each, resident) * BLOCK_CYCLES + (t->split > 1 ? parts + LAUNCH_CYCLES : 0);
+}
+
+/* Rows unrolled: all up to 16, else by eights. */
+static int64_t rows_unrolled(const struct tile *t)
+{
+    const int64_t rows = t->cb * t->tb / t->ks;
+
+    return rows > 16 ? 8 : rows > 8 ? 16 : rows > 4 ? 8 : 4;
 }
 
 /* Is there a valid config with this tile? With as many stages as can be, `least` or more. */
 static bool has_config(const struct space *s, const struct tile *t, int64_t least, struct config *c)
 {
-    const struct build_define list[] = {{"mt", t->mt}, {"nt", t->nt}, {"mr", t->mr},       {"nr", t->nr}, {"ks", t->ks},
-                                        {"cb", t->cb}, {"tb", t->tb}, {"split", t->split}, {NULL, 0}};
+    const struct build_define list[] = {{"mt", t->mt}, {"nt", t->nt},       {"mr", t->mr},
+                                        {"nr", t->nr}, {"ks", t->ks},       {"cb", t->cb},
+                                        {"tb", t->tb}, {"split", t->split}, {"ku", rows_unrolled(t)},
+                                        {NULL, 0}};
     const int stages = space_find_knob(s, "stages");
 
     *c = (struct config){{0}};
@@ -270,6 +287,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                               .xv = pixels_together(&z),
                               .outputs = z.n * z.k * z.p * z.q,
                               .units = build_threads(d),
+                              .stages = cuda_arch_has(d, "cp_async") ? 4 : 2,
                               .d = d};
 
     return try_tiles(s, &p, z.s, 2, out) > 0 || try_tiles(s, &p, z.s, 1, out) > 0 ? ERR_OK : ERR_NOT_FOUND;

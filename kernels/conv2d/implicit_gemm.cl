@@ -7,7 +7,7 @@
  * An item always fetches the same pixels: where they begin in x and which rows and columns of the window lie inside are known
  * before the first step, and what it fetches of a step are constant distances from there.
  * Knobs: MT NT tile; MR NR of it a work-item; CB words of channels, TB taps (1, S or R*S) of a step; STAGES as in gemm/stages.clh; KS
- * slices of a step's rows, each added up by work-items of its own; SPLIT of the sum: conv/split.clh. XV pixels come together (4
+ * slices of a step's rows, each added up by work-items of its own, KU rows of it unrolled; SPLIT of the sum: conv/split.clh. XV pixels come together (4
  * where a pixel is its own window and rows end at multiples, else 1).
  * Launch: local (MT/MR * NT/NR * KS, 1, 1); groups (ceil(KG/MT) * ceil(NB*P*Q / NT) * GROUPS * SPLIT, 1, 1). Packing: w local
  * (PACK_ITEMS, 1, 1), a word an item; x local (PACK_WG, 1, 1), groups (ceil(H*W / PACK_RUN), ceil(C/4), NB). */
@@ -21,6 +21,7 @@
 #define TB 1
 #define STAGES 1
 #define KS 1
+#define KU 1
 #define XV 1
 #define DOT 0
 #define PACK_ITEMS 64
@@ -274,12 +275,6 @@ DEVICE uint inside(int from, int step, int n, int size)
     }
 #endif
 
-#if KT / KS <= 16
-#define UNROLL_ROWS UNROLL
-#else
-#define UNROLL_ROWS UNROLL_BY(8)
-#endif
-
 /* Slices: each adds up OWN rows of all slices' sums, the others' by way of local memory. */
 #define OWN (MR / KS)
 #if KS > 1
@@ -335,7 +330,7 @@ KERNEL WG_SIZE(ITEMS, 1, 1) conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GL
         LOCAL const SUM *const at_w = get_w + step % STAGES * STAGE_WORDS;
 
         STAGES_BEFORE(step, steps);
-        UNROLL_ROWS
+        UNROLL_BY(KU)
         for (int row = 0; row < KT / KS; row++) {
             SUM a[MR], b[NR];
 

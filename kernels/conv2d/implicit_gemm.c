@@ -307,11 +307,11 @@ static int packed_weights(struct build *b, const struct conv_shape *z, enum dtyp
 
 static int packed_input(struct build *b, const struct conv_shape *z)
 {
-    const int64_t c4 = CEIL(z->c, 4);
-    const int x4 = build_buffer(b, "x4", ROLE_SCRATCH, DTYPE_I32, z->n * c4 * z->h * z->w);
-    const struct conv_pack pack = conv_pack_define(b, z->h * z->w);
+    const int64_t c4 = CEIL(z->c, 4), plane = z->h * z->w, n = plane % 4 ? plane : plane / 4; /* one or four an item */
+    const int x4 = build_buffer(b, "x4", ROLE_SCRATCH, DTYPE_I32, z->n * c4 * plane);
+    const struct conv_pack pack = conv_pack_define(b, n);
 
-    build_launch(b, PHASE_RUN, "implicit_pack_x", (const int64_t[]){CEIL(z->h * z->w, pack.run), c4, z->n},
+    build_launch(b, PHASE_RUN, "implicit_pack_x", (const int64_t[]){CEIL(n, pack.run), c4, z->n},
                  (const int64_t[]){pack.group, 1, 1}, (const int[]){0, x4, -1});
     return x4;
 }

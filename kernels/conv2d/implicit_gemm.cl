@@ -10,7 +10,8 @@
  * slices of a step's rows, each added up by work-items of its own, KU rows of it unrolled; SPLIT of the sum: conv/split.clh. XV pixels come together (4
  * where a pixel is its own window and rows end at multiples, else 1).
  * Launch: local (MT/MR * NT/NR * KS, 1, 1); groups (ceil(KG/MT) * ceil(NB*P*Q / NT) * GROUPS * SPLIT, 1, 1). Packing: w local
- * (PACK_ITEMS, 1, 1), a word an item; x local (PACK_WG, 1, 1), groups (ceil(H*W / PACK_RUN), ceil(C/4), NB). */
+ * (PACK_ITEMS, 1, 1), a word an item; x local (PACK_WG, 1, 1), groups (ceil(H*W / 4 or H*W / PACK_RUN), ceil(C/4), NB): four pixels an item where rows of
+ * them are whole. */
 #include "conv/conv.clh"
 #ifndef MT
 #define MT 16
@@ -117,12 +118,31 @@ KERNEL WG_SIZE(PACK_ITEMS, 1, 1) implicit_pack_w(GLOBAL const ELEM *RESTRICT w, 
 }
 
 #if DT == 2 && XL == 1
+/* Four pixels of four channels: what lies along a row goes along the channels. */
+DEVICE void pack_four(GLOBAL const int *from, int channels, GLOBAL int *to)
+{
+    int rows[4], pixels[4];
+
+    UNROLL
+    for (int j = 0; j < 4; j++)
+        rows[j] = j < channels ? from[j * (H * W / 4)] : 0;
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        pixels[i] = (rows[0] >> 8 * i & 255) | (rows[1] >> 8 * i & 255) << 8 | (rows[2] >> 8 * i & 255) << 16 |
+                    (int)((uint)(rows[3] >> 8 * i) << 24);
+    HELD_PUT(4, pixels, to);
+}
+
 KERNEL WG_SIZE(PACK_WG, 1, 1) implicit_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL int *RESTRICT x4)
 {
     const int c = GRP(1) * 4, n = GRP(2);
     GLOBAL const uchar *from = (GLOBAL const uchar *)(x + X_AT(n, c, 0, 0));
     GLOBAL int *to = x4 + (long)(n * CEIL_DIV(C, 4) + GRP(1)) * H * W;
 
+#if H * W % 4 == 0
+    PACK_RUN_OF(i, H * W / 4)
+        pack_four((GLOBAL const int *)from + i, C % 4 == 0 ? 4 : C - c, to + 4 * i);
+#else
     PACK_RUN_OF(i, H * W)
     {
         int v = 0;
@@ -133,6 +153,7 @@ KERNEL WG_SIZE(PACK_WG, 1, 1) implicit_pack_x(GLOBAL const ELEM *RESTRICT x, GLO
                 v |= (int)from[j * H * W + i] << (8 * j);
         to[i] = v;
     }
+#endif
 }
 #endif
 

@@ -249,60 +249,42 @@ DEVICE uint inside(int from, int step, int n, int size)
 #define M_OF(i) (ty * 4 + M_AT(i))
 #define N_OF(j) (tx * 4 + N_AT(j))
 
-#if YL == 1 && P * Q % 4 == 0
-#define PUT_SUMS                                                                                                       \
-    UNROLL                                                                                                             \
-    for (int j = 0; j < NR; j += 4) {                                                                                  \
-        const int pixel = pixel0 + N_OF(j), n = pixel / (P * Q);                                                       \
-                                                                                                                       \
-        UNROLL                                                                                                         \
-        for (int i = 0; i < MR; i++) {                                                                                 \
-            const int k = k0 + M_OF(i);                                                                                \
-                                                                                                                       \
-            if (OWN_ROW(i) && (KG % MT == 0 || k < KG) && (PIXELS % NT == 0 || pixel < PIXELS))                        \
-                PUT_YQ_ALIGNED((long)(n * K + group * KG + k) * (P * Q) + pixel % (P * Q), group * KG + k,             \
-                               PRIVATE_VLOAD(acc[i] + j));                                                             \
-        }                                                                                                              \
-    }
-#elif YL > 1 && KG % 4 == 0 && MR / KS % 4 == 0
-#define PUT_SUMS                                                                                                       \
-    UNROLL                                                                                                             \
-    for (int j = 0; j < NR; j++) {                                                                                     \
-        const int pixel = pixel0 + N_OF(j), n = pixel / (P * Q);                                                       \
-                                                                                                                       \
-        UNROLL                                                                                                         \
-        for (int i = 0; i < MR; i += 4) {                                                                              \
-            const int k = k0 + M_OF(i);                                                                                \
-            const SUM four[] = {acc[i][j], acc[i + 1][j], acc[i + 2][j], acc[i + 3][j]};                               \
-                                                                                                                       \
-            if (OWN_ROW(i) && (KG % MT == 0 || k < KG) && (PIXELS % NT == 0 || pixel < PIXELS))                        \
-                PUT_YK_ALIGNED(Y_AT(n, group * KG + k, pixel / Q % P, pixel % Q), group * KG + k,                      \
-                               PRIVATE_VLOAD(four));                                                                   \
-        }                                                                                                              \
-    }
+/* Slices: each adds up its own part of all slices' sums, the others' by way of local memory: rows, or where channels lie together
+ * columns. */
+#if YL > 1
+#define OWN (NR / KS)
+#define OWNER(i, j) ((j) / OWN)
+#define OWN_PLACE(i, j) ((i)*OWN + (j) % OWN)
 #else
-#define PUT_SUMS                                                                                                       \
-    UNROLL                                                                                                             \
-    for (int j = 0; j < NR; j++) {                                                                                     \
-        const int pixel = pixel0 + N_OF(j), n = pixel / (P * Q);                                                       \
-                                                                                                                       \
-        UNROLL                                                                                                         \
-        for (int i = 0; i < MR; i++) {                                                                                 \
-            const int k = k0 + M_OF(i);                                                                                \
-                                                                                                                       \
-            if (OWN_ROW(i) && (KG % MT == 0 || k < KG) && (PIXELS % NT == 0 || pixel < PIXELS))                        \
-                PUT_Y(Y_AT(n, group * KG + k, pixel / Q % P, pixel % Q), group * KG + k, acc[i][j]);                   \
-        }                                                                                                              \
-    }
-#endif
-
-/* Slices: each adds up OWN rows of all slices' sums, the others' by way of local memory. */
 #define OWN (MR / KS)
-#if KS > 1
-#define OWN_ROW(i) ((i) / OWN == slice)
-#define TOLD_AT(i, j, other) ((((i) / OWN * (KS - 1) + (other)) * (OWN * NR) + (i) % OWN * NR + (j)) * SLICE + item)
+#define OWNER(i, j) ((i) / OWN)
+#define OWN_PLACE(i, j) ((i) % OWN * NR + (j))
+#endif
+#define TOLD_AT(i, j, other)                                                                                           \
+    (((OWNER(i, j) * (KS - 1) + (other)) * (MR * NR / KS) + OWN_PLACE(i, j)) * SLICE + item)
+
+/* Where pixel and channel lie in y; is the sum this item's to write? */
+#define PIXEL_AT(pixel) ((pixel) / (P * Q) * (K * P * Q) + (pixel) % (P * Q) * YL)
+#define OUT_CHANNEL_AT(k) ((k) / YL * (P * Q * YL) + (k) % YL)
+#define TO_WRITE(i, j, k, pixel)                                                                                       \
+    ((KS == 1 || OWNER(i, j) == slice) && (KG % MT == 0 || (k) < KG) && (PIXELS % NT == 0 || (pixel) < PIXELS))
+#if YL > 1 && KG % 4 == 0
+#define EACH_ROW(i) for (int i = 0; i < MR; i += 4)
 #else
-#define OWN_ROW(i) 1
+#define EACH_ROW(i) for (int i = 0; i < MR; i++)
+#endif
+#if YL == 1 && P * Q % 4 == 0
+#define EACH_COLUMN(j) for (int j = 0; j < NR; j += 4)
+#define PUT_SUM(at, k, i, j) PUT_YQ_ALIGNED(at, k, PRIVATE_VLOAD(acc[i] + (j)))
+#elif YL > 1 && KG % 4 == 0
+#define EACH_COLUMN(j) for (int j = 0; j < NR; j++)
+#define PUT_SUM(at, k, i, j)                                                                                           \
+    const SUM four[] = {acc[i][j], acc[(i) + 1][j], acc[(i) + 2][j], acc[(i) + 3][j]};                                 \
+                                                                                                                       \
+    PUT_YK_ALIGNED(at, k, PRIVATE_VLOAD(four))
+#else
+#define EACH_COLUMN(j) for (int j = 0; j < NR; j++)
+#define PUT_SUM(at, k, i, j) PUT_Y(at, k, acc[i][j])
 #endif
 
 KERNEL WG_SIZE(ITEMS, 1, 1) conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GLOBAL const WORD *RESTRICT wp, OUT_PARAMS)
@@ -373,19 +355,33 @@ KERNEL WG_SIZE(ITEMS, 1, 1) conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GL
     BARRIER();
     UNROLL
     for (int i = 0; i < MR; i++)
-        if (!OWN_ROW(i))
-            UNROLL
-            for (int j = 0; j < NR; j++)
-                tiles[TOLD_AT(i, j, slice - (slice > i / OWN))] = acc[i][j];
+        UNROLL
+        for (int j = 0; j < NR; j++)
+            if (OWNER(i, j) != slice)
+                tiles[TOLD_AT(i, j, slice - (slice > OWNER(i, j)))] = acc[i][j];
     BARRIER();
     UNROLL
     for (int i = 0; i < MR; i++)
-        if (OWN_ROW(i))
-            UNROLL
-            for (int j = 0; j < NR; j++)
+        UNROLL
+        for (int j = 0; j < NR; j++)
+            if (OWNER(i, j) == slice)
                 UNROLL
                 for (int other = 0; other < KS - 1; other++)
                     acc[i][j] += tiles[TOLD_AT(i, j, other)];
 #endif
-    PUT_SUMS;
+    UNROLL
+    EACH_COLUMN(j)
+    {
+        const int pixel = pixel0 + N_OF(j), pixel_at = PIXEL_AT(pixel);
+
+        UNROLL
+        EACH_ROW(i)
+        {
+            const int k = k0 + M_OF(i), channel = group * KG + k;
+
+            if (TO_WRITE(i, j, k, pixel)) {
+                PUT_SUM(pixel_at + OUT_CHANNEL_AT(channel), channel, i, j);
+            }
+        }
+    }
 }

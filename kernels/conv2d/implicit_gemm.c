@@ -48,11 +48,11 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 }
 
 /* Pixels of x that are fetched together: where a pixel is its own window and rows of them end at multiples. */
-static int64_t pixels_together(const struct conv_shape *z)
+static int64_t pixels_together(const struct workload *w, const struct conv_shape *z)
 {
     const bool own = z->r * z->s == 1 && z->stride_h == 1 && z->stride_w == 1 && z->p == z->h && z->q == z->w;
 
-    return own && z->top == 0 && z->left == 0 && z->x_lanes == 1 && z->h * z->w % 4 == 0 ? 4 : 1;
+    return own && z->top == 0 && z->left == 0 && words_together(w, z) == 1 && z->h * z->w % 4 == 0 ? 4 : 1;
 }
 
 static const struct build_knob knobs[] = {
@@ -130,7 +130,7 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                             {"words_together", (double)words_together(w, &z)},
                                             {"word_bytes", words ? 4 : (double)dtype_bytes(w->dtype)},
                                             {"pixels", (double)(z.n * z.p * z.q)},
-                                            {"xv", (double)pixels_together(&z)},
+                                            {"xv", (double)pixels_together(w, &z)},
                                             {"max_registers", d->registers > 0 ? (double)d->registers : INT32_MAX},
                                             {"max_dynamic", (double)(d->sm ? d->local_max_bytes : build_max_local(d))},
                                             {NULL, 0}};
@@ -238,13 +238,13 @@ static bool has_config(const struct space *s, const struct tile *t, int64_t leas
 static void try_tile(const struct space *s, const struct problem *p, struct tile t, int64_t least, double *best,
                      struct config *out)
 {
-    static const int64_t splits[] = {1, 2, 3, 4, 6, 8, 16, 32};
+    const size_t knob = (size_t)space_find_knob(s, "split");
     struct config c;
 
-    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
+    for (size_t v = 0; v < space_n_values(s, knob); v++) {
         double cycles;
 
-        t.split = splits[i];
+        t.split = (int64_t)space_knob_value(s, knob, v).number;
         cycles = whole_cycles(&t, p);
         if ((*best > 0 && cycles >= *best) || !has_config(s, &t, least, &c))
             continue;
@@ -284,7 +284,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                               .words = words_of_group(w, &z),
                               .window = z.r * z.s,
                               .groups = z.groups,
-                              .xv = pixels_together(&z),
+                              .xv = pixels_together(w, &z),
                               .outputs = z.n * z.k * z.p * z.q,
                               .units = build_threads(d),
                               .stages = cuda_arch_has(d, "cp_async") ? 4 : 2,

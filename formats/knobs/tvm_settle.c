@@ -81,7 +81,7 @@ static void settle_unrolling(const struct space *s, struct config *c, int64_t bo
 
 void tvm_settle_strips(const struct space *s, struct config *c)
 {
-    int64_t stages;
+    int64_t steps;
 
     if (has(s, "order"))
         tvm_set(s, c, "order",
@@ -89,9 +89,9 @@ void tvm_settle_strips(const struct space *s, struct config *c)
                                is_one(s, c, "steps_s")));
     if (space_int(s, c, "unroll_step"))
         settle_unrolling(s, c, space_int(s, c, "body"), space_int(s, c, "unroll_low"));
-    stages = space_int(s, c, "stages");
-    clear_if(s, c, "dbuf_x", stages == 1);
-    clear_if(s, c, "dbuf_w", stages == 1);
+    steps = space_int(s, c, "steps");
+    clear_if(s, c, "dbuf_x", steps == 1);
+    clear_if(s, c, "dbuf_w", steps == 1);
 }
 
 void tvm_settle_winograd(const struct space *s, struct config *c)

@@ -9,7 +9,7 @@
 
 enum err split_add_knob(struct space *s, struct why *why)
 {
-    static const struct build_knob knobs[] = {{"split", {1, 2, 3, 4, 6, 8, 16, 32, BUILD_END}}, {0}};
+    static const struct build_knob knobs[] = {{"split", {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, BUILD_END}}, {0}};
 
     return build_knobs(s, knobs, why);
 }

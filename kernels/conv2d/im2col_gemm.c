@@ -7,7 +7,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 {
     if (conv_within("conv2d/im2col_gemm", CONV_F16 | CONV_I8 | CONV_LAYOUTS | CONV_EPILOGUE, w, why))
         return FIT_NONE;
-    return d->kind == DEVICE_GPU ? FIT_GOOD : FIT_POSSIBLE;
+    return d->kind == DEVICE_GPU && kernel_lang(d) != LANG_CUDA_C ? FIT_GOOD : FIT_POSSIBLE; /* there: implicit_gemm */
 }
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)

@@ -8,6 +8,7 @@
 #include "runtime/cuda_arch.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <string.h>
 
 #define CAPS (CONV_F16 | CONV_BF16 | CONV_I8 | CONV_GROUPS | CONV_LAYOUTS | CONV_EPILOGUE)
@@ -47,11 +48,11 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
 }
 
 /* Pixels of x that are fetched together: where a pixel is its own window and rows of them end at multiples. */
-static int64_t pixels_together(const struct conv_shape *z)
+static int64_t pixels_together(const struct workload *w, const struct conv_shape *z)
 {
     const bool own = z->r * z->s == 1 && z->stride_h == 1 && z->stride_w == 1 && z->p == z->h && z->q == z->w;
 
-    return own && z->top == 0 && z->left == 0 && z->x_lanes == 1 && z->h * z->w % 4 == 0 ? 4 : 1;
+    return own && z->top == 0 && z->left == 0 && words_together(w, z) == 1 && z->h * z->w % 4 == 0 ? 4 : 1;
 }
 
 static const struct build_knob knobs[] = {
@@ -61,6 +62,7 @@ static const struct build_knob knobs[] = {
     {"nr", {4, 8, BUILD_END}},
     {"cb", {1, 2, 4, 8, 16, 32, BUILD_END}},
     {"ks", {1, 2, 4, BUILD_END}},
+    {"ku", {4, 8, 16, BUILD_END}},
     {0},
 };
 
@@ -82,7 +84,7 @@ static const char *const quantities[][2] = {
     {"groups_whole", "groups_n * m_tiles * n_tiles"},
     {"loads_per_fma", "1 / mr + 1 / nr"},
     {"staged_per_fma", "1 / mt + 1 / nt"},
-    {"body", "accumulators * terms / ks"},
+    {"body", "accumulators * min(ku, terms // ks)"},
     {NULL, NULL},
 };
 
@@ -92,7 +94,9 @@ static const char *const constraints[] = {
     "tile_bytes <= max_dynamic",
     "tb == 1 or cb % rows_apart == 0",
     "terms % ks == 0 and terms <= 64",
+    "ku == 4 or ku < 2 * (terms // ks)",
     "held + accumulators <= 128",
+    "work_items * (accumulators + mr + nr + 24) <= max_registers",
     "terms * (mt + nt) <= 64 * work_items",
     "cb % words_together == 0",
     "cb == 1 or cb < 2 * size_words",
@@ -126,7 +130,8 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                             {"words_together", (double)words_together(w, &z)},
                                             {"word_bytes", words ? 4 : (double)dtype_bytes(w->dtype)},
                                             {"pixels", (double)(z.n * z.p * z.q)},
-                                            {"xv", (double)pixels_together(&z)},
+                                            {"xv", (double)pixels_together(w, &z)},
+                                            {"max_registers", d->registers > 0 ? (double)d->registers : INT32_MAX},
                                             {"max_dynamic", (double)(d->sm ? d->local_max_bytes : build_max_local(d))},
                                             {NULL, 0}};
     enum err e = conv_add_constants(&z, w->dtype, conv_sums(w, d), d, s, why);
@@ -155,7 +160,7 @@ struct tile {
     int64_t mt, nt, mr, nr, ks, cb, tb, split;
 };
 struct problem {
-    int64_t m, n, words, window, groups, xv, outputs, units;
+    int64_t m, n, words, window, groups, xv, outputs, units, stages;
     const struct device_desc *d;
 };
 
@@ -167,6 +172,8 @@ struct problem {
 #define BLOCK_CYCLES 2000   /* until the first words are there, and from the last product to the end */
 #define LAUNCH_CYCLES 3000  /* of a second kernel */
 #define TILE_REGISTERS 64   /* besides the sums */
+#define WAIT_ALONE 1.05     /* at barriers, nobody else on the multiprocessor */
+#define WARPS_HALF 1.2      /* that keep a multiprocessor half busy */
 
 /* Cycles of a multiprocessor for one group, if it had it alone and busy. */
 static double group_cycles(const struct tile *t, const struct problem *p, int64_t items)
@@ -183,26 +190,36 @@ static double group_cycles(const struct tile *t, const struct problem *p, int64_
            (double)((t->ks - 1) * t->mt * t->nt) * 8 / FMA_CYCLE;
 }
 
-/* Cycles until all is done: groups side by side on the multiprocessors, which want 8 warps each to be busy, and the
- * parts of the sums written and read. */
+/* Cycles until all is done: groups side by side on the multiprocessors, and the parts of the sums written and read. */
 static double whole_cycles(const struct tile *t, const struct problem *p)
 {
-    const int64_t items = t->mt / t->mr * (t->nt / t->nr) * t->ks, bytes = 4 * 4 * t->cb * t->tb * (t->mt + t->nt);
+    const int64_t items = t->mt / t->mr * (t->nt / t->nr) * t->ks,
+                  bytes = 4 * p->stages * t->cb * t->tb * (t->mt + t->nt);
     const int64_t groups = CEIL(p->m, t->mt) * CEIL(p->n, t->nt) * p->groups * t->split, each = CEIL(groups, p->units);
     const int64_t fit_on = p->d->sm ? cuda_arch_resident(p->d, items, t->mr * t->nr + TILE_REGISTERS, bytes) : 2;
     const int64_t resident = fit_on < 1 ? 1 : fit_on < each ? fit_on : each;
-    const double warps = (double)(resident * items) / 32, busy = warps >= 8 ? 1 : warps / (warps + 2) * 1.25;
+    const double warps = (double)(resident * items) / 32, busy = warps / (warps + WARPS_HALF);
     const double parts = 8.0 * (double)(t->split * p->outputs) / (double)(COPY_BYTES * p->units);
 
-    return (double)each * group_cycles(t, p, items) / busy + (double)CEIL(each, resident) * BLOCK_CYCLES +
-           (t->split > 1 ? parts + LAUNCH_CYCLES : 0);
+    return (double)each * group_cycles(t, p, items) / busy * (resident > 1 ? 1 : WAIT_ALONE) +
+           (double)CEIL(each, resident) * BLOCK_CYCLES + (t->split > 1 ? parts + LAUNCH_CYCLES : 0);
+}
+
+/* Rows unrolled: all up to 16, else by eights. */
+static int64_t rows_unrolled(const struct tile *t)
+{
+    const int64_t rows = t->cb * t->tb / t->ks;
+
+    return rows > 16 ? 8 : rows > 8 ? 16 : rows > 4 ? 8 : 4;
 }
 
 /* Is there a valid config with this tile? With as many stages as can be, `least` or more. */
 static bool has_config(const struct space *s, const struct tile *t, int64_t least, struct config *c)
 {
-    const struct build_define list[] = {{"mt", t->mt}, {"nt", t->nt}, {"mr", t->mr},       {"nr", t->nr}, {"ks", t->ks},
-                                        {"cb", t->cb}, {"tb", t->tb}, {"split", t->split}, {NULL, 0}};
+    const struct build_define list[] = {{"mt", t->mt}, {"nt", t->nt},       {"mr", t->mr},
+                                        {"nr", t->nr}, {"ks", t->ks},       {"cb", t->cb},
+                                        {"tb", t->tb}, {"split", t->split}, {"ku", rows_unrolled(t)},
+                                        {NULL, 0}};
     const int stages = space_find_knob(s, "stages");
 
     *c = (struct config){{0}};
@@ -221,13 +238,13 @@ static bool has_config(const struct space *s, const struct tile *t, int64_t leas
 static void try_tile(const struct space *s, const struct problem *p, struct tile t, int64_t least, double *best,
                      struct config *out)
 {
-    static const int64_t splits[] = {1, 2, 3, 4, 6, 8, 16, 32};
+    const size_t knob = (size_t)space_find_knob(s, "split");
     struct config c;
 
-    for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
+    for (size_t v = 0; v < space_n_values(s, knob); v++) {
         double cycles;
 
-        t.split = splits[i];
+        t.split = (int64_t)space_knob_value(s, knob, v).number;
         cycles = whole_cycles(&t, p);
         if ((*best > 0 && cycles >= *best) || !has_config(s, &t, least, &c))
             continue;
@@ -267,9 +284,10 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                               .words = words_of_group(w, &z),
                               .window = z.r * z.s,
                               .groups = z.groups,
-                              .xv = pixels_together(&z),
+                              .xv = pixels_together(w, &z),
                               .outputs = z.n * z.k * z.p * z.q,
                               .units = build_threads(d),
+                              .stages = cuda_arch_has(d, "cp_async") ? 4 : 2,
                               .d = d};
 
     return try_tiles(s, &p, z.s, 2, out) > 0 || try_tiles(s, &p, z.s, 1, out) > 0 ? ERR_OK : ERR_NOT_FOUND;
@@ -289,11 +307,11 @@ static int packed_weights(struct build *b, const struct conv_shape *z, enum dtyp
 
 static int packed_input(struct build *b, const struct conv_shape *z)
 {
-    const int64_t c4 = CEIL(z->c, 4);
-    const int x4 = build_buffer(b, "x4", ROLE_SCRATCH, DTYPE_I32, z->n * c4 * z->h * z->w);
-    const struct conv_pack pack = conv_pack_define(b, z->h * z->w);
+    const int64_t c4 = CEIL(z->c, 4), plane = z->h * z->w, n = plane % 4 ? plane : plane / 4; /* one or four an item */
+    const int x4 = build_buffer(b, "x4", ROLE_SCRATCH, DTYPE_I32, z->n * c4 * plane);
+    const struct conv_pack pack = conv_pack_define(b, n);
 
-    build_launch(b, PHASE_RUN, "implicit_pack_x", (const int64_t[]){CEIL(z->h * z->w, pack.run), c4, z->n},
+    build_launch(b, PHASE_RUN, "implicit_pack_x", (const int64_t[]){CEIL(n, pack.run), c4, z->n},
                  (const int64_t[]){pack.group, 1, 1}, (const int[]){0, x4, -1});
     return x4;
 }

@@ -7,10 +7,11 @@
  * An item always fetches the same pixels: where they begin in x and which rows and columns of the window lie inside are known
  * before the first step, and what it fetches of a step are constant distances from there.
  * Knobs: MT NT tile; MR NR of it a work-item; CB words of channels, TB taps (1, S or R*S) of a step; STAGES as in gemm/stages.clh; KS
- * slices of a step's rows, each added up by work-items of its own; SPLIT of the sum: conv/split.clh. XV pixels come together (4
+ * slices of a step's rows, each added up by work-items of its own, KU rows of it unrolled; SPLIT of the sum: conv/split.clh. XV pixels come together (4
  * where a pixel is its own window and rows end at multiples, else 1).
  * Launch: local (MT/MR * NT/NR * KS, 1, 1); groups (ceil(KG/MT) * ceil(NB*P*Q / NT) * GROUPS * SPLIT, 1, 1). Packing: w local
- * (PACK_ITEMS, 1, 1), a word an item; x local (PACK_WG, 1, 1), groups (ceil(H*W / PACK_RUN), ceil(C/4), NB). */
+ * (PACK_ITEMS, 1, 1), a word an item; x local (PACK_WG, 1, 1), groups (ceil(H*W / 4 or H*W / PACK_RUN), ceil(C/4), NB): four pixels an item where rows of
+ * them are whole. */
 #include "conv/conv.clh"
 #ifndef MT
 #define MT 16
@@ -21,6 +22,7 @@
 #define TB 1
 #define STAGES 1
 #define KS 1
+#define KU 1
 #define XV 1
 #define DOT 0
 #define PACK_ITEMS 64
@@ -116,12 +118,31 @@ KERNEL WG_SIZE(PACK_ITEMS, 1, 1) implicit_pack_w(GLOBAL const ELEM *RESTRICT w, 
 }
 
 #if DT == 2 && XL == 1
+/* Four pixels of four channels: what lies along a row goes along the channels. */
+DEVICE void pack_four(GLOBAL const int *from, int channels, GLOBAL int *to)
+{
+    int rows[4], pixels[4];
+
+    UNROLL
+    for (int j = 0; j < 4; j++)
+        rows[j] = j < channels ? from[j * (H * W / 4)] : 0;
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        pixels[i] = (rows[0] >> 8 * i & 255) | (rows[1] >> 8 * i & 255) << 8 | (rows[2] >> 8 * i & 255) << 16 |
+                    (int)((uint)(rows[3] >> 8 * i) << 24);
+    HELD_PUT(4, pixels, to);
+}
+
 KERNEL WG_SIZE(PACK_WG, 1, 1) implicit_pack_x(GLOBAL const ELEM *RESTRICT x, GLOBAL int *RESTRICT x4)
 {
     const int c = GRP(1) * 4, n = GRP(2);
     GLOBAL const uchar *from = (GLOBAL const uchar *)(x + X_AT(n, c, 0, 0));
     GLOBAL int *to = x4 + (long)(n * CEIL_DIV(C, 4) + GRP(1)) * H * W;
 
+#if H * W % 4 == 0
+    PACK_RUN_OF(i, H * W / 4)
+        pack_four((GLOBAL const int *)from + i, C % 4 == 0 ? 4 : C - c, to + 4 * i);
+#else
     PACK_RUN_OF(i, H * W)
     {
         int v = 0;
@@ -132,6 +153,7 @@ KERNEL WG_SIZE(PACK_WG, 1, 1) implicit_pack_x(GLOBAL const ELEM *RESTRICT x, GLO
                 v |= (int)from[j * H * W + i] << (8 * j);
         to[i] = v;
     }
+#endif
 }
 #endif
 
@@ -227,66 +249,42 @@ DEVICE uint inside(int from, int step, int n, int size)
 #define M_OF(i) (ty * 4 + M_AT(i))
 #define N_OF(j) (tx * 4 + N_AT(j))
 
-#if YL == 1 && P * Q % 4 == 0
-#define PUT_SUMS                                                                                                       \
-    UNROLL                                                                                                             \
-    for (int j = 0; j < NR; j += 4) {                                                                                  \
-        const int pixel = pixel0 + N_OF(j), n = pixel / (P * Q);                                                       \
-                                                                                                                       \
-        UNROLL                                                                                                         \
-        for (int i = 0; i < MR; i++) {                                                                                 \
-            const int k = k0 + M_OF(i);                                                                                \
-                                                                                                                       \
-            if (OWN_ROW(i) && (KG % MT == 0 || k < KG) && (PIXELS % NT == 0 || pixel < PIXELS))                        \
-                PUT_YQ_ALIGNED((long)(n * K + group * KG + k) * (P * Q) + pixel % (P * Q), group * KG + k,             \
-                               PRIVATE_VLOAD(acc[i] + j));                                                             \
-        }                                                                                                              \
-    }
-#elif YL > 1 && KG % 4 == 0 && MR / KS % 4 == 0
-#define PUT_SUMS                                                                                                       \
-    UNROLL                                                                                                             \
-    for (int j = 0; j < NR; j++) {                                                                                     \
-        const int pixel = pixel0 + N_OF(j), n = pixel / (P * Q);                                                       \
-                                                                                                                       \
-        UNROLL                                                                                                         \
-        for (int i = 0; i < MR; i += 4) {                                                                              \
-            const int k = k0 + M_OF(i);                                                                                \
-            const SUM four[] = {acc[i][j], acc[i + 1][j], acc[i + 2][j], acc[i + 3][j]};                               \
-                                                                                                                       \
-            if (OWN_ROW(i) && (KG % MT == 0 || k < KG) && (PIXELS % NT == 0 || pixel < PIXELS))                        \
-                PUT_YK_ALIGNED(Y_AT(n, group * KG + k, pixel / Q % P, pixel % Q), group * KG + k,                      \
-                               PRIVATE_VLOAD(four));                                                                   \
-        }                                                                                                              \
-    }
+/* Slices: each adds up its own part of all slices' sums, the others' by way of local memory: rows, or where channels lie together
+ * columns. */
+#if YL > 1
+#define OWN (NR / KS)
+#define OWNER(i, j) ((j) / OWN)
+#define OWN_PLACE(i, j) ((i)*OWN + (j) % OWN)
 #else
-#define PUT_SUMS                                                                                                       \
-    UNROLL                                                                                                             \
-    for (int j = 0; j < NR; j++) {                                                                                     \
-        const int pixel = pixel0 + N_OF(j), n = pixel / (P * Q);                                                       \
-                                                                                                                       \
-        UNROLL                                                                                                         \
-        for (int i = 0; i < MR; i++) {                                                                                 \
-            const int k = k0 + M_OF(i);                                                                                \
-                                                                                                                       \
-            if (OWN_ROW(i) && (KG % MT == 0 || k < KG) && (PIXELS % NT == 0 || pixel < PIXELS))                        \
-                PUT_Y(Y_AT(n, group * KG + k, pixel / Q % P, pixel % Q), group * KG + k, acc[i][j]);                   \
-        }                                                                                                              \
-    }
-#endif
-
-#if KT / KS <= 16
-#define UNROLL_ROWS UNROLL
-#else
-#define UNROLL_ROWS UNROLL_BY(8)
-#endif
-
-/* Slices: each adds up OWN rows of all slices' sums, the others' by way of local memory. */
 #define OWN (MR / KS)
-#if KS > 1
-#define OWN_ROW(i) ((i) / OWN == slice)
-#define TOLD_AT(i, j, other) ((((i) / OWN * (KS - 1) + (other)) * (OWN * NR) + (i) % OWN * NR + (j)) * SLICE + item)
+#define OWNER(i, j) ((i) / OWN)
+#define OWN_PLACE(i, j) ((i) % OWN * NR + (j))
+#endif
+#define TOLD_AT(i, j, other)                                                                                           \
+    (((OWNER(i, j) * (KS - 1) + (other)) * (MR * NR / KS) + OWN_PLACE(i, j)) * SLICE + item)
+
+/* Where pixel and channel lie in y; is the sum this item's to write? */
+#define PIXEL_AT(pixel) ((pixel) / (P * Q) * (K * P * Q) + (pixel) % (P * Q) * YL)
+#define OUT_CHANNEL_AT(k) ((k) / YL * (P * Q * YL) + (k) % YL)
+#define TO_WRITE(i, j, k, pixel)                                                                                       \
+    ((KS == 1 || OWNER(i, j) == slice) && (KG % MT == 0 || (k) < KG) && (PIXELS % NT == 0 || (pixel) < PIXELS))
+#if YL > 1 && KG % 4 == 0
+#define EACH_ROW(i) for (int i = 0; i < MR; i += 4)
 #else
-#define OWN_ROW(i) 1
+#define EACH_ROW(i) for (int i = 0; i < MR; i++)
+#endif
+#if YL == 1 && P * Q % 4 == 0
+#define EACH_COLUMN(j) for (int j = 0; j < NR; j += 4)
+#define PUT_SUM(at, k, i, j) PUT_YQ_ALIGNED(at, k, PRIVATE_VLOAD(acc[i] + (j)))
+#elif YL > 1 && KG % 4 == 0
+#define EACH_COLUMN(j) for (int j = 0; j < NR; j++)
+#define PUT_SUM(at, k, i, j)                                                                                           \
+    const SUM four[] = {acc[i][j], acc[(i) + 1][j], acc[(i) + 2][j], acc[(i) + 3][j]};                                 \
+                                                                                                                       \
+    PUT_YK_ALIGNED(at, k, PRIVATE_VLOAD(four))
+#else
+#define EACH_COLUMN(j) for (int j = 0; j < NR; j++)
+#define PUT_SUM(at, k, i, j) PUT_Y(at, k, acc[i][j])
 #endif
 
 KERNEL WG_SIZE(ITEMS, 1, 1) conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GLOBAL const WORD *RESTRICT wp, OUT_PARAMS)
@@ -335,7 +333,7 @@ KERNEL WG_SIZE(ITEMS, 1, 1) conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GL
         LOCAL const SUM *const at_w = get_w + step % STAGES * STAGE_WORDS;
 
         STAGES_BEFORE(step, steps);
-        UNROLL_ROWS
+        UNROLL_BY(KU)
         for (int row = 0; row < KT / KS; row++) {
             SUM a[MR], b[NR];
 
@@ -357,19 +355,33 @@ KERNEL WG_SIZE(ITEMS, 1, 1) conv_implicit_gemm(GLOBAL const WORD *RESTRICT x, GL
     BARRIER();
     UNROLL
     for (int i = 0; i < MR; i++)
-        if (!OWN_ROW(i))
-            UNROLL
-            for (int j = 0; j < NR; j++)
-                tiles[TOLD_AT(i, j, slice - (slice > i / OWN))] = acc[i][j];
+        UNROLL
+        for (int j = 0; j < NR; j++)
+            if (OWNER(i, j) != slice)
+                tiles[TOLD_AT(i, j, slice - (slice > OWNER(i, j)))] = acc[i][j];
     BARRIER();
     UNROLL
     for (int i = 0; i < MR; i++)
-        if (OWN_ROW(i))
-            UNROLL
-            for (int j = 0; j < NR; j++)
+        UNROLL
+        for (int j = 0; j < NR; j++)
+            if (OWNER(i, j) == slice)
                 UNROLL
                 for (int other = 0; other < KS - 1; other++)
                     acc[i][j] += tiles[TOLD_AT(i, j, other)];
 #endif
-    PUT_SUMS;
+    UNROLL
+    EACH_COLUMN(j)
+    {
+        const int pixel = pixel0 + N_OF(j), pixel_at = PIXEL_AT(pixel);
+
+        UNROLL
+        EACH_ROW(i)
+        {
+            const int k = k0 + M_OF(i), channel = group * KG + k;
+
+            if (TO_WRITE(i, j, k, pixel)) {
+                PUT_SUM(pixel_at + OUT_CHANNEL_AT(channel), channel, i, j);
+            }
+        }
+    }
 }

@@ -5,9 +5,12 @@
 static const struct operator_key keys[] = {CONV_INPUT_KEYS, CONV_K_KEY,   CONV_WINDOW_KEYS,  CONV_GROUPS_KEY,
                                            CONV_LAYOUT_KEY, CONV_ACC_KEY, CONV_EPILOGUE_KEY, {0}};
 
+/* The best for a device come first. */
 static const struct template *const templates[] = {&conv2d_direct_tile,
                                                    &conv2d_direct_row,
                                                    &conv2d_spatial_pack,
+                                                   &conv2d_mma,
+                                                   &conv2d_implicit_gemm,
                                                    &conv2d_im2col_gemm,
                                                    &conv2d_direct,
                                                    &conv2d_group,
@@ -17,8 +20,6 @@ static const struct template *const templates[] = {&conv2d_direct_tile,
                                                    &conv2d_i8_tile,
                                                    &conv2d_i8,
                                                    &conv2d_group_i8,
-                                                   &conv2d_mma,
-                                                   &conv2d_implicit_gemm,
                                                    &conv2d_naive,
                                                    NULL};
 

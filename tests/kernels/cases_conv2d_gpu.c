@@ -36,11 +36,11 @@ static const struct mutant mutants[] = {
 
     {"conv2d/implicit_gemm", SHAPE, "missing last step", "step < steps; step++", "step < steps - 1; step++"},
     {"conv2d/implicit_gemm", SHAPE, "wrong pad", "% P * SH - PT", "% P * SH - PT + 1"},
-    {"conv2d/implicit_gemm", SHAPE, "unguarded tail", "(KG % MT == 0 || k < KG)", "1"},
+    {"conv2d/implicit_gemm", SHAPE, "unguarded tail", "(KG % MT == 0 || (k) < KG)", "1"},
     {"conv2d/implicit_gemm", SHAPE, "r and s swapped", "tap / S, tap % S)", "tap % S, tap / S)"},
     {"conv2d/implicit_gemm", SHAPE, "uninitialised accumulator", "acc[i][j] = 0;", "acc[i][j] = y[0];"},
     {"conv2d/implicit_gemm", SHAPE, "columns outside", "columns_in[j] >> (s) & 1", "1"},
-    {"conv2d/implicit_gemm", SHAPE, "a slice left out", "other < KS - 1; other++", "other < KS - 2; other++"},
+    {"conv2d/implicit_gemm", SHAPE, "a slice left out", "other < KS - 1; other++", "other < KS - 2; other++", "dp4a"},
     {"conv2d/implicit_gemm",
      "conv2d i8 n=1 c=32 h=9 w=9 k=24 r=3 s=3 pad=1 groups=2 layout=nchw4c epilogue=bias_requant",
      "channels of another group", "CHANNEL_AT(group * CW)", "CHANNEL_AT(0)"},

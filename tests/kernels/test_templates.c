@@ -369,7 +369,7 @@ static void parts_of_sums_have_no_more_bytes_than_their_layer(void **state)
     assert_in_range(default_on_h100("conv2d/im2col_gemm", f32, "split"), 1, 2);
     assert_in_range(default_on_h100("conv2d/implicit_gemm", f32, "split"), 1, 2);
     assert_int_equal(default_on_h100("conv2d/i8", i8, "split"), 1);
-    assert_in_range(default_on_h100("conv2d/direct", deep, "split"), 4, 32);
+    assert_in_range(default_on_h100("conv2d/direct", deep, "split"), 2, 32);
     assert_in_range(default_on_h100("conv2d/implicit_gemm", deep, "split"), 4, 32);
     assert_int_equal(default_on_h100("conv2d/i8", i8, "dbuf_x"), 1);
     assert_int_equal(default_on_h100("conv2d/i8", i8, "dbuf_w"), 1);

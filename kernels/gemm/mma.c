@@ -10,12 +10,15 @@
 
 #define MAX_INPUTS 3
 
+/* Of a device's extensions, what multiplies the type; NULL = nothing does. */
+static const char *word_of(enum dtype t)
+{
+    return t == DTYPE_F16 ? "mma_f16" : t == DTYPE_BF16 ? "mma_bf16" : t == DTYPE_I8 ? "mma_i8" : NULL;
+}
+
 enum err mma_within(const char *id, const struct workload *w, const struct device_desc *d, struct why *why)
 {
-    const char *word = w->dtype == DTYPE_F16    ? "mma_f16"
-                       : w->dtype == DTYPE_BF16 ? "mma_bf16"
-                       : w->dtype == DTYPE_I8   ? "mma_i8"
-                                                : NULL;
+    const char *word = word_of(w->dtype);
 
     if (!word)
         return why_set(why, ERR_UNSUPPORTED, "%s computes f16, bf16 and i8, not %s", id, dtype_name(w->dtype));
@@ -186,6 +189,7 @@ void mma_define(struct build *b, const struct mma_shape *z)
 {
     const struct device_desc *d = b->d;
 
+    gemm_need(b, word_of(b->w->dtype)); /* without it a time of tensor cores is taken for too fast to be true */
     build_defines(b, (const struct build_define[]){{"MMA_WIDE", cuda_arch_has(d, "mma_k16")},
                                                    {"ASYNC", is_async(z, d)},
                                                    {"WIDTH", z->width},

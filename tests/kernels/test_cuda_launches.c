@@ -299,11 +299,44 @@ static void forms_for_cpus_refuse_cuda_in_words(void **state)
     }
 }
 
+/* Whoever multiplies by tensor cores says so: else its times are too fast to be true (agent/plausible.c). */
+static void programs_of_tensor_cores_say_so(void **state)
+{
+    static const char *const texts[][3] = {{"dense/mma", "dense f16 m=64 n=64 k=64", "mma_f16"},
+                                           {"dense/wgmma", "dense bf16 m=64 n=64 k=64", "wgmma"},
+                                           {"batch_gemm/mma", "batch_gemm bf16 b=2 m=64 n=64 k=64", "mma_bf16"},
+                                           {"conv2d/mma", "conv2d i8 n=1 c=32 h=8 w=8 k=32 r=3 s=3 pad=1", "mma_i8"}};
+    struct device_desc d;
+
+    (void)state;
+    cuda_arch_describe(cuda_arch_find(90), 132, &d);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const struct template *t = template_find(texts[i][0]);
+        struct workload w;
+        struct space *s;
+        struct config c;
+        struct program p;
+        struct blobs blobs;
+
+        assert_int_equal(workload_parse(texts[i][1], &w, NULL), ERR_OK);
+        assert_int_equal(template_space(t, &w, &d, &s, NULL), ERR_OK);
+        assert_int_equal(t->fallback(&w, &d, s, &c), ERR_OK);
+        blobs_init(&blobs, (size_t)1 << 28);
+        assert_int_equal(template_program(t, &w, &d, s, &c, &p, &blobs, NULL), ERR_OK);
+        if (!strstr(p.extensions, texts[i][2]))
+            fail_msg("%s: '%s'", texts[i][0], p.extensions);
+        program_fini(&p);
+        blobs_fini(&blobs);
+        space_free(s);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_changed_launch_is_found),
         cmocka_unit_test(forms_for_cpus_refuse_cuda_in_words),
+        cmocka_unit_test(programs_of_tensor_cores_say_so),
         cmocka_unit_test(both_languages_give_the_same_launches),
     };
 

@@ -58,7 +58,7 @@ static const char *const quantities[][2] = {
     {"waste", "a_tiles * mt * b_tiles * nt * steps * kt / (size_a * size_b * k_bytes)"},
     {"chunks", "ceil_div((mt + nt) * kt // 16, work_items)"}, /* that a thread brings; without cp.async by registers */
     {"registers",
-     "accumulators + (1 + ahead) * (mt // (wm * 4) + nt // (wn * 4)) + (2 + 4 * (1 - async)) * chunks + 32"},
+     "accumulators + (1 + ahead) * (mt // (wm * 4) + nt // (wn * 4)) + (2 + 3 * (1 - async)) * chunks + 32"},
     {"loads_per_mma", "(16 * wm / mt + 8 * wn / nt) / 2"},
     {"staged_per_mma", "1 / mt + 1 / nt"},
     {"resident", "min(max_unit_local // (local_bytes + reserved), max_registers // (registers * work_items))"},

@@ -34,8 +34,8 @@ int64_t mma_width(int64_t n_bytes, int64_t most)
 }
 
 static const struct build_knob knobs[] = {
-    {"mt", {16, 32, 64, 128, 256, BUILD_END}},
-    {"nt", {8, 16, 32, 64, 128, 256, BUILD_END}},
+    {"mt", {16, 32, 64, 96, 128, 192, 256, BUILD_END}},
+    {"nt", {8, 16, 32, 64, 96, 128, 192, 256, BUILD_END}},
     {"kt", {32, 64, 128, BUILD_END}},
     {"wm", {1, 2, 4, 8, BUILD_END}},
     {"wn", {1, 2, 4, 8, BUILD_END}},

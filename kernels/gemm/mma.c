@@ -50,7 +50,7 @@ static const struct build_knob knobs[] = {
 static const char *const quantities[][2] = {
     {"work_items", "wm * wn * 32"},
     {"accumulators", "mt * nt / work_items"},
-    {"local_bytes", "max(stages * (mt + nt) * kt, 4 * wn * wm * (20 * nt // wn + 128))"},
+    {"local_bytes", "max(least_local, max(stages * (mt + nt) * kt, 4 * wn * wm * (20 * nt // wn + 128)))"},
     {"steps", "ceil_div(k_bytes, kt)"},
     {"a_tiles", "ceil_div(size_a, mt)"},
     {"b_tiles", "ceil_div(size_b, nt)"},
@@ -97,6 +97,7 @@ enum err mma_space(const struct mma_shape *z, const struct device_desc *d, struc
                                             {"k_bytes", (double)z->k_bytes},
                                             {"width", (double)z->width},
                                             {"async", is_async(z, d)},
+                                            {"least_local", (double)z->least_local},
                                             {"max_group", (double)build_max_group(d)},
                                             {"max_local", (double)d->local_max_bytes},
                                             {"max_unit_local", (double)d->local_unit_bytes},

@@ -69,6 +69,14 @@ static int bytes_of(const char *opcode, size_t n)
     return bytes;
 }
 
+/* Constants are put into registers by products with zero: HFMA2.MMA R1, -RZ, RZ, 0, 1. */
+static bool is_move(const char *at, const char *end)
+{
+    const char *zeros = strstr(at, "-RZ, RZ");
+
+    return zeros && zeros < end;
+}
+
 /* The text of a line behind an address comment, up to the semicolon: an instruction, without its predicate. */
 static struct line read_instruction(const char *at, const char *end)
 {
@@ -81,6 +89,8 @@ static struct line read_instruction(const char *at, const char *end)
     at += strspn(at, " ");
     n = strcspn(at, " ;");
     line.kind = kind_of(at, strcspn(at, ". ;"));
+    if (line.kind == MATH && is_move(at, end))
+        line.kind = OTHER;
     line.bytes = bytes_of(at, n);
     target = memchr(at, '`', (size_t)(end - at));
     if (strncmp(at, "BRA", 3) == 0 && target && target[1] == '(')
@@ -136,31 +146,50 @@ static int count(const struct function *f, struct loop in, enum kind kind)
     return n;
 }
 
-static int instructions(const struct function *f, struct loop in)
-{
-    return (int)(in.last - in.first + 1) - count(f, in, NOTHING);
-}
-
 static bool holds(struct loop outer, struct loop inner)
 {
     return outer.first <= inner.first && inner.last <= outer.last;
 }
 
-/* The innermost loop with the most products, or the whole function. */
-static struct loop find_math(const struct function *f, const struct loop *loops, size_t n)
+static bool is_same(struct loop a, struct loop b)
+{
+    return a.first == b.first && a.last == b.last;
+}
+
+/* Is line i of a loop in a loop within it? */
+static bool is_inside(const struct loop *loops, size_t n, struct loop in, size_t i)
+{
+    for (size_t k = 0; k < n; k++)
+        if (loops[k].first <= i && i <= loops[k].last && holds(in, loops[k]) && !is_same(in, loops[k]))
+            return true;
+    return false;
+}
+
+/* Counts a loop's own lines, without those of loops within it. */
+static void count_own(const struct function *f, const struct loop *loops, size_t n, struct loop in, int counts[])
+{
+    for (int kind = OTHER; kind <= NOTHING; kind++)
+        counts[kind] = 0;
+    for (size_t i = in.first; i <= in.last && i < f->n; i++)
+        if (!is_inside(loops, n, in, i))
+            counts[f->lines[i].kind]++;
+}
+
+/* The loop with the most products of its own, or the whole function; its own lines go to counts. */
+static struct loop find_math(const struct function *f, const struct loop *loops, size_t n, int counts[])
 {
     struct loop best = {0, f->n - 1};
-    int most = 0;
+    int here[NOTHING + 1], most = 0;
 
+    count_own(f, loops, 0, best, counts);
     for (size_t i = 0; i < n; i++) {
-        const int here = count(f, loops[i], MATH);
-        bool innermost = true;
-
-        for (size_t k = 0; k < n; k++)
-            innermost = innermost && (k == i || !holds(loops[i], loops[k]) || !count(f, loops[k], MATH));
-        if (innermost && here > most) {
-            most = here;
+        if (count(f, loops[i], MATH) <= most)
+            continue;
+        count_own(f, loops, n, loops[i], here);
+        if (here[MATH] > most) {
+            most = here[MATH];
             best = loops[i];
+            memcpy(counts, here, sizeof here);
         }
     }
     return best;
@@ -184,25 +213,21 @@ static bool find_copies(const struct function *f, const struct loop *loops, size
 static void count_copies(const struct function *f, const struct loop *loops, size_t n, struct loop in,
                          struct sass_counts *out)
 {
-    for (size_t i = in.first; i <= in.last; i++) {
-        const struct line *line = &f->lines[i];
-        bool inside = false;
+    int counts[NOTHING + 1];
 
-        for (size_t k = 0; k < n; k++)
-            inside = inside || (loops[k].first <= i && i <= loops[k].last && holds(in, loops[k]) &&
-                                (loops[k].first > in.first || loops[k].last < in.last));
-        if (inside)
-            continue;
-        out->n_copies += line->kind == COPY;
-        out->n_copying += line->kind == OTHER || line->kind == COPY || line->kind == STORE;
-        if (line->kind == COPY && (!out->copy_bytes || line->bytes < out->copy_bytes))
-            out->copy_bytes = line->bytes;
-    }
+    count_own(f, loops, n, in, counts);
+    out->n_copies = counts[COPY];
+    out->n_copying = counts[OTHER] + counts[COPY] + counts[STORE];
+    for (size_t i = in.first; i <= in.last; i++)
+        if (f->lines[i].kind == COPY && !is_inside(loops, n, in, i) &&
+            (!out->copy_bytes || f->lines[i].bytes < out->copy_bytes))
+            out->copy_bytes = f->lines[i].bytes;
 }
 
 static enum err count_function(const struct function *f, struct sass_counts *out)
 {
     struct loop *loops = calloc(f->n + 1, sizeof *loops), math, around = {0, SIZE_MAX}, copies = {0, 0};
+    int counts[NOTHING + 1];
     size_t n = 0;
 
     if (!loops)
@@ -211,9 +236,10 @@ static enum err count_function(const struct function *f, struct sass_counts *out
     snprintf(out->kernel, sizeof out->kernel, "%s", f->name);
     for (size_t i = 0; i < f->n; i++)
         n += loop_at(f, i, &loops[n]);
-    math = find_math(f, loops, n);
-    out->n_loop = instructions(f, math);
-    out->n_math = count(f, math, MATH);
+    math = find_math(f, loops, n, counts);
+    out->n_math = counts[MATH];
+    for (int kind = OTHER; kind < NOTHING; kind++)
+        out->n_loop += counts[kind];
     for (size_t i = 0; i < n; i++)
         if (holds(loops[i], math) && count(f, loops[i], COPY) > 0 && holds(around, loops[i]))
             around = loops[i];

@@ -10,8 +10,9 @@
 /* Of the kernel that multiplies most in one pass of a loop. */
 struct sass_counts {
     char kernel[64];
-    int n_loop, n_math; /* instructions of its innermost loop with the most products, and those that are products: of
-                           tensor cores, fused multiply-adds, dot products of bytes. Without a loop: of all of it */
+    int n_loop, n_math; /* instructions of the loop with the most products, and those that are products: of tensor
+                           cores, fused multiply-adds, dot products of bytes; without loops within it. Without a loop:
+                           of all of it */
     int n_copies;       /* fetches from global memory in the smallest loop with any, that one or one around it */
     int n_copying;      /* instructions there but for inner loops, products and reads of shared memory */
     int copy_bytes;     /* of the narrowest of those fetches; 0 = none */

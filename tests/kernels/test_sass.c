@@ -60,6 +60,21 @@ static void copies_lie_in_the_loop_around(void **state)
     assert_int_equal(c.store_bytes, 0);
 }
 
+/* Products are unrolled in a loop around a small one, in which a constant is made by a product with zero. */
+static void products_of_a_loop_are_its_own(void **state)
+{
+    const struct sass_counts c =
+        counts(HEAD ".L_x_1:\n" AT "FFMA R1, R8, R9, R1 ;\n" AT "FFMA R2, R8, R9, R2 ;\n"
+                    ".L_x_2:\n" AT "LDG.E R4, [R2.64] ;\n" AT "HFMA2.MMA R5, -RZ, RZ, 0, 1 ;\n" AT
+                    "FFMA R3, R8, R9, R3 ;\n" AT "@P0 BRA `(.L_x_2) ;\n" AT "@P1 BRA `(.L_x_1) ;\n");
+
+    (void)state;
+    assert_int_equal(c.n_loop, 3);
+    assert_int_equal(c.n_math, 2);
+    assert_int_equal(c.n_copies, 1);
+    assert_int_equal(c.n_copying, 3); /* LDG HFMA2 BRA */
+}
+
 /* Of two functions, the one that multiplies; a branch ahead makes no loop. */
 static void the_kernel_that_multiplies_is_told(void **state)
 {
@@ -87,9 +102,8 @@ static void a_text_without_code_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loop_with_copies_is_counted),
-        cmocka_unit_test(copies_lie_in_the_loop_around),
-        cmocka_unit_test(the_kernel_that_multiplies_is_told),
+        cmocka_unit_test(a_loop_with_copies_is_counted),  cmocka_unit_test(copies_lie_in_the_loop_around),
+        cmocka_unit_test(products_of_a_loop_are_its_own), cmocka_unit_test(the_kernel_that_multiplies_is_told),
         cmocka_unit_test(a_text_without_code_is_refused),
     };
 

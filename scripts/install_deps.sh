@@ -8,6 +8,8 @@
 #                                  CLBlast from Debian, oneDNN and onnxruntime from PyPI into TUNE_PEERS, outside the tree
 #   install_deps.sh --nvrtc12      and CUDA 12's NVRTC from PyPI (130 MB), the last that makes code for sm_50 to sm_72, into
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvrtc12/venv
+#   install_deps.sh --nvdisasm     and NVIDIA's disassembler from PyPI (6 MB), with which scripts/check_cuda_compile.sh counts machine code, into
+#                                  ${XDG_CACHE_HOME:-~/.cache}/tune-nvdisasm/venv
 #   install_deps.sh --hub          and the servers that the tests of `tune hub` start: nginx with DAV, and moto's S3 server from PyPI in
 #                                  ${XDG_CACHE_HOME:-~/.cache}/tune-hub/venv
 #   install_deps.sh --arm64        and what scripts/build_arm64.sh and scripts/test_arm64.sh need: a cross compiler, an emulator
@@ -17,6 +19,7 @@ packages="gcc g++ libc6-dev cmake ninja-build pkg-config libnng-dev libcjson-dev
     libmbedtls-dev libcmocka-dev zlib1g-dev libonnx-dev libprotobuf-c-dev protobuf-c-compiler ocl-icd-opencl-dev pocl-opencl-icd oclgrind"
 peers=""
 nvrtc12=""
+nvdisasm=""
 hub=""
 for argument in "$@"; do
     case "$argument" in
@@ -31,13 +34,17 @@ for argument in "$@"; do
         packages="$packages python3-venv"
         nvrtc12="${XDG_CACHE_HOME:-$HOME/.cache}/tune-nvrtc12/venv"
         ;;
+    --nvdisasm)
+        packages="$packages python3-venv"
+        nvdisasm="${XDG_CACHE_HOME:-$HOME/.cache}/tune-nvdisasm/venv"
+        ;;
     --hub)
         packages="$packages nginx-light libnginx-mod-http-dav-ext python3-venv"
         hub="${XDG_CACHE_HOME:-$HOME/.cache}/tune-hub/venv"
         ;;
     --arm64) packages="$packages gcc-aarch64-linux-gnu dpkg-dev qemu-user-static" ;;
     *)
-        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --compilers, --bench, --nvrtc12, --hub or --arm64" >&2
+        echo "install_deps.sh: unknown argument '$argument'; expected --check-tools, --compilers, --bench, --nvrtc12, --nvdisasm, --hub or --arm64" >&2
         exit 1
         ;;
     esac
@@ -79,6 +86,18 @@ install_nvrtc12() {
     : >"$nvrtc12/complete-1"
 }
 
+install_nvdisasm() {
+    [ -n "$nvdisasm" ] || return 0
+    [ ! -f "$nvdisasm/complete-1" ] || return 0
+    echo "installing into $nvdisasm: nvidia-cuda-nvdisasm 13.5.37"
+    if ! python3 -m venv "$nvdisasm" ||
+        ! "$nvdisasm/bin/pip" install --quiet --disable-pip-version-check nvidia-cuda-nvdisasm==13.5.37; then
+        echo "install_deps.sh: pip could not install nvdisasm into $nvdisasm; machine code is not counted" >&2
+        return 0
+    fi
+    : >"$nvdisasm/complete-1"
+}
+
 install_hub() {
     [ -n "$hub" ] || return 0
     [ ! -f "$hub/complete-1" ] || return 0
@@ -93,6 +112,7 @@ install_hub() {
 if [ -z "$missing" ]; then
     install_peers
     install_nvrtc12
+    install_nvdisasm
     install_hub
     exit 0
 fi
@@ -123,4 +143,5 @@ if ! install; then
 fi
 install_peers
 install_nvrtc12
+install_nvdisasm
 install_hub

@@ -47,8 +47,13 @@ static struct mma_shape shape_of(const struct workload *w)
 {
     const struct conv_shape z = conv_shape_of(w);
 
-    return (struct mma_shape){z.groups, z.n * z.p * z.q, z.k / z.groups, z.r * z.s * group_bytes(&z, w->dtype),
-                              16,       run_of(&z)};
+    return (struct mma_shape){z.groups,
+                              z.n * z.p * z.q,
+                              z.k / z.groups,
+                              z.r * z.s * group_bytes(&z, w->dtype),
+                              16,
+                              run_of(&z),
+                              packs_x(&z, w->dtype) ? PACK_LOCAL_BYTES : 0};
 }
 
 static enum err space(const struct workload *w, const struct device_desc *d, struct space *s, struct why *why)
@@ -82,7 +87,6 @@ static int packed_x(struct build *b, const struct conv_shape *z)
 
     if (!packs_x(z, b->w->dtype))
         return 0;
-    b->p->needs_local_bytes = PACK_LOCAL_BYTES;
     xp = build_buffer(b, "xp", ROLE_SCRATCH, b->w->dtype,
                       z->n * z->groups * pixels * bytes / (int64_t)dtype_bytes(b->w->dtype));
     make(b, PHASE_RUN, "conv_mma_pack_x", z->n * z->groups * CEIL(chunks, tile) * CEIL(pixels, 256 / tile), 256,

@@ -37,8 +37,8 @@ int64_t mma_width(int64_t n_bytes, int64_t most)
 }
 
 static const struct build_knob knobs[] = {
-    {"mt", {16, 32, 64, 128, 256, BUILD_END}},
-    {"nt", {8, 16, 32, 64, 128, 256, BUILD_END}},
+    {"mt", {16, 32, 64, 96, 128, 192, 256, BUILD_END}},
+    {"nt", {8, 16, 32, 64, 96, 128, 192, 256, BUILD_END}},
     {"kt", {32, 64, 128, BUILD_END}},
     {"wm", {1, 2, 4, 8, BUILD_END}},
     {"wn", {1, 2, 4, 8, BUILD_END}},
@@ -53,7 +53,7 @@ static const struct build_knob knobs[] = {
 static const char *const quantities[][2] = {
     {"work_items", "wm * wn * 32"},
     {"accumulators", "mt * nt / work_items"},
-    {"local_bytes", "max(stages * (mt + nt) * kt, 4 * wn * wm * (20 * nt // wn + 128))"},
+    {"local_bytes", "max(least_local, max(stages * (mt + nt) * kt, 4 * wn * wm * (20 * nt // wn + 128)))"},
     {"steps", "ceil_div(k_bytes, kt)"},
     {"a_tiles", "ceil_div(size_a, mt)"},
     {"b_tiles", "ceil_div(size_b, nt)"},
@@ -61,7 +61,7 @@ static const char *const quantities[][2] = {
     {"waste", "a_tiles * mt * b_tiles * nt * steps * kt / (size_a * size_b * k_bytes)"},
     {"chunks", "ceil_div((mt + nt) * kt // 16, work_items)"}, /* that a thread brings; without cp.async by registers */
     {"registers",
-     "accumulators + (1 + ahead) * (mt // (wm * 4) + nt // (wn * 4)) + (2 + 4 * (1 - async)) * chunks + 32"},
+     "accumulators + (1 + ahead) * (mt // (wm * 4) + nt // (wn * 4)) + (2 + 3 * (1 - async)) * chunks + 32"},
     {"loads_per_mma", "(16 * wm / mt + 8 * wn / nt) / 2"},
     {"staged_per_mma", "1 / mt + 1 / nt"},
     {"resident", "min(max_unit_local // (local_bytes + reserved), max_registers // (registers * work_items))"},
@@ -100,6 +100,7 @@ enum err mma_space(const struct mma_shape *z, const struct device_desc *d, struc
                                             {"k_bytes", (double)z->k_bytes},
                                             {"width", (double)z->width},
                                             {"async", is_async(z, d)},
+                                            {"least_local", (double)z->least_local},
                                             {"max_group", (double)build_max_group(d)},
                                             {"max_local", (double)d->local_max_bytes},
                                             {"max_unit_local", (double)d->local_unit_bytes},

@@ -27,10 +27,10 @@ typedef row_feed<N, NT, K_BYTES> B_FEED;
 #define TILES (M_TILES * N_TILES)
 
 #if SPLIT > 1
-KERNEL WG_SIZE(THREADS, 1, 1) gemm_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w,
+KERNEL MMA_GROUP gemm_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w,
                                        GLOBAL MMA_SUM *RESTRICT part)
 #else
-KERNEL WG_SIZE(THREADS, 1, 1) gemm_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
+KERNEL MMA_GROUP gemm_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT w, Y_PARAMS)
 #endif
 {
     const int tile = GRP(0) % TILES, b = GRP(0) / TILES % BATCH, slice = GRP(0) / TILES / BATCH;

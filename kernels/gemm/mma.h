@@ -12,8 +12,9 @@
 /* `products` independent ones of A (a rows) and B (b rows), both with k_bytes bytes of k contiguous. */
 struct mma_shape {
     int64_t products, a, b, k_bytes;
-    int64_t width; /* bytes in one piece while loading: 16 8 4 2 1 */
-    int64_t run;   /* outputs that are neighbours in memory and in the tile, stored together: 8 4 2 1 */
+    int64_t width;       /* bytes in one piece while loading: 16 8 4 2 1 */
+    int64_t run;         /* outputs that are neighbours in memory and in the tile, stored together: 8 4 2 1 */
+    int64_t least_local; /* bytes of shared memory that another kernel of the program takes; 0 = none */
 };
 
 extern const struct template dense_mma, batch_gemm_mma;

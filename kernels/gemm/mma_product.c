@@ -7,7 +7,7 @@ static struct mma_shape shape_of(const struct workload *w)
     const struct gemm_shape z = gemm_shape_of(w);
     const int64_t k_bytes = z.k * (int64_t)dtype_bytes(w->dtype);
 
-    return (struct mma_shape){z.b, z.m, z.n, k_bytes, mma_width(k_bytes, 16), mma_width(z.n, 8)};
+    return (struct mma_shape){z.b, z.m, z.n, k_bytes, mma_width(k_bytes, 16), mma_width(z.n, 8), 0};
 }
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)

@@ -89,4 +89,19 @@ struct check_job {
 enum err check_compile(const struct check_job *jobs, size_t n, const struct blobs *blobs, int n_processes,
                        struct check_results *r, struct why *why);
 
+/* Machine code against budgets. */
+struct check_sass {
+    const char *table;    /* a page with rows of ten cells: docs/notes/sass.md says what they are */
+    const char *nvdisasm; /* the disassembler's path */
+    const char *only;     /* templates whose id contains this */
+    struct nvrtc *nvrtcs[4];
+    int n_nvrtcs, n_processes;
+    bool shows; /* each row as it is now */
+};
+
+/* Compiles and disassembles what each row of the table asks for, but what is kept, and tells which rows are not within
+ * their budgets; adds to the two counts. ERR_NOT_FOUND, ERR_IO: of the table; ERR_NOMEM. */
+enum err check_sass(const struct check_sass *options, const struct verdicts *kept, int *n_passed, int *n_failed,
+                    struct why *why);
+
 #endif

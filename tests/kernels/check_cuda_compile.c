@@ -70,6 +70,9 @@ static const struct cli_option options[] = {
      .argument = "FILE",
      .otherwise = "",
      .help = "writes a line for each kernel: registers, spills, bytes"},
+    {.name = "sass", .kind = CLI_TEXT, .argument = "FILE", .help = "budgets of machine code; wants --nvdisasm"},
+    {.name = "nvdisasm", .kind = CLI_TEXT, .argument = "PATH", .help = "NVIDIA's disassembler"},
+    {.name = "budget", .kind = CLI_FLAG, .help = "machine code alone, each row of the table as it is now"},
     {0},
 };
 
@@ -455,6 +458,32 @@ static enum err find_compilers(struct check *c, struct why *why)
     return c->n_sms ? ERR_OK : ERR_NOT_FOUND;
 }
 
+/* Machine code, where a disassembler is given. */
+static enum err check_budgets(struct check *c)
+{
+    struct check_sass sass = {cli_text(&c->cli, "sass"),
+                              cli_text(&c->cli, "nvdisasm"),
+                              cli_text(&c->cli, "only"),
+                              .n_nvrtcs = c->n_compilers,
+                              .n_processes = (int)cli_int(&c->cli, "jobs"),
+                              .shows = cli_flag(&c->cli, "budget")};
+    struct why why = {""};
+    enum err e;
+
+    if (!sass.table)
+        return ERR_OK;
+    if (!sass.nvdisasm) {
+        printf("sass: left out: no nvdisasm here\n");
+        return ERR_OK;
+    }
+    for (int i = 0; i < c->n_compilers; i++)
+        sass.nvrtcs[i] = c->compilers[i].nvrtc;
+    e = check_sass(&sass, &c->results.kept, &c->n_passed, &c->n_failed, &why);
+    if (e)
+        fprintf(stderr, "check_cuda_compile: %s\n", why.text[0] ? why.text : err_words(e));
+    return e;
+}
+
 static int finish(struct check *c, enum err e)
 {
     bool covered;
@@ -466,7 +495,7 @@ static int finish(struct check *c, enum err e)
         (void)fclose(c->table);
     coverage_print(&c->coverage, "configs that compile");
     coverage_fini(&c->coverage);
-    covered = cli_text(&c->cli, "only")[0] || covers_architectures(c);
+    covered = cli_text(&c->cli, "only")[0] || cli_flag(&c->cli, "budget") || covers_architectures(c);
     cli_fini(&c->cli);
     printf("%d passed, %d failed\n", c->n_passed, c->n_failed);
     return e || c->n_failed || !c->n_passed || !covered;
@@ -505,6 +534,8 @@ int main(int argc, char **argv)
     }
     if (!e)
         e = find_compilers(&c, &why);
+    if (!e && cli_flag(&c.cli, "budget") && !cli_text(&c.cli, "nvdisasm"))
+        e = why_set(&why, ERR_NOT_FOUND, "no nvdisasm here");
     if (e == ERR_NOT_FOUND) {
         printf("skipped: %s\n", why.text);
         return 77;
@@ -521,5 +552,9 @@ int main(int argc, char **argv)
         fprintf(c.table,
                 "template\tversion\tsm\tworkload\tconfig\tkernel\tthreads\tregisters\tspill_bytes\tstack_bytes\t"
                 "shared_bytes\tdynamic_bytes\tcompile_ms\n");
-    return finish(&c, check_all(&c));
+    if (!cli_flag(&c.cli, "budget"))
+        e = check_all(&c);
+    if (!e)
+        e = check_budgets(&c);
+    return finish(&c, e);
 }

@@ -240,7 +240,7 @@ static void release_barrier(void)
 }
 
 /* Place k of an order of n that is forwards, backwards or strided. */
-static int in_order(int k, int n, uint64_t turn)
+static int64_t in_order(int64_t k, int64_t n, uint64_t turn)
 {
     switch (turn % 4) {
     case 0:
@@ -259,9 +259,12 @@ static void run_warp(int first, uint64_t order)
     const int n = last_of_warp(first) - first;
 
     do {
-        for (int k = 0; k < n; k++)
-            if (run.threads[first + in_order(k, n, order)].state == READY)
-                go_on(first + in_order(k, n, order));
+        for (int k = 0; k < n; k++) {
+            const int i = first + (int)in_order(k, n, order);
+
+            if (run.threads[i].state == READY)
+                go_on(i);
+        }
     } while (finish_instructions(first));
 }
 
@@ -274,7 +277,7 @@ static void run_block(void)
         const uint64_t order = turn + run.interval;
 
         for (int k = 0; k < n_warps; k++)
-            run_warp(in_order(k, n_warps, order) * EMU_WARP, order);
+            run_warp((int)in_order(k, n_warps, order) * EMU_WARP, order);
         if (run.n_done == run.n)
             break;
         release_barrier();
@@ -308,20 +311,21 @@ static void check_band(void)
             block_fail(700, "written behind the end of dynamic shared memory");
 }
 
+/* In an order of the seed's: nothing orders blocks, either. */
 static void run_blocks(void)
 {
     const struct emu_dim g = run.l->grid;
-    int64_t n = 0;
+    const int64_t first = run.l->only ? run.l->only - 1 : 0;
+    const int64_t n = run.l->only ? 1 : (int64_t)g.x * g.y * g.z;
 
-    for (run.block.z = 0; run.block.z < g.z; run.block.z++)
-        for (run.block.y = 0; run.block.y < g.y; run.block.y++)
-            for (run.block.x = 0; run.block.x < g.x; run.block.x++) {
-                if (run.l->only && ++n != run.l->only)
-                    continue;
-                start_block();
-                run_block();
-                check_band();
-            }
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t at = first + in_order(k, n, run.l->seed);
+
+        run.block = (struct emu_dim){(unsigned)(at % g.x), (unsigned)(at / g.x % g.y), (unsigned)(at / g.x / g.y)};
+        start_block();
+        run_block();
+        check_band();
+    }
 }
 
 /* Accesses between the first byte of shared memory and its last come to races.c, which knows the variables. */

@@ -199,6 +199,38 @@ static void warps_run_ahead_of_each_other(void **state)
     assert_int_equal(n_wrong, N_SEEDS * N_THREADS);
 }
 
+/* Each block adds to what the one before has written: right only if blocks come one after the other from the first on.
+ */
+static void blocks_come_in_any_order(void **state)
+{
+    static const char text[] =
+        "extern \"C\" __global__ void k(int *y)\n"
+        "{ if (threadIdx.x == 0) y[blockIdx.x + 2 * blockIdx.y + 1] = y[blockIdx.x + 2 * blockIdx.y] + 1; }";
+    int n_wrong = 0;
+
+    (void)state;
+    for (int seed = 0; seed < N_SEEDS; seed++) {
+        int y[7] = {0};
+        char seed_text[16];
+        CUcontext c;
+        CUdeviceptr dy;
+
+        snprintf(seed_text, sizeof seed_text, "%d", seed);
+        setenv("TUNE_CUDA_SEED", seed_text, 1);
+        c = emulated_start("80");
+        unsetenv("TUNE_CUDA_SEED");
+        dy = emulated_buffer(y, sizeof y);
+        assert_int_equal(
+            cuda.cuLaunchKernel(emulated_kernel(text, "k"), 2, 3, 1, 32, 1, 1, 0, NULL, (void *[]){&dy}, NULL), 0);
+        emulated_read(y, dy, sizeof y);
+        for (int i = 1; i < 7; i++)
+            assert_true(y[i] > 0); /* every block has run */
+        n_wrong += y[6] != 6;
+        assert_int_equal(cuda.cuCtxDestroy_v2(c), 0);
+    }
+    assert_in_range(n_wrong, 1, N_SEEDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +238,7 @@ int main(void)
         cmocka_unit_test(races_are_told_in_every_order_of_threads),
         cmocka_unit_test(races_are_told_with_threads_and_lines),
         cmocka_unit_test(warps_run_ahead_of_each_other),
+        cmocka_unit_test(blocks_come_in_any_order),
     };
     const int e = emulated_open();
 

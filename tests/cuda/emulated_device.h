@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* emulated_device.h - CUDA C++ as g++ sees it in emulated modules: what NVRTC knows without any include, as far as
  * kernels of this project use it. TUNE_EMULATED is defined, so that texts put calls of tune_emu_* in the place of their
- * inline PTX. Shared memory: statics (filled with NaN before each block); one block runs after the other, in some order. */
+ * inline PTX. Shared memory: statics (filled with NaN before each block); one block runs after the other, in some
+ * order. */
 #ifndef TUNE_TESTS_CUDA_EMULATED_DEVICE_H
 #define TUNE_TESTS_CUDA_EMULATED_DEVICE_H
 

@@ -295,6 +295,7 @@ static void start_block(void)
     memset(dynamic, POISON, l->dynamic_bytes + BAND_BYTES);
     copies_start(run.n);
     races_start(run.n);
+    apart_block();
     run.n_done = 0;
     run.interval = 0;
     memset(run.times, 0, sizeof run.times);
@@ -325,11 +326,12 @@ static void run_blocks(void)
         start_block();
         run_block();
         check_band();
+        apart_block_ends();
     }
 }
 
 /* Accesses between the first byte of shared memory and its last come to races.c, which knows the variables. */
-static void watch(const struct block_launch *l)
+static void watch_shared(const struct block_launch *l)
 {
     const unsigned char *dynamic = l->module->dynamic, *first = dynamic, *end = first + l->dynamic_bytes;
 
@@ -342,8 +344,24 @@ static void watch(const struct block_launch *l)
     for (size_t i = 0; i < l->n_shared; i++)
         races_watch_variable(l->shared[i].at, l->shared[i].n_bytes);
     races_watch_variable(dynamic, l->dynamic_bytes);
-    l->module->place->watched = first;
-    l->module->place->n_watched = (unsigned long)(end - first);
+    l->module->place->shared = first;
+    l->module->place->n_shared = (unsigned long)(end - first);
+}
+
+/* All that lies between the first buffer and the last comes to blocks_apart.c, which knows them. */
+static void watch_buffers(const struct block_launch *l)
+{
+    const unsigned char *first = NULL, *end = NULL;
+
+    for (size_t i = 0; i < l->n_buffers; i++) {
+        const struct apart_buffer *b = &l->buffers[i];
+
+        first = !first || b->at < first ? b->at : first;
+        end = b->at + b->n_bytes > end ? b->at + b->n_bytes : end;
+    }
+    apart_launch(l->buffers, l->n_buffers);
+    l->module->place->buffers = first;
+    l->module->place->n_buffers = (unsigned long)(end - first);
 }
 
 /* What the processor finds wrong: an access outside of every buffer, a misaligned vector, a trap. */
@@ -384,7 +402,8 @@ static void run_guarded(void)
     for (int i = 0; i < 4; i++)
         sigaction(signals[i], &action, &old[i]);
     if (!sigsetjmp(run.out, 1)) {
-        watch(run.l);
+        watch_shared(run.l);
+        watch_buffers(run.l);
         run_blocks();
     }
     for (int i = 0; i < 4; i++)
@@ -428,6 +447,7 @@ const struct emu_services block_services = {
     .barrier = barrier,
     .sync_warp = sync_warp,
     .access = races_access,
+    .access_global = apart_access,
     .warp = block_warp,
     .mma = warp_mma,
     .load_matrix = warp_load_matrix,

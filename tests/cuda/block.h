@@ -5,6 +5,7 @@
 #ifndef TUNE_TESTS_CUDA_BLOCK_H
 #define TUNE_TESTS_CUDA_BLOCK_H
 
+#include "tests/cuda/blocks_apart.h"
 #include "tests/cuda/emulated_abi.h"
 
 #include <stdbool.h>
@@ -26,6 +27,8 @@ struct block_launch {
         size_t n_bytes;
     } * shared;
     size_t n_shared;
+    const struct apart_buffer *buffers; /* watched [n_buffers] */
+    size_t n_buffers;
     uint64_t seed;
     bool together; /* a cooperative launch: blocks may wait for each other */
     int64_t only;  /* 0, or runs this block alone, counted from 1 */

@@ -41,12 +41,14 @@ typedef struct emu_dim dim3;
 typedef unsigned long size_t;
 
 #ifdef __SANITIZE_THREAD__
-/* g++ calls these at each access to memory that others may reach: shared memory's are passed on. */
+/* g++ calls these at each access to memory that others may reach: those to shared memory and to buffers are passed on. */
 #define TUNE_EMU_NOT_WATCHED __attribute__((no_sanitize("thread")))
 static TUNE_EMU_NOT_WATCHED inline void tune_emu_access(const void *at, size_t n, int writes)
 {
-    if ((size_t)at - (size_t)tune_emu_place.watched < tune_emu_place.n_watched)
+    if ((size_t)at - (size_t)tune_emu_place.shared < tune_emu_place.n_shared)
         tune_emu_services->access(at, n, writes);
+    else if ((size_t)at - (size_t)tune_emu_place.buffers < tune_emu_place.n_buffers)
+        tune_emu_services->access_global(at, n, writes);
 }
 #define TUNE_EMU_ACCESS(name, n)                                                                                       \
     __attribute__((visibility("hidden"))) TUNE_EMU_NOT_WATCHED void __tsan_read##name(void *at)                        \

@@ -200,6 +200,7 @@ step_full() {
         full_one $tests/test_kernels_$api --full
         full_one $tests/test_mutants_$api --full
     done
+    full_one $tests/test_barriers_cuda --full
     full_one tests/kernels/oclgrind.sh build/bin/test_oclgrind --full
     full_one tests/kernels/half_syntax.sh build/bin/write_half_sources --full
     full_one $tests/test_templates --full

@@ -285,7 +285,7 @@ static void release_barrier(void)
 }
 
 /* Place k of an order of n that is forwards, backwards or strided. */
-static int in_order(int k, int n, uint64_t turn)
+static int64_t in_order(int64_t k, int64_t n, uint64_t turn)
 {
     switch (turn % 4) {
     case 0:
@@ -304,9 +304,12 @@ static void run_warp(int first, uint64_t order)
     const int n = last_of_warp(first) - first;
 
     do {
-        for (int k = 0; k < n; k++)
-            if (run.threads[first + in_order(k, n, order)].state == READY)
-                go_on(first + in_order(k, n, order));
+        for (int k = 0; k < n; k++) {
+            const int i = first + (int)in_order(k, n, order);
+
+            if (run.threads[i].state == READY)
+                go_on(i);
+        }
     } while (finish_instructions(first));
 }
 
@@ -319,7 +322,7 @@ static void run_block(void)
         const uint64_t order = turn + run.interval;
 
         for (int k = 0; k < n_warps; k++)
-            run_warp(in_order(k, n_warps, order) * EMU_WARP, order);
+            run_warp((int)in_order(k, n_warps, order) * EMU_WARP, order);
         if (run.n_done == run.n)
             break;
         if (!wake())
@@ -340,6 +343,7 @@ static void start_block(void)
     wgmma_start(run.n);
     bulk_start();
     races_start(run.n);
+    apart_block();
     run.n_done = 0;
     run.interval = 0;
     memset(run.times, 0, sizeof run.times);
@@ -356,24 +360,26 @@ static void check_band(void)
             block_fail(700, "written behind the end of dynamic shared memory");
 }
 
+/* In an order of the seed's: nothing orders blocks, either. */
 static void run_blocks(void)
 {
     const struct emu_dim g = run.l->grid;
-    int64_t n = 0;
+    const int64_t first = run.l->only ? run.l->only - 1 : 0;
+    const int64_t n = run.l->only ? 1 : (int64_t)g.x * g.y * g.z;
 
-    for (run.block.z = 0; run.block.z < g.z; run.block.z++)
-        for (run.block.y = 0; run.block.y < g.y; run.block.y++)
-            for (run.block.x = 0; run.block.x < g.x; run.block.x++) {
-                if (run.l->only && ++n != run.l->only)
-                    continue;
-                start_block();
-                run_block();
-                check_band();
-            }
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t at = first + in_order(k, n, run.l->seed);
+
+        run.block = (struct emu_dim){(unsigned)(at % g.x), (unsigned)(at / g.x % g.y), (unsigned)(at / g.x / g.y)};
+        start_block();
+        run_block();
+        check_band();
+        apart_block_ends();
+    }
 }
 
 /* Accesses between the first byte of shared memory and its last come to races.c, which knows the variables. */
-static void watch(const struct block_launch *l)
+static void watch_shared(const struct block_launch *l)
 {
     const unsigned char *dynamic = l->module->dynamic, *first = dynamic, *end = first + l->dynamic_bytes;
 
@@ -386,8 +392,24 @@ static void watch(const struct block_launch *l)
     for (size_t i = 0; i < l->n_shared; i++)
         races_watch_variable(l->shared[i].at, l->shared[i].n_bytes);
     races_watch_variable(dynamic, l->dynamic_bytes);
-    l->module->place->watched = first;
-    l->module->place->n_watched = (unsigned long)(end - first);
+    l->module->place->shared = first;
+    l->module->place->n_shared = (unsigned long)(end - first);
+}
+
+/* All that lies between the first buffer and the last comes to blocks_apart.c, which knows them. */
+static void watch_buffers(const struct block_launch *l)
+{
+    const unsigned char *first = NULL, *end = NULL;
+
+    for (size_t i = 0; i < l->n_buffers; i++) {
+        const struct apart_buffer *b = &l->buffers[i];
+
+        first = !first || b->at < first ? b->at : first;
+        end = b->at + b->n_bytes > end ? b->at + b->n_bytes : end;
+    }
+    apart_launch(l->buffers, l->n_buffers);
+    l->module->place->buffers = first;
+    l->module->place->n_buffers = (unsigned long)(end - first);
 }
 
 /* What the processor finds wrong: an access outside of every buffer, a misaligned vector, a trap. */
@@ -428,7 +450,8 @@ static void run_guarded(void)
     for (int i = 0; i < 4; i++)
         sigaction(signals[i], &action, &old[i]);
     if (!sigsetjmp(run.out, 1)) {
-        watch(run.l);
+        watch_shared(run.l);
+        watch_buffers(run.l);
         run_blocks();
     }
     for (int i = 0; i < 4; i++)
@@ -472,6 +495,7 @@ const struct emu_services block_services = {
     .barrier = barrier,
     .sync_warp = sync_warp,
     .access = races_access,
+    .access_global = apart_access,
     .warp = block_warp,
     .mma = warp_mma,
     .load_matrix = warp_load_matrix,

@@ -5,6 +5,7 @@
 #ifndef TUNE_TESTS_CUDA_BLOCK_H
 #define TUNE_TESTS_CUDA_BLOCK_H
 
+#include "tests/cuda/blocks_apart.h"
 #include "tests/cuda/emulated_abi.h"
 
 #include <stdbool.h>
@@ -26,13 +27,16 @@ struct block_launch {
         size_t n_bytes;
     } * shared;
     size_t n_shared;
+    const struct apart_buffer *buffers; /* watched [n_buffers] */
+    size_t n_buffers;
     uint64_t seed;
     bool together; /* a cooperative launch: blocks may wait for each other */
     int64_t only;  /* 0, or runs this block alone, counted from 1 */
 };
 
-/* Runs all blocks one after the other. 0, or the CUresult with words on thread and place (700 illegal address, 715
- * trap, 716 misaligned, 719 divergent barrier and the like). One launch at a time in a process. */
+/* Runs all blocks one after the other, in an order that the seed gives. 0, or the CUresult with words on thread and
+ * place (700 illegal address, 715 trap, 716 misaligned, 719 divergent barrier and the like). One launch at a time in a
+ * process. */
 int block_run_all(const struct block_launch *l, char words[256]);
 
 /* The same one after the other, whatever `together` says; and at the same time, a process a block (grid.c): buffers are

@@ -11,6 +11,7 @@
 #define ALIGNMENT ((size_t)16)            /* of buffers: the widest load of a thread. A device has 256. */
 #define MOST_POISONED ((size_t)256 << 20) /* larger buffers start as zeros */
 #define BORDER_BYTES ((size_t)64 << 10)   /* of address space, a multiple of every page size */
+#define MOST_WATCHED ((size_t)64 << 20)   /* for what blocks do to each other (blocks_apart.h), 8 bytes each */
 #define MAX_NESTED 16
 
 static CUcontext contexts; /* all that ever were */
@@ -53,6 +54,7 @@ static void drop_memory(struct memory *m)
 {
     if (m->mapping)
         munmap(m->mapping, m->mapping_bytes);
+    free(m->touches);
     free(m);
 }
 
@@ -326,6 +328,7 @@ static CUresult allocate(size_t n_bytes, bool host, unsigned char **out)
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;
     m->host = host;
+    m->touches = host || n_bytes > MOST_WATCHED ? NULL : calloc(n_bytes, sizeof *m->touches);
     m->next = c->memory;
     c->memory = m;
     c->used_bytes += host ? 0 : (int64_t)n_bytes;

@@ -2,6 +2,7 @@
 /* copies.c - cp.async: what a thread has asked for is unknown (NaN) until the thread waits for it. So a missing wait
  * shows, and a copy that starts while others still read its target. */
 #include "tests/cuda/block.h"
+#include "tests/cuda/blocks_apart.h"
 #include "tests/cuda/races.h"
 
 #include <stdlib.h>
@@ -50,6 +51,7 @@ void copies_add(void *to, const void *from, int n, int n_from)
         p->cap = cap;
     }
     memcpy(c.bytes, from, (size_t)n_from);
+    apart_access(from, (size_t)n_from, 0);
     races_copy_begins(to, (size_t)n);
     memset(to, UNKNOWN, (size_t)n);
     p->copies[p->n++] = c;

@@ -57,6 +57,7 @@ struct memory { /* cuMemAlloc, cuMemHostAlloc, globals of modules */
     size_t mapping_bytes;
     const void *owner; /* the module */
     bool host;
+    struct touch *touches; /* of a buffer on the device (blocks_apart.h); NULL: not watched */
     struct memory *next;
 };
 

@@ -15,11 +15,12 @@ struct emu_dim {
 };
 
 /* What the running thread reads as threadIdx, blockIdx, blockDim, gridDim: one place in the object, written by the
- * scheduler whenever a thread goes on; and where accesses are told to emu_services.access. */
+ * scheduler whenever a thread goes on; and where accesses are told to emu_services.access: n bytes from each of two
+ * places, shared memory and what lies around the buffers. */
 struct emu_place {
     struct emu_dim thread, block, block_size, grid;
-    const unsigned char *watched;
-    unsigned long n_watched; /* bytes */
+    const unsigned char *shared, *buffers;
+    unsigned long n_shared, n_buffers; /* bytes */
 };
 
 /* mma.sync of the PTX ISA, by shape and types of the operands. */
@@ -44,8 +45,9 @@ enum emu_wgmma { TUNE_EMU_WGMMA_F16, TUNE_EMU_WGMMA_BF16, TUNE_EMU_WGMMA_S8 };
 struct emu_services {
     void (*barrier)(int line, int number); /* number: of the barriers in the text, from 0 */
     void (*sync_warp)(unsigned mask, int line);
-    /* The running thread reads or writes n bytes of what is watched. */
+    /* The running thread reads or writes n bytes of shared memory; of what may be a buffer's. */
     void (*access)(const void *at, unsigned long n, int writes);
+    void (*access_global)(const void *at, unsigned long n, int writes);
     /* All lanes of `mask` arrive, each lending a struct of its own; then `op` runs once over all of them (lanes[i] is
      * NULL where lane i is not in the mask or does not exist) and everybody goes on. `whole`: all 32 lanes must be
      * there. */

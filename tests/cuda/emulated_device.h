@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* emulated_device.h - CUDA C++ as g++ sees it in emulated modules: what NVRTC knows without any include, as far as
  * kernels of this project use it. TUNE_EMULATED is defined, so that texts put calls of tune_emu_* in the place of their
- * inline PTX. Shared memory: statics (filled with NaN before each block); one block runs after the other. */
+ * inline PTX. Shared memory: statics (filled with NaN before each block); one block runs after the other, in some
+ * order. */
 #ifndef TUNE_TESTS_CUDA_EMULATED_DEVICE_H
 #define TUNE_TESTS_CUDA_EMULATED_DEVICE_H
 
@@ -40,12 +41,14 @@ typedef struct emu_dim dim3;
 typedef unsigned long size_t;
 
 #ifdef __SANITIZE_THREAD__
-/* g++ calls these at each access to memory that others may reach: shared memory's are passed on. */
+/* g++ calls these at each access to memory that others may reach: those to shared memory and to buffers are passed on. */
 #define TUNE_EMU_NOT_WATCHED __attribute__((no_sanitize("thread")))
 static TUNE_EMU_NOT_WATCHED inline void tune_emu_access(const void *at, size_t n, int writes)
 {
-    if ((size_t)at - (size_t)tune_emu_place.watched < tune_emu_place.n_watched)
+    if ((size_t)at - (size_t)tune_emu_place.shared < tune_emu_place.n_shared)
         tune_emu_services->access(at, n, writes);
+    else if ((size_t)at - (size_t)tune_emu_place.buffers < tune_emu_place.n_buffers)
+        tune_emu_services->access_global(at, n, writes);
 }
 #define TUNE_EMU_ACCESS(name, n)                                                                                       \
     __attribute__((visibility("hidden"))) TUNE_EMU_NOT_WATCHED void __tsan_read##name(void *at)                        \

@@ -120,10 +120,28 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
     return driver_leave(put_kernel(f, g, b, dynamic_bytes, s, params, true));
 }
 
+/* The context's buffers that are watched: malloc()ed. */
+static struct apart_buffer *buffers_of(const struct CUctx_st *c, size_t *n)
+{
+    struct apart_buffer *list;
+
+    *n = 0;
+    for (const struct memory *m = c->memory; m; m = m->next)
+        *n += m->touches != NULL;
+    list = calloc(*n + 1, sizeof *list);
+    *n = 0;
+    for (const struct memory *m = c->memory; m && list; m = m->next)
+        if (m->touches)
+            list[(*n)++] = (struct apart_buffer){m->at, m->n_bytes, m->touches};
+    return list;
+}
+
 CUresult kernel_run(const struct work *w, uint64_t seed)
 {
     const struct CUmod_st *m = w->kernel.function->module;
     struct block_shared *shared = calloc(m->n_shared + 1, sizeof *shared);
+    size_t n_buffers;
+    struct apart_buffer *buffers = buffers_of(m->context, &n_buffers);
     struct block_launch l = {.module = m->object,
                              .kernel = w->kernel.function->kernel,
                              .params = w->kernel.params,
@@ -132,13 +150,18 @@ CUresult kernel_run(const struct work *w, uint64_t seed)
                              .dynamic_bytes = w->kernel.dynamic_bytes,
                              .shared = shared,
                              .n_shared = m->n_shared,
+                             .buffers = buffers,
+                             .n_buffers = n_buffers,
                              .seed = seed,
                              .together = w->kernel.cooperative};
     char words[256];
     CUresult e;
 
-    if (!shared)
+    if (!shared || !buffers) {
+        free(shared);
+        free(buffers);
         return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     for (size_t i = 0; i < m->n_shared; i++)
         shared[i] = m->shared[i].range;
     e = block_run_all(&l, words);
@@ -148,5 +171,6 @@ CUresult kernel_run(const struct work *w, uint64_t seed)
             fprintf(stderr, "emulated CUDA: kernel %s: %d, %s\n", l.kernel->name, e, words);
     }
     free(shared);
+    free(buffers);
     return e;
 }

@@ -26,7 +26,7 @@ static const char head[] =
     "#define BEGIN(name) extern \"C\" __global__ void name(float *y) { const int t = threadIdx.x;\\\n"
     "    __shared__ float s[96]; __shared__ unsigned char c[96]; __shared__ uint4 v[96]; __shared__ wide w[96];\\\n"
     "    __shared__ __align__(16) unsigned short h[256]; __shared__ int sum; (void)s; (void)c; (void)v; (void)w;\\\n"
-    "    extern __shared__ float dynamic[];\n";
+    "    extern __shared__ float dynamic[]; y += 96 * blockIdx.x;\n";
 
 static const struct sample right[] = {
     {"a word for each", "s[t] = t; y[t] = s[t];"},
@@ -100,6 +100,7 @@ static CUresult run(const char *text, size_t i, int seed, float y[N_THREADS])
 {
     char name[16], seed_text[16];
     CUcontext c;
+    float both[2 * N_THREADS] = {0};
     CUdeviceptr dy;
     CUfunction f;
     CUresult e;
@@ -110,7 +111,7 @@ static CUresult run(const char *text, size_t i, int seed, float y[N_THREADS])
     c = emulated_start("80");
     unsetenv("TUNE_CUDA_SEED");
     f = emulated_kernel(text, name);
-    dy = emulated_buffer(y, N_THREADS * sizeof *y);
+    dy = emulated_buffer(both, sizeof both);
     e = cuda.cuLaunchKernel(f, 2, 1, 1, N_THREADS, 1, 1, N_THREADS * 4, NULL, (void *[]){&dy}, NULL);
     if (!e)
         e = cuda.cuCtxSynchronize();
@@ -199,6 +200,90 @@ static void warps_run_ahead_of_each_other(void **state)
     assert_int_equal(n_wrong, N_SEEDS * N_THREADS);
 }
 
+/* Two kernels of 2 x 3 blocks of 8 threads with x[48] = i / 8 and y[48] = 0. */
+static CUresult run_blocks(const char *body, int seed, const char *flags, int y[48])
+{
+    char text[800], seed_text[16];
+    int x[48];
+    CUcontext c;
+    CUdeviceptr dx, dy;
+    CUresult e;
+
+    for (int i = 0; i < 48; i++) {
+        x[i] = i / 8;
+        y[i] = 0;
+    }
+    snprintf(text, sizeof text,
+             "extern \"C\" __global__ void k(int *x, int *y)\n"
+             "{ const int b = blockIdx.x + 2 * blockIdx.y, t = threadIdx.x; %s }",
+             body);
+    snprintf(seed_text, sizeof seed_text, "%d", seed);
+    setenv("TUNE_CUDA_SEED", seed_text, 1);
+    if (flags)
+        setenv("TUNE_NVRTC_FLAGS", flags, 1);
+    c = emulated_start("80");
+    dx = emulated_buffer(x, sizeof x);
+    dy = emulated_buffer(y, 48 * sizeof *y);
+    e = cuda.cuLaunchKernel(emulated_kernel(text, "k"), 2, 3, 1, 8, 1, 1, 0, NULL, (void *[]){&dx, &dy}, NULL);
+    if (!e)
+        e = cuda.cuCtxSynchronize();
+    if (!e)
+        emulated_read(y, dy, 48 * sizeof *y);
+    assert_int_equal(cuda.cuCtxDestroy_v2(c), 0);
+    unsetenv("TUNE_CUDA_SEED");
+    unsetenv("TUNE_NVRTC_FLAGS");
+    return e;
+}
+
+static void blocks_that_touch_what_others_write_are_told(void **state)
+{
+    static const struct {
+        const char *what, *body;
+        CUresult expected;
+    } samples[] = {
+        {"each its own", "y[8 * b + t] = x[8 * b + t];", 0},
+        {"all read the same", "y[8 * b + t] = x[t] + x[47 - t];", 0},
+        {"own memory, read and written", "y[8 * b + t] = 1; __syncthreads(); y[8 * b + 7 - t] += x[8 * b + t];", 0},
+        {"atomics", "atomicAdd(y, t);", 0},
+        {"the same once more", "y[8 * b + t] = 3; y[t] = 3;", 0},
+        {"the same word by all", "y[t] = x[8 * b + t];", 719},
+        {"a byte of another's word", "y[8 * b + t] = 1; ((unsigned char *)y)[(32 * b + 32) % 192] = 1 + b;", 719},
+        {"what another writes", "y[8 * b + t] = y[(8 * b + 8) % 48];", 719},
+        {"what another writes, by a copy",
+         "__shared__ int s[8]; y[8 * b + t] = 1; tune_emu_cp_async(s + t, y + (8 * b + 8 + t) % 48, 4);\n"
+         "tune_emu_cp_async_wait(-1); x[8 * b + t] = s[t];",
+         719},
+        {"what another reads", "x[(8 * b + 8 + t) % 48] = x[8 * b + t];", 719},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+        for (int seed = 0; seed < N_SEEDS; seed++) {
+            int y[48];
+            const CUresult e = run_blocks(samples[i].body, seed, NULL, y);
+
+            if (e != samples[i].expected)
+                fail_msg("%s, seed %d: %d, expected %d", samples[i].what, seed, (int)e, (int)samples[i].expected);
+        }
+}
+
+/* Each block adds to what the one before has written: right only if blocks come from the first to the last. */
+static void blocks_come_in_any_order(void **state)
+{
+    int n_wrong = 0;
+
+    (void)state;
+    for (int seed = 0; seed < N_SEEDS; seed++) {
+        int y[48];
+
+        assert_int_equal(run_blocks("if (t == 0) y[b + 1] = y[b] + 1;", seed, "-O1", y), 0);
+        for (int i = 1; i < 7; i++)
+            assert_true(y[i] > 0); /* every block has run */
+        n_wrong += y[6] != 6;
+    }
+    assert_in_range(n_wrong, 1, N_SEEDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +291,8 @@ int main(void)
         cmocka_unit_test(races_are_told_in_every_order_of_threads),
         cmocka_unit_test(races_are_told_with_threads_and_lines),
         cmocka_unit_test(warps_run_ahead_of_each_other),
+        cmocka_unit_test(blocks_that_touch_what_others_write_are_told),
+        cmocka_unit_test(blocks_come_in_any_order),
     };
     const int e = emulated_open();
 

@@ -70,6 +70,8 @@ static const struct mutant mutants[] = {
      "square[k_ * (SQUARE + 1) + LID(0)]"},
     {"dense/gemm_tiled", SHAPE, "uninitialised accumulator", "acc[i][v] = VSET(0);",
      "acc[i][v] = VSET(LOAD1(wt + GRP(0)) + 1);"},
+    {"dense/gemm_tiled", "dense f32 m=40 n=50 k=130", "a stage too early", "COPIES_WAIT(STAGES - 2)",
+     "COPIES_WAIT(STAGES - 1)", "cp_async"},
 
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -189,7 +189,7 @@ static void label(struct long_items *items)
         else
             snprintf(l->of[1], SAMPLE_LABEL_BYTES, "%s, default on sm_%d", list[i].t->id, sm);
         snprintf(l->of[2], SAMPLE_LABEL_BYTES, "sm_%d", sm);
-        snprintf(items->column[i], sizeof items->column[i], list[i].knob ? list[i].knob : "default");
+        snprintf(items->column[i], sizeof items->column[i], "%s", list[i].knob ? list[i].knob : "default");
     }
 }
 

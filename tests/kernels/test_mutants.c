@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Seeded bugs: mutants of each template's text are called wrong by the check that the farm uses. A sample that the seed
- * draws, with a mutant of every template and of every class (what is wrong with it), on every architecture; or all
- * (--full). A mutant may write anywhere: the death of the process that runs it is a find as well. */
+ * draws, with a mutant of every template and of every class (what is wrong with it), on every architecture (and of
+ * templates for some architectures on each of theirs); or all (--full). A mutant may write anywhere: the death of the
+ * process that runs it is a find as well. */
 #include "core/rng.h"
 #include "runtime/cuda_arch.h"
 
@@ -181,6 +182,19 @@ static void add_mutants(void)
         }
 }
 
+/* A template of some architectures alone has instructions of theirs. */
+static bool is_for_some(const struct mutant *m)
+{
+    struct workload w;
+    bool refused = false;
+
+    if (workload_parse(m->workload, &w, NULL))
+        return false;
+    for (int i = 0; i < under.n_devices; i++)
+        refused |= template_find(m->template_id)->fit(&w, &under.d[i], NULL) == FIT_NONE;
+    return refused;
+}
+
 static void label(struct long_items *items)
 {
     for (size_t i = 0; i < n_items; i++) {
@@ -190,6 +204,9 @@ static void label(struct long_items *items)
         snprintf(l->of[1], SAMPLE_LABEL_BYTES, "class: %s", list[i].m->name);
         if (under.d[list[i].i_device].sm)
             snprintf(l->of[2], SAMPLE_LABEL_BYTES, "sm_%d", (int)under.d[list[i].i_device].sm);
+        if (under.d[list[i].i_device].sm && is_for_some(list[i].m))
+            snprintf(l->of[3], SAMPLE_LABEL_BYTES, "%s on sm_%d", list[i].m->template_id,
+                     (int)under.d[list[i].i_device].sm);
         snprintf(items->column[i], sizeof items->column[i], "mutants");
     }
 }

@@ -18,6 +18,8 @@
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
+    const struct conv_shape z = conv_shape_of(w);
+
     if (conv_within("sparse_conv2d/unrolled", CONV_GROUPS | CONV_EPILOGUE, w, why))
         return FIT_NONE;
     if (strcmp(d->api, "cuda") != 0) {
@@ -29,6 +31,10 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
                 "sparse_conv2d/unrolled is code for at most %d nonzeros; this layer has %lld (sparse_conv2d/csr has no "
                 "limit)",
                 MAX_FMAS, (long long)sparse_nnz(w));
+        return FIT_NONE;
+    }
+    if (z.c / z.groups * z.h * z.w > INT32_MAX / 4) {
+        why_set(why, ERR_UNSUPPORTED, "sparse_conv2d/unrolled: an image of more than 2 GiB");
         return FIT_NONE;
     }
     return FIT_GOOD;
@@ -217,6 +223,8 @@ static enum err text(const struct build *b, const struct conv_shape *z, struct b
     if (e)
         return e;
     buf_puts(out, "KERNEL_BEGIN\n");
+    for (int64_t step = 0; step + 1 < build_int(b, "stages"); step++)
+        buf_printf(out, "BRING(%lld)\n", (long long)step);
     for (int64_t i = 0; i < z->groups * per_group; i++) {
         const int64_t first = i / per_group * kg, part = i % per_group;
         const struct writer w = {z,

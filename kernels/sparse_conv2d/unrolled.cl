@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* unrolled.cl - CUDA: y[n,k,p,q] = sum over the nonzeros w[k,c,r,s] of x[n,c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s], f32, nchw, one
- * launch: what does not depend on the weights. The kernel is appended by kernels/sparse_conv2d/unrolled.c: straight-line code, one FMA
- * a nonzero and output, its weight an immediate, x from local memory, sums in registers.
- * A group makes WG_Y * Y_R rows of WG_X columns of one image's K_T channels; a work-item K_T sums of Y_R rows of one column. C_BLK input
- * channels at a time lie in local memory, padded by zeros, STAGES buffers of [channel][STAGE_ROWS][STAGE_ROW], brought in pieces of PIECE
- * columns, by cp.async where ASYNC; the first column brought is SHIFT to the left of the first that is needed.
- * Branches of the code, one for K_T channels each, are run by IN_A_ROW tiles one after the other: neighbours share code in the caches for instructions.
- * RESIDENT groups share a multiprocessor: bounds registers.
- * Launch: local (WG_X, WG_Y, 1); groups ceil(TILES / IN_A_ROW) * IN_A_ROW * GROUPS_K. */
+/* unrolled.cl - CUDA: y[n,k,p,q] = sum over the nonzeros w[k,c,r,s] of x[n,c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s],
+ * f32, nchw, one launch: what does not depend on the weights. The kernel is appended by
+ * kernels/sparse_conv2d/unrolled.c: straight-line code, one FMA a nonzero and output, its weight an immediate, x from
+ * local memory, sums in registers. A group makes WG_Y * Y_R rows of WG_X columns of one image's K_T channels; a
+ * work-item K_T sums of Y_R rows of one column. C_BLK input channels at a time lie in local memory, padded by zeros,
+ * STAGES buffers of [channel][STAGE_ROWS][STAGE_ROW], brought in pieces of PIECE columns, by cp.async where ASYNC; the
+ * first column brought is SHIFT to the left of the first that is needed. Branches of the code, one for K_T channels
+ * each, are run by IN_A_ROW tiles one after the other: neighbours share code in the caches for instructions. RESIDENT
+ * groups share a multiprocessor: bounds registers. Launch: local (WG_X, WG_Y, 1); groups ceil(TILES / IN_A_ROW) *
+ * IN_A_ROW * GROUPS_K. */
 #include "conv/conv.clh"
 #ifndef STAGE_ROW
 #define K_T 4
@@ -36,23 +37,34 @@
 #define SHARE CEIL_DIV(PIECES, ITEMS) /* pieces of a work-item */
 #define STEPS (CG / C_BLK)
 
-/* PIECE numbers from global to local memory; zeros when not `there`. */
-DEVICE void bring(float *to, const float *from, bool there)
+/* PIECE numbers of step STEP_ from global to local memory; zeros where `bytes` is 0. Steps are displacements in the
+ * instruction. */
+template <int STEP_> DEVICE void bring(float *stage, int to, const float *from, int bytes)
 {
-#if ASYNC && defined(TUNE_EMULATED)
-    tune_emu_cp_async(to, from, 4 * PIECE, there ? 4 * PIECE : 0);
-#elif ASYNC && PIECE == 4
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-                 "l"(from), "r"(there ? 16 : 0)
+    enum { stage_offset = STEP_ % STAGES * (4 * STAGE_ELEMS), offset = STEP_ * (C_BLK * H * W * 4) };
+#if ASYNC && !defined(TUNE_EMULATED)
+    const unsigned at = (unsigned)__cvta_generic_to_shared(stage) + (unsigned)to;
+
+#if PIECE == 4
+    asm volatile("cp.async.cg.shared.global [%0+%3], [%1+%4], 16, %2;" ::"r"(at), "l"(from), "r"(bytes),
+                 "n"((int)stage_offset), "n"((int)offset)
                  : "memory");
-#elif ASYNC
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-                 "l"(from), "r"(there ? 4 : 0)
-                 : "memory");
-#elif PIECE == 4
-    *(float4 *)to = there ? *(const float4 *)from : make_float4(0, 0, 0, 0);
 #else
-    *to = there ? *from : 0.0f;
+    asm volatile("cp.async.ca.shared.global [%0+%3], [%1+%4], 4, %2;" ::"r"(at), "l"(from), "r"(bytes),
+                 "n"((int)stage_offset), "n"((int)offset)
+                 : "memory");
+#endif
+#else
+    float *target = (float *)((char *)stage + to + stage_offset);
+    const float *source = (const float *)((const char *)from + offset);
+
+#if ASYNC
+    tune_emu_cp_async(target, source, 4 * PIECE, bytes);
+#elif PIECE == 4
+    *(float4 *)target = bytes ? *(const float4 *)source : make_float4(0, 0, 0, 0);
+#else
+    *target = bytes ? *source : 0.0f;
+#endif
 #endif
 }
 #if ASYNC && defined(TUNE_EMULATED)
@@ -66,26 +78,30 @@ DEVICE void bring(float *to, const float *from, bool there)
 #define WAIT_SENT(n)
 #endif
 
-/* What the appended kernel is written with. A weight by its bits; as an instruction of its own: a compiler that may think about thousands
- * of products takes twice as long. */
+/* What the appended kernel is written with. A weight by its bits; as an instruction of its own: a compiler that may
+ * think about thousands of products takes twice as long. */
 #ifdef TUNE_EMULATED
 #define F(sum, x, bits) sum = fmaf(x, __uint_as_float(0x##bits##u), sum);
+#define KEEP(from, to, bytes)
 #else
 #define F(sum, x, bits) asm("fma.rn.f32 %0, %1, 0f" #bits ", %0;" : "+f"(sum) : "f"(x));
+/* Addresses stay in registers: a compiler that knows how they are made makes them anew for each step, or all before the
+ * first. */
+#define KEEP(from, to, bytes) asm volatile("" : "+l"(from), "+r"(to), "+r"(bytes))
 #endif
 #define BRING(step)                                                                                                    \
-    UNROLL                                                                                                             \
-    for (int i = 0; i < SHARE; i++)                                                                                    \
-        if (item + i * ITEMS < PIECES)                                                                                 \
-    bring(to[i] + (step) % STAGES * STAGE_ELEMS, from[i] + (long)(step)*C_BLK * H * W, there[i])
+    if ((step) < STEPS) {                                                                                              \
+        UNROLL                                                                                                         \
+        for (int i = 0; i < SHARE; i++)                                                                                \
+            if (item + i * ITEMS < PIECES)                                                                             \
+                bring<((step) < STEPS ? (step) : 0)>(stage, to[i], from[i], bytes[i]);                                 \
+    }                                                                                                                  \
+    SENT();
 #define STEP(step)                                                                                                     \
     WAIT_SENT(STAGES - 2);                                                                                             \
     BARRIER();                                                                                                         \
-    if ((step) + STAGES - 1 < STEPS)                                                                                   \
-        BRING((step) + STAGES - 1);                                                                                    \
-    SENT();
-#define X(step, c, row, column)                                                                                        \
-    a[(step) % STAGES * STAGE_ELEMS + ((c)*STAGE_ROWS + (row)) * STAGE_ROW + (column)]
+    BRING((step) + STAGES - 1)
+#define X(step, c, row, column) a[(step) % STAGES * STAGE_ELEMS + ((c)*STAGE_ROWS + (row)) * STAGE_ROW + (column)]
 #define PUT(k, row, sum)                                                                                               \
     if (p + (row) < P && q < Q)                                                                                        \
     STORE_Y((((long)n * K + (k)) * P + p + (row)) * Q + q, k, sum)
@@ -98,14 +114,14 @@ DEVICE void bring(float *to, const float *from, bool there)
     KERNEL BOUNDS sparse_unrolled(GLOBAL const float *RESTRICT x, Y_PARAMS)                                            \
     {                                                                                                                  \
         LOCAL_ALIGNED float stage[STAGES * STAGE_ELEMS];                                                               \
-        const int group = GRP(0) / IN_A_ROW % GROUPS_K, tile = GRP(0) / (IN_A_ROW * GROUPS_K) * IN_A_ROW + GRP(0) % IN_A_ROW;              \
+        const int group = GRP(0) / IN_A_ROW % GROUPS_K,                                                                \
+                  tile = GRP(0) / (IN_A_ROW * GROUPS_K) * IN_A_ROW + GRP(0) % IN_A_ROW;                                \
         const int n = tile / (TILES_X * TILES_Y), p0 = tile / TILES_X % TILES_Y * (WG_Y * Y_R);                        \
         const int q0 = tile % TILES_X * WG_X, item = LID(1) * WG_X + LID(0);                                           \
         const int p = p0 + LID(1) * Y_R, q = q0 + LID(0);                                                              \
         const float *a = stage + LID(1) * (Y_R * SH * STAGE_ROW) + LID(0) * SW + SHIFT;                                \
         const float *image = x + ((long)n * C + group / (GROUPS_K / GROUPS) * CG) * H * W, *from[SHARE];               \
-        float *to[SHARE];                                                                                              \
-        bool there[SHARE];                                                                                             \
+        int to[SHARE], bytes[SHARE];                                                                                   \
                                                                                                                        \
         if (tile >= TILES)                                                                                             \
             return;                                                                                                    \
@@ -115,14 +131,9 @@ DEVICE void bring(float *to, const float *from, bool there)
             const int at = item + i * ITEMS, column = at % ROW_PIECES * PIECE, line = at / ROW_PIECES;                 \
             const int h = p0 * SH - PT + line % STAGE_ROWS, w = q0 * SW - PL - SHIFT + column;                         \
                                                                                                                        \
-            there[i] = h >= 0 && h < H && w >= 0 && w < W;                                                             \
-            from[i] = image + (there[i] ? (line / STAGE_ROWS * H + h) * W + w : 0);                                    \
-            to[i] = stage + line * STAGE_ROW + column;                                                                 \
-        }                                                                                                              \
-        UNROLL                                                                                                         \
-        for (int s = 0; s < STAGES - 1; s++) {                                                                         \
-            if (s < STEPS)                                                                                             \
-                BRING(s);                                                                                              \
-            SENT();                                                                                                    \
+            bytes[i] = h >= 0 && h < H && w >= 0 && w < W ? 4 * PIECE : 0;                                             \
+            from[i] = image + (bytes[i] ? (line / STAGE_ROWS * H + h) * W + w : 0);                                    \
+            to[i] = 4 * (line * STAGE_ROW + column);                                                                   \
+            KEEP(from[i], to[i], bytes[i]);                                                                            \
         }
 #define KERNEL_END }

@@ -72,7 +72,7 @@ static const char *const quantities[][2] = {
     {"total_fmas", "nnz * y_r"},
     {"step_fmas", "total_fmas / groups_k * c_blk / size_cg"},
     {"loads_per_fma", "size_cg * size_s * (size_r + y_r - 1) / (nnz / groups_k * y_r)"},
-    {"registers", "accumulators + 24 + 4 * share"},
+    {"registers", "accumulators + 10 + 3 * share"},
     {NULL, NULL},
 };
 
@@ -85,9 +85,9 @@ static const char *const constraints[] = {
     "size_cg % c_blk == 0",
     "share <= 12",
     "local_bytes <= min(max_local, 49152)",
-    "local_bytes * resident <= 98304",
-    "registers <= 250 and registers * group * resident <= 65536",
-    "resident == 1 or group * resident <= 1536",
+    "registers <= 250",
+    "resident == 1 or group * resident <= unit_threads and (local_bytes + 1024) * resident <= unit_local",
+    "8 * ceil_div(registers, 8) * 128 * ceil_div(group, 128) * resident <= unit_registers",
     "run == 1 or groups_k > 1 and (run < tiles or run == 16777216)",
     "total_fmas <= max(24576, nnz)",
     "step_fmas <= 4096",
@@ -102,10 +102,14 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
                                          {"wg_y", z.p, 32},
                                          {"c_blk", z.c / z.groups, 16},
                                          {NULL, 0, 0}};
-    enum err e = space_add_constant(s, "nnz", (double)sparse_nnz(w), why);
+    const struct build_named constants[] = {{"nnz", (double)sparse_nnz(w)},
+                                            {"pad_left", (double)z.left},
+                                            {"unit_threads", (double)d->unit_threads},
+                                            {"unit_local", (double)d->local_unit_bytes},
+                                            {"unit_registers", (double)d->registers},
+                                            {NULL, 0}};
+    enum err e = build_constants(s, constants, why);
 
-    if (!e)
-        e = space_add_constant(s, "pad_left", (double)z.left, why);
     if (!e)
         e = build_split_knobs(s, splits, why);
     return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);

@@ -37,21 +37,20 @@
 #define SHARE CEIL_DIV(PIECES, ITEMS) /* pieces of a work-item */
 #define STEPS (CG / C_BLK)
 
-/* PIECE numbers of step STEP_ from global to local memory; zeros where `bytes` is 0. Steps are displacements in the
- * instruction. */
-template <int STEP_> DEVICE void bring(float *stage, int to, const float *from, int bytes)
+/* PIECE numbers of step STEP_ from global to local memory. Steps are displacements in the instruction. */
+template <int STEP_> DEVICE void bring(float *stage, int to, const float *from)
 {
     enum { stage_offset = STEP_ % STAGES * (4 * STAGE_ELEMS), offset = STEP_ * (C_BLK * H * W * 4) };
 #if ASYNC && !defined(TUNE_EMULATED)
     const unsigned at = (unsigned)__cvta_generic_to_shared(stage) + (unsigned)to;
 
 #if PIECE == 4
-    asm volatile("cp.async.cg.shared.global [%0+%3], [%1+%4], 16, %2;" ::"r"(at), "l"(from), "r"(bytes),
-                 "n"((int)stage_offset), "n"((int)offset)
+    asm volatile("cp.async.cg.shared.global [%0+%2], [%1+%3], 16;" ::"r"(at), "l"(from), "n"((int)stage_offset),
+                 "n"((int)offset)
                  : "memory");
 #else
-    asm volatile("cp.async.ca.shared.global [%0+%3], [%1+%4], 4, %2;" ::"r"(at), "l"(from), "r"(bytes),
-                 "n"((int)stage_offset), "n"((int)offset)
+    asm volatile("cp.async.ca.shared.global [%0+%2], [%1+%3], 4;" ::"r"(at), "l"(from), "n"((int)stage_offset),
+                 "n"((int)offset)
                  : "memory");
 #endif
 #else
@@ -59,13 +58,21 @@ template <int STEP_> DEVICE void bring(float *stage, int to, const float *from, 
     const float *source = (const float *)((const char *)from + offset);
 
 #if ASYNC
-    tune_emu_cp_async(target, source, 4 * PIECE, bytes);
+    tune_emu_cp_async(target, source, 4 * PIECE);
 #elif PIECE == 4
-    *(float4 *)target = bytes ? *(const float4 *)source : make_float4(0, 0, 0, 0);
+    *(float4 *)target = *(const float4 *)source;
 #else
-    *target = bytes ? *source : 0.0f;
+    *target = *source;
 #endif
 #endif
+}
+
+/* Zeros where the input ends, in all stages: what is brought lies beside them. */
+DEVICE void pad(float *stage, int to)
+{
+    UNROLL
+    for (int i = 0; i < STAGES * PIECE; i++)
+        stage[i / PIECE * STAGE_ELEMS + to / 4 + i % PIECE] = 0.0f;
 }
 #if ASYNC && defined(TUNE_EMULATED)
 #define SENT() tune_emu_cp_async_commit()
@@ -82,19 +89,19 @@ template <int STEP_> DEVICE void bring(float *stage, int to, const float *from, 
  * think about thousands of products takes twice as long. */
 #ifdef TUNE_EMULATED
 #define F(sum, x, bits) sum = fmaf(x, __uint_as_float(0x##bits##u), sum);
-#define KEEP(from, to, bytes)
+#define KEEP(from, to)
 #else
 #define F(sum, x, bits) asm("fma.rn.f32 %0, %1, 0f" #bits ", %0;" : "+f"(sum) : "f"(x));
 /* Addresses stay in registers: a compiler that knows how they are made makes them anew for each step, or all before the
  * first. */
-#define KEEP(from, to, bytes) asm volatile("" : "+l"(from), "+r"(to), "+r"(bytes))
+#define KEEP(from, to) asm volatile("" : "+l"(from), "+r"(to))
 #endif
 #define BRING(step)                                                                                                    \
     if ((step) < STEPS) {                                                                                              \
         UNROLL                                                                                                         \
         for (int i = 0; i < SHARE; i++)                                                                                \
-            if (item + i * ITEMS < PIECES)                                                                             \
-                bring<((step) < STEPS ? (step) : 0)>(stage, to[i], from[i], bytes[i]);                                 \
+            if (there[i])                                                                                              \
+                bring<((step) < STEPS ? (step) : 0)>(stage, to[i], from[i]);                                           \
     }                                                                                                                  \
     SENT();
 #define STEP(step)                                                                                                     \
@@ -121,7 +128,8 @@ template <int STEP_> DEVICE void bring(float *stage, int to, const float *from, 
         const int p = p0 + LID(1) * Y_R, q = q0 + LID(0);                                                              \
         const float *a = stage + LID(1) * (Y_R * SH * STAGE_ROW) + LID(0) * SW + SHIFT;                                \
         const float *image = x + ((long)n * C + group / (GROUPS_K / GROUPS) * CG) * H * W, *from[SHARE];               \
-        int to[SHARE], bytes[SHARE];                                                                                   \
+        int to[SHARE]; /* bytes */                                                                                     \
+        bool there[SHARE];                                                                                             \
                                                                                                                        \
         if (tile >= TILES)                                                                                             \
             return;                                                                                                    \
@@ -131,9 +139,11 @@ template <int STEP_> DEVICE void bring(float *stage, int to, const float *from, 
             const int at = item + i * ITEMS, column = at % ROW_PIECES * PIECE, line = at / ROW_PIECES;                 \
             const int h = p0 * SH - PT + line % STAGE_ROWS, w = q0 * SW - PL - SHIFT + column;                         \
                                                                                                                        \
-            bytes[i] = h >= 0 && h < H && w >= 0 && w < W ? 4 * PIECE : 0;                                             \
-            from[i] = image + (bytes[i] ? (line / STAGE_ROWS * H + h) * W + w : 0);                                    \
+            there[i] = at < PIECES && h >= 0 && h < H && w >= 0 && w < W;                                              \
+            from[i] = image + (line / STAGE_ROWS * H + h) * W + w;                                                     \
             to[i] = 4 * (line * STAGE_ROW + column);                                                                   \
-            KEEP(from[i], to[i], bytes[i]);                                                                            \
+            KEEP(from[i], to[i]);                                                                                      \
+            if (at < PIECES && !there[i])                                                                              \
+                pad(stage, to[i]);                                                                                     \
         }
 #define KERNEL_END }

@@ -24,7 +24,7 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
             GPU_MAX_FMAS, (long long)sparse_nnz(w));
         return FIT_NONE;
     }
-    return FIT_GOOD;
+    return strcmp(d->api, "cuda") == 0 ? FIT_POSSIBLE : FIT_GOOD; /* there sparse_conv2d/unrolled is better */
 }
 
 static const struct build_knob knobs[] = {

@@ -282,9 +282,13 @@ static enum err reference(const struct workload *w, enum exact_data data, struct
     return failed;
 }
 
-static const struct template *const templates[] = {&sparse_conv2d_generated,    &sparse_conv2d_csr,
-                                                   &sparse_conv2d_dense_direct, &sparse_conv2d_dense_gemm,
-                                                   &sparse_conv2d_naive,        NULL};
+static const struct template *const templates[] = {&sparse_conv2d_unrolled,
+                                                   &sparse_conv2d_generated,
+                                                   &sparse_conv2d_csr,
+                                                   &sparse_conv2d_dense_direct,
+                                                   &sparse_conv2d_dense_gemm,
+                                                   &sparse_conv2d_naive,
+                                                   NULL};
 
 const struct operator_desc operator_sparse_conv2d = {
     .name = "sparse_conv2d",

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 extern const struct operator_desc operator_sparse_conv2d;
-extern const struct template sparse_conv2d_generated, sparse_conv2d_csr, sparse_conv2d_dense_direct,
-    sparse_conv2d_dense_gemm, sparse_conv2d_naive;
+extern const struct template sparse_conv2d_unrolled, sparse_conv2d_generated, sparse_conv2d_csr,
+    sparse_conv2d_dense_direct, sparse_conv2d_dense_gemm, sparse_conv2d_naive;
 
 /* Number of weights [k][c/groups][r][s], zeros too. */
 int64_t sparse_n_weights(const struct conv_shape *z);

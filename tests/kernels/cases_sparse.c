@@ -33,6 +33,15 @@ static const struct mutant mutants[] = {
     {"sparse_conv2d/generated", COPY_SHAPE, "columns from right to left", "from[h * W + ", "from[h * W + W - 1 - "},
     {"sparse_conv2d/generated", SHAPE, "uninitialised accumulator", "VSET(0.0f)", "VSET(y[0])"},
 
+    {"sparse_conv2d/unrolled", SHAPE, "missing terms", "F(s1_0,", "if (0) F(s1_0,", NULL},
+    {"sparse_conv2d/unrolled", SHAPE, "wrong pad", "p0 * SH - PT", "p0 * SH - PT + 1", NULL},
+    {"sparse_conv2d/unrolled", SHAPE, "columns one to the left", "- PL - SHIFT + column", "- PL - SHIFT + column + 1",
+     NULL},
+    {"sparse_conv2d/unrolled", SHAPE, "unguarded tail", "p + (row) < P &&", "p >= 0 &&", NULL},
+    {"sparse_conv2d/unrolled", SHAPE, "uninitialised accumulator", "float s0_0 = 0.0f", "float s0_0 = y[0]", NULL},
+    {"sparse_conv2d/unrolled", SHAPE, "a stage too early", "WAIT_SENT(STAGES - 2)", "WAIT_SENT(STAGES - 1)",
+     "cp_async"},
+
     {"sparse_conv2d/csr", SHAPE, "missing last term", "i < row[k + 1]", "i + 1 < row[k + 1]"},
     {"sparse_conv2d/csr", SHAPE, "wrong pad", "row * SH + ph - PT", "row * SH + ph - PT + 1"},
     {"sparse_conv2d/csr", SHAPE, "unguarded tail", "q0 = LAST_AT(tx, ACROSS, Q)", "q0 = tx * ACROSS"},

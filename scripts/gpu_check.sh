@@ -35,7 +35,7 @@ absolute() {
 }
 
 # Parts and their shares of the time.
-all="contract:1 tests:6 rates:1 gemm:7 f32:12 f16:5 i8:7 rnn:4 sparse:6 mutants:4 profile:2 networks:20"
+all="contract:1 tests:6 rates:1 gemm:8 f32:12 f16:6 i8:12 rnn:5 sparse:6 mutants:4 profile:2 networks:20"
 names=$(echo "$all" | sed 's/:[0-9]*//g')
 device=cuda:0 trials=96 budget=0 state="" work=out/gpu_check parts="" libs="" peers=yes
 while [ $# -gt 0 ]; do
@@ -176,7 +176,8 @@ part_rates() {
     limited "$1" "$bin/bench_rates" --device "$device"
 }
 
-# beside SECONDS NAME SETS...: tunes the layers of these sets together, in two thirds of the time, then measures each beside the peers.
+# beside SECONDS NAME SETS...: tunes the layers of these sets together, then measures each beside the peers. Of the time, 2 s are kept for the
+# finals of each workload and 4 s for each measurement, but at least a third is for tuning.
 beside() {
     seconds=$1 name=$2
     shift 2
@@ -187,11 +188,16 @@ beside() {
     while IFS='|' read -r layer workload; do
         gpu_layouts "$workload" | while IFS='|' read -r layout variant; do printf '%s.%s | 1 | %s\n' "$layer" "$layout" "$variant"; done
     done <"$folder/layers" >"$folder/layers.net"
-    n=$(wc -l <"$folder/layers.net")
-    begun=$(date +%s) code=0
+    n=$(wc -l <"$folder/layers.net") n_layers=$(wc -l <"$folder/layers")
+    begun=$(date +%s) code=0 limit=0 time=""
+    if [ "$seconds" -gt 0 ]; then
+        tuning=$((seconds - 2 * n - 4 * n_layers))
+        [ "$tuning" -gt $((seconds / 3)) ] || tuning=$((seconds / 3))
+        limit=$((tuning + 3 * n + 10)) time="--time ${tuning}s"
+    fi
     if [ ! -f "$folder/tuned" ]; then
-        limited $((seconds > 0 ? seconds * 3 / 4 + 20 : 0)) "$bin/tune" run --network "$folder/layers.net" --device "$replayed" --trials $((trials * n)) \
-            ${seconds:+$([ "$seconds" -eq 0 ] || echo "--time $((seconds * 6 / 10))s")} -q -o "$folder/log.jsonl" || code=$?
+        # shellcheck disable=SC2086 # the option and its value are meant
+        limited "$limit" "$bin/tune" run --network "$folder/layers.net" --device "$replayed" --trials $((trials * n)) $time -q -o "$folder/log.jsonl" || code=$?
         [ "$code" -ne 0 ] || : >"$folder/tuned"
     fi
     printf '\n'
@@ -240,9 +246,9 @@ part_i8() { beside "$1" i8 gpu-i8; }
 part_sparse() { beside "$1" sparse gpu-sparse; }
 part_rnn() {
     code=0
-    limited $(($1 / 3)) "$bin/tune" ladder rnn "cell=lstm i=512 h=512 l=4 b=64 t=100" --device "$device" || code=$?
+    limited $(($1 / 2)) "$bin/tune" ladder rnn "cell=lstm i=512 h=512 l=4 b=64 t=100" --device "$device" || code=$?
     printf '\n'
-    beside $(($1 * 2 / 3)) rnn gpu-rnn || code=$?
+    beside $(($1 / 2)) rnn gpu-rnn || code=$?
     return "$code"
 }
 

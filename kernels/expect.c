@@ -7,14 +7,19 @@
 #include "core/rng.h"
 #include "kernels/expect_wide.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define N_CACHED 32
+#define MAX_SHEET 3
+#define MAX_AHEAD 16
+#define MOST_TOGETHER 6 /* of large layers each takes some 100 MB */
 #define WATCH_NS ((int64_t)100 * 1000 * 1000)
 #define MAX_BLOB_BYTES ((size_t)1 << 30)
 #define MOST_OF_F32_SUMS 5e-3 /* tolerances of halves that are summed in f32 are below, of such in f16 above */
@@ -399,7 +404,7 @@ static enum err wait_for(struct computing *c, struct entry **out)
 
         pthread_cond_timedwait(&c->ended, &c->lock, &until);
         pthread_mutex_unlock(&c->lock); /* a watch may take its time */
-        goes_on = watch.go_on(&c->w, (double)(clock_now_ns() - begin_ns) * 1e-9, watch.arg);
+        goes_on = !watch.go_on || watch.go_on(&c->w, (double)(clock_now_ns() - begin_ns) * 1e-9, watch.arg);
         pthread_mutex_lock(&c->lock);
     }
     is_done = c->is_done;
@@ -593,26 +598,112 @@ enum err expect_passes(const struct workload *w, const struct numerics *numerics
     return add_passes(w, numerics, &(struct expect_what){.data = numerics->data}, p, blobs);
 }
 
-enum err expect_sheet(const struct workload *w, const struct numerics *numerics, uint64_t seed, struct buf *out,
-                      struct blobs *blobs)
+/* What a sheet's passes come from, in their order; tells how many. */
+static size_t sheet_whats(const struct workload *w, const struct numerics *numerics, uint64_t seed,
+                          struct expect_what out[MAX_SHEET])
 {
     const enum expect_mode mode =
         w->dtype == DTYPE_F16 && numerics->tolerance < MOST_OF_F32_SUMS ? EXPECT_IN_F32 : EXPECT_WIDE;
-    const struct expect_what folded = {numerics->data, EXPECT_FOLDED, seed}, wide = {numerics->data, mode, seed};
-    const struct expect_what negated = {numerics->data, EXPECT_NEGATED, seed};
+    size_t n = 0;
+
+    if (numerics->data == EXACT_NONE)
+        out[n++] = (struct expect_what){numerics->data, EXPECT_FOLDED, seed};
+    out[n++] = (struct expect_what){numerics->data, mode, seed};
+    if (numerics->data != EXACT_NONE && expect_has_relu(w))
+        out[n++] = (struct expect_what){numerics->data, EXPECT_NEGATED, seed};
+    return n;
+}
+
+enum err expect_sheet(const struct workload *w, const struct numerics *numerics, uint64_t seed, struct buf *out,
+                      struct blobs *blobs)
+{
+    struct expect_what whats[MAX_SHEET];
+    const size_t n = sheet_whats(w, numerics, seed, whats);
     struct program p;
     enum err e;
 
     program_init(&p);
     e = operator_add_tensors(w, &p);
-    if (!e && numerics->data == EXACT_NONE)
-        e = add_passes(w, numerics, &folded, &p, blobs);
-    if (!e)
-        e = add_passes(w, numerics, &wide, &p, blobs);
-    if (!e && numerics->data != EXACT_NONE && expect_has_relu(w))
-        e = add_passes(w, numerics, &negated, &p, blobs);
+    for (size_t i = 0; !e && i < n; i++)
+        e = add_passes(w, numerics, &whats[i], &p, blobs);
     if (!e)
         e = program_sheet_write(&p, out);
     program_fini(&p);
     return e;
+}
+
+/* ---- ahead ---- */
+
+/* What is wanted and not there yet, each once. */
+struct wanted {
+    struct expect_what whats[MAX_AHEAD];
+    size_t n;
+};
+
+static void want(struct wanted *a, const char *text, const struct expect_what *what)
+{
+    bool known = a->n == MAX_AHEAD || look_up(text, what);
+
+    for (size_t i = 0; i < a->n && !known; i++)
+        known = a->whats[i].data == what->data && a->whats[i].mode == what->mode && a->whats[i].seed == what->seed;
+    if (!known)
+        a->whats[a->n++] = *what;
+}
+
+static struct wanted wanted_of(const struct workload *w, const char *text, const struct numerics *numerics, size_t n,
+                               uint64_t seed)
+{
+    struct wanted a = {.n = 0};
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < n; i++) {
+        struct expect_what whats[MAX_SHEET];
+        const size_t n_whats = seed ? sheet_whats(w, &numerics[i], seed, whats) : 0;
+
+        want(&a, text, &(struct expect_what){.data = numerics[i].data});
+        for (size_t k = 0; k < n_whats; k++)
+            want(&a, text, &whats[k]);
+    }
+    pthread_mutex_unlock(&lock);
+    return a;
+}
+
+/* Computes `n` at once; what fails is told by whoever needs it. */
+static void compute_together(const struct workload *w, const char *text, const struct expect_what *whats, size_t n)
+{
+    struct computing *running[MAX_AHEAD] = {NULL};
+
+    assert(n <= MAX_AHEAD);
+    for (size_t i = 0; i < n; i++) {
+        running[i] = computing_new(w, text, &whats[i]);
+        if (running[i] && !start_thread(running[i])) {
+            computing_free(running[i]);
+            running[i] = NULL;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct entry *made = NULL;
+
+        if (!running[i] || wait_for(running[i], &made) || !made)
+            continue;
+        pthread_mutex_lock(&lock);
+        keep(made)->used = ++n_uses;
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+void expect_ahead(const struct workload *w, const struct numerics *numerics, size_t n, uint64_t seed)
+{
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    const size_t most = cpus / 2 < MOST_TOGETHER ? (size_t)(cpus / 2) : MOST_TOGETHER;
+    struct wanted a;
+    struct buf text;
+
+    buf_init(&text, WORKLOAD_MAX_TEXT);
+    if (most > 1 && !workload_text(w, &text)) {
+        a = wanted_of(w, buf_text(&text), numerics, n, seed);
+        for (size_t i = 0; i < a.n; i += most)
+            compute_together(w, buf_text(&text), a.whats + i, a.n - i < most ? a.n - i : most);
+    }
+    buf_fini(&text);
 }

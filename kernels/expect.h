@@ -141,4 +141,9 @@ enum err expect_passes(const struct workload *w, const struct numerics *numerics
 enum err expect_sheet(const struct workload *w, const struct numerics *numerics, uint64_t seed, struct buf *out,
                       struct blobs *blobs);
 
+/* Puts into the cache what expect_passes and, with a seed (0 = none), expect_sheet will want for programs of these n
+ * classes of arithmetic, several at a time where the machine has CPUs for it; else does nothing. What fails is told by
+ * them. */
+void expect_ahead(const struct workload *w, const struct numerics *numerics, size_t n, uint64_t seed);
+
 #endif

@@ -4,6 +4,7 @@
 #include "core/err.h"
 #include "core/json.h"
 #include "core/vec.h"
+#include "kernels/expect.h"
 #include "tuner/session.h"
 
 #include "tuner/sibling.h"
@@ -103,12 +104,27 @@ static enum err add_defaults(struct session *s, struct trial_batch *b, size_t i_
     return e;
 }
 
+/* What the defaults are verified with takes seconds on large layers, and devices wait meanwhile. */
+static void compute_ahead(const struct session *s, const struct task *t)
+{
+    struct numerics *all = calloc(t->n_arms + 1, sizeof *all);
+    size_t n = 0;
+
+    for (size_t i = 0; all && i < t->n_arms; i++)
+        if (t->arms[i].has_fallback && t->arms[i].source->numerics)
+            all[n++] = t->arms[i].source->numerics(t, &t->arms[i], &t->arms[i].fallback);
+    if (n)
+        expect_ahead(&t->workload, all, n, (uint64_t)s->o.job->data_seed);
+    free(all);
+}
+
 static enum err send_defaults(struct session *s, size_t i_task, struct why *why)
 {
     struct task *t = &s->tasks[i_task];
     struct trial_batch b;
     enum err e = trial_batch_init(&b, s->o.job, &s->device);
 
+    compute_ahead(s, t);
     if (!e)
         e = add_defaults(s, &b, i_task, false);
     if (!e)

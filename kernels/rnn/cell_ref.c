@@ -127,50 +127,85 @@ struct sums {
     double *input, *recurrent; /* [gates * h][ld] */
 };
 
-/* A gate's error is absolute, some 1e-6 in f32 (its quotient's, and of sums that cancel): this part of the tolerance.
- */
-#define GATE_ERROR 0.05
+/* Errors in units of the tolerance of f32, 2e-5: of a quotient for tanh or a sigmoid, 6e-7; of a gate's sum a few
+ * roundings at the magnitude of its biases, which may cancel, and of its products. */
+#define GATE_ERROR 0.03
+#define SUM_ERROR 0.024
+#define SUM_MAGNITUDE 8
 
-/* c' = g c + i n, with |n| <= 1 and errors of both gates: what the state after the step holds of all errors so far. */
-static double held_after(double held, double gate, double state, double other)
+/* How far off a hidden unit's gates may be from their sums, and its states by errors of all steps so far. */
+struct errors {
+    double sum[4];
+    double *c, *h;
+};
+
+static double sigmoid_error(double gate, double sum)
 {
-    return gate * held + GATE_ERROR * (fabs(state) + fabs(other) + 1);
+    return gate * (1 - gate) * sum + GATE_ERROR;
 }
 
-/* Hidden unit j of column c (an index within [h][ld]): gates, state. `cell` is c before the step; *held: of the state
- * that gates keep, before and after it. */
-static void forward_unit(const struct rnn_shape *s, const struct sums *z, int64_t at, int64_t step, double h_before,
-                         double cell, int64_t place, int64_t n, double *held, struct rnn_results *r)
+static double tanh_error(double v, double sum)
 {
-    double g[4], q = 0, h;
+    return (1 - v * v) * sum + GATE_ERROR;
+}
 
+/* Hidden unit j of column c, an index `at` within [h][ld] of step `place`, number n of all; g: its gates' sums. */
+struct unit {
+    int64_t at, step, place, n;
+    double g[4], q, h_before, c_before;
+};
+
+/* c = f c + i tanh(g), h = o tanh(c). */
+static double lstm_unit(const struct unit *u, const struct errors *e, struct rnn_results *r)
+{
+    const double i = sigmoid(u->g[0]), f = sigmoid(u->g[1]), o = sigmoid(u->g[3]), g = tanh(u->g[2]);
+    const double c = f * u->c_before + i * g;
+
+    r->gates[(u->place * 3) * u->step + u->at] = i;
+    r->gates[(u->place * 3 + 1) * u->step + u->at] = f;
+    r->gates[(u->place * 3 + 2) * u->step + u->at] = o;
+    r->cand[u->n] = g;
+    r->cs[u->n] = c;
+    *e->c = f * *e->c + fabs(u->c_before) * sigmoid_error(f, e->sum[1]) + fabs(g) * sigmoid_error(i, e->sum[0]) +
+            i * tanh_error(g, e->sum[2]);
+    *e->h = o * tanh_error(tanh(c), *e->c) + fabs(tanh(c)) * sigmoid_error(o, e->sum[3]);
+    return o * tanh(c);
+}
+
+/* h = (1 - i) n + i h, n = tanh(g + r q). */
+static double gru_unit(const struct unit *u, const struct errors *e, struct rnn_results *r)
+{
+    const double reset = sigmoid(u->g[0]), i = sigmoid(u->g[1]), n = tanh(u->g[2] + reset * u->q);
+    const double sum = e->sum[2] + fabs(u->q) * sigmoid_error(reset, e->sum[0]);
+
+    r->gates[(u->place * 2) * u->step + u->at] = reset;
+    r->gates[(u->place * 2 + 1) * u->step + u->at] = i;
+    r->cand[u->n] = n;
+    *e->h = i * *e->h + fabs(u->h_before - n) * sigmoid_error(i, e->sum[1]) + (1 - i) * tanh_error(n, sum);
+    return (1 - i) * n + i * u->h_before;
+}
+
+static double plain_unit(const struct rnn_shape *s, const struct unit *u, const struct errors *e, struct rnn_results *r)
+{
+    const double h = s->cell == RNN_TANH ? tanh(u->g[0]) : u->g[0] > 0 ? u->g[0] : 0;
+
+    r->cand[u->n] = h;
+    if (s->cell == RNN_TANH)
+        *e->h = tanh_error(h, e->sum[0]);
+    return h;
+}
+
+static void forward_unit(const struct rnn_shape *s, const struct sums *z, struct unit *u, const struct errors *e,
+                         struct rnn_results *r)
+{
     for (int64_t k = 0; k < s->gates; k++)
-        g[k] = z->input[k * step + at] + (s->cell == RNN_GRU && k == 2 ? 0 : z->recurrent[k * step + at]);
-    if (s->cell == RNN_LSTM) {
-        const double i = sigmoid(g[0]), f = sigmoid(g[1]), o = sigmoid(g[3]);
-
-        r->gates[(place * 3) * step + at] = i;
-        r->gates[(place * 3 + 1) * step + at] = f;
-        r->gates[(place * 3 + 2) * step + at] = o;
-        r->cand[n] = tanh(g[2]);
-        r->cs[n] = f * cell + i * r->cand[n];
-        h = o * tanh(r->cs[n]);
-        *held = held_after(*held, f, cell, r->cand[n]);
-    } else if (s->cell == RNN_GRU) {
-        const double reset = sigmoid(g[0]), i = sigmoid(g[1]);
-
-        q = z->recurrent[2 * step + at];
-        r->gates[(place * 2) * step + at] = reset;
-        r->gates[(place * 2 + 1) * step + at] = i;
-        r->cand[n] = tanh(g[2] + reset * q);
-        h = (1 - i) * r->cand[n] + i * h_before;
-        *held = held_after(*held, i, h_before, r->cand[n]);
-    } else {
-        h = s->cell == RNN_TANH ? tanh(g[0]) : g[0] > 0 ? g[0] : 0;
-        r->cand[n] = h;
-    }
-    r->q[n] = q;
-    r->hs[n] = h;
+        u->g[k] =
+            z->input[k * u->step + u->at] + (s->cell == RNN_GRU && k == 2 ? 0 : z->recurrent[k * u->step + u->at]);
+    u->q = s->cell == RNN_GRU ? z->recurrent[2 * u->step + u->at] : 0;
+    r->hs[u->n] = s->cell == RNN_LSTM  ? lstm_unit(u, e, r)
+                  : s->cell == RNN_GRU ? gru_unit(u, e, r)
+                                       : plain_unit(s, u, e, r);
+    r->q[u->n] = u->q;
 }
 
 static void add_bias(const struct rnn_shape *s, const float *bias, double *z, int64_t ld)
@@ -182,7 +217,7 @@ static void add_bias(const struct rnn_shape *s, const float *bias, double *z, in
 
 /* One step of layer l; x: [width][ld] its input, h and c: [h][ld] the states before. */
 static void forward_step(const struct rnn_shape *s, const struct rnn_tensors *in, int64_t l, int64_t t, const double *x,
-                         const double *h, const double *c, const struct sums *z, double *held, struct rnn_results *r)
+                         const double *h, const double *c, const struct sums *z, struct rnn_results *r)
 {
     const int64_t rows = s->gates * s->h, width = rnn_width(s, l), step = s->h * r->ld, place = l * s->t + t;
     const struct matrix w = {input_weights(s, in, l), width, 1}, u = {in->r + l * rows * s->h, s->h, 1};
@@ -191,8 +226,15 @@ static void forward_step(const struct rnn_shape *s, const struct rnn_tensors *in
     add_bias(s, in->bias + (2 * l + 1) * rows, z->recurrent, r->ld);
     product(&w, rows, width, x, z->input, r->ld);
     product(&u, rows, s->h, h, z->recurrent, r->ld);
-    for (int64_t at = 0; at < step; at++)
-        forward_unit(s, z, at, step, h[at], c ? c[at] : 0, place, place * step + at, &held[at], r);
+    for (int64_t at = 0; at < step; at++) {
+        const float *bias = in->bias + 2 * l * rows + at / r->ld;
+        struct unit one = {at, step, place, place * step + at, {0}, 0, h[at], c ? c[at] : 0};
+        struct errors e = {{0}, &r->cn_held[l * step + at], &r->hn_held[l * step + at]};
+
+        for (int64_t k = 0; k < s->gates; k++)
+            e.sum[k] = SUM_ERROR * (SUM_MAGNITUDE + fabs((double)bias[k * s->h]) + fabs((double)bias[rows + k * s->h]));
+        forward_unit(s, z, &one, &e, r);
+    }
 }
 
 static void copy(double *to, const double *from, int64_t n)
@@ -205,7 +247,7 @@ static void forward_layer(const struct rnn_shape *s, const struct rnn_tensors *i
                           double *x, double *first, struct rnn_results *r)
 {
     const int64_t step = s->h * r->ld, state = l * step;
-    double *h0 = first, *c0 = first + step, *held = s->cell == RNN_GRU ? r->hn_held + state : r->cn_held + state;
+    double *h0 = first, *c0 = first + step;
 
     gather(s, r, in->h0 + l * s->h * s->b, s->h, h0);
     if (in->c0)
@@ -219,11 +261,11 @@ static void forward_layer(const struct rnn_shape *s, const struct rnn_tensors *i
                      !in->c0 ? NULL
                      : t     ? r->cs + now - step
                              : c0,
-                     z, held, r);
+                     z, r);
         if (l == s->l - 1)
             copy(r->y + t * step, r->hs + now, step);
-        if (l == s->l - 1 && s->cell == RNN_GRU)
-            copy(r->y_held + t * step, held, step);
+        if (l == s->l - 1)
+            copy(r->y_held + t * step, r->hn_held + state, step);
     }
     copy(r->hn + state, r->hs + (l * s->t + s->t - 1) * step, step);
     copy(r->cn + state, r->cs + (l * s->t + s->t - 1) * step, step);

@@ -17,9 +17,8 @@ struct rnn_tensors {
 };
 
 /* Results with the batch's chosen columns only: each tensor's last dimension is `ld` >= n_cols, a multiple of 8.
- * Forward: y, hn, cn and what backward needs; backward: dx, dgates, dh0, dc0. held: of y, hn and cn, how much of the
- * errors of all steps before an element holds, in units of its numerics' tolerance: a cell or a GRU's state that is
- * kept by an open gate adds them up. */
+ * Forward: y, hn, cn and what backward needs; backward: dx, dgates, dh0, dc0. held: how far off elements of y, hn and
+ * cn may be in f32, in units of its tolerance: by roundings of gates, which states that open gates keep add up. */
 struct rnn_results {
     int64_t n_cols, ld;
     const int64_t *cols; /* [n_cols] of the batch, borrowed */

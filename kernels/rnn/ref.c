@@ -125,11 +125,9 @@ static void project(const struct part *p, const struct rnn_results *r, struct ex
 static enum err put(const struct rnn_shape *s, const struct part *parts, const struct rnn_results *r,
                     const struct program_fold *fold, struct expected *e)
 {
-    const bool folded = e->mode == EXPECT_FOLDED;
+    const bool folded = e->mode == EXPECT_FOLDED, f32 = e->tensors[0].dtype == DTYPE_F32;
     const double unit =
-        e->mode == EXPECT_WIDE && s->cell == RNN_RELU && s->pass == RNN_FWD && e->tensors[0].dtype == DTYPE_F32
-            ? EXPECT_RELU_UNIT
-            : 1;
+        e->mode == EXPECT_WIDE && s->cell == RNN_RELU && s->pass == RNN_FWD && f32 ? EXPECT_RELU_UNIT : 1;
     int64_t most = 0, *at;
     enum err failed;
 
@@ -153,7 +151,7 @@ static enum err put(const struct rnn_shape *s, const struct part *parts, const s
         choose(s, e, r, o, parts[i].outer * parts[i].axis, at);
         for (size_t k = 0; k < o->n_samples; k++) {
             o->random[k] = parts[i].random[at[k]];
-            o->scale[k] = fmax(fmax(fabs(o->random[k]), unit), parts[i].held ? parts[i].held[at[k]] : 0);
+            o->scale[k] = fmax(fmax(fabs(o->random[k]), unit), parts[i].held && f32 ? parts[i].held[at[k]] : 0);
             o->exact[k] = e->has_exact ? parts[i].exact[at[k]] : 0;
         }
         if (e->has_exact)

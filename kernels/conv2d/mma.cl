@@ -139,10 +139,10 @@ typedef row_feed<KG, NT, K_BYTES> B_FEED;
 #define Y_ELEMS ((long)NB * K * P * Q)
 
 #if SPLIT > 1
-KERNEL MMA_GROUP conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
+KERNEL WG_SIZE(THREADS, 1, 1) conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
                                        GLOBAL const TAP *RESTRICT taps, GLOBAL MMA_SUM *RESTRICT part)
 #else
-KERNEL MMA_GROUP conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
+KERNEL WG_SIZE(THREADS, 1, 1) conv_mma(GLOBAL const ELEM *RESTRICT x, GLOBAL const ELEM *RESTRICT wp,
                                        GLOBAL const TAP *RESTRICT taps, Y_PARAMS)
 #endif
 {

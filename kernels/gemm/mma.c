@@ -5,6 +5,7 @@
 #include "runtime/cuda_arch.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -111,75 +112,92 @@ enum err mma_space(const struct mma_shape *z, const struct device_desc *d, struc
     return build_space(s, constants, knobs, quantities, constraints, why);
 }
 
-/* Powers of two from `least` to `most`, not over twice n. */
-static int64_t tile_for(int64_t n, int64_t least, int64_t most)
-{
-    int64_t t = least;
+/* A default's tile, and the parts of k. */
+struct tiling {
+    int64_t mt, nt, split;
+};
 
-    while (t < most && t < n)
-        t *= 2;
-    return t;
+/* Groups a multiprocessor. */
+static int64_t groups_of(struct tiling t)
+{
+    return t.mt * t.nt > 128 * 128 ? 1 : 2;
 }
 
-/* Bytes of k in a stage, and stages, so that two groups fit on a multiprocessor: whole lines of 128 bytes where three
- * such stages fit, else 64 and up to four. Without cp.async two stages of 64. */
-static void choose_stages(const struct mma_shape *z, const struct device_desc *d, int64_t tile, int64_t *kt,
+/* What a tiling costs, in cycles of a multiprocessor: the slowest of its products (half a product of f16 a byte of k,
+ * 1,024 a cycle), of what it fetches (48 bytes a cycle), of the way of 512 bytes of k (800 cycles) and of what all
+ * fetch from the second cache (24 bytes a cycle for each multiprocessor), the begin of its groups, and where k is split
+ * a second launch and the sums' way to memory and back. Orders of magnitude of sm_80 and sm_90; nothing was measured.
+ */
+static double tiling_cycles(const struct mma_shape *z, double units, struct tiling t)
+{
+    const double groups = (double)(z->products * CEIL(z->a, t.mt) * CEIL(z->b, t.nt) * t.split);
+    const double rounds = ceil(groups / units), k_bytes = (double)CEIL(z->k_bytes, t.split);
+    const double products = rounds * k_bytes * (double)(t.mt * t.nt) / 2048, rows = (double)(t.mt + t.nt);
+    const double fetched = fmax(rounds * k_bytes * rows / 48, groups * k_bytes * rows / (24 * units));
+    const double turns = ceil(rounds / (double)groups_of(t)), waited = turns * k_bytes * 1.6;
+    const double sums = t.split > 1 ? 6000 + groups * (double)(t.mt * t.nt) * 8 / (24 * units) : 0;
+
+    return fmax(fmax(products, fetched), waited) + 1500 * turns + sums;
+}
+
+/* The cheapest, of equal ones the largest, with up to 64 x 64 sums for each of eight warps, no tile twice as long as it
+ * needs to be, and at least four stages of 128 bytes a part. */
+static struct tiling choose_tiling(const struct mma_shape *z, const struct device_desc *d)
+{
+    const double units = d->units > 0 ? (double)d->units : 32;
+    struct tiling best = {16, 8, 1};
+
+    for (int64_t mt = 16; mt <= 256 && (mt == 16 || mt < 2 * z->a); mt *= 2)
+        for (int64_t nt = 8; nt <= 256 && (nt == 8 || nt < 2 * z->b) && mt * nt <= 256 * 128; nt *= 2)
+            for (int64_t split = 1; split <= 16 && (split == 1 || 512 * split <= z->k_bytes); split *= 2) {
+                const struct tiling t = {mt, nt, split};
+
+                if (tiling_cycles(z, units, t) <= tiling_cycles(z, units, best))
+                    best = t;
+            }
+    return best;
+}
+
+/* Bytes of k in a stage, and stages, in the room of a group: whole lines of 128 bytes where three such stages fit, else
+ * 64 and up to four. Without cp.async two stages of 64. */
+static void choose_stages(const struct mma_shape *z, const struct device_desc *d, struct tiling t, int64_t *kt,
                           int64_t *stages)
 {
-    const int64_t room = d->local_unit_bytes / 2 - d->local_reserved;
+    const int64_t rows = t.mt + t.nt, share = d->local_unit_bytes / groups_of(t) - d->local_reserved;
+    const int64_t room = share < d->local_max_bytes ? share : d->local_max_bytes;
 
     *kt = z->k_bytes > 32 ? 64 : 32;
     *stages = 2;
     if (!is_async(z, d))
         return;
-    if (z->k_bytes >= 512 && room >= 3 * tile * 128)
+    if (z->k_bytes >= 512 && room >= 3 * rows * 128)
         *kt = 128;
-    while (*stages < 4 && *stages * *kt < z->k_bytes && room >= (*stages + 1) * tile * *kt)
+    while (*stages < 4 && *stages * *kt < z->k_bytes && room >= (*stages + 1) * rows * *kt)
         ++*stages;
-}
-
-/* Parts of k with which a product of `groups` tiles ends first, by the bytes of k that a multiprocessor multiplies in
- * the same time: a part's own, what goes to and from memory of the partial sums of a tile (12: 8 bytes an output over a
- * shared cache of 5 TB/s, beside 3.7e12 products of f16 a second and multiprocessor, sm_90), and a second launch. */
-static int64_t split_for(int64_t groups, int64_t units, int64_t k_bytes, int64_t steps)
-{
-    int64_t best = 1, least = INT64_MAX;
-
-    for (int64_t split = 1; split <= 16 && (split == 1 || 4 * split <= steps); split *= 2) {
-        const int64_t sums = split > 1 ? 900 + 12 * groups * split : 0;
-        const int64_t cost = CEIL(groups * split, units) * CEIL(k_bytes, split) + sums;
-
-        if (cost < least) {
-            least = cost;
-            best = split;
-        }
-    }
-    return best;
 }
 
 enum err mma_fallback(const struct mma_shape *z, const struct device_desc *d, const struct space *s, struct config *out)
 {
-    const int64_t units = d->units > 0 ? d->units : 32;
-    int64_t mt = tile_for(z->a, 16, 128), nt = tile_for(z->b, 8, 128), groups, kt, stages;
+    const struct tiling t = choose_tiling(z, d);
+    int64_t kt, stages;
 
-    while (z->products * CEIL(z->a, mt) * CEIL(z->b, nt) < 2 * units && (mt > 64 || nt > 64))
-        *(mt >= nt ? &mt : &nt) /= 2;
-    groups = z->products * CEIL(z->a, mt) * CEIL(z->b, nt);
-    choose_stages(z, d, mt + nt, &kt, &stages);
+    choose_stages(z, d, t, &kt, &stages);
     *out = (struct config){{0}};
     build_choose(s,
-                 (const struct build_define[]){{"mt", mt},
-                                               {"nt", nt},
+                 (const struct build_define[]){{"mt", t.mt},
+                                               {"nt", t.nt},
                                                {"kt", kt},
-                                               {"wm", mt >= 64 ? 2 : 1},
-                                               {"wn", nt >= 128 && !is_async(z, d) ? 4
-                                                      : nt >= 32                   ? 2
-                                                                 : 1}, /* there stages pass through registers */
+                                               {"wm", t.mt >= 256  ? 4
+                                                      : t.mt >= 64 ? 2
+                                                                   : 1},
+                                               {"wn", t.nt >= 256 || (t.mt == 128 && t.nt == 128 && !is_async(z, d)) ? 4
+                                                      : t.nt >= 32                                                   ? 2
+                                                                   : 1},
                                                {"stages", stages},
                                                {"ldm", 1},
                                                {"ahead", kt > 32},
-                                               {"band", CEIL(z->a, mt) > 4 && z->b > nt ? 4 : 1},
-                                               {"split", split_for(groups, units, z->k_bytes, CEIL(z->k_bytes, kt))},
+                                               {"band", CEIL(z->a, t.mt) > 4 && z->b > t.nt ? 4 : 1},
+                                               {"split", t.split},
                                                {NULL, 0}},
                  out);
     return build_make_valid(

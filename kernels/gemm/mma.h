@@ -27,8 +27,8 @@ int64_t mma_width(int64_t n_bytes, int64_t most);
 
 enum err mma_space(const struct mma_shape *z, const struct device_desc *d, struct space *s, struct why *why);
 
-/* Tiles of 128 x 128 on 4 warps (8 without cp.async), smaller ones until every multiprocessor has two; then k split
- * where that pays for the sums in between. */
+/* The tile and the parts of k that a count of cycles says are cheapest, on warps of up to 64 x 64 outputs (64 x 32 for
+ * 128 x 128 without cp.async). */
 enum err mma_fallback(const struct mma_shape *z, const struct device_desc *d, const struct space *s,
                       struct config *out);
 

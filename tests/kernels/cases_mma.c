@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #define DENSE "dense f16 m=37 n=29 k=88 epilogue=bias_relu"
-#define BATCH "batch_gemm i8 b=3 m=21 n=18 k=96"
+#define BATCH "batch_gemm i8 b=3 m=21 n=18 k=416"
 #define PLAIN "conv2d f16 n=1 c=32 h=10 w=12 k=40 r=3 s=3 pad=1 epilogue=bias"
 #define CONV "conv2d bf16 n=2 c=16 h=9 w=8 k=24 r=3 s=3 pad=1 layout=nchw16c"
 

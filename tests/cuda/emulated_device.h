@@ -41,7 +41,8 @@ typedef struct emu_dim dim3;
 typedef unsigned long size_t;
 
 #ifdef __SANITIZE_THREAD__
-/* g++ calls these at each access to memory that others may reach: those to shared memory and to buffers are passed on. */
+/* g++ calls these at each access to memory that others may reach: those to shared memory and to buffers are passed on.
+ */
 #define TUNE_EMU_NOT_WATCHED __attribute__((no_sanitize("thread")))
 static TUNE_EMU_NOT_WATCHED inline void tune_emu_access(const void *at, size_t n, int writes)
 {

@@ -44,6 +44,9 @@ static const struct {
     {"conv2d/i8", "conv2d i8 n=1 c=64 h=10 w=9 k=20 r=3 s=3 pad=1 layout=nchw4c", "split", 1},
     {"conv2d/group_i8", "conv2d i8 n=1 c=64 h=10 w=9 k=24 r=3 s=3 pad=1 groups=2", "split", 1},
     {"rnn/plan", "rnn f32 i=80 h=70 b=6 t=4", NULL, 0},
+    {"dense/mma", "dense f16 m=37 n=29 k=400 epilogue=bias_relu", "split", 1},
+    {"batch_gemm/mma", "batch_gemm i8 b=3 m=21 n=18 k=800", "split", 1},
+    {"conv2d/mma", "conv2d bf16 n=2 c=48 h=9 w=8 k=24 r=3 s=3 pad=1 layout=nchw16c", "split", 1},
 };
 
 /* Items. */
@@ -87,6 +90,8 @@ static bool choose(const struct template *t, const struct workload *w, const str
         return false;
     if (!knob)
         return true;
+    if (strcmp(knob, "stages") == 0 && space_find_knob(s, "split") >= 0 && !change(s, "split", 1, c))
+        return false; /* so that there is something for many stages */
     return space_find_knob(s, knob) >= 0 && (int)space_int(s, c, knob) != value && change(s, knob, value, c);
 }
 
@@ -142,6 +147,26 @@ static void add(const struct template *t, const char *shape, int i_device, const
     space_free(s);
 }
 
+static bool has_loops(const char *template_id)
+{
+    for (size_t k = 0; k < sizeof loops / sizeof *loops; k++)
+        if (strcmp(loops[k].template_id, template_id) == 0)
+            return true;
+    return false;
+}
+
+/* The default config on each device, and those with other numbers of stages. */
+static void add_workload(const struct template *t, const char *shape)
+{
+    if (!is_wanted(t->id) || is_listed(t, shape))
+        return;
+    for (int i = 0; i < under.n_devices; i++) {
+        add(t, shape, i, NULL, 0);
+        for (int stages = 1; stages <= 5; stages++)
+            add(t, shape, i, "stages", stages);
+    }
+}
+
 static const struct template *template_of(const char *template_id)
 {
     const struct template *t = template_find(template_id);
@@ -151,27 +176,25 @@ static const struct template *template_of(const char *template_id)
     return t;
 }
 
-/* The workloads of the mutants, and those above. */
+/* The workloads of the mutants, or those above. */
 static void add_all(void)
 {
     for (const struct cases *const *cases = cases_table; *cases; cases++)
         for (const struct mutant *m = (*cases)->mutants; m->template_id; m++)
-            if (is_wanted(m->template_id) && !is_listed(template_of(m->template_id), m->workload))
-                for (int i = 0; i < under.n_devices; i++) {
-                    add(template_of(m->template_id), m->workload, i, NULL, 0);
-                    for (int stages = 1; stages <= 5; stages++)
-                        add(template_of(m->template_id), m->workload, i, "stages", stages);
-                }
-    for (size_t k = 0; k < sizeof loops / sizeof *loops; k++)
-        for (int i = 0; is_wanted(loops[k].template_id) && i < under.n_devices; i++)
+            if (!has_loops(m->template_id))
+                add_workload(template_of(m->template_id), m->workload);
+    for (size_t k = 0; k < sizeof loops / sizeof *loops; k++) {
+        add_workload(template_of(loops[k].template_id), loops[k].shape);
+        for (int i = 0; loops[k].knob && is_wanted(loops[k].template_id) && i < under.n_devices; i++)
             add(template_of(loops[k].template_id), loops[k].shape, i, loops[k].knob, loops[k].value);
+    }
 }
 
-/* Of `loops`: every barrier must be missed. */
+/* Every barrier must be missed. */
 static bool is_strict(size_t i)
 {
     for (size_t k = 0; k < sizeof loops / sizeof *loops; k++)
-        if (list[i].shape == loops[k].shape)
+        if (list[i].shape == loops[k].shape && list[i].knob == loops[k].knob)
             return true;
     return false;
 }
@@ -183,9 +206,8 @@ static void label(struct long_items *items)
         const int sm = (int)under.d[list[i].i_device].sm;
 
         snprintf(l->of[0], SAMPLE_LABEL_BYTES, "%s", list[i].t->id);
-        if (is_strict(i) || list[i].knob)
-            snprintf(l->of[1], SAMPLE_LABEL_BYTES, "%s, %s=%d", list[i].t->id, list[i].knob ? list[i].knob : "default",
-                     list[i].value);
+        if (list[i].knob)
+            snprintf(l->of[1], SAMPLE_LABEL_BYTES, "%s, %s=%d", list[i].t->id, list[i].knob, list[i].value);
         else
             snprintf(l->of[1], SAMPLE_LABEL_BYTES, "%s, default on sm_%d", list[i].t->id, sm);
         snprintf(l->of[2], SAMPLE_LABEL_BYTES, "sm_%d", sm);

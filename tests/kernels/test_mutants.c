@@ -19,7 +19,7 @@
 #include "tests/kernels/item.h"
 
 #define MAX_ITEMS 4000
-#define N_OTHERS 8 /* random configs tried where the default one does without the code that has the bug */
+#define N_OTHERS 24 /* random configs tried where the default one does without the code that has the bug */
 
 static struct long_test under;
 

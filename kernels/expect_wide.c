@@ -61,10 +61,17 @@ static int64_t terms_of(const struct tensor *w)
     return w->n_dims == 3 ? w->shape[2] : w->n_elems / w->shape[0];
 }
 
-/* f16: inputs beyond 64, weights so small that sums go to thousands and not beyond 65504. */
-static void widen_halves(enum exact_data data, enum expect_mode mode, struct tensor *t, const struct tensor *w)
+/* Magnitudes in a sum: of a convolution one for each channel, or for those that lie together. */
+static int64_t magnitudes_of(const struct tensor *x, const struct tensor *w)
 {
-    const double terms = (double)terms_of(w), mixed = (w->n_dims >= 4 ? w->shape[1] : (int64_t)terms) >= 8;
+    return w->n_dims < 4 ? terms_of(w) : x->n_dims > 4 ? w->shape[1] / x->shape[4] : w->shape[1];
+}
+
+/* f16: inputs beyond 64, weights so small that sums go to thousands and not beyond 65504. `list`: x, w. */
+static void widen_halves(enum exact_data data, enum expect_mode mode, struct tensor *t, const struct tensor *list)
+{
+    const struct tensor *w = &list[1];
+    const double terms = (double)terms_of(w), mixed = magnitudes_of(&list[0], w) >= 8;
     const bool coherent = mode == EXPECT_IN_F32 && data == EXACT_PLAIN;
 
     if (is(t, "x")) {
@@ -181,7 +188,7 @@ static void widen_random(const struct workload *w, enum exact_data data, enum ex
         widen_moved(t, strcmp(op, "add") == 0);
     else if (product && t->dtype == DTYPE_F16 && (data == EXACT_PLAIN || data == EXACT_WINOGRAD2) &&
              (is(t, "x") || is(t, "w")))
-        widen_halves(data, mode, t, &list[1]);
+        widen_halves(data, mode, t, list);
     else if (t->random.kind == FILL_NORMAL && !is(t, "scale"))
         widen_floats(t);
     else if (dtype_is_bytes(t->dtype) && t->random.kind == FILL_INT)

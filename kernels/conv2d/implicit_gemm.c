@@ -8,6 +8,7 @@
 #include "runtime/cuda_arch.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -60,8 +61,8 @@ static const struct build_knob knobs[] = {
     {"nt", {32, 64, 128, 256, BUILD_END}},
     {"mr", {4, 8, BUILD_END}},
     {"nr", {4, 8, BUILD_END}},
-    {"cb", {1, 2, 4, 8, 16, 32, BUILD_END}},
-    {"ks", {1, 2, 4, BUILD_END}},
+    {"cb", {1, 2, 4, 8, 16, 32, 64, BUILD_END}},
+    {"ks", {1, 2, 4, 8, BUILD_END}},
     {"ku", {4, 8, 16, BUILD_END}},
     {0},
 };
@@ -94,6 +95,7 @@ static const char *const constraints[] = {
     "tile_bytes <= max_dynamic",
     "tb == 1 or cb % rows_apart == 0",
     "terms % ks == 0 and terms <= 64",
+    "ks <= mr and (y_lanes == 1 or ks <= nr)",
     "ku == 4 or ku < 2 * (terms // ks)",
     "held + accumulators <= 128",
     "work_items * (accumulators + mr + nr + 24) <= max_registers",
@@ -234,45 +236,62 @@ static bool has_config(const struct space *s, const struct tile *t, int64_t leas
     return false;
 }
 
-/* Takes the tile's best split, where that is better than what was best. */
-static void try_tile(const struct space *s, const struct problem *p, struct tile t, int64_t least, double *best,
-                     struct config *out)
+#define N_MT 4
+#define N_NT 4
+#define N_CB 7
+#define N_KS 4
+#define MAX_CHOICES (N_MT * N_NT * N_CB * N_KS * 16) /* splits: up to 16 */
+
+/* Tiles and splits by number. `row`: taps of a row of the window. */
+static struct tile tile_at(const struct space *s, size_t i, int64_t row)
 {
-    const size_t knob = (size_t)space_find_knob(s, "split");
-    struct config c;
+    const size_t split = (size_t)space_find_knob(s, "split"), n = N_MT * N_NT * N_CB * N_KS;
+    const int64_t mt = 128 >> i % N_MT, nt = 256 >> i / N_MT % N_NT, cb = 64 >> i / (N_MT * N_NT) % N_CB;
 
-    for (size_t v = 0; v < space_n_values(s, knob); v++) {
-        double cycles;
-
-        t.split = (int64_t)space_knob_value(s, knob, v).number;
-        cycles = whole_cycles(&t, p);
-        if ((*best > 0 && cycles >= *best) || !has_config(s, &t, least, &c))
-            continue;
-        *best = cycles;
-        *out = c;
-    }
+    return (struct tile){.mt = mt,
+                         .nt = nt,
+                         .mr = mt > 16 ? 8 : 4,
+                         .nr = nt > 32 ? 8 : 4,
+                         .ks = 1 << i / (N_MT * N_NT * N_CB) % N_KS,
+                         .cb = cb,
+                         .tb = cb < 4 ? row : 1,
+                         .split = (int64_t)space_knob_value(s, split, i / n).number};
 }
 
-/* Nothing fetched ahead (one stage) only where there is no other way. */
-static double try_tiles(const struct space *s, const struct problem *p, int64_t row, int64_t least, struct config *out)
+/* Of the constraints those that most choices break. */
+static bool is_too_large(const struct tile *t, const struct problem *p)
 {
-    double best = 0;
+    return (t->mt > 16 && t->mt >= 2 * p->m) || (t->nt > 32 && t->nt >= 2 * p->n) ||
+           (t->cb > 1 && t->cb >= 2 * p->words) || t->cb * t->tb % t->ks || t->ks > t->mr ||
+           t->split > CEIL(p->words, t->cb) * (p->window / t->tb);
+}
 
-    for (int64_t mt = 128; mt >= 16; mt /= 2)
-        for (int64_t nt = 256; nt >= 32; nt /= 2)
-            for (int64_t cb = 32; cb >= 1; cb /= 2)
-                for (int64_t ks = 1; ks <= 4; ks *= 2) {
-                    const struct tile t = {.mt = mt,
-                                           .nt = nt,
-                                           .mr = mt > 16 ? 8 : 4,
-                                           .nr = nt > 32 ? 8 : 4,
-                                           .ks = ks,
-                                           .cb = cb,
-                                           .tb = cb < 4 ? row : 1};
+/* The valid choice of the fewest cycles with `least` stages or more. */
+static bool find_best(const struct space *s, const struct problem *p, int64_t row, int64_t least, struct config *out)
+{
+    const size_t n = N_MT * N_NT * N_CB * N_KS * space_n_values(s, (size_t)space_find_knob(s, "split"));
+    double cycles[MAX_CHOICES];
 
-                    try_tile(s, p, t, least, &best, out);
-                }
-    return best;
+    assert(n <= MAX_CHOICES);
+    for (size_t i = 0; i < n; i++) {
+        const struct tile t = tile_at(s, i, row);
+
+        cycles[i] = is_too_large(&t, p) ? INFINITY : whole_cycles(&t, p);
+    }
+    for (size_t tried = 0; tried < n; tried++) {
+        size_t best = 0;
+        struct tile t;
+
+        for (size_t i = 1; i < n; i++)
+            best = cycles[i] < cycles[best] ? i : best;
+        if (cycles[best] == INFINITY)
+            return false;
+        t = tile_at(s, best, row);
+        if (has_config(s, &t, least, out))
+            return true;
+        cycles[best] = INFINITY;
+    }
+    return false;
 }
 
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
@@ -290,7 +309,8 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                               .stages = cuda_arch_has(d, "cp_async") ? 4 : 2,
                               .d = d};
 
-    return try_tiles(s, &p, z.s, 2, out) > 0 || try_tiles(s, &p, z.s, 1, out) > 0 ? ERR_OK : ERR_NOT_FOUND;
+    /* Nothing is fetched ahead only where there is no other way. */
+    return find_best(s, &p, z.s, 2, out) || find_best(s, &p, z.s, 1, out) ? ERR_OK : ERR_NOT_FOUND;
 }
 
 static int packed_weights(struct build *b, const struct conv_shape *z, enum dtype word)

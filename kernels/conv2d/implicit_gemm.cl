@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* implicit_gemm.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s] as a product of matrices
- * whose second factor, the patches of x, is never written out; f32 f16 bf16 i8, all layouts, groups and epilogues. For GPUs.
+/* implicit_gemm.cl - y[n,k,p,q] = sum over c,r,s of x[n,c0+c,p*SH+r*DH-PT,q*SW+s*DW-PL] * w[k,c,r,s] as a product of
+ * matrices whose second factor, the patches of x, is never written out; f32 f16 bf16 i8, all layouts, groups and epilogues.
+ * For GPUs.
  * A word is an element, or of i8 four channels of a pixel (gemm/dot.clh): x as it lies (packed to [n][ceil(c/4)][h][w][4] from
- * nchw), wp[group][tile of MT][step][row][MT], zero beyond the last channels. A group of work-items computes MT output channels x
- * NT output pixels, counted over images; a step adds KT = CB * TB rows: CB words of channels at each of TB taps.
+ * nchw), wp[group][tile of MT][step][row][MT], zero beyond the last channels. A group of work-items computes MT output channels
+ * x NT output pixels, counted over images; a step adds KT = CB * TB rows: CB words of channels at each of TB taps.
  * An item always fetches the same pixels: where they begin in x and which rows and columns of the window lie inside are known
  * before the first step, and what it fetches of a step are constant distances from there.
- * Knobs: MT NT tile; MR NR of it a work-item; CB words of channels, TB taps (1, S or R*S) of a step; STAGES as in gemm/stages.clh; KS
- * slices of a step's rows, each added up by work-items of its own, KU rows of it unrolled; SPLIT of the sum: conv/split.clh. XV pixels come together (4
- * where a pixel is its own window and rows end at multiples, else 1).
+ * Knobs: MT NT tile; MR NR of it a work-item; CB words of channels, TB taps (1, S or R*S) of a step; STAGES as in
+ * gemm/stages.clh; KS slices of a step's rows, each added up by work-items of its own; KU rows unrolled; SPLIT of the sum:
+ * conv/split.clh. XV pixels come together (4 where a pixel is its own window and planes have whole fours, else 1).
  * Launch: local (MT/MR * NT/NR * KS, 1, 1); groups (ceil(KG/MT) * ceil(NB*P*Q / NT) * GROUPS * SPLIT, 1, 1). Packing: w local
- * (PACK_ITEMS, 1, 1), a word an item; x local (PACK_WG, 1, 1), groups (ceil(H*W / 4 or H*W / PACK_RUN), ceil(C/4), NB): four pixels an item where rows of
- * them are whole. */
+ * (PACK_ITEMS, 1, 1), a word an item; x local (PACK_WG, 1, 1), groups (ceil(H*W / 4 or H*W / PACK_RUN), ceil(C/4), NB): four
+ * pixels an item where planes have whole fours. */
 #include "conv/conv.clh"
 #ifndef MT
 #define MT 16

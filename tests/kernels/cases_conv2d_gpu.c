@@ -16,7 +16,7 @@ static const char *const shapes[] = {
     "conv2d f32 n=2 c=40 h=8 w=10 k=96 r=1 s=1 epilogue=add",    /* pixels that come by fours */
     "conv2d f32 n=1 c=32 h=16 w=16 k=64 r=2 s=2",                /* whole tiles of channels */
     "conv2d i8 n=2 c=7 h=9 w=8 k=17 r=5 s=3 stride=2,1 pad=2,1", /* no fours */
-    "conv2d f32 n=2 c=48 h=6 w=7 k=96 r=3 s=2 pad=1 groups=3 layout=nchw16c epilogue=bias", /* groups of whole blocks */
+    "conv2d f16 n=2 c=48 h=6 w=7 k=96 r=3 s=2 pad=1 groups=3 layout=nchw16c epilogue=bias", /* groups of whole blocks */
     NULL,
 };
 

@@ -71,7 +71,11 @@ static const char *const quantities[][2] = {
     {"local_bytes", "4 * stages * c_blk * stage_rows * stage_row"},
     {"total_fmas", "nnz * y_r"},
     {"step_fmas", "total_fmas / groups_k * c_blk / size_cg"},
-    {"loads_per_fma", "size_cg * size_s * (size_r + y_r - 1) / (nnz / groups_k * y_r)"},
+    {"loads", "groups_k * size_cg * size_s * min(size_r * y_r, (size_r - 1) * dil_h + 1 + (y_r - 1) * stride_h)"},
+    {"oi", "total_fmas / (2 * loads)"},
+    {"issued", "(total_fmas + loads + (size_k + 4 * share * groups_k * size_cg / c_blk) * y_r) * tiles * group"},
+    {"bytes", "4 * size_n * (size_c * size_h * size_w + size_k * size_p * size_q)"},
+    {"predicted_flops", "max(2 * issued, bytes / .08)"},
     {"registers", "accumulators + 10 + 3 * share"},
     {NULL, NULL},
 };

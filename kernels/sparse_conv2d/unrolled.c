@@ -13,8 +13,15 @@
 #include <string.h>
 
 #define MAX_TEXT ((size_t)8 << 20)
-#define ALL (1 << 24)  /* tiles */
-#define MAX_FMAS 32768 /* five seconds of NVRTC */
+#define ALL (1 << 24)    /* tiles */
+#define MAX_CHANNELS 512 /* input channels, for each branch: code brings them, and its predicates take NVRTC long */
+#define MAX_FMAS 32768   /* five seconds of NVRTC */
+
+/* Groups of k_t output channels, none of them across groups of the convolution. */
+static int64_t branches(const struct conv_shape *z, int64_t k_t)
+{
+    return z->groups * CEIL(z->k / z->groups, k_t);
+}
 
 static enum fit fit(const struct workload *w, const struct device_desc *d, struct why *why)
 {
@@ -31,6 +38,10 @@ static enum fit fit(const struct workload *w, const struct device_desc *d, struc
                 "sparse_conv2d/unrolled is code for at most %d nonzeros; this layer has %lld (sparse_conv2d/csr has no "
                 "limit)",
                 MAX_FMAS, (long long)sparse_nnz(w));
+        return FIT_NONE;
+    }
+    if (branches(&z, 64) * z.c / z.groups > MAX_CHANNELS) {
+        why_set(why, ERR_UNSUPPORTED, "sparse_conv2d/unrolled: too many channels; sparse_conv2d/csr has no limit");
         return FIT_NONE;
     }
     if (z.c / z.groups * z.h * z.w > INT32_MAX / 4) {
@@ -71,7 +82,15 @@ static const char *const quantities[][2] = {
     {"local_bytes", "4 * stages * c_blk * stage_rows * stage_row"},
     {"total_fmas", "nnz * y_r"},
     {"step_fmas", "total_fmas / groups_k * c_blk / size_cg"},
-    {"loads_per_fma", "size_cg * size_s * (size_r + y_r - 1) / (nnz / groups_k * y_r)"},
+    {"used", "min(1, nnz / (size_k * size_cg * size_r * size_s) * k_t)"},
+    {"loads",
+     "used * groups_k * size_cg * size_s * min(size_r * y_r, (size_r - 1) * dil_h + 1 + (y_r - 1) * stride_h)"},
+    {"oi", "total_fmas / (2 * loads)"},
+    {"copies", "share * groups_k * size_cg / c_blk"},
+    {"code", "total_fmas + loads + 2 * size_k * y_r + 5 * copies"},
+    {"issued", "code * tiles * group"},
+    {"bytes", "4 * size_n * (size_c * size_h * size_w + size_k * size_p * size_q)"},
+    {"predicted_flops", "max(2 * issued, bytes / .08)"},
     {"registers", "accumulators + 10 + 3 * share"},
     {NULL, NULL},
 };
@@ -89,7 +108,7 @@ static const char *const constraints[] = {
     "resident == 1 or group * resident <= unit_threads and (local_bytes + 1024) * resident <= unit_local",
     "8 * ceil_div(registers, 8) * 128 * ceil_div(group, 128) * resident <= unit_registers",
     "run == 1 or groups_k > 1 and (run < tiles or run == 16777216)",
-    "total_fmas <= max(24576, nnz)",
+    "total_fmas <= max(24576, nnz) and copies <= 1024 and code <= 2 * nnz + 24576",
     "step_fmas <= 4096",
     NULL,
 };
@@ -115,12 +134,27 @@ static enum err space(const struct workload *w, const struct device_desc *d, str
     return e ? e : conv_space(w, d, knobs, quantities, constraints, s, why);
 }
 
+/* The first valid config when knobs are lowered, the last one first. */
+static bool settle(const struct space *s, const char *const *names, struct config *c)
+{
+    const int i = *names ? space_find_knob(s, *names) : -1;
+
+    if (i < 0)
+        return space_is_valid(s, c, NULL);
+    for (struct config at = *c;; at.choice[i]--) {
+        *c = at;
+        if (settle(s, names + 1, c))
+            return true;
+        if (at.choice[i] == 0)
+            return false;
+    }
+}
+
 /* So many channels that an input is used six times, fewer where tiles are few; groups of about 256. */
 static enum err fallback(const struct workload *w, const struct device_desc *d, const struct space *s,
                          struct config *out)
 {
-    static const char *const resident[] = {"resident", NULL}, *const channels[] = {"c_blk", NULL};
-    static const char *const all[] = {"stages", "wg_y", "wg_x", "k_t", "run", NULL};
+    static const char *const lowered[] = {"wg_x", "wg_y", "stages", "c_blk", "resident", NULL};
     const struct conv_shape z = conv_shape_of(w);
     const double density = (double)sparse_nnz(w) / (double)sparse_n_weights(&z);
     const int64_t wanted = 2 * (d->units > 0 ? d->units : 32), wg_x = CEIL(z.q, CEIL(z.q, 64));
@@ -128,7 +162,10 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
 
     while (wg_y > 1 && wg_y / 2 * wg_x >= 64 && z.n * CEIL(z.q, wg_x) * CEIL(z.p, wg_y) * CEIL(z.k, k_t) < wanted)
         wg_y /= 2;
-    while (k_t > 8 && z.n * CEIL(z.q, wg_x) * CEIL(z.p, wg_y) * CEIL(z.k, k_t) < wanted)
+    if (branches(&z, k_t) * z.c / z.groups > MAX_CHANNELS)
+        k_t = 64;
+    while (k_t > 8 && density * (double)k_t >= 2 && branches(&z, k_t / 2) * z.c / z.groups <= MAX_CHANNELS &&
+           z.n * CEIL(z.q, wg_x) * CEIL(z.p, wg_y) * CEIL(z.k, k_t) < wanted)
         k_t /= 2;
     tiles = z.n * CEIL(z.q, wg_x) * CEIL(z.p, wg_y);
     *out = (struct config){{0}};
@@ -136,7 +173,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                  (const struct build_define[]){{"k_t", k_t},
                                                {"wg_x", wg_x},
                                                {"wg_y", wg_y},
-                                               {"c_blk", 4},
+                                               {"c_blk", z.c / z.groups < 128 ? 4 : z.c / z.groups / 32},
                                                {"y_r", 1},
                                                {"stages", cuda_arch_has(d, "cp_async") ? 3 : 2},
                                                {"resident", k_t > 32 ? 3 : 4},
@@ -145,9 +182,7 @@ static enum err fallback(const struct workload *w, const struct device_desc *d, 
                                                                                               : ALL},
                                                {NULL, 0}},
                  out);
-    if (build_make_valid(s, resident, out) == ERR_OK || build_make_valid(s, channels, out) == ERR_OK)
-        return ERR_OK;
-    return build_make_valid(s, all, out);
+    return settle(s, lowered, out) ? ERR_OK : ERR_NOT_FOUND;
 }
 
 struct writer {

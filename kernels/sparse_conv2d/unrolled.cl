@@ -37,19 +37,23 @@
 #define SHARE CEIL_DIV(PIECES, ITEMS) /* pieces of a work-item */
 #define STEPS (CG / C_BLK)
 
-/* PIECE numbers of step STEP_ from global to local memory. Steps are displacements in the instruction. */
-template <int STEP_> DEVICE void bring(float *stage, int to, const float *from)
+/* PIECE numbers of step STEP_ from global to local memory, `to` bytes behind STAGE_BASE. Steps are displacements in the
+ * instruction. */
+#if ASYNC && !defined(TUNE_EMULATED)
+#define STAGE_BASE(stage) (unsigned)__cvta_generic_to_shared(stage)
+#else
+#define STAGE_BASE(stage) 0u
+#endif
+template <int STEP_> DEVICE void bring(float *stage, unsigned to, const float *from)
 {
     enum { stage_offset = STEP_ % STAGES * (4 * STAGE_ELEMS), offset = STEP_ * (C_BLK * H * W * 4) };
 #if ASYNC && !defined(TUNE_EMULATED)
-    const unsigned at = (unsigned)__cvta_generic_to_shared(stage) + (unsigned)to;
-
 #if PIECE == 4
-    asm volatile("cp.async.cg.shared.global [%0+%2], [%1+%3], 16;" ::"r"(at), "l"(from), "n"((int)stage_offset),
+    asm volatile("cp.async.cg.shared.global [%0+%2], [%1+%3], 16;" ::"r"(to), "l"(from), "n"((int)stage_offset),
                  "n"((int)offset)
                  : "memory");
 #else
-    asm volatile("cp.async.ca.shared.global [%0+%2], [%1+%3], 4;" ::"r"(at), "l"(from), "n"((int)stage_offset),
+    asm volatile("cp.async.ca.shared.global [%0+%2], [%1+%3], 4;" ::"r"(to), "l"(from), "n"((int)stage_offset),
                  "n"((int)offset)
                  : "memory");
 #endif
@@ -68,11 +72,11 @@ template <int STEP_> DEVICE void bring(float *stage, int to, const float *from)
 }
 
 /* Zeros where the input ends, in all stages: what is brought lies beside them. */
-DEVICE void pad(float *stage, int to)
+DEVICE void pad(float *stage)
 {
     UNROLL
     for (int i = 0; i < STAGES * PIECE; i++)
-        stage[i / PIECE * STAGE_ELEMS + to / 4 + i % PIECE] = 0.0f;
+        stage[i / PIECE * STAGE_ELEMS + i % PIECE] = 0.0f;
 }
 #if ASYNC && defined(TUNE_EMULATED)
 #define SENT() tune_emu_cp_async_commit()
@@ -128,7 +132,7 @@ DEVICE void pad(float *stage, int to)
         const int p = p0 + LID(1) * Y_R, q = q0 + LID(0);                                                              \
         const float *a = stage + LID(1) * (Y_R * SH * STAGE_ROW) + LID(0) * SW + SHIFT;                                \
         const float *image = x + ((long)n * C + group / (GROUPS_K / GROUPS) * CG) * H * W, *from[SHARE];               \
-        int to[SHARE]; /* bytes */                                                                                     \
+        unsigned to[SHARE];                                                                                            \
         bool there[SHARE];                                                                                             \
                                                                                                                        \
         if (tile >= TILES)                                                                                             \
@@ -141,9 +145,9 @@ DEVICE void pad(float *stage, int to)
                                                                                                                        \
             there[i] = at < PIECES && h >= 0 && h < H && w >= 0 && w < W;                                              \
             from[i] = image + (line / STAGE_ROWS * H + h) * W + w;                                                     \
-            to[i] = 4 * (line * STAGE_ROW + column);                                                                   \
+            to[i] = STAGE_BASE(stage) + 4 * (line * STAGE_ROW + column);                                               \
             KEEP(from[i], to[i]);                                                                                      \
             if (at < PIECES && !there[i])                                                                              \
-                pad(stage, to[i]);                                                                                     \
+                pad(stage + line * STAGE_ROW + column);                                                                \
         }
 #define KERNEL_END }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* unrolled.c - sparse convolutions on CUDA in one launch: a work-item sums k_t channels in registers, each input that
  * it loads from local memory is used by all of them that have a weight there. */
+#include "core/buf.h"
+#include "core/err.h"
 #include "kernels/build.h"
 #include "kernels/conv/shape.h"
 #include "kernels/sparse_conv2d/sparse.h"
 #include "runtime/cuda_arch.h"
 
-#include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

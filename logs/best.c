@@ -169,17 +169,11 @@ static enum err open_group(struct best_set *b, const struct record *r, struct gr
     return ERR_OK;
 }
 
-/* The baseline, which is timed once and last, behind the finals. */
-static bool is_baseline(const struct record *r)
-{
-    return r->rounds == 1 && !r->censored && !r->anchor.hash.hex[0];
-}
-
 /* Each private farm has a "j1": the data's seed tells the runs apart. Records that lack it are parted at a search
  * behind a final of the job, in the file and by the clock. */
 static bool is_next_run(const struct run *j, const struct record *r)
 {
-    return !r->data_seed && !record_is_final(r) && !is_baseline(r) && j->final_ms && r->ts_ms > j->final_ms;
+    return !r->data_seed && !record_is_final(r) && !record_is_baseline(r) && j->final_ms && r->ts_ms > j->final_ms;
 }
 
 static enum err add_run(struct group *g, const struct record *r)

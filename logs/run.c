@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define KEPT_SEARCHES 8 /* against one anchor: a second measurement may throw the first out */
+#define CLEARLY 0.94    /* of another's cost: beyond the error between two measurements of a run */
 #define KEPT 64         /* in all: more than any run has finals, redos and anchors for */
 
 /* How much a record's purpose counts against others of its run. */
@@ -20,6 +21,11 @@ static int rank(const struct record *r)
 bool record_is_final(const struct record *r)
 {
     return rank(r) == 2;
+}
+
+bool record_is_baseline(const struct record *r)
+{
+    return r->rounds == 1 && !r->censored && !r->anchor.hash.hex[0];
 }
 
 bool record_is_one_program(const struct record *a, const struct record *b)
@@ -116,28 +122,39 @@ static bool has_finals(const struct run *j)
     return j->n && record_is_final(&j->records[0]);
 }
 
-static void drop_all(struct run *j)
+/* What was added so far becomes what was measured before the finals. */
+static enum err set_apart(struct run *j)
 {
-    while (j->n)
-        record_fini(&j->records[--j->n]);
+    struct run *before = calloc(1, sizeof *before);
+
+    if (!before)
+        return ERR_NOMEM;
+    before->records = j->records;
+    before->n = j->n;
+    before->cap = j->cap;
+    before->data_seed = j->data_seed;
+    memcpy(before->job, j->job, sizeof before->job);
+    j->records = NULL;
+    j->n = j->cap = 0;
+    j->before = before;
+    return ERR_OK;
 }
 
 enum err run_add(struct run *j, const struct record *r)
 {
-    struct record *to = find_equal(j, r), copy;
+    struct record *to, copy;
 
+    if (record_is_final(r) && !has_finals(j) && set_apart(j))
+        return ERR_NOMEM;
     if (has_finals(j) && !record_is_final(r))
-        return ERR_OK;
+        return run_add(j->before, r);
+    to = find_equal(j, r);
     if (!to && (to = find_victim(j, r)) && !may_replace(r, to))
         return ERR_OK;
     if (!to)
         to = room(j);
     if (!to || record_copy(&copy, r))
         return ERR_NOMEM;
-    if (record_is_final(r) && !has_finals(j)) {
-        drop_all(j);
-        to = j->records;
-    }
     if (to == j->records + j->n)
         j->n++;
     else
@@ -148,8 +165,12 @@ enum err run_add(struct run *j, const struct record *r)
 
 void run_fini(struct run *j)
 {
-    drop_all(j);
+    while (j->n)
+        record_fini(&j->records[--j->n]);
     free(j->records);
+    if (j->before)
+        run_fini(j->before);
+    free(j->before);
 }
 
 bool run_supersedes(const struct run *j, const struct record *r)
@@ -228,4 +249,39 @@ const struct record *run_winner(const struct run *j, const struct chain *c)
         if (!run_supersedes(j, &j->records[i]) && (!best || is_better_in_run(c, &j->records[i], best)))
             best = &j->records[i];
     return best;
+}
+
+/* The least of what nothing supersedes but for baselines, and for one that has this program (NULL = any). */
+static const struct record *least_before(const struct run *j, const struct chain *c, const struct record *program)
+{
+    const struct record *best = NULL;
+
+    for (size_t i = 0; i < j->n; i++) {
+        const struct record *r = &j->records[i];
+
+        if (!run_supersedes(j, r) && !record_is_baseline(r) && (!program || record_is_one_program(r, program)) &&
+            (!best || is_better_in_run(c, r, best)))
+            best = r;
+    }
+    return best;
+}
+
+const struct run *run_counted(const struct run *j)
+{
+    const struct run *before = has_finals(j) ? j->before : NULL;
+    const struct chain own = run_chain(j), chain = before ? run_chain(before) : own;
+    const struct record *winner = run_winner(j, &own), *ahead = before ? least_before(before, &chain, NULL) : NULL,
+                        *was;
+    double ln_was;
+
+    if (!ahead || !ahead->program.hex[0])
+        return j;
+    for (size_t i = 0; i < j->n; i++)
+        if (record_is_one_program(&j->records[i], ahead))
+            return j;
+    was = least_before(before, &chain, winner);
+    ln_was = was ? chain_ln_time(&chain, was) : chain_ln_time(&own, winner);
+    return record_cost_at(ahead, chain_ln_time(&chain, ahead)) < record_cost_at(was ? was : winner, ln_was) * CLEARLY
+               ? before
+               : j;
 }

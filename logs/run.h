@@ -19,7 +19,8 @@ struct run {
     int64_t data_seed; /* with the job's name: whose run it is; 0 = not known */
     struct record *records;
     size_t n, cap;
-    int64_t final_ms; /* end of its earliest final; 0 = none yet */
+    int64_t final_ms;   /* end of its earliest final; 0 = none yet */
+    struct run *before; /* with finals: what was measured besides, as a run without any; NULL = nothing */
 };
 
 /* Takes a copy in where the record may be the run's best: the finals; where there are none all redos, and of the
@@ -27,8 +28,15 @@ struct run {
 enum err run_add(struct run *j, const struct record *r);
 void run_fini(struct run *j);
 
+/* What tells the run's best: itself, or, where its finals were cut short, what was measured before them: that is where
+ * what was best then, clearly ahead of what is best of the finals, has no final. Lends. */
+const struct run *run_counted(const struct run *j);
+
 /* Is it of purpose "final"? */
 bool record_is_final(const struct record *r);
+
+/* Of a template for comparison, which is timed once and last, behind the finals. */
+bool record_is_baseline(const struct record *r);
 
 /* Do both name a program, and the same? */
 bool record_is_one_program(const struct record *a, const struct record *b);

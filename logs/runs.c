@@ -125,8 +125,9 @@ static int by_start(const void *a, const void *b)
     return job ? job : (x->run->data_seed > y->run->data_seed) - (x->run->data_seed < y->run->data_seed);
 }
 
-static struct placed describe(const struct run *j)
+static struct placed describe(const struct run *run)
 {
+    const struct run *j = run_counted(run);
     struct placed p = {.run = j, .start = &j->records[0], .chain = run_chain(j)};
 
     for (size_t i = 1; i < j->n; i++)
@@ -325,7 +326,7 @@ static const struct record *in_the_middle(const struct run *runs, size_t n_runs,
     if (!same)
         return NULL;
     for (size_t j = 0; j < n_runs; j++)
-        if ((same[n] = record_like(&runs[j], winner)))
+        if ((same[n] = record_like(run_counted(&runs[j]), winner)))
             n++;
     qsort(same, n, sizeof *same, by_time);
     middle = same[(n - 1) / 2];

@@ -100,6 +100,30 @@ static void finals_beat_the_search_of_their_job_in_any_order(void **state)
     }
 }
 
+/* A run was ended while its finals were timed, the default's first: what was ahead of it and has none still wins. Where
+ * all finalists have theirs, what they turned out to be counts, though somebody else was luckier in the search. */
+static void finals_that_were_cut_short_hide_nothing(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 2; order++) {
+        struct best_set *b = fresh();
+
+        if (order)
+            add(b, W1, '1', "j1", "final", 'd', 400);
+        add(b, W1, '1', "j1", "search", 'a', 100);
+        add(b, W1, '1', "j1", "search", 'd', 396);
+        if (!order)
+            add(b, W1, '1', "j1", "final", 'd', 400);
+        assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
+        add(b, W1, '1', "j1", "final", 'a', 130);
+        assert_int_equal(best_at(b, 0)->program.hex[0], 'a');
+        assert_true(best_at(b, 0)->time_ns == 130);
+        add(b, W1, '1', "j1", "search", 'e', 110); /* was no finalist */
+        assert_true(best_at(b, 0)->time_ns == 130);
+        best_free(b);
+    }
+}
+
 static void a_redo_replaces_what_it_redoes(void **state)
 {
     struct best_set *b = fresh();
@@ -497,6 +521,7 @@ int main(void)
         cmocka_unit_test(the_fastest_of_each_workload_and_device_wins),
         cmocka_unit_test(what_was_searched_for_decides),
         cmocka_unit_test(finals_beat_the_search_of_their_job_in_any_order),
+        cmocka_unit_test(finals_that_were_cut_short_hide_nothing),
         cmocka_unit_test(a_redo_replaces_what_it_redoes),
         cmocka_unit_test(the_latest_measurement_of_a_program_counts),
         cmocka_unit_test(records_without_a_program_are_each_their_own),

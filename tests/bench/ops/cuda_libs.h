@@ -137,6 +137,9 @@ void cuda_peer_outputs(struct cuda_peer *p, float *y, struct contender *out);
  * what the host takes to hand it over is in nobody's time. */
 enum err cuda_peer_call(struct cuda_peer *p, double *ns, struct why *why);
 
+/* The least of a few such calls behind one that loads what is loaded lazily: to choose among a library's algorithms. */
+enum err cuda_peer_least(struct cuda_peer *p, double *ns, struct why *why);
+
 /* Captures the work into a graph, when that works. */
 void cuda_peer_capture(struct cuda_peer *p);
 

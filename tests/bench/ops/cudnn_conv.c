@@ -125,10 +125,21 @@ static enum err make_descriptors(struct conv *c, struct why *why)
 struct best {
     const struct form *form; /* NULL = none */
     cudnnConvolutionFwdAlgoPerf_t perf;
+    double ns;
     int n_tried;
 };
 
-/* The fastest algorithm of one form that works, of those with the math that was asked for. */
+static enum err use(struct conv *c, const struct form *f, const cudnnConvolutionFwdAlgoPerf_t *p, struct why *why)
+{
+    const enum err e = describe(c, &c->peer.task->conv, f, why);
+
+    c->algorithm = p->algo;
+    return e ? e
+             : status(cuda_libs.cudnnSetConvolutionMathType(c->desc, p->mathType), "cudnnSetConvolutionMathType", why);
+}
+
+/* The fastest algorithm of one form that works, of those with the math that was asked for: by our own clock. cuDNN's
+ * own search runs each once, and with it loads it. */
 static enum err try_form(struct conv *c, const struct form *f, struct best *best, struct why *why)
 {
     cudnnConvolutionFwdAlgoPerf_t found[MAX_ALGORITHMS];
@@ -142,13 +153,17 @@ static enum err try_form(struct conv *c, const struct form *f, struct best *best
                    "cudnnFindConvolutionForwardAlgorithmEx", why);
     for (int i = 0; !e && i < n; i++) {
         const cudnnConvolutionFwdAlgoPerf_t *p = &found[i];
+        struct why unfit = {""};
+        double ns = 0;
 
-        if (p->status != CUDNN_STATUS_SUCCESS || (f->math == CUDNN_FMA_MATH && p->mathType != CUDNN_FMA_MATH))
+        if (p->status != CUDNN_STATUS_SUCCESS || (f->math == CUDNN_FMA_MATH && p->mathType != CUDNN_FMA_MATH) ||
+            use(c, f, p, &unfit) || cuda_peer_least(&c->peer, &ns, &unfit))
             continue;
         best->n_tried++;
-        if (!best->form || p->time < best->perf.time) {
+        if (!best->form || ns < best->ns) {
             best->form = f;
             best->perf = *p;
+            best->ns = ns;
         }
     }
     return e;
@@ -167,13 +182,9 @@ static enum err choose(struct conv *c, struct contender *out, struct why *why)
             e = try_form(c, &forms[i], &best, why);
     if (!best.form)
         return e ? e : why_set(why, ERR_UNSUPPORTED, "no algorithm");
-    c->algorithm = best.perf.algo;
     snprintf(out->note, sizeof out->note, "fastest of %d: %s, algorithm %d, math %d, workspace %zu KiB", best.n_tried,
              best.form->name, (int)best.perf.algo, (int)best.perf.mathType, best.perf.memory >> 10);
-    e = describe(c, s, best.form, why);
-    return e ? e
-             : status(cuda_libs.cudnnSetConvolutionMathType(c->desc, best.perf.mathType), "cudnnSetConvolutionMathType",
-                      why);
+    return use(c, best.form, &best.perf, why);
 }
 
 static enum err prepare(struct conv *c, struct contender *out, struct why *why)

@@ -162,9 +162,7 @@ static enum err try_one(struct rnn *r, size_t i, double *ns, struct why *why)
 
     if (!e)
         e = make_room(r, why);
-    if (!e)
-        e = enqueue(&r->peer, why);
-    return e ? e : cuda_peer_call(&r->peer, ns, why);
+    return e ? e : cuda_peer_least(&r->peer, ns, why);
 }
 
 static enum err choose(struct rnn *r, struct contender *out, struct why *why)

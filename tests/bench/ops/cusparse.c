@@ -139,9 +139,7 @@ static enum err try_one(struct csr *c, size_t i, double *ns, struct why *why)
 
     c->algorithm = algorithms[i].algorithm;
     e = make_room(c, why);
-    if (!e)
-        e = enqueue(&c->peer, why);
-    return e ? e : cuda_peer_call(&c->peer, ns, why);
+    return e ? e : cuda_peer_least(&c->peer, ns, why);
 }
 
 static enum err choose(struct csr *c, struct contender *out, struct why *why)

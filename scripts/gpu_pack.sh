@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# gpu_pack.sh [-o FILE] [--no-peers] [--sysroot DIR] - one archive (tune-gpu.tar.xz) of programs, tests and benches for a bare x86-64 machine with an
+# gpu_pack.sh [-o FILE] [--no-peers] [--sysroot DIR] [--build DIR] - one archive (tune-gpu.tar.xz) of programs, tests and benches for a bare x86-64 machine with an
 # NVIDIA driver and glibc: nothing else has to be there. Unpack it anywhere, then type
 #   tune-gpu/scripts/gpu_check.sh --budget 540 --state state.tar     (its --help says what that does)
 # NVRTC and the peers (cuBLAS, cuDNN, cuSPARSE) are found on that machine. Their headers are needed here, with CUDA's in CUDA_HOME
@@ -9,26 +9,32 @@
 # The C library is that of Debian's release TUNE_SUITE, by default the one that runs here: bookworm's programs want glibc 2.34 or newer.
 # Without --sysroot Debian's packages are unpacked into ${XDG_CACHE_HOME:-~/.cache}/tune-amd64/SUITE (a quarter of a minute, once).
 set -eu
+caller=$PWD
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
 . scripts/common.sh
 
 suite=${TUNE_SUITE:-$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")}
 sysroot=${XDG_CACHE_HOME:-$HOME/.cache}/tune-amd64/$suite
-archive=tune-gpu.tar.xz peers=yes
+archive=tune-gpu.tar.xz peers=yes out=$top/build-gpu
 while [ $# -gt 0 ]; do
     case "$1" in
-    -o | --sysroot)
+    -o | --sysroot | --build)
         [ $# -gt 1 ] || fail "$1 needs a value"
-        [ "$1" = -o ] && archive=$2 || sysroot=$2
+        case "$1" in
+        -o) archive=$2 ;;
+        --sysroot) sysroot=$2 ;;
+        --build) out=$2 ;;
+        esac
         shift
         ;;
     --no-peers) peers="" ;;
     --help | -h) head_comment "scripts/$(basename "$0")" ;;
-    *) fail "unknown argument '$1'; expected -o FILE, --no-peers or --sysroot DIR" ;;
+    *) fail "unknown argument '$1'; expected -o FILE, --no-peers, --sysroot DIR or --build DIR" ;;
     esac
     shift
 done
+case "$archive" in /*) ;; *) archive=$caller/$archive ;; esac
 command -v x86_64-linux-gnu-gcc >/dev/null || fail "no x86_64-linux-gnu-gcc: on x86-64 it is gcc's own name (scripts/install_deps.sh), elsewhere install gcc-x86-64-linux-gnu"
 scripts/sysroot.sh amd64 "$sysroot"
 
@@ -43,7 +49,6 @@ else
     without="$without;cublas;cudnn;cusparse"
 fi
 
-out=$top/build-gpu
 mkdir -p "$out"
 log=$out/build.log
 tests="test_kernels_cuda test_mutants_cuda test_cuda"

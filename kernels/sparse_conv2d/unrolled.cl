@@ -9,6 +9,7 @@
  * each, are run by IN_A_ROW tiles one after the other: neighbours share code in the caches for instructions. RESIDENT
  * groups share a multiprocessor: bounds registers. Launch: local (WG_X, WG_Y, 1); groups ceil(TILES / IN_A_ROW) *
  * IN_A_ROW * GROUPS_K. */
+#ifdef TUNE_CUDA
 #include "conv/conv.clh"
 #ifndef STAGE_ROW
 #define K_T 4
@@ -151,3 +152,4 @@ DEVICE void pad(float *stage)
                 pad(stage + line * STAGE_ROW + column);                                                                \
         }
 #define KERNEL_END }
+#endif

@@ -2,6 +2,7 @@
 /* bench_rates - how many products a second a CUDA device's instructions can do: fma in f32, fma on pairs of f16, dp4a,
  * and mma on f16, bf16 and i8; each as independent chains in registers on all multiprocessors. The ratios are what int8
  * and f16 kernels can gain at most over f32. */
+#include "core/buf.h"
 #include "core/cli.h"
 #include "runtime/cuda_arch.h"
 #include "runtime/device.h"
@@ -161,9 +162,18 @@ int main(int argc, char **argv)
     const char *selector = "";
     struct device *d = NULL;
     struct cli c;
+    struct buf help;
     struct why why = {""};
     enum err e = cli_parse(&c, options, argc, argv, &why);
 
+    buf_init(&help, 1 << 16);
+    if (!e && c.help) {
+        cli_help(options, "bench_rates", "What the instructions of a CUDA device can do: fma, dp4a, mma.",
+                 "bench_rates --device cuda:1", &help);
+        fputs(buf_text(&help), stdout);
+        buf_fini(&help);
+        return 0;
+    }
     if (!e)
         e = device_parse(cli_text(&c, "device"), &ops, &selector, &why);
     if (!e && strcmp(ops->name, "cuda") != 0)

@@ -160,6 +160,10 @@ int main(int argc, char **argv)
     struct tally t = {.n_runs = 0};
     enum err e = cli_parse(&c, options, argc, argv, &why);
 
+    if (e == ERR_OK && c.help) {
+        fprintf(stderr, "bench_gain: see the options at the head of gain_bench.c\n");
+        return 1;
+    }
     if (e == ERR_OK)
         e = run_all(&t, &c, &why);
     if (e)

@@ -65,6 +65,7 @@ run() {
 for label in "$@"; do
     case "$label" in # a test skips, with words, what it cannot do without them
     arm64) scripts/install_deps.sh --arm64 || true ;;
+    cuda) scripts/install_deps.sh --nvdisasm || true ;; # budgets of machine code
     farm) scripts/install_deps.sh --hub || true ;;
     unit | build) scripts/install_deps.sh --compilers || true ;;
     esac

@@ -158,8 +158,7 @@ static float saturated(const struct epilogue_values *v, float scaled, float zero
 double epilogue_apply(unsigned bits, double sum, const struct epilogue_values *v)
 {
     const bool joins = bits & EPILOGUE_JOIN;
-    const float zero = zero_at(v, 1);
-    float byte;
+    float zero, byte;
 
     if (bits & EPILOGUE_BIAS)
         sum += v->bias;
@@ -171,6 +170,7 @@ double epilogue_apply(unsigned bits, double sum, const struct epilogue_values *v
         sum = 6;
     if (!(bits & EPILOGUE_REQUANT))
         return sum;
+    zero = zero_at(v, 1); /* the workload has it with bytes as outputs alone */
     byte = saturated(v, (float)sum * (float)v->scale, zero);
     if (!joins)
         return (double)(byte + zero);

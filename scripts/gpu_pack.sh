@@ -6,7 +6,7 @@
 # NVRTC and the peers (cuBLAS, cuDNN, cuSPARSE) are found on that machine. Their headers are needed here, with CUDA's in CUDA_HOME
 # (/usr/local/cuda); cuDNN's may be in CUDNN_HOME (PyPI's nvidia-cudnn-cu13: site-packages/nvidia/cudnn).
 #   --no-peers  a bench without peers; gpu_check.sh then wants --no-peers too
-# The C library is that of Debian's release TUNE_SUITE, by default the one that runs here: bookworm's programs want glibc 2.34 or newer.
+# The C library is that of Debian's release TUNE_SUITE, by default the one that runs here; the last line says which it wants (bookworm: 2.36).
 # Without --sysroot Debian's packages are unpacked into ${XDG_CACHE_HOME:-~/.cache}/tune-amd64/SUITE (a quarter of a minute, once).
 set -eu
 caller=$PWD

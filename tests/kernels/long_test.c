@@ -62,6 +62,14 @@ void long_items_init(struct long_items *items, size_t n)
         abort();
 }
 
+void long_items_choose(const struct long_test *t, struct long_items *items, size_t n_least)
+{
+    if (t->is_full)
+        memset(items->chosen, 1, items->n);
+    else
+        sample_choose(items->labels, items->n, n_least, t->seed, items->chosen);
+}
+
 void long_items_fini(struct long_items *items)
 {
     free(items->labels);

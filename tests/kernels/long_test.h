@@ -45,6 +45,9 @@ struct long_items {
 
 /* Makes `items` ready for n of them, labels empty. long_items_fini frees. */
 void long_items_init(struct long_items *items, size_t n);
+
+/* Chooses all items of a full run, else a sample by the seed: every label once, then others up to n_least in all. */
+void long_items_choose(const struct long_test *t, struct long_items *items, size_t n_least);
 void long_items_fini(struct long_items *items);
 
 /* Runs the chosen items in processes. `work` (in a child, its devices open in t->under) answers "ok" or "kept", with

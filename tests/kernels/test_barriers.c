@@ -341,10 +341,7 @@ static void every_barrier_is_missed(void **state)
     add_all();
     long_items_init(&items, n_items);
     label(&items);
-    if (under.is_full)
-        memset(items.chosen, 1, n_items);
-    else
-        sample_choose(items.labels, n_items, 0, under.seed, items.chosen);
+    long_items_choose(&under, &items, 0);
     n_failed = long_test_run(&under, &items, false, work, NULL);
     n_uncovered = long_test_covered(&under, &items, "configs whose barriers are missed");
     long_items_fini(&items);

@@ -261,10 +261,7 @@ static void every_template_is_right_in_every_type(void **state)
         snprintf(items.labels[i].of[1], SAMPLE_LABEL_BYTES, "%s", list[i].shape);
         snprintf(items.column[i], sizeof items.column[i], "files");
     }
-    if (under.is_full)
-        memset(items.chosen, 1, n_items);
-    else
-        sample_choose(items.labels, n_items, N_SAMPLE, under.seed, items.chosen);
+    long_items_choose(&under, &items, N_SAMPLE);
     n_failed = long_test_run(&under, &items, false, work, NULL);
     n_uncovered = long_test_covered(&under, &items, "configs that are right");
     long_items_fini(&items);

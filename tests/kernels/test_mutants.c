@@ -231,10 +231,7 @@ static void every_class_of_mutant_is_called_wrong(void **state)
     add_mutants();
     long_items_init(&items, n_items);
     label(&items);
-    if (under.is_full)
-        memset(items.chosen, 1, n_items);
-    else
-        sample_choose(items.labels, n_items, 0, under.seed, items.chosen);
+    long_items_choose(&under, &items, 0);
     n_failed = long_test_run(&under, &items, true, work, NULL);
     n_uncovered = long_test_covered(&under, &items, "mutants that are called wrong");
     if (!under.is_part)

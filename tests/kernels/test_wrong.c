@@ -454,10 +454,7 @@ static void every_class_of_wrong_kernel_is_called_wrong(void **state)
         snprintf(items.labels[i].of[1], SAMPLE_LABEL_BYTES, "class: %.40s", list[i].wrong->name);
         snprintf(items.column[i], sizeof items.column[i], "wrong");
     }
-    if (under.is_full)
-        memset(items.chosen, 1, n_items);
-    else
-        sample_choose(items.labels, n_items, 0, under.seed, items.chosen);
+    long_items_choose(&under, &items, 0);
     n_failed = long_test_run(&under, &items, true, work, NULL);
     n_uncovered = long_test_covered(&under, &items, "called wrong, or not possible");
     long_items_fini(&items);

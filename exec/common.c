@@ -2,6 +2,7 @@
 /* common.c - words, layouts and the order of launches. */
 #include "exec/common.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,7 @@ EXEC_API int exec_arg_bumps(const struct exec_arg *a)
 EXEC_API size_t exec_arg_pack(const struct exec_arg *a, const int64_t *iteration, union exec_number *out)
 {
     int64_t integer = a->integer;
+    assert(iteration);
     for (int d = 0; d < EXEC_NEST; d++)
         integer += a->bump[d] * iteration[d];
     switch (a->kind) {
@@ -87,6 +89,8 @@ EXEC_API size_t exec_arg_pack(const struct exec_arg *a, const int64_t *iteration
 
 EXEC_API size_t exec_fill_element(const struct exec_launch *fill, unsigned char out[8])
 {
+    assert(fill->op == EXEC_FILL && fill->n_args == 3);
+    assert(fill->args[2].integer > 0 && fill->args[2].integer <= 8);
     for (int i = 0; i < 8; i++)
         out[i] = (unsigned char)((uint64_t)fill->args[1].integer >> (8 * i));
     return (size_t)fill->args[2].integer;
@@ -116,6 +120,7 @@ static int exec_walk_range(struct exec_walking *w, int first, int last, int i_lo
             s = w->each(i, w->iteration, w->arg);
             continue;
         }
+        assert(plan->loops[i_loop].last >= i && plan->loops[i_loop].last <= last);
         for (int64_t n = 0; s == 0 && n < plan->loops[i_loop].count; n++) {
             w->iteration[depth] = n;
             s = exec_walk_range(w, i, plan->loops[i_loop].last, i_loop + 1, depth + 1);
@@ -151,8 +156,10 @@ EXEC_API int64_t exec_count(const struct exec_plan *plan, enum exec_phase phase)
 EXEC_API unsigned exec_queues(const struct exec_plan *plan)
 {
     unsigned used = 1;
-    for (int i = 0; i < plan->n_launches; i++)
+    for (int i = 0; i < plan->n_launches; i++) {
+        assert(plan->launches[i].queue >= 0 && plan->launches[i].queue < EXEC_QUEUES);
         used |= 1u << plan->launches[i].queue;
+    }
     return used;
 }
 
@@ -161,8 +168,11 @@ EXEC_API void exec_mark_awaited(const struct exec_plan *plan, int others, char *
     memset(out, 0, (size_t)plan->n_launches);
     for (int i = 0; i < plan->n_launches; i++) {
         const struct exec_launch *l = &plan->launches[i];
-        for (int a = 0; a < l->n_after; a++)
+        for (int a = 0; a < l->n_after; a++) {
+            assert(l->after[a] >= 0 && l->after[a] < plan->n_launches);
+            assert(plan->launches[l->after[a]].phase == l->phase);
             out[l->after[a]] |= !others || plan->launches[l->after[a]].queue != l->queue;
+        }
     }
 }
 
@@ -175,6 +185,7 @@ static void exec_mark_uses(const struct exec_plan *plan, struct exec_spot *spots
         for (int j = 0; j < l->n_args; j++) {
             if (l->args[j].kind == EXEC_ARG_BUFFER) {
                 struct exec_spot *spot = &spots[l->args[j].integer];
+                assert(l->args[j].integer >= 0 && l->args[j].integer < plan->n_buffers);
                 spot->in_pack |= l->phase == EXEC_PACK;
                 spot->in_run |= l->phase == EXEC_RUN;
             }
@@ -218,6 +229,7 @@ static void exec_number(const struct exec_plan *plan, struct exec_layout *l)
             l->n_slots = spot->index >= l->n_slots ? spot->index + 1 : l->n_slots;
         }
     }
+    assert(l->n_weights + l->n_tensors + l->n_slots <= plan->n_buffers);
 }
 
 EXEC_API enum exec_status exec_layout_init(const struct exec_plan *plan, struct exec_layout *out)
@@ -244,6 +256,7 @@ EXEC_API int exec_is_filled(const struct exec_plan *plan, const struct exec_layo
 {
     const struct exec_buffer *b = &plan->buffers[i];
     const struct exec_spot *spot = &l->spots[i];
+    assert(i >= 0 && i < plan->n_buffers);
     if (b->fill == EXEC_FILL_NONE || (spot->place != EXEC_OF_WEIGHTS && spot->place != EXEC_OF_SESSION))
         return 0;
     return phase == EXEC_PACK ? spot->in_pack : spot->in_run && b->each_run;

@@ -2,6 +2,7 @@
 /* exec_cl_launch.c - kernels of a plan, their arguments, their starts. */
 #include "exec/exec_cl_launch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,6 +225,7 @@ static struct exec_cl_start *exec_cl_next_start(struct exec_cl_launches *l)
         l->started = grown;
         l->cap_started = cap;
     }
+    assert(l->n_started < l->cap_started);
     return &l->started[l->n_started];
 }
 
@@ -231,6 +233,7 @@ static struct exec_cl_start *exec_cl_next_start(struct exec_cl_launches *l)
 static cl_uint exec_cl_waits(const struct exec_cl_launches *l, const struct exec_launch *x, cl_event *out)
 {
     cl_uint n = 0;
+    assert(x->n_after <= EXEC_MAX_AFTER);
     for (int a = 0; a < x->n_after; a++)
         if (l->latest[x->after[a]] != NULL)
             out[n++] = l->latest[x->after[a]];
@@ -245,6 +248,7 @@ static int exec_cl_start(int i, const int64_t *iteration, void *arg)
     struct exec_cl_start *kept = NULL;
     struct exec_cl_turn t = {l->queues[x->queue], exec_cl_waits(l, x, wait), NULL, NULL};
     cl_int code;
+    assert(t.queue && l->n_left > 0);
     l->i_launch = i;
     if (--l->n_left == 0 || l->all_events || l->awaited[i]) {
         kept = exec_cl_next_start(l);
@@ -264,8 +268,11 @@ static int exec_cl_start(int i, const int64_t *iteration, void *arg)
 
 EXEC_API cl_int exec_cl_launch(struct exec_cl_launches *l, enum exec_phase phase)
 {
+    cl_int code;
     l->n_left = l->n_starts[phase];
-    return exec_walk(l->plan, phase, exec_cl_start, l);
+    code = exec_walk(l->plan, phase, exec_cl_start, l);
+    assert(code != CL_SUCCESS || l->n_left == 0);
+    return code;
 }
 
 EXEC_API void exec_cl_forget_starts(struct exec_cl_launches *l)

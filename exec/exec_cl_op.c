@@ -2,6 +2,7 @@
 /* exec_cl_op.c - plans made ready on an OpenCL device: kernels, and buffers that live with them. */
 #include "exec/exec_cl_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ EXEC_API enum exec_status exec_cl_make(const struct exec_cl *s, const struct exe
     unsigned char *made = NULL;
     const unsigned char *content = filled && b->fill == EXEC_FILL_BYTES ? b->bytes : NULL;
     if (filled && b->fill == EXEC_FILL_VALUE) {
+        assert(b->n_pattern > 0 && b->n_pattern <= sizeof b->pattern);
         content = made = malloc(b->n_bytes);
         for (size_t i = 0; made && i < b->n_bytes; i++)
             made[i] = b->pattern[i % b->n_pattern];
@@ -31,6 +33,7 @@ static enum exec_status exec_cl_want_slot(struct exec_cl *s, int slot, const str
 {
     cl_mem larger = NULL;
     enum exec_status status;
+    assert(slot >= 0);
     if (slot >= s->n_slots) {
         struct exec_cl_slot *grown = realloc(s->slots, ((size_t)slot + 1) * sizeof *grown);
         if (!grown)

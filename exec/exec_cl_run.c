@@ -2,6 +2,7 @@
 /* exec_cl_run.c - packing weights and running, on the caller's queue. */
 #include "exec/exec_cl_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ static cl_mem exec_cl_mem_of(const struct exec_cl_job *j, int i)
     case EXEC_OF_WEIGHTS:
         return j->weights->mems[i];
     case EXEC_OF_SESSION:
+        assert(spot->index < op->s->n_slots && op->s->slots[spot->index].n_bytes >= op->plan->buffers[i].n_bytes);
         return op->s->slots[spot->index].mem;
     case EXEC_NOWHERE:
         break;
@@ -41,6 +43,7 @@ static enum exec_status exec_cl_fill(struct exec_cl_job *j, int i)
     const struct exec_buffer *b = &j->op->plan->buffers[i];
     cl_mem to = j->op->launches.mems[i];
     cl_int code;
+    assert(to);
     if (b->fill == EXEC_FILL_VALUE)
         code = clEnqueueFillBuffer(j->queue, to, b->pattern, b->n_pattern, 0, b->n_bytes, 0, NULL, NULL);
     else
@@ -126,7 +129,7 @@ static enum exec_status exec_cl_enqueue(struct exec_cl_job *j)
         for (int q = 0; q < EXEC_QUEUES; q++)
             (void)(j->op->launches.queues[q] ? clFinish(j->op->launches.queues[q]) : CL_SUCCESS);
     exec_cl_forget_starts(&j->op->launches);
-    if (last) {
+    if (last) { /* of a part, too: what comes next waits for it */
         exec_cl_forget(s);
         clRetainCommandQueue(j->queue);
         s->last_queue = j->queue;

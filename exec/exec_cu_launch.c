@@ -2,6 +2,7 @@
 /* exec_cu_launch.c - functions of a plan, their starts on one stream or several. */
 #include "exec/exec_cu_launch.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +211,8 @@ EXEC_API int exec_cu_set(const struct exec_cu_calls *cu, exec_cu_mem to, const u
 {
     uint16_t two = 0;
     uint32_t four = 0;
+    assert(n_element == 1 || n_element == 2 || n_element == 4);
+    assert(n_bytes % n_element == 0);
     if (n_element == 1)
         return cu->cuMemsetD8Async(to, element[0], n_bytes, stream);
     if (n_element == 2) {
@@ -229,6 +232,7 @@ static int exec_cu_start_kernel(struct exec_cu_launches *l, int i, const int64_t
     struct CUstream_st *const stream = l->streams[x->queue];
     union exec_number values[EXEC_CU_MAX_ARGS];
     void *params[EXEC_CU_MAX_ARGS];
+    assert(x->n_args <= EXEC_CU_MAX_ARGS);
     for (int a = 0; a < x->n_args; a++) {
         if (exec_arg_pack(&x->args[a], iteration, &values[a]) == 0)
             values[a].address = l->mems[x->args[a].integer];
@@ -261,6 +265,7 @@ static int exec_cu_start(int i, const int64_t *iteration, void *arg)
     l->i_launch = i;
     for (int a = 0; error == 0 && a < x->n_after; a++) {
         const int other = x->after[a];
+        assert(l->plan->launches[other].queue == x->queue || l->after[other]);
         if (l->plan->launches[other].queue != x->queue && l->ran[other])
             error = l->cu->cuStreamWaitEvent(l->streams[x->queue], l->after[other], 0);
     }
@@ -277,8 +282,10 @@ static int exec_cu_start(int i, const int64_t *iteration, void *arg)
 static int exec_cu_fork(struct exec_cu_launches *l)
 {
     int error = l->begin ? l->cu->cuEventRecord(l->begin, l->streams[0]) : 0;
-    for (int q = 1; error == 0 && q < EXEC_QUEUES; q++)
+    for (int q = 1; error == 0 && q < EXEC_QUEUES; q++) {
+        assert(!l->streams[q] || (l->begin && l->joins[q]));
         error = l->streams[q] ? l->cu->cuStreamWaitEvent(l->streams[q], l->begin, 0) : 0;
+    }
     return error;
 }
 

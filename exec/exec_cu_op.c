@@ -2,6 +2,7 @@
 /* exec_cu_op.c - a plan made ready: its functions and the memory that lives with it. */
 #include "exec/exec_cu_parts.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ static enum exec_status exec_cu_want_slot(struct exec_cu *s, int slot, const str
                                           struct exec_words *words)
 {
     exec_cu_mem at = 0;
+    assert(slot >= 0);
     if (slot >= s->n_slots) {
         struct exec_cu_slot *grown = realloc(s->slots, ((size_t)slot + 1) * sizeof *grown);
         if (!grown)

@@ -2,6 +2,7 @@
 /* exec_cu_run.c - packing weights and running, launch by launch on one stream. */
 #include "exec/exec_cu_parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* ---- launches ---- */
@@ -25,6 +26,7 @@ static exec_cu_mem exec_cu_mem_of(const struct exec_cu_going *g, int i)
     case EXEC_OF_WEIGHTS:
         return g->own[i];
     case EXEC_OF_SESSION:
+        assert(spot->index < g->op->s->n_slots);
         return g->op->s->slots[spot->index].at;
     default:
         return g->op->mems[i];

@@ -66,7 +66,7 @@ struct exec_buffer {
     size_t n_bytes;
     enum exec_fill fill; /* of buffers that are not the caller's */
     unsigned char pattern[8];
-    size_t n_pattern;           /* bytes of one element, EXEC_FILL_VALUE */
+    size_t n_pattern;           /* bytes of one element, EXEC_FILL_VALUE: 1, 2 or 4 */
     const unsigned char *bytes; /* content, EXEC_FILL_BYTES */
     int each_run;               /* filled anew before every run, not only once */
 };

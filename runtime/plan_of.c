@@ -185,10 +185,12 @@ static enum err make_buffer(struct making *m, const struct program_buffer *from,
         from->fill.kind == FILL_NONE)
         return ERR_OK;
     to->each_run = from->reset_each_run;
-    if (from->fill.kind != FILL_ZERO && from->fill.kind != FILL_VALUE)
+    const size_t element = dtype_bytes(from->dtype);
+    const bool is_value = from->fill.kind == FILL_VALUE && element <= 4; /* CUDA sets no elements of 8 bytes */
+    if (from->fill.kind != FILL_ZERO && !is_value)
         return keep_content(m, from, to);
     to->fill = EXEC_FILL_VALUE;
-    to->n_pattern = dtype_bytes(from->dtype);
+    to->n_pattern = element <= 4 ? element : 4;
     dtype_store(from->dtype, to->pattern, 0, from->fill.kind == FILL_VALUE ? from->fill.lo : 0.0);
     return ERR_OK;
 }

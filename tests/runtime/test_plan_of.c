@@ -51,6 +51,10 @@ static void make_program(struct fixture *f)
     (void)program_add_buffer(p, "expected", ROLE_SCRATCH, DTYPE_F32, 10);
     b = program_add_buffer(p, "h", ROLE_STATE, DTYPE_F32, 4);
     b->fill = (struct program_fill){.kind = FILL_ZERO, .lo = 3.0}; /* whose bounds mean nothing */
+    b = program_add_buffer(p, "doubles", ROLE_STATE, DTYPE_F64, 3);
+    b->fill = (struct program_fill){.kind = FILL_VALUE, .lo = 1.0};
+    b = program_add_buffer(p, "no doubles", ROLE_STATE, DTYPE_F64, 3);
+    b->fill.kind = FILL_ZERO;
 
     l = program_add_kernel(p, PHASE_PACK, 0, "pack", one, group); /* 0 */
     assert_int_equal(program_arg_buffer(l, 1) | program_arg_buffer(l, 2), ERR_OK);
@@ -190,6 +194,19 @@ static void fills_become_patterns_and_bytes(void **state)
     assert_int_equal(b[8].each_run, 0);
     assert_int_equal(b[4].n_bytes, 12);
     assert_int_equal(b[5].n_bytes, 8);
+}
+
+/* CUDA sets elements of 1, 2 and 4 bytes; half of a double is another number. */
+static void doubles_are_filled_by_their_bytes(void **state)
+{
+    const struct exec_buffer *b = ((struct fixture *)*state)->plan->buffers;
+    const double ones[3] = {1.0, 1.0, 1.0};
+    assert_int_equal(b[9].fill, EXEC_FILL_BYTES);
+    assert_int_equal(b[9].n_bytes, sizeof ones);
+    assert_memory_equal(b[9].bytes, ones, sizeof ones);
+    assert_int_equal(b[10].fill, EXEC_FILL_VALUE);
+    assert_int_equal(b[10].n_pattern, 4);
+    assert_int_equal(b[10].pattern[0] | b[10].pattern[1] | b[10].pattern[2] | b[10].pattern[3], 0);
 }
 
 static void fill_launches_carry_the_bytes_of_an_element(void **state)
@@ -335,6 +352,7 @@ int main(void)
         TEST(text_becomes_lines_that_end_in_newlines),
         TEST(references_are_left_out_and_loops_renumbered),
         TEST(fills_become_patterns_and_bytes),
+        TEST(doubles_are_filled_by_their_bytes),
         TEST(fill_launches_carry_the_bytes_of_an_element),
         TEST(buffers_live_where_their_use_says),
         TEST(launches_run_in_order_with_their_loops),

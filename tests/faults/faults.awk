@@ -36,7 +36,7 @@ function place_of(i, body, at, inside) {
 function way_of(i) {
     if (!place[i])
         return "stale"
-    return build[i] || file[i] !~ /\.c$/ || file[i] ~ /^libtune\/(exec|bundle)\// ? "build" : "choice"
+    return build[i] || file[i] !~ /\.c$/ || file[i] ~ /^(exec|libtune\/bundle)\// ? "build" : "choice"
 }
 
 function choice_of(i) {

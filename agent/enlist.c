@@ -106,7 +106,7 @@ enum err enlist_open(struct enlist *x, const struct enlist_options *options, str
 {
     enum err e;
 
-    memset(x, 0, sizeof *x);
+    assert(!x->client && !atomic_load(&x->enrolled));
     x->options = *options;
     e = entropy_hex(x->options.entropy, x->nonce, sizeof x->nonce - 1);
     if (!e)
@@ -115,11 +115,13 @@ enum err enlist_open(struct enlist *x, const struct enlist_options *options, str
         e = enroll(x, why);
     if (e)
         enlist_close(x);
+    atomic_store(&x->enrolled, !e);
     return e;
 }
 
 void enlist_close(struct enlist *x)
 {
+    atomic_store(&x->enrolled, false);
     client_close(x->client);
     x->client = NULL;
 }
@@ -181,8 +183,9 @@ void enlist_beat(struct enlist *x, int n_held, int64_t done, int64_t failed)
 
 void enlist_bye(struct enlist *x)
 {
-    const struct agent_bye_args args = {.agent = x->options.name};
+    if (atomic_load(&x->enrolled)) {
+        const struct agent_bye_args args = {.agent = x->options.name};
 
-    if (x->client)
         client_agent_bye(x->client, &args, NULL, NULL, NULL);
+    }
 }

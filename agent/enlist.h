@@ -35,6 +35,7 @@ struct enlist_options {
 struct enlist {
     struct enlist_options options;
     struct client *client;
+    atomic_bool enrolled; /* `client` is there for good: other threads may use it */
     char nonce[2 * 16 + 1];
     atomic_int renew_ms;     /* how often leases are to be renewed */
     atomic_bool drain;       /* the tracker asks this agent to leave */
@@ -44,7 +45,7 @@ struct enlist {
 
 /* Connects and registers; waits for a tracker that is out of reach as long as it takes. ERR_EXISTS: another process or
  * another fingerprint has the place; ERR_AUTH, ERR_PROTOCOL, ERR_UNSUPPORTED, ERR_CANCELLED. Borrows what the options
- * point at. */
+ * point at; `e` was zeroed. */
 enum err enlist_open(struct enlist *e, const struct enlist_options *options, struct why *why);
 void enlist_close(struct enlist *e);
 
@@ -58,7 +59,7 @@ void enlist_polled(struct enlist *x, enum err e, bool drain, struct why *why);
 /* Tells the tracker how this agent is; notes when it is asked to leave. */
 void enlist_beat(struct enlist *e, int n_held, int64_t done, int64_t failed);
 
-/* Gives the leases back; nothing to do where it never connected. */
+/* Gives the leases back; nothing to do where it never registered. From any thread. */
 void enlist_bye(struct enlist *e);
 
 /* Has this agent end in good order, with words. */

@@ -91,6 +91,14 @@ no_reports() {
     done
 }
 
+# without_notes FOLDER: AddressSanitizer says so, and goes on, where emulated CUDA leaves a kernel's stack by siglongjmp; nothing was found then.
+without_notes() {
+    for report in "$1"/*; do
+        [ -e "$report" ] || continue
+        grep -qvE 'ignoring requested __asan_handle_no_return|^False positive error reports may follow$|sanitizers/issues/189$' "$report" || rm "$report"
+    done
+}
+
 # sanitized PRESET LABELS NOT: the tests whose labels match and whose names do not match NOT.
 # A driver and its compiler run inside our process with OpenCL: sanitizers are for the labels without it.
 sanitized() {
@@ -106,14 +114,15 @@ sanitized() {
     if [ "$passed" -ne 0 ]; then
         cat "$work/tests.txt"
     fi
+    without_notes "$reports"
     no_reports "$reports" && [ "$passed" -eq 0 ] || return 1
     grep 'tests passed' "$work/tests.txt"
 }
 
 # Left out: statistics over recorded spaces (minutes, no code that other tests do not run), and more of the same kills; with threads
-# also what has none.
+# also what has none, and a client that talks to a server in a thread of its test: their order is that of HTTP, which the sanitizer does not see.
 step_asan() { sanitized asan-ubsan '^(unit|farm|fuzz)$' '_recorded$|farm_kills_[23]'; }
-step_tsan() { sanitized tsan '^farm$|^unit$' '_recorded|farm_kills|test_(strategies|templates|cost_model|log|space|record|references)$'; }
+step_tsan() { sanitized tsan '^farm$|^unit$' '_recorded|farm_kills|test_(hub_server|strategies|templates|cost_model|log|space|record|references)$'; }
 
 # valgrind_one TEST: exit 77 is a test that skips.
 valgrind_one() {

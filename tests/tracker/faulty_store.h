@@ -7,8 +7,8 @@
 
 /* Calls counted: all but open, close and backup. */
 struct store_faults {
-    int64_t n_calls;
-    int64_t fail_at; /* this one ends with ERR_IO; 0 = none */
+    _Atomic int64_t n_calls;
+    _Atomic int64_t fail_at; /* this one ends with ERR_IO; 0 = none */
 };
 extern struct store_faults store_faults;
 extern const struct store_ops faulty_store;

@@ -214,7 +214,8 @@ static void nobody_is_answered_once_the_store_failed(void **state)
     struct buf page;
 
     cJSON_Delete(must(c, "job_submit", "{\"body\":\"b\"}", 0));
-    store_faults = (struct store_faults){.fail_at = 2}; /* the put goes well, the commit does not */
+    store_faults.n_calls = 0;
+    store_faults.fail_at = 2; /* the put goes well, the commit does not */
     assert_int_equal(client_call(c, "job_submit", cJSON_Parse("{\"body\":\"b\"}"), NULL, -9500, NULL, NULL, NULL),
                      ERR_UNREACHABLE);
     for (int i = 0; i < 500 && !server_failed(p->s, &why); i++)

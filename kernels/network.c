@@ -58,43 +58,65 @@ static char *copy(const char *text, size_t n)
     return out;
 }
 
+static bool has_operator(const char *workload)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(workload, " "), workload);
+    return operator_find(name);
+}
+
+/* Takes the workload's text. What an operator cannot read is a mistake in the list; other operators, what is too large
+ * and what no template computes are left out with words. */
+static enum err take_workload(char *text, struct network_layer *out, struct why *why)
+{
+    struct workload w;
+    struct buf words;
+    const enum err e = workload_parse(text, &w, why);
+
+    out->workload = text;
+    if (e == ERR_INPUT && has_operator(text))
+        return e;
+    if (!e && some_template_fits(&w, why))
+        return ERR_OK;
+    buf_init(&words, 4096);
+    buf_printf(&words, "%s (%s)", text, why->text);
+    out->skipped = buf_take(&words);
+    out->workload = NULL;
+    free(text);
+    return ERR_OK;
+}
+
 /* "name | count | workload": the three fields without the blanks round the bars. */
-static bool parse_line(const char *line, size_t n, struct network_layer *out)
+static enum err parse_line(const char *line, size_t n, struct network_layer *out, struct why *why)
 {
     const char *bar = memchr(line, '|', n), *end = line + n, *second;
-    struct workload w;
-    struct why why;
     char *workload;
 
     second = bar ? memchr(bar + 1, '|', (size_t)(end - bar - 1)) : NULL;
+    why_set(why, ERR_INPUT, "expected 'name | count | workload'");
     if (!second || bar == line || second + 2 >= end)
-        return false;
+        return ERR_INPUT;
     out->count = (int)strtol(bar + 1, NULL, 10);
     out->name = copy(line, (size_t)(bar - line) - 1);
     workload = copy(second + 2, (size_t)(end - second) - 2);
-    out->workload = workload;
-    if (!out->name || !workload || out->count < 1)
-        return false;
-    if (workload_parse(workload, &w, &why) != ERR_OK || !some_template_fits(&w, &why)) {
-        struct buf words;
-
-        buf_init(&words, 4096);
-        buf_printf(&words, "%s (%s)", workload, why.text);
-        out->skipped = buf_take(&words);
-        out->workload = NULL;
+    if (!out->name || !workload || out->count < 1) {
         free(workload);
+        return ERR_INPUT;
     }
-    return true;
+    return take_workload(workload, out, why);
 }
 
 /* Parses lines until one is none; its number, 0 when all are fine. */
-static int parse_lines(const char *p, struct network_layer *layers, size_t *n)
+static int parse_lines(const char *p, struct network_layer *layers, size_t *n, struct why *why)
 {
     for (int number = 1; *p; number++) {
         const size_t len = strcspn(p, "\n");
 
         if (len && *p != '#') {
-            if (*n == MAX_LAYERS || !parse_line(p, len, &layers[*n]))
+            if (*n == MAX_LAYERS)
+                why_set(why, ERR_INPUT, "at most %d layers are possible", MAX_LAYERS);
+            if (*n == MAX_LAYERS || parse_line(p, len, &layers[*n], why))
                 return number;
             ++*n;
         }
@@ -103,23 +125,35 @@ static int parse_lines(const char *p, struct network_layer *layers, size_t *n)
     return 0;
 }
 
+/* `n` of them, the last of which may be a part. */
+static void free_layers(struct network_layer *layers, size_t n)
+{
+    for (size_t i = 0; layers && i < n && i < MAX_LAYERS; i++) {
+        free((char *)layers[i].name);
+        free((char *)layers[i].workload);
+        free((char *)layers[i].skipped);
+    }
+    free(layers);
+}
+
 static enum err add(const char *name, size_t n_name, const char *text, struct why *why)
 {
     struct network_layer *layers = calloc(MAX_LAYERS, sizeof *layers);
     char *kept = copy(name, n_name);
     size_t n = 0;
+    struct why words = {""};
     int bad = 0;
 
     if (!layers || !kept || n_networks == MAX_NETWORKS)
         bad = -1;
     else
-        bad = parse_lines(text, layers, &n);
+        bad = parse_lines(text, layers, &n, &words);
     if (bad || n == 0) {
         free(kept);
-        free(layers);
+        free_layers(layers, n + (bad > 0));
         return bad < 0 ? why_set(why, ERR_LIMIT, "more than %d networks, or no memory", MAX_NETWORKS)
-                       : why_set(why, ERR_INPUT, "line %d: expected 'name | count | workload', at most %d of them", bad,
-                                 MAX_LAYERS);
+               : bad   ? why_set(why, ERR_INPUT, "line %d: %s", bad, words.text)
+                       : why_set(why, ERR_INPUT, "expected lines of 'name | count | workload', there are none");
     }
     names[n_networks] = kept;
     networks[n_networks++] = (struct network){.name = kept, .layers = layers, .n_layers = n};

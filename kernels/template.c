@@ -100,13 +100,13 @@ bool sums_in_half(const struct workload *w, const struct device_desc *d)
 struct numerics numerics_of(const struct workload *w, const struct device_desc *d)
 {
     if (w->dtype == DTYPE_F32)
-        return (struct numerics){"f32", EXACT_PLAIN, 2e-6};
+        return (struct numerics){.name = "f32", .data = EXACT_PLAIN, .tolerance = 2e-6};
     if (w->dtype == DTYPE_BF16)
-        return (struct numerics){"bf16-f32", EXACT_PLAIN, 8e-3};
+        return (struct numerics){.name = "bf16-f32", .data = EXACT_PLAIN, .tolerance = 8e-3};
     if (w->dtype != DTYPE_F16)
-        return (struct numerics){"exact", EXACT_PLAIN, 0};
-    return sums_in_half(w, d) ? (struct numerics){"f16", EXACT_PLAIN, 1e-2}
-                              : (struct numerics){"f16-f32", EXACT_PLAIN, 2e-3};
+        return (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0};
+    return sums_in_half(w, d) ? (struct numerics){.name = "f16", .data = EXACT_PLAIN, .tolerance = 1e-2}
+                              : (struct numerics){.name = "f16-f32", .data = EXACT_PLAIN, .tolerance = 2e-3};
 }
 
 struct numerics template_numerics(const struct template *t, const struct workload *w, const struct device_desc *d,
@@ -126,11 +126,7 @@ double template_least_flops(const struct template *t, const struct workload *w, 
 
     if (!w->op->flops_least)
         return 0;
-    if (strstr(numerics.name, "winograd4")) /* 36 products in place of 144, padding and all */
-        return w->op->flops(w) / 4;
-    if (strstr(numerics.name, "winograd2")) /* 16 in place of 36 */
-        return w->op->flops(w) * 16 / 36;
-    return w->op->flops_least(w);
+    return numerics.saved > 0 ? w->op->flops(w) * numerics.saved : w->op->flops_least(w);
 }
 
 static enum err add_kernels(const struct template *t, struct build *b)

@@ -23,6 +23,8 @@ struct numerics {
     const char *name;     /* "f32" "f16" "f16-f32" (stored, summed) "exact" "f32-winograd4"; at most 23 of a-z 0-9 - */
     enum exact_data data; /* of the exact pass */
     double tolerance;     /* of the random pass, in sums of magnitudes: knobs.md section 11; 0 = bit for bit */
+    double
+        saved; /* the arithmetic does with this part of the operator's FLOPs, as Winograd's; 0 = the operator's least */
 };
 
 /* How well a template suits a device: templates with the best fit are searched when none is named; baselines never. */

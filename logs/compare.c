@@ -77,11 +77,6 @@ static int find_ratios(const struct record *a, const struct record *b, double *g
     const bool by_time = !*a->objective || strcmp(a->objective, b->objective) != 0;
 
     *change = 0;
-    if (by_time && isfinite(a->lnratio) && isfinite(b->lnratio) && is_same(&a->anchor.hash, &b->anchor.hash)) {
-        *gain = b->lnratio - a->lnratio;
-        *change = state_change(ln_anchor(a), ln_anchor(b));
-        return 2;
-    }
     if (by_time && isfinite(a->lnratio) && is_same(&a->anchor.hash, &b->program)) {
         *gain = -a->lnratio; /* both were in one batch */
         return 1;
@@ -89,6 +84,11 @@ static int find_ratios(const struct record *a, const struct record *b, double *g
     if (by_time && isfinite(b->lnratio) && is_same(&b->anchor.hash, &a->program)) {
         *gain = b->lnratio;
         return 1;
+    }
+    if (by_time && isfinite(a->lnratio) && isfinite(b->lnratio) && is_same(&a->anchor.hash, &b->anchor.hash)) {
+        *gain = b->lnratio - a->lnratio;
+        *change = state_change(ln_anchor(a), ln_anchor(b));
+        return 2;
     }
     return 0;
 }

@@ -97,7 +97,7 @@ void concat_numerics(const struct workload *w, const struct space *s, const stru
     (void)w;
     (void)s;
     (void)c;
-    *inout = (struct numerics){"exact", EXACT_PLAIN, 0};
+    *inout = (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0};
 }
 
 void concat_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)

@@ -66,7 +66,7 @@ void pool2d_numerics(const struct workload *w, const struct space *s, const stru
     (void)s;
     (void)c;
     if (workload_get(w, "kind") == POOL_MAX) {
-        *inout = (struct numerics){"exact", EXACT_PLAIN, 0};
+        *inout = (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0};
         return;
     }
     if (!pool2d_exact_data(w).bound)

@@ -146,8 +146,9 @@ void softmax_numerics(const struct workload *w, const struct space *s, const str
 {
     (void)s;
     (void)c;
-    *inout = w->dtype == DTYPE_F16 ? (struct numerics){"f16-f32-softmax", EXACT_PLAIN, 2e-3}
-                                   : (struct numerics){"f32-softmax", EXACT_PLAIN, 1e-5};
+    *inout = w->dtype == DTYPE_F16
+                 ? (struct numerics){.name = "f16-f32-softmax", .data = EXACT_PLAIN, .tolerance = 2e-3}
+                 : (struct numerics){.name = "f32-softmax", .data = EXACT_PLAIN, .tolerance = 1e-5};
 }
 
 void softmax_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)

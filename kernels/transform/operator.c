@@ -101,7 +101,7 @@ void transform_numerics(const struct workload *w, const struct space *s, const s
     (void)w;
     (void)s;
     (void)c;
-    *inout = (struct numerics){"exact", EXACT_PLAIN, 0};
+    *inout = (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0};
 }
 
 static const struct template *const templates[] = {&transform_lanes, &transform_naive, NULL};

@@ -252,7 +252,7 @@ static enum err counting(const struct workload *w, enum exact_data data, struct 
 
 static void ask(const struct operator_desc *op, int m)
 {
-    const struct numerics numerics = {"f32", EXACT_PLAIN, 1e-6};
+    const struct numerics numerics = {.name = "f32", .data = EXACT_PLAIN, .tolerance = 1e-6};
     struct workload w;
     struct program p;
     struct blobs blobs;

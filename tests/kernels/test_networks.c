@@ -200,6 +200,38 @@ static void a_layer_takes_dtype_and_layout_as_far_as_it_can(void **state)
     buf_fini(&text);
 }
 
+static void refuses(const char *list, const char *words)
+{
+    struct why why = {""};
+
+    assert_int_equal(network_add("own", list, strlen(list), &why), ERR_INPUT);
+    if (!strstr(why.text, words))
+        fail_msg("'%s' says '%s', expected '%s'", list, why.text, words);
+}
+
+/* A layer less would be a network tuned in part, and nobody told. */
+static void a_mistake_in_a_list_names_its_line(void **state)
+{
+    static const char known[] = "a | 1 | dense f32 m=1 n=4 k=8\n", other[] = "b | 2 | no_such_operator f32 m=1\n";
+    const struct network *n = NULL;
+    struct why why = {""};
+    char text[256];
+
+    (void)state;
+    refuses("", "there are none");
+    refuses("a | 1 | dense f32 m=1 n=4 k=8\nb | 1 | dense f32 m=1 n=4 k\n", "line 2: ");
+    refuses("# of\n\na | 1 | dense f32 m=1 n=four k=8\n", "line 3: ");
+    refuses("a | 0 | dense f32 m=1 n=4 k=8\n", "line 1: expected 'name | count | workload'");
+    refuses("a | dense f32 m=1 n=4 k=8\n", "line 1: expected 'name | count | workload'");
+    snprintf(text, sizeof text, "%s%s", known, other);
+    assert_int_equal(network_add("with others", text, strlen(text), &why), ERR_OK);
+    assert_int_equal(network_find("with others", &n, &why), ERR_OK);
+    assert_int_equal(n->n_layers, 2);
+    assert_non_null(n->layers[0].workload);
+    assert_null(n->layers[1].workload);
+    assert_non_null(strstr(n->layers[1].skipped, "no_such_operator"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_layer_takes_dtype_and_layout_as_far_as_it_can),
         cmocka_unit_test(networks_have_the_known_layers_and_flops),
         cmocka_unit_test(no_layer_of_any_network_is_skipped),
+        cmocka_unit_test(a_mistake_in_a_list_names_its_line),
         cmocka_unit_test(layers_are_those_of_the_outside_lists),
         cmocka_unit_test(an_unknown_network_lists_the_known_ones),
         cmocka_unit_test(every_listed_name_is_found),

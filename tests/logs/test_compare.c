@@ -142,6 +142,19 @@ static void in_one_batch_there_is_one_ratio_and_its_error(void **state)
         }
 }
 
+/* Where they have an anchor in common besides: b is a's anchor, and was timed against itself. */
+static void one_batch_counts_before_an_anchor_in_common(void **state)
+{
+    for (int swapped = 0; swapped < 2; swapped++) {
+        const struct record a = anchored('a', 95.9, 'b', 100), b = anchored('b', 100, 'b', 100);
+        const struct comparison c = swapped ? compare(b, a) : compare(a, b);
+
+        expect_gain(c, COMPARE_RATIO, swapped ? log(.959) : -log(.959));
+        assert_false(comparison_ties(&c)); /* beyond 4 %; of two ratios it would have to be 5.7 % */
+    }
+    (void)state;
+}
+
 /* Of a chain of n ratios the variances add. */
 static void the_error_of_a_chain_grows_with_its_root(void **state)
 {
@@ -452,6 +465,7 @@ int main(void)
         cmocka_unit_test(one_program_is_one_kernel_whatever_it_took),
         cmocka_unit_test(the_error_between_runs_is_part_of_it),
         cmocka_unit_test(in_one_batch_there_is_one_ratio_and_its_error),
+        cmocka_unit_test(one_batch_counts_before_an_anchor_in_common),
         cmocka_unit_test(the_error_of_a_chain_grows_with_its_root),
         cmocka_unit_test(of_a_recorded_device_the_least_difference_counts),
         cmocka_unit_test(so_is_the_error_of_the_slots),

@@ -26,7 +26,7 @@ static struct workload parse(const char *text)
 /* The hash of the exact samples that a program of `w` is checked with. */
 static enum err exact_hash(const struct workload *w, char hex[65])
 {
-    static const struct numerics numerics = {"f32", EXACT_PLAIN, 2e-6};
+    static const struct numerics numerics = {.name = "f32", .data = EXACT_PLAIN, .tolerance = 2e-6};
     struct blobs blobs;
     struct program p;
     enum err e;

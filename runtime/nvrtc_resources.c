@@ -9,12 +9,14 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_KERNELS 4096
 #define LINE_BYTES 512
+#define MOST (1 << 30) /* of any number or sum */
 
 /* The number that ends at `at`, of a line; -1 = none. */
 static int number_ending(const char *line, const char *at)
@@ -23,7 +25,12 @@ static int number_ending(const char *line, const char *at)
 
     while (at > line && isdigit((unsigned char)at[-1]))
         at--;
-    return at < end ? atoi(at) : -1;
+    return at < end ? (int)fmin(strtod(at, NULL), MOST) : -1;
+}
+
+static int sum_of(int a, int b)
+{
+    return a < MOST - b ? a + b : MOST;
 }
 
 /* The number before `words` in a line; `otherwise` where they are not there. */
@@ -42,7 +49,7 @@ static int constants(const char *line)
 
     for (const char *at = line; (at = strstr(at, " bytes cmem[")); at++)
         if (at[strlen(" bytes cmem[")] != '0' && number_ending(line, at) > 0)
-            sum += number_ending(line, at);
+            sum = sum_of(sum, number_ending(line, at));
     return sum;
 }
 
@@ -88,11 +95,12 @@ static void take_numbers(struct reading *r, const char *line)
     assert(r->n > 0);
     if (strstr(line, "bytes stack frame")) {
         k->stack_bytes = number_before(line, " bytes stack frame", -1);
-        k->spill_bytes = number_before(line, " bytes spill stores", 0) + number_before(line, " bytes spill loads", 0);
+        k->spill_bytes =
+            sum_of(number_before(line, " bytes spill stores", 0), number_before(line, " bytes spill loads", 0));
     } else if (strstr(line, " registers")) {
         k->registers = number_before(line, " registers", -1);
         k->local_bytes = number_before(line, " bytes smem", 0);
-        k->constant_bytes += constants(line);
+        k->constant_bytes = sum_of(k->constant_bytes, constants(line));
     }
 }
 

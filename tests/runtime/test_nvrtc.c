@@ -213,6 +213,19 @@ static void log_of_the_assembler_is_read(void **state)
     r = NULL;
     assert_int_equal(nvrtc_read_resources("a.cu(1): warning: 3 registers\n", &r, &n), ERR_OK);
     assert_int_equal(n, 0);
+    free(r);
+    r = NULL;
+    assert_int_equal(
+        nvrtc_read_resources("info : Compiling entry function 'k' for 'sm_75'\n"
+                             "  0 bytes stack frame, 2000000000 bytes spill stores, 2000000000 bytes spill loads\n"
+                             "info : Used 55555555555 registers, 1500000000 bytes cmem[2], 1500000000 bytes cmem[3]\n",
+                             &r, &n),
+        ERR_OK); /* more than any kernel has: as much as can be told */
+    assert_int_equal(n, 1);
+    assert_int_equal(r[0].spill_bytes, 1 << 30);
+    assert_int_equal(r[0].registers, 1 << 30);
+    assert_int_equal(r[0].constant_bytes, 1 << 30);
+    free(r);
 }
 
 static void library_that_is_none_is_named(void **state)

@@ -290,8 +290,16 @@ static void softmax_sizes(const struct graph *g, size_t i, enum dtype t, int lay
     buf_printf(out, " m=%lld n=%lld", (long long)s->dim[0], (long long)graph_stretch(s, 1, s->rank));
 }
 
+/* All but the elements of x are own words. */
+static void copy_sizes(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out)
+{
+    (void)t;
+    (void)layout;
+    buf_printf(out, " x=%lld", (long long)graph_elems(read_by(g, i)));
+}
+
 const struct graph_rule graph_rules[N_GRAPH_OPS] = {
-    [GRAPH_INPUT] = {.name = "input", .shape = given_shape},
+    [GRAPH_INPUT] = {.name = "input", .has_shape = true, .shape = given_shape},
     [GRAPH_CONV2D] = {.name = "conv2d",
                       .least_in = 1,
                       .most_in = 2,
@@ -335,5 +343,12 @@ const struct graph_rule graph_rules[N_GRAPH_OPS] = {
     [GRAPH_CONCAT] =
         {.name = "concat", .least_in = 2, .most_in = 2, .blocks = true, .shape = concat_shape, .sizes = concat_sizes},
     [GRAPH_SOFTMAX] = {.name = "softmax", .least_in = 1, .most_in = 1, .shape = softmax_shape, .sizes = softmax_sizes},
-    [GRAPH_RESHAPE] = {.name = "reshape", .least_in = 1, .most_in = 1, .shape = reshape_shape},
+    [GRAPH_RESHAPE] = {.name = "reshape", .least_in = 1, .most_in = 1, .has_shape = true, .shape = reshape_shape},
+    [GRAPH_COPY] = {.name = "strided_copy",
+                    .least_in = 1,
+                    .most_in = 1,
+                    .has_shape = true,
+                    .own_words = true,
+                    .shape = given_shape,
+                    .sizes = copy_sizes},
 };

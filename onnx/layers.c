@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layers.c - operators that become layers of the graph, or part of the layer that they read. */
 #include "onnx/model.h"
+#include "onnx/views.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,19 +137,53 @@ static enum onnx_role check_conv(struct onnx_import *m, const Onnx__NodeProto *n
     return ONNX_TUNED;
 }
 
+/* Zeros around rows and columns become pads (top, left, bottom, right) of the image within; any other view is made
+ * dense. */
+static bool take_pads(struct onnx_import *m, struct onnx_value *x, bool may, struct graph_shape *image, int64_t *pads)
+{
+    const struct onnx_view *s = x->view;
+    struct onnx_value within = *x;
+    struct onnx_view all;
+    bool alike;
+
+    *image = x->shape;
+    if (!s)
+        return true;
+    for (int d = 0; d < 4; d++)
+        image->dim[d] -= s->before[d] + s->after[d];
+    within.shape = *image;
+    within.view = NULL;
+    onnx_view_of(&within, &all);
+    alike = may && s->mode == ONNX_FILL && s->fill == 0 && s->at == 0 && !s->before[0] && !s->before[1] &&
+            !s->after[0] && !s->after[1] && memcmp(s->stride, all.stride, 4 * sizeof s->stride[0]) == 0 &&
+            graph_elems(image) == graph_elems(&layer_of(m, x)->node.shape);
+    for (int i = 0; i < 4 && alike; i++) {
+        pads[i] = i < 2 ? s->before[2 + i] : s->after[i];
+        alike = pads[i] <= GRAPH_MAX_SIZE;
+    }
+    if (alike)
+        return true;
+    memset(pads, 0, 4 * sizeof *pads);
+    *image = x->shape;
+    return onnx_dense(m, x);
+}
+
 enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
+    struct onnx_value *x = onnx_in(m, node, 0);
+    const struct onnx_value *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
     const int64_t groups = onnx_attribute_int(node, "group", 1);
     const enum onnx_role role = check_conv(m, node, groups);
+    struct graph_shape image;
+    int64_t pads[4] = {0};
     struct onnx_layer *l;
     bool depthwise;
     int i;
 
-    if (role == ONNX_UNSUPPORTED)
-        return role;
+    if (role == ONNX_UNSUPPORTED || !take_pads(m, x, !onnx_attribute(node, "auto_pad"), &image, pads))
+        return ONNX_UNSUPPORTED;
     depthwise = groups > 1 && groups == x->shape.dim[1] && w->shape.dim[0] == groups;
-    i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, onnx_layer_as(m, x, &x->shape));
+    i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, onnx_layer_as(m, x, &image));
     l = i < 0 ? NULL : &m->layers[i];
     if (!l || !onnx_give_weights(m, l, w, onnx_shape_elems(&w->shape), w->shape.dim[0]))
         return role;
@@ -156,12 +191,10 @@ enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
     l->node.key[GRAPH_R] = w->shape.dim[2];
     l->node.key[GRAPH_S] = w->shape.dim[3];
     l->node.key[GRAPH_GROUPS] = depthwise ? 1 : groups;
-    if (!read_window(m, node, l->node.key, x->shape.dim))
+    if (!read_window(m, node, l->node.key, image.dim))
         return ONNX_UNSUPPORTED;
-    if (x->pad[0] + x->pad[1] + x->pad[2] + x->pad[3] && onnx_attribute(node, "auto_pad"))
-        return onnx_refuse(m, "auto_pad behind Pad");
     for (int side = 0; side < 4; side++)
-        l->node.key[GRAPH_TOP + side] += x->pad[side];
+        l->node.key[GRAPH_TOP + side] += pads[side];
     for (int64_t k = 0; bias && k < l->n_bias; k++)
         l->bias[k] = onnx_at(bias, k);
     return onnx_finish(m, node, i, role);
@@ -400,31 +433,53 @@ enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *n
     return add_two(m, node, a, b);
 }
 
+/* How a value is joined with others: images along channels as they are, all else as rows of what lies from the axis
+ * on. */
+static int joined_as(struct onnx_import *m, const struct onnx_value *v, int axis)
+{
+    const int rank = v->shape.rank;
+    const struct graph_shape rows = {2, {graph_stretch(&v->shape, 0, axis), graph_stretch(&v->shape, axis, rank)}};
+
+    return onnx_layer_as(m, v, rank == 4 && axis == 1 ? &v->shape : &rows);
+}
+
 /* Two at a time: the first with the second, that with the third. */
 enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const int64_t axis = onnx_attribute_int(node, "axis", 0);
+    const struct onnx_value *first = onnx_in(m, node, 0);
+    const int rank = first->shape.rank;
+    int64_t axis = onnx_attribute_int(node, "axis", 0);
+    struct graph_shape shape = first->shape;
     enum onnx_role role = ONNX_PLAIN;
     int joined = -1;
 
+    axis = axis < 0 ? axis + rank : axis;
+    if (axis < 0 || axis >= rank)
+        return onnx_refuse(m, "an axis that is none");
     if (node->n_input < 2)
         return onnx_identity(m, node);
     for (size_t k = 0; k < node->n_input && role == ONNX_PLAIN; k++) {
         const struct onnx_value *v = onnx_in(m, node, k);
+        struct graph_shape alike = v->shape;
         int i, more;
 
-        if (!is_activation(v) || v->shape.rank < 2 || (axis < 0 ? axis + v->shape.rank : axis) != 1)
-            return onnx_refuse(m, "expected activations joined along axis 1");
-        more = onnx_layer_as(m, v, &v->shape);
+        if (!is_activation(v) || v->shape.rank != rank)
+            return onnx_refuse(m, "of a constant with an activation, or of other numbers of dimensions");
+        alike.dim[axis] = first->shape.dim[axis];
+        if (!graph_same_shape(&alike, &first->shape))
+            return onnx_refuse(m, "shapes that do not fit");
+        more = joined_as(m, v, (int)axis);
         i = more < 0 || k == 0 ? more : onnx_new_layer(m, node, GRAPH_CONCAT, joined);
         if (i < 0)
             return role;
         if (k) {
             m->layers[i].node.in[m->layers[i].node.n_in++] = more;
             role = onnx_finish(m, node, i, role);
+            shape.dim[axis] += v->shape.dim[axis];
         }
         joined = i;
     }
+    onnx_out(m, node, 0)->shape = shape;
     return role;
 }
 
@@ -593,91 +648,108 @@ enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
 
 /* ---- the rest ---- */
 
-/* Over an axis that no other follows; before opset 13 over all from an axis on. */
+/* Exchanges an axis with the last one: of a view that exists or of its output. */
+static void exchange_last(struct onnx_view *s, int axis)
+{
+    int perm[ONNX_MAX_RANK];
+
+    for (int d = 0; d < s->shape.rank; d++)
+        perm[d] = d == axis ? s->shape.rank - 1 : d == s->shape.rank - 1 ? axis : d;
+    onnx_view_permute(s, perm);
+}
+
+/* Over one axis; before opset 13 over all from an axis on. */
 enum onnx_role onnx_softmax(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0);
+    struct onnx_value *x = onnx_in(m, node, 0);
     const int rank = is_activation(x) ? x->shape.rank : 0;
     int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1);
+    struct onnx_value turned, y;
     enum onnx_role role;
+    bool turns;
 
     axis = axis < 0 ? axis + rank : axis;
-    if (rank < 1 || axis < 0 || axis >= rank || (m->opset >= 13 && graph_stretch(&x->shape, (int)axis + 1, rank) != 1))
-        return onnx_refuse(m, "expected an activation, and its last axis");
+    if (rank < 1 || axis < 0 || axis >= rank)
+        return onnx_refuse(m, "expected an activation, and one of its axes");
+    turns = m->opset >= 13 && graph_stretch(&x->shape, (int)axis + 1, rank) != 1;
+    turned = *x;
+    if (turns) {
+        struct onnx_view *s = onnx_memory_take(&m->file.memory, sizeof *s);
+
+        if (!s) {
+            m->failed = ERR_LIMIT;
+            return ONNX_PLAIN;
+        }
+        onnx_view_of(x, s);
+        exchange_last(s, (int)axis);
+        turned.view = s;
+        turned.n_readers = 1;
+        if (!onnx_dense(m, &turned))
+            return ONNX_UNSUPPORTED;
+        axis = rank - 1;
+    }
     role = onnx_finish(m, node,
                        onnx_new_layer(m, node, GRAPH_SOFTMAX,
-                                      as_rows(m, x, graph_stretch(&x->shape, 0, (int)axis),
-                                              graph_stretch(&x->shape, (int)axis, rank))),
+                                      as_rows(m, &turned, graph_stretch(&turned.shape, 0, (int)axis),
+                                              graph_stretch(&turned.shape, (int)axis, rank))),
                        ONNX_PLAIN);
-    onnx_out(m, node, 0)->shape = x->shape;
+    onnx_out(m, node, 0)->shape = turned.shape;
+    if (turns && role == ONNX_PLAIN && !m->failed) {
+        struct onnx_view s;
+
+        y = *onnx_out(m, node, 0);
+        onnx_view_of(&y, &s);
+        axis = onnx_attribute_int(node, "axis", -1);
+        exchange_last(&s, (int)(axis < 0 ? axis + rank : axis));
+        onnx_give(m, node, 0, &y, &s);
+    }
     return role;
 }
 
-enum onnx_role onnx_pad(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0), *value = onnx_in(m, node, 2);
-    const Onnx__AttributeProto *mode = onnx_attribute(node, "mode");
-    struct onnx_value *out = onnx_out(m, node, 0);
-    int64_t pads[2 * ONNX_MAX_RANK];
-    size_t n = 0;
-
-    if (!is_activation(x) || x->shape.rank != 4 || onnx_in(m, node, 3))
-        return onnx_refuse(m, "expected images, of 4 dimensions, and no axes");
-    if ((mode && !is_word(mode, "constant")) || onnx_attribute_real(node, "value", 0) != 0 ||
-        (value && (value->kind != ONNX_CONSTANT || onnx_shape_elems(&value->shape) != 1 || onnx_at(value, 0) != 0)))
-        return onnx_refuse(m, "expected zeros");
-    if (!onnx_ints(m, node, "pads", 1, pads, 8, &n) || n != 8 || pads[0] || pads[1] || pads[4] || pads[5])
-        return onnx_refuse(m, "expected constant pads of rows and columns");
-    onnx_make_view(out, x, &x->shape);
-    for (int i = 0; i < 4; i++) {
-        const int64_t pad = pads[i < 2 ? 2 + i : 4 + i];
-
-        if (pad < 0 || pad > GRAPH_MAX_SIZE)
-            return onnx_refuse(m, "pads below 0");
-        out->pad[i] += pad;
-    }
-    return ONNX_FOLDED;
-}
-
 const struct onnx_operator onnx_operators[] = {
-    {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", true},
-    {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", false},
-    {"MatMul", onnx_matmul, "", false},
-    {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", false},
-    {"Relu", onnx_activation, "", false},
-    {"Clip", onnx_activation, " max min ", false},
-    {"MaxPool", onnx_pool, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ", false},
-    {"AveragePool", onnx_pool, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ", false},
-    {"GlobalAveragePool", onnx_global_pool, "", false},
-    {"GlobalMaxPool", onnx_global_pool, "", false},
-    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"Softmax", onnx_softmax, " axis ", false},
-    {"Pad", onnx_pad, " mode pads value ", true},
-    {"Add", onnx_binary, " axis broadcast ", false},
-    {"Sub", onnx_binary, " axis broadcast ", false},
-    {"Mul", onnx_binary, " axis broadcast ", false},
-    {"Div", onnx_binary, " axis broadcast ", false},
-    {"Sum", onnx_binary, "", false},
-    {"Neg", onnx_unary, "", false},
-    {"Abs", onnx_unary, "", false},
-    {"Sqrt", onnx_unary, "", false},
-    {"Floor", onnx_unary, "", false},
-    {"Ceil", onnx_unary, "", false},
-    {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", false},
-    {"ConstantOfShape", onnx_constant_of_shape, " value ", false},
-    {"Shape", onnx_shape_of, " end start ", false},
-    {"Gather", onnx_gather, " axis ", false},
-    {"Concat", onnx_concat, " axis ", false},
-    {"Slice", onnx_slice, " axes ends starts ", false},
-    {"Expand", onnx_expand, "", false},
-    {"Cast", onnx_cast, " saturate round_mode to ", false},
-    {"Reshape", onnx_reshape, " allowzero ", false},
-    {"Flatten", onnx_flatten, " axis ", false},
-    {"Squeeze", onnx_squeeze, " axes ", false},
-    {"Unsqueeze", onnx_unsqueeze, " axes ", false},
-    {"Transpose", onnx_transpose, " perm ", false},
-    {"Identity", onnx_identity, "", true},
-    {"Dropout", onnx_dropout, " is_test ratio seed ", true},
-    {NULL, NULL, NULL, false},
+    {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", ONNX_TAKES_ALL},
+    {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", ONNX_TAKES_DENSE},
+    {"MatMul", onnx_matmul, "", ONNX_TAKES_DENSE},
+    {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", ONNX_TAKES_DENSE},
+    {"Relu", onnx_activation, "", ONNX_TAKES_DENSE},
+    {"Clip", onnx_activation, " max min ", ONNX_TAKES_DENSE},
+    {"MaxPool", onnx_pool, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ", ONNX_TAKES_DENSE},
+    {"AveragePool", onnx_pool, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ",
+     ONNX_TAKES_DENSE},
+    {"GlobalAveragePool", onnx_global_pool, "", ONNX_TAKES_DENSE},
+    {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
+    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_DENSE},
+    {"Pad", onnx_pad, " mode pads value ", ONNX_TAKES_VIEWS},
+    {"Add", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Sub", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Mul", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Div", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Sum", onnx_binary, "", ONNX_TAKES_DENSE},
+    {"Neg", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"Abs", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"Sqrt", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"Floor", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"Ceil", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", ONNX_TAKES_DENSE},
+    {"ConstantOfShape", onnx_constant_of_shape, " value ", ONNX_TAKES_DENSE},
+    {"Shape", onnx_shape_of, " end start ", ONNX_TAKES_ALL},
+    {"Gather", onnx_gather, " axis ", ONNX_TAKES_VIEWS},
+    {"Concat", onnx_concat, " axis ", ONNX_TAKES_DENSE},
+    {"Split", onnx_split, " axis num_outputs split ", ONNX_TAKES_VIEWS},
+    {"Tile", onnx_tile, "", ONNX_TAKES_VIEWS},
+    {"DepthToSpace", onnx_depth_to_space, " blocksize mode ", ONNX_TAKES_VIEWS},
+    {"SpaceToDepth", onnx_space_to_depth, " blocksize mode ", ONNX_TAKES_VIEWS},
+    {"Slice", onnx_slice, " axes ends starts ", ONNX_TAKES_VIEWS},
+    {"Expand", onnx_expand, "", ONNX_TAKES_VIEWS},
+    {"Cast", onnx_cast, " saturate round_mode to ", ONNX_TAKES_DENSE},
+    {"Reshape", onnx_reshape, " allowzero ", ONNX_TAKES_VIEWS},
+    {"Flatten", onnx_flatten, " axis ", ONNX_TAKES_VIEWS},
+    {"Squeeze", onnx_squeeze, " axes ", ONNX_TAKES_VIEWS},
+    {"Unsqueeze", onnx_unsqueeze, " axes ", ONNX_TAKES_VIEWS},
+    {"Transpose", onnx_transpose, " perm ", ONNX_TAKES_VIEWS},
+    {"Identity", onnx_identity, "", ONNX_TAKES_ALL},
+    {"Dropout", onnx_dropout, " is_test ratio seed ", ONNX_TAKES_ALL},
+    {NULL, NULL, NULL, ONNX_TAKES_DENSE},
 };

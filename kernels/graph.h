@@ -38,6 +38,7 @@ enum graph_op {
     GRAPH_SOFTMAX,
     GRAPH_RESHAPE, /* the same elements in another shape: no kernel */
     GRAPH_COPY,    /* strided_copy: elements in another order */
+    GRAPH_BATCH_GEMM,
     N_GRAPH_OPS
 };
 

@@ -212,9 +212,9 @@ static int as_rows(struct onnx_import *m, const struct onnx_value *v, int64_t n_
 }
 
 /* x[...][k] times a constant of two dimensions, w(n, k) = w[n][k] or w[k][n]; its weights times `alpha`. */
-static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, bool n_first, double alpha)
+static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                     const struct onnx_value *w, bool n_first, double alpha)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1);
     const int rank = is_activation(x) ? x->shape.rank : 0;
     struct graph_shape shape;
     int64_t n, k;
@@ -248,25 +248,154 @@ static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, bool n_
     return i;
 }
 
+/* A view with its last two dimensions exchanged. */
+static void turn(struct onnx_view *s)
+{
+    int perm[ONNX_MAX_RANK];
+
+    for (int d = 0; d < s->shape.rank; d++)
+        perm[d] = d < s->shape.rank - 2 ? d : 2 * s->shape.rank - 3 - d;
+    onnx_view_permute(s, perm);
+}
+
+/* An activation as a view of two dimensions or more; of one it is a row, or a column. */
+static void matrix_of(const struct onnx_value *v, bool row, struct onnx_view *s)
+{
+    onnx_view_of(v, s);
+    if (s->shape.rank > 1)
+        return;
+    s->shape = (struct graph_shape){2, {row ? 1 : v->shape.dim[0], row ? v->shape.dim[0] : 1}};
+    s->stride[row] = s->stride[0];
+    s->stride[!row] = 1;
+}
+
+/* An activation whose elements are in the order of a view of it; its name and readers are those of v. */
+static bool ordered(struct onnx_import *m, const struct onnx_value *v, const struct onnx_view *s,
+                    struct onnx_value *out)
+{
+    const int i = onnx_view_layer(m, v, s, &s->shape);
+
+    *out = *v;
+    if (i >= 0)
+        onnx_make_activation(out, i, &s->shape);
+    return i >= 0;
+}
+
+/* Repeats the dimensions before the last two to those of `batch`; all of them in one with `joins`. */
+static int product_factor(struct onnx_import *m, const struct onnx_value *v, struct onnx_view *s,
+                          const struct graph_shape *batch, bool joins)
+{
+    const int rank = s->shape.rank, more = batch->rank - (rank - 2);
+    struct onnx_view to = {.shape = *batch, .at = s->at};
+    const int64_t n = graph_stretch(batch, 0, batch->rank), rows = s->shape.dim[rank - 2], k = s->shape.dim[rank - 1];
+
+    for (int d = 0; d < rank - 2; d++)
+        to.stride[d + more] = s->shape.dim[d] == batch->dim[d + more] ? s->stride[d] : 0;
+    for (int d = rank - 2; d < rank; d++) {
+        to.stride[to.shape.rank] = s->stride[d];
+        to.shape.dim[to.shape.rank++] = s->shape.dim[d];
+    }
+    return onnx_view_layer(m, v, &to, &(struct graph_shape){3, {joins ? 1 : n, joins ? n * rows : rows, k}});
+}
+
+/* Two activations: batch_gemm, whose second factor is transposed. */
+static enum onnx_role multiply(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *a,
+                               struct onnx_view *x, const struct onnx_value *b, struct onnx_view *w)
+{
+    struct graph_shape shape = x->shape, batch_w = w->shape, batch;
+    bool joins;
+    int i, i_w;
+
+    if (x->shape.dim[x->shape.rank - 1] != w->shape.dim[w->shape.rank - 2])
+        return onnx_refuse(m, "matrices that do not fit");
+    shape.rank -= 2;
+    batch_w.rank -= 2;
+    if (!graph_broadcast(&shape, &batch_w, &batch) || batch.rank + 2 > ONNX_MAX_RANK || graph_elems(&batch) < 1)
+        return onnx_refuse(m, "batches that do not fit");
+    joins = graph_stretch(&batch_w, 0, batch_w.rank) == 1; /* then they are rows of one product */
+    turn(w);
+    i = product_factor(m, a, x, &batch, joins);
+    i_w = i < 0 ? -1 : product_factor(m, b, w, joins ? &batch_w : &batch, joins);
+    i = i_w < 0 ? -1 : onnx_new_layer(m, node, GRAPH_BATCH_GEMM, i);
+    if (i < 0)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    m->layers[i].node.in[m->layers[i].node.n_in++] = i_w;
+    if (onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    shape = batch;
+    if (a->shape.rank > 1)
+        shape.dim[shape.rank++] = x->shape.dim[x->shape.rank - 2];
+    if (b->shape.rank > 1)
+        shape.dim[shape.rank++] = w->shape.dim[w->shape.rank - 2];
+    onnx_out(m, node, 0)->shape = shape;
+    return ONNX_TUNED;
+}
+
+/* A constant of two dimensions times an activation, c b: the transpose of b' c'. */
+static enum onnx_role multiply_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *c,
+                                        const struct onnx_value *b)
+{
+    struct onnx_value turned, y;
+    struct onnx_view s;
+
+    if (c->shape.rank != 2 || b->shape.rank < 2)
+        return onnx_refuse(m, "of a constant by an activation of other dimensions");
+    onnx_view_of(b, &s);
+    turn(&s);
+    if (!ordered(m, b, &s, &turned) || new_dense(m, node, &turned, c, true, 1) < 0)
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    y = *onnx_out(m, node, 0);
+    onnx_view_of(&y, &s);
+    turn(&s);
+    return onnx_give(m, node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
+}
+
 enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    return new_dense(m, node, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
+    struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
+    struct onnx_view x, w;
+
+    if (!a || !b || a->shape.rank < 1 || b->shape.rank < 1)
+        return onnx_refuse(m, "expected two matrices");
+    if (a->kind == ONNX_CONSTANT && is_activation(b))
+        return multiply_constant(m, node, a, b);
+    if (b->kind == ONNX_CONSTANT || !is_activation(a))
+        return is_activation(a) && !onnx_dense(m, a)                  ? ONNX_UNSUPPORTED
+               : new_dense(m, node, a, b, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED
+                                                                      : ONNX_TUNED;
+    matrix_of(a, true, &x);
+    matrix_of(b, false, &w);
+    return multiply(m, node, a, &x, b, &w);
 }
 
 enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const struct onnx_value *c = onnx_in(m, node, 2), *w = onnx_in(m, node, 1);
+    const struct onnx_value *a = onnx_in(m, node, 0), *c = onnx_in(m, node, 2), *w = onnx_in(m, node, 1);
     const bool n_first = onnx_attribute_int(node, "transB", 0) != 0;
     const int64_t n = w && w->shape.rank == 2 ? w->shape.dim[!n_first] : 0, n_c = c ? onnx_shape_elems(&c->shape) : 0;
-    const double beta = onnx_attribute_real(node, "beta", 1);
+    const double alpha = onnx_attribute_real(node, "alpha", 1), beta = onnx_attribute_real(node, "beta", 1);
+    struct onnx_value x;
+    struct onnx_view s, s_w;
     int i;
 
+    if (!is_activation(a) || !w || a->shape.rank != 2 || w->shape.rank != 2)
+        return onnx_refuse(m, "expected rows of an activation as first input, of 2 dimensions");
+    onnx_view_of(a, &s);
     if (onnx_attribute_int(node, "transA", 0))
-        return onnx_refuse(m, "transA");
+        turn(&s);
+    if (is_activation(w)) {
+        onnx_view_of(w, &s_w);
+        if (n_first)
+            turn(&s_w);
+        return c || alpha < 1 || alpha > 1 ? onnx_refuse(m, "of two activations with a third, or a factor")
+                                           : multiply(m, node, a, &s, w, &s_w);
+    }
     if (c && (c->kind != ONNX_CONSTANT || (n_c != n && n_c != 1) || (c->shape.rank == 2 && c->shape.dim[0] != 1) ||
               c->shape.rank > 2))
         return onnx_refuse(m, "expected a constant bias, a number for each column");
-    i = new_dense(m, node, n_first, onnx_attribute_real(node, "alpha", 1));
+    if (!ordered(m, a, &s, &x))
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    i = new_dense(m, node, &x, w, n_first, alpha);
     for (int64_t k = 0; i >= 0 && c && k < n; k++)
         m->layers[i].bias[k] = beta * onnx_at(c, n_c == 1 ? 0 : k);
     return i < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
@@ -658,58 +787,47 @@ static void exchange_last(struct onnx_view *s, int axis)
     onnx_view_permute(s, perm);
 }
 
-/* Over one axis; before opset 13 over all from an axis on. */
+/* Over one axis, which is the last one while it is computed; before opset 13 over all from an axis on. */
 enum onnx_role onnx_softmax(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    struct onnx_value *x = onnx_in(m, node, 0);
+    const struct onnx_value *x = onnx_in(m, node, 0);
     const int rank = is_activation(x) ? x->shape.rank : 0;
-    int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1);
-    struct onnx_value turned, y;
-    enum onnx_role role;
+    int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1), last;
     bool turns;
+    struct onnx_value y;
+    struct onnx_view s;
+    struct graph_shape rows = {.rank = 2};
+    enum onnx_role role;
 
     axis = axis < 0 ? axis + rank : axis;
     if (rank < 1 || axis < 0 || axis >= rank)
         return onnx_refuse(m, "expected an activation, and one of its axes");
     turns = m->opset >= 13 && graph_stretch(&x->shape, (int)axis + 1, rank) != 1;
-    turned = *x;
-    if (turns) {
-        struct onnx_view *s = onnx_memory_take(&m->file.memory, sizeof *s);
-
-        if (!s) {
-            m->failed = ERR_LIMIT;
-            return ONNX_PLAIN;
-        }
-        onnx_view_of(x, s);
-        exchange_last(s, (int)axis);
-        turned.view = s;
-        turned.n_readers = 1;
-        if (!onnx_dense(m, &turned))
-            return ONNX_UNSUPPORTED;
-        axis = rank - 1;
-    }
-    role = onnx_finish(m, node,
-                       onnx_new_layer(m, node, GRAPH_SOFTMAX,
-                                      as_rows(m, &turned, graph_stretch(&turned.shape, 0, (int)axis),
-                                              graph_stretch(&turned.shape, (int)axis, rank))),
+    last = turns ? rank - 1 : axis;
+    onnx_view_of(x, &s);
+    if (turns)
+        exchange_last(&s, (int)axis);
+    rows.dim[0] = graph_stretch(&s.shape, 0, (int)last);
+    rows.dim[1] = graph_stretch(&s.shape, (int)last, rank);
+    if (!ordered(m, x, &s, &y))
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    role = onnx_finish(m, node, onnx_new_layer(m, node, GRAPH_SOFTMAX, as_rows(m, &y, rows.dim[0], rows.dim[1])),
                        ONNX_PLAIN);
-    onnx_out(m, node, 0)->shape = turned.shape;
-    if (turns && role == ONNX_PLAIN && !m->failed) {
-        struct onnx_view s;
-
-        y = *onnx_out(m, node, 0);
-        onnx_view_of(&y, &s);
-        axis = onnx_attribute_int(node, "axis", -1);
-        exchange_last(&s, (int)(axis < 0 ? axis + rank : axis));
-        onnx_give(m, node, 0, &y, &s);
-    }
+    if (role == ONNX_UNSUPPORTED || m->failed)
+        return role;
+    y = *onnx_out(m, node, 0);
+    y.shape = s.shape;
+    onnx_view_of(&y, &s);
+    if (turns)
+        exchange_last(&s, (int)axis);
+    onnx_give(m, node, 0, &y, &s);
     return role;
 }
 
 const struct onnx_operator onnx_operators[] = {
     {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", ONNX_TAKES_ALL},
-    {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", ONNX_TAKES_DENSE},
-    {"MatMul", onnx_matmul, "", ONNX_TAKES_DENSE},
+    {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", ONNX_TAKES_VIEWS},
+    {"MatMul", onnx_matmul, "", ONNX_TAKES_VIEWS},
     {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", ONNX_TAKES_DENSE},
     {"Relu", onnx_activation, "", ONNX_TAKES_DENSE},
     {"Clip", onnx_activation, " max min ", ONNX_TAKES_DENSE},
@@ -720,7 +838,7 @@ const struct onnx_operator onnx_operators[] = {
     {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
     {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
     {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
-    {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_DENSE},
+    {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
     {"Pad", onnx_pad, " mode pads value ", ONNX_TAKES_VIEWS},
     {"Add", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
     {"Sub", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},

@@ -180,7 +180,7 @@ enum onnx_role onnx_tile(struct onnx_import *m, const Onnx__NodeProto *node)
     }
     if (graph_elems(&shape) < 1)
         return onnx_refuse(m, "over %lld elements", (long long)GRAPH_MAX_ELEMS);
-    i = onnx_copy_layer(m, node->output[0], x->i_layer, &s);
+    i = onnx_view_layer(m, x, &s, &shape);
     if (i < 0)
         return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     onnx_make_activation(onnx_out(m, node, 0), i, &shape);
@@ -263,7 +263,7 @@ static enum onnx_role rearrange(struct onnx_import *m, const Onnx__NodeProto *no
     if (!onnx_view_reshape(&s, cut))
         return onnx_refuse(m, "of images that are no whole blocks");
     onnx_view_permute(&s, perm);
-    i = onnx_copy_layer(m, node->output[0], x->i_layer, &s);
+    i = onnx_view_layer(m, x, &s, shape);
     if (i < 0)
         return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
     onnx_make_activation(onnx_out(m, node, 0), i, shape);

@@ -230,17 +230,20 @@ static bool put_words(struct onnx_import *m, const struct onnx_view *s, char *ou
     return fits;
 }
 
-int onnx_copy_layer(struct onnx_import *m, const char *name, int i_layer, const struct onnx_view *s)
+int onnx_view_layer(struct onnx_import *m, const struct onnx_value *v, const struct onnx_view *s,
+                    const struct graph_shape *shape)
 {
-    const Onnx__NodeProto named = {.name = (char *)(uintptr_t)name};
+    const Onnx__NodeProto named = {.name = (char *)(uintptr_t)v->name};
     char words[GRAPH_WORDS_BYTES];
     int i;
 
+    if (is_in_order(s, graph_elems(&m->layers[v->i_layer].node.shape)))
+        return onnx_layer_as(m, v, shape);
     if (!put_words(m, s, words, sizeof words))
         return -1;
-    i = onnx_new_layer(m, &named, GRAPH_COPY, i_layer);
+    i = onnx_new_layer(m, &named, GRAPH_COPY, v->i_layer);
     if (i >= 0) {
-        m->layers[i].node.shape = s->shape.rank ? s->shape : (struct graph_shape){1, {1}};
+        m->layers[i].node.shape = shape->rank ? *shape : (struct graph_shape){1, {1}};
         memcpy(m->layers[i].node.words, words, sizeof words);
     }
     return i;
@@ -248,7 +251,7 @@ int onnx_copy_layer(struct onnx_import *m, const char *name, int i_layer, const 
 
 bool onnx_dense(struct onnx_import *m, struct onnx_value *v)
 {
-    const int i = v->view ? onnx_copy_layer(m, v->name, v->i_layer, v->view) : v->i_layer;
+    const int i = v->view ? onnx_view_layer(m, v, v->view, &v->shape) : v->i_layer;
 
     if (i < 0)
         return false;

@@ -35,8 +35,10 @@ void onnx_view_permute(struct onnx_view *s, const int *perm); /* dimension i of 
 enum onnx_role onnx_give(struct onnx_import *m, const Onnx__NodeProto *node, size_t i, const struct onnx_value *x,
                          const struct onnx_view *s);
 
-/* The layer that copies a view of a layer's elements, in order; -1: m->failed is set, or words of over 6 dimensions. */
-int onnx_copy_layer(struct onnx_import *m, const char *name, int i_layer, const struct onnx_view *s);
+/* The layer that gives the elements of a view of v in order, as a tensor of `shape`: v's own or one reshaped where they
+ * are in order, else one that copies them. -1: m->failed is set, or words of over 6 dimensions. */
+int onnx_view_layer(struct onnx_import *m, const struct onnx_value *v, const struct onnx_view *s,
+                    const struct graph_shape *shape);
 
 /* Makes a value that is a view one that is none. False: m->failed is set, or words say why not. */
 bool onnx_dense(struct onnx_import *m, struct onnx_value *v);

@@ -251,6 +251,7 @@ static void what_int8_networks_have_not_is_refused_in_words(void **state)
     static const char *const facts[][2] = {
         {"x = input c=4 h=4 w=4\ny = conv2d x k=4 r=1 s=1 relu6\n", "relu6"},
         {"x = input c=4 h=4 w=4\ny = conv2d x k=4 r=1 s=1\nz = concat x + y\n", "concat"},
+        {"x = input shape=1,4,4\ny = batch_gemm x + x\n", "batch_gemm gives sums"},
         {"x = input c=4 h=4 w=4\ny = pool2d x avg global\nz = softmax y\n", "takes the sums of a dense layer"},
         {"x = input c=4 h=4 w=4\ny = dense x n=4 relu\nz = softmax y\n", "without relu"},
         {"x = input c=4 h=4 w=4\ny = dense x n=4\nz = softmax y\nq = dense z n=4\n", "nothing but softmax may read"},
@@ -488,6 +489,8 @@ static void bad_lines_are_refused_in_words(void **state)
         {"x = input shape=4,4\ny = reshape x c=4\n", "does not take 'c='"},
         {"x = input shape=4,4\ny = softmax x shape=4,4\n", "does not take 'shape='"},
         {"x = input shape=4,4\ny = reshape x shape=2,8\nz = add x + y\n", "2 x 8 cannot be added to 4 x 4"},
+        {"x = input shape=1,4,5\ny = input shape=1,5,4\nz = batch_gemm x + y\n", "not 1 x 4 x 5 by 1 x 5 x 4"},
+        {"x = input shape=4,5\nz = batch_gemm x + x\n", "multiplies b x m x k by b x n x k, not 4 x 5"},
         {"x = input shape=4,4\ny = strided_copy x d0=16,1\n", "strided_copy needs shape="},
         {"x = input shape=4,4\ny = strided_copy x shape=4,4\n", "line 2: y of bad: strided_copy: d0 is missing"},
         {"x = input shape=4,4\ny = strided_copy x shape=4,4 d0=17,1\n", "elements 0 to 16 of x, which has 16"},

@@ -263,12 +263,28 @@ static void copy(const struct ref *f, size_t i)
     }
 }
 
+static void product(const struct ref *f, size_t i)
+{
+    const struct graph_node *n = &f->g->nodes[i];
+    const int64_t *y = n->shape.dim, n_k = f->g->nodes[n->in[0]].shape.dim[2];
+
+    for (int64_t b = 0; b < y[0]; b++)
+        for (int64_t r = 0; r < y[1]; r++)
+            for (int64_t c = 0; c < y[2]; c++) {
+                double sum = 0;
+
+                for (int64_t k = 0; k < n_k; k++)
+                    sum += f->of[n->in[0]][(b * y[1] + r) * n_k + k] * f->of[n->in[1]][(b * y[2] + c) * n_k + k];
+                f->of[i][(b * y[1] + r) * y[2] + c] = rounded(f->t, sum);
+            }
+}
+
 void ref_network(const struct graph *g, enum dtype t, double *const *arguments, ref_weights *weights, void *arg)
 {
     static void (*const compute[N_GRAPH_OPS])(const struct ref *f, size_t i) = {
-        [GRAPH_CONV2D] = conv,     [GRAPH_DEPTHWISE] = conv,  [GRAPH_POOL2D] = pool,
-        [GRAPH_DENSE] = dense,     [GRAPH_ADD] = add,         [GRAPH_CONCAT] = concat,
-        [GRAPH_SOFTMAX] = softmax, [GRAPH_RESHAPE] = reshape, [GRAPH_COPY] = copy};
+        [GRAPH_CONV2D] = conv, [GRAPH_DEPTHWISE] = conv,    [GRAPH_POOL2D] = pool,     [GRAPH_DENSE] = dense,
+        [GRAPH_ADD] = add,     [GRAPH_CONCAT] = concat,     [GRAPH_SOFTMAX] = softmax, [GRAPH_RESHAPE] = reshape,
+        [GRAPH_COPY] = copy,   [GRAPH_BATCH_GEMM] = product};
     struct ref f = {.g = g, .t = t, .weights = weights, .arg = arg};
     size_t n = 0;
 

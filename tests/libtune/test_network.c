@@ -396,7 +396,10 @@ static void networks_of_several_inputs_and_outputs_give_what_they_mean(void **st
                                 "p = strided_copy t shape=1,8,5,19 at=464 d0=16,1 d1=5,-16 d2=6,-80 p0=1,2 p2=2,0\n"
                                 "s = strided_copy p shape=2,4,5 at=40 d0=5,19 d1=4,0 d2=2,95\n"
                                 "d = pool2d p max r=2 s=2\n"
-                                "output s d\n";
+                                "w = input shape=2,3,5\n"
+                                "m = batch_gemm s + w\n"
+                                "q = softmax m\n"
+                                "output s d q\n";
     static const char copied[] = "x = input shape=3,5\ny = reshape x shape=15\noutput x y\n";
 
     (void)state;

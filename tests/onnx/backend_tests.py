@@ -74,7 +74,7 @@ def prepare(out, model, inputs, outputs, bind_floats):
     for i, (name, value) in enumerate(zip(names, inputs)):
         if value is None:
             continue
-        if is_float(value) and (not bind_floats or i == 0):
+        if is_float(value) and value.size and (not bind_floats or i == 0):
             given.append(value)
             continue
         (out / f"const{i}.pb").write_bytes(numpy_helper.from_array(value, name).SerializeToString())

@@ -425,10 +425,9 @@ static void elements_that_move_are_copied_once(void **state)
         {"node GlobalMaxPool x -> m\nints e 4 = 2 4 3 5\nnode Expand m e -> y\n",
          "m = pool2d x max global\ny = strided_copy m shape=2,4,3,5 at=0 d0=15,0 d1=4,1 d2=2,0\noutput y\n"},
         {"node GlobalMaxPool x -> m\nints e 4 = 1 2 1 3\nnode Tile m e -> y\n",
-         "m = pool2d x max global\ny = strided_copy m shape=1,2,4,1,3,1 at=0 d0=3,0 d1=4,1 d2=2,0\n"
-         "y_3 = reshape y shape=1,8,1,3\n"},
+         "m = pool2d x max global\nm_2 = strided_copy m shape=1,8,1,3 at=0 d0=3,0 d1=4,1 d2=2,0\n"},
         {"node DepthToSpace x -> y blocksize=2\n",
-         "y = strided_copy x shape=1,1,8,2,6,2 at=0 d0=2,48 d1=6,1 d2=2,96 d3=8,6\ny_2 = reshape y shape=1,1,16,12\n"},
+         "x_1 = strided_copy x shape=1,1,16,12 at=0 d0=2,48 d1=6,1 d2=2,96 d3=8,6\n"},
         /* around channels and of another value: no convolution does that; -1 takes a row away */
         {"ints p 8 = 0 1 -1 0 0 0 0 2\nconst v = 1.5\nnode Pad x p v -> y\n",
          "y = strided_copy x shape=1,5,7,8 at=6 d0=6,1 d1=7,6 d2=4,48 p0=0,2 p2=1,0 fill=1069547520\noutput y\n"},
@@ -455,6 +454,33 @@ static void elements_that_move_are_copied_once(void **state)
                  (int)(output ? output - cases[i].graph : (long)strlen(cases[i].graph)), cases[i].graph);
         check_graph(lines, graph);
     }
+}
+
+/* Strides by hand: a is 2 x 3 x 5, its transpose, which batch_gemm wants of a second factor, is no copy. */
+static void products_of_activations_are_batches(void **state)
+{
+    (void)state;
+    check_graph("opset 13\ninput a 2 3 5\ninput b 2 3 5\nnode Transpose b -> t perm=[0,2,1]\nnode MatMul a t -> y\n"
+                "output y\n",
+                "a = input shape=2,3,5\nb = input shape=2,3,5\ny = batch_gemm a + b\n");
+    check_graph("opset 13\ninput a 2 3 5\ninput b 5 4\nnode MatMul a b -> y\noutput y\n",
+                "a = input shape=2,3,5\nb = input shape=5,4\na_2 = reshape a shape=1,6,5\n"
+                "b_3 = strided_copy b shape=1,4,5 at=0 d0=5,4 d1=4,1\ny = batch_gemm a_2 + b_3\n"
+                "y_5 = reshape y shape=2,3,4\n");
+    check_graph("opset 13\ninput a 3 5\ninput b 2 5\nnode Gemm a b -> y transB=1\noutput y\n",
+                "a = input shape=3,5\nb = input shape=2,5\na_2 = reshape a shape=1,3,5\nb_3 = reshape b shape=1,2,5\n"
+                "y = batch_gemm a_2 + b_3\ny_5 = reshape y shape=3,2\n");
+    check_graph("opset 13\ninput a 1 3 5\ninput b 2 5 4\nnode MatMul a b -> y\noutput y\n",
+                "a = input shape=1,3,5\nb = input shape=2,5,4\na_2 = strided_copy a shape=2,3,5 at=0 d0=15,1 d1=2,0\n"
+                "b_3 = strided_copy b shape=2,4,5 at=0 d0=5,4 d1=4,1 d2=2,20\ny = batch_gemm a_2 + b_3\n");
+    check_graph("opset 13\ninput a 5\ninput b 5\nnode MatMul a b -> y\noutput y\n",
+                "a = input shape=5\nb = input shape=5\na_2 = reshape a shape=1,1,5\nb_3 = reshape b shape=1,1,5\n"
+                "y = batch_gemm a_2 + b_3\ny_5 = reshape y shape=1\n");
+    check_graph("opset 13\ninput b 3 4\nconst a 2 3 = 0.5 ...\nnode MatMul a b -> y\noutput y\n",
+                "b = input shape=3,4\nb_1 = strided_copy b shape=4,3 at=0 d0=3,4 d1=4,1\ny = dense b_1 n=2\n"
+                "y_3 = strided_copy y shape=2,4 at=0 d0=4,2 d1=2,1\n");
+    check_graph("opset 13\ninput a 3 4\nconst b 3 2 = 0.5 ...\nnode Gemm a b -> y transA=1\noutput y\n",
+                "a = input shape=3,4\na_1 = strided_copy a shape=4,3 at=0 d0=3,4 d1=4,1\ny = dense a_1 n=2\n");
 }
 
 /* Outputs that others read, that are inputs, that are the same tensor; inputs that nobody reads. */
@@ -812,6 +838,7 @@ int main(void)
         cmocka_unit_test(softmax_is_over_rows_wherever_it_stands),
         cmocka_unit_test(products_and_sums_take_any_number_of_dimensions),
         cmocka_unit_test(elements_that_move_are_copied_once),
+        cmocka_unit_test(products_of_activations_are_batches),
         cmocka_unit_test(models_have_several_inputs_and_outputs),
         cmocka_unit_test(nodes_that_cannot_be_computed_are_named),
         cmocka_unit_test(models_that_do_not_hold_together_are_refused),

@@ -53,14 +53,28 @@ static int as_images(struct onnx_import *m, const struct onnx_value *v, int axis
 
 /* ---- windows ---- */
 
-/* Two numbers of an attribute, or `otherwise`. */
-static bool read_pair(const Onnx__NodeProto *node, const char *name, int64_t otherwise, int64_t *out)
+/* A tensor of rows as images of one row: n c w as n c 1 w. */
+static struct graph_shape as_image(const struct graph_shape *s)
+{
+    return s->rank == 3 ? (struct graph_shape){4, {s->dim[0], s->dim[1], 1, s->dim[2]}} : *s;
+}
+
+/* The other way: what a window over `x` gives. */
+static void give_window(struct onnx_value *out, const struct graph_shape *x)
+{
+    if (x->rank == 3 && out->shape.rank == 4)
+        out->shape = (struct graph_shape){3, {out->shape.dim[0], out->shape.dim[1], out->shape.dim[3]}};
+}
+
+/* A number for each of the axes of a window, 1 or 2, or `otherwise`; of one axis it is the columns', rows have 1. */
+static bool read_pair(const Onnx__NodeProto *node, const char *name, int n_axes, int64_t otherwise, int64_t *out)
 {
     const Onnx__AttributeProto *a = onnx_attribute(node, name);
+    const bool fits = a && a->n_ints == (size_t)n_axes;
 
-    out[0] = a && a->n_ints == 2 ? a->ints[0] : otherwise;
-    out[1] = a && a->n_ints == 2 ? a->ints[1] : otherwise;
-    return (!a || a->n_ints == 2) && out[0] >= 0 && out[1] >= 0 && out[0] <= GRAPH_MAX_SIZE && out[1] <= GRAPH_MAX_SIZE;
+    out[0] = n_axes == 1 ? 1 : fits ? a->ints[0] : otherwise;
+    out[1] = fits ? a->ints[n_axes - 1] : otherwise;
+    return (!a || fits) && out[0] >= 0 && out[1] >= 0 && out[0] <= GRAPH_MAX_SIZE && out[1] <= GRAPH_MAX_SIZE;
 }
 
 static bool is_word(const Onnx__AttributeProto *a, const char *word)
@@ -83,15 +97,18 @@ static void pad_same(const int64_t *in, bool upper, int64_t *key)
 }
 
 /* strides, dilations and pads into the keys of a layer that has its window already. */
-static bool read_window(struct onnx_import *m, const Onnx__NodeProto *node, int64_t *key, const int64_t *in)
+static bool read_window(struct onnx_import *m, const Onnx__NodeProto *node, int n_axes, int64_t *key, const int64_t *in)
 {
     const Onnx__AttributeProto *pads = onnx_attribute(node, "pads"), *automatic = onnx_attribute(node, "auto_pad");
-    bool fine = read_pair(node, "strides", 1, &key[GRAPH_STRIDE_H]) &&
-                read_pair(node, "dilations", 1, &key[GRAPH_DIL_H]) && key[GRAPH_STRIDE_H] && key[GRAPH_STRIDE_W];
+    bool fine = read_pair(node, "strides", n_axes, 1, &key[GRAPH_STRIDE_H]) &&
+                read_pair(node, "dilations", n_axes, 1, &key[GRAPH_DIL_H]) && key[GRAPH_STRIDE_H] &&
+                key[GRAPH_STRIDE_W];
 
-    for (size_t i = 0; pads && i < 4 && fine; i++) {
-        fine = pads->n_ints == 4 && pads->ints[i] >= 0 && pads->ints[i] <= GRAPH_MAX_SIZE;
-        key[GRAPH_TOP + (int)i] = fine ? pads->ints[i] : 0;
+    for (int i = 0; pads && i < 2 * n_axes && fine; i++) {
+        const int side = n_axes == 1 ? 2 * i + 1 : i;
+
+        fine = pads->n_ints == (size_t)(2 * n_axes) && pads->ints[i] >= 0 && pads->ints[i] <= GRAPH_MAX_SIZE;
+        key[GRAPH_TOP + side] = fine ? pads->ints[i] : 0;
     }
     if (!fine)
         onnx_refuse(m, "strides, dilations or pads that are not those of images");
@@ -119,20 +136,21 @@ static bool is_vector(const struct onnx_value *v, int64_t n)
 static enum onnx_role check_conv(struct onnx_import *m, const Onnx__NodeProto *node, int64_t groups)
 {
     const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
+    const int rank = is_activation(x) ? x->shape.rank : 0;
     int64_t window[2];
 
-    if (!is_activation(x) || x->shape.rank != 4)
-        return onnx_refuse(m, "expected images, of 4 dimensions");
-    if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != 4 || onnx_shape_elems(&w->shape) < 1)
-        return onnx_refuse(m, "expected constant weights of 4 dimensions");
+    if (rank != 3 && rank != 4)
+        return onnx_refuse(m, "expected images or rows, of 4 or 3 dimensions");
+    if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != rank || onnx_shape_elems(&w->shape) < 1)
+        return onnx_refuse(m, "expected constant weights of as many dimensions");
     if (!is_vector(bias, w->shape.dim[0]))
         return onnx_refuse(m, "expected a constant bias, a number for each channel");
     if (groups < 1 || x->shape.dim[1] % groups || w->shape.dim[1] != x->shape.dim[1] / groups ||
         w->shape.dim[0] % groups)
         return onnx_refuse(m, "weights that do not fit the channels and groups");
-    if (!read_pair(node, "kernel_shape", -1, window) && onnx_attribute(node, "kernel_shape"))
+    if (!read_pair(node, "kernel_shape", rank - 2, -1, window) && onnx_attribute(node, "kernel_shape"))
         return onnx_refuse(m, "a kernel_shape that is none");
-    if (window[0] >= 0 && (window[0] != w->shape.dim[2] || window[1] != w->shape.dim[3]))
+    if (window[1] >= 0 && ((rank == 4 && window[0] != w->shape.dim[2]) || window[1] != w->shape.dim[rank - 1]))
         return onnx_refuse(m, "a kernel_shape that is not that of the weights");
     return ONNX_TUNED;
 }
@@ -143,29 +161,27 @@ static bool take_pads(struct onnx_import *m, struct onnx_value *x, bool may, str
 {
     const struct onnx_view *s = x->view;
     struct onnx_value within = *x;
+    const int rank = x->shape.rank;
     struct onnx_view all;
     bool alike;
 
-    *image = x->shape;
+    *image = s ? x->shape : as_image(&x->shape);
     if (!s)
         return true;
-    for (int d = 0; d < 4; d++)
+    for (int d = 0; d < rank; d++)
         image->dim[d] -= s->before[d] + s->after[d];
     within.shape = *image;
     within.view = NULL;
     onnx_view_of(&within, &all);
     alike = may && s->mode == ONNX_FILL && s->fill == 0 && s->at == 0 && !s->before[0] && !s->before[1] &&
-            !s->after[0] && !s->after[1] && memcmp(s->stride, all.stride, 4 * sizeof s->stride[0]) == 0 &&
+            !s->after[0] && !s->after[1] && memcmp(s->stride, all.stride, (size_t)rank * sizeof s->stride[0]) == 0 &&
             graph_elems(image) == graph_elems(&layer_of(m, x)->node.shape);
-    for (int i = 0; i < 4 && alike; i++) {
-        pads[i] = i < 2 ? s->before[2 + i] : s->after[i];
-        alike = pads[i] <= GRAPH_MAX_SIZE;
+    for (int i = 4 - rank; i < 2 && alike; i++) { /* of rows columns alone */
+        pads[i] = s->before[rank - 2 + i];
+        pads[2 + i] = s->after[rank - 2 + i];
     }
-    if (alike)
-        return true;
-    memset(pads, 0, 4 * sizeof *pads);
-    *image = x->shape;
-    return onnx_dense(m, x);
+    *image = alike ? as_image(image) : as_image(&x->shape);
+    return alike || onnx_dense(m, x);
 }
 
 enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -188,16 +204,19 @@ enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
     if (!l || !onnx_give_weights(m, l, w, onnx_shape_elems(&w->shape), w->shape.dim[0]))
         return role;
     l->node.key[GRAPH_K] = w->shape.dim[0];
-    l->node.key[GRAPH_R] = w->shape.dim[2];
-    l->node.key[GRAPH_S] = w->shape.dim[3];
+    l->node.key[GRAPH_R] = w->shape.rank == 4 ? w->shape.dim[2] : 1;
+    l->node.key[GRAPH_S] = w->shape.dim[w->shape.rank - 1];
     l->node.key[GRAPH_GROUPS] = depthwise ? 1 : groups;
-    if (!read_window(m, node, l->node.key, image.dim))
+    if (!read_window(m, node, x->shape.rank - 2, l->node.key, image.dim))
         return ONNX_UNSUPPORTED;
     for (int side = 0; side < 4; side++)
         l->node.key[GRAPH_TOP + side] += pads[side];
     for (int64_t k = 0; bias && k < l->n_bias; k++)
         l->bias[k] = onnx_at(bias, k);
-    return onnx_finish(m, node, i, role);
+    if (onnx_finish(m, node, i, role) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    give_window(onnx_out(m, node, 0), &x->shape);
+    return role;
 }
 
 /* ---- matrix products ---- */
@@ -661,18 +680,18 @@ enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *nod
 
 /* ---- pools ---- */
 
-static int new_pool(struct onnx_import *m, const Onnx__NodeProto *node, bool is_avg)
+/* A pool of the images that a layer gives, with its key; -1: m->failed. */
+static int new_pool(struct onnx_import *m, const Onnx__NodeProto *node, int x, bool is_avg, const int64_t *key)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0);
-    int i;
+    const int i = x < 0 ? -1 : onnx_new_layer(m, node, GRAPH_POOL2D, x);
 
-    if (!is_activation(x) || x->shape.rank != 4) {
-        onnx_refuse(m, "expected images, of 4 dimensions");
+    if (i < 0)
         return -1;
-    }
-    i = onnx_new_layer(m, node, GRAPH_POOL2D, onnx_layer_as(m, x, &x->shape));
-    if (i >= 0)
-        m->layers[i].node.avg = is_avg;
+    m->layers[i].node.avg = is_avg;
+    if (key)
+        memcpy(m->layers[i].node.key, key, sizeof m->layers[i].node.key);
+    else
+        memcpy(&m->layers[i].node.key[GRAPH_R], &m->layers[x].node.shape.dim[2], 2 * sizeof *key);
     return i;
 }
 
@@ -707,47 +726,82 @@ static bool windows_touch(const int64_t *in, const int64_t *key)
     return touch;
 }
 
-enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
+/* The layer that gives images with the pads of a pool around them, zeros that it counts; -1: m->failed, or words. */
+static int padded(struct onnx_import *m, const struct onnx_value *x, const struct graph_shape *image, int64_t *key)
 {
-    const bool is_avg = strcmp(node->op_type, "AveragePool") == 0;
-    const struct onnx_value *indices = onnx_out(m, node, 1);
-    const int i = new_pool(m, node, is_avg);
-    int64_t *key, bottom[2];
-    const int64_t *in;
+    struct onnx_value v = *x;
+    struct onnx_view s;
 
-    if (i < 0)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    key = m->layers[i].node.key;
-    in = onnx_in(m, node, 0)->shape.dim;
-    if (!onnx_attribute(node, "kernel_shape") || !read_pair(node, "kernel_shape", 0, &key[GRAPH_R]) || !key[GRAPH_R] ||
-        !key[GRAPH_S])
-        return onnx_refuse(m, "expected a kernel_shape of two sizes");
-    if (!read_window(m, node, key, in))
-        return ONNX_UNSUPPORTED;
-    if (key[GRAPH_DIL_H] != 1 || key[GRAPH_DIL_W] != 1)
-        return onnx_refuse(m, "dilations");
-    if (indices && indices->n_readers)
-        return onnx_refuse(m, "its indices are read");
-    bottom[0] = key[GRAPH_BOTTOM];
-    bottom[1] = key[GRAPH_RIGHT];
-    if (onnx_attribute_int(node, "ceil_mode", 0))
-        pad_ceil(in, key);
-    if (is_avg && onnx_attribute_int(node, "count_include_pad", 0) &&
-        (key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT] || bottom[0] || bottom[1]))
-        return onnx_refuse(m, "count_include_pad with pads");
-    if (!windows_touch(in, key))
-        return onnx_refuse(m, "windows outside the image");
-    return onnx_finish(m, node, i, ONNX_PLAIN);
+    v.shape = *image;
+    onnx_view_of(&v, &s);
+    for (int axis = 0; axis < 2; axis++) {
+        s.before[2 + axis] = key[GRAPH_TOP + axis];
+        s.after[2 + axis] = key[GRAPH_BOTTOM + axis];
+        s.shape.dim[2 + axis] += s.before[2 + axis] + s.after[2 + axis];
+    }
+    memset(&key[GRAPH_TOP], 0, 4 * sizeof *key);
+    return onnx_view_layer(m, &v, &s, &s.shape);
 }
 
+static bool has_pads(const int64_t *key)
+{
+    return key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT];
+}
+
+enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const bool is_avg = strcmp(node->op_type, "AveragePool") == 0, ceil = onnx_attribute_int(node, "ceil_mode", 0) != 0;
+    const struct onnx_value *x = onnx_in(m, node, 0), *indices = onnx_out(m, node, 1);
+    const int rank = is_activation(x) ? x->shape.rank : 0;
+    int64_t key[N_GRAPH_KEYS] = {[GRAPH_GROUPS] = 1};
+    struct graph_shape image;
+    bool counts;
+    int i;
+
+    if (rank != 3 && rank != 4)
+        return onnx_refuse(m, "expected images or rows, of 4 or 3 dimensions");
+    image = as_image(&x->shape);
+    if (!onnx_attribute(node, "kernel_shape") || !read_pair(node, "kernel_shape", rank - 2, 0, &key[GRAPH_R]) ||
+        !key[GRAPH_R] || !key[GRAPH_S])
+        return onnx_refuse(m, "expected a kernel_shape of a size for each axis");
+    if (!read_window(m, node, rank - 2, key, image.dim))
+        return ONNX_UNSUPPORTED;
+    counts = is_avg && onnx_attribute_int(node, "count_include_pad", 0) && has_pads(key);
+    if (key[GRAPH_DIL_H] != 1 || key[GRAPH_DIL_W] != 1 || (counts && ceil))
+        return onnx_refuse(m, "dilations, or count_include_pad with ceil_mode");
+    if (indices && indices->n_readers)
+        return onnx_refuse(m, "its indices are read");
+    if (ceil)
+        pad_ceil(image.dim, key);
+    if (!windows_touch(image.dim, key))
+        return onnx_refuse(m, "windows outside the image");
+    i = new_pool(m, node, counts ? padded(m, x, &image, key) : onnx_layer_as(m, x, &image), is_avg, key);
+    if (i < 0 || onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    give_window(onnx_out(m, node, 0), &x->shape);
+    return ONNX_PLAIN;
+}
+
+/* Over all dimensions behind the channels: of any number as one row. */
 enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const int i = new_pool(m, node, strcmp(node->op_type, "GlobalAveragePool") == 0);
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    const int rank = is_activation(x) ? x->shape.rank : 0;
+    struct graph_shape images, shape;
+    int i;
 
-    if (i < 0)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    memcpy(&m->layers[i].node.key[GRAPH_R], &onnx_in(m, node, 0)->shape.dim[2], 2 * sizeof(int64_t));
-    return onnx_finish(m, node, i, ONNX_PLAIN);
+    if (rank < 3)
+        return onnx_refuse(m, "expected images or rows, of 3 dimensions or more");
+    shape = x->shape;
+    images = (struct graph_shape){4, {shape.dim[0], shape.dim[1], 1, graph_stretch(&shape, 2, rank)}};
+    images = rank == 4 ? shape : images;
+    i = new_pool(m, node, onnx_layer_as(m, x, &images), strcmp(node->op_type, "GlobalAveragePool") == 0, NULL);
+    if (onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    for (int d = 2; d < rank; d++)
+        shape.dim[d] = 1;
+    onnx_out(m, node, 0)->shape = shape;
+    return ONNX_PLAIN;
 }
 
 enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -765,10 +819,10 @@ enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
         seen |= 1u << (axes[k] >= -4 && axes[k] < 4 ? (unsigned)(axes[k] < 0 ? axes[k] + 4 : axes[k]) : 4u);
     if (seen != (1u << 2 | 1u << 3))
         return onnx_refuse(m, "expected the axes of rows and columns, 2 and 3");
-    i = new_pool(m, node, strcmp(node->op_type, "ReduceMean") == 0);
-    if (i < 0)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    memcpy(&m->layers[i].node.key[GRAPH_R], &onnx_in(m, node, 0)->shape.dim[2], 2 * sizeof(int64_t));
+    if (!is_activation(onnx_in(m, node, 0)) || onnx_in(m, node, 0)->shape.rank != 4)
+        return onnx_refuse(m, "expected images, of 4 dimensions");
+    i = new_pool(m, node, onnx_layer_as(m, onnx_in(m, node, 0), &onnx_in(m, node, 0)->shape),
+                 strcmp(node->op_type, "ReduceMean") == 0, NULL);
     role = onnx_finish(m, node, i, ONNX_PLAIN);
     if (!onnx_attribute_int(node, "keepdims", 1))
         out->shape.rank = 2;

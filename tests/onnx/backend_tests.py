@@ -50,6 +50,8 @@ def array(value):
     """Data of a test, which may be a TensorProto; None of sequences and the like."""
     if isinstance(value, onnx.TensorProto):
         value = numpy_helper.to_array(value)
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
     return value if isinstance(value, np.ndarray) else None
 
 

@@ -116,6 +116,23 @@ static void windows_keep_their_pads_steps_and_groups(void **state)
                 "x = input c=4 h=8 w=6\ny = pool2d x max r=3 s=3 stride=2 pad=0,0,1,1\n");
     check_graph(IMAGE "node AveragePool x -> y kernel_shape=[2,2] pads=[1,1,0,0]\noutput y\n",
                 "x = input c=4 h=8 w=6\ny = pool2d x avg r=2 s=2 pad=1,1,0,0\n");
+    check_graph(IMAGE "node AveragePool x -> y kernel_shape=[2,2] pads=[1,0,0,1] count_include_pad=1\noutput y\n",
+                "x = input c=4 h=8 w=6\nx_1 = strided_copy x shape=1,4,9,7 at=0 d0=6,1 d1=8,6 d2=4,48 p0=0,1 p1=1,0\n"
+                "y = pool2d x_1 avg r=2 s=2\n");
+    /* rows of one dimension are images of one row */
+    check_graph(
+        "opset 13\ninput x 2 4 9\nconst w 6 2 3 = 0.5 ...\nnode Conv x w -> c group=2 pads=[1,0] strides=[2]\n"
+        "node Relu c -> r\nnode MaxPool r -> p kernel_shape=[2] pads=[0,1]\nnode GlobalAveragePool p -> y\noutput y\n",
+        "x = input shape=2,4,9\nx_1 = reshape x shape=2,4,1,9\n"
+        "c = conv2d x_1 k=6 r=1 s=3 stride=1,2 pad=0,1,0,0 groups=2 relu\n" /* 10 - 3 over 2: 4 */
+        "p = pool2d c max r=1 s=2 pad=0,0,0,1\ny = pool2d p avg global\ny_5 = reshape y shape=2,6,1\n");
+    check_graph("opset 13\ninput x 1 4 9\nints p 6 = 0 0 2 0 0 1\nnode Pad x p -> q\nconst w 6 4 3 = 0.5 ...\n"
+                "node Conv q w -> y\noutput y\n",
+                "x = input shape=1,4,9\nq = reshape x shape=1,4,1,9\ny = conv2d q k=6 r=1 s=3 pad=0,2,0,1\n"
+                "y_3 = reshape y shape=1,6,10\n");
+    check_graph("opset 13\ninput x 1 2 3 4 5\nnode GlobalMaxPool x -> y\noutput y\n",
+                "x = input shape=1,2,3,4,5\nx_1 = reshape x shape=1,2,1,60\ny = pool2d x_1 max global\n"
+                "y_3 = reshape y shape=1,2,1,1,1\n");
     check_graph(
         IMAGE "node ReduceMean x -> p axes=[-1,2] keepdims=0\nconst w 4 3 = 0.5 ...\nnode MatMul p w -> y\noutput y\n",
         "x = input c=4 h=8 w=6\np = pool2d x avg global\ny = dense p n=3\n");
@@ -510,8 +527,8 @@ static void nodes_that_cannot_be_computed_are_named(void **state)
         {"node Clip x - x -> y\noutput y\n", "Clip", "not constant"},
         {"node MaxPool x -> y\noutput y\n", "MaxPool", "kernel_shape"},
         {"node MaxPool x -> y kernel_shape=[2,2] pads=[2,0,0,0]\noutput y\n", "MaxPool", "outside the image"},
-        {"node AveragePool x -> y kernel_shape=[2,2] pads=[1,0,0,0] count_include_pad=1\noutput y\n", "AveragePool",
-         "count_include_pad"},
+        {"node AveragePool x -> y kernel_shape=[2,2] pads=[1,0,0,0] count_include_pad=1 ceil_mode=1\noutput y\n",
+         "AveragePool", "count_include_pad"},
         {"node MaxPool x -> p i kernel_shape=[1,1]\nnode Add p i -> y\noutput y\n", "MaxPool", "indices"},
         {"node ReduceMean x -> y axes=[1]\noutput y\n", "ReduceMean", "axes of rows"},
         {"node Softmax x -> y axis=4\noutput y\n", "Softmax", "one of its axes"},

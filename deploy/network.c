@@ -117,9 +117,11 @@ static void prices_fini(struct prices *p)
     free(p->list);
 }
 
-/* How many steps were measured, scaled, guessed. */
+/* How many steps were measured, scaled, guessed; the sum of their times: joined tensors that are written in place have
+ * none. */
 static void count_kinds(struct prices *p, struct deploy_network *n)
 {
+    n->cost_ns = 0;
     for (size_t i = 0; i < n->lowered.n_steps; i++) {
         struct buf text;
         const struct priced *x;
@@ -127,6 +129,7 @@ static void count_kinds(struct prices *p, struct deploy_network *n)
         buf_init(&text, WORKLOAD_MAX_TEXT);
         buf_puts(&text, n->lowered.steps[i].workload);
         x = price(p, &text);
+        n->cost_ns += x ? x->time_ns : 0;
         if (x && x->guessed)
             n->n_guessed++;
         else if (x && x->kind == CHOICE_EXACT)

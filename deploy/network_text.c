@@ -143,7 +143,8 @@ static void put_values(const struct deploy_set *s, struct buf *out)
     for (size_t i = 0; i < l->n_tensors; i++) {
         buf_puts(out, "    {");
         deploy_text_string(l->tensors[i].name, out);
-        buf_printf(out, ", %lluu, %d},\n", (unsigned long long)l->tensors[i].n_bytes, slot_of(l, i));
+        buf_printf(out, ", %lluu, %d, %d, %lluu},\n", (unsigned long long)l->tensors[i].n_bytes, slot_of(l, i),
+                   l->tensors[i].within > 0, (unsigned long long)lowered_at(l->tensors, i));
     }
     buf_puts(out, "};\n");
 }

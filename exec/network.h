@@ -14,7 +14,9 @@
 struct exec_value {
     const char *name;
     size_t n_bytes;
-    int slot; /* of the network's memory, or EXEC_ARGUMENT */
+    int slot;    /* of the network's memory, or EXEC_ARGUMENT */
+    int is_part; /* it lies `at` bytes into its slot, which others share at the same time */
+    size_t at;
 };
 
 /* One plan run once. Steps of equal workload have the same plan, and weights of their own. */

@@ -5,6 +5,7 @@
 #include "core/err.h"
 #include "kernels/graph_ops.h"
 #include "kernels/images.h"
+#include "kernels/strided_copy/strided_copy.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -274,6 +275,55 @@ static enum dtype output_dtype(const struct graph *g, size_t i, enum dtype t)
     return g->nodes[i].op == GRAPH_SOFTMAX ? DTYPE_F32 : graph_gives_sums(g, i) ? DTYPE_I32 : t;
 }
 
+/* May tensor `t` be made a part that begins `at` bytes into another? It is no part yet, nor the caller's. */
+static bool may_be_part(const struct lowered *l, int t, int64_t at)
+{
+    return l->tensors[t].i_argument < 0 && !l->tensors[t].within && at % LOWERED_PART_BYTES == 0;
+}
+
+static void make_part(struct lowered *l, int t, int of, int64_t at)
+{
+    l->tensors[t].within = of + 1;
+    l->tensors[t].at = at;
+    l->tensors[of].has_parts = true;
+}
+
+/* One behind the other in memory: then they are written there in the first place. */
+static bool joins_in_place(const struct lowered *l, const struct graph_node *n, const int *in)
+{
+    return n->op == GRAPH_CONCAT && n->shape.dim[0] == 1 && in[0] != in[1] && may_be_part(l, in[0], 0) &&
+           may_be_part(l, in[1], l->tensors[in[0]].n_bytes);
+}
+
+/* The first byte of a copy of elements that lie one behind the other; -1: they do not. */
+static int64_t piece_at(const struct workload *w)
+{
+    const struct strided_copy s = strided_copy_of(w);
+
+    return s.dim[0].n == strided_copy_elems(&s) && s.dim[0].stride == 1 ? s.at * (int64_t)dtype_bytes(w->dtype) : -1;
+}
+
+/* The node's tensor where no kernel is needed for it; -1: it is needed. */
+static int in_place(struct lowered *l, size_t i, const int *in, int gives, const char *workload)
+{
+    const struct graph_node *n = &l->graph->nodes[i];
+    const bool joins = joins_in_place(l, n, in);
+    struct workload w;
+    int64_t at = -1;
+    int t;
+
+    if (n->op == GRAPH_COPY && workload_parse(workload, &w, NULL) == ERR_OK)
+        at = piece_at(&w);
+    if (!joins && (at < 0 || at % LOWERED_PART_BYTES || l->tensors[in[0]].i_argument >= 0))
+        return -1;
+    t = add_tensor(l, i, "", gives, l->dtype);
+    if (!joins)
+        make_part(l, t, in[0], at);
+    for (int k = 0; k < n->n_in && joins; k++)
+        make_part(l, in[k], t, k ? l->tensors[in[0]].n_bytes : 0);
+    return t;
+}
+
 static enum err lower_node(struct lowering *x, size_t i)
 {
     struct lowered *l = x->l;
@@ -297,6 +347,11 @@ static enum err lower_node(struct lowering *x, size_t i)
         buf_fini(&text);
         return e;
     }
+    *made = in_place(l, i, in, gives, buf_text(&text));
+    if (*made >= 0) {
+        buf_fini(&text);
+        return ERR_OK;
+    }
     *made = add_tensor(l, i, "", gives, output_dtype(l->graph, i, l->dtype));
     add_step(l, i, "", &text, in, n->n_in, *made);
     return ERR_OK;
@@ -318,25 +373,27 @@ static void lower_input(struct lowering *x, size_t i)
     add_argument(l, i, false, &l->tensors[t]);
 }
 
-/* The tensor is written into the caller's memory; copied where it is the caller's already. */
+/* The tensor is written into the caller's memory; copied where it is the caller's already, or in parts. */
 static enum err lower_output(struct lowering *x, size_t i)
 {
     struct lowered *l = x->l;
     int t = -1;
     enum err e = tensor_as(x, i, 0, &t);
 
-    if (!e && l->tensors[t].i_argument >= 0)
+    if (!e && (l->tensors[t].i_argument >= 0 || l->tensors[t].within || l->tensors[t].has_parts))
         e = add_transform(x, i, t, 0, 0, &t);
     if (!e)
         add_argument(l, i, true, &l->tensors[t]);
     return e;
 }
 
-/* Is the slot free before step `first`, after the tensors [0, n) that were given one? */
+#define NOT_PLACED -2 /* as a slot, yet */
+
+/* Is the slot free before step `first`, after the tensors that were given one? */
 static bool is_free(const struct lowered_tensor *tensors, size_t n, int slot, int first)
 {
     for (size_t i = 0; i < n; i++)
-        if (tensors[i].i_slot == slot && tensors[i].last >= first)
+        if (tensors[i].i_slot == slot && !tensors[i].within && tensors[i].last >= first)
             return false;
     return true;
 }
@@ -349,32 +406,77 @@ static bool fits_better(int64_t a, int64_t b, int64_t n_bytes)
     return b < n_bytes && a > b;
 }
 
+/* Tensors live as long as their parts: those of a part's part first, which stand behind it or, joined, before it. */
+static void join_lives(struct lowered_tensor *tensors, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = i; tensors[t].within; t = (size_t)tensors[t].within - 1) {
+            struct lowered_tensor *of = &tensors[tensors[t].within - 1];
+
+            of->first = tensors[t].first < of->first ? tensors[t].first : of->first;
+            of->last = tensors[t].last > of->last ? tensors[t].last : of->last;
+        }
+}
+
+/* The tensor that is written first of those that have no slot; n: none. */
+static size_t next_tensor(const struct lowered_tensor *tensors, size_t n)
+{
+    size_t next = n;
+
+    for (size_t i = 0; i < n; i++)
+        if (tensors[i].i_slot == NOT_PLACED && (next == n || tensors[i].first < tensors[next].first))
+            next = i;
+    return next;
+}
+
+/* Gives a tensor the slot that fits best, or a new one, which may be n_slots. */
+static int place(const struct lowered_tensor *tensors, size_t n, const struct lowered_tensor *t, int n_slots,
+                 int64_t *slot_bytes)
+{
+    int best = -1;
+
+    for (int k = 0; k < n_slots; k++)
+        if (is_free(tensors, n, k, t->first) && (best < 0 || fits_better(slot_bytes[k], slot_bytes[best], t->n_bytes)))
+            best = k;
+    if (best < 0) {
+        best = n_slots;
+        slot_bytes[best] = 0;
+    }
+    if (slot_bytes[best] < t->n_bytes)
+        slot_bytes[best] = t->n_bytes;
+    assert(t->first <= t->last && is_free(tensors, n, best, t->first)); /* no live tensor is there */
+    return best;
+}
+
+int64_t lowered_at(const struct lowered_tensor *tensors, size_t i)
+{
+    int64_t at = 0;
+
+    for (; tensors[i].within; i = (size_t)tensors[i].within - 1)
+        at += tensors[i].at;
+    return at;
+}
+
 size_t lowered_plan_memory(struct lowered_tensor *tensors, size_t n, int n_steps, int64_t *slot_bytes)
 {
-    size_t n_slots = 0;
+    int n_slots = 0;
 
-    for (size_t i = 0; i < n; i++) { /* tensors stand in the order in which they are written */
-        struct lowered_tensor *t = &tensors[i];
-        int best = -1;
-
-        t->i_slot = -1;
-        if (t->first < 0 || t->last >= n_steps)
-            continue;
-        for (int k = 0; k < (int)n_slots; k++)
-            if (is_free(tensors, i, k, t->first) &&
-                (best < 0 || fits_better(slot_bytes[k], slot_bytes[best], t->n_bytes)))
-                best = k;
-        if (best < 0) {
-            best = (int)n_slots++;
-            slot_bytes[best] = 0;
-        }
-        if (slot_bytes[best] < t->n_bytes)
-            slot_bytes[best] = t->n_bytes;
-        assert(best < (int)n_slots && slot_bytes[best] >= t->n_bytes);
-        assert(t->first <= t->last && is_free(tensors, i, best, t->first)); /* no live tensor is there */
-        t->i_slot = best;
+    join_lives(tensors, n);
+    for (size_t i = 0; i < n; i++)
+        tensors[i].i_slot = tensors[i].within || tensors[i].first < 0 || tensors[i].last >= n_steps ? -1 : NOT_PLACED;
+    for (size_t i; (i = next_tensor(tensors, n)) < n;) {
+        tensors[i].i_slot = place(tensors, n, &tensors[i], n_slots, slot_bytes);
+        n_slots += tensors[i].i_slot == n_slots;
     }
-    return n_slots;
+    for (size_t i = 0; i < n; i++)
+        if (tensors[i].within) {
+            size_t of = i;
+
+            while (tensors[of].within)
+                of = (size_t)tensors[of].within - 1;
+            tensors[i].i_slot = tensors[of].i_slot;
+        }
+    return (size_t)n_slots;
 }
 
 static enum err lower_all(struct lowering *x)

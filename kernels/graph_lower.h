@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* graph_lower.h - a graph made into steps that can be carried out: one workload each, in a dtype and in the layouts
  * chosen, with transforms where two neighbours' layouts differ, and the memory that the tensors between them share.
+ * What is joined is written in place, and a piece that lies in one is read in place, where parts of memory may begin
+ * there.
  *
  * f32, f16: bias, shortcut and relu are in the convolution's epilogue. i8, u8: a convolution requantises, and with a
  * shortcut joins both (bias_requant_add_relu); the last dense layer gives i32 sums, softmax f32. */
@@ -61,8 +63,13 @@ struct lowered_tensor {
     int64_t n_bytes;
     int first, last; /* steps that write and last read it; -1: the caller's input, n_steps: the caller's output */
     int i_argument;  /* of the network, in whose memory it lies; -1: none */
+    int within;      /* 1 + the tensor of which it is a part; 0: memory of its own */
+    bool has_parts;  /* of others that lie within it */
+    int64_t at;      /* bytes from the beginning of the tensor of which it is a part */
     int i_slot;      /* of the memory between the layers; -1: the caller's */
 };
+
+#define LOWERED_PART_BYTES 512 /* parts begin at multiples of it, as sub-buffers have to on every device known */
 
 struct lowered_step {
     char name[LOWERED_NAME_BYTES]; /* the node's; "conv2_to_nchw16c", "x_copy" */
@@ -99,7 +106,11 @@ enum err graph_lower(const struct graph *g, enum dtype t, const int *layout, str
 void lowered_fini(struct lowered *l);
 
 /* Gives tensors slots: two whose lives overlap never share one, a free slot is taken before a new one is made, the best
- * fitting first. graph_lower has done it already; here for its tests. `slot_bytes`: room for n; the number of slots. */
+ * fitting first. A tensor lives as long as its parts, which get its slot. graph_lower has done it already; here for its
+ * tests. `slot_bytes`: room for n; the number of slots. */
 size_t lowered_plan_memory(struct lowered_tensor *tensors, size_t n, int n_steps, int64_t *slot_bytes);
+
+/* Bytes from the beginning of its slot to tensor i. */
+int64_t lowered_at(const struct lowered_tensor *tensors, size_t i);
 
 #endif

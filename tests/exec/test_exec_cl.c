@@ -493,9 +493,11 @@ static const struct exec_plan scale_plan = {"scale", layer_modules, 1, scale_buf
                               sum_plan = {"sum", layer_modules, 1, sum_buffers, 3, sum_launch, 1, NULL, 0};
 /* h = x * w1 + b1; g = h * w2 + b2; y = h - g. */
 static const struct exec_plan *const net_plans[] = {&scale_plan, &sum_plan};
-static const struct exec_value net_values[] = {
-    {"x", 4 * N, EXEC_ARGUMENT(0)}, {"h", 4 * N, 1}, {"g", 4 * N, 0}, {"y", 4 * N, EXEC_ARGUMENT(1)}};
-static const size_t net_slots[] = {4 * N, 4 * N};
+static const struct exec_value net_values[] = {{"x", 4 * N, EXEC_ARGUMENT(0), 0, 0},
+                                               {"h", 4 * N, 1, 1, 512},
+                                               {"g", 4 * N, 0, 0, 0},
+                                               {"y", 4 * N, EXEC_ARGUMENT(1), 0, 0}};
+static const size_t net_slots[] = {4 * N, 512 + 4 * N};
 static const int first_values[] = {0, 1}, second_values[] = {1, 2}, third_values[] = {1, 2, 3};
 static const struct exec_step net_steps[] = {
     {"one", 0, first_values, 2, 0}, {"two", 0, second_values, 2, 0}, {"last", 1, third_values, 3, 0}};

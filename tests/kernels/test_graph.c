@@ -366,36 +366,98 @@ static void every_name_of_the_outside_lists_is_a_layer(void **state)
     }
 }
 
+static int memory_of(const struct lowered *l, int t)
+{
+    while (l->tensors[t].within)
+        t = l->tensors[t].within - 1;
+    return t;
+}
+
+/* Which tensor was written last at each 512 bytes of a slot: `sets` by step t's writer, else compared with who reads t,
+ * itself or a tensor of which both are parts. */
+static void visit(const struct lowered *l, int **owner, int t, bool sets)
+{
+    const struct lowered_tensor *x = &l->tensors[t];
+    const int64_t from = lowered_at(l->tensors, (size_t)t) / LOWERED_PART_BYTES;
+
+    assert_true(lowered_at(l->tensors, (size_t)t) + x->n_bytes <= l->slot_bytes[x->i_slot]);
+    for (int64_t k = 0; k < (x->n_bytes + LOWERED_PART_BYTES - 1) / LOWERED_PART_BYTES; k++) {
+        int *at = &owner[x->i_slot][from + k];
+
+        if (sets)
+            *at = t;
+        else if (*at < 0 || memory_of(l, *at) != memory_of(l, t))
+            fail_msg("%s: %s is read, slot %d holds another tensor", l->graph->name, x->name, x->i_slot);
+    }
+}
+
 /* What is in a slot when a step begins, step by step: a step reads what was meant for it. */
 static void check_memory(const struct lowered *l)
 {
-    int in_slot[GRAPH_MAX_NODES];
+    int **owner = calloc(l->n_slots + 1, sizeof *owner);
 
-    for (size_t k = 0; k < l->n_slots; k++)
-        in_slot[k] = -1;
+    for (size_t k = 0; k < l->n_slots; k++) {
+        const size_t n_bytes = ((size_t)l->slot_bytes[k] / LOWERED_PART_BYTES + 1) * sizeof **owner;
+
+        owner[k] = malloc(n_bytes);
+        memset(owner[k], -1, n_bytes);
+    }
     for (size_t s = 0; s < l->n_steps; s++) {
         const struct lowered_step *step = &l->steps[s];
         const struct lowered_tensor *out = &l->tensors[step->out];
 
         for (int k = 0; k < step->n_in; k++) {
-            const struct lowered_tensor *in = &l->tensors[step->in[k]];
-
-            if (in->i_slot < 0) {
-                assert_true(in->i_argument >= 0);
-                continue;
-            }
-            if (in_slot[in->i_slot] != step->in[k])
-                fail_msg("%s: step %s reads %s, slot %d holds another tensor", l->graph->name, step->name, in->name,
-                         in->i_slot);
-            assert_int_not_equal(in->i_slot, out->i_slot);
+            assert_true(l->tensors[step->in[k]].i_slot >= 0 || l->tensors[step->in[k]].i_argument >= 0);
+            assert_int_not_equal(step->in[k], step->out);
+            if (l->tensors[step->in[k]].i_slot >= 0)
+                visit(l, owner, step->in[k], false);
         }
-        if (out->i_slot >= 0) {
-            assert_true(l->slot_bytes[out->i_slot] >= out->n_bytes);
-            in_slot[out->i_slot] = step->out;
-        } else {
+        if (out->i_slot >= 0)
+            visit(l, owner, step->out, true);
+        else
             assert_true(l->arguments[out->i_argument].is_output);
-        }
     }
+    for (size_t k = 0; k < l->n_slots; k++)
+        free(owner[k]);
+    free(owner);
+}
+
+/* a and b lie in ab, that and c in abc, and piece p in abc; the caller's y is another memory. 16 channels of 8 x 8:
+ * 4096 bytes. */
+static void what_is_joined_is_written_in_place(void **state)
+{
+    static const char text[] = "x = input c=16 h=8 w=8\n"
+                               "a = pool2d x max r=1 s=1\nb = pool2d x avg r=3 s=3 pad=1\nab = concat a + b\n"
+                               "c = pool2d ab max r=3 s=3 pad=1\nabc = concat ab + c\n"
+                               "p = strided_copy abc shape=2,16,8,8 at=1024 d0=2048,1\n"
+                               "q = strided_copy abc shape=2,16,8,8 at=1025 d0=2048,1\n"
+                               "y = add p + q\n";
+    static const struct {
+        const char *name;
+        int64_t at;
+    } parts[] = {{"a", 0}, {"b", 4096}, {"ab", 0}, {"c", 8192}, {"p", 4096}};
+    static const char *const steps[] = {"a", "b", "c", "q", "y"};
+    struct graph g = parsed(text);
+    const int layout[9] = {0};
+    struct lowered l;
+
+    (void)state;
+    assert_int_equal(graph_lower(&g, DTYPE_F32, layout, &l, NULL), ERR_OK);
+    assert_int_equal(l.n_steps, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(l.steps[i].name, steps[i]);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t t = 0; t < l.n_tensors; t++)
+            if (strcmp(l.tensors[t].name, parts[i].name) == 0) {
+                assert_true(l.tensors[t].within);
+                assert_int_equal(lowered_at(l.tensors, t), parts[i].at);
+                assert_int_equal(l.tensors[t].i_slot, 0);
+            }
+    assert_int_equal(l.n_slots, 2); /* abc, q */
+    assert_true(l.slot_bytes[0] == 16384 && l.slot_bytes[1] == 8192);
+    check_memory(&l);
+    lowered_fini(&l);
+    graph_fini(&g);
 }
 
 /* Arguments in their order, copies where a tensor is the caller's already. */
@@ -691,6 +753,7 @@ int main(void)
         cmocka_unit_test(every_name_of_the_outside_lists_is_a_layer),
         cmocka_unit_test(arguments_are_inputs_then_outputs),
         cmocka_unit_test(outputs_are_in_nchw),
+        cmocka_unit_test(what_is_joined_is_written_in_place),
         cmocka_unit_test(bad_lines_are_refused_in_words),
         cmocka_unit_test(long_input_is_refused),
         cmocka_unit_test(steps_and_memory_hang_together_in_every_layout),

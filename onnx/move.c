@@ -270,10 +270,16 @@ static enum onnx_role rearrange(struct onnx_import *m, const Onnx__NodeProto *no
     return ONNX_PLAIN;
 }
 
-/* Images and blocks of at least one pixel. */
-static bool read_blocks(const struct onnx_import *m, const Onnx__NodeProto *node, int64_t *block)
+/* Images and blocks of at least one pixel; *crd: the places of a block stand behind the channels, not before them. */
+static bool read_blocks(const struct onnx_import *m, const Onnx__NodeProto *node, int64_t *block, bool *crd)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
+    const Onnx__AttributeProto *mode = onnx_attribute(node, "mode");
+    const bool dcr = !mode || (mode->s.len == 3 && memcmp(mode->s.data, "DCR", 3) == 0);
+
+    *crd = !dcr;
+    if (!dcr && (mode->s.len != 3 || memcmp(mode->s.data, "CRD", 3) != 0))
+        return false;
 
     *block = onnx_attribute_int(node, "blocksize", 0);
     return x && x->kind == ONNX_ACTIVATION && x->shape.rank == 4 && *block > 0 && *block <= GRAPH_MAX_SIZE;
@@ -282,12 +288,11 @@ static bool read_blocks(const struct onnx_import *m, const Onnx__NodeProto *node
 enum onnx_role onnx_depth_to_space(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     static const int rows_first[] = {0, 3, 4, 1, 5, 2}, channels_first[] = {0, 1, 4, 2, 5, 3};
-    const Onnx__AttributeProto *mode = onnx_attribute(node, "mode");
-    const bool crd = mode && mode->s.len == 3 && memcmp(mode->s.data, "CRD", 3) == 0;
     int64_t b;
+    bool crd;
 
-    if (!read_blocks(m, node, &b) || onnx_in(m, node, 0)->shape.dim[1] % (b * b))
-        return onnx_refuse(m, "expected images whose channels are whole blocks");
+    if (!read_blocks(m, node, &b, &crd) || onnx_in(m, node, 0)->shape.dim[1] % (b * b))
+        return onnx_refuse(m, "expected images whose channels are whole blocks, mode DCR or CRD");
     const int64_t *d = onnx_in(m, node, 0)->shape.dim, c = d[1] / (b * b);
     const struct graph_shape cut = {6, {d[0], crd ? c : b, b, crd ? b : c, d[2], d[3]}};
 
@@ -297,13 +302,16 @@ enum onnx_role onnx_depth_to_space(struct onnx_import *m, const Onnx__NodeProto 
 
 enum onnx_role onnx_space_to_depth(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    static const int perm[] = {0, 3, 5, 1, 2, 4};
+    static const int blocks_first[] = {0, 3, 5, 1, 2, 4}, channels_first[] = {0, 1, 3, 5, 2, 4};
     int64_t b;
+    bool crd;
 
-    if (!read_blocks(m, node, &b) || onnx_in(m, node, 0)->shape.dim[2] % b || onnx_in(m, node, 0)->shape.dim[3] % b)
-        return onnx_refuse(m, "expected images of whole blocks");
+    if (!read_blocks(m, node, &b, &crd) || onnx_in(m, node, 0)->shape.dim[2] % b ||
+        onnx_in(m, node, 0)->shape.dim[3] % b)
+        return onnx_refuse(m, "expected images of whole blocks, mode DCR or CRD");
     const int64_t *d = onnx_in(m, node, 0)->shape.dim;
     const struct graph_shape cut = {6, {d[0], d[1], d[2] / b, b, d[3] / b, b}};
 
-    return rearrange(m, node, &cut, perm, &(struct graph_shape){4, {d[0], d[1] * b * b, d[2] / b, d[3] / b}});
+    return rearrange(m, node, &cut, crd ? channels_first : blocks_first,
+                     &(struct graph_shape){4, {d[0], d[1] * b * b, d[2] / b, d[3] / b}});
 }

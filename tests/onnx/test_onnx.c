@@ -445,6 +445,10 @@ static void elements_that_move_are_copied_once(void **state)
          "m = pool2d x max global\nm_2 = strided_copy m shape=1,8,1,3 at=0 d0=3,0 d1=4,1 d2=2,0\n"},
         {"node DepthToSpace x -> y blocksize=2\n",
          "x_1 = strided_copy x shape=1,1,16,12 at=0 d0=2,48 d1=6,1 d2=2,96 d3=8,6\n"},
+        {"node SpaceToDepth x -> y blocksize=2\n",
+         "x_1 = strided_copy x shape=1,16,4,3 at=0 d0=3,2 d1=16,12 d2=2,1 d3=2,6\n"},
+        {"node SpaceToDepth x -> y blocksize=2 mode='CRD'\n",
+         "x_1 = strided_copy x shape=1,16,4,3 at=0 d0=3,2 d1=4,12 d2=2,1 d3=2,6 d4=4,48\n"},
         /* around channels and of another value: no convolution does that; -1 takes a row away */
         {"ints p 8 = 0 1 -1 0 0 0 0 2\nconst v = 1.5\nnode Pad x p v -> y\n",
          "y = strided_copy x shape=1,5,7,8 at=6 d0=6,1 d1=7,6 d2=4,48 p0=0,2 p2=1,0 fill=1069547520\noutput y\n"},
@@ -548,6 +552,7 @@ static void nodes_that_cannot_be_computed_are_named(void **state)
         {"ints i 3 = 0 1 3\nnode Gather x i -> y axis=2\noutput y\n", "Gather", "as far from each other"},
         {"ints i 1 = 8\nnode Gather x i -> y axis=2\noutput y\n", "Gather", "an index outside"},
         {"node DepthToSpace x -> y blocksize=3\noutput y\n", "DepthToSpace", "whole blocks"},
+        {"node SpaceToDepth x -> y blocksize=2 mode='RCD'\noutput y\n", "SpaceToDepth", "mode DCR or CRD"},
         {"ints p 8 = 0 0 8 0 0 0 0 0\nnode Pad x p -> y mode='reflect'\noutput y\n", "Pad", "do not fit their axis"},
         {"ints s 2 = 1 5\nnode Reshape x s -> y\noutput y\n", "Reshape", "another number of elements"},
         {"ints s 2 = -1 -1\nnode Reshape x s -> y\noutput y\n", "Reshape", "a shape that is none"},

@@ -97,10 +97,8 @@ static double node_ns(size_t i, int layout, void *arg)
 
     if ((can & p->layouts) && !(p->layouts & 1u << layout))
         return INFINITY;
-    if (p->g->nodes[i].op == GRAPH_INPUT)
-        return 0;
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    return note(p, graph_node_workload(p->g, i, p->dtype, graph_batch(p->g), layout, &text, p->why), &text);
+    return note(p, graph_node_workload(p->g, i, p->dtype, layout, &text, p->why), &text);
 }
 
 static double transform_ns(size_t i, int from, int to, void *arg)
@@ -109,7 +107,7 @@ static double transform_ns(size_t i, int from, int to, void *arg)
     struct buf text;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    return note(p, graph_transform_workload(p->g, i, p->dtype, graph_batch(p->g), from, to, &text, p->why), &text);
+    return note(p, graph_transform_workload(p->g, i, p->dtype, from, to, &text, p->why), &text);
 }
 
 static void prices_fini(struct prices *p)
@@ -119,9 +117,11 @@ static void prices_fini(struct prices *p)
     free(p->list);
 }
 
-/* How many steps were measured, scaled, guessed. */
+/* How many steps were measured, scaled, guessed; the sum of their times: joined tensors that are written in place have
+ * none. */
 static void count_kinds(struct prices *p, struct deploy_network *n)
 {
+    n->cost_ns = 0;
     for (size_t i = 0; i < n->lowered.n_steps; i++) {
         struct buf text;
         const struct priced *x;
@@ -129,6 +129,7 @@ static void count_kinds(struct prices *p, struct deploy_network *n)
         buf_init(&text, WORKLOAD_MAX_TEXT);
         buf_puts(&text, n->lowered.steps[i].workload);
         x = price(p, &text);
+        n->cost_ns += x ? x->time_ns : 0;
         if (x && x->guessed)
             n->n_guessed++;
         else if (x && x->kind == CHOICE_EXACT)
@@ -149,7 +150,7 @@ static enum err choose_layouts(struct prices *p, struct deploy_network *n)
     if (p->failed) /* words are there already */
         e = p->failed;
     if (!e)
-        e = graph_lower(p->g, p->dtype, graph_batch(p->g), layout, &n->lowered, p->why);
+        e = graph_lower(p->g, p->dtype, layout, &n->lowered, p->why);
     free(layout);
     if (!e)
         count_kinds(p, n);
@@ -264,10 +265,10 @@ void deploy_network_describe(const struct deploy_network *n, struct buf *out)
     size_t n_transforms = 0;
     int64_t bytes = 0;
 
-    for (size_t i = 1; i < n->lowered.n_tensors; i++)
-        in[n->lowered.tensors[i].layout]++;
-    for (size_t i = 0; i < n->lowered.n_steps; i++)
+    for (size_t i = 0; i < n->lowered.n_steps; i++) {
+        in[n->lowered.tensors[n->lowered.steps[i].out].layout]++;
         n_transforms += n->lowered.steps[i].is_transform;
+    }
     for (size_t i = 0; i < n->lowered.n_slots; i++)
         bytes += n->lowered.slot_bytes[i];
     buf_printf(out, "whole network: %zu steps, %zu of them transforms; tensors in", n->lowered.n_steps, n_transforms);

@@ -20,6 +20,7 @@ struct exec_net_cl {
     const struct exec_network *n;
     struct exec_cl_op *const *ops;
     cl_mem *slots;
+    cl_mem *parts; /* [n_values]: of slots; NULL where a value is none */
     struct exec_net_cl_step *steps;
     cl_mem *tensors; /* room for the inputs and outputs of any step */
 };
@@ -56,6 +57,20 @@ static enum exec_status exec_net_cl_slots(struct exec_net_cl *net, struct exec_w
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "memory between the layers of", net->n->name, code);
 }
 
+static enum exec_status exec_net_cl_parts(struct exec_net_cl *net, struct exec_words *words)
+{
+    cl_int code = CL_SUCCESS;
+    for (int i = 0; code == CL_SUCCESS && i < net->n->n_values; i++) {
+        const struct exec_value *v = &net->n->values[i];
+        const cl_buffer_region region = {v->at, v->n_bytes};
+        if (v->is_part && v->slot >= 0)
+            net->parts[i] =
+                clCreateSubBuffer(net->slots[v->slot], CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    }
+    return code == CL_SUCCESS ? EXEC_OK
+                              : exec_cl_failed(words, "parts of memory between the layers of", net->n->name, code);
+}
+
 static enum exec_status exec_net_cl_steps(struct exec_net_cl *net, struct exec_words *words)
 {
     int most = 0;
@@ -88,10 +103,12 @@ EXEC_API enum exec_status exec_net_cl_open(cl_context context, const struct exec
     net->n = n;
     net->ops = ops;
     net->slots = calloc((size_t)n->n_slots + 1, sizeof *net->slots);
+    net->parts = calloc((size_t)n->n_values + 1, sizeof *net->parts);
     net->steps = calloc((size_t)n->n_steps + 1, sizeof *net->steps);
-    status =
-        net->slots && net->steps ? exec_net_cl_steps(net, words) : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
+    status = net->slots && net->parts && net->steps ? exec_net_cl_steps(net, words)
+                                                    : exec_fail(words, EXEC_NO_MEMORY, "out of memory");
     status = status == EXEC_OK ? exec_net_cl_slots(net, words) : status;
+    status = status == EXEC_OK ? exec_net_cl_parts(net, words) : status;
     if (status != EXEC_OK) {
         exec_net_cl_close(net);
         return status;
@@ -119,6 +136,7 @@ EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
         exec_cl_weights_free(net->steps[i].packed);
         free(net->steps[i].given);
     }
+    exec_cl_release(net->parts, net->parts ? net->n->n_values : 0);
     exec_cl_release(net->slots, net->slots ? net->n->n_slots : 0);
     free(net->steps);
     free(net->tensors);
@@ -188,10 +206,10 @@ EXEC_API enum exec_status exec_net_cl_set(struct exec_net_cl *net, cl_command_qu
     return exec_net_cl_pack(net, i_step, queue, words);
 }
 
-static cl_mem exec_net_cl_mem(const struct exec_net_cl *net, int i_value, cl_mem x, cl_mem y)
+static cl_mem exec_net_cl_mem(const struct exec_net_cl *net, int i_value, const cl_mem *arguments)
 {
     const int slot = net->n->values[i_value].slot;
-    return slot == EXEC_CALLERS_X ? x : slot == EXEC_CALLERS_Y ? y : net->slots[slot];
+    return slot < 0 ? arguments[EXEC_ARGUMENT(slot)] : net->parts[i_value] ? net->parts[i_value] : net->slots[slot];
 }
 
 /* All layers have their weights; those that need none are packed here. */
@@ -210,17 +228,20 @@ static enum exec_status exec_net_cl_ready(struct exec_net_cl *net, cl_command_qu
     return status;
 }
 
-EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, cl_mem x, cl_mem y,
+EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, const cl_mem *arguments,
                                           struct exec_words *words)
 {
     enum exec_status status;
-    if (!net || !queue || !x || !y)
-        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, x and y");
+    if (!net || !queue || !arguments)
+        return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue and its arguments");
+    for (int i = 0; i < net->n->n_arguments; i++)
+        if (!arguments[i])
+            return exec_fail(words, EXEC_BAD_ARGUMENT, "argument %d of %s is NULL", i, net->n->name);
     status = exec_net_cl_ready(net, queue, words);
     for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
         const struct exec_step *s = &net->n->steps[i];
         for (int k = 0; k < s->n_values; k++)
-            net->tensors[k] = exec_net_cl_mem(net, s->values[k], x, y);
+            net->tensors[k] = exec_net_cl_mem(net, s->values[k], arguments);
         status = exec_cl_run(net->ops[s->i_plan], queue, net->tensors, net->steps[i].packed, words);
     }
     return status;

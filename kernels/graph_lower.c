@@ -3,8 +3,9 @@
 
 #include "core/buf.h"
 #include "core/err.h"
-#include "kernels/epilogue.h"
+#include "kernels/graph_ops.h"
 #include "kernels/images.h"
+#include "kernels/strided_copy/strided_copy.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,34 +14,45 @@
 
 static const int lanes_of[GRAPH_LAYOUTS] = {1, 4, 8, 16};
 
-static const struct graph_node *read_by(const struct graph *g, size_t i)
+/* Those of images; a tensor of another rank is dense whatever the layout. */
+static bool is_images(const struct graph_shape *s)
 {
-    assert(i < g->n_nodes && g->nodes[i].x >= 0 && g->nodes[i].x < (int)i);
-    return &g->nodes[g->nodes[i].x];
+    return s->rank == 4;
 }
 
 /* The layout of a tensor of node `i` under a workload's layout: that, where its channels allow. */
 static int fitting(const struct graph *g, size_t i, int layout)
 {
+    const struct graph_shape *s = &g->nodes[i].shape;
+
     assert(i < g->n_nodes && layout >= 0 && layout < GRAPH_LAYOUTS);
-    return g->nodes[i].key[GRAPH_C] % lanes_of[layout] ? 0 : layout;
+    return is_images(s) && s->dim[1] % lanes_of[layout] == 0 ? layout : 0;
 }
 
-static bool has_layout(enum graph_op op)
+bool graph_has_kernel(const struct graph *g, size_t i)
 {
-    return op == GRAPH_CONV2D || op == GRAPH_DEPTHWISE || op == GRAPH_POOL2D || op == GRAPH_ADD || op == GRAPH_CONCAT;
+    return graph_rules[g->nodes[i].op].sizes != NULL;
+}
+
+/* Can an operator of several tensors be computed in a layout? Concatenations when all that they read fits, others when
+ * one of their tensors does. */
+static bool fits(const struct graph *g, size_t i, int layout)
+{
+    const struct graph_node *n = &g->nodes[i];
+
+    if (n->op == GRAPH_CONCAT)
+        return fitting(g, (size_t)n->in[0], layout) && fitting(g, (size_t)n->in[1], layout);
+    return fitting(g, i, layout) || fitting(g, (size_t)n->in[0], layout);
 }
 
 unsigned graph_node_layouts(const struct graph *g, size_t i, enum dtype t)
 {
     unsigned bits = 1;
 
-    if (!has_layout(g->nodes[i].op))
+    if (!graph_rules[g->nodes[i].op].blocks)
         return bits;
     for (int l = 1; l < GRAPH_LAYOUTS; l++)
-        if (g->nodes[i].op == GRAPH_CONCAT
-                ? fitting(g, (size_t)g->nodes[i].residual, l) && fitting(g, (size_t)g->nodes[i].x, l)
-                : fitting(g, i, l) || fitting(g, (size_t)g->nodes[i].x, l))
+        if (fits(g, i, l))
             bits |= 1u << l;
     return dtype_is_bytes(t) && (bits & ~1u) ? bits & ~1u : bits;
 }
@@ -50,118 +62,35 @@ int graph_gives(const struct graph *g, size_t i, int layout)
     return fitting(g, i, layout);
 }
 
-int graph_wants_x(const struct graph *g, size_t i, int layout)
+int graph_wants(const struct graph *g, size_t i, int k, int layout)
 {
-    const struct graph_node *x = read_by(g, i);
-
-    if (!has_layout(g->nodes[i].op))
-        return x->key[GRAPH_H] * x->key[GRAPH_W] == 1 ? GRAPH_ANY_LAYOUT : 0;
-    return fitting(g, (size_t)g->nodes[i].x, layout);
+    return graph_rules[g->nodes[i].op].blocks ? fitting(g, (size_t)g->nodes[i].in[k], layout) : 0;
 }
 
-int graph_wants_residual(const struct graph *g, size_t i, int layout)
+static bool is_output(const struct graph *g, size_t i)
 {
-    return fitting(g, i, layout);
+    for (size_t k = 0; k < g->n_outputs; k++)
+        if (g->outputs[k] == (int)i)
+            return true;
+    return false;
+}
+
+unsigned graph_wants_of(const struct graph *g, size_t i, size_t of, int layout)
+{
+    unsigned bits = i == g->n_nodes && is_output(g, of);
+
+    for (int k = 0; i < g->n_nodes && k < g->nodes[i].n_in; k++)
+        if (g->nodes[i].in[k] == (int)of)
+            bits |= 1u << graph_wants(g, i, k, layout);
+    return bits;
 }
 
 bool graph_differs(const struct graph *g, size_t i, int from, int to)
 {
-    return to != GRAPH_ANY_LAYOUT && from != to && g->nodes[i].key[GRAPH_H] * g->nodes[i].key[GRAPH_W] > 1;
+    const struct graph_shape *s = &g->nodes[i].shape;
+
+    return from != to && is_images(s) && s->dim[2] * s->dim[3] > 1;
 }
-
-/* The last dense layer of an int8 network gives its sums: to softmax, which alone reads it, or to the caller. */
-static bool gives_sums(const struct graph *g, size_t i)
-{
-    bool sums = g->nodes[i].op == GRAPH_DENSE && i + 1 == g->n_nodes;
-
-    for (size_t k = i + 1; k < g->n_nodes && !sums; k++)
-        sums = g->nodes[k].op == GRAPH_SOFTMAX && g->nodes[k].x == (int)i;
-    return sums;
-}
-
-static const char *epilogue_of_node(const struct graph *g, size_t i, enum dtype t)
-{
-    const struct graph_node *n = &g->nodes[i];
-    const unsigned add = dtype_is_bytes(t) ? EPILOGUE_JOIN : EPILOGUE_ADD;
-
-    return epilogue_word(EPILOGUE_BIAS | (n->residual >= 0 ? add : 0) | (n->relu ? EPILOGUE_RELU : 0) |
-                         (n->relu6 ? EPILOGUE_RELU6 /* refused of bytes with the workload */
-                          : dtype_is_bytes(t) && !gives_sums(g, i) ? EPILOGUE_REQUANT
-                                                                   : 0));
-}
-
-/* "n=1 c=64 h=56 w=56" of a node's tensor. */
-static void put_image(struct buf *b, const struct graph_node *n, int64_t batch)
-{
-    buf_printf(b, " n=%lld c=%lld h=%lld w=%lld", (long long)batch, (long long)n->key[GRAPH_C],
-               (long long)n->key[GRAPH_H], (long long)n->key[GRAPH_W]);
-}
-
-static void put_window(struct buf *b, const struct graph_node *n)
-{
-    buf_printf(b, " r=%lld s=%lld stride=%lld,%lld pad=%lld,%lld,%lld,%lld", (long long)n->key[GRAPH_R],
-               (long long)n->key[GRAPH_S], (long long)n->key[GRAPH_STRIDE_H], (long long)n->key[GRAPH_STRIDE_W],
-               (long long)n->key[GRAPH_TOP], (long long)n->key[GRAPH_LEFT], (long long)n->key[GRAPH_BOTTOM],
-               (long long)n->key[GRAPH_RIGHT]);
-}
-
-static void put_conv(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    const struct graph_node *n = &g->nodes[i];
-
-    put_image(b, read_by(g, i), batch);
-    if (n->op == GRAPH_CONV2D)
-        buf_printf(b, " k=%lld", (long long)n->key[GRAPH_K]);
-    put_window(b, n);
-    buf_printf(b, " dilation=%lld,%lld", (long long)n->key[GRAPH_DIL_H], (long long)n->key[GRAPH_DIL_W]);
-    if (n->key[GRAPH_GROUPS] > 1)
-        buf_printf(b, " groups=%lld", (long long)n->key[GRAPH_GROUPS]);
-    buf_printf(b, " layout=%s epilogue=%s", images_layouts[layout], epilogue_of_node(g, i, t));
-}
-
-static void put_pool(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    (void)t;
-    put_image(b, read_by(g, i), batch);
-    put_window(b, &g->nodes[i]);
-    buf_printf(b, " kind=%s layout=%s", g->nodes[i].avg ? "avg" : "max", images_layouts[layout]);
-}
-
-static void put_dense(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    const struct graph_node *x = read_by(g, i);
-
-    (void)layout;
-    buf_printf(b, " m=%lld n=%lld k=%lld epilogue=%s", (long long)batch, (long long)g->nodes[i].key[GRAPH_K],
-               (long long)(x->key[GRAPH_C] * x->key[GRAPH_H] * x->key[GRAPH_W]), epilogue_of_node(g, i, t));
-}
-
-static void put_add(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    (void)t;
-    put_image(b, &g->nodes[i], batch);
-    buf_printf(b, " layout=%s relu=%d", images_layouts[fitting(g, i, layout)], g->nodes[i].relu ? 1 : 0);
-}
-
-static void put_concat(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    (void)t;
-    put_image(b, read_by(g, i), batch);
-    buf_printf(b, " c2=%lld layout=%s", (long long)g->nodes[g->nodes[i].residual].key[GRAPH_C], images_layouts[layout]);
-}
-
-static void put_softmax(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout)
-{
-    (void)t;
-    (void)layout;
-    buf_printf(b, " m=%lld n=%lld", (long long)batch, (long long)g->nodes[i].key[GRAPH_C]);
-}
-
-static void (*const put_sizes[N_GRAPH_OPS])(struct buf *b, const struct graph *g, size_t i, enum dtype t, int64_t batch,
-                                            int layout) = {
-    [GRAPH_CONV2D] = put_conv, [GRAPH_DEPTHWISE] = put_conv, [GRAPH_POOL2D] = put_pool,     [GRAPH_CONCAT] = put_concat,
-    [GRAPH_DENSE] = put_dense, [GRAPH_ADD] = put_add,        [GRAPH_SOFTMAX] = put_softmax,
-};
 
 /* Appends the canonical form of a text. */
 static enum err canonical(const char *text, struct buf *out, struct why *why)
@@ -172,23 +101,43 @@ static enum err canonical(const char *text, struct buf *out, struct why *why)
     return e ? e : workload_text(&w, out);
 }
 
-enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int layout, struct buf *out,
+/* In int8 only softmax takes the sums that a dense layer gives, and nothing the floats of a softmax. */
+static enum err check_bytes(const struct graph *g, size_t i, struct why *why)
+{
+    const struct graph_node *n = &g->nodes[i];
+    const bool softmax = n->op == GRAPH_SOFTMAX;
+
+    if (n->op == GRAPH_BATCH_GEMM)
+        return why_set(why, ERR_INPUT, "batch_gemm gives sums, which nothing in int8 networks takes");
+    for (int k = 0; k < n->n_in; k++) {
+        const size_t x = (size_t)n->in[k];
+
+        if (softmax && (g->nodes[x].op != GRAPH_DENSE || g->nodes[x].relu))
+            return why_set(why, ERR_INPUT, "softmax of int8 takes the sums of a dense layer without relu");
+        if (!softmax && (g->nodes[x].op == GRAPH_SOFTMAX || graph_gives_sums(g, x)))
+            return why_set(why, ERR_INPUT, "in int8 nothing but softmax may read the sums of %s", g->nodes[x].name);
+    }
+    return ERR_OK;
+}
+
+enum err graph_node_workload(const struct graph *g, size_t i, enum dtype t, int layout, struct buf *out,
                              struct why *why)
 {
-    const enum graph_op op = g->nodes[i].op;
+    const struct graph_node *n = &g->nodes[i];
+    const struct graph_rule *rule = &graph_rules[n->op];
+    enum err e = dtype_is_bytes(t) ? check_bytes(g, i, why) : ERR_OK;
     struct buf text;
-    enum err e;
 
-    if (dtype_is_bytes(t) && op == GRAPH_SOFTMAX && read_by(g, i)->op != GRAPH_DENSE)
-        return why_set(why, ERR_INPUT, "%s of %s: softmax of int8 takes the sums of a dense layer", g->nodes[i].name,
-                       g->name);
+    assert(rule->sizes != NULL);
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    assert(put_sizes[op] != NULL);
-    buf_printf(&text, "%s %s", graph_op_name(op), dtype_name(op == GRAPH_SOFTMAX ? dtype_of_weights(t) : t));
-    put_sizes[op](&text, g, i, t, batch, layout);
-    e = text.failed ? text.failed : canonical(buf_text(&text), out, why);
+    buf_printf(&text, "%s %s", rule->name, dtype_name(n->op == GRAPH_SOFTMAX ? dtype_of_weights(t) : t));
+    rule->sizes(g, i, t, layout, &text);
+    buf_printf(&text, "%s%s", n->words[0] ? " " : "", n->words);
+    if (!e)
+        e = text.failed ? why_set(why, text.failed, "longer than %d characters", WORKLOAD_MAX_TEXT)
+                        : canonical(buf_text(&text), out, why);
     buf_fini(&text);
-    return e ? why_prefix(why, e, "%s of %s", g->nodes[i].name, g->name) : ERR_OK;
+    return e ? why_prefix(why, e, "%s of %s", n->name, g->name) : ERR_OK;
 }
 
 bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
@@ -198,7 +147,7 @@ bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
     char *at;
 
     if ((op != GRAPH_CONV2D && op != GRAPH_DEPTHWISE && op != GRAPH_DENSE) ||
-        graph_node_workload(g, i, DTYPE_F32, graph_batch(g), 0, out, NULL))
+        graph_node_workload(g, i, DTYPE_F32, 0, out, NULL))
         return false;
     at = strstr(out->data, key);
     if (at) {
@@ -210,32 +159,28 @@ bool graph_plain_workload(const struct graph *g, size_t i, struct buf *out)
     return true;
 }
 
-enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t, int64_t batch, int from, int to,
-                                  struct buf *out, struct why *why)
+/* " n= c= h= w=" of a tensor; of one that is no images, which is copied, in one row. */
+static void put_images(const struct graph_shape *s, struct buf *out)
+{
+    const int64_t n[] = {1, 1, 1, graph_elems(s)}, *dim = is_images(s) ? s->dim : n;
+
+    buf_printf(out, " n=%lld c=%lld h=%lld w=%lld", (long long)dim[0], (long long)dim[1], (long long)dim[2],
+               (long long)dim[3]);
+}
+
+enum err graph_transform_workload(const struct graph *g, size_t i, enum dtype t, int from, int to, struct buf *out,
+                                  struct why *why)
 {
     struct buf text;
     enum err e;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
     buf_printf(&text, "transform %s", dtype_name(t));
-    put_image(&text, &g->nodes[i], batch);
+    put_images(&g->nodes[i].shape, &text);
     buf_printf(&text, " from=%s to=%s", images_layouts[from], images_layouts[to]);
     e = text.failed ? text.failed : canonical(buf_text(&text), out, why);
     buf_fini(&text);
     return e ? why_prefix(why, e, "%s of %s", g->nodes[i].name, g->name) : ERR_OK;
-}
-
-int lowered_operand(const char *tensor)
-{
-    static const struct {
-        const char *name;
-        int index;
-    } operands[] = {{"x", 0}, {"a", 0}, {"residual", 1}, {"b", 1}, {"y", -1}};
-
-    for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
-        if (strcmp(tensor, operands[i].name) == 0)
-            return operands[i].index;
-    return -2;
 }
 
 /* A graph while it is lowered. */
@@ -255,11 +200,11 @@ static int add_tensor(struct lowered *l, size_t i_node, const char *suffix, int 
     x->i_node = (int)i_node;
     x->layout = layout;
     x->dtype = t;
-    x->n_bytes = l->batch * n->key[GRAPH_C] * n->key[GRAPH_H] * n->key[GRAPH_W] * (int64_t)dtype_bytes(t);
+    x->n_bytes = graph_elems(&n->shape) * (int64_t)dtype_bytes(t);
     assert(x->n_bytes > 0 && layout >= 0 && layout < GRAPH_LAYOUTS);
     x->first = (int)l->n_steps;
     x->last = x->first;
-    x->i_slot = -1;
+    x->i_argument = x->i_slot = -1;
     return (int)l->n_tensors++;
 }
 
@@ -283,38 +228,39 @@ static void add_step(struct lowered *l, size_t i_node, const char *suffix, struc
     l->n_steps++;
 }
 
-static enum err add_transform(struct lowering *x, size_t i_node, int from, int to)
+/* A step that brings tensor `in` of a node from a layout into a new one, in another or the same: *made. */
+static enum err add_transform(struct lowering *x, size_t i_node, int in, int from, int to, int *made)
 {
     struct lowered *l = x->l;
-    const enum dtype t = l->dtype;
+    const enum dtype t = l->tensors[in].dtype;
     char suffix[16];
     struct buf text;
-    int *made = &x->made[i_node * GRAPH_LAYOUTS];
     enum err e;
 
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    e = graph_transform_workload(l->graph, i_node, t, l->batch, from, to, &text, x->why);
+    e = graph_transform_workload(l->graph, i_node, t, from, to, &text, x->why);
     if (e) {
         buf_fini(&text);
         return e;
     }
-    snprintf(suffix, sizeof suffix, "_%s", images_layouts[to]);
-    assert(from != to && made[from] >= 0 && made[to] < 0);
-    made[to] = add_tensor(l, i_node, suffix, to, t);
-    snprintf(suffix, sizeof suffix, "_to_%s", images_layouts[to]);
-    add_step(l, i_node, suffix, &text, &made[from], 1, made[to]);
+    snprintf(suffix, sizeof suffix, "_%s", from == to ? "copy" : images_layouts[to]);
+    *made = add_tensor(l, i_node, suffix, to, t);
+    if (from != to)
+        snprintf(suffix, sizeof suffix, "_to_%s", images_layouts[to]);
+    add_step(l, i_node, suffix, &text, &in, 1, *made);
     l->steps[l->n_steps - 1].is_transform = true;
     return ERR_OK;
 }
 
 /* The tensor of a node in the layout that a reader wants, transformed once for all that want the same. */
-static enum err tensor_as(struct lowering *x, int i_node, int wants, int *out)
+static enum err tensor_as(struct lowering *x, size_t i_node, int wants, int *out)
 {
     const struct graph *g = x->l->graph;
-    const int gives = graph_gives(g, (size_t)i_node, x->layout[i_node]);
-    const int *made = &x->made[i_node * GRAPH_LAYOUTS];
-    const bool differs = graph_differs(g, (size_t)i_node, gives, wants);
-    const enum err e = differs && made[wants] < 0 ? add_transform(x, (size_t)i_node, gives, wants) : ERR_OK;
+    const int gives = graph_gives(g, i_node, x->layout[i_node]);
+    int *made = &x->made[i_node * GRAPH_LAYOUTS];
+    const bool differs = graph_differs(g, i_node, gives, wants);
+    const enum err e =
+        differs && made[wants] < 0 ? add_transform(x, i_node, made[gives], gives, wants, &made[wants]) : ERR_OK;
 
     assert(e || made[differs ? wants : gives] >= 0);
     if (!e)
@@ -326,7 +272,56 @@ static enum dtype output_dtype(const struct graph *g, size_t i, enum dtype t)
 {
     if (!dtype_is_bytes(t))
         return t;
-    return g->nodes[i].op == GRAPH_SOFTMAX ? DTYPE_F32 : gives_sums(g, i) ? DTYPE_I32 : t;
+    return g->nodes[i].op == GRAPH_SOFTMAX ? DTYPE_F32 : graph_gives_sums(g, i) ? DTYPE_I32 : t;
+}
+
+/* May tensor `t` be made a part that begins `at` bytes into another? It is no part yet, nor the caller's. */
+static bool may_be_part(const struct lowered *l, int t, int64_t at)
+{
+    return l->tensors[t].i_argument < 0 && !l->tensors[t].within && at % LOWERED_PART_BYTES == 0;
+}
+
+static void make_part(struct lowered *l, int t, int of, int64_t at)
+{
+    l->tensors[t].within = of + 1;
+    l->tensors[t].at = at;
+    l->tensors[of].has_parts = true;
+}
+
+/* One behind the other in memory: then they are written there in the first place. */
+static bool joins_in_place(const struct lowered *l, const struct graph_node *n, const int *in)
+{
+    return n->op == GRAPH_CONCAT && n->shape.dim[0] == 1 && in[0] != in[1] && may_be_part(l, in[0], 0) &&
+           may_be_part(l, in[1], l->tensors[in[0]].n_bytes);
+}
+
+/* The first byte of a copy of elements that lie one behind the other; -1: they do not. */
+static int64_t piece_at(const struct workload *w)
+{
+    const struct strided_copy s = strided_copy_of(w);
+
+    return s.dim[0].n == strided_copy_elems(&s) && s.dim[0].stride == 1 ? s.at * (int64_t)dtype_bytes(w->dtype) : -1;
+}
+
+/* The node's tensor where no kernel is needed for it; -1: it is needed. */
+static int in_place(struct lowered *l, size_t i, const int *in, int gives, const char *workload)
+{
+    const struct graph_node *n = &l->graph->nodes[i];
+    const bool joins = joins_in_place(l, n, in);
+    struct workload w;
+    int64_t at = -1;
+    int t;
+
+    if (n->op == GRAPH_COPY && workload_parse(workload, &w, NULL) == ERR_OK)
+        at = piece_at(&w);
+    if (!joins && (at < 0 || at % LOWERED_PART_BYTES || l->tensors[in[0]].i_argument >= 0))
+        return -1;
+    t = add_tensor(l, i, "", gives, l->dtype);
+    if (!joins)
+        make_part(l, t, in[0], at);
+    for (int k = 0; k < n->n_in && joins; k++)
+        make_part(l, in[k], t, k ? l->tensors[in[0]].n_bytes : 0);
+    return t;
 }
 
 static enum err lower_node(struct lowering *x, size_t i)
@@ -334,31 +329,71 @@ static enum err lower_node(struct lowering *x, size_t i)
     struct lowered *l = x->l;
     const struct graph_node *n = &l->graph->nodes[i];
     const int layout = x->layout[i], gives = graph_gives(l->graph, i, layout);
-    int in[2] = {-1, -1}, out;
+    int in[GRAPH_MAX_INPUTS], *made = &x->made[i * GRAPH_LAYOUTS + (size_t)gives];
     struct buf text;
-    enum err e = tensor_as(x, n->x, graph_wants_x(l->graph, i, layout), &in[0]);
+    enum err e = ERR_OK;
 
-    if (!e && n->residual >= 0)
-        e = tensor_as(x, n->residual, graph_wants_residual(l->graph, i, layout), &in[1]);
+    for (int k = 0; k < n->n_in && !e; k++)
+        e = tensor_as(x, (size_t)n->in[k], graph_wants(l->graph, i, k, layout), &in[k]);
     if (e)
         return e;
+    if (n->op == GRAPH_RESHAPE) {
+        *made = in[0];
+        return ERR_OK;
+    }
     buf_init(&text, WORKLOAD_MAX_TEXT);
-    e = graph_node_workload(l->graph, i, l->dtype, l->batch, layout, &text, x->why);
+    e = graph_node_workload(l->graph, i, l->dtype, layout, &text, x->why);
     if (e) {
         buf_fini(&text);
         return e;
     }
-    out = add_tensor(l, i, "", gives, output_dtype(l->graph, i, l->dtype));
-    add_step(l, i, "", &text, in, n->residual >= 0 ? 2 : 1, out);
-    x->made[i * GRAPH_LAYOUTS + (size_t)gives] = out;
+    *made = in_place(l, i, in, gives, buf_text(&text));
+    if (*made >= 0) {
+        buf_fini(&text);
+        return ERR_OK;
+    }
+    *made = add_tensor(l, i, "", gives, output_dtype(l->graph, i, l->dtype));
+    add_step(l, i, "", &text, in, n->n_in, *made);
     return ERR_OK;
 }
 
-/* Is the slot free before step `first`, after the tensors [0, n) that were given one? */
+static void add_argument(struct lowered *l, size_t i_node, bool is_output, struct lowered_tensor *t)
+{
+    t->i_argument = (int)l->n_arguments;
+    l->arguments[l->n_arguments++] = (struct lowered_argument){(int)i_node, is_output, t->dtype};
+}
+
+static void lower_input(struct lowering *x, size_t i)
+{
+    struct lowered *l = x->l;
+    const int t = add_tensor(l, i, "", 0, l->dtype);
+
+    x->made[i * GRAPH_LAYOUTS] = t;
+    l->tensors[t].first = -1;
+    add_argument(l, i, false, &l->tensors[t]);
+}
+
+/* The tensor is written into the caller's memory; copied where it is the caller's already, or in parts. */
+static enum err lower_output(struct lowering *x, size_t i)
+{
+    struct lowered *l = x->l;
+    int t = -1;
+    enum err e = tensor_as(x, i, 0, &t);
+
+    if (!e && (l->tensors[t].i_argument >= 0 || l->tensors[t].within || l->tensors[t].has_parts))
+        e = add_transform(x, i, t, 0, 0, &t);
+    if (!e)
+        add_argument(l, i, true, &l->tensors[t]);
+    return e;
+}
+
+#define NOT_PLACED -2 /* as a slot, yet */
+
+/* Is the slot free before step `first`, after the tensors that were given one? */
 static bool is_free(const struct lowered_tensor *tensors, size_t n, int slot, int first)
 {
     for (size_t i = 0; i < n; i++)
-        if (tensors[i].i_slot == slot && tensors[i].last >= first)
+        if (tensors[i].i_slot == slot && !tensors[i].within && tensors[i].last >= first)
             return false;
     return true;
 }
@@ -371,63 +406,115 @@ static bool fits_better(int64_t a, int64_t b, int64_t n_bytes)
     return b < n_bytes && a > b;
 }
 
+/* Tensors live as long as their parts: those of a part's part first, which stand behind it or, joined, before it. */
+static void join_lives(struct lowered_tensor *tensors, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = i; tensors[t].within; t = (size_t)tensors[t].within - 1) {
+            struct lowered_tensor *of = &tensors[tensors[t].within - 1];
+
+            of->first = tensors[t].first < of->first ? tensors[t].first : of->first;
+            of->last = tensors[t].last > of->last ? tensors[t].last : of->last;
+        }
+}
+
+/* The tensor that is written first of those that have no slot; n: none. */
+static size_t next_tensor(const struct lowered_tensor *tensors, size_t n)
+{
+    size_t next = n;
+
+    for (size_t i = 0; i < n; i++)
+        if (tensors[i].i_slot == NOT_PLACED && (next == n || tensors[i].first < tensors[next].first))
+            next = i;
+    return next;
+}
+
+/* Gives a tensor the slot that fits best, or a new one, which may be n_slots. */
+static int place(const struct lowered_tensor *tensors, size_t n, const struct lowered_tensor *t, int n_slots,
+                 int64_t *slot_bytes)
+{
+    int best = -1;
+
+    for (int k = 0; k < n_slots; k++)
+        if (is_free(tensors, n, k, t->first) && (best < 0 || fits_better(slot_bytes[k], slot_bytes[best], t->n_bytes)))
+            best = k;
+    if (best < 0) {
+        best = n_slots;
+        slot_bytes[best] = 0;
+    }
+    if (slot_bytes[best] < t->n_bytes)
+        slot_bytes[best] = t->n_bytes;
+    assert(t->first <= t->last && is_free(tensors, n, best, t->first)); /* no live tensor is there */
+    return best;
+}
+
+int64_t lowered_at(const struct lowered_tensor *tensors, size_t i)
+{
+    int64_t at = 0;
+
+    for (; tensors[i].within; i = (size_t)tensors[i].within - 1)
+        at += tensors[i].at;
+    return at;
+}
+
 size_t lowered_plan_memory(struct lowered_tensor *tensors, size_t n, int n_steps, int64_t *slot_bytes)
 {
-    size_t n_slots = 0;
+    int n_slots = 0;
 
-    for (size_t i = 0; i < n; i++) { /* tensors stand in the order in which they are written */
-        struct lowered_tensor *t = &tensors[i];
-        int best = -1;
-
-        t->i_slot = -1;
-        if (t->first < 0 || t->last >= n_steps)
-            continue;
-        for (int k = 0; k < (int)n_slots; k++)
-            if (is_free(tensors, i, k, t->first) &&
-                (best < 0 || fits_better(slot_bytes[k], slot_bytes[best], t->n_bytes)))
-                best = k;
-        if (best < 0) {
-            best = (int)n_slots++;
-            slot_bytes[best] = 0;
-        }
-        if (slot_bytes[best] < t->n_bytes)
-            slot_bytes[best] = t->n_bytes;
-        assert(best < (int)n_slots && slot_bytes[best] >= t->n_bytes);
-        assert(t->first <= t->last && is_free(tensors, i, best, t->first)); /* no live tensor is there */
-        t->i_slot = best;
+    join_lives(tensors, n);
+    for (size_t i = 0; i < n; i++)
+        tensors[i].i_slot = tensors[i].within || tensors[i].first < 0 || tensors[i].last >= n_steps ? -1 : NOT_PLACED;
+    for (size_t i; (i = next_tensor(tensors, n)) < n;) {
+        tensors[i].i_slot = place(tensors, n, &tensors[i], n_slots, slot_bytes);
+        n_slots += tensors[i].i_slot == n_slots;
     }
-    return n_slots;
+    for (size_t i = 0; i < n; i++)
+        if (tensors[i].within) {
+            size_t of = i;
+
+            while (tensors[of].within)
+                of = (size_t)tensors[of].within - 1;
+            tensors[i].i_slot = tensors[of].i_slot;
+        }
+    return (size_t)n_slots;
 }
 
 static enum err lower_all(struct lowering *x)
 {
     struct lowered *l = x->l;
+    const struct graph *g = l->graph;
     enum err e = ERR_OK;
 
-    x->made[0] = add_tensor(l, 0, "", 0, l->dtype);
-    l->tensors[0].first = -1;
-    for (size_t i = 1; i < l->graph->n_nodes && !e; i++)
-        e = lower_node(x, i);
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].op == GRAPH_INPUT)
+            lower_input(x, i);
+    for (size_t i = 0; i < g->n_nodes && !e; i++)
+        if (g->nodes[i].op != GRAPH_INPUT)
+            e = lower_node(x, i);
+    for (size_t k = 0; k < g->n_outputs && !e; k++)
+        e = lower_output(x, (size_t)g->outputs[k]);
     if (e)
         return e;
-    l->tensors[l->steps[l->n_steps - 1].out].last = (int)l->n_steps;
+    for (size_t i = 0; i < l->n_tensors; i++)
+        if (l->tensors[i].i_argument >= 0 && l->tensors[i].first >= 0)
+            l->tensors[i].last = (int)l->n_steps;
     l->n_slots = lowered_plan_memory(l->tensors, l->n_tensors, (int)l->n_steps, l->slot_bytes);
     return ERR_OK;
 }
 
-enum err graph_lower(const struct graph *g, enum dtype t, int64_t batch, const int *layout, struct lowered *out,
-                     struct why *why)
+enum err graph_lower(const struct graph *g, enum dtype t, const int *layout, struct lowered *out, struct why *why)
 {
-    const size_t most = g->n_nodes * (GRAPH_LAYOUTS + 1) + 1;
-    struct lowered l = {.graph = g, .dtype = t, .batch = batch};
+    const size_t most = g->n_nodes * (GRAPH_LAYOUTS + 1) + g->n_outputs;
+    struct lowered l = {.graph = g, .dtype = t};
     struct lowering x = {.l = &l, .layout = layout, .why = why};
     enum err e = ERR_NOMEM;
 
     l.tensors = calloc(most, sizeof *l.tensors);
     l.steps = calloc(most, sizeof *l.steps);
     l.slot_bytes = calloc(most, sizeof *l.slot_bytes);
+    l.arguments = calloc(g->n_nodes + g->n_outputs, sizeof *l.arguments);
     x.made = malloc(g->n_nodes * GRAPH_LAYOUTS * sizeof *x.made);
-    if (l.tensors && l.steps && l.slot_bytes && x.made) {
+    if (l.tensors && l.steps && l.slot_bytes && l.arguments && x.made) {
         memset(x.made, -1, g->n_nodes * GRAPH_LAYOUTS * sizeof *x.made);
         e = lower_all(&x);
         assert(l.n_tensors <= most && l.n_steps <= most && l.n_slots <= l.n_tensors);
@@ -451,5 +538,6 @@ void lowered_fini(struct lowered *l)
     free(l->steps);
     free(l->tensors);
     free(l->slot_bytes);
+    free(l->arguments);
     *l = (struct lowered){.graph = NULL};
 }

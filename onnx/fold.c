@@ -2,6 +2,7 @@
 /* fold.c - operators that are computed while a model is read: constants, arithmetic on shapes, other shapes of the same
  * elements. */
 #include "onnx/model.h"
+#include "onnx/views.h"
 
 #include "core/err.h"
 
@@ -23,32 +24,10 @@ static bool all_constant(const struct onnx_import *m, const Onnx__NodeProto *nod
     return true;
 }
 
-static bool same_shape(const struct onnx_shape *a, const struct onnx_shape *b)
-{
-    return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof a->dim[0]) == 0;
-}
-
 /* ---- elements ---- */
 
-/* Of two shapes, aligned at their ends, 1 standing for any size; false where they do not fit. */
-static bool broadcast(const struct onnx_shape *a, const struct onnx_shape *b, struct onnx_shape *out)
-{
-    const struct onnx_shape *longer = a->rank >= b->rank ? a : b, *shorter = longer == a ? b : a;
-    const int more = longer->rank - shorter->rank;
-
-    *out = *longer;
-    for (int i = 0; i < shorter->rank; i++) {
-        int64_t *dim = &out->dim[i + more];
-
-        if (*dim != shorter->dim[i] && *dim != 1 && shorter->dim[i] != 1)
-            return false;
-        *dim = *dim == 1 ? shorter->dim[i] : *dim;
-    }
-    return true;
-}
-
 /* The element of a tensor of shape `of` that stands at element i of one that it is broadcast to. */
-static int64_t source_of(const struct onnx_shape *of, const struct onnx_shape *to, int64_t i)
+static int64_t source_of(const struct graph_shape *of, const struct graph_shape *to, int64_t i)
 {
     int64_t at = 0, step = 1;
 
@@ -78,14 +57,14 @@ enum onnx_role onnx_binary(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
     const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
-    struct onnx_shape shape;
+    struct graph_shape shape;
     double *v;
 
     if (!a || !b || node->n_input != 2)
         return onnx_refuse(m, "expected two inputs");
     if (a->kind != ONNX_CONSTANT || b->kind != ONNX_CONSTANT)
         return onnx_layer_binary(m, node);
-    if (!broadcast(&a->shape, &b->shape, &shape))
+    if (!graph_broadcast(&a->shape, &b->shape, &shape))
         return onnx_refuse(m, "shapes that cannot be combined");
     v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, a->is_float);
     for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++)
@@ -145,7 +124,7 @@ enum onnx_role onnx_cast(struct onnx_import *m, const Onnx__NodeProto *node)
 static enum onnx_role constant_list(struct onnx_import *m, const Onnx__NodeProto *node, const Onnx__AttributeProto *a)
 {
     const bool one = a->has_i || a->has_f, is_float = a->has_f || a->n_floats;
-    const struct onnx_shape shape = {one ? 0 : 1, {(int64_t)(a->n_floats ? a->n_floats : a->n_ints)}};
+    const struct graph_shape shape = {one ? 0 : 1, {(int64_t)(a->n_floats ? a->n_floats : a->n_ints)}};
     double *v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, is_float);
 
     for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++)
@@ -174,8 +153,7 @@ enum onnx_role onnx_constant(struct onnx_import *m, const Onnx__NodeProto *node)
     return onnx_refuse(m, "neither floats nor integers");
 }
 
-/* Sizes out of a constant vector; false where they are none. */
-static bool shape_of_constant(const struct onnx_value *v, struct onnx_shape *out)
+bool onnx_constant_shape(const struct onnx_value *v, struct graph_shape *out)
 {
     if (!v || v->kind != ONNX_CONSTANT || v->shape.rank != 1 || v->shape.dim[0] > ONNX_MAX_RANK)
         return false;
@@ -190,14 +168,14 @@ enum onnx_role onnx_constant_of_shape(struct onnx_import *m, const Onnx__NodePro
 {
     const Onnx__AttributeProto *a = onnx_attribute(node, "value");
     struct onnx_tensor value = {.n_elems = 0};
-    struct onnx_shape shape;
+    struct graph_shape shape;
     struct onnx_value *out = onnx_out(m, node, 0);
 
-    if (!shape_of_constant(onnx_in(m, node, 0), &shape) || onnx_shape_elems(&shape) < 0)
+    if (!onnx_constant_shape(onnx_in(m, node, 0), &shape) || onnx_shape_elems(&shape) < 0)
         return onnx_refuse(m, "of a shape that is not constant");
     if (a && (!a->t || onnx_tensor_open(&m->file, a->t, &value, NULL) || value.n_elems != 1))
         return onnx_refuse(m, "a value that is not one number");
-    if (!onnx_make_constant(m, out, &(struct onnx_shape){.rank = 0}, !a || value.is_float))
+    if (!onnx_make_constant(m, out, &(struct graph_shape){.rank = 0}, !a || value.is_float))
         return ONNX_FOLDED;
     out->shape = shape;
     out->is_uniform = true;
@@ -218,7 +196,7 @@ enum onnx_role onnx_shape_of(struct onnx_import *m, const Onnx__NodeProto *node)
     const int64_t rank = x ? x->shape.rank : 0;
     const int64_t from = counted(onnx_attribute_int(node, "start", 0), rank, 0, rank);
     const int64_t to = counted(onnx_attribute_int(node, "end", rank), rank, 0, rank);
-    const struct onnx_shape shape = {1, {to > from ? to - from : 0}};
+    const struct graph_shape shape = {1, {to > from ? to - from : 0}};
     double *v = x ? onnx_make_constant(m, onnx_out(m, node, 0), &shape, false) : NULL;
 
     if (!x)
@@ -230,18 +208,7 @@ enum onnx_role onnx_shape_of(struct onnx_import *m, const Onnx__NodeProto *node)
 
 /* ---- pieces of constants ---- */
 
-/* The product of dimensions [from, to). */
-static int64_t stretch(const struct onnx_shape *s, int from, int to)
-{
-    int64_t n = 1;
-
-    for (int i = from; i < to; i++)
-        n *= s->dim[i];
-    return n;
-}
-
-/* An attribute `axis` that names one of `rank` axes; false otherwise. */
-static bool read_axis(const Onnx__NodeProto *node, int64_t otherwise, int rank, int *out)
+bool onnx_axis(const Onnx__NodeProto *node, int64_t otherwise, int rank, int *out)
 {
     const int64_t axis = onnx_attribute_int(node, "axis", otherwise);
 
@@ -252,20 +219,22 @@ static bool read_axis(const Onnx__NodeProto *node, int64_t otherwise, int rank, 
 enum onnx_role onnx_gather(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0), *at = onnx_in(m, node, 1);
-    struct onnx_shape shape = {.rank = 0};
+    struct graph_shape shape = {.rank = 0};
     int axis;
     double *v;
 
-    if (!x || !at || !all_constant(m, node, 2))
-        return REFUSE_ACTIVATION(m);
-    if (!read_axis(node, 0, x->shape.rank, &axis) || x->shape.rank - 1 + at->shape.rank > ONNX_MAX_RANK)
+    if (!x || !at || at->kind != ONNX_CONSTANT)
+        return onnx_refuse(m, "indices that are not constant");
+    if (x->kind == ONNX_ACTIVATION)
+        return onnx_gather_view(m, node);
+    if (!onnx_axis(node, 0, x->shape.rank, &axis) || x->shape.rank - 1 + at->shape.rank > ONNX_MAX_RANK)
         return onnx_refuse(m, "an axis that is none");
     for (int i = 0; i < x->shape.rank; i++)
         for (int k = 0; k < (i == axis ? at->shape.rank : 1); k++)
             shape.dim[shape.rank++] = i == axis ? at->shape.dim[k] : x->shape.dim[i];
     v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, x->is_float);
     for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++) {
-        const int64_t behind = stretch(&x->shape, axis + 1, x->shape.rank), n_at = onnx_shape_elems(&at->shape);
+        const int64_t behind = graph_stretch(&x->shape, axis + 1, x->shape.rank), n_at = onnx_shape_elems(&at->shape);
         const int64_t size = x->shape.dim[axis];
         int64_t k = 0;
 
@@ -277,10 +246,10 @@ enum onnx_role onnx_gather(struct onnx_import *m, const Onnx__NodeProto *node)
 }
 
 /* Copies a constant into a larger one at place `at` of an axis. */
-static void put_piece(const struct onnx_value *piece, int axis, const struct onnx_shape *whole, int64_t at, double *v)
+static void put_piece(const struct onnx_value *piece, int axis, const struct graph_shape *whole, int64_t at, double *v)
 {
-    const int64_t n = onnx_shape_elems(&piece->shape), run = stretch(&piece->shape, axis, piece->shape.rank);
-    const int64_t step = stretch(whole, axis, whole->rank), behind = stretch(whole, axis + 1, whole->rank);
+    const int64_t n = onnx_shape_elems(&piece->shape), run = graph_stretch(&piece->shape, axis, piece->shape.rank);
+    const int64_t step = graph_stretch(whole, axis, whole->rank), behind = graph_stretch(whole, axis + 1, whole->rank);
 
     for (int64_t i = 0; i < n; i++)
         v[i / run * step + at * behind + i % run] = onnx_at(piece, i);
@@ -289,7 +258,7 @@ static void put_piece(const struct onnx_value *piece, int axis, const struct onn
 enum onnx_role onnx_concat(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *first = onnx_in(m, node, 0);
-    struct onnx_shape shape;
+    struct graph_shape shape;
     int axis;
     double *v;
     int64_t at = 0;
@@ -297,15 +266,15 @@ enum onnx_role onnx_concat(struct onnx_import *m, const Onnx__NodeProto *node)
     if (!first || !all_constant(m, node, node->n_input))
         return onnx_layer_concat(m, node);
     shape = first->shape;
-    if (!read_axis(node, 0, shape.rank, &axis))
+    if (!onnx_axis(node, 0, shape.rank, &axis))
         return onnx_refuse(m, "an axis that is none");
     for (size_t i = 1; i < node->n_input; i++) {
         const struct onnx_value *x = onnx_in(m, node, i);
-        struct onnx_shape as_first = x ? x->shape : (struct onnx_shape){.rank = -1};
+        struct graph_shape as_first = x ? x->shape : (struct graph_shape){.rank = -1};
 
         if (as_first.rank == shape.rank)
             as_first.dim[axis] = first->shape.dim[axis];
-        if (!same_shape(&as_first, &first->shape) || shape.dim[axis] > ONNX_MAX_ELEMS)
+        if (!graph_same_shape(&as_first, &first->shape) || shape.dim[axis] > ONNX_MAX_ELEMS)
             return onnx_refuse(m, "shapes that do not fit");
         shape.dim[axis] += x->shape.dim[axis];
     }
@@ -319,103 +288,39 @@ enum onnx_role onnx_concat(struct onnx_import *m, const Onnx__NodeProto *node)
     return ONNX_FOLDED;
 }
 
-/* What Slice takes of an axis: the first place, the step, how many. */
-struct piece {
-    int64_t from, step, n;
-};
-
-static bool read_pieces(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_shape *s,
-                        struct piece *out)
-{
-    int64_t starts[ONNX_MAX_RANK], ends[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], steps[ONNX_MAX_RANK];
-    size_t n = 0, n_ends = 0, n_axes = 0, n_steps = 0;
-
-    for (int i = 0; i < s->rank; i++)
-        out[i] = (struct piece){0, 1, s->dim[i]};
-    if (!onnx_ints(m, node, "starts", 1, starts, ONNX_MAX_RANK, &n) ||
-        !onnx_ints(m, node, "ends", 2, ends, ONNX_MAX_RANK, &n_ends) ||
-        !onnx_ints(m, node, "axes", 3, axes, ONNX_MAX_RANK, &n_axes) ||
-        !onnx_ints(m, node, "steps", 4, steps, ONNX_MAX_RANK, &n_steps) || n_ends != n || (n_axes && n_axes != n) ||
-        (n_steps && n_steps != n))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        const int64_t axis = n_axes ? axes[i] < 0 ? axes[i] + s->rank : axes[i] : (int64_t)i;
-        const int64_t step = n_steps ? steps[i] : 1, size = axis >= 0 && axis < s->rank ? s->dim[axis] : -1;
-        const int64_t from = counted(starts[i], size, 0, size), to = counted(ends[i], size, 0, size);
-
-        if (size < 0 || step < 1 || step > ONNX_MAX_ELEMS)
-            return false;
-        out[axis] = (struct piece){from, step, to > from ? (to - from + step - 1) / step : 0};
-    }
-    return true;
-}
-
-enum onnx_role onnx_slice(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0);
-    struct piece piece[ONNX_MAX_RANK];
-    struct onnx_shape shape;
-    double *v;
-
-    if (!x || x->kind != ONNX_CONSTANT)
-        return REFUSE_ACTIVATION(m);
-    if (!read_pieces(m, node, &x->shape, piece))
-        return onnx_refuse(m, "starts, ends and axes that are not constant, or steps below 1");
-    shape = x->shape;
-    for (int i = 0; i < shape.rank; i++)
-        shape.dim[i] = piece[i].n;
-    v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, x->is_float);
-    for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++) {
-        int64_t left = i, at = 0, step = 1;
-
-        for (int d = shape.rank - 1; d >= 0; d--) {
-            at += (piece[d].from + left % shape.dim[d] * piece[d].step) * step;
-            step *= x->shape.dim[d];
-            left /= shape.dim[d];
-        }
-        v[i] = onnx_at(x, at);
-    }
-    return ONNX_FOLDED;
-}
-
-enum onnx_role onnx_expand(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0);
-    struct onnx_shape to, shape;
-    double *v;
-
-    if (!x || !shape_of_constant(onnx_in(m, node, 1), &to) || !broadcast(&x->shape, &to, &shape))
-        return onnx_refuse(m, "to a shape that is not constant, or does not fit");
-    if (x->kind == ONNX_ACTIVATION)
-        return same_shape(&shape, &x->shape) ? onnx_identity(m, node) : REFUSE_ACTIVATION(m);
-    v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, x->is_float);
-    for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++)
-        v[i] = onnx_at(x, source_of(&x->shape, &shape, i));
-    return ONNX_FOLDED;
-}
-
 /* ---- other shapes of the same elements ---- */
 
-static enum onnx_role reshaped(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_shape *shape)
+static enum onnx_role reshaped(struct onnx_import *m, const Onnx__NodeProto *node, const struct graph_shape *shape)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0);
+    struct onnx_value *x = onnx_in(m, node, 0);
     const int64_t n = onnx_shape_elems(shape);
+    struct onnx_view s;
 
     if (n < 0 || n != onnx_shape_elems(&x->shape))
         return onnx_refuse(m, "into a shape of another number of elements");
-    onnx_make_view(onnx_out(m, node, 0), x, shape);
-    return ONNX_FOLDED;
+    if (x->kind == ONNX_CONSTANT || !x->view) {
+        onnx_make_view(onnx_out(m, node, 0), x, shape);
+        return ONNX_FOLDED;
+    }
+    onnx_view_of(x, &s);
+    if (!onnx_view_reshape(&s, shape)) {
+        if (!onnx_dense(m, x))
+            return ONNX_UNSUPPORTED;
+        onnx_make_view(onnx_out(m, node, 0), x, shape);
+        return ONNX_PLAIN;
+    }
+    return onnx_give(m, node, 0, x, &s);
 }
 
 enum onnx_role onnx_reshape(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const bool zero_is_copied = !onnx_attribute_int(node, "allowzero", 0);
-    struct onnx_shape shape;
+    struct graph_shape shape;
     int64_t rest = 1;
     int unknown = -1;
 
-    if (!x || !shape_of_constant(onnx_in(m, node, 1), &shape))
+    if (!x || !onnx_constant_shape(onnx_in(m, node, 1), &shape))
         return onnx_refuse(m, "to a shape that is not constant");
     for (int i = 0; i < shape.rank; i++) {
         if (shape.dim[i] == 0 && zero_is_copied)
@@ -437,12 +342,12 @@ enum onnx_role onnx_flatten(struct onnx_import *m, const Onnx__NodeProto *node)
     const struct onnx_value *x = onnx_in(m, node, 0);
     const int64_t rank = x ? x->shape.rank : 0;
     const int axis = (int)counted(onnx_attribute_int(node, "axis", 1), rank, 0, rank);
-    struct onnx_shape shape = {.rank = 2};
+    struct graph_shape shape = {.rank = 2};
 
     if (!x)
         return onnx_refuse(m, "expected an input");
-    shape.dim[0] = stretch(&x->shape, 0, axis);
-    shape.dim[1] = stretch(&x->shape, axis, (int)rank);
+    shape.dim[0] = graph_stretch(&x->shape, 0, axis);
+    shape.dim[1] = graph_stretch(&x->shape, axis, (int)rank);
     return reshaped(m, node, &shape);
 }
 
@@ -468,7 +373,7 @@ static bool read_axes(struct onnx_import *m, const Onnx__NodeProto *node, int ra
 enum onnx_role onnx_squeeze(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    struct onnx_shape shape = {.rank = 0};
+    struct graph_shape shape = {.rank = 0};
     unsigned axes = 0;
     size_t n = 0;
 
@@ -483,7 +388,7 @@ enum onnx_role onnx_squeeze(struct onnx_import *m, const Onnx__NodeProto *node)
 enum onnx_role onnx_unsqueeze(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    struct onnx_shape shape;
+    struct graph_shape shape;
     unsigned axes = 0;
     size_t n = 0;
     int from = 0;
@@ -515,47 +420,17 @@ static bool read_perm(const Onnx__NodeProto *node, int rank, int *out)
     return seen + 1 == 1u << rank;
 }
 
-/* Do the axes that are longer than 1 keep their order? */
-static bool keeps_order(const struct onnx_shape *s, const int *perm)
-{
-    int last = -1;
-
-    for (int i = 0; i < s->rank; i++)
-        if (s->dim[perm[i]] != 1) {
-            if (perm[i] < last)
-                return false;
-            last = perm[i];
-        }
-    return true;
-}
-
 enum onnx_role onnx_transpose(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    struct onnx_shape shape;
     int perm[ONNX_MAX_RANK];
-    double *v;
+    struct onnx_view s;
 
     if (!x || !read_perm(node, x->shape.rank, perm))
         return onnx_refuse(m, "a perm that is none");
-    shape = x->shape;
-    for (int i = 0; i < shape.rank; i++)
-        shape.dim[i] = x->shape.dim[perm[i]];
-    if (keeps_order(&x->shape, perm))
-        return reshaped(m, node, &shape);
-    if (x->kind != ONNX_CONSTANT)
-        return REFUSE_ACTIVATION(m);
-    v = onnx_make_constant(m, onnx_out(m, node, 0), &shape, x->is_float);
-    for (int64_t i = 0, n = v ? onnx_shape_elems(&shape) : 0; i < n; i++) {
-        int64_t left = i, at = 0;
-
-        for (int d = shape.rank - 1; d >= 0; d--) {
-            at += left % shape.dim[d] * stretch(&x->shape, perm[d] + 1, x->shape.rank);
-            left /= shape.dim[d];
-        }
-        v[i] = onnx_at(x, at);
-    }
-    return ONNX_FOLDED;
+    onnx_view_of(x, &s);
+    onnx_view_permute(&s, perm);
+    return onnx_give(m, node, 0, x, &s);
 }
 
 enum onnx_role onnx_identity(struct onnx_import *m, const Onnx__NodeProto *node)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layers.c - operators that become layers of the graph, or part of the layer that they read. */
 #include "onnx/model.h"
+#include "onnx/views.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,28 +26,55 @@ static bool is_open(const struct onnx_import *m, const struct onnx_value *v)
 {
     const struct graph_node *n = &layer_of(m, v)->node;
 
-    return v->sole && !n->relu && !n->relu6;
+    return v->sole && !n->relu && !n->relu6 && n->op != GRAPH_INPUT;
 }
 
-/* Every element of images or rows is that of one channel: axis 1. */
-static bool has_channels(const struct onnx_import *m, const struct onnx_value *v)
+/* `axis` of a shape as the channels of images. */
+static struct graph_shape channels_at(const struct graph_shape *s, int axis)
 {
-    const int64_t *key = layer_of(m, v)->node.key;
+    return (struct graph_shape){4, {graph_stretch(s, 0, axis), s->dim[axis], graph_stretch(s, axis + 1, s->rank), 1}};
+}
 
-    return onnx_is_images(m, v) || (v->shape.rank == 2 && v->shape.dim[0] == m->batch &&
-                                    v->shape.dim[1] == key[GRAPH_C] && key[GRAPH_H] * key[GRAPH_W] == 1);
+/* Is an axis of a value that of the channels of the layer which gives it: of images, or of rows? */
+static bool is_channels(const struct onnx_import *m, const struct onnx_value *v, int axis)
+{
+    const struct graph_shape *s = &layer_of(m, v)->node.shape;
+
+    return s->rank > 1 && s->dim[0] == graph_stretch(&v->shape, 0, axis) && s->dim[1] == v->shape.dim[axis];
+}
+
+/* The layer that gives a value as images with the channels at an axis; -1: m->failed. */
+static int as_images(struct onnx_import *m, const struct onnx_value *v, int axis)
+{
+    const struct graph_shape images = channels_at(&v->shape, axis);
+
+    return layer_of(m, v)->node.shape.rank == 4 && is_channels(m, v, axis) ? v->i_layer : onnx_layer_as(m, v, &images);
 }
 
 /* ---- windows ---- */
 
-/* Two numbers of an attribute, or `otherwise`. */
-static bool read_pair(const Onnx__NodeProto *node, const char *name, int64_t otherwise, int64_t *out)
+/* A tensor of rows as images of one row: n c w as n c 1 w. */
+static struct graph_shape as_image(const struct graph_shape *s)
+{
+    return s->rank == 3 ? (struct graph_shape){4, {s->dim[0], s->dim[1], 1, s->dim[2]}} : *s;
+}
+
+/* The other way: what a window over `x` gives. */
+static void give_window(struct onnx_value *out, const struct graph_shape *x)
+{
+    if (x->rank == 3 && out->shape.rank == 4)
+        out->shape = (struct graph_shape){3, {out->shape.dim[0], out->shape.dim[1], out->shape.dim[3]}};
+}
+
+/* A number for each of the axes of a window, 1 or 2, or `otherwise`; of one axis it is the columns', rows have 1. */
+static bool read_pair(const Onnx__NodeProto *node, const char *name, int n_axes, int64_t otherwise, int64_t *out)
 {
     const Onnx__AttributeProto *a = onnx_attribute(node, name);
+    const bool fits = a && a->n_ints == (size_t)n_axes;
 
-    out[0] = a && a->n_ints == 2 ? a->ints[0] : otherwise;
-    out[1] = a && a->n_ints == 2 ? a->ints[1] : otherwise;
-    return (!a || a->n_ints == 2) && out[0] >= 0 && out[1] >= 0 && out[0] <= GRAPH_MAX_SIZE && out[1] <= GRAPH_MAX_SIZE;
+    out[0] = n_axes == 1 ? 1 : fits ? a->ints[0] : otherwise;
+    out[1] = fits ? a->ints[n_axes - 1] : otherwise;
+    return (!a || fits) && out[0] >= 0 && out[1] >= 0 && out[0] <= GRAPH_MAX_SIZE && out[1] <= GRAPH_MAX_SIZE;
 }
 
 static bool is_word(const Onnx__AttributeProto *a, const char *word)
@@ -58,7 +86,7 @@ static bool is_word(const Onnx__AttributeProto *a, const char *word)
 static void pad_same(const int64_t *in, bool upper, int64_t *key)
 {
     for (int axis = 0; axis < 2; axis++) {
-        const int64_t stride = key[GRAPH_STRIDE_H + axis], size = in[GRAPH_H + axis];
+        const int64_t stride = key[GRAPH_STRIDE_H + axis], size = in[2 + axis];
         const int64_t n = (size + stride - 1) / stride;
         const int64_t reach = (n - 1) * stride + (key[GRAPH_R + axis] - 1) * key[GRAPH_DIL_H + axis] + 1 - size;
         const int64_t pad = reach > 0 ? reach : 0;
@@ -69,15 +97,18 @@ static void pad_same(const int64_t *in, bool upper, int64_t *key)
 }
 
 /* strides, dilations and pads into the keys of a layer that has its window already. */
-static bool read_window(struct onnx_import *m, const Onnx__NodeProto *node, int64_t *key, const int64_t *in)
+static bool read_window(struct onnx_import *m, const Onnx__NodeProto *node, int n_axes, int64_t *key, const int64_t *in)
 {
     const Onnx__AttributeProto *pads = onnx_attribute(node, "pads"), *automatic = onnx_attribute(node, "auto_pad");
-    bool fine = read_pair(node, "strides", 1, &key[GRAPH_STRIDE_H]) &&
-                read_pair(node, "dilations", 1, &key[GRAPH_DIL_H]) && key[GRAPH_STRIDE_H] && key[GRAPH_STRIDE_W];
+    bool fine = read_pair(node, "strides", n_axes, 1, &key[GRAPH_STRIDE_H]) &&
+                read_pair(node, "dilations", n_axes, 1, &key[GRAPH_DIL_H]) && key[GRAPH_STRIDE_H] &&
+                key[GRAPH_STRIDE_W];
 
-    for (size_t i = 0; pads && i < 4 && fine; i++) {
-        fine = pads->n_ints == 4 && pads->ints[i] >= 0 && pads->ints[i] <= GRAPH_MAX_SIZE;
-        key[GRAPH_TOP + (int)i] = fine ? pads->ints[i] : 0;
+    for (int i = 0; pads && i < 2 * n_axes && fine; i++) {
+        const int side = n_axes == 1 ? 2 * i + 1 : i;
+
+        fine = pads->n_ints == (size_t)(2 * n_axes) && pads->ints[i] >= 0 && pads->ints[i] <= GRAPH_MAX_SIZE;
+        key[GRAPH_TOP + side] = fine ? pads->ints[i] : 0;
     }
     if (!fine)
         onnx_refuse(m, "strides, dilations or pads that are not those of images");
@@ -94,17 +125,6 @@ static bool read_window(struct onnx_import *m, const Onnx__NodeProto *node, int6
     return fine;
 }
 
-static enum onnx_role finish_window(struct onnx_import *m, const Onnx__NodeProto *node, int i, enum onnx_role role)
-{
-    struct onnx_shape shape;
-
-    if (!onnx_window_output(m, i))
-        return onnx_refuse(m, "its window does not fit the image");
-    shape = onnx_images(m, i);
-    onnx_make_activation(onnx_out(m, node, 0), i, &shape);
-    return role;
-}
-
 /* ---- convolutions ---- */
 
 /* A constant of one number a channel, or left out. */
@@ -116,109 +136,285 @@ static bool is_vector(const struct onnx_value *v, int64_t n)
 static enum onnx_role check_conv(struct onnx_import *m, const Onnx__NodeProto *node, int64_t groups)
 {
     const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
+    const int rank = is_activation(x) ? x->shape.rank : 0;
     int64_t window[2];
 
-    if (!is_activation(x) || !onnx_is_images(m, x))
-        return onnx_refuse(m, "expected images, of 4 dimensions");
-    if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != 4 || onnx_shape_elems(&w->shape) < 1)
-        return onnx_refuse(m, "expected constant weights of 4 dimensions");
+    if (rank != 3 && rank != 4)
+        return onnx_refuse(m, "expected images or rows, of 4 or 3 dimensions");
+    if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != rank || onnx_shape_elems(&w->shape) < 1)
+        return onnx_refuse(m, "expected constant weights of as many dimensions");
     if (!is_vector(bias, w->shape.dim[0]))
         return onnx_refuse(m, "expected a constant bias, a number for each channel");
     if (groups < 1 || x->shape.dim[1] % groups || w->shape.dim[1] != x->shape.dim[1] / groups ||
         w->shape.dim[0] % groups)
         return onnx_refuse(m, "weights that do not fit the channels and groups");
-    if (!read_pair(node, "kernel_shape", -1, window) && onnx_attribute(node, "kernel_shape"))
+    if (!read_pair(node, "kernel_shape", rank - 2, -1, window) && onnx_attribute(node, "kernel_shape"))
         return onnx_refuse(m, "a kernel_shape that is none");
-    if (window[0] >= 0 && (window[0] != w->shape.dim[2] || window[1] != w->shape.dim[3]))
+    if (window[1] >= 0 && ((rank == 4 && window[0] != w->shape.dim[2]) || window[1] != w->shape.dim[rank - 1]))
         return onnx_refuse(m, "a kernel_shape that is not that of the weights");
     return ONNX_TUNED;
 }
 
+/* Zeros around rows and columns become pads (top, left, bottom, right) of the image within; any other view is made
+ * dense. */
+static bool take_pads(struct onnx_import *m, struct onnx_value *x, bool may, struct graph_shape *image, int64_t *pads)
+{
+    const struct onnx_view *s = x->view;
+    struct onnx_value within = *x;
+    const int rank = x->shape.rank;
+    struct onnx_view all;
+    bool alike;
+
+    *image = s ? x->shape : as_image(&x->shape);
+    if (!s)
+        return true;
+    for (int d = 0; d < rank; d++)
+        image->dim[d] -= s->before[d] + s->after[d];
+    within.shape = *image;
+    within.view = NULL;
+    onnx_view_of(&within, &all);
+    alike = may && s->mode == ONNX_FILL && s->fill == 0 && s->at == 0 && !s->before[0] && !s->before[1] &&
+            !s->after[0] && !s->after[1] && memcmp(s->stride, all.stride, (size_t)rank * sizeof s->stride[0]) == 0 &&
+            graph_elems(image) == graph_elems(&layer_of(m, x)->node.shape);
+    for (int i = 4 - rank; i < 2 && alike; i++) { /* of rows columns alone */
+        pads[i] = s->before[rank - 2 + i];
+        pads[2 + i] = s->after[rank - 2 + i];
+    }
+    *image = alike ? as_image(image) : as_image(&x->shape);
+    return alike || onnx_dense(m, x);
+}
+
 enum onnx_role onnx_conv(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
+    struct onnx_value *x = onnx_in(m, node, 0);
+    const struct onnx_value *w = onnx_in(m, node, 1), *bias = onnx_in(m, node, 2);
     const int64_t groups = onnx_attribute_int(node, "group", 1);
     const enum onnx_role role = check_conv(m, node, groups);
+    struct graph_shape image;
+    int64_t pads[4] = {0};
     struct onnx_layer *l;
     bool depthwise;
     int i;
 
-    if (role == ONNX_UNSUPPORTED)
-        return role;
+    if (role == ONNX_UNSUPPORTED || !take_pads(m, x, !onnx_attribute(node, "auto_pad"), &image, pads))
+        return ONNX_UNSUPPORTED;
     depthwise = groups > 1 && groups == x->shape.dim[1] && w->shape.dim[0] == groups;
-    i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, x->i_layer);
+    i = onnx_new_layer(m, node, depthwise ? GRAPH_DEPTHWISE : GRAPH_CONV2D, onnx_layer_as(m, x, &image));
     l = i < 0 ? NULL : &m->layers[i];
     if (!l || !onnx_give_weights(m, l, w, onnx_shape_elems(&w->shape), w->shape.dim[0]))
         return role;
-    l->node.key[GRAPH_C] = l->node.key[GRAPH_K] = w->shape.dim[0];
-    l->node.key[GRAPH_R] = w->shape.dim[2];
-    l->node.key[GRAPH_S] = w->shape.dim[3];
+    l->node.key[GRAPH_K] = w->shape.dim[0];
+    l->node.key[GRAPH_R] = w->shape.rank == 4 ? w->shape.dim[2] : 1;
+    l->node.key[GRAPH_S] = w->shape.dim[w->shape.rank - 1];
     l->node.key[GRAPH_GROUPS] = depthwise ? 1 : groups;
-    if (!read_window(m, node, l->node.key, layer_of(m, x)->node.key))
+    if (!read_window(m, node, x->shape.rank - 2, l->node.key, image.dim))
         return ONNX_UNSUPPORTED;
-    if (x->pad[0] + x->pad[1] + x->pad[2] + x->pad[3] && onnx_attribute(node, "auto_pad"))
-        return onnx_refuse(m, "auto_pad behind Pad");
     for (int side = 0; side < 4; side++)
-        l->node.key[GRAPH_TOP + side] += x->pad[side];
+        l->node.key[GRAPH_TOP + side] += pads[side];
     for (int64_t k = 0; bias && k < l->n_bias; k++)
         l->bias[k] = onnx_at(bias, k);
-    return finish_window(m, node, i, role);
+    if (onnx_finish(m, node, i, role) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    give_window(onnx_out(m, node, 0), &x->shape);
+    return role;
 }
 
 /* ---- matrix products ---- */
 
-/* x[batch][k] times a constant of two dimensions, w(n, k) = w[n][k] or w[k][n]; its weights times `alpha`. */
-static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, bool n_first, double alpha)
+/* The layer that gives rows of k elements: as they are, where it has as many; -1: m->failed. */
+static int as_rows(struct onnx_import *m, const struct onnx_value *v, int64_t n_rows, int64_t k)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0), *w = onnx_in(m, node, 1);
-    const int64_t *key = is_activation(x) ? layer_of(m, x)->node.key : NULL;
+    const struct graph_shape *s = &layer_of(m, v)->node.shape, rows = {2, {n_rows, k}};
+
+    return s->rank > 1 && s->dim[0] == n_rows && graph_stretch(s, 1, s->rank) == k ? v->i_layer
+                                                                                   : onnx_layer_as(m, v, &rows);
+}
+
+/* x[...][k] times a constant of two dimensions, w(n, k) = w[n][k] or w[k][n]; its weights times `alpha`. */
+static int new_dense(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                     const struct onnx_value *w, bool n_first, double alpha)
+{
+    const int rank = is_activation(x) ? x->shape.rank : 0;
+    struct graph_shape shape;
     int64_t n, k;
     struct onnx_layer *l;
     int i;
 
-    if (!key || x->shape.rank != 2 || x->shape.dim[0] != m->batch) {
-        onnx_refuse(m, "expected rows of an activation as first input, of 2 dimensions");
+    if (rank < 1 || (rank != 2 && strcmp(node->op_type, "Gemm") == 0)) {
+        onnx_refuse(m, "expected rows of an activation as first input");
         return -1;
     }
-    k = key[GRAPH_C] * key[GRAPH_H] * key[GRAPH_W];
+    k = x->shape.dim[rank - 1];
     if (!w || w->kind != ONNX_CONSTANT || w->shape.rank != 2 || onnx_shape_elems(&w->shape) < 1 ||
-        w->shape.dim[n_first] != k || x->shape.dim[1] != k) {
+        w->shape.dim[n_first] != k) {
         onnx_refuse(m, "expected constant weights of 2 dimensions that fit the rows");
         return -1;
     }
     n = w->shape.dim[!n_first];
-    i = onnx_new_layer(m, node, GRAPH_DENSE, x->i_layer);
+    i = onnx_new_layer(m, node, GRAPH_DENSE, as_rows(m, x, graph_stretch(&x->shape, 0, rank - 1), k));
     l = i < 0 ? NULL : &m->layers[i];
     if (!l || !onnx_give_weights(m, l, w, n * k, n))
         return -1;
-    l->node.key[GRAPH_C] = l->node.key[GRAPH_K] = n;
-    l->node.key[GRAPH_H] = l->node.key[GRAPH_W] = 1;
+    l->node.key[GRAPH_K] = n;
     l->w_transposed = !n_first;
     for (int64_t at = 0; at < n; at++)
         l->factor[at] = alpha;
-    onnx_make_activation(onnx_out(m, node, 0), i, &(struct onnx_shape){2, {m->batch, n}});
+    shape = x->shape;
+    shape.dim[rank - 1] = n;
+    if (onnx_finish(m, node, i, ONNX_TUNED) == ONNX_UNSUPPORTED)
+        return -1;
+    onnx_out(m, node, 0)->shape = shape;
     return i;
+}
+
+/* A view with its last two dimensions exchanged. */
+static void turn(struct onnx_view *s)
+{
+    int perm[ONNX_MAX_RANK];
+
+    for (int d = 0; d < s->shape.rank; d++)
+        perm[d] = d < s->shape.rank - 2 ? d : 2 * s->shape.rank - 3 - d;
+    onnx_view_permute(s, perm);
+}
+
+/* An activation as a view of two dimensions or more; of one it is a row, or a column. */
+static void matrix_of(const struct onnx_value *v, bool row, struct onnx_view *s)
+{
+    onnx_view_of(v, s);
+    if (s->shape.rank > 1)
+        return;
+    s->shape = (struct graph_shape){2, {row ? 1 : v->shape.dim[0], row ? v->shape.dim[0] : 1}};
+    s->stride[row] = s->stride[0];
+    s->stride[!row] = 1;
+}
+
+/* An activation whose elements are in the order of a view of it; its name and readers are those of v. */
+static bool ordered(struct onnx_import *m, const struct onnx_value *v, const struct onnx_view *s,
+                    struct onnx_value *out)
+{
+    const int i = onnx_view_layer(m, v, s, &s->shape);
+
+    *out = *v;
+    if (i >= 0)
+        onnx_make_activation(out, i, &s->shape);
+    return i >= 0;
+}
+
+/* Repeats the dimensions before the last two to those of `batch`; all of them in one with `joins`. */
+static int product_factor(struct onnx_import *m, const struct onnx_value *v, struct onnx_view *s,
+                          const struct graph_shape *batch, bool joins)
+{
+    const int rank = s->shape.rank, more = batch->rank - (rank - 2);
+    struct onnx_view to = {.shape = *batch, .at = s->at};
+    const int64_t n = graph_stretch(batch, 0, batch->rank), rows = s->shape.dim[rank - 2], k = s->shape.dim[rank - 1];
+
+    for (int d = 0; d < rank - 2; d++)
+        to.stride[d + more] = s->shape.dim[d] == batch->dim[d + more] ? s->stride[d] : 0;
+    for (int d = rank - 2; d < rank; d++) {
+        to.stride[to.shape.rank] = s->stride[d];
+        to.shape.dim[to.shape.rank++] = s->shape.dim[d];
+    }
+    return onnx_view_layer(m, v, &to, &(struct graph_shape){3, {joins ? 1 : n, joins ? n * rows : rows, k}});
+}
+
+/* Two activations: batch_gemm, whose second factor is transposed. */
+static enum onnx_role multiply(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *a,
+                               struct onnx_view *x, const struct onnx_value *b, struct onnx_view *w)
+{
+    struct graph_shape shape = x->shape, batch_w = w->shape, batch;
+    bool joins;
+    int i, i_w;
+
+    if (x->shape.dim[x->shape.rank - 1] != w->shape.dim[w->shape.rank - 2])
+        return onnx_refuse(m, "matrices that do not fit");
+    shape.rank -= 2;
+    batch_w.rank -= 2;
+    if (!graph_broadcast(&shape, &batch_w, &batch) || batch.rank + 2 > ONNX_MAX_RANK || graph_elems(&batch) < 1)
+        return onnx_refuse(m, "batches that do not fit");
+    joins = graph_stretch(&batch_w, 0, batch_w.rank) == 1; /* then they are rows of one product */
+    turn(w);
+    i = product_factor(m, a, x, &batch, joins);
+    i_w = i < 0 ? -1 : product_factor(m, b, w, joins ? &batch_w : &batch, joins);
+    i = i_w < 0 ? -1 : onnx_new_layer(m, node, GRAPH_BATCH_GEMM, i);
+    if (i < 0)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    m->layers[i].node.in[m->layers[i].node.n_in++] = i_w;
+    if (onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    shape = batch;
+    if (a->shape.rank > 1)
+        shape.dim[shape.rank++] = x->shape.dim[x->shape.rank - 2];
+    if (b->shape.rank > 1)
+        shape.dim[shape.rank++] = w->shape.dim[w->shape.rank - 2];
+    onnx_out(m, node, 0)->shape = shape;
+    return ONNX_TUNED;
+}
+
+/* A constant of two dimensions times an activation, c b: the transpose of b' c'. */
+static enum onnx_role multiply_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *c,
+                                        const struct onnx_value *b)
+{
+    struct onnx_value turned, y;
+    struct onnx_view s;
+
+    if (c->shape.rank != 2 || b->shape.rank < 2)
+        return onnx_refuse(m, "of a constant by an activation of other dimensions");
+    onnx_view_of(b, &s);
+    turn(&s);
+    if (!ordered(m, b, &s, &turned) || new_dense(m, node, &turned, c, true, 1) < 0)
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    y = *onnx_out(m, node, 0);
+    onnx_view_of(&y, &s);
+    turn(&s);
+    return onnx_give(m, node, 0, &y, &s) == ONNX_UNSUPPORTED ? ONNX_UNSUPPORTED : ONNX_TUNED;
 }
 
 enum onnx_role onnx_matmul(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    return new_dense(m, node, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
+    struct onnx_value *a = onnx_in(m, node, 0), *b = onnx_in(m, node, 1);
+    struct onnx_view x, w;
+
+    if (!a || !b || a->shape.rank < 1 || b->shape.rank < 1)
+        return onnx_refuse(m, "expected two matrices");
+    if (a->kind == ONNX_CONSTANT && is_activation(b))
+        return multiply_constant(m, node, a, b);
+    if (b->kind == ONNX_CONSTANT || !is_activation(a))
+        return is_activation(a) && !onnx_dense(m, a)                  ? ONNX_UNSUPPORTED
+               : new_dense(m, node, a, b, false, 1) < 0 && !m->failed ? ONNX_UNSUPPORTED
+                                                                      : ONNX_TUNED;
+    matrix_of(a, true, &x);
+    matrix_of(b, false, &w);
+    return multiply(m, node, a, &x, b, &w);
 }
 
 enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const struct onnx_value *c = onnx_in(m, node, 2), *w = onnx_in(m, node, 1);
+    const struct onnx_value *a = onnx_in(m, node, 0), *c = onnx_in(m, node, 2), *w = onnx_in(m, node, 1);
     const bool n_first = onnx_attribute_int(node, "transB", 0) != 0;
     const int64_t n = w && w->shape.rank == 2 ? w->shape.dim[!n_first] : 0, n_c = c ? onnx_shape_elems(&c->shape) : 0;
-    const double beta = onnx_attribute_real(node, "beta", 1);
+    const double alpha = onnx_attribute_real(node, "alpha", 1), beta = onnx_attribute_real(node, "beta", 1);
+    struct onnx_value x;
+    struct onnx_view s, s_w;
     int i;
 
+    if (!is_activation(a) || !w || a->shape.rank != 2 || w->shape.rank != 2)
+        return onnx_refuse(m, "expected rows of an activation as first input, of 2 dimensions");
+    onnx_view_of(a, &s);
     if (onnx_attribute_int(node, "transA", 0))
-        return onnx_refuse(m, "transA");
+        turn(&s);
+    if (is_activation(w)) {
+        onnx_view_of(w, &s_w);
+        if (n_first)
+            turn(&s_w);
+        return c || alpha < 1 || alpha > 1 ? onnx_refuse(m, "of two activations with a third, or a factor")
+                                           : multiply(m, node, a, &s, w, &s_w);
+    }
     if (c && (c->kind != ONNX_CONSTANT || (n_c != n && n_c != 1) || (c->shape.rank == 2 && c->shape.dim[0] != 1) ||
               c->shape.rank > 2))
         return onnx_refuse(m, "expected a constant bias, a number for each column");
-    i = new_dense(m, node, n_first, onnx_attribute_real(node, "alpha", 1));
+    if (!ordered(m, a, &s, &x))
+        return m->failed ? ONNX_TUNED : ONNX_UNSUPPORTED;
+    i = new_dense(m, node, &x, w, n_first, alpha);
     for (int64_t k = 0; i >= 0 && c && k < n; k++)
         m->layers[i].bias[k] = beta * onnx_at(c, n_c == 1 ? 0 : k);
     return i < 0 && !m->failed ? ONNX_UNSUPPORTED : ONNX_TUNED;
@@ -226,13 +422,14 @@ enum onnx_role onnx_gemm(struct onnx_import *m, const Onnx__NodeProto *node)
 
 /* ---- a number for each channel ---- */
 
-/* y = x * factor + term, a number for each channel each: into the weights of the layer that gives x, or a layer of its
- * own. */
+/* y = x * factor + term, a number for each channel, at `axis`, each: into the weights of the layer that gives x, or a
+ * layer of its own. */
 static enum onnx_role scale_channels(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
-                                     const double *factor, const double *term)
+                                     int axis, const double *factor, const double *term)
 {
-    const bool folds = is_open(m, x) && has_weights(layer_of(m, x)) && layer_of(m, x)->node.residual < 0;
-    const int i = folds ? x->i_layer : onnx_new_scale(m, node, x->i_layer);
+    const bool folds =
+        is_open(m, x) && has_weights(layer_of(m, x)) && layer_of(m, x)->node.n_in == 1 && is_channels(m, x, axis);
+    const int i = folds ? x->i_layer : onnx_new_scale(m, node, as_images(m, x, axis));
     struct onnx_layer *l = i < 0 ? NULL : &m->layers[i];
 
     for (int64_t k = 0; l && k < l->n_bias; k++) {
@@ -247,10 +444,10 @@ enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *nod
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
     const double epsilon = onnx_attribute_real(node, "epsilon", 1e-5);
-    const int64_t c = is_activation(x) ? layer_of(m, x)->node.key[GRAPH_C] : 0;
+    const int64_t c = is_activation(x) && x->shape.rank > 1 ? x->shape.dim[1] : 0;
     double *factor, *term;
 
-    if (!c || !has_channels(m, x))
+    if (!c)
         return onnx_refuse(m, "expected images or rows");
     for (size_t i = 1; i < 5; i++)
         if (!onnx_in(m, node, i) || !is_vector(onnx_in(m, node, i), c))
@@ -271,31 +468,41 @@ enum onnx_role onnx_batch_norm(struct onnx_import *m, const Onnx__NodeProto *nod
         factor[k] = onnx_at(onnx_in(m, node, 1), k) / sqrt(onnx_at(onnx_in(m, node, 4), k) + epsilon);
         term[k] = onnx_at(onnx_in(m, node, 2), k) - onnx_at(onnx_in(m, node, 3), k) * factor[k];
     }
-    return scale_channels(m, node, x, factor, term);
+    return scale_channels(m, node, x, 1, factor, term);
 }
 
-/* The element of a constant for channel `k` where it is one number, or one for each channel of x; before opset 7 it
- * begins at `axis`. False for other shapes. */
-static bool is_per_channel(const struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
-                           const struct onnx_value *constant)
+/* The axis of x along which a constant differs, any where it is one number; before opset 7 it begins at `axis`. -1: it
+ * differs along several, or does not fit. */
+static int axis_of_constant(const struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
+                            const struct onnx_value *constant)
 {
     const int64_t axis = m->opset < 7 ? onnx_attribute_int(node, "axis", -1) : -1;
     const int first = axis >= 0 && axis <= x->shape.rank ? (int)axis : x->shape.rank - constant->shape.rank;
+    int found = -1, usual = x->shape.rank > 1;
 
     for (int i = 0; i < constant->shape.rank; i++)
-        if (constant->shape.dim[i] != 1 && (first + i != 1 || constant->shape.dim[i] != x->shape.dim[1]))
-            return false;
-    return first >= 0;
+        if (constant->shape.dim[i] != 1) {
+            if (found >= 0 || first + i < 0 || first + i >= x->shape.rank ||
+                constant->shape.dim[i] != x->shape.dim[first + i])
+                return -1;
+            found = first + i;
+        }
+    for (int i = 0; found < 0 && i < x->shape.rank; i++)
+        if (is_channels(m, x, i))
+            found = i;
+    return first < 0 || x->shape.rank == 0 ? -1 : found < 0 ? usual : found;
 }
 
 static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *x,
                                     const struct onnx_value *constant, bool constant_first)
 {
     const char op = strcmp(node->op_type, "Sum") == 0 ? 'A' : node->op_type[0];
-    const int64_t c = layer_of(m, x)->node.key[GRAPH_C], n = onnx_shape_elems(&constant->shape);
+    const int64_t n = onnx_shape_elems(&constant->shape);
+    const int axis = axis_of_constant(m, node, x, constant);
+    const int64_t c = axis < 0 ? 0 : x->shape.dim[axis];
     double *factor;
 
-    if (!has_channels(m, x) || !is_per_channel(m, node, x, constant) || n < 1)
+    if (axis < 0 || n < 1)
         return onnx_refuse(m, "with a constant that is neither one number nor one for each channel");
     if (op == 'D' && constant_first)
         return onnx_refuse(m, "of a constant by an activation");
@@ -310,7 +517,7 @@ static enum onnx_role with_constant(struct onnx_import *m, const Onnx__NodeProto
         factor[k] = op == 'M' ? v : op == 'D' ? 1 / v : op == 'S' && constant_first ? -1 : 1;
         factor[c + k] = op == 'A' || (op == 'S' && constant_first) ? v : op == 'S' ? -v : 0;
     }
-    return scale_channels(m, node, x, factor, factor + c);
+    return scale_channels(m, node, x, axis, factor, factor + c);
 }
 
 /* ---- additions ---- */
@@ -319,13 +526,13 @@ static bool takes_shortcut(const struct onnx_import *m, const struct onnx_value 
 {
     const struct graph_node *n = &layer_of(m, v)->node;
 
-    return is_open(m, v) && n->op == GRAPH_CONV2D && n->residual < 0;
+    return is_open(m, v) && n->op == GRAPH_CONV2D && n->n_in == 1;
 }
 
 /* The layer again as the last one, where its shortcut can be made before it; the old one is read by nobody. */
 static int moved_last(struct onnx_import *m, const Onnx__NodeProto *node, int i_layer)
 {
-    const int i = onnx_new_layer(m, node, m->layers[i_layer].node.op, m->layers[i_layer].node.x);
+    const int i = onnx_new_layer(m, node, m->layers[i_layer].node.op, m->layers[i_layer].node.in[0]);
 
     if (i >= 0) {
         m->layers[i] = m->layers[i_layer];
@@ -337,26 +544,27 @@ static int moved_last(struct onnx_import *m, const Onnx__NodeProto *node, int i_
 static enum onnx_role add_two(struct onnx_import *m, const Onnx__NodeProto *node, const struct onnx_value *a,
                               const struct onnx_value *b)
 {
+    const bool alike = graph_same_shape(&layer_of(m, a)->node.shape, &layer_of(m, b)->node.shape);
     const struct onnx_value *later = a->i_layer > b->i_layer ? a : b, *earlier = later == a ? b : a;
     enum onnx_role role = ONNX_FOLDED;
     int i = later->i_layer, other = earlier->i_layer;
 
-    if (a->shape.rank != b->shape.rank ||
-        memcmp(a->shape.dim, b->shape.dim, (size_t)a->shape.rank * sizeof a->shape.dim[0]) != 0 ||
-        memcmp(layer_of(m, a)->node.key, layer_of(m, b)->node.key, 3 * sizeof(int64_t)) != 0)
+    if (!graph_same_shape(&a->shape, &b->shape))
         return onnx_refuse(m, "of two activations of other shapes");
-    if (other != i && !takes_shortcut(m, later) && takes_shortcut(m, earlier)) {
+    if (other != i && alike && !takes_shortcut(m, later) && takes_shortcut(m, earlier)) {
         other = i;
         i = moved_last(m, node, earlier->i_layer);
-    } else if (other == i || !takes_shortcut(m, later)) {
+    } else if (other == i || !alike || !takes_shortcut(m, later)) {
         role = ONNX_PLAIN;
-        i = onnx_new_layer(m, node, GRAPH_ADD, later->i_layer);
-        if (i >= 0)
-            memcpy(m->layers[i].node.key, layer_of(m, a)->node.key, 3 * sizeof(int64_t));
+        other = alike ? other : onnx_layer_as(m, earlier, &a->shape);
+        i = alike ? i : onnx_layer_as(m, later, &a->shape);
+        i = i < 0 || other < 0 ? -1 : onnx_new_layer(m, node, GRAPH_ADD, i);
     }
-    if (i >= 0)
-        m->layers[i].node.residual = other;
-    onnx_make_activation(onnx_out(m, node, 0), i, &a->shape);
+    if (i < 0)
+        return role;
+    m->layers[i].node.in[m->layers[i].node.n_in++] = other;
+    role = onnx_finish(m, node, i, role);
+    onnx_out(m, node, 0)->shape = a->shape;
     return role;
 }
 
@@ -373,39 +581,54 @@ enum onnx_role onnx_layer_binary(struct onnx_import *m, const Onnx__NodeProto *n
     return add_two(m, node, a, b);
 }
 
+/* How a value is joined with others: images along channels as they are, all else as rows of what lies from the axis
+ * on. */
+static int joined_as(struct onnx_import *m, const struct onnx_value *v, int axis)
+{
+    const int rank = v->shape.rank;
+    const struct graph_shape rows = {2, {graph_stretch(&v->shape, 0, axis), graph_stretch(&v->shape, axis, rank)}};
+
+    return onnx_layer_as(m, v, rank == 4 && axis == 1 ? &v->shape : &rows);
+}
+
 /* Two at a time: the first with the second, that with the third. */
 enum onnx_role onnx_layer_concat(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const int64_t axis = onnx_attribute_int(node, "axis", 0);
-    struct onnx_shape shape = {.rank = 0};
+    const struct onnx_value *first = onnx_in(m, node, 0);
+    const int rank = first->shape.rank;
+    int64_t axis = onnx_attribute_int(node, "axis", 0);
+    struct graph_shape shape = first->shape;
+    enum onnx_role role = ONNX_PLAIN;
     int joined = -1;
 
-    for (size_t k = 0; k < node->n_input; k++) {
-        const struct onnx_value *v = onnx_in(m, node, k);
-
-        if (!is_activation(v) || !onnx_is_images(m, v) || (axis != 1 && axis != -3))
-            return onnx_refuse(m, "expected images, of 4 dimensions, joined along channels");
-        if (k && memcmp(&v->shape.dim[2], &shape.dim[2], 2 * sizeof shape.dim[0]) != 0)
-            return onnx_refuse(m, "images of other sizes");
-        if (k) {
-            const int i = onnx_new_layer(m, node, GRAPH_CONCAT, joined);
-
-            if (i < 0)
-                return ONNX_PLAIN;
-            memcpy(m->layers[i].node.key, m->layers[joined].node.key, 3 * sizeof(int64_t));
-            m->layers[i].node.key[GRAPH_C] += v->shape.dim[1];
-            m->layers[i].node.residual = v->i_layer;
-            joined = i;
-        } else {
-            joined = v->i_layer;
-            shape = v->shape;
-        }
-    }
+    axis = axis < 0 ? axis + rank : axis;
+    if (axis < 0 || axis >= rank)
+        return onnx_refuse(m, "an axis that is none");
     if (node->n_input < 2)
         return onnx_identity(m, node);
-    shape = onnx_images(m, joined);
-    onnx_make_activation(onnx_out(m, node, 0), joined, &shape);
-    return ONNX_PLAIN;
+    for (size_t k = 0; k < node->n_input && role == ONNX_PLAIN; k++) {
+        const struct onnx_value *v = onnx_in(m, node, k);
+        struct graph_shape alike = v->shape;
+        int i, more;
+
+        if (!is_activation(v) || v->shape.rank != rank)
+            return onnx_refuse(m, "of a constant with an activation, or of other numbers of dimensions");
+        alike.dim[axis] = first->shape.dim[axis];
+        if (!graph_same_shape(&alike, &first->shape))
+            return onnx_refuse(m, "shapes that do not fit");
+        more = joined_as(m, v, (int)axis);
+        i = more < 0 || k == 0 ? more : onnx_new_layer(m, node, GRAPH_CONCAT, joined);
+        if (i < 0)
+            return role;
+        if (k) {
+            m->layers[i].node.in[m->layers[i].node.n_in++] = more;
+            role = onnx_finish(m, node, i, role);
+            shape.dim[axis] += v->shape.dim[axis];
+        }
+        joined = i;
+    }
+    onnx_out(m, node, 0)->shape = shape;
+    return role;
 }
 
 /* ---- activations ---- */
@@ -431,8 +654,8 @@ enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *nod
     struct graph_node *n;
     int i;
 
-    if (!is_activation(x))
-        return onnx_refuse(m, "of a constant");
+    if (!is_activation(x) || x->shape.rank < 1)
+        return onnx_refuse(m, "of a constant, or one number");
     if (is_clip &&
         (!read_bound(m, node, "min", 1, -INFINITY, &lowest) || !read_bound(m, node, "max", 2, INFINITY, &highest)))
         return onnx_refuse(m, "bounds that are not constant");
@@ -443,7 +666,7 @@ enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *nod
     i = x->i_layer;
     n = &m->layers[i].node;
     if (!x->sole || !(has_weights(&m->layers[i]) || (n->op == GRAPH_ADD && highest > 6))) {
-        i = onnx_new_scale(m, node, i);
+        i = onnx_new_scale(m, node, n->shape.rank == 4 ? i : as_images(m, x, x->shape.rank > 1));
         role = ONNX_TUNED;
     }
     if (i < 0)
@@ -457,20 +680,18 @@ enum onnx_role onnx_activation(struct onnx_import *m, const Onnx__NodeProto *nod
 
 /* ---- pools ---- */
 
-static int new_pool(struct onnx_import *m, const Onnx__NodeProto *node, bool is_avg)
+/* A pool of the images that a layer gives, with its key; -1: m->failed. */
+static int new_pool(struct onnx_import *m, const Onnx__NodeProto *node, int x, bool is_avg, const int64_t *key)
 {
-    const struct onnx_value *x = onnx_in(m, node, 0);
-    int i;
+    const int i = x < 0 ? -1 : onnx_new_layer(m, node, GRAPH_POOL2D, x);
 
-    if (!is_activation(x) || !onnx_is_images(m, x)) {
-        onnx_refuse(m, "expected images, of 4 dimensions");
+    if (i < 0)
         return -1;
-    }
-    i = onnx_new_layer(m, node, GRAPH_POOL2D, x->i_layer);
-    if (i >= 0) {
-        m->layers[i].node.avg = is_avg;
-        m->layers[i].node.key[GRAPH_C] = x->shape.dim[1];
-    }
+    m->layers[i].node.avg = is_avg;
+    if (key)
+        memcpy(m->layers[i].node.key, key, sizeof m->layers[i].node.key);
+    else
+        memcpy(&m->layers[i].node.key[GRAPH_R], &m->layers[x].node.shape.dim[2], 2 * sizeof *key);
     return i;
 }
 
@@ -479,7 +700,7 @@ static void pad_ceil(const int64_t *in, int64_t *key)
 {
     for (int axis = 0; axis < 2; axis++) {
         const int64_t stride = key[GRAPH_STRIDE_H + axis], window = key[GRAPH_R + axis];
-        const int64_t size = in[GRAPH_H + axis] + key[GRAPH_TOP + axis];
+        const int64_t size = in[2 + axis] + key[GRAPH_TOP + axis];
         const int64_t room = size + key[GRAPH_BOTTOM + axis] - window;
         int64_t n = room < 0 ? 0 : (room + stride - 1) / stride + 1;
         int64_t reach;
@@ -497,7 +718,7 @@ static bool windows_touch(const int64_t *in, const int64_t *key)
     bool touch = true;
 
     for (int axis = 0; axis < 2; axis++) {
-        const int64_t size = in[GRAPH_H + axis], before = key[GRAPH_TOP + axis], window = key[GRAPH_R + axis];
+        const int64_t size = in[2 + axis], before = key[GRAPH_TOP + axis], window = key[GRAPH_R + axis];
         const int64_t room = size + before + key[GRAPH_BOTTOM + axis] - window, stride = key[GRAPH_STRIDE_H + axis];
 
         touch = touch && before < window && (room < 0 || room / stride * stride - before < size);
@@ -505,47 +726,82 @@ static bool windows_touch(const int64_t *in, const int64_t *key)
     return touch;
 }
 
-enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
+/* The layer that gives images with the pads of a pool around them, zeros that it counts; -1: m->failed, or words. */
+static int padded(struct onnx_import *m, const struct onnx_value *x, const struct graph_shape *image, int64_t *key)
 {
-    const bool is_avg = strcmp(node->op_type, "AveragePool") == 0;
-    const struct onnx_value *indices = onnx_out(m, node, 1);
-    const int i = new_pool(m, node, is_avg);
-    int64_t *key, bottom[2];
-    const int64_t *in;
+    struct onnx_value v = *x;
+    struct onnx_view s;
 
-    if (i < 0)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    key = m->layers[i].node.key;
-    in = m->layers[m->layers[i].node.x].node.key;
-    if (!onnx_attribute(node, "kernel_shape") || !read_pair(node, "kernel_shape", 0, &key[GRAPH_R]) || !key[GRAPH_R] ||
-        !key[GRAPH_S])
-        return onnx_refuse(m, "expected a kernel_shape of two sizes");
-    if (!read_window(m, node, key, in))
-        return ONNX_UNSUPPORTED;
-    if (key[GRAPH_DIL_H] != 1 || key[GRAPH_DIL_W] != 1)
-        return onnx_refuse(m, "dilations");
-    if (indices && indices->n_readers)
-        return onnx_refuse(m, "its indices are read");
-    bottom[0] = key[GRAPH_BOTTOM];
-    bottom[1] = key[GRAPH_RIGHT];
-    if (onnx_attribute_int(node, "ceil_mode", 0))
-        pad_ceil(in, key);
-    if (is_avg && onnx_attribute_int(node, "count_include_pad", 0) &&
-        (key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT] || bottom[0] || bottom[1]))
-        return onnx_refuse(m, "count_include_pad with pads");
-    if (!windows_touch(in, key))
-        return onnx_refuse(m, "windows outside the image");
-    return finish_window(m, node, i, ONNX_PLAIN);
+    v.shape = *image;
+    onnx_view_of(&v, &s);
+    for (int axis = 0; axis < 2; axis++) {
+        s.before[2 + axis] = key[GRAPH_TOP + axis];
+        s.after[2 + axis] = key[GRAPH_BOTTOM + axis];
+        s.shape.dim[2 + axis] += s.before[2 + axis] + s.after[2 + axis];
+    }
+    memset(&key[GRAPH_TOP], 0, 4 * sizeof *key);
+    return onnx_view_layer(m, &v, &s, &s.shape);
 }
 
+static bool has_pads(const int64_t *key)
+{
+    return key[GRAPH_TOP] || key[GRAPH_LEFT] || key[GRAPH_BOTTOM] || key[GRAPH_RIGHT];
+}
+
+enum onnx_role onnx_pool(struct onnx_import *m, const Onnx__NodeProto *node)
+{
+    const bool is_avg = strcmp(node->op_type, "AveragePool") == 0, ceil = onnx_attribute_int(node, "ceil_mode", 0) != 0;
+    const struct onnx_value *x = onnx_in(m, node, 0), *indices = onnx_out(m, node, 1);
+    const int rank = is_activation(x) ? x->shape.rank : 0;
+    int64_t key[N_GRAPH_KEYS] = {[GRAPH_GROUPS] = 1};
+    struct graph_shape image;
+    bool counts;
+    int i;
+
+    if (rank != 3 && rank != 4)
+        return onnx_refuse(m, "expected images or rows, of 4 or 3 dimensions");
+    image = as_image(&x->shape);
+    if (!onnx_attribute(node, "kernel_shape") || !read_pair(node, "kernel_shape", rank - 2, 0, &key[GRAPH_R]) ||
+        !key[GRAPH_R] || !key[GRAPH_S])
+        return onnx_refuse(m, "expected a kernel_shape of a size for each axis");
+    if (!read_window(m, node, rank - 2, key, image.dim))
+        return ONNX_UNSUPPORTED;
+    counts = is_avg && onnx_attribute_int(node, "count_include_pad", 0) && has_pads(key);
+    if (key[GRAPH_DIL_H] != 1 || key[GRAPH_DIL_W] != 1 || (counts && ceil))
+        return onnx_refuse(m, "dilations, or count_include_pad with ceil_mode");
+    if (indices && indices->n_readers)
+        return onnx_refuse(m, "its indices are read");
+    if (ceil)
+        pad_ceil(image.dim, key);
+    if (!windows_touch(image.dim, key))
+        return onnx_refuse(m, "windows outside the image");
+    i = new_pool(m, node, counts ? padded(m, x, &image, key) : onnx_layer_as(m, x, &image), is_avg, key);
+    if (i < 0 || onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    give_window(onnx_out(m, node, 0), &x->shape);
+    return ONNX_PLAIN;
+}
+
+/* Over all dimensions behind the channels: of any number as one row. */
 enum onnx_role onnx_global_pool(struct onnx_import *m, const Onnx__NodeProto *node)
 {
-    const int i = new_pool(m, node, strcmp(node->op_type, "GlobalAveragePool") == 0);
+    const struct onnx_value *x = onnx_in(m, node, 0);
+    const int rank = is_activation(x) ? x->shape.rank : 0;
+    struct graph_shape images, shape;
+    int i;
 
-    if (i < 0)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    memcpy(&m->layers[i].node.key[GRAPH_R], &m->layers[m->layers[i].node.x].node.key[GRAPH_H], 2 * sizeof(int64_t));
-    return finish_window(m, node, i, ONNX_PLAIN);
+    if (rank < 3)
+        return onnx_refuse(m, "expected images or rows, of 3 dimensions or more");
+    shape = x->shape;
+    images = (struct graph_shape){4, {shape.dim[0], shape.dim[1], 1, graph_stretch(&shape, 2, rank)}};
+    images = rank == 4 ? shape : images;
+    i = new_pool(m, node, onnx_layer_as(m, x, &images), strcmp(node->op_type, "GlobalAveragePool") == 0, NULL);
+    if (onnx_finish(m, node, i, ONNX_PLAIN) == ONNX_UNSUPPORTED)
+        return ONNX_UNSUPPORTED;
+    for (int d = 2; d < rank; d++)
+        shape.dim[d] = 1;
+    onnx_out(m, node, 0)->shape = shape;
+    return ONNX_PLAIN;
 }
 
 enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
@@ -563,11 +819,11 @@ enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
         seen |= 1u << (axes[k] >= -4 && axes[k] < 4 ? (unsigned)(axes[k] < 0 ? axes[k] + 4 : axes[k]) : 4u);
     if (seen != (1u << 2 | 1u << 3))
         return onnx_refuse(m, "expected the axes of rows and columns, 2 and 3");
-    i = new_pool(m, node, strcmp(node->op_type, "ReduceMean") == 0);
-    if (i < 0)
-        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
-    memcpy(&m->layers[i].node.key[GRAPH_R], &m->layers[m->layers[i].node.x].node.key[GRAPH_H], 2 * sizeof(int64_t));
-    role = finish_window(m, node, i, ONNX_PLAIN);
+    if (!is_activation(onnx_in(m, node, 0)) || onnx_in(m, node, 0)->shape.rank != 4)
+        return onnx_refuse(m, "expected images, of 4 dimensions");
+    i = new_pool(m, node, onnx_layer_as(m, onnx_in(m, node, 0), &onnx_in(m, node, 0)->shape),
+                 strcmp(node->op_type, "ReduceMean") == 0, NULL);
+    role = onnx_finish(m, node, i, ONNX_PLAIN);
     if (!onnx_attribute_int(node, "keepdims", 1))
         out->shape.rank = 2;
     return role;
@@ -575,90 +831,97 @@ enum onnx_role onnx_reduce(struct onnx_import *m, const Onnx__NodeProto *node)
 
 /* ---- the rest ---- */
 
+/* Exchanges an axis with the last one: of a view that exists or of its output. */
+static void exchange_last(struct onnx_view *s, int axis)
+{
+    int perm[ONNX_MAX_RANK];
+
+    for (int d = 0; d < s->shape.rank; d++)
+        perm[d] = d == axis ? s->shape.rank - 1 : d == s->shape.rank - 1 ? axis : d;
+    onnx_view_permute(s, perm);
+}
+
+/* Over one axis, which is the last one while it is computed; before opset 13 over all from an axis on. */
 enum onnx_role onnx_softmax(struct onnx_import *m, const Onnx__NodeProto *node)
 {
     const struct onnx_value *x = onnx_in(m, node, 0);
-    struct onnx_value *out = onnx_out(m, node, 0);
-    const int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1);
-    int i;
+    const int rank = is_activation(x) ? x->shape.rank : 0;
+    int64_t axis = onnx_attribute_int(node, "axis", m->opset < 13 ? 1 : -1), last;
+    bool turns;
+    struct onnx_value y;
+    struct onnx_view s;
+    struct graph_shape rows = {.rank = 2};
+    enum onnx_role role;
 
-    if (!is_activation(x) || !has_channels(m, x) || (x->shape.rank == 4 && x->shape.dim[2] * x->shape.dim[3] > 1) ||
-        (axis < 0 ? axis + x->shape.rank : axis) != 1)
-        return onnx_refuse(m, "expected rows, of 2 dimensions, and the second as axis");
-    if (!is_open(m, x) || layer_of(m, x)->node.op == GRAPH_INPUT)
-        return onnx_refuse(m, "expected a layer before it that nobody else reads, without an activation");
-    i = onnx_new_layer(m, node, GRAPH_SOFTMAX, x->i_layer);
-    if (i >= 0)
-        memcpy(m->layers[i].node.key, layer_of(m, x)->node.key, 3 * sizeof(int64_t));
-    onnx_make_activation(out, i, &x->shape);
-    return ONNX_PLAIN;
-}
-
-enum onnx_role onnx_pad(struct onnx_import *m, const Onnx__NodeProto *node)
-{
-    const struct onnx_value *x = onnx_in(m, node, 0), *value = onnx_in(m, node, 2);
-    const Onnx__AttributeProto *mode = onnx_attribute(node, "mode");
-    struct onnx_value *out = onnx_out(m, node, 0);
-    int64_t pads[2 * ONNX_MAX_RANK];
-    size_t n = 0;
-
-    if (!is_activation(x) || !onnx_is_images(m, x) || onnx_in(m, node, 3))
-        return onnx_refuse(m, "expected images, of 4 dimensions, and no axes");
-    if ((mode && !is_word(mode, "constant")) || onnx_attribute_real(node, "value", 0) != 0 ||
-        (value && (value->kind != ONNX_CONSTANT || onnx_shape_elems(&value->shape) != 1 || onnx_at(value, 0) != 0)))
-        return onnx_refuse(m, "expected zeros");
-    if (!onnx_ints(m, node, "pads", 1, pads, 8, &n) || n != 8 || pads[0] || pads[1] || pads[4] || pads[5])
-        return onnx_refuse(m, "expected constant pads of rows and columns");
-    onnx_make_view(out, x, &x->shape);
-    for (int i = 0; i < 4; i++) {
-        const int64_t pad = pads[i < 2 ? 2 + i : 4 + i];
-
-        if (pad < 0 || pad > GRAPH_MAX_SIZE)
-            return onnx_refuse(m, "pads below 0");
-        out->pad[i] += pad;
-    }
-    return ONNX_FOLDED;
+    axis = axis < 0 ? axis + rank : axis;
+    if (rank < 1 || axis < 0 || axis >= rank)
+        return onnx_refuse(m, "expected an activation, and one of its axes");
+    turns = m->opset >= 13 && graph_stretch(&x->shape, (int)axis + 1, rank) != 1;
+    last = turns ? rank - 1 : axis;
+    onnx_view_of(x, &s);
+    if (turns)
+        exchange_last(&s, (int)axis);
+    rows.dim[0] = graph_stretch(&s.shape, 0, (int)last);
+    rows.dim[1] = graph_stretch(&s.shape, (int)last, rank);
+    if (!ordered(m, x, &s, &y))
+        return m->failed ? ONNX_PLAIN : ONNX_UNSUPPORTED;
+    role = onnx_finish(m, node, onnx_new_layer(m, node, GRAPH_SOFTMAX, as_rows(m, &y, rows.dim[0], rows.dim[1])),
+                       ONNX_PLAIN);
+    if (role == ONNX_UNSUPPORTED || m->failed)
+        return role;
+    y = *onnx_out(m, node, 0);
+    y.shape = s.shape;
+    onnx_view_of(&y, &s);
+    if (turns)
+        exchange_last(&s, (int)axis);
+    onnx_give(m, node, 0, &y, &s);
+    return role;
 }
 
 const struct onnx_operator onnx_operators[] = {
-    {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", true},
-    {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", false},
-    {"MatMul", onnx_matmul, "", false},
-    {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", false},
-    {"Relu", onnx_activation, "", false},
-    {"Clip", onnx_activation, " max min ", false},
-    {"MaxPool", onnx_pool, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ", false},
-    {"AveragePool", onnx_pool, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ", false},
-    {"GlobalAveragePool", onnx_global_pool, "", false},
-    {"GlobalMaxPool", onnx_global_pool, "", false},
-    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", false},
-    {"Softmax", onnx_softmax, " axis ", false},
-    {"Pad", onnx_pad, " mode pads value ", true},
-    {"Add", onnx_binary, " axis broadcast ", false},
-    {"Sub", onnx_binary, " axis broadcast ", false},
-    {"Mul", onnx_binary, " axis broadcast ", false},
-    {"Div", onnx_binary, " axis broadcast ", false},
-    {"Sum", onnx_binary, "", false},
-    {"Neg", onnx_unary, "", false},
-    {"Abs", onnx_unary, "", false},
-    {"Sqrt", onnx_unary, "", false},
-    {"Floor", onnx_unary, "", false},
-    {"Ceil", onnx_unary, "", false},
-    {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", false},
-    {"ConstantOfShape", onnx_constant_of_shape, " value ", false},
-    {"Shape", onnx_shape_of, " end start ", false},
-    {"Gather", onnx_gather, " axis ", false},
-    {"Concat", onnx_concat, " axis ", false},
-    {"Slice", onnx_slice, " axes ends starts ", false},
-    {"Expand", onnx_expand, "", false},
-    {"Cast", onnx_cast, " saturate round_mode to ", false},
-    {"Reshape", onnx_reshape, " allowzero ", false},
-    {"Flatten", onnx_flatten, " axis ", false},
-    {"Squeeze", onnx_squeeze, " axes ", false},
-    {"Unsqueeze", onnx_unsqueeze, " axes ", false},
-    {"Transpose", onnx_transpose, " perm ", false},
-    {"Identity", onnx_identity, "", true},
-    {"Dropout", onnx_dropout, " is_test ratio seed ", true},
-    {NULL, NULL, NULL, false},
+    {"Conv", onnx_conv, " auto_pad dilations group kernel_shape pads strides ", ONNX_TAKES_ALL},
+    {"Gemm", onnx_gemm, " alpha beta broadcast transA transB ", ONNX_TAKES_VIEWS},
+    {"MatMul", onnx_matmul, "", ONNX_TAKES_VIEWS},
+    {"BatchNormalization", onnx_batch_norm, " epsilon is_test momentum spatial training_mode ", ONNX_TAKES_DENSE},
+    {"Relu", onnx_activation, "", ONNX_TAKES_DENSE},
+    {"Clip", onnx_activation, " max min ", ONNX_TAKES_DENSE},
+    {"MaxPool", onnx_pool, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides ", ONNX_TAKES_DENSE},
+    {"AveragePool", onnx_pool, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides ",
+     ONNX_TAKES_DENSE},
+    {"GlobalAveragePool", onnx_global_pool, "", ONNX_TAKES_DENSE},
+    {"GlobalMaxPool", onnx_global_pool, "", ONNX_TAKES_DENSE},
+    {"ReduceMean", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"ReduceMax", onnx_reduce, " axes keepdims noop_with_empty_axes ", ONNX_TAKES_DENSE},
+    {"Softmax", onnx_softmax, " axis ", ONNX_TAKES_VIEWS},
+    {"Pad", onnx_pad, " mode pads value ", ONNX_TAKES_VIEWS},
+    {"Add", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Sub", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Mul", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Div", onnx_binary, " axis broadcast ", ONNX_TAKES_DENSE},
+    {"Sum", onnx_binary, "", ONNX_TAKES_DENSE},
+    {"Neg", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"Abs", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"Sqrt", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"Floor", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"Ceil", onnx_unary, "", ONNX_TAKES_DENSE},
+    {"Constant", onnx_constant, " value value_float value_floats value_int value_ints ", ONNX_TAKES_DENSE},
+    {"ConstantOfShape", onnx_constant_of_shape, " value ", ONNX_TAKES_DENSE},
+    {"Shape", onnx_shape_of, " end start ", ONNX_TAKES_ALL},
+    {"Gather", onnx_gather, " axis ", ONNX_TAKES_VIEWS},
+    {"Concat", onnx_concat, " axis ", ONNX_TAKES_DENSE},
+    {"Split", onnx_split, " axis num_outputs split ", ONNX_TAKES_VIEWS},
+    {"Tile", onnx_tile, "", ONNX_TAKES_VIEWS},
+    {"DepthToSpace", onnx_depth_to_space, " blocksize mode ", ONNX_TAKES_VIEWS},
+    {"SpaceToDepth", onnx_space_to_depth, " blocksize mode ", ONNX_TAKES_VIEWS},
+    {"Slice", onnx_slice, " axes ends starts ", ONNX_TAKES_VIEWS},
+    {"Expand", onnx_expand, "", ONNX_TAKES_VIEWS},
+    {"Cast", onnx_cast, " saturate round_mode to ", ONNX_TAKES_DENSE},
+    {"Reshape", onnx_reshape, " allowzero ", ONNX_TAKES_VIEWS},
+    {"Flatten", onnx_flatten, " axis ", ONNX_TAKES_VIEWS},
+    {"Squeeze", onnx_squeeze, " axes ", ONNX_TAKES_VIEWS},
+    {"Unsqueeze", onnx_unsqueeze, " axes ", ONNX_TAKES_VIEWS},
+    {"Transpose", onnx_transpose, " perm ", ONNX_TAKES_VIEWS},
+    {"Identity", onnx_identity, "", ONNX_TAKES_ALL},
+    {"Dropout", onnx_dropout, " is_test ratio seed ", ONNX_TAKES_ALL},
+    {NULL, NULL, NULL, ONNX_TAKES_DENSE},
 };

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""backend_tests.py BIN ROOT DIR - ONNX's own backend tests (node tests and those of PyTorch's operators and converted models) through
-`tune import`, `tune deploy` and the bundle on an OpenCL device; DIR/log.best.jsonl is a log of that device. All inputs but the
-first are bound as constants from the test's data. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
+"""backend_tests.py BIN ROOT DIR [REGEX] - ONNX's own backend tests (node tests and those of PyTorch's operators and converted models) through
+`tune import`, `tune deploy` and the bundle on an OpenCL device; DIR/log.best.jsonl is a log of that device. Inputs that are no floats
+are bound as constants from the test's data; where the model is not supported so, all but the first are. Prints what is skipped, by reason, and `N passed, N failed, N skipped`."""
 import collections
 import re
 import subprocess
@@ -14,6 +14,8 @@ import onnx
 from onnx import numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
+# Of the largest output, by the coarsest type among a test's tensors.
+LIMITS = {"float16": "2e-3", "bfloat16": "1e-2"}
 LIMIT = "1e-5"
 
 
@@ -44,23 +46,49 @@ def reason(words):
     return re.sub(r"(input|value|tensor) \S+?:", r"\1:", re.sub(r"a second input, \S+:", "a second input:", words))[:90]
 
 
-def prepare(out, model, inputs, outputs):
-    """Files of a test; the --const options."""
-    options, constants = [], {i.name for i in model.graph.initializer}
+def array(value):
+    """Data of a test, which may be a TensorProto; None of sequences and the like."""
+    if isinstance(value, onnx.TensorProto):
+        value = numpy_helper.to_array(value)
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+    return value if isinstance(value, np.ndarray) else None
+
+
+def is_float(value):
+    return value is not None and (value.dtype.kind == "f" or value.dtype.name == "bfloat16")
+
+
+def limit_of(values):
+    names = [v.dtype.name for v in values if v is not None]
+    return next((LIMITS[n] for n in ("bfloat16", "float16") if n in names), LIMIT)
+
+
+def store(path, value):
+    np.ascontiguousarray(value, np.float32).tofile(path)
+
+
+def prepare(out, model, inputs, outputs, bind_floats):
+    """Files of a test; the --const options. What is no float is bound as a constant, with bind_floats all but the first input."""
+    options, given, constants = [], [], {i.name for i in model.graph.initializer}
     names = [i.name for i in model.graph.input if i.name not in constants]
     (out / "model.onnx").write_bytes(model.SerializeToString())
     for i, (name, value) in enumerate(zip(names, inputs)):
-        if not isinstance(value, np.ndarray) or i == 0:
+        if value is None:
+            continue
+        if is_float(value) and value.size and (not bind_floats or i == 0):
+            given.append(value)
             continue
         (out / f"const{i}.pb").write_bytes(numpy_helper.from_array(value, name).SerializeToString())
         options += ["--const", f"{name}={out}/const{i}.pb"]
-    if inputs and isinstance(inputs[0], np.ndarray):
-        np.ascontiguousarray(inputs[0], np.float32).tofile(out / "x.bin") if inputs[0].dtype.kind == "f" else None
-    np.asarray(outputs[0], np.float32).tofile(out / "y.bin") if isinstance(outputs[0], np.ndarray) and outputs[0].dtype.kind == "f" else None
+    for kind, arrays in (("x", given), ("y", outputs)):
+        for i, value in enumerate(arrays):
+            if is_float(value):
+                store(out / (f"{kind}{i}.bin" if len(arrays) > 1 else f"{kind}.bin"), value)
     return options
 
 
-def run(binary, root, out, options):
+def run(binary, root, out, options, limit):
     """None where the test passes, else words; a tuple of them where it is skipped."""
     def call(*words):
         return subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=300, check=False)
@@ -75,7 +103,7 @@ def run(binary, root, out, options):
              "--layout", "nchw", "--name", "net", "-o", out / "bundle", "-q"),
             ("cc", "-O1", f"-I{out.parent}", f"-I{out}/bundle", "-o", out / "app", f"{root}/examples/deploy_network/main.c",
              out / "bundle/net.c", "-lOpenCL", "-lm", "-lpthread"),
-            (out / "app", "--runs", "0", "--limit", LIMIT, out)):
+            (out / "app", "--runs", "0", "--limit", limit, out)):
         done = call(*step)
         if done.returncode:
             return done.stdout + done.stderr
@@ -89,8 +117,15 @@ def main():
     passed, failed, skipped = 0, 0, collections.Counter()
     out = base / "test"
     for name, model, inputs, outputs in tests():
+        if len(sys.argv) > 4 and not re.search(sys.argv[4], name):
+            continue
         out.mkdir(exist_ok=True)
-        said = run(binary, root, out, prepare(out, model, inputs, outputs))
+        inputs, outputs = [array(v) for v in inputs], [array(v) for v in outputs]
+        limit = limit_of([*inputs, *outputs])
+        said = run(binary, root, out, prepare(out, model, inputs, outputs, False), limit)
+        if isinstance(said, tuple) and sum(map(is_float, inputs)) > 1:
+            bound = run(binary, root, out, prepare(out, model, inputs, outputs, True), limit)
+            said = said if isinstance(bound, tuple) else bound
         if isinstance(said, tuple):
             skipped[said[0]] += 1
         elif said is None:

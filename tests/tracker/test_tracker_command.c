@@ -94,7 +94,7 @@ static void help_and_version_are_said_without_running(void **state)
     assert_non_null(strstr(said, "--retention"));
     REFUSED("unexpected argument 'x': tune-tracker takes only options", "x");
     REFUSED("--lease", "--lease", "0.05s");
-    REFUSED("--workers", "--workers", "65");
+    REFUSED("--workers", "--workers", "1025");
     REFUSED("'nosuch' is no kind of store", "--store", "nosuch:dd", "--listen", "tcp://127.0.0.1:0");
     REFUSED("'nosuch' is no kind of store", "--store", "nosuch:dd", "--backup", "copy.sqlite");
 }

@@ -133,7 +133,7 @@ STRUCT(blob_get_result, I64(total, MUST, UP_TO(BLOB_MAX_BYTES)))
 
 CALL(JOB_SUBMIT, job_submit, job_submit_args, job_submit_result, WRITES, NEVER)
 STRUCT(job_submit_args,
-    TEXT(title, EMPTY, UP_TO(1024)) TEXT(user, EMPTY, UP_TO(128)) TEXT(key, EMPTY, FORM(NO_NAME))
+    TEXT(title, EMPTY, UP_TO(1024)) TEXT(user, EMPTY, UP_TO(CALL_USER_BYTES)) TEXT(key, EMPTY, FORM(NO_NAME))
     TEXT(body, MUST, UP_TO(CALL_BODY_BYTES)) I64(priority, MAY, .min = -3, .max = 3) BOOL(lease, MAY))
 STRUCT(job_submit_result, TEXT(job, MUST) I64(token, MAY) I64(deadline_ms, MAY))
 

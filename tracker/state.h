@@ -64,9 +64,19 @@ struct trial_list {
     struct tracker_trial *first, *last;
 };
 
-/* The open trials of one job for one key. Lanes of a key share its devices by time used. */
+/* What one user's jobs have of the devices of a key: users share them equally, whatever they submit. */
+struct share {
+    char user[CALL_USER_BYTES + 1];
+    double used_ms;  /* device time so far */
+    double floor_ms; /* used_ms of its lane served last: the user's new jobs start there */
+    int64_t n_open;  /* trials in its lanes */
+    struct share *next;
+};
+
+/* The open trials of one job for one key. Lanes of a user share that user's part by time used. */
 struct lane {
     struct tracker_job *job;
+    struct share *share;
     char key[65];
     struct trial_list open;
     double used_ms, mean_ms; /* weighted device time so far; guess for the next trial */
@@ -90,7 +100,8 @@ struct want {
 struct slug {
     char key[65];
     struct lane *lanes;
-    double floor_ms; /* used_ms of the lane served last: newcomers start there and owe nothing */
+    struct share *shares;
+    double floor_ms; /* used_ms of the share served last: newcomers start there and owe nothing */
     struct want wants[MAX_WANTS];
     int n_wants, i_want; /* i_want: the next to be replaced when there are more */
 };
@@ -273,7 +284,7 @@ struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, const 
                                 struct lane *stay, enum err *e);
 /* The slug of a key, made when it is not there; NULL on lack of memory. */
 struct slug *slug_of(struct tracker *t, const char *key);
-/* A step of priority doubles a job's share. */
+/* A step of priority doubles a job's part of its user's share. */
 double job_weight(const struct tracker_job *j);
 /* Corrects the charge of a trial by what it cost; cost < 0 gives the charge back. */
 void lane_settle(struct tracker_trial *tr, double cost_ms);

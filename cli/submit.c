@@ -50,7 +50,7 @@ static enum err submit(const struct cli *c, struct job *j, char id[40], struct w
         return e;
     e = check_key(l.client, j, cli_flag(c, "quiet"), why);
     if (!e)
-        e = cmd_submit_job(l.client, j, false, id, &token, why);
+        e = cmd_submit_job(l.client, j, cli_int(c, "priority"), false, id, &token, why);
     link_close(&l);
     return e;
 }

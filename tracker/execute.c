@@ -120,6 +120,8 @@ enum err call_keep_waits(struct call *c, const struct tracker_job *j, const char
     char words[256];
     enum err e = builds_waits(c->t, j, words, sizeof words);
 
+    if (!e && !words[0] && j)
+        agents_waits(c->t, j, words, sizeof words);
     if (!e && words[0])
         *out = call_keep(c, words);
     return e;

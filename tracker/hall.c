@@ -114,7 +114,7 @@ static bool try_parked(struct hall *h, const uint32_t *gone, int n_gone)
 
 bool hall_end(struct hall *h, const uint32_t *gone, int n_gone, struct caller **left, struct why *why)
 {
-    if (!try_parked(h, gone, n_gone) || h->tracker->o.ops->commit(h->tracker->o.store, why) != ERR_OK)
+    if (!try_parked(h, gone, n_gone) || tracker_commit(h->tracker, why) != ERR_OK)
         return false;
     h->tracker->stats.commits++;
     *left = h->left;

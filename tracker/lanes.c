@@ -168,7 +168,8 @@ struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, const 
     for (struct lane *l = s ? s->lanes : NULL; l; l = l->next) {
         struct tracker_trial *tr;
 
-        if ((stay && l != stay) || !l->open.first || !goes_before(l, best))
+        if ((stay && l != stay) || !l->open.first || l->job->paused || !goes_before(l, best) ||
+            !agent_serves(t, a, l->share->user))
             continue;
         tr = first_fitting(t, l, a, fingerprint, e);
         if (tr) {

@@ -34,12 +34,21 @@
 struct agent;
 struct lane;
 
+/* A user's open jobs. */
+struct owner {
+    int64_t n_open, n_driven; /* n_driven: those that a tuner has */
+};
+
 struct tracker_job {
     int64_t id;
+    struct owner *owner;
+    struct tracker_job *prev_open, *next_open; /* in tracker.open_jobs while it is open */
     char *title, *user, *key, *request;
     int64_t priority, created_ms, done_ms, seq, token;
     enum job_state state;
-    bool leased;
+    bool leased, paused;
+    bool changed; /* in tracker.changed: its sums are stored with the next commit */
+    struct tracker_job *next_changed;
     int64_t deadline_ns;
     int64_t n_open, n_leased, n_done, n_lost;
     double best_gflops, best_ns;
@@ -157,9 +166,16 @@ struct tracker_options {
     const char *where;                /* the store's place, for backups */
     const struct key *key;            /* NULL = no authentication */
     int64_t lease_ms, retention_days; /* retention 0 = keep all */
+    int64_t max_user_jobs;            /* open at once; 0 = any number */
     bool allow_backup;
     const struct clock *clock;     /* NULL = the machine's */
     const struct entropy *entropy; /* of session ids and nonces; NULL = the machine's */
+};
+
+/* What an operator said of an agent, which need not be there. */
+struct agent_mode {
+    enum mode mode;
+    char user[CALL_USER_BYTES + 1]; /* whom it is reserved for */
 };
 
 struct stats {
@@ -173,6 +189,9 @@ struct tracker {
     int64_t started_ms, next_job, next_trial, retained_ns;
     struct table jobs, trials, agents, slugs, sessions, answered, requests; /* requests: id that made a job -> job */
     struct table arches, builds;                                            /* by "sm_61", and "sm_61 <program>" */
+    struct table modes;  /* of agents that an operator said something about */
+    struct table owners; /* by user */
+    struct tracker_job *open_jobs, *changed;
     struct trial_list leased;
     struct tracker_session *oldest_session, *newest_session;
     struct answered *oldest_answered, *newest_answered;
@@ -243,6 +262,9 @@ void tracker_was_paused(struct tracker *t, int64_t pause_ns);
  * so. ERR_IO when the store failed. */
 enum err tracker_tick(struct tracker *t);
 
+/* Stores what changed in jobs' sums and makes all durable. */
+enum err tracker_commit(struct tracker *t, struct why *why);
+
 /* ---- sessions.c ---- */
 /* Session and MAC of a request; sets the nonce of the reply. ERR_STALE with c->hello for an unknown session, ERR_AUTH.
  */
@@ -255,10 +277,14 @@ void answered_expire(struct tracker *t);
 
 /* ---- jobs.c ---- */
 void job_free(struct tracker_job *j);
+/* For people: open, running, paused, done, failed, cancelled. */
+const char *job_state(const struct tracker_job *j);
 void job_load(const struct job_row *row, void *tracker);
 /* The job of that name; with the token of its lease. ERR_NOT_FOUND; ERR_STALE: another tuner has it. */
 enum err job_of(struct call *c, const char *name, struct tracker_job **out);
 enum err leased_job_of(struct call *c, const char *name, int64_t token, struct tracker_job **out);
+/* Its sums change with this turn. */
+void job_changes(struct tracker *t, struct tracker_job *j);
 /* Appends a record to its job and counts it; the caller changes the trial. */
 enum err job_record(struct tracker *t, struct tracker_job *j, struct record_row *row);
 void jobs_tick(struct tracker *t);
@@ -302,6 +328,12 @@ enum err agent_of(struct call *c, const char *id, const char *nonce, struct agen
 void agent_free(struct agent *a);
 const char *agent_state(const struct tracker *t, const struct agent *a);
 void agents_tick(struct tracker *t);
+
+void agent_mode_load(const char *agent, enum mode mode, const char *user, void *tracker);
+/* May trials of the user's jobs go to that agent? */
+bool agent_serves(const struct tracker *t, const struct agent *a, const char *user);
+/* "no device of key X is there" and so on about an open job; "" when one serves it. */
+void agents_waits(const struct tracker *t, const struct tracker_job *j, char *out, size_t n_out);
 
 /* Does another agent of this key that can build for itself live? */
 bool agents_build(const struct tracker *t, const char *key, const struct arch *arch);

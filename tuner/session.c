@@ -257,6 +257,14 @@ static void tell_waits(struct session *s, const char *words)
     progress_event(s->o.progress, "waits", fields);
 }
 
+/* At the pace since this session began, of which some trials are counted. */
+static double eta_s(const struct session *s, int64_t done, int64_t total)
+{
+    assert(done > s->n_start);
+    return (double)(total - done) * (double)(clock_read_ns(s->o.clock) - s->start_ns) / 1e9 /
+           (double)(done - s->n_start);
+}
+
 static enum err renew(struct session *s, struct why *why)
 {
     struct job_renew_args args = {.job = s->o.job_id, .token = s->o.token};
@@ -273,6 +281,8 @@ static enum err renew(struct session *s, struct why *why)
     args.progress = cJSON_CreateObject();
     json_add_i64(args.progress, "done", done, &ok);
     json_add_i64(args.progress, "total", session_total(s), &ok);
+    if (done - s->n_start > 2)
+        json_add_i64(args.progress, "eta_s", (int64_t)eta_s(s, done, session_total(s)), &ok);
     e = client_job_renew(s->o.client, &args, &result, &tree, why);
     s->last_renew_ns = clock_read_ns(s->o.clock);
     if (!e) {
@@ -441,7 +451,6 @@ static void draw(struct session *s, bool force)
     const struct task *t = &s->tasks[s->i_current];
     const int64_t now = clock_read_ns(s->o.clock);
     struct buf failed;
-    int64_t fresh;
 
     assert(s->i_current < s->n_tasks);
     buf_init(&failed, 256);
@@ -455,9 +464,8 @@ static void draw(struct session *s, bool force)
     p.task = t->name[0] ? t->name : t->text;
     p.best_gflops = best_reading(t);
     p.failures = buf_text(&failed);
-    fresh = p.done - s->n_start;
-    if (fresh > 2)
-        p.eta_s = (double)(p.total - p.done) * (double)(now - s->start_ns) / 1e9 / (double)fresh;
+    if (p.done - s->n_start > 2)
+        p.eta_s = eta_s(s, p.done, p.total);
     progress_draw(s->o.progress, &p, now, force);
     buf_fini(&failed);
 }

@@ -13,6 +13,8 @@
 
 #define SILENT_MS 90000 /* shown as lost, and no longer holds its key's fingerprint */
 #define FORGET_MS 3600000
+#define LOOK_MS 1000 /* between two looks at all of them */
+#define FORGET_AT_ONCE 64
 
 void agent_free(struct agent *a)
 {
@@ -155,7 +157,7 @@ static enum err take_arch(struct tracker *t, struct agent *a, const struct agent
     if (!a->arch)
         return ERR_NOMEM;
     slug_want(s, a);
-    t->woken |= WAKE_BUILDS;
+    wake(t, &t->build_waiters);
     return ERR_OK;
 }
 
@@ -296,7 +298,7 @@ enum err op_agent_mode(struct call *c)
                        mode == MODE_SERVE ? "there is no agent %s" : "%s: too many agents are drained or reserved",
                        in->agent);
     agent_mode_load(in->agent, mode, in->user, c->t);
-    c->t->woken |= WAKE_TRIALS;
+    wake_devices(c->t);
     return c->t->o.ops->mode_put(c->t->o.store, in->agent, mode, in->user);
 }
 
@@ -373,16 +375,21 @@ enum err op_devices(struct call *c)
 
 void agents_tick(struct tracker *t)
 {
-    const int64_t before = tracker_now_ns(t) - (int64_t)FORGET_MS * 1000000;
-    struct agent *a;
+    const int64_t now = tracker_now_ns(t), before = now - (int64_t)FORGET_MS * 1000000;
+    struct agent *a, *old[FORGET_AT_ONCE];
     size_t at = 0;
+    int n = 0;
 
-    while ((a = table_next(&t->agents, &at)) != NULL) {
-        assert(a->n_leased >= 0 && a->seen_ns <= tracker_now_ns(t));
-        if (a->seen_ns < before && a->n_leased == 0) {
-            table_remove_text(&t->agents, a->id);
-            agent_free(a);
-            return; /* the table changed: the next one at the next tick */
-        }
+    if (t->agents_ns && now < t->agents_ns + (int64_t)LOOK_MS * 1000000)
+        return;
+    t->agents_ns = now ? now : 1;
+    while (n < FORGET_AT_ONCE && (a = table_next(&t->agents, &at)) != NULL) {
+        assert(a->n_leased >= 0 && a->seen_ns <= now);
+        if (a->seen_ns < before && a->n_leased == 0)
+            old[n++] = a;
+    }
+    while (n-- > 0) {
+        table_remove_text(&t->agents, old[n]->id);
+        agent_free(old[n]);
     }
 }

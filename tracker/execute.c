@@ -184,6 +184,7 @@ static enum outcome_of_request finish(struct tracker *t, struct call *c, struct 
                                       struct buf *reply)
 {
     if (!e && c->park) {
+        r->waits_with = c->park;
         call_fini(c);
         return REQUEST_PARKED;
     }

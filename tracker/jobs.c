@@ -208,7 +208,7 @@ enum err op_job_submit(struct call *c)
         e = t->o.ops->job_put(t->o.store, &row);
     if (e)
         return e;
-    t->woken |= WAKE_JOBS;
+    wake(t, &t->job_waiters);
     answer_submit(c, j);
     return ERR_OK;
 }
@@ -262,7 +262,7 @@ enum err op_job_lease(struct call *c)
     enum err e;
 
     if (!j) {
-        c->park = !c->last;
+        c->park = c->last ? NULL : &c->t->job_waiters;
         return ERR_OK;
     }
     assert(j->state == JOB_OPEN && !j->leased);
@@ -329,7 +329,7 @@ static enum err end_job(struct call *c, struct tracker_job *j, enum job_state st
     if (!e)
         trials_forget(t, j);
     assert(e || (j->n_open == 0 && j->n_leased == 0));
-    t->woken |= WAKE_RECORDS;
+    wake(t, &j->waiters);
     return e;
 }
 
@@ -362,7 +362,7 @@ enum err op_job_release(struct call *c)
     if (e || !j->leased)
         return e;
     set_driven(j, false);
-    c->t->woken |= WAKE_JOBS;
+    wake(c->t, &c->t->job_waiters);
     return save(c->t, j, NULL);
 }
 
@@ -393,7 +393,8 @@ enum err op_job_pause(struct call *c)
         return e;
     if (j->state == JOB_OPEN && j->paused != c->args.job_pause.paused) {
         j->paused = c->args.job_pause.paused;
-        c->t->woken |= WAKE_JOBS | WAKE_TRIALS | WAKE_BUILDS;
+        wake(c->t, &c->t->job_waiters);
+        wake_devices(c->t);
         e = save(c->t, j, NULL);
     }
     c->result.job_pause.state = job_state(j);
@@ -491,7 +492,7 @@ enum err job_record(struct tracker *t, struct tracker_job *j, struct record_row 
         if (j->best_ns <= 0 || row->time_ns < j->best_ns)
             j->best_ns = row->time_ns;
     }
-    t->woken |= WAKE_RECORDS;
+    wake(t, &j->waiters);
     return ERR_OK;
 }
 
@@ -525,7 +526,7 @@ enum err op_record_wait(struct call *c)
 
     if (e)
         return e;
-    c->park = j->seq <= in->after && j->state == JOB_OPEN && !c->last;
+    c->park = j->seq <= in->after && j->state == JOB_OPEN && !c->last ? &j->waiters : NULL;
     out->next = in->after;
     out->state = job_state(j);
     return j->seq > in->after ? c->t->o.ops->each_record(c->t->o.store, j->id, in->after, 0, in->max, add_record, &a)
@@ -585,6 +586,6 @@ void jobs_tick(struct tracker *t)
     for (struct tracker_job *j = t->open_jobs; j; j = j->next_open)
         if (j->leased && j->deadline_ns < now) {
             set_driven(j, false); /* in the store with the next change of the job; a restart only adds grace */
-            t->woken |= WAKE_JOBS;
+            wake(t, &t->job_waiters);
         }
 }

@@ -48,6 +48,8 @@ struct slug *slug_of(struct tracker *t, const char *key)
     }
     if (s)
         text_copy(s->key, sizeof s->key, key);
+    if (s)
+        s->waiters.left = &s->n_open;
     return s;
 }
 
@@ -80,6 +82,7 @@ static struct lane *lane_of(struct slug *s, struct tracker_job *job, const char 
     if (!l)
         return NULL;
     l->job = job;
+    l->slug = s;
     l->share = h;
     strcpy(l->key, key);
     l->mean_ms = FIRST_GUESS_MS;
@@ -110,7 +113,10 @@ enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, 
     tr->lane = l;
     (front ? list_prepend : list_append)(&l->open, tr);
     l->share->n_open++;
-    t->woken |= WAKE_TRIALS | WAKE_BUILDS;
+    s->n_open++;
+    wake(t, &s->waiters);
+    if (s->n_wants)
+        wake(t, &t->build_waiters);
     return ERR_OK;
 }
 
@@ -153,19 +159,19 @@ static bool goes_before(const struct lane *l, const struct lane *best)
 
 static void take_out(struct lane *l, struct tracker_trial *tr)
 {
-    assert(l->share->n_open > 0);
+    assert(l->share->n_open > 0 && l->slug->n_open > 0);
     list_remove(&l->open, tr);
     l->share->n_open--;
+    l->slug->n_open--;
 }
 
-struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, const char *key, const char *fingerprint,
+struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct slug *s, const char *fingerprint,
                                 struct lane *stay, enum err *e)
 {
-    struct slug *s = table_get_text(&t->slugs, key);
     struct lane *best = NULL;
     struct tracker_trial *found = NULL;
 
-    for (struct lane *l = s ? s->lanes : NULL; l; l = l->next) {
+    for (struct lane *l = s->lanes; l; l = l->next) {
         struct tracker_trial *tr;
 
         if ((stay && l != stay) || !l->open.first || l->job->paused || !goes_before(l, best) ||

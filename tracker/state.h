@@ -20,8 +20,8 @@
 #include <stdint.h>
 
 #define MAX_ATTEMPTS 5
-#define MAX_SESSIONS 8192
-#define MAX_AGENTS 4096
+#define MAX_SESSIONS 16384
+#define MAX_AGENTS 16384
 #define MAX_OPEN_TRIALS 4096 /* of one job: a tuner that runs ahead of its devices is told `busy` */
 #define MAX_WAIT_MS 25000
 #define ANSWERED_MAX 4096
@@ -33,6 +33,15 @@
 
 struct agent;
 struct lane;
+struct caller;
+
+/* Long polls for one thing, the one that waits longest first; kept by hall.c. */
+struct waiters {
+    struct caller *first, *last;
+    const int64_t *left; /* nothing is left for the next one when this is 0; NULL: each one is tried */
+    bool woken;          /* in tracker.woken */
+    struct waiters *next_woken;
+};
 
 /* A user's open jobs. */
 struct owner {
@@ -52,7 +61,8 @@ struct tracker_job {
     int64_t deadline_ns;
     int64_t n_open, n_leased, n_done, n_lost;
     double best_gflops, best_ns;
-    char *progress; /* JSON of the last renewal, or NULL */
+    struct waiters waiters; /* for its records */
+    char *progress;         /* JSON of the last renewal, or NULL */
 };
 
 /* An open or leased trial; its body and the rest of its row are in the store. */
@@ -85,6 +95,7 @@ struct share {
 /* The open trials of one job for one key. Lanes of a user share that user's part by time used. */
 struct lane {
     struct tracker_job *job;
+    struct slug *slug;
     struct share *share;
     char key[65];
     struct trial_list open;
@@ -110,7 +121,9 @@ struct slug {
     char key[65];
     struct lane *lanes;
     struct share *shares;
-    double floor_ms; /* used_ms of the share served last: newcomers start there and owe nothing */
+    int64_t n_open;         /* trials in its lanes */
+    struct waiters waiters; /* for its trials */
+    double floor_ms;        /* used_ms of the share served last: newcomers start there and owe nothing */
     struct want wants[MAX_WANTS];
     int n_wants, i_want; /* i_want: the next to be replaced when there are more */
 };
@@ -186,7 +199,7 @@ struct stats {
 struct tracker {
     struct tracker_options o;
     char boot[REQUEST_ID_HEX + 1];
-    int64_t started_ms, next_job, next_trial, retained_ns;
+    int64_t started_ms, next_job, next_trial, retained_ns, agents_ns;       /* the last two: when they were looked at */
     struct table jobs, trials, agents, slugs, sessions, answered, requests; /* requests: id that made a job -> job */
     struct table arches, builds;                                            /* by "sm_61", and "sm_61 <program>" */
     struct table modes;  /* of agents that an operator said something about */
@@ -196,7 +209,7 @@ struct tracker {
     struct tracker_session *oldest_session, *newest_session;
     struct answered *oldest_answered, *newest_answered;
     size_t answered_bytes;
-    unsigned woken; /* WAKE_ bits since the parked calls were tried last */
+    struct waiters job_waiters, build_waiters, *woken; /* woken: since the parked calls were tried last */
     struct stats stats;
 };
 
@@ -211,7 +224,7 @@ struct call {
     const struct message *message; /* its blobs */
     bool last;                     /* a long poll at its end: answer with what there is */
     bool again;                    /* it was parked */
-    bool park;                     /* out: nothing yet, try again when woken */
+    struct waiters *park;          /* out: nothing yet, try again when these are woken */
     bool hello;                    /* out: the client must say hello again */
     union call_result result;      /* out: all 0 at first; its trees are the call's, its texts live as long as it */
     bool ok;                       /* out: false on lack of memory */
@@ -245,6 +258,11 @@ const char *call_keep_id(struct call *c, char kind, int64_t id);
 enum err call_keep_waits(struct call *c, const struct tracker_job *j, const char **out);
 
 /* ---- tracker.c ---- */
+
+/* There is something for them: they are tried again with the end of this turn. */
+void wake(struct tracker *t, struct waiters *w);
+/* Those who wait for trials of any key. */
+void wake_devices(struct tracker *t);
 
 /* Loads the store; every lease found there has one full period of grace. Keeps what the options point at. */
 enum err tracker_new(const struct tracker_options *options, struct tracker **out, struct why *why);
@@ -306,7 +324,7 @@ enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, 
 /* The next open trial for this key and fingerprint that agent `a` may have now (build_ready), taken out of its lane and
  * charged; NULL when there is none, or when a build could not be looked up (*e). From the lane `stay` when it is not
  * NULL (one lease is one batch of one job), else by fair share. */
-struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, const char *key, const char *fingerprint,
+struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct slug *s, const char *fingerprint,
                                 struct lane *stay, enum err *e);
 /* The slug of a key, made when it is not there; NULL on lack of memory. */
 struct slug *slug_of(struct tracker *t, const char *key);

@@ -18,6 +18,24 @@ int64_t tracker_wall_ms(const struct tracker *t)
     return clock_read_wall_ms(t->o.clock);
 }
 
+void wake(struct tracker *t, struct waiters *w)
+{
+    if (w->woken || !w->first)
+        return;
+    w->woken = true;
+    w->next_woken = t->woken;
+    t->woken = w;
+}
+
+void wake_devices(struct tracker *t)
+{
+    struct slug *s;
+    size_t at = 0;
+
+    while ((s = table_next(&t->slugs, &at)) != NULL)
+        wake(t, &s->waiters);
+}
+
 void text_copy(char *out, size_t n_out, const char *text)
 {
     const size_t n = strnlen(text, n_out - 1);

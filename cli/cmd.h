@@ -102,6 +102,8 @@ extern const struct command tune_command; /* the program, its subcommands by tab
                    .help = "stop a workload at this rate or time: 500GFLOPS, 1.2ms"),                                  \
         CLI_OPTION("min-gain", CLI_TEXT, .argument = "P%",                                                             \
                    .help = "stop a workload when the next 100 trials are expected to gain less"),                      \
+        CLI_OPTION("priority", CLI_INT, .argument = "N", .otherwise = "0", .min = -3, .max = 3,                        \
+                   .help = "each step doubles the job's part of what its user gets of a shared farm"),                 \
         OPT_STRATEGY,                                                                                                  \
         CLI_OPTION("objective", CLI_TEXT, .argument = "NAME", .otherwise = "time", .word = job_objective_at,           \
                    .help = "what is to be least; edp is energy times time"),                                           \
@@ -161,8 +163,8 @@ void cmd_timing(const struct cli *c, struct job *out);
 bool cmd_has(const struct cli *c, const char *option);
 
 /* Sends the job; `lease`: takes its lease at once. */
-enum err cmd_submit_job(struct client *c, const struct job *j, bool lease, char job_id[40], int64_t *token,
-                        struct why *why);
+enum err cmd_submit_job(struct client *c, const struct job *j, int64_t priority, bool lease, char job_id[40],
+                        int64_t *token, struct why *why);
 
 /* Ends a job of cmd_submit_job at the tracker; what goes wrong then no longer matters. */
 void cmd_end_job(struct client *c, const char *job_id, int64_t token, const char *state);

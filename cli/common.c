@@ -390,12 +390,13 @@ void cmd_job_title(const struct job *j, char *out, size_t n_out)
         snprintf(out, n_out, "%s%s", j->n_layers ? j->layers[0].workload : "", j->n_layers > 1 ? " ..." : "");
 }
 
-enum err cmd_submit_job(struct client *c, const struct job *j, bool lease, char job_id[40], int64_t *token,
-                        struct why *why)
+enum err cmd_submit_job(struct client *c, const struct job *j, int64_t priority, bool lease, char job_id[40],
+                        int64_t *token, struct why *why)
 {
     const char *user = getenv("USER");
     char title[200];
-    struct job_submit_args args = {.title = title, .user = user ? user : "", .key = j->key, .lease = lease};
+    struct job_submit_args args = {
+        .title = title, .user = user ? user : "", .key = j->key, .priority = priority, .lease = lease};
     struct job_submit_result result = {.job = ""};
     cJSON *tree = NULL;
     struct buf body;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* devices.c - `tune devices`: the devices of a tracker. */
+/* devices.c - `tune devices`: the devices of a tracker, and what operators say of them. */
 #include "cli/cmd.h"
 
 #include "core/clock.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct cli_option options[] = {
     OPT_TRACKER_DEFAULT,
@@ -32,12 +33,39 @@ static enum err show(struct client *client, const struct cli *c, struct why *why
     return e;
 }
 
+static const struct {
+    const char *verb, *mode;
+} verbs[] = {{"drain", "drain"}, {"undrain", "serve"}, {"reserve", "reserve"}};
+
+static enum err set_mode(struct client *client, const struct cli *c, struct why *why)
+{
+    struct agent_mode_args args = {.user = ""};
+    size_t i = 0;
+    enum err e = ERR_OK;
+    int n = c->n_rest;
+
+    while (i < 3 && strcmp(verbs[i].verb, c->rest[0]) != 0)
+        i++;
+    if (i == 2 && n > 2)
+        args.user = c->rest[--n]; /* the last word */
+    if (i == 3 || n < 2 || (i == 2 && !args.user[0]))
+        return why_set(why, ERR_INPUT, "expected drain AGENT..., undrain AGENT..., or reserve AGENT... USER");
+    args.mode = verbs[i].mode;
+    for (int k = 1; k < n && !e; k++) {
+        args.agent = c->rest[k];
+        e = client_agent_mode(client, &args, NULL, NULL, why);
+    }
+    return e;
+}
+
 static int run(const struct cli *c)
 {
     struct why why = {""};
     struct link l;
     enum err e;
 
+    if (c->n_rest)
+        return cmd_ask(c, set_mode);
     cmd_catch_interrupts();
     e = link_open(&l, c, "tune", &why);
     if (!e)
@@ -54,8 +82,8 @@ static int run(const struct cli *c)
 
 const struct command cmd_devices = {
     .name = "devices",
-    .summary = "the devices of a tracker and what they do",
-    .usage = "devices [options]",
+    .summary = "the devices of a tracker and what they do; drain them, undrain them, reserve them for a user",
+    .usage = "devices [drain AGENT...|undrain AGENT...|reserve AGENT... USER] [options]",
     .example = "tune devices --tracker farm:9477 --watch",
     .options = options,
     .run = run,

@@ -101,7 +101,7 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
     for (; !e && ladder_steps[results->n].name && results->n < LADDER_MAX_STEPS; results->n++)
         e = add_step(&d, results->n, results, &b, why);
     if (!e)
-        e = cmd_submit_job(l->client, j, true, id, &o.token, why);
+        e = cmd_submit_job(l->client, j, 0, true, id, &o.token, why);
     o.job_id = id;
     if (!e) {
         progress_note(&results->progress, "%zu steps: each is built and verified, then all are timed together",

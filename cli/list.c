@@ -9,7 +9,7 @@
 /* As docs/protocol.md has them. */
 static const char *state_at(size_t i)
 {
-    static const char *const states[] = {"all", "open", "running", "done", "failed", "cancelled", NULL};
+    static const char *const states[] = {"all", "open", "running", "paused", "done", "failed", "cancelled", NULL};
 
     return states[i];
 }

@@ -131,7 +131,7 @@ static enum err measure(const struct cli *c, struct link *l, struct job *j, stru
     if (!e)
         e = fill(c, &d, &b, result, why);
     if (!e)
-        e = cmd_submit_job(l->client, j, true, id, &o.token, why);
+        e = cmd_submit_job(l->client, j, 0, true, id, &o.token, why);
     o.job_id = id;
     if (!e) {
         e = measure_trials(&o, &b, take, result, why);

@@ -125,7 +125,7 @@ static enum err measure(struct recheck *k, struct checked *c, struct why *why)
         e = trial_batch_add(&b, &c->task, TRIAL_FINAL, c->list[i]->i_arm, &c->list[i]->config, "user", (int64_t)i, NULL,
                             why);
     if (!e)
-        e = cmd_submit_job(k->link->client, &k->job, true, id, &o.token, why);
+        e = cmd_submit_job(k->link->client, &k->job, 0, true, id, &o.token, why);
     o.job_id = id;
     if (!e) {
         k->now = c;

@@ -73,7 +73,7 @@ static int run_session(const struct cli *c, const struct session_options *given,
     struct why why = {""};
     struct session s;
     char job_id[40] = "";
-    enum err e = dry ? ERR_OK : cmd_submit_job(l->client, o.job, true, job_id, &o.token, &why);
+    enum err e = dry ? ERR_OK : cmd_submit_job(l->client, o.job, cli_int(c, "priority"), true, job_id, &o.token, &why);
     int code;
 
     o.job_id = job_id;

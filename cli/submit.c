@@ -24,14 +24,17 @@ static const struct cli_option options[] = {
     CLI_END,
 };
 
-/* A key that no device has is a mistake more often than a device that comes later. */
-static enum err check_key(struct client *c, struct job *j, struct why *why)
+/* A board that is off may be on tomorrow; a key that nobody ever had is a mistake more often: told either way. */
+static enum err check_key(struct client *c, struct job *j, bool quiet, struct why *why)
 {
     struct device_choice device;
     const enum err e = devices_choose(c, j->key, &device, why);
 
-    if (e == ERR_NOT_FOUND && j->key[0])
+    if ((e == ERR_NOT_FOUND || e == ERR_INPUT) && j->key[0]) {
+        if (!quiet)
+            fprintf(stderr, "tune: %s; the job waits for one\n", why->text);
         return ERR_OK;
+    }
     if (!e)
         snprintf(j->key, sizeof j->key, "%s", device.key);
     return e;
@@ -45,9 +48,9 @@ static enum err submit(const struct cli *c, struct job *j, char id[40], struct w
 
     if (e)
         return e;
-    e = check_key(l.client, j, why);
+    e = check_key(l.client, j, cli_flag(c, "quiet"), why);
     if (!e)
-        e = cmd_submit_job(l.client, j, false, id, &token, why);
+        e = cmd_submit_job(l.client, j, cli_int(c, "priority"), false, id, &token, why);
     link_close(&l);
     return e;
 }

@@ -7,11 +7,14 @@
 #include "core/err.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SILENT_MS 90000 /* shown as lost, and no longer holds its key's fingerprint */
 #define FORGET_MS 3600000
+#define LOOK_MS 1000 /* between two looks at all of them */
+#define FORGET_AT_ONCE 64
 
 void agent_free(struct agent *a)
 {
@@ -154,7 +157,7 @@ static enum err take_arch(struct tracker *t, struct agent *a, const struct agent
     if (!a->arch)
         return ERR_NOMEM;
     slug_want(s, a);
-    t->woken |= WAKE_BUILDS;
+    wake(t, &t->build_waiters);
     return ERR_OK;
 }
 
@@ -252,6 +255,77 @@ enum err op_agent_bye(struct call *c)
     return e;
 }
 
+/* ---- what operators say ---- */
+
+static const char *const mode_names[] = {"serve", "drain", "reserve"};
+
+void agent_mode_load(const char *agent, enum mode mode, const char *user, void *tracker)
+{
+    struct tracker *t = tracker;
+    struct agent_mode *m = table_get_text(&t->modes, agent);
+
+    if (mode == MODE_SERVE) {
+        free(table_remove_text(&t->modes, agent));
+        return;
+    }
+    if (!m)
+        m = calloc(1, sizeof *m);
+    if (!m || table_put_text(&t->modes, agent, m) != ERR_OK) {
+        free(m);
+        return;
+    }
+    m->mode = mode;
+    text_copy(m->user, sizeof m->user, user);
+}
+
+bool agent_serves(const struct tracker *t, const struct agent *a, const char *user)
+{
+    const struct agent_mode *m = table_get_text(&t->modes, a->id);
+
+    return !m || (m->mode == MODE_RESERVE && strcmp(m->user, user) == 0);
+}
+
+enum err op_agent_mode(struct call *c)
+{
+    const struct agent_mode_args *in = &c->args.agent_mode;
+    enum mode mode = MODE_SERVE;
+
+    while (strcmp(mode_names[mode], in->mode) != 0)
+        mode++;
+    if (mode == MODE_SERVE ? !table_get_text(&c->t->modes, in->agent) && !table_get_text(&c->t->agents, in->agent)
+                           : !table_get_text(&c->t->modes, in->agent) && c->t->modes.n >= MAX_AGENTS)
+        return why_set(&c->why, mode == MODE_SERVE ? ERR_NOT_FOUND : ERR_LIMIT,
+                       mode == MODE_SERVE ? "there is no agent %s" : "%s: too many agents are drained or reserved",
+                       in->agent);
+    agent_mode_load(in->agent, mode, in->user, c->t);
+    wake_devices(c->t);
+    return c->t->o.ops->mode_put(c->t->o.store, in->agent, mode, in->user);
+}
+
+void agents_waits(const struct tracker *t, const struct tracker_job *j, char *out, size_t n_out)
+{
+    const struct agent *a;
+    size_t at = 0;
+    int64_t n = 0;
+
+    out[0] = '\0';
+    if (j->state != JOB_OPEN || !j->key[0])
+        return;
+    while ((a = table_next(&t->agents, &at)) != NULL) {
+        if (a->is_builder || a->gone || silent(t, a) || strcmp(a->key, j->key) != 0)
+            continue;
+        if (agent_serves(t, a, j->user))
+            return;
+        n++;
+    }
+    if (n)
+        snprintf(out, n_out, "every device of key %s is drained or reserved for another user", j->key);
+    else
+        snprintf(out, n_out, "no device of key %s is there: the job goes on when one comes", j->key);
+}
+
+/* ---- lists ---- */
+
 static void add_peer(struct call *c, const struct agent *a)
 {
     struct devices_result *out = &c->result.devices;
@@ -269,6 +343,10 @@ static void add_peer(struct call *c, const struct agent *a)
                                .capacity = a->capacity,
                                .current = tree_of(a->current)};
 
+    const struct agent_mode *m = table_get_text(&c->t->modes, a->id);
+
+    entry.mode = m ? mode_names[m->mode] : NULL;
+    entry.reserved = m && m->mode == MODE_RESERVE ? m->user : NULL;
     if (a->is_builder) {
         for (int i = 0; i < a->n_arches; i++)
             call_list_add_text(&entry.arches, a->arches[i]->name, &c->ok);
@@ -297,16 +375,21 @@ enum err op_devices(struct call *c)
 
 void agents_tick(struct tracker *t)
 {
-    const int64_t before = tracker_now_ns(t) - (int64_t)FORGET_MS * 1000000;
-    struct agent *a;
+    const int64_t now = tracker_now_ns(t), before = now - (int64_t)FORGET_MS * 1000000;
+    struct agent *a, *old[FORGET_AT_ONCE];
     size_t at = 0;
+    int n = 0;
 
-    while ((a = table_next(&t->agents, &at)) != NULL) {
-        assert(a->n_leased >= 0 && a->seen_ns <= tracker_now_ns(t));
-        if (a->seen_ns < before && a->n_leased == 0) {
-            table_remove_text(&t->agents, a->id);
-            agent_free(a);
-            return; /* the table changed: the next one at the next tick */
-        }
+    if (t->agents_ns && now < t->agents_ns + (int64_t)LOOK_MS * 1000000)
+        return;
+    t->agents_ns = now ? now : 1;
+    while (n < FORGET_AT_ONCE && (a = table_next(&t->agents, &at)) != NULL) {
+        assert(a->n_leased >= 0 && a->seen_ns <= now);
+        if (a->seen_ns < before && a->n_leased == 0)
+            old[n++] = a;
+    }
+    while (n-- > 0) {
+        table_remove_text(&t->agents, old[n]->id);
+        agent_free(old[n]);
     }
 }

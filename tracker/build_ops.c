@@ -141,7 +141,7 @@ enum err op_build_lease(struct call *c)
         if (!e && x.build)
             e = grant(c, a, &x);
     } while (!e && x.build && ++n < in->max);
-    c->park = !c->result.build_lease.builds && !c->last && !a->drain;
+    c->park = !c->result.build_lease.builds && !c->last && !a->drain ? &c->t->build_waiters : NULL;
     c->result.build_lease.deadline_ms = c->t->o.lease_ms;
     c->result.build_lease.drain = a->drain;
     return e;
@@ -241,7 +241,7 @@ static enum err accept(struct call *c, struct build *b, const char *status, cons
     b->through = b->good ? JSON_EXACT_MAX : c->t->next_trial - 1;
     b->attempts = 0;
     count(c, b, b->good);
-    c->t->woken |= WAKE_TRIALS;
+    wake_devices(c->t);
     return build_save(c->t, b, status, blobs, body);
 }
 

@@ -287,14 +287,14 @@ enum err build_back(struct tracker *t, struct build *b, bool counted)
     assert(b->agent && b->agent->n_leased > 0);
     b->agent->n_leased--;
     b->agent = NULL;
-    t->woken |= WAKE_BUILDS;
+    wake(t, &t->build_waiters);
     if (!counted)
         return ERR_OK;
     b->attempts++;
     if (!b->answered) /* else a failure of before stays what its trials are told */
         e = build_save(t, b, "", "", "");
     if (!e && b->attempts >= MAX_ATTEMPTS) {
-        t->woken |= WAKE_TRIALS;
+        wake_devices(t);
         e = give_up(t, b);
     }
     return e;
@@ -320,7 +320,7 @@ static enum err forgive(struct tracker *t, const char *program, struct arch *arc
     if (e || !program[0] || b->attempts == 0)
         return e;
     b->attempts = 0;
-    t->woken |= WAKE_BUILDS;
+    wake(t, &t->build_waiters);
     return b->answered ? ERR_OK : build_save(t, b, "", "", "");
 }
 
@@ -346,7 +346,8 @@ static void watch_builders(struct tracker *t)
     while ((a = table_next(&t->arches, &at)) != NULL)
         if (a->had_builder != arch_has_builder(t, a)) {
             a->had_builder = !a->had_builder;
-            t->woken |= WAKE_TRIALS | WAKE_BUILDS;
+            wake_devices(t);
+            wake(t, &t->build_waiters);
         }
 }
 

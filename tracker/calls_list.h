@@ -87,7 +87,8 @@ STRUCT(job_best, REAL(time_ns, MUST) REAL(gflops, MUST))
 STRUCT(job_entry,
     TEXT(job, MUST) TEXT(title, EMPTY) TEXT(user, EMPTY) TEXT(key, EMPTY) TEXT(state, MUST)
     OBJECT(trials, MUST, OF(trial_counts)) OBJECT(best, OR_NULL, OF(job_best)) ANY(progress, OR_NULL)
-    I64(records, MAY) I64(created_ms, MAY) I64(done_ms, MAY) TEXT(waits, MAY) TEXT(body, MAY) TEXT(summary, MAY))
+    I64(records, MAY) I64(created_ms, MAY) I64(done_ms, MAY) I64(priority, MAY, .min = -3, .max = 3) I64(position, MAY)
+    TEXT(waits, MAY) TEXT(body, MAY) TEXT(summary, MAY))
 
 STRUCT(build_ref, TEXT(program, MUST, FORM(HASH)) TEXT(arch, MUST))
 
@@ -99,7 +100,8 @@ STRUCT(peer_entry,
     TEXT(key, EMPTY) TEXT(agent, MUST) TEXT(fingerprint, EMPTY) TEXT(version, EMPTY) TEXT(state, EMPTY)
     I64(last_seen_ms, MAY) I64(leased, MAY) I64(done, MAY) I64(failed, MAY) REAL(temperature, MAY) REAL(load, MAY)
     TEXTS(arches, MAY) TEXT(compiler, EMPTY) ANY(device, MAY) TEXT(arch, MAY) BOOL(builds, TIED, OR(yes, true))
-    I64(capacity, TIED) ANY(current, OR_NULL))
+    I64(capacity, TIED) TEXT(mode, MAY) TEXT(reserved, MAY)
+    ANY(current, OR_NULL))
 
 /* ---- what several calls share ---- */
 
@@ -133,7 +135,7 @@ STRUCT(blob_get_result, I64(total, MUST, UP_TO(BLOB_MAX_BYTES)))
 
 CALL(JOB_SUBMIT, job_submit, job_submit_args, job_submit_result, WRITES, NEVER)
 STRUCT(job_submit_args,
-    TEXT(title, EMPTY, UP_TO(1024)) TEXT(user, EMPTY, UP_TO(128)) TEXT(key, EMPTY, FORM(NO_NAME))
+    TEXT(title, EMPTY, UP_TO(1024)) TEXT(user, EMPTY, UP_TO(CALL_USER_BYTES)) TEXT(key, EMPTY, FORM(NO_NAME))
     TEXT(body, MUST, UP_TO(CALL_BODY_BYTES)) I64(priority, MAY, .min = -3, .max = 3) BOOL(lease, MAY))
 STRUCT(job_submit_result, TEXT(job, MUST) I64(token, MAY) I64(deadline_ms, MAY))
 
@@ -157,6 +159,10 @@ STRUCT(job_release_args, TEXT(job, MUST, FORM(JOB)) I64(token, MUST))
 
 CALL(JOB_CANCEL, job_cancel, job_name, job_cancel_result, WRITES, NEVER)
 STRUCT(job_cancel_result, TEXT(state, MAY, OR(text, "cancelled")))
+
+CALL(JOB_PAUSE, job_pause, job_pause_args, job_pause_result, WRITES, NEVER)
+STRUCT(job_pause_args, TEXT(job, MUST, FORM(JOB)) BOOL(paused, MAY, OR(yes, true)))
+STRUCT(job_pause_result, TEXT(state, MAY, OR(text, "paused")))
 
 CALL(JOB_LIST, job_list, job_list_args, job_list_result, READS, NEVER)
 STRUCT(job_list_args, TEXT(state, MAY, OR(text, "all")) I64(max, MAY, .min = 1, .max = 1000, OR(i64, 100)))
@@ -234,6 +240,10 @@ STRUCT(agent_beat_result, BOOL(drain, MAY))
 
 CALL(AGENT_BYE, agent_bye, agent_bye_args, nothing, WRITES, NEVER)
 STRUCT(agent_bye_args, TEXT(agent, MUST))
+
+CALL(AGENT_MODE, agent_mode, agent_mode_args, nothing, WRITES, NEVER)
+STRUCT(agent_mode_args,
+    TEXT(agent, MUST, FORM(NAME)) TEXT(mode, MUST, .one_of = "serve drain reserve") TEXT(user, EMPTY, UP_TO(CALL_USER_BYTES)))
 
 CALL(DEVICES, devices, nothing, devices_result, READS, NEVER)
 STRUCT(devices_result, LIST(devices, MUST, OF(peer_entry)) LIST(builders, MAY, OF(peer_entry)))

@@ -120,6 +120,8 @@ enum err call_keep_waits(struct call *c, const struct tracker_job *j, const char
     char words[256];
     enum err e = builds_waits(c->t, j, words, sizeof words);
 
+    if (!e && !words[0] && j)
+        agents_waits(c->t, j, words, sizeof words);
     if (!e && words[0])
         *out = call_keep(c, words);
     return e;
@@ -182,6 +184,7 @@ static enum outcome_of_request finish(struct tracker *t, struct call *c, struct 
                                       struct buf *reply)
 {
     if (!e && c->park) {
+        r->waits_with = c->park;
         call_fini(c);
         return REQUEST_PARKED;
     }

@@ -20,6 +20,7 @@ struct request {
     const char *id;                     /* lent from the message; "" when it has none */
     char nonce[2 * REQUEST_ID_HEX + 1]; /* of the reply's MAC; "" = unsigned */
     int64_t deadline_ns;                /* of a long poll */
+    struct waiters *waits_with;         /* of one that is parked */
 };
 
 enum outcome_of_request { REQUEST_ANSWERED, REQUEST_PARKED, REQUEST_STORE_FAILED };

@@ -9,7 +9,7 @@
 
 void hall_init(struct hall *h, struct tracker *t)
 {
-    *h = (struct hall){.tracker = t};
+    *h = (struct hall){.tracker = t, .max_parked = HALL_MAX_PARKED};
 }
 
 static void leave(struct hall *h, struct caller *c)
@@ -18,13 +18,52 @@ static void leave(struct hall *h, struct caller *c)
     h->left = c;
 }
 
-static struct caller *unpark(struct hall *h, int i)
+static enum err park(struct hall *h, struct caller *c)
 {
-    struct caller *c = h->parked[i];
+    struct waiters *w = c->request.waits_with;
+    enum err e = table_put_text(&h->ids, c->request.id, c);
 
-    assert(h->n_parked > 0 && i < h->n_parked);
-    h->parked[i] = h->parked[--h->n_parked];
-    return c;
+    if (e)
+        return e;
+    strcpy(c->id, c->request.id);
+    c->waits_with = w;
+    c->prev_parked = NULL;
+    c->next_parked = h->parked;
+    if (h->parked)
+        h->parked->prev_parked = c;
+    h->parked = c;
+    c->next_waiting = NULL;
+    c->prev_waiting = w->last;
+    *(w->last ? &w->last->next_waiting : &w->first) = c;
+    w->last = c;
+    h->n_parked++;
+    return ERR_OK;
+}
+
+static void unpark(struct hall *h, struct caller *c)
+{
+    struct waiters *w = c->waits_with;
+
+    assert(h->n_parked > 0);
+    table_remove_text(&h->ids, c->id);
+    *(c->prev_parked ? &c->prev_parked->next_parked : &h->parked) = c->next_parked;
+    if (c->next_parked)
+        c->next_parked->prev_parked = c->prev_parked;
+    *(c->prev_waiting ? &c->prev_waiting->next_waiting : &w->first) = c->next_waiting;
+    *(c->next_waiting ? &c->next_waiting->prev_waiting : &w->last) = c->prev_waiting;
+    h->n_parked--;
+}
+
+void hall_fini(struct hall *h)
+{
+    while (h->parked) {
+        struct caller *c = h->parked;
+
+        unpark(h, c);
+        request_fini(&c->request);
+        buf_fini(&c->reply);
+    }
+    table_fini(&h->ids);
 }
 
 /* Deadlines are looked at a few times in the shortest lease, not with every turn. */
@@ -39,21 +78,26 @@ bool hall_begin(struct hall *h)
     if (h->ticked_ns && now < h->ticked_ns + (int64_t)HALL_TICK_MS / 2 * 1000000)
         return true;
     h->ticked_ns = now ? now : 1;
+    h->ticked = true;
     return tracker_tick(h->tracker) == ERR_OK;
 }
 
-/* An older parked request of the same id lost its connection: its client has sent it again. */
-static void drop_double(struct hall *h, const struct caller *fresh)
+/* It leaves without a reply. */
+static void send_away(struct hall *h, struct caller *c)
 {
-    for (int i = 0; i < h->n_parked; i++) {
-        struct caller *old = h->parked[i];
+    unpark(h, c);
+    request_fini(&c->request);
+    leave(h, c);
+}
 
-        if (strcmp(old->request.id, fresh->request.id) != 0)
-            continue;
-        request_fini(&old->request);
-        leave(h, unpark(h, i));
-        return;
-    }
+/* Is it answered at once? An older parked request of the same id lost its connection: its client has sent it again. */
+static bool stays(struct hall *h, struct caller *c)
+{
+    struct caller *old = table_get_text(&h->ids, c->request.id);
+
+    if (old)
+        send_away(h, old);
+    return h->n_parked < h->max_parked && park(h, c) == ERR_OK;
 }
 
 bool hall_enter(struct hall *h, struct caller *c)
@@ -63,11 +107,8 @@ bool hall_enter(struct hall *h, struct caller *c)
     buf_init(&c->reply, MESSAGE_MAX_BYTES + 64);
     how = request_start(h->tracker, c->bytes, c->n_bytes, &c->request, &c->reply);
     if (how == REQUEST_PARKED) {
-        drop_double(h, c);
-        if (h->n_parked < HALL_MAX_PARKED) {
-            h->parked[h->n_parked++] = c;
+        if (stays(h, c))
             return true;
-        }
         how = request_again(h->tracker, &c->request, true, &c->reply);
         assert(how != REQUEST_PARKED);
     }
@@ -85,36 +126,60 @@ static bool is_gone(const uint32_t *gone, int n_gone, uint32_t line)
     return false;
 }
 
-/* Long polls: those woken or at their end are tried again; those without a peer end without being granted anything. */
-static bool try_parked(struct hall *h, const uint32_t *gone, int n_gone)
+/* Another try of one that is parked; false when the store failed. */
+static bool try_again(struct hall *h, struct caller *c, bool last)
 {
-    const unsigned woken = h->tracker->woken;
+    const enum outcome_of_request how = request_again(h->tracker, &c->request, last, &c->reply);
+
+    if (how == REQUEST_PARKED && c->request.waits_with == c->waits_with)
+        return true;
+    unpark(h, c);
+    if (how == REQUEST_PARKED) /* for something else: its agent has another key now */
+        return park(h, c) == ERR_OK;
+    leave(h, c);
+    return how != REQUEST_STORE_FAILED;
+}
+
+/* Those without a peer end without being granted anything; those whose time is over get what there is. All are looked
+ * at, with connections that closed and a few times a second. */
+static bool end_polls(struct hall *h, const uint32_t *gone, int n_gone)
+{
     const int64_t now = tracker_now_ns(h->tracker);
+    bool ok = true;
 
-    h->tracker->woken = 0;
-    for (int i = 0; i < h->n_parked;) {
-        struct caller *c = h->parked[i];
-        enum outcome_of_request how = REQUEST_PARKED;
-
-        if (is_gone(gone, n_gone, c->line)) {
-            request_fini(&c->request);
-            how = REQUEST_ANSWERED;
-        } else if (now >= c->request.deadline_ns || (op_table[c->request.name].wake & woken)) {
-            how = request_again(h->tracker, &c->request, now >= c->request.deadline_ns, &c->reply);
-        }
-        if (how == REQUEST_STORE_FAILED)
-            return false;
-        if (how == REQUEST_PARKED)
-            i++;
-        else
-            leave(h, unpark(h, i));
+    if (!n_gone && !h->ticked)
+        return true;
+    h->ticked = false;
+    for (struct caller *c = h->parked, *next; c && ok; c = next) {
+        next = c->next_parked;
+        if (is_gone(gone, n_gone, c->line))
+            send_away(h, c);
+        else if (now >= c->request.deadline_ns)
+            ok = try_again(h, c, true);
     }
-    return true;
+    return ok;
+}
+
+static bool try_woken(struct hall *h)
+{
+    struct waiters *next, *w = h->tracker->woken;
+    bool ok = true;
+
+    h->tracker->woken = NULL; /* whom these tries wake is tried in the next turn */
+    for (; w; w = next) {
+        next = w->next_woken;
+        w->woken = false;
+        for (struct caller *c = w->first, *after; c && ok && (!w->left || *w->left); c = after) {
+            after = c->next_waiting;
+            ok = try_again(h, c, false);
+        }
+    }
+    return ok;
 }
 
 bool hall_end(struct hall *h, const uint32_t *gone, int n_gone, struct caller **left, struct why *why)
 {
-    if (!try_parked(h, gone, n_gone) || h->tracker->o.ops->commit(h->tracker->o.store, why) != ERR_OK)
+    if (!end_polls(h, gone, n_gone) || !try_woken(h) || tracker_commit(h->tracker, why) != ERR_OK)
         return false;
     h->tracker->stats.commits++;
     *left = h->left;

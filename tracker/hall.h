@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HALL_MAX_PARKED 448 /* long polls that wait; one more is answered at once */
-#define HALL_MAX_BATCH 128  /* requests of one turn */
-#define HALL_TICK_MS 50     /* a turn is taken at least that often */
-#define HALL_PAUSE_MS 1000  /* between two turns: the tracker was stopped, or its machine or disk was */
+#define HALL_MAX_PARKED 16384 /* long polls that wait; one more is answered at once */
+#define HALL_MAX_BATCH 128    /* requests of one turn */
+#define HALL_TICK_MS 50       /* a turn is taken at least that often */
+#define HALL_PAUSE_MS 1000    /* between two turns: the tracker was stopped, or its machine or disk was */
 
 /* A request on its way through the hall. */
 struct caller {
@@ -25,18 +25,27 @@ struct caller {
     struct request request; /* the hall's own */
     struct buf reply;       /* when it has left; empty = there is nobody to answer */
     struct caller *next;    /* of those that left in this turn */
+    /* The hall's own while it is parked: among all, and among those who wait for the same. */
+    struct caller *prev_parked, *next_parked, *prev_waiting, *next_waiting;
+    struct waiters *waits_with;
+    char id[REQUEST_ID_HEX + 1];
 };
 
 struct hall {
     struct tracker *tracker;
-    struct caller *parked[HALL_MAX_PARKED];
-    int n_parked;
+    struct caller *parked; /* by next_parked */
+    struct table ids;      /* of their requests */
+    int n_parked, max_parked;
     int64_t ticked_ns; /* 0 = never yet */
+    bool ticked;       /* since polls were looked at */
     int64_t turned_ns; /* when the last turn began; 0 = never yet */
     struct caller *left;
 };
 
 void hall_init(struct hall *h, struct tracker *t);
+
+/* Forgets those who are parked, without answering them; what they are is their owner's affair. */
+void hall_fini(struct hall *h);
 
 /* A turn is: begin, enter for each new caller (at most HALL_MAX_BATCH), end. All are false when the store failed: then
  * nobody may be answered any more, for memory may not be what the store has. */

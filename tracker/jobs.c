@@ -61,6 +61,7 @@ static struct tracker_job *job_new(const struct job_row *r)
                               .token = r->token,
                               .state = r->state,
                               .leased = r->leased,
+                              .paused = r->paused,
                               .n_done = r->n_done,
                               .n_lost = r->n_lost,
                               .best_gflops = r->best_gflops,
@@ -69,6 +70,47 @@ static struct tracker_job *job_new(const struct job_row *r)
         return j;
     job_free(j);
     return NULL;
+}
+
+static void set_driven(struct tracker_job *j, bool driven)
+{
+    j->owner->n_driven += (driven ? 1 : 0) - (j->leased ? 1 : 0);
+    assert(j->owner->n_driven >= 0);
+    j->leased = driven;
+}
+
+static struct owner *owner_of(struct tracker *t, const char *user)
+{
+    struct owner *o = table_get_text(&t->owners, user);
+
+    if (o)
+        return o;
+    o = calloc(1, sizeof *o);
+    if (o && table_put_text(&t->owners, user, o) != ERR_OK) {
+        free(o);
+        o = NULL;
+    }
+    return o;
+}
+
+static void link_open(struct tracker *t, struct tracker_job *j)
+{
+    j->owner->n_open++;
+    j->owner->n_driven += j->leased;
+    j->next_open = t->open_jobs;
+    if (j->next_open)
+        j->next_open->prev_open = j;
+    t->open_jobs = j;
+}
+
+static void unlink_open(struct tracker *t, struct tracker_job *j)
+{
+    assert(j->state == JOB_OPEN && j->owner->n_open > 0);
+    j->owner->n_open--;
+    *(j->prev_open ? &j->prev_open->next_open : &t->open_jobs) = j->next_open;
+    if (j->next_open)
+        j->next_open->prev_open = j->prev_open;
+    j->prev_open = j->next_open = NULL;
 }
 
 static int64_t lease_end(const struct tracker *t)
@@ -80,6 +122,11 @@ static enum err keep(struct tracker *t, struct tracker_job *j)
 {
     enum err e = table_put_i64(&t->jobs, j->id, j);
 
+    j->owner = owner_of(t, j->user);
+    if (!e && !j->owner)
+        e = ERR_NOMEM;
+    if (!e && j->state == JOB_OPEN)
+        link_open(t, j);
     if (!e && j->request[0])
         e = table_put_text(&t->requests, j->request, j);
     if (j->id >= t->next_job)
@@ -105,6 +152,7 @@ static enum err save(struct tracker *t, const struct tracker_job *j, const char 
                                 .state = j->state,
                                 .token = j->token,
                                 .leased = j->leased,
+                                .paused = j->paused,
                                 .summary = summary};
 
     return t->o.ops->job_put(t->o.store, &row);
@@ -114,6 +162,17 @@ static void answer_submit(struct call *c, const struct tracker_job *j)
 {
     c->result.job_submit = (struct job_submit_result){
         .job = call_keep_id(c, 'j', j->id), .token = j->token, .deadline_ms = c->t->o.lease_ms};
+}
+
+static enum err check_quota(struct call *c)
+{
+    const char *user = c->args.job_submit.user;
+    const struct owner *o = table_get_text(&c->t->owners, user);
+
+    if (!c->t->o.max_user_jobs || !o || o->n_open < c->t->o.max_user_jobs)
+        return ERR_OK;
+    return why_set(&c->why, ERR_LIMIT, "user %s has %lld open jobs, as many as this tracker allows (--user-jobs)", user,
+                   (long long)o->n_open);
 }
 
 enum err op_job_submit(struct call *c)
@@ -137,6 +196,9 @@ enum err op_job_submit(struct call *c)
         answer_submit(c, j);
         return ERR_OK;
     }
+    e = check_quota(c);
+    if (e)
+        return e;
     j = job_new(&row);
     if (!j)
         return ERR_NOMEM;
@@ -146,21 +208,44 @@ enum err op_job_submit(struct call *c)
         e = t->o.ops->job_put(t->o.store, &row);
     if (e)
         return e;
-    t->woken |= WAKE_JOBS;
+    wake(t, &t->job_waiters);
     answer_submit(c, j);
     return ERR_OK;
 }
 
+static bool is_waiting(const struct tracker_job *j)
+{
+    return j->state == JOB_OPEN && !j->leased && !j->paused;
+}
+
+/* For a tuner: first jobs of users who have fewer driven, then by priority, then the oldest. */
+static bool goes_before(const struct tracker_job *j, const struct tracker_job *k)
+{
+    if (j->owner->n_driven != k->owner->n_driven)
+        return j->owner->n_driven < k->owner->n_driven;
+    return j->priority != k->priority ? j->priority > k->priority : j->id < k->id;
+}
+
 static struct tracker_job *job_waiting(const struct tracker *t)
 {
-    struct tracker_job *best = NULL, *j;
-    size_t at = 0;
+    struct tracker_job *best = NULL;
 
-    while ((j = table_next(&t->jobs, &at)) != NULL)
-        if (j->state == JOB_OPEN && !j->leased &&
-            (!best || j->priority > best->priority || (j->priority == best->priority && j->id < best->id)))
+    for (struct tracker_job *j = t->open_jobs; j; j = j->next_open)
+        if (is_waiting(j) && (!best || goes_before(j, best)))
             best = j;
     return best;
+}
+
+/* From 1 among those that wait for a tuner; 0 of one that does not. */
+static int64_t position_of(const struct tracker *t, const struct tracker_job *job)
+{
+    int64_t n = 1;
+
+    if (!is_waiting(job))
+        return 0;
+    for (const struct tracker_job *j = t->open_jobs; j; j = j->next_open)
+        n += is_waiting(j) && goes_before(j, job);
+    return n;
 }
 
 static void keep_lease_texts(const struct job_row *row, void *arg)
@@ -177,11 +262,11 @@ enum err op_job_lease(struct call *c)
     enum err e;
 
     if (!j) {
-        c->park = !c->last;
+        c->park = c->last ? NULL : &c->t->job_waiters;
         return ERR_OK;
     }
     assert(j->state == JOB_OPEN && !j->leased);
-    j->leased = true;
+    set_driven(j, true);
     j->token++;
     j->deadline_ns = lease_end(c->t);
     e = save(c->t, j, NULL);
@@ -218,7 +303,7 @@ enum err op_job_renew(struct call *c)
         return e;
     keep_progress(j, in->progress);
     if (j->state == JOB_OPEN && !j->leased) { /* lapsed, but nobody took it */
-        j->leased = true;
+        set_driven(j, true);
         e = save(c->t, j, NULL);
     }
     j->deadline_ns = lease_end(c->t);
@@ -233,17 +318,18 @@ static enum err end_job(struct call *c, struct tracker_job *j, enum job_state st
     enum err e;
 
     if (j->state == JOB_OPEN) {
+        set_driven(j, false);
+        unlink_open(t, j);
         j->state = state;
         j->done_ms = tracker_wall_ms(t);
     }
-    j->leased = false;
     e = save(t, j, summary);
     if (!e)
         e = t->o.ops->cancel(t->o.store, j->id);
     if (!e)
         trials_forget(t, j);
     assert(e || (j->n_open == 0 && j->n_leased == 0));
-    t->woken |= WAKE_RECORDS;
+    wake(t, &j->waiters);
     return e;
 }
 
@@ -275,8 +361,8 @@ enum err op_job_release(struct call *c)
 
     if (e || !j->leased)
         return e;
-    j->leased = false;
-    c->t->woken |= WAKE_JOBS;
+    set_driven(j, false);
+    wake(c->t, &c->t->job_waiters);
     return save(c->t, j, NULL);
 }
 
@@ -293,9 +379,26 @@ enum err op_job_cancel(struct call *c)
     return e;
 }
 
-static const char *shown_state(const struct tracker_job *j)
+const char *job_state(const struct tracker_job *j)
 {
-    return j->state == JOB_OPEN && j->leased ? "running" : state_names[j->state];
+    return j->state != JOB_OPEN ? state_names[j->state] : j->paused ? "paused" : j->leased ? "running" : "open";
+}
+
+enum err op_job_pause(struct call *c)
+{
+    struct tracker_job *j;
+    enum err e = job_of(c, c->args.job_pause.job, &j);
+
+    if (e)
+        return e;
+    if (j->state == JOB_OPEN && j->paused != c->args.job_pause.paused) {
+        j->paused = c->args.job_pause.paused;
+        wake(c->t, &c->t->job_waiters);
+        wake_devices(c->t);
+        e = save(c->t, j, NULL);
+    }
+    c->result.job_pause.state = job_state(j);
+    return e;
 }
 
 /* Its trees and texts are as those of a result. */
@@ -311,7 +414,7 @@ static struct job_entry entry_of(struct call *c, const struct tracker_job *j)
                               .title = j->title,
                               .user = j->user,
                               .key = j->key,
-                              .state = shown_state(j),
+                              .state = job_state(j),
                               .trials = trial_counts_write(&counts),
                               .best = j->best_ns > 0 ? job_best_write(&best) : NULL,
                               .progress = progress,
@@ -329,7 +432,7 @@ enum err op_job_list(struct call *c)
         const struct tracker_job *j = table_get_i64(&c->t->jobs, id);
         struct job_entry entry;
 
-        if (!j || (strcmp(in->state, "all") != 0 && strcmp(in->state, shown_state(j)) != 0))
+        if (!j || (strcmp(in->state, "all") != 0 && strcmp(in->state, job_state(j)) != 0))
             continue;
         entry = entry_of(c, j);
         call_list_add(&c->result.job_list.jobs, job_entry_write(&entry), &c->ok);
@@ -354,11 +457,22 @@ enum err op_job_status(struct call *c)
     if (e)
         return e;
     c->result.job_status = entry_of(c, j);
+    c->result.job_status.position = position_of(c->t, j);
+    c->result.job_status.priority = j->priority;
     e = call_keep_waits(c, j, &c->result.job_status.waits);
     return e ? e : c->t->o.ops->each_job(c->t->o.store, j->id, keep_status_texts, c);
 }
 
 /* ---- records ---- */
+
+void job_changes(struct tracker *t, struct tracker_job *j)
+{
+    if (j->changed)
+        return;
+    j->changed = true;
+    j->next_changed = t->changed;
+    t->changed = j;
+}
 
 enum err job_record(struct tracker *t, struct tracker_job *j, struct record_row *row)
 {
@@ -371,13 +485,14 @@ enum err job_record(struct tracker *t, struct tracker_job *j, struct record_row 
     if (e)
         return e;
     j->seq++;
+    job_changes(t, j);
     if (strcmp(row->status, "ok") == 0 && row->time_ns > 0) {
         if (row->flops / row->time_ns > j->best_gflops)
             j->best_gflops = row->flops / row->time_ns;
         if (j->best_ns <= 0 || row->time_ns < j->best_ns)
             j->best_ns = row->time_ns;
     }
-    t->woken |= WAKE_RECORDS;
+    wake(t, &j->waiters);
     return ERR_OK;
 }
 
@@ -411,9 +526,9 @@ enum err op_record_wait(struct call *c)
 
     if (e)
         return e;
-    c->park = j->seq <= in->after && j->state == JOB_OPEN && !c->last;
+    c->park = j->seq <= in->after && j->state == JOB_OPEN && !c->last ? &j->waiters : NULL;
     out->next = in->after;
-    out->state = shown_state(j);
+    out->state = job_state(j);
     return j->seq > in->after ? c->t->o.ops->each_record(c->t->o.store, j->id, in->after, 0, in->max, add_record, &a)
                               : ERR_OK;
 }
@@ -437,6 +552,7 @@ static void take_back(const struct trial_row *row, void *arg)
     assert(j->n_lost > 0 && !table_get_i64(&a->t->trials, row->id));
     trial_load(row, a->t);
     j->n_lost--;
+    job_changes(a->t, j);
     a->n++;
     tr = table_get_i64(&a->t->trials, row->id);
     if (tr && !a->e)
@@ -466,13 +582,10 @@ enum err op_requeue(struct call *c)
 void jobs_tick(struct tracker *t)
 {
     const int64_t now = tracker_now_ns(t);
-    size_t at = 0;
-    struct tracker_job *j;
 
-    while ((j = table_next(&t->jobs, &at)) != NULL)
-        if (j->leased && j->state == JOB_OPEN && j->deadline_ns < now) {
-            j->leased =
-                false; /* in the store too with the next change of the job; a restart only adds a period of grace */
-            t->woken |= WAKE_JOBS;
+    for (struct tracker_job *j = t->open_jobs; j; j = j->next_open)
+        if (j->leased && j->deadline_ns < now) {
+            set_driven(j, false); /* in the store with the next change of the job; a restart only adds grace */
+            wake(t, &t->job_waiters);
         }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lanes.c - which open trial is next: fair share between the jobs of a key by device time (start-time fair queueing:
- * the lane with the least weighted time goes first, a new lane starts where the others are). */
+/* lanes.c - which open trial is next: fair shares of a key's devices by device time, between users and then between the
+ * jobs of one (start-time fair queueing: who used least goes first, a newcomer starts where the others are). */
 #include "tracker/state.h"
 
 #include "core/err.h"
@@ -48,26 +48,54 @@ struct slug *slug_of(struct tracker *t, const char *key)
     }
     if (s)
         text_copy(s->key, sizeof s->key, key);
+    if (s)
+        s->waiters.left = &s->n_open;
     return s;
+}
+
+static struct share *share_of(struct slug *s, const char *user)
+{
+    struct share *h;
+
+    for (h = s->shares; h; h = h->next)
+        if (strcmp(h->user, user) == 0)
+            return h;
+    h = calloc(1, sizeof *h);
+    if (!h)
+        return NULL;
+    text_copy(h->user, sizeof h->user, user);
+    h->next = s->shares;
+    s->shares = h;
+    return h;
 }
 
 static struct lane *lane_of(struct slug *s, struct tracker_job *job, const char *key)
 {
+    struct share *h;
     struct lane *l;
 
     for (l = s->lanes; l; l = l->next)
         if (l->job == job)
             return l;
-    l = calloc(1, sizeof *l);
+    h = share_of(s, job->user);
+    l = h ? calloc(1, sizeof *l) : NULL;
     if (!l)
         return NULL;
     l->job = job;
+    l->slug = s;
+    l->share = h;
     strcpy(l->key, key);
-    l->used_ms = s->floor_ms;
     l->mean_ms = FIRST_GUESS_MS;
     l->next = s->lanes;
     s->lanes = l;
     return l;
+}
+
+/* Idle time is not saved up. */
+static void raise_to(double *used_ms, double floor_ms)
+{
+    if (*used_ms < floor_ms)
+        *used_ms = floor_ms;
 }
 
 enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, bool front)
@@ -78,11 +106,17 @@ enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, 
     assert(!tr->leased && tr->charged_ms == 0);
     if (!l)
         return ERR_NOMEM;
-    if (!l->open.first && l->used_ms < s->floor_ms)
-        l->used_ms = s->floor_ms; /* idle time is not saved up */
+    if (l->share->n_open == 0)
+        raise_to(&l->share->used_ms, s->floor_ms);
+    if (!l->open.first)
+        raise_to(&l->used_ms, l->share->floor_ms);
     tr->lane = l;
     (front ? list_prepend : list_append)(&l->open, tr);
-    t->woken |= WAKE_TRIALS | WAKE_BUILDS;
+    l->share->n_open++;
+    s->n_open++;
+    wake(t, &s->waiters);
+    if (s->n_wants)
+        wake(t, &t->build_waiters);
     return ERR_OK;
 }
 
@@ -113,17 +147,35 @@ double job_weight(const struct tracker_job *j)
     return w;
 }
 
-struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, const char *key, const char *fingerprint,
+/* The user who used less, then the job of that user that used less. */
+static bool goes_before(const struct lane *l, const struct lane *best)
+{
+    if (!best)
+        return true;
+    if (l->share != best->share)
+        return l->share->used_ms < best->share->used_ms;
+    return l->used_ms < best->used_ms;
+}
+
+static void take_out(struct lane *l, struct tracker_trial *tr)
+{
+    assert(l->share->n_open > 0 && l->slug->n_open > 0);
+    list_remove(&l->open, tr);
+    l->share->n_open--;
+    l->slug->n_open--;
+}
+
+struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct slug *s, const char *fingerprint,
                                 struct lane *stay, enum err *e)
 {
-    struct slug *s = table_get_text(&t->slugs, key);
     struct lane *best = NULL;
     struct tracker_trial *found = NULL;
 
-    for (struct lane *l = s ? s->lanes : NULL; l; l = l->next) {
+    for (struct lane *l = s->lanes; l; l = l->next) {
         struct tracker_trial *tr;
 
-        if ((stay && l != stay) || !l->open.first || (best && l->used_ms >= best->used_ms))
+        if ((stay && l != stay) || !l->open.first || l->job->paused || !goes_before(l, best) ||
+            !agent_serves(t, a, l->share->user))
             continue;
         tr = first_fitting(t, l, a, fingerprint, e);
         if (tr) {
@@ -134,10 +186,13 @@ struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, const 
     if (!found)
         return NULL;
     assert(!found->leased && found->lane == best && (!stay || best == stay));
-    if (!stay) /* what is charged within a lease is a guess, and no reason for newcomers to wait */
-        s->floor_ms = best->used_ms;
-    list_remove(&best->open, found);
+    if (!stay) { /* what is charged within a lease is a guess, and no reason for newcomers to wait */
+        s->floor_ms = best->share->used_ms;
+        best->share->floor_ms = best->used_ms;
+    }
+    take_out(best, found);
     found->charged_ms = best->mean_ms;
+    best->share->used_ms += found->charged_ms;
     best->used_ms += found->charged_ms / job_weight(best->job);
     return found;
 }
@@ -145,18 +200,43 @@ struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, const 
 void lane_settle(struct tracker_trial *tr, double cost_ms)
 {
     struct lane *l = tr->lane;
+    const double more_ms = (cost_ms > 0 ? cost_ms : 0) - tr->charged_ms;
 
     assert(l->job == tr->job && tr->charged_ms >= 0);
     if (cost_ms > 0)
         l->mean_ms += (cost_ms - l->mean_ms) / 8;
-    l->used_ms += ((cost_ms > 0 ? cost_ms : 0) - tr->charged_ms) / job_weight(l->job);
+    l->share->used_ms += more_ms;
+    l->used_ms += more_ms / job_weight(l->job);
     tr->charged_ms = 0;
 }
 
 void lane_drop(struct tracker_trial *tr)
 {
     assert(!tr->leased);
-    list_remove(&tr->lane->open, tr);
+    take_out(tr->lane, tr);
+}
+
+static bool has_lane(const struct slug *s, const struct share *h)
+{
+    for (const struct lane *l = s->lanes; l; l = l->next)
+        if (l->share == h)
+            return true;
+    return false;
+}
+
+/* A user without jobs who used no more than those served now starts where a new one does. */
+static void forget_shares(struct slug *s)
+{
+    for (struct share **p = &s->shares; *p;) {
+        struct share *h = *p;
+
+        if (has_lane(s, h) || (s->lanes && h->used_ms > s->floor_ms)) {
+            p = &h->next;
+            continue;
+        }
+        *p = h->next;
+        free(h);
+    }
 }
 
 void lanes_forget(struct tracker *t, const struct tracker_job *j)
@@ -164,7 +244,7 @@ void lanes_forget(struct tracker *t, const struct tracker_job *j)
     size_t at = 0;
     struct slug *s;
 
-    while ((s = table_next(&t->slugs, &at)) != NULL)
+    while ((s = table_next(&t->slugs, &at)) != NULL) {
         for (struct lane **p = &s->lanes; *p;) {
             struct lane *l = *p;
 
@@ -176,6 +256,8 @@ void lanes_forget(struct tracker *t, const struct tracker_job *j)
             *p = l->next;
             free(l);
         }
+        forget_shares(s);
+    }
 }
 
 void lanes_fini(struct tracker *t)
@@ -188,6 +270,8 @@ void lanes_fini(struct tracker *t)
             next = l->next;
             free(l);
         }
+        s->lanes = NULL;
+        forget_shares(s);
         free(s);
     }
     table_fini(&t->slugs);

@@ -27,8 +27,10 @@ static const struct cli_option options[] = {
     CLI_OPTION("key-file", CLI_TEXT, .letter = 'k', .alias = "key", .argument = "FILE", .environment = "TUNE_KEY_FILE",
                .help = "key that every peer must know (see `tune keygen`)"),
     CLI_OPTION("insecure", CLI_FLAG, .help = "listen beyond this machine without a key"),
-    CLI_OPTION("workers", CLI_INT, .letter = 'w', .argument = "N", .otherwise = "1", .max = 64,
-               .help = "processes `tune work` to keep running for submitted jobs"),
+    CLI_OPTION("workers", CLI_INT, .letter = 'w', .argument = "N", .otherwise = "64", .max = MAX_WORKERS,
+               .help = "submitted jobs that `tune work` drives side by side here; 0 = it is not started"),
+    CLI_OPTION("user-jobs", CLI_INT, .argument = "N", .otherwise = "0", .max = 1000000,
+               .help = "open jobs that one user may have; 0 = any number"),
     CLI_OPTION("lease", CLI_DURATION, .argument = "TIME", .otherwise = "30s", .min = 0.1, .max = 3600,
                .help = "how long a lease lives without renewal"),
     CLI_OPTION("http", CLI_TEXT, .argument = "ADDR:PORT", .help = "serve the status page, /metrics and /healthz there"),
@@ -139,6 +141,7 @@ static int run(const struct cli *c, const sigset_t *signals)
 
     o.lease_ms = (int64_t)(cli_real(c, "lease") * 1000);
     o.retention_days = cli_int(c, "retention");
+    o.max_user_jobs = cli_int(c, "user-jobs");
     o.allow_backup = cli_flag(c, "allow-backup");
     if (store_parse(cli_text(c, "store"), &o.ops, &o.where, &why) != ERR_OK || load_key(c, &key, &o, &why) != ERR_OK ||
         start(c, &o, &s, &w, &why) != ERR_OK)

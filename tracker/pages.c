@@ -43,13 +43,6 @@ static void cell(struct buf *out, const char *text)
     buf_puts(out, "</td>");
 }
 
-static const char *state_of(const struct tracker_job *j)
-{
-    static const char *const names[] = {"waiting", "done", "failed", "cancelled"};
-
-    return j->state == JOB_OPEN && j->leased ? "running" : names[j->state];
-}
-
 static void job_rows(const struct tracker *t, struct buf *out)
 {
     int n = 0;
@@ -64,7 +57,7 @@ static void job_rows(const struct tracker *t, struct buf *out)
         cell(out, j->title);
         cell(out, j->user);
         cell(out, j->key);
-        cell(out, state_of(j));
+        cell(out, job_state(j));
         buf_printf(out, "<td>%" PRId64 "</td><td>%" PRId64 "</td><td>%" PRId64 "</td><td>%" PRId64 "</td>", j->n_open,
                    j->n_leased, j->n_done, j->n_lost);
         buf_printf(out, "<td>%.1f</td></tr>\n", j->best_gflops);

@@ -16,8 +16,10 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define N_SLOTS (HALL_MAX_PARKED + 64) /* requests under way; the rest is for those that do not wait */
-#define MAX_PIPES 4096
+#define SPARE_SLOTS 192 /* more than wait: for requests that do not */
+#define MAX_PIPES 16384
+#define OTHER_FDS 128 /* beside connections */
+#define MIN_PIPES 64
 #define MAX_PAGES 16
 #define QUEUED_BYTES ((size_t)32 << 20)
 
@@ -44,7 +46,7 @@ struct server {
     struct hall hall; /* the core loop's own */
     nng_socket socket;
     char url[256];
-    struct slot slots[N_SLOTS];
+    int n_slots;
     pthread_t thread;
     pthread_mutex_t lock; /* the queue, pages, pipes, stopping */
     pthread_cond_t work, page_done;
@@ -55,7 +57,7 @@ struct server {
     int64_t n_pipes, max_pipes;
     uint32_t gone[256]; /* pipes that closed since the loop looked */
     int n_gone;
-    bool stopping, failed;
+    bool stopping, failed, told_full;
     struct why why;
 };
 
@@ -144,11 +146,13 @@ static void slot_event(void *arg)
 static void pipe_event(nng_pipe p, nng_pipe_ev ev, void *arg)
 {
     struct server *sv = arg;
-    bool refuse = false;
+    bool refuse = false, tell = false;
 
     pthread_mutex_lock(&sv->lock);
     if (ev == NNG_PIPE_EV_ADD_PRE) { /* every pipe that was announced so is announced when it goes, refused ones too */
         refuse = ++sv->n_pipes > sv->max_pipes;
+        tell = refuse && !sv->told_full;
+        sv->told_full |= refuse;
     } else {
         sv->n_pipes--;
         if (sv->n_gone < (int)(sizeof sv->gone / sizeof *sv->gone)) /* polls of the others end with their time */
@@ -156,11 +160,43 @@ static void pipe_event(nng_pipe p, nng_pipe_ev ev, void *arg)
         pthread_cond_signal(&sv->work);
     }
     pthread_mutex_unlock(&sv->lock);
+    if (tell)
+        fprintf(stderr, "tune-tracker: all %lld connections are in use: others are refused until one ends%s\n",
+                (long long)sv->max_pipes, sv->max_pipes < MAX_PIPES ? " (ulimit -n allows no more)" : "");
     if (refuse)
         nng_pipe_close(p);
 }
 
 /* ---- the core loop ---- */
+
+static bool open_slot(struct server *sv)
+{
+    struct slot *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return false;
+    s->server = sv;
+    if (nng_ctx_open(&s->ctx, sv->socket) != 0) {
+        free(s);
+        return false;
+    }
+    if (nng_aio_alloc(&s->aio, slot_event, s) != 0) {
+        nng_ctx_close(s->ctx);
+        free(s);
+        return false;
+    }
+    sv->n_slots++;
+    receive(s);
+    return true;
+}
+
+/* As many requests as wait, and then some, can be under way; slots live as long as the server. When memory is short
+ * those that there are have to do. */
+static void open_slots(struct server *sv)
+{
+    while (sv->n_slots < sv->hall.n_parked + SPARE_SLOTS && open_slot(sv))
+        ;
+}
 
 /* What one turn of the core loop found to do. */
 struct work {
@@ -280,6 +316,7 @@ static void *core_loop(void *arg)
 
     while (ok) {
         collect(sv, &b);
+        open_slots(sv);
         ok = turn(sv, &b);
         answer_pages(sv, b.pages);
         if (b.stop)
@@ -308,18 +345,6 @@ static int64_t raise_fd_limit(void)
     return (int64_t)l.rlim_cur;
 }
 
-static enum err open_slots(struct server *sv, struct why *why)
-{
-    for (int i = 0; i < N_SLOTS; i++) {
-        struct slot *s = &sv->slots[i];
-
-        s->server = sv;
-        if (nng_ctx_open(&s->ctx, sv->socket) != 0 || nng_aio_alloc(&s->aio, slot_event, s) != 0)
-            return why_set(why, ERR_NOMEM, "out of memory");
-    }
-    return ERR_OK;
-}
-
 static enum err listen_on(struct server *sv, const char *url, struct why *why)
 {
     nng_listener l;
@@ -343,7 +368,6 @@ static enum err listen_on(struct server *sv, const char *url, struct why *why)
 static enum err open_socket(struct server *sv, const char *url, struct why *why)
 {
     int rv = nng_rep0_open(&sv->socket);
-    enum err e;
 
     if (rv != 0)
         return why_set(why, ERR_IO, "cannot open a socket: %s", nng_strerror(rv));
@@ -351,8 +375,7 @@ static enum err open_socket(struct server *sv, const char *url, struct why *why)
                         MESSAGE_MAX_BYTES + 4096); /* before listen: its default is no limit */
     nng_pipe_notify(sv->socket, NNG_PIPE_EV_ADD_PRE, pipe_event, sv);
     nng_pipe_notify(sv->socket, NNG_PIPE_EV_REM_POST, pipe_event, sv);
-    e = open_slots(sv, why);
-    return e ? e : listen_on(sv, url, why);
+    return listen_on(sv, url, why);
 }
 
 static void init_locks(struct server *sv)
@@ -376,15 +399,19 @@ enum err server_start(struct tracker *t, const char *url, struct server **out, s
     if (!sv)
         return ERR_NOMEM;
     hall_init(&sv->hall, t);
-    sv->max_pipes = fds - 128 < MAX_PIPES ? fds - 128 : MAX_PIPES;
+    sv->max_pipes = fds - OTHER_FDS < MAX_PIPES ? fds - OTHER_FDS : MAX_PIPES;
+    if (sv->max_pipes < MIN_PIPES)
+        return why_set(
+            why, ERR_LIMIT,
+            "only %lld files may be open, which is too few to serve anybody: raise the limit (ulimit -n) to %d "
+            "or more",
+            (long long)fds, OTHER_FDS + MIN_PIPES);
     init_locks(sv);
     e = open_socket(sv, url, why);
     if (!e && pthread_create(&sv->thread, NULL, core_loop, sv) != 0)
         e = why_set(why, ERR_NOMEM, "cannot start a thread");
     if (e)
         return e; /* the process ends: nng is not closed */
-    for (int i = 0; i < N_SLOTS; i++)
-        receive(&sv->slots[i]);
     *out = sv;
     return ERR_OK;
 }

@@ -20,8 +20,8 @@
 #include <stdint.h>
 
 #define MAX_ATTEMPTS 5
-#define MAX_SESSIONS 8192
-#define MAX_AGENTS 4096
+#define MAX_SESSIONS 16384
+#define MAX_AGENTS 16384
 #define MAX_OPEN_TRIALS 4096 /* of one job: a tuner that runs ahead of its devices is told `busy` */
 #define MAX_WAIT_MS 25000
 #define ANSWERED_MAX 4096
@@ -33,17 +33,36 @@
 
 struct agent;
 struct lane;
+struct caller;
+
+/* Long polls for one thing, the one that waits longest first; kept by hall.c. */
+struct waiters {
+    struct caller *first, *last;
+    const int64_t *left; /* nothing is left for the next one when this is 0; NULL: each one is tried */
+    bool woken;          /* in tracker.woken */
+    struct waiters *next_woken;
+};
+
+/* A user's open jobs. */
+struct owner {
+    int64_t n_open, n_driven; /* n_driven: those that a tuner has */
+};
 
 struct tracker_job {
     int64_t id;
+    struct owner *owner;
+    struct tracker_job *prev_open, *next_open; /* in tracker.open_jobs while it is open */
     char *title, *user, *key, *request;
     int64_t priority, created_ms, done_ms, seq, token;
     enum job_state state;
-    bool leased;
+    bool leased, paused;
+    bool changed; /* in tracker.changed: its sums are stored with the next commit */
+    struct tracker_job *next_changed;
     int64_t deadline_ns;
     int64_t n_open, n_leased, n_done, n_lost;
     double best_gflops, best_ns;
-    char *progress; /* JSON of the last renewal, or NULL */
+    struct waiters waiters; /* for its records */
+    char *progress;         /* JSON of the last renewal, or NULL */
 };
 
 /* An open or leased trial; its body and the rest of its row are in the store. */
@@ -64,9 +83,20 @@ struct trial_list {
     struct tracker_trial *first, *last;
 };
 
-/* The open trials of one job for one key. Lanes of a key share its devices by time used. */
+/* What one user's jobs have of the devices of a key: users share them equally, whatever they submit. */
+struct share {
+    char user[CALL_USER_BYTES + 1];
+    double used_ms;  /* device time so far */
+    double floor_ms; /* used_ms of its lane served last: the user's new jobs start there */
+    int64_t n_open;  /* trials in its lanes */
+    struct share *next;
+};
+
+/* The open trials of one job for one key. Lanes of a user share that user's part by time used. */
 struct lane {
     struct tracker_job *job;
+    struct slug *slug;
+    struct share *share;
     char key[65];
     struct trial_list open;
     double used_ms, mean_ms; /* weighted device time so far; guess for the next trial */
@@ -90,7 +120,10 @@ struct want {
 struct slug {
     char key[65];
     struct lane *lanes;
-    double floor_ms; /* used_ms of the lane served last: newcomers start there and owe nothing */
+    struct share *shares;
+    int64_t n_open;         /* trials in its lanes */
+    struct waiters waiters; /* for its trials */
+    double floor_ms;        /* used_ms of the share served last: newcomers start there and owe nothing */
     struct want wants[MAX_WANTS];
     int n_wants, i_want; /* i_want: the next to be replaced when there are more */
 };
@@ -146,9 +179,16 @@ struct tracker_options {
     const char *where;                /* the store's place, for backups */
     const struct key *key;            /* NULL = no authentication */
     int64_t lease_ms, retention_days; /* retention 0 = keep all */
+    int64_t max_user_jobs;            /* open at once; 0 = any number */
     bool allow_backup;
     const struct clock *clock;     /* NULL = the machine's */
     const struct entropy *entropy; /* of session ids and nonces; NULL = the machine's */
+};
+
+/* What an operator said of an agent, which need not be there. */
+struct agent_mode {
+    enum mode mode;
+    char user[CALL_USER_BYTES + 1]; /* whom it is reserved for */
 };
 
 struct stats {
@@ -159,14 +199,17 @@ struct stats {
 struct tracker {
     struct tracker_options o;
     char boot[REQUEST_ID_HEX + 1];
-    int64_t started_ms, next_job, next_trial, retained_ns;
+    int64_t started_ms, next_job, next_trial, retained_ns, agents_ns;       /* the last two: when they were looked at */
     struct table jobs, trials, agents, slugs, sessions, answered, requests; /* requests: id that made a job -> job */
     struct table arches, builds;                                            /* by "sm_61", and "sm_61 <program>" */
+    struct table modes;  /* of agents that an operator said something about */
+    struct table owners; /* by user */
+    struct tracker_job *open_jobs, *changed;
     struct trial_list leased;
     struct tracker_session *oldest_session, *newest_session;
     struct answered *oldest_answered, *newest_answered;
     size_t answered_bytes;
-    unsigned woken; /* WAKE_ bits since the parked calls were tried last */
+    struct waiters job_waiters, build_waiters, *woken; /* woken: since the parked calls were tried last */
     struct stats stats;
 };
 
@@ -181,7 +224,7 @@ struct call {
     const struct message *message; /* its blobs */
     bool last;                     /* a long poll at its end: answer with what there is */
     bool again;                    /* it was parked */
-    bool park;                     /* out: nothing yet, try again when woken */
+    struct waiters *park;          /* out: nothing yet, try again when these are woken */
     bool hello;                    /* out: the client must say hello again */
     union call_result result;      /* out: all 0 at first; its trees are the call's, its texts live as long as it */
     bool ok;                       /* out: false on lack of memory */
@@ -216,6 +259,11 @@ enum err call_keep_waits(struct call *c, const struct tracker_job *j, const char
 
 /* ---- tracker.c ---- */
 
+/* There is something for them: they are tried again with the end of this turn. */
+void wake(struct tracker *t, struct waiters *w);
+/* Those who wait for trials of any key. */
+void wake_devices(struct tracker *t);
+
 /* Loads the store; every lease found there has one full period of grace. Keeps what the options point at. */
 enum err tracker_new(const struct tracker_options *options, struct tracker **out, struct why *why);
 void tracker_free(struct tracker *t);
@@ -232,6 +280,9 @@ void tracker_was_paused(struct tracker *t, int64_t pause_ns);
  * so. ERR_IO when the store failed. */
 enum err tracker_tick(struct tracker *t);
 
+/* Stores what changed in jobs' sums and makes all durable. */
+enum err tracker_commit(struct tracker *t, struct why *why);
+
 /* ---- sessions.c ---- */
 /* Session and MAC of a request; sets the nonce of the reply. ERR_STALE with c->hello for an unknown session, ERR_AUTH.
  */
@@ -244,10 +295,14 @@ void answered_expire(struct tracker *t);
 
 /* ---- jobs.c ---- */
 void job_free(struct tracker_job *j);
+/* For people: open, running, paused, done, failed, cancelled. */
+const char *job_state(const struct tracker_job *j);
 void job_load(const struct job_row *row, void *tracker);
 /* The job of that name; with the token of its lease. ERR_NOT_FOUND; ERR_STALE: another tuner has it. */
 enum err job_of(struct call *c, const char *name, struct tracker_job **out);
 enum err leased_job_of(struct call *c, const char *name, int64_t token, struct tracker_job **out);
+/* Its sums change with this turn. */
+void job_changes(struct tracker *t, struct tracker_job *j);
 /* Appends a record to its job and counts it; the caller changes the trial. */
 enum err job_record(struct tracker *t, struct tracker_job *j, struct record_row *row);
 void jobs_tick(struct tracker *t);
@@ -269,11 +324,11 @@ enum err lane_add(struct tracker *t, struct tracker_trial *tr, const char *key, 
 /* The next open trial for this key and fingerprint that agent `a` may have now (build_ready), taken out of its lane and
  * charged; NULL when there is none, or when a build could not be looked up (*e). From the lane `stay` when it is not
  * NULL (one lease is one batch of one job), else by fair share. */
-struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, const char *key, const char *fingerprint,
+struct tracker_trial *lane_take(struct tracker *t, const struct agent *a, struct slug *s, const char *fingerprint,
                                 struct lane *stay, enum err *e);
 /* The slug of a key, made when it is not there; NULL on lack of memory. */
 struct slug *slug_of(struct tracker *t, const char *key);
-/* A step of priority doubles a job's share. */
+/* A step of priority doubles a job's part of its user's share. */
 double job_weight(const struct tracker_job *j);
 /* Corrects the charge of a trial by what it cost; cost < 0 gives the charge back. */
 void lane_settle(struct tracker_trial *tr, double cost_ms);
@@ -291,6 +346,12 @@ enum err agent_of(struct call *c, const char *id, const char *nonce, struct agen
 void agent_free(struct agent *a);
 const char *agent_state(const struct tracker *t, const struct agent *a);
 void agents_tick(struct tracker *t);
+
+void agent_mode_load(const char *agent, enum mode mode, const char *user, void *tracker);
+/* May trials of the user's jobs go to that agent? */
+bool agent_serves(const struct tracker *t, const struct agent *a, const char *user);
+/* "no device of key X is there" and so on about an open job; "" when one serves it. */
+void agents_waits(const struct tracker *t, const struct tracker_job *j, char *out, size_t n_out);
 
 /* Does another agent of this key that can build for itself live? */
 bool agents_build(const struct tracker *t, const char *key, const struct arch *arch);

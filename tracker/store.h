@@ -23,11 +23,14 @@ struct job_row {
     int64_t priority, created_ms, done_ms;
     enum job_state state;
     int64_t token;
-    bool leased;
-    int64_t seq;                              /* of its last record; reads only */
-    int64_t n_open, n_leased, n_done, n_lost; /* reads only */
-    double best_gflops, best_ns;              /* reads only; 0 = none */
+    bool leased, paused;
+    int64_t seq;                 /* of its last record; this and the rest: sums_put and reads */
+    int64_t n_done, n_lost;      /* trials */
+    double best_gflops, best_ns; /* 0 = none */
 };
+
+/* What an operator said of an agent. Numbers are stored: never reused. */
+enum mode { MODE_SERVE = 0, MODE_DRAIN = 1, MODE_RESERVE = 2 };
 
 struct trial_row {
     int64_t id, job, n;
@@ -61,17 +64,23 @@ struct store_ops {
     const char *name;
     const char *file; /* the name in a fresh directory under which a backup is opened as a store */
     /* Opens or makes the store in directory `where`; keeps `clock` (NULL = the machine's), for when things were used.
-     * ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker has it, ERR_IO. */
+     * ERR_UNSUPPORTED for a newer schema, ERR_BUSY when another tracker has it, ERR_IO, also for a damaged one. */
     enum err (*open)(const char *where, const struct clock *clock, struct store **out, struct why *why);
     void (*close)(struct store *s);
     /* Makes all writes since the last commit durable; may block for a disk's flush. After an error the store is
      * unusable. */
     enum err (*commit)(struct store *s, struct why *why);
 
-    /* Inserts when body is not NULL; else changes what changes: a job's done_ms, state, token, leased and summary (when
-     * not NULL), a trial's state, token, attempts, agent and answered_by. */
+    /* Inserts when body is not NULL; else changes what changes: a job's done_ms, state, token, leased, paused and
+     * summary (when not NULL), a trial's state, token, attempts, agent and answered_by. */
     enum err (*job_put)(struct store *s, const struct job_row *row);
     enum err (*trial_put)(struct store *s, const struct trial_row *row);
+    /* What a job's trials and records come to. */
+    enum err (*sums_put)(struct store *s, const struct job_row *row);
+    /* MODE_SERVE is what nobody said anything about; all others. */
+    enum err (*mode_put)(struct store *s, const char *agent, enum mode mode, const char *user);
+    enum err (*each_mode)(struct store *s, void (*each)(const char *agent, enum mode mode, const char *user, void *),
+                          void *arg);
     /* Inserts one record; a record of that trial of status lost is replaced. */
     enum err (*record_put)(struct store *s, const struct record_row *row);
 

@@ -163,12 +163,31 @@ static enum err check_schema(sqlite3 *db, const char *path, struct why *why)
     return bring_up(db, version, why);
 }
 
+/* A damaged store hands out garbage before it fails: better not to start. Reads every page. */
+static enum err check_pages(sqlite3 *db, const char *path, struct why *why)
+{
+    sqlite3_stmt *q = NULL;
+    enum err e = ERR_OK;
+
+    if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &q, NULL) != SQLITE_OK || sqlite3_step(q) != SQLITE_ROW)
+        e = why_set(why, ERR_IO, "store %s: %s", path, sqlite3_errmsg(db));
+    else if (strcmp(text_at(q, 0), "ok") != 0)
+        e = why_set(why, ERR_IO,
+                    "the store %s is damaged (%.200s): put a backup in its place, or what "
+                    "`sqlite3 %s .recover | sqlite3 NEW` saves of it",
+                    path, text_at(q, 0), path);
+    sqlite3_finalize(q);
+    return e;
+}
+
 static enum err set_up(struct store *s, const char *path, struct why *why)
 {
     enum err e = ERR_OK;
 
     sqlite3_busy_timeout(s->db, 2000);
-    e = exec(s->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192;", why);
+    e = check_pages(s->db, path, why);
+    if (!e)
+        e = exec(s->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192;", why);
     if (!e)
         e = check_schema(s->db, path, why);
     for (int i = 0; !e && i < N_SQL; i++)
@@ -271,6 +290,21 @@ static enum err job_put(struct store *s, const struct job_row *r)
     sqlite3_bind_int(q, 11, r->leased);
     bind_text(q, 12, r->body);
     bind_text(q, 13, r->summary);
+    sqlite3_bind_int(q, 14, r->paused);
+    return e ? e : run(q);
+}
+
+static enum err sums_put(struct store *s, const struct job_row *r)
+{
+    sqlite3_stmt *q = ready(s, SQL_SUMS_PUT);
+    enum err e = begin(s);
+
+    sqlite3_bind_int64(q, 1, r->id);
+    sqlite3_bind_int64(q, 2, r->seq);
+    sqlite3_bind_int64(q, 3, r->n_done);
+    sqlite3_bind_int64(q, 4, r->n_lost);
+    sqlite3_bind_double(q, 5, r->best_gflops);
+    sqlite3_bind_double(q, 6, r->best_ns);
     return e ? e : run(q);
 }
 
@@ -287,15 +321,14 @@ static struct job_row job_at(sqlite3_stmt *q)
                             .state = (enum job_state)sqlite3_column_int(q, 8),
                             .token = sqlite3_column_int64(q, 9),
                             .leased = sqlite3_column_int(q, 10) != 0,
-                            .body = text_at(q, 11),
-                            .summary = text_at(q, 12),
-                            .seq = sqlite3_column_int64(q, 13),
-                            .n_open = sqlite3_column_int64(q, 14),
-                            .n_leased = sqlite3_column_int64(q, 15),
-                            .n_done = sqlite3_column_int64(q, 16),
-                            .n_lost = sqlite3_column_int64(q, 17),
-                            .best_gflops = sqlite3_column_double(q, 18),
-                            .best_ns = sqlite3_column_double(q, 19)};
+                            .paused = sqlite3_column_int(q, 11) != 0,
+                            .body = text_at(q, 12),
+                            .summary = text_at(q, 13),
+                            .seq = sqlite3_column_int64(q, 14),
+                            .n_done = sqlite3_column_int64(q, 15),
+                            .n_lost = sqlite3_column_int64(q, 16),
+                            .best_gflops = sqlite3_column_double(q, 17),
+                            .best_ns = sqlite3_column_double(q, 18)};
 }
 
 static enum err each_job(struct store *s, int64_t only, void (*each)(const struct job_row *, void *), void *arg)
@@ -310,6 +343,33 @@ static enum err each_job(struct store *s, int64_t only, void (*each)(const struc
 
         each(&row, arg);
     }
+    sqlite3_reset(q);
+    return rc == SQLITE_DONE ? ERR_OK : err_of(rc);
+}
+
+/* ---- agents ---- */
+
+static enum err mode_put(struct store *s, const char *agent, enum mode mode, const char *user)
+{
+    sqlite3_stmt *q = ready(s, SQL_MODE_PUT);
+    enum err e = begin(s);
+
+    if (mode == MODE_SERVE)
+        return run_text(s, SQL_MODE_DROP, agent, 0);
+    bind_text(q, 1, agent);
+    sqlite3_bind_int(q, 2, (int)mode);
+    bind_text(q, 3, user);
+    return e ? e : run(q);
+}
+
+static enum err each_mode(struct store *s, void (*each)(const char *agent, enum mode mode, const char *user, void *),
+                          void *arg)
+{
+    sqlite3_stmt *q = ready(s, SQL_MODES);
+    int rc;
+
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW)
+        each(text_at(q, 0), (enum mode)sqlite3_column_int(q, 1), text_at(q, 2), arg);
     sqlite3_reset(q);
     return rc == SQLITE_DONE ? ERR_OK : err_of(rc);
 }
@@ -708,7 +768,7 @@ static enum err build_get(struct store *s, const char *program, const char *arch
 
 static enum err retain(struct store *s, int64_t before_ms, int64_t *n_jobs)
 {
-    static const enum sql steps[] = {SQL_OLD_RECORDS, SQL_OLD_TRIALS, SQL_DROP_JOBS,
+    static const enum sql steps[] = {SQL_OLD_RECORDS, SQL_OLD_TRIALS, SQL_OLD_SUMS,  SQL_DROP_JOBS,
                                      SQL_OLD_BLOBS,   SQL_OLD_PIECES, SQL_OLD_BUILDS};
     sqlite3_stmt *q = ready(s, SQL_OLD_JOBS);
     enum err e = ERR_OK;
@@ -775,6 +835,9 @@ const struct store_ops store_sqlite = {
     .close = store_close,
     .commit = store_commit,
     .job_put = job_put,
+    .sums_put = sums_put,
+    .mode_put = mode_put,
+    .each_mode = each_mode,
     .trial_put = trial_put,
     .record_put = record_put,
     .each_job = each_job,

@@ -18,6 +18,24 @@ int64_t tracker_wall_ms(const struct tracker *t)
     return clock_read_wall_ms(t->o.clock);
 }
 
+void wake(struct tracker *t, struct waiters *w)
+{
+    if (w->woken || !w->first)
+        return;
+    w->woken = true;
+    w->next_woken = t->woken;
+    t->woken = w;
+}
+
+void wake_devices(struct tracker *t)
+{
+    struct slug *s;
+    size_t at = 0;
+
+    while ((s = table_next(&t->slugs, &at)) != NULL)
+        wake(t, &s->waiters);
+}
+
 void text_copy(char *out, size_t n_out, const char *text)
 {
     const size_t n = strnlen(text, n_out - 1);
@@ -30,6 +48,8 @@ static enum err load(struct tracker *t)
 {
     enum err e = t->o.ops->each_job(t->o.store, 0, job_load, t);
 
+    if (!e)
+        e = t->o.ops->each_mode(t->o.store, agent_mode_load, t);
     if (!e)
         e = t->o.ops->each_live_trial(t->o.store, trial_load, t);
     return e ? e : t->o.ops->next_trial(t->o.store, &t->next_trial);
@@ -60,6 +80,8 @@ void tracker_free(struct tracker *t)
 {
     struct agent *a;
     struct tracker_job *j;
+    struct agent_mode *m;
+    struct owner *owner;
     size_t at = 0;
 
     if (!t)
@@ -72,6 +94,14 @@ void tracker_free(struct tracker *t)
     at = 0;
     while ((a = table_next(&t->agents, &at)) != NULL)
         agent_free(a);
+    at = 0;
+    while ((m = table_next(&t->modes, &at)) != NULL)
+        free(m);
+    table_fini(&t->modes);
+    at = 0;
+    while ((owner = table_next(&t->owners, &at)) != NULL)
+        free(owner);
+    table_fini(&t->owners);
     table_fini(&t->jobs);
     table_fini(&t->agents);
     table_fini(&t->requests);
@@ -86,7 +116,7 @@ static bool drop_old_job(struct tracker *t, int64_t before_ms)
     size_t at = 0;
 
     while ((j = table_next(&t->jobs, &at)) != NULL)
-        if (j->state != JOB_OPEN && j->done_ms < before_ms) {
+        if (j->state != JOB_OPEN && j->done_ms < before_ms && !j->changed) {
             trials_forget(t, j);
             table_remove_i64(&t->jobs, j->id);
             table_remove_text(&t->requests, j->request);
@@ -133,6 +163,26 @@ void tracker_was_paused(struct tracker *t, int64_t pause_ns)
     while ((arch = table_next(&t->arches, &at)) != NULL)
         if (arch->seen_ns)
             arch->seen_ns += pause_ns;
+}
+
+enum err tracker_commit(struct tracker *t, struct why *why)
+{
+    enum err e = ERR_OK;
+
+    for (struct tracker_job *j = t->changed; j && !e; j = j->next_changed) {
+        const struct job_row sums = {.id = j->id,
+                                     .seq = j->seq,
+                                     .n_done = j->n_done,
+                                     .n_lost = j->n_lost,
+                                     .best_gflops = j->best_gflops,
+                                     .best_ns = j->best_ns};
+
+        assert(j->changed);
+        j->changed = false;
+        e = t->o.ops->sums_put(t->o.store, &sums);
+    }
+    t->changed = NULL;
+    return e ? e : t->o.ops->commit(t->o.store, why);
 }
 
 enum err tracker_tick(struct tracker *t)

@@ -189,15 +189,12 @@ enum err trials_of_agent_back(struct tracker *t, const struct agent *a, bool cou
 enum err trials_tick(struct tracker *t)
 {
     const int64_t now = tracker_now_ns(t);
-    struct tracker_trial *next;
+    struct tracker_trial *tr;
     enum err e = ERR_OK;
 
-    for (struct tracker_trial *tr = t->leased.first; tr && !e; tr = next) {
-        next = tr->next;
-        if (tr->deadline_ns < now) {
-            t->stats.expired++;
-            e = send_back(t, tr, true);
-        }
+    while (!e && (tr = t->leased.first) != NULL && tr->deadline_ns < now) { /* all leases are as long */
+        t->stats.expired++;
+        e = send_back(t, tr, true);
     }
     return e;
 }
@@ -424,19 +421,22 @@ enum err op_trial_lease(struct call *c)
     struct lane *lane = NULL;
     int64_t n = 0;
     struct tracker_trial *tr;
+    struct slug *s;
     struct agent *a;
     enum err e = agent_of(c, in->agent, in->session_nonce, &a);
 
     if (e)
         return e;
+    s = slug_of(c->t, in->key ? in->key : a->key);
+    if (!s)
+        return ERR_NOMEM;
     while (!e && !a->drain && n++ < in->max && g.n_bytes < LEASE_BYTES &&
-           (tr = lane_take(c->t, a, in->key ? in->key : a->key, in->fingerprint ? in->fingerprint : a->fingerprint,
-                           lane, &e))) {
+           (tr = lane_take(c->t, a, s, in->fingerprint ? in->fingerprint : a->fingerprint, lane, &e))) {
         lane = tr->lane;
         e = grant(c, a, tr, &g);
     }
     cJSON_Delete(g.built); /* of a grant that failed */
-    c->park = !lane && !c->last && !a->drain;
+    c->park = !lane && !c->last && !a->drain ? &s->waiters : NULL;
     c->result.trial_lease.deadline_ms = c->t->o.lease_ms;
     c->result.trial_lease.drain = a->drain;
     return e;
@@ -471,6 +471,8 @@ static enum err renew_one(struct call *c, struct agent *a, const cJSON *item)
         a->n_leased++;
     }
     if (tr && tr->agent == a) {
+        list_remove(&c->t->leased, tr); /* in the order of their ends */
+        list_append(&c->t->leased, tr);
         tr->deadline_ns = tracker_now_ns(c->t) + c->t->o.lease_ms * 1000000;
         return ERR_OK;
     }

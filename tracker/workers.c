@@ -33,50 +33,48 @@ enum err workers_init(struct workers *w, int n, const char *url, const char *key
     return ERR_OK;
 }
 
-static void start(struct workers *w, struct worker *one)
+static void start(struct workers *w)
 {
-    const char *const argv[] = {w->program,  "work", "--tracker", w->url, w->key_file ? "--key-file" : NULL,
-                                w->key_file, NULL};
+    char n[16];
+    const char *const argv[] = {
+        w->program, "work", "--jobs", n, "--tracker", w->url, w->key_file ? "--key-file" : NULL, w->key_file, NULL};
     const struct proc_options o = {.argv = argv, .in_fd = -1, .out_fd = 2, .err_fd = 2, .pass_fd = -1};
     struct why why = {""};
 
-    one->started_ns = clock_read_ns(w->clock);
-    if (proc_start(&o, &one->pid, &why) != ERR_OK) {
+    snprintf(n, sizeof n, "%d", w->n);
+    w->started_ns = clock_read_ns(w->clock);
+    if (proc_start(&o, &w->pid, &why) != ERR_OK) {
         fprintf(stderr, "tune-tracker: %s\n", why.text);
-        one->pid = 0;
+        w->pid = 0;
     }
 }
 
-static void plan_again(const struct workers *w, struct worker *one)
+static void plan_again(struct workers *w)
 {
     const int64_t now = clock_read_ns(w->clock);
-    const bool young = now - one->started_ns < (int64_t)YOUNG_MS * 1000000;
+    const bool young = now - w->started_ns < (int64_t)YOUNG_MS * 1000000;
 
-    one->pause_ms = !young || !one->pause_ms ? FIRST_PAUSE_MS : one->pause_ms * 2;
-    if (one->pause_ms > LONGEST_PAUSE_MS)
-        one->pause_ms = LONGEST_PAUSE_MS;
-    one->again_ns = now + one->pause_ms * 1000000;
+    w->pause_ms = !young || !w->pause_ms ? FIRST_PAUSE_MS : w->pause_ms * 2;
+    if (w->pause_ms > LONGEST_PAUSE_MS)
+        w->pause_ms = LONGEST_PAUSE_MS;
+    w->again_ns = now + w->pause_ms * 1000000;
 }
 
 void workers_tick(struct workers *w)
 {
-    assert(w->n >= 0 && w->n <= MAX_WORKERS);
-    for (int i = 0; i < w->n; i++) {
-        struct worker *one = &w->all[i];
-        int status;
+    int status;
 
-        if (one->pid && proc_wait(one->pid, 0, &status) != ERR_TIMEOUT) {
-            fprintf(stderr, "tune-tracker: a worker ended (%s %d); another starts\n",
-                    WIFSIGNALED(status) ? "signal" : "exit",
-                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-            one->pid = 0;
-            plan_again(w, one);
-        }
-        if (!one->pid && clock_read_ns(w->clock) >= one->again_ns) {
-            start(w, one);
-            if (!one->pid)
-                plan_again(w, one);
-        }
+    assert(w->n >= 0 && w->n <= MAX_WORKERS);
+    if (w->pid && proc_wait(w->pid, 0, &status) != ERR_TIMEOUT) {
+        fprintf(stderr, "tune-tracker: tune work ended (%s %d); another starts\n",
+                WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        w->pid = 0;
+        plan_again(w);
+    }
+    if (w->n && !w->pid && clock_read_ns(w->clock) >= w->again_ns) {
+        start(w);
+        if (!w->pid)
+            plan_again(w);
     }
 }
 
@@ -84,15 +82,12 @@ void workers_stop(struct workers *w)
 {
     int status;
 
-    for (int i = 0; i < w->n; i++)
-        proc_kill(w->all[i].pid, SIGTERM, false);
-    for (int i = 0; i < w->n; i++) {
-        if (!w->all[i].pid)
-            continue;
-        if (proc_wait(w->all[i].pid, 5000, &status) == ERR_TIMEOUT) {
-            proc_kill(w->all[i].pid, SIGKILL, false);
-            proc_wait(w->all[i].pid, -1, &status);
-        }
-        w->all[i].pid = 0;
+    if (!w->pid)
+        return;
+    proc_kill(w->pid, SIGTERM, false);
+    if (proc_wait(w->pid, 5000, &status) == ERR_TIMEOUT) {
+        proc_kill(w->pid, SIGKILL, false);
+        proc_wait(w->pid, -1, &status);
     }
+    w->pid = 0;
 }

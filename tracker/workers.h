@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* workers.h - keeps N processes `tune work` running beside the tracker. Used by one thread, which must live as long as
- * they do: a child dies with the thread that started it. */
+/* workers.h - keeps a process `tune work` running beside the tracker, which drives submitted jobs. Used by one thread,
+ * which must live as long as the process does: a child dies with the thread that started it. */
 #ifndef TUNE_TRACKER_WORKERS_H
 #define TUNE_TRACKER_WORKERS_H
 
@@ -10,20 +10,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define MAX_WORKERS 64
-
-struct worker {
-    pid_t pid; /* 0 = not running */
-    int64_t started_ns, again_ns;
-    int64_t pause_ms; /* before the next start; doubles up to a minute while it dies young */
-};
+#define MAX_WORKERS 1024
 
 struct workers {
     char program[4096], url[300];
     const char *key_file; /* or NULL */
     const struct clock *clock;
-    int n;
-    struct worker all[MAX_WORKERS];
+    int n;     /* jobs that it may drive side by side; 0 = it is not started */
+    pid_t pid; /* 0 = not running */
+    int64_t started_ns, again_ns;
+    int64_t pause_ms; /* before the next start; doubles up to a minute while it dies young */
 };
 
 /* Finds `tune` beside the running program; keeps `key_file` and `clock` (NULL = the machine's). ERR_NOT_FOUND when it
@@ -31,10 +27,10 @@ struct workers {
 enum err workers_init(struct workers *w, int n, const char *url, const char *key_file, const struct clock *clock,
                       struct why *why);
 
-/* Starts those that are not running and whose pause is over; to be called a few times a second. */
+/* Starts it when it is not running and its pause is over; to be called a few times a second. */
 void workers_tick(struct workers *w);
 
-/* Ends all: SIGTERM, 5 s later SIGKILL. */
+/* Ends it: SIGTERM, 5 s later SIGKILL. */
 void workers_stop(struct workers *w);
 
 #endif

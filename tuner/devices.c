@@ -158,8 +158,8 @@ static void print_figures(const struct peer_entry *d, int64_t now_ms, struct buf
 {
     const double age_s = (double)(now_ms - d->last_seen_ms) / 1000;
 
-    buf_printf(out, " %-9s %6.0f s %6lld %6lld  ", d->state, age_s > 0 ? age_s : 0, (long long)d->done,
-               (long long)d->failed);
+    buf_printf(out, " %-9s %6.0f s %6lld %6lld  ", d->mode && strcmp(d->mode, "drain") == 0 ? "drained" : d->state,
+               age_s > 0 ? age_s : 0, (long long)d->done, (long long)d->failed);
 }
 
 static void print_builders(const cJSON *list, int64_t now_ms, struct buf *out)
@@ -205,7 +205,8 @@ static void print_devices(const cJSON *list, int64_t now_ms, struct buf *out)
         json_text_or(d.device, "name", "", &name, NULL);
         buf_printf(out, "%-*s %-*s", wide_key, d.key, wide_agent, d.agent);
         print_figures(&d, now_ms, out);
-        buf_printf(out, "%-10s %s\n", cJSON_IsString(d.current) ? d.current->valuestring : "", name);
+        buf_printf(out, "%-10s %s%s%s\n", cJSON_IsString(d.current) ? d.current->valuestring : "", name,
+                   d.reserved ? ", reserved for " : "", d.reserved ? d.reserved : "");
     }
 }
 

@@ -30,31 +30,6 @@ static enum err check_farm(struct session *s, struct why *why)
     return s->o.check_farm ? s->o.check_farm(s->o.farm, why) : ERR_OK;
 }
 
-static enum err wait_for_device(struct session *s, struct why *why)
-{
-    const int64_t start = clock_read_ns(s->o.clock);
-    bool told = false;
-
-    for (;;) {
-        const enum err e = devices_choose(s->o.client, s->o.job->key, &s->device, why);
-        const int64_t waited_ms = (clock_read_ns(s->o.clock) - start) / 1000000;
-
-        if (e == ERR_NOT_FOUND && s->o.check_farm)
-            why_set(why, e, "%s", DEVICES_OPENING);
-        if (e != ERR_NOT_FOUND || (s->o.wait_device_ms >= 0 && waited_ms >= s->o.wait_device_ms))
-            return e;
-        if (is_interrupted(s))
-            return why_set(why, ERR_CANCELLED, "interrupted while waiting for a device");
-        if (check_farm(s, why))
-            return ERR_CHILD;
-        if (!told && waited_ms > 2000) {
-            progress_note(s->o.progress, "waiting: %s", why->text);
-            told = true;
-        }
-        clock_wait_ms(s->o.clock, 300);
-    }
-}
-
 static enum err make_tasks(struct session *s, struct why *why)
 {
     const struct job *j = s->o.job;
@@ -282,6 +257,14 @@ static void tell_waits(struct session *s, const char *words)
     progress_event(s->o.progress, "waits", fields);
 }
 
+/* At the pace since this session began, of which some trials are counted. */
+static double eta_s(const struct session *s, int64_t done, int64_t total)
+{
+    assert(done > s->n_start);
+    return (double)(total - done) * (double)(clock_read_ns(s->o.clock) - s->start_ns) / 1e9 /
+           (double)(done - s->n_start);
+}
+
 static enum err renew(struct session *s, struct why *why)
 {
     struct job_renew_args args = {.job = s->o.job_id, .token = s->o.token};
@@ -298,6 +281,8 @@ static enum err renew(struct session *s, struct why *why)
     args.progress = cJSON_CreateObject();
     json_add_i64(args.progress, "done", done, &ok);
     json_add_i64(args.progress, "total", session_total(s), &ok);
+    if (done - s->n_start > 2)
+        json_add_i64(args.progress, "eta_s", (int64_t)eta_s(s, done, session_total(s)), &ok);
     e = client_job_renew(s->o.client, &args, &result, &tree, why);
     s->last_renew_ns = clock_read_ns(s->o.clock);
     if (!e) {
@@ -310,6 +295,52 @@ static enum err renew(struct session *s, struct why *why)
         return ERR_OK;
     }
     return e;
+}
+
+/* The same before the loop: ERR_STALE when another tuner has the job, ERR_CANCELLED when it goes on nowhere. */
+static enum err keep_lease(struct session *s, struct why *why)
+{
+    enum err e = renew(s, why);
+
+    if (!e && s->lease_lost)
+        e = why_set(why, ERR_STALE, "the lease of job %s went to another", s->o.job_id);
+    if (!e && (s->cancelled || is_interrupted(s)))
+        e = why_set(why, ERR_CANCELLED, "job %s: %s", s->o.job_id, s->cancelled ? "cancelled" : "interrupted");
+    return e;
+}
+
+/* A device of the job's own key may come later; a submitted job waits for it, whatever other keys there are. */
+static bool is_absent(const struct session *s, enum err e)
+{
+    return e == ERR_NOT_FOUND || (e == ERR_INPUT && s->o.stored && s->o.job->key[0]);
+}
+
+static enum err wait_for_device(struct session *s, struct why *why)
+{
+    const int64_t start = clock_read_ns(s->o.clock);
+    bool told = false;
+
+    for (;;) {
+        enum err e = devices_choose(s->o.client, s->o.job->key, &s->device, why);
+        const int64_t waited_ms = (clock_read_ns(s->o.clock) - start) / 1000000;
+
+        if (e == ERR_NOT_FOUND && s->o.check_farm)
+            why_set(why, e, "%s", DEVICES_OPENING);
+        if (!is_absent(s, e) || (s->o.wait_device_ms >= 0 && waited_ms >= s->o.wait_device_ms))
+            return e;
+        if (!told && waited_ms > 2000) {
+            progress_note(s->o.progress, "waiting: %s", why->text);
+            told = true;
+        }
+        if (is_interrupted(s))
+            return why_set(why, ERR_CANCELLED, "interrupted while waiting for a device");
+        if (check_farm(s, why))
+            return ERR_CHILD;
+        e = s->o.job_id && s->o.job_id[0] ? keep_lease(s, why) : ERR_OK;
+        if (e)
+            return e;
+        clock_wait_ms(s->o.clock, told ? 1000 : 300);
+    }
 }
 
 static enum err take_entry(const struct record_entry *r, void *session, struct why *why)
@@ -351,11 +382,7 @@ static enum err take_over(struct session *s, struct why *why)
         enum err e = count_trials(s, &s->first_n, &n_waiting, why);
 
         if (!e)
-            e = renew(s, why);
-        if (!e && s->lease_lost)
-            e = why_set(why, ERR_STALE, "the lease of job %s went to another", s->o.job_id);
-        if (!e && (s->cancelled || is_interrupted(s)))
-            e = why_set(why, ERR_CANCELLED, "job %s: %s", s->o.job_id, s->cancelled ? "cancelled" : "interrupted");
+            e = keep_lease(s, why);
         if (!e)
             e = receive(s, n_waiting ? POLL_MS : 0, &n, why);
         if (e || (n == 0 && n_waiting == 0))
@@ -424,7 +451,6 @@ static void draw(struct session *s, bool force)
     const struct task *t = &s->tasks[s->i_current];
     const int64_t now = clock_read_ns(s->o.clock);
     struct buf failed;
-    int64_t fresh;
 
     assert(s->i_current < s->n_tasks);
     buf_init(&failed, 256);
@@ -438,9 +464,8 @@ static void draw(struct session *s, bool force)
     p.task = t->name[0] ? t->name : t->text;
     p.best_gflops = best_reading(t);
     p.failures = buf_text(&failed);
-    fresh = p.done - s->n_start;
-    if (fresh > 2)
-        p.eta_s = (double)(p.total - p.done) * (double)(now - s->start_ns) / 1e9 / (double)fresh;
+    if (p.done - s->n_start > 2)
+        p.eta_s = eta_s(s, p.done, p.total);
     progress_draw(s->o.progress, &p, now, force);
     buf_fini(&failed);
 }

@@ -66,7 +66,11 @@ static const char *submitted(void)
 {
     static char id[40];
 
-    assert_int_equal(sscanf(buf_text(&said), "%39s", id), 1);
+    const char *line = strrchr(strcmp(buf_text(&said), "") == 0 ? "\n" : buf_text(&said), '\n');
+
+    while (line > buf_text(&said) && line[-1] != '\n') /* the last line: what is said before is for people */
+        line--;
+    assert_int_equal(sscanf(line, "%39s", id), 1);
     return id;
 }
 
@@ -352,6 +356,40 @@ static void devices_are_listed(void **state)
     cJSON_Delete(o);
 }
 
+static void operators_pause_requeue_drain_and_reserve(void **state)
+{
+    char job[40], words[120];
+
+    (void)state;
+    make_busy_job(job);
+    TUNE(0, "pause", job);
+    snprintf(words, sizeof words, "%s paused\n", job);
+    assert_string_equal(buf_text(&said), words);
+    TUNE(0, "list", "--state", "paused");
+    says(job);
+    TUNE(0, "resume", job);
+    snprintf(words, sizeof words, "%s running\n", job);
+    assert_string_equal(buf_text(&said), words);
+    TUNE(0, "requeue", job);
+    snprintf(words, sizeof words, "%s: 0 trials are tried again\n", job);
+    assert_string_equal(buf_text(&said), words);
+    TUNE(1, "requeue");
+    TUNE(1, "requeue", "t999999x");
+    TUNE(1, "pause");
+    TUNE(0, "devices", "drain", "a1");
+    TUNE(0, "devices");
+    says("drained");
+    TUNE(0, "devices", "reserve", "a1", "ann");
+    TUNE(0, "devices");
+    says("reserved for ann");
+    TUNE(0, "devices", "undrain", "a1");
+    TUNE(1, "devices", "reserve", "a1");
+    TUNE(1, "devices", "drain");
+    TUNE(1, "devices", "drown", "a1");
+    says("expected drain AGENT");
+    TUNE(0, "cancel", job, "-q");
+}
+
 /* Nothing was measured well: 2. A cancelled job ends the wait. */
 static void following_ends_with_the_job(void **state)
 {
@@ -367,8 +405,12 @@ static void following_ends_with_the_job(void **state)
     assert_string_equal(text_in(o, "end"), "cancelled");
     assert_true(number(o, "records") == 1 && number(o, "failed") == 0);
     cJSON_Delete(o);
-    TUNE(1, "submit", DENSE, "--key", "bussy");
-    says("there are: busy");
+    TUNE(0, "submit", DENSE, "--key", "bussy"); /* its board may come */
+    says("there are: busy; the job waits for one");
+    TUNE(0, "submit", DENSE, "--key", "bussy", "--priority", "2", "-q");
+    o = farm_must(c, "job_status", "{'job':'%s'}", submitted());
+    assert_true(number(o, "priority") == 2);
+    cJSON_Delete(o);
     o = farm_must(c, "job_submit", "{'title':'t','user':'u','key':'busy','body':'b'}");
     snprintf(job, sizeof job, "%s", text_in(o, "job"));
     cJSON_Delete(o);
@@ -559,6 +601,7 @@ int main(void)
         cmocka_unit_test(status_tells_of_one_job_or_of_the_tracker),
         cmocka_unit_test(cancelled_jobs_say_so),
         cmocka_unit_test(devices_are_listed),
+        cmocka_unit_test(operators_pause_requeue_drain_and_reserve),
         cmocka_unit_test(following_ends_with_the_job),
         cmocka_unit_test(the_doctor_sees_the_farm),
         cmocka_unit_test(a_worker_ends_when_asked_to_and_there_is_no_work),

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# jobs.sh BIN - the life of jobs on recorded spaces: submitted and driven by `tune work`, taken over from a killed run, interrupted and
+# jobs.sh BIN - the life of jobs on recorded spaces: submitted and driven by `tune work`, side by side, taken over from a killed run, interrupted and
 # resumed, ended by time or for lack of progress, wholly failed, answered from the store by what others measured, started from earlier records; and bridged anchors.
 bin=$1
 . "$(dirname "$0")/farm.sh"
@@ -106,6 +106,23 @@ work_takes_over_from_a_killed_run() {
     sort "$dir/killed.jsonl" >"$dir/a"
     sort "$dir/taken.jsonl" >"$dir/b"
     [ -z "$(comm -23 "$dir/a" "$dir/b")" ] || fail "the killed run logged what the job has not"
+}
+
+# Of three submitted jobs the first is for a board that is off and the second long: the third is done meanwhile.
+jobs_run_side_by_side() {
+    off=$("$bin/tune" submit --tracker "$url" --key off --device "replay:$dir/fast.json" --trials 10 --strategy random)
+    long=$("$bin/tune" submit --tracker "$url" --key slow --device "replay:$dir/slow.json" --trials 390 --seed 9 --strategy random)
+    short=$("$bin/tune" submit --tracker "$url" --key fast --device "replay:$dir/fast.json" --trials 20 --seed 9 --strategy random)
+    "$bin/tune" work --tracker "$url" -q >"$dir/work.out" 2>&1 &
+    worker=$!
+    children="$children $worker"
+    wait_done "$short"
+    [ "$(state_of "$long")" = running ] || fail "side by side: the long job is $(state_of "$long")"
+    [ "$(state_of "$off")" = running ] || fail "side by side: the job without a board is $(state_of "$off")"
+    kill -TERM "$worker"
+    wait "$worker" || fail "side by side: tune work ended with $?"
+    [ "$(state_of "$long")" = open ] || fail "side by side: after tune work the long job is $(state_of "$long")"
+    "$bin/tune" cancel "$long" "$off" --tracker "$url" -q
 }
 
 interrupted_run_is_cancelled_and_goes_on_from_its_log() {
@@ -232,7 +249,7 @@ for key in fast slow bad steep; do
     start_agent "$key" --key "$key" --device "replay:$dir/$key.json"
     wait_agent "$key"
 done
-for fact in submitted_job_is_driven_by_work_and_followed work_takes_over_from_a_killed_run \
+for fact in submitted_job_is_driven_by_work_and_followed work_takes_over_from_a_killed_run jobs_run_side_by_side \
     interrupted_run_is_cancelled_and_goes_on_from_its_log time_budget_ends_a_run early_stopping_waits_for_as_many_as_it_says \
         a_run_ends_when_little_is_to_be_gained_or_the_target_is_reached \
     wholly_failed_run_is_explained known_configs_come_from_the_store earlier_records_are_not_measured_again events_say_what_a_run_does \

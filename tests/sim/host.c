@@ -129,8 +129,18 @@ static void keep_job(const struct job_row *row, void *arg)
     snprintf(j->state, sizeof j->state, "%s", states[row->state]);
     j->n_done = row->n_done;
     j->n_lost = row->n_lost;
-    j->n_waiting = row->n_open + row->n_leased;
     j->n_records = row->seq;
+}
+
+struct waiting {
+    int64_t job, n;
+};
+
+static void count_waiting(const struct trial_row *row, void *arg)
+{
+    struct waiting *w = arg;
+
+    w->n += row->job == w->job;
 }
 
 static void count_answered(const struct host_trial *t, void *arg)
@@ -141,9 +151,12 @@ static void count_answered(const struct host_trial *t, void *arg)
 void host_kept(struct net *n, const char *id, struct host_kept *out)
 {
     struct store *s = open_store(n);
+    struct waiting waiting = {.job = number_of(id)};
 
     *out = (struct host_kept){.n_done = 0};
     must(n->options.ops->each_job(s, number_of(id), keep_job, out));
+    must(n->options.ops->each_live_trial(s, count_waiting, &waiting));
+    out->n_waiting = waiting.n;
     n->options.ops->close(s);
     host_trials(n, id, count_answered, &out->n_answered);
 }

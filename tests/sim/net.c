@@ -104,10 +104,7 @@ static void bring_up(struct net *n)
 
 static void forget_callers(struct hall *h)
 {
-    for (int i = 0; i < h->n_parked; i++) {
-        request_fini(&h->parked[i]->request);
-        buf_fini(&h->parked[i]->reply);
-    }
+    hall_fini(h);
     for (struct caller *c = h->left; c; c = c->next)
         buf_fini(&c->reply);
 }

@@ -61,6 +61,22 @@ static enum err trial_get(struct store *s, int64_t id, int64_t job, int64_t n,
     return fails() ? ERR_IO : REAL->trial_get(s, id, job, n, each, arg);
 }
 
+static enum err sums_put(struct store *s, const struct job_row *row)
+{
+    return fails() ? ERR_IO : REAL->sums_put(s, row);
+}
+
+static enum err mode_put(struct store *s, const char *agent, enum mode mode, const char *user)
+{
+    return fails() ? ERR_IO : REAL->mode_put(s, agent, mode, user);
+}
+
+static enum err each_mode(struct store *s, void (*each)(const char *agent, enum mode mode, const char *user, void *),
+                          void *arg)
+{
+    return fails() ? ERR_IO : REAL->each_mode(s, each, arg);
+}
+
 static enum err each_record(struct store *s, int64_t job, int64_t seq, int64_t trial, int64_t max,
                             bool (*each)(const struct record_row *, void *), void *arg)
 {
@@ -122,6 +138,9 @@ const struct store_ops faulty_store = {
     .close = close_real,
     .commit = commit,
     .job_put = job_put,
+    .sums_put = sums_put,
+    .mode_put = mode_put,
+    .each_mode = each_mode,
     .trial_put = trial_put,
     .record_put = record_put,
     .each_job = each_job,

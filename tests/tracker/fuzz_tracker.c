@@ -310,6 +310,20 @@ static void ask_nothing(struct fuzz *f, struct buf *out)
     (void)out;
 }
 
+static void ask_pause(struct fuzz *f, struct buf *out)
+{
+    put_job(f, out);
+    buf_printf(out, ",\"paused\":%s", below(f, 3) ? "false" : "true");
+}
+
+static void ask_mode(struct fuzz *f, struct buf *out)
+{
+    static const char *const modes[] = {"serve", "serve", "drain", "reserve"};
+
+    buf_printf(out, "\"agent\":\"%s\"", some_device(f));
+    buf_printf(out, ",\"mode\":\"%s\",\"user\":\"\"", modes[below(f, 4)]);
+}
+
 static const struct {
     const char *op;
     void (*put)(struct fuzz *f, struct buf *out);
@@ -332,6 +346,8 @@ static const struct {
     {"job_release", put_leased_job},
     {"job_done", ask_done},
     {"job_cancel", put_job},
+    {"job_pause", ask_pause},
+    {"agent_mode", ask_mode},
     {"job_list", ask_list},
     {"job_status", put_job},
     {"builder_register", ask_register_builder},
@@ -559,7 +575,7 @@ static void ask(struct fuzz *f, const char *op, const char *args)
 
 static void commit(struct fuzz *f)
 {
-    if (f->options.ops->commit(f->options.store, NULL) != ERR_OK)
+    if (tracker_commit(f->t, NULL) != ERR_OK)
         fuzz_die("the store does not commit");
 }
 

@@ -246,7 +246,7 @@ static void agents_not_heard_of_for_an_hour_are_forgotten(void **state)
     rig_do(r, "agent_beat", "{'agent':'b'}");
     rig_pass(r, FORGOTTEN_MS / 2);
     assert_string_equal(state_of(r, "a"), "lost");
-    rig_pass(r, 2 * HALL_TICK_MS);
+    rig_pass(r, 1000 + 2 * HALL_TICK_MS); /* all are looked at every second */
     assert_string_equal(state_of(r, "a"), "not there");
     assert_string_equal(state_of(r, "b"), "lost");
     assert_int_equal(r->t->agents.n, 1);
@@ -286,7 +286,7 @@ static void too_many_agents_are_refused(void **state)
         snprintf(name, sizeof name, "a%d", i);
         rig_do(r, "builder_register", "{'agent':'%s','nonce':'n','arches':['x']}", name);
     }
-    rig_refused(r, ERR_LIMIT, "over 4096 agents", "builder_register", "{'agent':'z','nonce':'n','arches':['x']}");
+    rig_refused(r, ERR_LIMIT, "over 16384 agents", "builder_register", "{'agent':'z','nonce':'n','arches':['x']}");
     rig_do(r, "builder_register", "{'agent':'a7','nonce':'m','arches':['x']}"); /* one of those there are */
 }
 
@@ -352,6 +352,72 @@ static void long_texts_of_an_agent_are_cut(void **state)
     free(big);
 }
 
+/* ---- operators ---- */
+
+static void expect_waits(struct rig *r, int64_t job, const char *words)
+{
+    cJSON *status = rig_job(r, job);
+    const cJSON *waits = cJSON_GetObjectItem(status, "waits");
+
+    if (words ? !waits || !strstr(waits->valuestring, words) : waits != NULL)
+        fail_msg("job %d waits: %s", (int)job, waits ? waits->valuestring : "nothing");
+    cJSON_Delete(status);
+}
+
+static void a_drained_agent_gets_nothing_until_it_is_undrained(void **state)
+{
+    struct rig *r = *state;
+
+    rig_agent(r, "a", "n");
+    rig_add(r, rig_submit(r, "cpu"), 0, 4, 0);
+    expect_waits(r, 1, NULL);
+    rig_do(r, "agent_mode", "{'agent':'a','mode':'drain'}");
+    expect_waits(r, 1, "every device of key cpu is drained or reserved");
+    cJSON_Delete(rig_lease(r, "a", 2, 0));
+    assert_string_equal(text_in(entry(r, "devices", "a"), "mode"), "drain");
+    rig_agent(r, "a", "another process");
+    cJSON_Delete(rig_lease(r, "a", 2, 0));
+    rig_crash(r);
+    rig_agent(r, "a", "n");
+    cJSON_Delete(rig_lease(r, "a", 2, 0));
+    rig_do(r, "agent_mode", "{'agent':'a','mode':'serve'}");
+    cJSON_Delete(rig_lease(r, "a", 2, 2));
+    assert_null(cJSON_GetObjectItem(entry(r, "devices", "a"), "mode"));
+    rig_refused(r, ERR_NOT_FOUND, "there is no agent nobody", "agent_mode", "{'agent':'nobody','mode':'serve'}");
+}
+
+static void a_reserved_agent_serves_its_user_alone(void **state)
+{
+    struct rig *r = *state;
+    cJSON *lease;
+
+    rig_do(r, "agent_mode", "{'agent':'a','mode':'reserve','user':'ann'}"); /* before it is there */
+    rig_agent(r, "a", "n");
+    rig_do(r, "job_submit", "{'body':'b','key':'cpu','lease':true,'user':'bob'}");
+    rig_add(r, 1, 0, 2, 0);
+    cJSON_Delete(rig_lease(r, "a", 2, 0));
+    expect_waits(r, 1, "reserved for another user");
+    rig_do(r, "job_submit", "{'body':'b','key':'cpu','lease':true,'user':'ann'}");
+    rig_add(r, 2, 0, 2, 100);
+    expect_waits(r, 2, NULL);
+    lease = rig_lease(r, "a", 4, 2);
+    assert_string_equal(text_in(item_in(lease, "trials", 0), "job"), "j2");
+    cJSON_Delete(lease);
+    assert_string_equal(text_in(entry(r, "devices", "a"), "reserved"), "ann");
+}
+
+static void a_job_for_a_board_that_is_off_says_so(void **state)
+{
+    struct rig *r = *state;
+
+    rig_submit(r, "cpu");
+    expect_waits(r, 1, "no device of key cpu is there");
+    rig_agent(r, "a", "n");
+    expect_waits(r, 1, NULL);
+    rig_do(r, "agent_bye", "{'agent':'a'}");
+    expect_waits(r, 1, "no device of key cpu is there");
+}
+
 int main(void)
 {
 #define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -370,6 +436,9 @@ int main(void)
         FACT(too_many_agents_are_refused),
         FACT(a_bad_registration_is_refused_with_what_is_wrong),
         FACT(long_texts_of_an_agent_are_cut),
+        FACT(a_drained_agent_gets_nothing_until_it_is_undrained),
+        FACT(a_reserved_agent_serves_its_user_alone),
+        FACT(a_job_for_a_board_that_is_off_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,11 +96,12 @@ static void results_are_what_they_were(void **state)
                .state = "open");
     IS_WRITTEN(trial_renew_result, "{'lost':['t1'],'cancelled':[],'deadline_ms':1,'drain':true}",
                .lost = parse("['t1']"), .deadline_ms = 1, .drain = true);
-    IS_WRITTEN(job_entry,
-               "{'job':'j1','title':'','user':'','key':'k','state':'open','trials':{'open':1,'leased':0,'done':0,"
-               "'lost':0},'best':null,'progress':null,'records':0,'created_ms':5,'done_ms':0}",
-               .job = "j1", .title = "", .user = "", .key = "k", .state = "open",
-               .trials = trial_counts_write(&(struct trial_counts){.open = 1}), .created_ms = 5);
+    IS_WRITTEN(
+        job_entry,
+        "{'job':'j1','title':'','user':'','key':'k','state':'open','trials':{'open':1,'leased':0,'done':0,"
+        "'lost':0},'best':null,'progress':null,'records':0,'created_ms':5,'done_ms':0,'priority':0,'position':0}",
+        .job = "j1", .title = "", .user = "", .key = "k", .state = "open",
+        .trials = trial_counts_write(&(struct trial_counts){.open = 1}), .created_ms = 5);
 }
 
 /* The example of docs/protocol.md. */

@@ -176,6 +176,52 @@ static void a_call_that_waits_for_nothing_is_answered_at_once(void **state)
     cJSON_Delete(result);
 }
 
+static void who_waits_longest_for_a_key_is_served_first(void **state)
+{
+    static const int order[] = {2, 0, 3, 1};
+    struct rig *r = *state;
+    struct errand *polls[4];
+    char name[8];
+    int64_t job;
+
+    for (int i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "a%d", order[i]);
+        rig_agent(r, name, "n");
+        polls[i] = rig_send(r, "trial_lease", "{'agent':'%s','max':1,'wait_ms':20000}", name);
+    }
+    job = rig_submit(r, "cpu");
+    for (int n = 0; n < 4; n++) {
+        rig_add(r, job, n, 1, 10 + n);
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(polls[i]->left, i <= n);
+        assert_int_equal(r->hall.n_parked, 3 - n);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(count_in(errand_result(polls[i]), "trials"), 1);
+        errand_free(polls[i]);
+    }
+}
+
+/* A poll waits with the key that its agent has when it is tried. */
+static void a_poll_goes_with_its_agent_to_another_key(void **state)
+{
+    struct rig *r = *state;
+    struct errand *poll;
+    int64_t cpu, gpu;
+
+    rig_agent(r, "a", "n");
+    poll = rig_send(r, "trial_lease", "{'agent':'a','max':1,'wait_ms':20000}");
+    rig_do(r, "agent_register", "{'agent':'a','nonce':'n','key':'gpu','fingerprint':'%s'}", hash_of(-1));
+    cpu = rig_submit(r, "cpu");
+    gpu = rig_submit(r, "gpu");
+    rig_add(r, cpu, 0, 1, 10); /* it is tried, and is none of theirs any more */
+    assert_false(poll->left);
+    rig_add(r, gpu, 0, 1, 20);
+    assert_true(poll->left);
+    assert_string_equal(text_in(item_in(errand_result(poll), "trials", 0), "job"), "j2");
+    errand_free(poll);
+}
+
 /* The one woken last has nothing left: it waits on, with its own end. */
 static void a_poll_woken_in_vain_waits_on(void **state)
 {
@@ -320,21 +366,24 @@ static void a_double_served_meanwhile_answers_the_one_that_waits(void **state)
     buf_fini(&third);
 }
 
+#define MANY 5
+
 static void one_poll_too_many_is_answered_at_once(void **state)
 {
     struct rig *r = *state;
-    struct errand *polls[HALL_MAX_PARKED + 1];
+    struct errand *polls[MANY + 1];
 
-    for (int i = 0; i <= HALL_MAX_PARKED; i++) {
+    r->hall.max_parked = MANY;
+    for (int i = 0; i <= MANY; i++) {
         polls[i] = rig_send(r, "job_lease", "{'wait_ms':20000}");
-        assert_int_equal(polls[i]->left, i == HALL_MAX_PARKED);
+        assert_int_equal(polls[i]->left, i == MANY);
     }
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(errand_result(polls[HALL_MAX_PARKED]), "job")));
-    assert_int_equal(r->hall.n_parked, HALL_MAX_PARKED);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(errand_result(polls[MANY]), "job")));
+    assert_int_equal(r->hall.n_parked, MANY);
     rig_do(r, "job_submit", "{'body':'b','key':'k'}");
-    assert_int_equal(r->hall.n_parked, HALL_MAX_PARKED - 1);
+    assert_int_equal(r->hall.n_parked, MANY - 1);
     rig_pass(r, 21000);
-    for (int i = 0; i <= HALL_MAX_PARKED; i++)
+    for (int i = 0; i <= MANY; i++)
         errand_free(polls[i]);
 }
 
@@ -531,6 +580,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_poll_at_its_end_is_answered_with_nothing, start, stop),
         cmocka_unit_test_setup_teardown(no_poll_waits_longer_than_the_longest, start, stop),
         cmocka_unit_test_setup_teardown(a_call_that_waits_for_nothing_is_answered_at_once, start, stop),
+        cmocka_unit_test_setup_teardown(who_waits_longest_for_a_key_is_served_first, start, stop),
+        cmocka_unit_test_setup_teardown(a_poll_goes_with_its_agent_to_another_key, start, stop),
         cmocka_unit_test_setup_teardown(a_poll_woken_in_vain_waits_on, start, stop),
         cmocka_unit_test_setup_teardown(a_poll_whose_connection_went_is_granted_nothing, start, stop),
         cmocka_unit_test_setup_teardown(the_double_of_a_waiting_request_takes_its_place, start, stop),

@@ -562,6 +562,109 @@ static void a_backup_is_made_only_where_it_is_allowed(void **state)
     rig_do(r, "status", "{}");
 }
 
+/* ---- operators ---- */
+
+static void a_paused_job_gets_no_device_and_no_tuner_until_it_is_resumed(void **state)
+{
+    struct rig *r = *state;
+
+    rig_agent(r, "a", "n");
+    rig_do(r, "job_submit", "{'body':'b','key':'cpu'}");
+    rig_do(r, "job_pause", "{'job':'j1'}");
+    expect_state(r, 1, "paused");
+    assert_int_equal(leased(r, NULL), 0);
+    rig_crash(r); /* it is kept */
+    expect_state(r, 1, "paused");
+    rig_do(r, "job_pause", "{'job':'j1','paused':false}");
+    assert_int_equal(leased(r, NULL), 1);
+    rig_add(r, 1, 0, 2, 0);
+    rig_agent(r, "a", "n");
+    rig_do(r, "job_pause", "{'job':'j1'}");
+    cJSON_Delete(rig_lease(r, "a", 4, 0));
+    rig_do(r, "job_pause", "{'job':'j1','paused':false}");
+    expect_state(r, 1, "running");
+    cJSON_Delete(rig_lease(r, "a", 4, 2));
+    rig_refused(r, ERR_NOT_FOUND, "there is no job j9", "job_pause", "{'job':'j9'}");
+}
+
+static int64_t position(struct rig *r, int64_t job)
+{
+    cJSON *status = rig_job(r, job);
+    const int64_t n = number_in(status, "position");
+
+    cJSON_Delete(status);
+    return n;
+}
+
+/* Users take turns; among the jobs of one, priority and age. */
+static void tuners_take_jobs_of_users_in_turn_and_status_tells_the_position(void **state)
+{
+    static const struct {
+        const char *user;
+        int priority;
+    } jobs[] = {{"a", 0}, {"a", 3}, {"a", 0}, {"b", -3}};
+    static const int64_t order[] = {2, 4, 1, 3};
+    struct rig *r = *state;
+
+    for (size_t i = 0; i < 4; i++)
+        rig_do(r, "job_submit", "{'body':'b','user':'%s','priority':%d}", jobs[i].user, jobs[i].priority);
+    assert_int_equal(position(r, 2), 1);
+    assert_int_equal(position(r, 1), 2);
+    assert_int_equal(position(r, 3), 3);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(position(r, order[i]), 1);
+        assert_int_equal(leased(r, NULL), order[i]);
+        assert_int_equal(position(r, order[i]), 0);
+    }
+}
+
+static void a_user_may_be_held_to_so_many_open_jobs(void **state)
+{
+    struct rig *r = *state;
+
+    r->t->o.max_user_jobs = 2;
+    for (int i = 0; i < 2; i++)
+        rig_do(r, "job_submit", "{'body':'b','user':'a'}");
+    rig_refused(r, ERR_LIMIT, "user a has 2 open jobs", "job_submit", "{'body':'b','user':'a'}");
+    rig_do(r, "job_submit", "{'body':'b','user':'b'}");
+    rig_do(r, "job_cancel", "{'job':'j1'}");
+    rig_do(r, "job_submit", "{'body':'b','user':'a'}");
+}
+
+/* What a job came to is stored with it, also that a lost trial came back. */
+static void sums_of_a_job_are_those_of_before_a_crash(void **state)
+{
+    static const char *const names[] = {"records"}, *const counts[] = {"done", "lost", "open"};
+    struct rig *r = *state;
+    cJSON *lease = lease_all(r, 3), *before, *after;
+
+    rig_answer(r, lease, 0, "ok", 5);
+    rig_answer(r, lease, 1, "compile", 5);
+    cJSON_Delete(lease);
+    for (int i = 0; i < MAX_ATTEMPTS; i++) {
+        rig_pass(r, RIG_LEASE_MS + 2 * HALL_TICK_MS);
+        cJSON_Delete(rig_lease(r, "a", 4, i < MAX_ATTEMPTS - 1));
+    }
+    for (int requeued = 0; requeued < 2; requeued++) {
+        if (requeued)
+            rig_do(r, "requeue", "{'job':'j1'}");
+        before = rig_job(r, 1);
+        assert_int_equal(number_in(object_in(before, "trials"), "lost"), !requeued);
+        assert_int_equal(number_in(object_in(before, "trials"), "done"), 2);
+        rig_crash(r);
+        after = rig_job(r, 1);
+        for (size_t i = 0; i < 1; i++)
+            assert_int_equal(number_in(after, names[i]), number_in(before, names[i]));
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(number_in(object_in(after, "trials"), counts[i]),
+                             number_in(object_in(before, "trials"), counts[i]));
+        assert_true(cJSON_Compare(object_in(after, "best"), object_in(before, "best"), true));
+        cJSON_Delete(before);
+        cJSON_Delete(after);
+        rig_agent(r, "a", "n");
+    }
+}
+
 int main(void)
 {
 #define FACT(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -589,6 +692,10 @@ int main(void)
         cmocka_unit_test(a_tracker_told_to_keep_all_does),
         FACT(status_tells_what_happened),
         FACT(a_backup_is_made_only_where_it_is_allowed),
+        FACT(a_paused_job_gets_no_device_and_no_tuner_until_it_is_resumed),
+        FACT(tuners_take_jobs_of_users_in_turn_and_status_tells_the_position),
+        FACT(a_user_may_be_held_to_so_many_open_jobs),
+        FACT(sums_of_a_job_are_those_of_before_a_crash),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

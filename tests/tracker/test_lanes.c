@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which open trial is next: jobs of a key share its devices by time used. */
+/* Which open trial is next: users share the devices of a key by time used, and so do the jobs of a user. */
 #include "tests/tracker/rig.h"
 
 #include <setjmp.h>
@@ -27,13 +27,19 @@ static int stop(void **state)
     return 0;
 }
 
-static int64_t submit(struct rig *r, int priority)
+static int64_t submit_as(struct rig *r, const char *user, int priority)
 {
-    cJSON *result = rig_must(r, "job_submit", "{'body':'b','key':'cpu','lease':true,'priority':%d}", priority);
+    cJSON *result =
+        rig_must(r, "job_submit", "{'body':'b','key':'cpu','lease':true,'user':'%s','priority':%d}", user, priority);
     const int64_t id = strtoll(text_in(result, "job") + 1, NULL, 10);
 
     cJSON_Delete(result);
     return id;
+}
+
+static int64_t submit(struct rig *r, int priority)
+{
+    return submit_as(r, "", priority);
 }
 
 static const struct lane *lane_of(const struct rig *r, int64_t job)
@@ -218,6 +224,63 @@ static void one_job_may_have_trials_for_several_keys(void **state)
     cJSON_Delete(rig_lease(r, "g", 8, 2));
 }
 
+/* ---- users ---- */
+
+static void users_share_equally_however_many_jobs_they_have(void **state)
+{
+    struct rig *r = *state;
+    double cost[12] = {0};
+    int of_job[12] = {0};
+
+    for (int i = 1; i <= 11; i++)
+        cost[i] = i == 11 ? 50 : 100;
+    for (int i = 0; i < 10; i++)
+        rig_add(r, submit_as(r, "many", 3), 0, 20, 100 * i);
+    rig_add(r, submit_as(r, "one", -3), 0, 60, 2000);
+    run(r, 60, cost, of_job);
+    assert_in_range(of_job[11], 38, 42); /* half of the time: two trials for each of the others */
+    for (int i = 1; i <= 10; i++)
+        assert_in_range(of_job[i], 1, 3);
+}
+
+static void a_user_who_comes_later_is_served_at_once(void **state)
+{
+    struct rig *r = *state;
+    const double cost[] = {0, 100, 100, 100};
+    int of_job[4] = {0};
+    cJSON *lease;
+
+    rig_add(r, submit_as(r, "early", 0), 0, 60, 0);
+    rig_add(r, submit_as(r, "early", 0), 0, 60, 100);
+    run(r, 20, cost, of_job);
+    lease = rig_lease(r, "a", 20, 20);
+    rig_add(r, submit_as(r, "late", 0), 0, 20, 200);
+    cJSON_Delete(lease);
+    lease = rig_lease(r, "a", 1, 1);
+    assert_int_equal(job_of_lease(lease, 0), 3);
+    cJSON_Delete(lease);
+}
+
+/* Jobs that end and come again are no way to more than one's share. */
+static void what_a_user_had_counts_for_the_next_job_too(void **state)
+{
+    struct rig *r = *state;
+    double cost[30] = {0};
+    int of_job[30] = {0};
+    int n_other = 0;
+
+    rig_add(r, submit_as(r, "other", 0), 0, 40, 5000);
+    for (int id = 2; id < 12; id++) {
+        cost[1] = cost[id] = 100;
+        rig_add(r, submit_as(r, "quick", 0), 0, 1, 100 * id);
+        while (!of_job[id])
+            run(r, 1, cost, of_job);
+        rig_do(r, "job_done", "{'job':'j%d','token':1}", id);
+    }
+    n_other = of_job[1];
+    assert_in_range(n_other, 9, 11);
+}
+
 /* ---- charges ---- */
 
 static void a_grant_is_charged_a_guess_and_settled_with_the_cost(void **state)
@@ -334,6 +397,9 @@ int main(void)
         FACT(a_lease_is_one_batch_of_one_job),
         FACT(keys_do_not_share),
         FACT(one_job_may_have_trials_for_several_keys),
+        FACT(users_share_equally_however_many_jobs_they_have),
+        FACT(a_user_who_comes_later_is_served_at_once),
+        FACT(what_a_user_had_counts_for_the_next_job_too),
         FACT(a_grant_is_charged_a_guess_and_settled_with_the_cost),
         FACT(charges_are_divided_by_the_weight),
         FACT(what_is_given_back_is_not_charged),

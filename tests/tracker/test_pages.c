@@ -98,7 +98,7 @@ static void the_page_shows_devices_and_jobs(void **state)
     expect_in(html, "<td>cpu</td><td>host-1</td><td>idle</td><td>1</td><td>2</td><td>1</td><td>3 s ago</td>");
     expect_in(html, "<td>(builder)</td><td>make</td>");
     assert_null(strstr(html, "<td>left</td>"));
-    expect_in(html, "<td>j2</td><td>waits</td><td></td><td>gpu</td><td>waiting</td>");
+    expect_in(html, "<td>j2</td><td>waits</td><td></td><td>gpu</td><td>open</td>");
     expect_in(html,
               "<td>j1</td><td>t</td><td>u</td><td>cpu</td><td>running</td><td>1</td><td>1</td><td>2</td><td>0</td>"
               "<td>2.0</td>");

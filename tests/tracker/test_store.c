@@ -122,9 +122,16 @@ static bool count_record(const struct record_row *row, void *arg)
     return true;
 }
 
+static void add_mode(const char *agent, enum mode mode, const char *user, void *text)
+{
+    snprintf((char *)text + strlen(text), 64 - strlen(text), "%s %d %s;", agent, (int)mode, user);
+}
+
 static void keeps(struct place *p)
 {
+    const struct job_row sums = {.id = 1, .seq = 1, .n_done = 1, .n_lost = 2, .best_gflops = 3, .best_ns = 7};
     struct job_row row = {0};
+    char modes[64] = "";
     int counts[5] = {0}, n = 0;
     int64_t next;
 
@@ -133,15 +140,21 @@ static void keeps(struct place *p)
     put_trial(p, 2, 1, TRIAL_LEASED);
     put_trial(p, 3, 1, TRIAL_DONE);
     assert_int_equal(put_record(p, 1, 1, 3, "ok"), ERR_OK);
+    assert_int_equal(p->ops->sums_put(p->s, &sums), ERR_OK);
+    assert_int_equal(p->ops->mode_put(p->s, "board", MODE_RESERVE, "ann"), ERR_OK);
+    assert_int_equal(p->ops->mode_put(p->s, "other", MODE_DRAIN, ""), ERR_OK);
+    assert_int_equal(p->ops->mode_put(p->s, "other", MODE_SERVE, ""), ERR_OK);
     commit(p);
     put_job(p, 2, JOB_OPEN, 0); /* never committed */
     reopen(p);
     assert_int_equal(p->ops->each_job(p->s, 0, last_job, &row), ERR_OK);
     assert_int_equal(row.id, 1);
     assert_int_equal(row.seq, 1);
-    assert_int_equal(row.n_open, 1);
+    assert_int_equal(row.n_lost, 2);
     assert_int_equal(row.n_done, 1);
-    assert_true(row.best_gflops > 2.99 && row.best_gflops < 3.01);
+    assert_true(row.best_gflops == 3 && row.best_ns == 7);
+    assert_int_equal(p->ops->each_mode(p->s, add_mode, modes), ERR_OK);
+    assert_string_equal(modes, "board 2 ann;");
     assert_int_equal(p->ops->each_live_trial(p->s, count_trial, counts), ERR_OK);
     assert_int_equal(counts[TRIAL_OPEN], 1);
     assert_int_equal(counts[TRIAL_LEASED], 1);
@@ -363,7 +376,50 @@ static void a_store_of_a_newer_program_or_of_nobody_is_left_alone(void **state)
     dir_remove(dir);
 }
 
-/* What the first schema lacked is made when a store of it is opened. */
+/* Two pages of records in its middle are overwritten, as by a bad disk. */
+static void a_damaged_store_is_not_opened(void **state)
+{
+    struct place p = {.ops = store_table[0] /* sqlite */};
+    struct why why = {""};
+    char path[300], junk[8192];
+    FILE *f;
+
+    (void)state;
+    memset(junk, 0x5a, sizeof junk);
+    dir_temporary("tune-store", p.dir, sizeof p.dir, NULL);
+    snprintf(path, sizeof path, "%s/tracker.sqlite", p.dir);
+    open_store(&p);
+    put_job(&p, 1, JOB_OPEN, 0);
+    for (int i = 1; i <= 300; i++) {
+        put_trial(&p, i, 1, TRIAL_DONE);
+        assert_int_equal(put_record(&p, 1, i, i, "ok"), ERR_OK);
+    }
+    commit(&p);
+    reopen(&p);
+    p.ops->close(p.s);
+    f = fopen(path, "r+b");
+    assert_non_null(f);
+    fseek(f, -(long)sizeof junk, SEEK_END);
+    assert_int_equal(fwrite(junk, 1, sizeof junk, f), sizeof junk);
+    fclose(f);
+    assert_int_equal(p.ops->open(p.dir, NULL, &p.s, &why), ERR_IO);
+    assert_non_null(strstr(why.text, "is damaged"));
+    assert_non_null(strstr(why.text, "put a backup in its place"));
+    dir_remove(p.dir);
+}
+
+/* As the second schema had it, with a record. */
+static const char second_schema[] =
+    "DROP TABLE records; DROP TABLE sums; DROP TABLE modes; ALTER TABLE jobs DROP COLUMN paused;"
+    "CREATE TABLE records(job INTEGER NOT NULL, seq INTEGER NOT NULL, trial INTEGER NOT NULL UNIQUE, n INTEGER NOT "
+    "NULL, line TEXT NOT NULL, status TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, program TEXT NOT "
+    "NULL, purpose TEXT NOT NULL, protocol TEXT NOT NULL, time_ns REAL NOT NULL, flops REAL NOT NULL, device_ms REAL "
+    "NOT NULL, created_ms INTEGER NOT NULL, PRIMARY KEY(job, seq)) WITHOUT ROWID;"
+    "CREATE INDEX records_same ON records(program, fingerprint, purpose, protocol) WHERE status = 'ok';"
+    "INSERT INTO records VALUES(1, 1, 7, 7, 'line', 'ok', 'k', 'f', 'p', 'search', 'x', 4, 12, 1, 5);"
+    "INSERT INTO records VALUES(1, 2, 8, 8, 'line', 'lost', 'k', '', 'p', 'search', 'x', 0, 0, 0, 5);";
+
+/* What the first schemas lacked is made when a store of them is opened. */
 static void an_older_store_is_brought_up(void **state)
 {
     struct place p = {.ops = store_table[0] /* sqlite */};
@@ -371,21 +427,31 @@ static void an_older_store_is_brought_up(void **state)
     const struct build_row row = {.program = "p", .arch = "sm_61", .status = "ok"};
     struct job_row job = {0};
     sqlite3 *db;
+    int n = 0;
 
     (void)state;
     dir_temporary("tune-store", p.dir, sizeof p.dir, NULL);
     snprintf(path, sizeof path, "%s/tracker.sqlite", p.dir);
     open_store(&p);
     put_job(&p, 1, JOB_OPEN, 0);
+    put_trial(&p, 7, 1, TRIAL_DONE);
+    put_trial(&p, 8, 1, TRIAL_LOST);
     commit(&p);
     p.ops->close(p.s);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, second_schema, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "DROP TABLE builds; UPDATE meta SET value = 1", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     open_store(&p);
     reopen(&p);
     assert_int_equal(p.ops->each_job(p.s, 1, last_job, &job), ERR_OK);
     assert_int_equal(job.id, 1);
+    assert_int_equal(job.seq, 2);
+    assert_int_equal(job.n_done, 1);
+    assert_int_equal(job.n_lost, 1);
+    assert_true(job.best_ns == 4 && job.best_gflops == 3 && !job.paused);
+    assert_int_equal(p.ops->each_record(p.s, 1, 0, 0, 10, count_record, &n), ERR_OK);
+    assert_int_equal(n, 2);
     assert_int_equal(p.ops->build_put(p.s, &row), ERR_OK);
     assert_int_equal(p.ops->build_get(p.s, "p", "sm_61", read_build, text), ERR_OK);
     p.ops->close(p.s);
@@ -400,6 +466,7 @@ int main(void)
         cmocka_unit_test(blobs_come_in_any_order_and_only_with_the_content_of_their_name),
         cmocka_unit_test(old_jobs_are_forgotten_and_their_ids_never_reused),
         cmocka_unit_test(a_build_is_kept_by_program_and_architecture),
+        cmocka_unit_test(a_damaged_store_is_not_opened),
         cmocka_unit_test(an_older_store_is_brought_up),
         cmocka_unit_test(a_backup_of_an_open_store_is_a_store),
         cmocka_unit_test(a_store_is_chosen_by_name_else_the_first_is_meant),

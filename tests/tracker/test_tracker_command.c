@@ -94,7 +94,7 @@ static void help_and_version_are_said_without_running(void **state)
     assert_non_null(strstr(said, "--retention"));
     REFUSED("unexpected argument 'x': tune-tracker takes only options", "x");
     REFUSED("--lease", "--lease", "0.05s");
-    REFUSED("--workers", "--workers", "65");
+    REFUSED("--workers", "--workers", "1025");
     REFUSED("'nosuch' is no kind of store", "--store", "nosuch:dd", "--listen", "tcp://127.0.0.1:0");
     REFUSED("'nosuch' is no kind of store", "--store", "nosuch:dd", "--backup", "copy.sqlite");
 }
@@ -152,6 +152,24 @@ static void it_says_where_it_listens_and_ends_in_order(void **state)
     farm_stop(&f);
 }
 
+/* A tracker that could accept nobody says so and ends. The hard limit is the shell's, which becomes the tracker. */
+static void too_few_files_are_told(void **state)
+{
+    char own[4096], line[9000], said[1000] = "";
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(proc_own_dir(own, sizeof own), ERR_OK);
+    snprintf(line, sizeof line,
+             "ulimit -n 64; exec '%s/../bin/tune-tracker' --listen tcp://127.0.0.1:0 --workers 0 --store '%s/few' 2>&1",
+             own, dir);
+    f = popen(line, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(said, sizeof said, f));
+    assert_non_null(strstr(said, "only 64 files may be open"));
+    assert_int_not_equal(pclose(f), 0);
+}
+
 static void only_who_has_the_key_file_is_served(void **state)
 {
     char key[300], other[300];
@@ -199,6 +217,7 @@ int main(void)
         cmocka_unit_test(help_and_version_are_said_without_running),
         cmocka_unit_test(an_address_has_to_be_one_and_a_key_where_others_can_reach_it),
         cmocka_unit_test(it_says_where_it_listens_and_ends_in_order),
+        cmocka_unit_test(too_few_files_are_told),
         cmocka_unit_test(only_who_has_the_key_file_is_served),
         cmocka_unit_test(a_store_is_used_by_one_tracker_and_copied_at_any_time),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `tune work` processes kept running: pauses by a clock that the test turns, with programs of the test's own. */
+/* A `tune work` kept running: pauses by a clock that the test turns, with programs of the test's own. */
 #include "core/file.h"
 #include "core/proc.h"
 #include "tracker/workers.h"
@@ -26,7 +26,7 @@ static int64_t now(void *arg)
 
 static const struct clock still = {.now_ns = now};
 
-/* Workers that are this shell script. */
+/* A worker that is this shell script. */
 struct place {
     char dir[256];
     struct workers w;
@@ -51,24 +51,24 @@ static void end(struct place *p)
     dir_remove(p->dir);
 }
 
-/* Ticks until the only worker is seen to have ended; only the machine's time passes. */
+/* Ticks until the worker is seen to have ended; only the machine's time passes. */
 static void see_it_end(struct place *p)
 {
-    for (int i = 0; i < 10000 && p->w.all[0].pid; i++) {
+    for (int i = 0; i < 10000 && p->w.pid; i++) {
         clock_sleep_ms(1);
         workers_tick(&p->w);
     }
-    assert_int_equal(p->w.all[0].pid, 0);
+    assert_int_equal(p->w.pid, 0);
 }
 
 static void expect_next_start_after(struct place *p, int64_t ms)
 {
     now_ns += (ms - 1) * MS;
     workers_tick(&p->w);
-    assert_int_equal(p->w.all[0].pid, 0);
+    assert_int_equal(p->w.pid, 0);
     now_ns += MS;
     workers_tick(&p->w);
-    assert_true(p->w.all[0].pid > 0);
+    assert_true(p->w.pid > 0);
 }
 
 /* ---- facts ---- */
@@ -81,7 +81,7 @@ static void a_worker_that_dies_young_is_started_after_ever_longer_pauses(void **
     (void)state;
     make(&p, 1, "#!/bin/sh\nexit 3\n");
     workers_tick(&p.w);
-    assert_true(p.w.all[0].pid > 0);
+    assert_true(p.w.pid > 0);
     for (size_t i = 0; i < sizeof pauses_ms / sizeof *pauses_ms; i++) {
         see_it_end(&p);
         expect_next_start_after(&p, pauses_ms[i]);
@@ -102,15 +102,15 @@ static void a_program_that_cannot_be_started_is_tried_again(void **state)
     (void)state;
     make(&p, 1, NULL);
     workers_tick(&p.w);
-    assert_int_equal(p.w.all[0].pid, 0);
-    assert_int_equal(p.w.all[0].again_ns, now_ns + 500 * MS);
+    assert_int_equal(p.w.pid, 0);
+    assert_int_equal(p.w.again_ns, now_ns + 500 * MS);
     now_ns += 500 * MS;
     workers_tick(&p.w);
-    assert_int_equal(p.w.all[0].again_ns, now_ns + 1000 * MS);
+    assert_int_equal(p.w.again_ns, now_ns + 1000 * MS);
     end(&p);
 }
 
-static void all_are_started_with_the_trackers_address_and_key(void **state)
+static void it_is_started_with_its_jobs_the_trackers_address_and_key(void **state)
 {
     char said[1000] = "", path[300];
     struct place p;
@@ -121,8 +121,7 @@ static void all_are_started_with_the_trackers_address_and_key(void **state)
         make(&p, 3, "#!/bin/sh\necho \"$@\" >\"$0.part.$$\" && mv \"$0.part.$$\" \"$0.said\"\nexec sleep 60\n");
         p.w.key_file = with_key ? "/a.key" : NULL;
         workers_tick(&p.w);
-        for (int i = 0; i < 3; i++)
-            assert_true(p.w.all[i].pid > 0);
+        assert_true(p.w.pid > 0);
         snprintf(path, sizeof path, "%s/tune.said", p.dir);
         for (int i = 0; i < 10000 && access(path, R_OK) != 0; i++)
             clock_sleep_ms(1);
@@ -130,30 +129,29 @@ static void all_are_started_with_the_trackers_address_and_key(void **state)
         assert_non_null(f);
         assert_non_null(fgets(said, sizeof said, f));
         fclose(f);
-        assert_string_equal(said, with_key ? "work --tracker tcp://127.0.0.1:1 --key-file /a.key\n"
-                                           : "work --tracker tcp://127.0.0.1:1\n");
+        assert_string_equal(said, with_key ? "work --jobs 3 --tracker tcp://127.0.0.1:1 --key-file /a.key\n"
+                                           : "work --jobs 3 --tracker tcp://127.0.0.1:1\n");
         end(&p);
     }
 }
 
-static void all_end_when_they_are_stopped(void **state)
+static void it_ends_when_it_is_stopped_and_is_not_started_without_jobs(void **state)
 {
-    pid_t pids[2];
     struct place p;
+    pid_t pid;
 
     (void)state;
     make(&p, 2, "#!/bin/sh\nexec sleep 60\n");
     workers_tick(&p.w);
-    for (int i = 0; i < 2; i++)
-        pids[i] = p.w.all[i].pid;
-    workers_tick(&p.w); /* those that run are left alone */
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(p.w.all[i].pid, pids[i]);
+    pid = p.w.pid;
+    workers_tick(&p.w); /* one that runs is left alone */
+    assert_int_equal(p.w.pid, pid);
     workers_stop(&p.w);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(p.w.all[i].pid, 0);
-        assert_int_equal(kill(pids[i], 0), -1);
-    }
+    assert_int_equal(p.w.pid, 0);
+    assert_int_equal(kill(pid, 0), -1);
+    p.w.n = 0;
+    workers_tick(&p.w);
+    assert_int_equal(p.w.pid, 0);
     end(&p);
 }
 
@@ -174,8 +172,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_that_dies_young_is_started_after_ever_longer_pauses),
         cmocka_unit_test(a_program_that_cannot_be_started_is_tried_again),
-        cmocka_unit_test(all_are_started_with_the_trackers_address_and_key),
-        cmocka_unit_test(all_end_when_they_are_stopped),
+        cmocka_unit_test(it_is_started_with_its_jobs_the_trackers_address_and_key),
+        cmocka_unit_test(it_ends_when_it_is_stopped_and_is_not_started_without_jobs),
         cmocka_unit_test(workers_need_tune_beside_the_program),
     };
 

@@ -4,6 +4,7 @@
 
 #include "exec/common.h"
 #include "exec/exec_cl_parts.h"
+#include "exec/pages_cl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@ struct exec_net_cl {
     cl_mem *slots;
     struct exec_net_cl_step *steps;
     cl_mem *tensors; /* room for the inputs and outputs of any step */
+    int gathered;    /* slots and weights were moved into pages */
+    struct exec_pages pages;
 };
 
 static int exec_net_cl_count(const struct exec_plan *plan, int weights)
@@ -110,16 +113,27 @@ static void exec_net_cl_drop(struct exec_net_cl_step *step)
     }
 }
 
+/* Waits for what the session of the ops did last. */
+static void exec_net_cl_finish(const struct exec_net_cl *net)
+{
+    const struct exec_cl *s = net->n->n_plans > 0 ? net->ops[0]->s : NULL;
+    if (s && s->last_queue)
+        (void)clFinish(s->last_queue);
+}
+
 EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
 {
     if (!net)
         return;
+    if (net->pages.block)
+        exec_net_cl_finish(net);
     for (int i = 0; net->steps && i < net->n->n_steps; i++) {
         exec_net_cl_drop(&net->steps[i]);
         exec_cl_weights_free(net->steps[i].packed);
         free(net->steps[i].given);
     }
     exec_cl_release(net->slots, net->slots ? net->n->n_slots : 0);
+    exec_pages_close(&net->pages);
     free(net->steps);
     free(net->tensors);
     free(net);
@@ -210,6 +224,49 @@ static enum exec_status exec_net_cl_ready(struct exec_net_cl *net, cl_command_qu
     return status;
 }
 
+static size_t exec_net_cl_bytes(const struct exec_net_cl *net)
+{
+    size_t n = 0;
+    for (int i = 0; i < net->n->n_slots; i++)
+        n += exec_pages_room(net->n->slot_bytes[i]);
+    for (int i = 0; i < net->n->n_steps; i++)
+        for (int k = 0; k < net->steps[i].packed->n_mems; k++)
+            n += net->steps[i].packed->mems[k] ? exec_pages_room(exec_net_cl_plan(net, i)->buffers[k].n_bytes) : 0;
+    return n;
+}
+
+/* Moves a buffer into the pages; where that fails it stays where it is. */
+static void exec_net_cl_move(struct exec_net_cl *net, cl_command_queue queue, cl_mem *mem, size_t n_bytes)
+{
+    cl_mem moved = exec_pages_buffer(&net->pages, net->context, n_bytes);
+    if (moved && clEnqueueCopyBuffer(queue, *mem, moved, 0, 0, n_bytes, 0, NULL, NULL) != CL_SUCCESS) {
+        clReleaseMemObject(moved);
+        moved = NULL;
+    }
+    if (moved) {
+        clReleaseMemObject(*mem);
+        *mem = moved;
+    }
+}
+
+/* Once, when all layers are packed: slots and weights into pages, in the order of their use. Weights that are given
+ * later have buffers of their own. */
+static void exec_net_cl_gather(struct exec_net_cl *net, cl_command_queue queue)
+{
+    net->gathered = 1;
+    exec_pages_open(&net->pages, net->ops[0]->s->device, exec_net_cl_bytes(net));
+    if (!net->pages.block)
+        return;
+    exec_net_cl_finish(net); /* they may have been packed on another queue */
+    for (int i = 0; i < net->n->n_slots; i++)
+        exec_net_cl_move(net, queue, &net->slots[i], net->n->slot_bytes[i]);
+    for (int i = 0; i < net->n->n_steps; i++)
+        for (int k = 0; k < net->steps[i].packed->n_mems; k++)
+            if (net->steps[i].packed->mems[k])
+                exec_net_cl_move(net, queue, &net->steps[i].packed->mems[k],
+                                 exec_net_cl_plan(net, i)->buffers[k].n_bytes);
+}
+
 EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, cl_mem x, cl_mem y,
                                           struct exec_words *words)
 {
@@ -217,6 +274,10 @@ EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_qu
     if (!net || !queue || !x || !y)
         return exec_fail(words, EXEC_BAD_ARGUMENT, "expected an open network, a queue, x and y");
     status = exec_net_cl_ready(net, queue, words);
+    if (status == EXEC_OK && net->n->n_plans > 0)
+        status = exec_cl_check_queue(net->ops[0]->s, queue, words);
+    if (status == EXEC_OK && !net->gathered && net->n->n_steps > 0)
+        exec_net_cl_gather(net, queue);
     for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
         const struct exec_step *s = &net->n->steps[i];
         for (int k = 0; k < s->n_values; k++)

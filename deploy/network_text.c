@@ -227,7 +227,7 @@ static void put_arguments(const struct deploy_set *s, struct buf *out)
 
 enum err deploy_network_source(const struct deploy_set *s, struct buf *out, struct why *why)
 {
-    static const char *const parts[] = {"network.h", "network_cl.h", "network_cl.c", NULL};
+    static const char *const parts[] = {"network.h", "network_cl.h", "pages_cl.h", "pages_cl.c", "network_cl.c", NULL};
     enum err e = ERR_OK;
 
     if (!s->network)

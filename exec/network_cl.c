@@ -4,6 +4,7 @@
 
 #include "exec/common.h"
 #include "exec/exec_cl_parts.h"
+#include "exec/pages_cl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,11 @@ struct exec_net_cl {
     struct exec_cl_op *const *ops;
     cl_mem *slots;
     cl_mem *parts; /* [n_values]: of slots; NULL where a value is none */
+    int has_parts; /* all of them, of the slots that there are */
     struct exec_net_cl_step *steps;
     cl_mem *tensors; /* room for the inputs and outputs of any step */
+    int gathered;    /* slots and weights were moved into pages */
+    struct exec_pages pages;
 };
 
 static int exec_net_cl_count(const struct exec_plan *plan, int weights)
@@ -57,9 +61,21 @@ static enum exec_status exec_net_cl_slots(struct exec_net_cl *net, struct exec_w
     return code == CL_SUCCESS ? EXEC_OK : exec_cl_failed(words, "memory between the layers of", net->n->name, code);
 }
 
+static void exec_net_cl_drop_parts(struct exec_net_cl *net)
+{
+    for (int i = 0; i < net->n->n_values; i++) {
+        if (net->parts[i])
+            clReleaseMemObject(net->parts[i]);
+        net->parts[i] = NULL;
+    }
+    net->has_parts = 0;
+}
+
+/* Of the slots as they are now. */
 static enum exec_status exec_net_cl_parts(struct exec_net_cl *net, struct exec_words *words)
 {
     cl_int code = CL_SUCCESS;
+    exec_net_cl_drop_parts(net);
     for (int i = 0; code == CL_SUCCESS && i < net->n->n_values; i++) {
         const struct exec_value *v = &net->n->values[i];
         const cl_buffer_region region = {v->at, v->n_bytes};
@@ -67,6 +83,7 @@ static enum exec_status exec_net_cl_parts(struct exec_net_cl *net, struct exec_w
             net->parts[i] =
                 clCreateSubBuffer(net->slots[v->slot], CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     }
+    net->has_parts = code == CL_SUCCESS;
     return code == CL_SUCCESS ? EXEC_OK
                               : exec_cl_failed(words, "parts of memory between the layers of", net->n->name, code);
 }
@@ -127,10 +144,20 @@ static void exec_net_cl_drop(struct exec_net_cl_step *step)
     }
 }
 
+/* Waits for what the session of the ops did last. */
+static void exec_net_cl_finish(const struct exec_net_cl *net)
+{
+    const struct exec_cl *s = net->n->n_plans > 0 ? net->ops[0]->s : NULL;
+    if (s && s->last_queue)
+        (void)clFinish(s->last_queue);
+}
+
 EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
 {
     if (!net)
         return;
+    if (net->pages.block)
+        exec_net_cl_finish(net);
     for (int i = 0; net->steps && i < net->n->n_steps; i++) {
         exec_net_cl_drop(&net->steps[i]);
         exec_cl_weights_free(net->steps[i].packed);
@@ -138,6 +165,7 @@ EXEC_API void exec_net_cl_close(struct exec_net_cl *net)
     }
     exec_cl_release(net->parts, net->parts ? net->n->n_values : 0);
     exec_cl_release(net->slots, net->slots ? net->n->n_slots : 0);
+    exec_pages_close(&net->pages);
     free(net->steps);
     free(net->tensors);
     free(net);
@@ -228,6 +256,50 @@ static enum exec_status exec_net_cl_ready(struct exec_net_cl *net, cl_command_qu
     return status;
 }
 
+static size_t exec_net_cl_bytes(const struct exec_net_cl *net)
+{
+    size_t n = 0;
+    for (int i = 0; i < net->n->n_slots; i++)
+        n += exec_pages_room(net->n->slot_bytes[i]);
+    for (int i = 0; i < net->n->n_steps; i++)
+        for (int k = 0; k < net->steps[i].packed->n_mems; k++)
+            n += net->steps[i].packed->mems[k] ? exec_pages_room(exec_net_cl_plan(net, i)->buffers[k].n_bytes) : 0;
+    return n;
+}
+
+/* Moves a buffer into the pages; where that fails it stays where it is. */
+static void exec_net_cl_move(struct exec_net_cl *net, cl_command_queue queue, cl_mem *mem, size_t n_bytes)
+{
+    cl_mem moved = exec_pages_buffer(&net->pages, net->context, n_bytes);
+    if (moved && clEnqueueCopyBuffer(queue, *mem, moved, 0, 0, n_bytes, 0, NULL, NULL) != CL_SUCCESS) {
+        clReleaseMemObject(moved);
+        moved = NULL;
+    }
+    if (moved) {
+        clReleaseMemObject(*mem);
+        *mem = moved;
+    }
+}
+
+/* Once, when all layers are packed: slots and weights into pages, in the order of their use. Weights that are given
+ * later have buffers of their own. */
+static void exec_net_cl_gather(struct exec_net_cl *net, cl_command_queue queue)
+{
+    net->gathered = 1;
+    exec_pages_open(&net->pages, net->ops[0]->s->device, exec_net_cl_bytes(net));
+    if (!net->pages.block)
+        return;
+    exec_net_cl_finish(net); /* they may have been packed on another queue */
+    for (int i = 0; i < net->n->n_slots; i++)
+        exec_net_cl_move(net, queue, &net->slots[i], net->n->slot_bytes[i]);
+    for (int i = 0; i < net->n->n_steps; i++)
+        for (int k = 0; k < net->steps[i].packed->n_mems; k++)
+            if (net->steps[i].packed->mems[k])
+                exec_net_cl_move(net, queue, &net->steps[i].packed->mems[k],
+                                 exec_net_cl_plan(net, i)->buffers[k].n_bytes);
+    exec_net_cl_drop_parts(net);
+}
+
 EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_queue queue, const cl_mem *arguments,
                                           struct exec_words *words)
 {
@@ -238,6 +310,12 @@ EXEC_API enum exec_status exec_net_cl_run(struct exec_net_cl *net, cl_command_qu
         if (!arguments[i])
             return exec_fail(words, EXEC_BAD_ARGUMENT, "argument %d of %s is NULL", i, net->n->name);
     status = exec_net_cl_ready(net, queue, words);
+    if (status == EXEC_OK && net->n->n_plans > 0)
+        status = exec_cl_check_queue(net->ops[0]->s, queue, words);
+    if (status == EXEC_OK && !net->gathered && net->n->n_steps > 0)
+        exec_net_cl_gather(net, queue);
+    if (status == EXEC_OK && !net->has_parts)
+        status = exec_net_cl_parts(net, words);
     for (int i = 0; status == EXEC_OK && i < net->n->n_steps; i++) {
         const struct exec_step *s = &net->n->steps[i];
         for (int k = 0; k < s->n_values; k++)

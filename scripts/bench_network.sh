@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench_network.sh - whole networks beside onnxruntime: the same random weights and input, every output compared, the time
-# of one call beside onnxruntime's and beside the sum of the layers' recorded times. Batch 1.
+# of one call beside onnxruntime's, in turns in one process, and beside the sum of the layers' recorded times. Batch 1.
 #
-#   scripts/bench_network.sh [--trials N] [--time T] [--threads N] [--layout L[,L]] [--seconds S] [NETWORK:DTYPE ...]
+#   scripts/bench_network.sh [--trials N] [--time T] [--threads N[,N]] [--layout L[,L]] [--rounds N] [NETWORK:DTYPE ...]
 #
 #   NETWORK:DTYPE  resnet-18:f32 resnet-18:f16 resnet-18:i8 mobilenet-v1:f32 ... (those of ResNet-18 and MobileNet); `vgg-16`
 #                  and `resnet-50` too
 #   --trials N     configs measured of each workload (16); 0: none, the log that is there is taken
 #   --time T       longest tuning of each network (10m)
-#   --threads N    of the CPU device and of onnxruntime (1)
+#   --threads N    of the CPU device and of onnxruntime (1); a list: each is measured, with configs of its own
 #   --layout L     layouts that may be chosen (nchw,nchw16c; i8 and u8 take the second)
-#   --seconds S    shortest time of each of onnxruntime's measurements (3)
+#   --rounds N     rounds of five calls of each side (21); 0: outputs are compared, nothing is timed
 #
 # Needs the programs (TUNE_BIN_DIR, else build/bin) and scripts/install_deps.sh --bench (TUNE_PEERS). Logs, bundles and
 # onnxruntime's side go to OUT (out/networks); a second run goes on with the logs that are there. Exit code 1: a network's
@@ -21,19 +21,19 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${OUT:-$root/out/networks}
 python=${TUNE_PEERS:-$HOME/.cache/tune-peers/venv}/bin/python
-trials=16 time=10m threads=1 layouts=nchw,nchw16c seconds=3 sets=""
+trials=16 time=10m threads=1 layouts=nchw,nchw16c rounds=21 sets=""
 . "$root/scripts/common.sh"
 
 while [ $# -gt 0 ]; do
     case "$1" in
-    --trials | --time | --threads | --layout | --seconds)
+    --trials | --time | --threads | --layout | --rounds)
         [ $# -gt 1 ] || { echo "bench_network.sh: $1 needs a value" >&2; exit 2; }
         case "$1" in
         --trials) trials=$2 ;;
         --time) time=$2 ;;
         --threads) threads=$2 ;;
         --layout) layouts=$2 ;;
-        --seconds) seconds=$2 ;;
+        --rounds) rounds=$2 ;;
         esac
         shift 2
         ;;
@@ -51,14 +51,16 @@ if ! "$python" -c 'import onnxruntime, onnx, numpy' 2>/dev/null; then
 fi
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$out/pocl}" POCL_MAX_PTHREAD_COUNT="$threads"
+export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$out/pocl}"
 mkdir -p "$POCL_CACHE_DIR"
+table=$out/table
+: >"$table"
 
 # tune_set NETWORK DTYPE LOG: measures what the whole network needs.
 tune_set() {
     [ "$trials" -gt 0 ] || return 0
     "$bin/tune" run --network "$1" --dtype "$2" --whole --layout "$layouts" --trials "$trials" --time "$time" \
-        --threads "$threads" -q -o "$3" >"$3.txt" || { cat "$3.txt" >&2; return 1; }
+        --threads "$POCL_MAX_PTHREAD_COUNT" -q -o "$3" >"$3.txt" || { cat "$3.txt" >&2; return 1; }
 }
 
 # build_set NETWORK DTYPE LOG NAME: the bundle, installed, and the example over it.
@@ -66,7 +68,7 @@ build_set() {
     "$bin/tune" deploy "${3%.jsonl}.best.jsonl" --network "$1" --dtype "$2" --whole --allow-nearest --layout "$layouts" --name "$4" -o "$out/$4" |
         grep -A1 '^whole network'
     {
-        cmake -S "$out/$4" -B "$out/$4-build" -DCMAKE_INSTALL_PREFIX="$out/$4-installed" -D"$4_VECTORS=OFF"
+        cmake -S "$out/$4" -B "$out/$4-build" -DCMAKE_INSTALL_PREFIX="$out/$4-installed" -D"$4_VECTORS=OFF" -DBUILD_SHARED_LIBS=ON
         cmake --build "$out/$4-build"
         cmake --install "$out/$4-build"
         cmake -S "$root/examples/deploy_network" -B "$out/$4-example" -DBUNDLE="$4" -DCMAKE_BUILD_TYPE=Release \
@@ -85,16 +87,40 @@ limit_of() {
     esac
 }
 
+# time_set NETWORK DTYPE NAME: both sides in turns.
+time_set() {
+    [ "$rounds" -gt 0 ] || return 0
+    "$python" "$root/tests/bench/network/network_calls.py" "$out/ort-${3%_*}" "$out/$3" "$(find "$out/$3-installed" -name "lib$3.so")" \
+        --network "$1" --dtype "$2" --threads "$POCL_MAX_PTHREAD_COUNT" --rounds "$rounds" --table "$table"
+}
+
+# means WORDS CONDITION: the geometric mean of the table's ratios, of rows of awk's CONDITION.
+means() {
+    awk -v words="$1" "$2 { sum += log(\$6); n++ } END { if (n) printf \"%s %.2f (%d rows)\n\", words, exp(sum / n), n }" "$table"
+}
+
 failed=0
 for set in $sets; do
     network=${set%:*} dtype=${set#*:}
     name=$(echo "${network}_$dtype" | tr - _)
-    log=$out/$network-$dtype.jsonl
-    echo "== $network $dtype, $threads thread$([ "$threads" = 1 ] || echo s)"
-    tune_set "$network" "$dtype" "$log"
-    build_set "$network" "$dtype" "$log" "$name"
-    "$python" "$root/tests/bench/network/network_ort.py" "$root/kernels/networks/$network.graph" --dtype "$dtype" \
-        --out "$out/ort-$name" --threads "$threads" --seconds "$seconds"
-    "$out/$name-example/deploy_network" --limit "$(limit_of "$dtype")" "$out/ort-$name" || failed=1
+    "$python" "$root/tests/bench/network/network_ort.py" "$root/kernels/networks/$network.graph" --dtype "$dtype" --out "$out/ort-$name"
+    for n in $(echo "$threads" | tr , ' '); do
+        export POCL_MAX_PTHREAD_COUNT="$n"
+        log=$out/$network-$dtype-$n.jsonl
+        echo "== $network $dtype, $n thread$([ "$n" = 1 ] || echo s)"
+        tune_set "$network" "$dtype" "$log"
+        build_set "$network" "$dtype" "$log" "${name}_$n"
+        "$out/${name}_$n-example/deploy_network" --limit "$(limit_of "$dtype")" "$out/ort-$name" || failed=1
+        time_set "$network" "$dtype" "${name}_$n"
+    done
 done
+if [ -s "$table" ]; then
+    echo "== $(date +%Y-%m-%d), $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg)"
+    echo "network dtype threads ours-ms onnxruntime-ms ratio arithmetic"
+    cat "$table"
+    for n in $(echo "$threads" | tr , ' '); do
+        means "geomean, $n thread$([ "$n" = 1 ] || echo s):" "\$3 == $n"
+        means "    of those without Winograd:" "\$3 == $n && \$7 == \"direct\""
+    done
+fi
 exit $failed

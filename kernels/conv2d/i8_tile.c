@@ -13,6 +13,9 @@ static int64_t exact_products(enum dtype x)
     return x == DTYPE_U8 ? 512 : 1024;
 }
 
+/* Weights of a layer that the layers of a network drive out of the second cache, bytes. */
+#define FAR_WEIGHTS 131072
+
 static const struct build_knob knobs[] = {
     {"vk", {4, 8, 16, BUILD_END}},
     {"nv", {1, 2, 3, 4, 6, 8, BUILD_END}},
@@ -28,6 +31,7 @@ static const struct build_knob knobs[] = {
     {"ahead", {0, 4, 8, 16, 32, BUILD_END}},
     {"ahead_x", {0, 1, 2, 4, BUILD_END}},
     {"kt", {1, 2, 4, 8, 16, 32, BUILD_END}},
+    {"next", {0, 1, BUILD_END}},
     {0},
 };
 
@@ -77,6 +81,7 @@ static const char *const constraints[] = {
     "us == 0 or size_s > 1",
     "ahead_x == 0 or (size_r * size_s == 1 and ahead_x < ceil_div(size_cg, block))",
     "kt == 1 or kt < 2 * blocks_k",
+    "next == 0 or (order == 0 and kt < blocks_k and items > ceil_div(blocks_k, kt) * size_n * groups_n)",
     "body <= 512",
     "wg <= max_group and wg <= items",
     "nv == 1 or (nv - 1) * vk < size_kg",
@@ -201,6 +206,14 @@ static struct build_items row_items(const int64_t *v, const void *arg)
                   (double)(kt * a->nr) * steps * build_weight_cycles((double)z->k * steps * 4) + BUILD_ITEM_CYCLES};
 }
 
+/* Blocks of channels that a work-item does in place, for one load of its pixels: one where weights are far and a tile's
+ * pixels few, so that the other blocks' weights can be asked for while its tiles are computed; i8 sums its pixels for
+ * each item. */
+static int64_t blocks_at_once(const struct tile *t, int64_t cg, enum dtype x, bool far)
+{
+    return far && x == DTYPE_U8 && t->vh * t->vw * cg <= 8192 ? 1 : 8;
+}
+
 enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct device_desc *d, const struct space *s,
                           struct config *out)
 {
@@ -212,30 +225,34 @@ enum err i8_tile_fallback(const struct conv_shape *z, enum dtype x, const struct
     const struct tile t = best_tile(kg, lanes, rows, columns, dot[0] == 'm' ? 18 : 28);
     const int64_t across = CEIL(columns, t.vw), tiles = in_place || across < 2 ? 1 : across < 4 ? 2 : 4;
     const int64_t cg = z->c / z->groups, near = t.nv * lanes * cg <= 16384; /* weights of a block stay in the cache */
+    const bool far = conv_terms(z) * (double)kg >= FAR_WEIGHTS; /* from the second cache when whole networks run */
+    const int64_t kt = in_place ? power_within(CEIL(kg, t.nv * lanes), blocks_at_once(&t, cg, x, far)) : 1;
     const int64_t most = floats ? exact_products(x) / (z->r * z->s) : 16;
     const int64_t cb = in_place ? 4 : own_block(z) % 4 ? (floats ? 16 : 4) : own_block(z) & -own_block(z);
 
     *out = (struct config){{0}};
-    build_choose(s,
-                 (const struct build_define[]){{"vk", lanes},
-                                               {"nv", t.nv},
-                                               {"vh", t.vh},
-                                               {"vw", t.vw},
-                                               {"cb", cb < most ? cb : most},
-                                               {"ku", power_within((in_place ? own_block(z) : cb) / 4, 4)},
-                                               {"us", 0},
-                                               {"tiles", tiles},
-                                               {"wg", 1},
-                                               {"order", 0},
-                                               {"in_place", in_place},
-                                               {"ahead", in_place && near ? 0 : 16},
-                                               {"ahead_x", one && cg > 2 * own_block(z) ? 2 : 0},
-                                               {"kt", in_place ? power_within(CEIL(kg, t.nv * lanes), 8) : 1},
-                                               {NULL, 0}},
-                 out);
+    build_choose(
+        s,
+        (const struct build_define[]){{"vk", lanes},
+                                      {"nv", t.nv},
+                                      {"vh", t.vh},
+                                      {"vw", t.vw},
+                                      {"cb", cb < most ? cb : most},
+                                      {"ku", power_within((in_place ? own_block(z) : cb) / 4, 4)},
+                                      {"us", 0},
+                                      {"tiles", tiles},
+                                      {"wg", 1},
+                                      {"order", 0},
+                                      {"in_place", in_place},
+                                      {"ahead", in_place && near ? 0 : 16},
+                                      {"ahead_x", one && cg > 2 * own_block(z) ? 2 : 0},
+                                      {"kt", kt},
+                                      {"next", far && kt * t.nv * lanes < kg && rows * columns > t.vh * t.vw * tiles},
+                                      {NULL, 0}},
+        out);
     if (!space_is_valid(s, out, NULL))
-        return build_make_valid(s, (const char *const[]){"ahead_x", "kt", "ku", "tiles", "cb", "vw", "vh", "nv", NULL},
-                                out);
+        return build_make_valid(
+            s, (const char *const[]){"next", "ahead_x", "kt", "ku", "tiles", "cb", "vw", "vh", "nv", NULL}, out);
     build_spread(s, d, (const char *const[]){"kt", "tiles", NULL}, row_items,
                  &(const struct rows_of){z, t, rows, columns, t.nv * lanes}, out);
     return ERR_OK;
@@ -383,7 +400,7 @@ static void program(struct build *b)
 
 const struct template conv2d_i8_tile = {
     .id = "conv2d/i8_tile",
-    .version = 1,
+    .version = 2,
     .summary = "CPU: int8, four channels a step in vector registers (VNNI where it is found)",
     .fit = fit,
     .space = space,

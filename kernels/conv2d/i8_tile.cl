@@ -13,7 +13,8 @@
  * Knobs: VK lanes; NV vectors of channels; VH VW pixels; KT blocks of channels a work-item does for its pixels, one after the other; CB channels of a block; KU unroll of the steps of a block; US unroll
  * of the loop over s; TILES tiles a work-item along q; WG work-items a group; ORDER fastest axis: 0 q, p, k (weights stay in cache),
  * 1 k, q, p (input stays in cache); DOT; IN_PLACE; AHEAD steps that weights are
- * fetched ahead into the first cache, AHEAD_X blocks that input is, 0 not.
+ * fetched ahead into the first cache, AHEAD_X blocks that input is, 0 not; NEXT: the weights of the next blocks of channels come into the
+ * second cache while the tiles of these are computed, each asking for its share: whole networks have their weights farther away (ORDER 0).
  * Launch: local (WG, 1, 1); groups (ceil(NB*KBLOCKS*PTILES*QGROUPS / WG), 1, 1). Packing: one item a row; one a (k block, c block). */
 #include "conv/conv.clh"
 #ifndef NV
@@ -31,6 +32,7 @@
 #define IN_PLACE 0
 #define AHEAD 0
 #define AHEAD_X 0
+#define NEXT 0
 #define KT 1
 #define XBLOCK 4
 #endif
@@ -408,6 +410,19 @@ typedef INT_V WEIGHT_V;
 #define AHEAD_OF_X(cb)
 #endif
 
+/* Lines of the next KT blocks' weights that one tap of one block of B channels asks for. */
+#if NEXT
+#define NEXT_LINES CEIL_DIV(STEPS * NR, 16 * PTILES * QGROUPS * TILES)
+#define BLOCK_LINES (CBLOCKS * R * S * STEPS * NR / 16)
+#define NEXT_OF_ITEM (TILES * KT * CBLOCKS * R * S * NEXT_LINES)
+#define ASK_NEXT                                                                                                       \
+    UNROLL                                                                                                             \
+    for (int i = 0; i < NEXT_LINES; i++, next += next_line)                                                            \
+        PREFETCH2(next);
+#else
+#define ASK_NEXT
+#endif
+
 /* acc += one block of B channels: all taps of the window. */
 #define ADD_BLOCK(acc, cb)                                                                                             \
     AHEAD_OF_X(cb)                                                                                                     \
@@ -417,6 +432,7 @@ typedef INT_V WEIGHT_V;
             GLOBAL const OPERAND *RESTRICT a = FROM(cb) + ((long)(r * DH) * WP + s * DW) * PIXEL;                      \
             GLOBAL const OPERAND *RESTRICT b = wp + (((long)(kb * CBLOCKS + (cb)) * R + r) * S + s) * STEPS * NR;      \
                                                                                                                        \
+            ASK_NEXT                                                                                                   \
             UNROLL_BY(KU)                                                                                              \
             for (int step = 0; step < STEPS; step++) {                                                                 \
                 WEIGHT_V weight[NV];                                                                                   \
@@ -479,6 +495,11 @@ KERNEL WG_SIZE(WG, 1, 1) i8_tile(GLOBAL const ELEM *RESTRICT x, GLOBAL const OPE
 #endif
     const int n = item / (KPARTS * QGROUPS * PTILES), g = part / GPARTS, k_first = part % GPARTS * KT;
     const int p_first = pt * VH, p0 = IN_PLACE && p_first + VH > ROWS ? ROWS - VH : p_first;
+#if NEXT
+    const int kb_next = g * GBLOCKS + (k_first + KT < GBLOCKS ? k_first + KT : GBLOCKS), asked = item % (QGROUPS * PTILES) * NEXT_OF_ITEM;
+    const int next_line = kb_next < KBLOCKS && asked < KT * BLOCK_LINES ? 16 : 0;
+    GLOBAL const OPERAND *RESTRICT next = wp + (long)kb_next * BLOCK_LINES * 16 * (next_line > 0) + (long)asked * next_line;
+#endif
 
 #ifdef UNSIGNED
     HOLD_ZEROS(held_zero);

@@ -110,7 +110,7 @@ const struct template dense_i8 = {
 
 const struct template dense_i8_tile = {
     .id = "dense/dense_i8_tile",
-    .version = 2,
+    .version = 3,
     .summary = "CPU: int8, rows x columns in vector registers over packed weights (VNNI where it is found)",
     .fit = fit_tile,
     .space = space_tile,

@@ -553,6 +553,31 @@ static void a_network_runs_its_layers_with_weights_of_their_own(void **state)
     exec_cl_op_close(ops[1]);
 }
 
+/* Weights packed on one queue serve runs on another; closing the network ends what is under way before its memory goes.
+ */
+static void a_network_runs_on_another_queue_and_closes_behind_its_run(void **state)
+{
+    struct fixture *f = *state;
+    struct exec_cl_op *ops[] = {open_op(f, &scale_plan), open_op(f, &sum_plan)};
+    struct exec_net_cl *net = NULL;
+    cl_int got[N];
+    assert_int_equal(exec_net_cl_open(f->context, &three_layers, ops, &f->words, &net), EXEC_OK);
+    set_weight(f, net, "one", "w", 2);
+    set_weight(f, net, "one", "bias", 5);
+    set_weight(f, net, "two", "w", 3);
+    set_weight(f, net, "two", "bias", 7);
+    assert_int_equal(exec_net_cl_run(net, f->queues[1], f->x, f->y[0], &f->words), EXEC_OK);
+    exec_net_cl_close(net);
+    assert_int_equal(clEnqueueReadBuffer(f->queues[1], f->y[0], CL_TRUE, 0, sizeof got, got, 0, NULL, NULL),
+                     CL_SUCCESS);
+    for (int i = 0; i < N; i++) {
+        const int h = 100 * i * 2 * (i + 1) + 5 * (i + 1);
+        assert_int_equal(got[i], h - (h * 3 * (i + 1) + 7 * (i + 1)));
+    }
+    exec_cl_op_close(ops[0]);
+    exec_cl_op_close(ops[1]);
+}
+
 static void weights_of_a_network_are_checked(void **state)
 {
     static const struct exec_step short_steps[] = {{"one", 0, third_values, 3, 0}};
@@ -688,6 +713,7 @@ int main(void)
         TEST(scratch_is_never_made_smaller),
         TEST(queues_are_of_the_session_and_in_order),
         TEST(a_network_runs_its_layers_with_weights_of_their_own),
+        TEST(a_network_runs_on_another_queue_and_closes_behind_its_run),
         TEST(weights_of_a_network_are_checked),
         TEST(a_device_is_the_same_when_all_of_it_is),
     };

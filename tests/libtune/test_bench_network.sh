@@ -5,4 +5,4 @@
 set -u
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-OUT=$out TUNE_BIN_DIR=$2 "$1" --trials 1 --time 2m --layout nchw16c --seconds 0 mobilenet-v1:f32
+OUT=$out TUNE_BIN_DIR=$2 "$1" --trials 1 --time 2m --layout nchw16c --rounds 1 mobilenet-v1:f32

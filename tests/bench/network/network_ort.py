@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """network_ort.py - a whole network in onnxruntime on random weights: what our bundle's one call is held against.
 
-Writes into --out: x.bin (the input), y.bin (the output), logits.bin (before softmax, f32), weights.bin with weights.txt (a
-line a tensor: layer, tensor, offset, bytes), raw little-endian elements; prints the median time of a run for each number of
-threads, and whether f16 is computed as f32."""
+Writes into --out: model.onnx, x.bin (the input), y.bin (the output), logits.bin (before softmax, f32), weights.bin with
+weights.txt (a line a tensor: layer, tensor, offset, bytes), raw little-endian elements; says whether f16 is computed as f32.
+network_calls.py takes the times."""
 import argparse
 import os
 import sys
 import tempfile
-import time
 
 import numpy as np
 import onnx
@@ -67,16 +66,6 @@ def computed_as_f32(model):
     return kinds.count("Cast"), len(kinds)
 
 
-def median_ms(run, seconds):
-    run()
-    times, end = [], time.perf_counter() + seconds
-    while len(times) < 5 or time.perf_counter() < end:
-        start = time.perf_counter()
-        run()
-        times.append((time.perf_counter() - start) * 1e3)
-    return float(np.median(times)), len(times)
-
-
 def write(out, name, value):
     with open(os.path.join(out, name), "wb") as f:
         f.write(np.ascontiguousarray(value).tobytes())
@@ -97,8 +86,6 @@ def main():
     p.add_argument("graph", help="kernels/networks/NAME.graph")
     p.add_argument("--dtype", choices=["f32", "f16", "i8", "u8"], default="f32")
     p.add_argument("--out", required=True)
-    p.add_argument("--threads", default="1,2", help="numbers of threads that are timed")
-    p.add_argument("--seconds", type=float, default=2, help="shortest time of each measurement; 0: none")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--natural-scales", action="store_true", help="i8, u8: scales that are no powers of two")
     a = p.parse_args()
@@ -112,6 +99,7 @@ def main():
     name, first = os.path.basename(a.graph).rpartition(".")[0], nodes[0]["name"]
     y, logits = session(model, 1).run(None, {first: x})
     logits = logits.astype(np.float32)
+    onnx.save(model, os.path.join(a.out, "model.onnx"))
     write(a.out, "x.bin", x)
     write(a.out, "y.bin", y)
     write(a.out, "logits.bin", logits)
@@ -122,11 +110,6 @@ def main():
         casts, n = computed_as_f32(model)
         print(f"onnxruntime {name} f16: {casts} of {n} nodes are casts: f16 is computed as f32 on this CPU" if casts
               else f"onnxruntime {name} f16: no casts: computed in f16")
-    for threads in [int(t) for t in a.threads.split(",") if a.seconds > 0]:
-        s = session(model, threads)
-        ms, n = median_ms(lambda: s.run(None, {first: x}), a.seconds)
-        print(f"onnxruntime {onnxruntime.__version__} {name} {a.dtype}, {threads} thread{'s' * (threads > 1)}: "
-              f"{ms:.2f} ms (median of {n})")
     return 0
 
 

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""network_calls.py - times the one call of a bundle and onnxruntime's run of the same network, in one process, in turns.
+
+A round is --calls calls of each, the first to begin changing from round to round; its figures are the medians of them, the
+ratio (over 1: the bundle is faster) is the median of the rounds' ratios. onnxruntime's threads stop spinning when a run of
+its ends; the OpenCL library takes the number of its threads from the environment. Prints the figures and appends
+"network dtype threads ours theirs ratio winograd-or-direct" to --table."""
+import argparse
+import ctypes
+import json
+import os
+import time
+
+import numpy as np
+import onnxruntime
+
+MAX_PLATFORMS, MAX_DEVICES, MAX_NAME = 16, 64, 1024
+DEVICE_TYPE_ALL, DEVICE_NAME = ctypes.c_uint64(0xFFFFFFFF), 0x102B
+READ_WRITE, COPY_HOST_PTR = 1, 1 << 5
+
+
+class OpenCL:
+    """A context and a queue on the device of a name, else on the first one."""
+
+    def __init__(self, wanted):
+        self.lib = ctypes.CDLL("libOpenCL.so.1")
+        self.device = self.find(wanted)
+        self.context = self.made("clCreateContext", None, 1, ctypes.byref(self.device), None, None)
+        self.queue = self.made("clCreateCommandQueue", self.context, self.device, ctypes.c_uint64(0))
+
+    def find(self, wanted):
+        platforms, devices, n = (ctypes.c_void_p * MAX_PLATFORMS)(), (ctypes.c_void_p * MAX_DEVICES)(), ctypes.c_uint()
+        self.lib.clGetPlatformIDs(MAX_PLATFORMS, platforms, ctypes.byref(n))
+        found = []
+        for platform in platforms[:n.value]:
+            if self.lib.clGetDeviceIDs(ctypes.c_void_p(platform), DEVICE_TYPE_ALL, MAX_DEVICES, devices, ctypes.byref(n)) == 0:
+                found += [ctypes.c_void_p(d) for d in devices[:n.value]]
+        if not found:
+            raise SystemExit("network_calls.py: no OpenCL device")
+        return next((d for d in found if self.name_of(d) == wanted), found[0])
+
+    def name_of(self, device):
+        out = ctypes.create_string_buffer(MAX_NAME)
+        self.lib.clGetDeviceInfo(device, DEVICE_NAME, ctypes.c_size_t(MAX_NAME), out, None)
+        return out.value.decode()
+
+    def made(self, call, *arguments):
+        code, make = ctypes.c_int(), getattr(self.lib, call)
+        make.restype = ctypes.c_void_p
+        out = make(*arguments, ctypes.byref(code))
+        if code.value:
+            raise SystemExit(f"network_calls.py: {call}: error {code.value}")
+        return ctypes.c_void_p(out)
+
+    def buffer(self, n_bytes, data=None):
+        flags = ctypes.c_uint64(READ_WRITE | (COPY_HOST_PTR if data else 0))
+        return self.made("clCreateBuffer", self.context, flags, ctypes.c_size_t(n_bytes), data)
+
+
+class Bundle:
+    """A bundle as a shared library, with the weights and the input that network_ort.py left in a folder."""
+
+    def __init__(self, library, name, device, folder):
+        self.lib, self.name, self.cl = ctypes.CDLL(library), name, OpenCL(device)
+        getattr(self.lib, name + "_words").restype = ctypes.c_char_p
+        self.call("init", self.cl.context, self.cl.device)
+        weights = read(folder, "weights.bin")
+        for line in read(folder, "weights.txt").decode().splitlines():
+            layer, tensor, offset, n = line.split()
+            self.call("set_weights", self.cl.queue, layer.encode(), tensor.encode(),
+                      weights[int(offset):int(offset) + int(n)], ctypes.c_size_t(int(n)))
+        image = read(folder, "x.bin")
+        self.x, self.y = self.cl.buffer(len(image), image), self.cl.buffer(len(read(folder, "y.bin")))
+
+    def call(self, what, *arguments):
+        if getattr(self.lib, f"{self.name}_{what}")(*arguments):
+            words = getattr(self.lib, self.name + "_words")().decode()
+            raise SystemExit(f"network_calls.py: {self.name}_{what}: {words}")
+
+    def run(self):
+        self.call("run", self.cl.queue, self.x, self.y)
+        self.cl.lib.clFinish(self.cl.queue)
+
+
+def read(folder, name):
+    with open(os.path.join(folder, name), "rb") as f:
+        return f.read()
+
+
+def peer(folder, threads):
+    """A function that runs the folder's model in onnxruntime."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    s = onnxruntime.InferenceSession(os.path.join(folder, "model.onnx"), options, providers=["CPUExecutionProvider"])
+    x = s.get_inputs()[0]
+    kind = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(int8)": np.int8, "tensor(uint8)": np.uint8}
+    image = np.frombuffer(read(folder, "x.bin"), kind[x.type]).reshape(x.shape)
+    return lambda: s.run(None, {x.name: image})
+
+
+def median_ms(run, calls):
+    times = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - start) * 1e3)
+    return float(np.median(times))
+
+
+def rounds(ours, theirs, n, calls):
+    """(ours, theirs) of each round, in ms."""
+    out = []
+    for run in (ours, theirs):
+        median_ms(run, calls)
+    for i in range(n):
+        if i % 2:
+            b = median_ms(theirs, calls)
+            out.append((median_ms(ours, calls), b))
+        else:
+            a = median_ms(ours, calls)
+            out.append((a, median_ms(theirs, calls)))
+    return np.array(out)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("folder", help="what network_ort.py wrote")
+    p.add_argument("bundle", help="folder of the bundle")
+    p.add_argument("library", help="the bundle as a shared library")
+    p.add_argument("--network", required=True)
+    p.add_argument("--dtype", required=True)
+    p.add_argument("--threads", type=int, default=1)
+    p.add_argument("--rounds", type=int, default=21)
+    p.add_argument("--calls", type=int, default=5)
+    p.add_argument("--table")
+    a = p.parse_args()
+    manifest = json.loads(read(a.bundle, "manifest.json"))
+    device = manifest["layers"][0]["device"]
+    winograd = any("winograd" in layer["template"] for layer in manifest["layers"])
+    bundle = Bundle(a.library, manifest["name"], device["name"], a.folder)
+    ms = rounds(bundle.run, peer(a.folder, a.threads), a.rounds, a.calls)
+    ours, theirs = np.median(ms, axis=0)
+    ratios = np.sort(ms[:, 1] / ms[:, 0])
+    ratio, low, high = np.median(ratios), ratios[len(ratios) // 4], ratios[3 * len(ratios) // 4]
+    print(f"one call {ours:.2f} ms, onnxruntime {onnxruntime.__version__} {theirs:.2f} ms: {ratio:.2f}x (half of {a.rounds} rounds "
+          f"{low:.2f} to {high:.2f}; least {ms[:, 0].min():.2f}, {ms[:, 1].min():.2f} ms); {device['platform_version']}")
+    if a.table:
+        with open(a.table, "a", encoding="ascii") as f:
+            f.write(f"{a.network} {a.dtype} {a.threads} {ours:.4g} {theirs:.4g} {ratio:.4g} {'winograd' if winograd else 'direct'}\n")
+
+
+if __name__ == "__main__":
+    main()

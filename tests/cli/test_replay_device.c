@@ -164,6 +164,19 @@ static void the_same_command_goes_on_where_the_log_ends(void **state)
     assert_int_not_equal(access(tune_at(dir, "no.jsonl"), F_OK), 0);
 }
 
+/* As on a full disk: the table comes all the same, and the job is done. */
+static void a_best_log_that_cannot_be_written_costs_no_table(void **state)
+{
+    const char *log = tune_at(dir, "full.jsonl");
+
+    (void)state;
+    assert_int_equal(dir_make(tune_at(dir, "full.best.jsonl"), 0700, NULL), ERR_OK);
+    EXPECT(1, "\nlog: ", "run", "--device", TILES, "--trials", "10", "-q", "-o", log);
+    says("replay space=tiles");
+    says("full.best.jsonl: ");
+    assert_null(strstr(buf_text(&said), "   best: ")); /* there is none */
+}
+
 static void a_target_a_patience_and_a_gain_end_a_run(void **state)
 {
     (void)state;
@@ -418,6 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_with_a_trial_for_each_config_finds_the_best),
         cmocka_unit_test(the_same_command_goes_on_where_the_log_ends),
+        cmocka_unit_test(a_best_log_that_cannot_be_written_costs_no_table),
         cmocka_unit_test(a_target_a_patience_and_a_gain_end_a_run),
         cmocka_unit_test(a_farm_that_cannot_start_says_why),
         cmocka_unit_test(spaces_of_a_workload_are_told),

@@ -282,7 +282,8 @@ static void tell_waits(struct session *s, const char *words)
     progress_event(s->o.progress, "waits", fields);
 }
 
-static enum err renew(struct session *s, struct why *why)
+/* Holds the lease and tells the tracker how far the job is. */
+static enum err renew_now(struct session *s, struct why *why)
 {
     struct job_renew_args args = {.job = s->o.job_id, .token = s->o.token};
     struct job_renew_result result;
@@ -291,8 +292,6 @@ static enum err renew(struct session *s, struct why *why)
     bool ok = true;
     enum err e;
 
-    if (clock_read_ns(s->o.clock) - s->last_renew_ns < RENEW_NS)
-        return ERR_OK;
     for (size_t i = 0; i < s->n_tasks; i++)
         done += s->tasks[i].n_counted;
     args.progress = cJSON_CreateObject();
@@ -310,6 +309,11 @@ static enum err renew(struct session *s, struct why *why)
         return ERR_OK;
     }
     return e;
+}
+
+static enum err renew(struct session *s, struct why *why)
+{
+    return clock_read_ns(s->o.clock) - s->last_renew_ns < RENEW_NS ? ERR_OK : renew_now(s, why);
 }
 
 static enum err take_entry(const struct record_entry *r, void *session, struct why *why)
@@ -509,10 +513,8 @@ enum err session_run(struct session *s, enum session_end *end, struct why *why)
             e = look_at_devices(s, &devices_ns);
         draw(s, false);
     }
-    if (e == ERR_CANCELLED && !is_interrupted(s)) { /* the job has ended, or the client is gone: the tracker knows */
-        s->last_renew_ns = 0;
-        (void)renew(s, NULL);
-    }
+    if (e == ERR_CANCELLED && !is_interrupted(s)) /* the job has ended, or the client is gone: the tracker knows */
+        (void)renew_now(s, NULL);
     if (e == ERR_CANCELLED || (e && is_interrupted(s))) {
         *end = SESSION_INTERRUPTED;
         e = ERR_OK;
@@ -570,6 +572,7 @@ enum err session_close(struct session *s, const char *state, struct why *why)
 
     if (!*state)
         return client_job_release(s->o.client, &release, NULL, NULL, why);
+    (void)renew_now(s, NULL); /* what was done since the last time */
     for (size_t i = 0; i < s->n_tasks; i++)
         n += s->tasks[i].n_counted;
     done.summary = cJSON_CreateObject();

@@ -34,7 +34,7 @@ static enum err check_key(struct client *c, struct job *j, struct why *why)
         return ERR_OK;
     if (!e)
         snprintf(j->key, sizeof j->key, "%s", device.key);
-    return e;
+    return e ? e : job_check_device(j, &device.desc, why);
 }
 
 static enum err submit(const struct cli *c, struct job *j, char id[40], struct why *why)

@@ -391,6 +391,8 @@ enum err session_init(struct session *s, const struct session_options *o, struct
     failures_init(&s->failures);
     e = wait_for_device(s, why);
     if (!e)
+        e = job_check_device(o->job, &s->device.desc, why);
+    if (!e)
         e = make_tasks(s, why);
     if (!e && o->records)
         e = warm(s, why);

@@ -377,6 +377,21 @@ static void a_history_warms_a_replay(void **state)
     EXPECT(1, "/none.json", "replay", "--space", SPACE, "--history", "/none.json");
 }
 
+/* A farm of recordings is told so at once, and nothing is measured. */
+static void what_a_recording_cannot_measure_is_no_job(void **state)
+{
+    const char *log = tune_at(dir, "refused.jsonl");
+    char other[300];
+
+    (void)state;
+    snprintf(other, sizeof other, "replay:%s/other.json", dir);
+    EXPECT(1, "the device is a recording (recorded tiles) and measures no workload", "run", DENSE, FARM, "-o", log);
+    EXPECT(1, "another recording (recorded tiles) than the job's (recorded other)", "run", "--device", other, FARM,
+           "-o", log);
+    assert_int_not_equal(access(log, F_OK), 0);
+    EXPECT(1, "measures no workload", "submit", DENSE, FARM);
+}
+
 static pid_t start_program(const char *name, const char *const *args)
 {
     char program[4096];
@@ -441,7 +456,8 @@ int main(void)
         cmocka_unit_test(the_doctor_says_which_hop_fails),
         cmocka_unit_test(replayed_runs_are_lines_and_repeat_by_seed),
         cmocka_unit_test(a_replay_ends_with_its_space),
-        cmocka_unit_test(a_history_warms_a_replay),
+        cmocka_unit_test(a_history_warms_a_replay), /* it makes other.json */
+        cmocka_unit_test(what_a_recording_cannot_measure_is_no_job),
     };
     int failed;
 

@@ -442,12 +442,12 @@ void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *
     n_told += n_told <= MAX_LOG_WARNINGS;
 }
 
-static void print_results(struct session *s, struct progress *p, enum session_end end)
+static void print_results(struct session *s, struct progress *p, enum session_end end, bool wrote_best)
 {
     const struct joblog *log = s->o.log;
     /* NULL: there is no such file */
     const char *lines = log && log->seen.n ? log->path : NULL;
-    const char *best = log && best_n(log->best) ? log->best_path : NULL;
+    const char *best = wrote_best && log && best_n(log->best) ? log->best_path : NULL;
     struct buf text;
 
     assert(end == SESSION_DONE || end == SESSION_INTERRUPTED || end == SESSION_CANCELLED || end == SESSION_LEASE_LOST);
@@ -502,12 +502,11 @@ int cmd_drive(struct session *s, struct progress *p, const char *interrupted_sta
 
     if (!e && end == SESSION_INTERRUPTED)
         session_drain(s);
-    e_best = session_write_best(s, e ? NULL : &why); /* however it ended: it agrees with its log */
-    if (!e)
-        e = e_best;
+    e_best = session_write_best(s, e ? NULL : &why);             /* however it ended: it agrees with its log */
+    if (!e || (session_has_best(s) && p->mode != PROGRESS_JSON)) /* what was measured is told, full disk or not */
+        print_results(s, p, end, !e_best);
     if (e)
         return cmd_fail(e, &why);
-    print_results(s, p, end);
     if (session_has_best(s))
         note_limits(s, p);
     if (end == SESSION_LEASE_LOST) {
@@ -515,9 +514,11 @@ int cmd_drive(struct session *s, struct progress *p, const char *interrupted_sta
         return EXIT_INTERRUPTED;
     }
     if (end == SESSION_DONE)
-        session_close(s, session_has_best(s) ? "done" : "failed", &why);
+        session_close(s, session_has_best(s) ? "done" : "failed", NULL);
     else
-        session_close(s, end == SESSION_CANCELLED ? "cancelled" : interrupted_state, &why);
+        session_close(s, end == SESSION_CANCELLED ? "cancelled" : interrupted_state, NULL);
+    if (e_best)
+        return cmd_fail(e_best, &why);
     if (end == SESSION_INTERRUPTED) {
         fputs("tune: interrupted; the same command with the same log goes on from here\n", stderr);
         return EXIT_INTERRUPTED;

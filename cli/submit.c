@@ -37,7 +37,7 @@ static enum err check_key(struct client *c, struct job *j, bool quiet, struct wh
     }
     if (!e)
         snprintf(j->key, sizeof j->key, "%s", device.key);
-    return e;
+    return e ? e : job_check_device(j, &device.desc, why);
 }
 
 static enum err submit(const struct cli *c, struct job *j, char id[40], struct why *why)

@@ -290,6 +290,15 @@ static int64_t next_number(const char **text)
     return n <= JOB_MAX_TRIALS ? n : 0;
 }
 
+enum err job_check_device(const struct job *j, const struct device_desc *device, struct why *why)
+{
+    if (j->replay[0] || strcmp(device->api, "replay") != 0)
+        return ERR_OK;
+    return why_set(why, ERR_UNSUPPORTED,
+                   "the device is a recording (%s) and measures no workload; --device replay:FILE searches its space",
+                   device->platform);
+}
+
 enum err job_set_trials(struct job *j, const char *text, struct why *why)
 {
     int64_t numbers[JOB_MAX_LAYERS];

@@ -7,6 +7,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "core/json.h"
+#include "runtime/device_desc.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,6 +72,10 @@ int64_t job_trials(const struct job *j, size_t i);
 
 /* True when the layers of a network draw on one budget, job.trials for each of them on average. */
 bool job_shares_budget(const struct job *j);
+
+/* Can a device like this one measure the job's candidates? ERR_UNSUPPORTED with words: a recording answers for its own
+ * space alone. */
+enum err job_check_device(const struct job *j, const struct device_desc *device, struct why *why);
 
 /* Sets the budgets from text: "60" for all layers, "60,40" one for each in order. ERR_INPUT with words. */
 enum err job_set_trials(struct job *j, const char *text, struct why *why);

@@ -265,7 +265,8 @@ static double eta_s(const struct session *s, int64_t done, int64_t total)
            (double)(done - s->n_start);
 }
 
-static enum err renew(struct session *s, struct why *why)
+/* Holds the lease and tells the tracker how far the job is. */
+static enum err renew_now(struct session *s, struct why *why)
 {
     struct job_renew_args args = {.job = s->o.job_id, .token = s->o.token};
     struct job_renew_result result;
@@ -274,8 +275,6 @@ static enum err renew(struct session *s, struct why *why)
     bool ok = true;
     enum err e;
 
-    if (clock_read_ns(s->o.clock) - s->last_renew_ns < RENEW_NS)
-        return ERR_OK;
     for (size_t i = 0; i < s->n_tasks; i++)
         done += s->tasks[i].n_counted;
     args.progress = cJSON_CreateObject();
@@ -295,6 +294,11 @@ static enum err renew(struct session *s, struct why *why)
         return ERR_OK;
     }
     return e;
+}
+
+static enum err renew(struct session *s, struct why *why)
+{
+    return clock_read_ns(s->o.clock) - s->last_renew_ns < RENEW_NS ? ERR_OK : renew_now(s, why);
 }
 
 /* The same before the loop: ERR_STALE when another tuner has the job, ERR_CANCELLED when it goes on nowhere. */
@@ -413,6 +417,8 @@ enum err session_init(struct session *s, const struct session_options *o, struct
     rng_init(&s->rng, (uint64_t)o->job->seed);
     failures_init(&s->failures);
     e = wait_for_device(s, why);
+    if (!e)
+        e = job_check_device(o->job, &s->device.desc, why);
     if (!e)
         e = make_tasks(s, why);
     if (!e && o->records)
@@ -534,10 +540,8 @@ enum err session_run(struct session *s, enum session_end *end, struct why *why)
             e = look_at_devices(s, &devices_ns);
         draw(s, false);
     }
-    if (e == ERR_CANCELLED && !is_interrupted(s)) { /* the job has ended, or the client is gone: the tracker knows */
-        s->last_renew_ns = 0;
-        (void)renew(s, NULL);
-    }
+    if (e == ERR_CANCELLED && !is_interrupted(s)) /* the job has ended, or the client is gone: the tracker knows */
+        (void)renew_now(s, NULL);
     if (e == ERR_CANCELLED || (e && is_interrupted(s))) {
         *end = SESSION_INTERRUPTED;
         e = ERR_OK;
@@ -595,6 +599,7 @@ enum err session_close(struct session *s, const char *state, struct why *why)
 
     if (!*state)
         return client_job_release(s->o.client, &release, NULL, NULL, why);
+    (void)renew_now(s, NULL); /* what was done since the last time */
     for (size_t i = 0; i < s->n_tasks; i++)
         n += s->tasks[i].n_counted;
     done.summary = cJSON_CreateObject();

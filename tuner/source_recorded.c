@@ -9,6 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Another recording has no row of this space. */
+static enum err check_recording(const struct device_desc *d, const char *name, struct why *why)
+{
+    char platform[sizeof d->platform];
+
+    snprintf(platform, sizeof platform, "recorded %s", name);
+    if (strcmp(d->api, "replay") != 0 || strcmp(d->platform, platform) == 0)
+        return ERR_OK;
+    return why_set(why, ERR_UNSUPPORTED, "the device is another recording (%s) than the job's (%s)", d->platform,
+                   platform);
+}
+
 static enum err open(struct task *t, const struct job *j, size_t i_layer, struct why *why)
 {
     struct arm *a = task_add_arm(t, &source_recorded, "", 1);
@@ -24,7 +36,8 @@ static enum err open(struct task *t, const struct job *j, size_t i_layer, struct
     /* "convolution-RTX_3090" is kernel "convolution" on a device: the template is replay/convolution */
     snprintf(a->id, sizeof a->id, "replay/%.*s", (int)strcspn(name, "-"), name);
     snprintf(text, sizeof text, "replay space=%s", name);
-    return task_set_text(t, text, "", 1, why);
+    e = check_recording(&t->device, name, why);
+    return e ? e : task_set_text(t, text, "", 1, why);
 }
 
 static void close(struct arm *a)

@@ -220,7 +220,7 @@ void strided_copy_numerics(const struct workload *w, const struct space *s, cons
     (void)w;
     (void)s;
     (void)c;
-    *inout = (struct numerics){"exact", EXACT_PLAIN, 0};
+    *inout = (struct numerics){.name = "exact", .data = EXACT_PLAIN, .tolerance = 0};
 }
 
 void strided_copy_launch(struct build *b, const char *kernel, int64_t n_groups, int64_t group)

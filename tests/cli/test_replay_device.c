@@ -164,6 +164,19 @@ static void the_same_command_goes_on_where_the_log_ends(void **state)
     assert_int_not_equal(access(tune_at(dir, "no.jsonl"), F_OK), 0);
 }
 
+/* As on a full disk: the table comes all the same, and the job is done. */
+static void a_best_log_that_cannot_be_written_costs_no_table(void **state)
+{
+    const char *log = tune_at(dir, "full.jsonl");
+
+    (void)state;
+    assert_int_equal(dir_make(tune_at(dir, "full.best.jsonl"), 0700, NULL), ERR_OK);
+    EXPECT(1, "\nlog: ", "run", "--device", TILES, "--trials", "10", "-q", "-o", log);
+    says("replay space=tiles");
+    says("full.best.jsonl: ");
+    assert_null(strstr(buf_text(&said), "   best: ")); /* there is none */
+}
+
 static void a_target_a_patience_and_a_gain_end_a_run(void **state)
 {
     (void)state;
@@ -364,6 +377,21 @@ static void a_history_warms_a_replay(void **state)
     EXPECT(1, "/none.json", "replay", "--space", SPACE, "--history", "/none.json");
 }
 
+/* A farm of recordings is told so at once, and nothing is measured. */
+static void what_a_recording_cannot_measure_is_no_job(void **state)
+{
+    const char *log = tune_at(dir, "refused.jsonl");
+    char other[300];
+
+    (void)state;
+    snprintf(other, sizeof other, "replay:%s/other.json", dir);
+    EXPECT(1, "the device is a recording (recorded tiles) and measures no workload", "run", DENSE, FARM, "-o", log);
+    EXPECT(1, "another recording (recorded tiles) than the job's (recorded other)", "run", "--device", other, FARM,
+           "-o", log);
+    assert_int_not_equal(access(log, F_OK), 0);
+    EXPECT(1, "measures no workload", "submit", DENSE, FARM);
+}
+
 static pid_t start_program(const char *name, const char *const *args)
 {
     char program[4096];
@@ -418,6 +446,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_with_a_trial_for_each_config_finds_the_best),
         cmocka_unit_test(the_same_command_goes_on_where_the_log_ends),
+        cmocka_unit_test(a_best_log_that_cannot_be_written_costs_no_table),
         cmocka_unit_test(a_target_a_patience_and_a_gain_end_a_run),
         cmocka_unit_test(a_farm_that_cannot_start_says_why),
         cmocka_unit_test(spaces_of_a_workload_are_told),
@@ -427,7 +456,8 @@ int main(void)
         cmocka_unit_test(the_doctor_says_which_hop_fails),
         cmocka_unit_test(replayed_runs_are_lines_and_repeat_by_seed),
         cmocka_unit_test(a_replay_ends_with_its_space),
-        cmocka_unit_test(a_history_warms_a_replay),
+        cmocka_unit_test(a_history_warms_a_replay), /* it makes other.json */
+        cmocka_unit_test(what_a_recording_cannot_measure_is_no_job),
     };
     int failed;
 

@@ -299,6 +299,23 @@ static void the_tracker_hears_how_far_a_job_is(void **state)
     sim_farm_fini(&f);
 }
 
+/* A recorded space has no finals: its last records come between two renewals. */
+static void a_job_that_ended_is_as_far_as_its_records(void **state)
+{
+    struct numbers w = {.done = 0};
+    struct sim_farm f;
+    struct sim_session *s = start(&f, 14, DENSE);
+
+    (void)state;
+    sim_session_replays(s, 20);
+    w.job_id = s->job_id;
+    net_on_turn(f.net, note_numbers, &w);
+    run(&f);
+    expect_done(&f, s);
+    assert_int_equal(w.done, 20);
+    sim_farm_fini(&f);
+}
+
 static void each_record_is_told_once_and_the_best_as_best(void **state)
 {
     size_t n_size = 0, n_measured = 0, n_best = 0, n_submitted = 0, n_devices = 0;
@@ -402,6 +419,7 @@ int main(void)
         cmocka_unit_test(records_of_another_log_inform_and_do_not_count),
         cmocka_unit_test(the_anchor_may_come_from_a_log_of_another_farm),
         cmocka_unit_test(the_tracker_hears_how_far_a_job_is),
+        cmocka_unit_test(a_job_that_ended_is_as_far_as_its_records),
         cmocka_unit_test(each_record_is_told_once_and_the_best_as_best),
         cmocka_unit_test(the_progress_line_never_falls),
     };

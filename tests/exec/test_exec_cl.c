@@ -566,7 +566,7 @@ static void a_network_runs_on_another_queue_and_closes_behind_its_run(void **sta
     set_weight(f, net, "one", "bias", 5);
     set_weight(f, net, "two", "w", 3);
     set_weight(f, net, "two", "bias", 7);
-    assert_int_equal(exec_net_cl_run(net, f->queues[1], f->x, f->y[0], &f->words), EXEC_OK);
+    assert_int_equal(exec_net_cl_run(net, f->queues[1], (const cl_mem[]){f->x, f->y[0]}, &f->words), EXEC_OK);
     exec_net_cl_close(net);
     assert_int_equal(clEnqueueReadBuffer(f->queues[1], f->y[0], CL_TRUE, 0, sizeof got, got, 0, NULL, NULL),
                      CL_SUCCESS);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tile.cl - y = elements of x in another order, see strided_copy.clh, all types. A work-item moves a tile of TA places along the
  * innermost dimension and TB along d1 or, with D2, along d2: the one whose neighbours lie nearest in x. So in a transposition
- * both sides use all of a cache's line; tiles without anything around are moved by loops of known length.
+ * both sides use all of a cache's line; tiles without anything around are moved by loops of known length, of others the places of x
+ * of each row by one loop.
  * Knobs: TA TB; BY_B: the inner loop is along TB, where x is read in order, else along TA, where y is written in order; WG.
  * Launch: local (WG, 1, 1); groups (ceil(TILES / WG), 1, 1). */
 #include "strided_copy/strided_copy.clh"
@@ -59,9 +60,21 @@ KERNEL WG_SIZE(WG, 1, 1) strided_copy_tile(GLOBAL const RAW *RESTRICT x, GLOBAL 
                     to[j * YB + i] = from[(long)i * S0 + (long)j * SB];
 #endif
         } else {
-            for (int j = 0; j < TB && b + j < LB; j++)
-                for (int i = 0; i < TA && a + i < L0; i++)
-                    to[j * YB + i] = element_at(x, i5, i4, i3, D2 ? i2 + j : i2, D2 ? i1 : i1 + j, a + i);
+            for (int j = 0; j < TB && b + j < LB; j++) {
+                const int pb = place_of(b + j - BB, NB_), end = a + TA < L0 ? a + TA : L0;
+                const int within = p5 >= 0 && p4 >= 0 && p3 >= 0 && (D2 ? p1 : p2) >= 0 && pb >= 0;
+                const int low = !within ? end : a > B0 ? a : B0 < end ? B0 : end;
+                const int high = end < B0 + N0 ? end : B0 + N0;
+                GLOBAL const RAW *from = x + (AT + (long)p5 * S5 + (long)p4 * S4 + (long)p3 * S3 +
+                                              (long)(D2 ? pb : p2) * S2 + (long)(D2 ? p1 : pb) * S1);
+
+                for (int i = a; i < low; i++)
+                    to[j * YB + i - a] = element_at(x, i5, i4, i3, D2 ? i2 + j : i2, D2 ? i1 : i1 + j, i);
+                for (int i = low; i < high; i++)
+                    to[j * YB + i - a] = from[(long)(i - B0) * S0];
+                for (int i = low < high ? high : low; i < end; i++)
+                    to[j * YB + i - a] = element_at(x, i5, i4, i3, D2 ? i2 + j : i2, D2 ? i1 : i1 + j, i);
+            }
         }
     }
 }

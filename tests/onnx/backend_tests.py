@@ -42,7 +42,7 @@ def tests():
 def reason(words):
     """Skipped ones are counted by what is missing, not by name."""
     words = words.strip().splitlines()[-1].removeprefix("tune: ")
-    words = re.sub(r"^\S*model\.onnx: ", "", words)
+    words = re.sub(r"^\S*\.(onnx|pb): ", "", words)
     return re.sub(r"(input|value|tensor) \S+?:", r"\1:", re.sub(r"a second input, \S+:", "a second input:", words))[:90]
 
 

@@ -7,7 +7,8 @@
 #   --quick            8 named layers, tuned here with 60 trials each from nothing, then measured: under half an hour
 #   --resume           with --quick: keep what an earlier run has tuned and measured
 #   --set SET          only these layers: vgg-16 resnet-50 mobilenet-v1 quick dense rnn i8 sparse; may be repeated
-#   --trials N  --rounds N  --threads N  --work DIR (out/bench_ops)
+#   --trials N  --rounds N  --threads N[,N] (one run after another)  --work DIR (out/bench_ops)
+#   --own-events       ours by the device's events, without a lone call's start and wait
 #   --baselines        also our naive templates (default >= 10x naive) and CLBlast: minutes a layer
 # Run it on a machine that does nothing else; beside the libraries of a GPU: scripts/gpu_check.sh. Environment: scripts/ops.sh.
 set -eu
@@ -15,12 +16,13 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 . scripts/ops.sh
 
-quick="" resume="" baselines="" sets="" trials=60 rounds=9 threads=1 work=out/bench_ops log=docs/results/ops.best.jsonl
+quick="" resume="" baselines="" sets="" trials=60 rounds=9 threads=1 work=out/bench_ops log=docs/results/ops.best.jsonl events="" given="$*"
 while [ $# -gt 0 ]; do
     case "$1" in
     --quick) quick=1 ;;
     --resume) resume=1 ;;
     --baselines) baselines=clblast,naive ;;
+    --own-events) events=1 ;;
     --set | --trials | --rounds | --threads | --work | --log)
         [ $# -gt 1 ] || fail "$1 needs a value"
         case "$1" in
@@ -33,10 +35,20 @@ while [ $# -gt 0 ]; do
         esac
         shift
         ;;
-    *) fail "unknown argument '$1'; expected --quick, --resume, --baselines, --set, --trials, --rounds, --threads, --work, --log" ;;
+    *) fail "unknown argument '$1'; expected --quick, --resume, --baselines, --own-events, --set, --trials, --rounds, --threads, --work, --log" ;;
     esac
     shift
 done
+
+case "$threads" in
+*,*)
+    for n in $(echo "$threads" | tr , ' '); do
+        # shellcheck disable=SC2086 # a list of words is meant
+        scripts/bench_ops.sh $given --threads "$n"
+    done
+    exit
+    ;;
+esac
 
 ops_programs
 start=$(date +%s)
@@ -58,7 +70,7 @@ measure() {
         logs="--log $log"
     fi
     # shellcheck disable=SC2086 # lists of words are meant
-    set -- "$1" "$2" $logs ${baselines:+--with $baselines} --threads "$threads" --device "$device"
+    set -- "$1" "$2" $logs ${baselines:+--with $baselines} ${events:+--own-events} --threads "$threads" --device "$device"
     name=$1
     shift
     rm -f "$work/$name.json"

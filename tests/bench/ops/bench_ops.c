@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_GIVEN 32
 #define LOW_INTENSITY 16 /* FLOP a byte; below, memory may be what bounds the work */
@@ -46,6 +47,9 @@ static const struct cli_option options[] = {
      .min = 1,
      .max = 1024,
      .help = "threads, on as many CPUs (the last ones)"},
+    {.name = "own-events",
+     .kind = CLI_FLAG,
+     .help = "ours by the device's events: as in a queue that does not run dry, without a lone call's start and wait"},
     {.name = "rounds",
      .kind = CLI_INT,
      .argument = "N",
@@ -284,10 +288,11 @@ static enum err open_device(struct bench *b, const struct cli *c, struct why *wh
     place_openmp();
     if (!e)
         printf(
-            "Device: %s, %s; %d thread%s. Medians of %d rounds; ratios are medians over the rounds. Weights are packed "
-            "beforehand by everybody but OpenBLAS and CLBlast.\n\n",
-            t->ops->describe(t->device)->name, t->ops->describe(t->device)->driver, t->threads,
-            t->threads == 1 ? "" : "s", b->rounds);
+            "Device: %s, %s (%s); %d thread%s of %ld CPUs. Medians of %d rounds; ratios are medians over the rounds. "
+            "Weights are packed beforehand by everybody but OpenBLAS and CLBlast.%s\n\n",
+            t->ops->describe(t->device)->name, t->ops->describe(t->device)->driver,
+            t->ops->describe(t->device)->platform_version, t->threads, t->threads == 1 ? "" : "s",
+            sysconf(_SC_NPROCESSORS_ONLN), b->rounds, t->own_events ? " Ours by the device's own events." : "");
     return e;
 }
 
@@ -346,6 +351,7 @@ static void set_up(struct bench *b, struct program_options *o, const struct cli 
     b->slot_ns = cli_flag(c, "smoke") ? 100000 : cli_int(c, "slot") * 1000000;
     b->patience_ns = cli_real(c, "patience") * 1e9;
     b->task.threads = (int)cli_int(c, "threads");
+    b->task.own_events = cli_flag(c, "own-events");
     o->cli = c;
     o->verify = !cli_flag(c, "no-verify");
 }

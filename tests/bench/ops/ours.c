@@ -111,7 +111,7 @@ static enum err load(const struct pick *p, bool verify, struct contender *out, s
     out->own = o;
     out->run = run;
     out->fini = fini;
-    if (t->ops->describe(t->device)->kind != DEVICE_CPU)
+    if (t->own_events || t->ops->describe(t->device)->kind != DEVICE_CPU)
         out->slot = device_slot;
     o->ops = t->ops;
     program_init(&o->program);

@@ -42,6 +42,7 @@ struct task {
     struct device *device;
     const char *selector; /* of the device, as its backend reads it */
     int threads;
+    bool own_events; /* ours are timed by the device's events on CPUs, too */
 };
 
 /* Sizes and data of a workload into a task whose device is set. ERR_INPUT, ERR_NOMEM. task_fini frees the data. */

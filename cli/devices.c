@@ -19,7 +19,7 @@ static enum err show(struct client *client, const struct cli *c, struct why *why
 {
     cJSON *result = NULL;
     struct buf text;
-    enum err e = client_devices(client, NULL, NULL, &result, why);
+    enum err e = client_all_devices(client, NULL, &result, why);
 
     buf_init(&text, (size_t)4 << 20);
     if (!e)

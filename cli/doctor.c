@@ -222,8 +222,12 @@ static void check_devices(struct client *c, const char *key, const char *fingerp
     struct why why = {""};
     struct buf text;
     char words[64];
-    const enum err e = client_devices(c, NULL, &result, &tree, &why);
-    const int n = e ? 0 : cJSON_GetArraySize(result.devices);
+    enum err e = client_all_devices(c, NULL, &tree, &why);
+    int n;
+
+    if (!e)
+        e = devices_result_read(tree, &result, &why);
+    n = e ? 0 : cJSON_GetArraySize(result.devices);
 
     snprintf(words, sizeof words, "%d registered", n);
     tell(n > 0, "devices of the farm", e ? why.text : words);

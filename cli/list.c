@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#define PAGE 1000 /* jobs of one call */
+
 /* As docs/protocol.md has them. */
 static const char *state_at(size_t i)
 {
@@ -41,27 +43,41 @@ static enum err print_job(const cJSON *entry, struct why *why)
     return ERR_OK;
 }
 
-static enum err list(struct client *client, const struct cli *c, struct why *why)
+/* One call's jobs; args->before is that of the next call, 0 behind the last. */
+static enum err print_page(struct client *client, struct job_list_args *args, bool json, int64_t *left, struct why *why)
 {
-    const struct job_list_args args = {.state = cli_text(c, "state"), .max = cli_int(c, "max")};
     struct job_list_result result;
-    const cJSON *j;
     cJSON *tree = NULL;
-    enum err e = client_job_list(client, &args, &result, &tree, why);
+    enum err e = client_job_list(client, args, &result, &tree, why);
 
-    if (!e && !cli_flag(c, "json"))
+    if (!e && !json && !args->before)
         printf("%-6s %-10s %-14s %-10s %6s %6s %6s %8s  %s\n", "job", "state", "key", "user", "done", "open", "lost",
                "age", "title");
-    for (j = e ? NULL : result.jobs->child; j && !e; j = j->next) {
-        char *line = cli_flag(c, "json") ? cJSON_PrintUnformatted(j) : NULL;
+    for (const cJSON *j = e ? NULL : result.jobs->child; j && !e; j = j->next) {
+        char *line = json ? cJSON_PrintUnformatted(j) : NULL;
 
+        (*left)--;
         if (line)
             puts(line);
         else
             e = print_job(j, why);
         cJSON_free(line);
     }
+    args->before = e ? 0 : result.next;
     cJSON_Delete(tree);
+    return e;
+}
+
+static enum err list(struct client *client, const struct cli *c, struct why *why)
+{
+    struct job_list_args args = {.state = cli_text(c, "state")};
+    int64_t left = cli_int(c, "max");
+    enum err e = ERR_OK;
+
+    do {
+        args.max = left < PAGE ? left : PAGE;
+        e = print_page(client, &args, cli_flag(c, "json"), &left, why);
+    } while (!e && left > 0 && args.before);
     return e;
 }
 

@@ -120,6 +120,10 @@ static enum err find_or_make(struct call *c, const char *id, struct agent **out)
             return ERR_NOMEM;
         }
         text_copy(a->id, sizeof a->id, id);
+        a->serial = ++c->t->n_serials;
+        a->previous = c->t->last_agent;
+        *(a->previous ? &a->previous->later : &c->t->first_agent) = a;
+        c->t->last_agent = a;
     }
     *out = a;
     return ERR_OK;
@@ -363,14 +367,28 @@ static void add_peer(struct call *c, const struct agent *a)
 
 enum err op_devices(struct call *c)
 {
-    const struct agent *a;
-    size_t at = 0;
+    const struct devices_args *in = &c->args.devices;
+    struct devices_result *out = &c->result.devices;
+    size_t n_bytes = 0;
 
-    c->result.devices.builders = cJSON_CreateArray(); /* there also when there are none */
-    while ((a = table_next(&c->t->agents, &at)) != NULL)
-        if (!a->gone)
-            add_peer(c, a);
+    out->builders = cJSON_CreateArray(); /* there also when there are none */
+    for (const struct agent *a = c->t->first_agent; a; a = a->later) {
+        if (a->gone || a->serial <= in->after || (in->key[0] && strcmp(in->key, a->key) != 0))
+            continue;
+        if (n_bytes > REPLY_BYTES) {
+            out->next = a->serial - 1;
+            break;
+        }
+        n_bytes += 900 + (a->device ? strlen(a->device) : 0) + (a->current ? strlen(a->current) : 0);
+        add_peer(c, a);
+    }
     return ERR_OK;
+}
+
+static void unlink_agent(struct tracker *t, const struct agent *a)
+{
+    *(a->previous ? &a->previous->later : &t->first_agent) = a->later;
+    *(a->later ? &a->later->previous : &t->last_agent) = a->previous;
 }
 
 void agents_tick(struct tracker *t)
@@ -390,6 +408,7 @@ void agents_tick(struct tracker *t)
     }
     while (n-- > 0) {
         table_remove_text(&t->agents, old[n]->id);
+        unlink_agent(t, old[n]);
         agent_free(old[n]);
     }
 }

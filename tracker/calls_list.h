@@ -165,8 +165,9 @@ STRUCT(job_pause_args, TEXT(job, MUST, FORM(JOB)) BOOL(paused, MAY, OR(yes, true
 STRUCT(job_pause_result, TEXT(state, MAY, OR(text, "paused")))
 
 CALL(JOB_LIST, job_list, job_list_args, job_list_result, READS, NEVER)
-STRUCT(job_list_args, TEXT(state, MAY, OR(text, "all")) I64(max, MAY, .min = 1, .max = 1000, OR(i64, 100)))
-STRUCT(job_list_result, LIST(jobs, MUST, OF(job_entry)))
+STRUCT(job_list_args, TEXT(state, MAY, OR(text, "all")) I64(max, MAY, .min = 1, .max = 1000, OR(i64, 100))
+    I64(before, MAY))
+STRUCT(job_list_result, LIST(jobs, MUST, OF(job_entry)) I64(next, MAY))
 
 CALL(JOB_STATUS, job_status, job_name, job_entry, READS, NEVER)
 
@@ -245,8 +246,9 @@ CALL(AGENT_MODE, agent_mode, agent_mode_args, nothing, WRITES, NEVER)
 STRUCT(agent_mode_args,
     TEXT(agent, MUST, FORM(NAME)) TEXT(mode, MUST, .one_of = "serve drain reserve") TEXT(user, EMPTY, UP_TO(CALL_USER_BYTES)))
 
-CALL(DEVICES, devices, nothing, devices_result, READS, NEVER)
-STRUCT(devices_result, LIST(devices, MUST, OF(peer_entry)) LIST(builders, MAY, OF(peer_entry)))
+CALL(DEVICES, devices, devices_args, devices_result, READS, NEVER)
+STRUCT(devices_args, TEXT(key, EMPTY) I64(after, MAY))
+STRUCT(devices_result, LIST(devices, MUST, OF(peer_entry)) LIST(builders, MAY, OF(peer_entry)) I64(next, MAY))
 
 CALL(STATUS, status, nothing, status_result, READS, NEVER)
 STRUCT(status_result,

@@ -516,6 +516,44 @@ enum err client_records(struct client *c, const char *job, int64_t wait_ms, int6
     return e;
 }
 
+/* Moves the entries of a list in `from` behind those in `to`. */
+static void move_list(cJSON *to, cJSON *from, const char *name)
+{
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(from, name), *all = cJSON_GetObjectItemCaseSensitive(to, name);
+
+    while (all && list && list->child)
+        cJSON_AddItemToArray(all, cJSON_DetachItemViaPointer(list, list->child));
+}
+
+enum err client_all_devices(struct client *c, const char *key, cJSON **tree, struct why *why)
+{
+    struct devices_args args = {.key = key ? key : ""};
+    enum err e = ERR_OK;
+
+    *tree = NULL;
+    do {
+        struct devices_result page;
+        cJSON *more = NULL;
+
+        e = client_devices(c, &args, &page, &more, why);
+        args.after = e ? 0 : page.next;
+        if (!*tree) {
+            *tree = more;
+        } else {
+            move_list(*tree, more, "devices");
+            move_list(*tree, more, "builders");
+            cJSON_Delete(more);
+        }
+    } while (!e && args.after);
+    if (!e)
+        cJSON_DeleteItemFromObject(*tree, "next");
+    if (e) {
+        cJSON_Delete(*tree);
+        *tree = NULL;
+    }
+    return e;
+}
+
 /* ---- blobs ---- */
 
 static enum err put_chunk(struct client *c, const struct blob *b, size_t offset, struct why *why)

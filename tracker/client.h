@@ -61,6 +61,10 @@ enum err client_ask(struct client *c, enum call_name call, const void *takes_arg
 enum err client_call(struct client *c, const char *op, cJSON *takes_args, const struct blobs *attach, int64_t wait_ms,
                      cJSON **result, struct blobs *received, struct why *why);
 
+/* All devices and builders, or those of one key (NULL or "" = any), however many calls that takes: *tree (give it
+ * back by cJSON_Delete) is as one devices_result. What calls return. */
+enum err client_all_devices(struct client *c, const char *key, cJSON **tree, struct why *why);
+
 /* The records of a job behind *after, at most 64 of them, each handed to `each`; *after follows those that it took.
  * Waits up to wait_ms for the first. *n tells how many came. Errors of `each` end it. */
 enum err client_records(struct client *c, const char *job, int64_t wait_ms, int64_t *after,

@@ -99,6 +99,15 @@ static void call_fini(struct call *c)
     blobs_fini(&c->out);
 }
 
+size_t json_size(const char *text)
+{
+    size_t n = 0;
+
+    for (; text && *text; text++)
+        n += (unsigned char)*text < ' ' ? 6 : *text == '"' || *text == '\\' ? 2 : 1;
+    return n;
+}
+
 const char *call_keep(struct call *c, const char *text)
 {
     cJSON *copy = cJSON_CreateString(text);

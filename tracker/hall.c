@@ -18,6 +18,11 @@ static void leave(struct hall *h, struct caller *c)
     h->left = c;
 }
 
+static int bucket_of(int64_t ns)
+{
+    return (int)(ns / ((int64_t)HALL_BUCKET_MS * 1000000) % HALL_BUCKETS);
+}
+
 static enum err park(struct hall *h, struct caller *c)
 {
     struct waiters *w = c->request.waits_with;
@@ -27,11 +32,12 @@ static enum err park(struct hall *h, struct caller *c)
         return e;
     strcpy(c->id, c->request.id);
     c->waits_with = w;
+    c->bucket = bucket_of(c->request.deadline_ns);
     c->prev_parked = NULL;
-    c->next_parked = h->parked;
-    if (h->parked)
-        h->parked->prev_parked = c;
-    h->parked = c;
+    c->next_parked = h->parked[c->bucket];
+    if (c->next_parked)
+        c->next_parked->prev_parked = c;
+    h->parked[c->bucket] = c;
     c->next_waiting = NULL;
     c->prev_waiting = w->last;
     *(w->last ? &w->last->next_waiting : &w->first) = c;
@@ -46,7 +52,7 @@ static void unpark(struct hall *h, struct caller *c)
 
     assert(h->n_parked > 0);
     table_remove_text(&h->ids, c->id);
-    *(c->prev_parked ? &c->prev_parked->next_parked : &h->parked) = c->next_parked;
+    *(c->prev_parked ? &c->prev_parked->next_parked : &h->parked[c->bucket]) = c->next_parked;
     if (c->next_parked)
         c->next_parked->prev_parked = c->prev_parked;
     *(c->prev_waiting ? &c->prev_waiting->next_waiting : &w->first) = c->next_waiting;
@@ -56,13 +62,14 @@ static void unpark(struct hall *h, struct caller *c)
 
 void hall_fini(struct hall *h)
 {
-    while (h->parked) {
-        struct caller *c = h->parked;
+    for (int i = 0; i < HALL_BUCKETS; i++)
+        while (h->parked[i]) {
+            struct caller *c = h->parked[i];
 
-        unpark(h, c);
-        request_fini(&c->request);
-        buf_fini(&c->reply);
-    }
+            unpark(h, c);
+            request_fini(&c->request);
+            buf_fini(&c->reply);
+        }
     table_fini(&h->ids);
 }
 
@@ -78,7 +85,6 @@ bool hall_begin(struct hall *h)
     if (h->ticked_ns && now < h->ticked_ns + (int64_t)HALL_TICK_MS / 2 * 1000000)
         return true;
     h->ticked_ns = now ? now : 1;
-    h->ticked = true;
     return tracker_tick(h->tracker) == ERR_OK;
 }
 
@@ -140,23 +146,32 @@ static bool try_again(struct hall *h, struct caller *c, bool last)
     return how != REQUEST_STORE_FAILED;
 }
 
-/* Those without a peer end without being granted anything; those whose time is over get what there is. All are looked
- * at, with connections that closed and a few times a second. */
-static bool end_polls(struct hall *h, const uint32_t *gone, int n_gone)
+/* Those without a peer end without being granted anything. */
+static void end_gone(struct hall *h, const uint32_t *gone, int n_gone)
 {
-    const int64_t now = tracker_now_ns(h->tracker);
+    for (int i = 0; n_gone && i < HALL_BUCKETS; i++)
+        for (struct caller *c = h->parked[i], *next; c; c = next) {
+            next = c->next_parked;
+            if (is_gone(gone, n_gone, c->line))
+                send_away(h, c);
+        }
+}
+
+/* Those whose time is over get what there is. */
+static bool end_due(struct hall *h)
+{
+    const int64_t now = tracker_now_ns(h->tracker), width = (int64_t)HALL_BUCKET_MS * 1000000;
+    int64_t n = (now - h->ended_ns) / width + 2; /* the first and the last are looked at again */
     bool ok = true;
 
-    if (!n_gone && !h->ticked)
-        return true;
-    h->ticked = false;
-    for (struct caller *c = h->parked, *next; c && ok; c = next) {
-        next = c->next_parked;
-        if (is_gone(gone, n_gone, c->line))
-            send_away(h, c);
-        else if (now >= c->request.deadline_ns)
-            ok = try_again(h, c, true);
-    }
+    for (int64_t k = 0; ok && k < n && k < HALL_BUCKETS; k++)
+        for (struct caller *c = h->parked[bucket_of(now - k * width < 0 ? 0 : now - k * width)], *next; c && ok;
+             c = next) {
+            next = c->next_parked;
+            if (now >= c->request.deadline_ns)
+                ok = try_again(h, c, true);
+        }
+    h->ended_ns = now;
     return ok;
 }
 
@@ -179,7 +194,8 @@ static bool try_woken(struct hall *h)
 
 bool hall_end(struct hall *h, const uint32_t *gone, int n_gone, struct caller **left, struct why *why)
 {
-    if (!end_polls(h, gone, n_gone) || !try_woken(h) || tracker_commit(h->tracker, why) != ERR_OK)
+    end_gone(h, gone, n_gone);
+    if (!end_due(h) || !try_woken(h) || tracker_commit(h->tracker, why) != ERR_OK)
         return false;
     h->tracker->stats.commits++;
     *left = h->left;

@@ -14,8 +14,10 @@
 
 #define HALL_MAX_PARKED 16384 /* long polls that wait; one more is answered at once */
 #define HALL_MAX_BATCH 128    /* requests of one turn */
-#define HALL_TICK_MS 50       /* a turn is taken at least that often */
-#define HALL_PAUSE_MS 1000    /* between two turns: the tracker was stopped, or its machine or disk was */
+#define HALL_BUCKETS 512      /* of polls, by their ends: more than the longest poll takes */
+#define HALL_BUCKET_MS 64
+#define HALL_TICK_MS 50    /* a turn is taken at least that often */
+#define HALL_PAUSE_MS 1000 /* between two turns: the tracker was stopped, or its machine or disk was */
 
 /* A request on its way through the hall. */
 struct caller {
@@ -27,17 +29,18 @@ struct caller {
     struct caller *next;    /* of those that left in this turn */
     /* The hall's own while it is parked: among all, and among those who wait for the same. */
     struct caller *prev_parked, *next_parked, *prev_waiting, *next_waiting;
+    int bucket;
     struct waiters *waits_with;
     char id[REQUEST_ID_HEX + 1];
 };
 
 struct hall {
     struct tracker *tracker;
-    struct caller *parked; /* by next_parked */
-    struct table ids;      /* of their requests */
+    struct caller *parked[HALL_BUCKETS]; /* by next_parked; those of a bucket end within the same HALL_BUCKET_MS */
+    struct table ids;                    /* of their requests */
     int n_parked, max_parked;
     int64_t ticked_ns; /* 0 = never yet */
-    bool ticked;       /* since polls were looked at */
+    int64_t ended_ns;  /* polls that end before this were looked at */
     int64_t turned_ns; /* when the last turn began; 0 = never yet */
     struct caller *left;
 };

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_RECORDS_BYTES ((size_t)1 << 20) /* of lines in one reply of record_wait */
-
 static const char *const state_names[] = {"open", "done", "failed", "cancelled"};
 
 enum err job_of(struct call *c, const char *name, struct tracker_job **out)
@@ -428,16 +426,21 @@ enum err op_job_list(struct call *c)
     const struct job_list_args *in = &c->args.job_list;
     int64_t n = 0;
 
-    for (int64_t id = c->t->next_job - 1; id > 0 && n < in->max; id--) { /* newest first */
+    size_t n_bytes = 0;
+    int64_t id = in->before > 0 && in->before < c->t->next_job ? in->before - 1 : c->t->next_job - 1;
+
+    for (; id > 0 && n < in->max && n_bytes < REPLY_BYTES; id--) { /* newest first */
         const struct tracker_job *j = table_get_i64(&c->t->jobs, id);
         struct job_entry entry;
 
         if (!j || (strcmp(in->state, "all") != 0 && strcmp(in->state, job_state(j)) != 0))
             continue;
         entry = entry_of(c, j);
+        n_bytes += 600 + json_size(j->title) + json_size(j->user) + (j->progress ? strlen(j->progress) : 0);
         call_list_add(&c->result.job_list.jobs, job_entry_write(&entry), &c->ok);
         n++;
     }
+    c->result.job_list.next = id > 0 ? id + 1 : 0;
     return ERR_OK;
 }
 
@@ -508,8 +511,8 @@ static bool add_record(const struct record_row *row, void *arg)
     const struct record_entry one = {
         .seq = row->seq, .n = row->n, .trial = call_keep_id(a->call, 't', row->trial), .record = row->line};
 
-    a->n_bytes += strlen(row->line) + 128;
-    if (a->n_bytes > MAX_RECORDS_BYTES && out->records)
+    a->n_bytes += json_size(row->line) + 128;
+    if (a->n_bytes > REPLY_BYTES && out->records)
         return false;
     call_list_add(&out->records, record_entry_write(&one), &a->call->ok);
     out->next = row->seq;

@@ -140,6 +140,8 @@ struct build {
 };
 
 struct agent {
+    int64_t serial;                 /* grows from agent to agent */
+    struct agent *previous, *later; /* by serial */
     char id[65], key[65], fingerprint[SHA256_HEX + 1], nonce[65], version[65];
     char *device, *current; /* JSON, or NULL */
     char state[33];
@@ -205,6 +207,8 @@ struct tracker {
     struct table modes;  /* of agents that an operator said something about */
     struct table owners; /* by user */
     struct tracker_job *open_jobs, *changed;
+    struct agent *first_agent, *last_agent;
+    int64_t n_serials; /* given to agents */
     struct trial_list leased;
     struct tracker_session *oldest_session, *newest_session;
     struct answered *oldest_answered, *newest_answered;
@@ -256,6 +260,11 @@ const char *call_keep(struct call *c, const char *text);
 const char *call_keep_id(struct call *c, char kind, int64_t id);
 /* Words for a person, when trials of the job (NULL = of any) cannot go on; else *out stays. */
 enum err call_keep_waits(struct call *c, const struct tracker_job *j, const char **out);
+
+/* Of lists and lines in one reply: the rest is for the next call. */
+#define REPLY_BYTES ((size_t)1 << 20)
+/* Bytes of a text in JSON. */
+size_t json_size(const char *text);
 
 /* ---- tracker.c ---- */
 

@@ -117,8 +117,9 @@ struct store_ops {
                           void (*each)(const struct build_row *, void *), void *arg);
 
     /* Removes jobs finished before `before_ms` with their trials and records, and blobs and builds not asked for since
-     * then, unless an open job may need them: it was made at most two days after their last use. */
-    enum err (*retain)(struct store *s, int64_t before_ms, int64_t *n_jobs);
+     * then, unless an open job may need them: it was made at most two days after their last use. Some of them in each
+     * call, which takes little time; *more: there is something left to do. */
+    enum err (*retain)(struct store *s, int64_t before_ms, bool *more);
     /* Copies all that is committed in the store `where` to a fresh file, also while a tracker has it open. ERR_EXISTS,
      * ERR_NOT_FOUND, ERR_IO. */
     enum err (*backup)(const char *where, const char *path, int64_t *n_bytes, struct why *why);

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define DAY_MS ((int64_t)86400000)
+#define RETAIN_ROWS 500 /* forgotten at once */
 
 enum sql {
 #define X(name, text) SQL_##name,
@@ -140,7 +141,9 @@ static enum err bring_up(sqlite3 *db, int64_t version, struct why *why)
     e = exec(db, "BEGIN IMMEDIATE", why);
     for (int64_t v = version; !e && v < SCHEMA_VERSION; v++)
         e = exec(db, schema_steps[v - 1], why);
-    return e ? e : exec(db, "COMMIT", why);
+    if (!e)
+        e = exec(db, "COMMIT", why);
+    return e ? e : exec(db, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", why);
 }
 
 static enum err check_schema(sqlite3 *db, const char *path, struct why *why)
@@ -186,8 +189,11 @@ static enum err set_up(struct store *s, const char *path, struct why *why)
 
     sqlite3_busy_timeout(s->db, 2000);
     e = check_pages(s->db, path, why);
-    if (!e)
-        e = exec(s->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192;", why);
+    if (!e) /* before its first table; a store that has some without it gets it by bring_up */
+        e = exec(s->db,
+                 "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA "
+                 "cache_size = -8192;",
+                 why);
     if (!e)
         e = check_schema(s->db, path, why);
     for (int i = 0; !e && i < N_SQL; i++)
@@ -766,19 +772,51 @@ static enum err build_get(struct store *s, const char *program, const char *arch
 
 /* ---- upkeep ---- */
 
-static enum err retain(struct store *s, int64_t before_ms, int64_t *n_jobs)
+/* Deletes at most RETAIN_ROWS rows by a statement; *n grows by how many. */
+static enum err drop_some(struct store *s, enum sql which, int64_t before_ms, int64_t *n)
 {
-    static const enum sql steps[] = {SQL_OLD_RECORDS, SQL_OLD_TRIALS, SQL_OLD_SUMS,  SQL_DROP_JOBS,
-                                     SQL_OLD_BLOBS,   SQL_OLD_PIECES, SQL_OLD_BUILDS};
-    sqlite3_stmt *q = ready(s, SQL_OLD_JOBS);
-    enum err e = ERR_OK;
+    sqlite3_stmt *q = ready(s, which);
+    enum err e = begin(s);
 
     sqlite3_bind_int64(q, 1, before_ms);
-    *n_jobs = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : 0;
-    sqlite3_reset(q);
-    for (size_t i = 0; !e && i < sizeof steps / sizeof *steps; i++)
-        e = run_i64(s, steps[i], before_ms);
+    if (sqlite3_bind_parameter_count(q) > 1)
+        sqlite3_bind_int64(q, 2, RETAIN_ROWS);
+    if (!e)
+        e = run(q);
+    *n += e ? 0 : sqlite3_changes(s->db);
     return e;
+}
+
+/* Gives some free pages at the end of the file back; a row is one page that was moved. */
+static enum err shrink(struct store *s, bool *more)
+{
+    sqlite3_stmt *q = ready(s, SQL_SHRINK);
+    enum err e = begin(s);
+    int rc = e ? SQLITE_DONE : SQLITE_ROW;
+    int n = 0;
+
+    while (rc == SQLITE_ROW && (rc = sqlite3_step(q)) == SQLITE_ROW)
+        n++;
+    sqlite3_reset(q);
+    *more = n > 0;
+    return e ? e : rc == SQLITE_DONE ? ERR_OK : err_of(rc);
+}
+
+static enum err retain(struct store *s, int64_t before_ms, bool *more)
+{
+    static const enum sql rows[] = {SQL_OLD_RECORDS, SQL_OLD_TRIALS, SQL_OLD_BLOBS},
+                          rest[] = {SQL_OLD_SUMS, SQL_DROP_JOBS, SQL_OLD_PIECES, SQL_OLD_BUILDS};
+    int64_t n = 0;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && n < RETAIN_ROWS && i < sizeof rows / sizeof *rows; i++)
+        e = drop_some(s, rows[i], before_ms, &n);
+    *more = n > 0;
+    if (e || *more)
+        return e;
+    for (size_t i = 0; !e && i < sizeof rest / sizeof *rest; i++)
+        e = drop_some(s, rest[i], before_ms, &n);
+    return e ? e : shrink(s, more);
 }
 
 static enum err copy_to(const char *path, const char *to_path, struct why *why)

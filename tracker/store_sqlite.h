@@ -76,6 +76,8 @@ static const char *const schema_steps[SCHEMA_VERSION - 1] = {
     "job, seq, trial, n, line, status, key, fingerprint, program, purpose, protocol, time_ns, flops, device_ms, "      \
     "created_ms"
 
+#define OLD_JOBS "(SELECT id FROM jobs WHERE state > 0 AND done_ms < ?1)"
+
 /* Put or asked for so long before the oldest open job that it is none of its: two days, for uses are noted by the day.
  */
 #define BEFORE_OPEN_JOBS                                                                                               \
@@ -121,12 +123,14 @@ static const char *const schema_steps[SCHEMA_VERSION - 1] = {
     X(BUILD_PUT, "INSERT OR REPLACE INTO builds VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                                      \
     X(BUILD, "SELECT status, blobs, body, through, attempts, used_ms FROM builds WHERE program = ? AND arch = ?")      \
     X(BUILD_USED, "UPDATE builds SET used_ms = ?3 WHERE program = ?1 AND arch = ?2")                                   \
-    X(OLD_JOBS, "SELECT count(*) FROM jobs WHERE state > 0 AND done_ms < ?")                                           \
-    X(OLD_RECORDS, "DELETE FROM records WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")           \
-    X(OLD_TRIALS, "DELETE FROM trials WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")             \
-    X(OLD_SUMS, "DELETE FROM sums WHERE job IN (SELECT id FROM jobs WHERE state > 0 AND done_ms < ?)")                 \
-    X(DROP_JOBS, "DELETE FROM jobs WHERE state > 0 AND done_ms < ?")                                                   \
-    X(OLD_BLOBS, "DELETE FROM blobs WHERE used_ms < ?1 AND " BEFORE_OPEN_JOBS)                                         \
+    X(OLD_RECORDS,                                                                                                     \
+      "DELETE FROM records WHERE trial IN (SELECT trial FROM records WHERE job IN " OLD_JOBS " LIMIT ?2)")             \
+    X(OLD_TRIALS, "DELETE FROM trials WHERE id IN (SELECT id FROM trials WHERE job IN " OLD_JOBS " LIMIT ?2)")         \
+    X(OLD_SUMS, "DELETE FROM sums WHERE job IN " OLD_JOBS)                                                             \
+    X(DROP_JOBS, "DELETE FROM jobs WHERE state > 0 AND done_ms < ?1")                                                  \
+    X(OLD_BLOBS, "DELETE FROM blobs WHERE rowid IN (SELECT rowid FROM blobs WHERE used_ms < ?1 AND " BEFORE_OPEN_JOBS  \
+                 " LIMIT ?2)")                                                                                         \
+    X(SHRINK, "PRAGMA incremental_vacuum(512)")                                                                        \
     X(OLD_PIECES, "DELETE FROM pieces WHERE made_ms < ?")                                                              \
     X(OLD_BUILDS, "DELETE FROM builds WHERE used_ms < ?1 AND " BEFORE_OPEN_JOBS)
 

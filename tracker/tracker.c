@@ -7,6 +7,7 @@
 
 #define RETAIN_EVERY_NS ((int64_t)3600 * 1000000000)
 #define DAY_MS ((int64_t)86400000)
+#define DROP_AT_ONCE 64
 
 int64_t tracker_now_ns(const struct tracker *t)
 {
@@ -109,35 +110,41 @@ void tracker_free(struct tracker *t)
     free(t);
 }
 
-/* A job that the store forgets is forgotten here: one a call, for the table changes. */
-static bool drop_old_job(struct tracker *t, int64_t before_ms)
+/* Jobs that the store forgets are forgotten here, some at once; true when there may be more. */
+static bool drop_old_jobs(struct tracker *t, int64_t before_ms)
 {
-    struct tracker_job *j;
+    struct tracker_job *j, *old[DROP_AT_ONCE];
     size_t at = 0;
+    int n = 0;
 
-    while ((j = table_next(&t->jobs, &at)) != NULL)
-        if (j->state != JOB_OPEN && j->done_ms < before_ms && !j->changed) {
-            trials_forget(t, j);
-            table_remove_i64(&t->jobs, j->id);
-            table_remove_text(&t->requests, j->request);
-            job_free(j);
-            return true;
-        }
-    return false;
+    while (n < DROP_AT_ONCE && (j = table_next(&t->jobs, &at)) != NULL)
+        if (j->state != JOB_OPEN && j->done_ms < before_ms && !j->changed)
+            old[n++] = j;
+    for (int i = 0; i < n; i++) {
+        trials_forget(t, old[i]);
+        table_remove_i64(&t->jobs, old[i]->id);
+        table_remove_text(&t->requests, old[i]->request);
+        job_free(old[i]);
+    }
+    return n == DROP_AT_ONCE;
 }
 
+/* Every hour, in steps of one a tick until all is done. */
 static enum err retain(struct tracker *t)
 {
     const int64_t before_ms = tracker_wall_ms(t) - t->o.retention_days * DAY_MS, now = tracker_now_ns(t);
-    int64_t n;
+    bool more = true;
+    enum err e;
 
     if (t->o.retention_days <= 0 || (t->retained_ns && now < t->retained_ns + RETAIN_EVERY_NS))
         return ERR_OK;
     assert(t->retained_ns <= now);
-    t->retained_ns = now ? now : 1;
-    while (drop_old_job(t, before_ms))
-        ;
-    return t->o.ops->retain(t->o.store, before_ms, &n);
+    if (drop_old_jobs(t, before_ms))
+        return ERR_OK;
+    e = t->o.ops->retain(t->o.store, before_ms, &more);
+    if (!more)
+        t->retained_ns = now ? now : 1;
+    return e;
 }
 
 void tracker_was_paused(struct tracker *t, int64_t pause_ns)

@@ -134,14 +134,28 @@ enum err devices_choose_from(const cJSON *devices, const char *key, struct devic
     return e ? e : choose(r.devices, key, out, why);
 }
 
-enum err devices_choose(struct client *c, const char *key, struct device_choice *out, struct why *why)
+bool devices_are_there(struct client *c, const char *key)
 {
+    const struct devices_args args = {.key = key};
     struct devices_result r;
     cJSON *tree = NULL;
-    enum err e = client_devices(c, NULL, &r, &tree, why);
+    const bool any = client_devices(c, &args, &r, &tree, NULL) == ERR_OK && r.devices->child;
 
+    cJSON_Delete(tree);
+    return any;
+}
+
+enum err devices_choose(struct client *c, const char *key, struct device_choice *out, struct why *why)
+{
+    cJSON *tree = NULL;
+    enum err e;
+
+    if (*key && !devices_are_there(c, key)) /* all, for the words */
+        e = client_all_devices(c, NULL, &tree, why);
+    else
+        e = client_all_devices(c, key, &tree, why);
     if (!e)
-        e = choose(r.devices, key, out, why);
+        e = devices_choose_from(tree, key, out, why);
     cJSON_Delete(tree);
     return e;
 }

@@ -9,6 +9,7 @@
 #include "runtime/device_desc.h"
 #include "tracker/client.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ struct device_choice {
     size_t n_agents;  /* living agents with this key and fingerprint */
     int64_t capacity; /* trials that keep all of them busy */
 };
+
+/* Does the tracker know an agent of that key, be it away? False also when it cannot be asked. */
+bool devices_are_there(struct client *c, const char *key);
 
 /* Picks the device of `key` ("" = the only key there is). ERR_NOT_FOUND: no agent at all (with words); ERR_INPUT: a key
  * that no agent has, or none given where there are several; the words list the keys. */

@@ -122,9 +122,9 @@ static enum err build_get(struct store *s, const char *program, const char *arch
     return fails() ? ERR_IO : REAL->build_get(s, program, arch, each, arg);
 }
 
-static enum err retain(struct store *s, int64_t before_ms, int64_t *n_jobs)
+static enum err retain(struct store *s, int64_t before_ms, bool *more)
 {
-    return fails() ? ERR_IO : REAL->retain(s, before_ms, n_jobs);
+    return fails() ? ERR_IO : REAL->retain(s, before_ms, more);
 }
 
 static enum err backup(const char *where, const char *path, int64_t *n_bytes, struct why *why)

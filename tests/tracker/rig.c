@@ -72,8 +72,9 @@ static void bring_up(struct rig *r)
 
 static void bring_down(struct rig *r)
 {
-    for (struct caller *c = r->hall.parked; c; c = c->next_parked)
-        ((struct errand *)c)->left = true;
+    for (int i = 0; i < HALL_BUCKETS; i++)
+        for (struct caller *c = r->hall.parked[i]; c; c = c->next_parked)
+            ((struct errand *)c)->left = true;
     hall_fini(&r->hall);
     for (struct caller *c = r->hall.left; c; c = c->next) {
         buf_fini(&c->reply);

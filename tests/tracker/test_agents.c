@@ -352,6 +352,54 @@ static void long_texts_of_an_agent_are_cut(void **state)
     free(big);
 }
 
+/* ---- pages ---- */
+
+/* Two hundred of 60 kB are 12 MB: each is told once, in replies that fit. */
+static void devices_come_in_pages(void **state)
+{
+    enum { N = 200 };
+    struct rig *r = *state;
+    char *name = calloc(1, 60001);
+    int seen[N] = {0}, n_pages = 0;
+    int64_t after = 0;
+
+    memset(name, 'x', 60000);
+    for (int i = 0; i < N; i++) {
+        char agent[16], more[61000];
+
+        snprintf(agent, sizeof agent, "d%d", i);
+        snprintf(more, sizeof more, ",'device':{'name':'%s'}", name);
+        register_as(r, agent, i % 2 ? "odd" : "even", -1, more);
+    }
+    do {
+        cJSON *page = rig_must(r, "devices", "{'after':%" PRId64 "}", after);
+
+        for (int i = 0; i < count_in(page, "devices"); i++)
+            seen[strtol(text_in(item_in(page, "devices", i), "agent") + 1, NULL, 10)]++;
+        after = number_in(page, "next");
+        n_pages++;
+        cJSON_Delete(page);
+    } while (after && n_pages < N);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(seen[i], 1);
+    assert_in_range(n_pages, 11, 13); /* of a mebibyte and one more device */
+    free(name);
+}
+
+static void devices_of_one_key_are_told_alone(void **state)
+{
+    struct rig *r = *state;
+    cJSON *page;
+
+    register_as(r, "a", "cpu", -1, "");
+    register_as(r, "b", "gpu", -1, "");
+    page = rig_must(r, "devices", "{'key':'gpu'}");
+    assert_int_equal(count_in(page, "devices"), 1);
+    assert_string_equal(text_in(item_in(page, "devices", 0), "agent"), "b");
+    assert_int_equal(number_in(page, "next"), 0);
+    cJSON_Delete(page);
+}
+
 /* ---- operators ---- */
 
 static void expect_waits(struct rig *r, int64_t job, const char *words)
@@ -439,6 +487,8 @@ int main(void)
         FACT(a_drained_agent_gets_nothing_until_it_is_undrained),
         FACT(a_reserved_agent_serves_its_user_alone),
         FACT(a_job_for_a_board_that_is_off_says_so),
+        FACT(devices_come_in_pages),
+        FACT(devices_of_one_key_are_told_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

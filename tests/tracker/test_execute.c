@@ -125,20 +125,24 @@ static void a_request_that_may_wait_has_8_kibibytes(void **state)
 static void a_reply_that_would_be_too_large_says_so(void **state)
 {
     struct rig *r = *state;
-    char *device = calloc(1, 64001);
-    cJSON *reply;
+    char *text = calloc(1, 600001);
+    cJSON *args = cJSON_CreateObject(), *reply;
 
-    memset(device, 'x', 64000);
-    for (int i = 0; i < 70; i++)
-        rig_do(r, "agent_register", "{'agent':'a%d','nonce':'n','key':'cpu','fingerprint':'%s','device':{'x':'%s'}}", i,
-               hash_of(-1), device);
-    reply = rig_ask(r, "devices", cJSON_CreateObject(), NULL);
+    memset(text, 1, 600000); /* each six bytes in JSON */
+    cJSON_AddStringToObject(args, "body", text);
+    cJSON_AddTrueToObject(args, "lease");
+    cJSON_Delete(rig_ask(r, "job_submit", args, NULL));
+    text[150000] = '\0';
+    args = cJSON_Parse("{\"job\":\"j1\",\"token\":1,\"summary\":{}}");
+    cJSON_AddStringToObject(cJSON_GetObjectItem(args, "summary"), "text", text);
+    cJSON_Delete(rig_ask(r, "job_done", args, NULL));
+    reply = rig_ask(r, "job_status", cJSON_Parse("{\"job\":\"j1\"}"), NULL);
     assert_int_equal(number_in(reply, "ok"), 0);
     assert_string_equal(text_in(reply, "err"), "limit");
     assert_string_equal(text_in(reply, "why"), "the reply would have over 4194304 bytes: ask for less");
     assert_int_equal(strlen(text_in(reply, "id")), REQUEST_ID_HEX);
     cJSON_Delete(reply);
-    free(device);
+    free(text);
 }
 
 static void a_request_over_the_limit_of_a_message_is_refused(void **state)

@@ -562,6 +562,80 @@ static void a_backup_is_made_only_where_it_is_allowed(void **state)
     rig_do(r, "status", "{}");
 }
 
+/* ---- pages ---- */
+
+/* By number, newest first, over jobs of other states and gaps; and three hundred fat ones, in replies that fit. */
+static void jobs_come_in_pages(void **state)
+{
+    enum { N = 300 };
+    struct rig *r = *state;
+    char *words = calloc(1, 15001);
+    int64_t before = 0, last = N + 1;
+    int n = 0, n_pages = 0;
+
+    memset(words, 'x', 15000);
+    for (int i = 1; i <= N; i++) {
+        rig_submit(r, "cpu");
+        rig_do(r, "job_renew", "{'job':'j%d','token':1,'progress':{'words':'%s'}}", i, words);
+    }
+    rig_do(r, "job_cancel", "{'job':'j7'}");
+    do {
+        cJSON *page = rig_must(r, "job_list", "{'state':'running','max':1000,'before':%" PRId64 "}", before);
+
+        for (int i = 0; i < count_in(page, "jobs"); i++, n++) {
+            const int64_t id = strtoll(text_in(item_in(page, "jobs", i), "job") + 1, NULL, 10);
+
+            assert_true(id < last && id != 7);
+            last = id;
+        }
+        before = number_in(page, "next");
+        n_pages++;
+        cJSON_Delete(page);
+    } while (before && n_pages < N);
+    assert_int_equal(n, N - 1);
+    assert_in_range(n_pages, 4, 6); /* 4.7 MB */
+    free(words);
+}
+
+/* A line of control characters takes six times its bytes in JSON. */
+static void records_of_any_text_come_in_replies_that_fit(void **state)
+{
+    enum { N = 16 };
+    struct rig *r = *state;
+    struct tracker_job *j;
+    char *line = calloc(1, 60001);
+    int64_t after = 0;
+    int n = 0;
+
+    memset(line, 1, 60000);
+    rig_submit(r, "cpu");
+    rig_add(r, 1, 0, N, 0);
+    j = table_get_i64(&r->t->jobs, 1);
+    for (int i = 1; i <= N; i++) {
+        struct record_row row = {.trial = i,
+                                 .n = i,
+                                 .line = line,
+                                 .status = "compile",
+                                 .key = "cpu",
+                                 .fingerprint = "",
+                                 .program = "",
+                                 .purpose = "",
+                                 .protocol = ""};
+
+        assert_int_equal(job_record(r->t, j, &row), ERR_OK);
+    }
+    while (n < N) {
+        cJSON *page = rig_must(r, "record_wait", "{'job':'j1','after':%" PRId64 ",'max':1024}", after);
+
+        assert_true(count_in(page, "records") > 0);
+        n += count_in(page, "records");
+        after = number_in(page, "next");
+        cJSON_Delete(page);
+    }
+    assert_int_equal(n, N);
+    free(line);
+}
+
 /* ---- operators ---- */
 
 static void a_paused_job_gets_no_device_and_no_tuner_until_it_is_resumed(void **state)
@@ -696,6 +770,8 @@ int main(void)
         FACT(tuners_take_jobs_of_users_in_turn_and_status_tells_the_position),
         FACT(a_user_may_be_held_to_so_many_open_jobs),
         FACT(sums_of_a_job_are_those_of_before_a_crash),
+        FACT(jobs_come_in_pages),
+        FACT(records_of_any_text_come_in_replies_that_fit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

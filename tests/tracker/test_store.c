@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 struct place {
@@ -224,19 +225,31 @@ static void blobs_come_in_any_order_and_only_with_the_content_of_their_name(void
     each_store(chunks);
 }
 
+/* All of it; how many calls that takes. */
+static int forget_before(struct place *p, int64_t before_ms)
+{
+    bool more = true;
+    int n = 0;
+
+    for (; more && n < 1000; n++) {
+        assert_int_equal(p->ops->retain(p->s, before_ms, &more), ERR_OK);
+        commit(p);
+    }
+    assert_false(more);
+    return n;
+}
+
 static void forgets(struct place *p)
 {
     struct job_row row = {0};
-    int64_t n = 0, next;
+    int64_t next;
 
     put_job(p, 1, JOB_DONE, 1000);
     put_trial(p, 1, 1, TRIAL_DONE);
     put_record(p, 1, 1, 1, "ok");
     put_job(p, 2, JOB_DONE, 3000);
     put_job(p, 3, JOB_OPEN, 0);
-    assert_int_equal(p->ops->retain(p->s, 2000, &n), ERR_OK);
-    assert_int_equal(n, 1);
-    commit(p);
+    forget_before(p, 2000);
     assert_int_equal(p->ops->each_job(p->s, 1, last_job, &row), ERR_OK);
     assert_int_equal(row.id, 0);
     assert_int_equal(p->ops->each_job(p->s, 2, last_job, &row), ERR_OK);
@@ -251,6 +264,37 @@ static void old_jobs_are_forgotten_and_their_ids_never_reused(void **state)
     each_store(forgets);
 }
 
+/* A large job goes in many small steps, and its room goes back to the disk. */
+static void a_large_job_is_forgotten_in_steps_and_the_file_shrinks(void **state)
+{
+    enum { N = 3000 };
+    struct place p = {.ops = store_table[0] /* sqlite */};
+    char path[300];
+    struct stat before, after;
+    int n = 0;
+
+    (void)state;
+    dir_temporary("tune-store", p.dir, sizeof p.dir, NULL);
+    snprintf(path, sizeof path, "%s/tracker.sqlite", p.dir);
+    open_store(&p);
+    put_job(&p, 1, JOB_DONE, 1000);
+    for (int i = 1; i <= N; i++) {
+        put_trial(&p, i, 1, TRIAL_DONE);
+        put_record(&p, 1, i, i, "ok");
+    }
+    commit(&p);
+    reopen(&p);
+    assert_int_equal(stat(path, &before), 0);
+    assert_true(forget_before(&p, 2000) >= 2 * N / 500);
+    assert_int_equal(p.ops->each_record(p.s, 1, 0, 0, N, count_record, &n), ERR_OK);
+    assert_int_equal(n, 0);
+    p.ops->close(p.s);
+    assert_int_equal(stat(path, &after), 0);
+    if (after.st_size > before.st_size / 4)
+        fail_msg("%lld bytes of %lld are left", (long long)after.st_size, (long long)before.st_size);
+    dir_remove(p.dir);
+}
+
 static void read_build(const struct build_row *row, void *arg)
 {
     snprintf(arg, 64, "%s %s %s %d %d", row->status, row->blobs, row->body, (int)row->through, (int)row->attempts);
@@ -260,7 +304,6 @@ static void keeps_builds(struct place *p)
 {
     struct build_row row = {.program = "p", .arch = "sm_61", .attempts = 2};
     char text[64] = "";
-    int64_t n;
 
     assert_int_equal(p->ops->build_get(p->s, "p", "sm_61", read_build, text), ERR_NOT_FOUND);
     assert_int_equal(p->ops->build_put(p->s, &row), ERR_OK);
@@ -272,7 +315,7 @@ static void keeps_builds(struct place *p)
     assert_int_equal(p->ops->build_get(p->s, "p", "sm_61", read_build, text), ERR_OK);
     assert_string_equal(text, "ok a b {} 7 0");
     assert_int_equal(p->ops->build_get(p->s, "p", "sm_75", read_build, text), ERR_NOT_FOUND);
-    assert_int_equal(p->ops->retain(p->s, INT64_C(9000000000000), &n), ERR_OK);
+    forget_before(p, INT64_C(9000000000000));
     assert_int_equal(p->ops->build_get(p->s, "p", "sm_61", read_build, text), ERR_NOT_FOUND);
 }
 
@@ -465,6 +508,7 @@ int main(void)
         cmocka_unit_test(a_trial_has_one_record_and_a_lost_one_gives_way),
         cmocka_unit_test(blobs_come_in_any_order_and_only_with_the_content_of_their_name),
         cmocka_unit_test(old_jobs_are_forgotten_and_their_ids_never_reused),
+        cmocka_unit_test(a_large_job_is_forgotten_in_steps_and_the_file_shrinks),
         cmocka_unit_test(a_build_is_kept_by_program_and_architecture),
         cmocka_unit_test(a_damaged_store_is_not_opened),
         cmocka_unit_test(an_older_store_is_brought_up),

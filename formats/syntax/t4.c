@@ -3,8 +3,9 @@
  * object with "results", an array of {timestamp, configuration, objectives, times, measurements, invalidity,
  * correctness}. It names neither kernel nor device. Times are in the unit of the file's metadata, else of the
  * measurement, else milliseconds. */
-#include "core/order.h"
 #include "formats/syntax/foreign.h"
+
+#include "core/order.h"
 #include "formats/syntax/json_parts.h"
 #include "formats/syntax/timestamp.h"
 

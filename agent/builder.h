@@ -57,7 +57,8 @@ const char *builder_compiler(const struct workshop *w);
 /* Starts the threads, which end with the process; it quits when the tracker asks this agent to leave. */
 enum err builder_start(struct workshop *w, struct why *why);
 
-/* Lends what those threads do, a piece at a time: lease, renew, and build in each child. */
+/* For tests on a clock of their own: lends what those threads do, a piece at a time: lease, renew, and build in each
+ * child. */
 struct hands *builder_hands(struct workshop *w);
 
 /* Ends all children and removes the work directory, from any thread, with the stop flag set. */

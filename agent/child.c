@@ -378,15 +378,6 @@ static cJSON *answer(struct child *c, const cJSON *request)
 }
 
 /* Of a device that could not be opened: the words, whatever is asked. */
-static cJSON *refusal(const struct why *why)
-{
-    cJSON *reply = cJSON_CreateObject();
-    bool ok = reply != NULL;
-
-    json_add_text(reply, "refused", why->text, &ok);
-    return reply;
-}
-
 /* Until the parent closes the stream: leaving earlier, with a request unread, would take the reply along. */
 static int serve(struct child *c, const struct why *refused)
 {
@@ -396,7 +387,7 @@ static int serve(struct child *c, const struct why *refused)
 
     frame_reader_init(&reader, c->fd);
     while (!e && frame_read(&reader, -1, &request, NULL) == ERR_OK) {
-        e = frame_send(c->fd, refused ? refusal(refused) : answer(c, request));
+        e = frame_send(c->fd, refused ? child_refusal(refused) : answer(c, request));
         cJSON_Delete(request);
         request = NULL;
     }

@@ -69,7 +69,7 @@ void child_add_compiler(struct child *c, cJSON *reply, bool *ok)
     add_compiler_used(c->ops->describe(c->device), reply, ok);
 }
 
-static cJSON *refusal(const struct why *why)
+cJSON *child_refusal(const struct why *why)
 {
     cJSON *reply = cJSON_CreateObject();
     bool ok = reply != NULL;
@@ -89,7 +89,7 @@ cJSON *child_compiler(struct child *c, const cJSON *request)
     cJSON_ArrayForEach(sm, sms)
     {
         if (want_compiler(c, sm->valueint, INT_MAX, &why))
-            return refusal(&why);
+            return child_refusal(&why);
         nvrtc_name(c->nvrtc, one, sizeof one);
         if (strstr(names, one))
             continue;

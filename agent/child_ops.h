@@ -83,6 +83,9 @@ cJSON *child_time(struct child *c, const cJSON *request);
 void child_add_compiler(struct child *c, cJSON *reply, bool *ok);
 void child_close_compiler(struct child *c);
 
+/* The answer to a request that is not taken, with the words; NULL on lack of memory. */
+cJSON *child_refusal(const struct why *why);
+
 /* Answers, of a child without a device too. */
 cJSON *child_compiler(struct child *c, const cJSON *request);
 cJSON *child_compile(struct child *c, const cJSON *request);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/timing.h"
 
+#include "core/order.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,17 +13,10 @@
 #define HOPELESS_TIMES 5.0
 #define LONG_SLOTS 2.0 /* a slot never goes on past this many times its minimum */
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 double timing_median(double *values, int n)
 {
     assert(n >= 1);
-    qsort(values, (size_t)n, sizeof *values, ascending);
+    qsort(values, (size_t)n, sizeof *values, order_doubles);
     return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 

@@ -17,6 +17,7 @@
 #include "tuner/progress.h"
 #include "tuner/session.h"
 #include "search/strategy.h"
+#include "search_space/space.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -171,6 +172,9 @@ void cmd_end_job(struct client *c, const char *job_id, int64_t token, const char
 
 /* A short title of a job for lists. */
 void cmd_job_title(const struct job *j, char *out, size_t n_out);
+
+/* The number of valid configs of a sealed space; *exact false: an estimate, their set takes more than `max_bytes`. */
+double cmd_count_valid(const struct space *s, size_t max_bytes, bool *exact);
 
 /* Prints a damaged line of a log: "tune: FILE:12: words". */
 void cmd_log_warning(const char *path, int64_t i_line, const char *words, void *arg);

@@ -5,6 +5,7 @@
 #include "cli/curve.h"
 #include "core/buf.h"
 #include "core/file.h"
+#include "core/vec.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -60,16 +61,9 @@ static bool take(const struct record *r, const char *line, size_t n_line, void *
     (void)n_line;
     if (strcmp(r->purpose, "search") != 0 || r->status == STATUS_LOST || !(s = search_of(p, r)))
         return p->failed == ERR_OK;
-    if (s->n == s->cap) {
-        const size_t cap = s->cap ? 2 * s->cap : 64;
-        double *more = cap > MAX_TRIALS ? NULL : realloc(s->times_ns, cap * sizeof *more);
-
-        p->failed = more ? ERR_OK : cap > MAX_TRIALS ? ERR_LIMIT : ERR_NOMEM;
-        if (!more)
-            return false;
-        s->times_ns = more;
-        s->cap = cap;
-    }
+    p->failed = VEC_ROOM(s->times_ns, s->cap, s->n + 1, MAX_TRIALS);
+    if (p->failed)
+        return false;
     assert(s->n < s->cap);
     s->times_ns[s->n++] = r->status == STATUS_OK ? r->time_ns : 0;
     return true;

@@ -24,6 +24,10 @@ static const struct cli_option options[] = {
     CLI_END,
 };
 
+#define PLAN_BYTES                                                                                                     \
+    ((size_t)64 << 20) /* for a set of valid configs; the larger ones, which take long, are estimated                  \
+                        */
+
 static void print_plan(const struct session *s)
 {
     for (size_t i = 0; i < s->n_tasks; i++) {
@@ -35,7 +39,7 @@ static void print_plan(const struct session *s)
             printf("  %s\n", t->note);
         for (size_t k = 0; k < t->n_arms; k++) {
             bool exact;
-            const double n = space_count_valid(t->arms[k].space, 100000, &exact);
+            const double n = cmd_count_valid(t->arms[k].space, PLAN_BYTES, &exact);
 
             printf("  %-28s %s%.0f valid of %llu configs%s\n", t->arms[k].id, exact ? "" : "about ", n,
                    (unsigned long long)space_size(t->arms[k].space), t->arms[k].baseline ? ", measured once" : "");

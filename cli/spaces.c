@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT_WALK 100000 /* draws of an estimate */
+
 static const struct cli_option options[] = {
     CLI_OPTION("keys", CLI_FLAG, .help = "the keys of all operators and the values they take"),
     CLI_OPTION("file", CLI_TEXT, .argument = "F.json", .help = "a space in JSON instead of a workload's templates"),
@@ -53,21 +55,26 @@ static void print_knob(const struct space *s, size_t i)
     printf("%s\n", n > 24 ? " ..." : "");
 }
 
-/* "N" or, where not even the set can be built, "about N". */
-static void print_size(const struct space *s)
+double cmd_count_valid(const struct space *s, size_t max_bytes, bool *exact)
 {
     struct valid_set *v = NULL;
-    bool exact = true;
+    double n;
 
-    printf("    %zu knobs, %llu configs, ", space_n_knobs(s), (unsigned long long)space_size(s));
-    if (valid_set_new(s, 0, &v, NULL) == ERR_OK) {
-        printf("%llu valid\n", (unsigned long long)valid_set_count(v));
-    } else {
-        const double n = space_count_valid(s, 200000, &exact);
-
-        printf("%s%.0f valid\n", exact ? "" : "about ", n);
-    }
+    if (valid_set_new(s, max_bytes, &v, NULL))
+        return space_count_valid(s, COUNT_WALK, exact);
+    *exact = true;
+    n = (double)valid_set_count(v);
     valid_set_free(v);
+    return n;
+}
+
+static void print_size(const struct space *s)
+{
+    bool exact;
+    const double n = cmd_count_valid(s, VALID_SET_BYTES, &exact);
+
+    printf("    %zu knobs, %llu configs, %s%.0f valid\n", space_n_knobs(s), (unsigned long long)space_size(s),
+           exact ? "" : "about ", n);
 }
 
 /* What the template's roofline says of a config, where it has one. */

@@ -25,7 +25,7 @@ struct layouts_costs {
 enum err layouts_choose(const struct graph *g, enum dtype t, const struct layouts_costs *c, int *layout, double *cost,
                         struct why *why);
 
-/* The cost of one choice. */
+/* The cost of one choice: what tests hold layouts_choose against. */
 double layouts_price(const struct graph *g, enum dtype t, const struct layouts_costs *c, const int *layout);
 
 #endif

@@ -34,7 +34,7 @@ struct deploy_set {
     size_t n_layers, cap_layers;
     struct deploy_call *calls;
     size_t n_calls, cap_calls;
-    struct deploy_network *network; /* one call for all of it (deploy_network.h), owned; NULL = none */
+    struct deploy_network *network; /* one call for all of it (deploy/network.h), owned; NULL = none */
     /* Made by deploy_set_share. */
     struct deploy_module *modules;
     size_t n_modules;

@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 #include "core/json.h"
+#include "core/order.h"
 #include "logs/input.h"
 
 #include <assert.h>
@@ -102,17 +103,10 @@ static void make_key(const char *name, char out[64])
     out[n] = '\0';
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median(double *v, size_t n)
 {
     assert(n > 0);
-    qsort(v, n, sizeof *v, by_value);
+    qsort(v, n, sizeof *v, order_doubles);
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 

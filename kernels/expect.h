@@ -69,7 +69,8 @@ struct expected {
     size_t n_outputs;
 };
 
-/* The operator's tensors into an empty `e`, with the fills of the mode; expected_begin: as programs have them. */
+/* The operator's tensors into an empty `e`, with the fills of the mode; expected_begin, for tests: as programs have
+ * them. */
 void expected_begin(const struct workload *w, enum exact_data data, struct expected *e);
 void expected_begin_for(const struct workload *w, enum exact_data data, enum expect_mode mode, uint64_t seed,
                         struct expected *e);

@@ -87,7 +87,8 @@ enum err template_program(const struct template *t, const struct workload *w, co
                           struct why *why);
 
 /* Adds to such a program the passes that a run with this seed (1 .. 2^53 - 1) has of its own: kernels/expect.h,
- * expect_sheet. */
+ * expect_sheet. The product makes both apart (expect_sheet alone comes again with each run); this is for tests that run
+ * a program once. */
 enum err template_add_sheet(const struct template *t, const struct workload *w, const struct device_desc *d,
                             const struct space *s, const struct config *c, uint64_t seed, struct program *p,
                             struct blobs *blobs, struct why *why);

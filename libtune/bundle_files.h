@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct bundle_file {
-    const char *name; /* "tune_layer.c" */
+    const char *name; /* "exec_cl.h" */
     const char *text; /* NUL-terminated */
     size_t n_bytes;   /* without the NUL */
 };

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 /* Appends one record with one write(2), under a lock of the file; a torn last line of an earlier crash is closed with
- * '\n' in the same write. Survives the death of the process; ERR_LIMIT as record_print, ERR_IO. */
+ * '\n' in the same write. Survives the death of the process; ERR_LIMIT as record_print, ERR_IO. The product has its
+ * records as text; this makes the logs of tests. */
 enum err log_append(const char *path, const struct record *r, struct why *why);
 /* The same for a line that is already text (as the tracker stored it), with or without '\n'; ERR_INPUT unless it is one
  * line. */

@@ -95,6 +95,7 @@ struct device_ops {
 
 /* All backends, NULL-ended: opencl, cuda, replay. */
 extern const struct device_ops *const device_table[];
+/* The one of a name, NULL = none; product code has selectors and takes device_parse: this is for tests. */
 const struct device_ops *device_find(const char *name);
 
 /* Splits "opencl:0.1" into a backend and a selector (lent from `text`, "" when absent). ERR_INPUT lists the backends.

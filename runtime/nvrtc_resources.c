@@ -7,6 +7,8 @@
  * Functions that are no kernels are told too, without the first line. */
 #include "runtime/nvrtc.h"
 
+#include "core/vec.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>
@@ -63,19 +65,11 @@ struct reading {
 static enum err begin(struct reading *r, const char *quoted)
 {
     const size_t n = strcspn(quoted, "'");
+    const enum err e = VEC_ROOM(r->list, r->cap, r->n + 1, MAX_KERNELS);
 
     assert(r->n <= r->cap);
-    if (r->n == MAX_KERNELS)
-        return ERR_LIMIT;
-    if (r->n == r->cap) {
-        const size_t cap = r->cap ? 2 * r->cap : 4;
-        struct kernel_resources *grown = realloc(r->list, cap * sizeof *grown);
-
-        if (!grown)
-            return ERR_NOMEM;
-        r->list = grown;
-        r->cap = cap;
-    }
+    if (e)
+        return e;
     r->list[r->n] = (struct kernel_resources){.registers = -1,
                                               .local_bytes = 0,
                                               .spill_bytes = -1,

@@ -14,11 +14,6 @@ void valid_set_free(struct valid_set *v)
     free(v);
 }
 
-const struct space *valid_set_space(const struct valid_set *v)
-{
-    return v->space;
-}
-
 uint64_t valid_set_count(const struct valid_set *v)
 {
     return v->count;

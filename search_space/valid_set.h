@@ -36,7 +36,6 @@ struct valid_set;
 enum err valid_set_new(const struct space *s, size_t max_bytes, struct valid_set **out, struct why *why);
 void valid_set_free(struct valid_set *v);
 
-const struct space *valid_set_space(const struct valid_set *v);
 uint64_t valid_set_count(const struct valid_set *v);
 
 /* The knob at a place of the set's own order, 0 <= i_place < number of knobs. */

@@ -32,7 +32,7 @@ bool devices_are_there(struct client *c, const char *key);
  * that no agent has, or none given where there are several; the words list the keys. */
 enum err devices_choose(struct client *c, const char *key, struct device_choice *out, struct why *why);
 
-/* The same from the result of the call. */
+/* The same from the result of the call; for tests, which need no tracker so. */
 enum err devices_choose_from(const cJSON *devices, const char *key, struct device_choice *out, struct why *why);
 
 /* Prints the table of `tune devices` (address of agents, key, state, what it does). */

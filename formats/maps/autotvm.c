@@ -84,21 +84,6 @@ static enum err from_theirs(const struct foreign_row *row, struct record *out, s
     return e ? e : fill(row, &m, out);
 }
 
-static enum err from_record(const struct record *r, struct foreign_row *out, struct why *why);
-
-static enum err to_record(const struct foreign_row *row, struct record *out, struct why *why)
-{
-    enum err e = carried_take(row, from_record, out);
-
-    if (e != ERR_NOT_FOUND)
-        return e;
-    record_init(out);
-    e = from_theirs(row, out, why);
-    if (e)
-        record_fini(out);
-    return e;
-}
-
 /* Writing. The task, arguments and entities that the record's line had, where they mean its knobs still. */
 static bool take_kept(const struct record *r, const struct workload *w, const cJSON *kept, struct foreign_row *out)
 {
@@ -194,13 +179,12 @@ static enum err write_row(const struct record *r, struct foreign_row *out, struc
 
 static enum err from_record(const struct record *r, struct foreign_row *out, struct why *why)
 {
-    enum err e;
+    return carried_from_record(r, write_row, out, why);
+}
 
-    foreign_row_init(out);
-    e = write_row(r, out, why);
-    if (e)
-        foreign_row_fini(out);
-    return e;
+static enum err to_record(const struct foreign_row *row, struct record *out, struct why *why)
+{
+    return carried_to_record(row, write_row, from_theirs, out, why);
 }
 
 const struct convert_map map_autotvm = {.format = "autotvm", .to_record = to_record, .from_record = from_record};

@@ -33,12 +33,22 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
+enum err carried_from_record(const struct record *r, carried_write *to_row, struct foreign_row *out, struct why *why)
+{
+    enum err e;
+
+    foreign_row_init(out);
+    e = to_row(r, out, why);
+    if (e)
+        foreign_row_fini(out);
+    return e;
+}
+
 /* Does the line still say what this record says? */
-static bool agrees(const struct foreign_row *row, const struct record *r,
-                   enum err (*from_record)(const struct record *r, struct foreign_row *out, struct why *why))
+static bool agrees(const struct foreign_row *row, const struct record *r, carried_write *to_row)
 {
     struct foreign_row again;
-    bool same = from_record(r, &again, NULL) == ERR_OK;
+    bool same = carried_from_record(r, to_row, &again, NULL) == ERR_OK;
 
     same = same && row->task && strcmp(again.task, row->task) == 0 && row->target &&
            strcmp(again.target, row->target) == 0 && cJSON_Compare(again.args, row->args, true) &&
@@ -48,9 +58,8 @@ static bool agrees(const struct foreign_row *row, const struct record *r,
     return same;
 }
 
-enum err carried_take(const struct foreign_row *row,
-                      enum err (*from_record)(const struct record *r, struct foreign_row *out, struct why *why),
-                      struct record *out)
+/* ERR_NOT_FOUND: none, or the row was changed. */
+static enum err take(const struct foreign_row *row, carried_write *to_row, struct record *out)
 {
     const cJSON *text = cJSON_GetObjectItemCaseSensitive(row->extra, CONVERT_CARRIED);
     struct record r;
@@ -61,12 +70,26 @@ enum err carried_take(const struct foreign_row *row,
     e = record_parse(text->valuestring, strlen(text->valuestring), &r, NULL);
     if (e)
         return e == ERR_NOMEM ? e : ERR_NOT_FOUND;
-    if (!agrees(row, &r, from_record)) {
+    if (!agrees(row, &r, to_row)) {
         record_fini(&r);
         return ERR_NOT_FOUND;
     }
     *out = r;
     return ERR_OK;
+}
+
+enum err carried_to_record(const struct foreign_row *row, carried_write *to_row, carried_read *to_record,
+                           struct record *out, struct why *why)
+{
+    enum err e = take(row, to_row, out);
+
+    if (e != ERR_NOT_FOUND)
+        return e;
+    record_init(out);
+    e = to_record(row, out, why);
+    if (e)
+        record_fini(out);
+    return e;
 }
 
 static enum err fill_times(const struct foreign_row *row, struct record *r)

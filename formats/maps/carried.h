@@ -12,12 +12,19 @@
 /* Puts the record's line into the member "tune" of a row's extra. ERR_NOMEM, ERR_LIMIT. */
 enum err carried_add(const struct record *r, cJSON *extra);
 
-/* The record that a row carries; `from_record` (of the format's map) makes a row of it again, and where that says other
- * things than this row (task, target, arguments, knobs, status, time) the row was changed since: ERR_NOT_FOUND, as when
- * it carries none. ERR_NOMEM. */
-enum err carried_take(const struct foreign_row *row,
-                      enum err (*from_record)(const struct record *r, struct foreign_row *out, struct why *why),
-                      struct record *out);
+/* Fills a row, initialised, with what it says of a record; fills a record, initialised, with what a row of another's
+ * tells. */
+typedef enum err carried_write(const struct record *r, struct foreign_row *out, struct why *why);
+typedef enum err carried_read(const struct foreign_row *row, struct record *out, struct why *why);
+
+/* As convert_map.from_record. */
+enum err carried_from_record(const struct record *r, carried_write *to_row, struct foreign_row *out, struct why *why);
+
+/* As convert_map.to_record: the record that the row carries, else what `to_record` makes of it. Where `to_row` makes
+ * another row of the record (task, target, arguments, knobs, status, time), the row was changed since and carries none.
+ */
+enum err carried_to_record(const struct foreign_row *row, carried_write *to_row, carried_read *to_record,
+                           struct record *out, struct why *why);
 
 /* Workload, template, status with stage and words, time and samples, FLOPs, time stamp, and who proposed it; purpose
  * search. The rest of `r` (initialised, knobs and device too) is the caller's. ERR_NOMEM. */

@@ -158,26 +158,12 @@ static enum err write_row(const struct record *r, struct foreign_row *out, struc
 
 static enum err from_record(const struct record *r, struct foreign_row *out, struct why *why)
 {
-    enum err e;
-
-    foreign_row_init(out);
-    e = write_row(r, out, why);
-    if (e)
-        foreign_row_fini(out);
-    return e;
+    return carried_from_record(r, write_row, out, why);
 }
 
 static enum err to_record(const struct foreign_row *row, struct record *out, struct why *why)
 {
-    enum err e = carried_take(row, from_record, out);
-
-    if (e != ERR_NOT_FOUND)
-        return e;
-    record_init(out);
-    e = from_theirs(row, out, why);
-    if (e)
-        record_fini(out);
-    return e;
+    return carried_to_record(row, write_row, from_theirs, out, why);
 }
 
 const struct convert_map map_clblast = {.format = "clblast", .to_record = to_record, .from_record = from_record};

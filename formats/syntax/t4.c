@@ -4,6 +4,8 @@
  * correctness}. It names neither kernel nor device. Times are in the unit of the file's metadata, else of the
  * measurement, else milliseconds. */
 #include "formats/syntax/foreign.h"
+
+#include "core/order.h"
 #include "formats/syntax/json_parts.h"
 #include "formats/syntax/timestamp.h"
 
@@ -94,20 +96,13 @@ static double unit_of_result(const struct reading *r, const cJSON *m)
     return s > 0 ? s : r->unit_s > 0 ? r->unit_s : 1e-3;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median(const double *values, size_t n)
 {
     double v[RECORD_MAX_SAMPLES];
 
     assert(n > 0 && n <= RECORD_MAX_SAMPLES);
     memcpy(v, values, n * sizeof *v);
-    qsort(v, n, sizeof *v, by_value);
+    qsort(v, n, sizeof *v, order_doubles);
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 

@@ -23,7 +23,7 @@ struct npy {
 
 /* Reads `n` bytes of a file. f64 is rounded to f32; a number that is finite
  * there and not here is infinite. ERR_INPUT and ERR_LIMIT say what was
- * expected; ERR_NOMEM. */
+ * expected; ERR_NOMEM. For the fuzzer and tests: the product reads files. */
 enum err npy_parse(const void *bytes, size_t n, struct npy *out, struct why *why);
 
 /* The same from a file, a device or a pipe; words begin with its path. Reads no further than the header says, and not

@@ -18,8 +18,6 @@
 #define KEY " weights="
 #define HASH "sha256:"
 
-static char dir_given[PATH_MAX];
-
 void weights_draw(uint64_t seed, int64_t n, int64_t kept, int64_t bound, float *out)
 {
     struct rng r;
@@ -38,15 +36,9 @@ void weights_draw(uint64_t seed, int64_t n, int64_t kept, int64_t bound, float *
     assert(kept == 0);
 }
 
-void weights_set_dir(const char *dir)
-{
-    snprintf(dir_given, sizeof dir_given, "%s", dir ? dir : "");
-}
-
 static enum err store_dir(char out[PATH_MAX], struct why *why)
 {
-    const char *given = dir_given[0] ? dir_given : getenv("TUNE_WEIGHTS_DIR");
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *given = getenv("TUNE_WEIGHTS_DIR"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n;
 
     if (given && given[0])

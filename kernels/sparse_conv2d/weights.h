@@ -20,11 +20,9 @@
 void weights_draw(uint64_t seed, int64_t n, int64_t kept, int64_t bound, float *out);
 
 /* The store: files NAME.f32 (raw little-endian f32, NAME = their SHA-256) in
- * `dir`; NULL or "" = $TUNE_WEIGHTS_DIR, else $XDG_CACHE_HOME/tune/weights,
- * else $HOME/.cache/tune/weights. Call once at start. */
-void weights_set_dir(const char *dir);
-
-/* The weights of this name: `n` elements, free() them. ERR_NOT_FOUND, ERR_INPUT
+ * $TUNE_WEIGHTS_DIR, else $XDG_CACHE_HOME/tune/weights, else
+ * $HOME/.cache/tune/weights.
+ * The weights of this name: `n` elements, free() them. ERR_NOT_FOUND, ERR_INPUT
  * (another length or content). */
 enum err weights_get(const char *hex, int64_t n, float **out, struct why *why);
 

@@ -2,18 +2,12 @@
 #include "search/learn/points.h"
 
 #include "core/err.h"
+#include "core/order.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* Distinct values of one knob, ascending, into out[n]. */
 static size_t places_of(const double *values, size_t n, size_t n_knobs, size_t i_knob, double *out)
@@ -23,7 +17,7 @@ static size_t places_of(const double *values, size_t n, size_t n_knobs, size_t i
     for (size_t i = 0; i < n; i++)
         if (!isnan(values[i * n_knobs + i_knob]))
             out[n_values++] = values[i * n_knobs + i_knob];
-    qsort(out, n_values, sizeof *out, by_value);
+    qsort(out, n_values, sizeof *out, order_doubles);
     for (size_t i = 0; i < n_values; i++)
         if (n_places == 0 || out[n_places - 1] != out[i])
             out[n_places++] = out[i];

@@ -45,6 +45,7 @@ void transfer_free(struct transfer *t);
  * the target, or no row is ok; ERR_LIMIT beyond the maxima; ERR_NOMEM. The sources stay as they were on failure. */
 enum err transfer_add_source(struct transfer *t, const char *label, const struct transfer_rows *rows, struct why *why);
 size_t transfer_n_sources(const struct transfer *t);
+/* For tests: which source is where. */
 const char *transfer_label(const struct transfer *t, size_t i_source);
 
 /* What the sources say of configs, unchanged by tell: columns[n][transfer_n_columns()], to be computed once for a list

@@ -160,7 +160,7 @@ static double mean_at(size_t i_mean, const float *sources, size_t n_sources)
 }
 
 /* What is under trial while fitting. */
-struct trial {
+struct fitting {
     double evidence; /* log, up to a constant */
     size_t i_shape, i_slope, i_mean;
     double scale;
@@ -172,7 +172,7 @@ struct fit {
     double prior; /* in sources as a whole */
     struct matrices matrices;
     double *factor, *rest; /* [n][n], [n] */
-    struct trial *trials;
+    struct fitting *trials;
     size_t n_trials;
 };
 
@@ -187,7 +187,7 @@ static void try_mean(struct fit *f, size_t i_shape, size_t i_slope, size_t i_mea
     linear_solve_lower(f->factor, 0, n, n, f->rest);
     squares = linear_dot(f->rest, f->rest, n) + PRIOR_N * PRIOR_SD * PRIOR_SD;
     assert(f->n_trials < N_SHAPES * (N_SLOPES + MAX_SINGLES) && squares > 0);
-    f->trials[f->n_trials++] = (struct trial){
+    f->trials[f->n_trials++] = (struct fitting){
         .evidence = -0.5 * degrees * log(squares) - log_det + log(prior),
         .i_shape = i_shape,
         .i_slope = i_slope,
@@ -221,7 +221,7 @@ static void try_shape(struct fit *f, size_t i_shape, size_t i_slope)
 
 static int by_evidence(const void *a, const void *b)
 {
-    const struct trial *x = a, *y = b;
+    const struct fitting *x = a, *y = b;
 
     return (x->evidence < y->evidence) - (x->evidence > y->evidence);
 }
@@ -236,7 +236,7 @@ static void learn_slopes(const struct gp *g, struct gp_part *p)
     }
 }
 
-static enum err add_part(struct fit *f, const struct trial *t, double weight)
+static enum err add_part(struct fit *f, const struct fitting *t, double weight)
 {
     struct gp *g = f->g;
     struct gp_part *p = &g->parts[g->n_parts];

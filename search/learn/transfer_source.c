@@ -4,6 +4,7 @@
 
 #include "core/err.h"
 #include "core/mix.h"
+#include "core/order.h"
 #include "cost_model/gbdt.h"
 
 #include <assert.h>
@@ -167,13 +168,6 @@ static enum err group(struct transfer_source *s, const struct transfer_rows *row
     return e;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Lists the values of each knob. */
 static enum err list_seen(struct transfer_source *s)
 {
@@ -193,7 +187,7 @@ static enum err list_seen(struct transfer_source *s)
             if (!isnan(x))
                 s->seen[last++] = x;
         }
-        qsort(s->seen + first, last - first, sizeof(*s->seen), by_number);
+        qsort(s->seen + first, last - first, sizeof(*s->seen), order_doubles);
         for (size_t i = first; i < last; i++) {
             if (n == first || s->seen[i] > s->seen[n - 1])
                 s->seen[n++] = s->seen[i];
@@ -209,7 +203,7 @@ static bool has_seen(const struct transfer_source *s, const double *key)
         const size_t first = s->first_seen[j];
 
         if (!isnan(key[j]) &&
-            !bsearch(key + j, s->seen + first, s->first_seen[j + 1] - first, sizeof(*s->seen), by_number))
+            !bsearch(key + j, s->seen + first, s->first_seen[j + 1] - first, sizeof(*s->seen), order_doubles))
             return false;
     }
     return true;

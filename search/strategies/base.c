@@ -70,6 +70,16 @@ enum err base_ask(struct base *b, struct strategy *s, base_next *next, size_t n,
     return ERR_OK;
 }
 
+enum err base_tell_each(struct base *b, struct strategy *s, void (*settle)(struct strategy *s, size_t item),
+                        const struct outcome *outcomes, size_t n)
+{
+    const enum err e = history_tell(&b->history, &b->ground, outcomes, n);
+
+    for (size_t i = 0; e == ERR_OK && i < n; i++)
+        settle(s, history_find(&b->history, b->ground.space, &outcomes[i].config));
+    return e;
+}
+
 enum err base_explore(struct base *b, struct config *out, const char **by)
 {
     *by = "explore";

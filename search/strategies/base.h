@@ -38,6 +38,10 @@ typedef enum err base_next(struct strategy *s, struct config *out, const char **
 /* As strategy_ops.ask: the first configs, then what `next` says until it finds none. */
 enum err base_ask(struct base *b, struct strategy *s, base_next *next, size_t n, struct proposal *out, size_t *n_out);
 
+/* As strategy_ops.tell: notes the outcomes, then `settle` of each with its place in the history. */
+enum err base_tell_each(struct base *b, struct strategy *s, void (*settle)(struct strategy *s, size_t item),
+                        const struct outcome *outcomes, size_t n);
+
 /* A uniform open config, by "explore". ERR_NOT_FOUND: none is left. */
 enum err base_explore(struct base *b, struct config *out, const char **by);
 

@@ -2,6 +2,7 @@
 #include "search/strategies/history.h"
 
 #include "core/err.h"
+#include "core/order.h"
 #include "core/vec.h"
 
 #include <assert.h>
@@ -73,13 +74,6 @@ double history_best(const struct history *h)
     return best;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Only now and then counted anew: it changes slowly. */
 double history_spread(struct history *h)
 {
@@ -94,7 +88,7 @@ double history_spread(struct history *h)
             values[n++] = h->items[i].value;
     assert(!values || n == h->n_ok);
     if (values) {
-        qsort(values, n, sizeof(*values), by_value);
+        qsort(values, n, sizeof(*values), order_doubles);
         h->spread = values[n / 2] - values[0];
         h->n_spread = n;
         assert(h->spread >= 0);

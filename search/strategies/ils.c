@@ -86,12 +86,7 @@ static void settle(struct strategy *s, size_t i)
 
 static enum err tell(struct strategy *s, const struct outcome *outcomes, size_t n)
 {
-    struct base *b = &s->base;
-    const enum err e = history_tell(&b->history, &b->ground, outcomes, n);
-
-    for (size_t i = 0; e == ERR_OK && i < n; i++)
-        settle(s, history_find(&b->history, b->ground.space, &outcomes[i].config));
-    return e;
+    return base_tell_each(&s->base, s, settle, outcomes, n);
 }
 
 const struct strategy_ops ils_ops = {

@@ -230,14 +230,14 @@ static size_t top_of(const struct strategy *s, const double *gain, size_t *top)
 static enum err look(struct strategy *s, double **gain)
 {
     enum err e = surrogate_look(&s->surrogate, &s->pool, !s->pool.is_all);
+    size_t cap = 0;
 
     for (int i = 0; e == ERR_OK; i++) {
         size_t top[POOL_PARENTS], n_top;
-        double *wider = realloc(*gain, s->pool.n * sizeof(*wider) + 1);
 
-        if (!wider)
-            return ERR_NOMEM;
-        *gain = wider;
+        e = VEC_ROOM(*gain, cap, s->pool.n, VEC_ANY);
+        if (e)
+            break;
         surrogate_gain(&s->surrogate, &s->pool, *gain);
         if (s->pool.is_all || i == GENERATIONS)
             break;

@@ -101,12 +101,12 @@ static enum err dump(const char *dir, const char *name, uint64_t *indices, uint6
     return file_replace(path, indices, (size_t)n * sizeof *indices, 0644, why);
 }
 
-static void print_line(const char *name, const struct valid_set *v, const struct timing *t)
+static void print_line(const char *name, const struct space *s, const struct valid_set *v, const struct timing *t)
 {
     const struct valid_set_size size = valid_set_size(v);
 
     printf("{\"space\":\"%s\",\"raw\":%llu,\"valid\":%llu,\"build_ms\":%.4f,\"text_ms\":%.4f,", name,
-           (unsigned long long)space_size(valid_set_space(v)), (unsigned long long)valid_set_count(v), t->build_ms,
+           (unsigned long long)space_size(s), (unsigned long long)valid_set_count(v), t->build_ms,
            t->parse_ms + t->build_ms);
     if (valid_set_count(v) <= MAX_LISTED)
         printf("\"listed_ms\":%.4f,", t->build_ms + t->list_ms);
@@ -142,7 +142,7 @@ static enum err bench_once(const struct buf *text, const char *name, const char 
     if (!e && is_last) {
         if (n > 0)
             time_queries(v, t);
-        print_line(name, v, t);
+        print_line(name, s, v, t);
         e = dir && indices ? dump(dir, name, indices, n, why) : ERR_OK;
     }
     free(indices);

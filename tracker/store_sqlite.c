@@ -3,6 +3,7 @@
  * two commits. */
 #include "tracker/store.h"
 #include "tracker/store_sqlite.h"
+#include "tracker/store_sqlite_file.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define DAY_MS ((int64_t)86400000)
@@ -113,107 +113,30 @@ static enum err run_text(struct store *s, enum sql which, const char *text, int6
 
 /* ---- opening ---- */
 
-static enum err exec(sqlite3 *db, const char *text, struct why *why)
-{
-    return sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK
-               ? ERR_OK
-               : why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(db, "main"), sqlite3_errmsg(db));
-}
-
-static int64_t one_number(sqlite3 *db, const char *text)
-{
-    sqlite3_stmt *q = NULL;
-    int64_t v = -1;
-
-    if (sqlite3_prepare_v2(db, text, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW)
-        v = sqlite3_column_int64(q, 0);
-    sqlite3_finalize(q);
-    return v;
-}
-
-/* A store of an earlier version gets what it lacks, all at once. */
-static enum err bring_up(sqlite3 *db, int64_t version, struct why *why)
-{
-    enum err e;
-
-    if (version == SCHEMA_VERSION)
-        return ERR_OK;
-    e = exec(db, "BEGIN IMMEDIATE", why);
-    for (int64_t v = version; !e && v < SCHEMA_VERSION; v++)
-        e = exec(db, schema_steps[v - 1], why);
-    if (!e)
-        e = exec(db, "COMMIT", why);
-    return e ? e : exec(db, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", why);
-}
-
-static enum err check_schema(sqlite3 *db, const char *path, struct why *why)
-{
-    int64_t version;
-    enum err e;
-
-    if (one_number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'meta'") == 0) {
-        e = exec(db, "BEGIN IMMEDIATE", why);
-        if (!e)
-            e = exec(db, schema, why);
-        return e ? e : exec(db, "COMMIT", why);
-    }
-    version = one_number(db, "SELECT value FROM meta WHERE name = 'schema'");
-    if (version < 1)
-        return why_set(why, ERR_IO, "%s is no store of a tracker", path);
-    if (version > SCHEMA_VERSION)
-        return why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d", path,
-                       (long long)version, SCHEMA_VERSION);
-    return bring_up(db, version, why);
-}
-
-/* A damaged store hands out garbage before it fails: better not to start. Reads every page. */
-static enum err check_pages(sqlite3 *db, const char *path, struct why *why)
-{
-    sqlite3_stmt *q = NULL;
-    enum err e = ERR_OK;
-
-    if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &q, NULL) != SQLITE_OK || sqlite3_step(q) != SQLITE_ROW)
-        e = why_set(why, ERR_IO, "store %s: %s", path, sqlite3_errmsg(db));
-    else if (strcmp(text_at(q, 0), "ok") != 0)
-        e = why_set(why, ERR_IO,
-                    "the store %s is damaged (%.200s): put a backup in its place, or what "
-                    "`sqlite3 %s .recover | sqlite3 NEW` saves of it",
-                    path, text_at(q, 0), path);
-    sqlite3_finalize(q);
-    return e;
-}
-
 static enum err set_up(struct store *s, const char *path, struct why *why)
 {
     enum err e = ERR_OK;
 
     sqlite3_busy_timeout(s->db, 2000);
-    e = check_pages(s->db, path, why);
+    e = sqlite_check_pages(s->db, path, why);
     if (!e) /* before its first table; a store that has some without it gets it by bring_up */
-        e = exec(s->db,
-                 "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA "
-                 "cache_size = -8192;",
-                 why);
+        e = sqlite_run(s->db,
+                       "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA "
+                       "cache_size = -8192;",
+                       why);
     if (!e)
-        e = check_schema(s->db, path, why);
+        e = sqlite_check_schema(s->db, path, why);
     for (int i = 0; !e && i < N_SQL; i++)
         if (sqlite3_prepare_v3(s->db, sql_text[i], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[i], NULL) != SQLITE_OK)
             e = why_set(why, ERR_IO, "store %s: %s", path, sqlite3_errmsg(s->db));
     return e;
 }
 
-static enum err store_path(const char *where, const char *name, char out[PATH_MAX], struct why *why)
-{
-    return snprintf(out, PATH_MAX, "%s/%s", where, name) < PATH_MAX
-               ? ERR_OK
-               : why_set(why, ERR_LIMIT, "the store's path is too long");
-}
-
 /* A second tracker on one store would hand out each lease twice. */
 static enum err take_lock(struct store *s, const char *where, struct why *why)
 {
     char path[PATH_MAX];
-    enum err e = store_path(where, "lock", path, why);
+    enum err e = sqlite_path(where, "lock", path, why);
 
     if (e)
         return e;
@@ -249,7 +172,7 @@ static enum err store_open(const char *where, const struct clock *clock, struct 
     s->lock_fd = -1;
     e = dir_make(where, 0700, why);
     if (!e)
-        e = store_path(where, "tracker.sqlite", path, why);
+        e = sqlite_path(where, "tracker.sqlite", path, why);
     if (!e)
         e = take_lock(s, where, why);
     if (!e && sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
@@ -453,7 +376,7 @@ static enum err trial_get(struct store *s, int64_t id, int64_t job, int64_t n,
 
 static enum err next_trial(struct store *s, int64_t *out)
 {
-    *out = one_number(s->db, "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'trials'), 0) + 1");
+    *out = sqlite_number(s->db, "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'trials'), 0) + 1");
     return *out > 0 ? ERR_OK : ERR_IO;
 }
 
@@ -819,53 +742,6 @@ static enum err retain(struct store *s, int64_t before_ms, bool *more)
     return e ? e : shrink(s, more);
 }
 
-static enum err copy_to(const char *path, const char *to_path, struct why *why)
-{
-    sqlite3 *from = NULL, *to = NULL;
-    sqlite3_backup *b = NULL;
-    enum err e = ERR_OK;
-    int rc = sqlite3_open_v2(path, &from, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-
-    if (rc == SQLITE_OK)
-        rc = sqlite3_open(to_path, &to);
-    if (rc == SQLITE_OK) {
-        sqlite3_busy_timeout(from, 5000);
-        b = sqlite3_backup_init(to, "main", from, "main");
-        if (b) {
-            sqlite3_backup_step(b, -1); /* all in one read transaction */
-            sqlite3_backup_finish(b);
-        }
-        rc = sqlite3_errcode(to);
-    }
-    if (rc != SQLITE_OK)
-        e = why_set(why, ERR_IO, "backup of %s to %s: %s", path, to_path, sqlite3_errstr(rc));
-    sqlite3_close(to);
-    sqlite3_close(from);
-    return e;
-}
-
-static enum err backup(const char *where, const char *path, int64_t *n_bytes, struct why *why)
-{
-    char from[PATH_MAX];
-    struct stat st;
-    enum err e = store_path(where, "tracker.sqlite", from, why);
-
-    if (!e && stat(from, &st) != 0)
-        e = why_set(why, ERR_NOT_FOUND, "there is no store in %s", where);
-    if (!e && stat(path, &st) == 0)
-        e = why_set(why, ERR_EXISTS, "%s exists already", path);
-    if (e)
-        return e;
-    e = copy_to(from, path, why);
-    if (!e)
-        e = stat(path, &st) == 0 ? ERR_OK : ERR_IO;
-    if (e)
-        unlink(path);
-    else
-        *n_bytes = (int64_t)st.st_size;
-    return e;
-}
-
 const struct store_ops store_sqlite = {
     .name = "sqlite",
     .file = "tracker.sqlite",
@@ -891,5 +767,5 @@ const struct store_ops store_sqlite = {
     .build_put = build_put,
     .build_get = build_get,
     .retain = retain,
-    .backup = backup,
+    .backup = sqlite_backup,
 };

@@ -1,70 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* store_sqlite.h - the text of store_sqlite.c: the schema and every statement. */
+/* store_sqlite.h - the text of store_sqlite.c: every statement. */
 #ifndef TUNE_TRACKER_STORE_SQLITE_H
 #define TUNE_TRACKER_STORE_SQLITE_H
-
-#define SCHEMA_VERSION 3
-
-#define SCHEMA_BUILDS                                                                                                  \
-    "CREATE TABLE builds(program TEXT NOT NULL, arch TEXT NOT NULL, status TEXT NOT NULL, blobs TEXT NOT NULL,"        \
-    " body TEXT NOT NULL, through INTEGER NOT NULL, attempts INTEGER NOT NULL, used_ms INTEGER NOT NULL,"              \
-    " PRIMARY KEY(program, arch)) WITHOUT ROWID;"
-
-/* By rowid: a line fits into its page, where a table WITHOUT ROWID gives each an overflow page of its own. */
-#define SCHEMA_RECORDS                                                                                                 \
-    "CREATE TABLE records(trial INTEGER PRIMARY KEY, job INTEGER NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,"  \
-    " line TEXT NOT NULL, status TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, program TEXT NOT NULL,"  \
-    " purpose TEXT NOT NULL, protocol TEXT NOT NULL, time_ns REAL NOT NULL, flops REAL NOT NULL, device_ms REAL NOT "  \
-    "NULL,"                                                                                                            \
-    " created_ms INTEGER NOT NULL);"
-#define SCHEMA_RECORD_INDEXES                                                                                          \
-    "CREATE UNIQUE INDEX records_of_job ON records(job, seq);"                                                         \
-    "CREATE INDEX records_same ON records(program, fingerprint, purpose, protocol) WHERE status = 'ok';"
-
-/* What a job's trials and records come to, so that nobody has to count them; and what operators said of agents. */
-#define SCHEMA_SUMS                                                                                                    \
-    "CREATE TABLE sums(job INTEGER PRIMARY KEY, seq INTEGER NOT NULL, n_done INTEGER NOT NULL, n_lost INTEGER NOT "    \
-    "NULL, best_gflops REAL NOT NULL, best_ns REAL NOT NULL);"
-#define SCHEMA_MODES                                                                                                   \
-    "CREATE TABLE modes(agent TEXT PRIMARY KEY, mode INTEGER NOT NULL, user TEXT NOT NULL) WITHOUT ROWID;"
-
-static const char schema[] =
-    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "INSERT INTO meta VALUES('schema', 3);"
-    "CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, user TEXT NOT NULL, key TEXT NOT "
-    "NULL, body TEXT NOT NULL,"
-    " summary TEXT NOT NULL DEFAULT '', request TEXT NOT NULL, priority INTEGER NOT NULL, created_ms INTEGER NOT NULL,"
-    " done_ms INTEGER NOT NULL DEFAULT 0, state INTEGER NOT NULL, token INTEGER NOT NULL, leased INTEGER NOT NULL,"
-    " paused INTEGER NOT NULL DEFAULT 0);"
-    "CREATE TABLE trials(id INTEGER PRIMARY KEY AUTOINCREMENT, job INTEGER NOT NULL, n INTEGER NOT NULL, key TEXT NOT "
-    "NULL,"
-    " fingerprint TEXT NOT NULL, program TEXT NOT NULL, anchor TEXT NOT NULL, purpose TEXT NOT NULL, protocol TEXT NOT "
-    "NULL,"
-    " body TEXT NOT NULL, state INTEGER NOT NULL, token INTEGER NOT NULL, attempts INTEGER NOT NULL, agent TEXT NOT "
-    "NULL,"
-    " answered_by INTEGER NOT NULL, UNIQUE(job, n));"
-    "CREATE INDEX trials_live ON trials(id) WHERE state < 2;"
-    "CREATE TABLE blobs(sha256 TEXT PRIMARY KEY, used_ms INTEGER NOT NULL, bytes BLOB NOT NULL);"
-    "CREATE TABLE pieces(sha256 TEXT NOT NULL, at INTEGER NOT NULL, made_ms INTEGER NOT NULL, bytes BLOB NOT NULL,"
-    " PRIMARY KEY(sha256, at));" SCHEMA_BUILDS SCHEMA_RECORDS SCHEMA_RECORD_INDEXES SCHEMA_SUMS SCHEMA_MODES;
-
-/* [i]: from schema i + 1 to i + 2 */
-static const char *const schema_steps[SCHEMA_VERSION - 1] = {
-    SCHEMA_BUILDS "UPDATE meta SET value = 2 WHERE name = 'schema';",
-    "ALTER TABLE records RENAME TO former_records;" SCHEMA_RECORDS
-    "INSERT INTO records SELECT trial, job, seq, n, line, status, key, fingerprint, program, purpose, protocol, "
-    "time_ns,"
-    " flops, device_ms, created_ms FROM former_records ORDER BY trial;"
-    "DROP TABLE former_records;" SCHEMA_RECORD_INDEXES SCHEMA_SUMS "INSERT INTO sums SELECT id,"
-    " (SELECT coalesce(max(seq), 0) FROM records r WHERE r.job = jobs.id),"
-    " (SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 2),"
-    " (SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 3),"
-    " (SELECT coalesce(max(flops / time_ns), 0) FROM records r WHERE r.job = jobs.id AND status = 'ok' AND time_ns > "
-    "0),"
-    " (SELECT coalesce(min(time_ns), 0) FROM records r WHERE r.job = jobs.id AND status = 'ok' AND time_ns > 0)"
-    " FROM jobs;" SCHEMA_MODES "ALTER TABLE jobs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;"
-    "UPDATE meta SET value = 3 WHERE name = 'schema';",
-};
 
 #define JOB_COLUMNS                                                                                                    \
     "id, title, user, key, request, priority, created_ms, done_ms, state, token, leased, paused, body, summary"

@@ -155,19 +155,29 @@ static void it_says_where_it_listens_and_ends_in_order(void **state)
 /* A tracker that could accept nobody says so and ends. The hard limit is the shell's, which becomes the tracker. */
 static void too_few_files_are_told(void **state)
 {
-    char own[4096], line[9000], said[1000] = "";
-    FILE *f;
+    char own[4096], line[9000], path[300];
+    const char *const argv[] = {"/bin/sh", "-c", line, NULL};
+    struct proc_options o = {.argv = argv, .in_fd = -1, .pass_fd = -1};
+    struct why why = {""};
+    struct buf said;
+    int status = 0;
+    pid_t pid;
 
     (void)state;
     assert_int_equal(proc_own_dir(own, sizeof own), ERR_OK);
+    snprintf(path, sizeof path, "%s/few.said", dir);
     snprintf(line, sizeof line,
-             "ulimit -n 64; exec '%s/../bin/tune-tracker' --listen tcp://127.0.0.1:0 --workers 0 --store '%s/few' 2>&1",
-             own, dir);
-    f = popen(line, "r");
-    assert_non_null(f);
-    assert_non_null(fgets(said, sizeof said, f));
-    assert_non_null(strstr(said, "only 64 files may be open"));
-    assert_int_not_equal(pclose(f), 0);
+             "ulimit -n 64; exec '%s/../bin/tune-tracker' --listen tcp://127.0.0.1:0 --workers 0 --store '%s/few'", own,
+             dir);
+    o.out_fd = o.err_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_int_equal(proc_start(&o, &pid, &why), ERR_OK);
+    close(o.out_fd);
+    assert_int_equal(proc_wait(pid, 10000, &status), ERR_OK);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    buf_init(&said, 4096);
+    assert_int_equal(file_read(path, &said, NULL), ERR_OK);
+    assert_non_null(strstr(buf_text(&said), "only 64 files may be open"));
+    buf_fini(&said);
 }
 
 static void only_who_has_the_key_file_is_served(void **state)

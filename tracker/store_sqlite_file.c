@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracker/store_sqlite_file.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCHEMA_VERSION 3
+
+#define SCHEMA_BUILDS                                                                                                  \
+    "CREATE TABLE builds(program TEXT NOT NULL, arch TEXT NOT NULL, status TEXT NOT NULL, blobs TEXT NOT NULL,"        \
+    " body TEXT NOT NULL, through INTEGER NOT NULL, attempts INTEGER NOT NULL, used_ms INTEGER NOT NULL,"              \
+    " PRIMARY KEY(program, arch)) WITHOUT ROWID;"
+
+/* By rowid: a line fits into its page, where a table WITHOUT ROWID gives each an overflow page of its own. */
+#define SCHEMA_RECORDS                                                                                                 \
+    "CREATE TABLE records(trial INTEGER PRIMARY KEY, job INTEGER NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,"  \
+    " line TEXT NOT NULL, status TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, program TEXT NOT NULL,"  \
+    " purpose TEXT NOT NULL, protocol TEXT NOT NULL, time_ns REAL NOT NULL, flops REAL NOT NULL, device_ms REAL NOT "  \
+    "NULL,"                                                                                                            \
+    " created_ms INTEGER NOT NULL);"
+#define SCHEMA_RECORD_INDEXES                                                                                          \
+    "CREATE UNIQUE INDEX records_of_job ON records(job, seq);"                                                         \
+    "CREATE INDEX records_same ON records(program, fingerprint, purpose, protocol) WHERE status = 'ok';"
+
+/* What a job's trials and records come to, so that nobody has to count them; and what operators said of agents. */
+#define SCHEMA_SUMS                                                                                                    \
+    "CREATE TABLE sums(job INTEGER PRIMARY KEY, seq INTEGER NOT NULL, n_done INTEGER NOT NULL, n_lost INTEGER NOT "    \
+    "NULL, best_gflops REAL NOT NULL, best_ns REAL NOT NULL);"
+#define SCHEMA_MODES                                                                                                   \
+    "CREATE TABLE modes(agent TEXT PRIMARY KEY, mode INTEGER NOT NULL, user TEXT NOT NULL) WITHOUT ROWID;"
+
+static const char schema[] =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    "INSERT INTO meta VALUES('schema', 3);"
+    "CREATE TABLE jobs(id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, user TEXT NOT NULL, key TEXT NOT "
+    "NULL, body TEXT NOT NULL,"
+    " summary TEXT NOT NULL DEFAULT '', request TEXT NOT NULL, priority INTEGER NOT NULL, created_ms INTEGER NOT NULL,"
+    " done_ms INTEGER NOT NULL DEFAULT 0, state INTEGER NOT NULL, token INTEGER NOT NULL, leased INTEGER NOT NULL,"
+    " paused INTEGER NOT NULL DEFAULT 0);"
+    "CREATE TABLE trials(id INTEGER PRIMARY KEY AUTOINCREMENT, job INTEGER NOT NULL, n INTEGER NOT NULL, key TEXT NOT "
+    "NULL,"
+    " fingerprint TEXT NOT NULL, program TEXT NOT NULL, anchor TEXT NOT NULL, purpose TEXT NOT NULL, protocol TEXT NOT "
+    "NULL,"
+    " body TEXT NOT NULL, state INTEGER NOT NULL, token INTEGER NOT NULL, attempts INTEGER NOT NULL, agent TEXT NOT "
+    "NULL,"
+    " answered_by INTEGER NOT NULL, UNIQUE(job, n));"
+    "CREATE INDEX trials_live ON trials(id) WHERE state < 2;"
+    "CREATE TABLE blobs(sha256 TEXT PRIMARY KEY, used_ms INTEGER NOT NULL, bytes BLOB NOT NULL);"
+    "CREATE TABLE pieces(sha256 TEXT NOT NULL, at INTEGER NOT NULL, made_ms INTEGER NOT NULL, bytes BLOB NOT NULL,"
+    " PRIMARY KEY(sha256, at));" SCHEMA_BUILDS SCHEMA_RECORDS SCHEMA_RECORD_INDEXES SCHEMA_SUMS SCHEMA_MODES;
+
+/* [i]: from schema i + 1 to i + 2 */
+static const char *const schema_steps[SCHEMA_VERSION - 1] = {
+    SCHEMA_BUILDS "UPDATE meta SET value = 2 WHERE name = 'schema';",
+    "ALTER TABLE records RENAME TO former_records;" SCHEMA_RECORDS
+    "INSERT INTO records SELECT trial, job, seq, n, line, status, key, fingerprint, program, purpose, protocol, "
+    "time_ns,"
+    " flops, device_ms, created_ms FROM former_records ORDER BY trial;"
+    "DROP TABLE former_records;" SCHEMA_RECORD_INDEXES SCHEMA_SUMS "INSERT INTO sums SELECT id,"
+    " (SELECT coalesce(max(seq), 0) FROM records r WHERE r.job = jobs.id),"
+    " (SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 2),"
+    " (SELECT count(*) FROM trials t WHERE t.job = jobs.id AND t.state = 3),"
+    " (SELECT coalesce(max(flops / time_ns), 0) FROM records r WHERE r.job = jobs.id AND status = 'ok' AND time_ns > "
+    "0),"
+    " (SELECT coalesce(min(time_ns), 0) FROM records r WHERE r.job = jobs.id AND status = 'ok' AND time_ns > 0)"
+    " FROM jobs;" SCHEMA_MODES "ALTER TABLE jobs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE meta SET value = 3 WHERE name = 'schema';",
+};
+
+enum err sqlite_run(sqlite3 *db, const char *text, struct why *why)
+{
+    return sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK
+               ? ERR_OK
+               : why_set(why, ERR_IO, "store %s: %s", sqlite3_db_filename(db, "main"), sqlite3_errmsg(db));
+}
+
+int64_t sqlite_number(sqlite3 *db, const char *text)
+{
+    sqlite3_stmt *q = NULL;
+    int64_t v = -1;
+
+    if (sqlite3_prepare_v2(db, text, -1, &q, NULL) == SQLITE_OK && sqlite3_step(q) == SQLITE_ROW)
+        v = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    return v;
+}
+
+/* A store of an earlier version gets what it lacks, all at once. */
+static enum err bring_up(sqlite3 *db, int64_t version, struct why *why)
+{
+    enum err e;
+
+    if (version == SCHEMA_VERSION)
+        return ERR_OK;
+    e = sqlite_run(db, "BEGIN IMMEDIATE", why);
+    for (int64_t v = version; !e && v < SCHEMA_VERSION; v++)
+        e = sqlite_run(db, schema_steps[v - 1], why);
+    if (!e)
+        e = sqlite_run(db, "COMMIT", why);
+    return e ? e : sqlite_run(db, "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", why);
+}
+
+enum err sqlite_check_schema(sqlite3 *db, const char *path, struct why *why)
+{
+    int64_t version;
+    enum err e;
+
+    if (sqlite_number(db, "SELECT count(*) FROM sqlite_master WHERE name = 'meta'") == 0) {
+        e = sqlite_run(db, "BEGIN IMMEDIATE", why);
+        if (!e)
+            e = sqlite_run(db, schema, why);
+        return e ? e : sqlite_run(db, "COMMIT", why);
+    }
+    version = sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema'");
+    if (version < 1)
+        return why_set(why, ERR_IO, "%s is no store of a tracker", path);
+    if (version > SCHEMA_VERSION)
+        return why_set(why, ERR_UNSUPPORTED, "%s has schema %lld, this program knows up to %d", path,
+                       (long long)version, SCHEMA_VERSION);
+    return bring_up(db, version, why);
+}
+
+/* A damaged store hands out garbage before it fails: better not to start. Reads every page. */
+enum err sqlite_check_pages(sqlite3 *db, const char *path, struct why *why)
+{
+    sqlite3_stmt *q = NULL;
+    enum err e = ERR_OK;
+
+    if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &q, NULL) != SQLITE_OK || sqlite3_step(q) != SQLITE_ROW)
+        e = why_set(why, ERR_IO, "store %s: %s", path, sqlite3_errmsg(db));
+    else if (strcmp((const char *)sqlite3_column_text(q, 0), "ok") != 0)
+        e = why_set(why, ERR_IO,
+                    "the store %s is damaged (%.200s): put a backup in its place, or what "
+                    "`sqlite3 %s .recover | sqlite3 NEW` saves of it",
+                    path, (const char *)sqlite3_column_text(q, 0), path);
+    sqlite3_finalize(q);
+    return e;
+}
+
+enum err sqlite_path(const char *where, const char *name, char out[PATH_MAX], struct why *why)
+{
+    return snprintf(out, PATH_MAX, "%s/%s", where, name) < PATH_MAX
+               ? ERR_OK
+               : why_set(why, ERR_LIMIT, "the store's path is too long");
+}
+
+static enum err copy_to(const char *path, const char *to_path, struct why *why)
+{
+    sqlite3 *from = NULL, *to = NULL;
+    sqlite3_backup *b = NULL;
+    enum err e = ERR_OK;
+    int rc = sqlite3_open_v2(path, &from, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = sqlite3_open(to_path, &to);
+    if (rc == SQLITE_OK) {
+        sqlite3_busy_timeout(from, 5000);
+        b = sqlite3_backup_init(to, "main", from, "main");
+        if (b) {
+            sqlite3_backup_step(b, -1); /* all in one read transaction */
+            sqlite3_backup_finish(b);
+        }
+        rc = sqlite3_errcode(to);
+    }
+    if (rc != SQLITE_OK)
+        e = why_set(why, ERR_IO, "backup of %s to %s: %s", path, to_path, sqlite3_errstr(rc));
+    sqlite3_close(to);
+    sqlite3_close(from);
+    return e;
+}
+
+enum err sqlite_backup(const char *where, const char *path, int64_t *n_bytes, struct why *why)
+{
+    char from[PATH_MAX];
+    struct stat st;
+    enum err e = sqlite_path(where, "tracker.sqlite", from, why);
+
+    if (!e && stat(from, &st) != 0)
+        e = why_set(why, ERR_NOT_FOUND, "there is no store in %s", where);
+    if (!e && stat(path, &st) == 0)
+        e = why_set(why, ERR_EXISTS, "%s exists already", path);
+    if (e)
+        return e;
+    e = copy_to(from, path, why);
+    if (!e)
+        e = stat(path, &st) == 0 ? ERR_OK : ERR_IO;
+    if (e)
+        unlink(path);
+    else
+        *n_bytes = (int64_t)st.st_size;
+    return e;
+}

@@ -4,6 +4,7 @@
 #include "core/err.h"
 #include "runtime/device_checks.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,7 @@ static cl_mem fenced_buffer(const struct device *d, size_t n, cl_int *error)
     f->page = f->map + BEYOND + GUARD_BYTES;
     f->end = f->page + pages;
     begin = f->end - room;
+    assert(begin >= f->page && (uintptr_t)begin % ALIGNMENT == 0);
     (void)mprotect(f->map + BEYOND, f->n_map - 2 * BEYOND, PROT_READ | PROT_WRITE);
     f->mem = clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, n, begin - GUARD_BYTES, error);
     if (*error != CL_SUCCESS) {

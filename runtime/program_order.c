@@ -3,6 +3,7 @@
 
 #include "core/err.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +40,10 @@ static void tie(const struct program *p, int *of)
                 of[find(of, j)] = find(of, i);
                 break;
             }
-        for (size_t a = 0; a < m->n_after; a++)
+        for (size_t a = 0; a < m->n_after; a++) {
+            assert(m->after[a] >= 0 && (size_t)m->after[a] < p->n_launches);
             of[find(of, j)] = find(of, m->after[a]);
+        }
     }
 }
 

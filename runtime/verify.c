@@ -4,6 +4,7 @@
 #include "core/err.h"
 #include "runtime/fill_cache.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -247,6 +248,8 @@ static void run_folded(struct check_run *r, const struct program_check *c, const
     const struct program_fold *f = &c->fold;
     const int64_t n_rows = r->program->buffers[c->i_buffer].n_elems / (f->cols * f->inner);
 
+    assert(n_rows * f->cols * f->inner == r->program->buffers[c->i_buffer].n_elems &&
+           n_rows * f->of * f->inner == c->n);
     for (int64_t row = 0; row < n_rows; row++)
         for (int64_t col = 0; col < f->cols; col++) {
             const int64_t at = (row * f->cols + col) * f->inner;
@@ -298,6 +301,7 @@ static void add_slab(const struct program_buffer *b, const struct program_check 
         for (int64_t k = 0; k < c->inner; k++)
             for (int64_t lane = 0; lane < lanes; lane++)
                 sums[k] += weights[a * lanes + lane] * dtype_load(b->dtype, data, at++);
+    assert(at <= (size_t)b->n_elems);
 }
 
 /* A wrong sum, told by an element that is no number when there is one along the axis. */
@@ -306,6 +310,7 @@ static void note_sum(struct check_run *r, const struct program_buffer *b, const 
 {
     const int64_t lanes = lanes_of(c), first = (outer * c->axis * c->inner + k) * lanes;
 
+    assert(first >= 0 && first < b->n_elems);
     for (int64_t a = 0; !isfinite(got) && a < c->axis * lanes; a++) {
         const int64_t at = first + a / lanes * c->inner * lanes + a % lanes;
         const double v = dtype_load(b->dtype, data, (size_t)at);

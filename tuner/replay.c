@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "core/err.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
@@ -61,6 +62,7 @@ static enum err round_of(const struct recorded *recorded, const struct replay_op
     run->overhead_ms += cpu_ms() - start_ms;
     if (e)
         return why_set(why, e, "%s: %s", o->ops->name, err_words(e));
+    assert(*n_out <= left && *n_out <= o->batch && o->batch <= REPLAY_MAX_BATCH); /* the arrays end there */
     e = look_up(recorded, proposals, *n_out, outcomes, run, why);
     if (e)
         return e;

@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "tuner/task.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,7 @@ static enum err open(struct task *t, const struct job *j, size_t i_layer, struct
     struct buf text;
     enum err e;
 
+    assert(i_layer < j->n_layers);
     buf_init(&text, WORKLOAD_MAX_TEXT);
     e = workload_parse(layer->workload, &t->workload, why);
     if (!e && (e = workload_text(&t->workload, &text)))

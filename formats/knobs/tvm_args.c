@@ -7,6 +7,7 @@
 #include "kernels/conv/shape.h"
 #include "formats/knobs/tvm_private.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,7 @@ static void read_sizes(struct args *a, const cJSON *list, int64_t least, int n_m
             refuse(a, "whole sizes up to 2^24");
             return;
         }
+        assert(*n < n_most);
         out[(*n)++] = (int64_t)item->valuedouble;
     }
 }

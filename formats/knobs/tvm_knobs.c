@@ -5,6 +5,7 @@
 #include "kernels/build.h"
 #include "formats/knobs/tvm_private.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +104,7 @@ enum err tvm_match(const struct tvm_task *t, const cJSON *entities, const cJSON 
 
         if (i < 0)
             return ERR_INPUT;
+        assert(i < TVM_MAX_KNOBS);
         if (at[i])
             return why_set(why, ERR_INPUT, "entity %s twice", t->knobs[i].name);
         at[i] = entity;

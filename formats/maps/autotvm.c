@@ -8,6 +8,7 @@
 #include "formats/maps/carried.h"
 #include "formats/convert.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,7 @@ static bool take_kept(const struct record *r, const struct workload *w, const cJ
     cJSON_DeleteItemFromObjectCaseSensitive(out->extra, "task");
     cJSON_DeleteItemFromObjectCaseSensitive(out->extra, "args");
     cJSON_DeleteItemFromObjectCaseSensitive(out->extra, "entity");
+    assert(out->n_samples == 0);
     for (size_t i = 0; i < r->n_samples && i < RECORD_MAX_SAMPLES; i++)
         out->samples_s[out->n_samples++] = r->samples_ns[i] / 1e9;
     return true;

@@ -171,6 +171,7 @@ static enum err fill(const struct record *r, const char *line, struct foreign_ro
     out->time_s = r->time_ns / 1e9;
     out->build_s = r->build_ms / 1e3;
     out->ts_ms = r->ts_ms;
+    assert(out->n_samples == 0);
     for (size_t i = 0; i < r->n_samples && i < RECORD_MAX_SAMPLES; i++)
         out->samples_s[out->n_samples++] = r->samples_ns[i] / 1e9;
     out->extra = extra_of(r, line);

@@ -45,6 +45,7 @@ static int read_numbers(char *text, int64_t out[MOST_NUMBERS])
         out[n] = v;
         at = *end ? end + 1 : NULL;
     }
+    assert(n <= MOST_NUMBERS);
     return n >= 3 ? n : -1;
 }
 

@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "core/proc.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -68,6 +69,23 @@ static void a_program_that_is_not_there_is_an_error_with_its_name(void **state)
     assert_int_equal(proc_start(&o, &pid, &why), ERR_IO);
     assert_non_null(strstr(why.text, "/nonexistent/program: No such file"));
     assert_int_equal(pid, 0);
+}
+
+/* No child is left, neither alive nor as a zombie. */
+static void a_program_that_cannot_be_started_leaves_no_child(void **state)
+{
+    const char *argv[] = {"/nonexistent/program", NULL};
+    const struct proc_options o = {.argv = argv, .in_fd = -1, .out_fd = -1, .err_fd = -1, .pass_fd = -1};
+    pid_t pid = 0;
+
+    (void)state;
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* none of other tests */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(proc_start(&o, &pid, NULL), ERR_IO);
+        errno = 0;
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+        assert_int_equal(errno, ECHILD);
+    }
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -429,6 +447,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_report_their_exit_and_see_their_environment),
         cmocka_unit_test(a_program_that_is_not_there_is_an_error_with_its_name),
+        cmocka_unit_test(a_program_that_cannot_be_started_leaves_no_child),
         cmocka_unit_test(memory_over_the_limit_is_refused_to_the_child),
         cmocka_unit_test(no_other_descriptor_is_inherited),
         cmocka_unit_test(waiting_ends_in_time_and_killing_kills),

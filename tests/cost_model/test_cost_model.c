@@ -183,6 +183,34 @@ static void importances_sum_to_one_and_favour_what_matters(void **state)
     }
 }
 
+/* Features that tell nothing, or what one before them tells, stand between and behind those that count: the shares are
+ * told of the latter, in their places. */
+static void importance_is_of_the_feature_that_has_it(void **state)
+{
+    enum { N = 64, CONSTANT = 0, LARGE, LARGE_AGAIN, MISSING, SMALL, N_OF_ROW };
+    static float rows[N * N_OF_ROW], targets[N];
+    const struct model_data data = {rows, targets, NULL, N, N_OF_ROW};
+    struct model *m;
+    float share[N_OF_ROW];
+
+    (void)state;
+    for (int i = 0; i < N; i++) { /* each of 8 x 8 pairs once */
+        float *row = rows + (ptrdiff_t)i * N_OF_ROW;
+
+        row[CONSTANT] = 3;
+        row[LARGE] = (float)(i % 8);
+        row[LARGE_AGAIN] = (float)(1 << i % 8);
+        row[MISSING] = NAN;
+        row[SMALL] = (float)(i / 8);
+        targets[i] = 4 * row[LARGE] + row[SMALL];
+    }
+    m = fitted(&gbdt_ops, 0, &data);
+    assert_int_equal(gbdt_ops.importance(m, share), ERR_OK);
+    assert_true(share[CONSTANT] == 0 && share[LARGE_AGAIN] == 0 && share[MISSING] == 0);
+    assert_true(share[LARGE] > 0.8f && share[SMALL] > 0.01f); /* of the variance: 16/17 and 1/17 */
+    gbdt_ops.fini(m);
+}
+
 static void expect_fit(const struct model_ops *ops, const struct model_data *data, enum err expected)
 {
     struct model *m = NULL;
@@ -438,6 +466,7 @@ int main(void)
         cmocka_unit_test(models_score_a_row_alike_alone_and_among_many),
         cmocka_unit_test(models_of_constant_targets_answer_that_constant),
         cmocka_unit_test(importances_sum_to_one_and_favour_what_matters),
+        cmocka_unit_test(importance_is_of_the_feature_that_has_it),
         cmocka_unit_test(models_refuse_data_that_cannot_be_fitted),
         cmocka_unit_test(models_without_a_fit_predict_nothing_and_keep_the_old_fit_after_a_bad_one),
         cmocka_unit_test(models_take_missing_and_infinite_features),

@@ -186,6 +186,34 @@ static void a_file_becomes_a_name_that_finds_its_copy(void **state)
     buf_fini(&again);
 }
 
+/* Equal weights have one name, whether their zeros have signs or not; others another. */
+static void equal_weights_have_one_name(void **state)
+{
+    static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4, 3, 3), }";
+    static const float others[] = {0, -0.0f, 1};
+    char names[3][WORKLOAD_MAX_TEXT];
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        float values[72] = {0};
+        char path[PATH_MAX], text[PATH_MAX + 128];
+        struct buf named;
+        struct why why = {""};
+
+        values[5] = 1.25f;
+        values[0] = values[71] = others[i];
+        write_file("zeros.npy", header, values, 72, path);
+        snprintf(text, sizeof text, SHAPE " weights=%s", path);
+        buf_init(&named, WORKLOAD_MAX_TEXT);
+        if (weights_import(text, &named, &why))
+            fail_msg("%s", why.text);
+        snprintf(names[i], sizeof names[i], "%s", buf_text(&named));
+        buf_fini(&named);
+    }
+    assert_string_equal(names[0], names[1]);
+    assert_string_not_equal(names[0], names[2]);
+}
+
 static void weights_that_cannot_be_used_are_refused(void **state)
 {
     static const char right[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4, 3, 3), }";
@@ -373,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_draw_keeps_exactly_the_asked_number),
         cmocka_unit_test(a_program_counts_dense_and_effective_products),
         cmocka_unit_test(a_file_becomes_a_name_that_finds_its_copy),
+        cmocka_unit_test(equal_weights_have_one_name),
         cmocka_unit_test(weights_that_cannot_be_used_are_refused),
         cmocka_unit_test(a_name_without_a_copy_and_no_weights_at_all_are_told),
         cmocka_unit_test(no_more_than_the_header_says_is_read),

@@ -157,6 +157,65 @@ static void the_seed_of_the_data_tells_runs_apart(void **state)
     }
 }
 
+/* Of an even number of runs the record before the middle stands: of two the faster, of four the second. */
+static void of_two_runs_of_a_program_the_faster_counts(void **state)
+{
+    static const struct {
+        double times[4];
+        size_t n, best;
+    } cases[] = {{{1010, 1000}, 2, 1}, {{1000, 1010}, 2, 0}, {{1015, 1000, 1005, 1010}, 4, 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct list l = {.n = 0};
+
+        for (size_t k = 0; k < cases[i].n; k++) {
+            char job[16];
+
+            snprintf(job, sizeof job, "j%zu", k + 1);
+            put(&l, job, "final", 'a', cases[i].times[k]);
+        }
+        assert_int_equal(best_in_any_order(&l, 12), cases[i].best);
+        list_fini(&l);
+    }
+}
+
+/* In one run the last measurement of a program stands for the earlier ones, be it faster or slower than they. */
+static void what_is_measured_again_stands_for_what_was_before(void **state)
+{
+    static const struct {
+        double first, again, other;
+        size_t best; /* 0 first, 1 again, 2 other */
+    } cases[] = {{100, 200, 150, 2}, {200, 100, 150, 1}, {100, 140, 150, 1}, {140, 200, 150, 2}};
+    static const char *const purposes[] = {"search", "redo", "final"};
+
+    (void)state;
+    for (size_t p = 0; p < sizeof purposes / sizeof purposes[0]; p++)
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            struct list l = {.n = 0};
+
+            put(&l, "j1", purposes[p], 'a', cases[i].first);
+            put(&l, "j1", purposes[p], 'a', cases[i].again);
+            put(&l, "j1", purposes[p], 'b', cases[i].other);
+            if (best_in_any_order(&l, 6) != cases[i].best)
+                fail_msg("%s, case %zu: the best is %zu", purposes[p], i, best_in_any_order(&l, 0));
+            list_fini(&l);
+        }
+}
+
+/* A redo stands for a search of its program even where the clock says that the search came later. */
+static void what_is_measured_to_better_purpose_stands_for_the_rest(void **state)
+{
+    struct list l = {.n = 0};
+
+    (void)state;
+    put(&l, "j1", "redo", 'a', 200);
+    put(&l, "j1", "search", 'a', 100);
+    put(&l, "j1", "search", 'b', 150);
+    assert_int_equal(best_in_any_order(&l, 6), 2);
+    list_fini(&l);
+}
+
 /* An alone record of an idle moment (d) names no false winner: by time d beats c; beside e, which was timed with it, c
  * takes .45 and d as long. */
 static void what_was_timed_alone_is_compared_by_what_stands_beside_it(void **state)
@@ -368,6 +427,9 @@ int main(void)
         cmocka_unit_test(without_finals_the_least_wins_whoever_measured_it),
         cmocka_unit_test(the_earliest_final_holds_the_place_in_any_order),
         cmocka_unit_test(the_seed_of_the_data_tells_runs_apart),
+        cmocka_unit_test(of_two_runs_of_a_program_the_faster_counts),
+        cmocka_unit_test(what_is_measured_again_stands_for_what_was_before),
+        cmocka_unit_test(what_is_measured_to_better_purpose_stands_for_the_rest),
         cmocka_unit_test(what_was_timed_alone_is_compared_by_what_stands_beside_it),
         cmocka_unit_test(within_a_run_too),
         cmocka_unit_test(a_default_that_both_timed_ties_two_runs_together),

@@ -181,6 +181,32 @@ static void nests_and_sums_have_their_limits(void **state)
     }
 }
 
+/* A launch waits for what is before it: not for itself nor for what comes later, but in a loop with it, where that is
+ * the turn before. */
+static void launches_wait_for_earlier_ones(void **state)
+{
+    const int64_t one[3] = {1, 1, 1};
+
+    (void)state;
+    for (int after = 0; after < 3; after++)
+        for (int in_loop = 0; in_loop < 2; in_loop++) {
+            const bool fine = in_loop || after == 0;
+            struct program p;
+
+            int first;
+
+            sample_program(&p);
+            first = (int)p.n_launches;
+            for (int i = 0; i < 3; i++)
+                assert_non_null(program_add_kernel(&p, PHASE_RUN, 0, "k", one, one));
+            assert_int_equal(program_after(&p.launches[first + 1], first + after), ERR_OK);
+            if (in_loop)
+                assert_int_equal(program_add_loop(&p, first, first + 2, 2), ERR_OK);
+            assert_int_equal(program_check_sane(&p, NULL), fine ? ERR_OK : ERR_INPUT);
+            program_fini(&p);
+        }
+}
+
 /* Samples without indices are the buffer's first elements: all of them at most. */
 static void samples_without_places_are_elements_of_the_buffer(void **state)
 {
@@ -555,6 +581,7 @@ int main(void)
         cmocka_unit_test(limits_are_taken_at_their_edge_and_refused_behind_it),
         cmocka_unit_test(nests_and_sums_have_their_limits),
         cmocka_unit_test(samples_without_places_are_elements_of_the_buffer),
+        cmocka_unit_test(launches_wait_for_earlier_ones),
         cmocka_unit_test(names_are_as_long_as_their_room_and_no_longer),
         cmocka_unit_test(lists_are_as_long_as_the_format_says),
         cmocka_unit_test(nothing_is_lost_on_the_way_through_text),

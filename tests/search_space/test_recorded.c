@@ -96,6 +96,8 @@ static void malformed_recordings_are_refused_with_the_line(void **state)
         {"[]", "1,a,ok,nan,1,1,1,1,1\n", "line 2: time_ms 'nan': expected a number above 0"},
         {"[]", "1,a,ok,1,1,1,1,1,1\n1,b,ok,-5,1,1,1,1,1\n", "line 3: time_ms '-5'"},
         {"[\"tile > 1\"]", "1,a,ok,1,1,1,1,1,1\n", "not valid under 'tile > 1'"},
+        {"[\"tile > 1\"]", "2,b,ok,1,1,1,1,1,1\n2,a,ok,1,1,1,1,1,1\n1,b,ok,1,1,1,1,1,1\n",
+         "line 4: not valid under 'tile > 1'"}, /* whatever the order of the configs */
         {"[\"tile > \"]", "", "at the end"},
         {"[3]", "", "expected strings"},
         {"3", "", "expected an array or null"},
@@ -109,6 +111,32 @@ static void malformed_recordings_are_refused_with_the_line(void **state)
 
         if (e != ERR_INPUT || !strstr(why.text, bad[i].words))
             fail_msg("case %zu: got %s '%s', expected '%s'", i, err_name(e), why.text, bad[i].words);
+    }
+}
+
+/* The lines of the two are told, in whatever order; those between them are of other configs. */
+static void a_config_that_is_there_twice_is_told_with_both_lines(void **state)
+{
+    static const struct {
+        const char *rows;
+        size_t lines[2];
+    } cases[] = {
+        {"2,b,ok,1,1,1,1,1,1\n1,a,ok,1,1,1,1,1,1\n2,a,ok,1,1,1,1,1,1\n1,a,ok,1,1,1,1,1,1\n", {3, 5}},
+        {"2,b,ok,1,1,1,1,1,1\n1,a,ok,1,1,1,1,1,1\n2,b,ok,1,1,1,1,1,1\n", {2, 4}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const size_t *n = cases[i].lines;
+        char either[80], other[80];
+        struct recorded *r = NULL;
+        struct why why = {""};
+
+        snprintf(either, sizeof either, "line %zu: the config of line %zu again", n[0], n[1]);
+        snprintf(other, sizeof other, "line %zu: the config of line %zu again", n[1], n[0]);
+        assert_int_equal(open_made("[]", cases[i].rows, &r, &why), ERR_INPUT);
+        if (!strstr(why.text, either) && !strstr(why.text, other))
+            fail_msg("case %zu: got '%s', expected '%s'", i, why.text, other);
     }
 }
 
@@ -145,6 +173,7 @@ int main(void)
         cmocka_unit_test(rows_and_configs_name_each_other),
         cmocka_unit_test(unknown_restrictions_make_the_rows_the_constraint),
         cmocka_unit_test(malformed_recordings_are_refused_with_the_line),
+        cmocka_unit_test(a_config_that_is_there_twice_is_told_with_both_lines),
         cmocka_unit_test(the_optimum_is_the_least_time_of_those_that_ran),
     };
 

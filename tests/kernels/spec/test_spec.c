@@ -154,6 +154,71 @@ static void grid_divisors_stand_over_a_global_size(void **state)
     spec_free(s);
 }
 
+/* The last work-items need a group too: of sizes that are no multiples, and of numbers of groups that are not whole. */
+static void groups_are_as_many_as_hold_all_work_items(void **state)
+{
+    static const struct {
+        const char *global, *config;
+        int64_t grid; /* work-items over GROUP, none left out */
+    } cases[] = {
+        {"\"X\": \"1001\"", "GROUP=8 PER=1 BUG=0", 126},       {"\"X\": \"1001\"", "GROUP=1 PER=1 BUG=0", 1001},
+        {"\"X\": \"1007\"", "GROUP=8 PER=1 BUG=0", 126},       {"\"X\": \"1008\"", "GROUP=8 PER=1 BUG=0", 126},
+        {"\"X\": \"1001 / PER\"", "GROUP=2 PER=2 BUG=0", 251}, {"\"X\": \"3\"", "GROUP=8 PER=1 BUG=0", 1},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const char *const pairs[] = {"\"X\": \"ProblemSize[0] / PER\"", cases[k].global, NULL};
+        struct spec *s = opened(pairs);
+        struct blobs blobs;
+        struct program p;
+
+        blobs_init(&blobs, 1 << 20);
+        p = program_of(s, cases[k].config, &blobs);
+        if (p.launches[1].grid[0] != cases[k].grid)
+            fail_msg("case %zu: %lld groups", k, (long long)p.launches[1].grid[0]);
+        assert_int_equal(p.launches[1].grid[1], 1);
+        program_fini(&p);
+        blobs_fini(&blobs);
+        spec_free(s);
+    }
+}
+
+/* What a kernel reads and writes begins each run as the file says; what it only reads or writes is left alone. */
+static void access_says_what_a_buffer_is(void **state)
+{
+    static const struct {
+        const char *access;
+        enum buffer_role role;
+        bool is_reset;
+    } cases[] = {{"ReadOnly", ROLE_INPUT, false}, {"WriteOnly", ROLE_OUTPUT, false}, {"ReadWrite", ROLE_OUTPUT, true}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        char access[60];
+        const char *const pairs[] = {"\"AccessType\": \"ReadOnly\"", access, NULL};
+        struct spec *s;
+        struct blobs blobs;
+        struct program p;
+
+        snprintf(access, sizeof access, "\"AccessType\": \"%s\"", cases[k].access);
+        s = opened(pairs);
+        blobs_init(&blobs, 1 << 20);
+        p = program_of(s, "GROUP=1 PER=1 BUG=0", &blobs);
+        for (size_t i = 0; i < p.n_buffers; i++) {
+            const bool is_x = strcmp(p.buffers[i].id, "x") == 0;
+
+            assert_int_equal(p.buffers[i].reset_each_run, is_x && cases[k].is_reset);
+            if (is_x)
+                assert_int_equal(p.buffers[i].role, cases[k].role);
+        }
+        assert_true(program_find_buffer(&p, "x") >= 0);
+        program_fini(&p);
+        blobs_fini(&blobs);
+        spec_free(s);
+    }
+}
+
 static double value_at(const struct blobs *blobs, const struct program_buffer *b, int64_t i)
 {
     void *data = malloc((size_t)b->n_elems * dtype_bytes(b->dtype));
@@ -669,6 +734,8 @@ int main(void)
         cmocka_unit_test(a_job_file_makes_a_space_and_a_workload),
         cmocka_unit_test(a_config_makes_a_program),
         cmocka_unit_test(grid_divisors_stand_over_a_global_size),
+        cmocka_unit_test(groups_are_as_many_as_hold_all_work_items),
+        cmocka_unit_test(access_says_what_a_buffer_is),
         cmocka_unit_test(fills_are_what_the_file_says),
         cmocka_unit_test(element_types_without_a_dtype_are_bytes),
         cmocka_unit_test(values_lie_where_their_type_and_fill_say),

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules of ONNX operators, each by its definition: pieces and quotients of constants, pads, windows of pools, scales
+ * behind additions. */
+#include "core/file.h"
+#include "onnx/import.h"
+#include "tests/onnx/wire.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAX_MODEL ((size_t)1 << 20)
+
+static char dir[PATH_MAX]; /* of this test's files */
+
+#define IMAGE "opset 13\ninput x 1 4 8 6\n" /* 192 elements, of which a channel has 48 and a row 6 */
+#define IMAGE_IN "x = input c=4 h=8 w=6\n"
+
+static struct onnx_import *imported(const char *nodes)
+{
+    struct onnx_import *m = NULL;
+    struct why why = {""};
+    struct buf lines, model;
+
+    buf_init(&lines, MAX_MODEL);
+    buf_init(&model, MAX_MODEL);
+    buf_printf(&lines, IMAGE "%soutput y\n", nodes);
+    wire_model(buf_text(&lines), &model);
+    if (onnx_import_parse(buf_text(&model), model.len, NULL, &m, &why))
+        fail_msg("%s: %s", nodes, why.text);
+    buf_fini(&lines);
+    buf_fini(&model);
+    return m;
+}
+
+/* The graph of nodes that make y of the image x, but for the line of x. */
+static void check_graph(const char *nodes, const char *graph)
+{
+    struct onnx_import *m = imported(nodes);
+    struct why why = {""};
+    struct buf text;
+
+    buf_init(&text, MAX_MODEL);
+    if (onnx_import_graph(m, &text, &why))
+        fail_msg("%s: %s", nodes, why.text);
+    if (strncmp(buf_text(&text), IMAGE_IN, strlen(IMAGE_IN)) != 0 ||
+        strcmp(buf_text(&text) + strlen(IMAGE_IN), graph) != 0)
+        fail_msg("%sgave\n%sexpected\n%s", nodes, buf_text(&text), graph);
+    buf_fini(&text);
+    onnx_import_close(m);
+}
+
+/* Nodes that make the shape s, a constant, of others: what it is shows where x is reshaped to it. */
+static void check_shape(const char *nodes, const char *shape)
+{
+    char lines[1024], graph[256];
+
+    snprintf(lines, sizeof lines, "%snode Reshape x s -> y\n", nodes);
+    snprintf(graph, sizeof graph, "y = reshape x shape=%s\n", shape);
+    check_graph(lines, graph);
+}
+
+/* The nodes' weights: all of them, as they are written. */
+static void check_weights(const char *nodes, const float *expected, size_t n, const char *list)
+{
+    struct onnx_import *m = imported(nodes);
+    char path[PATH_MAX + 32];
+    struct why why = {""};
+    struct buf bytes, text;
+
+    buf_init(&bytes, MAX_MODEL);
+    buf_init(&text, MAX_MODEL);
+    if (onnx_import_weights(m, dir, DTYPE_F32, &why))
+        fail_msg("%s: %s", nodes, why.text);
+    snprintf(path, sizeof path, "%s/weights.bin", dir);
+    assert_int_equal(file_read(path, &bytes, NULL), ERR_OK);
+    snprintf(path, sizeof path, "%s/weights.txt", dir);
+    assert_int_equal(file_read(path, &text, NULL), ERR_OK);
+    assert_string_equal(buf_text(&text), list);
+    assert_int_equal(bytes.len, n * sizeof *expected);
+    for (size_t i = 0; i < n; i++) {
+        float v;
+
+        memcpy(&v, bytes.data + i * sizeof v, sizeof v);
+        if (!(v >= expected[i] - 1e-6F && v <= expected[i] + 1e-6F))
+            fail_msg("weight %zu is %g, expected %g", i, (double)v, (double)expected[i]);
+    }
+    buf_fini(&bytes);
+    buf_fini(&text);
+    onnx_import_close(m);
+}
+
+/* ---- pieces ---- */
+
+/* Of a constant: every step-th place from `start` on, before `end`; the last one too where the end is no step behind
+ * it.
+ */
+static void a_slice_has_each_step_before_its_end(void **state)
+{
+    static const struct {
+        const char *values; /* of ints a */
+        int start, end, step;
+        const char *shape;
+    } cases[] = {
+        {"5 = 2 7 3 7 32", 0, 5, 2, "2,3,32"},       {"6 = 2 7 3 7 32 7", 0, 6, 2, "2,3,32"},
+        {"5 = 7 2 7 7 96", 1, 5, 3, "2,96"},         {"4 = 7 192 7 7", 1, 4, 3, "192"},
+        {"5 = 7 2 7 7 96", 1, 99, 3, "2,96"},        {"5 = 32 7 3 7 2", -1, -99, -2, "2,3,32"},
+        {"6 = 7 32 7 3 7 2", -1, -99, -2, "2,3,32"}, {"6 = 7 32 7 3 7 2", 5, 1, -2, "2,3"},
+        {"4 = 192 7 7 7", 0, 1, 4, "192"},           {"5 = 2 96 7 7 7", 0, 2, 1, "2,96"},
+        {"4 = 7 7 96 2", -1, -3, -1, "2,96"},        {"4 = 2 7 7 96", 0, 4, 3, "2,96"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const bool is_part = strcmp(cases[i].shape, "2,3") == 0; /* 32 more elements in each */
+        char nodes[512], shape[64];
+
+        snprintf(nodes, sizeof nodes,
+                 "ints a %s\nints b 1 = %d\nints e 1 = %d\nints z 1 = 0\nints t 1 = %d\nints more 1 = 32\n"
+                 "node Slice a b e z t -> p\nnode %s -> s%s\n",
+                 cases[i].values, cases[i].start, cases[i].end, cases[i].step, is_part ? "Concat p more" : "Identity p",
+                 is_part ? " axis=0" : "");
+        snprintf(shape, sizeof shape, "%s%s", cases[i].shape, is_part ? ",32" : "");
+        check_shape(nodes, shape);
+    }
+}
+
+/* Of an activation, by hand: columns 0 and 4, or 1, 3 and 5, or 5, 3 and 1 of 6; rows 1, 4 and 7 of 8. */
+static void a_slice_of_an_activation_is_a_copy_by_steps(void **state)
+{
+    static const struct {
+        int axis, start, end, step;
+        const char *copy;
+    } cases[] = {
+        {3, 0, 6, 4, "shape=1,4,8,2 at=0 d0=2,4 d1=32,6"},
+        {3, 1, 6, 2, "shape=1,4,8,3 at=1 d0=96,2"},
+        {3, 1, 5, 2, "shape=1,4,8,2 at=1 d0=2,2 d1=32,6"},
+        {3, 5, -99, -2, "shape=1,4,8,3 at=5 d0=3,-2 d1=32,6"},
+        {2, 1, 8, 3, "shape=1,4,3,6 at=6 d0=6,1 d1=3,18 d2=4,48"},
+        {1, 0, 4, 3, "shape=1,2,8,6 at=0 d0=48,1 d1=2,144"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char nodes[512], graph[256];
+
+        snprintf(nodes, sizeof nodes,
+                 "ints b 1 = %d\nints e 1 = %d\nints z 1 = %d\nints t 1 = %d\nnode Slice x b e z t -> y\n",
+                 cases[i].start, cases[i].end, cases[i].axis, cases[i].step);
+        snprintf(graph, sizeof graph, "y = strided_copy x %s\n", cases[i].copy);
+        check_graph(nodes, graph);
+    }
+}
+
+/* ---- numbers ---- */
+
+/* Whole numbers: what is behind the point goes, of negative ones too. */
+static void a_quotient_of_whole_numbers_is_whole(void **state)
+{
+    static const struct {
+        int a, b, second;
+        const char *shape;
+    } cases[] = {{8, 3, 96, "2,96"}, {6, 3, 96, "2,96"},    {15, 8, 192, "1,192"}, {-7, 4, 2, "96,2"},
+                 {7, -4, 2, "96,2"}, {-19, -8, 96, "2,96"}, {-5, 3, 3, "64,3"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) { /* -1 is as many as are left */
+        char nodes[512];
+
+        snprintf(nodes, sizeof nodes,
+                 "ints a 1 = %d\nints b 1 = %d\nints c 1 = %d\nnode Div a b -> q\nnode Concat q c -> s axis=0\n",
+                 cases[i].a, cases[i].b, cases[i].second);
+        check_shape(nodes, cases[i].shape);
+    }
+    /* of a size of x that is not known before */
+    check_shape(
+        "node Shape x -> n\nints i 1 = 2\nints b 1 = 3\nints c 1 = -1\nnode Gather n i -> h\nnode Div h b -> q\n"
+        "node Concat q c -> s axis=0\n",
+        "2,96");
+}
+
+static void a_quotient_of_floats_keeps_its_fraction(void **state)
+{
+    (void)state;
+    check_weights("const a = 7\nconst b = 2\nnode Div a b -> q\nconst w 1 4 1 1 = 1 2 -1 0\nnode Conv x w -> c\n"
+                  "node Mul c q -> y\n",
+                  (const float[]){3.5F, 7, -3.5F, 0, 0}, 5, "c w 0 16\nc bias 16 4\n");
+}
+
+/* ---- pads ---- */
+
+/* Of two Pads behind each other both count, with what each of them puts there. */
+static void pads_add_up(void **state)
+{
+    (void)state;
+    check_shape("ints a 1 = 3\nints p 2 = 1 0\nints q 2 = 0 1\nints two 1 = 2\nints big 1 = 32\nnode Pad a p two -> b\n"
+                "node Pad b q big -> s\n",
+                "2,3,32");
+    check_shape("ints a 1 = 48\nints p 2 = 1 0\nints two 1 = 2\nnode Pad a p two -> b\nnode Pad b p two -> s\n",
+                "2,2,48");
+    /* h 1 + 8 + 3, w 2 + 6; then left 1, bottom 1, right 2 of the convolution */
+    check_graph("ints p 8 = 0 0 1 2 0 0 3 0\nints q 8 = 0 0 0 1 0 0 1 2\nnode Pad x p -> a\nnode Pad a q -> b\n"
+                "const w 4 4 3 3 = 0.5 ...\nnode Conv b w -> y\n",
+                "a = strided_copy x shape=1,4,12,8 at=0 d0=6,1 d1=8,6 d2=4,48 p0=2,0 p1=1,3\n"
+                "y = conv2d a k=4 r=3 s=3 pad=0,1,1,2\n");
+}
+
+/* ---- windows ---- */
+
+/* With ceil_mode windows that hang over the end count, but for those that begin behind the image: of 8 by 3 they begin
+ * at 0 3 6, of 6 by 3 at 0 3, as no window begins at 6. */
+static void no_window_begins_behind_the_image(void **state)
+{
+    (void)state;
+    check_graph("node MaxPool x -> y kernel_shape=[2,2] strides=[3,3] ceil_mode=1\n",
+                "y = pool2d x max r=2 s=2 stride=3\n");
+    check_graph("node AveragePool x -> y kernel_shape=[1,1] strides=[4,3] ceil_mode=1\n",
+                "y = pool2d x avg r=1 s=1 stride=4,3\n");
+    /* at 0 5 of 8, with 2 behind the end; at 0 4 of 6 */
+    check_graph("node MaxPool x -> y kernel_shape=[5,4] strides=[5,4] ceil_mode=1\n",
+                "y = pool2d x max r=5 s=4 stride=5,4 pad=0,0,2,2\n");
+    /* with two columns behind: at 0 2 4, where 6 would be in them alone */
+    check_graph("node MaxPool x -> y kernel_shape=[2,3] strides=[2,2] pads=[0,0,0,2] ceil_mode=1\n",
+                "y = pool2d x max r=2 s=3 stride=2 pad=0,0,0,2\n");
+}
+
+/* ---- scales ---- */
+
+/* A convolution that adds a shortcut cannot have a factor in its weights: the shortcut needs it too. */
+static void what_is_behind_an_addition_scales_the_sum(void **state)
+{
+    static const char sum[] =
+        "const w 4 4 1 1 = 2 0 0 0 0 2 0 0 0 0 2 0 0 0 0 2\nnode Conv x w -> a\nnode Add a x -> b\n";
+    static const char *const ways[] = {
+        "const h 4 1 1 = 3 4 5 6\nnode Mul b h -> y\n",
+        "const h 4 1 1 = 0.33333333 0.25 0.2 0.16666667\nnode Div b h -> y\n",
+        "const f 4 = 3 4 5 6\nconst z 4 = 0 0 0 0\nconst v 4 = 0.99999 0.99999 0.99999 0.99999\n"
+        "node BatchNormalization b f z z v -> y\n",
+    };
+    static const float weights[] = {2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 4, 5, 6, 0, 0, 0, 0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        char nodes[512];
+
+        snprintf(nodes, sizeof nodes, "%s%s", sum, ways[i]);
+        check_graph(nodes, "a = conv2d x + x k=4 r=1 s=1\ny = depthwise_conv2d a r=1 s=1\n");
+        check_weights(nodes, weights, sizeof weights / sizeof weights[0],
+                      "a w 0 64\na bias 64 16\ny w 80 16\ny bias 96 16\n");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slice_has_each_step_before_its_end),
+        cmocka_unit_test(a_slice_of_an_activation_is_a_copy_by_steps),
+        cmocka_unit_test(a_quotient_of_whole_numbers_is_whole),
+        cmocka_unit_test(a_quotient_of_floats_keeps_its_fraction),
+        cmocka_unit_test(pads_add_up),
+        cmocka_unit_test(no_window_begins_behind_the_image),
+        cmocka_unit_test(what_is_behind_an_addition_scales_the_sum),
+    };
+    int failed;
+
+    if (dir_temporary("tune-test", dir, sizeof dir, NULL))
+        return 1;
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    dir_remove(dir);
+    return failed;
+}

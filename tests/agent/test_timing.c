@@ -260,6 +260,27 @@ static void gap_uses_the_ratio_where_both_have_one(void **state)
     assert_near(timing_gap(&r, &v, NULL), log(4) + 1, 1e-12);
 }
 
+/* Two of a batch have the same anchor: what lies between that anchor and the first one changes nothing between them. */
+static void a_bridge_moves_a_whole_batch(void **state)
+{
+    static const double bridges[] = {-2, -0.5, 0, 1.5};
+    const struct timing_value v = {.time_ns = 400, .lnratio = log(2)};
+    const struct timing_value other = {.time_ns = 50, .lnratio = log(0.25)};
+    struct timing_rules r = plain;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bridges / sizeof bridges[0]; i++) {
+        r.bridge = bridges[i];
+        assert_near(timing_gap(&r, &v, &other), log(8), 1e-12); /* 2 / 0.25 */
+    }
+    r.best_ns = 100;
+    r.best_lnratio = log(0.5);
+    r.bridge = -1; /* the batch's best is at ln 0.25 - 1, below ln 0.5 */
+    assert_near(timing_gap(&r, &v, &other), log(8), 1e-12);
+    r.bridge = 1; /* it is at ln 0.25 + 1, above it: the best known counts */
+    assert_near(timing_gap(&r, &v, &other), log(4) + 1, 1e-12);
+}
+
 static void rounds_are_spent_where_they_tell(void **state)
 {
     struct timing_rules r = plain;
@@ -327,6 +348,7 @@ int main(void)
         cmocka_unit_test(se_covers_the_truth_as_often_as_it_should),
         cmocka_unit_test(without_an_anchor_there_is_no_ratio),
         cmocka_unit_test(gap_uses_the_ratio_where_both_have_one),
+        cmocka_unit_test(a_bridge_moves_a_whole_batch),
         cmocka_unit_test(rounds_are_spent_where_they_tell),
         cmocka_unit_test(a_hopeless_first_call_is_enough),
         cmocka_unit_test(finals_are_never_given_up),

@@ -139,6 +139,44 @@ static void a_timeout_is_told_with_the_option_that_allows_more(void **state)
     }
 }
 
+/* Whatever comes behind it: other limits, other failures, good ones. */
+static void a_limit_that_was_hit_once_is_told_in_the_end(void **state)
+{
+    static const struct {
+        enum record_status status;
+        const char *stage;
+    } rest[] = {{STATUS_TIMEOUT, "start"}, {STATUS_CRASH, "build"}, {STATUS_OK, ""}, {STATUS_COMPILE, "build"}};
+    static const char *const first[] = {"build", "time"}, *const told[] = {"--build-timeout", "--run-timeout"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) { /* one limit, the other, both */
+        struct failures f;
+        struct record r;
+        struct buf text;
+
+        failures_init(&f);
+        record_init(&r);
+        buf_init(&text, 4096);
+        for (size_t k = 0; k < 2; k++) {
+            r.status = STATUS_TIMEOUT;
+            snprintf(r.stage, sizeof r.stage, "%s", first[k]);
+            if (i == k || i == 2)
+                failures_add(&f, &r);
+        }
+        for (size_t k = 0; k < sizeof rest / sizeof rest[0]; k++) {
+            r.status = rest[k].status;
+            snprintf(r.stage, sizeof r.stage, "%s", rest[k].stage);
+            failures_add(&f, &r);
+        }
+        failures_remedies(&f, &text);
+        for (size_t k = 0; k < 2; k++)
+            assert_int_equal(strstr(buf_text(&text), told[k]) != NULL, i == k || i == 2);
+        buf_fini(&text);
+        record_fini(&r);
+        failures_fini(&f);
+    }
+}
+
 static void the_error_is_that_of_the_value(void **state)
 {
     const struct record r = {.se = 0.004}, unknown = {.se = NAN};
@@ -494,6 +532,7 @@ int main(void)
         cmocka_unit_test(failures_group_messages_that_differ_in_numbers),
         cmocka_unit_test(failures_show_the_first_compiler_log_once),
         cmocka_unit_test(a_timeout_is_told_with_the_option_that_allows_more),
+        cmocka_unit_test(a_limit_that_was_hit_once_is_told_in_the_end),
         cmocka_unit_test(the_error_is_that_of_the_value),
         cmocka_unit_test(a_device_key_must_exist_and_be_named_when_there_are_several),
         cmocka_unit_test(columns_of_devices_stand_under_each_other),

@@ -249,6 +249,27 @@ static void records_are_written_whole_or_not_at_all(void **state)
     record_fini(&r);
 }
 
+/* A job that found nothing has an empty log: what is made of it is a file of its form all the same. */
+static void a_log_without_records_becomes_a_file_of_its_form(void **state)
+{
+    (void)state;
+    for (const struct foreign_format *const *f = foreign_formats; *f; f++) {
+        struct convert_out *out = NULL;
+        struct why why = {""};
+        char path[512];
+
+        if (!(*f)->write)
+            continue;
+        snprintf(path, sizeof path, "%s/none.%s", dir, (*f)->name);
+        if (convert_open(&out, path, (*f)->name, &why) || convert_close(out, true, &why))
+            fail_msg("%s: %s", (*f)->name, why.text);
+        scan(path, (*f)->name);
+        assert_int_equal(s.n, 0);
+        assert_int_equal(s.n_bad, 0);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+}
+
 static void every_format_has_a_map(void **state)
 {
     (void)state;
@@ -274,6 +295,7 @@ int main(void)
         cmocka_unit_test(unknown_formats_and_files_are_refused_with_words),
         cmocka_unit_test(rows_that_cannot_be_records_are_told),
         cmocka_unit_test(records_are_written_whole_or_not_at_all),
+        cmocka_unit_test(a_log_without_records_becomes_a_file_of_its_form),
         cmocka_unit_test(every_format_has_a_map),
     };
     int failed;

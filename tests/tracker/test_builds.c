@@ -253,6 +253,42 @@ static void five_builders_that_end_lose_the_trial_until_it_is_requeued(void **st
     rig_do(rig, "job_done", "{'job':'%s','token':1}", job);
 }
 
+/* A trial waits for the code of its anchor as for its own: asked for anew, both are built anew. */
+static void a_requeued_trial_has_its_anchor_built_again(void **state)
+{
+    struct rig *rig = *state;
+    char job[24], nonce[16];
+    cJSON *r;
+
+    runner(rig, "run", "ka", "sm_a", false);
+    builder(rig, "make", "first", "sm_a");
+    submit(rig, "ka", job);
+    add(rig, job, "ka", 0, 180, 181);
+    cJSON_Delete(builds_of(rig, "make", 2));
+    assert_true(answer(rig, hash_of(180), "sm_a", "ok", "its own"));
+    for (int i = 0; i < 4; i++) { /* the first process ends as these do */
+        snprintf(nonce, sizeof nonce, "n%d", i);
+        builder(rig, "make", nonce, "sm_a");
+        r = builds_of(rig, "make", 1);
+        assert_string_equal(text_in(item_in(r, "builds", 0), "program"), hash_of(181));
+        cJSON_Delete(r);
+    }
+    builder(rig, "make", "last", "sm_a");
+    cJSON_Delete(builds_of(rig, "make", 0));
+    r = rig_must(rig, "requeue", "{'job':'%s'}", job);
+    assert_int_equal(number_in(r, "requeued"), 1);
+    cJSON_Delete(r);
+    r = builds_of(rig, "make", 1);
+    assert_string_equal(text_in(item_in(r, "builds", 0), "program"), hash_of(181));
+    cJSON_Delete(r);
+    assert_true(answer(rig, hash_of(181), "sm_a", "ok", "of the anchor"));
+    r = trials_of(rig, "run", 1);
+    assert_string_equal(words_of(r, "program"), "its own");
+    assert_string_equal(words_of(r, "anchor"), "of the anchor");
+    cJSON_Delete(r);
+    rig_do(rig, "job_done", "{'job':'%s','token':1}", job);
+}
+
 static void an_answer_survives_the_tracker(void **state)
 {
     struct rig *rig = *state;
@@ -380,6 +416,7 @@ int main(void)
         FACT(the_build_of_a_silent_builder_goes_to_another),
         FACT(a_build_lease_lives_while_it_is_renewed),
         FACT(five_builders_that_end_lose_the_trial_until_it_is_requeued),
+        FACT(a_requeued_trial_has_its_anchor_built_again),
         FACT(an_answer_survives_the_tracker),
         FACT(an_answer_whose_code_is_gone_is_built_again),
         FACT(jobs_are_built_for_in_turn),

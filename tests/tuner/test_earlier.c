@@ -41,9 +41,8 @@ static size_t searched_arm(const struct task *t)
     return 0;
 }
 
-/* A record of a config of `t`, as if of another device. */
-static void add(struct earlier *e, const struct task *t, const struct config *c, double time_ns, bool same_device,
-                const char *purpose)
+static struct record record_of(const struct task *t, const struct config *c, double time_ns, bool same_device,
+                               const char *purpose)
 {
     const struct arm *a = &t->arms[searched_arm(t)];
     struct record r;
@@ -57,6 +56,15 @@ static void add(struct earlier *e, const struct task *t, const struct config *c,
     snprintf(r.purpose, sizeof r.purpose, "%s", purpose);
     r.status = time_ns > 0 ? STATUS_OK : STATUS_RUNTIME;
     r.time_ns = time_ns;
+    return r;
+}
+
+/* A record of a config of `t`, as if of another device. */
+static void add(struct earlier *e, const struct task *t, const struct config *c, double time_ns, bool same_device,
+                const char *purpose)
+{
+    struct record r = record_of(t, c, time_ns, same_device, purpose);
+
     earlier_add(e, &r);
     record_fini(&r);
 }
@@ -210,6 +218,50 @@ static void the_nearest_searches_are_taken(void **state)
     end(&j, &t);
 }
 
+/* Searches of another workload on n devices, of one template version or of two: each has times of its own. */
+static size_t n_searches(struct task *t, const struct task *other, const struct job *j, int n_devices, int n_versions)
+{
+    const struct arm *a = &other->arms[searched_arm(other)];
+    struct earlier earlier = {0};
+    struct why why = {""};
+    struct config c;
+    struct rng rng;
+    size_t n_used = 99;
+
+    rng_init(&rng, 7);
+    for (int i = 0; i < 60; i++) { /* their records stand mixed, as in a log of a farm */
+        const char device = (char)('a' + i % n_devices);
+        struct record r;
+
+        assert_int_equal(space_sample(a->space, &rng, 100000, &c), ERR_OK);
+        r = record_of(other, &c, time_of(a->space, &c, &a->fallback), false, "search");
+        r.fingerprint = sha256_of(&device, 1);
+        r.template_version += i / 6 % n_versions;
+        earlier_add(&earlier, &r);
+        record_fini(&r);
+    }
+    assert_int_equal(earlier_warm(&earlier, t, j, &n_used, &why), ERR_OK);
+    earlier_fini(&earlier);
+    return n_used;
+}
+
+static void each_device_and_version_has_its_own_search(void **state)
+{
+    static const int cases[][2] = {{1, 1}, {2, 1}, {3, 1}, {1, 2}, {3, 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct job j, k;
+        struct task t, other;
+
+        start(&j, &t, "dense f32 m=8 n=32 k=16", "auto");
+        start(&k, &other, "dense f32 m=16 n=64 k=32", "auto");
+        assert_int_equal(n_searches(&t, &other, &j, cases[i][0], cases[i][1]), cases[i][0] * cases[i][1]);
+        end(&j, &t);
+        end(&k, &other);
+    }
+}
+
 static bool keep_first(const struct config *n, void *arg)
 {
     *(struct config *)arg = *n;
@@ -254,6 +306,7 @@ int main(void)
         cmocka_unit_test(what_is_no_other_search_warms_nothing),
         cmocka_unit_test(a_strategy_chosen_for_itself_stays_as_it_is),
         cmocka_unit_test(the_nearest_searches_are_taken),
+        cmocka_unit_test(each_device_and_version_has_its_own_search),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

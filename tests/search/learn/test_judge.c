@@ -87,6 +87,32 @@ static void equal_scores_rank_by_row_and_correlate_with_nothing(void **state)
     is(out[MEASURE_REGRET1], 3);
 }
 
+/* Spearman's with ties: equal values share the mean of their ranks. By hand: ranks (0.5, 0.5, 2) and (0, 1, 2) have
+ * covariance 1.5 and variances 1.5 and 2. */
+static void tied_rows_share_the_mean_of_their_ranks(void **state)
+{
+    static const struct {
+        double times[4];
+        float scores[4];
+        size_t n;
+        double expected;
+    } cases[] = {
+        {{1, 2, 3}, {5, 5, 9}, 3, 0.86602540378443865},       /* 1.5 / sqrt(3) */
+        {{7, 7, 8}, {1, 2, 3}, 3, 0.86602540378443865},       /* the times tie */
+        {{1, 2, 3}, {5, 9, 9}, 3, 0.86602540378443865},       /* at the other end */
+        {{1, 2, 3, 4}, {1, 1, 2, 2}, 4, 0.89442719099991588}, /* ranks 0.5, 0.5, 2.5, 2.5: 4 / sqrt(4 * 5) */
+        {{2, 2, 1, 1}, {1, 1, 2, 2}, 4, -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double out[N_MEASURES];
+
+        assert_int_equal(judge(cases[i].times, cases[i].scores, cases[i].n, INFINITY, out), ERR_OK);
+        is(out[MEASURE_SPEARMAN], cases[i].expected);
+    }
+}
+
 static void regrets_are_averaged_by_their_logarithms(void **state)
 {
     const double values[] = {1, 4};
@@ -105,6 +131,7 @@ int main(void)
         cmocka_unit_test(measures_are_what_their_definitions_say),
         cmocka_unit_test(a_first_pick_that_fails_counts_as_the_slowest),
         cmocka_unit_test(equal_scores_rank_by_row_and_correlate_with_nothing),
+        cmocka_unit_test(tied_rows_share_the_mean_of_their_ranks),
         cmocka_unit_test(regrets_are_averaged_by_their_logarithms),
     };
 

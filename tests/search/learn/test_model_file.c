@@ -153,6 +153,35 @@ static void a_file_brings_both_stages_back(void **state)
     model_file_fini(&again);
 }
 
+/* However many rows are asked about at once, each has the score that it has alone. */
+static void each_of_many_rows_has_its_score(void **state)
+{
+    enum { N_MANY = 9001, N_FEW = 7 };
+    struct model_file m = {.space = NULL};
+    struct table t = {.late = NULL};
+    double *values = malloc(2 * N_MANY * sizeof *values);
+    float *scores = malloc(N_MANY * sizeof *scores), alone[N_FEW];
+
+    (void)state;
+    assert_true(values && scores);
+    learn(&m);
+    read_table(&t, "test.csv", &m.columns);
+    for (size_t i = 0; i < N_FEW; i++)
+        assert_int_equal(model_file_predict(&m, t.r.values + 2 * i, 1, &alone[i]), ERR_OK);
+    for (size_t i = 0; i < N_MANY; i++) {
+        memcpy(values + 2 * i, t.r.values + 2 * (i % N_FEW), 2 * sizeof *values);
+        scores[i] = NAN;
+    }
+    assert_int_equal(model_file_predict(&m, values, N_MANY, scores), ERR_OK);
+    for (size_t i = 0; i < N_MANY; i++)
+        if (!(fabsf(scores[i] - alone[i % N_FEW]) < 1e-5f))
+            fail_msg("row %zu of many: %g, alone %g", i, (double)scores[i], (double)alone[i % N_FEW]);
+    free(values);
+    free(scores);
+    table_fini(&t);
+    model_file_fini(&m);
+}
+
 static void names_of_late_columns_are_checked(void **state)
 {
     static const char *const bad[] = {"", "a,", ",a", "a,b,a"};
@@ -194,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_build_tells_ranks_the_built_rows_and_no_others),
         cmocka_unit_test(a_file_brings_both_stages_back),
+        cmocka_unit_test(each_of_many_rows_has_its_score),
         cmocka_unit_test(names_of_late_columns_are_checked),
         cmocka_unit_test(a_model_file_is_never_half_read),
     };

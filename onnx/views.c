@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "onnx/views.h"
 
-#include "kernels/strided_copy/strided_copy.h"
+#include "core/buf.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define MAX_COPIED 6 /* dimensions that strided_copy has */
+
+/* A dimension of a copy: its places, how far they are apart, what is put around them. */
+struct copied {
+    int64_t n, stride, before, after;
+};
 
 static void set_in_order(struct onnx_view *s)
 {
@@ -171,15 +178,15 @@ enum onnx_role onnx_give(struct onnx_import *m, const Onnx__NodeProto *node, siz
     return kept ? ONNX_PLAIN : ONNX_FOLDED;
 }
 
-/* The dimensions of a copy, the innermost first, as few as tell the same: -1 where they are over STRIDED_COPY_RANK. */
-static int copied_dims(const struct onnx_view *s, struct strided_dim *dim)
+/* The dimensions of a copy, the innermost first, as few as tell the same: -1 where they are over MAX_COPIED. */
+static int copied_dims(const struct onnx_view *s, struct copied *dim)
 {
     int n = 0;
 
     for (int d = s->shape.rank - 1; d >= 0; d--) {
-        const struct strided_dim more = {s->shape.dim[d] - s->before[d] - s->after[d], s->stride[d], s->before[d],
-                                         s->after[d]};
-        struct strided_dim *last = n ? &dim[n - 1] : NULL;
+        const struct copied more = {s->shape.dim[d] - s->before[d] - s->after[d], s->stride[d], s->before[d],
+                                    s->after[d]};
+        struct copied *last = n ? &dim[n - 1] : NULL;
         const bool bare = !more.before && !more.after;
 
         if (bare && more.n == 1)
@@ -188,12 +195,12 @@ static int copied_dims(const struct onnx_view *s, struct strided_dim *dim)
             last->n *= more.n;
             continue;
         }
-        if (n == STRIDED_COPY_RANK)
+        if (n == MAX_COPIED)
             return -1;
         dim[n++] = more;
     }
     if (n == 0)
-        dim[n++] = (struct strided_dim){1, 1, 0, 0};
+        dim[n++] = (struct copied){1, 1, 0, 0};
     return n;
 }
 
@@ -201,14 +208,14 @@ static int copied_dims(const struct onnx_view *s, struct strided_dim *dim)
 static bool put_words(struct onnx_import *m, const struct onnx_view *s, char *out, size_t room)
 {
     static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
-    struct strided_dim dim[STRIDED_COPY_RANK];
+    struct copied dim[MAX_COPIED];
     const int n = copied_dims(s, dim);
     uint32_t bits;
     struct buf words;
     bool fits = n > 0;
 
     if (!fits)
-        onnx_refuse(m, "moves elements along over %d dimensions", STRIDED_COPY_RANK);
+        onnx_refuse(m, "moves elements along over %d dimensions", MAX_COPIED);
     memcpy(&bits, &s->fill, sizeof bits);
     buf_init(&words, room);
     buf_printf(&words, "at=%lld", (long long)s->at);

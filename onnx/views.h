@@ -8,6 +8,7 @@
 #include "onnx/model.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum onnx_around { ONNX_FILL, ONNX_EDGE, ONNX_REFLECT, ONNX_WRAP };

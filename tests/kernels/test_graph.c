@@ -526,13 +526,21 @@ static void outputs_are_in_nchw(void **state)
     graph_fini(&g);
 }
 
-static void bad_lines_are_refused_in_words(void **state)
+static void refused_in_words(const char *const facts[][2], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct graph g = {.n_nodes = 77};
+        struct why why = {""};
+        const enum err e = graph_parse("bad", facts[i][0], strlen(facts[i][0]), &g, &why);
+
+        if (e == ERR_OK || !strstr(why.text, facts[i][1]) || g.n_nodes != 77)
+            fail_msg("%s gave %d, '%s'; expected '%s'", facts[i][0], (int)e, why.text, facts[i][1]);
+    }
+}
+
+static void bad_shapes_are_refused_in_words(void **state)
 {
     static const char *const facts[][2] = {
-        {"", "expected an input"},
-        {"x = input c=3 h=8 w=8\n", "at least one operator"},
-        {"y = conv2d x k=8 r=3 s=3\n", "line 1: expected a tensor of an earlier line"},
-        {"x = input c=3 h=8 w=8\nz = input c=3 h=8 w=8\n", "at least one operator"},
         {"x = input c=3 h=8 w=8 shape=3\ny = softmax x\n", "one of them"},
         {"x = input shape=3,2 c=1\ny = softmax x\n", "one of them"},
         {"x = input shape=3,0\ny = softmax x\n", "a tensor of 3 x 0: expected 1 to 2147483647 elements"},
@@ -562,6 +570,19 @@ static void bad_lines_are_refused_in_words(void **state)
         {"x = input shape=4,4\noutput z\n", "expected a tensor of an earlier line, not 'z'"},
         {"x = input shape=4,4\noutput x\noutput x\n", "output x stands twice"},
         {"x = input c=3 h=8\n", "input needs w=, or shape= alone"},
+    };
+
+    (void)state;
+    refused_in_words(facts, sizeof facts / sizeof facts[0]);
+}
+
+static void bad_lines_are_refused_in_words(void **state)
+{
+    static const char *const facts[][2] = {
+        {"", "expected an input"},
+        {"x = input c=3 h=8 w=8\n", "at least one operator"},
+        {"y = conv2d x k=8 r=3 s=3\n", "line 1: expected a tensor of an earlier line"},
+        {"x = input c=3 h=8 w=8\nz = input c=3 h=8 w=8\n", "at least one operator"},
         {"x = input c=0 h=8 w=8\n", "expected 1 to"},
         {"x = input c=3 h=0 w=8\n", "a tensor of 1 x 3 x 0 x 8"},
         {"x = input n=0 c=3 h=8 w=8\n", "a tensor of 0 x 3"},
@@ -618,14 +639,7 @@ static void bad_lines_are_refused_in_words(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        struct graph g = {.n_nodes = 77};
-        struct why why = {""};
-        const enum err e = graph_parse("bad", facts[i][0], strlen(facts[i][0]), &g, &why);
-
-        if (e == ERR_OK || !strstr(why.text, facts[i][1]) || g.n_nodes != 77)
-            fail_msg("%s gave %d, '%s'; expected '%s'", facts[i][0], (int)e, why.text, facts[i][1]);
-    }
+    refused_in_words(facts, sizeof facts / sizeof facts[0]);
 }
 
 static void long_input_is_refused(void **state)
@@ -755,6 +769,7 @@ int main(void)
         cmocka_unit_test(outputs_are_in_nchw),
         cmocka_unit_test(what_is_joined_is_written_in_place),
         cmocka_unit_test(bad_lines_are_refused_in_words),
+        cmocka_unit_test(bad_shapes_are_refused_in_words),
         cmocka_unit_test(long_input_is_refused),
         cmocka_unit_test(steps_and_memory_hang_together_in_every_layout),
         cmocka_unit_test(tensors_alive_at_the_same_time_have_slots_of_their_own),

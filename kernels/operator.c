@@ -9,6 +9,7 @@
 #include "kernels/deformable_conv2d/deformable_conv2d.h"
 #include "kernels/dense/dense.h"
 #include "kernels/depthwise_conv2d/depthwise_conv2d.h"
+#include "kernels/eltwise/eltwise.h"
 #include "kernels/pool2d/pool2d.h"
 #include "kernels/rnn/rnn.h"
 #include "kernels/softmax/softmax.h"
@@ -32,6 +33,7 @@ const struct operator_desc *const operator_table[] = {
     &operator_concat,
     &operator_softmax,
     &operator_transform,
+    &operator_eltwise,
     /* the next one here */
     NULL,
 };
